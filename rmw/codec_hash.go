@@ -1,0 +1,134 @@
+package rmw
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// HashOf stores a struct as a hash, one field of the hash per exported field of
+// the struct, rendered as by [Text]. The tag is go-redis' own, so a type that is
+// read with HGetAll(...).Scan works as it is:
+//
+//	type Session struct {
+//		State string `redis:"state"`
+//		Owner string `redis:"owner,omitempty"`
+//		Note  string `redis:"-"`
+//	}
+//
+// A field without a tag uses its Go name. omitempty leaves a zero field out of
+// the hash. Fields of the hash that the struct does not know are kept as they
+// are; a field that is missing reads as zero. [Remove] deletes the key.
+//
+// If T is not such a struct, every use of the codec returns an [ErrInvalid] that
+// says why.
+func HashOf[T any]() Codec[T] {
+	fields, err := hashFields(reflect.TypeFor[T]())
+	return hashCodec[T]{fields: fields, err: err}
+}
+
+type hashCodec[T any] struct {
+	fields []hashField
+	err    error
+}
+
+// hashField is one field of the struct, and its name in the hash.
+type hashField struct {
+	name      string
+	index     int
+	omitEmpty bool
+}
+
+func hashFields(typ reflect.Type) ([]hashField, error) {
+	if typ.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("%w: a hash codec needs a struct, not %v", ErrInvalid, typ)
+	}
+	var fields []hashField
+	taken := map[string]string{}
+	for i := range typ.NumField() {
+		f := typ.Field(i)
+		name, opts, _ := strings.Cut(f.Tag.Get("redis"), ",")
+		if !f.IsExported() || name == "-" {
+			continue
+		}
+		if name == "" {
+			name = f.Name
+		}
+		if other, ok := taken[name]; ok {
+			return nil, fmt.Errorf("%w: %v: fields %s and %s both use the hash field %q", ErrInvalid, typ, other, f.Name, name)
+		}
+		if !hasTextForm(f.Type) {
+			return nil, fmt.Errorf("%w: %v.%s: text cannot stand for a %v; tag it `redis:\"-\"`, or give it MarshalText and UnmarshalText",
+				ErrInvalid, typ, f.Name, f.Type)
+		}
+		taken[name] = f.Name
+		fields = append(fields, hashField{name: name, index: i, omitEmpty: opts == "omitempty"})
+	}
+	if len(fields) == 0 {
+		return nil, fmt.Errorf("%w: %v has no exported field to store", ErrInvalid, typ)
+	}
+	return fields, nil
+}
+
+// hasTextForm reports whether formatText and parseText handle a *typ.
+func hasTextForm(typ reflect.Type) bool {
+	ptr := reflect.PointerTo(typ)
+	if ptr.Implements(reflect.TypeFor[encoding.TextMarshaler]()) && ptr.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+		return true
+	}
+	if typ == reflect.TypeFor[[]byte]() {
+		return true
+	}
+	_, err := scalar(reflect.New(typ).Interface())
+	return err == nil
+}
+
+func (hashCodec[T]) Kind() Kind { return KindHash }
+
+func (c hashCodec[T]) Decode(v Value, dst *T) error {
+	if c.err != nil {
+		return c.err
+	}
+	rv := reflect.ValueOf(dst).Elem()
+	for _, f := range c.fields {
+		s, ok := v.Field(f.name)
+		if !ok {
+			continue
+		}
+		if err := parseText(s, rv.Field(f.index).Addr().Interface()); err != nil {
+			return fmt.Errorf("field %q: %w", f.name, err)
+		}
+	}
+	return nil
+}
+
+func (c hashCodec[T]) Encode(src *T, cur Value) (Value, error) {
+	if c.err != nil {
+		return Value{}, c.err
+	}
+	rv := reflect.ValueOf(src).Elem()
+	var failed error
+	next := cur.Edit(func(fields map[string]string) {
+		for _, f := range c.fields {
+			fv := rv.Field(f.index)
+			if f.omitEmpty && fv.IsZero() {
+				delete(fields, f.name)
+				continue
+			}
+			s, err := formatText(fv.Addr().Interface())
+			if err != nil {
+				failed = fmt.Errorf("field %q: %w", f.name, err)
+				return
+			}
+			fields[f.name] = s
+		}
+	})
+	if failed != nil {
+		return Value{}, failed
+	}
+	if !next.Exists() {
+		return Value{}, fmt.Errorf("%w: every field is empty and left out, and Redis has no hash without fields; return Remove to delete the key", ErrInvalid)
+	}
+	return next, nil
+}

@@ -1,0 +1,75 @@
+package rmw
+
+import (
+	"fmt"
+	"time"
+)
+
+// Kind is the type of the value under a key.
+type Kind uint8
+
+const (
+	// KindString is a Redis string: opaque bytes. It is the zero Kind.
+	KindString Kind = iota
+	// KindHash is a Redis hash: named fields, each with opaque bytes.
+	KindHash
+)
+
+// String returns the name that the Redis command TYPE gives the Kind.
+func (k Kind) String() string {
+	switch k {
+	case KindString:
+		return "string"
+	case KindHash:
+		return "hash"
+	}
+	return fmt.Sprintf("Kind(%d)", uint8(k))
+}
+
+// NoTTL as a TTL removes the expiry: the key lives until it is deleted.
+const NoTTL time.Duration = -1
+
+// Key names what an Update works on and how long it shall live. The zero Kind
+// and TTL are usable: a string whose expiry stays as it is.
+type Key struct {
+	// Name is the key as the store knows it: any bytes, but not empty.
+	Name string
+
+	// Kind is the type the value has, or shall have once it is created.
+	Kind Kind
+
+	// TTL is the expiry a write leaves behind, counted from that write:
+	//
+	//	0      as it was; a key that did not exist gets none
+	//	> 0    this long, in whole milliseconds (at least one)
+	//	NoTTL  none
+	//
+	// An Update that writes nothing leaves the expiry alone.
+	// [Value.WithTTL] overrides it for one write.
+	TTL time.Duration
+
+	// Label groups keys for logs, events and statistics ("room", "session").
+	// It must be one of few, unlike Name. It has no effect on what is stored.
+	Label string
+}
+
+// Validate reports, as an [ErrInvalid], what makes the key unusable.
+func (k Key) Validate() error {
+	switch {
+	case k.Name == "":
+		return fmt.Errorf("%w: Key.Name is empty; name the key to update", ErrInvalid)
+	case k.Kind > KindHash:
+		return fmt.Errorf("%w: Key.Kind is %d; use KindString or KindHash", ErrInvalid, uint8(k.Kind))
+	}
+	return validateTTL("Key.TTL", k.TTL)
+}
+
+func validateTTL(name string, d time.Duration) error {
+	switch {
+	case d < 0 && d != NoTTL:
+		return fmt.Errorf("%w: %s is %v; use 0 to keep the expiry, NoTTL to remove it or a positive duration", ErrInvalid, name, d)
+	case d > 0 && d < time.Millisecond:
+		return fmt.Errorf("%w: %s is %v; Redis counts expiries in milliseconds, so use at least 1ms", ErrInvalid, name, d)
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+package rmw
+
+// Middleware wraps a Store with something that holds for every call: a log, a
+// metric, a limit.
+type Middleware func(Store) Store
+
+// Chain wraps store in the given middleware. The first is outermost: it sees
+// each call first.
+func Chain(store Store, middleware ...Middleware) Store {
+	for i := len(middleware) - 1; i >= 0; i-- {
+		store = middleware[i](store)
+	}
+	return store
+}
+
+// Unwrapper is a Store around another. Middleware should implement it so that
+// [As] can see through.
+type Unwrapper interface {
+	Unwrap() Store
+}
+
+// As finds the outermost Store of type T in a chain: what errors.As is for
+// errors. T may be a concrete type or an interface.
+//
+//	if c, ok := rmw.As[io.Closer](store); ok {
+//		err = c.Close()
+//	}
+func As[T any](store Store) (T, bool) {
+	for store != nil {
+		if t, ok := store.(T); ok {
+			return t, true
+		}
+		u, ok := store.(Unwrapper)
+		if !ok {
+			break
+		}
+		store = u.Unwrap()
+	}
+	var none T
+	return none, false
+}

@@ -1,0 +1,85 @@
+package rmw
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// Op says which call an [Event] tells of.
+type Op string
+
+// The operations of a Store.
+const (
+	OpRead   Op = "read"
+	OpUpdate Op = "update"
+)
+
+// Event tells of one finished call.
+type Event struct {
+	Op      Op
+	Key     Key
+	Result  Result // of an update; for a read, After is what was read
+	Err     error
+	Elapsed time.Duration // of the whole call, fn and waiting included
+}
+
+// Observe calls f after every call, on the caller's goroutine, with the caller's
+// ctx. f must be quick and safe for concurrent use. A call that fn left by a
+// panic is not reported.
+func Observe(f func(context.Context, Event)) Middleware {
+	return func(next Store) Store { return &observer{next: next, f: f} }
+}
+
+type observer struct {
+	next Store
+	f    func(context.Context, Event)
+}
+
+func (o *observer) Unwrap() Store { return o.next }
+
+func (o *observer) Read(ctx context.Context, key Key) (Value, error) {
+	start := time.Now()
+	v, err := o.next.Read(ctx, key)
+	o.f(ctx, Event{Op: OpRead, Key: key, Result: Result{After: v}, Err: err, Elapsed: time.Since(start)})
+	return v, err
+}
+
+func (o *observer) Update(ctx context.Context, key Key, fn UpdateFunc) (Result, error) {
+	start := time.Now()
+	res, err := o.next.Update(ctx, key, fn)
+	o.f(ctx, Event{Op: OpUpdate, Key: key, Result: res, Err: err, Elapsed: time.Since(start)})
+	return res, err
+}
+
+// Log writes one record per call to logger: Debug when it went well, Warn when
+// it failed. It shows key names, sizes and counts, never a value.
+func Log(logger *slog.Logger) Middleware {
+	return Observe(func(ctx context.Context, e Event) {
+		level := slog.LevelDebug
+		if e.Err != nil {
+			level = slog.LevelWarn
+		}
+		if !logger.Enabled(ctx, level) {
+			return
+		}
+		attrs := []slog.Attr{
+			slog.String("key", e.Key.Name),
+			slog.Duration("elapsed", e.Elapsed),
+			slog.Any("after", e.Result.After),
+		}
+		if e.Key.Label != "" {
+			attrs = append(attrs, slog.String("label", e.Key.Label))
+		}
+		if e.Op == OpUpdate {
+			attrs = append(attrs,
+				slog.Bool("written", e.Result.Written),
+				slog.Int("attempts", e.Result.Attempts),
+				slog.Duration("waited", e.Result.Waited))
+		}
+		if e.Err != nil {
+			attrs = append(attrs, slog.Any("err", e.Err))
+		}
+		logger.LogAttrs(ctx, level, "rmw "+string(e.Op), attrs...)
+	})
+}

@@ -1,0 +1,159 @@
+package rmwtest
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func callerClauses() []Clause {
+	return []Clause{
+		{Name: "panic", Says: "fn's panic reaches the caller, writes nothing and leaves the key usable at once.", run: checkPanic},
+		{Name: "goexit", Says: "fn may end its goroutine (as t.FailNow does): nothing is written, the key stays usable.", run: checkGoexit},
+		{Name: "ctx-values", Says: "fn's ctx carries the caller's values, on the caller's goroutine.", run: checkCtxValues},
+		{Name: "ctx-ended-before", Says: "With an ended ctx nothing is called and nothing is written.", run: checkCtxEndedBefore},
+		{Name: "ctx-ended-in-fn", Says: "If ctx ends while fn runs, fn's ctx ends too and nothing is written.", run: checkCtxEndedInFn},
+		{Name: "ctx-ended-waiting", Says: "A call that waits for another writer returns when its ctx ends.", run: checkCtxEndedWaiting},
+	}
+}
+
+// usable requires that another process can update the key within soon: no lock
+// is left behind.
+func (c *check) usable(key rmw.Key, id string) {
+	ctx, cancel := context.WithTimeout(c.ctx, soon)
+	defer cancel()
+	other := c.Open()
+	defer c.close(other)
+	if _, err := other.Update(ctx, key, adder(key.Kind, id)); err != nil {
+		c.errorf("the key is not usable by others within %v: %v", soon, err)
+	}
+}
+
+// soon is far below any lease, and far above a loopback round trip under the
+// race detector.
+const soon = 4 * time.Second
+
+func checkPanic(c *check) {
+	s := c.Open()
+	for _, kind := range bothKinds {
+		key := c.key(kind)
+		first, _ := samples(kind)
+		c.put(key, first, rmw.NoTTL)
+		func() {
+			defer func() {
+				if p := recover(); p != "boom" {
+					c.errorf("recovered %v, want fn's own panic value", p)
+				}
+			}()
+			_, err := s.Update(c.ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) { panic("boom") })
+			c.errorf("Update returned %v although fn panicked", err)
+		}()
+		c.wantStored(key, first)
+		c.usable(key, "after")
+	}
+}
+
+func checkGoexit(c *check) {
+	s := c.Open()
+	key := c.key(rmw.KindString)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, err := s.Update(c.ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) {
+			runtime.Goexit()
+			return rmw.Value{}, nil
+		})
+		c.errorf("Update returned %v although fn ended its goroutine", err)
+	}()
+	<-done
+	c.wantStored(key, rmw.Value{})
+	c.usable(key, "after")
+}
+
+type ctxKey struct{}
+
+func checkCtxValues(c *check) {
+	s := c.Open()
+	ctx := context.WithValue(c.ctx, ctxKey{}, "the caller's")
+	_, err := s.Update(ctx, c.key(rmw.KindString), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		if ctx.Value(ctxKey{}) != "the caller's" {
+			c.errorf("fn's ctx lacks the caller's value")
+		}
+		return cur, nil
+	})
+	if err != nil {
+		c.errorf("Update: %v", err)
+	}
+}
+
+func checkCtxEndedBefore(c *check) {
+	s := c.Open()
+	key := c.key(rmw.KindString)
+	ctx, cancel := context.WithCancel(c.ctx)
+	cancel()
+	_, err := s.Update(ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) {
+		c.errorf("fn was called with an ended ctx")
+		return rmw.String("x"), nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		c.errorf("Update: %v, want context.Canceled", err)
+	}
+	if _, err := s.Read(ctx, key); !errors.Is(err, context.Canceled) {
+		c.errorf("Read: %v, want context.Canceled", err)
+	}
+	c.wantStored(key, rmw.Value{})
+	c.usable(key, "after")
+}
+
+func checkCtxEndedInFn(c *check) {
+	s := c.Open()
+	for _, kind := range bothKinds {
+		key := c.key(kind)
+		first, second := samples(kind)
+		c.put(key, first, rmw.NoTTL)
+		ctx, cancel := context.WithCancel(c.ctx)
+		_, err := s.Update(ctx, key, func(ctx context.Context, _ rmw.Value) (rmw.Value, error) {
+			cancel()
+			select {
+			case <-ctx.Done():
+			case <-time.After(soon):
+				c.errorf("fn's ctx did not end with the caller's")
+			}
+			return second, nil // fn need not notice; the path must
+		})
+		cancel()
+		if !errors.Is(err, context.Canceled) || errors.Is(err, rmw.ErrOutcomeUnknown) {
+			c.errorf("Update: %v, want context.Canceled and a known outcome", err)
+		}
+		c.wantStored(key, first)
+		c.usable(key, "after")
+	}
+}
+
+func checkCtxEndedWaiting(c *check) {
+	a, b := c.Open(), c.Open()
+	key := c.key(rmw.KindString)
+	c.update(a, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		if ids(cur)["b"] == 1 {
+			return addID("a")(ctx, cur) // b did not have to wait, and got through
+		}
+		ctx, cancel := context.WithTimeout(c.ctx, 50*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		_, err := b.Update(ctx, key, addID("b"))
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			c.errorf("the waiting Update: %v, want context.DeadlineExceeded", err)
+		}
+		if took := time.Since(start); took > soon {
+			c.errorf("the waiting Update took %v after its ctx ended", took)
+		}
+		return addID("a")(ctx, cur)
+	})
+	v, _ := c.stored(key)
+	if ids(v)["a"] != 1 {
+		c.errorf("stored %s, want a's update once", show(v))
+	}
+}

@@ -1,0 +1,142 @@
+package rmwtest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func faultClauses() []Clause {
+	return []Clause{
+		{Name: "request-lost", NeedsFaults: true, run: func(c *check) { checkEachCommand(c, RequestLost) },
+			Says: "Whichever command is lost on its way, the error tells the truth about what is stored, and no lock stays behind."},
+		{Name: "reply-lost", NeedsFaults: true, run: func(c *check) { checkEachCommand(c, ReplyLost) },
+			Says: "Whichever reply is lost after the command ran, an update is never applied twice, never reported wrongly, and no lock stays behind."},
+		{Name: "read-survives", NeedsFaults: true, run: checkReadFaults,
+			Says: "A Read whose command or reply is lost is right or ErrUnavailable."},
+		{Name: "ctx-ends-at-each-command", NeedsFaults: true, run: checkCtxAtEachCommand,
+			Says: "Whichever command ctx ends at, the error tells the truth about what is stored."},
+		{Name: "hang", NeedsFaults: true, run: checkHang,
+			Says: "Whichever command is never answered, the call returns when its ctx ends."},
+	}
+}
+
+// maxCommands is more than any Update sends.
+const maxCommands = 64
+
+// eachCommand runs one Update per command that an Update sends, with the fault
+// on that command, and judges what it returned by what is stored. A fault on a
+// command after the answer (the release of a lock) counts as well. before makes
+// the ctx of each call.
+func (c *check) eachCommand(kind rmw.Kind, fault func(cancel context.CancelFunc) Fault, timeout time.Duration,
+	judge func(n int, err error, took time.Duration),
+) {
+	warm := c.Open()
+	c.update(warm, c.key(kind), adder(kind, "warm")) // script caches
+	c.close(warm)                                    // or its release would meet the first fault
+	for n := 1; n <= maxCommands; n++ {
+		s := c.Open()
+		key := c.key(kind)
+		c.put(key, rmw.Value{}, rmw.NoTTL)
+		ctx, cancel := context.WithTimeout(c.ctx, timeout)
+		stop := c.Faults.Arm(n, fault(cancel))
+		start := time.Now()
+		_, err := s.Update(ctx, key, adder(kind, "first"))
+		took := time.Since(start)
+		cancel()
+		c.close(s) // what the call still does in the background is hit as well
+		struck := stop()
+		c.usable(key, "other")
+		var acked, maybe []string
+		acked = append(acked, "other")
+		switch {
+		case err == nil:
+			acked = append(acked, "first")
+		case errors.Is(err, rmw.ErrOutcomeUnknown):
+			maybe = append(maybe, "first")
+		}
+		before := len(c.failures)
+		c.wantIDs(key, acked, maybe...)
+		if len(c.failures) > before {
+			c.errorf("… that was with the fault on command %d; Update returned: %v", n, err)
+		}
+		judge(n, err, took)
+		if !struck {
+			if n == 1 {
+				c.errorf("the fault on the first command never struck: the Target's Faults do not see this Store")
+			}
+			return
+		}
+	}
+	c.errorf("an Update sent more than %d commands", maxCommands)
+}
+
+// close ends a Store that has something to end.
+func (c *check) close(s rmw.Store) {
+	if closer, ok := rmw.As[io.Closer](s); ok {
+		if err := closer.Close(); err != nil {
+			c.errorf("Close: %v", err)
+		}
+	}
+}
+
+func checkEachCommand(c *check, kind FaultKind) {
+	for _, k := range bothKinds {
+		c.eachCommand(k, func(context.CancelFunc) Fault { return Fault{Kind: kind} }, 20*time.Second,
+			func(n int, err error, _ time.Duration) {
+				if err != nil && !errors.Is(err, rmw.ErrOutcomeUnknown) && !errors.Is(err, rmw.ErrUnavailable) {
+					c.errorf("%v on command %d: %v, want success, ErrUnavailable or ErrOutcomeUnknown", kind, n, err)
+				}
+			})
+	}
+}
+
+func checkReadFaults(c *check) {
+	s := c.Open()
+	for _, kind := range bothKinds {
+		key := c.key(kind)
+		first, _ := samples(kind)
+		c.put(key, first, rmw.NoTTL)
+		for _, fault := range []FaultKind{RequestLost, ReplyLost} {
+			for n := 1; n <= maxCommands; n++ {
+				stop := c.Faults.Arm(n, Fault{Kind: fault})
+				got, err := s.Read(c.ctx, key)
+				struck := stop()
+				if err == nil && !got.Equal(first) {
+					c.errorf("Read: %s, want %s", show(got), show(first))
+				}
+				if err != nil && !errors.Is(err, rmw.ErrUnavailable) {
+					c.errorf("Read: %v, want ErrUnavailable", err)
+				}
+				if !struck {
+					break
+				}
+			}
+		}
+	}
+}
+
+func checkCtxAtEachCommand(c *check) {
+	c.eachCommand(rmw.KindString, func(cancel context.CancelFunc) Fault { return Fault{Do: cancel} }, 20*time.Second,
+		func(n int, err error, _ time.Duration) {
+			if err != nil && !errors.Is(err, context.Canceled) {
+				c.errorf("ctx ended at command %d: %v, want context.Canceled in it", n, err)
+			}
+		})
+}
+
+func checkHang(c *check) {
+	const timeout = 100 * time.Millisecond
+	c.eachCommand(rmw.KindString, func(context.CancelFunc) Fault { return Fault{Kind: Hang} }, timeout,
+		func(n int, err error, took time.Duration) {
+			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+				c.errorf("command %d hung: %v, want context.DeadlineExceeded in it", n, err)
+			}
+			if took > timeout+soon/2 {
+				c.errorf("command %d hung: the call returned %v after it began, its ctx ended after %v", n, took, timeout)
+			}
+		})
+}

@@ -1,0 +1,130 @@
+package rmwtest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func raceClauses() []Clause {
+	return []Clause{
+		{Name: "guard", Says: "A value that changed behind fn's back is never overwritten: fn is called again with it.", run: checkGuard},
+		{Name: "no-lost-update", Says: "Of many writers' updates to one key, each acknowledged one is there once.", run: checkNoLostUpdate},
+		{Name: "hash-fields-survive", Says: "Fields of a hash that fn did not touch survive, also those that others add meanwhile.", run: checkHashFieldsSurvive},
+		{Name: "read-is-fresh", Says: "Read and fn see every update acknowledged before, by whomever.", run: checkReadIsFresh},
+		{Name: "keys-are-apart", Says: "A long update of one key does not hold up another key.", run: checkKeysAreApart},
+	}
+}
+
+func checkGuard(c *check) {
+	s := c.Open()
+	for _, kind := range bothKinds {
+		key := c.key(kind)
+		first, second := samples(kind)
+		for _, before := range []rmw.Value{first, {}} {
+			c.put(key, before, rmw.NoTTL)
+			calls := 0
+			c.update(s, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				calls++
+				if calls == 1 {
+					c.put(key, second, rmw.NoTTL)
+				}
+				return adder(kind, "mine")(ctx, cur)
+			})
+			if calls != 2 {
+				c.errorf("fn was called %d times, want 2", calls)
+			}
+			want, _ := adder(kind, "mine")(c.ctx, second)
+			c.wantStored(key, want)
+		}
+	}
+}
+
+func checkNoLostUpdate(c *check) {
+	const stores, writers, each = 3, 6, 20
+	for _, kind := range bothKinds {
+		key := c.key(kind)
+		opened := make([]rmw.Store, stores)
+		for i := range opened {
+			opened[i] = c.Open()
+		}
+		var wg sync.WaitGroup
+		acked := make([][]string, writers)
+		for w := range writers {
+			wg.Go(func() {
+				for i := range each {
+					id := fmt.Sprintf("w%d-%d", w, i)
+					if _, err := opened[w%stores].Update(c.ctx, key, adder(kind, id)); err != nil {
+						c.errorf("writer %d, update %d: %v", w, i, err)
+						return
+					}
+					acked[w] = append(acked[w], id)
+				}
+			})
+		}
+		wg.Wait()
+		var all []string
+		for _, a := range acked {
+			all = append(all, a...)
+		}
+		c.wantIDs(key, all)
+	}
+}
+
+func checkHashFieldsSurvive(c *check) {
+	s := c.Open()
+	key := c.key(rmw.KindHash)
+	c.put(key, rmw.Hash(map[string]string{"theirs": "1", "mine": "0", "other": "\x00"}), rmw.NoTTL)
+	calls := 0
+	c.update(s, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		calls++
+		if calls == 1 {
+			c.put(key, cur.With("late", "x").Without("other"), rmw.NoTTL)
+		}
+		return cur.With("mine", "1"), nil
+	})
+	c.wantStored(key, rmw.Hash(map[string]string{"theirs": "1", "mine": "1", "late": "x"}))
+}
+
+func checkReadIsFresh(c *check) {
+	a, b := c.Open(), c.Open()
+	for _, kind := range bothKinds {
+		key := c.key(kind)
+		for i := range 20 {
+			id := fmt.Sprint("n", i)
+			c.update(a, key, adder(kind, id))
+			got, err := b.Read(c.ctx, key)
+			if err != nil {
+				c.fatalf("Read: %v", err)
+			}
+			if ids(got)[id] != 1 {
+				c.errorf("Read does not see an update acknowledged before it")
+			}
+			c.update(b, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+				if ids(cur)[id] != 1 {
+					c.errorf("fn does not see an update acknowledged before it")
+				}
+				return cur, nil
+			})
+		}
+	}
+}
+
+func checkKeysAreApart(c *check) {
+	s := c.Open()
+	long, other := c.key(rmw.KindString), c.key(rmw.KindString)
+	c.update(s, long, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		done := make(chan error, 1)
+		go func() {
+			_, err := s.Update(c.ctx, other, to(rmw.String("x")))
+			done <- err
+		}()
+		if err := <-done; err != nil {
+			c.errorf("Update of the other key: %v", err)
+		}
+		return cur, nil
+	})
+	c.wantStored(other, rmw.String("x"))
+}

@@ -1,0 +1,103 @@
+package rmwtest
+
+import (
+	"context"
+	"strings"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func valueClauses() []Clause {
+	return []Clause{
+		{Name: "binary-safe", Says: "Names and values may hold any bytes.", run: checkBinarySafe},
+		{Name: "empty-is-a-value", Says: "An empty string is a value, not an absent key.", run: checkEmptyIsAValue},
+		{Name: "large-value", Says: "A value of 1 MiB is stored and compared like any other.", run: checkLargeValue},
+		{Name: "number-like", Says: "Values that look like numbers, nil or Lua keep every byte.", run: checkNumberLike},
+	}
+}
+
+// hostile is every byte, and what a protocol or a script might stumble over.
+func hostile() string {
+	var b strings.Builder
+	for i := range 256 {
+		b.WriteByte(byte(i))
+	}
+	return b.String() + "\r\n$-1\r\n*0\r\n{}{tag}'\"]]--"
+}
+
+func checkBinarySafe(c *check) {
+	s := c.Open()
+	for _, kind := range bothKinds {
+		key := c.key(kind)
+		key.Name += hostile()
+		v := rmw.String(hostile())
+		if kind == rmw.KindHash {
+			v = rmw.Hash(map[string]string{hostile(): hostile(), "": "empty name", "empty value": ""})
+		}
+		c.update(s, key, to(v))
+		c.wantStored(key, v)
+		c.update(s, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+			if !cur.Equal(v) {
+				c.errorf("fn was given other bytes than were stored")
+			}
+			return rmw.Value{}, nil
+		})
+		c.wantStored(key, rmw.Value{})
+	}
+}
+
+func checkEmptyIsAValue(c *check) {
+	s := c.Open()
+	key := c.key(rmw.KindString)
+	if res := c.update(s, key, to(rmw.String(""))); !res.Written {
+		c.errorf("an empty string over an absent key was not written")
+	}
+	c.wantStored(key, rmw.String(""))
+	res := c.update(s, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		if !cur.Exists() {
+			c.errorf("fn was given an absent key, want an empty string")
+		}
+		return rmw.Value{}, nil
+	})
+	if !res.Written {
+		c.errorf("deleting an empty string was not written")
+	}
+	c.wantStored(key, rmw.Value{})
+	if got, err := s.Read(c.ctx, key); err != nil || got.Exists() {
+		c.errorf("Read after the delete: %s, %v", show(got), err)
+	}
+}
+
+func checkLargeValue(c *check) {
+	s := c.Open()
+	const mib = 1 << 20
+	for _, kind := range bothKinds {
+		key := c.key(kind)
+		large := strings.Repeat("0123456789abcdef", mib/16)
+		first, second := rmw.String(large), rmw.String(large[1:]+"x")
+		if kind == rmw.KindHash {
+			first = rmw.Hash(map[string]string{"large": large, "small": "1"})
+			second = first.With("small", "2")
+		}
+		c.update(s, key, to(first))
+		c.update(s, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+			if !cur.Equal(first) {
+				c.errorf("fn was given %v, not what was stored", cur)
+			}
+			return second, nil
+		})
+		c.wantStored(key, second)
+	}
+}
+
+func checkNumberLike(c *check) {
+	s := c.Open()
+	key := c.key(rmw.KindString)
+	for _, text := range []string{"9007199254740993", "0", "-0", "1e400", "007", "nil", "false", "0x10", " 1 "} {
+		c.update(s, key, to(rmw.String(text)))
+		c.wantStored(key, rmw.String(text))
+		hash := c.key(rmw.KindHash)
+		c.update(s, hash, to(rmw.Hash(map[string]string{text: text})))
+		c.wantStored(hash, rmw.Hash(map[string]string{text: text}))
+	}
+}

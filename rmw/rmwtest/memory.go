@@ -1,0 +1,186 @@
+package rmwtest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Memory is a Store in memory that keeps the whole contract. Values expire by
+// time.Now, so in a testing/synctest bubble they follow its clock. It is safe
+// for concurrent use, has no goroutine and needs no Close.
+//
+// It is optimistic: updates of one key run side by side, and those that find
+// the value changed run again.
+type Memory struct {
+	mu      sync.Mutex
+	entries map[string]entry
+	version uint64
+	armed   *armed
+}
+
+type entry struct {
+	value   rmw.Value
+	expires time.Time // zero: never
+	version uint64
+}
+
+// NewMemory returns an empty Memory.
+func NewMemory() *Memory { return &Memory{entries: map[string]entry{}} }
+
+var (
+	_ rmw.Store = (*Memory)(nil)
+	_ Direct    = (*Memory)(nil)
+	_ Faults    = (*Memory)(nil)
+)
+
+// memoryAttempts bounds an Update as the real paths do.
+const memoryAttempts = 10_000
+
+// Read implements [rmw.Reader].
+func (m *Memory) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+	e, err := m.load(ctx, key)
+	if err != nil {
+		return rmw.Value{}, m.fail("read", key, 0, err)
+	}
+	return e.value, nil
+}
+
+// Update implements [rmw.Updater].
+func (m *Memory) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	for attempt := 1; attempt <= memoryAttempts; attempt++ {
+		cur, err := m.load(ctx, key)
+		if err != nil {
+			return rmw.Result{Attempts: attempt - 1}, m.fail("read", key, attempt-1, err)
+		}
+		next, err := fn(ctx, cur.value)
+		if err != nil {
+			return rmw.Result{Attempts: attempt}, err
+		}
+		write, ttl, err := rmw.CheckWrite(key, cur.value, next)
+		if err != nil {
+			return rmw.Result{Attempts: attempt}, m.fail("commit", key, attempt, err)
+		}
+		if !write {
+			return rmw.Result{Before: cur.value, After: cur.value, Attempts: attempt}, nil
+		}
+		switch stored, err := m.commit(ctx, key, cur, next, ttl); {
+		case err != nil:
+			return rmw.Result{Attempts: attempt}, m.fail("commit", key, attempt, err)
+		case stored:
+			return rmw.Result{Before: cur.value, After: next.WithTTL(0), Written: true, Attempts: attempt}, nil
+		}
+	}
+	return rmw.Result{Attempts: memoryAttempts}, m.fail("commit", key, memoryAttempts, rmw.ErrContended)
+}
+
+// load returns the present entry; its version is 0 if there is none.
+func (m *Memory) load(ctx context.Context, key rmw.Key) (entry, error) {
+	if err := key.Validate(); err != nil {
+		return entry{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return entry{}, err
+	}
+	kind := m.arrive()
+	if kind != NoFault {
+		return entry{}, lost(ctx, kind, rmw.ErrUnavailable)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.present(key.Name)
+	if e.value.Exists() && e.value.Kind() != key.Kind {
+		return entry{}, rmw.ErrWrongKind
+	}
+	return e, nil
+}
+
+// commit stores next if the entry is still cur.
+func (m *Memory) commit(ctx context.Context, key rmw.Key, cur entry, next rmw.Value, ttl time.Duration) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	kind := m.arrive()
+	if kind == RequestLost {
+		return false, lost(ctx, kind, rmw.ErrOutcomeUnknown)
+	}
+	m.mu.Lock()
+	now := m.present(key.Name)
+	same := now.version == cur.version
+	if same {
+		expires := now.expires
+		switch {
+		case ttl == rmw.NoTTL:
+			expires = time.Time{}
+		case ttl > 0:
+			expires = time.Now().Add(ttl)
+		}
+		m.put(key.Name, next, expires)
+	}
+	m.mu.Unlock()
+	if kind != NoFault {
+		return false, lost(ctx, kind, rmw.ErrOutcomeUnknown)
+	}
+	return same, nil
+}
+
+// present returns the entry unless it has expired. m.mu is held.
+func (m *Memory) present(name string) entry {
+	e := m.entries[name]
+	if !e.expires.IsZero() && !time.Now().Before(e.expires) {
+		delete(m.entries, name)
+		return entry{}
+	}
+	return e
+}
+
+// put stores or, for the zero Value, deletes. m.mu is held.
+func (m *Memory) put(name string, v rmw.Value, expires time.Time) {
+	if !v.Exists() {
+		delete(m.entries, name)
+		return
+	}
+	m.version++
+	m.entries[name] = entry{value: v.WithTTL(0), expires: expires, version: m.version}
+}
+
+// Get implements [Direct].
+func (m *Memory) Get(_ context.Context, name string) (rmw.Value, time.Duration, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.present(name)
+	if e.expires.IsZero() {
+		return e.value, rmw.NoTTL, nil
+	}
+	return e.value, time.Until(e.expires), nil
+}
+
+// Set implements [Direct].
+func (m *Memory) Set(_ context.Context, name string, v rmw.Value, ttl time.Duration) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var expires time.Time
+	if ttl > 0 {
+		expires = time.Now().Add(ttl)
+	}
+	m.put(name, v, expires)
+	return nil
+}
+
+// fail dresses an error of the Store's own.
+func (m *Memory) fail(op string, key rmw.Key, attempts int, err error) error {
+	e := &rmw.Error{Path: "memory", Op: op, Key: key.Name, Attempts: attempts}
+	var inner *rmw.Error
+	switch {
+	case errors.As(err, &inner):
+		e.Reason, e.Cause = inner.Reason, inner.Cause
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		e.Cause = err
+	default:
+		e.Reason = err // one of rmw's, or wrapping one with more text
+	}
+	return e
+}

@@ -1,0 +1,73 @@
+package rmwtest
+
+import (
+	"context"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Target is what the suite runs against: a Store, and ways to look at and to
+// disturb what lies below it.
+type Target struct {
+	// Open returns a Store over the storage. Each call stands for one more
+	// process: what it returns must share nothing with the others but the
+	// storage. The opener closes them after the clause; the clause may have
+	// closed one that is an io.Closer before, so closing twice must be fine.
+	Open func() rmw.Store
+
+	// Direct reads and writes the storage beside the Store, as a legacy
+	// service or a person with redis-cli would.
+	Direct Direct
+
+	// Faults disturbs the commands of the Stores, or is nil if that is not
+	// possible; then the clauses that need it are skipped.
+	Faults Faults
+
+	// Patience bounds how long a clause may take; 0 means 30 s. A Store that
+	// waits beyond it fails.
+	Patience time.Duration
+}
+
+// Direct is access to the storage that goes round the Store.
+type Direct interface {
+	// Get returns the value under a key and the time it has left, rmw.NoTTL
+	// if that is unlimited.
+	Get(ctx context.Context, name string) (rmw.Value, time.Duration, error)
+	// Set replaces the value and its expiry (a duration or rmw.NoTTL). The
+	// zero Value deletes.
+	Set(ctx context.Context, name string, v rmw.Value, ttl time.Duration) error
+}
+
+// FaultKind says what happens to a command.
+type FaultKind uint8
+
+const (
+	// NoFault executes and answers; only Fault.Do happens.
+	NoFault FaultKind = iota
+	// RequestLost: the command is not executed, the connection breaks.
+	RequestLost
+	// ReplyLost: the command is executed, then the connection breaks.
+	ReplyLost
+	// Hang: the command is executed, and no answer ever comes.
+	Hang
+)
+
+// String names the kind for test output.
+func (k FaultKind) String() string {
+	return [...]string{"no fault", "request lost", "reply lost", "hang"}[k]
+}
+
+// Fault is one disturbance.
+type Fault struct {
+	Kind FaultKind
+	Do   func() // run when the command arrives, before anything else; may be nil
+}
+
+// Faults disturbs the traffic between the Stores and the storage.
+type Faults interface {
+	// Arm disturbs the n-th command, counted from 1, that the Stores send from
+	// now on; connection set-up does not count. stop ends it and reports
+	// whether that command ever came. One fault is armed at a time.
+	Arm(n int, f Fault) (stop func() (struck bool))
+}

@@ -1,0 +1,55 @@
+package rmw
+
+import (
+	"context"
+	"time"
+)
+
+// UpdateFunc computes the next value of a key from the present one.
+//
+// It returns cur itself (or an equal Value) to write nothing, the zero Value to
+// delete the key, or what shall be stored. An error aborts: nothing is written
+// and Update returns that very error.
+//
+// It may be called several times in one Update, each time with a newer value,
+// so it must compute only: no messages sent, no counters raised, no other
+// Update of the same key. ctx ends when the caller's does, or, with cause
+// [ErrLockLost], when the path can no longer hold others off; a slow fn should
+// watch it.
+type UpdateFunc func(ctx context.Context, cur Value) (next Value, err error)
+
+// Reader reads keys. It is safe for concurrent use.
+type Reader interface {
+	// Read returns the present value, the zero Value if there is none. It sees
+	// every update acknowledged before the call. A value of another kind than
+	// key.Kind is an [ErrWrongKind].
+	Read(ctx context.Context, key Key) (Value, error)
+}
+
+// Updater updates keys. It is safe for concurrent use.
+type Updater interface {
+	// Update calls fn with the present value and stores what it returns,
+	// provided the value has not changed meanwhile; else it tries again.
+	//
+	// A nil error: stored, exactly once. Any other error: nothing was written,
+	// unless it is an [ErrOutcomeUnknown]. It is fn's own error, or an [*Error]
+	// whose Reason is one of this package's Err variables, or nil when only ctx
+	// ended. On error, Result has Attempts and Waited only.
+	Update(ctx context.Context, key Key, fn UpdateFunc) (Result, error)
+}
+
+// Store reads and updates.
+type Store interface {
+	Reader
+	Updater
+}
+
+// Result tells what an Update did.
+type Result struct {
+	Before   Value         // what fn was given, the last time it was called
+	After    Value         // what is stored now, as far as this Update knows
+	Written  bool          // false if fn returned its value unchanged
+	Attempts int           // how often fn was called
+	Waited   time.Duration // how long the call waited for other writers
+	Token    uint64        // fencing token for other systems; 0: this path gives none
+}

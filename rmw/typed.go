@@ -1,0 +1,112 @@
+package rmw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Keep and Remove steer [Typed.Edit] as fs.SkipDir steers fs.WalkDir: an edit
+// returns one of them instead of an error.
+var (
+	// Keep: write nothing, and succeed.
+	Keep = errors.New("rmw: keep the value as it is")
+	// Remove: delete the key, and succeed.
+	Remove = errors.New("rmw: remove the key")
+)
+
+// Codec translates between a T and what is stored. It is safe for concurrent
+// use.
+type Codec[T any] interface {
+	// Kind is the Kind of the stored values.
+	Kind() Kind
+	// Decode fills *dst, which is zero, from a value that exists.
+	Decode(v Value, dst *T) error
+	// Encode returns what to store for src. cur is what src was decoded from,
+	// or the zero Value: a codec that knows only some of its fields takes the
+	// others from there.
+	Encode(src *T, cur Value) (Value, error)
+}
+
+// Typed is a [Store] whose values are Ts.
+type Typed[T any] struct {
+	store Store
+	codec Codec[T]
+}
+
+// NewTyped returns a view of store through codec. Key.Kind is then set by the
+// codec.
+func NewTyped[T any](store Store, codec Codec[T]) Typed[T] {
+	return Typed[T]{store: store, codec: codec}
+}
+
+// Get returns the value and whether the key exists. The error is the Store's, or
+// the codec's if the stored bytes are not a T.
+func (t Typed[T]) Get(ctx context.Context, key Key) (value T, exists bool, err error) {
+	key.Kind = t.codec.Kind()
+	v, err := t.store.Read(ctx, key)
+	if err != nil || !v.Exists() {
+		return value, false, err
+	}
+	if err := t.decode(key, v, &value); err != nil {
+		var none T
+		return none, true, err
+	}
+	return value, true, nil
+}
+
+// Edit calls edit with the present value, the zero T if the key does not exist,
+// and stores what edit makes of *value. It returns what is stored afterwards,
+// the zero T if that is nothing.
+//
+// edit may return [Keep] or [Remove]; any other error aborts and is returned as
+// it is. Like an [UpdateFunc] it may run several times, each time on a freshly
+// decoded value. A value that no longer decodes is an error, and is not touched.
+func (t Typed[T]) Edit(
+	ctx context.Context, key Key, edit func(ctx context.Context, value *T, exists bool) error,
+) (T, Result, error) {
+	key.Kind = t.codec.Kind()
+	var stored T
+	res, err := t.store.Update(ctx, key, func(ctx context.Context, cur Value) (Value, error) {
+		var value, none T
+		if cur.Exists() {
+			if err := t.decode(key, cur, &value); err != nil {
+				return Value{}, err
+			}
+		}
+		switch err := edit(ctx, &value, cur.Exists()); {
+		case errors.Is(err, Keep):
+			// What edit did to value is dropped, so decode again for the answer.
+			stored = none
+			if cur.Exists() {
+				if err := t.decode(key, cur, &stored); err != nil {
+					return Value{}, err
+				}
+			}
+			return cur, nil
+		case errors.Is(err, Remove):
+			stored = none
+			return Value{}, nil
+		case err != nil:
+			return Value{}, err
+		}
+		stored = value
+		next, err := t.codec.Encode(&value, cur)
+		if err != nil {
+			return Value{}, fmt.Errorf("rmw: encode %s: %w", quoteKey(key.Name), err)
+		}
+		return next, nil
+	})
+	if err != nil {
+		var none T
+		return none, res, err
+	}
+	return stored, res, nil
+}
+
+func (t Typed[T]) decode(key Key, v Value, dst *T) error {
+	if err := t.codec.Decode(v, dst); err != nil {
+		return fmt.Errorf("rmw: decode %s, %v: %w", quoteKey(key.Name), v, err)
+	}
+	return nil
+}

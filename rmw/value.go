@@ -1,0 +1,174 @@
+package rmw
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"time"
+)
+
+// Value is what a key holds: nothing, a string or a hash. The zero Value means
+// that there is no such key; an empty string is a value, an empty hash is not
+// (Redis has none). A Value never changes; the methods that edit return a new
+// one. It is safe for concurrent use.
+//
+// Printing or logging a Value shows its kind and size, never its content.
+type Value struct {
+	exists bool
+	kind   Kind
+	text   string
+	fields map[string]string // never written to after construction
+	ttl    time.Duration     // 0: what Key.TTL says
+}
+
+// String returns a Value of KindString. It may be empty and may hold any bytes.
+func String(s string) Value { return Value{exists: true, text: s} }
+
+// Bytes returns a Value of KindString with a copy of b.
+func Bytes(b []byte) Value { return String(string(b)) }
+
+// Hash returns a Value of KindHash with a copy of fields. No fields at all give
+// the zero Value, as in Redis, where a hash without fields does not exist.
+func Hash(fields map[string]string) Value { return hashOf(maps.Clone(fields)) }
+
+// hashOf takes over fields.
+func hashOf(fields map[string]string) Value {
+	if len(fields) == 0 {
+		return Value{}
+	}
+	return Value{exists: true, kind: KindHash, fields: fields}
+}
+
+// Exists reports whether there is a value at all.
+func (v Value) Exists() bool { return v.exists }
+
+// Kind returns the value's kind. It means nothing for a Value that does not exist.
+func (v Value) Kind() Kind { return v.kind }
+
+// Text returns the content of a string, and "" for anything else.
+func (v Value) Text() string { return v.text }
+
+// Field returns one field of a hash and whether it is there.
+func (v Value) Field(name string) (string, bool) {
+	s, ok := v.fields[name]
+	return s, ok
+}
+
+// Len returns the number of fields of a hash, and 0 for anything else.
+func (v Value) Len() int { return len(v.fields) }
+
+// Fields returns a copy of the hash's fields: nil for anything else.
+func (v Value) Fields() map[string]string { return maps.Clone(v.fields) }
+
+// All iterates over the hash's fields in no order, without copying them.
+func (v Value) All() func(yield func(name, value string) bool) {
+	return maps.All(v.fields)
+}
+
+// With returns the hash with one field set. A Value that does not exist becomes
+// a hash. On a string it returns a hash of that one field, which a Store then
+// refuses with [ErrWrongKind] under a string Key. To change several fields at
+// once, [Value.Edit] copies only once.
+func (v Value) With(name, value string) Value {
+	return v.Edit(func(fields map[string]string) { fields[name] = value })
+}
+
+// Without returns the hash without the named fields; the zero Value when none
+// is left.
+func (v Value) Without(names ...string) Value {
+	return v.Edit(func(fields map[string]string) {
+		for _, name := range names {
+			delete(fields, name)
+		}
+	})
+}
+
+// Edit returns the hash as edit leaves it. edit gets a copy of the fields, never
+// nil, and must not hold on to it.
+func (v Value) Edit(edit func(fields map[string]string)) Value {
+	fields := maps.Clone(v.fields)
+	if fields == nil {
+		fields = make(map[string]string)
+	}
+	edit(fields)
+	next := hashOf(fields)
+	if next.exists {
+		next.ttl = v.ttl
+	}
+	return next
+}
+
+// WithTTL returns the value with an expiry of its own, which overrides Key.TTL:
+// a duration of at least a millisecond, or [NoTTL]. Such a value is written even
+// if its content is what the key holds already. So
+//
+//	return cur.WithTTL(30 * time.Minute), nil
+//
+// restarts a key's expiry and changes nothing else. A Value that does not exist
+// is returned as it is.
+func (v Value) WithTTL(d time.Duration) Value {
+	if v.exists {
+		v.ttl = d
+	}
+	return v
+}
+
+// TTL returns the expiry that [Value.WithTTL] asked for, and 0 if it was not
+// called. It is not the remaining lifetime of a stored value.
+func (v Value) TTL() time.Duration { return v.ttl }
+
+// Equal reports whether both hold the same content: both nothing, the same
+// string, or the same fields. A TTL asked for does not matter.
+func (v Value) Equal(w Value) bool {
+	return v.exists == w.exists && v.kind == w.kind && v.text == w.text && maps.Equal(v.fields, w.fields)
+}
+
+// Size returns the bytes of the content: those of the string, or of all field
+// names and values.
+func (v Value) Size() int {
+	n := len(v.text)
+	for name, value := range v.fields {
+		n += len(name) + len(value)
+	}
+	return n
+}
+
+// String describes the value by kind and size. The content may be private, so it
+// is not shown; [Value.Text] returns it.
+func (v Value) String() string {
+	switch {
+	case !v.exists:
+		return "absent"
+	case v.kind == KindHash:
+		return fmt.Sprintf("hash(%d fields, %d bytes)", len(v.fields), v.Size())
+	}
+	return fmt.Sprintf("string(%d bytes)", len(v.text))
+}
+
+// GoString keeps %#v from showing the content.
+func (v Value) GoString() string { return "rmw.Value(" + v.String() + ")" }
+
+// LogValue keeps slog from showing the content.
+func (v Value) LogValue() slog.Value { return slog.StringValue(v.String()) }
+
+var (
+	_ slog.LogValuer = Value{}
+	_ fmt.GoStringer = Value{}
+)
+
+// CheckWrite tells a Store what to do with what fn returned for the value it was
+// given: whether to write at all, and which expiry to leave (as in Key.TTL). The
+// error, an [ErrWrongKind] or [ErrInvalid], means that next cannot be stored
+// under key.
+func CheckWrite(key Key, cur, next Value) (write bool, ttl time.Duration, err error) {
+	if next.exists && next.kind != key.Kind {
+		return false, 0, fmt.Errorf("%w: fn returned a %v for a Key of Kind %v", ErrWrongKind, next.kind, key.Kind)
+	}
+	if err := validateTTL("the TTL of the returned Value", next.ttl); err != nil {
+		return false, 0, err
+	}
+	if next.ttl != 0 {
+		return true, next.ttl, nil
+	}
+	return !next.Equal(cur), key.TTL, nil
+}
