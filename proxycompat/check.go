@@ -1,0 +1,152 @@
+package proxycompat
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Check reports whether the command may be sent to this proxy; args[0] is the
+// command. A refusal is a [*RefusedError].
+//
+// Refused is what the proxy refuses or closes the connection on, what it sends
+// to the wrong server in silence, and what harms other clients: the verdicts
+// Refused, Closes, Misrouted and HarmsOthers, a number of arguments that the
+// proxy does not accept, and OneKey with more than one key. A script needs
+// exactly one key: with none there is nothing to route by, with several only
+// KEYS[1] is looked at.
+//
+// Split passes, because each key's own effect is right, but it is not atomic.
+// Backend and Unknown pass too: only the server can tell. Check does not look
+// at keys across several commands, and not at what a script does.
+//
+// Check of no arguments passes: nothing would be sent.
+func (p *Profile) Check(args ...string) error {
+	return check(p, args, func(s string) string { return s })
+}
+
+// CheckCmd is [Profile.Check] for a go-redis command. It does not allocate
+// when the command passes.
+func (p *Profile) CheckCmd(cmd redis.Cmder) error {
+	return check(p, cmd.Args(), wordOf)
+}
+
+// wordOf returns an argument of a go-redis command as far as the check needs
+// it: names, counts and options are strings or integers.
+func wordOf(arg any) string {
+	switch v := arg.(type) {
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	case *string:
+		if v != nil {
+			return *v
+		}
+	case int:
+		return strconv.Itoa(v) // small integers do not allocate
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case nil:
+		return ""
+	default:
+		return fmt.Sprint(v)
+	}
+	return ""
+}
+
+func check[A any](p *Profile, args []A, word func(A) string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	name := word(args[0])
+	r := lookup(p, name)
+	n := len(args)
+	if !r.passes() && r.Verdict != OneKey {
+		return p.refused(name, r, r.Why)
+	}
+	if !r.args.fit(n - 1) {
+		return p.refused(name, r, fmt.Sprintf("%s does not accept %d argument(s) here", p.name, n-1))
+	}
+	if r.Verdict != OneKey {
+		return nil
+	}
+	spans, stated := r.keys.find(n, at(args, word))
+	if stated == 0 && r.keys.first == 0 {
+		return p.refused(name, r, "numkeys is 0, so there is no key to route by; declare the one key that is used")
+	}
+	keys := max(spans[0].count()+spans[1].count()+spans[2].count(), stated)
+	if keys <= 1 || p.sameSlot(at(args, word), spans) {
+		return nil
+	}
+	return p.refused(name, r, fmt.Sprintf("%d keys, and %s", keys, r.Why))
+}
+
+// lookup finds the rule for a command name without allocating: names are
+// short, so they are put in upper case on the stack.
+func lookup[S string | []byte](p *Profile, name S) *Rule {
+	var buf [64]byte
+	if len(name) > len(buf) {
+		return p.other
+	}
+	for i := range len(name) {
+		c := name[i]
+		if 'a' <= c && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		buf[i] = c
+	}
+	if r := p.rules[string(buf[:len(name)])]; r != nil {
+		return r
+	}
+	return p.other
+}
+
+// passes reports whether the verdict lets a command pass whatever its keys.
+func (r *Rule) passes() bool {
+	switch r.Verdict {
+	case OK, Split, Backend, Unknown:
+		return true
+	}
+	return false
+}
+
+// permitsAll reports whether no command can be refused.
+func (p *Profile) permitsAll() bool { return len(p.rules) == 0 && p.other.Verdict == OK }
+
+func at[A any](args []A, word func(A) string) func(int) string {
+	return func(i int) string { return word(args[i]) }
+}
+
+// sameSlot reports whether an [Profile.AllowTagged] profile may let these keys
+// pass together.
+func (p *Profile) sameSlot(word func(int) string, spans [3]span) bool {
+	if !p.tagged || p.hash == "" {
+		return false
+	}
+	slot := -1
+	for _, s := range spans {
+		for i := s.first; i < s.end; i += s.step {
+			switch k := p.Slot(word(i)); {
+			case slot == -1:
+				slot = k
+			case slot != k:
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (p *Profile) refused(name string, r *Rule, reason string) *RefusedError {
+	rule := *r
+	if rule.Command == "*" {
+		rule.Command = strings.ToUpper(name)
+	}
+	return &RefusedError{
+		Command: rule.Command, Profile: p.name, Rule: rule,
+		Reason: reason, Instead: rule.Instead, Source: rule.Source,
+	}
+}

@@ -1,0 +1,36 @@
+// Package proxycompat says what a Redis proxy permits, and keeps a program from
+// sending what it does not.
+//
+// A proxy in front of many servers speaks Redis but is not Redis. What breaks
+// is rarely an honest error:
+//
+//   - A transaction is not refused, it is taken apart. Codis answers MULTI and
+//     EXEC with errors and executes what stands between them one by one.
+//   - A script with two keys is routed by the first. If the second lives
+//     elsewhere the script reads and writes the wrong server, and says nothing.
+//   - twemproxy answers an unknown command by closing the connection, after
+//     executing what came before it. go-redis then sends all of it again.
+//   - HELLO 3, with which go-redis opens connections, breaks a server
+//     connection that other clients of a Codis proxy share.
+//
+// # How to use it
+//
+// Start from [Options] and add [Hook], and a command that cannot work fails at
+// once, with a reason, before it leaves the process:
+//
+//	profile := proxycompat.Codis32()
+//	rdb := redis.NewClient(proxycompat.Options(profile, "codis-proxy:19000"))
+//	rdb.AddHook(proxycompat.Hook(profile))
+//
+// [Profile.Check] asks the same question without a client, for a test of your
+// own commands. [Parse] reads a profile of your own. The sub-package proxytest
+// has a proxy to test against.
+//
+// # What passes is not safe by that alone
+//
+// A profile looks at one command at a time. Through a proxy, also this holds:
+// two commands of one pipeline may be executed in either order, even on one
+// key; GET may be answered by a replica that is behind; DEL, MGET and MSET of
+// several keys are not atomic; and a timeout or a broken connection says
+// nothing about whether the command was executed.
+package proxycompat

@@ -1,0 +1,109 @@
+package proxycompat
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/unwatch/unwatch/internal/resp"
+)
+
+// guardConn looks at the commands that are written to a connection and lets
+// only whole, permitted ones out. Of a write that contains a refused command
+// nothing leaves. The connection ends there, because its user's idea of what
+// was sent is wrong from then on: every later Write and Read gives the reason.
+type guardConn struct {
+	net.Conn
+	p *Profile
+
+	dead atomic.Pointer[error] // why the connection ended
+
+	mu      sync.Mutex // guards what follows, and keeps writes in order
+	pending []byte     // the start of a command that is not complete yet
+	args    [][]byte   // reused
+}
+
+func (g *guardConn) Write(b []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if dead := g.dead.Load(); dead != nil {
+		return 0, *dead
+	}
+	buf := b
+	if len(g.pending) > 0 {
+		g.pending = append(g.pending, b...)
+		buf = g.pending
+	}
+	pass, err := g.scan(buf)
+	if err != nil {
+		g.dead.Store(&err)
+		_ = g.Conn.Close() // wakes a Read that is waiting
+		return 0, asSubscribeAnswer(err)
+	}
+	held := len(buf) - len(b) // bytes from earlier writes
+	if pass > 0 {
+		if n, err := g.Conn.Write(buf[:pass]); err != nil {
+			return min(max(n-held, 0), len(b)), err
+		}
+	}
+	g.pending = append(g.pending[:0], buf[pass:]...)
+	if pass > 0 && len(g.pending) == 0 && cap(g.pending) > 1<<20 {
+		g.pending = nil // do not let one huge value pin a huge buffer
+	}
+	return len(b), nil
+}
+
+func (g *guardConn) Read(b []byte) (int, error) {
+	n, err := g.Conn.Read(b)
+	if err != nil {
+		if dead := g.dead.Load(); dead != nil {
+			return n, *dead
+		}
+	}
+	return n, err
+}
+
+// asSubscribeAnswer makes the refusal of a subscription look like a server's
+// answer. On any other error go-redis replaces the connection before it has
+// noted the channel, and Receive would then wait for ever on a connection that
+// nobody subscribed on. This way it keeps the dead one, and Receive fails.
+func asSubscribeAnswer(err error) error {
+	if refused, ok := errors.AsType[*RefusedError](err); ok && strings.HasSuffix(refused.Command, "SUBSCRIBE") {
+		return answeredRefusal{refused}
+	}
+	return err
+}
+
+// scan returns how many bytes of buf are complete commands, all permitted.
+func (g *guardConn) scan(buf []byte) (pass int, err error) {
+	for pass < len(buf) {
+		var n int
+		n, g.args, err = resp.ScanCommand(buf[pass:], g.args, resp.Limits{})
+		if err != nil {
+			return 0, fmt.Errorf("proxycompat: not sent, these bytes are no command: %w", err)
+		}
+		if n == 0 {
+			break
+		}
+		if err := g.p.checkBytes(g.args); err != nil {
+			return 0, err
+		}
+		pass += n
+	}
+	clear(g.args[:cap(g.args)]) // they alias the caller's buffer
+	return pass, nil
+}
+
+// checkBytes is Check without strings, unless the rule needs to read words.
+func (p *Profile) checkBytes(args [][]byte) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if r := lookup(p, args[0]); r.passes() && !r.args.set {
+		return nil
+	}
+	return check(p, args, func(b []byte) string { return string(b) })
+}

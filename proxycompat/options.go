@@ -1,0 +1,75 @@
+package proxycompat
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// Options returns go-redis options that work through the profile's proxy. They
+// are yours to change. For the profile "redis" only Addr is set.
+//
+//   - Protocol 2, no CLIENT SETINFO, no maintenance notifications: what they
+//     send is refused or closes the connection.
+//   - Dialer is [HelloDialer], since go-redis cannot be told not to send HELLO.
+//     It also checks the address, so that a typing error is named as one. To
+//     use TLS, set Dialer to HelloDialer of your own dialer.
+//   - MaxRetries -1. With its default of 3, go-redis sends a script that timed
+//     out up to four times, and each of them may be executed.
+//   - PoolSize 20 and PipelinePoolSize 10, with a hard limit on both: a Codis
+//     proxy accepts 1000 clients (proxy_max_clients) from all processes
+//     together, which is enough for 33 of these.
+//   - ConnMaxIdleTime 4 minutes: below the 30 minutes after which Codis closes
+//     an idle client (session_recv_timeout), and below the 5 minutes that
+//     other proxies and load balancers like.
+//
+// Leave ClientName and Username empty: CLIENT SETNAME and AUTH with a user name
+// fail on both proxies, and with them every command. Set ReadTimeout (go-redis'
+// default is 5 s) above the longest stall that you expect while slots move.
+func Options(profile *Profile, addr string) *redis.Options {
+	if profile == nil || profile.name == "redis" {
+		return &redis.Options{Addr: addr}
+	}
+	return &redis.Options{
+		Addr:                     addr,
+		Protocol:                 2,
+		DisableIdentity:          true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		MaxRetries:               -1,
+		PoolSize:                 20,
+		MaxActiveConns:           20,
+		PipelinePoolSize:         10,
+		ConnMaxIdleTime:          4 * time.Minute,
+		Dialer:                   HelloDialer(checkedDial),
+	}
+}
+
+// checkedDial names a bad address as such before the resolver makes something
+// else of it.
+func checkedDial(ctx context.Context, network, addr string) (net.Conn, error) {
+	if network != "unix" {
+		if err := checkAddr(addr); err != nil {
+			return nil, err
+		}
+	}
+	return new(net.Dialer).DialContext(ctx, network, addr)
+}
+
+func checkAddr(addr string) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("proxycompat: bad proxy address %q, want host:port: %w", addr, err)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+		return fmt.Errorf("proxycompat: bad proxy address %q: %q is not a port", addr, port)
+	}
+	if host == "" {
+		return fmt.Errorf("proxycompat: bad proxy address %q: no host", addr)
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package proxytest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"sync"
+
+	"github.com/unwatch/unwatch/internal/resp"
+)
+
+var (
+	errDown = errors.New("backend is down")
+	errGone = errors.New("backend connection is gone")
+)
+
+// backend is one server behind the proxy.
+type backend struct {
+	dial func(ctx context.Context) (net.Conn, error)
+
+	mu    sync.Mutex
+	down  bool
+	links map[*link]struct{}
+}
+
+// link is one connection to a backend. It is used by one session, one command
+// at a time, and redialled when it broke.
+type link struct {
+	b    *backend
+	conn net.Conn
+	br   *bufio.Reader
+}
+
+// connect opens a link. database is selected if it is not 0.
+func (b *backend) connect(ctx context.Context, database string) (*link, error) {
+	b.mu.Lock()
+	down := b.down
+	b.mu.Unlock()
+	if down {
+		return nil, errDown
+	}
+	conn, err := b.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := &link{b: b, conn: conn, br: bufio.NewReader(conn)}
+	b.mu.Lock()
+	if b.down {
+		b.mu.Unlock()
+		return nil, errors.Join(errDown, conn.Close())
+	}
+	b.links[l] = struct{}{}
+	b.mu.Unlock()
+	if database != "" && database != "0" {
+		if _, err := l.do([]string{"SELECT", database}); err != nil {
+			l.close()
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// do sends one command and waits for its reply. Push messages that come first
+// are part of what is returned.
+func (l *link) do(args []string) (resp.Reply, error) {
+	if _, err := l.conn.Write(resp.AppendCommand(nil, args...)); err != nil {
+		return nil, errors.Join(errGone, err)
+	}
+	var reply resp.Reply
+	for {
+		at := len(reply)
+		var err error
+		if reply, err = resp.ReadReply(reply, l.br, resp.Limits{}); err != nil {
+			return nil, errors.Join(errGone, err)
+		}
+		if reply[at] != '>' {
+			return reply, nil
+		}
+	}
+}
+
+func (l *link) close() {
+	l.b.mu.Lock()
+	delete(l.b.links, l)
+	l.b.mu.Unlock()
+	_ = l.conn.Close()
+}
+
+// close cuts all links and accepts no new ones.
+func (b *backend) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.down = true
+	for l := range b.links {
+		_ = l.conn.Close()
+	}
+}
+
+func (b *backend) open() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.down = false
+}
+
+// Down makes a backend unreachable: its connections are cut at once and new
+// ones refused, until [Proxy.Up]. What it stores stays. A command that was
+// being executed gets the proxy's error for a broken connection and may have
+// been executed.
+func (p *Proxy) Down(backend int) { p.backends[backend].close() }
+
+// Up makes a backend reachable again.
+func (p *Proxy) Up(backend int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.backends[backend].open()
+	}
+}
+
+// FlushScripts makes a backend forget its script cache, as a restart or a
+// failover would: the next EVALSHA there answers NOSCRIPT. The other backends
+// keep theirs. The error says that the backend could not be reached.
+func (p *Proxy) FlushScripts(backend int) error {
+	_, err := p.exec(p.ctx, backend, "", []string{"SCRIPT", "FLUSH"})
+	return err
+}
+
+// exec runs one command on a connection of its own.
+func (p *Proxy) exec(ctx context.Context, backend int, database string, args []string) (resp.Reply, error) {
+	l, err := p.backends[backend].connect(ctx, database)
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	return l.do(args)
+}

@@ -1,0 +1,23 @@
+// Package proxytest is a Redis proxy inside the test process: it speaks RESP,
+// behaves as a [proxycompat.Profile] says, and fails on demand.
+//
+// It stands for the parts of a real proxy that decide whether a program is
+// right: what is refused and how, which server a key is on, that every server
+// has its own script cache, and in which ways a reply can get lost. It is no
+// measure of speed, it moves no slots and has no replicas.
+//
+// # The three behaviours
+//
+// As Codis it answers a refused command with the exact text of the real proxy,
+// leaves the connection open and executes the rest of the pipeline one by one.
+// As twemproxy it closes the connection without a word, and replies to what was
+// executed before in the same pipeline are lost. As plain Redis it relays, one
+// server connection for each client connection, so that WATCH, MULTI, EXEC and
+// pub/sub work.
+//
+// # Time
+//
+// In-process servers expire keys by the clock. With Config.InMemory everything
+// runs over net.Pipe, also inside a testing/synctest bubble: start and close
+// the proxy in the bubble, and time.Sleep expires keys in no time.
+package proxytest

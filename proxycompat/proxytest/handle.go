@@ -1,0 +1,112 @@
+package proxytest
+
+import (
+	"strings"
+
+	"github.com/unwatch/unwatch/internal/resp"
+)
+
+// handle executes one command, with the fault that is armed for it, and
+// records the call.
+func (s *session) handle(args []string) outcome {
+	f := s.p.fault(args)
+	if f == nil {
+		f = &Fault{}
+	}
+	o, done := s.before(f, args)
+	if !done {
+		o = s.execute(args)
+		s.after(f, &o)
+	}
+	o.verdict = s.p.profile.Rule(args[0]).Verdict
+	call := Call{Conn: s.id, Args: args, Backend: o.backend, Verdict: o.verdict, Fault: f.Action}
+	if o.then == goOn || o.then == closeAfter {
+		call.Reply = replyKind(o.reply)
+	}
+	if f.Action == DropReply {
+		call.Reply = ""
+	}
+	s.p.record(call)
+	return o
+}
+
+// before does what a fault does instead of executing the command, or before.
+func (s *session) before(f *Fault, args []string) (o outcome, done bool) {
+	o.backend = Local
+	switch f.Action {
+	case DropRequest, HangRequest, Delay, RefuseWith, ExecuteLater:
+		if f.Do != nil {
+			f.Do()
+		}
+	}
+	switch f.Action {
+	case DropRequest:
+		o.then = closeAfter
+	case HangRequest:
+		o.then = hang
+	case RefuseWith:
+		o.reply = resp.AppendError(nil, f.Text)
+	case ExecuteLater:
+		s.executeLater(f, args)
+		if f.Text == "" {
+			o.then = closeAfter
+		} else {
+			o.reply = resp.AppendError(nil, f.Text)
+		}
+	case Delay:
+		if s.wait(f.Delay) {
+			return o, false
+		}
+		o.then = closeAfter
+	default:
+		return o, false
+	}
+	return o, true
+}
+
+// after does what a fault does to the reply of an executed command.
+func (s *session) after(f *Fault, o *outcome) {
+	switch f.Action {
+	case DropReply, HangReply, DelayReply:
+		if f.Do != nil {
+			f.Do()
+		}
+	}
+	switch f.Action {
+	case DropReply:
+		o.reply = o.reply[:min(max(f.Keep, 0), len(o.reply))]
+		o.then = closeAfter
+	case HangReply:
+		o.then = hang
+	case DelayReply:
+		s.wait(f.Delay)
+	}
+}
+
+// executeLater executes the command on a connection of its own, when the
+// client has long been told something else.
+func (s *session) executeLater(f *Fault, args []string) {
+	later := &session{
+		p: s.p, id: s.id, links: map[int]*link{}, database: s.database, authed: s.authed,
+	}
+	s.p.wg.Go(func() {
+		if !later.wait(f.Delay) {
+			return
+		}
+		o := later.execute(args)
+		for _, l := range later.links {
+			l.close()
+		}
+		s.p.record(Call{
+			Conn: s.id, Args: args, Backend: o.backend, Verdict: s.p.profile.Rule(args[0]).Verdict,
+			Fault: ExecuteLater, Reply: "",
+		})
+	})
+}
+
+// local is an outcome that no backend took part in.
+func local(reply []byte) outcome { return outcome{reply: reply, backend: Local} }
+
+func localError(text string) outcome { return local(resp.AppendError(nil, text)) }
+
+func is(args []string, name string) bool { return strings.EqualFold(args[0], name) }

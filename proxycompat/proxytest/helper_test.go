@@ -1,0 +1,100 @@
+package proxytest_test
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/resp"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+)
+
+// start starts a proxy that the test ends by closing, and a client for it.
+func start(t *testing.T, cfg proxytest.Config) (*proxytest.Proxy, *redis.Client) {
+	t.Helper()
+	p, err := proxytest.Start(cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	rdb := redis.NewClient(p.Options())
+	t.Cleanup(func() { _ = rdb.Close() })
+	return p, rdb
+}
+
+// wire is a connection on which a test speaks RESP itself.
+type wire struct {
+	t    *testing.T
+	conn net.Conn
+	br   *bufio.Reader
+}
+
+func dial(t *testing.T, p *proxytest.Proxy) *wire {
+	t.Helper()
+	conn, err := p.Dial(t.Context(), "", "")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	return &wire{t: t, conn: conn, br: bufio.NewReader(conn)}
+}
+
+// send writes commands, each given as words, in one write.
+func (w *wire) send(commands ...string) {
+	var out []byte
+	for _, c := range commands {
+		out = resp.AppendCommand(out, strings.Fields(c)...)
+	}
+	_, err := w.conn.Write(out)
+	require.NoError(w.t, err)
+}
+
+// reply reads one reply and shows it on one line.
+func (w *wire) reply() string {
+	w.t.Helper()
+	require.NoError(w.t, w.conn.SetReadDeadline(time.Now().Add(5*time.Second)))
+	r, err := resp.ReadReply(nil, w.br, resp.Limits{})
+	if err != nil {
+		return err.Error()
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(string(r), "\r\n"), "\r\n", "|")
+}
+
+// ask sends one command and reads its reply.
+func (w *wire) ask(command string) string {
+	w.t.Helper()
+	w.send(command)
+	return w.reply()
+}
+
+// keysOnTwo returns two keys that live on backends 0 and 1.
+func keysOnTwo(p *proxytest.Proxy) (zero, one string) {
+	for c := 'a'; zero == "" || one == ""; c++ {
+		if p.BackendOf(string(c)) == 0 {
+			zero = string(c)
+		} else {
+			one = string(c)
+		}
+	}
+	return zero, one
+}
+
+// goroutinesOf counts running goroutines of this package and miniredis.
+func goroutinesOf() int {
+	buf := make([]byte, 1<<20)
+	n := 0
+	for g := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+		if strings.Contains(g, "proxytest.(*") || strings.Contains(g, "miniredis/v2/server.") {
+			n++
+		}
+	}
+	return n
+}
+
+func twemproxy() *proxycompat.Profile { return proxycompat.Twemproxy05() }
+
+var background = context.Background()

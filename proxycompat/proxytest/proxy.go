@@ -1,0 +1,233 @@
+package proxytest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// memoryAddr is what an in-memory proxy calls its address: an IP literal, so
+// that nothing asks a resolver, from the range kept for documentation.
+const memoryAddr = "192.0.2.1:19000"
+
+// Config says which proxy to be. The zero value is Codis 3.2 in front of one
+// in-process server, on a free TCP port of the loopback interface.
+type Config struct {
+	// Profile is the proxy's behaviour; nil means proxycompat.Codis32().
+	Profile *proxycompat.Profile
+
+	// Backends are the addresses of real servers. Empty means in-process
+	// miniredis servers, reached in memory.
+	Backends []string
+
+	// Engines is the number of in-process servers when Backends is empty; 0
+	// means 1. The profile "redis" has exactly one server.
+	Engines int
+
+	// Dial connects to Backends; nil means a net.Dialer.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	// InMemory means no TCP listener: clients connect through Proxy.Dial. With
+	// in-process servers nothing then touches the network, and the whole works
+	// inside a testing/synctest bubble.
+	InMemory bool
+
+	// Password is what clients have to AUTH with; empty means none. It is the
+	// proxy's own (Codis session_auth), not the servers'.
+	Password string
+
+	// Reorder executes the commands of each pipeline back to front, while the
+	// replies keep their order. A Codis proxy with backend_primary_parallel
+	// above 1 gives no order at all; this is the worst it can do.
+	Reorder bool
+}
+
+// Proxy is a running proxy. All methods are safe for concurrent use.
+type Proxy struct {
+	cfg      Config
+	profile  *proxycompat.Profile
+	listener net.Listener
+	engines  []*miniredis.Miniredis
+	backends []*backend
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup // every goroutine of the proxy
+
+	mu       sync.Mutex
+	closed   bool
+	sessions map[*session]struct{}
+	conns    int
+	faults   []*armed
+	calls    []Call
+}
+
+// Start starts a proxy. Close it when done.
+func Start(cfg Config) (*Proxy, error) {
+	if cfg.Profile == nil {
+		cfg.Profile = proxycompat.Codis32()
+	}
+	if cfg.Dial == nil {
+		cfg.Dial = new(net.Dialer).DialContext
+	}
+	p := &Proxy{cfg: cfg, profile: cfg.Profile, sessions: map[*session]struct{}{}}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	for _, addr := range cfg.Backends {
+		p.addBackend(func(ctx context.Context) (net.Conn, error) { return cfg.Dial(ctx, "tcp", addr) })
+	}
+	if len(cfg.Backends) == 0 {
+		for range max(cfg.Engines, 1) {
+			p.addEngine()
+		}
+	}
+	if p.transparent() && len(p.backends) != 1 {
+		return nil, fmt.Errorf("proxytest: profile %q has exactly one server, not %d", p.profile.Name(), len(p.backends))
+	}
+	if cfg.InMemory {
+		return p, nil
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("proxytest: %w", errors.Join(err, p.Close()))
+	}
+	p.listener = l
+	p.wg.Go(p.accept)
+	return p, nil
+}
+
+func (p *Proxy) addBackend(dial func(ctx context.Context) (net.Conn, error)) {
+	p.backends = append(p.backends, &backend{dial: dial, links: map[*link]struct{}{}})
+}
+
+func (p *Proxy) addEngine() {
+	m := miniredis.NewMiniRedis()
+	m.ClockTTL(true) // keys expire as time passes, which in a synctest bubble is fake time
+	p.engines = append(p.engines, m)
+	p.addBackend(func(context.Context) (net.Conn, error) { return m.Dial() })
+}
+
+func (p *Proxy) accept() {
+	for {
+		conn, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		if p.serve(conn) != nil {
+			return
+		}
+	}
+}
+
+// serve starts a session for a client connection.
+func (p *Proxy) serve(conn net.Conn) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return errors.Join(errClosed, conn.Close())
+	}
+	p.conns++
+	s := newSession(p, p.conns, conn)
+	p.sessions[s] = struct{}{}
+	p.wg.Go(s.read)
+	p.wg.Go(func() {
+		s.run()
+		p.mu.Lock()
+		delete(p.sessions, s)
+		p.mu.Unlock()
+	})
+	return nil
+}
+
+var errClosed = errors.New("proxytest: proxy is closed")
+
+// Addr returns the address that clients connect to. For an in-memory proxy it
+// is only a name, see [Proxy.Dial].
+func (p *Proxy) Addr() string {
+	if p.listener == nil {
+		return memoryAddr
+	}
+	return p.listener.Addr().String()
+}
+
+// Dial returns an in-memory connection (a net.Pipe) to the proxy. It fits the
+// Dialer of redis.Options; network and addr are not looked at.
+func (p *Proxy) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	client, server := net.Pipe()
+	if err := p.serve(server); err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	return pipeConn{client}, nil
+}
+
+// Options returns go-redis options with which a client can use this proxy:
+// [proxycompat.Options], the address, the password, and the in-memory dialer
+// if there is no listener. They are the caller's to change.
+func (p *Proxy) Options() *redis.Options {
+	o := proxycompat.Options(p.profile, p.Addr())
+	o.Password = p.cfg.Password
+	if p.transparent() {
+		o.Protocol = 2
+		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+		if p.cfg.InMemory {
+			o.Dialer = p.Dial
+		}
+		return o
+	}
+	if p.cfg.InMemory {
+		o.Dialer = proxycompat.HelloDialer(p.Dial)
+	}
+	return o
+}
+
+// Engine returns in-process server i, to look at or change what is stored.
+// It panics if there is no such server; [Config.Backends] have no engines.
+// Do not Close it: use [Proxy.Down].
+func (p *Proxy) Engine(i int) *miniredis.Miniredis { return p.engines[i] }
+
+// Close cuts all connections, stops the in-process servers and waits for every
+// goroutine that the proxy started. Delayed executions that are still due
+// (ExecuteLater) do not take place any more. A second Close does nothing.
+func (p *Proxy) Close() error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil
+	}
+	p.closed = true
+	for s := range p.sessions {
+		s.cut()
+	}
+	p.mu.Unlock()
+
+	p.cancel()
+	var err error
+	if p.listener != nil {
+		err = p.listener.Close()
+	}
+	for _, b := range p.backends {
+		b.close()
+	}
+	p.wg.Wait()
+	for _, m := range p.engines {
+		m.Close()
+	}
+	return err
+}
+
+// transparent reports whether the proxy only relays: the profile "redis".
+func (p *Proxy) transparent() bool { return p.profile.Name() == "redis" }
+
+// codis reports whether errors and local answers are worded as Codis words
+// them; otherwise as twemproxy does.
+func (p *Proxy) codis() bool { return p.profile.RefusalText("X") != "" }

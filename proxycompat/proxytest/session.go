@@ -1,0 +1,192 @@
+package proxytest
+
+import (
+	"bufio"
+	"errors"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/unwatch/unwatch/internal/resp"
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// maxPipeline is how many unanswered commands Codis allows on one connection
+// (session_max_pipeline); it resets the connection at one more.
+const maxPipeline = 10000
+
+// session is one client connection. One goroutine reads it, another executes
+// and answers.
+type session struct {
+	p     *Proxy
+	id    int
+	conn  net.Conn
+	queue *queue
+	gone  chan struct{} // closed when the client can no longer be read from
+	once  sync.Once
+
+	unanswered atomic.Int64 // commands read and not yet answered
+
+	// Used by the executing goroutine only.
+	links    map[int]*link // by backend
+	database string        // selected, as text
+	authed   bool
+	tunnel   bool // replies are relayed as they come: a subscriber
+}
+
+func newSession(p *Proxy, id int, conn net.Conn) *session {
+	return &session{
+		p: p, id: id, conn: conn,
+		queue: newQueue(), gone: make(chan struct{}), links: map[int]*link{},
+		authed: p.cfg.Password == "",
+	}
+}
+
+// cut closes the client connection.
+func (s *session) cut() { s.once.Do(func() { _ = s.conn.Close() }) }
+
+// read reads commands until the connection ends. Whatever arrived together is
+// handed over together, so that a pipeline is seen as one.
+func (s *session) read() {
+	defer close(s.gone)
+	defer s.queue.close()
+	br := bufio.NewReaderSize(s.conn, 64<<10)
+	var scratch [][]byte
+	for {
+		args, err := resp.ReadCommand(br, resp.Limits{})
+		if err != nil {
+			if errors.Is(err, resp.ErrProtocol) {
+				s.cut()
+			}
+			return
+		}
+		batch := [][]string{args}
+		for br.Buffered() > 0 {
+			buf, _ := br.Peek(br.Buffered())
+			var n int
+			n, scratch, err = resp.ScanCommand(buf, scratch, resp.Limits{})
+			if n == 0 || err != nil {
+				break // the rest is not here yet, or is bad: both show at the next ReadCommand
+			}
+			if len(scratch) > 0 {
+				batch = append(batch, toStrings(scratch))
+			}
+			_, _ = br.Discard(n)
+		}
+		room := maxPipeline - int(s.unanswered.Add(int64(len(batch)))) + len(batch)
+		if len(batch) > room && s.p.codis() {
+			s.queue.put(batch[:max(room, 0)])
+			s.cut()
+			return
+		}
+		s.queue.put(batch)
+	}
+}
+
+func toStrings(words [][]byte) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = string(w)
+	}
+	return out
+}
+
+// run executes and answers until the client has gone and all is done.
+func (s *session) run() {
+	defer func() {
+		s.cut()
+		for _, l := range s.links {
+			l.close()
+		}
+	}()
+	for {
+		batch := s.queue.take()
+		if batch == nil || !s.serve(batch) {
+			return
+		}
+		s.unanswered.Add(-int64(len(batch)))
+	}
+}
+
+// serve executes one batch and reports whether to go on.
+func (s *session) serve(batch [][]string) bool {
+	outcomes := make([]outcome, len(batch))
+	order := make([]int, len(batch))
+	for i := range order {
+		order[i] = i
+	}
+	if s.p.cfg.Reorder && !s.p.transparent() {
+		slices.Reverse(order)
+	}
+	end := len(batch) // no reply from here on
+	for _, i := range order {
+		outcomes[i] = s.handle(batch[i])
+		if outcomes[i].then != goOn {
+			end = i
+			break
+		}
+	}
+	var out []byte
+	for i := range end {
+		out = append(out, outcomes[i].reply...)
+	}
+	if end == len(batch) {
+		return s.flush(out)
+	}
+	switch last := outcomes[end]; last.then {
+	case closeMute: // twemproxy: what was executed before is not answered either
+		return false
+	case closeAfter:
+		s.flush(append(out, last.reply...))
+		return false
+	default: // hang
+		s.flush(out)
+		select {
+		case <-s.gone:
+		case <-s.p.ctx.Done():
+		}
+		return false
+	}
+}
+
+func (s *session) flush(out []byte) bool {
+	if len(out) == 0 {
+		return true
+	}
+	// A client that has gone does not stop what was already read from being
+	// executed, so a failed write is no reason to stop.
+	_, _ = s.conn.Write(out)
+	return true
+}
+
+// wait waits for d, and reports whether the proxy still runs after it.
+func (s *session) wait(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-s.p.ctx.Done():
+		return false
+	}
+}
+
+// outcome is how a command ended.
+type outcome struct {
+	reply   resp.Reply
+	backend int
+	then    then
+	verdict proxycompat.Verdict
+}
+
+// then is what happens to the connection after a command.
+type then uint8
+
+const (
+	goOn       then = iota
+	closeMute       // close; not even earlier replies are delivered
+	closeAfter      // deliver the replies up to and with this one, then close
+	hang            // deliver earlier replies, never answer this one
+)
