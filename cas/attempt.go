@@ -1,0 +1,146 @@
+package cas
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// errConflict: the key changed between WATCH and EXEC. Nothing was written.
+var errConflict = errors.New("somebody else changed the key")
+
+// aborted is what fn returned instead of a value.
+type aborted struct{ error }
+
+func (e aborted) Unwrap() error { return e.error }
+
+// unread is a failure before anything could be written.
+type unread struct{ error }
+
+func (e unread) Unwrap() error { return e.error }
+
+// attempt is WATCH, read, fn, EXEC, once.
+//
+// The commands run on a goroutine of their own, so that the caller can leave when
+// ctx ends, fn can run on the caller's goroutine, and the connection is still
+// unwatched whatever happens.
+func (u *update) attempt(ctx context.Context) (rmw.Result, error) {
+	t := startTransaction(ctx, u.Store, u.key)
+	defer t.abandon() // no-op once the write was handed over
+
+	u.op = "read"
+	cur, err := t.read(ctx)
+	if err != nil {
+		return rmw.Result{}, unread{err}
+	}
+	u.op = "exec"
+	u.attempts++
+	next, err := u.fn(ctx, cur)
+	if err != nil {
+		return rmw.Result{}, aborted{err}
+	}
+	if err := ctx.Err(); err != nil {
+		return rmw.Result{}, err
+	}
+	write, ttl, err := rmw.CheckWrite(u.key, cur, next)
+	if err != nil {
+		return rmw.Result{}, err
+	}
+	res := rmw.Result{Before: cur, After: cur, Attempts: u.attempts, Waited: u.waited}
+	if !write {
+		return res, nil
+	}
+	if err := t.exec(ctx, change{key: u.key, cur: cur, next: next, ttl: ttl}); err != nil {
+		return rmw.Result{}, err
+	}
+	res.After, res.Written = next.WithTTL(0), true
+	return res, nil
+}
+
+// change is what a transaction writes.
+type change struct {
+	key       rmw.Key
+	cur, next rmw.Value
+	ttl       time.Duration
+}
+
+// transaction is a connection that watches the key.
+type transaction struct {
+	reads  chan readResult
+	writes chan change
+	done   chan error
+	over   bool
+}
+
+type readResult struct {
+	value rmw.Value
+	err   error
+}
+
+func startTransaction(ctx context.Context, s *Store, key rmw.Key) *transaction {
+	// The channels have room for all that is ever sent, so the goroutine never
+	// waits for a caller that has left.
+	t := &transaction{reads: make(chan readResult, 1), writes: make(chan change, 1), done: make(chan error, 1)}
+	// go-redis unwatches with the ctx that Watch was given, and does not if that
+	// has ended.
+	ctx = context.WithoutCancel(ctx)
+	s.gate.Go(func() {
+		err := s.rdb.Watch(ctx, func(tx *redis.Tx) error {
+			r := newReading(ctx, key, true)
+			r.ask(ctx, tx)
+			v, err := r.value()
+			t.reads <- readResult{v, err}
+			if err != nil {
+				return nil
+			}
+			if c, ok := <-t.writes; ok {
+				t.done <- s.exec(ctx, tx, c)
+			}
+			return nil
+		}, key.Name)
+		if err != nil {
+			t.reads <- readResult{err: err}
+		}
+	})
+	return t
+}
+
+// read returns what the key held after it was watched.
+func (t *transaction) read(ctx context.Context) (rmw.Value, error) {
+	select {
+	case r := <-t.reads:
+		return r.value, r.err
+	case <-ctx.Done():
+		return rmw.Value{}, ctx.Err()
+	}
+}
+
+// abandon ends the transaction without a write.
+func (t *transaction) abandon() {
+	if !t.over {
+		t.over = true
+		close(t.writes)
+	}
+}
+
+// exec writes, and judges the answer.
+func (t *transaction) exec(ctx context.Context, c change) error {
+	t.over = true
+	t.writes <- c
+	select {
+	case err := <-t.done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-t.done: // both at once: the answer is worth more
+		return err
+	default:
+		return redisx.Because(rmw.ErrOutcomeUnknown, ctx.Err())
+	}
+}

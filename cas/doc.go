@@ -1,0 +1,25 @@
+// Package cas is the legacy path of an update: WATCH, read, fn, MULTI, EXEC, and
+// again if somebody else was quicker. It is what services do today, behind the
+// interface that package lockupdate implements as well, with the details right
+// that hand-written helpers miss:
+//
+//	store := cas.New(rdb, cas.Config{})
+//	_, err := store.Update(ctx, rmw.Key{Name: "room:7"}, fn)
+//
+// One update takes 3 round trips and 5 commands: WATCH; GET or HGETALL; MULTI,
+// the write, EXEC. A conflict costs the same again, after a random, growing
+// delay, up to a bounded number of attempts.
+//
+// An EXEC whose answer was lost is an [rmw.ErrOutcomeUnknown]: the write may have
+// happened. It is never sent again, neither by this package nor by go-redis.
+// Everything before the EXEC is tried again.
+//
+// The connection is unwatched before anybody else gets it, also when fn panics or
+// ctx ends.
+//
+// # Requirements
+//
+// A server that permits WATCH: not a Codis-style proxy, which answers with an
+// error that becomes [rmw.ErrUnsupported]. Redis 6 or later, or an earlier one
+// with Lua: SET has KEEPTTL only since 6.0, and a script stands in for it.
+package cas

@@ -1,0 +1,99 @@
+package cas
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// keepTTL stands in for SET … KEEPTTL, which Redis has since 6.0. In a transaction
+// it is as atomic, and a TTL that was read beforehand would drift with each update.
+const keepTTL = `local ttl = redis.call('PTTL', KEYS[1])
+if ttl < 0 then
+  redis.call('SET', KEYS[1], ARGV[1])
+else
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', math.max(ttl, 1))
+end`
+
+// exec sends MULTI, the change and EXEC in one flush, once. It returns nil,
+// errConflict, an error that means that nothing was written, or one that is an
+// rmw.ErrOutcomeUnknown.
+func (s *Store) exec(ctx context.Context, tx *redis.Tx, c change) error {
+	old := s.old.Load()
+	pipe := tx.TxPipeline()
+	if err := pipe.BatchProcess(ctx, commands(ctx, c, old)...); err != nil {
+		return err
+	}
+	cmds, err := pipe.Exec(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, redis.TxFailedErr):
+		return errConflict
+	case !old && redis.HasErrorPrefix(cmds[0].Err(), "syntax error"):
+		// The SET, all there was to write, was refused for its KEEPTTL.
+		s.old.Store(true)
+		return errConflict
+	case redisx.OutcomeOf(err) == redisx.NotDone:
+		return err
+	}
+	return redisx.Because(rmw.ErrOutcomeUnknown, err)
+}
+
+// commands returns what stands between MULTI and EXEC.
+func commands(ctx context.Context, c change, old bool) []redis.Cmder {
+	cmd := func(args ...any) redis.Cmder { return once{redis.NewCmd(ctx, args...)} }
+	name := c.key.Name
+	if !c.next.Exists() {
+		return []redis.Cmder{cmd("del", name)}
+	}
+	if c.key.Kind == rmw.KindString {
+		text := c.next.Text()
+		switch {
+		case c.ttl > 0:
+			return []redis.Cmder{cmd("set", name, text, "px", c.ttl.Milliseconds())}
+		case c.ttl < 0:
+			return []redis.Cmder{cmd("set", name, text)}
+		case old:
+			return []redis.Cmder{cmd("eval", keepTTL, 1, name, text)}
+		}
+		return []redis.Cmder{cmd("set", name, text, "keepttl")}
+	}
+	return hashCommands(cmd, c)
+}
+
+// hashCommands writes only the fields that differ.
+func hashCommands(cmd func(args ...any) redis.Cmder, c change) []redis.Cmder {
+	var cmds []redis.Cmder
+	set, del := []any{"hmset", c.key.Name}, []any{"hdel", c.key.Name} // HSET takes several fields since 4.0
+	for field, value := range c.next.All() {
+		if was, ok := c.cur.Field(field); !ok || was != value {
+			set = append(set, field, value)
+		}
+	}
+	for field := range c.cur.All() {
+		if _, ok := c.next.Field(field); !ok {
+			del = append(del, field)
+		}
+	}
+	if len(set) > 2 {
+		cmds = append(cmds, cmd(set...))
+	}
+	if len(del) > 2 {
+		cmds = append(cmds, cmd(del...))
+	}
+	switch {
+	case c.ttl > 0:
+		cmds = append(cmds, cmd("pexpire", c.key.Name, c.ttl.Milliseconds()))
+	case c.ttl < 0:
+		cmds = append(cmds, cmd("persist", c.key.Name))
+	}
+	if len(cmds) == 0 { // asked to write what is there; touch nothing, but let EXEC judge
+		cmds = append(cmds, cmd("hlen", c.key.Name))
+	}
+	return cmds
+}

@@ -1,0 +1,141 @@
+package cas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Client is what a Store needs of a client. *redis.Client, *redis.ClusterClient
+// and redis.UniversalClient have it.
+type Client interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+	Watch(ctx context.Context, fn func(*redis.Tx) error, keys ...string) error
+}
+
+// Store is an [rmw.Store] over WATCH, MULTI and EXEC. It is safe for concurrent
+// use. Close it before the client; it holds nothing but what calls that were
+// given up still have on the way, which ends with go-redis' read timeout.
+type Store struct {
+	rdb     Client
+	cfg     Config
+	invalid error
+	gate    *redisx.Gate // calls, and transactions they left behind
+	old     atomic.Bool  // the server has no SET … KEEPTTL
+}
+
+var _ rmw.Store = (*Store)(nil)
+
+// tries is how often what was not yet written is tried in all when connections
+// break.
+const tries = 3
+
+// New returns a Store that sends through rdb. A Config that cannot work, or a nil
+// rdb, shows as an [rmw.ErrInvalid] from every call; see [Config.Validate].
+func New(rdb Client, cfg Config) *Store {
+	s := &Store{rdb: rdb, cfg: cfg.withDefaults(), invalid: cfg.Validate(), gate: redisx.NewGate()}
+	if rdb == nil {
+		s.invalid = errors.Join(s.invalid, fmt.Errorf("%w: cas.New needs a client, not nil", rmw.ErrInvalid))
+	}
+	return s
+}
+
+func (s *Store) begin(ctx context.Context, key rmw.Key) error {
+	if s.invalid != nil {
+		return s.invalid
+	}
+	if err := key.Validate(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.gate.Enter()
+}
+
+// Close refuses new calls and returns when all others have ended and every
+// connection they used is unwatched. It always returns nil, and may be called
+// again. Do not call it from an UpdateFunc: it would wait for itself.
+func (s *Store) Close() error {
+	s.gate.Close()
+	return nil
+}
+
+func fail(op string, key rmw.Key, attempts int, err error) error {
+	return redisx.Fail("cas", op, key, attempts, err)
+}
+
+// Read implements [rmw.Reader] with one round trip, a GET or an HGETALL.
+func (s *Store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+	if err := s.begin(ctx, key); err != nil {
+		return rmw.Value{}, fail("read", key, 0, err)
+	}
+	defer s.gate.Leave()
+	r := newReading(ctx, key, false)
+	if err := s.gate.Await(ctx, func() { r.ask(ctx, s.rdb) }); err != nil {
+		return rmw.Value{}, fail("read", key, 0, err)
+	}
+	v, err := r.value()
+	if err != nil {
+		return rmw.Value{}, fail("read", key, 0, err)
+	}
+	return v, nil
+}
+
+// Update implements [rmw.Updater]; the package doc tells how. fn runs on the
+// caller's goroutine, without any lock.
+func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	if err := s.begin(ctx, key); err != nil {
+		return rmw.Result{}, fail("update", key, 0, err)
+	}
+	defer s.gate.Leave()
+	u := &update{Store: s, key: key, fn: fn}
+	for broken := 0; ; {
+		res, err := u.attempt(ctx)
+		switch {
+		case err == nil:
+			return res, nil
+		case errors.Is(err, errConflict):
+			if u.attempts >= s.cfg.MaxAttempts {
+				return u.failed("exec", fmt.Errorf("%w: %d conflicts", rmw.ErrContended, u.attempts))
+			}
+			if err := u.backOff(ctx); err != nil {
+				return u.failed("exec", redisx.Because(rmw.ErrContended, err))
+			}
+		case errors.As(err, new(aborted)):
+			return rmw.Result{Attempts: u.attempts, Waited: u.waited}, errors.Unwrap(err)
+		case errors.As(err, new(unread)) && redisx.OutcomeOf(err) == redisx.Unknown && ctx.Err() == nil && broken+1 < tries:
+			broken++ // nothing was written, so simply begin anew
+		default:
+			return u.failed(u.op, err)
+		}
+	}
+}
+
+// update is one call of Update.
+type update struct {
+	*Store
+	key      rmw.Key
+	fn       rmw.UpdateFunc
+	attempts int
+	waited   time.Duration
+	op       string // what it is doing, for errors
+}
+
+func (u *update) backOff(ctx context.Context) error {
+	began := time.Now()
+	defer func() { u.waited += time.Since(began) }()
+	return redisx.Sleep(ctx, u.cfg.Backoff.Delay(u.attempts, rand.Float64()))
+}
+
+func (u *update) failed(op string, err error) (rmw.Result, error) {
+	return rmw.Result{Attempts: u.attempts, Waited: u.waited}, fail(op, u.key, u.attempts, err)
+}

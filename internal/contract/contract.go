@@ -1,0 +1,208 @@
+// Package contract puts a Store over go-redis into the conformance suite of
+// package rmwtest: with a proxy on the way that can lose any command or reply, in
+// this process and on fake time, or over real servers.
+package contract
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+)
+
+// Bench is a place to test a Store at.
+type Bench struct {
+	// Proxy is where the Stores connect to, and what injects the faults.
+	Proxy proxytest.Config
+	// Options makes the Stores' client options; nil means Proxy.Options.
+	Options func(p *proxytest.Proxy) *redis.Options
+	// Direct is how the suite looks at the storage beside the Stores; nil means
+	// through the proxy, too.
+	Direct *redis.Options
+	// Open makes a Store. It gets a client of its own, which is closed after it.
+	Open func(rdb *redis.Client) rmw.Store
+}
+
+// Target starts the proxy. All it opens is closed at the end of the test.
+func (b Bench) Target(t testing.TB) rmwtest.Target {
+	t.Helper()
+	p, err := proxytest.Start(b.Proxy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	direct := b.direct(p)
+	t.Cleanup(func() { _ = direct.Close() })
+	return rmwtest.Target{
+		Open: func() rmw.Store {
+			opts := p.Options()
+			if b.Options != nil {
+				opts = b.Options(p)
+			}
+			rdb := redis.NewClient(opts)
+			s := b.Open(rdb)
+			t.Cleanup(func() {
+				if c, ok := rmw.As[io.Closer](s); ok {
+					_ = c.Close()
+				}
+				_ = rdb.Close()
+			})
+			return s
+		},
+		Direct: Direct{direct},
+		Faults: faults{p},
+	}
+}
+
+func (b Bench) direct(p *proxytest.Proxy) *redis.Client {
+	if b.Direct != nil {
+		return redis.NewClient(b.Direct)
+	}
+	return redis.NewClient(p.Options())
+}
+
+// Run runs the suite at the bench in real time.
+func (b Bench) Run(t *testing.T) {
+	t.Helper()
+	options := b.Options
+	b.Options = func(p *proxytest.Proxy) *redis.Options {
+		opts := p.Options()
+		if options != nil {
+			opts = options(p)
+		}
+		// What a hang leaves behind is waited for; here that is real time.
+		opts.ReadTimeout = time.Second
+		return opts
+	}
+	rmwtest.Run(t, func(t *testing.T) rmwtest.Target { return b.Target(t) })
+}
+
+// RunFake runs the suite on fake time: waiting costs nothing, and a goroutine
+// that stays behind fails the test. The proxy must be InMemory.
+func (b Bench) RunFake(t *testing.T) {
+	t.Helper()
+	for _, clause := range rmwtest.Clauses() {
+		t.Run(clause.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				if err := clause.Check(t.Context(), b.Target(t)); err != nil {
+					t.Errorf("%s\n%v", clause.Says, err)
+				}
+			})
+		})
+	}
+}
+
+// faults injects into the commands of the Stores only: scripts and transactions.
+type faults struct{ p *proxytest.Proxy }
+
+// Arm implements [rmwtest.Faults].
+func (f faults) Arm(n int, fault rmwtest.Fault) (stop func() bool) {
+	struck := make(chan struct{})
+	do := func() {
+		if fault.Do != nil {
+			fault.Do()
+		}
+		close(struck)
+	}
+	remove := f.p.Inject(proxytest.Fault{
+		Match:  ofAStore,
+		Skip:   n - 1,
+		Action: actions[fault.Kind],
+		Do:     do,
+	})
+	return func() bool {
+		remove()
+		select {
+		case <-struck:
+			return true
+		default:
+			return false
+		}
+	}
+}
+
+var actions = [...]proxytest.Action{
+	rmwtest.NoFault:     proxytest.Delay, // by nothing: it runs Do and goes on
+	rmwtest.RequestLost: proxytest.DropRequest,
+	rmwtest.ReplyLost:   proxytest.DropReply,
+	rmwtest.Hang:        proxytest.HangReply,
+}
+
+// ofAStore tells what a Store sends from connection set-up, and from what Direct
+// sends: it marks each command by its spelling, which Redis does not mind.
+func ofAStore(args []string) bool {
+	switch strings.ToUpper(args[0]) {
+	case "HELLO", "CLIENT", "AUTH", "SELECT", "PING":
+		return false
+	}
+	return args[0] != mark(args[0])
+}
+
+// mark spells a command as only Direct does.
+func mark(name string) string { return strings.ToUpper(name[:1]) + strings.ToLower(name[1:]) }
+
+// Direct is access to the storage by plain commands that every profile permits.
+type Direct struct{ rdb *redis.Client }
+
+func (d Direct) do(ctx context.Context, name string, args ...any) *redis.Cmd {
+	return d.rdb.Do(ctx, append([]any{mark(name)}, args...)...)
+}
+
+// Get implements [rmwtest.Direct].
+func (d Direct) Get(ctx context.Context, name string) (rmw.Value, time.Duration, error) {
+	kind, err := d.do(ctx, "type", name).Text()
+	if err != nil || kind == "none" {
+		return rmw.Value{}, rmw.NoTTL, err
+	}
+	ms, err := d.do(ctx, "pttl", name).Int64()
+	if err != nil {
+		return rmw.Value{}, 0, err
+	}
+	ttl := time.Duration(ms) * time.Millisecond
+	if ms < 0 {
+		ttl = rmw.NoTTL
+	}
+	if kind == "string" {
+		s, err := d.do(ctx, "get", name).Text()
+		return rmw.String(s), ttl, err
+	}
+	fields := redis.NewMapStringStringCmd(ctx, mark("hgetall"), name)
+	err = d.rdb.Process(ctx, fields)
+	return rmw.Hash(fields.Val()), ttl, err
+}
+
+// Set implements [rmwtest.Direct].
+func (d Direct) Set(ctx context.Context, name string, v rmw.Value, ttl time.Duration) error {
+	if err := d.do(ctx, "del", name).Err(); err != nil || !v.Exists() {
+		return err
+	}
+	if v.Kind() == rmw.KindString {
+		if err := d.do(ctx, "set", name, v.Text()).Err(); err != nil {
+			return err
+		}
+	} else {
+		args := []any{name}
+		for field, value := range v.All() {
+			args = append(args, field, value)
+		}
+		if err := d.do(ctx, "hset", args...).Err(); err != nil {
+			return err
+		}
+	}
+	if ttl > 0 {
+		return d.do(ctx, "pexpire", name, ttl.Milliseconds()).Err()
+	}
+	return nil
+}

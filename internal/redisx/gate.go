@@ -1,0 +1,51 @@
+package redisx
+
+import (
+	"sync"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Gate counts what a Store has running, refuses newcomers once it is closed, and
+// lets Close wait for the rest. Make it with NewGate.
+type Gate struct {
+	// Closing is closed by Close.
+	Closing chan struct{}
+
+	mu      sync.Mutex
+	closed  bool
+	running sync.WaitGroup
+}
+
+// NewGate returns an open Gate.
+func NewGate() *Gate { return &Gate{Closing: make(chan struct{})} }
+
+// Enter admits a call, which must Leave, or returns rmw.ErrClosed.
+func (g *Gate) Enter() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return rmw.ErrClosed
+	}
+	g.running.Add(1)
+	return nil
+}
+
+// Leave ends what Enter began.
+func (g *Gate) Leave() { g.running.Done() }
+
+// Go runs work on a goroutine that Close waits for. Call it only between Enter
+// and Leave, or from other work: so it is never refused.
+func (g *Gate) Go(work func()) { g.running.Go(work) }
+
+// Close refuses newcomers and waits for everything that is running. It may be
+// called again.
+func (g *Gate) Close() {
+	g.mu.Lock()
+	if !g.closed {
+		g.closed = true
+		close(g.Closing)
+	}
+	g.mu.Unlock()
+	g.running.Wait()
+}

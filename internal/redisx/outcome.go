@@ -1,0 +1,108 @@
+// Package redisx holds what both paths need to know about go-redis and the
+// servers behind it: what an error says about whether a command ran, and how to
+// stop waiting for one.
+package redisx
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Outcome is what is known about a command once its call has returned.
+type Outcome uint8
+
+const (
+	// Done: it ran, and this is its answer.
+	Done Outcome = iota
+	// NotDone: it certainly did not run, and will not.
+	NotDone
+	// Unknown: it may have run, or may run yet.
+	Unknown
+)
+
+// OutcomeOf judges a command by the error that go-redis returned for it. redis.Nil
+// is an answer. What is not certainly NotDone is Unknown: an error reply can come
+// from a proxy that lost its backend after passing the command on.
+func OutcomeOf(err error) Outcome {
+	var op *net.OpError
+	var reply redis.Error
+	switch {
+	case err == nil, errors.Is(err, redis.Nil):
+		return Done
+	case errors.Is(err, rmw.ErrUnsupported), // refused by our own check, before sending
+		errors.Is(err, rmw.ErrWrongKind), // an answer, as we read it
+		errors.Is(err, redis.ErrClosed),
+		errors.Is(err, redis.ErrPoolTimeout),
+		errors.Is(err, redis.ErrPoolExhausted),
+		errors.As(err, &op) && op.Op == "dial":
+		return NotDone
+	case errors.As(err, &reply) && refusedBeforeRunning(reply.Error()):
+		return NotDone
+	}
+	return Unknown
+}
+
+// notRun are the beginnings of error replies that mean: not executed. Those of a
+// server precede the execution of a command, or are a script's first write; those
+// of Codis are from its source, pkg/proxy/{session,forward,router}.go of
+// release3.2.
+var notRun = []string{
+	"NOSCRIPT", "NOAUTH", "WRONGPASS", "NOPERM", "WRONGTYPE", "LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN",
+	"TRYAGAIN", "MOVED ", "ASK ", "CROSSSLOT", "BUSY ", "OOM ", "MISCONF", "NOREPLICAS", "EXECABORT",
+	"max number of clients",
+	"unknown command", "Unknown Redis command", "unknown subcommand", "wrong number of arguments", "syntax error",
+	"router is not online",
+}
+
+func refusedBeforeRunning(text string) bool {
+	text = strings.TrimPrefix(text, "ERR ")
+	for _, prefix := range notRun {
+		if strings.HasPrefix(text, prefix) {
+			return true
+		}
+	}
+	// "handle request, backend conn …" stays open: during a semi-async slot
+	// move the wrapped command may have run on the old backend already.
+	if rest, ok := strings.CutPrefix(text, "handle request, "); ok {
+		return !strings.HasPrefix(rest, "backend conn")
+	}
+	return false
+}
+
+// Reason names the rmw reason for a command that was NotDone, or that only reads.
+func Reason(err error) error {
+	var reply redis.Error
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return nil
+	case errors.Is(err, rmw.ErrUnsupported):
+		return rmw.ErrUnsupported
+	case errors.As(err, &reply):
+		return reasonOfReply(strings.TrimPrefix(reply.Error(), "ERR "))
+	}
+	return rmw.ErrUnavailable
+}
+
+func reasonOfReply(text string) error {
+	for _, prefix := range []string{"NOPERM", "unknown command", "Unknown Redis command", "unknown subcommand", "CROSSSLOT"} {
+		if strings.HasPrefix(text, prefix) {
+			return rmw.ErrUnsupported
+		}
+	}
+	switch {
+	case strings.HasPrefix(text, "WRONGTYPE"):
+		return rmw.ErrWrongKind
+	case strings.HasPrefix(text, "handle request, command") && strings.HasSuffix(text, "is not allowed"):
+		return rmw.ErrUnsupported
+	}
+	return rmw.ErrUnavailable
+}
+
+// IsNoScript reports whether a backend did not know the script of an EVALSHA.
+func IsNoScript(err error) bool { return redis.HasErrorPrefix(err, "NOSCRIPT") }
