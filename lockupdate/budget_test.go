@@ -1,0 +1,88 @@
+package lockupdate_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func written(commit string) []string { return []string{"acquire", "read", commit, "release"} }
+
+// The price of an update is counted, not timed.
+func TestBudget(t *testing.T) {
+	hash := rmw.Key{Name: "h", Kind: rmw.KindHash}
+	text := rmw.Key{Name: "s"}
+	for name, tc := range map[string]struct {
+		key           rmw.Key
+		fn            rmw.UpdateFunc
+		before, after int64 // round trips until the answer, and behind it
+		commands      []string
+	}{
+		"string":    {key: text, fn: appendText("x"), before: 2, after: 1, commands: written("commit_string")},
+		"hash":      {key: hash, fn: setField("f", "2"), before: 2, after: 1, commands: written("commit_hash")},
+		"unchanged": {key: text, fn: keep, before: 1, after: 1, commands: []string{"acquire", "read", "release"}},
+		"aborted":   {key: text, fn: abort, before: 1, after: 1, commands: []string{"acquire", "read", "release"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, lockupdate.Config{})
+				_, err := f.store.Update(t.Context(), hash, setField("f", "1"))
+				require.NoError(t, err)
+				f.warm(text)
+				_, _ = f.store.Update(t.Context(), tc.key, tc.fn)
+				_, _ = f.store.Update(t.Context(), tc.key, setField("f", "0"))
+				f.settle()
+
+				// The release must not be counted with what comes before the
+				// answer, so it is held up.
+				letGo := f.holdUp("release")
+				start := f.meter.Read()
+				_, _ = f.store.Update(t.Context(), tc.key, tc.fn)
+				answered := f.meter.Read()
+				letGo()
+				f.waitReleases()
+				assert.EqualValues(t, tc.before, answered.Sub(start).RoundTrips, "round trips before the answer")
+				assert.EqualValues(t, tc.after, f.meter.Read().Sub(answered).RoundTrips, "round trips behind the answer")
+				assert.Equal(t, tc.commands, f.calls())
+			})
+		})
+	}
+}
+
+func TestReadBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		start := f.meter.Read()
+		assert.Equal(t, "www", f.text(key))
+		assert.EqualValues(t, 1, f.meter.Read().Sub(start).RoundTrips)
+		assert.Equal(t, []string{"read"}, f.calls())
+	})
+}
+
+// A refused commit brings the present value along: calling fn again costs one
+// round trip, not two.
+func TestConflictBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		other := f.direct()
+		start := f.meter.Read()
+		res, err := f.store.Update(t.Context(), key, behindItsBack(func() {
+			require.NoError(t, other.Set(t.Context(), key.Name, "theirs", 0).Err())
+		}, appendText("+mine")))
+		require.NoError(t, err)
+		assert.Equal(t, 2, res.Attempts)
+		f.waitReleases()
+		assert.EqualValues(t, 4, f.meter.Read().Sub(start).RoundTrips, "acquire with read, two commits, the release")
+		assert.Equal(t, []string{"acquire", "read", "SET", "commit_string", "commit_string", "release"}, f.calls())
+		assert.Equal(t, "theirs+mine", f.text(key))
+	})
+}

@@ -1,0 +1,111 @@
+package lockupdate
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Commit is how a value is written.
+type Commit uint8
+
+const (
+	// CommitGuarded writes only if the value is still what fn was given. It is
+	// the default and the only safe choice.
+	CommitGuarded Commit = iota
+
+	// CommitPlain writes whatever is there, trusting the lock alone. It LOSES
+	// UPDATES whenever a holder, or its commit on the way, is held up past the
+	// lease, and whenever somebody writes without the lock. It exists to show
+	// just that.
+	CommitPlain
+)
+
+// Config tunes a [Store]. The zero Config works.
+type Config struct {
+	// Lease is how long a lock outlives a process that died with it. It is
+	// renewed at half. Default 10 s, at least 10 ms. It must exceed the worst
+	// stall you want to sit out without a second holder; safety does not
+	// depend on it.
+	Lease time.Duration
+
+	// MaxHold ends the renewal, and cancels fn, when one update has held its
+	// lock this long: a stuck fn must not lock a key forever. Default 1 min.
+	MaxHold time.Duration
+
+	// MaxWait bounds the wait for a lock; then the Update fails with
+	// rmw.ErrContended. Default 0: only ctx bounds it.
+	MaxWait time.Duration
+
+	// MaxAttempts bounds how often fn is called in one Update. The guard
+	// refuses a commit only if somebody wrote without the lock, or the lock was
+	// lost; so it takes determined WATCH writers to get there. Then the Update
+	// fails with rmw.ErrContended. Default 100.
+	MaxAttempts int
+
+	// Poll is the delay between attempts to take a lock that is taken.
+	// Default 1 ms, doubling up to 64 ms.
+	Poll rmw.Backoff
+
+	// LockName gives the name of the lock of a key. It must be a pure function,
+	// and no name it returns may be used for anything else. Default:
+	// "/lock/" + key.
+	LockName func(key string) string
+
+	// Commit is how values are written. Default CommitGuarded.
+	Commit Commit
+
+	// SoleWriter promises that every writer of these keys takes this lock, so
+	// that none uses WATCH or a plain SET any more. Then a commit whose answer
+	// was lost, but whose value is found stored while the lease lasts, counts
+	// as done instead of rmw.ErrOutcomeUnknown. If the promise is broken, such
+	// an update can be acknowledged though another writer wrote the same bytes
+	// in its place. Default false.
+	SoleWriter bool
+}
+
+func (c Config) withDefaults() Config {
+	setDefault(&c.Lease, 10*time.Second)
+	setDefault(&c.MaxHold, time.Minute)
+	setDefault(&c.MaxAttempts, 100)
+	if c.Poll == (rmw.Backoff{}) {
+		c.Poll = rmw.Backoff{Base: time.Millisecond, Max: 64 * time.Millisecond}
+	}
+	if c.LockName == nil {
+		c.LockName = func(key string) string { return "/lock/" + key }
+	}
+	return c
+}
+
+func setDefault[T comparable](p *T, value T) {
+	var zero T
+	if *p == zero {
+		*p = value
+	}
+}
+
+// Validate reports, as an [rmw.ErrInvalid], what cannot work. A Store made with
+// such a Config returns that error from every call.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	switch {
+	case c.Lease < 10*time.Millisecond:
+		return invalid("Lease is %v; use at least 10ms, or 0 for the default", c.Lease)
+	case c.MaxHold < 0:
+		return invalid("MaxHold is %v; use a positive duration, or 0 for the default", c.MaxHold)
+	case c.MaxWait < 0:
+		return invalid("MaxWait is %v; use a positive duration, or 0 for no limit but ctx", c.MaxWait)
+	case c.MaxAttempts < 0:
+		return invalid("MaxAttempts is %d; use a positive number, or 0 for the default", c.MaxAttempts)
+	case c.Poll.Base < 0 || c.Poll.Max < 0:
+		return invalid("Poll is %+v; use positive durations", c.Poll)
+	case c.Commit > CommitPlain:
+		return invalid("Commit is %d; use CommitGuarded", c.Commit)
+	}
+	return nil
+}
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: lockupdate.Config."+format, append([]any{rmw.ErrInvalid}, args...)...)
+}

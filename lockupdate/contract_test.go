@@ -1,0 +1,30 @@
+package lockupdate_test
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/internal/contract"
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// bench is the in-process proxy with two backends, on fake time.
+func bench(profile *proxycompat.Profile, cfg lockupdate.Config) contract.Bench {
+	return contract.Bench{
+		Proxy: proxytest.Config{Profile: profile, Engines: 2, InMemory: true},
+		Open:  func(rdb *redis.Client) rmw.Store { return lockupdate.New(rdb, cfg) },
+	}
+}
+
+func TestContract(t *testing.T) {
+	for _, profile := range []*proxycompat.Profile{proxycompat.Codis32(), proxycompat.Twemproxy05()} {
+		t.Run(profile.Name(), func(t *testing.T) { bench(profile, lockupdate.Config{}).RunFake(t) })
+	}
+	t.Run("sole writer", func(t *testing.T) {
+		bench(proxycompat.Codis32(), lockupdate.Config{SoleWriter: true}).RunFake(t)
+	})
+}

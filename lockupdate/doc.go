@@ -1,0 +1,47 @@
+// Package lockupdate is the new path of an update: a lock, a read, fn, and a
+// guarded commit, all with single-key commands that a Codis-style proxy lets
+// through. It needs no WATCH, no MULTI, no pub/sub and no command on two keys.
+//
+//	store := lockupdate.New(rdb, lockupdate.Config{})
+//	defer store.Close()
+//	_, err := store.Update(ctx, rmw.Key{Name: "room:7"}, fn)
+//
+// # One update
+//
+//  1. Take the lock and read the value: two scripts in one round trip. If the
+//     lock is taken, poll: after a random, growing delay, but no later than the
+//     holder's lease can end.
+//  2. Call fn, with a ctx that is cancelled with cause [rmw.ErrLockLost] before
+//     the lease can end. The lease is renewed while fn runs.
+//  3. Commit in one round trip: a script that writes only if the key still holds
+//     what fn was given, and otherwise returns what it holds, so that fn can be
+//     called again without another read.
+//  4. Answer. The lock is released behind the caller's back, one more command,
+//     once the commit is known to be over.
+//
+// Uncontended that is 2 round trips before the answer and 4 commands in all.
+//
+// # Why it is safe
+//
+// The guard is the safety; the lock is the queue. A holder that stalls past its
+// lease, a lock that a failover forgot, a read that ran before its lock: each
+// makes two writers work at once, and the guard then lets one of them through
+// and sends the other round again. Because check and write are one script on one
+// key, no proxy, pipeline or slot move comes between them. Writers that use WATCH
+// on the same key (package cas) are seen by the guard just as well.
+//
+// # Lost answers
+//
+// The scripts for taking, renewing and releasing recognise their own owner, so
+// they are sent again when an answer is lost. A commit whose answer is lost is
+// sent again as well: if that writes, the update is done. If the guard refuses
+// it, the first one may have written, or another writer: that is an
+// [rmw.ErrOutcomeUnknown], unless [Config.SoleWriter] rules the others out. The
+// commands forbid go-redis to repeat them on its own.
+//
+// # Requirements
+//
+// A server with Lua, Redis 3.2 or later. go-redis must not be configured with a
+// negative ReadTimeout (no limit): the work behind a call that was given up ends
+// with it.
+package lockupdate

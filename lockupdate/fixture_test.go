@@ -1,0 +1,112 @@
+package lockupdate_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/meter"
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// fixture is a Store behind an in-process proxy, with its wire metered. It must
+// be made inside the synctest bubble, if there is one.
+type fixture struct {
+	t     *testing.T
+	proxy *proxytest.Proxy
+	meter *meter.Meter
+	opts  *redis.Options
+	rdb   *redis.Client
+	store *lockupdate.Store
+}
+
+func newFixture(t *testing.T, cfg lockupdate.Config) *fixture {
+	return newFixtureOn(t, proxycompat.Codis32(), cfg)
+}
+
+func newFixtureOn(t *testing.T, profile *proxycompat.Profile, cfg lockupdate.Config) *fixture {
+	t.Helper()
+	engines := 2
+	if profile.Name() == "redis" {
+		engines = 1
+	}
+	p, err := proxytest.Start(proxytest.Config{Profile: profile, Engines: engines, InMemory: true})
+	require.NoError(t, err)
+	f := &fixture{t: t, proxy: p, meter: &meter.Meter{}, opts: p.Options()}
+	f.opts.Dialer = f.meter.Dialer(f.opts.Dialer)
+	f.rdb = redis.NewClient(f.opts)
+	f.store = lockupdate.New(f.rdb, cfg)
+	t.Cleanup(func() {
+		require.NoError(t, f.store.Close())
+		require.NoError(t, f.rdb.Close())
+		require.NoError(t, p.Close())
+	})
+	return f
+}
+
+// another is one more process.
+func (f *fixture) another(cfg lockupdate.Config) *lockupdate.Store {
+	rdb := redis.NewClient(f.proxy.Options())
+	s := lockupdate.New(rdb, cfg)
+	f.t.Cleanup(func() {
+		require.NoError(f.t, s.Close())
+		require.NoError(f.t, rdb.Close())
+	})
+	return s
+}
+
+// warm opens the connections and fills the script caches, so that what follows
+// can be counted exactly.
+func (f *fixture) warm(keys ...rmw.Key) {
+	for _, key := range keys {
+		for range 3 {
+			_, err := f.store.Update(f.t.Context(), key, appendText("w"))
+			require.NoError(f.t, err)
+		}
+	}
+	f.settle()
+}
+
+// settle waits until no release is on its way.
+func (f *fixture) settle() {
+	lockupdate.Settle(f.store)
+	f.proxy.ResetCalls()
+}
+
+// scripts returns what the proxy was sent, as the first words of the scripts.
+func (f *fixture) calls() []string {
+	var names []string
+	for _, c := range f.proxy.Calls() {
+		names = append(names, lockupdate.ScriptName(c.Args))
+	}
+	return names
+}
+
+func appendText(s string) rmw.UpdateFunc {
+	return func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return rmw.String(cur.Text() + s), nil }
+}
+
+func (f *fixture) text(key rmw.Key) string {
+	v, err := f.store.Read(f.t.Context(), key)
+	require.NoError(f.t, err)
+	return v.Text()
+}
+
+// forgetScripts makes every backend forget its script cache.
+func (f *fixture) forgetScripts() {
+	for backend := range 2 {
+		require.NoError(f.t, f.proxy.FlushScripts(backend))
+	}
+}
+
+func isScript(name string) func(args []string) bool {
+	return func(args []string) bool {
+		return strings.HasPrefix(strings.ToLower(args[0]), "eval") && lockupdate.ScriptName(args) == name
+	}
+}

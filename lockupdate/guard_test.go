@@ -1,0 +1,164 @@
+package lockupdate_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/cas"
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+)
+
+// The negative control of the whole package: with the guard off, the clauses that
+// the guard is for fail, and no others.
+func TestGuardOff(t *testing.T) {
+	fail := map[string]bool{"guard": true, "no-immortal-key": true}
+	b := bench(proxycompat.Codis32(), lockupdate.Config{Commit: lockupdate.CommitPlain})
+	for _, clause := range rmwtest.Clauses() {
+		t.Run(clause.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				err := clause.Check(t.Context(), b.Target(t))
+				if fail[clause.Name] {
+					assert.Error(t, err, "the guard is off, and this clause does not notice")
+				} else {
+					assert.NoError(t, err)
+				}
+			})
+		})
+	}
+}
+
+// stalled runs writers whose commits are held up on the way, some past the lease,
+// and returns how many acknowledged updates are gone.
+func stalled(t *testing.T, commit lockupdate.Commit) (acked, lost int) {
+	t.Helper()
+	const writers, each, lease = 4, 25, 100 * time.Millisecond
+	f := newFixture(t, lockupdate.Config{Commit: commit, Lease: lease})
+	// A stall holds up everything of a process, so no renewal gets through either.
+	f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.Delay, Delay: 3 * lease})
+	nth := 0
+	f.proxy.Inject(proxytest.Fault{
+		Match: func(args []string) bool {
+			if !isScript("commit_string")(args) {
+				return false
+			}
+			nth++
+			return nth%5 == 0
+		},
+		Times: -1, Action: proxytest.Delay, Delay: 3 * lease,
+	})
+	key := rmw.Key{Name: "s"}
+	var mu sync.Mutex
+	var ids []string
+	var wg sync.WaitGroup
+	for w := range writers {
+		s := f.another(lockupdate.Config{Commit: commit, Lease: lease})
+		wg.Go(func() {
+			for i := range each {
+				id := fmt.Sprintf("w%d-%d,", w, i)
+				if _, err := s.Update(t.Context(), key, appendText(id)); err == nil {
+					mu.Lock()
+					ids = append(ids, id)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	text := f.text(key)
+	for _, id := range ids {
+		if !contains(text, id) {
+			lost++
+		}
+	}
+	return len(ids), lost
+}
+
+// A commit that is held up past its lease meets a value that another holder has
+// changed. The guard refuses it; without the guard it wipes that change out.
+func TestStallsPastTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		acked, lost := stalled(t, lockupdate.CommitGuarded)
+		assert.Positive(t, acked)
+		assert.Zero(t, lost)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		acked, lost := stalled(t, lockupdate.CommitPlain)
+		assert.Positive(t, lost, "control: of %d updates without the guard none was lost, so the stalls prove nothing", acked)
+	})
+}
+
+// mixed runs WATCH writers and lock writers on the same key of one server.
+func mixed(t *testing.T, commit lockupdate.Commit) (acked, lost int) {
+	t.Helper()
+	const writers, each = 3, 20
+	p, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Redis(), InMemory: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	client := func() *redis.Client {
+		rdb := redis.NewClient(p.Options())
+		t.Cleanup(func() { require.NoError(t, rdb.Close()) })
+		return rdb
+	}
+	key := rmw.Key{Name: "s"}
+	var mu sync.Mutex
+	var ids []string
+	var wg sync.WaitGroup
+	run := func(name string, s rmw.Store) {
+		wg.Go(func() {
+			for i := range each {
+				id := fmt.Sprintf("%s-%d,", name, i)
+				_, err := s.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					time.Sleep(time.Duration(i%3) * time.Millisecond) // work, so that they overlap
+					return appendText(id)(ctx, cur)
+				})
+				if err == nil {
+					mu.Lock()
+					ids = append(ids, id)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for w := range writers {
+		legacy := cas.New(client(), cas.Config{})
+		t.Cleanup(func() { require.NoError(t, legacy.Close()) })
+		run(fmt.Sprint("watch", w), legacy)
+		lock := lockupdate.New(client(), lockupdate.Config{Commit: commit})
+		t.Cleanup(func() { require.NoError(t, lock.Close()) })
+		run(fmt.Sprint("lock", w), lock)
+	}
+	wg.Wait()
+	v, err := cas.New(client(), cas.Config{}).Read(t.Context(), key)
+	require.NoError(t, err)
+	for _, id := range ids {
+		if !contains(v.Text(), id) {
+			lost++
+		}
+	}
+	return len(ids), lost
+}
+
+// A mixed fleet: some processes still use WATCH, others have moved on.
+func TestMixedFleet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		acked, lost := mixed(t, lockupdate.CommitGuarded)
+		assert.Positive(t, acked)
+		assert.Zero(t, lost)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		acked, lost := mixed(t, lockupdate.CommitPlain)
+		assert.Positive(t, lost, "control: of %d updates without the guard none was lost", acked)
+	})
+}

@@ -1,0 +1,58 @@
+package lockupdate_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func setField(name, value string) rmw.UpdateFunc {
+	return func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur.With(name, value), nil }
+}
+
+func keep(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil }
+
+var errRoomFull = errors.New("the room is full")
+
+func abort(context.Context, rmw.Value) (rmw.Value, error) { return rmw.Value{}, errRoomFull }
+
+// behindItsBack runs do during the first call of fn.
+func behindItsBack(do func(), fn rmw.UpdateFunc) rmw.UpdateFunc {
+	called := false
+	return func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		if !called {
+			called = true
+			do()
+		}
+		return fn(ctx, cur)
+	}
+}
+
+// direct is a client beside the Store, as a legacy service has it.
+func (f *fixture) direct() *redis.Client {
+	rdb := redis.NewClient(f.proxy.Options())
+	f.t.Cleanup(func() { require.NoError(f.t, rdb.Close()) })
+	return rdb
+}
+
+// holdUp delays every run of one script until letGo, which the clock waits for.
+func (f *fixture) holdUp(name string) (letGo func()) {
+	gate := make(chan struct{})
+	remove := f.proxy.Inject(proxytest.Fault{
+		Match: isScript(name), Times: -1, Action: proxytest.Delay, Do: func() { <-gate },
+	})
+	return func() { remove(); close(gate) }
+}
+
+// waitReleases waits for what goes on behind an answer.
+func (f *fixture) waitReleases() { lockupdate.Settle(f.store) }
+
+// contains reports whether the id, which ends in a comma, stands in the list.
+func contains(list, id string) bool { return strings.Contains(","+list, ","+id) }

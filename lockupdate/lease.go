@@ -1,0 +1,162 @@
+package lockupdate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// lease is a lock that is ours for the time being. Its ctx ends, with cause
+// rmw.ErrLockLost, before the lock can end without us, as far as our monotonic
+// clock can tell.
+type lease struct {
+	*Store
+	lock, owner string
+	ctx         context.Context // fn's
+	cancel      context.CancelCauseFunc
+	parent      context.Context
+	until       time.Time // MaxHold
+
+	busy sync.WaitGroup // our own commands on the way: the release comes after them
+
+	mu      sync.Mutex
+	expires time.Time // when to count it as lost
+	ended   bool
+	expiry  *time.Timer
+	renewal *time.Timer
+}
+
+// newLease starts the watch over a lock whose acquire was sent at sent.
+func (s *Store) newLease(ctx context.Context, lock, owner string, sent time.Time) *lease {
+	l := &lease{Store: s, lock: lock, owner: owner, parent: ctx, until: sent.Add(s.cfg.MaxHold)}
+	l.ctx, l.cancel = context.WithCancelCause(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.extend(sent)
+	l.expiry = time.AfterFunc(time.Until(l.expires), l.expire)
+	l.renewal = time.AfterFunc(time.Until(sent.Add(s.cfg.Lease/2)), l.renew)
+	return l
+}
+
+// extend sets the end of a lease that was taken or renewed by a command sent at
+// sent: a tenth early, for clocks that run at different speeds. l.mu is held.
+func (l *lease) extend(sent time.Time) {
+	l.expires = sent.Add(l.cfg.Lease - l.cfg.Lease/10)
+	if l.until.Before(l.expires) {
+		l.expires = l.until
+	}
+}
+
+// ours reports whether the lock is still surely ours.
+func (l *lease) ours() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.ended && time.Now().Before(l.expires) && !errors.Is(context.Cause(l.ctx), rmw.ErrLockLost)
+}
+
+// expire runs when the lease may have come to its end.
+func (l *lease) expire() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	switch {
+	case l.ended:
+	case now.Before(l.expires): // renewed meanwhile
+		l.expiry.Reset(l.expires.Sub(now))
+	case !now.Before(l.until):
+		l.cancel(fmt.Errorf("%w: held for the %v that Config.MaxHold allows", rmw.ErrLockLost, l.cfg.MaxHold))
+	default:
+		l.cancel(fmt.Errorf("%w: it could not be renewed within its %v", rmw.ErrLockLost, l.cfg.Lease))
+	}
+}
+
+// renew prolongs the lease and sets the time for the next renewal.
+func (l *lease) renew() {
+	l.mu.Lock()
+	if l.ended || l.ctx.Err() != nil || !time.Now().Before(l.until) {
+		l.mu.Unlock()
+		return
+	}
+	l.busy.Add(1) // before end can wait for it
+	l.mu.Unlock()
+	defer l.busy.Done()
+
+	sent := time.Now()
+	c := renewScript.on(l.lock, l.owner, l.cfg.Lease.Milliseconds())
+	l.send(context.WithoutCancel(l.parent), []*call{c})
+	renewed, err := c.number()
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.ended:
+	case err != nil: // try again while there is time
+		l.renewal.Reset(l.cfg.Lease / 16)
+	case renewed == 0:
+		l.cancel(fmt.Errorf("%w: the lock is gone from the server, or another's", rmw.ErrLockLost))
+	default:
+		l.extend(sent)
+		l.renewal.Reset(time.Until(sent.Add(l.cfg.Lease / 2)))
+	}
+}
+
+// holdFor keeps the release back until ch is closed.
+func (l *lease) holdFor(ch <-chan struct{}) {
+	l.busy.Add(1)
+	l.gate.Go(func() {
+		defer l.busy.Done()
+		<-ch
+	})
+}
+
+// end gives the lock back, behind the caller's back.
+func (l *lease) end() {
+	l.mu.Lock()
+	l.ended = true
+	l.expiry.Stop()
+	l.renewal.Stop()
+	l.mu.Unlock()
+	l.cancel(nil)
+	l.releaseLater(l.parent, l.lock, l.owner, l.busy.Wait)
+}
+
+// releaseLater releases the lock on a goroutine of its own, once ready returns.
+func (s *Store) releaseLater(ctx context.Context, lock, owner string, ready func()) {
+	landed := make(chan struct{})
+	s.mu.Lock()
+	s.releasing[lock] = landed
+	s.mu.Unlock()
+	s.gate.Go(func() {
+		ready()
+		s.release(context.WithoutCancel(ctx), lock, owner)
+		s.mu.Lock()
+		if s.releasing[lock] == landed {
+			delete(s.releasing, lock)
+		}
+		s.mu.Unlock()
+		close(landed)
+	})
+}
+
+// release asks until it is answered, a few times at most; after that the lock
+// ends with its lease. The script touches only its own owner's lock, so asking
+// twice is harmless.
+func (s *Store) release(ctx context.Context, lock, owner string) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Lease)
+	defer cancel()
+	for try := 1; ; try++ {
+		c := releaseScript.on(lock, owner)
+		s.send(ctx, []*call{c})
+		if _, err := c.number(); redisx.OutcomeOf(err) == redisx.Done || try == tries {
+			return
+		}
+		if s.pause(ctx, try) != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package lockupdate_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+const lock = "/lock/"
+
+// A slow fn keeps its lock: the lease is renewed at half, and others wait.
+func TestRenewedWhileFnRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		rdb := f.direct()
+		_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			for range 6 {
+				time.Sleep(5 * time.Second)
+				synctest.Wait()
+				assert.NoError(t, ctx.Err())
+				left, err := rdb.PTTL(ctx, lock+key.Name).Result()
+				assert.NoError(t, err)
+				assert.Greater(t, left, 9*time.Second, "just renewed")
+			}
+			return rmw.String(cur.Text() + "x"), nil
+		})
+		require.NoError(t, err)
+		assert.Equal(t, "wwwx", f.text(key))
+		f.waitReleases()
+		assert.Zero(t, rdb.Exists(t.Context(), lock+key.Name).Val(), "the lock is left behind")
+		assert.Equal(t, 6, f.proxy.Count()["PTTL"])
+	})
+}
+
+// lostBy runs an update whose lease is lost by what sabotage does once fn runs,
+// and returns when fn's ctx ended, and why.
+func lostBy(t *testing.T, cfg lockupdate.Config, sabotage func(f *fixture)) (after time.Duration, cause error) {
+	t.Helper()
+	f := newFixture(t, cfg)
+	key := rmw.Key{Name: "s"}
+	f.warm(key)
+	_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		sabotage(f)
+		began := time.Now()
+		<-ctx.Done()
+		after, cause = time.Since(began), context.Cause(ctx)
+		return cur, ctx.Err()
+	})
+	require.ErrorIs(t, err, rmw.ErrLockLost)
+	assert.NotErrorIs(t, err, context.Canceled, "the caller's ctx has not ended")
+	assert.True(t, rmw.Retryable(err))
+	var e *rmw.Error
+	require.ErrorAs(t, err, &e)
+	assert.Equal(t, "lockupdate", e.Path)
+	assert.Equal(t, "www", f.text(key), "nothing was written")
+	return after, cause
+}
+
+func TestLockTakenAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		after, cause := lostBy(t, lockupdate.Config{Lease: 10 * time.Second}, func(f *fixture) {
+			require.NoError(t, f.direct().Del(t.Context(), lock+"s").Err())
+		})
+		assert.ErrorIs(t, cause, rmw.ErrLockLost)
+		assert.Equal(t, 5*time.Second, after, "noticed by the next renewal")
+	})
+}
+
+// A lock that cannot be renewed counts as lost before the server can let it go:
+// at nine tenths of the lease.
+func TestCannotBeRenewed(t *testing.T) {
+	for name, action := range map[string]proxytest.Fault{
+		"hangs":         {Action: proxytest.HangRequest},
+		"cut":           {Action: proxytest.DropRequest},
+		"error replies": {Action: proxytest.RefuseWith, Text: "ERR handle response, backend conn reset"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				after, cause := lostBy(t, lockupdate.Config{Lease: 10 * time.Second}, func(f *fixture) {
+					action.Match, action.Times = isScript("renew"), -1
+					f.proxy.Inject(action)
+				})
+				assert.ErrorIs(t, cause, rmw.ErrLockLost)
+				assert.Equal(t, 9*time.Second, after)
+			})
+		})
+	}
+}
+
+// A renewal that fails is tried again while there is time.
+func TestRenewalRecovers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+		f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: 3, Action: proxytest.DropReply})
+		key := rmw.Key{Name: "s"}
+		_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			time.Sleep(30 * time.Second)
+			assert.NoError(t, ctx.Err())
+			return rmw.String("x"), nil
+		})
+		require.NoError(t, err)
+	})
+}
+
+// A stuck fn does not lock a key forever.
+func TestMaxHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		after, cause := lostBy(t, lockupdate.Config{Lease: 10 * time.Second, MaxHold: 42 * time.Second}, func(*fixture) {})
+		assert.ErrorContains(t, cause, "MaxHold")
+		assert.Equal(t, 42*time.Second, after)
+	})
+}
+
+// An fn that does not notice the end of its lease still cannot overwrite what
+// others stored meanwhile: it is called again with it.
+func TestStallPastTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: time.Second, MaxHold: time.Second})
+		other := f.another(lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		res, err := f.store.Update(t.Context(), key, behindItsBack(func() {
+			time.Sleep(time.Minute) // ignoring ctx
+			_, err := other.Update(t.Context(), key, appendText("+theirs"))
+			require.NoError(t, err)
+			lockupdate.Settle(other)
+		}, appendText("+mine")))
+		require.NoError(t, err)
+		assert.Equal(t, 2, res.Attempts)
+		assert.Equal(t, "www+theirs+mine", f.text(key))
+	})
+}
+
+// A renewal never takes a lock that is gone: nobody else must be kept out by a
+// holder that has lost it.
+func TestRenewNeverRecreates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		rdb := f.direct()
+		_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			require.NoError(t, rdb.Del(t.Context(), lock+key.Name).Err())
+			<-ctx.Done()
+			assert.Zero(t, rdb.Exists(t.Context(), lock+key.Name).Val())
+			return cur, nil // written nothing, so no error is due
+		})
+		require.NoError(t, err)
+		f.waitReleases()
+		assert.Zero(t, rdb.Exists(t.Context(), lock+key.Name).Val())
+	})
+}
+
+// A release touches only its own owner's lock.
+func TestReleaseSparesTheNextOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		rdb := f.direct()
+		_, err := f.store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+			require.NoError(t, rdb.Del(t.Context(), lock+key.Name).Err())
+			require.NoError(t, rdb.HSet(t.Context(), lock+key.Name, "another", "1").Err())
+			return cur, nil
+		})
+		require.NoError(t, err)
+		f.waitReleases()
+		assert.Equal(t, "1", rdb.HGet(t.Context(), lock+key.Name, "another").Val())
+	})
+}

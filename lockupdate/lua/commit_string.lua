@@ -1,0 +1,51 @@
+-- Write a string if, and only if, the key still holds what fn was given. This is
+-- the guard: the whole safety of an update. It looks at one key only, so no proxy
+-- and no slot move can part the check from the write.
+--
+-- KEYS[1]  the data key
+-- ARGV[1]  the expiry to leave: milliseconds, 'keep' or 'none'
+-- ARGV[2]  what fn was given: 'absent', 'value' (then ARGV[3]), or 'any' for no guard
+-- ARGV[3]  the value fn was given
+-- ARGV[4]  'set' (then ARGV[5]) or 'del'
+-- ARGV[5]  the value to write
+--
+-- Returns {1} if written.
+--         {0} or {0, value} if the key holds nothing, or another value: this one.
+--         {2, TYPE} if the key is not a string.
+local kind = redis.call('TYPE', KEYS[1]).ok
+if kind ~= 'none' and kind ~= 'string' then
+  return {2, kind}
+end
+if ARGV[2] ~= 'any' then
+  local now = redis.call('GET', KEYS[1])
+  if ARGV[2] == 'absent' then
+    if now then
+      return {0, now}
+    end
+  elseif now ~= ARGV[3] then
+    if now then
+      return {0, now}
+    end
+    return {0}
+  end
+end
+if ARGV[4] == 'del' then
+  redis.call('DEL', KEYS[1])
+  return {1}
+end
+local ttl = ARGV[1]
+if ttl == 'keep' then
+  -- Redis before 6 has no KEEPTTL.
+  ttl = redis.call('PTTL', KEYS[1])
+  if ttl < 0 then
+    ttl = 'none'
+  elseif ttl == 0 then
+    ttl = 1
+  end
+end
+if ttl == 'none' then
+  redis.call('SET', KEYS[1], ARGV[5])
+else
+  redis.call('SET', KEYS[1], ARGV[5], 'PX', ttl)
+end
+return {1}

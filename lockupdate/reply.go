@@ -1,0 +1,57 @@
+package lockupdate
+
+import (
+	"fmt"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// valueOf reads the answer of read.lua.
+func valueOf(kind rmw.Kind, c *call) (rmw.Value, error) {
+	list, err := c.reply()
+	if err != nil {
+		return rmw.Value{}, err
+	}
+	stored, ok := list[0].(string)
+	switch {
+	case !ok:
+		return rmw.Value{}, errOddReply
+	case stored == "none":
+		return rmw.Value{}, nil
+	case stored != kind.String():
+		return rmw.Value{}, wrongKind(stored, kind)
+	}
+	return content(kind, list[1:])
+}
+
+// content makes a Value of what follows the status in a reply: nothing, one
+// string, or fields and values.
+func content(kind rmw.Kind, list []any) (rmw.Value, error) {
+	if len(list) == 0 {
+		return rmw.Value{}, nil
+	}
+	if kind == rmw.KindString {
+		s, ok := list[0].(string)
+		if !ok || len(list) != 1 {
+			return rmw.Value{}, errOddReply
+		}
+		return rmw.String(s), nil
+	}
+	if len(list)%2 != 0 {
+		return rmw.Value{}, errOddReply
+	}
+	fields := make(map[string]string, len(list)/2)
+	for i := 0; i < len(list); i += 2 {
+		name, ok1 := list[i].(string)
+		value, ok2 := list[i+1].(string)
+		if !ok1 || !ok2 {
+			return rmw.Value{}, errOddReply
+		}
+		fields[name] = value
+	}
+	return rmw.Hash(fields), nil
+}
+
+func wrongKind(stored string, want rmw.Kind) error {
+	return fmt.Errorf("%w: the key holds a %s, the Key is of Kind %v", rmw.ErrWrongKind, stored, want)
+}

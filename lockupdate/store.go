@@ -1,0 +1,117 @@
+package lockupdate
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Store is an [rmw.Store] over single-key scripts. It is safe for concurrent use.
+// Make one per client, not one per call, and Close it before the client.
+type Store struct {
+	rdb     Commands
+	cfg     Config
+	invalid error         // what every call returns if the Config cannot work
+	id      string        // this Store, in the names of its owners
+	seq     atomic.Uint64 // one per update
+	gate    *redisx.Gate  // calls, and what goes on behind them
+
+	mu        sync.Mutex
+	releasing map[string]<-chan struct{} // by lock name: our own release on its way
+}
+
+var _ rmw.Store = (*Store)(nil)
+
+// tries is how often a command whose answer was lost is sent in all.
+const tries = 3
+
+// New returns a Store that sends through rdb. A Config that cannot work, or a nil
+// rdb, shows as an [rmw.ErrInvalid] from every call; see [Config.Validate].
+func New(rdb Commands, cfg Config) *Store {
+	s := &Store{
+		rdb:       rdb,
+		cfg:       cfg.withDefaults(),
+		invalid:   cfg.Validate(),
+		id:        uuid.NewString(),
+		gate:      redisx.NewGate(),
+		releasing: map[string]<-chan struct{}{},
+	}
+	if rdb == nil {
+		s.invalid = errors.Join(s.invalid, errNoClient)
+	}
+	return s
+}
+
+// begin admits a call, or says why not.
+func (s *Store) begin(ctx context.Context, key rmw.Key) error {
+	if s.invalid != nil {
+		return s.invalid
+	}
+	if err := key.Validate(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.gate.Enter()
+}
+
+// Close refuses new calls, ends the wait of those that poll for a lock (with
+// [rmw.ErrClosed]), lets those whose fn runs finish, and returns when every lock
+// of theirs is released. It always returns nil, and may be called again. Do not
+// call it from an UpdateFunc: it would wait for itself.
+func (s *Store) Close() error {
+	s.gate.Close()
+	return nil
+}
+
+// Read implements [rmw.Reader] with one round trip. The value comes from the
+// master, whatever replicas a proxy reads from.
+func (s *Store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+	if err := s.begin(ctx, key); err != nil {
+		return rmw.Value{}, fail("read", key, 0, err)
+	}
+	defer s.gate.Leave()
+	v, err := s.read(ctx, key)
+	if err != nil {
+		return rmw.Value{}, fail("read", key, 0, err)
+	}
+	return v, nil
+}
+
+// read asks again when an answer was lost: reading twice harms nobody.
+func (s *Store) read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+	for try := 1; ; try++ {
+		c := readScript.on(key.Name)
+		if err := s.run(ctx, c); err != nil {
+			return rmw.Value{}, err
+		}
+		v, err := valueOf(key.Kind, c)
+		if redisx.OutcomeOf(err) != redisx.Unknown || try == tries {
+			return v, err
+		}
+		if err := s.pause(ctx, try); err != nil {
+			return rmw.Value{}, err
+		}
+	}
+}
+
+// pause waits a little before something is sent again.
+func (s *Store) pause(ctx context.Context, try int) error {
+	return redisx.Sleep(ctx, retryDelay.Delay(try, jitter()))
+}
+
+var retryDelay = rmw.Backoff{Base: 2 * time.Millisecond, Max: 50 * time.Millisecond}
+
+// owner returns a name for one update that no other has, in any process.
+func (s *Store) owner() string {
+	return s.id + ":" + strconv.FormatUint(s.seq.Add(1), 10)
+}

@@ -1,0 +1,103 @@
+package lockupdate
+
+import (
+	"context"
+	"errors"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Update implements [rmw.Updater]; the package doc tells how. fn runs on the
+// caller's goroutine and under the lock of key, so no other Update of that key
+// may be called from it: that would wait for itself.
+func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	if err := s.begin(ctx, key); err != nil {
+		return rmw.Result{}, fail("update", key, 0, err)
+	}
+	defer s.gate.Leave()
+	u := &update{
+		acquisition: acquisition{Store: s, key: key, lock: s.cfg.LockName(key.Name), owner: s.owner()},
+		fn:          fn,
+	}
+	return u.run(ctx)
+}
+
+// update is one call of Update.
+type update struct {
+	acquisition
+	fn       rmw.UpdateFunc
+	attempts int
+}
+
+func (u *update) run(ctx context.Context) (rmw.Result, error) {
+	for {
+		l, cur, err := u.acquire(ctx)
+		if err != nil {
+			return u.failed("acquire", err)
+		}
+		res, again, err := u.under(ctx, l, cur)
+		if !again {
+			return res, err
+		}
+	}
+}
+
+// under is what happens while the lock is ours. again means that it was lost and
+// the value has changed, so that all begins anew.
+func (u *update) under(ctx context.Context, l *lease, cur rmw.Value) (res rmw.Result, again bool, err error) {
+	defer l.end() // also if fn panics, or ends its goroutine
+	for {
+		u.attempts++
+		next, err := u.fn(l.ctx, cur)
+		if err != nil {
+			return u.aborted(ctx, l, err)
+		}
+		if err := ctx.Err(); err != nil {
+			res, err := u.failed("commit", err)
+			return res, false, err
+		}
+		write, ttl, err := rmw.CheckWrite(u.key, cur, next)
+		if err != nil {
+			res, err := u.failed("commit", err)
+			return res, false, err
+		}
+		if !write {
+			return u.result(cur, cur, false), false, nil
+		}
+		stored, now, err := l.commit(ctx, u.key, cur, next, ttl)
+		switch {
+		case err != nil:
+			res, err := u.failed("commit", err)
+			return res, false, err
+		case stored:
+			return u.result(cur, next.WithTTL(0), true), false, nil
+		case u.attempts >= u.cfg.MaxAttempts:
+			res, err := u.failed("commit", rmw.ErrContended)
+			return res, false, err
+		case !l.ours():
+			return rmw.Result{}, true, nil
+		}
+		cur = now
+	}
+}
+
+// aborted answers for an fn that returned an error: with that very error, unless
+// it only says that its ctx ended because the lock was lost.
+func (u *update) aborted(ctx context.Context, l *lease, err error) (rmw.Result, bool, error) {
+	cause := context.Cause(l.ctx)
+	if ctx.Err() == nil && errors.Is(cause, rmw.ErrLockLost) && errors.Is(err, context.Canceled) {
+		// Without the context.Canceled in it: the caller's ctx has not ended.
+		res, err := u.failed("update", redisx.Because(cause, errors.New("fn: "+err.Error())))
+		return res, false, err
+	}
+	return rmw.Result{Attempts: u.attempts, Waited: u.waited}, false, err
+}
+
+func (u *update) result(before, after rmw.Value, written bool) rmw.Result {
+	return rmw.Result{Before: before, After: after, Written: written, Attempts: u.attempts, Waited: u.waited}
+}
+
+func (u *update) failed(op string, err error) (rmw.Result, error) {
+	return rmw.Result{Attempts: u.attempts, Waited: u.waited}, fail(op, u.key, u.attempts, err)
+}

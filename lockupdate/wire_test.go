@@ -1,0 +1,235 @@
+package lockupdate_test
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/cas"
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Whatever leaves this package, every profile permits. The profiles' own hook
+// guards the client, and would refuse anything else before it is sent.
+func TestEveryCommandIsPermittedByEveryProfile(t *testing.T) {
+	for _, name := range proxycompat.Names() {
+		profile, err := proxycompat.Lookup(name)
+		require.NoError(t, err)
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixtureOn(t, profile, lockupdate.Config{Lease: 10 * time.Second})
+				f.rdb.AddHook(proxycompat.Hook(profile))
+				sent, _ := lockupdate.Vocabulary()
+				for _, key := range []rmw.Key{{Name: "s"}, {Name: "h", Kind: rmw.KindHash}, {Name: "s", TTL: time.Hour}} {
+					fn := appendText("x")
+					if key.Kind == rmw.KindHash {
+						fn = setField("f", "x")
+					}
+					_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+						time.Sleep(6 * time.Second) // a renewal
+						return fn(ctx, cur)
+					})
+					require.NoError(t, err)
+					_, err = f.store.Read(t.Context(), key)
+					require.NoError(t, err)
+				}
+				f.waitReleases()
+				seen := map[string]bool{}
+				for _, c := range f.proxy.Calls() {
+					if c.Command() == "HELLO" || c.Command() == "CLIENT" {
+						continue // the client's own handshake, on plain Redis only
+					}
+					require.NoError(t, profile.Check(c.Args...), c.Args[0])
+					require.Contains(t, sent, c.Command())
+					require.Equal(t, "1", c.Args[2], "one key, always")
+					seen[lockupdate.ScriptName(c.Args)] = true
+				}
+				for script := range lockupdate.Scripts() {
+					assert.True(t, seen[script], "the script %s was not exercised", script)
+				}
+			})
+		})
+	}
+}
+
+// The rules that let one script run on Redis 3.2 as on 8, behind proxies that
+// check scripts, and behind those that route by the first key.
+func TestScriptsAreOldFashioned(t *testing.T) {
+	_, called := lockupdate.Vocabulary()
+	call := regexp.MustCompile(`redis\.call\('([A-Z]+)', (\S+?)[,)]`)
+	var used []string
+	for name, source := range lockupdate.Scripts() {
+		code := regexp.MustCompile(`(?m)--.*$`).ReplaceAllString(source, "")
+		assert.Equal(t, strings.Count(code, "redis."), len(call.FindAllString(code, -1)), "%s: only redis.call('NAME', KEYS[1] …)", name)
+		for _, m := range call.FindAllStringSubmatch(code, -1) {
+			used = append(used, m[1])
+			assert.Equal(t, "KEYS[1]", m[2], "%s: the key must be literally KEYS[1]", name)
+		}
+		assert.NotContains(t, code, "KEYS[2]", name)
+		assert.NotContains(t, code, "KEEPTTL", "%s: since Redis 6.0", name)
+		assert.NotContains(t, code, "TIME", "%s: a write after it is refused before Redis 5", name)
+		assert.True(t, strings.HasPrefix(source, "-- "), "%s: begins with what it is for", name)
+		assert.Contains(t, source, "-- KEYS[1]", name)
+		assert.Contains(t, source, "-- Returns", name)
+	}
+	slices.Sort(used)
+	assert.Equal(t, called, slices.Compact(used), "Vocabulary must list what the scripts call")
+}
+
+// A backend that has just joined, restarted or been flushed knows no script, and
+// behind a proxy there is no SCRIPT LOAD: each script is sent whole, once.
+func TestScriptCacheLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		_, err := f.store.Update(t.Context(), key, behindItsBack(func() {
+			f.forgetScripts()
+		}, appendText("x")))
+		require.NoError(t, err)
+		f.settle()
+		f.forgetScripts()
+		res, err := f.store.Update(t.Context(), key, appendText("y"))
+		require.NoError(t, err)
+		assert.Equal(t, 1, res.Attempts)
+		f.waitReleases()
+		assert.Equal(t, "wwwxy", f.text(key))
+		assert.Equal(t, 4, f.proxy.Count()["EVAL"], "each of the four scripts once")
+	})
+}
+
+// go-redis by default runs a script that is slow to answer up to four times. Ours
+// run once; the control shows that the client would have.
+func TestSlowScriptRunsOnce(t *testing.T) {
+	slow := func(t *testing.T, f *fixture, use func(rdb *redis.Client)) int {
+		opts := *f.opts
+		opts.MaxRetries, opts.ReadTimeout = 3, 300*time.Millisecond
+		rdb := redis.NewClient(&opts)
+		defer func() { require.NoError(t, rdb.Close()) }()
+		f.proxy.ResetCalls()
+		f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Times: -1, Action: proxytest.HangReply})
+		use(rdb)
+		time.Sleep(time.Minute)
+		n := 0
+		for _, name := range f.calls() {
+			if name == "commit_string" {
+				n++
+			}
+		}
+		return n
+	}
+	commit := lockupdate.Scripts()["commit_string"]
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		assert.Equal(t, 4, slow(t, f, func(rdb *redis.Client) {
+			require.Error(t, rdb.Eval(t.Context(), commit, []string{"s"}, "keep", "any", "", "set", "x").Err())
+		}), "control: without NoRetry")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		f.warm(rmw.Key{Name: "s"})
+		assert.Equal(t, 1, slow(t, f, func(rdb *redis.Client) {
+			s := lockupdate.New(rdb, lockupdate.Config{})
+			ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+			defer cancel()
+			_, err := s.Update(ctx, rmw.Key{Name: "s"}, appendText("x"))
+			require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
+			require.NoError(t, s.Close())
+		}))
+	})
+}
+
+// A commit whose answer was lost: with other kinds of writers about, finding our
+// own bytes stored proves nothing.
+func TestLostCommitReply(t *testing.T) {
+	lost := func(t *testing.T, cfg lockupdate.Config) (*fixture, rmw.Key, error) {
+		f := newFixture(t, cfg)
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: proxytest.DropReply})
+		_, err := f.store.Update(t.Context(), key, appendText("x"))
+		return f, key, err
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f, key, err := lost(t, lockupdate.Config{})
+		require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
+		assert.False(t, rmw.Retryable(err))
+		assert.Equal(t, "wwwx", f.text(key))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		f, key, err := lost(t, lockupdate.Config{SoleWriter: true})
+		require.NoError(t, err)
+		assert.Equal(t, "wwwx", f.text(key))
+	})
+}
+
+// A commit that never arrived is sent again and done: that needs no promise about
+// other writers.
+func TestLostCommitRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: proxytest.DropRequest})
+		_, err := f.store.Update(t.Context(), key, appendText("x"))
+		require.NoError(t, err)
+		assert.Equal(t, "wwwx", f.text(key))
+	})
+}
+
+// Why SoleWriter is a promise: a WATCH writer stores the very bytes that a lost
+// commit meant to store. Two updates were asked for, one is there. Only without
+// the promise is nobody told that both are.
+func TestSoleWriterIsAPromise(t *testing.T) {
+	race := func(t *testing.T, cfg lockupdate.Config) error {
+		f := newFixtureOn(t, proxycompat.Redis(), cfg)
+		legacy := cas.New(f.direct(), cas.Config{})
+		t.Cleanup(func() { require.NoError(t, legacy.Close()) })
+		key := rmw.Key{Name: "counter"}
+		f.warm(key)
+		f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: proxytest.DropRequest, Do: func() {
+			_, err := legacy.Update(context.Background(), key, appendText("1"))
+			assert.NoError(t, err)
+		}})
+		_, err := f.store.Update(t.Context(), key, appendText("1"))
+		assert.Equal(t, "www1", f.text(key))
+		return err
+	}
+	synctest.Test(t, func(t *testing.T) {
+		require.ErrorIs(t, race(t, lockupdate.Config{}), rmw.ErrOutcomeUnknown)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		require.NoError(t, race(t, lockupdate.Config{SoleWriter: true}), "control: the broken promise goes unnoticed")
+	})
+}
+
+// Bad configurations and clients say so from every call, and never panic.
+func TestInvalidConfig(t *testing.T) {
+	for want, s := range map[string]*lockupdate.Store{
+		"Lease":       lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{Lease: time.Millisecond}),
+		"MaxHold":     lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{MaxHold: -1}),
+		"MaxWait":     lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{MaxWait: -1}),
+		"MaxAttempts": lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{MaxAttempts: -1}),
+		"Poll":        lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{Poll: rmw.Backoff{Base: -1}}),
+		"Commit":      lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{Commit: 7}),
+		"nil":         lockupdate.New(nil, lockupdate.Config{}),
+	} {
+		_, err := s.Update(t.Context(), rmw.Key{Name: "k"}, appendText("x"))
+		require.ErrorIs(t, err, rmw.ErrInvalid)
+		require.ErrorContains(t, err, want)
+		_, err = s.Read(t.Context(), rmw.Key{Name: "k"})
+		require.ErrorIs(t, err, rmw.ErrInvalid)
+		require.NoError(t, s.Close())
+	}
+}
