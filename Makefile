@@ -1,0 +1,40 @@
+# The first target is the default one.
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# Modules of their own, each with its own dependencies.
+NESTED := $(patsubst %/go.mod,%,$(wildcard integration/go.mod bench/go.mod adapters/*/go.mod))
+
+WITH_SERVERS := go run ./internal/servers/cmd/with-servers
+
+test: servers ## Run all tests, those against real servers included
+	go test ./...
+	@if [ -d integration ]; then set -x; cd integration && go test ./...; fi
+
+servers: ## Install redis-server and nutcracker if they are missing
+	@./scripts/servers.sh
+
+race: ## Run the tests of the root module under the race detector
+	go test -race -short ./...
+
+lint: ## Run gofmt, go vet, go fix and golangci-lint; none may find anything
+	@found=$$(gofmt -l .); if [ -n "$$found" ]; then echo "run gofmt -w on:"; echo "$$found"; exit 1; fi
+	go vet ./...
+	go fix -diff ./...
+	go tool -modfile=tools/go.mod golangci-lint run ./...
+	@for module in $(NESTED); do echo "go -C $$module vet ./..."; go -C $$module vet ./... || exit 1; done
+
+docs: ## Check that the documents compile, run and link
+	go test -count=1 -v -run TestDocs ./internal/doccheck/
+
+rehearsal: ## Play the whole migration in this process; needs no server
+	go run ./examples/rehearsal
+
+rehearsal-real: servers ## Play the whole migration against real servers and a real proxy
+	$(WITH_SERVERS) -redis 3 -nutcracker 1 -- \
+		go run ./examples/rehearsal -legacy 'redis://{redis0}' -proxy '{nutcracker0}' -profile twemproxy
+
+ci: ## Do everything that CI does
+	./.ci/run
+
+.PHONY: help test servers race lint docs rehearsal rehearsal-real ci

@@ -1,0 +1,80 @@
+package archtest
+
+// module is the import path of the root module.
+const module = "github.com/unwatch/unwatch"
+
+// The modules that the rules below name. A path stands for everything below it.
+const (
+	goRedis   = "github.com/redis/go-redis/v9"
+	uuid      = "github.com/google/uuid"
+	breaker   = "github.com/sony/gobreaker/v2"
+	histogram = "github.com/HdrHistogram/hdrhistogram-go"
+	miniredis = "github.com/alicebob/miniredis/v2"
+	xtools    = "golang.org/x/tools"
+)
+
+// rule says what the packages it covers may import besides the standard
+// library and, for any package, what lies below it.
+type rule struct {
+	// pkg is a folder of the module. "…/*" covers its direct children,
+	// "…/..." the folder and everything below it.
+	pkg string
+	// may are folders of the module (with the same two endings) and modules.
+	may []string
+	// why is the sentence that a failure prints.
+	why string
+}
+
+// houseRules is "who may import whom". The first rule that covers a package
+// decides; a package that no rule covers is a failure, so that a new package
+// is a decision.
+func houseRules() []rule {
+	return []rule{
+		{"rmw", nil,
+			"the contract is the standard library only, so that nothing stands between a service and a change of path"},
+		{"rmw/rmwtest", []string{"rmw"},
+			"the conformance suite knows the contract and no path that it judges"},
+		{"cas", []string{"rmw", goRedis, "internal/redisx"},
+			"the legacy path is deleted at the end of a migration, so it must not know the new one"},
+		{"lockupdate/lua", nil,
+			"scripts are text: whoever sends them decides how"},
+		{"lockupdate/redlock", []string{"lockupdate", "lockupdate/lua", "rmw", goRedis, uuid, "internal/redisx"},
+			"a quorum is one more Locker over go-redis, and needs nothing else"},
+		{"lockupdate/locktest", []string{"lockupdate", "rmw"},
+			"the suite for Lockers judges any Locker, whatever it is built on"},
+		{"lockupdate", []string{"rmw", goRedis, uuid, breaker, "internal/redisx", "internal/timewheel"},
+			"the new path must not know the legacy one, or ending the migration would break it"},
+		{"shadow", []string{"rmw", breaker, histogram},
+			"comparing two stores must work for any two stores, so it knows the contract only"},
+		{"cutover", []string{"rmw", "cas", "lockupdate", "shadow", goRedis},
+			"moving the authority is the one place that knows both paths"},
+		{"domains/*", []string{"rmw"},
+			"what a service stores does not depend on how it is updated"},
+		{"proxycompat", []string{"rmw", goRedis, "internal/resp"},
+			"what a proxy permits is asked by the paths, never the other way round"},
+		{"proxycompat/proxytest", []string{"proxycompat", "rmw", goRedis, miniredis, "internal/resp"},
+			"the fake proxy speaks the wire over an in-process server"},
+		{"cmd/migrate-check/...", []string{"cmd/migrate-check/...", "proxycompat", goRedis, xtools},
+			"the checker is the only one that may import x/tools: no service should download a compiler front end"},
+		{"examples/...", []string{"...", goRedis, miniredis},
+			"an example may show anything of the module, on an in-process server"},
+		{"internal/redisx", []string{"rmw", goRedis},
+			"classifying an error needs the client and the reasons of the contract"},
+		{"internal/resp", nil,
+			"the wire format depends on nobody"},
+		{"internal/timewheel", nil,
+			"a wheel has no owner, no clock and no Redis"},
+		{"internal/meter", nil,
+			"counting depends on nobody"},
+		{"internal/contract", []string{"rmw", "rmw/rmwtest", "proxycompat", "proxycompat/proxytest", goRedis, miniredis},
+			"putting a path into the suite needs the suite and the fake proxy, but none of the paths"},
+		{"internal/servers/cmd/*", []string{"internal/servers"},
+			"starting servers for a command is all that it does"},
+		{"internal/servers", nil,
+			"nested modules use it, so it must not pull anything into them"},
+		{"internal/archtest", nil,
+			"the judge of the imports has none"},
+		{"internal/doccheck", nil,
+			"the judge of the documents has no imports of its own"},
+	}
+}

@@ -1,0 +1,50 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"strings"
+)
+
+// maxLines is where a file is too long to be about one thing. Most of ours
+// stay below 350.
+const maxLines = 450
+
+// checkSize reports files, tests included, that are longer than limit. A
+// generated file is nobody's reading.
+func checkSize(t *tree, limit int) []string {
+	var findings []string
+	for _, f := range t.files {
+		if f.lines > limit && !ast.IsGenerated(f.syntax) {
+			findings = append(findings, fmt.Sprintf(
+				"%s: %d lines, at most %d: find the second noun and give it a file", f.path, f.lines, limit))
+		}
+	}
+	return findings
+}
+
+// checkDocs reports packages without a package comment.
+func checkDocs(t *tree) []string {
+	var findings []string
+	packages := t.packages()
+	for _, pkg := range sortedKeys(packages) {
+		files := packages[pkg]
+		want := "Package " + files[0].syntax.Name.Name + " "
+		if files[0].syntax.Name.Name == "main" {
+			want = "" // a program introduces itself by its own name
+		}
+		if !documented(files, want) {
+			findings = append(findings, fmt.Sprintf("%s: no package comment that starts with %q", pkg, want))
+		}
+	}
+	return findings
+}
+
+func documented(files []*file, want string) bool {
+	for _, f := range files {
+		if doc := f.syntax.Doc.Text(); doc != "" && strings.HasPrefix(doc, want) {
+			return true
+		}
+	}
+	return false
+}

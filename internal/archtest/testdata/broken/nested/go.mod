@@ -1,0 +1,3 @@
+module github.com/unwatch/unwatch/nested
+
+go 1.26

@@ -1,0 +1,5 @@
+package nested
+
+import _ "golang.org/x/tools/go/packages"
+
+func init() {}

@@ -1,0 +1,4 @@
+/*
+Package stranger has no rule.
+*/
+package stranger

@@ -1,0 +1,102 @@
+package doccheck
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestDocs checks the documents of this repository.
+func TestDocs(t *testing.T) {
+	findings, read, err := Check("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range findings {
+		t.Error(f)
+	}
+	t.Logf("checked %s", strings.Join(read, ", "))
+	if !slices.Contains(read, "CONTRIBUTING.md") {
+		t.Error("the documents were not found, so nothing was checked")
+	}
+}
+
+func TestGoodDocumentsHaveNoFindings(t *testing.T) {
+	findings, read, err := Check("testdata/good")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"README.md", "README.zh-CN.md", "docs/guide.md"}; !slices.Equal(read, want) {
+		t.Errorf("read %q, want %q", read, want)
+	}
+	for _, f := range findings {
+		t.Error(f)
+	}
+}
+
+// The negative control: every broken promise is reported, and nothing else.
+func TestBrokenDocumentsAreReported(t *testing.T) {
+	findings, _, err := Check("testdata/broken")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"README.md:3: a block of Go needs",
+		"README.md:8: the block differs from its snippet code/code.go#changed, which is:\nconst New = 1",
+		"README.md:13: snippet code/code.go#twice: the file has 2 regions",
+		"README.md:17: snippet code/code.go#open: no endsnippet",
+		"README.md:22: snippet code/code.go#missing: the file has 0 regions",
+		"README.md:26: snippet code/missing.go#x: no such file",
+		"README.md:30: snippet testdata/x.go#x: the go command ignores this path",
+		"README.md:35: snippet code/ignored.go#x: nothing compiles",
+		`README.md:40: snippet "code/code.go" is not FILE#NAME`,
+		"README.zh-CN.md:3: a block of Go needs",
+		"docs/links.md:3: link missing.md: no such file",
+		"docs/links.md:3: link shell.md#missing: no such heading",
+		"docs/links.md:3: link #missing: no such heading",
+		"docs/links.md:4: link ../../../README.md leaves the repository",
+		"docs/links.md:4: link missing.png: no such file",
+		"docs/links.md:6: link missing.md: no such file",
+		`docs/shell.md:4: "make deploy": the Makefile has no target deploy`,
+		`docs/shell.md:5: "go run ./cmd/missing": no such package`,
+		`docs/shell.md:6: "go test ./missing/...": no such package`,
+		`docs/shell.md:7: "go install example.com/elsewhere@latest": nobody runs this`,
+		`docs/shell.md:8: "apt-get install everything": nobody runs this`,
+		`docs/shell.md:9: "make test | tee log": nobody runs this`,
+		`docs/shell.md:10: "make test && rm -rf everything": nobody runs this`,
+		`docs/shell.md:11: "make $(cat targets)": nobody runs this`,
+		`docs/shell.md:12: "cd nowhere": no such folder`,
+		`docs/shell.md:13: "git clone https://example.com/house/another": this is not https://example.com/house/broken`,
+		`docs/shell.md:19: "echo that": nobody runs this`,
+		"docs/shell.md:23: executed-by: no such file: scripts/missing.sh",
+		`docs/shell.md:24: "echo this": nobody runs this`,
+		"docs/shell.md:27: mark the block sh instead of bash",
+		`README.zh-CN.md:1: heading 1 is level 2 ("Broken") here and level 1 ("Broken") in README.md`,
+		"README.zh-CN.md:3: code block 1 is not that of README.md (line 3)",
+	}
+	if !slices.EqualFunc(findings, want, strings.HasPrefix) {
+		t.Errorf("findings:\n%s\n\nwant:\n%s", strings.Join(findings, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestSlug(t *testing.T) {
+	for text, want := range map[string]string{
+		"Who may import whom?":           "who-may-import-whom",
+		"`cas` ↔ `lockupdate`":           "cas--lockupdate",
+		"The [runbook](docs/x.md), v2.0": "the-runbook-v20",
+		"快速开始：一行切换":                      "快速开始一行切换",
+		"snake_case":                     "snake_case",
+	} {
+		if got := slug(text); got != want {
+			t.Errorf("slug(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestAMissingTranslationIsReported(t *testing.T) {
+	c := &checker{}
+	c.checkTwins(parse("README.md", "# A\n## B\n"), parse("README.zh-CN.md", "# A\n"))
+	if len(c.findings) != 1 || !strings.Contains(c.findings[0], "heading 2 is level 0") {
+		t.Errorf("findings %q", c.findings)
+	}
+}

@@ -1,0 +1,112 @@
+package doccheck
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// checkSnippets compares every block of Go, and every other block that names a
+// snippet, with the code it is copied from.
+func (c *checker) checkSnippets(doc *document) {
+	for _, b := range doc.blocks {
+		source, isSnippet := strings.CutPrefix(b.comment, "snippet:")
+		switch {
+		case isSnippet:
+			want, err := c.region(strings.TrimSpace(source))
+			if err != nil {
+				c.found(doc, b.line, "%v", err)
+			} else if want != b.text {
+				c.found(doc, b.line, "the block differs from its snippet %s, which is:\n%s", strings.TrimSpace(source), want)
+			}
+		case b.lang == "go" || b.lang == "golang" || b.lang == "Go":
+			c.found(doc, b.line, "a block of Go needs <!-- snippet: path/to/file.go#name --> on the line before it")
+		}
+	}
+}
+
+var marker = regexp.MustCompile(`^(?://|--|#)\s*(snippet:\s*(\S+)|endsnippet)$`)
+
+// region returns the text of the snippet FILE#NAME, without the indentation
+// that its lines share.
+func (c *checker) region(source string) (string, error) {
+	file, name, ok := strings.Cut(source, "#")
+	if !ok || name == "" {
+		return "", fmt.Errorf("snippet %q is not FILE#NAME", source)
+	}
+	if !compiled(file) {
+		return "", fmt.Errorf("snippet %s: the go command ignores this path, so nothing proves that it compiles", source)
+	}
+	text, err := os.ReadFile(filepath.Join(c.root, filepath.FromSlash(path.Clean("/"+file))))
+	if err != nil {
+		return "", fmt.Errorf("snippet %s: no such file", source)
+	}
+	if strings.Contains(string(text), "\n//go:build ignore") || strings.HasPrefix(string(text), "//go:build ignore") {
+		return "", fmt.Errorf("snippet %s: nothing compiles a file with go:build ignore", source)
+	}
+	return cut(string(text), source, name)
+}
+
+// cut finds the one region with this name.
+func cut(text, source, name string) (string, error) {
+	var lines []string
+	inside, seen := false, 0
+	for text := range strings.Lines(text) {
+		text = strings.TrimRight(text, "\r\n")
+		found := marker.FindStringSubmatch(strings.TrimSpace(text))
+		switch {
+		case found != nil && found[2] == name:
+			inside = true
+			seen++
+		case found != nil && found[1] == "endsnippet":
+			inside = false
+		case found != nil && inside:
+			return "", fmt.Errorf("snippet %s: snippet %s begins before it ends", source, found[2])
+		case inside:
+			lines = append(lines, text)
+		}
+	}
+	switch {
+	case inside:
+		return "", fmt.Errorf("snippet %s: no endsnippet", source)
+	case seen != 1:
+		return "", fmt.Errorf("snippet %s: the file has %d regions of this name, want 1", source, seen)
+	}
+	return dedent(lines), nil
+}
+
+func dedent(lines []string) string {
+	var shared string
+	first := true
+	for _, text := range lines {
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		indent := text[:len(text)-len(strings.TrimLeft(text, "\t "))]
+		if first {
+			shared, first = indent, false
+		}
+		for !strings.HasPrefix(indent, shared) {
+			shared = shared[:len(shared)-1]
+		}
+	}
+	var b strings.Builder
+	for _, text := range lines {
+		b.WriteString(strings.TrimRight(strings.TrimPrefix(text, shared), "\t ") + "\n")
+	}
+	return b.String()
+}
+
+// compiled: the go command ignores testdata and names with a dot or an
+// underscore in front.
+func compiled(file string) bool {
+	for element := range strings.SplitSeq(file, "/") {
+		if element == "testdata" || strings.HasPrefix(element, ".") || strings.HasPrefix(element, "_") {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,3 @@
+module example.com/house/broken
+
+go 1.26

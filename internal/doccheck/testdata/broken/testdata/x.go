@@ -1,0 +1,6 @@
+package x
+
+// snippet:x
+const X = 1
+
+// endsnippet

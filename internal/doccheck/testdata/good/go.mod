@@ -1,0 +1,3 @@
+module example.com/house/good
+
+go 1.26

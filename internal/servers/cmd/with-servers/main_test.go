@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"testing"
+
+	"github.com/unwatch/unwatch/internal/servers"
+)
+
+// asCommand is the environment variable that makes this test binary play the
+// command: it prints its arguments and does what the variable says.
+const asCommand = "UNWATCH_TEST_COMMAND"
+
+func TestMain(m *testing.M) {
+	role := os.Getenv(asCommand)
+	if role == "" {
+		os.Exit(m.Run())
+	}
+	for _, arg := range os.Args[1:] {
+		fmt.Println(arg, reachable(arg))
+	}
+	switch role {
+	case "interrupt":
+		// The parent of this process is with-servers itself (or a test that
+		// plays it): interrupt it, and wait for the signal to come back.
+		back := make(chan os.Signal, 1)
+		signal.Notify(back, os.Interrupt)
+		parent, err := os.FindProcess(os.Getppid())
+		if err != nil || parent.Signal(os.Interrupt) != nil {
+			os.Exit(1)
+		}
+		<-back
+		os.Exit(7)
+	case "fail":
+		os.Exit(3)
+	}
+	os.Exit(0)
+}
+
+func reachable(addr string) bool {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return false
+	}
+	return conn.Close() == nil
+}
+
+func needServers(t *testing.T) {
+	t.Helper()
+	servers.Nutcracker(t, []string{servers.Redis(t).Addr}, 1)
+}
+
+func TestCommandReachesServersThatEndWithIt(t *testing.T) {
+	needServers(t)
+	t.Setenv(asCommand, "succeed")
+	var out, errs bytes.Buffer
+	code := run([]string{
+		"-redis", "3", "-nutcracker", "2", "--",
+		os.Args[0], "{redis0}", "{redis2}", "{nutcracker1}", "chat:{room}",
+	}, nil, &out, &errs)
+	if code != 0 {
+		t.Fatalf("code %d: %s", code, errs.String())
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 4 || lines[3] != "chat:{room} false" {
+		t.Fatalf("the command was given %q", lines)
+	}
+	for _, line := range lines[:3] {
+		addr, up, _ := strings.Cut(line, " ")
+		if up != "true" {
+			t.Errorf("%s was not up while the command ran", addr)
+		}
+		if reachable(addr) {
+			t.Errorf("%s is still up after the command", addr)
+		}
+	}
+}
+
+func TestExitCodeIsTheCommands(t *testing.T) {
+	needServers(t)
+	t.Setenv(asCommand, "fail")
+	if code := run([]string{"-redis", "1", "--", os.Args[0]}, nil, io.Discard, io.Discard); code != 3 {
+		t.Fatalf("code %d, want the command's 3", code)
+	}
+}
+
+func TestInterruptIsForwarded(t *testing.T) {
+	needServers(t)
+	t.Setenv(asCommand, "interrupt")
+	if code := run([]string{"-redis", "1", "--", os.Args[0]}, nil, io.Discard, io.Discard); code != 7 {
+		t.Fatalf("code %d, want the command's 7 after it saw the signal", code)
+	}
+}
+
+func TestSignalledCommand(t *testing.T) {
+	err := exec.Command("sh", "-c", "kill -TERM $$").Run()
+	if code, err := exitCode(err); code != 128+15 || err != nil {
+		t.Fatalf("code %d, %v", code, err)
+	}
+}
+
+func TestTroubleIsReported(t *testing.T) {
+	needServers(t)
+	tests := map[string]struct {
+		args []string
+		want string
+	}{
+		"no command":       {[]string{"-redis", "1"}, "no command"},
+		"no backend":       {[]string{"-redis", "1", "-nutcracker", "1", "--", "true"}, "-redis 2 or more"},
+		"no such server":   {[]string{"-redis", "1", "--", "echo", "{redis1}"}, "only 1 redis started"},
+		"no such command":  {[]string{"--", "/no/such/command"}, "no such file"},
+		"no such argument": {[]string{"-mysql", "1"}, "not defined"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var errs bytes.Buffer
+			if code := run(test.args, nil, io.Discard, &errs); code != codeTrouble {
+				t.Errorf("code %d, want %d", code, codeTrouble)
+			}
+			if !strings.Contains(errs.String(), test.want) {
+				t.Errorf("said %q, want %q", errs.String(), test.want)
+			}
+		})
+	}
+}

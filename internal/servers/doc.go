@@ -1,0 +1,17 @@
+// Package servers starts real Redis servers and real proxies on loopback
+// ports, for the tests that an in-process fake cannot answer.
+//
+// A test asks for a server and gets one, or skips with a message that says what
+// to install:
+//
+//	redis := servers.Redis(t)
+//	proxy := servers.Nutcracker(t, []string{redis.Addr}, 1)
+//
+// Where the servers are promised (CI=true, or [RequireEnv] set to 1) a missing
+// program fails the test instead: a suite that skips in CI proves nothing.
+// A main program calls [StartRedis] and [StartNutcracker].
+//
+// Every server keeps its files in the folder it is given, stores nothing
+// between runs, and ends with its ctx, with [Server.Stop], or, on Linux, with
+// the process that started it, even when that one is killed.
+package servers

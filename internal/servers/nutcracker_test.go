@@ -1,0 +1,63 @@
+package servers
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+)
+
+// A foreign proxy on our port accepts as ours would. Only the statistics of our
+// own pool prove that it was ours that we reached.
+func TestOnlyOurOwnNutcrackerIsReady(t *testing.T) {
+	tests := map[string]struct {
+		stats string
+		want  bool
+	}{
+		"ours":                 {`{"service":"nutcracker","ours":{"client_eof":1}}`, true},
+		"reached another":      {`{"service":"nutcracker","ours":{"client_eof":0}}`, false},
+		"statistics elsewhere": {`{"service":"nutcracker","another":{"client_eof":1}}`, false},
+		"no statistics":        {`-ERR unknown command`, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := &Server{Addr: answering(t, ""), ports: []int{0, portOf(t, answering(t, test.stats))}}
+			if got := nutcrackerReady(t.Context(), s, "ours"); got != test.want {
+				t.Errorf("ready = %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestNutcrackerConfig(t *testing.T) {
+	got := nutcrackerConfig("pool", "127.0.0.1:1", []string{"127.0.0.1:2", "127.0.0.1:3"}, 4)
+	for _, want := range []string{
+		"pool:\n", "listen: 127.0.0.1:1\n", "redis: true\n", "hash: fnv1a_64\n", "distribution: ketama\n",
+		"auto_eject_hosts: false\n", "server_connections: 4\n", "- 127.0.0.1:2:1\n", "- 127.0.0.1:3:1\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+// answering listens, and says the same to everyone.
+func answering(t *testing.T, text string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return // closed at the end of the test
+			}
+			_, _ = fmt.Fprint(conn, text)
+			_ = conn.Close()
+		}
+	}()
+	return l.Addr().String()
+}

@@ -1,0 +1,70 @@
+package servers
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// StartRedis starts a redis-server that keeps its files in dir and stores
+// nothing. It returns once the server answers; the server ends with ctx. The
+// options go to redis-server as they are: "--maxmemory", "1mb".
+func StartRedis(ctx context.Context, dir string, options ...string) (*Server, error) {
+	return redisLaunch(dir, options).start(ctx)
+}
+
+func redisLaunch(dir string, options []string) launch {
+	return launch{
+		program: "redis-server",
+		dir:     dir,
+		ports:   1,
+		args: func(s *Server) ([]string, error) {
+			args := []string{
+				"--port", strconv.Itoa(s.ports[0]), "--bind", "127.0.0.1", "--dir", dir,
+				"--save", "", "--appendonly", "no", "--daemonize", "no",
+			}
+			return append(args, options...), nil
+		},
+		ready: redisReady,
+	}
+}
+
+// redisReady asks for PING and for the process id, which only ours can answer
+// rightly.
+func redisReady(ctx context.Context, s *Server) bool {
+	conn, err := dial(ctx, s.Addr)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := fmt.Fprint(conn, "PING\r\nINFO server\r\n"); err != nil {
+		return false
+	}
+	replies := bufio.NewScanner(conn)
+	if !replies.Scan() || replies.Text() != "+PONG" {
+		return false
+	}
+	for replies.Scan() {
+		if id, ok := strings.CutPrefix(replies.Text(), "process_id:"); ok {
+			return id == strconv.Itoa(s.PID())
+		}
+	}
+	return false
+}
+
+// dial connects with a deadline for everything that follows, so that one
+// silent peer cannot use up the whole start limit.
+func dial(ctx context.Context, addr string) (net.Conn, error) {
+	var d net.Dialer
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return conn, conn.SetDeadline(time.Now().Add(time.Second))
+}

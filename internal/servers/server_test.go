@@ -1,0 +1,194 @@
+package servers
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestRedisAnswersAndStops(t *testing.T) {
+	s := Redis(t)
+	if got := ask(t, s.Addr, "SET", "k", "v"); got != "+OK" {
+		t.Fatalf("SET answered %q", got)
+	}
+	s.Stop()
+	s.Stop() // twice is harmless
+	if conn, err := net.Dial("tcp", s.Addr); err == nil {
+		_ = conn.Close()
+		t.Fatal("the server still accepts after Stop")
+	}
+}
+
+func TestRedisTakesOptions(t *testing.T) {
+	s := Redis(t, "--maxmemory", "12345678")
+	if got := ask(t, s.Addr, "CONFIG", "GET", "maxmemory"); got != "*2" {
+		t.Fatalf("CONFIG GET answered %q", got)
+	}
+	if !strings.Contains(s.Log(), "Ready to accept connections") {
+		t.Fatalf("the log is not the server's:\n%s", s.Log())
+	}
+}
+
+func TestNutcrackerForwardsToItsBackends(t *testing.T) {
+	a, b := Redis(t), Redis(t)
+	proxy := Nutcracker(t, []string{a.Addr, b.Addr}, 1)
+	for i := range 64 {
+		// The part that differs comes first: fnv1a_64 puts keys that differ
+		// only at their end next to each other on the ring.
+		if got := ask(t, proxy.Addr, "SET", fmt.Sprintf("%d:members", i), "v"); got != "+OK" {
+			t.Fatalf("SET answered %q", got)
+		}
+	}
+	onA, onB := ask(t, a.Addr, "DBSIZE"), ask(t, b.Addr, "DBSIZE")
+	if onA == ":0" || onB == ":0" {
+		t.Fatalf("the keys are not spread: %s and %s", onA, onB)
+	}
+}
+
+func TestNutcrackerNeedsABackend(t *testing.T) {
+	if _, err := StartNutcracker(t.Context(), t.TempDir(), nil, 1); err == nil {
+		t.Fatal("started without a backend")
+	}
+}
+
+func TestServerEndsWithItsContext(t *testing.T) {
+	Redis(t) // skips when the program is missing
+	ctx, cancel := context.WithCancel(t.Context())
+	s, err := StartRedis(ctx, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	await(t, s.Done())
+}
+
+// A port that was free when we looked is taken when the server binds it. What
+// took it may even answer like ours would, so answering is not enough.
+func TestTakenPortIsTriedAgain(t *testing.T) {
+	taken := Redis(t)
+	tests := map[string]launch{
+		"redis":      redisLaunch(t.TempDir(), nil),
+		"nutcracker": nutcrackerLaunch(t.TempDir(), []string{taken.Addr}, 1),
+	}
+	for name, l := range tests {
+		t.Run(name, func(t *testing.T) {
+			calls := 0
+			l.freePorts = func(n int) ([]int, error) {
+				ports, err := freePorts(n)
+				if calls++; calls == 1 {
+					ports[0] = portOf(t, taken.Addr)
+				}
+				return ports, err
+			}
+			s := use(t, l.start)
+			if s.Addr == taken.Addr || calls != 2 {
+				t.Fatalf("%d tries, and took %s for ours", calls, s.Addr)
+			}
+		})
+	}
+}
+
+func TestPortsThatAreAlwaysTakenEndInAnError(t *testing.T) {
+	taken := Redis(t)
+	l, calls := redisLaunch(t.TempDir(), nil), 0
+	l.freePorts = func(int) ([]int, error) { calls++; return []int{portOf(t, taken.Addr)}, nil }
+	_, err := l.start(t.Context())
+	if !errors.Is(err, errExited) || calls != startTries {
+		t.Fatalf("%d tries, error %v", calls, err)
+	}
+	if !strings.Contains(err.Error(), "in use") {
+		t.Fatalf("the error hides the log of the server: %v", err)
+	}
+}
+
+// The mechanism is Pdeathsig: without it the server of a killed test lives on.
+func TestServerDiesWithAKilledTest(t *testing.T) {
+	if os.Getenv("UNWATCH_START_AND_HANG") == "1" {
+		fmt.Println("ADDR " + Redis(t).Addr)
+		<-t.Context().Done() // until we are killed
+		return
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux ties the life of a child to its parent")
+	}
+	probe := Redis(t) // skips when the program is missing
+	probe.Stop()
+
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	child.Env = append(os.Environ(), "UNWATCH_START_AND_HANG=1", "TMPDIR="+t.TempDir())
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	addr := ""
+	for lines := bufio.NewScanner(out); addr == "" && lines.Scan(); {
+		addr, _ = strings.CutPrefix(lines.Text(), "ADDR ")
+	}
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatalf("the child started no server at %q: %v", addr, err)
+	}
+	defer func() { _ = conn.Close() }()
+	_ = child.Process.Kill()
+	_ = child.Wait()
+
+	// The end of the server is the end of our connection to it.
+	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatal("the server outlived the test that started it")
+	}
+}
+
+// ask sends one command and returns the first line of the reply.
+func ask(t *testing.T, addr string, args ...string) string {
+	t.Helper()
+	conn, err := dial(t.Context(), addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	var b strings.Builder
+	fmt.Fprintf(&b, "*%d\r\n", len(args))
+	for _, arg := range args {
+		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(arg), arg)
+	}
+	if _, err := fmt.Fprint(conn, b.String()); err != nil {
+		t.Fatal(err)
+	}
+	reply, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimRight(reply, "\r\n")
+}
+
+func await(t *testing.T, done <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("did not end within 10 s")
+	}
+}
+
+func portOf(t *testing.T, addr string) int {
+	t.Helper()
+	a, err := net.ResolveTCPAddr("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.Port
+}

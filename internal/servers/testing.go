@@ -1,0 +1,50 @@
+package servers
+
+import (
+	"context"
+	"errors"
+)
+
+// TB is the part of testing.TB that starting a server needs. It is declared
+// here so that a main program that starts servers does not link testing.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	TempDir() string
+	Skipf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// Redis starts a redis-server for the time of the test, or skips it. See
+// [StartRedis] for the options.
+func Redis(t TB, options ...string) *Server {
+	t.Helper()
+	return use(t, func(ctx context.Context) (*Server, error) {
+		return StartRedis(ctx, t.TempDir(), options...)
+	})
+}
+
+// Nutcracker starts a nutcracker over these backends for the time of the test,
+// or skips it. See [StartNutcracker].
+func Nutcracker(t TB, backends []string, connections int) *Server {
+	t.Helper()
+	return use(t, func(ctx context.Context) (*Server, error) {
+		return StartNutcracker(ctx, t.TempDir(), backends, connections)
+	})
+}
+
+// use starts with a ctx of its own: the ctx of a test ends before its cleanups
+// run, and those may still need the server.
+func use(t TB, start func(context.Context) (*Server, error)) *Server {
+	t.Helper()
+	s, err := start(context.Background())
+	switch {
+	case err == nil:
+		t.Cleanup(s.Stop)
+	case errors.Is(err, ErrMissing) && !required():
+		t.Skipf("\n!!!\n!!! NOT TESTED against a real server: %v\n!!! With %s=1 this skip is a failure.\n!!!", err, RequireEnv)
+	default:
+		t.Fatalf("%v", err)
+	}
+	return s
+}

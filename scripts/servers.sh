@@ -1,0 +1,48 @@
+#!/bin/sh
+# Installs the servers that the tests against real servers need, if they are
+# missing and if that is possible without asking for a password. It never fails:
+# without the servers those tests skip, or fail where UNWATCH_REQUIRE_SERVERS=1.
+set -u
+
+# Debian keeps nutcracker in /usr/sbin, which is not in the PATH of every user.
+PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+export PATH
+
+missing=""
+for program in redis-server nutcracker; do
+	# The program and its Debian package have the same name.
+	command -v "$program" >/dev/null 2>&1 || missing="$missing $program"
+done
+[ -n "$missing" ] || exit 0
+
+fallback() {
+	cat >&2 <<TEXT
+!!!
+!!! $1
+!!! Missing:$missing
+!!! The tests against real servers will be SKIPPED (with UNWATCH_REQUIRE_SERVERS=1: FAIL).
+!!! Debian and Ubuntu: apt-get install redis-server nutcracker
+!!! macOS:             brew install redis twemproxy
+!!!
+TEXT
+	exit 0
+}
+
+command -v apt-get >/dev/null 2>&1 || fallback "There is no apt-get to install the test servers with."
+if [ "$(id -u)" = 0 ]; then
+	sudo=""
+elif sudo -n true 2>/dev/null; then
+	sudo="sudo"
+else
+	fallback "Installing the test servers needs root, or sudo without a password."
+fi
+
+echo "Installing with apt-get:$missing"
+echo "(the tests start their own servers on free ports; the one that the package may start is not used)"
+run_apt() {
+	$sudo env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 -qq "$@"
+}
+run_apt update || echo "apt-get update failed; trying with the lists there are" >&2
+# $missing is a list of words.
+# shellcheck disable=SC2086
+run_apt install --yes --no-install-recommends $missing >/dev/null || fallback "apt-get install failed."
