@@ -133,8 +133,12 @@ func (s *Store) releaseLater(ctx context.Context, lock, owner string, ready func
 	s.mu.Unlock()
 	s.gate.Go(func() {
 		ready()
-		s.release(context.WithoutCancel(ctx), lock, owner)
+		err := s.release(context.WithoutCancel(ctx), lock, owner)
 		s.mu.Lock()
+		if err != nil && s.gate.Closed() {
+			s.unreleased = errors.Join(s.unreleased, fmt.Errorf("lockupdate: the lock %.128q is not released and ends with its lease, within %v: %w",
+				lock, s.cfg.Lease, err))
+		}
 		if s.releasing[lock] == landed {
 			delete(s.releasing, lock)
 		}
@@ -146,17 +150,15 @@ func (s *Store) releaseLater(ctx context.Context, lock, owner string, ready func
 // release asks until it is answered, a few times at most; after that the lock
 // ends with its lease. The script touches only its own owner's lock, so asking
 // twice is harmless.
-func (s *Store) release(ctx context.Context, lock, owner string) {
+func (s *Store) release(ctx context.Context, lock, owner string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Lease)
 	defer cancel()
 	for try := 1; ; try++ {
 		c := releaseScript.on(lock, owner)
 		s.send(ctx, []*call{c})
-		if _, err := c.number(); redisx.OutcomeOf(err) == redisx.Done || try == tries {
-			return
-		}
-		if s.pause(ctx, try) != nil {
-			return
+		_, err := c.number()
+		if redisx.OutcomeOf(err) == redisx.Done || try == tries || s.pause(ctx, try) != nil {
+			return err
 		}
 	}
 }

@@ -24,8 +24,9 @@ type Store struct {
 	seq     atomic.Uint64 // one per update
 	gate    *redisx.Gate  // calls, and what goes on behind them
 
-	mu        sync.Mutex
-	releasing map[string]<-chan struct{} // by lock name: our own release on its way
+	mu         sync.Mutex
+	releasing  map[string]<-chan struct{} // by lock name: our own release on its way
+	unreleased error                      // of releases that failed while closing
 }
 
 var _ rmw.Store = (*Store)(nil)
@@ -66,11 +67,14 @@ func (s *Store) begin(ctx context.Context, key rmw.Key) error {
 
 // Close refuses new calls, ends the wait of those that poll for a lock (with
 // [rmw.ErrClosed]), lets those whose fn runs finish, and returns when every lock
-// of theirs is released. It always returns nil, and may be called again. Do not
-// call it from an UpdateFunc: it would wait for itself.
+// of theirs is released. The error tells of locks that could not be released, for
+// instance because the client was closed first; they end with their lease. Do not
+// call Close from an UpdateFunc: it would wait for itself. It may be called again.
 func (s *Store) Close() error {
 	s.gate.Close()
-	return nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unreleased
 }
 
 // Read implements [rmw.Reader] with one round trip. The value comes from the

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -154,5 +155,24 @@ func TestLockNameTakenBySomethingElse(t *testing.T) {
 		_, err := f.store.Update(t.Context(), key, appendText("x"))
 		require.ErrorIs(t, err, rmw.ErrWrongKind)
 		assert.ErrorContains(t, err, "LockName")
+	})
+}
+
+// Closing the client first is a mistake that would cost others a whole lease; it
+// is said so.
+func TestCloseAfterTheClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		rdb := redis.NewClient(f.proxy.Options())
+		s := lockupdate.New(rdb, lockupdate.Config{})
+		letGo := f.holdUp("release")
+		_, err := s.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
+		require.NoError(t, err)
+		require.NoError(t, rdb.Close())
+		closed := make(chan error, 1)
+		go func() { closed <- s.Close() }()
+		synctest.Wait()
+		letGo()
+		require.ErrorContains(t, <-closed, "not released")
 	})
 }

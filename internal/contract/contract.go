@@ -134,7 +134,7 @@ func (f faults) Arm(n int, fault rmwtest.Fault) (stop func() bool) {
 }
 
 var actions = [...]proxytest.Action{
-	rmwtest.NoFault:     proxytest.Delay, // by nothing: it runs Do and goes on
+	rmwtest.NoFault:     proxytest.None,
 	rmwtest.RequestLost: proxytest.DropRequest,
 	rmwtest.ReplyLost:   proxytest.DropReply,
 	rmwtest.Hang:        proxytest.HangReply,

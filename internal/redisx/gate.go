@@ -38,6 +38,16 @@ func (g *Gate) Leave() { g.running.Done() }
 // and Leave, or from other work: so it is never refused.
 func (g *Gate) Go(work func()) { g.running.Go(work) }
 
+// Closed reports whether Close was called.
+func (g *Gate) Closed() bool {
+	select {
+	case <-g.Closing:
+		return true
+	default:
+		return false
+	}
+}
+
 // Close refuses newcomers and waits for everything that is running. It may be
 // called again.
 func (g *Gate) Close() {

@@ -14,15 +14,15 @@ type Action uint8
 // The actions. "Cut" means that the client's connection is closed; replies to
 // earlier commands of the same pipeline are delivered before.
 const (
-	None         Action = iota
-	DropReply           // execute, swallow the reply but for its first Keep bytes, cut
-	DropRequest         // do not execute, cut
-	HangReply           // execute, never answer
-	HangRequest         // do not execute, never answer
-	Delay               // wait for Delay, then execute and answer; also if the client has gone by then
-	DelayReply          // execute, wait for Delay, then answer
-	RefuseWith          // do not execute, answer the error Text
-	ExecuteLater        // answer the error Text, or cut if it is empty; execute after Delay
+	None         Action = iota // execute and answer; for a Do
+	DropReply                  // execute, swallow the reply but for its first Keep bytes, cut
+	DropRequest                // do not execute, cut
+	HangReply                  // execute, never answer
+	HangRequest                // do not execute, never answer
+	Delay                      // wait for Delay, then execute and answer; also if the client has gone by then
+	DelayReply                 // execute, wait for Delay, then answer
+	RefuseWith                 // do not execute, answer the error Text
+	ExecuteLater               // answer the error Text, or cut if it is empty; execute after Delay
 )
 
 // String names the action.

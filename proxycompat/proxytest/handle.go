@@ -34,7 +34,7 @@ func (s *session) handle(args []string) outcome {
 func (s *session) before(f *Fault, args []string) (o outcome, done bool) {
 	o.backend = Local
 	switch f.Action {
-	case DropRequest, HangRequest, Delay, RefuseWith, ExecuteLater:
+	case None, DropRequest, HangRequest, Delay, RefuseWith, ExecuteLater:
 		if f.Do != nil {
 			f.Do()
 		}
