@@ -1,6 +1,8 @@
 package lockupdate_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -84,5 +86,30 @@ func TestConflictBudget(t *testing.T) {
 		assert.EqualValues(t, 4, f.meter.Read().Sub(start).RoundTrips, "acquire with read, two commits, the release")
 		assert.Equal(t, []string{"acquire", "read", "SET", "commit_string", "commit_string", "release"}, f.calls())
 		assert.Equal(t, "theirs+mine", f.text(key))
+	})
+}
+
+// What crosses the wire for a value of 128 bytes: the value comes once, and goes
+// twice, as what fn was given and as what it returned. The rest is overhead.
+func TestBytesPerUpdate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "room:0000001"}
+		f.warm(key)
+		text := strings.Repeat("x", 128)
+		put := func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.String(text), nil }
+		_, err := f.store.Update(t.Context(), key, put)
+		require.NoError(t, err)
+		f.settle()
+		start := f.meter.Read()
+		_, err = f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			text = strings.Repeat("y", 128)
+			return put(ctx, cur)
+		})
+		require.NoError(t, err)
+		f.settle()
+		used := f.meter.Read().Sub(start)
+		assert.EqualValues(t, 2*128+519, used.BytesSent)
+		assert.EqualValues(t, 128+48, used.BytesReceived)
 	})
 }

@@ -25,19 +25,17 @@ func (s *Store) runDetached(ctx context.Context, calls ...*call) error {
 	return s.gate.Await(ctx, func() { s.send(context.WithoutCancel(ctx), calls) })
 }
 
-// send is one round trip, and a second one for the scripts a backend did not
-// know. There is no SCRIPT LOAD behind a proxy, and in a pipeline go-redis'
-// Script.Run has no such second try.
+// send is one round trip, and a second one if a backend did not know a script:
+// then everything from that call on is sent again, whole, so that the read of an
+// acquire still comes after it. There is no SCRIPT LOAD behind a proxy, and in a
+// pipeline go-redis' Script.Run has no such second try.
 func (s *Store) send(ctx context.Context, calls []*call) {
 	s.flush(ctx, calls, false)
-	var unknown []*call
-	for _, c := range calls {
+	for i, c := range calls {
 		if redisx.IsNoScript(c.cmd.Err()) {
-			unknown = append(unknown, c)
+			s.flush(ctx, calls[i:], true)
+			return
 		}
-	}
-	if len(unknown) > 0 {
-		s.flush(ctx, unknown, true)
 	}
 }
 

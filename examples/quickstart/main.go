@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"os"
 	"slices"
 	"time"
@@ -22,10 +21,12 @@ import (
 
 func main() {
 	if len(os.Args) != 2 {
-		log.Fatal("usage: quickstart HOST:PORT, the address of a Codis proxy")
+		fmt.Fprintln(os.Stderr, "usage: quickstart HOST:PORT, the address of a Codis proxy")
+		os.Exit(2)
 	}
 	if err := run(context.Background(), os.Args[1]); err != nil {
-		log.Fatal(err)
+		fmt.Fprintln(os.Stderr, "quickstart:", err)
+		os.Exit(1)
 	}
 }
 
@@ -36,7 +37,7 @@ func run(ctx context.Context, proxyAddr string) error {
 	defer rdb.Close()
 	rdb.AddHook(proxycompat.Hook(codis))              // refuses, before sending, what the proxy would refuse
 	store := lockupdate.New(rdb, lockupdate.Config{}) // the legacy path: cas.New(rdb, cas.Config{})
-	defer store.Close() // before the client: it releases what is still locked
+	defer store.Close()                               // before the client: it releases what is still locked
 	// endsnippet
 
 	room, err := join(ctx, store, "7", "ada")
@@ -67,4 +68,5 @@ func join(ctx context.Context, store rmw.Store, id, member string) (Room, error)
 	})
 	return room, err
 }
+
 // endsnippet

@@ -97,7 +97,8 @@ func dedent(lines []string) string {
 	for _, text := range lines {
 		b.WriteString(strings.TrimRight(strings.TrimPrefix(text, shared), "\t ") + "\n")
 	}
-	return b.String()
+	// gofmt wants blank lines around a marker between declarations.
+	return strings.Trim(b.String(), "\n") + "\n"
 }
 
 // compiled: the go command ignores testdata and names with a dot or an

@@ -3,6 +3,7 @@ package redisx
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -29,3 +30,28 @@ func Fail(path, op string, key rmw.Key, attempts int, err error) error {
 
 // Because gives err a reason, for Fail.
 func Because(reason, err error) error { return &rmw.Error{Reason: reason, Cause: err} }
+
+// Blame keeps an error of go-redis from passing for the end of ctx: net calls a
+// dial that took longer than its own limit a context.DeadlineExceeded as well.
+// Unless ctx has ended, such an error becomes an rmw.ErrUnavailable that is no
+// context's.
+func Blame(ctx context.Context, err error) error {
+	var own *rmw.Error
+	switch {
+	case !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded),
+		errors.As(err, &own), ended(ctx):
+		return err
+	}
+	return Because(rmw.ErrUnavailable, ownLimit{err})
+}
+
+// ended also knows of a deadline that has passed a moment before ctx notices.
+func ended(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && !time.Now().Before(deadline)
+}
+
+// ownLimit shows its error to errors.As only.
+type ownLimit struct{ error }
+
+func (l ownLimit) As(target any) bool { return errors.As(l.error, target) }

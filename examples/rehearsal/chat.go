@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// chat is the same service on the contract. Which path its updates take is the
+// business of whoever makes the store: cas.New on a plain Redis, lockupdate.New
+// behind a proxy.
+type chat struct {
+	rooms rmw.Typed[room]
+	keys  keys
+}
+
+func newChat(store rmw.Store, keys keys) chat {
+	return chat{rooms: rmw.NewTyped(store, rmw.JSON[room]()), keys: keys}
+}
+
+// apply applies one event to its room. It returns how often the room had to be
+// computed.
+func (c chat) apply(ctx context.Context, n numbered) (int, error) {
+	key := rmw.Key{Name: c.keys.room(n.Room), TTL: c.keys.ttl, Label: "room"}
+	tries := 0
+	for again := 0; ; again++ {
+		_, res, err := c.rooms.Edit(ctx, key, func(_ context.Context, r *room, _ bool) error {
+			r.apply(n)
+			return nil
+		})
+		tries += max(res.Attempts, 1)
+		// An error that says that nothing was written, and that it may be
+		// different the next time.
+		if err == nil || again == maxAgain || !rmw.Retryable(err) || errors.Is(err, rmw.ErrUnavailable) {
+			return tries, err
+		}
+	}
+}
+
+// maxAgain is how often the service itself tries again.
+const maxAgain = 20
+
+// keys names what the rehearsal stores. Everything begins with the prefix, and
+// everything expires, also if nobody is left to delete it.
+type keys struct {
+	prefix string
+	ttl    time.Duration
+}
+
+func (k keys) room(name string) string  { return k.prefix + "room:" + name }
+func (k keys) last(name string) string  { return k.prefix + "last:" + name }
+func (k keys) count(name string) string { return k.prefix + "posts:" + name }
+
+// lock is lockupdate.Config.LockName: next to its key, so that it has the prefix.
+func (k keys) lock(key string) string { return key + ":lock" }
+
+// sub returns keys for one part of the rehearsal.
+func (k keys) sub(name string) keys { return keys{prefix: k.prefix + name + ":", ttl: k.ttl} }

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// Exit codes.
+const (
+	exitOK          = 0
+	exitBroken      = 1 // a promise was broken, or a server is not there
+	exitUsage       = 2
+	exitInterrupted = 130 // as shells report a program that Ctrl-C ended
+)
+
+// config is what the flags say.
+type config struct {
+	legacy, proxy string // both, or none: then everything plays in this process
+	profile       *proxycompat.Profile
+	events        string // a file; "": the recording
+	all           bool
+	seed          uint64
+	writers       int
+
+	prefix string // of all keys; "": a random one
+	limit  int    // how many events of the recording; 0: the default. For tests.
+	sample int    // how many events the last act takes; 0: the default. For tests.
+}
+
+// usage is an error of whoever typed the command.
+type usage struct{ error }
+
+func (u usage) Unwrap() error { return u.error }
+
+// profiles are the proxies that this rehearsal knows. The profile "redis" is no
+// proxy.
+var profiles = []string{"codis", "twemproxy"}
+
+// parseFlags returns the config, or the exit code to leave with.
+func parseFlags(args []string, stderr io.Writer) (cfg config, code int, ok bool) {
+	fs := flag.NewFlagSet("rehearsal", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.Usage = func() {
+		say(stderr, "Play the migration from WATCH to lock-guarded updates, from end to end.\n")
+		say(stderr, "Without -legacy and -proxy everything runs in this process.\n\n")
+		fs.PrintDefaults()
+	}
+	var profile string
+	fs.StringVar(&cfg.legacy, "legacy", "", "`URL` of a plain Redis for the service as it is: redis://HOST:PORT")
+	fs.StringVar(&cfg.proxy, "proxy", "", "`HOST:PORT` of a proxy for the service as it shall be")
+	fs.StringVar(&profile, "profile", "codis", "what the proxy is: "+strings.Join(profiles, " or "))
+	fs.StringVar(&cfg.events, "events", "", "`FILE` with a stream of your own, JSON lines:\n"+
+		`{"room":"lobby","op":"join|leave|post|react","member":"ann"}`)
+	fs.BoolVar(&cfg.all, "all", false, "run the whole recording, not only its beginning")
+	fs.Uint64Var(&cfg.seed, "seed", 1, "decides which writer serves which member")
+	fs.IntVar(&cfg.writers, "writers", 16, "how many writers work at once")
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return cfg, exitOK, false
+		}
+		return cfg, exitUsage, false // Parse has said why
+	}
+	if err := cfg.complete(profile, fs.Args()); err != nil {
+		say(stderr, "rehearsal: %v\n", err)
+		return cfg, exitUsage, false
+	}
+	return cfg, exitOK, true
+}
+
+// complete checks what the flags say together.
+func (c *config) complete(profile string, rest []string) (err error) {
+	known := false
+	for _, name := range profiles {
+		known = known || strings.EqualFold(name, profile)
+	}
+	switch {
+	case len(rest) > 0:
+		return fmt.Errorf("unexpected %q; all settings are flags, see -help", rest[0])
+	case !known:
+		return fmt.Errorf("unknown profile %q, known are %s", profile, strings.Join(profiles, ", "))
+	case (c.legacy == "") != (c.proxy == ""):
+		return errors.New("-legacy and -proxy belong together: give both, or none to run in this process")
+	case c.writers < 2 || c.writers > 256:
+		return fmt.Errorf("-writers is %d; use 2 to 256", c.writers)
+	}
+	if c.proxy != "" {
+		if host, port, err := net.SplitHostPort(c.proxy); err != nil || host == "" || port == "" {
+			return fmt.Errorf("-proxy is %q; use HOST:PORT", c.proxy)
+		}
+	}
+	c.profile, err = proxycompat.Lookup(profile)
+	return err
+}
+
+// say writes to stderr. There is nobody to tell when that fails.
+func say(w io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(w, format, args...)
+}

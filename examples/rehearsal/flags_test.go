@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestFlags(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		args []string
+		code int
+		want string // on stderr
+	}{
+		{"unknown profile", []string{"-profile", "envoy"}, exitUsage, `unknown profile "envoy", known are codis, twemproxy`},
+		{"no proxy at all", []string{"-profile", "redis"}, exitUsage, "known are codis, twemproxy"},
+		{"legacy alone", []string{"-legacy", "redis://h:1"}, exitUsage, "-legacy and -proxy belong together"},
+		{"proxy alone", []string{"-proxy", "h:1"}, exitUsage, "-legacy and -proxy belong together"},
+		{"proxy without port", []string{"-legacy", "redis://h:1", "-proxy", "h"}, exitUsage, `-proxy is "h"; use HOST:PORT`},
+		{"proxy as URL", []string{"-legacy", "redis://h:1", "-proxy", "redis://h:1"}, exitUsage, "use HOST:PORT"},
+		{"one writer", []string{"-writers", "1"}, exitUsage, "-writers is 1; use 2 to 256"},
+		{"writers in words", []string{"-writers", "many"}, exitUsage, "invalid value"},
+		{"unknown flag", []string{"-x"}, exitUsage, "not defined: -x"},
+		{"argument", []string{"events.jsonl"}, exitUsage, `unexpected "events.jsonl"`},
+		{"help", []string{"-help"}, exitOK, "-events FILE"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var stderr bytes.Buffer
+			_, code, ok := parseFlags(tt.args, &stderr)
+			assert.False(t, ok)
+			assert.Equal(t, tt.code, code)
+			assert.Contains(t, stderr.String(), tt.want)
+		})
+	}
+	t.Run("good", func(t *testing.T) {
+		var stderr bytes.Buffer
+		cfg, _, ok := parseFlags([]string{"-profile", "Twemproxy", "-seed", "7", "-writers", "32", "-all"}, &stderr)
+		require.True(t, ok, stderr.String())
+		assert.Equal(t, "twemproxy", cfg.profile.Name())
+		assert.Equal(t, uint64(7), cfg.seed)
+		assert.Equal(t, 32, cfg.writers)
+		assert.True(t, cfg.all)
+	})
+}
+
+// What a bad line looks like is the business of package events; here: nothing is
+// played, and the exit code says whose mistake it is.
+func TestBadEventFile(t *testing.T) {
+	bad := filepath.Join(t.TempDir(), "bad.jsonl")
+	require.NoError(t, os.WriteFile(bad, []byte(`{"room":"a","op":"join","member":"m"}`+"\n{\"room\":\n"), 0o600))
+	for name, tt := range map[string]struct{ file, want string }{
+		"malformed": {bad, bad + ":2: not an event"},
+		"missing":   {filepath.Join(t.TempDir(), "none"), "no such file"},
+		"a folder":  {t.TempDir(), "is a directory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg, legacy, proxy := servers(t, "codis")
+			cfg.events = tt.file
+			code, out, errs := played(t, context.Background(), cfg)
+			assert.Equal(t, exitUsage, code)
+			assert.Contains(t, errs, tt.want)
+			assert.Empty(t, out)
+			assert.Empty(t, legacy.Calls())
+			assert.Empty(t, proxy.Calls())
+		})
+	}
+}

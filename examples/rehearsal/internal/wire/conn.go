@@ -1,0 +1,79 @@
+package wire
+
+import (
+	"net"
+	"slices"
+	"sync"
+
+	"github.com/unwatch/unwatch/internal/resp"
+)
+
+// conn is one connection of a process.
+type conn struct {
+	net.Conn
+	process *Process
+
+	mu      sync.Mutex
+	rest    []byte // of a command that is not yet complete
+	blind   bool   // what is sent is not the protocol: count no more
+	waiting bool   // something that counts was sent and nothing received since
+}
+
+func (c *conn) Write(b []byte) (int, error) {
+	sent := c.scan(b)
+	c.process.sending(sent)
+	if len(sent) > 0 {
+		c.mu.Lock()
+		c.waiting = true
+		c.mu.Unlock()
+	}
+	return c.Conn.Write(b)
+}
+
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 {
+		c.mu.Lock()
+		answered := c.waiting
+		c.waiting = false
+		c.mu.Unlock()
+		if answered {
+			c.process.answered()
+		}
+	}
+	return n, err
+}
+
+// scan returns the commands that b completes, those of the handshake left out.
+func (c *conn) scan(b []byte) []Command {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.blind {
+		return nil
+	}
+	data := b
+	if len(c.rest) > 0 {
+		data = slices.Concat(c.rest, b)
+	}
+	var sent []Command
+	var words [][]byte
+	for len(data) > 0 {
+		n, w, err := resp.ScanCommand(data, words, resp.Limits{})
+		if err != nil {
+			c.blind = true
+			return sent
+		}
+		if n == 0 {
+			break
+		}
+		words, data = w, data[n:]
+		if len(words) == 0 {
+			continue
+		}
+		if cmd := command(words); !handshake(cmd.Name) {
+			sent = append(sent, cmd)
+		}
+	}
+	c.rest = append([]byte(nil), data...)
+	return sent
+}

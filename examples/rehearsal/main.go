@@ -1,0 +1,46 @@
+// Rehearsal plays a whole migration in one command: a chat service that uses
+// WATCH, the proxy that refuses it, the same service on lock-guarded updates, and
+// what the guard is good for. It needs no server and no flags:
+//
+//	go run ./examples/rehearsal
+//
+// With -legacy and -proxy it does the same on real servers, with -events on a
+// stream of your own. Nothing is ever written outside of a random prefix, and what
+// is written expires.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func main() { os.Exit(mainCode(os.Args[1:])) }
+
+func mainCode(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	cfg, code, ok := parseFlags(args, os.Stderr)
+	if !ok {
+		return code
+	}
+	// go-redis logs what it thinks of connections on which a proxy has refused
+	// something. What matters is in the errors, and they are shown.
+	redis.SetLogger(silent{})
+	if cfg.proxy == "" {
+		// The in-process engine leaves a Lua interpreter behind for each script:
+		// collect them less often.
+		debug.SetGCPercent(400)
+	}
+	return run(ctx, cfg, os.Stdout, os.Stderr)
+}
+
+// silent is a logger for go-redis.
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/unwatch/unwatch/examples/rehearsal/internal/wire"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+)
+
+// reachable is how long a server may take to answer before we say that it does
+// not.
+const reachable = 3 * time.Second
+
+// stage is the servers that the rehearsal plays on: a Redis and a proxy, in this
+// process or real ones.
+type stage struct {
+	profile *proxycompat.Profile
+	keys    keys
+	real    bool
+	ping    time.Duration // how long the proxy takes to answer
+
+	legacy, proxy endpoint
+	inProcess     []*proxytest.Proxy
+}
+
+// endpoint makes clients for one of the servers.
+type endpoint struct {
+	name    string // for people
+	addr    string
+	options func() *redis.Options
+	dial    wire.Dial                 // the bare connection
+	wrap    func(wire.Dial) wire.Dial // what the client needs around it
+}
+
+// client returns a client whose connections belong to p.
+func (e endpoint) client(p *wire.Process) *redis.Client {
+	o := e.options()
+	o.Dialer = e.wrap(p.Dialer(e.dial))
+	return redis.NewClient(o)
+}
+
+func bare(d wire.Dial) wire.Dial { return d }
+
+// newStage starts the servers, or finds out whether the given ones answer.
+func newStage(ctx context.Context, cfg config) (*stage, error) {
+	s := &stage{
+		profile: cfg.profile,
+		keys:    keys{prefix: cfg.prefix, ttl: 10 * time.Minute},
+		real:    cfg.proxy != "",
+	}
+	if s.keys.prefix == "" {
+		id := make([]byte, 6)
+		_, _ = rand.Read(id) // never fails
+		s.keys.prefix = "unwatch-rehearsal:" + hex.EncodeToString(id) + ":"
+	}
+	start := s.startInProcess
+	if s.real {
+		start = func() error { return s.useReal(cfg) }
+	}
+	err := start()
+	if err == nil {
+		err = s.reach(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// startInProcess plays everything in this process, over loopback TCP.
+func (s *stage) startInProcess() error {
+	const engines = 4 // servers behind the proxy
+	plain, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Redis()})
+	if err != nil {
+		return err
+	}
+	s.inProcess = append(s.inProcess, plain)
+	proxy, err := proxytest.Start(proxytest.Config{Profile: s.profile, Engines: engines})
+	if err != nil {
+		return err
+	}
+	s.inProcess = append(s.inProcess, proxy)
+	s.useLegacy("the in-process Redis", &redis.Options{Addr: plain.Addr()})
+	s.useProxy("the in-process proxy", proxy.Addr())
+	return nil
+}
+
+func (s *stage) useReal(cfg config) error {
+	o, err := redis.ParseURL(cfg.legacy)
+	if err != nil {
+		return usage{fmt.Errorf("-legacy %s: %w", hidePassword(cfg.legacy), err)}
+	}
+	s.useLegacy("the legacy Redis", o)
+	s.useProxy("the proxy", cfg.proxy)
+	return nil
+}
+
+func (s *stage) useLegacy(name string, o *redis.Options) {
+	o.Protocol = 2
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	dial := wire.Dial((&net.Dialer{Timeout: reachable}).DialContext)
+	if o.TLSConfig != nil { // a Dialer of our own replaces the one that would do TLS
+		dial = (&tls.Dialer{Config: o.TLSConfig}).DialContext
+	}
+	s.legacy = endpoint{name: name, addr: o.Addr, dial: dial, wrap: bare, options: func() *redis.Options {
+		c := *o // go-redis fills in its defaults
+		return &c
+	}}
+}
+
+func (s *stage) useProxy(name, addr string) {
+	s.proxy = endpoint{
+		name: name, addr: addr, dial: (&net.Dialer{Timeout: reachable}).DialContext, wrap: proxycompat.HelloDialer,
+		options: func() *redis.Options { return proxycompat.Options(s.profile, addr) },
+	}
+}
+
+// reach asks both servers whether they are there.
+func (s *stage) reach(ctx context.Context) error {
+	for _, e := range []endpoint{s.legacy, s.proxy} {
+		var err error
+		if s.ping, err = e.reach(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reach returns how long an answer takes.
+func (e endpoint) reach(ctx context.Context) (time.Duration, error) {
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	patient := e.options
+	e.options = func() *redis.Options {
+		o := patient()
+		o.ReadTimeout = reachable // go-redis does not look at the ctx while it reads
+		return o
+	}
+	rdb := e.client(wire.NewProcess(nil))
+	defer rdb.Close() //nolint:errcheck // nothing depends on it
+	limited, cancel := context.WithTimeout(ctx, reachable)
+	defer cancel()
+	// Before the client tries, and tries again, and says only that time is up.
+	conn, err := e.dial(limited, "tcp", e.addr)
+	if err == nil {
+		_ = conn.Close()
+		err = rdb.Ping(limited).Err()
+	}
+	fastest := reachable
+	for range 3 { // now that the connection is open
+		began := time.Now()
+		if err == nil {
+			err = rdb.Ping(limited).Err()
+		}
+		fastest = min(fastest, time.Since(began))
+	}
+	switch {
+	case err == nil:
+		return fastest, nil
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	}
+	return 0, fmt.Errorf("cannot reach %s at %s: %w\nCheck that it runs and listens there, that no firewall is in between,\n"+
+		"and that it wants no password, or the one in the URL", e.name, e.addr, shortError(err))
+}
+
+// shortError is what lies under the layers of a dial error.
+func shortError(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}
+
+// clear deletes what a part of the rehearsal has stored.
+func (s *stage) clear(e endpoint, k keys, names []string) error {
+	if !s.real {
+		return nil // the servers end with us
+	}
+	// Also after Ctrl-C.
+	ctx, cancel := context.WithTimeout(context.Background(), 2*reachable)
+	defer cancel()
+	rdb := e.client(wire.NewProcess(nil))
+	defer rdb.Close() //nolint:errcheck // nothing depends on it
+	for part := range slices.Chunk(names, batch) {
+		pipe := rdb.Pipeline() // one DEL a key: a proxy splits what has several
+		for _, name := range part {
+			for _, key := range []string{k.room(name), k.lock(k.room(name)), k.last(name), k.count(name)} {
+				pipe.Del(ctx, key)
+			}
+		}
+		if _, err := pipe.Exec(ctx); err != nil {
+			return fmt.Errorf("delete %s…: %w; what is left expires within %v", k.prefix, err, k.ttl)
+		}
+	}
+	return nil
+}
+
+// forget lets the in-process servers forget what they were sent: they keep it
+// for tests.
+func (s *stage) forget() {
+	for _, p := range s.inProcess {
+		p.ResetCalls()
+	}
+}
+
+func (s *stage) close() error {
+	var errs []error
+	for _, p := range s.inProcess {
+		errs = append(errs, p.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// hidePassword returns a URL without what stands between // and @.
+func hidePassword(url string) string {
+	scheme, rest, ok := strings.Cut(url, "://")
+	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {
+		return scheme + "://…@" + rest[at+1:]
+	}
+	return url
+}

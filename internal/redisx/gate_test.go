@@ -1,0 +1,170 @@
+package redisx_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// closing starts Close and returns a channel that tells when it has returned.
+func closing(g *redisx.Gate) <-chan struct{} {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		g.Close()
+	}()
+	return closed
+}
+
+func isClosed(c <-chan struct{}) bool {
+	synctest.Wait()
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestAClosedGateRefusesNewcomers(t *testing.T) {
+	g := redisx.NewGate()
+	require.NoError(t, g.Enter())
+	g.Leave()
+	assert.False(t, isClosedNow(g.Closing))
+	g.Close()
+	assert.True(t, isClosedNow(g.Closing))
+	require.ErrorIs(t, g.Enter(), rmw.ErrClosed)
+	g.Close()
+	require.ErrorIs(t, g.Enter(), rmw.ErrClosed, "closing again changes nothing")
+}
+
+func isClosedNow(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestCloseWaitsForWhatEntered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := redisx.NewGate()
+		require.NoError(t, g.Enter())
+		require.NoError(t, g.Enter())
+		closed, again := closing(g), closing(g)
+		assert.False(t, isClosed(closed))
+		require.ErrorIs(t, g.Enter(), rmw.ErrClosed, "no newcomers while it waits")
+		g.Leave()
+		assert.False(t, isClosed(closed))
+		g.Leave()
+		assert.True(t, isClosed(closed))
+		assert.True(t, isClosed(again), "a second Close waits as well")
+	})
+}
+
+// What a call leaves behind may start more of it, even while Close waits.
+func TestCloseWaitsForWorkThatCallsLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := redisx.NewGate()
+		require.NoError(t, g.Enter())
+		release := make(chan struct{})
+		more := make(chan struct{})
+		g.Go(func() {
+			<-release
+			g.Go(func() { <-more })
+		})
+		g.Leave()
+		closed := closing(g)
+		assert.False(t, isClosed(closed))
+		close(release)
+		assert.False(t, isClosed(closed))
+		close(more)
+		assert.True(t, isClosed(closed))
+	})
+}
+
+func TestAwaitReturnsWhenTheWorkIsDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, ctx := range []context.Context{context.Background(), t.Context()} {
+			g := redisx.NewGate()
+			done := false
+			require.NoError(t, g.Await(ctx, func() { time.Sleep(time.Second); done = true }))
+			assert.True(t, done)
+			g.Close()
+		}
+	})
+}
+
+func TestAwaitLetsTheCallerGoAndCloseWaitsForTheWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := redisx.NewGate()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		written := 0
+		began := time.Now()
+		err := g.Await(ctx, func() { time.Sleep(5 * time.Second); written = 1 })
+		assert.Equal(t, time.Second, time.Since(began), "at once when its ctx ends")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.EqualError(t, err, "no longer waiting: context deadline exceeded")
+
+		var a *redisx.Abandoned
+		require.ErrorAs(t, err, &a)
+		assert.False(t, isClosedNow(a.Finished))
+		g.Close()
+		assert.Equal(t, 5*time.Second, time.Since(began), "Close waits for the work")
+		assert.True(t, isClosedNow(a.Finished))
+		assert.Equal(t, 1, written)
+	})
+}
+
+func TestAwaitPrefersTheAnswerToTheEndOfCtx(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := redisx.NewGate()
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 100 { // select chooses at random
+			if err := g.Await(ctx, func() {}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := g.Await(ctx, cancel) // either may come first
+		if err != nil {
+			require.ErrorIs(t, err, context.Canceled)
+		}
+		g.Close()
+	})
+}
+
+func TestSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		took := func() time.Duration { return time.Since(began) }
+
+		require.NoError(t, redisx.Sleep(t.Context(), time.Hour))
+		assert.Equal(t, time.Hour, took())
+
+		began = time.Now()
+		require.NoError(t, redisx.Sleep(t.Context(), 0))
+		require.NoError(t, redisx.Sleep(t.Context(), -time.Hour))
+		assert.Zero(t, took())
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.ErrorIs(t, redisx.Sleep(ctx, time.Hour), context.DeadlineExceeded)
+		assert.Equal(t, time.Minute, took(), "no longer than ctx")
+
+		ctx, stop := context.WithCancelCause(t.Context())
+		stop(errors.New("the cause"))
+		assert.Equal(t, context.Canceled, redisx.Sleep(ctx, time.Hour), "ctx.Err(), not the cause")
+		assert.Equal(t, context.Canceled, redisx.Sleep(ctx, 0), "an ended ctx shows also where there is nothing to wait for")
+		assert.Equal(t, time.Minute, took())
+	})
+}
