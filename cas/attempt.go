@@ -75,6 +75,10 @@ type transaction struct {
 	writes chan change
 	done   chan error
 	over   bool
+
+	ended    chan struct{} // the connection is unwatched and given back; then:
+	err      error         // what Watch returned
+	panicked any           // or what it panicked with: a hook of the client has a bug
 }
 
 type readResult struct {
@@ -85,12 +89,17 @@ type readResult struct {
 func startTransaction(ctx context.Context, s *Store, key rmw.Key) *transaction {
 	// The channels have room for all that is ever sent, so the goroutine never
 	// waits for a caller that has left.
-	t := &transaction{reads: make(chan readResult, 1), writes: make(chan change, 1), done: make(chan error, 1)}
-	// go-redis unwatches with the ctx that Watch was given, and does not if that
-	// has ended.
+	t := &transaction{
+		reads: make(chan readResult, 1), writes: make(chan change, 1), done: make(chan error, 1),
+		ended: make(chan struct{}),
+	}
+	// go-redis unwatches with the ctx that Watch was given. If that has ended, a
+	// hook may keep it from doing so.
 	ctx = context.WithoutCancel(ctx)
 	s.gate.Go(func() {
-		err := s.rdb.Watch(ctx, func(tx *redis.Tx) error {
+		defer close(t.ended)
+		defer func() { t.panicked = recover() }()
+		t.err = s.rdb.Watch(ctx, func(tx *redis.Tx) error {
 			r := newReading(ctx, key, true)
 			r.ask(ctx, tx)
 			v, err := r.value()
@@ -103,12 +112,13 @@ func startTransaction(ctx context.Context, s *Store, key rmw.Key) *transaction {
 			}
 			return nil
 		}, key.Name)
-		if err != nil {
-			t.reads <- readResult{err: err}
-		}
 	})
 	return t
 }
+
+// errNotWatched: go-redis' ClusterClient returns neither an error nor calls the
+// function when its redirects run out, as they do while a slot moves.
+var errNotWatched = redisx.Because(rmw.ErrUnavailable, errors.New("the client could not WATCH, and does not say why"))
 
 // read returns what the key held after it was watched.
 func (t *transaction) read(ctx context.Context) (rmw.Value, error) {
@@ -117,7 +127,25 @@ func (t *transaction) read(ctx context.Context) (rmw.Value, error) {
 		return r.value, r.err
 	case <-ctx.Done():
 		return rmw.Value{}, ctx.Err()
+	case <-t.ended:
 	}
+	select {
+	case r := <-t.reads:
+		return r.value, r.err
+	default:
+		return rmw.Value{}, t.failure(errNotWatched)
+	}
+}
+
+// failure is why a transaction ended without an answer.
+func (t *transaction) failure(otherwise error) error {
+	if t.panicked != nil {
+		panic(t.panicked)
+	}
+	if t.err != nil {
+		return t.err
+	}
+	return otherwise
 }
 
 // abandon ends the transaction without a write.
@@ -135,12 +163,16 @@ func (t *transaction) exec(ctx context.Context, c change) error {
 	select {
 	case err := <-t.done:
 		return err
+	case <-t.ended:
 	case <-ctx.Done():
 	}
 	select {
 	case err := <-t.done: // both at once: the answer is worth more
 		return err
 	default:
+	}
+	if ctx.Err() != nil {
 		return redisx.Because(rmw.ErrOutcomeUnknown, ctx.Err())
 	}
+	return redisx.Because(rmw.ErrOutcomeUnknown, t.failure(errNotWatched))
 }

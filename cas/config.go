@@ -21,8 +21,11 @@ func (c Config) withDefaults() Config {
 	if c.MaxAttempts == 0 {
 		c.MaxAttempts = 100
 	}
-	if c.Backoff == (rmw.Backoff{}) {
-		c.Backoff = rmw.Backoff{Base: time.Millisecond, Max: 64 * time.Millisecond}
+	if c.Backoff.Base == 0 {
+		c.Backoff.Base = time.Millisecond
+	}
+	if c.Backoff.Max == 0 {
+		c.Backoff.Max = max(64*time.Millisecond, c.Backoff.Base)
 	}
 	return c
 }

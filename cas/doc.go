@@ -20,6 +20,8 @@
 // # Requirements
 //
 // A server that permits WATCH: not a Codis-style proxy, which answers with an
-// error that becomes [rmw.ErrUnsupported]. Redis 6 or later, or an earlier one
-// with Lua: SET has KEEPTTL only since 6.0, and a script stands in for it.
+// error that becomes [rmw.ErrUnsupported]. Redis 6.0.9 or later. With an earlier
+// one, EXEC does not notice that a watched key expired after the WATCH, so an
+// update can bring it back without its expiry; before 6.0, where SET has no
+// KEEPTTL, the server needs Lua, which stands in for it.
 package cas

@@ -3,6 +3,7 @@ package cas
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -12,12 +13,13 @@ import (
 
 // keepTTL stands in for SET … KEEPTTL, which Redis has since 6.0. In a transaction
 // it is as atomic, and a TTL that was read beforehand would drift with each update.
+//
+// It must return something: to go-redis, nothing is redis.Nil.
 const keepTTL = `local ttl = redis.call('PTTL', KEYS[1])
 if ttl < 0 then
-  redis.call('SET', KEYS[1], ARGV[1])
-else
-  redis.call('SET', KEYS[1], ARGV[1], 'PX', math.max(ttl, 1))
-end`
+  return redis.call('SET', KEYS[1], ARGV[1])
+end
+return redis.call('SET', KEYS[1], ARGV[1], 'PX', math.max(ttl, 1))`
 
 // exec sends MULTI, the change and EXEC in one flush, once. It returns nil,
 // errConflict, an error that means that nothing was written, or one that is an
@@ -38,10 +40,27 @@ func (s *Store) exec(ctx context.Context, tx *redis.Tx, c change) error {
 		// The SET, all there was to write, was refused for its KEEPTTL.
 		s.old.Store(true)
 		return errConflict
-	case redisx.OutcomeOf(err) == redisx.NotDone:
-		return err
+	case redisx.OutcomeOf(err) == redisx.NotDone && noneRan(cmds):
+		return refusal(cmds, err)
 	}
 	return redisx.Because(rmw.ErrOutcomeUnknown, err)
+}
+
+// noneRan reports whether each command failed. A transaction does not end at the
+// first one that does.
+func noneRan(cmds []redis.Cmder) bool {
+	return !slices.ContainsFunc(cmds, func(cmd redis.Cmder) bool { return cmd.Err() == nil })
+}
+
+// refusal returns why a command was not queued, rather than that EXEC therefore
+// refused as well.
+func refusal(cmds []redis.Cmder, err error) error {
+	for _, cmd := range cmds {
+		if !redis.HasErrorPrefix(cmd.Err(), "EXECABORT") {
+			return cmd.Err()
+		}
+	}
+	return err
 }
 
 // commands returns what stands between MULTI and EXEC.

@@ -42,7 +42,7 @@ const tries = 3
 // rdb, shows as an [rmw.ErrInvalid] from every call; see [Config.Validate].
 func New(rdb Client, cfg Config) *Store {
 	s := &Store{rdb: rdb, cfg: cfg.withDefaults(), invalid: cfg.Validate(), gate: redisx.NewGate()}
-	if rdb == nil {
+	if redisx.IsNil(rdb) {
 		s.invalid = errors.Join(s.invalid, fmt.Errorf("%w: cas.New needs a client, not nil", rmw.ErrInvalid))
 	}
 	return s
@@ -85,7 +85,7 @@ func (s *Store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 	}
 	v, err := r.value()
 	if err != nil {
-		return rmw.Value{}, fail("read", key, 0, err)
+		return rmw.Value{}, fail("read", key, 0, redisx.Blame(ctx, err))
 	}
 	return v, nil
 }
@@ -97,6 +97,9 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 		return rmw.Result{}, fail("update", key, 0, err)
 	}
 	defer s.gate.Leave()
+	if fn == nil {
+		return rmw.Result{}, fail("update", key, 0, fmt.Errorf("%w: the UpdateFunc is nil", rmw.ErrInvalid))
+	}
 	u := &update{Store: s, key: key, fn: fn}
 	for broken := 0; ; {
 		res, err := u.attempt(ctx)
@@ -115,7 +118,7 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 		case errors.As(err, new(unread)) && redisx.OutcomeOf(err) == redisx.Unknown && ctx.Err() == nil && broken+1 < tries:
 			broken++ // nothing was written, so simply begin anew
 		default:
-			return u.failed(u.op, err)
+			return u.failed(u.op, redisx.Blame(ctx, err))
 		}
 	}
 }

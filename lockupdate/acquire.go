@@ -20,16 +20,18 @@ type acquisition struct {
 	*Store
 	key     rmw.Key
 	lock    string
-	owner   string
-	began   time.Time // zero until the lock was found taken
-	waited  time.Duration
-	largest int // bytes of the largest value read on the way
+	owner   string        // anew for each round
+	ghost   time.Time     // when an acquire of this owner was sent whose answer is lost; it may be executed yet
+	began   time.Time     // zero unless it is waiting
+	waited  time.Duration // before that
+	largest int           // bytes of the largest value read on the way
 }
 
 // acquire returns a lease and the value read under it, or before it: the guard
-// makes that no difference. On error no lock is left behind for longer than it
-// takes to release it.
+// makes that no difference. On error it gives back what it may have taken.
 func (a *acquisition) acquire(ctx context.Context) (*lease, rmw.Value, error) {
+	defer a.stopWaiting()
+	a.owner, a.ghost = a.newOwner(), time.Time{}
 	if err := a.afterOwnRelease(ctx); err != nil {
 		return nil, rmw.Value{}, err
 	}
@@ -37,17 +39,18 @@ func (a *acquisition) acquire(ctx context.Context) (*lease, rmw.Value, error) {
 		l, v, pttl, err := a.attempt(ctx)
 		switch {
 		case l != nil:
-			a.stopWaiting()
 			return l, v, nil
 		case err == nil: // taken
 			lostAnswers = 0
 			if err := a.wait(ctx, poll, pttl); err != nil {
+				a.giveUp(ctx, nil)
 				return nil, rmw.Value{}, err
 			}
 			poll++
 		case errors.As(err, new(notOurs)):
 			return nil, rmw.Value{}, errors.Unwrap(err)
 		case redisx.OutcomeOf(err) == redisx.NotDone:
+			a.giveUp(ctx, nil)
 			return nil, rmw.Value{}, err
 		default:
 			// The lock may be ours. The script knows its owner, so asking
@@ -56,18 +59,28 @@ func (a *acquisition) acquire(ctx context.Context) (*lease, rmw.Value, error) {
 			if ctx.Err() == nil && lostAnswers < tries && a.pause(ctx, lostAnswers) == nil {
 				continue
 			}
-			a.releaseLater(ctx, a.lock, a.owner, func() {
-				if abandoned, ok := errors.AsType[*redisx.Abandoned](err); ok {
-					<-abandoned.Finished
-				}
-			})
+			a.giveUp(ctx, err)
 			return nil, rmw.Value{}, err
 		}
 	}
 }
 
+// giveUp releases a lock that may be ours, or may become so when an acquire that
+// got lost is executed after all.
+func (a *acquisition) giveUp(ctx context.Context, last error) {
+	if a.ghost.IsZero() {
+		return
+	}
+	a.releaseLater(ctx, a.lock, a.owner, a.ghost, func() {
+		if abandoned, ok := errors.AsType[*redisx.Abandoned](last); ok {
+			<-abandoned.Finished
+		}
+	})
+}
+
 // afterOwnRelease waits for a release of the same lock that this Store has on its
-// way: asking before it has landed would only find the lock taken.
+// way: asking before it has landed would only find the lock taken. It does not
+// wait longer than for another poll: the release may be the one that hangs.
 func (a *acquisition) afterOwnRelease(ctx context.Context) error {
 	a.mu.Lock()
 	landed := a.releasing[a.lock]
@@ -75,8 +88,17 @@ func (a *acquisition) afterOwnRelease(ctx context.Context) error {
 	if landed == nil {
 		return nil
 	}
+	a.began = time.Now()
+	patience := a.cfg.Poll.Max
+	if a.cfg.MaxWait > 0 {
+		patience = min(patience, a.cfg.MaxWait)
+	}
+	t := time.NewTimer(patience)
+	defer t.Stop()
 	select {
 	case <-landed:
+		return nil
+	case <-t.C:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -96,10 +118,14 @@ func (a *acquisition) attempt(ctx context.Context) (*lease, rmw.Value, time.Dura
 		calls = calls[:1]
 	}
 	if err := a.run(ctx, calls...); err != nil {
+		a.ghost = sent
 		return nil, rmw.Value{}, 0, err
 	}
 	granted, pttl, err := grantOf(take)
 	if err != nil {
+		if redisx.OutcomeOf(err) == redisx.Unknown {
+			a.ghost = sent
+		}
 		return nil, rmw.Value{}, 0, err
 	}
 	var v rmw.Value
@@ -114,7 +140,7 @@ func (a *acquisition) attempt(ctx context.Context) (*lease, rmw.Value, time.Dura
 		}
 		return nil, rmw.Value{}, pttl, nil
 	}
-	l := a.newLease(ctx, a.lock, a.owner, sent)
+	l := a.newLease(ctx, a, sent)
 	if len(calls) == 1 || redisx.OutcomeOf(err) == redisx.Unknown {
 		v, err = a.read(ctx, a.key)
 	}
@@ -147,6 +173,8 @@ func grantOf(c *call) (granted bool, pttl time.Duration, err error) {
 		if ms, ok := list[1].(int64); ok {
 			return false, time.Duration(ms) * time.Millisecond, nil
 		}
+	case 3:
+		return false, 0, fmt.Errorf("%w: the lock cannot be given an expiry: %v", rmw.ErrUnsupported, list[1])
 	case 2:
 		return false, 0, fmt.Errorf("%w: the lock %.128q is a %v, not a lock; set Config.LockName to names that nothing else uses",
 			rmw.ErrWrongKind, c.key, list[1])
@@ -168,7 +196,6 @@ func (a *acquisition) wait(ctx context.Context, poll int, pttl time.Duration) er
 	if a.cfg.MaxWait > 0 {
 		left := a.cfg.MaxWait - a.waited - now.Sub(a.began)
 		if left <= 0 {
-			a.stopWaiting()
 			return redisx.Because(rmw.ErrContended, fmt.Errorf("the lock was taken for the %v that Config.MaxWait allows", a.cfg.MaxWait))
 		}
 		d = min(d, left)
@@ -179,7 +206,6 @@ func (a *acquisition) wait(ctx context.Context, poll int, pttl time.Duration) er
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		a.stopWaiting()
 		return redisx.Because(rmw.ErrContended, ctx.Err())
 	case <-a.gate.Closing:
 		return rmw.ErrClosed

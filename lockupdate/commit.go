@@ -14,43 +14,58 @@ import (
 // commit writes next if the key still holds cur. If it holds something else, it
 // returns that and stored=false. An error means that nothing was written, unless
 // it is an rmw.ErrOutcomeUnknown.
+//
+// It is sent once. A command whose answer is lost may be executed later, when a
+// proxy gets round to it; a second one could be acknowledged now, and the first
+// would still pass the guard once the value is back at cur.
 func (l *lease) commit(ctx context.Context, key rmw.Key, cur, next rmw.Value, ttl time.Duration) (stored bool, now rmw.Value, err error) {
 	plain := l.cfg.Commit == CommitPlain
 	if plain && !l.ours() {
 		return false, rmw.Value{}, redisx.Because(rmw.ErrLockLost, context.Cause(l.ctx))
 	}
-	var lost error // the first answer that got lost: from then on nothing is certain
-	for try := 1; ; try++ {
-		c := commitCall(key, cur, next, ttl, plain)
-		if err := l.runDetached(ctx, c); err != nil {
-			if abandoned, ok := errors.AsType[*redisx.Abandoned](err); ok {
-				l.holdFor(abandoned.Finished)
-			}
-			return false, rmw.Value{}, redisx.Because(rmw.ErrOutcomeUnknown, ctx.Err())
+	c := commitCall(key, cur, next, ttl, plain)
+	if len(c.args) > maxArgs {
+		return false, rmw.Value{}, fmt.Errorf("%w: the hash has too many fields to compare in one command, %d; split the key", rmw.ErrInvalid, cur.Len())
+	}
+	if err := l.runDetached(ctx, c); err != nil {
+		if abandoned, ok := errors.AsType[*redisx.Abandoned](err); ok {
+			l.holdFor(abandoned.Finished)
 		}
-		stored, now, err := verdictOf(key.Kind, c)
-		switch redisx.OutcomeOf(err) {
-		case redisx.Done:
-			if stored || lost == nil {
-				return stored, now, nil
-			}
-			if l.cfg.SoleWriter && now.Equal(next) && l.ours() {
-				return true, now, nil // the first one wrote it
-			}
-			return false, rmw.Value{}, redisx.Because(rmw.ErrOutcomeUnknown, lost)
-		case redisx.NotDone:
-			if lost == nil {
-				return false, rmw.Value{}, err
-			}
-			return false, rmw.Value{}, redisx.Because(rmw.ErrOutcomeUnknown, lost)
+		return false, rmw.Value{}, redisx.Because(rmw.ErrOutcomeUnknown, ctx.Err())
+	}
+	stored, now, err = verdictOf(key.Kind, c)
+	switch redisx.OutcomeOf(err) {
+	case redisx.Done:
+		return stored, now, nil
+	case redisx.NotDone:
+		return false, rmw.Value{}, err
+	}
+	if !next.Equal(cur) && l.foundStored(ctx, key, next) {
+		return true, rmw.Value{}, nil
+	}
+	return false, rmw.Value{}, redisx.Because(rmw.ErrOutcomeUnknown, err)
+}
+
+// maxArgs is below the 1,048,576 elements that Redis before 7, and Codis, take in
+// one command.
+const maxArgs = 1_000_000
+
+// foundStored tells, after a lost answer, whether the commit has been executed
+// after all. Only where every writer holds the lock can nobody else have stored
+// the same, and only while it is still ours.
+func (l *lease) foundStored(ctx context.Context, key rmw.Key, next rmw.Value) bool {
+	if !l.cfg.SoleWriter {
+		return false
+	}
+	for try := 1; try <= tries && l.ours(); try++ {
+		if try > 1 && l.pause(ctx, try) != nil {
+			return false
 		}
-		if lost == nil {
-			lost = err
-		}
-		if try == tries || !l.ours() || l.pause(ctx, try) != nil {
-			return false, rmw.Value{}, redisx.Because(rmw.ErrOutcomeUnknown, errors.Join(lost, ctx.Err()))
+		if now, err := l.read(ctx, key); err == nil && now.Equal(next) {
+			return l.ours()
 		}
 	}
+	return false
 }
 
 // verdictOf reads the answer of a commit script.

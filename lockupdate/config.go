@@ -2,6 +2,7 @@ package lockupdate
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -25,9 +26,9 @@ const (
 // Config tunes a [Store]. The zero Config works.
 type Config struct {
 	// Lease is how long a lock outlives a process that died with it. It is
-	// renewed at half. Default 10 s, at least 10 ms. It must exceed the worst
-	// stall you want to sit out without a second holder; safety does not
-	// depend on it.
+	// renewed at half. Default 10 s, at least 10 ms, and to be useful many
+	// round trips. It should exceed the worst stall you want to sit out
+	// without a second holder; safety does not depend on it.
 	Lease time.Duration
 
 	// MaxHold ends the renewal, and cancels fn, when one update has held its
@@ -49,8 +50,9 @@ type Config struct {
 	Poll rmw.Backoff
 
 	// LockName gives the name of the lock of a key. It must be a pure function,
-	// and no name it returns may be used for anything else. Default:
-	// "/lock/" + key.
+	// and no name it returns may be used for anything else. A key for which it
+	// returns "" or the key itself is refused with rmw.ErrInvalid. Default:
+	// "/lock/" + key, and "" for a key that begins so itself.
 	LockName func(key string) string
 
 	// Commit is how values are written. Default CommitGuarded.
@@ -58,10 +60,10 @@ type Config struct {
 
 	// SoleWriter promises that every writer of these keys takes this lock, so
 	// that none uses WATCH or a plain SET any more. Then a commit whose answer
-	// was lost, but whose value is found stored while the lease lasts, counts
-	// as done instead of rmw.ErrOutcomeUnknown. If the promise is broken, such
-	// an update can be acknowledged though another writer wrote the same bytes
-	// in its place. Default false.
+	// was lost is looked for, and counts as done, instead of as
+	// rmw.ErrOutcomeUnknown, if its value is found stored while the lease
+	// lasts. If the promise is broken, such an update can be acknowledged
+	// though another writer wrote the same bytes in its place. Default false.
 	SoleWriter bool
 }
 
@@ -69,13 +71,24 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.Lease, 10*time.Second)
 	setDefault(&c.MaxHold, time.Minute)
 	setDefault(&c.MaxAttempts, 100)
-	if c.Poll == (rmw.Backoff{}) {
-		c.Poll = rmw.Backoff{Base: time.Millisecond, Max: 64 * time.Millisecond}
-	}
+	setDefault(&c.Poll.Base, time.Millisecond)
+	setDefault(&c.Poll.Max, max(64*time.Millisecond, c.Poll.Base))
 	if c.LockName == nil {
-		c.LockName = func(key string) string { return "/lock/" + key }
+		c.LockName = defaultLockName
 	}
 	return c
+}
+
+// defaultPrefix begins the name of every lock that has no LockName of its own.
+const defaultPrefix = "/lock/"
+
+// defaultLockName returns no name for a key that looks like a lock itself: its
+// neighbour could not tell them apart.
+func defaultLockName(key string) string {
+	if strings.HasPrefix(key, defaultPrefix) {
+		return ""
+	}
+	return defaultPrefix + key
 }
 
 func setDefault[T comparable](p *T, value T) {

@@ -17,7 +17,7 @@
 //     what fn was given, and otherwise returns what it holds, so that fn can be
 //     called again without another read.
 //  4. Answer. The lock is released behind the caller's back, one more command,
-//     once the commit is known to be over.
+//     once the commit was answered or given up.
 //
 // Uncontended that is 2 round trips before the answer and 4 commands in all.
 //
@@ -33,15 +33,22 @@
 // # Lost answers
 //
 // The scripts for taking, renewing and releasing recognise their own owner, so
-// they are sent again when an answer is lost. A commit whose answer is lost is
-// sent again as well: if that writes, the update is done. If the guard refuses
-// it, the first one may have written, or another writer: that is an
-// [rmw.ErrOutcomeUnknown], unless [Config.SoleWriter] rules the others out. The
+// they are sent again when an answer is lost. A proxy may execute a command after
+// its client was told that it failed, so the lock of an acquire that got lost is
+// released again, until a lease has passed.
+//
+// A commit is sent once. If its answer is lost, that is an
+// [rmw.ErrOutcomeUnknown]: sent again, it could be acknowledged, and the first one
+// be executed after that, on a value that has come back to what it expects.
+// Looking whether it is stored would not help, as another writer may have stored
+// the same; [Config.SoleWriter] rules that out, and then it is looked for. The
 // commands forbid go-redis to repeat them on its own.
 //
 // # Requirements
 //
-// A server with Lua, Redis 3.2 or later. go-redis must not be configured with a
+// A server with Lua, Redis 3.2 or later, and a proxy that does not repeat commands
+// on its own. The scripts send what [Vocabulary] lists; an ACL must allow it all.
+// go-redis must not be configured with a
 // negative ReadTimeout (no limit): the work behind a call that was given up ends
 // with it.
 package lockupdate

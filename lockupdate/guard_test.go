@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,14 +48,13 @@ func stalled(t *testing.T, commit lockupdate.Commit) (acked, lost int) {
 	f := newFixture(t, lockupdate.Config{Commit: commit, Lease: lease})
 	// A stall holds up everything of a process, so no renewal gets through either.
 	f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.Delay, Delay: 3 * lease})
-	nth := 0
+	var nth atomic.Int64
 	f.proxy.Inject(proxytest.Fault{
 		Match: func(args []string) bool {
 			if !isScript("commit_string")(args) {
 				return false
 			}
-			nth++
-			return nth%5 == 0
+			return nth.Add(1)%5 == 0
 		},
 		Times: -1, Action: proxytest.Delay, Delay: 3 * lease,
 	})

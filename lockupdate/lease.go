@@ -21,6 +21,7 @@ type lease struct {
 	cancel      context.CancelCauseFunc
 	parent      context.Context
 	until       time.Time // MaxHold
+	ghost       time.Time // as in acquisition
 
 	busy sync.WaitGroup // our own commands on the way: the release comes after them
 
@@ -32,9 +33,9 @@ type lease struct {
 }
 
 // newLease starts the watch over a lock whose acquire was sent at sent.
-func (s *Store) newLease(ctx context.Context, lock, owner string, sent time.Time) *lease {
-	l := &lease{Store: s, lock: lock, owner: owner, parent: ctx, until: sent.Add(s.cfg.MaxHold)}
-	l.ctx, l.cancel = context.WithCancelCause(ctx)
+func (s *Store) newLease(ctx context.Context, a *acquisition, sent time.Time) *lease {
+	l := &lease{Store: s, lock: a.lock, owner: a.owner, ghost: a.ghost, parent: ctx, until: sent.Add(s.cfg.MaxHold)}
+	l.ctx, l.cancel = context.WithCancelCause(context.WithValue(ctx, held{s, a.lock}, true))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.extend(sent)
@@ -46,11 +47,17 @@ func (s *Store) newLease(ctx context.Context, lock, owner string, sent time.Time
 // extend sets the end of a lease that was taken or renewed by a command sent at
 // sent: a tenth early, for clocks that run at different speeds. l.mu is held.
 func (l *lease) extend(sent time.Time) {
-	l.expires = sent.Add(l.cfg.Lease - l.cfg.Lease/10)
-	if l.until.Before(l.expires) {
-		l.expires = l.until
+	expires := sent.Add(l.cfg.Lease - l.cfg.Lease/10)
+	if l.until.Before(expires) {
+		expires = l.until
+	}
+	if l.expires.Before(expires) { // renewals may overtake each other
+		l.expires = expires
 	}
 }
+
+// overdue reports whether the lock was held for as long as MaxHold allows.
+func (l *lease) overdue() bool { return !time.Now().Before(l.until) }
 
 // ours reports whether the lock is still surely ours.
 func (l *lease) ours() bool {
@@ -83,12 +90,14 @@ func (l *lease) renew() {
 		return
 	}
 	l.busy.Add(1) // before end can wait for it
+	// The next try, should this one never be answered.
+	l.renewal.Reset(l.cfg.Lease / 8)
 	l.mu.Unlock()
 	defer l.busy.Done()
 
 	sent := time.Now()
 	c := renewScript.on(l.lock, l.owner, l.cfg.Lease.Milliseconds())
-	l.send(context.WithoutCancel(l.parent), []*call{c})
+	l.sendUnattended(context.WithoutCancel(l.parent), c)
 	renewed, err := c.number()
 
 	l.mu.Lock()
@@ -122,18 +131,21 @@ func (l *lease) end() {
 	l.renewal.Stop()
 	l.mu.Unlock()
 	l.cancel(nil)
-	l.releaseLater(l.parent, l.lock, l.owner, l.busy.Wait)
+	l.releaseLater(l.parent, l.lock, l.owner, l.ghost, l.busy.Wait)
 }
 
-// releaseLater releases the lock on a goroutine of its own, once ready returns.
-func (s *Store) releaseLater(ctx context.Context, lock, owner string, ready func()) {
+// releaseLater releases the lock on a goroutine of its own, once ready returns. If
+// there is a ghost, it looks again, until a lease after that was sent: an acquire
+// that a proxy executes late takes the lock for an owner that is gone.
+func (s *Store) releaseLater(ctx context.Context, lock, owner string, ghost time.Time, ready func()) {
 	landed := make(chan struct{})
 	s.mu.Lock()
 	s.releasing[lock] = landed
 	s.mu.Unlock()
 	s.gate.Go(func() {
 		ready()
-		err := s.release(context.WithoutCancel(ctx), lock, owner)
+		ctx := context.WithoutCancel(ctx)
+		err := s.release(ctx, lock, owner)
 		s.mu.Lock()
 		if err != nil && s.gate.Closed() {
 			s.unreleased = errors.Join(s.unreleased, fmt.Errorf("lockupdate: the lock %.128q is not released and ends with its lease, within %v: %w",
@@ -144,7 +156,22 @@ func (s *Store) releaseLater(ctx context.Context, lock, owner string, ready func
 		}
 		s.mu.Unlock()
 		close(landed)
+		for d := s.cfg.Lease / 16; time.Since(ghost) < s.cfg.Lease && s.open(d); d *= 2 {
+			_ = s.release(ctx, lock, owner)
+		}
 	})
+}
+
+// open waits for d and reports whether the Store is still open.
+func (s *Store) open(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-s.gate.Closing:
+		return false
+	}
 }
 
 // release asks until it is answered, a few times at most; after that the lock
@@ -155,7 +182,7 @@ func (s *Store) release(ctx context.Context, lock, owner string) error {
 	defer cancel()
 	for try := 1; ; try++ {
 		c := releaseScript.on(lock, owner)
-		s.send(ctx, []*call{c})
+		s.sendUnattended(ctx, c)
 		_, err := c.number()
 		if redisx.OutcomeOf(err) == redisx.Done || try == tries || s.pause(ctx, try) != nil {
 			return err

@@ -121,16 +121,50 @@ func TestMaxHold(t *testing.T) {
 	})
 }
 
+// … and an fn that does not notice does not begin anew, which would lock the key
+// once more: it has had its time.
+func TestMaxHoldEndsTheUpdate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: time.Second, MaxHold: time.Minute})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		res, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			time.Sleep(2 * time.Minute)
+			_, err := f.another(lockupdate.Config{}).Update(t.Context(), key, appendText("+theirs"))
+			require.NoError(t, err)
+			return appendText("+mine")(ctx, cur)
+		})
+		require.ErrorIs(t, err, rmw.ErrLockLost)
+		assert.Equal(t, 1, res.Attempts)
+		assert.Equal(t, "www+theirs", f.text(key))
+	})
+}
+
+// One renewal that is never answered does not cost the lease: the next one does
+// not wait for it.
+func TestOneHungRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+		f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Action: proxytest.HangRequest})
+		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, _ rmw.Value) (rmw.Value, error) {
+			time.Sleep(30 * time.Second)
+			return rmw.String("x"), ctx.Err()
+		})
+		require.NoError(t, err)
+	})
+}
+
 // An fn that does not notice the end of its lease still cannot overwrite what
 // others stored meanwhile: it is called again with it.
 func TestStallPastTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Lease: time.Second, MaxHold: time.Second})
+		f := newFixture(t, lockupdate.Config{Lease: time.Second})
 		other := f.another(lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
+		defer f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.DropRequest})()
 		res, err := f.store.Update(t.Context(), key, behindItsBack(func() {
-			time.Sleep(time.Minute) // ignoring ctx
+			time.Sleep(30 * time.Second) // ignoring ctx
 			_, err := other.Update(t.Context(), key, appendText("+theirs"))
 			require.NoError(t, err)
 			lockupdate.Settle(other)

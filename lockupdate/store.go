@@ -21,7 +21,7 @@ type Store struct {
 	cfg     Config
 	invalid error         // what every call returns if the Config cannot work
 	id      string        // this Store, in the names of its owners
-	seq     atomic.Uint64 // one per update
+	seq     atomic.Uint64 // one per owner
 	gate    *redisx.Gate  // calls, and what goes on behind them
 
 	mu         sync.Mutex
@@ -45,7 +45,7 @@ func New(rdb Commands, cfg Config) *Store {
 		gate:      redisx.NewGate(),
 		releasing: map[string]<-chan struct{}{},
 	}
-	if rdb == nil {
+	if redisx.IsNil(rdb) {
 		s.invalid = errors.Join(s.invalid, errNoClient)
 	}
 	return s
@@ -86,7 +86,7 @@ func (s *Store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 	defer s.gate.Leave()
 	v, err := s.read(ctx, key)
 	if err != nil {
-		return rmw.Value{}, fail("read", key, 0, err)
+		return rmw.Value{}, fail("read", key, 0, redisx.Blame(ctx, err))
 	}
 	return v, nil
 }
@@ -115,7 +115,7 @@ func (s *Store) pause(ctx context.Context, try int) error {
 
 var retryDelay = rmw.Backoff{Base: 2 * time.Millisecond, Max: 50 * time.Millisecond}
 
-// owner returns a name for one update that no other has, in any process.
-func (s *Store) owner() string {
+// newOwner returns a name that no other acquisition has, in any process.
+func (s *Store) newOwner() string {
 	return s.id + ":" + strconv.FormatUint(s.seq.Add(1), 10)
 }

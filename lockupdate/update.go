@@ -3,24 +3,50 @@ package lockupdate
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
 )
 
 // Update implements [rmw.Updater]; the package doc tells how. fn runs on the
-// caller's goroutine and under the lock of key, so no other Update of that key
-// may be called from it: that would wait for itself.
+// caller's goroutine and under the lock of key, so an Update of the same key from
+// within fn would wait for itself: with fn's ctx it is refused with
+// [rmw.ErrInvalid], with any other it costs the outer one its lock after
+// [Config.MaxHold].
 func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 	if err := s.begin(ctx, key); err != nil {
 		return rmw.Result{}, fail("update", key, 0, err)
 	}
 	defer s.gate.Leave()
-	u := &update{
-		acquisition: acquisition{Store: s, key: key, lock: s.cfg.LockName(key.Name), owner: s.owner()},
-		fn:          fn,
+	lock, err := s.lockOf(ctx, key, fn)
+	if err != nil {
+		return rmw.Result{}, fail("update", key, 0, err)
 	}
+	u := &update{acquisition: acquisition{Store: s, key: key, lock: lock}, fn: fn}
 	return u.run(ctx)
+}
+
+// lockOf returns the name of the lock that an update of key needs, or why there
+// can be no such update.
+func (s *Store) lockOf(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (string, error) {
+	lock := s.cfg.LockName(key.Name)
+	switch {
+	case fn == nil:
+		return "", fmt.Errorf("%w: the UpdateFunc is nil", rmw.ErrInvalid)
+	case lock == "" || lock == key.Name:
+		return "", fmt.Errorf("%w: Config.LockName gives %.128q no lock of its own; use other names for keys than for locks", rmw.ErrInvalid, key.Name)
+	case ctx.Value(held{s, lock}) != nil:
+		return "", fmt.Errorf("%w: an Update of this key from within its own UpdateFunc would wait for itself; "+
+			"compute it all in one UpdateFunc, or update again after the outer call has returned", rmw.ErrInvalid)
+	}
+	return lock, nil
+}
+
+// held marks the ctx of an fn whose lock it is.
+type held struct {
+	store *Store
+	lock  string
 }
 
 // update is one call of Update.
@@ -34,7 +60,7 @@ func (u *update) run(ctx context.Context) (rmw.Result, error) {
 	for {
 		l, cur, err := u.acquire(ctx)
 		if err != nil {
-			return u.failed("acquire", err)
+			return u.failed("acquire", redisx.Blame(ctx, err))
 		}
 		res, again, err := u.under(ctx, l, cur)
 		if !again {
@@ -75,6 +101,9 @@ func (u *update) under(ctx context.Context, l *lease, cur rmw.Value) (res rmw.Re
 		case u.attempts >= u.cfg.MaxAttempts:
 			res, err := u.failed("commit", rmw.ErrContended)
 			return res, false, err
+		case l.overdue():
+			res, err := u.failed("commit", context.Cause(l.ctx))
+			return res, false, err
 		case !l.ours():
 			return rmw.Result{}, true, nil
 		}
@@ -87,11 +116,20 @@ func (u *update) under(ctx context.Context, l *lease, cur rmw.Value) (res rmw.Re
 func (u *update) aborted(ctx context.Context, l *lease, err error) (rmw.Result, bool, error) {
 	cause := context.Cause(l.ctx)
 	if ctx.Err() == nil && errors.Is(cause, rmw.ErrLockLost) && errors.Is(err, context.Canceled) {
-		// Without the context.Canceled in it: the caller's ctx has not ended.
-		res, err := u.failed("update", redisx.Because(cause, errors.New("fn: "+err.Error())))
+		res, err := u.failed("update", redisx.Because(cause, notCanceled{err}))
 		return res, false, err
 	}
 	return rmw.Result{Attempts: u.attempts, Waited: u.waited}, false, err
+}
+
+// notCanceled is an error of fn, less the context.Canceled in it: the caller's ctx
+// has not ended, and the call may be tried again.
+type notCanceled struct{ err error }
+
+func (e notCanceled) Error() string      { return e.err.Error() }
+func (e notCanceled) As(target any) bool { return errors.As(e.err, target) }
+func (e notCanceled) Is(target error) bool {
+	return target != context.Canceled && errors.Is(e.err, target)
 }
 
 func (u *update) result(before, after rmw.Value, written bool) rmw.Result {

@@ -3,6 +3,7 @@ package lockupdate
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/redis/go-redis/v9"
 
@@ -56,12 +57,22 @@ func (s *Store) flush(ctx context.Context, calls []*call, whole bool) {
 	if err == nil {
 		_, err = pipe.Exec(ctx)
 	}
-	// The pipeline reports its first error on the commands themselves, unless
-	// nothing was sent at all.
-	var reply redis.Error
-	if err != nil && !errors.As(err, &reply) && cmds[0].Err() == nil {
-		for _, cmd := range cmds {
-			cmd.SetErr(err)
+	// A client over several servers may report an error that is not on the
+	// commands it befell, while others were answered. No script answers nil.
+	for _, c := range calls {
+		if err != nil && c.cmd.Err() == nil && c.cmd.Val() == nil {
+			c.cmd.SetErr(err)
 		}
 	}
+}
+
+// sendUnattended is send where no caller waits: a hook of the client that panics
+// must not end the process.
+func (s *Store) sendUnattended(ctx context.Context, c *call) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.cmd.SetErr(fmt.Errorf("the client, or a hook of it, panicked: %v", p))
+		}
+	}()
+	s.send(ctx, []*call{c})
 }

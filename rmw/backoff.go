@@ -14,18 +14,20 @@ type Backoff struct {
 // attempts already made. jitter, in [0, 1), chooses within the ceiling; pass a
 // random number, or a fixed one in tests. Delay is a pure function.
 func (b Backoff) Delay(attempt int, jitter float64) time.Duration {
-	const most = time.Duration(1) << 62
+	if b.Base <= 0 {
+		return 0
+	}
 	limit := b.Max
 	if limit <= 0 {
-		limit = most
+		limit = time.Duration(1) << 62
 	}
-	ceiling := b.Base
+	ceiling := min(b.Base, limit)
 	for i := 1; i < attempt && ceiling < limit; i++ {
-		if ceiling > most/2 {
-			ceiling = most
+		if ceiling > limit/2 {
+			ceiling = limit
 			break
 		}
 		ceiling *= 2
 	}
-	return time.Duration(float64(min(ceiling, limit)) * jitter)
+	return time.Duration(float64(ceiling) * jitter)
 }

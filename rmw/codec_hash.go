@@ -17,9 +17,10 @@ import (
 //		Note  string `redis:"-"`
 //	}
 //
-// A field without a tag uses its Go name. omitempty leaves a zero field out of
-// the hash. Fields of the hash that the struct does not know are kept as they
-// are; a field that is missing reads as zero. [Remove] deletes the key.
+// A field without a tag uses its Go name; an embedded struct is one field.
+// omitempty leaves a zero field out of the hash. Fields of the hash that the
+// struct does not know are kept as they are; a field that is missing reads as
+// zero. [Remove] deletes the key.
 //
 // If T is not such a struct, every use of the codec returns an [ErrInvalid] that
 // says why.
@@ -49,7 +50,7 @@ func hashFields(typ reflect.Type) ([]hashField, error) {
 	for i := range typ.NumField() {
 		f := typ.Field(i)
 		name, opts, _ := strings.Cut(f.Tag.Get("redis"), ",")
-		if !f.IsExported() || name == "-" {
+		if name == "-" || !f.IsExported() && !promotes(f) {
 			continue
 		}
 		if name == "" {
@@ -58,7 +59,7 @@ func hashFields(typ reflect.Type) ([]hashField, error) {
 		if other, ok := taken[name]; ok {
 			return nil, fmt.Errorf("%w: %v: fields %s and %s both use the hash field %q", ErrInvalid, typ, other, f.Name, name)
 		}
-		if !hasTextForm(f.Type) {
+		if !f.IsExported() || !hasTextForm(f.Type) {
 			return nil, fmt.Errorf("%w: %v.%s: text cannot stand for a %v; tag it `redis:\"-\"`, or give it MarshalText and UnmarshalText",
 				ErrInvalid, typ, f.Name, f.Type)
 		}
@@ -69,6 +70,16 @@ func hashFields(typ reflect.Type) ([]hashField, error) {
 		return nil, fmt.Errorf("%w: %v has no exported field to store", ErrInvalid, typ)
 	}
 	return fields, nil
+}
+
+// promotes reports whether f is an embedded struct: what it promotes would be
+// lost without a word if f were skipped for not being exported.
+func promotes(f reflect.StructField) bool {
+	typ := f.Type
+	if typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
+	}
+	return f.Anonymous && typ.Kind() == reflect.Struct
 }
 
 // hasTextForm reports whether formatText and parseText handle a *typ.

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"reflect"
+	"strings"
 )
 
 // JSON stores a T as one JSON document in a string.
@@ -22,15 +25,31 @@ func (jsonCodec[T]) Decode(v Value, dst *T) error {
 	dec := json.NewDecoder(bytes.NewReader([]byte(v.Text())))
 	dec.UseNumber()
 	if err := dec.Decode(dst); err != nil {
-		if errors.Is(err, io.EOF) {
-			return errors.New("json: the stored value is empty")
-		}
-		return err
+		return &withheld{"json: " + jsonTrouble[T](err), err}
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("json: the stored value goes on after the document")
 	}
 	return nil
+}
+
+// jsonTrouble describes an error of encoding/json, or of a method of T that it
+// called, without what they quote of the document.
+func jsonTrouble[T any](err error) string {
+	var malformed *json.SyntaxError
+	var misfit *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.EOF):
+		return "the stored value is empty"
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "the stored value ends within the document"
+	case errors.As(err, &malformed):
+		return fmt.Sprintf("malformed at byte %d", malformed.Offset)
+	case errors.As(err, &misfit):
+		kind, _, _ := strings.Cut(misfit.Value, " ") // what follows "number" is the number
+		return fmt.Sprintf("a %s at byte %d does not fit %v", kind, misfit.Offset, misfit.Type)
+	}
+	return fmt.Sprintf("the stored value is not a %v", reflect.TypeFor[T]())
 }
 
 func (jsonCodec[T]) Encode(src *T, _ Value) (Value, error) {

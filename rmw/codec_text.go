@@ -3,6 +3,7 @@ package rmw
 import (
 	"encoding"
 	"fmt"
+	"reflect"
 	"strconv"
 )
 
@@ -58,7 +59,10 @@ func formatText(ptr any) (string, error) {
 // stored text: that may be private.
 func parseText(s string, ptr any) error {
 	if u, ok := ptr.(encoding.TextUnmarshaler); ok {
-		return u.UnmarshalText([]byte(s))
+		if err := u.UnmarshalText([]byte(s)); err != nil {
+			return &withheld{fmt.Sprintf("the stored text (%d bytes) is not a %v", len(s), reflect.TypeOf(ptr).Elem()), err}
+		}
+		return nil
 	}
 	switch p := ptr.(type) {
 	case *string:

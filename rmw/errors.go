@@ -56,7 +56,7 @@ type Error struct {
 	Op       string // what it was doing: "acquire", "read", "commit", ...
 	Key      string // Key.Name
 	Attempts int    // how often fn had been called by then
-	Reason   error  // one of the Err variables of this package, or nil when only the ctx ended
+	Reason   error  // is one of the Err variables of this package, with or without more text; nil when only the ctx ended
 	Cause    error  // what happened underneath, or nil
 }
 

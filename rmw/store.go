@@ -33,8 +33,8 @@ type Updater interface {
 	//
 	// A nil error: stored, exactly once. Any other error: nothing was written,
 	// unless it is an [ErrOutcomeUnknown]. It is fn's own error, or an [*Error]
-	// whose Reason is one of this package's Err variables, or nil when only ctx
-	// ended. On error, Result has Attempts and Waited only.
+	// whose Reason is (errors.Is) one of this package's Err variables, or nil when
+	// only ctx ended. On error, Result has Attempts and Waited only.
 	Update(ctx context.Context, key Key, fn UpdateFunc) (Result, error)
 }
 

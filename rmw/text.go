@@ -18,6 +18,18 @@ func scalar(ptr any) (reflect.Value, error) {
 
 func isBool(rv reflect.Value) bool { return rv.Kind() == reflect.Bool }
 
+// withheld is an error without its text, which may quote a stored value: those do
+// not belong in logs. errors.Is and errors.As still find what it hides; those who
+// walk the chain to print it do not.
+type withheld struct {
+	text  string
+	cause error
+}
+
+func (e *withheld) Error() string        { return e.text }
+func (e *withheld) Is(target error) bool { return errors.Is(e.cause, target) }
+func (e *withheld) As(target any) bool   { return errors.As(e.cause, target) }
+
 // unquoted drops the text that strconv quotes in its errors: stored values do
 // not belong in logs.
 func unquoted(err error) error {

@@ -14,15 +14,24 @@ import (
 //
 // Printing or logging a Value shows its kind and size, never its content.
 type Value struct {
-	exists bool
+	_ [0]func() // == would compare pointers; use Equal
+
+	// content is nil if there is no such key. fmt shows a Value in somebody's
+	// unexported field without asking the Value how. It does not follow pointers
+	// there, except one whose verb is wrong (%s); two it never follows.
+	content **content
+	ttl     time.Duration // 0: what Key.TTL says
+}
+
+// content is never written to after construction.
+type content struct {
 	kind   Kind
 	text   string
-	fields map[string]string // never written to after construction
-	ttl    time.Duration     // 0: what Key.TTL says
+	fields map[string]string
 }
 
 // String returns a Value of KindString. It may be empty and may hold any bytes.
-func String(s string) Value { return Value{exists: true, text: s} }
+func String(s string) Value { return valueOf(&content{text: s}) }
 
 // Bytes returns a Value of KindString with a copy of b.
 func Bytes(b []byte) Value { return String(string(b)) }
@@ -36,33 +45,43 @@ func hashOf(fields map[string]string) Value {
 	if len(fields) == 0 {
 		return Value{}
 	}
-	return Value{exists: true, kind: KindHash, fields: fields}
+	return valueOf(&content{kind: KindHash, fields: fields})
+}
+
+func valueOf(c *content) Value { return Value{content: &c} }
+
+// get returns the content, that of an empty string if there is none.
+func (v Value) get() content {
+	if v.content == nil {
+		return content{}
+	}
+	return **v.content
 }
 
 // Exists reports whether there is a value at all.
-func (v Value) Exists() bool { return v.exists }
+func (v Value) Exists() bool { return v.content != nil }
 
 // Kind returns the value's kind. It means nothing for a Value that does not exist.
-func (v Value) Kind() Kind { return v.kind }
+func (v Value) Kind() Kind { return v.get().kind }
 
 // Text returns the content of a string, and "" for anything else.
-func (v Value) Text() string { return v.text }
+func (v Value) Text() string { return v.get().text }
 
 // Field returns one field of a hash and whether it is there.
 func (v Value) Field(name string) (string, bool) {
-	s, ok := v.fields[name]
+	s, ok := v.get().fields[name]
 	return s, ok
 }
 
 // Len returns the number of fields of a hash, and 0 for anything else.
-func (v Value) Len() int { return len(v.fields) }
+func (v Value) Len() int { return len(v.get().fields) }
 
 // Fields returns a copy of the hash's fields: nil for anything else.
-func (v Value) Fields() map[string]string { return maps.Clone(v.fields) }
+func (v Value) Fields() map[string]string { return maps.Clone(v.get().fields) }
 
 // All iterates over the hash's fields in no order, without copying them.
 func (v Value) All() func(yield func(name, value string) bool) {
-	return maps.All(v.fields)
+	return maps.All(v.get().fields)
 }
 
 // With returns the hash with one field set. A Value that does not exist becomes
@@ -86,13 +105,13 @@ func (v Value) Without(names ...string) Value {
 // Edit returns the hash as edit leaves it. edit gets a copy of the fields, never
 // nil, and must not hold on to it.
 func (v Value) Edit(edit func(fields map[string]string)) Value {
-	fields := maps.Clone(v.fields)
+	fields := v.Fields()
 	if fields == nil {
 		fields = make(map[string]string)
 	}
 	edit(fields)
 	next := hashOf(fields)
-	if next.exists {
+	if next.Exists() {
 		next.ttl = v.ttl
 	}
 	return next
@@ -107,7 +126,7 @@ func (v Value) Edit(edit func(fields map[string]string)) Value {
 // restarts a key's expiry and changes nothing else. A Value that does not exist
 // is returned as it is.
 func (v Value) WithTTL(d time.Duration) Value {
-	if v.exists {
+	if v.Exists() {
 		v.ttl = d
 	}
 	return v
@@ -120,14 +139,15 @@ func (v Value) TTL() time.Duration { return v.ttl }
 // Equal reports whether both hold the same content: both nothing, the same
 // string, or the same fields. A TTL asked for does not matter.
 func (v Value) Equal(w Value) bool {
-	return v.exists == w.exists && v.kind == w.kind && v.text == w.text && maps.Equal(v.fields, w.fields)
+	a, b := v.get(), w.get()
+	return v.Exists() == w.Exists() && a.kind == b.kind && a.text == b.text && maps.Equal(a.fields, b.fields)
 }
 
 // Size returns the bytes of the content: those of the string, or of all field
 // names and values.
 func (v Value) Size() int {
-	n := len(v.text)
-	for name, value := range v.fields {
+	n := len(v.Text())
+	for name, value := range v.All() {
 		n += len(name) + len(value)
 	}
 	return n
@@ -137,12 +157,12 @@ func (v Value) Size() int {
 // is not shown; [Value.Text] returns it.
 func (v Value) String() string {
 	switch {
-	case !v.exists:
+	case !v.Exists():
 		return "absent"
-	case v.kind == KindHash:
-		return fmt.Sprintf("hash(%d fields, %d bytes)", len(v.fields), v.Size())
+	case v.Kind() == KindHash:
+		return fmt.Sprintf("hash(%d fields, %d bytes)", v.Len(), v.Size())
 	}
-	return fmt.Sprintf("string(%d bytes)", len(v.text))
+	return fmt.Sprintf("string(%d bytes)", v.Size())
 }
 
 // GoString keeps %#v from showing the content.
@@ -161,8 +181,8 @@ var (
 // error, an [ErrWrongKind] or [ErrInvalid], means that next cannot be stored
 // under key.
 func CheckWrite(key Key, cur, next Value) (write bool, ttl time.Duration, err error) {
-	if next.exists && next.kind != key.Kind {
-		return false, 0, fmt.Errorf("%w: fn returned a %v for a Key of Kind %v", ErrWrongKind, next.kind, key.Kind)
+	if next.Exists() && next.Kind() != key.Kind {
+		return false, 0, fmt.Errorf("%w: fn returned a %v for a Key of Kind %v", ErrWrongKind, next.Kind(), key.Kind)
 	}
 	if err := validateTTL("the TTL of the returned Value", next.ttl); err != nil {
 		return false, 0, err

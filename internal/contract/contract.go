@@ -120,6 +120,7 @@ func (f faults) Arm(n int, fault rmwtest.Fault) (stop func() bool) {
 		Match:  ofAStore,
 		Skip:   n - 1,
 		Action: actions[fault.Kind],
+		Delay:  fault.Delay,
 		Do:     do,
 	})
 	return func() bool {
@@ -138,6 +139,7 @@ var actions = [...]proxytest.Action{
 	rmwtest.RequestLost: proxytest.DropRequest,
 	rmwtest.ReplyLost:   proxytest.DropReply,
 	rmwtest.Hang:        proxytest.HangReply,
+	rmwtest.Late:        proxytest.ExecuteLater,
 }
 
 // ofAStore tells what a Store sends from connection set-up, and from what Direct

@@ -143,6 +143,16 @@ func TestAwaitPrefersTheAnswerToTheEndOfCtx(t *testing.T) {
 	})
 }
 
+// The work runs elsewhere, but its panic is the caller's, whose deferred functions
+// must run.
+func TestAwaitPassesAPanicOn(t *testing.T) {
+	g := redisx.NewGate()
+	for _, ctx := range []context.Context{context.Background(), t.Context()} {
+		assert.PanicsWithValue(t, "boom", func() { _ = g.Await(ctx, func() { panic("boom") }) })
+	}
+	g.Close()
+}
+
 func TestSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

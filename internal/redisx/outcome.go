@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -58,21 +59,34 @@ var notRun = []string{
 	"max number of clients",
 	"unknown command", "Unknown Redis command", "unknown subcommand", "wrong number of arguments", "syntax error",
 	"router is not online",
+	// Other "handle request, …" stay open: during a semi-async slot move the
+	// wrapped command may have run on the old backend already.
+	"handle request, command", "handle request, slot is not ready", "handle request, bad slotsmgrt resp",
 }
 
 func refusedBeforeRunning(text string) bool {
 	text = strings.TrimPrefix(text, "ERR ")
-	for _, prefix := range notRun {
-		if strings.HasPrefix(text, prefix) {
+	if fromWithinScript(text) {
+		// The script may have written before this command failed. Of these four
+		// a server spares a script that has.
+		return hasPrefix(text, "OOM ", "READONLY", "MISCONF", "NOREPLICAS")
+	}
+	return hasPrefix(text, notRun...)
+}
+
+// fromWithinScript recognises the error of a command that a script called, by the
+// texts of Redis 3.2 to 8.
+func fromWithinScript(text string) bool {
+	for _, sign := range []string{"@user_script", "Error running script", "script: ", "called from script", "ACL failure in script"} {
+		if strings.Contains(text, sign) {
 			return true
 		}
 	}
-	// "handle request, backend conn …" stays open: during a semi-async slot
-	// move the wrapped command may have run on the old backend already.
-	if rest, ok := strings.CutPrefix(text, "handle request, "); ok {
-		return !strings.HasPrefix(rest, "backend conn")
-	}
 	return false
+}
+
+func hasPrefix(text string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text, p) })
 }
 
 // Reason names the rmw reason for a command that was NotDone, or that only reads.
@@ -90,12 +104,11 @@ func Reason(err error) error {
 }
 
 func reasonOfReply(text string) error {
-	for _, prefix := range []string{"NOPERM", "unknown command", "Unknown Redis command", "unknown subcommand", "CROSSSLOT"} {
-		if strings.HasPrefix(text, prefix) {
-			return rmw.ErrUnsupported
-		}
-	}
 	switch {
+	case hasPrefix(text, "NOPERM", "NOAUTH", "WRONGPASS", "CROSSSLOT", "unknown command", "Unknown Redis command",
+		"unknown subcommand", "wrong number of arguments", "syntax error"),
+		strings.Contains(text, "ACL failure in script"), strings.Contains(text, "called from script"):
+		return rmw.ErrUnsupported
 	case strings.HasPrefix(text, "WRONGTYPE"):
 		return rmw.ErrWrongKind
 	case strings.HasPrefix(text, "handle request, command") && strings.HasSuffix(text, "is not allowed"):

@@ -51,8 +51,8 @@ func replies() []judgement {
 	return []judgement{
 		// Redis
 		{reply("NOSCRIPT No matching script. Please use EVAL."), redisx.NotDone, rmw.ErrUnavailable},
-		{reply("NOAUTH Authentication required."), redisx.NotDone, rmw.ErrUnavailable},
-		{reply("WRONGPASS invalid username-password pair or user is disabled."), redisx.NotDone, rmw.ErrUnavailable},
+		{reply("NOAUTH Authentication required."), redisx.NotDone, rmw.ErrUnsupported},
+		{reply("WRONGPASS invalid username-password pair or user is disabled."), redisx.NotDone, rmw.ErrUnsupported},
 		{reply("NOPERM this user has no permissions to run the 'watch' command"), redisx.NotDone, rmw.ErrUnsupported},
 		{reply("WRONGTYPE Operation against a key holding the wrong kind of value"), redisx.NotDone, rmw.ErrWrongKind},
 		{reply("LOADING Redis is loading the dataset in memory"), redisx.NotDone, rmw.ErrUnavailable},
@@ -72,9 +72,16 @@ func replies() []judgement {
 		{reply("ERR unknown command 'WATCH', with args beginning with: 'k' "), redisx.NotDone, rmw.ErrUnsupported},
 		{reply("ERR unknown command `watch`, with args beginning with: `k`, "), redisx.NotDone, rmw.ErrUnsupported},
 		{reply("ERR unknown subcommand 'SETINFO'."), redisx.NotDone, rmw.ErrUnsupported},
-		{reply("ERR wrong number of arguments for 'hset' command"), redisx.NotDone, rmw.ErrUnavailable},
-		{reply("ERR syntax error"), redisx.NotDone, rmw.ErrUnavailable},
+		{reply("ERR wrong number of arguments for 'hset' command"), redisx.NotDone, rmw.ErrUnsupported},
+		{reply("ERR syntax error"), redisx.NotDone, rmw.ErrUnsupported},
+		// Redis, from within a script, which may have written before
 		{reply("ERR Error running script (call to f_1): @user_script:1: boom"), redisx.Unknown, rmw.ErrUnavailable},
+		{reply("ERR Error running script (call to f_1): @user_script: 1: -OOM command not allowed"), redisx.Unknown, rmw.ErrUnavailable},
+		{reply("WRONGTYPE Operation against a key holding the wrong kind of value script: 1, on @user_script:1."), redisx.Unknown, rmw.ErrWrongKind},
+		{reply("ERR unknown command 'x' script: 1, on @user_script:1."), redisx.Unknown, rmw.ErrUnsupported},
+		{reply("ERR ACL failure in script: User u has no permissions to run the 'set' command"), redisx.Unknown, rmw.ErrUnsupported},
+		{reply("OOM command not allowed when used memory > 'maxmemory'. script: 1, on @user_script:1."), redisx.NotDone, rmw.ErrUnavailable},
+		{reply("READONLY You can't write against a read only replica. script: 1, on @user_script:1."), redisx.NotDone, rmw.ErrUnavailable},
 		{reply("ERR Protocol error: unbalanced quotes in request"), redisx.Unknown, rmw.ErrUnavailable},
 		{reply("UNKILLABLE Sorry the script already executed write commands"), redisx.Unknown, rmw.ErrUnavailable},
 
@@ -84,7 +91,7 @@ func replies() []judgement {
 		{reply("ERR handle request, slot is not ready, may be offline"), redisx.NotDone, rmw.ErrUnavailable},
 		{reply("ERR handle request, bad slotsmgrt resp: should be integer"), redisx.NotDone, rmw.ErrUnavailable},
 		{reply("ERR router is not online"), redisx.NotDone, rmw.ErrUnavailable},
-		{reply("NOAUTH Authentication required"), redisx.NotDone, rmw.ErrUnavailable},
+		{reply("NOAUTH Authentication required"), redisx.NotDone, rmw.ErrUnsupported},
 		{reply("ERR unknown command 'hello'"), redisx.NotDone, rmw.ErrUnsupported},
 		{reply("ERR handle request, backend conn reset"), redisx.Unknown, rmw.ErrUnavailable},
 		{reply("ERR handle request, backend conn failure, EOF"), redisx.Unknown, rmw.ErrUnavailable},

@@ -39,26 +39,32 @@ func (a *Abandoned) Unwrap() error { return a.Cause }
 // commands only; a command under way ends with its read timeout. This is how a
 // caller is let go at once.
 //
-// Until Finished is closed, nothing that work writes may be touched.
+// Until Finished is closed, nothing that work writes may be touched. A panic in
+// work, from a hook of the client for instance, is the caller's, unless it has
+// left.
 func (g *Gate) Await(ctx context.Context, work func()) error {
 	if ctx.Done() == nil {
 		work()
 		return nil
 	}
 	finished := make(chan struct{})
+	var panicked any
 	g.Go(func() {
 		defer close(finished)
+		defer func() { panicked = recover() }()
 		work()
 	})
 	select {
 	case <-finished:
-		return nil
 	case <-ctx.Done():
+		select {
+		case <-finished: // both at once: the answer is worth more
+		default:
+			return &Abandoned{Cause: ctx.Err(), Finished: finished}
+		}
 	}
-	select {
-	case <-finished: // both at once: the answer is worth more
-		return nil
-	default:
-		return &Abandoned{Cause: ctx.Err(), Finished: finished}
+	if panicked != nil {
+		panic(panicked)
 	}
+	return nil
 }

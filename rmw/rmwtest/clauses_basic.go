@@ -121,7 +121,11 @@ func checkAbort(c *check) {
 		key := c.key(kind)
 		first, second := samples(kind)
 		c.put(key, first, rmw.NoTTL)
-		_, err := s.Update(c.ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) { return second, refusal })
+		res, err := s.Update(c.ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) { return second, refusal })
+		if res.Before.Exists() || res.After.Exists() || res.Written || res.Attempts != 1 {
+			c.errorf("Result of an abort: before=%s after=%s written=%v attempts=%d; want attempts only",
+				show(res.Before), show(res.After), res.Written, res.Attempts)
+		}
 		if err != refusal { //nolint:errorlint // the very same error is what is promised
 			c.errorf("Update returned %v, not fn's own error", err)
 		}
@@ -209,6 +213,9 @@ func checkInvalidKey(c *check) {
 		if _, err := s.Read(c.ctx, key); !errors.Is(err, rmw.ErrInvalid) {
 			c.errorf("Read with %+v: %v, want ErrInvalid", key, err)
 		}
+	}
+	if _, err := s.Update(c.ctx, good, nil); !errors.Is(err, rmw.ErrInvalid) {
+		c.errorf("Update with a nil UpdateFunc: %v, want ErrInvalid", err)
 	}
 	if _, err := s.Update(c.ctx, good, to(rmw.String("x").WithTTL(-5))); !errors.Is(err, rmw.ErrInvalid) {
 		c.errorf("Update with a negative WithTTL: %v, want ErrInvalid", err)

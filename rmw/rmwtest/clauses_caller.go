@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -13,7 +14,8 @@ func callerClauses() []Clause {
 	return []Clause{
 		{Name: "panic", Says: "fn's panic reaches the caller, writes nothing and leaves the key usable at once.", run: checkPanic},
 		{Name: "goexit", Says: "fn may end its goroutine (as t.FailNow does): nothing is written, the key stays usable.", run: checkGoexit},
-		{Name: "ctx-values", Says: "fn's ctx carries the caller's values, on the caller's goroutine.", run: checkCtxValues},
+		{Name: "ctx-values", Says: "fn's ctx carries the caller's values.", run: checkCtxValues},
+		{Name: "goroutine", Says: "fn runs on the goroutine that called Update.", run: checkGoroutine},
 		{Name: "ctx-ended-before", Says: "With an ended ctx nothing is called and nothing is written.", run: checkCtxEndedBefore},
 		{Name: "ctx-ended-in-fn", Says: "If ctx ends while fn runs, fn's ctx ends too and nothing is written.", run: checkCtxEndedInFn},
 		{Name: "ctx-ended-waiting", Says: "A call that waits for another writer returns when its ctx ends.", run: checkCtxEndedWaiting},
@@ -87,6 +89,30 @@ func checkCtxValues(c *check) {
 	if err != nil {
 		c.errorf("Update: %v", err)
 	}
+}
+
+func checkGoroutine(c *check) {
+	s := c.Open()
+	// With a ctx that can end, where a Store may hand its commands to others.
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	caller := goroutine()
+	_, err := s.Update(ctx, c.key(rmw.KindString), func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		if fn := goroutine(); fn != caller {
+			c.errorf("fn ran on goroutine %s, the caller is %s", fn, caller)
+		}
+		return cur, nil
+	})
+	if err != nil {
+		c.errorf("Update: %v", err)
+	}
+}
+
+// goroutine returns the number that a stack trace gives the present goroutine.
+func goroutine() string {
+	var buf [64]byte
+	fields := strings.Fields(string(buf[:runtime.Stack(buf[:], false)]))
+	return fields[1]
 }
 
 func checkCtxEndedBefore(c *check) {

@@ -19,6 +19,8 @@ func faultClauses() []Clause {
 			Says: "A Read whose command or reply is lost is right or ErrUnavailable."},
 		{Name: "ctx-ends-at-each-command", NeedsFaults: true, run: checkCtxAtEachCommand,
 			Says: "Whichever command ctx ends at, the error tells the truth about what is stored."},
+		{Name: "late", NeedsFaults: true, run: checkLate,
+			Says: "Whichever command is executed only after its connection broke, an acknowledged update is over: it is not applied again later."},
 		{Name: "hang", NeedsFaults: true, run: checkHang,
 			Says: "Whichever command is never answered, the call returns when its ctx ends."},
 	}
@@ -120,17 +122,62 @@ func checkReadFaults(c *check) {
 }
 
 func checkCtxAtEachCommand(c *check) {
-	c.eachCommand(rmw.KindString, func(cancel context.CancelFunc) Fault { return Fault{Do: cancel} }, 20*time.Second,
-		func(n int, err error, _ time.Duration) {
-			if err != nil && !errors.Is(err, context.Canceled) {
-				c.errorf("ctx ended at command %d: %v, want context.Canceled in it", n, err)
+	for _, kind := range bothKinds {
+		c.eachCommand(kind, func(cancel context.CancelFunc) Fault { return Fault{Do: cancel} }, 20*time.Second,
+			func(n int, err error, _ time.Duration) {
+				if err != nil && !errors.Is(err, context.Canceled) {
+					c.errorf("ctx ended at command %d: %v, want context.Canceled in it", n, err)
+				}
+			})
+	}
+}
+
+// checkLate puts the value back after the disturbed update, so that a command of
+// it that is executed late meets the very value that it expects.
+func checkLate(c *check) {
+	const delay = 300 * time.Millisecond
+	for _, kind := range bothKinds {
+		key := c.key(kind)
+		back := rmw.Value{} // absent
+		for n := 1; n <= maxCommands; n++ {
+			s, other := c.Open(), c.Open()
+			stop := c.Faults.Arm(n, Fault{Kind: Late, Delay: delay})
+			_, err := s.Update(c.ctx, key, adder(kind, "late"))
+			c.close(s)
+			struck := stop()
+			c.update(other, key, to(back))
+			c.close(other)
+			c.pass(2 * delay)
+			if got, _ := c.stored(key); !errors.Is(err, rmw.ErrOutcomeUnknown) && !got.Equal(back) {
+				c.errorf("command %d was late; Update returned %v, the value was put back, and now it is %s", n, err, show(got))
 			}
-		})
+			c.put(key, back, rmw.NoTTL)
+			if !struck {
+				break
+			}
+		}
+	}
+}
+
+// pass lets time pass.
+func (c *check) pass(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-c.ctx.Done():
+	}
 }
 
 func checkHang(c *check) {
+	for _, kind := range bothKinds {
+		checkHangOf(c, kind)
+	}
+}
+
+func checkHangOf(c *check, kind rmw.Kind) {
 	const timeout = 100 * time.Millisecond
-	c.eachCommand(rmw.KindString, func(context.CancelFunc) Fault { return Fault{Kind: Hang} }, timeout,
+	c.eachCommand(kind, func(context.CancelFunc) Fault { return Fault{Kind: Hang} }, timeout,
 		func(n int, err error, took time.Duration) {
 			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 				c.errorf("command %d hung: %v, want context.DeadlineExceeded in it", n, err)

@@ -26,15 +26,15 @@ func checkGuard(c *check) {
 		for _, before := range []rmw.Value{first, {}} {
 			c.put(key, before, rmw.NoTTL)
 			calls := 0
-			c.update(s, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			res := c.update(s, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 				calls++
 				if calls == 1 {
 					c.put(key, second, rmw.NoTTL)
 				}
 				return adder(kind, "mine")(ctx, cur)
 			})
-			if calls != 2 {
-				c.errorf("fn was called %d times, want 2", calls)
+			if calls != 2 || res.Attempts != 2 || res.Waited < 0 {
+				c.errorf("fn was called %d times, want 2; Result: attempts=%d waited=%v", calls, res.Attempts, res.Waited)
 			}
 			want, _ := adder(kind, "mine")(c.ctx, second)
 			c.wantStored(key, want)

@@ -19,6 +19,7 @@ func ttlClauses() []Clause {
 		{Name: "ttl-kept", Says: "With Key.TTL 0 a write keeps the expiry the key had, or its absence.", run: checkTTLKept},
 		{Name: "ttl-set", Says: "With a positive Key.TTL a write sets the expiry, on a new key as on an old one.", run: checkTTLSet},
 		{Name: "ttl-removed", Says: "With NoTTL a write removes the expiry.", run: checkTTLRemoved},
+		{Name: "ttl-to-the-millisecond", Says: "Expiries below a second are kept and set as they are.", run: checkTTLMilliseconds},
 		{Name: "ttl-of-the-value", Says: "Value.WithTTL overrides Key.TTL, and is written even if the content is unchanged.", run: checkTTLOfValue},
 		{Name: "ttl-never-lost", Says: "Writers that race never drop or lengthen the expiry.", run: checkTTLNeverLost},
 		{Name: "no-immortal-key", Says: "A key that vanishes while fn runs is not written back without its expiry: fn is asked again.", run: checkNoImmortalKey},
@@ -94,15 +95,40 @@ func checkTTLOfValue(c *check) {
 		for _, ttl := range []time.Duration{day, rmw.NoTTL} {
 			key := c.key(kind)
 			key.TTL = hour
-			first, _ := samples(kind)
+			first, second := samples(kind)
 			c.put(key, first, 2*hour)
 			res := c.update(s, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur.WithTTL(ttl), nil })
-			if !res.Written {
-				c.errorf("WithTTL(%v) on an unchanged value was not written", ttl)
+			if !res.Written || res.After.TTL() != 0 {
+				c.errorf("WithTTL(%v) on an unchanged value: written=%v, After asks for %v", ttl, res.Written, res.After.TTL())
 			}
 			c.wantStored(key, first)
 			c.wantTTL(key, ttl)
+			c.put(key, first, 2*hour)
+			c.update(s, key, to(second.WithTTL(ttl)))
+			c.wantStored(key, second)
+			c.wantTTL(key, ttl)
 		}
+	}
+}
+
+func checkTTLMilliseconds(c *check) {
+	s := c.Open()
+	const short = 950 * time.Millisecond
+	for _, kind := range bothKinds {
+		key := c.key(kind)
+		first, second := samples(kind)
+		want := func() {
+			v, ttl := c.stored(key)
+			if v.Exists() && (ttl == rmw.NoTTL || ttl > short) {
+				c.errorf("it expires in %v (-1ns: never), want at most %v", ttl, short)
+			}
+		}
+		c.put(key, first, short)
+		c.update(s, key, to(second))
+		want()
+		key.TTL = short
+		c.update(s, key, to(first))
+		want()
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -31,6 +32,11 @@ const (
 	cachesReads     flaw = "answers reads from a cache"
 	locksForever    flaw = "leaves the key locked after a panic"
 	clobbersKind    flaw = "overwrites a value of another kind"
+	resends         flaw = "sends a commit again after a lost reply"
+	elsewhere       flaw = "runs fn on another goroutine"
+	wholeSeconds    flaw = "counts expiries in seconds"
+	ignoresValueTTL flaw = "ignores WithTTL when the content changed"
+	countsOne       flaw = "always says that fn was called once"
 )
 
 // controls names, for each flaw, a clause that must fail because of it.
@@ -49,6 +55,11 @@ var controls = map[flaw]string{
 	cachesReads:     "read-is-fresh",
 	locksForever:    "panic",
 	clobbersKind:    "wrong-kind",
+	resends:         "late",
+	elsewhere:       "goroutine",
+	wholeSeconds:    "ttl-to-the-millisecond",
+	ignoresValueTTL: "ttl-of-the-value",
+	countsOne:       "guard",
 }
 
 // naive is a Store with one flaw. Without any it keeps the whole contract.
@@ -57,6 +68,31 @@ type naive struct {
 	flaw   flaw
 	locked map[string]bool
 	cache  map[string]rmw.Value
+	last   *rmw.Value // what fn returned last
+}
+
+// call runs fn, where the flaw has it run.
+func (n *naive) call(ctx context.Context, fn rmw.UpdateFunc, cur rmw.Value) (next rmw.Value, err error) {
+	if n.flaw != elsewhere {
+		return fn(ctx, cur)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		next, err = fn(ctx, cur)
+	}()
+	<-done
+	return next, err
+}
+
+// haunt is the first copy of a commit that was sent twice: it stores its value
+// later, once the key holds again what it expects.
+func (n *naive) haunt(key rmw.Key, next rmw.Value) {
+	time.AfterFunc(200*time.Millisecond, func() {
+		if now, _, _ := n.Get(context.Background(), key.Name); !now.Exists() {
+			_ = n.Set(context.Background(), key.Name, next, rmw.NoTTL)
+		}
+	})
 }
 
 func newNaive(m *Memory, f flaw) *naive {
@@ -87,7 +123,8 @@ func (n *naive) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res
 		if n.flaw == emptyIsAbsent && cur.Text() == "" && cur.Len() == 0 {
 			cur = rmw.Value{}
 		}
-		next, err := fn(ctx, cur)
+		next, err := n.call(ctx, fn, cur)
+		n.last = &next
 		if err != nil && n.flaw == wrapsFnError {
 			return next, errors.New("update failed: " + err.Error())
 		}
@@ -101,6 +138,16 @@ func (n *naive) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res
 	}
 	if n.flaw == retriesBlindly && errors.Is(err, rmw.ErrOutcomeUnknown) {
 		res, err = n.Memory.Update(ctx, key, fn)
+	}
+	if n.flaw == resends && errors.Is(err, rmw.ErrOutcomeUnknown) && n.last != nil {
+		next := *n.last
+		if now, _, _ := n.Get(ctx, key.Name); !now.Equal(next) {
+			res, err = n.Memory.Update(ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) { return next, nil })
+			n.haunt(key, next)
+		}
+	}
+	if n.flaw == countsOne {
+		res.Attempts = min(res.Attempts, 1)
 	}
 	if n.flaw == hidesUnknown && errors.Is(err, rmw.ErrOutcomeUnknown) {
 		err = rmw.ErrUnavailable
@@ -120,6 +167,12 @@ func (n *naive) spoil(key rmw.Key, cur, next rmw.Value) (rmw.Value, error) {
 		return next, errDone
 	case n.flaw == dropsTTL && !next.Equal(cur):
 		return next.WithTTL(rmw.NoTTL), nil
+	case n.flaw == wholeSeconds && next.Exists():
+		if ttl > 0 && ttl < time.Second || key.TTL > 0 && key.TTL < time.Second {
+			return next.WithTTL(rmw.NoTTL), nil
+		}
+	case n.flaw == ignoresValueTTL && next.TTL() != 0 && !next.Equal(cur):
+		return next.WithTTL(0), nil
 	case n.flaw == writesUnchanged && key.TTL != 0:
 		return next.WithTTL(key.TTL), nil
 	}
@@ -186,9 +239,11 @@ func TestNoFlawNoFailure(t *testing.T) {
 		if !used[clause.Name] {
 			continue
 		}
-		m := NewMemory()
-		s := unguarded{newNaive(m, "")}
-		assert.NoError(t, clause.Check(t.Context(), Target{Open: func() rmw.Store { return s }, Direct: m, Faults: m}), clause.Name)
+		synctest.Test(t, func(t *testing.T) {
+			m := NewMemory()
+			s := unguarded{newNaive(m, "")}
+			assert.NoError(t, clause.Check(t.Context(), Target{Open: func() rmw.Store { return s }, Direct: m, Faults: m}), clause.Name)
+		})
 	}
 }
 

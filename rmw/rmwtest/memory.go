@@ -3,6 +3,7 @@ package rmwtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -51,6 +52,9 @@ func (m *Memory) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 
 // Update implements [rmw.Updater].
 func (m *Memory) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	if fn == nil {
+		return rmw.Result{}, m.fail("update", key, 0, fmt.Errorf("%w: the UpdateFunc is nil", rmw.ErrInvalid))
+	}
 	for attempt := 1; attempt <= memoryAttempts; attempt++ {
 		cur, err := m.load(ctx, key)
 		if err != nil {
@@ -85,8 +89,7 @@ func (m *Memory) load(ctx context.Context, key rmw.Key) (entry, error) {
 	if err := ctx.Err(); err != nil {
 		return entry{}, err
 	}
-	kind := m.arrive()
-	if kind != NoFault {
+	if kind, _ := m.arrive(); kind != NoFault {
 		return entry{}, lost(ctx, kind, rmw.ErrUnavailable)
 	}
 	m.mu.Lock()
@@ -103,28 +106,37 @@ func (m *Memory) commit(ctx context.Context, key rmw.Key, cur entry, next rmw.Va
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	kind := m.arrive()
-	if kind == RequestLost {
+	switch kind, delay := m.arrive(); kind {
+	case NoFault:
+		return m.swap(key.Name, cur, next, ttl), nil
+	case RequestLost:
+		return false, lost(ctx, kind, rmw.ErrOutcomeUnknown)
+	case Late:
+		time.AfterFunc(delay, func() { m.swap(key.Name, cur, next, ttl) })
+		return false, lost(ctx, kind, rmw.ErrOutcomeUnknown)
+	default:
+		m.swap(key.Name, cur, next, ttl)
 		return false, lost(ctx, kind, rmw.ErrOutcomeUnknown)
 	}
+}
+
+// swap stores next if the entry is still cur, and reports whether it was.
+func (m *Memory) swap(name string, cur entry, next rmw.Value, ttl time.Duration) bool {
 	m.mu.Lock()
-	now := m.present(key.Name)
-	same := now.version == cur.version
-	if same {
-		expires := now.expires
-		switch {
-		case ttl == rmw.NoTTL:
-			expires = time.Time{}
-		case ttl > 0:
-			expires = time.Now().Add(ttl)
-		}
-		m.put(key.Name, next, expires)
+	defer m.mu.Unlock()
+	now := m.present(name)
+	if now.version != cur.version {
+		return false
 	}
-	m.mu.Unlock()
-	if kind != NoFault {
-		return false, lost(ctx, kind, rmw.ErrOutcomeUnknown)
+	expires := now.expires
+	switch {
+	case ttl == rmw.NoTTL:
+		expires = time.Time{}
+	case ttl > 0:
+		expires = time.Now().Add(ttl)
 	}
-	return same, nil
+	m.put(name, next, expires)
+	return true
 }
 
 // present returns the entry unless it has expired. m.mu is held.

@@ -3,6 +3,7 @@ package rmwtest
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -30,25 +31,25 @@ func (m *Memory) Arm(n int, f Fault) (stop func() bool) {
 	}
 }
 
-// arrive counts a command and returns what shall happen to it.
-func (m *Memory) arrive() FaultKind {
+// arrive counts a command and returns what shall happen to it, and how late.
+func (m *Memory) arrive() (FaultKind, time.Duration) {
 	m.mu.Lock()
 	a := m.armed
 	if a == nil || a.struck {
 		m.mu.Unlock()
-		return NoFault
+		return NoFault, 0
 	}
 	a.left--
 	if a.left > 0 {
 		m.mu.Unlock()
-		return NoFault
+		return NoFault, 0
 	}
 	a.struck = true
 	m.mu.Unlock()
 	if a.fault.Do != nil {
 		a.fault.Do()
 	}
-	return a.fault.Kind
+	return a.fault.Kind, a.fault.Delay
 }
 
 var errCut = errors.New("connection cut")

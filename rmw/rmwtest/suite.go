@@ -57,7 +57,7 @@ func Run(t *testing.T, open func(t *testing.T) Target) {
 func (c Clause) Check(ctx context.Context, target Target) error {
 	patience := target.Patience
 	if patience == 0 {
-		patience = 30 * time.Second
+		patience = 60 * time.Second
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

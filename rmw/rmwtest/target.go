@@ -24,7 +24,7 @@ type Target struct {
 	// possible; then the clauses that need it are skipped.
 	Faults Faults
 
-	// Patience bounds how long a clause may take; 0 means 30 s. A Store that
+	// Patience bounds how long a clause may take; 0 means 60 s. A Store that
 	// waits beyond it fails.
 	Patience time.Duration
 }
@@ -51,17 +51,21 @@ const (
 	ReplyLost
 	// Hang: the command is executed, and no answer ever comes.
 	Hang
+	// Late: the connection breaks, and the command is executed after that, when
+	// Fault.Delay has passed. Proxies do that.
+	Late
 )
 
 // String names the kind for test output.
 func (k FaultKind) String() string {
-	return [...]string{"no fault", "request lost", "reply lost", "hang"}[k]
+	return [...]string{"no fault", "request lost", "reply lost", "hang", "late"}[k]
 }
 
 // Fault is one disturbance.
 type Fault struct {
-	Kind FaultKind
-	Do   func() // run when the command arrives, before anything else; may be nil
+	Kind  FaultKind
+	Do    func()        // run when the command arrives, before anything else; may be nil. For NoFault only
+	Delay time.Duration // for Late
 }
 
 // Faults disturbs the traffic between the Stores and the storage.

@@ -1,0 +1,246 @@
+package cas_test
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/cas"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// The watched key, and one that is not.
+var watched, probe = rmw.Key{Name: "watched"}, "probe"
+
+// assertClean requires the client's pooled connections to watch nothing: after the
+// key was changed, a transaction goes through on each of them.
+func (f *fixture) assertClean() {
+	f.t.Helper()
+	for conn, err := range f.transactionsAfterAChange() {
+		if err != nil {
+			f.t.Errorf("pooled connection %d still watches the key: %v", conn, err)
+		}
+	}
+}
+
+// transactionsAfterAChange runs one on every pooled connection. It goes command by
+// command: go-redis has other connections for pipelines.
+func (f *fixture) transactionsAfterAChange() []error {
+	ctx := context.Background()
+	f.set(watched, "changed afterwards")
+	var conns []*redis.Conn
+	for range poolSize { // each takes one more, the idle ones first
+		conn := f.rdb.Conn()
+		defer conn.Close()
+		require.NoError(f.t, conn.Do(ctx, "multi").Err())
+		conns = append(conns, conn)
+	}
+	errs := make([]error, poolSize)
+	for i, conn := range conns {
+		require.NoError(f.t, conn.Do(ctx, "set", probe, i).Err())
+		errs[i] = conn.Do(ctx, "exec").Err()
+	}
+	return errs
+}
+
+// everyWatchWasProbed tells whether each connection that watched was among those
+// that assertClean used.
+func (f *fixture) everyWatchWasProbed() bool {
+	left := map[int]bool{}
+	watches := 0
+	for _, c := range f.proxy.Calls() {
+		switch {
+		case c.Command() == "WATCH":
+			watches++
+			left[c.Conn] = true
+		case c.Command() == "SET" && c.Args[1] == probe:
+			delete(left, c.Conn)
+		}
+	}
+	return watches > 0 && len(left) == 0
+}
+
+// endings are all the ways in which an Update ends without a fault.
+func endings() map[string]func(f *fixture, ctx context.Context) {
+	run := func(fn rmw.UpdateFunc) func(f *fixture, ctx context.Context) {
+		return func(f *fixture, ctx context.Context) { _, _ = f.store.Update(ctx, watched, fn) }
+	}
+	return map[string]func(f *fixture, ctx context.Context){
+		"success":         run(appendText("x")),
+		"delete":          run(set(rmw.Value{})),
+		"unchanged":       run(keep),
+		"abort":           run(abort),
+		"wrong kind back": run(set(rmw.Hash(map[string]string{"f": "1"}))),
+		"conflicts": func(f *fixture, ctx context.Context) {
+			_, _ = f.store.Update(ctx, watched, f.behindItsBack(watched, appendText("x")))
+		},
+		"wrong kind stored": func(f *fixture, ctx context.Context) {
+			_, _ = f.store.Update(ctx, rmw.Key{Name: watched.Name, Kind: rmw.KindHash}, keep)
+		},
+		"panic": func(f *fixture, ctx context.Context) {
+			defer func() { _ = recover() }()
+			run(func(context.Context, rmw.Value) (rmw.Value, error) { panic("boom") })(f, ctx)
+		},
+		"goexit": func(f *fixture, ctx context.Context) {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				run(func(context.Context, rmw.Value) (rmw.Value, error) {
+					runtime.Goexit()
+					return rmw.Value{}, nil
+				})(f, ctx)
+			}()
+			<-done
+		},
+		"ctx ends in fn": func(f *fixture, ctx context.Context) {
+			ctx, cancel := context.WithCancel(ctx)
+			run(func(context.Context, rmw.Value) (rmw.Value, error) {
+				cancel()
+				return rmw.String("x"), nil
+			})(f, ctx)
+		},
+	}
+}
+
+func TestTheConnectionIsUnwatchedHoweverAnUpdateEnds(t *testing.T) {
+	for name, end := range endings() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, cas.Config{MaxAttempts: 2})
+				f.set(watched, "x")
+				f.warm()
+				end(f, t.Context())
+				require.NoError(t, f.store.Close())
+				f.assertClean()
+				require.True(t, f.everyWatchWasProbed(), "else it was not shown: %v", f.proxy.Calls())
+			})
+		})
+	}
+}
+
+// isOfTheStore tells its commands from go-redis' handshake and from the test's own.
+func isOfTheStore(args []string) bool {
+	switch strings.ToUpper(args[0]) {
+	case "WATCH", "GET", "MULTI", "EXEC", "UNWATCH":
+		return true
+	}
+	return strings.EqualFold(args[0], "set") && args[1] == watched.Name
+}
+
+// At every command of an update that writes, and of one that does not: the ctx
+// ends, with or without the answer coming late, or the request or the reply is
+// lost.
+func TestTheConnectionIsUnwatchedWhateverHappensAtAnyCommand(t *testing.T) {
+	actions := map[string]proxytest.Fault{
+		"ctx ends":                  {Action: proxytest.Delay},
+		"ctx ends, late answer":     {Action: proxytest.Delay, Delay: time.Second},
+		"request lost":              {Action: proxytest.DropRequest},
+		"reply lost":                {Action: proxytest.DropReply},
+		"reply lost in the middle":  {Action: proxytest.DropReply, Keep: 2},
+		"no answer":                 {Action: proxytest.HangReply},
+		"no answer, and ctx ends":   {Action: proxytest.HangReply},
+		"not run, no answer at all": {Action: proxytest.HangRequest},
+		"busy":                      {Action: proxytest.Delay, Delay: 20 * time.Second}, // past the read timeout
+	}
+	updates := map[string]struct {
+		fn       rmw.UpdateFunc
+		commands int
+	}{
+		"written": {appendText("x"), 5},
+		"aborted": {abort, 3},
+	}
+	for update, u := range updates {
+		for action, fault := range actions {
+			for n := range u.commands {
+				t.Run(update+"/"+action+"/"+string(rune('1'+n)), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						f := newFixture(t, cas.Config{})
+						f.set(watched, "")
+						f.warm()
+						ctx, cancel := context.WithCancel(t.Context())
+						defer cancel()
+						var struck atomic.Bool
+						fault.Match, fault.Skip = isOfTheStore, n
+						fault.Do = func() {
+							struck.Store(true)
+							if strings.Contains(action, "ctx ends") {
+								cancel()
+							}
+						}
+						f.proxy.Inject(fault)
+						_, _ = f.store.Update(ctx, watched, u.fn)
+						require.NoError(t, f.store.Close())
+						require.True(t, struck.Load())
+						f.assertClean()
+					})
+				})
+			}
+		}
+	}
+}
+
+// A hook of the service, as tracing and limiting ones do, sends nothing once the
+// ctx has ended.
+type noEndedCtx struct{}
+
+func (noEndedCtx) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (noEndedCtx) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (noEndedCtx) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// Neither the hook nor the ended ctx keeps an Update from unwatching.
+func TestTheConnectionIsUnwatchedDespiteAHookThatMindsTheCtx(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, cas.Config{})
+		f.rdb.AddHook(noEndedCtx{})
+		f.warm()
+		endings()["ctx ends in fn"](f, t.Context())
+		require.NoError(t, f.store.Close())
+		f.assertClean()
+		require.True(t, f.everyWatchWasProbed())
+	})
+}
+
+// Negative controls: the check above finds a WATCH that is left behind.
+func TestTheCheckFindsAWatchThatIsLeftBehind(t *testing.T) {
+	for name, leave := range map[string]func(t *testing.T, rdb *redis.Client){
+		"Client.Watch, a hook and an ended ctx": func(t *testing.T, rdb *redis.Client) {
+			rdb.AddHook(noEndedCtx{})
+			ctx, cancel := context.WithCancel(t.Context())
+			err := rdb.Watch(ctx, func(*redis.Tx) error { cancel(); return nil }, watched.Name)
+			require.NoError(t, err)
+		},
+		"WATCH by hand": func(t *testing.T, rdb *redis.Client) {
+			require.NoError(t, rdb.Do(t.Context(), "watch", watched.Name).Err())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, cas.Config{})
+				f.warm()
+				leave(t, f.rdb)
+				errs := f.transactionsAfterAChange()
+				require.True(t, f.everyWatchWasProbed())
+				require.Contains(t, errs, error(redis.Nil), "EXEC answers nil on the connection that still watches")
+			})
+		})
+	}
+}

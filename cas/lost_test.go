@@ -1,0 +1,159 @@
+package cas_test
+
+import (
+	"context"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/cas"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// EXEC answers nil when the key has changed. That is an answer, unlike one that
+// got lost: the first is tried again, the second never.
+func TestANilOfExecIsToldFromALostAnswer(t *testing.T) {
+	const timeout = 5 * time.Second // go-redis' ReadTimeout
+	for name, tc := range map[string]struct {
+		fault   proxytest.Fault
+		written bool
+		took    time.Duration
+	}{
+		"reply lost":             {proxytest.Fault{Action: proxytest.DropReply}, true, 0},
+		"reply cut":              {proxytest.Fault{Action: proxytest.DropReply, Keep: 1}, true, 0},
+		"reply cut at its end":   {proxytest.Fault{Action: proxytest.DropReply, Keep: 3}, true, 0},
+		"request lost":           {proxytest.Fault{Action: proxytest.DropRequest}, false, 0},
+		"no answer":              {proxytest.Fault{Action: proxytest.HangReply}, true, timeout},
+		"not run, and no answer": {proxytest.Fault{Action: proxytest.HangRequest}, false, timeout},
+		"unheard of":             {proxytest.Fault{Action: proxytest.RefuseWith, Text: "WHAT is this"}, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, cas.Config{})
+				key := rmw.Key{Name: "k"}
+				f.warm()
+				tc.fault.Command = "EXEC"
+				f.proxy.Inject(tc.fault)
+				began := time.Now()
+				calls := 0
+				res, err := f.store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) {
+					calls++
+					return rmw.String("mine"), nil
+				})
+				require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
+				assert.False(t, rmw.Retryable(err))
+				assert.Equal(t, tc.took, time.Since(began))
+				assert.Equal(t, 1, calls, "it is not tried again, neither by the Store nor by go-redis")
+				assert.Equal(t, 1, f.proxy.Count()["EXEC"])
+				assert.Equal(t, rmw.Result{Attempts: 1}, res)
+				assert.Equal(t, tc.written, f.text(key) == "mine")
+			})
+		})
+	}
+
+	t.Run("conflict", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, cas.Config{MaxAttempts: 1})
+			key := rmw.Key{Name: "k"}
+			_, err := f.store.Update(t.Context(), key, f.behindItsBack(key, appendText("mine")))
+			require.ErrorIs(t, err, rmw.ErrContended)
+			require.NotErrorIs(t, err, rmw.ErrOutcomeUnknown)
+			assert.Equal(t, "theirs,", f.text(key))
+		})
+	})
+}
+
+// Before the EXEC nothing can have been written, so a broken connection there is
+// nothing but a delay, up to a few.
+func TestWhatBreaksBeforeTheExecIsTriedAgain(t *testing.T) {
+	for _, command := range []string{"WATCH", "GET"} {
+		for times, want := range map[int]error{1: nil, 2: nil, -1: rmw.ErrUnavailable} {
+			t.Run(command, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f := newFixture(t, cas.Config{})
+					opts := *f.rdb.Options()
+					opts.MaxRetries = -1 // it is the Store that tries again
+					require.NoError(t, f.rdb.Close())
+					f.rdb = redis.NewClient(&opts)
+					f.store = cas.New(f.rdb, cas.Config{})
+					key := rmw.Key{Name: "k"}
+					f.warm()
+					remove := f.proxy.Inject(proxytest.Fault{Command: command, Action: proxytest.DropReply, Times: times})
+					res, err := f.store.Update(t.Context(), key, appendText("x"))
+					remove()
+					require.NoError(t, f.store.Close())
+					if want == nil {
+						require.NoError(t, err)
+						assert.Equal(t, 1, res.Attempts)
+						assert.Equal(t, "x", f.text(key))
+						return
+					}
+					require.ErrorIs(t, err, want)
+					require.NotErrorIs(t, err, rmw.ErrOutcomeUnknown)
+					assert.Equal(t, 3, f.proxy.Count()[command])
+					assert.Equal(t, "", f.text(key))
+				})
+			})
+		}
+	}
+}
+
+// A connection that broke after its WATCH has forgotten it. Were the read repeated
+// on another, the EXEC would go through whatever others wrote.
+func TestAReadIsNotRepeatedWithoutItsWatch(t *testing.T) {
+	for _, kind := range []rmw.Kind{rmw.KindString, rmw.KindHash} {
+		for _, action := range []proxytest.Action{proxytest.DropReply, proxytest.DropRequest, proxytest.HangReply} {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, cas.Config{})
+				key := rmw.Key{Name: "k", Kind: kind}
+				f.warm()
+				f.proxy.Inject(proxytest.Fault{
+					Match:  func(args []string) bool { return args[0] == "get" || args[0] == "hgetall" },
+					Action: action,
+				})
+				calls := 0
+				_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					if calls++; calls > 1 {
+						return cur, errFull
+					}
+					if kind == rmw.KindHash {
+						require.NoError(t, f.other.HSet(ctx, key.Name, "theirs", "1").Err())
+						return cur.With("mine", "1"), nil
+					}
+					f.set(key, "theirs")
+					return rmw.String("mine"), nil
+				})
+				require.Equal(t, errFull, err, "the first call of fn must not have been written")
+				assert.Equal(t, 2, f.proxy.Count()["WATCH"]-1, "one for the read that broke, one for each call of fn")
+			})
+		}
+	}
+}
+
+// A dial that takes too long is a context.DeadlineExceeded to net, though no ctx
+// of the caller's has ended.
+func TestASlowDialIsUnavailableNotTheEndOfCtx(t *testing.T) {
+	rdb := redis.NewClient(&redis.Options{
+		Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1,
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return (&net.Dialer{Timeout: 1}).DialContext(ctx, network, addr)
+		},
+	})
+	defer rdb.Close()
+	s := cas.New(rdb, cas.Config{})
+	defer s.Close()
+	_, readErr := s.Read(t.Context(), rmw.Key{Name: "k"})
+	_, updateErr := s.Update(t.Context(), rmw.Key{Name: "k"}, keep)
+	for _, err := range []error{readErr, updateErr} {
+		require.ErrorIs(t, err, rmw.ErrUnavailable)
+		require.NotErrorIs(t, err, context.DeadlineExceeded)
+		assert.True(t, rmw.Retryable(err))
+		assert.ErrorContains(t, err, "i/o timeout")
+	}
+}

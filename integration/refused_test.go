@@ -1,0 +1,43 @@
+package integration
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// A server that refuses a command which a script calls refuses it in the middle of
+// the script.
+
+// A lock that cannot be given an expiry must not stay: it would be there for ever.
+func TestNoLockWithoutExpiry(t *testing.T) {
+	server := servers.Redis(t, "--rename-command", "PEXPIRE", "")
+	rdb := client(t, server.Addr)
+	store := lockupdate.New(rdb, lockupdate.Config{})
+	_, err := store.Update(t.Context(), rmw.Key{Name: "k"}, func(context.Context, rmw.Value) (rmw.Value, error) {
+		return rmw.String("x"), nil
+	})
+	require.ErrorIs(t, err, rmw.ErrUnsupported)
+	require.NoError(t, store.Close())
+	assert.Zero(t, rdb.DBSize(t.Context()).Val(), "something is left behind")
+}
+
+// A commit that failed half-way is not one that wrote nothing.
+func TestHalfACommitIsUnknown(t *testing.T) {
+	server := servers.Redis(t, "--rename-command", "PERSIST", "")
+	rdb := client(t, server.Addr)
+	store := lockupdate.New(rdb, lockupdate.Config{})
+	key := rmw.Key{Name: "k", Kind: rmw.KindHash, TTL: rmw.NoTTL}
+	_, err := store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		return cur.With("field", "value"), nil
+	})
+	require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
+	require.NoError(t, store.Close())
+	assert.Equal(t, "value", rdb.HGet(t.Context(), key.Name, "field").Val(), "control: it was written")
+}

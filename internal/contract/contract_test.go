@@ -1,0 +1,157 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+)
+
+// naive reads and writes with two plain commands: what everybody writes first.
+type naive struct{ rdb *redis.Client }
+
+func (s naive) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+	if key.Kind == rmw.KindHash {
+		fields, err := s.rdb.HGetAll(ctx, key.Name).Result()
+		return rmw.Hash(fields), err
+	}
+	text, err := s.rdb.Get(ctx, key.Name).Result()
+	if errors.Is(err, redis.Nil) {
+		return rmw.Value{}, nil
+	}
+	return rmw.String(text), err
+}
+
+func (s naive) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	cur, err := s.Read(ctx, key)
+	if err != nil {
+		return rmw.Result{}, err
+	}
+	next, err := fn(ctx, cur)
+	if err != nil {
+		return rmw.Result{Attempts: 1}, err
+	}
+	if key.Kind == rmw.KindHash {
+		err = s.rdb.HSet(ctx, key.Name, next.Fields()).Err()
+	} else {
+		err = s.rdb.Set(ctx, key.Name, next.Text(), 0).Err()
+	}
+	return rmw.Result{Before: cur, After: next, Written: true, Attempts: 1}, err
+}
+
+func bench() Bench {
+	return Bench{
+		Proxy: proxytest.Config{Profile: proxycompat.Redis(), InMemory: true},
+		Open:  func(rdb *redis.Client) rmw.Store { return naive{rdb} },
+	}
+}
+
+// Negative control: through this bench, too, the suite fails a naive Store where
+// it is wrong, and only there.
+func TestANaiveStoreFailsAtTheBench(t *testing.T) {
+	failed := map[string]bool{}
+	for _, clause := range rmwtest.Clauses() {
+		synctest.Test(t, func(t *testing.T) {
+			failed[clause.Name] = clause.Check(t.Context(), bench().Target(t)) != nil
+		})
+	}
+	for name, want := range map[string]bool{
+		"guard": true, "delete": true, "ttl-kept": true, "unchanged-writes-nothing": true, "hang": true,
+		"create": false, "keys-are-apart": false, "ctx-values": false,
+	} {
+		got, known := failed[name]
+		require.True(t, known, "there is no clause %q", name)
+		assert.Equal(t, want, got, "%s fails", name)
+	}
+}
+
+func TestDirectReadsWhatItWrote(t *testing.T) {
+	for _, profile := range []*proxycompat.Profile{proxycompat.Redis(), proxycompat.Codis32(), proxycompat.Twemproxy05()} {
+		t.Run(profile.Name(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := bench()
+				b.Proxy.Profile = profile
+				direct := b.Target(t).Direct
+				ctx := t.Context()
+				for _, v := range []rmw.Value{
+					rmw.String("x"), rmw.String(""), rmw.Hash(map[string]string{"f": "1", "": "\x00"}), {},
+				} {
+					for _, ttl := range []time.Duration{time.Minute, rmw.NoTTL} {
+						require.NoError(t, direct.Set(ctx, "k", v, ttl))
+						got, left, err := direct.Get(ctx, "k")
+						require.NoError(t, err)
+						assert.True(t, got.Equal(v), "%v, want %v", got, v)
+						if v.Exists() {
+							assert.Equal(t, ttl, left)
+						} else {
+							assert.Equal(t, rmw.NoTTL, left)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// Faults count the Stores' commands only: neither a handshake nor Direct.
+func TestFaultsStrikeTheNthCommandOfAStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		target := bench().Target(t)
+		ctx, key := t.Context(), rmw.Key{Name: "k"}
+		write := func(s rmw.Store, text string) error {
+			_, err := s.Update(ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.String(text), nil })
+			return err
+		}
+		done := 0
+		stop := target.Faults.Arm(2, rmwtest.Fault{Kind: rmwtest.NoFault, Do: func() { done++ }})
+		for range 5 {
+			_, _, err := target.Direct.Get(ctx, "k")
+			require.NoError(t, err)
+		}
+		s := target.Open() // its handshake does not count either
+		_, err := s.Read(ctx, key)
+		require.NoError(t, err)
+		assert.Zero(t, done)
+		require.NoError(t, write(s, "x"))
+		assert.Equal(t, 1, done)
+		assert.True(t, stop())
+
+		stop = target.Faults.Arm(1, rmwtest.Fault{})
+		assert.False(t, stop(), "that command never came")
+		require.NoError(t, write(s, "y"))
+		assert.Equal(t, 1, done)
+	})
+}
+
+func TestEachFaultDoesWhatItsNameSays(t *testing.T) {
+	for kind, executed := range map[rmwtest.FaultKind]bool{rmwtest.RequestLost: false, rmwtest.ReplyLost: true, rmwtest.Hang: true} {
+		synctest.Test(t, func(t *testing.T) {
+			b := bench()
+			b.Options = func(p *proxytest.Proxy) *redis.Options {
+				opts := p.Options()
+				opts.MaxRetries = -1
+				return opts
+			}
+			target := b.Target(t)
+			stop := target.Faults.Arm(2, rmwtest.Fault{Kind: kind})
+			_, err := target.Open().Update(t.Context(), rmw.Key{Name: "k"}, func(context.Context, rmw.Value) (rmw.Value, error) {
+				return rmw.String("x"), nil
+			})
+			require.Error(t, err, kind)
+			assert.True(t, stop(), kind)
+			v, _, err := target.Direct.Get(t.Context(), "k")
+			require.NoError(t, err)
+			assert.Equal(t, executed, v.Exists(), kind)
+		})
+	}
+}

@@ -1,0 +1,49 @@
+package rmw_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func TestKeyValidate(t *testing.T) {
+	for name, tc := range map[string]struct {
+		key  rmw.Key
+		says string // "" means valid
+	}{
+		"name only":        {key: rmw.Key{Name: "k"}},
+		"any bytes":        {key: rmw.Key{Name: "\x00\r\n\xff"}},
+		"long name":        {key: rmw.Key{Name: strings.Repeat("x", 1<<16)}},
+		"hash":             {key: rmw.Key{Name: "k", Kind: rmw.KindHash}},
+		"one millisecond":  {key: rmw.Key{Name: "k", TTL: time.Millisecond}},
+		"centuries":        {key: rmw.Key{Name: "k", TTL: 1<<63 - 1}},
+		"NoTTL":            {key: rmw.Key{Name: "k", TTL: rmw.NoTTL}},
+		"label":            {key: rmw.Key{Name: "k", Label: "room"}},
+		"zero":             {says: "Key.Name is empty"},
+		"no name":          {key: rmw.Key{Kind: rmw.KindHash, TTL: time.Second}, says: "Key.Name is empty"},
+		"unknown kind":     {key: rmw.Key{Name: "k", Kind: 2}, says: "Key.Kind is 2"},
+		"negative TTL":     {key: rmw.Key{Name: "k", TTL: -time.Second}, says: "Key.TTL is -1s"},
+		"almost NoTTL":     {key: rmw.Key{Name: "k", TTL: -2}, says: "NoTTL"},
+		"nanoseconds":      {key: rmw.Key{Name: "k", TTL: 30}, says: "at least 1ms"},
+		"below one millis": {key: rmw.Key{Name: "k", TTL: time.Millisecond - 1}, says: "at least 1ms"},
+	} {
+		err := tc.key.Validate()
+		if tc.says == "" {
+			assert.NoError(t, err, name)
+			continue
+		}
+		require.ErrorIs(t, err, rmw.ErrInvalid, name)
+		assert.ErrorContains(t, err, tc.says, name)
+	}
+}
+
+func TestKindIsNamedAsByTheCommandType(t *testing.T) {
+	assert.Equal(t, "string", rmw.KindString.String())
+	assert.Equal(t, "hash", rmw.KindHash.String())
+	assert.Equal(t, "Kind(7)", rmw.Kind(7).String())
+}

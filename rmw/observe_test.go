@@ -1,0 +1,126 @@
+package rmw_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+)
+
+var errFull = errors.New("the room is full")
+
+type ctxKey struct{}
+
+// watched returns a Store and the events it has told of.
+func watched() (rmw.Store, *[]rmw.Event) {
+	var events []rmw.Event
+	return rmw.Chain(rmwtest.NewMemory(), rmw.Observe(func(_ context.Context, e rmw.Event) { events = append(events, e) })), &events
+}
+
+func TestObserveTellsOfEveryCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, events := watched()
+		key := rmw.Key{Name: "k", Label: "room"}
+
+		res, err := store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) {
+			time.Sleep(3 * time.Second)
+			return rmw.String("x"), nil
+		})
+		require.NoError(t, err)
+		v, err := store.Read(t.Context(), key)
+		require.NoError(t, err)
+		_, err = store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.Value{}, errFull })
+		require.Equal(t, errFull, err, "the result passes through as it is")
+
+		require.Len(t, *events, 3)
+		assert.Equal(t, rmw.Event{Op: rmw.OpUpdate, Key: key, Result: res, Elapsed: 3 * time.Second}, (*events)[0])
+		assert.Equal(t, rmw.Event{Op: rmw.OpRead, Key: key, Result: rmw.Result{After: v}}, (*events)[1])
+		assert.Equal(t, rmw.Event{Op: rmw.OpUpdate, Key: key, Result: rmw.Result{Attempts: 1}, Err: errFull}, (*events)[2])
+	})
+}
+
+func TestObserveGetsTheCallersCtx(t *testing.T) {
+	var got any
+	store := rmw.Chain(rmwtest.NewMemory(), rmw.Observe(func(ctx context.Context, _ rmw.Event) { got = ctx.Value(ctxKey{}) }))
+	_, err := store.Read(context.WithValue(t.Context(), ctxKey{}, "mine"), rmw.Key{Name: "k"})
+	require.NoError(t, err)
+	assert.Equal(t, "mine", got)
+}
+
+func TestObserveLetsPanicsPass(t *testing.T) {
+	store, events := watched()
+	assert.PanicsWithValue(t, "boom", func() {
+		_, _ = store.Update(t.Context(), rmw.Key{Name: "k"}, func(context.Context, rmw.Value) (rmw.Value, error) { panic("boom") })
+	})
+	assert.Empty(t, *events)
+}
+
+// logged runs one Update and one Read that go well and one Update that fails,
+// and returns what was logged.
+func logged(t *testing.T, level slog.Level) (text string, records []map[string]any) {
+	t.Helper()
+	var out bytes.Buffer
+	logger := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: level}))
+	store := rmw.Chain(rmwtest.NewMemory(), rmw.Log(logger))
+	key := rmw.Key{Name: "room:7", Label: "room"}
+	_, err := store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.String(private), nil })
+	require.NoError(t, err)
+	_, err = store.Read(t.Context(), rmw.Key{Name: "room:7"})
+	require.NoError(t, err)
+	_, err = store.Read(t.Context(), rmw.Key{Name: "room:7", Kind: rmw.KindHash})
+	require.ErrorIs(t, err, rmw.ErrWrongKind)
+
+	for line := range bytes.Lines(out.Bytes()) {
+		var record map[string]any
+		require.NoError(t, json.Unmarshal(line, &record))
+		records = append(records, record)
+	}
+	return out.String(), records
+}
+
+func TestLogShowsKeySizeAndCountsNeverContent(t *testing.T) {
+	text, records := logged(t, slog.LevelDebug)
+	assertHidden(t, text, "Log")
+	require.Len(t, records, 3)
+
+	update := records[0]
+	assert.Equal(t, "DEBUG", update["level"])
+	assert.Equal(t, "rmw update", update["msg"])
+	assert.Equal(t, "room:7", update["key"])
+	assert.Equal(t, "room", update["label"])
+	assert.Equal(t, "string(13 bytes)", update["after"])
+	assert.Equal(t, true, update["written"])
+	assert.EqualValues(t, 1, update["attempts"])
+	assert.Contains(t, update, "elapsed")
+	assert.Contains(t, update, "waited")
+	assert.NotContains(t, update, "err")
+
+	read := records[1]
+	assert.Equal(t, "rmw read", read["msg"])
+	assert.Equal(t, "string(13 bytes)", read["after"])
+	assert.NotContains(t, read, "label")
+	assert.NotContains(t, read, "written")
+
+	failed := records[2]
+	assert.Equal(t, "WARN", failed["level"])
+	assert.Equal(t, "absent", failed["after"])
+	assert.Equal(t, `memory: read "room:7": wrong kind of value`, failed["err"])
+}
+
+func TestLogIsQuietWhereTheLoggerIs(t *testing.T) {
+	_, records := logged(t, slog.LevelWarn)
+	require.Len(t, records, 1)
+	assert.Equal(t, "WARN", records[0]["level"])
+	_, records = logged(t, slog.LevelError)
+	assert.Empty(t, records)
+}
