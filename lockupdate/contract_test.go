@@ -14,14 +14,18 @@ import (
 
 // bench is the in-process proxy with two backends, on fake time.
 func bench(profile *proxycompat.Profile, cfg lockupdate.Config) contract.Bench {
+	engines := 2
+	if profile.Name() == "redis" {
+		engines = 1
+	}
 	return contract.Bench{
-		Proxy: proxytest.Config{Profile: profile, Engines: 2, InMemory: true},
+		Proxy: proxytest.Config{Profile: profile, Engines: engines, InMemory: true},
 		Open:  func(rdb *redis.Client) rmw.Store { return lockupdate.New(rdb, cfg) },
 	}
 }
 
 func TestContract(t *testing.T) {
-	for _, profile := range []*proxycompat.Profile{proxycompat.Codis32(), proxycompat.Twemproxy05()} {
+	for _, profile := range []*proxycompat.Profile{proxycompat.Codis32(), proxycompat.Twemproxy05(), proxycompat.Redis()} {
 		t.Run(profile.Name(), func(t *testing.T) { bench(profile, lockupdate.Config{}).RunFake(t) })
 	}
 	t.Run("sole writer", func(t *testing.T) {

@@ -21,7 +21,9 @@ type twoNodes struct{ *redis.Client }
 
 var errNodeDown = &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 
-func (c twoNodes) Pipeline() redis.Pipeliner { return &twoNodesPipe{Pipeliner: c.Client.Pipeline(), rdb: c.Client} }
+func (c twoNodes) Pipeline() redis.Pipeliner {
+	return &twoNodesPipe{Pipeliner: c.Client.Pipeline(), rdb: c.Client}
+}
 
 type twoNodesPipe struct {
 	redis.Pipeliner
