@@ -101,7 +101,7 @@ func (a *acquisition) afterOwnRelease(ctx context.Context) error {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return redisx.Because(rmw.ErrContended, ctx.Err())
 	case <-a.gate.Closing:
 		return rmw.ErrClosed
 	}

@@ -58,20 +58,19 @@ type update struct {
 
 func (u *update) run(ctx context.Context) (rmw.Result, error) {
 	for {
-		l, cur, err := u.acquire(ctx)
-		if err != nil {
-			return u.failed("acquire", redisx.Blame(ctx, err))
-		}
-		res, again, err := u.under(ctx, l, cur)
-		if !again {
+		if res, again, err := u.round(ctx); !again {
 			return res, err
 		}
 	}
 }
 
-// under is what happens while the lock is ours. again means that it was lost and
-// the value has changed, so that all begins anew.
-func (u *update) under(ctx context.Context, l *lease, cur rmw.Value) (res rmw.Result, again bool, err error) {
+// round is one tenure of the lock. again means that the lock was lost and the value
+// has changed, so that all begins anew.
+func (u *update) round(ctx context.Context) (res rmw.Result, again bool, err error) {
+	l, cur, err := u.acquire(ctx)
+	if err != nil {
+		return u.failed("acquire", redisx.Blame(ctx, err))
+	}
 	defer l.end() // also if fn panics, or ends its goroutine
 	for {
 		u.attempts++
@@ -80,13 +79,11 @@ func (u *update) under(ctx context.Context, l *lease, cur rmw.Value) (res rmw.Re
 			return u.aborted(ctx, l, err)
 		}
 		if err := ctx.Err(); err != nil {
-			res, err := u.failed("commit", err)
-			return res, false, err
+			return u.failed("commit", err)
 		}
 		write, ttl, err := rmw.CheckWrite(u.key, cur, next)
 		if err != nil {
-			res, err := u.failed("commit", err)
-			return res, false, err
+			return u.failed("commit", err)
 		}
 		if !write {
 			return u.result(cur, cur, false), false, nil
@@ -94,16 +91,13 @@ func (u *update) under(ctx context.Context, l *lease, cur rmw.Value) (res rmw.Re
 		stored, now, err := l.commit(ctx, u.key, cur, next, ttl)
 		switch {
 		case err != nil:
-			res, err := u.failed("commit", err)
-			return res, false, err
+			return u.failed("commit", err)
 		case stored:
 			return u.result(cur, next.WithTTL(0), true), false, nil
 		case u.attempts >= u.cfg.MaxAttempts:
-			res, err := u.failed("commit", rmw.ErrContended)
-			return res, false, err
-		case l.overdue():
-			res, err := u.failed("commit", context.Cause(l.ctx))
-			return res, false, err
+			return u.failed("commit", rmw.ErrContended)
+		case l.overdue() != nil:
+			return u.failed("commit", l.overdue())
 		case !l.ours():
 			return rmw.Result{}, true, nil
 		}
@@ -116,8 +110,7 @@ func (u *update) under(ctx context.Context, l *lease, cur rmw.Value) (res rmw.Re
 func (u *update) aborted(ctx context.Context, l *lease, err error) (rmw.Result, bool, error) {
 	cause := context.Cause(l.ctx)
 	if ctx.Err() == nil && errors.Is(cause, rmw.ErrLockLost) && errors.Is(err, context.Canceled) {
-		res, err := u.failed("update", redisx.Because(cause, notCanceled{err}))
-		return res, false, err
+		return u.failed("update", redisx.Because(cause, notCanceled{err}))
 	}
 	return rmw.Result{Attempts: u.attempts, Waited: u.waited}, false, err
 }
@@ -136,6 +129,6 @@ func (u *update) result(before, after rmw.Value, written bool) rmw.Result {
 	return rmw.Result{Before: before, After: after, Written: written, Attempts: u.attempts, Waited: u.waited}
 }
 
-func (u *update) failed(op string, err error) (rmw.Result, error) {
-	return rmw.Result{Attempts: u.attempts, Waited: u.waited}, fail(op, u.key, u.attempts, err)
+func (u *update) failed(op string, err error) (rmw.Result, bool, error) {
+	return rmw.Result{Attempts: u.attempts, Waited: u.waited}, false, fail(op, u.key, u.attempts, err)
 }
