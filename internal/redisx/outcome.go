@@ -107,7 +107,9 @@ func reasonOfReply(text string) error {
 	switch {
 	case hasPrefix(text, "NOPERM", "NOAUTH", "WRONGPASS", "CROSSSLOT", "unknown command", "Unknown Redis command",
 		"unknown subcommand", "wrong number of arguments", "syntax error"),
-		strings.Contains(text, "ACL failure in script"), strings.Contains(text, "called from script"):
+		// The ACL's answers from within a script: Redis 7.2, 7.0, and a renamed command.
+		strings.Contains(text, "ACL failure in script"), strings.Contains(text, "can't run this command"),
+		strings.Contains(text, "called from script"):
 		return rmw.ErrUnsupported
 	case strings.HasPrefix(text, "WRONGTYPE"):
 		return rmw.ErrWrongKind
