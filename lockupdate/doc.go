@@ -12,7 +12,8 @@
 //     lock is taken, poll: after a random, growing delay, but no later than the
 //     holder's lease can end.
 //  2. Call fn, with a ctx that is cancelled with cause [rmw.ErrLockLost] before
-//     the lease can end. The lease is renewed while fn runs.
+//     the lease can end. Meanwhile one loop per Store renews its leases at half,
+//     those that are due together in one flush.
 //  3. Commit in one round trip: a script that writes only if the key still holds
 //     what fn was given, and otherwise returns what it holds, so that fn can be
 //     called again without another read.

@@ -17,12 +17,13 @@ import (
 // Store is an [rmw.Store] over single-key scripts. It is safe for concurrent use.
 // Make one per client, not one per call, and Close it before the client.
 type Store struct {
-	rdb     Commands
-	cfg     Config
-	invalid error         // what every call returns if the Config cannot work
-	id      string        // this Store, in the names of its owners
-	seq     atomic.Uint64 // one per owner
-	gate    *redisx.Gate  // calls, and what goes on behind them
+	rdb      Commands
+	cfg      Config
+	invalid  error         // what every call returns if the Config cannot work
+	id       string        // this Store, in the names of its owners
+	seq      atomic.Uint64 // one per owner
+	gate     *redisx.Gate  // calls, and what goes on behind them
+	watchdog *watchdog
 
 	mu         sync.Mutex
 	releasing  map[string]<-chan struct{} // by lock name: our own release on its way
@@ -45,6 +46,7 @@ func New(rdb Commands, cfg Config) *Store {
 		gate:      redisx.NewGate(),
 		releasing: map[string]<-chan struct{}{},
 	}
+	s.watchdog = newWatchdog(s)
 	if redisx.IsNil(rdb) {
 		s.invalid = errors.Join(s.invalid, errNoClient)
 	}

@@ -26,17 +26,20 @@ func (s *Store) runDetached(ctx context.Context, calls ...*call) error {
 	return s.gate.Await(ctx, func() { s.send(context.WithoutCancel(ctx), calls) })
 }
 
-// send is one round trip, and a second one if a backend did not know a script:
-// then everything from that call on is sent again, whole, so that the read of an
-// acquire still comes after it. There is no SCRIPT LOAD behind a proxy, and in a
-// pipeline go-redis' Script.Run has no such second try.
+// send is one round trip, and a second one for the scripts that a backend did not
+// know, sent whole; and for the reads behind them, so that the read of an acquire
+// still comes after it. There is no SCRIPT LOAD behind a proxy, and in a pipeline
+// go-redis' Script.Run has no such second try.
 func (s *Store) send(ctx context.Context, calls []*call) {
 	s.flush(ctx, calls, false)
-	for i, c := range calls {
-		if redisx.IsNoScript(c.cmd.Err()) {
-			s.flush(ctx, calls[i:], true)
-			return
+	var again []*call
+	for _, c := range calls {
+		if redisx.IsNoScript(c.cmd.Err()) || len(again) > 0 && c.script.sha == readScript.sha {
+			again = append(again, c)
 		}
+	}
+	if len(again) > 0 {
+		s.flush(ctx, again, true)
 	}
 }
 
@@ -68,11 +71,16 @@ func (s *Store) flush(ctx context.Context, calls []*call, whole bool) {
 
 // sendUnattended is send where no caller waits: a hook of the client that panics
 // must not end the process.
-func (s *Store) sendUnattended(ctx context.Context, c *call) {
+func (s *Store) sendUnattended(ctx context.Context, calls ...*call) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.cmd.SetErr(fmt.Errorf("the client, or a hook of it, panicked: %v", p))
+			for _, c := range calls {
+				if c.cmd == nil {
+					c.arm(ctx, false)
+				}
+				c.cmd.SetErr(fmt.Errorf("the client, or a hook of it, panicked: %v", p))
+			}
 		}
 	}()
-	s.send(ctx, []*call{c})
+	s.send(ctx, calls)
 }

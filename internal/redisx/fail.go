@@ -17,8 +17,8 @@ func Fail(path, op string, key rmw.Key, attempts int, err error) error {
 	switch {
 	case errors.As(err, &own):
 		e.Reason, e.Cause = own.Reason, own.Cause
-	case errors.Is(err, rmw.ErrInvalid), errors.Is(err, rmw.ErrWrongKind),
-		errors.Is(err, rmw.ErrClosed), errors.Is(err, rmw.ErrContended), errors.Is(err, rmw.ErrLockLost), errors.Is(err, rmw.ErrUnsupported):
+	case errors.Is(err, rmw.ErrInvalid), errors.Is(err, rmw.ErrWrongKind), errors.Is(err, rmw.ErrClosed),
+		errors.Is(err, rmw.ErrContended), errors.Is(err, rmw.ErrLockLost), errors.Is(err, rmw.ErrUnsupported):
 		e.Reason = err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		e.Cause = err

@@ -1,0 +1,117 @@
+package lockupdate_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// hold keeps n updates in their fn until the returned function is called, which
+// waits for them.
+func (f *fixture) hold(n int) (letGo func()) {
+	rdb := redis.NewClient(f.opts)
+	store := lockupdate.New(rdb, lockupdate.Config{Lease: 10 * time.Second})
+	gate := make(chan struct{})
+	running := make(chan struct{})
+	var done sync.WaitGroup
+	for i := range n {
+		done.Go(func() {
+			_, err := store.Update(f.t.Context(), rmw.Key{Name: fmt.Sprint("held", i)},
+				func(ctx context.Context, _ rmw.Value) (rmw.Value, error) {
+					running <- struct{}{}
+					<-gate
+					return rmw.String("x"), ctx.Err()
+				})
+			assert.NoError(f.t, err)
+		})
+		<-running // one after the other, so that the pool need not be large
+	}
+	return func() {
+		close(gate)
+		done.Wait()
+		assert.NoError(f.t, store.Close())
+		assert.NoError(f.t, rdb.Close())
+	}
+}
+
+// Renewals that are due together go in few flushes, and every lease is kept.
+func TestRenewalsShareFlushes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 600
+		f := newFixture(t, lockupdate.Config{})
+		letGo := f.hold(n)
+		const cycle = 5*time.Second + 100*time.Millisecond
+		time.Sleep(cycle) // the first time fills the script caches
+		synctest.Wait()
+		before := f.meter.Read().RoundTrips
+		f.proxy.ResetCalls()
+		time.Sleep(cycle)
+		synctest.Wait()
+		renewals := 0
+		for _, name := range f.calls() {
+			if name == "renew" {
+				renewals++
+			}
+		}
+		assert.Equal(t, n, renewals)
+		assert.EqualValues(t, 3, f.meter.Read().RoundTrips-before, "600 in flushes of at most 256")
+		letGo()
+	})
+}
+
+// One loop keeps all leases of a Store: no goroutine for each.
+func TestOneLoopForAllLeases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 300
+		f := newFixture(t, lockupdate.Config{})
+		letGo := f.hold(n)
+		synctest.Wait()
+		stacks := make([]byte, 8<<20)
+		text := string(stacks[:runtime.Stack(stacks, true)])
+		assert.Equal(t, 1, strings.Count(text, "lockupdate.(*watchdog).loop("))
+		letGo()
+	})
+}
+
+// The loop ends when there is nothing left to keep, without a Close.
+func TestTheLoopEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
+		require.NoError(t, err)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		stacks := make([]byte, 8<<20)
+		assert.NotContains(t, string(stacks[:runtime.Stack(stacks, true)]), "lockupdate.(*watchdog).loop(")
+		_, err = f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			time.Sleep(time.Minute / 2) // and starts again for the next lease
+			return appendText("y")(ctx, cur)
+		})
+		require.NoError(t, err)
+		assert.Equal(t, "xy", f.text(rmw.Key{Name: "s"}))
+	})
+}
+
+// A flush of renewals that fails costs nobody else a lease.
+func TestAHungFlushIsNotEverybodys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		letGo := f.hold(600)
+		f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Action: proxytest.HangRequest})
+		time.Sleep(30 * time.Second)
+		letGo() // asserts that no fn's ctx has ended
+	})
+}
