@@ -28,7 +28,7 @@ func randomScript(seed uint64, length int) []byte {
 
 func TestAWheelDoesWhatASortedListWould(t *testing.T) {
 	fired := 0
-	for seed := range uint64(600) {
+	for seed := range uint64(300) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { fired += run(t, randomScript(seed, 1500)).fired })
 	}
 	assert.Greater(t, fired, 10_000, "the scripts hardly fire anything")
@@ -164,8 +164,8 @@ func TestTheEndOfTimeNeverComes(t *testing.T) {
 	for at, ok := w.Next(); ok; at, ok = w.Next() {
 		require.Empty(t, advance(w, at))
 		wakeups++
+		require.LessOrEqual(t, wakeups, 7)
 	}
-	assert.LessOrEqual(t, wakeups, 7)
 	assert.Empty(t, advance(w, math.MaxInt64-1))
 	assert.True(t, w.Cancel(&timer))
 	assert.False(t, w.Cancel(&timer))
