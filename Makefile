@@ -9,13 +9,13 @@ WITH_SERVERS := go run ./internal/servers/cmd/with-servers
 
 test: servers ## Run all tests, those against real servers included
 	go test ./...
-	@if [ -d integration ]; then set -x; cd integration && go test ./...; fi
+	cd integration && go test ./...
 
 servers: ## Install redis-server and nutcracker if they are missing
 	@./scripts/servers.sh
 
 race: ## Run the tests of the root module under the race detector
-	go test -race -short ./...
+	go test -race ./...
 
 lint: ## Run gofmt, go vet, go fix and golangci-lint; none may find anything
 	@found=$$(gofmt -l .); if [ -n "$$found" ]; then echo "run gofmt -w on:"; echo "$$found"; exit 1; fi
@@ -24,7 +24,7 @@ lint: ## Run gofmt, go vet, go fix and golangci-lint; none may find anything
 	go tool -modfile=tools/go.mod golangci-lint run ./...
 	@for module in $(NESTED); do echo "go -C $$module vet ./..."; go -C $$module vet ./... || exit 1; done
 
-docs: ## Check that the documents compile, run and link
+docs: ## Check the documents: code, commands and links
 	go test -count=1 -v -run TestDocs ./internal/doccheck/
 
 rehearsal: ## Play the whole migration in this process; needs no server

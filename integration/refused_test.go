@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/internal/servers"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
@@ -40,4 +41,17 @@ func TestHalfACommitIsUnknown(t *testing.T) {
 	require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
 	require.NoError(t, store.Close())
 	assert.Equal(t, "value", rdb.HGet(t.Context(), key.Name, "field").Val(), "control: it was written")
+}
+
+// A server quotes the arguments of a command that it does not know. Stored values
+// do not belong into errors.
+func TestErrorsHideArguments(t *testing.T) {
+	server := servers.Redis(t, "--rename-command", "HMSET", "")
+	store := cas.New(client(t, server.Addr), cas.Config{})
+	_, err := store.Update(t.Context(), rmw.Key{Name: "k", Kind: rmw.KindHash}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		return cur.With("password", "SECRET"), nil
+	})
+	require.ErrorIs(t, err, rmw.ErrUnsupported)
+	assert.NotContains(t, err.Error(), "SECRET")
+	require.NoError(t, store.Close())
 }

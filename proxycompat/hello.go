@@ -53,9 +53,9 @@ type helloConn struct {
 
 	writing sync.Mutex // keeps writes in order; never held by Close or Read
 
-	mu       sync.Mutex    // guards what follows; never held while the network is waited for
-	through  bool          // the first other command was seen
-	closed   bool          //
+	mu       sync.Mutex // guards what follows; never held while the network is waited for
+	through  bool       // the first other command was seen
+	closed   bool
 	pending  []byte        // bytes that may still become a HELLO
 	answers  []byte        // answers not yet read
 	changed  chan struct{} // closed and replaced whenever one of the above changes

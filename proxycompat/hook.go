@@ -32,7 +32,14 @@ import (
 //
 // A command that passes costs no allocation. Bytes are held back until their
 // command is complete, so a value of many megabytes is buffered once more.
-func Hook(p *Profile) redis.Hook { return hook{p} }
+//
+// A nil profile is that of a plain Redis, as for [Options].
+func Hook(p *Profile) redis.Hook {
+	if p == nil {
+		p = Redis()
+	}
+	return hook{p}
+}
 
 type hook struct{ p *Profile }
 

@@ -178,3 +178,14 @@ func BenchmarkHookAllowed(b *testing.B) {
 		_ = hook(background, cmd)
 	}
 }
+
+// A nil profile is that of a plain Redis.
+func TestHookWithoutAProfile(t *testing.T) {
+	p, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Redis()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, p.Close()) }()
+	rdb := redis.NewClient(proxycompat.Options(nil, p.Addr()))
+	defer func() { require.NoError(t, rdb.Close()) }()
+	rdb.AddHook(proxycompat.Hook(nil))
+	require.NoError(t, rdb.Set(t.Context(), "k", "v", 0).Err())
+}

@@ -31,8 +31,11 @@ import (
 // Leave ClientName and Username empty: CLIENT SETNAME and AUTH with a user name
 // fail on both proxies, and with them every command. Set ReadTimeout (go-redis'
 // default is 5 s) above the longest stall that you expect while slots move.
+//
+// To allow more connections raise PoolSize and MaxActiveConns together: beyond the
+// latter go-redis does not wait, it fails. A nil profile is that of a plain Redis.
 func Options(profile *Profile, addr string) *redis.Options {
-	if profile == nil || profile.name == "redis" {
+	if profile == nil || profile.permitsAll() {
 		return &redis.Options{Addr: addr}
 	}
 	return &redis.Options{

@@ -91,8 +91,8 @@ func parseRow(line string) (*Rule, error) {
 			f[i] = ""
 		}
 	}
-	if f[0] == "" || f[0] != strings.ToUpper(f[0]) {
-		return nil, fmt.Errorf("bad command %q: want upper case", f[0])
+	if f[0] == "" || f[0] != strings.ToUpper(f[0]) || strings.Contains(f[0], " ") {
+		return nil, fmt.Errorf("bad command %q: want one word in upper case", f[0])
 	}
 	r := &Rule{Command: f[0], Why: f[5], Instead: f[6], Source: f[7]}
 	var err error

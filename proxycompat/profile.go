@@ -84,17 +84,12 @@ func (p *Profile) About() string { return p.about }
 
 // Rule returns the rule for a command, in any case. A command without a row of
 // its own gets the profile's rule for all others, with Command filled in.
-// A subcommand ("SCRIPT LOAD") is looked up first as a whole, then by its
-// first word.
+// Subcommands have no rows: "SCRIPT LOAD" is looked up by its first word.
 func (p *Profile) Rule(command string) Rule {
 	name := strings.ToUpper(strings.TrimSpace(command))
-	if r, ok := p.rules[name]; ok {
+	first, _, _ := strings.Cut(name, " ")
+	if r, ok := p.rules[first]; ok {
 		return *r
-	}
-	if first, _, ok := strings.Cut(name, " "); ok {
-		if r, ok := p.rules[first]; ok {
-			return *r
-		}
 	}
 	r := *p.other
 	r.Command = name

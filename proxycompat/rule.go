@@ -8,11 +8,11 @@ import (
 
 // Rule is what a profile knows about one command.
 type Rule struct {
-	Command string  // upper case; "*" is the rule for every command that has none
-	Verdict Verdict //
-	Why     string  // what happens, one sentence
-	Instead string  // what to send instead; may be empty
-	Source  string  // where it is known from: a source file, or an observation with versions
+	Command string // upper case; "*" is the rule for every command that has none
+	Verdict Verdict
+	Why     string // what happens, one sentence
+	Instead string // what to send instead; may be empty
+	Source  string // where it is known from: a source file, or an observation with versions
 
 	args  argCount // how many arguments the proxy itself insists on
 	keys  keySpec  // where the keys are

@@ -7,9 +7,9 @@
 //		})
 //
 // The same call works on every path: package cas (WATCH, MULTI, EXEC), package
-// lockupdate (a lock and a guarded commit, for proxies that refuse WATCH),
-// package shadow (both at once) and the in-memory Store of package rmwtest. A
-// service that knows only this package changes its path in one line.
+// lockupdate (a lock and a guarded commit, for proxies that refuse WATCH) and the
+// in-memory Store of package rmwtest. A service that knows only this package
+// changes its path in one line.
 //
 // # The rules every Store keeps
 //

@@ -18,8 +18,9 @@ var (
 	// limit or the ctx ran out. Retry later, or make the key less hot.
 	ErrContended = errors.New("contended: other writers kept the key busy")
 
-	// ErrLockLost: the lease ended while fn was running, so fn was cancelled.
-	// It is also the cause of the ctx that fn was given.
+	// ErrLockLost: the lease ended before the update could be committed: fn was
+	// cancelled, or took longer than the path allows. It is also the cause of
+	// the ctx that fn was given.
 	ErrLockLost = errors.New("lock lost: the lease ended before the update did")
 
 	// ErrOutcomeUnknown: the write was sent and no trustworthy answer came
@@ -42,6 +43,10 @@ var (
 	// ErrInvalid: the Key, the Value or the configuration cannot be used as
 	// given. The text says what to change.
 	ErrInvalid = errors.New("invalid argument")
+
+	// ErrUndecodable: a [Typed] found bytes that its codec cannot read. They are
+	// left as they are.
+	ErrUndecodable = errors.New("the stored value cannot be decoded")
 
 	// ErrClosed: the Store was closed before or during the call.
 	ErrClosed = errors.New("store closed")

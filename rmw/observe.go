@@ -53,7 +53,8 @@ func (o *observer) Update(ctx context.Context, key Key, fn UpdateFunc) (Result, 
 }
 
 // Log writes one record per call to logger: Debug when it went well, Warn when
-// it failed. It shows key names, sizes and counts, never a value.
+// it failed. It shows key names, sizes and counts, and never a value, unless an error
+// of fn itself quotes one.
 func Log(logger *slog.Logger) Middleware {
 	return Observe(func(ctx context.Context, e Event) {
 		level := slog.LevelDebug
@@ -66,7 +67,9 @@ func Log(logger *slog.Logger) Middleware {
 		attrs := []slog.Attr{
 			slog.String("key", e.Key.Name),
 			slog.Duration("elapsed", e.Elapsed),
-			slog.Any("after", e.Result.After),
+		}
+		if e.Err == nil {
+			attrs = append(attrs, slog.Any("after", e.Result.After))
 		}
 		if e.Key.Label != "" {
 			attrs = append(attrs, slog.String("label", e.Key.Label))

@@ -13,7 +13,7 @@ func scalar(ptr any) (reflect.Value, error) {
 	if rv.CanInt() || rv.CanUint() || rv.CanFloat() || isBool(rv) || rv.Kind() == reflect.String {
 		return rv, nil
 	}
-	return rv, fmt.Errorf("text cannot stand for a %s; give it MarshalText and UnmarshalText, or use the JSON codec", rv.Type())
+	return rv, fmt.Errorf("%w: text cannot stand for a %s; give it MarshalText and UnmarshalText, or use the JSON codec", ErrInvalid, rv.Type())
 }
 
 func isBool(rv reflect.Value) bool { return rv.Kind() == reflect.Bool }

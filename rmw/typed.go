@@ -2,6 +2,7 @@ package rmw
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 )
@@ -93,7 +94,7 @@ func (t Typed[T]) Edit(
 		stored = value
 		next, err := t.codec.Encode(&value, cur)
 		if err != nil {
-			return Value{}, fmt.Errorf("rmw: encode %s: %w", quoteKey(key.Name), err)
+			return Value{}, encodeError(key, err)
 		}
 		return next, nil
 	})
@@ -106,7 +107,23 @@ func (t Typed[T]) Edit(
 
 func (t Typed[T]) decode(key Key, v Value, dst *T) error {
 	if err := t.codec.Decode(v, dst); err != nil {
-		return fmt.Errorf("rmw: decode %s, %v: %w", quoteKey(key.Name), v, err)
+		e := &Error{Path: "rmw", Op: "decode", Key: key.Name, Reason: ErrUndecodable, Cause: fmt.Errorf("%v: %w", v, err)}
+		if errors.Is(err, ErrInvalid) { // the codec itself, not the value
+			e.Reason, e.Cause = err, nil
+		}
+		return e
 	}
 	return nil
+}
+
+// encodeError withholds what a codec, or a method of T that it called, quotes of
+// the value.
+func encodeError(key Key, err error) error {
+	if errors.Is(err, ErrInvalid) {
+		return &Error{Path: "rmw", Op: "encode", Key: key.Name, Reason: err}
+	}
+	if _, harmless := errors.AsType[*json.UnsupportedTypeError](err); !harmless {
+		err = &withheld{"the codec cannot encode the value", err}
+	}
+	return &Error{Path: "rmw", Op: "encode", Key: key.Name, Reason: ErrInvalid, Cause: err}
 }

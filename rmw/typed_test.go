@@ -2,6 +2,7 @@ package rmw_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -204,7 +205,8 @@ func TestUndecodableValueIsAnErrorAndUntouched(t *testing.T) {
 			t.Error("edit was called without a value")
 			return nil
 		})
-		require.ErrorContains(t, err, `rmw: decode "room:7", string(`)
+		require.ErrorIs(t, err, rmw.ErrUndecodable)
+		require.ErrorContains(t, err, `rmw: decode "room:7": the stored value cannot be decoded: string(`)
 		assertHidden(t, err.Error(), "Edit")
 		assert.False(t, res.Written)
 		assert.Equal(t, stored, held(t, m).Text())
@@ -218,8 +220,21 @@ func TestUnencodableValueIsAnErrorAndNotStored(t *testing.T) {
 		*v = func() {}
 		return nil
 	})
-	require.ErrorContains(t, err, `rmw: encode "room:7": json: unsupported type: func()`)
+	require.ErrorIs(t, err, rmw.ErrInvalid)
+	require.ErrorContains(t, err, `rmw: encode "room:7": invalid argument: json: unsupported type: func()`)
 	assert.False(t, held(t, m).Exists())
+}
+
+// What a codec says of a value that it cannot encode may quote it.
+func TestEncodeErrorsHideContent(t *testing.T) {
+	m := rmwtest.NewMemory()
+	typed := rmw.NewTyped(m, rmw.JSON[json.Number]())
+	_, _, err := typed.Edit(t.Context(), roomKey, func(_ context.Context, v *json.Number, _ bool) error {
+		*v = "SECRET-4111"
+		return nil
+	})
+	require.ErrorIs(t, err, rmw.ErrInvalid)
+	assert.NotContains(t, err.Error(), "SECRET")
 }
 
 func TestTypedPassesTheStoresErrors(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -101,6 +102,12 @@ func (s *stage) startInProcess() error {
 func (s *stage) useReal(cfg config) error {
 	o, err := redis.ParseURL(cfg.legacy)
 	if err != nil {
+		if parse, ok := errors.AsType[*url.Error](err); ok {
+			err = parse.Err // without the URL, and the password in it
+		}
+		if _, ok := errors.AsType[url.EscapeError](err); ok {
+			err = errors.New("bad escape; write % as %25")
+		}
 		return usage{fmt.Errorf("-legacy %s: %w", hidePassword(cfg.legacy), err)}
 	}
 	s.useLegacy("the legacy Redis", o)
@@ -228,10 +235,10 @@ func (s *stage) close() error {
 }
 
 // hidePassword returns a URL without what stands between // and @.
-func hidePassword(url string) string {
-	scheme, rest, ok := strings.Cut(url, "://")
+func hidePassword(address string) string {
+	scheme, rest, ok := strings.Cut(address, "://")
 	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {
 		return scheme + "://…@" + rest[at+1:]
 	}
-	return url
+	return address
 }

@@ -83,6 +83,10 @@ func situations() []situation {
 			fault: always(proxytest.Fault{Action: proxytest.DropReply}),
 		},
 		{
+			name: "the write is lost on its way", want: both(rmw.ErrOutcomeUnknown),
+			fault: always(proxytest.Fault{Action: proxytest.DropRequest}),
+		},
+		{
 			name: "the stored value is of another type", want: both(rmw.ErrWrongKind),
 			prepare: func(t *testing.T, _ *proxytest.Proxy, rdb *redis.Client) {
 				require.NoError(t, rdb.HSet(t.Context(), "k", "f", "v").Err())

@@ -3,6 +3,7 @@ package redisx
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -16,14 +17,14 @@ func Fail(path, op string, key rmw.Key, attempts int, err error) error {
 	var own *rmw.Error
 	switch {
 	case errors.As(err, &own):
-		e.Reason, e.Cause = own.Reason, own.Cause
+		e.Reason, e.Cause = own.Reason, withoutArguments(own.Cause)
 	case errors.Is(err, rmw.ErrInvalid), errors.Is(err, rmw.ErrWrongKind), errors.Is(err, rmw.ErrClosed),
 		errors.Is(err, rmw.ErrContended), errors.Is(err, rmw.ErrLockLost), errors.Is(err, rmw.ErrUnsupported):
 		e.Reason = err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		e.Cause = err
 	default:
-		e.Reason, e.Cause = Reason(err), err
+		e.Reason, e.Cause = Reason(err), withoutArguments(err)
 	}
 	return e
 }
@@ -55,3 +56,26 @@ func ended(ctx context.Context) bool {
 type ownLimit struct{ error }
 
 func (l ownLimit) As(target any) bool { return errors.As(l.error, target) }
+
+// withoutArguments keeps stored values out of logs: a server that does not know a
+// command quotes the beginning of its arguments.
+func withoutArguments(err error) error {
+	if err == nil {
+		return nil
+	}
+	text, _, quoted := strings.Cut(err.Error(), ", with args beginning with")
+	if !quoted {
+		return err
+	}
+	return shortened{err, text}
+}
+
+// shortened is an error with less text. errors.Is and errors.As see all of it.
+type shortened struct {
+	err  error
+	text string
+}
+
+func (s shortened) Error() string        { return s.text }
+func (s shortened) Is(target error) bool { return errors.Is(s.err, target) }
+func (s shortened) As(target any) bool   { return errors.As(s.err, target) }
