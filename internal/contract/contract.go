@@ -185,6 +185,14 @@ func (d Direct) Get(ctx context.Context, name string) (rmw.Value, time.Duration,
 	return rmw.Hash(fields.Val()), ttl, err
 }
 
+// Append implements [rmwtest.Direct].
+func (d Direct) Append(ctx context.Context, key rmw.Key, id string) error {
+	if key.Kind == rmw.KindHash {
+		return d.do(ctx, "hset", key.Name, id, "x").Err()
+	}
+	return d.do(ctx, "append", key.Name, id+",").Err()
+}
+
 // Set implements [rmwtest.Direct].
 func (d Direct) Set(ctx context.Context, name string, v rmw.Value, ttl time.Duration) error {
 	if err := d.do(ctx, "del", name).Err(); err != nil || !v.Exists() {

@@ -182,6 +182,19 @@ func (m *Memory) Set(_ context.Context, name string, v rmw.Value, ttl time.Durat
 	return nil
 }
 
+// Append implements [Direct].
+func (m *Memory) Append(_ context.Context, key rmw.Key, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.present(key.Name)
+	next := rmw.String(e.value.Text() + id + ",")
+	if key.Kind == rmw.KindHash {
+		next = e.value.With(id, "x")
+	}
+	m.put(key.Name, next, e.expires)
+	return nil
+}
+
 // fail dresses an error of the Store's own.
 func (m *Memory) fail(op string, key rmw.Key, attempts int, err error) error {
 	e := &rmw.Error{Path: "memory", Op: op, Key: key.Name, Attempts: attempts}

@@ -37,6 +37,9 @@ type Direct interface {
 	// Set replaces the value and its expiry (a duration or rmw.NoTTL). The
 	// zero Value deletes.
 	Set(ctx context.Context, name string, v rmw.Value, ttl time.Duration) error
+	// Append adds "id," to the end of a string, or the field id with the value
+	// "x" to a hash, in one atomic step and past every lock.
+	Append(ctx context.Context, key rmw.Key, id string) error
 }
 
 // FaultKind says what happens to a command.
