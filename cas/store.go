@@ -52,13 +52,7 @@ func (s *Store) begin(ctx context.Context, key rmw.Key) error {
 	if s.invalid != nil {
 		return s.invalid
 	}
-	if err := key.Validate(); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return s.gate.Enter()
+	return s.gate.Admit(ctx, key)
 }
 
 // Close refuses new calls and returns when all others have ended and every

@@ -25,7 +25,7 @@ func (l *lease) commit(ctx context.Context, key rmw.Key, cur, next rmw.Value, tt
 	}
 	c := commitCall(key, cur, next, ttl, plain)
 	if len(c.args) > maxArgs {
-		return false, rmw.Value{}, fmt.Errorf("%w: the hash has too many fields to compare in one command, %d; split the key", rmw.ErrInvalid, cur.Len())
+		return false, rmw.Value{}, fmt.Errorf("%w: the hash has too many fields to compare and write in one command; split the key", rmw.ErrInvalid)
 	}
 	if err := l.runDetached(ctx, c); err != nil {
 		if abandoned, ok := errors.AsType[*redisx.Abandoned](err); ok {

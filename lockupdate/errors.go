@@ -2,7 +2,6 @@ package lockupdate
 
 import (
 	"fmt"
-	"math/rand/v2"
 
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
@@ -16,6 +15,3 @@ var errNoClient = fmt.Errorf("%w: lockupdate.New needs a client, not nil", rmw.E
 func fail(op string, key rmw.Key, attempts int, err error) error {
 	return redisx.Fail(path, op, key, attempts, err)
 }
-
-// jitter is a random number in [0, 1).
-func jitter() float64 { return rand.Float64() }

@@ -59,8 +59,7 @@ func stalled(t *testing.T, commit lockupdate.Commit) (acked, lost int) {
 		Times: -1, Action: proxytest.Delay, Delay: 3 * lease,
 	})
 	key := rmw.Key{Name: "s"}
-	var mu sync.Mutex
-	var ids []string
+	var book ledger
 	var wg sync.WaitGroup
 	for w := range writers {
 		s := f.another(lockupdate.Config{Commit: commit, Lease: lease})
@@ -68,21 +67,13 @@ func stalled(t *testing.T, commit lockupdate.Commit) (acked, lost int) {
 			for i := range each {
 				id := fmt.Sprintf("w%d-%d,", w, i)
 				if _, err := s.Update(t.Context(), key, appendText(id)); err == nil {
-					mu.Lock()
-					ids = append(ids, id)
-					mu.Unlock()
+					book.acknowledge(id)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	text := f.text(key)
-	for _, id := range ids {
-		if !contains(text, id) {
-			lost++
-		}
-	}
-	return len(ids), lost
+	return book.audit(f.text(key))
 }
 
 // A commit that is held up past its lease meets a value that another holder has
@@ -112,8 +103,7 @@ func mixed(t *testing.T, commit lockupdate.Commit) (acked, lost int) {
 		return rdb
 	}
 	key := rmw.Key{Name: "s"}
-	var mu sync.Mutex
-	var ids []string
+	var book ledger
 	var wg sync.WaitGroup
 	run := func(name string, s rmw.Store) {
 		wg.Go(func() {
@@ -124,9 +114,7 @@ func mixed(t *testing.T, commit lockupdate.Commit) (acked, lost int) {
 					return appendText(id)(ctx, cur)
 				})
 				if err == nil {
-					mu.Lock()
-					ids = append(ids, id)
-					mu.Unlock()
+					book.acknowledge(id)
 				}
 			}
 		})
@@ -142,12 +130,7 @@ func mixed(t *testing.T, commit lockupdate.Commit) (acked, lost int) {
 	wg.Wait()
 	v, err := cas.New(client(), cas.Config{}).Read(t.Context(), key)
 	require.NoError(t, err)
-	for _, id := range ids {
-		if !contains(v.Text(), id) {
-			lost++
-		}
-	}
-	return len(ids), lost
+	return book.audit(v.Text())
 }
 
 // A mixed fleet: some processes still use WATCH, others have moved on.

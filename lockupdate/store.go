@@ -3,6 +3,7 @@ package lockupdate
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -58,13 +59,7 @@ func (s *Store) begin(ctx context.Context, key rmw.Key) error {
 	if s.invalid != nil {
 		return s.invalid
 	}
-	if err := key.Validate(); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return s.gate.Enter()
+	return s.gate.Admit(ctx, key)
 }
 
 // Close refuses new calls, ends the wait of those that poll for a lock (with
@@ -114,6 +109,9 @@ func (s *Store) read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 func (s *Store) pause(ctx context.Context, try int) error {
 	return redisx.Sleep(ctx, retryDelay.Delay(try, jitter()))
 }
+
+// jitter is a random number in [0, 1).
+func jitter() float64 { return rand.Float64() }
 
 var retryDelay = rmw.Backoff{Base: 2 * time.Millisecond, Max: 50 * time.Millisecond}
 

@@ -95,8 +95,8 @@ func (w *watchdog) loop() {
 	closing := w.store.gate.Closing
 	for {
 		lost, due, wait, more := w.turn()
-		for l, cause := range lost {
-			l.cancel(cause)
+		for _, l := range lost {
+			l.cancel(w.causeOf(l))
 		}
 		for len(due) > 0 {
 			n := min(len(due), renewalsPerFlush)
@@ -118,20 +118,17 @@ func (w *watchdog) loop() {
 	}
 }
 
-// turn advances the wheel. It returns the leases that are lost and why, those to
-// renew now, and how long nothing more is due; more is false if there is nothing
-// left to keep: then the loop has ended.
-func (w *watchdog) turn() (lost map[*lease]error, due []*lease, wait time.Duration, more bool) {
+// turn advances the wheel. It returns the leases that are lost, those to renew now,
+// and how long nothing more is due; more is false if there is nothing left to keep:
+// then the loop has ended.
+func (w *watchdog) turn() (lost, due []*lease, wait time.Duration, more bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.now()
 	w.wheel.Advance(now, func(t *timewheel.Timer[*lease]) {
 		l := t.Value
 		if now >= l.expires-w.tick {
-			if lost == nil {
-				lost = map[*lease]error{}
-			}
-			lost[l] = w.causeOf(l, now)
+			lost = append(lost, l)
 			return
 		}
 		l.busy.Add(1) // before end can wait for it
@@ -145,8 +142,9 @@ func (w *watchdog) turn() (lost map[*lease]error, due []*lease, wait time.Durati
 	return lost, due, next - now, more
 }
 
-func (w *watchdog) causeOf(l *lease, now time.Duration) error {
-	if now >= l.until-w.tick {
+// causeOf says why a lease that was not renewed is lost.
+func (w *watchdog) causeOf(l *lease) error {
+	if w.now() >= l.until-w.tick { // until never changes
 		return l.heldTooLong()
 	}
 	return fmt.Errorf("%w: it could not be renewed within its %v", rmw.ErrLockLost, w.store.cfg.Lease)

@@ -1,6 +1,7 @@
 package redisx
 
 import (
+	"context"
 	"sync"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -29,6 +30,18 @@ func (g *Gate) Enter() error {
 	}
 	g.running.Add(1)
 	return nil
+}
+
+// Admit is Enter for a call about key, which must be usable, with a ctx that has
+// not ended.
+func (g *Gate) Admit(ctx context.Context, key rmw.Key) error {
+	if err := key.Validate(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return g.Enter()
 }
 
 // Leave ends what Enter began.

@@ -1,0 +1,77 @@
+package lockupdate_test
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// How often each command is sent whose answers are always lost: the numbers of the
+// last table in docs/errors.md.
+func TestTries(t *testing.T) {
+	for script, want := range map[string]int{
+		"acquire": 3, "read": 3, "commit_string": 1, "release": 3,
+		"renew": 7, // at half the lease, then each sixteenth up to nine tenths
+	} {
+		t.Run(script, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+				key := rmw.Key{Name: "s"}
+				f.warm(key)
+				fault := proxytest.Fault{
+					Match: isScript(script), Times: -1,
+					Action: proxytest.RefuseWith, Text: "ERR handle response, backend conn reset",
+				}
+				remove := f.proxy.Inject(fault)
+				if script == "read" { // alone: with an acquire it is sent once more
+					_, _ = f.store.Read(t.Context(), key)
+				} else {
+					_, _ = f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+						if script == "renew" {
+							<-ctx.Done()
+						}
+						return appendText("x")(ctx, cur)
+					})
+				}
+				f.waitReleases()
+				remove()
+				sent := 0
+				for _, name := range f.calls() {
+					if name == script {
+						sent++
+					}
+				}
+				assert.Equal(t, want, sent)
+			})
+		})
+	}
+}
+
+// More fields than a server takes in one command are refused before they are sent,
+// with a reason, instead of failing there with an unknown outcome.
+func TestTooManyFields(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		fields := make(map[string]string, 500_000)
+		for i := range 500_000 {
+			fields[strconv.Itoa(i)] = ""
+		}
+		key := rmw.Key{Name: "h", Kind: rmw.KindHash}
+		_, err := f.store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) {
+			return rmw.Hash(fields), nil
+		})
+		require.ErrorIs(t, err, rmw.ErrInvalid)
+		require.ErrorContains(t, err, "split the key")
+		f.waitReleases()
+		assert.NotContains(t, f.calls(), "commit_hash")
+	})
+}
