@@ -15,146 +15,53 @@ import (
 // saves while holding the lock is worth more than the bytes.
 const pollReadLimit = 4 << 10
 
-// acquisition is one update's way to its lock.
+// acquisition is a tenure's way to its lock. Only the tenure's goroutine uses it.
 type acquisition struct {
-	*Store
-	key     rmw.Key
-	lock    string
-	owner   string        // anew for each round
-	ghost   time.Time     // when an acquire of this owner was sent whose answer is lost; it may be executed yet
-	began   time.Time     // zero unless it is waiting
-	waited  time.Duration // before that
-	largest int           // bytes of the largest value read on the way
+	owner    string          // anew for each tenure
+	previous string          // the owner before it, if its release is on its way
+	ctx      context.Context // of the commands: that of the first to wait, without its end
+	ghost    time.Time       // when an acquire was sent whose answer is lost; it may be executed yet
+	largest  int             // bytes of the largest value read on the way
+	sent     time.Time       // the last acquire
 }
 
-// acquire returns a lease and the value read under it, or before it: the guard
-// makes that no difference. On error it gives back what it may have taken.
-func (a *acquisition) acquire(ctx context.Context) (*lease, rmw.Value, error) {
-	defer a.stopWaiting()
-	a.owner, a.ghost = a.newOwner(), time.Time{}
-	if err := a.afterOwnRelease(ctx); err != nil {
-		return nil, rmw.Value{}, err
-	}
-	for lostAnswers, poll := 0, 1; ; {
-		l, v, pttl, err := a.attempt(ctx)
-		switch {
-		case l != nil:
-			return l, v, nil
-		case err == nil: // taken
-			lostAnswers = 0
-			if err := a.wait(ctx, poll, pttl); err != nil {
-				a.giveUp(ctx, nil)
-				return nil, rmw.Value{}, err
-			}
-			poll++
-		case errors.As(err, new(notOurs)):
-			return nil, rmw.Value{}, errors.Unwrap(err)
-		case redisx.OutcomeOf(err) == redisx.NotDone:
-			a.giveUp(ctx, nil)
-			return nil, rmw.Value{}, err
-		default:
-			// The lock may be ours. The script knows its owner, so asking
-			// again is safe; giving up takes a release.
-			lostAnswers++
-			if ctx.Err() == nil && lostAnswers < tries && a.pause(ctx, lostAnswers) == nil {
-				continue
-			}
-			a.giveUp(ctx, err)
-			return nil, rmw.Value{}, err
-		}
-	}
+// grant is the answer to an attempt to take the lock.
+type grant struct {
+	taken   bool          // by another
+	pttl    time.Duration // then, how long the holder's lease lasts; negative: unlimited
+	loaded  bool          // value is what the key held
+	value   rmw.Value
+	readErr error
 }
 
-// giveUp releases a lock that may be ours, or may become so when an acquire that
-// got lost is executed after all.
-func (a *acquisition) giveUp(ctx context.Context, last error) {
-	if a.ghost.IsZero() {
-		return
+// attempt asks for the lock once, and reads the value of key along with it. The
+// value may have been read before the lock was taken: the guard makes that no
+// difference. note is what a holder shall be told.
+func (t *tenure) attempt(key rmw.Key, note time.Duration) (grant, error) {
+	t.sent = time.Now()
+	take := acquireScript.on(t.lock, t.owner, t.cfg.Lease.Milliseconds(), note.Milliseconds(), t.previous)
+	calls := []*call{take}
+	if t.largest <= pollReadLimit {
+		calls = append(calls, readScript.on(key.Name, key.Kind.String()))
 	}
-	a.releaseLater(ctx, a.lock, a.owner, a.ghost, func() {
-		if abandoned, ok := errors.AsType[*redisx.Abandoned](last); ok {
-			<-abandoned.Finished
-		}
-	})
-}
-
-// afterOwnRelease waits for a release of the same lock that this Store has on its
-// way: asking before it has landed would only find the lock taken. It does not
-// wait longer than for another poll: the release may be the one that hangs.
-func (a *acquisition) afterOwnRelease(ctx context.Context) error {
-	a.mu.Lock()
-	landed := a.releasing[a.lock]
-	a.mu.Unlock()
-	if landed == nil {
-		return nil
-	}
-	a.began = time.Now()
-	patience := a.cfg.Poll.Max
-	if a.cfg.MaxWait > 0 {
-		patience = min(patience, a.cfg.MaxWait)
-	}
-	t := time.NewTimer(patience)
-	defer t.Stop()
-	select {
-	case <-landed:
-		return nil
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return redisx.Because(rmw.ErrContended, ctx.Err())
-	case <-a.gate.Closing:
-		return rmw.ErrClosed
-	}
-}
-
-// attempt asks for the lock once. It returns a lease, or how long the holder's
-// lasts (negative: unlimited), or an error.
-func (a *acquisition) attempt(ctx context.Context) (*lease, rmw.Value, time.Duration, error) {
-	sent := time.Now()
-	take := acquireScript.on(a.lock, a.owner, a.cfg.Lease.Milliseconds())
-	look := readScript.on(a.key.Name)
-	calls := []*call{take, look}
-	if a.largest > pollReadLimit {
-		calls = calls[:1]
-	}
-	if err := a.run(ctx, calls...); err != nil {
-		a.ghost = sent
-		return nil, rmw.Value{}, 0, err
-	}
+	t.flights.send(t.ctx, calls...)
 	granted, pttl, err := grantOf(take)
 	if err != nil {
 		if redisx.OutcomeOf(err) == redisx.Unknown {
-			a.ghost = sent
+			t.ghost = t.sent
 		}
-		return nil, rmw.Value{}, 0, err
+		return grant{}, err
 	}
-	var v rmw.Value
+	g := grant{taken: !granted, pttl: pttl}
 	if len(calls) == 2 {
-		if v, err = valueOf(a.key.Kind, look); err == nil {
-			a.largest = max(a.largest, v.Size())
+		g.value, g.readErr = valueOf(key.Kind, calls[1])
+		g.loaded = redisx.OutcomeOf(g.readErr) == redisx.Done
+		if g.loaded {
+			t.largest = max(t.largest, g.value.Size())
 		}
 	}
-	if !granted {
-		if errors.Is(err, rmw.ErrWrongKind) {
-			return nil, rmw.Value{}, 0, err // no lock would change that
-		}
-		return nil, rmw.Value{}, pttl, nil
-	}
-	l := a.newLease(ctx, a, sent)
-	if len(calls) == 1 || redisx.OutcomeOf(err) == redisx.Unknown {
-		v, err = a.read(ctx, a.key)
-	}
-	if err != nil {
-		l.end()
-		return nil, rmw.Value{}, 0, notOurs{err}
-	}
-	return l, v, 0, nil
+	return g, nil
 }
-
-// notOurs marks an error after which the lock has been given back already.
-type notOurs struct{ error }
-
-func (e notOurs) Unwrap() error { return e.error }
 
 // grantOf reads the answer of acquire.lua.
 func grantOf(c *call) (granted bool, pttl time.Duration, err error) {
@@ -182,40 +89,75 @@ func grantOf(c *call) (granted bool, pttl time.Duration, err error) {
 	return false, 0, errOddReply
 }
 
-// wait is the pause before the lock is asked for again: random and growing, but
-// no longer than the holder's lease lasts, and never past MaxWait or ctx.
-func (a *acquisition) wait(ctx context.Context, poll int, pttl time.Duration) error {
-	now := time.Now()
-	if a.began.IsZero() {
-		a.began = now
-	}
-	d := a.cfg.Poll.Delay(poll, jitter())
-	if pttl >= 0 {
-		d = min(d, pttl+time.Millisecond)
-	}
-	if a.cfg.MaxWait > 0 {
-		left := a.cfg.MaxWait - a.waited - now.Sub(a.began)
-		if left <= 0 {
-			return redisx.Because(rmw.ErrContended, fmt.Errorf("the lock was taken for the %v that Config.MaxWait allows", a.cfg.MaxWait))
+// acquire asks until the lock is the tenure's, for as long as somebody waits for it.
+// It reports whether it is; if not, it has answered everybody who waited.
+func (t *tenure) acquire() bool {
+	p := pace{backoff: t.cfg.Poll, lease: t.cfg.Lease}
+	for lostAnswers := 0; ; {
+		first := t.afterOthers()
+		if first == nil {
+			return false
 		}
-		d = min(d, left)
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return redisx.Because(rmw.ErrContended, ctx.Err())
-	case <-a.gate.Closing:
-		return rmw.ErrClosed
+		t.ctx = context.WithoutCancel(first.ctx)
+		p.hold = t.holds.expected(first.key.Label)
+		g, err := t.attempt(first.key, p.ceiling())
+		if errors.Is(g.readErr, rmw.ErrWrongKind) { // no lock would change that
+			t.refuseKey(first.key, g.readErr)
+		}
+		switch {
+		case err == nil && !g.taken:
+			t.take(first.key, g)
+			return true
+		case err == nil:
+			lostAnswers = 0
+			now := time.Now()
+			t.mu.Lock()
+			t.polling = true
+			t.block(now)
+			t.mu.Unlock()
+			t.sleep(p.pause(now, g.pttl, jitter()))
+		case redisx.OutcomeOf(err) == redisx.NotDone:
+			t.refuse("acquire", redisx.Blame(t.ctx, err), nil)
+			return false
+		default:
+			// The lock may be ours. The script knows its owner, so asking
+			// again is safe; giving up takes a release.
+			if lostAnswers++; lostAnswers == tries {
+				t.refuse("acquire", redisx.Blame(t.ctx, err), nil)
+				return false
+			}
+			t.sleep(retryDelay.Delay(lostAnswers, jitter()))
+		}
+		if t.gate.Closed() {
+			t.refuse("acquire", rmw.ErrClosed, nil)
+			return false
+		}
 	}
 }
 
-// stopWaiting adds the wait that ends now to the total.
-func (a *acquisition) stopWaiting() {
-	if !a.began.IsZero() {
-		a.waited += time.Since(a.began)
-		a.began = time.Time{}
+// afterOthers lets other processes in that waited when this one last gave the lock
+// back. It returns the first who still waits here, if anybody does.
+func (t *tenure) afterOthers() *update {
+	for {
+		t.mu.Lock()
+		now, first := time.Now(), t.first
+		t.previous = t.releasing
+		away := t.awayUntil.Sub(now)
+		if away > 0 {
+			t.polling = true
+			t.block(now)
+		}
+		t.mu.Unlock()
+		if first == nil || away <= 0 || t.gate.Closed() {
+			return first
+		}
+		t.sleep(away)
 	}
+}
+
+// head returns the update whose turn is next, or nil.
+func (t *tenure) head() *update {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.first
 }

@@ -109,7 +109,7 @@ func TestBytesPerUpdate(t *testing.T) {
 		require.NoError(t, err)
 		f.settle()
 		used := f.meter.Read().Sub(start)
-		assert.EqualValues(t, 2*128+519, used.BytesSent)
+		assert.EqualValues(t, 2*128+544, used.BytesSent)
 		assert.EqualValues(t, 128+48, used.BytesReceived)
 	})
 }

@@ -11,62 +11,82 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// commit writes next if the key still holds cur. If it holds something else, it
-// returns that and stored=false. An error means that nothing was written, unless
-// it is an rmw.ErrOutcomeUnknown.
+// write commits what a group comes to if the key still holds its base. If it holds
+// something else, it returns that and stored=false. An error means that nothing was
+// written, unless it is an rmw.ErrOutcomeUnknown. With ask it also prolongs the lease
+// and learns whether others wait.
 //
-// It is sent once. A command whose answer is lost may be executed later, when a
+// A commit is sent once. A command whose answer is lost may be executed later, when a
 // proxy gets round to it; a second one could be acknowledged now, and the first
-// would still pass the guard once the value is back at cur.
-func (l *lease) commit(ctx context.Context, key rmw.Key, cur, next rmw.Value, ttl time.Duration) (stored bool, now rmw.Value, err error) {
-	plain := l.cfg.Commit == CommitPlain
-	if plain && !l.ours() {
-		return false, rmw.Value{}, redisx.Because(rmw.ErrLockLost, context.Cause(l.ctx))
-	}
-	c := commitCall(key, cur, next, ttl, plain)
-	if len(c.args) > maxArgs {
-		return false, rmw.Value{}, fmt.Errorf("%w: the hash has too many fields to compare and write in one command; split the key", rmw.ErrInvalid)
-	}
-	if err := l.runDetached(ctx, c); err != nil {
-		if abandoned, ok := errors.AsType[*redisx.Abandoned](err); ok {
-			l.holdFor(abandoned.Finished)
+// would still pass the guard once the value is back at the base.
+func (t *tenure) write(ctx context.Context, g *group, ask bool) (stored bool, now rmw.Value, err error) {
+	if t.cfg.Commit == CommitPlain {
+		if err := t.lease.ours(); err != nil {
+			return false, rmw.Value{}, redisx.Because(rmw.ErrLockLost, err)
 		}
-		return false, rmw.Value{}, redisx.Because(rmw.ErrOutcomeUnknown, ctx.Err())
 	}
-	stored, now, err = verdictOf(key.Kind, c)
-	switch redisx.OutcomeOf(err) {
-	case redisx.Done:
-		return stored, now, nil
-	case redisx.NotDone:
+	c, err := t.commitCall(t.key, g.base, g.value, g.ttl)
+	if err != nil {
 		return false, rmw.Value{}, err
 	}
-	if !next.Equal(cur) && l.foundStored(ctx, key, next) {
+	if ask {
+		renew := renewScript.on(t.lock, t.lease.owner, t.cfg.Lease.Milliseconds())
+		sent := t.watchdog.now()
+		t.flights.send(ctx, c, renew)
+		t.heard(sent, renew)
+	} else {
+		t.flights.send(ctx, c)
+	}
+	stored, now, err = outcomeOf(t.key.Kind, c)
+	if errors.Is(err, rmw.ErrOutcomeUnknown) && !g.value.Equal(g.base) && t.foundStored(ctx, g.value) {
 		return true, rmw.Value{}, nil
 	}
-	return false, rmw.Value{}, redisx.Because(rmw.ErrOutcomeUnknown, err)
+	return stored, now, err
+}
+
+// heard takes in the answer to the question whether others wait.
+func (t *tenure) heard(sent time.Duration, renew *call) {
+	n, err := renew.number()
+	lost := t.watchdog.renewed(t.lease, sent, n, err)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.checked = time.Now()
+	t.lost = t.lost || lost
+	t.yield = n > 1
+}
+
+// foundStored tells, after a lost answer, whether the commit has been executed
+// after all. Only where every writer holds the lock can nobody else have stored
+// the same, and only while it is still ours.
+func (t *tenure) foundStored(ctx context.Context, next rmw.Value) bool {
+	if !t.cfg.SoleWriter {
+		return false
+	}
+	for try := 1; try <= tries && t.lease.ours() == nil; try++ {
+		if try > 1 && t.pause(ctx, try) != nil {
+			return false
+		}
+		if now, err := t.Store.read(ctx, t.key); err == nil && now.Equal(next) {
+			return t.lease.ours() == nil
+		}
+	}
+	return false
+}
+
+// outcomeOf reads the answer of a commit script; what it does not tell is unknown.
+func outcomeOf(kind rmw.Kind, c *call) (stored bool, now rmw.Value, err error) {
+	stored, now, err = verdictOf(kind, c)
+	if redisx.OutcomeOf(err) == redisx.Unknown {
+		err = redisx.Because(rmw.ErrOutcomeUnknown, err)
+	}
+	return stored, now, err
 }
 
 // maxArgs is below the 1,048,576 elements that Redis before 7, and Codis, take in
 // one command.
 const maxArgs = 1_000_000
 
-// foundStored tells, after a lost answer, whether the commit has been executed
-// after all. Only where every writer holds the lock can nobody else have stored
-// the same, and only while it is still ours.
-func (l *lease) foundStored(ctx context.Context, key rmw.Key, next rmw.Value) bool {
-	if !l.cfg.SoleWriter {
-		return false
-	}
-	for try := 1; try <= tries && l.ours(); try++ {
-		if try > 1 && l.pause(ctx, try) != nil {
-			return false
-		}
-		if now, err := l.read(ctx, key); err == nil && now.Equal(next) {
-			return l.ours()
-		}
-	}
-	return false
-}
+var errTooLarge = fmt.Errorf("%w: the hash has too many fields to compare and write in one command; split the key", rmw.ErrInvalid)
 
 // verdictOf reads the answer of a commit script.
 func verdictOf(kind rmw.Kind, c *call) (stored bool, now rmw.Value, err error) {
@@ -88,10 +108,20 @@ func verdictOf(kind rmw.Kind, c *call) (stored bool, now rmw.Value, err error) {
 	return false, rmw.Value{}, errOddReply
 }
 
-func commitCall(key rmw.Key, cur, next rmw.Value, ttl time.Duration, plain bool) *call {
+// commitCall is the command that writes next if the key still holds cur.
+func (s *Store) commitCall(key rmw.Key, cur, next rmw.Value, ttl time.Duration) (*call, error) {
+	plain := s.cfg.Commit == CommitPlain
 	if key.Kind == rmw.KindHash {
-		return commitHash(key.Name, cur, next, ttl, plain)
+		c := commitHash(key.Name, cur, next, ttl, plain)
+		if len(c.args) > maxArgs {
+			return nil, errTooLarge
+		}
+		return c, nil
 	}
+	return commitString(key.Name, cur, next, ttl, plain), nil
+}
+
+func commitString(name string, cur, next rmw.Value, ttl time.Duration, plain bool) *call {
 	given, was := "value", cur.Text()
 	switch {
 	case plain:
@@ -103,7 +133,7 @@ func commitCall(key rmw.Key, cur, next rmw.Value, ttl time.Duration, plain bool)
 	if !next.Exists() {
 		op = "del"
 	}
-	return commitStringScript.on(key.Name, expiry(ttl), given, was, op, next.Text())
+	return commitStringScript.on(name, expiry(ttl), given, was, op, next.Text())
 }
 
 func commitHash(name string, cur, next rmw.Value, ttl time.Duration, plain bool) *call {

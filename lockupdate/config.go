@@ -55,6 +55,19 @@ type Config struct {
 	// "/lock/" + key, and "" for a key that begins so itself.
 	LockName func(key string) string
 
+	// NoCombining commits each update by itself. By default, updates of one key
+	// that wait in the same process are run one after the other, each fn on its
+	// caller's goroutine and on what the one before returned, and written
+	// together: one commit for all. None is answered before that. If its answer
+	// is lost, all of them get rmw.ErrOutcomeUnknown.
+	NoCombining bool
+
+	// Keep is how long a lock without further updates is kept, with the value,
+	// for the next update of the same key by this Store: that then takes one
+	// round trip instead of two. Others who poll for the lock are let in at
+	// once. Default 0: it is given back at once. At most Poll.Max.
+	Keep time.Duration
+
 	// Commit is how values are written. Default CommitGuarded.
 	Commit Commit
 
@@ -109,6 +122,8 @@ func (c Config) Validate() error {
 		return invalid("MaxHold is %v; use a positive duration, or 0 for the default", c.MaxHold)
 	case c.MaxWait < 0:
 		return invalid("MaxWait is %v; use a positive duration, or 0 for no limit but ctx", c.MaxWait)
+	case c.Keep < 0 || c.Keep > c.Poll.Max:
+		return invalid("Keep is %v; use 0 to %v, which is Poll.Max: others must not wait for longer than they do anyway", c.Keep, c.Poll.Max)
 	case c.MaxAttempts < 0:
 		return invalid("MaxAttempts is %d; use a positive number, or 0 for the default", c.MaxAttempts)
 	case c.Poll.Base < 0 || c.Poll.Max < 0:

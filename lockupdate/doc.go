@@ -8,9 +8,11 @@
 //
 // # One update
 //
-//  1. Take the lock and read the value: two scripts in one round trip. If the
-//     lock is taken, poll: after a random, growing delay, but no later than the
-//     holder's lease can end.
+//  1. Join the line for the key in this process. Whoever is first has the Store
+//     take the lock and read the value: two scripts in one round trip. If another
+//     process has the lock, it is asked for again: when it is likely to be free,
+//     then after random, growing pauses, and no later than the holder's lease can
+//     end. However many wait here, there is one poll.
 //  2. Call fn, with a ctx that is cancelled with cause [rmw.ErrLockLost] before
 //     the lease can end. Meanwhile one loop per Store renews its leases at half,
 //     those that are due together in one flush.
@@ -21,6 +23,23 @@
 //     once the commit was answered or given up.
 //
 // Uncontended that is 2 round trips before the answer and 4 commands in all.
+// Commands of concurrent updates of different keys share round trips.
+//
+// # A contended key
+//
+// Updates that wait for the same key in one process follow each other without
+// Redis: each fn is called, on its caller's goroutine, with what the one before
+// returned, and one commit writes it for all of them. While it is on the way, the
+// next group forms on top of it. Nobody is answered before the commit that holds
+// its value. If that is refused, all that was built on the wrong value runs again;
+// an error, a panic or a runtime.Goexit of one fn concerns its caller alone. A
+// slow fn does not keep those before it waiting for longer than a millisecond.
+// [Config.NoCombining] gives each update a commit of its own.
+//
+// Between processes the lock is fair: whoever polls leaves a note in it, the
+// holder finds it after 10 ms at the latest, gives the lock back, and stays away
+// until the others have asked again. A lock that another program of the same
+// layout holds gets no note.
 //
 // # Why it is safe
 //

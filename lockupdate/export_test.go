@@ -1,18 +1,31 @@
 package lockupdate
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing/synctest"
+	"time"
+)
 
-// Settle waits for the releases that s has on their way.
+// Settle waits until s has no lock, and no release on its way.
 func Settle(s *Store) {
+	synctest.Wait()
+	for d := time.Nanosecond; s.occupied(); d = min(2*d, time.Millisecond) {
+		time.Sleep(d)
+		synctest.Wait()
+	}
+}
+
+func (s *Store) occupied() bool {
 	s.mu.Lock()
-	var landing []<-chan struct{}
-	for _, ch := range s.releasing {
-		landing = append(landing, ch)
-	}
+	queues := slices.Collect(maps.Values(s.queues))
 	s.mu.Unlock()
-	for _, ch := range landing {
-		<-ch
-	}
+	return slices.ContainsFunc(queues, func(q *queue) bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return q.tenure != nil || q.releasing != ""
+	})
 }
 
 // Scripts returns the sources by name.

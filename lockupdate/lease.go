@@ -1,7 +1,6 @@
 package lockupdate
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,75 +10,82 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// lease is a lock that is ours for the time being. Its ctx ends, with cause
-// rmw.ErrLockLost, before the lock can end without us, as far as our monotonic
-// clock can tell.
+// lease is a lock that is ours for the time being. It counts as lost before it can
+// end without us, as far as our monotonic clock can tell.
 type lease struct {
 	*Store
 	lock, owner string
-	ctx         context.Context // fn's
-	cancel      context.CancelCauseFunc
-	parent      context.Context
-	ghost       time.Time // as in acquisition
+	onLost      func() // called once, by the watchdog
 
-	busy sync.WaitGroup // our own commands on the way: the release comes after them
+	busy sync.WaitGroup // renewals on the way: the release comes after them
 
 	// Of the watchdog and guarded by its lock; times count from its epoch.
 	timer   timewheel.Timer[*lease]
-	until   time.Duration // MaxHold
-	expires time.Duration // when to count it as lost
+	granted time.Duration // when the command was sent that took or renewed it
+	until   time.Duration // MaxHold of whoever holds it now
 	renewAt time.Duration
 	ended   bool
+	lost    error        // why it counts as lost
+	turn    *turnContext // of the last fn to run under it
 }
 
 // newLease starts the watch over a lock whose acquire was sent at sent.
-func (s *Store) newLease(ctx context.Context, a *acquisition, sent time.Time) *lease {
-	l := &lease{Store: s, lock: a.lock, owner: a.owner, ghost: a.ghost, parent: ctx}
+func (s *Store) newLease(lock, owner string, sent time.Time, onLost func()) *lease {
+	l := &lease{Store: s, lock: lock, owner: owner, onLost: onLost}
 	l.timer.Value = l
-	l.ctx, l.cancel = context.WithCancelCause(context.WithValue(ctx, held{s, a.lock}, true))
 	s.watchdog.watch(l, sent)
 	return l
 }
 
-// extend sets the end of a lease that was taken or renewed by a command sent at
-// sent: a tenth early, for clocks that run at different speeds. The watchdog's lock
-// is held.
-func (l *lease) extend(sent time.Duration) {
-	expires := min(sent+l.cfg.Lease-l.cfg.Lease/10, l.until)
-	l.expires = max(l.expires, expires) // renewals may overtake each other
+// enter begins u's turn: its ctx ends when the lease is lost.
+func (l *lease) enter(u *update) *turnContext {
+	ctx := &turnContext{parent: u.ctx, held: held{l.Store, l.lock}}
+	w := l.watchdog
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	u.until = w.now() + l.cfg.MaxHold
+	if l.lost != nil {
+		ctx.end(l.lost)
+	} else {
+		// The wheel looks at the lease when the last holder's time would have
+		// been up, and then finds out about this one's.
+		l.turn, l.until = ctx, u.until
+	}
+	return ctx
 }
 
-// overdue returns an error once the lock was held for as long as MaxHold allows.
-func (l *lease) overdue() error {
-	if l.watchdog.now() < l.until { // until never changes
+// expires is when to count the lease as lost: a tenth early, for clocks that run at
+// different speeds. The watchdog's lock is held.
+func (l *lease) expires() time.Duration {
+	return min(l.granted+l.cfg.Lease-l.cfg.Lease/10, l.until)
+}
+
+// overdue returns an error once u has held its lock for as long as MaxHold allows.
+func (u *update) overdue() error {
+	if u.watchdog.now() < u.until-u.watchdog.tick {
 		return nil
 	}
-	return l.heldTooLong()
+	return u.heldTooLong()
 }
 
-func (l *lease) heldTooLong() error {
-	return fmt.Errorf("%w: held for the %v that Config.MaxHold allows", rmw.ErrLockLost, l.cfg.MaxHold)
+func (s *Store) heldTooLong() error {
+	return fmt.Errorf("%w: held for the %v that Config.MaxHold allows", rmw.ErrLockLost, s.cfg.MaxHold)
 }
 
-// ours reports whether the lock is still surely ours.
-func (l *lease) ours() bool {
+// ours returns nil while the lock is surely ours, or why it is not.
+func (l *lease) ours() error {
 	l.watchdog.mu.Lock()
 	defer l.watchdog.mu.Unlock()
-	return !l.ended && l.watchdog.now() < l.expires && !errors.Is(context.Cause(l.ctx), rmw.ErrLockLost)
+	switch {
+	case l.lost != nil:
+		return l.lost
+	case l.watchdog.now() >= l.expires():
+		return errNotRenewed
+	}
+	return nil
 }
 
-// holdFor keeps the release back until ch is closed.
-func (l *lease) holdFor(ch <-chan struct{}) {
-	l.busy.Add(1)
-	l.gate.Go(func() {
-		defer l.busy.Done()
-		<-ch
-	})
-}
+var errNotRenewed = errors.New("its lease has ended")
 
-// end gives the lock back, behind the caller's back.
-func (l *lease) end() {
-	l.watchdog.unwatch(l)
-	l.cancel(nil)
-	l.releaseLater(l.parent, l.lock, l.owner, l.ghost, l.busy.Wait)
-}
+// end stops the watch.
+func (l *lease) end() { l.watchdog.unwatch(l) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -36,12 +37,21 @@ func (p *twoNodesPipe) BatchProcess(_ context.Context, cmds ...redis.Cmder) erro
 	return nil
 }
 
-func (p *twoNodesPipe) Exec(ctx context.Context) ([]redis.Cmder, error) {
-	_ = p.rdb.Process(ctx, p.cmds[0])
-	for _, cmd := range p.cmds[1:] {
-		cmd.SetErr(errNodeDown)
+func (p *twoNodesPipe) Exec(ctx context.Context) (cmds []redis.Cmder, err error) {
+	for _, cmd := range p.cmds {
+		if e := (twoNodes{p.rdb}).Process(ctx, cmd); e != nil {
+			err = e
+		}
 	}
-	return p.cmds, errNodeDown
+	return p.cmds, err
+}
+
+func (c twoNodes) Process(ctx context.Context, cmd redis.Cmder) error {
+	if strings.HasPrefix(cmd.Args()[3].(string), lock) {
+		return c.Client.Process(ctx, cmd)
+	}
+	cmd.SetErr(errNodeDown)
+	return errNodeDown
 }
 
 // The error of one node must not be taken for the other's: the lock was granted,

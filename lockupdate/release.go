@@ -9,32 +9,57 @@ import (
 	"github.com/unwatch/unwatch/internal/redisx"
 )
 
-// releaseLater releases the lock on a goroutine of its own, once ready returns. If
-// there is a ghost, it looks again, until a lease after that was sent: an acquire
-// that a proxy executes late takes the lock for an owner that is gone.
-func (s *Store) releaseLater(ctx context.Context, lock, owner string, ghost time.Time, ready func()) {
-	landed := make(chan struct{})
-	s.mu.Lock()
-	s.releasing[lock] = landed
-	s.mu.Unlock()
-	s.gate.Go(func() {
-		ready()
-		ctx := context.WithoutCancel(ctx)
-		err := s.release(ctx, lock, owner)
-		s.mu.Lock()
-		if err != nil && s.gate.Closed() {
-			s.unreleased = errors.Join(s.unreleased, fmt.Errorf("lockupdate: the lock %.128q is not released and ends with its lease, within %v: %w",
-				lock, s.cfg.Lease, err))
-		}
-		if s.releasing[lock] == landed {
-			delete(s.releasing, lock)
-		}
-		s.mu.Unlock()
-		close(landed)
-		for d := s.cfg.Lease / 16; time.Since(ghost) < s.cfg.Lease && s.open(d); d *= 2 {
-			_ = s.release(ctx, lock, owner)
-		}
-	})
+// finish gives the lock back, and leaves those who still wait to the next tenure.
+func (t *tenure) finish() {
+	q := t.queue
+	q.mu.Lock()
+	t.over = true
+	q.tenure = nil
+	owes := t.lease != nil || !t.ghost.IsZero()
+	if owes {
+		q.releasing = t.owner
+	}
+	if q.first != nil {
+		q.start()
+	}
+	q.mu.Unlock()
+	if owes {
+		t.giveBack()
+	}
+	q.forget()
+}
+
+// giveBack releases a lock that is ours, or that may become ours when an acquire that
+// got lost is executed after all: then it looks again, until a lease after that was
+// sent.
+func (t *tenure) giveBack() {
+	if t.lease != nil {
+		t.lease.end()
+		t.lease.busy.Wait()
+		t.holds.learn(t.label, time.Since(t.began))
+	}
+	gap, err := t.release()
+	if err != nil && t.gate.Closed() {
+		t.Store.mu.Lock()
+		t.unreleased = errors.Join(t.unreleased, fmt.Errorf("lockupdate: the lock %.128q is not released and ends with its lease, within %v: %w",
+			t.lock, t.cfg.Lease, err))
+		t.Store.mu.Unlock()
+	}
+	t.mu.Lock()
+	if t.releasing == t.owner {
+		t.releasing = ""
+	}
+	if gap > 0 {
+		// Stay away for longer than the others' pause, so that they get their turn.
+		t.awayUntil = time.Now().Add(gap + gap/8 + time.Millisecond)
+	}
+	t.mu.Unlock()
+	for d := t.cfg.Lease / 16; time.Since(t.ghost) < t.cfg.Lease && t.open(d); d *= 2 {
+		_, _ = t.release()
+	}
+	if gap > 0 {
+		t.open(gap + gap/8 + 2*time.Millisecond) // the queue remembers until then
+	}
 }
 
 // open waits for d and reports whether the Store is still open.
@@ -51,16 +76,17 @@ func (s *Store) open(d time.Duration) bool {
 
 // release asks until it is answered, a few times at most; after that the lock
 // ends with its lease. The script touches only its own owner's lock, so asking
-// twice is harmless.
-func (s *Store) release(ctx context.Context, lock, owner string) error {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Lease)
+// twice is harmless. It returns within which time another process that waits for
+// the lock asks again; 0 if none does.
+func (t *tenure) release() (gap time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(t.ctx, t.cfg.Lease)
 	defer cancel()
 	for try := 1; ; try++ {
-		c := releaseScript.on(lock, owner)
-		s.sendUnattended(ctx, c)
-		_, err := c.number()
-		if redisx.OutcomeOf(err) == redisx.Done || try == tries || s.pause(ctx, try) != nil {
-			return err
+		c := releaseScript.on(t.lock, t.owner)
+		t.flights.send(ctx, c)
+		n, err := c.number()
+		if redisx.OutcomeOf(err) == redisx.Done || try == tries || t.pause(ctx, try) != nil {
+			return time.Duration(max(n-1, 0)) * time.Millisecond, err
 		}
 	}
 }

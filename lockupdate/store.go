@@ -4,12 +4,8 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
@@ -20,15 +16,16 @@ import (
 type Store struct {
 	rdb      Commands
 	cfg      Config
-	invalid  error         // what every call returns if the Config cannot work
-	id       string        // this Store, in the names of its owners
-	seq      atomic.Uint64 // one per owner
-	gate     *redisx.Gate  // calls, and what goes on behind them
+	invalid  error // what every call returns if the Config cannot work
+	owners   *owners
+	gate     *redisx.Gate // calls, and what goes on behind them
+	flights  *flights
 	watchdog *watchdog
+	holds    *holds
 
 	mu         sync.Mutex
-	releasing  map[string]<-chan struct{} // by lock name: our own release on its way
-	unreleased error                      // of releases that failed while closing
+	queues     map[string]*queue // by the lock's name
+	unreleased error             // of releases that failed while closing
 }
 
 var _ rmw.Store = (*Store)(nil)
@@ -40,13 +37,15 @@ const tries = 3
 // rdb, shows as an [rmw.ErrInvalid] from every call; see [Config.Validate].
 func New(rdb Commands, cfg Config) *Store {
 	s := &Store{
-		rdb:       rdb,
-		cfg:       cfg.withDefaults(),
-		invalid:   cfg.Validate(),
-		id:        uuid.NewString(),
-		gate:      redisx.NewGate(),
-		releasing: map[string]<-chan struct{}{},
+		rdb:     rdb,
+		cfg:     cfg.withDefaults(),
+		invalid: cfg.Validate(),
+		owners:  newOwners(time.Now()),
+		gate:    redisx.NewGate(),
+		holds:   &holds{of: map[string]time.Duration{}},
+		queues:  map[string]*queue{},
 	}
+	s.flights = &flights{fly: s.sendUnattended}
 	s.watchdog = newWatchdog(s)
 	if redisx.IsNil(rdb) {
 		s.invalid = errors.Join(s.invalid, errNoClient)
@@ -91,7 +90,7 @@ func (s *Store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 // read asks again when an answer was lost: reading twice harms nobody.
 func (s *Store) read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 	for try := 1; ; try++ {
-		c := readScript.on(key.Name)
+		c := readScript.on(key.Name, key.Kind.String())
 		if err := s.run(ctx, c); err != nil {
 			return rmw.Value{}, err
 		}
@@ -114,8 +113,3 @@ func (s *Store) pause(ctx context.Context, try int) error {
 func jitter() float64 { return rand.Float64() }
 
 var retryDelay = rmw.Backoff{Base: 2 * time.Millisecond, Max: 50 * time.Millisecond}
-
-// newOwner returns a name that no other acquisition has, in any process.
-func (s *Store) newOwner() string {
-	return s.id + ":" + strconv.FormatUint(s.seq.Add(1), 10)
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
@@ -23,8 +24,9 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	if err != nil {
 		return rmw.Result{}, fail("update", key, 0, err)
 	}
-	u := &update{acquisition: acquisition{Store: s, key: key, lock: lock}, fn: fn}
-	return u.run(ctx)
+	u := &update{Store: s, ctx: ctx, key: key, fn: fn, arrived: time.Now(), wake: make(chan struct{}, 1)}
+	s.join(lock, u)
+	return u.run()
 }
 
 // lockOf returns the name of the lock that an update of key needs, or why there
@@ -43,76 +45,160 @@ func (s *Store) lockOf(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (str
 	return lock, nil
 }
 
-// held marks the ctx of an fn whose lock it is.
-type held struct {
-	store *Store
-	lock  string
-}
+// phase is how far an update has come.
+type phase uint8
 
-// update is one call of Update.
+const (
+	queued   phase = iota
+	running        // it is its turn: fn is being called, or about to be
+	returned       // fn has returned, and the commit is to come
+	adrift         // fn is running, but the lock is no longer ours
+	answered       // res and err are what Update returns
+	left           // its caller no longer waits
+)
+
+// update is one call of Update. Only its own goroutine calls fn and reads the
+// answer; a tenure gives it its turn and the answer.
 type update struct {
-	acquisition
-	fn       rmw.UpdateFunc
-	attempts int
+	*Store
+	ctx     context.Context
+	key     rmw.Key
+	fn      rmw.UpdateFunc
+	queue   *queue
+	arrived time.Time
+	wake    chan struct{} // of size one: the phase has become running or answered
+
+	// Guarded by the queue's lock, except that they are the caller's own while the
+	// phase is running or answered.
+	phase      phase
+	prev, next *update
+	blocked    time.Time     // since when it waits for others; zero: it does not
+	waited     time.Duration // before that
+	attempts   int
+	lease      *lease
+	until      time.Duration // MaxHold, on the watchdog's clock
+	given      rmw.Value     // to fn
+	after      rmw.Value     // what fn returned
+	ttl        time.Duration // what that leaves, as in rmw.CheckWrite
+	wrote      bool
+	res        rmw.Result
+	err        error // of fn, or the answer
 }
 
-func (u *update) run(ctx context.Context) (rmw.Result, error) {
+func (u *update) run() (rmw.Result, error) {
+	var patience <-chan time.Time
+	if u.cfg.MaxWait > 0 {
+		t := time.NewTimer(u.cfg.MaxWait)
+		defer t.Stop()
+		patience = t.C
+	}
+	for phase := u.await(patience); phase != answered && phase != left; phase = u.await(patience) {
+		if u.turn() {
+			break
+		}
+	}
+	return u.res, u.err
+}
+
+// await returns when it is u's turn, or u is answered, or has left.
+func (u *update) await(patience <-chan time.Time) phase {
+	closing := u.gate.Closing
 	for {
-		if res, again, err := u.round(ctx); !again {
-			return res, err
+		why := rmw.ErrClosed
+		select {
+		case <-u.wake:
+			u.queue.mu.Lock()
+			defer u.queue.mu.Unlock()
+			return u.phase
+		case <-u.ctx.Done():
+			why = u.ctx.Err()
+		case <-patience:
+			why = redisx.Because(rmw.ErrContended, fmt.Errorf("the lock was taken for the %v that Config.MaxWait allows", u.cfg.MaxWait))
+			patience = nil
+		case <-closing:
+			closing = nil
+		}
+		if phase := u.leave(why); phase == answered || phase == left {
+			return phase
 		}
 	}
 }
 
-// round is one tenure of the lock. again means that the lock was lost and the value
-// has changed, so that all begins anew.
-func (u *update) round(ctx context.Context) (res rmw.Result, again bool, err error) {
-	l, cur, err := u.acquire(ctx)
+// leave ends the waiting of u, whose answer is then in it, unless it must go on:
+// only the end of its ctx concerns one whose fn has been called.
+func (u *update) leave(why error) phase {
+	u.queue.mu.Lock()
+	defer u.queue.mu.Unlock()
+	ended := u.ctx.Err() != nil
+	if u.phase == answered || !ended && (u.phase != queued || u.attempts > 0) {
+		return u.phase
+	}
+	op := "acquire"
+	switch t := u.queue.tenure; u.phase {
+	case queued:
+		u.queue.remove(u)
+		if ended && !u.blocked.IsZero() {
+			why = redisx.Because(rmw.ErrContended, why)
+		}
+		if t != nil {
+			t.look()
+		}
+	case running: // but fn is not yet called
+		u.attempts--
+		t.running = nil
+		t.advance()
+		t.look()
+	case returned:
+		if u.err != nil {
+			u.phase, u.res = left, u.result()
+			return left
+		}
+		if op = "commit"; u.wrote {
+			why = redisx.Because(rmw.ErrOutcomeUnknown, why)
+		}
+	}
+	u.phase, u.res, u.err = left, u.result(), u.fail(op, why)
+	return left
+}
+
+// turn calls fn. It reports whether u then has its answer already.
+func (u *update) turn() bool {
+	ctx := u.lease.enter(u)
+	ended := true
+	defer func() {
+		if ended { // by a panic or runtime.Goexit
+			ctx.end(nil)
+			u.queue.expel(u)
+		}
+	}()
+	next, err := u.fn(ctx, u.given)
+	ended = false
+	ctx.end(nil)
+	u.judge(ctx.lost(), next, err)
+	return !u.queue.give(u) && u.finishAdrift()
+}
+
+// judge notes what u's fn returned: what it wants written, or how it fails.
+func (u *update) judge(lost error, next rmw.Value, err error) {
+	u.after, u.wrote, u.err = u.given, false, nil
 	if err != nil {
-		return u.failed("acquire", redisx.Blame(ctx, err))
+		u.err = err
+		if lost != nil && u.ctx.Err() == nil && errors.Is(err, context.Canceled) {
+			u.err = u.fail("update", redisx.Because(lost, notCanceled{err}))
+		}
+		return
 	}
-	defer l.end() // also if fn panics, or ends its goroutine
-	for {
-		u.attempts++
-		next, err := u.fn(l.ctx, cur)
-		if err != nil {
-			return u.aborted(ctx, l, err)
-		}
-		if err := ctx.Err(); err != nil {
-			return u.failed("commit", err)
-		}
-		write, ttl, err := rmw.CheckWrite(u.key, cur, next)
-		if err != nil {
-			return u.failed("commit", err)
-		}
-		if !write {
-			return u.result(cur, cur, false), false, nil
-		}
-		stored, now, err := l.commit(ctx, u.key, cur, next, ttl)
-		switch {
-		case err != nil:
-			return u.failed("commit", err)
-		case stored:
-			return u.result(cur, next.WithTTL(0), true), false, nil
-		case u.attempts >= u.cfg.MaxAttempts:
-			return u.failed("commit", rmw.ErrContended)
-		case l.overdue() != nil:
-			return u.failed("commit", l.overdue())
-		case !l.ours():
-			return rmw.Result{}, true, nil
-		}
-		cur = now
+	if err := u.ctx.Err(); err != nil {
+		u.err = u.fail("commit", err)
+		return
 	}
-}
-
-// aborted answers for an fn that returned an error: with that very error, unless
-// it only says that its ctx ended because the lock was lost.
-func (u *update) aborted(ctx context.Context, l *lease, err error) (rmw.Result, bool, error) {
-	cause := context.Cause(l.ctx)
-	if ctx.Err() == nil && errors.Is(cause, rmw.ErrLockLost) && errors.Is(err, context.Canceled) {
-		return u.failed("update", redisx.Because(cause, notCanceled{err}))
+	wrote, ttl, err := rmw.CheckWrite(u.key, u.given, next)
+	switch {
+	case err != nil:
+		u.err = u.fail("commit", err)
+	case wrote:
+		u.after, u.wrote, u.ttl = next.WithTTL(0), true, ttl
 	}
-	return rmw.Result{Attempts: u.attempts, Waited: u.waited}, false, err
 }
 
 // notCanceled is an error of fn, less the context.Canceled in it: the caller's ctx
@@ -125,10 +211,36 @@ func (e notCanceled) Is(target error) bool {
 	return target != context.Canceled && errors.Is(e.err, target)
 }
 
-func (u *update) result(before, after rmw.Value, written bool) rmw.Result {
-	return rmw.Result{Before: before, After: after, Written: written, Attempts: u.attempts, Waited: u.waited}
+// succeed answers with what fn returned: a value or an error. The queue's lock is
+// held, as for fail and answer.
+func (u *update) succeed() {
+	res := u.result()
+	if u.err == nil {
+		res.Before, res.After, res.Written = u.given, u.after, u.wrote
+	}
+	u.answer(res, u.err)
 }
 
-func (u *update) failed(op string, err error) (rmw.Result, bool, error) {
-	return rmw.Result{Attempts: u.attempts, Waited: u.waited}, false, fail(op, u.key, u.attempts, err)
+// result is what a Result tells of an update that failed.
+func (u *update) result() rmw.Result { return rmw.Result{Attempts: u.attempts, Waited: u.waitedBy()} }
+
+func (u *update) waitedBy() time.Duration {
+	if u.blocked.IsZero() {
+		return u.waited
+	}
+	return u.waited + time.Since(u.blocked)
+}
+
+func (u *update) fail(op string, err error) error { return fail(op, u.key, u.attempts, err) }
+
+// answer wakes the caller, unless it has left.
+func (u *update) answer(res rmw.Result, err error) {
+	if u.phase == left {
+		return
+	}
+	if res.Attempts == 0 && res.Waited == 0 {
+		res = u.result()
+	}
+	u.res, u.err, u.phase = res, err, answered
+	u.wake <- struct{}{}
 }

@@ -2,7 +2,6 @@ package lockupdate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -50,10 +49,9 @@ func (w *watchdog) now() time.Duration { return time.Since(w.epoch) }
 func (w *watchdog) watch(l *lease, sent time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	at := sent.Sub(w.epoch)
-	l.until = at + w.store.cfg.MaxHold
-	l.extend(at)
-	l.renewAt = at + w.store.cfg.Lease/2
+	l.granted = sent.Sub(w.epoch)
+	l.until = l.granted + w.store.cfg.MaxHold
+	l.renewAt = l.granted + w.store.cfg.Lease/2
 	w.schedule(l)
 	if !w.running {
 		w.running = true
@@ -75,12 +73,14 @@ func (w *watchdog) unwatch(l *lease) {
 // schedule sets the time at which l is to be looked at: for a renewal, or a tick
 // before it counts as lost, as the wheel may be that late. w.mu is held.
 func (w *watchdog) schedule(l *lease) {
-	at := min(l.renewAt, l.expires-w.tick)
+	at := w.dueAt(l)
 	w.wheel.Schedule(&l.timer, at)
 	if at < w.wakesAt {
 		w.poke()
 	}
 }
+
+func (w *watchdog) dueAt(l *lease) time.Duration { return min(l.renewAt, l.expires()-w.tick) }
 
 func (w *watchdog) poke() {
 	select {
@@ -96,7 +96,7 @@ func (w *watchdog) loop() {
 	for {
 		lost, due, wait, more := w.turn()
 		for _, l := range lost {
-			l.cancel(w.causeOf(l))
+			l.onLost()
 		}
 		for len(due) > 0 {
 			n := min(len(due), renewalsPerFlush)
@@ -127,8 +127,13 @@ func (w *watchdog) turn() (lost, due []*lease, wait time.Duration, more bool) {
 	now := w.now()
 	w.wheel.Advance(now, func(t *timewheel.Timer[*lease]) {
 		l := t.Value
-		if now >= l.expires-w.tick {
+		switch {
+		case now >= l.expires()-w.tick:
+			w.lose(l, w.causeOf(l))
 			lost = append(lost, l)
+			return
+		case now < w.dueAt(l): // it has passed to another holder since
+			w.schedule(l)
 			return
 		}
 		l.busy.Add(1) // before end can wait for it
@@ -144,10 +149,20 @@ func (w *watchdog) turn() (lost, due []*lease, wait time.Duration, more bool) {
 
 // causeOf says why a lease that was not renewed is lost.
 func (w *watchdog) causeOf(l *lease) error {
-	if w.now() >= l.until-w.tick { // until never changes
-		return l.heldTooLong()
+	if w.now() >= l.until-w.tick {
+		return w.store.heldTooLong()
 	}
 	return fmt.Errorf("%w: it could not be renewed within its %v", rmw.ErrLockLost, w.store.cfg.Lease)
+}
+
+// lose marks a lease as lost and ends the ctx of the fn that runs under it. w.mu is
+// held; what onLost does must wait until it is not.
+func (w *watchdog) lose(l *lease, cause error) {
+	w.wheel.Cancel(&l.timer)
+	l.lost = cause
+	if l.turn != nil {
+		l.turn.end(cause)
+	}
 }
 
 // renew prolongs leases in one flush.
@@ -157,11 +172,11 @@ func (w *watchdog) renew(leases []*lease) {
 		calls[i] = renewScript.on(l.lock, l.owner, w.store.cfg.Lease.Milliseconds())
 	}
 	sent := w.now()
-	w.store.sendUnattended(context.Background(), calls...)
+	w.store.sendUnattended(context.Background(), calls)
 	for i, l := range leases {
 		renewed, err := calls[i].number()
 		if w.renewed(l, sent, renewed, err) {
-			l.cancel(fmt.Errorf("%w: the lock is gone from the server, or another's", rmw.ErrLockLost))
+			l.onLost()
 		}
 		l.busy.Done()
 	}
@@ -173,16 +188,16 @@ func (w *watchdog) renewed(l *lease, sent time.Duration, renewed int64, err erro
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case l.ended || errors.Is(context.Cause(l.ctx), rmw.ErrLockLost):
+	case l.ended || l.lost != nil:
 		return false
 	case err != nil: // try again while there is time
 		l.renewAt = w.now() + w.store.cfg.Lease/16
 	case renewed == 0:
-		w.wheel.Cancel(&l.timer)
+		w.lose(l, fmt.Errorf("%w: the lock is gone from the server, or another's", rmw.ErrLockLost))
 		return true
 	default:
-		l.extend(sent)
-		l.renewAt = sent + w.store.cfg.Lease/2
+		l.granted = max(l.granted, sent) // renewals may overtake each other
+		l.renewAt = l.granted + w.store.cfg.Lease/2
 	}
 	w.schedule(l)
 	return false

@@ -17,13 +17,7 @@ var errOddReply = errors.New("the reply is not one that this script gives; is th
 // the calls. It returns an error only if ctx ended first; then the calls must not
 // be touched.
 func (s *Store) run(ctx context.Context, calls ...*call) error {
-	return s.gate.Await(ctx, func() { s.send(ctx, calls) })
-}
-
-// runDetached is run for what must be sent and heard of even if ctx ends while it
-// waits for a connection.
-func (s *Store) runDetached(ctx context.Context, calls ...*call) error {
-	return s.gate.Await(ctx, func() { s.send(context.WithoutCancel(ctx), calls) })
+	return s.gate.Await(ctx, func() { s.flights.send(ctx, calls...) })
 }
 
 // send is one round trip, and a second one for the scripts that a backend did not
@@ -71,7 +65,7 @@ func (s *Store) flush(ctx context.Context, calls []*call, whole bool) {
 
 // sendUnattended is send where no caller waits: a hook of the client that panics
 // must not end the process.
-func (s *Store) sendUnattended(ctx context.Context, calls ...*call) {
+func (s *Store) sendUnattended(ctx context.Context, calls []*call) {
 	defer func() {
 		if p := recover(); p != nil {
 			for _, c := range calls {

@@ -1,26 +1,51 @@
 -- Take the lock, or find it taken by ourselves.
 --
--- KEYS[1]  the lock: a hash with one field, the owner, whose value is the hold count
+-- KEYS[1]  the lock: a hash of the owner and its hold count, and maybe '?', a note
+--          that others wait: the milliseconds after which the last of them who
+--          asked will have asked again
 -- ARGV[1]  the owner that asks
 -- ARGV[2]  the lease in milliseconds
+-- ARGV[3]  what to note if the lock is another's; '0' for no note
+-- ARGV[4]  the owner before us, of the same process, whose release is on its way; or ''
 --
--- Returns {1, 0} if the lock is now ours: it was free, or an earlier call of the
---         same owner took it and its reply was lost.
+-- Returns {1, 0} if the lock is now ours: it was free; or an earlier call of the
+--         same owner took it and its reply was lost; or it was still of the owner
+--         before us, and no other process waits for it.
 --         {0, PTTL} if another owner holds it (PTTL -1: without expiry).
 --         {2, TYPE} if something that is not a lock has its name.
 --         {3, error} if the server would not set the expiry: then nothing is left,
 --         because a lock without one would outlive us.
 local kind = redis.call('TYPE', KEYS[1]).ok
-if kind == 'none' or (kind == 'hash' and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1) then
-  redis.call('HSET', KEYS[1], ARGV[1], '1')
-  local set = redis.pcall('PEXPIRE', KEYS[1], ARGV[2])
-  if type(set) == 'table' and set.err then
-    redis.call('DEL', KEYS[1])
-    return {3, set.err}
-  end
-  return {1, 0}
-end
-if kind ~= 'hash' then
+if kind ~= 'none' and kind ~= 'hash' then
   return {2, kind}
 end
-return {0, redis.call('PTTL', KEYS[1])}
+if kind == 'hash' and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+  local holder, note
+  for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
+    if field == '?' then
+      note = field
+    else
+      holder = field
+    end
+  end
+  if holder == ARGV[4] and not note then
+    redis.call('HDEL', KEYS[1], holder)
+    holder = nil
+  end
+  -- Without a holder, only the note is left of a lock that was given back field
+  -- by field: free.
+  if holder then
+    -- Only a holder with a UUID of version 7 reads the note, and deletes it.
+    if ARGV[3] ~= '0' and string.sub(holder, 15, 15) == '7' then
+      redis.call('HSET', KEYS[1], '?', ARGV[3])
+    end
+    return {0, redis.call('PTTL', KEYS[1])}
+  end
+end
+redis.call('HSET', KEYS[1], ARGV[1], '1')
+local set = redis.pcall('PEXPIRE', KEYS[1], ARGV[2])
+if type(set) == 'table' and set.err then
+  redis.call('DEL', KEYS[1])
+  return {3, set.err}
+end
+return {1, 0}

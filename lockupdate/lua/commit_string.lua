@@ -12,12 +12,15 @@
 -- Returns {1} if written.
 --         {0} or {0, value} if the key holds nothing, or another value: this one.
 --         {2, TYPE} if the key is not a string.
-local kind = redis.call('TYPE', KEYS[1]).ok
-if kind ~= 'none' and kind ~= 'string' then
+local now = redis.pcall('GET', KEYS[1])
+if type(now) == 'table' then -- an error, most likely about the type
+  local kind = redis.call('TYPE', KEYS[1]).ok
+  if kind == 'string' then
+    return now
+  end
   return {2, kind}
 end
 if ARGV[2] ~= 'any' then
-  local now = redis.call('GET', KEYS[1])
   if ARGV[2] == 'absent' then
     if now then
       return {0, now}

@@ -2,15 +2,25 @@
 -- but not a script.
 --
 -- KEYS[1]  the data key
+-- ARGV[1]  the type it should have, 'string' or 'hash'
 --
 -- Returns {'none'}, {'string', value}, {'hash', field, value, ...}, or {TYPE} for
 --         any other type.
-local kind = redis.call('TYPE', KEYS[1]).ok
-if kind == 'string' then
-  return {kind, redis.call('GET', KEYS[1])}
+local value
+if ARGV[1] == 'string' then
+  -- One call instead of two where the type is right.
+  value = redis.pcall('GET', KEYS[1])
+  if type(value) == 'string' then
+    return {'string', value}
+  elseif not value then
+    return {'none'}
+  end
 end
-local reply = {kind}
-if kind == 'hash' then
+local reply = {redis.call('TYPE', KEYS[1]).ok}
+if reply[1] == ARGV[1] then
+  if value then
+    return value -- an error that is not about the type
+  end
   for i, v in ipairs(redis.call('HGETALL', KEYS[1])) do
     reply[i + 1] = v
   end

@@ -3,8 +3,11 @@
 -- KEYS[1]  the lock
 -- ARGV[1]  the owner
 --
--- Returns 1 if released, 0 if the lock was not ours.
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
-  return redis.call('DEL', KEYS[1])
+-- Returns 0 if the lock was not ours, else 1 plus the note of a waiter: the
+--         milliseconds within which it asks again; 0 if nobody waits.
+local lock = redis.call('HMGET', KEYS[1], ARGV[1], '?')
+if not lock[1] then
+  return 0
 end
-return 0
+redis.call('DEL', KEYS[1])
+return 1 + (tonumber(lock[2] or 0) or 0)

@@ -4,8 +4,11 @@
 -- ARGV[1]  the owner
 -- ARGV[2]  the lease in milliseconds
 --
--- Returns 1 if prolonged, 0 if the lock is not ours.
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
-  return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+-- Returns 0 if the lock is not ours, else 1 plus the note of a waiter: the
+--         milliseconds within which it asks again; 0 if nobody waits.
+local lock = redis.call('HMGET', KEYS[1], ARGV[1], '?')
+if not lock[1] then
+  return 0
 end
-return 0
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 1 + (tonumber(lock[2] or 0) or 0)

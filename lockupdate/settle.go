@@ -1,0 +1,86 @@
+package lockupdate
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// commit commits the group, or verifies it, if it comes to nothing. Meanwhile the
+// next one forms.
+func (t *tenure) commit() {
+	t.mu.Lock()
+	g := t.group
+	t.group, t.flying = newGroup(g.value), true
+	ask := false
+	if t.commits++; t.commits > 1 && time.Since(t.checked) >= quantum {
+		ask, t.yield = !t.contended, t.contended
+	}
+	t.advance()
+	asOf := t.asOf
+	t.mu.Unlock()
+
+	sent := time.Now()
+	ctx := context.WithoutCancel(g.members[0].ctx)
+	switch {
+	case g.changes():
+		stored, now, err := t.write(ctx, &g, ask)
+		t.settle(g, sent, stored, now, err)
+	case g.knownSince(asOf):
+		t.settle(g, asOf, true, g.value, nil)
+	default:
+		now, err := t.Store.read(ctx, t.key)
+		t.settle(g, sent, now.Equal(g.base), now, err)
+	}
+	if len(g.members) > 1 {
+		breathe()
+	}
+}
+
+// settle answers a group, or has it run again on what the key holds now.
+func (t *tenure) settle(g group, sent time.Time, stored bool, now rmw.Value, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.flying = false
+	t.group.began = time.Now() // until now it could not have been committed
+	if stored {
+		t.asOf = sent
+		for _, u := range g.members {
+			u.succeed()
+		}
+		return
+	}
+	// What has been built on the group falls with it.
+	if t.running != nil {
+		t.stale = true
+	}
+	redo := slices.Concat(g.members, t.group.members)
+	switch {
+	case err == nil:
+		t.load(t.key, now, sent)
+	case errors.Is(err, errTooLarge) && len(g.members) > 1:
+		t.solo = true
+		t.key = rmw.Key{}
+	default:
+		redo = slices.Concat(g.fail(err), t.group.members)
+		t.key = rmw.Key{}
+	}
+	t.group.members = nil
+	t.again(redo)
+}
+
+// fail answers those members whose update failed with the commit, and returns the
+// others: what they have seen may never have been stored.
+func (g *group) fail(err error) (others []*update) {
+	for _, u := range g.members {
+		if u.wrote || !g.changes() {
+			u.answer(rmw.Result{}, u.fail("commit", err))
+		} else {
+			others = append(others, u)
+		}
+	}
+	return others
+}

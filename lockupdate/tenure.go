@@ -1,0 +1,287 @@
+package lockupdate
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// tenure takes the lock for a queue, gives the updates in it their turns, commits
+// what they return, and gives the lock back. All that it sends, it sends from a
+// goroutine of its own, with no caller's ctx: so a caller can leave at any moment
+// without leaving anything in doubt but its own commit.
+//
+// The updates' functions run on their callers' goroutines, one after the other,
+// each on what the one before has returned: that is the group, and it is committed
+// as one. While a commit is on the way, the next group forms on top of it. If the
+// commit is refused, all that was built on it runs again.
+type tenure struct {
+	*queue
+	acquisition
+	lease *lease
+	label string        // of the first key
+	poked chan struct{} // of size one: look again
+	clock *time.Timer
+
+	// Guarded by the queue's lock.
+	polling   bool      // another process has the lock
+	contended bool      // another process had it when we asked first, so that others may wait
+	key       rmw.Key   // whose value is loaded; its Name is empty if none is
+	asOf      time.Time // when the command was sent that told what the group builds on
+	group     group
+	flying    bool    // the commit of an earlier group is on the way
+	running   *update // whose fn is being called
+	stale     bool    // on a value that never came to be
+	solo      bool    // a group was too large to commit
+	began     time.Time
+	commits   int
+	checked   time.Time // when we last asked whether others wait
+	yield     bool      // they do: end as soon as what has been run is committed
+	lost      bool      // the lease is
+	idleSince time.Time
+	over      bool // no more turns
+}
+
+const (
+	// gather bounds how long an fn that has returned waits for others' to be
+	// committed along with it.
+	gather = time.Millisecond
+	// maxGroup bounds how many updates a refused commit runs again.
+	maxGroup = 256
+	// quantum is how long a process with more updates waiting keeps the lock
+	// before it asks whether other processes wait for it.
+	quantum = 10 * time.Millisecond
+)
+
+func newTenure(q *queue) *tenure {
+	return &tenure{
+		queue: q, poked: make(chan struct{}, 1),
+		acquisition: acquisition{owner: q.owners.next(), ctx: context.Background()},
+	}
+}
+
+// busy reports whether somebody is in front of one who joins the empty line now.
+func (t *tenure) busy() bool { return t.polling || t.running != nil || t.flying }
+
+// look has the tenure's goroutine look again.
+func (t *tenure) look() {
+	select {
+	case t.poked <- struct{}{}:
+	default:
+	}
+}
+
+// sleep waits for d, or for a reason to look again.
+func (t *tenure) sleep(d time.Duration) {
+	t.setClock(d)
+	defer t.clock.Stop()
+	select {
+	case <-t.clock.C:
+	case <-t.poked:
+	}
+}
+
+func (t *tenure) setClock(d time.Duration) {
+	if t.clock == nil {
+		t.clock = time.NewTimer(d)
+	} else {
+		t.clock.Reset(d)
+	}
+}
+
+func (t *tenure) run() {
+	if t.acquire() {
+		t.serve()
+	}
+	t.finish()
+}
+
+// take begins to hold the lock.
+func (t *tenure) take(key rmw.Key, g grant) {
+	l := t.newLease(t.lock, t.owner, t.sent, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.lost = true
+		t.look()
+	})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lease, t.label, t.contended, t.polling = l, key.Label, t.polling, false
+	t.began = time.Now()
+	t.checked = t.began
+	if g.loaded {
+		t.load(key, g.value, t.sent)
+	}
+}
+
+// load has the next group build on what a command sent at asOf has found.
+func (t *tenure) load(key rmw.Key, v rmw.Value, asOf time.Time) {
+	t.key, t.asOf, t.group = key, asOf, newGroup(v)
+}
+
+// serve gives turns and commits until nobody waits, or others should have the lock.
+func (t *tenure) serve() {
+	for {
+		t.mu.Lock()
+		do := t.next()
+		t.over = do == nil
+		t.mu.Unlock()
+		if do == nil {
+			return
+		}
+		do()
+	}
+}
+
+// next decides what to do now; nil ends the tenure.
+func (t *tenure) next() func() {
+	t.advance()
+	group, first := len(t.group.members), t.first
+	switch {
+	case group > 0 && (t.running == nil || t.lost):
+		return t.commit
+	case group > 0:
+		left := gather - time.Since(t.group.began)
+		if left <= 0 {
+			return t.commit
+		}
+		return func() { t.sleep(left) }
+	case t.running != nil && t.lost:
+		t.running.phase = adrift
+		t.running = nil
+		return nil
+	case t.running != nil:
+		return func() { <-t.poked }
+	case t.lost || t.yield:
+		return nil
+	case first == nil:
+		return t.idle()
+	}
+	return t.read // no turn could be given, so there is no value for it
+}
+
+// advance gives the first in the line its turn, if it can have one now. t.mu is held.
+func (t *tenure) advance() {
+	u := t.first
+	if t.lease == nil || t.over || t.running != nil || u == nil || !t.mayJoin(u) {
+		return
+	}
+	t.remove(u)
+	u.waited, u.blocked = u.waitedBy(), time.Time{}
+	u.attempts++
+	u.phase, u.lease, u.given = running, t.lease, t.group.value
+	t.running, t.stale, t.idleSince = u, false, time.Time{}
+	u.wake <- struct{}{}
+}
+
+// mayJoin reports whether u's fn may run on the group's value.
+func (t *tenure) mayJoin(u *update) bool {
+	switch {
+	case t.lost || t.key.Name != u.key.Name || t.key.Kind != u.key.Kind:
+		return false
+	case len(t.group.members) == 0 && !t.flying:
+		return !t.yield
+	case t.cfg.NoCombining || t.solo || t.yield || len(t.group.members) >= maxGroup:
+		return false
+	}
+	return len(t.group.members) == 0 || time.Since(t.group.began) < gather
+}
+
+// give takes what u's fn has returned, and passes the turn on. It returns false if
+// the tenure has ended meanwhile.
+func (q *queue) give(u *update) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if u.phase == adrift {
+		return false
+	}
+	t := q.tenure
+	t.running = nil
+	if t.stale {
+		t.again([]*update{u})
+	} else {
+		u.phase = returned
+		t.group.add(u)
+	}
+	t.advance()
+	t.look()
+	return true
+}
+
+// expel passes on the turn of one whose fn will not return.
+func (q *queue) expel(u *update) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if u.phase == adrift {
+		return
+	}
+	u.phase = left
+	q.tenure.running = nil
+	q.tenure.advance()
+	q.tenure.look()
+}
+
+// again puts those back into the line whose fn has run on a value that never came to
+// be, unless they have had their attempts.
+func (t *tenure) again(members []*update) {
+	redo := members[:0:0]
+	for _, u := range members {
+		switch {
+		case u.phase == left:
+		case u.attempts >= u.cfg.MaxAttempts:
+			u.answer(rmw.Result{}, u.fail("commit", rmw.ErrContended))
+		default:
+			redo = append(redo, u)
+		}
+	}
+	t.pushFront(redo)
+}
+
+// read reads the value for the first in the line.
+func (t *tenure) read() {
+	u := t.head()
+	if u == nil {
+		return
+	}
+	sent := time.Now()
+	v, err := t.Store.read(t.ctx, u.key)
+	if err != nil {
+		t.refuseKey(u.key, redisx.Blame(t.ctx, err))
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.load(u.key, v, sent)
+}
+
+// refuseKey answers those who wait for a key that cannot be read.
+func (t *tenure) refuseKey(key rmw.Key, err error) {
+	t.refuse("acquire", err, func(u *update) bool { return u.key.Name == key.Name && u.key.Kind == key.Kind })
+}
+
+// idle keeps the lock a little for the next update, or ends the tenure.
+func (t *tenure) idle() func() {
+	if t.idleSince.IsZero() {
+		t.idleSince = time.Now()
+	}
+	left := t.cfg.Keep - time.Since(t.idleSince)
+	if left <= 0 || t.gate.Closed() {
+		return nil
+	}
+	return func() {
+		t.setClock(left)
+		defer t.clock.Stop()
+		select {
+		case <-t.clock.C:
+		case <-t.poked:
+		case <-t.gate.Closing:
+		}
+	}
+}
+
+// breathe lets those run who have just been answered: their next updates can join
+// the group that is about to be committed.
+func breathe() { runtime.Gosched() }

@@ -1,0 +1,89 @@
+package lockupdate
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// held marks the ctx of an fn whose lock it is.
+type held struct {
+	store *Store
+	lock  string
+}
+
+// turnContext is the ctx of an fn: its caller's, until the turn is over or, with cause
+// rmw.ErrLockLost, until the lock is lost. Most never ask it anything, so that it
+// costs a cancellable context only when they do.
+type turnContext struct {
+	parent context.Context
+	held   held
+
+	mu     sync.Mutex
+	ended  bool
+	cause  error // context.Canceled if nil
+	inner  context.Context
+	cancel context.CancelCauseFunc
+}
+
+func (c *turnContext) end(cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return
+	}
+	c.ended, c.cause = true, cause
+	if c.inner != nil {
+		c.cancel(cause)
+	}
+}
+
+// lost returns why the lock was lost during the turn, if it was.
+func (c *turnContext) lost() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cause
+}
+
+func (c *turnContext) get() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inner == nil {
+		c.inner, c.cancel = context.WithCancelCause(c.parent)
+		if c.ended {
+			c.cancel(c.cause)
+		}
+	}
+	return c.inner
+}
+
+// Deadline implements context.Context.
+func (c *turnContext) Deadline() (time.Time, bool) { return c.parent.Deadline() }
+
+// Done implements context.Context.
+func (c *turnContext) Done() <-chan struct{} { return c.get().Done() }
+
+// Err implements context.Context.
+func (c *turnContext) Err() error {
+	c.mu.Lock()
+	ended := c.ended || c.inner != nil
+	c.mu.Unlock()
+	if ended {
+		return c.get().Err()
+	}
+	return c.parent.Err()
+}
+
+// Value implements context.Context. Package context finds the one to cancel, and its
+// cause, under a key that is a pointer to an int.
+func (c *turnContext) Value(key any) any {
+	switch key := key.(type) {
+	case held:
+		if key == c.held {
+			return c
+		}
+	case *int:
+		return c.get().Value(key)
+	}
+	return c.parent.Value(key)
+}
