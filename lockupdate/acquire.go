@@ -34,15 +34,15 @@ type grant struct {
 	readErr error
 }
 
-// attempt asks for the lock once, and reads the value of key along with it. The
+// attempt asks for the lock once, and reads the value that u wants along with it. The
 // value may have been read before the lock was taken: the guard makes that no
 // difference. note is what a holder shall be told.
-func (t *tenure) attempt(key rmw.Key, note time.Duration) (grant, error) {
+func (t *tenure) attempt(u *update, note time.Duration) (grant, error) {
 	t.sent = time.Now()
 	take := acquireScript.on(t.lock, t.owner, t.cfg.Lease.Milliseconds(), note.Milliseconds(), t.previous)
 	calls := []*call{take}
-	if t.largest <= pollReadLimit {
-		calls = append(calls, readScript.on(key.Name, key.Kind.String()))
+	if !u.section && t.largest <= pollReadLimit {
+		calls = append(calls, readScript.on(u.key.Name, u.key.Kind.String()))
 	}
 	t.flights.send(t.ctx, calls...)
 	granted, pttl, err := grantOf(take)
@@ -54,7 +54,7 @@ func (t *tenure) attempt(key rmw.Key, note time.Duration) (grant, error) {
 	}
 	g := grant{taken: !granted, pttl: pttl}
 	if len(calls) == 2 {
-		g.value, g.readErr = valueOf(key.Kind, calls[1])
+		g.value, g.readErr = valueOf(u.key.Kind, calls[1])
 		g.loaded = redisx.OutcomeOf(g.readErr) == redisx.Done
 		if g.loaded {
 			t.largest = max(t.largest, g.value.Size())
@@ -83,10 +83,13 @@ func grantOf(c *call) (granted bool, pttl time.Duration, err error) {
 	case 3:
 		return false, 0, fmt.Errorf("%w: the lock cannot be given an expiry: %v", rmw.ErrUnsupported, list[1])
 	case 2:
-		return false, 0, fmt.Errorf("%w: the lock %.128q is a %v, not a lock; set Config.LockName to names that nothing else uses",
-			rmw.ErrWrongKind, c.key, list[1])
+		return false, 0, notALock(c.key, list[1])
 	}
 	return false, 0, errOddReply
+}
+
+func notALock(name string, kind any) error {
+	return fmt.Errorf("%w: the lock %.128q is a %v, not a lock; set Config.LockName to names that nothing else uses", rmw.ErrWrongKind, name, kind)
 }
 
 // acquire asks until the lock is the tenure's, for as long as somebody waits for it.
@@ -100,7 +103,11 @@ func (t *tenure) acquire() bool {
 		}
 		t.ctx = context.WithoutCancel(first.ctx)
 		p.hold = t.holds.expected(first.key.Label)
-		g, err := t.attempt(first.key, p.ceiling())
+		note := p.ceiling()
+		if first.noWait {
+			note = 0
+		}
+		g, err := t.attempt(first, note)
 		if errors.Is(g.readErr, rmw.ErrWrongKind) { // no lock would change that
 			t.refuseKey(first.key, g.readErr)
 		}
@@ -115,6 +122,7 @@ func (t *tenure) acquire() bool {
 			t.polling = true
 			t.block(now)
 			t.mu.Unlock()
+			t.refuse("lock", errTaken, func(u *update) bool { return u.noWait })
 			t.sleep(p.pause(now, g.pttl, jitter()))
 		case redisx.OutcomeOf(err) == redisx.NotDone:
 			t.refuse("acquire", redisx.Blame(t.ctx, err), nil)
@@ -151,6 +159,7 @@ func (t *tenure) afterOthers() *update {
 		if first == nil || away <= 0 || t.gate.Closed() {
 			return first
 		}
+		t.refuse("lock", errTaken, func(u *update) bool { return u.noWait })
 		t.sleep(away)
 	}
 }

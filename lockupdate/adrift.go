@@ -1,7 +1,6 @@
 package lockupdate
 
 import (
-	"context"
 	"errors"
 
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -17,7 +16,7 @@ func (u *update) finishAdrift() bool {
 	switch {
 	case err != nil:
 	case stored:
-		res.Before, res.After, res.Written = u.given, u.after, u.wrote
+		res = u.success()
 	case u.overdue() != nil:
 		err = u.fail("commit", u.overdue())
 	case u.attempts >= u.cfg.MaxAttempts:
@@ -48,15 +47,7 @@ func (u *update) commitAdrift() (same bool, err error) {
 	case u.cfg.Commit == CommitPlain:
 		return false, u.fail("commit", rmw.ErrLockLost)
 	}
-	c, err := u.commitCall(u.key, u.given, u.after, u.ttl)
-	if err != nil {
-		return false, u.fail("commit", err)
-	}
-	err = u.gate.Await(u.ctx, func() { u.flights.send(context.WithoutCancel(u.ctx), c) })
-	if err != nil {
-		return false, u.fail("commit", redisx.Because(rmw.ErrOutcomeUnknown, u.ctx.Err()))
-	}
-	stored, _, err := outcomeOf(u.key.Kind, c)
+	stored, _, err := u.commitNow()
 	if err != nil {
 		return false, u.fail("commit", err)
 	}

@@ -29,19 +29,32 @@ func (t *tenure) write(ctx context.Context, g *group, ask bool) (stored bool, no
 	if err != nil {
 		return false, rmw.Value{}, err
 	}
+	calls := []*call{c}
 	if ask {
-		renew := renewScript.on(t.lock, t.lease.owner, t.cfg.Lease.Milliseconds())
-		sent := t.watchdog.now()
-		t.flights.send(ctx, c, renew)
-		t.heard(sent, renew)
-	} else {
-		t.flights.send(ctx, c)
+		calls = append(calls, t.question())
+	}
+	sent := t.watchdog.now()
+	t.flights.send(ctx, calls...)
+	if ask {
+		t.heard(sent, calls[1])
 	}
 	stored, now, err = outcomeOf(t.key.Kind, c)
 	if errors.Is(err, rmw.ErrOutcomeUnknown) && !g.value.Equal(g.base) && t.foundStored(ctx, g.value) {
 		return true, rmw.Value{}, nil
 	}
 	return stored, now, err
+}
+
+// question is a renewal, whose answer tells whether others wait.
+func (t *tenure) question() *call {
+	return renewScript.on(t.lock, t.lease.owner, t.cfg.Lease.Milliseconds())
+}
+
+// ask asks whether others wait.
+func (t *tenure) ask() {
+	c, sent := t.question(), t.watchdog.now()
+	t.flights.send(t.ctx, c)
+	t.heard(sent, c)
 }
 
 // heard takes in the answer to the question whether others wait.

@@ -2,6 +2,7 @@ package lockupdate_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -28,7 +29,11 @@ func TestContract(t *testing.T) {
 	for _, profile := range []*proxycompat.Profile{proxycompat.Codis32(), proxycompat.Twemproxy05(), proxycompat.Redis()} {
 		t.Run(profile.Name(), func(t *testing.T) { bench(profile, lockupdate.Config{}).RunFake(t) })
 	}
-	t.Run("sole writer", func(t *testing.T) {
-		bench(proxycompat.Codis32(), lockupdate.Config{SoleWriter: true}).RunFake(t)
-	})
+	for name, cfg := range map[string]lockupdate.Config{
+		"sole writer":  {SoleWriter: true},
+		"no combining": {NoCombining: true},
+		"keep":         {Keep: 5 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) { bench(proxycompat.Codis32(), cfg).RunFake(t) })
+	}
 }

@@ -32,7 +32,7 @@ func (s *Store) occupied() bool {
 func Scripts() map[string]string {
 	return map[string]string{
 		"acquire": acquireSource, "renew": renewSource, "release": releaseSource,
-		"read": readSource, "commit_string": commitStringSource, "commit_hash": commitHashSource,
+		"read": readSource, "inspect": inspectSource, "commit_string": commitStringSource, "commit_hash": commitHashSource,
 	}
 }
 

@@ -3,6 +3,7 @@ package lockupdate_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -56,3 +57,9 @@ func (f *fixture) waitReleases() { lockupdate.Settle(f.store) }
 
 // contains reports whether the id, which ends in a comma, stands in the list.
 func contains(list, id string) bool { return strings.Contains(","+list, ","+id) }
+
+// stacks returns what every goroutine is doing.
+func stacks() string {
+	buf := make([]byte, 8<<20)
+	return string(buf[:runtime.Stack(buf, true)])
+}

@@ -39,7 +39,10 @@ func (s *Store) newLease(lock, owner string, sent time.Time, onLost func()) *lea
 
 // enter begins u's turn: its ctx ends when the lease is lost.
 func (l *lease) enter(u *update) *turnContext {
-	ctx := &turnContext{parent: u.ctx, held: held{l.Store, l.lock}}
+	ctx := &turnContext{parent: u.ctx, held: held{l.Store, l.lock}, key: u.key, depth: 1}
+	if u.section {
+		ctx.unlock = u.unlock
+	}
 	w := l.watchdog
 	w.mu.Lock()
 	defer w.mu.Unlock()

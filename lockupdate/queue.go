@@ -22,14 +22,19 @@ type queue struct {
 	gone        bool      // out of the Store's map: use another one
 }
 
-// join puts u at the end of the line for lock.
-func (s *Store) join(lock string, u *update) {
+// join puts u at the end of the line for lock, unless it would have to wait and does
+// not want to.
+func (s *Store) join(lock string, u *update) bool {
 	for {
 		q := s.queueOf(lock)
 		q.mu.Lock()
 		if q.gone {
 			q.mu.Unlock()
 			continue
+		}
+		if u.noWait && (q.first != nil || q.tenure != nil && !q.tenure.idles()) {
+			q.mu.Unlock()
+			return false
 		}
 		u.queue = q
 		if q.first != nil || q.tenure != nil && q.tenure.busy() {
@@ -45,7 +50,7 @@ func (s *Store) join(lock string, u *update) {
 			q.tenure.look()
 		}
 		q.mu.Unlock()
-		return
+		return true
 	}
 }
 
@@ -136,6 +141,9 @@ func (q *queue) refuse(op string, err error, of func(*update) bool) {
 		next := u.next
 		if of == nil || of(u) {
 			q.remove(u)
+			if u.section {
+				op = "lock"
+			}
 			u.answer(rmw.Result{}, u.fail(op, err))
 		}
 		u = next

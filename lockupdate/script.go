@@ -21,6 +21,9 @@ var releaseSource string
 //go:embed lua/read.lua
 var readSource string
 
+//go:embed lua/inspect.lua
+var inspectSource string
+
 //go:embed lua/commit_string.lua
 var commitStringSource string
 
@@ -40,6 +43,7 @@ var (
 	renewScript        = newScript(renewSource)
 	releaseScript      = newScript(releaseSource)
 	readScript         = newScript(readSource)
+	inspectScript      = newScript(inspectSource)
 	commitStringScript = newScript(commitStringSource)
 	commitHashScript   = newScript(commitHashSource)
 )

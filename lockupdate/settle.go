@@ -15,10 +15,8 @@ func (t *tenure) commit() {
 	t.mu.Lock()
 	g := t.group
 	t.group, t.flying = newGroup(g.value), true
-	ask := false
-	if t.commits++; t.commits > 1 && time.Since(t.checked) >= quantum {
-		ask, t.yield = !t.contended, t.contended
-	}
+	ask := t.turns > 0 && t.mustAsk()
+	t.turns++
 	t.advance()
 	asOf := t.asOf
 	t.mu.Unlock()

@@ -37,7 +37,8 @@ type tenure struct {
 	stale     bool    // on a value that never came to be
 	solo      bool    // a group was too large to commit
 	began     time.Time
-	commits   int
+	turns     int       // commits and sections
+	parked    bool      // running is a section, and no goroutine is the tenure's
 	checked   time.Time // when we last asked whether others wait
 	yield     bool      // they do: end as soon as what has been run is committed
 	lost      bool      // the lease is
@@ -65,6 +66,21 @@ func newTenure(q *queue) *tenure {
 
 // busy reports whether somebody is in front of one who joins the empty line now.
 func (t *tenure) busy() bool { return t.polling || t.running != nil || t.flying }
+
+// idles reports whether one who joins need not wait.
+func (t *tenure) idles() bool {
+	return t.lease != nil && !t.over && !t.lost && !t.yield && t.running == nil && !t.flying && len(t.group.members) == 0
+}
+
+// mustAsk reports whether it is time to ask whether other processes wait. If they are
+// known to, they need not be asked about.
+func (t *tenure) mustAsk() bool {
+	if time.Since(t.checked) < quantum {
+		return false
+	}
+	t.yield = t.contended
+	return !t.contended
+}
 
 // look has the tenure's goroutine look again.
 func (t *tenure) look() {
@@ -94,19 +110,22 @@ func (t *tenure) setClock(d time.Duration) {
 
 func (t *tenure) run() {
 	if t.acquire() {
-		t.serve()
+		t.resume()
+	} else {
+		t.finish()
 	}
-	t.finish()
+}
+
+// resume goes on after a section.
+func (t *tenure) resume() {
+	if t.serve() {
+		t.finish()
+	}
 }
 
 // take begins to hold the lock.
 func (t *tenure) take(key rmw.Key, g grant) {
-	l := t.newLease(t.lock, t.owner, t.sent, func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.lost = true
-		t.look()
-	})
+	l := t.newLease(t.lock, t.owner, t.sent, t.loseLease)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lease, t.label, t.contended, t.polling = l, key.Label, t.polling, false
@@ -123,14 +142,15 @@ func (t *tenure) load(key rmw.Key, v rmw.Value, asOf time.Time) {
 }
 
 // serve gives turns and commits until nobody waits, or others should have the lock.
-func (t *tenure) serve() {
+// It returns false at a section, where somebody else goes on.
+func (t *tenure) serve() bool {
 	for {
 		t.mu.Lock()
-		do := t.next()
-		t.over = do == nil
+		do, parked := t.next(), t.parked
+		t.over = do == nil && !parked
 		t.mu.Unlock()
 		if do == nil {
-			return
+			return !parked
 		}
 		do()
 	}
@@ -159,6 +179,13 @@ func (t *tenure) next() func() {
 		return nil
 	case first == nil:
 		return t.idle()
+	case t.turns > 0 && t.mustAsk():
+		return t.ask
+	case t.yield:
+		return nil
+	case first.section:
+		t.enterSection()
+		return nil
 	}
 	return t.read // no turn could be given, so there is no value for it
 }
@@ -180,7 +207,7 @@ func (t *tenure) advance() {
 // mayJoin reports whether u's fn may run on the group's value.
 func (t *tenure) mayJoin(u *update) bool {
 	switch {
-	case t.lost || t.key.Name != u.key.Name || t.key.Kind != u.key.Kind:
+	case t.lost || u.section || t.key.Name != u.key.Name || t.key.Kind != u.key.Kind:
 		return false
 	case len(t.group.members) == 0 && !t.flying:
 		return !t.yield

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/unwatch/unwatch/rmw"
 )
 
 // held marks the ctx of an fn whose lock it is.
@@ -18,8 +20,11 @@ type held struct {
 type turnContext struct {
 	parent context.Context
 	held   held
+	key    rmw.Key
+	unlock func() // of a section, nil for an update
 
 	mu     sync.Mutex
+	depth  int // how many hold it
 	ended  bool
 	cause  error // context.Canceled if nil
 	inner  context.Context
@@ -36,6 +41,30 @@ func (c *turnContext) end(cause error) {
 	if c.inner != nil {
 		c.cancel(cause)
 	}
+}
+
+// again takes a lock that is held once more. It returns false if that is over.
+func (c *turnContext) again() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return false
+	}
+	c.depth++
+	return true
+}
+
+// leave gives one of those locks back. It returns whether this was the last, with
+// which the turn is over, and why the lock was lost, if it was.
+func (c *turnContext) leave() (last bool, lost error) {
+	c.mu.Lock()
+	c.depth--
+	last, lost = c.depth == 0, c.cause
+	c.mu.Unlock()
+	if last {
+		c.end(nil)
+	}
+	return last, lost
 }
 
 // lost returns why the lock was lost during the turn, if it was.
@@ -86,4 +115,18 @@ func (c *turnContext) Value(key any) any {
 		return c.get().Value(key)
 	}
 	return c.parent.Value(key)
+}
+
+// holding returns the turn in which ctx has the lock, or nil.
+func (s *Store) holding(ctx context.Context, lock string) *turnContext {
+	c, _ := ctx.Value(held{s, lock}).(*turnContext)
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return nil
+	}
+	return c
 }

@@ -14,33 +14,33 @@ import (
 // caller's goroutine and under the lock of key, so an Update of the same key from
 // within fn would wait for itself: with fn's ctx it is refused with
 // [rmw.ErrInvalid], with any other it costs the outer one its lock after
-// [Config.MaxHold].
+// [Config.MaxHold]. Within [Store.WithLock] of the same key it runs under that lock.
 func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 	if err := s.begin(ctx, key); err != nil {
 		return rmw.Result{}, fail("update", key, 0, err)
 	}
 	defer s.gate.Leave()
-	lock, err := s.lockOf(ctx, key, fn)
+	if fn == nil {
+		return rmw.Result{}, fail("update", key, 0, errNoFn)
+	}
+	lock, err := s.lockName(key.Name)
 	if err != nil {
 		return rmw.Result{}, fail("update", key, 0, err)
 	}
-	u := &update{Store: s, ctx: ctx, key: key, fn: fn, arrived: time.Now(), wake: make(chan struct{}, 1)}
+	u := &update{Store: s, ctx: ctx, key: key, fn: fn, arrived: time.Now()}
+	if outer := s.holding(ctx, lock); outer != nil {
+		return u.runUnder(outer)
+	}
+	u.wake = make(chan struct{}, 1)
 	s.join(lock, u)
 	return u.run()
 }
 
-// lockOf returns the name of the lock that an update of key needs, or why there
-// can be no such update.
-func (s *Store) lockOf(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (string, error) {
-	lock := s.cfg.LockName(key.Name)
-	switch {
-	case fn == nil:
-		return "", fmt.Errorf("%w: the UpdateFunc is nil", rmw.ErrInvalid)
-	case lock == "" || lock == key.Name:
-		return "", fmt.Errorf("%w: Config.LockName gives %.128q no lock of its own; use other names for keys than for locks", rmw.ErrInvalid, key.Name)
-	case ctx.Value(held{s, lock}) != nil:
-		return "", fmt.Errorf("%w: an Update of this key from within its own UpdateFunc would wait for itself; "+
-			"compute it all in one UpdateFunc, or update again after the outer call has returned", rmw.ErrInvalid)
+// lockName returns the name of the lock of a key, or why it has none.
+func (s *Store) lockName(key string) (string, error) {
+	lock := s.cfg.LockName(key)
+	if lock == "" || lock == key {
+		return "", fmt.Errorf("%w: Config.LockName gives %.128q no lock of its own; use other names for keys than for locks", rmw.ErrInvalid, key)
 	}
 	return lock, nil
 }
@@ -57,13 +57,15 @@ const (
 	left           // its caller no longer waits
 )
 
-// update is one call of Update. Only its own goroutine calls fn and reads the
-// answer; a tenure gives it its turn and the answer.
+// update is one call of Update, or of Lock. Only its own goroutine calls fn and reads
+// the answer; a tenure gives it its turn and the answer.
 type update struct {
 	*Store
 	ctx     context.Context
 	key     rmw.Key
 	fn      rmw.UpdateFunc
+	section bool // it is a call of Lock, and has no fn
+	noWait  bool
 	queue   *queue
 	arrived time.Time
 	wake    chan struct{} // of size one: the phase has become running or answered
@@ -86,18 +88,26 @@ type update struct {
 }
 
 func (u *update) run() (rmw.Result, error) {
-	var patience <-chan time.Time
-	if u.cfg.MaxWait > 0 {
-		t := time.NewTimer(u.cfg.MaxWait)
-		defer t.Stop()
-		patience = t.C
-	}
-	for phase := u.await(patience); phase != answered && phase != left; phase = u.await(patience) {
+	for u.start() != left {
 		if u.turn() {
 			break
 		}
 	}
 	return u.res, u.err
+}
+
+// start waits for u's turn, or its answer: then it returns left.
+func (u *update) start() phase {
+	var patience <-chan time.Time
+	if u.cfg.MaxWait > 0 {
+		t := time.NewTimer(u.cfg.MaxWait - u.waited)
+		defer t.Stop()
+		patience = t.C
+	}
+	if phase := u.await(patience); phase != answered {
+		return phase
+	}
+	return left
 }
 
 // await returns when it is u's turn, or u is answered, or has left.
@@ -134,6 +144,9 @@ func (u *update) leave(why error) phase {
 		return u.phase
 	}
 	op := "acquire"
+	if u.section {
+		op = "lock"
+	}
 	switch t := u.queue.tenure; u.phase {
 	case queued:
 		u.queue.remove(u)
@@ -144,8 +157,13 @@ func (u *update) leave(why error) phase {
 			t.look()
 		}
 	case running: // but fn is not yet called
-		u.attempts--
 		t.running = nil
+		if t.parked {
+			t.parked = false
+			t.gate.Go(t.resume)
+			break
+		}
+		u.attempts--
 		t.advance()
 		t.look()
 	case returned:
@@ -214,11 +232,17 @@ func (e notCanceled) Is(target error) bool {
 // succeed answers with what fn returned: a value or an error. The queue's lock is
 // held, as for fail and answer.
 func (u *update) succeed() {
-	res := u.result()
-	if u.err == nil {
-		res.Before, res.After, res.Written = u.given, u.after, u.wrote
+	if u.err != nil {
+		u.answer(u.result(), u.err)
+		return
 	}
-	u.answer(res, u.err)
+	u.answer(u.success(), nil)
+}
+
+func (u *update) success() rmw.Result {
+	res := u.result()
+	res.Before, res.After, res.Written = u.given, u.after, u.wrote
+	return res
 }
 
 // result is what a Result tells of an update that failed.
@@ -243,4 +267,10 @@ func (u *update) answer(res rmw.Result, err error) {
 	}
 	u.res, u.err, u.phase = res, err, answered
 	u.wake <- struct{}{}
+}
+
+// unlock ends a section.
+func (u *update) unlock() {
+	u.leaveSection()
+	u.gate.Leave()
 }

@@ -51,7 +51,7 @@ func (w *watchdog) watch(l *lease, sent time.Time) {
 	defer w.mu.Unlock()
 	l.granted = sent.Sub(w.epoch)
 	l.until = l.granted + w.store.cfg.MaxHold
-	l.renewAt = l.granted + w.store.cfg.Lease/2
+	w.renewAtHalf(l)
 	w.schedule(l)
 	if !w.running {
 		w.running = true
@@ -78,6 +78,13 @@ func (w *watchdog) schedule(l *lease) {
 	if at < w.wakesAt {
 		w.poke()
 	}
+}
+
+// renewAtHalf sets the next renewal: at half the lease, or a little earlier, so that
+// leases that were taken close together are renewed together.
+func (w *watchdog) renewAtHalf(l *lease) {
+	grid := w.store.cfg.Lease / 64
+	l.renewAt = max((l.granted + w.store.cfg.Lease/2).Truncate(grid), l.granted+grid)
 }
 
 func (w *watchdog) dueAt(l *lease) time.Duration { return min(l.renewAt, l.expires()-w.tick) }
@@ -197,7 +204,7 @@ func (w *watchdog) renewed(l *lease, sent time.Duration, renewed int64, err erro
 		return true
 	default:
 		l.granted = max(l.granted, sent) // renewals may overtake each other
-		l.renewAt = l.granted + w.store.cfg.Lease/2
+		w.renewAtHalf(l)
 	}
 	w.schedule(l)
 	return false

@@ -43,6 +43,8 @@ func TestEveryCommandIsPermittedByEveryProfile(t *testing.T) {
 					require.NoError(t, err)
 					_, err = f.store.Read(t.Context(), key)
 					require.NoError(t, err)
+					_, err = f.store.Inspect(t.Context(), key.Name)
+					require.NoError(t, err)
 				}
 				f.waitReleases()
 				seen := map[string]bool{}

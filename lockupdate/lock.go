@@ -1,0 +1,140 @@
+package lockupdate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Lock is a lock that is held, until Unlock. It is safe for concurrent use.
+type Lock struct {
+	ctx  context.Context
+	turn *turnContext
+	once sync.Once
+	err  error
+}
+
+// Lock takes the lock that updates of the key name take, and waits for it as they
+// do. Whoever holds it must use its [Lock.Context] for the work under it, and Unlock
+// it; [Store.WithLock] does both. A Store that is closed waits for its locks to be
+// unlocked.
+//
+// A lock is no licence to write: a holder can stall past its lease, and find out
+// only afterwards. What an Update under the lock writes is guarded; what is written
+// elsewhere is not.
+//
+// If ctx holds this lock already, it is the same lock once more: it costs no round
+// trip and is given back when the last one is unlocked. The error is an *rmw.Error
+// of Op "lock".
+func (s *Store) Lock(ctx context.Context, name string) (*Lock, error) {
+	return s.lock(ctx, name, false)
+}
+
+// Context is that of the call that took the lock. It ends, with cause
+// rmw.ErrLockLost, before the lock can end without us, as far as our clock can tell,
+// and when the lock is given back.
+func (l *Lock) Context() context.Context { return l.ctx }
+
+// Unlock gives the lock back, behind the caller's back. It returns rmw.ErrLockLost
+// if the lock was lost before. Only the first call counts.
+func (l *Lock) Unlock() error {
+	l.once.Do(func() {
+		last, lost := l.turn.leave()
+		if lost != nil {
+			l.err = fail("unlock", l.turn.key, 0, lost)
+		}
+		if last {
+			l.turn.unlock()
+		}
+	})
+	return l.err
+}
+
+// WithLock runs fn on the caller's goroutine under the lock that updates of the key
+// name take; see [Store.Lock]. It gives the lock back however fn ends. fn's ctx is
+// [Lock.Context]; with it, or one derived from it, WithLock and Update of the same
+// name nest.
+//
+// It returns fn's error as it is; an rmw.ErrLockLost if fn returned nil although the
+// lock was lost meanwhile; or, without having called fn, why the lock could not be
+// taken.
+func (s *Store) WithLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
+	return s.withLock(ctx, name, fn, false)
+}
+
+// TryLock is WithLock that does not wait: rmw.ErrContended if the lock is taken.
+func (s *Store) TryLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
+	return s.withLock(ctx, name, fn, true)
+}
+
+// WithLocks is WithLock for several names: fn runs when all locks are held. They are
+// taken one by one in a fixed order, so that those who want some of the same cannot
+// wait for each other in a circle, unless they hold other locks meanwhile. If one
+// cannot be taken, those before it are given back and fn is not called. Their leases
+// are renewed together.
+func (s *Store) WithLocks(ctx context.Context, names []string, fn func(ctx context.Context) error) error {
+	if fn == nil {
+		return fail("lock", rmw.Key{}, 0, errNoFn)
+	}
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	for _, name := range slices.Backward(names) {
+		inner := fn
+		fn = func(ctx context.Context) error { return s.WithLock(ctx, name, inner) }
+	}
+	return fn(ctx)
+}
+
+var errNoFn = fmt.Errorf("%w: the function is nil", rmw.ErrInvalid)
+
+func (s *Store) withLock(ctx context.Context, name string, fn func(ctx context.Context) error, try bool) error {
+	if fn == nil {
+		return fail("lock", rmw.Key{Name: name}, 0, errNoFn)
+	}
+	l, err := s.lock(ctx, name, try)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = l.Unlock() }() // also if fn panics, or ends its goroutine
+	if err := fn(l.ctx); err != nil {
+		return err
+	}
+	return l.Unlock()
+}
+
+func (s *Store) lock(ctx context.Context, name string, try bool) (*Lock, error) {
+	key := rmw.Key{Name: name}
+	if err := s.begin(ctx, key); err != nil {
+		return nil, fail("lock", key, 0, err)
+	}
+	lock, err := s.lockName(name)
+	if err != nil {
+		s.gate.Leave()
+		return nil, fail("lock", key, 0, err)
+	}
+	if outer := s.holding(ctx, lock); outer != nil && outer.again() {
+		s.gate.Leave() // the outer one keeps it open
+		return &Lock{ctx: ctx, turn: outer}, nil
+	}
+	for {
+		u := &update{Store: s, ctx: ctx, key: key, section: true, noWait: try, arrived: time.Now(), wake: make(chan struct{}, 1)}
+		if !s.join(lock, u) {
+			s.gate.Leave()
+			return nil, fail("lock", key, 0, errTaken)
+		}
+		switch u.start() {
+		case running:
+			turn := u.lease.enter(u)
+			return &Lock{ctx: turn, turn: turn}, nil
+		case left:
+			s.gate.Leave()
+			return nil, u.err
+		}
+		// Adrift: lost before we knew that it was ours.
+	}
+}
+
+var errTaken = fmt.Errorf("%w: the lock is taken", rmw.ErrContended)

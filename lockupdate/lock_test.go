@@ -1,0 +1,238 @@
+package lockupdate_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Under WithLock, an Update of the same key runs under the lock that is held: no
+// acquire, no release, and the guard as ever.
+func TestUpdateWithinWithLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		other := f.direct()
+		err := f.store.WithLock(t.Context(), "s", func(ctx context.Context) error {
+			res, err := f.store.Update(ctx, key, appendText("1"))
+			require.NoError(t, err)
+			assert.Equal(t, "www1", res.After.Text())
+			res, err = f.store.Update(ctx, key, behindItsBack(func() {
+				require.NoError(t, other.Set(ctx, "s", "theirs", 0).Err())
+			}, appendText("2")))
+			require.NoError(t, err)
+			assert.Equal(t, 2, res.Attempts)
+			return nil
+		})
+		require.NoError(t, err)
+		f.waitReleases()
+		assert.Equal(t, []string{"acquire", "read", "commit_string", "read", "SET", "commit_string", "commit_string", "release"}, f.calls())
+		assert.Equal(t, "theirs2", f.text(key))
+	})
+}
+
+// An Update of a key whose UpdateFunc is running is refused also there.
+func TestNestedUpdateWithinWithLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		require.NoError(t, f.store.WithLock(t.Context(), "s", func(ctx context.Context) error {
+			_, err := f.store.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				_, err := f.store.Update(ctx, key, appendText("inner"))
+				require.ErrorIs(t, err, rmw.ErrInvalid)
+				require.ErrorContains(t, err, "wait for itself")
+				return rmw.String("outer"), nil
+			})
+			return err
+		}))
+		assert.Equal(t, "outer", f.text(key))
+	})
+}
+
+// Updates and sections of one key exclude each other, in one process and in another,
+// and pass the lock on without Redis inside one.
+func TestSectionsAndUpdatesShareALine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		done := make(chan struct{})
+		inside := make(chan struct{})
+		go func() {
+			defer close(done)
+			assert.NoError(t, f.store.WithLock(t.Context(), "s", func(context.Context) error {
+				close(inside)
+				time.Sleep(3 * time.Second)
+				return f.direct().Set(t.Context(), "s", "section,", 0).Err()
+			}))
+		}()
+		<-inside
+		res, err := f.store.Update(t.Context(), key, appendText("update"))
+		require.NoError(t, err)
+		assert.Equal(t, "section,update", res.After.Text())
+		assert.Equal(t, 3*time.Second, res.Waited)
+		<-done
+		f.waitReleases()
+		assert.Equal(t, []string{"acquire", "SET", "renew", "read", "commit_string", "release"}, slices.Compact(f.calls()),
+			"one tenure, which after so long a section asks whether others wait")
+	})
+}
+
+// WithLocks takes all or none.
+func TestWithLocksIsAllOrNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{MaxWait: time.Second})
+		f.taken(rmw.Key{Name: "b"}, 0)
+		err := f.store.WithLocks(t.Context(), []string{"c", "b", "a", "a"}, func(context.Context) error {
+			t.Error("fn was called")
+			return nil
+		})
+		require.ErrorIs(t, err, rmw.ErrContended)
+		f.waitReleases()
+		rdb := f.direct()
+		assert.Zero(t, rdb.Exists(t.Context(), lock+"a", lock+"c").Val())
+		require.NoError(t, rdb.Del(t.Context(), lock+"b").Err())
+		require.NoError(t, f.store.WithLocks(t.Context(), []string{"c", "b", "a", "a"}, func(ctx context.Context) error {
+			assert.EqualValues(t, 3, rdb.Exists(t.Context(), lock+"a", lock+"b", lock+"c").Val())
+			return f.store.WithLock(ctx, "b", func(context.Context) error { return nil })
+		}))
+		require.NoError(t, f.store.WithLocks(t.Context(), nil, func(context.Context) error { return nil }))
+	})
+}
+
+// Two who take the same locks in any order do not wait for each other.
+func TestWithLocksHasAnOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		other := f.another(lockupdate.Config{})
+		done := make(chan error, 2)
+		for i, s := range []*lockupdate.Store{f.store, other} {
+			names := []string{"a", "b"}
+			if i == 1 {
+				names = []string{"b", "a"}
+			}
+			go func() {
+				var err error
+				for range 20 {
+					err = errors.Join(err, s.WithLocks(t.Context(), names, func(context.Context) error {
+						time.Sleep(time.Millisecond)
+						return nil
+					}))
+				}
+				done <- err
+			}()
+		}
+		require.NoError(t, <-done)
+		require.NoError(t, <-done)
+	})
+}
+
+// The leases of WithLocks, and all that were taken close together, are renewed in one
+// flush.
+func TestLocksAreRenewedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+		require.NoError(t, f.store.WithLocks(t.Context(), []string{"a", "b", "c"}, func(context.Context) error {
+			time.Sleep(5100 * time.Millisecond) // fills the script cache
+			before := f.meter.Read().RoundTrips
+			time.Sleep(5 * time.Second)
+			assert.EqualValues(t, 1, f.meter.Read().RoundTrips-before)
+			return nil
+		}))
+	})
+}
+
+// Operators see who has a lock, for how long, and whether others wait.
+func TestInspect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+		h, err := f.store.Inspect(t.Context(), "s")
+		require.NoError(t, err)
+		assert.Zero(t, h)
+
+		l, err := f.store.Lock(t.Context(), "s")
+		require.NoError(t, err)
+		time.Sleep(2 * time.Second)
+		h, err = f.store.Inspect(t.Context(), "s")
+		require.NoError(t, err)
+		assert.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}:\d+$`, h.Owner)
+		assert.Equal(t, 1, h.Count)
+		assert.Equal(t, 8*time.Second, h.TTL)
+		assert.InDelta(t, 2*time.Second, h.Age, float64(time.Millisecond))
+		assert.False(t, h.Waited)
+
+		other := f.another(lockupdate.Config{})
+		require.ErrorIs(t, other.TryLock(t.Context(), "s", nothing), rmw.ErrContended)
+		h, err = f.store.Inspect(t.Context(), "s")
+		require.NoError(t, err)
+		assert.False(t, h.Waited, "who only tries does not wait")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		require.ErrorIs(t, other.WithLock(ctx, "s", nothing), rmw.ErrContended)
+		h, err = f.store.Inspect(t.Context(), "s")
+		require.NoError(t, err)
+		assert.True(t, h.Waited)
+		require.NoError(t, l.Unlock())
+		require.NoError(t, l.Unlock(), "only the first counts")
+		f.waitReleases()
+
+		rdb := f.direct()
+		require.NoError(t, rdb.HSet(t.Context(), lock+"s", "9a1f:42", 3).Err())
+		h, err = f.store.Inspect(t.Context(), "s")
+		require.NoError(t, err)
+		assert.Equal(t, lockupdate.Holder{Owner: "9a1f:42", Count: 3, TTL: -time.Millisecond}, h)
+		require.NoError(t, rdb.Set(t.Context(), lock+"s", "x", 0).Err())
+		_, err = f.store.Inspect(t.Context(), "s")
+		require.ErrorIs(t, err, rmw.ErrWrongKind)
+	})
+}
+
+func nothing(context.Context) error { return nil }
+
+// A lock that is held needs no goroutine of its own.
+func TestHeldLocksNeedNoGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		var locks []*lockupdate.Lock
+		for _, name := range []string{"a", "b", "c", "d"} {
+			l, err := f.store.Lock(t.Context(), name)
+			require.NoError(t, err)
+			locks = append(locks, l)
+		}
+		assert.NotContains(t, stacks(), "lockupdate.(*tenure)")
+		for _, l := range locks {
+			require.NoError(t, l.Context().Err())
+			require.NoError(t, l.Unlock())
+			require.ErrorIs(t, l.Context().Err(), context.Canceled)
+		}
+	})
+}
+
+// A section that has lost its lock blocks nobody: the line goes on without it.
+func TestALostSectionBlocksNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{MaxHold: time.Minute})
+		key := rmw.Key{Name: "s"}
+		stuck, err := f.store.Lock(t.Context(), "s")
+		require.NoError(t, err)
+		began := time.Now()
+		_, err = f.store.Update(t.Context(), key, appendText("x"))
+		require.NoError(t, err)
+		assert.InDelta(t, time.Minute, time.Since(began), float64(time.Second))
+		require.ErrorIs(t, context.Cause(stuck.Context()), rmw.ErrLockLost)
+		_, err = f.store.Update(stuck.Context(), key, appendText("too late"))
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, stuck.Unlock(), rmw.ErrLockLost)
+		assert.Equal(t, "x", f.text(key))
+	})
+}

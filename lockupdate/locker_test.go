@@ -1,0 +1,58 @@
+package lockupdate_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/lockupdate/locktest"
+)
+
+// lockers is a Store as the suite for Lockers sees it.
+func lockers(t *testing.T, cfg lockupdate.Config) locktest.Target {
+	f := newFixture(t, cfg)
+	clients := map[locktest.Locker]*cuttable{}
+	return locktest.Target{
+		Open: func(tb testing.TB) locktest.Locker {
+			opts := f.proxy.Options()
+			c := &cuttable{}
+			opts.Dialer = c.dialer(opts.Dialer)
+			rdb := redis.NewClient(opts)
+			s := lockupdate.New(rdb, cfg)
+			clients[s] = c
+			tb.Cleanup(func() {
+				_ = s.Close()
+				_ = rdb.Close()
+			})
+			return s
+		},
+		Reentrant:      true,
+		Lease:          cfg.Lease,
+		ReleasedWithin: time.Second,
+		Faults: locktest.Faults{
+			TakeAway: func(ctx context.Context, name string) error {
+				rdb := redis.NewClient(f.proxy.Options())
+				defer func() { _ = rdb.Close() }()
+				return rdb.Del(ctx, lock+name).Err()
+			},
+			Cut: func(l locktest.Locker) (restore func()) { return clients[l].cut() },
+		},
+	}
+}
+
+// A Store is a Locker.
+func TestLocker(t *testing.T) {
+	locktest.RunFake(t, func(t *testing.T) locktest.Target {
+		return lockers(t, lockupdate.Config{Lease: 10 * time.Second})
+	})
+}
+
+// … also one that keeps its locks for a while.
+func TestLockerThatKeeps(t *testing.T) {
+	locktest.RunFake(t, func(t *testing.T) locktest.Target {
+		return lockers(t, lockupdate.Config{Lease: 10 * time.Second, Keep: 50 * time.Millisecond})
+	})
+}

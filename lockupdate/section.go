@@ -1,0 +1,52 @@
+package lockupdate
+
+import (
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// A section is a turn that is no update: whoever holds it does what it likes, for as
+// long as it likes, and the tenure has no goroutine meanwhile. So a hundred thousand
+// locks can be held without as many goroutines.
+
+// enterSection gives the first in the line, who wants a section, its turn. The
+// tenure goes on with leaveSection. t.mu is held.
+func (t *tenure) enterSection() {
+	u := t.first
+	t.remove(u)
+	t.turns++
+	u.waited, u.blocked = u.waitedBy(), time.Time{}
+	u.phase, u.lease = running, t.lease
+	t.running, t.parked = u, true
+	t.key = rmw.Key{} // it may be written meanwhile
+	u.wake <- struct{}{}
+}
+
+// leaveSection goes on with the line.
+func (u *update) leaveSection() {
+	q := u.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if u.phase != running { // the lock was lost, and the tenure has ended
+		return
+	}
+	u.phase = left
+	t := q.tenure
+	t.running, t.parked = nil, false
+	t.gate.Go(t.resume)
+}
+
+// loseLease ends the tenure of whoever has the turn. The watchdog calls it.
+func (t *tenure) loseLease() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lost = true
+	if !t.parked {
+		t.look()
+		return
+	}
+	t.running.phase = adrift
+	t.running, t.parked, t.over = nil, false, true
+	t.gate.Go(t.finish)
+}

@@ -1,0 +1,64 @@
+package lockupdate
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// runUnder is an Update under a lock that its ctx holds already. If that is another
+// Update's, it cannot be: the outer one would never see what the inner one wrote.
+func (u *update) runUnder(outer *turnContext) (rmw.Result, error) {
+	if outer.unlock == nil {
+		return rmw.Result{}, u.fail("update", fmt.Errorf("%w: an Update of this key from within its own UpdateFunc would wait for itself; "+
+			"compute it all in one UpdateFunc, or update again after the outer call has returned", rmw.ErrInvalid))
+	}
+	var err error
+	if u.given, err = u.Store.read(u.ctx, u.key); err != nil {
+		return rmw.Result{}, u.fail("read", redisx.Blame(u.ctx, err))
+	}
+	for {
+		u.attempts++
+		u.callUnder(outer.held)
+		switch {
+		case u.err != nil:
+			return u.result(), u.err
+		case !u.wrote:
+			return u.success(), nil
+		}
+		stored, now, err := u.commitNow()
+		switch {
+		case err != nil:
+			return u.result(), u.fail("commit", err)
+		case stored:
+			return u.success(), nil
+		case u.attempts >= u.cfg.MaxAttempts:
+			return u.result(), u.fail("commit", rmw.ErrContended)
+		}
+		u.given = now
+	}
+}
+
+// callUnder calls fn with a ctx that tells that it is an Update's.
+func (u *update) callUnder(h held) {
+	ctx := &turnContext{parent: u.ctx, held: h, key: u.key, depth: 1}
+	defer ctx.end(nil)
+	next, err := u.fn(ctx, u.given)
+	u.judge(nil, next, err)
+}
+
+// commitNow writes what fn returned if the key still holds what fn was given. It is
+// the caller's own command: nobody else's depends on it.
+func (u *update) commitNow() (stored bool, now rmw.Value, err error) {
+	c, err := u.commitCall(u.key, u.given, u.after, u.ttl)
+	if err != nil {
+		return false, rmw.Value{}, err
+	}
+	err = u.gate.Await(u.ctx, func() { u.flights.send(context.WithoutCancel(u.ctx), c) })
+	if err != nil {
+		return false, rmw.Value{}, redisx.Because(rmw.ErrOutcomeUnknown, u.ctx.Err())
+	}
+	return outcomeOf(u.key.Kind, c)
+}
