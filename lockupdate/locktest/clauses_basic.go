@@ -1,0 +1,223 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func basicClauses() []Clause {
+	return []Clause{
+		{Name: "runs", Says: "On a free lock, WithLock and TryLock run fn once, with the lock taken, and it is free when they have returned.", run: checkRuns},
+		{Name: "error", Says: "fn's error is returned as it is, and the lock is given back.", run: checkError},
+		{Name: "excludes", Says: "Of all the fn under one lock, on whichever Lockers and goroutines, one runs at a time.", run: checkExcludes},
+		{Name: "try-taken", Says: "TryLock on a taken lock is ErrContended at once, in any process, and does not call fn.", run: checkTryTaken},
+		{Name: "names-are-apart", Says: "A lock that is held holds up no other name.", run: checkNamesAreApart},
+		{Name: "odd-names", Says: "Names of any bytes work, and no two of them are the same lock.", run: checkOddNames},
+		{Name: "invalid", Says: "An empty name and a nil fn are ErrInvalid, and lock nothing.", run: checkInvalid},
+		{Name: "closed", Says: "A Locker that can be closed then says ErrClosed, also to those who wait, and leaves others' locks alone.", run: checkClosed},
+	}
+}
+
+func checkRuns(c *check) {
+	l := c.open()
+	for _, m := range bothMethods() {
+		for i := range 3 {
+			// A name for each, as whoever looks whether the lock is free takes it,
+			// and may give it back behind its own back.
+			name := c.name(fmt.Sprint(m.name, i))
+			calls := 0
+			err := m.call(l, c.ctx, name, func(ctx context.Context) error {
+				calls++
+				if err := ctx.Err(); err != nil {
+					c.errorf("fn's ctx has ended: %v", err)
+				}
+				c.taken(name, "while "+m.name+"'s fn runs")
+				return nil
+			})
+			if err != nil || calls != 1 {
+				c.errorf("%s: %v, and fn was called %d times", m.name, err, calls)
+			}
+			c.free(name, "after "+m.name)
+		}
+	}
+}
+
+func checkError(c *check) {
+	l := c.open()
+	refusal := errors.New("the room is full")
+	for _, m := range bothMethods() {
+		name := c.name(m.name)
+		err := m.call(l, c.ctx, name, func(context.Context) error { return refusal })
+		if err != refusal { //nolint:errorlint // the very same error is what is promised
+			c.errorf("%s returned %v, not fn's own error", m.name, err)
+		}
+		c.free(name, "after fn returned an error")
+	}
+}
+
+// checkExcludes counts with a read, some work and a write. It uses atomics, so
+// that the race detector, which cannot see a lock on a server, has no objection:
+// what tells is the count.
+func checkExcludes(c *check) {
+	const lockers, workers, each = 3, 4, 5
+	name := c.name("")
+	var count, inside, ran atomic.Int64
+	increment := func(context.Context) error {
+		if n := inside.Add(1); n != 1 {
+			c.errorf("%d fn run at once", n)
+		}
+		defer inside.Add(-1)
+		n := count.Load()
+		c.pass(time.Duration(n%3) * time.Millisecond / 2)
+		count.Store(n + 1)
+		ran.Add(1)
+		return nil
+	}
+	var ended []<-chan struct{}
+	for range lockers {
+		l := c.open()
+		for w := range workers {
+			ended = append(ended, c.goes(func() {
+				for i := range each {
+					if (w+i)%4 == 0 {
+						if err := l.TryLock(c.ctx, name, increment); err != nil && !errors.Is(err, rmw.ErrContended) {
+							c.errorf("TryLock: %v", err)
+						}
+						continue
+					}
+					c.lock(l, name, increment)
+				}
+			}))
+		}
+	}
+	for _, e := range ended {
+		<-e
+	}
+	if count.Load() != ran.Load() {
+		c.errorf("%d increments, and the count is %d", ran.Load(), count.Load())
+	}
+}
+
+func checkTryTaken(c *check) {
+	a, b := c.open(), c.open()
+	name := c.name("")
+	h := c.hold(a, name)
+	for who, l := range map[string]Locker{"the holder's Locker": a, "another Locker": b} {
+		ctx, cancel := context.WithTimeout(c.ctx, soon)
+		began := time.Now()
+		err := l.TryLock(ctx, name, c.never("although the lock is taken"))
+		if took := time.Since(began); !errors.Is(err, rmw.ErrContended) || ctx.Err() != nil {
+			c.errorf("TryLock of %s: %v after %v, want ErrContended at once", who, err, took)
+		}
+		cancel()
+	}
+	c.give(h)
+	c.free(name, "after the holder returned")
+}
+
+func checkNamesAreApart(c *check) {
+	a, b := c.open(), c.open()
+	h := c.hold(a, c.name("held"))
+	for i, l := range []Locker{a, b} {
+		for _, m := range bothMethods() {
+			ctx, cancel := context.WithTimeout(c.ctx, soon)
+			ran := false
+			err := m.call(l, ctx, c.name(fmt.Sprint(m.name, i)), func(context.Context) error { ran = true; return nil })
+			if err != nil || !ran {
+				c.errorf("%s of another name: %v", m.name, err)
+			}
+			cancel()
+		}
+	}
+	c.give(h)
+}
+
+// oddNames are what a quoting, a path, a hash tag, a collation or a limit can
+// make the same.
+func (c *check) oddNames() []string {
+	u := c.names
+	long := strings.Repeat("x", 300)
+	return []string{
+		u, u + " ", " " + u, u + "  ", "{" + u + "}", "{" + u + "}a", "{" + u + "}b", u + "{}", u + "{a}", u + "}{",
+		u + "A", u + "a", u + "ä", u + "a\u0308", u + "\u00e4\u200b", u + "日本", u + "🔒",
+		"/" + u, u + "/", u + "//", u + "/a", u + "/../a", u + ".", u + "%2F", u + "*", u + "?", u + "\\", u + "'", u + `"`, u + ":",
+		u + "\n", u + "\r\n", u + "\t", u + "\x00", u + "\x00a", u + "\xff", u + "\xfe", u + long, u + long + "1", u + long + "2",
+	}
+}
+
+func checkOddNames(c *check) {
+	a, b := c.open(), c.open()
+	var held []*hold
+	for _, name := range c.oddNames() { // all at once: none is another
+		h, err := c.tryHold(a, name)
+		if err != nil {
+			c.errorf("the lock %q is taken, though only others are: %v", name, err)
+			continue
+		}
+		held = append(held, h)
+	}
+	for _, h := range held {
+		c.refused(c.ctx, b, h.name, fmt.Sprintf("of the name %q, which is held", h.name))
+	}
+	for _, h := range held {
+		c.give(h)
+	}
+	for _, h := range held {
+		c.free(h.name, fmt.Sprintf("though %q was given back", h.name))
+	}
+}
+
+func checkInvalid(c *check) {
+	l := c.open()
+	for _, m := range bothMethods() {
+		if err := m.call(l, c.ctx, "", c.never("without a name")); !errors.Is(err, rmw.ErrInvalid) {
+			c.errorf("%s without a name: %v, want ErrInvalid", m.name, err)
+		}
+		name := c.name(m.name)
+		if err := m.call(l, c.ctx, name, nil); !errors.Is(err, rmw.ErrInvalid) {
+			c.errorf("%s with a nil fn: %v, want ErrInvalid", m.name, err)
+		}
+		c.free(name, "after a nil fn")
+	}
+}
+
+func checkClosed(c *check) {
+	a, b := c.open(), c.open()
+	closer, ok := b.(io.Closer)
+	if !ok {
+		return
+	}
+	name := c.name("")
+	h := c.hold(a, name)
+	waited := make(chan error, 1)
+	waiting := c.goes(func() { waited <- b.WithLock(c.ctx, name, c.never("by a closed Locker")) })
+	c.pass(beat)
+	closed := c.goes(func() {
+		if err := closer.Close(); err != nil {
+			c.errorf("Close: %v", err)
+		}
+	})
+	if !c.within(soon, closed) || !c.within(soon, waiting) {
+		c.errorf("Close, or one who waits for a lock then, does not return")
+	} else if err := <-waited; !errors.Is(err, rmw.ErrClosed) {
+		c.errorf("one who waits when the Locker is closed: %v, want ErrClosed", err)
+	}
+	for _, m := range bothMethods() {
+		if err := m.call(b, c.ctx, c.name(m.name), c.never("by a closed Locker")); !errors.Is(err, rmw.ErrClosed) {
+			c.errorf("%s of a closed Locker: %v, want ErrClosed", m.name, err)
+		}
+	}
+	if err := closer.Close(); err != nil {
+		c.errorf("the second Close: %v", err)
+	}
+	c.taken(name, "after another Locker was closed")
+	c.give(h)
+	c.free(name, "after the holder returned")
+}

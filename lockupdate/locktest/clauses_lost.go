@@ -1,0 +1,136 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func lostClauses() []Clause {
+	return []Clause{
+		{Name: "renewed", needs: []func(Target) string{lease}, run: checkRenewed,
+			Says: "A lock is held for as long as fn runs, beyond its lease."},
+		{Name: "taken-away", needs: []func(Target) string{takeAway}, run: checkTakenAway,
+			Says: "If the lock is taken away, fn's ctx ends with cause ErrLockLost, and a nil error does not hide it."},
+		{Name: "not-anothers", needs: []func(Target) string{takeAway}, run: checkNotAnothers,
+			Says: "Who has lost a lock neither gives back nor takes back the next holder's."},
+		{Name: "cut-off", needs: []func(Target) string{cut, lease}, run: checkCutOff,
+			Says: "If the holder loses touch with the store, its fn's ctx ends with cause ErrLockLost before anybody else gets the lock."},
+		{Name: "unavailable", needs: []func(Target) string{cut}, run: checkUnavailable,
+			Says: "Without the store, fn is not called and the error is ErrUnavailable; once the store is back, the Locker works again."},
+	}
+}
+
+func checkRenewed(c *check) {
+	l := c.open()
+	name := c.name("")
+	h := c.hold(l, name)
+	for range 10 {
+		c.pass(c.Lease / 4)
+		if h.ctx.Err() != nil {
+			c.errorf("fn's ctx ended: %v", context.Cause(h.ctx))
+			break
+		}
+		c.taken(name, "beyond the lease")
+	}
+	c.give(h)
+	c.free(name, "after fn returned")
+}
+
+// told waits for the end of a hold's ctx, and judges its cause.
+func (c *check) told(h *hold, why string) {
+	select {
+	case <-h.ctx.Done():
+		if cause := context.Cause(h.ctx); !errors.Is(cause, rmw.ErrLockLost) {
+			c.errorf("fn's ctx ended with cause %v %s, want ErrLockLost", cause, why)
+		}
+	case <-c.ctx.Done():
+		c.fatalf("fn's ctx does not end %s", why)
+	}
+}
+
+func checkTakenAway(c *check) {
+	l := c.open()
+	name := c.name("")
+	h := c.hold(l, name)
+	c.takeAway(name)
+	c.told(h, "after its lock was taken away")
+	if err := h.release(); !errors.Is(err, rmw.ErrLockLost) {
+		c.errorf("fn returned nil without its lock: %v, want ErrLockLost", err)
+	}
+	c.free(name, "after it was taken away")
+	c.give(c.hold(l, name)) // the Locker works on
+}
+
+func (c *check) takeAway(name string) {
+	if err := c.Faults.TakeAway(c.ctx, name); err != nil {
+		c.fatalf("take the lock away: %v", err)
+	}
+}
+
+func checkNotAnothers(c *check) {
+	a, b := c.open(), c.open()
+	name := c.name("")
+	first := c.hold(a, name)
+	c.takeAway(name)
+	second := c.hold(b, name)
+	c.told(first, "after its lock was taken away and went to another")
+	_ = first.release() // ErrLockLost, as "taken-away" checks
+	c.pass(c.ReleasedWithin + beat)
+	c.taken(name, "held by the second, after the first returned")
+	if second.ctx.Err() != nil {
+		c.errorf("the second holder's ctx ended: %v", context.Cause(second.ctx))
+	}
+	c.give(second)
+	c.free(name, "after the second returned")
+}
+
+func checkCutOff(c *check) {
+	a, b := c.open(), c.open()
+	name := c.name("")
+	h := c.hold(a, name)
+	restore := c.Faults.Cut(a)
+	c.lock(b, name, func(context.Context) error {
+		if h.ctx.Err() == nil {
+			c.errorf("another has the lock, and the ctx of the first has not ended")
+		}
+		return nil
+	})
+	restore()
+	c.told(h, "after it was cut off")
+	_ = h.release()
+	c.free(name, "after both returned")
+}
+
+func checkUnavailable(c *check) {
+	a, b := c.open(), c.open()
+	c.lock(a, c.name("before"), nothing)
+	restore := c.Faults.Cut(a)
+	for _, m := range bothMethods() {
+		name := c.name(m.name)
+		ctx, cancel := context.WithTimeout(c.ctx, soon)
+		began := time.Now()
+		err := m.call(a, ctx, name, c.never("without the store"))
+		gaveUp := ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded)
+		if errors.Is(err, rmw.ErrContended) || !errors.Is(err, rmw.ErrUnavailable) && !gaveUp {
+			c.errorf("%s without the store: %v, want ErrUnavailable", m.name, err)
+		}
+		if took := time.Since(began); took > 2*soon {
+			c.errorf("%s without the store returned after %v, its ctx ended after %v", m.name, took, soon)
+		}
+		cancel()
+		if err := m.call(b, c.ctx, name, nothing); err != nil {
+			c.errorf("%s of another Locker meanwhile: %v", m.name, err)
+		}
+	}
+	restore()
+	var err error
+	for began := time.Now(); time.Since(began) < soon; c.pass(beat) {
+		if err = a.WithLock(c.ctx, c.name("after"), nothing); err == nil {
+			return
+		}
+	}
+	c.errorf("the store is back, and WithLock says %v", err)
+}

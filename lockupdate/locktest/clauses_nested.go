@@ -1,0 +1,223 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func nestedClauses() []Clause {
+	needs := []func(Target) string{reentrant}
+	return []Clause{
+		{Name: "other-ctx", Says: "Only fn's ctx carries ownership: with any other, the holder's own process and goroutine find the lock taken.", run: checkOtherCtx},
+		{Name: "two-locks", Says: "fn may take a lock of another name; the two are given back each by itself.", run: checkTwoLocks},
+		{Name: "nested", needs: needs, run: checkNested,
+			Says: "The holder's fn may take its lock again, to any depth, and only the last to return gives it back."},
+		{Name: "nested-fails", needs: needs, run: checkNestedFails,
+			Says: "However an inner fn ends, its error is returned as it is and the outer lock stays."},
+		{Name: "nested-elsewhere", needs: needs, run: checkNestedElsewhere,
+			Says: "Ownership travels with fn's ctx, or one derived from it, to other goroutines."},
+		{Name: "nested-outlives", needs: needs, run: checkNestedOutlives,
+			Says: "Nobody else gets the lock while an inner fn runs on, under a ctx that has not ended, after the outer one has returned."},
+		{Name: "nested-refused", needs: []func(Target) string{notReentrant}, run: checkNestedRefused,
+			Says: "Where locks are not reentrant, taking one's own again is ErrInvalid at once, instead of a deadlock."},
+	}
+}
+
+func checkOtherCtx(c *check) {
+	l := c.open()
+	name := c.name("")
+	c.lock(l, name, func(context.Context) error {
+		c.refused(c.ctx, l, name, "with the caller's ctx, from fn's goroutine")
+		<-c.goes(func() { c.refused(c.ctx, l, name, "with the caller's ctx, from another goroutine") })
+		ctx, cancel := context.WithTimeout(c.ctx, beat)
+		defer cancel()
+		if err := l.WithLock(ctx, name, c.never("although it is held")); !errors.Is(err, rmw.ErrContended) {
+			c.errorf("WithLock with the caller's ctx: %v, want ErrContended once that ends", err)
+		}
+		c.taken(name, "after others of its process asked for it")
+		return nil
+	})
+	c.free(name, "after fn returned")
+}
+
+func checkTwoLocks(c *check) {
+	l := c.open()
+	for _, m := range bothMethods() {
+		outer, inner := c.name(m.name+"outer"), c.name(m.name+"inner")
+		c.lock(l, outer, func(ctx context.Context) error {
+			ran := false
+			err := m.call(l, ctx, inner, func(context.Context) error {
+				ran = true
+				c.taken(outer, "while the inner fn of another lock runs")
+				c.taken(inner, "while its fn runs within another")
+				return nil
+			})
+			if err != nil || !ran {
+				c.errorf("%s of another name with fn's ctx: %v", m.name, err)
+			}
+			c.free(inner, "after its fn returned, within another")
+			c.taken(outer, "after the inner fn of another lock returned")
+			return nil
+		})
+		c.free(outer, "after fn returned")
+	}
+}
+
+func checkNested(c *check) {
+	l := c.open()
+	name := c.name("")
+	c.lock(l, name, func(ctx context.Context) error {
+		for _, m := range bothMethods() {
+			ran := 0
+			err := m.call(l, ctx, name, func(ctx context.Context) error {
+				ran++
+				return m.call(l, ctx, name, func(ctx context.Context) error {
+					ran++
+					c.taken(name, "while an inner fn runs")
+					return ctx.Err()
+				})
+			})
+			if err != nil || ran != 2 {
+				c.errorf("%s with fn's ctx: %v, and %d of 2 inner fn ran", m.name, err, ran)
+			}
+			c.taken(name, "after an inner fn returned")
+			c.refused(c.ctx, l, name, "with the caller's ctx, after an inner fn returned")
+		}
+		return nil
+	})
+	c.free(name, "after the outer fn returned")
+}
+
+func checkNestedFails(c *check) {
+	l := c.open()
+	refusal := errors.New("the room is full")
+	name := c.name("")
+	c.lock(l, name, func(ctx context.Context) error {
+		for _, m := range bothMethods() {
+			err := m.call(l, ctx, name, func(context.Context) error { return refusal })
+			if err != refusal { //nolint:errorlint // the very same error is what is promised
+				c.errorf("the inner %s returned %v, not fn's own error", m.name, err)
+			}
+			c.taken(name, "after an inner fn failed")
+			func() {
+				defer func() {
+					if p := recover(); p != "boom" {
+						c.errorf("recovered %v, want the inner fn's own panic value", p)
+					}
+				}()
+				_ = m.call(l, ctx, name, func(context.Context) error { panic("boom") })
+			}()
+			c.taken(name, "after an inner fn panicked")
+			<-c.goes(func() {
+				_ = m.call(l, ctx, name, func(context.Context) error { runtime.Goexit(); return nil })
+				c.errorf("the inner %s returned although its fn ended its goroutine", m.name)
+			})
+			c.taken(name, "after an inner fn ended its goroutine")
+			ended, cancel := context.WithCancel(ctx)
+			cancel()
+			if err := m.call(l, ended, name, c.never("with an ended ctx")); !errors.Is(err, context.Canceled) {
+				c.errorf("the inner %s with an ended ctx: %v, want context.Canceled", m.name, err)
+			}
+			c.taken(name, "after an inner call with an ended ctx")
+		}
+		return ctx.Err()
+	})
+	c.free(name, "after the outer fn returned")
+}
+
+func checkNestedElsewhere(c *check) {
+	l := c.open()
+	name := c.name("")
+	c.lock(l, name, func(ctx context.Context) error {
+		derived, cancel := context.WithTimeout(context.WithValue(ctx, ctxKey{}, "x"), soon)
+		defer cancel()
+		for _, m := range bothMethods() {
+			var ran atomic.Int64
+			var ended []<-chan struct{}
+			for range 3 {
+				ended = append(ended, c.goes(func() {
+					err := m.call(l, derived, name, func(context.Context) error { ran.Add(1); return nil })
+					if err != nil {
+						c.errorf("%s on another goroutine, with fn's ctx: %v", m.name, err)
+					}
+				}))
+			}
+			for _, e := range ended {
+				<-e
+			}
+			if n := ran.Load(); n != 3 {
+				c.errorf("%d of 3 inner fn ran", n)
+			}
+			c.taken(name, "after inner fn on other goroutines returned")
+		}
+		return nil
+	})
+	c.free(name, "after the outer fn returned")
+}
+
+func checkNestedOutlives(c *check) {
+	a, b := c.open(), c.open()
+	name := c.name("")
+	var inner context.Context
+	var ended atomic.Bool
+	entered, letGo := make(chan struct{}), make(chan struct{})
+	outer := c.goes(func() {
+		// What it returns is its own business: it may wait for the inner one.
+		_ = a.WithLock(c.ctx, name, func(ctx context.Context) error {
+			c.goes(func() {
+				_ = a.WithLock(ctx, name, func(ctx context.Context) error {
+					inner = ctx
+					close(entered)
+					select {
+					case <-letGo:
+					case <-ctx.Done():
+					}
+					ended.Store(true)
+					return nil
+				})
+			})
+			c.within(soon, entered)
+			return nil
+		})
+	})
+	if !c.within(soon, entered) {
+		c.fatalf("the inner fn does not run")
+	}
+	other := c.goes(func() {
+		c.lock(b, name, func(context.Context) error {
+			if !ended.Load() && inner.Err() == nil {
+				c.errorf("another got the lock while an inner fn was still running under it")
+			}
+			return nil
+		})
+	})
+	c.pass(4 * beat)
+	close(letGo)
+	<-outer
+	<-other
+	c.free(name, "after all have returned")
+}
+
+func checkNestedRefused(c *check) {
+	l := c.open()
+	name := c.name("")
+	c.lock(l, name, func(ctx context.Context) error {
+		for _, m := range bothMethods() {
+			bounded, cancel := context.WithTimeout(context.WithValue(ctx, ctxKey{}, "x"), soon)
+			began := time.Now()
+			err := m.call(l, bounded, name, c.never("within itself"))
+			if took := time.Since(began); !errors.Is(err, rmw.ErrInvalid) || bounded.Err() != nil {
+				c.errorf("%s within itself: %v after %v, want ErrInvalid at once", m.name, err, took)
+			}
+			cancel()
+			c.taken(name, "after it was asked for within itself")
+		}
+		return nil
+	})
+	c.free(name, "after fn returned")
+}

@@ -1,0 +1,114 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func waitClauses() []Clause {
+	return []Clause{
+		{Name: "waits", Says: "WithLock on a taken lock waits until its holder has returned, in any process, and then runs.", run: checkWaits},
+		{Name: "ctx-ended-waiting", Says: "A wait ends promptly with its ctx, as ErrContended and ctx's error, and leaves nothing behind.", run: checkCtxEndedWaiting},
+		{Name: "everybody", Says: "Everybody who waits is served in the end.", run: checkEverybody},
+	}
+}
+
+func checkWaits(c *check) {
+	a, b := c.open(), c.open()
+	for who, l := range map[string]Locker{"the holder's Locker": a, "another Locker": b} {
+		name := c.name(who)
+		h := c.hold(a, name)
+		var over, ran atomic.Bool
+		waiting := c.goes(func() {
+			c.lock(l, name, func(context.Context) error {
+				if !over.Load() {
+					c.errorf("fn of one who waits on %s ran while the lock was held", who)
+				}
+				ran.Store(true)
+				return nil
+			})
+		})
+		c.pass(2 * beat)
+		over.Store(true)
+		c.give(h)
+		<-waiting
+		if !ran.Load() {
+			c.errorf("fn of one who waits on %s did not run", who)
+		}
+		c.free(name, "after the waiter returned")
+	}
+}
+
+// ending is a way for a ctx to end a beat from now.
+type ending struct {
+	want error
+	ctx  func(parent context.Context) (context.Context, context.CancelFunc)
+}
+
+func endings() []ending {
+	return []ending{
+		{context.DeadlineExceeded, func(parent context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(parent, beat)
+		}},
+		{context.Canceled, func(parent context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(parent)
+			time.AfterFunc(beat, cancel)
+			return ctx, cancel
+		}},
+	}
+}
+
+func checkCtxEndedWaiting(c *check) {
+	a, b := c.open(), c.open()
+	for i, l := range []Locker{a, b} {
+		for _, end := range endings() {
+			name := c.name(fmt.Sprint(i, end.want))
+			h := c.hold(a, name)
+			waited := make(chan error, 1)
+			ctx, cancel := end.ctx(c.ctx)
+			waiting := c.goes(func() { waited <- l.WithLock(ctx, name, c.never("though its ctx has ended")) })
+			if !c.within(beat+soon, waiting) {
+				c.errorf("the call still waits %v after its ctx ended", soon)
+			} else if err := <-waited; !errors.Is(err, rmw.ErrContended) || !errors.Is(err, end.want) {
+				c.errorf("a wait that ended with its ctx: %v, want ErrContended and %v", err, end.want)
+			}
+			cancel()
+			c.taken(name, "after a waiter gave up")
+			c.give(h)
+			c.pass(beat) // for one who is gone to take it
+			c.free(name, "after the holder returned and the waiter had given up")
+		}
+	}
+}
+
+func checkEverybody(c *check) {
+	const lockers, workers, turns = 4, 5, 2
+	name := c.name("")
+	h := c.hold(c.open(), name)
+	var served atomic.Int64
+	var ended []<-chan struct{}
+	for range lockers {
+		l := c.open()
+		for range workers {
+			ended = append(ended, c.goes(func() {
+				for range turns {
+					c.lock(l, name, func(context.Context) error { served.Add(1); return nil })
+				}
+			}))
+		}
+	}
+	c.pass(beat) // they all wait
+	c.give(h)
+	for _, e := range ended {
+		<-e
+	}
+	if n := served.Load(); n != lockers*workers*turns {
+		c.errorf("%d of %d turns were given", n, lockers*workers*turns)
+	}
+	c.free(name, "after everybody")
+}

@@ -1,0 +1,134 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// work is what runs under a lock.
+type work = func(ctx context.Context) error
+
+// method is one of the two ways to take a lock.
+type method struct {
+	name string
+	call func(l Locker, ctx context.Context, name string, fn work) error
+}
+
+func bothMethods() []method {
+	return []method{{"WithLock", Locker.WithLock}, {"TryLock", Locker.TryLock}}
+}
+
+func nothing(context.Context) error { return nil }
+
+// never is an fn that must not be called.
+func (c *check) never(why string) work {
+	return func(context.Context) error {
+		c.errorf("fn was called %s", why)
+		return nil
+	}
+}
+
+// hold is a lock that somebody holds until told to give it back, whatever becomes
+// of the ctx.
+type hold struct {
+	name   string
+	ctx    context.Context // fn's
+	letGo  chan struct{}
+	result chan error // what WithLock has returned
+}
+
+// hold takes a lock that must be free.
+func (c *check) hold(l Locker, name string) *hold {
+	h, err := c.tryHold(l, name)
+	if err != nil {
+		c.fatalf("WithLock on a free lock: %v", err)
+	}
+	return h
+}
+
+// tryHold is hold that may fail: if the lock is not to be had soon.
+func (c *check) tryHold(l Locker, name string) (*hold, error) {
+	h := &hold{name: name, letGo: make(chan struct{}), result: make(chan error, 1)}
+	entered := make(chan struct{})
+	ctx, cancel := context.WithCancel(c.ctx)
+	c.goes(func() {
+		defer cancel()
+		h.result <- l.WithLock(ctx, name, func(ctx context.Context) error {
+			h.ctx = ctx
+			close(entered)
+			select {
+			case <-h.letGo:
+			case <-c.ctx.Done(): // the clause is over
+			}
+			return nil
+		})
+	})
+	defer time.AfterFunc(soon, cancel).Stop()
+	select {
+	case <-entered:
+		return h, nil
+	case err := <-h.result:
+		return nil, err
+	}
+}
+
+// release gives it back and returns what WithLock returned.
+func (h *hold) release() error {
+	close(h.letGo)
+	return <-h.result
+}
+
+// give gives back what must still be held.
+func (c *check) give(h *hold) {
+	if err := h.release(); err != nil {
+		c.errorf("WithLock whose fn returned nil: %v", err)
+	}
+}
+
+// another is a further process, that only looks.
+func (c *check) another() Locker {
+	if c.observer == nil {
+		c.observer = c.open()
+	}
+	return c.observer
+}
+
+// taken requires that no other process can have the lock.
+func (c *check) taken(name, when string) {
+	c.refused(c.ctx, c.another(), name, when)
+}
+
+// refused requires TryLock to say that the lock is taken.
+func (c *check) refused(ctx context.Context, l Locker, name, when string) {
+	if err := l.TryLock(ctx, name, c.never(when)); !errors.Is(err, rmw.ErrContended) {
+		c.errorf("TryLock %s: %v, want ErrContended", when, err)
+	}
+}
+
+// free requires that another process can have the lock, by now or as soon as the
+// Target declares.
+func (c *check) free(name, when string) {
+	for began := time.Now(); ; c.pass(c.ReleasedWithin / 50) {
+		err := c.another().TryLock(c.ctx, name, nothing)
+		switch {
+		case err == nil:
+			return
+		case !errors.Is(err, rmw.ErrContended):
+			c.errorf("TryLock %s: %v", when, err)
+			return
+		case time.Since(began) >= c.ReleasedWithin || c.ctx.Err() != nil:
+			c.errorf("the lock is still taken %s", when)
+			return
+		}
+	}
+}
+
+// lock runs fn under a lock, which must work.
+func (c *check) lock(l Locker, name string, fn work) {
+	if err := l.WithLock(c.ctx, name, fn); err != nil {
+		c.errorf("WithLock: %v", err)
+	}
+}
