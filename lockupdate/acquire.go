@@ -95,6 +95,7 @@ func notALock(name string, kind any) error {
 // acquire asks until the lock is the tenure's, for as long as somebody waits for it.
 // It reports whether it is; if not, it has answered everybody who waited.
 func (t *tenure) acquire() bool {
+	began := time.Now()
 	p := pace{backoff: t.cfg.Poll, lease: t.cfg.Lease}
 	for lostAnswers := 0; ; {
 		first := t.afterOthers()
@@ -114,6 +115,7 @@ func (t *tenure) acquire() bool {
 		switch {
 		case err == nil && !g.taken:
 			t.take(first.key, g)
+			t.note(Event{Kind: EventAcquired, Lock: t.lock, N: 1, Took: time.Since(began)})
 			return true
 		case err == nil:
 			lostAnswers = 0
@@ -123,6 +125,7 @@ func (t *tenure) acquire() bool {
 			t.block(now)
 			t.mu.Unlock()
 			t.refuse("lock", errTaken, func(u *update) bool { return u.noWait })
+			t.note(Event{Kind: EventPolled, Lock: t.lock, N: 1})
 			t.sleep(p.pause(now, g.pttl, jitter()))
 		case redisx.OutcomeOf(err) == redisx.NotDone:
 			t.refuse("acquire", redisx.Blame(t.ctx, err), nil)

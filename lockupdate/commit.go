@@ -61,11 +61,14 @@ func (t *tenure) ask() {
 func (t *tenure) heard(sent time.Duration, renew *call) {
 	n, err := renew.number()
 	lost := t.watchdog.renewed(t.lease, sent, n, err)
+	if n > 0 {
+		t.note(Event{Kind: EventRenewed, N: 1, Took: t.watchdog.now() - sent})
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.checked = time.Now()
 	t.lost = t.lost || lost
-	t.yield = n > 1
+	t.yield = t.yield || n > 1
 }
 
 // foundStored tells, after a lost answer, whether the commit has been executed

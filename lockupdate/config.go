@@ -2,6 +2,7 @@ package lockupdate
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -67,6 +68,20 @@ type Config struct {
 	// round trip instead of two. Others who poll for the lock are let in at
 	// once. Default 0: it is given back at once. At most Poll.Max.
 	Keep time.Duration
+
+	// NoBreaker has every call try a store that does not answer. By default, after
+	// ten flushes in a row without any answer, calls fail with rmw.ErrUnavailable
+	// at once, but for one each second that tries again. An error reply is an
+	// answer, and so is that a lock is taken.
+	NoBreaker bool
+
+	// OnEvent is told what happens to the locks, on whatever goroutine it happens,
+	// several at a time. It must be quick, and must not call the Store. Default
+	// nil: nobody is told.
+	OnEvent func(Event)
+
+	// Logger gets the same, at level debug. Default nil: nothing is logged.
+	Logger *slog.Logger
 
 	// Commit is how values are written. Default CommitGuarded.
 	Commit Commit

@@ -10,6 +10,7 @@ import (
 // the one before returned, the first one base.
 type group struct {
 	members []*update
+	writes  int       // how many of them want something written
 	began   time.Time // when the first joined
 	base    rmw.Value
 	value   rmw.Value     // what the last returned
@@ -27,6 +28,7 @@ func (g *group) add(u *update) {
 	if !u.wrote {
 		return
 	}
+	g.writes++
 	switch {
 	case !u.after.Exists():
 		g.ttl = 0

@@ -15,7 +15,7 @@ import (
 type lease struct {
 	*Store
 	lock, owner string
-	onLost      func() // called once, by the watchdog
+	onLost      func(cause error) // called once, by the watchdog
 
 	busy sync.WaitGroup // renewals on the way: the release comes after them
 
@@ -30,7 +30,7 @@ type lease struct {
 }
 
 // newLease starts the watch over a lock whose acquire was sent at sent.
-func (s *Store) newLease(lock, owner string, sent time.Time, onLost func()) *lease {
+func (s *Store) newLease(lock, owner string, sent time.Time, onLost func(cause error)) *lease {
 	l := &lease{Store: s, lock: lock, owner: owner, onLost: onLost}
 	l.timer.Value = l
 	s.watchdog.watch(l, sent)

@@ -128,6 +128,7 @@ func (s *Store) lock(ctx context.Context, name string, try bool) (*Lock, error) 
 		switch u.start() {
 		case running:
 			turn := u.lease.enter(u)
+			u.noteWait()
 			return &Lock{ctx: turn, turn: turn}, nil
 		case left:
 			s.gate.Leave()

@@ -38,7 +38,8 @@ func (u *update) leaveSection() {
 }
 
 // loseLease ends the tenure of whoever has the turn. The watchdog calls it.
-func (t *tenure) loseLease() {
+func (t *tenure) loseLease(cause error) {
+	t.note(Event{Kind: EventLost, Lock: t.lock, N: 1, Err: cause})
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lost = true

@@ -23,18 +23,32 @@ func (t *tenure) commit() {
 
 	sent := time.Now()
 	ctx := context.WithoutCancel(g.members[0].ctx)
+	stored, now, err := true, g.value, error(nil)
 	switch {
 	case g.changes():
-		stored, now, err := t.write(ctx, &g, ask)
-		t.settle(g, sent, stored, now, err)
+		stored, now, err = t.write(ctx, &g, ask)
 	case g.knownSince(asOf):
-		t.settle(g, asOf, true, g.value, nil)
+		sent = asOf
 	default:
-		now, err := t.Store.read(ctx, t.key)
-		t.settle(g, sent, now.Equal(g.base), now, err)
+		now, err = t.Store.read(ctx, t.key)
+		stored = err == nil && now.Equal(g.base)
 	}
+	t.settle(g, sent, stored, now, err)
+	t.tell(&g, err, stored)
 	if len(g.members) > 1 {
 		breathe()
+	}
+}
+
+// tell notes what has become of a group.
+func (t *tenure) tell(g *group, err error, stored bool) {
+	switch {
+	case stored && g.writes > 1:
+		t.note(Event{Kind: EventCombined, Lock: t.lock, N: g.writes})
+	case !stored && err == nil:
+		t.note(Event{Kind: EventConflicted, Lock: t.lock, N: len(g.members)})
+	case errors.Is(err, rmw.ErrOutcomeUnknown):
+		t.note(Event{Kind: EventUnknown, Lock: t.lock, N: g.writes, Err: err})
 	}
 }
 

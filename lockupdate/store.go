@@ -19,9 +19,11 @@ type Store struct {
 	invalid  error // what every call returns if the Config cannot work
 	owners   *owners
 	gate     *redisx.Gate // calls, and what goes on behind them
+	breaker  *breaker
 	flights  *flights
 	watchdog *watchdog
 	holds    *holds
+	counts   counts
 
 	mu         sync.Mutex
 	queues     map[string]*queue // by the lock's name
@@ -45,7 +47,8 @@ func New(rdb Commands, cfg Config) *Store {
 		holds:   &holds{of: map[string]time.Duration{}},
 		queues:  map[string]*queue{},
 	}
-	s.flights = &flights{fly: s.sendUnattended}
+	s.breaker = newBreaker(s.cfg, s.sendUnattended)
+	s.flights = &flights{fly: s.breaker.send}
 	s.watchdog = newWatchdog(s)
 	if redisx.IsNil(rdb) {
 		s.invalid = errors.Join(s.invalid, errNoClient)

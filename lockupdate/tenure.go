@@ -75,7 +75,7 @@ func (t *tenure) idles() bool {
 // mustAsk reports whether it is time to ask whether other processes wait. If they are
 // known to, they need not be asked about.
 func (t *tenure) mustAsk() bool {
-	if time.Since(t.checked) < quantum {
+	if t.yield || time.Since(t.checked) < quantum {
 		return false
 	}
 	t.yield = t.contended

@@ -2,6 +2,7 @@ package lockupdate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -60,5 +61,12 @@ func (u *update) commitNow() (stored bool, now rmw.Value, err error) {
 	if err != nil {
 		return false, rmw.Value{}, redisx.Because(rmw.ErrOutcomeUnknown, u.ctx.Err())
 	}
-	return outcomeOf(u.key.Kind, c)
+	stored, now, err = outcomeOf(u.key.Kind, c)
+	switch {
+	case errors.Is(err, rmw.ErrOutcomeUnknown):
+		u.note(Event{Kind: EventUnknown, Lock: u.cfg.LockName(u.key.Name), N: 1, Err: err})
+	case err == nil && !stored:
+		u.note(Event{Kind: EventConflicted, Lock: u.cfg.LockName(u.key.Name), N: 1})
+	}
+	return stored, now, err
 }

@@ -182,6 +182,7 @@ func (u *update) leave(why error) phase {
 // turn calls fn. It reports whether u then has its answer already.
 func (u *update) turn() bool {
 	ctx := u.lease.enter(u)
+	u.noteWait()
 	ended := true
 	defer func() {
 		if ended { // by a panic or runtime.Goexit
@@ -194,6 +195,13 @@ func (u *update) turn() bool {
 	ctx.end(nil)
 	u.judge(ctx.lost(), next, err)
 	return !u.queue.give(u) && u.finishAdrift()
+}
+
+// noteWait tells that u has its turn.
+func (u *update) noteWait() {
+	if u.waited > 0 {
+		u.note(Event{Kind: EventWaited, Lock: u.queue.lock, N: 1, Took: u.waited})
+	}
 }
 
 // judge notes what u's fn returned: what it wants written, or how it fails.

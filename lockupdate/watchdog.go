@@ -103,7 +103,7 @@ func (w *watchdog) loop() {
 	for {
 		lost, due, wait, more := w.turn()
 		for _, l := range lost {
-			l.onLost()
+			l.onLost(l.lost)
 		}
 		for len(due) > 0 {
 			n := min(len(due), renewalsPerFlush)
@@ -178,15 +178,31 @@ func (w *watchdog) renew(leases []*lease) {
 	for i, l := range leases {
 		calls[i] = renewScript.on(l.lock, l.owner, w.store.cfg.Lease.Milliseconds())
 	}
-	sent := w.now()
+	sent, prolonged := w.now(), 0
 	w.store.sendUnattended(context.Background(), calls)
 	for i, l := range leases {
 		renewed, err := calls[i].number()
 		if w.renewed(l, sent, renewed, err) {
-			l.onLost()
+			l.onLost(l.lost)
+		}
+		switch {
+		case err != nil:
+			w.store.note(Event{Kind: EventLate, Lock: l.lock, N: 1, Err: err})
+		case renewed > 0:
+			prolonged++
 		}
 		l.busy.Done()
 	}
+	if prolonged > 0 {
+		w.store.note(Event{Kind: EventRenewed, N: prolonged, Took: w.now() - sent})
+	}
+}
+
+// held returns how many leases are kept.
+func (w *watchdog) held() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.wheel.Len()
 }
 
 // renewed notes the answer to a renewal, and reports whether it says that the lock

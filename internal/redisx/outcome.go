@@ -38,6 +38,7 @@ func OutcomeOf(err error) Outcome {
 		return Done
 	case errors.Is(err, rmw.ErrUnsupported), // refused by our own check, before sending
 		errors.Is(err, rmw.ErrWrongKind), // an answer, as we read it
+		errors.Is(err, ErrNotSent),
 		errors.Is(err, redis.ErrClosed),
 		errors.Is(err, redis.ErrPoolTimeout),
 		errors.Is(err, redis.ErrPoolExhausted),
@@ -48,6 +49,9 @@ func OutcomeOf(err error) Outcome {
 	}
 	return Unknown
 }
+
+// ErrNotSent marks a command that we decided not to send.
+var ErrNotSent = errors.New("not sent")
 
 // notRun are the beginnings of error replies that mean: not executed. Those of a
 // server precede the execution of a command, or are a script's first write; those

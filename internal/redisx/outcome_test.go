@@ -86,6 +86,7 @@ func replies() []judgement {
 		{reply("UNKILLABLE Sorry the script already executed write commands"), redisx.Unknown, rmw.ErrUnavailable},
 
 		// Codis
+		{redisx.Because(rmw.ErrUnavailable, redisx.ErrNotSent), redisx.NotDone, rmw.ErrUnavailable},
 		{reply("ERR handle request, command 'WATCH' is not allowed"), redisx.NotDone, rmw.ErrUnsupported},
 		{reply("ERR handle request, command 'MULTI' is not allowed"), redisx.NotDone, rmw.ErrUnsupported},
 		{reply("ERR handle request, slot is not ready, may be offline"), redisx.NotDone, rmw.ErrUnavailable},

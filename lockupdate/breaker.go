@@ -1,0 +1,101 @@
+package lockupdate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// breaker fails what is sent to a dead store at once, instead of letting every caller
+// wait for its own timeout. Dead is a store that has answered nothing at all for a
+// number of flushes in a row: an error reply is an answer, that a lock is taken is an
+// answer, and callers that leave are none of its business, as no command has their
+// ctx. Releases and renewals pass it: they are worth a try for as long as the lock
+// lasts.
+type breaker struct {
+	fly func(ctx context.Context, calls []*call)
+	cb  *gobreaker.CircuitBreaker[struct{}] // nil: switched off
+}
+
+const (
+	breakAfter = 10
+	breakFor   = time.Second
+)
+
+func newBreaker(cfg Config, fly func(ctx context.Context, calls []*call)) *breaker {
+	b := &breaker{fly: fly}
+	if cfg.NoBreaker {
+		return b
+	}
+	b.cb = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
+		Timeout:     breakFor,
+		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakAfter },
+		IsExcluded:  func(err error) bool { return errors.Is(err, errTooMany) },
+	})
+	return b
+}
+
+// open reports whether calls are refused now.
+func (b *breaker) open() bool { return b.cb != nil && b.cb.State() == gobreaker.StateOpen }
+
+// send sends the calls, or, while the store counts as dead, those that pass anyway.
+func (b *breaker) send(ctx context.Context, calls []*call) {
+	if b.cb == nil {
+		b.fly(ctx, calls)
+		return
+	}
+	_, err := b.cb.Execute(func() (struct{}, error) {
+		b.fly(ctx, calls)
+		return struct{}{}, silence(calls)
+	})
+	if !errors.Is(err, gobreaker.ErrOpenState) && !errors.Is(err, gobreaker.ErrTooManyRequests) {
+		return
+	}
+	var urgent []*call
+	for _, c := range calls {
+		if c.urgent() {
+			urgent = append(urgent, c)
+			continue
+		}
+		c.arm(ctx, false).SetErr(redisx.Because(rmw.ErrUnavailable, errBroken))
+	}
+	if len(urgent) > 0 {
+		b.fly(ctx, urgent)
+	}
+}
+
+var (
+	errBroken = fmt.Errorf("%w: the store has not answered %d times in a row, and is tried again every %v",
+		redisx.ErrNotSent, breakAfter, breakFor)
+
+	// errTooMany says nothing about the store: it is our own pool that is too small.
+	errTooMany = errors.New("no connection was free")
+)
+
+func (c *call) urgent() bool {
+	return c.script.sha == releaseScript.sha || c.script.sha == renewScript.sha
+}
+
+// silence returns an error if none of the calls was answered.
+func silence(calls []*call) error {
+	var silent error
+	for _, c := range calls {
+		err := c.cmd.Err()
+		var reply redis.Error
+		switch {
+		case err == nil, errors.As(err, &reply), errors.Is(err, rmw.ErrUnsupported):
+			return nil
+		case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
+			return errTooMany
+		}
+		silent = err
+	}
+	return silent
+}

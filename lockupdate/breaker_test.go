@@ -1,0 +1,102 @@
+package lockupdate_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// A dead store fails calls at once, and is found alive again within a second or so.
+// The control has the breaker off.
+func TestDeadStoreFailsFast(t *testing.T) {
+	fail := func(t *testing.T, cfg lockupdate.Config) (f *fixture, took time.Duration, restore func()) {
+		f = newFixture(t, cfg)
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		restore = f.proxy.Inject(proxytest.Fault{Times: -1, Action: proxytest.HangRequest})
+		for range 20 {
+			began := time.Now()
+			_, err := f.store.Update(t.Context(), key, appendText("y"))
+			require.ErrorIs(t, err, rmw.ErrUnavailable)
+			assert.True(t, rmw.Retryable(err))
+			took = time.Since(began)
+		}
+		return f, took, restore
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f, took, restore := fail(t, lockupdate.Config{})
+		assert.Zero(t, took)
+		assert.True(t, f.store.Stats().Broken)
+		_, err := f.store.Read(t.Context(), rmw.Key{Name: "s"})
+		require.ErrorIs(t, err, rmw.ErrUnavailable)
+		require.ErrorContains(t, err, "tried again every 1s")
+		restore()
+		time.Sleep(time.Minute)
+		assert.Equal(t, "www", f.text(rmw.Key{Name: "s"}))
+		assert.False(t, f.store.Stats().Broken)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		f, took, restore := fail(t, lockupdate.Config{NoBreaker: true})
+		assert.Greater(t, took, time.Second, "control")
+		assert.False(t, f.store.Stats().Broken)
+		restore()
+		time.Sleep(time.Minute) // until all that hangs has ended
+	})
+}
+
+// Contention, refusals and callers that leave say nothing about the store.
+func TestBreakerKnowsWhatIsNotDeath(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{MaxWait: time.Millisecond})
+		key := rmw.Key{Name: "s"}
+		f.taken(key, 0)
+		for range 50 {
+			_, err := f.store.Update(t.Context(), key, appendText("x"))
+			require.ErrorIs(t, err, rmw.ErrContended)
+		}
+		f.proxy.Inject(proxytest.Fault{
+			Match: isScript("read"), Action: proxytest.RefuseWith, Text: "ERR handle response, backend conn reset", Times: 50,
+		})
+		for range 50 {
+			_, err := f.store.Read(t.Context(), key)
+			_ = err // three attempts each: some fail
+		}
+		remove := f.proxy.Inject(proxytest.Fault{Match: isScript("read"), Times: -1, Action: proxytest.Delay, Delay: time.Second})
+		for range 50 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			_, err := f.store.Read(ctx, key)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			cancel()
+		}
+		remove()
+		assert.False(t, f.store.Stats().Broken)
+		time.Sleep(time.Minute)
+	})
+}
+
+// While the store counts as dead, locks are still renewed and released.
+func TestBreakerLetsRenewalsAndReleasesPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+		l, err := f.store.Lock(t.Context(), "held")
+		require.NoError(t, err)
+		remove := f.proxy.Inject(proxytest.Fault{Match: isScript("read"), Times: -1, Action: proxytest.DropRequest})
+		for range 20 {
+			_, err := f.store.Read(t.Context(), rmw.Key{Name: "s"})
+			require.ErrorIs(t, err, rmw.ErrUnavailable)
+		}
+		require.True(t, f.store.Stats().Broken)
+		require.NoError(t, l.Unlock())
+		f.waitReleases()
+		assert.Zero(t, f.direct().Exists(t.Context(), lock+"held").Val())
+		remove()
+	})
+}
