@@ -51,9 +51,10 @@ type Config struct {
 	Poll rmw.Backoff
 
 	// LockName gives the name of the lock of a key. It must be a pure function,
-	// and no name it returns may be used for anything else. A key for which it
+	// and no name it returns may be used for anything else, nor that name with
+	// "/fence" before it. A key for which it
 	// returns "" or the key itself is refused with rmw.ErrInvalid. Default:
-	// "/lock/" + key, and "" for a key that begins so itself.
+	// "/lock/" + key, and "" for a key that begins so itself, or with "/fence/lock/".
 	LockName func(key string) string
 
 	// NoCombining commits each update by itself. By default, updates of one key
@@ -110,10 +111,10 @@ func (c Config) withDefaults() Config {
 // defaultPrefix begins the name of every lock that has no LockName of its own.
 const defaultPrefix = "/lock/"
 
-// defaultLockName returns no name for a key that looks like a lock itself: its
-// neighbour could not tell them apart.
+// defaultLockName returns no name for a key that looks like a lock itself, or a
+// counter of tokens: its neighbour could not tell them apart.
 func defaultLockName(key string) string {
-	if strings.HasPrefix(key, defaultPrefix) {
+	if strings.HasPrefix(key, defaultPrefix) || strings.HasPrefix(key, fencePrefix+defaultPrefix) {
 		return ""
 	}
 	return defaultPrefix + key

@@ -17,6 +17,9 @@ type lease struct {
 	lock, owner string
 	onLost      func(cause error) // called once, by the watchdog
 
+	fence sync.Mutex
+	drawn uint64 // the token; 0: none was asked for
+
 	busy sync.WaitGroup // renewals on the way: the release comes after them
 
 	// Of the watchdog and guarded by its lock; times count from its epoch.
@@ -39,7 +42,7 @@ func (s *Store) newLease(lock, owner string, sent time.Time, onLost func(cause e
 
 // enter begins u's turn: its ctx ends when the lease is lost.
 func (l *lease) enter(u *update) *turnContext {
-	ctx := &turnContext{parent: u.ctx, held: held{l.Store, l.lock}, key: u.key, depth: 1}
+	ctx := &turnContext{parent: u.ctx, held: held{l.Store, l.lock}, key: u.key, lease: l, depth: 1}
 	if u.section {
 		ctx.unlock = u.unlock
 	}

@@ -24,6 +24,9 @@ var readSource string
 //go:embed lua/inspect.lua
 var inspectSource string
 
+//go:embed lua/token.lua
+var tokenSource string
+
 //go:embed lua/commit_string.lua
 var commitStringSource string
 
@@ -44,6 +47,7 @@ var (
 	releaseScript      = newScript(releaseSource)
 	readScript         = newScript(readSource)
 	inspectScript      = newScript(inspectSource)
+	tokenScript        = newScript(tokenSource)
 	commitStringScript = newScript(commitStringSource)
 	commitHashScript   = newScript(commitHashSource)
 )

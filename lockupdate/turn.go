@@ -14,6 +14,9 @@ type held struct {
 	lock  string
 }
 
+// anyHeld finds the turn of a ctx, whatever its Store and lock.
+type anyHeld struct{}
+
 // turnContext is the ctx of an fn: its caller's, until the turn is over or, with cause
 // rmw.ErrLockLost, until the lock is lost. Most never ask it anything, so that it
 // costs a cancellable context only when they do.
@@ -21,6 +24,7 @@ type turnContext struct {
 	parent context.Context
 	held   held
 	key    rmw.Key
+	lease  *lease
 	unlock func() // of a section, nil for an update
 
 	mu     sync.Mutex
@@ -111,6 +115,8 @@ func (c *turnContext) Value(key any) any {
 		if key == c.held {
 			return c
 		}
+	case anyHeld:
+		return c
 	case *int:
 		return c.get().Value(key)
 	}

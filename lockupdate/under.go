@@ -22,7 +22,7 @@ func (u *update) runUnder(outer *turnContext) (rmw.Result, error) {
 	}
 	for {
 		u.attempts++
-		u.callUnder(outer.held)
+		u.callUnder(outer)
 		switch {
 		case u.err != nil:
 			return u.result(), u.err
@@ -43,10 +43,11 @@ func (u *update) runUnder(outer *turnContext) (rmw.Result, error) {
 }
 
 // callUnder calls fn with a ctx that tells that it is an Update's.
-func (u *update) callUnder(h held) {
-	ctx := &turnContext{parent: u.ctx, held: h, key: u.key, depth: 1}
+func (u *update) callUnder(outer *turnContext) {
+	ctx := &turnContext{parent: u.ctx, held: outer.held, key: u.key, lease: outer.lease, depth: 1}
 	defer ctx.end(nil)
 	next, err := u.fn(ctx, u.given)
+	u.token = outer.lease.drawnToken()
 	u.judge(nil, next, err)
 }
 

@@ -83,6 +83,7 @@ type update struct {
 	after      rmw.Value     // what fn returned
 	ttl        time.Duration // what that leaves, as in rmw.CheckWrite
 	wrote      bool
+	token      uint64 // if fn asked for it
 	res        rmw.Result
 	err        error // of fn, or the answer
 }
@@ -193,6 +194,7 @@ func (u *update) turn() bool {
 	next, err := u.fn(ctx, u.given)
 	ended = false
 	ctx.end(nil)
+	u.token = u.lease.drawnToken()
 	u.judge(ctx.lost(), next, err)
 	return !u.queue.give(u) && u.finishAdrift()
 }
@@ -249,7 +251,7 @@ func (u *update) succeed() {
 
 func (u *update) success() rmw.Result {
 	res := u.result()
-	res.Before, res.After, res.Written = u.given, u.after, u.wrote
+	res.Before, res.After, res.Written, res.Token = u.given, u.after, u.wrote, u.token
 	return res
 }
 

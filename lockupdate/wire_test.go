@@ -38,6 +38,8 @@ func TestEveryCommandIsPermittedByEveryProfile(t *testing.T) {
 					}
 					_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 						time.Sleep(6 * time.Second) // a renewal
+						_, err := lockupdate.Token(ctx)
+						require.NoError(t, err)
 						return fn(ctx, cur)
 					})
 					require.NoError(t, err)

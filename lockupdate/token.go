@@ -1,0 +1,100 @@
+package lockupdate
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Token returns the fencing token of the lock that ctx holds: within the function of
+// an Update or WithLock, or with a [Lock.Context]. Whoever gets the lock later gets a
+// greater token, so that a store that remembers the greatest token it has seen, and
+// refuses smaller ones, is safe from a holder that stalled past its lease: for
+// instance a SQL table with
+//
+//	UPDATE rooms SET state = $1, token = $2 WHERE id = $3 AND token <= $2
+//
+// Updates and sections of one Store that follow each other without giving the lock
+// back have the same token; they are in order anyway. What Update itself writes is
+// guarded and needs none.
+//
+// The first call under a lock costs one round trip and one command on a key of its
+// own, "/fence" before the lock's name; who never asks pays nothing. The key goes
+// when no token was drawn for a week. After that, and after a failover that forgot it,
+// tokens go on from the clock in microseconds; they would fall back only if at the
+// same time the clock of the next holder was behind the last token.
+//
+// The error is rmw.ErrInvalid if ctx holds no lock, rmw.ErrLockLost if the lock could
+// have ended before the token was drawn, or that of a command that failed.
+func Token(ctx context.Context) (uint64, error) {
+	turn, _ := ctx.Value(anyHeld{}).(*turnContext)
+	if turn == nil {
+		return 0, fail("token", rmw.Key{}, 0, fmt.Errorf("%w: this ctx holds no lock; call Token with the ctx that Update or WithLock gave to your function", rmw.ErrInvalid))
+	}
+	token, err := turn.lease.token(ctx)
+	if err != nil {
+		return 0, fail("token", turn.key, 0, redisx.Blame(ctx, err))
+	}
+	return token, nil
+}
+
+const (
+	fencePrefix = "/fence"
+	fenceTTL    = 7 * 24 * time.Hour
+)
+
+// token draws a token once for each tenure.
+func (l *lease) token(ctx context.Context) (uint64, error) {
+	if err := l.ours(); err != nil {
+		return 0, redisx.Because(rmw.ErrLockLost, err)
+	}
+	l.fence.Lock()
+	defer l.fence.Unlock()
+	for try := 1; l.drawn == 0; try++ {
+		c := tokenScript.on(fencePrefix+l.lock, time.Now().UnixMicro(), fenceTTL.Milliseconds())
+		if err := l.run(ctx, c); err != nil {
+			return 0, err
+		}
+		token, err := tokenOf(c)
+		if err == nil {
+			// One that was drawn when the lock may have been another's already
+			// would be greater than its new holder's.
+			if err := l.ours(); err != nil {
+				return 0, redisx.Because(rmw.ErrLockLost, err)
+			}
+			l.drawn = token
+			break
+		}
+		// Drawing twice only skips a number.
+		if redisx.OutcomeOf(err) != redisx.Unknown || try == tries {
+			return 0, err
+		}
+		if err := l.pause(ctx, try); err != nil {
+			return 0, err
+		}
+	}
+	return l.drawn, nil
+}
+
+// drawnToken returns the token if it was asked for, else 0.
+func (l *lease) drawnToken() uint64 {
+	l.fence.Lock()
+	defer l.fence.Unlock()
+	return l.drawn
+}
+
+func tokenOf(c *call) (uint64, error) {
+	text, err := c.cmd.Text()
+	if err != nil {
+		return 0, err
+	}
+	token, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || token == 0 {
+		return 0, errOddReply
+	}
+	return token, nil
+}

@@ -1,0 +1,124 @@
+package lockupdate_test
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// draw returns the token of a section of its own.
+func draw(t *testing.T, s *lockupdate.Store, name string) uint64 {
+	t.Helper()
+	var token uint64
+	require.NoError(t, s.WithLock(t.Context(), name, func(ctx context.Context) (err error) {
+		token, err = lockupdate.Token(ctx)
+		return err
+	}))
+	lockupdate.Settle(s)
+	return token
+}
+
+// Whoever gets the lock later gets a greater token, also when the clock stands still
+// and from another process.
+func TestTokensGrow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		other := f.another(lockupdate.Config{})
+		var last uint64
+		for i := range 20 {
+			s := f.store
+			if i%3 == 0 {
+				s = other
+			}
+			token := draw(t, s, "s")
+			assert.Greater(t, token, last)
+			last = token
+		}
+	})
+}
+
+// Nobody pays who does not ask; who asks pays once.
+func TestTokenBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		draw(t, f.store, "s")
+		f.settle()
+		start := f.meter.Read()
+		res, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			first, err := lockupdate.Token(ctx)
+			require.NoError(t, err)
+			second, err := lockupdate.Token(ctx)
+			require.NoError(t, err)
+			assert.Equal(t, first, second)
+			return rmw.String(strconv.FormatUint(first, 10)), nil
+		})
+		require.NoError(t, err)
+		assert.Equal(t, res.After.Text(), strconv.FormatUint(res.Token, 10))
+		f.waitReleases()
+		assert.EqualValues(t, 4, f.meter.Read().Sub(start).RoundTrips)
+		assert.Equal(t, []string{"acquire", "read", "token", "commit_string", "release"}, f.calls())
+		res, err = f.store.Update(t.Context(), key, appendText("x"))
+		require.NoError(t, err)
+		assert.Zero(t, res.Token)
+	})
+}
+
+// A counter that has gone, with a week of silence or a failover, does not let tokens
+// fall back.
+func TestTokensSurviveTheirCounter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		before := draw(t, f.store, "s")
+		ttl := f.direct().PTTL(t.Context(), "/fence"+lock+"s").Val()
+		assert.Equal(t, 7*24*time.Hour, ttl, "the counter must not stay for ever")
+		require.NoError(t, f.direct().Del(t.Context(), "/fence"+lock+"s").Err())
+		time.Sleep(time.Millisecond)
+		assert.Greater(t, draw(t, f.store, "s"), before)
+	})
+}
+
+// A token that is drawn when the lock may be another's already would be greater than
+// the new holder's: it is not given out.
+func TestALateTokenIsNotGivenOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: time.Second})
+		draw(t, f.store, "s")
+		f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.DropRequest})
+		f.proxy.Inject(proxytest.Fault{Match: isScript("token"), Action: proxytest.Delay, Delay: 2 * time.Second})
+		l, err := f.store.Lock(t.Context(), "s")
+		require.NoError(t, err)
+		_, err = lockupdate.Token(context.WithoutCancel(l.Context()))
+		require.ErrorIs(t, err, rmw.ErrLockLost)
+		_, err = lockupdate.Token(context.WithoutCancel(l.Context()))
+		require.ErrorIs(t, err, rmw.ErrLockLost, "and none later")
+		require.ErrorIs(t, l.Unlock(), rmw.ErrLockLost)
+	})
+}
+
+func TestTokenFaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		_, err := lockupdate.Token(t.Context())
+		require.ErrorIs(t, err, rmw.ErrInvalid)
+		before := draw(t, f.store, "s")
+		f.proxy.Inject(proxytest.Fault{Match: isScript("token"), Action: proxytest.DropReply})
+		assert.Greater(t, draw(t, f.store, "s"), before, "a lost answer skips a number")
+		f.proxy.Inject(proxytest.Fault{Match: isScript("token"), Action: proxytest.DropRequest, Times: 3})
+		err = f.store.WithLock(t.Context(), "s", func(ctx context.Context) error {
+			_, err := lockupdate.Token(ctx)
+			return err
+		})
+		require.ErrorIs(t, err, rmw.ErrUnavailable)
+	})
+}
