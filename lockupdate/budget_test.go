@@ -89,6 +89,59 @@ func TestConflictBudget(t *testing.T) {
 	})
 }
 
+// A large value is not sent back to be compared: its digest is. The line is at 1 KiB.
+func TestBytesPerLargeUpdate(t *testing.T) {
+	const overhead = 128 + 48 + 519 // of two values of 128 bytes, below
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "room:0000001"}
+		f.warm(key)
+		for _, size := range []int{1023, 1024, 100_000} {
+			for _, fill := range []string{"x", "y"} {
+				f.settle()
+				start := f.meter.Read()
+				_, err := f.store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) {
+					return rmw.String(strings.Repeat(fill, size)), nil
+				})
+				require.NoError(t, err)
+				f.settle()
+				if fill == "x" {
+					continue
+				}
+				sent := f.meter.Read().Sub(start).BytesSent
+				if size < 1024 {
+					assert.Greater(t, sent, int64(2*size))
+				} else {
+					assert.Less(t, sent, int64(size+overhead))
+				}
+			}
+		}
+		assert.Equal(t, strings.Repeat("y", 100_000), f.text(key))
+	})
+}
+
+// The guard is as good by digest: a large value that changed is not overwritten.
+func TestGuardOfALargeValue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		large := strings.Repeat("z", 5000)
+		rdb := f.direct()
+		for _, theirs := range []string{large + "theirs", "short", ""} {
+			require.NoError(t, rdb.Set(t.Context(), key.Name, large, 0).Err())
+			res, err := f.store.Update(t.Context(), key, behindItsBack(func() {
+				require.NoError(t, rdb.Set(t.Context(), key.Name, theirs, 0).Err())
+				if theirs == "" {
+					require.NoError(t, rdb.Del(t.Context(), key.Name).Err())
+				}
+			}, appendText("+mine")))
+			require.NoError(t, err)
+			assert.Equal(t, 2, res.Attempts)
+			assert.Equal(t, theirs+"+mine", f.text(key))
+		}
+	})
+}
+
 // What crosses the wire for a value of 128 bytes: the value comes once, and goes
 // twice, as what fn was given and as what it returned. The rest is overhead.
 func TestBytesPerUpdate(t *testing.T) {

@@ -4,8 +4,9 @@
 --
 -- KEYS[1]  the data key
 -- ARGV[1]  the expiry to leave: milliseconds, 'keep' or 'none'
--- ARGV[2]  what fn was given: 'absent', 'value' (then ARGV[3]), or 'any' for no guard
--- ARGV[3]  the value fn was given
+-- ARGV[2]  what fn was given: 'absent', 'value' or 'sha1' (then ARGV[3]), or 'any' for
+--          no guard
+-- ARGV[3]  the value fn was given, or its SHA-1 in hexadecimal
 -- ARGV[4]  'set' (then ARGV[5]) or 'del'
 -- ARGV[5]  the value to write
 --
@@ -25,7 +26,8 @@ if ARGV[2] ~= 'any' then
     if now then
       return {0, now}
     end
-  elseif now ~= ARGV[3] then
+  elseif ARGV[2] == 'sha1' and not (now and redis.sha1hex(now) == ARGV[3])
+    or ARGV[2] == 'value' and now ~= ARGV[3] then
     if now then
       return {0, now}
     end
