@@ -131,7 +131,7 @@ func (s *Store) commitCall(key rmw.Key, cur, next rmw.Value, ttl time.Duration) 
 	plain := s.cfg.Commit == CommitPlain
 	if key.Kind == rmw.KindHash {
 		c := commitHash(key.Name, cur, next, ttl, plain)
-		if len(c.args) > maxArgs {
+		if len(c.args) > header+maxArgs {
 			return nil, errTooLarge
 		}
 		return c, nil

@@ -1,7 +1,6 @@
 package lockupdate
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -79,13 +78,12 @@ func (s *Store) open(d time.Duration) bool {
 // twice is harmless. It returns within which time another process that waits for
 // the lock asks again; 0 if none does.
 func (t *tenure) release() (gap time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(t.ctx, t.cfg.Lease)
-	defer cancel()
+	began := time.Now()
 	for try := 1; ; try++ {
 		c := releaseScript.on(t.lock, t.owner)
-		t.flights.send(ctx, c)
+		t.flights.send(t.ctx, c)
 		n, err := c.number()
-		if redisx.OutcomeOf(err) == redisx.Done || try == tries || t.pause(ctx, try) != nil {
+		if redisx.OutcomeOf(err) == redisx.Done || try == tries || time.Since(began) > t.cfg.Lease || t.pause(t.ctx, try) != nil {
 			return time.Duration(max(n-1, 0)) * time.Millisecond, err
 		}
 	}

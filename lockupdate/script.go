@@ -34,11 +34,15 @@ var commitStringSource string
 var commitHashSource string
 
 // script is a Lua script on one key.
-type script struct{ source, sha string }
+type script struct {
+	source, sha string
+	digest      any // sha, ready to be an argument
+}
 
-func newScript(source string) script {
+func newScript(source string) *script {
 	sum := sha1.Sum([]byte(source)) // what EVALSHA wants
-	return script{source: source, sha: hex.EncodeToString(sum[:])}
+	sha := hex.EncodeToString(sum[:])
+	return &script{source: source, sha: sha, digest: sha}
 }
 
 var (
@@ -54,23 +58,30 @@ var (
 
 // call is one script to be run on one key. Nothing else can be sent.
 type call struct {
-	script script
+	script *script
 	key    string
-	args   []any
+	args   []any // of the whole command
 	cmd    *command
 }
 
-func (s script) on(key string, args ...any) *call { return &call{script: s, key: key, args: args} }
+// The arguments before those of the script: the command, the script, the number of
+// keys and the key.
+const header = 4
+
+func (s *script) on(key string, args ...any) *call {
+	c := &call{script: s, key: key, args: make([]any, header, header+len(args))}
+	c.args[2], c.args[3] = 1, key
+	c.args = append(c.args, args...)
+	return c
+}
 
 // arm makes the command anew: by digest, or with the whole source for a backend
 // that does not know it.
 func (c *call) arm(ctx context.Context, whole bool) *command {
-	name, what := "evalsha", c.script.sha
-	if whole {
-		name, what = "eval", c.script.source
+	args := c.args
+	if args[0], args[1] = "evalsha", c.script.digest; whole {
+		args = append([]any{"eval", c.script.source}, args[2:]...) // hooks may have kept the first
 	}
-	args := make([]any, 0, 4+len(c.args))
-	args = append(append(args, name, what, 1, c.key), c.args...)
 	c.cmd = &command{redis.NewCmd(ctx, args...)}
 	return c.cmd
 }

@@ -31,10 +31,13 @@ const (
 // is an answer. What is not certainly NotDone is Unknown: an error reply can come
 // from a proxy that lost its backend after passing the command on.
 func OutcomeOf(err error) Outcome {
+	if err == nil {
+		return Done // without the allocations below
+	}
 	var op *net.OpError
 	var reply redis.Error
 	switch {
-	case err == nil, errors.Is(err, redis.Nil):
+	case errors.Is(err, redis.Nil):
 		return Done
 	case errors.Is(err, rmw.ErrUnsupported), // refused by our own check, before sending
 		errors.Is(err, rmw.ErrWrongKind), // an answer, as we read it
@@ -124,4 +127,4 @@ func reasonOfReply(text string) error {
 }
 
 // IsNoScript reports whether a backend did not know the script of an EVALSHA.
-func IsNoScript(err error) bool { return redis.HasErrorPrefix(err, "NOSCRIPT") }
+func IsNoScript(err error) bool { return err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") }
