@@ -39,7 +39,8 @@ type grant struct {
 // difference. note is what a holder shall be told.
 func (t *tenure) attempt(u *update, note time.Duration) (grant, error) {
 	t.sent = time.Now()
-	take := acquireScript.on(t.lock, t.owner, t.cfg.Lease.Milliseconds(), note.Milliseconds(), t.previous)
+	ms := (note + time.Millisecond - 1).Milliseconds() // rounded up: 0 would be no note
+	take := acquireScript.on(t.lock, t.owner, t.cfg.Lease.Milliseconds(), ms, t.previous)
 	calls := []*call{take}
 	if !u.section && t.largest <= pollReadLimit {
 		calls = append(calls, readScript.on(u.key.Name, u.key.Kind.String()))
@@ -126,7 +127,7 @@ func (t *tenure) acquire() bool {
 			t.mu.Unlock()
 			t.refuse("lock", errTaken, func(u *update) bool { return u.noWait })
 			t.note(Event{Kind: EventPolled, Lock: t.lock, N: 1})
-			t.sleep(p.pause(now, g.pttl, jitter()))
+			t.rest(p.pause(now, g.pttl, jitter()))
 		case redisx.OutcomeOf(err) == redisx.NotDone:
 			t.refuse("acquire", redisx.Blame(t.ctx, err), nil)
 			return false
@@ -137,7 +138,7 @@ func (t *tenure) acquire() bool {
 				t.refuse("acquire", redisx.Blame(t.ctx, err), nil)
 				return false
 			}
-			t.sleep(retryDelay.Delay(lostAnswers, jitter()))
+			t.rest(retryDelay.Delay(lostAnswers, jitter()))
 		}
 		if t.gate.Closed() {
 			t.refuse("acquire", rmw.ErrClosed, nil)
@@ -163,7 +164,23 @@ func (t *tenure) afterOthers() *update {
 			return first
 		}
 		t.refuse("lock", errTaken, func(u *update) bool { return u.noWait })
-		t.sleep(away)
+		t.rest(away)
+	}
+}
+
+// rest waits for d, but not when nobody waits any more, nor when the Store is closed.
+// Whoever joins the line meanwhile waits as well: he is no reason to poll.
+func (t *tenure) rest(d time.Duration) {
+	t.setClock(d)
+	defer t.clock.Stop()
+	for t.head() != nil {
+		select {
+		case <-t.clock.C:
+			return
+		case <-t.gate.Closing:
+			return
+		case <-t.poked:
+		}
 	}
 }
 

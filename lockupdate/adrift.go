@@ -49,7 +49,7 @@ func (u *update) commitAdrift() (same bool, err error) {
 	}
 	stored, _, err := u.commitNow()
 	if err != nil {
-		return false, u.fail("commit", err)
+		return false, u.fail("commit", redisx.Blame(u.ctx, err))
 	}
 	return stored, nil
 }

@@ -37,7 +37,8 @@ type flight struct {
 	landed chan struct{}
 }
 
-// send sends the calls and returns when they are answered.
+// send sends the calls and returns when they are answered. ctx must not end: it may be
+// that of others' calls.
 func (f *flights) send(ctx context.Context, calls ...*call) {
 	f.mu.Lock()
 	if f.aloft < maxAloft && len(f.boarding) == 0 {

@@ -18,7 +18,7 @@ func (t *tenure) enterSection() {
 	t.turns++
 	u.waited, u.blocked = u.waitedBy(), time.Time{}
 	u.phase, u.lease = running, t.lease
-	t.running, t.parked = u, true
+	t.running, t.parked, t.idleSince = u, true, time.Time{}
 	t.key = rmw.Key{} // it may be written meanwhile
 	u.wake <- struct{}{}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -89,7 +90,7 @@ func (t *tenure) settle(g group, sent time.Time, stored bool, now rmw.Value, err
 func (g *group) fail(err error) (others []*update) {
 	for _, u := range g.members {
 		if u.wrote || !g.changes() {
-			u.answer(rmw.Result{}, u.fail("commit", err))
+			u.answer(rmw.Result{}, u.fail("commit", redisx.Blame(context.WithoutCancel(u.ctx), err)))
 		} else {
 			others = append(others, u)
 		}

@@ -269,7 +269,10 @@ func (t *tenure) again(members []*update) {
 
 // read reads the value for the first in the line.
 func (t *tenure) read() {
-	u := t.head()
+	t.mu.Lock()
+	u := t.first
+	t.key = rmw.Key{} // nobody may join what load is going to replace
+	t.mu.Unlock()
 	if u == nil {
 		return
 	}

@@ -31,6 +31,7 @@ type turnContext struct {
 	depth  int // how many hold it
 	ended  bool
 	cause  error // context.Canceled if nil
+	first  bool  // it ended before parent did
 	inner  context.Context
 	cancel context.CancelCauseFunc
 }
@@ -41,7 +42,7 @@ func (c *turnContext) end(cause error) {
 	if c.ended {
 		return
 	}
-	c.ended, c.cause = true, cause
+	c.ended, c.cause, c.first = true, cause, c.parent.Err() == nil
 	if c.inner != nil {
 		c.cancel(cause)
 	}
@@ -82,7 +83,11 @@ func (c *turnContext) get() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.inner == nil {
-		c.inner, c.cancel = context.WithCancelCause(c.parent)
+		parent := c.parent
+		if c.first { // and whatever has become of it since does not matter
+			parent = context.WithoutCancel(parent)
+		}
+		c.inner, c.cancel = context.WithCancelCause(parent)
 		if c.ended {
 			c.cancel(c.cause)
 		}

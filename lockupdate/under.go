@@ -32,7 +32,7 @@ func (u *update) runUnder(outer *turnContext) (rmw.Result, error) {
 		stored, now, err := u.commitNow()
 		switch {
 		case err != nil:
-			return u.result(), u.fail("commit", err)
+			return u.result(), u.fail("commit", redisx.Blame(u.ctx, err))
 		case stored:
 			return u.success(), nil
 		case u.attempts >= u.cfg.MaxAttempts:

@@ -86,7 +86,6 @@ func replies() []judgement {
 		{reply("UNKILLABLE Sorry the script already executed write commands"), redisx.Unknown, rmw.ErrUnavailable},
 
 		// Codis
-		{redisx.Because(rmw.ErrUnavailable, redisx.ErrNotSent), redisx.NotDone, rmw.ErrUnavailable},
 		{reply("ERR handle request, command 'WATCH' is not allowed"), redisx.NotDone, rmw.ErrUnsupported},
 		{reply("ERR handle request, command 'MULTI' is not allowed"), redisx.NotDone, rmw.ErrUnsupported},
 		{reply("ERR handle request, slot is not ready, may be offline"), redisx.NotDone, rmw.ErrUnavailable},
@@ -123,6 +122,7 @@ func others(t *testing.T) []judgement {
 		{redis.ErrPoolTimeout, redisx.NotDone, rmw.ErrUnavailable},
 		{redis.ErrPoolExhausted, redisx.NotDone, rmw.ErrUnavailable},
 		{refusedDial, redisx.NotDone, rmw.ErrUnavailable},
+		{redisx.Because(rmw.ErrUnavailable, redisx.ErrNotSent), redisx.NotDone, rmw.ErrUnavailable},
 		{&net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "redis"}}, redisx.NotDone, rmw.ErrUnavailable},
 		{slowDial(t), redisx.NotDone, nil}, // Blame finds the reason
 		{brokenRead, redisx.Unknown, rmw.ErrUnavailable},
