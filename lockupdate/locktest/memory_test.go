@@ -42,7 +42,7 @@ func TestMemory(t *testing.T) {
 // Run is the same in real time, as the tests over real servers call it.
 func TestRun(t *testing.T) {
 	locktest.Run(t, func(*testing.T) locktest.Target {
-		return memoryTarget(locktest.MemoryConfig{Lease: 500 * time.Millisecond})
+		return memoryTarget(locktest.MemoryConfig{Lease: 2 * time.Second})
 	})
 }
 

@@ -1,0 +1,162 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate/redlock"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+)
+
+// fixture is a number of independent masters in this process. It must be made
+// inside the synctest bubble, if there is one.
+type fixture struct {
+	t     *testing.T
+	nodes []*proxytest.Proxy
+}
+
+func newFixture(t *testing.T, nodes int) *fixture {
+	t.Helper()
+	f := &fixture{t: t}
+	for range nodes {
+		p, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Redis(), InMemory: true})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, p.Close()) })
+		f.nodes = append(f.nodes, p)
+	}
+	return f
+}
+
+// process is one more process: a Locker with connections of its own.
+type process struct {
+	*redlock.Locker
+	wires []*wire
+}
+
+func (f *fixture) open(cfg redlock.Config) *process {
+	p := &process{}
+	var nodes []redlock.Node
+	for _, n := range f.nodes {
+		w := &wire{conns: map[net.Conn]struct{}{}}
+		opts := n.Options()
+		w.dial, opts.Dialer = opts.Dialer, w.connect
+		opts.ReadTimeout = 2 * time.Second
+		opts.DialerRetries = 1 // or go-redis still waits for the next when the bubble ends
+		opts.PoolSize = 1000   // or it waits for a connection with a timer that it shares between bubbles
+		rdb := redis.NewClient(opts)
+		f.t.Cleanup(func() { require.NoError(f.t, rdb.Close()) })
+		nodes = append(nodes, rdb)
+		p.wires = append(p.wires, w)
+	}
+	p.Locker = redlock.New(nodes, cfg)
+	f.t.Cleanup(func() { require.NoError(f.t, p.Close()) }) // before the clients
+	return p
+}
+
+// cut breaks the wires to some nodes.
+func (p *process) cut(nodes ...int) (restore func()) {
+	for _, i := range nodes {
+		p.wires[i].set(true)
+	}
+	return func() {
+		for _, i := range nodes {
+			p.wires[i].set(false)
+		}
+	}
+}
+
+// warm opens the connections and fills the script caches. Only in a bubble.
+func (f *fixture) warm(p *process) {
+	require.NoError(f.t, p.WithLock(f.t.Context(), "warm", nothing))
+	synctest.Wait()
+	for _, n := range f.nodes {
+		n.ResetCalls()
+	}
+}
+
+func nothing(context.Context) error { return nil }
+
+// holders returns who has the lock, by node.
+func (f *fixture) holders(name string) []string {
+	var owners []string
+	for _, n := range f.nodes {
+		owner, _ := n.Engine(0).Get(name)
+		owners = append(owners, owner)
+	}
+	return owners
+}
+
+// nobody is what holders returns for a lock that is free everywhere.
+func (f *fixture) nobody() []string { return make([]string, len(f.nodes)) }
+
+// takeAway frees the lock on some nodes behind its holder's back.
+func (f *fixture) takeAway(name string, nodes ...int) {
+	for _, i := range nodes {
+		f.nodes[i].Engine(0).Del(name)
+	}
+}
+
+// wire is a process' way to a node, which can be cut.
+type wire struct {
+	dial  func(ctx context.Context, network, addr string) (net.Conn, error)
+	mu    sync.Mutex
+	isCut bool
+	conns map[net.Conn]struct{}
+}
+
+var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+
+func (w *wire) connect(ctx context.Context, network, addr string) (net.Conn, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.isCut {
+		return nil, errRefused
+	}
+	conn, err := w.dial(ctx, network, addr)
+	if err == nil {
+		w.conns[conn] = struct{}{}
+	}
+	return conn, err
+}
+
+func (w *wire) set(cut bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.isCut = cut
+	if cut {
+		for conn := range w.conns {
+			_ = conn.Close()
+		}
+		clear(w.conns)
+	}
+}
+
+// on injects a fault into the commands of one name.
+func (f *fixture) on(node int, command string, fault proxytest.Fault) (remove func()) {
+	fault.Match = func(args []string) bool { return strings.EqualFold(args[0], command) }
+	if fault.Times == 0 {
+		fault.Times = -1
+	}
+	return f.nodes[node].Inject(fault)
+}
+
+// count returns how often a command was sent to a node.
+func (f *fixture) count(node int, command string) int {
+	n := 0
+	for _, c := range f.nodes[node].Calls() {
+		if strings.EqualFold(c.Args[0], command) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,239 @@
+package redlock_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate/redlock"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+const (
+	drift  = lease/100 + 2*time.Millisecond
+	usable = lease - drift - lease/20
+)
+
+// A lock is renewed at half for as long as fn runs, also by a bare majority.
+func TestRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, 3)
+		p := f.open(redlock.Config{})
+		f.warm(p)
+		p.cut(0)
+		require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
+			for range 8 {
+				time.Sleep(usable/2 + time.Millisecond)
+				synctest.Wait()
+				assert.NoError(t, ctx.Err())
+				assert.Greater(t, f.nodes[1].Engine(0).TTL("a"), lease-100*time.Millisecond)
+			}
+			return nil
+		}))
+		assert.Equal(t, 8+1, f.count(1, "EVALSHA"))
+	})
+}
+
+// lostAfter holds a lock, has it sabotaged, and returns when fn's ctx ended.
+func lostAfter(t *testing.T, f *fixture, p *process, sabotage func()) time.Duration {
+	t.Helper()
+	var after time.Duration
+	began := time.Now()
+	err := p.WithLock(t.Context(), "a", func(ctx context.Context) error {
+		synctest.Wait()
+		sabotage()
+		<-ctx.Done()
+		after = time.Since(began)
+		assert.ErrorIs(t, context.Cause(ctx), rmw.ErrLockLost)
+		return nil
+	})
+	require.ErrorIs(t, err, rmw.ErrLockLost)
+	return after
+}
+
+// A majority that cannot be reached any more ends fn's ctx before the validity of
+// the lock ends; a minority does not.
+func TestMajorityLostWhileHeld(t *testing.T) {
+	for name, lose := range map[string]func(f *fixture, p *process){
+		"cut": func(_ *fixture, p *process) { p.cut(0, 1) },
+		"hang": func(f *fixture, _ *process) {
+			for _, i := range []int{0, 1} {
+				f.on(i, "EVALSHA", proxytest.Fault{Action: proxytest.HangRequest})
+			}
+		},
+		"errors": func(f *fixture, _ *process) {
+			for _, i := range []int{0, 1} {
+				f.on(i, "EVALSHA", proxytest.Fault{Action: proxytest.RefuseWith, Text: "READONLY"})
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, 3)
+				p := f.open(redlock.Config{})
+				f.warm(p)
+				after := lostAfter(t, f, p, func() { lose(f, p) })
+				assert.Equal(t, usable, after)
+				assert.Less(t, after, lease-drift, "before the validity ends")
+			})
+		})
+	}
+}
+
+// A majority that says that the lock is gone ends fn's ctx at the next renewal.
+func TestMajorityTakenAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, 3)
+		p := f.open(redlock.Config{})
+		f.warm(p)
+		assert.Equal(t, usable/2, lostAfter(t, f, p, func() { f.takeAway("a", 0, 2) }))
+	})
+}
+
+// A node that has lost the lock does not get it back by a renewal: it may have
+// granted it to another meanwhile.
+func TestRenewalDoesNotRecreate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, 3)
+		p := f.open(redlock.Config{})
+		require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
+			synctest.Wait()
+			f.takeAway("a", 1)
+			time.Sleep(3 * lease)
+			assert.NoError(t, ctx.Err(), "two of three are enough")
+			owners := f.holders("a")
+			assert.Equal(t, []string{owners[0], "", owners[0]}, owners)
+			require.NoError(t, f.nodes[1].Engine(0).Set("a", "another"))
+			time.Sleep(lease)
+			assert.NoError(t, ctx.Err())
+			return nil
+		}))
+		synctest.Wait()
+		assert.Equal(t, []string{"", "another", ""}, f.holders("a"), "nor is another's lock given back")
+	})
+}
+
+// A renewal that fails is tried again while there is time.
+func TestRenewalRecovers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, 3)
+		p := f.open(redlock.Config{})
+		f.warm(p)
+		require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
+			time.Sleep(time.Second)
+			restore := p.cut(0, 1, 2)
+			time.Sleep(usable - 2*time.Second)
+			restore()
+			time.Sleep(2 * lease)
+			return ctx.Err()
+		}))
+	})
+}
+
+// However well it is renewed, a lock is not held forever.
+func TestMaxHold(t *testing.T) {
+	for hold, cfg := range map[time.Duration]redlock.Config{time.Minute: {}, 15 * time.Second: {MaxHold: 15 * time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, 3)
+			assert.Equal(t, hold, lostAfter(t, f, f.open(cfg), func() {}))
+			synctest.Wait()
+			assert.Equal(t, f.nobody(), f.holders("a"))
+		})
+	}
+}
+
+// hurry has the nodes' clocks run fast, by so many percent.
+func (f *fixture) hurry(percent time.Duration) {
+	var clocks sync.WaitGroup
+	stop := make(chan struct{})
+	clocks.Go(func() {
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-stop:
+				return
+			}
+			for _, n := range f.nodes {
+				n.Engine(0).FastForward(percent * time.Millisecond)
+			}
+		}
+	})
+	f.t.Cleanup(func() { close(stop); clocks.Wait() })
+}
+
+// Nodes whose clocks run fast end the lock early. Within Drift, fn's ctx has ended
+// by then; without, there are two holders: so Drift is what prevents it.
+func TestDrift(t *testing.T) {
+	for name, c := range map[string]struct {
+		drift    time.Duration
+		overlaps bool
+	}{"allowed for": {lease / 8, false}, "not allowed for": {1, true}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, 3)
+				p, other := f.open(redlock.Config{Drift: c.drift}), f.open(redlock.Config{Drift: c.drift})
+				f.warm(p)
+				f.warm(other)
+				f.hurry(12)
+				_ = p.WithLock(t.Context(), "a", func(ctx context.Context) error {
+					p.cut(0, 1, 2)
+					require.NoError(t, other.WithLock(t.Context(), "a", func(context.Context) error {
+						assert.Equal(t, c.overlaps, ctx.Err() == nil, "both hold the lock")
+						return nil
+					}))
+					return nil
+				})
+			})
+		})
+	}
+}
+
+// An inner fn learns of the loss also when its caller has detached the ctx.
+func TestDetachedInnerFn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, 3)
+		p := f.open(redlock.Config{})
+		err := p.WithLock(t.Context(), "a", func(ctx context.Context) error {
+			return p.WithLock(context.WithoutCancel(ctx), "a", func(inner context.Context) error {
+				synctest.Wait()
+				f.takeAway("a", 0, 1, 2)
+				<-inner.Done()
+				assert.ErrorIs(t, context.Cause(inner), rmw.ErrLockLost)
+				err := p.WithLock(context.WithoutCancel(ctx), "a", func(context.Context) error {
+					t.Error("fn was called under a lock that is lost")
+					return nil
+				})
+				assert.ErrorIs(t, err, rmw.ErrLockLost)
+				return nil
+			})
+		})
+		require.ErrorIs(t, err, rmw.ErrLockLost)
+	})
+}
+
+// Being nested costs nothing.
+func TestNestedSendsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, 3)
+		p := f.open(redlock.Config{})
+		f.warm(p)
+		require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
+			for range 10 {
+				require.NoError(t, p.TryLock(ctx, "a", nothing))
+			}
+			return nil
+		}))
+		synctest.Wait()
+		for _, n := range f.nodes {
+			assert.Len(t, n.Calls(), 2)
+		}
+	})
+}
