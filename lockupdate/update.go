@@ -101,7 +101,10 @@ func (u *update) run() (rmw.Result, error) {
 func (u *update) start() phase {
 	var patience <-chan time.Time
 	if u.cfg.MaxWait > 0 {
-		t := time.NewTimer(u.cfg.MaxWait - u.waited)
+		u.queue.mu.Lock()
+		left := u.cfg.MaxWait - u.waited
+		u.queue.mu.Unlock()
+		t := time.NewTimer(left)
 		defer t.Stop()
 		patience = t.C
 	}
