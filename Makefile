@@ -3,13 +3,13 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Modules of their own, each with its own dependencies.
-NESTED := $(patsubst %/go.mod,%,$(wildcard integration/go.mod bench/go.mod adapters/*/go.mod))
+NESTED := $(patsubst %/go.mod,%,$(wildcard integration/go.mod bench/go.mod adapters/*/go.mod examples/*/go.mod))
 
 WITH_SERVERS := go run ./internal/servers/cmd/with-servers
 
 test: servers ## Run all tests, those against real servers included
 	go test ./...
-	cd integration && go test ./...
+	@for module in $(NESTED); do echo "go -C $$module test ./..."; go -C $$module test ./... || exit 1; done
 
 servers: ## Install redis-server and nutcracker if they are missing
 	@./scripts/servers.sh
@@ -34,7 +34,13 @@ rehearsal-real: servers ## Play the whole migration against real servers and a r
 	$(WITH_SERVERS) -redis 3 -nutcracker 1 -- \
 		go run ./examples/rehearsal -legacy 'redis://{redis0}' -proxy '{nutcracker0}' -profile twemproxy
 
+bench: servers ## Measure against the peers, in 10 minutes; wants the machine for itself
+	go -C bench run ./cmd/bench -out results.json
+
+bench-plots: ## Draw docs/performance.md from what make bench has measured
+	go -C bench run ./cmd/bench -plots -in results.json -docs ../docs
+
 ci: ## Do everything that CI does
 	./.ci/run
 
-.PHONY: help test servers race lint docs rehearsal rehearsal-real ci
+.PHONY: help test servers race lint docs rehearsal rehearsal-real bench bench-plots ci

@@ -47,7 +47,9 @@ func (s *Store) join(lock string, u *update) bool {
 			q.start()
 		} else {
 			q.tenure.advance()
-			q.tenure.look()
+			if u.phase == queued && q.tenure.idles() {
+				q.tenure.look()
+			}
 		}
 		q.mu.Unlock()
 		return true

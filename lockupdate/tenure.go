@@ -234,7 +234,9 @@ func (q *queue) give(u *update) bool {
 		t.group.add(u)
 	}
 	t.advance()
-	t.look()
+	if t.running == nil || len(t.group.members) == 1 {
+		t.look() // to commit, or to see to it that the group does not wait for long
+	}
 	return true
 }
 

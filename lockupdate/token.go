@@ -18,6 +18,11 @@ import (
 //
 //	UPDATE rooms SET state = $1, token = $2 WHERE id = $3 AND token <= $2
 //
+// What was computed from a row that was read under the lock needs the read to raise
+// the token as well, or a late write could come between another's read and write:
+//
+//	UPDATE rooms SET token = $1 WHERE id = $2 AND token <= $1 RETURNING state
+//
 // Updates and sections of one Store that follow each other without giving the lock
 // back have the same token; they are in order anyway. What Update itself writes is
 // guarded and needs none.

@@ -1,0 +1,119 @@
+// Command bench measures this project against its peers, side by side: updates of
+// distinct keys and of one hot key, by one process and by four, over loopback, with
+// a delay and through a proxy; and what it costs to keep many locks.
+//
+// It starts the servers it needs on free ports, prints tables and a verdict on the
+// project's targets, and with -out writes everything it has measured to a file, from
+// which -plots draws the page docs/performance.md.
+//
+//	go run ./cmd/bench -run 'hot64|d-hot64' -impl 'watch|unwatch.*'
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"syscall"
+	"time"
+
+	"github.com/unwatch/unwatch/bench/plan"
+	"github.com/unwatch/unwatch/bench/report"
+	"github.com/unwatch/unwatch/bench/result"
+	"github.com/unwatch/unwatch/bench/worker"
+)
+
+func main() {
+	if err := start(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// start is a bench, or one of its own worker processes.
+func start() error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(os.Args) == 2 && os.Args[1] == worker.Argument {
+		return worker.Main(ctx, os.Stdin, os.Stdout)
+	}
+	return run(ctx, os.Args[1:])
+}
+
+// pattern is a flag that matches whole names.
+type pattern struct{ re *regexp.Regexp }
+
+func (p *pattern) String() string { return "" }
+
+func (p *pattern) Set(text string) (err error) {
+	p.re, err = regexp.Compile("^(?:" + text + ")$")
+	return err
+}
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	var scenarios, impls pattern
+	flags.Var(&scenarios, "run", "measure only the scenarios whose `NAME` matches: unc64, 'd-.*', 'hot64|hot4x16'")
+	flags.Var(&impls, "impl", "measure only the implementations whose `NAME` matches: 'watch|unwatch'")
+	repetitions := flags.Int("n", 3, "how often each slot is repeated")
+	slot := flags.Duration("slot", 600*time.Millisecond, "how long a slot is")
+	quick := flags.Bool("quick", false, "once, with short slots: to see that everything runs")
+	full := flags.Bool("full", false, "five times, with slots of 2 s: takes about half an hour")
+	window := flags.Duration("window", 6*time.Second, "how long held locks are watched")
+	shrink := 1
+	plots := flags.Bool("plots", false, "measure nothing: draw the page and its plots from the results in -in")
+	in := flags.String("in", "results.json", "the `FILE.json` that -plots draws")
+	docs := flags.String("docs", "../docs", "the `FOLDER` that -plots draws into")
+	out := flags.String("out", "", "write the raw results to this `FILE.json`")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if *plots {
+		file, err := result.Read(*in)
+		if err != nil {
+			return err
+		}
+		return report.Write(*docs, file)
+	}
+	switch {
+	case *quick:
+		*repetitions, *slot, *window, shrink = 1, 200*time.Millisecond, 2*time.Second, 5
+	case *full:
+		*repetitions, *slot, *window = 5, 2*time.Second, 10*time.Second
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "unwatch-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+
+	file := &result.File{Began: time.Now(), Command: append([]string{"bench"}, args...), RoundTrip: map[string]time.Duration{}}
+	runner := &plan.Runner{
+		Program: program, Repetitions: *repetitions, Slot: *slot,
+		Window: *window, Shrink: shrink,
+		Scenarios: scenarios.re, Impls: impls.re, Progress: os.Stderr,
+	}
+	failed := runner.Run(ctx, dir, file)
+	file.Ended = time.Now()
+	if ctx.Err() != nil {
+		failed = errors.New("interrupted")
+	}
+	if *out != "" {
+		if err := file.Write(*out); err != nil {
+			return err
+		}
+	}
+	if err := report.Text(os.Stdout, file); err != nil {
+		return err
+	}
+	return failed
+}

@@ -1,0 +1,55 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/unwatch/unwatch/bench/result"
+)
+
+// Machine describes where we run. What cannot be found out stays empty.
+func (l *Lab) Machine(ctx context.Context) result.Machine {
+	m := result.Machine{
+		OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version(),
+		Modules: map[string]string{},
+	}
+	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		m.Kernel = strings.TrimSpace(string(text))
+	}
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		m.CPU = field(string(text), "model name")
+	}
+	for _, p := range l.paths {
+		if text, err := p.servers[0].Info(ctx, "server").Result(); err == nil {
+			m.Redis = field(text, "redis_version")
+		}
+	}
+	if p := l.paths[Proxy]; p != nil {
+		// It says so on stderr, and fails.
+		text, _ := exec.CommandContext(ctx, fmt.Sprintf("/proc/%d/exe", p.proxy.PID()), "--version").CombinedOutput()
+		if _, version, ok := strings.Cut(string(text), "nutcracker-"); ok {
+			m.Nutcracker = strings.Fields(version)[0]
+		}
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, dep := range info.Deps {
+			m.Modules[dep.Path] = dep.Version
+		}
+	}
+	return m
+}
+
+// field is the value of the first line "name: value".
+func field(text, name string) string {
+	for line := range strings.Lines(text) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,30 @@
+package peers
+
+import (
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// poolSize is enough for a connection per goroutine, so that no implementation
+// waits for one.
+const poolSize = 128
+
+// Client returns the go-redis client that all implementations over go-redis use.
+// It sends no handshake beyond what go-redis insists on, so that warming up is all
+// that a new connection costs.
+func Client(o Options) *redis.Client {
+	if o.Proxy {
+		options := proxycompat.Options(proxycompat.Twemproxy05(), o.Addr)
+		options.PoolSize, options.MaxActiveConns = poolSize, poolSize
+		return redis.NewClient(options)
+	}
+	return redis.NewClient(&redis.Options{
+		Addr:                     o.Addr,
+		Protocol:                 2,
+		DisableIdentity:          true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		PoolSize:                 poolSize,
+	})
+}

@@ -1,0 +1,40 @@
+package peers
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// delay says how long to wait before a try; the first one after a failure has
+// try 1.
+type delay func(try int) time.Duration
+
+// fullJitter is the backoff that WATCH loops are usually given: anything from
+// nothing to a bound that doubles from 0.5 to 32 ms.
+func fullJitter(try int) time.Duration {
+	bound := 500 * time.Microsecond << min(try-1, 6)
+	return rand.N(bound)
+}
+
+// shortJitter is the tuning of the "-t" rows.
+func shortJitter(int) time.Duration { return time.Millisecond + rand.N(4*time.Millisecond) }
+
+// hundred is the delay in the examples of bsm/redislock, whose default is not to
+// wait for a lock at all.
+func hundred(int) time.Duration { return 100 * time.Millisecond }
+
+// sleep waits for d, unless ctx ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

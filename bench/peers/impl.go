@@ -1,0 +1,93 @@
+package peers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+)
+
+// Impl is one way to update a key. It is safe for concurrent use.
+type Impl interface {
+	// Update stores what fn makes of the present value, which is nil if there is
+	// none. A nil error means that it is stored. fn may be called again.
+	Update(ctx context.Context, key string, fn func(old []byte) ([]byte, error)) error
+	// Retries returns how often an update had to try again so far, or -1 if that
+	// cannot be seen from outside.
+	Retries() int64
+	Close() error
+}
+
+// Options say what an Impl connects to.
+type Options struct {
+	Addr string
+	// Proxy: Addr is a twemproxy, so the client must not send what closes the
+	// connection before the first command.
+	Proxy bool
+}
+
+// entry is a line of the table of implementations.
+type entry struct {
+	name string
+	what string
+	open func(Options) (Impl, error)
+}
+
+// table lists the implementations in the order of every report. What follows a
+// plus or a dash in a name is a setting; "-t" is tuned: 1 to 5 ms of jitter.
+func table() []entry {
+	return []entry{
+		{"watch", "go-redis WATCH, retried at once, as its documentation shows", openWatch(nil)},
+		{"watch+bo", "the same with full-jitter backoff, 0.5 to 32 ms", openWatch(fullJitter)},
+		{"redsync", "redsync as it comes: 50 to 250 ms between tries", openRedsync(nil)},
+		{"redsync-t", "redsync with 1 to 5 ms between tries", openRedsync(shortJitter)},
+		{"redislock", "bsm/redislock as its README shows: 100 ms between tries", openRedislock(hundred)},
+		{"redislock-t", "bsm/redislock with 1 to 5 ms between tries", openRedislock(shortJitter)},
+		{"rueidislock", "rueidislock, KeyMajority 1, woken by client-side caching", openRueidislock(false)},
+		{"rueidislock-nocsc", "rueidislock, KeyMajority 1, without client-side caching", openRueidislock(true)},
+		{"unwatch", "lockupdate as it comes", openUnwatch},
+		{"unwatch-solo", "lockupdate with Config.NoCombining", openSolo},
+		{"unwatch-keep", "lockupdate with Config.Keep of 3 ms", openKeep},
+	}
+}
+
+// Names returns the names of all implementations.
+func Names() []string {
+	var names []string
+	for _, e := range table() {
+		names = append(names, e.name)
+	}
+	return names
+}
+
+// What describes an implementation in a line.
+func What(name string) string {
+	i := slices.IndexFunc(table(), func(e entry) bool { return e.name == name })
+	if i < 0 {
+		return ""
+	}
+	return table()[i].what
+}
+
+// Ours reports whether the name is one of this project's.
+func Ours(name string) bool { return len(name) >= 7 && name[:7] == "unwatch" }
+
+// Open connects an implementation.
+func Open(name string, o Options) (Impl, error) {
+	for _, e := range table() {
+		if e.name == name {
+			return e.open(o)
+		}
+	}
+	return nil, fmt.Errorf("no implementation %q; there are %q", name, Names())
+}
+
+// counter counts retries; every Impl that can see them embeds one.
+type counter struct{ n atomic.Int64 }
+
+func (c *counter) Retries() int64 { return c.n.Load() }
+
+// unseen is embedded by the Impls whose retries nobody can see.
+type unseen struct{}
+
+func (unseen) Retries() int64 { return -1 }

@@ -1,0 +1,106 @@
+package peers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Keeper takes locks and keeps them until the process ends.
+type Keeper interface {
+	// Hold returns when the lock is held, with what a caller would have to keep.
+	Hold(ctx context.Context, name string) (any, error)
+}
+
+// keeperEntry is a line of the table of keepers.
+type keeperEntry struct {
+	name   string
+	prefix string // of its keys
+	what   string
+	open   func(o Options, lease time.Duration, sent func(key string)) (Keeper, error)
+}
+
+func keeperTable() []keeperEntry {
+	return []keeperEntry{
+		{"none", "", "locks that nobody renews: what Redis and an idle client cost", openNone},
+		{"ticker", "", "a goroutine, a ticker and an EVALSHA for each lock, over go-redis", openTicker},
+		{"rueidislock", "rueidislock:0:", "rueidislock, KeyMajority 1", openHeldRueidislock},
+		{"unwatch", "/lock/", "lockupdate, Store.Lock", openHeldUnwatch},
+	}
+}
+
+// Keepers returns the names of all keepers.
+func Keepers() []string {
+	var names []string
+	for _, e := range keeperTable() {
+		names = append(names, e.name)
+	}
+	return names
+}
+
+// KeeperWhat describes a keeper in a line.
+func KeeperWhat(name string) string { return keeperNamed(name).what }
+
+// KeeperPrefix is what the keys of its locks start with.
+func KeeperPrefix(name string) string { return keeperNamed(name).prefix }
+
+func keeperNamed(name string) keeperEntry {
+	for _, e := range keeperTable() {
+		if e.name == name {
+			return e
+		}
+	}
+	return keeperEntry{}
+}
+
+// OpenKeeper connects a keeper. sent is called with the key of a lock before every
+// command that concerns it.
+func OpenKeeper(name string, o Options, lease time.Duration, sent func(key string)) (Keeper, error) {
+	open := keeperNamed(name).open
+	if open == nil {
+		return nil, fmt.Errorf("no keeper %q; there are %q", name, Keepers())
+	}
+	return open(o, lease, sent)
+}
+
+// tapped returns the usual client with sent as a hook.
+func tapped(o Options, sent func(key string)) *redis.Client {
+	rdb := Client(o)
+	rdb.AddHook(tapHook{sent})
+	return rdb
+}
+
+// tapHook reports the key of every script, and of every SET.
+type tapHook struct{ sent func(key string) }
+
+func (h tapHook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h tapHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		h.look(cmd)
+		return next(ctx, cmd)
+	}
+}
+
+func (h tapHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			h.look(cmd)
+		}
+		return next(ctx, cmds)
+	}
+}
+
+func (h tapHook) look(cmd redis.Cmder) {
+	args, at := cmd.Args(), 3
+	if cmd.Name() == "set" {
+		at = 1
+	}
+	if len(args) > at {
+		if key, ok := args[at].(string); ok {
+			h.sent(key)
+		}
+	}
+}

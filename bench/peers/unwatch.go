@@ -1,0 +1,48 @@
+package peers
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// unwatch is this project's lockupdate. Its retries are calls of fn beyond the
+// first: how often it polls for a lock shows in the server's calls only.
+type unwatch struct {
+	counter
+	rdb   *redis.Client
+	store *lockupdate.Store
+}
+
+func openStore(o Options, cfg lockupdate.Config) (Impl, error) {
+	cfg.Lease = lease
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	rdb := Client(o)
+	return &unwatch{rdb: rdb, store: lockupdate.New(rdb, cfg)}, nil
+}
+
+func (u *unwatch) Update(ctx context.Context, key string, fn func([]byte) ([]byte, error)) error {
+	res, err := u.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		var old []byte
+		if cur.Exists() {
+			old = []byte(cur.Text())
+		}
+		next, err := fn(old)
+		if err != nil {
+			return rmw.Value{}, err
+		}
+		return rmw.Bytes(next), nil
+	})
+	if res.Attempts > 1 {
+		u.n.Add(int64(res.Attempts - 1))
+	}
+	return err
+}
+
+func (u *unwatch) Close() error { return errors.Join(u.store.Close(), u.rdb.Close()) }

@@ -1,0 +1,63 @@
+package peers
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// watch is the loop of go-redis' documentation, with or without a delay.
+type watch struct {
+	counter
+	rdb   *redis.Client
+	delay delay
+}
+
+func openWatch(d delay) func(Options) (Impl, error) {
+	return func(o Options) (Impl, error) { return &watch{rdb: Client(o), delay: d}, nil }
+}
+
+func (w *watch) Update(ctx context.Context, key string, fn func([]byte) ([]byte, error)) error {
+	once := func(tx *redis.Tx) error {
+		old, err := value(tx.Get(ctx, key))
+		if err != nil {
+			return err
+		}
+		next, err := fn(old)
+		if err != nil {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.Set(ctx, key, next, 0)
+			return nil
+		})
+		return err
+	}
+	for try := 1; ; try++ {
+		err := w.rdb.Watch(ctx, once, key)
+		if !errors.Is(err, redis.TxFailedErr) {
+			return err
+		}
+		w.n.Add(1)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if w.delay != nil {
+			if err := sleep(ctx, w.delay(try)); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (w *watch) Close() error { return w.rdb.Close() }
+
+// value is the result of a GET, nil if there is no such key.
+func value(cmd *redis.StringCmd) ([]byte, error) {
+	old, err := cmd.Bytes()
+	if errors.Is(err, redis.Nil) {
+		return nil, nil
+	}
+	return old, err
+}

@@ -1,0 +1,231 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"time"
+
+	"github.com/unwatch/unwatch/bench/lab"
+	"github.com/unwatch/unwatch/bench/result"
+	"github.com/unwatch/unwatch/bench/worker"
+)
+
+// Runner runs scenarios.
+type Runner struct {
+	Program     string // of the children: ourselves
+	Repetitions int
+	Slot        time.Duration
+	Window      time.Duration  // of the scenarios that hold locks
+	Shrink      int            // divides their locks and their leases; 1 is as it should be
+	Scenarios   *regexp.Regexp // nil: all
+	Impls       *regexp.Regexp // nil: all
+	Progress    io.Writer
+
+	lab     *lab.Lab
+	file    *result.File
+	refused map[string]string // by scenario and implementation, after the first time
+}
+
+// Run measures everything that is asked for and adds it to file; what was measured
+// before an error is in it.
+func (r *Runner) Run(ctx context.Context, dir string, file *result.File) error {
+	r.lab, r.file, r.refused = lab.New(r.Program, dir), file, map[string]string{}
+	defer r.lab.Close()
+	chosen := r.chosen()
+	if len(chosen) == 0 {
+		return errors.New("no scenario has that name")
+	}
+	for _, s := range chosen { // all servers are there before anything is measured
+		if err := r.prepare(ctx, s.Network); err != nil {
+			return err
+		}
+	}
+	file.Machine = r.lab.Machine(ctx)
+	for _, s := range chosen {
+		if err := r.scenario(ctx, s); err != nil {
+			return fmt.Errorf("%s: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
+func (r *Runner) chosen() []Scenario {
+	var list []Scenario
+	for _, s := range Scenarios() {
+		if !matches(r.Scenarios, s.Name) {
+			continue
+		}
+		var impls []string
+		for _, name := range s.Impls {
+			if matches(r.Impls, name) {
+				impls = append(impls, name)
+			}
+		}
+		if s.Impls = impls; len(impls) > 0 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func matches(re *regexp.Regexp, name string) bool { return re == nil || re.MatchString(name) }
+
+func (r *Runner) prepare(ctx context.Context, n lab.Network) error {
+	path, err := r.lab.Path(ctx, n)
+	if err != nil || r.file.RoundTrip[string(n)] > 0 {
+		return err
+	}
+	took, err := path.RoundTrip(ctx)
+	if n != lab.Proxy { // which knows no PING of its own in every version
+		if err != nil {
+			return err
+		}
+		r.file.RoundTrip[string(n)] = took
+	}
+	return nil
+}
+
+func (r *Runner) scenario(ctx context.Context, s Scenario) error {
+	r.say("%s: %s", s.Name, s.Title())
+	repetitions := r.Repetitions
+	if s.Locks > 0 { // half a minute each, and steady
+		repetitions = max(1, repetitions/3)
+	}
+	for rep := 1; rep <= repetitions; rep++ {
+		for _, name := range s.Impls {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if s.Locks > 0 {
+				if err := r.hold(ctx, s, name, rep); err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+				continue
+			}
+			slot, err := r.slot(ctx, s, name, rep)
+			if crash, ok := errors.AsType[*worker.CrashError](err); ok && ctx.Err() == nil {
+				slot.Crashed, err = crash.Error(), nil
+				r.say("  %-18s CRASHED: %v", name, crash)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			r.file.Slots = append(r.file.Slots, *slot)
+		}
+	}
+	return nil
+}
+
+// slotLimit is how much longer than planned a slot may take. It is for mistakes of
+// ours only: the workers have limits of their own.
+const slotLimit = time.Minute
+
+func (r *Runner) slot(ctx context.Context, s Scenario, name string, rep int) (*result.Slot, error) {
+	slot := &result.Slot{Scenario: s.Name, Impl: name, Repetition: rep, Length: r.Slot}
+	if s.Length > 0 {
+		slot.Length = s.Length
+	}
+	if slot.Refused = r.refused[s.Name+" "+name]; slot.Refused != "" {
+		return slot, nil
+	}
+	path, err := r.lab.Path(ctx, s.Network)
+	if err != nil {
+		return nil, err
+	}
+	if err := path.Clear(ctx); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, slot.Length+slotLimit)
+	defer cancel()
+	keys := s.keys()
+	var children []*worker.Child
+	defer func() {
+		for _, c := range children {
+			c.Stop()
+		}
+	}()
+	for p := range s.Processes {
+		job := &worker.UpdateJob{Impl: name, Addr: path.Addr, Via: path.Proxied, Keys: keys[p], Slot: slot.Length}
+		c, err := worker.Start(ctx, r.Program, worker.Job{Update: job})
+		if err != nil {
+			return nil, err
+		}
+		children = append(children, c)
+	}
+	for _, c := range children {
+		ready, err := c.Ready()
+		if err != nil {
+			return slot, err
+		}
+		if ready.Refused != "" {
+			slot.Refused = ready.Refused
+			if path.Proxied { // it will not change its mind
+				r.refused[s.Name+" "+name] = ready.Refused
+			}
+			r.say("  %-18s refused: %s", name, ready.Refused)
+			return slot, nil
+		}
+	}
+	return slot, r.measure(ctx, path, slot, children, keys)
+}
+
+// measure is the slot itself.
+func (r *Runner) measure(ctx context.Context, path *lab.Path, slot *result.Slot, children []*worker.Child, keys [][][]string) error {
+	before, err := path.Counters(ctx)
+	if err != nil {
+		return err
+	}
+	load := path.Watch()
+	for _, c := range children {
+		if err := c.Go(); err != nil {
+			return err
+		}
+	}
+	for _, c := range children {
+		answer, err := c.Answer()
+		if err != nil {
+			return err
+		}
+		slot.Workers = append(slot.Workers, *answer.Update)
+	}
+	slot.ForeignCores = load.Stop().Foreign(slot.Client().CPU)
+	after, err := path.Counters(ctx)
+	if err != nil {
+		return err
+	}
+	slot.Server = after.Sub(before)
+	if slot.Stored, err = path.Stored(ctx, distinct(keys)); err != nil {
+		return err
+	}
+	r.say("  %-18s %10.0f/s   %s", slot.Impl, slot.Rate(), remarks(slot))
+	return nil
+}
+
+// remarks are what a reader should know at once.
+func remarks(s *result.Slot) string {
+	var text string
+	for _, n := range []struct {
+		what string
+		n    int64
+	}{{"LOST", s.Lost()}, {"STORED TWICE", s.Twice()}, {"HUNG", s.Hung()}, {"failed", s.Failed()}} {
+		if n.n > 0 {
+			text += fmt.Sprintf("%d %s  ", n.n, n.what)
+		}
+	}
+	if err := s.Err(); err != "" {
+		text += "(" + err + ")  "
+	}
+	if s.ForeignCores > result.Quiet {
+		text += fmt.Sprintf("foreign load %.2f cores", s.ForeignCores)
+	}
+	return text
+}
+
+func (r *Runner) say(format string, args ...any) {
+	if r.Progress != nil {
+		_, _ = fmt.Fprintf(r.Progress, format+"\n", args...)
+	}
+}

@@ -1,0 +1,113 @@
+package plan
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/unwatch/unwatch/bench/result"
+	"github.com/unwatch/unwatch/bench/worker"
+	"github.com/unwatch/unwatch/internal/servers"
+)
+
+// TestMain lets the test be its own worker process, as the command is.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == worker.Argument {
+		if err := worker.Main(context.Background(), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func measure(t *testing.T, scenarios, impls string) *result.File {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var progress bytes.Buffer
+	r := &Runner{
+		Program: program, Repetitions: 1, Slot: 50 * time.Millisecond, Window: 600 * time.Millisecond, Shrink: 20,
+		Scenarios: regexp.MustCompile("^(?:" + scenarios + ")$"), Impls: regexp.MustCompile("^(?:" + impls + ")$"),
+		Progress: &progress,
+	}
+	f := &result.File{RoundTrip: map[string]time.Duration{}}
+	if err := r.Run(t.Context(), t.TempDir(), f); err != nil {
+		t.Fatalf("%v\n%s", err, progress.String())
+	}
+	t.Log(progress.String())
+	return f
+}
+
+// The smallest run over real servers: every implementation updates, what is stored
+// is what was acknowledged, and the instruments show something.
+func TestUpdates(t *testing.T) {
+	servers.Redis(t).Stop() // skips, or fails, if there is none
+	f := measure(t, "unc8|hot4x16|d-unc1", ".*")
+	if len(f.Slots) != 6+11+6 {
+		t.Errorf("%d slots", len(f.Slots))
+	}
+	for i := range f.Slots {
+		s := &f.Slots[i]
+		if s.Impl == "rueidislock" && (s.Hung() > 0 || s.Refused != "") {
+			continue // it waits for itself when a machine is slow; that is what the column is for
+		}
+		if s.Refused != "" || s.Crashed != "" || s.Err() != "" {
+			t.Errorf("%s %s: refused %q, crashed %q, error %q", s.Scenario, s.Impl, s.Refused, s.Crashed, s.Err())
+			continue
+		}
+		if s.Done() == 0 || s.Lost() != 0 || s.Twice() != 0 || s.Stored != s.Done() {
+			t.Errorf("%s %s: %d done, %d stored", s.Scenario, s.Impl, s.Done(), s.Stored)
+		}
+		if s.Server.Total() == 0 || s.Server.Reads == 0 || s.Server.Bytes == 0 || s.Client().CPU == 0 || s.Client().Allocs == 0 {
+			t.Errorf("%s %s: an instrument shows nothing: %+v %+v", s.Scenario, s.Impl, s.Server, s.Client())
+		}
+	}
+	if f.RoundTrip["delay"] < 2*time.Millisecond || f.Machine.Redis == "" {
+		t.Errorf("round trips %v, machine %+v", f.RoundTrip, f.Machine)
+	}
+}
+
+// What a proxy does not let through is refused, and does not end the run.
+func TestProxyRefusesWatch(t *testing.T) {
+	backend := servers.Redis(t)
+	servers.Nutcracker(t, []string{backend.Addr}, 1).Stop() // skips, or fails, if there is none
+	f := measure(t, "p-unc1", "watch|unwatch|rueidislock-nocsc")
+	for i := range f.Slots {
+		s := &f.Slots[i]
+		if refused := s.Refused != ""; refused != (s.Impl == "watch") {
+			t.Errorf("%s: refused %q", s.Impl, s.Refused)
+		}
+		if s.Stored != s.Done() {
+			t.Errorf("%s: %d done, %d stored", s.Impl, s.Done(), s.Stored)
+		}
+	}
+	if len(f.Slots) != 3 {
+		t.Errorf("%d slots", len(f.Slots))
+	}
+}
+
+// Locks are held, and every keeper but none renews them.
+func TestHolds(t *testing.T) {
+	servers.Redis(t).Stop()
+	f := measure(t, "hold10k", "none|ticker|unwatch")
+	if len(f.Holds) != 3 {
+		t.Errorf("%d keepers", len(f.Holds))
+	}
+	for i := range f.Holds {
+		h := &f.Holds[i]
+		if h.Crashed != "" || h.Worker.Locks != 500 || h.Lost != 0 {
+			t.Errorf("%s: crashed %q, %d locks, %d lost", h.Impl, h.Crashed, h.Worker.Locks, h.Lost)
+		}
+		if renews := h.Worker.Renewals > 0; renews != (h.Impl != "none") {
+			t.Errorf("%s: %d renewals", h.Impl, h.Worker.Renewals)
+		}
+	}
+}

@@ -1,0 +1,2 @@
+// Package report turns results into tables, plots and a verdict on the targets.
+package report

@@ -1,0 +1,112 @@
+package report
+
+import (
+	"embed"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/unwatch/unwatch/bench/peers"
+	"github.com/unwatch/unwatch/bench/plan"
+	"github.com/unwatch/unwatch/bench/result"
+	"github.com/unwatch/unwatch/bench/stats"
+)
+
+//go:embed performance.tmpl
+var templates embed.FS
+
+// Write makes the page performance.md and its figures below the folder docs.
+func Write(docs string, f *result.File) error {
+	figures := filepath.Join(docs, "performance")
+	if err := os.RemoveAll(figures); err != nil { // those of scenarios that are gone
+		return err
+	}
+	if err := os.MkdirAll(figures, 0o755); err != nil {
+		return err
+	}
+	for _, figure := range Figures(f) {
+		if err := os.WriteFile(filepath.Join(figures, figure.Name+".svg"), []byte(figure.Chart.SVG()), 0o644); err != nil {
+			return err
+		}
+	}
+	text, err := page(f)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(docs, "performance.md"), []byte(text), 0o644)
+}
+
+// page fills in the template.
+func page(f *result.File) (string, error) {
+	t, err := template.New("performance.tmpl").Funcs(template.FuncMap{
+		"short": stats.Short, "percent": stats.Percent, "kilo": kilo, "what": peers.What, "keeper": peers.KeeperWhat,
+		"cell": cell, "day": func(t time.Time) string { return t.Format(time.DateOnly) },
+		"us":       func(d time.Duration) string { return d.Round(time.Microsecond).String() },
+		"minutes":  func(d time.Duration) string { return stats.Short(d.Minutes()) },
+		"shell":    func(args []string) string { return strings.Join(args, " ") },
+		"times100": func(v float64) float64 { return 100 * v },
+	}).ParseFS(templates, "performance.tmpl")
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	err = t.Execute(&b, map[string]any{
+		"File": f, "Machine": f.Machine, "Took": f.Ended.Sub(f.Began), "Tables": Tables(f), "Holds": HoldTables(f),
+		"Targets": Targets(f), "Figures": Figures(f), "Peers": peerVersions(f), "Impls": peers.Names(), "Keepers": peers.Keepers(),
+		"Loud": loud(f), "Quiet": result.Quiet, "Network": networks(f), "Slots": len(f.Slots),
+	})
+	return b.String(), err
+}
+
+// cell makes text safe within a cell of a Markdown table.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace(text)
+}
+
+func peerVersions(f *result.File) []string {
+	var list []string
+	for path, version := range f.Machine.Modules {
+		for _, peer := range []string{"go-redis/v9", "redsync/v4", "bsm/redislock", "redis/rueidis"} {
+			if strings.HasSuffix(path, peer) {
+				list = append(list, path+" "+version)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func networks(f *result.File) []string {
+	var list []string
+	for _, name := range []string{"loopback", "delay"} {
+		if took := f.RoundTrip[name]; took > 0 {
+			list = append(list, fmt.Sprintf("%s %v", name, took.Round(10*time.Microsecond)))
+		}
+	}
+	return list
+}
+
+// loud lists the scenarios that were not measured on a quiet machine.
+func loud(f *result.File) []string {
+	worst := map[string]float64{}
+	for i := range f.Slots {
+		s := &f.Slots[i]
+		worst[s.Scenario] = math.Max(worst[s.Scenario], s.ForeignCores)
+	}
+	for i := range f.Holds {
+		h := &f.Holds[i]
+		worst[h.Scenario] = math.Max(worst[h.Scenario], h.ForeignCores)
+	}
+	var list []string
+	for _, s := range plan.Scenarios() {
+		if v := worst[s.Name]; v > result.Quiet {
+			list = append(list, fmt.Sprintf("%s (%.2f)", s.Name, v))
+		}
+	}
+	return list
+}

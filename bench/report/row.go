@@ -1,0 +1,154 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/unwatch/unwatch/bench/peers"
+	"github.com/unwatch/unwatch/bench/plan"
+	"github.com/unwatch/unwatch/bench/result"
+	"github.com/unwatch/unwatch/bench/stats"
+)
+
+// Table is one scenario.
+type Table struct {
+	Scenario plan.Scenario
+	Rows     []Row
+}
+
+// Row is one implementation in one scenario: the median of every column over the
+// repetitions.
+type Row struct {
+	Impl              string
+	Refused, Crashed  string
+	Rate              stats.Spread
+	TimesWatch        float64 // NaN: there is no such row
+	TimesPeer         float64 // over the best peer, WATCH without backoff aside
+	P50, P99          float64 // ms
+	Calls, Flights    float64 // per update, and so on
+	Bytes, Allocs     float64
+	RedisCPU, CPU     float64 // µs
+	Retries           float64 // NaN: cannot be seen
+	Share             stats.Spread
+	Lost, Twice, Hung int64 // in all repetitions together
+	Failed            int64
+	Err               string
+	Foreign           float64 // the most in any repetition
+	ProxyCPU          float64
+}
+
+// Tables groups the slots of a file, in the order of the plan.
+func Tables(f *result.File) []Table {
+	var tables []Table
+	for _, s := range plan.Scenarios() {
+		if s.Locks > 0 {
+			continue
+		}
+		t := Table{Scenario: s}
+		for _, name := range peers.Names() {
+			if slots := f.Of(s.Name, name); len(slots) > 0 {
+				t.Rows = append(t.Rows, rowOf(name, slots))
+			}
+		}
+		if len(t.Rows) > 0 {
+			t.compare()
+			tables = append(tables, t)
+		}
+	}
+	return tables
+}
+
+func rowOf(name string, slots []*result.Slot) Row {
+	r := Row{Impl: name, TimesWatch: math.NaN(), TimesPeer: math.NaN()}
+	var good []*result.Slot
+	for _, s := range slots {
+		switch {
+		case s.Refused != "":
+			r.Refused = s.Refused // shown only if it always was
+		case s.Crashed != "":
+			r.Crashed = s.Crashed
+		default:
+			good = append(good, s)
+			r.add(s)
+		}
+	}
+	r.Rate = stats.By(good, (*result.Slot).Rate)
+	r.Share = stats.By(good, (*result.Slot).Share)
+	median := func(get func(*result.Slot) float64) float64 { return stats.By(good, get).Median }
+	r.P50 = median(func(s *result.Slot) float64 { return result.Milli(s.Latency().Quantile(0.5)) })
+	r.P99 = median(func(s *result.Slot) float64 { return result.Milli(s.Latency().Quantile(0.99)) })
+	r.Calls = median(func(s *result.Slot) float64 { return s.Per(float64(s.Server.Total())) })
+	r.Flights = median(func(s *result.Slot) float64 { return s.Per(float64(s.Server.Reads)) })
+	r.Bytes = median(func(s *result.Slot) float64 { return s.Per(float64(s.Server.Bytes)) })
+	r.Allocs = median(func(s *result.Slot) float64 { return s.Per(float64(s.Client().Allocs)) })
+	r.RedisCPU = median(func(s *result.Slot) float64 { return s.Per(result.Micro(s.Server.CPU)) })
+	r.ProxyCPU = median(func(s *result.Slot) float64 { return s.Per(result.Micro(s.Server.ProxCPU)) })
+	r.CPU = median(func(s *result.Slot) float64 { return s.Per(result.Micro(s.Client().CPU)) })
+	r.Retries = median(func(s *result.Slot) float64 {
+		if s.Retries() < 0 {
+			return math.NaN()
+		}
+		return s.Per(float64(s.Retries()))
+	})
+	return r
+}
+
+func (r *Row) add(s *result.Slot) {
+	r.Lost += s.Lost()
+	r.Twice += s.Twice()
+	r.Hung += s.Hung()
+	r.Failed += s.Failed()
+	if r.Err == "" {
+		r.Err = s.Err()
+	}
+	r.Foreign = max(r.Foreign, s.ForeignCores)
+}
+
+// compare fills in the ratios.
+func (t *Table) compare() {
+	watch, peer := math.NaN(), 0.0
+	for _, r := range t.Rows {
+		switch {
+		case r.Rate.N == 0:
+		case r.Impl == "watch":
+			watch = r.Rate.Median
+		case !peers.Ours(r.Impl) && r.Impl != "watch+bo":
+			peer = max(peer, r.Rate.Median)
+		}
+	}
+	for i := range t.Rows {
+		if r := &t.Rows[i]; r.Rate.N > 0 {
+			r.TimesWatch = r.Rate.Median / watch
+			r.TimesPeer = stats.Ratio(r.Rate.Median, peer)
+		}
+	}
+}
+
+// Row returns the row of an implementation, or nil if it did not run.
+func (t *Table) Row(name string) *Row {
+	i := slices.IndexFunc(t.Rows, func(r Row) bool { return r.Impl == name && r.Rate.N > 0 })
+	if i < 0 {
+		return nil
+	}
+	return &t.Rows[i]
+}
+
+// Trouble is what a reader must know about a row, or nothing.
+func (r *Row) Trouble() string {
+	var parts []string
+	count := func(n int64, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprint(n, " ", what))
+		}
+	}
+	if r.Crashed != "" {
+		parts = append(parts, "crashed")
+	}
+	count(r.Lost, "lost")
+	count(r.Twice, "stored twice")
+	count(r.Hung, "hung")
+	count(r.Failed, "failed")
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,2 @@
+// Package stats has the little arithmetic that the reports need.
+package stats

@@ -1,0 +1,173 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/unwatch/unwatch/bench/peers"
+	"github.com/unwatch/unwatch/bench/stats"
+)
+
+// HoldJob holds many locks for a while.
+type HoldJob struct {
+	Keeper string        `json:"keeper"`
+	Addr   string        `json:"addr"`
+	Names  int           `json:"names"`     // how many locks
+	Lease  time.Duration `json:"lease_ns"`  // renewed at half
+	Window time.Duration `json:"window_ns"` // measured, once all are held and steady
+}
+
+// HoldResult is what it took.
+type HoldResult struct {
+	Locks      int           `json:"locks"`
+	Lease      time.Duration `json:"lease_ns"`
+	Took       time.Duration `json:"took_ns"`
+	Usage      Usage         `json:"usage"`
+	Memory     int64         `json:"memory"` // growth of live heap and stacks, in bytes
+	Goroutines int           `json:"goroutines"`
+	Renewals   int64         `json:"renewals"`
+	Late       stats.Sparse  `json:"late"`   // behind half a lease after the last time
+	Prefix     string        `json:"prefix"` // of the locks' keys
+}
+
+// acquirers is how many locks are taken at a time.
+const acquirers = 64
+
+func (j *HoldJob) run(ctx context.Context, ready func(Ready) error) (*HoldResult, error) {
+	names := make([]string, j.Names)
+	for i := range names {
+		names[i] = LockName(i)
+	}
+	prefix := peers.KeeperPrefix(j.Keeper)
+	tap := newTap(prefix, names, j.Lease/2)
+	keeper, err := peers.OpenKeeper(j.Keeper, peers.Options{Addr: j.Addr}, j.Lease, tap.note)
+	if err != nil {
+		return nil, err
+	}
+	if err := warmUp(ctx, keeper); err != nil {
+		return nil, err
+	}
+	handles := make([]any, len(names))
+	memoryBefore, goroutines := memory(), runtime.NumGoroutine()
+
+	if err := j.acquire(ctx, keeper, names, handles); err != nil {
+		return nil, err
+	}
+	if err := ready(Ready{}); err != nil {
+		return nil, err
+	}
+	res := &HoldResult{Locks: j.Names, Lease: j.Lease, Prefix: prefix}
+	tap.measuring.Store(true)
+	began, before := time.Now(), usage()
+	select {
+	case <-time.After(j.Window):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	tap.measuring.Store(false)
+	res.Usage, res.Took = usage().Sub(before), time.Since(began)
+	res.Goroutines = runtime.NumGoroutine() - goroutines
+	res.Memory = memory() - memoryBefore
+	late := tap.total()
+	res.Renewals, res.Late = late.N(), late.Sparse()
+	runtime.KeepAlive(names)
+	runtime.KeepAlive(handles)
+	runtime.KeepAlive(keeper)
+	return res, nil
+}
+
+// LockName is the name of the i-th lock.
+func LockName(i int) string { return fmt.Sprintf("%d:held", i) }
+
+// warmUp opens as many connections as there will be: their buffers are not what a
+// watchdog costs.
+func warmUp(ctx context.Context, keeper peers.Keeper) error {
+	errs := make(chan error, acquirers)
+	for i := range acquirers {
+		go func() {
+			_, err := keeper.Hold(ctx, fmt.Sprintf("%d:warm", i))
+			errs <- err
+		}()
+	}
+	var first error
+	for range acquirers {
+		if err := <-errs; first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// acquire takes the locks over half a lease, so that from then on as many are due
+// at any moment as at any other.
+func (j *HoldJob) acquire(ctx context.Context, keeper peers.Keeper, names []string, handles []any) error {
+	taking, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	began := time.Now()
+	var wg sync.WaitGroup
+	for a := range acquirers {
+		wg.Go(func() {
+			for i := a; i < len(names) && taking.Err() == nil; i += acquirers {
+				due := time.Duration(float64(j.Lease/2) * float64(i) / float64(len(names)))
+				if wait := due - time.Since(began); wait > 0 {
+					time.Sleep(wait)
+				}
+				var err error
+				if handles[i], err = keeper.Hold(ctx, names[i]); err != nil {
+					cancel(fmt.Errorf("lock %d: %w", i, err))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(taking)
+}
+
+// tap sees every command that is sent for a lock, and knows when it was due. All it
+// needs is there before memory is measured.
+type tap struct {
+	index     map[string]int
+	last      []atomic.Int64 // when a command was last sent, in ns since epoch
+	half      time.Duration
+	epoch     time.Time
+	measuring atomic.Bool
+
+	mu   sync.Mutex
+	late stats.Histogram
+}
+
+func newTap(prefix string, names []string, half time.Duration) *tap {
+	t := &tap{index: make(map[string]int, len(names)), last: make([]atomic.Int64, len(names)), half: half, epoch: time.Now()}
+	for i, name := range names {
+		t.index[prefix+name] = i
+	}
+	return t
+}
+
+// note is called before a command for a lock is sent: first to take it, then to
+// renew it.
+func (t *tap) note(key string) {
+	i, ok := t.index[key]
+	if !ok {
+		return
+	}
+	now := time.Since(t.epoch)
+	last := time.Duration(t.last[i].Swap(int64(now)))
+	if last == 0 || !t.measuring.Load() {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.late.Add(now - last - t.half) // early is on time
+}
+
+func (t *tap) total() *stats.Histogram {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	h := t.late
+	return &h
+}

@@ -1,0 +1,234 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/unwatch/unwatch/bench/peers"
+	"github.com/unwatch/unwatch/bench/stats"
+)
+
+// UpdateJob has goroutines update keys for a while.
+type UpdateJob struct {
+	Impl string        `json:"impl"`
+	Addr string        `json:"addr"`
+	Via  bool          `json:"proxy"`
+	Keys [][]string    `json:"keys"` // of each goroutine, which takes them in turn
+	Slot time.Duration `json:"slot_ns"`
+}
+
+// UpdateResult is what became of it.
+type UpdateResult struct {
+	Usage    Usage         `json:"usage"`
+	Done     int64         `json:"done"`    // acknowledged
+	InSlot   int64         `json:"in_slot"` // before the slot was over
+	Failed   int64         `json:"failed"`
+	Err      string        `json:"err,omitempty"` // the first one
+	Hung     int64         `json:"hung"`          // cut off, long after anything else had moved
+	Retries  int64         `json:"retries"`       // -1: cannot be seen
+	Took     time.Duration `json:"took_ns"`       // until the last was done or cut off
+	Latency  stats.Sparse  `json:"latency"`
+	Starved  int           `json:"starved"` // goroutines without any update done in the slot
+	LastDone time.Duration `json:"last_done_ns"`
+}
+
+const (
+	// warmUps is how many updates each goroutine makes before it is measured:
+	// connections are dialled and scripts are loaded.
+	warmUps = 3
+	// warmUpLimit is generous: whoever needs more does not work here.
+	warmUpLimit = 5 * time.Second
+	// patience is for how long nothing may move in this process, after the end of
+	// the slot, until those that still wait count as hung.
+	patience = 3 * time.Second
+)
+
+func (j *UpdateJob) run(ctx context.Context, ready func(Ready) error) (*UpdateResult, error) {
+	hung := int64(0)
+	impl, err := j.open()
+	if err == nil {
+		hung, err = j.warmUp(ctx, impl)
+	}
+	if err != nil {
+		return nil, ready(Ready{Refused: err.Error()})
+	}
+	if err := ready(Ready{}); err != nil {
+		return nil, err
+	}
+	r := &race{impl: impl, job: j}
+	res := r.run(ctx) // and then the process ends: no need to close what may hang
+	res.Hung += hung
+	return res, nil
+}
+
+// open connects. A client that does not get through to the server as it wants to
+// may try for ever, and takes no ctx.
+func (j *UpdateJob) open() (peers.Impl, error) {
+	type opened struct {
+		impl peers.Impl
+		err  error
+	}
+	c := make(chan opened, 1)
+	go func() {
+		impl, err := peers.Open(j.Impl, peers.Options{Addr: j.Addr, Proxy: j.Via})
+		c <- opened{impl, err}
+	}()
+	select {
+	case o := <-c:
+		return o.impl, o.err
+	case <-time.After(warmUpLimit):
+		return nil, fmt.Errorf("no connection within %v", warmUpLimit)
+	}
+}
+
+// warmUp updates keys that nobody else has. Who hangs even so is counted; but if all
+// do, or any has an error, the implementation does not work here.
+func (j *UpdateJob) warmUp(ctx context.Context, impl peers.Impl) (hung int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, warmUpLimit)
+	defer cancel()
+	errs := make(chan error, len(j.Keys))
+	for i := range j.Keys {
+		key := fmt.Sprintf("%d:%d:warm", i, os.Getpid())
+		go func() {
+			for range warmUps {
+				if err := impl.Update(ctx, key, increment); err != nil {
+					errs <- err
+					return
+				}
+			}
+			errs <- nil
+		}()
+	}
+	for n := range j.Keys {
+		select {
+		case err = <-errs:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		switch {
+		case ctx.Err() != nil && n > 0:
+			return int64(len(j.Keys) - n), nil
+		case ctx.Err() != nil:
+			return 0, fmt.Errorf("no answer within %v", warmUpLimit)
+		case err != nil:
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+// race is the measured part of an UpdateJob.
+type race struct {
+	impl    peers.Impl
+	job     *UpdateJob
+	began   time.Time
+	pending atomic.Int64 // updates that have begun and not ended
+	moved   atomic.Int64 // when one was last acknowledged, in ns since began
+
+	mu     sync.Mutex
+	total  stats.Histogram
+	result UpdateResult
+}
+
+func (r *race) run(ctx context.Context) *UpdateResult {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	retries, before := r.impl.Retries(), usage()
+	r.began = time.Now()
+	var running sync.WaitGroup
+	for _, keys := range r.job.Keys {
+		running.Go(func() { r.runner(ctx, keys) })
+	}
+	ended := make(chan struct{})
+	go func() {
+		running.Wait()
+		close(ended)
+	}()
+	hung := r.await(ended)
+	took := time.Since(r.began)
+	used := usage().Sub(before)
+	cancel()
+	if hung > 0 { // those that listen to their ctx come home and are counted
+		select {
+		case <-ended:
+		case <-time.After(time.Second):
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	res := r.result
+	res.Usage, res.Took, res.Hung = used, took, hung
+	res.LastDone = time.Duration(r.moved.Load())
+	res.Failed = max(0, res.Failed-hung)
+	res.Latency = r.total.Sparse()
+	if res.Retries = r.impl.Retries(); res.Retries >= 0 {
+		res.Retries -= retries
+	}
+	return &res
+}
+
+// await returns how many updates hang: 0 as soon as all have ended.
+func (r *race) await(ended <-chan struct{}) int64 {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ended:
+			return 0
+		case <-tick.C:
+			last := max(time.Duration(r.moved.Load()), r.job.Slot)
+			if time.Since(r.began) > last+patience {
+				return r.pending.Load()
+			}
+		}
+	}
+}
+
+// maxFailures ends a goroutine whose every update fails at once.
+const maxFailures = 100
+
+// runner updates its keys until the slot is over. The last update may end after it:
+// it counts for everything but the rate.
+func (r *race) runner(ctx context.Context, keys []string) {
+	var latency stats.Histogram
+	var done, inSlot, failed int64
+	var first error
+	now := time.Duration(0)
+	for now < r.job.Slot && failed < maxFailures && ctx.Err() == nil {
+		r.pending.Add(1)
+		err := r.impl.Update(ctx, keys[(done+failed)%int64(len(keys))], increment)
+		end := time.Since(r.began)
+		r.pending.Add(-1)
+		if err != nil {
+			failed++
+			if first == nil {
+				first = err
+			}
+			now = end
+			continue
+		}
+		latency.Add(end - now)
+		now = end
+		done++
+		if now <= r.job.Slot {
+			inSlot++
+		}
+		r.moved.Store(int64(now))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.total.Merge(&latency)
+	r.result.Done += done
+	r.result.InSlot += inSlot
+	r.result.Failed += failed
+	if inSlot == 0 {
+		r.result.Starved++
+	}
+	if first != nil && r.result.Err == "" {
+		r.result.Err = first.Error()
+	}
+}
