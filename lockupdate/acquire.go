@@ -150,6 +150,7 @@ func (t *tenure) acquire() bool {
 // afterOthers lets other processes in that waited when this one last gave the lock
 // back. It returns the first who still waits here, if anybody does.
 func (t *tenure) afterOthers() *update {
+	t.awaitAnswer()
 	for {
 		t.mu.Lock()
 		now, first := time.Now(), t.first
@@ -165,6 +166,32 @@ func (t *tenure) afterOthers() *update {
 		}
 		t.refuse("lock", errTaken, func(u *update) bool { return u.noWait })
 		t.rest(away)
+	}
+}
+
+// awaitAnswer waits for the answer to a release of ours that may tell that others
+// wait. It would be too late once we have the lock again. But it may be one that
+// hangs: no longer than for another poll.
+func (t *tenure) awaitAnswer() {
+	t.mu.Lock()
+	landed := t.queue.landed
+	t.queue.landed = nil
+	t.mu.Unlock()
+	if landed == nil {
+		return
+	}
+	t.setClock(t.cfg.Poll.Max)
+	defer t.clock.Stop()
+	for t.head() != nil {
+		select {
+		case <-landed:
+			return
+		case <-t.clock.C:
+			return
+		case <-t.gate.Closing:
+			return
+		case <-t.poked:
+		}
 	}
 }
 

@@ -16,10 +16,11 @@ type queue struct {
 
 	mu          sync.Mutex
 	first, last *update
-	tenure      *tenure   // nil: nobody has the lock, nor asks for it
-	releasing   string    // the owner whose release is on its way, if any
-	awayUntil   time.Time // others wait for the lock, so let them
-	gone        bool      // out of the Store's map: use another one
+	tenure      *tenure       // nil: nobody has the lock, nor asks for it
+	releasing   string        // the owner whose release is on its way, if any
+	landed      chan struct{} // closed with the answer to that release, if others may wait for the lock
+	awayUntil   time.Time     // they do, so let them
+	gone        bool          // out of the Store's map: use another one
 }
 
 // join puts u at the end of the line for lock, unless it would have to wait and does

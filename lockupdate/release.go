@@ -18,6 +18,10 @@ func (t *tenure) finish() {
 	if owes {
 		q.releasing = t.owner
 	}
+	if t.lease != nil && (t.yield || t.contended) {
+		t.landed = make(chan struct{})
+		q.landed = t.landed
+	}
 	if q.first != nil {
 		q.start()
 	}
@@ -45,6 +49,9 @@ func (t *tenure) giveBack() {
 		t.Store.mu.Unlock()
 	}
 	t.mu.Lock()
+	if t.landed != nil {
+		close(t.landed)
+	}
 	if t.releasing == t.owner {
 		t.releasing = ""
 	}

@@ -21,10 +21,11 @@ import (
 type tenure struct {
 	*queue
 	acquisition
-	lease *lease
-	label string        // of the first key
-	poked chan struct{} // of size one: look again
-	clock *time.Timer
+	lease  *lease
+	label  string        // of the first key
+	landed chan struct{} // as the queue's, for this tenure's release
+	poked  chan struct{} // of size one: look again
+	clock  *time.Timer
 
 	// Guarded by the queue's lock.
 	polling   bool      // another process has the lock
