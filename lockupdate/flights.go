@@ -37,8 +37,7 @@ type flight struct {
 	landed chan struct{}
 }
 
-// send sends the calls and returns when they are answered. ctx must not end: it may be
-// that of others' calls.
+// send sends the calls and returns when they are answered.
 func (f *flights) send(ctx context.Context, calls ...*call) {
 	f.mu.Lock()
 	if f.aloft < maxAloft && len(f.boarding) == 0 {
@@ -61,7 +60,7 @@ func (f *flights) send(ctx context.Context, calls ...*call) {
 	f.board(own)
 	defer close(own.landed)
 	defer f.land()
-	f.fly(ctx, own.calls)
+	f.fly(context.WithoutCancel(ctx), own.calls) // which are not only ours
 }
 
 // board waits until a flight may take off.

@@ -17,8 +17,7 @@ var errOddReply = errors.New("the reply is not one that this script gives; is th
 // the calls. It returns an error only if ctx ended first; then the calls must not
 // be touched.
 func (s *Store) run(ctx context.Context, calls ...*call) error {
-	// Without its end: others' calls may be on the same flight.
-	return s.gate.Await(ctx, func() { s.flights.send(context.WithoutCancel(ctx), calls...) })
+	return s.gate.Await(ctx, func() { s.flights.send(ctx, calls...) })
 }
 
 // send is one round trip, and a second one for the scripts that a backend did not
