@@ -104,7 +104,9 @@ func (t *tenure) acquire() bool {
 			return false
 		}
 		t.ctx = context.WithoutCancel(first.ctx)
-		p.hold = t.holds.expected(first.key.Label)
+		if p.expires.IsZero() {
+			p.hold = t.holds.expected(first.key.Label)
+		}
 		note := p.ceiling()
 		if first.noWait {
 			note = 0

@@ -22,5 +22,5 @@ type Commands interface {
 // to allow both.
 func Vocabulary() (sent, called []string) {
 	return []string{"EVAL", "EVALSHA"},
-		[]string{"DEL", "GET", "HDEL", "HEXISTS", "HGETALL", "HKEYS", "HMGET", "HSET", "PERSIST", "PEXPIRE", "PTTL", "SET", "TYPE"}
+		[]string{"DEL", "GET", "HDEL", "HEXISTS", "HGETALL", "HMGET", "HSET", "PERSIST", "PEXPIRE", "PTTL", "SET", "TYPE"}
 }

@@ -37,7 +37,13 @@ func (p *pace) ceiling() time.Duration {
 // has pttl left (negative: it has no end). random is in [0, 1).
 func (p *pace) pause(now time.Time, pttl time.Duration, random float64) time.Duration {
 	if expires := now.Add(pttl); pttl >= 0 && expires.Sub(p.expires) > p.backoff.Base {
-		p.polls, p.expires = 0, expires // another holder, or one that renewed
+		// Another holder, or one that renewed. From one's beginning to the other's
+		// is at least as long as the former held it: expecting more, we would only
+		// ever come when the next has it already.
+		if !p.expires.IsZero() {
+			p.hold = min(p.hold, expires.Sub(p.expires))
+		}
+		p.polls, p.expires = 0, expires
 	}
 	p.polls++
 	d := p.gaps().Delay(p.polls, random)

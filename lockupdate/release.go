@@ -39,7 +39,9 @@ func (t *tenure) giveBack() {
 	if t.lease != nil {
 		t.lease.end()
 		t.lease.busy.Wait()
-		t.holds.learn(t.label, time.Since(t.began))
+		if t.turns <= 1 || t.yield || t.contended { // not how long one goes on whom nobody wants to follow
+			t.holds.learn(t.label, time.Since(t.began))
+		}
 	}
 	gap, err := t.release()
 	if err != nil && t.gate.Closed() {

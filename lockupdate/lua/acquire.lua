@@ -1,8 +1,8 @@
 -- Take the lock, or find it taken by ourselves.
 --
 -- KEYS[1]  the lock: a hash of the owner and its hold count, and maybe '?', a note
---          that others wait: the milliseconds after which the last of them who
---          asked will have asked again
+--          that others wait: the milliseconds after which the slowest of them will
+--          have asked again
 -- ARGV[1]  the owner that asks
 -- ARGV[2]  the lease in milliseconds
 -- ARGV[3]  what to note if the lock is another's; '0' for no note
@@ -21,11 +21,12 @@ if kind ~= 'none' and kind ~= 'hash' then
 end
 if kind == 'hash' and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
   local holder, note
-  for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
-    if field == '?' then
-      note = field
+  local fields = redis.call('HGETALL', KEYS[1])
+  for i = 1, #fields, 2 do
+    if fields[i] == '?' then
+      note = tonumber(fields[i + 1]) or 0
     else
-      holder = field
+      holder = fields[i]
     end
   end
   if holder == ARGV[4] and not note then
@@ -36,7 +37,7 @@ if kind == 'hash' and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
   -- by field: free.
   if holder then
     -- Only a holder with a UUID of version 7 reads the note, and deletes it.
-    if ARGV[3] ~= '0' and string.sub(holder, 15, 15) == '7' then
+    if holder ~= ARGV[4] and tonumber(ARGV[3]) > (note or 0) and string.sub(holder, 15, 15) == '7' then
       redis.call('HSET', KEYS[1], '?', ARGV[3])
     end
     return {0, redis.call('PTTL', KEYS[1])}

@@ -1,0 +1,168 @@
+package lockupdate_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// race is processes that update one key in a closed loop.
+type race struct {
+	cfg        lockupdate.Config
+	goroutines []int         // of each process
+	work       time.Duration // of each fn
+	latency    time.Duration // of each command
+	lasting    time.Duration
+}
+
+// run returns how many updates each process got through.
+func (r race) run(t *testing.T) []int {
+	t.Helper()
+	f := newFixture(t, lockupdate.Config{})
+	key := rmw.Key{Name: "s"}
+	f.warm(key)
+	f.slow(r.latency)
+	done := make([]int, len(r.goroutines))
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	end := time.Now().Add(r.lasting)
+	for p, goroutines := range r.goroutines {
+		s := f.another(r.cfg)
+		for range goroutines {
+			wg.Go(func() {
+				for time.Now().Before(end) {
+					_, err := s.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) {
+						time.Sleep(r.work)
+						return rmw.String(fmt.Sprint(p, time.Now().UnixNano())), nil
+					})
+					assert.NoError(t, err)
+					mu.Lock()
+					done[p]++
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	wg.Wait()
+	return done
+}
+
+// Processes that want the same key all the time each get their share, whether their
+// fns take their time or are done at once, and however they commit.
+func TestFairBetweenProcesses(t *testing.T) {
+	keep, off := lockupdate.Config{Keep: kept}, lockupdate.Config{NoCombining: true}
+	eager := lockupdate.Config{Poll: rmw.Backoff{Base: 300 * time.Microsecond, Max: 900 * time.Microsecond}}
+	for name, r := range map[string]race{
+		"slow fns":                     {goroutines: []int{4, 4}, work: 20 * time.Millisecond, lasting: 10 * time.Second},
+		"slow fns, kept":               {cfg: keep, goroutines: []int{2, 2, 2, 2}, work: 20 * time.Millisecond, lasting: 20 * time.Second},
+		"slow fns, no combining":       {cfg: off, goroutines: []int{4, 4}, work: 20 * time.Millisecond, lasting: 4 * time.Second},
+		"instant fns":                  {goroutines: []int{4, 4}, lasting: 2 * time.Second},
+		"instant fns, kept":            {cfg: keep, goroutines: []int{1, 1, 1, 1}, lasting: 3 * time.Second / 2},
+		"polls faster than once in ms": {cfg: eager, goroutines: []int{2, 2}, work: 20 * time.Millisecond, lasting: 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r.latency = time.Millisecond
+				done := r.run(t)
+				t.Log(done)
+				assert.GreaterOrEqual(t, float64(slices.Min(done))/float64(slices.Max(done)), 0.6, done)
+			})
+		})
+	}
+}
+
+// waitOn has an update wait for the lock as it stands, and returns the lock's fields.
+func waitOn(t *testing.T, fields map[string]string, check func(f *fixture, now map[string]string, waiter *fate)) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		rdb := f.direct()
+		require.NoError(t, rdb.HSet(t.Context(), lock+key.Name, fields).Err())
+		require.NoError(t, rdb.PExpire(t.Context(), lock+key.Name, 10*time.Second).Err())
+		waiter := start(t.Context(), f.store, key, appendText("x"))
+		time.Sleep(time.Second)
+		check(f, rdb.HGetAll(t.Context(), lock+key.Name).Val(), waiter)
+		<-waiter.done
+		require.NoError(t, waiter.err)
+		assert.Equal(t, "wwwx", f.text(key))
+		f.waitReleases()
+		assert.False(t, f.hasLock(key))
+	})
+}
+
+// A holder that knows of the note finds one, …
+func TestWaitersLeaveANote(t *testing.T) {
+	waitOn(t, map[string]string{"0190163d-8694-739b-aea5-966c26f8ad91:1": "1"}, func(f *fixture, now map[string]string, waiter *fate) {
+		assert.False(f.t, waiter.over())
+		assert.Len(f.t, now, 2)
+		assert.Equal(f.t, "64", now["?"], "the longest pause")
+	})
+}
+
+// … and a foreign holder, as Redisson is one, finds its lock as it left it, and keeps
+// it until it gives it back or its lease ends.
+func TestForeignLocksAreRespected(t *testing.T) {
+	for _, fields := range []map[string]string{
+		{"8f14e45f-ceea-467f-a8e5-1b2c3d4e5f60:47": "2"},
+		{"another": "1"},
+	} {
+		waitOn(t, fields, func(f *fixture, now map[string]string, waiter *fate) {
+			assert.False(f.t, waiter.over())
+			assert.Equal(f.t, fields, now)
+			assert.Equal(f.t, 9*time.Second, f.direct().PTTL(f.t.Context(), lock+"s").Val())
+		})
+	}
+}
+
+// A lock of which a field-by-field release left only the note is free.
+func TestOnlyANoteIsFree(t *testing.T) {
+	waitOn(t, map[string]string{"?": "64"}, func(f *fixture, _ map[string]string, waiter *fate) {
+		assert.True(f.t, waiter.over())
+		assert.Zero(f.t, waiter.res.Waited)
+	})
+}
+
+// Whoever waits in another process gets the lock when the holder's time is up, even
+// if the holder's next request comes right behind its release.
+func TestYieldedLockIsLeftToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		other := f.another(lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		f.proxy.Inject(proxytest.Fault{Match: isScript("acquire"), Times: -1, Action: proxytest.Delay, Delay: 300 * time.Microsecond})
+		ctx, stop := context.WithCancel(t.Context())
+		var busy sync.WaitGroup
+		for range 4 {
+			busy.Go(func() {
+				for ctx.Err() == nil {
+					_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+						time.Sleep(20 * time.Millisecond)
+						return appendText("x")(ctx, cur)
+					})
+					assert.NoError(t, err)
+				}
+			})
+		}
+		for range 12 {
+			time.Sleep(100 * time.Millisecond)
+			res, err := other.Update(t.Context(), key, appendText("y"))
+			require.NoError(t, err)
+			assert.Less(t, res.Waited, 200*time.Millisecond, "three fns, and a pause")
+		}
+		stop()
+		busy.Wait()
+	})
+}

@@ -1,0 +1,170 @@
+package lockupdate_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+const kept = 5 * time.Millisecond
+
+// keeping is a fixture that has just updated key, and keeps its lock.
+func keeping(t *testing.T) (*fixture, rmw.Key) {
+	f := newFixture(t, lockupdate.Config{Keep: kept})
+	key := rmw.Key{Name: "s"}
+	f.warm(key)
+	_, err := f.store.Update(t.Context(), key, appendText("1"))
+	require.NoError(t, err)
+	f.proxy.ResetCalls()
+	return f, key
+}
+
+func (f *fixture) hasLock(key rmw.Key) bool {
+	return f.direct().Exists(f.t.Context(), lock+key.Name).Val() == 1
+}
+
+// The next update while the lock is kept takes one round trip and one command.
+func TestKeptLockCostsOneRoundTrip(t *testing.T) {
+	for name, fn := range map[string]rmw.UpdateFunc{"written": appendText("2"), "unchanged": keep, "aborted": abort} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, key := keeping(t)
+				time.Sleep(kept - time.Millisecond)
+				start := f.meter.Read()
+				_, err := f.store.Update(t.Context(), key, fn)
+				if err != nil {
+					require.Equal(t, errRoomFull, err)
+				}
+				assert.EqualValues(t, 1, f.meter.Read().Sub(start).RoundTrips)
+				assert.Equal(t, 1, f.total(), f.calls())
+			})
+		})
+	}
+}
+
+// A lock is kept for as long as it says, and no longer.
+func TestKeepEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, key := keeping(t)
+		time.Sleep(kept - time.Millisecond)
+		assert.True(t, f.hasLock(key))
+		time.Sleep(2 * time.Millisecond)
+		synctest.Wait()
+		assert.False(t, f.hasLock(key))
+		assert.Equal(t, 1, f.sent()["release"])
+	})
+}
+
+// Close gives back what is kept, at once.
+func TestCloseEndsKeeping(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, key := keeping(t)
+		began := time.Now()
+		require.NoError(t, f.store.Close())
+		assert.Zero(t, time.Since(began))
+		assert.False(t, f.hasLock(key))
+	})
+}
+
+// What strangers write while a lock is kept is seen by the next update: the guard
+// refuses one that writes, and one that does not looks again.
+func TestKeptValueIsNotTrusted(t *testing.T) {
+	for name, fn := range map[string]rmw.UpdateFunc{"writes": appendText("2"), "keeps": keep} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, key := keeping(t)
+				time.Sleep(time.Millisecond)
+				require.NoError(t, f.direct().Set(t.Context(), key.Name, "theirs", 0).Err())
+				time.Sleep(time.Millisecond)
+				res, err := f.store.Update(t.Context(), key, fn)
+				require.NoError(t, err)
+				assert.Equal(t, 2, res.Attempts)
+				assert.Equal(t, "theirs", res.Before.Text())
+			})
+		})
+	}
+	t.Run("fails", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f, key := keeping(t)
+			time.Sleep(time.Millisecond)
+			require.NoError(t, f.direct().Set(t.Context(), key.Name, "theirs", 0).Err())
+			time.Sleep(time.Millisecond)
+			_, err := f.store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+				if cur.Text() != "theirs" {
+					return cur, errRoomFull
+				}
+				return cur, nil
+			})
+			require.NoError(t, err, "it failed on what was no longer there")
+		})
+	})
+}
+
+// A lock that is lost while it is kept is taken anew, …
+func TestKeptLockLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, key := keeping(t)
+		require.NoError(t, f.direct().Del(t.Context(), lock+key.Name).Err())
+		_, err := f.another(lockupdate.Config{}).Update(t.Context(), key, appendText("+theirs"))
+		require.NoError(t, err)
+		time.Sleep(time.Millisecond)
+		_, err = f.store.Update(t.Context(), key, appendText("+mine"))
+		require.NoError(t, err)
+		assert.Equal(t, "www1+theirs+mine", f.text(key))
+	})
+}
+
+// … and one whose next update is about another key reads that.
+func TestKeptLockOfAnotherKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Keep: kept, LockName: func(string) string { return "/one/lock" }})
+		a, b := rmw.Key{Name: "a"}, rmw.Key{Name: "b"}
+		f.warm(a, b)
+		for range 3 {
+			for _, key := range []rmw.Key{a, b} {
+				_, err := f.store.Update(t.Context(), key, appendText(key.Name))
+				require.NoError(t, err)
+				time.Sleep(time.Millisecond)
+			}
+		}
+		assert.Equal(t, 1, f.sent()["acquire"])
+		assert.Equal(t, "wwwaaa", f.text(a))
+		assert.Equal(t, "wwwbbb", f.text(b))
+	})
+}
+
+// A process that never lets its kept lock rest still lets others in, soon.
+func TestKeepingLetsOthersIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Keep: kept})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		other := f.another(lockupdate.Config{})
+		f.slow(100 * time.Microsecond)
+		ctx, stop := context.WithCancel(t.Context())
+		busy := make(chan struct{})
+		go func() {
+			defer close(busy)
+			for ctx.Err() == nil {
+				_, err := f.store.Update(t.Context(), key, appendText("x"))
+				assert.NoError(t, err)
+				time.Sleep(time.Millisecond)
+			}
+		}()
+		for range 10 {
+			time.Sleep(50 * time.Millisecond)
+			res, err := other.Update(t.Context(), key, appendText("y"))
+			require.NoError(t, err)
+			assert.Less(t, res.Waited, 30*time.Millisecond)
+		}
+		stop()
+		<-busy
+	})
+}

@@ -1,0 +1,120 @@
+package lockupdate
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+const ms = time.Millisecond
+
+func newPace(hold time.Duration) pace {
+	return pace{backoff: rmw.Backoff{Base: ms, Max: 64 * ms}, lease: 10 * time.Second, hold: hold}
+}
+
+// The first pause lasts until the holder is likely to be done.
+func TestFirstPauseAimsAtTheEnd(t *testing.T) {
+	for _, tc := range []struct {
+		hold, pttl time.Duration
+		random     float64
+		want       time.Duration
+	}{
+		{0, 10 * time.Second, 0.5, ms / 2},                  // nothing known: the shortest
+		{20 * ms, 10 * time.Second, 0, 20 * ms},             // just taken
+		{20 * ms, 10*time.Second - 15*ms, 0, 5 * ms},        // for 15 ms already
+		{20 * ms, 10*time.Second - 15*ms, 0.5, 11 * ms / 2}, // they do not all come at once
+		{20 * ms, 10*time.Second - 25*ms, 0.5, ms / 2},      // overdue: the shortest
+		{time.Hour, 10 * time.Second, 0, 64 * ms},           // never longer than Max
+		{20 * ms, 11 * time.Second, 0.5, ms / 2},            // a longer lease than ours tells nothing
+		{20 * ms, -1, 0.5, ms / 2},                          // none tells nothing either
+		{time.Hour, 3 * ms, 0, 4 * ms},                      // the lease is about to end
+		{0, 0, 0.999, 999 * time.Microsecond},
+	} {
+		p := newPace(tc.hold)
+		assert.Equal(t, tc.want, p.pause(time.Now(), tc.pttl, tc.random), fmt.Sprint(tc))
+	}
+}
+
+// Pauses grow while the same holder has the lock, up to how long a lock is usually
+// held, and begin anew with another.
+func TestPausesGrow(t *testing.T) {
+	for hold, want := range map[time.Duration][]time.Duration{
+		0:                {1, 2, 4, 8, 16, 32, 64, 64},
+		2 * ms:           {1, 2, 4, 4, 4, 4, 4, 4},
+		20 * ms:          {1, 2, 4, 8, 16, 20, 20, 20},
+		time.Hour:        {1, 2, 4, 8, 16, 32, 64, 64},
+		time.Duration(1): {1, 2, 4, 4, 4, 4, 4, 4},
+	} {
+		p := newPace(hold)
+		now := time.Now()
+		ends := now.Add(9 * time.Second)
+		p.lease = 0 // so that no end can be expected
+		for round := range 2 {
+			for i, w := range want {
+				assert.Equal(t, w*ms, p.pause(now, ends.Sub(now), 1), fmt.Sprint(hold, round, i))
+				now = now.Add(w * ms)
+			}
+			ends = ends.Add(time.Second) // another holder, or it has renewed
+		}
+	}
+}
+
+// No pause goes beyond the holder's lease, and none is longer than its waiter said it
+// would be at most.
+func TestPauseProperties(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	upTo := func(d time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(d))) }
+	for range 300 {
+		p := pace{
+			backoff: rmw.Backoff{Base: 1 + upTo(5*ms), Max: 5*ms + upTo(200*ms)},
+			lease:   10*ms + upTo(20*time.Second),
+		}
+		now := time.Now()
+		for range 30 {
+			p.hold = upTo(300 * ms)
+			said := p.ceiling()
+			pttl := upTo(p.lease + time.Second)
+			if rng.IntN(4) == 0 {
+				pttl = -1
+			}
+			d := p.pause(now, pttl, rng.Float64())
+			assert.GreaterOrEqual(t, d, time.Duration(0))
+			assert.LessOrEqual(t, d, said)
+			assert.LessOrEqual(t, d, p.backoff.Max)
+			if pttl >= 0 {
+				assert.LessOrEqual(t, d, pttl+ms)
+			}
+			if t.Failed() {
+				return
+			}
+			now = now.Add(d + upTo(10*ms))
+		}
+	}
+}
+
+// What is learned follows what is seen, smoothly, and does not grow without bound.
+func TestHoldsAreLearned(t *testing.T) {
+	h := &holds{of: map[string]time.Duration{}}
+	assert.Zero(t, h.expected("room"))
+	h.learn("room", 80*ms)
+	assert.Equal(t, 80*ms, h.expected("room"))
+	h.learn("room", 0)
+	assert.Equal(t, 70*ms, h.expected("room"))
+	assert.Zero(t, h.expected("session"))
+	for range 100 {
+		h.learn("room", 10*ms)
+	}
+	assert.InDelta(t, 10*ms, h.expected("room"), float64(ms))
+	var wg sync.WaitGroup
+	for i := range 2 * maxLabels {
+		wg.Go(func() { h.learn(fmt.Sprint(i), ms); h.expected(fmt.Sprint(i)) })
+	}
+	wg.Wait()
+	assert.Len(t, h.of, maxLabels)
+}

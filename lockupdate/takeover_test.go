@@ -1,0 +1,140 @@
+package lockupdate_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// releases are the ways in which a release can be held up.
+func releases() map[string]proxytest.Fault {
+	return map[string]proxytest.Fault{
+		"request lost":  {Action: proxytest.DropRequest},
+		"request hangs": {Action: proxytest.HangRequest},
+		"reply hangs":   {Action: proxytest.HangReply},
+		"delayed":       {Action: proxytest.Delay, Delay: 2 * time.Second},
+		"late":          {Action: proxytest.ExecuteLater, Delay: time.Second, Text: "ERR handle response, backend conn reset"},
+		"late, cut":     {Action: proxytest.ExecuteLater, Delay: 30 * time.Second},
+	}
+}
+
+// The next update of the same process does not wait for a release that is on its way,
+// and a release that comes late does not harm the lock's new owner.
+func TestTakeover(t *testing.T) {
+	for name, fault := range releases() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, lockupdate.Config{})
+				other := f.another(lockupdate.Config{})
+				key := rmw.Key{Name: "s"}
+				f.warm(key)
+				fault.Match = isScript("release")
+				f.proxy.Inject(fault)
+				_, err := f.store.Update(t.Context(), key, appendText("1"))
+				require.NoError(t, err)
+				began := time.Now()
+				gate := make(chan struct{})
+				second := start(t.Context(), f.store, key, until(gate, appendText("2")))
+				time.Sleep(4 * time.Second) // the late release comes meanwhile
+				third := start(t.Context(), other, key, appendText("3"))
+				time.Sleep(time.Second)
+				assert.False(t, third.over(), "the lock of the second is gone")
+				close(gate)
+				<-second.done
+				require.NoError(t, second.err)
+				assert.Zero(t, second.res.Waited)
+				assert.Equal(t, 1, second.res.Attempts)
+				assert.Equal(t, 5*time.Second, second.at.Sub(began))
+				<-third.done
+				require.NoError(t, third.err)
+				assert.Less(t, third.at.Sub(second.at), 100*time.Millisecond)
+				assert.Equal(t, "www123", f.text(key))
+				time.Sleep(time.Minute)
+				assert.False(t, f.hasLock(key))
+			})
+		})
+	}
+}
+
+// A lock for which another process waits is not taken over: it is the other's turn.
+func TestNoTakeoverFromThoseWhoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		other := f.another(lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		for round := range 10 {
+			gate := make(chan struct{})
+			first := start(t.Context(), f.store, key, until(gate, appendText("1")))
+			waiter := start(t.Context(), other, key, appendText("2"))
+			time.Sleep(200 * time.Millisecond)
+			f.proxy.Inject(proxytest.Fault{Match: isScript("release"), Action: proxytest.Delay, Delay: 10 * time.Millisecond})
+			close(gate)
+			<-first.done
+			synctest.Wait() // the release is on its way
+			last := start(t.Context(), f.store, key, appendText("3"))
+			<-waiter.done
+			<-last.done
+			require.NoError(t, waiter.err)
+			require.NoError(t, last.err)
+			require.Equal(t, "www"+strings.Repeat("123", round+1), f.text(key))
+			assert.Positive(t, last.res.Waited)
+		}
+	})
+}
+
+// An acquire of the owner before that is executed late, while its release is on its
+// way, costs others no more than any lost acquire.
+func TestTakeoverOfAGhost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const lease = 10 * time.Second
+		f := newFixture(t, lockupdate.Config{Lease: lease})
+		other := f.another(lockupdate.Config{Lease: lease})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		f.proxy.Inject(ghost("acquire", 50*time.Millisecond)) // sent again, and granted
+		f.proxy.Inject(proxytest.Fault{Match: isScript("release"), Action: proxytest.DropRequest})
+		for _, s := range []string{"1", "2", "3"} {
+			_, err := f.store.Update(t.Context(), key, appendText(s))
+			require.NoError(t, err)
+		}
+		time.Sleep(60 * time.Millisecond) // the ghost has come
+		began := time.Now()
+		_, err := other.Update(t.Context(), key, appendText("4"))
+		require.NoError(t, err)
+		assert.Less(t, time.Since(began), lease/16+200*time.Millisecond)
+		_, err = f.store.Update(t.Context(), key, appendText("5"))
+		require.NoError(t, err)
+		assert.Equal(t, "www12345", f.text(key))
+		time.Sleep(2 * lease)
+		assert.False(t, f.hasLock(key))
+	})
+}
+
+// A takeover of a lock whose answer is lost is asked for again, and found done.
+func TestTakeoverAnswerLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		f.proxy.Inject(proxytest.Fault{Match: isScript("release"), Action: proxytest.HangRequest})
+		_, err := f.store.Update(t.Context(), key, appendText("1"))
+		require.NoError(t, err)
+		f.proxy.Inject(proxytest.Fault{Match: isScript("acquire"), Action: proxytest.DropReply})
+		began := time.Now()
+		_, err = f.store.Update(t.Context(), key, appendText("2"))
+		require.NoError(t, err)
+		assert.Less(t, time.Since(began), 10*time.Millisecond)
+		f.waitReleases()
+		assert.Equal(t, "www12", f.text(key))
+		assert.False(t, f.hasLock(key))
+	})
+}

@@ -1,0 +1,188 @@
+package lockupdate_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// One error for a lock that is taken, lost, unreachable or given up leaves callers to
+// guess what to do next (redsync#81, redsync#98, redsync#164, node-redlock#65,
+// node-redlock#131, node-redlock#168, redisson#5000). Ours have the reason of what
+// happened, and no other.
+func TestTrap16ErrorsThatHideTheReason(t *testing.T) {
+	key := rmw.Key{Name: "s"}
+	update := func(ctx context.Context, f *fixture) error {
+		_, err := f.store.Update(ctx, key, appendText("x"))
+		return err
+	}
+	refused := func(script, text string) func(ctx context.Context, f *fixture) error {
+		return func(ctx context.Context, f *fixture) error {
+			f.proxy.Inject(proxytest.Fault{Match: isScript(script), Times: -1, Action: proxytest.RefuseWith, Text: text})
+			return update(ctx, f)
+		}
+	}
+	const (
+		notAllowed = "ERR handle request, command 'EVALSHA' is not allowed" // by Codis
+		noPerm     = "NOPERM this user has no permissions to run the 'evalsha' command"
+		reset      = "ERR handle response, backend conn reset"
+	)
+	for name, tc := range map[string]struct {
+		do  func(ctx context.Context, f *fixture) error
+		are []error
+		op  string
+	}{
+		"waited for MaxWait": {func(ctx context.Context, f *fixture) error {
+			f.taken(key, 0)
+			return update(ctx, f)
+		}, []error{rmw.ErrContended}, "acquire"},
+		"waited until the deadline": {func(ctx context.Context, f *fixture) error {
+			f.taken(key, 0)
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			return update(ctx, f)
+		}, []error{rmw.ErrContended, context.DeadlineExceeded}, "acquire"},
+		"waited and left": {func(ctx context.Context, f *fixture) error {
+			f.taken(key, 0)
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(time.Second, cancel)
+			return update(ctx, f)
+		}, []error{rmw.ErrContended, context.Canceled}, "acquire"},
+		"left before": {func(ctx context.Context, f *fixture) error {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			return update(ctx, f)
+		}, []error{context.Canceled}, "update"},
+		"did not wait": {func(ctx context.Context, f *fixture) error {
+			f.taken(key, 0)
+			return f.store.TryLock(ctx, "s", nothing)
+		}, []error{rmw.ErrContended}, "lock"},
+		"lost": {func(ctx context.Context, f *fixture) error {
+			return f.store.WithLock(ctx, "s", func(ctx context.Context) error {
+				assert.NoError(t, f.direct().Del(ctx, lock+"s").Err())
+				<-ctx.Done()
+				return nil
+			})
+		}, []error{rmw.ErrLockLost}, "unlock"},
+		"in doubt":              {refused("commit_string", reset), []error{rmw.ErrOutcomeUnknown}, "commit"},
+		"refused by the server": {refused("acquire", noPerm), []error{rmw.ErrUnsupported}, "acquire"},
+		"refused by the proxy":  {refused("acquire", notAllowed), []error{rmw.ErrUnsupported}, "acquire"},
+		"unreachable":           {refused("acquire", reset), []error{rmw.ErrUnavailable}, "acquire"},
+		"something else is the lock": {func(ctx context.Context, f *fixture) error {
+			assert.NoError(t, f.direct().Set(ctx, lock+"s", "", 0).Err())
+			return update(ctx, f)
+		}, []error{rmw.ErrWrongKind}, "acquire"},
+		"something else is the value": {func(ctx context.Context, f *fixture) error {
+			assert.NoError(t, f.direct().HSet(ctx, "s", "f", "v").Err())
+			return update(ctx, f)
+		}, []error{rmw.ErrWrongKind}, "acquire"},
+		"closed": {func(ctx context.Context, f *fixture) error {
+			assert.NoError(t, f.store.Close())
+			return update(ctx, f)
+		}, []error{rmw.ErrClosed}, "update"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				err := tc.do(t.Context(), newFixture(t, lockupdate.Config{MaxWait: 5 * time.Second}))
+				var own *rmw.Error
+				require.ErrorAs(t, err, &own)
+				assert.Equal(t, []string{"lockupdate", tc.op, "s"}, []string{own.Path, own.Op, own.Key})
+				for _, reason := range []error{
+					rmw.ErrContended, rmw.ErrLockLost, rmw.ErrOutcomeUnknown, rmw.ErrWrongKind, rmw.ErrUnsupported,
+					rmw.ErrUnavailable, rmw.ErrInvalid, rmw.ErrClosed, context.Canceled, context.DeadlineExceeded,
+				} {
+					if assert.ObjectsAreEqual(tc.are[0], reason) || len(tc.are) > 1 && assert.ObjectsAreEqual(tc.are[1], reason) {
+						assert.ErrorIs(t, err, reason)
+					} else {
+						assert.NotErrorIs(t, err, reason)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A plain SET of the new value makes a key with an expiry immortal (lettuce#1234,
+// valkey-admin#488). The commit keeps it, unless the Key says otherwise.
+func TestTrap20WriteDropsTheTTL(t *testing.T) {
+	for name, tc := range map[string]struct{ ask, want time.Duration }{
+		"keep":   {0, 50 * time.Minute},
+		"new":    {time.Minute, time.Minute},
+		"no ttl": {rmw.NoTTL, -1},
+	} {
+		for _, kind := range []rmw.Kind{rmw.KindString, rmw.KindHash} {
+			t.Run(name+" "+kind.String(), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f := newFixture(t, lockupdate.Config{})
+					rdb := f.direct()
+					require.NoError(t, rdb.Set(t.Context(), "control", "v", time.Hour).Err())
+					require.NoError(t, rdb.Set(t.Context(), "control", "w", 0).Err())
+					require.Negative(t, rdb.PTTL(t.Context(), "control").Val(), "control: the trap is there")
+
+					key := rmw.Key{Name: "s", Kind: kind, TTL: tc.ask}
+					fn := appendText("x")
+					if kind == rmw.KindHash {
+						fn = func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+							return cur.With(fmt.Sprint(cur.Len()), "x"), nil
+						}
+					}
+					_, err := f.store.Update(t.Context(), rmw.Key{Name: "s", Kind: kind, TTL: time.Hour}, fn)
+					require.NoError(t, err)
+					time.Sleep(10 * time.Minute)
+					var wg sync.WaitGroup
+					for range 5 { // together
+						wg.Go(func() {
+							_, err := f.store.Update(t.Context(), key, fn)
+							assert.NoError(t, err)
+						})
+					}
+					wg.Wait()
+					assert.Equal(t, tc.want, rdb.PTTL(t.Context(), "s").Val())
+				})
+			})
+		}
+	}
+}
+
+// A timer, a task or a round trip for each lock makes renewal fall behind when there are
+// many (redisson#6303); several keys in one script does not pass a proxy (redisson#6867).
+// One loop sends those that are due together in a few plain pipelines, and waits for none.
+func TestTrap21ManyLocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many, lease = 1300, 20 * time.Second
+		f := newFixture(t, lockupdate.Config{Lease: lease, MaxHold: time.Hour})
+		names := make([]string, many)
+		for i := range names {
+			names[i] = fmt.Sprintf("lock%04d", i)
+		}
+		locks := f.locked(names...)
+		time.Sleep(lease * 6 / 10) // fills the script caches
+		f.proxy.ResetCalls()
+		before := f.meter.Read().RoundTrips
+		f.proxy.Inject(proxytest.Fault{ // all in all 10.7 s for each round
+			Match: func(args []string) bool {
+				return strings.HasSuffix(args[3], "00") || strings.HasSuffix(args[3], "50")
+			},
+			Times: -1, Action: proxytest.Delay, Delay: 410 * time.Millisecond,
+		})
+		time.Sleep(lease * 9 / 8)
+		synctest.Wait()
+		for _, l := range locks {
+			require.NoError(t, l.Context().Err())
+		}
+		renewals := f.proxy.Count()["EVALSHA"]
+		assert.InDelta(t, 2*many, renewals, many/2)
+		assert.LessOrEqual(t, f.meter.Read().RoundTrips-before, int64(renewals/100))
+	})
+}

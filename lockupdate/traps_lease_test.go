@@ -1,0 +1,291 @@
+package lockupdate_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// panicsFirst is a hook whose first flushes panic.
+type panicsFirst struct {
+	panicky
+	left atomic.Int64
+}
+
+func (h *panicsFirst) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if h.left.Add(-1) >= 0 {
+			panic("a bug in a hook")
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// locked takes locks, which end with the test.
+func (f *fixture) locked(names ...string) []*lockupdate.Lock {
+	locks := make([]*lockupdate.Lock, len(names))
+	for i, name := range names {
+		l, err := f.store.Lock(f.t.Context(), name)
+		require.NoError(f.t, err)
+		f.t.Cleanup(func() { _ = l.Unlock() })
+		locks[i] = l
+	}
+	return locks
+}
+
+// A watchdog that hangs, or dies of one bad entry, renews nothing any more, and the
+// holder works on without a lock (redisson#3194, redisson#3712, redisson#5698,
+// redisson#6483, consul#18271, consul#4935). Each lease has a deadline on our own clock,
+// before the server's, and what befalls one lease, or one flush, costs no other.
+func TestTrap05WatchdogStallsUnnoticed(t *testing.T) {
+	const lease = 10 * time.Second
+	lost := func(t *testing.T, l *lockupdate.Lock) {
+		require.ErrorIs(t, context.Cause(l.Context()), rmw.ErrLockLost)
+		require.ErrorIs(t, l.Unlock(), rmw.ErrLockLost)
+	}
+	t.Run("hangs", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, lockupdate.Config{Lease: lease})
+			f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.HangRequest})
+			l := f.locked("a")[0]
+			began := time.Now()
+			select {
+			case <-l.Context().Done():
+			case <-time.After(2 * lease):
+			}
+			assert.Less(t, time.Since(began), lease)
+			assert.Positive(t, f.direct().PTTL(t.Context(), lock+"a").Val(), "the server has let it go before")
+			lost(t, l)
+		})
+	})
+	t.Run("one bad entry", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, lockupdate.Config{Lease: lease})
+			locks := f.locked("a", "b", "c")
+			require.NoError(t, f.direct().Set(t.Context(), lock+"b", "not a lock", 0).Err())
+			time.Sleep(3 * lease)
+			require.NoError(t, locks[0].Context().Err())
+			lost(t, locks[1])
+			require.NoError(t, locks[2].Context().Err())
+		})
+	})
+	t.Run("panics", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, lockupdate.Config{Lease: lease})
+			hook := &panicsFirst{}
+			hook.left.Store(3)
+			f.rdb.AddHook(hook)
+			locks := f.locked("a", "b", "c")
+			time.Sleep(3 * lease)
+			for _, l := range locks {
+				require.NoError(t, l.Context().Err())
+			}
+			assert.Negative(t, hook.left.Load(), "the hook was called, and panicked")
+		})
+	})
+}
+
+// Renewal without an end makes a deadlock of a stuck holder (RedLock.net#68,
+// aioredlock#52). Config.MaxHold ends it, also for those who never heard of it.
+func TestTrap06UnlimitedRenewal(t *testing.T) {
+	for name, use := range map[string]func(s *lockupdate.Store, stuck func()) error{
+		"Update": func(s *lockupdate.Store, stuck func()) error {
+			_, err := s.Update(context.Background(), rmw.Key{Name: "s"}, behindItsBack(stuck, appendText("x")))
+			return err
+		},
+		"WithLock": func(s *lockupdate.Store, stuck func()) error {
+			return s.WithLock(context.Background(), "s", func(context.Context) error { stuck(); return nil })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, lockupdate.Config{}) // a minute, and leases of 10 s
+				other := f.another(lockupdate.Config{Poll: rmw.Backoff{Base: time.Second, Max: time.Second}})
+				inside, stuck, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+				letGo := sync.OnceFunc(func() { close(stuck) })
+				defer letGo()
+				go func() { done <- use(f.store, func() { close(inside); <-stuck }) }()
+				<-inside
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+				defer cancel()
+				began := time.Now()
+				_, err := other.Update(ctx, rmw.Key{Name: "s"}, appendText("y"))
+				require.NoError(t, err)
+				assert.InDelta(t, time.Minute, time.Since(began), float64(2*time.Second))
+				letGo()
+				require.ErrorIs(t, <-done, rmw.ErrLockLost)
+			})
+		})
+	}
+}
+
+// An extension that sets what it does not find takes a lock that was lost, while
+// somebody else works, or prolongs the one that they took since (redis-semaphore#175,
+// redsync#149, redlock-rb#36). Our renewal touches only its own owner's lock.
+func TestTrap07RenewalRecreatesALostLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+		locks := f.locked("gone", "another's")
+		rdb := f.direct()
+		require.NoError(t, rdb.Del(t.Context(), lock+"gone", lock+"another's").Err())
+		f.taken(rmw.Key{Name: "another's"}, time.Minute)
+		for _, l := range locks {
+			<-l.Context().Done()
+			require.ErrorIs(t, l.Unlock(), rmw.ErrLockLost)
+		}
+		f.waitReleases()
+		assert.True(t, f.isFree("gone"))
+		assert.Equal(t, map[string]string{"another": "1"}, rdb.HGetAll(t.Context(), lock+"another's").Val())
+		assert.InDelta(t, 55*time.Second, rdb.PTTL(t.Context(), lock+"another's").Val(), float64(time.Second))
+	})
+}
+
+// A holder that stalls past its lease writes over what the next one has written
+// (etcd#10811, redisson#3636, redislock#93). The guard refuses it, without a fence
+// token that would need a key of its own for ever (redisson#6510).
+func TestTrap08StaleHolderWrites(t *testing.T) {
+	const lease = time.Second
+	stale := func(t *testing.T, cfg lockupdate.Config, inFn bool) string {
+		cfg.Lease = lease
+		f := newFixture(t, cfg)
+		other := f.another(cfg)
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		theirs := func() {
+			_, err := other.Update(t.Context(), key, appendText("+theirs"))
+			assert.NoError(t, err)
+			lockupdate.Settle(other)
+		}
+		remove := f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.DropRequest})
+		fn := appendText("+mine")
+		if inFn { // a long pause of the garbage collector, or a laptop that sleeps
+			fn = behindItsBack(func() { time.Sleep(3 * lease); theirs() }, fn)
+		} else { // a commit that is held up on its way
+			f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: proxytest.Delay, Delay: 3 * lease})
+			go func() { time.Sleep(2 * lease); theirs() }()
+		}
+		_, err := f.store.Update(t.Context(), key, fn)
+		require.NoError(t, err)
+		remove()
+		f.waitReleases()
+		stored := f.text(key)
+		assert.ElementsMatch(t, []string{"s"}, append(f.proxy.Engine(0).Keys(), f.proxy.Engine(1).Keys()...), "something is left behind")
+		return stored
+	}
+	for name, inFn := range map[string]bool{"fn": true, "commit": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				assert.Equal(t, "www+theirs+mine", stale(t, lockupdate.Config{}, inFn))
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		assert.Equal(t, "www+mine", stale(t, lockupdate.Config{Commit: lockupdate.CommitPlain}, false), "control: the trap is there")
+	})
+}
+
+// Leases that a server counts by its wall clock end early when that is set forward, and
+// late when it is set back (valkey#2651, redis#416); with PXAT the client's counts too.
+// We send durations only, our deadline is on a monotonic clock, and the guard has the
+// last word.
+func TestTrap18WallClockJumps(t *testing.T) {
+	for name, source := range lockupdate.Scripts() {
+		assert.NotRegexp(t, `(?i)'(PXAT|EXAT|TIME|P?EXPIREAT|P?EXPIRETIME)'`, source, name)
+	}
+	const lease = 10 * time.Second
+	server := func(f *fixture) int { return f.proxy.BackendOf(lock + "s") }
+	t.Run("forward", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, lockupdate.Config{Lease: lease})
+			other := f.another(lockupdate.Config{})
+			key := rmw.Key{Name: "s"}
+			f.warm(key)
+			res, err := f.store.Update(t.Context(), key, behindItsBack(func() {
+				f.proxy.Engine(server(f)).FastForward(time.Hour)
+				res, err := other.Update(t.Context(), key, appendText("+theirs"))
+				require.NoError(t, err)
+				assert.Zero(t, res.Waited, "control: the lease has ended early")
+			}, appendText("+mine")))
+			require.NoError(t, err)
+			assert.Equal(t, 2, res.Attempts)
+			assert.Equal(t, "www+theirs+mine", f.text(key))
+			for _, c := range f.proxy.Calls() {
+				switch lockupdate.ScriptName(c.Args) {
+				case "acquire", "renew":
+					assert.Equal(t, "10000", c.Args[5], "a duration, whatever the date")
+				}
+			}
+		})
+	})
+	t.Run("back", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, lockupdate.Config{Lease: lease})
+			other := f.another(lockupdate.Config{})
+			l := f.locked("s")[0]
+			f.proxy.Engine(server(f)).SetTTL(lock+"s", time.Hour+lease)
+			time.AfterFunc(time.Second, func() { assert.NoError(t, l.Unlock()) })
+			began := time.Now()
+			require.NoError(t, other.WithLock(t.Context(), "s", nothing))
+			assert.InDelta(t, time.Second, time.Since(began), float64(100*time.Millisecond))
+		})
+	})
+}
+
+// A server that restarts empty, or a failover to a replica that has not heard of the
+// lock, gives it to the next one at once (redislock#30, redsync#147). The guard keeps the
+// data right all the same: what is written builds on what is there.
+func TestTrap19ServerRestartLosesTheLock(t *testing.T) {
+	for name, tc := range map[string]struct {
+		lose func(f *fixture)
+		want string
+	}{
+		"everything": {func(f *fixture) {
+			for i := range 2 {
+				f.proxy.Engine(i).FlushAll()
+			}
+		}, "+theirs+mine"},
+		"the lock": {func(f *fixture) { f.proxy.Engine(f.proxy.BackendOf(lock + "s")).Del(lock + "s") }, "www+theirs+mine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, lockupdate.Config{})
+				other := f.another(lockupdate.Config{})
+				key := rmw.Key{Name: "s"}
+				f.warm(key)
+				res, err := f.store.Update(t.Context(), key, behindItsBack(func() {
+					tc.lose(f)
+					f.forgetScripts()
+					res, err := other.Update(t.Context(), key, appendText("+theirs"))
+					require.NoError(t, err)
+					assert.Zero(t, res.Waited, "control: the lock is lost")
+				}, appendText("+mine")))
+				require.NoError(t, err)
+				assert.Equal(t, 2, res.Attempts)
+				assert.Equal(t, tc.want, f.text(key))
+			})
+		})
+	}
+	// Lost with nobody else about: the update is written on what is left.
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		_, err := f.store.Update(t.Context(), key, behindItsBack(func() {
+			f.proxy.Engine(0).FlushAll()
+			f.proxy.Engine(1).FlushAll()
+		}, appendText("x")))
+		require.NoError(t, err)
+		assert.Equal(t, "x", f.text(key), "and does not bring back what was lost")
+	})
+}

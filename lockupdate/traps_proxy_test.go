@@ -1,0 +1,262 @@
+package lockupdate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// A script that a server has forgotten, after a failover or a slot move, answers NOSCRIPT,
+// and in a pipeline nobody sends it whole; SCRIPT LOAD goes to no server in particular, or
+// is refused (go-redis#3228, redis-py#4206, codis#526, codis#1368). Each call that is
+// answered NOSCRIPT is sent again as EVAL, by itself.
+func TestTrap09NoScriptInPipelines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		f.forgetScripts()
+		pipe := f.rdb.Pipeline()
+		ran := redis.NewScript("return 1").Run(t.Context(), pipe, []string{"s"})
+		_, _ = pipe.Exec(t.Context())
+		require.ErrorContains(t, ran.Err(), "NOSCRIPT", "control: the trap is there")
+		f.proxy.ResetCalls()
+
+		// Acquire and read, a flush of renewals, commit and release, each on servers of
+		// which one or both have forgotten.
+		for round := range 4 {
+			forget := func() {
+				for backend := range 2 {
+					if round&(backend+1) == 0 {
+						require.NoError(t, f.proxy.FlushScripts(backend))
+					}
+				}
+			}
+			forget()
+			err := f.store.WithLocks(t.Context(), []string{"a", "b", "c"}, func(ctx context.Context) error {
+				res, err := f.store.Update(ctx, key, behindItsBack(func() {
+					forget()
+					time.Sleep(20 * time.Second) // four renewals
+					forget()
+				}, appendText("x")))
+				assert.Equal(t, 1, res.Attempts)
+				return err
+			})
+			require.NoError(t, err)
+			f.waitReleases()
+		}
+		assert.Equal(t, "wwwxxxx", f.text(key))
+		assert.Positive(t, f.proxy.Count()["EVAL"])
+		assert.Zero(t, f.proxy.Count()["SCRIPT"])
+	})
+}
+
+// busyKeys has several processes use, wait for and hold the same locks for a while.
+func (f *fixture) busyKeys(processes int) {
+	var wg sync.WaitGroup
+	for range processes {
+		s := f.another(lockupdate.Config{Lease: time.Second})
+		wg.Go(func() {
+			for i := range 4 {
+				_, err := s.Update(f.t.Context(), rmw.Key{Name: "s"}, appendText("x"))
+				assert.NoError(f.t, err)
+				_, err = s.Update(f.t.Context(), rmw.Key{Name: "h", Kind: rmw.KindHash}, setField("f", fmt.Sprint(i)))
+				assert.NoError(f.t, err)
+				assert.NoError(f.t, s.WithLocks(f.t.Context(), []string{"a", "b", "s"}, func(context.Context) error {
+					time.Sleep(600 * time.Millisecond) // and a renewal
+					return nil
+				}))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Locks that wake their waiters by pub/sub, or renew and release several keys with one
+// script, do not work behind a proxy, or do so only until two keys are on two servers
+// (redisson#2338, redisson#2541, redisson#4989, redisson#6867, redisson#7116). We send
+// scripts with one key each, whatever happens.
+func TestTrap10PubSubAndMultiKey(t *testing.T) {
+	for _, profile := range []*proxycompat.Profile{proxycompat.Codis32(), proxycompat.Twemproxy05()} {
+		t.Run(profile.Name(), func(t *testing.T) {
+			for _, theirs := range [][]string{
+				{"SUBSCRIBE", "redisson_lock__channel:{s}"}, {"PUBLISH", "redisson_lock__channel:{s}", "0"},
+				{"EVAL", "return 1", "2", "lock:a", "lock:b"}, {"WATCH", "s"}, {"MULTI"}, {"SCRIPT", "LOAD", "return 1"},
+			} {
+				require.Error(t, profile.Check(theirs...), "control: the trap is there: %v", theirs)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixtureOn(t, profile, lockupdate.Config{})
+				f.busyKeys(4)
+				for _, c := range f.proxy.Calls() {
+					require.NoError(t, profile.Check(c.Args...))
+					require.Contains(t, []string{"EVAL", "EVALSHA"}, c.Command())
+					require.Equal(t, "1", c.Args[2], "one key")
+				}
+				sent := f.calls()
+				for _, script := range []string{"acquire", "renew", "release", "read", "commit_string", "commit_hash"} {
+					assert.Contains(t, sent, script)
+				}
+			})
+		})
+	}
+}
+
+// What go-redis sends by itself to open a connection is refused by proxies, or breaks
+// connections that others use (go-redis#2616, go-redis#2792, go-redis#3536,
+// go-redis#3853). proxycompat.Options has it send nothing.
+func TestTrap11HandshakeCommands(t *testing.T) {
+	for _, profile := range []*proxycompat.Profile{proxycompat.Codis32(), proxycompat.Twemproxy05()} {
+		greeting := func(t *testing.T, options func(f *fixture) *redis.Options) (sent map[string]int, err error) {
+			f := newFixtureOn(t, profile, lockupdate.Config{})
+			rdb := redis.NewClient(options(f))
+			store := lockupdate.New(rdb, lockupdate.Config{})
+			_, err = store.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
+			closed := store.Close()
+			assert.NoError(t, rdb.Close())
+			return f.proxy.Count(), errors.Join(err, closed)
+		}
+		t.Run(profile.Name(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sent, err := greeting(t, func(f *fixture) *redis.Options {
+					opts := proxycompat.Options(profile, f.proxy.Addr())
+					opts.Dialer = proxycompat.HelloDialer(f.proxy.Dial)
+					return opts
+				})
+				require.NoError(t, err)
+				assert.Equal(t, map[string]int{"EVAL": 4, "EVALSHA": 4}, sent)
+			})
+			synctest.Test(t, func(t *testing.T) {
+				sent, err := greeting(t, func(f *fixture) *redis.Options {
+					return &redis.Options{Addr: f.proxy.Addr(), Dialer: f.proxy.Dial}
+				})
+				assert.Positive(t, sent["HELLO"], "control: the trap is there")
+				if profile.Name() == "twemproxy" {
+					require.Error(t, err, "control")
+				}
+			})
+		})
+	}
+}
+
+// A proxy executes the commands of one pipeline in any order (pikiwidb#2174, which is
+// Codis): a read can run before its lock is taken, and a release before the commit. The
+// guard makes the first harmless, and the release waits for the commit's answer.
+func TestTrap15PipelineOrder(t *testing.T) {
+	reordering := proxytest.Config{Engines: 2, Reorder: true}
+	t.Run("read before acquire", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixtureBehind(t, reordering, lockupdate.Config{})
+			key := rmw.Key{Name: "s"}
+			f.warm(key)
+			other := f.another(lockupdate.Config{})
+			f.proxy.Inject(proxytest.Fault{Match: isScript("acquire"), Do: func() {
+				_, err := other.Update(t.Context(), key, appendText("+theirs"))
+				assert.NoError(t, err)
+				lockupdate.Settle(other)
+			}})
+			res, err := f.store.Update(t.Context(), key, appendText("+mine"))
+			require.NoError(t, err)
+			assert.Zero(t, res.Waited, "control: the lock was free")
+			assert.Equal(t, 2, res.Attempts, "control: the value was read before")
+			assert.Equal(t, "www+theirs+mine", f.text(key))
+		})
+	})
+	t.Run("release after commit", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixtureBehind(t, reordering, lockupdate.Config{})
+			key := rmw.Key{Name: "s"}
+			f.warm(key)
+			letGo := f.holdUp("commit_string")
+			done := make(chan error, 1)
+			go func() {
+				_, err := f.store.Update(t.Context(), key, appendText("x"))
+				done <- err
+			}()
+			synctest.Wait()
+			assert.Equal(t, []string{"read", "acquire"}, f.calls(), "and nothing else but the commit")
+			assert.EqualValues(t, 1, f.direct().Exists(t.Context(), lock+"s").Val())
+			letGo()
+			require.NoError(t, <-done)
+			f.waitReleases()
+			assert.True(t, f.isFree("s"))
+		})
+	})
+	t.Run("many writers", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixtureBehind(t, reordering, lockupdate.Config{})
+			var book ledger
+			var wg sync.WaitGroup
+			for w := range 4 {
+				s := f.another(lockupdate.Config{})
+				for g := range 4 {
+					wg.Go(func() {
+						for i := range 10 {
+							id := fmt.Sprintf("%d-%d-%d,", w, g, i)
+							if _, err := s.Update(t.Context(), rmw.Key{Name: "s"}, appendText(id)); assert.NoError(t, err) {
+								book.acknowledge(id)
+							}
+						}
+					})
+				}
+			}
+			wg.Wait()
+			acked, lost := book.audit(f.text(rmw.Key{Name: "s"}))
+			assert.Equal(t, 160, acked)
+			assert.Zero(t, lost)
+		})
+	})
+}
+
+// A release that is published goes to every node of a cluster, and wakes every waiter
+// (redisson#3349: a million locks a minute saturated 20 nodes). Nothing is ever
+// published, and a release is one command, however many wait.
+func TestTrap17Broadcast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixtureOn(t, proxycompat.Redis(), lockupdate.Config{})
+		sub := f.proxy.Engine(0).NewSubscriber()
+		sub.Psubscribe("*")
+		var heard atomic.Int64
+		var listening sync.WaitGroup
+		listening.Go(func() {
+			for range sub.Pmessages() {
+				heard.Add(1)
+			}
+		})
+		f.proxy.Engine(0).Publish("control", "hello")
+		synctest.Wait()
+		require.EqualValues(t, 1, heard.Load(), "control")
+
+		f.warm(rmw.Key{Name: "s"})
+		f.busyKeys(4)
+		l := f.locked("s")[0]
+		var waiting sync.WaitGroup
+		for range 10 {
+			waiter := f.another(lockupdate.Config{Poll: rmw.Backoff{Base: time.Minute, Max: time.Minute}, Lease: time.Second})
+			waiting.Go(func() { assert.NoError(t, waiter.WithLock(t.Context(), "s", nothing)) })
+		}
+		synctest.Wait()
+		f.proxy.ResetCalls()
+		require.NoError(t, l.Unlock())
+		synctest.Wait()
+		assert.Equal(t, []string{"release"}, f.calls())
+		waiting.Wait()
+		assert.EqualValues(t, 1, heard.Load(), "nothing but the control was published")
+		sub.Close()
+		listening.Wait()
+	})
+}
