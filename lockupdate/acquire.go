@@ -179,32 +179,23 @@ func (t *tenure) awaitAnswer() {
 	landed := t.queue.landed
 	t.queue.landed = nil
 	t.mu.Unlock()
-	if landed == nil {
-		return
-	}
-	t.setClock(t.cfg.Poll.Max)
-	defer t.clock.Stop()
-	for t.head() != nil {
-		select {
-		case <-landed:
-			return
-		case <-t.clock.C:
-			return
-		case <-t.gate.Closing:
-			return
-		case <-t.poked:
-		}
+	if landed != nil {
+		t.restUntil(landed, t.cfg.Poll.Max)
 	}
 }
 
 // rest waits for d, but not when nobody waits any more, nor when the Store is closed.
 // Whoever joins the line meanwhile waits as well: he is no reason to poll.
-func (t *tenure) rest(d time.Duration) {
+func (t *tenure) rest(d time.Duration) { t.restUntil(nil, d) }
+
+func (t *tenure) restUntil(over <-chan struct{}, d time.Duration) {
 	t.setClock(d)
 	defer t.clock.Stop()
 	for t.head() != nil {
 		select {
 		case <-t.clock.C:
+			return
+		case <-over:
 			return
 		case <-t.gate.Closing:
 			return

@@ -44,6 +44,8 @@ func (t *tenure) giveBack() {
 		}
 	}
 	gap, err := t.release()
+	// Whoever waits asks again before a lease ends, whatever its note says.
+	gap = min(gap, t.cfg.Poll.Max, t.cfg.Lease)
 	if err != nil && t.gate.Closed() {
 		t.Store.mu.Lock()
 		t.unreleased = errors.Join(t.unreleased, fmt.Errorf("lockupdate: the lock %.128q is not released and ends with its lease, within %v: %w",
