@@ -53,7 +53,8 @@ func (r *rehearsal) stalled(ctx context.Context, p path, k keys, stream []number
 	}
 	return r.play(ctx, p, k, stream, &stalls{
 		ctx: ctx, key: k.room(room), room: room, lease: lease, frozen: -1,
-		every: max(commits/(2*stallLimit), 1), limit: stallLimit,
+		// Often enough, as one commit may be that of several updates.
+		every: max(commits/(8*stallLimit), 1), limit: stallLimit,
 	})
 }
 
