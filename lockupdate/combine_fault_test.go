@@ -3,6 +3,7 @@ package lockupdate_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,6 +58,34 @@ func TestRefusedGroupRunsAgain(t *testing.T) {
 		assert.Equal(t, 1, f.sent()["read"], "the refusal brings the value along")
 		assert.Equal(t, 2, f.sent()["commit_string"])
 		assert.Equal(t, "theirsabcd", f.text(key))
+	})
+}
+
+// One whose fn runs while what it was given is refused runs again: on what it has
+// returned by then, it would wipe out what the stranger wrote.
+func TestRefusedUnderARunningFn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		other := f.direct()
+		letGo := f.holdUp("commit_string")
+		first := start(t.Context(), f.store, key, appendText("a,"))
+		gate := make(chan struct{})
+		slow := start(t.Context(), f.store, key, until(gate, appendText("slow,")))
+		next := start(t.Context(), f.store, key, appendText("b,"))
+		require.NoError(t, other.Set(t.Context(), key.Name, "theirs,", 0).Err())
+		letGo()
+		synctest.Wait()
+		close(gate)
+		for i, fate := range []*fate{first, slow, next} {
+			<-fate.done
+			require.NoError(t, fate.err)
+			assert.Equal(t, []int{2, 2, 1}[i], fate.res.Attempts)
+		}
+		for _, part := range []string{"theirs,", "a,", "slow,", "b,"} {
+			assert.Equal(t, 1, strings.Count(f.text(key), part), part)
+		}
 	})
 }
 

@@ -19,8 +19,8 @@ import (
 
 // change is an fn out of a few that matter to values and their expiry.
 func change(rng *rand.Rand, kind rmw.Kind) (name string, fn rmw.UpdateFunc) {
-	ttl := []time.Duration{0, rmw.NoTTL, time.Minute, time.Hour}[rng.IntN(4)]
-	what := []string{"set", "set", "same", "delete", "keep"}[rng.IntN(5)]
+	ttl := []time.Duration{0, 0, 0, rmw.NoTTL, time.Minute, time.Hour}[rng.IntN(6)]
+	what := []string{"set", "set", "same", "delete", "delete", "keep"}[rng.IntN(6)]
 	x := fmt.Sprint(rng.IntN(3))
 	return fmt.Sprint(what, x, ttl), func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 		switch {
@@ -71,7 +71,7 @@ func TestGroupsLeaveWhatTheirMembersLeave(t *testing.T) {
 		kind := rmw.Kind(i % 2)
 		var names []string
 		var fns []rmw.UpdateFunc
-		for range 1 + rng.IntN(4) {
+		for range 2 + rng.IntN(4) {
 			name, fn := change(rng, kind)
 			names, fns = append(names, name), append(fns, fn)
 		}
@@ -146,13 +146,12 @@ func TestLeavingWhileTheNextKeyIsRead(t *testing.T) {
 		letGo := f.holdUp("read")
 		ctx, cancel := context.WithCancel(t.Context())
 		leaver := start(ctx, f.store, b, appendText("x,"))
-		last := start(t.Context(), f.store, a, appendText("2,"))
 		close(gate)
 		<-first.done
 		synctest.Wait() // b is being read
 		cancel()
 		<-leaver.done
-		synctest.Wait()
+		last := start(t.Context(), f.store, a, appendText("2,"))
 		letGo()
 		select {
 		case <-last.done:

@@ -1,10 +1,15 @@
 package lockupdate_test
 
 import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -32,4 +37,74 @@ func TestNotesAreNotBelieved(t *testing.T) {
 			assert.Equal(t, "www12", f.text(key))
 		})
 	}
+}
+
+// noteless is a hook that keeps waiters from leaving a note.
+type noteless struct{}
+
+func (noteless) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (noteless) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		eraseNote(cmd)
+		return next(ctx, cmd)
+	}
+}
+
+func (noteless) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			eraseNote(cmd)
+		}
+		return next(ctx, cmds)
+	}
+}
+
+func eraseNote(cmd redis.Cmder) {
+	args := make([]string, 0, len(cmd.Args()))
+	for _, a := range cmd.Args() {
+		args = append(args, fmt.Sprint(a))
+	}
+	if lockupdate.ScriptName(args) == "acquire" {
+		cmd.Args()[6] = 0
+	}
+}
+
+// The control of TestFairBetweenProcesses: without the note, one process has the lock
+// nearly all the time.
+func TestUnfairWithoutTheNote(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		f.slow(time.Millisecond)
+		done := make([]int, 2)
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		end := time.Now().Add(10 * time.Second)
+		for p := range done {
+			rdb := redis.NewClient(f.proxy.Options())
+			rdb.AddHook(noteless{})
+			s := lockupdate.New(rdb, lockupdate.Config{})
+			defer func() { assert.NoError(t, rdb.Close()) }()
+			defer func() { assert.NoError(t, s.Close()) }()
+			for range 4 {
+				wg.Go(func() {
+					for time.Now().Before(end) {
+						_, err := s.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+							time.Sleep(20 * time.Millisecond)
+							return rmw.String(fmt.Sprint(p, time.Now().UnixNano())), nil
+						})
+						assert.NoError(t, err)
+						mu.Lock()
+						done[p]++
+						mu.Unlock()
+					}
+				})
+			}
+		}
+		wg.Wait()
+		t.Log(done)
+		assert.Less(t, float64(slices.Min(done))/float64(slices.Max(done)), 0.3, done)
+	})
 }
