@@ -285,7 +285,8 @@ func TestLeavingAtOnesTurn(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
-		want := "www"
+		var want strings.Builder
+		want.WriteString("www")
 		for range 100 {
 			ctx, cancel := context.WithCancel(t.Context())
 			gate := make(chan struct{})
@@ -303,8 +304,8 @@ func TestLeavingAtOnesTurn(t *testing.T) {
 			require.NoError(t, last.err)
 			require.ErrorIs(t, leaver.err, context.Canceled)
 			require.NotErrorIs(t, leaver.err, rmw.ErrOutcomeUnknown, "no commit has what it wrote")
-			want += "ab"
+			want.WriteString("ab")
 		}
-		assert.Equal(t, want, f.text(key))
+		assert.Equal(t, want.String(), f.text(key))
 	})
 }
