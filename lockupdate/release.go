@@ -43,6 +43,7 @@ func (t *tenure) giveBack() {
 			t.holds.learn(t.label, time.Since(t.began))
 		}
 	}
+	sent := time.Now()
 	gap, err := t.release()
 	// Whoever waits asks again before a lease ends, whatever its note says.
 	gap = min(gap, t.cfg.Poll.Max, t.cfg.Lease)
@@ -60,15 +61,18 @@ func (t *tenure) giveBack() {
 		t.releasing = ""
 	}
 	if gap > 0 {
-		// Stay away for longer than the others' pause, so that they get their turn.
-		t.awayUntil = time.Now().Add(gap + gap/8 + time.Millisecond)
+		// Stay away for longer than the others' pause, and than their next question
+		// is on its way, so that they get their turn.
+		gap += gap/8 + 2*time.Since(sent) + time.Millisecond
+		gap = min(gap, 2*t.cfg.Poll.Max)
+		t.awayUntil = time.Now().Add(gap)
 	}
 	t.mu.Unlock()
 	for d := t.cfg.Lease / 16; time.Since(t.ghost) < t.cfg.Lease && t.open(d); d *= 2 {
 		_, _ = t.release()
 	}
 	if gap > 0 {
-		t.open(gap + gap/8 + 2*time.Millisecond) // the queue remembers until then
+		t.open(gap + time.Millisecond) // the queue remembers until then
 	}
 }
 
