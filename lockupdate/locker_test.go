@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/unwatch/unwatch/internal/contract"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/lockupdate/locktest"
 )
@@ -14,12 +15,12 @@ import (
 // lockers is a Store as the suite for Lockers sees it.
 func lockers(t *testing.T, cfg lockupdate.Config) locktest.Target {
 	f := newFixture(t, cfg)
-	clients := map[locktest.Locker]*cuttable{}
+	clients := map[locktest.Locker]*contract.Network{}
 	return locktest.Target{
 		Open: func(tb testing.TB) locktest.Locker {
 			opts := f.proxy.Options()
-			c := &cuttable{}
-			opts.Dialer = c.dialer(opts.Dialer)
+			c := &contract.Network{}
+			opts.Dialer = c.Dialer(opts.Dialer)
 			rdb := redis.NewClient(opts)
 			s := lockupdate.New(rdb, cfg)
 			clients[s] = c
@@ -38,7 +39,7 @@ func lockers(t *testing.T, cfg lockupdate.Config) locktest.Target {
 				defer func() { _ = rdb.Close() }()
 				return rdb.Del(ctx, lock+name).Err()
 			},
-			Cut: func(l locktest.Locker) (restore func()) { return clients[l].cut() },
+			Cut: func(l locktest.Locker) (restore func()) { return clients[l].Cut() },
 		},
 	}
 }
