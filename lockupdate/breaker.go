@@ -80,7 +80,7 @@ var (
 )
 
 func (c *call) urgent() bool {
-	return c.script.sha == releaseScript.sha || c.script.sha == renewScript.sha
+	return c.script == releaseScript || c.script == renewScript
 }
 
 // silence returns an error if none of the calls was answered.

@@ -175,3 +175,29 @@ func TestErrorsNameTheirPlace(t *testing.T) {
 		assert.Equal(t, "s", e.Key)
 	})
 }
+
+// … also one who stands behind a section, which has another name for it.
+func TestErrorsNameTheirPlaceInALine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		f.taken(key, 0)
+		errs := make(chan error, 2)
+		go func() { errs <- f.store.WithLock(t.Context(), "s", nothing) }()
+		synctest.Wait()
+		go func() {
+			_, err := f.store.Update(t.Context(), key, appendText("x"))
+			errs <- err
+		}()
+		synctest.Wait()
+		f.proxy.Inject(proxytest.Fault{Match: isScript("acquire"), Action: proxytest.RefuseWith, Text: "LOADING"})
+		ops := map[string]bool{}
+		for range 2 {
+			var e *rmw.Error
+			require.ErrorAs(t, <-errs, &e)
+			ops[e.Op] = true
+		}
+		assert.Equal(t, map[string]bool{"lock": true, "acquire": true}, ops)
+	})
+}

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"github.com/unwatch/unwatch/internal/redisx"
 )
 
 // EventKind is what an [Event] tells of.
@@ -21,7 +23,7 @@ const (
 	EventLost                        // a lease is lost; Err is why
 	EventConflicted                  // the guard refused a commit, and N updates run again
 	EventCombined                    // N updates were written by one commit
-	EventUnknown                     // no trustworthy answer to a commit; N updates got rmw.ErrOutcomeUnknown
+	EventUnknown                     // an update ended in rmw.ErrOutcomeUnknown; Err is that
 	eventKinds
 )
 
@@ -75,6 +77,7 @@ type counts [eventKinds]atomic.Uint64
 
 // note counts an event and tells whoever wants to know. No lock may be held.
 func (s *Store) note(e Event) {
+	e.Err = redisx.WithoutArguments(e.Err)
 	n := e.N
 	switch e.Kind {
 	case EventConflicted: // counts commits, not updates

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/timewheel"
@@ -17,8 +18,7 @@ type lease struct {
 	lock, owner string
 	onLost      func(cause error) // called once, by the watchdog
 
-	fence sync.Mutex
-	drawn uint64 // the token; 0: none was asked for
+	drawn atomic.Uint64 // the token; 0: none was asked for
 
 	busy sync.WaitGroup // renewals on the way: the release comes after them
 
@@ -85,13 +85,18 @@ func (l *lease) ours() error {
 	switch {
 	case l.lost != nil:
 		return l.lost
+	case l.ended:
+		return errEnded
 	case l.watchdog.now() >= l.expires():
 		return errNotRenewed
 	}
 	return nil
 }
 
-var errNotRenewed = errors.New("its lease has ended")
+var (
+	errNotRenewed = errors.New("its lease has ended")
+	errEnded      = errors.New("it has been given back")
+)
 
 // end stops the watch.
 func (l *lease) end() { l.watchdog.unwatch(l) }

@@ -3,8 +3,6 @@ package lockupdate
 import (
 	"sync"
 	"time"
-
-	"github.com/unwatch/unwatch/rmw"
 )
 
 // queue is the line of this process before one lock, first come, first served. In
@@ -137,17 +135,14 @@ func (q *queue) block(now time.Time) {
 }
 
 // refuse answers everybody in the line, or, if of is not nil, those whom of selects.
-func (q *queue) refuse(op string, err error, of func(*update) bool) {
+func (q *queue) refuse(err error, of func(*update) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for u := q.first; u != nil; {
 		next := u.next
 		if of == nil || of(u) {
 			q.remove(u)
-			if u.section {
-				op = "lock"
-			}
-			u.answer(rmw.Result{}, u.fail(op, err))
+			u.answer(u.result(), u.fail(u.op(), err))
 		}
 		u = next
 	}

@@ -68,23 +68,11 @@ func (t *tenure) giveBack() {
 		t.awayUntil = time.Now().Add(gap)
 	}
 	t.mu.Unlock()
-	for d := t.cfg.Lease / 16; time.Since(t.ghost) < t.cfg.Lease && t.open(d); d *= 2 {
+	for d := t.cfg.Lease / 16; time.Since(t.ghost) < t.cfg.Lease && t.gate.Open(d); d *= 2 {
 		_, _ = t.release()
 	}
 	if gap > 0 {
-		t.open(gap + time.Millisecond) // the queue remembers until then
-	}
-}
-
-// open waits for d and reports whether the Store is still open.
-func (s *Store) open(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-s.gate.Closing:
-		return false
+		t.gate.Open(gap + time.Millisecond) // the queue remembers until then
 	}
 }
 

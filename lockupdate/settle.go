@@ -48,8 +48,6 @@ func (t *tenure) tell(g *group, err error, stored bool) {
 		t.note(Event{Kind: EventCombined, Lock: t.lock, N: g.writes})
 	case !stored && err == nil:
 		t.note(Event{Kind: EventConflicted, Lock: t.lock, N: len(g.members)})
-	case errors.Is(err, rmw.ErrOutcomeUnknown):
-		t.note(Event{Kind: EventUnknown, Lock: t.lock, N: g.writes, Err: err})
 	}
 }
 
@@ -90,7 +88,7 @@ func (t *tenure) settle(g group, sent time.Time, stored bool, now rmw.Value, err
 func (g *group) fail(err error) (others []*update) {
 	for _, u := range g.members {
 		if u.wrote || !g.changes() {
-			u.answer(rmw.Result{}, u.fail("commit", redisx.Blame(context.WithoutCancel(u.ctx), err)))
+			u.answer(u.result(), u.fail("commit", redisx.Blame(context.WithoutCancel(u.ctx), err)))
 		} else {
 			others = append(others, u)
 		}

@@ -93,3 +93,44 @@ func TestStatsAndEvents(t *testing.T) {
 		assert.NotContains(t, text.String(), "theirs", "a value in the log")
 	})
 }
+
+// An update whose caller left while the commit was on its way ended in doubt as well,
+// and is counted; and a server that quotes the arguments of a command does not bring a
+// value into the log.
+func TestUnknownIsCountedAndTellsNoValue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var text bytes.Buffer
+		f := newFixture(t, lockupdate.Config{
+			Logger: slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: proxytest.Delay, Delay: time.Second})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		_, err := f.store.Update(ctx, key, appendText("x"))
+		require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
+		assert.EqualValues(t, 1, f.store.Stats().Unknown)
+		f.waitReleases()
+
+		f.proxy.Inject(proxytest.Fault{
+			Match: isScript("commit_string"), Action: proxytest.RefuseWith,
+			Text: "ERR backend said: unknown command 'evalsha', with args beginning with: 'SECRET'",
+		})
+		_, err = f.store.Update(t.Context(), key, appendText("SECRET"))
+		require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
+		assert.EqualValues(t, 2, f.store.Stats().Unknown)
+
+		f.proxy.Inject(proxytest.Fault{
+			Match: isScript("renew"), Action: proxytest.RefuseWith,
+			Text: "ERR backend said: unknown command 'evalsha', with args beginning with: 'SECRET'",
+		})
+		require.NoError(t, f.store.WithLock(t.Context(), "s", func(context.Context) error {
+			time.Sleep(9 * time.Second)
+			return nil
+		}))
+		synctest.Wait() // the watchdog may be logging yet
+		assert.EqualValues(t, 1, f.store.Stats().Late)
+		assert.NotContains(t, text.String(), "SECRET")
+	})
+}

@@ -91,13 +91,14 @@ func (t *tenure) look() {
 	}
 }
 
-// sleep waits for d, or for a reason to look again.
-func (t *tenure) sleep(d time.Duration) {
+// sleep waits for d, or for a reason to look again, or for over.
+func (t *tenure) sleep(d time.Duration, over <-chan struct{}) {
 	t.setClock(d)
 	defer t.clock.Stop()
 	select {
 	case <-t.clock.C:
 	case <-t.poked:
+	case <-over:
 	}
 }
 
@@ -169,7 +170,7 @@ func (t *tenure) next() func() {
 		if left <= 0 {
 			return t.commit
 		}
-		return func() { t.sleep(left) }
+		return func() { t.sleep(left, nil) }
 	case t.running != nil && t.lost:
 		t.running.phase = adrift
 		t.running = nil
@@ -189,85 +190,6 @@ func (t *tenure) next() func() {
 		return nil
 	}
 	return t.read // no turn could be given, so there is no value for it
-}
-
-// advance gives the first in the line its turn, if it can have one now. t.mu is held.
-func (t *tenure) advance() {
-	u := t.first
-	if t.lease == nil || t.over || t.running != nil || u == nil || !t.mayJoin(u) {
-		return
-	}
-	t.remove(u)
-	u.waited, u.blocked = u.waitedBy(), time.Time{}
-	u.attempts++
-	u.phase, u.lease, u.given = running, t.lease, t.group.value
-	t.running, t.stale, t.idleSince = u, false, time.Time{}
-	u.wake <- struct{}{}
-}
-
-// mayJoin reports whether u's fn may run on the group's value.
-func (t *tenure) mayJoin(u *update) bool {
-	switch {
-	case t.lost || u.section || t.key.Name != u.key.Name || t.key.Kind != u.key.Kind:
-		return false
-	case len(t.group.members) == 0 && !t.flying:
-		return !t.yield
-	case t.cfg.NoCombining || t.solo || t.yield || len(t.group.members) >= maxGroup:
-		return false
-	}
-	return len(t.group.members) == 0 || time.Since(t.group.began) < gather
-}
-
-// give takes what u's fn has returned, and passes the turn on. It returns false if
-// the tenure has ended meanwhile.
-func (q *queue) give(u *update) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if u.phase == adrift {
-		return false
-	}
-	t := q.tenure
-	t.running = nil
-	if t.stale {
-		t.again([]*update{u})
-	} else {
-		u.phase = returned
-		t.group.add(u)
-	}
-	t.advance()
-	if t.running == nil || len(t.group.members) == 1 {
-		t.look() // to commit, or to see to it that the group does not wait for long
-	}
-	return true
-}
-
-// expel passes on the turn of one whose fn will not return.
-func (q *queue) expel(u *update) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if u.phase == adrift {
-		return
-	}
-	u.phase = left
-	q.tenure.running = nil
-	q.tenure.advance()
-	q.tenure.look()
-}
-
-// again puts those back into the line whose fn has run on a value that never came to
-// be, unless they have had their attempts.
-func (t *tenure) again(members []*update) {
-	redo := members[:0:0]
-	for _, u := range members {
-		switch {
-		case u.phase == left:
-		case u.attempts >= u.cfg.MaxAttempts:
-			u.answer(rmw.Result{}, u.fail("commit", rmw.ErrContended))
-		default:
-			redo = append(redo, u)
-		}
-	}
-	t.pushFront(redo)
 }
 
 // read reads the value for the first in the line.
@@ -292,7 +214,7 @@ func (t *tenure) read() {
 
 // refuseKey answers those who wait for a key that cannot be read.
 func (t *tenure) refuseKey(key rmw.Key, err error) {
-	t.refuse("acquire", err, func(u *update) bool { return u.key.Name == key.Name && u.key.Kind == key.Kind })
+	t.refuse(err, func(u *update) bool { return u.key.Name == key.Name && u.key.Kind == key.Kind })
 }
 
 // idle keeps the lock a little for the next update, or ends the tenure.
@@ -304,15 +226,7 @@ func (t *tenure) idle() func() {
 	if left <= 0 || t.gate.Closed() {
 		return nil
 	}
-	return func() {
-		t.setClock(left)
-		defer t.clock.Stop()
-		select {
-		case <-t.clock.C:
-		case <-t.poked:
-		case <-t.gate.Closing:
-		}
-	}
+	return func() { t.sleep(left, t.gate.Closing) }
 }
 
 // breathe lets those run who have just been answered: their next updates can join

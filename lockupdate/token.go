@@ -37,7 +37,7 @@ import (
 // have ended before the token was drawn, or that of a command that failed.
 func Token(ctx context.Context) (uint64, error) {
 	turn, _ := ctx.Value(anyHeld{}).(*turnContext)
-	if turn == nil {
+	if turn == nil || turn.over() && turn.lost() == nil {
 		return 0, fail("token", rmw.Key{}, 0, fmt.Errorf("%w: this ctx holds no lock; call Token with the ctx that Update or WithLock gave to your function", rmw.ErrInvalid))
 	}
 	token, err := turn.lease.token(ctx)
@@ -52,44 +52,36 @@ const (
 	fenceTTL    = 7 * 24 * time.Hour
 )
 
-// token draws a token once for each tenure.
+// token draws a token once for each tenure; who asks at the same time may make it
+// skip a number.
 func (l *lease) token(ctx context.Context) (uint64, error) {
-	if err := l.ours(); err != nil {
-		return 0, redisx.Because(rmw.ErrLockLost, err)
-	}
-	l.fence.Lock()
-	defer l.fence.Unlock()
-	for try := 1; l.drawn == 0; try++ {
+	for try := 1; ; try++ {
+		if err := l.ours(); err != nil {
+			return 0, redisx.Because(rmw.ErrLockLost, err)
+		}
+		if token := l.drawn.Load(); token != 0 {
+			return token, nil
+		}
 		c := tokenScript.on(fencePrefix+l.lock, time.Now().UnixMicro(), fenceTTL.Milliseconds())
 		if err := l.run(ctx, c); err != nil {
 			return 0, err
 		}
 		token, err := tokenOf(c)
-		if err == nil {
-			// One that was drawn when the lock may have been another's already
-			// would be greater than its new holder's.
-			if err := l.ours(); err != nil {
-				return 0, redisx.Because(rmw.ErrLockLost, err)
+		switch {
+		case err == nil:
+			// The lock may have become another's before it was drawn, and then it
+			// is too great: look again before it is given out.
+			if l.ours() == nil {
+				l.drawn.CompareAndSwap(0, token)
 			}
-			l.drawn = token
-			break
-		}
-		// Drawing twice only skips a number.
-		if redisx.OutcomeOf(err) != redisx.Unknown || try == tries {
+		case redisx.OutcomeOf(err) != redisx.Unknown || try == tries:
 			return 0, err
-		}
-		if err := l.pause(ctx, try); err != nil {
-			return 0, err
+		default: // drawing twice skips a number, no more
+			if err := l.pause(ctx, try); err != nil {
+				return 0, err
+			}
 		}
 	}
-	return l.drawn, nil
-}
-
-// drawnToken returns the token if it was asked for, else 0.
-func (l *lease) drawnToken() uint64 {
-	l.fence.Lock()
-	defer l.fence.Unlock()
-	return l.drawn
 }
 
 func tokenOf(c *call) (uint64, error) {

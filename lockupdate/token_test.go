@@ -122,3 +122,20 @@ func TestTokenFaults(t *testing.T) {
 		require.ErrorIs(t, err, rmw.ErrUnavailable)
 	})
 }
+
+// A ctx that outlives its turn is no licence: a token that it drew could be greater
+// than that of whoever has the lock now.
+func TestNoTokenAfterTheTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		var kept context.Context
+		require.NoError(t, f.store.WithLock(t.Context(), "s", func(ctx context.Context) error {
+			kept = context.WithoutCancel(ctx)
+			return nil
+		}))
+		f.settle()
+		_, err := lockupdate.Token(kept)
+		require.ErrorIs(t, err, rmw.ErrInvalid)
+		assert.Empty(t, f.calls())
+	})
+}

@@ -128,15 +128,17 @@ func (c *turnContext) Value(key any) any {
 	return c.parent.Value(key)
 }
 
+// over reports whether the turn has ended, in whatever way.
+func (c *turnContext) over() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ended
+}
+
 // holding returns the turn in which ctx has the lock, or nil.
 func (s *Store) holding(ctx context.Context, lock string) *turnContext {
 	c, _ := ctx.Value(held{s, lock}).(*turnContext)
-	if c == nil {
-		return nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ended {
+	if c == nil || c.over() {
 		return nil
 	}
 	return c

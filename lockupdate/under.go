@@ -2,7 +2,6 @@ package lockupdate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -47,7 +46,7 @@ func (u *update) callUnder(outer *turnContext) {
 	ctx := &turnContext{parent: u.ctx, held: outer.held, key: u.key, lease: outer.lease, depth: 1}
 	defer ctx.end(nil)
 	next, err := u.fn(ctx, u.given)
-	u.token = outer.lease.drawnToken()
+	u.token = outer.lease.drawn.Load()
 	u.judge(nil, next, err)
 }
 
@@ -63,10 +62,7 @@ func (u *update) commitNow() (stored bool, now rmw.Value, err error) {
 		return false, rmw.Value{}, redisx.Because(rmw.ErrOutcomeUnknown, u.ctx.Err())
 	}
 	stored, now, err = outcomeOf(u.key.Kind, c)
-	switch {
-	case errors.Is(err, rmw.ErrOutcomeUnknown):
-		u.note(Event{Kind: EventUnknown, Lock: u.cfg.LockName(u.key.Name), N: 1, Err: err})
-	case err == nil && !stored:
+	if err == nil && !stored {
 		u.note(Event{Kind: EventConflicted, Lock: u.cfg.LockName(u.key.Name), N: 1})
 	}
 	return stored, now, err

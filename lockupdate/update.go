@@ -15,7 +15,7 @@ import (
 // within fn would wait for itself: with fn's ctx it is refused with
 // [rmw.ErrInvalid], with any other it costs the outer one its lock after
 // [Config.MaxHold]. Within [Store.WithLock] of the same key it runs under that lock.
-func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res rmw.Result, err error) {
 	if err := s.begin(ctx, key); err != nil {
 		return rmw.Result{}, fail("update", key, 0, err)
 	}
@@ -28,12 +28,21 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 		return rmw.Result{}, fail("update", key, 0, err)
 	}
 	u := &update{Store: s, ctx: ctx, key: key, fn: fn, arrived: time.Now()}
+	defer func() { u.noteUnknown(err) }()
 	if outer := s.holding(ctx, lock); outer != nil {
 		return u.runUnder(outer)
 	}
 	u.wake = make(chan struct{}, 1)
 	s.join(lock, u)
 	return u.run()
+}
+
+// noteUnknown counts what Update returns, in whatever way it came to that. An
+// rmw.ErrOutcomeUnknown of fn itself is none of ours.
+func (u *update) noteUnknown(err error) {
+	if u.wrote && errors.Is(err, rmw.ErrOutcomeUnknown) {
+		u.note(Event{Kind: EventUnknown, Lock: u.cfg.LockName(u.key.Name), N: 1, Err: err})
+	}
 }
 
 // lockName returns the name of the lock of a key, or why it has none.
@@ -147,10 +156,7 @@ func (u *update) leave(why error) phase {
 	if u.phase == answered || !ended && (u.phase != queued || u.attempts > 0) {
 		return u.phase
 	}
-	op := "acquire"
-	if u.section {
-		op = "lock"
-	}
+	op := u.op()
 	switch t := u.queue.tenure; u.phase {
 	case queued:
 		u.queue.remove(u)
@@ -197,7 +203,7 @@ func (u *update) turn() bool {
 	next, err := u.fn(ctx, u.given)
 	ended = false
 	ctx.end(nil)
-	u.token = u.lease.drawnToken()
+	u.token = u.lease.drawn.Load()
 	u.judge(ctx.lost(), next, err)
 	return !u.queue.give(u) && u.finishAdrift()
 }
@@ -268,15 +274,20 @@ func (u *update) waitedBy() time.Duration {
 	return u.waited + time.Since(u.blocked)
 }
 
+// op is what u does, in errors, until it has its turn.
+func (u *update) op() string {
+	if u.section {
+		return "lock"
+	}
+	return "acquire"
+}
+
 func (u *update) fail(op string, err error) error { return fail(op, u.key, u.attempts, err) }
 
 // answer wakes the caller, unless it has left.
 func (u *update) answer(res rmw.Result, err error) {
 	if u.phase == left {
 		return
-	}
-	if res.Attempts == 0 && res.Waited == 0 {
-		res = u.result()
 	}
 	u.res, u.err, u.phase = res, err, answered
 	u.wake <- struct{}{}

@@ -1,7 +1,6 @@
 package peers
 
 import (
-	"context"
 	"math/rand/v2"
 	"time"
 )
@@ -23,18 +22,3 @@ func shortJitter(int) time.Duration { return time.Millisecond + rand.N(4*time.Mi
 // hundred is the delay in the examples of bsm/redislock, whose default is not to
 // wait for a lock at all.
 func hundred(int) time.Duration { return 100 * time.Millisecond }
-
-// sleep waits for d, unless ctx ends first.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/internal/redisx"
 )
 
 // watch is the loop of go-redis' documentation, with or without a delay.
@@ -44,7 +46,7 @@ func (w *watch) Update(ctx context.Context, key string, fn func([]byte) ([]byte,
 			return err
 		}
 		if w.delay != nil {
-			if err := sleep(ctx, w.delay(try)); err != nil {
+			if err := redisx.Sleep(ctx, w.delay(try)); err != nil {
 				return err
 			}
 		}

@@ -17,14 +17,14 @@ func Fail(path, op string, key rmw.Key, attempts int, err error) error {
 	var own *rmw.Error
 	switch {
 	case errors.As(err, &own):
-		e.Reason, e.Cause = own.Reason, withoutArguments(own.Cause)
+		e.Reason, e.Cause = own.Reason, WithoutArguments(own.Cause)
 	case errors.Is(err, rmw.ErrInvalid), errors.Is(err, rmw.ErrWrongKind), errors.Is(err, rmw.ErrClosed),
 		errors.Is(err, rmw.ErrContended), errors.Is(err, rmw.ErrLockLost), errors.Is(err, rmw.ErrUnsupported):
 		e.Reason = err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		e.Cause = err
 	default:
-		e.Reason, e.Cause = Reason(err), withoutArguments(err)
+		e.Reason, e.Cause = Reason(err), WithoutArguments(err)
 	}
 	return e
 }
@@ -57,9 +57,10 @@ type ownLimit struct{ error }
 
 func (l ownLimit) As(target any) bool { return errors.As(l.error, target) }
 
-// withoutArguments keeps stored values out of logs: a server that does not know a
-// command quotes the beginning of its arguments.
-func withoutArguments(err error) error {
+// WithoutArguments keeps stored values out of logs: a server that does not know a
+// command quotes the beginning of its arguments. Fail does it for errors that are
+// returned.
+func WithoutArguments(err error) error {
 	if err == nil {
 		return nil
 	}

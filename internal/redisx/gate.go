@@ -3,6 +3,7 @@ package redisx
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -57,6 +58,19 @@ func (g *Gate) Closed() bool {
 	case <-g.Closing:
 		return true
 	default:
+		return false
+	}
+}
+
+// Open waits for d and reports whether the Gate is still open; it returns at once
+// when it is closed.
+func (g *Gate) Open(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-g.Closing:
 		return false
 	}
 }

@@ -178,3 +178,18 @@ func TestSleep(t *testing.T) {
 		assert.Equal(t, time.Minute, took())
 	})
 }
+
+func TestOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := redisx.NewGate()
+		began := time.Now()
+		assert.True(t, g.Open(time.Minute))
+		assert.Equal(t, time.Minute, time.Since(began))
+		go func() {
+			time.Sleep(time.Second)
+			g.Close()
+		}()
+		assert.False(t, g.Open(time.Minute))
+		assert.Equal(t, time.Minute+time.Second, time.Since(began))
+	})
+}

@@ -84,7 +84,7 @@ func (r *round) release(v *vote, asked chan<- struct{}) {
 	if !v.doubt {
 		return
 	}
-	for d := r.cfg.Lease / 16; time.Since(r.began) < r.cfg.Lease && r.open(d); d *= 2 {
+	for d := r.cfg.Lease / 16; time.Since(r.began) < r.cfg.Lease && r.gate.Open(d); d *= 2 {
 		r.free(v)
 	}
 }
@@ -115,17 +115,5 @@ func (r *round) free(v *vote) {
 		if redisx.OutcomeOf(err) == redisx.Done || try == tries || redisx.Sleep(r.ctx, retryDelay.Delay(try, jitter())) != nil {
 			return
 		}
-	}
-}
-
-// open waits for d and reports whether the Locker is still open.
-func (l *Locker) open(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-l.gate.Closing:
-		return false
 	}
 }
