@@ -3,7 +3,6 @@ package lockupdate
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -39,14 +38,17 @@ type grant struct {
 // difference. note is what a holder shall be told.
 func (t *tenure) attempt(u *update, note time.Duration) (grant, error) {
 	t.sent = time.Now()
-	ms := (note + time.Millisecond - 1).Milliseconds() // rounded up: 0 would be no note
-	take := acquireScript.on(t.lock, t.owner, t.cfg.Lease.Milliseconds(), ms, t.previous)
-	calls := []*call{take}
+	q := question{
+		lock: t.lock, owner: t.owner, previous: t.previous, lease: t.cfg.Lease,
+		note: note, polled: t.polling, again: !t.ghost.IsZero(),
+	}
+	take := t.dialect.acquire(q)
+	calls := take
 	if !u.section && t.largest <= pollReadLimit {
-		calls = append(calls, readScript.on(u.key.Name, u.key.Kind.String()))
+		calls = append(calls, t.dialect.read(u.key))
 	}
 	t.flights.send(t.ctx, calls...)
-	granted, pttl, err := grantOf(take)
+	granted, pttl, err := t.dialect.granted(q, take)
 	if err != nil {
 		if redisx.OutcomeOf(err) == redisx.Unknown {
 			t.ghost = t.sent
@@ -54,43 +56,14 @@ func (t *tenure) attempt(u *update, note time.Duration) (grant, error) {
 		return grant{}, err
 	}
 	g := grant{taken: !granted, pttl: pttl}
-	if len(calls) == 2 {
-		g.value, g.readErr = valueOf(u.key.Kind, calls[1])
+	if len(calls) > len(take) {
+		g.value, g.readErr = t.dialect.value(u.key.Kind, calls[len(take)])
 		g.loaded = redisx.OutcomeOf(g.readErr) == redisx.Done
 		if g.loaded {
 			t.largest = max(t.largest, g.value.Size())
 		}
 	}
 	return g, nil
-}
-
-// grantOf reads the answer of acquire.lua.
-func grantOf(c *call) (granted bool, pttl time.Duration, err error) {
-	list, err := c.reply()
-	if err != nil {
-		return false, 0, err
-	}
-	status, ok := list[0].(int64)
-	if !ok || len(list) != 2 {
-		return false, 0, errOddReply
-	}
-	switch status {
-	case 1:
-		return true, 0, nil
-	case 0:
-		if ms, ok := list[1].(int64); ok {
-			return false, time.Duration(ms) * time.Millisecond, nil
-		}
-	case 3:
-		return false, 0, fmt.Errorf("%w: the lock cannot be given an expiry: %v", rmw.ErrUnsupported, list[1])
-	case 2:
-		return false, 0, notALock(c.key, list[1])
-	}
-	return false, 0, errOddReply
-}
-
-func notALock(name string, kind any) error {
-	return fmt.Errorf("%w: the lock %.128q is a %v, not a lock; set Config.LockName to names that nothing else uses", rmw.ErrWrongKind, name, kind)
 }
 
 // acquire asks until the lock is the tenure's, for as long as somebody waits for it.

@@ -60,7 +60,7 @@ func (b *breaker) send(ctx context.Context, calls []*call) {
 	}
 	var urgent []*call
 	for _, c := range calls {
-		if c.urgent() {
+		if c.urgent {
 			urgent = append(urgent, c)
 			continue
 		}
@@ -78,10 +78,6 @@ var (
 	// errTooMany says nothing about the store: it is our own pool that is too small.
 	errTooMany = errors.New("no connection was free")
 )
-
-func (c *call) urgent() bool {
-	return c.script == releaseScript || c.script == renewScript
-}
 
 // silence returns an error if none of the calls was answered.
 func silence(calls []*call) error {

@@ -22,7 +22,7 @@ import (
 // slow makes each script take d on its way.
 func (f *fixture) slow(d time.Duration) {
 	f.proxy.Inject(proxytest.Fault{
-		Match: func(args []string) bool { return lockupdate.Scripts()[lockupdate.ScriptName(args)] != "" },
+		Match: func(args []string) bool { return lockupdate.Said(args) != strings.ToUpper(args[0]) },
 		Times: -1, Action: proxytest.Delay, Delay: d,
 	})
 }

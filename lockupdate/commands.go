@@ -2,6 +2,7 @@ package lockupdate
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -10,17 +11,45 @@ import (
 // way to send several in one plain pipeline. *redis.Client, *redis.ClusterClient,
 // *redis.Ring and redis.UniversalClient have it.
 //
-// All that is ever sent through it is EVALSHA and EVAL with exactly one key; see
-// [Vocabulary].
+// All that is ever sent through it has exactly one key; see [Commit.Vocabulary].
 type Commands interface {
 	Process(ctx context.Context, cmd redis.Cmder) error
 	Pipeline() redis.Pipeliner
 }
 
-// Vocabulary returns the name of every command a Store may send, and of every
-// command its scripts call. A server or proxy has to allow the former; an ACL has
-// to allow both.
-func Vocabulary() (sent, called []string) {
+// String returns the name of the constant, without "Commit".
+func (c Commit) String() string {
+	switch c {
+	case CommitGuarded:
+		return "Guarded"
+	case CommitIFEQ:
+		return "IFEQ"
+	case CommitDELIFEQ:
+		return "DELIFEQ"
+	case CommitVX:
+		return "VX"
+	case CommitCAS:
+		return "CAS"
+	case CommitPlain:
+		return "Plain"
+	}
+	return fmt.Sprintf("Commit(%d)", uint8(c))
+}
+
+// Vocabulary returns the name of every command a Store of this Commit may send, and
+// of every command its scripts call. A server or proxy has to allow the former; an ACL
+// has to allow both.
+func (c Commit) Vocabulary() (sent, called []string) {
+	switch c {
+	case CommitIFEQ:
+		return []string{"DELEX", "GET", "GETEX", "PTTL", "SET", "TYPE"}, nil
+	case CommitDELIFEQ:
+		return []string{"DELIFEQ", "GET", "GETEX", "PTTL", "SET", "TYPE"}, nil
+	case CommitVX:
+		return []string{"DELVX", "GET", "PTTL", "SET", "TYPE"}, nil
+	case CommitCAS:
+		return []string{"CAD", "CAS", "GET", "PTTL", "SET", "TYPE"}, nil
+	}
 	return []string{"EVAL", "EVALSHA"},
 		[]string{"DEL", "GET", "HDEL", "HEXISTS", "HGETALL", "HMGET", "HSET", "PERSIST", "PEXPIRE", "PTTL", "SET", "TYPE"}
 }

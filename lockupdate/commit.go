@@ -2,11 +2,7 @@ package lockupdate
 
 import (
 	"context"
-	"crypto/sha1"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -27,50 +23,53 @@ func (t *tenure) write(ctx context.Context, g *group, ask bool) (stored bool, no
 			return false, rmw.Value{}, redisx.Because(rmw.ErrLockLost, err)
 		}
 	}
-	c, err := t.commitCall(t.key, g.base, g.value, g.ttl)
-	if err != nil {
-		return false, rmw.Value{}, err
-	}
-	calls := []*call{c}
+	var question []*call
 	if ask {
-		calls = append(calls, t.question())
+		question = t.question()
 	}
 	sent := t.watchdog.now()
-	t.flights.send(ctx, calls...)
-	if ask {
-		t.heard(sent, calls[1])
+	stored, now, err = t.put(ctx, write{key: t.key, cur: g.base, next: g.value, ttl: g.ttl}, question...)
+	if ask && question[0].cmd != nil {
+		t.heard(sent, question)
 	}
-	stored, now, err = outcomeOf(t.key.Kind, c)
 	if errors.Is(err, rmw.ErrOutcomeUnknown) && !g.value.Equal(g.base) && t.foundStored(ctx, g.value) {
 		return true, rmw.Value{}, nil
 	}
 	return stored, now, err
 }
 
-// question is a renewal, whose answer tells whether others wait.
-func (t *tenure) question() *call {
-	return renewScript.on(t.lock, t.lease.owner, t.cfg.Lease.Milliseconds())
+// question is a renewal that also asks whether others wait.
+func (t *tenure) question() []*call {
+	return withHeed(t.dialect, t.lock, t.dialect.renew(t.lock, t.lease.owner, t.cfg.Lease))
+}
+
+// withHeed adds the question whether others wait, if c's answer does not tell.
+func withHeed(d dialect, lock string, c *call) []*call {
+	if heed := d.heed(lock); heed != nil {
+		return []*call{c, heed}
+	}
+	return []*call{c}
 }
 
 // ask asks whether others wait.
 func (t *tenure) ask() {
-	c, sent := t.question(), t.watchdog.now()
-	t.flights.send(t.ctx, c)
-	t.heard(sent, c)
+	calls, sent := t.question(), t.watchdog.now()
+	t.flights.send(t.ctx, calls...)
+	t.heard(sent, calls)
 }
 
 // heard takes in the answer to the question whether others wait.
-func (t *tenure) heard(sent time.Duration, renew *call) {
-	n, err := renew.number()
-	lost := t.watchdog.renewed(t.lease, sent, n, err)
-	if n > 0 {
+func (t *tenure) heard(sent time.Duration, question []*call) {
+	held, note, err := t.dialect.answer(t.lease.owner, question)
+	lost := t.watchdog.renewed(t.lease, sent, held, err)
+	if held {
 		t.note(Event{Kind: EventRenewed, N: 1, Took: t.watchdog.now() - sent})
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.checked = time.Now()
 	t.lost = t.lost || lost
-	t.yield = t.yield || n > 1
+	t.yield = t.yield || note > 0
 }
 
 // foundStored tells, after a lost answer, whether the commit has been executed
@@ -91,115 +90,53 @@ func (t *tenure) foundStored(ctx context.Context, next rmw.Value) bool {
 	return false
 }
 
-// outcomeOf reads the answer of a commit script; what it does not tell is unknown.
-func outcomeOf(kind rmw.Kind, c *call) (stored bool, now rmw.Value, err error) {
-	stored, now, err = verdictOf(kind, c)
-	if redisx.OutcomeOf(err) == redisx.Unknown {
-		err = redisx.Because(rmw.ErrOutcomeUnknown, err)
+// put writes if the key still holds what it should, in one round trip along with
+// other calls. If it holds something else, put returns that and stored=false. An error
+// means that nothing was written, unless it is an rmw.ErrOutcomeUnknown.
+func (s *Store) put(ctx context.Context, w write, also ...*call) (stored bool, now rmw.Value, err error) {
+	if !w.cur.Exists() && !w.next.Exists() {
+		now, err = s.read(ctx, w.key)
+		return err == nil && !now.Exists(), now, err
 	}
-	return stored, now, err
-}
-
-// maxArgs is below the 1,048,576 elements that Redis before 7, and Codis, take in
-// one command.
-const maxArgs = 1_000_000
-
-var errTooLarge = fmt.Errorf("%w: the hash has too many fields to compare and write in one command; split the key", rmw.ErrInvalid)
-
-// verdictOf reads the answer of a commit script.
-func verdictOf(kind rmw.Kind, c *call) (stored bool, now rmw.Value, err error) {
-	list, err := c.reply()
+	if w.ttl == 0 && w.cur.Exists() && w.next.Exists() && !s.dialect.keepsExpiry() {
+		// It has to be told. That costs a round trip, and what others do to the
+		// expiry meanwhile is undone.
+		if w.left, err = s.expiry(ctx, w.key); err != nil {
+			return false, rmw.Value{}, err
+		}
+	}
+	c, err := s.dialect.commit(w)
 	if err != nil {
 		return false, rmw.Value{}, err
 	}
-	switch list[0] {
-	case int64(1):
-		return true, rmw.Value{}, nil
-	case int64(0):
-		now, err := content(kind, list[1:])
-		return false, now, err
-	case int64(2):
-		if len(list) == 2 {
-			return false, rmw.Value{}, wrongKind(fmt.Sprint(list[1]), kind)
-		}
-	}
-	return false, rmw.Value{}, errOddReply
-}
-
-// commitCall is the command that writes next if the key still holds cur.
-func (s *Store) commitCall(key rmw.Key, cur, next rmw.Value, ttl time.Duration) (*call, error) {
-	plain := s.cfg.Commit == CommitPlain
-	if key.Kind == rmw.KindHash {
-		c := commitHash(key.Name, cur, next, ttl, plain)
-		if len(c.args) > header+maxArgs {
-			return nil, errTooLarge
-		}
-		return c, nil
-	}
-	return commitString(key.Name, cur, next, ttl, plain), nil
-}
-
-// digestFrom is the size of a value, in bytes, from which on the guard compares its
-// SHA-1: that saves sending it back, and costs the server a tenth to a quarter more
-// time for the script. Two values of the same digest have to be made on purpose, by
-// somebody who may write both; then one could be taken for the other.
-const digestFrom = 1 << 10
-
-func commitString(name string, cur, next rmw.Value, ttl time.Duration, plain bool) *call {
-	given, was := "value", cur.Text()
+	s.flights.send(ctx, append([]*call{c}, also...)...)
+	v, err := s.dialect.verdict(w.key.Kind, c)
 	switch {
-	case len(was) >= digestFrom && !plain:
-		sum := sha1.Sum([]byte(was))
-		given, was = "sha1", hex.EncodeToString(sum[:])
-	case plain:
-		given, was = "any", ""
-	case !cur.Exists():
-		given = "absent"
+	case redisx.OutcomeOf(err) == redisx.Unknown: // what the answer does not tell is unknown
+		return false, rmw.Value{}, redisx.Because(rmw.ErrOutcomeUnknown, err)
+	case err == nil && !v.stored && !v.known:
+		v.now, err = s.read(ctx, w.key)
 	}
-	op := "set"
-	if !next.Exists() {
-		op = "del"
-	}
-	return commitStringScript.on(name, expiry(ttl), given, was, op, next.Text())
+	return v.stored, v.now, err
 }
 
-func commitHash(name string, cur, next rmw.Value, ttl time.Duration, plain bool) *call {
-	given, sets, dels := cur.Len(), 0, 0
-	args := make([]any, 4, 4+2*(cur.Len()+1))
-	if plain {
-		given = -1
-	} else {
-		for field, value := range cur.All() {
-			args = append(args, field, value)
-		}
+// expiry returns what a commit has to set for a key to expire when it would have; 0 if
+// that is never.
+func (s *Store) expiry(ctx context.Context, key rmw.Key) (time.Duration, error) {
+	sent := time.Now()
+	var ms int64
+	err := s.look(ctx, func() *call { return word("pttl", key.Name) }, func(c *call) (err error) {
+		ms, err = c.cmd.Int64()
+		return err
+	})
+	if err != nil || ms < 0 { // gone, or without expiry: the commit will tell
+		return 0, err
 	}
-	if next.Exists() {
-		for field, value := range next.All() {
-			if was, ok := cur.Field(field); !ok || was != value {
-				args = append(args, field, value)
-				sets++
-			}
-		}
-		for field := range cur.All() {
-			if _, ok := next.Field(field); !ok {
-				args = append(args, field)
-				dels++
-			}
-		}
-	} else {
-		sets = -1
+	left := time.Duration(ms) * time.Millisecond
+	if left%time.Second != 0 { // else the server counts in seconds, and none has passed
+		// It has run since it was read, and the commit is under way for about as
+		// long as the question was.
+		left -= time.Since(sent)
 	}
-	args[0], args[1], args[2], args[3] = expiry(ttl), given, sets, dels
-	return commitHashScript.on(name, args...)
-}
-
-// expiry is a Key.TTL as the scripts take it.
-func expiry(ttl time.Duration) string {
-	switch {
-	case ttl == 0:
-		return "keep"
-	case ttl < 0:
-		return "none"
-	}
-	return strconv.FormatInt(ttl.Milliseconds(), 10)
+	return max(left, time.Millisecond), nil
 }

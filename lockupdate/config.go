@@ -17,6 +17,27 @@ const (
 	// the default and the only safe choice.
 	CommitGuarded Commit = iota
 
+	// CommitIFEQ is the same guard by the server's own SET … IFEQ and DELEX, which
+	// Redis has since 8.4, where scripts are not to be used. For all four without
+	// scripts: values are strings only, and the lock is a string, so that every
+	// process of a service must use the same. See [Probe].
+	CommitIFEQ
+
+	// CommitDELIFEQ is that with DELIFEQ instead of DELEX: Valkey since 9.0.
+	CommitDELIFEQ
+
+	// CommitVX is the guard by SET … VX and DELVX, which Pika has. Pika has neither
+	// Lua nor a way to keep a key's expiry while it is written: a commit that shall
+	// keep it takes a round trip more. Before version 4 it counts in seconds, so
+	// that all expiries are rounded up to whole ones. Reads are plain GETs here: let
+	// the proxy read from masters only (Codis: backend_primary_only), and switch
+	// Pika's cache off (cache-model 0), into which it puts also what SET … VX refused.
+	CommitVX
+
+	// CommitCAS is the guard by CAS and CAD, which Kvrocks and Tair have. It keeps an
+	// expiry, and reads, as CommitVX does.
+	CommitCAS
+
 	// CommitPlain writes whatever is there, trusting the lock alone. It LOSES
 	// UPDATES whenever a holder, or its commit on the way, is held up past the
 	// lease, and whenever somebody writes without the lock. It exists to show
@@ -52,9 +73,9 @@ type Config struct {
 
 	// LockName gives the name of the lock of a key. It must be a pure function,
 	// and no name it returns may be used for anything else, nor that name with
-	// "/fence" before it. A key for which it
-	// returns "" or the key itself is refused with rmw.ErrInvalid. Default:
-	// "/lock/" + key, and "" for a key that begins so itself, or with "/fence/lock/".
+	// "/fence" or "/wait" before it. A key for which it returns "" or the key itself
+	// is refused with rmw.ErrInvalid. Default: "/lock/" + key, and "" for a key that
+	// begins so itself, or with "/fence/lock/" or "/wait/lock/".
 	LockName func(key string) string
 
 	// NoCombining commits each update by itself. By default, updates of one key
@@ -111,11 +132,13 @@ func (c Config) withDefaults() Config {
 // defaultPrefix begins the name of every lock that has no LockName of its own.
 const defaultPrefix = "/lock/"
 
-// defaultLockName returns no name for a key that looks like a lock itself, or a
-// counter of tokens: its neighbour could not tell them apart.
+// defaultLockName returns no name for a key that looks like a lock itself, or like what
+// belongs to one: its neighbour could not tell them apart.
 func defaultLockName(key string) string {
-	if strings.HasPrefix(key, defaultPrefix) || strings.HasPrefix(key, fencePrefix+defaultPrefix) {
-		return ""
+	for _, before := range []string{"", fencePrefix, notePrefix} {
+		if rest, ok := strings.CutPrefix(key, before); ok && strings.HasPrefix(rest, defaultPrefix) {
+			return ""
+		}
 	}
 	return defaultPrefix + key
 }
@@ -146,6 +169,8 @@ func (c Config) Validate() error {
 		return invalid("Poll is %+v; use positive durations", c.Poll)
 	case c.Commit > CommitPlain:
 		return invalid("Commit is %d; use CommitGuarded", c.Commit)
+	case c.Commit == CommitVX && c.Lease < time.Second:
+		return invalid("Lease is %v; use at least 1s with CommitVX, as Pika may count in seconds", c.Lease)
 	}
 	return nil
 }

@@ -64,11 +64,20 @@
 // the same; [Config.SoleWriter] rules that out, and then it is looked for. The
 // commands forbid go-redis to repeat them on its own.
 //
+// # Without Lua
+//
+// Where there are no scripts, as on Pika, [Config.Commit] names the server's own
+// compare-and-set; [Probe] finds out which there is. The guard is the same, and so are
+// the round trips. Values are strings only: a Key of KindHash is refused with
+// [rmw.ErrUnsupported]. The lock is a string, SET … NX PX, renewed and deleted only
+// where it still names its owner; the note of those who wait is a key of its own,
+// "/wait" before the lock's name. A refused commit takes another round trip to read the
+// value. A store with neither cannot be written safely, and no Commit pretends to.
+//
 // # Requirements
 //
-// A server with Lua, Redis 3.2 or later, and a proxy that does not repeat commands
-// on its own. The scripts send what [Vocabulary] lists; an ACL must allow it all.
-// go-redis must not be configured with a
-// negative ReadTimeout (no limit): the work behind a call that was given up ends
-// with it.
+// A server with Lua, Redis 3.2 or later, or with a compare-and-set; and a proxy that
+// does not repeat commands on its own. What is sent is what [Commit.Vocabulary] lists;
+// an ACL must allow it all. go-redis must not be configured with a negative
+// ReadTimeout (no limit): the work behind a call that was given up ends with it.
 package lockupdate

@@ -51,6 +51,29 @@ func Example() {
 	// true
 }
 
+// What the store can do is found out once, when a service is set up. Here it is Pika,
+// which has no Lua, behind a Codis proxy.
+func ExampleProbe() {
+	proxy, err := proxytest.Start(proxytest.Config{Store: proxytest.Pika, InMemory: true})
+	if err != nil {
+		panic(err)
+	}
+	defer proxy.Close()
+	rdb := redis.NewClient(proxy.Options())
+	defer rdb.Close()
+
+	commit, err := lockupdate.Probe(context.Background(), rdb)
+	fmt.Println(commit, err)
+	sent, _ := commit.Vocabulary()
+	fmt.Println(sent)
+	store := lockupdate.New(rdb, lockupdate.Config{Commit: commit})
+	defer store.Close()
+
+	// Output:
+	// VX <nil>
+	// [DELVX GET PTTL SET TYPE]
+}
+
 // A chat room, as JSON. The edit sees a Room and may refuse.
 func Example_typed() {
 	proxy, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Codis32(), InMemory: true})

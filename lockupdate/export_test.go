@@ -47,3 +47,33 @@ func ScriptName(args []string) string {
 	}
 	return strings.ToUpper(args[0])
 }
+
+// Said tells what a Store asks for by a command, whatever its Commit: the name of the
+// script, or of the one that does the same.
+func Said(args []string) string {
+	if name := ScriptName(args); name != strings.ToUpper(args[0]) || len(args) < 2 {
+		return name
+	}
+	isLock := strings.HasPrefix(args[1], defaultPrefix)
+	switch verb := args[0]; {
+	case strings.HasPrefix(args[1], notePrefix):
+		return "note"
+	case verb == "get" || verb == "getex":
+		return "read"
+	case verb == "pttl" || verb == "type":
+		return "inspect"
+	case verb == "delex", verb == "delifeq", verb == "delvx", verb == "cad":
+		if isLock {
+			return "release"
+		}
+		return "commit_string"
+	case verb == "cas" && isLock && args[2] == args[3], verb == "set" && isLock && len(args) > 4 && args[2] == args[4]:
+		return "renew"
+	case verb == "set", verb == "cas":
+		if isLock {
+			return "acquire"
+		}
+		return "commit_string"
+	}
+	return strings.ToUpper(args[0])
+}

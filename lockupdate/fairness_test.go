@@ -29,7 +29,7 @@ type race struct {
 // run returns how many updates each process got through.
 func (r race) run(t *testing.T) []int {
 	t.Helper()
-	f := newFixture(t, lockupdate.Config{})
+	f := newFixture(t, lockupdate.Config{Commit: r.cfg.Commit})
 	key := rmw.Key{Name: "s"}
 	f.warm(key)
 	f.slow(r.latency)
@@ -62,6 +62,7 @@ func (r race) run(t *testing.T) []int {
 // fns take their time or are done at once, and however they commit.
 func TestFairBetweenProcesses(t *testing.T) {
 	keep, off := lockupdate.Config{Keep: kept}, lockupdate.Config{NoCombining: true}
+	ifeq, vx := lockupdate.Config{Commit: lockupdate.CommitIFEQ}, lockupdate.Config{Commit: lockupdate.CommitVX}
 	eager := lockupdate.Config{Poll: rmw.Backoff{Base: 300 * time.Microsecond, Max: 900 * time.Microsecond}}
 	for name, r := range map[string]race{
 		"slow fns":                     {goroutines: []int{4, 4}, work: 20 * time.Millisecond, lasting: 10 * time.Second},
@@ -69,6 +70,8 @@ func TestFairBetweenProcesses(t *testing.T) {
 		"slow fns, no combining":       {cfg: off, goroutines: []int{4, 4}, work: 20 * time.Millisecond, lasting: 12 * time.Second},
 		"instant fns":                  {goroutines: []int{4, 4}, lasting: 2 * time.Second},
 		"instant fns, kept":            {cfg: keep, goroutines: []int{1, 1, 1, 1}, lasting: 6 * time.Second},
+		"slow fns, without Lua":        {cfg: ifeq, goroutines: []int{4, 4}, work: 20 * time.Millisecond, lasting: 10 * time.Second},
+		"instant fns, without Lua":     {cfg: vx, goroutines: []int{4, 4}, lasting: 4 * time.Second},
 		"polls faster than once in ms": {cfg: eager, goroutines: []int{2, 2}, work: 20 * time.Millisecond, lasting: 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {

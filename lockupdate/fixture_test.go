@@ -36,7 +36,19 @@ func newFixtureOn(t *testing.T, profile *proxycompat.Profile, cfg lockupdate.Con
 	if profile.Name() == "redis" {
 		engines = 1
 	}
-	p, err := proxytest.Start(proxytest.Config{Profile: profile, Engines: engines, InMemory: true})
+	return newFixtureBehind(t, proxytest.Config{Profile: profile, Engines: engines}, cfg)
+}
+
+// newFixtureBehind is one behind a proxy that is configured in detail.
+func newFixtureBehind(t *testing.T, proxy proxytest.Config, cfg lockupdate.Config) *fixture {
+	t.Helper()
+	proxy.InMemory = true
+	for _, s := range withoutLua {
+		if s.commit == cfg.Commit {
+			proxy.Store = s.store
+		}
+	}
+	p, err := proxytest.Start(proxy)
 	require.NoError(t, err)
 	f := &fixture{t: t, proxy: p, meter: &meter.Meter{}, opts: p.Options()}
 	f.opts.Dialer = f.meter.Dialer(f.opts.Dialer)
@@ -103,6 +115,11 @@ func (f *fixture) forgetScripts() {
 	for backend := range 2 {
 		require.NoError(f.t, f.proxy.FlushScripts(backend))
 	}
+}
+
+// says is isScript for any Commit.
+func says(name string) func(args []string) bool {
+	return func(args []string) bool { return lockupdate.Said(args) == name }
 }
 
 func isScript(name string) func(args []string) bool {

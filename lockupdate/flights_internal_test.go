@@ -137,7 +137,7 @@ func TestEveryCallFliesOnce(t *testing.T) {
 				time.Sleep(time.Duration(i%50) * 100 * time.Microsecond)
 				c := readScript.on(fmt.Sprint(i))
 				s.send(context.Background(), c)
-				_, err := c.number()
+				_, err := c.cmd.Int64()
 				assert.NoError(t, err)
 			})
 		}

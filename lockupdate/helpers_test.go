@@ -18,6 +18,8 @@ func setField(name, value string) rmw.UpdateFunc {
 	return func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur.With(name, value), nil }
 }
 
+func remove(context.Context, rmw.Value) (rmw.Value, error) { return rmw.Value{}, nil }
+
 func keep(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil }
 
 var errRoomFull = errors.New("the room is full")

@@ -40,49 +40,14 @@ func (s *Store) Inspect(ctx context.Context, name string) (Holder, error) {
 	if err != nil {
 		return Holder{}, fail("inspect", key, 0, err)
 	}
-	c := inspectScript.on(lock)
-	if err = s.run(ctx, c); err == nil {
+	calls := s.dialect.inspect(lock)
+	if err = s.run(ctx, calls...); err == nil {
 		var h Holder
-		if h, err = holderOf(c, time.Now()); err == nil {
+		if h, err = s.dialect.holder(lock, calls, time.Now()); err == nil {
 			return h, nil
 		}
 	}
 	return Holder{}, fail("inspect", key, 0, redisx.Blame(ctx, err))
-}
-
-// holderOf reads the answer of inspect.lua.
-func holderOf(c *call, now time.Time) (Holder, error) {
-	list, err := c.reply()
-	if err != nil {
-		return Holder{}, err
-	}
-	if len(list) < 2 || len(list)%2 != 0 {
-		return Holder{}, errOddReply
-	}
-	kind, _ := list[0].(string)
-	pttl, ok := list[1].(int64)
-	switch {
-	case !ok:
-		return Holder{}, errOddReply
-	case kind != "hash" && kind != "none":
-		return Holder{}, notALock(c.key, kind)
-	}
-	h := Holder{TTL: time.Duration(pttl) * time.Millisecond}
-	for i := 2; i < len(list); i += 2 {
-		field, _ := list[i].(string)
-		value, _ := list[i+1].(string)
-		if field == "?" {
-			h.Waited = true
-			continue
-		}
-		h.Owner = field
-		h.Count, _ = strconv.Atoi(value)
-		h.Age = max(0, now.Sub(since(field, now)))
-	}
-	if h.Owner == "" {
-		return Holder{}, nil // free, or left with nothing but a note
-	}
-	return h, nil
 }
 
 // since returns when an owner that owners has named got its name, or unknown.

@@ -14,7 +14,10 @@ import (
 
 // lockers is a Store as the suite for Lockers sees it.
 func lockers(t *testing.T, cfg lockupdate.Config) locktest.Target {
-	f := newFixture(t, cfg)
+	return lockersOf(newFixture(t, cfg), cfg)
+}
+
+func lockersOf(f *fixture, cfg lockupdate.Config) locktest.Target {
 	clients := map[locktest.Locker]*contract.Network{}
 	return locktest.Target{
 		Open: func(tb testing.TB) locktest.Locker {

@@ -83,11 +83,11 @@ func (t *tenure) giveBack() {
 func (t *tenure) release() (gap time.Duration, err error) {
 	began := time.Now()
 	for try := 1; ; try++ {
-		c := releaseScript.on(t.lock, t.owner)
-		t.flights.send(t.ctx, c)
-		n, err := c.number()
+		calls := withHeed(t.dialect, t.lock, t.dialect.release(t.lock, t.owner))
+		t.flights.send(t.ctx, calls...)
+		_, note, err := t.dialect.answer(t.owner, calls)
 		if redisx.OutcomeOf(err) == redisx.Done || try == tries || time.Since(began) > t.cfg.Lease || t.pause(t.ctx, try) != nil {
-			return time.Duration(max(n-1, 0)) * time.Millisecond, err
+			return note, err
 		}
 	}
 }

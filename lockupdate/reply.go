@@ -6,24 +6,6 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// valueOf reads the answer of read.lua.
-func valueOf(kind rmw.Kind, c *call) (rmw.Value, error) {
-	list, err := c.reply()
-	if err != nil {
-		return rmw.Value{}, err
-	}
-	stored, ok := list[0].(string)
-	switch {
-	case !ok:
-		return rmw.Value{}, errOddReply
-	case stored == "none":
-		return rmw.Value{}, nil
-	case stored != kind.String():
-		return rmw.Value{}, wrongKind(stored, kind)
-	}
-	return content(kind, list[1:])
-}
-
 // content makes a Value of what follows the status in a reply: nothing, one
 // string, or fields and values.
 func content(kind rmw.Kind, list []any) (rmw.Value, error) {

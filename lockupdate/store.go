@@ -15,6 +15,7 @@ import (
 // Make one per client, not one per call, and Close it before the client.
 type Store struct {
 	rdb      Commands
+	dialect  dialect
 	cfg      Config
 	invalid  error // what every call returns if the Config cannot work
 	owners   *owners
@@ -41,6 +42,7 @@ func New(rdb Commands, cfg Config) *Store {
 	s := &Store{
 		rdb:     rdb,
 		cfg:     cfg.withDefaults(),
+		dialect: dialectOf(cfg.Commit),
 		invalid: cfg.Validate(),
 		owners:  newOwners(time.Now()),
 		gate:    redisx.NewGate(),
@@ -83,6 +85,9 @@ func (s *Store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 		return rmw.Value{}, fail("read", key, 0, err)
 	}
 	defer s.gate.Leave()
+	if err := s.dialect.supports(key.Kind); err != nil {
+		return rmw.Value{}, fail("read", key, 0, err)
+	}
 	v, err := s.read(ctx, key)
 	if err != nil {
 		return rmw.Value{}, fail("read", key, 0, redisx.Blame(ctx, err))
@@ -90,19 +95,27 @@ func (s *Store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 	return v, nil
 }
 
-// read asks again when an answer was lost: reading twice harms nobody.
-func (s *Store) read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+func (s *Store) read(ctx context.Context, key rmw.Key) (v rmw.Value, err error) {
+	err = s.look(ctx, func() *call { return s.dialect.read(key) }, func(c *call) (err error) {
+		v, err = s.dialect.value(key.Kind, c)
+		return err
+	})
+	return v, err
+}
+
+// look asks again when an answer was lost: looking twice harms nobody.
+func (s *Store) look(ctx context.Context, ask func() *call, answer func(c *call) error) error {
 	for try := 1; ; try++ {
-		c := readScript.on(key.Name, key.Kind.String())
+		c := ask()
 		if err := s.run(ctx, c); err != nil {
-			return rmw.Value{}, err
+			return err
 		}
-		v, err := valueOf(key.Kind, c)
+		err := answer(c)
 		if redisx.OutcomeOf(err) != redisx.Unknown || try == tries {
-			return v, err
+			return err
 		}
 		if err := s.pause(ctx, try); err != nil {
-			return rmw.Value{}, err
+			return err
 		}
 	}
 }

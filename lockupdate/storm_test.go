@@ -33,9 +33,13 @@ type storm struct {
 	calls      int // of each goroutine
 }
 
-// stormKeys share two locks: two keys of one kind, and two of different kinds.
-func stormKeys() []rmw.Key {
-	return []rmw.Key{{Name: "a"}, {Name: "b"}, {Name: "c", TTL: time.Hour}, {Name: "h", Kind: rmw.KindHash}}
+// keys share two locks: two keys of one kind, and two of different kinds.
+func (s storm) keys() []rmw.Key {
+	keys := []rmw.Key{{Name: "a"}, {Name: "b"}, {Name: "c", TTL: time.Hour}, {Name: "h", Kind: rmw.KindHash}}
+	if s.cfg.Commit != lockupdate.CommitGuarded && s.cfg.Commit != lockupdate.CommitPlain {
+		keys[3].Kind = rmw.KindString
+	}
+	return keys
 }
 
 func mayDelete(key rmw.Key) bool { return key.Name == "c" }
@@ -58,7 +62,7 @@ func (s storm) run(t *testing.T, seed uint64) []string {
 	f := newFixtureOn(t, profile, s.cfg)
 	calm := s.faults(f, seed)
 	books := map[string]*book{}
-	for _, key := range stormKeys() {
+	for _, key := range s.keys() {
 		books[key.Name] = &book{grows: !mayDelete(key)}
 	}
 	var wg sync.WaitGroup
@@ -66,7 +70,7 @@ func (s storm) run(t *testing.T, seed uint64) []string {
 		wg.Go(func() {
 			rng := rand.New(rand.NewPCG(seed, stream))
 			for i := range s.calls {
-				key := stormKeys()[rng.IntN(4)]
+				key := s.keys()[rng.IntN(4)]
 				one(rng, key, fmt.Sprintf("%s.%d", name, i), books[key.Name])
 				time.Sleep(time.Duration(1 + rng.IntN(1_000_000)))
 			}
@@ -93,7 +97,7 @@ func (s storm) run(t *testing.T, seed uint64) []string {
 		require.NoError(t, store.Close())
 	}
 	var wrong []string
-	for _, key := range stormKeys() {
+	for _, key := range s.keys() {
 		if n := f.direct().Exists(t.Context(), stormLock(key.Name)).Val(); n != 0 {
 			wrong = append(wrong, "a lock is left behind")
 		}
@@ -133,7 +137,7 @@ func (s storm) faults(f *fixture, seed uint64) (calm func()) {
 	inject := func(chance float64, script string, fault proxytest.Fault) {
 		fault.Times = -1
 		fault.Match = func(args []string) bool {
-			name := lockupdate.ScriptName(args)
+			name := lockupdate.Said(args)
 			if name == strings.ToUpper(args[0]) || script != "" && name != script {
 				return false
 			}
@@ -272,6 +276,9 @@ func TestStorm(t *testing.T) {
 		"keep":         func(s *storm) { s.cfg.Keep = 5 * time.Millisecond },
 		"sole writer":  func(s *storm) { s.cfg.SoleWriter, s.strangers = true, false },
 		"short lease":  func(s *storm) { s.cfg.Lease = 15 * time.Millisecond },
+		"IFEQ":         func(s *storm) { s.cfg.Commit = lockupdate.CommitIFEQ },
+		"VX":           func(s *storm) { s.cfg.Commit = lockupdate.CommitVX },
+		"CAS":          func(s *storm) { s.cfg.Commit = lockupdate.CommitCAS },
 		"one process":  func(s *storm) { s.processes, s.goroutines = 1, 16 },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -30,38 +30,41 @@ func releases() map[string]proxytest.Fault {
 // and a release that comes late does not harm the lock's new owner.
 func TestTakeover(t *testing.T) {
 	for name, fault := range releases() {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{})
-				other := f.another(lockupdate.Config{})
-				key := rmw.Key{Name: "s"}
-				f.warm(key)
-				fault.Match = isScript("release")
-				f.proxy.Inject(fault)
-				_, err := f.store.Update(t.Context(), key, appendText("1"))
-				require.NoError(t, err)
-				began := time.Now()
-				gate := make(chan struct{})
-				second := start(t.Context(), f.store, key, until(gate, appendText("2")))
-				time.Sleep(4 * time.Second) // the late release comes meanwhile
-				third := start(t.Context(), other, key, appendText("3"))
-				time.Sleep(time.Second)
-				assert.False(t, third.over(), "the lock of the second is gone")
-				close(gate)
-				<-second.done
-				require.NoError(t, second.err)
-				assert.Zero(t, second.res.Waited)
-				assert.Equal(t, 1, second.res.Attempts)
-				assert.Equal(t, 5*time.Second, second.at.Sub(began))
-				<-third.done
-				require.NoError(t, third.err)
-				assert.Less(t, third.at.Sub(second.at), 100*time.Millisecond)
-				assert.Equal(t, "www123", f.text(key))
-				time.Sleep(time.Minute)
-				assert.False(t, f.hasLock(key))
-			})
-		})
+		t.Run(name, func(t *testing.T) { takeover(t, lockupdate.Config{}, fault) })
+		t.Run(name+", without Lua", func(t *testing.T) { takeover(t, lockupdate.Config{Commit: lockupdate.CommitIFEQ}, fault) })
 	}
+}
+
+func takeover(t *testing.T, cfg lockupdate.Config, fault proxytest.Fault) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, cfg)
+		other := f.another(cfg)
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		fault.Match = says("release")
+		f.proxy.Inject(fault)
+		_, err := f.store.Update(t.Context(), key, appendText("1"))
+		require.NoError(t, err)
+		began := time.Now()
+		gate := make(chan struct{})
+		second := start(t.Context(), f.store, key, until(gate, appendText("2")))
+		time.Sleep(4 * time.Second) // the late release comes meanwhile
+		third := start(t.Context(), other, key, appendText("3"))
+		time.Sleep(time.Second)
+		assert.False(t, third.over(), "the lock of the second is gone")
+		close(gate)
+		<-second.done
+		require.NoError(t, second.err)
+		assert.Zero(t, second.res.Waited)
+		assert.Equal(t, 1, second.res.Attempts)
+		assert.Equal(t, 5*time.Second, second.at.Sub(began))
+		<-third.done
+		require.NoError(t, third.err)
+		assert.Less(t, third.at.Sub(second.at), 100*time.Millisecond)
+		assert.Equal(t, "www123", f.text(key))
+		time.Sleep(time.Minute)
+		assert.False(t, f.hasLock(key))
+	})
 }
 
 // A lock for which another process waits is not taken over: it is the other's turn.

@@ -62,11 +62,7 @@ func (l *lease) token(ctx context.Context) (uint64, error) {
 		if token := l.drawn.Load(); token != 0 {
 			return token, nil
 		}
-		c := tokenScript.on(fencePrefix+l.lock, time.Now().UnixMicro(), fenceTTL.Milliseconds())
-		if err := l.run(ctx, c); err != nil {
-			return 0, err
-		}
-		token, err := tokenOf(c)
+		token, err := l.draw(ctx, fencePrefix+l.lock, time.Now().UnixMicro())
 		switch {
 		case err == nil:
 			// The lock may have become another's before it was drawn, and then it
@@ -84,7 +80,15 @@ func (l *lease) token(ctx context.Context) (uint64, error) {
 	}
 }
 
-func tokenOf(c *call) (uint64, error) {
+// draw draws the next token, which is at least least.
+func (s *Store) draw(ctx context.Context, counter string, least int64) (uint64, error) {
+	c := s.dialect.token(counter, least, fenceTTL)
+	if c == nil {
+		return s.drawGuarded(ctx, rmw.Key{Name: counter, TTL: fenceTTL}, uint64(least))
+	}
+	if err := s.run(ctx, c); err != nil {
+		return 0, err
+	}
 	text, err := c.cmd.Text()
 	if err != nil {
 		return 0, err
@@ -94,4 +98,23 @@ func tokenOf(c *call) (uint64, error) {
 		return 0, errOddReply
 	}
 	return token, nil
+}
+
+// drawGuarded draws without a script, as an update of the counter: only those who
+// hold the lock, or have just lost it, are in each other's way.
+func (s *Store) drawGuarded(ctx context.Context, counter rmw.Key, least uint64) (uint64, error) {
+	last, err := s.read(ctx, counter)
+	for try := 0; err == nil && try < s.cfg.MaxAttempts; try++ {
+		n, _ := strconv.ParseUint(last.Text(), 10, 64)
+		token := max(n+1, least)
+		var stored bool
+		w := write{key: counter, cur: last, next: rmw.String(strconv.FormatUint(token, 10)), ttl: counter.TTL}
+		if stored, last, err = s.commit(ctx, w); stored {
+			return token, nil
+		}
+	}
+	if err == nil {
+		err = rmw.ErrContended
+	}
+	return 0, err
 }

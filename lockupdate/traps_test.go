@@ -21,23 +21,6 @@ import (
 // The files traps_*_test.go provoke, one test for each, the traps that users of other
 // lock libraries fell into. "repo#n" is the report of one who did.
 
-// newFixtureBehind is newFixture behind a proxy that is configured in detail.
-func newFixtureBehind(t *testing.T, proxy proxytest.Config, cfg lockupdate.Config) *fixture {
-	t.Helper()
-	proxy.InMemory = true
-	p, err := proxytest.Start(proxy)
-	require.NoError(t, err)
-	f := &fixture{t: t, proxy: p, opts: p.Options()}
-	f.rdb = redis.NewClient(f.opts)
-	f.store = lockupdate.New(f.rdb, cfg)
-	t.Cleanup(func() {
-		require.NoError(t, f.store.Close())
-		require.NoError(t, f.rdb.Close())
-		require.NoError(t, p.Close())
-	})
-	return f
-}
-
 // timesSent returns how often the proxy was sent a script.
 func (f *fixture) timesSent(script string) int {
 	n := 0

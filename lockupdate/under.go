@@ -50,18 +50,26 @@ func (u *update) callUnder(outer *turnContext) {
 	u.judge(nil, next, err)
 }
 
+// commit is put for somebody who does not wait for longer than his ctx lasts.
+func (s *Store) commit(ctx context.Context, w write) (stored bool, now rmw.Value, err error) {
+	var answer struct {
+		stored bool
+		now    rmw.Value
+		err    error
+	}
+	err = s.gate.Await(ctx, func() {
+		answer.stored, answer.now, answer.err = s.put(context.WithoutCancel(ctx), w)
+	})
+	if err != nil {
+		return false, rmw.Value{}, redisx.Because(rmw.ErrOutcomeUnknown, ctx.Err())
+	}
+	return answer.stored, answer.now, answer.err
+}
+
 // commitNow writes what fn returned if the key still holds what fn was given. It is
 // the caller's own command: nobody else's depends on it.
 func (u *update) commitNow() (stored bool, now rmw.Value, err error) {
-	c, err := u.commitCall(u.key, u.given, u.after, u.ttl)
-	if err != nil {
-		return false, rmw.Value{}, err
-	}
-	err = u.gate.Await(u.ctx, func() { u.flights.send(context.WithoutCancel(u.ctx), c) })
-	if err != nil {
-		return false, rmw.Value{}, redisx.Because(rmw.ErrOutcomeUnknown, u.ctx.Err())
-	}
-	stored, now, err = outcomeOf(u.key.Kind, c)
+	stored, now, err = u.Store.commit(u.ctx, write{key: u.key, cur: u.given, next: u.after, ttl: u.ttl})
 	if err == nil && !stored {
 		u.note(Event{Kind: EventConflicted, Lock: u.cfg.LockName(u.key.Name), N: 1})
 	}

@@ -24,6 +24,9 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res
 		return rmw.Result{}, fail("update", key, 0, errNoFn)
 	}
 	lock, err := s.lockName(key.Name)
+	if err == nil {
+		err = s.dialect.supports(key.Kind)
+	}
 	if err != nil {
 		return rmw.Result{}, fail("update", key, 0, err)
 	}

@@ -176,19 +176,19 @@ func (w *watchdog) lose(l *lease, cause error) {
 func (w *watchdog) renew(leases []*lease) {
 	calls := make([]*call, len(leases))
 	for i, l := range leases {
-		calls[i] = renewScript.on(l.lock, l.owner, w.store.cfg.Lease.Milliseconds())
+		calls[i] = w.store.dialect.renew(l.lock, l.owner, w.store.cfg.Lease)
 	}
 	sent, prolonged := w.now(), 0
 	w.store.sendUnattended(context.Background(), calls)
 	for i, l := range leases {
-		renewed, err := calls[i].number()
-		if w.renewed(l, sent, renewed, err) {
+		held, _, err := w.store.dialect.answer(l.owner, calls[i:i+1])
+		if w.renewed(l, sent, held, err) {
 			l.onLost(l.lost)
 		}
 		switch {
 		case err != nil:
 			w.store.note(Event{Kind: EventLate, Lock: l.lock, N: 1, Err: err})
-		case renewed > 0:
+		case held:
 			prolonged++
 		}
 		l.busy.Done()
@@ -207,7 +207,7 @@ func (w *watchdog) held() int {
 
 // renewed notes the answer to a renewal, and reports whether it says that the lock
 // is lost.
-func (w *watchdog) renewed(l *lease, sent time.Duration, renewed int64, err error) (lost bool) {
+func (w *watchdog) renewed(l *lease, sent time.Duration, held bool, err error) (lost bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -215,7 +215,7 @@ func (w *watchdog) renewed(l *lease, sent time.Duration, renewed int64, err erro
 		return false
 	case err != nil: // try again while there is time
 		l.renewAt = w.now() + w.store.cfg.Lease/16
-	case renewed == 0:
+	case !held:
 		w.lose(l, fmt.Errorf("%w: the lock is gone from the server, or another's", rmw.ErrLockLost))
 		return true
 	default:

@@ -30,7 +30,7 @@ func TestEveryCommandIsPermittedByEveryProfile(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixtureOn(t, profile, lockupdate.Config{Lease: 10 * time.Second})
 				f.rdb.AddHook(proxycompat.Hook(profile))
-				sent, _ := lockupdate.Vocabulary()
+				sent, _ := lockupdate.CommitGuarded.Vocabulary()
 				for _, key := range []rmw.Key{{Name: "s"}, {Name: "h", Kind: rmw.KindHash}, {Name: "s", TTL: time.Hour}} {
 					fn := appendText("x")
 					if key.Kind == rmw.KindHash {
@@ -70,7 +70,7 @@ func TestEveryCommandIsPermittedByEveryProfile(t *testing.T) {
 // The rules that let one script run on Redis 3.2 as on 8, behind proxies that
 // check scripts, and behind those that route by the first key.
 func TestScriptsAreOldFashioned(t *testing.T) {
-	_, called := lockupdate.Vocabulary()
+	_, called := lockupdate.CommitGuarded.Vocabulary()
 	call := regexp.MustCompile(`redis\.p?call\('([A-Z]+)', (\S+?)[,)]`)
 	var used []string
 	for name, source := range lockupdate.Scripts() {

@@ -27,6 +27,10 @@ type Bench struct {
 	// Direct is how the suite looks at the storage beside the Stores; nil means
 	// through the proxy, too.
 	Direct *redis.Options
+	// Kinds are those that the Stores store; nil means all.
+	Kinds []rmw.Kind
+	// ExpiryUnit is what the storage counts expiries in; 0 means milliseconds.
+	ExpiryUnit time.Duration
 	// Open makes a Store. It gets a client of its own, which is closed after it.
 	Open func(rdb *redis.Client) rmw.Store
 }
@@ -63,6 +67,9 @@ func (b Bench) Target(t testing.TB) rmwtest.Target {
 		},
 		Direct: Direct{direct},
 		Faults: faults{p},
+		Kinds:  b.Kinds,
+
+		ExpiryUnit: b.ExpiryUnit,
 	}
 }
 

@@ -144,7 +144,7 @@ func (s *session) do(backend int, args []string) (resp.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, err := l.do(args)
+	reply, err := s.p.cfg.Store.ask(l, args)
 	if err != nil {
 		l.close()
 		delete(s.links, backend)

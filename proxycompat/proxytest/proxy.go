@@ -32,6 +32,9 @@ type Config struct {
 	// means 1. The profile "redis" has exactly one server.
 	Engines int
 
+	// Store is which store the servers are to be; the zero value is Lua.
+	Store Store
+
 	// Dial connects to Backends; nil means a net.Dialer.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 

@@ -19,6 +19,7 @@ func basicClauses() []Clause {
 		{Name: "read", Says: "Read returns what is stored, and the zero Value for an absent key.", run: checkRead},
 		{Name: "wrong-kind", Says: "A stored value of another kind is ErrWrongKind: fn is not called, the value is untouched.", run: checkWrongKind},
 		{Name: "wrong-kind-returned", Says: "A Value of another kind than the Key's is ErrWrongKind, and nothing is written.", run: checkWrongKindReturned},
+		{Name: "unsupported-kind", Says: "A Kind that the Store does not store is ErrUnsupported before fn is called.", run: checkUnsupportedKind},
 		{Name: "invalid-key", Says: "A Key that cannot be used is ErrInvalid before fn is called.", run: checkInvalidKey},
 	}
 }
@@ -31,11 +32,17 @@ func samples(kind rmw.Kind) (first, second rmw.Value) {
 	return rmw.String("first"), rmw.String("second")
 }
 
-var bothKinds = []rmw.Kind{rmw.KindString, rmw.KindHash}
+// otherKind returns the kind that kind is not.
+func otherKind(kind rmw.Kind) rmw.Kind {
+	if kind == rmw.KindHash {
+		return rmw.KindString
+	}
+	return rmw.KindHash
+}
 
 func checkCreate(c *check) {
 	s := c.Open()
-	for _, kind := range bothKinds {
+	for _, kind := range c.kinds() {
 		key := c.key(kind)
 		first, _ := samples(kind)
 		c.update(s, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
@@ -50,7 +57,7 @@ func checkCreate(c *check) {
 
 func checkChange(c *check) {
 	s := c.Open()
-	for _, kind := range bothKinds {
+	for _, kind := range c.kinds() {
 		key := c.key(kind)
 		first, second := samples(kind)
 		c.put(key, first, rmw.NoTTL)
@@ -66,7 +73,7 @@ func checkChange(c *check) {
 
 func checkDelete(c *check) {
 	s := c.Open()
-	for _, kind := range bothKinds {
+	for _, kind := range c.kinds() {
 		key := c.key(kind)
 		first, _ := samples(kind)
 		c.put(key, first, rmw.NoTTL)
@@ -74,6 +81,9 @@ func checkDelete(c *check) {
 			c.errorf("Result %+v of a delete", res)
 		}
 		c.wantStored(key, rmw.Value{})
+	}
+	if !c.stores(rmw.KindHash) {
+		return
 	}
 	key := c.key(rmw.KindHash)
 	first, _ := samples(rmw.KindHash)
@@ -84,7 +94,7 @@ func checkDelete(c *check) {
 
 func checkDeleteAbsent(c *check) {
 	s := c.Open()
-	for _, kind := range bothKinds {
+	for _, kind := range c.kinds() {
 		key := c.key(kind)
 		if res := c.update(s, key, to(rmw.Value{})); res.Written {
 			c.errorf("Result.Written is true though there was nothing to delete")
@@ -95,7 +105,7 @@ func checkDeleteAbsent(c *check) {
 
 func checkUnchanged(c *check) {
 	s := c.Open()
-	for _, kind := range bothKinds {
+	for _, kind := range c.kinds() {
 		key := c.key(kind)
 		first, _ := samples(kind)
 		c.put(key, first, rmw.NoTTL)
@@ -117,7 +127,7 @@ func checkUnchanged(c *check) {
 func checkAbort(c *check) {
 	s := c.Open()
 	refusal := errors.New("the room is full")
-	for _, kind := range bothKinds {
+	for _, kind := range c.kinds() {
 		key := c.key(kind)
 		first, second := samples(kind)
 		c.put(key, first, rmw.NoTTL)
@@ -136,7 +146,7 @@ func checkAbort(c *check) {
 
 func checkResult(c *check) {
 	s := c.Open()
-	for _, kind := range bothKinds {
+	for _, kind := range c.kinds() {
 		key := c.key(kind)
 		first, second := samples(kind)
 		c.put(key, first, rmw.NoTTL)
@@ -151,7 +161,7 @@ func checkResult(c *check) {
 
 func checkRead(c *check) {
 	s := c.Open()
-	for _, kind := range bothKinds {
+	for _, kind := range c.kinds() {
 		key := c.key(kind)
 		first, _ := samples(kind)
 		for _, want := range []rmw.Value{{}, first} {
@@ -165,12 +175,12 @@ func checkRead(c *check) {
 
 func checkWrongKind(c *check) {
 	s := c.Open()
-	for i, kind := range bothKinds {
+	for _, kind := range c.kinds() {
 		key := c.key(kind)
-		other, _ := samples(bothKinds[1-i])
+		other, _ := samples(otherKind(kind))
 		c.put(key, other, rmw.NoTTL)
 		_, err := s.Update(c.ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) {
-			c.errorf("fn was called for a stored %v under a %v Key", bothKinds[1-i], kind)
+			c.errorf("fn was called for a stored %v under a %v Key", otherKind(kind), kind)
 			return rmw.Value{}, nil
 		})
 		if !errors.Is(err, rmw.ErrWrongKind) {
@@ -185,15 +195,35 @@ func checkWrongKind(c *check) {
 
 func checkWrongKindReturned(c *check) {
 	s := c.Open()
-	for i, kind := range bothKinds {
+	for _, kind := range c.kinds() {
 		key := c.key(kind)
 		first, _ := samples(kind)
-		other, _ := samples(bothKinds[1-i])
+		other, _ := samples(otherKind(kind))
 		c.put(key, first, rmw.NoTTL)
 		if _, err := s.Update(c.ctx, key, to(other)); !errors.Is(err, rmw.ErrWrongKind) {
 			c.errorf("Update: %v, want ErrWrongKind", err)
 		}
 		c.wantStored(key, first)
+	}
+}
+
+func checkUnsupportedKind(c *check) {
+	s := c.Open()
+	for _, kind := range []rmw.Kind{rmw.KindString, rmw.KindHash} {
+		if c.stores(kind) {
+			continue
+		}
+		key := c.key(kind)
+		_, err := s.Update(c.ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) {
+			c.errorf("fn was called")
+			return rmw.Value{}, nil
+		})
+		if !errors.Is(err, rmw.ErrUnsupported) {
+			c.errorf("Update: %v, want ErrUnsupported", err)
+		}
+		if _, err := s.Read(c.ctx, key); !errors.Is(err, rmw.ErrUnsupported) {
+			c.errorf("Read: %v, want ErrUnsupported", err)
+		}
 	}
 }
 

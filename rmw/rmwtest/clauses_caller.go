@@ -40,7 +40,7 @@ const soon = 4 * time.Second
 
 func checkPanic(c *check) {
 	s := c.Open()
-	for _, kind := range bothKinds {
+	for _, kind := range c.kinds() {
 		key := c.key(kind)
 		first, _ := samples(kind)
 		c.put(key, first, rmw.NoTTL)
@@ -136,7 +136,7 @@ func checkCtxEndedBefore(c *check) {
 
 func checkCtxEndedInFn(c *check) {
 	s := c.Open()
-	for _, kind := range bothKinds {
+	for _, kind := range c.kinds() {
 		key := c.key(kind)
 		first, second := samples(kind)
 		c.put(key, first, rmw.NoTTL)

@@ -86,7 +86,7 @@ func (c *check) close(s rmw.Store) {
 }
 
 func checkEachCommand(c *check, kind FaultKind) {
-	for _, k := range bothKinds {
+	for _, k := range c.kinds() {
 		c.eachCommand(k, func(context.CancelFunc) Fault { return Fault{Kind: kind} }, 20*time.Second,
 			func(n int, err error, _ time.Duration) {
 				if err != nil && !errors.Is(err, rmw.ErrOutcomeUnknown) && !errors.Is(err, rmw.ErrUnavailable) {
@@ -98,7 +98,7 @@ func checkEachCommand(c *check, kind FaultKind) {
 
 func checkReadFaults(c *check) {
 	s := c.Open()
-	for _, kind := range bothKinds {
+	for _, kind := range c.kinds() {
 		key := c.key(kind)
 		first, _ := samples(kind)
 		c.put(key, first, rmw.NoTTL)
@@ -122,7 +122,7 @@ func checkReadFaults(c *check) {
 }
 
 func checkCtxAtEachCommand(c *check) {
-	for _, kind := range bothKinds {
+	for _, kind := range c.kinds() {
 		c.eachCommand(kind, func(cancel context.CancelFunc) Fault { return Fault{Do: cancel} }, 20*time.Second,
 			func(n int, err error, _ time.Duration) {
 				if err != nil && !errors.Is(err, context.Canceled) {
@@ -136,7 +136,7 @@ func checkCtxAtEachCommand(c *check) {
 // it that is executed late meets the very value that it expects.
 func checkLate(c *check) {
 	const delay = 300 * time.Millisecond
-	for _, kind := range bothKinds {
+	for _, kind := range c.kinds() {
 		key := c.key(kind)
 		back := rmw.Value{} // absent
 		for n := 1; n <= maxCommands; n++ {
@@ -170,7 +170,7 @@ func (c *check) pass(d time.Duration) {
 }
 
 func checkHang(c *check) {
-	for _, kind := range bothKinds {
+	for _, kind := range c.kinds() {
 		checkHangOf(c, kind)
 	}
 }

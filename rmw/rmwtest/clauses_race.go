@@ -20,7 +20,7 @@ func raceClauses() []Clause {
 
 func checkGuard(c *check) {
 	s := c.Open()
-	for _, kind := range bothKinds {
+	for _, kind := range c.kinds() {
 		key := c.key(kind)
 		first, second := samples(kind)
 		for _, before := range []rmw.Value{first, {}} {
@@ -44,7 +44,7 @@ func checkGuard(c *check) {
 
 func checkNoLostUpdate(c *check) {
 	const stores, writers, each = 3, 6, 20
-	for _, kind := range bothKinds {
+	for _, kind := range c.kinds() {
 		key := c.key(kind)
 		opened := make([]rmw.Store, stores)
 		for i := range opened {
@@ -94,6 +94,9 @@ func (c *check) beside(key rmw.Key, acked *[]string, id string, fn rmw.UpdateFun
 }
 
 func checkHashFieldsSurvive(c *check) {
+	if !c.stores(rmw.KindHash) {
+		return
+	}
 	s := c.Open()
 	key := c.key(rmw.KindHash)
 	c.put(key, rmw.Hash(map[string]string{"theirs": "1", "mine": "0", "other": "\x00"}), rmw.NoTTL)
@@ -110,7 +113,7 @@ func checkHashFieldsSurvive(c *check) {
 
 func checkReadIsFresh(c *check) {
 	a, b := c.Open(), c.Open()
-	for _, kind := range bothKinds {
+	for _, kind := range c.kinds() {
 		key := c.key(kind)
 		for i := range 20 {
 			id := fmt.Sprint("n", i)

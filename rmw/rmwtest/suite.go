@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -89,6 +90,16 @@ type check struct {
 	mu       sync.Mutex
 	failures []string
 }
+
+// kinds are those of the values that the Store stores.
+func (c *check) kinds() []rmw.Kind {
+	if c.Kinds == nil {
+		return []rmw.Kind{rmw.KindString, rmw.KindHash}
+	}
+	return c.Kinds
+}
+
+func (c *check) stores(kind rmw.Kind) bool { return slices.Contains(c.kinds(), kind) }
 
 func (c *check) errorf(format string, args ...any) {
 	c.mu.Lock()

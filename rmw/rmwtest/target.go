@@ -24,6 +24,13 @@ type Target struct {
 	// possible; then the clauses that need it are skipped.
 	Faults Faults
 
+	// Kinds are those of the values that the Store stores; nil means all. Keys of
+	// another it has to refuse.
+	Kinds []rmw.Kind
+
+	// ExpiryUnit is what the storage counts expiries in; 0 means milliseconds.
+	ExpiryUnit time.Duration
+
 	// Patience bounds how long a clause may take; 0 means 60 s. A Store that
 	// waits beyond it fails.
 	Patience time.Duration

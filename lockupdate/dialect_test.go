@@ -1,0 +1,224 @@
+package lockupdate_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/contract"
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/lockupdate/locktest"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+)
+
+type luaLess struct {
+	commit lockupdate.Commit
+	store  proxytest.Store
+	unit   time.Duration // of its expiries
+}
+
+// withoutLua are the ways to write without scripts, each with the store that has it.
+var withoutLua = []luaLess{
+	{lockupdate.CommitIFEQ, proxytest.Redis84, 0},
+	{lockupdate.CommitDELIFEQ, proxytest.Valkey9, 0},
+	{lockupdate.CommitVX, proxytest.Pika, time.Second},
+	{lockupdate.CommitCAS, proxytest.Kvrocks, 0},
+}
+
+// The contract holds without a single script.
+func TestContractWithoutLua(t *testing.T) {
+	for _, s := range withoutLua {
+		for name, cfg := range map[string]lockupdate.Config{
+			"":               {},
+			", sole writer":  {SoleWriter: true},
+			", no combining": {NoCombining: true},
+			", keep":         {Keep: 5 * time.Millisecond},
+		} {
+			t.Run(s.commit.String()+name, func(t *testing.T) {
+				cfg.Commit = s.commit
+				contract.Bench{
+					Proxy: proxytest.Config{Profile: proxycompat.Codis32(), Engines: 2, InMemory: true, Store: s.store},
+					Open:  func(rdb *redis.Client) rmw.Store { return lockupdate.New(rdb, cfg) },
+					Kinds: []rmw.Kind{rmw.KindString},
+
+					ExpiryUnit: s.unit,
+				}.RunFake(t)
+			})
+		}
+	}
+}
+
+// a fixture with a store that has no Lua.
+func (s luaLess) fixture(t *testing.T, cfg lockupdate.Config) *fixture {
+	cfg.Commit = s.commit
+	return newFixture(t, cfg)
+}
+
+// each runs a test for each of them, on fake time.
+func eachWithoutLua(t *testing.T, test func(t *testing.T, s luaLess)) {
+	for _, s := range withoutLua {
+		t.Run(s.commit.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, s) })
+		})
+	}
+}
+
+// A Store without scripts is a Locker as well.
+func TestLockerWithoutLua(t *testing.T) {
+	for _, s := range withoutLua {
+		t.Run(s.commit.String(), func(t *testing.T) {
+			locktest.RunFake(t, func(t *testing.T) locktest.Target {
+				return lockers(t, lockupdate.Config{Lease: 10 * time.Second, Commit: s.commit})
+			})
+		})
+	}
+}
+
+// unguarded is a hook that takes the condition out of each command that writes a value:
+// the guard, switched off.
+type unguarded struct{}
+
+func (unguarded) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (unguarded) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		unguard(cmd)
+		return next(ctx, cmd)
+	}
+}
+
+func (unguarded) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			unguard(cmd)
+		}
+		return next(ctx, cmds)
+	}
+}
+
+func unguard(cmd redis.Cmder) {
+	args := cmd.Args()
+	if len(args) < 5 || strings.HasPrefix(fmt.Sprint(args[1]), lock) {
+		return
+	}
+	if args[0] == "set" && args[3] == "ifeq" {
+		args[3], args[4] = "ifne", "never stored"
+	}
+}
+
+// Control: with the guard switched off, the suite finds out.
+func TestContractFindsAMissingGuardWithoutLua(t *testing.T) {
+	failed := map[string]bool{}
+	for _, clause := range rmwtest.Clauses() {
+		synctest.Test(t, func(t *testing.T) {
+			b := contract.Bench{
+				Proxy: proxytest.Config{Engines: 2, InMemory: true, Store: proxytest.Redis84},
+				Open: func(rdb *redis.Client) rmw.Store {
+					rdb.AddHook(unguarded{})
+					return lockupdate.New(rdb, lockupdate.Config{Commit: lockupdate.CommitIFEQ})
+				},
+				Kinds: []rmw.Kind{rmw.KindString},
+			}
+			failed[clause.Name] = clause.Check(t.Context(), b.Target(t)) != nil
+		})
+	}
+	for name, want := range map[string]bool{"guard": true, "no-lost-update": true, "create": false, "ttl-kept": false} {
+		got, known := failed[name]
+		require.True(t, known, "there is no clause %q", name)
+		assert.Equal(t, want, got, "%s fails", name)
+	}
+}
+
+// What is sent without Lua is what Vocabulary says, on one key each, and Codis permits
+// it: of the rest the proxy knows nothing, and forwards it by its key.
+func TestVocabularyWithoutLua(t *testing.T) {
+	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+		f := s.fixture(t, lockupdate.Config{})
+		profile := proxycompat.Codis32()
+		f.rdb.AddHook(proxycompat.Hook(profile))
+		other := f.another(lockupdate.Config{Commit: s.commit})
+		for _, key := range []rmw.Key{{Name: "k"}, {Name: "k", TTL: time.Hour}, {Name: "k"}, {Name: "k", TTL: rmw.NoTTL}} {
+			_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				ctx2, cancel := context.WithTimeout(t.Context(), 6*time.Second) // a renewal
+				defer cancel()
+				_, err := other.Update(ctx2, key, keep)
+				require.ErrorIs(t, err, rmw.ErrContended)
+				_, err = lockupdate.Token(ctx)
+				require.NoError(t, err)
+				h, err := f.store.Inspect(ctx, key.Name)
+				require.NoError(t, err)
+				require.True(t, h.Waited)
+				require.InDelta(t, 6*time.Second, h.Age, float64(time.Second))
+				return rmw.String(cur.Text() + "x"), nil
+			})
+			require.NoError(t, err)
+		}
+		_, err := f.store.Update(t.Context(), rmw.Key{Name: "k"}, remove)
+		require.NoError(t, err)
+		f.waitReleases()
+		sent, called := s.commit.Vocabulary()
+		assert.Empty(t, called)
+		seen := map[string]bool{}
+		for _, c := range f.proxy.Calls() {
+			require.NoError(t, profile.Check(c.Args...), c.Args[0])
+			require.Contains(t, sent, c.Command())
+			require.Contains(t, []string{"k", "/lock/k", "/wait/lock/k", "/fence/lock/k"}, c.Args[1])
+			seen[c.Command()] = true
+		}
+		for _, command := range sent {
+			assert.True(t, seen[command], "%s was not sent", command)
+		}
+	})
+}
+
+// The price without Lua: the same round trips, but for a commit that has to keep an
+// expiry where the server cannot; and for a refused one, which has to look what is there.
+func TestBudgetWithoutLua(t *testing.T) {
+	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+		f := s.fixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "s", TTL: time.Hour}
+		f.warm(key)
+		update := func(key rmw.Key, fn rmw.UpdateFunc) int64 {
+			letGo := make(chan struct{})
+			remove := f.proxy.Inject(proxytest.Fault{
+				Match:  func(args []string) bool { return args[1] == lock+"s" && args[0] != "set" && args[0] != "cas" },
+				Action: proxytest.Delay, Do: func() { <-letGo },
+			})
+			start := f.meter.Read()
+			_, err := f.store.Update(t.Context(), key, fn)
+			require.NoError(t, err)
+			trips := f.meter.Read().Sub(start).RoundTrips
+			close(letGo)
+			f.waitReleases()
+			remove()
+			return trips
+		}
+		asks := int64(0)
+		if s.commit == lockupdate.CommitVX || s.commit == lockupdate.CommitCAS {
+			asks = 1
+		}
+		assert.EqualValues(t, 2, update(key, appendText("x")))
+		assert.EqualValues(t, 2+asks, update(rmw.Key{Name: "s"}, appendText("x")))
+		assert.EqualValues(t, 1, update(key, keep))
+	})
+}
+
+// Keys that look like what belongs to a lock have none: they could be one.
+func TestKeysThatLookLikeLocks(t *testing.T) {
+	for _, name := range []string{"/lock/k", "/fence/lock/k", "/wait/lock/k"} {
+		s := lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{})
+		_, err := s.Update(t.Context(), rmw.Key{Name: name}, keep)
+		require.ErrorIs(t, err, rmw.ErrInvalid, name)
+		require.NoError(t, s.Close())
+	}
+}

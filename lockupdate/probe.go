@@ -1,0 +1,138 @@
+package lockupdate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Probe finds out by trying what Config.Commit to use with the store behind rdb: the
+// first of [CommitGuarded], [CommitIFEQ], [CommitDELIFEQ], [CommitVX] and [CommitCAS]
+// that does all that a [Store] needs, refuses what it must refuse, and leaves the
+// expiries it should. It writes a key of its own, "/probe/" and a UUID, and its lock;
+// it deletes them, or they expire within ten seconds where a Commit does not work. It
+// takes some twenty round trips for each Commit it tries.
+//
+// All processes of a service must use the same Commit. So probe when you set up a
+// service, or at its start to compare with what is configured, rather than to choose
+// anew in each process.
+//
+// The error is rmw.ErrUnsupported, with what was wrong with each, if none works; or
+// why the store cannot be asked, for instance rmw.ErrUnavailable.
+func Probe(ctx context.Context, rdb Commands) (Commit, error) {
+	var reasons []error
+	for _, c := range []Commit{CommitGuarded, CommitIFEQ, CommitDELIFEQ, CommitVX, CommitCAS} {
+		key := rmw.Key{Name: "/probe/" + uuid.NewString()}
+		err := probe(ctx, rdb, c, key)
+		if err == nil {
+			return c, nil
+		}
+		err = fail("probe", key, 0, redisx.Blame(ctx, err))
+		// A store that does not know a command says so. Anything else may pass, and
+		// says nothing about the store.
+		if !errors.Is(err, errDeviates) && !errors.Is(err, rmw.ErrUnsupported) {
+			return 0, fmt.Errorf("with Commit%v: %w", c, err)
+		}
+		reasons = append(reasons, fmt.Errorf("with Commit%v: %w", c, err))
+	}
+	return 0, fmt.Errorf("lockupdate: probe: %w: no way to write under a guard works here:\n%w",
+		rmw.ErrUnsupported, errors.Join(reasons...))
+}
+
+// errDeviates is a store that answers, but not as it should.
+var errDeviates = errors.New("the store does not do as it should")
+
+func probe(ctx context.Context, rdb Commands, c Commit, key rmw.Key) error {
+	s := New(rdb, Config{Commit: c, NoBreaker: true})
+	if err := s.begin(ctx, key); err != nil {
+		return err
+	}
+	err := s.tryCommits(ctx, key)
+	s.gate.Leave()
+	if err == nil {
+		err = s.tryLocks(ctx, key.Name)
+	}
+	return errors.Join(err, s.Close())
+}
+
+// tryCommits has the key written as a Store would.
+func (s *Store) tryCommits(ctx context.Context, key rmw.Key) error {
+	a, b, empty, none := rmw.String("a"), rmw.String("b"), rmw.String(""), rmw.Value{}
+	for _, step := range []struct {
+		cur, next rmw.Value
+		ttl       time.Duration
+		stored    bool
+		now       rmw.Value // what the key holds, if it was not
+		expires   bool      // afterwards
+	}{
+		{cur: none, next: a, ttl: 10 * time.Second, stored: true, expires: true},
+		{cur: b, next: empty, now: a, expires: true},
+		{cur: none, next: b, now: a, expires: true},
+		{cur: b, next: none, now: a, expires: true},
+		{cur: a, next: b, stored: true, expires: true},
+		{cur: b, next: empty, ttl: rmw.NoTTL, stored: true},
+		{cur: empty, next: b, ttl: 10 * time.Second, stored: true, expires: true},
+		{cur: b, next: none, stored: true},
+		{cur: a, next: b, now: none},
+	} {
+		stored, now, err := s.commit(ctx, write{key: key, cur: step.cur, next: step.next, ttl: step.ttl})
+		if err != nil {
+			return err
+		}
+		if stored != step.stored || !stored && !now.Equal(step.now) {
+			return fmt.Errorf("%w: writing %v over %v, which the key held: %t; was done: %t",
+				errDeviates, step.next, step.cur, step.stored, stored)
+		}
+		if s.cfg.Commit == CommitGuarded {
+			continue // what it calls is all ours
+		}
+		left, err := s.expiry(ctx, key)
+		if err != nil {
+			return err
+		}
+		if left > 0 != step.expires {
+			return fmt.Errorf("%w: written with a TTL of %v (0: the one it had), the key expires in %v", errDeviates, step.ttl, left)
+		}
+	}
+	return nil
+}
+
+// tryLocks has a lock taken, refused, renewed and given back.
+func (s *Store) tryLocks(ctx context.Context, name string) error {
+	other := New(s.rdb, s.cfg)
+	err := s.WithLock(ctx, name, func(ctx context.Context) error {
+		err := other.TryLock(ctx, name, func(context.Context) error { return nil })
+		if !errors.Is(err, rmw.ErrContended) {
+			return errors.Join(fmt.Errorf("%w: a lock that is held was taken", errDeviates), err)
+		}
+		h, err := s.Inspect(ctx, name)
+		if err == nil && (h.Owner == "" || h.TTL <= 0) {
+			err = fmt.Errorf("%w: a lock that is held shows as %+v", errDeviates, h)
+		}
+		return err
+	})
+	if err = errors.Join(err, other.Close()); err != nil {
+		return err
+	}
+	// Renewing a lock that is gone must not make it.
+	if err := s.begin(ctx, rmw.Key{Name: name}); err != nil {
+		return err
+	}
+	defer s.gate.Leave()
+	lock := s.cfg.LockName(name)
+	c := s.dialect.renew(lock, s.owners.next(), s.cfg.Lease)
+	if err := s.run(ctx, c); err != nil {
+		return err
+	}
+	held, _, err := s.dialect.answer(s.owners.next(), []*call{c})
+	if err == nil && held {
+		err = fmt.Errorf("%w: a lock that is gone was renewed", errDeviates)
+	}
+	return err
+}

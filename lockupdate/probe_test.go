@@ -1,0 +1,161 @@
+package lockupdate_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Probe finds what the store can do, and leaves nothing behind for long.
+func TestProbe(t *testing.T) {
+	for store, want := range map[proxytest.Store]lockupdate.Commit{
+		proxytest.Lua:     lockupdate.CommitGuarded,
+		proxytest.Redis84: lockupdate.CommitIFEQ,
+		proxytest.Valkey9: lockupdate.CommitDELIFEQ,
+		proxytest.Pika:    lockupdate.CommitVX,
+		proxytest.Kvrocks: lockupdate.CommitCAS,
+	} {
+		t.Run(store.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixtureBehind(t, proxytest.Config{Engines: 2, Store: store}, lockupdate.Config{})
+				got, err := lockupdate.Probe(t.Context(), f.rdb)
+				require.NoError(t, err)
+				assert.Equal(t, want, got)
+				for i := range 2 {
+					for _, key := range f.proxy.Engine(i).Keys() {
+						ttl := f.proxy.Engine(i).TTL(key)
+						assert.True(t, 0 < ttl && ttl <= 10*time.Second, "%s expires in %v", key, ttl)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A store that answers, but does not compare, or loses the expiry, is not taken for
+// one that does. It is told from a store that cannot be asked.
+func TestProbeIsNotEasilyPleased(t *testing.T) {
+	refuse := func(name string) proxytest.Fault {
+		return proxytest.Fault{
+			Match: says(name), Times: -1, Action: proxytest.RefuseWith, Text: "ERR unknown command",
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixtureBehind(t, proxytest.Config{Store: proxytest.Redis84}, lockupdate.Config{})
+		f.rdb.AddHook(unguarded{})
+		_, err := lockupdate.Probe(t.Context(), f.rdb)
+		require.ErrorIs(t, err, rmw.ErrUnsupported)
+		for _, c := range []string{"CommitGuarded", "CommitIFEQ", "CommitDELIFEQ", "CommitVX", "CommitCAS"} {
+			assert.ErrorContains(t, err, c)
+		}
+	})
+	for _, missing := range []string{"acquire", "renew", "release", "read"} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixtureBehind(t, proxytest.Config{Store: proxytest.Pika}, lockupdate.Config{})
+			f.proxy.Inject(refuse(missing))
+			_, err := lockupdate.Probe(t.Context(), f.rdb)
+			require.ErrorIs(t, err, rmw.ErrUnsupported, missing)
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		f.proxy.Down(0)
+		f.proxy.Down(1)
+		_, err := lockupdate.Probe(t.Context(), f.rdb)
+		require.Error(t, err)
+		require.NotErrorIs(t, err, rmw.ErrUnsupported)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		f.proxy.Inject(proxytest.Fault{Times: -1, Action: proxytest.HangRequest})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		_, err := lockupdate.Probe(ctx, f.rdb)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Less(t, time.Since(began), 10*time.Second)
+	})
+	_, err := lockupdate.Probe(t.Context(), nil)
+	require.ErrorIs(t, err, rmw.ErrInvalid)
+}
+
+// Two services that disagree about the Commit share a lock that each finds strange.
+// Both say so, and no update is lost: the guard does not ask for the lock.
+func TestLocksOfTwoKinds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		rdb := f.direct()
+		require.NoError(t, rdb.Set(t.Context(), lock+"s", "somebody:1", time.Minute).Err())
+		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
+		require.ErrorIs(t, err, rmw.ErrWrongKind)
+		require.ErrorContains(t, err, "Config.Commit")
+	})
+	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+		f := s.fixture(t, lockupdate.Config{})
+		rdb := f.direct()
+		require.NoError(t, rdb.HSet(t.Context(), lock+"s", "somebody:1", 1).Err())
+		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
+		require.ErrorIs(t, err, rmw.ErrWrongKind)
+		require.ErrorContains(t, err, "Config.Commit")
+		_, err = f.store.Inspect(t.Context(), "s")
+		require.ErrorIs(t, err, rmw.ErrWrongKind)
+	})
+}
+
+// Pika before 4 sets no expiry at all if asked for less than a second, so that a lock
+// would outlive its holder for ever.
+func TestPikaCountsInSeconds(t *testing.T) {
+	tooShort := lockupdate.Config{Commit: lockupdate.CommitVX, Lease: 500 * time.Millisecond}
+	short := lockupdate.New(redis.NewClient(&redis.Options{}), tooShort)
+	_, err := short.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
+	require.ErrorIs(t, err, rmw.ErrInvalid)
+	require.NoError(t, short.Close())
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Commit: lockupdate.CommitVX, Lease: 1300 * time.Millisecond})
+		for _, ttl := range []time.Duration{time.Millisecond, 1300 * time.Millisecond} {
+			key := rmw.Key{Name: "s", TTL: ttl}
+			_, err := f.store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+				assert.Equal(t, 2*time.Second, f.direct().PTTL(t.Context(), lock+"s").Val())
+				return rmw.String(cur.Text() + "x"), nil
+			})
+			require.NoError(t, err)
+			assert.Equal(t, ttl.Truncate(time.Second)+time.Second, f.direct().PTTL(t.Context(), "s").Val())
+			key.TTL = 0
+			_, err = f.store.Update(t.Context(), key, appendText("y"))
+			require.NoError(t, err)
+			assert.Positive(t, f.direct().PTTL(t.Context(), "s").Val())
+		}
+	})
+}
+
+// An expiry that the server cannot keep does not drift, however often the key is
+// written: less than half a millisecond each time, and never up.
+func TestKeptExpiryDoesNotDrift(t *testing.T) {
+	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+		f := s.fixture(t, lockupdate.Config{})
+		f.slow(3 * time.Millisecond)
+		rdb := f.direct()
+		key := rmw.Key{Name: "s"}
+		require.NoError(t, rdb.Set(t.Context(), "s", "x", time.Minute).Err())
+		began := time.Now()
+		for range 1000 {
+			_, err := f.store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+				time.Sleep(7 * time.Millisecond)
+				return rmw.String(time.Now().String()), nil
+			})
+			require.NoError(t, err)
+		}
+		left := time.Minute - time.Since(began)
+		assert.InDelta(t, left-250*time.Millisecond, rdb.PTTL(t.Context(), "s").Val(), float64(250*time.Millisecond),
+			"want less than what a clock in milliseconds makes of %v", left)
+	})
+}
