@@ -222,3 +222,20 @@ func TestKeysThatLookLikeLocks(t *testing.T) {
 		require.NoError(t, s.Close())
 	}
 }
+
+// An acquire whose answer is lost may have been executed: the lock is found to be ours,
+// and nobody waits for its lease.
+func TestLostAcquireWithoutLua(t *testing.T) {
+	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+		f := s.fixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		f.proxy.Inject(proxytest.Fault{Match: says("acquire"), Action: proxytest.DropReply})
+		began := time.Now()
+		_, err := f.store.Update(t.Context(), key, appendText("x"))
+		require.NoError(t, err)
+		assert.Less(t, time.Since(began), 50*time.Millisecond)
+		f.waitReleases()
+		assert.False(t, f.hasLock(key))
+	})
+}
