@@ -14,6 +14,7 @@ type call struct {
 	args   []any // of the whole command
 	urgent bool  // worth a try although the store does not answer
 	cmd    *command
+	first  command // what cmd points to, at first
 }
 
 // word is a call that is no script.
@@ -38,7 +39,12 @@ func (c *call) arm(ctx context.Context, whole bool) *command {
 	default:
 		args[0], args[1] = "evalsha", c.script.digest
 	}
-	c.cmd = &command{redis.NewCmd(ctx, args...)}
+	if c.cmd == nil {
+		c.cmd = &c.first
+	} else {
+		c.cmd = new(command) // hooks may have kept that one, too
+	}
+	c.cmd.Cmd = redis.NewCmd(ctx, args...)
 	return c.cmd
 }
 

@@ -60,7 +60,12 @@ func (scripts) answer(_ string, calls []*call) (held bool, note time.Duration, e
 	return n > 0, time.Duration(max(n-1, 0)) * time.Millisecond, err
 }
 
-func (scripts) read(key rmw.Key) *call { return readScript.on(key.Name, key.Kind.String()) }
+func (scripts) read(key rmw.Key) *call {
+	if key.Kind == rmw.KindHash {
+		return readScript.on(key.Name, "hash")
+	}
+	return readScript.on(key.Name, "string")
+}
 
 func (scripts) value(kind rmw.Kind, c *call) (rmw.Value, error) {
 	list, err := c.reply()
@@ -164,7 +169,8 @@ func (scripts) verdict(kind rmw.Kind, c *call) (verdict, error) {
 const digestFrom = 1 << 10
 
 func commitString(w write, plain bool) *call {
-	given, was := "value", w.cur.Text()
+	var given, op any = "value", "set" // constants: they cost no allocation
+	was := w.cur.Text()
 	switch {
 	case len(was) >= digestFrom && !plain:
 		sum := sha1.Sum([]byte(was))
@@ -174,7 +180,6 @@ func commitString(w write, plain bool) *call {
 	case !w.cur.Exists():
 		given = "absent"
 	}
-	op := "set"
 	if !w.next.Exists() {
 		op = "del"
 	}
@@ -212,7 +217,7 @@ func commitHash(w write, plain bool) *call {
 }
 
 // expiry is a Key.TTL as the scripts take it.
-func expiry(ttl time.Duration) string {
+func expiry(ttl time.Duration) any {
 	switch {
 	case ttl == 0:
 		return "keep"

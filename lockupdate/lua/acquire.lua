@@ -15,11 +15,14 @@
 --         {2, TYPE} if something that is not a lock has its name.
 --         {3, error} if the server would not set the expiry: then nothing is left,
 --         because a lock without one would outlive us.
-local kind = redis.call('TYPE', KEYS[1]).ok
-if kind ~= 'none' and kind ~= 'hash' then
-  return {2, kind}
+local ttl = redis.call('PTTL', KEYS[1])
+if ttl ~= -2 then
+  local kind = redis.call('TYPE', KEYS[1]).ok
+  if kind ~= 'hash' and kind ~= 'none' then
+    return {2, kind}
+  end
 end
-if kind == 'hash' and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+if ttl ~= -2 and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
   local holder, note
   local fields = redis.call('HGETALL', KEYS[1])
   for i = 1, #fields, 2 do
@@ -40,7 +43,7 @@ if kind == 'hash' and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
     if holder ~= ARGV[4] and tonumber(ARGV[3]) > (note or 0) and string.sub(holder, 15, 15) == '7' then
       redis.call('HSET', KEYS[1], '?', ARGV[3])
     end
-    return {0, redis.call('PTTL', KEYS[1])}
+    return {0, ttl}
   end
 end
 redis.call('HSET', KEYS[1], ARGV[1], '1')
