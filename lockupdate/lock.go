@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -43,7 +44,11 @@ func (l *Lock) Context() context.Context { return l.ctx }
 // if the lock was lost before. Only the first call counts.
 func (l *Lock) Unlock() error {
 	l.once.Do(func() {
+		stalled := l.turn.lease.ours() // which the watchdog may have slept through as well
 		last, lost := l.turn.leave()
+		if lost == nil && stalled != nil {
+			lost = redisx.Because(rmw.ErrLockLost, stalled)
+		}
 		if lost != nil {
 			l.err = fail("unlock", l.turn.key, 0, lost)
 		}

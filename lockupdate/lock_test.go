@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -234,5 +235,30 @@ func TestALostSectionBlocksNobody(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorIs(t, stuck.Unlock(), rmw.ErrLockLost)
 		assert.Equal(t, "x", f.text(key))
+	})
+}
+
+// A lease that ended while the watchdog was held up as well is noticed by Unlock: what
+// was done under the lock may have been done without it.
+func TestUnlockNoticesAStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stall := make(chan struct{})
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second, OnEvent: func(e lockupdate.Event) {
+			if e.Kind == lockupdate.EventLost {
+				<-stall
+			}
+		}})
+		f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.DropRequest})
+		first, err := f.store.Lock(t.Context(), "first")
+		require.NoError(t, err)
+		time.Sleep(time.Second)
+		second, err := f.store.Lock(t.Context(), "second")
+		require.NoError(t, err)
+		time.Sleep(10 * time.Second)
+		require.Error(t, first.Context().Err())
+		require.NoError(t, second.Context().Err(), "nobody could tell it")
+		require.ErrorIs(t, second.Unlock(), rmw.ErrLockLost)
+		close(stall)
+		require.ErrorIs(t, first.Unlock(), rmw.ErrLockLost)
 	})
 }
