@@ -21,7 +21,7 @@ import (
 func TestMinimalACL(t *testing.T) {
 	server := servers.Redis(t)
 	admin := client(t, server.Addr)
-	sent, called := lockupdate.CommitGuarded.Vocabulary()
+	sent, called := lockupdate.Config{}.Vocabulary()
 	setUser := func(name string, commands ...string) *redis.Client {
 		rules := []any{"acl", "setuser", name, "reset", "on", ">secret", "~*", "-@all"}
 		for _, command := range commands {

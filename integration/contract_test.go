@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -16,16 +17,29 @@ import (
 
 func openCAS(rdb *redis.Client) rmw.Store { return cas.New(rdb, cas.Config{}) }
 
+func openMasters(rdb *redis.Client) rmw.Store {
+	return lockupdate.New(rdb, lockupdate.Config{MasterReads: true})
+}
+
 func openLock(rdb *redis.Client) rmw.Store { return lockupdate.New(rdb, lockupdate.Config{}) }
 
 // Both paths over one redis-server.
 func TestContractOnRedis(t *testing.T) {
-	for name, open := range map[string]func(*redis.Client) rmw.Store{"cas": openCAS, "lockupdate": openLock} {
+	for name, open := range map[string]func(*redis.Client) rmw.Store{
+		"cas": openCAS, "lockupdate": openLock, "lockupdate, RESP3": openMasters,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := servers.Redis(t)
 			contract.Bench{
-				Proxy:  proxytest.Config{Profile: proxycompat.Redis(), Backends: []string{server.Addr}},
+				Proxy: proxytest.Config{Profile: proxycompat.Redis(), Backends: []string{server.Addr}},
+				Options: func(relay *proxytest.Proxy) *redis.Options {
+					opts := relay.Options()
+					if strings.HasSuffix(name, "RESP3") { // where HGETALL answers otherwise
+						opts.Protocol = 3
+					}
+					return opts
+				},
 				Direct: proxycompat.Options(proxycompat.Redis(), server.Addr),
 				Open:   open,
 			}.Run(t)

@@ -20,19 +20,24 @@ func TestBudget(t *testing.T) {
 	hash := rmw.Key{Name: "h", Kind: rmw.KindHash}
 	text := rmw.Key{Name: "s"}
 	for name, tc := range map[string]struct {
+		cfg           lockupdate.Config
 		key           rmw.Key
 		fn            rmw.UpdateFunc
 		before, after int64 // round trips until the answer, and behind it
 		commands      []string
 	}{
-		"string":    {key: text, fn: appendText("x"), before: 2, after: 1, commands: written("commit_string")},
-		"hash":      {key: hash, fn: setField("f", "2"), before: 2, after: 1, commands: written("commit_hash")},
+		"string": {key: text, fn: appendText("x"), before: 2, after: 1, commands: written("commit_string")},
+		"hash":   {key: hash, fn: setField("f", "2"), before: 2, after: 1, commands: written("commit_hash")},
+		"master reads": {
+			cfg: lockupdate.Config{MasterReads: true}, key: text, fn: appendText("x"), before: 2, after: 1,
+			commands: []string{"acquire", "GET", "commit_string", "release"},
+		},
 		"unchanged": {key: text, fn: keep, before: 1, after: 1, commands: []string{"acquire", "read", "release"}},
 		"aborted":   {key: text, fn: abort, before: 1, after: 1, commands: []string{"acquire", "read", "release"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{})
+				f := newFixture(t, tc.cfg)
 				_, err := f.store.Update(t.Context(), hash, setField("f", "1"))
 				require.NoError(t, err)
 				f.warm(text)

@@ -13,6 +13,7 @@ type call struct {
 	key    string
 	args   []any // of the whole command
 	urgent bool  // worth a try although the store does not answer
+	looks  bool  // it is a read
 	cmd    *command
 	first  command // what cmd points to, at first
 }

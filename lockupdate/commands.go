@@ -3,6 +3,7 @@ package lockupdate
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -11,7 +12,7 @@ import (
 // way to send several in one plain pipeline. *redis.Client, *redis.ClusterClient,
 // *redis.Ring and redis.UniversalClient have it.
 //
-// All that is ever sent through it has exactly one key; see [Commit.Vocabulary].
+// All that is ever sent through it has exactly one key; see [Config.Vocabulary].
 type Commands interface {
 	Process(ctx context.Context, cmd redis.Cmder) error
 	Pipeline() redis.Pipeliner
@@ -36,20 +37,28 @@ func (c Commit) String() string {
 	return fmt.Sprintf("Commit(%d)", uint8(c))
 }
 
-// Vocabulary returns the name of every command a Store of this Commit may send, and
-// of every command its scripts call. A server or proxy has to allow the former; an ACL
-// has to allow both.
-func (c Commit) Vocabulary() (sent, called []string) {
-	switch c {
+// Vocabulary returns the name of every command that a Store with this Config may send,
+// and of every command its scripts call. A server or proxy has to allow the former; an
+// ACL has to allow both.
+func (c Config) Vocabulary() (sent, called []string) {
+	switch c.Commit {
 	case CommitIFEQ:
-		return []string{"DELEX", "GET", "GETEX", "PTTL", "SET", "TYPE"}, nil
+		sent = []string{"DELEX", "GET", "GETEX", "PTTL", "SET", "TYPE"}
 	case CommitDELIFEQ:
-		return []string{"DELIFEQ", "GET", "GETEX", "PTTL", "SET", "TYPE"}, nil
+		sent = []string{"DELIFEQ", "GET", "GETEX", "PTTL", "SET", "TYPE"}
 	case CommitVX:
-		return []string{"DELVX", "GET", "PTTL", "SET", "TYPE"}, nil
+		sent = []string{"DELVX", "GET", "PTTL", "SET", "TYPE"}
 	case CommitCAS:
-		return []string{"CAD", "CAS", "GET", "PTTL", "SET", "TYPE"}, nil
+		sent = []string{"CAD", "CAS", "GET", "PTTL", "SET", "TYPE"}
+	default:
+		sent = []string{"EVAL", "EVALSHA"}
+		if c.MasterReads {
+			sent = append(sent, "GET", "HGETALL")
+		}
+		called = []string{"DEL", "GET", "HDEL", "HEXISTS", "HGETALL", "HMGET", "HSET", "PERSIST", "PEXPIRE", "PTTL", "SET", "TYPE"}
 	}
-	return []string{"EVAL", "EVALSHA"},
-		[]string{"DEL", "GET", "HDEL", "HEXISTS", "HGETALL", "HMGET", "HSET", "PERSIST", "PEXPIRE", "PTTL", "SET", "TYPE"}
+	if c.MasterReads {
+		sent = slices.DeleteFunc(sent, func(command string) bool { return command == "GETEX" })
+	}
+	return sent, called
 }

@@ -29,9 +29,9 @@ const (
 	// CommitVX is the guard by SET … VX and DELVX, which Pika has. Pika has neither
 	// Lua nor a way to keep a key's expiry while it is written: a commit that shall
 	// keep it takes a round trip more. Before version 4 it counts in seconds, so
-	// that all expiries are rounded up to whole ones. Reads are plain GETs here: let
-	// the proxy read from masters only (Codis: backend_primary_only), and switch
-	// Pika's cache off (cache-model 0), into which it puts also what SET … VX refused.
+	// that all expiries are rounded up to whole ones. Reads are plain GETs here: they
+	// need what MasterReads promises, and Pika's cache switched off (cache-model 0),
+	// into which it puts also what SET … VX refused.
 	CommitVX
 
 	// CommitCAS is the guard by CAS and CAD, which Kvrocks and Tair have. It keeps an
@@ -107,6 +107,14 @@ type Config struct {
 
 	// Commit is how values are written. Default CommitGuarded.
 	Commit Commit
+
+	// MasterReads promises that a plain GET or HGETALL is answered by a master: that
+	// there is no proxy, or one that reads from no replica (Codis:
+	// backend_primary_only, or no replica groups). Then values are read so, instead of
+	// by script, which saves the server a fifth of its work for an update. If the
+	// promise is broken, Read and updates that write nothing can return what is out of
+	// date; one that writes is refused by the guard and runs again. Default false.
+	MasterReads bool
 
 	// SoleWriter promises that every writer of these keys takes this lock, so
 	// that none uses WATCH or a plain SET any more. Then a commit whose answer

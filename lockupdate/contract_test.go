@@ -33,6 +33,7 @@ func TestContract(t *testing.T) {
 		"sole writer":  {SoleWriter: true},
 		"no combining": {NoCombining: true},
 		"keep":         {Keep: 5 * time.Millisecond},
+		"master reads": {MasterReads: true},
 	} {
 		t.Run(name, func(t *testing.T) { bench(proxycompat.Codis32(), cfg).RunFake(t) })
 	}

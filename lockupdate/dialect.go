@@ -71,18 +71,22 @@ type verdict struct {
 	now    rmw.Value
 }
 
-func dialectOf(c Commit) dialect {
-	switch c {
+func dialectOf(cfg Config) dialect {
+	read := "getex" // a write, for a proxy
+	if cfg.MasterReads {
+		read = "get"
+	}
+	switch cfg.Commit {
 	case CommitIFEQ:
-		return &words{reads: "getex", swap: setIf("ifeq"), drop: wordsOf("delex", "ifeq"), keeps: true, unit: time.Millisecond}
+		return &words{reads: read, swap: setIf("ifeq"), drop: wordsOf("delex", "ifeq"), keeps: true, unit: time.Millisecond}
 	case CommitDELIFEQ:
-		return &words{reads: "getex", swap: setIf("ifeq"), drop: wordsOf("delifeq"), keeps: true, unit: time.Millisecond}
+		return &words{reads: read, swap: setIf("ifeq"), drop: wordsOf("delifeq"), keeps: true, unit: time.Millisecond}
 	case CommitVX:
 		return &words{reads: "get", swap: setIf("vx"), drop: wordsOf("delvx"), unit: time.Second}
 	case CommitCAS:
 		return &words{reads: "get", swap: casWord, drop: wordsOf("cad"), unit: time.Millisecond}
 	}
-	return scripts{plain: c == CommitPlain}
+	return scripts{plain: cfg.Commit == CommitPlain, masters: cfg.MasterReads}
 }
 
 // milliseconds is d as a command takes it, rounded up: 0 would be no expiry, or no note.

@@ -43,6 +43,7 @@ func TestContractWithoutLua(t *testing.T) {
 			", sole writer":  {SoleWriter: true},
 			", no combining": {NoCombining: true},
 			", keep":         {Keep: 5 * time.Millisecond},
+			", master reads": {MasterReads: true},
 		} {
 			t.Run(s.commit.String()+name, func(t *testing.T) {
 				cfg.Commit = s.commit
@@ -166,7 +167,7 @@ func TestVocabularyWithoutLua(t *testing.T) {
 		_, err := f.store.Update(t.Context(), rmw.Key{Name: "k"}, remove)
 		require.NoError(t, err)
 		f.waitReleases()
-		sent, called := s.commit.Vocabulary()
+		sent, called := lockupdate.Config{Commit: s.commit}.Vocabulary()
 		assert.Empty(t, called)
 		seen := map[string]bool{}
 		for _, c := range f.proxy.Calls() {

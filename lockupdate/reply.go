@@ -1,10 +1,40 @@
 package lockupdate
 
 import (
+	"errors"
 	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/rmw"
 )
+
+// value reads the answer of a plain GET or HGETALL.
+func (c *call) value(kind rmw.Kind) (rmw.Value, error) {
+	err := c.cmd.Err()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return rmw.Value{}, nil
+	case err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE"):
+		return rmw.Value{}, wrongKind("value of another type", kind)
+	case err != nil:
+		return rmw.Value{}, err
+	}
+	switch v := c.cmd.Val().(type) {
+	case string:
+		return content(kind, []any{v})
+	case []any:
+		return content(kind, v)
+	case map[any]any: // HGETALL with RESP3
+		list := make([]any, 0, 2*len(v))
+		for name, value := range v {
+			list = append(list, name, value)
+		}
+		return content(kind, list)
+	}
+	return rmw.Value{}, errOddReply
+}
 
 // content makes a Value of what follows the status in a reply: nothing, one
 // string, or fields and values.

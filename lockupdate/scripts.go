@@ -13,7 +13,8 @@ import (
 // scripts is the dialect of servers with Lua. Its lock is a hash of the owner and the
 // hold count, as Redisson's RLock and many others have it.
 type scripts struct {
-	plain bool // CommitPlain
+	plain   bool // CommitPlain
+	masters bool // MasterReads
 }
 
 func (scripts) supports(rmw.Kind) error { return nil }
@@ -60,14 +61,26 @@ func (scripts) answer(_ string, calls []*call) (held bool, note time.Duration, e
 	return n > 0, time.Duration(max(n-1, 0)) * time.Millisecond, err
 }
 
-func (scripts) read(key rmw.Key) *call {
-	if key.Kind == rmw.KindHash {
-		return readScript.on(key.Name, "hash")
+func (d scripts) read(key rmw.Key) *call {
+	var c *call
+	switch hash := key.Kind == rmw.KindHash; {
+	case d.masters && hash:
+		c = word("hgetall", key.Name)
+	case d.masters:
+		c = word("get", key.Name)
+	case hash:
+		c = readScript.on(key.Name, "hash")
+	default:
+		c = readScript.on(key.Name, "string")
 	}
-	return readScript.on(key.Name, "string")
+	c.looks = true
+	return c
 }
 
 func (scripts) value(kind rmw.Kind, c *call) (rmw.Value, error) {
+	if c.script == nil {
+		return c.value(kind)
+	}
 	list, err := c.reply()
 	if err != nil {
 		return rmw.Value{}, err

@@ -42,7 +42,7 @@ func New(rdb Commands, cfg Config) *Store {
 	s := &Store{
 		rdb:     rdb,
 		cfg:     cfg.withDefaults(),
-		dialect: dialectOf(cfg.Commit),
+		dialect: dialectOf(cfg),
 		invalid: cfg.Validate(),
 		owners:  newOwners(time.Now()),
 		gate:    redisx.NewGate(),

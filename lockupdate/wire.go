@@ -28,7 +28,7 @@ func (s *Store) send(ctx context.Context, calls []*call) {
 	s.flush(ctx, calls, false)
 	var again []*call
 	for _, c := range calls {
-		if redisx.IsNoScript(c.cmd.Err()) || len(again) > 0 && c.script == readScript {
+		if redisx.IsNoScript(c.cmd.Err()) || len(again) > 0 && c.looks {
 			again = append(again, c)
 		}
 	}

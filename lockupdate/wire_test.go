@@ -26,51 +26,61 @@ func TestEveryCommandIsPermittedByEveryProfile(t *testing.T) {
 	for _, name := range proxycompat.Names() {
 		profile, err := proxycompat.Lookup(name)
 		require.NoError(t, err)
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixtureOn(t, profile, lockupdate.Config{Lease: 10 * time.Second})
-				f.rdb.AddHook(proxycompat.Hook(profile))
-				sent, _ := lockupdate.CommitGuarded.Vocabulary()
-				for _, key := range []rmw.Key{{Name: "s"}, {Name: "h", Kind: rmw.KindHash}, {Name: "s", TTL: time.Hour}} {
-					fn := appendText("x")
-					if key.Kind == rmw.KindHash {
-						fn = setField("f", "x")
-					}
-					_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-						time.Sleep(6 * time.Second) // a renewal
-						_, err := lockupdate.Token(ctx)
-						require.NoError(t, err)
-						return fn(ctx, cur)
-					})
-					require.NoError(t, err)
-					_, err = f.store.Read(t.Context(), key)
-					require.NoError(t, err)
-					_, err = f.store.Inspect(t.Context(), key.Name)
-					require.NoError(t, err)
-				}
-				f.waitReleases()
-				seen := map[string]bool{}
-				for _, c := range f.proxy.Calls() {
-					if c.Command() == "HELLO" || c.Command() == "CLIENT" {
-						continue // the client's own handshake, on plain Redis only
-					}
-					require.NoError(t, profile.Check(c.Args...), c.Args[0])
-					require.Contains(t, sent, c.Command())
-					require.Equal(t, "1", c.Args[2], "one key, always")
-					seen[lockupdate.ScriptName(c.Args)] = true
-				}
-				for script := range lockupdate.Scripts() {
-					assert.True(t, seen[script], "the script %s was not exercised", script)
-				}
-			})
-		})
+		t.Run(name, func(t *testing.T) { permitted(t, profile, lockupdate.Config{}) })
+		t.Run(name+", master reads", func(t *testing.T) { permitted(t, profile, lockupdate.Config{MasterReads: true}) })
 	}
+}
+
+func permitted(t *testing.T, profile *proxycompat.Profile, cfg lockupdate.Config) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixtureOn(t, profile, cfg)
+		f.rdb.AddHook(proxycompat.Hook(profile))
+		sent, _ := cfg.Vocabulary()
+		for _, key := range []rmw.Key{{Name: "s"}, {Name: "h", Kind: rmw.KindHash}, {Name: "s", TTL: time.Hour}} {
+			fn := appendText("x")
+			if key.Kind == rmw.KindHash {
+				fn = setField("f", "x")
+			}
+			_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				time.Sleep(6 * time.Second) // a renewal
+				_, err := lockupdate.Token(ctx)
+				require.NoError(t, err)
+				return fn(ctx, cur)
+			})
+			require.NoError(t, err)
+			_, err = f.store.Read(t.Context(), key)
+			require.NoError(t, err)
+			_, err = f.store.Inspect(t.Context(), key.Name)
+			require.NoError(t, err)
+		}
+		f.waitReleases()
+		seen := map[string]bool{}
+		for _, c := range f.proxy.Calls() {
+			if c.Command() == "HELLO" || c.Command() == "CLIENT" {
+				continue // the client's own handshake, on plain Redis only
+			}
+			require.NoError(t, profile.Check(c.Args...), c.Args[0])
+			require.Contains(t, sent, c.Command())
+			if c.Command() == "EVAL" || c.Command() == "EVALSHA" {
+				require.Equal(t, "1", c.Args[2], "one key, always")
+			} else {
+				require.Len(t, c.Args, 2)
+			}
+			seen[lockupdate.ScriptName(c.Args)] = true
+		}
+		for script := range lockupdate.Scripts() {
+			if !cfg.MasterReads || script != "read" {
+				assert.True(t, seen[script], "the script %s was not exercised", script)
+			}
+		}
+		assert.Equal(t, cfg.MasterReads, seen["GET"] && seen["HGETALL"])
+	})
 }
 
 // The rules that let one script run on Redis 3.2 as on 8, behind proxies that
 // check scripts, and behind those that route by the first key.
 func TestScriptsAreOldFashioned(t *testing.T) {
-	_, called := lockupdate.CommitGuarded.Vocabulary()
+	_, called := lockupdate.Config{}.Vocabulary()
 	call := regexp.MustCompile(`redis\.p?call\('([A-Z]+)', (\S+?)[,)]`)
 	var used []string
 	for name, source := range lockupdate.Scripts() {

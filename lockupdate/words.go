@@ -169,20 +169,13 @@ func processOf(owner string) string {
 	return id
 }
 
-func (d *words) read(key rmw.Key) *call { return word(d.reads, key.Name) }
-
-func (d *words) value(kind rmw.Kind, c *call) (rmw.Value, error) {
-	text, err := c.cmd.Text()
-	switch {
-	case errors.Is(err, redis.Nil):
-		return rmw.Value{}, nil
-	case err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE"):
-		return rmw.Value{}, wrongKind("value of another type", kind)
-	case err != nil:
-		return rmw.Value{}, err
-	}
-	return rmw.String(text), nil
+func (d *words) read(key rmw.Key) *call {
+	c := word(d.reads, key.Name)
+	c.looks = true
+	return c
 }
+
+func (d *words) value(kind rmw.Kind, c *call) (rmw.Value, error) { return c.value(kind) }
 
 func (d *words) keepsExpiry() bool { return d.keeps }
 

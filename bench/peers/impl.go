@@ -48,6 +48,7 @@ func table() []entry {
 		{"unwatch", "lockupdate as it comes", openUnwatch},
 		{"unwatch-solo", "lockupdate with Config.NoCombining", openSolo},
 		{"unwatch-keep", "lockupdate with Config.Keep of 3 ms", openKeep},
+		{"unwatch-get", "lockupdate with Config.MasterReads, where nothing reads from replicas", openMasters},
 	}
 }
 

@@ -16,3 +16,7 @@ func openSolo(o Options) (Impl, error) { return openStore(o, lockupdate.Config{N
 func openKeep(o Options) (Impl, error) {
 	return openStore(o, lockupdate.Config{Keep: 3 * time.Millisecond})
 }
+
+func openMasters(o Options) (Impl, error) {
+	return openStore(o, lockupdate.Config{MasterReads: true})
+}

@@ -66,6 +66,7 @@ func Targets(f *result.File) []Target {
 	row("d-unc1", "unwatch", "1 goroutine, the same key, +1 ms: over WATCH", atLeast(1.45, "x"), times)
 	row("d-turn1", "unwatch", "1 goroutine, keys in turn, +1 ms: over WATCH", atLeast(1.45, "x"), times)
 	row("d-unc64", "unwatch", "64 goroutines, distinct keys, +1 ms: over WATCH", atLeast(1.8, "x"), times)
+	row("d-unc64", "unwatch-get", "the same with plain reads, where nothing reads from replicas", atLeast(1.8, "x"), times)
 	row("hot64", "unwatch", "hot key, 1x64, loopback: over WATCH", atLeast(150, "x"), times)
 	row("d-hot64", "unwatch", "hot key, 1x64, +1 ms: over WATCH", atLeast(90, "x"), times)
 	row("hot4x16", "unwatch", "hot key, 4x16, loopback: over WATCH", atLeast(50, "x"), times)
