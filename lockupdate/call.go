@@ -49,6 +49,15 @@ func (c *call) arm(ctx context.Context, whole bool) *command {
 	return c.cmd
 }
 
+// one reports whether a script answered 1: done. It costs no allocation, as a list would.
+func (c *call) one() bool { return c.cmd.Err() == nil && c.cmd.Val() == int64(1) }
+
+// lists reports whether a script answered with a list.
+func (c *call) lists() bool {
+	_, ok := c.cmd.Val().([]any)
+	return ok
+}
+
 // reply returns the script's answer as a list.
 func (c *call) reply() ([]any, error) {
 	if err := c.cmd.Err(); err != nil {

@@ -25,6 +25,9 @@ func (scripts) acquire(q question) []*call {
 
 func (scripts) granted(_ question, calls []*call) (granted bool, pttl time.Duration, err error) {
 	c := calls[0]
+	if c.one() {
+		return true, 0, nil
+	}
 	list, err := c.reply()
 	if err != nil {
 		return false, 0, err
@@ -34,8 +37,6 @@ func (scripts) granted(_ question, calls []*call) (granted bool, pttl time.Durat
 		return false, 0, errOddReply
 	}
 	switch status {
-	case 1:
-		return true, 0, nil
 	case 0:
 		if ms, ok := list[1].(int64); ok {
 			return false, time.Duration(ms) * time.Millisecond, nil
@@ -78,7 +79,7 @@ func (d scripts) read(key rmw.Key) *call {
 }
 
 func (scripts) value(kind rmw.Kind, c *call) (rmw.Value, error) {
-	if c.script == nil {
+	if c.script == nil || kind == rmw.KindString && !c.lists() {
 		return c.value(kind)
 	}
 	list, err := c.reply()
@@ -157,13 +158,14 @@ func (d scripts) commit(w write) (*call, error) {
 }
 
 func (scripts) verdict(kind rmw.Kind, c *call) (verdict, error) {
+	if c.one() {
+		return verdict{stored: true}, nil
+	}
 	list, err := c.reply()
 	if err != nil {
 		return verdict{}, err
 	}
 	switch list[0] {
-	case int64(1):
-		return verdict{stored: true}, nil
 	case int64(0):
 		now, err := content(kind, list[1:])
 		return verdict{known: err == nil, now: now}, err

@@ -8,7 +8,7 @@
 -- ARGV[3]  what to note if the lock is another's; '0' for no note
 -- ARGV[4]  the owner before us, of the same process, whose release is on its way; or ''
 --
--- Returns {1, 0} if the lock is now ours: it was free; or an earlier call of the
+-- Returns 1 if the lock is now ours: it was free; or an earlier call of the
 --         same owner took it and its reply was lost; or it was still of the owner
 --         before us, and no other process waits for it.
 --         {0, PTTL} if another owner holds it (PTTL -1: without expiry).
@@ -52,4 +52,4 @@ if type(set) == 'table' and set.err then
   redis.call('DEL', KEYS[1])
   return {3, set.err}
 end
-return {1, 0}
+return 1

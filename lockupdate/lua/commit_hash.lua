@@ -9,7 +9,7 @@
 -- ARGV[5…] the fields fn was given with their values, then the fields to set with
 --          their values, then the names of the fields to delete
 --
--- Returns {1} if written.
+-- Returns 1 if written.
 --         {0, field, value, ...} with what the key holds if that is something else.
 --         {2, TYPE} if the key is not a hash.
 local kind = redis.call('TYPE', KEYS[1]).ok
@@ -44,7 +44,7 @@ if given >= 0 then
 end
 if sets < 0 then
   redis.call('DEL', KEYS[1])
-  return {1}
+  return 1
 end
 for i = at, at + 2 * sets - 1, 2 do
   redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])
@@ -58,4 +58,4 @@ if ARGV[1] == 'none' then
 elseif ARGV[1] ~= 'keep' then
   redis.call('PEXPIRE', KEYS[1], ARGV[1])
 end
-return {1}
+return 1

@@ -10,7 +10,7 @@
 -- ARGV[4]  'set' (then ARGV[5]) or 'del'
 -- ARGV[5]  the value to write
 --
--- Returns {1} if written.
+-- Returns 1 if written.
 --         {0} or {0, value} if the key holds nothing, or another value: this one.
 --         {2, TYPE} if the key is not a string.
 local now = redis.pcall('GET', KEYS[1])
@@ -36,7 +36,7 @@ if ARGV[2] ~= 'any' then
 end
 if ARGV[4] == 'del' then
   redis.call('DEL', KEYS[1])
-  return {1}
+  return 1
 end
 local ttl = ARGV[1]
 if ttl == 'keep' then
@@ -53,4 +53,4 @@ if ttl == 'none' then
 else
   redis.call('SET', KEYS[1], ARGV[5], 'PX', ttl)
 end
-return {1}
+return 1

@@ -4,16 +4,15 @@
 -- KEYS[1]  the data key
 -- ARGV[1]  the type it should have, 'string' or 'hash'
 --
--- Returns {'none'}, {'string', value}, {'hash', field, value, ...}, or {TYPE} for
---         any other type.
+-- Returns the value, if it should be a string and is one, or nil if there is none;
+--         {'none'} or {'hash', field, value, ...} if it should be a hash; or {TYPE} of
+--         what it should not be.
 local value
 if ARGV[1] == 'string' then
   -- One call instead of two where the type is right.
   value = redis.pcall('GET', KEYS[1])
-  if type(value) == 'string' then
-    return {'string', value}
-  elseif not value then
-    return {'none'}
+  if type(value) ~= 'table' then
+    return value
   end
 end
 local reply = {redis.call('TYPE', KEYS[1]).ok}
