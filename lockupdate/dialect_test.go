@@ -85,28 +85,8 @@ func TestLockerWithoutLua(t *testing.T) {
 	}
 }
 
-// unguarded is a hook that takes the condition out of each command that writes a value:
-// the guard, switched off.
-type unguarded struct{}
-
-func (unguarded) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (unguarded) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		unguard(cmd)
-		return next(ctx, cmd)
-	}
-}
-
-func (unguarded) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		for _, cmd := range cmds {
-			unguard(cmd)
-		}
-		return next(ctx, cmds)
-	}
-}
-
+// unguard takes the condition out of a command that writes a value: the guard, switched
+// off.
 func unguard(cmd redis.Cmder) {
 	args := cmd.Args()
 	if len(args) < 5 || strings.HasPrefix(fmt.Sprint(args[1]), lock) {
@@ -125,7 +105,7 @@ func TestContractFindsAMissingGuardWithoutLua(t *testing.T) {
 			b := contract.Bench{
 				Proxy: proxytest.Config{Engines: 2, InMemory: true, Store: proxytest.Redis84},
 				Open: func(rdb *redis.Client) rmw.Store {
-					rdb.AddHook(unguarded{})
+					rdb.AddHook(editing(unguard))
 					return lockupdate.New(rdb, lockupdate.Config{Commit: lockupdate.CommitIFEQ})
 				},
 				Kinds: []rmw.Kind{rmw.KindString},

@@ -39,27 +39,7 @@ func TestNotesAreNotBelieved(t *testing.T) {
 	}
 }
 
-// noteless is a hook that keeps waiters from leaving a note.
-type noteless struct{}
-
-func (noteless) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (noteless) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		eraseNote(cmd)
-		return next(ctx, cmd)
-	}
-}
-
-func (noteless) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		for _, cmd := range cmds {
-			eraseNote(cmd)
-		}
-		return next(ctx, cmds)
-	}
-}
-
+// eraseNote keeps waiters from leaving a note.
 func eraseNote(cmd redis.Cmder) {
 	args := make([]string, 0, len(cmd.Args()))
 	for _, a := range cmd.Args() {
@@ -84,7 +64,7 @@ func TestUnfairWithoutTheNote(t *testing.T) {
 		end := time.Now().Add(10 * time.Second)
 		for p := range done {
 			rdb := redis.NewClient(f.proxy.Options())
-			rdb.AddHook(noteless{})
+			rdb.AddHook(editing(eraseNote))
 			s := lockupdate.New(rdb, lockupdate.Config{})
 			defer func() { assert.NoError(t, rdb.Close()) }()
 			defer func() { assert.NoError(t, s.Close()) }()

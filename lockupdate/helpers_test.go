@@ -65,3 +65,24 @@ func stacks() string {
 	buf := make([]byte, 8<<20)
 	return string(buf[:runtime.Stack(buf, true)])
 }
+
+// editing is a hook that changes commands before they are sent.
+type editing func(cmd redis.Cmder)
+
+func (editing) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (edit editing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		edit(cmd)
+		return next(ctx, cmd)
+	}
+}
+
+func (edit editing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			edit(cmd)
+		}
+		return next(ctx, cmds)
+	}
+}
