@@ -22,6 +22,7 @@ type acquisition struct {
 	ghost    time.Time       // when an acquire was sent whose answer is lost; it may be executed yet
 	largest  int             // bytes of the largest value read on the way
 	sent     time.Time       // the last acquire
+	noted    *question       // whose note we have left, if any
 }
 
 // grant is the answer to an attempt to take the lock.
@@ -41,6 +42,13 @@ func (t *tenure) attempt(u *update, note time.Duration) (grant, error) {
 	q := question{
 		lock: t.lock, owner: t.owner, previous: t.previous, lease: t.cfg.Lease,
 		note: note, polled: t.polling, again: !t.ghost.IsZero(),
+	}
+	if q.polled && q.note > 0 {
+		if notify := t.dialect.notify(q); notify != nil {
+			noted := q
+			t.noted = &noted
+			t.aside(notify, func() {})
+		}
 	}
 	take := t.dialect.acquire(q)
 	calls := take

@@ -25,12 +25,13 @@ func (t *tenure) write(ctx context.Context, g *group, ask bool) (stored bool, no
 	}
 	var question []*call
 	if ask {
-		question = t.question()
+		question = []*call{t.question()}
+		t.heed()
 	}
 	sent := t.watchdog.now()
 	stored, now, err = t.put(ctx, write{key: t.key, cur: g.base, next: g.value, ttl: g.ttl}, question...)
 	if ask && question[0].cmd != nil {
-		t.heard(sent, question)
+		t.heard(sent, question[0])
 	}
 	if errors.Is(err, rmw.ErrOutcomeUnknown) && !g.value.Equal(g.base) && t.foundStored(ctx, g.value) {
 		return true, rmw.Value{}, nil
@@ -38,29 +39,22 @@ func (t *tenure) write(ctx context.Context, g *group, ask bool) (stored bool, no
 	return stored, now, err
 }
 
-// question is a renewal that also asks whether others wait.
-func (t *tenure) question() []*call {
-	return withHeed(t.dialect, t.lock, t.dialect.renew(t.lock, t.lease.owner, t.cfg.Lease))
-}
-
-// withHeed adds the question whether others wait, if c's answer does not tell.
-func withHeed(d dialect, lock string, c *call) []*call {
-	if heed := d.heed(lock); heed != nil {
-		return []*call{c, heed}
-	}
-	return []*call{c}
+// question is a renewal, whose answer may tell whether others wait.
+func (t *tenure) question() *call {
+	return t.dialect.renew(t.lock, t.lease.owner, t.cfg.Lease)
 }
 
 // ask asks whether others wait.
 func (t *tenure) ask() {
-	calls, sent := t.question(), t.watchdog.now()
-	t.flights.send(t.ctx, calls...)
-	t.heard(sent, calls)
+	t.heed()
+	c, sent := t.question(), t.watchdog.now()
+	t.flights.send(t.ctx, c)
+	t.heard(sent, c)
 }
 
-// heard takes in the answer to the question whether others wait.
-func (t *tenure) heard(sent time.Duration, question []*call) {
-	held, note, err := t.dialect.answer(t.lease.owner, question)
+// heard takes in the answer to the question.
+func (t *tenure) heard(sent time.Duration, question *call) {
+	held, note, err := t.dialect.answer(question)
 	lost := t.watchdog.renewed(t.lease, sent, held, err)
 	if held {
 		t.note(Event{Kind: EventRenewed, N: 1, Took: t.watchdog.now() - sent})
@@ -70,6 +64,33 @@ func (t *tenure) heard(sent time.Duration, question []*call) {
 	t.checked = time.Now()
 	t.lost = t.lost || lost
 	t.yield = t.yield || note > 0
+}
+
+// heed looks for the note of those who wait, where it is not in the lock.
+func (t *tenure) heed() {
+	c := t.dialect.heed(t.lock)
+	t.aside(c, func() {
+		if t.dialect.heeded(t.owner, c) > 0 {
+			t.mu.Lock()
+			t.yield = true
+			t.mu.Unlock()
+			t.look()
+		}
+	})
+}
+
+// aside sends a call, if there is one, for which nobody waits, and calls then with the
+// answer; unless the one before is still on its way.
+func (t *tenure) aside(c *call, then func()) {
+	if c == nil || !t.busyAside.CompareAndSwap(false, true) {
+		return
+	}
+	ctx := t.ctx
+	t.gate.Go(func() {
+		defer t.busyAside.Store(false)
+		t.flights.send(ctx, c)
+		then()
+	})
 }
 
 // foundStored tells, after a lost answer, whether the commit has been executed
@@ -98,11 +119,15 @@ func (s *Store) put(ctx context.Context, w write, also ...*call) (stored bool, n
 		now, err = s.read(ctx, w.key)
 		return err == nil && !now.Exists(), now, err
 	}
-	if w.ttl == 0 && w.cur.Exists() && w.next.Exists() && !s.dialect.keepsExpiry() {
+	if kept, unit := s.dialect.expiries(); w.ttl == 0 && w.cur.Exists() && w.next.Exists() && !kept {
 		// It has to be told. That costs a round trip, and what others do to the
 		// expiry meanwhile is undone.
-		if w.left, err = s.expiry(ctx, w.key); err != nil {
-			return false, rmw.Value{}, err
+		var gone bool
+		if w.left, gone, err = s.expiry(ctx, w.key, unit); err == nil && gone {
+			now, err = s.read(ctx, w.key)
+		}
+		if err != nil || gone {
+			return false, now, err
 		}
 	}
 	c, err := s.dialect.commit(w)
@@ -120,23 +145,34 @@ func (s *Store) put(ctx context.Context, w write, also ...*call) (stored bool, n
 	return v.stored, v.now, err
 }
 
-// expiry returns what a commit has to set for a key to expire when it would have; 0 if
-// that is never.
-func (s *Store) expiry(ctx context.Context, key rmw.Key) (time.Duration, error) {
-	sent := time.Now()
+// expiry returns what a commit has to set for a key to expire when it would have, 0 if
+// that is never; or that the key is gone, so that nothing may be written: it could come
+// back meanwhile, with an expiry that nobody has seen.
+func (s *Store) expiry(ctx context.Context, key rmw.Key, unit time.Duration) (left time.Duration, gone bool, err error) {
+	var sent time.Time
 	var ms int64
-	err := s.look(ctx, func() *call { return word("pttl", key.Name) }, func(c *call) (err error) {
+	err = s.look(ctx, func() *call {
+		sent = time.Now()
+		return word("pttl", key.Name)
+	}, func(c *call) (err error) {
 		ms, err = c.cmd.Int64()
 		return err
 	})
-	if err != nil || ms < 0 { // gone, or without expiry: the commit will tell
-		return 0, err
-	}
-	left := time.Duration(ms) * time.Millisecond
-	if left%time.Second != 0 { // else the server counts in seconds, and none has passed
+	left = time.Duration(ms) * time.Millisecond
+	switch {
+	case err != nil:
+		return 0, false, err
+	case ms == -2:
+		return 0, true, nil
+	case ms < 0:
+		return 0, false, nil
+	case ms == 0:
+		// Its last moment, of up to a second. Written again it would have another.
+		return 0, true, redisx.Sleep(ctx, unit)
+	case left%time.Second != 0: // else the server counts in seconds, and none has passed
 		// It has run since it was read, and the commit is under way for about as
 		// long as the question was.
 		left -= time.Since(sent)
 	}
-	return max(left, time.Millisecond), nil
+	return max(left, time.Millisecond), false, nil
 }

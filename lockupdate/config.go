@@ -29,13 +29,14 @@ const (
 	// CommitVX is the guard by SET … VX and DELVX, which Pika has. Pika has neither
 	// Lua nor a way to keep a key's expiry while it is written: a commit that shall
 	// keep it takes a round trip more. Before version 4 it counts in seconds, so
-	// that all expiries are rounded up to whole ones. Reads are plain GETs here: they
+	// that all expiries are rounded up to whole ones, and one that is kept by writes
+	// without a pause ends some percent late. Reads are plain GETs here: they
 	// need what MasterReads promises, and Pika's cache switched off (cache-model 0),
 	// into which it puts also what SET … VX refused.
 	CommitVX
 
 	// CommitCAS is the guard by CAS and CAD, which Kvrocks and Tair have. It keeps an
-	// expiry, and reads, as CommitVX does.
+	// expiry, rounds and reads as CommitVX does: old Kvrocks counts in seconds, too.
 	CommitCAS
 
 	// CommitPlain writes whatever is there, trusting the lock alone. It LOSES
@@ -177,8 +178,8 @@ func (c Config) Validate() error {
 		return invalid("Poll is %+v; use positive durations", c.Poll)
 	case c.Commit > CommitPlain:
 		return invalid("Commit is %d; use CommitGuarded", c.Commit)
-	case c.Commit == CommitVX && c.Lease < time.Second:
-		return invalid("Lease is %v; use at least 1s with CommitVX, as Pika may count in seconds", c.Lease)
+	case (c.Commit == CommitVX || c.Commit == CommitCAS) && c.Lease < time.Second:
+		return invalid("Lease is %v; use at least 1s with Commit%v, as the server may count in seconds", c.Lease, c.Commit)
 	}
 	return nil
 }

@@ -20,14 +20,19 @@ type dialect interface {
 	granted(q question, calls []*call) (granted bool, pttl time.Duration, err error)
 
 	// renew prolongs a lease and release gives the lock back; neither touches a
-	// lock that is not the owner's. heed asks whether others wait, to be sent along
-	// with either; it is nil if their answers tell. answer tells whether the lock was
-	// the owner's, and within which time others ask for it again; 0 if none do, or
-	// if only heed could have told.
+	// lock that is not the owner's. answer tells whether it was, and, where the lock
+	// has room for notes, within which time others ask for it again; 0 if none do.
 	renew(lock, owner string, lease time.Duration) *call
 	release(lock, owner string) *call
+	answer(c *call) (held bool, note time.Duration, err error)
+
+	// Where it has not, notify leaves a note that we wait, takeBack removes it, heed
+	// asks for that of others, and heeded reads the answer; the calls are nil elsewhere.
+	// Notes serve fairness alone: nobody waits for them where it would cost time.
+	notify(q question) *call
+	takeBack(q question) *call
 	heed(lock string) *call
-	answer(owner string, calls []*call) (held bool, note time.Duration, err error)
+	heeded(owner string, c *call) time.Duration
 
 	read(key rmw.Key) *call
 	value(kind rmw.Kind, c *call) (rmw.Value, error)
@@ -36,8 +41,9 @@ type dialect interface {
 	// did, and else what the key holds, if the answer does.
 	commit(w write) (*call, error)
 	verdict(kind rmw.Kind, c *call) (v verdict, err error)
-	// keepsExpiry reports whether a commit can leave a key's expiry as it is.
-	keepsExpiry() bool
+	// expiries tells whether a commit can leave a key's expiry as it is, and what an
+	// expiry may be counted in.
+	expiries() (kept bool, unit time.Duration)
 
 	inspect(lock string) []*call
 	holder(lock string, calls []*call, now time.Time) (Holder, error)
@@ -84,14 +90,18 @@ func dialectOf(cfg Config) dialect {
 	case CommitVX:
 		return &words{reads: "get", swap: setIf("vx"), drop: wordsOf("delvx"), unit: time.Second}
 	case CommitCAS:
-		return &words{reads: "get", swap: casWord, drop: wordsOf("cad"), unit: time.Millisecond}
+		return &words{reads: "get", swap: casWord, drop: wordsOf("cad"), unit: time.Second}
 	}
 	return scripts{plain: cfg.Commit == CommitPlain, masters: cfg.MasterReads}
 }
 
 // milliseconds is d as a command takes it, rounded up: 0 would be no expiry, or no note.
 func milliseconds(d, unit time.Duration) int64 {
-	return ((d + unit - 1) / unit * unit).Milliseconds()
+	n := d / unit
+	if d%unit > 0 {
+		n++
+	}
+	return int64(n) * unit.Milliseconds()
 }
 
 func notALock(name string, kind any) error {

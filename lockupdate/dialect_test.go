@@ -31,8 +31,8 @@ type luaLess struct {
 var withoutLua = []luaLess{
 	{lockupdate.CommitIFEQ, proxytest.Redis84, 0},
 	{lockupdate.CommitDELIFEQ, proxytest.Valkey9, 0},
-	{lockupdate.CommitVX, proxytest.Pika, time.Second},
-	{lockupdate.CommitCAS, proxytest.Kvrocks, 0},
+	{lockupdate.CommitVX, proxytest.OldPika, time.Second},
+	{lockupdate.CommitCAS, proxytest.Kvrocks, time.Second},
 }
 
 // The contract holds without a single script.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -84,5 +85,36 @@ func (edit editing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 			edit(cmd)
 		}
 		return next(ctx, cmds)
+	}
+}
+
+// answering is a hook that changes commands when they have been answered.
+type answering func(cmd redis.Cmder)
+
+func (answering) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (edit answering) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		edit(cmd)
+		return err
+	}
+}
+
+func (edit answering) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		for _, cmd := range cmds {
+			edit(cmd)
+		}
+		return err
+	}
+}
+
+// after is an fn that takes its time.
+func after(d time.Duration, fn rmw.UpdateFunc) rmw.UpdateFunc {
+	return func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		time.Sleep(d)
+		return fn(ctx, cur)
 	}
 }

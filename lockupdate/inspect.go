@@ -29,7 +29,7 @@ type Holder struct {
 }
 
 // Inspect tells who holds the lock of name, with one round trip. What it says may be
-// over by the time it is read.
+// over by the time it is read, and older without Lua, if a proxy reads from replicas.
 func (s *Store) Inspect(ctx context.Context, name string) (Holder, error) {
 	key := rmw.Key{Name: name}
 	if err := s.begin(ctx, key); err != nil {

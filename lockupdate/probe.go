@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
@@ -34,19 +36,36 @@ func Probe(ctx context.Context, rdb Commands) (Commit, error) {
 			return c, nil
 		}
 		err = fail("probe", key, 0, redisx.Blame(ctx, err))
-		// A store that does not know a command says so. Anything else may pass, and
-		// says nothing about the store.
-		if !errors.Is(err, errDeviates) && !errors.Is(err, rmw.ErrUnsupported) {
+		if !errors.Is(err, rmw.ErrUnsupported) && !refusal(err) {
 			return 0, fmt.Errorf("with Commit%v: %w", c, err)
 		}
 		reasons = append(reasons, fmt.Errorf("with Commit%v: %w", c, err))
 	}
-	return 0, fmt.Errorf("lockupdate: probe: %w: no way to write under a guard works here:\n%w",
-		rmw.ErrUnsupported, errors.Join(reasons...))
+	return 0, fmt.Errorf("lockupdate: probe: %w: no way to write under a guard works here:\n%s",
+		rmw.ErrUnsupported, errors.Join(reasons...).Error()) // as text: theirs are not the reason
 }
 
 // errDeviates is a store that answers, but not as it should.
-var errDeviates = errors.New("the store does not do as it should")
+var errDeviates = fmt.Errorf("%w: the store does not do as it should", rmw.ErrUnsupported)
+
+// refusal reports whether a store answered with an error of which more tries would not
+// change anything: some say in words of their own that they do not know a command.
+func refusal(err error) bool {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return false
+	}
+	text := strings.TrimPrefix(reply.Error(), "ERR ")
+	for _, passing := range []string{
+		"LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "TRYAGAIN", "BUSY", "OOM", "MISCONF", "NOREPLICAS", "max number of clients",
+		"handle response", "handle request, slot", "handle request, backend", "Connection ", // a proxy whose backend is down
+	} {
+		if strings.HasPrefix(text, passing) {
+			return false
+		}
+	}
+	return true
+}
 
 func probe(ctx context.Context, rdb Commands, c Commit, key rmw.Key) error {
 	s := New(rdb, Config{Commit: c, NoBreaker: true})
@@ -54,11 +73,29 @@ func probe(ctx context.Context, rdb Commands, c Commit, key rmw.Key) error {
 		return err
 	}
 	err := s.tryCommits(ctx, key)
+	if err != nil {
+		s.tidy(ctx, key)
+	}
 	s.gate.Leave()
 	if err == nil {
 		err = s.tryLocks(ctx, key.Name)
 	}
 	return errors.Join(err, s.Close())
+}
+
+const probeTTL = 10 * time.Second
+
+// about reports whether a server that was told of an expiry, a moment ago, counts it in
+// the same unit as we.
+func about(left, told time.Duration) bool { return told-2*time.Second < left && left <= told }
+
+// tidy deletes the key, as far as it can: it may have no expiry just then.
+func (s *Store) tidy(ctx context.Context, key rmw.Key) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if v, err := s.read(ctx, key); err == nil && v.Exists() {
+		_, _, _ = s.commit(ctx, write{key: key, cur: v})
+	}
 }
 
 // tryCommits has the key written as a Store would.
@@ -71,13 +108,13 @@ func (s *Store) tryCommits(ctx context.Context, key rmw.Key) error {
 		now       rmw.Value // what the key holds, if it was not
 		expires   bool      // afterwards
 	}{
-		{cur: none, next: a, ttl: 10 * time.Second, stored: true, expires: true},
+		{cur: none, next: a, ttl: probeTTL, stored: true, expires: true},
 		{cur: b, next: empty, now: a, expires: true},
 		{cur: none, next: b, now: a, expires: true},
 		{cur: b, next: none, now: a, expires: true},
 		{cur: a, next: b, stored: true, expires: true},
 		{cur: b, next: empty, ttl: rmw.NoTTL, stored: true},
-		{cur: empty, next: b, ttl: 10 * time.Second, stored: true, expires: true},
+		{cur: empty, next: b, ttl: probeTTL, stored: true, expires: true},
 		{cur: b, next: none, stored: true},
 		{cur: a, next: b, now: none},
 	} {
@@ -92,11 +129,11 @@ func (s *Store) tryCommits(ctx context.Context, key rmw.Key) error {
 		if s.cfg.Commit == CommitGuarded {
 			continue // what it calls is all ours
 		}
-		left, err := s.expiry(ctx, key)
+		left, _, err := s.expiry(ctx, key, 0)
 		if err != nil {
 			return err
 		}
-		if left > 0 != step.expires {
+		if left > 0 != step.expires || step.expires && !about(left, probeTTL) {
 			return fmt.Errorf("%w: written with a TTL of %v (0: the one it had), the key expires in %v", errDeviates, step.ttl, left)
 		}
 	}
@@ -112,7 +149,7 @@ func (s *Store) tryLocks(ctx context.Context, name string) error {
 			return errors.Join(fmt.Errorf("%w: a lock that is held was taken", errDeviates), err)
 		}
 		h, err := s.Inspect(ctx, name)
-		if err == nil && (h.Owner == "" || h.TTL <= 0) {
+		if err == nil && (h.Owner == "" || !about(h.TTL, s.cfg.Lease)) {
 			err = fmt.Errorf("%w: a lock that is held shows as %+v", errDeviates, h)
 		}
 		return err
@@ -130,7 +167,7 @@ func (s *Store) tryLocks(ctx context.Context, name string) error {
 	if err := s.run(ctx, c); err != nil {
 		return err
 	}
-	held, _, err := s.dialect.answer(s.owners.next(), []*call{c})
+	held, _, err := s.dialect.answer(c)
 	if err == nil && held {
 		err = fmt.Errorf("%w: a lock that is gone was renewed", errDeviates)
 	}

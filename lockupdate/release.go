@@ -83,9 +83,19 @@ func (t *tenure) giveBack() {
 func (t *tenure) release() (gap time.Duration, err error) {
 	began := time.Now()
 	for try := 1; ; try++ {
-		calls := withHeed(t.dialect, t.lock, t.dialect.release(t.lock, t.owner))
+		calls := []*call{t.dialect.release(t.lock, t.owner)}
+		heed := t.dialect.heed(t.lock)
+		if heed != nil {
+			calls = append(calls, heed)
+		}
+		if t.noted != nil {
+			calls = append(calls, t.dialect.takeBack(*t.noted))
+		}
 		t.flights.send(t.ctx, calls...)
-		_, note, err := t.dialect.answer(t.owner, calls)
+		_, note, err := t.dialect.answer(calls[0])
+		if heed != nil {
+			note = t.dialect.heeded(t.owner, heed)
+		}
 		if redisx.OutcomeOf(err) == redisx.Done || try == tries || time.Since(began) > t.cfg.Lease || t.pause(t.ctx, try) != nil {
 			return note, err
 		}

@@ -3,10 +3,10 @@ package lockupdate
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -16,7 +16,7 @@ func (c *call) value(kind rmw.Kind) (rmw.Value, error) {
 	switch {
 	case errors.Is(err, redis.Nil):
 		return rmw.Value{}, nil
-	case err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE"):
+	case redisx.IsWrongType(err):
 		return rmw.Value{}, wrongKind("value of another type", kind)
 	case err != nil:
 		return rmw.Value{}, err

@@ -55,10 +55,14 @@ func (scripts) renew(lock, owner string, lease time.Duration) *call {
 
 func (scripts) release(lock, owner string) *call { return releaseScript.on(lock, owner).hurry() }
 
-func (scripts) heed(string) *call { return nil }
+func (scripts) notify(question) *call                     { return nil }
+func (scripts) takeBack(question) *call                   { return nil }
+func (scripts) heed(string) *call                         { return nil }
+func (scripts) heeded(string, *call) time.Duration        { return 0 }
+func (scripts) expiries() (kept bool, unit time.Duration) { return true, time.Millisecond }
 
-func (scripts) answer(_ string, calls []*call) (held bool, note time.Duration, err error) {
-	n, err := calls[0].cmd.Int64()
+func (scripts) answer(c *call) (held bool, note time.Duration, err error) {
+	n, err := c.cmd.Int64()
 	return n > 0, time.Duration(max(n-1, 0)) * time.Millisecond, err
 }
 
@@ -137,8 +141,6 @@ func (scripts) holder(lock string, calls []*call, now time.Time) (Holder, error)
 func (scripts) token(counter string, least int64, ttl time.Duration) *call {
 	return tokenScript.on(counter, least, ttl.Milliseconds())
 }
-
-func (scripts) keepsExpiry() bool { return true }
 
 // maxArgs is below the 1,048,576 elements that Redis before 7, and Codis, take in
 // one command.

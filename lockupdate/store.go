@@ -79,7 +79,8 @@ func (s *Store) Close() error {
 }
 
 // Read implements [rmw.Reader] with one round trip. The value comes from the
-// master, whatever replicas a proxy reads from.
+// master, whatever replicas a proxy reads from; but for [CommitVX], [CommitCAS] and
+// Config.MasterReads, which need a proxy that reads from none.
 func (s *Store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 	if err := s.begin(ctx, key); err != nil {
 		return rmw.Value{}, fail("read", key, 0, err)

@@ -3,6 +3,7 @@ package lockupdate
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -26,6 +27,8 @@ type tenure struct {
 	landed chan struct{} // as the queue's, for this tenure's release
 	poked  chan struct{} // of size one: look again
 	clock  *time.Timer
+
+	busyAside atomic.Bool // see aside
 
 	// Guarded by the queue's lock.
 	polling   bool      // another process has the lock

@@ -2,6 +2,7 @@ package lockupdate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -111,6 +112,13 @@ func (s *Store) drawGuarded(ctx context.Context, counter rmw.Key, least uint64) 
 		w := write{key: counter, cur: last, next: rmw.String(strconv.FormatUint(token, 10)), ttl: counter.TTL}
 		if stored, last, err = s.commit(ctx, w); stored {
 			return token, nil
+		}
+	}
+	var own *rmw.Error
+	if errors.Is(err, rmw.ErrOutcomeUnknown) && errors.As(err, &own) {
+		// That of the counter; of the value nothing is in doubt.
+		if err = ctx.Err(); err == nil {
+			err = redisx.Because(rmw.ErrUnavailable, own.Cause)
 		}
 	}
 	if err == nil {

@@ -181,7 +181,7 @@ func (w *watchdog) renew(leases []*lease) {
 	sent, prolonged := w.now(), 0
 	w.store.sendUnattended(context.Background(), calls)
 	for i, l := range leases {
-		held, _, err := w.store.dialect.answer(l.owner, calls[i:i+1])
+		held, _, err := w.store.dialect.answer(calls[i])
 		if w.renewed(l, sent, held, err) {
 			l.onLost(l.lost)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/unwatch/unwatch/internal/redisx"
 )
 
-// errOddReply is an answer that none of the scripts gives. What ran is unknown.
-var errOddReply = errors.New("the reply is not one that this script gives; is the name used by something else, or a proxy rewriting replies?")
+// errOddReply is an answer that the command does not give. What ran is unknown.
+var errOddReply = errors.New("the reply is not one that this command gives; is the name used by something else, or a proxy rewriting replies?")
 
 // run sends the calls in one flush and waits for their answers, which are then in
 // the calls. It returns an error only if ctx ended first; then the calls must not
@@ -54,10 +54,21 @@ func (s *Store) flush(ctx context.Context, calls []*call, whole bool) {
 	if err == nil {
 		_, err = pipe.Exec(ctx)
 	}
-	// A client over several servers may report an error that is not on the
-	// commands it befell, while others were answered. No script answers nil.
+	if err == nil {
+		return
+	}
+	if errors.Is(err, redis.Nil) { // one's answer; that of another is none
+		err = errOddReply
+	}
 	for _, c := range calls {
-		if err != nil && c.cmd.Err() == nil && c.cmd.Val() == nil {
+		switch {
+		case c.cmd.Val() != nil:
+			// It was answered: the connection broke after that, and go-redis has
+			// marked them all.
+			c.cmd.SetErr(nil)
+		case c.cmd.Err() == nil:
+			// A client over several servers may report an error that is not on the
+			// commands it befell.
 			c.cmd.SetErr(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -59,7 +60,7 @@ func (c *call) yes() (bool, error) {
 	switch {
 	case errors.Is(err, redis.Nil):
 		return false, nil
-	case err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE"):
+	case redisx.IsWrongType(err):
 		return false, fmt.Errorf("%w: %w", rmw.ErrWrongKind, err)
 	case err != nil:
 		return false, err
@@ -77,7 +78,7 @@ func (d *words) px(ttl time.Duration) []any { return []any{"px", milliseconds(tt
 
 // acquire takes a lock that is free; or of the owner before us; or, after a lost
 // answer, our own. Whichever of the commands is executed first, if any takes it, it is
-// ours. Only one who was refused before asks for how long, and leaves a note.
+// ours. Only one who was refused before asks for how long.
 func (d *words) acquire(q question) []*call {
 	lease := d.px(q.lease)
 	calls := []*call{word("set", q.lock, append([]any{q.owner, "nx"}, lease...)...)}
@@ -87,13 +88,11 @@ func (d *words) acquire(q question) []*call {
 	if q.again {
 		calls = append(calls, d.swap(q.lock, q.owner, q.owner, lease...))
 	}
-	if !q.polled {
-		return calls
+	if q.polled || q.note == 0 { // who leaves no note will not ask again
+		calls = append(calls, word("type", q.lock))
 	}
-	calls = append(calls, word("type", q.lock), word("pttl", q.lock))
-	if q.note > 0 {
-		note := q.owner + " " + strconv.FormatInt(milliseconds(q.note, time.Millisecond), 10)
-		calls = append(calls, word("set", notePrefix+q.lock, append([]any{note}, d.px(2*q.note+quantum)...)...))
+	if q.polled && d.unit < time.Second { // a coarser one tells nothing of the holder
+		calls = append(calls, word("pttl", q.lock))
 	}
 	return calls
 }
@@ -101,13 +100,12 @@ func (d *words) acquire(q question) []*call {
 func (d *words) granted(q question, calls []*call) (granted bool, pttl time.Duration, err error) {
 	pttl = -1
 	for _, c := range calls {
-		switch {
-		case c.key != q.lock: // the note
-		case c.args[0] == "type":
-			if kind, unknown := c.cmd.Text(); unknown == nil && kind != "string" && kind != "none" {
+		switch c.args[0] {
+		case "type":
+			if kind, unknown := c.cmd.Text(); err == nil && unknown == nil && kind != "string" && kind != "none" {
 				err = notALock(q.lock, kind)
 			}
-		case c.args[0] == "pttl":
+		case "pttl":
 			if ms, unknown := c.cmd.Int64(); unknown == nil {
 				if pttl = time.Duration(ms) * time.Millisecond; ms == -2 {
 					pttl = 0 // gone meanwhile
@@ -116,7 +114,9 @@ func (d *words) granted(q question, calls []*call) (granted bool, pttl time.Dura
 		default:
 			yes, refused := c.yes()
 			granted = granted || yes
-			if err == nil && !errors.Is(refused, rmw.ErrWrongKind) { // type will tell which
+			// What is unknown counts for more than what is sure. Of a wrong kind, type
+			// tells which.
+			if !errors.Is(refused, rmw.ErrWrongKind) && (err == nil || redisx.OutcomeOf(refused) == redisx.Unknown) {
 				err = refused
 			}
 		}
@@ -133,20 +133,34 @@ func (d *words) renew(lock, owner string, lease time.Duration) *call {
 
 func (d *words) release(lock, owner string) *call { return d.drop(lock, owner).hurry() }
 
-func (d *words) heed(lock string) *call { return word("get", notePrefix+lock) }
-
-func (d *words) answer(owner string, calls []*call) (held bool, note time.Duration, err error) {
-	held, err = calls[0].yes()
+func (d *words) answer(c *call) (held bool, note time.Duration, err error) {
+	held, err = c.yes()
 	if errors.Is(err, rmw.ErrWrongKind) {
 		held, err = false, nil
 	}
-	if len(calls) > 1 {
-		waiter, after := noteOf(calls[1])
-		if processOf(waiter) != processOf(owner) { // else it is our own, of when we waited
-			note = after
-		}
+	return held, 0, err
+}
+
+// notify says who waits, and within how many milliseconds it asks again. It lasts a
+// little longer than that.
+func (d *words) notify(q question) *call {
+	return word("set", notePrefix+q.lock, append([]any{noteBy(q)}, d.px(2*q.note+quantum)...)...)
+}
+
+func (d *words) takeBack(q question) *call { return d.drop(notePrefix+q.lock, noteBy(q)) }
+
+func noteBy(q question) string {
+	return q.owner + " " + strconv.FormatInt(milliseconds(q.note, time.Millisecond), 10)
+}
+
+func (d *words) heed(lock string) *call { return word("get", notePrefix+lock) }
+
+func (d *words) heeded(owner string, c *call) time.Duration {
+	waiter, after := noteOf(c)
+	if processOf(waiter) == processOf(owner) {
+		return 0 // our own, of when we waited
 	}
-	return held, note, err
+	return after
 }
 
 // noteOf reads a note: who waits, and within which time it asks again; 0 if nobody.
@@ -177,7 +191,7 @@ func (d *words) read(key rmw.Key) *call {
 
 func (d *words) value(kind rmw.Kind, c *call) (rmw.Value, error) { return c.value(kind) }
 
-func (d *words) keepsExpiry() bool { return d.keeps }
+func (d *words) expiries() (kept bool, unit time.Duration) { return d.keeps, d.unit }
 
 func (d *words) commit(w write) (*call, error) {
 	name, old, value := w.key.Name, w.cur.Text(), w.next.Text()
@@ -187,7 +201,7 @@ func (d *words) commit(w write) (*call, error) {
 		expiry = d.px(w.ttl)
 	case w.ttl < 0:
 	case w.left > 0:
-		expiry = []any{"px", max(w.left, d.unit).Milliseconds()}
+		expiry = []any{"px", w.left.Milliseconds()}
 	case d.keeps && w.cur.Exists():
 		expiry = []any{"keepttl"}
 	}

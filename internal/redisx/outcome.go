@@ -59,12 +59,13 @@ var ErrNotSent = errors.New("not sent")
 // notRun are the beginnings of error replies that mean: not executed. Those of a
 // server precede the execution of a command, or are a script's first write; those
 // of Codis are from its source, pkg/proxy/{session,forward,router}.go of
-// release3.2.
+// release3.2; "Err unknown" is an old Pika's, "Invalid argument: WRONGTYPE" Kvrocks'.
 var notRun = []string{
 	"NOSCRIPT", "NOAUTH", "WRONGPASS", "NOPERM", "WRONGTYPE", "LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN",
 	"TRYAGAIN", "MOVED ", "ASK ", "CROSSSLOT", "BUSY ", "OOM ", "MISCONF", "NOREPLICAS", "EXECABORT",
 	"max number of clients",
-	"unknown command", "Unknown Redis command", "unknown subcommand", "wrong number of arguments", "syntax error",
+	"unknown command", "Unknown Redis command", "Err unknown or unsupported command",
+	"Invalid argument: WRONGTYPE", "unknown subcommand", "wrong number of arguments", "syntax error",
 	"router is not online",
 	// Other "handle request, …" stay open: during a semi-async slot move the
 	// wrapped command may have run on the old backend already.
@@ -113,17 +114,29 @@ func Reason(err error) error {
 func reasonOfReply(text string) error {
 	switch {
 	case hasPrefix(text, "NOPERM", "NOAUTH", "WRONGPASS", "CROSSSLOT", "unknown command", "Unknown Redis command",
+		"Err unknown or unsupported command",
 		"unknown subcommand", "wrong number of arguments", "syntax error"),
 		// The ACL's answers from within a script: Redis 7.2, 7.0, and a renamed command.
 		strings.Contains(text, "ACL failure in script"), strings.Contains(text, "can't run this command"),
 		strings.Contains(text, "called from script"):
 		return rmw.ErrUnsupported
-	case strings.HasPrefix(text, "WRONGTYPE"):
+	case isWrongType(text):
 		return rmw.ErrWrongKind
 	case strings.HasPrefix(text, "handle request, command") && strings.HasSuffix(text, "is not allowed"):
 		return rmw.ErrUnsupported
 	}
 	return rmw.ErrUnavailable
+}
+
+// IsWrongType reports whether a server refused a command because the key holds a value
+// of another type. Kvrocks says so in more words than others.
+func IsWrongType(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply) && isWrongType(strings.TrimPrefix(reply.Error(), "ERR "))
+}
+
+func isWrongType(text string) bool {
+	return strings.HasPrefix(strings.TrimPrefix(text, "Invalid argument: "), "WRONGTYPE")
 }
 
 // IsNoScript reports whether a backend did not know the script of an EVALSHA.

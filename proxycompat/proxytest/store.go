@@ -1,8 +1,10 @@
 package proxytest
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/unwatch/unwatch/internal/resp"
 )
@@ -19,16 +21,18 @@ const (
 	Redis84
 	// Valkey9 has SET … IFEQ and DELIFEQ, as Valkey since 9.0; no scripts.
 	Valkey9
-	// Pika has SET … VX and DELVX and no Lua. It has no expiries below a second:
-	// asked for one, it sets none, as Pika before 4 does.
+	// Pika has SET … VX and DELVX and no Lua.
 	Pika
+	// OldPika is Pika before 4, which counts expiries in seconds of its clock: one below
+	// a second is none, PTTL tells whole ones, and a key lives on in its last.
+	OldPika
 	// Kvrocks has CAS and CAD, as Kvrocks and Tair; no scripts.
 	Kvrocks
 )
 
 // String returns the store's name.
 func (s Store) String() string {
-	return [...]string{"lua", "redis 8.4", "valkey 9", "pika", "kvrocks"}[s]
+	return [...]string{"lua", "redis 8.4", "valkey 9", "pika", "old pika", "kvrocks"}[s]
 }
 
 // compareAndSet compares ARGV[1]; sets ARGV[2] with the expiry ARGV[3] (milliseconds,
@@ -51,6 +55,15 @@ if ttl == 'keep' then ttl = redis.call('PTTL', KEYS[1]) end
 if ttl == 'none' or ttl == -1 then redis.call('SET', KEYS[1], ARGV[2])
 else redis.call('SET', KEYS[1], ARGV[2], 'PX', ttl) end
 return a[1]`
+
+// secondsLeft is the PTTL of one who knows only the second, and not the last of a key.
+// ARGV[1] is how much of the present second has passed.
+const secondsLeft = `
+local ttl = redis.call('PTTL', KEYS[1])
+if ttl < 0 then return ttl end
+return math.floor((ttl - 500 + ARGV[1]) / 1000) * 1000`
+
+func (s Store) isPika() bool { return s == Pika || s == OldPika }
 
 // translate returns the command that a server behind the proxy executes instead of
 // args, or the error reply if its store does not know the command.
@@ -75,24 +88,36 @@ func (s Store) translate(args []string) (instead []string, refusal string) {
 		return swap(args[1], args[4], args[2], "ok", args[5:])
 	case name == "SET" && n > 4 && strings.EqualFold(args[3], "IFNE") && s == Redis84:
 		return swap(args[1], args[4], args[2], "ne", args[5:])
-	case name == "SET" && n > 4 && strings.EqualFold(args[3], "VX") && s == Pika:
+	case name == "SET" && n > 4 && strings.EqualFold(args[3], "VX") && s.isPika():
 		return swap(args[1], args[4], args[2], "vx", args[5:])
 	case name == "CAS" && n > 3 && s == Kvrocks:
 		return swap(args[1], args[2], args[3], "cas", args[4:])
 	case name == "DELEX" && n == 4 && strings.EqualFold(args[2], "IFEQ") && s == Redis84,
 		name == "DELIFEQ" && n == 3 && s == Valkey9:
 		return drop("int")
-	case name == "DELVX" && n == 3 && s == Pika:
+	case name == "DELVX" && n == 3 && s.isPika():
 		return drop("vx")
 	case name == "CAD" && n == 3 && s == Kvrocks:
 		return drop("cas")
 	case strings.HasPrefix(name, "EVAL"), name == "CAS", name == "CAD", name == "DELEX", name == "DELIFEQ", name == "DELVX",
-		name == "GETEX" && (s == Pika || s == Kvrocks):
+		name == "GETEX" && (s.isPika() || s == Kvrocks):
 		return nil, "ERR unknown command '" + args[0] + "'"
-	case name == "SET" && n > 3:
-		if s == Pika && n == 6 && strings.EqualFold(args[4], "PX") && len(args[5]) < 4 {
+	case name == "PTTL" && n == 2 && s == OldPika:
+		return []string{"EVAL", secondsLeft, "1", args[1], strconv.FormatInt(time.Now().UnixMilli()%1000, 10)}, ""
+	case name == "PEXPIRE" && n == 3 && s == OldPika:
+		if ttl, ok := s.expiry([]string{"PX", args[2]}); ok && ttl != "none" {
+			return []string{args[0], args[1], ttl}, ""
+		}
+		return []string{"DEL", args[1]}, ""
+	case name == "SET" && n == 6 && strings.EqualFold(args[4], "PX") && s == OldPika:
+		ttl, ok := s.expiry(args[4:])
+		switch {
+		case !ok:
+			return nil, "ERR syntax error"
+		case ttl == "none":
 			return args[:4], ""
 		}
+		return append(slices.Clone(args[:5]), ttl), ""
 	}
 	return args, ""
 }
@@ -111,10 +136,14 @@ func (s Store) expiry(options []string) (ttl string, ok bool) {
 	if err != nil || ms <= 0 {
 		return "", false
 	}
-	if s == Pika && ms < 1000 {
-		return "none", true
+	if s == OldPika {
+		if ms < 1000 {
+			return "none", true
+		}
+		// It is stale when its second is over.
+		ms = ms/1000*1000 + 1000 - time.Now().UnixMilli()%1000
 	}
-	return options[1], true
+	return strconv.FormatInt(ms, 10), true
 }
 
 // ask is a link's do, for a store.

@@ -123,7 +123,7 @@ func checkTTLMilliseconds(c *check) {
 				c.errorf("it expires in %v (-1ns: never), want at most %v", ttl, most)
 			}
 		}
-		c.put(key, first, short)
+		c.put(key, first, max(short, c.ExpiryUnit))
 		c.update(s, key, to(second))
 		want()
 		key.TTL = short
