@@ -69,11 +69,11 @@ func Said(args []string) string {
 		return "commit_string"
 	case verb == "cas" && isLock && args[2] == args[3], verb == "set" && isLock && len(args) > 4 && args[2] == args[4]:
 		return "renew"
-	case verb == "set", verb == "cas":
+	case verb == "set" && len(args) > 3 && slices.Contains([]string{"ifeq", "vx", "nx"}, args[3]), verb == "cas":
 		if isLock {
 			return "acquire"
 		}
-		return "commit_string"
+		return "commit_string" // and any other SET is that of somebody with WATCH
 	}
 	return strings.ToUpper(args[0])
 }
