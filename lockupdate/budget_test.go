@@ -168,6 +168,6 @@ func TestBytesPerUpdate(t *testing.T) {
 		f.settle()
 		used := f.meter.Read().Sub(start)
 		assert.EqualValues(t, 2*128+544, used.BytesSent)
-		assert.EqualValues(t, 128+48, used.BytesReceived)
+		assert.EqualValues(t, 128+20, used.BytesReceived)
 	})
 }

@@ -259,3 +259,11 @@ func TestHugeTTL(t *testing.T) {
 		assert.Equal(t, "x", f.text(rmw.Key{Name: "s"}))
 	})
 }
+
+// after is an fn that takes its time.
+func after(d time.Duration, fn rmw.UpdateFunc) rmw.UpdateFunc {
+	return func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		time.Sleep(d)
+		return fn(ctx, cur)
+	}
+}

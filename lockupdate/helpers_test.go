@@ -5,7 +5,6 @@ import (
 	"errors"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -108,13 +107,5 @@ func (edit answering) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.
 			edit(cmd)
 		}
 		return err
-	}
-}
-
-// after is an fn that takes its time.
-func after(d time.Duration, fn rmw.UpdateFunc) rmw.UpdateFunc {
-	return func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-		time.Sleep(d)
-		return fn(ctx, cur)
 	}
 }
