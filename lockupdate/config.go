@@ -112,7 +112,7 @@ type Config struct {
 	// MasterReads promises that a plain GET or HGETALL is answered by a master: that
 	// there is no proxy, or one that reads from no replica (Codis:
 	// backend_primary_only, or no replica groups). Then values are read so, instead of
-	// by script, which saves the server a fifth of its work for an update. If the
+	// by script: one script of four less for the server in an update. If the
 	// promise is broken, Read and updates that write nothing can return what is out of
 	// date; one that writes is refused by the guard and runs again. Default false.
 	MasterReads bool
