@@ -23,74 +23,20 @@ func (t *tenure) write(ctx context.Context, g *group, ask bool) (stored bool, no
 			return false, rmw.Value{}, redisx.Because(rmw.ErrLockLost, err)
 		}
 	}
-	var question []*call
+	var renewal []*call
 	if ask {
-		question = []*call{t.question()}
+		renewal = []*call{t.renewal()}
 		t.heed()
 	}
 	sent := t.watchdog.now()
-	stored, now, err = t.put(ctx, write{key: t.key, cur: g.base, next: g.value, ttl: g.ttl}, question...)
-	if ask && question[0].cmd != nil {
-		t.heard(sent, question[0])
+	stored, now, err = t.put(ctx, write{key: t.key, cur: g.base, next: g.value, ttl: g.ttl}, renewal...)
+	if ask && renewal[0].cmd != nil {
+		t.heard(sent, renewal[0])
 	}
 	if errors.Is(err, rmw.ErrOutcomeUnknown) && !g.value.Equal(g.base) && t.foundStored(ctx, g.value) {
 		return true, rmw.Value{}, nil
 	}
 	return stored, now, err
-}
-
-// question is a renewal, whose answer may tell whether others wait.
-func (t *tenure) question() *call {
-	return t.dialect.renew(t.lock, t.lease.owner, t.cfg.Lease)
-}
-
-// ask asks whether others wait.
-func (t *tenure) ask() {
-	t.heed()
-	c, sent := t.question(), t.watchdog.now()
-	t.flights.send(t.ctx, c)
-	t.heard(sent, c)
-}
-
-// heard takes in the answer to the question.
-func (t *tenure) heard(sent time.Duration, question *call) {
-	held, note, err := t.dialect.answer(question)
-	lost := t.watchdog.renewed(t.lease, sent, held, err)
-	if held {
-		t.note(Event{Kind: EventRenewed, N: 1, Took: t.watchdog.now() - sent})
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.checked = time.Now()
-	t.lost = t.lost || lost
-	t.yield = t.yield || note > 0
-}
-
-// heed looks for the note of those who wait, where it is not in the lock.
-func (t *tenure) heed() {
-	c := t.dialect.heed(t.lock)
-	t.aside(c, func() {
-		if t.dialect.heeded(t.owner, c) > 0 {
-			t.mu.Lock()
-			t.yield = true
-			t.mu.Unlock()
-			t.look()
-		}
-	})
-}
-
-// aside sends a call, if there is one, for which nobody waits, and calls then with the
-// answer; unless the one before is still on its way.
-func (t *tenure) aside(c *call, then func()) {
-	if c == nil || !t.busyAside.CompareAndSwap(false, true) {
-		return
-	}
-	ctx := t.ctx
-	t.gate.Go(func() {
-		defer t.busyAside.Store(false)
-		t.flights.send(ctx, c)
-		then()
-	})
 }
 
 // foundStored tells, after a lost answer, whether the commit has been executed
@@ -123,7 +69,7 @@ func (s *Store) put(ctx context.Context, w write, also ...*call) (stored bool, n
 		// It has to be told. That costs a round trip, and what others do to the
 		// expiry meanwhile is undone.
 		var gone bool
-		if w.left, gone, err = s.expiry(ctx, w.key, unit); err == nil && gone {
+		if w.left, gone, err = s.expiresIn(ctx, w.key, unit); err == nil && gone {
 			now, err = s.read(ctx, w.key)
 		}
 		if err != nil || gone {
@@ -145,10 +91,26 @@ func (s *Store) put(ctx context.Context, w write, also ...*call) (stored bool, n
 	return v.stored, v.now, err
 }
 
-// expiry returns what a commit has to set for a key to expire when it would have, 0 if
+// commit is put for somebody who does not wait for longer than his ctx lasts.
+func (s *Store) commit(ctx context.Context, w write) (stored bool, now rmw.Value, err error) {
+	var answer struct {
+		stored bool
+		now    rmw.Value
+		err    error
+	}
+	err = s.gate.Await(ctx, func() {
+		answer.stored, answer.now, answer.err = s.put(context.WithoutCancel(ctx), w)
+	})
+	if err != nil {
+		return false, rmw.Value{}, redisx.Because(rmw.ErrOutcomeUnknown, ctx.Err())
+	}
+	return answer.stored, answer.now, answer.err
+}
+
+// expiresIn returns what a commit has to set for a key to expire when it would have, 0 if
 // that is never; or that the key is gone, so that nothing may be written: it could come
 // back meanwhile, with an expiry that nobody has seen.
-func (s *Store) expiry(ctx context.Context, key rmw.Key, unit time.Duration) (left time.Duration, gone bool, err error) {
+func (s *Store) expiresIn(ctx context.Context, key rmw.Key, unit time.Duration) (left time.Duration, gone bool, err error) {
 	var sent time.Time
 	var ms int64
 	err = s.look(ctx, func() *call {

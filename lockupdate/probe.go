@@ -129,7 +129,7 @@ func (s *Store) tryCommits(ctx context.Context, key rmw.Key) error {
 		if s.cfg.Commit == CommitGuarded {
 			continue // what it calls is all ours
 		}
-		left, _, err := s.expiry(ctx, key, 0)
+		left, _, err := s.expiresIn(ctx, key, 0)
 		if err != nil {
 			return err
 		}

@@ -77,7 +77,7 @@ func (t *tenure) giveBack() {
 }
 
 // release asks until it is answered, a few times at most; after that the lock
-// ends with its lease. The script touches only its own owner's lock, so asking
+// ends with its lease. The command touches only its own owner's lock, so asking
 // twice is harmless. It returns within which time another process that waits for
 // the lock asks again; 0 if none does.
 func (t *tenure) release() (gap time.Duration, err error) {

@@ -1,7 +1,6 @@
 package lockupdate
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -48,22 +47,6 @@ func (u *update) callUnder(outer *turnContext) {
 	next, err := u.fn(ctx, u.given)
 	u.token = outer.lease.drawn.Load()
 	u.judge(nil, next, err)
-}
-
-// commit is put for somebody who does not wait for longer than his ctx lasts.
-func (s *Store) commit(ctx context.Context, w write) (stored bool, now rmw.Value, err error) {
-	var answer struct {
-		stored bool
-		now    rmw.Value
-		err    error
-	}
-	err = s.gate.Await(ctx, func() {
-		answer.stored, answer.now, answer.err = s.put(context.WithoutCancel(ctx), w)
-	})
-	if err != nil {
-		return false, rmw.Value{}, redisx.Because(rmw.ErrOutcomeUnknown, ctx.Err())
-	}
-	return answer.stored, answer.now, answer.err
 }
 
 // commitNow writes what fn returned if the key still holds what fn was given. It is
