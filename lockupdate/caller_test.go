@@ -121,11 +121,7 @@ func (h panicky) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (h panicky) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		args := make([]string, 0, len(cmd.Args()))
-		for _, a := range cmd.Args() {
-			args = append(args, fmt.Sprint(a))
-		}
-		if lockupdate.ScriptName(args) == h.script {
+		if lockupdate.ScriptName(argsOf(cmd)) == h.script {
 			panic("a bug in a hook")
 		}
 		return next(ctx, cmd)

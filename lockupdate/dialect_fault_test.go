@@ -198,13 +198,13 @@ func TestLostTokenWithoutLua(t *testing.T) {
 func TestProbeNoticesTheUnit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixtureBehind(t, proxytest.Config{Store: proxytest.Pika}, lockupdate.Config{})
-		f.rdb.AddHook(answering(func(cmd redis.Cmder) {
+		f.rdb.AddHook(tap{after: func(cmd redis.Cmder) {
 			if c, ok := cmd.(interface{ SetVal(any) }); ok && cmd.Name() == "pttl" {
 				if ms, err := cmd.(interface{ Int64() (int64, error) }).Int64(); err == nil && ms > 0 {
 					c.SetVal((ms + 999) / 1000)
 				}
 			}
-		}))
+		}})
 		_, err := lockupdate.Probe(t.Context(), f.rdb)
 		require.ErrorIs(t, err, rmw.ErrUnsupported)
 		require.False(t, rmw.Retryable(err))
@@ -257,6 +257,30 @@ func TestHugeTTL(t *testing.T) {
 		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s", TTL: 1<<62 - 1}, appendText("x"))
 		require.NoError(t, err)
 		assert.Equal(t, "x", f.text(rmw.Key{Name: "s"}))
+	})
+}
+
+// Who got the lock takes its note back with it: on a server that counts in seconds it
+// would keep others away long after.
+func TestNoteIsTakenBack(t *testing.T) {
+	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+		f := s.fixture(t, lockupdate.Config{})
+		other := f.another(lockupdate.Config{Commit: s.commit})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		gate := make(chan struct{})
+		first := start(t.Context(), f.store, key, until(gate, appendText("1")))
+		time.Sleep(time.Millisecond)
+		second := start(t.Context(), other, key, appendText("2"))
+		time.Sleep(20 * time.Millisecond)
+		require.Positive(t, f.direct().Exists(t.Context(), "/wait"+lock+"s").Val())
+		close(gate)
+		<-first.done
+		<-second.done
+		require.NoError(t, second.err)
+		f.waitReleases()
+		lockupdate.Settle(other)
+		assert.Zero(t, f.direct().Exists(t.Context(), "/wait"+lock+"s").Val())
 	})
 }
 

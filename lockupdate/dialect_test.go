@@ -105,7 +105,7 @@ func TestContractFindsAMissingGuardWithoutLua(t *testing.T) {
 			b := contract.Bench{
 				Proxy: proxytest.Config{Engines: 2, InMemory: true, Store: proxytest.Redis84},
 				Open: func(rdb *redis.Client) rmw.Store {
-					rdb.AddHook(editing(unguard))
+					rdb.AddHook(tap{before: unguard})
 					return lockupdate.New(rdb, lockupdate.Config{Commit: lockupdate.CommitIFEQ})
 				},
 				Kinds: []rmw.Kind{rmw.KindString},

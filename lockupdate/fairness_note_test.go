@@ -41,11 +41,7 @@ func TestNotesAreNotBelieved(t *testing.T) {
 
 // eraseNote keeps waiters from leaving a note.
 func eraseNote(cmd redis.Cmder) {
-	args := make([]string, 0, len(cmd.Args()))
-	for _, a := range cmd.Args() {
-		args = append(args, fmt.Sprint(a))
-	}
-	if lockupdate.ScriptName(args) == "acquire" {
+	if lockupdate.ScriptName(argsOf(cmd)) == "acquire" {
 		cmd.Args()[6] = 0
 	}
 }
@@ -64,7 +60,7 @@ func TestUnfairWithoutTheNote(t *testing.T) {
 		end := time.Now().Add(10 * time.Second)
 		for p := range done {
 			rdb := redis.NewClient(f.proxy.Options())
-			rdb.AddHook(editing(eraseNote))
+			rdb.AddHook(tap{before: eraseNote})
 			s := lockupdate.New(rdb, lockupdate.Config{})
 			defer func() { assert.NoError(t, rdb.Close()) }()
 			defer func() { assert.NoError(t, s.Close()) }()

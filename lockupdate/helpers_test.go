@@ -3,6 +3,7 @@ package lockupdate_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 
@@ -66,46 +67,41 @@ func stacks() string {
 	return string(buf[:runtime.Stack(buf, true)])
 }
 
-// editing is a hook that changes commands before they are sent.
-type editing func(cmd redis.Cmder)
+// tap is a hook that sees commands before they are sent, and when they have been
+// answered, and may change them.
+type tap struct{ before, after func(cmd redis.Cmder) }
 
-func (editing) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (tap) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (edit editing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (h tap) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		edit(cmd)
+		h.each(h.before, cmd)
+		defer h.each(h.after, cmd)
 		return next(ctx, cmd)
 	}
 }
 
-func (edit editing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (h tap) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		for _, cmd := range cmds {
-			edit(cmd)
-		}
+		h.each(h.before, cmds...)
+		defer h.each(h.after, cmds...)
 		return next(ctx, cmds)
 	}
 }
 
-// answering is a hook that changes commands when they have been answered.
-type answering func(cmd redis.Cmder)
-
-func (answering) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (edit answering) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		edit(cmd)
-		return err
+func (tap) each(do func(cmd redis.Cmder), cmds ...redis.Cmder) {
+	for _, cmd := range cmds {
+		if do != nil {
+			do(cmd)
+		}
 	}
 }
 
-func (edit answering) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		err := next(ctx, cmds)
-		for _, cmd := range cmds {
-			edit(cmd)
-		}
-		return err
+// argsOf is a command as it is sent.
+func argsOf(cmd redis.Cmder) []string {
+	args := make([]string, 0, len(cmd.Args()))
+	for _, a := range cmd.Args() {
+		args = append(args, fmt.Sprint(a))
 	}
+	return args
 }
