@@ -87,6 +87,31 @@ func TestUnknownAcquireAmongRefusals(t *testing.T) {
 	})
 }
 
+// A release that is on its way may be executed between the commands that take the lock.
+func TestReleasedAmidTakeover(t *testing.T) {
+	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+		f := s.fixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		f.proxy.Inject(proxytest.Fault{Match: says("release"), Action: proxytest.HangRequest})
+		_, err := f.store.Update(t.Context(), key, appendText("x"))
+		require.NoError(t, err)
+		asked := 0
+		f.proxy.Inject(proxytest.Fault{Times: -1, Match: func(args []string) bool {
+			if says("acquire")(args) {
+				if asked++; asked == 2 {
+					f.proxy.Engine(f.proxy.BackendOf(lock + "s")).Del(lock + "s")
+				}
+			}
+			return false
+		}})
+		res, err := f.store.Update(t.Context(), key, appendText("y"))
+		require.NoError(t, err)
+		assert.Equal(t, 2, asked, "the lock is not asked for again")
+		assert.Zero(t, res.Waited)
+	})
+}
+
 // TryLock does not ask twice, and still tells a lock of another kind from one that is
 // taken.
 func TestTryLockOfAnotherKind(t *testing.T) {

@@ -81,11 +81,12 @@ func (d *words) px(ttl time.Duration) []any { return []any{"px", milliseconds(tt
 // ours. Only one who was refused before asks for how long.
 func (d *words) acquire(q question) []*call {
 	lease := d.px(q.lease)
-	calls := []*call{word("set", q.lock, append([]any{q.owner, "nx"}, lease...)...)}
-	if q.previous != "" {
+	var calls []*call
+	if q.previous != "" { // first, as it may be released meanwhile
 		calls = append(calls, d.swap(q.lock, q.previous, q.owner, lease...))
 	}
-	if q.again {
+	calls = append(calls, word("set", q.lock, append([]any{q.owner, "nx"}, lease...)...))
+	if q.again { // last, as it may come to be meanwhile
 		calls = append(calls, d.swap(q.lock, q.owner, q.owner, lease...))
 	}
 	if q.polled || q.note == 0 { // who leaves no note will not ask again
