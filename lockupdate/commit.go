@@ -10,7 +10,8 @@ import (
 )
 
 // write commits what a group comes to if the key still holds its base. If it holds
-// something else, it returns that and stored=false. An error means that nothing was
+// something else, it returns that and stored=false. With stored=true it returns what the
+// key held, if that was not the base but the same in all that the group has read. An error means that nothing was
 // written, unless it is an rmw.ErrOutcomeUnknown. With ask it also prolongs the lease
 // and learns whether others wait.
 //
@@ -29,7 +30,7 @@ func (t *tenure) write(ctx context.Context, g *group, ask bool) (stored bool, no
 		t.heed()
 	}
 	sent := t.watchdog.now()
-	stored, now, err = t.put(ctx, write{key: t.key, cur: g.base, next: g.value, ttl: g.ttl}, renewal...)
+	stored, now, err = t.put(ctx, write{key: t.key, cur: g.base, next: g.value, reads: g.reads, ttl: g.ttl}, renewal...)
 	if ask && renewal[0].cmd != nil {
 		t.heard(sent, renewal[0])
 	}

@@ -66,6 +66,7 @@ type question struct {
 type write struct {
 	key       rmw.Key
 	cur, next rmw.Value
+	reads     reads         // what of cur must still be so
 	ttl       time.Duration // as rmw.Key.TTL
 	left      time.Duration // of the expiry, for a commit that cannot keep it; 0: it has none
 }
@@ -73,8 +74,8 @@ type write struct {
 // verdict is the answer to a commit.
 type verdict struct {
 	stored bool
-	known  bool // now is what the key holds instead
-	now    rmw.Value
+	known  bool      // now is what the key holds instead
+	now    rmw.Value // if stored: what the key held, if that was not all as it was read
 }
 
 func dialectOf(cfg Config) dialect {

@@ -50,6 +50,12 @@
 // key, no proxy, pipeline or slot move comes between them. Writers that use WATCH
 // on the same key (package cas) are seen by the guard just as well.
 //
+// Of a hash, the guard compares the fields that fn has read or set or removed, as far
+// as fn uses [rmw.Value.Field], With and Without, or [rmw.HashOf]; whoever looks at all
+// fields goes by all of them. So services that share a hash, each with its fields, do
+// not make each other's fn run again, and only fields that fn has changed are written.
+// Result tells what the key held when it was written, other people's fields included.
+//
 // # Lost answers
 //
 // The scripts for taking, renewing and releasing recognise their own owner, so

@@ -14,6 +14,7 @@ type group struct {
 	began   time.Time // when the first joined
 	base    rmw.Value
 	value   rmw.Value     // what the last returned
+	reads   reads         // of base
 	ttl     time.Duration // what all of them together leave, as in rmw.Key.TTL
 }
 
@@ -22,8 +23,9 @@ func newGroup(v rmw.Value) group { return group{base: v, value: v} }
 // add takes in an update whose fn has returned.
 func (g *group) add(u *update) {
 	if len(g.members) == 0 {
-		g.began = time.Now()
+		g.began, g.reads = time.Now(), reads{partly: true}
 	}
+	g.reads = g.reads.and(u.reads)
 	g.members = append(g.members, u)
 	if !u.wrote {
 		return

@@ -171,6 +171,9 @@ func (scripts) verdict(kind rmw.Kind, c *call) (verdict, error) {
 	case int64(0):
 		now, err := content(kind, list[1:])
 		return verdict{known: err == nil, now: now}, err
+	case int64(3):
+		now, err := content(kind, list[1:])
+		return verdict{stored: true, now: now}, err
 	case int64(2):
 		if len(list) == 2 {
 			return verdict{}, wrongKind(fmt.Sprint(list[1]), kind)
@@ -201,36 +204,6 @@ func commitString(w write, plain bool) *call {
 		op = "del"
 	}
 	return commitStringScript.on(w.key.Name, expiry(w.ttl), given, was, op, w.next.Text())
-}
-
-func commitHash(w write, plain bool) *call {
-	given, sets, dels := w.cur.Len(), 0, 0
-	args := make([]any, 4, 4+2*(w.cur.Len()+1))
-	if plain {
-		given = -1
-	} else {
-		for field, value := range w.cur.All() {
-			args = append(args, field, value)
-		}
-	}
-	if w.next.Exists() {
-		for field, value := range w.next.All() {
-			if was, ok := w.cur.Field(field); !ok || was != value {
-				args = append(args, field, value)
-				sets++
-			}
-		}
-		for field := range w.cur.All() {
-			if _, ok := w.next.Field(field); !ok {
-				args = append(args, field)
-				dels++
-			}
-		}
-	} else {
-		sets = -1
-	}
-	args[0], args[1], args[2], args[3] = expiry(w.ttl), given, sets, dels
-	return commitHashScript.on(w.key.Name, args...)
 }
 
 // expiry is a Key.TTL as the scripts take it.

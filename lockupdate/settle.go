@@ -24,15 +24,18 @@ func (t *tenure) commit() {
 
 	sent := time.Now()
 	ctx := context.WithoutCancel(g.members[0].ctx)
-	stored, now, err := true, g.value, error(nil)
+	stored, now, err := true, rmw.Value{}, error(nil)
 	switch {
 	case g.changes():
 		stored, now, err = t.write(ctx, &g, ask)
 	case g.knownSince(asOf):
 		sent = asOf
 	default:
-		now, err = t.Store.read(ctx, t.key)
-		stored = err == nil && now.Equal(g.base)
+		if now, err = t.Store.read(ctx, t.key); err != nil || !now.Equal(g.base) {
+			stored = false
+		} else {
+			now = rmw.Value{}
+		}
 	}
 	t.settle(g, sent, stored, now, err)
 	t.tell(&g, err, stored)
@@ -59,6 +62,9 @@ func (t *tenure) settle(g group, sent time.Time, stored bool, now rmw.Value, err
 	t.group.began = time.Now() // until now it could not have been committed
 	if stored {
 		t.asOf = sent
+		if now.Exists() {
+			t.rebase(&g, now)
+		}
 		for _, u := range g.members {
 			u.succeed()
 		}
@@ -81,6 +87,18 @@ func (t *tenure) settle(g group, sent time.Time, stored bool, now rmw.Value, err
 	}
 	t.group.members = nil
 	t.again(redo)
+}
+
+// rebase has a group, and what builds on it, go by what the key held when the group was
+// committed. What has been built on it already keeps its base, for its own commit to
+// compare, and cannot be taken for what is stored.
+func (t *tenure) rebase(g *group, held rmw.Value) {
+	g.rebase(held)
+	if t.running == nil && len(t.group.members) == 0 {
+		t.group = newGroup(g.value)
+	} else {
+		t.asOf = time.Time{}
+	}
 }
 
 // fail answers those members whose update failed with the commit, and returns the

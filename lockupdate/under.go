@@ -44,7 +44,7 @@ func (u *update) runUnder(outer *turnContext) (rmw.Result, error) {
 func (u *update) callUnder(outer *turnContext) {
 	ctx := &turnContext{parent: u.ctx, held: outer.held, key: u.key, lease: outer.lease, depth: 1}
 	defer ctx.end(nil)
-	next, err := u.fn(ctx, u.given)
+	next, err := u.fn(ctx, u.show())
 	u.token = outer.lease.drawn.Load()
 	u.judge(nil, next, err)
 }
@@ -52,8 +52,11 @@ func (u *update) callUnder(outer *turnContext) {
 // commitNow writes what fn returned if the key still holds what fn was given. It is
 // the caller's own command: nobody else's depends on it.
 func (u *update) commitNow() (stored bool, now rmw.Value, err error) {
-	stored, now, err = u.Store.commit(u.ctx, write{key: u.key, cur: u.given, next: u.after, ttl: u.ttl})
-	if err == nil && !stored {
+	stored, now, err = u.Store.commit(u.ctx, write{key: u.key, cur: u.given, next: u.after, reads: u.reads, ttl: u.ttl})
+	switch {
+	case err == nil && stored && now.Exists():
+		u.rebase(now)
+	case err == nil && !stored:
 		u.note(Event{Kind: EventConflicted, Lock: u.cfg.LockName(u.key.Name), N: 1})
 	}
 	return stored, now, err

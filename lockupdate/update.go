@@ -92,6 +92,8 @@ type update struct {
 	lease      *lease
 	until      time.Duration // MaxHold, on the watchdog's clock
 	given      rmw.Value     // to fn
+	trace      *rmw.Trace    // of what fn reads, if it is a hash
+	reads      reads
 	after      rmw.Value     // what fn returned
 	ttl        time.Duration // what that leaves, as in rmw.CheckWrite
 	wrote      bool
@@ -203,7 +205,7 @@ func (u *update) turn() bool {
 			u.queue.expel(u)
 		}
 	}()
-	next, err := u.fn(ctx, u.given)
+	next, err := u.fn(ctx, u.show())
 	ended = false
 	ctx.end(nil)
 	u.token = u.lease.drawn.Load()
@@ -221,6 +223,8 @@ func (u *update) noteWait() {
 // judge notes what u's fn returned: what it wants written, or how it fails.
 func (u *update) judge(lost error, next rmw.Value, err error) {
 	u.after, u.wrote, u.err = u.given, false, nil
+	u.reads = u.readsOf(next, err)
+	next = next.Untraced()
 	if err != nil {
 		u.err = err
 		if lost != nil && u.ctx.Err() == nil && errors.Is(err, context.Canceled) {

@@ -97,6 +97,14 @@ func hasTextForm(typ reflect.Type) bool {
 
 func (hashCodec[T]) Kind() Kind { return KindHash }
 
+func (c hashCodec[T]) names() []string {
+	names := make([]string, len(c.fields))
+	for i, f := range c.fields {
+		names[i] = f.name
+	}
+	return names
+}
+
 func (c hashCodec[T]) Decode(v Value, dst *T) error {
 	if c.err != nil {
 		return c.err
@@ -120,7 +128,7 @@ func (c hashCodec[T]) Encode(src *T, cur Value) (Value, error) {
 	}
 	rv := reflect.ValueOf(src).Elem()
 	var failed error
-	next := cur.Edit(func(fields map[string]string) {
+	next := cur.change(func(fields map[string]string) {
 		for _, f := range c.fields {
 			fv := rv.Field(f.index)
 			if f.omitEmpty && fv.IsZero() {
@@ -134,7 +142,7 @@ func (c hashCodec[T]) Encode(src *T, cur Value) (Value, error) {
 			}
 			fields[f.name] = s
 		}
-	})
+	}, c.names()...)
 	if failed != nil {
 		return Value{}, failed
 	}

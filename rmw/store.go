@@ -29,7 +29,9 @@ type Reader interface {
 // Updater updates keys. It is safe for concurrent use.
 type Updater interface {
 	// Update calls fn with the present value and stores what it returns,
-	// provided the value has not changed meanwhile; else it tries again.
+	// provided the value has not changed meanwhile; else it tries again. Of a hash,
+	// a path may go by the fields that fn has looked at: others keep what they have
+	// got meanwhile (see [Trace]).
 	//
 	// A nil error: stored, exactly once. Any other error: nothing was written,
 	// unless it is an [ErrOutcomeUnknown]. It is fn's own error, or an [*Error]
@@ -46,7 +48,10 @@ type Store interface {
 
 // Result tells what an Update did.
 type Result struct {
-	Before   Value         // what fn was given, the last time it was called
+	// Before is what fn was given, the last time it was called. Of a hash, fields that
+	// fn did not look at may be newer.
+	Before Value
+
 	After    Value         // what is stored now, as far as this Update knows
 	Written  bool          // false if fn returned its value unchanged
 	Attempts int           // how often fn was called

@@ -23,11 +23,12 @@ type Value struct {
 	ttl     time.Duration // 0: what Key.TTL says
 }
 
-// content is never written to after construction.
+// content is never written to after construction; what the trace points to is.
 type content struct {
 	kind   Kind
 	text   string
 	fields map[string]string
+	trace  *Trace // nil: nobody asks what is read
 }
 
 // String returns a Value of KindString. It may be empty and may hold any bytes.
@@ -69,19 +70,28 @@ func (v Value) Text() string { return v.get().text }
 
 // Field returns one field of a hash and whether it is there.
 func (v Value) Field(name string) (string, bool) {
-	s, ok := v.get().fields[name]
+	c := v.get()
+	c.trace.read(name)
+	s, ok := c.fields[name]
 	return s, ok
 }
 
 // Len returns the number of fields of a hash, and 0 for anything else.
-func (v Value) Len() int { return len(v.get().fields) }
+func (v Value) Len() int { return len(v.all()) }
 
 // Fields returns a copy of the hash's fields: nil for anything else.
-func (v Value) Fields() map[string]string { return maps.Clone(v.get().fields) }
+func (v Value) Fields() map[string]string { return maps.Clone(v.all()) }
 
 // All iterates over the hash's fields in no order, without copying them.
 func (v Value) All() func(yield func(name, value string) bool) {
-	return maps.All(v.get().fields)
+	return maps.All(v.all())
+}
+
+// all returns the fields, for somebody who may look at each of them.
+func (v Value) all() map[string]string {
+	c := v.get()
+	c.trace.readAll()
+	return c.fields
 }
 
 // With returns the hash with one field set. A Value that does not exist becomes
@@ -89,31 +99,41 @@ func (v Value) All() func(yield func(name, value string) bool) {
 // refuses with [ErrWrongKind] under a string Key. To change several fields at
 // once, [Value.Edit] copies only once.
 func (v Value) With(name, value string) Value {
-	return v.Edit(func(fields map[string]string) { fields[name] = value })
+	return v.change(func(fields map[string]string) { fields[name] = value }, name)
 }
 
 // Without returns the hash without the named fields; the zero Value when none
 // is left.
 func (v Value) Without(names ...string) Value {
-	return v.Edit(func(fields map[string]string) {
+	return v.change(func(fields map[string]string) {
 		for _, name := range names {
 			delete(fields, name)
 		}
-	})
+	}, names...)
 }
 
 // Edit returns the hash as edit leaves it. edit gets a copy of the fields, never
 // nil, and must not hold on to it.
 func (v Value) Edit(edit func(fields map[string]string)) Value {
-	fields := v.Fields()
+	v.all()
+	return v.change(edit)
+}
+
+// change is Edit by somebody who looks at none but the named fields.
+func (v Value) change(edit func(fields map[string]string), names ...string) Value {
+	c := v.get()
+	fields := maps.Clone(c.fields)
 	if fields == nil {
 		fields = make(map[string]string)
 	}
 	edit(fields)
-	next := hashOf(fields)
-	if next.Exists() {
-		next.ttl = v.ttl
+	if len(fields) == 0 {
+		c.trace.readAll() // each of them could have been one more
+		return Value{}
 	}
+	c.trace.read(names...)
+	next := valueOf(&content{kind: KindHash, fields: fields, trace: c.trace})
+	next.ttl = v.ttl
 	return next
 }
 
@@ -140,6 +160,8 @@ func (v Value) TTL() time.Duration { return v.ttl }
 // string, or the same fields. A TTL asked for does not matter.
 func (v Value) Equal(w Value) bool {
 	a, b := v.get(), w.get()
+	a.trace.readAll()
+	b.trace.readAll()
 	return v.Exists() == w.Exists() && a.kind == b.kind && a.text == b.text && maps.Equal(a.fields, b.fields)
 }
 

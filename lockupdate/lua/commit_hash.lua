@@ -1,46 +1,59 @@
--- Change a hash if, and only if, it still holds just the fields fn was given, and
--- write only what fn changed. See commit_string.lua for why this is the guard.
+-- Change a hash if, and only if, it still holds what fn went by, and write only what fn
+-- changed. See commit_string.lua for why this is the guard.
 --
 -- KEYS[1]  the data key
 -- ARGV[1]  the expiry to leave: milliseconds, 'keep' or 'none'
 -- ARGV[2]  how many fields fn was given, 0 for an absent key, -1 for no guard
--- ARGV[3]  how many fields to set, -1 to delete the whole key
--- ARGV[4]  how many fields to delete
--- ARGV[5…] the fields fn was given with their values, then the fields to set with
---          their values, then the names of the fields to delete
+-- ARGV[3]  how many of these fn has read, -1 if it went by all there is
+-- ARGV[4]  how many fields fn has missed
+-- ARGV[5]  how many fields to set, -1 to delete the whole key
+-- ARGV[6]  how many fields to delete
+-- ARGV[7…] the fields fn was given with their values, those it has read first, then the
+--          names of those it has missed, then the fields to set with their values, then
+--          the names of the fields to delete
 --
 -- Returns 1 if written.
+--         {3, field, value, ...} if written, with what the key held if fn was given
+--         other values of fields that it has not read.
 --         {0, field, value, ...} with what the key holds if that is something else.
 --         {2, TYPE} if the key is not a hash.
 local kind = redis.call('TYPE', KEYS[1]).ok
 if kind ~= 'none' and kind ~= 'hash' then
   return {2, kind}
 end
-local given, sets, dels = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local at = 5
+local given, read, missed = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local sets, dels = tonumber(ARGV[5]), tonumber(ARGV[6])
+local at = 7
+local reply = 1
 if given >= 0 then
   local now = redis.call('HGETALL', KEYS[1])
-  local same = #now == 2 * given
-  if same then
-    local value = {}
-    for i = 1, #now, 2 do
-      value[now[i]] = now[i + 1]
+  local value = {}
+  for i = 1, #now, 2 do
+    value[now[i]] = now[i + 1]
+  end
+  local same = 0 -- as many fields, from the first on, are as they were
+  while same < given and value[ARGV[at + 2 * same]] == ARGV[at + 2 * same + 1] do
+    same = same + 1
+  end
+  at = at + 2 * given
+  if same < given or #now ~= 2 * given then
+    reply = {3}
+    if read < 0 or same < read or #now == 0 then
+      reply[1] = 0
     end
-    for i = at, at + 2 * given - 1, 2 do
-      if value[ARGV[i]] ~= ARGV[i + 1] then
-        same = false
-        break
+    for i = at, at + missed - 1 do
+      if value[ARGV[i]] then
+        reply[1] = 0
       end
     end
-  end
-  if not same then
-    local reply = {0}
     for i, v in ipairs(now) do
       reply[i + 1] = v
     end
-    return reply
+    if reply[1] == 0 then
+      return reply
+    end
   end
-  at = at + 2 * given
+  at = at + missed
 end
 if sets < 0 then
   redis.call('DEL', KEYS[1])
@@ -58,4 +71,4 @@ if ARGV[1] == 'none' then
 elseif ARGV[1] ~= 'keep' then
   redis.call('PEXPIRE', KEYS[1], ARGV[1])
 end
-return 1
+return reply

@@ -10,7 +10,7 @@ import (
 
 func raceClauses() []Clause {
 	return []Clause{
-		{Name: "guard", Says: "A value that changed behind fn's back is never overwritten: fn is called again with it.", run: checkGuard},
+		{Name: "guard", Says: "A value that changed behind fn's back, in anything fn has read, is never overwritten: fn is called again with it.", run: checkGuard},
 		{Name: "no-lost-update", Says: "Of many writers' updates to one key, some of whom heed no lock, each acknowledged one is there once.", run: checkNoLostUpdate},
 		{Name: "hash-fields-survive", Says: "Fields of a hash that fn did not touch survive, also those that others add meanwhile.", run: checkHashFieldsSurvive},
 		{Name: "read-is-fresh", Says: "Read and fn see every update acknowledged before, by whomever.", run: checkReadIsFresh},
@@ -31,6 +31,7 @@ func checkGuard(c *check) {
 				if calls == 1 {
 					c.put(key, second, rmw.NoTTL)
 				}
+				cur.Len() // of a hash, too, it is the whole that fn goes by
 				return adder(kind, "mine")(ctx, cur)
 			})
 			if calls != 2 || res.Attempts != 2 || res.Waited < 0 {
@@ -100,15 +101,20 @@ func checkHashFieldsSurvive(c *check) {
 	s := c.Open()
 	key := c.key(rmw.KindHash)
 	c.put(key, rmw.Hash(map[string]string{"theirs": "1", "mine": "0", "other": "\x00"}), rmw.NoTTL)
+	meanwhile := rmw.Hash(map[string]string{"theirs": "1", "mine": "0", "late": "x"})
 	calls := 0
-	c.update(s, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+	res := c.update(s, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 		calls++
 		if calls == 1 {
-			c.put(key, cur.With("late", "x").Without("other"), rmw.NoTTL)
+			c.put(key, meanwhile, rmw.NoTTL)
 		}
 		return cur.With("mine", "1"), nil
 	})
-	c.wantStored(key, rmw.Hash(map[string]string{"theirs": "1", "mine": "1", "late": "x"}))
+	want := meanwhile.With("mine", "1")
+	c.wantStored(key, want)
+	if !res.Before.Equal(meanwhile) || !res.After.Equal(want) {
+		c.errorf("Result does not tell what the hash held when it was written: before %v, after %v", res.Before, res.After)
+	}
 }
 
 func checkReadIsFresh(c *check) {

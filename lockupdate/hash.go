@@ -1,0 +1,145 @@
+package lockupdate
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// reads is what an fn has read of the hash it was given: some fields, or all there is.
+type reads struct {
+	partly bool
+	fields []string
+}
+
+// and is what two of them have read together.
+func (r reads) and(other reads) reads {
+	if !r.partly || !other.partly {
+		return reads{}
+	}
+	return reads{partly: true, fields: slices.Concat(r.fields, other.fields)}
+}
+
+// commitHash sends the whole hash that was read, those fields first that fn went by: the
+// script writes if these are as they were, and if another one is not, it tells, so
+// that an answer to a caller never shows what no longer was.
+func commitHash(w write, plain bool) *call {
+	const numbers = 6 // before the fields
+	given, known, missing := -1, -1, 0
+	args := make([]any, numbers, numbers+2*(w.cur.Len()+len(w.reads.fields)+1))
+	if !plain {
+		given = w.cur.Len()
+		first := map[string]bool{}
+		var absent []any
+		for _, field := range w.reads.fields {
+			value, ok := w.cur.Field(field)
+			switch {
+			case first[field]:
+			case ok:
+				args = append(args, field, value)
+			default:
+				absent = append(absent, field)
+			}
+			first[field] = true
+		}
+		missing = len(absent)
+		if w.reads.partly {
+			known = len(first) - missing
+		}
+		for field, value := range w.cur.All() {
+			if !first[field] {
+				args = append(args, field, value)
+			}
+		}
+		args = append(args, absent...)
+	}
+	sets, dels := -1, 0
+	if w.next.Exists() {
+		c := changeOf(w.cur, w.next)
+		for field, value := range c.set {
+			args = append(args, field, value)
+		}
+		for _, field := range c.removed {
+			args = append(args, field)
+		}
+		sets, dels = len(c.set), len(c.removed)
+	}
+	copy(args, []any{expiry(w.ttl), given, known, missing, sets, dels})
+	return commitHashScript.on(w.key.Name, args...)
+}
+
+// change is what makes another hash of one.
+type change struct {
+	set     map[string]string
+	removed []string
+}
+
+func changeOf(from, to rmw.Value) change {
+	c := change{set: map[string]string{}}
+	for field, value := range to.All() {
+		if was, ok := from.Field(field); !ok || was != value {
+			c.set[field] = value
+		}
+	}
+	for field := range from.All() {
+		if _, ok := to.Field(field); !ok {
+			c.removed = append(c.removed, field)
+		}
+	}
+	return c
+}
+
+func (c change) apply(v rmw.Value) rmw.Value {
+	return v.Edit(func(fields map[string]string) {
+		for _, field := range c.removed {
+			delete(fields, field)
+		}
+		maps.Copy(fields, c.set)
+	})
+}
+
+// rebase puts what an update did onto the hash that was there when it was committed.
+// What its fn read was the same there, so fn would have done the same.
+func (u *update) rebase(held rmw.Value) {
+	given := u.given
+	u.given = held
+	if !u.wrote {
+		u.after = held
+		return
+	}
+	u.after = changeOf(given, u.after).apply(held)
+}
+
+// rebase puts what a group did onto the hash that was there when it was committed.
+func (g *group) rebase(held rmw.Value) {
+	g.base, g.value = held, held
+	for _, u := range g.members {
+		u.rebase(g.value)
+		g.value = u.after
+	}
+}
+
+// show returns what fn is given: a hash that remembers what is read of it.
+func (u *update) show() rmw.Value {
+	u.trace = nil
+	if u.key.Kind != rmw.KindHash || !u.given.Exists() {
+		return u.given
+	}
+	var traced rmw.Value
+	traced, u.trace = u.given.Traced()
+	return traced
+}
+
+// readsOf is what fn has read when it returned.
+func (u *update) readsOf(next rmw.Value, err error) reads {
+	if u.trace == nil {
+		return reads{}
+	}
+	ask := func() ([]string, bool) { return u.trace.Reads(next) }
+	if err != nil {
+		ask = u.trace.ReadsAnyway
+	}
+	fields, partly := ask()
+	return reads{partly: partly, fields: fields}
+}

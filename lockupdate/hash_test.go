@@ -1,0 +1,251 @@
+package lockupdate_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func to(v rmw.Value) rmw.UpdateFunc {
+	return func(context.Context, rmw.Value) (rmw.Value, error) { return v, nil }
+}
+
+func asItIs(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil }
+
+func updateUnderLock(s *lockupdate.Store, ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res rmw.Result, err error) {
+	err = s.WithLock(ctx, key.Name, func(ctx context.Context) (err error) {
+		res, err = s.Update(ctx, key, fn)
+		return err
+	})
+	return res, err
+}
+
+// The guard of a hash is as wide as what fn has read. Whatever else others do to the
+// hash meanwhile, fn need not run again, and the answer tells what was there.
+func TestHashGuardsWhatIsRead(t *testing.T) {
+	before := map[string]string{"a": "1", "b": "1", "c": "1"}
+	for name, c := range map[string]struct {
+		fn     rmw.UpdateFunc
+		beside map[string]any // set meanwhile
+		gone   []string       // removed meanwhile
+		calls  int
+		after  map[string]string
+	}{
+		"another field": {
+			fn: setField("a", "2"), beside: map[string]any{"b": "9"},
+			calls: 1, after: map[string]string{"a": "2", "b": "9", "c": "1"},
+		},
+		"a new field": {
+			fn: setField("a", "2"), beside: map[string]any{"x": "9"},
+			calls: 1, after: map[string]string{"a": "2", "b": "1", "c": "1", "x": "9"},
+		},
+		"a field less": {
+			fn: setField("a", "2"), gone: []string{"b"},
+			calls: 1, after: map[string]string{"a": "2", "c": "1"},
+		},
+		"the field": {
+			fn: setField("a", "2"), beside: map[string]any{"a": "9"},
+			calls: 2, after: map[string]string{"a": "2", "b": "1", "c": "1"},
+		},
+		"the field removed": {
+			fn: setField("a", "2"), gone: []string{"a"},
+			calls: 2, after: map[string]string{"a": "2", "b": "1", "c": "1"},
+		},
+		"what is missed": {
+			fn: setField("x", "2"), beside: map[string]any{"x": "9"},
+			calls: 2, after: map[string]string{"a": "1", "b": "1", "c": "1", "x": "2"},
+		},
+		"the whole key": {
+			fn: setField("x", "2"), gone: []string{"a", "b", "c"},
+			calls: 2, after: map[string]string{"x": "2"},
+		},
+		"all are read": {
+			fn: func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+				return cur.With("a", strconv.Itoa(cur.Len())), nil
+			},
+			beside: map[string]any{"x": "9"},
+			calls:  2, after: map[string]string{"a": "4", "b": "1", "c": "1", "x": "9"},
+		},
+		"removed, not read": {
+			fn:     func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur.Without("b"), nil },
+			beside: map[string]any{"a": "9"},
+			calls:  1, after: map[string]string{"a": "9", "c": "1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for how, update := range map[string]func(*lockupdate.Store, context.Context, rmw.Key, rmw.UpdateFunc) (rmw.Result, error){
+				"Update": (*lockupdate.Store).Update, "under WithLock": updateUnderLock,
+			} {
+				t.Run(how, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						f := newFixture(t, lockupdate.Config{})
+						key := rmw.Key{Name: "h", Kind: rmw.KindHash}
+						_, err := f.store.Update(t.Context(), key, to(rmw.Hash(before)))
+						require.NoError(t, err)
+						f.settle()
+						calls := 0
+						res, err := update(f.store, t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+							if calls++; calls == 1 {
+								if c.beside != nil {
+									require.NoError(t, f.direct().HSet(ctx, "h", c.beside).Err())
+								}
+								if c.gone != nil {
+									require.NoError(t, f.direct().HDel(ctx, "h", c.gone...).Err())
+								}
+							}
+							return c.fn(ctx, cur)
+						})
+						require.NoError(t, err)
+						assert.Equal(t, c.calls, calls)
+						assert.Equal(t, c.after, res.After.Fields())
+						again, err := c.fn(t.Context(), res.Before)
+						require.NoError(t, err)
+						assert.True(t, again.Equal(res.After), "fn makes another value of Before than After")
+						stored, err := f.store.Read(t.Context(), key)
+						require.NoError(t, err)
+						assert.Equal(t, c.after, stored.Fields())
+					})
+				})
+			}
+		})
+	}
+}
+
+// Those who follow without Redis build on what the key held when the group before them
+// was committed, and nobody is shown what is no longer there.
+func TestHashHandedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Keep: 50 * time.Millisecond})
+		key := rmw.Key{Name: "h", Kind: rmw.KindHash}
+		_, err := f.store.Update(t.Context(), key, setField("a", "0"))
+		require.NoError(t, err)
+		_, err = f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			return cur.With("a", "1"), f.direct().HSet(ctx, "h", "theirs", "1").Err()
+		})
+		require.NoError(t, err)
+		res, err := f.store.Update(t.Context(), key, asItIs)
+		require.NoError(t, err)
+		assert.Equal(t, map[string]string{"a": "1", "theirs": "1"}, res.After.Fields())
+
+		// One whose fn runs while that commit is on its way is verified all the same.
+		hold := make(chan struct{})
+		f.slow(10 * time.Millisecond)
+		first := start(t.Context(), f.store, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			return cur.With("a", "2"), f.direct().HSet(ctx, "h", "theirs", "2").Err()
+		})
+		second := start(t.Context(), f.store, key, until(hold, asItIs))
+		<-first.done
+		close(hold)
+		<-second.done
+		require.NoError(t, second.err)
+		assert.Equal(t, map[string]string{"a": "2", "theirs": "2"}, second.res.After.Fields())
+	})
+}
+
+// The guard sees what fn reads, and only what it can see: the control reads past it.
+func TestHashWriteSkew(t *testing.T) {
+	onDuty := func(read func(rmw.Value) rmw.Value) string {
+		var stored rmw.Value
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, lockupdate.Config{})
+			key := rmw.Key{Name: "h", Kind: rmw.KindHash}
+			_, err := f.store.Update(t.Context(), key, to(rmw.Hash(map[string]string{"ann": "on", "bob": "on"})))
+			require.NoError(t, err)
+			_, err = f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				if bob, _ := read(cur).Field("bob"); bob == "off" {
+					return cur, nil // one has to stay
+				}
+				return cur.With("ann", "off"), f.direct().HSet(ctx, "h", "bob", "off").Err()
+			})
+			require.NoError(t, err)
+			stored, err = f.store.Read(t.Context(), key)
+			require.NoError(t, err)
+		})
+		ann, _ := stored.Field("ann")
+		return ann
+	}
+	assert.Equal(t, "on", onDuty(func(v rmw.Value) rmw.Value { return v }))
+	assert.Equal(t, "off", onDuty(rmw.Value.Untraced), "control: fn has gone by what no longer was")
+}
+
+// raise has processes raise fields under the lock, while somebody else raises them
+// without any. It returns how many raises were acknowledged, and how many are gone.
+func raise(t *testing.T, cfg lockupdate.Config) (acked, lost int) {
+	t.Helper()
+	const writers, each, fields = 4, 40, 3
+	f := newFixture(t, cfg)
+	key := rmw.Key{Name: "h", Kind: rmw.KindHash}
+	var raised [fields]atomic.Int64
+	var wg sync.WaitGroup
+	for w := range writers {
+		s := f.store
+		if w%2 == 1 {
+			s = f.another(cfg)
+		}
+		direct := f.direct()
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(w), 1))
+			for range each {
+				n, others := rng.IntN(fields), rng.IntN(3)
+				field := fmt.Sprint("f", n)
+				fn := func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+					was, _ := cur.Field(field)
+					i, _ := strconv.Atoi(was)
+					return cur.With(field, strconv.Itoa(i+1)), nil
+				}
+				res, err := s.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					for ; others > 1; others-- {
+						m := rng.IntN(fields)
+						if err := direct.HIncrBy(ctx, "h", fmt.Sprint("f", m), 1).Err(); err != nil {
+							return cur, err
+						}
+						raised[m].Add(1)
+					}
+					return fn(ctx, cur)
+				})
+				if !assert.NoError(t, err) {
+					return
+				}
+				raised[n].Add(1)
+				again, err := fn(t.Context(), res.Before)
+				assert.True(t, err == nil && again.Equal(res.After), "fn makes another value of Before than After")
+			}
+		})
+	}
+	wg.Wait()
+	v, err := f.store.Read(t.Context(), key)
+	require.NoError(t, err)
+	for n := range fields {
+		s, _ := v.Field(fmt.Sprint("f", n))
+		i, _ := strconv.Atoi(s)
+		acked += int(raised[n].Load())
+		lost += int(raised[n].Load()) - i
+	}
+	return acked, lost
+}
+
+func TestNoRaiseIsLost(t *testing.T) {
+	for name, cfg := range map[string]lockupdate.Config{
+		"combining": {}, "alone": {NoCombining: true}, "keeping": {Keep: 5 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				acked, lost := raise(t, cfg)
+				assert.Positive(t, acked)
+				assert.Zero(t, lost)
+			})
+		})
+	}
+}

@@ -1,0 +1,179 @@
+package rmw_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func TestTrace(t *testing.T) {
+	hash := rmw.Hash(map[string]string{"a": "1", "b": "2", "c": "3"})
+	type fn = func(v rmw.Value) rmw.Value
+	for name, c := range map[string]struct {
+		fn    fn
+		reads []string // nil: the whole
+	}{
+		"nothing":            {func(v rmw.Value) rmw.Value { return v }, []string{}},
+		"a field":            {func(v rmw.Value) rmw.Value { v.Field("a"); return v }, []string{"a"}},
+		"a missing field":    {func(v rmw.Value) rmw.Value { v.Field("x"); return v }, []string{"x"}},
+		"set":                {func(v rmw.Value) rmw.Value { return v.With("b", "9").With("a", "1") }, []string{"a", "b"}},
+		"removed":            {func(v rmw.Value) rmw.Value { return v.Without("b", "x") }, []string{"b", "x"}},
+		"read of what it is": {func(v rmw.Value) rmw.Value { v = v.With("b", "9"); v.Field("c"); return v }, []string{"b", "c"}},
+		"expiry":             {func(v rmw.Value) rmw.Value { return v.WithTTL(time.Hour).With("a", "") }, []string{"a"}},
+		"kind, existence":    {func(v rmw.Value) rmw.Value { v.Kind(); v.Exists(); v.Text(); return v }, []string{}},
+		"number of fields":   {func(v rmw.Value) rmw.Value { v.Len(); return v }, nil},
+		"size":               {func(v rmw.Value) rmw.Value { v.Size(); return v }, nil},
+		"printed":            {func(v rmw.Value) rmw.Value { _ = fmt.Sprint(v); return v }, nil},
+		"all":                {func(v rmw.Value) rmw.Value { v.All(); return v }, nil},
+		"copied":             {func(v rmw.Value) rmw.Value { v.Fields(); return v }, nil},
+		"edited":             {func(v rmw.Value) rmw.Value { return v.Edit(func(map[string]string) {}) }, nil},
+		"compared":           {func(v rmw.Value) rmw.Value { hash.Equal(v); return v }, nil},
+		"emptied":            {func(v rmw.Value) rmw.Value { v.Without("a", "b", "c"); return v }, nil},
+		"deleted":            {func(rmw.Value) rmw.Value { return rmw.Value{} }, nil},
+		"made anew":          {func(rmw.Value) rmw.Value { return hash }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v, trace := hash.WithTTL(time.Minute).Traced()
+			assert.Equal(t, time.Minute, v.TTL())
+			fields, ok := trace.Reads(c.fn(v))
+			assert.Equal(t, c.reads != nil, ok)
+			if ok {
+				assert.Equal(t, c.reads, append([]string{}, fields...))
+			}
+		})
+	}
+}
+
+func TestTraceOfOthers(t *testing.T) {
+	for _, v := range []rmw.Value{{}, rmw.String("x")} {
+		traced, trace := v.Traced()
+		assert.True(t, traced.Equal(v))
+		_, ok := trace.Reads(traced)
+		assert.False(t, ok, "%v", v)
+	}
+	hash := rmw.Hash(map[string]string{"a": "1"})
+	first, _ := hash.Traced()
+	_, second := hash.Traced()
+	_, ok := second.Reads(first.With("a", "2"))
+	assert.False(t, ok, "made of what an earlier call was given")
+	_, ok = second.Reads(first.Untraced())
+	assert.False(t, ok)
+	fields, ok := second.ReadsAnyway()
+	assert.True(t, ok)
+	assert.Empty(t, fields)
+	plain := hash.WithTTL(time.Minute)
+	assert.Equal(t, time.Minute, plain.Untraced().TTL())
+}
+
+// A struct goes by its own fields, whatever else the hash holds.
+func TestTraceOfCodec(t *testing.T) {
+	type model struct {
+		A int    `redis:"a"`
+		B string `redis:"b,omitempty"`
+	}
+	codec := rmw.HashOf[model]()
+	v, trace := rmw.Hash(map[string]string{"a": "1", "theirs": "x"}).Traced()
+	var m model
+	require.NoError(t, codec.Decode(v, &m))
+	m.A++
+	next, err := codec.Encode(&m, v)
+	require.NoError(t, err)
+	fields, ok := trace.Reads(next)
+	assert.True(t, ok)
+	assert.Equal(t, []string{"a", "b"}, fields)
+	got, _ := next.Field("theirs")
+	assert.Equal(t, "x", got)
+}
+
+// The promise of a Trace: where all that it names is the same, fn does the same.
+func TestTraceIsEnough(t *testing.T) {
+	names := []string{"a", "b", "c", "d", "e"}
+	partly, moved := 0, 0
+	for seed := range uint64(3000) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		one := someHash(rng, names)
+		fn := func(v rmw.Value) rmw.Value { return someEdit(rand.New(rand.NewPCG(seed, 2)), names, v) }
+		v, trace := rmw.Hash(one).Traced()
+		next := fn(v)
+		reads, ok := trace.Reads(next)
+		if !ok {
+			continue
+		}
+		partly++
+		other := someHash(rng, names)
+		for _, name := range reads {
+			delete(other, name)
+			if s, ok := one[name]; ok {
+				other[name] = s
+			}
+		}
+		if len(other) == 0 || maps.Equal(one, other) {
+			continue
+		}
+		moved++
+		// What fn did to the one, done to the other, is what it does to the other.
+		want := maps.Clone(other)
+		for _, name := range reads {
+			delete(want, name)
+			if s, ok := next.Field(name); ok {
+				want[name] = s
+			}
+		}
+		require.True(t, rmw.Hash(want).Equal(fn(rmw.Hash(other))), "seed %d: %v, reads %v, then %v", seed, one, reads, other)
+		for _, name := range names {
+			if !slices.Contains(reads, name) {
+				s, ok := next.Field(name)
+				was, had := one[name]
+				require.True(t, ok == had && s == was, "seed %d: %s was changed, and is not among %v", seed, name, reads)
+			}
+		}
+	}
+	assert.Greater(t, partly, 1000)
+	assert.Greater(t, moved, 500)
+}
+
+func someHash(rng *rand.Rand, names []string) map[string]string {
+	fields := map[string]string{}
+	for _, name := range names {
+		if rng.IntN(3) > 0 {
+			fields[name] = fmt.Sprint(rng.IntN(3))
+		}
+	}
+	if len(fields) == 0 {
+		fields["a"] = ""
+	}
+	return fields
+}
+
+// someEdit does what an UpdateFunc may: what it does depends on what it reads.
+func someEdit(rng *rand.Rand, names []string, v rmw.Value) rmw.Value {
+	name := func() string { return names[rng.IntN(len(names))] }
+	for range rng.IntN(5) {
+		switch op, a, b := rng.IntN(12), name(), name(); {
+		case op < 4:
+			s, ok := v.Field(a)
+			if ok {
+				v = v.With(b, s+"'")
+			}
+		case op < 7:
+			v = v.With(a, fmt.Sprint(rng.IntN(3)))
+		case op < 9:
+			v = v.Without(a, b)
+		case op < 11:
+			if _, ok := v.Field(a); !ok && v.Exists() {
+				return v
+			}
+		default:
+			v = v.With(a, fmt.Sprint(v.Len()))
+		}
+	}
+	return v
+}
