@@ -24,7 +24,11 @@ func to(v rmw.Value) rmw.UpdateFunc {
 
 func asItIs(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil }
 
-func updateUnderLock(s *lockupdate.Store, ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res rmw.Result, err error) {
+func update(ctx context.Context, s *lockupdate.Store, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	return s.Update(ctx, key, fn)
+}
+
+func updateUnderLock(ctx context.Context, s *lockupdate.Store, key rmw.Key, fn rmw.UpdateFunc) (res rmw.Result, err error) {
 	err = s.WithLock(ctx, key.Name, func(ctx context.Context) (err error) {
 		res, err = s.Update(ctx, key, fn)
 		return err
@@ -85,8 +89,8 @@ func TestHashGuardsWhatIsRead(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for how, update := range map[string]func(*lockupdate.Store, context.Context, rmw.Key, rmw.UpdateFunc) (rmw.Result, error){
-				"Update": (*lockupdate.Store).Update, "under WithLock": updateUnderLock,
+			for how, do := range map[string]func(context.Context, *lockupdate.Store, rmw.Key, rmw.UpdateFunc) (rmw.Result, error){
+				"Update": update, "under WithLock": updateUnderLock,
 			} {
 				t.Run(how, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
@@ -96,7 +100,7 @@ func TestHashGuardsWhatIsRead(t *testing.T) {
 						require.NoError(t, err)
 						f.settle()
 						calls := 0
-						res, err := update(f.store, t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+						res, err := do(t.Context(), f.store, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 							if calls++; calls == 1 {
 								if c.beside != nil {
 									require.NoError(t, f.direct().HSet(ctx, "h", c.beside).Err())
