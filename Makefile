@@ -34,6 +34,9 @@ rehearsal-real: servers ## Play the whole migration against real servers and a r
 	$(WITH_SERVERS) -redis 3 -nutcracker 1 -- \
 		go run ./examples/rehearsal -legacy 'redis://{redis0}' -proxy '{nutcracker0}' -profile twemproxy
 
+proxies: ## Write docs/proxies.md and docs/proxies from the profiles
+	go run ./internal/proxydoc docs
+
 bench: servers ## Measure against the peers, in 10 minutes; wants the machine for itself
 	go -C bench run ./cmd/bench -out results.json
 
@@ -43,4 +46,4 @@ bench-plots: ## Draw docs/performance.md from what make bench has measured
 ci: ## Do everything that CI does
 	./.ci/run
 
-.PHONY: help test servers race lint docs rehearsal rehearsal-real bench bench-plots ci
+.PHONY: help test servers race lint docs rehearsal rehearsal-real bench bench-plots proxies ci

@@ -26,8 +26,50 @@ func TestEveryCommandIsPermittedByEveryProfile(t *testing.T) {
 	for _, name := range proxycompat.Names() {
 		profile, err := proxycompat.Lookup(name)
 		require.NoError(t, err)
+		if !takesScripts(profile) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) { permitted(t, profile, lockupdate.Config{}) })
 		t.Run(name+", master reads", func(t *testing.T) { permitted(t, profile, lockupdate.Config{MasterReads: true}) })
+	}
+}
+
+func takesScripts(p *proxycompat.Profile) bool {
+	return p.Check("EVAL", "return 1", "1", "k", "v") == nil
+}
+
+// Where scripts are not taken, there is another way, or none at all: then nothing is sent.
+func TestWhereScriptsAreRefused(t *testing.T) {
+	ways := map[string]lockupdate.Commit{"pika": lockupdate.CommitVX}
+	for _, name := range proxycompat.Names() {
+		profile, err := proxycompat.Lookup(name)
+		require.NoError(t, err)
+		if takesScripts(profile) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				commit, ok := ways[name]
+				f := newFixtureOn(t, profile, lockupdate.Config{Commit: commit})
+				f.rdb.AddHook(proxycompat.Hook(profile))
+				for range 2 { // the second one finds a value
+					_, err = f.store.Update(t.Context(), rmw.Key{Name: "s"}, after(6*time.Second, appendText("x")))
+				}
+				if !ok {
+					require.ErrorIs(t, err, rmw.ErrUnsupported)
+					assert.Empty(t, f.proxy.Calls())
+					return
+				}
+				require.NoError(t, err)
+				_, err = f.store.Inspect(t.Context(), "s")
+				require.NoError(t, err)
+				f.waitReleases()
+				assert.Equal(t, "xx", f.text(rmw.Key{Name: "s"}))
+				for _, c := range f.proxy.Calls() {
+					require.NoError(t, profile.Check(c.Args...), c.Args[0])
+				}
+			})
+		})
 	}
 }
 

@@ -13,10 +13,10 @@ import (
 //
 // Refused is what the proxy refuses or closes the connection on, what it sends
 // to the wrong server in silence, and what harms other clients: the verdicts
-// Refused, Closes, Misrouted and HarmsOthers, a number of arguments that the
-// proxy does not accept, and OneKey with more than one key. A script needs
-// exactly one key: with none there is nothing to route by, with several only
-// KEYS[1] is looked at.
+// Refused, Closes, Misrouted and HarmsOthers; a number of arguments that the
+// proxy does not accept; OneKey with more than one key; and SameSlot with keys
+// that have no slot in common. A script that is routed by its key needs one: with
+// none there is nothing to route by.
 //
 // Split passes, because each key's own effect is right, but it is not atomic.
 // Backend and Unknown pass too: only the server can tell. Check does not look
@@ -63,33 +63,64 @@ func check[A any](p *Profile, args []A, word func(A) string) error {
 	}
 	name := word(args[0])
 	r := lookup(p, name)
+	if r.subs && len(args) > 1 {
+		r = lookupSub(p, r, name, word(args[1]))
+	}
 	n := len(args)
-	if !r.passes() && r.Verdict != OneKey {
+	if !r.passes() && r.Verdict != OneKey && r.Verdict != SameSlot {
 		return p.refused(name, r, r.Why)
 	}
 	if !r.args.fit(n - 1) {
 		return p.refused(name, r, fmt.Sprintf("%s does not accept %d argument(s) here", p.name, n-1))
 	}
-	if r.Verdict != OneKey {
+	if r.Verdict != OneKey && r.Verdict != SameSlot {
 		return nil
 	}
 	spans, stated := r.keys.find(n, at(args, word))
-	if stated == 0 && r.keys.first == 0 {
+	if stated == 0 && r.keys.first == 0 && (r.Verdict == OneKey || r.args.min > 2) {
 		return p.refused(name, r, "numkeys is 0, so there is no key to route by; declare the one key that is used")
 	}
 	keys := max(spans[0].count()+spans[1].count()+spans[2].count(), stated)
-	if keys <= 1 || p.sameSlot(at(args, word), spans) {
+	if keys <= 1 || (p.tagged || r.Verdict == SameSlot) && p.sameSlot(at(args, word), spans) {
 		return nil
+	}
+	if r.Verdict == SameSlot {
+		return p.refused(name, r, fmt.Sprintf("%d keys that share no slot, and %s", keys, r.Why))
 	}
 	return p.refused(name, r, fmt.Sprintf("%d keys, and %s", keys, r.Why))
 }
 
+// maxName is how long a command's name may be. Nobody knows of a longer one.
+const maxName = 64
+
 // lookup finds the rule for a command name without allocating: names are
 // short, so they are put in upper case on the stack.
 func lookup[S string | []byte](p *Profile, name S) *Rule {
-	var buf [64]byte
+	var buf [maxName]byte
+	n := upper(buf[:], name)
+	if r := p.rules[string(buf[:n])]; n > 0 && r != nil {
+		return r
+	}
+	return p.other
+}
+
+// lookupSub finds the rule for a subcommand of container.
+func lookupSub[S string | []byte](p *Profile, container *Rule, name, sub S) *Rule {
+	var buf [2*maxName + 1]byte
+	n := upper(buf[:maxName], name)
+	buf[n] = ' '
+	n++
+	m := upper(buf[n:n+maxName], sub)
+	if r := p.rules[string(buf[:n+m])]; m > 0 && r != nil {
+		return r
+	}
+	return container
+}
+
+// upper puts a name into buf, in upper case, and returns its length, 0 if it has no room.
+func upper[S string | []byte](buf []byte, name S) int {
 	if len(name) > len(buf) {
-		return p.other
+		return 0
 	}
 	for i := range len(name) {
 		c := name[i]
@@ -98,10 +129,7 @@ func lookup[S string | []byte](p *Profile, name S) *Rule {
 		}
 		buf[i] = c
 	}
-	if r := p.rules[string(buf[:len(name)])]; r != nil {
-		return r
-	}
-	return p.other
+	return len(name)
 }
 
 // passes reports whether the verdict lets a command pass whatever its keys.
@@ -114,25 +142,24 @@ func (r *Rule) passes() bool {
 }
 
 // permitsAll reports whether no command can be refused.
-func (p *Profile) permitsAll() bool { return len(p.rules) == 0 && p.other.Verdict == OK }
+func (p *Profile) permitsAll() bool {
+	return len(p.rows) == 0 && p.other.Verdict == OK && p.backend == (Version{})
+}
 
 func at[A any](args []A, word func(A) string) func(int) string {
 	return func(i int) string { return word(args[i]) }
 }
 
-// sameSlot reports whether an [Profile.AllowTagged] profile may let these keys
-// pass together.
+// sameSlot reports whether the keys are sure to be together.
 func (p *Profile) sameSlot(word func(int) string, spans [3]span) bool {
-	if !p.tagged || p.hash == "" {
-		return false
-	}
-	slot := -1
+	first := ""
+	seen := false
 	for _, s := range spans {
 		for i := s.first; i < s.end; i += s.step {
-			switch k := p.Slot(word(i)); {
-			case slot == -1:
-				slot = k
-			case slot != k:
+			switch key := word(i); {
+			case !seen:
+				first, seen = key, true
+			case !p.together(first, key):
 				return false
 			}
 		}

@@ -102,7 +102,11 @@ func (p *Profile) checkBytes(args [][]byte) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if r := lookup(p, args[0]); r.passes() && !r.args.set {
+	r := lookup(p, args[0])
+	if r.subs && len(args) > 1 {
+		r = lookupSub(p, r, args[0], args[1])
+	}
+	if r.passes() && !r.args.set {
 		return nil
 	}
 	return check(p, args, func(b []byte) string { return string(b) })

@@ -168,6 +168,12 @@ func TestAllowedCommandsCostNothing(t *testing.T) {
 		allocs := testing.AllocsPerRun(100, func() { _ = hook(background, cmd) })
 		assert.Zero(t, allocs, cmd.Name())
 	}
+	cluster, err := proxycompat.Lookup("cluster")
+	require.NoError(t, err)
+	hook = proxycompat.Hook(cluster).ProcessHook(noop)
+	cmd := redis.NewCmd(background, "mget", "{a}1", "{a}2", "{a}3")
+	require.NoError(t, hook(background, cmd))
+	assert.Zero(t, testing.AllocsPerRun(100, func() { _ = hook(background, cmd) }), "keys that are hashed")
 }
 
 func BenchmarkHookAllowed(b *testing.B) {

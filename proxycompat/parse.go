@@ -2,54 +2,47 @@ package proxycompat
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 )
 
-// Parse reads a profile from text; file is used in errors only. Use it to
-// describe a proxy of your own, for instance a cloud vendor's.
+// parse reads a profile from a table; file is used in errors only.
 //
 // Lines that start with "#" and empty lines are comments. A line that starts
-// with "@" sets "@name", "@about", "@refusal" (an error text with %s for the
-// command; without it the proxy closes the connection) or "@hash codis". Every
-// other line is a row of eight fields, separated by tabs, "-" for none:
+// with "@" sets
 //
-//	command verdict args keys route why instead source
+//	@name NAME, @title TEXT, @about TEXT
+//	@refusal TEXT   of the error for a refused command, %s being the command in upper
+//	                case and %l in lower; without it the proxy closes the connection
+//	@hash RULE      codis, cluster, config or none: see hashRule
+//	@proxy none     it is the server itself
+//	@idle DURATION  after which it closes idle clients, @clients N it accepts at most
 //
-// args is how many arguments the proxy itself insists on: "-", "2", "2+" or
-// "pairs". keys is where the keys are: "1", "1:-1", "1:-1:2", "num2", and
-// "1+num2" or "1+store" for both. route is the index of the word that the
-// proxy routes by. The row of command "*" is for every command without a row.
-func Parse(file, text string) (*Profile, error) {
-	p := &Profile{rules: map[string]*Rule{}}
+// Every other line is a row of eight fields, separated by tabs, "-" for none:
+//
+//	command[,command...] verdict args route error why instead source
+//
+// args is how many arguments the proxy itself insists on: "-", "2", "2+" or "pairs".
+// route is by what it routes: "-" the first key, the index of a word, "local" (it
+// answers itself), "any" or "all" servers. error is the text of the error, if it is not
+// that of @refusal. The row of command "*" is for every command without a row; that of
+// "SCRIPT" for every subcommand without one.
+func parse(file, text string) (*Profile, error) {
+	p := &Profile{rows: map[string]*Rule{}}
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimRight(line, "\r")
-		fail := func(format string, args ...any) error {
-			return fmt.Errorf("proxycompat: %s:%d: %s", file, i+1, fmt.Sprintf(format, args...))
-		}
+		var err error
 		switch {
 		case strings.TrimSpace(line) == "" || line[0] == '#':
-			continue
 		case line[0] == '@':
-			if err := p.directive(line); err != nil {
-				return nil, fail("%v", err)
-			}
-			continue
+			err = p.directive(line)
+		default:
+			err = p.row(line)
 		}
-		r, err := parseRow(line)
 		if err != nil {
-			return nil, fail("%v", err)
+			return nil, fmt.Errorf("proxycompat: %s:%d: %w", file, i+1, err)
 		}
-		if r.Command == "*" {
-			if p.other != nil {
-				return nil, fail("a second * row")
-			}
-			p.other = r
-			continue
-		}
-		if p.rules[r.Command] != nil {
-			return nil, fail("a second row for %s", r.Command)
-		}
-		p.rules[r.Command] = r
 	}
 	switch {
 	case p.name == "":
@@ -57,31 +50,60 @@ func Parse(file, text string) (*Profile, error) {
 	case p.other == nil:
 		return nil, fmt.Errorf("proxycompat: %s: no row for *, so unlisted commands have no rule", file)
 	}
+	p.complete()
 	return p, nil
 }
 
-func (p *Profile) directive(line string) error {
+func (p *Profile) row(line string) error {
+	rules, err := parseRow(line)
+	if err != nil {
+		return err
+	}
+	for _, r := range rules {
+		switch {
+		case r.Command == "*" && p.other != nil:
+			return fmt.Errorf("a second * row")
+		case r.Command == "*":
+			p.other = r
+		case p.rows[r.Command] != nil:
+			return fmt.Errorf("a second row for %s", r.Command)
+		default:
+			p.rows[r.Command] = r
+		}
+	}
+	return nil
+}
+
+func (p *Profile) directive(line string) (err error) {
 	word, value, _ := strings.Cut(line[1:], " ")
 	value = strings.TrimSpace(value)
 	switch word {
 	case "name":
 		p.name = value
+	case "title":
+		p.title = value
 	case "about":
 		p.about = value
 	case "refusal":
 		p.refusal = value
 	case "hash":
-		if value != "codis" {
-			return fmt.Errorf("unknown @hash %q, known is codis", value)
+		p.hash, err = parseHash(value)
+	case "proxy":
+		if value != "none" {
+			return fmt.Errorf("bad @proxy %q: want none", value)
 		}
-		p.hash = value
+		p.server = true
+	case "idle":
+		p.idle, err = time.ParseDuration(value)
+	case "clients":
+		p.clients, err = strconv.Atoi(value)
 	default:
 		return fmt.Errorf("unknown directive @%s", word)
 	}
-	return nil
+	return err
 }
 
-func parseRow(line string) (*Rule, error) {
+func parseRow(line string) ([]*Rule, error) {
 	f := strings.Split(line, "\t")
 	if len(f) != 8 {
 		return nil, fmt.Errorf("want 8 fields separated by tabs, got %d", len(f))
@@ -91,10 +113,7 @@ func parseRow(line string) (*Rule, error) {
 			f[i] = ""
 		}
 	}
-	if f[0] == "" || f[0] != strings.ToUpper(f[0]) || strings.Contains(f[0], " ") {
-		return nil, fmt.Errorf("bad command %q: want one word in upper case", f[0])
-	}
-	r := &Rule{Command: f[0], Why: f[5], Instead: f[6], Source: f[7]}
+	r := Rule{Error: f[4], Why: f[5], Instead: f[6], Source: f[7]}
 	var err error
 	if r.Verdict, err = ParseVerdict(f[1]); err != nil {
 		return nil, err
@@ -102,18 +121,30 @@ func parseRow(line string) (*Rule, error) {
 	if r.args, err = parseArgs(f[2]); err != nil {
 		return nil, err
 	}
-	if r.keys, err = parseKeys(f[3]); err != nil {
+	if r.route, err = parseRoute(f[3]); err != nil {
 		return nil, err
 	}
-	if f[4] != "" {
-		a, err := parseArgs(f[4])
-		if err != nil || a.min != a.max {
-			return nil, fmt.Errorf("bad route %q: want the index of one word", f[4])
-		}
-		r.route = a.min
-	}
 	if r.Why == "" || r.Source == "" {
-		return nil, fmt.Errorf("%s has no reason or no source", r.Command)
+		return nil, fmt.Errorf("%s has no reason or no source", f[0])
 	}
-	return r, nil
+	var rules []*Rule
+	for name := range strings.SplitSeq(f[0], ",") {
+		if err := checkName(name); err != nil {
+			return nil, err
+		}
+		one := r
+		one.Command = name
+		rules = append(rules, &one)
+	}
+	return rules, nil
+}
+
+// checkName accepts what a row can be about: a command in upper case, or a command
+// and its subcommand.
+func checkName(name string) error {
+	words := strings.Split(name, " ")
+	if name != strings.ToUpper(name) || len(words) > 2 || words[0] == "" || words[len(words)-1] == "" || len(name) > maxName {
+		return fmt.Errorf("bad command %q: want one in upper case, or one and its subcommand", name)
+	}
+	return nil
 }

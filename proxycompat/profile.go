@@ -3,9 +3,11 @@ package proxycompat
 import (
 	"embed"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // The profiles are data: one row per command, with its reason and its source.
@@ -16,18 +18,24 @@ var profileFiles embed.FS
 // Profile is what one proxy permits. It is immutable and safe for concurrent
 // use.
 type Profile struct {
-	name    string
-	about   string
-	refusal string // "" closes the connection; %s is the command
-	hash    string // "codis" or ""
-	rules   map[string]*Rule
-	other   *Rule // the "*" rule
-	tagged  bool  // see AllowTagged
+	name, title, about string
+	refusal            string // "" closes the connection; %s and %l are the command
+	hash               hashRule
+	tag                string // two characters, where that is configured
+	server             bool   // there is no proxy
+	backend            Version
+	idle               time.Duration // after which it closes a client's connection; 0: unknown, or never
+	clients            int           // it accepts at most; 0: unknown, or any number
+	tagged             bool          // see AllowTagged
+
+	rows  map[string]*Rule // what the table says; subcommands as "SCRIPT LOAD"
+	other *Rule            // the "*" row
+	rules map[string]*Rule // of every command that is known, made of rows and other
 }
 
 // Codis32 is the Codis 3.2 proxy, named "codis": the command table of its
 // release3.2 branch, and what was observed with it over codis-server 3.2.11
-// and over Redis 7.0.
+// and over Redis 7.0. Use [Profile.Over] to say which server is behind it.
 func Codis32() *Profile { return mustEmbedded("codis") }
 
 // Twemproxy05 is twemproxy (nutcracker) 0.5.0, named "twemproxy". It parses
@@ -38,32 +46,35 @@ func Twemproxy05() *Profile { return mustEmbedded("twemproxy") }
 // Redis is a plain server without a proxy, named "redis": everything passes.
 func Redis() *Profile { return mustEmbedded("redis") }
 
-// Lookup returns the profile of that name. The error lists the known names.
+// Lookup returns the profile of that name, and with "codis@3.2" the same over a Redis
+// of that version, as by [Profile.Over]. The error lists the known names.
 func Lookup(name string) (*Profile, error) {
-	file, ok := embeddedFile(strings.ToLower(name))
-	if !ok {
-		return nil, fmt.Errorf("proxycompat: no profile named %q, known are %s", name, strings.Join(Names(), ", "))
+	base, version, over := strings.Cut(strings.ToLower(name), "@")
+	if !slices.Contains(Names(), base) {
+		return nil, fmt.Errorf("proxycompat: no profile named %q, known are %s; add @ and a version for the Redis behind it, as in codis@3.2",
+			name, strings.Join(Names(), ", "))
 	}
-	data, err := profileFiles.ReadFile("profiles/" + file)
+	data, err := profileFiles.ReadFile("profiles/" + base + ".tsv")
 	if err != nil {
 		return nil, fmt.Errorf("proxycompat: %w", err)
 	}
-	return Parse(file, string(data))
+	p, err := parse(base+".tsv", string(data))
+	if err != nil || !over {
+		return p, err
+	}
+	return p.Over(version)
 }
 
-// Names returns the names that [Lookup] knows.
-func Names() []string { return []string{"codis", "twemproxy", "redis"} }
-
-func embeddedFile(name string) (string, bool) {
-	switch name {
-	case "codis":
-		return "codis32.tsv", true
-	case "twemproxy":
-		return "twemproxy05.tsv", true
-	case "redis":
-		return "redis.tsv", true
+// Names returns the names that [Lookup] knows, sorted.
+func Names() []string {
+	files, err := fs.Glob(profileFiles, "profiles/*.tsv")
+	if err != nil {
+		panic(err) // the pattern is a constant
 	}
-	return "", false
+	for i, f := range files {
+		files[i] = strings.TrimSuffix(strings.TrimPrefix(f, "profiles/"), ".tsv")
+	}
+	return files
 }
 
 // mustEmbedded panics only if a file that was compiled into the program is
@@ -79,24 +90,59 @@ func mustEmbedded(name string) *Profile {
 // Name returns the profile's short name, as [Lookup] takes it.
 func (p *Profile) Name() string { return p.name }
 
+// Title returns a name to show: the proxy, its version and how it is set up.
+func (p *Profile) Title() string { return p.title }
+
 // About says in one sentence which proxy and version was described.
 func (p *Profile) About() string { return p.about }
 
-// Rule returns the rule for a command, in any case. A command without a row of
-// its own gets the profile's rule for all others, with Command filled in.
-// Subcommands have no rows: "SCRIPT LOAD" is looked up by its first word.
+// Hash says by which rule the proxy finds the server of a key: "codis", "cluster",
+// "config" (by the key, or its hash tag if one is configured) or "none" (there is one
+// server).
+func (p *Profile) Hash() string { return p.hash.String() }
+
+// Idle is after which time without a command the proxy closes a client's connection;
+// 0: not known, or never.
+func (p *Profile) Idle() time.Duration { return p.idle }
+
+// Clients is how many connections of clients the proxy accepts; 0: not known, or any
+// number.
+func (p *Profile) Clients() int { return p.clients }
+
+// Server reports whether this is a Redis itself, with no proxy in front.
+func (p *Profile) Server() bool { return p.server }
+
+// Rule returns the rule for a command, in any case, or for a subcommand:
+// "SCRIPT LOAD". A command that nobody knows gets the profile's rule for all
+// others, with Command filled in.
 func (p *Profile) Rule(command string) Rule {
-	name := strings.ToUpper(strings.TrimSpace(command))
-	first, _, _ := strings.Cut(name, " ")
-	if r, ok := p.rules[first]; ok {
-		return *r
+	words := strings.Fields(command)
+	if len(words) == 0 {
+		return *p.other
 	}
-	r := *p.other
-	r.Command = name
-	return r
+	var sub string
+	if len(words) > 1 {
+		sub = words[1]
+	}
+	r := lookup(p, words[0])
+	if r.subs && sub != "" {
+		r = lookupSub(p, r, words[0], sub)
+	}
+	rule := *r
+	if rule.Command == "*" {
+		rule.Command = strings.ToUpper(words[0])
+	}
+	return rule
 }
 
-// Rules returns all rows, sorted by command, without the "*" row.
+// RuleFor returns the rule for a command as it would be sent, args[0] being the command.
+func (p *Profile) RuleFor(args ...string) Rule {
+	return p.Rule(strings.Join(args[:min(len(args), 2)], " "))
+}
+
+// Rules returns the rules of every command of Redis and of those that the proxy has
+// besides, sorted by command. Subcommands are there if their rule is not that of
+// their container.
 func (p *Profile) Rules() []Rule {
 	out := make([]Rule, 0, len(p.rules))
 	for _, name := range slices.Sorted(maps.Keys(p.rules)) {
@@ -105,21 +151,37 @@ func (p *Profile) Rules() []Rule {
 	return out
 }
 
-// RefusalText is the error text with which the proxy answers a command that it
-// refuses. It is empty for a proxy that closes the connection instead, and for
-// plain Redis.
+// Others returns the rule for commands that neither the proxy nor Redis knows.
+func (p *Profile) Others() Rule { return *p.other }
+
+// RefusalText is the error text with which a refused command is answered. It is
+// empty for a proxy that closes the connection instead, and for plain Redis.
 func (p *Profile) RefusalText(command string) string {
-	return strings.ReplaceAll(p.refusal, "%s", strings.ToUpper(command))
+	text := p.Rule(command).Error
+	if text == "" {
+		text = p.refusal
+	}
+	name, _, _ := strings.Cut(command, " ")
+	return strings.NewReplacer("%s", strings.ToUpper(name), "%l", strings.ToLower(name)).Replace(text)
 }
 
-// Slot returns the slot of a key, or -1 if the profile has no fixed rule:
-// twemproxy's depends on its configuration.
-func (p *Profile) Slot(key string) int {
-	if p.hash == "codis" {
-		return CodisSlot(key)
+// Over returns the profile with a Redis of this version behind the proxy, such as
+// "3.2": what that does not know is refused. The name is then "codis@3.2".
+func (p *Profile) Over(version string) (*Profile, error) {
+	v, err := ParseVersion(version)
+	if err != nil {
+		return nil, err
 	}
-	return -1
+	c := *p
+	base, _, _ := strings.Cut(p.name, "@")
+	c.name, c.backend = base+"@"+v.String(), v
+	c.complete()
+	return &c, nil
 }
+
+// Backend returns the version of the Redis behind the proxy, the zero Version if
+// that was not said.
+func (p *Profile) Backend() Version { return p.backend }
 
 // AllowTagged returns a copy of the profile that also lets a OneKey command
 // pass when all its keys are in one slot, as keys with the same {hash tag}

@@ -25,8 +25,11 @@ func TestEveryProfileParses(t *testing.T) {
 			assert.NotEmpty(t, r.Source, r.Command)
 		}
 	}
-	_, err := proxycompat.Lookup("envoy")
-	require.EqualError(t, err, `proxycompat: no profile named "envoy", known are codis, twemproxy, redis`)
+	_, err := proxycompat.Lookup("haproxy")
+	require.ErrorContains(t, err, `proxycompat: no profile named "haproxy", known are `)
+	require.ErrorContains(t, err, "codis, ")
+	_, err = proxycompat.Lookup("codis@new")
+	require.EqualError(t, err, `proxycompat: bad version "new": want one such as 6.2`)
 }
 
 func TestVerdicts(t *testing.T) {
@@ -92,6 +95,12 @@ func TestCheck(t *testing.T) {
 		"SMOVE a b m":                   "ct",
 		"ZUNIONSTORE d 1 a":             "ct",
 		"SORT a":                        "",
+		"XREAD COUNT 1 STREAMS a b 0 0": "ct",
+		"MSETEX 2 a 1 b 2":              "ct",
+		"XDELEX k IDS 1 1":              "t",
+		"JSON.GET k":                    "t",
+		"JSON.MGET k l $":               "ct",
+		"FT.SEARCH idx q":               "t",
 		"SORT a BY nosort":              "",
 		"SORT a BY w_*":                 "ct",
 		"SORT a store b":                "ct",
@@ -151,46 +160,4 @@ func TestAllowTagged(t *testing.T) {
 	require.Error(t, tagged.Check("EVAL", "s", "2", "{a}1", "{b}2"))
 	require.Error(t, strict.Check("EVAL", "s", "2", "{a}1", "{a}2"), "the original is unchanged")
 	require.Error(t, proxycompat.Twemproxy05().AllowTagged().Check("SINTER", "{a}1", "{a}2"))
-}
-
-func TestCodisTagAndSlot(t *testing.T) {
-	for key, tag := range map[string]string{
-		"a": "a", "{a}b": "a", "x{a}{b}": "a", "{}a": "", "a{}{b}c": "", "{a": "{a", "}{a}": "a", "{{a}}": "{a", "": "",
-	} {
-		assert.Equal(t, tag, proxycompat.CodisTag(key), key)
-	}
-	assert.Zero(t, proxycompat.CodisSlot("{}anything"))
-	assert.Equal(t, proxycompat.CodisSlot("a"), proxycompat.CodisSlot("{a}b"))
-	assert.Equal(t, 0xcbf43926%1024, proxycompat.CodisSlot("123456789"), "the check value of CRC-32")
-	assert.Equal(t, -1, proxycompat.Twemproxy05().Slot("a"))
-}
-
-func TestParseErrors(t *testing.T) {
-	const ok = "@name x\n*\tok\t-\t-\t-\twhy\t-\tsource\n"
-	p, err := proxycompat.Parse("x.tsv", "# comment\n\n"+ok+"EVAL\tonekey\t3+\tnum2\t3\twhy\tinstead\tsource\r\n")
-	require.NoError(t, err)
-	assert.Equal(t, "instead", p.Rule("eval").Instead)
-	assert.Equal(t, 3, p.Rule("eval").Route([]string{"EVAL", "s", "1", "k"}))
-	assert.Equal(t, -1, p.Rule("eval").Route([]string{"EVAL"}))
-	for text, want := range map[string]string{
-		"":                                 "x.tsv: no @name",
-		"@name x\n":                        "no row for *",
-		"@nope y\n":                        "x.tsv:1: unknown directive @nope",
-		"@hash md5\n":                      "unknown @hash",
-		"GET\tok\n":                        "x.tsv:1: want 8 fields separated by tabs, got 2",
-		ok + "GET\tfine\t-\t-\t-\tw\t-\ts": `x.tsv:3: proxycompat: unknown verdict "fine"`,
-		ok + "get\tok\t-\t-\t-\tw\t-\ts":   "want one word in upper case",
-		ok + "SCRIPT LOAD\trefused\t-\t-\t-\tw\t-\ts":         "want one word",
-		ok + "GET\tok\tx\t-\t-\tw\t-\ts":                      "bad argument count",
-		ok + "GET\tok\t-\t0\t-\tw\t-\ts":                      "bad key range",
-		ok + "GET\tok\t-\t1:2:3:4\t-\tw\t-\ts":                "bad key range",
-		ok + "GET\tok\t-\tnumx\t-\tw\t-\ts":                   "bad key position",
-		ok + "GET\tok\t-\t-\tx\tw\t-\ts":                      "bad route",
-		ok + "GET\tok\t-\t-\t-\t-\t-\ts":                      "no reason",
-		ok + ok:                                               "a second * row",
-		ok + strings.Repeat("GET\tok\t-\t-\t-\tw\t-\ts\n", 2): "a second row for GET",
-	} {
-		_, err := proxycompat.Parse("x.tsv", text)
-		require.ErrorContains(t, err, want, "%q", text)
-	}
 }

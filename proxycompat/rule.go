@@ -10,40 +10,90 @@ import (
 type Rule struct {
 	Command string // upper case; "*" is the rule for every command that has none
 	Verdict Verdict
+	Error   string // text of the error that a refused command gets; empty: the profile's own
 	Why     string // what happens, one sentence
 	Instead string // what to send instead; may be empty
 	Source  string // where it is known from: a source file, or an observation with versions
 
 	args  argCount // how many arguments the proxy itself insists on
 	keys  keySpec  // where the keys are
-	route int      // which argument the proxy routes by
+	known bool     // by the profile, and not by Redis' command list
+	route route
+	subs  bool // some of its subcommands have rules of their own
 }
 
 // Route returns the index in args of the word that the proxy routes this
-// command by, args[0] being the command; -1 if args has no such word.
+// command by, args[0] being the command; -1 if it goes by no word, or args has
+// no such word.
 func (r Rule) Route(args []string) int {
-	if r.route <= 0 || r.route >= len(args) {
-		return -1
-	}
-	return r.route
-}
-
-// Keys returns the indices in args of the keys, as far as the rule knows where
-// they are.
-func (r Rule) Keys(args []string) []int {
-	var out []int
-	spans, _ := r.keys.find(len(args), func(i int) string { return args[i] })
-	for _, s := range spans {
-		for i := s.first; i < s.end; i += s.step {
-			out = append(out, i)
+	at := int(r.route)
+	switch {
+	case r.route == byKey && r.keys.atOne():
+		at = 1
+	case r.route == byKey:
+		at = -1
+		if keys := r.keys.in(args); len(keys) > 0 {
+			at = keys[0]
 		}
 	}
-	return out
+	if at <= 0 || at >= len(args) {
+		return -1
+	}
+	return at
 }
+
+// Keys returns the indices in args of the keys, as far as it is known where
+// they are.
+func (r Rule) Keys(args []string) []int { return r.keys.in(args) }
 
 // ArgsFit reports whether the proxy accepts this number of arguments. A proxy
 // that parses commands, as twemproxy does, closes the connection when not.
 func (r Rule) ArgsFit(args []string) bool { return r.args.fit(len(args) - 1) }
+
+// Local reports whether the proxy answers the command itself.
+func (r Rule) Local() bool { return r.route == byItself }
+
+// route is the index of the word that a proxy routes a command by, or one of these.
+type route int
+
+const (
+	byKey    route = 0 // its first key
+	byItself route = -1
+	toAny    route = -2
+	toAll    route = -3
+)
+
+func parseRoute(s string) (route, error) {
+	switch s {
+	case "", "-":
+		return byKey, nil
+	case "local":
+		return byItself, nil
+	case "any":
+		return toAny, nil
+	case "all":
+		return toAll, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("bad route %q: want -, local, any, all or the index of a word", s)
+	}
+	return route(n), nil
+}
+
+func (r route) String() string {
+	switch r {
+	case byKey:
+		return "-"
+	case byItself:
+		return "local"
+	case toAny:
+		return "any"
+	case toAll:
+		return "all"
+	}
+	return strconv.Itoa(int(r))
+}
 
 // argCount is a condition on the number of arguments after the command name.
 // The zero value accepts any number.
@@ -78,104 +128,4 @@ func parseArgs(s string) (argCount, error) {
 		a.max = -1
 	}
 	return a, nil
-}
-
-// keySpec says where a command's keys are.
-type keySpec struct {
-	first, last, step int  // as in COMMAND INFO: first 0 means no such range
-	numkeys           int  // index of a word that counts the keys after it; 0: none
-	store             bool // options may name further keys: STORE dst, BY and GET patterns
-}
-
-// parseKeys reads "-", "1", "1:2", "1:-1:2", "num2", and combinations with
-// "+": "1+num2" (ZUNIONSTORE), "1+store" (SORT).
-func parseKeys(s string) (keySpec, error) {
-	var k keySpec
-	if s == "-" || s == "" {
-		return k, nil
-	}
-	for part := range strings.SplitSeq(s, "+") {
-		if part == "store" {
-			k.store = true
-			continue
-		}
-		if word, ok := strings.CutPrefix(part, "num"); ok {
-			n, err := strconv.Atoi(word)
-			if err != nil || n < 1 {
-				return k, fmt.Errorf("bad key position %q in %q", part, s)
-			}
-			k.numkeys = n
-			continue
-		}
-		nums := []int{0, 0, 1}
-		fields := strings.Split(part, ":")
-		if len(fields) > 3 {
-			return k, fmt.Errorf("bad key range %q in %q", part, s)
-		}
-		for i, f := range fields {
-			n, err := strconv.Atoi(f)
-			if err != nil {
-				return k, fmt.Errorf("bad key range %q in %q", part, s)
-			}
-			nums[i] = n
-		}
-		if len(fields) == 1 {
-			nums[1] = nums[0]
-		}
-		if nums[0] < 1 || nums[2] < 1 {
-			return k, fmt.Errorf("bad key range %q in %q", part, s)
-		}
-		k.first, k.last, k.step = nums[0], nums[1], nums[2]
-	}
-	return k, nil
-}
-
-// span is a half-open range of argument indices.
-type span struct{ first, end, step int }
-
-func (s span) count() int {
-	if s.end <= s.first {
-		return 0
-	}
-	return (s.end - s.first + s.step - 1) / s.step
-}
-
-// find locates the keys among n words (command included). word(i) returns word
-// i. stated is the number that a numkeys word states, -1 if there is none or
-// it is no number. It does not allocate.
-func (k keySpec) find(n int, word func(int) string) (spans [3]span, stated int) {
-	stated = -1
-	if k.first > 0 {
-		last := k.last
-		if last < 0 {
-			last += n
-		}
-		spans[0] = span{k.first, min(last+1, n), k.step}
-	}
-	if k.numkeys > 0 && k.numkeys < n {
-		if num, err := strconv.Atoi(word(k.numkeys)); err == nil {
-			stated = num
-			spans[1] = span{k.numkeys + 1, min(k.numkeys+1+max(num, 0), n), 1}
-		}
-	}
-	if k.store {
-		for i := 2; i+1 < n && spans[2].count() == 0; i++ {
-			if namesKey(word(i), word(i+1)) {
-				spans[2] = span{i + 1, i + 2, 1}
-			}
-		}
-	}
-	return spans, stated
-}
-
-// namesKey reports whether option opt makes val a further key. BY and GET take
-// key patterns; without a "*" (BY nosort, GET #) they touch no other key.
-func namesKey(opt, val string) bool {
-	switch {
-	case strings.EqualFold(opt, "STORE"), strings.EqualFold(opt, "STOREDIST"):
-		return true
-	case strings.EqualFold(opt, "BY"), strings.EqualFold(opt, "GET"):
-		return strings.Contains(val, "*")
-	}
-	return false
 }

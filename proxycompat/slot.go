@@ -1,12 +1,16 @@
 package proxycompat
 
 import (
+	"fmt"
 	"hash/crc32"
 	"strings"
 )
 
 // CodisSlots is the number of slots of a Codis cluster.
 const CodisSlots = 1024
+
+// ClusterSlots is the number of slots of a Redis Cluster.
+const ClusterSlots = 16384
 
 // CodisSlot returns the Codis slot of a key: the CRC-32 (IEEE) of its hash tag,
 // or of the whole key, modulo 1024.
@@ -21,13 +25,147 @@ func CodisSlot(key string) int {
 // CodisTag returns the part of the key that [CodisSlot] hashes: what lies
 // between the first "{" and the first "}" after it, or the whole key.
 func CodisTag(key string) string {
-	_, rest, found := strings.Cut(key, "{")
+	tag, found := tagOf(key, '{', '}')
 	if !found {
 		return key
 	}
-	tag, _, closed := strings.Cut(rest, "}")
-	if !closed {
-		return key
-	}
 	return tag
+}
+
+// ClusterSlot returns the slot of a key in a Redis Cluster: the CRC-16 (XMODEM) of its
+// hash tag, or of the whole key, modulo 16384. An empty pair of braces is no tag.
+// Source: the Redis Cluster specification.
+func ClusterSlot(key string) int {
+	if tag, found := tagOf(key, '{', '}'); found && tag != "" {
+		key = tag
+	}
+	var crc uint16
+	for i := range len(key) {
+		crc ^= uint16(key[i]) << 8
+		for range 8 {
+			if crc&0x8000 != 0 {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	return int(crc) % ClusterSlots
+}
+
+// tagOf returns what lies between the first open and the first shut after it.
+func tagOf(key string, open, shut byte) (tag string, found bool) {
+	i := strings.IndexByte(key, open)
+	if i < 0 {
+		return "", false
+	}
+	tag, _, found = strings.Cut(key[i+1:], string(rune(shut)))
+	return tag, found
+}
+
+// hashRule is how a proxy finds the server of a key.
+type hashRule uint8
+
+const (
+	hashNone    hashRule = iota // one server has all keys
+	hashCodis                   // see CodisSlot
+	hashCluster                 // see ClusterSlot
+	hashConfig                  // by the key, or its tag if one is configured, onto any number of servers
+)
+
+func parseHash(s string) (hashRule, error) {
+	switch s {
+	case "none":
+		return hashNone, nil
+	case "codis":
+		return hashCodis, nil
+	case "cluster":
+		return hashCluster, nil
+	case "config":
+		return hashConfig, nil
+	}
+	return 0, fmt.Errorf("bad @hash %q: want codis, cluster, config or none", s)
+}
+
+// String returns the word that profile files use.
+func (h hashRule) String() string { return [...]string{"none", "codis", "cluster", "config"}[h] }
+
+// WithHashTag returns a copy of the profile for a proxy that is configured to hash what
+// lies between these two characters, such as "{}" (twemproxy: hash_tag, predixy:
+// HashTag, Envoy: enable_hashtagging). Where the proxy has a rule of its own, and where
+// it takes more or less than two characters, that is an error.
+func (p *Profile) WithHashTag(tag string) (*Profile, error) {
+	switch {
+	case p.hash != hashConfig:
+		return nil, fmt.Errorf("proxycompat: the hash tag of %s cannot be configured", p.name)
+	case len(tag) != 2:
+		return nil, fmt.Errorf("proxycompat: bad hash tag %q: want the two characters around it, as in {}", tag)
+	}
+	c := *p
+	c.tag = tag
+	return &c, nil
+}
+
+// Tag returns the part of a key by which the proxy finds its server.
+func (p *Profile) Tag(key string) string {
+	switch p.hash {
+	case hashCodis:
+		return CodisTag(key)
+	case hashCluster:
+		if tag, found := tagOf(key, '{', '}'); found && tag != "" {
+			return tag
+		}
+	case hashConfig:
+		if p.tag == "" {
+			return key
+		}
+		// nc_server.c of twemproxy and HashFunc.cpp of predixy: an empty one is none.
+		if tag, found := tagOf(key, p.tag[0], p.tag[1]); found && tag != "" {
+			return tag
+		}
+	}
+	return key
+}
+
+// Slot returns the slot of a key, or -1 where there are none: a single server has all
+// keys, and other proxies hash in ways of their own.
+func (p *Profile) Slot(key string) int {
+	switch p.hash {
+	case hashCodis:
+		return CodisSlot(key)
+	case hashCluster:
+		return ClusterSlot(key)
+	}
+	return -1
+}
+
+// Slots returns how many slots there are, 0 where there are none.
+func (p *Profile) Slots() int {
+	switch p.hash {
+	case hashCodis:
+		return CodisSlots
+	case hashCluster:
+		return ClusterSlots
+	}
+	return 0
+}
+
+// SameSlot reports whether these keys are sure to be together, whatever the servers.
+func (p *Profile) SameSlot(keys ...string) bool {
+	for _, key := range keys[min(1, len(keys)):] {
+		if !p.together(keys[0], key) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Profile) together(a, b string) bool {
+	switch p.hash {
+	case hashNone:
+		return true
+	case hashConfig:
+		return p.Tag(a) == p.Tag(b)
+	}
+	return p.Slot(a) == p.Slot(b)
 }

@@ -6,7 +6,7 @@ import "fmt"
 type Verdict uint8
 
 // The verdicts. [Profile.Check] lets OK, Split, Backend and Unknown pass, and
-// OneKey as long as there is one key.
+// OneKey as long as there is one key, and SameSlot if its keys share a slot.
 const (
 	// OK: handled, or forwarded to the server that owns the key.
 	OK Verdict = iota
@@ -19,6 +19,9 @@ const (
 	// OneKey: routed by one key, all other keys are taken to be on the same
 	// server. If they are not, the answer is wrong and no error says so.
 	OneKey
+	// SameSlot: all its keys must be in one slot; whoever answers checks that, and
+	// says so with an error.
+	SameSlot
 	// Split: fanned out, one command per key, and the replies merged. Each
 	// key's own effect is right, the whole is not atomic, and an error may
 	// mean that it was partly done.
@@ -37,8 +40,8 @@ const (
 )
 
 // words are the spellings in a profile file, by verdict.
-func (Verdict) words() [9]string {
-	return [...]string{"ok", "refused", "closes", "onekey", "split", "backend", "misrouted", "unknown", "harms"}
+func (Verdict) words() [10]string {
+	return [...]string{"ok", "refused", "closes", "onekey", "sameslot", "split", "backend", "misrouted", "unknown", "harms"}
 }
 
 // String returns the word that profile files use.

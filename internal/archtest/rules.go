@@ -10,6 +10,7 @@ const (
 	breaker   = "github.com/sony/gobreaker/v2"
 	histogram = "github.com/HdrHistogram/hdrhistogram-go"
 	miniredis = "github.com/alicebob/miniredis/v2"
+	yaml      = "go.yaml.in/yaml/v3"
 	xtools    = "golang.org/x/tools"
 )
 
@@ -52,6 +53,8 @@ func houseRules() []rule {
 			"what a service stores does not depend on how it is updated"},
 		{"proxycompat", []string{"rmw", goRedis, "internal/resp"},
 			"what a proxy permits is asked by the paths, never the other way round"},
+		{"proxycompat/custom", []string{"proxycompat", yaml},
+			"reading files stays out of what every service links, so package proxycompat knows no YAML"},
 		{"proxycompat/proxytest", []string{"proxycompat", "rmw", goRedis, miniredis, "internal/resp"},
 			"the fake proxy speaks the wire over an in-process server"},
 		{"cmd/migrate-check/...", []string{"cmd/migrate-check/...", "proxycompat", goRedis, xtools},
@@ -72,6 +75,8 @@ func houseRules() []rule {
 			"starting servers for a command is all that it does"},
 		{"internal/servers", nil,
 			"nested modules use it, so it must not pull anything into them"},
+		{"internal/proxydoc", []string{"proxycompat"},
+			"pages about the profiles are made of the profiles"},
 		{"internal/archtest", nil,
 			"the judge of the imports has none"},
 		{"internal/doccheck", nil,

@@ -2,6 +2,7 @@ package proxytest_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -17,9 +18,9 @@ func TestCodisRefusesEveryRefusedCommand(t *testing.T) {
 	w := dial(t, p)
 	n := 0
 	for _, r := range proxycompat.Codis32().Rules() {
-		if r.Verdict == proxycompat.Refused {
+		if word, _, _ := strings.Cut(r.Command, " "); r.Verdict == proxycompat.Refused {
 			n++
-			require.Equal(t, "-ERR handle request, command '"+r.Command+"' is not allowed", w.ask(r.Command+" x y"))
+			require.Equal(t, "-ERR handle request, command '"+word+"' is not allowed", w.ask(word+" x y"))
 		}
 	}
 	assert.Greater(t, n, 60)

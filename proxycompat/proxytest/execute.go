@@ -116,7 +116,7 @@ func (s *session) selectDatabase(args []string) outcome {
 // whole key, as it does without the hash_tag setting.
 func (p *Proxy) BackendOf(key string) int {
 	if slot := p.profile.Slot(key); slot >= 0 {
-		return slot * len(p.backends) / proxycompat.CodisSlots
+		return slot * len(p.backends) / p.profile.Slots()
 	}
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, key)

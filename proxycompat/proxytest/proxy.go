@@ -229,7 +229,7 @@ func (p *Proxy) Close() error {
 }
 
 // transparent reports whether the proxy only relays: the profile "redis".
-func (p *Proxy) transparent() bool { return p.profile.Name() == "redis" }
+func (p *Proxy) transparent() bool { return p.profile.Server() }
 
 // codis reports whether errors and local answers are worded as Codis words
 // them; otherwise as twemproxy does.

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const docs = "../../docs"
+
+// The pages say what the code does.
+func TestPagesAreUpToDate(t *testing.T) {
+	pages, err := render()
+	require.NoError(t, err)
+	want := map[string]bool{}
+	for _, p := range pages {
+		want[filepath.Base(p.name)] = true
+		text, err := os.ReadFile(filepath.Join(docs, filepath.FromSlash(p.name)))
+		require.NoError(t, err, "run make proxies")
+		assert.Equal(t, p.text, string(text), "docs/%s is out of date: run make proxies", p.name)
+	}
+	files, err := os.ReadDir(filepath.Join(docs, "proxies"))
+	require.NoError(t, err)
+	for _, f := range files {
+		assert.True(t, want[f.Name()], "docs/proxies/%s is of no profile: delete it", f.Name())
+	}
+}
+
+func TestWriteToNowhere(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	require.Error(t, write(file))
+}

@@ -1,0 +1,145 @@
+package proxycompat
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+//go:embed commands.tsv
+var commandFile string
+
+// commandTable is parsed once: it is the same for all profiles.
+var commandTable = sync.OnceValue(func() map[string]*Command {
+	table, err := parseCommands(commandFile)
+	if err != nil {
+		panic(err) // it was compiled into the program; a test rules it out
+	}
+	return table
+})
+
+// Command is what Redis says of one of its commands.
+type Command struct {
+	Name  string  // upper case; a subcommand with its container: "SCRIPT LOAD"
+	Since Version // of Redis that introduced it
+	Group string  // as Redis' documentation groups them: "string", "scripting", …
+
+	keys  keySpec
+	flags string
+}
+
+// Commands returns the command list of Redis, up to 8.4 and with the modules that come
+// with it, sorted by name.
+func Commands() []Command {
+	table := commandTable()
+	out := make([]Command, 0, len(table))
+	for _, c := range table {
+		out = append(out, *c)
+	}
+	slices.SortFunc(out, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Keys returns the indices in args of all the command's keys, args[0] being the
+// command.
+func (c Command) Keys(args []string) []int { return c.keys.in(args) }
+
+// Writes reports whether it may change what is stored.
+func (c Command) Writes() bool { return strings.Contains(c.flags, "w") }
+
+// Blocks reports whether it may keep its connection waiting.
+func (c Command) Blocks() bool { return strings.Contains(c.flags, "b") }
+
+// Subcommand reports whether it is one.
+func (c Command) Subcommand() bool { return strings.Contains(c.Name, " ") }
+
+// KeysOf returns the indices in args of all keys, args[0] being the command, and
+// whether Redis knows the command. Hash tags and slots are the profile's: see
+// [Profile.SameSlot].
+func KeysOf(args ...string) (keys []int, known bool) {
+	if len(args) == 0 {
+		return nil, false
+	}
+	c := commandOf(args[0], args[1:])
+	if c == nil {
+		return nil, false
+	}
+	return c.Keys(args), true
+}
+
+// commandOf finds a command, or its subcommand.
+func commandOf(name string, rest []string) *Command {
+	table, name := commandTable(), strings.ToUpper(name)
+	if len(rest) > 0 {
+		if c := table[name+" "+strings.ToUpper(rest[0])]; c != nil {
+			return c
+		}
+	}
+	return table[name]
+}
+
+// in lists the keys in args.
+func (k keySpec) in(args []string) []int {
+	var out []int
+	spans, _ := k.find(len(args), func(i int) string { return args[i] })
+	for _, s := range spans {
+		for i := s.first; i < s.end; i += s.step {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Version is a major and minor version of Redis. The zero Version is unknown.
+type Version struct{ Major, Minor int }
+
+// ParseVersion reads "6.2", and "6.2.14", whose last number it drops.
+func ParseVersion(s string) (Version, error) {
+	var v Version
+	major, rest, _ := strings.Cut(s, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	var err1, err2 error
+	v.Major, err1 = strconv.Atoi(major)
+	v.Minor, err2 = strconv.Atoi(minor)
+	if err1 != nil || err2 != nil || v.Major < 1 || v.Minor < 0 {
+		return Version{}, fmt.Errorf("proxycompat: bad version %q: want one such as 6.2", s)
+	}
+	return v, nil
+}
+
+// String returns "6.2".
+func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
+
+// Before reports whether v is older than w.
+func (v Version) Before(w Version) bool {
+	return v.Major < w.Major || v.Major == w.Major && v.Minor < w.Minor
+}
+
+func parseCommands(text string) (map[string]*Command, error) {
+	table := map[string]*Command{}
+	for i, line := range strings.Split(text, "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		f := strings.Split(line, "\t")
+		if len(f) != 5 {
+			return nil, fmt.Errorf("proxycompat: commands.tsv:%d: want 5 fields separated by tabs, got %d", i+1, len(f))
+		}
+		since, err := ParseVersion(f[1])
+		if err != nil {
+			return nil, fmt.Errorf("proxycompat: commands.tsv:%d: %w", i+1, err)
+		}
+		keys, err := parseKeys(f[2])
+		if err != nil {
+			return nil, fmt.Errorf("proxycompat: commands.tsv:%d: %w", i+1, err)
+		}
+		if table[f[0]] != nil {
+			return nil, fmt.Errorf("proxycompat: commands.tsv:%d: a second row for %s", i+1, f[0])
+		}
+		table[f[0]] = &Command{Name: f[0], Since: since, Group: f[4], keys: keys, flags: strings.Trim(f[3], "-")}
+	}
+	return table, nil
+}

@@ -1,0 +1,148 @@
+package proxycompat_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// Every command of Redis has a verdict with every profile, with a reason and a source.
+func TestEveryCommandHasAVerdict(t *testing.T) {
+	commands := proxycompat.Commands()
+	require.Greater(t, len(commands), 500)
+	for _, name := range proxycompat.Names() {
+		for _, over := range []string{"", "@3.2", "@7.0"} {
+			p, err := proxycompat.Lookup(name + over)
+			require.NoError(t, err)
+			rules := map[string]bool{}
+			for _, r := range p.Rules() {
+				rules[r.Command] = true
+			}
+			for _, c := range commands {
+				r := p.Rule(c.Name)
+				assert.NotEmpty(t, r.Why, "%s %s", p.Name(), c.Name)
+				assert.NotEmpty(t, r.Source, "%s %s", p.Name(), c.Name)
+				if !c.Subcommand() {
+					assert.True(t, rules[c.Name], "%s has no rule for %s", p.Name(), c.Name)
+				}
+			}
+		}
+	}
+}
+
+func TestKeysOf(t *testing.T) {
+	for _, command := range []string{ // the keys are k and a digit
+		"GET k1",
+		"get",
+		"MSET k1 1 k2 2 k3 3",
+		"MSET k1 1 k2",
+		"EVAL s 2 k1 k2 a",
+		"EVAL s 0 a",
+		"EVAL s -1 a",
+		"EVAL s 99999999999999999999 a",
+		"EVAL s 9223372036854775807 k1",
+		"ZUNIONSTORE k1 2 k2 k3 WEIGHTS 1 2",
+		"XREAD COUNT 2 BLOCK 0 streams k1 k2 0 1",
+		"XREAD STREAMS",
+		"XREADGROUP GROUP g c STREAMS k1 >",
+		"MIGRATE h p k1 0 100",
+		"MIGRATE h p  0 100 COPY KEYS k1 k2",
+		"SORT k1 BY nosort GET # GET x",
+		"SORT k1 STORE k2",
+		"MSETEX 2 k1 a k2 b EX 10",
+		"MSETEX 1000000 k1 a",
+		"OBJECT ENCODING k1",
+		"XGROUP CREATE k1 g $",
+		"MEMORY USAGE k1",
+		"MEMORY DOCTOR",
+		"BITOP AND k1 k2 k3",
+		"JSON.MGET k1 k2 $",
+		"BLPOP k1 k2 0",
+		"LMPOP 2 k1 k2 LEFT",
+		"SSUBSCRIBE",
+		"PING",
+		"geosearchstore k1 k2 FROMMEMBER m",
+		"SCRIPT LOAD x",
+		"FCALL f 1 k1 a",
+		"TS.MADD k1 1 2 k2 3 4",
+	} {
+		args := strings.Split(command, " ")
+		keys, known := proxycompat.KeysOf(args...)
+		assert.True(t, known, command)
+		var want []string
+		for _, a := range args {
+			if strings.HasPrefix(a, "k") && len(a) == 2 {
+				want = append(want, a)
+			}
+		}
+		var got []string
+		for _, i := range keys {
+			got = append(got, args[i])
+		}
+		assert.Equal(t, want, got, command)
+	}
+	for _, none := range [][]string{{}, {"NOSUCH", "k"}, {""}} {
+		keys, known := proxycompat.KeysOf(none...)
+		assert.False(t, known)
+		assert.Empty(t, keys)
+	}
+}
+
+// The server behind the proxy decides as well.
+func TestOver(t *testing.T) {
+	for _, c := range []struct {
+		profile, command string
+		passes           bool
+	}{
+		{"codis", "GETDEL k", true},
+		{"codis@3.2", "GETDEL k", false},
+		{"codis@7.0", "GETDEL k", true},
+		{"codis@3.2", "SET k v", true},
+		{"codis@3.2", "CAS k a b", true}, // a store of its own may have it
+		{"redis@3.2", "UNLINK k", false},
+		{"redis@6.2", "UNLINK k", true},
+		{"redis@6.2", "FCALL f 0", false},
+		{"redis@7.0", "HEXPIRE k 1 FIELDS 1 f", false},
+		{"redis@8.4", "DELEX k", true},
+		{"redis@8.4", "JSON.GET k", true},
+		{"redis@7.0", "JSON.GET k", false},
+		{"redis@3.2", "OBJECT FREQ k", false},
+		{"redis@3.2", "OBJECT ENCODING k", true},
+		{"redis@3.2", "object freq k", false},
+		{"redis@3.2", "HELLO 3", false},
+		{"redis@5.0", "WATCH k", true},
+	} {
+		p, err := proxycompat.Lookup(c.profile)
+		require.NoError(t, err)
+		assert.Equal(t, c.profile, p.Name())
+		err = p.Check(strings.Fields(c.command)...)
+		assert.Equal(t, c.passes, err == nil, "%s: %s: %v", c.profile, c.command, err)
+	}
+	p, err := proxycompat.Lookup("codis@3.2")
+	require.NoError(t, err)
+	err = p.Check("GETDEL", "k")
+	require.EqualError(t, err, "proxycompat: GETDEL not sent: codis@3.2: the server behind knows it from Redis 6.2 on, and is 3.2 (Redis' command list)")
+	assert.Equal(t, "ERR unknown command 'getdel'", p.RefusalText("GETDEL"))
+	assert.Equal(t, proxycompat.Refused, p.Rule("HELLO").Verdict, "a server that does not know it is not harmed by it")
+	again, err := p.Over("6.2.14")
+	require.NoError(t, err)
+	assert.Equal(t, "codis@6.2", again.Name())
+	require.NoError(t, again.Check("GETDEL", "k"))
+}
+
+func TestVersion(t *testing.T) {
+	for _, bad := range []string{"", "x", "3", "3.x", "-1.0", "0.9", "3."} {
+		_, err := proxycompat.ParseVersion(bad)
+		require.Error(t, err, bad)
+	}
+	v, err := proxycompat.ParseVersion("7.0.15")
+	require.NoError(t, err)
+	assert.Equal(t, "7.0", v.String())
+	assert.True(t, v.Before(proxycompat.Version{Major: 7, Minor: 2}))
+	assert.True(t, v.Before(proxycompat.Version{Major: 8}))
+	assert.False(t, v.Before(v))
+}

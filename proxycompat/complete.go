@@ -1,0 +1,126 @@
+package proxycompat
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+)
+
+// complete makes a rule for every command that is known: of its row, or its
+// container's, or the "*" row; and of what the server behind lacks.
+func (p *Profile) complete() {
+	table := commandTable()
+	p.rules = make(map[string]*Rule, len(table))
+	for name := range maps.Keys(table) {
+		if !strings.Contains(name, " ") {
+			p.rules[name] = p.ruleOf(table[name], nil)
+		}
+	}
+	for name, row := range p.rows {
+		if table[name] == nil && !strings.Contains(name, " ") {
+			r := *row
+			if !r.known {
+				r.keys = keySpec{first: 1, last: 1, step: 1} // as nearly all of them have it
+			}
+			p.rules[name] = &r
+		}
+	}
+	for name := range p.subcommands(table) {
+		first, _, _ := strings.Cut(name, " ")
+		container := p.rules[first]
+		if container == nil {
+			continue // a module's, written with a dot otherwise
+		}
+		r := p.ruleOf(table[name], container)
+		if r == nil {
+			r = p.rows[name]
+		}
+		if p.rows[name] != nil || r.Verdict != container.Verdict || r.keys != container.keys {
+			container.subs = true
+			p.rules[name] = r
+		}
+	}
+}
+
+func (p *Profile) subcommands(table map[string]*Command) map[string]bool {
+	names := map[string]bool{}
+	for name := range table {
+		names[name] = strings.Contains(name, " ")
+	}
+	for name := range p.rows {
+		names[name] = strings.Contains(name, " ")
+	}
+	maps.DeleteFunc(names, func(_ string, sub bool) bool { return !sub })
+	return names
+}
+
+// ruleOf is the rule of a command of Redis. Of a subcommand without a row it is the
+// container's.
+func (p *Profile) ruleOf(c *Command, container *Rule) *Rule {
+	if c == nil {
+		return nil
+	}
+	var r Rule
+	switch row := p.rows[c.Name]; {
+	case row != nil:
+		r = *row
+	case container != nil:
+		r = *container
+		r.subs = false
+	default:
+		r = p.unlisted(c)
+	}
+	if r.Command = c.Name; !r.known {
+		r.keys = c.keys
+	}
+	if p.backend != (Version{}) && p.backend.Before(c.Since) && reaches(r.Verdict) {
+		r = Rule{
+			Command: c.Name, Verdict: Refused, keys: r.keys, route: r.route, Instead: r.Instead,
+			Error:  "ERR unknown command '%l'",
+			Why:    fmt.Sprintf("the server behind knows it from Redis %v on, and is %v", c.Since, p.backend),
+			Source: "Redis' command list",
+		}
+	}
+	return &r
+}
+
+// reaches reports whether a command of this verdict gets to a server.
+func reaches(v Verdict) bool {
+	switch v {
+	case OK, OneKey, SameSlot, Split, Backend, Unknown, Misrouted, HarmsOthers:
+		return true
+	}
+	return false
+}
+
+// unlisted is the rule of a command of Redis that the proxy does not know. If that
+// forwards it by its first argument, what becomes of it follows.
+func (p *Profile) unlisted(c *Command) Rule {
+	r := *p.other
+	switch {
+	case r.Verdict == Backend && p.hash == hashCluster && c.keys.several() && !strings.Contains(c.flags, "p"):
+		r.Verdict = SameSlot
+		r.Why = "passed on if its keys are in one slot: the server checks that"
+		return r
+	case r.Verdict != Unknown:
+		return r
+	}
+	r.route = 1
+	switch {
+	case strings.Contains(c.flags, "b"):
+		r.Verdict = HarmsOthers
+		r.Why = "forwarded: blocks a connection that all clients share"
+		r.Instead = "the same command without blocking, and polling"
+	case strings.HasSuffix(c.Name, "SUBSCRIBE"):
+		r.Verdict = HarmsOthers
+		r.Why = "forwarded: turns a connection that all clients share into a subscriber"
+	case c.keys.none():
+	case !c.keys.atOne():
+		r.Verdict = Misrouted
+		r.Why = "forwarded by its first argument, which is not its key"
+	case c.keys.several():
+		r.Verdict = OneKey
+		r.Why = "forwarded by its first key, the others are taken to be on its server"
+	}
+	return r
+}

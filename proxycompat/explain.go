@@ -1,0 +1,161 @@
+package proxycompat
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// Advice is one thing in a client's options that will hurt behind a proxy.
+type Advice struct {
+	Option  string // the field of redis.Options
+	Fatal   bool   // no command works with it, or it breaks other clients
+	Why     string // what happens, one sentence
+	Instead string // what to set
+}
+
+// String is the advice in one line.
+func (a Advice) String() string {
+	grade := "costs"
+	if a.Fatal {
+		grade = "fatal"
+	}
+	return fmt.Sprintf("%s: %s: %s; instead: %s", grade, a.Option, a.Why, a.Instead)
+}
+
+// Explain lists what in these options will hurt a client of this proxy, and why: the
+// fatal first, else in the order in which a connection meets it. What [Options] returns
+// has nothing to explain. Zero fields are taken for go-redis v9's defaults. A Dialer
+// of your own is taken to be a [HelloDialer], and what OnConnect sends is not known.
+//
+// Nil options are the zero Options; a nil profile is that of a plain Redis.
+func Explain(opts *redis.Options, p *Profile) []Advice {
+	if opts == nil {
+		opts = &redis.Options{}
+	}
+	if p == nil || p.server {
+		return nil
+	}
+	e := explainer{p: p, o: opts}
+	e.hello()
+	e.credentials()
+	e.connection()
+	e.identity()
+	e.commands()
+	e.pool()
+	return append(e.fatal, e.costs...)
+}
+
+type explainer struct {
+	p            *Profile
+	o            *redis.Options
+	fatal, costs []Advice
+}
+
+func (e *explainer) add(fatal bool, option, instead, why string, args ...any) {
+	a := Advice{Option: option, Fatal: fatal, Instead: instead, Why: fmt.Sprintf(why, args...)}
+	if fatal {
+		e.fatal = append(e.fatal, a)
+	} else {
+		e.costs = append(e.costs, a)
+	}
+}
+
+// hello: go-redis v9 opens every connection with HELLO, and goes on without it only if
+// the answer is an error (redis.go, initConn).
+func (e *explainer) hello() {
+	resp3 := e.o.Protocol != 2
+	rule := e.p.Rule("HELLO")
+	if e.o.Dialer == nil {
+		switch instead := "HelloDialer, as in Options"; {
+		case rule.Verdict == Closes:
+			e.add(true, "Dialer", instead, "go-redis opens each connection with HELLO, and the proxy closes it for that")
+		case rule.Verdict == HarmsOthers && resp3:
+			e.add(true, "Dialer", instead, "HELLO 3 is %s", rule.Why)
+		case !rule.passes():
+			e.add(false, "Dialer", instead, "the HELLO of each new connection is refused: one round trip more")
+		}
+	}
+	if resp3 && rule.Verdict != OK {
+		e.add(false, "Protocol", "2", "RESP3 is asked for, and there is none")
+	}
+	if m := e.o.MaintNotificationsConfig; m != nil && m.Mode == maintnotifications.ModeEnabled {
+		e.add(true, "MaintNotificationsConfig", "maintnotifications.ModeDisabled",
+			"maintenance notifications need RESP3 and a server that knows them, so every connection fails")
+	}
+}
+
+func (e *explainer) credentials() {
+	named := e.o.Username != "" || e.o.CredentialsProvider != nil || e.o.CredentialsProviderContext != nil ||
+		e.o.StreamingCredentialsProvider != nil
+	if auth := e.p.Rule("AUTH"); named && !auth.ArgsFit([]string{"AUTH", "user", "password"}) {
+		e.add(true, "Username", "the Password alone", "AUTH with a user name is refused: %s", auth.Why)
+	}
+}
+
+func (e *explainer) connection() {
+	if rule := e.p.Rule("SELECT"); e.o.DB != 0 && !rule.passes() {
+		e.add(true, "DB", "0", "every connection fails with its SELECT: %s", rule.Why)
+	}
+	if rule := e.p.Rule("CLIENT SETNAME"); e.o.ClientName != "" && !rule.passes() {
+		e.add(true, "ClientName", "none", "every connection, and so every command, fails with its CLIENT SETNAME: %s", rule.Why)
+	}
+}
+
+func (e *explainer) identity() {
+	rule := e.p.Rule("CLIENT SETINFO")
+	//nolint:staticcheck // the misspelt option still works, and is in use
+	if e.o.DisableIdentity || e.o.DisableIndentity || rule.passes() {
+		return
+	}
+	if rule.Verdict == Closes {
+		e.add(true, "DisableIdentity", "true", "each new connection sends CLIENT SETINFO, and the proxy closes it for that")
+		return
+	}
+	e.add(false, "DisableIdentity", "true", "each new connection sends two CLIENT SETINFO, which are refused")
+}
+
+func (e *explainer) commands() {
+	if e.o.MaxRetries != -1 {
+		retries := e.o.MaxRetries
+		if retries == 0 {
+			retries = 3
+		}
+		e.add(false, "MaxRetries", "-1",
+			"a script whose answer is late or lost is sent up to %d times, and each may be executed", retries+1)
+	}
+	if e.o.ReadTimeout < 0 {
+		e.add(false, "ReadTimeout", "more than the longest stall while slots move, such as 5s",
+			"an answer that never comes is waited for without end")
+	}
+}
+
+func (e *explainer) pool() {
+	idle := e.o.ConnMaxIdleTime
+	if idle == 0 {
+		idle = 30 * time.Minute
+	}
+	if limit := e.p.idle; limit > 0 && (idle < 0 || idle >= limit) {
+		e.add(false, "ConnMaxIdleTime", (limit * 4 / 5).String(),
+			"the proxy closes a connection that was idle for %v, and the next command on it fails", limit)
+	}
+	size, pipelines := e.o.PoolSize, e.o.PipelinePoolSize
+	if size == 0 {
+		size = 10 * runtime.GOMAXPROCS(0)
+	}
+	if pipelines == 0 {
+		pipelines = 10
+	}
+	size = max(size, e.o.MaxActiveConns)
+	if limit := e.p.clients; limit > 0 && (size+max(pipelines, 0))*wantProcesses > limit {
+		e.add(false, "PoolSize", fmt.Sprintf("%d or less", max(1, limit/wantProcesses-max(pipelines, 0))),
+			"the proxy accepts %d clients in all, enough for %d processes with %d connections each",
+			limit, limit/(size+max(pipelines, 0)), size+max(pipelines, 0))
+	}
+}
+
+// wantProcesses is how many processes should be able to fill their pools at once.
+const wantProcesses = 10

@@ -1,0 +1,94 @@
+package proxycompat_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// Our own options have nothing to explain, for any proxy.
+func TestOptionsNeedNoExplanation(t *testing.T) {
+	for _, name := range proxycompat.Names() {
+		p, err := proxycompat.Lookup(name)
+		require.NoError(t, err)
+		assert.Empty(t, proxycompat.Explain(proxycompat.Options(p, "proxy:1"), p), name)
+	}
+	assert.Empty(t, proxycompat.Explain(&redis.Options{ClientName: "x"}, nil), "plain Redis")
+}
+
+func TestExplain(t *testing.T) {
+	type grades map[string]string // by profile: grade and option
+	enabled := &maintnotifications.Config{Mode: maintnotifications.ModeEnabled}
+	for name, c := range map[string]struct {
+		change func(o *redis.Options)
+		want   grades
+	}{
+		"client name": {
+			func(o *redis.Options) { o.ClientName = "x" },
+			grades{"codis": "fatal ClientName", "twemproxy": "fatal ClientName", "envoy": ""},
+		},
+		"user name": {func(o *redis.Options) { o.Username = "x" }, grades{"codis": "fatal Username", "twemproxy": "fatal Username"}},
+		"database":  {func(o *redis.Options) { o.DB = 1 }, grades{"codis": "", "twemproxy": "fatal DB", "redis": ""}},
+		"no dialer": {
+			func(o *redis.Options) { o.Dialer = nil },
+			grades{"codis": "costs Dialer", "codis@3.2": "costs Dialer", "twemproxy": "fatal Dialer", "predixy": "costs Dialer"},
+		},
+		"identity": {
+			func(o *redis.Options) { o.DisableIdentity = false },
+			grades{"codis": "costs DisableIdentity", "twemproxy": "fatal DisableIdentity"},
+		},
+		"notifications": {func(o *redis.Options) { o.MaintNotificationsConfig = enabled }, grades{"codis": "fatal MaintNotificationsConfig"}},
+		"retries":       {func(o *redis.Options) { o.MaxRetries = 0 }, grades{"codis": "costs MaxRetries", "redis": ""}},
+		"no timeout":    {func(o *redis.Options) { o.ReadTimeout = -1 }, grades{"codis": "costs ReadTimeout"}},
+		"idle":          {func(o *redis.Options) { o.ConnMaxIdleTime = 0 }, grades{"codis": "costs ConnMaxIdleTime", "twemproxy": ""}},
+		"idle for ever": {func(o *redis.Options) { o.ConnMaxIdleTime = -1 }, grades{"codis": "costs ConnMaxIdleTime"}},
+		"large pool":    {func(o *redis.Options) { o.PoolSize = 200 }, grades{"codis": "costs PoolSize", "twemproxy": ""}},
+	} {
+		for profile, want := range c.want {
+			t.Run(name+", "+profile, func(t *testing.T) {
+				p, err := proxycompat.Lookup(profile)
+				require.NoError(t, err)
+				o := proxycompat.Options(p, "proxy:1")
+				c.change(o)
+				advice := proxycompat.Explain(o, p)
+				if want == "" {
+					assert.Empty(t, advice)
+					return
+				}
+				require.Len(t, advice, 1, "%v", advice)
+				grade := "costs "
+				if advice[0].Fatal {
+					grade = "fatal "
+				}
+				assert.Equal(t, want, grade+advice[0].Option)
+				assert.NotEmpty(t, advice[0].Instead)
+				assert.Contains(t, advice[0].String(), advice[0].Why)
+			})
+		}
+	}
+}
+
+// go-redis' defaults, as somebody has them who has not heard of proxies.
+func TestExplainDefaults(t *testing.T) {
+	codis := proxycompat.Codis32()
+	advice := proxycompat.Explain(nil, codis)
+	require.NotEmpty(t, advice)
+	assert.True(t, advice[0].Fatal)
+	assert.Equal(t, "Dialer", advice[0].Option)
+	assert.Contains(t, advice[0].Why, "HELLO 3 is")
+	for i := 1; i < len(advice); i++ {
+		assert.False(t, advice[i].Fatal && !advice[i-1].Fatal, "the fatal first")
+	}
+	over, err := codis.Over("3.2")
+	require.NoError(t, err)
+	assert.False(t, proxycompat.Explain(nil, over)[0].Fatal, "codis-server 3.2 does not know HELLO")
+	o := proxycompat.Options(codis, "proxy:1")
+	o.ConnMaxIdleTime = 29 * time.Minute
+	assert.Empty(t, proxycompat.Explain(o, codis))
+}

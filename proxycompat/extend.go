@@ -1,0 +1,147 @@
+package proxycompat
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+)
+
+// Changes describes a proxy of your own as what differs from a profile: fields that are
+// zero leave it as it is. Package custom reads them from a file.
+type Changes struct {
+	Name    string // of the new profile: required, lower case
+	Title   string
+	About   string
+	Refusal string // text of the error for a refused command: %s is the command in upper case, %l in lower; "-": it closes the connection
+	Hash    string // codis, cluster, config or none
+	HashTag string // see Profile.WithHashTag
+	Backend string // see Profile.Over
+
+	Idle    time.Duration // after which it closes a client's connection; negative: never
+	Clients int           // it accepts at most; negative: any number
+
+	Rules []RuleChange
+}
+
+// RuleChange replaces the rule of some commands.
+type RuleChange struct {
+	Commands []string // in any case; a subcommand with its container; "*" for all that have no rule
+	Verdict  string   // as Verdict.String has it
+	Why      string   // what happens; required
+	Source   string   // who found that out, when; required
+	Instead  string
+	Error    string // if it is not the profile's refusal
+
+	Args  string // how many arguments the proxy insists on: "2", "2+", "pairs"
+	Route string // by what it routes: the index of a word, "local", "any", "all"
+	Keys  string // where the keys are, if Redis does not know the command: "1", "1:-1", "1:-1:2", "num2", "-"; default "1"
+}
+
+// RuleError tells which of Changes.Rules is bad.
+type RuleError struct {
+	Index int
+	Err   error
+}
+
+// Error implements error.
+func (e *RuleError) Error() string {
+	return fmt.Sprintf("proxycompat: rule %d: %v", e.Index+1, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *RuleError) Unwrap() error { return e.Err }
+
+// Extend returns the profile with these changes. A bad rule is a [*RuleError].
+func (p *Profile) Extend(c Changes) (*Profile, error) {
+	if c.Name == "" || c.Name != strings.ToLower(c.Name) || strings.ContainsAny(c.Name, " \t\n@") {
+		return nil, fmt.Errorf("proxycompat: bad name %q for a profile: want one word in lower case, without @", c.Name)
+	}
+	e := *p
+	e.name, e.rows, e.server = c.Name, maps.Clone(p.rows), p.server && c.Hash == ""
+	e.title, e.about = or(c.Title, c.Name), or(c.About, fmt.Sprintf("%s, changed: %s", p.name, p.about))
+	switch c.Refusal {
+	case "":
+	case "-":
+		e.refusal = ""
+	default:
+		e.refusal = c.Refusal
+	}
+	if c.Idle != 0 {
+		e.idle = max(c.Idle, 0)
+	}
+	if c.Clients != 0 {
+		e.clients = max(c.Clients, 0)
+	}
+	for i, change := range c.Rules {
+		if err := e.change(change); err != nil {
+			return nil, &RuleError{i, err}
+		}
+	}
+	result, err := &e, error(nil)
+	if c.Hash != "" {
+		if e.hash, err = parseHash(c.Hash); err != nil {
+			return nil, fmt.Errorf("proxycompat: %w", err)
+		}
+	}
+	if c.HashTag != "" {
+		if result, err = result.WithHashTag(c.HashTag); err != nil {
+			return nil, err
+		}
+	}
+	if c.Backend != "" {
+		if result.backend, err = ParseVersion(c.Backend); err != nil {
+			return nil, err
+		}
+	}
+	result.complete()
+	return result, nil
+}
+
+func or(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+func (p *Profile) change(c RuleChange) (err error) {
+	r := Rule{Error: c.Error, Why: c.Why, Instead: c.Instead, Source: c.Source}
+	if r.Verdict, err = ParseVerdict(c.Verdict); err != nil {
+		return err
+	}
+	if r.args, err = parseArgs(c.Args); err != nil {
+		return err
+	}
+	if r.route, err = parseRoute(c.Route); err != nil {
+		return err
+	}
+	if c.Keys != "" {
+		r.known = true
+		if r.keys, err = parseKeys(c.Keys); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(c.Commands) == 0:
+		return fmt.Errorf("no command: say which the rule is for")
+	case c.Why == "":
+		return fmt.Errorf("no reason: say what happens")
+	case c.Source == "":
+		return fmt.Errorf("no source: say who found it out, and when")
+	}
+	for _, name := range c.Commands {
+		name = strings.ToUpper(strings.TrimSpace(name))
+		if err := checkName(name); err != nil {
+			return err
+		}
+		one := r
+		one.Command = name
+		if name == "*" {
+			p.other = &one
+		} else {
+			p.rows[name] = &one
+		}
+	}
+	return nil
+}
