@@ -47,6 +47,9 @@ func Commands() []Command {
 // command.
 func (c Command) Keys(args []string) []int { return c.keys.in(args) }
 
+// ReadOnly reports whether it only reads what is stored. A script may do anything.
+func (c Command) ReadOnly() bool { return strings.Contains(c.flags, "r") }
+
 // Writes reports whether it may change what is stored.
 func (c Command) Writes() bool { return strings.Contains(c.flags, "w") }
 
@@ -60,14 +63,24 @@ func (c Command) Subcommand() bool { return strings.Contains(c.Name, " ") }
 // whether Redis knows the command. Hash tags and slots are the profile's: see
 // [Profile.SameSlot].
 func KeysOf(args ...string) (keys []int, known bool) {
-	if len(args) == 0 {
-		return nil, false
-	}
-	c := commandOf(args[0], args[1:])
-	if c == nil {
+	c, known := CommandOf(args...)
+	if !known {
 		return nil, false
 	}
 	return c.Keys(args), true
+}
+
+// CommandOf returns the command as it would be sent, args[0] being its name, and whether
+// Redis knows it.
+func CommandOf(args ...string) (c Command, known bool) {
+	if len(args) == 0 {
+		return Command{}, false
+	}
+	found := commandOf(args[0], args[1:])
+	if found == nil {
+		return Command{}, false
+	}
+	return *found, true
 }
 
 // commandOf finds a command, or its subcommand.

@@ -52,20 +52,20 @@ func TestExtendErrors(t *testing.T) {
 		return proxycompat.Changes{Name: "x", Rules: []proxycompat.RuleChange{good, bad}}
 	}
 	for want, c := range map[string]proxycompat.Changes{
-		`bad name ""`:        {},
-		`bad name "A"`:       {Name: "A"},
-		`bad name "a@3.2"`:   {Name: "a@3.2"},
-		`bad @hash "md5"`:    {Name: "x", Hash: "md5"},
-		"cannot be config":   {Name: "x", HashTag: "{}"},
-		`bad version "new"`:  {Name: "x", Backend: "new"},
-		"rule 2: no command": rule(func(r *proxycompat.RuleChange) { r.Commands = nil }),
-		"rule 2: no reason":  rule(func(r *proxycompat.RuleChange) { r.Why = "" }),
-		"rule 2: no source":  rule(func(r *proxycompat.RuleChange) { r.Source = "" }),
-		"unknown verdict":    rule(func(r *proxycompat.RuleChange) { r.Verdict = "fine" }),
-		"bad argument count": rule(func(r *proxycompat.RuleChange) { r.Args = "x" }),
-		"bad keys":           rule(func(r *proxycompat.RuleChange) { r.Keys = "x" }),
-		"bad route":          rule(func(r *proxycompat.RuleChange) { r.Route = "x" }),
-		"bad command":        rule(func(r *proxycompat.RuleChange) { r.Commands = []string{"A B C"} }),
+		`bad name ""`:         {},
+		`bad name "A"`:        {Name: "A"},
+		`bad name "a@3.2"`:    {Name: "a@3.2"},
+		`bad hash rule "md5"`: {Name: "x", Hash: "md5"},
+		"cannot be config":    {Name: "x", HashTag: "{}"},
+		`bad version "new"`:   {Name: "x", Backend: "new"},
+		"rule 2: no command":  rule(func(r *proxycompat.RuleChange) { r.Commands = nil }),
+		"rule 2: no reason":   rule(func(r *proxycompat.RuleChange) { r.Why = "" }),
+		"rule 2: no source":   rule(func(r *proxycompat.RuleChange) { r.Source = "" }),
+		"unknown verdict":     rule(func(r *proxycompat.RuleChange) { r.Verdict = "fine" }),
+		"bad argument count":  rule(func(r *proxycompat.RuleChange) { r.Args = "x" }),
+		"bad keys":            rule(func(r *proxycompat.RuleChange) { r.Keys = "x" }),
+		"bad route":           rule(func(r *proxycompat.RuleChange) { r.Route = "x" }),
+		"bad command":         rule(func(r *proxycompat.RuleChange) { r.Commands = []string{"A B C"} }),
 	} {
 		_, err := proxycompat.Codis32().Extend(c)
 		require.ErrorContains(t, err, want)

@@ -17,6 +17,7 @@ import (
 //	                case and %l in lower; without it the proxy closes the connection
 //	@hash RULE      codis, cluster, config or none: see hashRule
 //	@proxy none     it is the server itself
+//	@keys literal   it reads scripts, and wants each key spelt KEYS[1]
 //	@idle DURATION  after which it closes idle clients, @clients N it accepts at most
 //
 // Every other line is a row of eight fields, separated by tabs, "-" for none:
@@ -88,6 +89,11 @@ func (p *Profile) directive(line string) (err error) {
 		p.refusal = value
 	case "hash":
 		p.hash, err = parseHash(value)
+	case "keys":
+		if value != "literal" {
+			return fmt.Errorf("bad @keys %q: want literal", value)
+		}
+		p.literal = true
 	case "proxy":
 		if value != "none" {
 			return fmt.Errorf("bad @proxy %q: want none", value)
@@ -143,8 +149,11 @@ func parseRow(line string) ([]*Rule, error) {
 // and its subcommand.
 func checkName(name string) error {
 	words := strings.Split(name, " ")
+	if strings.Contains(name, ",") {
+		return fmt.Errorf("bad command %q: of several, write a list, as in [GET, SET]", name)
+	}
 	if name != strings.ToUpper(name) || len(words) > 2 || words[0] == "" || words[len(words)-1] == "" || len(name) > maxName {
-		return fmt.Errorf("bad command %q: want one in upper case, or one and its subcommand", name)
+		return fmt.Errorf("bad command %q: want one command, or one and its subcommand", name)
 	}
 	return nil
 }

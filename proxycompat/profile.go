@@ -23,6 +23,7 @@ type Profile struct {
 	hash               hashRule
 	tag                string // two characters, where that is configured
 	server             bool   // there is no proxy
+	literal            bool   // see LiteralKeys
 	backend            Version
 	idle               time.Duration // after which it closes a client's connection; 0: unknown, or never
 	clients            int           // it accepts at most; 0: unknown, or any number
@@ -111,6 +112,10 @@ func (p *Profile) Clients() int { return p.clients }
 
 // Server reports whether this is a Redis itself, with no proxy in front.
 func (p *Profile) Server() bool { return p.server }
+
+// LiteralKeys reports whether the proxy reads scripts, and takes only those that spell
+// each key KEYS[1], with no variable or expression.
+func (p *Profile) LiteralKeys() bool { return p.literal }
 
 // Rule returns the rule for a command, in any case, or for a subcommand:
 // "SCRIPT LOAD". A command that nobody knows gets the profile's rule for all

@@ -53,6 +53,9 @@ func (r Rule) ArgsFit(args []string) bool { return r.args.fit(len(args) - 1) }
 // Local reports whether the proxy answers the command itself.
 func (r Rule) Local() bool { return r.route == byItself }
 
+// Everywhere reports whether the proxy sends the command to every server.
+func (r Rule) Everywhere() bool { return r.route == toAll }
+
 // route is the index of the word that a proxy routes a command by, or one of these.
 type route int
 

@@ -84,7 +84,7 @@ func parseHash(s string) (hashRule, error) {
 	case "config":
 		return hashConfig, nil
 	}
-	return 0, fmt.Errorf("bad @hash %q: want codis, cluster, config or none", s)
+	return 0, fmt.Errorf("bad hash rule %q: want codis, cluster, config or none", s)
 }
 
 // String returns the word that profile files use.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,8 +26,10 @@ type Bench struct {
 	// Options makes the Stores' client options; nil means Proxy.Options.
 	Options func(p *proxytest.Proxy) *redis.Options
 	// Direct is how the suite looks at the storage beside the Stores; nil means
-	// through the proxy, too.
+	// through the proxy, too, as [proxytest.Proxy.CalmOptions] has it.
 	Direct *redis.Options
+	// Trouble, if any, goes on beside the test until ctx ends.
+	Trouble func(ctx context.Context, p *proxytest.Proxy)
 	// Kinds are those that the Stores store; nil means all.
 	Kinds []rmw.Kind
 	// ExpiryUnit is what the storage counts expiries in; 0 means milliseconds.
@@ -49,6 +52,12 @@ func (b Bench) Target(t testing.TB) rmwtest.Target {
 	})
 	direct := b.direct(p)
 	t.Cleanup(func() { _ = direct.Close() })
+	if b.Trouble != nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		var wg sync.WaitGroup
+		wg.Go(func() { b.Trouble(ctx, p) })
+		t.Cleanup(func() { cancel(); wg.Wait() })
+	}
 	return rmwtest.Target{
 		Open: func() rmw.Store {
 			opts := p.Options()
@@ -77,7 +86,7 @@ func (b Bench) direct(p *proxytest.Proxy) *redis.Client {
 	if b.Direct != nil {
 		return redis.NewClient(b.Direct)
 	}
-	return redis.NewClient(p.Options())
+	return redis.NewClient(p.CalmOptions())
 }
 
 // Run runs the suite at the bench in real time.

@@ -122,6 +122,25 @@ func (r Reply) Int() (int64, bool) {
 	return n, err == nil
 }
 
+// Text returns the content of a status or bulk reply. A reply that is nil has none.
+func (r Reply) Text() (string, bool) {
+	switch r.Kind() {
+	case "status":
+		return string(trimEnding(r[1:])), true
+	case "bulk":
+		line, next, err := scanLine(r, 0, len(r))
+		if err != nil || next == 0 {
+			return "", false
+		}
+		n, ok := number(line[1:])
+		if !ok || n < 0 || next+n > len(r) {
+			return "", false
+		}
+		return string(r[next : next+n]), true
+	}
+	return "", false
+}
+
 // Elements returns the number of elements of an array reply and their raw
 // bytes, one after the other.
 func (r Reply) Elements() (n int, raw []byte, ok bool) {

@@ -177,3 +177,16 @@ func FuzzReply(f *testing.F) {
 		_, _ = r.ErrorText()
 	})
 }
+
+func TestReplyText(t *testing.T) {
+	for reply, want := range map[string]string{
+		"+OK\r\n": "OK", "$0\r\n\r\n": "", "$5\r\na\r\nbc\r\n": "a\r\nbc", "$-1\r\n": "-", ":1\r\n": "-", "-ERR x\r\n": "-", "*0\r\n": "-",
+		"": "-", "$9\r\nx\r\n": "-", "$x": "-",
+	} {
+		got, ok := resp.Reply(reply).Text()
+		if !ok {
+			got = "-"
+		}
+		assert.Equal(t, want, got, "%q", reply)
+	}
+}

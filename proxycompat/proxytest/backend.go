@@ -13,15 +13,21 @@ import (
 var (
 	errDown = errors.New("backend is down")
 	errGone = errors.New("backend connection is gone")
+	// A server that does not answer in time may still execute what it was sent.
+	errAsleep = errors.New("backend does not answer")
 )
 
 // backend is one server behind the proxy.
 type backend struct {
 	dial func(ctx context.Context) (net.Conn, error)
 
-	mu    sync.Mutex
-	down  bool
-	links map[*link]struct{}
+	replica *replica // answers what only reads; nil: none
+
+	mu      sync.Mutex
+	down    bool
+	ejected bool
+	asleep  chan struct{} // closed when it wakes up; nil: it is awake
+	links   map[*link]struct{}
 }
 
 // link is one connection to a backend. It is used by one session, one command
@@ -101,6 +107,69 @@ func (b *backend) open() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.down = false
+}
+
+// cut cuts the connections to a backend that itself goes on.
+func (b *backend) cut() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for l := range b.links {
+		_ = l.conn.Close()
+	}
+}
+
+// present reports whether keys are sent to a backend of a proxy that ejects those that
+// fail.
+func (b *backend) present() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.down && !b.ejected
+}
+
+// awake returns nil if a backend answers. Else the command is executed when it wakes
+// up, and the backend ejected, where the proxy does that, from this failure on.
+func (b *backend) awake(s *session, args []string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.asleep == nil {
+		return nil
+	}
+	b.ejected = true
+	woken, database := b.asleep, s.database
+	s.p.wg.Go(func() {
+		select {
+		case <-woken:
+		case <-s.p.ctx.Done():
+			return
+		}
+		if l, err := b.connect(s.p.ctx, database); err == nil {
+			_, _ = s.p.cfg.Store.ask(l, args)
+			l.close()
+		}
+	})
+	return errAsleep
+}
+
+// Sleep makes a backend hang, as a stopped process does: clients are told that it timed
+// out, and what it was sent is executed when it wakes up, in no order.
+func (p *Proxy) Sleep(backend int) {
+	b := p.backends[backend]
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.asleep == nil {
+		b.asleep = make(chan struct{})
+	}
+}
+
+// Wake ends what [Proxy.Sleep] began.
+func (p *Proxy) Wake(backend int) {
+	b := p.backends[backend]
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.asleep != nil {
+		close(b.asleep)
+		b.asleep, b.ejected = nil, false
+	}
 }
 
 // Down makes a backend unreachable: its connections are cut at once and new

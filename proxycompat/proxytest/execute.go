@@ -2,11 +2,8 @@ package proxytest
 
 import (
 	"errors"
-	"fmt"
-	"hash/fnv"
-	"io"
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/unwatch/unwatch/internal/resp"
 	"github.com/unwatch/unwatch/proxycompat"
@@ -14,113 +11,76 @@ import (
 
 // execute does with a command what the profile's proxy does with it.
 func (s *session) execute(args []string) outcome {
-	if s.p.transparent() {
-		return s.relay(args)
+	rule := s.p.profile.RuleFor(args...)
+	switch {
+	case s.p.transparent():
+		return s.relay(args, rule)
+	case rule.Verdict == proxycompat.Refused, rule.Verdict == proxycompat.Closes:
+		return s.refuse(args)
+	case !s.p.codis() && !rule.ArgsFit(args):
+		return s.wrongArgs(args)
 	}
-	rule := s.p.profile.Rule(args[0])
-	switch rule.Verdict {
-	case proxycompat.Refused, proxycompat.Closes:
-		return s.refuse(args[0])
-	}
-	if !s.p.codis() && !rule.ArgsFit(args) {
-		return outcome{backend: Local, then: closeMute}
-	}
-	if o, done := s.answer(args); done {
+	if o, done := s.answer(args, rule); done {
 		return o
 	}
-	if rule.Verdict == proxycompat.Split {
-		if keys := rule.Keys(args); len(keys) > 1 {
-			return s.split(args, keys)
-		}
+	if o, apart := s.crossSlot(args, rule); apart {
+		return o
 	}
-	key := ""
+	if rule.Verdict == proxycompat.HarmsOthers && harmful(args) {
+		return s.harm(args, rule)
+	}
+	if o, done := s.transaction(args, rule); done {
+		return o
+	}
+	if keys := rule.Keys(args); rule.Verdict == proxycompat.Split && len(keys) > 1 {
+		return s.split(args, keys)
+	}
+	if rule.Everywhere() {
+		return s.everywhere(args)
+	}
+	return s.forwardBy(s.routed(args, rule), args)
+}
+
+// routed is the word that a command is routed by, "" if there is none.
+func (s *session) routed(args []string, rule proxycompat.Rule) string {
 	if i := rule.Route(args); i > 0 {
-		key = args[i]
+		return args[i]
 	}
-	return s.forward(s.p.BackendOf(key), args)
+	return ""
 }
 
 // refuse answers a command that the proxy does not permit.
-func (s *session) refuse(name string) outcome {
-	if text := s.p.profile.RefusalText(name); text != "" {
+func (s *session) refuse(args []string) outcome {
+	if text := s.p.profile.RefusalText(strings.Join(args[:min(len(args), 2)], " ")); text != "" {
 		return localError(text)
 	}
 	return outcome{backend: Local, then: closeMute}
 }
 
-// answer gives the answers that are the proxy's own.
-func (s *session) answer(args []string) (o outcome, done bool) {
-	codis := s.p.codis()
-	switch {
-	case is(args, "QUIT"):
-		if codis {
-			o = local(resp.AppendStatus(nil, "OK"))
-		}
-		o.backend, o.then = Local, closeAfter
-		return o, true
-	case is(args, "AUTH"):
-		return s.auth(args), true
-	case !s.authed:
-		return localError("NOAUTH Authentication required"), true
-	case is(args, "PING") && !codis:
-		return local(resp.AppendStatus(nil, "PONG")), true
-	case (is(args, "PING") || is(args, "INFO")) && len(args) > 1:
-		return localError(fmt.Sprintf("ERR backend server '%s' not found", args[1])), true
-	case is(args, "SELECT") && codis:
-		return s.selectDatabase(args), true
-	case is(args, "HELLO") && codis:
-		// What codis-server 3.2 says; it repeats the name as it was sent.
-		return localError(fmt.Sprintf("ERR unknown command '%s'", args[0])), true
+// wrongArgs answers a command with more or fewer arguments than the proxy takes.
+func (s *session) wrongArgs(args []string) outcome {
+	if s.p.closes() {
+		return outcome{backend: Local, then: closeMute}
 	}
-	return outcome{}, false
+	return localError("ERR wrong number of arguments for '" + strings.ToLower(args[0]) + "' command")
 }
 
-func (s *session) auth(args []string) outcome {
-	switch {
-	case len(args) != 2:
-		return localError("ERR wrong number of arguments for 'AUTH' command")
-	case s.p.cfg.Password == "":
-		return localError("ERR Client sent AUTH, but no password is set")
-	case s.p.cfg.Password != args[1]:
-		s.authed = false
-		return localError("ERR invalid password")
+// crossSlot answers a command whose keys have to be in one slot, and are not.
+func (s *session) crossSlot(args []string, rule proxycompat.Rule) (o outcome, apart bool) {
+	if rule.Verdict != proxycompat.SameSlot {
+		return outcome{}, false
 	}
-	s.authed = true
-	return local(resp.AppendStatus(nil, "OK"))
-}
-
-func (s *session) selectDatabase(args []string) outcome {
-	if len(args) != 2 {
-		return localError("ERR wrong number of arguments for 'SELECT' command")
+	var keys []string
+	for _, i := range rule.Keys(args) {
+		keys = append(keys, args[i])
 	}
-	const databases = 16
-	n, err := strconv.Atoi(args[1])
-	switch {
-	case err != nil:
-		return localError("ERR invalid DB index")
-	case n < 0 || n >= databases:
-		return localError(fmt.Sprintf("ERR invalid DB index, only accept DB [0,%d)", databases))
+	if s.p.profile.SameSlot(keys...) {
+		return outcome{}, false
 	}
-	if db := strconv.Itoa(n); db != s.database {
-		s.database = db
-		for _, l := range s.links { // the proxy keeps connections by database
-			l.close()
-		}
-		clear(s.links)
+	if rule.Error == "" {
+		return localError("CROSSSLOT Keys in request don't hash to the same slot"), true
 	}
-	return local(resp.AppendStatus(nil, "OK"))
-}
-
-// BackendOf returns the index of the backend that owns a key. Codis spreads
-// its 1024 slots over the backends in contiguous ranges; twemproxy hashes the
-// whole key, as it does without the hash_tag setting.
-func (p *Proxy) BackendOf(key string) int {
-	if slot := p.profile.Slot(key); slot >= 0 {
-		return slot * len(p.backends) / p.profile.Slots()
-	}
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, key)
-	return int(h.Sum64() % uint64(len(p.backends)))
+	return localError(s.p.profile.RefusalText(args[0])), true
 }
 
 // forward executes a command on one backend.
@@ -140,6 +100,9 @@ func (o outcome) on(backend int) outcome {
 // do sends a command over the session's link to a backend, opening it first if
 // need be.
 func (s *session) do(backend int, args []string) (resp.Reply, error) {
+	if err := s.p.backends[backend].awake(s, args); err != nil {
+		return nil, err
+	}
 	l, err := s.link(backend)
 	if err != nil {
 		return nil, err
@@ -168,16 +131,32 @@ func (s *session) link(backend int) (*link, error) {
 // backendError is what the client is told about a backend that failed. None of
 // these texts says whether the command was executed.
 func (p *Proxy) backendError(err error) string {
-	broke := errors.Is(err, errGone)
-	switch {
+	switch broke := errors.Is(err, errGone); {
 	case p.codis() && broke:
 		return "ERR handle response, backend conn failure, EOF"
 	case p.codis():
 		return "ERR handle response, backend conn reset"
 	case broke:
 		return "ERR Connection reset by peer"
+	case errors.Is(err, errAsleep):
+		return "ERR Connection timed out"
 	}
 	return "ERR Connection refused"
+}
+
+// everywhere executes a command on all backends. The first error is the answer, else
+// what the first backend said.
+func (s *session) everywhere(args []string) outcome {
+	first := s.forward(0, args)
+	for backend := 1; backend < len(s.p.backends); backend++ {
+		o := s.forward(backend, args)
+		if _, bad := first.reply.ErrorText(); !bad {
+			if _, bad := o.reply.ErrorText(); bad {
+				first = o
+			}
+		}
+	}
+	return first.on(Several)
 }
 
 // split executes a command key by key and merges the replies: arrays are
@@ -194,11 +173,10 @@ func (s *session) split(args []string, keys []int) outcome {
 		if i+1 < len(keys) {
 			end = keys[i+1]
 		}
-		backend := s.p.BackendOf(args[at])
-		if backend != o.backend {
+		part := s.forwardBy(args[at], slices.Concat(args[:1], args[at:end]))
+		if part.backend != o.backend {
 			o.backend = Several
 		}
-		part := s.forward(backend, slices.Concat(args[:1], args[at:end]))
 		o.reply = part.reply
 		if _, bad := part.reply.ErrorText(); bad && failed == nil {
 			failed = part.reply

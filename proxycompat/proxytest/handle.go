@@ -18,7 +18,7 @@ func (s *session) handle(args []string) outcome {
 		o = s.execute(args)
 		s.after(f, &o)
 	}
-	o.verdict = s.p.profile.Rule(args[0]).Verdict
+	o.verdict = s.p.profile.RuleFor(args...).Verdict
 	call := Call{Conn: s.id, Args: args, Backend: o.backend, Verdict: o.verdict, Fault: f.Action}
 	if o.then == goOn || o.then == closeAfter {
 		call.Reply = replyKind(o.reply)
@@ -87,7 +87,7 @@ func (s *session) after(f *Fault, o *outcome) {
 // client has long been told something else.
 func (s *session) executeLater(f *Fault, args []string) {
 	later := &session{
-		p: s.p, id: s.id, links: map[int]*link{}, database: s.database, authed: s.authed,
+		p: s.p, id: s.id, links: map[int]*link{}, database: s.database, authed: s.authed, pin: pinned{backend: Local},
 	}
 	s.p.wg.Go(func() {
 		if !later.wait(f.Delay) {
@@ -98,7 +98,7 @@ func (s *session) executeLater(f *Fault, args []string) {
 			l.close()
 		}
 		s.p.record(Call{
-			Conn: s.id, Args: args, Backend: o.backend, Verdict: s.p.profile.Rule(args[0]).Verdict,
+			Conn: s.id, Args: args, Backend: o.backend, Verdict: s.p.profile.RuleFor(args...).Verdict,
 			Fault: ExecuteLater, Reply: "",
 		})
 	})

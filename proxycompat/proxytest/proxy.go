@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
@@ -47,10 +48,29 @@ type Config struct {
 	// proxy's own (Codis session_auth), not the servers'.
 	Password string
 
+	// Parallel is the number of connections that the proxy has to each backend, and
+	// among which it spreads the commands of a pipeline whatever their keys (Codis:
+	// backend_primary_parallel, twemproxy: server_connections). 0 executes everything in
+	// the order in which it came; with 1, what goes to the same backend keeps its order;
+	// with more, nothing does. Replies keep theirs. Who waits for each reply sees no
+	// difference.
+	Parallel int
+
 	// Reorder executes the commands of each pipeline back to front, while the
-	// replies keep their order. A Codis proxy with backend_primary_parallel
-	// above 1 gives no order at all; this is the worst it can do.
+	// replies keep their order: the worst that Parallel can do.
 	Reorder bool
+
+	// Seed decides what is left to chance, so that a run can be repeated.
+	Seed uint64
+
+	// ReplicaLag above 0 gives each backend a replica that is behind by so much, and
+	// has it answer all commands that only read, as Codis does by default once it has
+	// replicas. Scripts go to the master.
+	ReplicaLag time.Duration
+
+	// AutoEject spreads the keys of a backend that fails over the others for as long as
+	// it does, as twemproxy's auto_eject_hosts.
+	AutoEject bool
 }
 
 // Proxy is a running proxy. All methods are safe for concurrent use.
@@ -65,12 +85,15 @@ type Proxy struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // every goroutine of the proxy
 
+	routing  sync.RWMutex // held for reading while a command is on its way to a slot
 	mu       sync.Mutex
 	closed   bool
 	sessions map[*session]struct{}
 	conns    int
 	faults   []*armed
 	calls    []Call
+	owners   map[int]int   // of slots that have been moved
+	moves    map[int]*Move // of slots that are being moved
 }
 
 // Start starts a proxy. Close it when done.
@@ -81,7 +104,7 @@ func Start(cfg Config) (*Proxy, error) {
 	if cfg.Dial == nil {
 		cfg.Dial = new(net.Dialer).DialContext
 	}
-	p := &Proxy{cfg: cfg, profile: cfg.Profile, sessions: map[*session]struct{}{}}
+	p := &Proxy{cfg: cfg, profile: cfg.Profile, sessions: map[*session]struct{}{}, owners: map[int]int{}, moves: map[int]*Move{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	for _, addr := range cfg.Backends {
 		p.addBackend(func(ctx context.Context) (net.Conn, error) { return cfg.Dial(ctx, "tcp", addr) })
@@ -93,6 +116,9 @@ func Start(cfg Config) (*Proxy, error) {
 	}
 	if p.transparent() && len(p.backends) != 1 {
 		return nil, fmt.Errorf("proxytest: profile %q has exactly one server, not %d", p.profile.Name(), len(p.backends))
+	}
+	if cfg.ReplicaLag > 0 {
+		p.addReplicas()
 	}
 	if cfg.InMemory {
 		return p, nil
@@ -123,14 +149,14 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		if p.serve(conn) != nil {
+		if p.serve(conn, false) != nil {
 			return
 		}
 	}
 }
 
-// serve starts a session for a client connection.
-func (p *Proxy) serve(conn net.Conn) error {
+// serve starts a session for a client connection; calm is as in CalmOptions.
+func (p *Proxy) serve(conn net.Conn, calm bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -138,6 +164,7 @@ func (p *Proxy) serve(conn net.Conn) error {
 	}
 	p.conns++
 	s := newSession(p, p.conns, conn)
+	s.calm = calm
 	p.sessions[s] = struct{}{}
 	p.wg.Go(s.read)
 	p.wg.Go(func() {
@@ -162,12 +189,14 @@ func (p *Proxy) Addr() string {
 
 // Dial returns an in-memory connection (a net.Pipe) to the proxy. It fits the
 // Dialer of redis.Options; network and addr are not looked at.
-func (p *Proxy) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
+func (p *Proxy) Dial(ctx context.Context, _, _ string) (net.Conn, error) { return p.dial(ctx, false) }
+
+func (p *Proxy) dial(ctx context.Context, calm bool) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	client, server := net.Pipe()
-	if err := p.serve(server); err != nil {
+	if err := p.serve(server, calm); err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
 	return pipeConn{client}, nil
@@ -192,6 +221,17 @@ func (p *Proxy) Options() *redis.Options {
 	}
 	return o
 }
+
+// CalmOptions is like [Proxy.Options], for a client that looks at what is stored: its
+// commands are executed in order and by the masters, whatever the others have to bear.
+func (p *Proxy) CalmOptions() *redis.Options {
+	o := p.Options()
+	o.Dialer = proxycompat.HelloDialer(func(ctx context.Context, _, _ string) (net.Conn, error) { return p.dial(ctx, true) })
+	return o
+}
+
+// Backends returns the number of backends.
+func (p *Proxy) Backends() int { return len(p.backends) }
 
 // Engine returns in-process server i, to look at or change what is stored.
 // It panics if there is no such server; [Config.Backends] have no engines.
@@ -225,12 +265,19 @@ func (p *Proxy) Close() error {
 	for _, m := range p.engines {
 		m.Close()
 	}
+	for _, b := range p.backends {
+		if b.replica != nil {
+			b.replica.engine.Close()
+		}
+	}
 	return err
 }
 
-// transparent reports whether the proxy only relays: the profile "redis".
+// transparent reports whether the proxy only relays: it is the server itself.
 func (p *Proxy) transparent() bool { return p.profile.Server() }
 
-// codis reports whether errors and local answers are worded as Codis words
-// them; otherwise as twemproxy does.
-func (p *Proxy) codis() bool { return p.profile.RefusalText("X") != "" }
+// codis reports whether errors and local answers are worded as Codis words them.
+func (p *Proxy) codis() bool { return p.profile.Hash() == "codis" }
+
+// closes reports whether the proxy never says no, as twemproxy: it closes the connection.
+func (p *Proxy) closes() bool { return p.profile.RefusalText("NO-SUCH-COMMAND") == "" }

@@ -5,11 +5,19 @@ import (
 	"strings"
 
 	"github.com/unwatch/unwatch/internal/resp"
+	"github.com/unwatch/unwatch/proxycompat"
 )
 
 // relay passes a command to the one server and its reply back, as if there
-// were no proxy.
-func (s *session) relay(args []string) outcome {
+// were no proxy. What the version of the server lacks, and keys that a cluster would
+// not take together, are answered as it would.
+func (s *session) relay(args []string, rule proxycompat.Rule) outcome {
+	if rule.Verdict == proxycompat.Refused {
+		return s.refuse(args)
+	}
+	if o, apart := s.crossSlot(args, rule); apart {
+		return o
+	}
 	if s.tunnel || subscribes(args[0]) {
 		return s.relayStream(args)
 	}

@@ -3,8 +3,8 @@ package proxytest
 import (
 	"bufio"
 	"errors"
+	"math/rand/v2"
 	"net"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,14 +33,17 @@ type session struct {
 	links    map[int]*link // by backend
 	database string        // selected, as text
 	authed   bool
-	tunnel   bool // replies are relayed as they come: a subscriber
+	pin      pinned
+	rng      *rand.Rand // see interleave
+	calm     bool       // see CalmOptions
+	tunnel   bool       // replies are relayed as they come: a subscriber
 }
 
 func newSession(p *Proxy, id int, conn net.Conn) *session {
 	return &session{
 		p: p, id: id, conn: conn,
 		queue: newQueue(), gone: make(chan struct{}), links: map[int]*link{},
-		authed: p.cfg.Password == "",
+		authed: p.cfg.Password == "", pin: pinned{backend: Local},
 	}
 }
 
@@ -113,13 +116,7 @@ func (s *session) run() {
 // serve executes one batch and reports whether to go on.
 func (s *session) serve(batch [][]string) bool {
 	outcomes := make([]outcome, len(batch))
-	order := make([]int, len(batch))
-	for i := range order {
-		order[i] = i
-	}
-	if s.p.cfg.Reorder && !s.p.transparent() {
-		slices.Reverse(order)
-	}
+	order := s.order(batch)
 	end := len(batch) // no reply from here on
 	for _, i := range order {
 		outcomes[i] = s.handle(batch[i])
@@ -161,14 +158,16 @@ func (s *session) flush(out []byte) bool {
 	return true
 }
 
+func (s *session) wait(d time.Duration) bool { return s.p.wait(d) }
+
 // wait waits for d, and reports whether the proxy still runs after it.
-func (s *session) wait(d time.Duration) bool {
+func (p *Proxy) wait(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return true
-	case <-s.p.ctx.Done():
+	case <-p.ctx.Done():
 		return false
 	}
 }

@@ -1,0 +1,147 @@
+package proxytest_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+)
+
+func profile(t *testing.T, name string) *proxycompat.Profile {
+	t.Helper()
+	p, err := proxycompat.Lookup(name)
+	require.NoError(t, err)
+	return p
+}
+
+// Each proxy refuses what its table says in the words that it says.
+func TestEveryProxyRefusesAsItsTableSays(t *testing.T) {
+	for _, name := range proxycompat.Names() {
+		t.Run(name, func(t *testing.T) {
+			profile := profile(t, name)
+			p, _ := start(t, proxytest.Config{InMemory: true, Profile: profile})
+			w := dial(t, p)
+			for _, r := range profile.Rules() {
+				switch r.Verdict {
+				case proxycompat.Refused:
+					require.Equal(t, "-"+profile.RefusalText(r.Command), w.ask(r.Command+" x y"))
+				case proxycompat.Closes:
+					require.Equal(t, "EOF", dial(t, p).ask(r.Command+" x y"), r.Command)
+				}
+			}
+			assert.Equal(t, "+PONG", w.ask("PING"), "the connection is still open")
+		})
+	}
+}
+
+// HELLO 3 through Codis over a newer Redis breaks a connection that others use.
+func TestHarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := start(t, proxytest.Config{InMemory: true, Profile: profile(t, "codis@7.0")})
+		innocent, guilty := dial(t, p), dial(t, p)
+		p.Inject(proxytest.Fault{Command: "GET", Action: proxytest.None})
+		assert.Equal(t, "+OK", innocent.ask("SET k v"))
+		assert.Contains(t, guilty.ask("HELLO 3"), "bad resp type")
+		assert.Equal(t, "-ERR handle response, backend conn failure, EOF", innocent.ask("GET k"))
+		assert.Equal(t, "$1|v", innocent.ask("GET k"), "on a new connection")
+	})
+}
+
+// auto_eject_hosts breaks every lock by design: while one server hangs there is a second
+// one to lock on, and afterwards both have it.
+func TestAutoEjectMakesASecondOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := start(t, proxytest.Config{InMemory: true, Profile: twemproxy(), Engines: 2, AutoEject: true})
+		w := dial(t, p)
+		lock, _ := keysOnTwo(p)
+		assert.Equal(t, "+OK", w.ask("SET "+lock+" A NX"))
+		p.Sleep(0)
+		assert.Equal(t, "-ERR Connection timed out", w.ask("GET "+lock))
+		assert.Equal(t, "+OK", w.ask("SET "+lock+" B NX"), "on the other server")
+		p.Wake(0)
+		assert.Equal(t, "$1|A", w.ask("GET "+lock))
+	})
+}
+
+// What a proxy says timed out is executed all the same.
+func TestTimedOutAndExecuted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, name := range []string{"codis", "twemproxy"} {
+			p, _ := start(t, proxytest.Config{InMemory: true, Profile: profile(t, name)})
+			w := dial(t, p)
+			p.Sleep(0)
+			assert.True(t, strings.HasPrefix(w.ask("SET k v"), "-ERR "))
+			p.Wake(0)
+			synctest.Wait()
+			assert.Equal(t, "$1|v", w.ask("GET k"), name)
+		}
+	})
+}
+
+// The proxies that permit transactions keep a client on one server for them.
+func TestTransactions(t *testing.T) {
+	for _, name := range []string{"predixy-single", "alibaba", "cluster", "redis"} {
+		t.Run(name, func(t *testing.T) {
+			cfg := proxytest.Config{InMemory: true, Profile: profile(t, name), Engines: 3}
+			if cfg.Profile.Server() {
+				cfg.Engines = 1
+			}
+			p, rdb := start(t, cfg)
+			other := dial(t, p)
+			add := func(key string, meanwhile func()) error {
+				return rdb.Watch(background, func(tx *redis.Tx) error {
+					n, err := tx.Get(background, key).Int()
+					if err != nil && err != redis.Nil { //nolint:errorlint // go-redis returns it as it is
+						return err
+					}
+					meanwhile()
+					_, err = tx.TxPipelined(background, func(pipe redis.Pipeliner) error {
+						pipe.Set(background, key, n+1, time.Hour)
+						pipe.Incr(background, key)
+						return nil
+					})
+					return err
+				}, key)
+			}
+			for _, key := range []string{"a", "b", "c", "d"} {
+				require.NoError(t, add(key, func() {}))
+				require.ErrorIs(t, add(key, func() { other.ask("SET " + key + " 7") }), redis.TxFailedErr)
+				require.NoError(t, add(key, func() {}))
+				assert.Equal(t, "9", rdb.Get(background, key).Val())
+			}
+			assert.Equal(t, "+OK", other.ask("MULTI"))
+			assert.Equal(t, "*0", other.ask("EXEC"))
+			assert.Equal(t, "+OK", other.ask("MULTI"))
+			assert.Equal(t, "+QUEUED", other.ask("INCR a"))
+			assert.Equal(t, "+OK", other.ask("DISCARD"))
+			assert.Equal(t, "+OK", other.ask("UNWATCH"))
+			assert.Contains(t, other.ask("EXEC"), "EXEC without MULTI")
+			assert.Equal(t, "$1|9", other.ask("GET a"))
+		})
+	}
+}
+
+func TestKeysOfSeveralSlots(t *testing.T) {
+	for _, name := range []string{"cluster", "alibaba", "camellia"} {
+		cfg := proxytest.Config{InMemory: true, Profile: profile(t, name)}
+		p, _ := start(t, cfg)
+		w := dial(t, p)
+		got := w.ask("RENAME a b")
+		assert.True(t, strings.HasPrefix(got, "-"), "%s: %s", name, got)
+		assert.NotContains(t, got, "no such key", name)
+	}
+}
+
+func TestServerOfAVersion(t *testing.T) {
+	p, _ := start(t, proxytest.Config{InMemory: true, Profile: profile(t, "redis@3.2")})
+	w := dial(t, p)
+	assert.Equal(t, "+OK", w.ask("SET k v"))
+	assert.Equal(t, "-ERR unknown command 'unlink'", w.ask("UNLINK k"))
+}

@@ -1,0 +1,95 @@
+package proxytest
+
+import (
+	"hash/fnv"
+	"io"
+
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// BackendOf returns the index of the backend that owns a key. Slots are spread over the
+// backends in contiguous ranges, until [Proxy.MoveSlot] moves one; proxies without slots
+// hash the key, or its tag where one is configured, over the backends, those that have
+// been ejected excepted.
+func (p *Proxy) BackendOf(key string) int {
+	if slot := p.profile.Slot(key); slot >= 0 {
+		return p.ownerOf(slot)
+	}
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, p.profile.Tag(key))
+	if !p.cfg.AutoEject {
+		return int(h.Sum64() % uint64(len(p.backends)))
+	}
+	var alive []int
+	for i, b := range p.backends {
+		if b.present() {
+			alive = append(alive, i)
+		}
+	}
+	if len(alive) == 0 {
+		return 0
+	}
+	return alive[h.Sum64()%uint64(len(alive))]
+}
+
+// Slot returns the slot of a key that [Proxy.MoveSlot] can move, and false where there
+// are none.
+func (p *Proxy) Slot(key string) (int, bool) {
+	slot := p.profile.Slot(key)
+	return slot, slot >= 0 && !p.transparent()
+}
+
+func (p *Proxy) ownerOf(slot int) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if owner, moved := p.owners[slot]; moved {
+		return owner
+	}
+	return slot * len(p.backends) / p.profile.Slots()
+}
+
+// forwardBy executes a command on the backend of the word that it is routed by.
+func (s *session) forwardBy(word string, args []string) outcome {
+	for {
+		o, busy := s.attempt(word, args)
+		if busy == nil {
+			return o
+		}
+		select {
+		case <-busy:
+		case <-s.p.ctx.Done():
+			return localError(s.p.backendError(errDown))
+		}
+	}
+}
+
+// attempt is forwardBy, unless the key is being moved: then it returns what to wait for.
+// No slot begins or ends to move meanwhile, as Codis waits for the commands under way.
+func (s *session) attempt(word string, args []string) (o outcome, busy <-chan struct{}) {
+	s.p.routing.RLock()
+	defer s.p.routing.RUnlock()
+	if m := s.p.moving(word); m != nil {
+		return m.execute(s, word, args)
+	}
+	return s.master(s.p.BackendOf(word), args), nil
+}
+
+// master executes a command on a backend, or, what only reads, on its replica.
+func (s *session) master(backend int, args []string) outcome {
+	r := s.p.backends[backend].replica
+	if r == nil {
+		return s.forward(backend, args)
+	}
+	if readsOnly(args) && !s.calm {
+		return r.execute(s, backend, args)
+	}
+	o := s.forward(backend, args)
+	r.follow(s, backend, args)
+	return o
+}
+
+// readsOnly reports whether proxies send a command to a replica.
+func readsOnly(args []string) bool {
+	c, ok := proxycompat.CommandOf(args...)
+	return ok && c.ReadOnly()
+}

@@ -1,0 +1,64 @@
+package proxytest
+
+import (
+	"strings"
+
+	"github.com/unwatch/unwatch/internal/resp"
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// pinned is the state of a client that is in a transaction, or about to: proxies that
+// permit them keep it on one backend from WATCH, or the first key after MULTI, on.
+type pinned struct {
+	backend int // Local: none yet
+	multi   bool
+}
+
+// transaction executes the commands of transactions, and what is said in one. Only
+// profiles that let WATCH or MULTI pass get here with them.
+func (s *session) transaction(args []string, rule proxycompat.Rule) (o outcome, done bool) {
+	switch name := strings.ToUpper(args[0]); name {
+	case "WATCH":
+		if s.pin.backend == Local && len(args) > 1 {
+			s.pin.backend = s.p.BackendOf(args[1])
+		}
+	case "UNWATCH":
+		if s.pin.backend == Local {
+			return local(resp.AppendStatus(nil, "OK")), true
+		}
+		o = s.forward(s.pin.backend, args)
+		if !s.pin.multi {
+			s.pin.backend = Local
+		}
+		return o, true
+	case "MULTI":
+		if s.pin.backend == Local && !s.pin.multi {
+			s.pin.multi = true
+			return local(resp.AppendStatus(nil, "OK")), true
+		}
+		s.pin.multi = true
+	case "EXEC", "DISCARD":
+		at := s.pin
+		s.pin = pinned{backend: Local}
+		switch {
+		case at.backend != Local:
+			return s.forward(at.backend, args), true
+		case !at.multi:
+			return localError("ERR " + name + " without MULTI"), true
+		case name == "EXEC":
+			return local(resp.AppendArray(nil, 0)), true
+		}
+		return local(resp.AppendStatus(nil, "OK")), true
+	default:
+		if !s.pin.multi {
+			return outcome{}, false
+		}
+		if s.pin.backend == Local {
+			s.pin.backend = s.p.BackendOf(s.routed(args, rule))
+			if o := s.forward(s.pin.backend, []string{"MULTI"}); o.reply.Kind() == "error" {
+				return o, true
+			}
+		}
+	}
+	return s.forward(max(s.pin.backend, 0), args), true
+}
