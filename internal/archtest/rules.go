@@ -11,6 +11,8 @@ const (
 	histogram = "github.com/HdrHistogram/hdrhistogram-go"
 	miniredis = "github.com/alicebob/miniredis/v2"
 	yaml      = "go.yaml.in/yaml/v3"
+	luaAST    = "github.com/yuin/gopher-lua/ast"
+	luaParse  = "github.com/yuin/gopher-lua/parse"
 	xtools    = "golang.org/x/tools"
 )
 
@@ -55,6 +57,8 @@ func houseRules() []rule {
 			"what a proxy permits is asked by the paths, never the other way round"},
 		{"proxycompat/custom", []string{"proxycompat", yaml},
 			"reading files stays out of what every service links, so package proxycompat knows no YAML"},
+		{"proxycompat/scriptcheck", []string{"proxycompat", luaAST, luaParse},
+			"who reads a script needs a parser of Lua, and nothing that could execute it"},
 		{"proxycompat/proxytest", []string{"proxycompat", "rmw", goRedis, miniredis, "internal/resp"},
 			"the fake proxy speaks the wire over an in-process server"},
 		{"cmd/migrate-check/...", []string{"cmd/migrate-check/...", "proxycompat", goRedis, xtools},

@@ -1,0 +1,68 @@
+package custom
+
+import (
+	"go.yaml.in/yaml/v3"
+
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// description is what a file has, with the nodes that it was read from.
+type description struct {
+	node    *yaml.Node
+	at      map[string]*yaml.Node // the values by key
+	base    string
+	adrift  bool // the base is not known
+	changes proxycompat.Changes
+	rules   []rule
+}
+
+func readDescription(found *problems, root *yaml.Node) *description {
+	d := &description{node: root}
+	d.at = readMapping(found, root, "a profile", descriptionFields(), d)
+	for _, r := range d.rules {
+		d.changes.Rules = append(d.changes.Rules, r.change)
+	}
+	if d.at["closes"] != nil && d.at["refusal"] != nil {
+		found.add(place(d.at["closes"]), "closes and refusal exclude each other: it answers a refused command, or it does not")
+	}
+	return d
+}
+
+// descriptionFields are the keys of a file. profile.schema.json has the same.
+func descriptionFields() []field[description] {
+	of := func(target func(*description) *string, read func(*problems, *yaml.Node) string) func(*problems, *yaml.Node, *description) {
+		return func(found *problems, value *yaml.Node, d *description) { *target(d) = read(found, value) }
+	}
+	return []field[description]{
+		{key: "name", need: "how the profile is called, one word in lower case",
+			read: of(func(d *description) *string { return &d.changes.Name }, text)},
+		{key: "title", read: of(func(d *description) *string { return &d.changes.Title }, text)},
+		{key: "about", read: of(func(d *description) *string { return &d.changes.About }, text)},
+		{key: "base", read: of(func(d *description) *string { return &d.base }, text)},
+		{key: "backend", read: of(func(d *description) *string { return &d.changes.Backend }, word)},
+		{key: "refusal", read: of(func(d *description) *string { return &d.changes.Refusal }, refusal)},
+		{key: "closes", read: closes},
+		{key: "hash", read: of(func(d *description) *string { return &d.changes.Hash }, text)},
+		{key: "hashTag", read: of(func(d *description) *string { return &d.changes.HashTag }, text)},
+		{key: "idle", read: func(found *problems, v *yaml.Node, d *description) { d.changes.Idle = duration(found, v) }},
+		{key: "clients", read: func(found *problems, v *yaml.Node, d *description) { d.changes.Clients = count(found, v) }},
+		{key: "commands", read: readRules},
+		// Editors look there for the schema of a JSON file.
+		{key: "$schema", read: func(found *problems, v *yaml.Node, _ *description) { text(found, v) }},
+	}
+}
+
+func refusal(found *problems, node *yaml.Node) string {
+	s := text(found, node)
+	if s == "-" {
+		found.add(place(node), "closes: true is how to say that it closes the connection")
+	}
+	return s
+}
+
+// closes exists because Changes has "-" for it, which nobody who reads a file would guess.
+func closes(found *problems, node *yaml.Node, d *description) {
+	if isTrue(found, node, "of a proxy that answers, give the text as refusal") {
+		d.changes.Refusal = "-"
+	}
+}

@@ -1,0 +1,153 @@
+package custom
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// parse returns the one document in data, or nil and why not.
+func parse(found *problems, data []byte) *yaml.Node {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	top := position{line: 1}
+	switch {
+	case len(data) > MaxSize:
+		found.add(top, "the file is larger than %d bytes", MaxSize)
+	case !utf8.Valid(data):
+		found.add(position{line: 1 + bytes.Count(data[:validPrefix(data)], []byte("\n"))}, "this is not UTF-8")
+	case len(bytes.TrimSpace(data)) == 0:
+		found.add(top, "the file is empty: it needs at least a name and a base")
+	case strings.HasSuffix(strings.ToLower(found.file), ".json") || json.Valid(data):
+		// YAML claims to contain JSON, but knows no surrogate pairs, and tabs only here and there.
+		return parseJSON(found, data)
+	default:
+		return parseYAML(found, data)
+	}
+	return nil
+}
+
+func validPrefix(data []byte) int {
+	n := 0
+	for n < len(data) {
+		r, size := utf8.DecodeRune(data[n:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+func parseYAML(found *problems, data []byte) *yaml.Node {
+	lines := &lineReader{rest: data}
+	decoder := yaml.NewDecoder(lines)
+	var document, second yaml.Node
+	switch err := decode(decoder, &document); {
+	case errors.Is(err, io.EOF), err == nil && blank(&document):
+		found.add(position{line: 1}, "the file is empty: it needs at least a name and a base")
+		return nil
+	case err != nil:
+		found.syntax(err, lines.read)
+		return nil
+	}
+	switch err := decode(decoder, &second); {
+	case errors.Is(err, io.EOF):
+		return document.Content[0]
+	case err != nil:
+		found.syntax(err, lines.read)
+	default:
+		found.add(place(&second), "a second document: a file describes one proxy")
+	}
+	return nil
+}
+
+// decode keeps a panic of the library inside: it has had some on files that are
+// no YAML, and a file that cannot be read must not end a process.
+func decode(decoder *yaml.Decoder, into *yaml.Node) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("this cannot be read as YAML")
+		}
+	}()
+	return decoder.Decode(into)
+}
+
+func blank(document *yaml.Node) bool {
+	return len(document.Content) == 0 || document.Content[0].ShortTag() == "!!null"
+}
+
+// lineReader hands out one line at a time, so that its count tells how far the
+// library had got when it found an error.
+type lineReader struct {
+	rest []byte
+	open bool // the line before was not handed out to its end
+	read int
+}
+
+// Read implements io.Reader.
+func (l *lineReader) Read(p []byte) (int, error) {
+	if len(l.rest) == 0 {
+		return 0, io.EOF
+	}
+	line := l.rest
+	if i := bytes.IndexByte(line, '\n'); i >= 0 {
+		line = line[:i+1]
+	}
+	if !l.open {
+		l.read++
+	}
+	n := copy(p, line)
+	l.open = n < len(line)
+	l.rest = l.rest[n:]
+	return n, nil
+}
+
+// syntax reports an error of the library. Its line is where something began that was
+// not ended, and for a few messages the line before that; and some have none. How far
+// it had read is right for these.
+func (p *problems) syntax(err error, read int) {
+	text, line := strings.TrimPrefix(err.Error(), "yaml: "), read
+	if match := regexp.MustCompile(`^line (\d+): `).FindStringSubmatch(text); match != nil {
+		text = text[len(match[0]):]
+		if stated, err := strconv.Atoi(match[1]); err == nil && !misplaced(text) {
+			line = stated
+		}
+	}
+	p.add(position{line: max(line, 1)}, "no valid YAML: %s%s", text, hint(text))
+}
+
+func misplaced(text string) bool {
+	for _, start := range []string{
+		"did not find expected '-' indicator", "did not find expected key", "did not find expected node content",
+		"did not find expected ','", "did not find expected <document start>", "found a tab character",
+	} {
+		if strings.HasPrefix(text, start) {
+			return true
+		}
+	}
+	return false
+}
+
+// hint says what is behind the messages that a file of this kind provokes.
+func hint(text string) string {
+	for start, hint := range map[string]string{
+		"block sequence entries are not allowed": `; a "-" by itself has to be quoted`,
+		"did not find expected alphabetic":       `; the command "*" has to be quoted, and aliases are not read`,
+		"unknown anchor":                         `; a text that starts with * has to be quoted, and aliases are not read`,
+		"mapping values are not allowed":         `; a text with ": " in it has to be quoted`,
+		"found character that cannot start":      "; a text that starts with a tab, %, @ or ` has to be quoted",
+		"found a tab character":                  "; indent with spaces",
+	} {
+		if strings.HasPrefix(text, start) {
+			return hint
+		}
+	}
+	return ""
+}

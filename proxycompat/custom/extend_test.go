@@ -1,0 +1,141 @@
+package custom_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/custom"
+)
+
+const everyKey = `
+$schema: profile.schema.json
+name: mine
+title: My proxy
+about: Our own one
+base: twemproxy
+backend: 7.10
+refusal: ERR no %s
+hash: config
+hashTag: "{}"
+idle: 90s
+clients: 250
+commands:
+  - command: [cas, CAD]
+    verdict: ok
+    why: ours
+    source: our code
+    instead: nothing
+    error: ERR no
+    args: 3
+    route: 1
+    keys: 1:-1
+  - command: "*"
+    verdict: closes
+    why: not ours
+    source: 2026-01-02
+`
+
+func everyChange() proxycompat.Changes {
+	return proxycompat.Changes{
+		Name: "mine", Title: "My proxy", About: "Our own one", Backend: "7.10", Refusal: "ERR no %s",
+		Hash: "config", HashTag: "{}", Idle: 90 * time.Second, Clients: 250,
+		Rules: []proxycompat.RuleChange{
+			{
+				Commands: []string{"cas", "CAD"}, Verdict: "ok", Why: "ours", Source: "our code",
+				Instead: "nothing", Error: "ERR no", Args: "3", Route: "1", Keys: "1:-1",
+			},
+			{Commands: []string{"*"}, Verdict: "closes", Why: "not ours", Source: "2026-01-02"},
+		},
+	}
+}
+
+func extended(t *testing.T, base *proxycompat.Profile, c proxycompat.Changes) *proxycompat.Profile {
+	t.Helper()
+	p, err := base.Extend(c)
+	require.NoError(t, err)
+	return p
+}
+
+// A field that Changes gains, and no file can say, is found here.
+func TestEveryFieldCanBeSaid(t *testing.T) {
+	c := everyChange()
+	for _, of := range []reflect.Value{reflect.ValueOf(c), reflect.ValueOf(c.Rules[0])} {
+		for i := range of.NumField() {
+			assert.False(t, of.Field(i).IsZero(), "%s is said nowhere", of.Type().Field(i).Name)
+		}
+	}
+	got, err := custom.Extend(nil, "mine.yaml", []byte(everyKey))
+	require.NoError(t, err)
+	assert.Equal(t, extended(t, proxycompat.Twemproxy05(), c), got)
+}
+
+func TestOddButRight(t *testing.T) {
+	base := proxycompat.Codis32()
+	for name, of := range map[string]struct {
+		data string
+		want proxycompat.Changes
+	}{
+		"flow":        {"{name: mine}", proxycompat.Changes{Name: "mine"}},
+		"mark":        {"\ufeffname: mine\n", proxycompat.Changes{Name: "mine"}},
+		"CRLF":        {"name: mine\r\ntitle: a b\r\n", proxycompat.Changes{Name: "mine", Title: "a b"}},
+		"dashes":      {"---\nname: mine\n...\n", proxycompat.Changes{Name: "mine"}},
+		"anchor":      {"name: &n mine\n", proxycompat.Changes{Name: "mine"}},
+		"tag":         {"name: mine\ntitle: !!str 5\n", proxycompat.Changes{Name: "mine", Title: "5"}},
+		"norway":      {"name: no\n", proxycompat.Changes{Name: "no"}},
+		"closes":      {"name: mine\ncloses: true\n", proxycompat.Changes{Name: "mine", Refusal: "-"}},
+		"never":       {"name: mine\nidle: never\nclients: unlimited\n", proxycompat.Changes{Name: "mine", Idle: -1, Clients: -1}},
+		"quoted":      {"name: mine\nbackend: \"7.10\"\n", proxycompat.Changes{Name: "mine", Backend: "7.10"}},
+		"three parts": {"name: mine\nbackend: 6.2.14\n", proxycompat.Changes{Name: "mine", Backend: "6.2"}},
+		"no rules":    {"name: mine\ncommands: []\n", proxycompat.Changes{Name: "mine"}},
+		"JSON":        {"{\"name\": \"mine\", \"clients\": 5}", proxycompat.Changes{Name: "mine", Clients: 5}},
+		"tabs":        {"\ufeff{\n\t\"name\": \"mine\",\r\n\t\"backend\":\t7.10\r\n}", proxycompat.Changes{Name: "mine", Backend: "7.10"}},
+		"surrogates":  {`{"name": "mine", "title": "\ud83d\ude00\/"}`, proxycompat.Changes{Name: "mine", Title: "😀/"}},
+		"folded":      {"name: mine\nabout: >-\n  a\n  b\n", proxycompat.Changes{Name: "mine", About: "a b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := custom.Extend(base, "mine", []byte(of.data))
+			require.NoError(t, err)
+			assert.Equal(t, extended(t, base, of.want), got)
+		})
+	}
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, data string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(data), 0o600))
+		return path
+	}
+	got, err := custom.Load(file("mine.yaml", everyKey))
+	require.NoError(t, err)
+	assert.Equal(t, extended(t, proxycompat.Twemproxy05(), everyChange()), got)
+
+	_, err = custom.Load(filepath.Join(dir, "missing.yaml"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = custom.Load(dir)
+	require.Error(t, err)
+
+	path := file("nameless.yaml", "base: codis\n")
+	_, err = custom.Load(path)
+	require.EqualError(t, err, path+":1:1: no name: how the profile is called, one word in lower case")
+
+	path = file("large.yaml", everyKey+strings.Repeat("#", custom.MaxSize))
+	_, err = custom.Load(path)
+	require.EqualError(t, err, path+":1: the file is larger than 1048576 bytes")
+}
+
+func TestExtendDoesNotTouchItsBase(t *testing.T) {
+	base := proxycompat.Codis32()
+	_, err := custom.Extend(base, "mine", []byte(strings.Replace(everyKey, "base: twemproxy", "", 1)))
+	require.NoError(t, err)
+	assert.Equal(t, proxycompat.Codis32(), base)
+}

@@ -1,0 +1,34 @@
+package custom
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// MaxSize is how many bytes a file may have. A rule for every command of Redis
+// needs a tenth of it.
+const MaxSize = 1 << 20
+
+// Load reads a profile from a file, which has to name its base. The error has
+// everything that is wrong with the file: see [Extend].
+func Load(path string) (*proxycompat.Profile, error) {
+	data, err := read(path)
+	if err != nil {
+		return nil, fmt.Errorf("custom: %w", err)
+	}
+	return Extend(nil, path, data)
+}
+
+func read(path string) (data []byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	// One byte more, so that Extend sees what is too large.
+	return io.ReadAll(io.LimitReader(f, MaxSize+1))
+}

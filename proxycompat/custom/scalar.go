@@ -1,0 +1,91 @@
+package custom
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// text reads a text. What YAML takes for a number or for true has to be quoted: it
+// may have been changed already by whatever wrote the file. A date is a text in
+// today's YAML, and taken for one.
+func text(found *problems, node *yaml.Node) string {
+	return scalar(found, node, "a text", "!!str", "!!timestamp")
+}
+
+// word reads a text that may look like a number, such as a version. It is taken as it
+// is written, so 7.10 does not become 7.1.
+func word(found *problems, node *yaml.Node) string {
+	return scalar(found, node, "a text", "!!str", "!!timestamp", "!!int", "!!float")
+}
+
+func scalar(found *problems, node *yaml.Node, want string, tags ...string) string {
+	quote := ""
+	switch is := kind(node); {
+	case node.Kind != yaml.ScalarNode || !slices.Contains(tags, node.ShortTag()):
+		if node.Kind == yaml.ScalarNode && node.Value != "" {
+			quote = ": put it in quotes"
+		}
+		found.add(place(node), "this has to be %s, and is %s%s", want, is, quote)
+	case node.Value == "":
+		found.add(place(node), "this is empty: leave out the key")
+	default:
+		return node.Value
+	}
+	return ""
+}
+
+// isTrue reads a switch that can only be turned on.
+func isTrue(found *problems, node *yaml.Node, otherwise string) bool {
+	if node.Kind == yaml.ScalarNode && node.ShortTag() == "!!bool" && strings.EqualFold(node.Value, "true") {
+		return true
+	}
+	found.add(place(node), "this can only be true: %s", otherwise)
+	return false
+}
+
+// duration reads "30m"; "never" is negative.
+func duration(found *problems, node *yaml.Node) time.Duration {
+	if node.Kind == yaml.ScalarNode && node.ShortTag() == "!!str" {
+		if node.Value == "never" {
+			return -1
+		}
+		if d, err := time.ParseDuration(node.Value); err == nil && d > 0 {
+			return d
+		}
+	}
+	found.add(place(node), "this has to be a time with its unit, as in 30m or 90s, or never, and is %s", kind(node))
+	return 0
+}
+
+// count reads a number above zero; "unlimited" is negative.
+func count(found *problems, node *yaml.Node) int {
+	if node.Kind == yaml.ScalarNode {
+		tag := node.ShortTag()
+		if tag == "!!str" && node.Value == "unlimited" {
+			return -1
+		}
+		if n, err := strconv.Atoi(node.Value); err == nil && n > 0 && tag == "!!int" {
+			return n
+		}
+	}
+	found.add(place(node), "this has to be a whole number above zero, without quotes, or unlimited, and is %s", kind(node))
+	return 0
+}
+
+// texts reads a text, or a list of texts, and returns the nodes, too.
+func texts(found *problems, node *yaml.Node) (words []string, nodes []*yaml.Node) {
+	nodes = []*yaml.Node{node}
+	if node.Kind == yaml.SequenceNode {
+		if nodes = node.Content; len(nodes) == 0 {
+			found.add(place(node), "this list is empty")
+		}
+	}
+	for _, n := range nodes {
+		words = append(words, text(found, n))
+	}
+	return words, nodes
+}

@@ -1,0 +1,83 @@
+package scriptcheck
+
+import (
+	"strings"
+
+	"github.com/yuin/gopher-lua/ast"
+
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// raises is error(…). Up to 6.2 the wrapper around a script puts the error into a string, and
+// fails over a table: attempt to concatenate local 'err' (a table value), seen on 3.2.
+func (w *walker) raises(e *ast.FuncCallExpr, first value, s *scope) {
+	if len(e.Args) == 0 {
+		return
+	}
+	if first.origin == tabular && w.before(proxycompat.Version{Major: 7}) {
+		older := "a server before Redis 7"
+		if w.backend != (proxycompat.Version{}) {
+			older = "Redis " + w.backend.String()
+		}
+		w.add(e.Line(), ErrorText, "error", "return a number or a table that says what is wrong",
+			"%s cannot raise a table, and answers with an error about that", older)
+		return
+	}
+	if t, ok := e.Args[0].(*ast.TableExpr); ok {
+		w.errorTable(t, s)
+	}
+}
+
+// errorTable is {err = …}, returned or raised.
+func (w *walker) errorTable(t *ast.TableExpr, s *scope) {
+	for _, field := range t.Fields {
+		if name, ok := field.Key.(*ast.StringExpr); ok && name.Value == "err" {
+			w.errorText(t.Line(), "err", []ast.Expr{field.Value}, s)
+		}
+	}
+}
+
+// errorText: clients know an error by its first word.
+func (w *walker) errorText(line int, about string, args []ast.Expr, s *scope) {
+	if len(args) == 0 {
+		return
+	}
+	text, whole := w.start(args[0], s)
+	word, _, more := strings.Cut(strings.TrimPrefix(text, "-"), " ")
+	if !whole && !more || isCode(word) {
+		return
+	}
+	w.add(line, ErrorText, about, "an upper case word first, as in 'LOCKED somebody has it'",
+		"the error %s starts with no code, so no client can tell it from others", quoted(text))
+}
+
+// start is what is known of how a text starts, and whether that is all of it.
+func (w *walker) start(e ast.Expr, s *scope) (text string, whole bool) {
+	for {
+		concat, ok := e.(*ast.StringConcatOpExpr)
+		if !ok {
+			break
+		}
+		e, whole = concat.Lhs, true
+	}
+	concatenated := whole
+	switch e := e.(type) {
+	case *ast.StringExpr:
+		return e.Value, !concatenated
+	case *ast.IdentExpr:
+		if v := s.find(e.Value); v != nil {
+			text, known := v.value.text()
+			return text, known && !concatenated
+		}
+	}
+	return "", false
+}
+
+func isCode(word string) bool {
+	for i, c := range word {
+		if (c < 'A' || c > 'Z') && (i == 0 || c != '_' && c != '-' && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return word != ""
+}

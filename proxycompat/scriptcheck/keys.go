@@ -1,0 +1,103 @@
+package scriptcheck
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/yuin/gopher-lua/ast"
+)
+
+const passIt = "pass the key with EVAL and use it as KEYS[1]"
+
+// keys are the keys of one command.
+func (w *walker) keys(c *redisCall) {
+	at, known := w.keysOf(c.words)
+	if !known {
+		w.add(c.line, CannotTell, quoted(c.name()), "", "neither Redis' command list nor the profile has it, so it is not known where its keys are")
+		return
+	}
+	for _, i := range at {
+		w.key(c, i)
+	}
+}
+
+// key is one key of a command: word i.
+func (w *walker) key(c *redisCall, i int) {
+	v := c.args.at(i)
+	switch {
+	case v.origin == declared:
+		if w.literal && (i >= len(c.exprs) || !isOneOfKeys(c.exprs[i])) {
+			w.add(c.line, LiteralKeys, c.name(), "KEYS[1], in each call", "the proxy reads the script and wants each key spelt so, else: "+
+				"ERR bad lua script for redis cluster, all the keys that the script uses should be passed using the KEYS array, "+
+				"and KEYS should not be in expression")
+		}
+	case v.origin.undeclared():
+		w.add(c.line, UndeclaredKey, c.name(), passIt,
+			"%s, not one of KEYS, so the proxy does not know of it and it may belong to another server", describe(v))
+	default:
+		w.add(c.line, CannotTell, c.name(), "KEYS[1]", "whether its key is one of KEYS cannot be told")
+	}
+}
+
+// describe says what a key is that it should not be.
+func describe(v value) string {
+	switch v.origin {
+	case literal:
+		if len(v.texts) > 0 {
+			return "its key is the literal " + quoted(v.texts[0])
+		}
+		return "its key may be a literal"
+	case argument:
+		return "its key may be out of ARGV"
+	case reply:
+		return "its key may be what was read from Redis"
+	}
+	return "its key may be put together by the script"
+}
+
+func quoted(s string) string {
+	if len(s) > 40 {
+		s = s[:40] + "…"
+	}
+	printable := func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}
+	return "'" + strings.Map(printable, strings.ToValidUTF8(s, "?")) + "'"
+}
+
+// isOneOfKeys reports whether this is KEYS[n] with a number n.
+func isOneOfKeys(e ast.Expr) bool {
+	get, ok := e.(*ast.AttrGetExpr)
+	if !ok {
+		return false
+	}
+	of, ok := get.Object.(*ast.IdentExpr)
+	_, number := get.Key.(*ast.NumberExpr)
+	return ok && number && of.Value == "KEYS"
+}
+
+const oneEach = "one key per script; a state that must change together belongs under one key"
+
+// oneOfKeys is KEYS[index].
+func (w *walker) oneOfKeys(line int, index value) {
+	if w.oneKey == "" {
+		return
+	}
+	switch n, known := index.text(); {
+	case known && n == "1":
+	case known:
+		w.add(line, SeveralKeys, "KEYS["+n+"]", oneEach, "%s", w.oneKey)
+	default:
+		w.allOfKeys(line)
+	}
+}
+
+// allOfKeys is a loop over KEYS, or unpack(KEYS).
+func (w *walker) allOfKeys(line int) {
+	if w.oneKey != "" {
+		w.add(line, SeveralKeys, "KEYS", oneEach, "takes any number of keys, and %s", w.oneKey)
+	}
+}

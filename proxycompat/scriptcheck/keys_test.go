@@ -1,0 +1,126 @@
+package scriptcheck_test
+
+import "testing"
+
+func TestUndeclaredKey(t *testing.T) {
+	const c = "codis"
+	bad := func(command string) []string { return []string{"1 undeclared-key " + command} }
+	run(t, []example{
+		{"literal", c, `return redis.call('GET', 'x')`, bad("GET")},
+		{"number", c, `return redis.call('GET', 7)`, bad("GET")},
+		{"argument", c, `return redis.call('get', ARGV[1])`, bad("GET")},
+		{"pcall", c, `return redis.pcall('GET', ARGV[1])`, bad("GET")},
+		{"concatenated", c, `return redis.call('DEL', KEYS[1]..':x')`, bad("DEL")},
+		{"formatted", c, `return redis.call('DEL', string.format('%s:x', KEYS[1]))`, bad("DEL")},
+		{"method of a string", c, `return redis.call('DEL', KEYS[1]:lower())`, bad("DEL")},
+		{"through a local", c, `local k = 'p:'..ARGV[1]; return redis.call('GET', k)`, bad("GET")},
+		{"read from Redis", c, `return redis.call('GET', redis.call('HGET', KEYS[1], 'next'))`, bad("GET")},
+		{"of a list from Redis", c, `for _, m in ipairs(redis.call('SMEMBERS', KEYS[1])) do redis.call('DEL', m) end`, bad("DEL")},
+		{"decoded", c, `local d = cjson.decode(ARGV[1]); redis.call('DEL', d.key)`, bad("DEL")},
+		{"alias of call", c, `local call = redis.call; return call('GET', 'x')`, bad("GET")},
+		{"alias of redis", c, `local r = redis; return r.call('GET', 'x')`, bad("GET")},
+		{"as Valkey says it", c, `return server.call('GET', 'x')`, bad("GET")},
+		{"pcall of call", c, `return pcall(redis.call, 'GET', 'x')`, bad("GET")},
+		{"pcall of a function", c, `return pcall(function() return redis.call('GET', 'x') end)`, bad("GET")},
+		{"unpacked arguments", c, `return redis.call('DEL', unpack(ARGV))`, bad("DEL")},
+		{"second key of MSET", c, `return redis.call('MSET', KEYS[1], 1, 'x', 2)`, bad("MSET")},
+		{"in an unpacked list", c, `local t = {'SET', 'x', 1}; return redis.call(unpack(t))`, bad("SET")},
+		{"a destination", c, `return redis.call('SORT', KEYS[1], 'STORE', ARGV[1])`, bad("SORT")},
+		{"a pattern of keys", c, `return redis.call('SORT', KEYS[1], 'BY', 'w_*')`, bad("SORT")},
+		{"a counted key", c, `return redis.call('ZUNIONSTORE', KEYS[1], ARGV[1], 'x')`, bad("ZUNIONSTORE")},
+		{"in one branch", c, `local k = KEYS[1]; if ARGV[1] then k = 'x' end; redis.call('GET', k)`, bad("GET")},
+		{"by default", c, `redis.call('GET', KEYS[1] or 'x')`, bad("GET")},
+		{"in the second round", c, `local k = KEYS[1]; while k do redis.call('DEL', k); k = redis.call('GET', k) end`,
+			[]string{"1 undeclared-key DEL", "1 undeclared-key GET"}},
+		{"in repeat", c, `local k = KEYS[1]; repeat k = redis.call('GET', k) until not k`, bad("GET")},
+		{"in a function", c, `local function f(k) return redis.call('GET', k) end; f(KEYS[1]); return f('x')`, bad("GET")},
+		{"made by a function", c, `local function k() return 'x:'..ARGV[1] end; return redis.call('GET', k())`, bad("GET")},
+		{"in recursion", c, `local function f(k) f(redis.call('GET', k)) end; f(KEYS[1])`, bad("GET")},
+		{"in a function nobody calls", c, `local t = {f = function() return redis.call('GET', 'x') end}`, bad("GET")},
+		{"assigned by a function", c, `local k = KEYS[1]; local function f() k = 'x' end; f(); redis.call('GET', k)`, bad("GET")},
+		{"in a field", c, `local o = {key = 'x', other = KEYS[1]}; redis.call('GET', o.key)`, bad("GET")},
+		{"a shadow of KEYS", c, `local KEYS = {'x'}; redis.call('GET', KEYS[1])`, bad("GET")},
+		{"a shadow of a local", c, `local k = KEYS[1]; do local k = 'x'; redis.call('GET', k) end`, bad("GET")},
+		{"either command", c, `local c = ARGV[1] and 'INCR' or 'DECR'; redis.call(c, 'x')`,
+			[]string{"1 undeclared-key INCR", "1 undeclared-key DECR"}},
+		{"a command of the proxy", c, `redis.call('SLOTSHASHKEY', 'x')`, bad("SLOTSHASHKEY")},
+		{"a line further down", "twemproxy", "-- a\n\nlocal x\nredis.call('GET',\n 'x')", []string{"4 undeclared-key GET"}},
+
+		{"plain", c, `return redis.call('GET', KEYS[1])`, nil},
+		{"no key", c, `return redis.call('ECHO', 'x')`, nil},
+		{"arguments that are no keys", c, `redis.call('HSET', KEYS[1], ARGV[1], 'x'); redis.call('HMSET', KEYS[1], unpack(ARGV))`, nil},
+		{"a local", c, `local k = KEYS[1]; local j = k; return redis.call('GET', j)`, nil},
+		{"tostring, assert", c, `return redis.call('GET', tostring(assert(KEYS[1])))`, nil},
+		{"an assignment later", c, `local k; if ARGV[1] then k = KEYS[1] end; redis.call('GET', k); k = 'x'`, nil},
+		{"another branch", c,
+			`local k = KEYS[1]; if ARGV[1] then k = 'x'; return k else redis.call('GET', k) end; return redis.call('GET', k)`, nil},
+		{"a function", c, `local function f(k) return redis.call('GET', k) end; return f(KEYS[1])`, nil},
+		{"a global function", c, `function f(k) return redis.call('GET', k) end; return f(KEYS[1])`, nil},
+		{"a method", c, `local o = {}; function o:get(k) return redis.call('GET', k) end; return o:get(KEYS[1])`, nil},
+		{"by a function", c, `local function first() return KEYS[1] end; return redis.call('GET', first())`, nil},
+		{"a field", c, `local o = {key = KEYS[1], ttl = ARGV[1]}; redis.call('PEXPIRE', o.key, o.ttl)`, nil},
+		{"a list", c, `local a = {'HSET', KEYS[1]}; table.insert(a, ARGV[1]); a[#a+1] = 'v'; redis.call(unpack(a))`, nil},
+		{"varargs", c, `local function f(...) return redis.call(...) end; return f('GET', KEYS[1])`, nil},
+		{"a shadow of redis", c, `local redis = {call = function() end}; redis.call('GET', 'x')`, nil},
+		{"words with a key's place", c, `redis.call('MEMORY', 'USAGE', KEYS[1])`, nil},
+		{"a single server", "redis", `redis.call('SET', 'x', redis.call('GET', ARGV[1]..KEYS[1]))`, nil},
+	})
+}
+
+func TestSeveralKeys(t *testing.T) {
+	const c = "codis"
+	run(t, []example{
+		{"the second", c, `return redis.call('GET', KEYS[2])`, []string{"1 several-keys KEYS[2]"}},
+		{"twice", c, "local a = KEYS[2]\nreturn {KEYS[2], KEYS[3]}",
+			[]string{"1 several-keys KEYS[2]", "2 several-keys KEYS[2]", "2 several-keys KEYS[3]"}},
+		{"alias", c, `local k = KEYS; return redis.call('GET', k[2])`, []string{"1 several-keys KEYS[2]"}},
+		{"ipairs", c, `for i, k in ipairs(KEYS) do redis.call('GET', k) end`, []string{"1 several-keys KEYS"}},
+		{"next", c, `for i, k in next, KEYS do redis.call('GET', k) end`, []string{"1 several-keys KEYS"}},
+		{"numbers", "twemproxy", `for i = 1, #KEYS do redis.call('GET', KEYS[i]) end`, []string{"1 several-keys KEYS"}},
+		{"unpack", c, `return redis.call('MGET', unpack(KEYS))`, []string{"1 several-keys KEYS"}},
+		{"a list of keys", c, `local t = {}; for i = 1, #KEYS do t[#t+1] = KEYS[i] end; return redis.call('MGET', unpack(t))`,
+			[]string{"1 several-keys KEYS"}},
+
+		{"one", c, `local i = 1; redis.call('GET', KEYS[i])`, nil},
+		{"counted", c, `if #KEYS ~= 1 then return 0 end; return redis.call('GET', KEYS[1])`, nil},
+		{"redis", "redis", `return redis.call('MGET', KEYS[1], KEYS[2], unpack(KEYS))`, nil},
+	})
+}
+
+func TestLiteralKeys(t *testing.T) {
+	want := []string{"1 literal-keys GET"}
+	run(t, []example{
+		{"alias", alibaba, `local k = KEYS[1]; return redis.call('GET', k)`, want},
+		{"index", alibaba, `local i = 1; return redis.call('GET', KEYS[i])`, want},
+		{"tostring", alibaba, `return redis.call('GET', tostring(KEYS[1]))`, want},
+		{"function", alibaba, `local function f(k) return redis.call('GET', k) end; return f(KEYS[1])`, want},
+		{"loop", alibaba, `for i = 1, #KEYS do redis.call('GET', KEYS[i]) end`, []string{"1 literal-keys GET"}},
+		{"not a key at all", alibaba, `return redis.call('GET', ARGV[1])`, []string{"1 undeclared-key GET"}},
+
+		{"literal", alibaba, `return redis.call('GET', KEYS[1])`, nil},
+		{"alias elsewhere", "codis", `local k = KEYS[1]; return redis.call('GET', k)`, nil},
+	})
+}
+
+func TestCannotTell(t *testing.T) {
+	const c = "codis"
+	run(t, []example{
+		{"command", c, "local x\nredis.call(ARGV[1], KEYS[1])", []string{"2 cannot-tell redis.call"}},
+		{"unpacked command", "redis", `redis.call(unpack(ARGV))`, []string{"1 cannot-tell redis.call"}},
+		{"function of redis", c, `redis[ARGV[1]]('GET', KEYS[1])`, []string{"1 cannot-tell redis[…]", "1 cannot-tell GET"}},
+		{"loadstring", c, `return loadstring(ARGV[1])()`, []string{"1 cannot-tell loadstring"}},
+		{"setfenv", c, `setfenv(1, {})`, []string{"1 cannot-tell setfenv"}},
+		{"_G", c, `return _G['redis'].call('GET', 'x')`, []string{"1 cannot-tell _G", "1 cannot-tell GET"}},
+		{"handed on", c, `local x = string.gsub('GET', '.*', redis.call)`, []string{"1 cannot-tell redis.call"}},
+		{"a parameter", c, `local t = {f = function(k) redis.call('GET', k) end}`, []string{"1 cannot-tell GET"}},
+		{"keys and values", c, `local t = {}; for i = 1, 2 do t[#t+1] = KEYS[1]; t[#t+1] = ARGV[i] end; redis.call('MSET', unpack(t))`,
+			[]string{"1 cannot-tell MSET"}},
+		{"KEYS is changed", c, `KEYS[1] = 'x'; redis.call('GET', KEYS[1])`, []string{"1 cannot-tell KEYS"}},
+		{"KEYS is another", c, `KEYS = {'x'}; redis.call('GET', KEYS[1])`, []string{"1 cannot-tell KEYS", "1 undeclared-key GET"}},
+		{"unknown command", c, `redis.call('NOSUCH', KEYS[1])`, []string{"1 cannot-tell 'NOSUCH'"}},
+
+		{"a parameter that is no key", c, `local t = {f = function(v) redis.call('SET', KEYS[1], v) end}`, nil},
+		{"a table of calls", c, `local m = {get = redis.call}; m.get('GET', KEYS[1])`, nil},
+		{"a shadow", c, `local load = ARGV[1]; redis.call('SET', KEYS[1], load)`, nil},
+	})
+}

@@ -1,0 +1,160 @@
+package scriptcheck
+
+import (
+	"strings"
+
+	"github.com/yuin/gopher-lua/ast"
+)
+
+// global is a name that the script did not declare.
+func (w *walker) global(e *ast.IdentExpr) value {
+	switch e.Value {
+	case "KEYS":
+		return value{origin: allKeys}
+	case "ARGV":
+		return value{origin: argument}
+	case "server": // as Valkey calls it
+		return value{origin: library, name: "redis"}
+	case "load", "loadstring", "loadfile", "dofile", "setfenv", "getfenv", "_G", "require", "module", "debug":
+		w.add(e.Line(), CannotTell, e.Value, "plain code", "what the script does with %s cannot be followed", e.Value)
+		return value{origin: unclear}
+	case "redis", "string", "table", "math", "os", "coroutine", "cjson", "cmsgpack", "bit", "struct",
+		"assert", "collectgarbage", "error", "getmetatable", "ipairs", "next", "pairs", "pcall", "print", "rawequal",
+		"rawget", "rawset", "select", "setmetatable", "tonumber", "tostring", "type", "unpack", "xpcall":
+		return value{origin: library, name: e.Value}
+	}
+	return value{origin: unclear}
+}
+
+// member is something of the library that is part of something else.
+func (w *walker) member(line int, of string, index value) value {
+	name, known := index.text()
+	if known {
+		return value{origin: library, name: of + "." + name}
+	}
+	if of == "redis" {
+		w.add(line, CannotTell, "redis[…]", "redis.call", "which function of redis is called cannot be told")
+	}
+	return value{origin: unclear}
+}
+
+// builtin is a call of a function of Lua or Redis.
+func (w *walker) builtin(name string, e *ast.FuncCallExpr, args values, s *scope) values {
+	first := args.at(0)
+	if since, known := scriptFunctions()[name]; known && !w.tested[name] {
+		w.newer(e.Line(), name, "the function", since)
+	}
+	switch name {
+	case "redis.call", "redis.pcall":
+		w.command(e.Line(), e.Args, args)
+		return one(value{origin: reply})
+	case "redis.replicate_commands":
+		w.replicated = true
+	case "redis.error_reply":
+		w.errorText(e.Line(), name, e.Args, s)
+	case "error":
+		w.raises(e, first, s)
+	case "pcall", "xpcall":
+		return w.protected(name, e, args)
+	case "unpack", "table.unpack":
+		return w.unpacked(e.Line(), first)
+	case "tostring", "assert", "setmetatable":
+		return values{list: append([]value{first}, args.from(1).list...), open: args.open, rest: args.rest}
+	case "select":
+		return values{open: true, rest: args.from(1).all()}
+	case "rawget":
+		return one(w.index(e.Line(), first, args.at(1)))
+	case "rawset":
+		if first.origin == tabular {
+			first.table.put(args.at(1), args.at(2))
+		}
+		return one(first)
+	case "table.insert":
+		w.inserted(e, args)
+		return values{}
+	case "table.remove":
+		if first.origin == tabular {
+			return one(first.table.all)
+		}
+		return one(w.index(e.Line(), first, value{origin: computed}))
+	case "next":
+		if first.origin == allKeys {
+			w.allOfKeys(e.Line())
+			return values{list: []value{{origin: computed}, {origin: declared}}}
+		}
+		return values{open: true, rest: value{origin: unclear}}
+	case "ipairs", "pairs":
+		return values{open: true, rest: value{origin: unclear}}
+	case "cjson.decode", "cmsgpack.unpack", "struct.unpack":
+		made := value{origin: computed}
+		if first.origin == argument || first.origin == reply {
+			made = first
+		}
+		return values{open: true, rest: made}
+	}
+	w.handedOn(e.Line(), args)
+	switch {
+	case strings.HasPrefix(name, "redis."), strings.HasPrefix(name, "coroutine."):
+		return one(value{origin: unclear})
+	}
+	return values{open: true, rest: value{origin: computed}}
+}
+
+// handedOn: once redis.call is somewhere else, nobody knows what is called with it.
+func (w *walker) handedOn(line int, args values) {
+	for _, v := range args.list {
+		if v.origin == library && (v.name == "redis" || v.name == "redis.call" || v.name == "redis.pcall") {
+			w.add(line, CannotTell, v.name, "a direct call", "%s is handed on to something that cannot be followed", v.name)
+		}
+	}
+}
+
+// protected is pcall(f, …), which is as if f were called here.
+func (w *walker) protected(name string, e *ast.FuncCallExpr, args values) values {
+	rest := args.from(1)
+	exprs := e.Args[min(1, len(e.Args)):]
+	if name == "xpcall" { // xpcall(f, handler)
+		rest, exprs = values{}, nil
+	}
+	out := values{list: []value{{origin: computed}}}
+	switch f := args.at(0); {
+	case f.origin == callable:
+		results := w.invoke(f.function, rest)
+		out.list = append(out.list, results.list...)
+		out.open, out.rest = results.open, results.rest
+	case f.origin == library && (f.name == "redis.call" || f.name == "redis.pcall"):
+		w.command(e.Line(), exprs, rest)
+		out.list = append(out.list, value{origin: reply})
+	default:
+		w.mayCall(e.Line(), f, rest)
+		out.open, out.rest = true, value{origin: unclear}
+	}
+	return out
+}
+
+// unpacked is unpack(v).
+func (w *walker) unpacked(line int, v value) values {
+	switch v.origin {
+	case allKeys:
+		w.allOfKeys(line)
+		return values{open: true, rest: value{origin: declared}}
+	case tabular:
+		return v.table.unpacked()
+	case argument, reply, computed:
+		return values{open: true, rest: value{origin: v.origin}}
+	}
+	return values{open: true, rest: value{origin: unclear}}
+}
+
+// inserted is table.insert(t, v) or table.insert(t, at, v).
+func (w *walker) inserted(e *ast.FuncCallExpr, args values) {
+	switch list := args.at(0); {
+	case list.origin == allKeys:
+		w.changesKeys(e.Line())
+	case list.origin != tabular:
+	case len(e.Args) == 2:
+		w.append(list.table, args.at(1))
+	default:
+		list.table.put(value{origin: computed}, args.at(2))
+	}
+}

@@ -1,0 +1,104 @@
+package scriptcheck_test
+
+import "testing"
+
+func TestServer(t *testing.T) {
+	run(t, []example{
+		{"publish", "codis", `redis.call('PUBLISH', ARGV[1], 'm')`, []string{"1 unheard PUBLISH"}},
+		{"spublish", "codis", `redis.call('SPUBLISH', KEYS[1], 'm')`, []string{"1 unheard SPUBLISH"}},
+		{"publish", "twemproxy", `redis.call('PUBLISH', ARGV[1], 'm')`, []string{"1 unheard PUBLISH"}},
+		{"keys", "codis", `redis.call('KEYS', '*')`, []string{"1 one-server KEYS"}},
+		{"scan", "twemproxy", `redis.call('SCAN', 0)`, []string{"1 one-server SCAN"}},
+		{"flush", "codis", `redis.call('FLUSHALL')`, []string{"1 one-server FLUSHALL"}},
+		{"select", "codis", `redis.call('SELECT', 1)`, []string{"1 one-server SELECT"}},
+		{"config", "codis", `redis.call('CONFIG', 'GET', 'x')`, []string{"1 one-server CONFIG"}},
+		{"memory", "codis", `redis.call('MEMORY', 'STATS')`, []string{"1 one-server MEMORY"}},
+
+		{"publish on a server", "redis", `redis.call('PUBLISH', ARGV[1], 'm')`, nil},
+		{"keys on a server", "redis", `return redis.call('KEYS', '*')`, nil},
+		{"scan of one key", "codis", `return redis.call('HSCAN', KEYS[1], 0)`, nil},
+	})
+}
+
+func TestTooNew(t *testing.T) {
+	const old = "codis@3.2"
+	bad := func(command string) []string { return []string{"1 too-new " + command} }
+	run(t, []example{
+		{"command", old, `redis.call('UNLINK', KEYS[1])`, bad("UNLINK")},
+		{"subcommand", old, `redis.call('OBJECT', 'FREQ', KEYS[1])`, bad("OBJECT FREQ")},
+		{"stream", old, `redis.call('XADD', KEYS[1], '*', 'f', 'v')`, bad("XADD")},
+		{"KEEPTTL", old, `redis.call('SET', KEYS[1], 'v', 'keepttl')`, bad("SET")},
+		{"GET", "codis@6.0", `redis.call('SET', KEYS[1], 'v', 'GET')`, bad("SET")},
+		{"PXAT", "codis@6.0", `redis.call('SET', KEYS[1], 'v', 'PXAT', ARGV[1])`, bad("SET")},
+		{"IFEQ", "codis@7.2", `redis.call('SET', KEYS[1], 'v', 'IFEQ', 'w')`, bad("SET")},
+		{"HSET of several", old, `redis.call('HSET', KEYS[1], 'a', 1, 'b', 2)`, bad("HSET")},
+		{"ZADD GT", old, `redis.call('ZADD', KEYS[1], 'XX', 'GT', 1, 'm')`, bad("ZADD")},
+		{"EXPIRE NX", "codis@6.2", `redis.call('EXPIRE', KEYS[1], ARGV[1], 'NX')`, bad("EXPIRE")},
+		{"LPOP of several", old, `redis.call('LPOP', KEYS[1], 2)`, bad("LPOP")},
+		{"SPOP of several", "codis@3.0", `redis.call('SPOP', KEYS[1], 2)`, bad("SPOP")},
+		{"ZRANGE BYSCORE", old, `redis.call('ZRANGE', KEYS[1], 0, 1, 'BYSCORE')`, bad("ZRANGE")},
+		{"setresp", old, `redis.setresp(3)`, bad("redis.setresp")},
+		{"acl_check_cmd", "redis@6.2", `return redis.acl_check_cmd('GET', KEYS[1])`, bad("redis.acl_check_cmd")},
+		{"shebang", old, "#!lua flags=no-writes\nreturn 1", bad("#!")},
+		{"lines after a shebang", old, "#!lua\n\nredis.call('COPY', KEYS[1], KEYS[1])", []string{"1 too-new #!", "3 too-new COPY"}},
+
+		{"unknown version", "codis", `redis.setresp(3); redis.call('SET', KEYS[1], 'v', 'KEEPTTL')`, nil},
+		{"shebang", "codis@7.0", "#!lua flags=no-writes\nreturn 1", nil},
+		{"new enough", "codis@6.2", `redis.call('SET', KEYS[1], 'v', 'KEEPTTL', 'GET'); redis.call('HSET', KEYS[1], 'a', 1, 'b', 2)`, nil},
+		{"as a value", old, `redis.call('SET', KEYS[1], 'KEEPTTL'); redis.call('ZADD', KEYS[1], 1, 'GT')`, nil},
+		{"HSET of one", old, `redis.call('HSET', KEYS[1], 'a', 1); redis.call('HSET', KEYS[1], unpack(ARGV))`, nil},
+		{"old options", old, `redis.call('SET', KEYS[1], 'v', 'NX', 'PX', ARGV[1]); redis.call('ZADD', KEYS[1], 'NX', 1, 'm')`, nil},
+		{"asked for", old,
+			`if redis.setresp then redis.setresp(3) end; local x = redis.acl_check_cmd ~= nil and redis.acl_check_cmd('GET', 'x')`, nil},
+	})
+}
+
+func TestRandomThenWrite(t *testing.T) {
+	const c = "codis@3.2"
+	bad := func(command string) []string { return []string{"1 random-then-write " + command} }
+	run(t, []example{
+		{"time", c, `local t = redis.call('TIME'); redis.call('SET', KEYS[1], t[1])`, bad("SET")},
+		{"unknown server", "codis", `local t = redis.call('TIME'); redis.call('SET', KEYS[1], t[1])`, bad("SET")},
+		{"single server", "redis@4.0", `redis.call('SRANDMEMBER', KEYS[1]); redis.call('DEL', KEYS[1])`, bad("DEL")},
+		{"spop", c, `redis.call('SADD', KEYS[1], redis.call('SPOP', KEYS[1]))`, bad("SADD")},
+		{"loop", c, `for i = 1, 2 do redis.call('SPOP', KEYS[1]) end`, bad("SPOP")},
+		{"later in a loop", c, `while true do redis.call('DEL', KEYS[1]); redis.call('TIME') end`, bad("DEL")},
+		{"in a function", c, `local function now() return redis.call('TIME')[1] end; redis.call('SET', KEYS[1], now())`, bad("SET")},
+		{"in a branch of a function", c,
+			`local function f() if ARGV[1] then return redis.call('TIME') end; return 0 end; f(); redis.call('DEL', KEYS[1])`, bad("DEL")},
+		{"write in a function", c, `local function f() redis.call('DEL', KEYS[1]) end; redis.call('TIME'); f()`, bad("DEL")},
+		{"in one branch", c, `if ARGV[1] then redis.call('TIME') end; redis.call('DEL', KEYS[1])`, bad("DEL")},
+
+		{"new enough", "codis@5.0", `redis.call('TIME'); redis.call('DEL', KEYS[1])`, nil},
+		{"replicated", c, `redis.replicate_commands(); redis.call('TIME'); redis.call('DEL', KEYS[1])`, nil},
+		{"replicated if possible", c,
+			`if redis.replicate_commands then redis.replicate_commands() end; redis.call('TIME'); redis.call('DEL', KEYS[1])`, nil},
+		{"write first", c, `redis.call('DEL', KEYS[1]); return redis.call('TIME')`, nil},
+		{"spop alone", c, `return redis.call('SPOP', KEYS[1])`, nil},
+		{"read after", c, `redis.call('TIME'); return redis.call('GET', KEYS[1])`, nil},
+		{"another branch", c, `if ARGV[1] then return redis.call('TIME') else redis.call('DEL', KEYS[1]) end`, nil},
+		{"after a return", c, `if ARGV[1] then return redis.call('TIME') end; redis.call('DEL', KEYS[1])`, nil},
+		{"not random", c, `redis.call('SMEMBERS', KEYS[1]); redis.call('DEL', KEYS[1])`, nil},
+	})
+}
+
+func TestErrorText(t *testing.T) {
+	bad := func(about string) []string { return []string{"1 error-text " + about} }
+	run(t, []example{
+		{"reply", "redis@7.0", `return redis.error_reply('not yours')`, bad("redis.error_reply")},
+		{"reply", "redis@7.0", `return redis.error_reply('not yours: '..ARGV[1])`, bad("redis.error_reply")},
+		{"by a local", "redis@7.0", `local e = 'not yours'; return redis.error_reply(e)`, bad("redis.error_reply")},
+		{"table", "redis@7.0", `return {err = 'Locked by me'}`, bad("err")},
+		{"raised", "redis@7.0", `error({err = 'locked'})`, bad("err")},
+		{"raised before 7", "codis@3.2", `error({err = 'LOCKED by me'})`, bad("error")},
+		{"raised on an unknown server", "codis", `local e = {err = 'LOCKED by me'}; error(e)`, bad("error")},
+
+		{"code", "codis@3.2", `return redis.error_reply('LOCKED somebody has it')`, nil},
+		{"code alone", "codis@3.2", `return {err = '-NOT_MINE2'}`, nil},
+		{"unknown text", "codis@3.2", `return redis.error_reply(ARGV[1]..' x')`, nil},
+		{"may go on in upper case", "codis@3.2", `return redis.error_reply('E'..ARGV[1])`, nil},
+		{"raised", "redis@7.0", `error({err = 'LOCKED by me'})`, nil},
+		{"a text", "codis@3.2", `error('locked')`, nil},
+		{"an answer", "codis@3.2", `return {ok = 'fine', 'lower case'}`, nil},
+	})
+}

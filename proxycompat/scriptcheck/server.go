@@ -1,0 +1,38 @@
+package scriptcheck
+
+// wholeServer: a command about all that a server has means another thing on each of several.
+func (w *walker) wholeServer(c *redisCall) {
+	if !w.sharded {
+		return
+	}
+	switch c.name() {
+	case "KEYS", "SCAN", "RANDOMKEY", "DBSIZE", "INFO", "LASTSAVE", "ROLE", "PUBSUB", "SLOWLOG", "LATENCY":
+		w.add(c.line, OneServer, c.name(), "one key that lists the others",
+			"it sees what one server has, and there are several behind the proxy")
+	case "MEMORY":
+		if !c.literal(1, "USAGE") {
+			w.add(c.line, OneServer, c.name(), "", "it sees what one server has, and there are several behind the proxy")
+		}
+	case "FLUSHALL", "FLUSHDB", "CONFIG", "SWAPDB", "DEBUG", "ACL", "SCRIPT", "FUNCTION":
+		w.add(c.line, OneServer, c.name(), "the same on each server, without the proxy",
+			"it changes one server, and there are several behind the proxy")
+	case "SELECT":
+		w.add(c.line, OneServer, c.name(), "the database that the client has chosen",
+			"it turns to another database of one server, which the proxy does not know of")
+	}
+}
+
+// message: what is published on a server is heard by those who are connected to it.
+func (w *walker) message(c *redisCall) {
+	why := ""
+	switch c.name() {
+	case "PUBLISH":
+		why = w.unheard
+	case "SPUBLISH":
+		why = w.sunheard
+	}
+	if why != "" {
+		w.add(c.line, Unheard, c.name(), "polling, or a channel of your own",
+			"nobody can subscribe through the proxy: %s", why)
+	}
+}

@@ -1,0 +1,74 @@
+package scriptcheck
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/yuin/gopher-lua/ast"
+	"github.com/yuin/gopher-lua/parse"
+)
+
+const (
+	// maxSource is how long a script may be. Redis would take more, but nobody writes it.
+	maxSource = 1 << 20
+	// maxDepth is how deep it may be nested. Lua itself gives up at 200 (LUAI_MAXCCALLS), but
+	// does not count the links of a chain such as a+b+c.
+	maxDepth = 1000
+)
+
+// SyntaxError is a script that is no script.
+type SyntaxError struct {
+	Line   int // from 1
+	Reason string
+}
+
+// Error implements error.
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("scriptcheck: line %d: %s", e.Line, e.Reason)
+}
+
+// chunk is a parsed script.
+type chunk struct {
+	stmts   []ast.Stmt
+	shebang bool
+}
+
+func parseScript(src string) (chunk, error) {
+	var c chunk
+	if len(src) > maxSource {
+		return c, &SyntaxError{1, fmt.Sprintf("%d bytes are too many, at most %d", len(src), maxSource)}
+	}
+	if strings.HasPrefix(src, "#!") {
+		// Redis 7 takes the first line away. Its end stays, for the numbers of the others.
+		end := strings.IndexByte(src, '\n')
+		if end < 0 {
+			return c, &SyntaxError{1, "nothing follows the first line"}
+		}
+		engine, _, _ := strings.Cut(strings.TrimSpace(src[2:end]), " ")
+		if engine != "lua" {
+			return c, &SyntaxError{1, fmt.Sprintf("the engine is %q, not lua", engine)}
+		}
+		c.shebang, src = true, src[end:]
+	}
+	stmts, err := parse.Parse(strings.NewReader(src), "script")
+	if err == nil && stmts == nil {
+		err = errors.New("the parser gave up") // it swallows panics that are no errors
+	}
+	if err != nil {
+		return c, syntaxError(src, err)
+	}
+	c.stmts = stmts
+	return c, nil
+}
+
+func syntaxError(src string, err error) *SyntaxError {
+	var at *parse.Error
+	if !errors.As(err, &at) {
+		return &SyntaxError{1, err.Error()}
+	}
+	if at.Pos.Line == parse.EOF {
+		return &SyntaxError{1 + strings.Count(strings.TrimRight(src, "\r\n"), "\n"), at.Message + " at the end"}
+	}
+	return &SyntaxError{max(at.Pos.Line, 1), fmt.Sprintf("%s near %q", at.Message, at.Token)}
+}
