@@ -1,9 +1,13 @@
 package cas_test
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/internal/contract"
@@ -12,9 +16,41 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
+// The legacy path works wherever WATCH does, and is refused, with nothing written,
+// wherever it does not.
 func TestContract(t *testing.T) {
-	contract.Bench{
-		Proxy: proxytest.Config{Profile: proxycompat.Redis(), InMemory: true},
-		Open:  func(rdb *redis.Client) rmw.Store { return cas.New(rdb, cas.Config{}) },
-	}.RunFake(t)
+	for _, name := range proxycompat.Names() {
+		profile, err := proxycompat.Lookup(name)
+		require.NoError(t, err)
+		watches := profile.Check("WATCH", "k") == nil && profile.Check("MULTI") == nil
+		t.Run(name, func(t *testing.T) {
+			b := contract.Bench{
+				Proxy: proxytest.Config{Profile: profile, InMemory: true, Engines: 2},
+				Open:  func(rdb *redis.Client) rmw.Store { return cas.New(rdb, cas.Config{}) },
+			}
+			if profile.Server() {
+				b.Proxy.Engines = 1
+			}
+			if watches {
+				b.RunFake(t)
+				return
+			}
+			if profile.Rule("WATCH").Verdict == proxycompat.HarmsOthers { // it says OK, and protects nothing
+				b.Open = func(rdb *redis.Client) rmw.Store {
+					rdb.AddHook(proxycompat.Hook(profile))
+					return cas.New(rdb, cas.Config{})
+				}
+			}
+			synctest.Test(t, func(t *testing.T) {
+				s := b.Target(t).Open()
+				_, err := s.Update(t.Context(), rmw.Key{Name: "k"}, func(context.Context, rmw.Value) (rmw.Value, error) {
+					return rmw.String("v"), nil
+				})
+				require.Error(t, err)
+				v, err := s.Read(t.Context(), rmw.Key{Name: "k"})
+				require.NoError(t, err)
+				assert.False(t, v.Exists(), "written in spite of the error")
+			})
+		})
+	}
 }

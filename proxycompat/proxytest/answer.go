@@ -30,7 +30,7 @@ func (s *session) answer(args []string, rule proxycompat.Rule) (o outcome, done 
 	case is(args, "HELLO") && codis && s.p.profile.Backend() == (proxycompat.Version{}):
 		// What codis-server 3.2 says; it repeats the name as it was sent.
 		return localError(fmt.Sprintf("ERR unknown command '%s'", args[0])), true
-	case rule.Local() && rule.Verdict != proxycompat.HarmsOthers:
+	case rule.Local() && rule.Verdict != proxycompat.HarmsOthers && !transactional(args):
 		return s.ownAnswer(args), true
 	}
 	return outcome{}, false

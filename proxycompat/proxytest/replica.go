@@ -61,13 +61,11 @@ func (r *replica) connect(database string) (*link, error) {
 func (r *replica) follow(s *session, backend int, args []string) {
 	keys, _ := proxycompat.KeysOf(args...)
 	for _, i := range keys {
-		l, err := r.p.backends[backend].connect(r.p.ctx, s.database)
+		l, err := s.link(backend)
 		if err != nil {
 			return // the master is down, and the replica stays as it is
 		}
-		d, err := dumpOf(l, args[i])
-		l.close()
-		if err == nil {
+		if d, err := dumpOf(l, args[i]); err == nil {
 			r.send(arrival{at: time.Now().Add(r.lag), database: s.database, dump: d})
 		}
 	}

@@ -14,11 +14,23 @@ type pinned struct {
 	multi   bool
 }
 
+// transactional reports whether a command is about transactions.
+func transactional(args []string) bool {
+	switch strings.ToUpper(args[0]) {
+	case "WATCH", "UNWATCH", "MULTI", "EXEC", "DISCARD":
+		return true
+	}
+	return false
+}
+
 // transaction executes the commands of transactions, and what is said in one. Only
 // profiles that let WATCH or MULTI pass get here with them.
 func (s *session) transaction(args []string, rule proxycompat.Rule) (o outcome, done bool) {
 	switch name := strings.ToUpper(args[0]); name {
 	case "WATCH":
+		if rule.Verdict == proxycompat.HarmsOthers { // said on a connection that others share, and so to nobody
+			return local(resp.AppendStatus(nil, "OK")), true
+		}
 		if s.pin.backend == Local && len(args) > 1 {
 			s.pin.backend = s.p.BackendOf(args[1])
 		}

@@ -1,0 +1,207 @@
+package lockupdate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// habit is how somebody writes under a lock who has not met a proxy: SET … NX PX, read,
+// write in the way that commit says, and delete the lock if it is still one's own.
+type habit struct {
+	rdb    *redis.Client
+	lease  time.Duration
+	commit func(ctx context.Context, rdb *redis.Client, lock, token, key, value string) error
+}
+
+const (
+	getScript   = "return redis.call('GET', KEYS[1])"
+	dropScript  = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
+	underScript = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[2], ARGV[2]) return 1 end return 0"
+)
+
+var errNotHeld = errors.New("the lock is another's")
+
+func (h habit) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	lock, token := "{"+key.Name+"}:lock", fmt.Sprint(rand.Uint64())
+	for {
+		err := h.rdb.SetNX(ctx, lock, token, h.lease).Err()
+		if ok, _ := h.rdb.Eval(ctx, getScript, []string{lock}).Text(); err == nil && ok == token {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	was, err := h.rdb.Eval(ctx, getScript, []string{key.Name}).Text()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return rmw.Result{}, err
+	}
+	next, err := fn(ctx, rmw.String(was))
+	if err != nil {
+		return rmw.Result{}, err
+	}
+	if err := h.commit(ctx, h.rdb, lock, token, key.Name, next.Text()); err != nil {
+		return rmw.Result{}, err
+	}
+	return rmw.Result{}, h.rdb.Eval(ctx, dropScript, []string{lock}, token).Err()
+}
+
+// writeAndUnlock saves a round trip.
+func writeAndUnlock(ctx context.Context, rdb *redis.Client, lock, token, key, value string) error {
+	_, err := rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.Set(ctx, key, value, 0)
+		pipe.Eval(ctx, dropScript, []string{lock}, token)
+		return nil
+	})
+	return err
+}
+
+// askWithGet makes sure that the lock is still held.
+func askWithGet(ctx context.Context, rdb *redis.Client, lock, token, key, value string) error {
+	if held, _ := rdb.Get(ctx, lock).Result(); held != token {
+		return errNotHeld
+	}
+	return rdb.Set(ctx, key, value, 0).Err()
+}
+
+// twoKeys makes sure in one script.
+func twoKeys(ctx context.Context, rdb *redis.Client, lock, token, key, value string) error {
+	n, err := rdb.Eval(ctx, underScript, []string{lock, key}, token, value).Int()
+	if err == nil && n == 0 {
+		err = errNotHeld
+	}
+	return err
+}
+
+// writes reports whether a command writes the data: the habit's SET, or our commit.
+func writes(args []string) bool {
+	return strings.EqualFold(args[0], "SET") && len(args) == 3 || isScript("commit_string")(args)
+}
+
+// Each of these habits looks safe on one Redis, and loses updates over a proxy that does
+// what it may. Ours does not, over the same one.
+func TestOldHabitsLoseUpdates(t *testing.T) {
+	for name, c := range map[string]struct {
+		commit  func(ctx context.Context, rdb *redis.Client, lock, token, key, value string) error
+		proxy   proxytest.Config
+		trouble func(t *testing.T, p *proxytest.Proxy)
+	}{
+		"write and unlock in one pipeline, on several connections": {
+			commit: writeAndUnlock, proxy: proxytest.Config{Parallel: 4},
+			trouble: func(_ *testing.T, p *proxytest.Proxy) {
+				p.Inject(proxytest.Fault{Command: "SET", Skip: 1, Times: -1, Action: proxytest.Delay, Delay: 2 * time.Millisecond})
+			},
+		},
+		"ownership by GET, and a SET that is held up": {
+			commit: askWithGet,
+			trouble: func(_ *testing.T, p *proxytest.Proxy) {
+				var nth atomic.Int64
+				p.Inject(proxytest.Fault{
+					Match:  func(args []string) bool { return writes(args) && nth.Add(1)%5 == 0 },
+					Times:  -1,
+					Action: proxytest.Delay, Delay: 150 * time.Millisecond,
+				})
+			},
+		},
+		"a script on the lock and the data, while slots move": {
+			commit: twoKeys, proxy: proxytest.Config{Engines: 2},
+			trouble: func(t *testing.T, p *proxytest.Proxy) { moveToAndFro(t, p, "{n}") },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				acked, lost := underHabit(t, c.proxy, c.trouble, func(rdb *redis.Client) rmw.Updater {
+					return habit{rdb: rdb, lease: 100 * time.Millisecond, commit: c.commit}
+				})
+				assert.Positive(t, lost, "control: of %d updates none was lost, so this proves nothing", acked)
+			})
+			synctest.Test(t, func(t *testing.T) {
+				acked, lost := underHabit(t, c.proxy, c.trouble, func(rdb *redis.Client) rmw.Updater {
+					s := lockupdate.New(rdb, lockupdate.Config{Lease: 100 * time.Millisecond})
+					t.Cleanup(func() { require.NoError(t, s.Close()) })
+					return s
+				})
+				assert.Equal(t, 120, acked)
+				assert.Zero(t, lost)
+			})
+		})
+	}
+}
+
+// underHabit has writers update one key, and tells how many acknowledged updates are gone.
+func underHabit(
+	t *testing.T, cfg proxytest.Config, trouble func(*testing.T, *proxytest.Proxy), open func(*redis.Client) rmw.Updater,
+) (acked, lost int) {
+	t.Helper()
+	const writers, each = 4, 30
+	cfg.Profile, cfg.InMemory = proxycompat.Codis32(), true
+	p, err := proxytest.Start(cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	if trouble != nil {
+		trouble(t, p)
+	}
+	var book ledger
+	var wg sync.WaitGroup
+	key := rmw.Key{Name: "{n}:data"}
+	for w := range writers {
+		rdb := redis.NewClient(p.Options())
+		t.Cleanup(func() { require.NoError(t, rdb.Close()) })
+		s := open(rdb)
+		wg.Go(func() {
+			for i := range each {
+				id := fmt.Sprintf("%d-%d,", w, i)
+				_, err := s.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					time.Sleep(time.Millisecond)
+					return appendText(id)(ctx, cur)
+				})
+				if err == nil {
+					book.acknowledge(id)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	calm := redis.NewClient(p.CalmOptions())
+	defer func() { require.NoError(t, calm.Close()) }()
+	text, err := calm.Get(t.Context(), key.Name).Result()
+	require.NoError(t, err)
+	return book.audit(text)
+}
+
+// moveToAndFro moves the slot of a key between two backends until the test ends.
+func moveToAndFro(t *testing.T, p *proxytest.Proxy, key string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			slot, _ := p.Slot(key)
+			m, err := p.MoveSlot(slot, 1-p.BackendOf(key), proxytest.SemiAsync)
+			if err != nil {
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+			for more := true; more && err == nil; {
+				more, err = m.Step(2 * time.Millisecond)
+			}
+			_ = m.Finish()
+			time.Sleep(5 * time.Millisecond)
+		}
+	})
+	t.Cleanup(func() { cancel(); wg.Wait() })
+}
