@@ -77,6 +77,9 @@ func check[A any](p *Profile, args []A, word func(A) string) error {
 		return nil
 	}
 	spans, stated := r.keys.find(n, at(args, word))
+	if r.args.counted && stated < 0 {
+		return p.refused(name, r, "numkeys is no positive number, and the proxy reads it")
+	}
 	if stated == 0 && r.keys.first == 0 && (r.Verdict == OneKey || r.args.min > 2) {
 		return p.refused(name, r, "numkeys is 0, so there is no key to route by; declare the one key that is used")
 	}

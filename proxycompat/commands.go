@@ -29,6 +29,7 @@ type Command struct {
 
 	keys  keySpec
 	flags string
+	arity int // as COMMAND has it; 0: not known
 }
 
 // Commands returns the command list of Redis, up to 8.4 and with the modules that come
@@ -47,6 +48,12 @@ func Commands() []Command {
 // command.
 func (c Command) Keys(args []string) []int { return c.keys.in(args) }
 
+// States returns how many keys the command says it has, if a word of it counts them.
+func (c Command) States(args []string) (n int, counted bool) {
+	_, n = c.keys.find(len(args), func(i int) string { return args[i] })
+	return n, n >= 0
+}
+
 // ReadOnly reports whether it only reads what is stored. A script may do anything.
 func (c Command) ReadOnly() bool { return strings.Contains(c.flags, "r") }
 
@@ -55,6 +62,15 @@ func (c Command) Writes() bool { return strings.Contains(c.flags, "w") }
 
 // Blocks reports whether it may keep its connection waiting.
 func (c Command) Blocks() bool { return strings.Contains(c.flags, "b") }
+
+// Fits reports whether a server accepts so many words, the command's name among them. It
+// accepts any number of those commands whose arity is not known.
+func (c Command) Fits(words int) bool {
+	if c.arity < 0 {
+		return words >= -c.arity
+	}
+	return c.arity == 0 || words == c.arity
+}
 
 // Subcommand reports whether it is one.
 func (c Command) Subcommand() bool { return strings.Contains(c.Name, " ") }
@@ -138,8 +154,8 @@ func parseCommands(text string) (map[string]*Command, error) {
 			continue
 		}
 		f := strings.Split(line, "\t")
-		if len(f) != 5 {
-			return nil, fmt.Errorf("proxycompat: commands.tsv:%d: want 5 fields separated by tabs, got %d", i+1, len(f))
+		if len(f) != 6 {
+			return nil, fmt.Errorf("proxycompat: commands.tsv:%d: want 6 fields separated by tabs, got %d", i+1, len(f))
 		}
 		since, err := ParseVersion(f[1])
 		if err != nil {
@@ -149,10 +165,14 @@ func parseCommands(text string) (map[string]*Command, error) {
 		if err != nil {
 			return nil, fmt.Errorf("proxycompat: commands.tsv:%d: %w", i+1, err)
 		}
+		arity, err := strconv.Atoi(f[5])
+		if err != nil && f[5] != "-" {
+			return nil, fmt.Errorf("proxycompat: commands.tsv:%d: bad arity %q", i+1, f[5])
+		}
 		if table[f[0]] != nil {
 			return nil, fmt.Errorf("proxycompat: commands.tsv:%d: a second row for %s", i+1, f[0])
 		}
-		table[f[0]] = &Command{Name: f[0], Since: since, Group: f[4], keys: keys, flags: strings.Trim(f[3], "-")}
+		table[f[0]] = &Command{Name: f[0], Since: since, Group: f[4], keys: keys, flags: strings.Trim(f[3], "-"), arity: arity}
 	}
 	return table, nil
 }

@@ -42,13 +42,14 @@ func TestParseErrors(t *testing.T) {
 
 func TestParseCommandsErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"GET\t1.0\n":                             "commands.tsv:1: want 5 fields",
-		"GET\tnew\t1\tr\tstring\n":               `commands.tsv:1: proxycompat: bad version "new"`,
-		"#\nGET\t1.0\t0\tr\tstring\n":            `commands.tsv:2: bad keys "0" in "0"`,
-		"GET\t1.0\tnum1:2:3\tr\tstring\n":        "bad keys",
-		"GET\t1.0\t1:2:3:4\tr\tstring\n":         "bad keys",
-		"GET\t1.0\tnumx\tr\tstring\n":            "bad keys",
-		"GET\t1.0\t1\tr\ta\nGET\t1.0\t1\tr\ta\n": "commands.tsv:2: a second row for GET",
+		"GET\t1.0\n":                                   "commands.tsv:1: want 6 fields",
+		"GET\t1.0\t1\tr\tstring\tx\n":                  `bad arity "x"`,
+		"GET\tnew\t1\tr\tstring\t2\n":                  `commands.tsv:1: proxycompat: bad version "new"`,
+		"#\nGET\t1.0\t0\tr\tstring\t2\n":               `commands.tsv:2: bad keys "0" in "0"`,
+		"GET\t1.0\tnum1:2:3\tr\tstring\t2\n":           "bad keys",
+		"GET\t1.0\t1:2:3:4\tr\tstring\t2\n":            "bad keys",
+		"GET\t1.0\tnumx\tr\tstring\t2\n":               "bad keys",
+		"GET\t1.0\t1\tr\ta\t2\nGET\t1.0\t1\tr\ta\t2\n": "commands.tsv:2: a second row for GET",
 	} {
 		_, err := parseCommands(text)
 		require.ErrorContains(t, err, want, "%q", text)

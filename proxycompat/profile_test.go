@@ -83,7 +83,7 @@ func TestCheck(t *testing.T) {
 		"EVAL s 0 a":                    "ct",
 		"EVAL s 2 k l":                  "ct",
 		"EVAL s 2 k":                    "ct",
-		"EVAL s x k":                    "",
+		"EVAL s x k":                    "t",
 		"MGET a b":                      "",
 		"MSET a 1 b 2":                  "",
 		"MSET a 1 b":                    "t",

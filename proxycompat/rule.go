@@ -46,9 +46,16 @@ func (r Rule) Route(args []string) int {
 // they are.
 func (r Rule) Keys(args []string) []int { return r.keys.in(args) }
 
-// ArgsFit reports whether the proxy accepts this number of arguments. A proxy
-// that parses commands, as twemproxy does, closes the connection when not.
-func (r Rule) ArgsFit(args []string) bool { return r.args.fit(len(args) - 1) }
+// ArgsFit reports whether the proxy accepts this number of arguments, and the number of
+// keys among them. A proxy that parses commands, as twemproxy does, closes the connection
+// when not.
+func (r Rule) ArgsFit(args []string) bool {
+	if !r.args.fit(len(args) - 1) {
+		return false
+	}
+	_, stated := r.keys.find(len(args), func(i int) string { return args[i] })
+	return !r.args.counted || stated > 0
+}
 
 // Local reports whether the proxy answers the command itself.
 func (r Rule) Local() bool { return r.route == byItself }
@@ -104,6 +111,7 @@ type argCount struct {
 	set      bool
 	min, max int // max < 0: no upper bound
 	pairs    bool
+	counted  bool // the word that counts the keys must be a positive number
 }
 
 func (a argCount) fit(n int) bool {
@@ -113,7 +121,8 @@ func (a argCount) fit(n int) bool {
 	return n >= a.min && (a.max < 0 || n <= a.max) && (!a.pairs || n%2 == 0)
 }
 
-// parseArgs reads "-" (any), "2" (exactly), "2+" (at least) or "pairs".
+// parseArgs reads "-" (any), "2" (exactly), "2+" (at least), "pairs", or "3+keys" (at
+// least, and the word that counts the keys is a positive number).
 func parseArgs(s string) (argCount, error) {
 	switch {
 	case s == "-" || s == "":
@@ -121,12 +130,13 @@ func parseArgs(s string) (argCount, error) {
 	case s == "pairs":
 		return argCount{set: true, min: 2, max: -1, pairs: true}, nil
 	}
-	word, open := strings.CutSuffix(s, "+")
+	word, counted := strings.CutSuffix(s, "keys")
+	word, open := strings.CutSuffix(word, "+")
 	n, err := strconv.Atoi(word)
 	if err != nil || n < 0 {
-		return argCount{}, fmt.Errorf("bad argument count %q: want -, 2, 2+ or pairs", s)
+		return argCount{}, fmt.Errorf("bad argument count %q: want -, 2, 2+, 2+keys or pairs", s)
 	}
-	a := argCount{set: true, min: n, max: n}
+	a := argCount{set: true, min: n, max: n, counted: counted}
 	if open {
 		a.max = -1
 	}

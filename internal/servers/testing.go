@@ -33,6 +33,22 @@ func Nutcracker(t TB, backends []string, connections int) *Server {
 	})
 }
 
+// Cluster starts a Redis Cluster of this many masters for the time of the test, or skips
+// it. See [StartCluster].
+func Cluster(t TB, masters int) []*Server {
+	t.Helper()
+	var nodes []*Server
+	use(t, func(ctx context.Context) (*Server, error) {
+		var err error
+		if nodes, err = StartCluster(ctx, t.TempDir(), masters); err != nil {
+			return nil, err
+		}
+		t.Cleanup(func() { stopAll(nodes) })
+		return nodes[0], nil
+	})
+	return nodes
+}
+
 // use starts with a ctx of its own: the ctx of a test ends before its cleanups
 // run, and those may still need the server.
 func use(t TB, start func(context.Context) (*Server, error)) *Server {

@@ -88,7 +88,7 @@ func TestErrors(t *testing.T) {
 			head + "commands:\n  - command: GET\n" + good + "  - command: [SET, get]\n" + good,
 			`f:8:20: a second rule for "GET", the first is in line 4`,
 		},
-		{head + "commands:\n  - command: X\n" + good + "    args: a\n", `f:8:11: bad argument count "a": want -, 2, 2+ or pairs`},
+		{head + "commands:\n  - command: X\n" + good + "    args: a\n", `f:8:11: bad argument count "a": want -, 2, 2+, 2+keys or pairs`},
 		{
 			head + "commands:\n  - command: X\n" + good + "    route: 0\n",
 			`f:8:12: bad route "0": want -, local, any, all or the index of a word`,

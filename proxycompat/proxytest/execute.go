@@ -70,6 +70,11 @@ func (s *session) crossSlot(args []string, rule proxycompat.Rule) (o outcome, ap
 	if rule.Verdict != proxycompat.SameSlot {
 		return outcome{}, false
 	}
+	if c, _ := proxycompat.CommandOf(args...); s.p.transparent() {
+		if n, counted := c.States(args); counted && n > len(args) { // then a server does not look for keys
+			return outcome{}, false
+		}
+	}
 	var keys []string
 	for _, i := range rule.Keys(args) {
 		keys = append(keys, args[i])

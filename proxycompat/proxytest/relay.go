@@ -2,6 +2,7 @@ package proxytest
 
 import (
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/unwatch/unwatch/internal/resp"
@@ -12,11 +13,13 @@ import (
 // were no proxy. What the version of the server lacks, and keys that a cluster would
 // not take together, are answered as it would.
 func (s *session) relay(args []string, rule proxycompat.Rule) outcome {
-	if rule.Verdict == proxycompat.Refused {
-		return s.refuse(args)
-	}
-	if o, apart := s.crossSlot(args, rule); apart {
-		return o
+	if c, _ := proxycompat.CommandOf(args...); c.Fits(len(args)) { // else that is what the server says
+		if rule.Verdict == proxycompat.Refused && !selectsNothing(args) {
+			return s.refuse(args)
+		}
+		if o, apart := s.crossSlot(args, rule); apart {
+			return o
+		}
 	}
 	if s.tunnel || subscribes(args[0]) {
 		return s.relayStream(args)
@@ -26,6 +29,13 @@ func (s *session) relay(args []string, rule proxycompat.Rule) outcome {
 		return outcome{then: closeAfter}
 	}
 	return outcome{reply: reply}
+}
+
+// selectsNothing reports whether args is a SELECT of the database that there is anyway,
+// or of none.
+func selectsNothing(args []string) bool {
+	n, err := strconv.Atoi(args[len(args)-1])
+	return is(args, "SELECT") && (err != nil || n == 0)
 }
 
 // relayStream passes a command on without waiting for a reply: from the first

@@ -1,0 +1,186 @@
+package integration_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/resp"
+	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+)
+
+// battery is commands with arguments that fit, that do not, and that are none, in an
+// order in which each finds what those before have left. It has every command of Redis
+// whose answer is a matter of what is stored, and no other.
+func battery(seed uint64, rounds int, keys []string) [][]string {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	var names []string
+	for _, c := range proxycompat.Commands() {
+		if !c.Subcommand() && !strings.Contains(c.Name, ".") && steady(c) {
+			names = append(names, c.Name)
+		}
+	}
+	words := []string{"1", "2", "0", "a", "b", "10.5", "(1", "+inf", "-", "+", "x", "100", "LEFT", "RIGHT", "ASC", "MATCH", "*", "COUNT"}
+	var out [][]string
+	for range rounds {
+		for _, name := range names {
+			args := []string{name}
+			for i := range rng.IntN(6) {
+				if pool := words; i == 0 || rng.IntN(3) == 0 {
+					args = append(args, keys[rng.IntN(len(keys))])
+				} else {
+					args = append(args, pool[rng.IntN(len(pool))])
+				}
+			}
+			out = append(out, args)
+		}
+		key := keys[rng.IntN(len(keys))]
+		out = append(out, []string{"EXPIRE", key, "10000"}, []string{"PEXPIRE", key, "10000000"}, []string{"SET", key, "v", "EX", "10000"},
+			[]string{"SETEX", key, "10000", "v"}, []string{"PSETEX", key, "10000000", "v"}, []string{"GETEX", key, "PERSIST"})
+	}
+	rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
+
+// steady reports whether the same command gives the same answer again, on any server,
+// and none that waits or ends anything.
+func steady(c proxycompat.Command) bool {
+	switch c.Group {
+	case "string", "hash", "list", "set", "zset", "generic", "bitmap", "geo", "hyperloglog", "stream", "txn", "pubsub", "scripting", "connection":
+	default: // nothing that tells of the server, or changes it
+		return false
+	}
+	return !c.Blocks() && !slices.Contains([]string{
+		// By chance, by the clock, by an order that nobody promises, or by what else the server does.
+		"SPOP", "SRANDMEMBER", "RANDOMKEY", "HRANDFIELD", "ZRANDMEMBER", "XADD", "TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME", "OBJECT", "DUMP",
+		"SCAN", "SSCAN", "HSCAN", "ZSCAN", "KEYS", "SMEMBERS", "SUNION", "SINTER", "SDIFF", "HGETALL", "HKEYS", "HVALS", "SORT", "SORT_RO",
+		"EXPIRE", "PEXPIRE", "SETEX", "PSETEX", "GETEX", // of soon; see battery
+		"CLIENT", "HELLO", "AUTH", "RESET", "QUIT", "SCRIPT", "FUNCTION", "MIGRATE", "WAIT", "WAITAOF", "PUBSUB", "XINFO", "XPENDING",
+		"SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE",
+	}, c.Name)
+}
+
+// asker sends commands one by one, on a new connection whenever the last one was closed.
+type asker struct {
+	t    *testing.T
+	dial func() (net.Conn, error)
+	conn net.Conn
+	br   *bufio.Reader
+}
+
+func (a *asker) ask(args []string) string {
+	if a.conn == nil {
+		var err error
+		a.conn, err = a.dial()
+		require.NoError(a.t, err)
+		a.br = bufio.NewReader(a.conn)
+	}
+	require.NoError(a.t, a.conn.SetDeadline(time.Now().Add(10*time.Second)))
+	_, err := a.conn.Write(resp.AppendCommand(nil, args...))
+	var reply resp.Reply
+	if err == nil {
+		reply, err = resp.ReadReply(nil, a.br, resp.Limits{})
+	}
+	if err != nil {
+		require.True(a.t, errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), "reset"), "%v: %v", args[0], err)
+		_ = a.conn.Close()
+		a.conn = nil
+		return "closed"
+	}
+	return string(reply)
+}
+
+func (a *asker) close() {
+	if a.conn != nil {
+		_ = a.conn.Close()
+	}
+}
+
+func tcp(addr string) func() (net.Conn, error) {
+	return func() (net.Conn, error) { return net.DialTimeout("tcp", addr, 10*time.Second) }
+}
+
+// differ asks both the same, and lists what they answered differently.
+func differ(t *testing.T, commands [][]string, real, ours func(args []string) string) (differences []string) {
+	t.Helper()
+	for _, args := range commands {
+		if a, b := real(args), ours(args); a != b {
+			differences = append(differences, fmt.Sprintf("%q: real %q, ours %q", args, a, b))
+		}
+	}
+	return differences
+}
+
+// The proxy of our tests answers as the real nutcracker does, command by command.
+func TestTwemproxyOfOursIsTheRealOne(t *testing.T) {
+	for backends := 1; backends <= 2; backends++ {
+		t.Run(fmt.Sprint(backends, " servers"), func(t *testing.T) {
+			var theirs, ours []string
+			for range backends {
+				theirs = append(theirs, servers.Redis(t).Addr)
+				ours = append(ours, servers.Redis(t).Addr)
+			}
+			nutcracker := servers.Nutcracker(t, theirs, 1)
+			p, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Twemproxy05(), Backends: ours, InMemory: true})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, p.Close()) }()
+			a := &asker{t: t, dial: tcp(nutcracker.Addr)}
+			b := &asker{t: t, dial: func() (net.Conn, error) { return p.Dial(t.Context(), "", "") }}
+			defer a.close()
+			defer b.close()
+			commands := battery(uint64(backends), 30, []string{"k1", "k2", "k3"})
+			if backends > 1 { // keys of one command on two servers: each has its own way of spreading them
+				commands = slices.DeleteFunc(commands, func(args []string) bool {
+					return proxycompat.Twemproxy05().RuleFor(args...).Verdict == proxycompat.OneKey
+				})
+			}
+			differences := differ(t, commands, a.ask, b.ask)
+			t.Logf("%d commands compared, %d differences", len(commands), len(differences))
+			assert.Empty(t, strings.Join(differences[:min(len(differences), 300)], "\n"))
+		})
+	}
+}
+
+// The cluster of our tests answers as a real one does to a client that asks the right
+// node.
+func TestClusterOfOursIsTheRealOne(t *testing.T) {
+	profile, err := proxycompat.Lookup("cluster")
+	require.NoError(t, err)
+	nodes := servers.Cluster(t, 3)
+	p, err := proxytest.Start(proxytest.Config{Profile: profile, Backends: []string{servers.Redis(t).Addr}, InMemory: true})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, p.Close()) }()
+	var askers []*asker
+	for _, n := range nodes {
+		askers = append(askers, &asker{t: t, dial: tcp(n.Addr)})
+		defer askers[len(askers)-1].close()
+	}
+	ours := &asker{t: t, dial: func() (net.Conn, error) { return p.Dial(t.Context(), "", "") }}
+	defer ours.close()
+	owner := func(args []string) *asker {
+		if keys, _ := proxycompat.KeysOf(args...); len(keys) > 0 {
+			return askers[proxycompat.ClusterSlot(args[keys[0]])*len(nodes)/proxycompat.ClusterSlots]
+		}
+		return askers[0]
+	}
+	// A transaction is a matter of one node, and the others would not know of it.
+	commands := slices.DeleteFunc(battery(3, 30, []string{"{a}1", "{a}2", "b", "c"}), func(args []string) bool {
+		c, _ := proxycompat.CommandOf(args...)
+		return c.Group == "txn"
+	})
+	differences := differ(t, commands, func(args []string) string { return owner(args).ask(args) }, ours.ask)
+	t.Logf("%d commands compared, %d differences", len(commands), len(differences))
+	assert.Empty(t, strings.Join(differences[:min(len(differences), 300)], "\n"))
+}
