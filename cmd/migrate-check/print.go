@@ -1,0 +1,45 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+
+	"github.com/unwatch/unwatch/proxycompat/probe"
+)
+
+// wrapped is a paragraph of at most as many columns as a report has.
+func wrapped(text string) string { return paragraph("", "  ", text) }
+
+// paragraph wraps words after lead, and indents the lines below the first.
+func paragraph(lead, indent, text string) string {
+	var out strings.Builder
+	line := lead
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+			line += word
+		case len(line)+1+len(word) > probe.Width:
+			out.WriteString(line + "\n")
+			line = indent + word
+		default:
+			line += " " + word
+		}
+	}
+	return out.String() + line + "\n"
+}
+
+// flagTable prints the flags, one paragraph each: flag.PrintDefaults has lines of any
+// length.
+func flagTable(flags *flag.FlagSet) {
+	const column = 22
+	say(flags.Output(), "Flags:\n")
+	flags.VisitAll(func(f *flag.Flag) {
+		name, about := flag.UnquoteUsage(f)
+		if f.DefValue != "" && f.DefValue != "false" {
+			about += fmt.Sprintf(" (default %s)", f.DefValue)
+		}
+		head := fmt.Sprintf("  %-*s ", column-3, "-"+f.Name+" "+name)
+		say(flags.Output(), "%s", paragraph(head, strings.Repeat(" ", column), about))
+	})
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/custom"
+	"github.com/unwatch/unwatch/proxycompat/probe"
+)
+
+const probeUsage = `Usage: migrate-check probe HOST:PORT [flags]
+
+Asks a live Redis, or a proxy in front of it, what it permits, and says which
+known proxy it is most like, what differs, and what that means for a service.
+
+It is safe to ask a proxy that is in use: it touches only keys of its own, under
+a random prefix, which expire after a minute and are deleted at the end; and it
+sends nothing that harms other clients, unless -risky says so.
+
+`
+
+const probeMore = `
+The password is never an argument, where others could read it.
+
+Exit codes: 0 asked, and nothing differs from -profile (or none was given);
+1 something differs; 2 could not ask, or wrong usage.
+
+Examples:
+  migrate-check probe codis-proxy:19000
+  migrate-check probe codis-proxy:19000 -profile codis@3.2
+  REDIS_PASSWORD=... migrate-check probe redis:6379 -password-env REDIS_PASSWORD
+  migrate-check probe codis-proxy:19000 -o our-codis.yaml
+`
+
+// probeFlags are the flags of the subcommand probe.
+type probeFlags struct {
+	profile      string
+	passwordEnv  string
+	passwordFile string
+	username     string
+	tls          bool
+	tlsCA        string
+	tlsCert      string
+	tlsKey       string
+	tlsSkip      bool
+	timeout      time.Duration
+	budget       time.Duration
+	json         bool
+	risky        bool
+	prefix       string
+	output       string
+}
+
+func (f *probeFlags) register(flags *flag.FlagSet) {
+	flags.StringVar(&f.profile, "profile", "", "compare with the profile `NAME`; codis@3.2 is codis over Redis 3.2")
+	flags.StringVar(&f.passwordEnv, "password-env", "", "the environment variable `VAR` has the password")
+	flags.StringVar(&f.passwordFile, "password-file", "", "the first line of `FILE` is the password")
+	flags.StringVar(&f.username, "username", "", "AUTH as `USER`, which most proxies refuse")
+	flags.BoolVar(&f.tls, "tls", false, "speak TLS")
+	flags.StringVar(&f.tlsCA, "tls-ca", "", "trust the authorities in this PEM `FILE`; implies -tls")
+	flags.StringVar(&f.tlsCert, "tls-cert", "", "show the certificate in this PEM `FILE`; implies -tls, needs -tls-key")
+	flags.StringVar(&f.tlsKey, "tls-key", "", "the key of that certificate is in this PEM `FILE`")
+	flags.BoolVar(&f.tlsSkip, "tls-skip-verify", false, "trust any certificate; implies -tls")
+	flags.DurationVar(&f.timeout, "timeout", 2*time.Second, "wait that long for each answer")
+	flags.DurationVar(&f.budget, "budget", 30*time.Second, "end after that long")
+	flags.BoolVar(&f.json, "json", false, "write the report as JSON")
+	flags.BoolVar(&f.risky, "risky", false, "also ask what can harm other clients of the same proxy")
+	flags.StringVar(&f.prefix, "prefix", "", "begin its keys with `TEXT`, where users may not use others (default random)")
+	flags.StringVar(&f.output, "o", "", "write a profile of what was found to `FILE`.yaml")
+}
+
+func runProbe(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("probe", flag.ContinueOnError)
+	var f probeFlags
+	f.register(flags)
+	flags.Usage = func() {
+		say(flags.Output(), "%s", probeUsage)
+		flagTable(flags)
+		say(flags.Output(), "\n%s", wrapped("Profiles: "+strings.Join(proxycompat.Names(), ", ")))
+		say(flags.Output(), "%s", probeMore)
+	}
+	addr, code, ok := parse(flags, args, stdout, stderr, "HOST:PORT")
+	if !ok {
+		return code
+	}
+	cfg, err := f.config(os.LookupEnv)
+	if err != nil {
+		return complain(stderr, "probe", err.Error())
+	}
+	if f.output != "" {
+		if _, err := profileName(f.output); err != nil {
+			return complain(stderr, "probe", err.Error())
+		}
+	}
+	report, err := probe.Probe(ctx, addr, cfg)
+	if err != nil {
+		say(stderr, "%s", wrapped("migrate-check: "+err.Error()))
+		say(stderr, "%s", f.hint(err))
+		return codeError
+	}
+	if code := f.write(report, stdout, stderr); code != codeOK {
+		return code
+	}
+	switch {
+	case f.profile == "":
+		return codeOK
+	case len(report.Differences) > 0:
+		return codeDiffers
+	case !report.AllCommands:
+		say(stderr, "%s", wrapped("migrate-check: not all commands were asked, so nothing is sure; try a longer -budget"))
+		return codeError
+	}
+	return codeOK
+}
+
+// write writes the report, and the profile if there is one to write.
+func (f *probeFlags) write(report *probe.Report, stdout, stderr io.Writer) int {
+	if f.json {
+		encoder := json.NewEncoder(stdout)
+		encoder.SetIndent("", "  ")
+		if err := encoder.Encode(report); err != nil {
+			return f.failed(stderr, err)
+		}
+	} else {
+		say(stdout, "%s", report.Text())
+	}
+	if f.output == "" {
+		return codeOK
+	}
+	name, err := profileName(f.output)
+	if err != nil {
+		return f.failed(stderr, err)
+	}
+	data, err := custom.Marshal(name, report.BaseProfile(), report.Changes(name).Rules)
+	if err != nil {
+		return f.failed(stderr, err)
+	}
+	if err := os.WriteFile(f.output, data, 0o644); err != nil { // a profile is no secret
+		return f.failed(stderr, err)
+	}
+	say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check: wrote the profile %q to %s", name, f.output)))
+	return codeOK
+}
+
+func (f *probeFlags) failed(stderr io.Writer, err error) int {
+	say(stderr, "%s", wrapped("migrate-check: "+err.Error()))
+	return codeError
+}
+
+// hint says which flag does what the error advises.
+func (f *probeFlags) hint(err error) string {
+	var failed *probe.ConnectError
+	if !errors.As(err, &failed) {
+		return ""
+	}
+	switch failed.Reason {
+	case probe.WantsTLS:
+		return "Try -tls.\n"
+	case probe.HangsUp:
+		if !f.usesTLS() {
+			return "Try -tls.\n"
+		}
+	case probe.WantsPlain:
+		return "Try without the flags that begin with -tls.\n"
+	case probe.BadCertificate:
+		return "Try -tls-ca FILE, or -tls-cert FILE and -tls-key FILE if it wants a certificate;\nto trust whatever answers, -tls-skip-verify.\n"
+	case probe.WantsPassword, probe.BadPassword:
+		return "The password comes from -password-env VAR or -password-file FILE.\n"
+	case probe.NoAnswer, probe.Hangs:
+		return "Try a longer -timeout, or -budget.\n"
+	}
+	return ""
+}

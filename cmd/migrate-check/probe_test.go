@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/custom"
+	"github.com/unwatch/unwatch/proxycompat/probe"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+)
+
+func start(t *testing.T, cfg proxytest.Config) *proxytest.Proxy {
+	t.Helper()
+	p, err := proxytest.Start(cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, p.Close()) })
+	return p
+}
+
+func TestProbeText(t *testing.T) {
+	t.Parallel()
+	proxy := start(t, proxytest.Config{Engines: 2})
+	r := try(t.Context(), "probe", proxy.Addr())
+	assert.Equal(t, codeOK, r.code, "nothing was expected")
+	assert.Empty(t, r.stderr)
+	fits(t, r.stdout)
+	assert.True(t, strings.HasPrefix(r.stdout, proxy.Addr()+" is most like Codis 3.2"), r.stdout)
+	assert.Contains(t, r.stdout, "WATCH does not work here")
+}
+
+func TestProbeDiffers(t *testing.T) {
+	t.Parallel()
+	proxy := start(t, proxytest.Config{Profile: proxycompat.Twemproxy05(), Engines: 2})
+	file := filepath.Join(t.TempDir(), "ours.yaml")
+	r := try(t.Context(), "probe", "-profile", "codis", proxy.Addr(), "-o", file)
+	assert.Equal(t, codeDiffers, r.code)
+	assert.Contains(t, r.stderr, `wrote the profile "ours" to`)
+	assert.Contains(t, r.stdout, "differences from codis")
+
+	profile, err := custom.Load(file)
+	require.NoError(t, err)
+	assert.Equal(t, "ours", profile.Name())
+	assert.Equal(t, proxycompat.Closes, profile.Rule("WATCH").Verdict)
+	assert.Equal(t, proxycompat.OneKey, profile.Rule("EVAL").Verdict, "that it closes without a key is no rule for EVAL")
+}
+
+func TestProbeJSON(t *testing.T) {
+	t.Parallel()
+	proxy := start(t, proxytest.Config{})
+	r := try(t.Context(), "probe", proxy.Addr(), "-json")
+	assert.Equal(t, codeOK, r.code)
+	var report probe.Report
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), &report))
+	assert.Equal(t, "codis", report.MostLike())
+	assert.Equal(t, probe.TakenApart, report.Transactions.Multi)
+}
+
+func TestProbePassword(t *testing.T) {
+	proxy := start(t, proxytest.Config{Password: "hunter2"})
+	r := try(t.Context(), "probe", proxy.Addr())
+	assert.Equal(t, codeError, r.code)
+	assert.Contains(t, r.stderr, "it wants a password")
+	assert.Contains(t, r.stderr, "-password-env")
+	fits(t, r.stderr)
+
+	t.Setenv("UNWATCH_TEST_PASSWORD", "hunter2")
+	r = try(t.Context(), "probe", proxy.Addr(), "-password-env", "UNWATCH_TEST_PASSWORD")
+	assert.Equal(t, codeOK, r.code, r.stderr)
+	assert.NotContains(t, r.stdout, "hunter2")
+
+	file := filepath.Join(t.TempDir(), "password")
+	require.NoError(t, os.WriteFile(file, []byte("wrong hunter2\n"), 0o600))
+	r = try(t.Context(), "probe", proxy.Addr(), "-password-file", file)
+	assert.Equal(t, codeError, r.code)
+	assert.NotContains(t, r.stderr, "hunter2")
+}
+
+func TestProbeTLSHint(t *testing.T) {
+	t.Parallel()
+	proxy := start(t, proxytest.Config{})
+	r := try(t.Context(), "probe", proxy.Addr(), "-tls-skip-verify")
+	assert.Equal(t, codeError, r.code)
+	assert.Contains(t, r.stderr, "Try without the flags")
+}
+
+// Ctrl-C: what it wrote is deleted.
+func TestProbeInterrupted(t *testing.T) {
+	t.Parallel()
+	proxy := start(t, proxytest.Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	proxy.Inject(proxytest.Fault{Command: "ZADD", Times: -1, Action: proxytest.HangRequest, Do: cancel})
+	r := try(ctx, "probe", proxy.Addr(), "-timeout", "1m", "-budget", "1h")
+	assert.Equal(t, codeError, r.code)
+	assert.Contains(t, r.stderr, "ended before it was done")
+	assert.Empty(t, proxy.Engine(0).Keys())
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/probe"
+)
+
+func (f *probeFlags) usesTLS() bool {
+	return f.tls || f.tlsCA != "" || f.tlsSkip || f.tlsCert != "" || f.tlsKey != ""
+}
+
+// config reads what the flags name: the profile, the password, the authorities.
+func (f *probeFlags) config(env func(string) (string, bool)) (probe.Config, error) {
+	cfg := probe.Config{Username: f.username, Timeout: f.timeout, Budget: f.budget, Risky: f.risky, Prefix: f.prefix}
+	if f.timeout <= 0 || f.budget <= 0 {
+		return cfg, errors.New("-timeout and -budget must be above 0")
+	}
+	var err error
+	if f.profile != "" {
+		if cfg.Profile, err = proxycompat.Lookup(f.profile); err != nil {
+			return cfg, err
+		}
+	}
+	if cfg.Password, err = f.password(env); err != nil {
+		return cfg, err
+	}
+	if f.username != "" && cfg.Password == "" {
+		return cfg, errors.New("-username needs -password-env or -password-file")
+	}
+	if !f.usesTLS() {
+		return cfg, nil
+	}
+	cfg.TLS = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: f.tlsSkip} // it is asked for by name
+	if f.tlsCA != "" {
+		if cfg.TLS.RootCAs, err = authorities(f.tlsCA); err != nil {
+			return cfg, err
+		}
+	}
+	if f.tlsCert == "" && f.tlsKey == "" {
+		return cfg, nil
+	}
+	if f.tlsCert == "" || f.tlsKey == "" {
+		return cfg, errors.New("-tls-cert and -tls-key need each other")
+	}
+	own, err := tls.LoadX509KeyPair(f.tlsCert, f.tlsKey)
+	if err != nil {
+		return cfg, fmt.Errorf("-tls-cert: %w", err)
+	}
+	cfg.TLS.Certificates = []tls.Certificate{own}
+	return cfg, nil
+}
+
+func (f *probeFlags) password(env func(string) (string, bool)) (string, error) {
+	switch {
+	case f.passwordEnv != "" && f.passwordFile != "":
+		return "", errors.New("-password-env or -password-file, not both")
+	case f.passwordEnv != "":
+		password, set := env(f.passwordEnv)
+		if !set || password == "" {
+			return "", fmt.Errorf("-password-env: the environment has no %s, or it is empty", f.passwordEnv)
+		}
+		return password, nil
+	case f.passwordFile != "":
+		data, err := os.ReadFile(f.passwordFile)
+		if err != nil {
+			return "", fmt.Errorf("-password-file: %w", err)
+		}
+		line, _, _ := strings.Cut(string(data), "\n")
+		if line = strings.TrimSuffix(line, "\r"); line == "" {
+			return "", fmt.Errorf("-password-file: the first line of %s is empty", f.passwordFile)
+		}
+		return line, nil
+	}
+	return "", nil
+}
+
+func authorities(file string) (*x509.CertPool, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("-tls-ca: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(data) {
+		return nil, fmt.Errorf("-tls-ca: %s has no certificate in PEM", file)
+	}
+	return pool, nil
+}
+
+// profileName makes the name of a profile of the name of its file.
+func profileName(file string) (string, error) {
+	name, found := strings.CutSuffix(filepath.Base(file), ".yaml")
+	if !found || name == "" || name != strings.ToLower(name) || strings.ContainsAny(name, " \t@") {
+		return "", fmt.Errorf("-o: want a file in lower case that ends with .yaml, such as our-codis.yaml: %q", file)
+	}
+	return name, nil
+}

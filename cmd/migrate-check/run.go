@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// The exit codes of all subcommands.
+const (
+	codeOK      = 0 // asked, and all is as it should be
+	codeDiffers = 1 // asked, and something is not
+	codeError   = 2 // could not ask, or was asked wrongly
+)
+
+// subcommand is one thing that this program can do.
+type subcommand struct {
+	name  string
+	about string // one line
+	run   func(ctx context.Context, args []string, stdout, stderr io.Writer) int
+}
+
+func subcommands() []subcommand {
+	return []subcommand{
+		{"probe", "ask a live address what it permits, and which known proxy it is like", runProbe},
+	}
+}
+
+// run does what the arguments say and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) == 0 {
+		usage(stderr)
+		return codeError
+	}
+	switch args[0] {
+	case "-h", "-help", "--help", "help":
+		usage(stdout)
+		return codeOK
+	}
+	for _, s := range subcommands() {
+		if s.name == args[0] {
+			return s.run(ctx, args[1:], stdout, stderr)
+		}
+	}
+	say(stderr, "migrate-check: there is no subcommand %q\n\n", args[0])
+	usage(stderr)
+	return codeError
+}
+
+func usage(w io.Writer) {
+	say(w, "migrate-check says what to change before a Redis proxy comes in between.\n\n")
+	say(w, "Usage: migrate-check SUBCOMMAND ...\n\nSubcommands:\n")
+	for _, s := range subcommands() {
+		say(w, "  %-8s %s\n", s.name, s.about)
+	}
+	say(w, "\nmigrate-check SUBCOMMAND -h says more.\n")
+	say(w, "Exit codes: 0 all is as it should be, 1 something is not, 2 could not find out.\n")
+}
+
+// parse reads flags that may stand before and after one argument, which it returns. If
+// ok is false there is nothing left to do but to exit with the code.
+func parse(flags *flag.FlagSet, args []string, stdout, stderr io.Writer, argument string) (value string, code int, ok bool) {
+	var words []string
+	flags.SetOutput(io.Discard) // we say it ourselves, and where it belongs
+	for {
+		err := flags.Parse(args)
+		switch {
+		case errors.Is(err, flag.ErrHelp):
+			flags.SetOutput(stdout)
+			flags.Usage()
+			return "", codeOK, false
+		case err != nil:
+			return "", complain(stderr, flags.Name(), err.Error()), false
+		}
+		if flags.NArg() == 0 {
+			break
+		}
+		words = append(words, flags.Arg(0))
+		args = flags.Args()[1:]
+	}
+	switch {
+	case len(words) == 0:
+		return "", complain(stderr, flags.Name(), argument+" is missing"), false
+	case len(words) > 1:
+		text := fmt.Sprintf("one %s is enough, these are too many: %s", argument, strings.Join(words[1:], " "))
+		return "", complain(stderr, flags.Name(), text), false
+	}
+	return words[0], codeOK, true
+}
+
+// complain says what is wrong with the arguments, and where to read more.
+func complain(stderr io.Writer, name, what string) int {
+	say(stderr, "migrate-check %s: %s\nmigrate-check %s -h says how to use it.\n", name, what, name)
+	return codeError
+}
+
+// say prints. That nobody reads it is no reason to stop.
+func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }

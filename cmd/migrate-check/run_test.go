@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// ran is what a run of the program left behind.
+type ran struct {
+	code           int
+	stdout, stderr string
+}
+
+func try(ctx context.Context, args ...string) ran {
+	var stdout, stderr bytes.Buffer
+	code := run(ctx, args, &stdout, &stderr)
+	return ran{code, stdout.String(), stderr.String()}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{{"-h"}, {"--help"}, {"help"}, {"probe", "-h"}, {"probe", "h:1", "-help"}} {
+		r := try(t.Context(), args...)
+		assert.Equal(t, codeOK, r.code, args)
+		assert.Contains(t, r.stdout, "Usage: migrate-check", args)
+		assert.Empty(t, r.stderr, args)
+		fits(t, r.stdout)
+	}
+}
+
+func TestWrongUsage(t *testing.T) {
+	for want, args := range map[string][]string{
+		"Usage: migrate-check":          {},
+		`no subcommand "prob"`:          {"prob"},
+		"HOST:PORT is missing":          {"probe"},
+		"these are too many: b:2":       {"probe", "a:1", "b:2"},
+		"flag provided but not defined": {"probe", "a:1", "-password", "hunter2"},
+		"no profile named \"codix\"":    {"probe", "a:1", "-profile", "codix"},
+		"must be above 0":               {"probe", "a:1", "-timeout", "0"},
+		"parse error":                   {"probe", "a:1", "-timeout", "soon"},
+		"not both":                      {"probe", "a:1", "-password-env", "A", "-password-file", "b"},
+		"no UNWATCH_TEST_UNSET":         {"probe", "a:1", "-password-env", "UNWATCH_TEST_UNSET"},
+		"-password-file: open":          {"probe", "a:1", "-password-file", "testdata/none"},
+		"-tls-ca: open":                 {"probe", "a:1", "-tls-ca", "testdata/none"},
+		"need each other":               {"probe", "a:1", "-tls-cert", "x"},
+		"-tls-cert: open":               {"probe", "a:1", "-tls-cert", "x", "-tls-key", "y"},
+		"has no certificate":            {"probe", "a:1", "-tls-ca", "run_test.go"},
+		"-username needs":               {"probe", "a:1", "-username", "bob"},
+		"want a file in lower case":     {"probe", "a:1", "-o", "profile.json"},
+		"this is no address":            {"probe", "localhost"},
+		"cannot have braces":            {"probe", "a:1", "-prefix", "{x}"},
+	} {
+		r := try(t.Context(), args...)
+		assert.Equal(t, codeError, r.code, args)
+		assert.Contains(t, r.stderr, want, args)
+		assert.NotContains(t, r.stderr, "hunter2")
+		assert.Empty(t, r.stdout, args)
+	}
+}
+
+func fits(t *testing.T, text string) {
+	t.Helper()
+	for line := range strings.SplitSeq(text, "\n") {
+		assert.LessOrEqual(t, len([]rune(line)), 80, line)
+	}
+}

@@ -1,0 +1,90 @@
+package probe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// BaseProfile is the profile that Differences are from; nil for a Report that was not
+// returned by [Probe].
+func (r *Report) BaseProfile() *proxycompat.Profile { return r.base }
+
+// Changes returns the differences as rules of a profile of its own, for
+// [proxycompat.Profile.Extend] of [Report.BaseProfile], and for a file of package custom.
+// The name is that profile's: one word in lower case.
+//
+// A timeout makes no rule: it may have been the network.
+func (r *Report) Changes(name string) proxycompat.Changes {
+	c := proxycompat.Changes{Name: name, About: fmt.Sprintf("%s, as probe found it at %s", r.Base, r.Addr)}
+	source := fmt.Sprintf("observed: probe of %s, %s", r.Addr, r.At.Format("2006-01-02"))
+	if r.Server.Version != "" {
+		source += fmt.Sprintf(", %s %s", r.Server.Product, r.Server.Version)
+	}
+	seen := map[string]bool{}
+	for _, d := range r.Differences {
+		rule, ok := r.ruleOf(d)
+		if !ok || seen[d.Command] {
+			continue
+		}
+		seen[d.Command] = true
+		rule.Source = source
+		at := slices.IndexFunc(c.Rules, func(other proxycompat.RuleChange) bool {
+			return other.Verdict == rule.Verdict && other.Error == rule.Error && other.Why == rule.Why
+		})
+		if at < 0 {
+			c.Rules = append(c.Rules, rule)
+		} else {
+			c.Rules[at].Commands = append(c.Rules[at].Commands, rule.Commands...)
+		}
+	}
+	return c
+}
+
+// ruleOf makes a rule of a difference. Of commands with several keys it shows only
+// whether a second key makes an error.
+func (r *Report) ruleOf(d Difference) (proxycompat.RuleChange, bool) {
+	rule := proxycompat.RuleChange{Commands: []string{d.Command}}
+	several := false
+	if keys := d.question.keysIn(); len(keys) > 1 {
+		several = slices.ContainsFunc(keys[1:], func(key string) bool { return key != keys[0] })
+	}
+	switch {
+	case d.Case != "" && (d.Observed != Refused || !several):
+		return rule, false // a special case says nothing about the command in general
+	case d.Case != "":
+		rule.Verdict, rule.Why = proxycompat.SameSlot.String(), "answered with an error if its keys are in different slots"
+	case d.Observed == Refused:
+		rule.Verdict, rule.Why = proxycompat.Refused.String(), "answered with an error"
+		rule.Error = pattern(d, r.base)
+	case d.Observed == Closes:
+		rule.Verdict, rule.Why = proxycompat.Closes.String(), "the connection was closed without an answer"
+	case d.Observed == OK && (several || isMany(d.Command)):
+		rule.Verdict, rule.Why = proxycompat.OneKey.String(), "answered; whether its other keys are looked at was not seen"
+	case d.Observed == OK:
+		rule.Verdict, rule.Why = proxycompat.OK.String(), "answered"
+	default:
+		return rule, false
+	}
+	return rule, true
+}
+
+// isMany reports whether a command may have several keys, so that having seen it work
+// with one says little about two. The arguments fit wherever it wants their number.
+func isMany(command string) bool {
+	keys, known := proxycompat.KeysOf(append(strings.Fields(command), "2", "2", "2", "2", "2", "2")...)
+	return known && len(keys) > 1
+}
+
+// pattern is the text of a refusal with the command as %s or %l, if it is not what the
+// profile has anyway, and nothing in it was masked.
+func pattern(d Difference, base *proxycompat.Profile) string {
+	if d.Text == "" || strings.ContainsAny(d.Text, "…%") || base != nil && worded(d.Text, base.RefusalText(d.Command)) {
+		return ""
+	}
+	name, _, _ := strings.Cut(d.Command, " ")
+	text := strings.ReplaceAll(d.Text, name, "%s")
+	return strings.ReplaceAll(text, strings.ToLower(name), "%l")
+}

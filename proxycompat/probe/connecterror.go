@@ -1,0 +1,174 @@
+package probe
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Reason is why an address could not be asked.
+type Reason string
+
+// The reasons of a [ConnectError].
+const (
+	BadAddress     Reason = "bad address"      // it is not HOST:PORT
+	UnknownHost    Reason = "unknown host"     // no resolver knows the host
+	NotListening   Reason = "not listening"    // the connection was refused
+	Unreachable    Reason = "unreachable"      // the network said no, or nothing
+	NoAnswer       Reason = "no answer"        // it accepts connections, and is silent
+	Hangs          Reason = "hangs"            // it answered, and then no more
+	WantsTLS       Reason = "wants TLS"        // it speaks TLS, and we did not
+	WantsPlain     Reason = "wants plain"      // we spoke TLS, and it does not
+	BadCertificate Reason = "bad certificate"  // its certificate is not trusted, or it wants one
+	NotRedis       Reason = "not Redis"        // it speaks something else
+	HangsUp        Reason = "hangs up"         // it closes the connection
+	WantsPassword  Reason = "wants a password" // it wants AUTH
+	BadPassword    Reason = "bad password"     // AUTH failed
+	NotReady       Reason = "not ready"        // it is a Redis that cannot work now
+	NotWritable    Reason = "not writable"     // SET failed, so nothing else can be found out
+)
+
+// ConnectError says that an address could not be asked, why, and what to do. It never
+// shows a key, a value or a password.
+type ConnectError struct {
+	Addr   string
+	Reason Reason
+	Err    error // may be nil
+
+	what string
+}
+
+// Error says what happened, and what to do.
+func (e *ConnectError) Error() string {
+	text := fmt.Sprintf("probe: %q: %s", e.Addr, e.what)
+	if advice := e.Reason.Advice(); advice != "" {
+		text += "; " + advice
+	}
+	return text
+}
+
+// Unwrap returns Err.
+func (e *ConnectError) Unwrap() error { return e.Err }
+
+// Advice says what to do, one sentence.
+func (r Reason) Advice() string {
+	switch r {
+	case BadAddress:
+		return "want HOST:PORT, such as codis-proxy:19000 or [::1]:6379"
+	case UnknownHost:
+		return "check the spelling, and whether this machine sees that name"
+	case NotListening:
+		return "is it running, and is this its port?"
+	case Unreachable:
+		return "is there a firewall between, and is this the right network?"
+	case NoAnswer:
+		return "it may be overloaded, or speak another protocol; try again with more time"
+	case Hangs:
+		return "it may be overloaded, or hold back what it refuses; try again with more time"
+	case WantsTLS:
+		return "ask with TLS"
+	case WantsPlain:
+		return "ask without TLS, or at its TLS port"
+	case BadCertificate:
+		return "give the authority that signed it; and a certificate of your own, if it wants one"
+	case NotRedis:
+		return "is this the right port?"
+	case HangsUp:
+		return "it may want TLS, be full, or not accept this address"
+	case WantsPassword, BadPassword:
+		return "give the password that clients of this address use, and a user name only where there are users"
+	case NotReady:
+		return "ask again when it is"
+	case NotWritable:
+		return "ask a master, as a user who may write, with room left"
+	}
+	return ""
+}
+
+// dialError names what dialling failed of. It has no secrets: nothing was sent yet.
+func dialError(addr string, err error, within time.Duration) error {
+	e := &ConnectError{Addr: addr, Err: err}
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns):
+		e.Reason, e.what = UnknownHost, "there is no such host"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		e.Reason, e.what = NotListening, "nobody listens there"
+	case isTimeout(err):
+		e.Reason, e.what = Unreachable, fmt.Sprintf("no connection within %v", within)
+	default:
+		e.Reason, e.what = Unreachable, "no connection: "+clean(err.Error())
+	}
+	return e
+}
+
+// handshakeError names what a TLS handshake failed of.
+func handshakeError(addr string, err error, within time.Duration) error {
+	e := &ConnectError{Addr: addr, Err: err}
+	var record tls.RecordHeaderError
+	var verify *tls.CertificateVerificationError
+	var unknown x509.UnknownAuthorityError
+	switch {
+	case errors.As(err, &record):
+		e.Reason, e.what = WantsPlain, "it does not speak TLS"
+	case errors.As(err, &verify), errors.As(err, &unknown):
+		e.Reason, e.what = BadCertificate, "its certificate is not trusted: "+clean(err.Error())
+	case isAlert(err):
+		e.Reason, e.what = BadCertificate, "it refused the TLS handshake: "+clean(err.Error())
+	case isTimeout(err):
+		e.Reason, e.what = WantsPlain, fmt.Sprintf("no answer to a TLS handshake within %v", within)
+	case isClosed(err):
+		e.Reason, e.what = WantsPlain, "it closed the connection at the TLS handshake"
+	default:
+		e.Reason, e.what = BadCertificate, "no TLS: "+clean(err.Error())
+	}
+	return e
+}
+
+// greetingError names what the first bytes show of a server that is no Redis, or not
+// reached as it wants to be.
+func greetingError(addr string, first []byte, err error, within time.Duration) *ConnectError {
+	e := &ConnectError{Addr: addr, Err: err}
+	switch {
+	case isAlert(err): // with TLS 1.3 a server refuses our certificate, or that we have none, only now
+		e.Reason, e.what = BadCertificate, "it refused the TLS handshake: "+clean(err.Error())
+	case len(first) > 0 && first[0] == 0x15: // a TLS alert
+		e.Reason, e.what = WantsTLS, "it speaks TLS"
+	case strings.HasPrefix(string(first), "HTTP/"):
+		e.Reason, e.what = NotRedis, "it answers as a web server, not as a Redis"
+	case len(first) > 0 && !strings.ContainsRune("+-:$*_,#(%~>|=!", rune(first[0])):
+		e.Reason, e.what = NotRedis, "it does not answer as a Redis"
+	case isTimeout(err):
+		e.Reason, e.what = NoAnswer, fmt.Sprintf("it accepts connections, and does not answer PING within %v", within)
+	case isClosed(err):
+		e.Reason, e.what = HangsUp, "it closes the connection without an answer to PING"
+	default:
+		e.Reason, e.what = NotRedis, "it does not answer as a Redis"
+	}
+	return e
+}
+
+// isAlert reports whether the peer said no in TLS. The type of an alert is not exported,
+// but for QUIC.
+func isAlert(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "remote error"
+}
+
+func isTimeout(err error) bool {
+	var n net.Error
+	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n) && n.Timeout()
+}
+
+func isClosed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNABORTED)
+}

@@ -1,0 +1,216 @@
+package probe_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/proxycompat/probe"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+)
+
+func reasonOf(t *testing.T, addr string, cfg probe.Config) probe.Reason {
+	t.Helper()
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 200 * time.Millisecond
+	}
+	r, err := probe.Probe(t.Context(), addr, cfg)
+	assert.Nil(t, r)
+	var failed *probe.ConnectError
+	require.ErrorAs(t, err, &failed)
+	t.Log(err)
+	assert.NotContains(t, err.Error(), "hunter2")
+	assert.NotEmpty(t, failed.Reason.Advice())
+	return failed.Reason
+}
+
+func TestBadAddress(t *testing.T) {
+	for _, addr := range []string{"", "localhost", ":6379", "localhost:", "localhost:redis", "h:0", "h:70000", "redis://h:1"} {
+		assert.Equal(t, probe.BadAddress, reasonOf(t, addr, probe.Config{}), addr)
+	}
+}
+
+func TestBadConfig(t *testing.T) {
+	for _, cfg := range []probe.Config{{Prefix: "{tag}"}, {Prefix: string(make([]byte, 200))}, {Username: "bob"}} {
+		_, err := probe.Probe(t.Context(), "127.0.0.1:1", cfg)
+		require.Error(t, err)
+		assert.NotContains(t, err.Error(), "bob")
+	}
+}
+
+func TestNobodyListens(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	addr := l.Addr().String()
+	require.NoError(t, l.Close())
+	assert.Equal(t, probe.NotListening, reasonOf(t, addr, probe.Config{}))
+}
+
+// serve answers each connection with what handle does.
+func serve(t *testing.T, handle func(net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	return serveOn(t, l, handle)
+}
+
+func serveOn(t *testing.T, l net.Listener, handle func(net.Conn)) string {
+	t.Helper()
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				defer conn.Close()
+				handle(conn)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		all.Wait()
+	})
+	return l.Addr().String()
+}
+
+// silent reads until the peer has gone.
+func silent(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
+
+// says answers the first command with this.
+func says(text string) func(net.Conn) {
+	return func(conn net.Conn) {
+		_, _ = conn.Read(make([]byte, 1024))
+		_, _ = conn.Write([]byte(text))
+		silent(conn)
+	}
+}
+
+func TestNoRedis(t *testing.T) {
+	web := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(web.Close)
+	assert.Equal(t, probe.NotRedis, reasonOf(t, web.Listener.Addr().String(), probe.Config{}))
+	assert.Equal(t, probe.NoAnswer, reasonOf(t, serve(t, silent), probe.Config{}))
+	assert.Equal(t, probe.HangsUp, reasonOf(t, serve(t, func(net.Conn) {}), probe.Config{}))
+	assert.Equal(t, probe.NotRedis, reasonOf(t, serve(t, says("SSH-2.0-x\r\n")), probe.Config{}))
+	assert.Equal(t, probe.NotRedis, reasonOf(t, serve(t, says("$x\r\n")), probe.Config{}))
+	assert.Equal(t, probe.WantsPassword, reasonOf(t, serve(t, says("-NOAUTH Authentication required.\r\n")), probe.Config{}))
+	assert.Equal(t, probe.NotReady, reasonOf(t, serve(t, says("-LOADING Redis is loading\r\n")), probe.Config{}))
+	assert.Equal(t, probe.NotReady, reasonOf(t, serve(t, says("-DENIED Redis is running in protected mode\r\n")), probe.Config{}))
+	// A server that repeats what it was sent.
+	assert.Equal(t, probe.BadPassword, reasonOf(t, serve(t, says("-ERR unknown command 'AUTH', with args beginning with: 'hunter2'\r\n")),
+		probe.Config{Password: "hunter2"}))
+	assert.Equal(t, probe.BadPassword, reasonOf(t, serve(t, says("-ERR hunter2 is wrong\r\n")), probe.Config{Password: "hunter2"}))
+}
+
+// It answers PING, and SET with this.
+func TestNotWritable(t *testing.T) {
+	for text, want := range map[string]probe.Reason{
+		"-READONLY You can't write against a read only replica.\r\n": probe.NotWritable,
+		"-OOM command not allowed\r\n":                               probe.NotWritable,
+		"-CLUSTERDOWN Hash slot not served\r\n":                      probe.NotReady,
+		"-MOVED 1 127.0.0.1:1\r\n":                                   probe.NotWritable,
+	} {
+		addr := serve(t, func(conn net.Conn) {
+			buf := make([]byte, 1<<16)
+			n, _ := conn.Read(buf)
+			answer := "+PONG\r\n"
+			for n > 0 {
+				for range countCommands(buf[:n]) {
+					_, _ = conn.Write([]byte(answer))
+				}
+				answer = text
+				n, _ = conn.Read(buf)
+			}
+		})
+		assert.Equal(t, want, reasonOf(t, addr, probe.Config{Timeout: 5 * time.Second}), text)
+	}
+}
+
+func countCommands(b []byte) (n int) {
+	for _, c := range b {
+		if c == '*' {
+			n++
+		}
+	}
+	return n
+}
+
+func TestPassword(t *testing.T) {
+	proxy := start(t, proxytest.Config{Password: "hunter2"})
+	assert.Equal(t, probe.WantsPassword, reasonOf(t, proxy.Addr(), probe.Config{}))
+	assert.Equal(t, probe.BadPassword, reasonOf(t, proxy.Addr(), probe.Config{Password: "hunter2 "}))
+	assert.Equal(t, probe.BadPassword, reasonOf(t, proxy.Addr(), probe.Config{Username: "bob", Password: "hunter2"}))
+	assert.Equal(t, "codis", ask(t, proxy, probe.Config{Password: "hunter2"}).MostLike())
+}
+
+func TestTLS(t *testing.T) {
+	proxy := start(t, proxytest.Config{})
+	assert.Equal(t, probe.WantsPlain, reasonOf(t, proxy.Addr(), probe.Config{TLS: &tls.Config{MinVersion: tls.VersionTLS12}}))
+	assert.Equal(t, probe.WantsPlain, reasonOf(t, serve(t, silent), probe.Config{TLS: &tls.Config{MinVersion: tls.VersionTLS12}}))
+
+	certificate, pool := selfSigned(t)
+	wants, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
+		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequireAnyClientCert,
+	})
+	require.NoError(t, err)
+	assert.Equal(t, probe.BadCertificate, reasonOf(t, serveOn(t, wants, silent),
+		probe.Config{Timeout: 5 * time.Second, TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}}))
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	addr := serveOn(t, tls.NewListener(plain, &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}),
+		func(conn net.Conn) {
+			back, err := net.Dial("tcp", proxy.Addr())
+			if err != nil {
+				return
+			}
+			defer back.Close()
+			var both sync.WaitGroup
+			both.Go(func() {
+				_, _ = io.Copy(back, conn)
+				_ = back.Close()
+			})
+			_, _ = io.Copy(conn, back)
+			_ = conn.Close()
+			both.Wait()
+		})
+	patient := 5 * time.Second
+	assert.Equal(t, probe.WantsTLS, reasonOf(t, addr, probe.Config{Timeout: patient}))
+	assert.Equal(t, probe.BadCertificate, reasonOf(t, addr, probe.Config{Timeout: patient, TLS: &tls.Config{MinVersion: tls.VersionTLS12}}))
+	r, err := probe.Probe(t.Context(), addr, probe.Config{TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}})
+	require.NoError(t, err)
+	assert.Equal(t, "codis", r.MostLike())
+}
+
+func selfSigned(t *testing.T) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	parsed, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	pool := x509.NewCertPool()
+	pool.AddCert(parsed)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
+}

@@ -1,0 +1,148 @@
+package probe
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The experiments on consistency. Each has its share of the budget, so that a slow
+// network makes them smaller and not endless.
+const (
+	readsAsked    = 100
+	readsLimit    = 3 * time.Second
+	pipelineConns = 4
+	pipelines     = 100 // of each connection
+	orderingLimit = 3 * time.Second
+)
+
+// padding makes a write take longer than the read after it: where they may overtake each
+// other, they then do.
+func padding() string { return strings.Repeat(".", 8<<10) }
+
+// askReads counts reads that are old although the write before them was answered.
+func (p *prober) askReads(ctx context.Context) error {
+	r := &p.report.Reads
+	get := func(key string) []string { return []string{"GET", key} }
+	if err := p.countStale(ctx, &r.Get, get); err != nil {
+		return err
+	}
+	if p.report.Scripts.Eval != Works {
+		return nil
+	}
+	return p.countStale(ctx, &r.Eval, func(key string) []string { return []string{"EVAL", scriptGet, "1", key} })
+}
+
+func (p *prober) countStale(ctx context.Context, count *Count, read func(key string) []string) error {
+	until := time.Now().Add(readsLimit)
+	for i := range readsAsked {
+		if time.Now().After(until) {
+			return nil
+		}
+		key, value := p.keys.home(i, "r"), strconv.Itoa(i)
+		replies, outcome, err := p.do(ctx, set(key, value))
+		if err != nil || outcome != OK || !isSet(replies[0]) {
+			return err
+		}
+		if replies, outcome, err = p.do(ctx, read(key)); err != nil || outcome != OK {
+			return err
+		}
+		if _, failed := replies[0].ErrorText(); failed {
+			return nil
+		}
+		count.Asked++
+		if text(replies[0]) != value {
+			count.Found++
+		}
+	}
+	return nil
+}
+
+// askOrdering sends pipelines of two commands on several connections at once, and
+// counts those whose second command did not see the first.
+func (p *prober) askOrdering(ctx context.Context) error {
+	o := &p.report.Ordering
+	// A replica that is behind is no sign of disorder: ask the master then.
+	stale := p.report.Reads.Get.Found > 0
+	sameKey := func(i int, value string) [][]string {
+		key := p.keys.home(i, "o"+strconv.Itoa(i))
+		if stale {
+			return [][]string{set(key, value), {"EVAL", scriptGet, "1", key}}
+		}
+		return [][]string{set(key, value), {"GET", key}}
+	}
+	if !stale || p.report.Scripts.Eval == Works {
+		if err := p.countOverdue(ctx, &o.SameKey, sameKey); err != nil {
+			return err
+		}
+	}
+	if p.report.Scripts.OneTag != Works {
+		return nil // no way to see it
+	}
+	twoKeys := func(i int, value string) [][]string {
+		a, b := p.keys.home(i, "qa"+strconv.Itoa(i)), p.keys.home(i, "qb"+strconv.Itoa(i))
+		return [][]string{set(a, value), {"EVAL", scriptOther, "2", b, a}}
+	}
+	return p.countOverdue(ctx, &o.TwoKeys, twoKeys)
+}
+
+func (p *prober) countOverdue(ctx context.Context, count *Count, pipeline func(conn int, value string) [][]string) error {
+	wires := make([]*wire, 0, pipelineConns)
+	defer func() {
+		for _, w := range wires {
+			w.close()
+		}
+	}()
+	counts := make([]Count, pipelineConns)
+	until := time.Now().Add(orderingLimit)
+	var all sync.WaitGroup
+	defer all.Wait()
+	for range counts {
+		w, err := p.dial(ctx)
+		if err != nil {
+			return p.after(err)
+		}
+		wires = append(wires, w)
+	}
+	pad := padding()
+	for i, w := range wires {
+		commands := make([][][]string, pipelines) // made here: the keyring is not for several goroutines
+		for n := range commands {
+			commands[n] = pipeline(i, strconv.Itoa(n)+pad)
+		}
+		all.Go(func() { counts[i] = overtaken(w, p.cfg.Timeout, until, commands) })
+	}
+	all.Wait()
+	for _, c := range counts {
+		count.Asked += c.Asked
+		count.Found += c.Found
+		p.report.Sent += 2 * c.Asked
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// overtaken sends pipelines of a SET and a read, and counts reads of something else.
+func overtaken(w *wire, wait time.Duration, until time.Time, commands [][][]string) (count Count) {
+	for _, c := range commands {
+		if time.Now().After(until) {
+			return count
+		}
+		replies, err := w.exchange(wait, c...)
+		if err != nil || !isSet(replies[0]) {
+			return count
+		}
+		if _, failed := replies[1].ErrorText(); failed {
+			return count
+		}
+		count.Asked++
+		if text(replies[1]) != c[0][2] {
+			count.Found++
+		}
+	}
+	return count
+}

@@ -1,0 +1,66 @@
+package probe_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/probe"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+)
+
+// Each proxy that we can play is recognized, and is safe while it is asked.
+func TestEveryProxy(t *testing.T) {
+	for _, name := range proxycompat.Names() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			proxy := play(t, name)
+			r := ask(t, proxy, probe.Config{Prefix: "mine:"})
+			recognized(t, r, name)
+			for line := range strings.SplitSeq(r.Text(), "\n") {
+				assert.LessOrEqual(t, len([]rune(line)), probe.Width, line)
+			}
+			safe(t, proxy, name)
+			assert.LessOrEqual(t, nothingStays(t, proxy, engines(name)), r.Left)
+		})
+	}
+}
+
+// recognized: the engine lacks a few commands of Redis, and its version, which is why a
+// plain server is left to the integration tests.
+func recognized(t *testing.T, r *probe.Report, name string) {
+	t.Helper()
+	if name == "redis" {
+		return
+	}
+	assert.Equal(t, name, r.MostLike(), r.Text())
+	assert.Equal(t, name, r.Base)
+	assert.True(t, r.AllCommands)
+	for _, d := range r.Differences {
+		assert.Equal(t, probe.Refused, d.Observed, "%s %s: only the engine lacks commands", d.Command, d.Case)
+	}
+}
+
+// safe: nothing was sent that this proxy is known to hand on into connections which
+// others share, and no key of others.
+func safe(t *testing.T, proxy *proxytest.Proxy, name string) {
+	t.Helper()
+	profile, err := proxycompat.Lookup(name)
+	require.NoError(t, err)
+	calls := proxy.Calls()
+	assert.Greater(t, len(calls), 1000)
+	for _, c := range calls {
+		if profile.RuleFor(c.Args...).Verdict == proxycompat.HarmsOthers {
+			t.Fatalf("%s was sent", c.Command())
+		}
+		at, _ := proxycompat.KeysOf(c.Args...)
+		for _, i := range at {
+			if !strings.HasPrefix(c.Args[i], "mine:") {
+				t.Fatalf("%s: the key %q is not its own", c.Command(), c.Args[i])
+			}
+		}
+	}
+}

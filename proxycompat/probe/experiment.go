@@ -1,0 +1,132 @@
+package probe
+
+import (
+	"context"
+
+	"github.com/unwatch/unwatch/internal/resp"
+)
+
+// askDatabases asks on a connection of its own whether SELECT 1 leads elsewhere.
+func (p *prober) askDatabases(ctx context.Context) error {
+	key := p.keys.home(0, "s")
+	q := question{name: guardedSelect, args: []string{"SELECT", "1"}}
+	if !p.allowed(q) {
+		return nil
+	}
+	p.drop()
+	defer p.drop()
+	if _, _, err := p.do(ctx, set(key, "0")); err != nil {
+		return err
+	}
+	p.drop()
+	replies, outcome, err := p.do(ctx, q.args)
+	if err != nil {
+		return err
+	}
+	p.put(q, replies, outcome)
+	p.report.Databases = finding(first(replies), outcome)
+	if p.report.Databases != Works {
+		return nil
+	}
+	there, outcome, err := p.do(ctx, []string{"GET", key})
+	if err != nil || outcome != OK {
+		return err
+	}
+	if there[0].Kind() != "nil" {
+		p.report.Databases = Ignored
+	}
+	// Back, should the connection to the server outlive ours.
+	_, _, err = p.do(ctx, []string{"SELECT", "0"})
+	return err
+}
+
+// askTransactions sends a whole transaction in one write, so that no connection that is
+// shared against all expectations stays inside MULTI.
+func (p *prober) askTransactions(ctx context.Context) error {
+	p.drop()
+	defer p.drop()
+	// One key, twice: some put the second key of a transaction on the server of the first.
+	key := p.keys.home(0, "tm")
+	multi := question{name: "MULTI", args: []string{"MULTI"}}
+	if p.harmsBase(multi) {
+		return nil
+	}
+	replies, outcome, err := p.do(ctx, multi.args, set(key, "1"), set(key, "2"), []string{"EXEC"})
+	if err != nil {
+		return err
+	}
+	p.put(multi, replies, outcome)
+	p.report.Transactions.Multi = multiFinding(replies, outcome)
+	if p.report.Transactions.Multi == Refuses {
+		// It may say that the commands were refused too, and execute them all the same.
+		if replies, outcome, err = p.do(ctx, []string{"GET", key}); err != nil {
+			return err
+		}
+		if outcome == OK && text(replies[0]) != "" {
+			p.report.Transactions.Multi = TakenApart
+		}
+	}
+	return p.askWatch(ctx)
+}
+
+func multiFinding(replies []resp.Reply, outcome Outcome) Finding {
+	if outcome != OK {
+		return finding(nil, outcome)
+	}
+	begun, done := finding(replies[0], OK), finding(replies[3], OK)
+	switch {
+	case begun == Works && done == Works && replies[3].Kind() == "array":
+		return Works
+	case begun == Works:
+		return Unclear
+	case finding(replies[1], OK) == Works && text(replies[1]) != "QUEUED":
+		return TakenApart
+	}
+	return Refuses
+}
+
+// askWatch asks what WATCH is there for: EXEC must do nothing once the key was changed.
+func (p *prober) askWatch(ctx context.Context) error {
+	key := p.keys.home(0, "tw")
+	q := question{name: guardedWatch, args: []string{"WATCH", key}}
+	if !p.allowed(q) {
+		return nil
+	}
+	if _, _, err := p.do(ctx, set(key, "0")); err != nil {
+		return err
+	}
+	p.drop()
+	defer p.drop() // ends the watch, where it is the connection's
+	replies, outcome, err := p.do(ctx, q.args)
+	if err != nil {
+		return err
+	}
+	p.put(q, replies, outcome)
+	p.report.Transactions.Watch = finding(first(replies), outcome)
+	if p.report.Transactions.Watch != Works || p.report.Transactions.Multi != Works {
+		return nil
+	}
+	watching := p.main
+	other, err := p.dial(ctx)
+	if err != nil {
+		return p.after(err)
+	}
+	defer other.close()
+	if _, outcome, err = p.on(ctx, other, set(key, "1")); err != nil || outcome != OK {
+		p.report.Transactions.Watch = Unclear
+		return err
+	}
+	replies, outcome, err = p.do(ctx, []string{"MULTI"}, set(key, "2"), []string{"EXEC"})
+	if err != nil {
+		return err
+	}
+	switch {
+	case outcome != OK, p.main != watching: // a new connection watches nothing
+		p.report.Transactions.Watch = Unclear
+	case replies[2].Kind() == "array":
+		p.report.Transactions.Watch = Ignored
+	case replies[2].Kind() != "nil":
+		p.report.Transactions.Watch = Unclear
+	}
+	return nil
+}

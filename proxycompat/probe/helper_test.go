@@ -1,0 +1,72 @@
+package probe_test
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/probe"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+)
+
+// start starts a proxy in this process for the time of the test.
+func start(t *testing.T, cfg proxytest.Config) *proxytest.Proxy {
+	t.Helper()
+	p, err := proxytest.Start(cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, p.Close()) })
+	return p
+}
+
+// play starts the proxy of a profile, over as many servers as it may have.
+func play(t *testing.T, name string) *proxytest.Proxy {
+	t.Helper()
+	profile, err := proxycompat.Lookup(name)
+	require.NoError(t, err)
+	return start(t, proxytest.Config{Profile: profile, Engines: engines(name)})
+}
+
+// engines is how many servers there are behind what the profile describes.
+func engines(name string) int {
+	switch name {
+	case "redis", "cluster", "predixy-single":
+		return 1
+	}
+	return 2
+}
+
+func ask(t *testing.T, p *proxytest.Proxy, cfg probe.Config) *probe.Report {
+	t.Helper()
+	r, err := probe.Probe(t.Context(), p.Addr(), cfg)
+	require.NoError(t, err)
+	return r
+}
+
+// nothingStays checks that every key that is left in the servers will expire.
+func nothingStays(t *testing.T, p *proxytest.Proxy, servers int) (left int) {
+	t.Helper()
+	for i := range servers {
+		for _, key := range p.Engine(i).Keys() {
+			left++
+			t.Logf("left on server %d: %s", i, key)
+			assert.Positive(t, p.Engine(i).TTL(key), "%s stays for ever", key)
+		}
+	}
+	return left
+}
+
+// ours counts the goroutines of package probe.
+func ours() int {
+	buf := make([]byte, 1<<20)
+	n := 0
+	for g := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+		if strings.Contains(g, "proxycompat/probe.(*") || strings.Contains(g, "proxycompat/probe.Probe") {
+			n++
+		}
+	}
+	return n
+}

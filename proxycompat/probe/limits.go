@@ -1,0 +1,114 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// askLimits sends larger and larger values, and longer and longer pipelines.
+func (p *prober) askLimits(ctx context.Context) error {
+	values := []int{64 << 10, 256 << 10, 1 << 20}
+	lengths := []int{100, 1000}
+	if p.cfg.Risky {
+		values = append(values, 8<<20, 32<<20, 64<<20)
+		lengths = append(lengths, 5_000, 10_000, 20_000)
+	}
+	p.drop()
+	defer p.drop()
+	// One that is refused half-way must not end the whole: each has a time of its own.
+	wait := p.cfg.Timeout
+	defer func() { p.cfg.Timeout = wait }()
+	l := &p.report.Limits
+	for _, size := range values {
+		p.cfg.Timeout = wait + time.Duration(size>>20)*100*time.Millisecond
+		end, err := p.tryValue(ctx, size)
+		if err != nil {
+			return err
+		}
+		if end != "" {
+			l.ValueEnd = fmt.Sprintf("%d bytes: %s", size, end)
+			break
+		}
+		l.Value = size
+	}
+	p.cfg.Timeout = wait
+	for _, length := range lengths {
+		end, err := p.tryPipeline(ctx, length)
+		if err != nil {
+			return err
+		}
+		if end != "" {
+			l.PipelineEnd = fmt.Sprintf("%d commands: %s", length, end)
+			break
+		}
+		l.Pipeline = length
+	}
+	return nil
+}
+
+// tryValue stores a value, reads it, and deletes it at once.
+func (p *prober) tryValue(ctx context.Context, size int) (end string, err error) {
+	key := p.keys.home(0, "large")
+	for _, command := range [][]string{set(key, strings.Repeat("v", size)), {"GET", key}, {"DEL", key}} {
+		replies, outcome, err := p.do(ctx, command)
+		if err != nil || outcome != OK {
+			return string(outcome), err
+		}
+		if text, failed := replies[0].ErrorText(); failed {
+			return p.mask(text), nil
+		}
+		stale := p.report.Reads.Get.Found > 0 // then a replica may not have it yet
+		if command[0] == "GET" && len(text(replies[0])) != size && !stale {
+			return "another value came back", nil
+		}
+	}
+	return "", nil
+}
+
+func (p *prober) tryPipeline(ctx context.Context, length int) (end string, err error) {
+	key := p.keys.home(0, "s")
+	commands := make([][]string, length)
+	for i := range commands {
+		commands[i] = []string{"GET", key}
+	}
+	replies, outcome, err := p.do(ctx, commands...)
+	if err != nil || outcome != OK {
+		return fmt.Sprintf("%s after %d replies", outcome, len(replies)), err
+	}
+	for _, reply := range replies {
+		if text, failed := reply.ErrorText(); failed {
+			return p.mask(text), nil
+		}
+	}
+	return "", nil
+}
+
+// askRisky asks what can harm other clients, each on a connection of its own that is
+// closed afterwards.
+func (p *prober) askRisky(ctx context.Context) error {
+	if !p.cfg.Risky {
+		return nil
+	}
+	for _, q := range questions(risky, p.keys) {
+		// What blocks finds something, and does not.
+		fill := [][]string{{"RPUSH", p.keys.home(0, "l"), "a"}, {"ZADD", p.keys.home(0, "z"), "1", "a"}}
+		for _, command := range fill {
+			if _, _, err := p.do(ctx, command); err != nil {
+				return err
+			}
+			if _, _, err := p.do(ctx, []string{"PEXPIRE", command[1], lifetimeText()}); err != nil {
+				return err
+			}
+		}
+		p.drop()
+		replies, outcome, err := p.do(ctx, q.args)
+		if err != nil {
+			return err
+		}
+		p.put(q, replies, outcome)
+		p.drop()
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package probe_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/probe"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+)
+
+func TestCodis(t *testing.T) {
+	t.Parallel()
+	r := ask(t, play(t, "codis"), probe.Config{})
+	assert.Equal(t, probe.TakenApart, r.Transactions.Multi)
+	assert.Equal(t, probe.Refuses, r.Transactions.Watch)
+	assert.Equal(t, probe.Works, r.Databases)
+	assert.Equal(t, probe.Scripts{
+		Eval: probe.Works, EvalSHA: probe.Works, NoKey: probe.Works, OneTag: probe.Works, TwoSlots: probe.Ignored,
+		HashTags: probe.Works, Caches: 2, Keys: 256,
+	}, r.Scripts)
+	assert.Equal(t, 1<<20, r.Limits.Value)
+	assert.Equal(t, 1000, r.Limits.Pipeline)
+	assert.Empty(t, r.Limits.ValueEnd+r.Limits.PipelineEnd+r.Unfinished)
+	assert.Zero(t, r.Left)
+	multi, asked := r.Answer("MULTI")
+	require.True(t, asked)
+	assert.Equal(t, probe.Refused, multi.Outcome)
+	assert.Equal(t, "ERR handle request, command 'MULTI' is not allowed", multi.Text)
+}
+
+func TestTwemproxy(t *testing.T) {
+	t.Parallel()
+	r := ask(t, play(t, "twemproxy"), probe.Config{})
+	assert.Equal(t, probe.Disconnects, r.Transactions.Multi)
+	assert.Equal(t, probe.Disconnects, r.Transactions.Watch)
+	assert.Equal(t, probe.Disconnects, r.Databases)
+	assert.Equal(t, probe.Disconnects, r.Scripts.NoKey)
+	assert.Equal(t, probe.Ignored, r.Scripts.HashTags, "it has no hash tags")
+	assert.False(t, r.ClosesAfterErrors)
+	text := strings.Join(strings.Fields(r.Text()), " ")
+	assert.Contains(t, text, "WATCH does not work here")
+	assert.Contains(t, text, "scripts can have one key only")
+}
+
+func TestRedis(t *testing.T) {
+	t.Parallel()
+	r := ask(t, play(t, "redis"), probe.Config{})
+	assert.Equal(t, probe.Works, r.Transactions.Multi)
+	assert.Equal(t, probe.Works, r.Transactions.Watch)
+	assert.Equal(t, probe.Works, r.Databases)
+	assert.Equal(t, probe.Unclear, r.Scripts.HashTags, "all keys are together")
+	assert.Equal(t, 1, r.Scripts.Caches)
+	assert.Zero(t, r.Ordering.SameKey.Found+r.Ordering.TwoKeys.Found)
+	assert.Equal(t, probe.Count{Asked: 100}, r.Reads.Get)
+	assert.Equal(t, probe.Count{Asked: 100}, r.Reads.Eval)
+}
+
+// A proxy that reorders pipelines is found out.
+func TestReordering(t *testing.T) {
+	t.Parallel()
+	r := ask(t, start(t, proxytest.Config{Reorder: true}), probe.Config{})
+	assert.Positive(t, r.Ordering.SameKey.Found)
+	assert.Positive(t, r.Ordering.TwoKeys.Found)
+	assert.Zero(t, r.Reads.Get.Found, "what was answered is there")
+	assert.Contains(t, r.Text(), "Pipelines are not ordered")
+}
+
+// Replicas that are behind are found out, and not taken for disorder.
+func TestStaleReads(t *testing.T) {
+	t.Parallel()
+	r := ask(t, start(t, proxytest.Config{ReplicaLag: 300 * time.Millisecond}), probe.Config{})
+	assert.Equal(t, "codis", r.MostLike())
+	assert.Positive(t, r.Reads.Get.Found)
+	assert.Zero(t, r.Reads.Eval.Found, "scripts go to the master")
+	assert.Positive(t, r.Ordering.SameKey.Asked)
+	assert.Zero(t, r.Ordering.SameKey.Found+r.Ordering.TwoKeys.Found)
+	assert.Equal(t, 1<<20, r.Limits.Value)
+	assert.Contains(t, r.Text(), "GET is old after a write")
+}
+
+// The server's own compare-and-set, of each store that has one.
+func TestCompareAndSet(t *testing.T) {
+	t.Parallel()
+	for store, want := range map[proxytest.Store]probe.CompareAndSet{
+		proxytest.Redis84: {SetIFEQ: probe.Works, DelEX: probe.Works},
+		proxytest.Valkey9: {SetIFEQ: probe.Works, DelIFEQ: probe.Works},
+		proxytest.Pika:    {SetVX: probe.Works, DelVX: probe.Works},
+		proxytest.Kvrocks: {CAS: probe.Works, CAD: probe.Works},
+	} {
+		t.Run(store.String(), func(t *testing.T) {
+			t.Parallel()
+			got := ask(t, start(t, proxytest.Config{Store: store}), probe.Config{})
+			assert.Equal(t, probe.Refuses, got.Scripts.Eval)
+			for _, f := range []*probe.Finding{
+				&got.CompareAndSet.SetIFEQ, &got.CompareAndSet.DelEX, &got.CompareAndSet.DelIFEQ, &got.CompareAndSet.SetVX,
+				&got.CompareAndSet.DelVX, &got.CompareAndSet.CAS, &got.CompareAndSet.CAD,
+			} {
+				if *f == probe.Refuses {
+					*f = probe.NotAsked
+				}
+			}
+			assert.Equal(t, want, got.CompareAndSet)
+		})
+	}
+}
+
+// What is expected is what the differences are from, and they make a profile that has
+// none any more.
+func TestDifferencesBecomeAProfile(t *testing.T) {
+	t.Parallel()
+	proxy := play(t, "predixy")
+	r := ask(t, proxy, probe.Config{Profile: proxycompat.Codis32()})
+	assert.Equal(t, "predixy", r.MostLike())
+	assert.Equal(t, "codis", r.Base)
+	assert.Greater(t, len(r.Differences), 5)
+	assert.Contains(t, strings.Join(strings.Fields(r.Text()), " "), "It is less like codis, which was expected, than like predixy.")
+
+	changed, err := r.BaseProfile().Extend(r.Changes("ours"))
+	require.NoError(t, err)
+	again := ask(t, proxy, probe.Config{Profile: changed})
+	assert.Equal(t, "ours", again.Base)
+	for _, d := range again.Differences {
+		assert.NotEmpty(t, d.Case, "%s: still expected %s, observed %s", d.Command, d.Expected, d.Observed)
+	}
+}
+
+// The names of the fields are a promise.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	r := ask(t, play(t, "twemproxy"), probe.Config{Profile: proxycompat.Codis32()})
+	data, err := json.Marshal(r)
+	require.NoError(t, err)
+	var got map[string]any
+	require.NoError(t, json.Unmarshal(data, &got))
+	for _, name := range []string{
+		"addr", "at", "tookMs", "sent", "allCommands", "dialled", "server", "commands", "likeness", "base", "given", "differences",
+		"ordering", "reads", "scripts", "compareAndSet", "transactions", "databases", "limits", "closesAfterErrors", "left",
+	} {
+		assert.Contains(t, got, name)
+	}
+	assert.NotContains(t, got, "unfinished")
+	first := got["commands"].([]any)[0].(map[string]any)
+	assert.Equal(t, map[string]any{"command": "PING", "outcome": "ok"}, first)
+	var back probe.Report
+	require.NoError(t, json.Unmarshal(data, &back))
+	assert.Equal(t, r.Text(), back.Text(), "what a report says is in its JSON")
+}
+
+// When the budget ends, the report is of what was asked by then.
+func TestBudget(t *testing.T) {
+	proxy := play(t, "codis")
+	proxy.Inject(proxytest.Fault{Command: "GETRANGE", Times: -1, Action: proxytest.HangRequest})
+	_, err := probe.Probe(t.Context(), proxy.Addr(), probe.Config{Budget: time.Nanosecond})
+	var failed *probe.ConnectError
+	require.ErrorAs(t, err, &failed)
+
+	r := ask(t, proxy, probe.Config{Budget: time.Second, Timeout: 10 * time.Second})
+	assert.False(t, r.AllCommands)
+	assert.Contains(t, r.Unfinished, "the budget of 1s ended at \"commands\"")
+	assert.Equal(t, "codis", r.MostLike(), r.Text())
+	assert.Zero(t, nothingStays(t, proxy, 2))
+}

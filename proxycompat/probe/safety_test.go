@@ -1,0 +1,173 @@
+package probe_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/probe"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+)
+
+// WATCH and SELECT are not asked behind the proxy on which they harm others.
+func TestGuardedCommands(t *testing.T) {
+	t.Parallel()
+	r := ask(t, play(t, "envoy"), probe.Config{})
+	assert.Equal(t, probe.NotAsked, r.Transactions.Watch)
+	assert.Equal(t, probe.NotAsked, r.Databases)
+	assert.Contains(t, r.Text(), "WATCH was not asked")
+
+	// Nor where such a proxy is expected, whatever answers.
+	envoy, err := proxycompat.Lookup("envoy")
+	require.NoError(t, err)
+	r = ask(t, play(t, "redis"), probe.Config{Profile: envoy})
+	assert.Equal(t, probe.NotAsked, r.Transactions.Watch)
+}
+
+// It ends with ctx, at once, and deletes what it wrote.
+func TestEndsWithContext(t *testing.T) {
+	proxy := play(t, "codis")
+	gone := errors.New("the user has gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	proxy.Inject(proxytest.Fault{Command: "GEOADD", Times: -1, Action: proxytest.HangRequest, Do: func() { cancel(gone) }})
+	began := time.Now()
+	r, err := probe.Probe(ctx, proxy.Addr(), probe.Config{Timeout: time.Minute, Budget: time.Hour})
+	assert.Nil(t, r)
+	require.ErrorIs(t, err, gone)
+	assert.Less(t, time.Since(began), 10*time.Second)
+	assert.Zero(t, nothingStays(t, proxy, 2))
+	assert.Zero(t, ours(), "goroutines are left")
+
+	_, err = probe.Probe(ctx, proxy.Addr(), probe.Config{})
+	require.ErrorIs(t, err, gone)
+}
+
+// One reply that never comes is the answer of that command, and of no other.
+func TestHang(t *testing.T) {
+	proxy := play(t, "codis")
+	proxy.Inject(proxytest.Fault{Command: "GEODIST", Times: -1, Action: proxytest.HangReply})
+	r := ask(t, proxy, probe.Config{Timeout: 500 * time.Millisecond})
+	assert.Equal(t, "codis", r.MostLike())
+	assert.Contains(t, observed(r), "GEODIST timeout")
+	assert.NotContains(t, observed(r), "GEOPOS timeout")
+	assert.Zero(t, nothingStays(t, proxy, 2))
+}
+
+// A proxy that stops answering is not waited for command by command.
+func TestHangsForGood(t *testing.T) {
+	proxy := play(t, "codis")
+	proxy.Inject(proxytest.Fault{Skip: 60, Times: -1, Action: proxytest.HangRequest})
+	_, err := probe.Probe(t.Context(), proxy.Addr(), probe.Config{Timeout: 100 * time.Millisecond})
+	var failed *probe.ConnectError
+	require.ErrorAs(t, err, &failed)
+	assert.Equal(t, probe.Hangs, failed.Reason)
+	nothingStays(t, proxy, 2)
+	assert.Zero(t, ours())
+}
+
+// A connection that is cut once is the network; cut each time, it is the answer.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	proxy := play(t, "codis")
+	proxy.Inject(proxytest.Fault{Command: "ZCARD", Action: proxytest.DropReply})
+	proxy.Inject(proxytest.Fault{Command: "ZCOUNT", Times: -1, Action: proxytest.DropReply, Keep: 1})
+	proxy.Inject(proxytest.Fault{Command: "SADD", Action: proxytest.DropReply})
+	r := ask(t, proxy, probe.Config{})
+	assert.NotContains(t, observed(r), "ZCARD closes")
+	assert.Contains(t, observed(r), "ZCOUNT closes")
+	assert.NotContains(t, observed(r), "SADD closes")
+	assert.Zero(t, nothingStays(t, proxy, 2))
+}
+
+// A proxy that closes connections after it has answered an error, as Codis may be
+// configured to, is not taken for one that closes them instead of answering.
+func TestClosesAfterErrors(t *testing.T) {
+	proxy := play(t, "codis")
+	addr := serve(t, func(conn net.Conn) {
+		back, err := net.Dial("tcp", proxy.Addr())
+		if err != nil {
+			return
+		}
+		var forth sync.WaitGroup
+		forth.Go(func() {
+			_, _ = io.Copy(back, conn)
+			_ = back.Close()
+		})
+		defer forth.Wait()
+		defer conn.Close()
+		for buf := make([]byte, 1<<20); ; {
+			n, err := back.Read(buf)
+			_, _ = conn.Write(buf[:n])
+			if err != nil || buf[0] == '-' {
+				return
+			}
+		}
+	})
+	r, err := probe.Probe(t.Context(), addr, probe.Config{})
+	require.NoError(t, err)
+	assert.True(t, r.ClosesAfterErrors)
+	assert.Equal(t, "codis", r.MostLike())
+	for _, a := range r.Commands {
+		assert.NotEqual(t, probe.Closes, a.Outcome, a.Command)
+	}
+}
+
+// A reply that is late is not taken for that of the next command.
+func TestLate(t *testing.T) {
+	proxy := play(t, "codis")
+	proxy.Inject(proxytest.Fault{Command: "LPOP", Times: -1, Action: proxytest.DelayReply, Delay: time.Second})
+	r := ask(t, proxy, probe.Config{Timeout: 400 * time.Millisecond})
+	assert.Contains(t, observed(r), "LPOP timeout")
+	a, asked := r.Answer("RPOP")
+	require.True(t, asked)
+	assert.Equal(t, probe.OK, a.Outcome)
+	assert.Zero(t, nothingStays(t, proxy, 2))
+}
+
+// Replies that were lost together with an expiry must not leave a key for ever.
+func TestExpiryIsLost(t *testing.T) {
+	t.Parallel()
+	proxy := start(t, proxytest.Config{Reorder: true})
+	proxy.Inject(proxytest.Fault{Command: "PEXPIRE", Times: 20, Action: proxytest.DropRequest})
+	ask(t, proxy, probe.Config{})
+	assert.Zero(t, nothingStays(t, proxy, 1))
+}
+
+func TestRiskyAsksMore(t *testing.T) {
+	t.Parallel()
+	proxy := play(t, "redis")
+	const large = 8 << 20
+	proxy.Inject(proxytest.Fault{
+		Command: "SET", Match: func(args []string) bool { return len(args[2]) > large }, Times: -1,
+		Action: proxytest.RefuseWith, Text: "ERR too large",
+	})
+	// A proxy that has had enough after what all else reads, and a pipeline of 1000.
+	proxy.Inject(proxytest.Fault{Command: "GET", Skip: 3000, Times: -1, Action: proxytest.RefuseWith, Text: "ERR too many"})
+	r := ask(t, proxy, probe.Config{Risky: true, Timeout: 10 * time.Second})
+	for _, command := range []string{"HELLO", "BLPOP", "SUBSCRIBE", "PUBLISH"} {
+		_, asked := r.Answer(command)
+		assert.True(t, asked, command)
+	}
+	assert.Equal(t, 1000, r.Limits.Pipeline)
+	assert.Equal(t, "5000 commands: ERR too many", r.Limits.PipelineEnd)
+	assert.Equal(t, large, r.Limits.Value)
+	assert.Equal(t, "33554432 bytes: ERR too large", r.Limits.ValueEnd)
+	assert.Zero(t, nothingStays(t, proxy, 1))
+}
+
+// observed lists the differences as "COMMAND outcome".
+func observed(r *probe.Report) []string {
+	var out []string
+	for _, d := range r.Differences {
+		out = append(out, d.Command+" "+string(d.Observed))
+	}
+	return out
+}

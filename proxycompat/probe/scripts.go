@@ -1,0 +1,179 @@
+package probe
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/unwatch/unwatch/internal/resp"
+)
+
+// pairs is how many pairs of keys a question about two keys is asked with: two keys can
+// be on one server by chance.
+const pairs = 16
+
+// cacheKeys is how many keys look for servers with a script cache of their own.
+const cacheKeys = 256
+
+// askScripts asks what scripts can do.
+func (p *prober) askScripts(ctx context.Context) error {
+	s := &p.report.Scripts
+	key := p.keys.home(0, "script")
+	if _, _, err := p.do(ctx, set(key, "1")); err != nil {
+		return err
+	}
+	var err error
+	if s.Eval, err = p.find(ctx, "EVAL", scriptGet, "1", key); err != nil || s.Eval != Works {
+		return err
+	}
+	if s.EvalSHA, err = p.find(ctx, "EVALSHA", shaOf(scriptGet), "1", key); err != nil {
+		return err
+	}
+	if s.NoKey, err = p.find(ctx, "EVAL", scriptOne, "0"); err != nil {
+		return err
+	}
+	// What is not the tag differs much: proxies put keys that differ in their last
+	// byte only next to each other, tag or not.
+	tagged := func(i int) (string, string) { return p.keys.home(i, newTag()), p.keys.home(i, newTag()) }
+	if s.OneTag, err = p.askPairs(ctx, tagged); err != nil {
+		return err
+	}
+	loose := func(i int) (string, string) { return p.keys.home(i, newTag()), p.keys.home(i+1, newTag()) }
+	if s.TwoSlots, err = p.askPairs(ctx, loose); err != nil {
+		return err
+	}
+	switch {
+	case s.OneTag == Works && s.TwoSlots != Works:
+		s.HashTags = Works
+	case s.OneTag == Works:
+		s.HashTags = Unclear // any two keys are together
+	default:
+		s.HashTags = s.OneTag
+	}
+	return p.askCaches(ctx)
+}
+
+// find asks one command, and says what became of it.
+func (p *prober) find(ctx context.Context, command ...string) (Finding, error) {
+	replies, outcome, err := p.do(ctx, command)
+	if err != nil {
+		return NotAsked, err
+	}
+	return finding(first(replies), outcome), nil
+}
+
+// askPairs has a script write two keys, and looks for the second where the proxy looks
+// for it: by a script, since GET may ask a replica.
+func (p *prober) askPairs(ctx context.Context, pair func(int) (string, string)) (Finding, error) {
+	result := Works
+	for i := range min(pairs, len(p.keys.homes)) {
+		a, b := pair(i)
+		wrote, err := p.find(ctx, "EVAL", scriptSetTwo, "2", a, b, "probe", lifetimeText())
+		if err != nil || wrote != Works {
+			return wrote, err
+		}
+		replies, outcome, err := p.do(ctx, []string{"EVAL", scriptGet, "1", b})
+		if err != nil {
+			return NotAsked, err
+		}
+		if outcome != OK || text(replies[0]) != "probe" {
+			result = Ignored
+		}
+		if _, _, err := p.do(ctx, []string{"EVAL", scriptDelTwo, "2", a, b}); err != nil {
+			return NotAsked, err
+		}
+	}
+	return result, nil
+}
+
+// askCaches counts the servers that do not know a script which others know. It is a new
+// script, or a probe before this one would have taught it to all of them.
+func (p *prober) askCaches(ctx context.Context) error {
+	script := "return '" + newTag() + "'"
+	sha := shaOf(script)
+	ask := make([]string, cacheKeys)
+	for i := range ask {
+		ask[i] = p.keys.loose()
+	}
+	known := map[string]bool{}
+	for len(ask) > 0 && p.report.Scripts.Caches < cacheKeys {
+		commands := make([][]string, len(ask))
+		for i, key := range ask {
+			commands[i] = []string{"EVALSHA", sha, "1", key}
+		}
+		replies, outcome, err := p.do(ctx, commands...)
+		if err != nil || outcome != OK {
+			return err
+		}
+		var lacking []string
+		for i, reply := range replies {
+			switch text, failed := reply.ErrorText(); {
+			case !failed:
+				known[ask[i]] = true
+			case strings.Contains(text, "NOSCRIPT"):
+				lacking = append(lacking, ask[i])
+			}
+		}
+		p.report.Scripts.Keys = len(known) + len(lacking)
+		if len(lacking) == 0 {
+			return nil
+		}
+		if taught, err := p.find(ctx, "EVAL", script, "1", lacking[0]); err != nil || taught != Works {
+			return err
+		}
+		p.report.Scripts.Caches++
+		ask = lacking[1:]
+		known[lacking[0]] = true
+	}
+	return nil
+}
+
+// askCompareAndSet asks for each command whether it compares and sets: once with the
+// right value, and once with a wrong one.
+func (p *prober) askCompareAndSet(ctx context.Context) error {
+	c := &p.report.CompareAndSet
+	px := lifetimeText()
+	for i, form := range []struct {
+		into    *Finding
+		command func(key, old, value string) []string
+		deletes bool
+	}{
+		{&c.SetIFEQ, func(k, old, v string) []string { return []string{"SET", k, v, "IFEQ", old, "PX", px} }, false},
+		{&c.DelEX, func(k, old, _ string) []string { return []string{"DELEX", k, "IFEQ", old} }, true},
+		{&c.DelIFEQ, func(k, old, _ string) []string { return []string{"DELIFEQ", k, old} }, true},
+		{&c.SetVX, func(k, old, v string) []string { return []string{"SET", k, v, "VX", old, "PX", px} }, false},
+		{&c.DelVX, func(k, old, _ string) []string { return []string{"DELVX", k, old} }, true},
+		{&c.CAS, func(k, old, v string) []string { return []string{"CAS", k, old, v, "PX", px} }, false},
+		{&c.CAD, func(k, old, _ string) []string { return []string{"CAD", k, old} }, true},
+	} {
+		key := p.keys.home(i, "cas"+strconv.Itoa(i))
+		if p.harmsBase(question{args: form.command(key, "a", "b")}) {
+			continue
+		}
+		if _, _, err := p.do(ctx, set(key, "old")); err != nil {
+			return err
+		}
+		// The wrong value first: a server that ignores the condition would write.
+		wrong, outcome, err := p.do(ctx, form.command(key, "other", "bad"))
+		if err != nil {
+			return err
+		}
+		if *form.into = finding(first(wrong), outcome); *form.into != Works {
+			continue
+		}
+		right, outcome, err := p.do(ctx, form.command(key, "old", "new"))
+		if err != nil {
+			return err
+		}
+		switch {
+		case outcome != OK || string(right[0]) == string(wrong[0]):
+			*form.into = Ignored // the answer does not tell
+		case finding(right[0], outcome) != Works:
+			*form.into = Refuses
+		}
+	}
+	return nil
+}
+
+// isSet reports whether a reply is that of a SET that was done.
+func isSet(r resp.Reply) bool { return text(r) == "OK" }

@@ -1,0 +1,153 @@
+package probe
+
+import (
+	"context"
+	"crypto/tls"
+	"strings"
+	"time"
+)
+
+// greeting is the first contact: it tells a Redis from what is none.
+func (p *prober) greeting(ctx context.Context) error {
+	w, err := p.dial(ctx)
+	if err != nil {
+		return err
+	}
+	bytes, replies, err := p.greet(w, []string{"PING"})
+	if err != nil {
+		w.close()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return p.explain(ctx, greetingError(p.addr, bytes, err, p.cfg.Timeout))
+	}
+	p.main = w
+	text, failed := replies[0].ErrorText()
+	if !failed {
+		return nil
+	}
+	e := &ConnectError{Addr: p.addr, Reason: NotReady, what: "PING is answered with an error: " + p.mask(text)}
+	switch lower := strings.ToLower(text); {
+	case strings.HasPrefix(lower, "noauth"), strings.Contains(lower, "auth") && strings.Contains(lower, "required"),
+		strings.Contains(lower, "operation not permitted"):
+		e.Reason, e.what = WantsPassword, "it wants a password"
+	case strings.HasPrefix(lower, "denied"):
+		e.Reason, e.what = NotReady, "it is a Redis in protected mode, which accepts its own machine only: set a password there"
+	case strings.Contains(lower, "max number of clients"):
+		e.Reason, e.what = NotReady, "it has as many clients as it accepts"
+	}
+	return e
+}
+
+// explain looks closer at a server that hung up: most that speak TLS do that without a
+// word when they are not spoken to in TLS.
+func (p *prober) explain(ctx context.Context, e *ConnectError) error {
+	switch {
+	case e.Reason != HangsUp:
+		return e
+	case p.cfg.TLS != nil && len(p.cfg.TLS.Certificates) == 0 && p.cfg.TLS.GetClientCertificate == nil:
+		// With TLS 1.3 a handshake is done before the server misses our certificate.
+		e.Reason, e.what = BadCertificate, "it closes the connection after the TLS handshake"
+		return e
+	case p.cfg.TLS != nil:
+		return e
+	}
+	secure := p.cfg
+	secure.TLS = &tls.Config{InsecureSkipVerify: true} // it only asks whether this is TLS, and sends nothing
+	w, err := connect(ctx, p.addr, secure)
+	if err == nil {
+		w.close()
+	}
+	if err == nil || isAlert(err) {
+		e.Reason, e.what = WantsTLS, "it speaks TLS"
+	}
+	return e
+}
+
+// candidates is how many tags are tried, at most, until one is on the node that was
+// asked: enough for a cluster of a few hundred nodes.
+const candidates = 2048
+
+// settle finds tags whose keys the address accepts. Behind a proxy that is any; a node
+// of a cluster has a part of the slots only, and names the node of the others.
+func (p *prober) settle(ctx context.Context) error {
+	var moved string
+	for tried := 0; tried < candidates && len(p.keys.homes) < homes; tried += 64 {
+		batch := homes
+		if moved != "" {
+			batch = 64
+		}
+		tags, commands := make([]string, batch), make([][]string, batch)
+		for i := range tags {
+			tags[i] = newTag()
+			commands[i] = set(p.keys.prefix+"{"+tags[i]+"}home", "probe")
+		}
+		replies, outcome, err := p.do(ctx, commands...)
+		if err != nil {
+			return err
+		}
+		for i, reply := range replies {
+			text, failed := reply.ErrorText()
+			switch {
+			case !failed:
+				p.keys.homes = append(p.keys.homes, tags[i])
+				p.keys.home(len(p.keys.homes)-1, "home")
+			case strings.HasPrefix(text, "MOVED "), strings.HasPrefix(text, "ASK "), strings.HasPrefix(text, "TRYAGAIN"):
+				moved = text
+			default:
+				return p.notWritable(text)
+			}
+		}
+		if outcome != OK {
+			return &ConnectError{Addr: p.addr, Reason: NotWritable, what: "SET is not answered: " + string(outcome)}
+		}
+	}
+	if len(p.keys.homes) == 0 {
+		return &ConnectError{Addr: p.addr, Reason: NotWritable, what: "this node of a cluster has no slots; it is a replica, or new"}
+	}
+	return nil
+}
+
+func (p *prober) notWritable(text string) error {
+	e := &ConnectError{Addr: p.addr, Reason: NotWritable, what: "SET fails: " + p.mask(text)}
+	switch {
+	case strings.HasPrefix(text, "NOAUTH"):
+		e.Reason, e.what = WantsPassword, "it wants a password"
+	case strings.HasPrefix(text, "LOADING"), strings.HasPrefix(text, "CLUSTERDOWN"), strings.HasPrefix(text, "MASTERDOWN"):
+		e.Reason = NotReady
+	}
+	return e
+}
+
+// cleanUp deletes what was written, also after ctx has ended, and returns how many keys
+// may be left.
+func (p *prober) cleanUp(ctx context.Context) int {
+	if len(p.keys.used) == 0 {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	var commands [][]string
+	for key := range p.keys.used {
+		commands = append(commands, []string{"DEL", key})
+	}
+	left := len(commands)
+	if p.report.Scripts.Eval == Works {
+		// Where a proxy looks at the first key only, the copy is with its original, and
+		// DEL does not find it.
+		commands = append(commands, []string{"EVAL", scriptDelTwo, "2", p.keys.home(0, "s"), p.keys.home(0, "copy")})
+	}
+	w, err := p.dial(ctx)
+	if err != nil {
+		return left
+	}
+	defer w.close()
+	replies, _ := w.exchange(min(farewell, max(p.cfg.Timeout, time.Millisecond)), commands...)
+	p.report.Sent += len(commands)
+	for _, reply := range replies[:min(left, len(replies))] {
+		if text, failed := reply.ErrorText(); !failed || strings.HasPrefix(text, "MOVED ") {
+			left-- // a key that is on another node was never written
+		}
+	}
+	return left
+}

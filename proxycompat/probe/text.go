@@ -1,0 +1,129 @@
+package probe
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Width is how many columns [Report.Text] has at most.
+const Width = 80
+
+// maxShown is how many differences the text lists.
+const maxShown = 20
+
+// Text says what the address is most like, then what differs, then what that means for
+// a service that uses it. It has no line of more than [Width] columns, unless a name is
+// longer.
+func (r *Report) Text() string {
+	t := &page{}
+	r.textLikeness(t)
+	r.textDifferences(t)
+	r.textMeaning(t)
+	r.textAsked(t)
+	return t.String()
+}
+
+func (r *Report) textLikeness(t *page) {
+	if len(r.Likeness) == 0 {
+		t.para("", r.Addr+" was not asked enough to say what it is like.")
+		return
+	}
+	best := r.Likeness[0]
+	t.para("", fmt.Sprintf("%s is most like %s: %d of %d commands answer as in its profile.", r.Addr, best.Title, best.Agreed, best.Asked))
+	var next []string
+	for _, l := range r.Likeness[1:min(4, len(r.Likeness))] {
+		next = append(next, fmt.Sprintf("%s %d of %d", l.Profile, l.Agreed, l.Asked))
+	}
+	t.para("", "Next: "+strings.Join(next, ", ")+".")
+	server := "not known, for it answers no INFO"
+	if s := r.Server; s.Product != "" {
+		server = fmt.Sprintf("%s %s", s.Product, s.Version)
+		if s.Mode != "" {
+			server += ", " + s.Mode
+		}
+		server += " (by " + s.By + ")"
+	}
+	t.para("", "Server: "+server+".")
+	if r.Unfinished != "" {
+		t.para("", "Not finished: "+r.Unfinished+".")
+	}
+}
+
+func (r *Report) textDifferences(t *page) {
+	if r.Base == "" {
+		return
+	}
+	t.blank()
+	if len(r.Differences) == 0 {
+		t.para("", "Nothing differs from "+r.Base+".")
+		return
+	}
+	t.para("", fmt.Sprintf("%s from %s:", plural(len(r.Differences), "difference"), r.Base))
+	for i, d := range r.Differences {
+		if i == maxShown {
+			t.para("  ", fmt.Sprintf("and %d more", len(r.Differences)-i))
+			break
+		}
+		name := d.Command
+		if d.Case != "" {
+			name += ", " + d.Case
+		}
+		line := fmt.Sprintf("%s: expected %s, observed %s", name, d.Expected, d.Observed)
+		if d.Text != "" {
+			line += ": " + d.Text
+		}
+		t.para("  ", line)
+	}
+}
+
+func (r *Report) textMeaning(t *page) {
+	meanings := r.Meaning()
+	if len(meanings) == 0 {
+		return
+	}
+	t.blank()
+	t.para("", "For a service:")
+	for _, m := range meanings {
+		t.para("  - ", m)
+	}
+}
+
+func (r *Report) textAsked(t *page) {
+	t.blank()
+	took := (time.Duration(r.TookMS) * time.Millisecond).Round(10 * time.Millisecond)
+	t.para("", fmt.Sprintf("Asked with %d commands on %s in %v.", r.Sent, plural(r.Dialled, "connection"), took))
+	if r.Left > 0 {
+		t.para("", fmt.Sprintf("%s could not be deleted, and will expire within a minute.", plural(r.Left, "key")))
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// page is text of limited width.
+type page struct{ strings.Builder }
+
+func (t *page) blank() { t.WriteByte('\n') }
+
+// para writes words, indented by lead and below it by as many blanks.
+func (t *page) para(lead, words string) {
+	line := lead
+	for i, word := range strings.Fields(words) {
+		switch {
+		case i == 0:
+			line += word
+			continue
+		case len([]rune(line))+1+len([]rune(word)) > Width:
+			t.WriteString(line + "\n")
+			line = strings.Repeat(" ", max(len(lead), 2)) + word
+			continue
+		}
+		line += " " + word
+	}
+	t.WriteString(line + "\n")
+}
