@@ -37,6 +37,10 @@ rehearsal-real: servers ## Play the whole migration against real servers and a r
 proxies: ## Write docs/proxies.md and docs/proxies from the profiles
 	go run ./internal/proxydoc docs
 
+probe-real: servers ## Have migrate-check probe recognise real servers: a Redis, a nutcracker and a Redis Cluster
+	$(WITH_SERVERS) -redis 3 -nutcracker 1 -cluster 3 -- \
+		./scripts/probe.sh redis={redis0} twemproxy={nutcracker0} cluster={cluster0} cluster={cluster1} cluster={cluster2}
+
 bench: servers ## Measure against the peers, in 10 minutes; wants the machine for itself
 	go -C bench run ./cmd/bench -out results.json
 
@@ -46,4 +50,4 @@ bench-plots: ## Draw docs/performance.md from what make bench has measured
 ci: ## Do everything that CI does
 	./.ci/run
 
-.PHONY: help test servers race lint docs rehearsal rehearsal-real bench bench-plots proxies ci
+.PHONY: help test servers race lint docs rehearsal rehearsal-real probe-real bench bench-plots proxies ci

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/unwatch/unwatch/internal/servers"
@@ -12,7 +14,7 @@ import (
 
 // group is the servers that run, by kind.
 type group struct {
-	redis, nutcracker []*servers.Server
+	redis, nutcracker, cluster []*servers.Server
 }
 
 // start starts all servers of the plan. Those that did start are in the group
@@ -35,7 +37,12 @@ func (g *group) start(ctx context.Context, dir string, p plan) error {
 		}
 		g.nutcracker = append(g.nutcracker, s)
 	}
-	return nil
+	if p.cluster == 0 {
+		return nil
+	}
+	var err error
+	g.cluster, err = servers.StartCluster(ctx, filepath.Join(dir, "cluster"), p.cluster)
+	return err
 }
 
 // backends are the servers behind every proxy: all Redis servers but the first.
@@ -48,7 +55,7 @@ func (g *group) backends() []string {
 }
 
 func (g *group) stop() {
-	for _, s := range append(g.nutcracker, g.redis...) {
+	for _, s := range slices.Concat(g.nutcracker, g.redis, g.cluster) {
 		s.Stop()
 	}
 }
@@ -56,16 +63,13 @@ func (g *group) stop() {
 // fill replaces the placeholders in the arguments. Other braces stay: they may
 // be hash tags.
 func (g *group) fill(args []string) ([]string, error) {
-	placeholder := regexp.MustCompile(`\{(redis|nutcracker)(\d+)\}`)
+	placeholder := regexp.MustCompile(`\{(redis|nutcracker|cluster)(\d+)\}`)
 	var errs []error
 	filled := make([]string, len(args))
 	for i, arg := range args {
 		filled[i] = placeholder.ReplaceAllStringFunc(arg, func(found string) string {
 			match := placeholder.FindStringSubmatch(found)
-			kind := g.redis
-			if match[1] == "nutcracker" {
-				kind = g.nutcracker
-			}
+			kind := map[string][]*servers.Server{"redis": g.redis, "nutcracker": g.nutcracker, "cluster": g.cluster}[match[1]]
 			n, err := strconv.Atoi(match[2])
 			if err != nil || n >= len(kind) {
 				errs = append(errs, fmt.Errorf("%s: only %d %s started", found, len(kind), match[1]))

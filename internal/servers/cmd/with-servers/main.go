@@ -1,10 +1,11 @@
 // With-servers runs a command against real servers that live exactly as long
 // as the command does:
 //
-//	with-servers -redis 3 -nutcracker 2 -- COMMAND {redis0} {nutcracker0}
+//	with-servers -redis 3 -nutcracker 2 -cluster 3 -- COMMAND {redis0} {nutcracker0} {cluster0}
 //
-// {redisN} and {nutcrackerN} in the arguments become HOST:PORT. {redis0} stands
-// alone; every nutcracker spreads its keys over all the other Redis servers.
+// {redisN}, {nutcrackerN} and {clusterN} in the arguments become HOST:PORT. {redis0} stands
+// alone; every nutcracker spreads its keys over all the other Redis servers; the cluster
+// has masters of its own.
 // The exit code is the command's own.
 package main
 
@@ -33,11 +34,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	redis := flags.Int("redis", 1, "how many redis-server to start")
 	nutcracker := flags.Int("nutcracker", 0, "how many nutcracker to start over all Redis servers but the first")
+	cluster := flags.Int("cluster", 0, "how many masters of a Redis Cluster to start, 0 or at least 3")
 	connections := flags.Int("connections", 1, "connections of a nutcracker to each of its backends")
 	if err := flags.Parse(args); err != nil {
 		return codeTrouble
 	}
-	code, err := with(plan{*redis, *nutcracker, *connections}, flags.Args(), func(cmd *exec.Cmd) {
+	code, err := with(plan{*redis, *nutcracker, *connections, *cluster}, flags.Args(), func(cmd *exec.Cmd) {
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
 	})
 	if err != nil {
@@ -47,7 +49,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 // plan is how many servers of each kind to start.
-type plan struct{ redis, nutcracker, connections int }
+type plan struct{ redis, nutcracker, connections, cluster int }
 
 // with starts the servers, runs the command and stops the servers.
 func with(p plan, command []string, attach func(*exec.Cmd)) (code int, err error) {

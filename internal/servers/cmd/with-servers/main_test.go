@@ -62,17 +62,17 @@ func TestCommandReachesServersThatEndWithIt(t *testing.T) {
 	t.Setenv(asCommand, "succeed")
 	var out, errs bytes.Buffer
 	code := run([]string{
-		"-redis", "3", "-nutcracker", "2", "--",
-		os.Args[0], "{redis0}", "{redis2}", "{nutcracker1}", "chat:{room}",
+		"-redis", "3", "-nutcracker", "2", "-cluster", "3", "--",
+		os.Args[0], "{redis0}", "{redis2}", "{nutcracker1}", "{cluster2}", "chat:{room}",
 	}, nil, &out, &errs)
 	if code != 0 {
 		t.Fatalf("code %d: %s", code, errs.String())
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 4 || lines[3] != "chat:{room} false" {
+	if len(lines) != 5 || lines[4] != "chat:{room} false" {
 		t.Fatalf("the command was given %q", lines)
 	}
-	for _, line := range lines[:3] {
+	for _, line := range lines[:4] {
 		addr, up, _ := strings.Cut(line, " ")
 		if up != "true" {
 			t.Errorf("%s was not up while the command ran", addr)
@@ -114,6 +114,7 @@ func TestTroubleIsReported(t *testing.T) {
 	}{
 		"no command":       {[]string{"-redis", "1"}, "no command"},
 		"no backend":       {[]string{"-redis", "1", "-nutcracker", "1", "--", "true"}, "-redis 2 or more"},
+		"small cluster":    {[]string{"-cluster", "2", "--", "true"}, "at least 3 masters"},
 		"no such server":   {[]string{"-redis", "1", "--", "echo", "{redis1}"}, "only 1 redis started"},
 		"no such command":  {[]string{"--", "/no/such/command"}, "no such file"},
 		"no such argument": {[]string{"-mysql", "1"}, "not defined"},
