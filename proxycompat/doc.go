@@ -22,6 +22,9 @@
 //	rdb := redis.NewClient(proxycompat.Options(profile, "codis-proxy:19000"))
 //	rdb.AddHook(proxycompat.Hook(profile))
 //
+// On the way there, [Report] is a hook for a service that still runs on its own Redis: it
+// lets everything pass, and tells what Hook would refuse.
+//
 // [Profile.Check] asks the same question without a client, for a test of your
 // own commands, and [Explain] what in your own client options will hurt. [Lookup] has the
 // profiles of other proxies, and with "codis@3.2" says which Redis is behind: what that

@@ -20,6 +20,11 @@ func TestOptionsNeedNoExplanation(t *testing.T) {
 		assert.Empty(t, proxycompat.Explain(proxycompat.Options(p, "proxy:1"), p), name)
 	}
 	assert.Empty(t, proxycompat.Explain(&redis.Options{ClientName: "x"}, nil), "plain Redis")
+	small, err := proxycompat.Codis32().Extend(proxycompat.Changes{Name: "small", Clients: 50, Idle: time.Minute})
+	require.NoError(t, err)
+	o := proxycompat.Options(small, "proxy:1")
+	assert.Empty(t, proxycompat.Explain(o, small))
+	assert.Equal(t, 48*time.Second, o.ConnMaxIdleTime)
 }
 
 func TestExplain(t *testing.T) {

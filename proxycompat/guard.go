@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -15,14 +14,17 @@ import (
 // only whole, permitted ones out. Of a write that contains a refused command
 // nothing leaves. The connection ends there, because its user's idea of what
 // was sent is wrong from then on: every later Write and Read gives the reason.
+// With report it lets all out, and only tells of what hooks do not see.
 type guardConn struct {
 	net.Conn
-	p *Profile
+	p      *Profile
+	report func(*RefusedError)
 
 	dead atomic.Pointer[error] // why the connection ended
 
 	mu      sync.Mutex // guards what follows, and keeps writes in order
 	pending []byte     // the start of a command that is not complete yet
+	blind   bool       // these bytes are no commands, and it is not ours to refuse them
 	args    [][]byte   // reused
 }
 
@@ -32,12 +34,18 @@ func (g *guardConn) Write(b []byte) (int, error) {
 	if dead := g.dead.Load(); dead != nil {
 		return 0, *dead
 	}
+	if g.blind {
+		return g.Conn.Write(b)
+	}
 	buf := b
 	if len(g.pending) > 0 {
 		g.pending = append(g.pending, b...)
 		buf = g.pending
 	}
 	pass, err := g.scan(buf)
+	if err != nil && g.report != nil {
+		g.blind, pass, err = true, len(buf), nil
+	}
 	if err != nil {
 		g.dead.Store(&err)
 		_ = g.Conn.Close() // wakes a Read that is waiting
@@ -71,7 +79,7 @@ func (g *guardConn) Read(b []byte) (int, error) {
 // noted the channel, and Receive would then wait for ever on a connection that
 // nobody subscribed on. This way it keeps the dead one, and Receive fails.
 func asSubscribeAnswer(err error) error {
-	if refused, ok := errors.AsType[*RefusedError](err); ok && strings.HasSuffix(refused.Command, "SUBSCRIBE") {
+	if refused, ok := errors.AsType[*RefusedError](err); ok && unhooked(refused) {
 		return answeredRefusal{refused}
 	}
 	return err
@@ -88,8 +96,10 @@ func (g *guardConn) scan(buf []byte) (pass int, err error) {
 		if n == 0 {
 			break
 		}
-		if err := g.p.checkBytes(g.args); err != nil {
+		if err := g.p.checkBytes(g.args); err != nil && g.report == nil {
 			return 0, err
+		} else if refused, ok := errors.AsType[*RefusedError](err); ok && unhooked(refused) {
+			g.report(refused)
 		}
 		pass += n
 	}

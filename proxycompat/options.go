@@ -23,10 +23,11 @@ import (
 //     out up to four times, and each of them may be executed.
 //   - PoolSize 20 and PipelinePoolSize 10, with a hard limit on both: a Codis
 //     proxy accepts 1000 clients (proxy_max_clients) from all processes
-//     together, which is enough for 33 of these.
+//     together, which is enough for 33 of these. Of a profile with fewer
+//     [Profile.Clients], as many fewer.
 //   - ConnMaxIdleTime 4 minutes: below the 30 minutes after which Codis closes
 //     an idle client (session_recv_timeout), and below the 5 minutes that
-//     other proxies and load balancers like.
+//     other proxies and load balancers like. Less where [Profile.Idle] is less.
 //
 // Leave ClientName and Username empty: CLIENT SETNAME and AUTH with a user name
 // fail on both proxies, and with them every command. Set ReadTimeout (go-redis'
@@ -38,16 +39,23 @@ func Options(profile *Profile, addr string) *redis.Options {
 	if profile == nil || profile.permitsAll() {
 		return &redis.Options{Addr: addr}
 	}
+	pool, pipelines, idle := 20, 10, 4*time.Minute
+	if limit := profile.clients; limit > 0 {
+		pool, pipelines = max(1, min(pool, limit/50)), max(1, min(pipelines, limit/100))
+	}
+	if limit := profile.idle; limit > 0 {
+		idle = min(idle, limit*4/5)
+	}
 	return &redis.Options{
 		Addr:                     addr,
 		Protocol:                 2,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		MaxRetries:               -1,
-		PoolSize:                 20,
-		MaxActiveConns:           20,
-		PipelinePoolSize:         10,
-		ConnMaxIdleTime:          4 * time.Minute,
+		PoolSize:                 pool,
+		MaxActiveConns:           pool,
+		PipelinePoolSize:         pipelines,
+		ConnMaxIdleTime:          idle,
 		Dialer:                   HelloDialer(checkedDial),
 	}
 }

@@ -85,7 +85,7 @@ func TestVerdictsMakeSense(t *testing.T) {
 // A row about a command that nobody has is a spelling mistake.
 func TestRowsAreOfUse(t *testing.T) {
 	foreign := map[string]bool{}
-	for _, name := range strings.Fields(foreignCommands) {
+	for name := range strings.FieldsSeq(foreignCommands) {
 		foreign[name] = true
 	}
 	for _, name := range Names() {

@@ -3,6 +3,7 @@ package custom_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,16 +22,17 @@ var awkward = []string{
 }
 
 func randomText(r *rand.Rand) string {
-	s := awkward[r.IntN(len(awkward))]
+	var s strings.Builder
+	s.WriteString(awkward[r.IntN(len(awkward))])
 	for r.IntN(3) == 0 {
-		s += awkward[r.IntN(len(awkward))]
+		s.WriteString(awkward[r.IntN(len(awkward))])
 	}
 	if r.IntN(50) == 0 {
 		for range 200 {
-			s += " " + awkward[r.IntN(len(awkward))]
+			s.WriteString(" " + awkward[r.IntN(len(awkward))])
 		}
 	}
-	return s
+	return s.String()
 }
 
 func maybe(r *rand.Rand, s string) string {

@@ -54,7 +54,7 @@ func TestReplicaLag(t *testing.T) {
 
 func words(command string) []any {
 	var out []any
-	for _, w := range strings.Fields(command) {
+	for w := range strings.FieldsSeq(command) {
 		out = append(out, w)
 	}
 	return out
