@@ -127,6 +127,62 @@ func TestHashGuardsWhatIsRead(t *testing.T) {
 	}
 }
 
+// Whether anything is left of a hash is read as well, if only of what fn has made of it.
+func TestHashIsLeftEmpty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "h", Kind: rmw.KindHash}
+		_, err := f.store.Update(t.Context(), key, to(rmw.Hash(map[string]string{"ann": "in", "bob": "in"})))
+		require.NoError(t, err)
+		f.settle()
+		calls := 0
+		res, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			if calls++; calls == 1 {
+				require.NoError(t, f.direct().HDel(ctx, "h", "bob").Err())
+			}
+			if next := cur.Without("ann"); next.Exists() {
+				return next, nil
+			}
+			return rmw.Hash(map[string]string{"closed": "1"}), nil // the last one out
+		})
+		require.NoError(t, err)
+		assert.Equal(t, 2, calls)
+		assert.Equal(t, map[string]string{"closed": "1"}, res.After.Fields())
+	})
+}
+
+// Whoever follows in the group has read that too, and a new key has no old expiry.
+func TestHashIsLeftEmptyToTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		key := rmw.Key{Name: "h", Kind: rmw.KindHash}
+		_, err := f.store.Update(t.Context(), key, to(rmw.Hash(map[string]string{"a": "1", "b": "1"}).WithTTL(10*time.Second)))
+		require.NoError(t, err)
+		f.settle()
+		f.slow(10 * time.Millisecond)
+		first := start(t.Context(), f.store, key, setField("z", "1")) // is committed while the others form a group
+		second := start(t.Context(), f.store, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+			return cur.Without("a", "z"), nil
+		})
+		third := start(t.Context(), f.store, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			if err := f.direct().HDel(ctx, "h", "b").Err(); err != nil {
+				return cur, err
+			}
+			if cur.Exists() {
+				return cur.With("c", "one more"), nil
+			}
+			return cur.With("c", "the first"), nil
+		})
+		for _, c := range []*fate{first, second, third} {
+			<-c.done
+			require.NoError(t, c.err)
+		}
+		assert.Equal(t, map[string]string{"c": "the first"}, third.res.After.Fields())
+		assert.False(t, third.res.Before.Exists())
+		assert.EqualValues(t, -1, f.direct().PTTL(t.Context(), "h").Val(), "a new key has no expiry")
+	})
+}
+
 // Those who follow without Redis build on what the key held when the group before them
 // was committed, and nobody is shown what is no longer there.
 func TestHashHandedOn(t *testing.T) {

@@ -45,7 +45,8 @@ func (v Value) Untraced() Value {
 
 // Reads returns, in order, the fields that fn has read or set or removed when it
 // returned next. Given any other hash in which these are the same (in value, or in not
-// being there), the same fn makes the same changes to it.
+// being there), and which has more fields besides if this one had, the same fn makes the
+// same changes to it.
 //
 // It returns false if nothing less than the whole hash says what fn does: it looked at
 // all fields, or at how many there are, or next is not made of the value it was given

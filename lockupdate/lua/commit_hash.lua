@@ -38,7 +38,9 @@ if given >= 0 then
   at = at + 2 * given
   if same < given or #now ~= 2 * given then
     reply = {3}
-    if read < 0 or same < read or #now == 0 then
+    -- Where fn was given fields that it has not read, what it made of the hash was never
+    -- empty without its doing: one such field must be left.
+    if read < 0 or same < read or #now == 0 or given > read and #now <= 2 * read then
       reply[1] = 0
     end
     for i = at, at + missed - 1 do
