@@ -2,7 +2,6 @@ package proxycompat
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -33,30 +32,6 @@ func (p *Profile) CheckCmd(cmd redis.Cmder) error {
 	return check(p, cmd.Args(), wordOf)
 }
 
-// wordOf returns an argument of a go-redis command as far as the check needs
-// it: names, counts and options are strings or integers.
-func wordOf(arg any) string {
-	switch v := arg.(type) {
-	case string:
-		return v
-	case []byte:
-		return string(v)
-	case *string:
-		if v != nil {
-			return *v
-		}
-	case int:
-		return strconv.Itoa(v) // small integers do not allocate
-	case int64:
-		return strconv.FormatInt(v, 10)
-	case nil:
-		return ""
-	default:
-		return fmt.Sprint(v)
-	}
-	return ""
-}
-
 func check[A any](p *Profile, args []A, word func(A) string) error {
 	if len(args) == 0 {
 		return nil
@@ -76,15 +51,15 @@ func check[A any](p *Profile, args []A, word func(A) string) error {
 	if r.Verdict != OneKey && r.Verdict != SameSlot {
 		return nil
 	}
-	spans, stated := r.keys.find(n, at(args, word))
-	if r.args.counted && stated < 0 {
-		return p.refused(name, r, "numkeys is no positive number, and the proxy reads it")
+	l := r.keys.find(n, at(args, word))
+	if r.args.counted && l.stated <= 0 {
+		return p.refused(name, r, "numkeys is no positive number, so there is no key to route by; declare the one key that is used")
 	}
-	if stated == 0 && r.keys.first == 0 && (r.Verdict == OneKey || r.args.min > 2) {
+	if l.stated == 0 && r.keys.first == 0 && r.Verdict == OneKey {
 		return p.refused(name, r, "numkeys is 0, so there is no key to route by; declare the one key that is used")
 	}
-	keys := max(spans[0].count()+spans[1].count()+spans[2].count(), stated)
-	if keys <= 1 || (p.tagged || r.Verdict == SameSlot) && p.sameSlot(at(args, word), spans) {
+	keys := max(l.count(), l.stated)
+	if keys <= 1 || l.same(at(args, word)) || (p.tagged || r.Verdict == SameSlot) && p.sameSlot(at(args, word), &l) {
 		return nil
 	}
 	if r.Verdict == SameSlot {
@@ -101,7 +76,8 @@ const maxName = 64
 func lookup[S string | []byte](p *Profile, name S) *Rule {
 	var buf [maxName]byte
 	n := upper(buf[:], name)
-	if r := p.rules[string(buf[:n])]; n > 0 && r != nil {
+	// A space is part of a name to a server: only subcommands are kept with one.
+	if r := p.rules[string(buf[:n])]; n > 0 && r != nil && !r.sub {
 		return r
 	}
 	return p.other
@@ -154,20 +130,15 @@ func at[A any](args []A, word func(A) string) func(int) string {
 }
 
 // sameSlot reports whether the keys are sure to be together.
-func (p *Profile) sameSlot(word func(int) string, spans [3]span) bool {
-	first := ""
-	seen := false
-	for _, s := range spans {
-		for i := s.first; i < s.end; i += s.step {
-			switch key := word(i); {
-			case !seen:
-				first, seen = key, true
-			case !p.together(first, key):
-				return false
-			}
+func (p *Profile) sameSlot(word func(int) string, l *located) bool {
+	first, seen := "", false
+	return l.each(func(i int) bool {
+		key := word(i)
+		if !seen {
+			first, seen = key, true
 		}
-	}
-	return true
+		return p.together(first, key)
+	})
 }
 
 func (p *Profile) refused(name string, r *Rule, reason string) *RefusedError {

@@ -50,8 +50,8 @@ func (c Command) Keys(args []string) []int { return c.keys.in(args) }
 
 // States returns how many keys the command says it has, if a word of it counts them.
 func (c Command) States(args []string) (n int, counted bool) {
-	_, n = c.keys.find(len(args), func(i int) string { return args[i] })
-	return n, n >= 0
+	l := c.keys.find(len(args), func(i int) string { return args[i] })
+	return l.stated, l.stated >= 0
 }
 
 // ReadOnly reports whether it only reads what is stored. A script may do anything.
@@ -113,12 +113,11 @@ func commandOf(name string, rest []string) *Command {
 // in lists the keys in args.
 func (k keySpec) in(args []string) []int {
 	var out []int
-	spans, _ := k.find(len(args), func(i int) string { return args[i] })
-	for _, s := range spans {
-		for i := s.first; i < s.end; i += s.step {
-			out = append(out, i)
-		}
-	}
+	l := k.find(len(args), func(i int) string { return args[i] })
+	l.each(func(i int) bool {
+		out = append(out, i)
+		return true
+	})
 	return out
 }
 

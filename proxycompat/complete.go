@@ -28,8 +28,11 @@ func (p *Profile) complete() {
 	for name := range p.subcommands(table) {
 		first, _, _ := strings.Cut(name, " ")
 		container := p.rules[first]
-		if container == nil {
-			continue // a module's, written with a dot otherwise
+		if container == nil { // nobody knows it but for this
+			r := *p.other
+			r.Command = first
+			container = &r
+			p.rules[first] = container
 		}
 		r := p.ruleOf(table[name], container)
 		if r == nil {
@@ -37,7 +40,9 @@ func (p *Profile) complete() {
 		}
 		if p.rows[name] != nil || r.Verdict != container.Verdict || r.keys != container.keys {
 			container.subs = true
-			p.rules[name] = r
+			own := *r
+			own.sub = true
+			p.rules[name] = &own
 		}
 	}
 }
@@ -73,7 +78,8 @@ func (p *Profile) ruleOf(c *Command, container *Rule) *Rule {
 	if r.Command = c.Name; !r.known {
 		r.keys = c.keys
 	}
-	if p.backend != (Version{}) && p.backend.Before(c.Since) && reaches(r.Verdict) {
+	// Who describes a proxy of his own has seen what the server behind does.
+	if p.backend != (Version{}) && p.backend.Before(c.Since) && reaches(r.Verdict) && r.route != byItself && !r.ours {
 		r = Rule{
 			Command: c.Name, Verdict: Refused, keys: r.keys, route: r.route, Instead: r.Instead,
 			Error:  "ERR unknown command '%l'",
@@ -97,6 +103,7 @@ func reaches(v Verdict) bool {
 // forwards it by its first argument, what becomes of it follows.
 func (p *Profile) unlisted(c *Command) Rule {
 	r := *p.other
+	r.ours = false // what is said of all the rest was not seen of each
 	switch {
 	case r.Verdict == Backend && p.hash == hashCluster && c.keys.several() && !strings.Contains(c.flags, "p"):
 		r.Verdict = SameSlot

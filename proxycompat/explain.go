@@ -36,10 +36,15 @@ func Explain(opts *redis.Options, p *Profile) []Advice {
 	if opts == nil {
 		opts = &redis.Options{}
 	}
-	if p == nil || p.server {
+	if p == nil || p.permitsAll() {
 		return nil
 	}
 	e := explainer{p: p, o: opts}
+	if p.server {
+		e.connection()
+		return append(e.fatal, e.costs...)
+	}
+	e.tls()
 	e.hello()
 	e.credentials()
 	e.connection()
@@ -64,13 +69,25 @@ func (e *explainer) add(fatal bool, option, instead, why string, args ...any) {
 	}
 }
 
+// tls: go-redis looks at TLSConfig only in the Dialer that it makes itself (options.go).
+func (e *explainer) tls() {
+	if e.o.TLSConfig != nil && e.o.Dialer != nil {
+		e.add(true, "TLSConfig", "HelloDialer(redis.NewDialer(opts)), made before Dialer is set",
+			"it is not looked at once there is a Dialer: all is sent in clear text, the password included, unless that one encrypts")
+	}
+}
+
 // hello: go-redis v9 opens every connection with HELLO, and goes on without it only if
 // the answer is an error (redis.go, initConn).
 func (e *explainer) hello() {
 	resp3 := e.o.Protocol != 2
 	rule := e.p.Rule("HELLO")
 	if e.o.Dialer == nil {
-		switch instead := "HelloDialer, as in Options"; {
+		instead := "HelloDialer, as in Options"
+		if e.o.TLSConfig != nil {
+			instead = "HelloDialer(redis.NewDialer(opts)), which keeps to TLSConfig"
+		}
+		switch {
 		case rule.Verdict == Closes:
 			e.add(true, "Dialer", instead, "go-redis opens each connection with HELLO, and the proxy closes it for that")
 		case rule.Verdict == HarmsOthers && resp3:
@@ -79,26 +96,35 @@ func (e *explainer) hello() {
 			e.add(false, "Dialer", instead, "the HELLO of each new connection is refused: one round trip more")
 		}
 	}
-	if resp3 && rule.Verdict != OK {
-		e.add(false, "Protocol", "2", "RESP3 is asked for, and there is none")
+	if resp3 {
+		e.add(false, "Protocol", "2", "RESP3 is asked for, which proxies do not speak")
 	}
-	if m := e.o.MaintNotificationsConfig; m != nil && m.Mode == maintnotifications.ModeEnabled {
+	if m := e.o.MaintNotificationsConfig; resp3 && m != nil && m.Mode == maintnotifications.ModeEnabled {
 		e.add(true, "MaintNotificationsConfig", "maintnotifications.ModeDisabled",
 			"maintenance notifications need RESP3 and a server that knows them, so every connection fails")
 	}
 }
 
 func (e *explainer) credentials() {
-	named := e.o.Username != "" || e.o.CredentialsProvider != nil || e.o.CredentialsProviderContext != nil ||
-		e.o.StreamingCredentialsProvider != nil
-	if auth := e.p.Rule("AUTH"); named && !auth.ArgsFit([]string{"AUTH", "user", "password"}) {
+	auth := e.p.Rule("AUTH")
+	if auth.ArgsFit([]string{"AUTH", "user", "password"}) {
+		return
+	}
+	switch {
+	case e.o.CredentialsProvider != nil || e.o.CredentialsProviderContext != nil || e.o.StreamingCredentialsProvider != nil:
+		e.add(false, "CredentialsProvider", "a provider of a password alone", "if it returns a user name, AUTH is refused: %s", auth.Why)
+	case e.o.Username != "" && e.o.Password != "": // without a password there is no AUTH
 		e.add(true, "Username", "the Password alone", "AUTH with a user name is refused: %s", auth.Why)
 	}
 }
 
 func (e *explainer) connection() {
-	if rule := e.p.Rule("SELECT"); e.o.DB != 0 && !rule.passes() {
+	switch rule := e.p.Rule("SELECT"); {
+	case e.o.DB <= 0: // go-redis then sends none
+	case !rule.passes():
 		e.add(true, "DB", "0", "every connection fails with its SELECT: %s", rule.Why)
+	case !e.p.server:
+		e.add(false, "DB", "0, unless you know that there is this one", "SELECT may be refused, and with it every connection: %s", rule.Why)
 	}
 	if rule := e.p.Rule("CLIENT SETNAME"); e.o.ClientName != "" && !rule.passes() {
 		e.add(true, "ClientName", "none", "every connection, and so every command, fails with its CLIENT SETNAME: %s", rule.Why)
@@ -119,7 +145,7 @@ func (e *explainer) identity() {
 }
 
 func (e *explainer) commands() {
-	if e.o.MaxRetries != -1 {
+	if e.o.MaxRetries >= 0 {
 		retries := e.o.MaxRetries
 		if retries == 0 {
 			retries = 3
@@ -149,7 +175,6 @@ func (e *explainer) pool() {
 	if pipelines == 0 {
 		pipelines = 10
 	}
-	size = max(size, e.o.MaxActiveConns)
 	if limit := e.p.clients; limit > 0 && (size+max(pipelines, 0))*wantProcesses > limit {
 		e.add(false, "PoolSize", fmt.Sprintf("%d or less", max(1, limit/wantProcesses-max(pipelines, 0))),
 			"the proxy accepts %d clients in all, enough for %d processes with %d connections each",

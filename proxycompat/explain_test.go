@@ -1,6 +1,7 @@
 package proxycompat_test
 
 import (
+	"crypto/tls"
 	"testing"
 	"time"
 
@@ -38,8 +39,14 @@ func TestExplain(t *testing.T) {
 			func(o *redis.Options) { o.ClientName = "x" },
 			grades{"codis": "fatal ClientName", "twemproxy": "fatal ClientName", "envoy": ""},
 		},
-		"user name": {func(o *redis.Options) { o.Username = "x" }, grades{"codis": "fatal Username", "twemproxy": "fatal Username"}},
-		"database":  {func(o *redis.Options) { o.DB = 1 }, grades{"codis": "", "twemproxy": "fatal DB", "redis": ""}},
+		"user name": {
+			func(o *redis.Options) { o.Username, o.Password = "x", "y" },
+			grades{"codis": "fatal Username", "twemproxy": "fatal Username"},
+		},
+		"database": {
+			func(o *redis.Options) { o.DB = 1 },
+			grades{"codis": "costs DB", "twemproxy": "fatal DB", "redis": "", "cluster": "fatal DB", "redis-cluster-proxy": "fatal DB"},
+		},
 		"no dialer": {
 			func(o *redis.Options) { o.Dialer = nil },
 			grades{"codis": "costs Dialer", "codis@3.2": "costs Dialer", "twemproxy": "fatal Dialer", "predixy": "costs Dialer"},
@@ -48,7 +55,20 @@ func TestExplain(t *testing.T) {
 			func(o *redis.Options) { o.DisableIdentity = false },
 			grades{"codis": "costs DisableIdentity", "twemproxy": "fatal DisableIdentity"},
 		},
-		"notifications": {func(o *redis.Options) { o.MaintNotificationsConfig = enabled }, grades{"codis": "fatal MaintNotificationsConfig"}},
+		"no database":       {func(o *redis.Options) { o.DB = -1 }, grades{"codis": "", "twemproxy": ""}},
+		"user, no password": {func(o *redis.Options) { o.Username = "x" }, grades{"codis": "", "twemproxy": ""}},
+		"a provider": {
+			func(o *redis.Options) { o.CredentialsProvider = func() (string, string) { return "", "" } },
+			grades{"codis": "costs CredentialsProvider"},
+		},
+		"RESP3":         {func(o *redis.Options) { o.Protocol = 3 }, grades{"codis": "costs Protocol", "envoy": "costs Protocol"}},
+		"notifications": {func(o *redis.Options) { o.MaintNotificationsConfig = enabled }, grades{"codis": ""}}, // not with Protocol 2
+		"TLS beside a dialer": {
+			func(o *redis.Options) { o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12} },
+			grades{"codis": "fatal TLSConfig", "twemproxy": "fatal TLSConfig", "redis": ""},
+		},
+		"few active":    {func(o *redis.Options) { o.MaxActiveConns = 2000 }, grades{"codis": ""}},
+		"never again":   {func(o *redis.Options) { o.MaxRetries = -2 }, grades{"codis": ""}},
 		"retries":       {func(o *redis.Options) { o.MaxRetries = 0 }, grades{"codis": "costs MaxRetries", "redis": ""}},
 		"no timeout":    {func(o *redis.Options) { o.ReadTimeout = -1 }, grades{"codis": "costs ReadTimeout"}},
 		"idle":          {func(o *redis.Options) { o.ConnMaxIdleTime = 0 }, grades{"codis": "costs ConnMaxIdleTime", "twemproxy": ""}},
@@ -90,6 +110,8 @@ func TestExplainDefaults(t *testing.T) {
 	for i := 1; i < len(advice); i++ {
 		assert.False(t, advice[i].Fatal && !advice[i-1].Fatal, "the fatal first")
 	}
+	tlsOnly := proxycompat.Explain(&redis.Options{TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12}}, codis)
+	assert.Contains(t, tlsOnly[0].Instead, "redis.NewDialer", "which keeps to TLSConfig")
 	over, err := codis.Over("3.2")
 	require.NoError(t, err)
 	assert.False(t, proxycompat.Explain(nil, over)[0].Fatal, "codis-server 3.2 does not know HELLO")

@@ -24,7 +24,9 @@ type Changes struct {
 	Rules []RuleChange
 }
 
-// RuleChange replaces the rule of some commands.
+// RuleChange replaces the rule of some commands. It counts whatever Changes.Backend says,
+// as it is about what somebody has seen. A rule for a container ("SCRIPT") leaves those alone
+// that its subcommands ("SCRIPT LOAD") have in the profile that is extended.
 type RuleChange struct {
 	Commands []string // in any case; a subcommand with its container; "*" for all that have no rule
 	Verdict  string   // as Verdict.String has it
@@ -33,7 +35,7 @@ type RuleChange struct {
 	Instead  string
 	Error    string // if it is not the profile's refusal
 
-	Args  string // how many arguments the proxy insists on: "2", "2+", "pairs"
+	Args  string // how many arguments the proxy insists on: "2", "2+", "2-4", "pairs"
 	Route string // by what it routes: the index of a word, "local", "any", "all"
 	Keys  string // where the keys are, if Redis does not know the command: "1", "1:-1", "1:-1:2", "num2", "-"; default "1"
 }
@@ -58,7 +60,7 @@ func (p *Profile) Extend(c Changes) (*Profile, error) {
 		return nil, fmt.Errorf("proxycompat: bad name %q for a profile: want one word in lower case, without @", c.Name)
 	}
 	e := *p
-	e.name, e.rows, e.server = c.Name, maps.Clone(p.rows), p.server && c.Hash == ""
+	e.name, e.rows, e.server = c.Name, maps.Clone(p.rows), p.server && c.Hash == "" && len(c.Rules) == 0
 	e.title, e.about = or(c.Title, c.Name), or(c.About, fmt.Sprintf("%s, changed: %s", p.name, p.about))
 	switch c.Refusal {
 	case "":
@@ -106,7 +108,7 @@ func or(s, other string) string {
 }
 
 func (p *Profile) change(c RuleChange) (err error) {
-	r := Rule{Error: c.Error, Why: c.Why, Instead: c.Instead, Source: c.Source}
+	r := Rule{Error: c.Error, Why: c.Why, Instead: c.Instead, Source: c.Source, ours: true}
 	if r.Verdict, err = ParseVerdict(c.Verdict); err != nil {
 		return err
 	}

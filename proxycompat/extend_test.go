@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -42,6 +43,28 @@ func TestExtend(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, closing.RefusalText("WATCH"))
 	assert.True(t, closing.SameSlot("{a}1", "{a}2"))
+}
+
+// What somebody has seen counts for more than what follows from a version.
+func TestExtendIsBelieved(t *testing.T) {
+	base, err := proxycompat.Lookup("codis@3.2")
+	require.NoError(t, err)
+	p, err := base.Extend(proxycompat.Changes{Name: "x", Rules: []proxycompat.RuleChange{
+		{Commands: []string{"UNLINK"}, Verdict: "ok", Why: "backported", Source: "us"},
+		{Commands: []string{"FOO BAR"}, Verdict: "refused", Why: "not that", Source: "us"},
+	}})
+	require.NoError(t, err)
+	require.NoError(t, p.Check("UNLINK", "k"))
+	require.Error(t, p.Check("GETEX", "k"), "still 3.2")
+	require.Error(t, p.Check("FOO", "BAR"))
+	require.NoError(t, p.Check("FOO", "BAZ"))
+
+	ours, err := proxycompat.Redis().Extend(proxycompat.Changes{Name: "x", Rules: []proxycompat.RuleChange{
+		{Commands: []string{"CLIENT", "SELECT"}, Verdict: "refused", Why: "not here", Source: "us"},
+	}})
+	require.NoError(t, err)
+	assert.False(t, ours.Server(), "with a rule of its own it is a proxy")
+	assert.NotEmpty(t, proxycompat.Explain(&redis.Options{ClientName: "c"}, ours))
 }
 
 func TestExtendErrors(t *testing.T) {

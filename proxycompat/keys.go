@@ -11,7 +11,8 @@ import (
 type keySpec struct {
 	first, last, step int    // as in COMMAND INFO: first 0 means no such range
 	numkeys, each     int    // index of a word that counts the keys after it, each with each-1 more words; 0: none
-	store             bool   // options may name further keys: STORE dst, BY and GET patterns
+	store             int    // index of the first option, of which STORE dst, BY and GET patterns name further keys; 0: none
+	from              int    // index from which to look for after
 	after             string // the first half of what follows this word
 	migrate           bool   // the word at 3, or if it is empty all after KEYS
 }
@@ -25,18 +26,27 @@ func parseKeys(s string) (keySpec, error) {
 	case s == "migrate":
 		return keySpec{migrate: true}, nil
 	}
-	if word, ok := strings.CutPrefix(s, "after:"); ok && word != "" {
-		return keySpec{after: word}, nil
+	if rest, ok := strings.CutPrefix(s, "after"); ok {
+		index, word, _ := strings.Cut(rest, ":")
+		n, err := strconv.Atoi(index)
+		if err != nil || n < 1 || n > maxIndex || word == "" {
+			return k, fmt.Errorf("bad keys %q: want the index to look from and the word, as in after1:STREAMS", s)
+		}
+		return keySpec{from: n, after: word}, nil
 	}
 	for part := range strings.SplitSeq(s, "+") {
-		if part == "store" {
-			k.store = true
+		if word, ok := strings.CutPrefix(part, "store"); ok {
+			n, err := strconv.Atoi(word)
+			if err != nil || n < 2 || n > maxIndex {
+				return k, fmt.Errorf("bad keys %q in %q: want the index of the first option, as in store2", part, s)
+			}
+			k.store = n
 			continue
 		}
 		word, counted := strings.CutPrefix(part, "num")
 		nums, err := positions(word)
 		if err != nil {
-			return k, fmt.Errorf("bad keys %q in %q: want -, 1, 1:-1, 1:-1:2, num2, num1:2, store, after:WORD or migrate", part, s)
+			return k, fmt.Errorf("bad keys %q in %q: want -, 1, 1:-1, 1:-1:2, num2, num1:2, 1+store2, after4:WORD or migrate", part, s)
 		}
 		switch n := len(nums); {
 		case counted && n == 1:
@@ -56,12 +66,15 @@ func parseKeys(s string) (keySpec, error) {
 	return k, nil
 }
 
+// maxIndex is more words than any command of a fixed form has.
+const maxIndex = 1000
+
 func positions(s string) ([]int, error) {
 	var nums []int
 	for field := range strings.SplitSeq(s, ":") {
 		n, err := strconv.Atoi(field)
-		if err != nil {
-			return nil, err
+		if err != nil || n < -maxIndex || n > maxIndex {
+			return nil, strconv.ErrRange
 		}
 		nums = append(nums, n)
 	}
@@ -79,7 +92,7 @@ func (k keySpec) atOne() bool { return k.first == 1 }
 
 // several reports whether it may have more than one key.
 func (k keySpec) several() bool {
-	return k.last != k.first || k.numkeys > 0 || k.store || k.after != "" || k.migrate
+	return k.last != k.first || k.numkeys > 0 || k.store > 0 || k.after != "" || k.migrate
 }
 
 // span is a half-open range of argument indices.
@@ -92,43 +105,105 @@ func (s span) count() int {
 	return (s.end - s.first + s.step - 1) / s.step
 }
 
-// find locates the keys among n words (command included). word(i) returns word
-// i. stated is the number that a numkeys word states, -1 if there is none or
-// it is no number. It does not allocate.
-func (k keySpec) find(n int, word func(int) string) (spans [3]span, stated int) {
-	stated = -1
+// located is where the keys of one command are.
+type located struct {
+	spans   [2]span
+	options [8]int // indices of keys that options name
+	named   int    // how many of these there are; more than have room only as a number
+	stated  int    // what a word that counts the keys says, -1 if there is none or it is no number
+}
+
+func (l *located) count() int { return l.spans[0].count() + l.spans[1].count() + l.named }
+
+// each calls f with the index of each key until f returns false, and reports whether all
+// were seen.
+func (l *located) each(f func(i int) bool) bool {
+	for _, s := range l.spans {
+		for i := s.first; i < s.end; i += s.step {
+			if !f(i) {
+				return false
+			}
+		}
+	}
+	for _, i := range l.options[:min(l.named, len(l.options))] {
+		if !f(i) {
+			return false
+		}
+	}
+	return l.named <= len(l.options)
+}
+
+// same reports whether all keys are one.
+func (l *located) same(word func(int) string) bool {
+	first, seen := "", false
+	return l.stated <= l.spans[1].count() && l.each(func(i int) bool {
+		if !seen {
+			first, seen = word(i), true
+		}
+		return word(i) == first
+	})
+}
+
+// find locates the keys among n words (command included). word(i) returns word i. It
+// does not allocate.
+func (k keySpec) find(n int, word func(int) string) (l located) {
+	l.stated = -1
 	switch {
 	case k.first > 0:
 		last := k.last
 		if last < 0 {
 			last += n
 		}
-		spans[0] = span{k.first, min(last+1, n), k.step}
+		l.spans[0] = span{k.first, min(last+1, n), k.step}
 	case k.after != "":
-		spans[0] = half(k.after, n, word)
+		l.spans[0] = half(k.from, k.after, n, word)
 	case k.migrate:
-		spans[0] = migrated(n, word)
+		l.spans[0] = migrated(n, word)
 	}
 	if k.numkeys > 0 && k.numkeys < n {
 		if num, err := strconv.Atoi(word(k.numkeys)); err == nil {
-			stated = num
+			l.stated = num
 			// A count that is larger than the command is cut off before it can overflow.
-			spans[1] = span{k.numkeys + 1, min(k.numkeys+1+min(max(num, 0), n)*k.each, n), k.each}
+			l.spans[1] = span{k.numkeys + 1, min(k.numkeys+1+min(max(num, 0), n)*k.each, n), k.each}
 		}
 	}
-	if k.store {
-		for i := 2; i+1 < n && spans[2].count() == 0; i++ {
-			if namesKey(word(i), word(i+1)) {
-				spans[2] = span{i + 1, i + 2, 1}
+	if k.store > 0 {
+		l.nameOptions(k.store, n, word)
+	}
+	return l
+}
+
+// nameOptions finds the keys that the options of SORT and GEORADIUS name, from index
+// first on. What follows an option is its value, whatever it looks like.
+func (l *located) nameOptions(first, n int, word func(int) string) {
+	for i := first; i+1 < n; i++ {
+		switch opt := word(i); {
+		case strings.EqualFold(opt, "LIMIT"):
+			i += 2
+		case strings.EqualFold(opt, "COUNT"):
+			i++
+		case strings.EqualFold(opt, "STORE"), strings.EqualFold(opt, "STOREDIST"):
+			i++
+			l.name(i)
+		case strings.EqualFold(opt, "BY"), strings.EqualFold(opt, "GET"):
+			// These are patterns of keys; without a "*" (BY nosort, GET #) they touch none.
+			if i++; strings.Contains(word(i), "*") {
+				l.name(i)
 			}
 		}
 	}
-	return spans, stated
+}
+
+func (l *located) name(i int) {
+	if l.named < len(l.options) {
+		l.options[l.named] = i
+	}
+	l.named++
 }
 
 // half is the first half of what follows the word.
-func half(after string, n int, word func(int) string) span {
-	for i := 1; i < n; i++ {
+func half(from int, after string, n int, word func(int) string) span {
+	for i := from; i < n; i++ {
 		if strings.EqualFold(word(i), after) {
 			return span{i + 1, i + 1 + (n-i-1)/2, 1}
 		}
@@ -142,21 +217,14 @@ func migrated(n int, word func(int) string) span {
 		return span{3, 4, 1}
 	}
 	for i := 6; i < n; i++ {
-		if strings.EqualFold(word(i), "KEYS") {
+		switch {
+		case strings.EqualFold(word(i), "AUTH"):
+			i++
+		case strings.EqualFold(word(i), "AUTH2"):
+			i += 2
+		case strings.EqualFold(word(i), "KEYS"):
 			return span{i + 1, n, 1}
 		}
 	}
 	return span{}
-}
-
-// namesKey reports whether option opt makes val a further key. BY and GET take
-// key patterns; without a "*" (BY nosort, GET #) they touch no other key.
-func namesKey(opt, val string) bool {
-	switch {
-	case strings.EqualFold(opt, "STORE"), strings.EqualFold(opt, "STOREDIST"):
-		return true
-	case strings.EqualFold(opt, "BY"), strings.EqualFold(opt, "GET"):
-		return strings.Contains(val, "*")
-	}
-	return false
 }

@@ -17,8 +17,9 @@ import (
 //   - Protocol 2, no CLIENT SETINFO, no maintenance notifications: what they
 //     send is refused or closes the connection.
 //   - Dialer is [HelloDialer], since go-redis cannot be told not to send HELLO.
-//     It also checks the address, so that a typing error is named as one. To
-//     use TLS, set Dialer to HelloDialer of your own dialer.
+//     It also checks the address, so that a typing error is named as one. go-redis
+//     does NOT look at TLSConfig once there is a Dialer: for TLS, make that of
+//     your options, and set Dialer to HelloDialer(redis.NewDialer(opts)).
 //   - MaxRetries -1. With its default of 3, go-redis sends a script that timed
 //     out up to four times, and each of them may be executed.
 //   - PoolSize 20 and PipelinePoolSize 10, with a hard limit on both: a Codis

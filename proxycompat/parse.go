@@ -24,7 +24,7 @@ import (
 //
 //	command[,command...] verdict args route error why instead source
 //
-// args is how many arguments the proxy itself insists on: "-", "2", "2+" or "pairs".
+// args is how many arguments the proxy itself insists on: see parseArgs.
 // route is by what it routes: "-" the first key, the index of a word, "local" (it
 // answers itself), "any" or "all" servers. error is the text of the error, if it is not
 // that of @refusal. The row of command "*" is for every command without a row; that of
@@ -152,7 +152,8 @@ func checkName(name string) error {
 	if strings.Contains(name, ",") {
 		return fmt.Errorf("bad command %q: of several, write a list, as in [GET, SET]", name)
 	}
-	if name != strings.ToUpper(name) || len(words) > 2 || words[0] == "" || words[len(words)-1] == "" || len(name) > maxName {
+	odd := strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' })
+	if odd || name != strings.ToUpper(name) || len(words) > 2 || words[0] == "" || words[len(words)-1] == "" || len(name) > maxName {
 		return fmt.Errorf("bad command %q: want one command, or one and its subcommand", name)
 	}
 	return nil

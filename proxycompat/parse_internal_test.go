@@ -22,6 +22,7 @@ func TestParseErrors(t *testing.T) {
 		"@hash md5\n":                        "bad hash rule",
 		"@proxy some\n":                      "bad @proxy",
 		"@idle long\n":                       "invalid duration",
+		"@keys all\n":                        "bad @keys",
 		"@clients many\n":                    "invalid syntax",
 		"GET\tok\n":                          "x.tsv:1: want 8 fields separated by tabs, got 2",
 		ok + "GET\tfine\t-\t-\t-\tw\t-\ts":   `x.tsv:3: proxycompat: unknown verdict "fine"`,

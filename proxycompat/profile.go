@@ -121,28 +121,23 @@ func (p *Profile) LiteralKeys() bool { return p.literal }
 // "SCRIPT LOAD". A command that nobody knows gets the profile's rule for all
 // others, with Command filled in.
 func (p *Profile) Rule(command string) Rule {
-	words := strings.Fields(command)
-	if len(words) == 0 {
-		return *p.other
-	}
-	var sub string
-	if len(words) > 1 {
-		sub = words[1]
-	}
-	r := lookup(p, words[0])
-	if r.subs && sub != "" {
-		r = lookupSub(p, r, words[0], sub)
-	}
-	rule := *r
-	if rule.Command == "*" {
-		rule.Command = strings.ToUpper(words[0])
-	}
-	return rule
+	return p.RuleFor(strings.Fields(command)...)
 }
 
 // RuleFor returns the rule for a command as it would be sent, args[0] being the command.
 func (p *Profile) RuleFor(args ...string) Rule {
-	return p.Rule(strings.Join(args[:min(len(args), 2)], " "))
+	if len(args) == 0 {
+		return *p.other
+	}
+	r := lookup(p, args[0])
+	if r.subs && len(args) > 1 {
+		r = lookupSub(p, r, args[0], args[1])
+	}
+	rule := *r
+	if rule.Command == "*" {
+		rule.Command = strings.ToUpper(args[0])
+	}
+	return rule
 }
 
 // Rules returns the rules of every command of Redis and of those that the proxy has
@@ -192,7 +187,8 @@ func (p *Profile) Backend() Version { return p.backend }
 // pass when all its keys are in one slot, as keys with the same {hash tag}
 // are. That is right as long as no slot is being moved; while Codis moves one,
 // a script with two keys can see the second key on the wrong server and an
-// update can be lost. It changes nothing for a profile without slots.
+// update can be lost. Of a profile without slots, keys are together if the hash tag that
+// [Profile.WithHashTag] says is configured is the same.
 func (p *Profile) AllowTagged() *Profile {
 	c := *p
 	c.tagged = true

@@ -1,10 +1,14 @@
 package proxycompat_test
 
 import (
+	"math/big"
+	"net"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -72,55 +76,64 @@ func TestVerdicts(t *testing.T) {
 func TestCheck(t *testing.T) {
 	codis, twem := proxycompat.Codis32(), proxycompat.Twemproxy05()
 	for command, want := range map[string]string{ // "" passes both; c and t: that one refuses
-		"":                              "",
-		"GET k":                         "",
-		"get":                           "t",
-		"GET a b":                       "t",
-		"SET k v NX PX 100":             "",
-		"EVAL s 1 k a b":                "",
-		"evalsha s 1 k":                 "",
-		"EVAL s 0":                      "ct",
-		"EVAL s 0 a":                    "ct",
-		"EVAL s 2 k l":                  "ct",
-		"EVAL s 2 k":                    "ct",
-		"EVAL s x k":                    "t",
-		"MGET a b":                      "",
-		"MSET a 1 b 2":                  "",
-		"MSET a 1 b":                    "t",
-		"DEL a b c":                     "",
-		"UNLINK a":                      "",
-		"UNLINK a b":                    "c",
-		"SINTER a":                      "",
-		"SINTER a b":                    "ct",
-		"SMOVE a b m":                   "ct",
-		"ZUNIONSTORE d 1 a":             "ct",
-		"SORT a":                        "",
-		"XREAD COUNT 1 STREAMS a b 0 0": "ct",
-		"MSETEX 2 a 1 b 2":              "ct",
-		"XDELEX k IDS 1 1":              "t",
-		"JSON.GET k":                    "t",
-		"JSON.MGET k l $":               "ct",
-		"FT.SEARCH idx q":               "t",
-		"SORT a BY nosort":              "",
-		"SORT a BY w_*":                 "ct",
-		"SORT a store b":                "ct",
-		"GEORADIUS g 1 1 1 km STORE d":  "ct",
-		"GEORADIUS g 1 1 1 km":          "",
-		"WATCH k":                       "ct",
-		"SCRIPT LOAD x":                 "ct",
-		"SCRIPT EXISTS x":               "ct",
-		"EVAL_RO s 1 k":                 "ct",
-		"XREAD STREAMS s 0":             "ct",
-		"HELLO 3":                       "ct",
-		"AUTH pw":                       "",
-		"AUTH user pw":                  "ct",
-		"SELECT 1":                      "t",
-		"PING":                          "",
-		"PING x":                        "ct",
-		"CAS k a b":                     "t",
-		"MSETNX a 1":                    "ct",
-		"QUIT":                          "",
-		strings.Repeat("X", 100) + " k": "t",
+		"":                                   "",
+		"GET k":                              "",
+		"get":                                "t",
+		"GET a b":                            "t",
+		"SET k v NX PX 100":                  "",
+		"EVAL s 1 k a b":                     "",
+		"evalsha s 1 k":                      "",
+		"EVAL s 0":                           "ct",
+		"EVAL s 0 a":                         "ct",
+		"EVAL s 2 k l":                       "ct",
+		"EVAL s 2 k":                         "ct",
+		"EVAL s x k":                         "t",
+		"MGET a b":                           "",
+		"MSET a 1 b 2":                       "",
+		"MSET a 1 b":                         "t",
+		"DEL a b c":                          "",
+		"UNLINK a":                           "",
+		"UNLINK a b":                         "c",
+		"SINTER a":                           "",
+		"SINTER a b":                         "ct",
+		"SMOVE a b m":                        "ct",
+		"ZUNIONSTORE d 1 a":                  "ct",
+		"SORT a":                             "",
+		"XREAD COUNT 1 STREAMS a b 0 0":      "ct",
+		"MSETEX 2 a 1 b 2":                   "ct",
+		"SORT a BY w_* STORE b":              "ct",
+		"SORT a GET # GET x_* STORE b":       "ct",
+		"SORT a LIMIT 0 1":                   "",
+		"GEORADIUSBYMEMBER g store 5 km":     "",
+		"GEORADIUSBYMEMBER g m 5 km STORE d": "ct",
+		"GEORADIUS g 1 1 5 km STOREDIST d":   "ct",
+		"SINTER a a":                         "",
+		"RPOPLPUSH a a":                      "",
+		"EVAL s 2 k k":                       "",
+		"XDELEX k IDS 1 1":                   "t",
+		"JSON.GET k":                         "t",
+		"JSON.MGET k l $":                    "ct",
+		"FT.SEARCH idx q":                    "t",
+		"SORT a BY nosort":                   "",
+		"SORT a BY w_*":                      "ct",
+		"SORT a store b":                     "ct",
+		"GEORADIUS g 1 1 1 km STORE d":       "ct",
+		"GEORADIUS g 1 1 1 km":               "",
+		"WATCH k":                            "ct",
+		"SCRIPT LOAD x":                      "ct",
+		"SCRIPT EXISTS x":                    "ct",
+		"EVAL_RO s 1 k":                      "ct",
+		"XREAD STREAMS s 0":                  "ct",
+		"HELLO 3":                            "ct",
+		"AUTH pw":                            "",
+		"AUTH user pw":                       "ct",
+		"SELECT 1":                           "t",
+		"PING":                               "",
+		"PING x":                             "ct",
+		"CAS k a b":                          "t",
+		"MSETNX a 1":                         "ct",
+		"QUIT":                               "",
+		strings.Repeat("X", 100) + " k":      "t",
 	} {
 		args := strings.Fields(command)
 		for p, mark := range map[*proxycompat.Profile]string{codis: "c", twem: "t"} {
@@ -159,5 +172,68 @@ func TestAllowTagged(t *testing.T) {
 	require.NoError(t, tagged.Check("SINTER", "{a}1", "{a}2"))
 	require.Error(t, tagged.Check("EVAL", "s", "2", "{a}1", "{b}2"))
 	require.Error(t, strict.Check("EVAL", "s", "2", "{a}1", "{a}2"), "the original is unchanged")
+	require.NoError(t, tagged.Check("SORT", "{a}k", "BY", "{a}w_*", "STORE", "{a}d"))
+	require.Error(t, tagged.Check("SORT", "{a}k", "BY", "{a}w_*", "STORE", "other"), "the last option counts as the first")
+	many := []string{"SORT", "{a}k"}
+	for range 12 {
+		many = append(many, "GET", "{a}*")
+	}
+	require.Error(t, tagged.Check(append(many, "STORE", "other")...), "more keys than are looked at")
 	require.Error(t, proxycompat.Twemproxy05().AllowTagged().Check("SINTER", "{a}1", "{a}2"))
+}
+
+// What a go-redis command is checked for is what go-redis sends.
+func TestCheckCmdReadsArgumentsAsTheyAreSent(t *testing.T) {
+	two, key := 2, "k"
+	codis := proxycompat.Codis32()
+	for _, args := range [][]any{
+		{"eval", "s", &two, "a", "b"}, {"eval", "s", time.Duration(2), "a", "b"}, {"eval", []byte("s"), int8(2), "a", "b"},
+		{"eval", "s", float64(2), "a", "b"}, {"eval", "s", uint64(2), "a", "b"}, {"watch", &key}, {"eval", "s", false, "a"},
+	} {
+		require.Error(t, codis.CheckCmd(redis.NewCmd(t.Context(), args...)), "%v", args)
+	}
+	var none *string
+	for _, args := range [][]any{
+		{"eval", "s", true, &key}, {"set", &key, nil}, {"set", none, time.Now()}, {"get", net.IPv4(1, 2, 3, 4)},
+		{"set", "k", big.NewInt(1)},
+		{"mget", marshaler("{x}a"), marshaler("{x}b")},
+	} {
+		require.NoError(t, codis.AllowTagged().CheckCmd(redis.NewCmd(t.Context(), args...)), "%v", args)
+	}
+	cluster, err := proxycompat.Lookup("cluster")
+	require.NoError(t, err)
+	require.NoError(t, cluster.CheckCmd(redis.NewCmd(t.Context(), "mget", marshaler("{x}a"), marshaler("{x}b"))))
+}
+
+type marshaler string
+
+func (m marshaler) MarshalBinary() ([]byte, error) { return []byte(m), nil }
+
+func TestProxiesOfTheirOwnMind(t *testing.T) {
+	for _, c := range []struct {
+		profile string
+		args    []string
+		passes  bool
+	}{
+		{"predixy", []string{"SUBSCRIBE", "a"}, true},
+		{"predixy", []string{"SUBSCRIBE", "a", "b"}, false},
+		{"predixy", []string{"ZRANGE", "k", "0", "-1", "WITHSCORES"}, true},
+		{"predixy", []string{"ZRANGE", "k", "0", "-1", "BYSCORE", "REV", "LIMIT", "0", "10"}, false},
+		{"predixy", []string{"SCRIPT LOAD", "s"}, false}, // one word, to a server
+		{"predixy", []string{"SCRIPT", "LOAD", "s"}, true},
+		{"camellia", []string{"CONFIG GET", "x"}, false},
+		{"alibaba", []string{"EVAL", "return 1", "0"}, false},
+		{"alibaba", []string{"EVAL", "return 1", "-1"}, false},
+		{"alibaba", []string{"EVAL", "return 1", "2", "{a}1", "{a}2"}, true},
+		{"cluster", []string{"XREADGROUP", "GROUP", "streams", "c", "STREAMS", "s", ">"}, true},
+		{"cluster", []string{"XREADGROUP", "GROUP", "g", "c", "STREAMS", "s", "t", ">", ">"}, false},
+		{"envoy@3.2", []string{"HELLO", "2"}, true}, // it answers that itself
+		{"pika", []string{"DBSLAVEOF", "x"}, false},
+		{"pika", []string{"HELLO", "2"}, false},
+	} {
+		p, err := proxycompat.Lookup(c.profile)
+		require.NoError(t, err)
+		err = p.Check(c.args...)
+		assert.Equal(t, c.passes, err == nil, "%s: %v: %v", c.profile, c.args, err)
+	}
 }

@@ -19,6 +19,8 @@ type Rule struct {
 	keys  keySpec  // where the keys are
 	known bool     // by the profile, and not by Redis' command list
 	route route
+	ours  bool // of Changes, and not of an embedded table
+	sub   bool // it is a subcommand's
 	subs  bool // some of its subcommands have rules of their own
 }
 
@@ -53,8 +55,8 @@ func (r Rule) ArgsFit(args []string) bool {
 	if !r.args.fit(len(args) - 1) {
 		return false
 	}
-	_, stated := r.keys.find(len(args), func(i int) string { return args[i] })
-	return !r.args.counted || stated > 0
+	l := r.keys.find(len(args), func(i int) string { return args[i] })
+	return !r.args.counted || l.stated > 0
 }
 
 // Local reports whether the proxy answers the command itself.
@@ -121,7 +123,7 @@ func (a argCount) fit(n int) bool {
 	return n >= a.min && (a.max < 0 || n <= a.max) && (!a.pairs || n%2 == 0)
 }
 
-// parseArgs reads "-" (any), "2" (exactly), "2+" (at least), "pairs", or "3+keys" (at
+// parseArgs reads "-" (any), "2" (exactly), "2+" (at least), "2-4", "pairs", or "3+keys" (at
 // least, and the word that counts the keys is a positive number).
 func parseArgs(s string) (argCount, error) {
 	switch {
@@ -132,11 +134,17 @@ func parseArgs(s string) (argCount, error) {
 	}
 	word, counted := strings.CutSuffix(s, "keys")
 	word, open := strings.CutSuffix(word, "+")
+	word, upper, _ := strings.Cut(word, "-")
 	n, err := strconv.Atoi(word)
 	if err != nil || n < 0 {
-		return argCount{}, fmt.Errorf("bad argument count %q: want -, 2, 2+, 2+keys or pairs", s)
+		return argCount{}, fmt.Errorf("bad argument count %q: want -, 2, 2+, 2-4, 2+keys or pairs", s)
 	}
 	a := argCount{set: true, min: n, max: n, counted: counted}
+	if upper != "" {
+		if a.max, err = strconv.Atoi(upper); err != nil || a.max < n {
+			return argCount{}, fmt.Errorf("bad argument count %q: want the smaller number first, as in 2-4", s)
+		}
+	}
 	if open {
 		a.max = -1
 	}

@@ -59,8 +59,11 @@ func tagOf(key string, open, shut byte) (tag string, found bool) {
 	if i < 0 {
 		return "", false
 	}
-	tag, _, found = strings.Cut(key[i+1:], string(rune(shut)))
-	return tag, found
+	j := strings.IndexByte(key[i+1:], shut)
+	if j < 0 {
+		return "", false
+	}
+	return key[i+1 : i+1+j], true
 }
 
 // hashRule is how a proxy finds the server of a key.

@@ -88,14 +88,17 @@ func TestErrors(t *testing.T) {
 			head + "commands:\n  - command: GET\n" + good + "  - command: [SET, get]\n" + good,
 			`f:8:20: a second rule for "GET", the first is in line 4`,
 		},
-		{head + "commands:\n  - command: X\n" + good + "    args: a\n", `f:8:11: bad argument count "a": want -, 2, 2+, 2+keys or pairs`},
+		{
+			head + "commands:\n  - command: X\n" + good + "    args: a\n",
+			`f:8:11: bad argument count "a": want -, 2, 2+, 2-4, 2+keys or pairs`,
+		},
 		{
 			head + "commands:\n  - command: X\n" + good + "    route: 0\n",
 			`f:8:12: bad route "0": want -, local, any, all or the index of a word`,
 		},
 		{
 			head + "commands:\n  - command: X\n" + good + "    keys: a\n",
-			`f:8:11: bad keys "a" in "a": want -, 1, 1:-1, 1:-1:2, num2, num1:2, store, after:WORD or migrate`,
+			`f:8:11: bad keys "a" in "a": want -, 1, 1:-1, 1:-1:2, num2, num1:2, 1+store2, after4:WORD or migrate`,
 		},
 	} {
 		_, err := custom.Extend(nil, "f", []byte(of.data))

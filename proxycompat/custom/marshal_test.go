@@ -46,7 +46,7 @@ func pick(r *rand.Rand, of ...string) string { return of[r.IntN(len(of))] }
 
 func randomRules(r *rand.Rand) []proxycompat.RuleChange {
 	var rules []proxycompat.RuleChange
-	commands := []string{"*", "get", "SET", "client id", "Client", "null", "YES", "0x1", "~", "1.5", "script LOAD", "#", "-", "[x]", "é"}
+	commands := []string{"*", "get", "SET", "client id", "Client", "null", "YES", "0x1", "~", "1.5", "script LOAD", "#", "-", "[x]"}
 	r.Shuffle(len(commands), func(i, j int) { commands[i], commands[j] = commands[j], commands[i] })
 	for len(commands) > 0 && r.IntN(6) > 0 {
 		n := min(1+r.IntN(3), len(commands))
@@ -54,7 +54,7 @@ func randomRules(r *rand.Rand) []proxycompat.RuleChange {
 			Commands: commands[:n], Verdict: proxycompat.Verdict(r.IntN(10)).String(), Why: randomText(r), Source: randomText(r),
 			Instead: maybe(r, randomText(r)), Error: maybe(r, randomText(r)),
 			Args: pick(r, "", "-", "0", "2", "2+", "pairs"), Route: pick(r, "", "-", "1", "3", "local", "any", "all"),
-			Keys: pick(r, "", "-", "1", "1:-1", "1:-1:2", "num2", "2+store", "after:STREAMS", "migrate"),
+			Keys: pick(r, "", "-", "1", "1:-1", "1:-1:2", "num2", "2+store3", "after1:STREAMS", "migrate"),
 		})
 		commands = commands[n:]
 	}
