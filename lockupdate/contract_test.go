@@ -16,7 +16,7 @@ import (
 // bench is the in-process proxy with two backends, on fake time.
 func bench(profile *proxycompat.Profile, cfg lockupdate.Config) contract.Bench {
 	engines := 2
-	if profile.Name() == "redis" {
+	if profile.Server() {
 		engines = 1
 	}
 	return contract.Bench{

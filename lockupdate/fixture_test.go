@@ -33,7 +33,7 @@ func newFixture(t *testing.T, cfg lockupdate.Config) *fixture {
 func newFixtureOn(t *testing.T, profile *proxycompat.Profile, cfg lockupdate.Config) *fixture {
 	t.Helper()
 	engines := 2
-	if profile.Name() == "redis" {
+	if profile.Server() {
 		engines = 1
 	}
 	return newFixtureBehind(t, proxytest.Config{Profile: profile, Engines: engines}, cfg)

@@ -27,6 +27,10 @@ const (
 	// RandomThenWrite: before Redis 5 a script must not write once it has asked for something
 	// that a replica would answer otherwise, such as TIME.
 	RandomThenWrite = "random-then-write"
+	// GlobalVariable: the script assigns to a global variable, or reads one that Redis does not
+	// give it, and Redis answers with an error: Script attempted to create global variable, or
+	// to access nonexistent global variable; since Redis 7, Attempt to modify a readonly table.
+	GlobalVariable = "global-variable"
 	// ErrorText: an error that the script makes arrives garbled, or without a code.
 	ErrorText = "error-text"
 	// CannotTell: here the script does something that cannot be followed.

@@ -1,6 +1,8 @@
 package scriptcheck
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -16,9 +18,41 @@ func (w *walker) keys(c *redisCall) {
 		w.add(c.line, CannotTell, quoted(c.name()), "", "neither Redis' command list nor the profile has it, so it is not known where its keys are")
 		return
 	}
+	sure := true // that none of them is undeclared
 	for _, i := range at {
 		w.key(c, i)
+		sure = sure && c.args.at(i).origin == declared
 	}
+	if sure && !c.allDeclared(w.atMost(c)) {
+		w.add(c.line, CannotTell, c.name(), "the number of keys as a literal",
+			"how many keys it has cannot be told, and not all that may be keys are of KEYS")
+	}
+}
+
+// atMost returns the indices of all that may be keys, where a word says how many there are and
+// is not known; nothing if there is no such word.
+func (w *walker) atMost(c *redisCall) []int {
+	for i := 1; i < len(c.words) && i <= lastCount; i++ {
+		if _, known := c.known(i); known {
+			continue
+		}
+		words := slices.Clone(c.words)
+		words[i] = "0"
+		none, _ := w.keysOf(words)
+		words[i] = strconv.Itoa(len(words))
+		if all, _ := w.keysOf(words); len(all) != len(none) {
+			return all
+		}
+	}
+	return nil
+}
+
+// lastCount is the last place where a command has the number of its keys.
+const lastCount = 3
+
+// allDeclared reports whether all words at these places are of KEYS.
+func (c *redisCall) allDeclared(at []int) bool {
+	return !slices.ContainsFunc(at, func(i int) bool { return c.args.at(i).origin != declared })
 }
 
 // key is one key of a command: word i.

@@ -55,7 +55,6 @@ func TestUndeclaredKey(t *testing.T) {
 		{"another branch", c,
 			`local k = KEYS[1]; if ARGV[1] then k = 'x'; return k else redis.call('GET', k) end; return redis.call('GET', k)`, nil},
 		{"a function", c, `local function f(k) return redis.call('GET', k) end; return f(KEYS[1])`, nil},
-		{"a global function", c, `function f(k) return redis.call('GET', k) end; return f(KEYS[1])`, nil},
 		{"a method", c, `local o = {}; function o:get(k) return redis.call('GET', k) end; return o:get(KEYS[1])`, nil},
 		{"by a function", c, `local function first() return KEYS[1] end; return redis.call('GET', first())`, nil},
 		{"a field", c, `local o = {key = KEYS[1], ttl = ARGV[1]}; redis.call('PEXPIRE', o.key, o.ttl)`, nil},
@@ -122,5 +121,74 @@ func TestCannotTell(t *testing.T) {
 		{"a parameter that is no key", c, `local t = {f = function(v) redis.call('SET', KEYS[1], v) end}`, nil},
 		{"a table of calls", c, `local m = {get = redis.call}; m.get('GET', KEYS[1])`, nil},
 		{"a shadow", c, `local load = ARGV[1]; redis.call('SET', KEYS[1], load)`, nil},
+	})
+}
+
+func TestUnpackFrom(t *testing.T) {
+	const c = "codis"
+	bad, unknown := []string{"1 undeclared-key GET"}, []string{"1 cannot-tell GET"}
+	run(t, []example{
+		{"the second", c, `local t = {KEYS[1], 'lit'}; redis.call('GET', unpack(t, 2))`, bad},
+		{"the second alone", c, `local t = {KEYS[1], 'lit', KEYS[1]}; redis.call('GET', unpack(t, 2, 2))`, bad},
+		{"somewhere", c, `local t = {KEYS[1], 'lit'}; redis.call('GET', unpack(t, tonumber(ARGV[1])))`, unknown},
+		{"a command further on", c, `local t = {'x', 'GET', 'lit'}; redis.call(unpack(t, 2))`, bad},
+		{"after the known ones", c, `local t = {KEYS[1]}; for i = 1, 2 do t[#t+1] = ARGV[i] end; redis.call('GET', unpack(t, 3))`, bad},
+
+		{"the second", c, `local t = {'x', KEYS[1]}; redis.call('GET', unpack(t, 2))`, nil},
+		{"to the end", c, `local t = {'x', KEYS[1]}; redis.call('GET', unpack(t, 2, #t))`, nil},
+		{"to a place", c, `local t = {'x', KEYS[1], 'y'}; redis.call('DEL', unpack(t, 2, 2))`, nil},
+		{"nil", c, `local t = {KEYS[1], 'x'}; redis.call('GET', unpack(t, nil))`, nil},
+		{"somewhere among keys", c, `local t = {KEYS[1], KEYS[1], n = 'x'}; redis.call('GET', unpack(t, tonumber(ARGV[1])))`, nil},
+	})
+}
+
+func TestMovedElements(t *testing.T) {
+	const c = "codis"
+	bad, unknown := []string{"1 undeclared-key GET"}, []string{"1 cannot-tell GET"}
+	run(t, []example{
+		{"removed", c, `local t = {KEYS[1], 'lit'}; table.remove(t, 1); redis.call('GET', t[1])`, bad},
+		{"perhaps removed", c, `local t = {KEYS[1], 'lit'}; if ARGV[1] then table.remove(t, 1) end; redis.call('GET', t[1])`, unknown},
+		{"removed somewhere", c, `local t = {KEYS[1], 'lit'}; table.remove(t, #ARGV); redis.call('GET', t[1])`, unknown},
+		{"removed in a function", c,
+			`local t = {KEYS[1], 'lit'}; local function f() return table.remove(t, 1) end; f(); redis.call('GET', t[1])`, unknown},
+		{"taken out", c, `local t = {KEYS[1], 'lit'}; redis.call('GET', table.remove(t, 2))`, bad},
+		{"taken from the end", c, `local t = {KEYS[1], 'lit'}; redis.call('GET', table.remove(t))`, bad},
+		{"put after the end", c, `local t = {KEYS[1], KEYS[1]}; table.remove(t); t[#t+1] = 'x'; redis.call('GET', t[2])`, bad},
+		{"sorted", c, `local t = {KEYS[1], 'lit'}; table.sort(t); redis.call('GET', t[1])`, unknown},
+		{"sorted by a function", c,
+			`local t = {KEYS[1], 'lit'}; table.sort(t, function(a, b) return a > b end); redis.call('GET', t[1])`, unknown},
+		{"inserted", c, `local t = {KEYS[1], 'lit'}; table.insert(t, 1, KEYS[1]); redis.call('GET', t[3])`, bad},
+		{"perhaps inserted", c,
+			`local t = {KEYS[1], 'a'}; if ARGV[1] then table.insert(t, 1, KEYS[1]) end; redis.call('GET', t[3])`, unknown},
+
+		{"removed", c, `local t = {ARGV[1], KEYS[1]}; table.remove(t, 1); redis.call('GET', t[1])`, nil},
+		{"removed after keys", c, `local t = {KEYS[1], 'x', 'y'}; table.remove(t, 2); redis.call('GET', t[1])`, nil},
+		{"removed twice", c, `local t = {'GET', 'x', 'y', KEYS[1]}; table.remove(t, 2); table.remove(t, 2); redis.call(unpack(t))`, nil},
+		{"taken out", c, `local t = {ARGV[1], KEYS[1]}; redis.call('GET', table.remove(t, 2))`, nil},
+		{"taken from the end", c, `local t = {'x', KEYS[1]}; redis.call('GET', table.remove(t))`, nil},
+		{"only keys", c, `local t = {KEYS[1], KEYS[1]}; while #t > 0 do redis.call('GET', table.remove(t, 1)) end`, nil},
+		{"inserted", c, `local t = {'x'}; table.insert(t, 1, KEYS[1]); redis.call('GET', t[1])`, nil},
+		{"inserted at the end", c, `local t = {'GET'}; table.insert(t, 2, KEYS[1]); redis.call(unpack(t))`, nil},
+		{"sorted arguments", c, `local t = {ARGV[1], ARGV[2]}; table.sort(t); redis.call('SET', KEYS[1], t[1])`, nil},
+		{"sorted, and a name", c, `local t = {'b', 'a', key = KEYS[1]}; table.sort(t); redis.call('GET', t.key)`, nil},
+	})
+}
+
+func TestUnknownNumberOfKeys(t *testing.T) {
+	const c = "twemproxy"
+	unknown := func(command string) []string { return []string{"1 cannot-tell " + command} }
+	run(t, []example{
+		{"length", "codis", `redis.call('ZUNIONSTORE', KEYS[1], #ARGV, KEYS[1], ARGV[1])`, unknown("ZUNIONSTORE")},
+		{"argument", "codis", `local n = tonumber(ARGV[1]); redis.call('ZUNIONSTORE', KEYS[1], n, KEYS[1], 'lit')`, unknown("ZUNIONSTORE")},
+		{"first word", c, `redis.call('LMPOP', ARGV[1], KEYS[1], ARGV[2], 'LEFT')`, unknown("LMPOP")},
+		{"second word", c, `redis.call('BLMPOP', 0, ARGV[1], KEYS[1], 'lit', 'LEFT')`, unknown("BLMPOP")},
+		{"unpacked", c, `redis.call('ZUNIONSTORE', KEYS[1], #ARGV, KEYS[1], unpack(ARGV))`, unknown("ZUNIONSTORE")},
+		{"the first is none", c, `redis.call('ZUNIONSTORE', KEYS[1], #ARGV, unpack(ARGV))`, []string{"1 undeclared-key ZUNIONSTORE"}},
+
+		{"all are keys", "codis", `redis.call('ZUNIONSTORE', KEYS[1], #ARGV, KEYS[1], KEYS[1])`, nil},
+		{"alone", "codis", `redis.call('ZUNIONSTORE', KEYS[1], ARGV[1], KEYS[1])`, nil},
+		{"literal", "codis", `redis.call('ZUNIONSTORE', KEYS[1], 1, KEYS[1], 'WEIGHTS', ARGV[1])`, nil},
+		{"another number", "codis", `redis.call('EXPIRE', KEYS[1], ARGV[1], 'NX'); redis.call('LPOP', KEYS[1], ARGV[1])`, nil},
+		{"keys and values", "codis", `redis.call('MSETEX', #KEYS, KEYS[1], ARGV[1])`, nil},
 	})
 }

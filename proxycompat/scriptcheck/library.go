@@ -6,30 +6,13 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// global is a name that the script did not declare.
-func (w *walker) global(e *ast.IdentExpr) value {
-	switch e.Value {
-	case "KEYS":
-		return value{origin: allKeys}
-	case "ARGV":
-		return value{origin: argument}
-	case "server": // as Valkey calls it
-		return value{origin: library, name: "redis"}
-	case "load", "loadstring", "loadfile", "dofile", "setfenv", "getfenv", "_G", "require", "module", "debug":
-		w.add(e.Line(), CannotTell, e.Value, "plain code", "what the script does with %s cannot be followed", e.Value)
-		return value{origin: unclear}
-	case "redis", "string", "table", "math", "os", "coroutine", "cjson", "cmsgpack", "bit", "struct",
-		"assert", "collectgarbage", "error", "getmetatable", "ipairs", "next", "pairs", "pcall", "print", "rawequal",
-		"rawget", "rawset", "select", "setmetatable", "tonumber", "tostring", "type", "unpack", "xpcall":
-		return value{origin: library, name: e.Value}
-	}
-	return value{origin: unclear}
-}
-
 // member is something of the library that is part of something else.
 func (w *walker) member(line int, of string, index value) value {
 	name, known := index.text()
 	if known {
+		if of == "os" && name != "clock" {
+			w.add(line, GlobalVariable, "os."+name, "", "of os, Redis gives scripts no more than os.clock")
+		}
 		return value{origin: library, name: of + "." + name}
 	}
 	if of == "redis" {
@@ -57,7 +40,7 @@ func (w *walker) builtin(name string, e *ast.FuncCallExpr, args values, s *scope
 	case "pcall", "xpcall":
 		return w.protected(name, e, args)
 	case "unpack", "table.unpack":
-		return w.unpacked(e.Line(), first)
+		return w.unpacked(e.Line(), args)
 	case "tostring", "assert", "setmetatable":
 		return values{list: append([]value{first}, args.from(1).list...), open: args.open, rest: args.rest}
 	case "select":
@@ -73,10 +56,11 @@ func (w *walker) builtin(name string, e *ast.FuncCallExpr, args values, s *scope
 		w.inserted(e, args)
 		return values{}
 	case "table.remove":
+		return one(w.removed(e, args))
+	case "table.sort":
 		if first.origin == tabular {
-			return one(first.table.all)
+			first.table.loosen()
 		}
-		return one(w.index(e.Line(), first, value{origin: computed}))
 	case "next":
 		if first.origin == allKeys {
 			w.allOfKeys(e.Line())
@@ -132,14 +116,14 @@ func (w *walker) protected(name string, e *ast.FuncCallExpr, args values) values
 	return out
 }
 
-// unpacked is unpack(v).
-func (w *walker) unpacked(line int, v value) values {
-	switch v.origin {
+// unpacked is unpack(v), unpack(v, i) or unpack(v, i, j).
+func (w *walker) unpacked(line int, args values) values {
+	switch v := args.at(0); v.origin {
 	case allKeys:
 		w.allOfKeys(line)
 		return values{open: true, rest: value{origin: declared}}
 	case tabular:
-		return v.table.unpacked()
+		return v.table.unpackedFrom(args.at(1), args.at(2))
 	case argument, reply, computed:
 		return values{open: true, rest: value{origin: v.origin}}
 	}
@@ -155,6 +139,18 @@ func (w *walker) inserted(e *ast.FuncCallExpr, args values) {
 	case len(e.Args) == 2:
 		w.append(list.table, args.at(1))
 	default:
-		list.table.put(value{origin: computed}, args.at(2))
+		list.table.insert(args.at(1), args.at(2), w.certain())
 	}
+}
+
+// removed is table.remove(t) or table.remove(t, at).
+func (w *walker) removed(e *ast.FuncCallExpr, args values) value {
+	list := args.at(0)
+	if list.origin != tabular {
+		return w.index(e.Line(), list, value{origin: computed})
+	}
+	if len(args.list) == 1 && !args.open {
+		return list.table.pop(w.certain())
+	}
+	return list.table.remove(args.at(1), w.certain())
 }

@@ -82,6 +82,49 @@ func TestRandomThenWrite(t *testing.T) {
 	})
 }
 
+func TestGlobalVariable(t *testing.T) {
+	const c, old, modern = "codis", "codis@3.2", "codis@7.0"
+	bad := func(name string) []string { return []string{"1 global-variable " + name} }
+	run(t, []example{
+		{"assigned", c, `key = KEYS[1]; redis.call('GET', key); key = KEYS[1]`, bad("key")},
+		{"assigned before 7", old, `key = KEYS[1]`, bad("key")},
+		{"assigned since 7", modern, `key = KEYS[1]`, bad("key")},
+		{"on a single server", "redis", `key = KEYS[1]`, bad("key")},
+		{"several", c, `local a; a, b = 1, 2`, bad("b")},
+		{"function", c, `function f(k) return redis.call('GET', k) end; return f(KEYS[1])`, bad("f")},
+		{"in a function", c, `local function f() x = 1 end`, bad("x")},
+		{"in a loop", c, `for i = 1, 2 do local y = i; x = y end`, bad("x")},
+		{"out of its block", c, `do local x = 1 end; return x`, bad("x")},
+		{"after the loop", c, `for i = 1, 2 do end; return i`, bad("i")},
+		{"read", c, `return foo`, bad("foo")},
+		{"called", c, `return foo()`, bad("foo")},
+		{"indexed", c, `foo.bar = 1`, bad("foo")},
+		{"method", c, `function foo:bar() end`, bad("foo")},
+		{"require", c, `local x = require('x')`, bad("require")},
+		{"os.time", c, `return os.time()`, bad("os.time")},
+		{"print since 7", modern, `print('x')`, bad("print")},
+		{"ARGV since 7", modern, `ARGV = {}`, bad("ARGV")},
+		{"KEYS on a single server", "redis@7.0", `KEYS = {}`, bad("KEYS")},
+		{"in redis since 7", modern, `redis.x = 1`, bad("redis")},
+		{"of the library since 7", modern, `string.split = function() end`, bad("string")},
+
+		{"given", c, `local a = {KEYS, ARGV, redis.REDIS_VERSION, cjson, cmsgpack, struct, bit, string, table, math, coroutine}
+			a = {tonumber, tostring, type, pairs, ipairs, next, select, unpack, error, assert, pcall, xpcall, rawequal, rawget,
+			rawset, getmetatable, setmetatable, collectgarbage, _VERSION, gcinfo, newproxy, print, server}`, nil},
+		{"os.clock", c, `return os.clock()`, nil},
+		{"os.clock where it is", "codis@7.4", `return os.clock()`, nil},
+		{"os.clock where it is not", "codis@7.2", `return os.clock()`, []string{"1 too-new os"}},
+		{"local", c, `local key; key = KEYS[1]; local function f() key = KEYS[1] end; f(); return redis.call('GET', key)`, nil},
+		{"parameter", c, `local function f(k, ...) k = k or KEYS[1]; return redis.call('GET', k), arg, ... end; return f(KEYS[1])`, nil},
+		{"loop variables", c, `for i = 1, 2 do i = 2 end; for k, v in pairs(ARGV) do k, v = v, k end`, nil},
+		{"until", c, `repeat local done = true; done = ARGV[1] until done`, nil},
+		{"later use in a function", c, `local f; local function g() return f() end; f = function() return 1 end; return g()`, nil},
+		{"field", c, `local o = {}; o.x = 1; function o.f() end; function o:g() self.x = 2 end; return o.y`, nil},
+		{"ARGV before 7", old, `ARGV = {}; print('x'); string.split = function() end`, nil},
+		{"a field of ARGV", modern, `ARGV[1] = 'x'`, nil},
+	})
+}
+
 func TestErrorText(t *testing.T) {
 	bad := func(about string) []string { return []string{"1 error-text " + about} }
 	run(t, []example{

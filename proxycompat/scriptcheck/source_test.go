@@ -42,6 +42,21 @@ func TestSyntaxError(t *testing.T) {
 	}
 }
 
+func TestManyElseIfsAreNotNested(t *testing.T) {
+	script := "local k = KEYS[1]\nif ARGV[1] == '0' then return 0\n" +
+		strings.Repeat("elseif ARGV[1] == '1' then k = KEYS[1]\n", 1200) + "else k = 'x' end\nreturn redis.call('GET', k)"
+	found, err := scriptcheck.CheckScript(proxycompat.Codis32(), script)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"1204 undeclared-key GET"}, brief(found))
+}
+
+func TestEndlessElseIfsAreGivenUp(t *testing.T) {
+	script := "if ARGV[1] then return 0 " + strings.Repeat("elseif a then ", 70000) + "end"
+	_, err := scriptcheck.CheckScript(proxycompat.Codis32(), script)
+	var at *scriptcheck.SyntaxError
+	require.ErrorAs(t, err, &at)
+}
+
 func TestEmptyScriptIsFine(t *testing.T) {
 	for _, script := range []string{"", "\n", "-- nothing"} {
 		found, err := scriptcheck.CheckScript(proxycompat.Codis32(), script)

@@ -50,7 +50,7 @@ func (w *walker) statement(stmt ast.Stmt, s *scope) (leaves bool) {
 		w.condition(stmt.Condition, s)
 		return w.either(
 			func() bool { return w.block(stmt.Then, s.inner()) },
-			func() bool { return w.block(stmt.Else, s.inner()) })
+			func() bool { return w.otherwise(stmt.Else, s.inner()) })
 	case *ast.NumberForStmt:
 		w.list([]ast.Expr{stmt.Init, stmt.Limit}, s)
 		if stmt.Step != nil {
@@ -72,6 +72,24 @@ func (w *walker) statement(stmt ast.Stmt, s *scope) (leaves bool) {
 		w.failed = &SyntaxError{stmt.Line(), "Lua 5.1 has no goto"}
 	}
 	return false
+}
+
+// otherwise is the block after else, or an elseif, which the parser makes an if of its own: a
+// chain of those is not nested.
+func (w *walker) otherwise(stmts []ast.Stmt, s *scope) (leaves bool) {
+	if len(stmts) != 1 {
+		return w.block(stmts, s)
+	}
+	chained, ok := stmts[0].(*ast.IfStmt)
+	if !ok || w.chained >= maxChained {
+		return w.block(stmts, s)
+	}
+	if !w.step(chained.Line()) {
+		return false
+	}
+	w.chained++
+	defer func() { w.chained-- }()
+	return w.statement(chained, s)
 }
 
 func (w *walker) local(stmt *ast.LocalAssignStmt, s *scope) {
@@ -99,6 +117,8 @@ func (w *walker) assign(left ast.Expr, v value, s *scope) {
 		switch {
 		case object.origin == allKeys:
 			w.changesKeys(left.Line())
+		case object.origin == library:
+			w.changesLibrary(left.Line(), object.name)
 		case object.origin != tabular:
 		case appends(left):
 			w.append(object.table, v)
@@ -111,14 +131,12 @@ func (w *walker) assign(left ast.Expr, v value, s *scope) {
 func (w *walker) assignName(name *ast.IdentExpr, v value, s *scope) {
 	variable := s.find(name.Value)
 	if variable == nil {
-		if name.Value == "KEYS" {
-			w.changesKeys(name.Line())
-		}
+		w.changesGlobal(name)
 		outermost := s
 		for outermost.outer != nil {
 			outermost = outermost.outer
 		}
-		before := w.global(name)
+		before, _ := globalOf(name.Value)
 		outermost.declare(name.Value, before)
 		variable = outermost.names[name.Value]
 	}
@@ -131,9 +149,12 @@ func (w *walker) changesKeys(line int) {
 	}
 }
 
+// certain reports whether what is looked at is sure to happen, and once.
+func (w *walker) certain() bool { return w.conditional == 0 && w.calls == 0 }
+
 // append is t[#t+1] = v. Where it is sure to happen once, the place is known.
 func (w *walker) append(t *table, v value) {
-	if w.conditional == 0 && w.calls == 0 {
+	if w.certain() {
 		t.push(v)
 	} else {
 		t.add(v)

@@ -16,6 +16,7 @@ type table struct {
 	length int              // the fields 1 to length were put there in this order
 	rest   value            // what was appended after them
 	loose  value            // what was put at an index that is not known
+	moved  value            // what is at an index that is not known, but a place in the list
 	names  value            // the indices
 	all    value            // any of the values
 }
@@ -45,7 +46,7 @@ func (t *table) add(v value) {
 
 // push is the same where it happens once.
 func (t *table) push(v value) {
-	if t.rest.origin != nothing || t.loose.origin != nothing || t.length == maxListed {
+	if t.after().origin != nothing || t.length == maxListed {
 		t.add(v)
 		return
 	}
@@ -59,21 +60,134 @@ func (t *table) get(index value) value {
 		return t.all
 	}
 	v, found := t.fields[name]
-	if n, err := strconv.Atoi(name); !found && err == nil && n > t.length {
-		v = t.rest
+	if n, err := strconv.Atoi(name); err == nil {
+		if !found && n > t.length {
+			v = t.rest
+		}
+		v = collect(v, t.moved)
 	}
 	return collect(v, t.loose)
 }
 
-// unpacked is unpack(t).
-func (t *table) unpacked() values {
-	var out values
-	for i := 1; i <= t.length; i++ {
-		out.list = append(out.list, collect(t.fields[strconv.Itoa(i)], t.loose))
+// after is what may follow the fields 1 to length.
+func (t *table) after() value { return collect(collect(t.rest, t.moved), t.loose) }
+
+// unpackedFrom is unpack(t, from, to), of which from and to may be nil.
+func (t *table) unpackedFrom(from, to value) values {
+	first := 1
+	if from.origin != nothing {
+		var ok bool
+		if first, ok = position(from); !ok {
+			// Anything of the list may come first.
+			v := t.elements()
+			return values{open: v.origin != nothing, rest: v}
+		}
 	}
-	out.rest = collect(t.rest, t.loose)
+	var out values
+	if last, ok := position(to); ok && last-first < maxListed {
+		for i := first; i <= last; i++ {
+			out.list = append(out.list, t.get(textOf(strconv.Itoa(i))))
+		}
+		return out
+	}
+	for i := first; i <= t.length; i++ {
+		out.list = append(out.list, t.get(textOf(strconv.Itoa(i))))
+	}
+	out.rest = t.after()
 	out.open = out.rest.origin != nothing
 	return out
+}
+
+// position is a place in a list that stands in the script. Others than these are not looked for.
+func position(v value) (int, bool) {
+	text, ok := v.text()
+	if !ok {
+		return 0, false
+	}
+	i, err := strconv.Atoi(text)
+	return i, err == nil && i > 0 && i <= maxPosition
+}
+
+// maxPosition is far more than anyone would write.
+const maxPosition = 1 << 20
+
+// elements is what any element of the list may be.
+func (t *table) elements() value {
+	out := t.after()
+	for _, name := range slices.Sorted(maps.Keys(t.fields)) {
+		if _, err := strconv.Atoi(name); err == nil {
+			out = collect(out, t.fields[name])
+		}
+	}
+	return out
+}
+
+// loosen is for when the elements of the list are moved, and it is not known where to.
+func (t *table) loosen() {
+	t.names = collect(t.names, value{origin: computed})
+	t.moved = t.elements()
+	t.rest, t.length = value{}, 0
+	maps.DeleteFunc(t.fields, func(name string, _ value) bool {
+		_, err := strconv.Atoi(name)
+		return err == nil
+	})
+}
+
+// inOrder reports whether all that is at a known place is among the fields 1 to length.
+func (t *table) inOrder() bool {
+	for name := range t.fields {
+		if i, err := strconv.Atoi(name); err == nil && (i < 1 || i > t.length) {
+			return false
+		}
+	}
+	return true
+}
+
+// insert is table.insert(t, at, v), which happens once if that is certain.
+func (t *table) insert(at, v value, certain bool) {
+	i, ok := position(at)
+	switch {
+	case !ok || !certain || i > t.length+1 || t.length >= maxListed || !t.inOrder():
+		t.loosen()
+		t.moved = collect(t.moved, v)
+		t.all = collect(t.all, v)
+		return
+	case i == t.length+1:
+		t.push(v)
+		return
+	}
+	for last := t.length; last >= i; last-- {
+		t.fields[strconv.Itoa(last+1)] = t.fields[strconv.Itoa(last)]
+	}
+	t.length++
+	t.fields[strconv.Itoa(i)] = v
+	t.names = collect(t.names, textOf(strconv.Itoa(t.length)))
+	t.all = collect(t.all, v)
+}
+
+// remove is table.remove(t, at), and returns what is taken out.
+func (t *table) remove(at value, certain bool) value {
+	v := t.get(at)
+	i, ok := position(at)
+	switch {
+	case !ok || !certain || !t.inOrder():
+		t.loosen()
+	case i <= t.length:
+		for ; i < t.length; i++ {
+			t.fields[strconv.Itoa(i)] = t.fields[strconv.Itoa(i+1)]
+		}
+		delete(t.fields, strconv.Itoa(t.length))
+		t.length--
+	}
+	return v
+}
+
+// pop is table.remove(t). What stays is where it was.
+func (t *table) pop(certain bool) value {
+	if !certain || t.length == 0 || t.after().origin != nothing || !t.inOrder() {
+		return t.elements()
+	}
+	return t.remove(textOf(strconv.Itoa(t.length)), true)
 }
 
 // maxMerged is how many fields are kept apart where it is not known which table it is.
@@ -91,6 +205,7 @@ func (t *table) merge(other *table, depth int) {
 	t.length = min(max(t.length, other.length), maxMerged)
 	t.rest = collectTo(t.rest, other.rest, depth)
 	t.loose = collectTo(t.loose, other.loose, depth)
+	t.moved = collectTo(t.moved, other.moved, depth)
 	t.names = collectTo(t.names, other.names, depth)
 	t.all = collectTo(t.all, other.all, depth)
 }

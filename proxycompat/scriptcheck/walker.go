@@ -11,6 +11,8 @@ const (
 	maxCalls, maxSelf = 16, 2
 	// maxLoops is how deep in each other loops are followed twice.
 	maxLoops = 4
+	// maxChained is how many elseifs may follow each other before they count as nested.
+	maxChained = 10000
 )
 
 // walker goes through a script as it would be executed.
@@ -28,6 +30,7 @@ type walker struct {
 	loops       int
 	calls       int
 	depth       int
+	chained     int // elseifs
 	steps       int
 	given       bool // up, for too many steps
 	failed      error
@@ -94,6 +97,9 @@ func (w *walker) invoke(f *function, args values) values {
 	frame, depth := w.frame, w.depth
 	w.frame, w.depth = w.newFrame(f, args), 0
 	inner := f.scope.inner()
+	if f.syntax.ParList.HasVargs {
+		inner.declare("arg", value{origin: unclear}) // Lua 5.1 has it still, as 5.0 had
+	}
 	for i, name := range f.syntax.ParList.Names {
 		inner.declare(name, args.at(i))
 	}

@@ -1,0 +1,76 @@
+package scriptcheck
+
+import (
+	"github.com/yuin/gopher-lua/ast"
+
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// redis7 made all that scripts share readonly, and took print away.
+var redis7 = proxycompat.Version{Major: 7}
+
+// global is a name that the script did not declare.
+func (w *walker) global(e *ast.IdentExpr) value {
+	v, known := globalOf(e.Value)
+	switch {
+	case !known, e.Value == "print" && !w.before(redis7): // deny_list in src/script_lua.c
+		w.add(e.Line(), GlobalVariable, e.Value, "a local variable, declared before",
+			"there is no such global variable: Script attempted to access nonexistent global variable '%s'", e.Value)
+	case e.Value == "os":
+		w.newer(e.Line(), "os", "the library", proxycompat.Version{Major: 7, Minor: 4}) // redis/redis#12971
+	case v.origin == unclear && !harmless(e.Value):
+		w.add(e.Line(), CannotTell, e.Value, "plain code", "what the script does with %s cannot be followed", e.Value)
+	}
+	return v
+}
+
+// globalOf is what Redis gives scripts by this name: the allow lists in src/script_lua.c, and
+// what versions before 7 had besides.
+func globalOf(name string) (v value, known bool) {
+	switch name {
+	case "KEYS":
+		return value{origin: allKeys}, true
+	case "ARGV":
+		return value{origin: argument}, true
+	case "server": // as Valkey calls it
+		return value{origin: library, name: "redis"}, true
+	case "redis", "string", "table", "math", "os", "coroutine", "cjson", "cmsgpack", "bit", "struct",
+		"assert", "collectgarbage", "error", "getmetatable", "ipairs", "next", "pairs", "pcall", "print", "rawequal",
+		"rawget", "rawset", "select", "setmetatable", "tonumber", "tostring", "type", "unpack", "xpcall":
+		return value{origin: library, name: name}, true
+	case "load", "loadstring", "loadfile", "dofile", "setfenv", "getfenv", "_G", "debug":
+		return value{origin: unclear}, true
+	}
+	return value{origin: unclear}, harmless(name)
+}
+
+// harmless are those that nobody uses, and that do nothing to be followed.
+func harmless(name string) bool {
+	return name == "_VERSION" || name == "gcinfo" || name == "newproxy"
+}
+
+// changesGlobal is an assignment to a name that the script did not declare.
+func (w *walker) changesGlobal(name *ast.IdentExpr) {
+	if name.Value == "KEYS" && w.sharded {
+		w.changesKeys(name.Line())
+		return
+	}
+	if _, known := globalOf(name.Value); known {
+		w.changesLibrary(name.Line(), name.Value)
+		return
+	}
+	why := "Script attempted to create global variable '" + name.Value + "'"
+	if !w.before(redis7) {
+		why = readonly
+	}
+	w.add(name.Line(), GlobalVariable, name.Value, "local "+name.Value, "scripts must not make global variables: %s", why)
+}
+
+const readonly = "Attempt to modify a readonly table"
+
+// changesLibrary is an assignment to something that Redis gives, which it takes up to 6.2.
+func (w *walker) changesLibrary(line int, name string) {
+	if w.backend == (proxycompat.Version{}) || !w.before(redis7) {
+		w.add(line, GlobalVariable, name, "a local variable", "Redis 7 and later do not let a script change it: %s", readonly)
+	}
+}
