@@ -194,3 +194,6 @@ func (p *Profile) AllowTagged() *Profile {
 	c.tagged = true
 	return &c
 }
+
+// TakesTagged reports whether this is a profile of [Profile.AllowTagged].
+func (p *Profile) TakesTagged() bool { return p.tagged }

@@ -22,22 +22,11 @@ func targetOf(p *proxycompat.Profile) target {
 	t := target{profile: p, backend: p.Backend(), literal: p.LiteralKeys()}
 	// Two keys that share nothing are sure to be together only where there is one server.
 	t.sharded = !p.SameSlot("a", "b")
-	if eval := p.Rule("EVAL"); eval.Verdict == proxycompat.OneKey && !takesTagged(p) {
+	if eval := p.Rule("EVAL"); eval.Verdict == proxycompat.OneKey && !p.TakesTagged() {
 		t.oneKey = eval.Why
 	}
 	t.unheard, t.sunheard = deaf(p, "SUBSCRIBE"), deaf(p, "SSUBSCRIBE")
 	return t
-}
-
-// takesTagged reports whether several keys of one slot may be used: see Profile.AllowTagged.
-// Which tag a profile goes by is not to be seen, so those are tried that somebody may have set.
-func takesTagged(p *proxycompat.Profile) bool {
-	for _, tag := range []string{"{k}", "<k>", "[k]", "(k)", "$k$", "|k|", "%k%", "#k#"} {
-		if p.Check("EVAL", "", "2", tag+"a", tag+"b") == nil {
-			return true
-		}
-	}
-	return false
 }
 
 // deaf returns why nobody can subscribe, and nothing if somebody can.
