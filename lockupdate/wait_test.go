@@ -142,7 +142,13 @@ func TestNextUpdateDoesNotMeetItsOwnLock(t *testing.T) {
 			assert.Zero(t, res.Waited)
 		}
 		f.waitReleases()
-		assert.Len(t, f.calls(), 40)
+		// One that comes before the last has let go needs fewer commands; none needs more.
+		assert.LessOrEqual(t, len(f.calls()), 40)
+		for _, c := range f.proxy.Calls() {
+			if says("acquire")(c.Args) {
+				assert.Equal(t, "integer", c.Reply, "the lock was refused: it had not been given back")
+			}
+		}
 	})
 }
 
