@@ -74,7 +74,6 @@ func (s *session) selectDatabase(args []string) outcome {
 	if len(args) != 2 {
 		return localError("ERR wrong number of arguments for 'SELECT' command")
 	}
-	const databases = 16
 	n, err := strconv.Atoi(args[1])
 	switch {
 	case err != nil:
@@ -83,6 +82,9 @@ func (s *session) selectDatabase(args []string) outcome {
 		return localError(fmt.Sprintf("ERR invalid DB index, only accept DB [0,%d)", databases))
 	}
 	if db := strconv.Itoa(n); db != s.database {
+		if s.pin.multi || s.pin.backend != Local { // what is watched and queued would be lost
+			return outcome{reply: resp.AppendError(nil, "ERR SELECT in a transaction"), backend: Local, then: closeAfter}
+		}
 		s.database = db
 		for _, l := range s.links { // the proxy keeps connections by database
 			l.close()

@@ -30,6 +30,10 @@ type backend struct {
 	links   map[*link]struct{}
 }
 
+func newBackend(dial func(ctx context.Context) (net.Conn, error)) *backend {
+	return &backend{dial: dial, links: map[*link]struct{}{}}
+}
+
 // link is one connection to a backend. It is used by one session, one command
 // at a time, and redialled when it broke.
 type link struct {
@@ -127,7 +131,8 @@ func (b *backend) present() bool {
 }
 
 // awake returns nil if a backend answers. Else the command is executed when it wakes
-// up, and the backend ejected, where the proxy does that, from this failure on.
+// up, and the backend ejected, where the proxy does that, from this failure on. What is
+// part of a transaction is lost with the connection that it was said on.
 func (b *backend) awake(s *session, args []string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -135,6 +140,9 @@ func (b *backend) awake(s *session, args []string) error {
 		return nil
 	}
 	b.ejected = true
+	if s.pin.multi || transactional(args) {
+		return errAsleep
+	}
 	woken, database := b.asleep, s.database
 	s.p.wg.Go(func() {
 		select {
@@ -143,7 +151,10 @@ func (b *backend) awake(s *session, args []string) error {
 			return
 		}
 		if l, err := b.connect(s.p.ctx, database); err == nil {
-			_, _ = s.p.cfg.Store.ask(l, args)
+			_ = b.change(database, [][]string{args}, func() error {
+				_, err := s.p.cfg.Store.ask(l, args)
+				return err
+			})
 			l.close()
 		}
 	})

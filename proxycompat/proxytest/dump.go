@@ -3,61 +3,142 @@ package proxytest
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
-// dump is what a backend holds under a key: commands that make the same elsewhere.
-type dump [][]string
+// dump is what a backend holds under a key: a command that makes the same elsewhere.
+type dump struct {
+	key   string
+	set   []string  // nil: there is nothing
+	until time.Time // when it expires; zero: never
+}
 
-// dumpOf reads a key over l. A key that is not there is a dump that deletes it.
-func dumpOf(l *link, key string) (dump, error) {
-	d := dump{{"DEL", key}}
-	kind, err := l.text("TYPE", key)
+// lookups are the commands after which it is known what is under a key. Only one of those
+// in the middle fits its kind.
+func lookups(key string) [][]string {
+	return [][]string{
+		{"TYPE", key},
+		{"GET", key},
+		{"HGETALL", key},
+		{"LRANGE", key, "0", "-1"},
+		{"SMEMBERS", key},
+		{"ZRANGE", key, "0", "-1", "WITHSCORES"},
+		{"PTTL", key},
+	}
+}
+
+// dumpOf reads keys over l, all of them as they are at one moment.
+func dumpOf(l *link, keys ...string) ([]dump, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	if err := l.queue([]string{"MULTI"}); err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		if err := l.queue(lookups(key)...); err != nil {
+			return nil, err
+		}
+	}
+	now := time.Now()
+	replies, err := l.commit()
 	if err != nil {
 		return nil, err
 	}
-	var set []string
-	switch kind {
-	case "none":
+	each := len(lookups(""))
+	if len(replies) != each*len(keys) {
+		return nil, errors.New("proxytest: a copied key has no answers")
+	}
+	var out []dump
+	for i, key := range keys {
+		d, err := dumpFrom(key, now, replies[i*each:(i+1)*each])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// dumpFrom makes a dump of the answers to lookups, given at a time.
+func dumpFrom(key string, now time.Time, replies []resp.Reply) (d dump, err error) {
+	d.key = key
+	kind, _ := replies[0].Text()
+	left, ok := replies[len(replies)-1].Int()
+	if kind == "none" || left == -2 { // or it expired meanwhile: PTTL is the last that was asked
 		return d, nil
+	}
+	if !ok {
+		return d, fmt.Errorf("proxytest: copying a %s: it has no PTTL", kind)
+	}
+	switch kind {
 	case "string":
-		var text string
-		text, err = l.text("GET", key)
-		set = []string{"SET", key, text}
+		text, _ := replies[1].Text()
+		d.set = []string{"SET", key, text}
 	case "hash":
-		set, err = l.list([]string{"HSET", key}, "HGETALL", key)
+		d.set, err = texts([]string{"HSET", key}, replies[2])
 	case "list":
-		set, err = l.list([]string{"RPUSH", key}, "LRANGE", key, "0", "-1")
+		d.set, err = texts([]string{"RPUSH", key}, replies[3])
 	case "set":
-		set, err = l.list([]string{"SADD", key}, "SMEMBERS", key)
+		d.set, err = texts([]string{"SADD", key}, replies[4])
 	case "zset":
-		set, err = l.list([]string{"ZADD", key}, "ZRANGE", key, "0", "-1", "WITHSCORES")
-		for i := 2; i+1 < len(set); i += 2 { // ZADD wants the score first
-			set[i], set[i+1] = set[i+1], set[i]
+		d.set, err = texts([]string{"ZADD", key}, replies[5])
+		for i := 2; i+1 < len(d.set); i += 2 { // ZADD wants the score first
+			d.set[i], d.set[i+1] = d.set[i+1], d.set[i]
 		}
 	default:
 		err = fmt.Errorf("proxytest: cannot copy a %s", kind)
 	}
-	if err != nil {
-		return nil, err
+	if left >= 0 {
+		d.until = now.Add(time.Duration(left) * time.Millisecond)
 	}
-	d = append(d, set)
-	left, err := l.text("PTTL", key)
-	if err != nil {
-		return nil, err
-	}
-	if ms, _ := strconv.Atoi(left); ms >= 0 {
-		d = append(d, []string{"PEXPIRE", key, strconv.Itoa(max(ms, 1))})
-	}
-	return d, nil
+	return d, err
 }
 
-// restore makes it over l, whatever is there.
-func (d dump) restore(l *link) error {
-	for _, args := range d {
+// commands make what was dumped, whatever is there, as far as it has not expired since.
+func (d dump) commands() [][]string {
+	out := [][]string{{"DEL", d.key}}
+	left := time.Until(d.until).Milliseconds()
+	switch {
+	case d.set == nil:
+		return out
+	case d.until.IsZero():
+		return append(out, d.set)
+	case left <= 0:
+		return out
+	}
+	return append(out, d.set, []string{"PEXPIRE", d.key, strconv.FormatInt(left, 10)})
+}
+
+// restore makes dumps over l, at one moment; flush deletes everything else.
+func restore(l *link, flush bool, dumps ...dump) error {
+	commands := [][]string{{"MULTI"}}
+	if flush {
+		commands = append(commands, []string{"FLUSHDB"})
+	}
+	for _, d := range dumps {
+		commands = append(commands, d.commands()...)
+	}
+	if err := l.queue(commands...); err != nil {
+		return err
+	}
+	replies, err := l.commit()
+	for _, reply := range replies {
+		if text, bad := reply.ErrorText(); bad {
+			return fmt.Errorf("proxytest: copying a key: %s", text)
+		}
+	}
+	return err
+}
+
+// queue says commands, the first of which is MULTI or comes after it.
+func (l *link) queue(commands ...[]string) error {
+	for _, args := range commands {
 		reply, err := l.do(args)
 		if err != nil {
 			return err
@@ -69,34 +150,39 @@ func (d dump) restore(l *link) error {
 	return nil
 }
 
-// text asks for one string, or a number.
-func (l *link) text(args ...string) (string, error) {
-	reply, err := l.do(args)
-	if err != nil {
-		return "", err
-	}
-	if n, ok := reply.Int(); ok {
-		return strconv.FormatInt(n, 10), nil
-	}
-	text, _ := reply.Text()
-	return text, nil
-}
-
-// list asks for an array of strings, and adds it to words.
-func (l *link) list(words []string, args ...string) ([]string, error) {
-	reply, err := l.do(args)
+// commit says EXEC, and returns the answers to what was queued.
+func (l *link) commit() ([]resp.Reply, error) {
+	reply, err := l.do([]string{"EXEC"})
 	if err != nil {
 		return nil, err
 	}
-	n, raw, _ := reply.Elements()
+	return elementsOf(reply)
+}
+
+// elementsOf returns what is in an array.
+func elementsOf(reply resp.Reply) ([]resp.Reply, error) {
+	n, raw, ok := reply.Elements()
+	if !ok {
+		return nil, fmt.Errorf("proxytest: %s is no array", replyKind(reply))
+	}
 	br := bufio.NewReader(bytes.NewReader(raw))
+	var out []resp.Reply
 	for range n {
 		element, err := resp.ReadReply(nil, br, resp.Limits{})
 		if err != nil {
 			return nil, err
 		}
+		out = append(out, element)
+	}
+	return out, nil
+}
+
+// texts adds the strings of an array to words.
+func texts(words []string, reply resp.Reply) ([]string, error) {
+	elements, err := elementsOf(reply)
+	for _, element := range elements {
 		text, _ := element.Text()
 		words = append(words, text)
 	}
-	return words, nil
+	return words, err
 }

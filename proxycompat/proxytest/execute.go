@@ -88,13 +88,17 @@ func (s *session) crossSlot(args []string, rule proxycompat.Rule) (o outcome, ap
 	return localError(s.p.profile.RefusalText(args[0])), true
 }
 
-// forward executes a command on one backend.
+// forward executes a command on one backend. Who is pinned to it loses what was watched
+// and queued there with the link, and so the own connection.
 func (s *session) forward(backend int, args []string) outcome {
 	reply, err := s.do(backend, args)
-	if err != nil {
-		return localError(s.p.backendError(err)).on(backend)
+	switch {
+	case err == nil:
+		return outcome{reply: reply, backend: backend}
+	case s.pin.backend == backend:
+		return outcome{backend: backend, then: closeAfter}
 	}
-	return outcome{reply: reply, backend: backend}
+	return localError(s.p.backendError(err)).on(backend)
 }
 
 func (o outcome) on(backend int) outcome {
@@ -105,14 +109,23 @@ func (o outcome) on(backend int) outcome {
 // do sends a command over the session's link to a backend, opening it first if
 // need be.
 func (s *session) do(backend int, args []string) (resp.Reply, error) {
-	if err := s.p.backends[backend].awake(s, args); err != nil {
+	b := s.p.backends[backend]
+	if err := b.awake(s, args); err != nil {
 		return nil, err
 	}
 	l, err := s.link(backend)
 	if err != nil {
 		return nil, err
 	}
-	reply, err := s.p.cfg.Store.ask(l, args)
+	executed := [][]string{args}
+	if is(args, "EXEC") {
+		executed = s.pin.queued
+	}
+	var reply resp.Reply
+	err = b.change(s.database, executed, func() (err error) {
+		reply, err = s.p.cfg.Store.ask(l, args)
+		return err
+	})
 	if err != nil {
 		l.close()
 		delete(s.links, backend)
@@ -153,8 +166,14 @@ func (p *Proxy) backendError(err error) string {
 // what the first backend said.
 func (s *session) everywhere(args []string) outcome {
 	first := s.forward(0, args)
+	if first.then != goOn {
+		return first
+	}
 	for backend := 1; backend < len(s.p.backends); backend++ {
 		o := s.forward(backend, args)
+		if o.then != goOn {
+			return o
+		}
 		if _, bad := first.reply.ErrorText(); !bad {
 			if _, bad := o.reply.ErrorText(); bad {
 				first = o
@@ -179,6 +198,9 @@ func (s *session) split(args []string, keys []int) outcome {
 			end = keys[i+1]
 		}
 		part := s.forwardBy(args[at], slices.Concat(args[:1], args[at:end]))
+		if part.then != goOn {
+			return part
+		}
 		if part.backend != o.backend {
 			o.backend = Several
 		}

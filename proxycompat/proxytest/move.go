@@ -32,14 +32,15 @@ type Move struct {
 	from, to int
 	method   Method
 
-	mu   sync.Mutex // held while a command or a key of the slot is under way
-	busy string     // the key that is being moved semi-asynchronously
-	done chan struct{}
+	mu       sync.Mutex    // held while a command or a key of the slot is under way
+	busy     entry         // the key that is being moved semi-asynchronously
+	done     chan struct{} // closed when it is; nil: none is
+	finished bool
 }
 
 // MoveSlot begins to move a slot to a backend. Until [Move.Finish], keys move as
-// commands meet them, and by [Move.Step]. The profile must have slots, and database 0
-// alone is moved.
+// commands meet them, and by [Move.Step], those of all databases. The profile must have
+// slots.
 func (p *Proxy) MoveSlot(slot, to int, method Method) (*Move, error) {
 	if slot < 0 || slot >= p.profile.Slots() || to < 0 || to >= len(p.backends) {
 		return nil, fmt.Errorf("proxytest: no slot %d of %s, or no backend %d", slot, p.profile.Name(), to)
@@ -68,35 +69,54 @@ func (p *Proxy) moving(key string) *Move {
 }
 
 // Step moves one key, which semi-asynchronously takes some time, and reports whether
-// there was one left.
+// there was one left. One key is moved at a time, and none after [Move.Finish].
 func (m *Move) Step(took time.Duration) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	keys, err := m.left()
-	if err != nil || len(keys) == 0 {
+	for m.done != nil {
+		done := m.done
+		m.mu.Unlock()
+		<-done
+		m.mu.Lock()
+	}
+	if m.finished {
+		return false, nil
+	}
+	entries, err := m.left()
+	if err != nil || len(entries) == 0 {
 		return false, err
 	}
 	if m.method == SemiAsync && took > 0 {
-		m.busy, m.done = keys[0], make(chan struct{})
+		done := make(chan struct{})
+		m.busy, m.done = entries[0], done
 		m.mu.Unlock()
 		m.p.wait(took)
 		m.mu.Lock()
-		m.busy = ""
-		close(m.done)
+		m.done = nil
+		close(done)
 	}
-	return true, m.carry(keys[0])
+	return true, m.carry(entries[0])
 }
 
-// Finish moves what is left, and the slot is the new backend's.
+// Finish moves what is left, and the slot is the new backend's. It waits for what is
+// under way. A second Finish does nothing.
 func (m *Move) Finish() error {
-	m.p.routing.Lock()
+	m.lockAll()
 	defer m.p.routing.Unlock()
-	for more := true; more; {
-		var err error
-		if more, err = m.Step(0); err != nil {
+	defer m.mu.Unlock()
+	if m.finished {
+		return nil
+	}
+	entries, err := m.left()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := m.carry(e); err != nil {
 			return err
 		}
 	}
+	m.finished = true
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()
 	delete(m.p.moves, m.slot)
@@ -104,47 +124,66 @@ func (m *Move) Finish() error {
 	return nil
 }
 
+// lockAll keeps all commands from their slots while no key is being moved. It holds
+// nothing while it waits for one, as that takes time.
+func (m *Move) lockAll() {
+	for {
+		m.p.routing.Lock()
+		m.mu.Lock()
+		done := m.done
+		if done == nil {
+			return
+		}
+		m.mu.Unlock()
+		m.p.routing.Unlock()
+		<-done
+	}
+}
+
 // execute executes a command whose key is in the slot, or returns what to wait for
 // before.
 func (m *Move) execute(s *session, key string, args []string) (o outcome, busy <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.busy == key && !readsOnly(args) {
+	e := entry{s.database, key}
+	if m.done != nil && m.busy == e && !readsOnly(args) {
 		return outcome{}, m.done
 	}
 	if m.method == Sync {
-		if err := m.carryTagged(key); err != nil {
+		if err := m.carryTagged(e); err != nil {
 			return localError("ERR handle request, bad slotsmgrt resp: " + err.Error()), nil
 		}
 		return s.forward(m.to, args), nil
 	}
-	old, err := m.on(m.from)
+	old, err := m.on(m.from, e.database)
 	if err != nil {
 		return localError(m.p.backendError(err)), nil
 	}
 	defer old.close()
-	if kind, err := old.text("TYPE", key); err == nil && kind == "none" {
-		return s.forward(m.to, args), nil
+	if reply, err := old.do([]string{"TYPE", key}); err == nil {
+		if kind, _ := reply.Text(); kind == "none" {
+			return s.forward(m.to, args), nil
+		}
 	}
 	return s.forward(m.from, args), nil
 }
 
-// carryTagged moves a key, and all keys of its hash tag if it has one.
-func (m *Move) carryTagged(key string) error {
-	keys := []string{key}
-	if proxycompat.CodisTag(key) != key {
+// carryTagged moves a key, and all keys of its database and hash tag if it has one.
+func (m *Move) carryTagged(e entry) error {
+	entries := []entry{e}
+	if tag := proxycompat.CodisTag(e.key); tag != e.key {
 		left, err := m.left()
 		if err != nil {
 			return err
 		}
 		for _, other := range left {
-			if other != key && proxycompat.CodisTag(other) != other && proxycompat.CodisTag(other) == proxycompat.CodisTag(key) {
-				keys = append(keys, other)
+			if other != e && other.database == e.database && other.key != tag && proxycompat.CodisTag(other.key) == tag {
+				entries = append(entries, other)
 			}
 		}
 	}
-	for _, key := range keys {
-		if err := m.carry(key); err != nil {
+	for _, e := range entries {
+		if err := m.carry(e); err != nil {
 			return err
 		}
 	}
@@ -152,41 +191,53 @@ func (m *Move) carryTagged(key string) error {
 }
 
 // carry moves a key if it is still there, over whatever the new backend has.
-func (m *Move) carry(key string) error {
-	old, err := m.on(m.from)
+func (m *Move) carry(e entry) error {
+	old, err := m.on(m.from, e.database)
 	if err != nil {
 		return err
 	}
 	defer old.close()
-	d, err := dumpOf(old, key)
-	if err != nil || len(d) == 1 {
+	dumps, err := dumpOf(old, e.key)
+	if err != nil || dumps[0].set == nil {
 		return err
 	}
-	target, err := m.on(m.to)
+	target, err := m.on(m.to, e.database)
 	if err != nil {
 		return err
 	}
 	defer target.close()
-	if err := d.restore(target); err != nil {
+	gone := []string{"DEL", e.key}
+	err = m.p.backends[m.to].change(e.database, [][]string{gone}, func() error { return restore(target, false, dumps...) })
+	if err != nil {
 		return err
 	}
-	_, err = old.do([]string{"DEL", key})
-	return err
+	return m.p.backends[m.from].change(e.database, [][]string{gone}, func() error {
+		_, err := old.do(gone)
+		return err
+	})
 }
 
-// left lists the keys of the slot that have not been moved.
-func (m *Move) left() ([]string, error) {
-	old, err := m.on(m.from)
+// left lists the keys of the slot that have not been moved, of all databases.
+func (m *Move) left() ([]entry, error) {
+	old, err := m.on(m.from, "")
 	if err != nil {
 		return nil, err
 	}
 	defer old.close()
-	keys, err := old.list(nil, "KEYS", "*")
-	keys = slices.DeleteFunc(keys, func(key string) bool { return m.p.profile.Slot(key) != m.slot })
-	slices.Sort(keys)
-	return keys, err
+	var entries []entry
+	err = old.everyDatabase(func(database string) error {
+		keys, err := old.keys()
+		slices.Sort(keys)
+		for _, key := range keys {
+			if m.p.profile.Slot(key) == m.slot {
+				entries = append(entries, entry{database, key})
+			}
+		}
+		return err
+	})
+	return entries, err
 }
 
-func (m *Move) on(backend int) (*link, error) {
-	return m.p.backends[backend].connect(context.WithoutCancel(m.p.ctx), "")
+func (m *Move) on(backend int, database string) (*link, error) {
+	return m.p.backends[backend].connect(context.WithoutCancel(m.p.ctx), database)
 }

@@ -45,7 +45,8 @@ type Config struct {
 	InMemory bool
 
 	// Password is what clients have to AUTH with; empty means none. It is the
-	// proxy's own (Codis session_auth), not the servers'.
+	// proxy's own (Codis session_auth), not the servers', and also that of a profile
+	// that is a server itself.
 	Password string
 
 	// Parallel is the number of connections that the proxy has to each backend, and
@@ -65,7 +66,7 @@ type Config struct {
 
 	// ReplicaLag above 0 gives each backend a replica that is behind by so much, and
 	// has it answer all commands that only read, as Codis does by default once it has
-	// replicas. Scripts go to the master.
+	// replicas. Scripts go to the master. A profile that is a server itself has none.
 	ReplicaLag time.Duration
 
 	// AutoEject spreads the keys of a backend that fails over the others for as long as
@@ -117,7 +118,7 @@ func Start(cfg Config) (*Proxy, error) {
 	if p.transparent() && len(p.backends) != 1 {
 		return nil, fmt.Errorf("proxytest: profile %q has exactly one server, not %d", p.profile.Name(), len(p.backends))
 	}
-	if cfg.ReplicaLag > 0 {
+	if cfg.ReplicaLag > 0 && !p.transparent() {
 		p.addReplicas()
 	}
 	if cfg.InMemory {
@@ -133,7 +134,7 @@ func Start(cfg Config) (*Proxy, error) {
 }
 
 func (p *Proxy) addBackend(dial func(ctx context.Context) (net.Conn, error)) {
-	p.backends = append(p.backends, &backend{dial: dial, links: map[*link]struct{}{}})
+	p.backends = append(p.backends, newBackend(dial))
 }
 
 func (p *Proxy) addEngine() {
@@ -260,6 +261,9 @@ func (p *Proxy) Close() error {
 	}
 	for _, b := range p.backends {
 		b.close()
+		if b.replica != nil {
+			b.replica.close()
+		}
 	}
 	p.wg.Wait()
 	for _, m := range p.engines {

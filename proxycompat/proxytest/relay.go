@@ -13,10 +13,16 @@ import (
 // were no proxy. What the version of the server lacks, and keys that a cluster would
 // not take together, are answered as it would.
 func (s *session) relay(args []string, rule proxycompat.Rule) outcome {
-	if c, _ := proxycompat.CommandOf(args...); c.Fits(len(args)) { // else that is what the server says
-		if rule.Verdict == proxycompat.Refused && !selectsNothing(args) {
-			return s.refuse(args)
-		}
+	c, _ := proxycompat.CommandOf(args...)
+	fits := c.Fits(len(args)) // else that is what the server says
+	if fits && rule.Verdict == proxycompat.Refused && !selectsNothing(args) {
+		return s.refuse(args)
+	}
+	args, o, done := s.password(args)
+	if done {
+		return o
+	}
+	if fits {
 		if o, apart := s.crossSlot(args, rule); apart {
 			return o
 		}

@@ -7,16 +7,22 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-
-	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// replica is a copy of a backend that is behind. What a command has left under its keys
-// arrives there after the lag, in the order in which the proxy had the answers.
+// replica is a copy of a backend that is behind. What commands have left under their keys
+// arrives there after the lag, in the order in which they were executed.
 type replica struct {
 	p      *Proxy
 	engine *miniredis.Miniredis
 	lag    time.Duration
+
+	// Both are reached over connections of their own: what the proxy has lost sight of
+	// still replicates.
+	master, copy *backend
+
+	// turn is full while somebody changes the master, until what that has left is on its
+	// way. No mutex, because who waits for it may wait for time to pass.
+	turn chan struct{}
 
 	mu      sync.Mutex
 	running bool
@@ -27,20 +33,30 @@ type replica struct {
 type arrival struct {
 	at       time.Time
 	database string
-	dump     dump
+	flush    bool // the dumps are all that there is in the database
+	dumps    []dump
 }
 
 func (p *Proxy) addReplicas() {
 	for _, b := range p.backends {
 		m := miniredis.NewMiniRedis()
 		m.ClockTTL(true)
-		b.replica = &replica{p: p, engine: m, lag: p.cfg.ReplicaLag}
+		b.replica = &replica{
+			p: p, engine: m, lag: p.cfg.ReplicaLag, turn: make(chan struct{}, 1),
+			master: newBackend(b.dial),
+			copy:   newBackend(func(context.Context) (net.Conn, error) { return m.Dial() }),
+		}
 	}
+}
+
+func (r *replica) close() {
+	r.master.close()
+	r.copy.close()
 }
 
 // execute answers a command that only reads.
 func (r *replica) execute(s *session, backend int, args []string) outcome {
-	l, err := r.connect(s.database)
+	l, err := r.copy.connect(r.p.ctx, s.database)
 	if err != nil {
 		return localError(s.p.backendError(err)).on(backend)
 	}
@@ -52,28 +68,10 @@ func (r *replica) execute(s *session, backend int, args []string) outcome {
 	return outcome{reply: reply, backend: backend}
 }
 
-func (r *replica) connect(database string) (*link, error) {
-	b := &backend{dial: func(context.Context) (net.Conn, error) { return r.engine.Dial() }, links: map[*link]struct{}{}}
-	return b.connect(r.p.ctx, database)
-}
-
-// follow has the replica get what a command has left on its master.
-func (r *replica) follow(s *session, backend int, args []string) {
-	keys, _ := proxycompat.KeysOf(args...)
-	for _, i := range keys {
-		l, err := s.link(backend)
-		if err != nil {
-			return // the master is down, and the replica stays as it is
-		}
-		if d, err := dumpOf(l, args[i]); err == nil {
-			r.send(arrival{at: time.Now().Add(r.lag), database: s.database, dump: d})
-		}
-	}
-}
-
 func (r *replica) send(a arrival) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	a.at = time.Now().Add(r.lag)
 	r.queue = append(r.queue, a)
 	if !r.running {
 		r.running = true
@@ -96,8 +94,8 @@ func (r *replica) run() {
 		if !r.p.wait(time.Until(a.at)) {
 			return
 		}
-		if l, err := r.connect(a.database); err == nil {
-			_ = a.dump.restore(l)
+		if l, err := r.copy.connect(r.p.ctx, a.database); err == nil {
+			_ = restore(l, a.flush, a.dumps...)
 			l.close()
 		}
 	}

@@ -76,16 +76,10 @@ func (s *session) attempt(word string, args []string) (o outcome, busy <-chan st
 
 // master executes a command on a backend, or, what only reads, on its replica.
 func (s *session) master(backend int, args []string) outcome {
-	r := s.p.backends[backend].replica
-	if r == nil {
-		return s.forward(backend, args)
-	}
-	if readsOnly(args) && !s.calm {
+	if r := s.p.backends[backend].replica; r != nil && readsOnly(args) && !s.calm {
 		return r.execute(s, backend, args)
 	}
-	o := s.forward(backend, args)
-	r.follow(s, backend, args)
-	return o
+	return s.forward(backend, args)
 }
 
 // readsOnly reports whether proxies send a command to a replica.

@@ -43,7 +43,7 @@ func newSession(p *Proxy, id int, conn net.Conn) *session {
 	return &session{
 		p: p, id: id, conn: conn,
 		queue: newQueue(), gone: make(chan struct{}), links: map[int]*link{},
-		authed: p.cfg.Password == "", pin: pinned{backend: Local},
+		database: "0", authed: p.cfg.Password == "", pin: pinned{backend: Local},
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 type pinned struct {
 	backend int // Local: none yet
 	multi   bool
+	queued  [][]string
 }
 
 // transactional reports whether a command is about transactions.
@@ -31,8 +32,15 @@ func (s *session) transaction(args []string, rule proxycompat.Rule) (o outcome, 
 		if rule.Verdict == proxycompat.HarmsOthers { // said on a connection that others share, and so to nobody
 			return local(resp.AppendStatus(nil, "OK")), true
 		}
+		if s.pin.backend == Local && s.pin.multi {
+			return localError("ERR WATCH inside MULTI is not allowed"), true
+		}
 		if s.pin.backend == Local && len(args) > 1 {
-			s.pin.backend = s.p.BackendOf(args[1])
+			o = s.forward(s.p.BackendOf(args[1]), args)
+			if s.links[o.backend] != nil { // else nothing is watched, and the client has been told
+				s.pin.backend = o.backend
+			}
+			return o, true
 		}
 	case "UNWATCH":
 		if s.pin.backend == Local {
@@ -51,7 +59,7 @@ func (s *session) transaction(args []string, rule proxycompat.Rule) (o outcome, 
 		s.pin.multi = true
 	case "EXEC", "DISCARD":
 		at := s.pin
-		s.pin = pinned{backend: Local}
+		defer func() { s.pin = pinned{backend: Local} }()
 		switch {
 		case at.backend != Local:
 			return s.forward(at.backend, args), true
@@ -67,10 +75,11 @@ func (s *session) transaction(args []string, rule proxycompat.Rule) (o outcome, 
 		}
 		if s.pin.backend == Local {
 			s.pin.backend = s.p.BackendOf(s.routed(args, rule))
-			if o := s.forward(s.pin.backend, []string{"MULTI"}); o.reply.Kind() == "error" {
+			if o := s.forward(s.pin.backend, []string{"MULTI"}); o.then != goOn || o.reply.Kind() == "error" {
 				return o, true
 			}
 		}
+		s.pin.queued = append(s.pin.queued, args)
 	}
 	return s.forward(max(s.pin.backend, 0), args), true
 }

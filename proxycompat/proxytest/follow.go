@@ -1,0 +1,122 @@
+package proxytest
+
+import (
+	"strings"
+
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// change does something that executes commands on a backend, and has its replica get what
+// they have left there. A server executes one command at a time, and so what changes a
+// master that has a replica waits for its turn; what blocks goes without.
+func (b *backend) change(database string, commands [][]string, do func() error) error {
+	r := b.replica
+	if r == nil || !mayChange(commands) {
+		return do()
+	}
+	if mayBlock(commands) {
+		err := do()
+		r.catchUp(database, commands)
+		return err
+	}
+	if !r.enter() {
+		return errDown
+	}
+	err := do()
+	r.follow(database, commands)
+	r.leave()
+	if err != nil { // the server may execute them only now
+		r.p.wg.Go(func() {
+			if r.p.wait(r.lag) {
+				r.catchUp(database, commands)
+			}
+		})
+	}
+	return err
+}
+
+// enter waits for the turn to change the master, and reports whether the proxy still runs.
+func (r *replica) enter() bool {
+	select {
+	case r.turn <- struct{}{}:
+		return true
+	case <-r.p.ctx.Done():
+		return false
+	}
+}
+
+func (r *replica) leave() { <-r.turn }
+
+// catchUp is follow, when it is not its turn.
+func (r *replica) catchUp(database string, commands [][]string) {
+	if r.enter() {
+		defer r.leave()
+		r.follow(database, commands)
+	}
+}
+
+// follow has the replica get what commands have left on its master, those of one call at
+// one moment. What cannot be read stays as it is.
+func (r *replica) follow(database string, commands [][]string) {
+	var keys []string
+	for _, args := range commands {
+		switch strings.ToUpper(args[0]) {
+		case "FLUSHALL", "FLUSHDB", "SWAPDB", "MOVE", "COPY":
+			r.afresh()
+			return
+		}
+		positions, _ := proxycompat.KeysOf(args...)
+		for _, i := range positions {
+			keys = append(keys, args[i])
+		}
+	}
+	if len(keys) == 0 {
+		return
+	}
+	l, err := r.master.connect(r.p.ctx, database)
+	if err != nil {
+		return
+	}
+	defer l.close()
+	if dumps, err := dumpOf(l, keys...); err == nil {
+		r.send(arrival{database: database, dumps: dumps})
+	}
+}
+
+// afresh has the replica get all that there is on its master.
+func (r *replica) afresh() {
+	l, err := r.master.connect(r.p.ctx, "")
+	if err != nil {
+		return
+	}
+	defer l.close()
+	_ = l.everyDatabase(func(database string) error {
+		keys, err := l.keys()
+		if err != nil {
+			return err
+		}
+		dumps, err := dumpOf(l, keys...)
+		if err == nil {
+			r.send(arrival{database: database, flush: true, dumps: dumps})
+		}
+		return err
+	})
+}
+
+func mayChange(commands [][]string) bool {
+	for _, args := range commands {
+		if !readsOnly(args) {
+			return true
+		}
+	}
+	return false
+}
+
+func mayBlock(commands [][]string) bool {
+	for _, args := range commands {
+		if c, _ := proxycompat.CommandOf(args...); c.Blocks() {
+			return true
+		}
+	}
+	return false
+}
