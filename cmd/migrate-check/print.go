@@ -19,7 +19,7 @@ func paragraph(lead, indent, text string) string {
 		switch {
 		case i == 0:
 			line += word
-		case len(line)+1+len(word) > probe.Width:
+		case len([]rune(line))+1+len([]rune(word)) > probe.Width:
 			out.WriteString(line + "\n")
 			line = indent + word
 		default:
@@ -42,4 +42,20 @@ func flagTable(flags *flag.FlagSet) {
 		head := fmt.Sprintf("  %-*s ", column-3, "-"+f.Name+" "+name)
 		say(flags.Output(), "%s", paragraph(head, strings.Repeat(" ", column), about))
 	})
+}
+
+// withoutSecrets is the HOST:PORT of a URL, or of USER:PASSWORD@HOST:PORT; any other word
+// stays as it is.
+func withoutSecrets(word string) string {
+	_, rest, isURL := strings.Cut(word, "://")
+	if !isURL {
+		rest = word
+	}
+	if at := strings.LastIndex(rest, "@"); at >= 0 { // first: a password may have any sign in it
+		rest, isURL = rest[at+1:], true
+	}
+	if end := strings.IndexAny(rest, "/?#"); isURL && end >= 0 {
+		rest = rest[:end]
+	}
+	return rest
 }

@@ -31,7 +31,7 @@ const probeMore = `
 The password is never an argument, where others could read it.
 
 Exit codes: 0 asked, and nothing differs from -profile (or none was given);
-1 something differs; 2 could not ask, or wrong usage.
+1 something differs; 2 could not ask, not enough was answered, or wrong usage.
 
 Examples:
   migrate-check probe codis-proxy:19000
@@ -57,6 +57,7 @@ type probeFlags struct {
 	risky        bool
 	prefix       string
 	output       string
+	force        bool
 }
 
 func (f *probeFlags) register(flags *flag.FlagSet) {
@@ -74,7 +75,8 @@ func (f *probeFlags) register(flags *flag.FlagSet) {
 	flags.BoolVar(&f.json, "json", false, "write the report as JSON")
 	flags.BoolVar(&f.risky, "risky", false, "also ask what can harm other clients of the same proxy")
 	flags.StringVar(&f.prefix, "prefix", "", "begin its keys with `TEXT`, where users may not use others (default random)")
-	flags.StringVar(&f.output, "o", "", "write a profile of what was found to `FILE`.yaml")
+	flags.StringVar(&f.output, "o", "", "write a profile of what was found to `FILE`, a new one that ends in .yaml or .yml")
+	flags.BoolVar(&f.force, "f", false, "let -o overwrite a file")
 }
 
 func runProbe(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -91,12 +93,15 @@ func runProbe(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	if !ok {
 		return code
 	}
+	if host := withoutSecrets(addr); host != addr {
+		return complain(stderr, "probe", fmt.Sprintf("HOST:PORT is wanted, and no URL, user or password: %s", host))
+	}
 	cfg, err := f.config(os.LookupEnv)
 	if err != nil {
 		return complain(stderr, "probe", err.Error())
 	}
 	if f.output != "" {
-		if _, err := profileName(f.output); err != nil {
+		if err := f.tryOutput(); err != nil {
 			return complain(stderr, "probe", err.Error())
 		}
 	}
@@ -109,16 +114,28 @@ func runProbe(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	if code := f.write(report, stdout, stderr); code != codeOK {
 		return code
 	}
+	return f.verdict(report, stderr)
+}
+
+// verdict is the exit code for a report that was written.
+func (f *probeFlags) verdict(report *probe.Report, stderr io.Writer) int {
+	unsure := ""
 	switch {
 	case f.profile == "":
 		return codeOK
 	case len(report.Differences) > 0:
 		return codeDiffers
+	case report.WritesSkipped != "":
+		unsure = "commands that write were not asked, for keys cannot be given an expiry: " + report.WritesSkipped
 	case !report.AllCommands:
-		say(stderr, "%s", wrapped("migrate-check: not all commands were asked, so nothing is sure; try a longer -budget"))
-		return codeError
+		unsure = "not all commands were asked; try a longer -budget"
+	case len(report.Unanswered()) > 0:
+		unsure = "not all commands were answered in time; try again, or a longer -timeout"
+	default:
+		return codeOK
 	}
-	return codeOK
+	say(stderr, "%s", wrapped("migrate-check: nothing differs, and that is not sure: "+unsure))
+	return codeError
 }
 
 // write writes the report, and the profile if there is one to write.
@@ -132,6 +149,14 @@ func (f *probeFlags) write(report *probe.Report, stdout, stderr io.Writer) int {
 	} else {
 		say(stdout, "%s", report.Text())
 	}
+	if !report.Enough {
+		text := "migrate-check: not enough was answered: " + report.NotEnough()
+		if f.output != "" {
+			text += "; " + f.output + " was not written"
+		}
+		say(stderr, "%s", wrapped(text))
+		return codeError
+	}
 	if f.output == "" {
 		return codeOK
 	}
@@ -143,7 +168,7 @@ func (f *probeFlags) write(report *probe.Report, stdout, stderr io.Writer) int {
 	if err != nil {
 		return f.failed(stderr, err)
 	}
-	if err := os.WriteFile(f.output, data, 0o644); err != nil { // a profile is no secret
+	if err := f.create(data); err != nil {
 		return f.failed(stderr, err)
 	}
 	say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check: wrote the profile %q to %s", name, f.output)))
@@ -174,6 +199,8 @@ func (f *probeFlags) hint(err error) string {
 		return "Try -tls-ca FILE, or -tls-cert FILE and -tls-key FILE if it wants a certificate;\nto trust whatever answers, -tls-skip-verify.\n"
 	case probe.WantsPassword, probe.BadPassword:
 		return "The password comes from -password-env VAR or -password-file FILE.\n"
+	case probe.LacksRight:
+		return "If the user may touch certain keys only: -prefix TEXT, which those begin with.\n"
 	case probe.NoAnswer, probe.Hangs:
 		return "Try a longer -timeout, or -budget.\n"
 	}

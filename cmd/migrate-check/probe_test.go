@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,5 +101,72 @@ func TestProbeInterrupted(t *testing.T) {
 	r := try(ctx, "probe", proxy.Addr(), "-timeout", "1m", "-budget", "1h")
 	assert.Equal(t, codeError, r.code)
 	assert.Contains(t, r.stderr, "ended before it was done")
-	assert.Empty(t, proxy.Engine(0).Keys())
+	for _, key := range proxy.Engine(0).Keys() { // ZADD may yet be executed on it
+		assert.Positive(t, proxy.Engine(0).TTL(key))
+	}
+}
+
+// A file of others is not overwritten, and what cannot be written is found out first.
+func TestProbeOutput(t *testing.T) {
+	t.Parallel()
+	proxy := start(t, proxytest.Config{})
+	file := filepath.Join(t.TempDir(), "ours.yml")
+	require.NoError(t, os.WriteFile(file, []byte("mine"), 0o600))
+	r := try(t.Context(), "probe", proxy.Addr(), "-o", file)
+	assert.Equal(t, codeError, r.code)
+	assert.Contains(t, r.stderr, "exists; -f")
+	r = try(t.Context(), "probe", proxy.Addr(), "-o", filepath.Join(file, "no-folder.yaml"), "-f")
+	assert.Equal(t, codeError, r.code)
+	r = try(t.Context(), "probe", "127.0.0.1:1", "-o", file, "-f")
+	assert.Equal(t, codeError, r.code)
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, "mine", string(data), "it was not asked, so nothing is written")
+	assert.Empty(t, proxy.Calls())
+
+	other := filepath.Join(t.TempDir(), "other.yaml")
+	r = try(t.Context(), "probe", "127.0.0.1:1", "-o", other)
+	assert.Equal(t, codeError, r.code)
+	assert.NoFileExists(t, other)
+
+	r = try(t.Context(), "probe", proxy.Addr(), "-o", file, "-f")
+	assert.Equal(t, codeOK, r.code, r.stderr)
+	profile, err := custom.Load(file)
+	require.NoError(t, err)
+	assert.Equal(t, "ours", profile.Name())
+}
+
+// A user who may do little is told so, and no conclusion is drawn.
+func TestProbeLittleIsPermitted(t *testing.T) {
+	t.Parallel()
+	proxy := start(t, proxytest.Config{})
+	may := []string{"PING", "SET", "DEL", "PEXPIRE"}
+	proxy.Inject(proxytest.Fault{
+		Match: func(args []string) bool { return !slices.Contains(may, strings.ToUpper(args[0])) }, Times: -1,
+		Action: proxytest.RefuseWith, Text: "NOPERM this user has no permissions to run the 'x' command",
+	})
+	file := filepath.Join(t.TempDir(), "ours.yaml")
+	for _, args := range [][]string{{"probe", proxy.Addr(), "-o", file}, {"probe", proxy.Addr(), "-profile", "codis@7.0"}} {
+		r := try(t.Context(), args...)
+		assert.Equal(t, codeError, r.code, r.stdout)
+		assert.Contains(t, r.stderr, "not enough was answered")
+		assert.Contains(t, r.stderr, "the user lacks the right for")
+		assert.NotContains(t, r.stdout, "It is as")
+		fits(t, r.stdout)
+		assert.NoFileExists(t, file)
+	}
+	may = may[:1]
+	r := try(t.Context(), "probe", proxy.Addr())
+	assert.Equal(t, codeError, r.code)
+	assert.Contains(t, r.stderr, "-prefix TEXT")
+}
+
+// That nothing differs is not said where something was not answered.
+func TestProbeUnanswered(t *testing.T) {
+	t.Parallel()
+	proxy := start(t, proxytest.Config{})
+	proxy.Inject(proxytest.Fault{Command: "ZCARD", Times: -1, Action: proxytest.HangRequest})
+	r := try(t.Context(), "probe", proxy.Addr(), "-profile", "codis", "-timeout", "300ms")
+	assert.NotContains(t, r.stdout, "observed timeout")
+	assert.Contains(t, r.stdout, "nothing is known of it: ZCARD")
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/unwatch/unwatch/proxycompat"
@@ -92,13 +91,4 @@ func authorities(file string) (*x509.CertPool, error) {
 		return nil, fmt.Errorf("-tls-ca: %s has no certificate in PEM", file)
 	}
 	return pool, nil
-}
-
-// profileName makes the name of a profile of the name of its file.
-func profileName(file string) (string, error) {
-	name, found := strings.CutSuffix(filepath.Base(file), ".yaml")
-	if !found || name == "" || name != strings.ToLower(name) || strings.ContainsAny(name, " \t@") {
-		return "", fmt.Errorf("-o: want a file in lower case that ends with .yaml, such as our-codis.yaml: %q", file)
-	}
-	return name, nil
 }

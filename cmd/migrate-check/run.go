@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			return s.run(ctx, args[1:], stdout, stderr)
 		}
 	}
-	say(stderr, "migrate-check: there is no subcommand %q\n\n", args[0])
+	say(stderr, "%s\n", wrapped(fmt.Sprintf("migrate-check: there is no subcommand %q", withoutSecrets(args[0]))))
 	usage(stderr)
 	return codeError
 }
@@ -85,6 +85,9 @@ func parse(flags *flag.FlagSet, args []string, stdout, stderr io.Writer, argumen
 	case len(words) == 0:
 		return "", complain(stderr, flags.Name(), argument+" is missing"), false
 	case len(words) > 1:
+		for i, word := range words {
+			words[i] = withoutSecrets(word)
+		}
 		text := fmt.Sprintf("one %s is enough, these are too many: %s", argument, strings.Join(words[1:], " "))
 		return "", complain(stderr, flags.Name(), text), false
 	}
@@ -93,7 +96,8 @@ func parse(flags *flag.FlagSet, args []string, stdout, stderr io.Writer, argumen
 
 // complain says what is wrong with the arguments, and where to read more.
 func complain(stderr io.Writer, name, what string) int {
-	say(stderr, "migrate-check %s: %s\nmigrate-check %s -h says how to use it.\n", name, what, name)
+	say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check %s: %s", name, what)))
+	say(stderr, "migrate-check %s -h says how to use it.\n", name)
 	return codeError
 }
 

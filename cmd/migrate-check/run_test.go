@@ -51,6 +51,11 @@ func TestWrongUsage(t *testing.T) {
 		"-username needs":               {"probe", "a:1", "-username", "bob"},
 		"want a file in lower case":     {"probe", "a:1", "-o", "profile.json"},
 		"this is no address":            {"probe", "localhost"},
+		"wanted, and no URL":            {"probe", "redis://u:hunter2@h:6379/0"},
+		"user or password: h:6379":      {"probe", "u:hunter/2@h:6379"},
+		"these are too many: h:1":       {"probe", "a:1", "redis://:hunter2@h:1"},
+		"no subcommand \"h:1\"":         {"redis://:hunter2@h:1"},
+		"ends in .yaml or .yml":         {"probe", "a:1", "-o", "a-very-long-name-of-a-profile-that-makes-a-line-longer.json"},
 		"cannot have braces":            {"probe", "a:1", "-prefix", "{x}"},
 	} {
 		r := try(t.Context(), args...)
@@ -58,6 +63,7 @@ func TestWrongUsage(t *testing.T) {
 		assert.Contains(t, r.stderr, want, args)
 		assert.NotContains(t, r.stderr, "hunter2")
 		assert.Empty(t, r.stdout, args)
+		fits(t, r.stderr)
 	}
 }
 

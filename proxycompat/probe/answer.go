@@ -37,8 +37,10 @@ func classify(q question, reply resp.Reply) (Outcome, string) {
 		return OK, ""
 	}
 	switch lower := strings.ToLower(text); {
-	case strings.HasPrefix(text, "NOPERM"):
+	case lacksRight(lower):
 		return Forbidden, text
+	case passing(lower):
+		return Failed, text
 	case q.strict, saysRefused(lower):
 		return Refused, text
 	}
@@ -61,6 +63,47 @@ func saysRefused(text string) bool {
 		}
 	}
 	return false
+}
+
+// lacksRight knows the words for a user who may not do that, in lower case: of a
+// command, and of one inside a script.
+func lacksRight(text string) bool {
+	return strings.HasPrefix(text, "noperm") || strings.Contains(text, "acl failure in script") ||
+		strings.Contains(text, "the user executing the script can't")
+}
+
+// passing knows errors, in lower case, about the state that something is in: they say
+// nothing about the command.
+func passing(text string) bool {
+	for _, code := range [...]string{
+		"loading", "oom ", "misconf", "busy ", "readonly", "masterdown", "clusterdown", "tryagain", "noreplicas",
+		"err handle response", "err handle request, slot is not ready", // Codis, whose server is away
+	} {
+		if strings.HasPrefix(text, code) {
+			return true
+		}
+	}
+	return false
+}
+
+// finding is what became of one command that should work.
+func finding(reply resp.Reply, outcome Outcome) Finding {
+	switch outcome {
+	case Closes:
+		return Disconnects
+	case Timeout:
+		return Silent
+	}
+	text, failed := reply.ErrorText()
+	switch lower := strings.ToLower(text); {
+	case !failed:
+		return Works
+	case lacksRight(lower):
+		return NoRight
+	case text == "", passing(lower):
+		return Unclear
+	}
+	return Refuses
 }
 
 // worded reports whether a refusal has the words of a profile's refusal. Servers repeat

@@ -16,7 +16,7 @@ func (r *Report) BaseProfile() *proxycompat.Profile { return r.base }
 // [proxycompat.Profile.Extend] of [Report.BaseProfile], and for a file of package custom.
 // The name is that profile's: one word in lower case.
 //
-// A timeout makes no rule: it may have been the network.
+// What was not answered in time is no difference, and makes no rule.
 func (r *Report) Changes(name string) proxycompat.Changes {
 	c := proxycompat.Changes{Name: name, About: fmt.Sprintf("%s, as probe found it at %s", r.Base, r.Addr)}
 	source := fmt.Sprintf("observed: probe of %s, %s", r.Addr, r.At.Format("2006-01-02"))

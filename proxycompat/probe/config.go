@@ -76,6 +76,9 @@ func (c Config) withDefaults() (Config, error) {
 
 // checkAddr names a typing error as one, before a resolver makes something else of it.
 func checkAddr(addr string) error {
+	if shown := withoutSecrets(addr); shown != addr {
+		return &ConnectError{Addr: shown, Reason: BadAddress, what: "this is a URL, or has a user in it"}
+	}
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return &ConnectError{Addr: addr, Reason: BadAddress, what: "this is no address"}
@@ -84,4 +87,20 @@ func checkAddr(addr string) error {
 		return &ConnectError{Addr: addr, Reason: BadAddress, what: "this is no address"}
 	}
 	return nil
+}
+
+// withoutSecrets is the HOST:PORT of a URL, which may have a password in it. What has
+// neither a scheme nor a user stays as it is.
+func withoutSecrets(addr string) string {
+	_, rest, isURL := strings.Cut(addr, "://")
+	if !isURL {
+		rest = addr
+	}
+	if at := strings.LastIndex(rest, "@"); at >= 0 { // before anything else: a password may have any sign in it
+		rest, isURL = rest[at+1:], true
+	}
+	if end := strings.IndexAny(rest, "/?#"); isURL && end >= 0 {
+		rest = rest[:end]
+	}
+	return rest
 }

@@ -34,6 +34,7 @@ const (
 	BadPassword    Reason = "bad password"     // AUTH failed
 	NotReady       Reason = "not ready"        // it is a Redis that cannot work now
 	NotWritable    Reason = "not writable"     // SET failed, so nothing else can be found out
+	LacksRight     Reason = "lacks a right"    // the user may not SET the keys of the probe
 )
 
 // ConnectError says that an address could not be asked, why, and what to do. It never
@@ -87,6 +88,8 @@ func (r Reason) Advice() string {
 		return "give the password that clients of this address use, and a user name only where there are users"
 	case NotReady:
 		return "ask again when it is"
+	case LacksRight:
+		return "give the user the right to SET, or a Prefix that this user's keys begin with"
 	case NotWritable:
 		return "ask a master, as a user who may write, with room left"
 	}

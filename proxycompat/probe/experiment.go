@@ -32,7 +32,9 @@ func (p *prober) askDatabases(ctx context.Context) error {
 	if err != nil || outcome != OK {
 		return err
 	}
-	if there[0].Kind() != "nil" {
+	if found := finding(there[0], outcome); found != Works {
+		p.report.Databases = found
+	} else if there[0].Kind() != "nil" {
 		p.report.Databases = Ignored
 	}
 	// Back, should the connection to the server outlive ours.
@@ -75,6 +77,10 @@ func multiFinding(replies []resp.Reply, outcome Outcome) Finding {
 	}
 	begun, done := finding(replies[0], OK), finding(replies[3], OK)
 	switch {
+	case begun == NoRight || begun == Unclear:
+		return begun // it was not asked, so to say, and neither is what came after it
+	case begun == Works && done == NoRight:
+		return NoRight
 	case begun == Works && done == Works && replies[3].Kind() == "array":
 		return Works
 	case begun == Works:

@@ -13,9 +13,13 @@ type keyring struct {
 	prefix string
 	homes  []string // tags of keys that the address accepts
 	used   map[string]bool
+	bare   map[string]bool // written to since an expiry was last acknowledged
+	late   map[string]bool // a write that failed may yet be executed
 }
 
-func newKeyring(prefix string) *keyring { return &keyring{prefix: prefix, used: map[string]bool{}} }
+func newKeyring(prefix string) *keyring {
+	return &keyring{prefix: prefix, used: map[string]bool{}, bare: map[string]bool{}, late: map[string]bool{}}
+}
 
 // tagged is the key of that name with that tag: keys of one tag are together wherever
 // tags count.

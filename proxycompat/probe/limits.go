@@ -23,24 +23,28 @@ func (p *prober) askLimits(ctx context.Context) error {
 	l := &p.report.Limits
 	for _, size := range values {
 		p.cfg.Timeout = wait + time.Duration(size>>20)*100*time.Millisecond
-		end, err := p.tryValue(ctx, size)
+		passed, end, err := p.tryValue(ctx, size)
 		if err != nil {
 			return err
 		}
 		if end != "" {
 			l.ValueEnd = fmt.Sprintf("%d bytes: %s", size, end)
+		}
+		if !passed {
 			break
 		}
 		l.Value = size
 	}
 	p.cfg.Timeout = wait
 	for _, length := range lengths {
-		end, err := p.tryPipeline(ctx, length)
+		passed, end, err := p.tryPipeline(ctx, length)
 		if err != nil {
 			return err
 		}
 		if end != "" {
 			l.PipelineEnd = fmt.Sprintf("%d commands: %s", length, end)
+		}
+		if !passed {
 			break
 		}
 		l.Pipeline = length
@@ -48,26 +52,35 @@ func (p *prober) askLimits(ctx context.Context) error {
 	return nil
 }
 
-// tryValue stores a value, reads it, and deletes it at once.
-func (p *prober) tryValue(ctx context.Context, size int) (end string, err error) {
+// tryValue stores a value, reads it, and deletes it at once. That it did not pass and
+// has no end says nothing about the address.
+func (p *prober) tryValue(ctx context.Context, size int) (passed bool, end string, err error) {
 	key := p.keys.home(0, "large")
-	for _, command := range [][]string{set(key, strings.Repeat("v", size)), {"GET", key}, {"DEL", key}} {
+	for _, command := range [][]string{set(key, strings.Repeat("v", size)), {"GET", key}, {p.deletes, key}} {
 		replies, outcome, err := p.do(ctx, command)
 		if err != nil || outcome != OK {
-			return string(outcome), err
+			return false, string(outcome), err
 		}
 		if text, failed := replies[0].ErrorText(); failed {
-			return p.mask(text), nil
+			return false, p.endOf(text), nil
 		}
 		stale := p.report.Reads.Get.Found > 0 // then a replica may not have it yet
 		if command[0] == "GET" && len(text(replies[0])) != size && !stale {
-			return "another value came back", nil
+			return false, "another value came back", nil
 		}
 	}
-	return "", nil
+	return true, "", nil
 }
 
-func (p *prober) tryPipeline(ctx context.Context, length int) (end string, err error) {
+// endOf is the error at which a limit ends; empty if the user lacks a right.
+func (p *prober) endOf(text string) string {
+	if lacksRight(strings.ToLower(text)) {
+		return ""
+	}
+	return p.mask(text)
+}
+
+func (p *prober) tryPipeline(ctx context.Context, length int) (passed bool, end string, err error) {
 	key := p.keys.home(0, "s")
 	commands := make([][]string, length)
 	for i := range commands {
@@ -75,14 +88,14 @@ func (p *prober) tryPipeline(ctx context.Context, length int) (end string, err e
 	}
 	replies, outcome, err := p.do(ctx, commands...)
 	if err != nil || outcome != OK {
-		return fmt.Sprintf("%s after %d replies", outcome, len(replies)), err
+		return false, fmt.Sprintf("%s after %d replies", outcome, len(replies)), err
 	}
 	for _, reply := range replies {
 		if text, failed := reply.ErrorText(); failed {
-			return p.mask(text), nil
+			return false, p.endOf(text), nil
 		}
 	}
-	return "", nil
+	return true, "", nil
 }
 
 // askRisky asks what can harm other clients, each on a connection of its own that is
@@ -91,23 +104,24 @@ func (p *prober) askRisky(ctx context.Context) error {
 	if !p.cfg.Risky {
 		return nil
 	}
+	// What blocks finds something, and does not.
+	fill := questions("RPUSH @l a\nZADD @z 1 a", p.keys)
 	for _, q := range questions(risky, p.keys) {
-		// What blocks finds something, and does not.
-		fill := [][]string{{"RPUSH", p.keys.home(0, "l"), "a"}, {"ZADD", p.keys.home(0, "z"), "1", "a"}}
-		for _, command := range fill {
-			if _, _, err := p.do(ctx, command); err != nil {
-				return err
+		if p.mayStay(q) {
+			continue
+		}
+		for _, f := range fill {
+			if p.mayStay(f) {
+				continue
 			}
-			if _, _, err := p.do(ctx, []string{"PEXPIRE", command[1], lifetimeText()}); err != nil {
+			if _, _, err := p.store(ctx, f); err != nil {
 				return err
 			}
 		}
 		p.drop()
-		replies, outcome, err := p.do(ctx, q.args)
-		if err != nil {
+		if err := p.ask(ctx, q); err != nil {
 			return err
 		}
-		p.put(q, replies, outcome)
 		p.drop()
 	}
 	return nil

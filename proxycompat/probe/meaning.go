@@ -27,6 +27,7 @@ func (m *meanings) add(format string, args ...any) {
 func (m *meanings) profile(r *Report) {
 	switch {
 	case len(r.Likeness) == 0:
+		m.add("Nothing can be said of this address: %s.", r.NotEnough())
 	case r.Likeness[0].share() < familiar:
 		m.add("No known profile fits: describe this proxy in a file of its own (proxycompat/custom), beginning with these differences.")
 	case r.Given && r.Base != r.Likeness[0].Lookup && len(r.Differences) > r.Likeness[0].Differs():
@@ -52,20 +53,30 @@ func (m *meanings) transactions(t Transactions) {
 		m.add("MULTI does not work here.")
 	case Disconnects:
 		m.add("MULTI closes the connection.")
-	case Silent, Unclear, Ignored:
+	case Ignored, Unclear:
 		m.add("MULTI does not work here as it should.")
+	case NoRight:
+		m.add("Whether MULTI works is not known: the user may not use it.")
+	case Silent:
+		m.add("Whether MULTI works is not known: it was not answered in time.")
 	}
 	switch t.Watch {
 	case Works:
 		if t.Multi == Works {
 			m.add("WATCH works: package cas can be used.")
 		}
-	case Refuses, Disconnects, Silent:
+	case Refuses, Disconnects:
 		m.add("WATCH does not work here: use package lockupdate in place of WATCH, MULTI, EXEC.")
 	case Ignored:
 		m.add("WATCH is answered OK and does nothing: updates get lost. Use package lockupdate.")
+	case NoRight:
+		m.add("Whether WATCH works is not known: the user may not use it.")
+	case Silent, Unclear:
+		m.add("Whether WATCH works is not known: its question was not answered as it should be, or not in time.")
 	case NotAsked:
-		m.add("WATCH was not asked: it may be a proxy on which that harms others.")
+		if t.Multi != NotAsked {
+			m.add("WATCH was not asked: it may be a proxy on which that harms others.")
+		}
 	}
 }
 
@@ -74,6 +85,12 @@ func (m *meanings) scripts(s Scripts, node bool) {
 	case NotAsked:
 		return
 	case Works:
+	case NoRight:
+		m.add("Whether scripts run is not known: the user may not use EVAL, or what the script calls.")
+		return
+	case Silent, Unclear:
+		m.add("Whether scripts run is not known: EVAL was not answered as it should be, or not in time.")
+		return
 	default:
 		m.add("Scripts do not run here (EVAL: %s).", s.Eval)
 		return
@@ -166,13 +183,36 @@ func (m *meanings) rest(r *Report) {
 	if l := r.Limits; l.PipelineEnd != "" {
 		m.add("Pipelines: %d commands went through, and not %s.", l.Pipeline, l.PipelineEnd)
 	}
-	forbidden := 0
-	for _, a := range r.Commands {
-		if a.Outcome == Forbidden {
-			forbidden++
-		}
+	if lacking := r.Lacking(); len(lacking) > 0 {
+		m.add("The user may not use %s (NOPERM); that says nothing about the proxy: %s.", plural(len(lacking), "command"), some(lacking))
 	}
-	if forbidden > 0 {
-		m.add("The user may not use %s that were asked (NOPERM); they say nothing about the proxy.", plural(forbidden, "command"))
+	if silent := r.Unanswered(); len(silent) > 0 {
+		m.add("Not answered in time, so that nothing is known of it: %s.", some(silent))
 	}
+	if r.WritesSkipped != "" {
+		m.add("Commands that write were not asked, but SET: keys cannot be given an expiry here (%s).", r.WritesSkipped)
+	}
+}
+
+// maxNamed is how many commands a sentence names.
+const maxNamed = 12
+
+// some names the first of many.
+func some(names []string) string {
+	if len(names) > maxNamed {
+		return fmt.Sprintf("%s, and %d more", strings.Join(names[:maxNamed], ", "), len(names)-maxNamed)
+	}
+	return strings.Join(names, ", ")
+}
+
+// NotEnough says why no profile is named; empty if one is.
+func (r *Report) NotEnough() string {
+	if r.Enough {
+		return ""
+	}
+	text := "fewer than half of the commands were answered in a way that says something about it"
+	if lacking := r.Lacking(); len(lacking) > 0 {
+		text += "; the user lacks the right for " + some(lacking)
+	}
+	return text
 }

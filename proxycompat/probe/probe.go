@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -15,7 +16,8 @@ var errBudget = errors.New("probe: the budget ended")
 //
 // It returns within cfg.Budget, plus a second for deleting its keys; within that second
 // if ctx ends, with ctx's cause as the error. If the budget ends the report is of what has
-// been asked by then. An address that cannot be asked is a [*ConnectError].
+// been asked by then. An address that cannot be asked, or not by
+// then, is a [*ConnectError].
 func Probe(ctx context.Context, addr string, cfg Config) (*Report, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -26,21 +28,27 @@ func Probe(ctx context.Context, addr string, cfg Config) (*Report, error) {
 	}
 	began := time.Now()
 	p := &prober{
-		addr: addr, cfg: cfg, keys: newKeyring(cfg.Prefix),
-		report: &Report{Addr: addr, At: began.UTC(), Commands: []Answer{}},
+		addr: addr, cfg: cfg, keys: newKeyring(cfg.Prefix), deletes: "DEL",
+		report: &Report{
+			Addr: addr, At: began.UTC(), Prefix: cfg.Prefix,
+			Commands: []Answer{}, Likeness: []Likeness{}, Differences: []Difference{},
+		},
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, cfg.Budget, errBudget)
 	defer cancel()
 	err = p.run(limited)
 	p.drop()
-	p.report.Left = p.cleanUp(ctx)
-	switch {
-	case ctx.Err() != nil:
-		return nil, fmt.Errorf("probe: %q: ended before it was done: %w", addr, context.Cause(ctx))
-	case err != nil:
+	p.conclude()
+	p.cleanUp(ctx)
+	if ctx.Err() != nil {
+		err = fmt.Errorf("probe: %q: ended before it was done: %w", addr, context.Cause(ctx))
+	}
+	if err != nil && p.report.Lasting > 0 {
+		err = fmt.Errorf("%w; %s", err, p.report.lasting())
+	}
+	if err != nil {
 		return nil, err
 	}
-	p.conclude()
 	p.report.TookMS = time.Since(began).Milliseconds()
 	return p.report, nil
 }
@@ -56,6 +64,7 @@ func (p *prober) run(ctx context.Context) error {
 		{"connecting", p.greeting},
 		{"finding keys", p.settle},
 		{"the server", p.askServer},
+		{"expiry", p.askExpiry},
 		{"commands", p.askBattery},
 		{"databases", p.askDatabases},
 		{"transactions", p.askTransactions},
@@ -67,7 +76,7 @@ func (p *prober) run(ctx context.Context) error {
 		{"risky commands", p.askRisky},
 	} {
 		err := s.run(ctx)
-		if errors.Is(err, errBudget) && p.report.Base != "" {
+		if errors.Is(err, errBudget) && p.report.Enough {
 			p.report.Unfinished = fmt.Sprintf("the budget of %v ended at %q", p.cfg.Budget, s.name)
 			return nil
 		}
@@ -80,36 +89,43 @@ func (p *prober) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if p.all > 0 && !p.report.Enough {
+			return nil // of what nothing is known, nothing more is asked
+		}
 	}
 	return nil
 }
 
 // askBattery asks what every address is asked, and says preliminarily what it is like.
 func (p *prober) askBattery(ctx context.Context) error {
-	asked := 0
-	for _, q := range questions(battery, p.keys) {
-		if p.harmsBase(q) {
-			continue
-		}
-		if err := p.ask(ctx, q); err != nil {
-			if errors.Is(err, errBudget) && asked >= enough {
+	all := slices.DeleteFunc(questions(battery, p.keys), p.harmsBase)
+	p.all = len(all)
+	for _, q := range all {
+		if !p.mayStay(q) {
+			if err := p.ask(ctx, q); err != nil {
 				p.conclude()
+				return err
 			}
-			return err
 		}
-		asked++
 	}
-	p.report.AllCommands = true
+	p.report.AllCommands = p.expires
 	p.conclude()
 	return nil
 }
 
-// enough is how many commands have to be answered for a report to say something.
-const enough = 20
-
-// conclude compares the answers with the profiles.
+// conclude compares the answers with the profiles, if they are enough.
 func (p *prober) conclude() {
 	r := p.report
+	says := 0
+	for _, a := range r.Commands {
+		if a.Outcome == OK || a.Outcome == Refused || a.Outcome == Closes {
+			says++
+		}
+	}
+	r.Enough = p.all > 0 && 2*says >= p.all
+	if !r.Enough {
+		return
+	}
 	all, given, err := profiles(p.cfg.Profile, r.Server)
 	if err != nil {
 		return // the profiles are part of the program; a test rules it out

@@ -141,6 +141,7 @@ func TestJSON(t *testing.T) {
 	for _, name := range []string{
 		"addr", "at", "tookMs", "sent", "allCommands", "dialled", "server", "commands", "likeness", "base", "given", "differences",
 		"ordering", "reads", "scripts", "compareAndSet", "transactions", "databases", "limits", "closesAfterErrors", "left",
+		"lasting", "prefix", "enough",
 	} {
 		assert.Contains(t, got, name)
 	}
@@ -155,7 +156,7 @@ func TestJSON(t *testing.T) {
 // When the budget ends, the report is of what was asked by then.
 func TestBudget(t *testing.T) {
 	proxy := play(t, "codis")
-	proxy.Inject(proxytest.Fault{Command: "GETRANGE", Times: -1, Action: proxytest.HangRequest})
+	proxy.Inject(proxytest.Fault{Command: "ZADD", Times: -1, Action: proxytest.HangRequest})
 	_, err := probe.Probe(t.Context(), proxy.Addr(), probe.Config{Budget: time.Nanosecond})
 	var failed *probe.ConnectError
 	require.ErrorAs(t, err, &failed)
@@ -164,5 +165,11 @@ func TestBudget(t *testing.T) {
 	assert.False(t, r.AllCommands)
 	assert.Contains(t, r.Unfinished, "the budget of 1s ended at \"commands\"")
 	assert.Equal(t, "codis", r.MostLike(), r.Text())
-	assert.Zero(t, nothingStays(t, proxy, 2))
+	assert.Equal(t, r.Left, nothingStays(t, proxy, 2))
+	assert.Equal(t, 1, r.Left, "ZADD may yet be executed")
+
+	// Not of less than half.
+	proxy.Inject(proxytest.Fault{Command: "GETRANGE", Times: -1, Action: proxytest.HangRequest})
+	_, err = probe.Probe(t.Context(), proxy.Addr(), probe.Config{Budget: time.Second, Timeout: 10 * time.Second})
+	require.ErrorContains(t, err, "too early for a report")
 }

@@ -15,6 +15,13 @@ import (
 // more is expected.
 const maxSilent = 3
 
+// maxAttempts is how often a command is sent, at most, to a proxy that closes connections.
+const maxAttempts = 3
+
+// maxClosed is how many connections the other side may close until we give up: several
+// times what the commands that a proxy refuses in that way come to.
+const maxClosed = 1000
+
 // prober asks one address, on one goroutine. Experiments with several connections have
 // a wire for each.
 type prober struct {
@@ -24,8 +31,15 @@ type prober struct {
 	oracle oracle
 	report *Report
 
-	main   *wire // nil: to be dialled
-	silent int   // commands in a row without an answer
+	main    *wire // nil: to be dialled
+	silent  int   // commands in a row without an answer
+	closed  int   // connections that the other side closed
+	retried bool  // the last do was sent more than once, so that it may be executed more than once
+
+	deletes string     // the command that deletes keys
+	expires bool       // PEXPIRE was acknowledged
+	cut     []question // that write, and closed the connection
+	all     int        // questions of the battery; 0: it was not begun
 }
 
 // dial opens a connection and identifies itself.
@@ -64,6 +78,7 @@ func (p *prober) login(ctx context.Context, w *wire) error {
 	if text, failed := replies[0].ErrorText(); failed {
 		return &ConnectError{Addr: p.addr, Reason: BadPassword, what: "AUTH failed: " + p.mask(text)}
 	}
+	w.used = false // by a command: do tells by it whether that one made the other side close
 	return nil
 }
 
@@ -86,7 +101,8 @@ func (p *prober) greet(w *wire, command []string) (first []byte, replies []resp.
 // The error says that nothing more can be asked.
 func (p *prober) do(ctx context.Context, commands ...[]string) ([]resp.Reply, Outcome, error) {
 	afterError := false
-	for {
+	p.retried = false
+	for range maxAttempts {
 		if p.main == nil {
 			w, err := p.dial(ctx)
 			if err != nil {
@@ -105,10 +121,19 @@ func (p *prober) do(ctx context.Context, commands ...[]string) ([]resp.Reply, Ou
 		}
 		afterError = p.main.failed
 		p.drop()
-		if outcome == Timeout || fresh {
+		if outcome == Timeout {
 			return replies, outcome, nil
 		}
+		if p.closed++; p.closed >= maxClosed {
+			what := fmt.Sprintf("it closed %d connections", p.closed)
+			return nil, "", p.after(&ConnectError{Addr: p.addr, Reason: HangsUp, what: what})
+		}
+		if fresh {
+			return replies, outcome, nil
+		}
+		p.retried = true
 	}
+	return nil, Closes, nil
 }
 
 // drop closes the main connection.
@@ -153,26 +178,6 @@ func (p *prober) after(err error) error {
 	return err
 }
 
-// ask asks one question and puts the answer down.
-func (p *prober) ask(ctx context.Context, q question) error {
-	commands := q.flush(p.oracle.writes)
-	replies, outcome, err := p.do(ctx, commands...)
-	if err != nil {
-		return err
-	}
-	p.put(q, replies, outcome)
-	// A pipeline may be executed in any order: the expiry may have come first.
-	for i := 1; i < len(replies); i++ {
-		if done, ok := replies[i].Int(); ok && done == 1 {
-			continue
-		}
-		if _, _, err := p.do(ctx, commands[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // put puts an answer down: the first of these replies.
 func (p *prober) put(q question, replies []resp.Reply, outcome Outcome) {
 	a := Answer{Command: q.name, Case: q.about, Outcome: outcome, question: q}
@@ -181,24 +186,6 @@ func (p *prober) put(q question, replies []resp.Reply, outcome Outcome) {
 		a.Text = p.mask(a.raw)
 	}
 	p.report.Commands = append(p.report.Commands, a)
-}
-
-// finding is what became of one command that should work.
-func finding(reply resp.Reply, outcome Outcome) Finding {
-	switch outcome {
-	case Closes:
-		return Disconnects
-	case Timeout:
-		return Silent
-	}
-	text, failed := reply.ErrorText()
-	switch {
-	case !failed:
-		return Works
-	case text == "":
-		return Unclear
-	}
-	return Refuses
 }
 
 // first returns one of the replies, nil if there are fewer.

@@ -20,10 +20,11 @@ const (
 	scriptOne = "return 1"
 	// What a script stores has its expiry at once: it may be on a server on which
 	// nothing that we send later finds it.
-	scriptSetTwo = "redis.call('SET',KEYS[1],ARGV[1],'PX',ARGV[2]) redis.call('SET',KEYS[2],ARGV[1],'PX',ARGV[2]) return 1"
-	scriptDelTwo = "redis.call('DEL',KEYS[1]) redis.call('DEL',KEYS[2]) return 1"
-	scriptOther  = "return redis.call('GET',KEYS[2])"
-	scriptInfo   = "return redis.call('INFO','server')"
+	scriptSetTwo   = "redis.call('SET',KEYS[1],ARGV[1],'PX',ARGV[2]) redis.call('SET',KEYS[2],ARGV[1],'PX',ARGV[2]) return 1"
+	scriptDelTwo   = "redis.call('DEL',KEYS[1]) redis.call('DEL',KEYS[2]) return 1"
+	scriptDelOther = "return redis.call('DEL',KEYS[2])"
+	scriptOther    = "return redis.call('GET',KEYS[2])"
+	scriptInfo     = "return redis.call('INFO','server')"
 )
 
 // questions reads lines of words: "@name" is a key of the first tag, "@@name" one of the

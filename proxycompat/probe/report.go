@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"slices"
 	"time"
 
 	"github.com/unwatch/unwatch/proxycompat"
@@ -17,14 +18,22 @@ type Report struct {
 	Commands []Answer  `json:"commands"` // in the order asked
 
 	// AllCommands: every command was asked that is asked of any address. If the budget
-	// ended before that, that nothing differs says little.
+	// ended before that, or WritesSkipped, that nothing differs says little.
 	AllCommands bool `json:"allCommands"`
 
-	// Likeness has all known profiles, the most like first.
+	// Enough: at least half of those commands were answered in a way that says something
+	// about the address. If not, no profile is named, and nothing else was asked.
+	Enough bool `json:"enough"`
+
+	// WritesSkipped says why no command was asked that writes, but SET with an expiry:
+	// keys could be given none. Empty: they were asked.
+	WritesSkipped string `json:"writesSkipped,omitempty"`
+
+	// Likeness has all known profiles, the most like first; none if not Enough.
 	Likeness []Likeness `json:"likeness"`
 
 	// Base is the profile that Differences are from, as proxycompat.Lookup takes it:
-	// the given one, or the most like.
+	// the given one, or the most like. Empty if not Enough.
 	Base        string       `json:"base"`
 	Differences []Difference `json:"differences"`
 
@@ -43,8 +52,13 @@ type Report struct {
 	// Unfinished says what was not asked because the budget ended; empty: nothing.
 	Unfinished string `json:"unfinished,omitempty"`
 
-	// Left is how many keys could not be deleted. They expire within a minute.
+	// Left is how many keys were not deleted, or may not have been. All but Lasting
+	// expire within a minute.
 	Left int `json:"left"`
+	// Lasting is how many of those may stay for ever: that they expire was not acknowledged.
+	Lasting int `json:"lasting"`
+	// Prefix is how all keys began.
+	Prefix string `json:"prefix"`
 
 	// Given: the base is the profile that was expected, and not just the most like.
 	Given bool `json:"given"`
@@ -71,6 +85,9 @@ const (
 	Silent      Finding = "timeout" // no answer in time
 	Disconnects Finding = "closes"  // the connection
 	Ignored     Finding = "ignored" // answered OK, and without the effect
+	// NoRight: the user of the connection may not do that, which says nothing about the
+	// address.
+	NoRight Finding = "forbidden"
 	// TakenApart: MULTI was refused, and the commands after it were executed one by one.
 	TakenApart Finding = "taken apart"
 	Unclear    Finding = "unclear"
@@ -166,4 +183,21 @@ func (r *Report) Answer(command string) (Answer, bool) {
 		}
 	}
 	return Answer{}, false
+}
+
+// Unanswered lists the commands that were not answered in time. They are no
+// differences: it may have been the network, or a server.
+func (r *Report) Unanswered() []string { return r.commandsWith(Timeout) }
+
+// Lacking lists the commands that the user of the connection lacks the right for.
+func (r *Report) Lacking() []string { return r.commandsWith(Forbidden) }
+
+func (r *Report) commandsWith(outcome Outcome) []string {
+	var out []string
+	for _, a := range r.Commands {
+		if a.Outcome == outcome && !slices.Contains(out, a.Command) {
+			out = append(out, a.Command)
+		}
+	}
+	return out
 }

@@ -43,10 +43,10 @@ func (p *prober) askScripts(ctx context.Context) error {
 		return err
 	}
 	switch {
-	case s.OneTag == Works && s.TwoSlots != Works:
+	case s.OneTag == Works && (s.TwoSlots == Ignored || s.TwoSlots == Refuses || s.TwoSlots == Disconnects):
 		s.HashTags = Works
 	case s.OneTag == Works:
-		s.HashTags = Unclear // any two keys are together
+		s.HashTags = Unclear // any two keys are together, or it was not answered
 	default:
 		s.HashTags = s.OneTag
 	}
@@ -76,7 +76,10 @@ func (p *prober) askPairs(ctx context.Context, pair func(int) (string, string)) 
 		if err != nil {
 			return NotAsked, err
 		}
-		if outcome != OK || text(replies[0]) != "probe" {
+		if found := finding(first(replies), outcome); found != Works {
+			return found, nil
+		}
+		if text(replies[0]) != "probe" {
 			result = Ignored
 		}
 		if _, _, err := p.do(ctx, []string{"EVAL", scriptDelTwo, "2", a, b}); err != nil {
@@ -165,11 +168,8 @@ func (p *prober) askCompareAndSet(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		switch {
-		case outcome != OK || string(right[0]) == string(wrong[0]):
+		if *form.into = finding(first(right), outcome); *form.into == Works && string(right[0]) == string(wrong[0]) {
 			*form.into = Ignored // the answer does not tell
-		case finding(right[0], outcome) != Works:
-			*form.into = Refuses
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"strings"
-	"time"
 )
 
 // greeting is the first contact: it tells a Redis from what is none.
@@ -25,6 +24,9 @@ func (p *prober) greeting(ctx context.Context) error {
 	text, failed := replies[0].ErrorText()
 	if !failed {
 		return nil
+	}
+	if lacksRight(strings.ToLower(text)) {
+		return nil // it is a Redis; what the user may do, the rest shows
 	}
 	e := &ConnectError{Addr: p.addr, Reason: NotReady, what: "PING is answered with an error: " + p.mask(text)}
 	switch lower := strings.ToLower(text); {
@@ -111,43 +113,12 @@ func (p *prober) settle(ctx context.Context) error {
 func (p *prober) notWritable(text string) error {
 	e := &ConnectError{Addr: p.addr, Reason: NotWritable, what: "SET fails: " + p.mask(text)}
 	switch {
+	case lacksRight(strings.ToLower(text)):
+		e.Reason = LacksRight
 	case strings.HasPrefix(text, "NOAUTH"):
 		e.Reason, e.what = WantsPassword, "it wants a password"
 	case strings.HasPrefix(text, "LOADING"), strings.HasPrefix(text, "CLUSTERDOWN"), strings.HasPrefix(text, "MASTERDOWN"):
 		e.Reason = NotReady
 	}
 	return e
-}
-
-// cleanUp deletes what was written, also after ctx has ended, and returns how many keys
-// may be left.
-func (p *prober) cleanUp(ctx context.Context) int {
-	if len(p.keys.used) == 0 {
-		return 0
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
-	defer cancel()
-	var commands [][]string
-	for key := range p.keys.used {
-		commands = append(commands, []string{"DEL", key})
-	}
-	left := len(commands)
-	if p.report.Scripts.Eval == Works {
-		// Where a proxy looks at the first key only, the copy is with its original, and
-		// DEL does not find it.
-		commands = append(commands, []string{"EVAL", scriptDelTwo, "2", p.keys.home(0, "s"), p.keys.home(0, "copy")})
-	}
-	w, err := p.dial(ctx)
-	if err != nil {
-		return left
-	}
-	defer w.close()
-	replies, _ := w.exchange(min(farewell, max(p.cfg.Timeout, time.Millisecond)), commands...)
-	p.report.Sent += len(commands)
-	for _, reply := range replies[:min(left, len(replies))] {
-		if text, failed := reply.ErrorText(); !failed || strings.HasPrefix(text, "MOVED ") {
-			left-- // a key that is on another node was never written
-		}
-	}
-	return left
 }

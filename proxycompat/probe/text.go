@@ -26,7 +26,7 @@ func (r *Report) Text() string {
 
 func (r *Report) textLikeness(t *page) {
 	if len(r.Likeness) == 0 {
-		t.para("", r.Addr+" was not asked enough to say what it is like.")
+		t.para("", r.Addr+" did not answer enough to say what it is like.")
 		return
 	}
 	best := r.Likeness[0]
@@ -93,8 +93,11 @@ func (r *Report) textAsked(t *page) {
 	t.blank()
 	took := (time.Duration(r.TookMS) * time.Millisecond).Round(10 * time.Millisecond)
 	t.para("", fmt.Sprintf("Asked with %d commands on %s in %v.", r.Sent, plural(r.Dialled, "connection"), took))
-	if r.Left > 0 {
-		t.para("", fmt.Sprintf("%s could not be deleted, and will expire within a minute.", plural(r.Left, "key")))
+	if expire := r.Left - r.Lasting; expire > 0 {
+		t.para("", fmt.Sprintf("%s could not be deleted, and will expire within a minute.", plural(expire, "key")))
+	}
+	if r.Lasting > 0 {
+		t.para("", r.lasting()+".")
 	}
 }
 

@@ -1,0 +1,66 @@
+package probe
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// hangUp is the address of a server that reads a little and hangs up, and how often.
+func hangUp(t *testing.T) (string, chan struct{}) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan struct{})
+	seen := make(chan struct{}, 100)
+	go func() {
+		defer close(done)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 1024))
+			seen <- struct{}{}
+			_ = conn.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = l.Close()
+		<-done
+	})
+	return l.Addr().String(), seen
+}
+
+// A connection that is closed is dialled again, and not without end.
+func TestRedialsEnd(t *testing.T) {
+	addr, seen := hangUp(t)
+	p := &prober{addr: addr, cfg: Config{Timeout: 5 * time.Second}, keys: newKeyring("prefix:"), report: &Report{}}
+	_, outcome, err := p.do(t.Context(), []string{"GET", "k"})
+	require.NoError(t, err)
+	assert.Equal(t, Closes, outcome)
+	assert.Len(t, seen, 1)
+	assert.Equal(t, 1, p.closed)
+
+	p.closed = maxClosed - 1
+	_, _, err = p.do(t.Context(), []string{"GET", "k"})
+	var failed *ConnectError
+	require.ErrorAs(t, err, &failed)
+	assert.Equal(t, HangsUp, failed.Reason)
+	assert.Contains(t, err.Error(), "it closed 1000 connections, after 2 connections and 2 commands")
+}
+
+func TestWithoutSecrets(t *testing.T) {
+	for word, want := range map[string]string{
+		"h:1": "h:1", "[::1]:6379": "[::1]:6379", "redis://h:1": "h:1", "redis://u:hunter2@h:6379/0?x=1": "h:6379",
+		"u:hun/ter@2@h:1": "h:1", "rediss://:hunter2@[::1]:1": "[::1]:1", "a/b": "a/b",
+	} {
+		assert.Equal(t, want, withoutSecrets(word), word)
+	}
+	err := checkAddr("redis://u:hunter2@h:6379")
+	require.ErrorContains(t, err, `"h:6379": this is a URL`)
+	assert.NotContains(t, err.Error(), "hunter2")
+}
