@@ -1,7 +1,10 @@
 package proxycompat_test
 
 import (
+	"context"
 	"crypto/tls"
+	"io"
+	"net"
 	"testing"
 	"time"
 
@@ -118,4 +121,25 @@ func TestExplainDefaults(t *testing.T) {
 	o := proxycompat.Options(codis, "proxy:1")
 	o.ConnMaxIdleTime = 29 * time.Minute
 	assert.Empty(t, proxycompat.Explain(o, codis))
+}
+
+// What Explain says of TLSConfig is so: with a Dialer, go-redis speaks in clear text.
+func TestDialerMakesTLSConfigVoid(t *testing.T) {
+	client, server := net.Pipe()
+	rdb := redis.NewClient(&redis.Options{
+		TLSConfig:  &tls.Config{MinVersion: tls.VersionTLS12},
+		Dialer:     func(context.Context, string, string) (net.Conn, error) { return client, nil },
+		MaxRetries: -1, DialerRetries: 1,
+	})
+	first := make([]byte, 1)
+	seen := make(chan error, 1)
+	go func() {
+		_, err := io.ReadFull(server, first)
+		_ = server.Close()
+		seen <- err
+	}()
+	require.Error(t, rdb.Ping(t.Context()).Err(), "the server has gone")
+	require.NoError(t, <-seen)
+	assert.Equal(t, "*", string(first), "a command, and no handshake of TLS")
+	require.NoError(t, rdb.Close())
 }
