@@ -25,7 +25,7 @@ func (g *group) add(u *update) {
 	if len(g.members) == 0 {
 		g.began, g.reads = time.Now(), reads{partly: true}
 	}
-	g.reads = g.reads.and(u.reads)
+	g.reads.add(u.reads)
 	g.members = append(g.members, u)
 	if !u.wrote {
 		return

@@ -2,24 +2,9 @@ package lockupdate
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/unwatch/unwatch/rmw"
 )
-
-// reads is what an fn has read of the hash it was given: some fields, or all there is.
-type reads struct {
-	partly bool
-	fields []string
-}
-
-// and is what two of them have read together.
-func (r reads) and(other reads) reads {
-	if !r.partly || !other.partly {
-		return reads{}
-	}
-	return reads{partly: true, fields: slices.Concat(r.fields, other.fields)}
-}
 
 // commitHash sends the whole hash that was read, those fields first that fn went by: the
 // script writes if these are as they were, and if another one is not, it tells, so
@@ -118,28 +103,4 @@ func (g *group) rebase(held rmw.Value) {
 		u.rebase(g.value)
 		g.value = u.after
 	}
-}
-
-// show returns what fn is given: a hash that remembers what is read of it.
-func (u *update) show() rmw.Value {
-	u.trace = nil
-	if u.key.Kind != rmw.KindHash || !u.given.Exists() {
-		return u.given
-	}
-	var traced rmw.Value
-	traced, u.trace = u.given.Traced()
-	return traced
-}
-
-// readsOf is what fn has read when it returned.
-func (u *update) readsOf(next rmw.Value, err error) reads {
-	if u.trace == nil {
-		return reads{}
-	}
-	ask := func() ([]string, bool) { return u.trace.Reads(next) }
-	if err != nil {
-		ask = u.trace.ReadsAnyway
-	}
-	fields, partly := ask()
-	return reads{partly: partly, fields: fields}
 }

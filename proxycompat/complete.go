@@ -2,7 +2,6 @@ package proxycompat
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 )
 
@@ -11,9 +10,9 @@ import (
 func (p *Profile) complete() {
 	table := commandTable()
 	p.rules = make(map[string]*Rule, len(table))
-	for name := range maps.Keys(table) {
-		if !strings.Contains(name, " ") {
-			p.rules[name] = p.ruleOf(table[name], nil)
+	for name, c := range table {
+		if !c.Subcommand() {
+			p.rules[name] = p.ruleOf(c, nil)
 		}
 	}
 	for name, row := range p.rows {
@@ -34,9 +33,9 @@ func (p *Profile) complete() {
 			container = &r
 			p.rules[first] = container
 		}
-		r := p.ruleOf(table[name], container)
-		if r == nil {
-			r = p.rows[name]
+		r := p.rows[name]
+		if c := table[name]; c != nil {
+			r = p.ruleOf(c, container)
 		}
 		if p.rows[name] != nil || r.Verdict != container.Verdict || r.keys != container.keys {
 			container.subs = true
@@ -47,24 +46,25 @@ func (p *Profile) complete() {
 	}
 }
 
+// subcommands are those that Redis has, and those of rows.
 func (p *Profile) subcommands(table map[string]*Command) map[string]bool {
 	names := map[string]bool{}
-	for name := range table {
-		names[name] = strings.Contains(name, " ")
+	for name, c := range table {
+		if c.Subcommand() {
+			names[name] = true
+		}
 	}
 	for name := range p.rows {
-		names[name] = strings.Contains(name, " ")
+		if strings.Contains(name, " ") {
+			names[name] = true
+		}
 	}
-	maps.DeleteFunc(names, func(_ string, sub bool) bool { return !sub })
 	return names
 }
 
 // ruleOf is the rule of a command of Redis. Of a subcommand without a row it is the
 // container's.
 func (p *Profile) ruleOf(c *Command, container *Rule) *Rule {
-	if c == nil {
-		return nil
-	}
 	var r Rule
 	switch row := p.rows[c.Name]; {
 	case row != nil:

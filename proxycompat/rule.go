@@ -93,20 +93,6 @@ func parseRoute(s string) (route, error) {
 	return route(n), nil
 }
 
-func (r route) String() string {
-	switch r {
-	case byKey:
-		return "-"
-	case byItself:
-		return "local"
-	case toAny:
-		return "any"
-	case toAll:
-		return "all"
-	}
-	return strconv.Itoa(int(r))
-}
-
 // argCount is a condition on the number of arguments after the command name.
 // The zero value accepts any number.
 type argCount struct {

@@ -5,29 +5,12 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/unwatch/unwatch/internal/wrap"
 	"github.com/unwatch/unwatch/proxycompat/probe"
 )
 
 // wrapped is a paragraph of at most as many columns as a report has.
-func wrapped(text string) string { return paragraph("", "  ", text) }
-
-// paragraph wraps words after lead, and indents the lines below the first.
-func paragraph(lead, indent, text string) string {
-	var out strings.Builder
-	line := lead
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-			line += word
-		case len([]rune(line))+1+len([]rune(word)) > probe.Width:
-			out.WriteString(line + "\n")
-			line = indent + word
-		default:
-			line += " " + word
-		}
-	}
-	return out.String() + line + "\n"
-}
+func wrapped(text string) string { return wrap.Paragraph(probe.Width, "", "  ", text) }
 
 // flagTable prints the flags, one paragraph each: flag.PrintDefaults has lines of any
 // length.
@@ -40,7 +23,7 @@ func flagTable(flags *flag.FlagSet) {
 			about += fmt.Sprintf(" (default %s)", f.DefValue)
 		}
 		head := fmt.Sprintf("  %-*s ", column-3, "-"+f.Name+" "+name)
-		say(flags.Output(), "%s", paragraph(head, strings.Repeat(" ", column), about))
+		say(flags.Output(), "%s", wrap.Paragraph(probe.Width, head, strings.Repeat(" ", column), about))
 	})
 }
 

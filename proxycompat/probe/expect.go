@@ -8,30 +8,21 @@ import (
 
 // oracle says what a profile predicts.
 type oracle struct {
-	commands map[string]proxycompat.Command
-	foreign  bool // the server is no Redis, so that its version says little about what it lacks
+	foreign bool // the server is no Redis, so that its version says little about what it lacks
 }
 
 func newOracle(server Server) oracle {
-	o := oracle{commands: map[string]proxycompat.Command{}, foreign: server.Product != "" && server.Product != "redis"}
-	for _, c := range proxycompat.Commands() {
-		o.commands[c.Name] = c
-	}
-	return o
+	return oracle{foreign: server.Product != "" && server.Product != "redis"}
 }
 
-// command finds a command of Redis by the name of a question.
-func (o oracle) command(name string) (proxycompat.Command, bool) {
-	if c, ok := o.commands[name]; ok {
-		return c, true
-	}
-	first, _, _ := strings.Cut(name, " ")
-	c, ok := o.commands[first]
-	return c, ok
+// commandOf finds a command of Redis by the name of a question.
+func commandOf(name string) (proxycompat.Command, bool) {
+	return proxycompat.CommandOf(strings.Fields(name)...)
 }
 
-func (o oracle) writes(name string) bool {
-	c, _ := o.command(name)
+// writes reports whether a question may change what is stored.
+func writes(name string) bool {
+	c, _ := commandOf(name)
 	return c.Writes()
 }
 
@@ -88,7 +79,7 @@ func (o oracle) tooNew(p *proxycompat.Profile, name string) bool {
 	if version == (proxycompat.Version{}) {
 		version = proxycompat.Version{Major: 3, Minor: 2}
 	}
-	c, known := o.command(name)
+	c, known := commandOf(name)
 	return known && version.Before(c.Since)
 }
 

@@ -47,7 +47,7 @@ func (p *prober) askExpiry(ctx context.Context) error {
 
 // mayStay reports whether a question could leave a key for ever.
 func (p *prober) mayStay(q question) bool {
-	return !p.expires && p.oracle.writes(q.name) && !q.harmless()
+	return !p.expires && writes(q.name) && !q.harmless()
 }
 
 // harmless reports whether a question that writes gives its key an expiry by itself, or
@@ -68,7 +68,7 @@ func (p *prober) ask(ctx context.Context, q question) error {
 // store asks a question, gives the keys that it may have written an expiry again, and
 // remembers which of them lack it, or may be written to later.
 func (p *prober) store(ctx context.Context, q question) ([]resp.Reply, Outcome, error) {
-	commands := q.flush(p.oracle.writes)
+	commands := q.flush(writes)
 	if len(commands) == 1 || q.harmless() {
 		return p.do(ctx, q.args)
 	}

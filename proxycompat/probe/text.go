@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 // Width is how many columns [Report.Text] has at most.
@@ -115,18 +117,5 @@ func (t *page) blank() { t.WriteByte('\n') }
 
 // para writes words, indented by lead and below it by as many blanks.
 func (t *page) para(lead, words string) {
-	line := lead
-	for i, word := range strings.Fields(words) {
-		switch {
-		case i == 0:
-			line += word
-			continue
-		case len([]rune(line))+1+len([]rune(word)) > Width:
-			t.WriteString(line + "\n")
-			line = strings.Repeat(" ", max(len(lead), 2)) + word
-			continue
-		}
-		line += " " + word
-	}
-	t.WriteString(line + "\n")
+	t.WriteString(wrap.Paragraph(Width, lead, strings.Repeat(" ", max(len(lead), 2)), words))
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/yuin/gopher-lua/ast"
+
+	"github.com/unwatch/unwatch/proxycompat"
 )
 
 // call is a call of whatever it is.
@@ -52,7 +54,7 @@ func (w *walker) mayCall(line int, f value, args values) {
 	if !ok {
 		return
 	}
-	if _, known := commandsByName()[strings.ToUpper(name)]; known {
+	if _, known := proxycompat.CommandOf(name); known {
 		w.add(line, CannotTell, strings.ToUpper(name), "redis.call", "what is called here cannot be told; it may be redis.call")
 	}
 }

@@ -29,7 +29,7 @@ func scriptFunctions() map[string]proxycompat.Version {
 
 // age: the command, and how it is used here.
 func (w *walker) age(c *redisCall) {
-	known, found := commandOf(c.words)
+	known, found := proxycompat.CommandOf(c.words...)
 	if !found {
 		return
 	}

@@ -19,7 +19,7 @@ func isRandom(name string) bool {
 // writes: up to 4.0 a replica executes the script once more, so what is written must not
 // depend on chance (src/scripting.c, lua_random_dirty). From 5.0 on it gets what was written.
 func (w *walker) writes(c *redisCall) {
-	known, found := commandOf(c.words)
+	known, found := proxycompat.CommandOf(c.words...)
 	if random := w.random.value; found && known.Writes() && random.origin != nothing && !w.replicated &&
 		w.before(proxycompat.Version{Major: 5}) {
 		w.add(c.line, RandomThenWrite, c.name(), "values that come with ARGV, or redis.replicate_commands() at the start",

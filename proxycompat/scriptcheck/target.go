@@ -1,11 +1,6 @@
 package scriptcheck
 
-import (
-	"strings"
-	"sync"
-
-	"github.com/unwatch/unwatch/proxycompat"
-)
+import "github.com/unwatch/unwatch/proxycompat"
 
 // target is what the rules want to know of a profile.
 type target struct {
@@ -47,26 +42,6 @@ func (t *target) lacks(since proxycompat.Version) bool {
 // before reports whether the server is, or may be, older than this.
 func (t *target) before(v proxycompat.Version) bool {
 	return t.backend == proxycompat.Version{} || t.backend.Before(v)
-}
-
-// commandsByName is made once: it is the same for all profiles.
-var commandsByName = sync.OnceValue(func() map[string]proxycompat.Command {
-	table := map[string]proxycompat.Command{}
-	for _, c := range proxycompat.Commands() {
-		table[c.Name] = c
-	}
-	return table
-})
-
-// commandOf finds what Redis says of a command, or of its subcommand. args[0] is in upper case.
-func commandOf(args []string) (c proxycompat.Command, known bool) {
-	if len(args) > 1 {
-		if c, known = commandsByName()[args[0]+" "+strings.ToUpper(args[1])]; known {
-			return c, true
-		}
-	}
-	c, known = commandsByName()[args[0]]
-	return c, known
 }
 
 // keysOf returns the indices of the keys in args, as Redis or else the proxy has it, and

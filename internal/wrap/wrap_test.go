@@ -1,0 +1,22 @@
+package wrap_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/unwatch/unwatch/internal/wrap"
+)
+
+func TestParagraph(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                        "- \n",
+		"one":                     "- one\n",
+		"one two  three\nfour":    "- one two\n  three\n  four\n",
+		"eleven-long a":           "- eleven-long\n  a\n", // no word is broken
+		"äöü äöü a":               "- äöü äöü\n  a\n",     // characters, not bytes
+		"a-word-that-is-too-long": "- a-word-that-is-too-long\n",
+	} {
+		assert.Equal(t, want, wrap.Paragraph(10, "- ", "  ", text))
+	}
+}
