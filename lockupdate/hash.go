@@ -6,15 +6,22 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// commitHash sends the whole hash that was read, those fields first that fn went by: the
-// script writes if these are as they were, and if another one is not, it tells, so
-// that an answer to a caller never shows what no longer was.
+// tellUpTo is the size, in bytes, of fields that fn has not read, up to which they are
+// sent along all the same.
+const tellUpTo = 4 << 10
+
+// commitHash sends the hash that was read, those fields first that fn went by: the
+// script writes if these are as they were, and if another one is not, it tells, so that
+// an answer to a caller never shows what no longer was.
+//
+// Of a large hash, it sends only what fn went by, and nothing is told: what fn has not
+// read may then be older in the answer, and in what the next in line is given. If that
+// one reads it, the guard of its own commit sees it.
 func commitHash(w write, plain bool) *call {
-	const numbers = 6 // before the fields
-	given, known, missing := -1, -1, 0
-	args := make([]any, numbers, numbers+2*(w.cur.Len()+len(w.reads.fields)+1))
+	const numbers = 7 // before the fields
+	given, known, missing, sent, sets, dels := -1, -1, 0, -1, -1, 0
+	args := make([]any, numbers, numbers+2*(len(w.reads.fields)+1))
 	if !plain {
-		given = w.cur.Len()
 		first := map[string]bool{}
 		var absent []any
 		for _, field := range w.reads.fields {
@@ -28,18 +35,20 @@ func commitHash(w write, plain bool) *call {
 			}
 			first[field] = true
 		}
-		missing = len(absent)
+		given, missing = w.cur.Len(), len(absent)
 		if w.reads.partly {
 			known = len(first) - missing
 		}
-		for field, value := range w.cur.All() {
-			if !first[field] {
-				args = append(args, field, value)
+		if sent = known; !w.reads.partly || w.cur.Size()-size(args[numbers:]) <= tellUpTo {
+			for field, value := range w.cur.All() {
+				if !first[field] {
+					args = append(args, field, value)
+				}
 			}
+			sent = given
 		}
 		args = append(args, absent...)
 	}
-	sets, dels := -1, 0
 	if w.next.Exists() {
 		c := changeOf(w.cur, w.next)
 		for field, value := range c.set {
@@ -50,8 +59,18 @@ func commitHash(w write, plain bool) *call {
 		}
 		sets, dels = len(c.set), len(c.removed)
 	}
-	copy(args, []any{expiry(w.ttl), given, known, missing, sets, dels})
+	copy(args, []any{expiry(w.ttl), given, known, missing, sent, sets, dels})
 	return commitHashScript.on(w.key.Name, args...)
+}
+
+// size returns the bytes of some strings.
+func size(texts []any) int {
+	n := 0
+	for _, text := range texts {
+		s, _ := text.(string)
+		n += len(s)
+	}
+	return n
 }
 
 // change is what makes another hash of one.

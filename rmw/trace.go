@@ -50,7 +50,7 @@ func (v Value) Untraced() Value {
 //
 // It returns false if nothing less than the whole hash says what fn does: it looked at
 // all fields, or at how many there are, or next is not made of the value it was given
-// with [Value.With] and [Value.Without].
+// with [Value.With], [Value.WithFields] and [Value.Without].
 func (t *Trace) Reads(next Value) (fields []string, ok bool) {
 	if next.get().trace != t {
 		return nil, false

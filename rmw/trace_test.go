@@ -21,10 +21,14 @@ func TestTrace(t *testing.T) {
 		fn    fn
 		reads []string // nil: the whole
 	}{
-		"nothing":            {func(v rmw.Value) rmw.Value { return v }, []string{}},
-		"a field":            {func(v rmw.Value) rmw.Value { v.Field("a"); return v }, []string{"a"}},
-		"a missing field":    {func(v rmw.Value) rmw.Value { v.Field("x"); return v }, []string{"x"}},
-		"set":                {func(v rmw.Value) rmw.Value { return v.With("b", "9").With("a", "1") }, []string{"a", "b"}},
+		"nothing":         {func(v rmw.Value) rmw.Value { return v }, []string{}},
+		"a field":         {func(v rmw.Value) rmw.Value { v.Field("a"); return v }, []string{"a"}},
+		"a missing field": {func(v rmw.Value) rmw.Value { v.Field("x"); return v }, []string{"x"}},
+		"set":             {func(v rmw.Value) rmw.Value { return v.With("b", "9").With("a", "1") }, []string{"a", "b"}},
+		"several set": {func(v rmw.Value) rmw.Value {
+			return v.WithFields(map[string]string{"x": "9", "a": "1"})
+		}, []string{"a", "x"}},
+		"none set":           {func(v rmw.Value) rmw.Value { return v.WithFields(nil) }, []string{}},
 		"removed":            {func(v rmw.Value) rmw.Value { return v.Without("b", "x") }, []string{"b", "x"}},
 		"read of what it is": {func(v rmw.Value) rmw.Value { v = v.With("b", "9"); v.Field("c"); return v }, []string{"b", "c"}},
 		"expiry":             {func(v rmw.Value) rmw.Value { return v.WithTTL(time.Hour).With("a", "") }, []string{"a"}},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -96,10 +97,17 @@ func (v Value) all() map[string]string {
 
 // With returns the hash with one field set. A Value that does not exist becomes
 // a hash. On a string it returns a hash of that one field, which a Store then
-// refuses with [ErrWrongKind] under a string Key. To change several fields at
-// once, [Value.Edit] copies only once.
+// refuses with [ErrWrongKind] under a string Key.
 func (v Value) With(name, value string) Value {
 	return v.change(func(fields map[string]string) { fields[name] = value }, name)
+}
+
+// WithFields is With for several fields, and copies the others only once.
+func (v Value) WithFields(set map[string]string) Value {
+	if len(set) == 0 {
+		return v
+	}
+	return v.change(func(fields map[string]string) { maps.Copy(fields, set) }, slices.Collect(maps.Keys(set))...)
 }
 
 // Without returns the hash without the named fields; the zero Value when none

@@ -68,6 +68,11 @@ func TestValueNeverChanges(t *testing.T) {
 
 	assert.Equal(t, map[string]string{"a": "changed", "b": "2"}, v.With("a", "changed").Fields())
 	unchanged("With")
+	assert.Equal(t, map[string]string{"a": "changed", "b": "2", "c": "3"},
+		v.WithFields(map[string]string{"a": "changed", "c": "3"}).Fields())
+	unchanged("WithFields")
+	assert.Equal(t, map[string]string{"c": "3"}, rmw.Value{}.WithFields(map[string]string{"c": "3"}).Fields())
+	assert.False(t, rmw.Value{}.WithFields(nil).Exists())
 	assert.Equal(t, map[string]string{"b": "2"}, v.Without("a", "no such field").Fields())
 	unchanged("Without")
 	v.WithTTL(time.Hour)

@@ -6,15 +6,16 @@
 -- ARGV[2]  how many fields fn was given, 0 for an absent key, -1 for no guard
 -- ARGV[3]  how many of these fn has read, -1 if it went by all there is
 -- ARGV[4]  how many fields fn has missed
--- ARGV[5]  how many fields to set, -1 to delete the whole key
--- ARGV[6]  how many fields to delete
--- ARGV[7…] the fields fn was given with their values, those it has read first, then the
+-- ARGV[5]  how many of the fields it was given follow: all, or those it has read
+-- ARGV[6]  how many fields to set, -1 to delete the whole key
+-- ARGV[7]  how many fields to delete
+-- ARGV[8…] the fields fn was given with their values, those it has read first, then the
 --          names of those it has missed, then the fields to set with their values, then
 --          the names of the fields to delete
 --
 -- Returns 1 if written.
 --         {3, field, value, ...} if written, with what the key held if fn was given
---         other values of fields that it has not read.
+--         other values of fields that it has not read, and these were sent.
 --         {0, field, value, ...} with what the key holds if that is something else.
 --         {2, TYPE} if the key is not a hash.
 local kind = redis.call('TYPE', KEYS[1]).ok
@@ -22,10 +23,28 @@ if kind ~= 'none' and kind ~= 'hash' then
   return {2, kind}
 end
 local given, read, missed = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local sets, dels = tonumber(ARGV[5]), tonumber(ARGV[6])
-local at = 7
+local sent, sets, dels = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local at = 8
 local reply = 1
-if given >= 0 then
+if sent < given then
+  -- See below for why one field more must be left. An empty hash has none of these.
+  local same = redis.call('HLEN', KEYS[1]) > read
+  for i = at, at + 2 * sent - 1, 2 do
+    same = same and redis.call('HGET', KEYS[1], ARGV[i]) == ARGV[i + 1]
+  end
+  at = at + 2 * sent
+  for i = at, at + missed - 1 do
+    same = same and redis.call('HEXISTS', KEYS[1], ARGV[i]) == 0
+  end
+  at = at + missed
+  if not same then
+    reply = {0}
+    for i, v in ipairs(redis.call('HGETALL', KEYS[1])) do
+      reply[i + 1] = v
+    end
+    return reply
+  end
+elseif given >= 0 then
   local now = redis.call('HGETALL', KEYS[1])
   local value = {}
   for i = 1, #now, 2 do
