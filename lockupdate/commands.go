@@ -55,7 +55,7 @@ func (c Config) Vocabulary() (sent, called []string) {
 		if c.MasterReads {
 			sent = append(sent, "GET", "HGETALL")
 		}
-		called = []string{"DEL", "GET", "HDEL", "HEXISTS", "HGETALL", "HMGET", "HSET", "PERSIST", "PEXPIRE", "PTTL", "SET", "TYPE"}
+		called = []string{"DEL", "GET", "HDEL", "HEXISTS", "HGETALL", "HLEN", "HMGET", "HSET", "PERSIST", "PEXPIRE", "PTTL", "SET", "TYPE"}
 	}
 	if c.MasterReads {
 		sent = slices.DeleteFunc(sent, func(command string) bool { return command == "GETEX" })

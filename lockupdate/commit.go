@@ -30,7 +30,7 @@ func (t *tenure) write(ctx context.Context, g *group, ask bool) (stored bool, no
 		t.heed()
 	}
 	sent := t.watchdog.now()
-	stored, now, err = t.put(ctx, write{key: t.key, cur: g.base, next: g.value, reads: g.reads, ttl: g.ttl}, renewal...)
+	stored, now, err = t.put(ctx, t.writeOf(g), renewal...)
 	if ask && renewal[0].cmd != nil {
 		t.heard(sent, renewal[0])
 	}
@@ -38,6 +38,11 @@ func (t *tenure) write(ctx context.Context, g *group, ask bool) (stored bool, no
 		return true, rmw.Value{}, nil
 	}
 	return stored, now, err
+}
+
+// writeOf is what a group comes to.
+func (t *tenure) writeOf(g *group) write {
+	return write{key: t.key, cur: g.base, next: g.value, reads: g.reads, ttl: g.ttl}
 }
 
 // foundStored tells, after a lost answer, whether the commit has been executed

@@ -39,7 +39,7 @@ func commitHash(w write, plain bool) *call {
 		if w.reads.partly {
 			known = len(first) - missing
 		}
-		if sent = known; !w.reads.partly || w.cur.Size()-size(args[numbers:]) <= tellUpTo {
+		if sent = known; w.whole() {
 			for field, value := range w.cur.All() {
 				if !first[field] {
 					args = append(args, field, value)
@@ -63,14 +63,21 @@ func commitHash(w write, plain bool) *call {
 	return commitHashScript.on(w.key.Name, args...)
 }
 
-// size returns the bytes of some strings.
-func size(texts []any) int {
-	n := 0
-	for _, text := range texts {
-		s, _ := text.(string)
-		n += len(s)
+// whole reports whether all that w.cur has is sent along, so that what the commit does
+// not tell is as it was read.
+func (w write) whole() bool {
+	if !w.reads.partly || w.key.Kind != rmw.KindHash {
+		return true
 	}
-	return n
+	unread := w.cur.Size()
+	seen := map[string]bool{}
+	for _, field := range w.reads.fields {
+		if value, ok := w.cur.Field(field); ok && !seen[field] {
+			unread -= len(field) + len(value)
+		}
+		seen[field] = true
+	}
+	return unread <= tellUpTo
 }
 
 // change is what makes another hash of one.

@@ -3,8 +3,10 @@ package lockupdate_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -104,31 +106,77 @@ func TestLargeHashGuardsWhatIsRead(t *testing.T) {
 }
 
 // What fn has not read of a large hash may be older for the next in line. If that one
-// goes by it, its commit is refused, and it sees what there is.
+// goes by it, it sees what there is before it is answered, whether it writes or not.
 func TestLargeHashNextInLine(t *testing.T) {
+	for name, c := range map[string]struct {
+		fn     func(cur rmw.Value, b string) rmw.Value
+		stored string
+	}{
+		"writes":         {func(cur rmw.Value, b string) rmw.Value { return cur.With("b", b+"+") }, "9+"},
+		"writes nothing": {func(cur rmw.Value, _ string) rmw.Value { return cur }, "9"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, lockupdate.Config{})
+				key := rmw.Key{Name: "h", Kind: rmw.KindHash}
+				_, err := f.store.Update(t.Context(), key, to(rmw.Hash(heavy(map[string]string{"a": "1", "b": "1"}))))
+				require.NoError(t, err)
+				var seen []string
+				err = f.store.WithLock(t.Context(), "h", func(ctx context.Context) error {
+					_, err := f.store.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+						require.NoError(t, f.direct().HSet(ctx, "h", "b", "9").Err())
+						return cur.With("a", "2"), nil
+					})
+					require.NoError(t, err)
+					res, err := f.store.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+						b, _ := cur.Field("b")
+						seen = append(seen, b)
+						return c.fn(cur, b), nil
+					})
+					if err == nil {
+						b, _ := res.After.Field("b")
+						assert.Equal(t, c.stored, b)
+					}
+					return err
+				})
+				require.NoError(t, err)
+				assert.Equal(t, "9", seen[len(seen)-1])
+				v, err := f.store.Read(t.Context(), key)
+				require.NoError(t, err)
+				assert.Equal(t, heavy(map[string]string{"a": "2", "b": c.stored}), v.Fields())
+			})
+		})
+	}
+}
+
+// The same for who comes into the line after somebody has changed what is not read, and
+// before that is committed beside which it was not read.
+func TestLargeHashInLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "h", Kind: rmw.KindHash}
 		_, err := f.store.Update(t.Context(), key, to(rmw.Hash(heavy(map[string]string{"a": "1", "b": "1"}))))
 		require.NoError(t, err)
-		var seen []string
-		err = f.store.WithLock(t.Context(), "h", func(ctx context.Context) error {
-			_, err := f.store.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-				require.NoError(t, f.direct().HSet(ctx, "h", "b", "9").Err())
-				return cur.With("a", "2"), nil
+		f.settle()
+		var next sync.WaitGroup
+		seen, once := "", sync.Once{}
+		_, err = f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			once.Do(func() {
+				assert.NoError(t, f.direct().HSet(ctx, "h", "b", "9").Err())
+				next.Go(func() {
+					_, err := f.store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+						seen, _ = cur.Field("b")
+						time.Sleep(10 * time.Millisecond) // it is not waited for: the first is committed without it
+						return cur, nil
+					})
+					assert.NoError(t, err)
+				})
+				synctest.Wait() // until it is in line
 			})
-			require.NoError(t, err)
-			_, err = f.store.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-				b, _ := cur.Field("b")
-				seen = append(seen, b)
-				return cur.With("b", b+"+"), nil
-			})
-			return err
+			return cur.With("a", "2"), nil
 		})
 		require.NoError(t, err)
-		assert.Equal(t, "9", seen[len(seen)-1])
-		v, err := f.store.Read(t.Context(), key)
-		require.NoError(t, err)
-		assert.Equal(t, heavy(map[string]string{"a": "2", "b": "9+"}), v.Fields())
+		next.Wait()
+		assert.Equal(t, "9", seen)
 	})
 }

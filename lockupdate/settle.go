@@ -28,6 +28,9 @@ func (t *tenure) commit() {
 	switch {
 	case g.changes():
 		stored, now, err = t.write(ctx, &g, ask)
+		if stored && !t.writeOf(&g).whole() {
+			sent = time.Time{} // what was not read may be older than this
+		}
 	case g.knownSince(asOf):
 		sent = asOf
 	default:

@@ -30,7 +30,7 @@ if sent < given then
   -- See below for why one field more must be left. An empty hash has none of these.
   local same = redis.call('HLEN', KEYS[1]) > read
   for i = at, at + 2 * sent - 1, 2 do
-    same = same and redis.call('HGET', KEYS[1], ARGV[i]) == ARGV[i + 1]
+    same = same and redis.call('HMGET', KEYS[1], ARGV[i])[1] == ARGV[i + 1]
   end
   at = at + 2 * sent
   for i = at, at + missed - 1 do
