@@ -41,6 +41,9 @@ rehearsal-real: servers ## Play the whole migration against real servers and a r
 proxies: ## Write docs/proxies.md and docs/proxies from the profiles
 	go run ./internal/proxydoc docs
 
+domains: ## Write docs/domains.md and the transition tables of the packages' docs
+	go run ./internal/domaindoc .
+
 probe-real: servers ## Have migrate-check probe recognise real servers: a Redis, a nutcracker and a Redis Cluster
 	$(WITH_SERVERS) -redis 3 -nutcracker 1 -cluster 3 -- \
 		./scripts/probe.sh redis={redis0} twemproxy={nutcracker0} cluster={cluster0} cluster={cluster1} cluster={cluster2}
@@ -54,4 +57,4 @@ bench-plots: ## Draw docs/performance.md from what make bench has measured
 ci: ## Do everything that CI does
 	./.ci/run
 
-.PHONY: help test servers race lint docs rehearsal rehearsal-real probe-real bench bench-plots proxies ci
+.PHONY: help test servers race lint docs rehearsal rehearsal-real probe-real bench bench-plots proxies domains ci

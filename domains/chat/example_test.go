@@ -1,0 +1,53 @@
+package chat_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/domains/chat"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+)
+
+// People join a room until it is full. The owner leaves, and whoever has been in
+// longest owns it.
+func Example() {
+	ctx := context.Background()
+	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+
+	rooms := chat.New(rmwtest.NewMemory(), chat.Config{}) // cas.New(...) or lockupdate.New(...)
+	_, err := rooms.Create(ctx, "7", domains.NewOp(now), chat.Room{Name: "returns", Cap: 2})
+	fmt.Println("create:", err)
+
+	for _, id := range []string{"ann", "bob", "cid"} {
+		now = now.Add(time.Second)
+		room, err := rooms.Join(ctx, "7", domains.NewOp(now), id, chat.Member{Role: chat.Agent})
+		if errors.Is(err, chat.ErrRoomFull) {
+			fmt.Println(id, "stays out:", err)
+			continue
+		}
+		fmt.Println(id, "is in, with", len(room.Members), "of", room.Cap)
+	}
+
+	op := domains.NewOp(now)
+	seq, _, err := rooms.Post(ctx, "7", op, "bob")
+	fmt.Println("message", seq, err)
+	seq, _, err = rooms.Post(ctx, "7", op, "bob") // the same once more
+	fmt.Println("message", seq, err)
+
+	room, err := rooms.Leave(ctx, "7", domains.NewOp(now), "ann")
+	fmt.Println("owner:", room.OwnerID, err)
+	room, err = rooms.Leave(ctx, "7", domains.NewOp(now), "bob")
+	fmt.Println("room:", room.Status, err)
+	// Output:
+	// create: <nil>
+	// ann is in, with 1 of 2
+	// bob is in, with 2 of 2
+	// cid stays out: room "7": the room is full: 2 of 2 are in
+	// message 1 <nil>
+	// message 1 <nil>
+	// owner: bob <nil>
+	// room: closed <nil>
+}

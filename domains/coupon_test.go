@@ -1,0 +1,101 @@
+package domains_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Coupon is an entity as somebody may write it who takes the defaults of encoding/json:
+// no tag where the Go name is good enough, structs embedded for what they hold or, with
+// a tag, as a field, and no entries with fields of their own.
+type Coupon struct {
+	domains.Header
+	Audit
+	Place  `json:"place"`
+	ID     string `json:"id"`
+	Hits   int
+	Memo   string `json:",omitempty"`
+	Hidden string `json:"-"`
+	inner  string
+}
+
+// Audit is promoted, Place is one field.
+type Audit struct {
+	By string `json:"by,omitempty"`
+}
+
+// Place has fields, too, that must not be taken for those of the Coupon.
+type Place struct {
+	City string `json:"city"`
+	Hits string `json:"hits"`
+}
+
+func (c *Coupon) Check() error { return domains.CheckID("coupon", c.ID) }
+
+func couponCodec(layout domains.Layout) rmw.Codec[Coupon] {
+	return domains.CodecOf[Coupon, *Coupon](layout, nil)
+}
+
+// The hash has the fields that the document has.
+func TestBothLayoutsStoreTheSameFields(t *testing.T) {
+	want := Coupon{ID: "7", Hits: 2, Memo: "m", Audit: Audit{By: "ann"}, Place: Place{City: "c", Hits: "h"}}
+	want.Version = 3
+	document, err := couponCodec(domains.JSON).Encode(&want, rmw.Value{})
+	require.NoError(t, err)
+	hash, err := couponCodec(domains.Hash).Encode(&want, rmw.Value{})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{
+		"version": "3", "id": "7", "Hits": "2", "Memo": "m", "by": "ann", "place": `{"city":"c","hits":"h"}`,
+	}, hash.Fields())
+	for name := range reading(t, []byte(document.Text())) {
+		_, ok := hash.Field(name)
+		assert.True(t, ok, name)
+	}
+	for v, codec := range map[*rmw.Value]rmw.Codec[Coupon]{&document: couponCodec(domains.JSON), &hash: couponCodec(domains.Hash)} {
+		var got Coupon
+		require.NoError(t, codec.Decode(*v, &got))
+		assert.Equal(t, want, got)
+	}
+	assert.Empty(t, want.inner)
+}
+
+// A field without a tag is known by its Go name: it is not a stranger besides.
+func TestNamesOfFieldsWithoutATag(t *testing.T) {
+	type plain Coupon
+	names := domains.NamesOf[Coupon]()
+	var c plain
+	var unknown domains.Unknown
+	require.NoError(t, names.Unmarshal([]byte(`{"id":"7","Hits":2,"by":"ann","city":"x","Hidden":"y","inner":"z"}`), &c, &unknown))
+	assert.Equal(t, 2, c.Hits)
+	assert.Empty(t, c.Hidden)
+	out, err := names.Marshal(c, unknown)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"id":"7","Hits":2,"by":"ann","place":{"city":"","hits":""},"city":"x","Hidden":"y","inner":"z"}`, string(out))
+	var all map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(out, &all))
+	assert.Len(t, all, 7)
+}
+
+// Where no entry has a field of its own, a write touches the fields that differ and
+// asks for no others: a store that guards by what was read lets their writers be.
+func TestHashLayoutReadsItsOwnFieldsOnly(t *testing.T) {
+	codec := couponCodec(domains.Hash)
+	v, trace := rmw.Hash(map[string]string{"id": "7", "Hits": "1", "Memo": "m", "other": "x"}).Traced()
+	var c Coupon
+	require.NoError(t, codec.Decode(v, &c))
+	c.Hits, c.Memo = 2, ""
+	next, err := codec.Encode(&c, v)
+	require.NoError(t, err)
+	fields, ok := trace.Reads(next)
+	require.True(t, ok)
+	assert.ElementsMatch(t, []string{"format", "version", "applied", "by", "place", "id", "Hits", "Memo"}, fields)
+	assert.Equal(t, map[string]string{
+		"id": "7", "Hits": "2", "other": "x", "place": `{"city":"","hits":""}`,
+	}, next.Fields())
+}

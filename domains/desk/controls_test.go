@@ -1,0 +1,106 @@
+package desk_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/domains/mcc"
+	"github.com/unwatch/unwatch/domains/session"
+)
+
+// Two ways to do it that look as good, and are not. The first is what most services
+// do; the second clears up by the clock. Without what this package adds, the same
+// storm breaks the rules: so it is that which keeps them.
+func TestControls(t *testing.T) {
+	for name, control := range map[string]struct {
+		change func(*storm)
+		breaks []string
+	}{
+		"session first":        {func(st *storm) { st.assign = sessionFirst }, []string{"M1", "M2"}},
+		"reaper without epoch": {func(st *storm) { st.reap = reapByTheClock }, []string{"M2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seen := map[string]int{}
+			for seed := range uint64(3) {
+				st := ours(seed, 0.05, 0.1)
+				control.change(&st)
+				w, _ := st.run(t)
+				for rule, n := range w.violations {
+					seen[rule] += n
+				}
+			}
+			t.Log(seen)
+			for _, rule := range control.breaks {
+				assert.Positive(t, seen[rule], rule)
+			}
+		})
+	}
+}
+
+// sessionFirst commits on the session, and takes the slot afterwards.
+func sessionFirst(ctx context.Context, s service, op domains.Op, sessionID, agentID string) error {
+	a, err := s.agents.Get(ctx, agentID)
+	if err != nil {
+		return err
+	}
+	if !a.Takes() || a.Load() >= limit {
+		return mcc.ErrFull
+	}
+	n, err := s.sessions.Edit(ctx, sessionID, op, func(n *session.Session) error {
+		return n.Assign(op.Time(), agentID, n.Epoch)
+	})
+	if err != nil {
+		return err
+	}
+	_, err = s.agents.Edit(ctx, agentID, op, func(a *mcc.Agent) error {
+		return domains.Steps(
+			func() error { return a.Reserve(op.Time(), sessionID, n.Epoch, op.Time(), mcc.Unlimited, true) },
+			func() error { return unforce(a, sessionID) },
+			func() error { return a.Confirm(op.Time(), sessionID, n.Epoch) },
+		)
+	})
+	return err
+}
+
+// unforce makes a slot count.
+func unforce(a *mcc.Agent, sessionID string) error {
+	slot := a.Slots[sessionID]
+	slot.Forced = false
+	a.Slots[sessionID] = slot
+	return nil
+}
+
+// reapByTheClock takes away what is overdue, and does not raise the epoch first.
+func reapByTheClock(ctx context.Context, s service, at time.Time, agentID string) error {
+	a, err := s.agents.Get(ctx, agentID)
+	if err != nil {
+		return err
+	}
+	for sessionID, slot := range a.Slots {
+		if slot.State == mcc.Reserved && slot.Until >= domains.At(at) {
+			continue
+		}
+		n, err := s.sessions.Get(ctx, sessionID)
+		if err != nil {
+			return err
+		}
+		if n.AgentID == agentID {
+			_, err = s.agents.Confirm(ctx, agentID, at, sessionID, n.Epoch)
+		} else {
+			_, err = s.agents.Edit(ctx, agentID, domains.NewOp(at), func(a *mcc.Agent) error {
+				if a.Slots[sessionID].Epoch == slot.Epoch {
+					delete(a.Slots, sessionID)
+				}
+				return nil
+			})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

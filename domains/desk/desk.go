@@ -1,0 +1,84 @@
+package desk
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/domains/mcc"
+	"github.com/unwatch/unwatch/domains/session"
+)
+
+// Config says how patient a Desk is. The zero Config works.
+type Config struct {
+	// Patience is how long a reservation is left alone before others clear it up.
+	// It should be longer than an operation takes on a bad day. Default: 30 s.
+	Patience time.Duration
+	// FinishTimeout bounds what is left to do once an operation is decided, also if
+	// the caller's ctx has ended. Default: 5 s.
+	FinishTimeout time.Duration
+	// Unfinished, if not nil, is told when that failed: the operation has
+	// happened, and the next Reap finishes it. It must be quick and safe for
+	// concurrent use.
+	Unfinished func(ctx context.Context, sessionID string, err error)
+}
+
+// The defaults of [Config].
+const (
+	DefaultPatience      = 30 * time.Second
+	DefaultFinishTimeout = 5 * time.Second
+)
+
+// maxAttempts is how often an operation starts again because others were quicker
+// between its steps.
+const maxAttempts = 8
+
+// Desk works on sessions and agents. It is safe for concurrent use, also of many
+// processes.
+//
+// An error is a refusal of package session, mcc or this one, or is about the store.
+// Nothing was decided then, with one exception: after an [rmw.ErrOutcomeUnknown], send
+// the same operation again.
+type Desk struct {
+	sessions session.Sessions
+	agents   mcc.Agents
+	cfg      Config
+}
+
+// New returns a desk for the sessions and the agents.
+func New(sessions session.Sessions, agents mcc.Agents, cfg Config) Desk {
+	cfg.Patience = cmp.Or(cfg.Patience, DefaultPatience)
+	cfg.FinishTimeout = cmp.Or(cfg.FinishTimeout, DefaultFinishTimeout)
+	return Desk{sessions, agents, cfg}
+}
+
+// until is the end of a reservation made at that time.
+func (d Desk) until(op domains.Op) time.Time { return op.At.Add(d.cfg.Patience) }
+
+// finish does what is left to do once an operation is decided.
+func (d Desk) finish(ctx context.Context, sessionID string, steps ...func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.cfg.FinishTimeout)
+	defer cancel()
+	for _, step := range steps {
+		if err := step(ctx); err != nil && d.cfg.Unfinished != nil {
+			d.cfg.Unfinished(ctx, sessionID, err)
+		}
+	}
+}
+
+// settle brings an agent's slot for a session in line with the session as it was at
+// its epoch: who has it holds a slot, who does not has none from before.
+func (d Desk) settle(at time.Time, agentID string, s session.Session) func(context.Context) error {
+	return func(ctx context.Context) error {
+		var err error
+		switch {
+		case agentID == "":
+		case s.AgentID == agentID:
+			_, err = d.agents.Confirm(ctx, agentID, at, s.ID, s.Epoch)
+		default:
+			_, err = d.agents.Release(ctx, agentID, at, s.ID, s.Epoch)
+		}
+		return ignore(err, mcc.ErrNoAgent) // and with the agent, the slots
+	}
+}

@@ -1,0 +1,111 @@
+package desk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/domains/desk"
+	"github.com/unwatch/unwatch/domains/mcc"
+	"github.com/unwatch/unwatch/domains/session"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// errDead is what a dead process gets to hear; nobody sees it in real life.
+var errDead = errors.New("the process is dead")
+
+// mortal is the Store of a process that dies at one of its calls.
+type mortal struct {
+	rmw.Store
+	dieAt    int  // the call, counted from 1; 0: never
+	executed bool // the call that kills is executed, and its answer never seen
+
+	mu    sync.Mutex
+	calls int
+}
+
+func (m *mortal) Read(ctx context.Context, key rmw.Key) (v rmw.Value, err error) {
+	err = m.live(func() error { v, err = m.Store.Read(ctx, key); return err })
+	return v, err
+}
+
+func (m *mortal) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res rmw.Result, err error) {
+	err = m.live(func() error { res, err = m.Store.Update(ctx, key, fn); return err })
+	return res, err
+}
+
+func (m *mortal) live(call func() error) error {
+	m.mu.Lock()
+	m.calls++
+	n := m.calls
+	m.mu.Unlock()
+	switch {
+	case m.dieAt == 0 || n < m.dieAt:
+		return call()
+	case n == m.dieAt && m.executed:
+		_ = call()
+	}
+	return errDead
+}
+
+// dead reports whether the process has come to the call that kills it.
+func (m *mortal) dead() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.dieAt > 0 && m.calls >= m.dieAt
+}
+
+const patience = time.Minute
+
+// service is what a process has of the packages.
+type service struct {
+	desk.Desk
+	sessions session.Sessions
+	agents   mcc.Agents
+}
+
+func newService(store rmw.Store) service {
+	sessions := session.New(store, session.Config{ReopenWindow: 24 * time.Hour})
+	agents := mcc.New(store, mcc.Config{Max: limit})
+	return service{desk.New(sessions, agents, desk.Config{Patience: patience}), sessions, agents}
+}
+
+// begin is when the tests' stories begin.
+func begin() time.Time { return time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC) }
+
+// hire makes agents, online.
+func (s service) hire(ctx context.Context, at time.Time, ids ...string) error {
+	var failed []error
+	for _, id := range ids {
+		_, err := s.agents.Create(ctx, id, domains.NewOp(at), mcc.Agent{})
+		failed = append(failed, err)
+		_, err = s.agents.SetStatus(ctx, id, domains.NewOp(at), mcc.Online)
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+// queue makes sessions, queued.
+func (s service) queue(ctx context.Context, at time.Time, ids ...string) error {
+	var failed []error
+	for _, id := range ids {
+		_, err := s.Open(ctx, domains.NewOp(at), id, session.Session{VisitorID: "of-" + id, Status: session.Queued})
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+// reapAll brings all agents in line, as of a time at which nothing is left alone.
+func (s service) reapAll(ctx context.Context, at time.Time, agents ...string) error {
+	var failed []error
+	for _, id := range agents {
+		_, err := s.Reap(ctx, at, id)
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+func name(kind string, i int) string { return fmt.Sprintf("%s%d", kind, i) }

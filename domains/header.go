@@ -1,0 +1,80 @@
+package domains
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Format is the version of the stored form. A field more is not a new Format,
+// because nobody drops fields that he does not know. An entity of a later Format is
+// refused: whoever raises it makes sure that all readers can follow first.
+const Format = 1
+
+// Remembered is how many operations an entity remembers.
+const Remembered = 32
+
+// versionName is the name of Header.Version in the store.
+const versionName = "version"
+
+// Header is what every entity begins with. Embed it.
+type Header struct {
+	// Format is the version of the stored form; 0 stands for a form from before
+	// there was one.
+	Format int `json:"format,omitempty"`
+	// Version counts the changes. No two states of an entity have the same, so
+	// a value that changes and changes back (A-B-A) does not look untouched.
+	Version uint64 `json:"version,omitempty"`
+	// Applied are the last operations that changed the entity, the latest last.
+	Applied []Applied `json:"applied,omitempty"`
+}
+
+// Applied is an operation that has happened.
+type Applied struct {
+	ID string `json:"id"`
+	// Number is what the operation returned, for one that returns a number.
+	Number uint64 `json:"number,omitempty"`
+}
+
+// Head returns h itself: with it, what embeds a Header is an [Entity].
+func (h *Header) Head() *Header { return h }
+
+// Has reports whether the operation has happened, and what it returned.
+func (h *Header) Has(id string) (number uint64, ok bool) {
+	i := slices.IndexFunc(h.Applied, func(a Applied) bool { return a.ID == id })
+	if id == "" || i < 0 {
+		return 0, false
+	}
+	return h.Applied[i].Number, true
+}
+
+// record notes that a change has happened, and by which operation if it has an id.
+func (h *Header) record(id string, number uint64) {
+	h.Format = Format
+	h.Version++
+	if id == "" {
+		return
+	}
+	keep := h.Applied[max(0, len(h.Applied)-(Remembered-1)):]
+	// A copy: h may share its array with a state that somebody else still looks at.
+	h.Applied = append(slices.Clip(slices.Clone(keep)), Applied{ID: id, Number: number})
+}
+
+// check reports what is wrong with the Header.
+func (h *Header) check() error {
+	switch {
+	case h.Format < 0 || h.Format > Format:
+		return fmt.Errorf("format %d: this program knows formats up to %d", h.Format, Format)
+	case len(h.Applied) > Remembered:
+		return fmt.Errorf("%d operations remembered, at most %d are", len(h.Applied), Remembered)
+	}
+	for i, a := range h.Applied {
+		if a.ID == "" {
+			return errors.New("a remembered operation has no id")
+		}
+		if slices.ContainsFunc(h.Applied[:i], func(b Applied) bool { return a.ID == b.ID }) {
+			return errors.New("an operation is remembered twice")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package domains
+
+import (
+	"crypto/rand"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Op names one operation of a caller.
+type Op struct {
+	// ID tells this operation from every other. Sent twice, it happens once.
+	ID string
+	// At is when the operation happens. Entities store it in milliseconds. One that
+	// is behind what an entity has already seen counts as that: stored times never
+	// run backwards, however far the clocks of two machines are apart.
+	At time.Time
+}
+
+// MaxOpID is the longest permitted Op.ID, in bytes: every entity stores the last
+// [Remembered] of them.
+const MaxOpID = 64
+
+// NewOp returns an operation with a random ID. Keep it, to send it again after an
+// [rmw.ErrOutcomeUnknown]. Where a request has an id of its own, use that instead:
+// then a client's retry is recognised, too.
+func NewOp(at time.Time) Op { return Op{ID: rand.Text(), At: at} }
+
+// Validate reports, as an [rmw.ErrInvalid], what makes op unusable.
+func (op Op) Validate() error {
+	switch {
+	case op.ID == "":
+		return fmt.Errorf("%w: Op.ID is empty: use NewOp, or the id of the request", rmw.ErrInvalid)
+	case len(op.ID) > MaxOpID:
+		return fmt.Errorf("%w: Op.ID has %d bytes, at most %d can be stored: use a hash of it", rmw.ErrInvalid, len(op.ID), MaxOpID)
+	case !utf8.ValidString(op.ID):
+		// It would be stored as another one, and not be recognised.
+		return fmt.Errorf("%w: Op.ID is not UTF-8: use a hash of it, in hex", rmw.ErrInvalid)
+	}
+	return checkMoment(op.At)
+}
+
+func checkMoment(at time.Time) error {
+	// Not by At alone: the milliseconds of a moment that is far off wrap around.
+	if At(at) <= 0 || At(at) > maxTime || !At(at).Time().Equal(at.Truncate(time.Millisecond)) {
+		return fmt.Errorf("%w: the time is %v: pass when the operation happens", rmw.ErrInvalid, at)
+	}
+	return nil
+}
+
+// Time returns At as entities store it.
+func (op Op) Time() Time { return At(op.At) }

@@ -1,0 +1,172 @@
+package domains
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Entity is what a pointer to an entity's type offers. Embed a [Header] and write
+// Check.
+type Entity[T any] interface {
+	*T
+	// Head returns the entity's Header.
+	Head() *Header
+	// Check reports the first of the entity's rules that does not hold. Its text
+	// quotes nothing that may be private.
+	Check() error
+}
+
+// Config says how a [Repository] stores its entities.
+type Config[T any] struct {
+	// Name is what one of them is called, in errors and as [rmw.Key] Label.
+	Name string
+	// Key names the key of an id, and its TTL.
+	Key func(id string) rmw.Key
+	// Codec is the layout.
+	Codec rmw.Codec[T]
+	// Absent and Present are the refusals of what needs an entity that is not there,
+	// and of what creates one that is.
+	Absent, Present *Refusal
+}
+
+// Repository stores entities of one type. It is safe for concurrent use if its Store
+// is, and has nothing to close.
+type Repository[T any, E Entity[T]] struct {
+	cfg   Config[T]
+	typed rmw.Typed[T]
+}
+
+// NewRepository returns a Repository over store.
+func NewRepository[T any, E Entity[T]](store rmw.Store, cfg Config[T]) Repository[T, E] {
+	return Repository[T, E]{cfg: cfg, typed: rmw.NewTyped(store, cfg.Codec)}
+}
+
+// Get returns the entity with that id.
+func (r Repository[T, E]) Get(ctx context.Context, id string) (T, error) {
+	key, err := r.key(id)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	t, exists, err := r.typed.Get(ctx, key)
+	if err == nil && !exists {
+		err = r.refuse(id, r.cfg.Absent)
+	}
+	return t, err
+}
+
+// Edit changes the entity with that id by one operation, and returns it as it is
+// stored then. change may run several times and computes only; its error aborts and
+// is returned, with the entity's name in front. If it returns [rmw.Keep], or if the
+// operation has happened already, nothing is written, and Edit succeeds.
+func (r Repository[T, E]) Edit(ctx context.Context, id string, op Op, change func(E) error) (T, error) {
+	t, _, err := r.Number(ctx, id, op, func(e E) (uint64, error) { return 0, change(e) })
+	return t, err
+}
+
+// Number is Edit for a change that returns a number. The entity remembers it with
+// the operation, so the same operation sent again returns the same number.
+func (r Repository[T, E]) Number(
+	ctx context.Context, id string, op Op, change func(E) (uint64, error),
+) (t T, number uint64, err error) {
+	if err := op.Validate(); err != nil {
+		return t, 0, err
+	}
+	t, err = r.apply(ctx, id, func(e E, exists bool) error {
+		var done bool
+		if number, done = e.Head().Has(op.ID); done {
+			return rmw.Keep
+		}
+		if !exists {
+			return r.cfg.Absent
+		}
+		var err error
+		if number, err = change(e); err != nil {
+			return err
+		}
+		e.Head().record(op.ID, number)
+		return nil
+	})
+	if err != nil {
+		number = 0
+	}
+	return t, number, err
+}
+
+// Create stores a new entity, as change makes it of a zero one. If the operation has
+// happened already, it returns the entity as it is.
+func (r Repository[T, E]) Create(ctx context.Context, id string, op Op, change func(E) error) (T, error) {
+	if err := op.Validate(); err != nil {
+		var none T
+		return none, err
+	}
+	return r.apply(ctx, id, func(e E, exists bool) error {
+		if _, done := e.Head().Has(op.ID); done {
+			return rmw.Keep
+		}
+		if exists {
+			return r.cfg.Present
+		}
+		if err := change(e); err != nil {
+			return err
+		}
+		e.Head().record(op.ID, 0)
+		return nil
+	})
+}
+
+// Settle is Edit for a change that needs no operation id: what it does shows in the
+// entity, and doing it again changes nothing. exists tells whether the entity does;
+// if not, change may make one of the zero entity it is given.
+func (r Repository[T, E]) Settle(ctx context.Context, id string, at time.Time, change func(e E, exists bool) error) (T, error) {
+	if err := checkMoment(at); err != nil {
+		var none T
+		return none, err
+	}
+	return r.apply(ctx, id, func(e E, exists bool) error {
+		if err := change(e, exists); err != nil {
+			return err
+		}
+		e.Head().record("", 0)
+		return nil
+	})
+}
+
+func (r Repository[T, E]) apply(ctx context.Context, id string, edit func(e E, exists bool) error) (T, error) {
+	var none T
+	key, err := r.key(id)
+	if err != nil {
+		return none, err
+	}
+	var own error // what edit said, to be told from what the store says
+	t, _, err := r.typed.Edit(ctx, key, func(_ context.Context, t *T, exists bool) error {
+		own = edit(E(t), exists)
+		return own
+	})
+	if err != nil {
+		if own != nil && errors.Is(err, own) {
+			err = r.refuse(id, own)
+		}
+		return none, err
+	}
+	return t, nil
+}
+
+func (r Repository[T, E]) refuse(id string, why error) error {
+	return fmt.Errorf("%s %q: %w", r.cfg.Name, id, why)
+}
+
+func (r Repository[T, E]) key(id string) (rmw.Key, error) {
+	if err := CheckID(r.cfg.Name, id); err != nil {
+		return rmw.Key{}, err
+	}
+	key := r.cfg.Key(id)
+	if key.Label == "" {
+		key.Label = r.cfg.Name
+	}
+	return key, nil
+}

@@ -1,0 +1,106 @@
+package session_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/domains/session"
+)
+
+// How long somebody waited, and how long it took, is computed from the times.
+func TestDerivedTimes(t *testing.T) {
+	const min = time.Minute
+	s := session.Session{ID: "s", Status: session.Bot, CreatedAt: at(0), UpdatedAt: at(0)}
+	steps := []struct {
+		name                           string
+		do                             func(at domains.Time) error
+		waited, first, lasted, chatted time.Duration // seen a minute later
+	}{
+		{"a program answers", func(domains.Time) error { return nil }, 0, 0, 1 * min, 0},
+		{"queued at 1", func(at domains.Time) error { return s.Escalate(at, "q") }, 1 * min, 0, 2 * min, 0},
+		{"waiting at 2", s.VisitorWrites, 2 * min, 0, 3 * min, 0},
+		{"ann's at 3", func(at domains.Time) error { return s.Assign(at, "ann", s.Epoch) }, 2 * min, 0, 4 * min, 0},
+		{"answered at 4", func(at domains.Time) error { return s.Reply(at, "ann") }, 2 * min, 4 * min, 5 * min, 0},
+		{"the visitor at 5", s.VisitorWrites, 2 * min, 4 * min, 6 * min, 1 * min},
+		{"ben's at 6", func(at domains.Time) error { return s.Transfer(at, "ben", s.Epoch, "", "") },
+			2 * min, 4 * min, 7 * min, 1 * min},
+		{"answered at 7", func(at domains.Time) error { return s.Reply(at, "ben") }, 2 * min, 4 * min, 8 * min, 3 * min},
+		{"queued at 8", func(at domains.Time) error { return s.Requeue(at, "ben", "", "", "") },
+			1 * min, 4 * min, 9 * min, 3 * min},
+		{"waiting at 9", func(at domains.Time) error { return s.SetPriority(at, 9) }, 2 * min, 4 * min, 10 * min, 3 * min},
+		{"ann's at 10", func(at domains.Time) error { return s.Assign(at, "ann", s.Epoch) }, 2 * min, 4 * min, 11 * min, 3 * min},
+		{"closed at 11", func(at domains.Time) error { return s.Close(at, session.ByAgent, windows) },
+			2 * min, 4 * min, 11 * min, 7 * min},
+		{"still closed at 12", func(at domains.Time) error { return s.Fence(at, s.Epoch) }, 2 * min, 4 * min, 11 * min, 7 * min},
+		{"reopened at 13", func(at domains.Time) error { return s.Reopen(at, s.Epoch) }, 1 * min, 4 * min, 14 * min, 3 * min},
+		{"closed at 14", func(at domains.Time) error { return s.Close(at, session.QueueTimeout, windows) },
+			1 * min, 4 * min, 14 * min, 10 * min},
+	}
+	for i, step := range steps {
+		require.NoError(t, step.do(at(i)), step.name)
+		require.NoError(t, s.Check(), step.name)
+		assert.Equal(t, step.waited, s.Waited(minute(i+1)), "%s: Waited", step.name)
+		assert.Equal(t, step.first, s.FirstResponse(), "%s: FirstResponse", step.name)
+		assert.Equal(t, step.lasted, s.Lasted(minute(i+1)), "%s: Lasted", step.name)
+		assert.Equal(t, step.chatted, s.Chatted(), "%s: Chatted", step.name)
+	}
+}
+
+// A clock that is behind gives no negative durations, and neither does a session of
+// which not all times are known.
+func TestDerivedTimesAreNotNegative(t *testing.T) {
+	for _, s := range []session.Session{
+		{Status: session.Queued, CreatedAt: at(5), QueuedAt: at(6)},
+		{Status: session.Active, CreatedAt: at(5), FirstResponseAt: at(7), LastVisitorAt: at(6)},
+		{Status: session.Active, CreatedAt: at(5), QueuedAt: at(6), TakenAt: at(4), AssignedAt: at(6)},
+		{Status: session.Queued, CreatedAt: at(2), QueuedAt: at(6), TakenAt: at(4)},
+		{},
+	} {
+		assert.Zero(t, s.Waited(minute(0)))
+		assert.Zero(t, s.Lasted(minute(0)))
+		assert.Zero(t, s.Chatted())
+		assert.GreaterOrEqual(t, s.FirstResponse(), time.Duration(0))
+	}
+}
+
+// Stored times do not run backwards: an operation that comes from a clock which is
+// behind counts as the latest time that the session has seen.
+func TestClocksThatAreBehind(t *testing.T) {
+	for op, from := range map[string]session.Status{
+		"Escalate": session.Bot, "Assign": session.Queued, "Reply": session.Assigned, "Hold": session.Active,
+		"Resume": session.OnHold, "VisitorWrites": session.OnHold, "Transfer": session.Active, "Requeue": session.Active,
+		"Decline": session.Assigned, "Close": session.OnHold, "Rate": session.Closed, "Reopen": session.Closed,
+		"SetPriority": session.Active, "SetMerchant": session.Active, "Fence": session.Active,
+	} {
+		t.Run(op, func(t *testing.T) {
+			each(t, func(b *bench) {
+				before := b.in(from)
+				late := at(20)
+				_, err := b.sessions.Settle(b.Context(), "s", minute(0), func(s *session.Session) error {
+					s.UpdatedAt = late
+					return nil
+				})
+				require.NoError(b, err)
+				s, err := operate(b, op, before) // at minute 10
+				require.NoError(b, err)
+				assert.Equal(b, late, s.UpdatedAt)
+				for _, moment := range []domains.Time{
+					s.QueuedAt, s.TakenAt, s.AssignedAt, s.FirstResponseAt, s.LastVisitorAt, s.LastAgentAt,
+					s.HoldAt, s.ResumedAt, s.ClosedAt,
+				} {
+					assert.True(b, moment <= at(4) || moment == late, "%v", moment)
+				}
+				for _, transfer := range s.Transfers {
+					assert.Equal(b, late, transfer.At)
+				}
+				if s.Rating != nil {
+					assert.Equal(b, late, s.Rating.At)
+				}
+			})
+		})
+	}
+}

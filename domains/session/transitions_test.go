@@ -1,0 +1,224 @@
+package session_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/domains/session"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// matrix says what comes of each operation in each state, written down apart from the
+// transition table: the state that follows, "keep" for nothing, or a refusal's code.
+// A mark + is an epoch that grows.
+const matrix = `
+operation      bot           queued        assigned      active        on_hold       closed
+Escalate       queued        not_now       not_now       not_now       not_now       session_closed
+Assign         not_now       assigned+     not_now       not_now       not_now       session_closed
+Reply          not_now       not_now       active        active        on_hold       session_closed
+Decline        not_now       not_now       queued+       not_now       not_now       session_closed
+Hold           not_now       not_now       not_now       on_hold       keep          session_closed
+Resume         not_now       not_now       not_now       keep          active        session_closed
+VisitorWrites  bot           queued        assigned      active        active        session_closed
+Transfer       not_now       not_now       assigned+     assigned+     assigned+     session_closed
+Requeue        not_now       not_now       queued+       queued+       queued+       session_closed
+Close          closed+       closed+       closed+       closed+       closed+       keep
+CloseIdle      not_idle      closed+       closed+       closed+       not_idle      keep
+Rate           session_open  session_open  session_open  session_open  session_open  closed
+Reopen         session_open  session_open  session_open  session_open  session_open  queued+
+SetPriority    bot           queued        assigned      active        on_hold       session_closed
+SetMerchant    bot           queued        assigned      active        on_hold       session_closed
+Fence          bot+          queued+       assigned+     active+       on_hold+      closed+
+`
+
+// cells calls f for each cell of the matrix.
+func cells(f func(op string, from session.Status, want string)) {
+	lines := strings.Split(strings.TrimSpace(matrix), "\n")
+	states := strings.Fields(lines[0])[1:]
+	for _, line := range lines[1:] {
+		row := strings.Fields(line)
+		for i, want := range row[1:] {
+			f(row[0], session.Status(states[i]), want)
+		}
+	}
+}
+
+// operate does an operation as the agent who has the session, at the epoch it has, so
+// that only its state decides.
+func operate(b *bench, op string, seen session.Session) (session.Session, error) {
+	when := b.op(10)
+	ctx, sessions := b.Context(), b.sessions
+	edit := func(change func(s *session.Session) error) (session.Session, error) {
+		return sessions.Edit(ctx, "s", when, change)
+	}
+	switch op {
+	case "Escalate":
+		return sessions.Escalate(ctx, "s", when, "q2")
+	case "Assign":
+		return edit(func(s *session.Session) error { return s.Assign(when.Time(), "ben", seen.Epoch) })
+	case "Reply":
+		return sessions.Reply(ctx, "s", when, "ann")
+	case "Decline":
+		return edit(func(s *session.Session) error { return s.Decline(when.Time(), "ann") })
+	case "Hold":
+		return sessions.Hold(ctx, "s", when, "ann")
+	case "Resume":
+		return sessions.Resume(ctx, "s", when, "ann")
+	case "VisitorWrites":
+		return sessions.VisitorWrites(ctx, "s", when)
+	case "Transfer":
+		return edit(func(s *session.Session) error { return s.Transfer(when.Time(), "ben", seen.Epoch, "boss", "ill") })
+	case "Requeue":
+		return edit(func(s *session.Session) error { return s.Requeue(when.Time(), "ann", "q2", "boss", "ill") })
+	case "Close":
+		return edit(func(s *session.Session) error { return s.Close(when.Time(), session.BySystem, windows) })
+	case "CloseIdle":
+		limits := session.Idle{Queue: time.Minute, Visitor: time.Minute, Agent: time.Minute}
+		return edit(func(s *session.Session) error { return s.CloseIdle(when.Time(), limits, windows) })
+	case "Rate":
+		return sessions.Rate(ctx, "s", when, 5, "good")
+	case "Reopen":
+		return edit(func(s *session.Session) error { return s.Reopen(when.Time(), seen.Epoch) })
+	case "SetPriority":
+		return sessions.SetPriority(ctx, "s", when, 3)
+	case "SetMerchant":
+		return sessions.SetMerchant(ctx, "s", when, "m")
+	case "Fence":
+		return sessions.Fence(ctx, "s", when.At, seen.Epoch)
+	}
+	b.Fatal("no such operation: " + op)
+	return session.Session{}, nil
+}
+
+// Each operation in each state does what the matrix says, and nothing is written by
+// what is refused.
+func TestTransitions(t *testing.T) {
+	cells(func(op string, from session.Status, want string) {
+		t.Run(op+" of "+string(from), func(t *testing.T) {
+			each(t, func(b *bench) {
+				before := b.in(from)
+				to, grows := strings.CutSuffix(want, "+")
+				switch {
+				case want == "keep":
+					b.untouched("session:s", op, func() {
+						s, err := operate(b, op, before)
+						require.NoError(b, err)
+						assert.Equal(b, before, s)
+					})
+				case !slices.Contains(session.Transitions().States(), to):
+					b.untouched("session:s", op, func() {
+						s, err := operate(b, op, before)
+						require.NotNil(b, domains.RefusalOf(err), "%v", err)
+						assert.Equal(b, want, domains.RefusalOf(err).Code())
+						assert.ErrorContains(b, err, `session "s": `)
+						assert.Zero(b, s)
+					})
+				default:
+					s, err := operate(b, op, before)
+					require.NoError(b, err)
+					assert.Equal(b, session.Status(to), s.Status)
+					assert.Equal(b, grows, s.Epoch == before.Epoch+1, "epoch %d, was %d", s.Epoch, before.Epoch)
+					assert.Equal(b, !grows, s.Epoch == before.Epoch)
+					assert.Equal(b, before.Version+1, s.Version)
+					assert.Equal(b, s, b.get(), "what was returned is not what is stored")
+				}
+			})
+		})
+	})
+}
+
+// The table that the operations ask, and that the documents are made of, is the matrix.
+func TestTableIsTheMatrix(t *testing.T) {
+	table := session.Transitions()
+	rows := map[string]int{}
+	cells(func(op string, from session.Status, want string) {
+		to, ok := table.Next(op, string(from), "")
+		want, _ = strings.CutSuffix(want, "+")
+		moves := slices.Contains(table.States(), want)
+		if want == "keep" || op == "CloseIdle" && want == "not_idle" {
+			moves = false
+		}
+		assert.Equal(t, moves, ok, "%s of %s", op, from)
+		if moves {
+			assert.Equal(t, want, to, "%s of %s", op, from)
+			rows[op]++
+		}
+	})
+	for _, row := range table.Rows {
+		rows[row.Op] -= len(row.From)
+	}
+	for op, n := range rows {
+		assert.Zero(t, n, "the table has other rows for %s", op)
+	}
+	assert.Equal(t, []string{"bot", "queued", "closed", "assigned", "active", "on_hold"}, table.States())
+}
+
+// Nobody can change the table that the operations ask.
+func TestTransitionsIsACopy(t *testing.T) {
+	table := session.Transitions()
+	for i := range table.Rows {
+		table.Rows[i].To = "nowhere"
+		for j := range table.Rows[i].From {
+			table.Rows[i].From[j] = "nowhere"
+		}
+	}
+	s := session.Session{ID: "s", Status: session.Queued}
+	require.NoError(t, s.Assign(at(0), "ann", 0))
+	assert.Equal(t, session.Assigned, s.Status)
+}
+
+// An operation sent again, with its id, changes nothing, whatever it would do now.
+func TestSameOperationAgain(t *testing.T) {
+	each(t, func(b *bench) {
+		b.in(session.Assigned)
+		op := b.op(5)
+		first, err := b.sessions.Reply(b.Context(), "s", op, "ann")
+		require.NoError(b, err)
+		b.untouched("session:s", "Reply", func() {
+			again, err := b.sessions.Reply(b.Context(), "s", op, "ann")
+			require.NoError(b, err)
+			assert.Equal(b, first, again)
+		})
+		b.edit(6, func(s *session.Session, at domains.Time) error { return s.Close(at, session.ByAgent, windows) })
+		b.untouched("session:s", "Reply after the end", func() {
+			_, err = b.sessions.Reply(b.Context(), "s", op, "ann")
+			assert.NoError(b, err)
+		})
+	})
+}
+
+// Several operations in one Edit are one change, or none.
+func TestSteps(t *testing.T) {
+	each(t, func(b *bench) {
+		before := b.in(session.Closed)
+		s := b.edit(10, func(s *session.Session, at domains.Time) error {
+			return domains.Steps(
+				func() error { return s.Fence(at, before.Epoch-1) },
+				func() error { return s.Reopen(at, before.Epoch) },
+				func() error { return s.Assign(at, "ben", before.Epoch+1) },
+			)
+		})
+		assert.Equal(b, session.Assigned, s.Status)
+		assert.Equal(b, before.Epoch+2, s.Epoch)
+		assert.Equal(b, before.Version+1, s.Version)
+		b.untouched("session:s", "half of it", func() {
+			_, err := b.sessions.Edit(b.Context(), "s", b.op(11), func(s *session.Session) error {
+				return domains.Steps(
+					func() error { return s.Reply(at(11), "ben") },
+					func() error { return s.Hold(at(11), "ann") },
+				)
+			})
+			assert.ErrorIs(b, err, session.ErrNotHolder)
+		})
+		b.untouched("session:s", "nothing", func() {
+			_, err := b.sessions.Settle(b.Context(), "s", minute(12), func(*session.Session) error { return rmw.Keep })
+			assert.NoError(b, err)
+		})
+	})
+}

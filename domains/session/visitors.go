@@ -1,0 +1,52 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Visitor returns the index entry of a visitor, the zero Visitor if there is none.
+func (s Sessions) Visitor(ctx context.Context, visitorID string) (Visitor, error) {
+	v, err := s.visitors.Get(ctx, visitorID)
+	if errors.Is(err, ErrNoSession) {
+		return Visitor{}, nil
+	}
+	return v, err
+}
+
+// ReserveVisitor makes a visitor's entry point to a session that is about to be
+// opened, provided that it is still what was seen; else it returns an [ErrMovedOn].
+func (s Sessions) ReserveVisitor(
+	ctx context.Context, visitorID string, at time.Time, seen Visitor, sessionID string, epoch uint64, until time.Time,
+) (Visitor, error) {
+	return s.visitors.Settle(ctx, visitorID, at, func(v *Visitor, _ bool) error {
+		return v.Reserve(visitorID, seen, sessionID, epoch, domains.At(until))
+	})
+}
+
+// ConfirmVisitor notes that the session a visitor's entry points to is open.
+func (s Sessions) ConfirmVisitor(ctx context.Context, visitorID string, at time.Time, sessionID string) error {
+	_, err := s.visitors.Settle(ctx, visitorID, at, func(v *Visitor, exists bool) error {
+		if !exists {
+			return rmw.Keep
+		}
+		return v.Confirm(sessionID)
+	})
+	return err
+}
+
+// ReleaseVisitor removes a visitor's entry if it points to a session that was closed,
+// and has had epoch since.
+func (s Sessions) ReleaseVisitor(ctx context.Context, visitorID string, at time.Time, sessionID string, epoch uint64) error {
+	_, err := s.visitors.Settle(ctx, visitorID, at, func(v *Visitor, exists bool) error {
+		if !exists {
+			return rmw.Keep
+		}
+		return v.Release(sessionID, epoch)
+	})
+	return err
+}

@@ -1,0 +1,151 @@
+package domains
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Table says which operation takes an entity from which state to which. The
+// packages' operations ask it; their documents are made of it.
+type Table struct {
+	// Entity is what has the states: "session".
+	Entity string
+	Rows   []Transition
+}
+
+// Transition is a row of a [Table].
+type Transition struct {
+	// Op is the operation's name, that of the method.
+	Op string
+	// From are the states in which the operation may happen; none stands for an
+	// entity that does not exist.
+	From []string
+	// To is the state that follows; empty means that the state stays.
+	To string
+	// When is the condition, for people: where an operation has several rows for
+	// one state, it tells which of them it is.
+	When string
+}
+
+// Clone returns a copy of the table.
+func (t Table) Clone() Table {
+	t.Rows = slices.Clone(t.Rows)
+	for i := range t.Rows {
+		t.Rows[i].From = slices.Clone(t.Rows[i].From)
+	}
+	return t
+}
+
+// Next returns the state that follows when op happens in state from, and whether it
+// may. If there are several, want chooses; it may be empty if there is one.
+func (t Table) Next(op, from, want string) (to string, ok bool) {
+	for _, row := range t.Rows {
+		if row.Op != op || !slices.Contains(row.From, from) {
+			continue
+		}
+		to := row.To
+		if to == "" {
+			to = from
+		}
+		if want == "" || want == to {
+			return to, true
+		}
+	}
+	return from, false
+}
+
+// Creates reports whether op creates the entity in state to.
+func (t Table) Creates(op, to string) bool {
+	return slices.ContainsFunc(t.Rows, func(row Transition) bool {
+		return row.Op == op && len(row.From) == 0 && row.To == to
+	})
+}
+
+// States returns all states, in the order in which the rows name them.
+func (t Table) States() []string {
+	var states []string
+	for _, row := range t.Rows {
+		for _, s := range append(slices.Clone(row.From), row.To) {
+			if s != "" && !slices.Contains(states, s) {
+				states = append(states, s)
+			}
+		}
+	}
+	return states
+}
+
+// Text returns the table with its columns aligned, for a package's doc comment.
+func (t Table) Text() string {
+	rows := [][]string{{"operation", "from", "to", "when"}}
+	for _, row := range t.Rows {
+		rows = append(rows, row.cells())
+	}
+	var width [3]int
+	for _, cells := range rows {
+		for i := range width {
+			width[i] = max(width[i], len(cells[i]))
+		}
+	}
+	var b strings.Builder
+	for _, cells := range rows {
+		line := fmt.Sprintf("%-*s  %-*s  %-*s  %s", width[0], cells[0], width[1], cells[1], width[2], cells[2], cells[3])
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+// Markdown returns the table in Markdown.
+func (t Table) Markdown() string {
+	var b strings.Builder
+	b.WriteString("| operation | from | to | when |\n|---|---|---|---|\n")
+	for _, row := range t.Rows {
+		c := row.cells()
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c[0], c[1], c[2], c[3])
+	}
+	return b.String()
+}
+
+// cells returns the row as people read it.
+func (row Transition) cells() []string {
+	from, to := strings.Join(row.From, ", "), row.To
+	if from == "" {
+		from = "–"
+	}
+	if to == "" {
+		to = "same"
+	}
+	return []string{row.Op, from, to, row.When}
+}
+
+// Mermaid returns the table as a Mermaid state diagram. Operations that never change
+// the state are left out.
+func (t Table) Mermaid() string {
+	type edge struct{ from, to string }
+	var edges []edge
+	ops := map[edge][]string{}
+	for _, row := range t.Rows {
+		from := row.From
+		if len(from) == 0 {
+			from = []string{"[*]"}
+		}
+		for _, f := range from {
+			e := edge{f, row.To}
+			if row.To == "" || row.To == f {
+				continue
+			}
+			if ops[e] == nil {
+				edges = append(edges, e)
+			}
+			if !slices.Contains(ops[e], row.Op) {
+				ops[e] = append(ops[e], row.Op)
+			}
+		}
+	}
+	var b strings.Builder
+	b.WriteString("stateDiagram-v2\n")
+	for _, e := range edges {
+		fmt.Fprintf(&b, "    %s --> %s: %s\n", e.from, e.to, strings.Join(ops[e], ", "))
+	}
+	return b.String()
+}

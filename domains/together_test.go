@@ -1,0 +1,135 @@
+package domains_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/internal/paths"
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+)
+
+// Many processes change one entity: no change is lost, none happens twice, and every
+// number is given out once.
+func TestTogether(t *testing.T) {
+	const processes, each = 8, 4
+	everywhere(t, func(t *testing.T, w world) {
+		_, err := w.Create(t.Context(), "7", opAt("create"), named("7"))
+		require.NoError(t, err)
+		var mu sync.Mutex
+		var numbers []uint64
+		var wg sync.WaitGroup
+		for range processes {
+			wg.Go(func() {
+				repo := newTickets(w.Open(), w.layout)
+				for range each {
+					_, number, err := repo.Number(t.Context(), "7", domains.NewOp(now), func(n *Ticket) (uint64, error) {
+						n.Size++
+						return uint64(n.Size), nil
+					})
+					assert.NoError(t, err)
+					mu.Lock()
+					numbers = append(numbers, number)
+					mu.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+		slices.Sort(numbers)
+		for i, number := range numbers {
+			require.Equal(t, uint64(i+1), number)
+		}
+		got, err := w.Get(t.Context(), "7")
+		require.NoError(t, err)
+		assert.Equal(t, processes*each, got.Size)
+		assert.Equal(t, uint64(processes*each+1), got.Version)
+	})
+}
+
+// The same operation, sent by many at once, happens once and gives all the same number.
+func TestOneOperationByMany(t *testing.T) {
+	everywhere(t, func(t *testing.T, w world) {
+		_, err := w.Create(t.Context(), "7", opAt("create"), named("7"))
+		require.NoError(t, err)
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				n, number, err := newTickets(w.Open(), w.layout).Number(t.Context(), "7", opAt("once"), func(n *Ticket) (uint64, error) {
+					n.Size++
+					return uint64(40 + n.Size), nil
+				})
+				assert.NoError(t, err)
+				assert.Equal(t, uint64(41), number)
+				assert.Equal(t, 1, n.Size)
+			})
+		}
+		wg.Wait()
+		got, err := w.Get(t.Context(), "7")
+		require.NoError(t, err)
+		assert.Equal(t, uint64(2), got.Version)
+	})
+}
+
+// Hash and HashByVersion may be used beside each other; whoever counts the version up
+// is seen by the rules of the others.
+func TestHashLayoutsBesideEachOther(t *testing.T) {
+	const limit = 10
+	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
+		_, err := newTickets(target.Open(), domains.Hash).Create(t.Context(), "7", opAt("create"), named("7"))
+		require.NoError(t, err)
+		var wg sync.WaitGroup
+		for i := range 2 * limit {
+			layout := []domains.Layout{domains.Hash, domains.HashByVersion}[i%2]
+			wg.Go(func() {
+				_, err := newTickets(target.Open(), layout).Edit(t.Context(), "7", domains.NewOp(now), func(n *Ticket) error {
+					if len(n.Parts) >= limit {
+						return errTooLoud
+					}
+					if n.Parts == nil {
+						n.Parts = map[string]Part{}
+					}
+					n.Parts[string(rune('a'+i))] = Part{Count: 1}
+					return nil
+				})
+				if err != nil {
+					assert.ErrorIs(t, err, errTooLoud)
+				}
+			})
+		}
+		wg.Wait()
+		got, err := newTickets(target.Open(), domains.HashByVersion).Get(t.Context(), "7")
+		require.NoError(t, err)
+		assert.Len(t, got.Parts, limit)
+		assert.Equal(t, uint64(limit+1), got.Version)
+	})
+}
+
+// By version, what a guard goes by is the version and what changes, however large the
+// rest is.
+func TestHashByVersionGoesByTheVersion(t *testing.T) {
+	codec := ticketCodec(domains.HashByVersion)
+	v, trace := rmw.Hash(map[string]string{
+		"id": "7", "big": "0", "loud": "0", "version": "4", "size": "1", "title": "t",
+		"part:p": `{"name":"p"}`, "part:q": `{"name":"q"}`, "x": "y",
+	}).Traced()
+	var n Ticket
+	require.NoError(t, codec.Decode(v, &n))
+	fields, ok := trace.ReadsAnyway()
+	require.True(t, ok)
+	assert.Equal(t, []string{"version"}, fields, "what refuses, or keeps, goes by the version alone")
+	n.Size, n.Version, n.Title = 2, 5, ""
+	delete(n.Parts, "p")
+	next, err := codec.Encode(&n, v)
+	require.NoError(t, err)
+	fields, ok = trace.Reads(next)
+	require.True(t, ok)
+	assert.ElementsMatch(t, []string{"version", "size", "title", "part:p"}, fields)
+	assert.Equal(t, map[string]string{
+		"id": "7", "big": "0", "loud": "0", "version": "5", "size": "2", "part:q": `{"name":"q"}`, "x": "y",
+	}, next.Fields())
+}

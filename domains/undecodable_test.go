@@ -1,0 +1,241 @@
+package domains_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+)
+
+// secret is content: no error may show it.
+const secret = "S3CRET"
+
+// requireSilent fails if any error of the chain shows the secret.
+func requireSilent(t *testing.T, err error) {
+	t.Helper()
+	require.Error(t, err)
+	for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%q", err)} {
+		require.NotContains(t, text, secret)
+	}
+	switch e := err.(type) { //nolint:errorlint // it goes through the chain itself
+	case interface{ Unwrap() error }:
+		if e.Unwrap() != nil {
+			requireSilent(t, e.Unwrap())
+		}
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			requireSilent(t, inner)
+		}
+	}
+}
+
+// everyCall makes every call of a Repository and returns the errors.
+func everyCall(t *testing.T, repo tickets) map[string]error {
+	_, get := repo.Get(t.Context(), "7")
+	_, edit := repo.Edit(t.Context(), "7", opAt("o"), grow)
+	_, n, number := repo.Number(t.Context(), "7", opAt("o"), func(*Ticket) (uint64, error) { return 1, nil })
+	assert.Zero(t, n)
+	_, create := repo.Create(t.Context(), "7", opAt("o"), named("7"))
+	_, settle := repo.Settle(t.Context(), "7", now, func(*Ticket, bool) error { return nil })
+	return map[string]error{"Get": get, "Edit": edit, "Number": number, "Create": create, "Settle": settle}
+}
+
+// undecodable is what cannot be read, and what the error says of it.
+var undecodable = []struct {
+	layout domains.Layout
+	stored rmw.Value
+	says   string
+}{
+	{domains.JSON, rmw.String(""), "malformed JSON at byte 0"},
+	{domains.JSON, rmw.String(secret), "malformed JSON at byte 1"},
+	{domains.JSON, rmw.String(`{"id":"7","` + secret + `":"` + secret), "malformed JSON at byte 26"},
+	{domains.JSON, rmw.String(`{"id":"7"} ` + secret), "malformed JSON at byte 12"},
+	{domains.JSON, rmw.String(`{"id":"7","title":"` + secret + "\x01" + `"}`), "malformed JSON at byte 26"},
+	{domains.JSON, rmw.String(`"` + secret + `"`), "what is stored is not an object"},
+	{domains.JSON, rmw.String(`["` + secret + `"]`), "what is stored is not an object"},
+	{domains.JSON, rmw.String("null"), "the id of the ticket is empty"},
+	{domains.JSON, rmw.String("{}"), "the id of the ticket is empty"},
+	{domains.JSON, rmw.String(`{"id":"` + strings.Repeat(secret, 22) + `"}`),
+		"the id of the ticket has 132 bytes, at most 128 are permitted"},
+	{domains.JSON, rmw.String(`{"id":"7","title":"` + strings.Repeat(secret, 11) + `"}`),
+		"the title has 66 bytes, at most 64 are permitted"},
+	{domains.JSON, rmw.String(`{"id":"7","size":"` + secret + `"}`), `field "size" is not a number that fits int`},
+	{domains.JSON, rmw.String(`{"id":"7","big":-1,"title":"` + secret + `"}`), `field "big" is not a number that fits uint64`},
+	{domains.JSON, rmw.String(`{"id":"7","big":18446744073709551616}`), `field "big" is not a number that fits uint64`},
+	{domains.JSON, rmw.String(`{"id":"7","done":"` + secret + `"}`), `field "done" is not true or false`},
+	{domains.JSON, rmw.String(`{"id":"7","note":"` + secret + `"}`), `field "note" is not an object`},
+	{domains.JSON, rmw.String(`{"id":"7","note":{"text":1,"x":"` + secret + `"}}`), `field "note.text" is not a text`},
+	{domains.JSON, rmw.String(`{"id":"7","tags":{"` + secret + `":1}}`), `field "tags" is not a list`},
+	{domains.JSON, rmw.String(`{"id":"7","parts":{"` + secret + `":{"name":["` + secret + `"]}}}`),
+		`field "parts.name" is not a text`},
+	{domains.JSON, rmw.String(`{"id":"7","TITLE":"` + secret + `"}`), `a field differs from "title" in case only`},
+	{domains.JSON, rmw.String(`{"id":"7","parts":{"` + secret + `":{"Name":"` + secret + `"}}}`),
+		`a field differs from "name" in case only`},
+	{domains.JSON, rmw.String(`{"id":"7","size":-1,"title":"` + secret + `"}`), "size is negative"},
+	{domains.JSON, rmw.String(`{"id":"7","format":2,"title":"` + secret + `"}`), "format 2: this program knows formats up to 1"},
+	{domains.JSON, rmw.String(`{"id":"7","format":-1}`), "format -1: this program knows formats up to 1"},
+	{domains.JSON, rmw.String(`{"id":"7","applied":[{"id":"` + secret + `"},{"id":"` + secret + `"}]}`),
+		"an operation is remembered twice"},
+	{domains.JSON, rmw.String(`{"id":"7","applied":[{"number":1}]}`), "a remembered operation has no id"},
+	{domains.JSON, rmw.String(`{"id":"7","applied":[` + strings.Repeat(`{},`, 32) + `{}]}`), "33 operations remembered, at most 32 are"},
+
+	{domains.Hash, hash("id", ""), "the id of the ticket is empty"},
+	{domains.Hash, hash(secret, secret), "the id of the ticket is empty"},
+	{domains.Hash, hash("id", secret+"\xff"), "the id of the ticket is not UTF-8: JSON cannot hold it"},
+	{domains.Hash, hash("title", secret+"\xff"), "the title is not UTF-8: JSON cannot hold it"},
+	{domains.Hash, hash("size", secret), `field "size": malformed JSON at byte 1`},
+	{domains.Hash, hash("size", ""), `field "size": malformed JSON at byte 0`},
+	{domains.Hash, hash("size", `"`+secret+`"`), `field "size": what is stored is not a number that fits int`},
+	{domains.Hash, hash("size", "-1"), "size is negative"},
+	{domains.Hash, hash("big", "1.5"), `field "big": what is stored is not a number that fits uint64`},
+	{domains.Hash, hash("due", secret), `field "due": malformed JSON at byte 1`},
+	{domains.Hash, hash("done", secret), `field "done": neither 1 nor 0`},
+	{domains.Hash, hash("loud", ""), `field "loud": neither 1 nor 0`},
+	{domains.Hash, hash("tags", `{"`+secret+`":1}`), `field "tags": what is stored is not a list`},
+	{domains.Hash, hash("note", secret), `field "note": malformed JSON at byte 1`},
+	{domains.Hash, hash("note", `{"TEXT":"`+secret+`"}`), `field "note": a field differs from "text" in case only`},
+	{domains.Hash, hash("part:"+secret, secret), `a field "part:"…: malformed JSON at byte 1`},
+	{domains.Hash, hash("part:"+secret, `{"name":1}`), `a field "part:"…: field "name" is not a text`},
+	{domains.Hash, hash("vote:"+secret, `"`+secret+`"`), `a field "vote:"…: what is stored is not a number that fits int64`},
+	{domains.Hash, hash("format", "2"), "format 2: this program knows formats up to 1"},
+	{domains.Hash, hash("version", secret), `field "version": malformed JSON at byte 1`},
+	{domains.Hash, hash("applied", secret), `field "applied": malformed JSON at byte 1`},
+}
+
+// hash is a ticket's hash with one more field, or another id.
+func hash(name, value string) rmw.Value {
+	fields := map[string]string{"id": "7"}
+	if name == secret {
+		clear(fields)
+	}
+	fields[name] = value
+	return rmw.Hash(fields)
+}
+
+// What cannot be read is left as it is; the error says where the trouble is and shows
+// nothing of it.
+func TestUndecodable(t *testing.T) {
+	tests := undecodable
+	for _, test := range undecodable {
+		if test.layout == domains.Hash {
+			test.layout = domains.HashByVersion
+			tests = append(tests, test)
+		}
+	}
+	for _, test := range tests {
+		t.Run(test.layout.String()+"/"+test.says, func(t *testing.T) {
+			memory := rmwtest.NewMemory()
+			put(t, memory, "7", test.stored)
+			for call, err := range everyCall(t, newTickets(memory, test.layout)) {
+				require.ErrorIs(t, err, rmw.ErrUndecodable, call)
+				require.NotErrorIs(t, err, rmw.ErrInvalid, call)
+				assert.Nil(t, domains.RefusalOf(err), call)
+				assert.True(t, strings.HasSuffix(err.Error(), ": "+test.says), "%s: %v", call, err)
+				assert.Contains(t, err.Error(), `"ticket:7"`, call)
+				requireSilent(t, err)
+				assert.True(t, stored(t, memory, "7").Equal(test.stored), call)
+			}
+		})
+	}
+}
+
+// A later Format has a reason of its own to be refused, before its rules are.
+func TestLaterFormat(t *testing.T) {
+	eachLayout(t, func(t *testing.T, layout domains.Layout) {
+		ticket := fullTicket()
+		ticket.Format = domains.Format + 1
+		_, err := ticketCodec(layout).Encode(&ticket, rmw.Value{})
+		require.ErrorIs(t, err, rmw.ErrInvalid)
+		assert.ErrorContains(t, err, "format 2: this program knows formats up to 1")
+	})
+}
+
+// A value of the other layout is not an undecodable one: the store says what it is.
+func TestTheOtherLayout(t *testing.T) {
+	memory := rmwtest.NewMemory()
+	put(t, memory, "7", rmw.Hash(map[string]string{"id": secret}))
+	for call, err := range everyCall(t, newTickets(memory, domains.JSON)) {
+		require.ErrorIs(t, err, rmw.ErrWrongKind, call)
+		requireSilent(t, err)
+	}
+	put(t, memory, "7", rmw.String(`{"id":"`+secret+`"}`))
+	for call, err := range everyCall(t, newTickets(memory, domains.Hash)) {
+		require.ErrorIs(t, err, rmw.ErrWrongKind, call)
+		requireSilent(t, err)
+	}
+}
+
+// A change that breaks a rule of the entity is refused as the caller's mistake, and
+// nothing is written; no error shows what the change did.
+func TestBrokenRulesAreNotStored(t *testing.T) {
+	breaks := map[string]func(*Ticket){
+		"size":   func(t *Ticket) { t.Size = -1 },
+		"title":  func(t *Ticket) { t.Title = strings.Repeat(secret, 11) },
+		"utf8":   func(t *Ticket) { t.Title = secret + "\xff" },
+		"id":     func(t *Ticket) { t.ID = "" },
+		"format": func(t *Ticket) { t.Applied = append(t.Applied, domains.Applied{}) },
+		"a double": func(t *Ticket) {
+			t.Applied = append(t.Applied, domains.Applied{ID: secret}, domains.Applied{ID: secret})
+		},
+		"no JSON": func(t *Ticket) { t.Rate = 1 / zero },
+	}
+	eachLayout(t, func(t *testing.T, layout domains.Layout) {
+		for name, mutate := range breaks {
+			memory := rmwtest.NewMemory()
+			repo := newTickets(memory, layout)
+			change := func(t *Ticket) error { mutate(t); return nil }
+			_, err := repo.Create(t.Context(), "7", opAt("a"), func(t *Ticket) error { return errors.Join(named("7")(t), change(t)) })
+			require.ErrorIs(t, err, rmw.ErrInvalid, name)
+			requireSilent(t, err)
+			require.False(t, stored(t, memory, "7").Exists(), name)
+
+			_, err = repo.Create(t.Context(), "7", opAt("a"), named("7"))
+			require.NoError(t, err)
+			before := stored(t, memory, "7")
+			_, err = repo.Edit(t.Context(), "7", opAt("b"), change)
+			require.ErrorIs(t, err, rmw.ErrInvalid, name)
+			requireSilent(t, err)
+			_, err = repo.Settle(t.Context(), "7", now, func(t *Ticket, _ bool) error { return change(t) })
+			require.ErrorIs(t, err, rmw.ErrInvalid, name)
+			require.NotErrorIs(t, err, rmw.ErrUndecodable, name)
+			assert.Nil(t, domains.RefusalOf(err), name)
+			assert.True(t, before.Equal(stored(t, memory, "7")), name)
+		}
+	})
+}
+
+var zero float64
+
+// Stamp is of a type whose author shows what it could not read.
+type Stamp struct{ text string }
+
+func (s *Stamp) UnmarshalText(text []byte) error { return fmt.Errorf("what is %q?", text) }
+
+type stamped struct {
+	domains.Header
+	Stamp Stamp `json:"stamp"`
+}
+
+func (s *stamped) Check() error { return errors.New(s.Stamp.text) }
+
+// What the types of other packages say of what they cannot read is kept back.
+func TestForeignErrorsAreKeptBack(t *testing.T) {
+	text := `"` + secret + `"`
+	for layout, v := range map[domains.Layout]rmw.Value{
+		domains.JSON: rmw.String(`{"stamp":` + text + `}`),
+		domains.Hash: rmw.Hash(map[string]string{"stamp": text}),
+
+		domains.HashByVersion: rmw.Hash(map[string]string{"stamp": text}),
+	} {
+		err := domains.CodecOf[stamped, *stamped](layout, nil).Decode(v, new(stamped))
+		requireSilent(t, err)
+		require.ErrorContains(t, err, "what is stored is of another form")
+	}
+}

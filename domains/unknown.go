@@ -1,0 +1,155 @@
+package domains
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Unknown is what a stored JSON object held besides the fields of the struct that it
+// was read into. A struct with a field of this type and the two methods that
+// [Names.Unmarshal] and [Names.Marshal] make easy carries it along.
+type Unknown struct {
+	members string // `"a":1,"b":[2]`: the inside of an object
+}
+
+// Field returns the JSON text of one of the fields, of several with that name the
+// last: so do the readers of JSON.
+func (u Unknown) Field(name string) (raw json.RawMessage, ok bool) {
+	for quoted, value := range members([]byte("{" + u.members + "}")) {
+		if unquote(quoted) == name {
+			raw, ok = value, true
+		}
+	}
+	return raw, ok
+}
+
+// Names are the names of a struct's fields in JSON.
+type Names struct {
+	known map[string]bool
+}
+
+// NamesOf returns the names of the fields of T, a struct.
+func NamesOf[T any]() Names {
+	n := Names{known: map[string]bool{}}
+	for _, f := range fieldsOf(reflect.TypeFor[T]()) {
+		n.known[f.name] = true
+	}
+	return n
+}
+
+// Unmarshal reads the object in data into dst, and what dst has no field for into
+// unknown. dst points to a type without an UnmarshalJSON of its own:
+//
+//	func (m *Member) UnmarshalJSON(data []byte) error {
+//		type plain Member
+//		return memberNames.Unmarshal(data, (*plain)(m), &m.Unknown)
+//	}
+//
+// A name that differs from a known one in case only is an error: encoding/json
+// would take it for that field, and it would be two fields on the way back.
+func (n Names) Unmarshal(data []byte, dst any, unknown *Unknown) error {
+	if err := json.Unmarshal(data, dst); err != nil {
+		return err
+	}
+	var rest []byte
+	for quoted, raw := range members(data) {
+		name := unquote(quoted)
+		if n.known[name] {
+			continue
+		}
+		for known := range n.known {
+			if strings.EqualFold(known, name) {
+				return &trouble{fmt.Sprintf("a field differs from %q in case only", known)}
+			}
+		}
+		if rest != nil {
+			rest = append(rest, ',')
+		}
+		rest = append(append(append(rest, quoted...), ':'), raw...)
+	}
+	unknown.members = string(rest)
+	return nil
+}
+
+// Marshal returns src, a value without a MarshalJSON of its own, as an object with
+// the unknown fields at the end.
+func (n Names) Marshal(src any, unknown Unknown) ([]byte, error) {
+	b, err := json.Marshal(src)
+	if err != nil || unknown.members == "" {
+		return b, err
+	}
+	b = bytes.TrimSuffix(b, []byte("}"))
+	if len(b) > len("{") {
+		b = append(b, ',')
+	}
+	b = append(b, unknown.members...)
+	return append(b, '}'), nil
+}
+
+// members iterates over the members of an object, which must be valid JSON: the
+// name in its quotes and the value. There are none if it is not an object.
+func members(object []byte) func(yield func(quoted, raw []byte) bool) {
+	return func(yield func(quoted, raw []byte) bool) {
+		rest := skipSpace(object)
+		if len(rest) == 0 || rest[0] != '{' {
+			return
+		}
+		for rest = skipSpace(rest[1:]); len(rest) > 0 && rest[0] == '"'; rest = skipSpace(rest) {
+			end := valueEnd(rest)
+			quoted := rest[:end]
+			rest = skipSpace(bytes.TrimPrefix(skipSpace(rest[end:]), []byte(":")))
+			end = valueEnd(rest)
+			if !yield(quoted, rest[:end]) {
+				return
+			}
+			rest = skipSpace(bytes.TrimPrefix(skipSpace(rest[end:]), []byte(",")))
+		}
+	}
+}
+
+// unquote returns what a JSON string says.
+func unquote(quoted []byte) string {
+	if len(quoted) >= 2 && bytes.IndexByte(quoted, '\\') < 0 {
+		return string(quoted[1 : len(quoted)-1])
+	}
+	var s string
+	_ = json.Unmarshal(quoted, &s) // it is valid: the whole document was
+	return s
+}
+
+func skipSpace(b []byte) []byte { return bytes.TrimLeft(b, " \t\r\n") }
+
+// valueEnd returns where the JSON value at the beginning of b ends.
+func valueEnd(b []byte) int {
+	depth := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			for i++; i < len(b) && b[i] != '"'; i++ {
+				if b[i] == '\\' {
+					i++
+				}
+			}
+			if depth == 0 {
+				return min(i+1, len(b))
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return i
+			}
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case ',', ':', ' ', '\t', '\r', '\n':
+			if depth == 0 {
+				return i
+			}
+		}
+	}
+	return len(b)
+}

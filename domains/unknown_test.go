@@ -1,0 +1,156 @@
+package domains_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/unwatch/unwatch/domains"
+)
+
+// Whatever a document holds is still there after it was read and written, at every
+// level; and nothing else is.
+func TestUnknownMembersStay(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		doc := []byte(aTicketDocument(t))
+		var ticket Ticket
+		require.NoError(t, json.Unmarshal(doc, &ticket))
+		out, err := json.Marshal(ticket)
+		require.NoError(t, err)
+		require.Equal(t, reading(t, doc), reading(t, out))
+	})
+}
+
+// What the program sets is what is written; what it does not know stays beside it.
+func TestKnownMembersWin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		doc := []byte(aTicketDocument(t))
+		var ticket Ticket
+		require.NoError(t, json.Unmarshal(doc, &ticket))
+		ticket.Title, ticket.Big, ticket.Note.Text = "new", 5, "new, too"
+		part := ticket.Parts["p"]
+		part.Count = 6
+		ticket.Parts["p"] = part
+		delete(ticket.Parts, "q")
+		out, err := json.Marshal(ticket)
+		require.NoError(t, err)
+
+		want := reading(t, doc)
+		want["title"], want["big"] = "new", json.Number("5")
+		want["note"].(map[string]any)["text"] = "new, too"
+		want["parts"].(map[string]any)["p"].(map[string]any)["count"] = json.Number("6")
+		delete(want["parts"].(map[string]any), "q")
+		require.Equal(t, want, reading(t, out))
+	})
+}
+
+// Numbers keep their digits, not only their value.
+func TestUnknownNumbersKeepTheirDigits(t *testing.T) {
+	var note Note
+	require.NoError(t, json.Unmarshal([]byte(`{"a":9007199254740993,"text":"t","b":[1e400, -0]}`), &note))
+	out, err := json.Marshal(note)
+	require.NoError(t, err)
+	assert.Equal(t, `{"text":"t","a":9007199254740993,"b":[1e400,-0]}`, string(out))
+}
+
+func TestUnknownField(t *testing.T) {
+	var note Note
+	require.NoError(t, json.Unmarshal([]byte(`{ "a" : 1 , "text":"t", "\u00e9": [ "}" ], "a": {"b":2} }`), &note))
+	for name, want := range map[string]string{"a": `{"b":2}`, "é": `[ "}" ]`} {
+		raw, ok := note.Unknown.Field(name)
+		assert.True(t, ok, name)
+		assert.Equal(t, want, string(raw), "the last of several counts, as for every reader of JSON")
+	}
+	for _, name := range []string{"text", "b", ""} {
+		_, ok := note.Unknown.Field(name)
+		assert.False(t, ok, name)
+	}
+	_, ok := domains.Unknown{}.Field("a")
+	assert.False(t, ok)
+}
+
+// Reading again forgets what was unknown before.
+func TestUnknownIsReplaced(t *testing.T) {
+	var note Note
+	require.NoError(t, json.Unmarshal([]byte(`{"text":"t","a":1}`), &note))
+	require.NoError(t, json.Unmarshal([]byte(`{"text":"t"}`), &note))
+	assert.Equal(t, domains.Unknown{}, note.Unknown)
+}
+
+// The inside of an object goes behind nothing as well as behind something.
+func TestUnknownInAnEmptyObject(t *testing.T) {
+	type bare struct {
+		A int `json:"a,omitempty"`
+	}
+	names := domains.NamesOf[bare]()
+	for doc, want := range map[string]string{`{"b":1}`: `{"b":1}`, `{"b":1,"a":2}`: `{"a":2,"b":1}`, `{}`: `{}`, `null`: `{}`} {
+		var b bare
+		var unknown domains.Unknown
+		require.NoError(t, names.Unmarshal([]byte(doc), &b, &unknown), doc)
+		out, err := names.Marshal(b, unknown)
+		require.NoError(t, err)
+		assert.Equal(t, want, string(out), doc)
+	}
+}
+
+// A name that encoding/json would take for a known one, and another reader would
+// not, is refused; the error quotes nothing else of the document.
+func TestNamesThatDifferInCaseAreRefused(t *testing.T) {
+	known := []string{"id", "title", "done", "loud", "size", "big", "rate", "due", "tags", "note", "parts", "votes",
+		"format", "version", "applied"}
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom(known).Draw(t, "name")
+		other := strings.Map(func(r rune) rune {
+			forms := []rune{r, r - 'a' + 'A'}
+			if r == 's' {
+				forms = append(forms, 'ſ')
+			}
+			return rapid.SampledFrom(forms).Draw(t, "letter")
+		}, name)
+		if other == name {
+			t.Skip("the same")
+		}
+		doc := anObject(t, append(strangers(t, 1, 2), aString(t, other)+`:null`, `"id":"SECRET"`, `"title":"SECRET"`, `"xs":"SECRET"`))
+		var ticket Ticket
+		err := json.Unmarshal([]byte(doc), &ticket)
+		require.EqualError(t, err, `a field differs from "`+name+`" in case only`)
+	})
+}
+
+// FuzzUnknown: of any document that is read at all, every stranger stays.
+func FuzzUnknown(f *testing.F) {
+	for _, doc := range []string{
+		`{}`, `null`, `[]`, `{"id":"7","x":1}`, `{"x":{"y":[1,{"z":"}"}]},"x":2}`, `{"\u0069d":"7","\ud800":1}`,
+		"{\"\xff\":1,\"x\":\"\xfe\"}",
+		` { "note" : { "text" : "a" , "n" : 1e999 } , "parts" : {"p":{"q":null}} } `, `{"ID":1}`, `{"applied":[{"id":"a","x":1}]}`,
+		`{"a\"b\\":"<\u2028>","":0}`,
+	} {
+		f.Add([]byte(doc))
+	}
+	all, err := json.Marshal(fullTicket())
+	require.NoError(f, err)
+	known := slices.Collect(maps.Keys(reading(f, all)))
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		var ticket Ticket
+		if err := json.Unmarshal(doc, &ticket); err != nil {
+			return
+		}
+		out, err := json.Marshal(ticket)
+		require.NoError(t, err)
+		before, after := reading(t, doc), reading(t, out)
+		for _, name := range known {
+			delete(before, name)
+			delete(after, name)
+		}
+		if before == nil { // the document is null
+			before = map[string]any{}
+		}
+		require.Equal(t, before, after)
+	})
+}

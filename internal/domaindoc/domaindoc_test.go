@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The documents are what the code says.
+func TestDocuments(t *testing.T) {
+	files, err := render()
+	require.NoError(t, err)
+	for _, f := range files {
+		have, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(f.name)))
+		require.NoError(t, err)
+		assert.Equal(t, f.text, string(have), "%s: make domains", f.name)
+	}
+}
+
+// A page cannot show a figure that nobody has counted.
+func TestUncountedCosts(t *testing.T) {
+	c, err := readCosts()
+	require.NoError(t, err)
+	_, err = c.Of("chat Join", 11, "json", "cas")
+	require.Error(t, err)
+	_, err = c.Trips("chat Join", 11, "json", "cas")
+	require.Error(t, err)
+}
+
+func TestBytes(t *testing.T) {
+	assert.Equal(t, []string{"999 B", "1.0 KB", "10 KB"}, []string{bytes(999), bytes(1_000), bytes(10_000)})
+}
+
+// Writing goes where it is told, or says why not.
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	require.Error(t, write(dir), "there is no docs folder")
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "docs"), 0o755))
+	for _, e := range entities() {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, "domains", e.Package), 0o755))
+	}
+	require.NoError(t, write(dir))
+	assert.FileExists(t, filepath.Join(dir, "domains", "chat", "transitions_doc.go"))
+}
