@@ -47,6 +47,11 @@ func (u *update) commitAdrift() (same bool, err error) {
 	case u.cfg.Commit == CommitPlain:
 		return false, u.fail("commit", rmw.ErrLockLost)
 	}
+	if !u.write().whole() {
+		// What fn was given may never have been stored: it can be what another made of a
+		// value, whose commit was refused since. So all of it is compared.
+		u.reads = reads{}
+	}
 	stored, _, err := u.commitNow()
 	if err != nil {
 		return false, u.fail("commit", redisx.Blame(u.ctx, err))

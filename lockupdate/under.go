@@ -49,10 +49,15 @@ func (u *update) callUnder(outer *turnContext) {
 	u.judge(nil, next, err)
 }
 
+// write is what the update comes to by itself.
+func (u *update) write() write {
+	return write{key: u.key, cur: u.given, next: u.after, reads: u.reads, ttl: u.ttl}
+}
+
 // commitNow writes what fn returned if the key still holds what fn was given. It is
 // the caller's own command: nobody else's depends on it.
 func (u *update) commitNow() (stored bool, now rmw.Value, err error) {
-	stored, now, err = u.Store.commit(u.ctx, write{key: u.key, cur: u.given, next: u.after, reads: u.reads, ttl: u.ttl})
+	stored, now, err = u.Store.commit(u.ctx, u.write())
 	switch {
 	case err == nil && stored && now.Exists():
 		u.rebase(now)
