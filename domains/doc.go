@@ -28,9 +28,9 @@
 // # Layouts
 //
 // [JSON] keeps an entity as one document, [Hash] as one field per attribute, which
-// services in other languages can read, and change, one by one. Both keep what they
-// do not know: a field that another service has put there is still there after any
-// change, within members, slots and transfers, too. Both refuse, with
+// services in other languages can read, and change, one by one; [HashByVersion] is the
+// same, with a lighter guard. All keep what they do not know: a field that another service has put there is still there after any
+// change, within members, slots and transfers, too. All refuse, with
 // [rmw.ErrUndecodable], to touch what they cannot read.
 //
 // A layout of one's own is an [rmw.Codec]; give it to a Config.

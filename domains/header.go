@@ -23,7 +23,8 @@ type Header struct {
 	// there was one.
 	Format int `json:"format,omitempty"`
 	// Version counts the changes. No two states of an entity have the same, so
-	// a value that changes and changes back (A-B-A) does not look untouched.
+	// a value that changes and changes back (A-B-A) does not look untouched. An entity
+	// that was removed, or has expired, begins anew.
 	Version uint64 `json:"version,omitempty"`
 	// Applied are the last operations that changed the entity, the latest last.
 	Applied []Applied `json:"applied,omitempty"`

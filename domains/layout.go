@@ -96,7 +96,7 @@ type document[T any] struct{}
 func (document[T]) Kind() rmw.Kind { return rmw.KindString }
 
 func (document[T]) Decode(v rmw.Value, dst *T) error {
-	if err := json.Unmarshal([]byte(v.Text()), dst); err != nil {
+	if err := readJSON(v.Text(), dst); err != nil {
 		return describe(err)
 	}
 	return nil

@@ -169,6 +169,6 @@ func parse(text string, target reflect.Value) error {
 		target.SetBool(b)
 		return nil
 	default:
-		return json.Unmarshal([]byte(text), target.Addr().Interface())
+		return readJSON(text, target.Addr().Interface())
 	}
 }

@@ -11,7 +11,11 @@ import (
 
 // Op names one operation of a caller.
 type Op struct {
-	// ID tells this operation from every other. Sent twice, it happens once.
+	// ID tells this operation from every other. Sent twice, it happens once, as long as
+	// the entity remembers it: for [Remembered] other operations. One that was refused, or
+	// found nothing to change, is not remembered, and is looked at anew.
+	//
+	// Two operations need two ids, also those of one request: see [Op.For].
 	ID string
 	// At is when the operation happens. Entities store it in milliseconds. One that
 	// is behind what an entity has already seen counts as that: stored times never
@@ -27,6 +31,16 @@ const MaxOpID = 64
 // [rmw.ErrOutcomeUnknown]. Where a request has an id of its own, use that instead:
 // then a client's retry is recognised, too.
 func NewOp(at time.Time) Op { return Op{ID: rand.Text(), At: at} }
+
+// For returns an operation with an id of its own, for one of several that a request
+// comes to:
+//
+//	rooms.Join(ctx, room, op.For("join"), ann, chat.Member{})
+//	rooms.Post(ctx, room, op.For("hello"), ann)
+func (op Op) For(step string) Op {
+	op.ID += "/" + step
+	return op
+}
 
 // Validate reports, as an [rmw.ErrInvalid], what makes op unusable.
 func (op Op) Validate() error {

@@ -58,6 +58,18 @@ func TestNewOp(t *testing.T) {
 	assert.Len(t, seen, 100)
 }
 
+// The steps of a request are operations of their own, the same ones whenever the
+// request comes again.
+func TestOpFor(t *testing.T) {
+	request := opAt("a")
+	assert.Equal(t, domains.Op{ID: "a/join", At: now}, request.For("join"))
+	assert.Equal(t, request.For("join"), request.For("join"))
+	assert.NotEqual(t, request.For("join"), request.For("post"))
+	assert.Equal(t, opAt("a"), request, "it is still what it was")
+	require.NoError(t, domains.NewOp(now).For("a step").Validate())
+	require.ErrorIs(t, request.For(strings.Repeat("x", domains.MaxOpID)).Validate(), rmw.ErrInvalid)
+}
+
 // An operation that cannot be is refused before the store is asked.
 func TestInvalidOpsReachNoStore(t *testing.T) {
 	repo := newTickets(nil, domains.JSON)

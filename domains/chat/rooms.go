@@ -3,6 +3,7 @@ package chat
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/unwatch/unwatch/domains"
@@ -118,9 +119,13 @@ func (s Rooms) TransferOwner(ctx context.Context, id string, op domains.Op, by, 
 }
 
 // Post counts one more message and returns its number. The same operation sent again
-// gets the same number.
+// gets the same number, as long as the room remembers it: see [domains.Op]. In a busy
+// room that is not long, for every change of it counts, and every MarkRead is one.
 func (s Rooms) Post(ctx context.Context, id string, op domains.Op, memberID string) (seq uint64, room Room, err error) {
 	room, seq, err = s.repo.Number(ctx, id, op, func(r *Room) (uint64, error) { return r.Post(op.Time(), memberID) })
+	if err == nil && seq == 0 {
+		return 0, Room{}, fmt.Errorf("%w: the id %q is that of another operation, which was no Post: see domains.Op", rmw.ErrInvalid, op.ID)
+	}
 	return seq, room, err
 }
 

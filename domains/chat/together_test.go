@@ -161,6 +161,27 @@ func TestPostAfterALostAnswer(t *testing.T) {
 	})
 }
 
+// The id of another operation is no message's: there is no number that it could have.
+func TestPostByTheIDOfAnother(t *testing.T) {
+	everywhere(t, func(t *testing.T, w world) {
+		_, err := w.Create(t.Context(), "7", op("create", 0), chat.Room{})
+		require.NoError(t, err)
+		_, err = w.Join(t.Context(), "7", op("a", 0), "ann", chat.Member{})
+		require.NoError(t, err)
+		before := w.stored(t, "7")
+		seq, room, err := w.Post(t.Context(), "7", op("a", 1), "ann")
+		require.ErrorIs(t, err, rmw.ErrInvalid)
+		assert.Nil(t, domains.RefusalOf(err))
+		assert.Zero(t, seq)
+		assert.Equal(t, chat.Room{}, room)
+		assert.True(t, before.Equal(w.stored(t, "7")))
+
+		seq, _, err = w.Post(t.Context(), "7", op("a", 1).For("post"), "ann")
+		require.NoError(t, err)
+		assert.Equal(t, uint64(1), seq)
+	})
+}
+
 // A refusal is an answer like another: who asks again gets it again, or the place that
 // has become free.
 func TestRefusedOnce(t *testing.T) {

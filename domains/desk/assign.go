@@ -51,13 +51,13 @@ func (d Desk) give(
 			if err := commit(&trial, seen.Epoch); err != nil {
 				return session.Session{}, err
 			}
-			if err := d.reserve(ctx, op, agentID, seen, force); err != nil {
+			if err := d.reserve(ctx, op, agentID, sessionID, seen.Epoch, force); err != nil {
 				return session.Session{}, err
 			}
 		}
 		s, err := d.sessions.Edit(ctx, sessionID, op, func(s *session.Session) error { return commit(s, seen.Epoch) })
 		if err == nil {
-			d.finish(ctx, sessionID, d.settle(op.At, agentID, s), d.settleOther(op, from, agentID, s))
+			d.finish(ctx, sessionID, d.settle(op.At, agentID, sessionID, s), d.settleOther(op, from, agentID, sessionID, s))
 			return s, nil
 		}
 		if domains.RefusalOf(err) == nil {
@@ -71,25 +71,25 @@ func (d Desk) give(
 }
 
 // settleOther settles the slot of who had the session, unless that is who has it.
-func (d Desk) settleOther(op domains.Op, from, agentID string, s session.Session) func(context.Context) error {
+func (d Desk) settleOther(op domains.Op, from, agentID, sessionID string, s session.Session) func(context.Context) error {
 	if from == agentID {
 		from = ""
 	}
-	return d.settle(op.At, from, s)
+	return d.settle(op.At, from, sessionID, s)
 }
 
 // reserve takes a slot for the session at the epoch that was seen. If the agent is
-// full, it clears up first: some slots may be left over.
-func (d Desk) reserve(ctx context.Context, op domains.Op, agentID string, seen session.Session, force bool) error {
+// full, it clears up first what is overdue: that shows in the agent.
+func (d Desk) reserve(ctx context.Context, op domains.Op, agentID, sessionID string, epoch uint64, force bool) error {
 	take := func() error {
-		_, err := d.agents.Reserve(ctx, agentID, op.At, seen.ID, seen.Epoch, d.until(op), force)
+		_, err := d.agents.Reserve(ctx, agentID, op.At, sessionID, epoch, d.until(op), force)
 		return err
 	}
 	err := take()
 	if !errors.Is(err, mcc.ErrFull) && !errors.Is(err, mcc.ErrMovedOn) {
 		return err
 	}
-	cleared, reapErr := d.Reap(ctx, op.At, agentID)
+	cleared, reapErr := d.reap(ctx, op.At, agentID, true)
 	if reapErr != nil || cleared.Released == 0 {
 		return err
 	}
@@ -103,6 +103,6 @@ func (d Desk) withdraw(ctx context.Context, op domains.Op, agentID, sessionID st
 		if err != nil {
 			return ignore(err, session.ErrNoSession)
 		}
-		return d.settle(op.At, agentID, now)(ctx)
+		return d.settle(op.At, agentID, sessionID, now)(ctx)
 	})
 }

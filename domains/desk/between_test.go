@@ -116,8 +116,8 @@ func TestSignOffMeetsTheCommit(t *testing.T) {
 	assign := slow(w, theCommit, func() { off() })
 	committed := false
 	off = func() {
-		// SignOff: 1 offline, 2 the slots, 3 the session, 4 the fence.
-		signing := slow(w, 4, func() {
+		// SignOff: 1 offline, with the slots, 2 the session, 3 the fence.
+		signing := slow(w, 3, func() {
 			committed = true
 			_, err := d.sessions.Edit(t.Context(), "s", d.op(), func(s *session.Session) error {
 				return s.Assign(domains.At(d.now), "a", s.Epoch)

@@ -50,6 +50,17 @@
 // every state the store goes through; the tests look at each of them, with crashes at
 // every step and at every command.
 //
+// # What it rests on
+//
+// The ids of sessions are not used again, and the keys of agents are not removed and do
+// not expire while they have sessions: an entity that is made anew begins at epoch zero,
+// and knows nothing of before. A session that was given up while it was being opened stays
+// on record, closed, for [session.AbandonedTTL] at least; who stalls for longer could open
+// it after all.
+//
+// A Reap reads each session that the agent has a slot for, and writes the agent once for
+// each that is wrong.
+//
 // This package takes no lock over two keys. The guard of each update is enough, and
 // the Store below keeps writers of one key in line.
 package desk

@@ -6,8 +6,8 @@ import (
 	"errors"
 
 	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/domains/mcc"
 	"github.com/unwatch/unwatch/domains/session"
-	"github.com/unwatch/unwatch/rmw"
 )
 
 // Close ends a session, whoever has it. The first reason stays.
@@ -60,7 +60,7 @@ func (d Desk) take(
 		return session.Session{}, err
 	}
 	from = cmp.Or(from, s.LastAgentID) // if it has happened before, and was not finished
-	d.finish(ctx, sessionID, d.settle(op.At, from, s), func(ctx context.Context) error {
+	d.finish(ctx, sessionID, d.settle(op.At, from, sessionID, s), func(ctx context.Context) error {
 		if s.Status != session.Closed || s.VisitorID == "" {
 			return nil
 		}
@@ -73,12 +73,12 @@ func (d Desk) take(
 // each session back to its queue. It returns how many there were. If it fails
 // half-way, the agent is offline, and the same operation sent again does the rest.
 func (d Desk) SignOff(ctx context.Context, op domains.Op, agentID string) (requeued int, err error) {
-	if _, err := d.agents.SignOff(ctx, agentID, op); err != nil {
-		return 0, err
-	}
-	a, err := d.agents.Get(ctx, agentID)
+	a, err := d.agents.SignOff(ctx, agentID, op)
 	if err != nil {
 		return 0, err
+	}
+	if a.Status != mcc.Offline { // it has happened, and the agent has come back since
+		return 0, nil
 	}
 	var failed []error
 	for sessionID, slot := range a.Slots {
@@ -104,14 +104,17 @@ func (d Desk) evict(ctx context.Context, op domains.Op, agentID, sessionID strin
 			return requeued, err
 		}
 		if s.AgentID != agentID {
-			return requeued, d.settle(op.At, agentID, s)(ctx)
+			return requeued, d.settle(op.At, agentID, sessionID, s)(ctx)
 		}
+		a, err := d.agents.Get(ctx, agentID)
+		if err == nil && a.Status != mcc.Offline || err != nil && !errors.Is(err, mcc.ErrNoAgent) {
+			return requeued, err
+		}
+		back := takeBack(op.At, agentID, "the agent signed off")
 		_, err = d.sessions.Settle(ctx, sessionID, op.At, func(s *session.Session) error {
-			if s.AgentID != agentID {
-				return rmw.Keep
-			}
-			requeued = true
-			return s.Requeue(op.Time(), agentID, "", "", "the agent signed off")
+			err := back(s)
+			requeued = requeued || err == nil
+			return err
 		})
 		if err != nil {
 			return false, err

@@ -15,8 +15,14 @@ func (d Desk) Open(ctx context.Context, op domains.Op, sessionID string, info se
 	if err := domains.CheckID("visitor", info.VisitorID); err != nil {
 		return session.Session{}, err
 	}
+	if err := d.sessions.Validate(sessionID, op, info); err != nil {
+		return session.Session{}, err
+	}
 	return d.open(ctx, op, info.VisitorID, sessionID, func(v view) (session.Session, error) {
-		if v.exists {
+		switch {
+		case v.exists && v.session.CloseReason == session.Abandoned:
+			return session.Session{}, ErrAbandoned
+		case v.exists:
 			return session.Session{}, session.ErrSessionExists
 		}
 		if err := d.point(ctx, op, v, sessionID); err != nil {
@@ -119,9 +125,11 @@ func (d Desk) vacate(ctx context.Context, op domains.Op, v view) (session.Sessio
 	switch {
 	case err != nil && !gone:
 		return session.Session{}, err
+	case !gone && s.VisitorID != v.visitor:
+		return session.Session{}, nil // an Open that lost a race for the id has left the entry
 	case !gone && s.Status != session.Closed:
 		return s, ErrHasSession
-	case v.entry.State == session.Reserved && v.entry.Until >= op.Time():
+	case v.entry.State == session.Reserved && d.waits(v.entry.Until, op.At):
 		return session.Session{}, ErrOpening
 	case gone:
 		s, err = d.sessions.Abandon(ctx, named, op.At, v.visitor)

@@ -23,6 +23,11 @@ type Reaped struct {
 // may do it, at any time, for any agent; now and then for each is enough. It reads
 // each session that the agent has a slot for.
 func (d Desk) Reap(ctx context.Context, at time.Time, agentID string) (Reaped, error) {
+	return d.reap(ctx, at, agentID, false)
+}
+
+// reap looks at all slots, or only at those that are reserved.
+func (d Desk) reap(ctx context.Context, at time.Time, agentID string, reserved bool) (Reaped, error) {
 	a, err := d.agents.Get(ctx, agentID)
 	if err != nil {
 		return Reaped{}, err
@@ -30,6 +35,9 @@ func (d Desk) Reap(ctx context.Context, at time.Time, agentID string) (Reaped, e
 	var sum Reaped
 	var failed []error
 	for sessionID, slot := range a.Slots {
+		if reserved && slot.State != mcc.Reserved {
+			continue
+		}
 		if err := d.reapSlot(ctx, at, agentID, sessionID, slot, &sum); err != nil {
 			failed = append(failed, err)
 		}
@@ -38,7 +46,7 @@ func (d Desk) Reap(ctx context.Context, at time.Time, agentID string) (Reaped, e
 }
 
 func (d Desk) reapSlot(ctx context.Context, at time.Time, agentID, sessionID string, slot mcc.Slot, sum *Reaped) error {
-	if slot.State == mcc.Reserved && slot.Until >= domains.At(at) {
+	if slot.State == mcc.Reserved && d.waits(slot.Until, at) {
 		sum.Waiting++
 		return nil
 	}
@@ -57,7 +65,7 @@ func (d Desk) reapSlot(ctx context.Context, at time.Time, agentID, sessionID str
 	default:
 		sum.Confirmed++
 	}
-	return d.settle(at, agentID, s)(ctx)
+	return d.settle(at, agentID, sessionID, s)(ctx)
 }
 
 // fence returns the session in a state in which nobody can give it to the agent by a

@@ -18,8 +18,9 @@ type Config struct {
 	// package's "Sizes and cost".
 	Layout domains.Layout
 	// TTL is the expiry that every change of an agent leaves behind, as in [rmw.Key].
-	// Default: it stays as it is; a new agent has none. An agent that expires takes
-	// the slots along.
+	// Default: it stays as it is; a new agent has none. Leave it so where package desk
+	// is used: an agent that expires, or is removed, takes the slots along, and one made
+	// anew under the same id knows nothing of the sessions that are still theirs.
 	TTL time.Duration
 	// Max is how many sessions an agent may have for whom neither Agent.Max nor
 	// GroupMax says it; 0 is no limit.

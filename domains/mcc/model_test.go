@@ -64,7 +64,7 @@ const (
 	invalid = "invalid"
 )
 
-// slotOps are the operations that need no id.
+// ofSlot tells the operations that concern one slot, and need no id.
 func (s step) ofSlot() bool { return s.op == "Reserve" || s.op == "Confirm" || s.op == "Release" }
 
 // do does a step, and returns what comes of it: done, kept, invalid or a refusal's code.
@@ -74,12 +74,10 @@ func (m *model) do(s step, limits map[string]int, general int) string {
 	}
 	next := *m
 	next.slots = maps.Clone(m.slots)
-	outcome := done
 	now := max(m.seen, s.at)
+	outcome := next.set(s, now)
 	if s.ofSlot() {
 		outcome = next.place(s, now, m.most(limits, general))
-	} else {
-		outcome = next.set(s, now)
 	}
 	if outcome != done {
 		return outcome
@@ -116,10 +114,12 @@ func (m *model) set(s step, now int64) string {
 		if !slices.Contains([]string{"online", "busy", "away", "offline"}, s.status) {
 			return "status"
 		}
-		if m.status == s.status {
+		if m.status == s.status && (s.status != "online" || m.accepting) {
 			return kept
 		}
-		m.status, m.statusAt = s.status, now
+		if m.status != s.status {
+			m.status, m.statusAt = s.status, now
+		}
 		if s.status == "online" {
 			m.accepting = true
 		}

@@ -18,7 +18,7 @@ func (a *Agent) SetStatus(at domains.Time, status Status) error {
 	if status == "" { // the table would take it for any
 		return ErrStatus
 	}
-	if a.Status == status {
+	if a.Status == status && (status != Online || a.Accepting) {
 		return rmw.Keep
 	}
 	return a.move("SetStatus", at, status, status == Online || a.Accepting && status != Offline)

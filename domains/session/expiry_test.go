@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -88,12 +89,31 @@ func TestExpires(t *testing.T) {
 		_, left = b.look("session:s")
 		assert.InDelta(b, 10*time.Minute, left, float64(5*time.Second))
 	})
-	eachWith(t, cfg, func(b *bench) {
-		_, err := b.sessions.Abandon(b.Context(), "s", minute(0), "v")
-		require.NoError(b, err)
-		_, left := b.look("session:s")
-		assert.InDelta(b, 10*time.Minute, left, float64(5*time.Second))
-	})
+}
+
+// A session that was abandoned stays for longer than anybody may stall who was about to
+// open it.
+func TestAbandonedExpires(t *testing.T) {
+	const long, short = 3 * session.AbandonedTTL, time.Minute
+	for _, c := range []struct{ ttl, closedTTL, want time.Duration }{
+		{0, 0, rmw.NoTTL},
+		{short, 0, session.AbandonedTTL},
+		{0, short, session.AbandonedTTL},
+		{short, long, long},
+		{long, short, long},
+		{rmw.NoTTL, short, session.AbandonedTTL},
+		{rmw.NoTTL, 0, rmw.NoTTL},
+		{short, rmw.NoTTL, rmw.NoTTL},
+	} {
+		t.Run(fmt.Sprint(c.ttl, " and ", c.closedTTL), func(t *testing.T) {
+			eachWith(t, session.Config{TTL: c.ttl, ClosedTTL: c.closedTTL}, func(b *bench) {
+				_, err := b.sessions.Abandon(b.Context(), "s", minute(0), "v")
+				require.NoError(b, err)
+				_, left := b.look("session:s")
+				assert.InDelta(b, c.want, left, float64(5*time.Second))
+			})
+		})
+	}
 }
 
 // The keys, and a codec of one's own.

@@ -39,6 +39,11 @@ type Config struct {
 // DefaultRateWindow is [Config] RateWindow's default.
 const DefaultRateWindow = 24 * time.Hour
 
+// AbandonedTTL is how long, at least, a session stays on record that was given up while it
+// was being opened. Whoever was opening it, and has stalled for longer, could open it
+// after all.
+const AbandonedTTL = 24 * time.Hour
+
 // Windows returns how long sessions can be rated and reopened.
 func (c Config) Windows() Windows {
 	return Windows{Rate: max(0, cmp.Or(c.RateWindow, DefaultRateWindow)), Reopen: max(0, c.ReopenWindow)}
@@ -77,7 +82,7 @@ func New(store rmw.Store, cfg Config) Sessions {
 		visitors: domains.NewRepository[Visitor, *Visitor](store, domains.Config[Visitor]{
 			Name:    "visitor",
 			Key:     func(id string) rmw.Key { return rmw.Key{Name: visitors + id} },
-			Codec:   domains.CodecOf[Visitor, *Visitor](cfg.Layout, nil),
+			Codec:   domains.CodecOf[Visitor, *Visitor](min(cfg.Layout, domains.Hash), nil), // its version begins anew with each session
 			Absent:  ErrNoSession,
 			Present: ErrSessionExists,
 		}),
@@ -87,6 +92,8 @@ func New(store rmw.Store, cfg Config) Sessions {
 // expiry is what a write of s leaves behind.
 func (c Config) expiry(s *Session) time.Duration {
 	switch {
+	case s.CloseReason == Abandoned && cmp.Or(c.ClosedTTL, c.TTL) > 0: // else it stays anyway
+		return max(c.TTL, c.ClosedTTL, AbandonedTTL)
 	case s.Status == Closed:
 		return c.ClosedTTL
 	case s.reopened && c.ClosedTTL != 0 && c.TTL == 0:
@@ -104,20 +111,38 @@ func (s Sessions) Get(ctx context.Context, id string) (Session, error) {
 // QueueID, MerchantID, Priority and Status, which is Bot or Queued. It does not ask
 // whether its visitor has another one: desk.Open does.
 func (s Sessions) Create(ctx context.Context, id string, op domains.Op, info Session) (Session, error) {
-	if !transitions.Creates("Open", string(info.Status)) {
-		return Session{}, fmt.Errorf("%w: a session begins as %q or %q, not %q", rmw.ErrInvalid, Bot, Queued, info.Status)
+	if err := s.Validate(id, op, info); err != nil {
+		return Session{}, err
 	}
 	return s.sessions.Create(ctx, id, op, func(n *Session) error {
-		*n = Session{
-			ID: id, TenantID: info.TenantID, VisitorID: info.VisitorID, RoomID: info.RoomID, QueueID: info.QueueID,
-			MerchantID: info.MerchantID, Priority: info.Priority, Status: info.Status,
-			CreatedAt: op.Time(), UpdatedAt: op.Time(), Unknown: info.Unknown,
-		}
-		if n.Status == Queued {
-			n.QueuedAt = op.Time()
-		}
+		*n = begin(id, op, info)
 		return nil
 	})
+}
+
+// Validate reports, as an [rmw.ErrInvalid], why Create would not take info.
+func (s Sessions) Validate(id string, op domains.Op, info Session) error {
+	if err := op.Validate(); err != nil {
+		return err
+	}
+	if !transitions.Creates("Open", string(info.Status)) {
+		return fmt.Errorf("%w: a session begins as %q or %q, not %q", rmw.ErrInvalid, Bot, Queued, info.Status)
+	}
+	n := begin(id, op, info)
+	return n.Check()
+}
+
+// begin is a session as it is at first.
+func begin(id string, op domains.Op, info Session) Session {
+	n := Session{
+		ID: id, TenantID: info.TenantID, VisitorID: info.VisitorID, RoomID: info.RoomID, QueueID: info.QueueID,
+		MerchantID: info.MerchantID, Priority: info.Priority, Status: info.Status,
+		CreatedAt: op.Time(), UpdatedAt: op.Time(), Unknown: info.Unknown,
+	}
+	if n.Status == Queued {
+		n.QueuedAt = op.Time()
+	}
+	return n
 }
 
 // Edit changes a session by whatever change does, in one step. change may run

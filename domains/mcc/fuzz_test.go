@@ -1,0 +1,129 @@
+package mcc_test
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/domains/mcc"
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+)
+
+// The bytes of the fuzz test are a document, or the fields of a hash: names and values
+// in turn, each ended by a zero.
+
+func valueOf(layout domains.Layout, data []byte) rmw.Value {
+	if layout == domains.JSON {
+		return rmw.Bytes(data)
+	}
+	parts := strings.Split(string(data), "\x00")
+	fields := map[string]string{}
+	for i := 0; i+1 < len(parts); i += 2 {
+		fields[parts[i]] = parts[i+1]
+	}
+	return rmw.Hash(fields)
+}
+
+// again encodes an agent, decodes it, and encodes that: the same must come out.
+func again(t *testing.T, layout domains.Layout, a *mcc.Agent, cur rmw.Value) {
+	codec := domains.CodecOf[mcc.Agent, *mcc.Agent](layout, nil)
+	once, err := codec.Encode(a, cur)
+	require.NoError(t, err, "what was read cannot be written")
+	var back mcc.Agent
+	require.NoError(t, codec.Decode(once, &back), "what was written cannot be read")
+	twice, err := codec.Encode(&back, once)
+	require.NoError(t, err)
+	require.True(t, once.Equal(twice), "%q, then %q", once.Text(), twice.Text())
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, document := range []string{
+		withForeign,
+		`{"id":"a","status":"offline"}`,
+		`{"id":"a","status":"online","accepting":true,"slots":{"s":{"epoch":0,"state":"reserved"}},"groups":["g"],"max":-1}`,
+		`{"id":"a","status":"busy","updated_at":253402300799999,"slots":{"s":{"epoch":9007199254740991,"state":"held"}}}`,
+		`{"id":"a","status":"away","slots":{"s":null,"":{}},"Status":1,"version":18446744073709551615,"format":1}`,
+	} {
+		f.Add(false, []byte(document))
+		var b strings.Builder
+		for name, text := range stored(f, domains.Hash, document).Fields() {
+			b.WriteString(name + "\x00" + text + "\x00")
+		}
+		f.Add(true, []byte(b.String()))
+	}
+	for _, text := range []string{"", "null", "[]", `"x"`, "{}", "id\x00a\x00status\x00online\x00accepting\x00true\x00slot:\x00{}\x00"} {
+		f.Add(false, []byte(text))
+		f.Add(true, []byte(text))
+	}
+	f.Fuzz(func(t *testing.T, hash bool, data []byte) {
+		layout := domains.JSON
+		if hash {
+			layout = domains.Hash
+		}
+		v := valueOf(layout, data)
+		if !v.Exists() {
+			return
+		}
+		m := rmwtest.NewMemory()
+		require.NoError(t, m.Set(t.Context(), "agent:a", v, rmw.NoTTL))
+		a, err := mcc.New(m, mcc.Config{Layout: layout}).Get(context.Background(), "a")
+		if err != nil {
+			require.Nil(t, domains.RefusalOf(err), "%v", err)
+			require.ErrorIs(t, err, rmw.ErrUndecodable)
+			return
+		}
+		require.NoError(t, a.Check())
+		require.Empty(t, brokenBy(a))
+		again(t, layout, &a, v)
+		everyOperation(t, layout, a, v)
+	})
+}
+
+// everyOperation applies each operation to an agent who was read: one that succeeds
+// leaves an agent who can be stored, and one that is refused leaves the agent as before.
+func everyOperation(t *testing.T, layout domains.Layout, a mcc.Agent, cur rmw.Value) {
+	a.Takes()
+	mcc.New(nil, mcc.Config{}).Limit(a)
+	var steps []step
+	for _, status := range []string{"online", "offline", "", "else"} {
+		steps = append(steps, step{op: "SetStatus", status: status})
+	}
+	steps = append(steps, step{op: "SignOff"}, step{op: "SetAccepting", accepting: !a.Accepting},
+		step{op: "SetMax", limit: 3}, step{op: "SetMax", limit: -9}, step{op: "SetGroups", groups: []string{"g"}})
+	for _, op := range []string{"Reserve", "Confirm", "Release"} {
+		steps = append(steps, step{op: op, session: "new", epoch: 1, limit: -1})
+		for id, s := range a.Slots {
+			for _, epoch := range []uint64{s.Epoch, min(s.Epoch+1, mcc.MaxEpoch)} {
+				steps = append(steps,
+					step{op: op, session: id, epoch: epoch, limit: 1},
+					step{op: op, session: id, epoch: epoch, accepting: true, until: 253402300799999})
+			}
+			break
+		}
+	}
+	for _, one := range steps {
+		for _, moment := range []domains.Time{1, at(0), 253402300799999} {
+			one.at = int64(moment)
+			after, before := copied(a), copied(a)
+			if err := one.run(&after); err != nil {
+				require.True(t, reflect.DeepEqual(before, after), "%v: %v, and the agent has changed", one, err)
+				continue
+			}
+			require.NoError(t, after.Check(), "%v", one)
+			require.Empty(t, brokenBy(after), "%v", one)
+			again(t, layout, &after, cur)
+		}
+	}
+}
+
+// copied is an agent with slots of its own.
+func copied(a mcc.Agent) mcc.Agent {
+	a.Slots = maps.Clone(a.Slots)
+	return a
+}
