@@ -86,7 +86,7 @@ func (c *child) live(in *bufio.Reader) (err error) {
 	}
 	rdb := newClient(profile, c.job.Addr)
 	defer rdb.Close() //nolint:errcheck // nothing depends on it
-	shop, err := openShop(c.job.Round, rdb, c.job.Key)
+	shop, err := openShop(c.job, rdb)
 	if err != nil {
 		return err
 	}

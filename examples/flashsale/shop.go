@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -31,10 +32,11 @@ type shop interface {
 	close() error
 }
 
-func openShop(round string, rdb *redis.Client, key string) (shop, error) {
+func openShop(j job, rdb *redis.Client) (shop, error) {
+	round, key := j.Round, j.Key
 	switch round {
 	case naiveRound:
-		return naive{rdb, key}, nil
+		return &naive{rdb: rdb, key: key, crowd: j.plan}, nil
 	case unwatchRound:
 		// Next to its key, so that the lock has the prefix, too.
 		store := lockupdate.New(rdb, lockupdate.Config{LockName: func(key string) string { return key + ":lock" }})
@@ -45,11 +47,13 @@ func openShop(round string, rdb *redis.Client, key string) (shop, error) {
 
 // naive is how it works in every test by hand: there is nobody else.
 type naive struct {
-	rdb *redis.Client
-	key string
+	rdb   *redis.Client
+	key   string
+	crowd plan
+	begun atomic.Int64 // orders
 }
 
-func (n naive) buy(ctx context.Context, o order, think func(context.Context) error) (left, computed int, err error) {
+func (n *naive) buy(ctx context.Context, o order, think func(context.Context) error) (left, computed int, err error) {
 	raw, err := n.rdb.Get(ctx, n.key).Bytes()
 	if err != nil {
 		return 0, 0, err
@@ -57,6 +61,9 @@ func (n naive) buy(ctx context.Context, o order, think func(context.Context) err
 	var s sale
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return 0, 0, err
+	}
+	if err := n.opening(ctx); err != nil {
+		return 0, 1, err
 	}
 	if err := think(ctx); err != nil {
 		return 0, 1, err
@@ -74,7 +81,7 @@ func (n naive) buy(ctx context.Context, o order, think func(context.Context) err
 	return s.Left, 1, err
 }
 
-func (naive) close() error { return nil }
+func (*naive) close() error { return nil }
 
 // unwatch is the same on the lock path.
 type unwatch struct {

@@ -114,7 +114,7 @@ func (s *stage) clear(ctx context.Context, key string) error {
 	if s.inProcess != nil {
 		return nil // it ends with us
 	}
-	for _, k := range []string{key, key + ":lock"} { // one DEL a key: a proxy may split what has several
+	for _, k := range []string{key, key + ":lock", doors(key)} { // one DEL a key: a proxy may split what has several
 		if err := s.rdb.Del(ctx, k).Err(); err != nil {
 			return fmt.Errorf("delete %s: %w; it expires within %v", k, err, keep)
 		}
