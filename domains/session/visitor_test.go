@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -10,6 +11,7 @@ import (
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/session"
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
 // entry returns the index entry of visitor "v".
@@ -158,5 +160,32 @@ func TestVisitorInvalid(t *testing.T) {
 			assert.ErrorIs(b, b.sessions.ConfirmVisitor(b.Context(), "v", time.Time{}, "s1"), rmw.ErrInvalid)
 			assert.ErrorIs(b, b.sessions.ReleaseVisitor(b.Context(), "v", time.Time{}, "s1", 1), rmw.ErrInvalid)
 		})
+	})
+}
+
+// An entry that has gone and come back as another session's while somebody confirms the
+// first, at whatever moment: the other is not confirmed, although its version is the same.
+func TestVisitorReplacedMeanwhile(t *testing.T) {
+	each(t, func(b *bench) {
+		for n := range 8 { // commands: a confirmation takes fewer
+			other := b.reserve(b.entry(), "s2", 0)
+			replacement, _ := b.look("visitor:v")
+			b.release("s2", 1)
+			mine := b.reserve(session.Visitor{}, "s1", 0)
+			require.Equal(b, mine.Version, other.Version)
+			stop := b.target.Faults.Arm(n+1, rmwtest.Fault{Do: func() {
+				assert.NoError(b, b.target.Direct.Set(b.Context(), "visitor:v", replacement, rmw.NoTTL))
+			}})
+			b.confirm("s1")
+			synctest.Wait() // also for what a path does after it has answered
+			stop()
+			if left := b.entry(); left.SessionID == "s2" {
+				assert.Equal(b, other, left, "replaced at command %d", n+1)
+			} else {
+				assert.Equal(b, session.Held, left.State)
+			}
+			b.release("s1", 9)
+			b.release("s2", 9)
+		}
 	})
 }

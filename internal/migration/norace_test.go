@@ -1,0 +1,5 @@
+//go:build !race
+
+package migration
+
+const raceEnabled = false
