@@ -17,9 +17,11 @@ servers: ## Install redis-server and nutcracker if they are missing
 # One P: two goroutines of a testing/synctest bubble that each run a channel timer which
 # is due share one race context (bubble.timers.raceCtx in Go 1.26's runtime/time.go,
 # unlockAndRun called from maybeRunChan), and the detector itself crashes, 1 run in ~50.
-# What is a race is decided by happens-before, not by what runs in parallel.
+# What is a race is decided by happens-before, not by what runs in parallel. The examples
+# need processes side by side for their controls, and have two small bubbles only.
 race: ## Run the tests of the root module under the race detector
-	go test -race -cpu 1 ./...
+	go test -race -cpu 1 $$(go list ./... | grep -v '/examples/')
+	go test -race ./examples/...
 
 lint: ## Run gofmt, go vet, go fix and golangci-lint; none may find anything
 	@found=$$(gofmt -l .); if [ -n "$$found" ]; then echo "run gofmt -w on:"; echo "$$found"; exit 1; fi
