@@ -44,11 +44,7 @@ func (t *tenure) attempt(u *update, note time.Duration) (grant, error) {
 		note: note, polled: t.polling, again: !t.ghost.IsZero(),
 	}
 	if q.polled && q.note > 0 {
-		if notify := t.dialect.notify(q); notify != nil {
-			noted := q
-			t.noted = &noted
-			t.aside(notify, func() {})
-		}
+		t.leaveNote(q)
 	}
 	take := t.dialect.acquire(q)
 	calls := take
@@ -72,6 +68,24 @@ func (t *tenure) attempt(u *update, note time.Duration) (grant, error) {
 		}
 	}
 	return g, nil
+}
+
+// leaveNote tells the holder that we wait, where the question itself does not. The
+// note goes another way than the question: it may arrive when the lock has been ours
+// and is given back, and then nobody else would take it back.
+func (t *tenure) leaveNote(q question) {
+	notify := t.dialect.notify(q)
+	if notify == nil {
+		return
+	}
+	ctx, noted := t.ctx, q
+	if t.aside(notify, func() {
+		if t.givenBack.Load() {
+			t.flights.send(ctx, t.dialect.takeBack(noted))
+		}
+	}) {
+		t.noted = &noted
+	}
 }
 
 // acquire asks until the lock is the tenure's, for as long as somebody waits for it.

@@ -3,6 +3,7 @@ package lockupdate_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -306,6 +307,42 @@ func TestNoteIsTakenBack(t *testing.T) {
 		f.waitReleases()
 		lockupdate.Settle(other)
 		assert.Zero(t, f.direct().Exists(t.Context(), "/wait"+lock+"s").Val())
+	})
+}
+
+// A note that is late, so that its lock is given back before it arrives, does not stay.
+func TestLateNoteIsTakenBack(t *testing.T) {
+	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+		f := s.fixture(t, lockupdate.Config{})
+		note := "/wait" + lock + "s"
+		var sent, arrived atomic.Int32
+		late := func(n *atomic.Int32, d time.Duration) func(redis.Cmder) {
+			return func(cmd redis.Cmder) {
+				if args := argsOf(cmd); args[0] == "set" && args[1] == note {
+					n.Add(1)
+					time.Sleep(d)
+				}
+			}
+		}
+		f.rdb.AddHook(tap{before: late(&sent, time.Second), after: late(&arrived, 0)})
+		other := f.another(lockupdate.Config{Commit: s.commit})
+		key := rmw.Key{Name: "s"}
+		gate := make(chan struct{})
+		first := start(t.Context(), other, key, until(gate, appendText("1")))
+		time.Sleep(time.Millisecond)
+		second := start(t.Context(), f.store, key, appendText("2"))
+		time.Sleep(20 * time.Millisecond)
+		close(gate)
+		<-first.done
+		<-second.done
+		require.NoError(t, second.err)
+		lockupdate.Settle(f.store)
+		require.EqualValues(t, 1, sent.Load())
+		require.Zero(t, arrived.Load())
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.EqualValues(t, 1, arrived.Load())
+		assert.Zero(t, f.direct().Exists(t.Context(), note).Val())
 	})
 }
 

@@ -46,10 +46,10 @@ func (t *tenure) heed() {
 }
 
 // aside sends a call, if there is one, for which nobody waits, and calls then with the
-// answer; unless the one before is still on its way.
-func (t *tenure) aside(c *call, then func()) {
+// answer; unless the one before is still on its way. It reports whether it sends it.
+func (t *tenure) aside(c *call, then func()) bool {
 	if c == nil || !t.busyAside.CompareAndSwap(false, true) {
-		return
+		return false
 	}
 	ctx := t.ctx
 	t.gate.Go(func() {
@@ -57,4 +57,5 @@ func (t *tenure) aside(c *call, then func()) {
 		t.flights.send(ctx, c)
 		then()
 	})
+	return true
 }

@@ -82,6 +82,7 @@ func (t *tenure) giveBack() {
 // the lock asks again; 0 if none does.
 func (t *tenure) release() (gap time.Duration, err error) {
 	began := time.Now()
+	t.givenBack.Store(true)
 	for try := 1; ; try++ {
 		calls := []*call{t.dialect.release(t.lock, t.owner)}
 		heed := t.dialect.heed(t.lock)

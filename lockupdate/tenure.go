@@ -29,6 +29,7 @@ type tenure struct {
 	clock  *time.Timer
 
 	busyAside atomic.Bool // see aside
+	givenBack atomic.Bool // the lock is, or is about to be: no note of ours may stay
 
 	// Guarded by the queue's lock.
 	polling   bool      // another process has the lock
