@@ -85,7 +85,7 @@ func (c *clone) run(t *testing.T, command string) (output string, err error) {
 	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
 	cmd.Dir = c.dir
 	cmd.Env = append(os.Environ(),
-		"GOFLAGS=-mod=mod -count=1 -v -vet=off -o="+c.program()+" -gcflags=-l -ldflags=-s", // the latter are quicker
+		"GOFLAGS=-mod=mod -count=1 -v -vet=off -o="+c.program()+" -gcflags=-l -ldflags=-s", "GOGC=400", // the latter for speed
 		"GOPROXY=off", "GOWORK=off", "GOTOOLCHAIN=local",
 		"GIT_CEILING_DIRECTORIES="+filepath.Dir(c.dir)) // not a repository that we may be in
 	text, err := cmd.CombinedOutput()

@@ -2,6 +2,7 @@ package migration
 
 import (
 	"fmt"
+	"go/format"
 	"slices"
 	"strings"
 	"sync"
@@ -142,6 +143,14 @@ func (s section) play(t *testing.T, c *clone) {
 		})
 	}
 	running.Wait()
+	require.False(t, t.Failed())
+	for name, text := range c.service(t) {
+		if strings.HasSuffix(name, ".go") {
+			formatted, err := format.Source([]byte(text))
+			require.NoError(t, err, name)
+			require.Equal(t, string(formatted), text, "%s is not as gofmt has it", name)
+		}
+	}
 	output := strings.Join(printed, "")
 	require.Empty(t, s.misquoted("text", unindented(output)), output)
 }
