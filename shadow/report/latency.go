@@ -1,0 +1,93 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Latency is a histogram of durations in microseconds, with two significant digits, up
+// to a minute. As JSON it is base64 of the compressed form (V2) that every
+// implementation of HdrHistogram reads, or "" if nothing was recorded. The zero Latency
+// is empty. It is not safe for concurrent use.
+type Latency struct{ h *hdrhistogram.Histogram }
+
+// longest is what a Latency can tell apart; whatever takes longer counts as that.
+const longest = time.Minute
+
+// Record counts a duration. It allocates only the first time.
+func (l *Latency) Record(d time.Duration) {
+	if l.h == nil {
+		l.h = hdrhistogram.New(1, longest.Microseconds(), 2)
+	}
+	_ = l.h.RecordValue(min(max(d, time.Microsecond), longest).Microseconds()) // it is within the limits
+}
+
+// Count returns how many durations were recorded.
+func (l Latency) Count() int64 {
+	if l.h == nil {
+		return 0
+	}
+	return l.h.TotalCount()
+}
+
+// Rank returns the duration that is n-th from below, counted from 1; 0 if there is none.
+func (l Latency) Rank(n int64) time.Duration {
+	count := l.Count()
+	if n < 1 || n > count {
+		return 0
+	}
+	// Half a rank less, so that rounding cannot make it the next.
+	return time.Duration(l.h.ValueAtPercentile(100*(float64(n)-0.5)/float64(count))) * time.Microsecond
+}
+
+// Quantile returns the duration that a share of q, 0 to 1, does not exceed; 0 if there
+// is none.
+func (l Latency) Quantile(q float64) time.Duration {
+	if l.Count() == 0 {
+		return 0
+	}
+	return time.Duration(l.h.ValueAtQuantile(100*q)) * time.Microsecond
+}
+
+// Add counts what another has counted.
+func (l *Latency) Add(other Latency) {
+	switch {
+	case other.h == nil:
+	case l.h == nil:
+		l.h = other.h.Clone()
+	default:
+		l.h.Merge(other.h)
+	}
+}
+
+// Clone returns a copy that shares nothing.
+func (l Latency) Clone() Latency {
+	if l.h == nil {
+		return l
+	}
+	return Latency{l.h.Clone()}
+}
+
+// MarshalText implements [encoding.TextMarshaler].
+func (l Latency) MarshalText() ([]byte, error) {
+	if l.Count() == 0 {
+		return nil, nil
+	}
+	return l.h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (l *Latency) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*l = Latency{}
+		return nil
+	}
+	h, err := hdrhistogram.Decode(text)
+	if err != nil {
+		return fmt.Errorf("report: not a histogram: %w", err)
+	}
+	l.h = h
+	return nil
+}
