@@ -1,0 +1,129 @@
+package reporttest
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+// operation is what an example tells of one operation.
+type operation struct {
+	domain, name string
+	calls        int64            // compared, by each comparator
+	keys         int              // among them
+	refused      map[string]int64 // by outcome; the rest is "ok"
+	contended    int64            // commits of the free run
+	differ       int64            // times that the rating was lost
+}
+
+func operations() []operation {
+	return []operation{
+		{"chat", "join", 61_204, 8_420, map[string]int64{"no-op": 1_120, "room_full": 388, "room_closed": 41}, 1_902, 0},
+		{"chat", "leave", 58_090, 8_211, map[string]int64{"not_member": 207}, 1_507, 0},
+		{"chat", "markRead", 402_118, 9_914, map[string]int64{"no-op": 30_411, "unread": 12}, 21_877, 0},
+		{"chat", "post", 288_730, 9_877, map[string]int64{"may_not_post": 611, "room_closed": 94}, 17_090, 0},
+		{"mcc", "confirm", 48_812, 3_290, map[string]int64{"slot_moved_on": 57}, 2_411, 0},
+		{"mcc", "release", 48_377, 3_288, map[string]int64{"no-op": 1_833}, 2_204, 0},
+		{"mcc", "reserve", 50_166, 3_304, map[string]int64{"agent_full": 1_290, "not_accepting": 166}, 2_960, 0},
+		{"session", "assign", 47_905, 18_090, map[string]int64{"moved_on": 93, "session_closed": 22}, 688, 0},
+		{"session", "close", 46_113, 17_802, map[string]int64{"session_closed": 340}, 402, 0},
+		{"session", "open", 49_020, 18_112, map[string]int64{"session_exists": 71}, 0, 0},
+		{"session", "rate", 31_877, 15_440, map[string]int64{"rated": 101, "rate_late": 37, "score": 18}, 96, 0},
+		{"session", "reply", 177_422, 17_930, map[string]int64{"not_holder": 48, "session_closed": 19}, 882, 0},
+		{"session", "transfer", 31_009, 9_702, map[string]int64{"moved_on": 77, "same_agent": 29}, 211, 0},
+	}
+}
+
+func (o operation) build(seed uint64) report.Operation {
+	out := report.Operation{
+		Domain: o.domain, Name: o.name, Since: Start(),
+		Tallies: map[report.Comparator]report.Tally{}, Outcomes: map[string]int64{"ok": o.calls},
+		Audited: o.calls - o.calls/500, Contended: o.contended,
+	}
+	for outcome, n := range o.refused {
+		out.Outcomes[outcome] = n
+		out.Outcomes["ok"] -= n
+	}
+	for _, comparator := range report.Comparators() {
+		out.Tallies[comparator] = o.tally(comparator)
+	}
+	if o.differ > 0 {
+		first := Start().Add(5*time.Hour + 34*time.Minute)
+		out.Findings = append(out.Findings, report.Finding{
+			Comparator: report.Seeded, Class: report.ValueDiffers, Path: "rating", Count: o.differ,
+			First: first, Last: first.Add(19 * time.Minute),
+		})
+	}
+	if n := out.Tallies[report.Free].Classes[report.OrderOnly]; n > 0 {
+		out.Findings = append(out.Findings, report.Finding{
+			Comparator: report.Free, Class: report.OrderOnly, Count: n, First: Start().Add(time.Minute), Last: Start().Add(lasted),
+		})
+	}
+	for i := range o.keys {
+		out.Keys.Add(scatter(seed<<32 | uint64(i)))
+	}
+	n := int(min(o.calls, 20_000)) // more would only take time
+	record(&out.Legacy, 2*seed, n, 1300*time.Microsecond, 0.55)
+	record(&out.Candidate, 2*seed+1, n, 2150*time.Microsecond, 0.5)
+	return out
+}
+
+func (o operation) tally(comparator report.Comparator) report.Tally {
+	quiet := o.refused["no-op"]
+	t := report.Tally{Compared: o.calls, NotCompared: map[report.Reason]int64{}, Classes: map[report.Class]int64{}}
+	switch comparator {
+	case report.Seeded:
+		t.InFlight = 1
+		t.Classes[report.ValueDiffers] = o.differ
+		t.Classes[report.EncodingOnly] = o.calls / 9
+		t.NotCompared[report.DroppedQueue] = o.calls / 1400
+		t.NotCompared[report.PrimaryFailed] = o.calls / 900
+		t.NotCompared[report.PrimaryIndeterminate] = o.calls / 30_000
+	case report.Lockstep:
+		t.Classes[report.DriftGap] = o.calls / 6000
+		t.NotCompared[report.DroppedQueue] = o.calls / 1400
+		t.NotCompared[report.PrimaryFailed] = o.calls / 900
+		t.NotCompared[report.Superseded] = o.calls / 8000
+		t.NotCompared[report.ShadowUnavailable] = o.calls / 35_000
+	case report.Free:
+		t.Classes[report.OrderOnly] = o.contended / 3
+		t.NotCompared[report.ShadowTimeout] = o.calls / 20_000
+		t.NotCompared[report.NotApplicable] = o.calls / 60
+	}
+	t.Classes[report.MatchNoop] = quiet
+	t.Eligible = t.Compared + t.InFlight
+	for reason, n := range t.NotCompared {
+		t.Eligible += n
+		if n == 0 {
+			delete(t.NotCompared, reason)
+		}
+	}
+	t.Classes[report.Match] = t.Compared
+	for class, n := range t.Classes {
+		if class != report.Match {
+			t.Classes[report.Match] -= n
+		}
+		if n == 0 {
+			delete(t.Classes, class)
+		}
+	}
+	return t
+}
+
+// record counts n durations, log-normal around median.
+func record(l *report.Latency, seed uint64, n int, median time.Duration, sigma float64) {
+	random := rand.New(rand.NewPCG(seed, 1))
+	for range n {
+		l.Record(time.Duration(float64(median) * math.Exp(sigma*random.NormFloat64())))
+	}
+}
+
+// scatter is a hash that is the same in each process: the finaliser of SplitMix64.
+func scatter(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

@@ -1,0 +1,164 @@
+// Package reporttest makes example reports for the tests of whatever shows, judges or
+// sends one: of a customer-service back end, the same ones on each call, and by each of
+// them one state.
+package reporttest
+
+import (
+	"time"
+
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+// Start returns when the examples' counting began; each of them was taken six hours and
+// twelve minutes later.
+func Start() time.Time { return time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC) }
+
+const lasted = 6*time.Hour + 12*time.Minute
+
+// Ready returns a report with which a cut-over may begin: one process, thirteen
+// operations, each of them often enough, nothing that differs.
+func Ready() *report.Report {
+	r := base()
+	for i, op := range operations() {
+		r.Operations = append(r.Operations, op.build(uint64(i)))
+	}
+	r.Timeline = timeline(nil)
+	return r
+}
+
+// NotReady returns a report that is ready but for one bug: session/close was found to
+// store no rating where the legacy path stores one, three times. The sample of
+// session/transfer is too thin besides.
+func NotReady() *report.Report {
+	r := base()
+	for i, op := range operations() {
+		switch op.domain + "/" + op.name {
+		case "session/close":
+			op.differ = 3
+		case "session/transfer":
+			op.calls = 27_434
+		}
+		r.Operations = append(r.Operations, op.build(uint64(i)))
+	}
+	r.Timeline = timeline(map[int]int64{22: 2, 41: 1})
+	first := Start().Add(5*time.Hour + 34*time.Minute)
+	r.Verify.Settled = 0
+	r.Verify.Equal, r.Verify.Pending = r.Verify.Equal-1, 1
+	r.Health.Resyncs["diverged"] = 3
+	for i, id := range []string{"op-7f3a91c2", "op-80b1d4e7", "op-91c05a3f"} {
+		at := first.Add([]time.Duration{0, 11 * time.Second, 19 * time.Minute}[i])
+		key := []string{"cs:session:{~4be1}", "cs:session:{~a07c}", "cs:session:{~d953}"}[i]
+		r.Samples = append(r.Samples, report.Sample{
+			Comparator: report.Seeded, Class: report.ValueDiffers, Domain: "session", Operation: "close",
+			OpID: id, Key: key, At: at, Process: "desk-0",
+			Differences: []report.Difference{
+				{Path: "rating", Legacy: "0", Candidate: "(absent)"},
+				{Path: "closed.note", Legacy: "~3fa8", Candidate: "~3fa8 "},
+			}[:1+i%2],
+			More: i, Legacy: "ok", Candidate: "ok", LegacyExpiry: "720h0m0s", CandidateExpiry: "720h0m0s",
+			Explain: "the candidate leaves a field out that the legacy path stores with its zero value",
+		})
+		r.Keys = append(r.Keys, report.DirtyKey{
+			Key: key, Domain: "session", Count: 1, Class: report.ValueDiffers, Path: "rating", First: at, OpID: id,
+		})
+	}
+	return r
+}
+
+// Thin returns a report in which nothing stands against a cut-over, but session/transfer
+// was called too seldom, on too few keys, and was refused with moved_on only twice.
+func Thin() *report.Report {
+	r := base()
+	for i, op := range operations() {
+		if op.domain == "session" && op.name == "transfer" {
+			op.calls, op.keys, op.refused = 27_434, 2_100, map[string]int64{"no-op": 310, "moved_on": 2}
+		}
+		r.Operations = append(r.Operations, op.build(uint64(i)))
+	}
+	r.Timeline = timeline(nil)
+	return r
+}
+
+// Empty returns a report from before the first call.
+func Empty() *report.Report {
+	return &report.Report{
+		Schema: report.Schema, Name: "customer service", Build: "4f1c2e9", Mode: "shadow", Percent: 100,
+		Started: Start(), Taken: Start(),
+		Health: report.Health{Breaker: "closed"},
+		Processes: []report.Process{
+			{Name: "desk-0", Build: "4f1c2e9", Asked: "shadow", Mode: "shadow", Percent: 100, Seen: Start(), Breaker: "closed"},
+		},
+	}
+}
+
+// Fleet returns a report of five processes that do not agree: one has not heard that the
+// shadow was switched on, one has another build, and has an open breaker.
+func Fleet() *report.Report {
+	r := Ready()
+	taken := r.Taken
+	r.Mode, r.Build = "mixed", "4f1c2e9,b7702ad"
+	r.Percent = 0
+	r.Processes = []report.Process{
+		{Name: "desk-0", Build: "4f1c2e9", Asked: "shadow", Mode: "shadow", Percent: 100, Seen: taken, Queue: 3, Breaker: "closed"},
+		{Name: "desk-1", Build: "4f1c2e9", Asked: "shadow", Mode: "shadow", Percent: 100, Seen: taken.Add(-2 * time.Second), Breaker: "closed"},
+		{
+			Name: "desk-2", Build: "4f1c2e9", Asked: "shadow", Mode: "off",
+			Reason: "the control key could not be read for 14m0s", Seen: taken.Add(-time.Second), Breaker: "closed",
+		},
+		{Name: "desk-3", Build: "4f1c2e9", Asked: "shadow", Mode: "shadow", Percent: 100, Seen: taken.Add(-41 * time.Minute), Breaker: "closed"},
+		{
+			Name: "desk-api-with-a-name-as-long-as-a-pod-has-6f7d9c5b4-x2x9z", Build: "b7702ad", Asked: "shadow", Mode: "shadow",
+			Percent: 100, Seen: taken, Queue: 211, Breaker: "half-open",
+		},
+	}
+	r.Health.Breaker, r.Health.BreakerTrips, r.Health.Queue, r.Health.QueueBytes = "half-open", 2, 214, 611_904
+	r.Marks = append(r.Marks, report.Mark{At: Start().Add(5*time.Hour + 58*time.Minute), What: "desk-2: off", Why: "no control key"})
+	return r
+}
+
+// base is all but the operations and the timeline.
+func base() *report.Report {
+	taken := Start().Add(lasted)
+	r := &report.Report{
+		Schema: report.Schema, Name: "customer service", Build: "4f1c2e9", Mode: "shadow", Percent: 100,
+		Started: Start(), Taken: taken,
+		Verify: report.Verify{
+			Rounds: 37, Last: taken.Add(-9 * time.Minute), Touched: 18_112, Checked: 18_112, Equal: 18_112, Settled: 5,
+		},
+		Health: report.Health{
+			Legacy:    report.PathHealth{Calls: 1_204_511, Errors: map[string]int64{"unavailable": 31, "contended": 12}},
+			Candidate: report.PathHealth{Calls: 1_203_877, Errors: map[string]int64{"unavailable": 34, "contended": 9}},
+			Breaker:   "closed", Queue: 3, QueueBytes: 1_912, QueueMost: 188,
+			Resyncs: map[string]int64{"first": 18_112, "gap": 96},
+		},
+		Marks: []report.Mark{
+			{At: Start(), What: "shadow, 10 %", Why: "first day"},
+			{At: Start().Add(5*time.Hour + 26*time.Minute), What: "shadow, 100 %", Why: "10 % was quiet"},
+		},
+		Processes: []report.Process{
+			{Name: "desk-0", Build: "4f1c2e9", Asked: "shadow", Mode: "shadow", Percent: 100, Seen: taken, Queue: 3, Breaker: "closed"},
+		},
+		Calibration: &report.Calibration{Taken: Start().Add(-20 * time.Hour), Compared: 412_000},
+	}
+	record(&r.Health.Lag, 101, 6000, 2600*time.Microsecond, 0.8)
+	record(&r.Health.QueueWait, 102, 6000, 240*time.Microsecond, 0.9)
+	record(&r.Health.LockWait, 103, 6000, 900*time.Microsecond, 1.1)
+	return r
+}
+
+// timeline is the last hour, with what diverged by minute.
+func timeline(diverged map[int]int64) []report.Minute {
+	minutes := make([]report.Minute, 60)
+	for i := range minutes {
+		// A morning's shape: it rises, and has a peak.
+		n := 1_400 + int64(i)*11 + int64(i*i%7)*23
+		if i >= 31 && i < 36 {
+			n += 900
+		}
+		minutes[i] = report.Minute{At: Start().Add(lasted - time.Duration(60-i)*time.Minute), Compared: n, Diverged: diverged[i]}
+		if i%17 == 5 {
+			minutes[i].NotCompared = n / 400
+		}
+	}
+	return minutes
+}
