@@ -1,0 +1,176 @@
+package report_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+func TestRateUpperHasTheValuesOfTheTables(t *testing.T) {
+	for _, c := range []struct {
+		events, n  int64
+		confidence float64
+		want       float64
+	}{
+		// n·p of a Poisson distribution: half the χ² quantile of 2x+2 degrees of freedom.
+		{0, 1e6, 0.95, 2.9957e-6},
+		{1, 1e6, 0.95, 4.7439e-6},
+		{2, 1e6, 0.95, 6.2958e-6},
+		{3, 1e6, 0.95, 7.7537e-6},
+		{10, 1e6, 0.95, 16.962e-6},
+		{0, 1e6, 0.99, 4.6052e-6},
+		{5, 1e6, 0.99, 13.109e-6},
+		// Clopper and Pearson of small samples.
+		{0, 10, 0.95, 0.258866},
+		{1, 10, 0.95, 0.394163},
+		{3, 10, 0.95, 0.606624},
+		{5, 20, 0.975, 0.491046},
+		{0, 27_434, 0.95, 1.0919e-4},
+		{0, 0, 0.95, 1},
+		{7, 7, 0.95, 1},
+		{-1, 10, 0.95, 0.258866},
+	} {
+		assert.InEpsilon(t, c.want, report.RateUpper(c.events, c.n, c.confidence), 1e-4, "%+v", c)
+	}
+	assert.Less(t, report.RateUpper(0, 29_956, 0.95), 1e-4)
+	assert.Greater(t, report.RateUpper(0, 29_955, 0.95), 1e-4)
+}
+
+func TestRateLowerHasTheValuesOfTheTables(t *testing.T) {
+	assert.InEpsilon(t, 0.0512933e-6, report.RateLower(1, 1e6, 0.95), 1e-4)
+	assert.InEpsilon(t, 0.355362e-6, report.RateLower(2, 1e6, 0.95), 1e-4)
+	assert.InEpsilon(t, 0.086571, report.RateLower(5, 20, 0.975), 1e-4)
+	assert.InEpsilon(t, math.Pow(0.05, 0.1), report.RateLower(10, 10, 0.95), 1e-6)
+	assert.InEpsilon(t, math.Pow(0.05, 0.1), report.RateLower(11, 10, 0.95), 1e-6)
+	assert.Zero(t, report.RateLower(0, 10, 0.95))
+	assert.Zero(t, report.RateLower(3, 0, 0.95))
+}
+
+func TestCallsFor(t *testing.T) {
+	assert.EqualValues(t, 2_995, report.CallsFor(1e-3, 0, 0.95))
+	assert.EqualValues(t, 29_956, report.CallsFor(1e-4, 0, 0.95))
+	assert.EqualValues(t, 299_572, report.CallsFor(1e-5, 0, 0.95))
+	assert.EqualValues(t, 46_050, report.CallsFor(1e-4, 0, 0.99))
+	assert.InEpsilon(t, 47_439, report.CallsFor(1e-4, 1, 0.95), 1e-4)
+	assert.EqualValues(t, 1, report.CallsFor(1, 5, 0.95))
+	assert.EqualValues(t, math.MaxInt64, report.CallsFor(0, 0, 0.95))
+	for _, rate := range []float64{0.3, 0.02, 1e-3} {
+		for events := range int64(12) {
+			for _, confidence := range []float64{0.9, 0.95, 0.999} {
+				n := report.CallsFor(rate, events, confidence)
+				assert.LessOrEqual(t, report.RateUpper(events, n, confidence), rate*(1+1e-9))
+				assert.Greater(t, report.RateUpper(events, n-1, confidence), rate*(1-1e-9))
+			}
+		}
+	}
+}
+
+func TestQuantileRanks(t *testing.T) {
+	for _, c := range []struct {
+		n         int64
+		q         float64
+		low, high int64
+	}{
+		{10_000, 0.99, 9_880, 9_920},
+		// From the tables for the median in Conover, Practical Nonparametric Statistics.
+		{10, 0.5, 2, 9}, {20, 0.5, 6, 15}, {6, 0.5, 1, 6}, {5, 0.5, 0, 0},
+		{0, 0.99, 0, 0}, {10, 1, 0, 0},
+		{368, 0.99, 360, 368}, {367, 0.99, 359, 0},
+	} {
+		low, high := report.QuantileRanks(c.n, c.q, 0.95)
+		assert.Equal(t, []int64{c.low, c.high}, []int64{low, high}, "%+v", c)
+	}
+	assert.EqualValues(t, 299, report.ValuesFor(0.99, 0.95))
+	assert.EqualValues(t, 2_995, report.ValuesFor(0.999, 0.95))
+	assert.EqualValues(t, 299, report.UpperRank(299, 0.99, 0.95))
+	assert.Zero(t, report.UpperRank(298, 0.99, 0.95))
+	assert.EqualValues(t, math.MaxInt64, report.ValuesFor(1, 0.95))
+
+	// The normal approximation takes over without a jump.
+	low, high := report.QuantileRanks(400_000_000, 0.5, 0.95)
+	below, above := report.QuantileRanks(401_000_000, 0.5, 0.95)
+	assert.InDelta(t, 200_000_000-low, 200_500_000-below, 60)
+	assert.InDelta(t, high-200_000_000, above-200_500_000, 60)
+}
+
+// What is found in a sample must cover the truth as often as it says: the controls, with
+// one rank less, must not.
+func TestQuantileRanksCover(t *testing.T) {
+	const runs = 4000
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct {
+		n int64
+		q float64
+	}{{400, 0.99}, {1000, 0.99}, {60, 0.5}} {
+		low, high := report.QuantileRanks(c.n, c.q, 0.95)
+		upper := report.UpperRank(c.n, c.q, 0.95)
+		var between, above, control int
+		values := make([]float64, c.n)
+		for range runs {
+			for i := range values {
+				values[i] = random.Float64() // any distribution is as good: its quantile is q
+			}
+			slices.Sort(values)
+			if values[low-1] <= c.q && c.q <= values[high-1] {
+				between++
+			}
+			if c.q <= values[upper-1] {
+				above++
+			}
+			if c.q <= values[upper-2] {
+				control++
+			}
+		}
+		const noise = 0.01 // three standard deviations of such a share
+		assert.Greater(t, float64(between)/runs, 0.95-noise, "%+v", c)
+		assert.Greater(t, float64(above)/runs, 0.95-noise, "%+v", c)
+		assert.Less(t, float64(control)/runs, 0.95+noise, "%+v", c)
+	}
+}
+
+func TestRateBoundsCover(t *testing.T) {
+	const runs, n = 4000, 2000
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, rate := range []float64{2.9e-3, 1e-3, 0.02} {
+		var upper, lower int
+		bounds := map[int64][2]float64{}
+		for range runs {
+			var events int64
+			for range n {
+				if random.Float64() < rate {
+					events++
+				}
+			}
+			b, ok := bounds[events]
+			if !ok {
+				b = [2]float64{report.RateLower(events, n, 0.95), report.RateUpper(events, n, 0.95)}
+				bounds[events] = b
+			}
+			if rate <= b[1] {
+				upper++
+			}
+			if rate >= b[0] {
+				lower++
+			}
+		}
+		assert.Greater(t, float64(upper)/runs, 0.94, "rate %v", rate)
+		assert.Greater(t, float64(lower)/runs, 0.94, "rate %v", rate)
+	}
+}
+
+func TestBoundsAreMonotonous(t *testing.T) {
+	for n := int64(100); n < 40_000; n = n*3/2 + 1 {
+		for events := range int64(5) {
+			upper := report.RateUpper(events, n, 0.95)
+			assert.Less(t, upper, report.RateUpper(events+1, n, 0.95))
+			assert.Greater(t, upper, report.RateUpper(events, n*2, 0.95))
+			assert.Less(t, upper, report.RateUpper(events, n, 0.99))
+			assert.LessOrEqual(t, report.RateLower(events, n, 0.95), float64(events)/float64(n))
+		}
+	}
+}
