@@ -1,0 +1,83 @@
+package report_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+func TestPolicyIsAFile(t *testing.T) {
+	want := report.Policy{
+		Rate: 1e-3, Confidence: 0.99, Keys: -1, LatencySlack: 2 * time.Millisecond, RTT: 300 * time.Microsecond,
+		Lag: 2 * time.Second, Silence: time.Minute, Uncalibrated: true,
+		Known: []report.Known{{Domain: "session", Operation: "close", Class: report.ValueDiffers, Path: "rating", Why: "fixed in 4f1c2e9"}},
+	}
+	text, err := json.Marshal(want)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"latencySlack":"2ms"`)
+	got, err := report.ReadPolicy(strings.NewReader(string(text)))
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+
+	text, err = json.Marshal(report.Policy{})
+	require.NoError(t, err)
+	got, err = report.ReadPolicy(strings.NewReader(string(text)))
+	require.NoError(t, err)
+	assert.Equal(t, report.Policy{}, got)
+
+	for text, want := range map[string]string{
+		`{"rates": 1}`:          `unknown field "rates"`,
+		`{"lag": 3}`:            "cannot unmarshal number",
+		`{"lag": "3 parsecs"}`:  "3 parsecs",
+		`{"rate": `:             "unexpected end",
+		`{"rate": 2}`:           "it is a share",
+		`{"known": [{"p": 1}]}`: `unknown field "p"`,
+	} {
+		_, err := report.ReadPolicy(strings.NewReader(text))
+		assert.ErrorContains(t, err, want)
+	}
+	_, err = report.ReadPolicy(iotest.ErrReader(assert.AnError))
+	assert.ErrorIs(t, err, assert.AnError)
+}
+
+func TestPolicyValidate(t *testing.T) {
+	require.NoError(t, report.Policy{}.Validate())
+	require.NoError(t, report.Policy{Keys: -1, Contended: -1, Rounds: -1, Outcomes: -1}.Validate())
+	known := report.Known{Domain: "session", Operation: "close", Class: report.ValueDiffers, Why: "fixed"}
+	require.NoError(t, report.Policy{Known: []report.Known{known}}.Validate())
+	with := func(change func(*report.Known)) report.Policy {
+		k := known
+		change(&k)
+		return report.Policy{Known: []report.Known{known, k}}
+	}
+	for want, p := range map[string]report.Policy{
+		"rate is 1:":          {Rate: 1},
+		"rate is -1:":         {Rate: -1},
+		"rate is NaN":         {Rate: math.NaN()},
+		"as many calls":       {Rate: 1e-12},
+		"notCompared is 2":    {NotCompared: 2},
+		"errors is 1":         {Errors: 1},
+		"lockTimeouts is -1":  {LockTimeouts: -1},
+		"confidence is 95":    {Confidence: 95},
+		"confidence is NaN":   {Confidence: math.NaN()},
+		"latencyFactor is":    {LatencyFactor: 0.2},
+		"lag is -1s":          {Lag: -time.Second},
+		"silence is -1s":      {Silence: -time.Second},
+		"does not block":      with(func(k *report.Known) { k.Class = report.OrderOnly }),
+		"known 2 (value): sa": with(func(k *report.Known) { k.Why = "" }),
+		"or neither":          with(func(k *report.Known) { k.Domain = "" }),
+	} {
+		assert.ErrorContains(t, p.Validate(), want)
+	}
+	err := report.Policy{Rate: 3, Confidence: 95}.Validate()
+	assert.ErrorContains(t, err, "rate is 3")
+	assert.ErrorContains(t, err, "confidence is 95", "all that is wrong is said")
+}
