@@ -1,0 +1,52 @@
+package report_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/unwatch/unwatch/shadow/report"
+	"github.com/unwatch/unwatch/shadow/report/reporttest"
+)
+
+func TestCheck(t *testing.T) {
+	tally := func(change func(*report.Tally)) func(*report.Report) {
+		return func(r *report.Report) {
+			tally := closing(r).Tallies[report.Seeded]
+			change(&tally)
+			closing(r).Tallies[report.Seeded] = tally
+		}
+	}
+	for want, change := range map[string]func(*report.Report){
+		"session/close, seeded: 46,199 calls eligible, 46,198 compared, not compared or in flight": tally(func(t *report.Tally) { t.Eligible++ }),
+		"with a class":              tally(func(t *report.Tally) { t.Classes[report.Match]++ }),
+		"session/close: a count is": tally(func(t *report.Tally) { t.InFlight = -1 }),
+		"dropped_rate: a count":     tally(func(t *report.Tally) { t.NotCompared[report.DroppedRate] = -1 }),
+		"no-op: a count is":         func(r *report.Report) { closing(r).Outcomes["no-op"] = -1 },
+		"outcomes of calls":         func(r *report.Report) { closing(r).Outcomes["ok"]++ },
+		"1 order_only difference": func(r *report.Report) {
+			closing(r).Findings = []report.Finding{{Comparator: report.Seeded, Class: report.OrderOnly, Count: 1}}
+		},
+		"contended, 0 audited":      func(r *report.Report) { closing(r).Audited = 0 },
+		"has 3 bytes":               func(r *report.Report) { closing(r).Keys = report.KeySketch{1, 2, 3} },
+		`a comparator "x"`:          func(r *report.Report) { closing(r).Tallies["x"] = report.Tally{} },
+		`a class "x"`:               func(r *report.Report) { r.Verify.Findings = map[report.Class]int64{"x": 0} },
+		"is there twice":            func(r *report.Report) { r.Operations = append(r.Operations, r.Operations[0]) },
+		"schema 7, not 1":           func(r *report.Report) { r.Schema = 7 },
+		"-1 % of the keys":          func(r *report.Report) { r.Percent = -1 },
+		"NaN %":                     func(r *report.Report) { r.Percent = math.NaN() },
+		"before it started":         func(r *report.Report) { r.Taken = r.Started.Add(-time.Second) },
+		"the verifier: a count":     func(r *report.Report) { r.Verify.Checked = -1 },
+		"health: a count":           func(r *report.Report) { r.Health.QueueMost = -1 },
+		"health, unavailable: a co": func(r *report.Report) { r.Health.Legacy.Errors["unavailable"] = -1 },
+		"minute 13:12: a count":     func(r *report.Report) { r.Timeline[0].Diverged = -1 },
+		"calibration: a count is -": func(r *report.Report) { r.Calibration.Compared = -1 },
+	} {
+		r := reporttest.Ready()
+		change(r)
+		assert.ErrorContains(t, r.Check(), want)
+		assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State, want)
+	}
+}

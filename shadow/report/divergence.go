@@ -1,0 +1,245 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// difference is what blocks, of an operation, by class and place.
+type difference struct {
+	domain, operation string
+	class             Class
+	path              string
+	count             int64
+}
+
+func (d difference) String() string {
+	where := operationName(d.domain, d.operation)
+	if where == "" {
+		where = "the end state"
+	}
+	if d.path != "" {
+		where += ", " + d.path
+	}
+	return where + ": " + classText(d.class)
+}
+
+// blocking splits what one Comparator found of an operation: calls whose differences
+// block, the same by class and place, and calls that differed by what is known only. A
+// call with both blocks. Calls that no Finding accounts for, block.
+func (op Operation) blocking(comparator Comparator, p Policy) (blocked, known int64, differences []difference) {
+	for _, class := range Classes() {
+		calls := op.Tallies[comparator].Classes[class]
+		if calls <= 0 || !class.Blocks() {
+			continue
+		}
+		var unknown, found int64
+		for _, f := range op.Findings {
+			if f.Comparator != comparator || f.Class != class {
+				continue
+			}
+			found += f.Count
+			if !p.knows(op.Domain, op.Name, class, f.Path) {
+				unknown += f.Count
+				differences = append(differences, difference{op.Domain, op.Name, class, f.Path, f.Count})
+			}
+		}
+		if rest := calls - found; rest > 0 {
+			unknown += rest
+			differences = append(differences, difference{op.Domain, op.Name, class, "", rest})
+		}
+		unknown = min(unknown, calls)
+		blocked += unknown
+		known += calls - unknown
+	}
+	return blocked, known, differences
+}
+
+// evidence is how many calls say how often the paths differ, how many known events are
+// left among them, and the bound of the rate that follows. It is the larger sample of the
+// seeded comparison and of the lockstep, with the events of whichever saw more: they may
+// have seen the same calls, so neither adds up.
+func (op Operation) evidence(p Policy) (events, n int64, bound float64) {
+	for _, comparator := range []Comparator{Seeded, Lockstep} {
+		t := op.Tallies[comparator]
+		_, known, _ := op.blocking(comparator, p)
+		events = max(events, known)
+		// What could not follow the call before it has compared nothing.
+		n = max(n, t.Compared-t.Classes[DriftGap]-t.Classes[DriftInherited])
+	}
+	return events, n, RateUpper(events, n, p.Confidence)
+}
+
+// divergence asks whether an operation has differed, and how much that says.
+func (j *judgement) divergence(op Operation) {
+	var blocked int64
+	var differences []difference
+	for _, comparator := range []Comparator{Seeded, Lockstep} {
+		calls, _, found := op.blocking(comparator, j.policy)
+		blocked += calls
+		differences = append(differences, found...)
+	}
+	j.differences = append(j.differences, differences...)
+	events, n, bound := op.evidence(j.policy)
+	need := CallsFor(j.policy.Rate, events, j.policy.Confidence)
+	g := Gate{
+		Name: "divergence", Domain: op.Domain, Operation: op.Name,
+		Have: fmt.Sprintf("%s in %s", counted(blocked, "difference"), counted(n, "call")),
+		Need: fmt.Sprintf("0 in %s", counted(need, "call")),
+	}
+	if events > 0 {
+		g.Have += fmt.Sprintf(", %s known", grouped(events))
+	}
+	supports := fmt.Sprintf("rate < %s at %s", scientific(bound), percentage(j.policy.Confidence))
+	switch {
+	case blocked > 0:
+		g.State = NotReady
+		g.Why = listed(differences) + ". What to do: " + classAdvice(worst(differences))
+	case n == 0:
+		g.State, g.Why = NotEnoughData, "no call was compared: see why not under coverage, or wait for calls"
+	case bound > j.policy.Rate:
+		g.State = NotEnoughData
+		g.Why = fmt.Sprintf("%s of %s: %s; wait for %s more", grouped(n), counted(need, "call"), supports, grouped(need-n))
+	default:
+		g.State, g.Why = Ready, supports
+	}
+	j.add(share(n, need), g)
+}
+
+// keys asks whether calls of enough keys were compared: those of one are much alike.
+func (j *judgement) keys(op Operation) {
+	if j.policy.Keys < 0 {
+		return
+	}
+	n := op.Keys.Count()
+	g := Gate{
+		Name: "keys", Domain: op.Domain, Operation: op.Name, State: Ready,
+		Have: counted(n, "key"), Need: counted(j.policy.Keys, "key"),
+	}
+	if n < j.policy.Keys {
+		g.State = NotEnoughData
+		g.Why = "wait for calls of other keys, or shadow a larger share of them; if there are no more, lower the policy's keys"
+	}
+	j.add(share(n, j.policy.Keys), g)
+}
+
+// outcomes asks whether each answer that was seen was compared more than by chance.
+func (j *judgement) outcomes(op Operation) {
+	need := max(j.policy.Outcomes, 1)
+	least, name, success := need, "", false
+	for _, outcome := range sortedKeys(op.Outcomes) {
+		n := op.Outcomes[outcome]
+		if n < least {
+			least, name = n, outcome
+		}
+		success = success || n > 0 && slices.Contains([]string{"ok", "no-op", "read"}, outcome)
+	}
+	g := Gate{
+		Name: "outcomes", Domain: op.Domain, Operation: op.Name, State: Ready,
+		Have: counted(int64(len(op.Outcomes)), "outcome") + " seen",
+		Need: fmt.Sprintf("each compared %s", times(need)),
+	}
+	switch {
+	case name != "":
+		g.State, g.Have = NotEnoughData, fmt.Sprintf("%s compared %s", name, times(least))
+		g.Why = "a refusal is an answer too: wait for more of them, or provoke them in a test against the shadow"
+	case !success && op.Tallies[Seeded].Compared > 0:
+		g.State, g.Have = NotEnoughData, "no call that succeeded"
+		g.Why = "only refusals were compared: wait for calls that the operation does something for"
+	}
+	j.add(share(least, need), g)
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return grouped(n) + " times"
+}
+
+// coverage asks whether too many calls went by without a comparison.
+func (j *judgement) coverage(op Operation) {
+	g := Gate{
+		Name: "coverage", Domain: op.Domain, Operation: op.Name, State: NotEnoughData, Have: "no call",
+		Need: "less than " + percentage(j.policy.NotCompared) + " not compared",
+		Why:  "nothing was eligible yet: see that calls go through the shadow, and that it is on",
+	}
+	worst := -1.0
+	for _, comparator := range Comparators() {
+		t := op.Tallies[comparator]
+		calls, missed := t.Compared, int64(0)
+		reason, most := Reason(""), int64(0)
+		for _, r := range sortedKeys(t.NotCompared) {
+			n := t.NotCompared[r]
+			if r.Excused() {
+				continue
+			}
+			calls, missed = calls+n, missed+n
+			if n > most {
+				reason, most = r, n
+			}
+		}
+		if calls <= 0 || float64(missed)/float64(calls) <= worst {
+			continue
+		}
+		worst = float64(missed) / float64(calls)
+		g.State, g.Why = Ready, ""
+		g.Have = fmt.Sprintf("%s not compared (%s)", percentage(worst), comparator)
+		if worst >= j.policy.NotCompared {
+			g.State = NotReady
+			g.Why = fmt.Sprintf("mostly %s, %s: %s", reason, times(most), reasonAdvice(reason))
+			// The first calls can look worse than they are.
+			if RateLower(missed, calls, j.policy.Confidence) < j.policy.NotCompared {
+				g.State = NotEnoughData
+			}
+		}
+	}
+	j.add(0, g)
+}
+
+// listed names the most frequent differences.
+func listed(differences []difference) string {
+	const shown = 3
+	sorted := slices.SortedStableFunc(slices.Values(gathered(differences)), func(a, b difference) int { return cmp.Compare(b.count, a.count) })
+	var parts []string
+	for _, d := range sorted[:min(shown, len(sorted))] {
+		text := classText(d.class)
+		if d.path != "" {
+			text += " at " + d.path
+		}
+		parts = append(parts, fmt.Sprintf("%s, %s", text, times(d.count)))
+	}
+	if more := len(sorted) - shown; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more kinds", more))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// worst returns the class that comes first in the order of precedence.
+func worst(differences []difference) Class {
+	for _, class := range Classes() {
+		if slices.ContainsFunc(differences, func(d difference) bool { return d.class == class }) {
+			return class
+		}
+	}
+	return ""
+}
+
+// gathered adds up differences of one kind that several Comparators have found.
+func gathered(differences []difference) []difference {
+	var out []difference
+	index := map[difference]int{}
+	for _, d := range differences {
+		kind := d
+		kind.count = 0
+		if i, ok := index[kind]; ok {
+			out[i].count += d.count
+			continue
+		}
+		index[kind] = len(out)
+		out = append(out, d)
+	}
+	return out
+}

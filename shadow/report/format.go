@@ -1,0 +1,140 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// grouped writes a count for people: 29,956.
+func grouped(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	sign := ""
+	if strings.HasPrefix(digits, "-") {
+		sign, digits = "-", digits[1:]
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits
+}
+
+// counted is a count with its noun: "1 call", "2 calls".
+func counted(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return grouped(n) + " " + noun + "s"
+}
+
+// percentage writes a share, 0 to 1, with what digits it takes: 0.08 %.
+func percentage(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + " %" }
+
+// scientific writes a rate: 1.09e-04.
+func scientific(rate float64) string { return strconv.FormatFloat(rate, 'g', 3, 64) }
+
+// milliseconds writes a duration as all of them are shown, to be compared at a glance.
+func milliseconds(d time.Duration) string {
+	ms := float64(d) / float64(time.Millisecond)
+	switch {
+	case ms >= 100:
+		return fmt.Sprintf("%.0f ms", ms)
+	case ms >= 10:
+		return fmt.Sprintf("%.1f ms", ms)
+	default:
+		return fmt.Sprintf("%.2f ms", ms)
+	}
+}
+
+// classText says in words what a class is.
+func classText(c Class) string {
+	switch c {
+	case Nondeterministic:
+		return "disagrees with itself"
+	case ErrorClass:
+		return "another outcome"
+	case ValueDiffers:
+		return "value differs"
+	case TTLDiffers:
+		return "expiry differs"
+	case LostUpdate:
+		return "update lost"
+	case DoubleApply:
+		return "applied twice"
+	case ForeignWrite:
+		return "written by a stranger"
+	case DriftGap:
+		return "a call before it was missed"
+	case DriftInherited:
+		return "differed before"
+	case OrderOnly:
+		return "order differs"
+	case EncodingOnly:
+		return "encoding differs"
+	case MatchNoop:
+		return "both wrote nothing"
+	case Match:
+		return "same"
+	default:
+		return string(c)
+	}
+}
+
+// classAdvice says what to do about a class that blocks.
+func classAdvice(c Class) string {
+	switch c {
+	case Nondeterministic:
+		return "run twice on one input, the operation differs: make the time, and what is random, its inputs"
+	case ErrorClass:
+		return "one path refuses what the other does: compare what both answered in the samples"
+	case ValueDiffers:
+		return "compare both documents in the samples, and fix the codec or the operation"
+	case TTLDiffers:
+		return "find which path sets no expiry, or another: it belongs into the same write as the value"
+	case LostUpdate:
+		return "a commit was overwritten: find the write that is not guarded by what was read"
+	case DoubleApply:
+		return "a commit was applied twice: find what sends it again without asking whether it arrived"
+	case ForeignWrite:
+		return "find out who else writes to the candidate's store"
+	default:
+		return "look at the samples"
+	}
+}
+
+// reasonAdvice says what to do when calls are not compared for a reason.
+func reasonAdvice(r Reason) string {
+	switch r {
+	case DroppedQueue, DroppedBytes:
+		return "give the shadow more workers or a longer queue, or fewer keys"
+	case DroppedBreaker, ShadowUnavailable:
+		return "the candidate's store was out of reach: see its errors"
+	case DroppedRate:
+		return "raise the rate limit, or take fewer keys"
+	case DroppedMode:
+		return "the shadow was switched off meanwhile: count anew"
+	case ShadowTimeout:
+		return "the candidate took too long: see its latencies and lock waits"
+	case PrimaryIndeterminate:
+		return "the serving path did not know whether it had written: look at its connections"
+	case Superseded:
+		return "keys were copied anew too often: see the resyncs"
+	case ShadowPanic:
+		return "the comparison panicked: see the log"
+	default:
+		return "find out why they were not compared"
+	}
+}
+
+// operationName is how texts name an operation.
+func operationName(domain, name string) string {
+	switch {
+	case domain == "":
+		return name
+	case name == "":
+		return domain
+	default:
+		return domain + "/" + name
+	}
+}
