@@ -1,0 +1,236 @@
+package diff_test
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/shadow/internal/diff"
+)
+
+func compile(t testing.TB, r diff.Rules) *diff.Comparer {
+	t.Helper()
+	c, err := diff.Compile(r)
+	require.NoError(t, err)
+	return c
+}
+
+// found renders differences as "template: a, b".
+func found(r diff.Result) []string {
+	redactor := diff.NewRedactor(nil)
+	var lines []string
+	for _, d := range r.Differences {
+		a, _, _ := strings.Cut(redactor.Token(d.A), "#")
+		b, _, _ := strings.Cut(redactor.Token(d.B), "#")
+		lines = append(lines, d.Template+": "+a+", "+b)
+	}
+	return lines
+}
+
+// agree compares both ways, by digest too, and returns the result.
+func agree(t require.TestingT, c *diff.Comparer, a, b rmw.Value) diff.Result {
+	r := c.Compare(a, b)
+	back := c.Compare(b, a)
+	require.Equal(t, r.Same, back.Same, "swapped")
+	require.Equal(t, r.EncodingOnly, back.EncodingOnly, "swapped")
+	require.Equal(t, r.ByRules, back.ByRules, "swapped")
+	require.Equal(t, len(r.Differences)+r.More, len(back.Differences)+back.More, "swapped")
+	require.Equal(t, r.Same, c.Digest(a) == c.Digest(b), "the digests do not agree with Compare")
+	require.Equal(t, r.Same, len(r.Differences) == 0)
+	return r
+}
+
+func hash(pairs ...string) rmw.Value {
+	fields := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		fields[pairs[i]] = pairs[i+1]
+	}
+	return rmw.Hash(fields)
+}
+
+func TestSame(t *testing.T) {
+	rules := diff.Rules{
+		Ignore: []string{"updatedAt", "members[].seen", "meta.*", "noise[]", `"odd.name"`},
+		Sets:   []string{"tags", "people", "people[].roles"},
+	}
+	s := rmw.String
+	for name, pair := range map[string][2]rmw.Value{
+		"order":               {s(`{"a":1,"b":2}`), s(`{"b":2,"a":1}`)},
+		"white space":         {s(`{"a":[1]}`), s(" {\t\"a\" : [ 1\r\n] } ")},
+		"numbers":             {s(`[1,1.0,-0,0.5e1,1e400]`), s(`[1.000,10e-1,0,5,10E+399]`)},
+		"escapes":             {s(`["é😀/\n"]`), s(`["\u00e9\ud83d\ude00\/\u000a"]`)},
+		"escaped name":        {s(`{"a":1}`), s(`{"\u0061":1}`)},
+		"ignored field":       {s(`{"updatedAt":1}`), s(`{"updatedAt":[2]}`)},
+		"ignored, absent":     {s(`{"updatedAt":1}`), s(`{}`)},
+		"ignored in elements": {s(`{"members":[{"seen":1},{}]}`), s(`{"members":[{},{"seen":2}]}`)},
+		"ignored by wildcard": {s(`{"meta":{"x":1}}`), s(`{"meta":{"y":[1]}}`)},
+		"ignored elements":    {s(`{"noise":[1,2]}`), s(`{"noise":[]}`)},
+		"ignored, quoted":     {s(`{"odd.name":1}`), s(`{}`)},
+		"set":                 {s(`{"tags":[1,2,2]}`), s(`{"tags":[2,1,2.0]}`)},
+		"set in set": {
+			s(`{"people":[{"n":1,"roles":["a","b"]},{"n":2,"roles":[]}]}`),
+			s(`{"people":[{"n":2,"roles":[]},{"n":1,"roles":["b","a"]}]}`),
+		},
+		"hash":            {hash("f", `{"a":1}`, "g", "x"), hash("f", `{ "a":1.0}`, "g", "x")},
+		"ignored in hash": {hash("f", "1", "updatedAt", "2"), hash("f", "1")},
+		"set in hash":     {hash("tags", `["a","b"]`), hash("tags", `["b","a"]`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := agree(t, compile(t, rules), pair[0], pair[1])
+			assert.Empty(t, found(r))
+			assert.True(t, r.Same && r.EncodingOnly)
+			byRules := strings.Contains(name, "ignored") || strings.Contains(name, "set")
+			assert.Equal(t, byRules, r.ByRules)
+		})
+	}
+}
+
+func TestDifferent(t *testing.T) {
+	s := rmw.String
+	rules := diff.Rules{Sets: []string{"tags", "people", "grid[]"}, Keys: []string{"unread.*"}, Ignore: []string{"x.*.y"}}
+	for name, tt := range map[string]struct {
+		a, b rmw.Value
+		want []string
+	}{
+		"absent":               {rmw.Value{}, s(""), []string{`: absent, ""`}},
+		"absent, document":     {rmw.Value{}, s("{}"), []string{": absent, object(0)"}},
+		"string, hash":         {s(`{"a":1}`), hash("a", "1"), []string{": object(1), hash(1)"}},
+		"object, array":        {s("{}"), s("[]"), []string{": object(0), array(0)"}},
+		"counters":             {s("7"), s("7.0"), []string{": bytes(1), bytes(3)"}},
+		"zero":                 {s("0"), s(""), []string{`: "0", ""`}},
+		"snowflakes":           {s(`{"id":9007199254740993}`), s(`{"id":9007199254740992}`), []string{"id: number, number"}},
+		"missing, null":        {s(`{"a":null}`), s(`{}`), []string{"a: null, absent"}},
+		"missing, 0":           {s(`{"a":-0.0}`), s(`{}`), []string{"a: 0, absent"}},
+		"null, false":          {s(`{"a":null}`), s(`{"a":false}`), []string{"a: null, false"}},
+		"0, text":              {s(`{"a":0}`), s(`{"a":""}`), []string{`a: 0, ""`}},
+		"number, text":         {s(`{"a":12}`), s(`{"a":"12"}`), []string{`a: number, string(2)`}},
+		"duplicate names":      {s(`{"a":1,"a":2}`), s(`{"a":2}`), []string{": bytes(13), object(1)"}},
+		"duplicate by escape":  {s(`{"a":1,"\u0061":1}`), s(`{"a":1}`), []string{": bytes(18), object(1)"}},
+		"half a pair":          {s(`["\ud800"]`), s(`["\ud801"]`), []string{": bytes(10), bytes(10)"}},
+		"half a pair, then":    {s(`["\ud800\u0041"]`), s(`["\ufffdA"]`), []string{": bytes(16), array(1)"}},
+		"not UTF-8":            {s("[\"\xff\"]"), s("[\"\xfe\"]"), []string{": bytes(5), bytes(5)"}},
+		"trailing":             {s("[] []"), s("[][]"), []string{": bytes(5), bytes(4)"}},
+		"nested":               {s(`{"a":{"b":[{"c":1}]}}`), s(`{"a":{"b":[{"c":2}]}}`), []string{"a.b[].c: number, number"}},
+		"order of array":       {s(`[1,2]`), s(`[2,1]`), []string{"[]: number, number", "[]: number, number"}},
+		"one more":             {s(`{"m":[1,2,3]}`), s(`{"m":[1,3]}`), []string{"m[]: array(3), array(2)"}},
+		"one more, and other":  {s(`{"m":[1,2,3,4]}`), s(`{"m":[5,3,4]}`), []string{"m[]: array(4), array(3)", "m[]: number, number"}},
+		"set, more often":      {s(`{"tags":["a","a"]}`), s(`{"tags":["a"]}`), []string{"tags[]: string(1), absent"}},
+		"set, other":           {s(`{"tags":["a","b"]}`), s(`{"tags":["c","a"]}`), []string{"tags[]: string(1), absent", "tags[]: absent, string(1)"}},
+		"set of objects, one":  {s(`{"people":[{"n":1},{"n":2}]}`), s(`{"people":[{"n":3},{"n":1}]}`), []string{"people[].n: number, number"}},
+		"set of objects, all":  {s(`{"people":[{"n":1,"r":0},{"n":2,"r":0}]}`), s(`{"people":[{"n":2},{"n":1}]}`), []string{"people[].r: 0, absent", "people[].r: 0, absent"}},
+		"set of others":        {s(`{"people":[{"n":1},{"n":2}]}`), s(`{"people":[{"n":3},{"n":4},{"n":2}]}`), []string{"people[]: object(1), absent", "people[]: absent, object(1)", "people[]: absent, object(1)"}},
+		"nested set":           {s(`{"grid":[[1,2],[3]]}`), s(`{"grid":[[2,1],[4]]}`), []string{"grid[][]: number, absent", "grid[][]: absent, number"}},
+		"hash field":           {hash("a", "1", "b", "2"), hash("a", "1", "b", "3"), []string{"b: bytes(1), bytes(1)"}},
+		"hash field gone":      {hash("a", "1", "b", "0"), hash("a", "1"), []string{`b: "0", absent`}},
+		"hash field, in it":    {hash("a", `{"x":[1]}`), hash("a", `{"x":[2]}`), []string{"a.x[]: number, number"}},
+		"hash field, document": {hash("a", `{}`), hash("a", ``), []string{`a: object(0), ""`}},
+		"declared key":         {s(`{"unread":{"ann":1}}`), s(`{"unread":{"ann":0}}`), []string{"unread.*: number, 0"}},
+		"key like data":        {s(`{"of":{"+44 20 7946":{"n":1}}}`), s(`{"of":{"+44 20 7946":{"n":3}}}`), []string{"of.*.n: number, number"}},
+		"not ignored":          {s(`{"x":{"b":{"y":1,"z":1}}}`), s(`{"x":{"b":{"y":2,"z":2}}}`), []string{"x.b.z: number, number"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := agree(t, compile(t, rules), tt.a, tt.b)
+			assert.Equal(t, tt.want, found(r))
+			assert.False(t, r.Same || r.EncodingOnly || r.ByRules)
+		})
+	}
+}
+
+func TestNotes(t *testing.T) {
+	c := compile(t, diff.Rules{})
+	note := func(a, b string) string { return c.Compare(rmw.String(a), rmw.String(b)).Differences[0].Note }
+	assert.Equal(t, "5 and 7 bytes, which differ from offset 2", note("hello", "hexagon"))
+	assert.Equal(t, "2 and 3 elements", note("[1,2]", "[1,2,3]"))
+}
+
+func TestEqualBytesAreNotParsed(t *testing.T) {
+	c := compile(t, diff.Rules{})
+	document := rmw.String("[" + strings.Repeat("0,", 1<<16) + "0]")
+	allocs := testing.AllocsPerRun(10, func() { assert.True(t, c.Compare(document, document).Same) })
+	assert.Zero(t, allocs)
+	assert.Equal(t, diff.Result{Same: true}, c.Compare(rmw.Value{}, rmw.Value{}))
+}
+
+func TestVerdictIsNotCapped(t *testing.T) {
+	const n = 100
+	c := compile(t, diff.Rules{})
+	r := agree(t, c, rmw.String("["+strings.Repeat("1,", n)+"1]"), rmw.String("["+strings.Repeat("2,", n)+"2]"))
+	assert.Len(t, r.Differences, 32)
+	assert.Equal(t, n+1-32, r.More)
+}
+
+// Decoders that people use would pass all of these off as the same. If one of them
+// learns better, this test tells that the reason to avoid it is gone.
+func TestWhatOrdinaryDecodingMisses(t *testing.T) {
+	c := compile(t, diff.Rules{})
+	for name, pair := range map[string][2]string{
+		"2^53+1":          {`{"id":9007199254740993}`, `{"id":9007199254740992}`},
+		"half a pair":     {`{"id":"\ud800"}`, `{"id":"\udfff"}`},
+		"invalid UTF-8":   {"{\"id\":\"\xff\"}", "{\"id\":\"\xfe\"}"},
+		"duplicate names": {`{"id":1,"id":2}`, `{"id":2}`},
+	} {
+		var a, b any
+		require.NoError(t, json.Unmarshal([]byte(pair[0]), &a))
+		require.NoError(t, json.Unmarshal([]byte(pair[1]), &b))
+		assert.Equal(t, a, b, "%s: decoding has learned to tell them apart", name)
+		assert.False(t, agree(t, c, rmw.String(pair[0]), rmw.String(pair[1])).Same, name)
+	}
+}
+
+func TestDeepDocuments(t *testing.T) {
+	c := compile(t, diff.Rules{Sets: []string{".", "[]", "[][]"}})
+	deep := func(levels int, inner string) rmw.Value {
+		return rmw.String(strings.Repeat("[", levels) + inner + strings.Repeat("]", levels))
+	}
+	assert.True(t, agree(t, c, deep(10_000, "1"), deep(10_000, "1.0")).Same)
+	r := agree(t, c, deep(10_000, "1"), deep(10_000, "2"))
+	assert.Equal(t, strings.Repeat("[]", 16)+"…", r.Differences[0].Template)
+	assert.False(t, agree(t, c, deep(10_001, "1"), deep(10_001, "1.0")).Same, "this deep it is bytes")
+	assert.False(t, agree(t, c, deep(1_000_000, "1"), deep(1_000_000, "2")).Same)
+
+	objects := func(levels int, inner string) rmw.Value {
+		return rmw.String(strings.Repeat(`{"a":`, levels) + inner + strings.Repeat("}", levels))
+	}
+	r = agree(t, c, objects(9_999, "1"), objects(9_999, "2"))
+	assert.Equal(t, strings.Repeat("a.", 16)+"…", r.Differences[0].Template)
+}
+
+func TestManyNamesAreAMap(t *testing.T) {
+	people := func(n int, value string) rmw.Value {
+		fields := map[string]string{}
+		for i := range n {
+			fields["friend"+string(rune('a'+i/26))+string(rune('a'+i%26))] = value
+		}
+		return rmw.Hash(fields)
+	}
+	c := compile(t, diff.Rules{})
+	assert.Equal(t, "friendaa", agree(t, c, people(64, "x"), people(64, "y")).Differences[0].Template)
+	assert.Equal(t, "*", agree(t, c, people(65, "x"), people(65, "y")).Differences[0].Template)
+	for _, pair := range [][2]rmw.Value{{people(64, "x"), people(65, "x")}, {people(65, "x"), people(64, "x")}} {
+		assert.Equal(t, "*", c.Compare(pair[0], pair[1]).Differences[0].Template)
+	}
+}
+
+// A set whose elements all lost a field is one finding, unless there are so many that
+// looking for counterparts would take too long.
+func TestLargeSets(t *testing.T) {
+	set := func(n int, more string) rmw.Value {
+		var items []string
+		for i := range n {
+			items = append(items, `{"id":`+strconv.Itoa(i)+`,"name":"n`+strconv.Itoa(i)+`"`+more+"}")
+		}
+		return rmw.String("[" + strings.Join(items, ",") + "]")
+	}
+	c := compile(t, diff.Rules{Sets: []string{"."}})
+	for _, d := range agree(t, c, set(32, ""), set(32, `,"rating":0`)).Differences {
+		assert.Equal(t, "[].rating", d.Template)
+	}
+	r := agree(t, c, set(33, ""), set(33, `,"rating":0`))
+	assert.Equal(t, "[]", r.Differences[0].Template)
+	assert.Equal(t, 2*33-32, r.More)
+}

@@ -1,0 +1,95 @@
+package diff
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// FuzzCompare compares any two strings, as they are and as fields of hashes. The digests
+// must agree, the sides must not matter, and a document is what encoding/json reads.
+func FuzzCompare(f *testing.F) {
+	for _, seed := range [][2]string{
+		{`{"a":1,"set":[1,2,{"a":[]}]}`, `{"a":1.0,"set":[2,{"a":[],"b":0},1]}`},
+		{`{"a":1,"a":2}`, `{"\u0061":2}`},
+		{`["\ud83d\ude00\ud83d"]`, `["😀\ude00\u0000"]`},
+		{"[\"\xff\"]", "7"},
+		{`[1e99999999999999999999,-0]`, `[10E+99999999999999999998,0]`},
+		{"", " [] "},
+		{`[{"id":1,"x":null},{"id":2}]`, `[{"id":2,"x":null},{"id":1}]`},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	c, err := Compile(Rules{
+		Sets: []string{".", "set", "*.set", "[].set", "[]"}, Ignore: []string{"ignored", "[].ignored[]"}, Show: []string{".", "a"},
+	})
+	require.NoError(f, err)
+	plain, err := Compile(Rules{})
+	require.NoError(f, err)
+	redactor := NewRedactor([]byte("k"))
+	f.Fuzz(func(t *testing.T, a, b string) {
+		for _, c := range []*Comparer{c, plain} {
+			for _, pair := range [][2]rmw.Value{
+				{rmw.String(a), rmw.String(b)},
+				{rmw.Hash(map[string]string{"x": a, a: b}), rmw.Hash(map[string]string{"x": b, b: a})},
+			} {
+				r, back := c.Compare(pair[0], pair[1]), c.Compare(pair[1], pair[0])
+				require.Equal(t, r.Same, c.Digest(pair[0]) == c.Digest(pair[1]), "digests")
+				require.Equal(t, r.Same, len(r.Differences) == 0)
+				require.Equal(t, r.Same, back.Same, "swapped")
+				require.Equal(t, len(r.Differences)+r.More, len(back.Differences)+back.More, "swapped")
+				for _, d := range r.Differences {
+					_, _, _ = redactor.Token(d.A), redactor.Token(d.B), redactor.Path(d)
+				}
+			}
+		}
+		checkReading(t, plain, a)
+	})
+}
+
+// checkReading compares the reader with that of encoding/json.
+func checkReading(t *testing.T, c *Comparer, s string) {
+	_, ok := parse(s)
+	var v any
+	d := json.NewDecoder(strings.NewReader(s))
+	d.UseNumber()
+	container := strings.HasPrefix(strings.TrimLeft(s, " \t\r\n"), "{") || strings.HasPrefix(strings.TrimLeft(s, " \t\r\n"), "[")
+	if !json.Valid([]byte(s)) || !container {
+		require.False(t, ok)
+		return
+	}
+	require.NoError(t, d.Decode(&v))
+	if !ok {
+		escaped := strings.Contains(strings.ToLower(s), `\ud`)
+		require.True(t, !utf8.ValidString(s) || escaped || hasDuplicate(json.NewDecoder(strings.NewReader(s))), "not read: %q", s)
+		return
+	}
+	again, err := json.Marshal(v)
+	require.NoError(t, err)
+	require.True(t, c.Compare(rmw.String(s), rmw.String(string(again))).Same, "read as something else than %q", again)
+}
+
+// hasDuplicate reports whether an object in the next value has two fields of one name.
+func hasDuplicate(d *json.Decoder) bool {
+	opening, err := d.Token()
+	if delim, ok := opening.(json.Delim); err != nil || !ok || delim != '{' && delim != '[' {
+		return false
+	}
+	found, seen := false, map[string]bool{}
+	for d.More() {
+		if opening == json.Delim('{') {
+			token, _ := d.Token()
+			name, _ := token.(string)
+			found = found || seen[name]
+			seen[name] = true
+		}
+		found = hasDuplicate(d) || found
+	}
+	_, _ = d.Token()
+	return found
+}

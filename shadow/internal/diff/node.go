@@ -1,0 +1,103 @@
+package diff
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// kind is what a node is. The letters are those of the canonical form.
+type kind byte
+
+const (
+	absent     kind = 'A' // nothing is there; the zero node is not valid
+	null       kind = 'n'
+	falseWord  kind = 'f'
+	trueWord   kind = 't'
+	number     kind = 'd'
+	text       kind = 's' // a JSON string
+	plainBytes kind = 'b' // not JSON, or not to be read as such
+	array      kind = 'a'
+	object     kind = 'o'
+	hash       kind = 'h'
+)
+
+// String returns the word that a token begins with.
+func (k kind) String() string {
+	switch k {
+	case absent:
+		return "absent"
+	case null:
+		return "null"
+	case falseWord:
+		return "false"
+	case trueWord:
+		return "true"
+	case number:
+		return "number"
+	case text:
+		return "string"
+	case plainBytes:
+		return "bytes"
+	case array:
+		return "array"
+	case object:
+		return "object"
+	case hash:
+		return "hash"
+	}
+	return "invalid"
+}
+
+func (k kind) named() bool { return k == object || k == hash }
+
+// node is a value, or a part of one.
+type node struct {
+	kind kind
+	name string // of the field that this is
+	// text is a number as it is written, a JSON string as it is meant, or the bytes.
+	text  string
+	items []node // elements in their order, fields by name
+}
+
+// tree returns the value as a node.
+func tree(v rmw.Value) node {
+	switch {
+	case !v.Exists():
+		return node{kind: absent}
+	case v.Kind() != rmw.KindHash:
+		return read(v.Text())
+	}
+	root := node{kind: hash, items: make([]node, 0, v.Len())}
+	for name, value := range v.All() {
+		field := read(value)
+		field.name = name
+		root.items = append(root.items, field)
+	}
+	root.sort()
+	return root
+}
+
+// read returns the document that s is, or its bytes.
+func read(s string) node {
+	if document, ok := parse(s); ok {
+		return document
+	}
+	return node{kind: plainBytes, text: s}
+}
+
+// sort orders fields by name.
+func (n *node) sort() {
+	slices.SortFunc(n.items, func(a, b node) int { return strings.Compare(a.name, b.name) })
+}
+
+// ambiguous reports whether two fields, in order, have the same name.
+func (n *node) ambiguous() bool {
+	for i := 1; i < len(n.items); i++ {
+		if n.items[i].name == n.items[i-1].name {
+			return true
+		}
+	}
+	return false
+}

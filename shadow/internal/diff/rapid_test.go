@@ -1,0 +1,223 @@
+package diff_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/shadow/internal/diff"
+)
+
+const depth = 3
+
+// everywhere returns templates of that field wherever it may be in a document.
+func everywhere(field string) []string {
+	above := []string{""}
+	var all []string
+	for range depth + 2 {
+		var deeper []string
+		for _, a := range above {
+			all = append(all, strings.TrimPrefix(a+"."+field, "."))
+			deeper = append(deeper, strings.TrimPrefix(a+".*", "."), a+"[]")
+		}
+		above = deeper
+	}
+	return all
+}
+
+// inForms returns the document as a string, in two forms, or as a field of a hash.
+func inForms(t *rapid.T, a, b any) (rmw.Value, rmw.Value) {
+	x := encode(a, rapid.Uint64().Draw(t, "form of a"))
+	y := encode(b, rapid.Uint64().Draw(t, "form of b"))
+	return rmw.String(x), rmw.String(y)
+}
+
+func TestReencodedIsTheSame(t *testing.T) {
+	c := compile(t, diff.Rules{Sets: everywhere("set")})
+	rapid.Check(t, func(t *rapid.T) {
+		document := documents(depth).Draw(t, "document")
+		a, b := inForms(t, document, document)
+		require.True(t, agree(t, c, a, a).Same)
+		r := agree(t, c, a, b)
+		require.Empty(t, found(r))
+		require.Equal(t, a.Text() != b.Text(), r.EncodingOnly)
+
+		fieldA, fieldB := hash("plain", "7", "document", a.Text()), hash("plain", "7", "document", b.Text())
+		require.True(t, agree(t, c, fieldA, fieldB).Same)
+	})
+}
+
+// One change is found at exactly its place, and once.
+func TestMutationIsFoundInPlace(t *testing.T) {
+	c := compile(t, diff.Rules{})
+	rapid.Check(t, func(t *rapid.T) {
+		before := documents(depth).Draw(t, "document")
+		seed := rapid.Uint64().Draw(t, "form")
+		after := clone(before)
+		all := mutations(after, "", "")
+		m := all[rapid.IntRange(0, len(all)-1).Draw(t, "mutation")]
+		m.make()
+
+		// Without a rule for sets, the order of their elements has to be the same.
+		r := agree(t, c, rmw.String(encodeInOrder(before, seed)), rmw.String(encodeInOrder(after, seed+1)))
+		require.Len(t, r.Differences, 1)
+		require.Zero(t, r.More)
+		require.Equal(t, m.template, r.Differences[0].Template)
+	})
+}
+
+// In a set there are several places to put a difference, but all are in that set.
+func TestMutationInSetsIsFound(t *testing.T) {
+	c := compile(t, diff.Rules{Sets: everywhere("set")})
+	rapid.Check(t, func(t *rapid.T) {
+		before := documents(depth).Draw(t, "document")
+		after := clone(before)
+		all := mutations(after, "", "")
+		m := all[rapid.IntRange(0, len(all)-1).Draw(t, "mutation")]
+		m.make()
+
+		a, b := inForms(t, before, after)
+		r := agree(t, c, a, b)
+		require.NotEmpty(t, r.Differences)
+		for _, d := range r.Differences {
+			if m.set == "" {
+				require.Equal(t, m.template, d.Template)
+			} else {
+				require.True(t, strings.HasPrefix(d.Template, m.set), "%s is not in %s", d.Template, m.set)
+			}
+		}
+	})
+}
+
+// What is ignored does not count, and nothing else is ignored.
+func TestIgnored(t *testing.T) {
+	c := compile(t, diff.Rules{Sets: everywhere("set"), Ignore: everywhere("b")})
+	rapid.Check(t, func(t *rapid.T) {
+		before := documents(depth).Draw(t, "document")
+		after := clone(before)
+		all := mutations(after, "", "")
+		m := all[rapid.IntRange(0, len(all)-1).Draw(t, "mutation")]
+		m.make()
+		a, b := inForms(t, before, after)
+		ignored := slices.Contains(strings.Split(strings.ReplaceAll(m.template, "[]", ""), "."), "b")
+		r := agree(t, c, a, b)
+		require.Equal(t, ignored, r.Same)
+		if ignored {
+			require.True(t, r.ByRules)
+		}
+	})
+}
+
+// Swapping the sides swaps what is found, and the digests agree, whatever is compared.
+func TestSwapped(t *testing.T) {
+	c := compile(t, diff.Rules{Sets: everywhere("set"), Ignore: everywhere("b")})
+	redactor := diff.NewRedactor(nil)
+	rendered := func(differences []diff.Difference, swap bool) []string {
+		var all []string
+		for _, d := range differences {
+			if swap {
+				d.A, d.B = d.B, d.A
+			}
+			all = append(all, d.Template+" "+redactor.Token(d.A)+" "+redactor.Token(d.B))
+		}
+		slices.Sort(all)
+		return all
+	}
+	small := documents(2)
+	rapid.Check(t, func(t *rapid.T) {
+		before := small.Draw(t, "before")
+		after := small.Draw(t, "after")
+		if rapid.Bool().Draw(t, "mutate") {
+			after = clone(before)
+			for range rapid.IntRange(0, 5).Draw(t, "mutations") {
+				all := mutations(after, "", "")
+				all[rapid.IntRange(0, len(all)-1).Draw(t, "mutation")].make()
+			}
+		}
+		a, b := inForms(t, before, after)
+		r := agree(t, c, a, b)
+		if r.More == 0 {
+			require.Equal(t, rendered(r.Differences, false), rendered(c.Compare(b, a).Differences, true))
+		}
+	})
+}
+
+// Nothing that a report may contain shows content, unless a rule shows it.
+func TestNothingIsShown(t *testing.T) {
+	redactor := diff.NewRedactor(nil)
+	hidden := compile(t, diff.Rules{Sets: everywhere("set")})
+	shown := compile(t, diff.Rules{Sets: everywhere("set"), Show: everywhere("a")})
+	report := func(c *diff.Comparer, a, b rmw.Value) string {
+		var out strings.Builder
+		for _, d := range c.Compare(a, b).Differences {
+			for _, part := range []string{d.Template, redactor.Path(d), redactor.Token(d.A), redactor.Token(d.B), d.Note} {
+				out.WriteString(part + "\n")
+			}
+		}
+		return out.String()
+	}
+	seen := 0
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := documents(depth).Draw(t, "before"), documents(depth).Draw(t, "after")
+		a, b := inForms(t, before, after)
+		all := map[string]bool{}
+		var permitted strings.Builder
+		note := func(name, content string) {
+			all[content] = true
+			if name == "a" {
+				permitted.WriteString(content + "\n")
+			}
+		}
+		leaves(before, "", note)
+		leaves(after, "", note)
+		none, some := report(hidden, a, b), report(shown, a, b)
+		none += report(hidden, rmw.String(a.Text()+"#"), b) + report(hidden, hash("x", a.Text()), hash("x", a.Text()+"#"))
+		for content := range all {
+			require.NotContains(t, none, content)
+			switch {
+			case !strings.Contains(permitted.String(), content):
+				require.NotContains(t, some, content)
+			case strings.Contains(some, content):
+				seen++
+			}
+		}
+	})
+	assert.NotZero(t, seen, "the control: what may be shown is never shown")
+}
+
+// leaves calls f for all strings and numbers that are long enough to be recognised.
+func leaves(v any, name string, f func(name, content string)) {
+	switch v := v.(type) {
+	case string:
+		if len(v) >= 4 {
+			f(name, v)
+		}
+	case num:
+		for _, spelling := range v.spellings() {
+			if len(spelling) >= 9 {
+				f(name, spelling)
+			}
+		}
+	case *list:
+		for _, item := range v.items {
+			leaves(item, "", f)
+		}
+	case map[string]any:
+		for name, value := range v {
+			leaves(value, name, f)
+		}
+	}
+}
+
+// encodeInOrder is encode without a change to the order of sets.
+func encodeInOrder(v any, seed uint64) string {
+	e := encoder{Rand: rand.New(rand.NewPCG(seed, 0)), ordered: true}
+	e.value(v, false)
+	return e.b.String()
+}

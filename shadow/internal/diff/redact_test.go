@@ -1,0 +1,123 @@
+package diff_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/shadow/internal/diff"
+)
+
+// tokens returns those of the first difference.
+func tokens(t *testing.T, r *diff.Redactor, rules diff.Rules, a, b rmw.Value) (string, string) {
+	t.Helper()
+	differences := compile(t, rules).Compare(a, b).Differences
+	require.NotEmpty(t, differences)
+	return r.Token(differences[0].A), r.Token(differences[0].B)
+}
+
+func TestTokens(t *testing.T) {
+	r := diff.NewRedactor([]byte("k"))
+	of := func(value string) string {
+		token, _ := tokens(t, r, diff.Rules{}, rmw.String(`{"a":`+value+`}`), rmw.String(`{}`))
+		return token
+	}
+	for value, want := range map[string]string{
+		"null": `^null$`, "true": `^true$`, "false": `^false$`, "0": `^0$`, "-0.0e5": `^0$`, `""`: `^""$`, `"0"`: `^"0"$`,
+		"1": `^number#[0-9a-f]{8}$`, `"héllo"`: `^string\(6\)#[0-9a-f]{8}$`,
+		"[1,2]": `^array\(2\)#[0-9a-f]{8}$`, `{"a":1}`: `^object\(1\)#[0-9a-f]{8}$`, "[]": `^array\(0\)#[0-9a-f]{8}$`,
+	} {
+		assert.Regexp(t, want, of(value))
+	}
+	assert.Equal(t, of("1"), of("1.0"))
+	assert.Equal(t, of(`{"x":1,"y":"z"}`), of(`{"y":"\u007a","x":1e0}`))
+	assert.NotEqual(t, of("1"), of("2"))
+	assert.NotEqual(t, strings.TrimPrefix(of("1"), "number"), strings.TrimPrefix(of(`"1"`), "string(1)"))
+	assert.Equal(t, of(`"room:7"`), r.Text("room:7"))
+
+	other := diff.NewRedactor(nil)
+	assert.Equal(t, other.Text("x"), other.Text("x"))
+	assert.NotEqual(t, r.Text("x"), other.Text("x"), "tokens of another key")
+	assert.NotEqual(t, other.Text("x"), diff.NewRedactor(nil).Text("x"), "tokens of another random key")
+	assert.Equal(t, r.Text("x"), diff.NewRedactor([]byte("k")).Text("x"))
+}
+
+func TestShow(t *testing.T) {
+	r := diff.NewRedactor(nil)
+	rules := diff.Rules{Show: []string{"a", "."}}
+	a, b := tokens(t, r, rules, rmw.String(`{"a":"two\nlines\u202e\u001b[1m"}`), rmw.String(`{"a":12.50}`))
+	assert.Equal(t, `"two\nlines\u202e\x1b[1m"`, a)
+	assert.Equal(t, "12.50", b)
+
+	a, b = tokens(t, r, rules, rmw.String(`{"a":"`+strings.Repeat("é", 65)+`"}`), rmw.String(`{"a":`+strings.Repeat("1", 65)+`}`))
+	assert.Equal(t, `"`+strings.Repeat("é", 64)+`"…`, a)
+	assert.Equal(t, strings.Repeat("1", 64)+"…", b)
+
+	a, b = tokens(t, r, rules, rmw.String("41"), rmw.String("\xff42"))
+	assert.Equal(t, `"41"`, a)
+	assert.Equal(t, `"\xff42"`, b)
+
+	a, _ = tokens(t, r, rules, rmw.String(`{"a":{"b":"secret"}}`), rmw.String(`{}`))
+	assert.Regexp(t, `^object\(1\)#`, a, "what is below has rules of its own")
+	a, _ = tokens(t, r, rules, rmw.String(`{"a":{"b":"secret"}}`), rmw.String(`{"a":{}}`))
+	assert.Regexp(t, `^string\(6\)#`, a)
+	a, _ = tokens(t, r, rules, rmw.String("[1]"), rmw.String("7"))
+	assert.Regexp(t, `^array\(1\)#`, a)
+	a, _ = tokens(t, r, rules, hash("a", "41"), hash("a", "42"))
+	assert.Equal(t, `"41"`, a)
+}
+
+func TestPaths(t *testing.T) {
+	r := diff.NewRedactor([]byte("k"))
+	c := compile(t, diff.Rules{Keys: []string{"unread.*"}, Sets: []string{"set"}})
+	path := func(a, b string) string { return r.Path(c.Compare(rmw.String(a), rmw.String(b)).Differences[0]) }
+	assert.Equal(t, "members[1].name", path(`{"members":[{},{"name":"x"}]}`, `{"members":[{},{}]}`))
+	assert.Equal(t, "set[].name", path(`{"set":[{"name":"x"}]}`, `{"set":[{}]}`))
+	assert.Equal(t, "members[]", path(`{"members":[1]}`, `{"members":[]}`))
+	assert.Equal(t, "", path(`1`, `2`))
+	assert.Equal(t, "grid[0][2]", path(`{"grid":[[1,2,3]]}`, `{"grid":[[1,2,4]]}`))
+	ann, eve := path(`{"unread":{"ann":1}}`, `{}`), path(`{"unread":{"eve":{"n":1}}}`, `{"unread":{"eve":{}}}`)
+	assert.Equal(t, "unread", ann)
+	assert.Regexp(t, `^unread\.\{#[0-9a-f]{8}\}\.n$`, eve)
+	assert.NotEqual(t, path(`{"a@b":1}`, `{}`), path(`{"b@a":1}`, `{}`))
+	assert.Equal(t, "here", r.Path(diff.Difference{Template: "here"}))
+}
+
+// Somebody will log a Result. That must show neither content nor the names in a map.
+func TestPrintingNeverShowsContent(t *testing.T) {
+	const private = "s3cretContent"
+	c := compile(t, diff.Rules{Show: []string{"shown"}})
+	a := `{"a":"` + private + `","b":["` + private + `"],"` + private + `@x":1,"shown":"` + private + `"}`
+	document := c.Compare(rmw.String(a), rmw.String(`{}`))
+	plain := c.Compare(rmw.String(private), hash(private+"@x", private))
+	field := c.Compare(hash(private+"@x", private), hash(private+"@x", "1"))
+	for name, v := range map[string]any{
+		"Result": document, "*Result": &document, "Result of bytes": plain, "Result of hashes": field,
+		"Difference": document.Differences[0], "Leaf": document.Differences[0].A, "*Leaf": &document.Differences[0].A,
+		"unexported": struct{ r diff.Result }{document},
+		"deep":       struct{ l []diff.Leaf }{[]diff.Leaf{plain.Differences[0].A, field.Differences[0].A}},
+		"Comparer":   c,
+	} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%t", "%p", "%c"} {
+			out := fmt.Sprintf(verb, v)
+			assert.NotContains(t, out, private, "%s of %s", verb, name)
+			assert.NotContains(t, out, fmt.Sprintf("%x", private), "%s of %s", verb, name)
+		}
+		var log bytes.Buffer
+		slog.New(slog.NewJSONHandler(&log, nil)).Info("m", "v", v)
+		slog.New(slog.NewTextHandler(&log, nil)).Info("m", "v", v)
+		assert.NotContains(t, log.String(), private, name)
+		if out, err := json.Marshal(v); err == nil {
+			assert.NotContains(t, string(out), private, name)
+		}
+	}
+	assert.Equal(t, "string(13)", document.Differences[0].A.String())
+	assert.Equal(t, "absent", diff.Leaf{}.String())
+}

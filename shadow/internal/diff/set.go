@@ -1,0 +1,165 @@
+package diff
+
+import (
+	"cmp"
+	"slices"
+)
+
+// maxPaired is how many elements of a set that are on one side only are looked at for
+// their counterparts: each with each.
+const maxPaired = 32
+
+// single is an element of a set that the other side does not have.
+type single struct {
+	node   *node
+	digest sum
+	fields []named // what counts of an object
+}
+
+// named is a field, by name and digest.
+type named struct {
+	name  string
+	value sum
+}
+
+// sets compares arrays in which order does not count. An element that is on one side only
+// is a difference, unless the other side has one that is much like it: an object which
+// lost a field is told by that field.
+func (w *walk) sets(a, b []node, below *state) {
+	left, right := singles(a, b, below)
+	if w.probe {
+		w.count += len(left) + len(right)
+		return
+	}
+	here := hop{element: true, index: -1}
+	for _, p := range pairs(left, right, below) {
+		w.down(here, left[p.a].node, right[p.b].node, below)
+		left[p.a].node, right[p.b].node = nil, nil
+	}
+	for _, s := range left {
+		if s.node != nil {
+			w.differ(leafOf(s.node, below), Leaf{}, "", here)
+		}
+	}
+	for _, s := range right {
+		if s.node != nil {
+			w.differ(Leaf{}, leafOf(s.node, below), "", here)
+		}
+	}
+}
+
+// singles returns what is left of each side after taking away what both have.
+func singles(a, b []node, below *state) (left, right []single) {
+	right = make([]single, len(b))
+	at := make(map[sum][]int, len(b)) // in b, the first one last
+	for i := len(b) - 1; i >= 0; i-- {
+		right[i] = single{node: &b[i], digest: digest(&b[i], below)}
+		at[right[i].digest] = append(at[right[i].digest], i)
+	}
+	for i := range a {
+		s := single{node: &a[i], digest: digest(&a[i], below)}
+		if same := at[s.digest]; len(same) > 0 {
+			right[same[len(same)-1]].node = nil
+			at[s.digest] = same[:len(same)-1]
+			continue
+		}
+		left = append(left, s)
+	}
+	return left, slices.DeleteFunc(right, func(s single) bool { return s.node == nil })
+}
+
+// pair is a guess that two elements are the same one, and what speaks for it.
+type pair struct {
+	a, b  int
+	alike int // fields
+}
+
+// pairs guesses which elements are two states of one, the most similar first. Neither
+// side's elements are preferred, so that swapping the sides swaps the result.
+func pairs(left, right []single, below *state) []pair {
+	if len(left) == 1 && len(right) == 1 && left[0].node.kind == right[0].node.kind {
+		switch left[0].node.kind {
+		case object, array:
+			return []pair{{}}
+		}
+	}
+	if max(len(left), len(right)) > maxPaired {
+		return nil
+	}
+	for _, side := range [][]single{left, right} {
+		for i := range side {
+			side[i].fields = fieldsOf(side[i].node, below)
+		}
+	}
+	var found []pair
+	for i := range left {
+		for j := range right {
+			n := common(left[i].fields, right[j].fields)
+			if n > 0 && 2*n >= max(len(left[i].fields), len(right[j].fields)) {
+				found = append(found, pair{i, j, n})
+			}
+		}
+	}
+	slices.SortFunc(found, func(p, q pair) int {
+		return cmp.Or(
+			cmp.Compare(q.alike, p.alike),
+			cmp.Compare(p.distance(), q.distance()),
+			cmp.Compare(p.a+p.b, q.a+q.b),
+			// Now p and q are each other's mirror images, so their digests must decide.
+			p.digests(left, right)[0].compare(q.digests(left, right)[0]),
+			p.digests(left, right)[1].compare(q.digests(left, right)[1]),
+		)
+	})
+	usedA, usedB := make([]bool, len(left)), make([]bool, len(right))
+	return slices.DeleteFunc(found, func(p pair) bool {
+		if usedA[p.a] || usedB[p.b] {
+			return true
+		}
+		usedA[p.a], usedB[p.b] = true, true
+		return false
+	})
+}
+
+func (p pair) distance() int { return max(p.a, p.b) - min(p.a, p.b) }
+
+// digests returns those of both elements, the smaller one first.
+func (p pair) digests(left, right []single) [2]sum {
+	a, b := left[p.a].digest, right[p.b].digest
+	if a.compare(b) > 0 {
+		a, b = b, a
+	}
+	return [2]sum{a, b}
+}
+
+// fieldsOf returns what counts of an object, by name, and nothing for anything else.
+func fieldsOf(n *node, at *state) []named {
+	if n.kind != object {
+		return nil
+	}
+	fields := make([]named, 0, len(n.items))
+	for i := range n.items {
+		if below := at.of(n.items[i].name); !below.ignored() {
+			fields = append(fields, named{n.items[i].name, digest(&n.items[i], below)})
+		}
+	}
+	return fields
+}
+
+// common counts the fields that are the same in both.
+func common(a, b []named) int {
+	n := 0
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch c := cmp.Compare(a[i].name, b[j].name); {
+		case c < 0:
+			i++
+		case c > 0:
+			j++
+		default:
+			if a[i].value == b[j].value {
+				n++
+			}
+			i, j = i+1, j+1
+		}
+	}
+	return n
+}
