@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 )
@@ -61,7 +60,6 @@ func about(g Gate) string {
 // there is none.
 func (j *judgement) mostlyDiffers() string {
 	kinds := gathered(j.differences)
-	slices.SortStableFunc(kinds, func(a, b difference) int { return cmp.Compare(b.count, a.count) })
 	var sum int64
 	for _, d := range kinds {
 		sum += d.count

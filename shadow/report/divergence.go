@@ -202,7 +202,7 @@ func (j *judgement) coverage(op Operation) {
 // listed names the most frequent differences.
 func listed(differences []difference) string {
 	const shown = 3
-	sorted := slices.SortedStableFunc(slices.Values(gathered(differences)), func(a, b difference) int { return cmp.Compare(b.count, a.count) })
+	sorted := gathered(differences)
 	var parts []string
 	for _, d := range sorted[:min(shown, len(sorted))] {
 		text := classText(d.class)
@@ -227,7 +227,8 @@ func worst(differences []difference) Class {
 	return ""
 }
 
-// gathered adds up differences of one kind that several Comparators have found.
+// gathered adds up differences of one kind that several Comparators have found, and puts
+// the most frequent first.
 func gathered(differences []difference) []difference {
 	var out []difference
 	index := map[difference]int{}
@@ -241,5 +242,10 @@ func gathered(differences []difference) []difference {
 		index[kind] = len(out)
 		out = append(out, d)
 	}
+	slices.SortFunc(out, func(a, b difference) int {
+		return cmp.Or(
+			cmp.Compare(b.count, a.count), cmp.Compare(slices.Index(Classes(), a.class), slices.Index(Classes(), b.class)),
+			cmp.Compare(a.domain, b.domain), cmp.Compare(a.operation, b.operation), cmp.Compare(a.path, b.path))
+	})
 	return out
 }

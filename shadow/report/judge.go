@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -28,7 +29,7 @@ func (r *Report) Judge(p Policy) Verdict {
 			Why: "nothing was called yet: see that the shadow is on, and that calls go through it",
 		})
 	}
-	for _, op := range r.Operations {
+	for _, op := range slices.SortedStableFunc(slices.Values(r.Operations), compareOperations) {
 		j.divergence(op)
 		j.keys(op)
 		j.outcomes(op)
