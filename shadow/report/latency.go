@@ -13,13 +13,17 @@ import (
 // is empty. It is not safe for concurrent use.
 type Latency struct{ h *hdrhistogram.Histogram }
 
-// longest is what a Latency can tell apart; whatever takes longer counts as that.
-const longest = time.Minute
+// longest is what a Latency can tell apart; whatever takes longer counts as that. All have
+// the same limits, or they would not add up.
+const (
+	longest = time.Minute
+	digits  = 2
+)
 
 // Record counts a duration. It allocates only the first time.
 func (l *Latency) Record(d time.Duration) {
 	if l.h == nil {
-		l.h = hdrhistogram.New(1, longest.Microseconds(), 2)
+		l.h = hdrhistogram.New(1, longest.Microseconds(), digits)
 	}
 	_ = l.h.RecordValue(min(max(d, time.Microsecond), longest).Microseconds()) // it is within the limits
 }
@@ -84,9 +88,15 @@ func (l *Latency) UnmarshalText(text []byte) error {
 		*l = Latency{}
 		return nil
 	}
+	if len(text) > 64<<10 {
+		return fmt.Errorf("report: not a histogram: %d bytes are too long for one", len(text))
+	}
 	h, err := hdrhistogram.Decode(text)
 	if err != nil {
 		return fmt.Errorf("report: not a histogram: %w", err)
+	}
+	if h.LowestTrackableValue() != 1 || h.HighestTrackableValue() != longest.Microseconds() || h.SignificantFigures() != digits {
+		return fmt.Errorf("report: a histogram of other limits: from 1 to %d with %d digits is wanted", longest.Microseconds(), digits)
 	}
 	l.h = h
 	return nil

@@ -1,0 +1,80 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// judged is a Report as JSON: with the verdict, for whoever has no [Report.Judge] at
+// hand, and the policy that it was judged by. [Read] leaves both out.
+type judged struct {
+	*Report
+	Policy  Policy  `json:"policy"`
+	Verdict Verdict `json:"verdict"`
+}
+
+// WriteJSON writes the Report, indented and in an order that is always the same, with
+// the verdict under p as "verdict". [Read] reads it.
+func (r *Report) WriteJSON(w io.Writer, p Policy) error {
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	out.SetEscapeHTML(false) // people read "rate < 1e-04"
+	if err := out.Encode(judged{r, p.withDefaults(), r.Judge(p)}); err != nil {
+		return fmt.Errorf("report: writing JSON: %w", err)
+	}
+	return nil
+}
+
+// mostJSON is more than a fleet of a thousand processes comes to.
+const mostJSON = 256 << 20
+
+// Read reads a Report from JSON, as [Report.WriteJSON] writes it. Fields that it does not
+// know are left out. It does not judge what it reads: see [Report.Check].
+func Read(r io.Reader) (*Report, error) { return read(r, mostJSON) }
+
+func read(r io.Reader, most int64) (*Report, error) {
+	text, err := io.ReadAll(io.LimitReader(r, most+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("report: reading: %w", err)
+	case int64(len(text)) > most:
+		return nil, fmt.Errorf("report: it is longer than %d MB: this is no report", most>>20)
+	case len(bytes.TrimSpace(text)) == 0:
+		return nil, errors.New("report: it is empty")
+	}
+	// The schema first: what a later one means differently must not be misread, nor be
+	// called damaged.
+	var head struct {
+		Schema *int `json:"schema"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return nil, unreadable(err, len(text))
+	}
+	switch {
+	case head.Schema == nil:
+		return nil, errors.New(`report: this is no report: it has no "schema"`)
+	case *head.Schema > Schema:
+		return nil, fmt.Errorf("report: it has schema %d, this program reads %d: take a later version of it", *head.Schema, Schema)
+	case *head.Schema < Schema:
+		return nil, fmt.Errorf("report: it has schema %d, this program reads %d", *head.Schema, Schema)
+	}
+	out := new(Report)
+	if err := json.Unmarshal(text, out); err != nil {
+		return nil, unreadable(err, len(text))
+	}
+	return out, nil
+}
+
+// unreadable tells apart what was cut off from what never was a report.
+func unreadable(err error, length int) error {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok && syntax.Offset >= int64(length) {
+		return fmt.Errorf("report: it ends in the middle, after %d bytes: was it copied completely? (%w)", length, err)
+	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("report: this is no report: %q is a JSON %s: %w", wrong.Field, wrong.Value, err)
+	}
+	return fmt.Errorf("report: this is no report: %w", err)
+}

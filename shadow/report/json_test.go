@@ -1,0 +1,102 @@
+package report_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/unwatch/unwatch/shadow/report"
+	"github.com/unwatch/unwatch/shadow/report/reporttest"
+)
+
+var update = flag.Bool("update", false, "write the golden files of this package")
+
+// golden compares with a file, or with -update writes it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got, "if that is meant: go test ./shadow/report -update")
+}
+
+func TestWriteJSON(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, reporttest.NotReady().WriteJSON(&out, report.Policy{}))
+	// How well a release of Go compresses histograms is no promise of ours.
+	golden(t, "not-ready.json", regexp.MustCompile(`"[A-Za-z0-9+/=]{100,}"`).ReplaceAllString(out.String(), `"(base64)"`))
+
+	again, err := report.Read(bytes.NewReader(out.Bytes()))
+	require.NoError(t, err)
+	require.NoError(t, again.Check())
+	assert.Equal(t, asJSON(t, reporttest.NotReady()), asJSON(t, again))
+	assert.Equal(t, reporttest.NotReady().Judge(report.Policy{}), again.Judge(report.Policy{}))
+
+	require.ErrorIs(t, reporttest.Empty().WriteJSON(brokenWriter{}, report.Policy{}), assert.AnError)
+}
+
+func TestReadOfWhatWasWrittenIsTheSame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := drawReport(t, "r")
+		var out bytes.Buffer
+		require.NoError(t, r.WriteJSON(&out, report.Policy{}))
+		again, err := report.Read(&out)
+		require.NoError(t, err)
+		assert.Equal(t, asJSON(t, r), asJSON(t, again))
+	})
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, assert.AnError }
+
+func TestReadRefuses(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, reporttest.Ready().WriteJSON(&out, report.Policy{}))
+	whole := out.String()
+	var other report.Latency
+	h := hdrhistogram.New(1, 1e15, 5)
+	text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	require.NoError(t, err)
+	require.ErrorContains(t, other.UnmarshalText(text), "of other limits")
+	require.ErrorContains(t, other.UnmarshalText(bytes.Repeat([]byte("a"), 1<<20)), "too long")
+
+	for text, want := range map[string]string{
+		"":                                   "it is empty",
+		" \n":                                "it is empty",
+		"<html>":                             "this is no report",
+		"[1]":                                "this is no report",
+		"{}":                                 `it has no "schema"`,
+		`{"schema": 2, "operations": "new"}`: "it has schema 2, this program reads 1: take a later version",
+		`{"schema": 0}`:                      "it has schema 0",
+		`{"schema": "x"}`:                    `"schema" is a JSON string`,
+		`{"schema": 1, "operations": 7}`:     `"operations" is a JSON number`,
+		whole[:len(whole)/2]:                 "it ends in the middle",
+		whole[:len(whole)-2]:                 "it ends in the middle",
+		whole + "more":                       "invalid character 'm' after",
+		strings.Replace(whole, `"lag": "HISTF`, `"lag": "xISTF`, 1): "not a histogram",
+	} {
+		_, err := report.Read(strings.NewReader(text))
+		require.ErrorContains(t, err, want, "%.40s", text)
+	}
+	_, err = report.Read(iotest.ErrReader(assert.AnError))
+	require.ErrorIs(t, err, assert.AnError)
+
+	r, err := report.Read(strings.NewReader(`{"schema": 1, "name": "x", "of a later version": {"a": [1]}}`))
+	require.NoError(t, err)
+	assert.Equal(t, "x", r.Name)
+}
