@@ -47,7 +47,7 @@ func houseRules() []rule {
 			"the suite for Lockers judges any Locker, whatever it is built on"},
 		{"lockupdate", []string{"rmw", goRedis, uuid, breaker, "internal/redisx", "internal/timewheel"},
 			"the new path must not know the legacy one, or ending the migration would break it"},
-		{"shadow/report", []string{histogram},
+		{"shadow/report", []string{histogram, "internal/wrap"},
 			"what was found is data: whoever reads it needs no store"},
 		{"shadow/report/reporttest", []string{"shadow/report"},
 			"examples of what was found are data too"},

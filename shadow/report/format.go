@@ -31,19 +31,36 @@ func counted(n int64, noun string) string {
 // percentage writes a share, 0 to 1, with what digits it takes: 0.08 %.
 func percentage(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + " %" }
 
-// scientific writes a rate: 1.09e-04.
-func scientific(rate float64) string { return strconv.FormatFloat(rate, 'g', 3, 64) }
+// scientific writes a rate: 1.09e-4.
+func scientific(rate float64) string {
+	if rate >= 0.01 || rate <= 0 {
+		return strconv.FormatFloat(rate, 'g', 3, 64)
+	}
+	digits, exponent, _ := strings.Cut(strconv.FormatFloat(rate, 'e', 2, 64), "e-")
+	if strings.Contains(digits, ".") {
+		digits = strings.TrimRight(strings.TrimRight(digits, "0"), ".")
+	}
+	return digits + "e-" + strings.TrimLeft(exponent, "0")
+}
 
-// milliseconds writes a duration as all of them are shown, to be compared at a glance.
+// took writes a duration of a call, with three digits: 2.15 ms.
+func took(d time.Duration) string {
+	if d >= time.Second {
+		return fmt.Sprintf("%.3g s", d.Seconds())
+	}
+	return milliseconds(d) + " ms"
+}
+
+// milliseconds is took where the unit is said elsewhere.
 func milliseconds(d time.Duration) string {
 	ms := float64(d) / float64(time.Millisecond)
 	switch {
 	case ms >= 100:
-		return fmt.Sprintf("%.0f ms", ms)
+		return fmt.Sprintf("%.0f", ms)
 	case ms >= 10:
-		return fmt.Sprintf("%.1f ms", ms)
+		return fmt.Sprintf("%.1f", ms)
 	default:
-		return fmt.Sprintf("%.2f ms", ms)
+		return fmt.Sprintf("%.2f", ms)
 	}
 }
 
@@ -65,9 +82,9 @@ func classText(c Class) string {
 	case ForeignWrite:
 		return "written by a stranger"
 	case DriftGap:
-		return "a call before it was missed"
+		return "gap before it"
 	case DriftInherited:
-		return "differed before"
+		return "dirty before it"
 	case OrderOnly:
 		return "order differs"
 	case EncodingOnly:

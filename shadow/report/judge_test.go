@@ -51,7 +51,7 @@ func TestExamplesAreWhatTheySay(t *testing.T) {
 	}{
 		"ready": {
 			reporttest.Ready(), report.Ready,
-			"READY: 0 differences in 1,340,843 calls; the thinnest, session/transfer, supports a rate < 9.66e-05 at 95 %",
+			"READY: 0 differences in 1,340,843 calls; the thinnest, session/transfer, supports a rate < 9.66e-5 at 95 %",
 		},
 		"not ready": {
 			reporttest.NotReady(), report.NotReady,
@@ -130,7 +130,7 @@ func TestEachGateDecides(t *testing.T) {
 		},
 		"a stricter rate": {
 			func(*report.Report) {}, report.Policy{Rate: 5e-5}, "divergence", report.NotEnoughData,
-			"46,113 of 59,914 calls: rate < 6.5e-05 at 95 %; wait for 13,801 more",
+			"46,113 of 59,914 calls: rate < 6.5e-5 at 95 %; wait for 13,801 more",
 		},
 		"drift compares nothing": {
 			func(r *report.Report) {
@@ -325,7 +325,7 @@ func TestKnownDifferences(t *testing.T) {
 	assert.Equal(t, report.NotEnoughData, v.State)
 	g := gate(t, v, "divergence")
 	assert.Equal(t, "0 differences in 46,113 calls, 2 known", g.Have)
-	assert.Contains(t, g.Why, "46,113 of 62,956 calls: rate < 0.000137 at 95 %")
+	assert.Contains(t, g.Why, "46,113 of 62,956 calls: rate < 1.37e-4 at 95 %")
 	v = r.Judge(report.Policy{Rate: 1.4e-4, Known: []report.Known{known("rating")}})
 	assert.Equal(t, report.Ready, v.State, v.Headline)
 

@@ -36,8 +36,8 @@ func (j *judgement) latency(op Operation) {
 		return time.Duration(float64(d)*p.LatencyFactor) + p.LatencySlack
 	}
 	p50, limit50 := op.Candidate.Quantile(0.5), op.Legacy.Quantile(0.5)+2*p.RTT
-	g.Have = fmt.Sprintf("p99 <= %s, p50 %s", milliseconds(candidate.high), milliseconds(p50))
-	g.Need = fmt.Sprintf("p99 <= %s, p50 <= %s", milliseconds(allowed(legacy.low)), milliseconds(limit50))
+	g.Have = fmt.Sprintf("p99 <= %s, p50 %s", took(candidate.high), took(p50))
+	g.Need = fmt.Sprintf("p99 <= %s, p50 <= %s", took(allowed(legacy.low)), took(limit50))
 	switch {
 	case candidate.low > allowed(legacy.high):
 		g.State = NotReady
@@ -47,7 +47,7 @@ func (j *judgement) latency(op Operation) {
 		g.Why = "the usual call takes more than two round trips longer: measure the round trip, and set the policy's rtt"
 	case candidate.high > allowed(legacy.low):
 		g.Why = fmt.Sprintf("%s leave the p99 open, %s to %s: wait for more calls", counted(n, "call"),
-			milliseconds(candidate.low), milliseconds(candidate.high))
+			took(candidate.low), took(candidate.high))
 	default:
 		g.State = Ready
 	}

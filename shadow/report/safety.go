@@ -103,19 +103,19 @@ func (j *judgement) health() {
 	j.rate("errors", failed, n, min(allowed+j.policy.Errors, 1), "see why in health, and mend the candidate's store, or its client's settings")
 	j.rate("lock timeouts", contended, n, j.policy.LockTimeouts, "give a call longer to wait for its lock, or find what keeps it")
 
-	g := Gate{Name: "lag", State: NotEnoughData, Need: "p99 < " + milliseconds(j.policy.Lag)}
+	g := Gate{Name: "lag", State: NotEnoughData, Need: "p99 < " + took(j.policy.Lag)}
 	need := ValuesFor(0.99, (1+j.policy.Confidence)/2)
 	lag, known := h.Lag.interval(0.99, j.policy.Confidence)
 	switch {
 	case !known:
 		g.Have, g.Why = counted(h.Lag.Count(), "call"), fmt.Sprintf("it takes %s: wait", counted(need, "call"))
 	case lag.high < j.policy.Lag:
-		g.State, g.Have = Ready, "p99 <= "+milliseconds(lag.high)
+		g.State, g.Have = Ready, "p99 <= "+took(lag.high)
 	case lag.low >= j.policy.Lag:
-		g.State, g.Have = NotReady, "p99 >= "+milliseconds(lag.low)
+		g.State, g.Have = NotReady, "p99 >= "+took(lag.low)
 		g.Why = "comparisons come late: give the shadow more workers, or look at the candidate's latencies"
 	default:
-		g.Have = fmt.Sprintf("p99 from %s to %s", milliseconds(lag.low), milliseconds(lag.high))
+		g.Have = fmt.Sprintf("p99 from %s to %s", took(lag.low), took(lag.high))
 		g.Why = "too few calls to tell: wait"
 	}
 	j.add(share(h.Lag.Count(), need), g)
@@ -125,7 +125,7 @@ func (j *judgement) health() {
 		g.Have = "closed"
 	}
 	if g.Have != g.Need {
-		g.State, g.Why = NotReady, "the candidate's store fails now: see its errors"
+		g.State, g.Why = NotReady, "the candidate's store fails, or did a moment ago: see its errors"
 	}
 	j.add(1, g)
 
@@ -147,6 +147,8 @@ func (j *judgement) rate(name string, events, n int64, limit float64, todo strin
 	g.Why = fmt.Sprintf("rate < %s at %s", scientific(upper), percentage(j.policy.Confidence))
 	done := 0.0
 	switch {
+	case n == 0:
+		g.State, g.Why = NotEnoughData, "wait for calls"
 	case RateLower(events, n, j.policy.Confidence) > limit:
 		g.State, g.Why = NotReady, todo
 	case upper > limit:

@@ -53,7 +53,7 @@ func NotReady() *report.Report {
 			OpID: id, Key: key, At: at, Process: "desk-0",
 			Differences: []report.Difference{
 				{Path: "rating", Legacy: "0", Candidate: "(absent)"},
-				{Path: "closed.note", Legacy: "~3fa8", Candidate: "~3fa8 "},
+				{Path: "closed.note", Legacy: "~3fa8", Candidate: "~b91c"},
 			}[:1+i%2],
 			More: i, Legacy: "ok", Candidate: "ok", LegacyExpiry: "720h0m0s", CandidateExpiry: "720h0m0s",
 			Explain: "the candidate leaves a field out that the legacy path stores with its zero value",

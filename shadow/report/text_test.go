@@ -1,0 +1,83 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/unwatch/unwatch/shadow/report"
+	"github.com/unwatch/unwatch/shadow/report/reporttest"
+)
+
+func TestWriteText(t *testing.T) {
+	for name, r := range map[string]*report.Report{
+		"ready.txt": reporttest.Ready(), "not-ready.txt": reporttest.NotReady(), "thin.txt": reporttest.Thin(),
+		"empty.txt": reporttest.Empty(), "fleet.txt": reporttest.Fleet(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			require.NoError(t, r.WriteText(&out, report.Policy{}))
+			golden(t, name, out.String())
+			narrow(t, out.String())
+		})
+	}
+	require.ErrorIs(t, reporttest.Empty().WriteText(brokenWriter{}, report.Policy{}), assert.AnError)
+}
+
+// narrow requires that a text fits into a terminal and does nothing else to it.
+func narrow(t require.TestingT, text string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		assert.LessOrEqual(t, utf8.RuneCountInString(line), 80, line)
+		assert.Equal(t, strings.TrimRight(line, " "), line)
+	}
+	assert.NotContains(t, text, "\x1b")
+}
+
+func TestNoLineIsTooLong(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var out strings.Builder
+		r := drawReport(t, "r")
+		require.NoError(t, r.WriteText(&out, report.Policy{}))
+		narrow(t, out.String())
+		assert.True(t, strings.HasPrefix(out.String(), strings.ToUpper(string(r.Judge(report.Policy{}).State))))
+	})
+}
+
+func TestTextOfWhatNobodyExpects(t *testing.T) {
+	r := reporttest.NotReady()
+	long := strings.Repeat("long", 60)
+	op := closing(r)
+	op.Domain, op.Name = "ein-\x1b[31mSchlüssel-"+long, "操作"+long
+	op.Outcomes = map[string]int64{long: 1}
+	tally := op.Tallies[report.Seeded]
+	tally.NotCompared[report.Reason("of_a_later_version_"+long)] = 9e18
+	op.Tallies[report.Seeded] = tally
+	r.Name, r.Build, r.Mode = long+"\n"+long, long, long
+	r.Samples[0].Explain, r.Samples[0].Key, r.Samples[0].Process = long, "\xff\x00"+long, long
+	r.Processes = append(r.Processes, report.Process{Name: long, Asked: long, Mode: long, Reason: long})
+	var out strings.Builder
+	require.NoError(t, r.WriteText(&out, report.Policy{}))
+	narrow(t, out.String())
+	assert.Contains(t, out.String(), "THIS DOES NOT ADD UP")
+	assert.Contains(t, out.String(), "..")
+}
+
+func TestLog(t *testing.T) {
+	var tb logged
+	reporttest.NotReady().Log(&tb, report.Policy{})
+	assert.True(t, tb.helper)
+	assert.Contains(t, tb.text, "\nNOT READY: all 3 differences are session/close, rating")
+}
+
+type logged struct {
+	helper bool
+	text   string
+}
+
+func (l *logged) Helper()         { l.helper = true }
+func (l *logged) Log(args ...any) { l.text += args[0].(string) }
