@@ -100,6 +100,7 @@ func startTransaction(ctx context.Context, s *Store, key rmw.Key) *transaction {
 		defer close(t.ended)
 		defer func() { t.panicked = recover() }()
 		t.err = s.rdb.Watch(ctx, func(tx *redis.Tx) error {
+			s.watches.Store(true)
 			r := newReading(ctx, key, true)
 			r.ask(ctx, tx)
 			v, err := r.value()

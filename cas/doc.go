@@ -14,6 +14,8 @@
 // happened. It is never sent again, neither by this package nor by go-redis.
 // Everything before the EXEC is tried again.
 //
+// [Store.Peek] is a transaction that only reads.
+//
 // The connection is unwatched before anybody else gets it, also when fn panics or
 // ctx ends.
 //

@@ -19,6 +19,7 @@ import (
 type Client interface {
 	Process(ctx context.Context, cmd redis.Cmder) error
 	Watch(ctx context.Context, fn func(*redis.Tx) error, keys ...string) error
+	TxPipeline() redis.Pipeliner
 }
 
 // Store is an [rmw.Store] over WATCH, MULTI and EXEC. It is safe for concurrent
@@ -30,6 +31,7 @@ type Store struct {
 	invalid error
 	gate    *redisx.Gate // calls, and transactions they left behind
 	old     atomic.Bool  // the server has no SET … KEEPTTL
+	watches atomic.Bool  // a key could be watched
 }
 
 var _ rmw.Store = (*Store)(nil)

@@ -57,6 +57,9 @@ func TestMinimalACL(t *testing.T) {
 				if err != nil {
 					failed = err
 				}
+				if _, _, err = store.Peek(t.Context(), key); err != nil {
+					failed = err
+				}
 			}
 		}
 		assert.NoError(t, store.Close())

@@ -37,6 +37,11 @@ type dialect interface {
 	read(key rmw.Key) *call
 	value(kind rmw.Kind, c *call) (rmw.Value, error)
 
+	// peek asks for a value and its expiry at one moment, and peeked reads the answer;
+	// the call is nil if that takes several.
+	peek(key rmw.Key) *call
+	peeked(kind rmw.Kind, c *call) (v rmw.Value, left time.Duration, err error)
+
 	// commit writes if the key still holds what it should; verdict tells whether it
 	// did, and else what the key holds, if the answer does.
 	commit(w write) (*call, error)

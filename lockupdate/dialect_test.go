@@ -143,6 +143,8 @@ func TestVocabularyWithoutLua(t *testing.T) {
 				return rmw.String(cur.Text() + "x"), nil
 			})
 			require.NoError(t, err)
+			_, _, err = f.store.Peek(t.Context(), key)
+			require.NoError(t, err)
 			f.waitReleases() // or the next could have the lock from this one, and its age
 		}
 		_, err := f.store.Update(t.Context(), rmw.Key{Name: "k"}, remove)

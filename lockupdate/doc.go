@@ -78,7 +78,8 @@
 // [rmw.ErrUnsupported]. The lock is a string, SET … NX PX, renewed and deleted only
 // where it still names its owner; the note of those who wait is a key of its own,
 // "/wait" before the lock's name. A refused commit takes another round trip to read the
-// value. A store with neither cannot be written safely, and no Commit pretends to.
+// value, and [Store.Peek] takes three. A store with neither cannot be written safely,
+// and no Commit pretends to.
 //
 // # Requirements
 //

@@ -32,7 +32,7 @@ func (s *Store) occupied() bool {
 func Scripts() map[string]string {
 	return map[string]string{
 		"acquire": acquireSource, "renew": renewSource, "release": releaseSource,
-		"read": readSource, "inspect": inspectSource, "token": tokenSource,
+		"read": readSource, "peek": peekSource, "inspect": inspectSource, "token": tokenSource,
 		"commit_string": commitStringSource, "commit_hash": commitHashSource,
 	}
 }

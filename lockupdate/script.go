@@ -18,6 +18,9 @@ var releaseSource string
 //go:embed lua/read.lua
 var readSource string
 
+//go:embed lua/peek.lua
+var peekSource string
+
 //go:embed lua/inspect.lua
 var inspectSource string
 
@@ -47,6 +50,7 @@ var (
 	renewScript        = newScript(renewSource)
 	releaseScript      = newScript(releaseSource)
 	readScript         = newScript(readSource)
+	peekScript         = newScript(peekSource)
 	inspectScript      = newScript(inspectSource)
 	tokenScript        = newScript(tokenSource)
 	commitStringScript = newScript(commitStringSource)

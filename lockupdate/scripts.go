@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -100,6 +101,41 @@ func (scripts) value(kind rmw.Kind, c *call) (rmw.Value, error) {
 		return rmw.Value{}, wrongKind(stored, kind)
 	}
 	return content(kind, list[1:])
+}
+
+func (scripts) peek(key rmw.Key) *call {
+	c := peekScript.on(key.Name, key.Kind.String())
+	c.looks = true
+	return c
+}
+
+func (scripts) peeked(kind rmw.Kind, c *call) (v rmw.Value, left time.Duration, err error) {
+	list, err := c.reply()
+	if err != nil {
+		return rmw.Value{}, 0, err
+	}
+	if len(list) < 2 {
+		return rmw.Value{}, 0, errOddReply
+	}
+	stored, ok1 := list[0].(string)
+	pttl, ok2 := list[1].(int64)
+	switch {
+	case !ok1 || !ok2:
+		return rmw.Value{}, 0, errOddReply
+	case stored == "none":
+		return rmw.Value{}, 0, nil
+	case stored != kind.String():
+		return rmw.Value{}, 0, wrongKind(stored, kind)
+	}
+	v, err = content(kind, list[2:])
+	if err != nil || !v.Exists() {
+		return rmw.Value{}, 0, err
+	}
+	left, gone := redisx.Left(pttl)
+	if gone {
+		return rmw.Value{}, 0, errOddReply
+	}
+	return v, left, nil
 }
 
 func (scripts) inspect(lock string) []*call { return []*call{inspectScript.on(lock)} }

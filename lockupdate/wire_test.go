@@ -63,6 +63,8 @@ func TestWhereScriptsAreRefused(t *testing.T) {
 				require.NoError(t, err)
 				_, err = f.store.Inspect(t.Context(), "s")
 				require.NoError(t, err)
+				_, _, err = f.store.Peek(t.Context(), rmw.Key{Name: "s"})
+				require.NoError(t, err)
 				f.waitReleases()
 				assert.Equal(t, "xx", f.text(rmw.Key{Name: "s"}))
 				for _, c := range f.proxy.Calls() {
@@ -91,6 +93,8 @@ func permitted(t *testing.T, profile *proxycompat.Profile, cfg lockupdate.Config
 			})
 			require.NoError(t, err)
 			_, err = f.store.Read(t.Context(), key)
+			require.NoError(t, err)
+			_, _, err = f.store.Peek(t.Context(), key)
 			require.NoError(t, err)
 			_, err = f.store.Inspect(t.Context(), key.Name)
 			require.NoError(t, err)

@@ -192,6 +192,12 @@ func (d *words) read(key rmw.Key) *call {
 
 func (d *words) value(kind rmw.Kind, c *call) (rmw.Value, error) { return c.value(kind) }
 
+func (d *words) peek(rmw.Key) *call { return nil }
+
+func (d *words) peeked(rmw.Kind, *call) (rmw.Value, time.Duration, error) {
+	return rmw.Value{}, 0, errOddReply
+}
+
 func (d *words) expiries() (kept bool, unit time.Duration) { return d.keeps, d.unit }
 
 func (d *words) commit(w write) (*call, error) {

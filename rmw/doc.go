@@ -30,6 +30,9 @@
 //     [ErrOutcomeUnknown].
 //   - Every wait ends when ctx does.
 //
+// A Store that is a [Peeker], as all of these are, shows a value together with the time
+// it has left.
+//
 // # What is not promised
 //
 // One Update changes one key; two keys are two updates. The value is compared

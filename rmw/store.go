@@ -46,6 +46,24 @@ type Store interface {
 	Updater
 }
 
+// Peeker is a Store that can tell how long a key will live, too. Not every Store can;
+// ask with [As], which sees through middleware. Middleware does not see a Peek.
+//
+//	if p, ok := rmw.As[rmw.Peeker](store); ok {
+//		v, left, err := p.Peek(ctx, key)
+//	}
+type Peeker interface {
+	// Peek returns the present value, and how long it has left: [NoTTL] if it has no
+	// expiry, 0 if there is no value. What is about to expire has a millisecond left,
+	// also in the last second of a store that counts in seconds.
+	//
+	// Value and time are of one moment, and all else is as with Read: it sees every
+	// update acknowledged before the call, changes nothing, and fails for the same
+	// reasons. A path that has to look more than once for that may fail with
+	// [ErrContended] as well, if others keep changing the value meanwhile.
+	Peek(ctx context.Context, key Key) (v Value, left time.Duration, err error)
+}
+
 // Result tells what an Update did.
 type Result struct {
 	// Before is what fn was given, the last time it was called. Of a hash, fields that

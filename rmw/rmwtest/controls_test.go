@@ -38,6 +38,13 @@ const (
 	wholeSeconds    flaw = "counts expiries in seconds"
 	ignoresValueTTL flaw = "ignores WithTTL when the content changed"
 	countsOne       flaw = "always says that fn was called once"
+	peeksNoTTL      flaw = "drops the expiry in Peek"
+	peeksStale      flaw = "answers Peek from a cache"
+	peeksOldTTL     flaw = "tells the expiry of the first Peek for ever"
+	peeksApart      flaw = "looks at the value, and then at the expiry"
+	peeksRounded    flaw = "rounds the time left down to nothing"
+	peeksAnyKind    flaw = "lets Peek take another kind for an absent key"
+	peeksAtOdds     flaw = "takes a Peek that got no answer for one of an absent key"
 )
 
 // controls names, for each flaw, the clauses that must fail because of it.
@@ -61,6 +68,13 @@ var controls = map[flaw][]string{
 	wholeSeconds:    {"ttl-to-the-millisecond"},
 	ignoresValueTTL: {"ttl-of-the-value"},
 	countsOne:       {"guard"},
+	peeksNoTTL:      {"peek", "peek-to-the-end"},
+	peeksStale:      {"peek-is-fresh"},
+	peeksOldTTL:     {"peek-is-fresh"},
+	peeksApart:      {"peek-of-one-moment"},
+	peeksRounded:    {"peek-to-the-end"},
+	peeksAnyKind:    {"peek-fails-as-read"},
+	peeksAtOdds:     {"peek-survives"},
 }
 
 // naive is a Store with one flaw. Without any it keeps the whole contract.
@@ -70,6 +84,7 @@ type naive struct {
 	mu     sync.Mutex // for what follows
 	locked map[string]bool
 	cache  map[string]rmw.Value
+	peeked map[string]peeked
 	last   *rmw.Value // what fn returned last
 }
 
@@ -98,7 +113,7 @@ func (n *naive) haunt(key rmw.Key, next rmw.Value) {
 }
 
 func newNaive(m *Memory, f flaw) *naive {
-	return &naive{Memory: m, flaw: f, locked: map[string]bool{}, cache: map[string]rmw.Value{}}
+	return &naive{Memory: m, flaw: f, locked: map[string]bool{}, cache: map[string]rmw.Value{}, peeked: map[string]peeked{}}
 }
 
 func (n *naive) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
@@ -110,6 +125,38 @@ func (n *naive) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 	v, err := n.Memory.Read(ctx, key)
 	n.cache[key.Name] = v
 	return v, err
+}
+
+// peeked is what a Peek has shown.
+type peeked struct {
+	value rmw.Value
+	left  time.Duration
+}
+
+func (n *naive) Peek(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration, error) {
+	v, left, err := n.Memory.Peek(ctx, key)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	old, seen := n.peeked[key.Name]
+	if !seen && err == nil && v.Exists() {
+		n.peeked[key.Name] = peeked{v, left}
+	}
+	switch {
+	case n.flaw == peeksNoTTL && left > 0:
+		left = rmw.NoTTL
+	case n.flaw == peeksStale && seen:
+		v, left = old.value, old.left
+	case n.flaw == peeksOldTTL && seen && v.Exists():
+		left = old.left
+	case n.flaw == peeksApart && err == nil:
+		_, left, err = n.Memory.Peek(ctx, key)
+	case n.flaw == peeksRounded && left > 0:
+		left = (left - time.Nanosecond).Truncate(time.Millisecond) // the least it tells is 1ms
+	case n.flaw == peeksAnyKind && errors.Is(err, rmw.ErrWrongKind),
+		n.flaw == peeksAtOdds && errors.Is(err, rmw.ErrUnavailable):
+		return rmw.Value{}, 0, nil
+	}
+	return v, left, err
 }
 
 func (n *naive) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res rmw.Result, err error) {

@@ -33,9 +33,10 @@ type entry struct {
 func NewMemory() *Memory { return &Memory{entries: map[string]entry{}} }
 
 var (
-	_ rmw.Store = (*Memory)(nil)
-	_ Direct    = (*Memory)(nil)
-	_ Faults    = (*Memory)(nil)
+	_ rmw.Store  = (*Memory)(nil)
+	_ rmw.Peeker = (*Memory)(nil)
+	_ Direct     = (*Memory)(nil)
+	_ Faults     = (*Memory)(nil)
 )
 
 // memoryAttempts bounds an Update as the real paths do.
@@ -48,6 +49,20 @@ func (m *Memory) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 		return rmw.Value{}, m.fail("read", key, 0, err)
 	}
 	return e.value, nil
+}
+
+// Peek implements [rmw.Peeker].
+func (m *Memory) Peek(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration, error) {
+	e, err := m.load(ctx, key)
+	switch {
+	case err != nil:
+		return rmw.Value{}, 0, m.fail("peek", key, 0, err)
+	case !e.value.Exists():
+		return rmw.Value{}, 0, nil
+	case e.expires.IsZero():
+		return e.value, rmw.NoTTL, nil
+	}
+	return e.value, max(time.Until(e.expires), time.Millisecond), nil
 }
 
 // Update implements [rmw.Updater].

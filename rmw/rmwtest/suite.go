@@ -24,6 +24,8 @@ type Clause struct {
 	Says string
 	// NeedsFaults tells that a Target without Faults cannot be checked.
 	NeedsFaults bool
+	// NeedsPeeker tells that a Store that is no rmw.Peeker cannot be checked.
+	NeedsPeeker bool
 
 	run func(c *check)
 }
@@ -31,7 +33,9 @@ type Clause struct {
 // Clauses returns the whole contract in reading order.
 func Clauses() []Clause {
 	var all []Clause
-	for _, group := range [][]Clause{basicClauses(), ttlClauses(), valueClauses(), raceClauses(), callerClauses(), faultClauses()} {
+	for _, group := range [][]Clause{
+		basicClauses(), ttlClauses(), valueClauses(), raceClauses(), callerClauses(), faultClauses(), peekClauses(),
+	} {
 		all = append(all, group...)
 	}
 	return all
@@ -45,6 +49,11 @@ func Run(t *testing.T, open func(t *testing.T) Target) {
 			target := open(t)
 			if clause.NeedsFaults && target.Faults == nil {
 				t.Skipf("this Target declares no faults, so it is not shown that: %s", clause.Says)
+			}
+			if clause.NeedsPeeker {
+				if _, ok := rmw.As[rmw.Peeker](target.Open()); !ok {
+					t.Skipf("this Store is no rmw.Peeker, so it is not shown that: %s", clause.Says)
+				}
 			}
 			if err := clause.Check(t.Context(), target); err != nil {
 				t.Errorf("%s\n%v", clause.Says, err)

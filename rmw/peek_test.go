@@ -1,0 +1,53 @@
+package rmw_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+)
+
+// Middleware hides nothing of what a Store can do besides.
+func TestAsFindsAPeeker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seen := 0
+		store := rmw.Chain(rmwtest.NewMemory(),
+			rmw.Observe(func(context.Context, rmw.Event) { seen++ }), rmw.Log(slog.New(slog.DiscardHandler)))
+		key := rmw.Key{Name: "k", TTL: time.Hour}
+		_, err := store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.String("x"), nil })
+		require.NoError(t, err)
+		p, ok := rmw.As[rmw.Peeker](store)
+		require.True(t, ok)
+		time.Sleep(time.Minute)
+		v, left, err := p.Peek(t.Context(), key)
+		require.NoError(t, err)
+		assert.Equal(t, "x", v.Text())
+		assert.Equal(t, 59*time.Minute, left)
+		assert.Equal(t, 1, seen, "the update alone")
+	})
+}
+
+// noPeeker is a Store that cannot tell how long a key will live.
+type noPeeker struct{ rmw.Store }
+
+func TestAStoreThatIsNoPeeker(t *testing.T) {
+	_, ok := rmw.As[rmw.Peeker](noPeeker{rmwtest.NewMemory()})
+	assert.False(t, ok)
+	open := func(*testing.T) rmwtest.Target {
+		m := rmwtest.NewMemory()
+		return rmwtest.Target{Open: func() rmw.Store { return noPeeker{m} }, Direct: m}
+	}
+	rmwtest.Run(t, open) // skips what is about Peek
+	for _, clause := range rmwtest.Clauses() {
+		if clause.NeedsPeeker {
+			require.ErrorContains(t, clause.Check(t.Context(), open(t)), "no rmw.Peeker", "control: it would fail")
+		}
+	}
+}
