@@ -183,6 +183,24 @@ func (v Value) Size() int {
 	return n
 }
 
+// ApproxSize estimates Size in constant time and without an allocation, by some of a
+// large hash's fields. For whoever bounds memory, and must not keep a caller waiting.
+func (v Value) ApproxSize() int {
+	if v.Kind() != KindHash {
+		return len(v.Text())
+	}
+	const looks = 8
+	fields := v.all()
+	n, seen := 0, 0
+	for name, value := range fields {
+		if seen++; seen > looks {
+			return n / looks * len(fields)
+		}
+		n += len(name) + len(value)
+	}
+	return n
+}
+
 // String describes the value by kind and size. The content may be private, so it
 // is not shown; [Value.Text] returns it.
 func (v Value) String() string {

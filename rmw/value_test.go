@@ -1,6 +1,7 @@
 package rmw_test
 
 import (
+	"fmt"
 	"maps"
 	"testing"
 	"time"
@@ -161,4 +162,17 @@ func TestSizeCountsBytes(t *testing.T) {
 	assert.Equal(t, 6, rmw.String("日本").Size())
 	assert.Equal(t, 2+3+0+4, rmw.Hash(map[string]string{"ab": "cde", "": "fghi"}).Size())
 	assert.Equal(t, 2, rmw.Hash(map[string]string{"a": "", "b": ""}).Len())
+}
+
+func TestApproxSize(t *testing.T) {
+	large := map[string]string{}
+	for i := range 1000 {
+		large[fmt.Sprintf("%04d", i)] = "value"
+	}
+	for _, v := range []rmw.Value{
+		{}, rmw.String("text"), rmw.Hash(map[string]string{"a": "12", "b": ""}), rmw.Hash(large),
+	} {
+		assert.Equal(t, v.Size(), v.ApproxSize(), v)
+		assert.Zero(t, testing.AllocsPerRun(100, func() { v.ApproxSize() }), v)
+	}
 }

@@ -1,0 +1,162 @@
+package shadow
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+// apply plays a call on the hidden path's own key.
+func (l *lane) apply(t *track, i int) {
+	it := t.pending[i]
+	c := it.call
+	seeded := false
+	if !t.known && c.old.Exists() {
+		var err error
+		if seeded, err = l.seed(t, c); err != nil {
+			l.lose(t, err)
+			return
+		}
+	}
+	var seen rmw.Value
+	err := l.ask(func(ctx context.Context) error {
+		_, err := l.hidden.Update(ctx, t.key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+			if c.op.compare.digest(cur) != c.op.compare.digest(c.old) {
+				seen = cur.Untraced()
+				return rmw.Value{}, errInput
+			}
+			return l.timed(c), nil
+		})
+		return err
+	})
+	switch {
+	case errors.Is(err, errInput):
+		l.elsewhere(t, c, seen, seeded)
+		return
+	case err != nil && l.outage(err) != "":
+		t.pending = slices.Delete(t.pending, i, i+1)
+		l.pass(it, report.Lockstep, l.outage(err))
+		t.known, t.gap = false, true
+		return
+	case err != nil:
+		t.pending = slices.Delete(t.pending, i, i+1)
+		t.known, t.gap = false, true
+		l.settle(it, report.Lockstep, refusedFinding(c, err, "an update"))
+		return
+	}
+	t.pending = slices.Delete(t.pending, i, i+1)
+	t.holds(c.op.compare.digest(c.next))
+	t.gap = false
+	t.wait = time.Now().Add(l.book.cfg.LockstepWait)
+	l.readBack(t, it)
+}
+
+// elsewhere notes that the hidden path does not hold what it was left with, or what it
+// was just seeded with.
+func (l *lane) elsewhere(t *track, c *call, seen rmw.Value, seeded bool) {
+	d := t.op.compare.digest(seen)
+	alone := l.book.cfg.Sole && t.dirty == ""
+	switch {
+	case t.known && !seen.Exists():
+		t.known = false // it has expired since, and is to be seeded again
+		return
+	case alone && seeded:
+		l.note(t, c, c.judge(c.old, seen, "the store in the shadow does not hold what it has acknowledged"))
+		t.gap = true
+	case alone && t.known && !t.gap && !t.remembers(d):
+		// Nobody else mirrors, and this was never a value of the key's.
+		f := c.judge(c.old, seen, "the store in the shadow holds what nobody here has written")
+		f.class = report.ForeignWrite
+		l.note(t, c, f)
+		t.gap = true
+	}
+	t.holds(d)
+}
+
+// note reports a finding that is not about the call in hand.
+func (l *lane) note(t *track, c *call, f finding) {
+	l.book.mu.Lock()
+	defer l.book.mu.Unlock()
+	l.book.found(c, report.Lockstep, f)
+	l.book.minute().Diverged++
+	if t.dirty == "" {
+		t.dirty = opID(l.book.cfg, c)
+	}
+}
+
+// timed is what a call left, with its expiry as it was there: not a while later.
+func (l *lane) timed(c *call) rmw.Value {
+	next := c.next.Untraced()
+	ttl := c.key.TTL
+	if own := next.TTL(); own != 0 {
+		ttl = own
+	}
+	if ttl > 0 {
+		next = next.WithTTL(max(ttl-time.Since(c.ended), time.Millisecond))
+	}
+	return next
+}
+
+// seed gives the hidden path what the call was computed from, if it has nothing yet,
+// with the expiry that the serving path has.
+func (l *lane) seed(t *track, c *call) (seeded bool, err error) {
+	ttl := rmw.NoTTL
+	if peeker, ok := rmw.As[rmw.Peeker](l.store.serving); ok {
+		ctx, cancel := context.WithTimeout(l.ctx, l.book.cfg.Timeout)
+		v, left, err := peeker.Peek(ctx, t.key)
+		cancel()
+		if err == nil && v.Exists() {
+			ttl = left
+		}
+	}
+	err = l.ask(func(ctx context.Context) error {
+		res, err := l.hidden.Update(ctx, t.key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+			if cur.Exists() {
+				return cur, nil
+			}
+			return c.old.Untraced().WithTTL(ttl), nil
+		})
+		seeded = res.Written
+		return err
+	})
+	return seeded, err
+}
+
+// readBack looks whether what was acknowledged is there. Another process may have been
+// quicker: then it proves nothing.
+func (l *lane) readBack(t *track, it *item) {
+	c := it.call
+	var v rmw.Value
+	err := l.ask(func(ctx context.Context) (err error) {
+		v, err = l.hidden.Read(ctx, t.key)
+		return err
+	})
+	if err != nil {
+		if why := l.outage(err); why != "" {
+			l.pass(it, report.Lockstep, why)
+		} else {
+			l.settle(it, report.Lockstep, refusedFinding(c, err, "a read after the update"))
+		}
+		return
+	}
+	f := c.judge(c.next, v, "the store in the shadow does not hold what it has acknowledged")
+	t.sure = !f.class.Blocks()
+	switch {
+	case t.sure:
+	case !l.book.cfg.Sole:
+		// The verifier will tell.
+		f = finding{class: report.Match}
+		t.holds(c.op.compare.digest(v))
+	case t.dirty != "":
+		f.class = report.DriftInherited
+		t.gap = true
+	default:
+		t.dirty = opID(l.book.cfg, c)
+		t.gap = true
+	}
+	l.settle(it, report.Lockstep, f)
+}

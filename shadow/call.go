@@ -1,0 +1,112 @@
+package shadow
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+// call is one call of the serving path, as it was captured. It holds values, which never
+// change, and none of the caller's variables.
+type call struct {
+	key  rmw.Key
+	hash uint64 // of the key's name
+	op   *operation
+	id   uint64 // one of this Store's
+	read bool
+
+	old, next rmw.Value // what fn was given and returned; of a read, both are what was read
+	written   bool
+	err       error // a refusal: fn's own
+
+	fn   rmw.UpdateFunc // of a pure operation
+	seed *seed
+
+	ended time.Time
+	took  time.Duration
+	bytes int64
+}
+
+// refused reports whether fn itself said no.
+func (c *call) refused() bool { return c.err != nil }
+
+// outcome is what the serving path answered, in a word.
+func (c *call) outcome() string {
+	switch {
+	case c.read:
+		return "read"
+	case c.refused():
+		return codeOf(c.err)
+	case !c.written:
+		return "no-op"
+	}
+	return "ok"
+}
+
+// codeOf is a stable name for a refusal: its Code, if it has one.
+func codeOf(err error) string {
+	if coded, ok := errors.AsType[interface {
+		error
+		Code() string
+	}](err); ok {
+		return coded.Code()
+	}
+	return "refused"
+}
+
+// recorder stands between a path and fn, and remembers the last run.
+type recorder struct {
+	fn       rmw.UpdateFunc
+	seed     *seed
+	old      rmw.Value
+	next     rmw.Value
+	err      error
+	observed rmw.UpdateFunc // the method run, bound once
+}
+
+func (r *recorder) run(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+	if r.seed != nil {
+		ctx = r.seed.withEnv(ctx)
+	}
+	next, err := r.fn(ctx, cur)
+	r.old, r.next, r.err = cur, next, err
+	return next, err
+}
+
+// recorders are used again, so that recording allocates nothing.
+type recorders struct{ pool sync.Pool }
+
+func newRecorders() *recorders {
+	return &recorders{sync.Pool{New: func() any {
+		r := &recorder{}
+		r.observed = r.run
+		return r
+	}}}
+}
+
+func (p *recorders) get() *recorder { return p.pool.Get().(*recorder) }
+
+func (p *recorders) put(r *recorder) {
+	*r = recorder{observed: r.observed}
+	p.pool.Put(r)
+}
+
+// verdictOf tells what a failure of the serving path means for the comparison; "" if it
+// did not fail, or if it was fn that refused.
+func verdictOf(err, own error) report.Reason {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, rmw.ErrOutcomeUnknown):
+		return report.PrimaryIndeterminate
+	case errors.Is(own, context.Canceled), errors.Is(own, context.DeadlineExceeded):
+		return report.PrimaryFailed // fn had no time to say anything else
+	case own != nil && errors.Is(err, own):
+		return ""
+	}
+	return report.PrimaryFailed
+}

@@ -1,0 +1,97 @@
+package shadow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+// drain waits until nothing is in flight.
+func (e *engine) drain(ctx context.Context) error {
+	for {
+		e.book.mu.Lock()
+		if e.book.health.inFlight == 0 {
+			e.book.mu.Unlock()
+			return nil
+		}
+		if e.idle == nil {
+			e.idle = make(chan struct{})
+		}
+		idle := e.idle
+		e.book.mu.Unlock()
+		e.free.hurry()
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-e.ctx.Done():
+			return fmt.Errorf("%w: the shadow was closed or killed", rmw.ErrClosed)
+		}
+	}
+}
+
+// kill drops all that waits, and ends what is on its way.
+func (e *engine) kill() {
+	e.book.mu.Lock()
+	e.closed = true
+	e.book.mu.Unlock()
+	e.dropAll.Store(true)
+	e.cancel()
+	e.ending.Do(func() {
+		go func() {
+			e.running.Wait()
+			e.sweep()
+			close(e.ended)
+		}()
+	})
+}
+
+// sweep counts out what is left when the goroutines have ended.
+func (e *engine) sweep() {
+	e.book.mu.Lock()
+	for ; e.n > 0; e.n-- {
+		c := e.ring[e.head]
+		e.ring[e.head] = call{}
+		e.head = (e.head + 1) % len(e.ring)
+		defer e.hand(&item{call: &c}) // it needs the lock
+	}
+	e.book.mu.Unlock()
+	defer e.lockstep.sweep()
+	defer e.free.sweep()
+	for {
+		select {
+		case it := <-e.seeds:
+			e.pass(it, report.Seeded, report.DroppedMode)
+		case it := <-e.races:
+			e.pass(it, report.Free, report.DroppedMode)
+		default:
+			return
+		}
+	}
+}
+
+// close ends the goroutines, within Config.CloseTimeout.
+func (e *engine) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), e.book.cfg.CloseTimeout)
+	defer cancel()
+	e.book.mu.Lock()
+	e.closed = true // and so what comes late is dropped
+	e.book.mu.Unlock()
+	drained := e.drain(ctx)
+	e.kill()
+	grace := time.NewTimer(time.Second)
+	defer grace.Stop()
+	select {
+	case <-e.ended:
+	case <-grace.C:
+		return errors.New("shadow: a call of the hidden path does not end although its ctx has")
+	}
+	if drained != nil {
+		return fmt.Errorf("shadow: closed before all calls were compared: %w", drained)
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package shadow
+
+import (
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/shadow/internal/diff"
+)
+
+// comparison is how the values of one domain are compared.
+type comparison struct {
+	differ    *diff.Comparer
+	project   func(v rmw.Value) (rmw.Value, error)
+	tolerance time.Duration
+}
+
+func newComparison(cfg Config, domain string) *comparison {
+	d, ok := cfg.Domains[domain]
+	if !ok {
+		d = cfg.Domains[""]
+	}
+	setDefault(&d.TTLTolerance, 2*time.Second)
+	differ, err := diff.Compile(diff.Rules{Ignore: d.Ignore, Sets: d.Sets, Show: d.Show})
+	if err != nil {
+		panic("shadow: a Config that was validated: " + err.Error())
+	}
+	return &comparison{differ: differ, project: d.Project, tolerance: d.TTLTolerance}
+}
+
+// form is a value as it is compared: the bytes as they are if they cannot be projected.
+func (c *comparison) form(v rmw.Value) rmw.Value {
+	v = v.Untraced()
+	if c.project == nil || !v.Exists() {
+		return v
+	}
+	if projected, err := c.project(v); err == nil {
+		return projected
+	}
+	return v
+}
+
+// digest is equal for values that are the same.
+func (c *comparison) digest(v rmw.Value) digest { return c.differ.Digest(c.form(v)) }
+
+type digest = [16]byte
+
+// compare tells where what the candidate has differs from what legacy has.
+func (c *comparison) compare(legacy, candidate rmw.Value) diff.Result {
+	return c.differ.Compare(c.form(legacy), c.form(candidate))
+}
+
+// near reports whether two expiries are the same, as far as that can be told. slack is
+// for what is known of the time between them.
+func (c *comparison) near(a, b, slack time.Duration) bool {
+	if a == rmw.NoTTL || b == rmw.NoTTL {
+		return a == b
+	}
+	return (a - b).Abs() <= c.tolerance+slack
+}
+
+// expiryText is an expiry in a report.
+func expiryText(left time.Duration) string {
+	switch {
+	case left == rmw.NoTTL:
+		return "none"
+	case left == 0:
+		return ""
+	}
+	return left.Round(time.Millisecond).String()
+}

@@ -1,0 +1,346 @@
+package shadow_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+	"github.com/unwatch/unwatch/shadow"
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+// switched is a path that can be made to hang, or to fail.
+type switched struct {
+	*rmwtest.Memory
+	hang  atomic.Bool
+	down  atomic.Bool
+	calls atomic.Int64
+}
+
+func newSwitched() *switched { return &switched{Memory: rmwtest.NewMemory()} }
+
+func (p *switched) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	p.calls.Add(1)
+	switch {
+	case p.hang.Load():
+		<-ctx.Done()
+		return rmw.Result{}, &rmw.Error{Reason: rmw.ErrUnavailable, Cause: ctx.Err()}
+	case p.down.Load():
+		return rmw.Result{}, &rmw.Error{Reason: rmw.ErrUnavailable}
+	}
+	return p.Memory.Update(ctx, key, fn)
+}
+
+// passed counts the calls that were not compared, by reason, of one comparator.
+func passed(r *report.Report, c report.Comparator) map[report.Reason]int64 {
+	all := map[report.Reason]int64{}
+	for _, op := range r.Operations {
+		for why, n := range op.Tallies[c].NotCompared {
+			all[why] += n
+		}
+	}
+	return all
+}
+
+// compared counts the calls that were, of one comparator.
+func compared(r *report.Report, c report.Comparator) (n int64) {
+	for _, op := range r.Operations {
+		n += op.Tallies[c].Compared
+	}
+	return n
+}
+
+func counter(i int) rmw.Key { return rmw.Key{Name: "n:" + strconv.Itoa(i), Label: "n"} }
+
+// Whatever the hidden path does, the serving one answers as if it were alone; and what
+// was not compared is counted.
+func TestAHungPathHurtsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hidden := newSwitched()
+		hidden.hang.Store(true)
+		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{QueueCalls: 50, Workers: 2})
+		began := time.Now()
+		for i := range 1000 {
+			_, err := s.Update(t.Context(), counter(i%10), add)
+			require.NoError(t, err)
+		}
+		assert.Zero(t, time.Since(began), "no call waits")
+		r := s.Report()
+		addsUp(t, r)
+		assert.EqualValues(t, 950, passed(r, report.Seeded)[report.DroppedQueue])
+		assert.EqualValues(t, 50, r.Health.Queue)
+		assert.EqualValues(t, 50, r.Health.QueueMost)
+
+		// It comes back: then it is asked again, by itself.
+		hidden.hang.Store(false)
+		require.NoError(t, s.Drain(t.Context()))
+		time.Sleep(time.Minute)
+		for i := range 10 {
+			_, err := s.Update(t.Context(), counter(i), add)
+			require.NoError(t, err)
+			time.Sleep(time.Second)
+		}
+		require.NoError(t, s.Drain(t.Context()))
+		after := s.Report()
+		addsUp(t, after)
+		assert.Equal(t, "closed", after.Health.Breaker)
+		assert.GreaterOrEqual(t, compared(after, report.Lockstep)-compared(r, report.Lockstep), int64(10))
+		assert.Empty(t, blocking(after), "an outage is no finding")
+		require.NoError(t, s.Close())
+	})
+}
+
+func TestCloseIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hidden := newSwitched()
+		hidden.hang.Store(true)
+		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{Timeout: time.Hour})
+		for i := range 100 {
+			_, err := s.Update(t.Context(), counter(i), add)
+			require.NoError(t, err)
+		}
+		began := time.Now()
+		require.ErrorContains(t, s.Close(), "before all calls were compared")
+		assert.Equal(t, 5*time.Second, time.Since(began))
+		r := s.Report()
+		addsUp(t, r)
+		assert.Zero(t, r.Health.Queue)
+		assert.Zero(t, r.Health.QueueBytes)
+		assert.Equal(t, "off", r.Mode)
+		_, err := s.Update(t.Context(), counter(1), add)
+		require.NoError(t, err, "it goes on serving")
+		require.NoError(t, s.Close(), "twice does no harm")
+	})
+}
+
+func TestKill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hidden := newSwitched()
+		hidden.hang.Store(true)
+		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{})
+		for i := range 100 {
+			_, err := s.Update(t.Context(), counter(i), add)
+			require.NoError(t, err)
+		}
+		s.Kill("too much load")
+		synctest.Wait() // and so no goroutine of it is left that waits for anything
+		sent := hidden.calls.Load()
+		for i := range 100 {
+			_, err := s.Update(t.Context(), counter(i), add)
+			require.NoError(t, err)
+		}
+		synctest.Wait()
+		assert.Equal(t, sent, hidden.calls.Load())
+		r := s.Report()
+		addsUp(t, r)
+		assert.Zero(t, r.Health.Queue)
+		assert.Equal(t, "killed", r.Processes[0].Reason)
+		assert.Equal(t, "too much load", r.Marks[len(r.Marks)-1].Why)
+		require.ErrorIs(t, s.SetPercent(100, ""), rmw.ErrClosed)
+		require.ErrorIs(t, s.Drain(t.Context()), nil)
+	})
+}
+
+func TestBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hidden := newSwitched()
+		hidden.down.Store(true)
+		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{})
+		load := func() {
+			for i := range 200 {
+				_, err := s.Update(t.Context(), counter(i), add)
+				require.NoError(t, err)
+				time.Sleep(time.Millisecond)
+			}
+			require.NoError(t, s.Drain(t.Context()))
+		}
+		load()
+		r := s.Report()
+		addsUp(t, r)
+		assert.Equal(t, "open", r.Health.Breaker)
+		assert.Positive(t, r.Health.BreakerTrips)
+		assert.Positive(t, passed(r, report.Seeded)[report.DroppedBreaker])
+		assert.Positive(t, passed(r, report.Seeded)[report.ShadowUnavailable])
+		assert.Less(t, hidden.calls.Load(), int64(100), "a dead store is left alone")
+		hidden.down.Store(false)
+		time.Sleep(6 * time.Second)
+		load()
+		time.Sleep(6 * time.Second)
+		load()
+		r = s.Report()
+		assert.Equal(t, "closed", r.Health.Breaker)
+		assert.Empty(t, blocking(r))
+		require.NoError(t, s.Close())
+	})
+}
+
+func TestBytesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hidden := newSwitched()
+		hidden.hang.Store(true)
+		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{QueueBytes: 100_000})
+		large := rmw.String(string(make([]byte, 10_000)))
+		for i := range 100 {
+			_, err := s.Update(t.Context(), counter(i), func(context.Context, rmw.Value) (rmw.Value, error) { return large, nil })
+			require.NoError(t, err)
+		}
+		r := s.Report()
+		addsUp(t, r)
+		assert.LessOrEqual(t, r.Health.QueueBytes, int64(100_000))
+		assert.EqualValues(t, 91, passed(r, report.Seeded)[report.DroppedBytes])
+		s.Kill("the test is over")
+	})
+}
+
+func TestRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Rate: 10})
+		for i := range 1000 { // in ten seconds
+			_, err := s.Update(t.Context(), counter(i%3), add)
+			require.NoError(t, err)
+			time.Sleep(10 * time.Millisecond)
+		}
+		require.NoError(t, s.Drain(t.Context()))
+		r := s.Report()
+		addsUp(t, r)
+		assert.InDelta(t, 110, compared(r, report.Free), 2)
+		assert.Empty(t, blocking(r), "what was left out breaks no chain")
+		require.NoError(t, s.Close())
+	})
+}
+
+// An fn runs as often as the serving path calls it: its variables are its caller's.
+func TestNothingIsRunAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
+		runs := 0 // the race detector would see another goroutine
+		for range 100 {
+			_, err := s.Update(t.Context(), counter(1), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				runs++
+				return add(ctx, cur)
+			})
+			require.NoError(t, err)
+		}
+		require.NoError(t, s.Drain(t.Context()))
+		assert.Equal(t, 100, runs)
+		assert.EqualValues(t, 100, compared(s.Report(), report.Lockstep))
+		require.NoError(t, s.Close())
+	})
+}
+
+// A caller's ctx ends with his request. The comparison does not.
+func TestTheCallersCtxIsHis(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := s.Update(ctx, counter(1), add)
+		require.NoError(t, err)
+		cancel()
+		require.NoError(t, s.Drain(t.Context()))
+		r := s.Report()
+		assert.EqualValues(t, 1, compared(r, report.Seeded))
+		assert.Empty(t, passed(r, report.Seeded))
+		require.NoError(t, s.Close())
+	})
+}
+
+// What a user's own function does wrong is counted, and hurts nobody.
+func TestPanicsOfTheUsersAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{
+			Domains: map[string]shadow.Domain{"n": {Project: func(rmw.Value) (rmw.Value, error) { panic("oops") }}},
+		})
+		for range 10 {
+			_, err := s.Update(t.Context(), counter(1), add)
+			require.NoError(t, err)
+		}
+		require.NoError(t, s.Drain(t.Context()))
+		r := s.Report()
+		addsUp(t, r)
+		assert.Positive(t, r.Health.Panics)
+		assert.Positive(t, passed(r, report.Seeded)[report.ShadowPanic])
+		assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
+		require.NoError(t, s.Close())
+	})
+}
+
+func TestAnInvalidConfigServes(t *testing.T) {
+	for _, cfg := range []shadow.Config{
+		{Percent: 101}, {Workers: -1}, {Reads: 200}, {Process: "a b"}, {Serve: 7}, {Timeout: -1},
+		{Domains: map[string]shadow.Domain{"n": {Ignore: []string{"a..b"}}}},
+		{Policy: report.Policy{Rate: -1}},
+		{Calibration: &report.Report{}},
+	} {
+		require.ErrorIs(t, cfg.Validate(), rmw.ErrInvalid)
+		s := shadow.New(rmwtest.NewMemory(), hung{}, cfg)
+		_, err := s.Update(t.Context(), counter(1), add)
+		require.NoError(t, err)
+		r := s.Report()
+		assert.Equal(t, "off", r.Mode)
+		assert.Equal(t, "shadow", r.Processes[0].Asked)
+		assert.Contains(t, r.Processes[0].Reason, "shadow.Config")
+		require.ErrorIs(t, s.SetPercent(100, ""), rmw.ErrInvalid)
+		_, err = s.Verify(t.Context())
+		require.ErrorIs(t, err, rmw.ErrInvalid)
+		require.NoError(t, s.Close())
+	}
+}
+
+// What the serving path could not do is nobody's fault here, and what it does not know
+// leaves a gap.
+func TestTheServingPathFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		serving := rmwtest.NewMemory()
+		s := shadow.New(serving, rmwtest.NewMemory(), shadow.Config{Sole: true})
+		update := func() error {
+			_, err := s.Update(t.Context(), counter(1), add)
+			return err
+		}
+		require.NoError(t, update())
+		stop := serving.Arm(1, rmwtest.Fault{Kind: rmwtest.RequestLost})
+		require.ErrorIs(t, update(), rmw.ErrUnavailable)
+		stop()
+		stop = serving.Arm(2, rmwtest.Fault{Kind: rmwtest.ReplyLost}) // it is stored
+		require.ErrorIs(t, update(), rmw.ErrOutcomeUnknown)
+		stop()
+		require.NoError(t, update())
+		require.NoError(t, update())
+		require.NoError(t, s.Drain(t.Context()))
+		r := s.Report()
+		addsUp(t, r)
+		assert.Equal(t, map[report.Reason]int64{report.PrimaryFailed: 1, report.PrimaryIndeterminate: 1}, passed(r, report.Seeded))
+		assert.EqualValues(t, 1, r.Health.Legacy.Errors["unavailable"])
+		assert.Empty(t, blocking(r))
+		tally := r.Operations[0].Tallies[report.Lockstep]
+		assert.EqualValues(t, 1, tally.Classes[report.DriftGap], tally)
+		for range 2 {
+			v, err := s.Verify(t.Context())
+			require.NoError(t, err)
+			assert.EqualValues(t, 1, v.Equal)
+		}
+		require.NoError(t, s.Close())
+	})
+}
+
+// errors of fn that only say that its ctx has ended are no refusals.
+func TestAnEndedCtxIsNoRefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{})
+		_, err := s.Update(t.Context(), counter(1), func(context.Context, rmw.Value) (rmw.Value, error) {
+			return rmw.Value{}, context.Canceled
+		})
+		require.True(t, errors.Is(err, context.Canceled))
+		require.NoError(t, s.Drain(t.Context()))
+		assert.EqualValues(t, 1, passed(s.Report(), report.Seeded)[report.PrimaryFailed])
+		require.NoError(t, s.Close())
+	})
+}

@@ -1,0 +1,269 @@
+package shadow_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+)
+
+// mutant is a path with a fault: a Memory in which some of the methods are other ones.
+type mutant struct {
+	*rmwtest.Memory
+	update func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error)
+	read   func(ctx context.Context, key rmw.Key) (rmw.Value, error)
+}
+
+func (m *mutant) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	if m.update == nil {
+		return m.Memory.Update(ctx, key, fn)
+	}
+	return m.update(ctx, key, fn)
+}
+
+func (m *mutant) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+	if m.read == nil {
+		return m.Memory.Read(ctx, key)
+	}
+	return m.read(ctx, key)
+}
+
+// storing is a path that stores something else than it is given.
+func storing(change func(v rmw.Value) rmw.Value) *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		return m.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			next, err := fn(ctx, cur)
+			if err != nil || !next.Exists() || next.Equal(cur) {
+				return next, err
+			}
+			return change(next).WithTTL(next.TTL()), nil
+		})
+	}
+	return m
+}
+
+// keyed is a path that takes a key for another one.
+func keyed(change func(key rmw.Key) rmw.Key) *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		return m.Memory.Update(ctx, change(key), fn)
+	}
+	return m
+}
+
+// document changes a JSON object.
+func document(v rmw.Value, change func(doc map[string]any)) rmw.Value {
+	var doc map[string]any
+	dec := json.NewDecoder(strings.NewReader(v.Text()))
+	dec.UseNumber()
+	if dec.Decode(&doc) != nil {
+		return v
+	}
+	change(doc)
+	text, err := json.Marshal(doc)
+	if err != nil {
+		panic(err)
+	}
+	return rmw.String(string(text))
+}
+
+func dropsZeroFields() *mutant {
+	return storing(func(v rmw.Value) rmw.Value {
+		return document(v, func(doc map[string]any) {
+			maps.DeleteFunc(doc, func(_ string, v any) bool { return v == json.Number("0") })
+		})
+	})
+}
+
+func roundsNumbers() *mutant {
+	return storing(func(v rmw.Value) rmw.Value {
+		return document(v, func(doc map[string]any) {
+			for name, v := range doc {
+				if n, ok := v.(json.Number); ok {
+					doc[name], _ = n.Float64()
+				}
+			}
+		})
+	})
+}
+
+func sortsLists() *mutant {
+	return storing(func(v rmw.Value) rmw.Value {
+		return document(v, func(doc map[string]any) {
+			for _, v := range doc {
+				if list, ok := v.([]any); ok {
+					slices.SortFunc(list, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+				}
+			}
+		})
+	})
+}
+
+func dropsAField() *mutant {
+	return storing(func(v rmw.Value) rmw.Value {
+		if _, ok := v.Field("limit"); !ok {
+			return v
+		}
+		return v.Without("limit")
+	})
+}
+
+func dropsTTL() *mutant {
+	return keyed(func(key rmw.Key) rmw.Key {
+		key.TTL = rmw.NoTTL
+		return key
+	})
+}
+
+// mistakesUnits takes milliseconds for seconds.
+func mistakesUnits() *mutant {
+	return keyed(func(key rmw.Key) rmw.Key {
+		if key.TTL > 0 {
+			key.TTL /= 1000
+		}
+		return key
+	})
+}
+
+// emptyForAbsent shows a key that is not there as an empty one.
+func emptyForAbsent() *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		return m.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			if !cur.Exists() && key.Kind == rmw.KindString {
+				cur = rmw.String("")
+			}
+			return fn(ctx, cur)
+		})
+	}
+	return m
+}
+
+// forgetsRefusals succeeds where fn says no.
+func forgetsRefusals() *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		return m.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			next, err := fn(ctx, cur)
+			if err != nil {
+				return cur, nil
+			}
+			return next, nil
+		})
+	}
+	return m
+}
+
+var errOther = errors.New("something went wrong")
+
+// renamesRefusals returns an error of its own for that of fn.
+func renamesRefusals() *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		var own error
+		res, err := m.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			var next rmw.Value
+			next, own = fn(ctx, cur)
+			return next, own
+		})
+		if own != nil {
+			err = errOther
+		}
+		return res, err
+	}
+	return m
+}
+
+// refusesCommands is a proxy that does not know a command.
+func refusesCommands() *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		if key.Kind == rmw.KindHash {
+			return rmw.Result{}, &rmw.Error{Path: "mutant", Op: "commit", Key: key.Name, Reason: rmw.ErrUnsupported}
+		}
+		return m.Memory.Update(ctx, key, fn)
+	}
+	return m
+}
+
+// appliesTwice is a client that sends a commit again, whose answer was lost, and does not
+// notice that it was executed.
+func appliesTwice() *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	var count atomic.Int64
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		res, err := m.Memory.Update(ctx, key, fn)
+		if n := count.Add(1); err == nil && res.Written && n%7 == 0 {
+			if again, errAgain := m.Memory.Update(ctx, key, fn); errAgain == nil {
+				return again, nil
+			}
+		}
+		return res, err
+	}
+	return m
+}
+
+// readsLate answers a read with what a replica has, which is behind.
+func readsLate() *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	var before sync.Map
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		res, err := m.Memory.Update(ctx, key, fn)
+		if err == nil && res.Written {
+			before.Store(key.Name, res.Before)
+		}
+		return res, err
+	}
+	m.read = func(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+		if v, ok := before.LoadAndDelete(key.Name); ok { // the next one is up to date
+			return v.(rmw.Value), nil
+		}
+		return m.Memory.Read(ctx, key)
+	}
+	return m
+}
+
+// answersOtherwise stores the right value, and tells of another.
+func answersOtherwise() *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		res, err := m.Memory.Update(ctx, key, fn)
+		res.After = res.Before
+		return res, err
+	}
+	return m
+}
+
+func slow() *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		select {
+		case <-time.After(3 * time.Second):
+		case <-ctx.Done():
+			return rmw.Result{}, &rmw.Error{Path: "mutant", Op: "acquire", Key: key.Name, Reason: rmw.ErrUnavailable, Cause: ctx.Err()}
+		}
+		return m.Memory.Update(ctx, key, fn)
+	}
+	return m
+}
+
+func panics() *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		if strings.HasSuffix(key.Name, "1}") || strings.HasSuffix(key.Name, "1") {
+			var none map[string]string
+			none[key.Name] = "boom"
+		}
+		return m.Memory.Update(ctx, key, fn)
+	}
+	return m
+}

@@ -1,0 +1,176 @@
+package shadow_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+	"github.com/unwatch/unwatch/shadow"
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+// verdictOn runs traffic over a candidate, and returns what the shadow says.
+func verdictOn(t *testing.T, candidate rmw.Store, cfg shadow.Config, meanwhile func()) *report.Report {
+	t.Helper()
+	cfg.Reads = 100
+	s := shadow.New(rmwtest.NewMemory(), candidate, cfg)
+	if meanwhile != nil {
+		go meanwhile()
+	}
+	traffic(t, s, 6, 150, 4)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	require.NoError(t, s.Drain(ctx))
+	for range 4 {
+		_, err := s.Verify(t.Context())
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+	}
+	require.NoError(t, s.Close())
+	r := s.Report()
+	addsUp(t, r)
+	return r
+}
+
+// unguarded reads, takes its time, and writes, whatever others do meanwhile.
+func unguarded() *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		cur, left, err := m.Get(ctx, key.Name)
+		if err != nil {
+			return rmw.Result{}, err
+		}
+		next, err := fn(ctx, cur)
+		if err != nil {
+			return rmw.Result{Attempts: 1}, err
+		}
+		write, ttl, err := rmw.CheckWrite(key, cur, next)
+		if err != nil || !write {
+			return rmw.Result{Before: cur, After: cur, Attempts: 1}, err
+		}
+		time.Sleep(time.Millisecond)
+		if ttl == 0 {
+			ttl = left
+		}
+		err = m.Set(ctx, key.Name, next, ttl)
+		return rmw.Result{Before: cur, After: next.WithTTL(0), Written: true, Attempts: 1}, err
+	}
+	return m
+}
+
+// named returns the findings that block: comparator, class and path of each.
+func named(r *report.Report) map[string]int64 {
+	found := map[string]int64{}
+	for _, op := range r.Operations {
+		for _, f := range op.Findings {
+			if f.Class.Blocks() {
+				found[string(f.Comparator)+" "+string(f.Class)+" "+f.Path] += f.Count
+			}
+		}
+	}
+	return found
+}
+
+// Each fault is found by the comparator that is there for it, and named.
+func TestMutants(t *testing.T) {
+	for _, m := range []struct {
+		name      string
+		candidate func() *mutant
+		want      string // comparator, class, path
+	}{
+		{"drops a zero field", dropsZeroFields, "seeded value rating"},
+		{"rounds numbers", roundsNumbers, "seeded value id"},
+		{"sorts lists", sortsLists, "seeded value notes[]"},
+		{"drops a field of a hash", dropsAField, "seeded value limit"},
+		{"drops the expiry", dropsTTL, "seeded ttl "},
+		{"mistakes units", mistakesUnits, "seeded ttl "},
+		{"shows empty for absent", emptyForAbsent, "seeded value "},
+		{"forgets refusals", forgetsRefusals, "seeded error_class "},
+		{"renames refusals", renamesRefusals, "seeded error_class "},
+		{"refuses commands", refusesCommands, "seeded error_class "},
+		{"is not guarded", unguarded, "free lost_update "},
+		{"applies twice", appliesTwice, "free double_apply "},
+		{"reads from a replica", readsLate, "seeded value "},
+		{"answers otherwise", answersOtherwise, "seeded value state"},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := verdictOn(t, m.candidate(), shadow.Config{Sole: true}, nil)
+				assert.Contains(t, named(r), m.want)
+				assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
+			})
+		})
+	}
+}
+
+// A candidate that does not come to an answer has no finding, and is not ready either.
+func TestMutantsThatDoNotAnswer(t *testing.T) {
+	for _, m := range []struct {
+		name      string
+		candidate func() *mutant
+		want      report.Reason
+	}{
+		{"is slow", slow, report.ShadowTimeout},
+		{"panics", panics, report.ShadowPanic},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := verdictOn(t, m.candidate(), shadow.Config{Sole: true}, nil)
+				assert.Empty(t, named(r))
+				passed := int64(0)
+				for _, op := range r.Operations {
+					for _, tally := range op.Tallies {
+						passed += tally.NotCompared[m.want]
+					}
+				}
+				assert.Positive(t, passed)
+				assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
+			})
+		})
+	}
+}
+
+// Somebody else writes to the candidate's store. Lockstep sees it in passing if no other
+// process mirrors there, the verifier always.
+func TestForeignWriter(t *testing.T) {
+	for _, m := range []struct {
+		name string
+		sole bool
+		when time.Duration
+	}{
+		{"amid the traffic", true, 100 * time.Millisecond},
+		{"afterwards", false, time.Minute},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				candidate := rmwtest.NewMemory()
+				r := verdictOn(t, candidate, shadow.Config{Sole: m.sole}, func() {
+					time.Sleep(m.when)
+					assert.NoError(t, candidate.Set(t.Context(), "ticket:1", rmw.String(`{"id":7,"state":"stolen"}`), rmw.NoTTL))
+				})
+				assert.Contains(t, named(r), "lockstep foreign_write state")
+				assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
+			})
+		})
+	}
+}
+
+// The same traffic over a path without a fault finds nothing.
+func TestNoMutant(t *testing.T) {
+	for _, sole := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			r := verdictOn(t, rmwtest.NewMemory(), shadow.Config{Sole: sole}, nil)
+			assert.Empty(t, named(r))
+			assert.Equal(t, r.Verify.Checked, r.Verify.Equal)
+			assert.Positive(t, r.Verify.Checked)
+			v := r.Judge(report.Policy{Uncalibrated: true})
+			assert.Equal(t, report.NotEnoughData, v.State, "%+v", v)
+		})
+	}
+}

@@ -1,0 +1,101 @@
+package shadow
+
+import (
+	"container/list"
+	"sync"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// registry remembers the keys that were touched, the latest ones, and what the lockstep
+// comparator knows of each.
+type registry struct {
+	limit int
+
+	mu      sync.Mutex
+	byName  map[string]*list.Element // of *track
+	order   *list.List               // the one touched last is in front
+	evicted int64
+}
+
+// track is what is known of a key. Whoever works on a key holds its lock.
+type track struct {
+	mu  sync.Mutex
+	key rmw.Key
+	op  *operation // the last
+
+	pending []*item   // in the order in which they came
+	wait    time.Time // until when the first of them waits for the call before it
+	next    time.Time // when to look again meanwhile
+
+	known   bool   // left is what the hidden path was left with by us, or was seen to hold
+	left    digest // of its value
+	sure    bool   // it was read back and was that
+	gap     bool   // a call was not mirrored
+	serving digest // what the serving path held when a call of ours had ended
+	served  bool   // serving is known
+	dirty   string // opID of the call with which it began to diverge
+	recent  [16]digest
+	at      int // in recent, the next
+
+	beaten  int // times in a row that it was changed while we copied it
+	allGaps int // as the lane's, when this key was last looked at
+
+	doubts int // rounds of the verifier in a row in which it differed
+}
+
+func newRegistry(limit int) *registry {
+	return &registry{limit: limit, byName: map[string]*list.Element{}, order: list.New()}
+}
+
+// touch finds the track of a key, or begins it.
+func (r *registry) touch(c *call) *track {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.byName[c.key.Name]; e != nil {
+		r.order.MoveToFront(e)
+		return e.Value.(*track)
+	}
+	for e := r.order.Back(); e != nil && r.order.Len() >= r.limit; e = r.order.Back() {
+		r.order.Remove(e)
+		delete(r.byName, e.Value.(*track).key.Name)
+		r.evicted++
+	}
+	t := &track{key: c.key, op: c.op}
+	r.byName[c.key.Name] = r.order.PushFront(t)
+	return t
+}
+
+// all returns the tracks, the one touched longest ago first.
+func (r *registry) all() (tracks []*track, evicted int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for e := r.order.Back(); e != nil; e = e.Prev() {
+		tracks = append(tracks, e.Value.(*track))
+	}
+	return tracks, r.evicted
+}
+
+// holds notes what the hidden path holds now.
+func (t *track) holds(d digest) {
+	t.known, t.left, t.sure = true, d, false
+	t.remember(d)
+}
+
+// remember notes a value that is part of the key's history.
+func (t *track) remember(d digest) {
+	if !t.remembers(d) {
+		t.recent[t.at%len(t.recent)] = d
+		t.at++
+	}
+}
+
+func (t *track) remembers(d digest) bool {
+	for _, r := range t.recent[:min(t.at, len(t.recent))] {
+		if r == d {
+			return true
+		}
+	}
+	return false
+}

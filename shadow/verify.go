@@ -1,0 +1,200 @@
+package shadow
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+// Verify compares the keys that were touched, in both stores, one round. A key that
+// differs is looked at again in the next round, and counts as a finding if it still
+// does: unless the serving path has changed it meanwhile, or a call of it was not
+// mirrored, and it is copied anew.
+//
+// Call it in quiet times, or run it again and again with [Store.VerifyEvery]. It ends
+// with ctx.
+func (s *Store) Verify(ctx context.Context) (report.Verify, error) {
+	if s.invalid != nil {
+		return report.Verify{}, s.invalid
+	}
+	return s.engine.verify(ctx)
+}
+
+// VerifyEvery runs rounds of [Store.Verify] until ctx ends: one every interval, and, while
+// keys are in doubt, one after a fifth of it. An interval of five minutes is a good one.
+func (s *Store) VerifyEvery(ctx context.Context, interval time.Duration) {
+	for {
+		round, err := s.Verify(ctx)
+		pause := interval
+		if err == nil && round.Pending > 0 {
+			pause = interval / 5
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// state is what the verifier finds of a key.
+type state uint8
+
+const (
+	stateEqual state = iota
+	stateUntimed
+	statePending
+	stateUnknown
+	stateFound
+)
+
+func (e *engine) verify(ctx context.Context) (report.Verify, error) {
+	tracks, evicted := e.touched.all()
+	round := report.Verify{Touched: int64(len(tracks)), Evicted: evicted}
+	for _, t := range tracks {
+		if err := ctx.Err(); err != nil {
+			return e.book.verified, err
+		}
+		round.Checked++
+		switch e.verifyKey(ctx, t) {
+		case stateEqual:
+			round.Equal++
+		case stateUntimed:
+			round.Equal++
+			round.Untimed++
+		case statePending:
+			round.Pending++
+		case stateUnknown:
+			round.Unknown++
+		case stateFound:
+		}
+	}
+	return e.book.round(round), nil
+}
+
+// round takes in what a round has found.
+func (b *book) round(r report.Verify) report.Verify {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r.Rounds, r.Last, r.Findings = b.verified.Rounds+1, time.Now(), b.verified.Findings
+	if r.Checked > 0 && r.Equal == r.Checked {
+		r.Settled = b.verified.Settled + 1
+	}
+	b.verified = r
+	return r
+}
+
+// verifyKey compares one key.
+func (e *engine) verifyKey(ctx context.Context, t *track) (found state) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	defer func() {
+		if p := recover(); p != nil { // a Project of the user's, say
+			e.book.panicked()
+			found = stateUnknown
+		}
+	}()
+	if len(t.pending) > 0 {
+		return stateUnknown // there is more to come
+	}
+	began := time.Now()
+	a1, leftA, err := e.peekServing(ctx, t.key)
+	if err != nil {
+		return stateUnknown
+	}
+	var b rmw.Value
+	var leftB time.Duration
+	if err := e.ask(func(ctx context.Context) (err error) {
+		b, leftB, err = peek(ctx, e.hidden, t.key)
+		return err
+	}); err != nil {
+		return stateUnknown
+	}
+	a2, _, err := e.peekServing(ctx, t.key)
+	if err != nil || !a1.Equal(a2) {
+		return stateUnknown
+	}
+	f := t.judge(a1, b)
+	timed := e.timed()
+	if timed && !f.class.Blocks() && a1.Exists() && !t.op.compare.near(leftA, leftB, time.Since(began)) {
+		f = finding{
+			class: report.TTLDiffers, explain: "the key's expiry differs",
+			legacyExpiry: expiryText(leftA), candidateExpiry: expiryText(leftB),
+		}
+	}
+	if !f.class.Blocks() {
+		t.doubts = 0
+		if !timed {
+			return stateUntimed
+		}
+		return stateEqual
+	}
+	if t.doubts++; t.doubts < 2 {
+		return statePending
+	}
+	t.doubts = 0
+	return e.confirm(t, f, t.op.compare.digest(a1), t.op.compare.digest(b))
+}
+
+// confirm judges a key that has differed twice, and copies it anew.
+func (e *engine) confirm(t *track, f finding, a, b digest) state {
+	switch {
+	case t.gap, t.served && a != t.serving && (!t.known || b == t.left || !t.sure):
+		// The serving path was changed by somebody whose call did not arrive here.
+		f = finding{class: report.DriftGap}
+	case f.class == report.ValueDiffers && t.sure && b != t.left:
+		f.class, f.explain = report.ForeignWrite, "the store in the shadow held what it was given, and was changed by somebody else"
+	}
+	t.known, t.left = true, b
+	_, err := e.copyOver(t)
+	// Who has changed it meanwhile has mirrored it; if it could not be copied, it is no
+	// surprise that it differs.
+	t.known, t.gap = false, err != nil && !errors.Is(err, errInput)
+	e.book.confirmed(t, f)
+	if f.class.Blocks() {
+		return stateFound
+	}
+	return statePending
+}
+
+// judge compares what both stores hold.
+func (t *track) judge(legacy, candidate rmw.Value) finding {
+	r := t.op.compare.compare(legacy, candidate)
+	if r.Same {
+		return finding{class: report.Match}
+	}
+	return finding{
+		class: report.ValueDiffers, differences: r.Differences, more: r.More,
+		explain: "the stores hold different values, and nobody is changing them",
+	}
+}
+
+func (e *engine) timed() bool {
+	_, a := rmw.As[rmw.Peeker](e.store.serving)
+	_, b := rmw.As[rmw.Peeker](e.hidden)
+	return a && b
+}
+
+func (e *engine) peekServing(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.book.cfg.Timeout)
+	defer cancel()
+	return peek(ctx, e.store.serving, key)
+}
+
+// confirmed counts what the verifier has found.
+func (b *book) confirmed(t *track, f finding) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.verified.Findings == nil {
+		b.verified.Findings = map[report.Class]int64{}
+	}
+	b.verified.Findings[f.class]++
+	if !f.class.Blocks() {
+		return
+	}
+	b.minute().Diverged++
+	b.found(&call{key: t.key, op: t.op}, report.Lockstep, f)
+}
