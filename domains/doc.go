@@ -17,7 +17,8 @@
 //
 // The id makes it idempotent. An entity remembers the last [Remembered] operations
 // that changed it; one that comes again changes nothing and succeeds. So after an
-// [rmw.ErrOutcomeUnknown], send the same Op again.
+// [rmw.ErrOutcomeUnknown], send the same Op again. It remembers their names, too: an id
+// that was used for another operation is refused, because that would not happen at all.
 //
 // # A refusal
 //

@@ -101,7 +101,7 @@ func TestSentAgainHappensOnce(t *testing.T) {
 			require.NoError(t, err)
 			want := made
 			want.Size, want.Version = 1, 2
-			want.Applied = append(want.Applied, domains.Applied{ID: "once", Number: 11})
+			want.Applied = append(want.Applied, domains.Applied{ID: "once", Op: "Edit", Number: 11})
 			assert.Equal(t, want, got, id)
 		})
 		assert.Positive(t, unknowns, "or it proves nothing about them")
@@ -119,7 +119,7 @@ func TestCreatedAgainHappensOnce(t *testing.T) {
 			got, err := w.Get(t.Context(), id)
 			require.NoError(t, err)
 			assert.Equal(t, uint64(1), got.Version, id)
-			assert.Equal(t, []domains.Applied{{ID: "once"}}, got.Applied, id)
+			assert.Equal(t, []domains.Applied{{ID: "once", Op: "Create"}}, got.Applied, id)
 		})
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/unwatch/unwatch/rmw"
 )
 
 // Format is the version of the stored form. A field more is not a new Format,
@@ -33,6 +35,9 @@ type Header struct {
 // Applied is an operation that has happened.
 type Applied struct {
 	ID string `json:"id"`
+	// Op is the operation's name. Who does not know this field leaves it out: then only the
+	// id counts.
+	Op string `json:"op,omitempty"`
 	// Number is what the operation returned, for one that returns a number.
 	Number uint64 `json:"number,omitempty"`
 }
@@ -40,7 +45,8 @@ type Applied struct {
 // Head returns h itself: with it, what embeds a Header is an [Entity].
 func (h *Header) Head() *Header { return h }
 
-// Has reports whether the operation has happened, and what it returned.
+// Has reports whether an operation with that id has happened, and what it returned.
+// [Header.Find] looks at its name, too.
 func (h *Header) Has(id string) (number uint64, ok bool) {
 	i := slices.IndexFunc(h.Applied, func(a Applied) bool { return a.ID == id })
 	if id == "" || i < 0 {
@@ -49,16 +55,32 @@ func (h *Header) Has(id string) (number uint64, ok bool) {
 	return h.Applied[i].Number, true
 }
 
+// Find reports whether op has happened, and what it returned. That its id is the id of
+// another operation is an [rmw.ErrInvalid]. An operation without a name, here or there,
+// counts as the same.
+func (h *Header) Find(op Op) (number uint64, done bool, err error) {
+	i := slices.IndexFunc(h.Applied, func(a Applied) bool { return a.ID == op.ID })
+	if op.ID == "" || i < 0 {
+		return 0, false, nil
+	}
+	a := h.Applied[i]
+	if a.Op != "" && op.Name != "" && a.Op != op.Name {
+		return 0, false, fmt.Errorf("%w: the id %q was used for %q, and this is %q: two operations need two ids, see Op.For",
+			rmw.ErrInvalid, op.ID, a.Op, op.Name)
+	}
+	return a.Number, true, nil
+}
+
 // record notes that a change has happened, and by which operation if it has an id.
-func (h *Header) record(id string, number uint64) {
+func (h *Header) record(op Op, number uint64) {
 	h.Format = Format
 	h.Version++
-	if id == "" {
+	if op.ID == "" {
 		return
 	}
 	keep := h.Applied[max(0, len(h.Applied)-(Remembered-1)):]
 	// A copy: h may share its array with a state that somebody else still looks at.
-	h.Applied = append(slices.Clip(slices.Clone(keep)), Applied{ID: id, Number: number})
+	h.Applied = append(slices.Clip(slices.Clone(keep)), Applied{ID: op.ID, Op: op.Name, Number: number})
 }
 
 // check reports what is wrong with the Header.

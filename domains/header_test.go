@@ -36,7 +36,7 @@ func TestRememberedOperations(t *testing.T) {
 			require.Equal(t, uint64(1000+i), got)
 			require.Equal(t, uint64(1+i), n.Version)
 			require.Len(t, n.Applied, min(i+1, domains.Remembered))
-			require.Equal(t, domains.Applied{ID: fmt.Sprint(i), Number: got}, n.Applied[len(n.Applied)-1])
+			require.Equal(t, domains.Applied{ID: fmt.Sprint(i), Op: "Edit", Number: got}, n.Applied[len(n.Applied)-1])
 		}
 		before := stored(t, memory, "7")
 		for i := ops - domains.Remembered + 1; i <= ops; i++ {
@@ -80,7 +80,7 @@ func TestAnySequenceIsRemembered(t *testing.T) {
 		repo := newTickets(memory, rapid.SampledFrom(layouts()).Draw(t, "layout"))
 		_, err := repo.Create(t.Context(), "7", opAt("create"), named("7"))
 		require.NoError(t, err)
-		last := []domains.Applied{{ID: "create"}}
+		last := []domains.Applied{{ID: "create", Op: "Create"}}
 		version, size := uint64(1), 0
 		for i := range rapid.IntRange(1, 80).Draw(t, "steps") {
 			id := fmt.Sprint(rapid.IntRange(0, 45).Draw(t, "op"))
@@ -100,7 +100,7 @@ func TestAnySequenceIsRemembered(t *testing.T) {
 			case outcome == nil:
 				require.NoError(t, err)
 				require.Equal(t, uint64(i), number)
-				last = append(last, domains.Applied{ID: id, Number: uint64(i)})
+				last = append(last, domains.Applied{ID: id, Op: "Edit", Number: uint64(i)})
 				last = last[max(0, len(last)-domains.Remembered):]
 				version, size = version+1, size+1
 			default:

@@ -15,8 +15,13 @@ type Op struct {
 	// the entity remembers it: for [Remembered] other operations. One that was refused, or
 	// found nothing to change, is not remembered, and is looked at anew.
 	//
-	// Two operations need two ids, also those of one request: see [Op.For].
+	// Two operations need two ids, also those of one request: see [Op.For]. Where they
+	// have two names, the second is refused with an [rmw.ErrInvalid].
 	ID string
+	// Name says what the operation does. The methods of packages chat, session, mcc and
+	// desk set it, to its name in their tables. For a change of your own it is yours to
+	// set, see [Op.As]; empty is "Edit", or "Create" for what creates.
+	Name string
 	// At is when the operation happens. Entities store it in milliseconds. One that
 	// is behind what an entity has already seen counts as that: stored times never
 	// run backwards, however far the clocks of two machines are apart.
@@ -26,6 +31,9 @@ type Op struct {
 // MaxOpID is the longest permitted Op.ID, in bytes: every entity stores the last
 // [Remembered] of them.
 const MaxOpID = 64
+
+// MaxOpName is the longest permitted Op.Name, in bytes: it is stored with the id.
+const MaxOpName = 32
 
 // NewOp returns an operation with a random ID. Keep it, to send it again after an
 // [rmw.ErrOutcomeUnknown]. Where a request has an id of its own, use that instead:
@@ -42,6 +50,18 @@ func (op Op) For(step string) Op {
 	return op
 }
 
+// As returns the operation with a name:
+//
+//	rooms.Edit(ctx, room, op.As("Invite"), invite)
+//
+// Then its id serves no operation of another name. Of two changes that are both "Edit",
+// only their ids tell which is which. A name is for ever, because it is stored: what is
+// renamed is another operation to whoever sends it again.
+func (op Op) As(name string) Op {
+	op.Name = name
+	return op
+}
+
 // Validate reports, as an [rmw.ErrInvalid], what makes op unusable.
 func (op Op) Validate() error {
 	switch {
@@ -52,6 +72,10 @@ func (op Op) Validate() error {
 	case !utf8.ValidString(op.ID):
 		// It would be stored as another one, and not be recognised.
 		return fmt.Errorf("%w: Op.ID is not UTF-8: use a hash of it, in hex", rmw.ErrInvalid)
+	case len(op.Name) > MaxOpName:
+		return fmt.Errorf("%w: Op.Name has %d bytes, at most %d can be stored", rmw.ErrInvalid, len(op.Name), MaxOpName)
+	case !utf8.ValidString(op.Name):
+		return fmt.Errorf("%w: Op.Name is not UTF-8", rmw.ErrInvalid)
 	}
 	return checkMoment(op.At)
 }

@@ -1,6 +1,7 @@
 package domains
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +63,8 @@ func (r Repository[T, E]) Get(ctx context.Context, id string) (T, error) {
 // Edit changes the entity with that id by one operation, and returns it as it is
 // stored then. change may run several times and computes only; its error aborts and
 // is returned, with the entity's name in front. If it returns [rmw.Keep], or if the
-// operation has happened already, nothing is written, and Edit succeeds.
+// operation has happened already, nothing is written, and Edit succeeds. If another
+// operation with that id has, it fails: see [Header.Find].
 func (r Repository[T, E]) Edit(ctx context.Context, id string, op Op, change func(E) error) (T, error) {
 	t, _, err := r.Number(ctx, id, op, func(e E) (uint64, error) { return 0, change(e) })
 	return t, err
@@ -76,19 +78,20 @@ func (r Repository[T, E]) Number(
 	if err := op.Validate(); err != nil {
 		return t, 0, err
 	}
+	op.Name = cmp.Or(op.Name, "Edit")
 	t, err = r.apply(ctx, id, func(e E, exists bool) error {
 		var done bool
-		if number, done = e.Head().Has(op.ID); done {
-			return rmw.Keep
+		var err error
+		if number, done, err = e.Head().Find(op); done || err != nil {
+			return cmp.Or(err, rmw.Keep)
 		}
 		if !exists {
 			return r.cfg.Absent
 		}
-		var err error
 		if number, err = change(e); err != nil {
 			return err
 		}
-		e.Head().record(op.ID, number)
+		e.Head().record(op, number)
 		return nil
 	})
 	if err != nil {
@@ -98,15 +101,16 @@ func (r Repository[T, E]) Number(
 }
 
 // Create stores a new entity, as change makes it of a zero one. If the operation has
-// happened already, it returns the entity as it is.
+// happened already, it returns the entity as it is; another one with that id, as for Edit.
 func (r Repository[T, E]) Create(ctx context.Context, id string, op Op, change func(E) error) (T, error) {
 	if err := op.Validate(); err != nil {
 		var none T
 		return none, err
 	}
+	op.Name = cmp.Or(op.Name, "Create")
 	return r.apply(ctx, id, func(e E, exists bool) error {
-		if _, done := e.Head().Has(op.ID); done {
-			return rmw.Keep
+		if _, done, err := e.Head().Find(op); done || err != nil {
+			return cmp.Or(err, rmw.Keep)
 		}
 		if exists {
 			return r.cfg.Present
@@ -114,7 +118,7 @@ func (r Repository[T, E]) Create(ctx context.Context, id string, op Op, change f
 		if err := change(e); err != nil {
 			return err
 		}
-		e.Head().record(op.ID, 0)
+		e.Head().record(op, 0)
 		return nil
 	})
 }
@@ -131,7 +135,7 @@ func (r Repository[T, E]) Settle(ctx context.Context, id string, at time.Time, c
 		if err := change(e, exists); err != nil {
 			return err
 		}
-		e.Head().record("", 0)
+		e.Head().record(Op{}, 0)
 		return nil
 	})
 }

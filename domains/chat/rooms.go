@@ -63,7 +63,7 @@ func (s Rooms) Get(ctx context.Context, id string) (Room, error) { return s.repo
 // Create makes a room, open and empty, with what info has under TenantID, Name,
 // Topic, Cap and StayOpen.
 func (s Rooms) Create(ctx context.Context, id string, op domains.Op, info Room) (Room, error) {
-	return s.repo.Create(ctx, id, op, func(r *Room) error {
+	return s.repo.Create(ctx, id, op.As("Create"), func(r *Room) error {
 		*r = Room{
 			ID: id, TenantID: info.TenantID, Name: info.Name, Topic: info.Topic, Cap: info.Cap, StayOpen: info.StayOpen,
 			Status: Open, CreatedAt: op.Time(), ActiveAt: op.Time(), Unknown: info.Unknown,
@@ -80,66 +80,68 @@ func (s Rooms) Edit(ctx context.Context, id string, op domains.Op, change func(*
 
 // Describe sets the name and the topic.
 func (s Rooms) Describe(ctx context.Context, id string, op domains.Op, name, topic string) (Room, error) {
-	return s.Edit(ctx, id, op, func(r *Room) error { return r.Describe(op.Time(), name, topic) })
+	return s.Edit(ctx, id, op.As("Describe"), func(r *Room) error { return r.Describe(op.Time(), name, topic) })
 }
 
 // SetCap sets how many members there may be; 0 is no limit.
 func (s Rooms) SetCap(ctx context.Context, id string, op domains.Op, limit int) (Room, error) {
-	return s.Edit(ctx, id, op, func(r *Room) error { return r.SetCap(op.Time(), limit) })
+	return s.Edit(ctx, id, op.As("SetCap"), func(r *Room) error { return r.SetCap(op.Time(), limit) })
 }
 
 // Join makes somebody a member, the owner if there is none.
 func (s Rooms) Join(ctx context.Context, id string, op domains.Op, memberID string, m Member) (Room, error) {
-	return s.Edit(ctx, id, op, func(r *Room) error { return r.Join(op.Time(), memberID, m) })
+	return s.Edit(ctx, id, op.As("Join"), func(r *Room) error { return r.Join(op.Time(), memberID, m) })
 }
 
 // Leave takes a member out.
 func (s Rooms) Leave(ctx context.Context, id string, op domains.Op, memberID string) (Room, error) {
-	return s.Edit(ctx, id, op, func(r *Room) error { return r.Leave(op.Time(), memberID) })
+	return s.Edit(ctx, id, op.As("Leave"), func(r *Room) error { return r.Leave(op.Time(), memberID) })
 }
 
 // Remove is Leave, by the owner.
 func (s Rooms) Remove(ctx context.Context, id string, op domains.Op, by, memberID string) (Room, error) {
-	return s.Edit(ctx, id, op, func(r *Room) error { return r.Remove(op.Time(), by, memberID) })
+	return s.Edit(ctx, id, op.As("Remove"), func(r *Room) error { return r.Remove(op.Time(), by, memberID) })
 }
 
 // SetRole makes a member something else.
 func (s Rooms) SetRole(ctx context.Context, id string, op domains.Op, by, memberID string, role Role) (Room, error) {
-	return s.Edit(ctx, id, op, func(r *Room) error { return r.SetRole(op.Time(), by, memberID, role) })
+	return s.Edit(ctx, id, op.As("SetRole"), func(r *Room) error { return r.SetRole(op.Time(), by, memberID, role) })
 }
 
 // Mute keeps a member from posting, or lets the member post again.
 func (s Rooms) Mute(ctx context.Context, id string, op domains.Op, by, memberID string, muted bool) (Room, error) {
-	return s.Edit(ctx, id, op, func(r *Room) error { return r.Mute(op.Time(), by, memberID, muted) })
+	return s.Edit(ctx, id, op.As("Mute"), func(r *Room) error { return r.Mute(op.Time(), by, memberID, muted) })
 }
 
 // TransferOwner makes another member the owner.
 func (s Rooms) TransferOwner(ctx context.Context, id string, op domains.Op, by, memberID string) (Room, error) {
-	return s.Edit(ctx, id, op, func(r *Room) error { return r.TransferOwner(op.Time(), by, memberID) })
+	return s.Edit(ctx, id, op.As("TransferOwner"), func(r *Room) error { return r.TransferOwner(op.Time(), by, memberID) })
 }
 
 // Post counts one more message and returns its number. The same operation sent again
 // gets the same number, as long as the room remembers it: see [domains.Op]. In a busy
 // room that is not long, for every change of it counts, and every MarkRead is one.
 func (s Rooms) Post(ctx context.Context, id string, op domains.Op, memberID string) (seq uint64, room Room, err error) {
-	room, seq, err = s.repo.Number(ctx, id, op, func(r *Room) (uint64, error) { return r.Post(op.Time(), memberID) })
+	room, seq, err = s.repo.Number(ctx, id, op.As("Post"), func(r *Room) (uint64, error) { return r.Post(op.Time(), memberID) })
 	if err == nil && seq == 0 {
-		return 0, Room{}, fmt.Errorf("%w: the id %q is that of another operation, which was no Post: see domains.Op", rmw.ErrInvalid, op.ID)
+		// It was stored without its name.
+		return 0, Room{}, fmt.Errorf("%w: the id %q was used for another operation: two operations need two ids, see Op.For",
+			rmw.ErrInvalid, op.ID)
 	}
 	return seq, room, err
 }
 
 // MarkRead notes that a member has read all up to a message.
 func (s Rooms) MarkRead(ctx context.Context, id string, op domains.Op, memberID string, seq uint64) (Room, error) {
-	return s.Edit(ctx, id, op, func(r *Room) error { return r.MarkRead(op.Time(), memberID, seq) })
+	return s.Edit(ctx, id, op.As("MarkRead"), func(r *Room) error { return r.MarkRead(op.Time(), memberID, seq) })
 }
 
 // Touch notes that something has happened in the room.
 func (s Rooms) Touch(ctx context.Context, id string, op domains.Op) (Room, error) {
-	return s.Edit(ctx, id, op, func(r *Room) error { return r.Touch(op.Time()) })
+	return s.Edit(ctx, id, op.As("Touch"), func(r *Room) error { return r.Touch(op.Time()) })
 }
 
 // Close ends the room.
 func (s Rooms) Close(ctx context.Context, id string, op domains.Op, by string) (Room, error) {
-	return s.Edit(ctx, id, op, func(r *Room) error { return r.Close(op.Time(), by) })
+	return s.Edit(ctx, id, op.As("Close"), func(r *Room) error { return r.Close(op.Time(), by) })
 }

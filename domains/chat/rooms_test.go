@@ -25,7 +25,7 @@ func TestCreate(t *testing.T) {
 		})
 		require.NoError(t, err)
 		want := chat.Room{
-			Header: domains.Header{Format: 1, Version: 1, Applied: []domains.Applied{{ID: "create"}}},
+			Header: domains.Header{Format: 1, Version: 1, Applied: []domains.Applied{{ID: "create", Op: "Create"}}},
 			ID:     "7", TenantID: "acme", Name: "n", Topic: "t", Cap: 2, StayOpen: true,
 			Status: chat.Open, CreatedAt: sec(0), ActiveAt: sec(0),
 		}

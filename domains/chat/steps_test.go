@@ -16,7 +16,8 @@ var operations = []string{
 }
 
 // someSteps are some operations by some of four people. Most sequences begin with a
-// room. Clocks go on, stand still and go back; now and then an operation comes again.
+// room. Clocks go on, stand still and go back; now and then an operation comes again, or
+// one comes with the id of another.
 func someSteps(t *rapid.T) []step {
 	n := rapid.IntRange(1, 120).Draw(t, "steps")
 	people := []string{"ann", "bob", "cid", "dan"}
@@ -52,6 +53,8 @@ func someSteps(t *rapid.T) []step {
 		case i > 0 && rapid.IntRange(0, 9).Draw(t, "again") == 0:
 			s = steps[rapid.IntRange(0, i-1).Draw(t, "which")]
 			s.at = clock
+		case i > 0 && rapid.IntRange(0, 30).Draw(t, "of another") == 17:
+			s.id = steps[rapid.IntRange(0, i-1).Draw(t, "which")].id
 		}
 		steps = append(steps, s)
 	}

@@ -25,18 +25,18 @@
 // all that is stored, and what it sends depends on the layout. Of MarkRead:
 //
 //	members  layout            sent, legacy     sent, new    received
-//	     10  json                    2.1 KB        2.5 KB      2.0 KB
-//	     10  hash                    1.4 KB        4.0 KB      2.2 KB
-//	     10  hash by version         1.4 KB        4.0 KB      2.2 KB
-//	    100  json                    7.6 KB        8.0 KB      7.5 KB
-//	    100  hash                    1.4 KB         11 KB      9.2 KB
-//	    100  hash by version         1.4 KB        3.1 KB      9.2 KB
-//	   1000  json                     62 KB         63 KB       62 KB
-//	   1000  hash                    1.4 KB         81 KB       79 KB
-//	   1000  hash by version         1.4 KB        3.1 KB       79 KB
-//	  10000  json                    611 KB        612 KB      611 KB
-//	  10000  hash                    1.4 KB        783 KB      781 KB
-//	  10000  hash by version         1.4 KB        3.1 KB      781 KB
+//	     10  json                    2.6 KB        3.0 KB      2.5 KB
+//	     10  hash                    1.9 KB        5.0 KB      2.7 KB
+//	     10  hash by version         1.9 KB        5.0 KB      2.7 KB
+//	    100  json                    8.1 KB        8.5 KB      8.0 KB
+//	    100  hash                    1.9 KB         12 KB      9.7 KB
+//	    100  hash by version         1.9 KB        4.2 KB      9.7 KB
+//	   1000  json                     63 KB         63 KB       63 KB
+//	   1000  hash                    1.9 KB         82 KB       80 KB
+//	   1000  hash by version         1.9 KB        4.2 KB       80 KB
+//	  10000  json                    612 KB        612 KB      612 KB
+//	  10000  hash                    1.9 KB        784 KB      782 KB
+//	  10000  hash by version         1.9 KB        4.2 KB      782 KB
 //
 // docs/domains.md draws the transitions, and has more figures.
 package chat

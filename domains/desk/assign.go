@@ -11,7 +11,7 @@ import (
 
 // Assign gives a queued session to an agent who has room for it.
 func (d Desk) Assign(ctx context.Context, op domains.Op, sessionID, agentID string) (session.Session, error) {
-	return d.give(ctx, op, sessionID, agentID, false, func(s *session.Session, epoch uint64) error {
+	return d.give(ctx, op.As("Assign"), sessionID, agentID, false, func(s *session.Session, epoch uint64) error {
 		return s.Assign(op.Time(), agentID, epoch)
 	})
 }
@@ -28,7 +28,7 @@ type TransferTo struct {
 
 // Transfer gives a session from the agent who has it to another.
 func (d Desk) Transfer(ctx context.Context, op domains.Op, sessionID string, to TransferTo) (session.Session, error) {
-	return d.give(ctx, op, sessionID, to.AgentID, to.Force, func(s *session.Session, epoch uint64) error {
+	return d.give(ctx, op.As("Transfer"), sessionID, to.AgentID, to.Force, func(s *session.Session, epoch uint64) error {
 		return s.Transfer(op.Time(), to.AgentID, epoch, to.By, to.Reason)
 	})
 }
@@ -43,8 +43,12 @@ func (d Desk) give(
 		if err != nil {
 			return session.Session{}, err
 		}
+		done, err := happened(op, sessionID, seen)
+		if err != nil {
+			return session.Session{}, err
+		}
 		from := seen.AgentID
-		if _, done := seen.Has(op.ID); done {
+		if done {
 			from = seen.LastAgentID // whom it was taken from may not have been told
 		} else {
 			trial := seen // what is refused anyway needs no slot

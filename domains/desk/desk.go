@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/unwatch/unwatch/domains"
@@ -54,6 +55,16 @@ func New(sessions session.Sessions, agents mcc.Agents, cfg Config) Desk {
 	cfg.Patience = cmp.Or(cfg.Patience, DefaultPatience)
 	cfg.FinishTimeout = cmp.Or(cfg.FinishTimeout, DefaultFinishTimeout)
 	return Desk{sessions, agents, cfg}
+}
+
+// happened reports whether op has happened to the session. What reads before it writes
+// has to know: it would take another operation's id for its own.
+func happened(op domains.Op, sessionID string, s session.Session) (bool, error) {
+	_, done, err := s.Find(op)
+	if err != nil {
+		err = fmt.Errorf("session %q: %w", sessionID, err)
+	}
+	return done, err
 }
 
 // until is the end of a reservation made at that time.

@@ -170,7 +170,7 @@ func TestFinishOneByOne(t *testing.T) {
 		_, err := d.agents.Reserve(t.Context(), "b", d.now, "s", d.get("s").Epoch, d.now.Add(patience), false)
 		require.NoError(t, err)
 		op := d.op()
-		_, err = d.sessions.Edit(t.Context(), "s", op, func(s *session.Session) error {
+		_, err = d.sessions.Edit(t.Context(), "s", op.As("Transfer"), func(s *session.Session) error {
 			return s.Transfer(op.Time(), "b", s.Epoch, "", "")
 		})
 		require.NoError(t, err)

@@ -12,14 +12,14 @@ import (
 
 // Close ends a session, whoever has it. The first reason stays.
 func (d Desk) Close(ctx context.Context, op domains.Op, sessionID string, reason session.Reason) (session.Session, error) {
-	return d.take(ctx, op, sessionID, func(s *session.Session) error {
+	return d.take(ctx, op.As("Close"), sessionID, func(s *session.Session) error {
 		return s.Close(op.Time(), reason, d.sessions.Windows())
 	})
 }
 
 // CloseIdle is Close for a session in which nobody has written for too long.
 func (d Desk) CloseIdle(ctx context.Context, op domains.Op, sessionID string, limits session.Idle) (session.Session, error) {
-	return d.take(ctx, op, sessionID, func(s *session.Session) error {
+	return d.take(ctx, op.As("CloseIdle"), sessionID, func(s *session.Session) error {
 		return s.CloseIdle(op.Time(), limits, d.sessions.Windows())
 	})
 }
@@ -37,14 +37,14 @@ type ToQueue struct {
 
 // Requeue takes a session from the agent who has it, and queues it.
 func (d Desk) Requeue(ctx context.Context, op domains.Op, sessionID string, to ToQueue) (session.Session, error) {
-	return d.take(ctx, op, sessionID, func(s *session.Session) error {
+	return d.take(ctx, op.As("Requeue"), sessionID, func(s *session.Session) error {
 		return s.Requeue(op.Time(), to.FromAgentID, to.QueueID, to.By, to.Reason)
 	})
 }
 
 // Decline is an agent who does not want the session, or lets it ring out.
 func (d Desk) Decline(ctx context.Context, op domains.Op, sessionID, agentID string) (session.Session, error) {
-	return d.take(ctx, op, sessionID, func(s *session.Session) error { return s.Decline(op.Time(), agentID) })
+	return d.take(ctx, op.As("Decline"), sessionID, func(s *session.Session) error { return s.Decline(op.Time(), agentID) })
 }
 
 // take commits on the session, and releases what it leaves behind.

@@ -18,6 +18,7 @@ func (d Desk) Open(ctx context.Context, op domains.Op, sessionID string, info se
 	if err := d.sessions.Validate(sessionID, op, info); err != nil {
 		return session.Session{}, err
 	}
+	op = op.As("Open")
 	return d.open(ctx, op, info.VisitorID, sessionID, func(v view) (session.Session, error) {
 		switch {
 		case v.exists && v.session.CloseReason == session.Abandoned:
@@ -39,6 +40,7 @@ func (d Desk) Reopen(ctx context.Context, op domains.Op, sessionID string) (sess
 	if err != nil {
 		return session.Session{}, err
 	}
+	op = op.As("Reopen")
 	return d.open(ctx, op, s.VisitorID, sessionID, func(v view) (session.Session, error) {
 		reopen := func(s *session.Session) error { return s.Reopen(op.Time(), v.session.Epoch) }
 		trial := v.session // what is refused anyway needs no entry
@@ -90,7 +92,9 @@ func (d Desk) tryOpen(
 	if err != nil {
 		return s, false, err
 	}
-	if _, done := v.session.Has(op.ID); done {
+	if done, err := happened(op, sessionID, v.session); err != nil {
+		return s, false, err
+	} else if done {
 		return v.session, false, nil
 	}
 	if visitorID != "" {

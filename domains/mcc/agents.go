@@ -80,7 +80,7 @@ func (s Agents) Get(ctx context.Context, id string) (Agent, error) { return s.re
 // Create makes an agent, offline and without slots, with what info has under
 // TenantID, Max and Groups.
 func (s Agents) Create(ctx context.Context, id string, op domains.Op, info Agent) (Agent, error) {
-	return s.repo.Create(ctx, id, op, func(a *Agent) error {
+	return s.repo.Create(ctx, id, op.As("Create"), func(a *Agent) error {
 		*a = Agent{
 			ID: id, TenantID: info.TenantID, Max: info.Max, Groups: info.Groups, Status: Offline,
 			StatusAt: op.Time(), UpdatedAt: op.Time(), Unknown: info.Unknown,
@@ -97,27 +97,27 @@ func (s Agents) Edit(ctx context.Context, id string, op domains.Op, change func(
 
 // SetStatus says what the agent wants. Whoever comes online accepts sessions.
 func (s Agents) SetStatus(ctx context.Context, id string, op domains.Op, status Status) (Agent, error) {
-	return s.Edit(ctx, id, op, func(a *Agent) error { return a.SetStatus(op.Time(), status) })
+	return s.Edit(ctx, id, op.As("SetStatus"), func(a *Agent) error { return a.SetStatus(op.Time(), status) })
 }
 
 // SetAccepting says whether new sessions may come.
 func (s Agents) SetAccepting(ctx context.Context, id string, op domains.Op, accepting bool) (Agent, error) {
-	return s.Edit(ctx, id, op, func(a *Agent) error { return a.SetAccepting(op.Time(), accepting) })
+	return s.Edit(ctx, id, op.As("SetAccepting"), func(a *Agent) error { return a.SetAccepting(op.Time(), accepting) })
 }
 
 // SetMax sets how many sessions the agent may have.
 func (s Agents) SetMax(ctx context.Context, id string, op domains.Op, limit int) (Agent, error) {
-	return s.Edit(ctx, id, op, func(a *Agent) error { return a.SetMax(op.Time(), limit) })
+	return s.Edit(ctx, id, op.As("SetMax"), func(a *Agent) error { return a.SetMax(op.Time(), limit) })
 }
 
 // SetGroups says which groups the agent belongs to, the most important first.
 func (s Agents) SetGroups(ctx context.Context, id string, op domains.Op, groups ...string) (Agent, error) {
-	return s.Edit(ctx, id, op, func(a *Agent) error { return a.SetGroups(op.Time(), groups) })
+	return s.Edit(ctx, id, op.As("SetGroups"), func(a *Agent) error { return a.SetGroups(op.Time(), groups) })
 }
 
 // SignOff takes the agent offline. The slots stay: desk.SignOff clears them.
 func (s Agents) SignOff(ctx context.Context, id string, op domains.Op) (Agent, error) {
-	return s.Edit(ctx, id, op, func(a *Agent) error { return a.SignOff(op.Time()) })
+	return s.Edit(ctx, id, op.As("SignOff"), func(a *Agent) error { return a.SignOff(op.Time()) })
 }
 
 // Reserve takes a slot for a session that may be given to the agent while it has

@@ -144,7 +144,7 @@ func TestCreate(t *testing.T) {
 		a, err := b.agents.Create(b.Context(), "a", op, info)
 		require.NoError(b, err)
 		assert.Equal(b, mcc.Agent{
-			Header: domains.Header{Format: 1, Version: 1, Applied: []domains.Applied{{ID: op.ID}}},
+			Header: domains.Header{Format: 1, Version: 1, Applied: []domains.Applied{{ID: op.ID, Op: "Create"}}},
 			ID:     "a", TenantID: "t", Max: 4, Groups: []string{"g"}, Status: mcc.Offline, StatusAt: at(3), UpdatedAt: at(3),
 		}, a)
 		assert.Equal(b, a, b.get())

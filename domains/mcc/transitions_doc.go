@@ -31,15 +31,15 @@
 // all that is stored, and what it sends depends on the layout. Of SetAccepting:
 //
 //	slots  layout            sent, legacy     sent, new    received
-//	    5  json                    1.8 KB        2.2 KB      1.7 KB
-//	    5  hash                    1.3 KB        3.5 KB      1.8 KB
-//	    5  hash by version         1.3 KB        3.6 KB      1.8 KB
-//	   50  json                    4.9 KB        5.3 KB      4.7 KB
-//	   50  hash                    1.3 KB        7.3 KB      5.5 KB
-//	   50  hash by version         1.3 KB        7.3 KB      5.5 KB
-//	  500  json                     35 KB         36 KB       35 KB
-//	  500  hash                    1.3 KB         45 KB       43 KB
-//	  500  hash by version         1.3 KB        3.0 KB       43 KB
+//	    5  json                    2.4 KB        2.8 KB      2.2 KB
+//	    5  hash                    1.9 KB        4.7 KB      2.4 KB
+//	    5  hash by version         1.9 KB        4.7 KB      2.4 KB
+//	   50  json                    5.4 KB        5.9 KB      5.3 KB
+//	   50  hash                    1.9 KB        8.4 KB      6.1 KB
+//	   50  hash by version         1.9 KB        8.4 KB      6.1 KB
+//	  500  json                     36 KB         36 KB       36 KB
+//	  500  hash                    1.9 KB         46 KB       43 KB
+//	  500  hash by version         1.9 KB        4.1 KB       43 KB
 //
 // docs/domains.md draws the transitions, and has more figures.
 package mcc

@@ -108,7 +108,7 @@ func TestCreate(t *testing.T) {
 					want.QueuedAt = at(0)
 				}
 				assert.Equal(b, want, got)
-				assert.Equal(b, domains.Header{Format: 1, Version: 1, Applied: []domains.Applied{{ID: op.ID}}}, got.Header)
+				assert.Equal(b, domains.Header{Format: 1, Version: 1, Applied: []domains.Applied{{ID: op.ID, Op: "Open"}}}, got.Header)
 				b.untouched("session:s", "the same again", func() {
 					again, err := b.sessions.Create(b.Context(), "s", op, info)
 					require.NoError(b, err)

@@ -114,7 +114,7 @@ func (s Sessions) Create(ctx context.Context, id string, op domains.Op, info Ses
 	if err := s.Validate(id, op, info); err != nil {
 		return Session{}, err
 	}
-	return s.sessions.Create(ctx, id, op, func(n *Session) error {
+	return s.sessions.Create(ctx, id, op.As("Open"), func(n *Session) error {
 		*n = begin(id, op, info)
 		return nil
 	})
@@ -155,42 +155,42 @@ func (s Sessions) Edit(ctx context.Context, id string, op domains.Op, change fun
 
 // Escalate asks for an agent where a program has answered so far.
 func (s Sessions) Escalate(ctx context.Context, id string, op domains.Op, queueID string) (Session, error) {
-	return s.Edit(ctx, id, op, func(n *Session) error { return n.Escalate(op.Time(), queueID) })
+	return s.Edit(ctx, id, op.As("Escalate"), func(n *Session) error { return n.Escalate(op.Time(), queueID) })
 }
 
 // Reply notes that the agent has written.
 func (s Sessions) Reply(ctx context.Context, id string, op domains.Op, agentID string) (Session, error) {
-	return s.Edit(ctx, id, op, func(n *Session) error { return n.Reply(op.Time(), agentID) })
+	return s.Edit(ctx, id, op.As("Reply"), func(n *Session) error { return n.Reply(op.Time(), agentID) })
 }
 
 // VisitorWrites notes that the visitor has written.
 func (s Sessions) VisitorWrites(ctx context.Context, id string, op domains.Op) (Session, error) {
-	return s.Edit(ctx, id, op, func(n *Session) error { return n.VisitorWrites(op.Time()) })
+	return s.Edit(ctx, id, op.As("VisitorWrites"), func(n *Session) error { return n.VisitorWrites(op.Time()) })
 }
 
 // Hold sets the session aside until the visitor writes.
 func (s Sessions) Hold(ctx context.Context, id string, op domains.Op, agentID string) (Session, error) {
-	return s.Edit(ctx, id, op, func(n *Session) error { return n.Hold(op.Time(), agentID) })
+	return s.Edit(ctx, id, op.As("Hold"), func(n *Session) error { return n.Hold(op.Time(), agentID) })
 }
 
 // Resume takes up a session that is on hold.
 func (s Sessions) Resume(ctx context.Context, id string, op domains.Op, agentID string) (Session, error) {
-	return s.Edit(ctx, id, op, func(n *Session) error { return n.Resume(op.Time(), agentID) })
+	return s.Edit(ctx, id, op.As("Resume"), func(n *Session) error { return n.Resume(op.Time(), agentID) })
 }
 
 // SetPriority puts the session before or behind others.
 func (s Sessions) SetPriority(ctx context.Context, id string, op domains.Op, priority int) (Session, error) {
-	return s.Edit(ctx, id, op, func(n *Session) error { return n.SetPriority(op.Time(), priority) })
+	return s.Edit(ctx, id, op.As("SetPriority"), func(n *Session) error { return n.SetPriority(op.Time(), priority) })
 }
 
 // SetMerchant says which merchant the conversation is about.
 func (s Sessions) SetMerchant(ctx context.Context, id string, op domains.Op, merchantID string) (Session, error) {
-	return s.Edit(ctx, id, op, func(n *Session) error { return n.SetMerchant(op.Time(), merchantID) })
+	return s.Edit(ctx, id, op.As("SetMerchant"), func(n *Session) error { return n.SetMerchant(op.Time(), merchantID) })
 }
 
 // Rate is what the visitor thought of the session.
 func (s Sessions) Rate(ctx context.Context, id string, op domains.Op, score int, comment string) (Session, error) {
-	return s.Edit(ctx, id, op, func(n *Session) error {
+	return s.Edit(ctx, id, op.As("Rate"), func(n *Session) error {
 		return n.Rate(op.Time(), Rating{Score: score, Comment: comment})
 	})
 }

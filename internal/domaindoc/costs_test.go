@@ -86,11 +86,11 @@ func op(n int) domains.Op {
 
 func id(kind string, n int) string { return fmt.Sprintf("%s-%08d", kind, n) }
 
-// remembered is the list of operations that every busy entity has.
-func remembered() domains.Header {
+// remembered is the list of operations that every busy entity has, all of a common kind.
+func remembered(name string) domains.Header {
 	h := domains.Header{Format: domains.Format, Version: 1_000}
 	for n := range domains.Remembered {
-		h.Applied = append(h.Applied, domains.Applied{ID: op(100 + n).ID})
+		h.Applied = append(h.Applied, domains.Applied{ID: op(100 + n).ID, Op: name})
 	}
 	return h
 }
@@ -107,7 +107,7 @@ func put[T any, E domains.Entity[T]](ctx context.Context, s services, key string
 func room(ctx context.Context, s services, size int) error {
 	now := op(0).Time()
 	r := chat.Room{
-		Header: remembered(), ID: "r", Status: chat.Open, Seq: 100, OwnerID: id("user", 0),
+		Header: remembered("MarkRead"), ID: "r", Status: chat.Open, Seq: 100, OwnerID: id("user", 0),
 		CreatedAt: now, ActiveAt: now, Members: map[string]chat.Member{},
 	}
 	for i := range size {
@@ -119,7 +119,7 @@ func room(ctx context.Context, s services, size int) error {
 func agent(ctx context.Context, s services, size int) error {
 	now := op(0).Time()
 	a := mcc.Agent{
-		Header: remembered(), ID: "a", Status: mcc.Online, Accepting: true, StatusAt: now, UpdatedAt: now, LastAssignedAt: now,
+		Header: remembered("SetStatus"), ID: "a", Status: mcc.Online, Accepting: true, StatusAt: now, UpdatedAt: now, LastAssignedAt: now,
 		Slots: map[string]mcc.Slot{},
 	}
 	for i := range size {
