@@ -34,5 +34,8 @@
 // change, within members, slots and transfers, too. All refuse, with
 // [rmw.ErrUndecodable], to touch what they cannot read.
 //
+// What was stored before there were rules, and breaks one, is such a thing, too, unless
+// the Mend of a Config repairs it on the way in: see [CodecOf].
+//
 // A layout of one's own is an [rmw.Codec]; give it to a Config.
 package domains

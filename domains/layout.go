@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
-	"time"
 
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -40,54 +38,6 @@ func (l Layout) String() string {
 	default:
 		return "json"
 	}
-}
-
-// CodecOf returns the codec of a layout. expiry, if not nil, tells the expiry that
-// a write of the entity leaves behind, as in [rmw.Key]; 0 leaves it to the Key.
-//
-// What it reads is an entity that Check accepts, or an error.
-func CodecOf[T any, E Entity[T]](layout Layout, expiry func(E) time.Duration) rmw.Codec[T] {
-	var inner rmw.Codec[T] = document[T]{}
-	if layout != JSON {
-		inner = newHashOf[T](layout == HashByVersion)
-	}
-	return checked[T, E]{inner, expiry}
-}
-
-// checked is a codec that knows the entity's rules and its expiry.
-type checked[T any, E Entity[T]] struct {
-	rmw.Codec[T]
-	expiry func(E) time.Duration
-}
-
-func (c checked[T, E]) Decode(v rmw.Value, dst *T) error {
-	if err := c.Codec.Decode(v, dst); err != nil {
-		return err
-	}
-	err := checkEntity[T, E](dst)
-	if errors.Is(err, rmw.ErrInvalid) { // of what is stored, not of an argument
-		return &trouble{strings.TrimPrefix(err.Error(), rmw.ErrInvalid.Error()+": ")}
-	}
-	return err
-}
-
-func (c checked[T, E]) Encode(src *T, cur rmw.Value) (rmw.Value, error) {
-	if err := checkEntity[T, E](src); err != nil {
-		return rmw.Value{}, fmt.Errorf("%w: the change breaks a rule of the entity: %w", rmw.ErrInvalid, err)
-	}
-	next, err := c.Codec.Encode(src, cur)
-	if err != nil || c.expiry == nil {
-		return next, err
-	}
-	return next.WithTTL(c.expiry(E(src))), nil
-}
-
-func checkEntity[T any, E Entity[T]](t *T) error {
-	e := E(t)
-	if err := e.Head().check(); err != nil {
-		return err
-	}
-	return e.Check()
 }
 
 // document is the JSON layout.

@@ -28,7 +28,7 @@ func TestOpValidate(t *testing.T) {
 		"a long id":        {domains.Op{ID: strings.Repeat("a", domains.MaxOpID+1), At: now}, "Op.ID has 65 bytes, at most 64"},
 		"an id of bytes":   {domains.Op{ID: "a\xff", At: now}, "Op.ID is not UTF-8"},
 		"the longest name": {domains.Op{ID: "a", Name: strings.Repeat("n", domains.MaxOpName), At: now}, ""},
-		"a long name":      {domains.Op{ID: "a", Name: strings.Repeat("n", domains.MaxOpName+1), At: now}, "Op.Name has 33 bytes, at most 32"},
+		"a long name":      {domains.Op{ID: "a", Name: strings.Repeat("n", 33), At: now}, "Op.Name has 33 bytes, at most 32"},
 		"a name of bytes":  {domains.Op{ID: "a", Name: "a\xff", At: now}, "Op.Name is not UTF-8"},
 		"no time":          {domains.Op{ID: "a"}, "pass when the operation happens"},
 		"1970":             {domains.Op{ID: "a", At: time.UnixMilli(0)}, "pass when the operation happens"},

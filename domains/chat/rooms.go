@@ -22,8 +22,12 @@ type Config struct {
 	TTL time.Duration
 	// ClosedTTL is TTL for a closed room. Default: TTL. Nobody opens a room again.
 	ClosedTTL time.Duration
-	// Codec, if not nil, is a layout of your own. Layout and ClosedTTL do not count
-	// then.
+	// Mend, if not nil, repairs a room that was stored before there were rules: it is called
+	// with each that is read, before the rules are looked at. What it changes is stored
+	// with the next change. See [domains.CodecOf] for what it may do.
+	Mend func(*Room)
+	// Codec, if not nil, is a layout of your own. Layout, ClosedTTL and Mend do
+	// not count then.
 	Codec rmw.Codec[Room]
 }
 
@@ -45,7 +49,7 @@ func New(store rmw.Store, cfg Config) Rooms {
 				return cfg.ClosedTTL
 			}
 			return 0
-		})
+		}, cfg.Mend)
 	}
 	prefix := cmp.Or(cfg.Prefix, "chat:room:")
 	return Rooms{domains.NewRepository[Room, *Room](store, domains.Config[Room]{

@@ -28,7 +28,11 @@ type Config struct {
 	// GroupMax is the same for the agents of a group; 0 leaves it to Max, [Unlimited] is
 	// no limit. All processes must agree on it.
 	GroupMax map[string]int
-	// Codec, if not nil, is a layout of your own. Layout does not count then.
+	// Mend, if not nil, repairs an agent that was stored before there were rules: it is called
+	// with each that is read, before the rules are looked at. What it changes is stored
+	// with the next change. See [domains.CodecOf] for what it may do.
+	Mend func(*Agent)
+	// Codec, if not nil, is a layout of your own. Layout and Mend do not count then.
 	Codec rmw.Codec[Agent]
 }
 
@@ -49,7 +53,7 @@ type Agents struct {
 func New(store rmw.Store, cfg Config) Agents {
 	codec := cfg.Codec
 	if codec == nil {
-		codec = domains.CodecOf[Agent, *Agent](cfg.Layout, nil)
+		codec = domains.CodecOf[Agent, *Agent](cfg.Layout, nil, cfg.Mend)
 	}
 	prefix := cmp.Or(cfg.Prefix, "agent:")
 	return Agents{cfg, domains.NewRepository[Agent, *Agent](store, domains.Config[Agent]{

@@ -31,8 +31,12 @@ type Config struct {
 	RateWindow time.Duration
 	// ReopenWindow is how long after closing it can be reopened. Default: never.
 	ReopenWindow time.Duration
-	// Codec, if not nil, is a layout of your own. Layout and ClosedTTL do not count
-	// then.
+	// Mend, if not nil, repairs a session that was stored before there were rules: it is called
+	// with each that is read, before the rules are looked at. What it changes is stored
+	// with the next change. See [domains.CodecOf] for what it may do.
+	Mend func(*Session)
+	// Codec, if not nil, is a layout of your own. Layout, ClosedTTL and Mend do
+	// not count then.
 	Codec rmw.Codec[Session]
 }
 
@@ -67,7 +71,7 @@ type Sessions struct {
 func New(store rmw.Store, cfg Config) Sessions {
 	codec := cfg.Codec
 	if codec == nil {
-		codec = domains.CodecOf(cfg.Layout, cfg.expiry)
+		codec = domains.CodecOf(cfg.Layout, cfg.expiry, cfg.Mend)
 	}
 	prefix, visitors := cmp.Or(cfg.Prefix, "session:"), cmp.Or(cfg.VisitorPrefix, "visitor:")
 	return Sessions{

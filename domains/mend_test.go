@@ -1,0 +1,212 @@
+package domains_test
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+)
+
+// bySize is a repair that goes by another field than the one it writes: a size below
+// zero, which breaks a rule, is that of the tags.
+func bySize(t *Ticket) {
+	if t.Size < 0 {
+		t.Size = len(t.Tags)
+	}
+}
+
+// mended are tickets which are repaired when they are read.
+func mended(store rmw.Store, layout domains.Layout, mend ...func(*Ticket)) tickets {
+	return domains.NewRepository[Ticket, *Ticket](store, domains.Config[Ticket]{
+		Name:   "ticket",
+		Key:    func(id string) rmw.Key { return rmw.Key{Name: ticketPrefix + id} },
+		Codec:  domains.CodecOf(layout, nil, mend...),
+		Absent: errNoTicket, Present: errTicketExists,
+	})
+}
+
+// before is a ticket from before its rules, in a layout, with some fields changed.
+func before(layout domains.Layout, changes map[string]string) rmw.Value {
+	fields := map[string]string{
+		"id": `"7"`, "size": "-1", "tags": `["x","y"]`, "big": "5", "loud": "true", "version": "4", "stranger": `{"n":1}`,
+		"part:p": `{"name":"p","stranger":2}`,
+	}
+	maps.Copy(fields, changes)
+	if layout != domains.JSON {
+		fields["id"] = strings.Trim(fields["id"], `"`)
+		return rmw.Hash(fields)
+	}
+	text := `{"parts":{"p":` + fields["part:p"] + `}`
+	delete(fields, "part:p")
+	for name, value := range fields {
+		text += `,"` + name + `":` + value
+	}
+	return rmw.String(text + "}")
+}
+
+// What breaks a rule cannot be read, unless it is mended. Reading stores nothing of
+// that; the next change stores all of it, and keeps what it does not know.
+func TestMend(t *testing.T) {
+	everywhere(t, func(t *testing.T, w world) {
+		old := before(w.layout, nil)
+		put(t, w.Direct, "7", old)
+		_, err := w.Get(t.Context(), "7")
+		require.ErrorIs(t, err, rmw.ErrUndecodable)
+
+		repo := mended(w.Open(), w.layout, nil, bySize)
+		n, err := repo.Get(t.Context(), "7")
+		require.NoError(t, err)
+		assert.Equal(t, 2, n.Size)
+		assert.Equal(t, uint64(4), n.Version)
+		for _, outcome := range []error{rmw.Keep, errTooLoud} {
+			n, err = repo.Edit(t.Context(), "7", opAt("a"), func(n *Ticket) error {
+				assert.Equal(t, 2, n.Size)
+				return outcome
+			})
+			if outcome == rmw.Keep { //nolint:errorlint // it is this very one
+				require.NoError(t, err)
+				assert.Equal(t, 2, n.Size, "what is answered is mended, too")
+			}
+			assert.True(t, old.Equal(stored(t, w.Direct, "7")), "nothing is written")
+		}
+
+		n, err = repo.Edit(t.Context(), "7", opAt("a"), func(n *Ticket) error { n.Title = "new"; return nil })
+		require.NoError(t, err)
+		assert.Equal(t, 2, n.Size)
+		got, err := w.Get(t.Context(), "7")
+		require.NoError(t, err, "who does not mend can read it now")
+		assert.Equal(t, n, got)
+		assert.Equal(t, []any{2, "new", uint64(5), 5}, []any{got.Size, got.Title, got.Version, int(got.Big)})
+		raw, ok := got.Parts["p"].Unknown.Field("stranger")
+		assert.Equal(t, []any{"2", true}, []any{string(raw), ok})
+		text := stored(t, w.Direct, "7").Text()
+		if w.layout != domains.JSON {
+			text, _ = stored(t, w.Direct, "7").Field("stranger")
+		}
+		assert.Contains(t, text, `{"n":1}`)
+	})
+}
+
+// What breaks a rule after all, is of a later Format, or is of another form is an error
+// as without mend, and nobody mends what he cannot know.
+func TestMendIsNoWayAround(t *testing.T) {
+	eachLayout(t, func(t *testing.T, layout domains.Layout) {
+		for says, test := range map[string]struct {
+			changes map[string]string
+			mend    func(*Ticket)
+		}{
+			"size is negative": {nil, func(t *Ticket) { t.Size-- }},
+			"the title has 65 bytes, at most 64 are permitted": {nil, func(t *Ticket) {
+				t.Size, t.Title = 0, strings.Repeat("x", 65)
+			}},
+			"format 2: this program knows formats up to 1": {
+				map[string]string{"format": "2"}, func(*Ticket) { panic("of a later format") },
+			},
+			"an operation is remembered twice": {
+				map[string]string{"applied": `[{"id":"a"},{"id":"a"}]`}, func(t *Ticket) { t.Applied = nil },
+			},
+			"is not a number that fits int": {
+				map[string]string{"size": `"many"`}, func(*Ticket) { panic("of another form") },
+			},
+		} {
+			memory := rmwtest.NewMemory()
+			old := before(layout, test.changes)
+			put(t, memory, "7", old)
+			for call, err := range everyCall(t, mended(memory, layout, test.mend)) {
+				require.ErrorIs(t, err, rmw.ErrUndecodable, call)
+				require.ErrorContains(t, err, says, call)
+				assert.True(t, old.Equal(stored(t, memory, "7")))
+			}
+		}
+	})
+}
+
+// Mend cannot change what the Header says: which Format it is, how often the entity has
+// changed, and by which operations.
+func TestMendKeepsTheHeader(t *testing.T) {
+	applied := map[string]string{"applied": `[{"id":"a","op":"Edit","number":3}]`, "format": "1"}
+	for name, mend := range map[string]func(*Ticket){
+		"built anew": func(t *Ticket) { *t = Ticket{ID: t.ID} },
+		"in place":   func(t *Ticket) { t.Applied[0], t.Size, t.Format, t.Version = domains.Applied{ID: "b"}, 0, 9, 1 },
+	} {
+		eachLayout(t, func(t *testing.T, layout domains.Layout) {
+			memory := rmwtest.NewMemory()
+			put(t, memory, "7", before(layout, applied))
+			repo := mended(memory, layout, mend)
+			want := domains.Header{Format: 1, Version: 4, Applied: []domains.Applied{{ID: "a", Op: "Edit", Number: 3}}}
+			n, err := repo.Get(t.Context(), "7")
+			require.NoError(t, err)
+			assert.Equal(t, want, n.Header, name)
+			_, number, err := repo.Number(t.Context(), "7", opAt("a"), func(*Ticket) (uint64, error) { panic("it has happened") })
+			require.NoError(t, err)
+			assert.Equal(t, uint64(3), number, name)
+			n, err = repo.Edit(t.Context(), "7", opAt("c"), grow)
+			require.NoError(t, err)
+			assert.Equal(t, uint64(5), n.Version, name)
+		})
+	}
+}
+
+// The guard compares what is stored, and all that mend may have gone by: somebody who
+// writes meanwhile, and does not count the version up, makes the change begin anew.
+func TestMendIsGuarded(t *testing.T) {
+	for name, meanwhile := range map[string]struct {
+		changes    map[string]string
+		size, tags int
+	}{
+		"what is mended":          {map[string]string{"size": "-2"}, 2, 2},
+		"what is mended already":  {map[string]string{"size": "9"}, 9, 2},
+		"what mend goes by":       {map[string]string{"tags": `["x","y","z"]`}, 3, 3},
+		"as the change leaves it": {map[string]string{"size": "2"}, 2, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, w world) {
+				put(t, w.Direct, "7", before(w.layout, nil))
+				calls := 0
+				n, err := mended(w.Open(), w.layout, bySize).Edit(t.Context(), "7", opAt("a"), func(n *Ticket) error {
+					if calls++; calls == 1 {
+						assert.Equal(t, 2, n.Size)
+						put(t, w.Direct, "7", before(w.layout, meanwhile.changes))
+					}
+					n.Title = strings.Repeat("t", n.Size)
+					return nil
+				})
+				require.NoError(t, err)
+				assert.Equal(t, 2, calls, "a change is made to what is stored")
+				assert.Equal(t, []int{meanwhile.size, meanwhile.size, meanwhile.tags}, []int{n.Size, len(n.Title), len(n.Tags)})
+				got, err := w.Get(t.Context(), "7")
+				require.NoError(t, err)
+				assert.Equal(t, n, got)
+			})
+		})
+	}
+}
+
+// By version, an entity that mend leaves alone costs what it does without mend.
+func TestMendAndTheGuardByVersion(t *testing.T) {
+	codec := domains.CodecOf(domains.HashByVersion, nil, bySize)
+	for _, test := range []struct {
+		size string
+		all  bool
+	}{{"-1", true}, {"1", false}} {
+		v, trace := before(domains.Hash, map[string]string{"size": test.size}).Traced()
+		var n Ticket
+		require.NoError(t, codec.Decode(v, &n))
+		n.Title = "new"
+		next, err := codec.Encode(&n, v)
+		require.NoError(t, err)
+		fields, ok := trace.Reads(next)
+		assert.Equal(t, test.all, !ok)
+		if ok {
+			assert.Equal(t, []string{"loud", "title", "version"}, fields)
+		}
+		size, _ := next.Field("size")
+		assert.NotEqual(t, "-1", size)
+	}
+}
