@@ -93,8 +93,7 @@ func (d Desk) reserve(ctx context.Context, op domains.Op, agentID, sessionID str
 	if !errors.Is(err, mcc.ErrFull) && !errors.Is(err, mcc.ErrMovedOn) {
 		return err
 	}
-	cleared, reapErr := d.reap(ctx, op.At, agentID, true)
-	if reapErr != nil || cleared.Released == 0 {
+	if cleared, _ := d.reap(ctx, op.At, agentID, true); cleared.Released == 0 { // what failed does not take back what is free
 		return err
 	}
 	return take()

@@ -2,6 +2,7 @@ package desk_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -34,6 +35,20 @@ func stories() []story {
 	closed := func(ctx context.Context, s service, at time.Time) error {
 		_, err := s.Close(ctx, domains.NewOp(at), "s", session.ByVisitor)
 		return err
+	}
+	// leftovers gives a also what others have left: s has come, and nobody has said so;
+	// t0 never came, and t1 has been closed instead. Nobody is patient any more.
+	leftovers := func(ctx context.Context, s service, at time.Time) error {
+		err := s.queue(ctx, at, "t0", "t1")
+		for _, id := range []string{"s", "t0", "t1"} {
+			_, failed := s.agents.Reserve(ctx, "a", at, id, 0, at, false)
+			err = errors.Join(err, failed)
+		}
+		_, failed := s.sessions.Edit(ctx, "s", domains.NewOp(at), func(n *session.Session) error {
+			return n.Assign(domains.At(at), "a", n.Epoch)
+		})
+		_, failed2 := s.Close(ctx, domains.NewOp(at), "t1", session.ByVisitor)
+		return errors.Join(err, failed, failed2)
 	}
 	withAgent := func(id string) func(*testing.T, session.Session) {
 		return func(t *testing.T, s session.Session) { assert.Equal(t, id, s.AgentID) }
@@ -75,6 +90,14 @@ func stories() []story {
 			return err
 		}, after: status(session.Queued)},
 		{name: "reap", before: given, op: func(ctx context.Context, s service, op domains.Op) error {
+			_, err := s.Reap(ctx, op.At, "a")
+			return err
+		}, after: withAgent("a")},
+		{name: "sign off with leftovers", before: leftovers, op: func(ctx context.Context, s service, op domains.Op) error {
+			_, err := s.SignOff(ctx, op, "a")
+			return err
+		}, after: status(session.Queued)},
+		{name: "reap leftovers", before: leftovers, op: func(ctx context.Context, s service, op domains.Op) error {
 			_, err := s.Reap(ctx, op.At, "a")
 			return err
 		}, after: withAgent("a")},

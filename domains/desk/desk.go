@@ -19,7 +19,8 @@ type Config struct {
 	// It should be longer than an operation takes on a bad day. Default: 30 s.
 	Patience time.Duration
 	// FinishTimeout bounds each of the at most two steps that are left once an operation
-	// is decided, also if the caller's ctx has ended. Default: 5 s.
+	// is decided, also if the caller's ctx has ended; and, once the ctx of a Reap or a
+	// SignOff has ended, the one update that settles what was decided. Default: 5 s.
 	FinishTimeout time.Duration
 	// Unfinished, if not nil, is told when that failed: the operation has
 	// happened, and the next Reap finishes it. It must be quick and safe for

@@ -20,7 +20,7 @@
 //	Transfer   b: reserve, epoch e    s: a's, e → b's, e+1             b: confirm, a: release
 //	Close      –                      s: closed, e+1                   a: release
 //	Requeue    –                      s: queued, e+1                   a: release
-//	SignOff    a: offline             each s in a's slots: queued      a: release each
+//	SignOff    a: offline             each s in a's slots: queued      a: release all
 //	Open       v: reserve             s: created                       v: confirm
 //	Reopen     v: reserve, epoch e    s: closed, e → queued, e+1       v: confirm
 //
@@ -58,8 +58,19 @@
 // on record, closed, for [session.AbandonedTTL] at least; who stalls for longer could open
 // it after all.
 //
-// A Reap reads each session that the agent has a slot for, and writes the agent once for
-// each that is wrong.
+// # Many slots
+//
+// A Reap reads each session that the agent has a slot for, raises the epoch of those that
+// could still come, and then writes the agent: once for all slots that are wrong. A SignOff
+// does the same with the sessions that it takes. All are looked at one after the other, so
+// with 500 slots that takes 500 round trips and more; ctx bounds it, and what was decided
+// until then is settled.
+//
+// Between the look at a session and the update of the agent, the session may come back.
+// Then its slot is one for the epoch that the session had when it was looked at, or a later
+// one: who gives it has seen it after the look. That is how the update tells the slots that
+// it must not release. A slot for an earlier epoch is released whatever else has happened
+// to it, also if a late confirmation has changed it: nobody can come by it.
 //
 // This package takes no lock over two keys. The guard of each update is enough, and
 // the Store below keeps writers of one key in line.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/mcc"
@@ -72,6 +73,13 @@ func (d Desk) take(
 // SignOff takes an agent off duty: offline first, so that nothing new comes, and then
 // each session back to its queue. It returns how many there were. If it fails
 // half-way, the agent is offline, and the same operation sent again does the rest.
+//
+// It looks at the sessions one after the other, and takes them one after the other; then
+// it releases all slots in one more update of the agent. An agent who comes back before
+// that keeps what came after, and, if that is before the first session is taken, all.
+//
+// One session's failure and the end of ctx are as with [Desk.Reap]: what was taken is
+// released.
 func (d Desk) SignOff(ctx context.Context, op domains.Op, agentID string) (requeued int, err error) {
 	a, err := d.agents.SignOff(ctx, agentID, op)
 	if err != nil {
@@ -80,44 +88,42 @@ func (d Desk) SignOff(ctx context.Context, op domains.Op, agentID string) (reque
 	if a.Status != mcc.Offline { // it has happened, and the agent has come back since
 		return 0, nil
 	}
-	var failed []error
-	for sessionID, slot := range a.Slots {
-		back, err := d.evict(ctx, op, agentID, sessionID, slot.Epoch)
+	var decided []mcc.Settlement
+	theirs, epochs := map[string]mcc.Slot{}, map[string]mcc.Settlement{}
+	failed := eachSlot(ctx, a.Slots, func(sessionID string, slot mcc.Slot) error {
+		s, err := d.judge(ctx, op.At, agentID, sessionID, slot)
+		switch {
+		case err != nil:
+			return err
+		case s.Has:
+			theirs[sessionID], epochs[sessionID] = slot, s
+		default:
+			decided = append(decided, s)
+		}
+		return nil
+	})
+	if len(theirs) > 0 {
+		off, err := d.off(ctx, agentID)
 		if err != nil {
-			failed = append(failed, err)
-		} else if back {
+			failed = errors.Join(failed, fmt.Errorf("%d sessions stay with the agent: %w", len(theirs), err))
+		}
+		if !off {
+			clear(theirs)
+		}
+	}
+	failed = errors.Join(failed, eachSlot(ctx, theirs, func(sessionID string, slot mcc.Slot) error {
+		s, back, err := d.evict(ctx, op.At, agentID, slot, epochs[sessionID])
+		if err != nil {
+			return err
+		}
+		if back {
 			requeued++
 		}
-	}
-	return requeued, errors.Join(failed...)
-}
-
-// evict takes one session from an agent who takes no new ones, or sees to it that the
-// agent does not get it.
-func (d Desk) evict(ctx context.Context, op domains.Op, agentID, sessionID string, epoch uint64) (requeued bool, err error) {
-	for {
-		s, err := d.fence(ctx, op.At, agentID, sessionID, epoch)
-		if errors.Is(err, session.ErrNoSession) {
-			return requeued, d.forget(ctx, op.At, agentID, sessionID, epoch)
+		if !s.Has {
+			decided = append(decided, s)
 		}
-		if err != nil {
-			return requeued, err
-		}
-		if s.AgentID != agentID {
-			return requeued, d.settle(op.At, agentID, sessionID, s)(ctx)
-		}
-		a, err := d.agents.Get(ctx, agentID)
-		if err == nil && a.Status != mcc.Offline || err != nil && !errors.Is(err, mcc.ErrNoAgent) {
-			return requeued, err
-		}
-		back := takeBack(op.At, agentID, "the agent signed off")
-		_, err = d.sessions.Settle(ctx, sessionID, op.At, func(s *session.Session) error {
-			err := back(s)
-			requeued = requeued || err == nil
-			return err
-		})
-		if err != nil {
-			return false, err
-		}
-	}
+		return nil
+	}))
+	_, err = d.settleAll(ctx, op.At, agentID, decided)
+	return requeued, errors.Join(failed, err)
 }

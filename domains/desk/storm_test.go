@@ -23,7 +23,7 @@ import (
 
 // storm is a rush hour: workers that assign, transfer, close, requeue, reopen and
 // sign off, crash now and then between any two steps, and sometimes stall for longer
-// than others are patient. Meanwhile somebody reaps.
+// than others are patient. Meanwhile somebody reaps, who may stall, too.
 type storm struct {
 	seed    uint64
 	crashes float64 // the part of the operations in which the process dies
@@ -93,9 +93,10 @@ func (st storm) run(t *testing.T) (w *world, done int) {
 			workers.Go(func() { happened.Add(st.work(ctx, w, rng)) })
 		}
 		reaper.Go(func() {
+			slow := newService(fickle{w, rand.New(rand.NewPCG(st.seed, stormWorkers)), st.stalls})
 			for i := 0; ctx.Err() == nil; i++ {
 				time.Sleep(10 * time.Second)
-				_ = st.reap(ctx, live, time.Now(), name("a", i%stormAgents))
+				_ = st.reap(ctx, slow, time.Now(), name("a", i%stormAgents))
 			}
 		})
 		workers.Wait()

@@ -42,8 +42,8 @@ type Config struct {
 // of the same name of [Agent], and returns the agent as it is stored then. What a
 // rule refuses comes back as a [domains.Refusal].
 //
-// Reserve, Confirm and Release take no Op: what they do shows in the agent, so doing
-// it again changes nothing. Package desk calls them in the right order.
+// Reserve, Confirm, Release and Settle take no Op: what they do shows in the agent, so
+// doing it again changes nothing. Package desk calls them in the right order.
 type Agents struct {
 	cfg  Config
 	repo domains.Repository[Agent, *Agent]
@@ -143,6 +143,13 @@ func (s Agents) Confirm(ctx context.Context, id string, at time.Time, sessionID 
 // more.
 func (s Agents) Release(ctx context.Context, id string, at time.Time, sessionID string, epoch uint64) (Agent, error) {
 	return s.settle(ctx, id, at, func(a *Agent) error { return a.Release(domains.At(at), sessionID, epoch) })
+}
+
+// Settle does what Confirm and Release do, for any number of slots in one update. Slots
+// that are not any more what was decided about stay as they are: compare with the agent
+// that is returned.
+func (s Agents) Settle(ctx context.Context, id string, at time.Time, slots []Settlement) (Agent, error) {
+	return s.settle(ctx, id, at, func(a *Agent) error { return a.Settle(domains.At(at), slots) })
 }
 
 func (s Agents) settle(ctx context.Context, id string, at time.Time, change func(*Agent) error) (Agent, error) {

@@ -140,27 +140,14 @@ func (a *Agent) extend(at domains.Time, sessionID string, until domains.Time) er
 // Confirm notes that the session is the agent's, and has epoch since or again. A slot
 // that is gone, or is for a later epoch, stays as it is.
 func (a *Agent) Confirm(at domains.Time, sessionID string, epoch uint64) error {
-	s, there := a.Slots[sessionID]
-	if !there || s.Epoch > epoch || s.Epoch == epoch && s.State == Held {
-		return rmw.Keep
-	}
-	to, _ := slotTransitions.Next("Confirm", string(s.State), "")
-	s.State, s.Epoch, s.Until = SlotState(to), epoch, 0
-	a.Slots[sessionID] = s
-	a.touch(at)
-	return nil
+	return a.Settle(at, []Settlement{{SessionID: sessionID, Has: true, Epoch: epoch}})
 }
 
 // Release gives up the slot of a session that has epoch, and is not the agent's any
 // more. A slot for that epoch, or a later one, stays: the session may be about to
 // come back.
 func (a *Agent) Release(at domains.Time, sessionID string, epoch uint64) error {
-	if s, there := a.Slots[sessionID]; !there || s.Epoch >= epoch {
-		return rmw.Keep
-	}
-	delete(a.Slots, sessionID)
-	a.touch(at)
-	return nil
+	return a.Settle(at, []Settlement{{SessionID: sessionID, Epoch: epoch}})
 }
 
 // touch notes the time, unless the agent has seen a later one, and returns which it

@@ -70,6 +70,9 @@ func TestUnknownFields(t *testing.T) {
 		"Reserve again": func(a *mcc.Agent) error { return a.Reserve(at(1), "s", 5, at(2), 9, false) },
 		"Confirm":       func(a *mcc.Agent) error { return a.Confirm(at(1), "s", 6) },
 		"Release":       func(a *mcc.Agent) error { return a.Release(at(1), "third", 6) },
+		"Settle": func(a *mcc.Agent) error {
+			return a.Settle(at(1), []mcc.Settlement{{SessionID: "s", Has: true, Epoch: 6}})
+		},
 	} {
 		t.Run(op, func(t *testing.T) {
 			each(t, mcc.Config{}, func(b *bench) {

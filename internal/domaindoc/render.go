@@ -60,7 +60,7 @@ func operations() []operation {
 		{"desk Assign", 5, "`desk` Assign: 1 read, 3 updates"},
 		{"desk Transfer", 5, "`desk` Transfer: 1 read, 4 updates"},
 		{"desk Close", 5, "`desk` Close: 3 updates"},
-		{"desk Reap", 5, "`desk` Reap: 1 read, and 1 for each slot"},
+		{"desk Reap", 5, "`desk` Reap: 1 read, and 1 for each slot; 1 update if any is wrong"},
 	}
 }
 
