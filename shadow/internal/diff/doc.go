@@ -14,9 +14,9 @@
 // missing, null, "", 0 and false are five different things.
 //
 // Everything else is bytes, of which each counts: plain text, a counter ("7" is not "7.0"),
-// and what is no unambiguous document: invalid JSON or UTF-8, half a surrogate pair, an
-// object with two fields of one name. Readers do not agree on what those mean, so nobody
-// can say that two of them mean the same.
+// and what is no unambiguous document: invalid JSON or UTF-8, or an object with two fields
+// of one name. Readers do not agree on what those mean, so nobody can say that two of them
+// mean the same.
 //
 // Absent, an empty string, a string and a hash of the same content all differ.
 //

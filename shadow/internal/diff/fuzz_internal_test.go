@@ -65,12 +65,14 @@ func checkReading(t *testing.T, c *Comparer, s string) {
 	}
 	require.NoError(t, d.Decode(&v))
 	if !ok {
-		escaped := strings.Contains(strings.ToLower(s), `\ud`)
-		require.True(t, !utf8.ValidString(s) || escaped || hasDuplicate(json.NewDecoder(strings.NewReader(s))), "not read: %q", s)
+		require.True(t, !utf8.ValidString(s) || hasDuplicate(json.NewDecoder(strings.NewReader(s))), "not read: %q", s)
 		return
 	}
 	again, err := json.Marshal(v)
 	require.NoError(t, err)
+	if strings.ContainsRune(string(again), utf8.RuneError) || strings.Contains(string(again), `\ufffd`) {
+		return // half a pair, which encoding/json replaces
+	}
 	require.True(t, c.Compare(rmw.String(s), rmw.String(string(again))).Same, "read as something else than %q", again)
 }
 

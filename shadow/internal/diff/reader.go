@@ -12,14 +12,14 @@ import (
 // readers disagree about.
 //
 // encoding/json judges the grammar, and limits the depth to 10,000. It cannot build the
-// tree, though: it takes the last of two fields of one name, and replaces what is not
-// Unicode, so that documents that differ would become the same.
+// tree, though: it takes the last of two fields of one name, and replaces half a surrogate
+// pair as well as invalid UTF-8, so that documents that differ would become the same.
 func parse(s string) (node, bool) {
 	start := strings.TrimLeft(s, " \t\r\n")
 	if start == "" || start[0] != '{' && start[0] != '[' || !utf8.ValidString(s) || !json.Valid([]byte(s)) {
 		return node{}, false
 	}
-	r := reader{rest: start}
+	r := reader{rest: start, open: make([]node, 0, 16)}
 	root := r.value()
 	return root, !r.ambiguous
 }
@@ -28,6 +28,15 @@ func parse(s string) (node, bool) {
 type reader struct {
 	rest      string
 	ambiguous bool
+	open      []node // what is in the objects and arrays that have not ended, the outermost first
+}
+
+// since takes what was read into one object or array, in a slice of its own.
+func (r *reader) since(start int) []node {
+	items := make([]node, len(r.open)-start)
+	copy(items, r.open[start:])
+	r.open = r.open[:start]
+	return items
 }
 
 // next skips white space and returns the byte that follows.
@@ -70,7 +79,7 @@ func (r *reader) value() node {
 }
 
 func (r *reader) object() node {
-	n := node{kind: object}
+	start := len(r.open)
 	r.take(1)
 	for r.next() != '}' {
 		if r.rest[0] == ',' {
@@ -82,25 +91,27 @@ func (r *reader) object() node {
 		r.take(1) // the colon
 		field := r.value()
 		field.name = name
-		n.items = append(n.items, field)
+		r.open = append(r.open, field)
 	}
 	r.take(1)
+	n := node{kind: object, items: r.since(start)}
 	n.sort()
 	r.ambiguous = r.ambiguous || n.ambiguous()
 	return n
 }
 
 func (r *reader) array() node {
-	n := node{kind: array}
+	start := len(r.open)
 	r.take(1)
 	for r.next() != ']' {
 		if r.rest[0] == ',' {
 			r.take(1)
 		}
-		n.items = append(n.items, r.value())
+		item := r.value()
+		r.open = append(r.open, item)
 	}
 	r.take(1)
-	return n
+	return node{kind: array, items: r.since(start)}
 }
 
 func (r *reader) string() string {
@@ -117,47 +128,50 @@ func (r *reader) string() string {
 		if r.take(1) == `"` {
 			return b.String()
 		}
-		b.WriteRune(r.escape())
+		r.escape(&b)
 	}
 }
 
 // escape reads what follows a backslash.
-func (r *reader) escape() rune {
+func (r *reader) escape(b *strings.Builder) {
 	switch c := r.take(1)[0]; c {
 	case 'b':
-		return '\b'
+		b.WriteByte('\b')
 	case 'f':
-		return '\f'
+		b.WriteByte('\f')
 	case 'n':
-		return '\n'
+		b.WriteByte('\n')
 	case 'r':
-		return '\r'
+		b.WriteByte('\r')
 	case 't':
-		return '\t'
+		b.WriteByte('\t')
 	case 'u':
-		return r.unit()
+		r.unit(b)
 	default:
-		return rune(c)
+		b.WriteByte(c)
 	}
 }
 
-// unit reads the digits of a \u, and the other half if that is one of a pair.
-func (r *reader) unit() rune {
-	high := r.hex()
-	if !utf16.IsSurrogate(high) {
-		return high
+// unit reads the digits of a \u, and the other half if they are one of a pair. Half a pair
+// alone, which JavaScript leaves where it cuts an emoji in two, becomes three bytes that
+// UTF-8 does not permit, so that it stays different from everything else.
+func (r *reader) unit(b *strings.Builder) {
+	unit := codeUnit(r.take(4))
+	if !utf16.IsSurrogate(unit) {
+		b.WriteRune(unit)
+		return
 	}
 	if strings.HasPrefix(r.rest, `\u`) {
-		r.take(2)
-		if pair := utf16.DecodeRune(high, r.hex()); pair != utf8.RuneError {
-			return pair
+		if pair := utf16.DecodeRune(unit, codeUnit(r.rest[2:6])); pair != utf8.RuneError {
+			r.take(6)
+			b.WriteRune(pair)
+			return
 		}
 	}
-	r.ambiguous = true // so what it is made of here does not matter
-	return utf8.RuneError
+	b.Write([]byte{0xE0 | byte(unit>>12), 0x80 | byte(unit>>6)&0x3F, 0x80 | byte(unit)&0x3F})
 }
 
-func (r *reader) hex() rune {
-	v, _ := strconv.ParseUint(r.take(4), 16, 32)
+func codeUnit(digits string) rune {
+	v, _ := strconv.ParseUint(digits, 16, 32)
 	return rune(v)
 }

@@ -12,7 +12,6 @@ const maxPaired = 32
 // single is an element of a set that the other side does not have.
 type single struct {
 	node   *node
-	digest sum
 	fields []named // what counts of an object
 }
 
@@ -53,17 +52,18 @@ func singles(a, b []node, below *state) (left, right []single) {
 	right = make([]single, len(b))
 	at := make(map[sum][]int, len(b)) // in b, the first one last
 	for i := len(b) - 1; i >= 0; i-- {
-		right[i] = single{node: &b[i], digest: digest(&b[i], below)}
-		at[right[i].digest] = append(at[right[i].digest], i)
+		right[i].node = &b[i]
+		d := digest(&b[i], below)
+		at[d] = append(at[d], i)
 	}
 	for i := range a {
-		s := single{node: &a[i], digest: digest(&a[i], below)}
-		if same := at[s.digest]; len(same) > 0 {
+		d := digest(&a[i], below)
+		if same := at[d]; len(same) > 0 {
 			right[same[len(same)-1]].node = nil
-			at[s.digest] = same[:len(same)-1]
+			at[d] = same[:len(same)-1]
 			continue
 		}
-		left = append(left, s)
+		left = append(left, single{node: &a[i]})
 	}
 	return left, slices.DeleteFunc(right, func(s single) bool { return s.node == nil })
 }
@@ -104,10 +104,7 @@ func pairs(left, right []single, below *state) []pair {
 		return cmp.Or(
 			cmp.Compare(q.alike, p.alike),
 			cmp.Compare(p.distance(), q.distance()),
-			cmp.Compare(p.a+p.b, q.a+q.b),
-			// Now p and q are each other's mirror images, so their digests must decide.
-			p.digests(left, right)[0].compare(q.digests(left, right)[0]),
-			p.digests(left, right)[1].compare(q.digests(left, right)[1]),
+			cmp.Compare(p.a+p.b, q.a+q.b), // if that is the same too, both can be had
 		)
 	})
 	usedA, usedB := make([]bool, len(left)), make([]bool, len(right))
@@ -121,15 +118,6 @@ func pairs(left, right []single, below *state) []pair {
 }
 
 func (p pair) distance() int { return max(p.a, p.b) - min(p.a, p.b) }
-
-// digests returns those of both elements, the smaller one first.
-func (p pair) digests(left, right []single) [2]sum {
-	a, b := left[p.a].digest, right[p.b].digest
-	if a.compare(b) > 0 {
-		a, b = b, a
-	}
-	return [2]sum{a, b}
-}
 
 // fieldsOf returns what counts of an object, by name, and nothing for anything else.
 func fieldsOf(n *node, at *state) []named {
