@@ -31,7 +31,8 @@ func drawReport(t *rapid.T, label string) *report.Report {
 		r.Operations = append(r.Operations, d.operation(name))
 	}
 	for i := range d.n("minutes", 4) {
-		r.Timeline = append(r.Timeline, report.Minute{At: r.Started.Add(time.Duration(i) * time.Minute), Compared: d.n("compared", 9), Diverged: i % 2})
+		at := r.Started.Add(time.Duration(i) * time.Minute)
+		r.Timeline = append(r.Timeline, report.Minute{At: at, Compared: d.n("compared", 9), Diverged: i % 2})
 	}
 	for range d.n("marks", 3) {
 		r.Marks = append(r.Marks, report.Mark{At: d.at("mark"), What: d.of("what", "on", "off")})
@@ -43,9 +44,12 @@ func drawReport(t *rapid.T, label string) *report.Report {
 	}
 	for range d.n("samples", 8) {
 		r.Samples = append(r.Samples, report.Sample{
-			Comparator: report.Seeded, Class: report.ValueDiffers, Domain: "room", Operation: d.of("op", "a", "b"), OpID: d.of("id", "1", "2"),
-			At: d.at("at"), More: int(d.n("more", 2)), Explain: d.of("explain", "", "a sentence that says what this means, and is long enough to wrap"),
-			Differences: []report.Difference{{Path: d.of("path", "x", "y"), Legacy: "1", Candidate: d.of("token", "2", "~a-token-that-is-as-long-as-tokens-can-be")}},
+			Comparator: report.Seeded, Class: report.ValueDiffers, Domain: "room", Operation: d.of("op", "a", "b"),
+			OpID: d.of("id", "1", "2"), At: d.at("at"), More: int(d.n("more", 2)),
+			Explain: d.of("explain", "", "a sentence that says what this means, and is long enough to need two lines"),
+			Differences: []report.Difference{
+				{Path: d.of("path", "x", "y"), Legacy: "1", Candidate: d.of("token", "2", "~a-token-that-is-as-long-as-tokens-can-be")},
+			},
 		})
 	}
 	for _, name := range d.some("processes", "p1", "p2", "a-name-as-long-as-a-pod-has-6f7d9c5b4-x2x9z-and-longer") {

@@ -106,7 +106,7 @@ func TestEachGateDecides(t *testing.T) {
 		},
 		"more findings than calls": {
 			func(r *report.Report) {
-				closing(r).Findings = append(closing(r).Findings, report.Finding{Comparator: report.Seeded, Class: report.TTLDiffers, Count: 1})
+				closing(r).Findings = []report.Finding{{Comparator: report.Seeded, Class: report.TTLDiffers, Count: 1}}
 			},
 			report.Policy{}, "accounting", report.NotReady, "1 ttl difference",
 		},
@@ -240,7 +240,7 @@ func TestEachGateDecides(t *testing.T) {
 		},
 		"open breaker": {
 			func(r *report.Report) { r.Health.Breaker = "open" },
-			report.Policy{}, "breaker", report.NotReady, "fails now",
+			report.Policy{}, "breaker", report.NotReady, "did a moment ago",
 		},
 		"a panic": {
 			func(r *report.Report) { r.Health.Panics = 1 },

@@ -6,36 +6,36 @@ import (
 	"time"
 )
 
-func (o *Operation) add(other Operation) {
-	o.Since = earlier(o.Since, other.Since)
+func (op *Operation) add(other Operation) {
+	op.Since = earlier(op.Since, other.Since)
 	for comparator, t := range other.Tallies {
-		sum := o.Tallies[comparator]
+		sum := op.Tallies[comparator]
 		sum.Eligible += t.Eligible
 		sum.Compared += t.Compared
 		sum.InFlight += t.InFlight
 		sum.NotCompared = added(sum.NotCompared, t.NotCompared)
 		sum.Classes = added(sum.Classes, t.Classes)
-		o.Tallies[comparator] = sum
+		op.Tallies[comparator] = sum
 	}
-	o.Outcomes = added(o.Outcomes, other.Outcomes)
+	op.Outcomes = added(op.Outcomes, other.Outcomes)
 	for _, f := range other.Findings {
-		o.addFinding(f)
+		op.addFinding(f)
 	}
-	o.Keys.Merge(other.Keys)
-	o.Legacy.Add(other.Legacy)
-	o.Candidate.Add(other.Candidate)
-	o.Audited += other.Audited
-	o.Contended += other.Contended
+	op.Keys.Merge(other.Keys)
+	op.Legacy.Add(other.Legacy)
+	op.Candidate.Add(other.Candidate)
+	op.Audited += other.Audited
+	op.Contended += other.Contended
 }
 
-func (o *Operation) addFinding(f Finding) {
+func (op *Operation) addFinding(f Finding) {
 	f.First, f.Last = utc(f.First), utc(f.Last)
-	i := slices.IndexFunc(o.Findings, func(g Finding) bool { return compareFindings(f, g) == 0 })
+	i := slices.IndexFunc(op.Findings, func(g Finding) bool { return compareFindings(f, g) == 0 })
 	if i < 0 {
-		o.Findings = append(o.Findings, f)
+		op.Findings = append(op.Findings, f)
 		return
 	}
-	g := &o.Findings[i]
+	g := &op.Findings[i]
 	g.Count += f.Count
 	g.First, g.Last = earlier(g.First, f.First), later(g.Last, f.Last)
 }

@@ -35,7 +35,8 @@ func compareFirst(a, b DirtyKey) int {
 func compareProcesses(a, b Process) int {
 	return cmp.Or(
 		a.Seen.Compare(b.Seen), cmp.Compare(a.Build, b.Build), cmp.Compare(a.Asked, b.Asked), cmp.Compare(a.Mode, b.Mode),
-		cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Percent, b.Percent), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Breaker, b.Breaker))
+		cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Percent, b.Percent), cmp.Compare(a.Queue, b.Queue),
+		cmp.Compare(a.Breaker, b.Breaker))
 }
 
 // compareCalibrations orders by news, and prefers the one that says less good.

@@ -48,20 +48,21 @@ func (t *table) write(out *strings.Builder) {
 		widths[widest]--
 	}
 	for _, row := range t.rows {
-		line := indent
+		var line strings.Builder
+		line.WriteString(indent)
 		for i, cell := range row {
 			cell = shorten(cell, widths[i])
 			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
 			if i == 0 || t.text[i] {
-				line += cell + space
+				line.WriteString(cell + space)
 			} else {
-				line += space + cell
+				line.WriteString(space + cell)
 			}
 			if i < len(row)-1 {
-				line += strings.Repeat(" ", gap)
+				line.WriteString(strings.Repeat(" ", gap))
 			}
 		}
-		out.WriteString(strings.TrimRight(line, " ") + "\n")
+		out.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
 }
 

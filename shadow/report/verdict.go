@@ -3,6 +3,7 @@ package report
 // State is where a gate, or all of them together, stand.
 type State string
 
+// The states.
 const (
 	Ready         State = "ready"           // proved, as far as a sample can
 	NotReady      State = "not ready"       // something stands against it

@@ -64,7 +64,7 @@ func (o operation) build(seed uint64) report.Operation {
 	for i := range o.keys {
 		out.Keys.Add(scatter(seed<<32 | uint64(i)))
 	}
-	n := int(min(o.calls, 8_000)) // more would only take time
+	n := int(min(o.calls, 4_000)) // more would only take time
 	record(&out.Legacy, 2*seed, n, 1300*time.Microsecond, 0.55)
 	record(&out.Candidate, 2*seed+1, n, 2150*time.Microsecond, 0.5)
 	return out

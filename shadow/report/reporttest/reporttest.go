@@ -98,14 +98,19 @@ func Fleet() *report.Report {
 	taken := r.Taken
 	r.Mode, r.Build = "mixed", "4f1c2e9,b7702ad"
 	r.Percent = 0
+	like := func(name string, silent time.Duration) report.Process {
+		return report.Process{
+			Name: name, Build: "4f1c2e9", Asked: "shadow", Mode: "shadow", Percent: 100, Seen: taken.Add(-silent), Breaker: "closed",
+		}
+	}
 	r.Processes = []report.Process{
-		{Name: "desk-0", Build: "4f1c2e9", Asked: "shadow", Mode: "shadow", Percent: 100, Seen: taken, Queue: 3, Breaker: "closed"},
-		{Name: "desk-1", Build: "4f1c2e9", Asked: "shadow", Mode: "shadow", Percent: 100, Seen: taken.Add(-2 * time.Second), Breaker: "closed"},
+		r.Processes[0],
+		like("desk-1", 2*time.Second),
 		{
 			Name: "desk-2", Build: "4f1c2e9", Asked: "shadow", Mode: "off",
 			Reason: "the control key could not be read for 14m0s", Seen: taken.Add(-time.Second), Breaker: "closed",
 		},
-		{Name: "desk-3", Build: "4f1c2e9", Asked: "shadow", Mode: "shadow", Percent: 100, Seen: taken.Add(-41 * time.Minute), Breaker: "closed"},
+		like("desk-3", 41*time.Minute),
 		{
 			Name: "desk-api-with-a-name-as-long-as-a-pod-has-6f7d9c5b4-x2x9z", Build: "b7702ad", Asked: "shadow", Mode: "shadow",
 			Percent: 100, Seen: taken, Queue: 211, Breaker: "half-open",
