@@ -67,7 +67,7 @@ type Policy struct {
 // bound of the rate. All four must fit.
 type Known struct {
 	// Domain and Operation name the operation. Both are empty for what the verifier has
-	// found.
+	// found; Domain alone is, for keys without a label.
 	Domain    string `json:"domain,omitempty"`
 	Operation string `json:"operation,omitempty"`
 	Class     Class  `json:"class"`
@@ -108,8 +108,8 @@ func (p Policy) Validate() error {
 	for i, known := range p.Known {
 		refuse(!known.Class.Blocks(), "known %d: class %q does not block anyway", i+1, known.Class)
 		refuse(known.Why == "", "known %d (%s): say why it is explained, and where it was fixed", i+1, known.Class)
-		refuse((known.Domain == "") != (known.Operation == ""),
-			"known %d (%s): name the domain and the operation, or neither for what the verifier has found", i+1, known.Class)
+		refuse(known.Domain != "" && known.Operation == "",
+			"known %d (%s): name the operation too, or neither for what the verifier has found", i+1, known.Class)
 	}
 	return errors.Join(errs...)
 }

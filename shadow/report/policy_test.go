@@ -73,7 +73,7 @@ func TestPolicyValidate(t *testing.T) {
 		"silence is -1s":      {Silence: -time.Second},
 		"does not block":      with(func(k *report.Known) { k.Class = report.OrderOnly }),
 		"known 2 (value): sa": with(func(k *report.Known) { k.Why = "" }),
-		"or neither":          with(func(k *report.Known) { k.Domain = "" }),
+		"or neither":          with(func(k *report.Known) { k.Operation = "" }),
 	} {
 		assert.ErrorContains(t, p.Validate(), want)
 	}
