@@ -104,7 +104,7 @@ func TestEachGateDecides(t *testing.T) {
 			},
 			report.Policy{}, "accounting", report.NotReady, "does not add up: session/close, seeded",
 		},
-		"more findings than calls": {
+		"a finding without a call": {
 			func(r *report.Report) {
 				closing(r).Findings = []report.Finding{{Comparator: report.Seeded, Class: report.TTLDiffers, Count: 1}}
 			},
@@ -342,6 +342,17 @@ func TestKnownDifferences(t *testing.T) {
 	assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
 	v = r.Judge(report.Policy{Known: []report.Known{{Class: report.TTLDiffers, Why: "fixed in 4f1c2e9"}}})
 	assert.Equal(t, report.Ready, v.State, v.Headline)
+}
+
+// A call that differs at several places is found several times, and is one call.
+func TestCallsThatDifferAtSeveralPlaces(t *testing.T) {
+	r := reporttest.Ready()
+	found(r, report.Seeded, report.ValueDiffers, "rating", 2)
+	closing(r).Findings = append(closing(r).Findings,
+		report.Finding{Comparator: report.Seeded, Class: report.ValueDiffers, Path: "note", Count: 2},
+		report.Finding{Comparator: report.Seeded, Class: report.ValueDiffers, Path: "other", Count: 9})
+	require.NoError(t, r.Check())
+	assert.Equal(t, "2 differences in 46,113 calls", gate(t, r.Judge(report.Policy{}), "divergence").Have)
 }
 
 func TestHeadlineNamesTheCause(t *testing.T) {
