@@ -53,7 +53,7 @@ func (r Repository[T, E]) Get(ctx context.Context, id string) (T, error) {
 		var none T
 		return none, err
 	}
-	t, exists, err := r.typed.Get(ctx, key)
+	t, exists, err := r.typed.Get(rmw.WithOperation(ctx, "Get"), key)
 	if err == nil && !exists {
 		err = r.refuse(id, r.cfg.Absent)
 	}
@@ -79,7 +79,7 @@ func (r Repository[T, E]) Number(
 		return t, 0, err
 	}
 	op.Name = cmp.Or(op.Name, "Edit")
-	t, err = r.apply(ctx, id, func(e E, exists bool) error {
+	t, err = r.apply(rmw.WithOperation(ctx, op.Name), id, func(e E, exists bool) error {
 		var done bool
 		var err error
 		if number, done, err = e.Head().Find(op); done || err != nil {
@@ -108,7 +108,7 @@ func (r Repository[T, E]) Create(ctx context.Context, id string, op Op, change f
 		return none, err
 	}
 	op.Name = cmp.Or(op.Name, "Create")
-	return r.apply(ctx, id, func(e E, exists bool) error {
+	return r.apply(rmw.WithOperation(ctx, op.Name), id, func(e E, exists bool) error {
 		if _, done, err := e.Head().Find(op); done || err != nil {
 			return cmp.Or(err, rmw.Keep)
 		}
@@ -131,7 +131,7 @@ func (r Repository[T, E]) Settle(ctx context.Context, id string, at time.Time, c
 		var none T
 		return none, err
 	}
-	return r.apply(ctx, id, func(e E, exists bool) error {
+	return r.apply(rmw.WithOperation(ctx, "Settle"), id, func(e E, exists bool) error {
 		if err := change(e, exists); err != nil {
 			return err
 		}

@@ -32,7 +32,8 @@ func (s Side) String() string {
 type Config struct {
 	// Name is what is shadowed, in the report. Default "shadow".
 	Name string
-	// Process names this process in the report of a fleet. Default: host name and pid.
+	// Process names this process in the report of a fleet; if it has several Stores, each
+	// needs another name. Default: host name, pid and some letters.
 	Process string
 	// Build is the version of the program, in the report. Default: the VCS revision that
 	// it was built from, if it knows.

@@ -60,7 +60,7 @@ func newFree(e *engine) *free {
 // race commits a link for a call.
 func (f *free) race(it *item) {
 	key := rmw.Key{Name: scratch("free", it.key, ""), Kind: it.key.Kind, TTL: freeTTL, Label: it.key.Label}
-	id := f.book.cfg.Process + "." + strconv.FormatUint(it.id, 36)
+	id := f.store.token + "." + strconv.FormatUint(it.id, 36)
 	var before, after link
 	var res rmw.Result
 	began := time.Now()

@@ -1,19 +1,21 @@
 package shadow
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"runtime/debug"
 	"strings"
 )
 
-// processName is how this process is called in a report of many.
+// processName is how this process, and no other Store in it, is called in a report of
+// many.
 func processName() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "host"
 	}
-	return fmt.Sprintf("%.40s:%d", strings.ReplaceAll(host, " ", "-"), os.Getpid())
+	return fmt.Sprintf("%.40s:%d:%s", strings.ReplaceAll(host, " ", "-"), os.Getpid(), strings.ToLower(rand.Text()[:4]))
 }
 
 // buildName is the revision that the program was built from, "" if it does not know.

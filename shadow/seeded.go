@@ -40,7 +40,7 @@ type trial struct {
 func (e *engine) seeded(it *item) {
 	c := it.call
 	t := &trial{engine: e, it: it, key: c.key}
-	t.key.Name = scratch("seed", c.key, e.book.cfg.Process+"-"+strconv.FormatUint(c.id, 36))
+	t.key.Name = scratch("seed", c.key, e.store.token+"-"+strconv.FormatUint(c.id, 36))
 	t.want = c.old
 	if c.written {
 		t.want = c.next

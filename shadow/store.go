@@ -2,6 +2,7 @@ package shadow
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"math"
 	"sync/atomic"
@@ -23,8 +24,8 @@ type Store struct {
 	recorders *recorders
 	book      *book
 	engine    *engine
-	pure      map[string]bool
 
+	token  string        // of this Store, in the ids of its calls: no other has it
 	share  atomic.Uint32 // of the keys that are in the shadow, in 1/buckets
 	killed atomic.Bool
 	ids    atomic.Uint64
@@ -37,7 +38,7 @@ const buckets = 10_000
 // New returns a Store that serves from legacy, or, with Config.Serve, from candidate,
 // and shadows the other. It starts no goroutine before the first call is sampled.
 func New(legacy, candidate rmw.Store, cfg Config) *Store {
-	s := &Store{serving: legacy, hidden: candidate, recorders: newRecorders(), pure: map[string]bool{}}
+	s := &Store{serving: legacy, hidden: candidate, recorders: newRecorders(), token: rand.Text()[:10]}
 	if cfg.Serve == Candidate {
 		s.serving, s.hidden = candidate, legacy
 	}
@@ -45,9 +46,6 @@ func New(legacy, candidate rmw.Store, cfg Config) *Store {
 		cfg = Config{Name: cfg.Name, Process: cfg.Process, Build: cfg.Build, Off: true}
 	}
 	s.cfg = cfg.withDefaults()
-	for _, name := range s.cfg.Pure {
-		s.pure[name] = true
-	}
 	s.book = newBook(s.cfg)
 	s.engine = newEngine(s)
 	if !s.cfg.Off {

@@ -89,7 +89,7 @@ func houseRules() []rule {
 			"counting depends on nobody"},
 		{"internal/contract", []string{"rmw", "rmw/rmwtest", "proxycompat", "proxycompat/proxytest", goRedis, miniredis},
 			"putting a path into the suite needs the suite and the fake proxy, but none of the paths"},
-		{"internal/paths", []string{"rmw/...", "cas", "lockupdate", "internal/contract", "proxycompat/...", goRedis},
+		{"internal/paths", []string{"rmw/...", "cas", "lockupdate", "shadow", "internal/contract", "proxycompat/...", goRedis},
 			"opening each path for a test needs each path"},
 		{"internal/migration", nil,
 			"who plays a migration runs commands, and has no code of ours but in its tests"},

@@ -15,6 +15,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
+	"github.com/unwatch/unwatch/shadow"
 )
 
 // Path is one way to a store.
@@ -24,22 +25,25 @@ type Path struct {
 	Open func(t testing.TB) rmwtest.Target
 }
 
-// All returns the paths: the store in memory, WATCH on a Redis, and the lock and the
-// guard behind a Codis proxy over two servers.
+// All returns the paths: the store in memory, WATCH on a Redis, the lock and the guard
+// behind a Codis proxy over two servers, and the former with the latter in its shadow.
 func All() []Path {
+	legacy := contract.Bench{
+		Proxy: proxytest.Config{Profile: proxycompat.Redis(), Engines: 1, InMemory: true},
+		Open:  func(rdb *redis.Client) rmw.Store { return cas.New(rdb, cas.Config{}) },
+	}
+	candidate := contract.Bench{
+		Proxy: proxytest.Config{Profile: proxycompat.Codis32(), Engines: 2, InMemory: true},
+		Open:  func(rdb *redis.Client) rmw.Store { return lockupdate.New(rdb, lockupdate.Config{}) },
+	}
 	return []Path{
 		{"memory", func(testing.TB) rmwtest.Target {
 			m := rmwtest.NewMemory()
 			return rmwtest.Target{Open: func() rmw.Store { return m }, Direct: m, Faults: m}
 		}},
-		{"cas", contract.Bench{
-			Proxy: proxytest.Config{Profile: proxycompat.Redis(), Engines: 1, InMemory: true},
-			Open:  func(rdb *redis.Client) rmw.Store { return cas.New(rdb, cas.Config{}) },
-		}.Target},
-		{"lockupdate", contract.Bench{
-			Proxy: proxytest.Config{Profile: proxycompat.Codis32(), Engines: 2, InMemory: true},
-			Open:  func(rdb *redis.Client) rmw.Store { return lockupdate.New(rdb, lockupdate.Config{}) },
-		}.Target},
+		{"cas", legacy.Target},
+		{"lockupdate", candidate.Target},
+		{"shadow", func(t testing.TB) rmwtest.Target { return shadowed(t, legacy.Target(t), candidate.Target(t)) }},
 	}
 }
 
@@ -51,4 +55,27 @@ func Each(t *testing.T, test func(t *testing.T, target rmwtest.Target)) {
 			synctest.Test(t, func(t *testing.T) { test(t, path.Open(t)) })
 		})
 	}
+}
+
+// shadowed serves from one storage, in whose shadow is another. Whatever the shadow finds
+// is an error of the test.
+func shadowed(t testing.TB, serving, hidden rmwtest.Target) rmwtest.Target {
+	open := serving.Open
+	serving.Open = func() rmw.Store {
+		s := shadow.New(open(), hidden.Open(), shadow.Config{})
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Errorf("shadow: %v", err)
+			}
+			for _, op := range s.Report().Operations {
+				for _, f := range op.Findings {
+					if f.Class.Blocks() {
+						t.Errorf("shadow: %s/%s: %s found %d of class %s at %q", op.Domain, op.Name, f.Comparator, f.Count, f.Class, f.Path)
+					}
+				}
+			}
+		})
+		return s
+	}
+	return serving
 }

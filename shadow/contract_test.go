@@ -1,0 +1,49 @@
+package shadow_test
+
+import (
+	"io"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+	"github.com/unwatch/unwatch/shadow"
+)
+
+// A Store in whose shadow another one is keeps the contract as it does without, and after
+// each clause nothing is found.
+func TestContract(t *testing.T) {
+	for _, side := range []shadow.Side{shadow.Legacy, shadow.Candidate} {
+		t.Run(side.String(), func(t *testing.T) {
+			for _, clause := range rmwtest.Clauses() {
+				t.Run(clause.Name, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						serving, hidden := rmwtest.NewMemory(), rmwtest.NewMemory()
+						legacy, candidate := serving, hidden
+						if side == shadow.Candidate {
+							legacy, candidate = hidden, serving
+						}
+						var all []*shadow.Store
+						target := rmwtest.Target{Direct: serving, Faults: serving, Open: func() rmw.Store {
+							s := shadow.New(legacy, candidate, shadow.Config{Serve: side, Reads: 100})
+							all = append(all, s)
+							return s
+						}}
+						require.NoError(t, clause.Check(t.Context(), target), clause.Says)
+						for _, s := range all {
+							_ = s.Close() // what the clause has left behind may be late
+							addsUp(t, s.Report())
+							for class, n := range blocking(s.Report()) {
+								t.Errorf("found %d of class %s", n, class)
+							}
+						}
+					})
+				})
+			}
+		})
+	}
+}
+
+var _ io.Closer = (*shadow.Store)(nil)
