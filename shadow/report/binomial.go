@@ -46,7 +46,7 @@ func (b binomial) atMost(k int64) float64 {
 // of a factorial can cancel, and what it costs grows with the standard deviation only.
 func (b binomial) terms() (first int64, weights []float64) {
 	const negligible = 1e-25
-	mode := min(int64(float64(b.n+1)*b.p), b.n)
+	mode := min(int64((float64(b.n)+1)*b.p), b.n)
 	odds := b.p / (1 - b.p)
 	weight := 1.0
 	for first = mode; first > 0 && weight > negligible; first-- {

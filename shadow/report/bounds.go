@@ -38,10 +38,11 @@ func RateLower(events, n int64, confidence float64) float64 {
 // most rate: the smallest n whose [RateUpper] is not above it. Without events and at
 // 95 % these are 2,995 for 1e-3, 29,956 for 1e-4 and 299,572 for 1e-5.
 func CallsFor(rate float64, events int64, confidence float64) int64 {
-	if rate <= 0 || confidence >= 1 {
+	const most = math.MaxInt64 / 8 // nobody counts further, and nothing overflows
+	switch {
+	case rate <= 0 || confidence >= 1 || events > most:
 		return math.MaxInt64
-	}
-	if rate >= 1 {
+	case rate >= 1:
 		return 1
 	}
 	events = max(events, 0)
@@ -51,7 +52,7 @@ func CallsFor(rate float64, events int64, confidence float64) int64 {
 	}
 	high := events + 1
 	for !enough(high) {
-		if high > math.MaxInt64/4 {
+		if high > most {
 			return math.MaxInt64
 		}
 		high *= 2

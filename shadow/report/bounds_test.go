@@ -59,6 +59,8 @@ func TestCallsFor(t *testing.T) {
 	assert.InEpsilon(t, 47_439, report.CallsFor(1e-4, 1, 0.95), 1e-4)
 	assert.EqualValues(t, 1, report.CallsFor(1, 5, 0.95))
 	assert.EqualValues(t, math.MaxInt64, report.CallsFor(0, 0, 0.95))
+	assert.EqualValues(t, math.MaxInt64, report.CallsFor(1e-4, math.MaxInt64-1, 0.95))
+	assert.EqualValues(t, math.MaxInt64, report.CallsFor(1e-12, 1<<59, 0.95))
 	for _, rate := range []float64{0.3, 0.02, 1e-3} {
 		for events := range int64(12) {
 			for _, confidence := range []float64{0.9, 0.95, 0.999} {

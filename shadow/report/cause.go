@@ -72,9 +72,17 @@ func (j *judgement) mostlyDiffers() string {
 		return fmt.Sprintf("all %s differences are %s; one cause", grouped(sum), first)
 	case float64(first.count) >= 0.8*float64(sum):
 		return fmt.Sprintf("%s of %s differences are %s; one cause for most", grouped(first.count), grouped(sum), first)
-	default:
-		return fmt.Sprintf("%s differences of %d kinds, most often (%s) %s", grouped(sum), len(kinds), grouped(first.count), first)
 	}
+	// One cause can show at several places of a document.
+	var together []difference
+	for _, d := range kinds {
+		d.path = ""
+		together = append(together, d)
+	}
+	if most := gathered(together)[0]; float64(most.count) >= 0.8*float64(sum) && most.count > first.count {
+		return fmt.Sprintf("%s of %s differences are %s, at several places", grouped(most.count), grouped(sum), most)
+	}
+	return fmt.Sprintf("%s differences of %d kinds, most often (%s) %s", grouped(sum), len(kinds), grouped(first.count), first)
 }
 
 // waitsLongest names the gate that has least of what it needs.

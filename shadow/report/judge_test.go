@@ -370,6 +370,11 @@ func TestHeadlineNamesTheCause(t *testing.T) {
 			found(r, report.Seeded, report.ValueDiffers, "rating", 7)
 			found(r, report.Free, report.LostUpdate, "", 2)
 		},
+		"NOT READY: 9 of 10 differences are session/close: value differs, at several places": func(r *report.Report) {
+			found(r, report.Seeded, report.ValueDiffers, "rating", 5)
+			found(r, report.Seeded, report.ValueDiffers, "note", 4)
+			found(r, report.Free, report.LostUpdate, "", 1)
+		},
 		"NOT READY: the accounting does not add up": func(r *report.Report) {
 			found(r, report.Seeded, report.ValueDiffers, "rating", 7)
 			closing(r).Tallies[report.Seeded].Classes[report.Match]++
