@@ -35,7 +35,7 @@ func (l *lane) apply(t *track, i int) {
 	})
 	switch {
 	case errors.Is(err, errInput):
-		l.elsewhere(t, c, seen, seeded)
+		l.elsewhere(t, it, seen, seeded)
 		return
 	case err != nil && l.outage(err) != "":
 		t.pending = slices.Delete(t.pending, i, i+1)
@@ -57,7 +57,8 @@ func (l *lane) apply(t *track, i int) {
 
 // elsewhere notes that the hidden path does not hold what it was left with, or what it
 // was just seeded with.
-func (l *lane) elsewhere(t *track, c *call, seen rmw.Value, seeded bool) {
+func (l *lane) elsewhere(t *track, it *item, seen rmw.Value, seeded bool) {
+	c := it.call
 	d := t.op.compare.digest(seen)
 	alone := l.book.cfg.Sole && t.dirty == ""
 	switch {
@@ -65,27 +66,22 @@ func (l *lane) elsewhere(t *track, c *call, seen rmw.Value, seeded bool) {
 		t.known = false // it has expired since, and is to be seeded again
 		return
 	case alone && seeded:
-		l.note(t, c, c.judge(c.old, seen, "the store in the shadow does not hold what it has acknowledged"))
+		l.note(t, it, c.judge(c.old, seen, "the store in the shadow does not hold what it has acknowledged"))
 		t.gap = true
 	case alone && t.known && !t.gap && !t.remembers(d):
 		// Nobody else mirrors, and this was never a value of the key's.
 		f := c.judge(c.old, seen, "the store in the shadow holds what nobody here has written")
 		f.class = report.ForeignWrite
-		l.note(t, c, f)
+		l.note(t, it, f)
 		t.gap = true
 	}
 	t.holds(d)
 }
 
-// note reports a finding that is not about the call in hand.
-func (l *lane) note(t *track, c *call, f finding) {
-	l.book.mu.Lock()
-	defer l.book.mu.Unlock()
-	l.book.found(c, report.Lockstep, f)
-	l.book.minute().Diverged++
-	if t.dirty == "" {
-		t.dirty = opID(l.book.cfg, c)
-	}
+// note keeps a finding for when the call in hand is settled.
+func (l *lane) note(t *track, it *item, f finding) {
+	it.blame = &f
+	t.dirty = opID(l.book.cfg, it.call)
 }
 
 // timed is what a call left, with its expiry as it was there: not a while later.

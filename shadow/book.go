@@ -147,7 +147,7 @@ func (b *book) isPure(id opName) bool {
 	return false
 }
 
-// Reset forgets what was counted of an operation, as its code has changed.
+// reset forgets what was counted of an operation, as its code has changed.
 func (b *book) reset(domain, name string) {
 	op := b.operation(domain, name)
 	b.mu.Lock()
@@ -190,7 +190,13 @@ func (b *book) minute() *report.Minute {
 }
 
 // name is what a report shows for a key.
-func (b *book) name(key rmw.Key) string {
+func (b *book) name(key rmw.Key) (name string) {
+	defer func() {
+		if p := recover(); p != nil {
+			b.panicked()
+			name = b.redactor.Text(key.Name)
+		}
+	}()
 	if b.cfg.RedactKey != nil {
 		return b.cfg.RedactKey(key)
 	}

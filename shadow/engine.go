@@ -55,7 +55,8 @@ type engine struct {
 // item is a call on its way through the comparators.
 type item struct {
 	*call
-	left atomic.Int32 // comparators that are not done with it
+	left  atomic.Int32 // comparators that are not done with it
+	blame *finding     // of the lockstep comparator, on the way
 }
 
 const maxGaps = 1024
@@ -292,11 +293,18 @@ func (e *engine) guarded(it *item, comparator report.Comparator, compare func(it
 // settle ends a comparison with a finding, pass without one. Each item gets exactly one
 // of them from each comparator.
 func (e *engine) settle(it *item, comparator report.Comparator, f finding) {
+	if comparator == report.Lockstep && it.blame != nil && !f.class.Blocks() {
+		f = *it.blame
+	}
 	e.book.settle(it, comparator, f)
 	e.done(it)
 }
 
 func (e *engine) pass(it *item, comparator report.Comparator, why report.Reason) {
+	if comparator == report.Lockstep && it.blame != nil {
+		e.settle(it, comparator, *it.blame)
+		return
+	}
 	e.book.pass(it, comparator, why)
 	e.done(it)
 }

@@ -15,9 +15,28 @@ type finding struct {
 	differences []diff.Difference
 	more        int
 	explain     string
+	key         string // as it is shown
 
 	legacy, candidate             string // what each path answered, in a word
 	legacyExpiry, candidateExpiry string
+}
+
+// matches reports whether there is nothing to tell.
+func (f *finding) matches() bool {
+	switch f.class {
+	case report.Match, report.MatchNoop, report.OrderOnly:
+		return true
+	default:
+		return false
+	}
+}
+
+// show names the key of what is to be told. It calls a function of the user's, so no
+// caller must wait for it behind a lock.
+func (f *finding) show(b *book, key rmw.Key) {
+	if !f.matches() {
+		f.key = b.name(key)
+	}
 }
 
 // paths are the templates of where it differs, each once.
@@ -38,6 +57,7 @@ func (f *finding) paths() []string {
 
 // settle counts a call as compared.
 func (b *book) settle(it *item, comparator report.Comparator, f finding) {
+	f.show(b, it.key)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	op, t := it.op, &it.op.tallies[index(comparator)]
@@ -67,8 +87,7 @@ func bounded(m map[string]int64, name string) string {
 
 // found notes what differed; b.mu is held.
 func (b *book) found(c *call, comparator report.Comparator, f finding) {
-	switch f.class {
-	case report.Match, report.MatchNoop, report.OrderOnly:
+	if f.matches() {
 		return
 	}
 	now := time.Now()
@@ -90,20 +109,21 @@ func (b *book) found(c *call, comparator report.Comparator, f finding) {
 		b.sample(c, kind, f, now)
 	}
 	if f.class.Blocks() {
-		b.soil(c.key, f.class, f.paths()[0], opID(b.cfg, c), now)
+		b.soil(c, f, now)
 	}
 }
 
 // soil notes that a key diverges; b.mu is held.
-func (b *book) soil(key rmw.Key, class report.Class, path, opID string, now time.Time) {
-	name := b.name(key)
-	d := b.dirty[name]
+func (b *book) soil(c *call, f finding, now time.Time) {
+	d := b.dirty[f.key]
 	if d == nil {
 		if len(b.dirty) >= maxDirty {
 			return
 		}
-		d = &report.DirtyKey{Key: name, Domain: key.Label, Class: class, Path: path, First: now, OpID: opID}
-		b.dirty[name] = d
+		d = &report.DirtyKey{
+			Key: f.key, Domain: c.op.domain, Class: f.class, Path: f.paths()[0], First: now, OpID: opID(b.cfg, c),
+		}
+		b.dirty[f.key] = d
 	}
 	d.Count++
 }
@@ -116,7 +136,7 @@ func (b *book) sample(c *call, kind findingKind, f finding, now time.Time) {
 	}
 	s := report.Sample{
 		Comparator: kind.comparator, Class: f.class, Domain: c.op.domain, Operation: c.op.name, OpID: opID(b.cfg, c),
-		Key: b.name(c.key), At: now, Process: b.cfg.Process, More: f.more, Explain: f.explain,
+		Key: f.key, At: now, Process: b.cfg.Process, More: f.more, Explain: f.explain,
 		Legacy: f.legacy, Candidate: f.candidate, LegacyExpiry: f.legacyExpiry, CandidateExpiry: f.candidateExpiry,
 	}
 	for _, d := range f.differences {
@@ -127,8 +147,13 @@ func (b *book) sample(c *call, kind findingKind, f finding, now time.Time) {
 	b.samples[of] = append(b.samples[of], s)
 }
 
-// opID names a call in reports.
-func opID(cfg Config, c *call) string { return fmt.Sprintf("%s#%d", cfg.Process, c.id) }
+// opID names a call in reports; "" if it is about a key.
+func opID(cfg Config, c *call) string {
+	if c.id == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s#%d", cfg.Process, c.id)
+}
 
 // pass counts a call as not compared.
 func (b *book) pass(it *item, comparator report.Comparator, why report.Reason) {

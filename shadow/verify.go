@@ -186,6 +186,7 @@ func (e *engine) peekServing(ctx context.Context, key rmw.Key) (rmw.Value, time.
 
 // confirmed counts what the verifier has found.
 func (b *book) confirmed(t *track, f finding) {
+	f.show(b, t.key)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.verified.Findings == nil {
@@ -196,5 +197,5 @@ func (b *book) confirmed(t *track, f finding) {
 		return
 	}
 	b.minute().Diverged++
-	b.found(&call{key: t.key, op: t.op}, report.Lockstep, f)
+	b.found(&call{key: t.key, op: t.op}, report.Verifier, f)
 }

@@ -36,7 +36,11 @@ func (r *Report) accounting() []string {
 		}
 		for _, f := range op.Findings {
 			// A call can differ at several places, and so be found more often than it counts.
-			if f.Count > 0 && op.Tallies[f.Comparator].Classes[f.Class] == 0 {
+			counts := op.Tallies[f.Comparator].Classes
+			if f.Comparator == Verifier {
+				counts = r.Verify.Findings
+			}
+			if f.Count > 0 && counts[f.Class] == 0 {
 				problems = append(problems, fmt.Sprintf("%s, %s: %s found at %q, no call counted as such",
 					operationName(op.Domain, op.Name), f.Comparator, counted(f.Count, string(f.Class)+" difference"), f.Path))
 			}

@@ -50,9 +50,12 @@ const (
 	// Free lets the candidate run free on a scratch key, with all the contention there
 	// is, and audits the chain of its commits: is any of them lost, or applied twice?
 	Free Comparator = "free"
+	// Verifier compares both stores while nobody changes them. It looks at keys, not at
+	// calls, and so has findings and samples, but no tally.
+	Verifier Comparator = "verifier"
 )
 
-// Comparators returns all of them, in the order in which they are shown.
+// Comparators returns those that compare calls, in the order in which they are shown.
 func Comparators() []Comparator { return []Comparator{Seeded, Lockstep, Free} }
 
 // Operation is what was found of one operation of one domain.
