@@ -28,6 +28,9 @@ import (
 // [rmw.ErrUndecodable], and so is what mend does not get to see: what is of another form,
 // or of a later Format. A Header is kept as it is stored, whatever mend does to it.
 //
+// mend is shown the id of the key where none is stored, and may empty one that is wrong:
+// see Config.ID.
+//
 // Whoever has stored such an entity may not count the version up. So one that mend has
 // changed is guarded by all its fields in [HashByVersion], too, until it is stored.
 func CodecOf[T any, E Entity[T]](layout Layout, expiry func(E) time.Duration, mend ...func(E)) rmw.Codec[T] {
@@ -48,7 +51,10 @@ type checked[T any, E Entity[T]] struct {
 	mend      []func(E)
 }
 
-func (c checked[T, E]) Decode(v rmw.Value, dst *T) error {
+func (c checked[T, E]) Decode(v rmw.Value, dst *T) error { return c.decode(v, dst, identity[T]{}) }
+
+// decode is Decode for an entity that should be somebody.
+func (c checked[T, E]) decode(v rmw.Value, dst *T, who identity[T]) error {
 	if err := c.Codec.Decode(v, dst); err != nil {
 		return err
 	}
@@ -56,7 +62,12 @@ func (c checked[T, E]) Decode(v rmw.Value, dst *T) error {
 	if err := E(dst).Head().check(); err != nil {
 		return err
 	}
+	who.complete(dst)
 	if err := c.repair(v, dst); err != nil {
+		return err
+	}
+	who.complete(dst)
+	if err := who.check(dst); err != nil {
 		return err
 	}
 	err := E(dst).Check()

@@ -37,5 +37,8 @@
 // What was stored before there were rules, and breaks one, is such a thing, too, unless
 // the Mend of a Config repairs it on the way in: see [CodecOf].
 //
+// So is an entity whose stored id is not that of its key: a copy under another key, or a
+// backup under a wrong name. One without an id has that of its key.
+//
 // A layout of one's own is an [rmw.Codec]; give it to a Config.
 package domains

@@ -27,6 +27,11 @@ type Config[T any] struct {
 	Name string
 	// Key names the key of an id, and its TTL.
 	Key func(id string) rmw.Key
+	// ID, if not nil, returns where an entity holds its id. One that holds none gets that of
+	// its key. One that holds another, after a Mend has seen it (see [CodecOf]), is an
+	// [rmw.ErrUndecodable]: it lies under a key that is not its own. A change that gives it
+	// another, or none, is an [rmw.ErrInvalid].
+	ID func(*T) *string
 	// Codec is the layout.
 	Codec rmw.Codec[T]
 	// Absent and Present are the refusals of what needs an entity that is not there,
@@ -38,12 +43,12 @@ type Config[T any] struct {
 // is, and has nothing to close.
 type Repository[T any, E Entity[T]] struct {
 	cfg   Config[T]
-	typed rmw.Typed[T]
+	store rmw.Store
 }
 
 // NewRepository returns a Repository over store.
 func NewRepository[T any, E Entity[T]](store rmw.Store, cfg Config[T]) Repository[T, E] {
-	return Repository[T, E]{cfg: cfg, typed: rmw.NewTyped(store, cfg.Codec)}
+	return Repository[T, E]{cfg: cfg, store: store}
 }
 
 // Get returns the entity with that id.
@@ -53,7 +58,7 @@ func (r Repository[T, E]) Get(ctx context.Context, id string) (T, error) {
 		var none T
 		return none, err
 	}
-	t, exists, err := r.typed.Get(rmw.WithOperation(ctx, "Get"), key)
+	t, exists, err := r.typed(id).Get(rmw.WithOperation(ctx, "Get"), key)
 	if err == nil && !exists {
 		err = r.refuse(id, r.cfg.Absent)
 	}
@@ -147,8 +152,14 @@ func (r Repository[T, E]) apply(ctx context.Context, id string, edit func(e E, e
 		return none, err
 	}
 	var own error // what edit said, to be told from what the store says
-	t, _, err := r.typed.Edit(ctx, key, func(_ context.Context, t *T, exists bool) error {
-		own = edit(E(t), exists)
+	who := r.identity(id)
+	t, _, err := r.typed(id).Edit(ctx, key, func(_ context.Context, t *T, exists bool) error {
+		if !exists {
+			who.complete(t)
+		}
+		if own = edit(E(t), exists); own == nil && !who.holds(t) {
+			own = errOtherID
+		}
 		return own
 	})
 	if err != nil {
@@ -158,6 +169,15 @@ func (r Repository[T, E]) apply(ctx context.Context, id string, edit func(e E, e
 		return none, err
 	}
 	return t, nil
+}
+
+// typed is a view of the store for one entity.
+func (r Repository[T, E]) typed(id string) rmw.Typed[T] {
+	return rmw.NewTyped[T](r.store, bound[T, E]{r.cfg.Codec, r.identity(id)})
+}
+
+func (r Repository[T, E]) identity(id string) identity[T] {
+	return identity[T]{name: r.cfg.Name, id: id, of: r.cfg.ID}
 }
 
 func (r Repository[T, E]) refuse(id string, why error) error {

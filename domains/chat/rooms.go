@@ -55,6 +55,7 @@ func New(store rmw.Store, cfg Config) Rooms {
 	return Rooms{domains.NewRepository[Room, *Room](store, domains.Config[Room]{
 		Name:    "room",
 		Key:     func(id string) rmw.Key { return rmw.Key{Name: prefix + id, TTL: cfg.TTL} },
+		ID:      func(r *Room) *string { return &r.ID },
 		Codec:   codec,
 		Absent:  ErrNoRoom,
 		Present: ErrRoomExists,

@@ -2,6 +2,7 @@ package desk_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -208,7 +209,8 @@ func TestAFullAgentIsRefusedQuickly(t *testing.T) {
 	assert.LessOrEqual(t, counting.calls, 3)
 }
 
-// A stored id that is not the key's, as an older service may have it, confuses nobody.
+// A stored id that is not the key's, as an older service may have it, is an error before
+// anything is reserved. One that is mended confuses nobody.
 func TestSessionUnderAnotherID(t *testing.T) {
 	w := newWorld()
 	d := newDay(t, w)
@@ -217,8 +219,15 @@ func TestSessionUnderAnotherID(t *testing.T) {
 	})
 	require.NoError(t, err)
 	_, err = d.Assign(t.Context(), d.op(), "42", "a")
+	require.ErrorIs(t, err, rmw.ErrUndecodable)
+	assert.Empty(t, d.slots("a"))
+
+	sessions := session.New(w, session.Config{Mend: func(s *session.Session) { s.ID = strings.TrimPrefix(s.ID, "cs-") }})
+	mending := desk.New(sessions, d.agents, desk.Config{})
+	_, err = mending.Assign(t.Context(), d.op(), "42", "a")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"42"}, d.slots("a"))
+	assert.Equal(t, "42", d.get("42").ID, "it has been stored")
 	found, err := d.Reap(t.Context(), d.now, "a")
 	require.NoError(t, err)
 	assert.Equal(t, desk.Reaped{Sound: 1}, found)

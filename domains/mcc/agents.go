@@ -59,6 +59,7 @@ func New(store rmw.Store, cfg Config) Agents {
 	return Agents{cfg, domains.NewRepository[Agent, *Agent](store, domains.Config[Agent]{
 		Name:    "agent",
 		Key:     func(id string) rmw.Key { return rmw.Key{Name: prefix + id, TTL: cfg.TTL} },
+		ID:      func(a *Agent) *string { return &a.ID },
 		Codec:   codec,
 		Absent:  ErrNoAgent,
 		Present: ErrAgentExists,

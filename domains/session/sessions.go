@@ -79,11 +79,13 @@ func New(store rmw.Store, cfg Config) Sessions {
 		sessions: domains.NewRepository[Session, *Session](store, domains.Config[Session]{
 			Name:    "session",
 			Key:     func(id string) rmw.Key { return rmw.Key{Name: prefix + id, TTL: cfg.TTL} },
+			ID:      func(s *Session) *string { return &s.ID },
 			Codec:   codec,
 			Absent:  ErrNoSession,
 			Present: ErrSessionExists,
 		}),
 		visitors: domains.NewRepository[Visitor, *Visitor](store, domains.Config[Visitor]{
+			// No ID: an entry of somebody else is nobody's, and the next session overwrites it.
 			Name:    "visitor",
 			Key:     func(id string) rmw.Key { return rmw.Key{Name: visitors + id} },
 			Codec:   domains.CodecOf[Visitor, *Visitor](min(cfg.Layout, domains.Hash), nil), // its version begins anew with each session

@@ -1,0 +1,103 @@
+package domains_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// keyed are tickets whose stored id is compared with that of their key.
+func keyed(store rmw.Store, codec rmw.Codec[Ticket]) tickets {
+	return domains.NewRepository[Ticket, *Ticket](store, domains.Config[Ticket]{
+		Name:   "ticket",
+		Key:    func(id string) rmw.Key { return rmw.Key{Name: ticketPrefix + id} },
+		ID:     func(t *Ticket) *string { return &t.ID },
+		Codec:  codec,
+		Absent: errNoTicket, Present: errTicketExists,
+	})
+}
+
+// What lies under the key of another, as a copy does, or a backup that was restored
+// under a wrong name, is an error which says so, shows nothing of it and changes nothing.
+func TestAnotherID(t *testing.T) {
+	everywhere(t, func(t *testing.T, w world) {
+		old := before(w.layout, map[string]string{"id": `"` + secret + `"`, "size": "1"})
+		put(t, w.Direct, "7", old)
+		codecs := map[string]rmw.Codec[Ticket]{"ours": ticketCodec(w.layout)}
+		if w.layout == domains.JSON {
+			codecs["their own"] = rmw.JSON[Ticket]()
+		}
+		for name, codec := range codecs {
+			for call, err := range everyCall(t, keyed(w.Open(), codec)) {
+				require.ErrorIs(t, err, rmw.ErrUndecodable, name)
+				require.NotErrorIs(t, err, rmw.ErrInvalid, name)
+				require.ErrorContains(t, err, `the key is that of the ticket "7", and the id in the document is another`, call)
+				requireSilent(t, err)
+				assert.True(t, old.Equal(stored(t, w.Direct, "7")))
+			}
+		}
+	})
+}
+
+// What has no id has that of its key, and keeps it from the next change on; a Mend may
+// empty a wrong one, and sees that of the key where there is none.
+func TestNoID(t *testing.T) {
+	for name, test := range map[string]struct {
+		id   string
+		mend func(*Ticket)
+	}{
+		"empty":   {"", nil},
+		"seen":    {"", func(t *Ticket) { t.Title = "of " + t.ID }},
+		"emptied": {secret, func(t *Ticket) { t.ID = "" }},
+		"set":     {secret, func(t *Ticket) { t.ID = "7" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, w world) {
+				old := before(w.layout, map[string]string{"id": `"` + test.id + `"`, "size": "1"})
+				put(t, w.Direct, "7", old)
+				repo := keyed(w.Open(), domains.CodecOf(w.layout, nil, test.mend))
+				n, err := repo.Get(t.Context(), "7")
+				require.NoError(t, err)
+				assert.Equal(t, "7", n.ID)
+				assert.True(t, old.Equal(stored(t, w.Direct, "7")))
+				n, err = repo.Edit(t.Context(), "7", opAt("a"), grow)
+				require.NoError(t, err)
+				got, err := w.Get(t.Context(), "7")
+				require.NoError(t, err)
+				assert.Equal(t, n, got)
+				assert.Equal(t, "7", got.ID)
+				if name == "seen" {
+					assert.Equal(t, "of 7", got.Title)
+				}
+			})
+		})
+	}
+}
+
+// A change that gives an entity another id, or none, could never be read again: it is
+// refused. Who makes one need not say which id it has.
+func TestIDsStay(t *testing.T) {
+	everywhere(t, func(t *testing.T, w world) {
+		repo := keyed(w.Open(), ticketCodec(w.layout))
+		_, err := repo.Create(t.Context(), "7", opAt("a"), named("8"))
+		require.ErrorIs(t, err, rmw.ErrInvalid)
+		require.EqualError(t, err, `ticket "7": invalid argument: the change gives it another id, or none`)
+		assert.False(t, stored(t, w.Direct, "7").Exists())
+		n, err := repo.Create(t.Context(), "7", opAt("a"), grow)
+		require.NoError(t, err)
+		assert.Equal(t, "7", n.ID)
+		old := stored(t, w.Direct, "7")
+		for _, id := range []string{"8", ""} {
+			_, err = repo.Edit(t.Context(), "7", opAt("b"), named(id))
+			require.ErrorIs(t, err, rmw.ErrInvalid)
+			_, err = repo.Settle(context.Background(), "7", now, func(n *Ticket, _ bool) error { return named(id)(n) })
+			require.ErrorIs(t, err, rmw.ErrInvalid)
+			assert.True(t, old.Equal(stored(t, w.Direct, "7")))
+		}
+	})
+}
