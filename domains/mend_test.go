@@ -42,12 +42,13 @@ func before(layout domains.Layout, changes map[string]string) rmw.Value {
 		fields["id"] = strings.Trim(fields["id"], `"`)
 		return rmw.Hash(fields)
 	}
-	text := `{"parts":{"p":` + fields["part:p"] + `}`
+	var text strings.Builder
+	text.WriteString(`{"parts":{"p":` + fields["part:p"] + `}`)
 	delete(fields, "part:p")
 	for name, value := range fields {
-		text += `,"` + name + `":` + value
+		text.WriteString(`,"` + name + `":` + value)
 	}
-	return rmw.String(text + "}")
+	return rmw.String(text.String() + "}")
 }
 
 // What breaks a rule cannot be read, unless it is mended. Reading stores nothing of
