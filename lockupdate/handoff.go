@@ -9,7 +9,7 @@ import (
 // advance gives the first in the line its turn, if it can have one now. t.mu is held.
 func (t *tenure) advance() {
 	u := t.first
-	if t.lease == nil || t.over || t.running != nil || u == nil || !t.mayJoin(u) {
+	if t.lease == nil || t.over || t.taken() || u == nil || !t.mayJoin(u) {
 		return
 	}
 	t.remove(u)

@@ -16,7 +16,7 @@ import (
 type lease struct {
 	*Store
 	lock, owner string
-	onLost      func(cause error) // called once, by the watchdog
+	tenure      *tenure // told once, by the watchdog, if the lease is lost
 
 	drawn atomic.Uint64 // the token; 0: none was asked for
 
@@ -33,19 +33,16 @@ type lease struct {
 }
 
 // newLease starts the watch over a lock whose acquire was sent at sent.
-func (s *Store) newLease(lock, owner string, sent time.Time, onLost func(cause error)) *lease {
-	l := &lease{Store: s, lock: lock, owner: owner, onLost: onLost}
+func newLease(t *tenure, sent time.Time) *lease {
+	l := &lease{Store: t.Store, lock: t.lock, owner: t.owner, tenure: t}
 	l.timer.Value = l
-	s.watchdog.watch(l, sent)
+	l.watchdog.watch(l, sent)
 	return l
 }
 
 // enter begins u's turn: its ctx ends when the lease is lost.
 func (l *lease) enter(u *update) *turnContext {
-	ctx := &turnContext{parent: u.ctx, held: held{l.Store, l.lock}, key: u.key, lease: l, depth: 1}
-	if u.section {
-		ctx.unlock = u.unlock
-	}
+	ctx := &turnContext{parent: u.ctx, held: held{l.Store, l.lock}, key: u.key, lease: l, section: u.section, depth: 1}
 	w := l.watchdog
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -24,16 +24,13 @@ func (t *tenure) enterSection() {
 }
 
 // leaveSection goes on with the line.
-func (u *update) leaveSection() {
-	q := u.queue
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if u.phase != running { // the lock was lost, and the tenure has ended
+func (t *tenure) leaveSection() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.parked { // the lock was lost, and the tenure has ended
 		return
 	}
-	u.phase = left
-	t := q.tenure
-	t.running, t.parked = nil, false
+	t.parked = false
 	t.gate.Go(t.resume)
 }
 
@@ -47,7 +44,9 @@ func (t *tenure) loseLease(cause error) {
 		t.look()
 		return
 	}
-	t.running.phase = adrift
+	if t.running != nil {
+		t.running.phase = adrift
+	}
 	t.running, t.parked, t.over = nil, false, true
 	t.gate.Go(t.finish)
 }

@@ -38,12 +38,12 @@ type tenure struct {
 	asOf      time.Time // when the command was sent that told what the group builds on
 	group     group
 	flying    bool    // the commit of an earlier group is on the way
-	running   *update // whose fn is being called
+	running   *update // whose fn is being called, or who is about to find out that it holds a section
 	stale     bool    // on a value that never came to be
 	solo      bool    // a group was too large to commit
 	began     time.Time
 	turns     int       // commits and sections
-	parked    bool      // running is a section, and no goroutine is the tenure's
+	parked    bool      // a section has the turn, and no goroutine is the tenure's
 	checked   time.Time // when we last asked whether others wait
 	yield     bool      // they do: end as soon as what has been run is committed
 	lost      bool      // the lease is
@@ -70,11 +70,14 @@ func newTenure(q *queue) *tenure {
 }
 
 // busy reports whether somebody is in front of one who joins the empty line now.
-func (t *tenure) busy() bool { return t.polling || t.running != nil || t.flying }
+func (t *tenure) busy() bool { return t.polling || t.taken() || t.flying }
+
+// taken reports whether somebody has the turn.
+func (t *tenure) taken() bool { return t.running != nil || t.parked }
 
 // idles reports whether one who joins need not wait.
 func (t *tenure) idles() bool {
-	return t.lease != nil && !t.over && !t.lost && !t.yield && t.running == nil && !t.flying && len(t.group.members) == 0
+	return t.lease != nil && !t.over && !t.lost && !t.yield && !t.taken() && !t.flying && len(t.group.members) == 0
 }
 
 // mustAsk reports whether it is time to ask whether other processes wait. If they are
@@ -131,7 +134,7 @@ func (t *tenure) resume() {
 
 // take begins to hold the lock.
 func (t *tenure) take(key rmw.Key, g grant) {
-	l := t.newLease(t.lock, t.owner, t.sent, t.loseLease)
+	l := newLease(t, t.sent)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lease, t.label, t.contended, t.polling = l, key.Label, t.polling, false

@@ -21,11 +21,11 @@ type anyHeld struct{}
 // rmw.ErrLockLost, until the lock is lost. Most never ask it anything, so that it
 // costs a cancellable context only when they do.
 type turnContext struct {
-	parent context.Context
-	held   held
-	key    rmw.Key
-	lease  *lease
-	unlock func() // of a section, nil for an update
+	parent  context.Context
+	held    held
+	key     rmw.Key
+	lease   *lease
+	section bool // and not an update
 
 	mu     sync.Mutex
 	depth  int // how many hold it
@@ -70,6 +70,12 @@ func (c *turnContext) leave() (last bool, lost error) {
 		c.end(nil)
 	}
 	return last, lost
+}
+
+// unlock ends a section.
+func (c *turnContext) unlock() {
+	c.lease.tenure.leaveSection()
+	c.lease.gate.Leave()
 }
 
 // lost returns why the lock was lost during the turn, if it was.

@@ -10,7 +10,7 @@ import (
 // runUnder is an Update under a lock that its ctx holds already. If that is another
 // Update's, it cannot be: the outer one would never see what the inner one wrote.
 func (u *update) runUnder(outer *turnContext) (rmw.Result, error) {
-	if outer.unlock == nil {
+	if !outer.section {
 		return rmw.Result{}, u.fail("update", fmt.Errorf("%w: an Update of this key from within its own UpdateFunc would wait for itself; "+
 			"compute it all in one UpdateFunc, or update again after the outer call has returned", rmw.ErrInvalid))
 	}

@@ -137,6 +137,9 @@ func (u *update) await(patience <-chan time.Time) phase {
 		case <-u.wake:
 			u.queue.mu.Lock()
 			defer u.queue.mu.Unlock()
+			if u.section && u.phase == running {
+				u.queue.tenure.running = nil // it stays parked, and u need not live as long
+			}
 			return u.phase
 		case <-u.ctx.Done():
 			why = u.ctx.Err()
@@ -298,10 +301,4 @@ func (u *update) answer(res rmw.Result, err error) {
 	}
 	u.res, u.err, u.phase = res, err, answered
 	u.wake <- struct{}{}
-}
-
-// unlock ends a section.
-func (u *update) unlock() {
-	u.leaveSection()
-	u.gate.Leave()
 }

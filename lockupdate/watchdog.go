@@ -103,7 +103,7 @@ func (w *watchdog) loop() {
 	for {
 		lost, due, wait, more := w.turn()
 		for _, l := range lost {
-			l.onLost(l.lost)
+			l.tenure.loseLease(l.lost)
 		}
 		for len(due) > 0 {
 			n := min(len(due), renewalsPerFlush)
@@ -163,7 +163,7 @@ func (w *watchdog) causeOf(l *lease) error {
 }
 
 // lose marks a lease as lost and ends the ctx of the fn that runs under it. w.mu is
-// held; what onLost does must wait until it is not.
+// held; what loseLease does must wait until it is not.
 func (w *watchdog) lose(l *lease, cause error) {
 	w.wheel.Cancel(&l.timer)
 	l.lost = cause
@@ -183,7 +183,7 @@ func (w *watchdog) renew(leases []*lease) {
 	for i, l := range leases {
 		held, _, err := w.store.dialect.answer(calls[i])
 		if w.renewed(l, sent, held, err) {
-			l.onLost(l.lost)
+			l.tenure.loseLease(l.lost)
 		}
 		switch {
 		case err != nil:

@@ -18,7 +18,7 @@ func TestWatchingAllocatesNothing(t *testing.T) {
 		const n = 10_000
 		leases := make([]*lease, 0, n+1)
 		for range n + 1 {
-			l := &lease{Store: s, lock: "k", owner: "o", onLost: func(error) {}}
+			l := &lease{Store: s, lock: "k", owner: "o"}
 			l.timer.Value = l
 			leases = append(leases, l)
 		}
