@@ -16,13 +16,9 @@ const pollReadLimit = 4 << 10
 
 // acquisition is a tenure's way to its lock. Only the tenure's goroutine uses it.
 type acquisition struct {
-	owner    string          // anew for each tenure
-	previous string          // the owner before it, if its release is on its way
-	ctx      context.Context // of the commands: that of the first to wait, without its end
-	ghost    time.Time       // when an acquire was sent whose answer is lost; it may be executed yet
-	largest  int             // bytes of the largest value read on the way
-	sent     time.Time       // the last acquire
-	noted    *question       // whose note we have left, if any
+	previous string    // the owner before it, if its release is on its way
+	largest  int       // bytes of the largest value read on the way
+	sent     time.Time // the last acquire
 }
 
 // grant is the answer to an attempt to take the lock.

@@ -39,8 +39,8 @@ func (t *tenure) heed() {
 		if t.dialect.heeded(t.owner, c) > 0 {
 			t.mu.Lock()
 			t.yield = true
-			t.mu.Unlock()
 			t.look()
+			t.mu.Unlock()
 		}
 	})
 }

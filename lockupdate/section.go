@@ -1,10 +1,6 @@
 package lockupdate
 
-import (
-	"time"
-
-	"github.com/unwatch/unwatch/rmw"
-)
+import "time"
 
 // A section is a turn that is no update: whoever holds it does what it likes, for as
 // long as it likes, and the tenure has no goroutine meanwhile. So a hundred thousand
@@ -18,8 +14,7 @@ func (t *tenure) enterSection() {
 	t.turns++
 	u.waited, u.blocked = u.waitedBy(), time.Time{}
 	u.phase, u.lease = running, t.lease
-	t.running, t.parked, t.idleSince = u, true, time.Time{}
-	t.key = rmw.Key{} // it may be written meanwhile
+	t.running, t.work = u, nil // and the value is no longer known: it may be written meanwhile
 	u.wake <- struct{}{}
 }
 
@@ -27,11 +22,15 @@ func (t *tenure) enterSection() {
 func (t *tenure) leaveSection() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.parked { // the lock was lost, and the tenure has ended
-		return
+	if t.parked() { // or else the lock was lost, and the tenure has ended
+		t.unpark(t.resume)
 	}
-	t.parked = false
-	t.gate.Go(t.resume)
+}
+
+// unpark has the tenure go on with a goroutine. t.mu is held.
+func (t *tenure) unpark(do func()) {
+	t.running, t.work = nil, newWork()
+	t.gate.Go(do)
 }
 
 // loseLease ends the tenure of whoever has the turn. The watchdog calls it.
@@ -40,13 +39,13 @@ func (t *tenure) loseLease(cause error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lost = true
-	if !t.parked {
+	if !t.parked() {
 		t.look()
 		return
 	}
 	if t.running != nil {
 		t.running.phase = adrift
 	}
-	t.running, t.parked, t.over = nil, false, true
-	t.gate.Go(t.finish)
+	t.over = true
+	t.unpark(t.finish)
 }

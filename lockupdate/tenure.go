@@ -21,34 +21,45 @@ import (
 // commit is refused, all that was built on it runs again.
 type tenure struct {
 	*queue
-	acquisition
+	*work  // nil while it is parked; guarded by the queue's lock
+	owner  string
+	ctx    context.Context // of the commands: that of the first to wait, without its end
 	lease  *lease
 	label  string        // of the first key
+	ghost  time.Time     // when an acquire was sent whose answer is lost; it may be executed yet
+	noted  *question     // whose note we have left, if any
 	landed chan struct{} // as the queue's, for this tenure's release
-	poked  chan struct{} // of size one: look again
-	clock  *time.Timer
 
 	busyAside atomic.Bool // see aside
 	givenBack atomic.Bool // the lock is, or is about to be: no note of ours may stay
 
 	// Guarded by the queue's lock.
+	running   *update   // whose fn is being called, or who is about to find out that it holds a section
+	began     time.Time // when it took the lock
+	turns     int       // commits and sections
+	checked   time.Time // when we last asked whether others wait
+	yield     bool      // they do: end as soon as what has been run is committed
+	contended bool      // another process had the lock when we asked first, so that others may wait
+	solo      bool      // a group was too large to commit
+	lost      bool      // the lease is
+	over      bool      // no more turns
+}
+
+// work is what a tenure needs while it has a goroutine. It has none while somebody
+// holds a section, of which there may be a hundred thousand, so it does without then.
+type work struct {
+	acquisition
+	poked chan struct{} // of size one: look again
+	clock *time.Timer
+
+	// Guarded by the queue's lock.
 	polling   bool      // another process has the lock
-	contended bool      // another process had it when we asked first, so that others may wait
 	key       rmw.Key   // whose value is loaded; its Name is empty if none is
 	asOf      time.Time // when the command was sent that told what the group builds on
 	group     group
-	flying    bool    // the commit of an earlier group is on the way
-	running   *update // whose fn is being called, or who is about to find out that it holds a section
-	stale     bool    // on a value that never came to be
-	solo      bool    // a group was too large to commit
-	began     time.Time
-	turns     int       // commits and sections
-	parked    bool      // a section has the turn, and no goroutine is the tenure's
-	checked   time.Time // when we last asked whether others wait
-	yield     bool      // they do: end as soon as what has been run is committed
-	lost      bool      // the lease is
+	flying    bool // the commit of an earlier group is on the way
+	stale     bool // running runs on a value that never came to be
 	idleSince time.Time
-	over      bool // no more turns
 }
 
 const (
@@ -63,21 +74,23 @@ const (
 )
 
 func newTenure(q *queue) *tenure {
-	return &tenure{
-		queue: q, poked: make(chan struct{}, 1),
-		acquisition: acquisition{owner: q.owners.next(), ctx: context.Background()},
-	}
+	return &tenure{queue: q, work: newWork(), owner: q.owners.next(), ctx: context.Background()}
 }
 
+func newWork() *work { return &work{poked: make(chan struct{}, 1)} }
+
+// parked reports whether a section has the turn, and no goroutine is the tenure's.
+func (t *tenure) parked() bool { return t.work == nil }
+
 // busy reports whether somebody is in front of one who joins the empty line now.
-func (t *tenure) busy() bool { return t.polling || t.taken() || t.flying }
+func (t *tenure) busy() bool { return t.taken() || t.polling || t.flying }
 
 // taken reports whether somebody has the turn.
-func (t *tenure) taken() bool { return t.running != nil || t.parked }
+func (t *tenure) taken() bool { return t.running != nil || t.parked() }
 
 // idles reports whether one who joins need not wait.
 func (t *tenure) idles() bool {
-	return t.lease != nil && !t.over && !t.lost && !t.yield && !t.taken() && !t.flying && len(t.group.members) == 0
+	return !t.taken() && t.lease != nil && !t.over && !t.lost && !t.yield && !t.flying && len(t.group.members) == 0
 }
 
 // mustAsk reports whether it is time to ask whether other processes wait. If they are
@@ -90,8 +103,11 @@ func (t *tenure) mustAsk() bool {
 	return !t.contended
 }
 
-// look has the tenure's goroutine look again.
+// look has the tenure's goroutine, if there is one, look again. t.mu is held.
 func (t *tenure) look() {
+	if t.parked() {
+		return
+	}
 	select {
 	case t.poked <- struct{}{}:
 	default:
@@ -155,7 +171,7 @@ func (t *tenure) load(key rmw.Key, v rmw.Value, asOf time.Time) {
 func (t *tenure) serve() bool {
 	for {
 		t.mu.Lock()
-		do, parked := t.next(), t.parked
+		do, parked := t.next(), t.parked()
 		t.over = do == nil && !parked
 		t.mu.Unlock()
 		if do == nil {

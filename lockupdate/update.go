@@ -175,12 +175,11 @@ func (u *update) leave(why error) phase {
 			t.look()
 		}
 	case running: // but fn is not yet called
-		t.running = nil
-		if t.parked {
-			t.parked = false
-			t.gate.Go(t.resume)
+		if t.parked() {
+			t.unpark(t.resume)
 			break
 		}
+		t.running = nil
 		u.attempts--
 		t.advance()
 		t.look()
