@@ -42,7 +42,7 @@ func newLease(t *tenure, sent time.Time) *lease {
 
 // enter begins u's turn: its ctx ends when the lease is lost.
 func (l *lease) enter(u *update) *turnContext {
-	ctx := &turnContext{parent: u.ctx, held: held{l.Store, l.lock}, key: u.key, lease: l, section: u.section, depth: 1}
+	ctx := &turnContext{parent: u.ctx, name: u.key.Name, lease: l, section: u.section, depth: 1}
 	w := l.watchdog
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -50,7 +50,7 @@ func (l *Lock) Unlock() error {
 			lost = redisx.Because(rmw.ErrLockLost, stalled)
 		}
 		if lost != nil {
-			l.err = fail("unlock", l.turn.key, 0, lost)
+			l.err = fail("unlock", rmw.Key{Name: l.turn.name}, 0, lost)
 		}
 		if last {
 			l.turn.unlock()

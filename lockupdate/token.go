@@ -43,7 +43,7 @@ func Token(ctx context.Context) (uint64, error) {
 	}
 	token, err := turn.lease.token(ctx)
 	if err != nil {
-		return 0, fail("token", turn.key, 0, redisx.Blame(ctx, err))
+		return 0, fail("token", rmw.Key{Name: turn.name}, 0, redisx.Blame(ctx, err))
 	}
 	return token, nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"github.com/unwatch/unwatch/rmw"
 )
 
 // held marks the ctx of an fn whose lock it is.
@@ -21,19 +19,18 @@ type anyHeld struct{}
 // rmw.ErrLockLost, until the lock is lost. Most never ask it anything, so that it
 // costs a cancellable context only when they do.
 type turnContext struct {
-	parent  context.Context
-	held    held
-	key     rmw.Key
-	lease   *lease
-	section bool // and not an update
+	parent context.Context
+	name   string // of the key
+	lease  *lease
 
-	mu     sync.Mutex
-	depth  int // how many hold it
-	ended  bool
-	cause  error // context.Canceled if nil
-	first  bool  // it ended before parent did
-	inner  context.Context
-	cancel context.CancelCauseFunc
+	mu      sync.Mutex
+	depth   int   // how many hold it
+	cause   error // context.Canceled if nil
+	inner   context.Context
+	cancel  context.CancelCauseFunc
+	section bool // and not an update
+	ended   bool
+	first   bool // it ended before parent did
 }
 
 func (c *turnContext) end(cause error) {
@@ -123,7 +120,7 @@ func (c *turnContext) Err() error {
 func (c *turnContext) Value(key any) any {
 	switch key := key.(type) {
 	case held:
-		if key == c.held {
+		if key == (held{c.lease.Store, c.lease.lock}) {
 			return c
 		}
 	case anyHeld:

@@ -42,7 +42,7 @@ func (u *update) runUnder(outer *turnContext) (rmw.Result, error) {
 
 // callUnder calls fn with a ctx that tells that it is an Update's.
 func (u *update) callUnder(outer *turnContext) {
-	ctx := &turnContext{parent: u.ctx, held: outer.held, key: u.key, lease: outer.lease, depth: 1}
+	ctx := &turnContext{parent: u.ctx, name: u.key.Name, lease: outer.lease, depth: 1}
 	defer ctx.end(nil)
 	next, err := u.fn(ctx, u.show())
 	u.token = outer.lease.drawn.Load()
