@@ -7,7 +7,7 @@ import "time"
 
 // renewal prolongs the lease, and its answer may tell whether others wait.
 func (t *tenure) renewal() *call {
-	return t.dialect.renew(t.lock, t.lease.owner, t.cfg.Lease)
+	return t.dialect.renew(t.lock, t.owner, t.cfg.Lease)
 }
 
 // ask asks whether others wait.

@@ -11,12 +11,11 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// lease is a lock that is ours for the time being. It counts as lost before it can
-// end without us, as far as our monotonic clock can tell.
+// lease is that of a tenure's lock, which is ours for the time being. It counts as lost
+// before it can end without us, as far as our monotonic clock can tell. There is one for
+// every lock that is held: it knows by its tenure what that knows already.
 type lease struct {
-	*Store
-	lock, owner string
-	tenure      *tenure // told once, by the watchdog, if the lease is lost
+	tenure *tenure // told once, by the watchdog, if the lease is lost
 
 	drawn atomic.Uint64 // the token; 0: none was asked for
 
@@ -34,19 +33,19 @@ type lease struct {
 
 // newLease starts the watch over a lock whose acquire was sent at sent.
 func newLease(t *tenure, sent time.Time) *lease {
-	l := &lease{Store: t.Store, lock: t.lock, owner: t.owner, tenure: t}
+	l := &lease{tenure: t}
 	l.timer.Value = l
-	l.watchdog.watch(l, sent)
+	t.watchdog.watch(l, sent)
 	return l
 }
 
 // enter begins u's turn: its ctx ends when the lease is lost.
 func (l *lease) enter(u *update) *turnContext {
 	ctx := &turnContext{parent: u.ctx, name: u.key.Name, lease: l, section: u.section, depth: 1}
-	w := l.watchdog
+	w := l.tenure.watchdog
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	u.until = w.now() + l.cfg.MaxHold
+	u.until = w.now() + u.cfg.MaxHold
 	if l.lost != nil {
 		ctx.end(l.lost)
 	} else {
@@ -60,7 +59,8 @@ func (l *lease) enter(u *update) *turnContext {
 // expires is when to count the lease as lost: a tenth early, for clocks that run at
 // different speeds. The watchdog's lock is held.
 func (l *lease) expires() time.Duration {
-	return min(l.granted+l.cfg.Lease-l.cfg.Lease/10, l.until)
+	lasts := l.tenure.cfg.Lease
+	return min(l.granted+lasts-lasts/10, l.until)
 }
 
 // overdue returns an error once u has held its lock for as long as MaxHold allows.
@@ -77,14 +77,15 @@ func (s *Store) heldTooLong() error {
 
 // ours returns nil while the lock is surely ours, or why it is not.
 func (l *lease) ours() error {
-	l.watchdog.mu.Lock()
-	defer l.watchdog.mu.Unlock()
+	w := l.tenure.watchdog
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	switch {
 	case l.lost != nil:
 		return l.lost
 	case l.ended:
 		return errEnded
-	case l.watchdog.now() >= l.expires():
+	case w.now() >= l.expires():
 		return errNotRenewed
 	}
 	return nil
@@ -96,4 +97,4 @@ var (
 )
 
 // end stops the watch.
-func (l *lease) end() { l.watchdog.unwatch(l) }
+func (l *lease) end() { l.tenure.watchdog.unwatch(l) }

@@ -71,7 +71,7 @@ func heap() int64 {
 func TestMemoryOfAHeldLock(t *testing.T) {
 	const (
 		few, many = 1000, 5000
-		limit     = 960
+		limit     = 900
 	)
 	for name, refusals := range map[string]int{"free": 0, "after a wait": 2} {
 		t.Run(name, func(t *testing.T) {

@@ -63,7 +63,7 @@ func (l *lease) token(ctx context.Context) (uint64, error) {
 		if token := l.drawn.Load(); token != 0 {
 			return token, nil
 		}
-		token, err := l.draw(ctx, fencePrefix+l.lock, time.Now().UnixMicro())
+		token, err := l.tenure.draw(ctx, fencePrefix+l.tenure.lock, time.Now().UnixMicro())
 		switch {
 		case err == nil:
 			// The lock may have become another's before it was drawn, and then it
@@ -74,7 +74,7 @@ func (l *lease) token(ctx context.Context) (uint64, error) {
 		case redisx.OutcomeOf(err) != redisx.Unknown || try == tries:
 			return 0, err
 		default: // drawing twice skips a number, no more
-			if err := l.pause(ctx, try); err != nil {
+			if err := l.tenure.pause(ctx, try); err != nil {
 				return 0, err
 			}
 		}

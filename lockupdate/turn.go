@@ -71,8 +71,9 @@ func (c *turnContext) leave() (last bool, lost error) {
 
 // unlock ends a section.
 func (c *turnContext) unlock() {
-	c.lease.tenure.leaveSection()
-	c.lease.gate.Leave()
+	t := c.lease.tenure
+	t.leaveSection()
+	t.gate.Leave()
 }
 
 // lost returns why the lock was lost during the turn, if it was.
@@ -120,7 +121,7 @@ func (c *turnContext) Err() error {
 func (c *turnContext) Value(key any) any {
 	switch key := key.(type) {
 	case held:
-		if key == (held{c.lease.Store, c.lease.lock}) {
+		if t := c.lease.tenure; key == (held{t.Store, t.lock}) {
 			return c
 		}
 	case anyHeld:

@@ -32,13 +32,16 @@ func newTwin(real bool) *twin {
 	parent, stop := context.WithTimeout(parent, time.Minute)
 	tw := &twin{parent: func(err error) { cancel(err); stop() }}
 	if real {
-		c := &turnContext{parent: parent, lease: &lease{lock: "l"}, depth: 1}
+		c := &turnContext{parent: parent, lease: leaseOf("l"), depth: 1}
 		tw.ctx, tw.end = c, c.end
 	} else {
 		tw.ctx, tw.end = context.WithCancelCause(context.WithValue(parent, held{lock: "l"}, "held"))
 	}
 	return tw
 }
+
+// leaseOf is a lease of a lock that nobody watches.
+func leaseOf(lock string) *lease { return &lease{tenure: &tenure{queue: &queue{lock: lock}}} }
 
 func (tw *twin) happens(event string) {
 	switch event {
@@ -124,7 +127,7 @@ func TestTurnContextIsAContext(t *testing.T) {
 // An fn that asks its ctx for no more than values and whether it has ended costs no
 // cancellable context.
 func TestTurnContextIsCheap(t *testing.T) {
-	c := &turnContext{parent: context.WithValue(t.Context(), traceKey{}, "span"), lease: &lease{lock: "l"}, depth: 1}
+	c := &turnContext{parent: context.WithValue(t.Context(), traceKey{}, "span"), lease: leaseOf("l"), depth: 1}
 	allocs := testing.AllocsPerRun(100, func() {
 		_ = c.Err()
 		_, _ = c.Deadline()

@@ -176,7 +176,7 @@ func (w *watchdog) lose(l *lease, cause error) {
 func (w *watchdog) renew(leases []*lease) {
 	calls := make([]*call, len(leases))
 	for i, l := range leases {
-		calls[i] = w.store.dialect.renew(l.lock, l.owner, w.store.cfg.Lease)
+		calls[i] = w.store.dialect.renew(l.tenure.lock, l.tenure.owner, w.store.cfg.Lease)
 	}
 	sent, prolonged := w.now(), 0
 	w.store.sendUnattended(context.Background(), calls)
@@ -187,7 +187,7 @@ func (w *watchdog) renew(leases []*lease) {
 		}
 		switch {
 		case err != nil:
-			w.store.note(Event{Kind: EventLate, Lock: l.lock, N: 1, Err: err})
+			w.store.note(Event{Kind: EventLate, Lock: l.tenure.lock, N: 1, Err: err})
 		case held:
 			prolonged++
 		}

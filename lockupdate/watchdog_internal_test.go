@@ -16,9 +16,10 @@ func TestWatchingAllocatesNothing(t *testing.T) {
 		s := New(nil, Config{Lease: time.Hour})
 		require.NoError(t, s.gate.Enter())
 		const n = 10_000
+		of := &tenure{queue: &queue{Store: s, lock: "k"}, owner: "o"}
 		leases := make([]*lease, 0, n+1)
 		for range n + 1 {
-			l := &lease{Store: s, lock: "k", owner: "o"}
+			l := &lease{tenure: of}
 			l.timer.Value = l
 			leases = append(leases, l)
 		}
