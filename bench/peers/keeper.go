@@ -19,15 +19,16 @@ type keeperEntry struct {
 	name   string
 	prefix string // of its keys
 	what   string
+	watch  []string // are in the names of the functions that allocate what its watchdog keeps
 	open   func(o Options, lease time.Duration, sent func(key string)) (Keeper, error)
 }
 
 func keeperTable() []keeperEntry {
 	return []keeperEntry{
-		{"none", "", "locks that nobody renews: what Redis and an idle client cost", openNone},
-		{"ticker", "", "a goroutine, a ticker and an EVALSHA for each lock, over go-redis", openTicker},
-		{"rueidislock", "rueidislock:0:", "rueidislock, KeyMajority 1", openHeldRueidislock},
-		{"unwatch", "/lock/", "lockupdate, Store.Lock", openHeldUnwatch},
+		{"none", "", "locks that nobody renews: what Redis and an idle client cost", nil, openNone},
+		{"ticker", "", "a goroutine, a ticker and an EVALSHA for each lock, over go-redis", nil, openTicker},
+		{"rueidislock", "rueidislock:0:", "rueidislock, KeyMajority 1", nil, openHeldRueidislock},
+		{"unwatch", "/lock/", "lockupdate, Store.Lock", watchOfUnwatch(), openHeldUnwatch},
 	}
 }
 
@@ -42,6 +43,10 @@ func Keepers() []string {
 
 // KeeperWhat describes a keeper in a line.
 func KeeperWhat(name string) string { return keeperNamed(name).what }
+
+// KeeperWatch is what names of functions contain that allocate what the watchdog of a
+// keeper has for each lock. It is empty if none are its own.
+func KeeperWatch(name string) []string { return keeperNamed(name).watch }
 
 // KeeperPrefix is what the keys of its locks start with.
 func KeeperPrefix(name string) string { return keeperNamed(name).prefix }

@@ -7,6 +7,11 @@ import (
 	"github.com/unwatch/unwatch/lockupdate"
 )
 
+// watchOfUnwatch counts the leases in full.
+func watchOfUnwatch() []string {
+	return []string{"lockupdate.newLease", "lockupdate.(*watchdog)", "internal/timewheel."}
+}
+
 // heldUnwatch holds locks by their handles.
 type heldUnwatch struct{ store *lockupdate.Store }
 

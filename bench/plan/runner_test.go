@@ -109,5 +109,10 @@ func TestHolds(t *testing.T) {
 		if renews := h.Worker.Renewals > 0; renews != (h.Impl != "none") {
 			t.Errorf("%s: %d renewals", h.Impl, h.Worker.Renewals)
 		}
+		// Of 500 leases there are few samples. None at all would look like a watch that
+		// costs nothing, when its functions have got other names.
+		if each := h.Worker.Watch / 500; h.Impl == "unwatch" && (each < 60 || each > 300) {
+			t.Errorf("the watch takes %d bytes a lock", each)
+		}
 	}
 }

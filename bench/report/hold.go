@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/unwatch/unwatch/bench/peers"
@@ -23,6 +24,7 @@ type HoldRow struct {
 	Locks             float64
 	Client, Redis     float64 // share of a core
 	Megabytes         float64
+	Watch             float64 // MB of it that are the watchdog's; NaN: not known
 	Goroutines        float64
 	Renewals, Flights float64 // a second
 	LateP50, LateP99  float64 // ms
@@ -41,6 +43,7 @@ func HoldTables(f *result.File) []HoldTable {
 				t.Rows = append(t.Rows, holdRowOf(name, holds))
 			}
 		}
+		t.watchOfTickers()
 		if len(t.Rows) > 0 {
 			tables = append(tables, t)
 		}
@@ -58,6 +61,7 @@ func holdRowOf(name string, holds []*result.Hold) HoldRow {
 		Locks:  float64(holds[0].Worker.Locks),
 		Client: median((*result.Hold).ClientShare), Redis: median((*result.Hold).RedisShare),
 		Megabytes:  median((*result.Hold).Megabytes),
+		Watch:      median((*result.Hold).Watch),
 		Goroutines: median(func(h *result.Hold) float64 { return float64(h.Worker.Goroutines) }),
 		Renewals:   median((*result.Hold).Renewals), Flights: median((*result.Hold).Flights),
 		LateP50: late(0.5), LateP99: late(0.99),
@@ -67,16 +71,30 @@ func holdRowOf(name string, holds []*result.Hold) HoldRow {
 	}
 }
 
-const holdLine = "%-12s %8s %8s %8s %10s %10s %9s %7s %7s %7s %5s\n"
+// watchOfTickers tells by how much the locks that tickers renew are larger than the same
+// locks that nobody does: goroutines are in no profile of the heap.
+func (t *HoldTable) watchOfTickers() {
+	alone := math.NaN()
+	for i := range t.Rows {
+		switch r := &t.Rows[i]; r.Impl {
+		case "none": // it comes first
+			alone = r.Megabytes
+		case "ticker":
+			r.Watch = r.Megabytes - alone
+		}
+	}
+}
+
+const holdLine = "%-12s %8s %8s %8s %7s %10s %10s %9s %7s %7s %7s %5s\n"
 
 func (t *HoldTable) text(b *strings.Builder) {
 	fmt.Fprintf(b, "\n%s: %s; measured with %s\n", t.Scenario.Name, t.Scenario.Title(), stats.Short(t.Rows[0].Locks))
-	fmt.Fprintf(b, holdLine, "", "client", "redis", "memory", "goroutines", "renewals", "flights", "late", "", "", "lost")
-	fmt.Fprintf(b, holdLine, "", "CPU %", "CPU %", "MB", "", "/s", "/s", "p50 ms", "p99", "max", "")
+	fmt.Fprintf(b, holdLine, "", "client", "redis", "memory", "watch", "goroutines", "renewals", "flights", "late", "", "", "lost")
+	fmt.Fprintf(b, holdLine, "", "CPU %", "CPU %", "MB", "MB", "", "/s", "/s", "p50 ms", "p99", "max", "")
 	foreign := 0.0
 	for _, r := range t.Rows {
 		fmt.Fprintf(b, holdLine, r.Impl, stats.Short(100*r.Client), stats.Short(100*r.Redis), stats.Short(r.Megabytes),
-			stats.Short(r.Goroutines), stats.Short(r.Renewals), stats.Short(r.Flights),
+			stats.Short(r.Watch), stats.Short(r.Goroutines), stats.Short(r.Renewals), stats.Short(r.Flights),
 			stats.Short(r.LateP50), stats.Short(r.LateP99), stats.Short(r.LateMax), stats.Short(r.Lost))
 		foreign = max(foreign, r.Foreign)
 	}

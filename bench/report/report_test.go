@@ -41,7 +41,7 @@ func sample() *result.File {
 			{Scenario: "hold10k", Impl: "ticker", Took: time.Second, Server: result.Server{CPU: 300 * time.Millisecond, Calls: map[string]int64{"pexpire": 10}},
 				Worker: worker.HoldResult{Locks: 10, Took: time.Second, Usage: worker.Usage{CPU: 600 * time.Millisecond}}},
 			{Scenario: "hold10k", Impl: "unwatch", Took: time.Second, Server: result.Server{CPU: 200 * time.Millisecond, Calls: map[string]int64{"pexpire": 10}},
-				Worker: worker.HoldResult{Locks: 10, Took: time.Second, Memory: 7e6, Usage: worker.Usage{CPU: 90 * time.Millisecond}}},
+				Worker: worker.HoldResult{Locks: 10, Took: time.Second, Memory: 70e6, Watch: 7e6, Usage: worker.Usage{CPU: 90 * time.Millisecond}}},
 		},
 	}
 }
@@ -84,7 +84,9 @@ func TestTargets(t *testing.T) {
 		"hot key, 1x64, +1 ms: over WATCH":                          "not measured",
 		"10,000 locks: client CPU a renewal, against the tickers":   "met",
 		"10,000 locks: Redis CPU a renewal, against the tickers":    "MISSED",
-		"10,000 locks: memory":                                      "met",
+		"10,000 locks: memory":                                      "MISSED",
+		"10,000 locks: memory of the watch alone":                   "met",
+		"100,000 locks: memory of the watch alone":                  "not measured",
 		"ours, 2 slots: updates lost, stored twice, hung or failed": "met",
 	} {
 		if got[what] != want {
@@ -178,7 +180,7 @@ func TestResultFileIsReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(f.Slots) != len(sample().Slots) || f.Slots[4].Hung() != 3 || f.Holds[1].Worker.Memory != 7e6 {
+	if len(f.Slots) != len(sample().Slots) || f.Slots[4].Hung() != 3 || f.Holds[1].Worker.Memory != 70e6 {
 		t.Errorf("%+v", f)
 	}
 }

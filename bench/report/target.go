@@ -108,6 +108,7 @@ func holdTargets(f *result.File) []Target {
 			atMost(1.0/6, " of it").judge(s.title+": client CPU a renewal, against the tickers", of((*result.Hold).ClientShare)),
 			atMost(1.0/3, " of it").judge(s.title+": Redis CPU a renewal, against the tickers", of((*result.Hold).RedisShare)),
 			atMost(8, " MB").judge(s.title+": memory", median(ours, (*result.Hold).Megabytes)),
+			atMost(8, " MB").judge(s.title+": memory of the watch alone", median(ours, (*result.Hold).Watch)),
 			atMost(20, " ms").judge(s.title+": latest renewal", worst((*result.Hold).Latest)),
 			atMost(0, "").judge(s.title+": lost", worst(func(h *result.Hold) float64 { return float64(h.Lost) })),
 		)

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"math"
 	"time"
 
 	"github.com/unwatch/unwatch/bench/worker"
@@ -46,6 +47,14 @@ func (h *Hold) Flights() float64 { return float64(h.Server.Reads) / h.Took.Secon
 
 // Megabytes is the memory that the keeper has taken.
 func (h *Hold) Megabytes() float64 { return float64(h.Worker.Memory) / 1e6 }
+
+// Watch is how much of it is the watchdog's; NaN if that is not known.
+func (h *Hold) Watch() float64 {
+	if h.Worker.Watch == 0 {
+		return math.NaN()
+	}
+	return float64(h.Worker.Watch) / 1e6
+}
 
 // Latest is how late the latest renewal was, in milliseconds.
 func (h *Hold) Latest() float64 { return Milli(h.Worker.Late.Max) }

@@ -27,7 +27,8 @@ type HoldResult struct {
 	Lease      time.Duration `json:"lease_ns"`
 	Took       time.Duration `json:"took_ns"`
 	Usage      Usage         `json:"usage"`
-	Memory     int64         `json:"memory"` // growth of live heap and stacks, in bytes
+	Memory     int64         `json:"memory"`          // growth of live heap and stacks, in bytes
+	Watch      int64         `json:"watch,omitempty"` // how much of it is the watchdog's; 0: not known
 	Goroutines int           `json:"goroutines"`
 	Renewals   int64         `json:"renewals"`
 	Late       stats.Sparse  `json:"late"`   // behind half a lease after the last time
@@ -44,6 +45,7 @@ func (j *HoldJob) run(ctx context.Context, ready func(Ready) error) (*HoldResult
 	}
 	prefix := peers.KeeperPrefix(j.Keeper)
 	tap := newTap(prefix, names, j.Lease/2)
+	runtime.MemProfileRate = profileRate
 	keeper, err := peers.OpenKeeper(j.Keeper, peers.Options{Addr: j.Addr}, j.Lease, tap.note)
 	if err != nil {
 		return nil, err
@@ -53,6 +55,8 @@ func (j *HoldJob) run(ctx context.Context, ready func(Ready) error) (*HoldResult
 	}
 	handles := make([]any, len(names))
 	memoryBefore, goroutines := memory(), runtime.NumGoroutine()
+	watch := peers.KeeperWatch(j.Keeper)
+	watchBefore := allocatedBy(watch)
 
 	if err := j.acquire(ctx, keeper, names, handles); err != nil {
 		return nil, err
@@ -72,6 +76,7 @@ func (j *HoldJob) run(ctx context.Context, ready func(Ready) error) (*HoldResult
 	res.Usage, res.Took = usage().Sub(before), time.Since(began)
 	res.Goroutines = runtime.NumGoroutine() - goroutines
 	res.Memory = memory() - memoryBefore
+	res.Watch = allocatedBy(watch) - watchBefore
 	late := tap.total()
 	res.Renewals, res.Late = late.N(), late.Sparse()
 	runtime.KeepAlive(names)
