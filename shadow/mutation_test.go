@@ -18,12 +18,17 @@ import (
 // verdictOn runs traffic over a candidate, and returns what the shadow says.
 func verdictOn(t *testing.T, candidate rmw.Store, cfg shadow.Config, meanwhile func()) *report.Report {
 	t.Helper()
+	return verdictAfter(t, 150, candidate, cfg, meanwhile)
+}
+
+func verdictAfter(t *testing.T, calls int, candidate rmw.Store, cfg shadow.Config, meanwhile func()) *report.Report {
+	t.Helper()
 	cfg.Reads = 100
 	s := shadow.New(rmwtest.NewMemory(), candidate, cfg)
 	if meanwhile != nil {
 		go meanwhile()
 	}
-	traffic(t, s, 6, 150, 4)
+	traffic(t, s, 6, calls, 4)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	require.NoError(t, s.Drain(ctx))

@@ -1,0 +1,225 @@
+package shadow_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+	"github.com/unwatch/unwatch/shadow"
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+// Whole keys are sampled, the same in every process, and those that are in stay in when
+// the share grows.
+func TestKeysAreSampled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		before := map[string]bool{}
+		for _, percent := range []float64{0, 1, 10, 50, 100} {
+			in := map[string]bool{}
+			for range 2 { // processes
+				hidden := rmwtest.NewMemory()
+				s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{Off: true})
+				require.NoError(t, s.SetPercent(percent, "a test"))
+				for i := range 2000 {
+					_, err := s.Update(t.Context(), counter(i), add)
+					require.NoError(t, err)
+				}
+				require.NoError(t, s.Drain(t.Context()))
+				was := len(in)
+				for i := range 2000 {
+					v, err := hidden.Read(t.Context(), counter(i))
+					require.NoError(t, err)
+					if v.Exists() {
+						in[counter(i).Name] = true
+					}
+				}
+				if was > 0 {
+					assert.Len(t, in, was, "the same in every process")
+				}
+				require.NoError(t, s.Close())
+			}
+			for name := range before {
+				assert.Contains(t, in, name)
+			}
+			assert.InDelta(t, 20*percent, len(in), 60)
+			before = in
+		}
+	})
+}
+
+func TestPercentIsChecked(t *testing.T) {
+	s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{})
+	for _, percent := range []float64{-1, 101} {
+		require.ErrorIs(t, s.SetPercent(percent, ""), rmw.ErrInvalid)
+	}
+	require.NoError(t, s.SetPercent(0, "rest"))
+	r := s.Report()
+	assert.Equal(t, "off", r.Mode)
+	assert.Equal(t, report.Mark{At: r.Marks[0].At, What: "0 % of the keys", Why: "rest"}, r.Marks[0])
+	require.NoError(t, s.SetPercent(5, "go on"))
+	assert.Equal(t, "shadow", s.Report().Mode)
+	assert.InDelta(t, 5, s.Report().Percent, 0.001)
+	require.NoError(t, s.Close())
+}
+
+// In reverse the candidate answers, and the legacy store stays ready to go back to.
+func TestReverse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		legacy, candidate := rmwtest.NewMemory(), dropsZeroFields()
+		s := shadow.New(legacy, candidate, shadow.Config{Serve: shadow.Candidate, Sole: true})
+		traffic(t, s, 4, 100, 4)
+		require.NoError(t, s.Drain(t.Context()))
+		for range 2 {
+			v, err := s.Verify(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, v.Checked, v.Equal)
+		}
+		r := s.Report()
+		addsUp(t, r)
+		assert.Equal(t, "reverse", r.Mode)
+		assert.Empty(t, named(r), "what serves is right by definition")
+		for _, op := range r.Operations {
+			assert.NotContains(t, op.Tallies, report.Seeded)
+			assert.NotContains(t, op.Tallies, report.Free)
+		}
+		for i := range 4 {
+			name := "ticket:" + strconv.Itoa(i)
+			a, _, err := candidate.Get(t.Context(), name)
+			require.NoError(t, err)
+			b, _, err := legacy.Get(t.Context(), name)
+			require.NoError(t, err)
+			assert.True(t, a.Equal(b), name)
+		}
+		require.NoError(t, s.Close())
+	})
+}
+
+// An A/A run is a calibration for what follows.
+func TestCalibration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		aa := verdictOn(t, rmwtest.NewMemory(), shadow.Config{AA: true, Sole: true}, nil)
+		assert.True(t, aa.AA)
+		ab := verdictOn(t, rmwtest.NewMemory(), shadow.Config{Calibration: aa, Sole: true}, nil)
+		require.NotNil(t, ab.Calibration)
+		assert.Zero(t, ab.Calibration.Blocking)
+		assert.Positive(t, ab.Calibration.Compared)
+
+		noisy := verdictOn(t, dropsZeroFields(), shadow.Config{AA: true, Sole: true}, nil)
+		ab = verdictOn(t, rmwtest.NewMemory(), shadow.Config{Calibration: noisy, Sole: true}, nil)
+		assert.Positive(t, ab.Calibration.Blocking)
+		assert.Equal(t, report.NotReady, ab.Judge(report.Policy{}).State, "nobody can believe it")
+	})
+}
+
+// A short run with a policy to match is ready: nothing else stands in the way.
+func TestReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		policy := report.Policy{Rate: 0.05, Keys: -1, Contended: -1, Uncalibrated: true, Errors: 0.01, LockTimeouts: 0.01}
+		r := verdictAfter(t, 1000, rmwtest.NewMemory(), shadow.Config{Sole: true, Policy: policy}, nil)
+		v := r.Judge(policy)
+		for _, g := range v.Gates {
+			assert.Equal(t, report.Ready, g.State, "%+v", g)
+		}
+		assert.Zero(t, v.State.ExitCode())
+	})
+}
+
+// The reports of a fleet are published in a Store, and add up.
+func TestFleet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
+		var fleet []*shadow.Store
+		for i := range 3 {
+			s := shadow.New(legacy, candidate, shadow.Config{Name: "test", Process: "p" + strconv.Itoa(i)})
+			fleet = append(fleet, s)
+			traffic(t, s, 2, 50, 3)
+			require.NoError(t, s.Drain(t.Context()))
+		}
+		_, err := shadow.Collect(t.Context(), candidate, "shadow:test")
+		require.ErrorContains(t, err, "no process")
+		for range 2 {
+			for _, s := range fleet {
+				require.NoError(t, s.Publish(t.Context(), candidate, "shadow:test"))
+			}
+		}
+		r, err := shadow.Collect(t.Context(), candidate, "shadow:test")
+		require.NoError(t, err)
+		addsUp(t, r)
+		assert.Len(t, r.Processes, 3)
+		assert.Empty(t, named(r))
+		var sum int64
+		for _, s := range fleet {
+			sum += compared(s.Report(), report.Seeded)
+		}
+		assert.Equal(t, sum, compared(r, report.Seeded))
+
+		require.ErrorIs(t, fleet[0].Publish(t.Context(), rmw.Chain(fleet[1]), "p"), rmw.ErrInvalid, "it would be shadowed")
+		time.Sleep(11 * time.Minute)
+		require.NoError(t, fleet[1].Publish(t.Context(), candidate, "shadow:test"))
+		r, err = shadow.Collect(t.Context(), candidate, "shadow:test")
+		require.NoError(t, err)
+		assert.Len(t, r.Processes, 1, "the others have said nothing for long")
+		for _, s := range fleet {
+			require.NoError(t, s.Close())
+		}
+	})
+}
+
+// No value and no key's name is in a report, but what is asked for.
+func TestReportsAreRedacted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		run := func(cfg shadow.Config) string {
+			s := shadow.New(rmwtest.NewMemory(), storing(func(v rmw.Value) rmw.Value {
+				return document(v, func(doc map[string]any) { doc["phone"], doc["plan"] = "0000", "gone" })
+			}), cfg)
+			_, err := s.Update(t.Context(), rmw.Key{Name: "visitor:secretname", Label: "visitor"},
+				func(context.Context, rmw.Value) (rmw.Value, error) {
+					return rmw.String(`{"phone":"+4179secretphone","plan":"goldplan","zeroed":0}`), nil
+				})
+			require.NoError(t, err)
+			require.NoError(t, s.Drain(t.Context()))
+			require.NoError(t, s.Close())
+			var text strings.Builder
+			require.NoError(t, s.Report().WriteJSON(&text, report.Policy{}))
+			return text.String()
+		}
+		closed := run(shadow.Config{})
+		for _, secret := range []string{"secretname", "secretphone", "goldplan"} {
+			assert.NotContains(t, closed, secret)
+		}
+		assert.Contains(t, closed, `"phone"`, "the path is told")
+		open := run(shadow.Config{
+			RedactKey: func(key rmw.Key) string { return fmt.Sprintf("key of %s", key.Label) },
+			Domains:   map[string]shadow.Domain{"visitor": {Show: []string{"plan"}}},
+		})
+		assert.Contains(t, open, "key of visitor")
+		assert.Contains(t, open, "goldplan")
+		assert.NotContains(t, open, "secretphone")
+	})
+}
+
+func TestReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := shadow.New(rmwtest.NewMemory(), dropsZeroFields(), shadow.Config{Sole: true})
+		traffic(t, s, 2, 50, 3)
+		require.NoError(t, s.Drain(t.Context()))
+		require.NotEmpty(t, named(s.Report()))
+		for _, op := range s.Report().Operations {
+			s.Reset(op.Domain, op.Name)
+		}
+		r := s.Report()
+		addsUp(t, r)
+		assert.Empty(t, named(r))
+		assert.Zero(t, compared(r, report.Seeded))
+		require.NoError(t, s.Close())
+	})
+}
