@@ -1,0 +1,110 @@
+package report
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestPageNumbers(t *testing.T) {
+	assert.Equal(t, "1 call", pagePlural(1, "call"))
+	assert.Equal(t, "1,204,511 calls", pagePlural(1_204_511, "call"))
+	assert.Equal(t, "0 processes", pagePlural(0, "process"))
+	for want, share := range map[string][2]int64{
+		"–": {0, 0}, "0 %": {0, 9}, "100 %": {9, 9}, "< 0.01 %": {1, 1_000_000}, "> 99.99 %": {999_999, 1_000_000},
+		"0.08 %": {8, 10_000}, "99.50 %": {995, 1000}, "12.5 %": {1, 8},
+	} {
+		assert.Equal(t, want, pageShare(share[0], share[1]))
+	}
+	assert.Equal(t, "512 bytes", pageBytes(512))
+	assert.Equal(t, "1.87 KiB", pageBytes(1912))
+	assert.Equal(t, "16 MiB", pageBytes(16<<20))
+}
+
+func TestPageDurations(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0", 300 * time.Nanosecond: "1 µs", 812 * time.Microsecond: "812 µs", 6912 * time.Microsecond: "6.91 ms",
+		18 * time.Millisecond: "18 ms", 123456 * time.Microsecond: "123 ms", 1240 * time.Millisecond: "1.24 s",
+		time.Minute: "1 min", 125 * time.Second: "2 min 5 s", 372 * time.Minute: "6 h 12 min", 76 * time.Hour: "3 d 4 h",
+		-5 * time.Second: "−5 s",
+	} {
+		assert.Equal(t, want, pageDuration(d), d.String())
+	}
+	assert.Equal(t, "30 d", pageExpiry("720h0m0s"))
+	assert.Equal(t, "none", pageExpiry("none"))
+}
+
+func TestPageTimes(t *testing.T) {
+	at := time.Date(2026, 3, 2, 15, 0, 0, 0, time.FixedZone("", 3600))
+	assert.Equal(t, "2026-03-02 14:00:00 UTC", pageTime(at))
+	assert.Equal(t, "–", pageTime(time.Time{}))
+	assert.Equal(t, "41 min ago", pageAgo(at, at.Add(41*time.Minute)))
+	assert.Equal(t, "just now", pageAgo(at, at))
+	assert.Equal(t, "–", pageAgo(time.Time{}, at))
+}
+
+func TestPageHeadline(t *testing.T) {
+	for headline, want := range map[string]string{
+		"NOT READY: all 3 differ":       "All 3 differ",
+		"NOT READY: session/close, two": "session/close, two",
+		"Nothing moves":                 "Nothing moves",
+		"not ready":                     "",
+		"":                              "",
+	} {
+		assert.Equal(t, want, pageHeadline(Verdict{State: NotReady, Headline: headline}))
+	}
+}
+
+// What is there is seen, however little it is; and the parts fill the bar.
+func TestPageBar(t *testing.T) {
+	bar := newPageBar(Seeded, Tally{
+		Eligible: 1_000_000, Compared: 999_996, InFlight: 1, NotCompared: map[Reason]int64{DroppedQueue: 1, NotApplicable: 2},
+	}, nil)
+	assert.Len(t, bar.Parts, 4)
+	for i, part := range bar.Parts {
+		assert.GreaterOrEqual(t, part.Width(), 0.4-1e-9)
+		if i > 0 {
+			assert.InDelta(t, bar.Parts[i-1].To, part.From, 1e-9)
+		}
+	}
+	assert.InDelta(t, 100, bar.Parts[3].To, 1e-6)
+}
+
+// A column is a minute or more of them, so that three days have as many as fit.
+func TestPageTimeline(t *testing.T) {
+	start := time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
+	var r Report
+	for i := range 3 * 24 * 60 {
+		if i < 60 || i >= 600 { // the shadow was off meanwhile
+			r.Timeline = append(r.Timeline, Minute{At: start.Add(time.Duration(i) * time.Minute), Compared: 10, Diverged: int64(i % 2)})
+		}
+	}
+	for _, hours := range []time.Duration{-1, 36, 90} {
+		r.Marks = append(r.Marks, Mark{At: start.Add(hours * time.Hour), What: "a switch"})
+	}
+	line := newPageTimeline(&r)
+	assert.LessOrEqual(t, len(line.Bars), columnsMost)
+	assert.Greater(t, len(line.Bars), columnsMost/2)
+	last := line.Bars[len(line.Bars)-1]
+	assert.InDelta(t, 100, last.X+last.Width/0.82, 1e-6)
+	assert.False(t, line.Marks[0].Seen)
+	assert.InDelta(t, 50, line.Marks[1].X, 0.5)
+	assert.False(t, line.Marks[2].Seen)
+	assert.Contains(t, line.Desc, "37,800 compared")
+}
+
+// A quantile for which the calls are too few is not shown, and the curve ends there.
+func TestPageLatencyOfFewCalls(t *testing.T) {
+	var few Latency
+	for range 100 {
+		few.Record(time.Millisecond)
+	}
+	cells := pageQuantiles(few)
+	assert.Equal(t, []string{"1 ms", "1 ms", "1 ms", "–", "100"}, []string{
+		cells[0].Text, cells[1].Text, cells[2].Text, cells[3].Text, cells[4].Text,
+	})
+	curve := newPageCurves("few", few, Latency{})
+	assert.Empty(t, curve.Candidate)
+	assert.Regexp(t, `500,[0-9.]+$`, curve.Legacy, "two nines of four")
+}
