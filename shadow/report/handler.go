@@ -1,0 +1,192 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// HandlerOption changes what [Handler] does.
+type HandlerOption func(*handler)
+
+// LogErrors has the errors of the source logged to l. Default [slog.Default].
+func LogErrors(l *slog.Logger) HandlerOption { return func(h *handler) { h.log = l } }
+
+// Handler serves what source returns, judged by p: as the page of [Report.WriteHTML],
+// and as JSON and text. It can be mounted below any prefix, as it links to itself only:
+//
+//	mux.Handle("/debug/shadow/", report.Handler(source, report.Policy{}))
+//
+// Nothing is registered anywhere by itself. Like the handlers of net/http/pprof it asks
+// for no password: mount it where only operators get.
+//
+// It answers GET and HEAD. The query says how:
+//
+//	?format=html|json|text   as what; html by default
+//	?download=1              as a file to save
+//	?live=5                  the page, which loads itself again every 5 seconds (2 to 3600)
+//
+// The page needs no script, and its Content-Security-Policy permits none. Whoever calls
+// it sees of an error of source that there was one; the log has what it says.
+func Handler(source func(context.Context) (*Report, error), p Policy, opts ...HandlerOption) http.Handler {
+	h := &handler{source: source, policy: p}
+	for _, opt := range opts {
+		opt(h)
+	}
+	return h
+}
+
+type handler struct {
+	source func(context.Context) (*Report, error)
+	policy Policy
+	log    *slog.Logger
+}
+
+// The limits of how often a page loads itself again.
+const (
+	liveLeast = 2
+	liveMost  = 3600
+)
+
+// request is what the query asks for.
+type request struct {
+	format   string
+	download bool
+	live     time.Duration
+}
+
+func parseRequest(query url.Values) (request, error) {
+	q := request{format: "html"}
+	if format := query.Get("format"); format != "" {
+		q.format = format
+	}
+	if !slices.Contains([]string{"html", "json", "text"}, q.format) {
+		return q, fmt.Errorf("format is %q: it is html, json or text", q.format)
+	}
+	switch download := query.Get("download"); download {
+	case "", "0":
+	case "1":
+		q.download = true
+	default:
+		return q, fmt.Errorf("download is %q: it is 1, or is left out", download)
+	}
+	if live := query.Get("live"); live != "" {
+		seconds, err := strconv.Atoi(live)
+		if err != nil {
+			return q, fmt.Errorf("live is %q: it is a number of seconds, from %d to %d", live, liveLeast, liveMost)
+		}
+		q.live = time.Duration(min(max(seconds, liveLeast), liveMost)) * time.Second
+	}
+	return q, nil
+}
+
+// ServeHTTP implements [http.Handler].
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Content-Security-Policy", pagePolicy()+"; frame-ancestors 'none'")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cache-Control", "no-store")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		header.Set("Allow", "GET, HEAD")
+		refuse(w, http.StatusMethodNotAllowed, "this page is read with GET")
+		return
+	}
+	q, err := parseRequest(r.URL.Query())
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	report, err := h.source(r.Context())
+	if err == nil && report == nil {
+		err = errors.New("there is no report")
+	}
+	if err != nil {
+		h.failed(w, r, "The report could not be collected", err)
+		return
+	}
+	var body bytes.Buffer
+	if err := h.render(&body, report, q); err != nil {
+		h.failed(w, r, "The report was collected, but could not be written as "+q.format, err)
+		return
+	}
+	header.Set("Content-Type", map[string]string{
+		"html": "text/html; charset=utf-8", "json": "application/json", "text": "text/plain; charset=utf-8",
+	}[q.format])
+	header.Set("Content-Length", strconv.Itoa(body.Len()))
+	if q.download {
+		header.Set("Content-Disposition", `attachment; filename="`+fileName(report, q.format)+`"`)
+	} else if q.live > 0 && q.format != "json" {
+		header.Set("Refresh", strconv.Itoa(int(q.live/time.Second)))
+	}
+	if r.Method == http.MethodGet {
+		_, _ = body.WriteTo(w) // whoever asked has gone
+	}
+}
+
+func (h *handler) render(w io.Writer, r *Report, q request) error {
+	switch {
+	case q.format == "json":
+		return r.WriteJSON(w, h.policy)
+	case q.format == "text":
+		return r.WriteText(w, h.policy)
+	case q.download:
+		return r.WriteHTML(w, h.policy)
+	default:
+		return newPage(r, h.policy, r.Judge(h.policy), &pageNav{Live: q.live}).write(w)
+	}
+}
+
+// failed tells the log what happened, and the caller that something did: the error may
+// name hosts, and who calls may be anybody.
+func (h *handler) failed(w http.ResponseWriter, r *http.Request, what string, err error) {
+	if r.Context().Err() != nil {
+		return // nobody waits
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		what += " in time"
+	case errors.Is(err, context.Canceled):
+		what += ": it was cancelled"
+	}
+	log := h.log
+	if log == nil {
+		log = slog.Default()
+	}
+	log.ErrorContext(r.Context(), "shadow report: "+what, "error", err)
+	refuse(w, http.StatusInternalServerError, what+". The log of this process has the reason.")
+}
+
+func refuse(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintln(w, text) // whoever asked has gone
+}
+
+// fileName says what is in the file, and of when: many such files end up in one folder.
+func fileName(r *Report, format string) string {
+	name := strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
+			return c
+		case c >= 'A' && c <= 'Z':
+			return c + 'a' - 'A'
+		default:
+			return '-'
+		}
+	}, r.Name)
+	parts := strings.FieldsFunc("shadow-"+name, func(c rune) bool { return c == '-' })
+	joined := strings.Join(parts, "-")
+	return joined[:min(len(joined), 80)] + "-" + r.Taken.UTC().Format("20060102T150405Z") + "." + map[string]string{
+		"html": "html", "json": "json", "text": "txt",
+	}[format]
+}
