@@ -1,7 +1,8 @@
 #!/bin/sh
-# Installs the servers that the tests against real servers need, if they are
-# missing and if that is possible without asking for a password. It never fails:
-# without the servers those tests skip, or fail where UNWATCH_REQUIRE_SERVERS=1.
+# Installs the servers that the tests against real servers need, and the browser
+# that looks at the pages, if they are missing and if that is possible without
+# asking for a password. It never fails: without them those tests skip, or fail
+# where UNWATCH_REQUIRE_SERVERS=1.
 set -u
 
 # Debian keeps nutcracker in /usr/sbin, which is not in the PATH of every user.
@@ -13,6 +14,11 @@ for program in redis-server nutcracker; do
 	# The program and its Debian package have the same name.
 	command -v "$program" >/dev/null 2>&1 || missing="$missing $program"
 done
+browser=""
+for program in chromium chromium-browser google-chrome google-chrome-stable; do
+	command -v "$program" >/dev/null 2>&1 && browser=$program
+done
+[ -n "$browser" ] || missing="$missing chromium"
 [ -n "$missing" ] || exit 0
 
 fallback() {
@@ -20,9 +26,9 @@ fallback() {
 !!!
 !!! $1
 !!! Missing:$missing
-!!! The tests against real servers will be SKIPPED (with UNWATCH_REQUIRE_SERVERS=1: FAIL).
-!!! Debian and Ubuntu: apt-get install redis-server nutcracker
-!!! macOS:             brew install redis twemproxy
+!!! The tests that need them will be SKIPPED (with UNWATCH_REQUIRE_SERVERS=1: FAIL).
+!!! Debian and Ubuntu: apt-get install redis-server nutcracker chromium
+!!! macOS:             brew install redis twemproxy chromium
 !!!
 TEXT
 	exit 0
@@ -43,6 +49,10 @@ run_apt() {
 	$sudo env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 -qq "$@"
 }
 run_apt update || echo "apt-get update failed; trying with the lists there are" >&2
-# $missing is a list of words.
-# shellcheck disable=SC2086
-run_apt install --yes --no-install-recommends $missing >/dev/null || fallback "apt-get install failed."
+# One by one: not every distribution has all of them.
+failed=""
+for program in $missing; do
+	run_apt install --yes --no-install-recommends "$program" >/dev/null || failed="$failed $program"
+done
+missing=$failed
+[ -z "$failed" ] || fallback "apt-get install failed."

@@ -10,7 +10,8 @@
 //
 // Where the servers are promised (CI=true, or [RequireEnv] set to 1) a missing
 // program fails the test instead: a suite that skips in CI proves nothing.
-// A main program calls [StartRedis], [StartNutcracker] and [StartCluster].
+// [Chromium] finds a browser likewise. A main program calls [StartRedis],
+// [StartNutcracker] and [StartCluster].
 //
 // Every server keeps its files in the folder it is given, stores nothing
 // between runs, and ends with its ctx, with [Server.Stop], or, on Linux, with

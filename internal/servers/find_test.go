@@ -69,3 +69,20 @@ func (r *recorder) Skipf(format string, args ...any) {
 func (r *recorder) Fatalf(format string, args ...any) {
 	r.did, r.said = "fatal", fmt.Sprintf(format, args...)
 }
+
+// Any of the names will do, and an error names the one to install.
+func TestFindChromium(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	dir := t.TempDir()
+	_, err := findChromium([]string{dir})
+	if !errors.Is(err, ErrMissing) || !strings.HasPrefix(err.Error(), "chromium is ") || !strings.Contains(err.Error(), Install) {
+		t.Fatalf("the error does not say what to install: %v", err)
+	}
+	want := filepath.Join(dir, "google-chrome")
+	if err := os.WriteFile(want, []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := findChromium([]string{dir}); got != want || err != nil {
+		t.Fatalf("found %q, %v", got, err)
+	}
+}

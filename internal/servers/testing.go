@@ -54,13 +54,22 @@ func Cluster(t TB, masters int) []*Server {
 func use(t TB, start func(context.Context) (*Server, error)) *Server {
 	t.Helper()
 	s, err := start(context.Background())
+	missing(t, err, "against a real server")
+	if err == nil {
+		t.Cleanup(s.Stop)
+	}
+	return s
+}
+
+// missing skips or fails the test if err is not nil: a program that is not installed
+// skips it on a laptop. What was not tested is named by how.
+func missing(t TB, err error, how string) {
+	t.Helper()
 	switch {
 	case err == nil:
-		t.Cleanup(s.Stop)
 	case errors.Is(err, ErrMissing) && !required():
-		t.Skipf("\n!!!\n!!! NOT TESTED against a real server: %v\n!!! With %s=1 this skip is a failure.\n!!!", err, RequireEnv)
+		t.Skipf("\n!!!\n!!! NOT TESTED %s: %v\n!!! With %s=1 this skip is a failure.\n!!!", how, err, RequireEnv)
 	default:
 		t.Fatalf("%v", err)
 	}
-	return s
 }

@@ -1,0 +1,191 @@
+package integration
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/shadow/report"
+	"github.com/unwatch/unwatch/shadow/report/reporttest"
+)
+
+// The page of a shadow's report, in a real browser: what no parser sees is whether it
+// fits a phone, and whether a keyboard gets everywhere.
+
+// screenshotsEnv names a folder that gets a screenshot of each page, to be looked at.
+const screenshotsEnv = "UNWATCH_SCREENSHOTS"
+
+// tab is a page in a browser.
+type tab struct {
+	*testing.T
+	ctx context.Context
+}
+
+// browser starts one, for the time of the test.
+func browser(t *testing.T) tab {
+	t.Helper()
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(servers.Chromium(t)), chromedp.UserDataDir(t.TempDir())}
+	if os.Getuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // which root cannot have
+	}
+	limited, stop := context.WithTimeout(context.Background(), 3*time.Minute) // that of the test ends before its cleanups
+	t.Cleanup(stop)
+	ctx, cancel := chromedp.NewContext(limited, chromedp.WithAllocatorOptions(options...))
+	t.Cleanup(cancel)
+	require.NoError(t, chromedp.Do(ctx))
+	t.Cleanup(func() { _ = chromedp.Cancel(ctx) }) // waits until it has ended, and has left its folder
+	return tab{t, ctx}
+}
+
+// do runs actions.
+func (b tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	require.NoError(b, chromedp.Do(b.ctx, actions...))
+}
+
+// evaluate returns what an expression comes to in the page.
+func evaluate[T any](b tab, expression string) T {
+	b.Helper()
+	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	require.NoError(b, err, expression)
+	return value
+}
+
+// look opens a page in a window that wide and in a scheme, and returns what the browser
+// has complained about by the end of check.
+func (b tab) look(url string, width int64, scheme string, check func()) (complaints []string) {
+	b.Helper()
+	messages := chromedp.Console(b.ctx)
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	})
+	require.NoError(b, err)
+	b.do(chromedp.EmulateViewport(width, 900), chromedp.Navigate(url))
+	check()
+	const end = "that was all"
+	evaluate[any](b, `console.log("`+end+`")`)
+	for message, err := range messages {
+		require.NoError(b, err)
+		if message.Text == end {
+			break
+		}
+		complaints = append(complaints, message.Text)
+	}
+	return complaints
+}
+
+// sticksOut lists what reaches beyond the window, but for what is in a box that scrolls.
+const sticksOut = `[...document.querySelectorAll("body *")].filter(e => {
+	const apart = e.parentElement.closest(".scroll") || e.closest("svg svg, .sr, .skip");
+	return !apart && e.getBoundingClientRect().right > innerWidth + 0.5;
+}).map(e => e.tagName + "." + e.getAttribute("class") + ": " + e.textContent.slice(0, 40))`
+
+// unfold opens what is folded.
+const unfold = `document.querySelectorAll("details").forEach(d => d.open = true)`
+
+func TestPageFits(t *testing.T) {
+	b, folder := browser(t), t.TempDir()
+	for name, r := range map[string]*report.Report{
+		"ready": reporttest.Ready(), "not-ready": reporttest.NotReady(), "thin": reporttest.Thin(),
+		"empty": reporttest.Empty(), "fleet": reporttest.Fleet(),
+	} {
+		file := filepath.Join(folder, name+".html")
+		out, err := os.Create(file)
+		require.NoError(t, err)
+		require.NoError(t, r.WriteHTML(out, report.Policy{}))
+		require.NoError(t, out.Close())
+		grounds := map[string]string{}
+		for _, scheme := range []string{"light", "dark"} {
+			for _, width := range []int64{400, 1400} {
+				what := name + "-" + scheme + "-" + strconv.FormatInt(width, 10)
+				complaints := b.look("file://"+file, width, scheme, func() {
+					b.screenshot(what)
+					evaluate[any](b, unfold)
+					assert.LessOrEqual(t, evaluate[int64](b, "document.documentElement.scrollWidth"), width, what)
+					assert.Empty(t, evaluate[[]string](b, sticksOut), what)
+					grounds[scheme] = evaluate[string](b, "getComputedStyle(document.body).backgroundColor")
+				})
+				assert.Empty(t, complaints, what)
+			}
+		}
+		assert.NotEqual(t, grounds["light"], grounds["dark"], name)
+	}
+}
+
+func (b tab) screenshot(name string) {
+	b.Helper()
+	if folder := os.Getenv(screenshotsEnv); folder != "" {
+		image, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+		require.NoError(b, err)
+		require.NoError(b, os.WriteFile(filepath.Join(folder, name+".png"), image, 0o600))
+	}
+}
+
+// What a keyboard has to reach; what has the focus, if that is not seen; and what never
+// had it.
+const (
+	targets = `document.querySelectorAll("a[href], summary, .scroll").length`
+	unseen  = `(() => {
+		const e = document.activeElement, style = getComputedStyle(e);
+		if (e === document.body) return "";
+		e.dataset.reached = "yes";
+		return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2 ? "" : e.outerHTML.slice(0, 80);
+	})()`
+	missed = `[...document.querySelectorAll("a[href], summary, .scroll")].filter(e => !e.dataset.reached).map(e => e.outerHTML.slice(0, 80))`
+)
+
+// As it is served, so that the links and the policy of the header are there as well.
+func TestPageByKeyboard(t *testing.T) {
+	b := browser(t)
+	mux := http.NewServeMux()
+	mux.Handle("/debug/shadow/", report.Handler(func(context.Context) (*report.Report, error) {
+		return reporttest.NotReady(), nil
+	}, report.Policy{}))
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	for _, scheme := range []string{"light", "dark"} {
+		complaints := b.look(server.URL+"/debug/shadow/", 400, scheme, func() {
+			evaluate[any](b, unfold)
+			n := evaluate[int](b, targets)
+			assert.Greater(t, n, 30)
+			for range n + 5 {
+				b.do(chromedp.KeyEvent(kb.Tab))
+				assert.Empty(t, evaluate[string](b, unseen), "has the focus, and does not show it")
+			}
+			assert.Empty(t, evaluate[[]string](b, missed), "cannot be reached")
+		})
+		assert.Empty(t, complaints)
+	}
+	// The first key leads past all links.
+	b.do(chromedp.Navigate(server.URL+"/debug/shadow/"), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
+	assert.Equal(t, "verdict", evaluate[string](b, "document.activeElement.id"))
+}
+
+// The control: what these tests would complain about is heard and seen.
+func TestPageControl(t *testing.T) {
+	b := browser(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; img-src data:")
+		_, _ = w.Write([]byte(`<!DOCTYPE html><link rel="icon" href="data:,"/>
+			<style>p { color: red }</style><table width="900"><tr><td>wide</td></tr></table><a href="#">link</a>`))
+	}))
+	defer server.Close()
+	complaints := b.look(server.URL, 400, "light", func() {
+		assert.Greater(t, evaluate[int64](b, "document.documentElement.scrollWidth"), int64(400))
+		assert.NotEmpty(t, evaluate[[]string](b, sticksOut))
+		assert.NotEmpty(t, evaluate[[]string](b, missed))
+	})
+	assert.Len(t, complaints, 1, "the style is not permitted")
+}
