@@ -2,6 +2,9 @@ package shadow_test
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,12 +85,16 @@ func named(r *report.Report) map[string]int64 {
 	return found
 }
 
-// Each fault is found by the comparator that is there for it, and named.
-func TestMutants(t *testing.T) {
-	for _, m := range []struct {
+// planted are faults, and what each is found as.
+func planted() []struct {
+	name      string
+	candidate func() *mutant
+	want      string // comparator, class, path
+} {
+	return []struct {
 		name      string
 		candidate func() *mutant
-		want      string // comparator, class, path
+		want      string
 	}{
 		{"drops a zero field", dropsZeroFields, "seeded value rating"},
 		{"rounds numbers", roundsNumbers, "seeded value id"},
@@ -103,7 +110,12 @@ func TestMutants(t *testing.T) {
 		{"applies twice", appliesTwice, "free double_apply "},
 		{"reads from a replica", readsLate, "seeded value "},
 		{"answers otherwise", answersOtherwise, "seeded value state"},
-	} {
+	}
+}
+
+// Each fault is found by the comparator that is there for it, and named.
+func TestMutants(t *testing.T) {
+	for _, m := range planted() {
 		t.Run(m.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := verdictOn(t, m.candidate(), shadow.Config{Sole: true}, nil)
@@ -111,6 +123,20 @@ func TestMutants(t *testing.T) {
 				assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
 			})
 		})
+	}
+}
+
+// The guide lists them all.
+func TestTheGuideListsTheMutants(t *testing.T) {
+	guide, err := os.ReadFile("../docs/shadow.md")
+	require.NoError(t, err)
+	for _, m := range planted() {
+		of := strings.SplitN(m.want, " ", 3)
+		row := fmt.Sprintf("| %s | %s | %s | ", m.name, of[0], of[1])
+		if of[2] != "" {
+			row += "`" + of[2] + "` "
+		}
+		assert.Contains(t, string(guide), row+"|\n")
 	}
 }
 
