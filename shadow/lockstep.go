@@ -143,12 +143,13 @@ func (l *lane) due() (tracks []*track) {
 
 // step takes in a call, if there is one, and does what can be done for its key.
 func (l *lane) step(t *track, it *item) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.lock()
+	defer t.unlock()
 	defer func() {
 		if p := recover(); p != nil {
 			l.panicked(t)
 		}
+		l.touched.worked(t, len(t.pending))
 		if len(t.pending) > 0 {
 			l.waiting[t] = struct{}{}
 		} else {

@@ -21,9 +21,10 @@ type registry struct {
 
 // track is what is known of a key. Whoever works on a key holds its lock.
 type track struct {
-	mu  sync.Mutex
-	key rmw.Key
-	op  *operation // the last
+	latch
+	busy int // calls that were given to it, or wait in it; guarded by the registry's lock
+	key  rmw.Key
+	op   *operation // the last
 
 	pending []*item   // in the order in which they came
 	wait    time.Time // until when the first of them waits for the call before it
@@ -49,22 +50,36 @@ func newRegistry(limit int) *registry {
 	return &registry{limit: limit, byName: map[string]*list.Element{}, order: list.New()}
 }
 
-// touch finds the track of a key, or begins it.
+// touch finds the track of a key, or begins it, for a call. It stays at least until
+// worked is told that no calls are left in it: there must not be two of a key.
 func (r *registry) touch(c *call) *track {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e := r.byName[c.key.Name]; e != nil {
 		r.order.MoveToFront(e)
-		return e.Value.(*track)
+		t := e.Value.(*track)
+		t.busy++
+		return t
 	}
-	for e := r.order.Back(); e != nil && r.order.Len() >= r.limit; e = r.order.Back() {
-		r.order.Remove(e)
-		delete(r.byName, e.Value.(*track).key.Name)
-		r.evicted++
+	for e := r.order.Back(); e != nil && r.order.Len() >= r.limit; {
+		before := e.Prev()
+		if t := e.Value.(*track); t.busy == 0 {
+			r.order.Remove(e)
+			delete(r.byName, t.key.Name)
+			r.evicted++
+		}
+		e = before
 	}
-	t := &track{key: c.key, op: c.op}
+	t := &track{latch: newLatch(), key: c.key, op: c.op, busy: 1}
 	r.byName[c.key.Name] = r.order.PushFront(t)
 	return t
+}
+
+// worked notes how many calls are left in a track.
+func (r *registry) worked(t *track, left int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.busy = left
 }
 
 // all returns the tracks, the one touched longest ago first.

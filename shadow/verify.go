@@ -89,8 +89,10 @@ func (b *book) round(r report.Verify) report.Verify {
 
 // verifyKey compares one key.
 func (e *engine) verifyKey(ctx context.Context, t *track) (found state) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	if !t.try() {
+		return stateUnknown // a call of it is on its way, for as long as that may take
+	}
+	defer t.unlock()
 	defer func() {
 		if p := recover(); p != nil { // a Project of the user's, say
 			e.book.panicked()
