@@ -2,6 +2,8 @@ package shadow
 
 import (
 	"context"
+	crand "crypto/rand"
+	"encoding/base32"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -24,6 +26,7 @@ type engine struct {
 	book   *book
 	hidden rmw.Store
 	active [3]bool // comparators
+	me     string  // in the names of this engine's scratch keys, and of its commits; a process that is started again is another one
 
 	ctx     context.Context // of all that is sent to the hidden path
 	cancel  context.CancelFunc
@@ -68,6 +71,9 @@ func newEngine(s *Store) *engine {
 		seeds: make(chan *item, s.cfg.QueueCalls), races: make(chan *item, s.cfg.QueueCalls),
 		touched: newRegistry(s.cfg.Keys),
 	}
+	var chance [8]byte
+	_, _ = crand.Read(chance[:]) // it never fails
+	e.me = base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(chance[:]) + "."
 	for _, c := range s.cfg.Skip {
 		e.active[index(c)] = false
 	}

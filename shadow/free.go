@@ -59,8 +59,12 @@ func newFree(e *engine) *free {
 
 // race commits a link for a call.
 func (f *free) race(it *item) {
-	key := rmw.Key{Name: scratch("free", it.key, ""), Kind: it.key.Kind, TTL: freeTTL, Label: it.key.Label}
-	id := f.store.token + "." + strconv.FormatUint(it.id, 36)
+	kind := "" // a key may change its kind, a chain does not
+	if it.key.Kind == rmw.KindHash {
+		kind = "hash"
+	}
+	key := rmw.Key{Name: scratch("free", it.key, kind), Kind: it.key.Kind, TTL: freeTTL, Label: it.key.Label}
+	id := f.me + strconv.FormatUint(it.id, 36)
 	var before, after link
 	var res rmw.Result
 	began := time.Now()

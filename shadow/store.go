@@ -2,7 +2,6 @@ package shadow
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"math"
 	"sync/atomic"
@@ -25,7 +24,6 @@ type Store struct {
 	book      *book
 	engine    *engine
 
-	token  string        // of this Store, in the ids of its calls: no other has it
 	share  atomic.Uint32 // of the keys that are in the shadow, in 1/buckets
 	killed atomic.Bool
 	ids    atomic.Uint64
@@ -38,7 +36,7 @@ const buckets = 10_000
 // New returns a Store that serves from legacy, or, with Config.Serve, from candidate,
 // and shadows the other. It starts no goroutine before the first call is sampled.
 func New(legacy, candidate rmw.Store, cfg Config) *Store {
-	s := &Store{serving: legacy, hidden: candidate, recorders: newRecorders(), token: rand.Text()[:10]}
+	s := &Store{serving: legacy, hidden: candidate, recorders: newRecorders()}
 	if cfg.Serve == Candidate {
 		s.serving, s.hidden = candidate, legacy
 	}
