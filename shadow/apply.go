@@ -22,25 +22,37 @@ func (l *lane) apply(t *track, i int) {
 			return
 		}
 	}
+	if err := l.leave(t, c.op.compare.digest(c.next)); err != nil {
+		l.lose(t, err)
+		return
+	}
 	var seen rmw.Value
+	life := t.life
 	err := l.ask(func(ctx context.Context) error {
-		_, err := l.hidden.Update(ctx, t.key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		_, err := l.hidden.Update(ctx, c.key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 			if c.op.compare.digest(cur) != c.op.compare.digest(c.old) {
 				seen = cur.Untraced()
 				return rmw.Value{}, errInput
 			}
-			return l.timed(c), nil
+			next := l.timed(c)
+			t.lives(c, next)
+			return next, nil
 		})
 		return err
 	})
 	switch {
 	case errors.Is(err, errInput):
+		t.life = life
 		l.elsewhere(t, it, seen, seeded)
 		return
 	case err != nil && l.outage(err) != "":
 		t.pending = slices.Delete(t.pending, i, i+1)
 		l.pass(it, report.Lockstep, l.outage(err))
 		t.known, t.gap = false, true
+		t.unsure()
+		return
+	case errors.Is(err, rmw.ErrWrongKind):
+		l.lose(t, err)
 		return
 	case err != nil:
 		t.pending = slices.Delete(t.pending, i, i+1)
@@ -60,12 +72,12 @@ func (l *lane) apply(t *track, i int) {
 func (l *lane) elsewhere(t *track, it *item, seen rmw.Value, seeded bool) {
 	c := it.call
 	d := t.op.compare.digest(seen)
-	alone := l.book.cfg.Sole && t.dirty == ""
+	alone := l.book.cfg.Sole && t.dirty == "" && t.settled()
 	switch {
 	case t.known && !seen.Exists():
 		t.known = false // it has expired since, and is to be seeded again
 		return
-	case alone && seeded:
+	case alone && seeded && !t.gone(seen):
 		l.note(t, it, c.judge(c.old, seen, "the store in the shadow does not hold what it has acknowledged"))
 		t.gap = true
 	case alone && t.known && !t.gap && !t.remembers(d):
@@ -109,8 +121,11 @@ func (l *lane) seed(t *track, c *call) (seeded bool, err error) {
 			ttl = left
 		}
 	}
+	if err := l.leave(t, c.op.compare.digest(c.old)); err != nil {
+		return false, err
+	}
 	err = l.ask(func(ctx context.Context) error {
-		res, err := l.hidden.Update(ctx, t.key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		res, err := l.hidden.Update(ctx, c.key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 			if cur.Exists() {
 				return cur, nil
 			}
@@ -119,7 +134,19 @@ func (l *lane) seed(t *track, c *call) (seeded bool, err error) {
 		seeded = res.Written
 		return err
 	})
+	t.life = lifetime{}
+	switch {
+	case err != nil:
+		t.unsure()
+	case seeded:
+		t.life.set(ttl)
+	}
 	return seeded, err
+}
+
+// gone reports whether a value is not there because it has expired, or may have.
+func (t *track) gone(v rmw.Value) bool {
+	return !v.Exists() && t.life.mayBeOver(t.op.compare.tolerance)
 }
 
 // readBack looks whether what was acknowledged is there. Another process may have been
@@ -128,7 +155,7 @@ func (l *lane) readBack(t *track, it *item) {
 	c := it.call
 	var v rmw.Value
 	err := l.ask(func(ctx context.Context) (err error) {
-		v, err = l.hidden.Read(ctx, t.key)
+		v, err = l.hidden.Read(ctx, c.key)
 		return err
 	})
 	if err != nil {
@@ -143,7 +170,7 @@ func (l *lane) readBack(t *track, it *item) {
 	t.sure = !f.class.Blocks()
 	switch {
 	case t.sure:
-	case !l.book.cfg.Sole:
+	case !l.book.cfg.Sole, !t.settled(), t.gone(v):
 		// The verifier will tell.
 		f = finding{class: report.Match}
 		t.holds(c.op.compare.digest(v))

@@ -2,6 +2,7 @@ package shadow
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -160,7 +161,8 @@ func (l *lane) step(t *track, it *item) {
 		if len(t.pending) == 0 {
 			t.wait, t.next = time.Now().Add(l.book.cfg.LockstepWait), time.Time{}
 		}
-		t.op, t.pending = it.op, append(t.pending, it)
+		t.key, t.op, t.pending = it.key, it.op, append(t.pending, it) // its kind may change
+		t.healed = 0
 		t.serving, t.served = it.op.compare.digest(it.next), true
 		t.remember(it.op.compare.digest(it.old))
 		t.remember(t.serving)
@@ -245,6 +247,7 @@ func (l *lane) look(t *track) bool {
 	}
 	if d := t.op.compare.digest(v); !t.known || d != t.left {
 		t.holds(d)
+		t.life = lifetime{}
 	}
 	return true
 }
@@ -252,6 +255,13 @@ func (l *lane) look(t *track) bool {
 // lose gives up all that waits for a key, as the hidden path cannot be asked.
 func (l *lane) lose(t *track, err error) {
 	why := l.outage(err)
+	if errors.Is(err, rmw.ErrWrongKind) { // what has changed the kind was not mirrored; the seeded comparator sees any other reason
+		for _, it := range t.pending {
+			l.settle(it, report.Lockstep, finding{class: report.DriftGap, explain: "the store in the shadow holds a value of another kind"})
+		}
+		t.pending, t.known, t.gap = nil, false, true
+		return
+	}
 	if why == "" {
 		for _, it := range t.pending {
 			l.settle(it, report.Lockstep, refusedFinding(it.call, err, "a read"))

@@ -40,10 +40,15 @@ type track struct {
 	recent  [16]digest
 	at      int // in recent, the next
 
+	life lifetime
+	late time.Time // until when a write may still come that was given up
+
 	beaten  int // times in a row that it was changed while we copied it
 	allGaps int // as the lane's, when this key was last looked at
 
-	doubts int // rounds of the verifier in a row in which it differed
+	doubts  int       // rounds of the verifier in a row in which it differed
+	doubted [2]digest // what both paths held then
+	healed  int       // times in a row that the verifier has copied it anew, and its expiry differs again
 }
 
 func newRegistry(limit int) *registry {

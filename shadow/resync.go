@@ -73,7 +73,10 @@ func (e *engine) copyOver(t *track) (rmw.Value, error) {
 	if err != nil {
 		return v, err
 	}
-	return v, e.ask(func(ctx context.Context) error {
+	if err := e.leave(t, t.op.compare.digest(v)); err != nil {
+		return v, err
+	}
+	err = e.ask(func(ctx context.Context) error {
 		_, err := e.hidden.Update(ctx, t.key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 			if t.op.compare.digest(cur) != t.left {
 				return rmw.Value{}, errInput
@@ -85,6 +88,13 @@ func (e *engine) copyOver(t *track) (rmw.Value, error) {
 		})
 		return err
 	})
+	switch {
+	case err == nil:
+		t.life.set(left)
+	case !errors.Is(err, errInput):
+		t.unsure()
+	}
+	return v, err
 }
 
 // peek reads a value, with its expiry if the Store can tell; otherwise NoTTL.
@@ -99,7 +109,7 @@ func peek(ctx context.Context, store rmw.Store, key rmw.Key) (rmw.Value, time.Du
 	}
 	same, left, err := peeker.Peek(ctx, key)
 	if err == nil && !same.Exists() {
-		left = rmw.NoTTL
+		return rmw.Value{}, rmw.NoTTL, nil // it has expired since: for ever would be wrong
 	}
 	return v, left, err
 }

@@ -119,38 +119,45 @@ func (e *engine) verifyKey(ctx context.Context, t *track) (found state) {
 	if err != nil || !a1.Equal(a2) {
 		return stateUnknown
 	}
-	f := t.judge(a1, b)
+	slack := time.Since(began)
 	timed := e.timed()
-	if timed && !f.class.Blocks() && a1.Exists() && !t.op.compare.near(leftA, leftB, time.Since(began)) {
+	if timed && a1.Exists() != b.Exists() && t.soonGone(leftA, leftB, slack) {
+		return stateUnknown // it has expired here, and is about to there
+	}
+	f := t.judge(a1, b)
+	if timed && !f.class.Blocks() && a1.Exists() && !t.op.compare.near(leftA, leftB, slack+e.book.cfg.Timeout) {
 		f = finding{
-			class: report.TTLDiffers, explain: "the key's expiry differs",
+			class: report.TTLDiffers, explain: "the key's expiry differs, although it was set anew",
 			legacyExpiry: expiryText(leftA), candidateExpiry: expiryText(leftB),
 		}
 	}
 	if !f.class.Blocks() {
-		t.doubts = 0
+		t.doubts, t.healed = 0, 0
 		if !timed {
 			return stateUntimed
 		}
 		return stateEqual
 	}
-	if t.doubts++; t.doubts < 2 {
+	// Two rounds that saw the same: what is on its way does not stay.
+	if pair := [2]digest{t.op.compare.digest(a1), t.op.compare.digest(b)}; t.doubts == 0 || pair != t.doubted {
+		t.doubts, t.doubted = 1, pair
 		return statePending
 	}
 	t.doubts = 0
-	return e.confirm(t, f, t.op.compare.digest(a1), t.op.compare.digest(b))
+	return e.confirm(t, f, b)
+}
+
+// soonGone reports whether the one that is there is about to expire.
+func (t *track) soonGone(leftA, leftB, slack time.Duration) bool {
+	left := max(leftA, leftB) // the other one has none
+	return left != rmw.NoTTL && left <= t.op.compare.tolerance+slack
 }
 
 // confirm judges a key that has differed twice, and copies it anew.
-func (e *engine) confirm(t *track, f finding, a, b digest) state {
-	switch {
-	case t.gap, t.served && a != t.serving && (!t.known || b == t.left || !t.sure):
-		// The serving path was changed by somebody whose call did not arrive here.
-		f = finding{class: report.DriftGap}
-	case f.class == report.ValueDiffers && t.sure && b != t.left:
-		f.class, f.explain = report.ForeignWrite, "the store in the shadow held what it was given, and was changed by somebody else"
-	}
-	t.known, t.left = true, b
+func (e *engine) confirm(t *track, f finding, b rmw.Value) state {
+	t.gap = e.lockstep.lane(hashOf(t.key.Name)).missed(t, hashOf(t.key.Name)) || t.gap
+	f = e.blame(t, f, b)
+	t.known, t.left = true, t.doubted[1]
 	_, err := e.copyOver(t)
 	// Who has changed it meanwhile has mirrored it; if it could not be copied, it is no
 	// surprise that it differs.
@@ -160,6 +167,38 @@ func (e *engine) confirm(t *track, f finding, a, b digest) state {
 		return stateFound
 	}
 	return statePending
+}
+
+// heals is how often a fleet copies a key anew until an expiry that differs again is
+// no matter of order any more.
+const heals = 3
+
+// blame tells why a key differs: it may be that somebody's call did not arrive here.
+func (e *engine) blame(t *track, f finding, b rmw.Value) finding {
+	sole := e.book.cfg.Sole
+	a := t.doubted[0]
+	gap := finding{class: report.DriftGap}
+	switch {
+	case f.class == report.TTLDiffers:
+		// Updates that change nothing but the expiry may be mirrored in any order. Only one
+		// that was copied from the serving path is known to be right.
+		t.healed++
+		if t.gap || !t.settled() || sole && t.healed < 2 || !sole && t.healed <= heals {
+			return gap
+		}
+	case !sole:
+		if !e.strange(t, b) {
+			return gap
+		}
+		f.class, f.explain = report.ForeignWrite, "the store in the shadow holds what no process has mirrored there"
+	case t.gap, !t.settled(), t.gone(b):
+		return gap
+	case t.served && a != t.serving && (!t.known || t.doubted[1] == t.left || !t.sure):
+		return gap
+	case t.sure && t.doubted[1] != t.left:
+		f.class, f.explain = report.ForeignWrite, "the store in the shadow held what it was given, and was changed by somebody else"
+	}
+	return f
 }
 
 // judge compares what both stores hold.
