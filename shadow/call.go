@@ -26,7 +26,8 @@ type call struct {
 	fn   rmw.UpdateFunc // of a pure operation
 	seed *seed
 
-	ended time.Time
+	at    time.Duration // when it had ended, by the Store's epoch
+	ended time.Time     // the same; of no use before the dispatcher has it
 	took  time.Duration
 	bytes int64
 }

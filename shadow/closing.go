@@ -55,6 +55,7 @@ func (e *engine) sweep() {
 	e.book.mu.Lock()
 	for ; e.n > 0; e.n-- {
 		c := e.ring[e.head]
+		c.ended = e.store.epoch.Add(c.at)
 		e.ring[e.head] = call{}
 		e.head = (e.head + 1) % len(e.ring)
 		defer e.hand(&item{call: &c}) // it needs the lock

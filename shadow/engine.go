@@ -206,6 +206,7 @@ func (e *engine) dispatch() {
 		batch = batch[:0]
 		for ; e.n > 0; e.n-- {
 			c := e.ring[e.head]
+			c.ended = e.store.epoch.Add(c.at)
 			e.ring[e.head] = call{} // its values may go
 			e.head = (e.head + 1) % len(e.ring)
 			batch = append(batch, &item{call: &c})
