@@ -2,6 +2,7 @@ package shadow
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -139,12 +140,7 @@ func (b *book) operation(domain, name string) *operation {
 }
 
 func (b *book) isPure(id opName) bool {
-	for _, name := range b.cfg.Pure {
-		if name == id.domain+"/"+id.name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(b.cfg.Pure, id.domain+"/"+id.name)
 }
 
 // reset forgets what was counted of an operation, as its code has changed.

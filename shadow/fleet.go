@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,10 +40,8 @@ func (s *Store) Publish(ctx context.Context, store rmw.Store, prefix string) err
 	list := rmw.Key{Name: prefix, TTL: publishedFor, Label: "shadow-report"}
 	_, err := store.Update(ctx, list, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 		names := strings.Fields(cur.Text())
-		for _, name := range names {
-			if name == s.cfg.Process {
-				return cur.WithTTL(publishedFor), nil
-			}
+		if slices.Contains(names, s.cfg.Process) {
+			return cur.WithTTL(publishedFor), nil
 		}
 		return rmw.String(strings.Join(append(names, s.cfg.Process), " ")), nil
 	})
@@ -57,7 +56,7 @@ func Collect(ctx context.Context, store rmw.Reader, prefix string) (*report.Repo
 		return nil, err
 	}
 	var reports []*report.Report
-	for _, name := range strings.Fields(list.Text()) {
+	for name := range strings.FieldsSeq(list.Text()) {
 		v, err := store.Read(ctx, rmw.Key{Name: prefix + ":" + name})
 		if err != nil {
 			return nil, err

@@ -260,8 +260,7 @@ func panics() *mutant {
 	m := &mutant{Memory: rmwtest.NewMemory()}
 	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 		if strings.HasSuffix(key.Name, "1}") || strings.HasSuffix(key.Name, "1") {
-			var none map[string]string
-			none[key.Name] = "boom"
+			panic("boom: " + key.Name)
 		}
 		return m.Memory.Update(ctx, key, fn)
 	}

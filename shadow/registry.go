@@ -2,6 +2,7 @@ package shadow
 
 import (
 	"container/list"
+	"slices"
 	"sync"
 	"time"
 
@@ -112,10 +113,5 @@ func (t *track) remember(d digest) {
 }
 
 func (t *track) remembers(d digest) bool {
-	for _, r := range t.recent[:min(t.at, len(t.recent))] {
-		if r == d {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(t.recent[:min(t.at, len(t.recent))], d)
 }

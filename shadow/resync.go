@@ -53,7 +53,9 @@ func (l *lane) resync(t *track) {
 	t.pending = slices.DeleteFunc(t.pending, func(it *item) bool {
 		switch {
 		case it == first:
-			l.settle(it, report.Lockstep, finding{class: class, explain: "the call before this one did not arrive (" + cause + "); the key was copied anew"})
+			l.settle(it, report.Lockstep, finding{
+				class: class, explain: "the call before this one did not arrive (" + cause + "); the key was copied anew",
+			})
 		case it.ended.Before(began), it.op.compare.digest(it.next) == t.left:
 			l.pass(it, report.Lockstep, report.Superseded)
 		default:

@@ -147,7 +147,7 @@ func (s *Store) sample(name string) (hash uint64, sampled bool) {
 		return 0, false
 	}
 	hash = hashOf(name)
-	return hash, uint32(hash%buckets) < share
+	return hash, hash%buckets < uint64(share)
 }
 
 // sampleRead tells whether a read is one of those that are compared. Single reads may
