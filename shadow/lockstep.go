@@ -163,9 +163,8 @@ func (l *lane) step(t *track, it *item) {
 		}
 		t.key, t.op, t.pending = it.key, it.op, append(t.pending, it) // its kind may change
 		t.healed = 0
-		t.serving, t.served = it.op.compare.digest(it.next), true
 		t.remember(it.op.compare.digest(it.old))
-		t.remember(t.serving)
+		t.remember(it.op.compare.digest(it.next))
 		t.gap = l.missed(t, it.hash) || t.gap
 	}
 	l.advance(t)

@@ -31,15 +31,13 @@ type track struct {
 	wait    time.Time // until when the first of them waits for the call before it
 	next    time.Time // when to look again meanwhile
 
-	known   bool   // left is what the hidden path was left with by us, or was seen to hold
-	left    digest // of its value
-	sure    bool   // it was read back and was that
-	gap     bool   // a call was not mirrored
-	serving digest // what the serving path held when a call of ours had ended
-	served  bool   // serving is known
-	dirty   string // opID of the call with which it began to diverge
-	recent  [16]digest
-	at      int // in recent, the next
+	known  bool   // left is what the hidden path was left with by us, or was seen to hold
+	left   digest // of its value
+	sure   bool   // it was read back and was that
+	gap    bool   // a call was not mirrored
+	dirty  string // opID of the call with which it began to diverge
+	recent [16]digest
+	at     int // in recent, the next
 
 	life lifetime
 	late time.Time // until when a write may still come that was given up

@@ -158,10 +158,13 @@ func (e *engine) confirm(t *track, f finding, b rmw.Value) state {
 	t.gap = e.lockstep.lane(hashOf(t.key.Name)).missed(t, hashOf(t.key.Name)) || t.gap
 	f = e.blame(t, f, b)
 	t.known, t.left = true, t.doubted[1]
-	_, err := e.copyOver(t)
+	v, err := e.copyOver(t)
 	// Who has changed it meanwhile has mirrored it; if it could not be copied, it is no
 	// surprise that it differs.
 	t.known, t.gap = false, err != nil && !errors.Is(err, errInput)
+	if err == nil {
+		t.holds(t.op.compare.digest(v))
+	}
 	e.book.confirmed(t, f)
 	if f.class.Blocks() {
 		return stateFound
@@ -176,7 +179,6 @@ const heals = 3
 // blame tells why a key differs: it may be that somebody's call did not arrive here.
 func (e *engine) blame(t *track, f finding, b rmw.Value) finding {
 	sole := e.book.cfg.Sole
-	a := t.doubted[0]
 	gap := finding{class: report.DriftGap}
 	switch {
 	case f.class == report.TTLDiffers:
@@ -191,11 +193,9 @@ func (e *engine) blame(t *track, f finding, b rmw.Value) finding {
 			return gap
 		}
 		f.class, f.explain = report.ForeignWrite, "the store in the shadow holds what no process has mirrored there"
-	case t.gap, !t.settled(), t.gone(b):
-		return gap
-	case t.served && a != t.serving && (!t.known || t.doubted[1] == t.left || !t.sure):
-		return gap
-	case t.sure && t.doubted[1] != t.left:
+	case t.gap, !t.settled(), t.gone(b), !t.known, t.doubted[1] == t.left:
+		return gap // it holds what it was left with: the serving path has gone on without us
+	case t.sure:
 		f.class, f.explain = report.ForeignWrite, "the store in the shadow held what it was given, and was changed by somebody else"
 	}
 	return f
