@@ -30,7 +30,7 @@ type lane struct {
 }
 
 // firstLook is after what time a call looks again whether the one before has arrived
-// from another process; it doubles.
+// from another process; it doubles while nothing arrives at all.
 const firstLook = 10 * time.Millisecond
 
 func newLockstep(e *engine) *lockstep {
@@ -160,6 +160,7 @@ func (l *lane) step(t *track, it *item) {
 	if it != nil {
 		if len(t.pending) == 0 {
 			t.wait, t.next = time.Now().Add(l.book.cfg.LockstepWait), time.Time{}
+			t.moved = time.Now()
 		}
 		t.key, t.op, t.pending = it.key, it.op, append(t.pending, it) // its kind may change
 		t.healed = 0
@@ -201,7 +202,7 @@ func (l *lane) advance(t *track) {
 		if !l.look(t) {
 			return
 		}
-		t.next = earlier(t.wait, now.Add(l.pause(t, now)))
+		t.next = earlier(t.wait, now.Add(max(firstLook, now.Sub(t.moved))))
 		if l.fitting(t) < 0 {
 			return
 		}
@@ -213,12 +214,6 @@ func earlier(a, b time.Time) time.Time {
 		return a
 	}
 	return b
-}
-
-// pause is how long until another look at the key.
-func (l *lane) pause(t *track, now time.Time) time.Duration {
-	waited := l.book.cfg.LockstepWait - t.wait.Sub(now)
-	return max(firstLook, waited)
 }
 
 // fitting returns the first call that was computed from what the hidden path holds, or

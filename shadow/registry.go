@@ -30,6 +30,7 @@ type track struct {
 	pending []*item   // in the order in which they came
 	wait    time.Time // until when the first of them waits for the call before it
 	next    time.Time // when to look again meanwhile
+	moved   time.Time // when the hidden path was last seen to hold something else
 
 	known  bool   // left is what the hidden path was left with by us, or was seen to hold
 	left   digest // of its value
@@ -98,6 +99,9 @@ func (r *registry) all() (tracks []*track, evicted int64) {
 
 // holds notes what the hidden path holds now.
 func (t *track) holds(d digest) {
+	if !t.known || d != t.left {
+		t.moved = time.Now()
+	}
 	t.known, t.left, t.sure = true, d, false
 	t.remember(d)
 }

@@ -1,0 +1,66 @@
+package shadow_test
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+	"github.com/unwatch/unwatch/shadow"
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+// far is a path whose store is some milliseconds away.
+type far struct{ *rmwtest.Memory }
+
+func (f far) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	time.Sleep(5 * time.Millisecond)
+	return f.Memory.Update(ctx, key, fn)
+}
+
+// Several processes take turns at one key, and come to compare it only later. Each has to
+// wait for calls of the others again and again: not the longer, the longer it has waited
+// before, or the chain of a busy key would break for want of patience.
+func TestLockstepOfABusyKeyInAFleet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const processes, calls = 4, 300
+		serving, hidden := rmwtest.NewMemory(), far{rmwtest.NewMemory()}
+		for _, m := range []*rmwtest.Memory{serving, hidden.Memory} {
+			_, err := m.Update(t.Context(), counter(1), add)
+			require.NoError(t, err)
+		}
+		var fleet []*shadow.Store
+		for i := range processes {
+			fleet = append(fleet, shadow.New(serving, hidden, shadow.Config{Process: "p" + strconv.Itoa(i)}))
+		}
+		for i := range calls {
+			_, err := fleet[i%processes].Update(t.Context(), counter(1), add)
+			require.NoError(t, err)
+		}
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		var all sync.WaitGroup
+		for _, s := range fleet {
+			all.Go(func() { assert.NoError(t, s.Drain(ctx)) })
+		}
+		all.Wait()
+		assert.Less(t, time.Since(began), calls*50*time.Millisecond)
+		for _, s := range fleet {
+			r := s.Report()
+			addsUp(t, r)
+			assert.Empty(t, r.Health.Resyncs)
+			for _, op := range r.Operations {
+				assert.Equal(t, map[report.Class]int64{report.Match: calls / processes}, op.Tallies[report.Lockstep].Classes)
+			}
+			require.NoError(t, s.Close())
+		}
+	})
+}
