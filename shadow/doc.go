@@ -49,8 +49,9 @@
 // Whole keys are sampled, by a hash of their names, never single calls: a chain with a
 // missing link proves nothing.
 //
-// Scratch keys are named after the key, in the same slot: "~seed:{key}:id" and
-// "~free:{key}". They live for a minute, and ten.
+// Scratch keys are named after the key, in the same slot: "~seed:{key}:id", which lives
+// for a minute, and "~free:{key}", for ten; in a fleet also "~trail:{key}", for an hour,
+// where each process notes what it mirrors, so that what nobody has is foreign.
 //
 // # What it does not show
 //
