@@ -80,7 +80,7 @@ func (l *lane) elsewhere(t *track, it *item, seen rmw.Value, seeded bool) {
 	case alone && seeded && !t.gone(seen):
 		l.note(t, it, c.judge(c.old, seen, "the store in the shadow does not hold what it has acknowledged"))
 		t.gap = true
-	case alone && t.known && !t.gap && !t.remembers(d):
+	case alone && t.certain() && !t.gap && !t.remembers(d):
 		// Nobody else mirrors, and this was never a value of the key's.
 		f := c.judge(c.old, seen, "the store in the shadow holds what nobody here has written")
 		f.class = report.ForeignWrite
@@ -139,7 +139,7 @@ func (l *lane) seed(t *track, c *call) (seeded bool, err error) {
 	case err != nil:
 		t.unsure()
 	case seeded:
-		t.life.set(ttl)
+		t.setLife(ttl)
 	}
 	return seeded, err
 }

@@ -33,9 +33,17 @@ func (t *track) lives(c *call, next rmw.Value) {
 	}
 	switch {
 	case ttl != 0:
-		t.life.set(ttl)
+		t.setLife(ttl)
 	case !c.old.Exists():
-		t.life.set(rmw.NoTTL)
+		t.setLife(rmw.NoTTL)
+	}
+}
+
+// setLife notes an expiry, unless one that was given up may still replace it.
+func (t *track) setLife(ttl time.Duration) {
+	t.life = lifetime{}
+	if t.settled() {
+		t.life.set(ttl)
 	}
 }
 
@@ -50,3 +58,14 @@ func (t *track) unsure() {
 
 // settled reports whether nothing that was given up can still come.
 func (t *track) settled() bool { return time.Now().After(t.late) }
+
+// certain reports whether nothing that was given up can have come since the key was left
+// with what it was left with.
+func (t *track) certain() bool { return t.known && t.since.After(t.late) }
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

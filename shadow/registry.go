@@ -18,25 +18,28 @@ type registry struct {
 	byName  map[string]*list.Element // of *track
 	order   *list.List               // the one touched last is in front
 	evicted int64
+	late    time.Time // of all tracks that were evicted, the latest
 }
 
 // track is what is known of a key. Whoever works on a key holds its lock.
 type track struct {
 	latch
-	busy int // calls that were given to it, or wait in it; guarded by the registry's lock
-	key  rmw.Key
-	op   *operation // the last
+	evicted bool // the registry has another one of the key, or none
+	busy    int  // calls that were given to it, or wait in it; guarded by the registry's lock
+	key     rmw.Key
+	op      *operation // the last
 
 	pending []*item   // in the order in which they came
 	wait    time.Time // until when the first of them waits for the call before it
 	next    time.Time // when to look again meanwhile
 	moved   time.Time // when the hidden path was last seen to hold something else
 
-	known  bool   // left is what the hidden path was left with by us, or was seen to hold
-	left   digest // of its value
-	sure   bool   // it was read back and was that
-	gap    bool   // a call was not mirrored
-	dirty  string // opID of the call with which it began to diverge
+	known  bool      // left is what the hidden path was left with by us, or was seen to hold
+	left   digest    // of its value
+	since  time.Time // when that was
+	sure   bool      // it was read back and was that
+	gap    bool      // a call was not mirrored
+	dirty  string    // opID of the call with which it began to diverge
 	recent [16]digest
 	at     int // in recent, the next
 
@@ -68,14 +71,17 @@ func (r *registry) touch(c *call) *track {
 	}
 	for e := r.order.Back(); e != nil && r.order.Len() >= r.limit; {
 		before := e.Prev()
-		if t := e.Value.(*track); t.busy == 0 {
+		if t := e.Value.(*track); t.busy == 0 && t.try() { // nobody works on it
+			t.evicted = true
+			r.late = later(r.late, t.late)
+			t.unlock()
 			r.order.Remove(e)
 			delete(r.byName, t.key.Name)
 			r.evicted++
 		}
 		e = before
 	}
-	t := &track{latch: newLatch(), key: c.key, op: c.op, busy: 1}
+	t := &track{latch: newLatch(), key: c.key, op: c.op, busy: 1, late: r.late}
 	r.byName[c.key.Name] = r.order.PushFront(t)
 	return t
 }
@@ -102,7 +108,7 @@ func (t *track) holds(d digest) {
 	if !t.known || d != t.left {
 		t.moved = time.Now()
 	}
-	t.known, t.left, t.sure = true, d, false
+	t.known, t.left, t.since, t.sure = true, d, time.Now(), false
 	t.remember(d)
 }
 

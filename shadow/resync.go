@@ -92,7 +92,7 @@ func (e *engine) copyOver(t *track) (rmw.Value, error) {
 	})
 	switch {
 	case err == nil:
-		t.life.set(left)
+		t.setLife(left)
 	case !errors.Is(err, errInput):
 		t.unsure()
 	}

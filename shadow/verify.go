@@ -93,6 +93,9 @@ func (e *engine) verifyKey(ctx context.Context, t *track) (found state) {
 		return stateUnknown // a call of it is on its way, for as long as that may take
 	}
 	defer t.unlock()
+	if t.evicted {
+		return stateUnknown // another track may have it by now
+	}
 	defer func() {
 		if p := recover(); p != nil { // a Project of the user's, say
 			e.book.panicked()
@@ -133,9 +136,12 @@ func (e *engine) verifyKey(ctx context.Context, t *track) (found state) {
 	}
 	if !f.class.Blocks() {
 		t.doubts, t.healed = 0, 0
+		t.holds(t.op.compare.digest(b))
+		t.sure = true
 		if !timed {
 			return stateUntimed
 		}
+		t.setLife(leftB)
 		return stateEqual
 	}
 	// Two rounds that saw the same: what is on its way does not stay.
@@ -193,7 +199,7 @@ func (e *engine) blame(t *track, f finding, b rmw.Value) finding {
 			return gap
 		}
 		f.class, f.explain = report.ForeignWrite, "the store in the shadow holds what no process has mirrored there"
-	case t.gap, !t.settled(), t.gone(b), !t.known, t.doubted[1] == t.left:
+	case t.gap, !t.certain(), t.gone(b), t.doubted[1] == t.left:
 		return gap // it holds what it was left with: the serving path has gone on without us
 	case t.sure:
 		f.class, f.explain = report.ForeignWrite, "the store in the shadow held what it was given, and was changed by somebody else"
