@@ -1,0 +1,194 @@
+package integration
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+func onRedis(t *testing.T) func() *redis.Options {
+	server := servers.Redis(t)
+	return func() *redis.Options { return proxycompat.Options(proxycompat.Redis(), server.Addr) }
+}
+
+func onNutcracker(t *testing.T) func() *redis.Options {
+	nutcracker := servers.Nutcracker(t, []string{servers.Redis(t).Addr, servers.Redis(t).Addr}, 2)
+	return func() *redis.Options { return proxycompat.Options(proxycompat.Twemproxy05(), nutcracker.Addr) }
+}
+
+// Two stores without a fault: nothing is found, all is compared, and both are equal in
+// the end.
+func TestShadowOfAFleet(t *testing.T) {
+	for name, on := range map[string]func(*testing.T) func() *redis.Options{"redis": onRedis, "nutcracker": onNutcracker} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := shadowed(t, on(t), lockupdate.Config{}, nil)
+			f.traffic(1, 60)
+			f.settle()
+			f.same()
+			r := f.report()
+			assert.Empty(t, blocking(r), told(r))
+			var compared, audited int64
+			for _, op := range r.Operations {
+				audited += op.Audited
+				for _, tally := range op.Tallies {
+					compared += tally.Compared
+				}
+			}
+			t.Logf("%d comparisons, %d commits audited, findings of the verifier: %v", compared, audited, r.Verify.Findings)
+			assert.Positive(t, audited)
+			assert.Equal(t, "closed", r.Health.Breaker)
+		})
+	}
+}
+
+// dropping is a path that drops expiries.
+type dropping struct{ rmw.Store }
+
+func (d dropping) Unwrap() rmw.Store { return d.Store }
+
+func (d dropping) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	key.TTL = rmw.NoTTL
+	return d.Store.Update(ctx, key, fn)
+}
+
+func TestShadowFindsDroppedExpiries(t *testing.T) {
+	t.Parallel()
+	f := shadowed(t, onRedis(t), lockupdate.Config{}, func(s rmw.Store) rmw.Store { return dropping{s} })
+	f.traffic(2, 15)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for _, s := range f.fleet {
+		require.NoError(t, s.Drain(ctx))
+	}
+	r := f.report()
+	assert.Contains(t, blocking(r), "seeded ttl ")
+	assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
+}
+
+// Commits that are held up past the lease lose updates if nothing guards them.
+func TestShadowFindsLostUpdates(t *testing.T) {
+	for name, commit := range map[string]lockupdate.Commit{"plain": lockupdate.CommitPlain, "guarded": lockupdate.CommitGuarded} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const lease = 40 * time.Millisecond
+			relay, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Redis(), Backends: []string{servers.Redis(t).Addr}})
+			require.NoError(t, err)
+			t.Cleanup(func() { assert.NoError(t, relay.Close()) })
+			var nth atomic.Int64
+			stop := relay.Inject(proxytest.Fault{
+				Command: "EVALSHA", Match: func(args []string) bool {
+					// A stall holds up everything of a process: no renewal gets through either.
+					renewal := slices.Contains(args, "/lock/~free:{k0}") && len(args) == 6
+					return renewal || slices.Contains(args, "~free:{k0}") && slices.Contains(args, "set") && nth.Add(1)%5 == 0
+				},
+				Times: -1, Action: proxytest.Delay, Delay: 3 * lease,
+			})
+			f := shadowed(t, relay.Options, lockupdate.Config{Commit: commit, Lease: lease}, nil)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			lost := func() int64 {
+				for _, s := range f.fleet {
+					require.NoError(t, s.Drain(ctx))
+				}
+				return blocking(f.report())["free lost_update "]
+			}
+			for round := uint64(0); round < 8 && lost() == 0; round++ {
+				if f.traffic(3+round, 20); commit == lockupdate.CommitGuarded && round == 1 {
+					break
+				}
+			}
+			stop()
+			if commit == lockupdate.CommitPlain {
+				assert.Positive(t, lost(), "nothing was lost, so the guarded run proves nothing")
+				return
+			}
+			assert.Zero(t, lost())
+			r := f.report()
+			assert.Empty(t, blocking(r), told(r))
+		})
+	}
+}
+
+// Somebody writes to the candidate by hand.
+func TestShadowFindsAForeignWriter(t *testing.T) {
+	t.Parallel()
+	f := shadowed(t, onRedis(t), lockupdate.Config{}, nil)
+	f.traffic(4, 15)
+	ctx := t.Context()
+	_, err := f.fleet[0].Update(ctx, rmw.Key{Name: "k2", Label: "string", TTL: time.Hour}, func(context.Context, rmw.Value) (rmw.Value, error) {
+		return rmw.String(`{"n":1,"state":"open"}`), nil
+	})
+	require.NoError(t, err)
+	f.settle()
+	require.NoError(t, f.candidate.Set(ctx, "k2", `{"n":1,"state":"stolen"}`, redis.KeepTTL).Err())
+	f.settle() // it is mended, too
+	f.same()
+	r := f.report()
+	assert.Equal(t, map[string]int64{"verifier foreign_write state": 1}, blocking(r), told(r))
+}
+
+// The candidate is out of reach for a while: that is no finding, and what was missed is
+// copied afterwards.
+func TestShadowOfAnOutage(t *testing.T) {
+	for name, outage := range map[string]func(relay *proxytest.Proxy, backend *servers.Server) (end func()){
+		"a proxy that restarts": func(relay *proxytest.Proxy, _ *servers.Server) func() {
+			return relay.Inject(proxytest.Fault{Times: -1, Action: proxytest.DropRequest})
+		},
+		"a server that hangs": func(_ *proxytest.Proxy, backend *servers.Server) func() {
+			_ = backend.Signal(syscall.SIGSTOP)
+			return func() { _ = backend.Signal(syscall.SIGCONT) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			backend := servers.Redis(t)
+			nutcracker := servers.Nutcracker(t, []string{backend.Addr, servers.Redis(t).Addr}, 2)
+			relay, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Redis(), Backends: []string{nutcracker.Addr}})
+			require.NoError(t, err)
+			t.Cleanup(func() { assert.NoError(t, relay.Close()) })
+			f := shadowed(t, func() *redis.Options {
+				return proxycompat.Options(proxycompat.Twemproxy05(), relay.Addr())
+			}, lockupdate.Config{}, nil)
+			f.traffic(5, 10)
+			end := outage(relay, backend)
+			var during sync.WaitGroup
+			during.Go(func() { f.traffic(6, 20) })
+			patience := time.NewTimer(4 * time.Second)
+			<-patience.C // what is out of reach cannot say that it is
+			end()
+			during.Wait()
+			require.Eventually(t, func() bool { // half-open, it is tried again
+				f.traffic(7, 2)
+				for _, s := range f.fleet {
+					if s.Report().Health.Breaker != "closed" {
+						return false
+					}
+				}
+				return true
+			}, 30*time.Second, 500*time.Millisecond)
+			f.traffic(8, 10)
+			f.settle()
+			f.same()
+			r := f.report()
+			assert.Empty(t, blocking(r), told(r))
+			t.Logf("resyncs: %v, breaker trips: %d, verifier: %v", r.Health.Resyncs, r.Health.BreakerTrips, r.Verify.Findings)
+			assert.Positive(t, r.Health.Candidate.Errors["unavailable"]+r.Health.Candidate.Errors["outcome unknown"]+r.Health.Candidate.Errors["timeout"])
+		})
+	}
+}

@@ -1,0 +1,234 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/cas"
+	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/shadow"
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+// twoStores is a fleet that is served by one server and shadows it on another one.
+type twoStores struct {
+	t         *testing.T
+	legacy    *redis.Client
+	candidate *redis.Client
+	fleet     []*shadow.Store
+	paths     []rmw.Store // the candidate's, of each process
+}
+
+const (
+	shadowProcesses = 3
+	shadowClients   = 4
+	shadowKeys      = 9
+)
+
+// shadowed opens a fleet whose candidate is behind what options lead to. wrap may put
+// something in between.
+func shadowed(t *testing.T, options func() *redis.Options, cfg lockupdate.Config, wrap func(rmw.Store) rmw.Store) *twoStores {
+	t.Helper()
+	open := func(opts *redis.Options) *redis.Client {
+		rdb := redis.NewClient(opts)
+		t.Cleanup(func() { assert.NoError(t, rdb.Close()) })
+		return rdb
+	}
+	addr := servers.Redis(t).Addr
+	f := &twoStores{t: t, legacy: client(t, addr), candidate: open(options())}
+	for i := range shadowProcesses {
+		old := cas.New(client(t, addr), cas.Config{MaxAttempts: 1000})
+		t.Cleanup(func() { assert.NoError(t, old.Close()) })
+		lock := lockupdate.New(open(options()), cfg)
+		t.Cleanup(func() { assert.NoError(t, lock.Close()) })
+		path := rmw.Store(lock)
+		if wrap != nil {
+			path = wrap(path)
+		}
+		f.paths = append(f.paths, path)
+		s := shadow.New(old, path, shadow.Config{Name: "sessions", Process: fmt.Sprint("p", i), Reads: 100, RedactSecret: []byte("fleet")})
+		t.Cleanup(func() { s.Kill("the test is over") })
+		f.fleet = append(f.fleet, s)
+	}
+	return f
+}
+
+type refused struct{}
+
+func (refused) Error() string { return "refused" }
+func (refused) Code() string  { return "refused" }
+
+// change is one of the operations of a service: its name, and its key's TTL.
+func (f *twoStores) change(r *rand.Rand, kind rmw.Kind) (string, time.Duration, rmw.UpdateFunc) {
+	set := func(text string) rmw.Value {
+		if kind == rmw.KindHash {
+			return rmw.Hash(map[string]string{"n": text, "state": "open"})
+		}
+		return rmw.String(`{"n":` + text + `,"state":"open"}`)
+	}
+	n := strconv.Itoa(r.IntN(1000))
+	always := func(v rmw.Value) rmw.UpdateFunc {
+		return func(context.Context, rmw.Value) (rmw.Value, error) { return v, nil }
+	}
+	switch r.IntN(10) {
+	case 0:
+		return "open", 30 * time.Minute, always(set(n))
+	case 1:
+		return "keep for ever", rmw.NoTTL, always(set(n))
+	case 2:
+		return "delete", 0, always(rmw.Value{})
+	case 3:
+		return "refuse", 0, func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.Value{}, refused{} }
+	case 4:
+		return "look", 0, func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil }
+	case 5:
+		return "touch", 0, func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur.WithTTL(time.Hour), nil }
+	case 6:
+		return "expire", 200 * time.Millisecond, always(set(n))
+	case 7:
+		return "toggle", 0, always(set(strconv.Itoa(r.IntN(2))))
+	}
+	return "write", 0, always(set(n))
+}
+
+// traffic has all clients of all processes do so many calls, half of them of two keys.
+func (f *twoStores) traffic(seed uint64, calls int) {
+	f.t.Helper()
+	var all sync.WaitGroup
+	for i, s := range f.fleet {
+		for j := range shadowClients {
+			r := rand.New(rand.NewPCG(seed, uint64(10*i+j)))
+			all.Go(func() {
+				for range calls {
+					n := r.IntN(2 * shadowKeys)
+					if n >= shadowKeys {
+						n %= 2
+					}
+					key := rmw.Key{Name: fmt.Sprint("k", n), Label: "string"}
+					if n%2 == 1 {
+						key.Kind, key.Label = rmw.KindHash, "hash"
+					}
+					var err error
+					if r.IntN(5) == 0 {
+						_, err = s.Read(f.t.Context(), key)
+					} else {
+						var name string
+						var fn rmw.UpdateFunc
+						name, key.TTL, fn = f.change(r, key.Kind)
+						_, err = s.Update(rmw.WithOperation(f.t.Context(), name), key, fn)
+					}
+					if !errors.Is(err, refused{}) {
+						assert.NoError(f.t, err)
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
+}
+
+// settle waits until all is compared, and both stores are found to be equal.
+func (f *twoStores) settle() {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
+	defer cancel()
+	for _, s := range f.fleet {
+		require.NoError(f.t, s.Drain(ctx))
+	}
+	var last report.Verify
+	require.Eventually(f.t, func() bool {
+		equal := true
+		for _, s := range f.fleet {
+			v, err := s.Verify(ctx)
+			last = v
+			equal = err == nil && v.Checked > 0 && v.Equal == v.Checked && equal
+		}
+		return equal
+	}, 45*time.Second, 300*time.Millisecond, "the fleet's verifiers do not settle: %+v", &last)
+}
+
+// same compares the two stores past all of our code.
+func (f *twoStores) same() {
+	f.t.Helper()
+	ctx := f.t.Context()
+	for n := range shadowKeys {
+		key := fmt.Sprint("k", n)
+		assert.Equal(f.t, f.legacy.Type(ctx, key).Val(), f.candidate.Type(ctx, key).Val(), key)
+		if n%2 == 1 {
+			assert.Equal(f.t, f.legacy.HGetAll(ctx, key).Val(), f.candidate.HGetAll(ctx, key).Val(), key)
+		} else {
+			assert.Equal(f.t, f.legacy.Get(ctx, key).Val(), f.candidate.Get(ctx, key).Val(), key)
+		}
+		a, b := f.legacy.PTTL(ctx, key).Val(), f.candidate.PTTL(ctx, key).Val()
+		if a > 0 && b > 0 {
+			assert.InDelta(f.t, a.Seconds(), b.Seconds(), 5, key)
+		} else {
+			assert.Equal(f.t, a, b, key)
+		}
+	}
+}
+
+// report is that of the whole fleet, published under a key per process and collected.
+func (f *twoStores) report() *report.Report {
+	f.t.Helper()
+	var all []*report.Report
+	for i, s := range f.fleet {
+		require.NoError(f.t, s.Publish(f.t.Context(), f.paths[i], "shadow:sessions"))
+		all = append(all, s.Report())
+	}
+	got, err := shadow.Collect(f.t.Context(), f.paths[0], "shadow:sessions")
+	require.NoError(f.t, err)
+	assert.Len(f.t, got.Processes, len(f.fleet))
+	merged, err := shadow.Merge(all...)
+	require.NoError(f.t, err)
+	assert.Equal(f.t, len(merged.Operations), len(got.Operations))
+	for _, op := range got.Operations {
+		for c, tally := range op.Tallies {
+			var passed, classed int64
+			for _, n := range tally.NotCompared {
+				passed += n
+			}
+			for _, n := range tally.Classes {
+				classed += n
+			}
+			assert.Equal(f.t, tally.Eligible, tally.Compared+passed+tally.InFlight, "%s %s", op.Name, c)
+			assert.Equal(f.t, tally.Compared, classed, "%s %s", op.Name, c)
+		}
+	}
+	return got
+}
+
+// blocking returns the findings that block: comparator, class and path.
+func blocking(r *report.Report) map[string]int64 {
+	found := map[string]int64{}
+	for _, op := range r.Operations {
+		for _, f := range op.Findings {
+			if f.Class.Blocks() {
+				found[string(f.Comparator)+" "+string(f.Class)+" "+f.Path] += f.Count
+			}
+		}
+	}
+	return found
+}
+
+// told is what to print of a report in which nothing should be.
+func told(r *report.Report) (text string) {
+	for _, s := range r.Samples {
+		if s.Class.Blocks() {
+			text += fmt.Sprintf("%+v\n", s)
+		}
+	}
+	return text
+}
