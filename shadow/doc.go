@@ -55,6 +55,16 @@
 //
 // # What it does not show
 //
+// A process cannot know what another one has dropped, or in which order. So in a fleet, a
+// key that differs is copied anew, and is a finding only if the other store holds a value
+// that is not in the key's trail: digests of what the fleet has mirrored there lately. A
+// value that is back after it was overwritten, and a key that somebody has deleted, are a
+// drift_gap there; while that goes on, the verifier's rounds do not settle, and the gate of
+// the end state stays closed. An expiry is a finding if it is wrong again after the
+// verifier has set it. What lives no longer than [Domain.TTLTolerance] may be gone before
+// it is looked at. Of a key that changes its kind while a call of it is missed, lockstep
+// knows nothing.
+//
 // Lockstep serialises the updates of a key, so that its latencies mean little; those of
 // the report are of the free run. The report's bounds are for calls like those that were
 // seen. It knows what it was not shown: the gates say how thin the thinnest operation is.

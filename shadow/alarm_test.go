@@ -1,0 +1,189 @@
+package shadow_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+	"github.com/unwatch/unwatch/shadow"
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+// What was once taken for a finding, and is none. TestNoFaultNoFinding has come across
+// most of it; here is each by itself.
+
+func set(t *testing.T, s rmw.Store, key rmw.Key, v rmw.Value) {
+	t.Helper()
+	_, err := s.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) { return v, nil })
+	require.NoError(t, err)
+}
+
+// verified runs rounds, a minute apart, and returns the last one.
+func verified(t *testing.T, s *shadow.Store, rounds int) (last report.Verify) {
+	t.Helper()
+	require.NoError(t, s.Drain(t.Context()))
+	for range rounds {
+		v, err := s.Verify(t.Context())
+		require.NoError(t, err)
+		last = v
+		time.Sleep(time.Minute)
+	}
+	return last
+}
+
+func quiet(t *testing.T, stores ...*shadow.Store) {
+	t.Helper()
+	for _, s := range stores {
+		r := s.Report()
+		assert.Empty(t, named(r), told(r))
+		require.NoError(t, s.Close())
+	}
+}
+
+// A container that is started again has the same name, and counts from one again.
+func TestAProcessThatStartsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
+		for range 2 {
+			s := shadow.New(legacy, candidate, shadow.Config{Process: "pod:1"})
+			for range 20 {
+				_, err := s.Update(t.Context(), counter(1), add)
+				require.NoError(t, err)
+			}
+			require.NoError(t, s.Drain(t.Context()))
+			quiet(t, s)
+		}
+	})
+}
+
+func TestAKeyThatChangesItsKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
+		for range 3 {
+			set(t, s, rmw.Key{Name: "k"}, rmw.String("v"))
+			set(t, s, rmw.Key{Name: "k"}, rmw.Value{})
+			set(t, s, rmw.Key{Name: "k", Kind: rmw.KindHash}, rmw.Hash(map[string]string{"f": "v"}))
+			set(t, s, rmw.Key{Name: "k", Kind: rmw.KindHash}, rmw.Value{})
+		}
+		assert.EqualValues(t, 1, verified(t, s, 1).Equal)
+		quiet(t, s)
+	})
+}
+
+// An update without a TTL keeps the expiry, whatever the key's first one was.
+func TestAnExpiryThatIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		candidate := rmwtest.NewMemory()
+		s := shadow.New(rmwtest.NewMemory(), candidate, shadow.Config{Sole: true})
+		set(t, s, rmw.Key{Name: "k", TTL: time.Hour}, rmw.String("a"))
+		time.Sleep(30 * time.Minute)
+		set(t, s, rmw.Key{Name: "k"}, rmw.String("b"))
+		require.NoError(t, s.Drain(t.Context()))
+		_, left, err := candidate.Peek(t.Context(), rmw.Key{Name: "k"})
+		require.NoError(t, err)
+		assert.Equal(t, 30*time.Minute, left)
+		quiet(t, s)
+	})
+}
+
+// What is gone before anybody looks at it was there.
+func TestAnExpiryThatIsShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := shadow.New(rmwtest.NewMemory(), newDistant(1, 50*time.Millisecond, 0), shadow.Config{Sole: true, Reads: 100})
+		for range 50 {
+			set(t, s, rmw.Key{Name: "k", TTL: 20 * time.Millisecond}, rmw.String("a"))
+			set(t, s, rmw.Key{Name: "k"}, rmw.String("b"))
+			time.Sleep(15 * time.Millisecond)
+		}
+		assert.EqualValues(t, 1, verified(t, s, 3).Equal)
+		quiet(t, s)
+	})
+}
+
+// One process mirrors a value, and drops the call that takes it back. To the other one,
+// the old store holds what it has always held, and the new one what it has never seen.
+func TestAGapOfAnotherProcess(t *testing.T) {
+	for name, of := range map[string]struct {
+		foreign bool
+		want    map[string]int64
+	}{
+		"dropped":         {false, map[string]int64{}},
+		"written by hand": {true, map[string]int64{"verifier foreign_write ": 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
+				a := shadow.New(legacy, candidate, shadow.Config{Process: "a"})
+				b := shadow.New(legacy, candidate, shadow.Config{Process: "b"})
+				key := rmw.Key{Name: "seat"}
+				set(t, b, key, rmw.String("free"))
+				require.NoError(t, b.Drain(t.Context()))
+				if of.foreign {
+					require.NoError(t, candidate.Set(t.Context(), key.Name, rmw.String("stolen"), rmw.NoTTL))
+				} else {
+					set(t, a, key, rmw.String("held by a"))
+					require.NoError(t, a.Drain(t.Context()))
+					require.NoError(t, a.SetPercent(0, "too much load"))
+					set(t, a, key, rmw.String("free"))
+				}
+				assert.EqualValues(t, 1, verified(t, b, 3).Equal)
+				assert.Equal(t, of.want, named(b.Report()))
+				require.NoError(t, a.Close())
+				require.NoError(t, b.Close())
+			})
+		})
+	}
+}
+
+// The same with the process alone: calls that were not sampled may have taken it back.
+func TestAGapOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
+		key := rmw.Key{Name: "seat"}
+		set(t, s, key, rmw.String("free"))
+		set(t, s, key, rmw.String("held"))
+		require.NoError(t, s.Drain(t.Context()))
+		require.NoError(t, s.SetPercent(0, "too much load"))
+		set(t, s, key, rmw.String("free"))
+		assert.EqualValues(t, 1, verified(t, s, 3).Equal)
+		quiet(t, s)
+	})
+}
+
+// Updates that change the expiry only can come in any order.
+func TestExpiriesInAnotherOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
+		s := shadow.New(legacy, candidate, shadow.Config{Sole: true})
+		key := rmw.Key{Name: "k"}
+		set(t, s, key, rmw.String("v"))
+		require.NoError(t, s.Drain(t.Context()))
+		set(t, candidate, key, rmw.String("v").WithTTL(time.Hour)) // it came first there
+		set(t, legacy, key, rmw.String("v").WithTTL(2*time.Hour))
+		assert.EqualValues(t, 1, verified(t, s, 3).Equal)
+		quiet(t, s)
+	})
+}
+
+// A round does not wait for a key that a call of is on its way.
+func TestVerifyWaitsForNoKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hidden := newSwitched()
+		hidden.hang.Store(true)
+		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{Timeout: time.Hour})
+		set(t, s, rmw.Key{Name: "k"}, rmw.String("v"))
+		synctest.Wait()
+		began := time.Now()
+		v, err := s.Verify(t.Context())
+		require.NoError(t, err)
+		assert.EqualValues(t, 1, v.Unknown)
+		assert.Zero(t, time.Since(began))
+		s.Kill("the test is over")
+	})
+}
