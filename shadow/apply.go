@@ -22,7 +22,7 @@ func (l *lane) apply(t *track, i int) {
 			return
 		}
 	}
-	if err := l.leave(t, c.op.compare.digest(c.next)); err != nil {
+	if err := l.leave(t, it.is); err != nil {
 		l.lose(t, err)
 		return
 	}
@@ -30,7 +30,7 @@ func (l *lane) apply(t *track, i int) {
 	life := t.life
 	err := l.ask(func(ctx context.Context) error {
 		_, err := l.hidden.Update(ctx, c.key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-			if c.op.compare.digest(cur) != c.op.compare.digest(c.old) {
+			if c.op.compare.digest(cur) != it.was {
 				seen = cur.Untraced()
 				return rmw.Value{}, errInput
 			}
@@ -61,7 +61,7 @@ func (l *lane) apply(t *track, i int) {
 		return
 	}
 	t.pending = slices.Delete(t.pending, i, i+1)
-	t.holds(c.op.compare.digest(c.next))
+	t.holds(it.is)
 	t.gap = false
 	t.wait = time.Now().Add(l.book.cfg.LockstepWait)
 	l.readBack(t, it)

@@ -58,8 +58,11 @@ type engine struct {
 // item is a call on its way through the comparators.
 type item struct {
 	*call
-	left  atomic.Int32 // comparators that are not done with it
-	blame *finding     // of the lockstep comparator, on the way
+	left atomic.Int32 // comparators that are not done with it
+
+	// Of the lockstep comparator.
+	was, is digest   // of what the call was computed from, and what it left
+	blame   *finding // on the way
 }
 
 const maxGaps = 1024

@@ -164,8 +164,9 @@ func (l *lane) step(t *track, it *item) {
 		}
 		t.key, t.op, t.pending = it.key, it.op, append(t.pending, it) // its kind may change
 		t.healed = 0
-		t.remember(it.op.compare.digest(it.old))
-		t.remember(it.op.compare.digest(it.next))
+		it.was, it.is = it.op.compare.digest(it.old), it.op.compare.digest(it.next)
+		t.remember(it.was)
+		t.remember(it.is)
 		t.gap = l.missed(t, it.hash) || t.gap
 	}
 	l.advance(t)
@@ -222,7 +223,7 @@ func (l *lane) fitting(t *track) int {
 	if !t.known {
 		return 0
 	}
-	return slices.IndexFunc(t.pending, func(it *item) bool { return it.op.compare.digest(it.old) == t.left })
+	return slices.IndexFunc(t.pending, func(it *item) bool { return it.was == t.left })
 }
 
 // mayWait reports whether the call before those that wait may still come.

@@ -56,7 +56,7 @@ func (l *lane) resync(t *track) {
 			l.settle(it, report.Lockstep, finding{
 				class: class, explain: "the call before this one did not arrive (" + cause + "); the key was copied anew",
 			})
-		case it.ended.Before(began), it.op.compare.digest(it.next) == t.left:
+		case it.ended.Before(began), it.is == t.left:
 			l.pass(it, report.Lockstep, report.Superseded)
 		default:
 			return false
