@@ -157,6 +157,9 @@ func (t *trial) updated() {
 	if !f.class.Blocks() && err == nil && !c.refused() && !t.it.op.compare.compare(t.want, res.After).Same {
 		f = t.judge(t.want, res.After, "what the update answers is not what it has stored")
 	}
+	if !f.class.Blocks() && !c.refused() && res.Written != c.written && t.tells() {
+		f = finding{class: report.ValueDiffers, explain: "the update answers otherwise whether it has written"}
+	}
 	if want := t.expiry(); timed && !f.class.Blocks() && v.Exists() && !t.it.op.compare.near(want, left, time.Since(began)) {
 		f = finding{
 			class: report.TTLDiffers, legacyExpiry: expiryText(want), candidateExpiry: expiryText(left),
@@ -165,6 +168,13 @@ func (t *trial) updated() {
 	}
 	f.legacy, f.candidate = c.outcome(), c.outcome()
 	t.end(f)
+}
+
+// tells reports whether it can be told by the values that the update has written, or not:
+// of two encodings of the same, each path may think its own.
+func (t *trial) tells() bool {
+	c := t.it.call
+	return !c.written || !c.op.compare.compare(c.old, c.next).Same
 }
 
 // play is the update, once more.
