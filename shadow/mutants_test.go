@@ -266,3 +266,75 @@ func panics() *mutant {
 	}
 	return m
 }
+
+// deletesForKeep deletes what an update returns as it was given.
+func deletesForKeep() *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		return m.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			next, err := fn(ctx, cur)
+			if err == nil && next.Equal(cur) && next.TTL() == 0 {
+				return rmw.Value{}, nil
+			}
+			return next, err
+		})
+	}
+	return m
+}
+
+// dropsTTLOfHashes writes a hash anew, as its fields one by one.
+func dropsTTLOfHashes() *mutant {
+	return keyed(func(key rmw.Key) rmw.Key {
+		if key.Kind == rmw.KindHash {
+			key.TTL = rmw.NoTTL
+		}
+		return key
+	})
+}
+
+// deniesWrites says that it has written nothing.
+func deniesWrites() *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		res, err := m.Memory.Update(ctx, key, fn)
+		res.Written = false
+		return res, err
+	}
+	return m
+}
+
+// appliesTwiceUnderContention is right as long as nobody else is there.
+func appliesTwiceUnderContention() *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		res, err := m.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			time.Sleep(time.Millisecond)
+			return fn(ctx, cur)
+		})
+		if err == nil && res.Attempts > 2 {
+			return m.Memory.Update(ctx, key, fn)
+		}
+		return res, err
+	}
+	return m
+}
+
+// outlivesItsLease holds others off, but not for longer than its lease, and then writes all
+// the same.
+func outlivesItsLease() *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	rash := unguarded()
+	rash.Memory = m.Memory
+	var count atomic.Int64
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		if count.Add(1)%20 > 0 {
+			return m.Memory.Update(ctx, key, fn)
+		}
+		return rash.update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			next, err := fn(ctx, cur)
+			time.Sleep(10 * time.Millisecond)
+			return next, err
+		})
+	}
+	return m
+}

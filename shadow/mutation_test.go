@@ -110,6 +110,11 @@ func planted() []struct {
 		{"applies twice", appliesTwice, "free double_apply "},
 		{"reads from a replica", readsLate, "seeded value "},
 		{"answers otherwise", answersOtherwise, "seeded value state"},
+		{"deletes what is kept", deletesForKeep, "seeded value "},
+		{"drops expiries of hashes", dropsTTLOfHashes, "seeded ttl "},
+		{"denies its writes", deniesWrites, "seeded value "},
+		{"applies twice when contended", appliesTwiceUnderContention, "free double_apply "},
+		{"outlives its lease", outlivesItsLease, "free lost_update "},
 	}
 }
 
