@@ -20,6 +20,8 @@ type distant struct {
 	most time.Duration // a way takes up to this
 	lose int           // of a thousand updates, so many end with an outcome unknown
 
+	forget int // of a thousand updates, so many are acknowledged and lost: a fault
+
 	mu     sync.Mutex
 	random *rand.Rand
 	state  outage
@@ -120,6 +122,9 @@ func (d *distant) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (r
 	}
 	var old, next rmw.Value
 	fate := d.draw(1000)
+	if d.draw(1000) < d.forget {
+		return d.forgets(ctx, key, fn)
+	}
 	res, err := d.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 		v, err := fn(ctx, cur)
 		if err != nil {
@@ -166,4 +171,17 @@ func (d *distant) later(key rmw.Key, old, next rmw.Value) {
 func (d *distant) settled() {
 	d.late.Wait()
 	synctest.Wait()
+}
+
+// forgets acknowledges what it does not store.
+func (d *distant) forgets(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	cur, err := d.Memory.Read(ctx, key)
+	if err != nil {
+		return rmw.Result{}, err
+	}
+	next, err := fn(ctx, cur)
+	if err != nil {
+		return rmw.Result{Attempts: 1}, err
+	}
+	return rmw.Result{Before: cur, After: next.WithTTL(0), Written: !next.Equal(cur) || next.TTL() != 0, Attempts: 1}, nil
 }

@@ -59,13 +59,16 @@ func (s *sums) add(r *report.Report) {
 	s.equal += r.Verify.Equal
 }
 
-func newScene(seed uint64) *scene {
+func newScene(seed uint64, faults ...func(candidate *distant)) *scene {
 	r := rand.New(rand.NewPCG(seed, 1))
 	s := &scene{
 		seed: seed, random: r, keys: 1 + r.IntN(8), clients: 1 + r.IntN(4), calls: 120,
 		legacy:    newDistant(seed, time.Duration(r.IntN(3))*5*time.Millisecond, r.IntN(3)*10),
 		candidate: newDistant(seed+1, time.Duration(r.IntN(4))*5*time.Millisecond, r.IntN(3)*10),
 		ttls:      []time.Duration{0, 0, 0, time.Minute, time.Hour, rmw.NoTTL, 50 * time.Millisecond, time.Second},
+	}
+	for _, fault := range faults {
+		fault(s.candidate)
 	}
 	processes := 1 + r.IntN(4)
 	for i := range processes {
@@ -182,8 +185,9 @@ func (s *scene) weather(t *testing.T, r *rand.Rand, ended <-chan struct{}) {
 	}
 }
 
-// play runs the scene to its end, and looks that nothing was found.
-func (s *scene) play(t *testing.T) {
+// traffic has the clients do what they do, in all weathers, and waits until all is
+// compared.
+func (s *scene) traffic(t *testing.T) {
 	ended := make(chan struct{})
 	var clients, around sync.WaitGroup
 	for i, p := range s.fleet {
@@ -205,6 +209,11 @@ func (s *scene) play(t *testing.T) {
 	}
 	s.candidate.settled()
 	time.Sleep(6 * time.Second) // the breaker's
+}
+
+// play runs the scene to its end, and looks that nothing was found.
+func (s *scene) play(t *testing.T) {
+	s.traffic(t)
 	s.rest(t)
 	for _, p := range s.fleet {
 		r := p.Report()

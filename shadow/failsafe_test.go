@@ -1,0 +1,97 @@
+package shadow_test
+
+import (
+	"context"
+	"maps"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+	"github.com/unwatch/unwatch/shadow"
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+// A path that hangs whatever its ctx says costs its workers, and nobody else.
+func TestAPathThatIgnoresItsCtx(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := make(chan struct{})
+		hidden := &mutant{Memory: rmwtest.NewMemory()}
+		hidden.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+			<-end
+			return hidden.Memory.Update(ctx, key, fn)
+		}
+		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{QueueCalls: 50, Workers: 2, Sole: true})
+		began := time.Now()
+		for i := range 200 {
+			_, err := s.Update(t.Context(), counter(i%2), add)
+			require.NoError(t, err)
+		}
+		synctest.Wait()
+		_, err := s.Verify(t.Context())
+		require.NoError(t, err)
+		assert.Zero(t, time.Since(began), "neither a caller nor the verifier waits")
+		time.Sleep(time.Hour)
+		r := s.Report()
+		addsUp(t, r)
+		assert.EqualValues(t, 50, r.Health.Queue)
+		assert.NotEqual(t, report.Ready, r.Judge(report.Policy{}).State)
+		require.ErrorContains(t, s.Close(), "does not end although its ctx has")
+		close(end)
+		synctest.Wait()
+		addsUp(t, s.Report())
+	})
+}
+
+// A store that fails over to a replica forgets what it has acknowledged last.
+func TestAStoreThatForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		candidate := rmwtest.NewMemory()
+		s := shadow.New(rmwtest.NewMemory(), candidate, shadow.Config{Sole: true})
+		keys := []string{"n:1", "~free:{n:1}"}
+		replica := map[string]rmw.Value{}
+		for i := range 20 {
+			_, err := s.Update(t.Context(), counter(1), add)
+			require.NoError(t, err)
+			time.Sleep(time.Millisecond)
+			if i == 10 {
+				for _, key := range keys {
+					v, _, err := candidate.Get(t.Context(), key)
+					require.NoError(t, err)
+					replica[key] = v
+				}
+			}
+		}
+		for key, v := range maps.All(replica) {
+			require.NoError(t, candidate.Set(t.Context(), key, v, rmw.NoTTL))
+		}
+		verified(t, s, 3)
+		found := named(s.Report())
+		assert.Contains(t, found, "verifier foreign_write ", found)
+		require.NoError(t, s.Close())
+	})
+}
+
+// The same weather as in TestNoFaultNoFinding, over a store that loses some of what it
+// acknowledges: there, a fault is found.
+func TestWeatherHidesNoFault(t *testing.T) {
+	found := map[string]int64{}
+	for seed := range uint64(6) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newScene(seed+1, func(d *distant) { d.forget = 30 })
+			s.traffic(t)
+			for _, p := range s.fleet {
+				for what, n := range named(p.Report()) {
+					found[what] += n
+				}
+				p.Kill("the test is over")
+			}
+		})
+	}
+	assert.Contains(t, found, "seeded value ")
+	assert.Contains(t, found, "free lost_update ")
+}
