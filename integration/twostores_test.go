@@ -180,20 +180,28 @@ func (f *twoStores) same() {
 	}
 }
 
+// merged is the report of the whole fleet, past all stores.
+func (f *twoStores) merged() *report.Report {
+	f.t.Helper()
+	var all []*report.Report
+	for _, s := range f.fleet {
+		all = append(all, s.Report())
+	}
+	r, err := shadow.Merge(all...)
+	require.NoError(f.t, err)
+	return r
+}
+
 // report is that of the whole fleet, published under a key per process and collected.
 func (f *twoStores) report() *report.Report {
 	f.t.Helper()
-	var all []*report.Report
 	for i, s := range f.fleet {
 		require.NoError(f.t, s.Publish(f.t.Context(), f.paths[i], "shadow:sessions"))
-		all = append(all, s.Report())
 	}
 	got, err := shadow.Collect(f.t.Context(), f.paths[0], "shadow:sessions")
 	require.NoError(f.t, err)
 	assert.Len(f.t, got.Processes, len(f.fleet))
-	merged, err := shadow.Merge(all...)
-	require.NoError(f.t, err)
-	assert.Equal(f.t, len(merged.Operations), len(got.Operations))
+	assert.Equal(f.t, len(f.merged().Operations), len(got.Operations))
 	for _, op := range got.Operations {
 		for c, tally := range op.Tallies {
 			var passed, classed int64

@@ -308,7 +308,7 @@ func appliesTwiceUnderContention() *mutant {
 	m := &mutant{Memory: rmwtest.NewMemory()}
 	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 		res, err := m.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			time.Sleep(time.Millisecond)
+			<-time.After(time.Millisecond)
 			return fn(ctx, cur)
 		})
 		if err == nil && res.Attempts > 2 {
@@ -332,7 +332,7 @@ func outlivesItsLease() *mutant {
 		}
 		return rash.update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			next, err := fn(ctx, cur)
-			time.Sleep(10 * time.Millisecond)
+			<-time.After(10 * time.Millisecond)
 			return next, err
 		})
 	}
