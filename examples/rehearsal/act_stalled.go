@@ -16,12 +16,11 @@ const stallLimit = 6
 func (r *rehearsal) actStalled(ctx context.Context) (err error) {
 	r.screen.title("D", "A lock is not enough: processes that stall past their lease")
 	stream, own := r.hotStream()
-	// A lease that a healthy update keeps with ease, however far the proxy is.
-	lease := max(25*time.Millisecond, 10*r.stage.ping).Round(time.Millisecond)
+	lease := r.lease()
 	r.screen.say(3, dim, "%s updates of the 3 busiest rooms%s, lease %v. %d times, a process freezes "+
 		"just before its commit goes out, until another has taken its lock and written. "+
 		"\"lock only\" is lockupdate with its guard switched off.",
-		count(len(stream)), map[bool]string{false: " of the recording"}[own], lease, stallLimit)
+		count(len(stream)), ofRecording(own), lease, stallLimit)
 
 	k := r.stage.keys.sub("d")
 	plain := onLock(r.stage.proxy, "lock only", lockupdate.Config{Lease: lease, Commit: lockupdate.CommitPlain})
@@ -43,6 +42,11 @@ func (r *rehearsal) actStalled(ctx context.Context) (err error) {
 	return nil
 }
 
+// lease is one that a healthy update keeps with ease, however far the proxy is.
+func (r *rehearsal) lease() time.Duration {
+	return max(25*time.Millisecond, 10*r.stage.ping).Round(time.Millisecond)
+}
+
 func (r *rehearsal) stalled(ctx context.Context, p path, k keys, stream []numbered, lease time.Duration) (result, error) {
 	room := roomsOf(stream)[0]
 	commits := 0
@@ -52,7 +56,7 @@ func (r *rehearsal) stalled(ctx context.Context, p path, k keys, stream []number
 		}
 	}
 	return r.play(ctx, p, k, stream, &stalls{
-		ctx: ctx, key: k.room(room), room: room, lease: lease, frozen: -1,
+		ctx: ctx, key: k.room(room), lease: lease, frozen: -1,
 		// Often enough, as one commit may be that of several updates.
 		every: max(commits/(8*stallLimit), 1), limit: stallLimit,
 	})

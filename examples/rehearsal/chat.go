@@ -39,6 +39,13 @@ func (c chat) apply(ctx context.Context, n numbered) (int, error) {
 	}
 }
 
+// create stores an empty room.
+func (c chat) create(ctx context.Context, name string) error {
+	key := rmw.Key{Name: c.keys.room(name), TTL: c.keys.ttl, Label: "room"}
+	_, _, err := c.rooms.Edit(ctx, key, func(context.Context, *room, bool) error { return nil })
+	return err
+}
+
 // maxAgain is how often the service itself tries again.
 const maxAgain = 20
 

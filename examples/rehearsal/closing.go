@@ -45,7 +45,7 @@ func (r *rehearsal) head() {
 	}
 	s.say(0, dim, "%s of a chat service in %s rooms, one update each, by %d writers in %d processes. "+
 		"After each run every event is looked up, by its number, in what is stored. %s",
-		what, count(len(roomsOf(r.stream))), r.cfg.writers, min(processes, r.cfg.writers), where)
+		what, count(len(roomsOf(r.stream))), r.cfg.writers, r.processes(), where)
 }
 
 // closing prints the table and the verdict.
@@ -66,6 +66,7 @@ func (r *rehearsal) closing() {
 		for _, b := range r.broken {
 			s.say(3, red, "%s", b)
 		}
+		r.saved()
 		return
 	}
 	verdict := fmt.Sprintf("VERDICT: behind the proxy, each of the %s updates that lockupdate acknowledged is stored exactly once, "+
@@ -75,8 +76,19 @@ func (r *rehearsal) closing() {
 	} else {
 		verdict += " The control, a lock without the guard, lost nothing this time."
 	}
+	if !r.cfg.noShadow {
+		verdict += " The shadow was quiet where nothing is wrong, and found every planted bug."
+	}
 	s.say(0, green, "%s", verdict)
+	r.saved()
 	s.say(0, dim, "%.1f s in all.", time.Since(r.began).Seconds())
+}
+
+// saved says where the reports are.
+func (r *rehearsal) saved() {
+	if r.folder != nil && len(r.folder.files) > 0 {
+		r.screen.say(0, normal, "Reports of the shadow: %s", r.folder.path)
+	}
 }
 
 // interrupted says how far it got. left is what could not be deleted, or nil.
@@ -95,6 +107,7 @@ func (r *rehearsal) interrupted(left error) {
 			s.say(3, normal, "%s%s", fit(row.run, 31), row.verdict)
 		}
 	}
+	r.saved()
 	switch {
 	case r.stage == nil || !r.stage.real:
 	case left != nil:

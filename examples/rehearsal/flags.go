@@ -27,10 +27,14 @@ type config struct {
 	all           bool
 	seed          uint64
 	writers       int
+	reports       string // a folder for the reports of the shadow; "": none
+	freshReports  bool   // a new one, instead
 
-	prefix string // of all keys; "": a random one
-	limit  int    // how many events of the recording; 0: the default. For tests.
-	sample int    // how many events the last act takes; 0: the default. For tests.
+	prefix   string // of all keys; "": a random one
+	limit    int    // how many events of the recording; 0: the default. For tests.
+	sample   int    // how many events the acts D and E take; 0: the default. For tests.
+	noShadow bool   // the last act is left out. For tests of the others.
+	harmless bool   // no bug is planted where the shadow is to find one. For tests.
 }
 
 // usage is an error of whoever typed the command.
@@ -60,11 +64,18 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, code int, ok bool)
 	fs.BoolVar(&cfg.all, "all", false, "run the whole recording, not only its beginning")
 	fs.Uint64Var(&cfg.seed, "seed", 1, "decides which writer serves which member")
 	fs.IntVar(&cfg.writers, "writers", 16, "how many writers work at once")
+	fs.StringVar(&cfg.reports, "report", "", "`FOLDER` for the reports of the shadow, - for none; "+
+		"without this flag, a new one\namong the temporary files of the system")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return cfg, exitOK, false
 		}
 		return cfg, exitUsage, false // Parse has said why
+	}
+	cfg.freshReports = true
+	fs.Visit(func(f *flag.Flag) { cfg.freshReports = cfg.freshReports && f.Name != "report" })
+	if cfg.reports == "-" {
+		cfg.reports = ""
 	}
 	if err := cfg.complete(profile, fs.Args()); err != nil {
 		say(stderr, "rehearsal: %v\n", err)

@@ -1,12 +1,14 @@
 // Rehearsal plays a whole migration in one command: a chat service that uses
-// WATCH, the proxy that refuses it, the same service on lock-guarded updates, and
-// what the guard is good for. It needs no server and no flags:
+// WATCH, the proxy that refuses it, the same service on lock-guarded updates, what
+// the guard is good for, and the shadow that compares both paths, and finds the bugs
+// that are planted in one. It needs no server and no flags:
 //
 //	go run ./examples/rehearsal
 //
 // With -legacy and -proxy it does the same on real servers, with -events on a
-// stream of your own. Nothing is ever written outside of a random prefix, and what
-// is written expires.
+// stream of your own. No key is ever written outside of a random prefix, those of the
+// shadow included, and what is written expires. The reports of the shadow are the only
+// files that it writes: into a new folder among the temporary files, or as -report says.
 package main
 
 import (

@@ -83,7 +83,7 @@ func (r *rehearsal) play(ctx context.Context, p path, k keys, stream []numbered,
 	var done atomic.Int64
 	run := &replay{stream: stream, writers: r.cfg.writers, seed: r.cfg.seed, done: &done}
 	sockets := make([]*wire.Process, 0, processes)
-	for i := range min(processes, r.cfg.writers) {
+	for i := range r.processes() {
 		var before func(*wire.Process, []wire.Command)
 		if st != nil {
 			before = st.before(i)
@@ -93,7 +93,7 @@ func (r *rehearsal) play(ctx context.Context, p path, k keys, stream []numbered,
 		sockets = append(sockets, proc.wire)
 	}
 	if st != nil {
-		run.acked = st.acked
+		run.acked = func(n numbered, proc int) { st.wrote(k.room(n.Room), proc) }
 	}
 	stop := r.screen.watch(p.name, len(stream), done.Load, r.stage.forget)
 	run.run(ctx)

@@ -26,6 +26,7 @@ const (
 type rehearsal struct {
 	cfg    config
 	stage  *stage
+	folder *folder // nil: no reports are wanted
 	screen *screen
 	stream []numbered
 	of     int // how many events there are in all
@@ -64,6 +65,10 @@ func (r *rehearsal) all(ctx context.Context) (err error) {
 	if err := r.readStream(); err != nil {
 		return usage{err}
 	}
+	if r.folder, err = openFolder(r.cfg); err != nil {
+		return usage{err}
+	}
+	defer func() { err = errors.Join(err, r.folder.close()) }()
 	r.stage, err = newStage(ctx, r.cfg)
 	if err != nil {
 		return err
@@ -71,7 +76,11 @@ func (r *rehearsal) all(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, r.stage.close()) }()
 
 	r.head()
-	for _, act := range []func(context.Context) error{r.actLegacy, r.actRefused, r.actSwapped, r.actStalled} {
+	acts := []func(context.Context) error{r.actLegacy, r.actRefused, r.actSwapped, r.actStalled}
+	if !r.cfg.noShadow {
+		acts = append(acts, r.actShadow)
+	}
+	for _, act := range acts {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -11,8 +11,8 @@ import (
 // are in one value, so an update that is lost takes its entry along.
 type room struct {
 	Members []string `json:"members,omitempty"` // sorted
-	Posts   int      `json:"posts,omitempty"`
-	Reacts  int      `json:"reacts,omitempty"`
+	Posts   int      `json:"posts"`
+	Reacts  int      `json:"reacts"`
 	Last    string   `json:"last,omitempty"` // who posted last
 
 	Applied spans `json:"applied"`         // the numbers, within the room, of the events applied

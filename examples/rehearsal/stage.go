@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
@@ -35,6 +36,7 @@ type stage struct {
 
 	legacy, proxy endpoint
 	inProcess     []*proxytest.Proxy
+	engines       []*miniredis.Miniredis // behind these
 }
 
 // endpoint makes clients for one of the servers.
@@ -94,6 +96,10 @@ func (s *stage) startInProcess() error {
 		return err
 	}
 	s.inProcess = append(s.inProcess, proxy)
+	s.engines = append(s.engines, plain.Engine(0))
+	for i := range engines {
+		s.engines = append(s.engines, proxy.Engine(i))
+	}
 	s.useLegacy("the in-process Redis", &redis.Options{Addr: plain.Addr()})
 	s.useProxy("the in-process proxy", proxy.Addr())
 	return nil
@@ -196,6 +202,15 @@ func shortError(err error) error {
 
 // clear deletes what a part of the rehearsal has stored.
 func (s *stage) clear(e endpoint, k keys, names []string) error {
+	var stored []string
+	for _, name := range names {
+		stored = append(stored, k.room(name), k.lock(k.room(name)), k.last(name), k.count(name))
+	}
+	return s.remove(e, k, stored)
+}
+
+// remove deletes these keys.
+func (s *stage) remove(e endpoint, k keys, stored []string) error {
 	if !s.real {
 		return nil // the servers end with us
 	}
@@ -204,12 +219,10 @@ func (s *stage) clear(e endpoint, k keys, names []string) error {
 	defer cancel()
 	rdb := e.client(wire.NewProcess(nil))
 	defer rdb.Close() //nolint:errcheck // nothing depends on it
-	for part := range slices.Chunk(names, batch) {
+	for part := range slices.Chunk(stored, 4*batch) {
 		pipe := rdb.Pipeline() // one DEL a key: a proxy splits what has several
-		for _, name := range part {
-			for _, key := range []string{k.room(name), k.lock(k.room(name)), k.last(name), k.count(name)} {
-				pipe.Del(ctx, key)
-			}
+		for _, key := range part {
+			pipe.Del(ctx, key)
 		}
 		if _, err := pipe.Exec(ctx); err != nil {
 			return fmt.Errorf("delete %s…: %w; what is left expires within %v", k.prefix, err, k.ttl)
@@ -223,6 +236,14 @@ func (s *stage) clear(e endpoint, k keys, names []string) error {
 func (s *stage) forget() {
 	for _, p := range s.inProcess {
 		p.ResetCalls()
+	}
+}
+
+// empty deletes all keys of the in-process servers, which look through all of them at
+// every command.
+func (s *stage) empty() {
+	for _, engine := range s.engines {
+		engine.FlushAll()
 	}
 }
 

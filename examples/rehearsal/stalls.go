@@ -19,7 +19,6 @@ import (
 type stalls struct {
 	ctx   context.Context // ends every stall
 	key   string          // of the room it happens in
-	room  string
 	lease time.Duration
 	every int // a stall at every so many commits of that room
 	limit int // and so many in all
@@ -88,11 +87,11 @@ func (s *stalls) stall(p *wire.Process) {
 	s.mu.Unlock()
 }
 
-// acked is told of every update that was acknowledged.
-func (s *stalls) acked(n numbered, proc int) {
+// wrote is told of every update that was acknowledged, by its key and its process.
+func (s *stalls) wrote(key string, proc int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.other != nil && n.Room == s.room && proc != s.frozen {
+	if s.other != nil && key == s.key && proc != s.frozen {
 		close(s.other)
 		s.other = nil
 	}

@@ -68,6 +68,8 @@ func pageComparator(c Comparator) (name, what string) {
 		return "Lockstep", "the same order for both: do the stores stay the same?"
 	case Free:
 		return "Free", "with all contention: is any commit lost, or applied twice?"
+	case Verifier:
+		return "Verifier", "both stores at rest: do they hold the same?"
 	default:
 		return string(c), ""
 	}

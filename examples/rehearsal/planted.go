@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// fault is a store with a bug: what it stores, or for how long, is not what it was given.
+type fault struct {
+	rmw.Store
+	key   func(key rmw.Key) rmw.Key
+	value func(v rmw.Value) rmw.Value
+}
+
+// Unwrap lets rmw.As see through.
+func (f fault) Unwrap() rmw.Store { return f.Store }
+
+func (f fault) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	return f.Store.Update(ctx, f.key(key), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		next, err := fn(ctx, cur)
+		if err != nil || !next.Exists() {
+			return next, err
+		}
+		return f.value(next), nil
+	})
+}
+
+// dropsZeros is a codec that takes a field which is zero for one that is not there.
+func dropsZeros(store rmw.Store) rmw.Store {
+	return fault{store, func(key rmw.Key) rmw.Key { return key }, func(v rmw.Value) rmw.Value {
+		var doc map[string]json.RawMessage
+		if json.Unmarshal([]byte(v.Text()), &doc) != nil {
+			return v // the free run's links are no documents
+		}
+		all := len(doc)
+		maps.DeleteFunc(doc, func(_ string, field json.RawMessage) bool { return string(field) == "0" })
+		text, err := json.Marshal(doc)
+		if err != nil || len(doc) == all {
+			return v
+		}
+		return rmw.Bytes(text).WithTTL(v.TTL())
+	}}
+}
+
+// dropsExpiry is a commit that forgets the expiry it was given, and leaves this one.
+func dropsExpiry(leaves time.Duration) func(store rmw.Store) rmw.Store {
+	return func(store rmw.Store) rmw.Store {
+		return fault{store, func(key rmw.Key) rmw.Key {
+			key.TTL = leaves
+			return key
+		}, func(v rmw.Value) rmw.Value { return v.WithTTL(0) }}
+	}
+}
+
+// watched tells the stalls who has written: the third bug is not in a store, but in
+// lockupdate without its guard, in a process that stalls.
+type watched struct {
+	rmw.Store
+	stalls *stalls
+	proc   int
+}
+
+// Unwrap lets rmw.As see through.
+func (w watched) Unwrap() rmw.Store { return w.Store }
+
+func (w watched) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	res, err := w.Store.Update(ctx, key, fn)
+	if err == nil && res.Written {
+		w.stalls.wrote(key.Name, w.proc)
+	}
+	return res, err
+}
