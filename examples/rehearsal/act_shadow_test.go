@@ -79,6 +79,9 @@ func TestShadowAct(t *testing.T) {
 // it has failed.
 func TestShadowActWithoutBugs(t *testing.T) {
 	t.Parallel()
+	if underRace {
+		t.Skip("the act takes a minute under the race detector, and TestShadowAct plays it")
+	}
 	cfg := small(t, "codis")
 	cfg.harmless = true
 	r, out := shadowAct(t, cfg)

@@ -22,7 +22,7 @@ func small(t *testing.T, profile string) config {
 	t.Helper()
 	p, err := proxycompat.Lookup(profile)
 	require.NoError(t, err)
-	return config{profile: p, seed: 1, writers: 8, limit: 400, sample: 300}
+	return config{profile: p, seed: 1, writers: 8, limit: 400, sample: 300, noShadow: underRace}
 }
 
 // played runs the program and returns what it printed.
