@@ -20,8 +20,8 @@ servers: ## Install redis-server, nutcracker and chromium if they are missing
 # What is a race is decided by happens-before, not by what runs in parallel. The examples
 # need processes side by side for their controls, and have two small bubbles only.
 race: ## Run the tests of the root module under the race detector
-	go test -race -cpu 1 $$(go list ./... | grep -v '/examples/')
-	go test -race ./examples/...
+	go test -race -cpu 1 -timeout 30m $$(go list ./... | grep -v '/examples/')
+	go test -race -timeout 30m ./examples/...
 
 lint: ## Run gofmt, go vet, go fix and golangci-lint; none may find anything
 	@found=$$(gofmt -l .); if [ -n "$$found" ]; then echo "run gofmt -w on:"; echo "$$found"; exit 1; fi
