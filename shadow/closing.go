@@ -10,6 +10,8 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
+var errEnded = fmt.Errorf("%w: the shadow was closed or killed", rmw.ErrClosed)
+
 // drain waits until nothing is in flight.
 func (e *engine) drain(ctx context.Context) error {
 	for {
@@ -29,7 +31,7 @@ func (e *engine) drain(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-e.ctx.Done():
-			return fmt.Errorf("%w: the shadow was closed or killed", rmw.ErrClosed)
+			return errEnded
 		}
 	}
 }

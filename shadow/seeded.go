@@ -87,7 +87,7 @@ func (t *trial) failed(err error, doing string) {
 
 // end settles the trial, unless the operation itself is to blame.
 func (t *trial) end(f finding) {
-	if f.class.Blocks() && t.it.wavers() {
+	if f.class.Blocks() && t.it.wavers(t.ctx) {
 		f.class = report.Nondeterministic
 		f.explain = "the operation is registered as pure, but returned something else on the same input: what it takes from the clock or from chance must come from EnvOf"
 	}
@@ -252,14 +252,14 @@ func (c *call) judge(legacy, candidate rmw.Value, explain string) finding {
 	return finding{class: report.Match}
 }
 
-// wavers runs a pure operation twice more, and reports whether it does not return what
+// wavers runs a pure operation twice more, until ctx ends, and reports whether it does not return what
 // it has returned.
-func (c *call) wavers() bool {
+func (c *call) wavers(ctx context.Context) bool {
 	if c.fn == nil {
 		return false
 	}
 	for range 2 {
-		next, err := c.fn(c.seed.withEnv(context.Background()), c.old.Untraced())
+		next, err := c.fn(c.seed.withEnv(ctx), c.old.Untraced())
 		if (err != nil) != c.refused() || err != nil && codeOf(err) != codeOf(c.err) {
 			return true
 		}

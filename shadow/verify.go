@@ -15,7 +15,8 @@ import (
 // mirrored, and it is copied anew.
 //
 // Call it in quiet times, or run it again and again with [Store.VerifyEvery]. It ends
-// with ctx.
+// with ctx, and once the Store is closed or killed it is an [rmw.ErrClosed]: a round that
+// does not come to its end counts for nothing.
 func (s *Store) Verify(ctx context.Context) (report.Verify, error) {
 	if s.invalid != nil {
 		return report.Verify{}, s.invalid
@@ -23,18 +24,27 @@ func (s *Store) Verify(ctx context.Context) (report.Verify, error) {
 	return s.engine.verify(ctx)
 }
 
-// VerifyEvery runs rounds of [Store.Verify] until ctx ends: one every interval, and, while
-// keys are in doubt, one after a fifth of it. An interval of five minutes is a good one.
+// VerifyEvery runs rounds of [Store.Verify] until ctx ends, or the Store is closed or
+// killed: one every interval, and, while keys are in doubt, one after a fifth of it. An
+// interval that is not positive is five minutes.
 func (s *Store) VerifyEvery(ctx context.Context, interval time.Duration) {
+	if interval <= 0 {
+		interval = 5 * time.Minute
+	}
 	for {
 		round, err := s.Verify(ctx)
+		if err != nil {
+			return
+		}
 		pause := interval
-		if err == nil && round.Pending > 0 {
+		if round.Pending > 0 {
 			pause = interval / 5
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
+			return
+		case <-s.engine.ctx.Done():
 			return
 		}
 	}
@@ -55,8 +65,8 @@ func (e *engine) verify(ctx context.Context) (report.Verify, error) {
 	tracks, evicted := e.touched.all()
 	round := report.Verify{Touched: int64(len(tracks)), Evicted: evicted}
 	for _, t := range tracks {
-		if err := ctx.Err(); err != nil {
-			return e.book.verified, err
+		if err := e.over(ctx); err != nil {
+			return report.Verify{}, err
 		}
 		round.Checked++
 		switch e.verifyKey(ctx, t) {
@@ -72,7 +82,18 @@ func (e *engine) verify(ctx context.Context) (report.Verify, error) {
 		case stateFound:
 		}
 	}
+	if err := e.over(ctx); err != nil { // then it knows nothing of the last keys
+		return report.Verify{}, err
+	}
 	return e.book.round(round), nil
+}
+
+// over tells why there is nothing more to verify.
+func (e *engine) over(ctx context.Context) error {
+	if e.ctx.Err() != nil {
+		return errEnded
+	}
+	return ctx.Err()
 }
 
 // round takes in what a round has found.
