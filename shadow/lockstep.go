@@ -33,6 +33,11 @@ type lane struct {
 // from another process; it doubles while nothing arrives at all.
 const firstLook = 10 * time.Millisecond
 
+// seedWait is how long the first call of a key waits for one before it, until the hidden
+// path is given what the call was computed from: calls come in the order in which their
+// callers were woken, and from a fleet in any.
+const seedWait = 50 * time.Millisecond
+
 func newLockstep(e *engine) *lockstep {
 	l := &lockstep{engine: e}
 	for range e.book.cfg.Workers {
@@ -190,6 +195,10 @@ func (l *lane) advance(t *track) {
 			l.apply(t, i)
 			continue
 		}
+		if !t.known {
+			t.next = l.seedAt(t)
+			return
+		}
 		if !l.mayWait(t) {
 			l.resync(t)
 			continue
@@ -218,12 +227,31 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // fitting returns the first call that was computed from what the hidden path holds, or
-// -1. If that is not known, the first of all is tried.
+// -1. While that is not known, it is the one that the others come from; it may yet come,
+// unless it is there because it has made the key.
 func (l *lane) fitting(t *track) int {
-	if !t.known {
-		return 0
+	if t.known {
+		return slices.IndexFunc(t.pending, func(it *item) bool { return it.was == t.left })
 	}
-	return slices.IndexFunc(t.pending, func(it *item) bool { return it.was == t.left })
+	made := slices.IndexFunc(t.pending, func(it *item) bool { return !it.old.Exists() })
+	if made >= 0 && !slices.ContainsFunc(t.pending, func(it *item) bool { return !it.next.Exists() }) {
+		return made
+	}
+	if !t.gap && time.Now().Before(l.seedAt(t)) {
+		return -1
+	}
+	after := map[digest]bool{}
+	for _, it := range t.pending {
+		if it.was != it.is {
+			after[it.is] = true
+		}
+	}
+	return max(0, slices.IndexFunc(t.pending, func(it *item) bool { return !after[it.was] }))
+}
+
+// seedAt is when a key of which nothing is known is seeded, whatever has come until then.
+func (l *lane) seedAt(t *track) time.Time {
+	return t.pending[0].ended.Add(min(seedWait, l.book.cfg.LockstepWait))
 }
 
 // mayWait reports whether the call before those that wait may still come.

@@ -64,3 +64,50 @@ func TestLockstepOfABusyKeyInAFleet(t *testing.T) {
 		}
 	})
 }
+
+// tardy is a path that answers the call that makes a key late, when others have long seen
+// what it has made.
+type tardy struct{ *rmwtest.Memory }
+
+func (p tardy) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	res, err := p.Memory.Update(ctx, key, fn)
+	if err == nil && !res.Before.Exists() {
+		time.Sleep(30 * time.Millisecond)
+	}
+	return res, err
+}
+
+// A key's second call is there before its first, in one process or in two: the mirror
+// must not begin with the second.
+func TestLockstepWaitsForAKeysFirstCall(t *testing.T) {
+	for _, processes := range []int{1, 2} {
+		t.Run(strconv.Itoa(processes), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				serving, hidden := tardy{rmwtest.NewMemory()}, rmwtest.NewMemory()
+				var fleet []*shadow.Store
+				for i := range processes {
+					fleet = append(fleet, shadow.New(serving, hidden,
+						shadow.Config{Process: "p" + strconv.Itoa(i), Sole: processes == 1}))
+				}
+				var all sync.WaitGroup
+				for i := range 2 {
+					all.Go(func() {
+						time.Sleep(time.Duration(i) * time.Millisecond)
+						_, err := fleet[i%processes].Update(t.Context(), counter(1), add)
+						assert.NoError(t, err)
+					})
+				}
+				all.Wait()
+				for _, s := range fleet {
+					require.NoError(t, s.Drain(t.Context()))
+					r := s.Report()
+					addsUp(t, r)
+					for _, op := range r.Operations {
+						assert.Equal(t, map[report.Class]int64{report.Match: int64(2 / processes)}, op.Tallies[report.Lockstep].Classes)
+					}
+					require.NoError(t, s.Close())
+				}
+			})
+		})
+	}
+}
