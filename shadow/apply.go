@@ -1,6 +1,7 @@
 package shadow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -99,11 +100,7 @@ func (l *lane) note(t *track, it *item, f finding) {
 // timed is what a call left, with its expiry as it was there: not a while later.
 func (l *lane) timed(c *call) rmw.Value {
 	next := c.next.Untraced()
-	ttl := c.key.TTL
-	if own := next.TTL(); own != 0 {
-		ttl = own
-	}
-	if ttl > 0 {
+	if ttl := cmp.Or(next.TTL(), c.key.TTL); ttl > 0 {
 		next = next.WithTTL(max(ttl-time.Since(c.ended), time.Millisecond))
 	}
 	return next
@@ -153,11 +150,7 @@ func (t *track) gone(v rmw.Value) bool {
 // quicker: then it proves nothing.
 func (l *lane) readBack(t *track, it *item) {
 	c := it.call
-	var v rmw.Value
-	err := l.ask(func(ctx context.Context) (err error) {
-		v, err = l.hidden.Read(ctx, c.key)
-		return err
-	})
+	v, err := l.read(c.key)
 	if err != nil {
 		if why := l.outage(err); why != "" {
 			l.pass(it, report.Lockstep, why)

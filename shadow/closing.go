@@ -55,26 +55,19 @@ func (e *engine) kill() {
 // sweep counts out what is left when the goroutines have ended.
 func (e *engine) sweep() {
 	e.book.mu.Lock()
-	for ; e.n > 0; e.n-- {
-		c := e.ring[e.head]
-		c.ended = e.store.epoch.Add(c.at)
-		e.ring[e.head] = call{}
-		e.head = (e.head + 1) % len(e.ring)
-		defer e.hand(&item{call: &c}) // it needs the lock
-	}
+	batch := e.takeAll()
 	e.book.mu.Unlock()
-	defer e.lockstep.sweep()
-	defer e.free.sweep()
-	for {
-		select {
-		case it := <-e.seeds:
-			e.pass(it, report.Seeded, report.DroppedMode)
-		case it := <-e.races:
-			e.pass(it, report.Free, report.DroppedMode)
-		default:
-			return
-		}
+	for _, it := range batch {
+		e.hand(it) // nothing is compared any more: it counts it out
 	}
+	for len(e.seeds) > 0 {
+		e.pass(<-e.seeds, report.Seeded, report.DroppedMode)
+	}
+	for len(e.races) > 0 {
+		e.pass(<-e.races, report.Free, report.DroppedMode)
+	}
+	e.free.sweep()
+	e.lockstep.sweep()
 }
 
 // close ends the goroutines, within Config.CloseTimeout.

@@ -2,8 +2,7 @@ package shadow
 
 import (
 	"context"
-	crand "crypto/rand"
-	"encoding/base32"
+	"crypto/rand"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -72,11 +71,8 @@ func newEngine(s *Store) *engine {
 		store: s, book: s.book, hidden: s.hidden, active: [3]bool{true, true, true}, rate: newRate(s.cfg.Rate),
 		wake: make(chan struct{}, 1), ended: make(chan struct{}), gaps: make([]uint64, 0, maxGaps),
 		seeds: make(chan *item, s.cfg.QueueCalls), races: make(chan *item, s.cfg.QueueCalls),
-		touched: newRegistry(s.cfg.Keys),
+		touched: newRegistry(s.cfg.Keys), me: rand.Text()[:13] + ".",
 	}
-	var chance [8]byte
-	_, _ = crand.Read(chance[:]) // it never fails
-	e.me = base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(chance[:]) + "."
 	for _, c := range s.cfg.Skip {
 		e.active[index(c)] = false
 	}
@@ -173,6 +169,19 @@ func (e *engine) push(c *call) {
 	h.most = max(h.most, h.inFlight)
 }
 
+// takeAll empties the queue. The book's lock is held.
+func (e *engine) takeAll() []*item {
+	items := make([]*item, 0, e.n)
+	for ; e.n > 0; e.n-- {
+		c := e.ring[e.head]
+		c.ended = e.store.epoch.Add(c.at)
+		e.ring[e.head] = call{} // its values may go
+		e.head = (e.head + 1) % len(e.ring)
+		items = append(items, &item{call: &c})
+	}
+	return items
+}
+
 // gap notes that a link of a key's chain is missing. The book's lock is held.
 func (e *engine) gap(hash uint64) {
 	if len(e.gaps) == maxGaps {
@@ -203,17 +212,9 @@ func (e *engine) run() {
 
 // dispatch gives each call to the comparators.
 func (e *engine) dispatch() {
-	var batch []*item
 	for {
 		e.book.mu.Lock()
-		batch = batch[:0]
-		for ; e.n > 0; e.n-- {
-			c := e.ring[e.head]
-			c.ended = e.store.epoch.Add(c.at)
-			e.ring[e.head] = call{} // its values may go
-			e.head = (e.head + 1) % len(e.ring)
-			batch = append(batch, &item{call: &c})
-		}
+		batch := e.takeAll()
 		gaps, all := append([]uint64(nil), e.gaps...), e.allGaps
 		e.gaps, e.allGaps = e.gaps[:0], false
 		e.parked = len(batch) == 0
@@ -352,6 +353,15 @@ func (e *engine) ask(do func(ctx context.Context) error) error {
 	})
 	e.book.asked(err)
 	return err
+}
+
+// read asks the hidden path for a value.
+func (e *engine) read(key rmw.Key) (v rmw.Value, err error) {
+	err = e.ask(func(ctx context.Context) (err error) {
+		v, err = e.hidden.Read(ctx, key)
+		return err
+	})
+	return v, err
 }
 
 // errPanicked is what the hidden path returns when it panics. What it says may be

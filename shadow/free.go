@@ -195,11 +195,7 @@ func (f *free) stale(age time.Duration) (chains []*chain) {
 // look reads a chain, and judges what is acknowledged by now.
 func (f *free) look(c *chain) {
 	began := time.Now()
-	var v rmw.Value
-	err := f.ask(func(ctx context.Context) (err error) {
-		v, err = f.hidden.Read(ctx, c.key)
-		return err
-	})
+	v, err := f.read(c.key)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err == nil {

@@ -1,6 +1,7 @@
 package shadow
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -27,11 +28,7 @@ func (l lifetime) mayBeOver(tolerance time.Duration) bool {
 
 // lives notes what an update leaves of the key's lifetime.
 func (t *track) lives(c *call, next rmw.Value) {
-	ttl := c.key.TTL
-	if own := next.TTL(); own != 0 {
-		ttl = own
-	}
-	switch {
+	switch ttl := cmp.Or(next.TTL(), c.key.TTL); {
 	case ttl != 0:
 		t.setLife(ttl)
 	case !c.old.Exists():

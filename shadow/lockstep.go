@@ -1,7 +1,6 @@
 package shadow
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -259,11 +258,7 @@ func (l *lane) mayWait(t *track) bool { return !t.gap && time.Now().Before(t.wai
 
 // look reads what the hidden path holds. If it cannot, all that waits is given up.
 func (l *lane) look(t *track) bool {
-	var v rmw.Value
-	err := l.ask(func(ctx context.Context) (err error) {
-		v, err = l.hidden.Read(ctx, t.key)
-		return err
-	})
+	v, err := l.read(t.key)
 	if err != nil {
 		l.lose(t, err)
 		return false
@@ -279,27 +274,24 @@ func (l *lane) look(t *track) bool {
 func (l *lane) lose(t *track, err error) {
 	why := l.outage(err)
 	if errors.Is(err, rmw.ErrWrongKind) { // what has changed the kind was not mirrored; the seeded comparator sees any other reason
-		for _, it := range t.pending {
+		for _, it := range t.abandon() {
 			l.settle(it, report.Lockstep, finding{class: report.DriftGap, explain: "the store in the shadow holds a value of another kind"})
 		}
-		t.pending, t.known, t.gap = nil, false, true
 		return
 	}
 	if why == "" {
-		for _, it := range t.pending {
+		for _, it := range t.abandon() {
 			l.settle(it, report.Lockstep, refusedFinding(it.call, err, "a read"))
 		}
-		t.pending, t.known, t.gap = nil, false, true
 		return
 	}
 	l.passAll(t, why)
 }
 
 func (l *lane) passAll(t *track, why report.Reason) {
-	for _, it := range t.pending {
+	for _, it := range t.abandon() {
 		l.pass(it, report.Lockstep, why)
 	}
-	t.pending, t.known, t.gap = nil, false, true
 }
 
 func refusedFinding(c *call, err error, doing string) finding {

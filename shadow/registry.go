@@ -103,6 +103,13 @@ func (r *registry) all() (tracks []*track, evicted int64) {
 	return tracks, r.evicted
 }
 
+// abandon gives up what waits, and what was known: with it, a part of the chain is missing.
+func (t *track) abandon() (pending []*item) {
+	pending, t.pending = t.pending, nil
+	t.known, t.gap = false, true
+	return pending
+}
+
 // holds notes what the hidden path holds now.
 func (t *track) holds(d digest) {
 	if !t.known || d != t.left {

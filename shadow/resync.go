@@ -33,10 +33,10 @@ func (l *lane) resync(t *track) {
 		t.wait, t.next = time.Now().Add(l.book.cfg.LockstepWait), time.Now().Add(firstLook)
 		return
 	case errors.Is(err, errInput):
-		for _, it := range t.pending {
+		for _, it := range t.abandon() {
 			l.settle(it, report.Lockstep, finding{class: report.DriftGap, explain: "the key changes whenever it is copied anew"})
 		}
-		t.pending, t.known, t.gap, t.beaten = nil, false, true, 0
+		t.beaten = 0
 		return
 	case err != nil:
 		l.lose(t, err)

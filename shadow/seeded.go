@@ -1,6 +1,7 @@
 package shadow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -79,10 +80,7 @@ func (t *trial) failed(err error, doing string) {
 		t.pass(t.it, report.Seeded, why)
 		return
 	}
-	t.end(finding{
-		class: report.ErrorClass, legacy: t.it.outcome(), candidate: reasonName(err),
-		explain: doing + ": the path in the shadow refuses what the serving one accepts (" + reasonName(err) + ")",
-	})
+	t.end(refusedFinding(t.it.call, err, doing))
 }
 
 // end settles the trial, unless the operation itself is to blame.
@@ -96,18 +94,14 @@ func (t *trial) end(f finding) {
 
 // looked compares a read.
 func (t *trial) looked() {
-	var v rmw.Value
 	began := time.Now()
-	err := t.ask(func(ctx context.Context) (err error) {
-		v, err = t.hidden.Read(ctx, t.key)
-		return err
-	})
+	v, err := t.read(t.key)
 	if err != nil {
 		t.failed(err, "a read")
 		return
 	}
 	t.timed(time.Since(began))
-	t.end(t.judge(t.it.old, v, "a value that was stored is read otherwise"))
+	t.end(t.it.judge(t.it.old, v, "a value that was stored is read otherwise"))
 }
 
 // timed notes how long the hidden path took for an operation that the free run does not
@@ -131,7 +125,7 @@ func (t *trial) updated() {
 	})
 	switch {
 	case errors.Is(err, errInput):
-		t.end(t.judge(c.old, t.seen, "what was stored is given to the update otherwise"))
+		t.end(t.it.judge(c.old, t.seen, "what was stored is given to the update otherwise"))
 		return
 	case c.refused() && err == nil:
 		t.end(finding{
@@ -153,9 +147,9 @@ func (t *trial) updated() {
 		t.pass(t.it, report.Seeded, report.NotApplicable) // it was gone before it was looked at
 		return
 	}
-	f := t.judge(t.want, v, "the same update of the same value stores something else")
-	if !f.class.Blocks() && err == nil && !c.refused() && !t.it.op.compare.compare(t.want, res.After).Same {
-		f = t.judge(t.want, res.After, "what the update answers is not what it has stored")
+	f := t.it.judge(t.want, v, "the same update of the same value stores something else")
+	if !f.class.Blocks() && !c.refused() && !t.it.op.compare.compare(t.want, res.After).Same {
+		f = t.it.judge(t.want, res.After, "what the update answers is not what it has stored")
 	}
 	if !f.class.Blocks() && !c.refused() && res.Written != c.written && t.tells() {
 		f = finding{class: report.ValueDiffers, explain: "the update answers otherwise whether it has written"}
@@ -204,10 +198,7 @@ func (c *call) playback(cur rmw.Value) (rmw.Value, error) {
 // expiry is what the contract says the update leaves of the seed's.
 func (t *trial) expiry() time.Duration {
 	c := t.it.call
-	ttl := c.key.TTL
-	if own := c.next.TTL(); own != 0 {
-		ttl = own
-	}
+	ttl := cmp.Or(c.next.TTL(), c.key.TTL)
 	switch {
 	case c.written && ttl != 0:
 		return ttl
@@ -219,10 +210,7 @@ func (t *trial) expiry() time.Duration {
 
 // look reads the scratch key, with its expiry if the path can tell it.
 func (t *trial) look() (v rmw.Value, left time.Duration, timed bool, err error) {
-	err = t.ask(func(ctx context.Context) (err error) {
-		v, err = t.hidden.Read(ctx, t.key)
-		return err
-	})
+	v, err = t.read(t.key)
 	peeker, timed := rmw.As[rmw.Peeker](t.hidden)
 	if err != nil || !timed {
 		return v, 0, false, err
@@ -235,10 +223,6 @@ func (t *trial) look() (v rmw.Value, left time.Duration, timed bool, err error) 
 }
 
 // judge compares two values.
-func (t *trial) judge(legacy, candidate rmw.Value, explain string) finding {
-	return t.it.call.judge(legacy, candidate, explain)
-}
-
 func (c *call) judge(legacy, candidate rmw.Value, explain string) finding {
 	r := c.op.compare.compare(legacy, candidate)
 	switch {

@@ -68,10 +68,6 @@ func (e *engine) strange(t *track, v rmw.Value) bool {
 	if !v.Exists() {
 		return false
 	}
-	var trail rmw.Value
-	err := e.ask(func(ctx context.Context) (err error) {
-		trail, err = e.hidden.Read(ctx, trailOf(t.key))
-		return err
-	})
+	trail, err := e.read(trailOf(t.key))
 	return err == nil && trail.Exists() && !slices.Contains(strings.Fields(trail.Text()), stepOf(t.op.compare.digest(v)))
 }
