@@ -246,3 +246,38 @@ func TestKeys(t *testing.T) {
 		assert.Equal(t, rmw.Key{Name: "t/8", Kind: rmw.KindHash, TTL: time.Hour, Label: want}, key)
 	}
 }
+
+// naming is a path that notes what it is asked for.
+type naming struct {
+	rmw.Store
+	heard *[]string
+}
+
+func (p naming) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+	*p.heard = append(*p.heard, key.Label+"/"+rmw.OperationOf(ctx))
+	return p.Store.Read(ctx, key)
+}
+
+func (p naming) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	*p.heard = append(*p.heard, key.Label+"/"+rmw.OperationOf(ctx))
+	return p.Store.Update(ctx, key, fn)
+}
+
+// Whoever counts or compares what an adapter does can tell its operations apart.
+func TestOperationsAreNamed(t *testing.T) {
+	var heard []string
+	tickets := newTickets(naming{rmwtest.NewMemory(), &heard}, domains.JSON)
+	_, err := tickets.Create(t.Context(), "7", opAt("a"), named("7"))
+	require.NoError(t, err)
+	op := opAt("b")
+	op.Name = "Shout"
+	for _, op := range []domains.Op{op, opAt("c")} {
+		_, err = tickets.Edit(t.Context(), "7", op, func(*Ticket) error { return nil })
+		require.NoError(t, err)
+	}
+	_, err = tickets.Settle(t.Context(), "7", now, func(*Ticket, bool) error { return rmw.Keep })
+	require.NoError(t, err)
+	_, err = tickets.Get(t.Context(), "7")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"ticket/Create", "ticket/Shout", "ticket/Edit", "ticket/Settle", "ticket/Get"}, heard)
+}

@@ -38,6 +38,10 @@ const (
 	maxKinds      = 100 // of samples, and of findings of an operation
 )
 
+// overflow is what the operations of a domain are called that are too many. No code calls
+// one like that.
+const overflow = "(other)"
+
 type opName struct{ domain, name string }
 
 // operation is what is counted of one. Guarded by the book's lock, but for what never
@@ -120,8 +124,11 @@ func (b *book) operation(domain, name string) *operation {
 	defer b.mu.Unlock()
 	present := *b.operations.Load()
 	id := opName{domain, name}
-	if len(present) >= maxOperations {
-		id = opName{"other", "other"} // a name that is made of ids must not fill the memory
+	if len(present) >= maxOperations { // a name that is made of ids must not fill the memory
+		if _, ok := b.cfg.Domains[domain]; !ok {
+			domain = "" // whose rules are for all others
+		}
+		id = opName{domain, overflow}
 	}
 	if op := present[id]; op != nil {
 		return op

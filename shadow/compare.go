@@ -20,7 +20,7 @@ func newComparison(cfg Config, domain string) *comparison {
 		d = cfg.Domains[""]
 	}
 	setDefault(&d.TTLTolerance, 2*time.Second)
-	differ, err := diff.Compile(diff.Rules{Ignore: d.Ignore, Sets: d.Sets, Show: d.Show})
+	differ, err := diff.Compile(d.rules())
 	if err != nil {
 		panic("shadow: a Config that was validated: " + err.Error())
 	}

@@ -106,11 +106,19 @@ type Domain struct {
 	Sets []string
 	// Show lists paths whose values the report may show. All others are redacted.
 	Show []string
+	// Keys lists names that are somebody's, and not a field's: "unread.*", where that maps
+	// users to something. A finding calls them "*". Names that look like data are called so
+	// anyway.
+	Keys []string
 	// Project translates a value, of either side, into the form that is compared, where
 	// the two sides store it differently. It must be pure.
 	Project func(v rmw.Value) (rmw.Value, error)
 	// TTLTolerance is how far expiries may be apart. Default 2 s.
 	TTLTolerance time.Duration
+}
+
+func (d Domain) rules() diff.Rules {
+	return diff.Rules{Ignore: d.Ignore, Sets: d.Sets, Show: d.Show, Keys: d.Keys}
 }
 
 // scratch lifetimes.
@@ -173,7 +181,7 @@ func (c Config) Validate() error {
 		return fmt.Errorf("%w: shadow.Config.Serve is %d; use Legacy or Candidate", rmw.ErrInvalid, c.Serve)
 	}
 	for label, d := range c.Domains {
-		if _, err := diff.Compile(diff.Rules{Ignore: d.Ignore, Sets: d.Sets, Show: d.Show}); err != nil {
+		if _, err := diff.Compile(d.rules()); err != nil {
 			return fmt.Errorf("%w: shadow.Config.Domains[%q]: %w", rmw.ErrInvalid, label, err)
 		}
 		if d.TTLTolerance < 0 {

@@ -118,11 +118,13 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 	full := e.closed || h.inFlight >= int64(b.cfg.QueueCalls)
 	large := h.bytes+c.bytes > b.cfg.QueueBytes
 	gap := failed == report.PrimaryIndeterminate
+	wanted := false
 	for i := range c.op.tallies {
 		// What failed might have been of any kind.
 		if !e.concerns(i, c) && (failed == "" || !e.active[i]) {
 			continue
 		}
+		wanted = true
 		t := &c.op.tallies[i]
 		t.eligible++
 		switch {
@@ -136,9 +138,10 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 			t.inFlight++
 		}
 	}
-	if failed == "" && !full && !large {
+	switch {
+	case failed == "" && !full && !large && wanted:
 		e.push(c)
-	} else if c.written || gap {
+	case c.written || gap:
 		e.gap(c.hash)
 	}
 	wake := e.parked && e.n > 0
@@ -252,10 +255,6 @@ func (e *engine) hand(it *item) {
 		}
 	}
 	e.book.waited(it)
-	if it.left.Load() == 0 {
-		e.release(it)
-		return
-	}
 	if why != "" && it.written {
 		e.lockstep.miss([]uint64{it.hash}, false)
 	}

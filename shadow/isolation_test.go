@@ -276,17 +276,22 @@ func TestPanicsOfTheUsersAreCounted(t *testing.T) {
 func TestAnInvalidConfigServes(t *testing.T) {
 	for _, cfg := range []shadow.Config{
 		{Percent: 101}, {Workers: -1}, {Reads: 200}, {Process: "a b"}, {Serve: 7}, {Timeout: -1},
+		{Serve: shadow.Candidate, Percent: -1},
 		{Domains: map[string]shadow.Domain{"n": {Ignore: []string{"a..b"}}}},
 		{Policy: report.Policy{Rate: -1}},
 		{Calibration: &report.Report{}},
 	} {
 		require.ErrorIs(t, cfg.Validate(), rmw.ErrInvalid)
-		s := shadow.New(rmwtest.NewMemory(), hung{}, cfg)
+		legacy, candidate, asked := rmw.Store(rmwtest.NewMemory()), rmw.Store(hung{}), "shadow"
+		if cfg.Serve == shadow.Candidate {
+			legacy, candidate, asked = candidate, legacy, "reverse"
+		}
+		s := shadow.New(legacy, candidate, cfg)
 		_, err := s.Update(t.Context(), counter(1), add)
 		require.NoError(t, err)
 		r := s.Report()
 		assert.Equal(t, "off", r.Mode)
-		assert.Equal(t, "shadow", r.Processes[0].Asked)
+		assert.Equal(t, asked, r.Processes[0].Asked)
 		assert.Contains(t, r.Processes[0].Reason, "shadow.Config")
 		require.ErrorIs(t, s.SetPercent(100, ""), rmw.ErrInvalid)
 		_, err = s.Verify(t.Context())

@@ -52,26 +52,18 @@ func compareKinds(x, y sampleKind) int {
 
 // process is this one, of a fleet.
 func (s *Store) process() report.Process {
-	p := report.Process{Name: s.cfg.Process, Build: s.cfg.Build, Asked: "shadow"}
-	switch {
-	case s.cfg.Serve == Candidate:
-		p.Asked = "reverse"
-	case s.invalid == nil && s.cfg.Off:
-		p.Asked = "off"
+	asked := "shadow"
+	if s.cfg.Serve == Candidate {
+		asked = "reverse"
 	}
-	p.Mode = p.Asked
+	p := report.Process{Name: s.cfg.Process, Build: s.cfg.Build, Asked: asked, Mode: asked}
 	switch {
 	case s.invalid != nil:
 		p.Mode, p.Reason = "off", s.invalid.Error()
 	case s.killed.Load():
 		p.Mode, p.Reason = "off", "killed"
-	case s.share.Load() == 0:
-		p.Mode = "off"
-	}
-	if p.Mode == "off" && p.Reason == "" && p.Asked != "off" {
-		p.Asked = "off" // by SetPercent, or Close
-	} else if p.Mode == "off" && p.Asked == "off" && s.share.Load() > 0 {
-		p.Mode, p.Asked = "shadow", "shadow"
+	case s.share.Load() == 0: // Config.Off, SetPercent or Close
+		p.Asked, p.Mode = "off", "off"
 	}
 	return p
 }

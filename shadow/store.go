@@ -38,11 +38,12 @@ const buckets = 10_000
 // and shadows the other. It starts no goroutine before the first call is sampled.
 func New(legacy, candidate rmw.Store, cfg Config) *Store {
 	s := &Store{serving: legacy, hidden: candidate, recorders: newRecorders(), epoch: time.Now()}
+	serve := Legacy
 	if cfg.Serve == Candidate {
-		s.serving, s.hidden = candidate, legacy
+		serve, s.serving, s.hidden = Candidate, candidate, legacy
 	}
 	if s.invalid = cfg.Validate(); s.invalid != nil {
-		cfg = Config{Name: cfg.Name, Process: cfg.Process, Build: cfg.Build, Off: true}
+		cfg = Config{Name: cfg.Name, Process: cfg.Process, Build: cfg.Build, Serve: serve, Off: true}
 	}
 	s.cfg = cfg.withDefaults()
 	s.book = newBook(s.cfg)

@@ -1,0 +1,112 @@
+package shadow_test
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+	"github.com/unwatch/unwatch/shadow"
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+// A name that is made of ids does not fill the memory, and what is counted under another
+// name is still compared by its domain's rules.
+func TestTooManyOperations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := storing(func(v rmw.Value) rmw.Value {
+			return document(v, func(doc map[string]any) { doc["at"] = "another time" })
+		})
+		s := shadow.New(rmwtest.NewMemory(), clock, shadow.Config{
+			Sole: true, Domains: map[string]shadow.Domain{"timed": {Ignore: []string{"at"}}},
+		})
+		write := func(label string, i int) {
+			ctx := rmw.WithOperation(t.Context(), "op"+strconv.Itoa(i))
+			_, err := s.Update(ctx, rmw.Key{Name: label + strconv.Itoa(i), Label: label},
+				func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.String(`{"at":"now"}`), nil })
+			require.NoError(t, err)
+		}
+		for i := range 300 {
+			write("timed", i)
+		}
+		for i := range 3 {
+			write("strict", i)
+		}
+		require.NoError(t, s.Drain(t.Context()))
+		r := s.Report()
+		addsUp(t, r)
+		assert.Len(t, r.Operations, 256+2)
+		for _, op := range r.Operations {
+			switch op.Domain {
+			case "timed":
+				assert.Zero(t, op.Tallies[report.Seeded].Classes[report.ValueDiffers], op.Name)
+			default:
+				assert.Equal(t, "/(other)", op.Domain+"/"+op.Name)
+				assert.EqualValues(t, 3, op.Tallies[report.Seeded].Classes[report.ValueDiffers])
+			}
+		}
+		require.NoError(t, s.Close())
+	})
+}
+
+// The names of a small map of plain words cannot be told from fields: they have to be
+// declared, and then no report has them.
+func TestNamesThatAreData(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		run := func(cfg shadow.Config) string {
+			s := shadow.New(rmwtest.NewMemory(), storing(func(v rmw.Value) rmw.Value {
+				return document(v, func(doc map[string]any) { doc["unread"] = map[string]any{"anna": 7} })
+			}), cfg)
+			_, err := s.Update(t.Context(), rmw.Key{Name: "room:1", Label: "room"},
+				func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.String(`{"unread":{"anna":1}}`), nil })
+			require.NoError(t, err)
+			require.NoError(t, s.Drain(t.Context()))
+			require.NoError(t, s.Close())
+			var text strings.Builder
+			require.NoError(t, s.Report().WriteJSON(&text, report.Policy{}))
+			return text.String()
+		}
+		assert.Contains(t, run(shadow.Config{}), "unread.anna")
+		told := run(shadow.Config{Domains: map[string]shadow.Domain{"room": {Keys: []string{"unread.*"}}}})
+		assert.Contains(t, told, "unread.*")
+		assert.NotContains(t, told, "anna")
+	})
+}
+
+// expiring is a path that notes the expiries of scratch keys.
+type expiring struct {
+	*rmwtest.Memory
+	seen map[string]time.Duration // by kind
+}
+
+func (p expiring) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	res, err := p.Memory.Update(ctx, key, fn)
+	if kind, _, ok := strings.Cut(key.Name, ":"); ok && strings.HasPrefix(kind, "~") {
+		if v, left, _ := p.Get(ctx, key.Name); v.Exists() {
+			p.seen[kind] = left
+		}
+	}
+	return res, err
+}
+
+// Whatever becomes of a process, its scratch keys are gone in an hour.
+func TestScratchKeysExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hidden := expiring{rmwtest.NewMemory(), map[string]time.Duration{}}
+		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{Workers: 1})
+		for range 2 { // the second has something to sow
+			_, err := s.Update(t.Context(), counter(1), add)
+			require.NoError(t, err)
+			require.NoError(t, s.Drain(t.Context()))
+		}
+		require.NoError(t, s.Close())
+		assert.Equal(t, map[string]time.Duration{"~seed": time.Minute, "~free": 10 * time.Minute, "~trail": time.Hour}, hidden.seen)
+	})
+}
