@@ -23,6 +23,8 @@ type book struct {
 	started  time.Time
 	health   health
 	minutes  []report.Minute // oldest first
+	peak     report.Peak     // of those that are over
+	switched time.Time       // when the share of the keys was changed last
 	marks    []report.Mark
 	dirty    map[string]*report.DirtyKey // by the redacted name
 	samples  map[sampleKind][]report.Sample
@@ -180,16 +182,33 @@ func (b *book) marked(what, why string) {
 	}
 }
 
-// minute is the timeline's present point. b.mu is held.
-func (b *book) minute() *report.Minute {
-	now := time.Now().Truncate(time.Minute)
+// minute is the timeline's point for now. b.mu is held.
+func (b *book) minute(now time.Time) *report.Minute {
+	now = now.Truncate(time.Minute)
 	if n := len(b.minutes); n == 0 || b.minutes[n-1].At.Before(now) {
+		if n > 0 {
+			b.over(b.minutes[n-1], &b.peak)
+		}
 		b.minutes = append(b.minutes, report.Minute{At: now})
 		if len(b.minutes) > maxMinutes {
 			b.minutes = b.minutes[1:]
 		}
 	}
 	return &b.minutes[len(b.minutes)-1]
+}
+
+// newPeak forgets the busiest minute, as there will be more or less to compare.
+func (b *book) newPeak() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.peak, b.switched = report.Peak{}, time.Now()
+}
+
+// over adds a minute to a peak, if it was one of the present share of the keys. b.mu is held.
+func (b *book) over(m report.Minute, peak *report.Peak) {
+	if !m.At.Before(b.switched) {
+		peak.Add(m)
+	}
 }
 
 // name is what a report shows for a key.

@@ -118,13 +118,13 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 	full := e.closed || h.inFlight >= int64(b.cfg.QueueCalls)
 	large := h.bytes+c.bytes > b.cfg.QueueBytes
 	gap := failed == report.PrimaryIndeterminate
-	wanted := false
+	concerned := int64(0)
 	for i := range c.op.tallies {
 		// What failed might have been of any kind.
 		if !e.concerns(i, c) && (failed == "" || !e.active[i]) {
 			continue
 		}
-		wanted = true
+		concerned++
 		t := &c.op.tallies[i]
 		t.eligible++
 		switch {
@@ -139,10 +139,16 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 		}
 	}
 	switch {
-	case failed == "" && !full && !large && wanted:
+	case failed == "" && concerned == 0:
+	case failed == "" && !full && !large:
 		e.push(c)
 	case c.written || gap:
 		e.gap(c.hash)
+	}
+	if failed == "" && (full || large) {
+		m := b.minute(e.store.epoch.Add(c.at)) // quicker than time.Now
+		m.NotCompared += concerned
+		m.Dropped += concerned
 	}
 	wake := e.parked && e.n > 0
 	if wake {

@@ -349,3 +349,35 @@ func TestAnEndedCtxIsNoRefusal(t *testing.T) {
 		require.NoError(t, s.Close())
 	})
 }
+
+// What is dropped when it is busy stands against the verdict until a time as busy was
+// compared, or the share of the keys is another.
+func TestDropsOfTheBusiestMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true, QueueCalls: 5})
+		burst := func(calls, atOnce int) {
+			for range calls / atOnce {
+				for i := range atOnce {
+					_, err := s.Update(t.Context(), counter(i), add)
+					require.NoError(t, err)
+				}
+				require.NoError(t, s.Drain(t.Context()))
+			}
+			time.Sleep(time.Minute)
+		}
+		burst(20, 5)
+		burst(40, 20)
+		r := s.Report()
+		assert.Positive(t, r.Peak.Busiest.Dropped)
+		assert.EqualValues(t, 3*20, r.Peak.Clear.Compared)
+		assert.Equal(t, r.Peak.Busiest.Compared+r.Peak.Busiest.Dropped, int64(3*40))
+		burst(45, 5)
+		assert.EqualValues(t, 3*45, s.Report().Peak.Clear.Compared)
+		require.NoError(t, s.SetPercent(99.99, "another share"))
+		time.Sleep(time.Minute)
+		assert.Zero(t, s.Report().Peak)
+		burst(5, 5)
+		assert.EqualValues(t, 3*5, s.Report().Peak.Busiest.Compared)
+		require.NoError(t, s.Close())
+	})
+}

@@ -15,11 +15,14 @@ func (b *book) report(s *Store) *report.Report {
 	defer b.mu.Unlock()
 	r := &report.Report{
 		Schema: report.Schema, Name: b.cfg.Name, Build: b.cfg.Build, AA: b.cfg.AA,
-		Started: b.started, Taken: time.Now(), Timeline: slices.Clone(b.minutes), Marks: slices.Clone(b.marks),
+		Started: b.started, Taken: time.Now(), Timeline: slices.Clone(b.minutes), Marks: slices.Clone(b.marks), Peak: b.peak,
 		Percent: float64(s.share.Load()) * 100 / buckets, Verify: b.verified, Health: b.health.report(),
 		Operations: b.tell(),
 	}
 	r.Verify.Findings = maps.Clone(b.verified.Findings)
+	if n := len(b.minutes); n > 0 {
+		b.over(b.minutes[n-1], &r.Peak)
+	}
 	p := s.process()
 	p.Queue, p.Breaker, p.Percent, p.Seen = b.health.inFlight, b.health.breaker, r.Percent, r.Taken
 	r.Mode, r.Processes = p.Mode, []report.Process{p}

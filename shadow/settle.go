@@ -64,15 +64,16 @@ func (b *book) settle(it *item, comparator report.Comparator, f finding) {
 	t.inFlight--
 	t.compared++
 	t.classes[f.class]++
-	b.minute().Compared++
-	b.health.lag.Record(time.Since(it.ended))
+	now := time.Now()
+	b.minute(now).Compared++
+	b.health.lag.Record(now.Sub(it.ended))
 	if comparator == report.Seeded {
 		op.outcomes[bounded(op.outcomes, it.outcome())]++
 		op.keys.Add(it.hash)
 		op.legacy.Record(it.took)
 	}
 	if f.class.Blocks() {
-		b.minute().Diverged++
+		b.minute(now).Diverged++
 	}
 	b.found(it.call, comparator, f)
 }
@@ -162,5 +163,9 @@ func (b *book) pass(it *item, comparator report.Comparator, why report.Reason) {
 	t := &it.op.tallies[index(comparator)]
 	t.inFlight--
 	t.not[why]++
-	b.minute().NotCompared++
+	m := b.minute(time.Now())
+	m.NotCompared++
+	if why.Drops() {
+		m.Dropped++
+	}
 }

@@ -74,6 +74,7 @@ func (s *Store) SetPercent(percent float64, why string) error {
 	}
 	s.share.Store(shareOf(percent))
 	s.book.mark(fmt.Sprintf("%v %% of the keys", percent), why)
+	s.book.newPeak()
 	return nil
 }
 

@@ -264,6 +264,6 @@ func (b *book) confirmed(t *track, f finding) {
 	if !f.class.Blocks() {
 		return
 	}
-	b.minute().Diverged++
+	b.minute(time.Now()).Diverged++
 	b.found(&call{key: t.key, op: t.op}, report.Verifier, f)
 }

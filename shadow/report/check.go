@@ -92,8 +92,8 @@ func (r *Report) implausible() []string {
 			c.counts("health, "+key, counts[key])
 		}
 	}
-	for _, m := range r.Timeline {
-		c.counts("minute "+m.At.Format("15:04"), m.Compared, m.NotCompared, m.Diverged)
+	for _, m := range append(slices.Clone(r.Timeline), r.Peak.Busiest, r.Peak.Clear) {
+		c.counts("minute "+m.At.Format("15:04"), m.Compared, m.NotCompared, m.Dropped, m.Diverged)
 	}
 	if r.Calibration != nil {
 		c.counts("calibration", r.Calibration.Compared, r.Calibration.Blocking)

@@ -86,6 +86,17 @@ func Reasons() []Reason {
 	}
 }
 
+// Drops reports whether such calls could have been compared, but for want of room, rate,
+// time or a candidate that lives.
+func (r Reason) Drops() bool {
+	switch r {
+	case DroppedQueue, DroppedBytes, DroppedBreaker, DroppedRate, DroppedMode, ShadowTimeout, ShadowUnavailable:
+		return true
+	default:
+		return false
+	}
+}
+
 // Excused reports whether calls that are not compared for that reason say nothing
 // against the coverage: there was nothing to compare.
 func (r Reason) Excused() bool { return r == NotApplicable || r == PrimaryFailed }

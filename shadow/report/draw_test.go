@@ -34,6 +34,9 @@ func drawReport(t *rapid.T, label string) *report.Report {
 		at := r.Started.Add(time.Duration(i) * time.Minute)
 		r.Timeline = append(r.Timeline, report.Minute{At: at, Compared: d.n("compared", 9), Diverged: i % 2})
 	}
+	for range d.n("peak", 3) {
+		r.Peak.Add(report.Minute{At: d.at("minute"), Compared: d.n("compared", 9), NotCompared: d.n("not", 2), Dropped: d.n("dropped", 2)})
+	}
 	for range d.n("marks", 3) {
 		r.Marks = append(r.Marks, report.Mark{At: d.at("mark"), What: d.of("what", "on", "off")})
 	}

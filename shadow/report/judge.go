@@ -38,6 +38,7 @@ func (r *Report) Judge(p Policy) Verdict {
 			j.latency(op)
 		}
 	}
+	j.peak()
 	j.audit()
 	j.endState()
 	j.health()

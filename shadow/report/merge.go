@@ -68,6 +68,7 @@ func (r *Report) add(other *Report) {
 	}
 	r.Verify.add(other.Verify)
 	r.Health.add(other.Health)
+	r.Peak.merge(other.Peak)
 	for _, m := range other.Timeline {
 		r.addMinute(m)
 	}
@@ -104,6 +105,7 @@ func (r *Report) addMinute(m Minute) {
 	}
 	r.Timeline[i].Compared += m.Compared
 	r.Timeline[i].NotCompared += m.NotCompared
+	r.Timeline[i].Dropped += m.Dropped
 	r.Timeline[i].Diverged += m.Diverged
 }
 

@@ -28,6 +28,10 @@ type Policy struct {
 	// NotCompared is the share of an operation's calls, 0 to 1, that may go by without a
 	// comparison: what overload hides is what differs under load. Default 0.005.
 	NotCompared float64 `json:"notCompared,omitempty"`
+	// Peak is the share of the busiest minute's load, 0 to 1, that has to be compared once
+	// in a minute without a single drop: drops come with contention, which is what the
+	// shadow is there to see. Default 0.8; negative: none.
+	Peak float64 `json:"peak,omitempty"`
 	// Contended is how many commits of the free run must have met another writer: without
 	// them, that no update was lost says nothing. Default 3,000; negative: none.
 	Contended int64 `json:"contended,omitempty"`
@@ -95,6 +99,7 @@ func (p Policy) Validate() error {
 			share.name, share.value)
 	}
 	refuse(p.Rate > 0 && p.Rate < 1e-9, "rate is %v: nobody has as many calls as that takes", p.Rate)
+	refuse(!(p.Peak <= 1), "peak is %v: it is a share, up to 1", p.Peak)
 	refuse(p.Confidence != 0 && !(p.Confidence >= 0.5 && p.Confidence <= 0.999999),
 		"confidence is %v: it is a share from 0.5 to 0.999999, like 0.95", p.Confidence)
 	refuse(p.LatencyFactor != 0 && !(p.LatencyFactor >= 1 && p.LatencyFactor <= math.MaxInt32),
@@ -121,6 +126,7 @@ func (p Policy) withDefaults() Policy {
 	p.Keys = cmp.Or(p.Keys, 3000)
 	p.Outcomes = cmp.Or(p.Outcomes, 5)
 	p.NotCompared = cmp.Or(p.NotCompared, 0.005)
+	p.Peak = cmp.Or(p.Peak, 0.8)
 	p.Contended = cmp.Or(p.Contended, 3000)
 	p.Rounds = cmp.Or(p.Rounds, 2)
 	p.LatencyFactor = cmp.Or(p.LatencyFactor, 1.2)

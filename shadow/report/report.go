@@ -27,6 +27,7 @@ type Report struct {
 	Verify     Verify      `json:"verify"`
 	Health     Health      `json:"health"`
 	Timeline   []Minute    `json:"timeline,omitempty"` // oldest first
+	Peak       Peak        `json:"peak"`
 	Marks      []Mark      `json:"marks,omitempty"`    // what was switched, and when
 	Keys       []DirtyKey  `json:"keys,omitempty"`     // that diverge most, the worst first
 	Samples    []Sample    `json:"samples,omitempty"`
@@ -152,6 +153,7 @@ type Minute struct {
 	At          time.Time `json:"at"`
 	Compared    int64     `json:"compared"`
 	NotCompared int64     `json:"notCompared"`
+	Dropped     int64     `json:"dropped,omitempty"` // of those, for want of room, rate, time or a living candidate
 	Diverged    int64     `json:"diverged"` // blocking classes only
 }
 

@@ -23,6 +23,7 @@ func Ready() *report.Report {
 		r.Operations = append(r.Operations, op.build(uint64(i)))
 	}
 	r.Timeline = timeline(nil)
+	r.Peak = peak(r.Timeline)
 	return r
 }
 
@@ -41,6 +42,7 @@ func NotReady() *report.Report {
 		r.Operations = append(r.Operations, op.build(uint64(i)))
 	}
 	r.Timeline = timeline(map[int]int64{22: 2, 41: 1})
+	r.Peak = peak(r.Timeline)
 	first := Start().Add(5*time.Hour + 34*time.Minute)
 	r.Verify.Settled = 0
 	r.Verify.Equal, r.Verify.Pending = r.Verify.Equal-1, 1
@@ -76,6 +78,7 @@ func Thin() *report.Report {
 		r.Operations = append(r.Operations, op.build(uint64(i)))
 	}
 	r.Timeline = timeline(nil)
+	r.Peak = peak(r.Timeline)
 	return r
 }
 
@@ -163,7 +166,15 @@ func timeline(diverged map[int]int64) []report.Minute {
 		minutes[i] = report.Minute{At: Start().Add(lasted - time.Duration(60-i)*time.Minute), Compared: n, Diverged: diverged[i]}
 		if i%17 == 5 {
 			minutes[i].NotCompared = n / 400
+			minutes[i].Dropped = n / 800
 		}
 	}
 	return minutes
+}
+
+func peak(minutes []report.Minute) (p report.Peak) {
+	for _, m := range minutes {
+		p.Add(m)
+	}
+	return p
 }

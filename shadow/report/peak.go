@@ -1,0 +1,68 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// Peak tells how the busiest time went: what is dropped under load is what differs under
+// load. Of a merged Report it is that of the process which fared worst.
+type Peak struct {
+	Busiest Minute `json:"busiest"` // of all minutes since the share of the keys was last changed
+	Clear   Minute `json:"clear"`   // of those in which nothing was dropped
+}
+
+// calls is how much there was to compare.
+func (m Minute) calls() int64 { return m.Compared + m.NotCompared }
+
+// Add takes in a minute that is over.
+func (p *Peak) Add(m Minute) {
+	if m.calls() > p.Busiest.calls() {
+		p.Busiest = m
+	}
+	if m.Dropped == 0 && m.calls() > p.Clear.calls() {
+		p.Clear = m
+	}
+}
+
+// share is how much of the busiest minute's load was once compared without a drop.
+func (p Peak) share() float64 { return share(p.Clear.calls(), p.Busiest.calls()) }
+
+// merge keeps the worse.
+func (p *Peak) merge(other Peak) {
+	other.Busiest.At, other.Clear.At = utc(other.Busiest.At), utc(other.Clear.At)
+	if other.Busiest.calls() > 0 && (p.Busiest.calls() == 0 || comparePeaks(other, *p) < 0) {
+		*p = other
+	}
+}
+
+func comparePeaks(a, b Peak) int {
+	return cmp.Or(cmp.Compare(a.share(), b.share()), compareMinutes(b.Busiest, a.Busiest), compareMinutes(b.Clear, a.Clear))
+}
+
+func compareMinutes(a, b Minute) int {
+	return cmp.Or(cmp.Compare(a.calls(), b.calls()), cmp.Compare(a.Dropped, b.Dropped), a.At.Compare(b.At),
+		cmp.Compare(a.Compared, b.Compared), cmp.Compare(a.Diverged, b.Diverged))
+}
+
+// peak asks whether the busiest time was compared, and not just the quiet hours.
+func (j *judgement) peak() {
+	p, need := j.report.Peak, max(j.policy.Peak, 0)
+	if j.policy.Peak < 0 || len(j.report.Operations) == 0 {
+		return
+	}
+	g := Gate{
+		Name: "peak", State: Ready,
+		Have: fmt.Sprintf("%s of the busiest minute's load without a drop", percentage(p.share())),
+		Need: percentage(need),
+	}
+	switch {
+	case p.Busiest.calls() == 0:
+		g.State, g.Have, g.Why = NotEnoughData, "no minute", "no minute of traffic was seen yet"
+	case p.share() < need:
+		g.State = NotEnoughData
+		g.Why = fmt.Sprintf("at %s, of %s, %s; raise QueueCalls, Workers or Rate, or lower Percent, and wait for the next peak",
+			p.Busiest.At.Format("15:04"), counted(p.Busiest.calls(), "comparison"), counted(p.Busiest.Dropped, "drop"))
+	}
+	j.add(p.share()/need, g)
+}
