@@ -12,6 +12,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 	"github.com/unwatch/unwatch/shadow"
+	"github.com/unwatch/unwatch/shadow/report"
 )
 
 // The verifier ends with its Store, whatever ctx it was given, and what it found stands.
@@ -55,4 +56,56 @@ func TestAnInvalidStoreHasNoVerifier(t *testing.T) {
 		s.VerifyEvery(context.Background(), time.Hour) // it returns
 		require.NoError(t, s.Close())
 	})
+}
+
+// How many rounds it takes until a difference is one, as the guide says.
+func TestRoundsToAFinding(t *testing.T) {
+	spoilt := func(t *testing.T, m *rmwtest.Memory) {
+		require.NoError(t, m.Set(t.Context(), "k", rmw.String("spoilt"), time.Hour))
+	}
+	for name, test := range map[string]struct {
+		spoil  func(t *testing.T, m *rmwtest.Memory) // before each round
+		sole   bool
+		rounds int
+	}{
+		"a value":              {spoilt, true, 2},
+		"a value in a fleet":   {spoilt, false, 2},
+		"an expiry":            {immortal, true, 4},
+		"an expiry in a fleet": {immortal, false, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hidden := rmwtest.NewMemory()
+				s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{Sole: test.sole})
+				_, err := s.Update(t.Context(), rmw.Key{Name: "k", TTL: time.Hour}, func(context.Context, rmw.Value) (rmw.Value, error) {
+					return rmw.String(`{"rating":0}`), nil
+				})
+				require.NoError(t, err)
+				require.NoError(t, s.Drain(t.Context()))
+				for round := range test.rounds {
+					test.spoil(t, hidden)
+					_, err := s.Verify(t.Context())
+					require.NoError(t, err)
+					assert.Equal(t, round+1 == test.rounds, blocks(s.Report()), "round %d", round+1)
+				}
+				require.NoError(t, s.Close())
+			})
+		})
+	}
+}
+
+// immortal takes a key's expiry away, as a path does that loses them whenever it writes.
+func immortal(t *testing.T, m *rmwtest.Memory) {
+	v, _, err := m.Get(t.Context(), "k")
+	require.NoError(t, err)
+	require.NoError(t, m.Set(t.Context(), "k", v, rmw.NoTTL))
+}
+
+func blocks(r *report.Report) bool {
+	for class := range r.Verify.Findings {
+		if class.Blocks() {
+			return true
+		}
+	}
+	return false
 }
