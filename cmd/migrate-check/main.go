@@ -2,6 +2,7 @@
 // WATCH comes between it and its servers.
 //
 //	migrate-check probe codis-proxy:19000
+//	migrate-check shadow desk-*.json
 //
 // Each subcommand has its own -h.
 package main

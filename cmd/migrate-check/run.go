@@ -26,6 +26,7 @@ type subcommand struct {
 func subcommands() []subcommand {
 	return []subcommand{
 		{"probe", "ask a live address what it permits, and which known proxy it is like", runProbe},
+		{"shadow", "judge saved reports of the shadow: ready, not ready, not enough data", runShadow},
 	}
 }
 
@@ -60,31 +61,13 @@ func usage(w io.Writer) {
 	say(w, "Exit codes: 0 all is as it should be, 1 something is not, 2 could not find out.\n")
 }
 
-// parse reads flags that may stand before and after one argument, which it returns. If
-// ok is false there is nothing left to do but to exit with the code.
+// parse is parseAll for one argument.
 func parse(flags *flag.FlagSet, args []string, stdout, stderr io.Writer, argument string) (value string, code int, ok bool) {
-	var words []string
-	flags.SetOutput(io.Discard) // we say it ourselves, and where it belongs
-	for {
-		err := flags.Parse(args)
-		switch {
-		case errors.Is(err, flag.ErrHelp):
-			flags.SetOutput(stdout)
-			flags.Usage()
-			return "", codeOK, false
-		case err != nil:
-			return "", complain(stderr, flags.Name(), err.Error()), false
-		}
-		if flags.NArg() == 0 {
-			break
-		}
-		words = append(words, flags.Arg(0))
-		args = flags.Args()[1:]
+	words, code, ok := parseAll(flags, args, stdout, stderr, argument)
+	if !ok {
+		return "", code, false
 	}
-	switch {
-	case len(words) == 0:
-		return "", complain(stderr, flags.Name(), argument+" is missing"), false
-	case len(words) > 1:
+	if len(words) > 1 {
 		for i, word := range words {
 			words[i] = withoutSecrets(word)
 		}
@@ -92,6 +75,33 @@ func parse(flags *flag.FlagSet, args []string, stdout, stderr io.Writer, argumen
 		return "", complain(stderr, flags.Name(), text), false
 	}
 	return words[0], codeOK, true
+}
+
+// parseAll reads flags that may stand before, after and among arguments, which it
+// returns: at least one. If ok is false there is nothing left to do but to exit with the
+// code.
+func parseAll(flags *flag.FlagSet, args []string, stdout, stderr io.Writer, argument string) (words []string, code int, ok bool) {
+	flags.SetOutput(io.Discard) // we say it ourselves, and where it belongs
+	for {
+		err := flags.Parse(args)
+		switch {
+		case errors.Is(err, flag.ErrHelp):
+			flags.SetOutput(stdout)
+			flags.Usage()
+			return nil, codeOK, false
+		case err != nil:
+			return nil, complain(stderr, flags.Name(), err.Error()), false
+		}
+		if flags.NArg() == 0 {
+			break
+		}
+		words = append(words, flags.Arg(0))
+		args = flags.Args()[1:]
+	}
+	if len(words) == 0 {
+		return nil, complain(stderr, flags.Name(), argument+" is missing"), false
+	}
+	return words, codeOK, true
 }
 
 // complain says what is wrong with the arguments, and where to read more.

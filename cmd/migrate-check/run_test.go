@@ -22,7 +22,7 @@ func try(ctx context.Context, args ...string) ran {
 }
 
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{{"-h"}, {"--help"}, {"help"}, {"probe", "-h"}, {"probe", "h:1", "-help"}} {
+	for _, args := range [][]string{{"-h"}, {"--help"}, {"help"}, {"probe", "-h"}, {"probe", "h:1", "-help"}, {"shadow", "-h"}} {
 		r := try(t.Context(), args...)
 		assert.Equal(t, codeOK, r.code, args)
 		assert.Contains(t, r.stdout, "Usage: migrate-check", args)
@@ -56,6 +56,12 @@ func TestWrongUsage(t *testing.T) {
 		"these are too many: h:1":       {"probe", "a:1", "redis://:hunter2@h:1"},
 		"no subcommand \"h:1\"":         {"redis://:hunter2@h:1"},
 		"ends in .yaml or .yml":         {"probe", "a:1", "-o", "a-very-long-name-of-a-profile-that-makes-a-line-longer.json"},
+		"FILE is missing":               {"shadow"},
+		"-format is text, json or html": {"shadow", "a.json", "-format", "xml"},
+		"open testdata/none":            {"shadow", "testdata/none"},
+		"this is no report":             {"shadow", "testdata/policy.json"},
+		"-policy testdata/none":         {"shadow", "testdata/none", "-policy", "testdata/none"},
+		"-policy run_test.go":           {"shadow", "testdata/none", "-policy", "run_test.go"},
 		"cannot have braces":            {"probe", "a:1", "-prefix", "{x}"},
 	} {
 		r := try(t.Context(), args...)

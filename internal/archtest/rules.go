@@ -73,7 +73,7 @@ func houseRules() []rule {
 			"who reads a script needs a parser of Lua, and nothing that could execute it"},
 		{"proxycompat/proxytest", []string{"proxycompat", "rmw", goRedis, miniredis, "internal/resp"},
 			"the fake proxy speaks the wire over an in-process server"},
-		{"cmd/migrate-check/...", []string{"cmd/migrate-check/...", "proxycompat/...", "internal/wrap", goRedis, xtools},
+		{"cmd/migrate-check/...", []string{"cmd/migrate-check/...", "proxycompat/...", "shadow/report", "internal/wrap", goRedis, xtools},
 			"the checker is the only one that may import x/tools: no service should download a compiler front end"},
 		{"examples/...", []string{"...", goRedis, miniredis},
 			"an example may show anything of the module, on an in-process server"},

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+const shadowUsage = `Usage: migrate-check shadow FILE... [flags]
+
+Adds up the reports of a service's processes, as their pages save them with
+?format=json, and says whether the service is ready to change its path. It takes
+the latest report of each process, or what was merged of them, and no process
+twice.
+
+`
+
+const shadowMore = `
+Exit codes: 0 ready; 1 not ready; 2 not enough data, or a file that cannot be
+read, or wrong usage.
+
+Examples:
+  migrate-check shadow desk-*.json
+  migrate-check shadow desk-*.json -calibration aa.json -format html >page.html
+`
+
+// shadowFlags are the flags of the subcommand shadow.
+type shadowFlags struct {
+	policy      string
+	calibration string
+	format      string
+}
+
+func (f *shadowFlags) register(flags *flag.FlagSet) {
+	flags.StringVar(&f.policy, "policy", "", "what it takes to be ready is in this JSON `FILE` (see report.Policy)")
+	flags.StringVar(&f.calibration, "calibration", "", "the report of the A/A run is in this JSON `FILE`")
+	flags.StringVar(&f.format, "format", "text", "write text, json or html")
+}
+
+// runShadow judges reports that were saved. It takes no time that ctx could end.
+func runShadow(_ context.Context, args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("shadow", flag.ContinueOnError)
+	var f shadowFlags
+	f.register(flags)
+	flags.Usage = func() {
+		say(flags.Output(), "%s", shadowUsage)
+		flagTable(flags)
+		say(flags.Output(), "%s", shadowMore)
+	}
+	files, code, ok := parseAll(flags, args, stdout, stderr, "FILE")
+	if !ok {
+		return code
+	}
+	write, known := map[string]func(*report.Report, io.Writer, report.Policy) error{
+		"text": (*report.Report).WriteText,
+		"json": (*report.Report).WriteJSON,
+		"html": (*report.Report).WriteHTML,
+	}[f.format]
+	if !known {
+		return complain(stderr, "shadow", fmt.Sprintf("-format is text, json or html, not %q", f.format))
+	}
+	r, policy, err := f.read(files)
+	if err != nil {
+		say(stderr, "%s", wrapped("migrate-check shadow: "+err.Error()))
+		return codeError
+	}
+	if err := write(r, stdout, policy); err != nil {
+		say(stderr, "%s", wrapped("migrate-check shadow: "+err.Error()))
+		return codeError
+	}
+	return r.Judge(policy).State.ExitCode()
+}
+
+// read reads all files.
+func (f *shadowFlags) read(files []string) (*report.Report, report.Policy, error) {
+	var policy report.Policy
+	if f.policy != "" {
+		text, err := os.ReadFile(f.policy)
+		if err == nil {
+			err = json.Unmarshal(text, &policy)
+		}
+		if err == nil {
+			err = policy.Validate()
+		}
+		if err != nil {
+			return nil, policy, fmt.Errorf("-policy %s: %w", f.policy, err)
+		}
+	}
+	var reports []*report.Report
+	in := map[string]string{} // the file, by process
+	for _, file := range files {
+		r, err := readReport(file)
+		if err != nil {
+			return nil, policy, err
+		}
+		for _, p := range r.Processes {
+			if other, twice := in[p.Name]; twice {
+				return nil, policy, fmt.Errorf("%s and %s: the process %s is in both, and would count twice: pass the later one only", other, file, p.Name)
+			}
+			in[p.Name] = file
+		}
+		reports = append(reports, r)
+	}
+	r, err := report.Merge(reports...)
+	if err != nil || f.calibration == "" {
+		return r, policy, err
+	}
+	aa, err := readReport(f.calibration)
+	if err != nil {
+		return nil, policy, fmt.Errorf("-calibration: %w", err)
+	}
+	if r.Calibration, err = aa.AsCalibration(); err != nil {
+		return nil, policy, fmt.Errorf("-calibration %s: %w", f.calibration, err)
+	}
+	return r, policy, nil
+}
+
+func readReport(file string) (*report.Report, error) {
+	in, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close() // it was only read
+	r, err := report.Read(in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return r, nil
+}
