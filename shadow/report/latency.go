@@ -42,8 +42,9 @@ func (l Latency) Rank(n int64) time.Duration {
 	if n < 1 || n > count {
 		return 0
 	}
-	// Half a rank less, so that rounding cannot make it the next.
-	return time.Duration(l.h.ValueAtPercentile(100*(float64(n)-0.5)/float64(count))) * time.Microsecond
+	// The library adds half a rank and drops the fraction, so n itself is as far as can be
+	// from both neighbours.
+	return time.Duration(l.h.ValueAtPercentile(100*float64(n)/float64(count))) * time.Microsecond
 }
 
 // Quantile returns the duration that a share of q, 0 to 1, does not exceed; 0 if there

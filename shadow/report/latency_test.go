@@ -42,6 +42,26 @@ func TestLatency(t *testing.T) {
 	require.Error(t, json.Unmarshal([]byte(`"bm8gaGlzdG9ncmFt"`), &again))
 }
 
+// A bound of a quantile is one rank: the one below it would promise too much.
+func TestRankIsExact(t *testing.T) {
+	var l report.Latency
+	for count := range 250 { // below that the histogram knows each microsecond
+		l.Record(time.Duration(count+1) * time.Microsecond)
+		for n := range count + 1 {
+			require.Equal(t, time.Duration(n+1)*time.Microsecond, l.Rank(int64(n+1)), "of %d", count+1)
+		}
+	}
+	many := l.Clone()
+	for range 20 {
+		many.Add(many.Clone()) // 250 million
+	}
+	each := many.Count() / 250
+	for n := range int64(250) {
+		require.Equal(t, time.Duration(n+1)*time.Microsecond, many.Rank(n*each+1))
+		require.Equal(t, time.Duration(n+1)*time.Microsecond, many.Rank((n+1)*each))
+	}
+}
+
 func TestKeySketch(t *testing.T) {
 	seed := maphash.MakeSeed()
 	var a, b report.KeySketch
