@@ -35,5 +35,9 @@ func TestHandler(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, named(r), "seeded value rating")
 	assert.Contains(t, get("/debug/shadow/?format=text").Body.String(), "rating")
+	metrics := get("/debug/shadow/metrics")
+	assert.Equal(t, report.MetricsType, metrics.Header().Get("Content-Type"))
+	assert.Contains(t, metrics.Body.String(), `op="update",comparator="seeded",class="value",path="rating"} 1`)
+	assert.NotContains(t, metrics.Body.String(), counter(1).Name)
 	require.NoError(t, s.Close())
 }

@@ -6,7 +6,7 @@
 // processes add up ([Merge]), and [Report.Judge] makes a [Verdict] of it: ready, not
 // ready because, or not enough data yet. The same Report is shown as a page
 // ([Report.WriteHTML]), as text for a terminal or a test's log ([Report.WriteText]),
-// and as JSON.
+// as metrics for a monitoring ([Report.WriteMetrics]), and as JSON.
 //
 // It holds no value of a user: what was captured is redacted before it comes here, and
 // no verdict is made of what was redacted or cut short.

@@ -33,6 +33,7 @@ func FuzzRead(f *testing.F) {
 			require.Equal(t, report.NotReady, r.Judge(known).State)
 		}
 		require.NoError(t, r.WriteText(io.Discard, known))
+		scrape(t, metricsOf(t, r))
 		m, err := report.Merge(r, r)
 		require.NoError(t, err)
 		m.Judge(report.Policy{})

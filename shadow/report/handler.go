@@ -22,7 +22,8 @@ type HandlerOption func(*handler)
 func LogErrors(l *slog.Logger) HandlerOption { return func(h *handler) { h.log = l } }
 
 // Handler serves what source returns, judged by p: as the page of [Report.WriteHTML],
-// and as JSON and text. It can be mounted below any prefix, as it links to itself only:
+// as JSON, as text, and as metrics. It can be mounted below any prefix, as it links to
+// itself only:
 //
 //	mux.Handle("/debug/shadow/", report.Handler(source, report.Policy{}))
 //
@@ -31,9 +32,12 @@ func LogErrors(l *slog.Logger) HandlerOption { return func(h *handler) { h.log =
 //
 // It answers GET and HEAD. The query says how:
 //
-//	?format=html|json|text   as what; html by default
-//	?download=1              as a file to save
-//	?live=5                  the page, which loads itself again every 5 seconds (2 to 3600)
+//	?format=html|json|text|metrics   as what; html by default
+//	?download=1                      as a file to save
+//	?live=5                          the page, which loads itself again every 5 seconds (2 to 3600)
+//
+// A scraper is configured with a path: one that ends in /metrics, as /debug/shadow/metrics
+// does, has the metrics by default.
 //
 // The page needs no script, and its Content-Security-Policy permits none. Whoever calls
 // it sees of an error of source that there was one; the log has what it says.
@@ -64,13 +68,16 @@ type request struct {
 	live     time.Duration
 }
 
-func parseRequest(query url.Values) (request, error) {
-	q := request{format: "html"}
+func parseRequest(target *url.URL) (request, error) {
+	q, query := request{format: "html"}, target.Query()
+	if strings.HasSuffix("/"+target.Path, "/metrics") { // http.StripPrefix may leave no slash
+		q.format = "metrics"
+	}
 	if format := query.Get("format"); format != "" {
 		q.format = format
 	}
-	if !slices.Contains([]string{"html", "json", "text"}, q.format) {
-		return q, fmt.Errorf("format is %q: it is html, json or text", q.format)
+	if !slices.Contains([]string{"html", "json", "text", "metrics"}, q.format) {
+		return q, fmt.Errorf("format is %q: it is html, json, text or metrics", q.format)
 	}
 	switch download := query.Get("download"); download {
 	case "", "0":
@@ -101,7 +108,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, "this page is read with GET")
 		return
 	}
-	q, err := parseRequest(r.URL.Query())
+	q, err := parseRequest(r.URL)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
@@ -121,11 +128,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	header.Set("Content-Type", map[string]string{
 		"html": "text/html; charset=utf-8", "json": "application/json", "text": "text/plain; charset=utf-8",
+		"metrics": MetricsType,
 	}[q.format])
 	header.Set("Content-Length", strconv.Itoa(body.Len()))
 	if q.download {
 		header.Set("Content-Disposition", `attachment; filename="`+fileName(report, q.format)+`"`)
-	} else if q.live > 0 && q.format != "json" {
+	} else if q.live > 0 && (q.format == "html" || q.format == "text") {
 		header.Set("Refresh", strconv.Itoa(int(q.live/time.Second)))
 	}
 	if r.Method == http.MethodGet {
@@ -139,6 +147,8 @@ func (h *handler) render(w io.Writer, r *Report, q request) error {
 		return r.WriteJSON(w, h.policy)
 	case q.format == "text":
 		return r.WriteText(w, h.policy)
+	case q.format == "metrics":
+		return r.WriteMetrics(w, h.policy)
 	case q.download:
 		return r.WriteHTML(w, h.policy)
 	default:
@@ -187,6 +197,6 @@ func fileName(r *Report, format string) string {
 	parts := strings.FieldsFunc("shadow-"+name, func(c rune) bool { return c == '-' })
 	joined := strings.Join(parts, "-")
 	return joined[:min(len(joined), 80)] + "-" + r.Taken.UTC().Format("20060102T150405Z") + "." + map[string]string{
-		"html": "html", "json": "json", "text": "txt",
+		"html": "html", "json": "json", "text": "txt", "metrics": "prom",
 	}[format]
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/shadow/report"
 	"github.com/unwatch/unwatch/shadow/report/reporttest"
@@ -35,7 +36,7 @@ func TestHandler(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.Handle("/debug/shadow/", report.Handler(notReady, report.Policy{}))
 	for _, test := range []struct {
-		method, query string
+		method, below string
 		status        int
 		kind          string // Content-Type, until its semicolon
 		has           string // in the body
@@ -44,15 +45,21 @@ func TestHandler(t *testing.T) {
 		{"GET", "?format=html", 200, "text/html", "<!DOCTYPE html>"},
 		{"GET", "?format=json", 200, "application/json", `"schema"`},
 		{"GET", "?format=text", 200, "text/plain", ""},
-		{"GET", "?format=xml", 400, "text/plain", `format is "xml": it is html, json or text`},
+		{"GET", "?format=metrics", 200, "text/plain", "# TYPE shadow_verdict gauge\n"},
+		{"GET", "metrics", 200, "text/plain", "# TYPE shadow_verdict gauge\n"},
+		{"GET", "metrics?format=json", 200, "application/json", `"schema"`},
+		{"GET", "metrics/", 200, "text/html", "<!DOCTYPE html>"},
+		{"GET", "nometrics", 200, "text/html", "<!DOCTYPE html>"},
+		{"GET", "?format=xml", 400, "text/plain", `format is "xml": it is html, json, text or metrics`},
 		{"GET", "?format=%3Cscript%3E", 400, "text/plain", `format is "<script>"`},
 		{"GET", "?live=soon", 400, "text/plain", `live is "soon": it is a number of seconds, from 2 to 3600`},
 		{"GET", "?download=yes", 400, "text/plain", `download is "yes": it is 1, or is left out`},
 		{"POST", "", 405, "text/plain", "read with GET"},
 		{"DELETE", "?format=json", 405, "text/plain", "read with GET"},
+		{"POST", "metrics", 405, "text/plain", "read with GET"},
 	} {
-		t.Run(test.method+test.query, func(t *testing.T) {
-			response := serve(mux, test.method, "/debug/shadow/"+test.query)
+		t.Run(test.method+test.below, func(t *testing.T) {
+			response := serve(mux, test.method, "/debug/shadow/"+test.below)
 			assert.Equal(t, test.status, response.status)
 			kind, _, _ := strings.Cut(response.header.Get("Content-Type"), ";")
 			assert.Equal(t, test.kind, kind)
@@ -70,10 +77,33 @@ func TestHandler(t *testing.T) {
 // HEAD says what GET would, and nothing more.
 func TestHandlerHead(t *testing.T) {
 	h := report.Handler(notReady, report.Policy{})
-	got, head := serve(h, "GET", "/"), serve(h, "HEAD", "/")
-	assert.Equal(t, got.status, head.status)
-	assert.Equal(t, got.header, head.header)
-	assert.Empty(t, head.body)
+	for _, target := range []string{"/", "/metrics"} {
+		got, head := serve(h, "GET", target), serve(h, "HEAD", target)
+		assert.Equal(t, got.status, head.status)
+		assert.Equal(t, got.header, head.header)
+		assert.Empty(t, head.body)
+	}
+}
+
+// Wherever the handler is mounted, a scraper finds the metrics, with the type that it asks for.
+func TestHandlerMetrics(t *testing.T) {
+	h := report.Handler(notReady, report.Policy{})
+	var want strings.Builder
+	require.NoError(t, reporttest.NotReady().WriteMetrics(&want, report.Policy{}))
+	for target, mounted := range map[string]http.Handler{
+		"/metrics":              h,
+		"/debug/shadow/metrics": h,
+		"/a/metrics":            http.StripPrefix("/a", h),
+		"/b/metrics":            http.StripPrefix("/b/", h),
+	} {
+		response := serve(mounted, "GET", target)
+		assert.Equal(t, 200, response.status, target)
+		assert.Equal(t, "text/plain; version=0.0.4; charset=utf-8", response.header.Get("Content-Type"), target)
+		assert.Equal(t, want.String(), response.body, target)
+	}
+	broken := report.Handler(func(context.Context) (*report.Report, error) { return nil, assert.AnError }, report.Policy{},
+		report.LogErrors(slog.New(slog.DiscardHandler)))
+	assert.Equal(t, 500, serve(broken, "GET", "/metrics").status, "a scrape without a report is a failed one")
 }
 
 // The page that is served permits what it has, and says where else to go.
@@ -87,7 +117,9 @@ func TestHandlerPage(t *testing.T) {
 			links[n.attrs["href"]] = true
 		}
 	}
-	assert.Equal(t, map[string]bool{"?format=json": true, "?format=text": true, "?download=1": true, "?live=5": true}, links)
+	assert.Equal(t, map[string]bool{
+		"?format=json": true, "?format=text": true, "?format=metrics": true, "?download=1": true, "?live=5": true,
+	}, links)
 	assert.Empty(t, response.header.Get("Refresh"))
 }
 
@@ -100,6 +132,7 @@ func TestHandlerLive(t *testing.T) {
 	}
 	assert.Equal(t, "5", serve(h, "GET", "/?live=5&format=text").header.Get("Refresh"))
 	assert.Empty(t, serve(h, "GET", "/?live=5&format=json").header.Get("Refresh"))
+	assert.Empty(t, serve(h, "GET", "/metrics?live=5").header.Get("Refresh"))
 }
 
 // What is saved is the page without what takes a server.
@@ -109,6 +142,7 @@ func TestHandlerDownload(t *testing.T) {
 		"?download=1":             "shadow-customer-service-20260302T141200Z.html",
 		"?download=1&format=json": "shadow-customer-service-20260302T141200Z.json",
 		"?download=1&format=text": "shadow-customer-service-20260302T141200Z.txt",
+		"metrics?download=1":      "shadow-customer-service-20260302T141200Z.prom",
 	} {
 		response := serve(h, "GET", "/"+query)
 		assert.Equal(t, `attachment; filename="`+name+`"`, response.header.Get("Content-Disposition"))

@@ -56,6 +56,26 @@ func (l Latency) Quantile(q float64) time.Duration {
 	return time.Duration(l.h.ValueAtQuantile(100*q)) * time.Microsecond
 }
 
+// within counts the durations that do not exceed each of the bounds, and all of them, with
+// their sum in seconds. A duration counts as the longest that it cannot be told from, as
+// it does in [Latency.Quantile], but in the sum, where that would add up.
+func (l Latency) within(bounds []time.Duration) (within []int64, count int64, sum float64) {
+	within = make([]int64, len(bounds))
+	if l.h == nil {
+		return within, 0, 0
+	}
+	for _, bar := range l.h.Distribution() {
+		count += bar.Count
+		sum += float64(bar.Count) * float64(bar.From+bar.To) / 2
+		for i, bound := range bounds {
+			if bar.To <= bound.Microseconds() {
+				within[i] += bar.Count
+			}
+		}
+	}
+	return within, count, sum / 1e6
+}
+
 // Add counts what another has counted.
 func (l *Latency) Add(other Latency) {
 	switch {
