@@ -2,8 +2,10 @@ package shadow_test
 
 import (
 	"context"
+	"expvar"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -70,6 +72,24 @@ func verdict(ctx context.Context, store *shadow.Store) (report.Verdict, error) {
 }
 
 // endsnippet
+
+// The report among the variables of the process, for whoever collects those.
+func Example_expvar() {
+	store := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Name: "session"})
+	defer store.Close()
+	if expvar.Get("shadow") == nil { // a name is for once, and go test -count=2 is twice
+		// snippet:expvar
+		expvar.Publish("shadow", expvar.Func(func() any { return store.Report() }))
+		// endsnippet
+	}
+	r, err := report.Read(strings.NewReader(expvar.Get("shadow").String()))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(r.Name, r.Mode)
+	// Output: session shadow
+}
 
 // In a test: run the service's own traffic, then let the verdict decide.
 func ExampleStore_Report() {

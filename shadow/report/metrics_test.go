@@ -1,10 +1,13 @@
 package report_test
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"
 
 	"github.com/unwatch/unwatch/shadow/report"
@@ -283,4 +287,49 @@ func TestMetricsBoundThePaths(t *testing.T) {
 	assert.InDelta(t, 300*301/2, sum, 0.1)
 	assert.Positive(t, s.sum("shadow_divergences_total", "op", "join", "path", "other"))
 	assert.Positive(t, s.sum("shadow_divergences_total", "op", "leave", "path", "other"))
+}
+
+var (
+	yamlBlock = regexp.MustCompile("(?s)```yaml\n(.+?)```")
+	selector  = regexp.MustCompile(`(shadow_[a-z_]+)(?:\{([a-z]+)(?:=|!~)"([^"]+)"\})?`)
+)
+
+// The alerts of the guide ask for what there is.
+func TestTheGuidesAlerts(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/shadow.md")
+	require.NoError(t, err)
+	block := yamlBlock.FindSubmatch(guide)
+	require.NotNil(t, block)
+	var file struct {
+		Groups []struct {
+			Name  string
+			Rules []struct {
+				Alert, Expr string
+				For         time.Duration
+			}
+		}
+	}
+	read := yaml.NewDecoder(bytes.NewReader(block[1]))
+	read.KnownFields(true)
+	require.NoError(t, read.Decode(&file))
+	require.Len(t, file.Groups, 1)
+	rules := file.Groups[0].Rules
+	require.Len(t, rules, 3)
+	s := scrape(t, metricsOf(t, reporttest.NotReady()))
+	for _, rule := range rules {
+		found := selector.FindAllStringSubmatch(rule.Expr, -1)
+		require.Len(t, found, strings.Count(rule.Expr, "shadow_"))
+		for _, m := range found {
+			require.NotEmpty(t, s.having(m[1]), "%s: there is no %s", rule.Alert, m[1])
+			for value := range strings.SplitSeq(m[3], "|") {
+				if m[2] != "" {
+					assert.NotEmpty(t, s.having(m[1], m[2], value), "%s: there is no %s with %s=%q", rule.Alert, m[1], m[2], value)
+				}
+			}
+		}
+	}
+	// The second one leaves out what says nothing against the coverage.
+	for _, reason := range report.Reasons() {
+		assert.Equal(t, reason.Excused(), strings.Contains(rules[1].Expr, string(reason)), reason)
+	}
 }
