@@ -136,9 +136,12 @@ func (m *meanings) consistency(r *Report) {
 	case same.Asked > 0:
 		m.add("No pipeline of %d was out of order; that is no promise.", same.Asked+two.Asked)
 	}
-	if get := r.Reads.Get; get.Found > 0 {
+	switch get := r.Reads.Get; {
+	case get.Found > 0:
 		m.add("GET is old after a write, in %d of %d: a replica answers. Read what an update depends on with a script (old in %d of %d).",
 			get.Found, get.Asked, r.Reads.Eval.Found, r.Reads.Eval.Asked)
+	case get.Asked > 0:
+		m.add("No GET of %d was old after a write; that is no promise.", get.Asked)
 	}
 }
 
@@ -177,12 +180,8 @@ func (m *meanings) rest(r *Report) {
 	if r.ClosesAfterErrors {
 		m.add("It closes connections after errors: the rest of a pipeline is lost then.")
 	}
-	if l := r.Limits; l.ValueEnd != "" {
-		m.add("Values: %d bytes went through, and not %s.", l.Value, l.ValueEnd)
-	}
-	if l := r.Limits; l.PipelineEnd != "" {
-		m.add("Pipelines: %d commands went through, and not %s.", l.Pipeline, l.PipelineEnd)
-	}
+	m.limit("Values", "bytes", r.Limits.Value, r.Limits.ValueEnd)
+	m.limit("Pipelines", "commands", r.Limits.Pipeline, r.Limits.PipelineEnd)
 	if lacking := r.Lacking(); len(lacking) > 0 {
 		m.add("The user may not use %s (NOPERM); that says nothing about the proxy: %s.", plural(len(lacking), "command"), some(lacking))
 	}
@@ -191,6 +190,17 @@ func (m *meanings) rest(r *Report) {
 	}
 	if r.WritesSkipped != "" {
 		m.add("Commands that write were not asked, but SET: keys cannot be given an expiry here (%s).", r.WritesSkipped)
+	}
+}
+
+// limit is the largest that went through, also where it ended only because more was not
+// tried: a service has to know how far the answers reach.
+func (m *meanings) limit(what, unit string, largest int, end string) {
+	switch {
+	case end != "":
+		m.add("%s: %d %s went through, and not %s.", what, largest, unit, end)
+	case largest > 0:
+		m.add("%s: %d %s went through; more was not tried.", what, largest, unit)
 	}
 }
 

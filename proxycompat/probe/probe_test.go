@@ -61,6 +61,28 @@ func TestRedis(t *testing.T) {
 	assert.Equal(t, probe.Count{Asked: 100}, r.Reads.Eval)
 }
 
+// What was asked and turned out well is said, too, and how far it was asked.
+func TestTextSaysWhatHeld(t *testing.T) {
+	t.Parallel()
+	text := strings.Join(strings.Fields(ask(t, play(t, "redis"), probe.Config{}).Text()), " ")
+	assert.Contains(t, text, "No pipeline of 800 was out of order; that is no promise.")
+	assert.Contains(t, text, "No GET of 100 was old after a write; that is no promise.")
+	assert.Contains(t, text, "Values: 1048576 bytes went through; more was not tried.")
+	assert.Contains(t, text, "Pipelines: 1000 commands went through; more was not tried.")
+}
+
+// Where a limit was met it is named, with the answer that met it.
+func TestTextSaysWhereItEnded(t *testing.T) {
+	t.Parallel()
+	proxy := start(t, proxytest.Config{})
+	proxy.Inject(proxytest.Fault{
+		Match: func(args []string) bool { return args[0] == "SET" && len(args[2]) > 300_000 }, Times: -1,
+		Action: proxytest.RefuseWith, Text: "ERR too large",
+	})
+	text := strings.Join(strings.Fields(ask(t, proxy, probe.Config{}).Text()), " ")
+	assert.Contains(t, text, "Values: 262144 bytes went through, and not 1048576 bytes: ERR too large.")
+}
+
 // A proxy that reorders pipelines is found out.
 func TestReordering(t *testing.T) {
 	t.Parallel()
