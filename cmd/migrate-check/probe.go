@@ -38,6 +38,7 @@ Examples:
   migrate-check probe codis-proxy:19000 -profile codis@3.2
   REDIS_PASSWORD=... migrate-check probe redis:6379 -password-env REDIS_PASSWORD
   migrate-check probe codis-proxy:19000 -o our-codis.yaml
+  migrate-check probe codis-proxy:19000 -profile our-codis.yaml
 `
 
 // probeFlags are the flags of the subcommand probe.
@@ -61,7 +62,7 @@ type probeFlags struct {
 }
 
 func (f *probeFlags) register(flags *flag.FlagSet) {
-	flags.StringVar(&f.profile, "profile", "", "compare with the profile `NAME`; codis@3.2 is codis over Redis 3.2")
+	flags.StringVar(&f.profile, "profile", "", "compare with the profile `NAME`; codis@3.2 is codis over Redis 3.2, and ours.yaml a file, as -o writes it")
 	flags.StringVar(&f.passwordEnv, "password-env", "", "the environment variable `VAR` has the password")
 	flags.StringVar(&f.passwordFile, "password-file", "", "the first line of `FILE` is the password")
 	flags.StringVar(&f.username, "username", "", "AUTH as `USER`, which most proxies refuse")

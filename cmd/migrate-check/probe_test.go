@@ -53,6 +53,40 @@ func TestProbeDiffers(t *testing.T) {
 	assert.Equal(t, proxycompat.OneKey, profile.Rule("EVAL").Verdict, "that it closes without a key is no rule for EVAL")
 }
 
+// What -o has written is what the address is like, and -profile takes it back.
+func TestProbeProfileFile(t *testing.T) {
+	t.Parallel()
+	proxy := start(t, proxytest.Config{Profile: proxycompat.Twemproxy05(), Engines: 2})
+	file := filepath.Join(t.TempDir(), "ours.yaml")
+	require.Equal(t, codeDiffers, try(t.Context(), "probe", proxy.Addr(), "-profile", "twemproxy").code, "its servers lack some commands")
+	require.Equal(t, codeOK, try(t.Context(), "probe", proxy.Addr(), "-o", file).code)
+	r := try(t.Context(), "probe", proxy.Addr(), "-profile", file)
+	assert.Equal(t, codeOK, r.code, r.stdout+r.stderr)
+	assert.Contains(t, r.stdout, "Nothing differs from ours")
+	assert.Contains(t, r.stdout, "It is as ours says")
+
+	r = try(t.Context(), "probe", proxy.Addr(), "-profile", file, "-o", filepath.Join(t.TempDir(), "more.yaml"))
+	assert.Equal(t, codeError, r.code)
+	assert.Contains(t, r.stderr, "-profile is a file")
+}
+
+// Each mistake in a file is named with its line, in a line of its own.
+func TestProbeProfileFileWithMistakes(t *testing.T) {
+	t.Parallel()
+	proxy := start(t, proxytest.Config{})
+	file := filepath.Join(t.TempDir(), "ours.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("name: ours\nbase: codix\ncolour: red\n"), 0o600))
+	r := try(t.Context(), "probe", proxy.Addr(), "-profile", file)
+	assert.Equal(t, codeError, r.code)
+	assert.Equal(t, 3, strings.Count(r.stderr, "migrate-check probe"), r.stderr)
+	assert.Contains(t, r.stderr, "ours.yaml:2:7: ")
+	assert.Contains(t, r.stderr, "ours.yaml:3:1: ")
+	assert.Empty(t, proxy.Calls(), "nothing was asked")
+	r = try(t.Context(), "probe", proxy.Addr(), "-profile", "none.json")
+	assert.Equal(t, codeError, r.code)
+	assert.Contains(t, r.stderr, "open none.json")
+}
+
 func TestProbeJSON(t *testing.T) {
 	t.Parallel()
 	proxy := start(t, proxytest.Config{})

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/custom"
 	"github.com/unwatch/unwatch/proxycompat/probe"
 )
 
@@ -24,7 +27,7 @@ func (f *probeFlags) config(env func(string) (string, bool)) (probe.Config, erro
 	}
 	var err error
 	if f.profile != "" {
-		if cfg.Profile, err = proxycompat.Lookup(f.profile); err != nil {
+		if cfg.Profile, err = f.lookup(); err != nil {
 			return cfg, err
 		}
 	}
@@ -55,6 +58,21 @@ func (f *probeFlags) config(env func(string) (string, bool)) (probe.Config, erro
 	}
 	cfg.TLS.Certificates = []tls.Certificate{own}
 	return cfg, nil
+}
+
+// profileIsFile reports whether -profile is a file: the names of ours have no ending.
+func (f *probeFlags) profileIsFile() bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(f.profile))
+}
+
+func (f *probeFlags) lookup() (*proxycompat.Profile, error) {
+	switch {
+	case !f.profileIsFile():
+		return proxycompat.Lookup(f.profile)
+	case f.output != "":
+		return nil, errors.New("-o: a profile can be written with a base that has a NAME, and -profile is a file")
+	}
+	return custom.Load(f.profile)
 }
 
 func (f *probeFlags) password(env func(string) (string, bool)) (string, error) {

@@ -104,9 +104,12 @@ func parseAll(flags *flag.FlagSet, args []string, stdout, stderr io.Writer, argu
 	return words, codeOK, true
 }
 
-// complain says what is wrong with the arguments, and where to read more.
+// complain says what is wrong with the arguments, and where to read more. A file can have
+// several mistakes, one a line.
 func complain(stderr io.Writer, name, what string) int {
-	say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check %s: %s", name, what)))
+	for line := range strings.SplitSeq(what, "\n") {
+		say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check %s: %s", name, line)))
+	}
 	say(stderr, "migrate-check %s -h says how to use it.\n", name)
 	return codeError
 }
