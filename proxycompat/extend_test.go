@@ -98,3 +98,22 @@ func TestExtendErrors(t *testing.T) {
 	require.ErrorAs(t, err, &bad)
 	assert.Equal(t, 1, bad.Index)
 }
+
+// Of a proxy that forwards by the first argument what it does not know, what becomes of
+// each command follows from what Redis says of it.
+func TestUnknownIsForwardedByItsFirstArgument(t *testing.T) {
+	p, err := proxycompat.Redis().Extend(proxycompat.Changes{
+		Name: "blind", Hash: "codis",
+		Rules: []proxycompat.RuleChange{{Commands: []string{"*"}, Verdict: "unknown", Why: "forwarded", Source: "a test"}},
+	})
+	require.NoError(t, err)
+	for command, want := range map[string]proxycompat.Verdict{
+		"BLPOP": proxycompat.HarmsOthers, "BLMOVE": proxycompat.HarmsOthers, "XREAD": proxycompat.HarmsOthers,
+		"SUBSCRIBE": proxycompat.HarmsOthers, "PSUBSCRIBE": proxycompat.HarmsOthers, "SSUBSCRIBE": proxycompat.HarmsOthers,
+		"EVAL": proxycompat.Misrouted, "MSETEX": proxycompat.Misrouted, "BITOP": proxycompat.Misrouted,
+		"DEL": proxycompat.OneKey, "MSET": proxycompat.OneKey,
+		"GET": proxycompat.Unknown, "PING": proxycompat.Unknown, "NO-SUCH": proxycompat.Unknown,
+	} {
+		assert.Equal(t, want, p.Rule(command).Verdict, command)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -153,6 +154,23 @@ func TestGuardAtEveryByte(t *testing.T) {
 	conn, _ := guarded(t)
 	_, err := io.WriteString(conn, "*1\r\n:1\r\n")
 	require.ErrorIs(t, err, resp.ErrProtocol)
+}
+
+// Who waits for an answer when a command is refused is told why, and does not wait for
+// ever: go-redis reads what a subscription is sent on a goroutine of its own.
+func TestGuardWakesWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn, _ := guarded(t)
+		woken := make(chan error, 1)
+		go func() {
+			_, err := conn.Read(make([]byte, 1))
+			woken <- err
+		}()
+		synctest.Wait()
+		_, err := conn.Write(resp.AppendCommand(nil, "SUBSCRIBE", "news"))
+		require.ErrorIs(t, err, rmw.ErrUnsupported)
+		require.ErrorIs(t, <-woken, rmw.ErrUnsupported)
+	})
 }
 
 func noop(context.Context, redis.Cmder) error { return nil }
