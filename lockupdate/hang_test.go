@@ -1,0 +1,187 @@
+package lockupdate_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// What the contract cannot have going on beside it, for it knows what each call must
+// answer: servers that hang and execute later what was said to have timed out, and
+// connections that are closed without a word. What was acknowledged is stored, once.
+func TestNothingIsLostWhileServersHang(t *testing.T) {
+	for _, name := range proxycompat.Names() {
+		profile, err := proxycompat.Lookup(name)
+		require.NoError(t, err)
+		proxy := proxytest.Config{Profile: profile, Engines: 3, Parallel: 4, ReplicaLag: 20 * time.Millisecond}
+		cfg := lockupdate.Config{Lease: 100 * time.Millisecond}
+		switch {
+		case profile.Server():
+			proxy.Engines = 1
+		case name == "pika":
+			cfg.Commit, proxy.Store, proxy.ReplicaLag = lockupdate.CommitVX, proxytest.Pika, 0
+			cfg.Lease = 2 * time.Second // it counts in seconds
+		case !takesScripts(profile):
+			continue // see TestWhereScriptsAreRefused
+		}
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				acked, lost, failed := underHangs(t, proxy, func(rdb *redis.Client) rmw.Updater {
+					s := lockupdate.New(rdb, cfg)
+					t.Cleanup(func() { require.NoError(t, s.Close()) })
+					return s
+				})
+				t.Logf("%d updates acknowledged, %d lost, %d answered with an error", acked, lost, failed)
+				assert.Zero(t, lost)
+				assert.Greater(t, acked, 20, "too few to prove anything")
+				assert.Positive(t, failed, "nobody noticed the trouble")
+			})
+		})
+	}
+}
+
+// The control: who takes the lock for enough loses updates there.
+func TestALockAloneLosesWhileServersHang(t *testing.T) {
+	proxy := proxytest.Config{Profile: proxycompat.Codis32(), Engines: 3, Parallel: 4}
+	mustLose(t, proxy, func(_ *testing.T, rdb *redis.Client) rmw.Updater {
+		return habit{rdb: rdb, lease: 100 * time.Millisecond, commit: writeAndUnlock}
+	})
+}
+
+// And what no client can mend: with auto_eject_hosts a server that hangs has its keys on
+// another one, and what was stored there is out of sight when it is back.
+func TestAutoEjectLosesForEverybody(t *testing.T) {
+	proxy := proxytest.Config{Profile: proxycompat.Twemproxy05(), Engines: 3, AutoEject: true}
+	mustLose(t, proxy, func(t *testing.T, rdb *redis.Client) rmw.Updater {
+		s := lockupdate.New(rdb, lockupdate.Config{Lease: 100 * time.Millisecond})
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		return s
+	})
+}
+
+// mustLose tries some times: what meets what is left to the scheduler, and once in fifteen
+// times nothing is lost.
+func mustLose(t *testing.T, proxy proxytest.Config, open func(*testing.T, *redis.Client) rmw.Updater) {
+	t.Helper()
+	acked, lost := 0, 0
+	for range 10 {
+		synctest.Test(t, func(t *testing.T) {
+			acked, lost, _ = underHangs(t, proxy, func(rdb *redis.Client) rmw.Updater { return open(t, rdb) })
+		})
+		if lost > 0 {
+			return
+		}
+	}
+	t.Errorf("none was lost of %d updates: then nothing is proved, or the documents are wrong", acked)
+}
+
+// underHangs has writers update two keys while servers hang, and tells how many updates
+// were acknowledged, how many of those are gone, and how many were not acknowledged.
+func underHangs(t *testing.T, cfg proxytest.Config, open func(*redis.Client) rmw.Updater) (acked, lost, failed int) {
+	t.Helper()
+	const writers, each = 4, 40
+	cfg.InMemory = true
+	p, err := proxytest.Start(cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	p.Inject(everyNth(23, proxytest.Fault{Action: proxytest.DropReply}))
+	p.Inject(everyNth(29, proxytest.Fault{Action: proxytest.DropRequest}))
+	p.Inject(everyNth(31, proxytest.Fault{Action: proxytest.ExecuteLater, Delay: 150 * time.Millisecond}))
+	ctx, cancel := context.WithCancel(t.Context())
+	var troubles sync.WaitGroup
+	troubles.Go(func() { trouble(ctx, p) })
+	troubles.Go(func() { hangs(ctx, p) })
+
+	keys := []rmw.Key{{Name: "{n}:data"}, {Name: "other"}}
+	books := make([]ledger, len(keys))
+	var errs ledger
+	var wg sync.WaitGroup
+	for w := range writers {
+		opts := p.Options()
+		opts.ReadTimeout = time.Second
+		rdb := redis.NewClient(opts)
+		t.Cleanup(func() { require.NoError(t, rdb.Close()) })
+		s := open(rdb)
+		wg.Go(func() {
+			for i := range each {
+				id, k := fmt.Sprintf("%d-%d,", w, i), i%len(keys)
+				_, err := s.Update(t.Context(), keys[k], func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					time.Sleep(time.Millisecond)
+					return appendText(id)(ctx, cur)
+				})
+				if err == nil {
+					books[k].acknowledge(id)
+				} else {
+					errs.acknowledge(id)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	cancel()
+	troubles.Wait()
+	time.Sleep(time.Second) // until all is executed that was late
+	calm := redis.NewClient(p.CalmOptions())
+	defer func() { require.NoError(t, calm.Close()) }()
+	for k := range keys {
+		text, err := calm.Get(t.Context(), keys[k].Name).Result()
+		require.NoError(t, err)
+		a, l := books[k].audit(text)
+		acked, lost = acked+a, lost+l
+		for _, id := range books[k].ids {
+			assert.LessOrEqual(t, strings.Count(","+text, ","+id), 1, "stored more than once: %s", id)
+		}
+	}
+	return acked, lost, len(errs.ids)
+}
+
+// everyNth has the fault strike every nth script or SET.
+func everyNth(n int, f proxytest.Fault) proxytest.Fault {
+	var mu sync.Mutex
+	seen := 0
+	f.Times = -1
+	f.Match = func(args []string) bool {
+		if !slices.Contains([]string{"EVAL", "EVALSHA", "SET"}, strings.ToUpper(args[0])) {
+			return false
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		seen++
+		return seen%n == 0
+	}
+	return f
+}
+
+// hangs has one server after the other hang for a while, until ctx ends.
+func hangs(ctx context.Context, p *proxytest.Proxy) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for {
+		backend := rng.IntN(p.Backends())
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Duration(20+rng.IntN(60)) * time.Millisecond):
+		}
+		p.Sleep(backend)
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Duration(1+rng.IntN(40)) * time.Millisecond):
+		}
+		p.Wake(backend)
+	}
+}
