@@ -33,7 +33,12 @@ func helloPipe(t *testing.T) (conn, server net.Conn) {
 }
 
 func TestHelloInEverySplit(t *testing.T) {
-	hello := string(resp.AppendCommand(nil, "hello", "2"))
+	helloInEverySplit(t, string(resp.AppendCommand(nil, "hello", "2")))
+	helloInEverySplit(t, "hello 2\r\n") // as somebody types it
+}
+
+func helloInEverySplit(t *testing.T, hello string) {
+	t.Helper()
 	rest := string(resp.AppendCommand(nil, "HELLOX", "3")) + string(resp.AppendCommand(nil, "HELLO", "3"))
 	stream := hello + hello + rest
 	for i := range len(stream) + 1 {

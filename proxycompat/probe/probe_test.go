@@ -1,7 +1,10 @@
 package probe_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +84,32 @@ func TestTextSaysWhereItEnded(t *testing.T) {
 	})
 	text := strings.Join(strings.Fields(ask(t, proxy, probe.Config{}).Text()), " ")
 	assert.Contains(t, text, "Values: 262144 bytes went through, and not 1048576 bytes: ERR too large.")
+}
+
+// So is a WATCH that is answered, and watches nothing: TOUCH is sent in its place.
+func TestWatchThatDoesNothing(t *testing.T) {
+	t.Parallel()
+	proxy := play(t, "redis")
+	addr := serve(t, func(conn net.Conn) {
+		server, err := net.Dial("tcp", proxy.Addr())
+		if err != nil {
+			return
+		}
+		defer server.Close()
+		go func() { _, _ = io.Copy(conn, server) }()
+		buf := make([]byte, 4<<20)
+		for {
+			n, err := conn.Read(buf)
+			if err != nil {
+				return
+			}
+			_, _ = server.Write(bytes.ReplaceAll(buf[:n], []byte("$5\r\nWATCH\r\n"), []byte("$5\r\nTOUCH\r\n")))
+		}
+	})
+	r, err := probe.Probe(t.Context(), addr, probe.Config{})
+	require.NoError(t, err)
+	assert.Equal(t, probe.Transactions{Multi: probe.Works, Watch: probe.Ignored}, r.Transactions)
+	assert.Contains(t, strings.Join(strings.Fields(r.Text()), " "), "WATCH is answered OK and does nothing: updates get lost.")
 }
 
 // A proxy that reorders pipelines is found out.
