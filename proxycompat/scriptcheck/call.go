@@ -128,6 +128,9 @@ func (c *redisCall) known(i int) (string, bool) {
 
 // judge holds the call against all rules.
 func (w *walker) judge(c *redisCall) {
+	if w.forbidden(c) {
+		return // then nothing of it is executed
+	}
 	w.wholeServer(c)
 	w.message(c)
 	w.age(c)

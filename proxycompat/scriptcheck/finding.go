@@ -18,6 +18,9 @@ const (
 	// LiteralKeys: a key does come from KEYS, but is not spelt KEYS[1] in the call, and the
 	// proxy refuses a script for that.
 	LiteralKeys = "literal-keys"
+	// NotInScripts: the server takes a command from clients only, and answers a script that
+	// calls it with an error.
+	NotInScripts = "not-in-scripts"
 	// Unheard: a message is published that nobody behind the proxy can subscribe to.
 	Unheard = "unheard"
 	// OneServer: a command is about all there is on a server, of which there are several.

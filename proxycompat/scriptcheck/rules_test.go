@@ -20,6 +20,26 @@ func TestServer(t *testing.T) {
 	})
 }
 
+func TestNotInScripts(t *testing.T) {
+	bad := func(command string) []string { return []string{"1 not-in-scripts " + command} }
+	run(t, []example{
+		{"transaction", "codis", `redis.call('MULTI')`, bad("MULTI")},
+		{"watch", "codis", `redis.pcall('watch', KEYS[1])`, bad("WATCH")},
+		{"of a literal key", "codis", `redis.call('WATCH', 'k')`, bad("WATCH")},
+		{"subscribe", "twemproxy", `redis.call('SUBSCRIBE', 'c')`, bad("SUBSCRIBE")},
+		{"script in a script", "codis@3.2", `return redis.call('EVAL', 'return 1', 0)`, bad("EVAL")},
+		{"load", "codis", `redis.call('SCRIPT', 'LOAD', 'return 1')`, bad("SCRIPT")},
+		{"newer than the server", "codis@3.2", `redis.call('FCALL', 'f', 0)`, bad("FCALL")},
+		{"connection", "redis", `redis.call('CLIENT', 'SETNAME', 'x')`, bad("CLIENT")},
+		{"also on a server", "redis", `redis.call('EXEC')`, bad("EXEC")},
+		{"blocking", "codis@3.2", `redis.call('BLPOP', KEYS[1], 0)`, bad("BLPOP")},
+		{"blocking", "redis@7.0", `redis.call('BLMOVE', KEYS[1], KEYS[2], 'LEFT', 'LEFT', 0)`, bad("BLMOVE")},
+
+		{"blocking on an unknown server", "codis", `redis.call('BLPOP', KEYS[1], 0)`, nil},
+		{"as a value", "codis", `redis.call('SET', KEYS[1], 'MULTI')`, nil},
+	})
+}
+
 func TestTooNew(t *testing.T) {
 	const old = "codis@3.2"
 	bad := func(command string) []string { return []string{"1 too-new " + command} }

@@ -13,7 +13,7 @@ func (w *walker) wholeServer(c *redisCall) {
 		if !c.literal(1, "USAGE") {
 			w.add(c.line, OneServer, c.name(), "", "it sees what one server has, and there are several behind the proxy")
 		}
-	case "FLUSHALL", "FLUSHDB", "CONFIG", "SWAPDB", "DEBUG", "ACL", "SCRIPT", "FUNCTION":
+	case "FLUSHALL", "FLUSHDB", "CONFIG", "SWAPDB", "DEBUG", "ACL":
 		w.add(c.line, OneServer, c.name(), "the same on each server, without the proxy",
 			"it changes one server, and there are several behind the proxy")
 	case "SELECT":
