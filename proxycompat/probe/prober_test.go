@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"context"
 	"net"
 	"testing"
 	"time"
@@ -51,6 +52,19 @@ func TestRedialsEnd(t *testing.T) {
 	require.ErrorAs(t, err, &failed)
 	assert.Equal(t, HangsUp, failed.Reason)
 	assert.Contains(t, err.Error(), "it closed 1000 connections, after 2 connections and 2 commands")
+}
+
+// lateContext has reached its deadline, and does not know yet.
+type lateContext struct{ context.Context }
+
+func (lateContext) Deadline() (time.Time, bool) { return time.Unix(1, 0), true }
+
+// A dial that the budget has ended is not blamed on a firewall.
+func TestDeadlineBeforeItsContext(t *testing.T) {
+	ctx, end := context.WithCancelCause(t.Context())
+	require.NoError(t, hasEnded(ctx))
+	go end(errBudget)
+	require.ErrorIs(t, hasEnded(lateContext{ctx}), errBudget)
 }
 
 func TestWithoutSecrets(t *testing.T) {

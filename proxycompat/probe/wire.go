@@ -29,8 +29,8 @@ func connect(ctx context.Context, addr string, cfg Config) (*wire, error) {
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(limited, "tcp", addr)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+		if ended := hasEnded(ctx); ended != nil {
+			return nil, ended
 		}
 		return nil, dialError(addr, err, cfg.Timeout)
 	}
@@ -38,8 +38,8 @@ func connect(ctx context.Context, addr string, cfg Config) (*wire, error) {
 		secure := tls.Client(conn, namedTLS(cfg.TLS, addr))
 		if err := secure.HandshakeContext(limited); err != nil {
 			_ = conn.Close() // the handshake's error is the one that matters
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
+			if ended := hasEnded(ctx); ended != nil {
+				return nil, ended
 			}
 			return nil, handshakeError(addr, err, cfg.Timeout)
 		}
@@ -49,6 +49,18 @@ func connect(ctx context.Context, addr string, cfg Config) (*wire, error) {
 	// Closing is for ever: no deadline that is set later can undo it.
 	w.stop = context.AfterFunc(ctx, func() { _ = conn.Close() })
 	return w, nil
+}
+
+// hasEnded returns the cause of a ctx that has ended, or whose deadline has come: a dial
+// notices that by itself, and a moment before the ctx.
+func hasEnded(ctx context.Context) error {
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		<-ctx.Done()
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 func namedTLS(cfg *tls.Config, addr string) *tls.Config {
