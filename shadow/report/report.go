@@ -28,8 +28,8 @@ type Report struct {
 	Health     Health      `json:"health"`
 	Timeline   []Minute    `json:"timeline,omitempty"` // oldest first
 	Peak       Peak        `json:"peak"`
-	Marks      []Mark      `json:"marks,omitempty"`    // what was switched, and when
-	Keys       []DirtyKey  `json:"keys,omitempty"`     // that diverge most, the worst first
+	Marks      []Mark      `json:"marks,omitempty"` // what was switched, and when
+	Keys       []DirtyKey  `json:"keys,omitempty"`  // that diverge most, the worst first
 	Samples    []Sample    `json:"samples,omitempty"`
 	Processes  []Process   `json:"processes"`
 
@@ -154,7 +154,7 @@ type Minute struct {
 	Compared    int64     `json:"compared"`
 	NotCompared int64     `json:"notCompared"`
 	Dropped     int64     `json:"dropped,omitempty"` // of those, for want of room, rate, time or a living candidate
-	Diverged    int64     `json:"diverged"` // blocking classes only
+	Diverged    int64     `json:"diverged"`          // blocking classes only
 }
 
 // Mark is something that was switched.
