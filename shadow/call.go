@@ -106,8 +106,20 @@ func verdictOf(err, own error) report.Reason {
 		return report.PrimaryIndeterminate
 	case errors.Is(own, context.Canceled), errors.Is(own, context.DeadlineExceeded):
 		return report.PrimaryFailed // fn had no time to say anything else
-	case own != nil && errors.Is(err, own):
+	case own != nil && passesOn(err, own):
 		return ""
 	}
 	return report.PrimaryFailed
+}
+
+// passesOn reports whether a path has returned fn's own error. Of some, errors.Is cannot
+// tell, and panics: structs that hold what does not compare. They are of the same type, at
+// least.
+func passesOn(err, own error) (same bool) {
+	defer func() {
+		if recover() != nil {
+			same = true
+		}
+	}()
+	return errors.Is(err, own)
 }

@@ -133,7 +133,7 @@ func (t *trial) updated() {
 			explain: "the serving path returned the operation's refusal, the one in the shadow succeeded",
 		})
 		return
-	case err != nil && !(c.refused() && errors.Is(err, c.err)):
+	case err != nil && !(c.refused() && passesOn(err, c.err)):
 		t.failed(err, "an update")
 		return
 	}
