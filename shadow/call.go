@@ -104,8 +104,8 @@ func verdictOf(err, own error) report.Reason {
 		return ""
 	case errors.Is(err, rmw.ErrOutcomeUnknown):
 		return report.PrimaryIndeterminate
-	case errors.Is(own, context.Canceled), errors.Is(own, context.DeadlineExceeded):
-		return report.PrimaryFailed // fn had no time to say anything else
+	case own != nil && isOutage(own):
+		return report.PrimaryFailed // fn had no time, or no store, to say anything else
 	case own != nil && passesOn(err, own):
 		return ""
 	}

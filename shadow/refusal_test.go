@@ -2,8 +2,10 @@ package shadow_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -44,6 +46,29 @@ func TestRefusalsThatDoNotCompare(t *testing.T) {
 				assert.Zero(t, r.Health.Panics)
 				require.NoError(t, s.Close())
 			})
+		})
+	}
+}
+
+// An fn that fails for want of a store, or of a lease, says nothing of the candidate's.
+func TestAnOutageThatFnMeets(t *testing.T) {
+	for _, own := range []error{rmw.ErrLockLost, fmt.Errorf("the agent: %w", rmw.ErrUnavailable)} {
+		synctest.Test(t, func(t *testing.T) {
+			s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
+			for range 50 {
+				_, err := s.Update(t.Context(), counter(1), func(context.Context, rmw.Value) (rmw.Value, error) {
+					return rmw.Value{}, own
+				})
+				require.ErrorIs(t, err, own)
+				time.Sleep(time.Millisecond)
+			}
+			require.NoError(t, s.Drain(t.Context()))
+			r := s.Report()
+			addsUp(t, r)
+			assert.Empty(t, r.Health.Candidate.Errors)
+			assert.Zero(t, r.Health.BreakerTrips)
+			assert.Equal(t, map[report.Reason]int64{report.PrimaryFailed: 50}, passed(r, report.Seeded))
+			require.NoError(t, s.Close())
 		})
 	}
 }
