@@ -273,6 +273,34 @@ func TestPanicsOfTheUsersAreCounted(t *testing.T) {
 	})
 }
 
+// The same with one that panics only of what the hidden path has made of a value: no call
+// is lost count of, or the queue would fill up for good.
+func TestPanicsOfWhatIsReadBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := shadow.New(rmwtest.NewMemory(), storing(func(rmw.Value) rmw.Value { return rmw.String("broken") }), shadow.Config{
+			Sole: true,
+			Domains: map[string]shadow.Domain{"n": {Project: func(v rmw.Value) (rmw.Value, error) {
+				if v.Text() == "broken" {
+					panic("oops")
+				}
+				return v, nil
+			}}},
+		})
+		for i := range 10 {
+			_, err := s.Update(t.Context(), counter(i), add)
+			require.NoError(t, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.NoError(t, s.Drain(ctx))
+		r := s.Report()
+		addsUp(t, r)
+		assert.EqualValues(t, 10, passed(r, report.Lockstep)[report.ShadowPanic])
+		assert.Zero(t, r.Health.QueueBytes)
+		require.NoError(t, s.Close())
+	})
+}
+
 func TestAnInvalidConfigServes(t *testing.T) {
 	for _, cfg := range []shadow.Config{
 		{Percent: 101}, {Workers: -1}, {Reads: 200}, {Process: "a b"}, {Serve: 7}, {Timeout: -1},
