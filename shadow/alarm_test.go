@@ -108,6 +108,44 @@ func TestAnExpiryThatIsShort(t *testing.T) {
 	})
 }
 
+// slowly is a path that does at once what it is asked to, and tells it late.
+type slowly struct {
+	*rmwtest.Memory
+	by time.Duration
+}
+
+func (p slowly) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	res, err := p.Memory.Update(ctx, key, fn)
+	time.Sleep(p.by)
+	return res, err
+}
+
+// The scratch key's time runs from when it was written, not from when that is known: it
+// has less left than a minute then, or nothing.
+func TestASeedThatIsSlowlySown(t *testing.T) {
+	for _, of := range []struct{ by, tolerance time.Duration }{
+		{300 * time.Millisecond, 100 * time.Millisecond}, {3 * time.Second, 0}, {40 * time.Second, 0}, {2 * time.Minute, 0},
+	} {
+		t.Run(of.by.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := shadow.New(rmwtest.NewMemory(), slowly{rmwtest.NewMemory(), of.by}, shadow.Config{
+					Sole: true, Reads: 100, Timeout: time.Hour, Domains: map[string]shadow.Domain{"n": {TTLTolerance: of.tolerance}},
+				})
+				for range 3 {
+					_, err := s.Update(t.Context(), counter(1), add)
+					require.NoError(t, err)
+					_, err = s.Read(t.Context(), counter(1))
+					require.NoError(t, err)
+					time.Sleep(10 * time.Minute)
+				}
+				require.NoError(t, s.Drain(t.Context()))
+				addsUp(t, s.Report())
+				quiet(t, s)
+			})
+		})
+	}
+}
+
 // One process mirrors a value, and drops the call that takes it back. To the other one,
 // the old store holds what it has always held, and the new one what it has never seen.
 func TestAGapOfAnotherProcess(t *testing.T) {

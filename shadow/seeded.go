@@ -31,16 +31,17 @@ func scratch(kind string, key rmw.Key, id string) string {
 // trial is a call on its way through the seeded comparator.
 type trial struct {
 	*engine
-	it   *item
-	key  rmw.Key
-	want rmw.Value // what shall be stored in the end
-	seen rmw.Value // what the path gave to the update
+	it    *item
+	began time.Time // before the seed was sown
+	key   rmw.Key
+	want  rmw.Value // what shall be stored in the end
+	seen  rmw.Value // what the path gave to the update
 }
 
 // seeded compares a call by doing it again, on the same input.
 func (e *engine) seeded(it *item) {
 	c := it.call
-	t := &trial{engine: e, it: it, key: c.key}
+	t := &trial{engine: e, it: it, began: time.Now(), key: c.key}
 	t.key.Name = scratch("seed", c.key, e.me+strconv.FormatUint(c.id, 36))
 	t.want = c.old
 	if c.written {
@@ -100,8 +101,20 @@ func (t *trial) looked() {
 		t.failed(err, "a read")
 		return
 	}
+	if t.withered(v) {
+		return
+	}
 	t.timed(time.Since(began))
 	t.end(t.it.judge(t.it.old, v, "a value that was stored is read otherwise"))
+}
+
+// withered ends a trial whose seed has expired before the path had read it.
+func (t *trial) withered(seen rmw.Value) bool {
+	over := t.it.old.Exists() && !seen.Exists() && time.Since(t.began)+t.it.op.compare.tolerance >= seedTTL
+	if over {
+		t.pass(t.it, report.Seeded, report.ShadowTimeout)
+	}
+	return over
 }
 
 // timed notes how long the hidden path took for an operation that the free run does not
@@ -125,7 +138,9 @@ func (t *trial) updated() {
 	})
 	switch {
 	case errors.Is(err, errInput):
-		t.end(t.it.judge(c.old, t.seen, "what was stored is given to the update otherwise"))
+		if !t.withered(t.seen) {
+			t.end(t.it.judge(c.old, t.seen, "what was stored is given to the update otherwise"))
+		}
 		return
 	case c.refused() && err == nil:
 		t.end(finding{
@@ -143,7 +158,7 @@ func (t *trial) updated() {
 		t.failed(err, "a read after the update")
 		return
 	}
-	if want := t.expiry(); want != rmw.NoTTL && t.want.Exists() && !v.Exists() && time.Since(began)+c.op.compare.tolerance >= want {
+	if want := t.expiry(); want != rmw.NoTTL && t.want.Exists() && !v.Exists() && time.Since(t.began)+c.op.compare.tolerance >= want {
 		t.pass(t.it, report.Seeded, report.NotApplicable) // it was gone before it was looked at
 		return
 	}
@@ -154,7 +169,7 @@ func (t *trial) updated() {
 	if !f.class.Blocks() && !c.refused() && res.Written != c.written && t.tells() {
 		f = finding{class: report.ValueDiffers, explain: "the update answers otherwise whether it has written"}
 	}
-	if want := t.expiry(); timed && !f.class.Blocks() && v.Exists() && !t.it.op.compare.near(want, left, time.Since(began)) {
+	if want := t.expiry(); timed && !f.class.Blocks() && v.Exists() && !t.it.op.compare.near(want, left, time.Since(t.began)) {
 		f = finding{
 			class: report.TTLDiffers, legacyExpiry: expiryText(want), candidateExpiry: expiryText(left),
 			explain: "the same update of the same value leaves another expiry",
