@@ -2,6 +2,7 @@ package shadow_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -193,6 +194,60 @@ func TestAGapOfItsOwn(t *testing.T) {
 		set(t, s, key, rmw.String("free"))
 		assert.EqualValues(t, 1, verified(t, s, 3).Equal)
 		quiet(t, s)
+	})
+}
+
+// A session that somebody prolongs again and again, while its key is not in the shadow, or
+// is in it now and then: the mirror's expiry stays behind, and that is no fault.
+func TestAnExpiryThatIsProlongedUnseen(t *testing.T) {
+	for _, sole := range []bool{true, false} {
+		for name, share := range map[string]func(i int) float64{
+			"off":          func(int) float64 { return 0 },
+			"now and then": func(i int) float64 { return float64(i%2) * 100 },
+		} {
+			t.Run(fmt.Sprint(name, sole), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: sole})
+					key := rmw.Key{Name: "session", TTL: 30 * time.Minute}
+					set(t, s, key, rmw.String("v"))
+					require.NoError(t, s.Drain(t.Context()))
+					for i := range 40 {
+						require.NoError(t, s.SetPercent(0, "too much load"))
+						time.Sleep(time.Minute)
+						set(t, s, key, rmw.String("v").WithTTL(30*time.Minute))
+						require.NoError(t, s.SetPercent(share(i), "less load"))
+						_, err := s.Verify(t.Context())
+						require.NoError(t, err)
+					}
+					quiet(t, s)
+				})
+			})
+		}
+	}
+}
+
+// The shadow has a fault all the same if it loses an expiry that it was just given.
+func TestAnExpiryThatIsLostAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		immortal := &mutant{Memory: rmwtest.NewMemory()}
+		immortal.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+			return immortal.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				next, err := fn(ctx, cur)
+				return next.WithTTL(rmw.NoTTL), err
+			})
+		}
+		s := shadow.New(rmwtest.NewMemory(), immortal, shadow.Config{Sole: true, Skip: []report.Comparator{report.Seeded}})
+		require.NoError(t, s.SetPercent(50, "a start"))
+		require.NoError(t, s.SetPercent(100, "all"))
+		set(t, s, rmw.Key{Name: "session", TTL: 30 * time.Minute}, rmw.String("v"))
+		require.NoError(t, s.Drain(t.Context()))
+		for range 8 {
+			_, err := s.Verify(t.Context())
+			require.NoError(t, err)
+			time.Sleep(time.Second)
+		}
+		assert.Contains(t, named(s.Report()), "verifier ttl ")
+		require.NoError(t, s.Close())
 	})
 }
 

@@ -52,6 +52,7 @@ type track struct {
 	doubts  int       // rounds of the verifier in a row in which it differed
 	doubted [2]digest // what both paths held then
 	healed  int       // times in a row that the verifier has copied it anew, and its expiry differs again
+	shares  int64     // the Store's, when an expiry that differs was last judged
 }
 
 func newRegistry(limit int) *registry {

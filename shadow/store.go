@@ -26,6 +26,7 @@ type Store struct {
 
 	epoch  time.Time     // calls count their time from here
 	share  atomic.Uint32 // of the keys that are in the shadow, in 1/buckets
+	shares atomic.Int64  // how often that was changed
 	killed atomic.Bool
 	ids    atomic.Uint64
 	reads  atomic.Uint64
@@ -73,6 +74,7 @@ func (s *Store) SetPercent(percent float64, why string) error {
 		return fmt.Errorf("%w: the shadow was killed; restart the process to have it again", rmw.ErrClosed)
 	}
 	s.share.Store(shareOf(percent))
+	s.shares.Add(1)
 	s.book.mark(fmt.Sprintf("%v %% of the keys", percent), why)
 	s.book.newPeak()
 	return nil

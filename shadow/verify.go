@@ -208,6 +208,9 @@ func (e *engine) blame(t *track, f finding, b rmw.Value) finding {
 	sole := e.book.cfg.Sole
 	gap := finding{class: report.DriftGap}
 	switch {
+	case f.class == report.TTLDiffers && e.unseen(t):
+		t.healed = 0
+		return gap
 	case f.class == report.TTLDiffers:
 		// Updates that change nothing but the expiry may be mirrored in any order. Only one
 		// that was copied from the serving path is known to be right.
@@ -226,6 +229,16 @@ func (e *engine) blame(t *track, f finding, b rmw.Value) finding {
 		f.class, f.explain = report.ForeignWrite, "the store in the shadow held what it was given, and was changed by somebody else"
 	}
 	return f
+}
+
+// unseen reports whether calls of a key may have gone by without a sample since its expiry
+// was last judged: no gap tells of those.
+func (e *engine) unseen(t *track) bool {
+	shares := e.store.shares.Load()
+	_, sampled := e.store.sample(t.key.Name)
+	changed := shares != t.shares
+	t.shares = shares
+	return changed || !sampled
 }
 
 // judge compares what both stores hold.
