@@ -103,6 +103,23 @@ func TestReverse(t *testing.T) {
 	})
 }
 
+// Two reports of the same say the same, also of what each side holds.
+func TestReverseTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := shadow.New(dropsZeroFields(), rmwtest.NewMemory(), shadow.Config{
+			Serve: shadow.Candidate, Sole: true, Domains: map[string]shadow.Domain{"n": {Show: []string{"rating"}}},
+		})
+		set(t, s, counter(1), rmw.String(`{"id":1,"rating":0}`))
+		require.NoError(t, s.Drain(t.Context()))
+		for range 3 {
+			samples := s.Report().Samples
+			require.Len(t, samples, 1)
+			assert.Equal(t, []report.Difference{{Path: "rating", Legacy: "absent", Candidate: "0"}}, samples[0].Differences)
+		}
+		require.NoError(t, s.Close())
+	})
+}
+
 // An A/A run is a calibration for what follows.
 func TestCalibration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -134,6 +134,7 @@ func turn(r *report.Report) {
 		s := &r.Samples[i]
 		s.Legacy, s.Candidate = s.Candidate, s.Legacy
 		s.LegacyExpiry, s.CandidateExpiry = s.CandidateExpiry, s.LegacyExpiry
+		s.Differences = slices.Clone(s.Differences) // the book's stay as they are
 		for j := range s.Differences {
 			d := &s.Differences[j]
 			d.Legacy, d.Candidate = d.Candidate, d.Legacy
