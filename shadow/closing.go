@@ -12,6 +12,13 @@ import (
 
 var errEnded = fmt.Errorf("%w: the shadow was closed or killed", rmw.ErrClosed)
 
+// isClosed reports whether nothing more is taken in.
+func (e *engine) isClosed() bool {
+	e.book.mu.Lock()
+	defer e.book.mu.Unlock()
+	return e.closed
+}
+
 // drain waits until nothing is in flight.
 func (e *engine) drain(ctx context.Context) error {
 	for {

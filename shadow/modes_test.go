@@ -71,6 +71,22 @@ func TestPercentIsChecked(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
+// What was closed stays closed: a share of the keys would only be counted as dropped.
+func TestNoPercentAfterClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{})
+		_, err := s.Update(t.Context(), counter(1), add)
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+		require.ErrorIs(t, s.SetPercent(100, "go on"), rmw.ErrClosed)
+		_, err = s.Update(t.Context(), counter(1), add)
+		require.NoError(t, err)
+		r := s.Report()
+		assert.Equal(t, "off", r.Mode)
+		assert.Empty(t, passed(r, report.Seeded))
+	})
+}
+
 // In reverse the candidate answers, and the legacy store stays ready to go back to.
 func TestReverse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

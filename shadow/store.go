@@ -73,8 +73,14 @@ func (s *Store) SetPercent(percent float64, why string) error {
 	case s.killed.Load():
 		return fmt.Errorf("%w: the shadow was killed; restart the process to have it again", rmw.ErrClosed)
 	}
+	if s.engine.isClosed() {
+		return fmt.Errorf("%w: the shadow was closed; it compares nothing any more", rmw.ErrClosed)
+	}
 	s.share.Store(shareOf(percent))
 	s.shares.Add(1)
+	if s.engine.isClosed() {
+		s.share.Store(0) // somebody has closed or killed it meanwhile
+	}
 	s.book.mark(fmt.Sprintf("%v %% of the keys", percent), why)
 	s.book.newPeak()
 	return nil
@@ -90,6 +96,7 @@ func (s *Store) Kill(why string) {
 	s.share.Store(0)
 	s.book.mark("killed", why)
 	s.engine.kill()
+	s.share.Store(0) // whatever SetPercent has done meanwhile
 }
 
 // Read implements [rmw.Reader]: it answers what the serving path does.
@@ -184,6 +191,7 @@ func (s *Store) Drain(ctx context.Context) error { return s.engine.drain(ctx) }
 // serving.
 func (s *Store) Close() error {
 	s.share.Store(0)
+	defer s.share.Store(0) // whatever SetPercent has done meanwhile
 	return s.engine.close()
 }
 
