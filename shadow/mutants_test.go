@@ -243,6 +243,17 @@ func answersOtherwise() *mutant {
 	return m
 }
 
+// mistakesBefore tells of the value it has stored as of the one it was given.
+func mistakesBefore() *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		res, err := m.Memory.Update(ctx, key, fn)
+		res.Before = res.After
+		return res, err
+	}
+	return m
+}
+
 func slow() *mutant {
 	m := &mutant{Memory: rmwtest.NewMemory()}
 	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {

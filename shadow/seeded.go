@@ -166,6 +166,9 @@ func (t *trial) updated() {
 	if !f.class.Blocks() && !c.refused() && !t.it.op.compare.compare(t.want, res.After).Same {
 		f = t.it.judge(t.want, res.After, "what the update answers is not what it has stored")
 	}
+	if !f.class.Blocks() && !c.refused() && !t.it.op.compare.compare(c.old, res.Before).Same {
+		f = t.it.judge(c.old, res.Before, "what the update says that it was given is not what was there")
+	}
 	if !f.class.Blocks() && !c.refused() && res.Written != c.written && t.tells() {
 		f = finding{class: report.ValueDiffers, explain: "the update answers otherwise whether it has written"}
 	}
