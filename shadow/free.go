@@ -72,7 +72,13 @@ func (f *free) race(it *item) {
 		res, err = f.hidden.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 			before = linkOf(cur)
 			after = before.then(id)
-			return after.value(key.Kind, int(min(it.bytes/2, maxFreePad))), nil
+			next := after.value(key.Kind, int(min(it.bytes/2, maxFreePad)))
+			if key.Kind == rmw.KindHash && it.id%2 == 0 {
+				// Of a hash, a path may guard those fields only that fn has looked at: every other
+				// update shall need all of that.
+				return cur.WithFields(next.Fields()), nil
+			}
+			return next, nil
 		})
 		return err
 	})

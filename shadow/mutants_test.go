@@ -243,6 +243,32 @@ func answersOtherwise() *mutant {
 	return m
 }
 
+// guardsNoFields guards a hash if fn has looked at all of it, and forgets to where it could
+// go by some of the fields.
+func guardsNoFields() *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	rash := unguarded()
+	rash.Memory = m.Memory
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		if key.Kind != rmw.KindHash {
+			return m.Memory.Update(ctx, key, fn)
+		}
+		res, err := rash.update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			traced, trace := cur.Traced()
+			next, err := fn(ctx, traced)
+			if _, partly := trace.Reads(next); err == nil && !partly {
+				return rmw.Value{}, errOther
+			}
+			return next.Untraced(), err
+		})
+		if errors.Is(err, errOther) {
+			return m.Memory.Update(ctx, key, fn)
+		}
+		return res, err
+	}
+	return m
+}
+
 // mistakesBefore tells of the value it has stored as of the one it was given.
 func mistakesBefore() *mutant {
 	m := &mutant{Memory: rmwtest.NewMemory()}

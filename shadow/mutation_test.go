@@ -110,6 +110,7 @@ func planted() []struct {
 		{"applies twice", appliesTwice, "free double_apply "},
 		{"reads from a replica", readsLate, "seeded value "},
 		{"answers otherwise", answersOtherwise, "seeded value state"},
+		{"guards no fields", guardsNoFields, "free lost_update "},
 		{"mistakes what was before", mistakesBefore, "seeded value state"},
 		{"deletes what is kept", deletesForKeep, "seeded value "},
 		{"drops expiries of hashes", dropsTTLOfHashes, "seeded ttl "},
