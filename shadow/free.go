@@ -175,10 +175,23 @@ func (f *free) audit() {
 		case <-f.ctx.Done():
 			return
 		}
-		for _, c := range f.stale(age) {
-			f.look(c)
-		}
+		f.lookAt(f.stale(age))
 	}
+}
+
+// lookAt looks at chains, as many at once as there are workers: of keys that have one call
+// each there are as many chains as calls.
+func (f *free) lookAt(chains []*chain) {
+	var looks sync.WaitGroup
+	room := make(chan struct{}, f.book.cfg.Workers)
+	for _, c := range chains {
+		room <- struct{}{}
+		looks.Go(func() {
+			f.look(c)
+			<-room
+		})
+	}
+	looks.Wait()
 }
 
 // stale returns the chains whose last commit is of some time ago, and forgets those that

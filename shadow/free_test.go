@@ -1,0 +1,36 @@
+package shadow_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+	"github.com/unwatch/unwatch/shadow"
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+// Calls of ever new keys leave a chain each. The audit keeps up with the workers that make
+// them, or the queue would be full of what waits for it.
+func TestTheAuditKeepsUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hidden := newDistant(1, 2*time.Millisecond, 0)
+		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{
+			Sole: true, Workers: 64, QueueCalls: 6000, Skip: []report.Comparator{report.Seeded, report.Lockstep},
+		})
+		for i := range 20_000 { // 2,000 in a second
+			_, err := s.Update(t.Context(), counter(i), add)
+			require.NoError(t, err)
+			time.Sleep(500 * time.Microsecond)
+		}
+		require.NoError(t, s.Drain(t.Context()))
+		r := s.Report()
+		addsUp(t, r)
+		assert.Empty(t, passed(r, report.Free))
+		assert.EqualValues(t, 20_000, r.Operations[0].Audited)
+		require.NoError(t, s.Close())
+	})
+}
