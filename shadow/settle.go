@@ -2,9 +2,9 @@ package shadow
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
-	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/shadow/internal/diff"
 	"github.com/unwatch/unwatch/shadow/report"
 )
@@ -15,7 +15,8 @@ type finding struct {
 	differences []diff.Difference
 	more        int
 	explain     string
-	key         string // as it is shown
+	key         string              // as it is shown
+	redacted    []report.Difference // likewise, if a sample of it is wanted
 
 	legacy, candidate             string // what each path answered, in a word
 	legacyExpiry, candidateExpiry string
@@ -31,12 +32,36 @@ func (f *finding) matches() bool {
 	}
 }
 
-// show names the key of what is to be told. It calls a function of the user's, so no
-// caller must wait for it behind a lock.
-func (f *finding) show(b *book, key rmw.Key) {
-	if !f.matches() {
-		f.key = b.name(key)
+// show names the key of what is to be told, and makes tokens of the values. It calls a
+// function of the user's, and digests what may be megabytes, so no caller must wait for it
+// behind a lock.
+func (f *finding) show(b *book, c *call, comparator report.Comparator) {
+	if f.matches() {
+		return
 	}
+	f.key = b.name(c.key)
+	if !b.wants(c, comparator, f) {
+		return
+	}
+	for _, d := range f.differences {
+		f.redacted = append(f.redacted, report.Difference{
+			Path: b.redactor.Path(d), Legacy: b.redactor.Token(d.A), Candidate: b.redactor.Token(d.B),
+		})
+	}
+}
+
+// wants reports whether there is room for a sample.
+func (b *book) wants(c *call, comparator report.Comparator, f *finding) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(f.paths(), func(path string) bool {
+		return !b.full(sampleKind{c.op.opName, findingKind{comparator, f.class, path}})
+	})
+}
+
+// full reports whether there are enough samples of a kind; b.mu is held.
+func (b *book) full(of sampleKind) bool {
+	return len(b.samples[of]) >= maxSamples || len(b.samples) >= maxKinds && b.samples[of] == nil
 }
 
 // paths are the templates of where it differs, each once.
@@ -57,7 +82,7 @@ func (f *finding) paths() []string {
 
 // settle counts a call as compared.
 func (b *book) settle(it *item, comparator report.Comparator, f finding) {
-	f.show(b, it.key)
+	f.show(b, it.call, comparator)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	op, t := it.op, &it.op.tallies[index(comparator)]
@@ -132,18 +157,14 @@ func (b *book) soil(c *call, f finding, now time.Time) {
 // sample keeps a call that differs, redacted; b.mu is held.
 func (b *book) sample(c *call, kind findingKind, f finding, now time.Time) {
 	of := sampleKind{c.op.opName, kind}
-	if len(b.samples[of]) >= maxSamples || len(b.samples) >= maxKinds && b.samples[of] == nil {
+	if b.full(of) || len(f.redacted) < len(f.differences) {
 		return
 	}
 	s := report.Sample{
 		Comparator: kind.comparator, Class: f.class, Domain: c.op.domain, Operation: c.op.name, OpID: opID(b.cfg, c),
 		Key: f.key, At: now, Process: b.cfg.Process, More: f.more, Explain: f.explain,
 		Legacy: f.legacy, Candidate: f.candidate, LegacyExpiry: f.legacyExpiry, CandidateExpiry: f.candidateExpiry,
-	}
-	for _, d := range f.differences {
-		s.Differences = append(s.Differences, report.Difference{
-			Path: b.redactor.Path(d), Legacy: b.redactor.Token(d.A), Candidate: b.redactor.Token(d.B),
-		})
+		Differences: slices.Clone(f.redacted),
 	}
 	b.samples[of] = append(b.samples[of], s)
 }

@@ -267,7 +267,8 @@ func (e *engine) peekServing(ctx context.Context, key rmw.Key) (rmw.Value, time.
 
 // confirmed counts what the verifier has found.
 func (b *book) confirmed(t *track, f finding) {
-	f.show(b, t.key)
+	c := &call{key: t.key, op: t.op}
+	f.show(b, c, report.Verifier)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.verified.Findings == nil {
@@ -278,5 +279,5 @@ func (b *book) confirmed(t *track, f finding) {
 		return
 	}
 	b.minute(time.Now()).Diverged++
-	b.found(&call{key: t.key, op: t.op}, report.Verifier, f)
+	b.found(c, report.Verifier, f)
 }
