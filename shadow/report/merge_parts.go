@@ -40,7 +40,8 @@ func (op *Operation) addFinding(f Finding) {
 	g.First, g.Last = earlier(g.First, f.First), later(g.Last, f.Last)
 }
 
-// add leaves a process out that verifies nothing: one of the fleet may do it for all.
+// add leaves a process out that verifies nothing, be it that it does not, for one of the
+// fleet may do it for all, or that it had no call yet: its rounds settle nothing.
 func (v *Verify) add(other Verify) {
 	if other.idle() {
 		return
@@ -62,7 +63,7 @@ func (v *Verify) add(other Verify) {
 }
 
 func (v *Verify) idle() bool {
-	return v.Rounds == 0 && v.Touched == 0 && v.Evicted == 0 && v.Checked == 0 && len(v.Findings) == 0
+	return v.Touched == 0 && v.Evicted == 0 && v.Checked == 0 && len(v.Findings) == 0
 }
 
 func (h *Health) add(other Health) {

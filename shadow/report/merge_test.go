@@ -133,6 +133,18 @@ func TestMergeOfAProcessThatVerifiesNothing(t *testing.T) {
 	assert.Equal(t, 5, merged(t, b, a).Verify.Settled)
 }
 
+// A standby runs its rounds, and has no key to look at.
+func TestMergeOfAProcessWithoutCalls(t *testing.T) {
+	standby := reporttest.Empty()
+	standby.Verify = report.Verify{Rounds: 9, Last: standby.Taken}
+	busy := reporttest.Ready()
+	require.Positive(t, busy.Verify.Settled)
+	for _, r := range []*report.Report{merged(t, busy, standby), merged(t, standby, busy)} {
+		assert.Equal(t, busy.Verify.Settled, r.Verify.Settled)
+		assert.Equal(t, busy.Verify.Rounds, r.Verify.Rounds)
+	}
+}
+
 func TestMergeRefuses(t *testing.T) {
 	_, err := report.Merge()
 	require.ErrorContains(t, err, "nothing to merge")
