@@ -154,9 +154,12 @@ func (b *book) isPure(id opName) bool {
 
 // reset forgets what was counted of an operation, as its code has changed.
 func (b *book) reset(domain, name string) {
-	op := b.operation(domain, name)
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	op := (*b.operations.Load())[opName{domain, name}]
+	if op == nil {
+		return // a new one would have gates that no call ever opens
+	}
 	for i := range op.tallies {
 		t := &op.tallies[i]
 		*t = tally{eligible: t.inFlight, inFlight: t.inFlight, not: map[report.Reason]int64{}, classes: map[report.Class]int64{}}

@@ -243,6 +243,8 @@ func TestReportsAreRedacted(t *testing.T) {
 func TestReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shadow.New(rmwtest.NewMemory(), dropsZeroFields(), shadow.Config{Sole: true})
+		s.Reset("ticket", "mistyped")
+		assert.Empty(t, s.Report().Operations, "what nobody calls is no operation")
 		traffic(t, s, 2, 50, 3)
 		require.NoError(t, s.Drain(t.Context()))
 		require.NotEmpty(t, named(s.Report()))
