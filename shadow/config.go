@@ -2,6 +2,7 @@ package shadow
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -179,6 +180,11 @@ func (c Config) Validate() error {
 		return fmt.Errorf("%w: shadow.Config.Process is %q; use a name without spaces", rmw.ErrInvalid, c.Process)
 	case c.Serve > Candidate:
 		return fmt.Errorf("%w: shadow.Config.Serve is %d; use Legacy or Candidate", rmw.ErrInvalid, c.Serve)
+	}
+	for _, skipped := range c.Skip {
+		if !slices.Contains(report.Comparators(), skipped) {
+			return fmt.Errorf("%w: shadow.Config.Skip lists %q; use %q", rmw.ErrInvalid, skipped, report.Comparators())
+		}
 	}
 	for label, d := range c.Domains {
 		if _, err := diff.Compile(d.rules()); err != nil {

@@ -305,6 +305,7 @@ func TestAnInvalidConfigServes(t *testing.T) {
 	for _, cfg := range []shadow.Config{
 		{Percent: 101}, {Workers: -1}, {Reads: 200}, {Process: "a b"}, {Serve: 7}, {Timeout: -1},
 		{Serve: shadow.Candidate, Percent: -1},
+		{Skip: []report.Comparator{"seed"}}, {Skip: []report.Comparator{report.Verifier}},
 		{Domains: map[string]shadow.Domain{"n": {Ignore: []string{"a..b"}}}},
 		{Policy: report.Policy{Rate: -1}},
 		{Calibration: &report.Report{}},
