@@ -84,7 +84,7 @@ func newEngine(s *Store) *engine {
 	e.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		Timeout:      5 * time.Second,
 		MaxRequests:  1,
-		IsSuccessful: func(err error) bool { return err == nil || !isOutage(err) },
+		IsSuccessful: func(err error) bool { return err == nil || !isOutage(err) || e.ctx.Err() != nil },
 		ReadyToTrip: func(c gobreaker.Counts) bool {
 			return c.ConsecutiveFailures >= 10 || c.Requests >= 100 && c.TotalFailures*2 > c.Requests
 		},
@@ -356,7 +356,9 @@ func (e *engine) ask(do func(ctx context.Context) error) error {
 		}()
 		return struct{}{}, do(ctx)
 	})
-	e.book.asked(err)
+	if err == nil || e.ctx.Err() == nil { // what Close or Kill has cut off says nothing of the path
+		e.book.asked(err)
+	}
 	return err
 }
 

@@ -144,6 +144,8 @@ func TestKill(t *testing.T) {
 		addsUp(t, r)
 		assert.Zero(t, r.Health.Queue)
 		assert.Equal(t, "killed", r.Processes[0].Reason)
+		assert.Empty(t, r.Health.Candidate.Errors, "it was us")
+		assert.Equal(t, "closed", r.Health.Breaker)
 		assert.Equal(t, "too much load", r.Marks[len(r.Marks)-1].Why)
 		require.ErrorIs(t, s.SetPercent(100, ""), rmw.ErrClosed)
 		require.ErrorIs(t, s.Drain(t.Context()), nil)
