@@ -182,7 +182,39 @@ func TestAGapOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// The same with the process alone: calls that were not sampled may have taken it back.
+// The rules of a domain change, one process after the other: by the new ones, a value has
+// another digest, and is no stranger for that.
+func TestRulesThatChangeProcessByProcess(t *testing.T) {
+	for name, foreign := range map[string]bool{"dropped": false, "written by hand": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
+				a := shadow.New(legacy, candidate, shadow.Config{Process: "a"})
+				b := shadow.New(legacy, candidate, shadow.Config{
+					Process: "b", Domains: map[string]shadow.Domain{"": {Ignore: []string{"seen"}}},
+				})
+				key := rmw.Key{Name: "seat"}
+				set(t, b, key, rmw.String(`{"state":"free","seen":1}`))
+				require.NoError(t, b.Drain(t.Context()))
+				set(t, a, key, rmw.String(`{"state":"held","seen":2}`))
+				require.NoError(t, a.Drain(t.Context()))
+				require.NoError(t, a.SetPercent(0, "too much load"))
+				set(t, a, key, rmw.String(`{"state":"free","seen":3}`))
+				verified(t, b, 3)
+				assert.Empty(t, named(b.Report()), told(b.Report()))
+				if foreign {
+					require.NoError(t, candidate.Set(t.Context(), key.Name, rmw.String(`{"state":"stolen"}`), rmw.NoTTL))
+					verified(t, b, 3)
+					assert.Equal(t, map[string]int64{"verifier foreign_write state": 1}, named(b.Report()))
+				}
+				require.NoError(t, a.Close())
+				require.NoError(t, b.Close())
+			})
+		})
+	}
+}
+
+// A gap of the process itself: calls that were not sampled may have taken it back.
 func TestAGapOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})

@@ -1,6 +1,9 @@
 package shadow
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -12,6 +15,7 @@ type comparison struct {
 	differ    *diff.Comparer
 	project   func(v rmw.Value) (rmw.Value, error)
 	tolerance time.Duration
+	rules     string // names them: digests by other rules are other ones
 }
 
 func newComparison(cfg Config, domain string) *comparison {
@@ -24,7 +28,8 @@ func newComparison(cfg Config, domain string) *comparison {
 	if err != nil {
 		panic("shadow: a Config that was validated: " + err.Error())
 	}
-	return &comparison{differ: differ, project: d.Project, tolerance: d.TTLTolerance}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %t", d.Ignore, d.Sets, d.Project != nil))
+	return &comparison{differ: differ, project: d.Project, tolerance: d.TTLTolerance, rules: hex.EncodeToString(sum[:4])}
 }
 
 // form is a value as it is compared: the bytes as they are if they cannot be projected.

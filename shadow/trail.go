@@ -15,6 +15,8 @@ import (
 // digests under a scratch key next to it. Each notes what it is going to write before it
 // does. So what the hidden store holds and the trail lacks was written by somebody else:
 // no process could know that of another one, which may have dropped a call, or be gone.
+// Before the digests it names the rules that they are by. While those change, process by
+// process, a trail by others tells nothing, and is begun anew.
 
 const (
 	maxTrail = 64
@@ -36,8 +38,8 @@ func (e *engine) leave(t *track, d digest) error {
 	return e.ask(func(ctx context.Context) error {
 		var first string
 		note := func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-			steps := strings.Fields(cur.Text())
-			if !cur.Exists() {
+			steps, known := stepsBy(t.op.compare.rules, cur)
+			if !known {
 				if first == "" {
 					return rmw.Value{}, errInput
 				}
@@ -45,7 +47,7 @@ func (e *engine) leave(t *track, d digest) error {
 			}
 			step := stepOf(d)
 			steps = append(slices.DeleteFunc(steps, func(s string) bool { return s == step }), step)
-			return rmw.String(strings.Join(steps[max(0, len(steps)-maxTrail):], " ")), nil
+			return rmw.String(t.op.compare.rules + " " + strings.Join(steps[max(0, len(steps)-maxTrail):], " ")), nil
 		}
 		_, err := e.hidden.Update(ctx, trailOf(t.key), note)
 		if !errors.Is(err, errInput) {
@@ -69,5 +71,15 @@ func (e *engine) strange(t *track, v rmw.Value) bool {
 		return false
 	}
 	trail, err := e.read(trailOf(t.key))
-	return err == nil && trail.Exists() && !slices.Contains(strings.Fields(trail.Text()), stepOf(t.op.compare.digest(v)))
+	steps, known := stepsBy(t.op.compare.rules, trail)
+	return err == nil && known && !slices.Contains(steps, stepOf(t.op.compare.digest(v)))
+}
+
+// stepsBy reads a trail, and reports whether it is one by these rules.
+func stepsBy(rules string, trail rmw.Value) (steps []string, known bool) {
+	words := strings.Fields(trail.Text())
+	if len(words) == 0 || words[0] != rules {
+		return nil, false
+	}
+	return words[1:], true
 }
