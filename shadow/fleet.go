@@ -19,6 +19,9 @@ func Merge(reports ...*report.Report) (*report.Report, error) { return report.Me
 // publishedFor is how long a published report lasts if its process says nothing more.
 const publishedFor = 10 * time.Minute
 
+// maxFleet is how many processes are listed. Each that is started has a name of its own.
+const maxFleet = 1000
+
 // Publish stores the report of this process under a key of its own, prefix, ":" and
 // Config.Process, and adds that to the list under prefix, for [Collect]. The report
 // lasts for ten minutes. store may be the legacy or the candidate path, or any other; not
@@ -39,11 +42,10 @@ func (s *Store) Publish(ctx context.Context, store rmw.Store, prefix string) err
 	}
 	list := rmw.Key{Name: prefix, TTL: publishedFor, Label: "shadow-report"}
 	_, err := store.Update(ctx, list, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-		names := strings.Fields(cur.Text())
-		if slices.Contains(names, s.cfg.Process) {
-			return cur.WithTTL(publishedFor), nil
-		}
-		return rmw.String(strings.Join(append(names, s.cfg.Process), " ")), nil
+		// The one that has said something last is at the end: what is gone falls off the other.
+		names := slices.DeleteFunc(strings.Fields(cur.Text()), func(name string) bool { return name == s.cfg.Process })
+		names = append(names, s.cfg.Process)
+		return rmw.String(strings.Join(names[max(0, len(names)-maxFleet):], " ")).WithTTL(publishedFor), nil
 	})
 	return err
 }

@@ -207,6 +207,25 @@ func TestFleet(t *testing.T) {
 	})
 }
 
+// Processes come and go, each with a name of its own: the list of them has an end.
+func TestAFleetThatIsOftenStarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stayed, store := shadow.New(nil, nil, shadow.Config{Process: "stayed"}), rmwtest.NewMemory()
+		for i := range 1100 {
+			s := shadow.New(nil, nil, shadow.Config{Process: "p" + strconv.Itoa(i)})
+			require.NoError(t, s.Publish(t.Context(), store, "fleet"))
+			require.NoError(t, stayed.Publish(t.Context(), store, "fleet"))
+			time.Sleep(time.Minute)
+		}
+		list, err := store.Read(t.Context(), rmw.Key{Name: "fleet"})
+		require.NoError(t, err)
+		assert.Len(t, strings.Fields(list.Text()), 1000)
+		r, err := shadow.Collect(t.Context(), store, "fleet")
+		require.NoError(t, err)
+		assert.Len(t, r.Processes, 10, "nine have published in the last ten minutes, and the one that stayed")
+	})
+}
+
 // No value and no key's name is in a report, but what is asked for.
 func TestReportsAreRedacted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
