@@ -68,6 +68,8 @@ func TestPercentIsChecked(t *testing.T) {
 	require.NoError(t, s.SetPercent(5, "go on"))
 	assert.Equal(t, "shadow", s.Report().Mode)
 	assert.InDelta(t, 5, s.Report().Percent, 0.001)
+	require.NoError(t, s.SetPercent(0.001, "hardly any"))
+	assert.Equal(t, "shadow", s.Report().Mode, "the least there is, and not none")
 	require.NoError(t, s.Close())
 }
 

@@ -60,7 +60,14 @@ var _ rmw.Store = (*Store)(nil)
 // Unwrap returns the path that serves.
 func (s *Store) Unwrap() rmw.Store { return s.serving }
 
-func shareOf(percent float64) uint32 { return uint32(math.Round(percent * buckets / 100)) }
+// shareOf is none only if that was asked for.
+func shareOf(percent float64) uint32 {
+	share := uint32(math.Round(percent * buckets / 100))
+	if percent > 0 {
+		share = max(share, 1)
+	}
+	return share
+}
 
 // SetPercent changes how many of the keys are in the shadow, 0 to 100; why is for the
 // report. Keys that were in it stay in it when the share grows.
