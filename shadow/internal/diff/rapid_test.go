@@ -162,7 +162,7 @@ func TestNothingIsShown(t *testing.T) {
 		}
 		return out.String()
 	}
-	seen := 0
+	assert.Contains(t, report(shown, rmw.String(`{"a":"one"}`), rmw.String(`{"a":"other"}`)), "other", "the control")
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := documents(depth).Draw(t, "before"), documents(depth).Draw(t, "after")
 		a, b := inForms(t, before, after)
@@ -180,15 +180,11 @@ func TestNothingIsShown(t *testing.T) {
 		none += report(hidden, rmw.String(a.Text()+"#"), b) + report(hidden, hash("x", a.Text()), hash("x", a.Text()+"#"))
 		for content := range all {
 			require.NotContains(t, none, content)
-			switch {
-			case !strings.Contains(permitted.String(), content):
+			if !strings.Contains(permitted.String(), content) {
 				require.NotContains(t, some, content)
-			case strings.Contains(some, content):
-				seen++
 			}
 		}
 	})
-	assert.NotZero(t, seen, "the control: what may be shown is never shown")
 }
 
 // leaves calls f for all strings and numbers that are long enough to be recognised.
