@@ -161,6 +161,10 @@ func (l *lane) step(t *track, it *item) {
 			delete(l.waiting, t)
 		}
 	}()
+	if it != nil && t.copied.covers(it) {
+		l.pass(it, report.Lockstep, report.Superseded)
+		it = nil
+	}
 	if it != nil {
 		if len(t.pending) == 0 {
 			t.wait, t.next = time.Now().Add(l.book.cfg.LockstepWait), time.Time{}
@@ -199,7 +203,9 @@ func (l *lane) advance(t *track) {
 			return
 		}
 		if !l.mayWait(t) {
-			l.resync(t)
+			if !l.supersede(t) {
+				l.resync(t)
+			}
 			continue
 		}
 		// What is known may be from before that another process was here, or from before

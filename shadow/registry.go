@@ -43,8 +43,9 @@ type track struct {
 	recent [16]digest
 	at     int // in recent, the next
 
-	life lifetime
-	late time.Time // until when a write may still come that was given up
+	copied copied
+	life   lifetime
+	late   time.Time // until when a write may still come that was given up
 
 	beaten  int // times in a row that it was changed while we copied it
 	allGaps int // as the lane's, when this key was last looked at
@@ -102,6 +103,30 @@ func (r *registry) all() (tracks []*track, evicted int64) {
 		tracks = append(tracks, e.Value.(*track))
 	}
 	return tracks, r.evicted
+}
+
+// copied is the last copy that was made of the serving path's value.
+type copied struct {
+	began, ended time.Time
+	value        digest
+}
+
+// covers reports whether a call had ended before the copy was begun, and so is part of it.
+func (c copied) covers(it *item) bool { return it.ended.Before(c.began) }
+
+// perhaps returns, of calls, those that ended while the copy was made and lead to what it
+// holds. They are part of it, unless that value comes twice.
+func (c copied) perhaps(calls []*item) map[*item]bool {
+	found, leads := map[*item]bool{}, map[digest]bool{c.value: true}
+	for more := true; more; {
+		more = false
+		for _, it := range calls {
+			if !found[it] && leads[it.is] && !it.ended.After(c.ended) {
+				found[it], leads[it.was], more = true, true, true
+			}
+		}
+	}
+	return found
 }
 
 // abandon gives up what waits, and what was known: with it, a part of the chain is missing.

@@ -24,7 +24,6 @@ func (l *lane) resync(t *track) {
 	if !l.look(t) {
 		return
 	}
-	began := time.Now()
 	v, err := l.copyOver(t)
 	switch {
 	case errors.Is(err, errInput) && t.beaten < maxBeaten:
@@ -56,7 +55,7 @@ func (l *lane) resync(t *track) {
 			l.settle(it, report.Lockstep, finding{
 				class: class, explain: "the call before this one did not arrive (" + cause + "); the key was copied anew",
 			})
-		case it.ended.Before(began), it.is == t.left:
+		case t.copied.covers(it):
 			l.pass(it, report.Lockstep, report.Superseded)
 		default:
 			return false
@@ -65,16 +64,30 @@ func (l *lane) resync(t *track) {
 	})
 }
 
+// supersede ends the calls that waited in vain because the last copy has them, it seems.
+func (l *lane) supersede(t *track) (some bool) {
+	covered := t.copied.perhaps(t.pending)
+	t.pending = slices.DeleteFunc(t.pending, func(it *item) bool {
+		if covered[it] {
+			l.pass(it, report.Lockstep, report.Superseded)
+		}
+		return covered[it]
+	})
+	return len(covered) > 0
+}
+
 // copyOver makes the hidden path hold what the serving one does, unless somebody has
 // changed it since we have looked. Because it is looked at first, that can only be
 // newer than what it replaces.
 func (e *engine) copyOver(t *track) (rmw.Value, error) {
 	ctx, cancel := context.WithTimeout(e.ctx, e.book.cfg.Timeout)
 	defer cancel()
+	began := time.Now()
 	v, left, err := peek(ctx, e.store.serving, t.key)
 	if err != nil {
 		return v, err
 	}
+	read := time.Now()
 	if err := e.leave(t, t.op.compare.digest(v)); err != nil {
 		return v, err
 	}
@@ -92,6 +105,7 @@ func (e *engine) copyOver(t *track) (rmw.Value, error) {
 	})
 	switch {
 	case err == nil:
+		t.copied = copied{began, read, t.op.compare.digest(v)}
 		t.setLife(left)
 	case !errors.Is(err, errInput):
 		t.unsure()
