@@ -28,7 +28,8 @@ type call struct {
 
 	at    time.Duration // when it had ended, by the Store's epoch
 	ended time.Time     // the same; of no use before the dispatcher has it
-	took  time.Duration
+	timed bool          // took is known
+	took  time.Duration // by the path: what fn has taken is left out, as a playback has none of it
 	bytes int64
 }
 
@@ -66,6 +67,8 @@ type recorder struct {
 	old      rmw.Value
 	next     rmw.Value
 	err      error
+	epoch    *time.Time     // nil: what fn takes is of no interest
+	took     time.Duration  // by fn, in all its runs
 	observed rmw.UpdateFunc // the method run, bound once
 }
 
@@ -73,7 +76,14 @@ func (r *recorder) run(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 	if r.seed != nil {
 		ctx = r.seed.withEnv(ctx)
 	}
+	var began time.Duration
+	if r.epoch != nil {
+		began = time.Since(*r.epoch)
+	}
 	next, err := r.fn(ctx, cur)
+	if r.epoch != nil {
+		r.took += time.Since(*r.epoch) - began
+	}
 	r.old, r.next, r.err = cur, next, err
 	return next, err
 }

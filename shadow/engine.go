@@ -108,12 +108,16 @@ func (e *engine) concerns(i int, c *call) bool { return e.active[i] && (i == 0 |
 // record takes a call from its caller, who waits: it must be quick and allocate nothing.
 func (e *engine) record(c *call, failed report.Reason, err error) {
 	c.bytes = int64(c.old.ApproxSize() + c.next.ApproxSize() + len(c.key.Name))
+	reason := ""
+	if err != nil && failed != "" {
+		reason = reasonName(err) // it may call methods of the user's: not behind a lock
+	}
 	b := e.book
 	b.mu.Lock()
 	h := &b.health
 	h.calls++
-	if err != nil && failed != "" {
-		h.errors[reasonName(err)]++
+	if reason != "" {
+		h.errors[reason]++
 	}
 	full := e.closed || h.inFlight >= int64(b.cfg.QueueCalls)
 	large := h.bytes+c.bytes > b.cfg.QueueBytes

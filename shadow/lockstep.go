@@ -161,6 +161,7 @@ func (l *lane) step(t *track, it *item) {
 			delete(l.waiting, t)
 		}
 	}()
+	t.equal = t.equal && it == nil
 	if it != nil && t.copied.covers(it) {
 		l.pass(it, report.Lockstep, report.Superseded)
 		it = nil

@@ -111,3 +111,59 @@ func TestLockstepWaitsForAKeysFirstCall(t *testing.T) {
 		})
 	}
 }
+
+// merging is a path that guards and writes the fields of a hash that fn has to do with:
+// others may change meanwhile, and Result tells what was stored.
+type merging struct {
+	*rmwtest.Memory
+	meanwhile func() // what others do, once
+}
+
+func (p *merging) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	seen, err := p.Read(ctx, key)
+	if err != nil {
+		return rmw.Result{}, err
+	}
+	next, err := fn(ctx, seen)
+	if err != nil {
+		return rmw.Result{Before: seen}, err
+	}
+	if others := p.meanwhile; others != nil {
+		p.meanwhile = nil
+		others()
+	}
+	return p.Memory.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		for name, text := range next.Fields() {
+			if was, _ := seen.Field(name); was != text {
+				cur = cur.With(name, text)
+			}
+		}
+		return cur, nil
+	})
+}
+
+func TestLockstepOfSingleFields(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		serving := &merging{Memory: rmwtest.NewMemory()}
+		s := shadow.New(rmwtest.NewMemory(), serving, shadow.Config{Serve: shadow.Candidate, Sole: true})
+		key := rmw.Key{Name: "agent", Kind: rmw.KindHash}
+		give := func(name, text string) {
+			_, err := s.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+				if !cur.Exists() {
+					return rmw.Hash(map[string]string{name: text}), nil
+				}
+				return cur.With(name, text), nil
+			})
+			require.NoError(t, err)
+		}
+		give("status", "away")
+		serving.meanwhile = func() { give("load", "3") }
+		give("status", "here")
+		require.NoError(t, s.Drain(t.Context()))
+		r := s.Report()
+		addsUp(t, r)
+		require.Len(t, r.Operations, 1)
+		assert.Equal(t, map[report.Class]int64{report.Match: 3}, r.Operations[0].Tallies[report.Lockstep].Classes)
+		require.NoError(t, s.Close())
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -108,5 +109,49 @@ func TestScratchKeysExpire(t *testing.T) {
 		}
 		require.NoError(t, s.Close())
 		assert.Equal(t, map[string]time.Duration{"~seed": time.Minute, "~free": 10 * time.Minute, "~trail": time.Hour}, hidden.seen)
+	})
+}
+
+// noting is a path that remembers the names of the keys, and answers late.
+type noting struct {
+	*rmwtest.Memory
+	by   time.Duration
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+func (p *noting) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	p.mu.Lock()
+	p.seen[key.Name] = true
+	p.mu.Unlock()
+	res, err := p.Memory.Update(ctx, key, fn)
+	select {
+	case <-time.After(p.by):
+		return res, err
+	case <-ctx.Done():
+		return rmw.Result{}, &rmw.Error{Reason: rmw.ErrOutcomeUnknown}
+	}
+}
+
+// No scratch key of a process that was killed, or ended, in between stays for ever: also not
+// of a call that makes a key without an expiry.
+func TestScratchKeysOfAKilledProcessExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &noting{Memory: rmwtest.NewMemory(), by: 100 * time.Millisecond, seen: map[string]bool{}}
+		s := shadow.New(rmwtest.NewMemory(), m, shadow.Config{Sole: true})
+		for i := range 8 {
+			_, err := s.Update(t.Context(), counter(i), add)
+			require.NoError(t, err)
+		}
+		time.Sleep(50 * time.Millisecond)
+		s.Kill("now")
+		time.Sleep(2 * time.Hour)
+		for name := range m.seen {
+			if strings.HasPrefix(name, "~") {
+				v, left, err := m.Get(t.Context(), name)
+				require.NoError(t, err)
+				assert.False(t, v.Exists(), "%s %v", name, left)
+			}
+		}
 	})
 }

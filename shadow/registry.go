@@ -14,11 +14,11 @@ import (
 type registry struct {
 	limit int
 
-	mu      sync.Mutex
-	byName  map[string]*list.Element // of *track
-	order   *list.List               // the one touched last is in front
-	evicted int64
-	late    time.Time // of all tracks that were evicted, the latest
+	mu         sync.Mutex
+	byName     map[string]*list.Element // of *track
+	order      *list.List               // the one touched last is in front
+	unverified int64                    // tracks that were evicted before the verifier had found them equal
+	late       time.Time                // of all tracks that were evicted, the latest
 }
 
 // track is what is known of a key. Whoever works on a key holds its lock.
@@ -38,6 +38,7 @@ type track struct {
 	left   digest    // of its value
 	since  time.Time // when that was
 	sure   bool      // it was read back and was that
+	equal  bool      // the verifier has found that the serving path holds the same, and no call came since
 	gap    bool      // a call was not mirrored
 	dirty  string    // opID of the call with which it began to diverge
 	recent [16]digest
@@ -79,7 +80,9 @@ func (r *registry) touch(c *call) *track {
 			t.unlock()
 			r.order.Remove(e)
 			delete(r.byName, t.key.Name)
-			r.evicted++
+			if !t.equal {
+				r.unverified++
+			}
 		}
 		e = before
 	}
@@ -95,14 +98,20 @@ func (r *registry) worked(t *track, left int) {
 	t.busy = left
 }
 
+func (r *registry) len() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return int64(r.order.Len())
+}
+
 // all returns the tracks, the one touched longest ago first.
-func (r *registry) all() (tracks []*track, evicted int64) {
+func (r *registry) all() (tracks []*track, unverified int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for e := r.order.Back(); e != nil; e = e.Prev() {
 		tracks = append(tracks, e.Value.(*track))
 	}
-	return tracks, r.evicted
+	return tracks, r.unverified
 }
 
 // copied is the last copy that was made of the serving path's value.

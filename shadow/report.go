@@ -11,6 +11,7 @@ import (
 
 // report is what was counted so far, all of one moment.
 func (b *book) report(s *Store) *report.Report {
+	touched := s.engine.touched.len()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r := &report.Report{
@@ -20,6 +21,9 @@ func (b *book) report(s *Store) *report.Report {
 		Operations: b.tell(),
 	}
 	r.Verify.Findings = maps.Clone(b.verified.Findings)
+	if r.Verify.Rounds == 0 {
+		r.Verify.Touched = touched // by nobody verified
+	}
 	if n := len(b.minutes); n > 0 {
 		b.over(b.minutes[n-1], &r.Peak)
 	}

@@ -95,7 +95,9 @@ func (b *book) settle(it *item, comparator report.Comparator, f finding) {
 	if comparator == report.Seeded {
 		op.outcomes[bounded(op.outcomes, it.outcome())]++
 		op.keys.Add(it.hash)
-		op.legacy.Record(it.took)
+		if it.timed {
+			op.legacy.Record(it.took)
+		}
 	}
 	if f.class.Blocks() {
 		b.minute(now).Diverged++

@@ -62,8 +62,8 @@ const (
 )
 
 func (e *engine) verify(ctx context.Context) (report.Verify, error) {
-	tracks, evicted := e.touched.all()
-	round := report.Verify{Touched: int64(len(tracks)), Evicted: evicted}
+	tracks, unverified := e.touched.all()
+	round := report.Verify{Touched: int64(len(tracks)), Evicted: unverified}
 	for _, t := range tracks {
 		if err := e.over(ctx); err != nil {
 			return report.Verify{}, err
@@ -158,7 +158,7 @@ func (e *engine) verifyKey(ctx context.Context, t *track) (found state) {
 	if !f.class.Blocks() {
 		t.doubts, t.healed = 0, 0
 		t.holds(t.op.compare.digest(b))
-		t.sure = true
+		t.sure, t.equal = true, true
 		if !timed {
 			return stateUntimed
 		}

@@ -2,6 +2,7 @@ package shadow_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -108,4 +109,52 @@ func blocks(r *report.Report) bool {
 		}
 	}
 	return false
+}
+
+// Each process knows its own keys only: those of one that does not verify are verified by
+// nobody.
+func TestKeysThatNobodyVerifies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
+		a := shadow.New(legacy, candidate, shadow.Config{Process: "a"})
+		b := shadow.New(legacy, candidate, shadow.Config{Process: "b"})
+		set(t, a, rmw.Key{Name: "of a"}, rmw.String("v"))
+		set(t, b, rmw.Key{Name: "of b"}, rmw.String("v"))
+		require.NoError(t, b.Drain(t.Context()))
+		verified(t, a, 3)
+		require.NoError(t, candidate.Set(t.Context(), "of b", rmw.String("stolen"), rmw.NoTTL))
+		r, err := shadow.Merge(a.Report(), b.Report())
+		require.NoError(t, err)
+		for _, g := range r.Judge(report.Policy{}).Gates {
+			if g.Name == "end state" {
+				assert.NotEqual(t, report.Ready, g.State, "%+v", g)
+			}
+		}
+		require.NoError(t, a.Close())
+		require.NoError(t, b.Close())
+	})
+}
+
+// Sessions come and go. Once there were more than Config.Keys of them, those count that
+// were not verified before they went.
+func TestKeysThatWereVerifiedMayGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true, Keys: 10})
+		for i := range 30 {
+			set(t, s, rmw.Key{Name: fmt.Sprint("session:", i), TTL: time.Minute}, rmw.String("v"))
+			verified(t, s, 2) // each of them twice, before it goes
+		}
+		for _, g := range s.Report().Judge(report.Policy{}).Gates {
+			if g.Name == "end state" {
+				assert.Equal(t, report.Ready, g.State, "%+v", g)
+			}
+		}
+		assert.Zero(t, s.Report().Verify.Evicted)
+		for i := range 30 {
+			set(t, s, rmw.Key{Name: fmt.Sprint("session:", i), TTL: time.Minute}, rmw.String("w"))
+		}
+		verified(t, s, 1)
+		assert.EqualValues(t, 20, s.Report().Verify.Evicted)
+		require.NoError(t, s.Close())
+	})
 }

@@ -181,6 +181,8 @@ func (j *judgement) coverage(op Operation) {
 				reason, most = r, n
 			}
 		}
+		lost := missed
+		calls, missed = calls+t.InFlight, missed+t.InFlight
 		if calls <= 0 || float64(missed)/float64(calls) <= worst {
 			continue
 		}
@@ -190,9 +192,12 @@ func (j *judgement) coverage(op Operation) {
 		if worst >= j.policy.NotCompared {
 			g.State = NotReady
 			g.Why = fmt.Sprintf("mostly %s, %s: %s", reason, times(most), reasonAdvice(reason))
-			// The first calls can look worse than they are.
-			if RateLower(missed, calls, j.policy.Confidence) < j.policy.NotCompared {
+			// The first calls can look worse than they are, and so can calls on their way.
+			if RateLower(lost, calls, j.policy.Confidence) < j.policy.NotCompared {
 				g.State = NotEnoughData
+			}
+			if t.InFlight > most {
+				g.Why = counted(t.InFlight, "call") + " on their way: wait, or see what holds the candidate up"
 			}
 		}
 	}

@@ -40,8 +40,8 @@ func (op *Operation) addFinding(f Finding) {
 	g.First, g.Last = earlier(g.First, f.First), later(g.Last, f.Last)
 }
 
-// add leaves a process out that verifies nothing, be it that it does not, for one of the
-// fleet may do it for all, or that it had no call yet: its rounds settle nothing.
+// add leaves a process out that has had no call yet: its rounds settle nothing. Each of
+// the others has to verify the keys that it knows.
 func (v *Verify) add(other Verify) {
 	if other.idle() {
 		return

@@ -74,7 +74,7 @@ type Operation struct {
 	// Keys tells about how many keys were compared.
 	Keys KeySketch `json:"keys,omitempty"`
 
-	Legacy    Latency `json:"legacy"`    // of a call, as the caller saw it
+	Legacy    Latency `json:"legacy"`    // of a call, or of one in eight, less what its UpdateFunc took: the path's own
 	Candidate Latency `json:"candidate"` // of the same call in the shadow, without the queue
 
 	Audited   int64 `json:"audited,omitempty"`   // commits of the free run whose place in the chain is known
@@ -116,7 +116,7 @@ type Verify struct {
 	Pending  int64           `json:"pending,omitempty"`  // differed, to be looked at again
 	Unknown  int64           `json:"unknown,omitempty"`  // could not be read, or moved all the time
 	Untimed  int64           `json:"untimed,omitempty"`  // equal, but a store cannot tell expiries
-	Evicted  int64           `json:"evicted,omitempty"`  // keys that the registry had no room for
+	Evicted  int64           `json:"evicted,omitempty"`  // keys that the registry had no room for, before they were verified
 	Settled  int             `json:"settled"`            // rounds in a row in which all keys were equal
 	Findings map[Class]int64 `json:"findings,omitempty"` // confirmed, since the start
 }

@@ -67,7 +67,9 @@ func (j *judgement) endState() {
 	case v.Rounds == 0 || v.Checked == 0:
 		g.Have, g.Why = "no round of the verifier", "wait for its first rounds; without lockstep it has nothing to verify"
 	case v.Evicted > 0:
-		g.Have, g.Why = counted(v.Evicted, "key")+" not in the registry", "they are never verified: give the registry more room"
+		g.Have, g.Why = counted(v.Evicted, "key")+" not in the registry", "they were not verified before others came: give the registry more room (Config.Keys), or verify more often"
+	case v.Touched > v.Checked:
+		g.Why = fmt.Sprintf("%s of a process that verifies none: each has to verify its own", counted(v.Touched-v.Checked, "key"))
 	case v.Settled < need && v.Unknown > 0:
 		g.Why = fmt.Sprintf("%s could not be read, or moved all the time: verify in a quiet hour", counted(v.Unknown, "key"))
 	case v.Settled < need && v.Pending > 0:

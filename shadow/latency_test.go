@@ -1,0 +1,52 @@
+package shadow_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+	"github.com/unwatch/unwatch/shadow"
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+// What fn takes is in neither path's latency: it is played back on one of them only, and
+// would hide there that the path is slower.
+func TestTheTimeOfFnIsNoLatency(t *testing.T) {
+	for _, pure := range [][]string{nil, {"n/update"}} {
+		synctest.Test(t, func(t *testing.T) {
+			slow := &mutant{Memory: rmwtest.NewMemory()}
+			slow.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+				time.Sleep(15 * time.Millisecond)
+				return slow.Memory.Update(ctx, key, fn)
+			}
+			s := shadow.New(rmwtest.NewMemory(), slow, shadow.Config{Sole: true, Pure: pure})
+			for i := range 500 {
+				_, err := s.Update(t.Context(), counter(i/2), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					time.Sleep(20 * time.Millisecond) // it computes
+					if i%2 > 0 {
+						return cur, nil
+					}
+					return add(ctx, cur)
+				})
+				require.NoError(t, err)
+			}
+			require.NoError(t, s.Drain(t.Context()))
+			r := s.Report()
+			op := r.Operations[0]
+			assert.Less(t, op.Legacy.Quantile(1), time.Millisecond)
+			assert.InDelta(t, 15*time.Millisecond, op.Candidate.Quantile(1), float64(time.Millisecond))
+			for _, g := range r.Judge(report.Policy{}).Gates {
+				if g.Name == "latency" {
+					assert.Equal(t, report.NotReady, g.State, "%+v", g)
+				}
+			}
+			require.NoError(t, s.Close())
+		})
+	}
+}
