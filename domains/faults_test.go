@@ -36,6 +36,7 @@ func striking(t *testing.T, faulty rmwtest.Faults, test func(id string, arm func
 			n++
 			require.Less(t, n, 50)
 			test(fmt.Sprintf("%v-%d", fault.Kind, n), func() func() bool {
+				synctest.Wait() // what the call before has left to be sent is not what is struck
 				stop := faulty.Arm(n, fault)
 				return func() bool { struck = stop(); return struck }
 			})
