@@ -84,12 +84,15 @@ func TestNamesThatAreData(t *testing.T) {
 // expiring is a path that notes the expiries of scratch keys.
 type expiring struct {
 	*rmwtest.Memory
+	mu   sync.Mutex
 	seen map[string]time.Duration // by kind
 }
 
-func (p expiring) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+func (p *expiring) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 	res, err := p.Memory.Update(ctx, key, fn)
 	if kind, _, ok := strings.Cut(key.Name, ":"); ok && strings.HasPrefix(kind, "~") {
+		p.mu.Lock()
+		defer p.mu.Unlock()
 		if v, left, _ := p.Get(ctx, key.Name); v.Exists() {
 			p.seen[kind] = left
 		}
@@ -100,7 +103,7 @@ func (p expiring) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (r
 // Whatever becomes of a process, its scratch keys are gone in an hour.
 func TestScratchKeysExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hidden := expiring{rmwtest.NewMemory(), map[string]time.Duration{}}
+		hidden := &expiring{Memory: rmwtest.NewMemory(), seen: map[string]time.Duration{}}
 		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{Workers: 1})
 		for range 2 { // the second has something to sow
 			_, err := s.Update(t.Context(), counter(1), add)
@@ -146,6 +149,9 @@ func TestScratchKeysOfAKilledProcessExpire(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 		s.Kill("now")
 		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		m.mu.Lock()
+		defer m.mu.Unlock()
 		for name := range m.seen {
 			if strings.HasPrefix(name, "~") {
 				v, left, err := m.Get(t.Context(), name)
