@@ -50,8 +50,9 @@
 // missing link proves nothing.
 //
 // Scratch keys are named after the key, in the same slot: "~seed:{key}:id", which lives
-// for a minute (but for an update that takes the expiry away: then until it is cleared), and "~free:{key}", for ten; in a fleet also "~trail:{key}", for an hour,
-// where each process notes what it mirrors, so that what nobody has is foreign.
+// for a minute (but for an update that takes the expiry away: then until it is cleared),
+// and "~free:{key}", for ten; in a fleet also "~trail:{key}", for an hour, where each
+// process notes what it mirrors, so that what nobody has is foreign.
 //
 // # What it does not show
 //

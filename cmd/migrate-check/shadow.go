@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"flag"
@@ -121,12 +122,11 @@ func (f *shadowFlags) read(files []string) (*report.Report, report.Policy, error
 }
 
 func readReport(file string) (*report.Report, error) {
-	in, err := os.Open(file)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	defer in.Close() // it was only read
-	r, err := report.Read(in)
+	r, err := report.Read(bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}

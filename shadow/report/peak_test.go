@@ -36,8 +36,10 @@ func TestPeakGate(t *testing.T) {
 		"a drop whenever it is busy": {peak: peakOf(minute(0, 79, 0), minute(1, 99, 1)), state: report.NotEnoughData},
 		"once nearly as busy":        {peak: peakOf(minute(0, 80, 0), minute(1, 99, 1)), state: report.Ready},
 		"drops when it is quiet":     {peak: peakOf(minute(0, 9, 1), minute(1, 99, 0)), state: report.Ready},
-		"the policy asks for more":   {peak: peakOf(minute(0, 80, 0), minute(1, 99, 1)), policy: report.Policy{Peak: 1}, state: report.NotEnoughData},
-		"the policy asks for none":   {peak: peakOf(minute(1, 99, 1)), policy: report.Policy{Peak: -1}},
+		"the policy asks for more": {
+			peak: peakOf(minute(0, 80, 0), minute(1, 99, 1)), policy: report.Policy{Peak: 1}, state: report.NotEnoughData,
+		},
+		"the policy asks for none": {peak: peakOf(minute(1, 99, 1)), policy: report.Policy{Peak: -1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := reporttest.Ready()
