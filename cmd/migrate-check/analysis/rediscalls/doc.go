@@ -1,0 +1,23 @@
+// Package rediscalls finds the calls of a package that send commands to Redis, or get
+// ready to. The analyzers that judge such calls build on it, so that each call is
+// resolved once.
+//
+// # Types decide
+//
+// A call counts by the function that it calls, never by a name: Watch of a file watcher,
+// of etcd or of Kubernetes is none of its business. These clients are known, with all
+// their major versions, also vendored, forked under another path, embedded in a struct, or
+// behind an interface of the user's own whose methods have the client's types:
+//
+//   - go-redis v6 to v9: its typed methods, Do, and the New…Cmd functions behind Process
+//   - redigo: Do, Send and their like, PubSubConn
+//   - rueidis and valkey-go: their builders, and Arbitrary
+//   - radix v2 to v4: Cmd, FlatCmd
+//
+// # What a command's name may be
+//
+// Where a command is a text it may be a constant, also of another package or put together
+// of constants, or a local variable that only constants are assigned to. Several are
+// possible then. If anything else may be assigned, the call is [Call.Unknown], and it is
+// for the reader to look.
+package rediscalls

@@ -1,0 +1,106 @@
+package rediscalls
+
+import (
+	"go/types"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Name is the name of a client library, whatever its version, or path.
+type Name string
+
+// The libraries.
+const (
+	GoRedis Name = "go-redis"
+	Redigo  Name = "redigo"
+	Rueidis Name = "rueidis" // and valkey-go, which is made from it
+	Radix   Name = "radix"
+)
+
+// Library is a client library.
+type Library struct {
+	Name  Name
+	Major int
+}
+
+// clients are the paths of the packages. Forks have another beginning.
+var clients = []struct {
+	name Name
+	path *regexp.Regexp
+}{
+	{GoRedis, regexp.MustCompile(`^(?:(?:.*/)?go-redis(?:/redis)?(?:/v(\d+))?|gopkg\.in/redis\.v(\d+))$`)},
+	{Redigo, regexp.MustCompile(`^(?:.*/)?redigo/redis(?:/v(\d+))?$`)},
+	{Rueidis, regexp.MustCompile(`^(?:.*/)?(?:rueidis|valkey-go)(?:/internal/cmds)?$`)},
+	{Radix, regexp.MustCompile(`^(?:.*/)?radix(?:/v(\d+)|\.v(\d+)/(?:redis|pool|pubsub|cluster|sentinel))$`)},
+}
+
+// libraryOf tells which client library a package is of.
+func libraryOf(pkg *types.Package) (Library, bool) {
+	if pkg == nil {
+		return Library{}, false
+	}
+	path := pkg.Path()
+	if i := strings.LastIndex(path, "/vendor/"); i >= 0 {
+		path = path[i+len("/vendor/"):]
+	}
+	for _, client := range clients {
+		match := client.path.FindStringSubmatch(path)
+		if match == nil {
+			continue
+		}
+		lib := Library{Name: client.name, Major: 1}
+		if client.name == GoRedis {
+			lib.Major = 6 // the last one without a version in its path
+		}
+		for _, version := range match[1:] {
+			if n, err := strconv.Atoi(version); err == nil {
+				lib.Major = n
+			}
+		}
+		return lib, true
+	}
+	return Library{}, false
+}
+
+// shapeOf tells whether a method of an interface of the user's own is one of a client's, by
+// the client's types in it: so a client hides behind it.
+func shapeOf(fn *types.Func) (Library, bool) {
+	sig := fn.Signature()
+	if sig.Recv() == nil || !types.IsInterface(sig.Recv().Type()) {
+		return Library{}, false
+	}
+	for v := range sig.Results().Variables() {
+		if lib, name, ok := clientType(v.Type()); ok && lib.Name == GoRedis && (name == "PubSub" || name == "Pipeliner" || isCmd(v.Type())) {
+			return lib, true
+		}
+	}
+	for v := range sig.Params().Variables() {
+		if f, ok := v.Type().Underlying().(*types.Signature); ok && f.Params().Len() == 1 {
+			if lib, name, ok := clientType(f.Params().At(0).Type()); ok && lib.Name == GoRedis && (name == "Tx" || name == "Pipeliner") {
+				return lib, true
+			}
+		}
+	}
+	return Library{}, false
+}
+
+// clientType tells the library and the name of a named type, or of a pointer to one.
+func clientType(t types.Type) (Library, string, bool) {
+	t = types.Unalias(t)
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	named, ok := t.(*types.Named)
+	if !ok {
+		return Library{}, "", false
+	}
+	lib, ok := libraryOf(named.Obj().Pkg())
+	return lib, named.Obj().Name(), ok
+}
+
+// isCmd reports whether a type is a command of go-redis, with its answer.
+func isCmd(t types.Type) bool {
+	_, name, ok := clientType(t)
+	return ok && strings.HasSuffix(name, "Cmd")
+}

@@ -1,0 +1,43 @@
+package rediscalls
+
+import (
+	"fmt"
+	"go/ast"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// Of returns those of some commands that the call may send.
+func (c *Call) Of(commands []string) (found []string) {
+	for _, name := range c.Commands {
+		if slices.Contains(commands, name) && !slices.Contains(found, name) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// Through says what is called, for a message: "WATCH through (*redis.Client).Watch".
+func (c *Call) Through(commands []string) string {
+	return fmt.Sprintf("%s through %s", strings.Join(commands, " or "), c.Func.FullName())
+}
+
+// Report reports a call. The rule is the diagnostic's category, and the end of its text.
+func (c *Call) Report(pass *analysis.Pass, rule, text string) {
+	if _, called := c.Node.(*ast.CallExpr); !called {
+		text += "; it is taken as a value here, and called elsewhere"
+	}
+	pass.Report(analysis.Diagnostic{
+		Pos: c.Node.Pos(), End: c.Node.End(), Category: rule, Message: text + " (" + rule + ")",
+	})
+}
+
+// About is what the description of an analyzer's package, its doc.go, says of the analyzer:
+// all behind "name: ".
+func About(doc, name string) string {
+	_, doc, _ = strings.Cut(doc, "// "+name+": ")
+	doc, _, _ = strings.Cut(doc, "\npackage ")
+	return strings.ReplaceAll(strings.ReplaceAll(doc, "\n// ", "\n"), "\n//", "\n")
+}

@@ -1,0 +1,4 @@
+// Package names has constants for other packages.
+package names
+
+const Watch = "WATCH"

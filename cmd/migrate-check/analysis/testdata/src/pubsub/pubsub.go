@@ -1,0 +1,28 @@
+// Package pubsub publishes and subscribes.
+package pubsub
+
+import (
+	"context"
+
+	redigo "github.com/gomodule/redigo/redis"
+	"github.com/redis/go-redis/v9"
+)
+
+type channels interface {
+	Subscribe(ctx context.Context, channels ...string) *redis.PubSub
+}
+
+type bus struct{}
+
+func (bus) Subscribe(ctx context.Context, topics ...string) {}
+func (bus) Publish(ctx context.Context, topic string)       {}
+
+func all(ctx context.Context, rdb *redis.Client, c channels, conn redigo.Conn, b bus) {
+	rdb.Subscribe(ctx, "a")        // want `^SUBSCRIBE through .*Client\)\.Subscribe; the proxy refuses it \(MC201\)$`
+	c.Subscribe(ctx, "a")          // want `MC201`
+	rdb.Publish(ctx, "a", "b")     // want `PUBLISH through .*MC202`
+	rdb.Do(ctx, "psubscribe", "a") // want `PSUBSCRIBE.*MC201`
+	conn.Send("PUBLISH", "a", "b") // want `PUBLISH.*MC202`
+	b.Subscribe(ctx, "a")
+	b.Publish(ctx, "a")
+}
