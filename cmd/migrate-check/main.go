@@ -1,23 +1,37 @@
 // Migrate-check says what a service has to change before a Redis proxy that refuses
 // WATCH comes between it and its servers.
 //
+//	migrate-check ./...
 //	migrate-check probe codis-proxy:19000
 //	migrate-check shadow desk-*.json
 //
-// Each subcommand has its own -h.
+// Each subcommand has its own -h. As go vet -vettool=$(which migrate-check) it is a vet
+// tool.
 package main
 
 import (
 	"context"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
+
+	"golang.org/x/tools/go/analysis/unitchecker"
 )
 
 func main() {
+	if isVet(os.Args[1:]) {
+		unitchecker.Main(analyzers()...) // it does not return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
+}
+
+// isVet reports whether it is go vet that calls: with a file that describes a package, or to
+// learn who is called.
+func isVet(args []string) bool {
+	return len(args) > 0 && (strings.HasSuffix(args[len(args)-1], ".cfg") || args[0] == "-V=full" || args[0] == "-flags")
 }

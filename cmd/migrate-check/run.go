@@ -46,6 +46,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			return s.run(ctx, args[1:], stdout, stderr)
 		}
 	}
+	if isPackages(args[0]) {
+		return runCheck(ctx, args, stdout, stderr)
+	}
 	say(stderr, "%s\n", wrapped(fmt.Sprintf("migrate-check: there is no subcommand %q", withoutSecrets(args[0]))))
 	usage(stderr)
 	return codeError
@@ -53,12 +56,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 func usage(w io.Writer) {
 	say(w, "migrate-check says what to change before a Redis proxy comes in between.\n\n")
-	say(w, "Usage: migrate-check SUBCOMMAND ...\n\nSubcommands:\n")
+	say(w, "Usage: migrate-check PACKAGES, or migrate-check SUBCOMMAND ...\n\n")
+	say(w, "migrate-check ./... finds what a proxy refuses in Go code; -help after\nthe packages says more.\n\nSubcommands:\n")
 	for _, s := range subcommands() {
 		say(w, "  %-8s %s\n", s.name, s.about)
 	}
 	say(w, "\nmigrate-check SUBCOMMAND -h says more.\n")
-	say(w, "Exit codes: 0 all is as it should be, 1 something is not, 2 could not find out.\n")
+	say(w, "Exit codes of the subcommands: 0 all is as it should be, 1 something is not,\n2 could not find out.\n")
 }
 
 // parse is parseAll for one argument.

@@ -71,13 +71,15 @@ func shapeOf(fn *types.Func) (Library, bool) {
 		return Library{}, false
 	}
 	for v := range sig.Results().Variables() {
-		if lib, name, ok := clientType(v.Type()); ok && lib.Name == GoRedis && (name == "PubSub" || name == "Pipeliner" || isCmd(v.Type())) {
+		lib, name, ok := clientType(v.Type())
+		if ok && lib.Name == GoRedis && (name == "PubSub" || name == "Pipeliner" || isCmd(v.Type())) {
 			return lib, true
 		}
 	}
 	for v := range sig.Params().Variables() {
 		if f, ok := v.Type().Underlying().(*types.Signature); ok && f.Params().Len() == 1 {
-			if lib, name, ok := clientType(f.Params().At(0).Type()); ok && lib.Name == GoRedis && (name == "Tx" || name == "Pipeliner") {
+			lib, name, ok := clientType(f.Params().At(0).Type())
+			if ok && lib.Name == GoRedis && (name == "Tx" || name == "Pipeliner") {
 				return lib, true
 			}
 		}

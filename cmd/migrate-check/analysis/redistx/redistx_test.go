@@ -10,5 +10,6 @@ import (
 )
 
 func Test(t *testing.T) {
-	analysistest.Run(t, filepath.Join(analysistest.TestData(), "../../testdata"), redistx.Analyzer, "goredis", "goredis6", "redigo", "rueidis", "radix", "silent")
+	analysistest.Run(t, filepath.Join(analysistest.TestData(), "../../testdata"), redistx.Analyzer,
+		"goredis", "goredis6", "redigo", "rueidis", "radix", "silent")
 }

@@ -1,0 +1,2 @@
+// Package tagged watches in one of its builds only.
+package tagged
