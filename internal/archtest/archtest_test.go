@@ -40,6 +40,14 @@ func TestFileSize(t *testing.T)   { report(t, checkSize(loadTree(t, root), maxLi
 func TestNoSleeps(t *testing.T)   { report(t, checkSleep(loadTree(t, root))) }
 func TestPackageDoc(t *testing.T) { report(t, checkDocs(loadTree(t, root))) }
 
+func TestNoPrograms(t *testing.T) {
+	findings, err := checkPrograms(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report(t, findings)
+}
+
 func TestRequirements(t *testing.T) {
 	report(t, checkRequirements(
 		read(t, root+"/go.mod"), read(t, "testdata/requirements.golden"), read(t, root+"/CONTRIBUTING.md")))

@@ -1,6 +1,8 @@
 package archtest
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -40,6 +42,22 @@ func TestSleepsAreReported(t *testing.T) {
 	equal(t, checkSleep(loadTree(t, "testdata/broken")), []string{
 		"rmw/rmw_test.go:10: a test must not sleep",
 	})
+}
+
+func TestProgramsAreReported(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"tool": "\x7fELF\x02\x01", "tool.exe": "MZ\x90\x00\x03", "notes": "MZ is text", "empty": "", "pkg.test": "\x7fELF",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	findings, err := checkPrograms(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, findings, []string{filepath.Join(dir, "tool") + ": a built program", filepath.Join(dir, "tool.exe") + ": a built program"})
 }
 
 func TestLongFilesAreReported(t *testing.T) {
