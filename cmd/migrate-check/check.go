@@ -47,9 +47,12 @@ func analyzers() []*analysis.Analyzer {
 }
 
 // isPackages tells patterns of packages, and flags, from a subcommand that does not exist.
+// What has an @ may be an address with a password, which no error may repeat.
 func isPackages(word string) bool {
-	return strings.HasPrefix(word, ".") || strings.HasPrefix(word, "-") || strings.HasSuffix(word, "...") ||
-		strings.Contains(word, "/") && !strings.Contains(word, "://")
+	if strings.Contains(word, "@") || strings.Contains(word, "://") {
+		return false
+	}
+	return strings.HasPrefix(word, ".") || strings.HasPrefix(word, "-") || strings.HasSuffix(word, "...") || strings.Contains(word, "/")
 }
 
 // runCheck analyses packages.

@@ -55,6 +55,7 @@ func TestWrongUsage(t *testing.T) {
 		"user or password: h:6379":      {"probe", "u:hunter/2@h:6379"},
 		"these are too many: h:1":       {"probe", "a:1", "redis://:hunter2@h:1"},
 		"no subcommand \"h:1\"":         {"redis://:hunter2@h:1"},
+		"no subcommand \"h:6379\"":      {"u:hunter2/x@h:6379"},
 		"ends in .yaml or .yml":         {"probe", "a:1", "-o", "a-very-long-name-of-a-profile-that-makes-a-line-longer.json"},
 		"FILE is missing":               {"shadow"},
 		"-format is text, json or html": {"shadow", "a.json", "-format", "xml"},
