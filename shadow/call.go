@@ -26,11 +26,11 @@ type call struct {
 	fn   rmw.UpdateFunc // of a pure operation
 	seed *seed
 
-	at    time.Duration // when it had ended, by the Store's epoch
-	ended time.Time     // the same; of no use before the dispatcher has it
-	timed bool          // took is known
-	took  time.Duration // by the path: what fn has taken is left out, as a playback has none of it
-	bytes int64
+	at      time.Duration // when it had ended, by the Store's epoch
+	ended   time.Time     // the same; of no use before the dispatcher has it
+	clocked bool          // took is known
+	took    time.Duration // by the path: what fn has taken is left out, as a playback has none of it
+	bytes   int64
 }
 
 // refused reports whether fn itself said no.

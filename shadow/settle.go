@@ -95,7 +95,7 @@ func (b *book) settle(it *item, comparator report.Comparator, f finding) {
 	if comparator == report.Seeded {
 		op.outcomes[bounded(op.outcomes, it.outcome())]++
 		op.keys.Add(it.hash)
-		if it.timed {
+		if it.clocked {
 			op.legacy.Record(it.took)
 		}
 	}

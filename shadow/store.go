@@ -116,7 +116,7 @@ func (s *Store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 	v, err := s.serving.Read(ctx, key)
 	c := call{
 		key: key, hash: hash, op: s.book.operation(key.Label, operationName(ctx, "read")), id: s.ids.Add(1), read: true,
-		old: v, next: v, at: time.Since(s.epoch), timed: true,
+		old: v, next: v, at: time.Since(s.epoch), clocked: true,
 	}
 	c.took = c.at - began
 	s.engine.record(&c, verdictOf(err, nil), err)
@@ -133,7 +133,7 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	c := call{key: key, hash: hash, op: s.book.operation(key.Label, operationName(ctx, "update")), id: s.ids.Add(1)}
 	r := s.recorders.get()
 	r.fn = fn
-	if c.timed = timed(c.id); c.timed {
+	if c.clocked = clocked(c.id); c.clocked {
 		r.epoch = &s.epoch
 	}
 	if c.op.pure {
@@ -158,10 +158,10 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	return res, err
 }
 
-// timed tells whether an update's latency is measured. It takes two more looks at the
+// clocked tells whether an update's latency is measured. It takes two more looks at the
 // clock to leave out what fn takes, and after the first few thousand calls an eighth of
 // them, in no pattern that those of a service could have, is enough to tell.
-func timed(id uint64) bool { return id <= 4096 || id*0x9e3779b97f4a7c15>>61 == 0 }
+func clocked(id uint64) bool { return id <= 4096 || id*0x9e3779b97f4a7c15>>61 == 0 }
 
 func operationName(ctx context.Context, otherwise string) string {
 	if name := rmw.OperationOf(ctx); name != "" {

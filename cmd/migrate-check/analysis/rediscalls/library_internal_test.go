@@ -1,0 +1,37 @@
+package rediscalls
+
+import (
+	"go/types"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestLibraryOf(t *testing.T) {
+	for path, want := range map[string]Library{
+		"github.com/go-redis/redis":                               {GoRedis, 6},
+		"github.com/go-redis/redis/v7":                            {GoRedis, 7},
+		"github.com/redis/go-redis/v9":                            {GoRedis, 9},
+		"gopkg.in/redis.v5":                                       {GoRedis, 5},
+		"example.com/fork/go-redis/v9":                            {GoRedis, 9},
+		"example.com/service/vendor/github.com/go-redis/redis/v8": {GoRedis, 8},
+		"github.com/gomodule/redigo/redis":                        {Redigo, 1},
+		"github.com/garyburd/redigo/redis":                        {Redigo, 1},
+		"github.com/redis/rueidis/internal/cmds":                  {Rueidis, 1},
+		"github.com/valkey-io/valkey-go/internal/cmds":            {Rueidis, 1},
+		"github.com/mediocregopher/radix.v2/redis":                {Radix, 2},
+		"github.com/mediocregopher/radix/v3":                      {Radix, 3},
+		"github.com/mediocregopher/radix/v4":                      {Radix, 4},
+	} {
+		got, ok := libraryOf(types.NewPackage(path, "redis"))
+		assert.True(t, ok, path)
+		assert.Equal(t, want, got, path)
+	}
+	for _, path := range []string{
+		"github.com/fsnotify/fsnotify", "go.etcd.io/etcd/client/v3", "k8s.io/client-go/tools/watch", "github.com/spf13/viper",
+		"database/sql", "example.com/my-go-redis-tools/v2", "example.com/redis", "github.com/armon/go-radix",
+	} {
+		_, ok := libraryOf(types.NewPackage(path, "redis"))
+		assert.False(t, ok, path)
+	}
+}
