@@ -356,15 +356,17 @@ func appliesTwiceUnderContention() *mutant {
 	return m
 }
 
-// outlivesItsLease holds others off, but not for longer than its lease, and then writes all
-// the same.
+// outlivesItsLease holds others off, but for one call in five not for longer than its lease,
+// and then writes all the same. One in five is found 43 times in the median, and 27 times or
+// more in 1,000 runs. (One in twenty was found 5 times, and in one run of 250 not at all:
+// nobody had come between.)
 func outlivesItsLease() *mutant {
 	m := &mutant{Memory: rmwtest.NewMemory()}
 	rash := unguarded()
 	rash.Memory = m.Memory
 	var count atomic.Int64
 	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-		if count.Add(1)%20 > 0 {
+		if count.Add(1)%5 > 0 {
 			return m.Memory.Update(ctx, key, fn)
 		}
 		return rash.update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
