@@ -1,0 +1,97 @@
+// Package rules are the rules of migrate-check: a page each, whose head says what a program
+// has to know of it.
+package rules
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+)
+
+//go:embed pages
+var pages embed.FS
+
+// Rule is one.
+type Rule struct {
+	ID       string // "MC101"
+	Name     string // "watch"
+	Severity finding.Severity
+	Summary  string // one line, lower case
+	Off      bool   // not looked for unless it is asked for
+	Page     string // Markdown: why, an example, what to do
+}
+
+// URL is where the page can be read.
+func (r Rule) URL() string {
+	return "https://github.com/unwatch/unwatch/blob/main/cmd/migrate-check/rules/pages/" + r.ID + ".md"
+}
+
+var all = read(pages)
+
+// All returns the rules, by their ID.
+func All() []Rule { return slices.Clone(all) }
+
+// Of returns the rule with an ID, in whatever case.
+func Of(id string) (Rule, bool) {
+	for _, r := range all {
+		if strings.EqualFold(r.ID, id) {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}
+
+// Severity is that of a rule; an error's if there is no such rule.
+func Severity(id string) finding.Severity {
+	if r, ok := Of(id); ok {
+		return r.Severity
+	}
+	return finding.Error
+}
+
+// read reads all pages. They are ours: one that cannot be read is a bug, found by any test.
+func read(fsys fs.FS) (all []Rule) {
+	names, err := fs.Glob(fsys, "pages/*.md")
+	if err != nil {
+		panic(err)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		text, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			panic(err)
+		}
+		rule, err := parse(string(text))
+		if err != nil {
+			panic(fmt.Errorf("%s: %w", name, err))
+		}
+		all = append(all, rule)
+	}
+	return all
+}
+
+// parse reads a page: its title is "# ID: summary", and in the line below stand its name, its
+// severity, and whether it is off: "`watch` · error · off".
+func parse(text string) (Rule, error) {
+	lines := strings.SplitN(text, "\n", 4)
+	if len(lines) < 4 || lines[1] != "" {
+		return Rule{}, fmt.Errorf("a title, an empty line, and a line of facts are wanted, not %q", text)
+	}
+	id, summary, ok := strings.Cut(strings.TrimPrefix(lines[0], "# "), ": ")
+	facts := strings.Split(lines[2], " · ")
+	if !ok || len(facts) < 2 {
+		return Rule{}, fmt.Errorf("a title and facts are wanted, not %q and %q", lines[0], lines[2])
+	}
+	r := Rule{
+		ID: id, Summary: summary, Name: strings.Trim(facts[0], "`"),
+		Severity: finding.Severity(facts[1]), Off: slices.Contains(facts[2:], "off"), Page: text,
+	}
+	if !slices.Contains(finding.Severities(), r.Severity) {
+		return Rule{}, fmt.Errorf("there is no severity %q", facts[1])
+	}
+	return r, nil
+}
