@@ -5,50 +5,51 @@ import (
 	"strings"
 )
 
-// goRedis resolves a function or method of go-redis.
-func (f *finder) goRedis(c *Call) bool {
-	name, sig := c.Func.Name(), c.Func.Signature()
+// goRedis resolves a function or method of go-redis. Like the others it returns which argument
+// the command's name is, or -1, and whether the function sends a command at all.
+func goRedis(c *Call) (name int, ok bool) {
+	method, sig := c.Func.Name(), c.Func.Signature()
 	recv := receiver(sig)
 	if recv == "" {
 		// NewCmd(ctx, "GET", key); before v8 without a ctx.
-		if strings.HasPrefix(name, "New") && sig.Variadic() && sig.Results().Len() == 1 && isCmd(sig.Results().At(0).Type()) {
-			return f.byName(c, sig.Params().Len()-1)
+		if strings.HasPrefix(method, "New") && sig.Variadic() && sig.Results().Len() == 1 && isCmd(sig.Results().At(0).Type()) {
+			return sig.Params().Len() - 1, true
 		}
-		return false
+		return -1, false
 	}
 	pipeline := strings.HasPrefix(recv, "Pipeline") || recv == "pipeline"
-	switch name {
+	switch method {
 	case "Watch":
 		c.Commands = []string{"WATCH"}
-		return true
+		return -1, true
 	case "TxPipeline", "TxPipelined":
 		if pipeline {
-			return false // it continues the pipeline
+			return -1, false // it continues the pipeline
 		}
-		return transaction(c)
+		return -1, transaction(c)
 	case "Pipeline", "Pipelined":
 		if recv == "Tx" && c.Library.Major <= 6 {
-			return transaction(c)
+			return -1, transaction(c)
 		}
-		return false
+		return -1, false
 	case "Exec", "Discard":
-		return false // of a pipeline, which was found where it was made
+		return -1, false // of a pipeline, which was found where it was made
 	case "Subscribe", "PSubscribe", "SSubscribe", "Unsubscribe", "PUnsubscribe", "SUnsubscribe":
-		c.Commands = []string{strings.ToUpper(name)}
-		return true
+		c.Commands = []string{strings.ToUpper(method)}
+		return -1, true
 	case "Do":
 		skip := sig.Params().Len() - 1 // a ctx, or none
-		return sig.Variadic() && f.byName(c, skip)
+		return skip, sig.Variadic()
 	}
 	if sig.Results().Len() != 1 || !isCmd(sig.Results().At(0).Type()) {
-		return false
+		return -1, false
 	}
-	command, ok := commandOf(name)
+	command, ok := commandOf(method)
 	if !ok {
-		return false
+		return -1, false
 	}
 	c.Commands = []string{command}
-	return true
+	return -1, true
 }
 
 func transaction(c *Call) bool {
@@ -57,66 +58,66 @@ func transaction(c *Call) bool {
 }
 
 // redigo resolves a function or method of redigo.
-func (f *finder) redigo(c *Call) bool {
-	name, sig := c.Func.Name(), c.Func.Signature()
+func redigo(c *Call) (name int, ok bool) {
+	method, sig := c.Func.Name(), c.Func.Signature()
 	if receiver(sig) == "PubSubConn" {
-		switch name {
+		switch method {
 		case "Subscribe", "PSubscribe", "Unsubscribe", "PUnsubscribe":
-			c.Commands = []string{strings.ToUpper(name)}
-			return true
+			c.Commands = []string{strings.ToUpper(method)}
+			return -1, true
 		}
-		return false
+		return -1, false
 	}
-	switch name {
+	switch method {
 	case "Do", "Send", "DoContext", "SendContext", "DoWithTimeout":
 	default:
-		return false
+		return -1, false
 	}
 	// Behind the connection, the ctx, or the time: the first text is the command.
 	for i := range sig.Params().Len() {
 		if basic, ok := sig.Params().At(i).Type().(*types.Basic); ok && basic.Kind() == types.String {
-			return f.byName(c, i)
+			return i, true
 		}
 	}
-	return false // of a Script
+	return -1, false // of a Script
 }
 
 // rueidis resolves a method of the builders of rueidis and valkey-go.
-func (f *finder) rueidis(c *Call) bool {
-	name := c.Func.Name()
+func rueidis(c *Call) (name int, ok bool) {
+	method := c.Func.Name()
 	if receiver(c.Func.Signature()) != "Builder" {
-		return false
+		return -1, false
 	}
-	if name == "Arbitrary" {
-		return f.byName(c, 0)
+	if method == "Arbitrary" {
+		return 0, true
 	}
-	command, ok := commandOf(name)
+	command, ok := commandOf(method)
 	if !ok {
-		return false
+		return -1, false
 	}
 	c.How, c.Commands = Builder, []string{command}
-	return true
+	return -1, true
 }
 
 // radix resolves a function or method of radix.
-func (f *finder) radix(c *Call) bool {
-	name, sig := c.Func.Name(), c.Func.Signature()
+func radix(c *Call) (name int, ok bool) {
+	method, sig := c.Func.Name(), c.Func.Signature()
 	switch {
-	case name == "Cmd" && receiver(sig) != "": // v2
-		return f.byName(c, 0)
-	case name == "PipeAppend" && receiver(sig) != "":
-		return f.byName(c, 0)
-	case (name == "Cmd" || name == "FlatCmd") && sig.Recv() == nil: // behind the receiver
-		return f.byName(c, 1)
+	case method == "Cmd" && receiver(sig) != "": // v2
+		return 0, true
+	case method == "PipeAppend" && receiver(sig) != "":
+		return 0, true
+	case (method == "Cmd" || method == "FlatCmd") && sig.Recv() == nil: // behind the receiver
+		return 1, true
 	}
 	if strings.HasPrefix(receiver(sig), "PubSub") || strings.HasPrefix(receiver(sig), "SubClient") {
-		switch name {
+		switch method {
 		case "Subscribe", "PSubscribe", "Unsubscribe", "PUnsubscribe":
-			c.Commands = []string{strings.ToUpper(name)}
-			return true
+			c.Commands = []string{strings.ToUpper(method)}
+			return -1, true
 		}
 	}
-	return false
+	return -1, false
 }
 
 // receiver is the name of the type that a method is of; "" if it is none.

@@ -3,25 +3,37 @@ package rediscalls
 import (
 	"go/ast"
 	"go/constant"
-	"go/token"
 	"go/types"
 	"strings"
 
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// names returns the commands that words may be the beginning of, and whether they may be
-// others.
-func (f *finder) names(words []ast.Expr) (commands []string, unknown bool) {
-	firsts, unknown := f.texts(words[0])
-	for _, first := range firsts {
-		args := strings.Fields(first) // rdb.Do("SCRIPT LOAD") is wrong, but meant
+// spelling is what is known of a text before the program runs.
+type spelling struct {
+	texts   []string     // that it may be
+	params  []*types.Var // it may be what is given for these parameters
+	unknown bool         // it may be something else, too
+}
+
+func (s *spelling) add(other spelling) {
+	s.texts = append(s.texts, other.texts...)
+	s.params = append(s.params, other.params...)
+	s.unknown = s.unknown || other.unknown
+}
+
+var unknown = spelling{unknown: true}
+
+// names returns the commands that words may be the beginning of.
+func (f *finder) names(first spelling, words []ast.Expr) (commands []string) {
+	for _, text := range first.texts {
+		args := strings.Fields(text) // rdb.Do("SCRIPT LOAD") is wrong, but meant
 		if len(args) == 0 {
 			continue
 		}
-		if len(words) > 1 && len(args) == 1 {
-			if seconds, _ := f.texts(words[1]); len(seconds) == 1 {
-				args = append(args, seconds[0])
+		if len(words) > 0 && len(args) == 1 {
+			if second := f.spell(words[0]); len(second.texts) == 1 {
+				args = append(args, second.texts[0])
 			}
 		}
 		name := strings.ToUpper(args[0])
@@ -30,98 +42,171 @@ func (f *finder) names(words []ast.Expr) (commands []string, unknown bool) {
 		}
 		commands = append(commands, name)
 	}
-	return commands, unknown
+	return commands
 }
 
-// texts returns the texts that an expression may be, and whether it may be others.
-func (f *finder) texts(e ast.Expr) (texts []string, unknown bool) {
+// spell returns what a text may be.
+func (f *finder) spell(e ast.Expr) spelling {
 	e = ast.Unparen(e)
 	if v := f.pass.TypesInfo.Types[e].Value; v != nil && v.Kind() == constant.String {
-		return []string{constant.StringVal(v)}, false
+		return spelling{texts: []string{constant.StringVal(v)}}
 	}
-	ident, ok := e.(*ast.Ident)
-	if !ok {
-		return nil, true
+	switch e := e.(type) {
+	case *ast.Ident:
+		if v, ok := f.pass.TypesInfo.Uses[e].(*types.Var); ok {
+			return f.spellVar(v)
+		}
+	case *ast.CallExpr:
+		if len(e.Args) == 1 && (f.pass.TypesInfo.Types[e.Fun].IsType() || f.keepsText(e)) {
+			return f.spell(e.Args[0])
+		}
 	}
-	v, ok := f.pass.TypesInfo.Uses[ident].(*types.Var)
-	if !ok {
-		return nil, true
-	}
-	return f.assigned(v)
+	return unknown
 }
 
-// assigned returns what constants are assigned to a variable of a function, and whether
-// anything else may be.
-func (f *finder) assigned(v *types.Var) (texts []string, unknown bool) {
-	if v.IsField() || v.Parent() == nil || v.Parent() == f.pass.Pkg.Scope() || v.Parent() == types.Universe {
-		return nil, true
+// keepsText reports whether a call returns the text it is given, up to what does not make
+// another command of it.
+func (f *finder) keepsText(call *ast.CallExpr) bool {
+	fn := f.named(call.Fun)
+	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "strings" {
+		return false
 	}
-	scope := f.around(v)
-	if scope == nil {
-		return nil, true
-	}
-	assign := func(value ast.Expr) {
-		if value == nil {
-			unknown = true
-			return
-		}
-		if c := f.pass.TypesInfo.Types[value].Value; c != nil && c.Kind() == constant.String {
-			texts = append(texts, constant.StringVal(c))
-			return
-		}
-		unknown = true
-	}
-	is := func(e ast.Expr) bool {
-		ident, ok := ast.Unparen(e).(*ast.Ident)
-		return ok && (f.pass.TypesInfo.Defs[ident] == v || f.pass.TypesInfo.Uses[ident] == v)
-	}
-	declared := false
-	ast.Inspect(scope, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for i, left := range n.Lhs {
-				if !is(left) {
-					continue
-				}
-				declared = true
-				if len(n.Rhs) != len(n.Lhs) || n.Tok != token.ASSIGN && n.Tok != token.DEFINE {
-					assign(nil)
-				} else {
-					assign(n.Rhs[i])
-				}
-			}
-		case *ast.ValueSpec:
-			for i, name := range n.Names {
-				if !is(name) {
-					continue
-				}
-				declared = true
-				if i < len(n.Values) {
-					assign(n.Values[i])
-				}
-			}
-		case *ast.RangeStmt:
-			if n.Key != nil && is(n.Key) || n.Value != nil && is(n.Value) {
-				unknown = true
-			}
-		case *ast.UnaryExpr:
-			if n.Op == token.AND && is(n.X) {
-				unknown = true // whoever has its address may assign to it
-			}
-		}
-		return true
-	})
-	return texts, unknown || !declared // a parameter is declared nowhere in the body
+	return fn.Name() == "ToUpper" || fn.Name() == "ToLower" || fn.Name() == "TrimSpace"
 }
 
-// around is the file's declaration that a variable is declared in.
-func (f *finder) around(v *types.Var) ast.Node {
-	for _, file := range f.pass.Files {
-		for _, decl := range file.Decls {
-			if decl.Pos() <= v.Pos() && v.Pos() < decl.End() {
-				return decl
-			}
+// spellVar returns what is assigned to a variable that holds a text.
+func (f *finder) spellVar(v *types.Var) (s spelling) {
+	uses := f.uses(v)
+	if uses == nil || uses.open || f.visiting[v] {
+		return unknown
+	}
+	f.visiting[v] = true
+	defer delete(f.visiting, v)
+	if uses.param {
+		s.params = append(s.params, v)
+	}
+	for _, value := range uses.values {
+		s.add(f.spell(value))
+	}
+	for _, list := range uses.ranges { // for _, name := range []string{"MULTI", "EXEC"}
+		literal, ok := ast.Unparen(list).(*ast.CompositeLit)
+		if !ok {
+			return unknown
+		}
+		for _, element := range literal.Elts {
+			s.add(f.spell(element))
 		}
 	}
-	return nil
+	return s
+}
+
+// firstOf returns what the first element of a slice of words may be, and the words behind it
+// as far as they are known: args in rdb.Do(ctx, args...).
+func (f *finder) firstOf(e ast.Expr) (first spelling, rest []ast.Expr) {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.CompositeLit:
+		if len(e.Elts) > 0 {
+			if _, keyed := e.Elts[0].(*ast.KeyValueExpr); !keyed {
+				return f.spell(e.Elts[0]), e.Elts[1:]
+			}
+		}
+	case *ast.CallExpr:
+		if !f.isAppend(e) {
+			break
+		}
+		if !f.isEmpty(e.Args[0]) {
+			return f.firstOf(e.Args[0])
+		}
+		if e.Ellipsis.IsValid() {
+			return f.firstOf(e.Args[1])
+		}
+		if len(e.Args) > 1 {
+			return f.spell(e.Args[1]), e.Args[2:]
+		}
+	case *ast.Ident:
+		if v, ok := f.pass.TypesInfo.Uses[e].(*types.Var); ok {
+			return f.firstOfVar(v)
+		}
+	}
+	return unknown, nil
+}
+
+// firstOfVar is firstOf a variable: of what it begins as, and of what is put into its first
+// place. What is appended to it comes behind, unless it is empty.
+func (f *finder) firstOfVar(v *types.Var) (s spelling, rest []ast.Expr) {
+	uses := f.uses(v)
+	if uses == nil || uses.open || len(uses.ranges) > 0 || f.visiting[v] {
+		return unknown, nil
+	}
+	f.visiting[v] = true
+	defer delete(f.visiting, v)
+	if uses.param {
+		s.params = append(s.params, v)
+	}
+	for _, value := range uses.firsts {
+		s.add(f.spell(value))
+	}
+	filled := uses.param || len(uses.firsts) > 0
+	for _, value := range uses.values {
+		call, ok := ast.Unparen(value).(*ast.CallExpr)
+		switch {
+		case f.isEmpty(value):
+			continue
+		case ok && f.isAppend(call) && f.isVar(call.Args[0], v):
+			if filled || len(call.Args) < 2 {
+				continue
+			}
+			if call.Ellipsis.IsValid() {
+				var first spelling
+				first, rest = f.firstOf(call.Args[1])
+				s.add(first)
+			} else {
+				s.add(f.spell(call.Args[1]))
+				rest = call.Args[2:]
+			}
+		default:
+			var first spelling
+			first, rest = f.firstOf(value)
+			s.add(first)
+		}
+		filled = true
+	}
+	if !filled {
+		return unknown, nil
+	}
+	return s, rest
+}
+
+// isEmpty reports whether a slice has no elements, or none that are anything yet.
+func (f *finder) isEmpty(e ast.Expr) bool {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		return e.Name == "nil"
+	case *ast.CompositeLit:
+		return len(e.Elts) == 0
+	case *ast.CallExpr: // also a conversion of nil
+		if f.pass.TypesInfo.Types[e.Fun].IsType() && len(e.Args) == 1 {
+			return f.isEmpty(e.Args[0])
+		}
+		return f.isBuiltin(e, "make")
+	}
+	return false
+}
+
+func (f *finder) isAppend(call *ast.CallExpr) bool {
+	return f.isBuiltin(call, "append") && len(call.Args) > 0
+}
+
+func (f *finder) isBuiltin(call *ast.CallExpr, name string) bool {
+	ident, ok := ast.Unparen(call.Fun).(*ast.Ident)
+	if !ok {
+		return false
+	}
+	_, ok = f.pass.TypesInfo.Uses[ident].(*types.Builtin)
+	return ok && ident.Name == name
+}
+
+func (f *finder) isVar(e ast.Expr, v *types.Var) bool {
+	ident, ok := ast.Unparen(e).(*ast.Ident)
+	return ok && f.pass.TypesInfo.ObjectOf(ident) == v
 }

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/types"
 	"reflect"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/passes/inspect"
@@ -16,6 +17,7 @@ var Analyzer = &analysis.Analyzer{
 	Doc:        "find the calls that send commands to Redis",
 	Requires:   []*analysis.Analyzer{inspect.Analyzer},
 	ResultType: reflect.TypeFor[[]*Call](),
+	FactTypes:  []analysis.Fact{(*Sends)(nil), (*Near)(nil)},
 	Run:        run,
 }
 
@@ -25,9 +27,10 @@ type Call struct {
 	Func     *types.Func // what is called
 	Library  Library
 	How      How
-	Commands []string // that it may send, in upper case: "GET", "SCRIPT LOAD"
-	Unknown  bool     // it may send others, too: its name is not known before it runs
-	Args     []ast.Expr
+	Commands []string   // that it may send, in upper case: "GET", "SCRIPT LOAD"
+	Unknown  bool       // it may send others, too: its name is not known before it runs
+	Args     []ast.Expr // those of the command, as far as they are known
+	Spread   bool       // the last of Args is a slice of more of them, or some are not known
 }
 
 // How is how a call says what it sends.
@@ -45,37 +48,66 @@ const (
 )
 
 func run(pass *analysis.Pass) (any, error) {
-	f := &finder{pass: pass, called: map[*ast.SelectorExpr]bool{}}
+	if !isNear(pass) {
+		return []*Call(nil), nil
+	}
+	pass.ExportPackageFact(&Near{})
+	f := &finder{pass: pass, helpers: map[*types.Func]*Sends{}, visiting: map[*types.Var]bool{}}
 	in := pass.ResultOf[inspect.Analyzer].(*inspector.Inspector)
-	in.Preorder([]ast.Node{(*ast.CallExpr)(nil), (*ast.SelectorExpr)(nil)}, func(n ast.Node) {
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			f.call(n)
-		case *ast.SelectorExpr:
-			f.value(n)
-		}
-	})
+	for again := true; again; { // a helper may be called before it is known for one
+		again = false
+		f.calls, f.called = nil, map[*ast.SelectorExpr]bool{}
+		in.Preorder([]ast.Node{(*ast.CallExpr)(nil), (*ast.SelectorExpr)(nil)}, func(n ast.Node) {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				again = f.call(n) || again
+			case *ast.SelectorExpr:
+				f.value(n)
+			}
+		})
+	}
+	for fn, sends := range f.helpers {
+		pass.ExportObjectFact(fn, sends)
+	}
 	return f.calls, nil
 }
 
 // finder collects the calls of a package.
 type finder struct {
-	pass   *analysis.Pass
-	called map[*ast.SelectorExpr]bool // these are no values
-	calls  []*Call
+	pass     *analysis.Pass
+	called   map[*ast.SelectorExpr]bool // these are no values
+	calls    []*Call
+	assigned map[*types.Var]*uses
+	visiting map[*types.Var]bool // which is being resolved, as v = v
+	helpers  map[*types.Func]*Sends
 }
 
-func (f *finder) call(n *ast.CallExpr) {
+// call resolves a call, and reports whether it makes a helper of the function around it.
+func (f *finder) call(n *ast.CallExpr) (news bool) {
 	fun := ast.Unparen(n.Fun)
 	sel, _ := fun.(*ast.SelectorExpr)
 	if sel != nil {
 		f.called[sel] = true
 	}
-	fn := f.callee(fun)
-	if fn == nil {
-		return
+	for _, fn := range f.callees(fun) {
+		if calls, helper := f.helperCalls(n, fn); len(calls) > 0 || helper {
+			f.calls = append(f.calls, calls...)
+			return helper
+		}
+		c, helper := f.resolve(n, fn, n.Args)
+		if c != nil && (sel != nil || c.How == ByName || isFunc(fun, fn)) {
+			f.add(c)
+		}
+		news = news || helper
 	}
-	f.add(f.resolve(n, fn, n.Args))
+	return news
+}
+
+// isFunc reports whether an expression names a function, not a variable that holds one: what
+// is in a variable was found where it was put there.
+func isFunc(fun ast.Expr, fn *types.Func) bool {
+	ident, ok := fun.(*ast.Ident)
+	return !ok || ident.Name == fn.Name()
 }
 
 // value takes a method that is not called here for one that is called somewhere.
@@ -83,65 +115,108 @@ func (f *finder) value(n *ast.SelectorExpr) {
 	if f.called[n] {
 		return
 	}
-	if fn := f.callee(n); fn != nil {
-		f.add(f.resolve(n, fn, nil))
+	if fn := f.named(n); fn != nil {
+		if c, _ := f.resolve(n, fn, nil); c != nil {
+			f.add(c)
+		}
 	}
 }
 
-func (f *finder) add(c *Call) {
-	if c != nil {
-		f.calls = append(f.calls, c)
-	}
-}
+func (f *finder) add(c *Call) { f.calls = append(f.calls, c) }
 
-// callee is the function that an expression names; nil if it is another value.
-func (f *finder) callee(fun ast.Expr) *types.Func {
-	switch fun := fun.(type) {
+// named is the function that an expression names; nil if it is another value.
+func (f *finder) named(fun ast.Expr) *types.Func {
+	switch fun := ast.Unparen(fun).(type) {
 	case *ast.SelectorExpr:
 		fn, _ := f.pass.TypesInfo.Uses[fun.Sel].(*types.Func)
 		return fn
 	case *ast.Ident:
 		fn, _ := f.pass.TypesInfo.Uses[fun].(*types.Func)
 		return fn
+	case *ast.IndexExpr: // of a generic function
+		return f.named(fun.X)
 	}
 	return nil
 }
 
+// callees are the functions that may be called: what an expression names, or what is put into
+// the variable that it names.
+func (f *finder) callees(fun ast.Expr) (fns []*types.Func) {
+	if fn := f.named(fun); fn != nil {
+		return []*types.Func{fn}
+	}
+	ident, ok := fun.(*ast.Ident)
+	if !ok {
+		return nil
+	}
+	v, ok := f.pass.TypesInfo.Uses[ident].(*types.Var)
+	if !ok {
+		return nil
+	}
+	uses := f.uses(v)
+	if uses == nil {
+		return nil
+	}
+	for _, value := range uses.values {
+		if fn := f.named(value); fn != nil && !slices.Contains(fns, fn) {
+			fns = append(fns, fn)
+		}
+	}
+	return fns
+}
+
 // resolve tells what a function sends; nil if nothing.
-func (f *finder) resolve(n ast.Node, fn *types.Func, args []ast.Expr) *Call {
+func (f *finder) resolve(n ast.Node, fn *types.Func, args []ast.Expr) (c *Call, news bool) {
 	fn = fn.Origin()
 	lib, ok := libraryOf(fn.Pkg())
 	if !ok {
 		if lib, ok = shapeOf(fn); !ok {
-			return nil
+			return nil, false
 		}
 	}
-	c := &Call{Node: n, Func: fn, Library: lib, Args: args}
+	c = &Call{Node: n, Func: fn, Library: lib, Args: args}
+	if call, ok := n.(*ast.CallExpr); ok {
+		c.Spread = call.Ellipsis.IsValid()
+	}
+	name := -1 // where the command's name stands among the arguments, if it does
 	switch lib.Name {
 	case GoRedis:
-		ok = f.goRedis(c)
+		name, ok = goRedis(c)
 	case Redigo:
-		ok = f.redigo(c)
+		name, ok = redigo(c)
 	case Rueidis:
-		ok = f.rueidis(c)
+		name, ok = rueidis(c)
 	case Radix:
-		ok = f.radix(c)
+		name, ok = radix(c)
 	}
 	if !ok {
-		return nil
+		return nil, false
 	}
-	return c
+	if name >= 0 {
+		news = f.byName(c, name)
+		if len(c.Commands) == 0 && !c.Unknown {
+			return nil, news // its callers say
+		}
+	}
+	return c, news
 }
 
-// byName makes a call one of a command whose name is an argument, after skip others.
-func (f *finder) byName(c *Call, skip int) bool {
+// byName makes a call one of a command whose name is an argument, after skip others. It
+// reports whether that makes a helper of the function around it.
+func (f *finder) byName(c *Call, skip int) (news bool) {
 	c.How = ByName
 	if len(c.Args) <= skip {
-		c.Unknown = true // it is taken as a value, or given a slice
-		return true
+		c.Unknown = true // it is taken as a value
+		return false
 	}
 	words := c.Args[skip:]
-	c.Args = words[1:]
-	c.Commands, c.Unknown = f.names(words)
-	return true
+	first, rest := spelling{}, words[1:]
+	if c.Spread && len(words) == 1 {
+		first, rest = f.firstOf(words[0])
+	} else {
+		first = f.spell(words[0])
+	}
+	c.Args, c.Unknown = rest, first.unknown
+	c.Commands = f.names(first, rest)
+	return f.wraps(c, first.params)
 }

@@ -59,3 +59,28 @@ func byName(ctx context.Context, rdb *redis.Client, any redis.UniversalClient, h
 	rdb.Process(ctx, redis.NewCmd(ctx, "DISCARD"))       // want `DISCARD through .*NewCmd.*MC103`
 	rdb.Process(ctx, redis.NewStatusCmd(ctx, "unwatch")) // want `UNWATCH.*MC103`
 }
+
+// do sends the words that it is given.
+func do(ctx context.Context, rdb *redis.Client, words ...any) error {
+	rdb.Do(ctx, words...)
+	return nil
+}
+
+func spread(ctx context.Context, rdb *redis.Client, keys []any) {
+	rdb.Do(ctx, []any{"WATCH", "k"}...)             // want `WATCH.*MC103`
+	rdb.Do(ctx, append([]any{"WATCH"}, keys...)...) // want `WATCH.*MC103`
+	rdb.Do(ctx, append([]any{"GET"}, "WATCH")...)
+	words := make([]any, 0, len(keys)+1)
+	words = append(words, "watch")
+	words = append(words, keys...)
+	rdb.Do(ctx, words...) // want `WATCH.*MC103`
+	filled := make([]any, len(keys)+1)
+	filled[0] = "WATCH"
+	copy(filled[1:], keys)
+	rdb.Do(ctx, filled...) // want `WATCH.*MC103`
+	rdb.Do(ctx, keys...)
+	do(ctx, rdb, "WATCH", "k")      // want `WATCH through goredis\.do.*MC103`
+	do(ctx, rdb, []any{"MULTI"}...) // want `MULTI through goredis\.do.*MC103`
+	do(ctx, rdb, "GET", "WATCH")
+	do(ctx, rdb)
+}
