@@ -1,23 +1,25 @@
 package main
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"maps"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/tools/go/analysis"
-	"golang.org/x/tools/go/analysis/checker"
-	"golang.org/x/tools/go/packages"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/redispubsub"
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/redistx"
+	"github.com/unwatch/unwatch/cmd/migrate-check/baseline"
+	"github.com/unwatch/unwatch/cmd/migrate-check/driver"
+	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/output"
 )
 
 // The exit codes of a check, which differ from those of the subcommands: CI has to tell
@@ -29,14 +31,14 @@ const (
 
 const checkUsage = `Usage: migrate-check [flags] PACKAGES
 
-Finds the transactions, publications and subscriptions that are left in Go code,
-which a proxy refuses: migrate-check ./...
+Finds in Go code what a proxy refuses, or does otherwise: migrate-check ./...
 
 `
 
 const checkMore = `
-Exit codes: 0 nothing found; 1 could not look at everything; 2 wrong usage;
-3 something found.
+Exit codes, whatever the format: 0 nothing found; 1 could not look at everything;
+2 wrong usage; 3 something found. Notes, and findings in tests, are shown and do
+not count.
 
 It is a vet tool, too: go vet -vettool=$(which migrate-check) ./...
 `
@@ -55,133 +57,209 @@ func isPackages(word string) bool {
 	return strings.HasPrefix(word, ".") || strings.HasPrefix(word, "-") || strings.HasSuffix(word, "...") || strings.Contains(word, "/")
 }
 
-// runCheck analyses packages.
-func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// checkFlags are what a check is told.
+type checkFlags struct {
+	dir, rules, tests, generated, scope string
+	format, output, baseline            string
+	tags, systems                       list
+	record, strict, incomplete, zero    bool
+	traces                              bool
+}
+
+// list is a flag that may be given several times.
+type list []string
+
+func (l *list) String() string { return strings.Join(*l, " ") }
+
+func (l *list) Set(word string) error {
+	*l = append(*l, word)
+	return nil
+}
+
+func (c *checkFlags) flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("check", flag.ContinueOnError)
-	tags := flags.String("tags", "", "build with these `TAGS`, separated by commas")
-	tests := flags.Bool("tests", true, "look at tests, too")
+	flags.StringVar(&c.dir, "C", "", "look at the packages of this `FOLDER`")
+	flags.Var(&c.tags, "tags", "build with these `TAGS`, separated by commas; given again, another build is looked at, too")
+	flags.Var(&c.systems, "os", "build for this `SYSTEM`, as linux or windows/arm64; given again, another one is looked at, too")
+	flags.StringVar(&c.rules, "rules", "default", "only these `RULES`, as MC1,MC402,-MC403: all those that begin so, and without those behind a minus")
+	flags.StringVar(&c.tests, "tests", "warn", "`HOW` to take tests: off; warn: shown, and not counted; fail")
+	flags.StringVar(&c.generated, "generated", "report", "`HOW` to take generated files: report, skip")
+	flags.StringVar(&c.scope, "scope", "module", "`WHOSE` code: module; deps: and what it reaches in dependencies; all: and what they only import")
+	flags.StringVar(&c.format, "format", "text", "`ONE` of "+strings.Join(output.Formats(), ", "))
+	flags.StringVar(&c.output, "o", "", "write to this `FILE`")
+	flags.StringVar(&c.baseline, "baseline", "", "only what is not in this `FILE` counts")
+	flags.BoolVar(&c.record, "write-baseline", false, "write what is found to the file of -baseline")
+	flags.BoolVar(&c.strict, "strict-baseline", false, "what is gone from the baseline has to be recorded: else exit code 3")
+	flags.BoolVar(&c.incomplete, "allow-incomplete", false, "what could not be looked at is no reason for exit code 1")
+	flags.BoolVar(&c.zero, "exit-zero", false, "findings are no reason for exit code 3")
+	flags.BoolVar(&c.traces, "traces", false, "all of every way to a finding, and what could be written in its place")
 	flags.Usage = func() {
 		say(flags.Output(), "%s", checkUsage)
 		flagTable(flags)
 		say(flags.Output(), "%s", checkMore)
 	}
+	return flags
+}
+
+// config is what the driver is told; the error says which flag is wrong.
+func (c *checkFlags) config(patterns []string) (driver.Config, error) {
+	tests, err1 := driver.ParseTests(c.tests)
+	scope, err2 := driver.ParseScope(c.scope)
+	rules, err3 := parseRules(c.rules)
+	errs := errors.Join(err1, err2, err3)
+	if c.generated != "report" && c.generated != "skip" {
+		errs = errors.Join(errs, fmt.Errorf("-generated: want report or skip, not %s", c.generated))
+	}
+	if !isFormat(c.format) {
+		errs = errors.Join(errs, fmt.Errorf("-format: want one of %s, not %s", strings.Join(output.Formats(), ", "), c.format))
+	}
+	if (c.record || c.strict) && c.baseline == "" {
+		errs = errors.Join(errs, errors.New("-write-baseline and -strict-baseline need a -baseline FILE"))
+	}
+	return driver.Config{
+		Dir: c.dir, Patterns: patterns, Tags: c.tags, Systems: c.systems, Analyzers: analyzers(), Scope: scope,
+		Rules: rules, Tests: tests, Generated: c.generated == "report", Today: time.Now(),
+	}, errs
+}
+
+// runCheck analyses packages.
+func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	c := &checkFlags{}
+	flags := c.flags()
 	patterns, code, ok := parseAll(flags, args, stdout, stderr, "PACKAGES")
 	if !ok {
 		return code
 	}
-	pkgs, err := packages.Load(&packages.Config{
-		Context: ctx, Tests: *tests, BuildFlags: []string{"-tags=" + *tags},
-		Mode: packages.LoadSyntax | packages.NeedModule,
-	}, patterns...)
+	cfg, err := c.config(patterns)
 	if err != nil {
+		return complain(stderr, flags.Name(), err.Error())
+	}
+	known, err := c.known()
+	if err != nil {
+		return complain(stderr, flags.Name(), err.Error())
+	}
+	if isTerminal(stderr) {
+		cfg.Progress = progress(stderr)
+	}
+	report, err := driver.Run(ctx, cfg)
+	if err != nil {
+		say(stderr, "%s", wrapped("migrate-check: "+err.Error()))
+		report = &finding.Report{}
+		report.Summary.Unseen = []finding.Unseen{{Path: strings.Join(patterns, " "), Reason: err.Error()}}
+		report.Summary.Interrupted = ctx.Err() != nil
+		known, c.record = nil, false
+		report.Count()
+	}
+	if known != nil {
+		report.Summary.Baseline = known.Apply(report.Findings)
+		report.Count()
+	}
+	if c.record {
+		if err := baseline.Of(report.Findings).Write(c.baseline); err != nil {
+			say(stderr, "%s", wrapped("migrate-check: -baseline: "+err.Error()))
+			return codeIncomplete
+		}
+		say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check: %s records %s", c.baseline,
+			counted(len(baseline.Of(report.Findings).Findings), "finding"))))
+	}
+	report.Summary.Exit = c.exit(&report.Summary)
+	if err := c.print(report, stdout); err != nil {
 		say(stderr, "%s", wrapped("migrate-check: "+err.Error()))
 		return codeIncomplete
 	}
-	broken := complainOf(pkgs, stderr)
-	graph, err := checker.Analyze(analyzers(), pkgs, nil)
-	if err != nil {
-		say(stderr, "%s", wrapped("migrate-check: "+err.Error()))
-		return codeIncomplete
+	return report.Summary.Exit
+}
+
+// known reads the baseline; nil if there is none, or if it is to be recorded for the first
+// time.
+func (c *checkFlags) known() (*baseline.Baseline, error) {
+	if c.baseline == "" {
+		return nil, nil
 	}
-	found, failed := findingsOf(graph)
-	for _, err := range failed {
-		say(stderr, "%s", wrapped("migrate-check: "+err.Error()))
-	}
-	for _, f := range found {
-		say(stdout, "%s:%d:%d: %s\n", f.file, f.line, f.column, f.message)
-	}
-	say(stdout, "%s", summary(found, broken))
+	known, err := baseline.Read(c.baseline)
 	switch {
-	case broken > 0 || len(failed) > 0:
+	case errors.Is(err, fs.ErrNotExist) && c.record:
+		return nil, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("-baseline: there is no file %s yet; -write-baseline records it", c.baseline)
+	}
+	return known, err
+}
+
+func (c *checkFlags) exit(s *finding.Summary) int {
+	switch {
+	case (len(s.Unseen) > 0 && !c.incomplete) || s.Interrupted:
 		return codeIncomplete
-	case len(found) > 0:
+	case c.record || c.zero:
+		return codeOK
+	case s.Findings > 0, c.strict && s.Baseline != nil && len(s.Baseline.Stale) > 0:
 		return codeFindings
 	}
 	return codeOK
 }
 
-// complainOf says which packages could not be type-checked, a line each.
-func complainOf(pkgs []*packages.Package, stderr io.Writer) (broken int) {
-	said := map[string]bool{}
-	for _, pkg := range pkgs {
-		if len(pkg.Errors) == 0 || said[pkg.PkgPath] {
-			continue
-		}
-		said[pkg.PkgPath] = true
-		broken++
-		why := pkg.Errors[0]
-		for _, e := range pkg.Errors {
-			if e.Kind == packages.TypeError { // the go command's own is longer, and says no more
-				why = e
-				break
-			}
-		}
-		say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check: %s could not be looked at: %s", pkg.PkgPath, why.Msg)))
+// print writes the report to stdout, or to the file of -o.
+func (c *checkFlags) print(report *finding.Report, stdout io.Writer) error {
+	options := output.Options{Traces: c.traces, Shown: shown(report.Root)}
+	if c.output == "" {
+		options.Colour = isTerminal(stdout) && os.Getenv("NO_COLOR") == ""
+		return output.Write(stdout, c.format, report, options)
 	}
-	return broken
-}
-
-// finding is what is told of a place in the code.
-type finding struct {
-	file         string // relative to the working directory, if it is below
-	line, column int
-	rule         string
-	message      string
-}
-
-// findingsOf returns what the analyzers have found, each once: of a package with tests
-// there are two, with the same files.
-func findingsOf(graph *checker.Graph) (found []finding, failed []error) {
-	for _, act := range graph.Roots {
-		if act.Err != nil {
-			if len(act.Package.Errors) == 0 { // else it was said
-				failed = append(failed, fmt.Errorf("%s: %w", act, act.Err))
-			}
-			continue
-		}
-		for _, d := range act.Diagnostics {
-			at := act.Package.Fset.Position(d.Pos)
-			found = append(found, finding{relative(at.Filename), at.Line, at.Column, d.Category, d.Message})
-		}
-	}
-	slices.SortFunc(found, func(a, b finding) int {
-		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column),
-			cmp.Compare(a.message, b.message))
-	})
-	return slices.Compact(found), failed
-}
-
-func relative(file string) string {
-	dir, err := os.Getwd()
+	file, err := os.Create(c.output)
 	if err != nil {
-		return file
+		return fmt.Errorf("-o: %w", err)
 	}
-	short, err := filepath.Rel(dir, file)
-	if err != nil || strings.HasPrefix(short, ".."+string(filepath.Separator)+"..") {
-		return file
-	}
-	return short
+	return errors.Join(output.Write(file, c.format, report, options), file.Close())
 }
 
-// summary counts, and says what was not seen.
-func summary(found []finding, broken int) string {
-	rules, files := map[string]int{}, map[string]bool{}
-	for _, f := range found {
-		rules[f.rule]++
-		files[f.file] = true
+// shown returns how a path from a root on is shown to people: from the working directory on,
+// unless that is far away.
+func shown(root string) func(string) string {
+	dir, err := os.Getwd()
+	if err != nil || root == "" {
+		return nil
 	}
-	var parts []string
-	for _, rule := range slices.Sorted(maps.Keys(rules)) {
-		parts = append(parts, fmt.Sprintf("%d %s", rules[rule], rule))
+	return func(path string) string {
+		file := filepath.Join(root, filepath.FromSlash(path))
+		if _, err := os.Stat(file); err != nil {
+			return path // of a dependency
+		}
+		short, err := filepath.Rel(dir, file)
+		if err != nil || strings.HasPrefix(short, ".."+string(filepath.Separator)+"..") {
+			return file
+		}
+		return short
 	}
-	text := "0 findings"
-	if len(found) > 0 {
-		text = fmt.Sprintf("%s (%s) in %s", counted(len(found), "finding"), strings.Join(parts, ", "), counted(len(files), "file"))
+}
+
+// isTerminal reports whether somebody is looking.
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
 	}
-	if broken > 0 {
-		text += fmt.Sprintf("; %s could not be looked at", counted(broken, "package"))
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// progress says what is being done, once it takes longer than somebody likes to wait without
+// a word.
+func progress(w io.Writer) func(string) {
+	began := time.Now()
+	return func(what string) {
+		if since := time.Since(began); since > time.Second {
+			say(w, "%s", wrapped(fmt.Sprintf("%3.0f s  %s", since.Seconds(), what)))
+		}
 	}
-	return text + "\n"
+}
+
+func isFormat(word string) bool {
+	for _, name := range output.Formats() {
+		if name == word {
+			return true
+		}
+	}
+	return false
 }
 
 func counted(n int, what string) string {

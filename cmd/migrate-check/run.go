@@ -26,6 +26,7 @@ type subcommand struct {
 func subcommands() []subcommand {
 	return []subcommand{
 		{"probe", "ask a live address what it permits, and which known proxy it is like", runProbe},
+		{"explain", "say why a rule is one, and what to do; without one list them all", runExplain},
 		{"shadow", "judge saved reports of the shadow: ready, not ready, not enough data", runShadow},
 	}
 }

@@ -71,6 +71,9 @@ type Finding struct {
 	// Scaffold is a beginning of what to write in its place, where no fix is safe.
 	Scaffold string `json:"scaffold,omitempty"`
 
+	// Uncounted says that it is only shown: in a test, unless tests count.
+	Uncounted bool `json:"uncounted,omitempty"`
+
 	// Fingerprint is the same after lines were shifted: see package baseline.
 	Fingerprint string       `json:"fingerprint,omitempty"`
 	Suppressed  *Suppression `json:"suppressed,omitempty"`
@@ -106,15 +109,18 @@ type Suppression struct {
 
 // Counts reports whether a finding makes a check fail.
 func (f *Finding) Counts() bool {
-	return f.Suppressed == nil && f.Severity != Note
+	return f.Suppressed == nil && f.Severity != Note && !f.Uncounted
 }
 
 // Sort sorts by place.
 func Sort(all []Finding) {
-	slices.SortStableFunc(all, func(a, b Finding) int {
-		return cmp.Or(
-			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
-			cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message),
-		)
-	})
+	slices.SortStableFunc(all, func(a, b Finding) int { return Compare(&a, &b) })
+}
+
+// Compare is the order by place, and then by rule.
+func Compare(a, b *Finding) int {
+	return cmp.Or(
+		cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
+		cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message),
+	)
 }

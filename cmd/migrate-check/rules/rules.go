@@ -25,6 +25,18 @@ type Rule struct {
 	Page     string // Markdown: why, an example, what to do
 }
 
+// Advice is what to do, in a sentence: the first one of the page's.
+func (r Rule) Advice() string {
+	_, text, _ := strings.Cut(r.Page, "\n## What to do\n")
+	text = strings.Join(strings.Fields(text), " ")
+	for i := 1; i < len(text); i++ {
+		if text[i-1] == '.' && text[i] == ' ' {
+			return text[:i-1]
+		}
+	}
+	return strings.TrimSuffix(text, ".")
+}
+
 // URL is where the page can be read.
 func (r Rule) URL() string {
 	return "https://github.com/unwatch/unwatch/blob/main/cmd/migrate-check/rules/pages/" + r.ID + ".md"

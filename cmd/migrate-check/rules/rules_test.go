@@ -30,6 +30,8 @@ func TestPages(t *testing.T) {
 				assert.LessOrEqual(t, len([]rune(line)), 125, line)
 			}
 			assert.Equal(t, []string{"Why", "Example", "What to do"}, heads)
+			assert.NotEmpty(t, r.Advice())
+			assert.Less(t, len(r.Advice()), 200, r.Advice())
 			again, ok := rules.Of(strings.ToLower(r.ID))
 			assert.True(t, ok)
 			assert.Equal(t, r, again)

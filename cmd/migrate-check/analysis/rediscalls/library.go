@@ -40,7 +40,10 @@ func libraryOf(pkg *types.Package) (Library, bool) {
 	if pkg == nil {
 		return Library{}, false
 	}
-	path := pkg.Path()
+	return libraryOfPath(pkg.Path())
+}
+
+func libraryOfPath(path string) (Library, bool) {
 	if i := strings.LastIndex(path, "/vendor/"); i >= 0 {
 		path = path[i+len("/vendor/"):]
 	}
@@ -105,4 +108,10 @@ func clientType(t types.Type) (Library, string, bool) {
 func isCmd(t types.Type) bool {
 	_, name, ok := clientType(t)
 	return ok && strings.HasSuffix(name, "Cmd")
+}
+
+// IsClient reports whether a path is that of a client library's package.
+func IsClient(path string) bool {
+	_, ok := libraryOfPath(path)
+	return ok
 }

@@ -3,6 +3,7 @@ package rediscalls
 import (
 	"fmt"
 	"go/ast"
+	"go/types"
 	"slices"
 	"strings"
 
@@ -21,7 +22,16 @@ func (c *Call) Of(commands []string) (found []string) {
 
 // Through says what is called, for a message: "WATCH through (*redis.Client).Watch".
 func (c *Call) Through(commands []string) string {
-	return fmt.Sprintf("%s through %s", strings.Join(commands, " or "), c.Func.FullName())
+	return fmt.Sprintf("%s through %s", strings.Join(commands, " or "), c.Name())
+}
+
+// Name is what is called, as code has it: "(*redis.Client).Watch".
+func (c *Call) Name() string {
+	recv := c.Func.Signature().Recv()
+	if recv == nil {
+		return c.Func.Pkg().Name() + "." + c.Func.Name()
+	}
+	return "(" + types.TypeString(recv.Type(), (*types.Package).Name) + ")." + c.Func.Name()
 }
 
 // Report reports a call. The rule is the diagnostic's category, and the end of its text.

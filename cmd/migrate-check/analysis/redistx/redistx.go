@@ -36,7 +36,7 @@ func run(pass *analysis.Pass) (any, error) {
 		switch {
 		case len(found) == 0:
 		case call.How == rediscalls.Transaction:
-			call.Report(pass, transactionRule, fmt.Sprintf("MULTI and EXEC through %s; the proxy refuses them", call.Func.FullName()))
+			call.Report(pass, transactionRule, fmt.Sprintf("MULTI and EXEC through %s; the proxy refuses them, and carries out what is between", call.Name()))
 		case call.How != rediscalls.ByName && found[0] == "WATCH":
 			call.Report(pass, watchRule, call.Through(found)+"; the proxy refuses it")
 		default:

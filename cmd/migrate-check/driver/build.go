@@ -1,0 +1,159 @@
+package driver
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/ast/astutil"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/directive"
+	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/load"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+)
+
+// build is one build of the program.
+type build struct {
+	*merger
+	program *load.Program
+	calls   map[string][]finding.Place // of functions that are given functions; made when first asked for
+}
+
+// files notes which files are built, and their directives.
+func (b *build) files() {
+	for _, pkg := range b.program.Packages {
+		for _, file := range pkg.Syntax {
+			name := pkg.Fset.File(file.FileStart).Name()
+			b.built[name] = true
+			path, own := b.program.Relative(name)
+			if !own {
+				continue
+			}
+			for _, d := range directive.InFile(pkg.Fset, file, path) {
+				if _, known := b.directives[d.Place]; !known {
+					b.directives[d.Place] = d
+				}
+			}
+		}
+	}
+}
+
+// diagnostic makes a finding of a diagnostic.
+func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) {
+	pkg := act.Package
+	rule, severity, ok := strings.Cut(d.Category, "/") // "MC402/error" is graver than its rule usually is
+	if !ok {
+		severity = string(rules.Severity(rule))
+	}
+	if b.cfg.Rules != nil && !b.cfg.Rules(rule) {
+		return
+	}
+	file := fileAt(pkg, d.Pos)
+	if file == nil {
+		return // in what cgo has made; its source is looked at as a file that is not built
+	}
+	f := finding.Finding{
+		Rule: rule, Severity: finding.Severity(severity), Confidence: finding.High,
+		Place: b.place(pkg.Fset, d.Pos), Package: pkg.PkgPath,
+	}
+	f.Message = d.Message
+	if d.End.IsValid() {
+		end := pkg.Fset.Position(d.End)
+		f.EndLine, f.EndColumn = end.Line, end.Column
+	}
+	f.Labels = b.labels(pkg, file, d.Pos)
+	if f.Has(finding.Generated) && !b.cfg.Generated || f.Has(finding.Test) && b.cfg.Tests == TestsOff {
+		return
+	}
+	f.Uncounted = f.Has(finding.Test) && b.cfg.Tests == TestsWarn
+	if r, ok := rules.Of(rule); ok {
+		f.Advice = r.Advice()
+	}
+	path, _ := astutil.PathEnclosingInterval(file, d.Pos, max(d.Pos, d.End))
+	fn := enclosing(path)
+	f.Func = nameOf(fn)
+	for _, r := range d.Related {
+		at := b.place(pkg.Fset, r.Pos)
+		at.Message = r.Message
+		f.Related = append(f.Related, at)
+	}
+	f.Related = append(f.Related, b.callers(pkg, fn, d)...)
+	if len(d.SuggestedFixes) > 0 && !f.Has(finding.Generated) {
+		f.Fix = b.fix(pkg.Fset, d.SuggestedFixes[0])
+	}
+	b.keep(f, statement(pkg, path, d.Pos, d.End))
+}
+
+func (b *build) place(fset *token.FileSet, pos token.Pos) finding.Place {
+	at := fset.Position(pos)
+	path, _ := b.program.Relative(at.Filename)
+	return finding.Place{Path: path, Line: at.Line, Column: at.Column}
+}
+
+func (b *build) fix(fset *token.FileSet, fix analysis.SuggestedFix) *finding.Fix {
+	res := &finding.Fix{Message: fix.Message}
+	for _, e := range fix.TextEdits {
+		at := fset.Position(e.Pos)
+		path, _ := b.program.Relative(at.Filename)
+		end := at.Offset
+		if e.End.IsValid() {
+			end = fset.Position(e.End).Offset
+		}
+		res.Edits = append(res.Edits, finding.Edit{Path: path, Start: at.Offset, End: end, Text: string(e.NewText)})
+	}
+	return res
+}
+
+// labels tell of which kind a file is.
+func (b *build) labels(pkg *packages.Package, file *ast.File, pos token.Pos) (labels []finding.Label) {
+	name := pkg.Fset.File(pos).Name()
+	if strings.HasSuffix(name, "_test.go") {
+		labels = append(labels, finding.Test)
+	}
+	if ast.IsGenerated(file) {
+		labels = append(labels, finding.Generated)
+	}
+	switch slashed := filepath.ToSlash(name); {
+	case strings.Contains(slashed, "/vendor/") || strings.Contains(slashed, "/third_party/"):
+		labels = append(labels, finding.Vendored)
+	case !b.program.Asked[pkg.PkgPath]:
+		labels = append(labels, finding.Dependent)
+	}
+	return labels
+}
+
+func fileAt(pkg *packages.Package, pos token.Pos) *ast.File {
+	for _, file := range pkg.Syntax {
+		if file.FileStart <= pos && pos < file.FileEnd {
+			return file
+		}
+	}
+	return nil
+}
+
+// enclosing is the declared function around a place; nil if it is in none.
+func enclosing(path []ast.Node) *ast.FuncDecl {
+	for _, n := range path {
+		if fn, ok := n.(*ast.FuncDecl); ok {
+			return fn
+		}
+	}
+	return nil
+}
+
+// nameOf is a function's name as a stack has it: "(*Store).Take".
+func nameOf(fn *ast.FuncDecl) string {
+	if fn == nil {
+		return ""
+	}
+	if fn.Recv == nil || len(fn.Recv.List) == 0 {
+		return fn.Name.Name
+	}
+	return "(" + types.ExprString(fn.Recv.List[0].Type) + ")." + fn.Name.Name
+}

@@ -1,0 +1,212 @@
+// Package driver looks at Go packages with all analyzers, and makes one report of what they,
+// and what could not be looked at, have to tell.
+package driver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/checker"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/baseline"
+	"github.com/unwatch/unwatch/cmd/migrate-check/directive"
+	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/load"
+)
+
+// Config says what to look at, and how.
+type Config struct {
+	Dir       string
+	Patterns  []string
+	Tags      []string // each a build of its own; none: one without tags
+	Systems   []string // each a build of its own; none: this one
+	Analyzers []*analysis.Analyzer
+	Scope     Scope
+	Rules     func(id string) bool // nil: all
+	Tests     Tests
+	Generated bool // report what is in generated files
+	Today     time.Time
+	Progress  func(what string) // nil: nobody wants to know
+}
+
+// Scope says whose code is looked at.
+type Scope string
+
+// The scopes.
+const (
+	Module Scope = "module" // the packages asked for
+	Deps   Scope = "deps"   // and what they reach in others
+	All    Scope = "all"    // and what they only import
+)
+
+// Tests says what becomes of findings in tests.
+type Tests string
+
+// What can.
+const (
+	TestsOff  Tests = "off"  // tests are not looked at
+	TestsWarn Tests = "warn" // they are shown, and do not count
+	TestsFail Tests = "fail" // they count
+)
+
+// Run looks. It returns an error if nothing could be looked at at all; what could not be
+// otherwise is in the report.
+func Run(ctx context.Context, cfg Config) (*finding.Report, error) {
+	if cfg.Progress == nil {
+		cfg.Progress = func(string) {}
+	}
+	m := newMerger(cfg)
+	for _, build := range builds(cfg) {
+		cfg.Progress("reading packages: " + build.String())
+		program, err := load.Load(ctx, build)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", build, err)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		cfg.Progress(fmt.Sprintf("looking at %d packages: %s", len(program.Packages), build))
+		graph, err := checker.Analyze(cfg.Analyzers, program.Packages, nil)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", build, err)
+		}
+		m.add(program, graph)
+	}
+	return m.report(), nil
+}
+
+// builds are all combinations of tags and systems.
+func builds(cfg Config) (all []load.Config) {
+	for _, tags := range orOne(cfg.Tags) {
+		for _, system := range orOne(cfg.Systems) {
+			all = append(all, load.Config{
+				Dir: cfg.Dir, Patterns: cfg.Patterns, Tags: tags, System: system,
+				Tests: cfg.Tests != TestsOff, Deps: cfg.Scope != Module,
+			})
+		}
+	}
+	return all
+}
+
+func orOne(all []string) []string {
+	if len(all) == 0 {
+		return []string{""}
+	}
+	return all
+}
+
+// merger makes one report of what was found in several builds.
+type merger struct {
+	cfg        Config
+	root       string
+	found      map[finding.Place]int // of each rule and message: where it is in all
+	all        []finding.Finding
+	statements []string
+	directives map[finding.Place]*directive.Directive
+	packages   map[string]bool
+	broken     map[string]load.Broken
+	built      map[string]bool           // files that some build has
+	notBuilt   map[string]string         // files that some build has not, by their paths
+	failed     map[string]finding.Unseen // analyzers that did not come to their end
+}
+
+func newMerger(cfg Config) *merger {
+	return &merger{
+		cfg: cfg, found: map[finding.Place]int{}, directives: map[finding.Place]*directive.Directive{},
+		packages: map[string]bool{}, broken: map[string]load.Broken{}, built: map[string]bool{},
+		notBuilt: map[string]string{}, failed: map[string]finding.Unseen{},
+	}
+}
+
+// add takes over what was found in one build.
+func (m *merger) add(program *load.Program, graph *checker.Graph) {
+	m.root = cmp.Or(m.root, program.Root)
+	b := &build{merger: m, program: program}
+	b.files()
+	for _, broken := range program.Broken {
+		m.broken[broken.Package] = broken
+	}
+	for _, file := range program.NotBuilt {
+		path, _ := program.Relative(file)
+		m.notBuilt[file] = path
+	}
+	for _, act := range graph.Roots {
+		m.packages[act.Package.PkgPath] = true
+		if act.Err != nil {
+			why := act.Err.Error()
+			m.failed[act.Package.PkgPath+why] = finding.Unseen{Path: act.Package.PkgPath, Reason: act.Analyzer.Name + ": " + why}
+			continue
+		}
+		for _, d := range act.Diagnostics {
+			b.diagnostic(act, d)
+		}
+	}
+}
+
+// keep adds a finding, unless another build has it.
+func (m *merger) keep(f finding.Finding, statement string) {
+	key := f.Place
+	key.Message = f.Rule + f.Message
+	if _, known := m.found[key]; known {
+		return
+	}
+	m.found[key] = len(m.all)
+	m.all = append(m.all, f)
+	m.statements = append(m.statements, statement)
+}
+
+// report finishes.
+func (m *merger) report() *finding.Report {
+	unseen := m.unseen()
+	order := make([]int, len(m.all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return finding.Compare(&m.all[a], &m.all[b]) })
+	sorted, statements := make([]finding.Finding, len(order)), make([]string, len(order))
+	for i, at := range order {
+		sorted[i], statements[i] = m.all[at], m.statements[at]
+	}
+	baseline.Fingerprint(sorted, statements)
+	var directives []*directive.Directive
+	for _, d := range m.directives {
+		directives = append(directives, d)
+	}
+	more := directive.Apply(sorted, directives, m.cfg.Today)
+	for i := range more {
+		if m.cfg.Rules == nil || m.cfg.Rules(more[i].Rule) {
+			sorted = append(sorted, more[i])
+		}
+	}
+	finding.Sort(sorted)
+	r := &finding.Report{Findings: sorted, Root: m.root}
+	r.Summary.Packages = len(m.packages)
+	r.Summary.Unseen = unseen
+	r.Count()
+	return r
+}
+
+// ParseTests reads what becomes of findings in tests.
+func ParseTests(word string) (Tests, error) {
+	return oneOf("-tests", Tests(word), TestsOff, TestsWarn, TestsFail)
+}
+
+// ParseScope reads a scope.
+func ParseScope(word string) (Scope, error) { return oneOf("-scope", Scope(word), Module, Deps, All) }
+
+func oneOf[T ~string](flag string, word T, all ...T) (T, error) {
+	if slices.Contains(all, word) {
+		return word, nil
+	}
+	var names []string
+	for _, one := range all {
+		names = append(names, string(one))
+	}
+	return "", errors.New(flag + ": want one of " + strings.Join(names, ", ") + ", not " + string(word))
+}

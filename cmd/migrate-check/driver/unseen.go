@@ -1,0 +1,47 @@
+package driver
+
+import (
+	"go/parser"
+	"go/token"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rediscalls"
+	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+)
+
+// unseen lists what could not be looked at with its types.
+func (m *merger) unseen() (all []finding.Unseen) {
+	for _, path := range slices.Sorted(maps.Keys(m.broken)) {
+		all = append(all, finding.Unseen{Path: path, Reason: m.broken[path].Reason})
+	}
+	for _, file := range slices.Sorted(maps.Keys(m.notBuilt)) {
+		if m.built[file] || !strings.HasSuffix(file, ".go") || !importsClient(file) {
+			continue
+		}
+		if strings.HasSuffix(file, "_test.go") && m.cfg.Tests == TestsOff {
+			continue
+		}
+		all = append(all, finding.Unseen{Path: m.notBuilt[file], Reason: "imports a Redis client, and is not built with these tags on this system"})
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.failed)) {
+		all = append(all, m.failed[key])
+	}
+	return all
+}
+
+// importsClient reports whether a file imports a client library, or cannot be read.
+func importsClient(file string) bool {
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+	if parsed == nil || err != nil {
+		return true
+	}
+	for _, spec := range parsed.Imports {
+		if path, err := strconv.Unquote(spec.Path.Value); err == nil && rediscalls.IsClient(path) {
+			return true
+		}
+	}
+	return false
+}

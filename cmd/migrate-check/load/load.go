@@ -1,0 +1,250 @@
+// Package load reads the packages that are to be checked, and tells which it could not read,
+// and which of their files are not built.
+//
+// # Only what is near a client
+//
+// A first look asks for the imports of all packages, without their types. Those that do not
+// import a Redis client, not even through others, have nothing to be found in them. Only the
+// others are type-checked: the module's own, and of its dependencies those that lead to a
+// client, so that helpers in them are seen through. The rest comes from export data.
+package load
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rediscalls"
+)
+
+// Config says what to read.
+type Config struct {
+	Dir      string // where the patterns are meant; "": the working directory
+	Patterns []string
+	Tags     string // build tags, separated by commas
+	System   string // "linux", or "linux/arm64"; "": that of this machine
+	Tests    bool
+	Deps     bool // type-check dependencies that lead to a client, too
+}
+
+// Program is what was read.
+type Program struct {
+	Packages []*packages.Package // with their types: those asked for, and then dependencies
+	Asked    map[string]bool     // the paths of those asked for
+	Modules  []Module            // theirs
+	Root     string              // what paths are relative to: the folder of the module, or around all modules
+	Broken   []Broken            // that could not be type-checked
+	NotBuilt []string            // files beside the packages' own that these tags and this system leave out
+	All      int                 // how many packages were asked for
+}
+
+// Module is one of the modules that were asked for.
+type Module struct {
+	Path string
+	Dir  string
+}
+
+// Broken is a package that could not be type-checked.
+type Broken struct {
+	Package string
+	Reason  string
+	Files   []string
+}
+
+// Load reads packages. It returns an error if there is nothing to be read at all.
+func Load(ctx context.Context, cfg Config) (*Program, error) {
+	base := packages.Config{Context: ctx, Dir: cfg.Dir, Tests: cfg.Tests, Env: environment(cfg.System)}
+	if cfg.Tags != "" {
+		base.BuildFlags = []string{"-tags=" + cfg.Tags}
+	}
+	first := base
+	first.Mode = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedModule
+	asked, err := packages.Load(&first, cfg.Patterns...)
+	if err != nil {
+		return nil, err
+	}
+	p := &Program{Asked: map[string]bool{}}
+	near := nearness{}
+	var patterns []string
+	modules, seen := map[Module]bool{}, map[string]bool{}
+	for _, pkg := range asked {
+		if isTestMain(pkg) {
+			continue
+		}
+		p.Asked[pkg.PkgPath] = true
+		if pkg.Module != nil && pkg.Module.Main {
+			modules[Module{pkg.Module.Path, pkg.Module.Dir}] = true
+		}
+		p.NotBuilt = append(p.NotBuilt, pkg.IgnoredFiles...)
+		path := withoutVariant(pkg)
+		if !seen[path] {
+			seen[path] = true
+			p.All++
+		}
+		if near.is(pkg) || len(pkg.Errors) > 0 {
+			patterns = append(patterns, path)
+		}
+	}
+	p.Modules = slices.SortedFunc(maps.Keys(modules), func(a, b Module) int { return len(b.Dir) - len(a.Dir) })
+	p.Root = common(p.Modules)
+	slices.Sort(p.NotBuilt)
+	p.NotBuilt = slices.Compact(p.NotBuilt)
+	if len(patterns) == 0 {
+		return p, nil
+	}
+	if cfg.Deps {
+		packages.Visit(asked, nil, func(pkg *packages.Package) {
+			path := withoutVariant(pkg)
+			if near.is(pkg) && !seen[path] && !rediscalls.IsClient(pkg.PkgPath) {
+				seen[path] = true
+				patterns = append(patterns, path)
+			}
+		})
+	}
+	slices.Sort(patterns)
+	second := base
+	second.Mode = packages.LoadSyntax | packages.NeedModule
+	loaded, err := packages.Load(&second, slices.Compact(patterns)...)
+	if err != nil {
+		return nil, err
+	}
+	p.sort(loaded)
+	return p, nil
+}
+
+// sort puts packages with their types before those without.
+func (p *Program) sort(loaded []*packages.Package) {
+	said := map[string]bool{}
+	for _, pkg := range loaded {
+		if isTestMain(pkg) {
+			continue
+		}
+		if len(pkg.Errors) == 0 {
+			p.Packages = append(p.Packages, pkg)
+			continue
+		}
+		if said[pkg.PkgPath] || !p.Asked[pkg.PkgPath] {
+			continue
+		}
+		said[pkg.PkgPath] = true
+		why := pkg.Errors[0]
+		for _, e := range pkg.Errors {
+			if e.Kind == packages.TypeError { // the go command's own is longer, and says no more
+				why = e
+				break
+			}
+		}
+		p.Broken = append(p.Broken, Broken{pkg.PkgPath, why.Msg, pkg.GoFiles})
+	}
+	slices.SortStableFunc(p.Packages, func(a, b *packages.Package) int {
+		if x, y := p.Asked[a.PkgPath], p.Asked[b.PkgPath]; x != y {
+			if x {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+}
+
+// nearness remembers which packages lead to a client.
+type nearness map[*packages.Package]bool
+
+func (n nearness) is(pkg *packages.Package) bool {
+	if yes, known := n[pkg]; known {
+		return yes
+	}
+	n[pkg] = false // while it is being looked at
+	yes := rediscalls.IsClient(pkg.PkgPath)
+	for _, imported := range pkg.Imports {
+		if yes {
+			break
+		}
+		yes = n.is(imported)
+	}
+	n[pkg] = yes
+	return yes
+}
+
+// withoutVariant is the path that a pattern names a package by: that of a test is the one of
+// the package tested.
+func withoutVariant(pkg *packages.Package) string {
+	path, _, variant := strings.Cut(pkg.ID, " [")
+	if variant {
+		path = strings.TrimSuffix(path, "_test")
+	}
+	return path
+}
+
+func isTestMain(pkg *packages.Package) bool { return strings.HasSuffix(pkg.ID, ".test") }
+
+// Relative is the path of a file from the root on, with slashes, and whether it is below it.
+// Of a dependency it begins with the module's path and its version, as in the module cache.
+func (p *Program) Relative(file string) (path string, own bool) {
+	if p.Root != "" {
+		if short, ok := within(p.Root, file); ok {
+			return short, true
+		}
+	}
+	if _, short, ok := strings.Cut(filepath.ToSlash(file), "/pkg/mod/"); ok {
+		return short, false
+	}
+	return filepath.ToSlash(file), false
+}
+
+// common is the folder that all modules are in.
+func common(modules []Module) (dir string) {
+	for i, m := range modules {
+		if i == 0 {
+			dir = m.Dir
+		}
+		for {
+			if _, ok := within(dir, m.Dir); ok || dir == filepath.Dir(dir) {
+				break
+			}
+			dir = filepath.Dir(dir)
+		}
+	}
+	return dir
+}
+
+func within(dir, file string) (string, bool) {
+	short, err := filepath.Rel(dir, file)
+	if err != nil || !filepath.IsLocal(short) {
+		return "", false
+	}
+	return filepath.ToSlash(short), true
+}
+
+// environment is what the go command needs to be told of a system; nil if nothing.
+func environment(system string) []string {
+	if system == "" {
+		return nil
+	}
+	goos, goarch, _ := strings.Cut(system, "/")
+	env := append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
+	if goarch != "" {
+		env = append(env, "GOARCH="+goarch)
+	}
+	return env
+}
+
+// String is what a configuration is called in a message.
+func (c Config) String() string {
+	var parts []string
+	if c.Tags != "" {
+		parts = append(parts, "tags "+c.Tags)
+	}
+	if c.System != "" {
+		parts = append(parts, c.System)
+	}
+	if len(parts) == 0 {
+		return "this system, no tags"
+	}
+	return strings.Join(parts, ", ")
+}

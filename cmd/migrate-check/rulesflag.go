@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/internal/wrap"
+	"github.com/unwatch/unwatch/proxycompat/probe"
+)
+
+// parseRules reads a choice of rules: the last word that fits a rule decides.
+func parseRules(choice string) (func(id string) bool, error) {
+	chosen := map[string]bool{}
+	words := strings.Split(choice, ",")
+	if strings.HasPrefix(words[0], "-") {
+		words = append([]string{"default"}, words...)
+	}
+	for _, word := range words {
+		word = strings.TrimSpace(word)
+		name, without := strings.CutPrefix(word, "-")
+		fits := 0
+		for _, r := range rules.All() {
+			if name == "all" || name == "default" && !r.Off || name != "" && strings.HasPrefix(r.ID, strings.ToUpper(name)) || name == r.Name {
+				chosen[r.ID] = !without
+				fits++
+			}
+		}
+		if fits == 0 {
+			return nil, fmt.Errorf("-rules: there is no rule %q; migrate-check explain lists them", word)
+		}
+	}
+	return func(id string) bool { return chosen[id] }, nil
+}
+
+// runExplain prints the page of a rule, or the list of all.
+func runExplain(_ context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
+		say(stdout, "Usage: migrate-check explain [RULE...]\n\nSays why a rule is one, and what to do; without a rule it lists them all.\n")
+		return codeOK
+	}
+	if len(args) == 0 {
+		for _, r := range rules.All() {
+			about := r.Summary
+			if r.Off {
+				about += " (only with -rules all)"
+			}
+			say(stdout, "%s", wrap.Paragraph(probe.Width, fmt.Sprintf("%s %-8s ", r.ID, r.Severity), strings.Repeat(" ", 15), about))
+		}
+		return codeOK
+	}
+	for i, id := range args {
+		r, ok := rules.Of(id)
+		if !ok {
+			return complain(stderr, "explain", fmt.Sprintf("there is no rule %q; without one all are listed", withoutSecrets(id)))
+		}
+		if i > 0 {
+			say(stdout, "\n")
+		}
+		say(stdout, "%s", page(r.Page))
+	}
+	return codeOK
+}
+
+// page lays out Markdown for a terminal: what is code stays as it is.
+func page(text string) string {
+	var out, para strings.Builder
+	flush := func() {
+		if para.Len() > 0 {
+			out.WriteString(wrap.Paragraph(probe.Width, "", "", para.String()))
+			para.Reset()
+		}
+	}
+	code := false
+	for line := range strings.Lines(text) {
+		bare := strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(bare, "```"):
+			flush()
+			code = !code
+		case code:
+			out.WriteString("    " + strings.TrimRight(strings.ReplaceAll(line, "\t", "  "), " \n") + "\n")
+		case bare == "" || strings.HasPrefix(bare, "#") || strings.HasPrefix(bare, "|"):
+			flush()
+			out.WriteString(bare + "\n")
+		case strings.HasPrefix(bare, "- "):
+			flush()
+			para.WriteString(bare + " ")
+		default:
+			para.WriteString(bare + " ")
+		}
+	}
+	flush()
+	return out.String()
+}

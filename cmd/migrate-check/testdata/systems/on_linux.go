@@ -1,0 +1,5 @@
+package systems
+
+import "github.com/unwatch/unwatch/cmd/migrate-check/testdata/systems/go-redis/redis"
+
+func watch() error { return client.Watch(func(*redis.Tx) error { return nil }, "k") }
