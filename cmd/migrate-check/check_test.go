@@ -17,7 +17,8 @@ func TestCheckOfTheLegacyService(t *testing.T) {
 	assert.Empty(t, r.stderr)
 	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
 	assert.Equal(t, "11 findings (3 MC101, 6 MC102, 1 MC201, 1 MC202) in 1 package", lines[len(lines)-1])
-	assert.Regexp(t, `legacy-service/watch\.go:\d+:\d+: WATCH through \(redis.UniversalClient\)\.Watch; the proxy refuses it \(MC101\)`, unwrapped(r.stdout))
+	assert.Regexp(t, `legacy-service/watch\.go:\d+:\d+: WATCH through \(redis.UniversalClient\)\.Watch; the proxy refuses it \(MC101\)`,
+		unwrapped(r.stdout))
 	assert.Contains(t, unwrapped(r.stdout), "examples/legacy-service/assignment.go:17,")
 
 }
@@ -28,16 +29,34 @@ func TestCheck(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		"clean": {args: []string{"./testdata/tagged/...", "-tests=off", "-allow-incomplete"}, code: codeOK, stdout: "0 findings in 0 packages"},
+		"clean": {
+			args: []string{"./testdata/tagged/...", "-tests=off", "-allow-incomplete"}, code: codeOK,
+			stdout: "0 findings in 0 packages",
+		},
 		"hidden by tags": {
 			args: []string{"./testdata/tagged", "-tests=off"}, code: codeIncomplete,
 			stdout: "cmd/migrate-check/testdata/tagged/legacy.go: imports a Redis client, and is not built",
 		},
-		"in a test":        {args: []string{"./testdata/tagged", "-tags", "legacy", "-rules", "MC2"}, code: codeOK, stdout: "(MC202) [test]"},
-		"tests that count": {args: []string{"./testdata/tagged", "-tags", "legacy", "-tests", "fail"}, code: codeFindings, stdout: "2 findings (1 MC101, 1 MC202)"},
-		"two builds":       {args: []string{"./testdata/tagged", "-tags", "legacy", "-tags", ""}, code: codeFindings, stdout: "1 finding (1 MC101)"},
-		"two systems":      {args: []string{"./testdata/systems", "-os", "linux", "-os", "windows"}, code: codeFindings, stdout: "2 findings (2 MC101)"},
-		"one system":       {args: []string{"./testdata/systems", "-os", "linux"}, code: codeIncomplete, stdout: "systems/on_windows.go: imports a Redis client"},
+		"in a test": {
+			args: []string{"./testdata/tagged", "-tags", "legacy", "-rules", "MC2"}, code: codeOK,
+			stdout: "(MC202) [test]",
+		},
+		"tests that count": {
+			args: []string{"./testdata/tagged", "-tags", "legacy", "-tests", "fail"}, code: codeFindings,
+			stdout: "2 findings (1 MC101, 1 MC202)",
+		},
+		"two builds": {
+			args: []string{"./testdata/tagged", "-tags", "legacy", "-tags", ""}, code: codeFindings,
+			stdout: "1 finding (1 MC101)",
+		},
+		"two systems": {
+			args: []string{"./testdata/systems", "-os", "linux", "-os", "windows"}, code: codeFindings,
+			stdout: "2 findings (2 MC101)",
+		},
+		"one system": {
+			args: []string{"./testdata/systems", "-os", "linux"}, code: codeIncomplete,
+			stdout: "systems/on_windows.go: imports a Redis client",
+		},
 		"with its tags": {
 			args: []string{"-tags", "legacy", "./testdata/tagged", "-tests=off"}, code: codeFindings, stdout: "legacy.go:12:9: WATCH",
 		},

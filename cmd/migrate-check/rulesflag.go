@@ -23,7 +23,8 @@ func parseRules(choice string) (func(id string) bool, error) {
 		name, without := strings.CutPrefix(word, "-")
 		fits := 0
 		for _, r := range rules.All() {
-			if name == "all" || name == "default" && !r.Off || name != "" && strings.HasPrefix(r.ID, strings.ToUpper(name)) || name == r.Name {
+			begins := name != "" && strings.HasPrefix(r.ID, strings.ToUpper(name))
+			if begins || name == r.Name || name == "all" || name == "default" && !r.Off {
 				chosen[r.ID] = !without
 				fits++
 			}

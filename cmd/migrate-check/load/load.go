@@ -86,7 +86,7 @@ func Load(ctx context.Context, cfg Config) (*Program, error) {
 			seen[path] = true
 			p.All++
 		}
-		if near.is(pkg) || len(pkg.Errors) > 0 {
+		if near.is(pkg) {
 			patterns = append(patterns, path)
 		}
 	}
@@ -160,7 +160,8 @@ func (n nearness) is(pkg *packages.Package) bool {
 		return yes
 	}
 	n[pkg] = false // while it is being looked at
-	yes := rediscalls.IsClient(pkg.PkgPath)
+	// What cannot be found may lead anywhere.
+	yes := rediscalls.IsClient(pkg.PkgPath) || len(pkg.Errors) > 0
 	for _, imported := range pkg.Imports {
 		if yes {
 			break

@@ -34,7 +34,8 @@ func sarif(w io.Writer, r *finding.Report, _ Options) error {
 		"invocations": objects{invocation(&r.Summary)},
 	}
 	if r.Root != "" {
-		run["originalUriBaseIds"] = object{srcRoot: object{"uri": "file://" + (&url.URL{Path: filepath.ToSlash(r.Root)}).EscapedPath() + "/"}}
+		root := url.URL{Scheme: "file", Path: filepath.ToSlash(r.Root) + "/"}
+		run["originalUriBaseIds"] = object{srcRoot: object{"uri": root.String()}}
 	}
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
