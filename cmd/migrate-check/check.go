@@ -59,11 +59,11 @@ func isPackages(word string) bool {
 
 // checkFlags are what a check is told.
 type checkFlags struct {
-	dir, rules, tests, generated, scope string
-	format, output, baseline            string
-	tags, systems                       list
-	record, strict, incomplete, zero    bool
-	traces                              bool
+	dir, rules, tests, generated, scope, reach string
+	format, output, baseline                   string
+	tags, systems                              list
+	record, strict, incomplete, zero           bool
+	traces                                     bool
 }
 
 // list is a flag that may be given several times.
@@ -85,6 +85,7 @@ func (c *checkFlags) flags() *flag.FlagSet {
 	flags.StringVar(&c.tests, "tests", "warn", "`HOW` to take tests: off; warn: shown, and not counted; fail")
 	flags.StringVar(&c.generated, "generated", "report", "`HOW` to take generated files: report, skip")
 	flags.StringVar(&c.scope, "scope", "module", "`WHOSE` code: module; deps: and what it reaches in dependencies; all: and what they only import")
+	flags.StringVar(&c.reach, "reach", "cone", "find the shortest way to each finding, over the packages that lead to a client (`cone`), or do not (none)")
 	flags.StringVar(&c.format, "format", "text", "`ONE` of "+strings.Join(output.Formats(), ", "))
 	flags.StringVar(&c.output, "o", "", "write to this `FILE`")
 	flags.StringVar(&c.baseline, "baseline", "", "only what is not in this `FILE` counts")
@@ -110,6 +111,12 @@ func (c *checkFlags) config(patterns []string) (driver.Config, error) {
 	if c.generated != "report" && c.generated != "skip" {
 		errs = errors.Join(errs, fmt.Errorf("-generated: want report or skip, not %s", c.generated))
 	}
+	if c.reach != "cone" && c.reach != "none" {
+		errs = errors.Join(errs, fmt.Errorf("-reach: want cone or none, not %s", c.reach))
+	}
+	if c.reach == "none" && c.scope == "deps" {
+		errs = errors.Join(errs, errors.New("-scope deps needs -reach cone; -scope all does not"))
+	}
 	if !isFormat(c.format) {
 		errs = errors.Join(errs, fmt.Errorf("-format: want one of %s, not %s", strings.Join(output.Formats(), ", "), c.format))
 	}
@@ -117,7 +124,7 @@ func (c *checkFlags) config(patterns []string) (driver.Config, error) {
 		errs = errors.Join(errs, errors.New("-write-baseline and -strict-baseline need a -baseline FILE"))
 	}
 	return driver.Config{
-		Dir: c.dir, Patterns: patterns, Tags: c.tags, Systems: c.systems, Analyzers: analyzers(), Scope: scope,
+		Dir: c.dir, Patterns: patterns, Tags: c.tags, Systems: c.systems, Analyzers: analyzers(), Scope: scope, Reach: c.reach == "cone",
 		Rules: rules, Tests: tests, Generated: c.generated == "report", Today: time.Now(),
 	}, errs
 }

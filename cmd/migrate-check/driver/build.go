@@ -15,6 +15,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/directive"
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/load"
+	"github.com/unwatch/unwatch/cmd/migrate-check/reach"
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
@@ -22,6 +23,7 @@ import (
 type build struct {
 	*merger
 	program *load.Program
+	reach   *reach.Graph               // nil: nobody wants to know
 	calls   map[string][]finding.Place // of functions that are given functions; made when first asked for
 }
 
@@ -78,6 +80,10 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) {
 	path, _ := astutil.PathEnclosingInterval(file, d.Pos, max(d.Pos, d.End))
 	fn := enclosing(path)
 	f.Func = nameOf(fn)
+	b.reached(&f, pkg, path)
+	if f.Has(finding.Dependent) && (b.cfg.Scope == Module || b.cfg.Scope == Deps && f.Reach == string(reach.None)) {
+		return
+	}
 	for _, r := range d.Related {
 		at := b.place(pkg.Fset, r.Pos)
 		at.Message = r.Message
@@ -88,6 +94,27 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) {
 		f.Fix = b.fix(pkg.Fset, d.SuggestedFixes[0])
 	}
 	b.keep(f, statement(pkg, path, d.Pos, d.End))
+}
+
+// reached finds out from where a finding is reached.
+func (b *build) reached(f *finding.Finding, pkg *packages.Package, path []ast.Node) {
+	switch {
+	case b.reach == nil:
+		return
+	case f.Has(finding.Test):
+		f.Reach = "test"
+		return
+	}
+	from, frames := b.reach.Of(pkg.PkgPath, path)
+	f.Reach = string(from)
+	for _, frame := range frames {
+		at := f.Place // of the last one
+		if frame.Pos.IsValid() {
+			at = b.place(pkg.Fset, frame.Pos)
+		}
+		at.Message = frame.Func
+		f.Stack = append(f.Stack, at)
+	}
 }
 
 func (b *build) place(fset *token.FileSet, pos token.Pos) finding.Place {

@@ -18,6 +18,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/directive"
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/load"
+	"github.com/unwatch/unwatch/cmd/migrate-check/reach"
 )
 
 // Config says what to look at, and how.
@@ -28,6 +29,7 @@ type Config struct {
 	Systems   []string // each a build of its own; none: this one
 	Analyzers []*analysis.Analyzer
 	Scope     Scope
+	Reach     bool                 // find out from where a finding is reached
 	Rules     func(id string) bool // nil: all
 	Tests     Tests
 	Generated bool // report what is in generated files
@@ -76,6 +78,9 @@ func Run(ctx context.Context, cfg Config) (*finding.Report, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", build, err)
 		}
+		if cfg.Reach {
+			cfg.Progress("following the calls: " + build.String())
+		}
 		m.add(program, graph)
 	}
 	return m.report(), nil
@@ -87,7 +92,7 @@ func builds(cfg Config) (all []load.Config) {
 		for _, system := range orOne(cfg.Systems) {
 			all = append(all, load.Config{
 				Dir: cfg.Dir, Patterns: cfg.Patterns, Tags: tags, System: system,
-				Tests: cfg.Tests != TestsOff, Deps: cfg.Scope != Module,
+				Tests: cfg.Tests != TestsOff, All: cfg.Reach,
 			})
 		}
 	}
@@ -128,6 +133,9 @@ func newMerger(cfg Config) *merger {
 func (m *merger) add(program *load.Program, graph *checker.Graph) {
 	m.root = cmp.Or(m.root, program.Root)
 	b := &build{merger: m, program: program}
+	if m.cfg.Reach {
+		b.reach = reach.New(program.Packages, func(path string) bool { return program.Asked[path] })
+	}
 	b.files()
 	for _, broken := range program.Broken {
 		m.broken[broken.Package] = broken
@@ -136,8 +144,10 @@ func (m *merger) add(program *load.Program, graph *checker.Graph) {
 		path, _ := program.Relative(file)
 		m.notBuilt[file] = path
 	}
+	for path := range program.Asked {
+		m.packages[strings.TrimSuffix(path, "_test")] = true
+	}
 	for _, act := range graph.Roots {
-		m.packages[act.Package.PkgPath] = true
 		if act.Err != nil {
 			why := act.Err.Error()
 			m.failed[act.Package.PkgPath+why] = finding.Unseen{Path: act.Package.PkgPath, Reason: act.Analyzer.Name + ": " + why}

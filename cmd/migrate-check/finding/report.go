@@ -11,7 +11,7 @@ type Report struct {
 
 // Summary is what a check has looked at, what it has found, and what it could not see.
 type Summary struct {
-	Packages int            `json:"packages"` // looked at with their types
+	Packages int            `json:"packages"` // that were asked for
 	Findings int            `json:"findings"` // that count
 	Shown    int            `json:"shown"`    // with those that do not: notes, tests, what is suppressed
 	Rules    map[string]int `json:"rules"`    // how many of those that count, by rule

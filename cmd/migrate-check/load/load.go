@@ -29,7 +29,7 @@ type Config struct {
 	Tags     string // build tags, separated by commas
 	System   string // "linux", or "linux/arm64"; "": that of this machine
 	Tests    bool
-	Deps     bool // type-check dependencies that lead to a client, too
+	All      bool // type-check also those asked for that do not lead to a client
 }
 
 // Program is what was read.
@@ -40,7 +40,6 @@ type Program struct {
 	Root     string              // what paths are relative to: the folder of the module, or around all modules
 	Broken   []Broken            // that could not be type-checked
 	NotBuilt []string            // files beside the packages' own that these tags and this system leave out
-	All      int                 // how many packages were asked for
 }
 
 // Module is one of the modules that were asked for.
@@ -69,7 +68,7 @@ func Load(ctx context.Context, cfg Config) (*Program, error) {
 		return nil, err
 	}
 	p := &Program{Asked: map[string]bool{}}
-	near := nearness{}
+	near, some := nearness{}, false
 	var patterns []string
 	modules, seen := map[Module]bool{}, map[string]bool{}
 	for _, pkg := range asked {
@@ -82,11 +81,10 @@ func Load(ctx context.Context, cfg Config) (*Program, error) {
 		}
 		p.NotBuilt = append(p.NotBuilt, pkg.IgnoredFiles...)
 		path := withoutVariant(pkg)
-		if !seen[path] {
-			seen[path] = true
-			p.All++
-		}
-		if near.is(pkg) {
+		seen[path] = true
+		leads := near.is(pkg)
+		some = some || leads
+		if leads || cfg.All {
 			patterns = append(patterns, path)
 		}
 	}
@@ -94,18 +92,16 @@ func Load(ctx context.Context, cfg Config) (*Program, error) {
 	p.Root = common(p.Modules)
 	slices.Sort(p.NotBuilt)
 	p.NotBuilt = slices.Compact(p.NotBuilt)
-	if len(patterns) == 0 {
+	if !some {
 		return p, nil
 	}
-	if cfg.Deps {
-		packages.Visit(asked, nil, func(pkg *packages.Package) {
-			path := withoutVariant(pkg)
-			if near.is(pkg) && !seen[path] && !rediscalls.IsClient(pkg.PkgPath) {
-				seen[path] = true
-				patterns = append(patterns, path)
-			}
-		})
-	}
+	packages.Visit(asked, nil, func(pkg *packages.Package) {
+		path := withoutVariant(pkg)
+		if near.is(pkg) && !seen[path] && !isTestMain(pkg) && !rediscalls.IsClient(pkg.PkgPath) {
+			seen[path] = true
+			patterns = append(patterns, path)
+		}
+	})
 	slices.Sort(patterns)
 	second := base
 	second.Mode = packages.LoadSyntax | packages.NeedModule

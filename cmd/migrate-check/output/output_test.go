@@ -23,7 +23,9 @@ func report() *finding.Report {
 			Rule: "MC101", Severity: finding.Error, Confidence: finding.High, Advice: "change the key by store.Update",
 			Place:   at(7, "WATCH through (*redis.Client).Watch; the proxy refuses it (MC101)"),
 			Related: []finding.Place{at(20, "called from"), at(30, "called from")}, Reach: "main",
-			Stack: []finding.Place{at(1, "main.main"), at(2, "a.A"), at(3, "b.B"), at(4, "c.C"), at(5, "d.D"), at(6, "e.E")},
+			Stack: []finding.Place{
+				at(1, "main.main"), at(1, "main.run"), at(2, "a.A"), at(3, "b.B"), at(4, "c.C"), at(5, "d.D"), at(6, "e.E"),
+			},
 		},
 		{
 			Rule: "MC101", Severity: finding.Error, Confidence: finding.High, Advice: "change the key by store.Update", Reach: "none",
@@ -54,7 +56,7 @@ func TestText(t *testing.T) {
 	text := written(t, "text", report(), output.Options{})
 	assert.Equal(t, `store/store.go:7:3: WATCH through (*redis.Client).Watch; the proxy refuses it
     (MC101)
-    reached from: main.main → a.A → b.B → … → e.E
+    reached from: main.main → main.run → … → c.C → d.D → e.E
     called from: store/store.go:20, store/store.go:30
     advice: change the key by store.Update
 store/store.go:9:3: WATCH through (*redis.Client).Watch; the proxy refuses it

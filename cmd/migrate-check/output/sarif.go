@@ -108,7 +108,6 @@ func result(f *finding.Finding) object {
 		for _, p := range f.Stack {
 			steps = append(steps, object{"location": location(p)})
 		}
-		steps = append(steps, object{"location": location(f.Place)})
 		res["codeFlows"] = objects{{"threadFlows": objects{{"locations": steps}}}}
 	}
 	if f.Fix != nil {

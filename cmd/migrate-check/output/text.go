@@ -93,8 +93,8 @@ func inLabels(f *finding.Finding) string {
 func stack(s []finding.Place, o Options) string {
 	var names []string
 	for i, p := range s {
-		if !o.Traces && len(s) > 5 && i >= 3 && i < len(s)-1 {
-			if i == 3 {
+		if !o.Traces && len(s) > 6 && i >= 2 && i < len(s)-3 {
+			if i == 2 {
 				names = append(names, "…")
 			}
 			continue

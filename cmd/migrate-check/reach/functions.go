@@ -1,0 +1,91 @@
+package reach
+
+import (
+	"cmp"
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// exportedMethods are those of a type, and of a pointer to it.
+func exportedMethods(prog *ssa.Program, t *ssa.Type) (fns []*ssa.Function) {
+	if types.IsInterface(t.Type()) {
+		return nil
+	}
+	if named, ok := types.Unalias(t.Type()).(*types.Named); ok && named.TypeParams().Len() > 0 {
+		for method := range named.Methods() {
+			if fn := prog.FuncValue(method); fn != nil && method.Exported() {
+				fns = append(fns, fn)
+			}
+		}
+		return fns
+	}
+	return methodsOf(prog, types.NewPointer(t.Type()))
+}
+
+// methodsOf are the exported methods of a type: others cannot be called by who does not know
+// it.
+func methodsOf(prog *ssa.Program, t types.Type) (fns []*ssa.Function) {
+	if types.IsInterface(t) {
+		return nil
+	}
+	set := prog.MethodSets.MethodSet(t)
+	for i := range set.Len() {
+		selection := set.At(i)
+		if !selection.Obj().Exported() {
+			continue
+		}
+		if fn := prog.MethodValue(selection); fn != nil {
+			fns = append(fns, fn)
+		}
+	}
+	return fns
+}
+
+// nameOf is a function's name with its package's: "store.(*Store).Take".
+func nameOf(fn *ssa.Function) string {
+	if fn.Origin() != nil {
+		fn = fn.Origin()
+	}
+	name := fn.Name()
+	if recv := fn.Signature.Recv(); recv != nil {
+		name = "(" + types.TypeString(recv.Type(), func(*types.Package) string { return "" }) + ")." + name
+	}
+	if fn.Pkg != nil {
+		name = fn.Pkg.Pkg.Name() + "." + name
+	}
+	return name
+}
+
+func isInit(fn *ssa.Function) bool { return fn.Name() == "init" }
+
+func less(a, b edge) int {
+	return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(a.pos, b.pos),
+		cmp.Compare(a.to.Name(), b.to.Name()), cmp.Compare(a.to.String(), b.to.String()))
+}
+
+// item is a function in the queue; of those as near, the first one in comes out first.
+type item struct {
+	fn    *ssa.Function
+	cost  int
+	order int
+}
+
+type queue []item
+
+func (q *queue) Len() int { return len(*q) }
+
+func (q *queue) Less(i, j int) bool {
+	a, b := (*q)[i], (*q)[j]
+	return a.cost < b.cost || a.cost == b.cost && a.order < b.order
+}
+
+func (q *queue) Swap(i, j int) { (*q)[i], (*q)[j] = (*q)[j], (*q)[i] }
+
+func (q *queue) Push(x any) { *q = append(*q, x.(item)) }
+
+func (q *queue) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}
