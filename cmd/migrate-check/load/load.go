@@ -157,7 +157,7 @@ func (n nearness) is(pkg *packages.Package) bool {
 	}
 	n[pkg] = false // while it is being looked at
 	// What cannot be found may lead anywhere.
-	yes := rediscalls.IsClient(pkg.PkgPath) || len(pkg.Errors) > 0
+	yes := rediscalls.MayBeClient(pkg.PkgPath) || len(pkg.Errors) > 0
 	for _, imported := range pkg.Imports {
 		if yes {
 			break

@@ -74,12 +74,7 @@ func redigo(c *Call) (name int, ok bool) {
 		return -1, false
 	}
 	// Behind the connection, the ctx, or the time: the first text is the command.
-	for i := range sig.Params().Len() {
-		if basic, ok := sig.Params().At(i).Type().(*types.Basic); ok && basic.Kind() == types.String {
-			return i, true
-		}
-	}
-	return -1, false // of a Script
+	return firstText(sig) // a Script's has none
 }
 
 // rueidis resolves a method of the builders of rueidis and valkey-go.
@@ -115,6 +110,53 @@ func radix(c *Call) (name int, ok bool) {
 		case "Subscribe", "PSubscribe", "Unsubscribe", "PUnsubscribe":
 			c.Commands = []string{strings.ToUpper(method)}
 			return -1, true
+		}
+	}
+	return -1, false
+}
+
+// goZero resolves a method of go-zero's stores: of each there is one with a ctx, too.
+func goZero(c *Call) bool {
+	method := strings.TrimSuffix(c.Func.Name(), "Ctx")
+	if receiver(c.Func.Signature()) != "Redis" {
+		return false
+	}
+	if method == "TxPipeline" || method == "TxPipelined" {
+		return transaction(c)
+	}
+	return named(c, method)
+}
+
+// gredis resolves a method of GoFrame's client.
+func gredis(c *Call) (name int, ok bool) {
+	method, sig := c.Func.Name(), c.Func.Signature()
+	if sig.Recv() == nil {
+		return -1, false
+	}
+	switch method {
+	case "Do", "DoVar", "DoWithTimeout", "DoVarWithTimeout", "Send":
+		return firstText(sig)
+	case "Subscribe", "PSubscribe":
+		c.Commands = []string{strings.ToUpper(method)}
+		return -1, true
+	}
+	return -1, named(c, method)
+}
+
+// named makes a call one of the command that a method is named after.
+func named(c *Call, method string) bool {
+	command, ok := commandOf(method)
+	if ok {
+		c.Commands = []string{command}
+	}
+	return ok
+}
+
+// firstText finds the first parameter that is a text.
+func firstText(sig *types.Signature) (index int, ok bool) {
+	for i := range sig.Params().Len() {
+		if basic, ok := sig.Params().At(i).Type().(*types.Basic); ok && basic.Kind() == types.String {
+			return i, true
 		}
 	}
 	return -1, false

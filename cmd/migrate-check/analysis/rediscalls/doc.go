@@ -13,6 +13,7 @@
 //   - redigo: Do, Send and their like, PubSubConn
 //   - rueidis and valkey-go: their builders, and Arbitrary
 //   - radix v2 to v4: Cmd, FlatCmd
+//   - go-zero's stores/redis and GoFrame's gredis: what they offer on top of go-redis
 //
 // # What a command's name may be
 //

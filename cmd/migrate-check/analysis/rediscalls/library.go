@@ -16,6 +16,8 @@ const (
 	Redigo  Name = "redigo"
 	Rueidis Name = "rueidis" // and valkey-go, which is made from it
 	Radix   Name = "radix"
+	GoZero  Name = "go-zero" // its stores/redis
+	Gredis  Name = "gredis"  // of GoFrame
 )
 
 // Library is a client library.
@@ -26,13 +28,17 @@ type Library struct {
 
 // clients are the paths of the packages. Forks have another beginning.
 var clients = []struct {
-	name Name
-	path *regexp.Regexp
+	name  Name
+	major int // without a version in the path
+	path  *regexp.Regexp
 }{
-	{GoRedis, regexp.MustCompile(`^(?:(?:.*/)?go-redis(?:/redis)?(?:/v(\d+))?|gopkg\.in/redis\.v(\d+))$`)},
-	{Redigo, regexp.MustCompile(`^(?:.*/)?redigo/redis(?:/v(\d+))?$`)},
-	{Rueidis, regexp.MustCompile(`^(?:.*/)?(?:rueidis|valkey-go)(?:/internal/cmds)?$`)},
-	{Radix, regexp.MustCompile(`^(?:.*/)?radix(?:/v(\d+)|\.v(\d+)/(?:redis|pool|pubsub|cluster|sentinel))$`)},
+	{GoRedis, 6, regexp.MustCompile(`^(?:(?:.*/)?go-redis(?:/redis)?(?:/v(\d+))?|gopkg\.in/redis\.v(\d+))$`)},
+	{Redigo, 1, regexp.MustCompile(`^(?:.*/)?redigo/redis(?:/v(\d+))?$`)},
+	{Rueidis, 1, regexp.MustCompile(`^(?:.*/)?(?:rueidis|valkey-go)(?:/internal/cmds)?$`)},
+	{GoRedis, 9, regexp.MustCompile(`^(?:.*/)?(?:rueidis/rueidiscompat|valkey-go/valkeycompat)$`)}, // has its methods and types
+	{GoZero, 1, regexp.MustCompile(`^(?:.*/)?go-zero/core/stores/redis$`)},
+	{Gredis, 1, regexp.MustCompile(`^(?:.*/)?gf(?:/v(\d+))?/database/gredis$`)},
+	{Radix, 1, regexp.MustCompile(`^(?:.*/)?radix(?:/v(\d+)|\.v(\d+)/(?:redis|pool|pubsub|cluster|sentinel))$`)},
 }
 
 // libraryOf tells which client library a package is of.
@@ -40,7 +46,34 @@ func libraryOf(pkg *types.Package) (Library, bool) {
 	if pkg == nil {
 		return Library{}, false
 	}
-	return libraryOfPath(pkg.Path())
+	if lib, ok := libraryOfPath(pkg.Path()); ok {
+		return lib, true
+	}
+	return forkOf(pkg)
+}
+
+// forkOf tells which client library a package is a fork of, by what it declares. Its path may
+// be any; its name is that of the library's package.
+func forkOf(pkg *types.Package) (Library, bool) {
+	if pkg.Name() != "redis" {
+		return Library{}, false
+	}
+	has := func(names ...string) bool {
+		for _, name := range names {
+			if _, ok := pkg.Scope().Lookup(name).(*types.TypeName); !ok {
+				return false
+			}
+		}
+		return true
+	}
+	switch {
+	case has("Tx", "Pipeliner", "StatusCmd", "UniversalClient"):
+		// Since v7 only TxPipelined is a transaction; since v8 there is a ctx.
+		return Library{GoRedis, 7}, true
+	case has("Conn", "Pool", "PubSubConn", "Args"):
+		return Library{Redigo, 1}, true
+	}
+	return Library{}, false
 }
 
 func libraryOfPath(path string) (Library, bool) {
@@ -52,10 +85,7 @@ func libraryOfPath(path string) (Library, bool) {
 		if match == nil {
 			continue
 		}
-		lib := Library{Name: client.name, Major: 1}
-		if client.name == GoRedis {
-			lib.Major = 6 // the last one without a version in its path
-		}
+		lib := Library{Name: client.name, Major: client.major}
 		for _, version := range match[1:] {
 			if n, err := strconv.Atoi(version); err == nil {
 				lib.Major = n
@@ -114,4 +144,10 @@ func isCmd(t types.Type) bool {
 func IsClient(path string) bool {
 	_, ok := libraryOfPath(path)
 	return ok
+}
+
+// MayBeClient reports whether a path may be that of a client, or of a fork, which only its
+// types tell.
+func MayBeClient(path string) bool {
+	return IsClient(path) || strings.Contains(strings.ToLower(path), "redi")
 }

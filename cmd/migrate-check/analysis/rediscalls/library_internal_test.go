@@ -34,4 +34,13 @@ func TestLibraryOf(t *testing.T) {
 		_, ok := libraryOf(types.NewPackage(path, "redis"))
 		assert.False(t, ok, path)
 	}
+	fork := types.NewPackage("example.com/our/redis", "redis")
+	for _, name := range []string{"Tx", "Pipeliner", "StatusCmd", "UniversalClient"} {
+		_, ok := libraryOf(fork)
+		assert.False(t, ok, name)
+		fork.Scope().Insert(types.NewTypeName(0, fork, name, types.Typ[types.Int]))
+	}
+	got, ok := libraryOf(fork)
+	assert.True(t, ok)
+	assert.Equal(t, Library{GoRedis, 7}, got)
 }

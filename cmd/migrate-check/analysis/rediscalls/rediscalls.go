@@ -188,6 +188,10 @@ func (f *finder) resolve(n ast.Node, fn *types.Func, args []ast.Expr) (c *Call, 
 		name, ok = rueidis(c)
 	case Radix:
 		name, ok = radix(c)
+	case GoZero:
+		ok = goZero(c)
+	case Gredis:
+		name, ok = gredis(c)
 	}
 	if !ok {
 		return nil, false

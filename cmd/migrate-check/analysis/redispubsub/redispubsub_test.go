@@ -10,5 +10,5 @@ import (
 )
 
 func Test(t *testing.T) {
-	analysistest.Run(t, filepath.Join(analysistest.TestData(), "../../testdata"), redispubsub.Analyzer, "pubsub")
+	analysistest.Run(t, filepath.Join(analysistest.TestData(), "../../testdata"), redispubsub.Analyzer, "pubsub", "wrapped")
 }

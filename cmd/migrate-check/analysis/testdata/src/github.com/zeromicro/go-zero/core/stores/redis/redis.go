@@ -1,0 +1,13 @@
+// Package redis has some of go-zero's signatures.
+package redis
+
+import "context"
+
+type Redis struct{}
+
+func (s *Redis) BlpopCtx(ctx context.Context, node any, key string) (string, error)   { return "", nil }
+func (s *Redis) Publish(channel string, message any) (int64, error)                   { return 0, nil }
+func (s *Redis) PublishCtx(ctx context.Context, channel string, m any) (int64, error) { return 0, nil }
+func (s *Redis) Pipelined(fn func(any) error) error                                   { return nil }
+func (s *Redis) TxPipeline() (any, error)                                             { return nil, nil }
+func (s *Redis) Hgetall(key string) (map[string]string, error)                        { return nil, nil }
