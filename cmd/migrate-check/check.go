@@ -12,14 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/tools/go/analysis"
-
-	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/redispubsub"
-	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/redistx"
+	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/all"
 	"github.com/unwatch/unwatch/cmd/migrate-check/baseline"
 	"github.com/unwatch/unwatch/cmd/migrate-check/driver"
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/output"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
 // The exit codes of a check, which differ from those of the subcommands: CI has to tell
@@ -42,11 +40,6 @@ not count.
 
 It is a vet tool, too: go vet -vettool=$(which migrate-check) ./...
 `
-
-// analyzers are all of them.
-func analyzers() []*analysis.Analyzer {
-	return []*analysis.Analyzer{redistx.Analyzer, redispubsub.Analyzer}
-}
 
 // isPackages tells patterns of packages, and flags, from a subcommand that does not exist.
 // What has an @ may be an address with a password, which no error may repeat.
@@ -106,7 +99,10 @@ func (c *checkFlags) flags() *flag.FlagSet {
 func (c *checkFlags) config(patterns []string) (driver.Config, error) {
 	tests, err1 := driver.ParseTests(c.tests)
 	scope, err2 := driver.ParseScope(c.scope)
-	rules, err3 := parseRules(c.rules)
+	rules, err3 := rules.Parse(c.rules)
+	if err3 != nil {
+		err3 = fmt.Errorf("-rules: %w", err3)
+	}
 	errs := errors.Join(err1, err2, err3)
 	if c.generated != "report" && c.generated != "skip" {
 		errs = errors.Join(errs, fmt.Errorf("-generated: want report or skip, not %s", c.generated))
@@ -124,7 +120,8 @@ func (c *checkFlags) config(patterns []string) (driver.Config, error) {
 		errs = errors.Join(errs, errors.New("-write-baseline and -strict-baseline need a -baseline FILE"))
 	}
 	return driver.Config{
-		Dir: c.dir, Patterns: patterns, Tags: c.tags, Systems: c.systems, Analyzers: analyzers(), Scope: scope, Reach: c.reach == "cone",
+		Dir: c.dir, Patterns: patterns, Tags: c.tags, Systems: c.systems,
+		Analyzers: all.Analyzers(), Scope: scope, Reach: c.reach == "cone",
 		Rules: rules, Tests: tests, Generated: c.generated == "report", Today: time.Now(),
 	}, errs
 }

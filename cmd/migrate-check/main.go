@@ -17,11 +17,13 @@ import (
 	"syscall"
 
 	"golang.org/x/tools/go/analysis/unitchecker"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/all"
 )
 
 func main() {
 	if isVet(os.Args[1:]) {
-		unitchecker.Main(analyzers()...) // it does not return
+		unitchecker.Main(all.Analyzers()...) // it does not return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once

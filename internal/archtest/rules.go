@@ -14,6 +14,7 @@ const (
 	luaAST    = "github.com/yuin/gopher-lua/ast"
 	luaParse  = "github.com/yuin/gopher-lua/parse"
 	xtools    = "golang.org/x/tools"
+	plugins   = "github.com/golangci/plugin-module-register"
 )
 
 // rule says what the packages it covers may import besides the standard
@@ -73,6 +74,8 @@ func houseRules() []rule {
 			"who reads a script needs a parser of Lua, and nothing that could execute it"},
 		{"proxycompat/proxytest", []string{"proxycompat", "rmw", goRedis, miniredis, "internal/resp"},
 			"the fake proxy speaks the wire over an in-process server"},
+		{"cmd/migrate-check/golangci", []string{"cmd/migrate-check/...", xtools, plugins},
+			"a plugin for golangci-lint is the analyzers, and what golangci-lint knows plugins by"},
 		{"cmd/migrate-check/...", []string{"cmd/migrate-check/...", "proxycompat/...", "shadow/report", "internal/wrap", goRedis, xtools},
 			"the checker is the only one that may import x/tools: no service should download a compiler front end"},
 		{"examples/...", []string{"...", goRedis, miniredis},

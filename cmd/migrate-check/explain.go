@@ -11,31 +11,6 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/probe"
 )
 
-// parseRules reads a choice of rules: the last word that fits a rule decides.
-func parseRules(choice string) (func(id string) bool, error) {
-	chosen := map[string]bool{}
-	words := strings.Split(choice, ",")
-	if strings.HasPrefix(words[0], "-") {
-		words = append([]string{"default"}, words...)
-	}
-	for _, word := range words {
-		word = strings.TrimSpace(word)
-		name, without := strings.CutPrefix(word, "-")
-		fits := 0
-		for _, r := range rules.All() {
-			begins := name != "" && strings.HasPrefix(r.ID, strings.ToUpper(name))
-			if begins || name == r.Name || name == "all" || name == "default" && !r.Off {
-				chosen[r.ID] = !without
-				fits++
-			}
-		}
-		if fits == 0 {
-			return nil, fmt.Errorf("-rules: there is no rule %q; migrate-check explain lists them", word)
-		}
-	}
-	return func(id string) bool { return chosen[id] }, nil
-}
-
 // runExplain prints the page of a rule, or the list of all.
 func runExplain(_ context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
