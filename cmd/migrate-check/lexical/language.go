@@ -1,0 +1,98 @@
+package lexical
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Language is one that can be read.
+type Language uint8
+
+// The languages. JS is JavaScript and TypeScript.
+const (
+	None Language = iota
+	Go
+	Java
+	Kotlin
+	Python
+	JS
+	CSharp
+	PHP
+	Ruby
+	Lua
+)
+
+// languages are their names, as a flag takes them, and the endings of their files.
+var languages = []struct {
+	lang    Language
+	name    string
+	endings []string
+}{
+	{Go, "go", []string{".go"}},
+	{Java, "java", []string{".java"}},
+	{Kotlin, "kotlin", []string{".kt", ".kts"}},
+	{Python, "py", []string{".py", ".pyi"}},
+	{JS, "js", []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"}},
+	{CSharp, "cs", []string{".cs"}},
+	{PHP, "php", []string{".php", ".phtml", ".inc"}},
+	{Ruby, "rb", []string{".rb", ".rake"}},
+	{Lua, "lua", []string{".lua"}},
+}
+
+// String is the name, as ParseLanguages takes it.
+func (l Language) String() string {
+	for _, of := range languages {
+		if of.lang == l {
+			return of.name
+		}
+	}
+	return "none"
+}
+
+// Languages are some of them.
+type Languages []Language
+
+// All are all of them.
+func All() Languages {
+	var all Languages
+	for _, of := range languages {
+		all = append(all, of.lang)
+	}
+	return all
+}
+
+// ParseLanguages reads a list: "go,java,py". "all" are all of them.
+func ParseLanguages(list string) (Languages, error) {
+	var langs Languages
+next:
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if name == "all" {
+			return All(), nil
+		}
+		for _, of := range languages {
+			if of.name == name {
+				langs = append(langs, of.lang)
+				continue next
+			}
+		}
+		return nil, fmt.Errorf("there is no language %q", name)
+	}
+	return langs, nil
+}
+
+// LanguageOf tells the language of a file by its name, None if it is none of these.
+func LanguageOf(name string) Language {
+	ending := strings.ToLower(path.Ext(name))
+	for _, of := range languages {
+		if slices.Contains(of.endings, ending) {
+			return of.lang
+		}
+	}
+	if base := path.Base(name); base == "Rakefile" || base == "Gemfile" || base == "config.ru" {
+		return Ruby
+	}
+	return None
+}

@@ -1,0 +1,261 @@
+package lexical
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// maxNest is how deep strings may lie in one another. Nobody reads what is deeper; it is
+// taken for text.
+const maxNest = 40
+
+// lexer takes a file apart. It looks at each byte a bounded number of times.
+type lexer struct {
+	lang    Language
+	src     string
+	i       int
+	nest    int
+	out     []token
+	nl      bool
+	space   bool
+	pending []heredoc // of Ruby: their bodies begin on the next line
+}
+
+// lex takes a file apart.
+func lex(lang Language, src string) *tokens {
+	l := &lexer{lang: lang, src: src, nl: true}
+	if lang == PHP {
+		l.html()
+	}
+	l.code("")
+	t := &tokens{all: l.out, lines: lineStarts(src)}
+	t.pair()
+	return t
+}
+
+func (l *lexer) add(k kind, s string, pos int) *token {
+	l.out = append(l.out, token{kind: k, text: s, pos: pos, nl: l.nl, space: l.space})
+	l.nl, l.space = false, false
+	return &l.out[len(l.out)-1]
+}
+
+func (l *lexer) has(prefix string) bool { return strings.HasPrefix(l.src[l.i:], prefix) }
+
+func (l *lexer) peek(n int) byte {
+	if l.i+n < len(l.src) {
+		return l.src[l.i+n]
+	}
+	return 0
+}
+
+// code reads code, up to the bracket that closes the interpolation it is in.
+func (l *lexer) code(until string) {
+	depth := 0
+	for l.i < len(l.src) {
+		c := l.src[l.i]
+		start := l.i
+		switch {
+		case c == '\n':
+			l.i++
+			l.nl, l.space = true, true
+			l.bodies()
+		case c == ' ' || c == '\t' || c == '\r' || c == '\f':
+			l.i++
+			l.space = true
+		case c == '\\' && (l.peek(1) == '\n' || l.has("\\\r\n")): // the line goes on
+			l.i += 2
+			if l.peek(-1) == '\r' {
+				l.i++
+			}
+		case l.comment():
+			l.space = true
+		case l.lang == PHP && l.has("?>") && until == "":
+			l.add(sign, ";", l.i)
+			l.i += 2
+			l.html()
+		case l.str():
+		case l.name():
+		case c >= '0' && c <= '9':
+			for l.i < len(l.src) && (part(l.src[l.i]) || l.src[l.i] == '.' && digit(l.peek(1))) {
+				l.i++
+			}
+			l.add(num, l.src[start:l.i], start)
+		case c == '(' || c == '[' || c == '{':
+			depth++
+			l.i++
+			l.add(open, string(c), start)
+		case c == ')' || c == ']' || c == '}':
+			l.i++
+			if depth == 0 && until == string(c) {
+				l.add(clos, string(c), start)
+				return
+			}
+			depth = max(0, depth-1)
+			l.add(clos, string(c), start)
+		default:
+			l.operator()
+		}
+	}
+}
+
+// operators are those of several signs that mean something here.
+var operators = []string{
+	"...", "===", "!==", "**=", "<<=", ">>=", "||=", "&&=", "??=", "?->",
+	"=>", "->", "::", "?.", "&.", "!!", "?:", "??", ":=", "==", "!=", "<=", ">=", "&&", "||", "+=", "-=", "*=", "/=", "|=", "|>", "<-", "<<",
+}
+
+func (l *lexer) operator() {
+	for _, op := range operators {
+		if l.has(op) {
+			l.add(sign, op, l.i)
+			l.i += len(op)
+			return
+		}
+	}
+	_, n := utf8.DecodeRuneInString(l.src[l.i:])
+	l.add(sign, l.src[l.i:l.i+n], l.i)
+	l.i += n
+}
+
+// comment skips one.
+func (l *lexer) comment() bool {
+	hash := l.lang == Python || l.lang == Ruby || l.lang == PHP && !l.has("#[")
+	switch {
+	case l.lang == Lua && l.has("--"):
+		if level := longBracket(l.src[l.i+2:]); level >= 0 {
+			l.skipTo("]" + strings.Repeat("=", level) + "]")
+			return true
+		}
+		l.skipLine()
+	case l.lang == Ruby && l.nl && l.has("=begin"):
+		l.skipTo("\n=end")
+		l.skipLine()
+	case l.lang == Ruby && l.nl && l.has("__END__"):
+		l.i = len(l.src)
+	case hash && l.src[l.i] == '#', l.lang == CSharp && l.nl && l.src[l.i] == '#':
+		l.skipLine()
+	case l.slashes() && l.has("//"):
+		l.skipLine()
+	case l.slashes() && l.has("/*"):
+		l.i += 2
+		l.skipTo("*/")
+	default:
+		return false
+	}
+	return true
+}
+
+func (l *lexer) slashes() bool { return l.lang != Python && l.lang != Ruby && l.lang != Lua }
+
+// skipLine skips the rest of the line; in PHP code may end within it.
+func (l *lexer) skipLine() {
+	end := strings.IndexByte(l.src[l.i:], '\n')
+	if end < 0 {
+		end = len(l.src) - l.i
+	}
+	if l.lang == PHP {
+		if q := strings.Index(l.src[l.i:l.i+end], "?>"); q >= 0 {
+			end = q
+		}
+	}
+	l.i += end
+}
+
+// skipTo skips up to the end of the next s, or all that is left.
+func (l *lexer) skipTo(s string) {
+	if n := strings.Index(l.src[l.i:], s); n >= 0 {
+		l.i += n + len(s)
+	} else {
+		l.i = len(l.src)
+	}
+}
+
+// html skips what is no PHP.
+func (l *lexer) html() {
+	n := strings.Index(l.src[l.i:], "<?")
+	for n >= 0 && !strings.HasPrefix(l.src[l.i+n:], "<?php") && !strings.HasPrefix(l.src[l.i+n:], "<?=") {
+		l.i += n + 2
+		n = strings.Index(l.src[l.i:], "<?")
+	}
+	if n < 0 {
+		l.i = len(l.src)
+		return
+	}
+	l.i += n + len("<?=")
+	if strings.HasPrefix(l.src[l.i-1:], "php") {
+		l.i += 2
+	}
+	l.nl = true
+}
+
+// name reads a name, with its sigil.
+func (l *lexer) name() bool {
+	start, i := l.i, l.i
+	switch c := l.src[i]; {
+	case l.lang == PHP && c == '$', l.lang == Ruby && (c == '@' || c == '$'):
+		i++
+		if i < len(l.src) && l.src[i] == '@' {
+			i++
+		}
+		if i >= len(l.src) || !begins(l.src[i]) {
+			return false
+		}
+	case c == '$' && l.lang != JS && l.lang != Java:
+		return false
+	case c == '#' && l.lang == JS && begins(l.peek(1)): // a private field
+		i++
+	case c == '@' && l.lang == CSharp && begins(l.peek(1)), c == '\\' && l.lang == PHP && begins(l.peek(1)):
+		i++
+		start++
+	case !begins(c):
+		return false
+	}
+	for i < len(l.src) && part(l.src[i]) {
+		i++
+	}
+	if l.lang == Ruby && i < len(l.src) && (l.src[i] == '?' || l.src[i] == '!') && (i+1 == len(l.src) || l.src[i+1] != '=') {
+		i++
+	}
+	if l.lang == PHP { // a name with its namespace
+		for i+1 < len(l.src) && l.src[i] == '\\' && begins(l.src[i+1]) {
+			for i++; i < len(l.src) && part(l.src[i]); i++ {
+			}
+		}
+	}
+	l.i = i
+	l.add(word, l.src[start:i], start)
+	return true
+}
+
+func begins(c byte) bool {
+	return c == '_' || c == '$' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= utf8.RuneSelf
+}
+func part(c byte) bool  { return begins(c) || digit(c) }
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+// last is the token before, if it is on the same line or not.
+func (l *lexer) last() token {
+	if len(l.out) == 0 {
+		return token{kind: endOf}
+	}
+	return l.out[len(l.out)-1]
+}
+
+// ends reports whether the last token can end an expression, so that what follows is an
+// operator.
+func (l *lexer) ends() bool {
+	switch t := l.last(); t.kind {
+	case num, text:
+		return true
+	case clos:
+		return true
+	case word:
+		switch t.text {
+		case "return", "typeof", "case", "in", "of", "do", "else", "void", "delete", "throw", "new", "await", "yield",
+			"if", "unless", "while", "until", "when", "and", "or", "not", "then", "puts":
+			return false
+		}
+		return true
+	}
+	return false
+}

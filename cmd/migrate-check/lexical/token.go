@@ -1,0 +1,106 @@
+package lexical
+
+import (
+	"sort"
+	"strings"
+)
+
+// kind says of what kind a token is.
+type kind uint8
+
+const (
+	word  kind = iota // a name or keyword; with its sigil: $x, @x
+	text              // a string
+	num               // a number
+	sign              // an operator
+	open              // ( [ { and the beginning of an interpolation, "${"
+	clos              // ) ] } of one of these
+	endOf             // behind the last token
+)
+
+// token is one. Comments and blanks are none.
+type token struct {
+	kind kind
+	// text is what stands there; of a string what it means, as far as it is constant.
+	text  string
+	pos   int
+	match int  // of a bracket: the index of its partner, or of the end of the tokens
+	nl    bool // the first of its line
+	holed bool // a string that something is put into
+	space bool // something lies between it and the token before
+}
+
+// tokens is a file that was taken apart.
+type tokens struct {
+	all   []token
+	lines []int // where each line begins
+}
+
+// at is the token with an index, or one that is nothing.
+func (t *tokens) at(i int) token {
+	if i < 0 || i >= len(t.all) {
+		return token{kind: endOf, nl: true}
+	}
+	return t.all[i]
+}
+
+// is reports whether the token is this sign, bracket or word.
+func (t *tokens) is(i int, s string) bool {
+	tok := t.at(i)
+	return tok.kind != text && tok.kind != endOf && tok.text == s
+}
+
+// place is the line and the column of an offset, both from 1.
+func (t *tokens) place(pos int) (line, column int) {
+	line = sort.SearchInts(t.lines, pos+1)
+	return line, pos - t.lines[line-1] + 1
+}
+
+// column is that of a token, from 1.
+func (t *tokens) column(i int) int {
+	_, column := t.place(t.at(i).pos)
+	return column
+}
+
+// pair gives every bracket its partner. What is closed twice, or never, is passed over: a
+// file may be broken, or no code at all.
+func (t *tokens) pair() {
+	var stack []int
+	for i := range t.all {
+		tok := &t.all[i]
+		switch tok.kind {
+		case open:
+			tok.match = len(t.all)
+			stack = append(stack, i)
+		case clos:
+			tok.match = -1
+			if n := len(stack); n > 0 && partner(t.all[stack[n-1]].text) == tok.text {
+				tok.match = stack[n-1]
+				t.all[stack[n-1]].match = i
+				stack = stack[:n-1]
+			}
+		}
+	}
+}
+
+func partner(open string) string {
+	switch open[len(open)-1] {
+	case '(':
+		return ")"
+	case '[':
+		return "]"
+	}
+	return "}"
+}
+
+func lineStarts(src string) []int {
+	lines := []int{0}
+	for i := 0; ; {
+		n := strings.IndexByte(src[i:], '\n')
+		if n < 0 {
+			return lines
+		}
+		i += n + 1
+		lines = append(lines, i)
+	}
+}
