@@ -12,12 +12,12 @@ var makerName = regexp.MustCompile(`(?i)^_*(?:get|create|make|init|open|connect|
 func (w *walker) access(v value, i, end int) (value, int) {
 	name := w.at(i).text
 	next := w.generic(i + 1)
-	called := w.is(next, "(") && !(w.d.lang == Ruby && w.at(next).space)
+	if w.d.lang == Ruby {
+		return w.rubyMember(v, i, end)
+	}
+	called := w.is(next, "(")
 	if !called {
 		next = i + 1
-	}
-	if w.d.lang == Ruby && !called {
-		return w.rubyMember(v, i, end)
 	}
 	if w.d.lang == Kotlin && !called && w.is(next, "{") && !w.at(next).nl {
 		called = true
@@ -124,14 +124,15 @@ func (w *walker) method(v value, i, next, end int, called bool) (value, int) {
 	yield := w.yield
 	w.yield = value{}
 	if st.yields != "" {
-		w.yield = value{shape: w.d.shapes[st.yields]}
+		w.yield = value{shape: w.d.shapes[st.yields], known: true}
+		if st.tx {
+			w.yield.origin = i + 1
+			w.opened[i] = true
+		}
 	}
 	var args []arg
 	if w.is(next, "(") {
 		args, next = w.arguments(next, end)
-	}
-	if w.yield.shape != nil {
-		w.yield.origin = i + 1
 	}
 	res := w.perform(v, i, args)
 	if w.d.lang == Kotlin && w.is(next, "{") && !w.at(next).nl {

@@ -39,7 +39,7 @@ func mentioned(src string) bool {
 	return false
 }
 
-// kinds makes a step of several names for each.
+// steps makes a table of several, whose keys may be several names each.
 func steps(all ...map[string]step) map[string]step {
 	m := map[string]step{}
 	for _, some := range all {
@@ -58,9 +58,9 @@ func to(shape string) step      { return step{to: shape} }
 // sends is a method that sends these commands.
 func sends(commands ...string) step { return step{commands: commands} }
 
-// begins a transaction.
+// transaction is a method that begins one.
 func transaction(shape string) step {
-	return step{to: shape, yields: shape, do: begin}
+	return step{to: shape, yields: shape, tx: true, do: begin}
 }
 
 func begin(c *call) value {
@@ -72,7 +72,7 @@ func begin(c *call) value {
 	return v
 }
 
-// finishes a transaction.
+// finishes is a method that ends a transaction.
 func finishes(command string) step {
 	return step{do: func(c *call) value {
 		c.finish(command)

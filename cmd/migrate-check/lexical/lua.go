@@ -16,7 +16,6 @@ var luaRules = map[string]string{
 	scriptcheck.NotInScripts:    "MC504",
 	scriptcheck.Unheard:         "MC504",
 	scriptcheck.OneServer:       "MC504",
-	scriptcheck.RandomThenWrite: "MC504",
 	scriptcheck.CannotTell:      "MC902",
 }
 

@@ -24,7 +24,7 @@ var phpDialect = dialect{lang: PHP, self: "$this", imports: phpImport, classes: 
 
 var phpClient = map[string]step{
 	"multi":       {to: "transaction", do: phpMulti},
-	"transaction": {to: "transaction", yields: "transaction", do: phpTransaction},
+	"transaction": {to: "transaction", yields: "transaction", tx: true, do: phpTransaction},
 	"pipeline":    {to: "pipe", yields: "pipe", do: phpPipeline},
 	"exec":        finishes("EXEC"),
 	"discard":     finishes("DISCARD"),

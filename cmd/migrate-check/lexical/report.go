@@ -11,8 +11,6 @@ import (
 type report struct {
 	rule    string
 	message string
-	end     int // the token that it ends with
-	related []finding.Place
 }
 
 // sent reports that a call sends commands. The result is the token of the finding plus one, or
@@ -56,27 +54,36 @@ func (w *walker) tell(at int, rule, message string) int {
 	return at + 1
 }
 
+// relation says that a place belongs to a finding.
+type relation struct {
+	origin int
+	place  finding.Place
+}
+
 // relate adds a place to a finding, if that is one.
 func (w *walker) relate(origin, at int, message string) bool {
-	all := w.reports[origin-1]
-	if len(all) == 0 {
+	if len(w.reports[origin-1]) == 0 && !w.opened[origin-1] {
 		return false
 	}
 	line, column := w.place(w.at(at).pos)
 	p := finding.Place{Path: w.path, Line: line, Column: column, Message: message}
-	if !slices.Contains(all[0].related, p) {
-		all[0].related = append(all[0].related, p)
+	if r := (relation{origin, p}); !slices.Contains(w.joined[max(0, len(w.joined)-20):], r) {
+		w.joined = append(w.joined, r)
 	}
 	return true
 }
 
 // findings are the reports as they go out.
 func (w *walker) findings() []finding.Finding {
+	related := map[int][]finding.Place{}
+	for _, r := range w.joined {
+		related[r.origin-1] = append(related[r.origin-1], r.place)
+	}
 	var all []finding.Finding
 	for at, reports := range w.reports {
 		tok := w.at(at)
 		line, column := w.place(tok.pos)
-		for _, r := range reports {
+		for i, r := range reports {
 			endLine, endColumn := line, column+len(tok.text)
 			if tok.kind != word {
 				endLine, endColumn = 0, 0
@@ -85,8 +92,11 @@ func (w *walker) findings() []finding.Finding {
 				Rule: r.rule, Severity: finding.Warning, Confidence: finding.Low,
 				Place:   finding.Place{Path: w.path, Line: line, Column: column, Message: r.message},
 				EndLine: endLine, EndColumn: endColumn, Func: w.funcs[at],
-				Related: r.related, Advice: advices[r.rule],
+				Advice: advices[r.rule],
 			})
+			if i == 0 {
+				all[len(all)-1].Related = related[at]
+			}
 		}
 	}
 	finding.Sort(all)

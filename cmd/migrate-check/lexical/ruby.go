@@ -133,8 +133,11 @@ func (w *walker) rubyMember(v value, i, end int) (value, int) {
 		res = w.instance(v, i, args)
 	case wraps[name] && st.to == "" || generic[name] && len(args) == 0:
 		res = v
-		st.yields = ""
-		return v, w.rubyBlock(next, end, value{shape: v.shape, known: true})
+		yield := value{shape: v.shape, known: true}
+		if st.yields != "" {
+			yield.shape = w.d.shapes[st.yields]
+		}
+		return v, w.rubyBlock(next, end, yield)
 	default:
 		res = w.perform(v, i, args)
 	}

@@ -22,6 +22,7 @@ type step struct {
 	class    bool     // the result is a class, which is yet to be called
 	yields   string   // the shape of what a function gets that is handed over
 	self     bool     // the result is the thing itself
+	tx       bool     // it is a transaction, in which the function runs
 	plain    bool     // nothing is sent, and the result is no thing of Redis
 	// do does what the rest cannot say.
 	do func(*call) value

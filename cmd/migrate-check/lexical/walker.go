@@ -23,6 +23,8 @@ type walker struct {
 	yield   value             // what a function gets that is an argument
 	last    int               // the last transaction's finding, that an EXEC belongs to
 	multis  map[string]int    // the same, by what it is called on
+	opened  map[int]bool      // the transactions whose arguments are being looked at
+	joined  []relation        // what belongs to a finding
 	depth   int
 	inside  int   // how many brackets the code is in
 	steps   int   // how much was done: it is bounded by the length of the file
@@ -45,6 +47,7 @@ func (w *walker) run() {
 	for range passes {
 		w.reports, w.funcs = map[int][]*report{}, map[int]string{}
 		w.multis, w.last = map[string]int{}, 0
+		w.opened, w.joined = map[int]bool{}, nil
 		w.scopes = []*scope{w.lastingScope("")}
 		w.params, w.class, w.base, w.isFn, w.choice = nil, "", nil, false, 0
 		w.walk(0, len(w.all))

@@ -1,0 +1,4 @@
+local redis = require "resty.redis"
+local red = redis:new()
+red:get("a")
+ngx.say("redis.call('publish')")
