@@ -6,7 +6,8 @@ import (
 )
 
 // makerName is how functions are called that make or get a client.
-var makerName = regexp.MustCompile(`(?i)^_*(?:get|create|make|init|open|connect|new|build|acquire|obtain|with)_?[a-z]*?redis(_?(?:client|conn|connection|instance|db|cli)?)(?:_?async)?$`)
+var makerName = regexp.MustCompile(`(?i)^_*(?:get|create|make|init|open|connect|new|build|acquire|obtain|with)_?[a-z]*?redis` +
+	`(_?(?:client|conn|connection|instance|db|cli)?)(?:_?async)?$`)
 
 // access looks at a member, whose name is at i, and calls it if it is called.
 func (w *walker) access(v value, i, end int) (value, int) {
@@ -177,6 +178,9 @@ func (w *walker) promisified(i int) bool {
 func (w *walker) invoke(v value, at, i, end int, constructed bool) (value, int) {
 	args, next := w.arguments(i, end)
 	if v.shape == nil {
+		if w.d.lang == PHP && (w.is(at, "app") || w.is(at, "resolve")) && len(args) == 1 && args[0].value.text == "redis" {
+			return value{shape: w.guess}, next
+		}
 		return value{known: v.known}, next
 	}
 	if v.class || constructed || v.shape.module {
@@ -192,7 +196,7 @@ func (w *walker) instance(v value, at int, args []arg) value {
 	}
 	res := value{shape: v.shape, known: true}
 	if st, ok := v.shape.step("()"); ok {
-		c := &call{walker: w, recv: v, name: w.at(at).text, pos: at, args: args, to: w.result(v, st, 0)}
+		c := &call{walker: w, recv: v, pos: at, args: args, to: w.result(v, st, 0)}
 		if len(st.commands) > 0 || st.rule != "" {
 			c.to.origin = w.does(c, st)
 		}
@@ -226,7 +230,8 @@ func (w *walker) arguments(i, end int) ([]arg, int) {
 	for j := i + 1; j < tok.match; {
 		from := j
 		name := ""
-		if w.at(j).kind == word && (w.is(j+1, "=") && w.d.lang != JS || w.is(j+1, ":") && (w.d.lang == CSharp || w.d.lang == Ruby || w.d.lang == PHP)) {
+		if w.at(j).kind == word && (w.is(j+1, "=") && w.d.lang != JS || w.is(j+1, ":") && (w.d.lang == CSharp ||
+			w.d.lang == Ruby || w.d.lang == PHP)) {
 			name = w.at(j).text
 			j += 2
 		}

@@ -5,9 +5,10 @@ func (w *walker) assignment(i, end int) int {
 	tok := w.at(i)
 	name, key, j := "", "", i
 	switch {
-	case w.target(i + 1):
+	case w.target(i+1) && (!w.is(i+1, ":") || tok.nl):
 		name, j = tok.text, i+1
-	case (tok.text == w.d.self || w.d.lang == PHP && (tok.text == "self" || tok.text == "static") || w.d.lang == Python && tok.text == "cls") &&
+	case (tok.text == w.d.self || w.d.lang == PHP && (tok.text == "self" || tok.text == "static") || w.d.lang == Python &&
+		tok.text == "cls") &&
 		w.member(i+1) && w.at(i+2).kind == word && w.target(i+3):
 		key, j = w.at(i+2).text, i+3
 		if key[0] == '$' {

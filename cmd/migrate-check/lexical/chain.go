@@ -56,7 +56,8 @@ func (w *walker) named(i, end int) (value, int) {
 			return w.chain(v, w.at(i+1).match+1, end)
 		}
 	}
-	if tok.text == w.d.self || tok.text == "cls" && w.d.lang == Python || w.d.lang == PHP && (tok.text == "self" || tok.text == "static" || tok.text == "parent") {
+	if tok.text == w.d.self || tok.text == "cls" && w.d.lang == Python || w.d.lang == PHP && (tok.text == "self" ||
+		tok.text == "static" || tok.text == "parent") {
 		return w.chain(value{self: true}, i+1, end)
 	}
 	if (w.is(i+1, "=>") || w.is(i+1, "->") && (w.d.lang == Java)) && (w.d.lang == JS || w.d.lang == Java || w.d.lang == CSharp) {

@@ -40,7 +40,8 @@ var csharpClasses = classes(
 
 var csharpShapes = map[string]*shape{
 	"multiplexer": {title: "ConnectionMultiplexer", module: true, steps: steps(map[string]step{
-		"Connect ConnectAsync SentinelConnect": to("multiplexer"), "GetDatabase": {to: "database", do: database}, "GetSubscriber": to("subscriber"),
+		"Connect ConnectAsync SentinelConnect": to("multiplexer"), "GetDatabase": {to: "database", do: database},
+		"GetSubscriber":        to("subscriber"),
 		"GetServer GetServers": to("server"),
 	})},
 	"database": {title: "IDatabase", steps: steps(map[string]step{
@@ -49,11 +50,13 @@ var csharpShapes = map[string]*shape{
 		"Execute ExecuteAsync": byNameStep,
 		"KeyRename":            {do: renamed}, "KeyRenameAsync": {do: renamed},
 		"KeyMove KeyMoveAsync":     sends("MOVE"),
-		"KeyRandom KeyRandomAsync": sends("RANDOMKEY"), "KeyMigrate KeyMigrateAsync": sends("MIGRATE"), "KeyRestore KeyRestoreAsync": sends("RESTORE"),
+		"KeyRandom KeyRandomAsync": sends("RANDOMKEY"), "KeyMigrate KeyMigrateAsync": sends("MIGRATE"),
+		"KeyRestore KeyRestoreAsync":                                            sends("RESTORE"),
 		"StringBitOperation StringBitOperationAsync":                            sends("BITOP"),
 		"KeyIdleTime KeyIdleTimeAsync KeyEncoding KeyEncodingAsync KeyRefCount": sends("OBJECT"),
 		"LockRelease LockReleaseAsync LockExtend LockExtendAsync":               sends("MULTI", "EXEC"),
-		"StreamRead StreamReadAsync":                                            sends("XREAD"), "StreamReadGroup StreamReadGroupAsync": sends("XREADGROUP"),
+		"StreamRead StreamReadAsync":                                            sends("XREAD"),
+		"StreamReadGroup StreamReadGroupAsync":                                  sends("XREADGROUP"),
 	})},
 	"batch": {title: "IBatch", steps: steps(map[string]step{
 		"Execute": {plain: true}, "PublishAsync": sends("PUBLISH"),
@@ -70,7 +73,8 @@ var csharpShapes = map[string]*shape{
 		"Keys KeysAsync":                           sends("SCAN"),
 		"FlushDatabase FlushDatabaseAsync":         sends("FLUSHDB"),
 		"FlushAllDatabases FlushAllDatabasesAsync": sends("FLUSHALL"),
-		"ConfigGet ConfigGetAsync":                 sends("CONFIG"), "ConfigSet ConfigSetAsync": {do: func(c *call) value { c.command("CONFIG"); return nothing }},
+		"ConfigGet ConfigGetAsync":                 sends("CONFIG"),
+		"ConfigSet ConfigSetAsync":                 {do: func(c *call) value { c.command("CONFIG"); return nothing }},
 		"ScriptLoad ScriptLoadAsync ScriptExists ScriptExistsAsync ScriptFlush ScriptFlushAsync": sends("SCRIPT"),
 		"DatabaseSize DatabaseSizeAsync": sends("DBSIZE"), "Time TimeAsync": sends("TIME"), "ClientList ClientListAsync": sends("CLIENT"),
 		"LastSave LastSaveAsync": sends("LASTSAVE"), "Save SaveAsync": sends("SAVE"), "SlowlogGet SlowlogGetAsync": sends("SLOWLOG"),
@@ -78,29 +82,38 @@ var csharpShapes = map[string]*shape{
 	})},
 	"extension": {title: "IRedisDatabase", steps: steps(map[string]step{
 		"Database": to("database"), "PublishAsync Publish": sends("PUBLISH"), "SubscribeAsync Subscribe": sends("SUBSCRIBE"),
-		"UnsubscribeAsync UnsubscribeAllAsync": sends("UNSUBSCRIBE"), "SearchKeysAsync SearchKeys": sends("SCAN"), "FlushDbAsync": sends("FLUSHDB"),
+		"UnsubscribeAsync UnsubscribeAllAsync": sends("UNSUBSCRIBE"), "SearchKeysAsync SearchKeys": sends("SCAN"),
+		"FlushDbAsync": sends("FLUSHDB"),
 	})},
 
 	"service stack": {title: "ServiceStack's client", steps: steps(map[string]step{
-		"CreateTransaction CreateTransactionAsync": {to: "service stack transaction", do: begin}, "Watch WatchAsync": sends("WATCH"), "UnWatch UnWatchAsync": sends("UNWATCH"),
-		"PublishMessage PublishMessageAsync Publish": sends("PUBLISH"), "CreateSubscription CreateSubscriptionAsync": to("service stack subscription"),
-		"SearchKeys GetAllKeys Keys": sends("KEYS"), "ScanAllKeys GetKeysByPattern Scan": sends("SCAN"), "RenameKey Rename": sends("RENAME"),
+		"CreateTransaction CreateTransactionAsync": {to: "service stack transaction", do: begin},
+		"Watch WatchAsync":                         sends("WATCH"), "UnWatch UnWatchAsync": sends("UNWATCH"),
+		"PublishMessage PublishMessageAsync Publish": sends("PUBLISH"),
+		"CreateSubscription CreateSubscriptionAsync": to("service stack subscription"),
+		"SearchKeys GetAllKeys Keys":                 sends("KEYS"), "ScanAllKeys GetKeysByPattern Scan": sends("SCAN"),
+		"RenameKey Rename": sends("RENAME"),
 		"BlockingDequeueItemFromList BlockingRemoveStartFromList": sends("BLPOP"), "BlockingPopItemFromList": sends("BRPOP"),
 		"BlockingPopAndPushItemBetweenLists": sends("BRPOPLPUSH"), "GetRandomKey RandomKey": sends("RANDOMKEY"), "Custom": byNameStep,
-		"FlushDb": sends("FLUSHDB"), "FlushAll": sends("FLUSHALL"), "BLPop": sends("BLPOP"), "BRPop": sends("BRPOP"), "Multi": {do: begin}, "As": {self: true},
-		"BlockingDequeueItemFromLists": sends("BLPOP"), "LoadLuaScript": sends("SCRIPT"), "Subscribe": sends("SUBSCRIBE"), "PSubscribe": sends("PSUBSCRIBE"),
+		"FlushDb": sends("FLUSHDB"), "FlushAll": sends("FLUSHALL"), "BLPop": sends("BLPOP"), "BRPop": sends("BRPOP"),
+		"Multi": {do: begin}, "As": {self: true},
+		"BlockingDequeueItemFromLists": sends("BLPOP"), "LoadLuaScript": sends("SCRIPT"), "Subscribe": sends("SUBSCRIBE"),
+		"PSubscribe":     sends("PSUBSCRIBE"),
 		"CreatePipeline": {plain: true},
 	})},
 	"service stack manager": {title: "ServiceStack's manager", steps: steps(map[string]step{
 		"GetClient GetReadOnlyClient GetClientAsync": to("service stack"),
 	})},
-	"service stack transaction": {title: "ServiceStack's transaction", steps: steps(map[string]step{"Commit CommitAsync Rollback": {do: csharpExecute}})},
+	"service stack transaction": {title: "ServiceStack's transaction",
+		steps: steps(map[string]step{"Commit CommitAsync Rollback": {do: csharpExecute}})},
 	"service stack subscription": {title: "ServiceStack's subscription", steps: steps(map[string]step{
 		"SubscribeToChannels SubscribeToChannelsAsync": sends("SUBSCRIBE"), "SubscribeToChannelsMatching": sends("PSUBSCRIBE"),
 	})},
 	"csredis": {title: "CSRedisClient", module: true, commands: true, steps: steps(map[string]step{
-		"StartPipe": {plain: true}, "Multi": {do: begin}, "Instance": {self: true}, "Get": {plain: true}, "Eval": {plain: true}, "Call": byNameStep,
-		"SubscribeList SubscribeListBroadcast": sends("BRPOP"), "Publish PublishAsync": sends("PUBLISH"), "Subscribe": listens("SUBSCRIBE", ""), "PSubscribe": listens("PSUBSCRIBE", ""),
+		"StartPipe": {plain: true}, "Multi": {do: begin}, "Instance": {self: true}, "Get": {plain: true}, "Eval": {plain: true},
+		"Call":                                 byNameStep,
+		"SubscribeList SubscribeListBroadcast": sends("BRPOP"), "Publish PublishAsync": sends("PUBLISH"),
+		"Subscribe": listens("SUBSCRIBE", ""), "PSubscribe": listens("PSUBSCRIBE", ""),
 		"()": to("csredis"), "Lock": {plain: true}, "GetDatabase": {self: true},
 	})},
 }

@@ -4,9 +4,11 @@ package lexical
 var noTypes = map[string]bool{
 	"return": true, "new": true, "throw": true, "else": true, "case": true, "goto": true, "in": true, "is": true, "as": true,
 	"instanceof": true, "await": true, "yield": true, "extends": true, "implements": true, "where": true, "throws": true, "import": true,
-	"package": true, "using": true, "when": true, "and": true, "or": true, "not": true, "if": true, "while": true, "for": true, "out": true,
+	"package": true, "using": true, "when": true, "and": true, "or": true, "not": true, "if": true, "while": true, "for": true,
+	"out":       true,
 	"insteadof": true, "by": true, "get": true, "set": true, "to": true, "until": true, "downTo": true, "of": true, "from": true,
-	"select": true, "orderby": true, "join": true, "equals": true, "on": true, "into": true, "let": true, "use": true, "echo": true, "assert": true,
+	"select": true, "orderby": true, "join": true, "equals": true, "on": true, "into": true, "let": true, "use": true,
+	"echo": true, "assert": true,
 }
 
 // declaration looks at one: of a variable, a field, or a function with its type in front.
@@ -17,7 +19,8 @@ func (w *walker) declaration(i, end int) (int, bool) {
 		return 0, false
 	}
 	declares := false
-	for w.at(i).kind == word && modifiers[w.at(i).text] && i < end && (w.at(i+1).kind == word || w.is(i+1, "{") || w.is(i+1, "[") || w.is(i+1, "?")) {
+	for w.at(i).kind == word && modifiers[w.at(i).text] && i < end && i < start+8 && (w.at(i+1).kind == word || w.is(i+1, "{") ||
+		w.is(i+1, "[") || w.is(i+1, "?")) {
 		switch w.at(i).text {
 		case "const", "let", "var", "val":
 			declares = true
@@ -36,7 +39,7 @@ func (w *walker) declaration(i, end int) (int, bool) {
 		if declares {
 			return w.declare(i, end), true
 		}
-		return w.member_(start, i, end)
+		return w.memberOf(start, i, end)
 	case Kotlin:
 		if declares {
 			return w.declare(i, end), true
@@ -75,7 +78,8 @@ func (w *walker) declaration(i, end int) (int, bool) {
 	return 0, false
 }
 
-var skippedHead = map[string]bool{"class": true, "interface": true, "record": true, "struct": true, "enum": true, "trait": true, "object": true}
+var skippedHead = map[string]bool{"class": true, "interface": true, "record": true, "struct": true, "enum": true, "trait": true,
+	"object": true}
 
 // declare looks at what stands behind const, let, var or val.
 func (w *walker) declare(i, end int) int {
@@ -210,8 +214,8 @@ func (w *walker) taken(v value, name string) value {
 	return w.byName(name)
 }
 
-// member_ looks at a field or a method of a class of TypeScript.
-func (w *walker) member_(start, i, end int) (int, bool) {
+// memberOf looks at a field or a method of a class of TypeScript.
+func (w *walker) memberOf(start, i, end int) (int, bool) {
 	if !w.scopes[len(w.scopes)-1].body || len(w.scopes) == 1 || w.at(i).kind != word {
 		return 0, false
 	}

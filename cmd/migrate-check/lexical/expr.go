@@ -1,7 +1,5 @@
 package lexical
 
-import "strings"
-
 // joins are the signs and words between two operands of which either may be the value.
 var joins = map[string]bool{
 	"||": true, "??": true, "?:": true, "or": true, "?": true, ":": true, "if": true, "else": true, "and": true, "&&": true,
@@ -78,6 +76,9 @@ var prefixes = map[string]bool{
 	"ref": true, "out": true, "go": true, "defer": true, "range": true, "clone": true, "from": false, "suspend": true,
 }
 
+// unary are the signs that may stand before an operand.
+var unary = map[string]bool{"!": true, "-": true, "+": true, "*": true, "&": true, "@": true, "~": true, "...": true}
+
 // operand looks at one operand, with what is called on it.
 func (w *walker) operand(i, end int) (value, int) {
 	w.depth++
@@ -86,7 +87,7 @@ func (w *walker) operand(i, end int) (value, int) {
 		w.steps++
 		tok := w.at(i)
 		switch {
-		case tok.kind == sign && strings.Contains("!-+*&@~...", tok.text):
+		case tok.kind == sign && unary[tok.text]:
 			i++
 			continue
 		case tok.kind == word && prefixes[tok.text] && !w.is(i+1, "=") && !w.member(i+1) && !(w.is(i+1, "(") && w.d.lang == Ruby):
@@ -170,7 +171,8 @@ func (w *walker) enclosed(i, after, end int) (v value, next int) {
 // cast reports whether the brackets have only a type in them, of what comes next.
 func (w *walker) cast(i, after int) (value, bool) {
 	next := w.at(after)
-	if next.nl || next.kind != word && next.text != "(" || w.at(i).match-i > 12 || w.d.lang == Python || w.d.lang == JS || w.d.lang == Ruby {
+	if next.nl || next.kind != word && next.text != "(" || w.at(i).match-i > 12 || w.d.lang == Python || w.d.lang == JS ||
+		w.d.lang == Ruby {
 		return value{}, false
 	}
 	if w.at(i+1).kind != word || next.kind == word && joins[next.text] {

@@ -9,7 +9,8 @@ var goDialect = dialect{lang: Go, self: "\x00", imports: goImport, classes: map[
 	"goredis": {title: "go-redis'", module: true, steps: steps(map[string]step{
 		"NewClient": to("client"), "NewUniversalClient": to("client"),
 		"NewClusterClient":  ruledBy("MC601", "client", "a cluster client"),
-		"NewFailoverClient": ruledBy("MC601", "client", "a Sentinel"), "NewFailoverClusterClient": ruledBy("MC601", "client", "a Sentinel"),
+		"NewFailoverClient": ruledBy("MC601", "client", "a Sentinel"), "NewFailoverClusterClient": ruledBy("MC601", "client",
+			"a Sentinel"),
 		"NewRing": ruledBy("MC601", "client", "a ring"), "NewSentinelClient": ruledBy("MC601", "client", "a Sentinel"),
 		"Client UniversalClient ClusterClient Ring Cmdable Conn UniversalClientWrapper": classOf("client"),
 		"Tx": classOf("tx"), "Pipeliner Pipeline": classOf("pipe"), "PubSub": classOf("pubsub"),
@@ -39,7 +40,8 @@ var goDialect = dialect{lang: Go, self: "\x00", imports: goImport, classes: map[
 	})},
 	"builder": {title: "rueidis' Builder", commands: true, steps: steps(map[string]step{"Arbitrary": doing(goNamed)})},
 
-	"radix":      {title: "radix'", module: true, steps: steps(map[string]step{"Cmd FlatCmd": doing(goNamed), "Client Conn Pool": classOf("radix conn"), "Dial NewPool": to("radix conn")})},
+	"radix": {title: "radix'", module: true, steps: steps(map[string]step{"Cmd FlatCmd": doing(goNamed),
+		"Client Conn Pool": classOf("radix conn"), "Dial NewPool": to("radix conn")})},
 	"radix conn": {title: "radix'", steps: steps(map[string]step{"Cmd PipeAppend": doing(goNamed)})},
 }}
 
@@ -89,12 +91,13 @@ func goNamed(c *call) value {
 			break
 		}
 		if _, ok := c.nameOf(a); ok {
-			c.named(a, c.args[i+1:])
+			c.named(a)
 			return c.to
 		}
 	}
 	last := min(1, len(c.args)-1)
-	if last >= 0 && c.dynamic(c.args[last]) && !strings.EqualFold(c.at(c.args[last].from).text, "ctx") && c.args[last].to == c.args[last].from+1 {
+	if last >= 0 && c.dynamic(c.args[last]) && !strings.EqualFold(c.at(c.args[last].from).text, "ctx") &&
+		c.args[last].to == c.args[last].from+1 {
 		c.keep()
 		c.tell(c.pos, "MC902", "a command whose name is not to be seen, through "+c.through())
 	}

@@ -112,7 +112,8 @@ func (w *walker) importPython(i, end int) int {
 		}
 		lib, ok := w.add(from)
 		j++
-		stop, after := j, end
+		stop := j
+		var after int
 		if w.is(j, "(") {
 			after = min(w.at(j).match+1, end)
 			stop = after - 1
@@ -177,7 +178,8 @@ func (w *walker) importPython(i, end int) int {
 }
 
 // ownRedis is how a module of one's own is called that exports a client.
-var ownRedis = regexp.MustCompile(`(?i)(?:^|[/.\-_])(?:io)?redis(?:[-_.]?(?:client|conn|connection|db|cache|instance|service|pubsub|store|manager|helper|utils?))?(?:\.[jt]s)?$`)
+var ownRedis = regexp.MustCompile(`(?i)(?:^|[/.\-_])(?:io)?redis` +
+	`(?:[-_.]?(?:client|conn|connection|db|cache|instance|service|pubsub|store|manager|helper|utils?))?(?:\.[jt]s)?$`)
 
 func (w *walker) importJS(i, end int) int {
 	stop := i + 1

@@ -131,7 +131,8 @@ var jedisShapes = map[string]*shape{
 		"multi": {do: begin}, "exec": finishes("EXEC"), "discard": finishes("DISCARD"), "sendCommand": byNameStep,
 	})},
 	"jedis transaction": {title: "Jedis' Transaction", commands: true, steps: steps(map[string]step{
-		"()": {do: begin, to: "jedis transaction"}, "multi": {do: begin}, "exec execGetResponse": {do: endTransaction}, "discard": {do: endTransaction},
+		"()": {do: begin, to: "jedis transaction"}, "multi": {do: begin}, "exec execGetResponse": {do: endTransaction},
+		"discard":     {do: endTransaction},
 		"sendCommand": byNameStep, "close clear": {plain: true},
 	})},
 	"jedis pubsub": {title: "JedisPubSub", commands: true},

@@ -17,7 +17,8 @@ var jsDialect = dialect{lang: JS, self: "this", imports: jsImport, classes: map[
 		"promises":                    {self: true},
 	})},
 	"ioredis class": {title: "ioredis' Redis", commands: true, steps: steps(jsClient, map[string]step{
-		"()": to("client"), "Cluster": classOf("cluster"), "Redis default": classOf("ioredis class"), "createClient": to("client"), "Command": classOf("command"),
+		"()": to("client"), "Cluster": classOf("cluster"), "Redis default": classOf("ioredis class"),
+		"createClient": to("client"), "Command": classOf("command"),
 		"Pipeline ChainableCommander": classOf("tx"),
 	})},
 	"module": {title: "node-redis", module: true, steps: steps(map[string]step{
@@ -31,11 +32,13 @@ var jsDialect = dialect{lang: JS, self: "this", imports: jsImport, classes: map[
 		"getClient":                                    to("node"),
 		"commandOptions":                               {plain: true},
 	})},
-	"client":  {title: "ioredis' Redis", commands: true, steps: steps(jsClient)},
-	"node":    {title: "node-redis' client", commands: true, steps: steps(jsClient)},
-	"cluster": {title: "ioredis' Cluster", commands: true, steps: steps(jsClient, map[string]step{"()": ruledBy("MC601", "cluster", "a cluster client")})},
+	"client": {title: "ioredis' Redis", commands: true, steps: steps(jsClient)},
+	"node":   {title: "node-redis' client", commands: true, steps: steps(jsClient)},
+	"cluster": {title: "ioredis' Cluster", commands: true, steps: steps(jsClient, map[string]step{"()": ruledBy("MC601",
+		"cluster", "a cluster client")})},
 	"pipe": {title: "ioredis' Pipeline", commands: true, keeps: true, steps: steps(map[string]step{
-		"multi": {do: begin, self: true}, "exec execBuffer execAsPipeline": {do: endPipe}, "watch": {commands: []string{"WATCH"}, self: true},
+		"multi": {do: begin, self: true}, "exec execBuffer execAsPipeline": {do: endPipe}, "watch": {commands: []string{"WATCH"},
+			self: true},
 		"call": byNameStep, "eval": {self: true}, "move": {self: true},
 	})},
 	"tx": {title: "the transaction", commands: true, keeps: true, steps: steps(map[string]step{
@@ -45,13 +48,16 @@ var jsDialect = dialect{lang: JS, self: "this", imports: jsImport, classes: map[
 	})},
 	"command": {title: "ioredis' Command", steps: map[string]step{"()": byNameStep}},
 
-	"bull":   {title: "bull", module: true, steps: steps(map[string]step{"()": ruledBy("MC102", "queue", "MULTI", "EXEC"), "default Queue Bull": classOf("queue")})},
-	"bullmq": {title: "bullmq", module: true, steps: steps(map[string]step{"Queue FlowProducer QueuePro": classOf("queue"), "Worker QueueEvents WorkerPro": classOf("worker")})},
+	"bull": {title: "bull", module: true, steps: steps(map[string]step{"()": ruledBy("MC102", "queue", "MULTI", "EXEC"),
+		"default Queue Bull": classOf("queue")})},
+	"bullmq": {title: "bullmq", module: true, steps: steps(map[string]step{"Queue FlowProducer QueuePro": classOf("queue"),
+		"Worker QueueEvents WorkerPro": classOf("worker")})},
 	"queue":  {title: "the queue", steps: map[string]step{"()": ruledBy("MC102", "queue", "MULTI", "EXEC")}},
 	"worker": {title: "bullmq's worker", steps: map[string]step{"()": ruledBy("MC302", "worker", "BZPOPMIN or XREAD")}},
 
 	"adapters": {title: "the adapter", module: true, steps: steps(map[string]step{
-		"()": ruledBy("MC201", "", "SUBSCRIBE"), "createAdapter": ruledBy("MC201", "", "SUBSCRIBE"), "RedisPubSub": classOf("pubsub"), "default": {self: true},
+		"()": ruledBy("MC201", "", "SUBSCRIBE"), "createAdapter": ruledBy("MC201", "", "SUBSCRIBE"),
+		"RedisPubSub": classOf("pubsub"), "default": {self: true},
 	})},
 	"pubsub": {title: "RedisPubSub", steps: map[string]step{"()": ruledBy("MC201", "", "SUBSCRIBE")}},
 }}
@@ -71,13 +77,17 @@ var jsClient = map[string]step{
 	"subscribe SUBSCRIBE subscribeAsync": listens("SUBSCRIBE", ""),
 	"psubscribe pSubscribe pSubscribeAsync PSUBSCRIBE":               listens("PSUBSCRIBE", ""),
 	"on once off addListener emit removeListener removeAllListeners": {self: true},
-	"xread xRead xReadGroup xreadgroup XREAD XREADGROUP":             doing(func(c *call) value { c.stream(fold(c.name), false); return nothing }),
+	"xread xRead xReadGroup xreadgroup XREAD XREADGROUP": doing(func(c *call) value {
+		c.stream(fold(c.name),
+			false)
+		return nothing
+	}),
 	"wait":          doing(func(c *call) value { c.sent(false, "WAIT"); return nothing }),
 	"script SCRIPT": doing(func(c *call) value { c.sent(false, "SCRIPT"); return nothing }),
 	"config CONFIG configSet CONFIG_SET config_set": doing(func(c *call) value { c.command("CONFIG"); return nothing }),
 	"client": doing(func(c *call) value { c.sent(false, "CLIENT"); return nothing }),
 	"nodes":  {plain: true},
-	"debug":  doing(func(c *call) value { return nothing }),
+	"debug":  {plain: true},
 	"select": doing(selected),
 	"getBuiltinCommands createBuiltinCommand addBuiltinCommand": {plain: true},
 	"ACL": {plain: true},
@@ -86,14 +96,18 @@ var jsClient = map[string]step{
 // jsLibraries are the packages.
 var jsLibraries = map[string]string{
 	"ioredis": "ioredis", "iovalkey": "ioredis", "ioredis-mock": "ioredis", "@ioredis/commands": "ioredis",
-	"redis": "module", "@redis/client": "module", "node-redis": "module", "redis-mock": "module", "async-redis": "module", "handy-redis": "module",
-	"promise-redis": "module", "valkey": "module", "fakeredis": "module", "tedis": "module", "@node-redis/client": "module", "redis4": "module",
-	"bull": "bull", "bullmq": "bullmq", "@taskforcesh/bullmq-pro": "bullmq",
+	"redis": "module", "@redis/client": "module", "node-redis": "module", "redis-mock": "module", "async-redis": "module",
+	"handy-redis":   "module",
+	"promise-redis": "module", "valkey": "module", "fakeredis": "module", "tedis": "module", "@node-redis/client": "module",
+	"redis4": "module",
+	"bull":   "bull", "bullmq": "bullmq", "@taskforcesh/bullmq-pro": "bullmq",
 	"@socket.io/redis-adapter": "adapters", "socket.io-redis": "adapters", "graphql-redis-subscriptions": "adapters",
 }
 
 // packaged are packages around a client, as of a framework: what they give is one by its name.
-var packaged = regexp.MustCompile(`(?i)(?:^|[/@\-])(?:nestjs-(?:io)?redis|egg-redis|fastify-redis|(?:@fastify|@liaoliaots|@nestjs-modules|@songkeys|@nestjs)/(?:nestjs-)?(?:io)?redis|koa-redis|connect-redis|redlock|rate-limiter-flexible)$`)
+var packaged = regexp.MustCompile(`(?i)(?:^|[/@\-])(?:nestjs-(?:io)?redis|egg-redis|fastify-redis|` +
+	`(?:@fastify|@liaoliaots|@nestjs-modules|@songkeys|@nestjs)/(?:nestjs-)?(?:io)?redis` +
+	`|koa-redis|connect-redis|redlock|rate-limiter-flexible)$`)
 
 func jsImport(w *walker, path string) (string, bool) {
 	if sub, _, ok := strings.Cut(path, "/"); ok && !strings.HasPrefix(path, "@") && !strings.HasPrefix(path, ".") {

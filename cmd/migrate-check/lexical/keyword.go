@@ -1,12 +1,16 @@
 package lexical
 
+import "slices"
+
 // skipped are words that begin a statement, or stand in one, and mean nothing here.
 var skipped = map[string]bool{
 	"if": true, "elif": true, "elsif": true, "else": true, "while": true, "until": true, "unless": true, "with": true, "try": true,
 	"except": true, "finally": true, "do": true, "begin": true, "ensure": true, "rescue": true, "end": true, "then": true, "not": true,
-	"and": true, "or": true, "in": true, "is": true, "del": true, "assert": true, "raise": true, "throw": true, "pass": true, "break": true,
-	"continue": true, "global": true, "nonlocal": true, "switch": true, "case": true, "when": true, "match": true, "echo": true, "print": true,
-	"goto": true, "async": true, "await": true, "export": true, "default": true, "lock": true, "synchronized": true, "foreach": true,
+	"and": true, "or": true, "in": true, "is": true, "del": true, "assert": true, "raise": true, "throw": true, "pass": true,
+	"break":    true,
+	"continue": true, "global": true, "nonlocal": true, "switch": true, "case": true, "when": true, "match": true, "echo": true,
+	"print": true,
+	"goto":  true, "async": true, "await": true, "export": true, "default": true, "lock": true, "synchronized": true, "foreach": true,
 	"catch": true, "checked": true, "unchecked": true, "go": true, "defer": true, "select": true, "instanceof": true, "as": true,
 }
 
@@ -224,7 +228,7 @@ func (w *walker) anonymous(i, end int) (value, int, bool) {
 		}
 		return value{}, i, false
 	}
-	params := append(receiver, w.parameters(j, name == "")...)
+	params := slices.Concat(receiver, w.parameters(j, name == ""))
 	next := min(w.at(j).match+1, end)
 	switch lang {
 	case Python, Ruby:
@@ -242,7 +246,8 @@ func (w *walker) anonymous(i, end int) (value, int, bool) {
 		return nothing, stop, true
 	}
 	stop := next // the type of the result, and what else stands before the body
-	for stop < end && !w.is(stop, "{") && !w.is(stop, ";") && !w.is(stop, "=") && !w.is(stop, "=>") && stop < next+maxLook && !(w.at(stop).nl && !w.is(stop, ":")) {
+	for stop < end && !w.is(stop, "{") && !w.is(stop, ";") && !w.is(stop, "=") && !w.is(stop, "=>") && stop < next+maxLook &&
+		!(w.at(stop).nl && !w.is(stop, ":")) {
 		if w.at(stop).kind == open {
 			stop = w.at(stop).match
 		}

@@ -11,12 +11,12 @@ import (
 // luaRules are the rules of what scriptcheck finds. What it finds besides is about the
 // server's version.
 var luaRules = map[string]string{
-	scriptcheck.UndeclaredKey:   "MC503",
-	scriptcheck.SeveralKeys:     "MC501",
-	scriptcheck.NotInScripts:    "MC504",
-	scriptcheck.Unheard:         "MC504",
-	scriptcheck.OneServer:       "MC504",
-	scriptcheck.CannotTell:      "MC902",
+	scriptcheck.UndeclaredKey: "MC503",
+	scriptcheck.SeveralKeys:   "MC501",
+	scriptcheck.NotInScripts:  "MC504",
+	scriptcheck.Unheard:       "MC504",
+	scriptcheck.OneServer:     "MC504",
+	scriptcheck.CannotTell:    "MC902",
 }
 
 // scanLua looks at a script. A file that is no script of Redis is none of our business, and

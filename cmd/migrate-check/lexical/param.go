@@ -13,7 +13,8 @@ var modifiers = map[string]bool{
 	"var": true, "override": true, "static": true, "let": true, "const": true, "this": true, "ref": true, "out": true, "in": true,
 	"params": true, "vararg": true, "mut": true, "lateinit": true, "volatile": true, "open": true, "declare": true, "abstract": true,
 	"required": true, "virtual": true, "sealed": true, "new": true, "async": true, "partial": true, "synchronized": true,
-	"transient": true, "default": true, "native": true, "noinline": true, "crossinline": true, "suspend": true, "unsafe": true, "extern": true,
+	"transient": true, "default": true, "native": true, "noinline": true, "crossinline": true, "suspend": true, "unsafe": true,
+	"extern": true,
 }
 
 // fieldModifiers make a field of a parameter.
@@ -78,7 +79,8 @@ func (w *walker) comma(i, end int) int {
 // param reads a single one.
 func (w *walker) param(from, end int) (p param, typed, ok bool) {
 	i := w.annotations(from, end)
-	for i < end && w.at(i).kind == word && modifiers[w.at(i).text] && i+1 < end && !w.is(i+1, ":") && !w.is(i+1, "=") {
+	for i < end && i < from+maxLook && w.at(i).kind == word && modifiers[w.at(i).text] && i+1 < end && !w.is(i+1, ":") &&
+		!w.is(i+1, "=") {
 		p.field = p.field || fieldModifiers[w.at(i).text]
 		i++
 	}
@@ -150,6 +152,10 @@ func (w *walker) param(from, end int) (p param, typed, ok bool) {
 // typed is the value of something with a type, or with none but a name.
 func (w *walker) typed(from, end int, typed bool, name string) value {
 	if !typed {
+		// A fixture of pytest is a function that has the name of the parameter.
+		if v := w.scopes[0].vars[name]; v.made && w.d.lang == Python {
+			return v
+		}
 		v := w.byName(name)
 		v.known = true
 		return v

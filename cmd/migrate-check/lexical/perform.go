@@ -63,10 +63,7 @@ func (c *call) through() string {
 		return c.name
 	}
 	title := c.recv.shape.title
-	if strings.HasSuffix(title, c.name) {
-		return title
-	}
-	if c.recv.class && !c.recv.shape.module {
+	if strings.HasSuffix(title, c.name) { // it is made, or there is no method
 		return title
 	}
 	return title + "." + strings.TrimLeft(c.name, ":")
@@ -168,12 +165,12 @@ func byName(c *call) value {
 	if len(c.args) == 0 {
 		return c.to
 	}
-	c.named(c.args[0], c.args[1:])
+	c.named(c.args[0])
 	return c.to
 }
 
 // named judges a command by the argument that names it.
-func (c *call) named(a arg, rest []arg) {
+func (c *call) named(a arg) {
 	name, ok := c.nameOf(a)
 	if !ok {
 		if c.dynamic(a) {

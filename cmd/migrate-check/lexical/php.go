@@ -3,19 +3,23 @@ package lexical
 import "strings"
 
 var phpDialect = dialect{lang: PHP, self: "$this", imports: phpImport, classes: classes(
-	[]string{"Redis", "Illuminate", "Hyperf", ""}, map[string]string{"Redis": "redis", "RedisCluster": "cluster", "RedisSentinel": "sentinel", "RedisArray": "redis"},
+	[]string{"Redis", "Illuminate", "Hyperf", ""}, map[string]string{"Redis": "redis", "RedisCluster": "cluster",
+		"RedisSentinel": "sentinel", "RedisArray": "redis"},
 	[]string{"Predis"}, map[string]string{
 		"Client ClientInterface": "predis", "MultiExec AbortedMultiExecException": "transaction", "Pipeline": "pipe",
 	},
 	[]string{"Illuminate"}, map[string]string{"RedisManager Factory Connection PhpRedisConnection PredisConnection LRedis": "redis"},
 	[]string{"think", "yii", "Swoole", "Hyperf"}, map[string]string{"RedisFactory RedisProxy": "redis"},
 ), shapes: map[string]*shape{
-	"redis":    {title: "phpredis' Redis", commands: true, steps: steps(phpClient)},
-	"cluster":  {title: "RedisCluster", commands: true, steps: steps(phpClient, map[string]step{"()": ruledBy("MC601", "cluster", "a cluster client")})},
+	"redis": {title: "phpredis' Redis", commands: true, steps: steps(phpClient)},
+	"cluster": {title: "RedisCluster", commands: true, steps: steps(phpClient, map[string]step{"()": ruledBy("MC601", "cluster",
+		"a cluster client")})},
 	"sentinel": {title: "RedisSentinel", steps: steps(map[string]step{"()": ruledBy("MC601", "sentinel", "a Sentinel")})},
-	"predis":   {title: "Predis' Client", commands: true, steps: steps(phpClient, map[string]step{"multi": {do: begin, to: "transaction"}})},
+	"predis": {title: "Predis' Client", commands: true, steps: steps(phpClient, map[string]step{"multi": {do: begin,
+		to: "transaction"}})},
 	"transaction": {title: "the transaction", commands: true, keeps: true, steps: steps(map[string]step{
-		"exec execute discard": {do: endPHP}, "multi": {do: begin, self: true}, "rawCommand executeRaw": byNameStep, "pipeline": {self: true},
+		"exec execute discard": {do: endPHP}, "multi": {do: begin, self: true}, "rawCommand executeRaw": byNameStep,
+		"pipeline": {self: true},
 	})},
 	"pipe": {title: "the pipeline", commands: true, keeps: true, steps: steps(map[string]step{
 		"exec execute discard": {do: endPHP}, "multi": {do: begin, to: "transaction"}, "rawCommand executeRaw": byNameStep,
@@ -45,7 +49,7 @@ var phpClient = map[string]step{
 	"scan":                                 sends("SCAN"),
 	"xRead xReadGroup xread xreadgroup": doing(func(c *call) value {
 		name := fold(c.name)
-		if len(c.args) >= 3 && name == "XREAD" && c.args[2].value.konst == false && len(c.args) > 3 {
+		if len(c.args) >= 3 && name == "XREAD" && !c.args[2].value.konst && len(c.args) > 3 {
 			c.found("MC302", name+" with BLOCK", false)
 			return nothing
 		}
@@ -64,7 +68,8 @@ func phpImport(w *walker, path string) (string, bool) {
 	case strings.HasPrefix(path, "Predis"):
 		w.guessing("predis")
 	case path == "Redis" || strings.HasPrefix(path, `Illuminate\`) && strings.Contains(path, "Redis") ||
-		strings.HasPrefix(path, `Hyperf\Redis`) || strings.HasPrefix(path, `Hyperf\Contract`) && strings.Contains(path, "Redis") || path == "RedisCluster":
+		strings.HasPrefix(path, `Hyperf\Redis`) || strings.HasPrefix(path, `Hyperf\Contract`) && strings.Contains(path,
+		"Redis") || path == "RedisCluster":
 		w.guessing("redis")
 	default:
 		return "", false

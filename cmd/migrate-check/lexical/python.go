@@ -15,8 +15,9 @@ var pythonDialect = dialect{lang: Python, self: "self", imports: pythonImport, c
 	})},
 	"getters": {title: "django-redis'", module: true, steps: map[string]step{"get_redis_connection": to("client")}},
 
-	"client":   {title: "redis-py's Redis", commands: true, steps: steps(pythonClient)},
-	"sentinel": {title: "redis-py's Sentinel", steps: steps(map[string]step{"()": ruledBy("MC601", "", "a Sentinel"), "master_for slave_for": to("client")})},
+	"client": {title: "redis-py's Redis", commands: true, steps: steps(pythonClient)},
+	"sentinel": {title: "redis-py's Sentinel", steps: steps(map[string]step{"()": ruledBy("MC601", "", "a Sentinel"),
+		"master_for slave_for": to("client")})},
 	"cluster": {title: "redis-py's RedisCluster", commands: true, steps: steps(pythonClient, map[string]step{
 		"()": ruledBy("MC601", "cluster", "a cluster client"), "pipeline": doing(func(c *call) value { return pythonPipeline(c, false) }),
 		"from_url": ruledBy("MC601", "cluster", "a cluster client"),
@@ -25,8 +26,9 @@ var pythonDialect = dialect{lang: Python, self: "self", imports: pythonImport, c
 		"pipeline": to("pipe"), "multi_exec": transaction("pipe"), "subscribe psubscribe": {do: pythonSubscribe},
 	})},
 	"pipe": {title: "redis-py's Pipeline", commands: true, keeps: true, steps: steps(map[string]step{
-		"multi": {do: begin}, "execute": {do: executePipe}, "watch": {commands: []string{"WATCH"}, plain: true}, "reset discard": {self: true},
-		"pipeline": {self: true}, "execute_command": byNameStep,
+		"multi": {do: begin}, "execute": {do: executePipe}, "watch": {commands: []string{"WATCH"}, plain: true},
+		"reset discard": {self: true},
+		"pipeline":      {self: true}, "execute_command": byNameStep,
 	})},
 	"pubsub": {title: "redis-py's PubSub", commands: true, steps: steps(map[string]step{
 		"subscribe psubscribe ssubscribe": {do: pythonSubscribe},
@@ -47,13 +49,14 @@ var pythonModule = map[string]step{
 }
 
 var pythonClient = map[string]step{
-	"pipeline":                 {do: func(c *call) value { return pythonPipeline(c, true) }},
-	"transaction":              {do: pythonTransaction, yields: "pipe"},
-	"multi_exec":               transaction("pipe"),
-	"multi":                    transaction("pipe"),
-	"pubsub":                   to("pubsub"),
-	"execute_command execute":  byNameStep,
-	"register_script":          {commands: []string{"EVALSHA"}, do: func(c *call) value { return value{shape: c.d.shapes["script"], known: true} }},
+	"pipeline":                {do: func(c *call) value { return pythonPipeline(c, true) }},
+	"transaction":             {do: pythonTransaction, yields: "pipe"},
+	"multi_exec":              transaction("pipe"),
+	"multi":                   transaction("pipe"),
+	"pubsub":                  to("pubsub"),
+	"execute_command execute": byNameStep,
+	"register_script": {commands: []string{"EVALSHA"},
+		do: func(c *call) value { return value{shape: c.d.shapes["script"], known: true} }},
 	"from_url from_pool":       to("client"),
 	"client":                   {self: true},
 	"lock":                     {plain: true},
@@ -92,11 +95,13 @@ func pythonImport(w *walker, path string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	if last := rest[strings.LastIndexByte(rest, '.')+1:]; rest != "" && last != "" && (last[0] < 'a' || rest == "exceptions" || strings.HasPrefix(rest, "lock")) {
+	if last := rest[strings.LastIndexByte(rest, '.')+1:]; rest != "" && last != "" && (last[0] < 'a' || rest == "exceptions" ||
+		strings.HasPrefix(rest, "lock")) {
 		w.guessing("client")
 		return "", true
 	}
-	if rest != "" && !slices.Contains([]string{"asyncio", "client", "cluster", "sentinel", "commands", "asyncio.client", "asyncio.cluster", "asyncio.sentinel", "aioredis"}, rest) {
+	if rest != "" && !slices.Contains([]string{"asyncio", "client", "cluster", "sentinel", "commands", "asyncio.client",
+		"asyncio.cluster", "asyncio.sentinel", "aioredis"}, rest) {
 		return "", true
 	}
 	w.guessing("client")
@@ -137,7 +142,8 @@ func pythonTransaction(c *call) value {
 
 // executePipe is the end of a transaction; of a plain pipeline it is nothing.
 func executePipe(c *call) value {
-	if len(c.args) > 0 && c.args[0].from < c.args[0].to && c.args[0].value.konst && c.args[0].value.text != "True" && c.args[0].value.text != "False" {
+	if len(c.args) > 0 && c.args[0].from < c.args[0].to && c.args[0].value.konst && c.args[0].value.text != "True" &&
+		c.args[0].value.text != "False" {
 		return byName(c)
 	}
 	if c.recv.origin > 0 {

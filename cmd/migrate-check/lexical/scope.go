@@ -123,10 +123,13 @@ func (w *walker) field(name string) value {
 }
 
 // clientName is how people name a client. A redisKey and a redisConfig are none.
-var clientName = regexp.MustCompile(`(?i)^[_@$#]*(?:[a-z]+_?)?redis_?(?:client|conn|connection|cli|c|db|instance|pub|sub|publisher|subscriber|template|operations|ops|store|pool|master|slave|server|cluster|commands|async|sync|manager\.client)?_?\d*$`)
+var clientName = regexp.MustCompile(`(?i)^[_@$#]*(?:[a-z]+_?)?redis_?` +
+	`(?:client|conn|connection|cli|c|db|instance|pub|sub|publisher|subscriber|` +
+	`template|operations|ops|master|slave|cluster|commands|async|sync)?` +
+	`_?\d*$`)
 
 // otherName is what looks like the name of a client and is more often something else.
-var otherName = regexp.MustCompile(`(?i)(?:^(?:use|is|has|no|with|enable|disable|to|from|for)_?redis|pool$|store$|server$|^redisson$|^mock_?redis)`)
+var otherName = regexp.MustCompile(`(?i)^(?:use|is|has|no|with|enable|disable|to|from|for|mock)_?redis`)
 
 var shortNames = []string{"rdb", "_rdb", "jedis", "@rdb", "$rdb", "REDIS", "$REDIS"}
 
@@ -134,6 +137,9 @@ var shortNames = []string{"rdb", "_rdb", "jedis", "@rdb", "$rdb", "REDIS", "$RED
 func (w *walker) byName(name string) value {
 	if w.guess == nil {
 		return value{}
+	}
+	if s := w.d.shapes["jedis"]; s != nil && strings.EqualFold(name, "jedis") {
+		return value{shape: s}
 	}
 	for _, short := range shortNames {
 		if name == short {

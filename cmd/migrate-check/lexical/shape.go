@@ -64,6 +64,7 @@ type value struct {
 	known  bool   // it is something else for sure, so its name says nothing
 	konst  bool   // a constant
 	text   string // its text
+	made   bool   // a function that returns it
 	origin int    // the token that a finding is at, which it came from, plus one
 }
 

@@ -79,7 +79,6 @@ func (l *lexer) quoted(begin int, q quotes) bool {
 		case l.has(q.end):
 			b.WriteString(l.src[from:l.i])
 			l.i += len(q.end)
-			from = l.i
 			l.out[at].text, l.out[at].holed = b.String(), holed
 			return true
 		case c == '\n' && !q.lines: // it was none, or it is broken

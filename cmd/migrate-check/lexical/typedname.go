@@ -53,7 +53,7 @@ func (w *walker) typedName(i, end int) (int, bool) {
 		} else if r.origin > 0 {
 			v.origin = r.origin
 		}
-		if r.konst {
+		if r.konst && v.shape == nil {
 			v = r
 		}
 		w.bind(name.text, w.variable(v, name.text))
@@ -124,14 +124,14 @@ func (w *walker) constructor(i, end int) (int, bool) {
 	if !w.is(head, "{") || skipped[w.at(i).text] || w.member(i-1) || !w.scopes[len(w.scopes)-1].body {
 		return 0, false
 	}
-	w.arguments_(next, head)
+	w.handedOn(next, head)
 	w.params, w.fn, w.isFn = w.parameters(i+1, false), w.at(i).text, true
 	w.block(head)
 	return min(w.at(head).match+1, end), true
 }
 
-// arguments_ looks at what is handed on to another constructor.
-func (w *walker) arguments_(i, end int) {
+// handedOn looks at what is handed on to another constructor.
+func (w *walker) handedOn(i, end int) {
 	for ; i < end; i++ {
 		if w.is(i, "(") {
 			w.arguments(i, end)
@@ -150,7 +150,8 @@ func (w *walker) goDeclaration(start, i, end int, declares bool) (int, bool) {
 		return start + 2, true
 	}
 	j := i + 1
-	if w.at(j).space && (w.is(j, "*") && w.at(j+1).kind == word && !w.at(j+1).space || w.at(j).kind == word && !w.at(j).nl && w.is(j+1, ".")) {
+	if w.at(j).space && (w.is(j, "*") && w.at(j+1).kind == word && !w.at(j+1).space || w.at(j).kind == word && !w.at(j).nl &&
+		w.is(j+1, ".")) {
 		stop := j
 		for stop < end && stop < j+8 && !w.at(stop).nl && (w.at(stop).kind == word || w.is(stop, ".") || w.is(stop, "*")) {
 			stop++

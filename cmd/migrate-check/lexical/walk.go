@@ -38,8 +38,10 @@ const DefaultMaxSize = 2 << 20
 // passedBy are the folders that have no code of one's own.
 var passedBy = map[string]string{
 	".git": "not code", ".hg": "not code", ".svn": "not code", "node_modules": "dependencies", "bower_components": "dependencies",
-	"vendor": "dependencies", "third_party": "dependencies", "site-packages": "dependencies", ".venv": "dependencies", "venv": "dependencies",
-	".tox": "dependencies", "__pycache__": "built", ".gradle": "built", "target": "built", "build": "built", "dist": "built", ".next": "built",
+	"vendor": "dependencies", "third_party": "dependencies", "site-packages": "dependencies", ".venv": "dependencies",
+	"venv": "dependencies",
+	".tox": "dependencies", "__pycache__": "built", ".gradle": "built", "target": "built", "build": "built", "dist": "built",
+	".next": "built",
 }
 
 // Walk looks at all files below the root of fsys. What it passes over it says. The order is

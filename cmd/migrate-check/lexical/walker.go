@@ -179,7 +179,7 @@ func (w *walker) assignRet(fn string, v value) {
 	if v.shape == nil {
 		return
 	}
-	v.class = false
+	v.class, v.made = false, true
 	for i := len(w.scopes) - 1; i >= 0; i-- {
 		if s := w.scopes[i]; s.body || s.isFn {
 			if old := s.vars[fn]; old.class {

@@ -47,12 +47,12 @@ func (s *Store) Tx(ctx context.Context) {
 	pipe := s.rdb.TxPipeline() // want MC102
 	pipe.Incr(ctx, "a")
 	pipe.Exec(ctx)
-	s.rdb.Publish(ctx, "a", "b") // want MC202
+	s.rdb.Publish(ctx, "a", "b")     // want MC202
 	sub := s.rdb.Subscribe(ctx, "a") // want MC201
 	defer sub.Close()
-	s.rdb.Keys(ctx, "*") // want MC401
-	s.rdb.BLPop(ctx, 0, "q") // want MC301
-	s.rdb.Do(ctx, "WATCH", "a") // want MC103
+	s.rdb.Keys(ctx, "*")                           // want MC401
+	s.rdb.BLPop(ctx, 0, "q")                       // want MC301
+	s.rdb.Do(ctx, "WATCH", "a")                    // want MC103
 	s.rdb.XRead(ctx, &goredis.XReadArgs{Block: 0}) // want MC302
 }
 
@@ -72,6 +72,6 @@ func cluster() goredis.UniversalClient {
 
 func other(ctx context.Context, c rueidis.Client, r goredis.Cmdable) {
 	c.Do(ctx, c.B().Watch().Key("a").Build()) // want MC101
-	r.Rename(ctx, "a", "b") // want MC401
-	cluster().Publish(ctx, "a", "b") // want MC202
+	r.Rename(ctx, "a", "b")                   // want MC401
+	cluster().Publish(ctx, "a", "b")          // want MC202
 }
