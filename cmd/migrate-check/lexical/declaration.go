@@ -140,7 +140,7 @@ func (w *walker) declare(i, end int) int {
 // variable is the value of a variable: if nothing is known of what it is set to, its name may
 // tell, unless the value is something else for sure.
 func (w *walker) variable(v value, name string) value {
-	if v.shape != nil || v.known {
+	if v.shape != nil || v.known || v.self {
 		return v
 	}
 	return w.byName(name)

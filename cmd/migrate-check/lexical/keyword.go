@@ -2,8 +2,8 @@ package lexical
 
 import "slices"
 
-// skipped are words that begin a statement, or stand in one, and mean nothing here.
-var skipped = map[string]bool{
+// particles are words that begin a statement, or stand in one, and mean nothing here.
+var particles = map[string]bool{
 	"if": true, "elif": true, "elsif": true, "else": true, "while": true, "until": true, "unless": true, "with": true, "try": true,
 	"except": true, "finally": true, "do": true, "begin": true, "ensure": true, "rescue": true, "end": true, "then": true, "not": true,
 	"and": true, "or": true, "in": true, "is": true, "del": true, "assert": true, "raise": true, "throw": true, "pass": true,
@@ -55,7 +55,7 @@ func (w *walker) keyword(i, end int) (int, bool) {
 	case "end":
 		w.lastRet = value{}
 	}
-	if skipped[tok.text] && !(w.is(i+1, "(") && (tok.text == "match" || tok.text == "print" || tok.text == "select")) {
+	if particles[tok.text] && !(w.is(i+1, "(") && (tok.text == "match" || tok.text == "print" || tok.text == "select")) {
 		return i + 1, true
 	}
 	return 0, false

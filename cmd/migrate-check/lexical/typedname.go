@@ -3,7 +3,7 @@ package lexical
 // typedName looks at a declaration of Java or C#: the type comes before the name.
 func (w *walker) typedName(i, end int) (int, bool) {
 	tok := w.at(i)
-	if tok.kind != word || noTypes[tok.text] || skipped[tok.text] {
+	if tok.kind != word || noTypes[tok.text] || particles[tok.text] {
 		return 0, false
 	}
 	if w.is(i+1, "(") { // a constructor, or a method of an annotation
@@ -121,7 +121,7 @@ func (w *walker) constructor(i, end int) (int, bool) {
 		}
 		head++
 	}
-	if !w.is(head, "{") || skipped[w.at(i).text] || w.member(i-1) || !w.scopes[len(w.scopes)-1].body {
+	if !w.is(head, "{") || particles[w.at(i).text] || w.member(i-1) || !w.scopes[len(w.scopes)-1].body {
 		return 0, false
 	}
 	w.handedOn(next, head)
