@@ -76,6 +76,8 @@ func houseRules() []rule {
 			"the fake proxy speaks the wire over an in-process server"},
 		{"cmd/migrate-check/golangci", []string{"cmd/migrate-check/...", xtools, plugins},
 			"a plugin for golangci-lint is the analyzers, and what golangci-lint knows plugins by"},
+		{"cmd/migrate-check/analysis/rewrite/internal/twins/*", []string{"rmw", goRedis},
+			"what is rewritten, and what becomes of it, is what a service would write"},
 		{"cmd/migrate-check/...", []string{"cmd/migrate-check/...", "proxycompat/...", "shadow/report", "internal/wrap", goRedis, xtools},
 			"the checker is the only one that may import x/tools: no service should download a compiler front end"},
 		{"examples/...", []string{"...", goRedis, miniredis},

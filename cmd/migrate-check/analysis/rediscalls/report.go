@@ -34,14 +34,19 @@ func (c *Call) Name() string {
 	return "(" + types.TypeString(recv.Type(), (*types.Package).Name) + ")." + c.Func.Name()
 }
 
-// Report reports a call. The rule is the diagnostic's category, and the end of its text.
-func (c *Call) Report(pass *analysis.Pass, rule, text string) {
+// Report reports a call. The rule is the diagnostic's category, and the end of its text. more
+// may add to the diagnostic.
+func (c *Call) Report(pass *analysis.Pass, rule, text string, more ...func(*analysis.Diagnostic)) {
 	if _, called := c.Node.(*ast.CallExpr); !called {
 		text += "; it is taken as a value here, and called elsewhere"
 	}
-	pass.Report(analysis.Diagnostic{
+	d := analysis.Diagnostic{
 		Pos: c.Node.Pos(), End: c.Node.End(), Category: rule, Message: text + " (" + rule + ")",
-	})
+	}
+	for _, add := range more {
+		add(&d)
+	}
+	pass.Report(d)
 }
 
 // About is what the description of an analyzer's package, its doc.go, says of the analyzer:

@@ -1,0 +1,290 @@
+package rewrite
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// commit is how the key is written.
+type commit struct {
+	stmts    []ast.Stmt // the last of the function
+	method   string     // "Set"
+	call     *ast.CallExpr
+	ctxs     []ast.Expr
+	key      ast.Expr
+	args     []ast.Expr // behind the key
+	hashOnly bool
+}
+
+func (c *commit) pos() token.Pos { return c.stmts[0].Pos() }
+
+// findCommit finds the statements that write, which are the last ones.
+func (u *update) findCommit() error {
+	use, c := u.uses[1], &u.commit
+	list := u.fn.Body.List
+	at := -1
+	for i, stmt := range list {
+		if within(stmt, use.call.Pos()) {
+			at = i
+		}
+	}
+	if at <= u.read.at+len(u.read.check.stmts) {
+		return errors.New("it is written before the error of the read is looked at")
+	}
+	c.stmts = list[at:]
+	rest := c.stmts
+	var err error
+	if use.name == "TxPipeline" {
+		rest, err = u.pipeline(use.call)
+	} else {
+		err = u.pipelined(use.call)
+	}
+	if err != nil {
+		return err
+	}
+	if err := u.ending(rest, use.call); err != nil {
+		return err
+	}
+	return u.written()
+}
+
+// pipelined reads TxPipelined(ctx, func(pipe) error { pipe.Set(…); return nil }).
+func (u *update) pipelined(call *ast.CallExpr) error {
+	c := &u.commit
+	if len(call.Args) != 2 {
+		return errors.New("TxPipelined is called in an unusual way")
+	}
+	c.ctxs = append(c.ctxs, call.Args[0])
+	one, err := u.oneCommand(call.Args[1])
+	if err != nil {
+		return err
+	}
+	c.call = one
+	return nil
+}
+
+// oneCommand returns the only command of the function that fills a pipeline.
+func (s *source) oneCommand(arg ast.Expr) (*ast.CallExpr, error) {
+	fn, ok := ast.Unparen(arg).(*ast.FuncLit)
+	if !ok {
+		return nil, errors.New("the function that fills the pipeline is declared elsewhere")
+	}
+	if fn.Type.Params.NumFields() != 1 || len(fn.Type.Params.List[0].Names) != 1 {
+		return nil, errors.New("the pipeline has no name")
+	}
+	pipe := s.info.Defs[fn.Type.Params.List[0].Names[0]]
+	if uses := s.usesIn(fn.Body, pipe); len(uses) != 1 {
+		return nil, fmt.Errorf("there are %d uses of the pipeline, and one command is rewritten", len(uses))
+	}
+	more := errors.New("the function that fills the pipeline does more than that")
+	list := fn.Body.List
+	switch len(list) {
+	case 1: // return pipe.Set(…).Err()
+		ret, ok := list[0].(*ast.ReturnStmt)
+		if !ok || len(ret.Results) != 1 {
+			return nil, more
+		}
+		outer, ok := ast.Unparen(ret.Results[0]).(*ast.CallExpr)
+		if !ok {
+			return nil, more
+		}
+		sel, ok := ast.Unparen(outer.Fun).(*ast.SelectorExpr)
+		if !ok || sel.Sel.Name != "Err" {
+			return nil, more
+		}
+		return s.commandOf(sel.X, pipe, more)
+	case 2: // pipe.Set(…); return nil
+		ret, ok := list[1].(*ast.ReturnStmt)
+		if !ok || len(ret.Results) != 1 || !s.isNil(ret.Results[0]) {
+			return nil, more
+		}
+		stmt, ok := list[0].(*ast.ExprStmt)
+		if !ok {
+			return nil, errors.New("the answer of the command is kept, or the command stands in a branch")
+		}
+		return s.commandOf(stmt.X, pipe, more)
+	}
+	return nil, more
+}
+
+// commandOf returns a call of a method of the pipeline.
+func (s *source) commandOf(e ast.Expr, pipe types.Object, otherwise error) (*ast.CallExpr, error) {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok {
+		return nil, otherwise
+	}
+	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	if !ok || s.object(sel.X) != pipe || call.Ellipsis.IsValid() {
+		return nil, otherwise
+	}
+	return call, nil
+}
+
+// pipeline reads pipe := tx.TxPipeline(); pipe.Set(…); _, err = pipe.Exec(ctx), and returns
+// what comes from Exec on.
+func (u *update) pipeline(call *ast.CallExpr) ([]ast.Stmt, error) {
+	c := &u.commit
+	unusual := errors.New("a TxPipeline is not followed by one command and Exec")
+	if len(c.stmts) < 3 {
+		return nil, unusual
+	}
+	n, ok := c.stmts[0].(*ast.AssignStmt)
+	if !ok || n.Tok != token.DEFINE || len(n.Lhs) != 1 || len(n.Rhs) != 1 || ast.Unparen(n.Rhs[0]) != ast.Expr(call) {
+		return nil, unusual
+	}
+	pipe := u.object(n.Lhs[0])
+	if len(u.usesIn(u.fn.Body, pipe)) != 2 {
+		return nil, errors.New("there is more than one command in the pipeline")
+	}
+	stmt, ok := c.stmts[1].(*ast.ExprStmt)
+	if !ok {
+		return nil, unusual
+	}
+	var err error
+	if c.call, err = u.commandOf(stmt.X, pipe, unusual); err != nil {
+		return nil, err
+	}
+	var exec *ast.CallExpr
+	ast.Inspect(c.stmts[2], func(n ast.Node) bool {
+		if n, ok := n.(*ast.CallExpr); ok && exec == nil {
+			exec = n
+		}
+		return true
+	})
+	if exec == nil || len(exec.Args) != 1 || len(u.usesIn(exec.Fun, pipe)) != 1 || exec.Fun.(*ast.SelectorExpr).Sel.Name != "Exec" {
+		return nil, unusual
+	}
+	c.ctxs = append(c.ctxs, exec.Args[0])
+	return c.stmts[2:], nil
+}
+
+// ending reads what stands at the end: the call, and the return of its error.
+func (u *update) ending(list []ast.Stmt, call *ast.CallExpr) error {
+	unusual := errors.New("after the write, more happens than that its error is returned")
+	var n *ast.AssignStmt
+	var tail []ast.Stmt
+	checked := false
+	switch first := list[0].(type) {
+	case *ast.AssignStmt:
+		n, tail = first, list[1:]
+	case *ast.IfStmt:
+		n, _ = first.Init.(*ast.AssignStmt)
+		checked = true
+	case *ast.ReturnStmt:
+		return unusual
+	}
+	if n == nil || len(n.Lhs) != 2 || len(n.Rhs) != 1 {
+		return errors.New("the write is one of several branches, or its result is used in an unusual way")
+	}
+	if exec, ok := ast.Unparen(n.Rhs[0]).(*ast.CallExpr); !ok || exec != call && u.uses[1].name == "TxPipelined" {
+		return unusual
+	}
+	if id, ok := n.Lhs[0].(*ast.Ident); !ok || id.Name != "_" {
+		return errors.New("the answers of the pipeline are kept")
+	}
+	err := u.object(n.Lhs[1])
+	if err == nil {
+		return errors.New("the error of the write is thrown away")
+	}
+	if !within(u.fn, err.Pos()) {
+		return fmt.Errorf("%s, which is declared outside, gets the error of the write", err.Name())
+	}
+	if checked {
+		bare := *list[0].(*ast.IfStmt)
+		bare.Init = nil
+		if _, ok := u.failed(&bare, err); !ok || len(list) != 2 {
+			return unusual
+		}
+		return u.returnsNil(list[1], unusual)
+	}
+	switch len(tail) {
+	case 1:
+		if ret, ok := tail[0].(*ast.ReturnStmt); !ok || len(ret.Results) != 1 || u.object(ret.Results[0]) != err {
+			return unusual
+		}
+		return nil
+	case 2:
+		if _, ok := u.failed(tail[0], err); !ok {
+			return unusual
+		}
+		return u.returnsNil(tail[1], unusual)
+	}
+	return unusual
+}
+
+func (u *update) returnsNil(stmt ast.Stmt, otherwise error) error {
+	if ret, ok := stmt.(*ast.ReturnStmt); ok && len(ret.Results) == 1 && u.isNil(ret.Results[0]) {
+		return nil
+	}
+	return otherwise
+}
+
+// written reads what is written.
+func (u *update) written() error {
+	c := &u.commit
+	c.method = ast.Unparen(c.call.Fun).(*ast.SelectorExpr).Sel.Name
+	least, most := 2, 2
+	switch c.method {
+	case "Set":
+		least, most = 4, 4
+	case "Del":
+	case "HDel":
+		least, most, c.hashOnly = 3, 99, true
+	case "HSet":
+		least, most, c.hashOnly = 4, 98, true
+		if len(c.call.Args)%2 != 0 {
+			return errors.New("HSet is not given names and values")
+		}
+	default:
+		return fmt.Errorf("%s is neither Set, Del, HSet nor HDel", c.method)
+	}
+	if n := len(c.call.Args); n < least || n > most {
+		return fmt.Errorf("%s has %d arguments", c.method, n)
+	}
+	c.ctxs = append(c.ctxs, c.call.Args[0])
+	c.key, c.args = c.call.Args[1], c.call.Args[2:]
+	return nil
+}
+
+// writeCommit makes the commit the return of what shall be stored.
+func (u *update) writeCommit() error {
+	c := &u.commit
+	var text string
+	switch c.method {
+	case "Del":
+		text = fmt.Sprintf("return %s.Value{}, nil", u.rmw)
+	case "HDel":
+		var names []string
+		for _, arg := range c.args {
+			if !isString(u.info.TypeOf(arg)) {
+				return errors.New("a field is not named by a string")
+			}
+			names = append(names, u.of(arg))
+		}
+		text = fmt.Sprintf("return %s.Without(%s), nil", u.cur, strings.Join(names, ", "))
+	case "HSet":
+		value := u.cur
+		for i := 0; i < len(c.args); i += 2 {
+			if !isString(u.info.TypeOf(c.args[i])) {
+				return errors.New("HSet is given a field that is not named by a string")
+			}
+			stored, err := u.encode(c.args[i+1])
+			if err != nil {
+				return err
+			}
+			value += fmt.Sprintf(".With(%s, %s)", u.of(c.args[i]), stored)
+		}
+		text = fmt.Sprintf("return %s, nil", value)
+	default:
+		var err error
+		if text, err = u.writeSet(); err != nil {
+			return err
+		}
+	}
+	u.replace(c.pos(), c.stmts[len(c.stmts)-1].End(), text)
+	return nil
+}

@@ -1,0 +1,40 @@
+// Package rewrite offers changes of code that keep what it does, for the few shapes of a
+// transaction where that can be told from the code, and a beginning of what to write for
+// all others.
+//
+// Three shapes are changed:
+//
+//   - an update: a Watch of one key that gets it, computes, and sets or deletes it in one
+//     TxPipelined, becomes the Update of an rmw.Store. So does one field of a hash, or the
+//     whole of it, that is changed by one HSet, HDel or Del
+//   - a look: a Watch under which nothing is written becomes plain calls of the client
+//   - a pipeline of one: a TxPipelined with one command becomes the command
+//
+// # What stays the same
+//
+// The bytes that are stored, the expiry, and the error, by errors.Is. What does not: an
+// update is tried again on a conflict, so TxFailedErr does not occur any more; a key of
+// another type is rmw.ErrWrongKind; and an error of the network has another text. An error
+// of Get that is neither swallowed nor exchanged for another is what Update returns, so its
+// handling goes away.
+//
+// Where the code does not show it, nothing is changed, and the reason is told: the key is not
+// the same expression all over, the function does more than compute and would now do so
+// several times, a comparison with TxFailedErr follows, a value is not of a type whose bytes
+// are known, and so on.
+//
+// # Where the store comes from
+//
+// A change cannot conjure a store up: one for each call would cost a loop of leases for each
+// call, and one in a package's variable would hide when it is closed. So the code has to have
+// one already: a variable, or a field of the receiver, with the Update of rmw.Store. It is
+// taken if it is the only one and there is only one client beside it, since nothing tells
+// which of two servers a store writes to. Whoever knows better says so in Options.Store, which
+// is tried wherever it compiles. Otherwise there is the beginning of a change, and no change.
+//
+// # Imports
+//
+// A change adds the imports that it needs. It does not remove those that it leaves unused: two
+// changes of a file do not know of each other, and whoever applies them, as package fixer and
+// the drivers of golang.org/x/tools, removes them.
+package rewrite

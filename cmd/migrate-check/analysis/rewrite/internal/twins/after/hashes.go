@@ -1,0 +1,105 @@
+package after
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func (s *Service) field(ctx context.Context, key string, in Input) error {
+	_, err := s.store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		text, ok := cur.Field(in.Field)
+		n, err := strconv.Atoi(text)
+		if err != nil && ok {
+			return cur, err
+		}
+		return cur.With(in.Field, strconv.Itoa(n+in.N)).With("by", in.Text), nil
+	})
+	return err
+}
+
+func (s *Service) fieldText(ctx context.Context, key string, in Input) error {
+	_, err := s.store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		text, ok := cur.Field(in.Field)
+		if !ok {
+			return cur, ErrRefused
+		}
+		return cur.With(in.Field, text+in.Text), nil
+	})
+	return err
+}
+
+func (s *Service) fields(ctx context.Context, key string, in Input) error {
+	_, err := s.store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		all := maps.Collect(cur.All())
+		all["extra"] = in.Text
+		return cur.With("count", strconv.Itoa(len(all))), nil
+	})
+	return err
+}
+
+func (s *Service) dropField(ctx context.Context, key string, in Input) error {
+	_, err := s.store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		text, ok := cur.Field(in.Field)
+		raw := []byte(text)
+		if !ok {
+			return cur, redis.Nil
+		}
+		if string(raw) == "refuse" {
+			return cur, ErrRefused
+		}
+		return cur.Without(in.Field, "by"), nil
+	})
+	return err
+}
+
+func (s *Service) dropHash(ctx context.Context, key string, _ Input) error {
+	_, err := s.store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		all := maps.Collect(cur.All())
+		if len(all) > 2 {
+			return cur, nil
+		}
+		return rmw.Value{}, nil
+	})
+	return err
+}
+
+func (s *Service) look(ctx context.Context, key string, _ Input) error {
+	return func() error {
+		text, err := s.rdb.Get(ctx, key).Result()
+		if err != nil {
+			return err
+		}
+		if text == "refuse" {
+			return ErrRefused
+		}
+		return nil
+	}()
+}
+
+func (s *Service) lookAll(ctx context.Context, key string, _ Input) error {
+	n := 0
+	read := func() error {
+		all, err := s.rdb.HGetAll(ctx, key).Result()
+		n = len(all)
+		return err
+	}
+	if err := read(); err != nil {
+		return err
+	}
+	if n > 2 {
+		return ErrRefused
+	}
+	return nil
+}
+
+func (s *Service) single(ctx context.Context, key string, in Input) error {
+	if err := s.rdb.HSet(ctx, key, in.Field, in.Text).Err(); err != nil {
+		return fmt.Errorf("set: %w", err)
+	}
+	return nil
+}

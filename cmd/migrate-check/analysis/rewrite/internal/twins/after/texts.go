@@ -1,0 +1,245 @@
+package after
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func (s *Service) increment(ctx context.Context, key string, in Input) error {
+	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		n, err := strconv.Atoi(cur.Text())
+		if err != nil && cur.Exists() {
+			return cur, err
+		}
+		n += in.N
+		return rmw.String(strconv.Itoa(n)).WithTTL(rmw.NoTTL), nil
+	})
+	return err
+}
+
+func (s *Service) addFloat(ctx context.Context, key string, in Input) error {
+	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		f, err := strconv.ParseFloat(cur.Text(), 64)
+		if !cur.Exists() {
+			f = 0.5
+		} else if err != nil {
+			return cur, err
+		}
+		return rmw.String(strconv.FormatFloat(f+float64(in.N), 'f', -1, 64)), nil
+	})
+	return err
+}
+
+// appendText keeps what it says, to whoever reads it.
+func (s *Service) appendText(ctx context.Context, key string, in Input) error {
+	if _, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The present text.
+		// with the key
+		old := cur.Text()
+		if strings.HasSuffix(old, "refuse") {
+			return cur, ErrRefused
+		}
+		if len(old) > 40 {
+			return cur, nil
+		}
+		// It lives on.
+		return rmw.String(old + in.Text), nil
+	}); err != nil {
+		return fmt.Errorf("append: %w", err)
+	}
+	return nil
+}
+
+func (s *Service) bytesKept(ctx context.Context, key string, in Input) error {
+	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		raw := []byte(cur.Text())
+		raw = append(raw, in.Text...)
+		return rmw.Bytes(raw).WithTTL(time.Minute), nil
+	})
+	return err
+}
+
+func (s *Service) claim(ctx context.Context, key string, in Input) error {
+	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		owner := cur.Text()
+		if !cur.Exists() {
+			owner = "nobody"
+		} else if owner == in.Text {
+			return cur, nil
+		}
+		if owner == "refuse" {
+			return cur, ErrRefused
+		}
+		return rmw.String(in.Text).WithTTL(1500 * time.Millisecond), nil
+	})
+	return err
+}
+
+func (s *Service) take(ctx context.Context, key string, in Input) error {
+	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		text := cur.Text()
+		if !cur.Exists() {
+			return cur, redis.Nil
+		}
+		if text != in.Text {
+			return cur, ErrRefused
+		}
+		return rmw.Value{}, nil
+	})
+	return err
+}
+
+type state struct {
+	Count int      `json:"count"`
+	Seen  []string `json:"seen"`
+}
+
+func (s *state) add(text string) {
+	s.Count++
+	s.Seen = append(s.Seen, text)
+}
+
+func (s *Service) document(ctx context.Context, key string, in Input) error {
+	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		var st state
+		raw := []byte(cur.Text())
+		var err error
+		if len(raw) > 0 {
+			if err = json.Unmarshal(raw, &st); err != nil {
+				return cur, ErrRefused
+			}
+		}
+		st.add(in.Text)
+		next, err := json.Marshal(st)
+		if err != nil {
+			return cur, err
+		}
+		return rmw.Bytes(next).WithTTL(time.Hour), nil
+	})
+	return err
+}
+
+func (s *Service) strict(ctx context.Context, key string, _ Input) error {
+	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		if !cur.Exists() {
+			return cur, fmt.Errorf("counter: %w", redis.Nil)
+		}
+		n, err := strconv.ParseInt(cur.Text(), 10, 64)
+		if err != nil {
+			return cur, fmt.Errorf("counter: %w", err)
+		}
+		if n > 100 {
+			return cur, ErrRefused
+		}
+		return rmw.String(strconv.FormatInt(n-1, 10)), nil
+	})
+	return err
+}
+
+// expiring stores the same again, to give it an hour.
+func (s *Service) expiring(ctx context.Context, key string, _ Input) error {
+	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		text := cur.Text()
+		if !cur.Exists() {
+			return cur, redis.Nil
+		}
+		return rmw.String(text).WithTTL(time.Hour), nil
+	})
+	return err
+}
+
+func (s *Service) dynamic(ctx context.Context, key string, in Input) error {
+	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		text := cur.Text()
+		if len(text) > 20 {
+			text = ""
+		}
+		next := rmw.String(text)
+		switch expiry := in.TTL; {
+		case expiry > 0:
+			next = next.WithTTL(max(expiry, time.Millisecond))
+		case expiry != redis.KeepTTL:
+			next = next.WithTTL(rmw.NoTTL)
+		}
+		return next, nil
+	})
+	return err
+}
+
+func (s *Service) wrapped(ctx context.Context, key string, _ Input) error {
+	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		n, err := strconv.Atoi(cur.Text())
+		if !cur.Exists() {
+			return cur, fmt.Errorf("%w: there is none: %w", ErrRefused, redis.Nil)
+		}
+		if err != nil {
+			return cur, err
+		}
+		return rmw.String(strconv.Itoa(n * 2)).WithTTL(rmw.NoTTL), nil
+	})
+	return err
+}
+
+func (s *Service) unsigned(ctx context.Context, key string, _ Input) error {
+	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		n, err := strconv.ParseUint(cur.Text(), 10, 64)
+		if !cur.Exists() {
+			return cur, nil
+		} else if err != nil {
+			return cur, err
+		}
+		return rmw.String(strconv.FormatUint(uint64(uint32(n+1)), 10)).WithTTL(rmw.NoTTL), nil
+	})
+	return err
+}
+
+func (s *Service) retried(ctx context.Context, key string, _ Input) error {
+	change := func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		n, err := strconv.Atoi(cur.Text())
+		if err != nil && cur.Exists() {
+			return cur, err
+		}
+		return rmw.String(strconv.Itoa(n + 1)).WithTTL(rmw.NoTTL), nil
+	}
+	_, err := s.store.Update(ctx, rmw.Key{Name: key}, change)
+	if errors.Is(err, rmw.ErrContended) {
+		return ErrRefused
+	}
+	return err
+}
+
+func (s *Service) forever(ctx context.Context, key string, in Input) error {
+	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		text := cur.Text()
+		text = strings.ToUpper(text) + in.Text
+		if text == "" {
+			return cur, ErrRefused
+		}
+		return rmw.String(text), nil
+	})
+	return err
+}
+
+func (s *Service) piped(ctx context.Context, key string, in Input) error {
+	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		var st state
+		text := cur.Text()
+		var err error
+		if !cur.Exists() {
+			text = "{}"
+		}
+		if err = json.Unmarshal([]byte(text), &st); err != nil {
+			return cur, ErrRefused
+		}
+		return rmw.String(strconv.Itoa(st.Count + in.N)).WithTTL(rmw.NoTTL), nil
+	})
+	return err
+}

@@ -1,0 +1,172 @@
+package rewrite
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ast/astutil"
+)
+
+// source is the file around a call, and the changes to it so far.
+type source struct {
+	pass  *analysis.Pass
+	info  *types.Info
+	file  *ast.File
+	text  []byte
+	call  *ast.CallExpr
+	path  []ast.Node // from the call on outwards
+	edits []analysis.TextEdit
+	named map[string]bool // what is named in the function around, for new names
+}
+
+func newSource(pass *analysis.Pass, call *ast.CallExpr) (*source, error) {
+	s := &source{pass: pass, info: pass.TypesInfo, call: call}
+	for _, file := range pass.Files {
+		if file.FileStart <= call.Pos() && call.Pos() < file.FileEnd {
+			s.file = file
+		}
+	}
+	if s.file == nil {
+		return nil, errors.New("its file is not among those that are looked at")
+	}
+	if ast.IsGenerated(s.file) {
+		return nil, errors.New("the file is generated: change what it is generated from")
+	}
+	text, err := pass.ReadFile(pass.Fset.File(call.Pos()).Name())
+	if err != nil {
+		return nil, fmt.Errorf("the file cannot be read: %w", err)
+	}
+	s.text = text
+	s.path, _ = astutil.PathEnclosingInterval(s.file, call.Pos(), call.End())
+	for len(s.path) > 0 && s.path[0] != ast.Node(call) {
+		s.path = s.path[1:]
+	}
+	if len(s.path) < 2 {
+		return nil, errors.New("the call is not found in its file")
+	}
+	s.named = map[string]bool{}
+	ast.Inspect(s.around(), func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			s.named[id.Name] = true
+		}
+		return true
+	})
+	return s, nil
+}
+
+// around is the declaration that the call stands in.
+func (s *source) around() ast.Node { return s.path[len(s.path)-2] }
+
+// parent is what the call stands in, parentheses aside.
+func (s *source) parent() ast.Node {
+	for _, n := range s.path[1:] {
+		if _, ok := n.(*ast.ParenExpr); !ok {
+			return n
+		}
+	}
+	return s.file
+}
+
+// inner returns the body and the type of the innermost function around the call.
+func (s *source) inner() (*ast.BlockStmt, *ast.FuncType) {
+	for _, n := range s.path {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return n.Body, n.Type
+		case *ast.FuncDecl:
+			return n.Body, n.Type
+		}
+	}
+	return nil, nil
+}
+
+// fresh returns a name that is not used in the declaration around.
+func (s *source) fresh(names ...string) string {
+	for _, name := range names {
+		if !s.named[name] {
+			s.named[name] = true
+			return name
+		}
+	}
+	return s.fresh(names[0] + "1")
+}
+
+func (s *source) offset(pos token.Pos) int { return s.pass.Fset.File(pos).Offset(pos) }
+
+// of returns the text of a node.
+func (s *source) of(n ast.Node) string { return s.between(n.Pos(), n.End()) }
+
+func (s *source) between(pos, end token.Pos) string {
+	return string(s.text[s.offset(pos):s.offset(end)])
+}
+
+// replace exchanges a part of the file, and keeps the comments in it.
+func (s *source) replace(pos, end token.Pos, text string) {
+	var kept []string
+	for _, group := range s.file.Comments {
+		for _, c := range group.List {
+			if pos <= c.Pos() && c.End() <= end {
+				kept = append(kept, c.Text)
+			}
+		}
+	}
+	if len(kept) > 0 {
+		comments := strings.Join(kept, "\n")
+		if text == "" {
+			comments = "\n" + comments
+		}
+		text = comments + "\n" + text
+	}
+	s.edits = append(s.edits, analysis.TextEdit{Pos: pos, End: end, NewText: []byte(text)})
+}
+
+func (s *source) insert(pos token.Pos, text string) {
+	s.edits = append(s.edits, analysis.TextEdit{Pos: pos, End: pos, NewText: []byte(text)})
+}
+
+// fix is all changes so far.
+func (s *source) fix(message string) *analysis.SuggestedFix {
+	slices.SortStableFunc(s.edits, func(a, b analysis.TextEdit) int { return int(a.Pos - b.Pos) })
+	return &analysis.SuggestedFix{Message: message, TextEdits: s.edits}
+}
+
+// object is what an identifier names; nil of anything else.
+func (s *source) object(e ast.Expr) types.Object {
+	if id, ok := ast.Unparen(e).(*ast.Ident); ok {
+		return s.info.ObjectOf(id)
+	}
+	return nil
+}
+
+// callee is the function or method that is called; nil if it is not known before it runs.
+func (s *source) callee(call *ast.CallExpr) *types.Func {
+	switch fun := ast.Unparen(call.Fun).(type) {
+	case *ast.SelectorExpr:
+		fn, _ := s.info.Uses[fun.Sel].(*types.Func)
+		return fn
+	case *ast.Ident:
+		fn, _ := s.info.Uses[fun].(*types.Func)
+		return fn
+	}
+	return nil
+}
+
+// usesIn counts where an object is used in a part of the file.
+func (s *source) usesIn(n ast.Node, obj types.Object) (uses []*ast.Ident) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && s.info.Uses[id] == obj && obj != nil {
+			uses = append(uses, id)
+		}
+		return true
+	})
+	return uses
+}
+
+// within reports whether a position is in a node.
+func within(n ast.Node, pos token.Pos) bool { return n.Pos() <= pos && pos < n.End() }

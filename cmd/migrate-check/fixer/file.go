@@ -1,0 +1,92 @@
+package fixer
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// file is a file as it was found.
+type file struct {
+	text      []byte
+	mode      fs.FileMode
+	generated bool
+}
+
+func (r *run) path(name string) string {
+	full, err := filepath.Abs(filepath.Join(r.Root, filepath.FromSlash(name)))
+	if err != nil {
+		return filepath.Join(r.Root, filepath.FromSlash(name))
+	}
+	return full
+}
+
+func (r *run) read(name string) (*file, error) {
+	if f := r.old[name]; f != nil {
+		return f, nil
+	}
+	info, err := os.Lstat(r.path(name))
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file of its own", name)
+	}
+	text, err := os.ReadFile(r.path(name))
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments)
+	if err != nil {
+		return nil, fmt.Errorf("%s is not Go", name)
+	}
+	f := &file{text: text, mode: info.Mode().Perm(), generated: ast.IsGenerated(parsed)}
+	r.old[name] = f
+	return f, nil
+}
+
+// write writes what has changed. If one file cannot be written, those before get back what
+// they held.
+func (r *run) write() error {
+	for i, name := range r.Files {
+		err := r.swap(name, r.changed[name])
+		if err == nil {
+			continue
+		}
+		for _, done := range r.Files[:i] {
+			if back := r.swap(done, r.old[done].text); back != nil {
+				return fmt.Errorf("%w; and %s could not be restored: %w", err, done, back)
+			}
+		}
+		return err
+	}
+	return nil
+}
+
+// swap exchanges a file in one step, so that nobody ever sees half of it.
+func (r *run) swap(name string, text []byte) (err error) {
+	full := r.path(name)
+	tmp, err := os.CreateTemp(filepath.Dir(full), ".migrate-check-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(tmp.Name())
+		}
+	}()
+	if _, err = tmp.Write(text); err == nil {
+		err = tmp.Chmod(r.old[name].mode)
+	}
+	if closed := tmp.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), full)
+}
