@@ -195,7 +195,8 @@ func (w *watch) placeUpdate(store, key string) error {
 		}
 		assign, name := w.errName()
 		w.replace(n.Pos(), arg.Pos(), fmt.Sprintf("_, %s %s %s", name, assign, head))
-		w.replace(arg.End(), n.End(), fmt.Sprintf(")\nreturn %s", name))
+		w.replace(arg.End(), w.call.End(), ")")
+		w.replace(w.call.End(), n.End(), fmt.Sprintf("\nreturn %s", name))
 		return nil
 	default:
 		return errors.New("its result is part of an expression")
@@ -228,8 +229,9 @@ func (w *watch) placeLoop(head string) error {
 		return errors.New("there is an err before the loop")
 	}
 	w.replace(stmt.Pos(), arg.Pos(), fmt.Sprintf("_, %s %s %s", name, assign, head))
+	w.replace(arg.End(), w.call.End(), ")")
 	if w.loop.after == nil {
-		w.replace(arg.End(), stmt.End(), fmt.Sprintf(")\nreturn %s", name))
+		w.replace(w.call.End(), stmt.End(), fmt.Sprintf("\nreturn %s", name))
 		return nil
 	}
 	after := w.loop.after
@@ -241,7 +243,7 @@ func (w *watch) placeLoop(head string) error {
 	if err != nil {
 		return err
 	}
-	w.replace(arg.End(), after.End(), fmt.Sprintf(")\nif %s.Is(%s, %s.ErrContended) {\nreturn %s\n}\nreturn %s",
+	w.replace(w.call.End(), after.End(), fmt.Sprintf("\nif %s.Is(%s, %s.ErrContended) {\nreturn %s\n}\nreturn %s",
 		errs, name, rmw, w.of(after.Results[0]), name))
 	return nil
 }

@@ -1,9 +1,16 @@
 package rewrite_test
 
 import (
+	"go/format"
+	"go/parser"
+	"go/token"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/analysistest"
 
@@ -36,3 +43,68 @@ func testdata() string { return filepath.Join(analysistest.TestData(), "../../te
 func TestWhatIsDoubtfulStays(t *testing.T) {
 	analysistest.Run(t, testdata(), probe(rewrite.Options{}), "refused")
 }
+
+func TestTheStoreIsTheOnlyOneOrTheOneAskedFor(t *testing.T) {
+	analysistest.Run(t, testdata(), probe(rewrite.Options{}), "stores")
+	analysistest.Run(t, testdata(), probe(rewrite.Options{Store: "a"}), "asked")
+}
+
+// What becomes of code in the dress of real projects, over version 8.
+// UNWATCH_UPDATE_GOLDEN=1 writes it.
+func TestVersion8(t *testing.T) {
+	if os.Getenv("UNWATCH_UPDATE_GOLDEN") != "" {
+		writeGolden(t, analysistest.Run(t, testdata(), probe(rewrite.Options{}), "fixed8"))
+	}
+	analysistest.RunWithSuggestedFixes(t, testdata(), probe(rewrite.Options{}), "fixed8")
+}
+
+func writeGolden(t *testing.T, results []*analysistest.Result) {
+	pass := results[0].Pass
+	file := pass.Fset.File(pass.Files[0].Pos())
+	var edits []analysis.TextEdit
+	for _, d := range results[0].Diagnostics {
+		for _, e := range d.SuggestedFixes[0].TextEdits {
+			if e.Pos != e.End || !slices.ContainsFunc(edits, func(o analysis.TextEdit) bool {
+				return o.Pos == e.Pos && string(o.NewText) == string(e.NewText)
+			}) {
+				edits = append(edits, e)
+			}
+		}
+	}
+	slices.SortStableFunc(edits, func(a, b analysis.TextEdit) int { return int(b.Pos - a.Pos) })
+	text, err := os.ReadFile(file.Name())
+	require.NoError(t, err)
+	for _, e := range edits {
+		text = slices.Concat(text[:file.Offset(e.Pos)], e.NewText, text[file.Offset(e.End):])
+	}
+	text, err = format.Source(text)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file.Name()+".golden", text, 0o600))
+}
+
+func TestAScaffoldHasWhatIsKnown(t *testing.T) {
+	var all []string
+	a := probe(rewrite.Options{})
+	a.Run = func(pass *analysis.Pass) (any, error) {
+		for _, call := range pass.ResultOf[rediscalls.Analyzer].([]*rediscalls.Call) {
+			if _, why, scaffold := rewrite.Of(pass, call, rewrite.Options{}); why != "" && call.Func.Name() == "Watch" {
+				all = append(all, scaffold)
+				_, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f() {\n"+scaffold+"}\n", 0)
+				require.NoError(t, err, scaffold)
+			}
+		}
+		return nil, nil
+	}
+	for _, r := range analysistest.Run(discard{}, testdata(), a, "refused", "stores") {
+		require.NoError(t, r.Action.Err)
+	}
+	text := strings.Join(all, "\n")
+	require.Contains(t, text, `rmw.Key{Name: key, TTL: rmw.NoTTL}`)
+	require.Contains(t, text, `store.WithLocks(ctx, []string{key, "b"}`)
+	require.Contains(t, text, "//\t\t\tn, err := tx.Get(ctx, key).Int()")
+}
+
+// discard does not care for what is expected in the files.
+type discard struct{}
+
+func (discard) Errorf(string, ...any) {}

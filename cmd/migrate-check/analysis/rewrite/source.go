@@ -118,7 +118,7 @@ func (s *source) replace(pos, end token.Pos, text string) {
 	}
 	if len(kept) > 0 {
 		comments := strings.Join(kept, "\n")
-		if text == "" {
+		if text == "" || text[0] == '\n' {
 			comments = "\n" + comments
 		}
 		text = comments + "\n" + text

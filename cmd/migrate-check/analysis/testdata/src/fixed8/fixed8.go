@@ -1,0 +1,162 @@
+// Package fixed8 has transactions of go-redis v8 that are rewritten.
+package fixed8
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-redis/redis/v8"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+type quotas struct {
+	client redis.UniversalClient
+	store  rmw.Store
+	ttl    time.Duration
+}
+
+var errSpent = errors.New("spent")
+
+func quotaKey(project string) string { return fmt.Sprintf("quota:project:%s", project) }
+
+// spend is as projects count what they have used.
+func (q *quotas) spend(ctx context.Context, project string, size int64) error {
+	err := q.client.Watch(ctx, func(tx *redis.Tx) error { // want `^fixed$`
+		used, err := tx.Get(ctx, quotaKey(project)).Int64()
+		if errors.Is(err, redis.Nil) {
+			used = 0
+		} else if err != nil {
+			return fmt.Errorf("quota of %s: %w", project, err)
+		}
+		if used+size > 1<<30 {
+			return errSpent
+		}
+		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.Set(ctx, quotaKey(project), used+size, q.ttl)
+			return nil
+		})
+		return err
+	}, quotaKey(project))
+	if err != nil {
+		return fmt.Errorf("spend: %w", err)
+	}
+	return nil
+}
+
+// counter is as in the client's own example: a loop, a function, and an error in the end.
+func (q *quotas) counter(ctx context.Context, key string) error {
+	const maxRetries = 1000
+	txf := func(tx *redis.Tx) error {
+		n, err := tx.Get(ctx, key).Int()
+		if err != nil && err != redis.Nil {
+			return err
+		}
+		// Actual operation (local in optimistic lock).
+		n++
+		// Operation is committed only if the watched keys remain unchanged.
+		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.Set(ctx, key, n, 0)
+			return nil
+		})
+		return err
+	}
+	for i := 0; i < maxRetries; i++ {
+		err := q.client.Watch(ctx, txf, key) // want `^fixed$`
+		if err == nil {
+			// Success.
+			return nil
+		}
+		if err == redis.TxFailedErr {
+			// Optimistic lock lost. Retry.
+			continue
+		}
+		// Return any other error.
+		return err
+	}
+	return errors.New("increment reached maximum number of retries")
+}
+
+// compute calls what it is given, which a loop does several times anyhow.
+func (q *quotas) compute(ctx context.Context, key string, change func(old string) (string, error)) error {
+	for {
+		if err := q.client.Watch(ctx, func(tx *redis.Tx) error { // want `^fixed$`
+			old, err := tx.Get(ctx, key).Result()
+			if err == redis.Nil {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			next, err := change(old)
+			if err != nil {
+				return err
+			}
+			_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+				return pipe.Set(ctx, key, next, redis.KeepTTL).Err()
+			})
+			return err
+		}, key); err != redis.TxFailedErr {
+			return err
+		}
+	}
+}
+
+// locked looks who has a lock, which is all that it does under the watch.
+func (q *quotas) locked(ctx context.Context, name string) (owner string, err error) {
+	err = q.client.Watch(ctx, func(tx *redis.Tx) error { // want `^fixed$`
+		owner, err = tx.HGet(ctx, "lock:"+name, "owner").Result()
+		return err
+	}, "lock:"+name)
+	return owner, err
+}
+
+// release gives a lock back to whoever comes next.
+func (q *quotas) release(ctx context.Context, name, owner string) error {
+	return q.client.Watch(ctx, func(tx *redis.Tx) error { // want `^fixed$`
+		fields, err := tx.HGetAll(ctx, name).Result()
+		if err != nil {
+			return err
+		}
+		if fields["owner"] != owner {
+			return errSpent
+		}
+		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.HDel(ctx, name, "owner")
+			return nil
+		})
+		return err
+	}, name)
+}
+
+func (q *quotas) touch(ctx context.Context, key string) error {
+	_, err := q.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error { // want `^fixed$`
+		pipe.Expire(ctx, key, q.ttl)
+		return nil
+	})
+	return err
+}
+
+func (q *quotas) notSingle(ctx context.Context, key string) ([]redis.Cmder, error) {
+	cmds, err := q.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.Incr(ctx, key)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	_, err = q.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.BLPop(ctx, time.Second, key)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	_, err = q.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.Incr(ctx, key)
+		pipe.Expire(ctx, key, q.ttl)
+		return nil
+	})
+	return cmds, err
+}
