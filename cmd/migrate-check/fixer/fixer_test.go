@@ -119,7 +119,8 @@ func TestAnImportIsAddedOnce(t *testing.T) {
 	dir := module(t, nil)
 	at := strings.Index(source, "\n)\n")
 	add := finding.Edit{Path: "a/a.go", Start: at, End: at, Text: "\n\t\"strconv\""}
-	one, two := swap("a/a.go", source, "fmt.Sprint(1)", `strconv.Itoa(1)`), swap("a/a.go", source, "int { return 1 }", `int { return len(strconv.Itoa(1)) }`)
+	one := swap("a/a.go", source, "fmt.Sprint(1)", `strconv.Itoa(1)`)
+	two := swap("a/a.go", source, "int { return 1 }", `int { return len(strconv.Itoa(1)) }`)
 	one.Edits, two.Edits = append(one.Edits, add), append(two.Edits, add)
 	r, err := fixer.Apply(t.Context(), []finding.Fix{one, two}, fixer.Options{Root: dir})
 	require.NoError(t, err)

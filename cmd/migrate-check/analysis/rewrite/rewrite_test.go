@@ -41,7 +41,7 @@ func probe(o rewrite.Options) *analysis.Analyzer {
 func testdata() string { return filepath.Join(analysistest.TestData(), "../../testdata") }
 
 func TestWhatIsDoubtfulStays(t *testing.T) {
-	analysistest.Run(t, testdata(), probe(rewrite.Options{}), "refused")
+	analysistest.Run(t, testdata(), probe(rewrite.Options{}), "refused", "generated", "goredis6only")
 }
 
 func TestTheStoreIsTheOnlyOneOrTheOneAskedFor(t *testing.T) {

@@ -44,7 +44,7 @@ func newWatch(s *source, call *rediscalls.Call) (*watch, error) {
 	}
 	sig := call.Func.Signature()
 	if sig.Params().Len() != 3 || !sig.Variadic() || len(s.call.Args) < 2 {
-		return w, errors.New("a Watch with a context, a function and keys is rewritten, not a method of a transaction")
+		return w, errors.New("it watches one more key on the way, and an Update is of one")
 	}
 	w.ctx, w.keys = s.call.Args[0], s.call.Args[2:]
 	if err := w.findFn(s.call.Args[1]); err != nil {
@@ -106,7 +106,7 @@ func (w *watch) findFn(arg ast.Expr) error {
 		return true
 	})
 	if w.fn == nil {
-		return fmt.Errorf("what %s does is not written here", obj.Name())
+		return fmt.Errorf("what %s does is not written here, but where it comes from", obj.Name())
 	}
 	w.fnVar = obj
 	return nil
