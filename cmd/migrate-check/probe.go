@@ -43,34 +43,20 @@ Examples:
 
 // probeFlags are the flags of the subcommand probe.
 type probeFlags struct {
-	profile      string
-	passwordEnv  string
-	passwordFile string
-	username     string
-	tls          bool
-	tlsCA        string
-	tlsCert      string
-	tlsKey       string
-	tlsSkip      bool
-	timeout      time.Duration
-	budget       time.Duration
-	json         bool
-	risky        bool
-	prefix       string
-	output       string
-	force        bool
+	connectFlags
+	profile string
+	timeout time.Duration
+	budget  time.Duration
+	json    bool
+	risky   bool
+	prefix  string
+	output  string
+	force   bool
 }
 
 func (f *probeFlags) register(flags *flag.FlagSet) {
 	flags.StringVar(&f.profile, "profile", "", "compare with the profile `NAME`; codis@3.2 is codis over Redis 3.2, and ours.yaml a file, as -o writes it")
-	flags.StringVar(&f.passwordEnv, "password-env", "", "the environment variable `VAR` has the password")
-	flags.StringVar(&f.passwordFile, "password-file", "", "the first line of `FILE` is the password")
-	flags.StringVar(&f.username, "username", "", "AUTH as `USER`, which most proxies refuse")
-	flags.BoolVar(&f.tls, "tls", false, "speak TLS")
-	flags.StringVar(&f.tlsCA, "tls-ca", "", "trust the authorities in this PEM `FILE`; implies -tls")
-	flags.StringVar(&f.tlsCert, "tls-cert", "", "show the certificate in this PEM `FILE`; implies -tls, needs -tls-key")
-	flags.StringVar(&f.tlsKey, "tls-key", "", "the key of that certificate is in this PEM `FILE`")
-	flags.BoolVar(&f.tlsSkip, "tls-skip-verify", false, "trust any certificate; implies -tls")
+	f.connectFlags.register(flags)
 	flags.DurationVar(&f.timeout, "timeout", 2*time.Second, "wait that long for each answer")
 	flags.DurationVar(&f.budget, "budget", 30*time.Second, "end after that long")
 	flags.BoolVar(&f.json, "json", false, "write the report as JSON")
