@@ -78,6 +78,8 @@ func houseRules() []rule {
 			"a plugin for golangci-lint is the analyzers, and what golangci-lint knows plugins by"},
 		{"cmd/migrate-check/analysis/rewrite/internal/twins/*", []string{"rmw", goRedis},
 			"what is rewritten, and what becomes of it, is what a service would write"},
+		{"cmd/migrate-check/live", []string{"cmd/migrate-check/finding", "cmd/migrate-check/rules", "proxycompat", "internal/resp", "internal/wrap"},
+			"who looks at a server speaks the wire itself: a client sends commands of its own, which would be counted"},
 		{"cmd/migrate-check/...", []string{"cmd/migrate-check/...", "proxycompat/...", "shadow/report", "internal/wrap", goRedis, xtools},
 			"the checker is the only one that may import x/tools: no service should download a compiler front end"},
 		{"examples/...", []string{"...", goRedis, miniredis},

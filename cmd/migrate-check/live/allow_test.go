@@ -1,0 +1,101 @@
+package live
+
+import (
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/resp"
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// sink is a connection that keeps what is written.
+type sink struct {
+	net.Conn
+	got []byte
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	s.got = append(s.got, p...)
+	return len(p), nil
+}
+
+func TestOnlyTheListLeaves(t *testing.T) {
+	for _, ok := range [][]string{
+		{"AUTH", "pw"}, {"auth", "user", "pw"}, {"INFO"}, {"info", "commandstats"}, {"CLIENT", "LIST"},
+		{"CLIENT", "SETNAME", ownName + "x"},
+		{"ACL", "LOG", "1000"}, {"ACL", "WHOAMI"}, {"CLUSTER", "NODES"}, {"MONITOR"},
+	} {
+		var s sink
+		bytes := resp.AppendCommand(nil, ok...)
+		_, err := guard{&s}.Write(bytes)
+		require.NoError(t, err, ok)
+		assert.Equal(t, bytes, s.got)
+	}
+	for _, no := range [][]string{
+		{"SET", "k", "v"}, {"GET", "k"}, {"KEYS", "*"}, {"SCAN", "0"}, {"ACL", "LOG", "RESET"}, {"ACL", "LOG", "-1"},
+		{"ACL", "SETUSER", "x"},
+		{"CONFIG", "RESETSTAT"}, {"CONFIG", "GET", "*"}, {"CLIENT", "KILL", "TYPE", "normal"}, {"CLIENT", "LIST", "TYPE", "normal"},
+		{"CLIENT", "SETNAME", "desk"}, {"CLUSTER", "RESET"}, {"DEBUG", "SLEEP", "1"}, {"INFO", "all"}, {"MONITOR", "x"}, {"AUTH"},
+		{"HELLO", "3"}, {"SELECT", "1"}, {"WATCH", "k"}, {"EVAL", "return 1", "0"}, {"QUIT"},
+	} {
+		var s sink
+		_, err := guard{&s}.Write(resp.AppendCommand(nil, no...))
+		require.ErrorIs(t, err, ErrNotAllowed, no)
+		assert.Empty(t, s.got, no)
+
+		// Nor does it behind one that may, or in parts, or inline.
+		both := resp.AppendCommand(resp.AppendCommand(nil, "INFO"), no...)
+		for _, bytes := range [][]byte{both, both[:len(both)-3], []byte(strings.Join(no, " ") + "\r\n")} {
+			_, err = guard{&s}.Write(bytes)
+			require.ErrorIs(t, err, ErrNotAllowed, no)
+			assert.Empty(t, s.got, no)
+		}
+	}
+}
+
+// No command of Redis with any other words gets through.
+func TestNoOtherCommandLeaves(t *testing.T) {
+	passed := map[string]bool{}
+	for _, c := range proxycompat.Commands() {
+		name := strings.Fields(c.Name)
+		for _, more := range [][]string{nil, {"x"}, {"1"}, {"x", "y"}, {"1", "k"}, {"RESET"}, {"x", "1", "k"}} {
+			if allowed(append(append([]string{}, name...), more...)) {
+				passed[c.Name] = true
+				assert.False(t, c.Writes(), c.Name)
+				assert.Empty(t, c.Keys(append(append([]string{}, name...), more...)), c.Name)
+			}
+		}
+	}
+	assert.Equal(t, map[string]bool{
+		"AUTH": true, "INFO": true, "MONITOR": true, "CLIENT LIST": true, "ACL LOG": true, "ACL WHOAMI": true, "CLUSTER NODES": true,
+	}, passed)
+}
+
+func TestParseAddress(t *testing.T) {
+	for word, want := range map[string]Address{
+		"h:1":                             {Host: "h:1"},
+		"[::1]:6379":                      {Host: "[::1]:6379"},
+		"redis://h":                       {Host: "h:6379"},
+		"redis://h:1/3":                   {Host: "h:1"},
+		"rediss://u:p%40ss@h:1":           {Host: "h:1", Username: "u", Password: "p@ss", TLS: true},
+		"REDIS://:hunter2@[::1]:6379/0?x": {Host: "[::1]:6379", Password: "hunter2"},
+		"redis://[::1]":                   {Host: "[::1]:6379"},
+	} {
+		got, err := ParseAddress(word)
+		require.NoError(t, err, word)
+		assert.Equal(t, want, got)
+		assert.NotContains(t, got.GoString()+got.String(), "hunter2")
+	}
+	for _, word := range []string{
+		"h", "h:0", "h:x", ":1", "", "u:hunter2@h:1", "http://u:hunter2@h:1", "redis://u:hunter2 @h", "redis://u:hunter2/x@h:1",
+		"redis://u:hunter2%zz@h:1", "redis://u@h:1", "redis://",
+	} {
+		_, err := ParseAddress(word)
+		require.Error(t, err, word)
+		assert.NotContains(t, err.Error(), "hunter2", word)
+	}
+}

@@ -1,0 +1,104 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// Run looks at the servers for a while and reports what was sent to them that the proxy
+// would refuse. When ctx ends it comes to its end early, with a report that says so.
+//
+// An error, a *[SetupError] as a rule, says that there is nothing to report.
+func Run(ctx context.Context, addresses []Address, cfg Config) (*Report, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if len(addresses) == 0 {
+		return nil, errors.New("live: no address")
+	}
+	nodes, notes, troubles, err := setup(ctx, addresses, cfg)
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	each(nodes, (*node).lookAtClients)
+	if cfg.Monitor != nil {
+		each(nodes, func(n *node) { n.beginMonitor(ctx) })
+	}
+	wait(ctx, nodes, cfg, began)
+
+	// What was seen is worth a report also when ctx has ended.
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Timeout)
+	defer cancel()
+	each(nodes, func(n *node) { n.end(last) })
+	ended := time.Now()
+	if early := cfg.For - ended.Sub(began); early > 0 {
+		troubles = append(troubles, "it was ended early, "+early.Round(time.Second).String()+" before its time")
+	}
+	return assemble(nodes, cfg, began, ended, notes, troubles), nil
+}
+
+// each calls f for all nodes at the same time.
+func each(nodes []*node, f func(*node)) {
+	var all sync.WaitGroup
+	for _, n := range nodes {
+		all.Go(func() { f(n) })
+	}
+	all.Wait()
+}
+
+// wait looks every now and then, until the time is over.
+func wait(ctx context.Context, nodes []*node, cfg Config, began time.Time) {
+	tick := time.NewTicker(cfg.Every)
+	defer tick.Stop()
+	over := time.NewTimer(cfg.For)
+	defer over.Stop()
+	for {
+		cfg.Progress(progress(nodes, cfg, began))
+		select {
+		case <-tick.C:
+			each(nodes, func(n *node) { n.look(ctx) })
+		case <-over.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func progress(nodes []*node, cfg Config, began time.Time) Progress {
+	p := Progress{Elapsed: time.Since(began), For: cfg.For, Servers: len(nodes)}
+	for _, n := range nodes {
+		for name, s := range n.count.total {
+			p.Commands += s.Uses()
+			if counts(judge(cfg.Profile, name, cfg.Strict).severity) {
+				p.Uses += s.Uses()
+			}
+		}
+	}
+	return p
+}
+
+// beginMonitor starts MONITOR, unless the server has too much to do for that.
+func (n *node) beginMonitor(ctx context.Context) {
+	cfg := *n.cfg.Monitor
+	if n.wire == nil {
+		return
+	}
+	if rate := n.info.number("instantaneous_ops_per_sec"); rate > int64(cfg.Rate) && !cfg.Force {
+		n.trouble("gets %d commands a second, so MONITOR was not sent: more than %d are too many", rate, cfg.Rate)
+		return
+	}
+	w, err := dial(ctx, n.addr, n.cfg, n.count.sent)
+	if err == nil {
+		n.ours[w.conn.LocalAddr().String()] = true
+		n.monitor, err = startMonitor(w, cfg, n.cfg.Profile, n.ours)
+	}
+	if err != nil {
+		n.notSeen("MONITOR", err, "+monitor")
+		n.trouble("could not be looked at with MONITOR")
+	}
+}

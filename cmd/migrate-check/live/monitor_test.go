@@ -1,0 +1,112 @@
+package live
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSentinels(t *testing.T) {
+	sentinel := []string{
+		"id=7 addr=10.0.0.9:1 name=sentinel-1f2e3d4c-cmd age=999 idle=0 flags=N multi=-1 cmd=publish",
+		"id=8 addr=10.0.0.9:2 name=sentinel-1f2e3d4c-pubsub age=999 idle=0 flags=P sub=1 multi=-1 cmd=subscribe",
+	}
+	for name, test := range map[string]struct {
+		publish int64
+		other   []string
+		uses    int64
+	}{
+		"only theirs":     {28, nil, 0},
+		"somebody else's": {28, []string{clientLine(9, "desk", "flags=N multi=-1 cmd=publish")}, 3},
+		"too many":        {200, nil, 169},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				f.clients = slices.Concat(test.other, sentinel)
+				r := ran(t, f, Config{For: time.Minute}, at(3, func() { f.use("PUBLISH", test.publish) }))
+				assert.Equal(t, test.uses, r.Uses)
+				assert.Nil(t, found(r, "SUBSCRIBE"))
+				require.Len(t, r.Attributed, 1)
+				assert.Contains(t, r.Attributed[0].To, "the hello of 1 sentinel")
+			})
+		})
+	}
+}
+
+func TestMonitorShowsKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.clients = []string{clientLine(9, "desk", "flags=N multi=-1 cmd=get")}
+		r := ran(t, f, Config{Monitor: &MonitorConfig{}}, at(2, func() {
+			f.use("SINTER", 2)
+			f.use("PUBLISH", 3)
+			f.show(
+				`[0 10.0.0.7:40009] "SINTER" "tag:17" "user:18"`, `[0 10.0.0.7:40009] "sinter" "{a}1" "{a}2"`,
+				`[0 10.0.0.7:40009] "PUBLISH" "c" "secret"`, `[0 lua] "publish" "c" "secret"`,
+				`[0 10.0.0.9:1] "PUBLISH" "__sentinel__:hello" "secret"`, `[0 10.0.0.7:40009] "EVAL" "return 1" "0"`,
+				`[0 pipe] "CLIENT" "LIST"`, "no line at all")
+		}))
+		var json strings.Builder
+		require.NoError(t, r.WriteJSON(&json))
+		assert.NotContains(t, json.String(), "secret")
+		assert.NotContains(t, json.String(), "user:18")
+		var crossing *Finding
+		for i := range r.Findings {
+			if r.Findings[i].Command == "SINTER" && r.Findings[i].Counts() {
+				crossing = &r.Findings[i]
+			}
+		}
+		require.NotNil(t, crossing)
+		assert.Equal(t, "MC402", crossing.Rule)
+		assert.Equal(t, int64(1), crossing.Sampled)
+		assert.Equal(t, []string{"tag:* user:*"}, crossing.Keys)
+		assert.Equal(t, "desk", crossing.From[0].Name)
+		publish := found(r, "PUBLISH")
+		assert.Equal(t, int64(1), publish.InLua)
+		assert.Equal(t, 1, publish.From[0].Lines)
+		assert.Equal(t, "MC502", found(r, "EVAL").Rule)
+		assert.Equal(t, int64(1+3+1), r.Uses)
+		assert.Equal(t, 8, r.Monitored[0].Lines)
+	})
+}
+
+func TestMonitorIsBounded(t *testing.T) {
+	get := `[0 10.0.0.7:40009] "GET" "k"`
+	for name, test := range map[string]struct {
+		cfg   MonitorConfig
+		ops   string
+		lines int
+		want  string
+	}{
+		"time":   {MonitorConfig{For: 5 * time.Second}, "1", 10, "its time was over"},
+		"lines":  {MonitorConfig{Lines: 7}, "1", 10, "7 commands were seen"},
+		"rate":   {MonitorConfig{Rate: 8}, "1", 10, "there were more than 8 commands within a second"},
+		"forced": {MonitorConfig{Rate: 8, Force: true}, "9", 10, "its time was over"},
+		"busy":   {MonitorConfig{}, "5001", 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				f.fields["instantaneous_ops_per_sec"] = test.ops
+				r := ran(t, f, Config{For: 20 * time.Second, Monitor: &test.cfg}, at(1, func() {
+					for range test.lines {
+						f.show(get)
+					}
+				}))
+				if test.want == "" {
+					assert.Empty(t, r.Monitored)
+					assert.Contains(t, r.Incomplete[0], "gets 5001 commands a second, so MONITOR was not sent")
+					return
+				}
+				assert.Equal(t, test.want, r.Monitored[0].Ended)
+				assert.Equal(t, Clean, r.Verdict)
+			})
+		})
+	}
+}

@@ -1,0 +1,182 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+)
+
+// Rights is what a user needs for all that is looked at, MONITOR excepted.
+const Rights = "resetkeys resetchannels -@all +info +client|list +client|setname +acl|log +acl|whoami +cluster|nodes"
+
+// SetupError is why a server cannot be judged at all.
+type SetupError struct {
+	Server string // HOST:PORT
+	What   string
+	Do     string // may be empty
+	Err    error  // may be nil
+}
+
+// Error says what is wrong, and what to do.
+func (e *SetupError) Error() string {
+	text := e.Server + ": " + e.What
+	if e.Do != "" {
+		text += "; " + e.Do
+	}
+	return text
+}
+
+// Unwrap returns Err.
+func (e *SetupError) Unwrap() error { return e.Err }
+
+func (n *node) setupError(err error, what, do string) error {
+	return &SetupError{Server: n.addr.Host, What: what, Do: do, Err: err}
+}
+
+// cannotConnect names what connecting failed of.
+func (n *node) cannotConnect(err error) error {
+	text := clean(err.Error())
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns):
+		return n.setupError(err, "there is no such host", "check the spelling, and whether this machine sees that name")
+	case strings.Contains(text, "AUTH was refused"):
+		return n.setupError(err, text, "check the user and the password")
+	case strings.Contains(text, "NOAUTH"):
+		return n.setupError(err, "it wants a password", "")
+	case strings.Contains(text, "no TLS"):
+		return n.setupError(err, text, "does it speak TLS at this port, and is its authority trusted?")
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return n.setupError(err, "it closes the connection", "it may want TLS, be full, or be no Redis")
+	}
+	return n.setupError(err, text, "")
+}
+
+const askServers = "ask the servers behind it, all of them: only they count"
+
+// cannotAsk names what the first INFO failed of.
+func (n *node) cannotAsk(err error) error {
+	text := clean(err.Error())
+	switch {
+	case lacksRight(err):
+		return n.setupError(err, "its user may not ask for INFO, without which nothing can be counted: "+text,
+			fmt.Sprintf("ACL SETUSER %s %s", n.userName(), Rights))
+	case strings.HasPrefix(text, "NOAUTH"):
+		return n.setupError(err, "it wants a password", "")
+	case strings.HasPrefix(text, "LOADING"):
+		return n.setupError(err, "it is loading its data", "try again later")
+	case isRefusal(err):
+		return n.setupError(err, "INFO was refused: "+text+": this is a proxy", askServers)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return n.setupError(err, "it closes the connection on INFO: this is a proxy, or wants TLS", askServers)
+	}
+	return n.setupError(err, text, "")
+}
+
+// judgeable reports what a server is that cannot be judged.
+func (n *node) judgeable(info Info) error {
+	f := info.Fields
+	switch {
+	case f["redis_mode"] == "sentinel":
+		return n.setupError(nil, "this is a sentinel, and no server", "ask the primary that it watches"+watchedBy(f))
+	case f["run_id"] == "" || f["redis_version"] == "" || len(info.Commands) == 0:
+		return n.setupError(nil, "INFO has no run_id, version or commandstats: this is a proxy, or no Redis", askServers)
+	case f["role"] != "master" && !n.cfg.Replicas:
+		return n.setupError(nil, "this is a replica, whose counts have what replication does in them",
+			fmt.Sprintf("ask its primary: %s", net.JoinHostPort(f["master_host"], f["master_port"])))
+	}
+	return nil
+}
+
+// watchedBy are the primaries that a sentinel names: "name=main,status=ok,address=10.0.0.7:6379,…".
+func watchedBy(fields map[string]string) string {
+	var all []string
+	for i := 0; fields[fmt.Sprintf("master%d", i)] != ""; i++ {
+		for part := range strings.SplitSeq(fields[fmt.Sprintf("master%d", i)], ",") {
+			if addr, ok := strings.CutPrefix(part, "address="); ok {
+				all = append(all, addr)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(all, ", ")
+}
+
+// setup connects to the servers, and finds the other primaries of a Redis Cluster. It has
+// taken the first look at each. With an error all connections are closed.
+func setup(ctx context.Context, addresses []Address, cfg Config) (nodes []*node, notes, troubles []string, err error) {
+	defer func() {
+		if err != nil {
+			for _, n := range nodes {
+				n.close()
+			}
+		}
+	}()
+	byRun, byID := map[string]string{}, map[string]bool{}
+	add := func(a Address) (*node, error) {
+		n := newNode(a, cfg)
+		if err := n.connect(ctx); err != nil {
+			return nil, n.cannotConnect(err)
+		}
+		if err := n.begin(); err != nil {
+			n.close()
+			return nil, err
+		}
+		run := n.info.Fields["run_id"]
+		if other, twice := byRun[run]; twice {
+			n.close()
+			notes = append(notes, fmt.Sprintf("%s is the same server as %s", a, other))
+			return nil, nil
+		}
+		byRun[run] = a.Host
+		for _, m := range n.members {
+			if m.myself {
+				byID[m.id] = true
+			}
+		}
+		nodes = append(nodes, n)
+		return n, nil
+	}
+	for _, a := range addresses {
+		if _, err := add(a); err != nil {
+			return nodes, nil, nil, err
+		}
+	}
+	if cfg.OnlyThese {
+		return nodes, notes, nil, nil
+	}
+	for i := 0; i < len(nodes); i++ { // it grows
+		for _, m := range nodes[i].members {
+			if m.primary != "" || m.down || byID[m.id] {
+				continue
+			}
+			byID[m.id] = true
+			a := nodes[i].addr
+			a.Host = m.addr
+			if _, err := add(a); err != nil {
+				troubles = append(troubles, "another server of the cluster could not be asked: "+err.Error())
+			}
+		}
+	}
+	return nodes, notes, troubles, nil
+}
+
+// clean is a text of others in one line, and of a bearable length.
+func clean(text string) string {
+	const most = 200
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?"))
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}
