@@ -2,6 +2,7 @@
 // WATCH comes between it and its servers.
 //
 //	migrate-check ./...
+//	migrate-check live redis:6379 -for 10m
 //	migrate-check probe codis-proxy:19000
 //	migrate-check shadow desk-*.json
 //

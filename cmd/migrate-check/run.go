@@ -25,6 +25,7 @@ type subcommand struct {
 
 func subcommands() []subcommand {
 	return []subcommand{
+		{"live", "count what running servers get that a proxy would refuse", runLive},
 		{"probe", "ask a live address what it permits, and which known proxy it is like", runProbe},
 		{"explain", "say why a rule is one, and what to do; without one list them all", runExplain},
 		{"shadow", "judge saved reports of the shadow: ready, not ready, not enough data", runShadow},
@@ -63,7 +64,7 @@ func usage(w io.Writer) {
 		say(w, "  %-8s %s\n", s.name, s.about)
 	}
 	say(w, "\nmigrate-check SUBCOMMAND -h says more.\n")
-	say(w, "Exit codes of the subcommands: 0 all is as it should be, 1 something is not,\n2 could not find out.\n")
+	say(w, "Exit codes of the subcommands: 0 all is as it should be, 1 something is not,\n2 could not find out; live has those of a check.\n")
 }
 
 // parse is parseAll for one argument.
