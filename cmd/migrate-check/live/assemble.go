@@ -170,8 +170,9 @@ func sentinels(n *node, calls int64) (uses int64, to string) {
 	least := max(number*(int64(window/helloAtMost)-1), 0)
 	most := number * (int64(window/helloAtLeast) + 1)
 	others := len(n.people.seen["PUBLISH"]) > 0
-	if m := n.monitor; m != nil && len(m.sources["PUBLISH"])+m.lua["PUBLISH"] > 0 {
-		others = true
+	if m := n.monitor; m != nil {
+		least = max(least, int64(m.hello))
+		others = others || len(m.sources["PUBLISH"])+m.lua["PUBLISH"] > 0
 	}
 	uses = min(calls, most)
 	if others {
@@ -218,7 +219,7 @@ func (a *assembly) monitored(n *node) {
 	for command, lines := range m.together {
 		if f := a.of(command, ""); f != nil {
 			f.Together += int64(lines)
-			f.Remark = "MONITOR has seen it with keys of one slot"
+			f.Remark = fmt.Sprintf("MONITOR has seen it %s, with one key, or keys of one slot", plural(f.Together, "time"))
 		}
 	}
 	for of, c := range m.crossing {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/unwatch/unwatch/internal/resp"
 )
@@ -25,6 +26,7 @@ type fake struct {
 	nodes    string
 	deny     map[string]string // an error, by command
 	down     bool              // it accepts no connection
+	slow     time.Duration     // so long takes a CLIENT LIST
 	received [][]string
 	conns    []net.Conn
 	monitors []net.Conn
@@ -67,7 +69,11 @@ func (f *fake) serve(conn net.Conn) {
 		if err != nil {
 			return
 		}
-		if _, err := conn.Write(f.answer(conn, args)); err != nil {
+		reply := f.answer(conn, args)
+		if strings.EqualFold(strings.Join(args, " "), "client list") {
+			<-time.After(f.slowness())
+		}
+		if _, err := conn.Write(reply); err != nil {
 			return
 		}
 	}
@@ -127,6 +133,12 @@ func (f *fake) do(change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	change()
+}
+
+func (f *fake) slowness() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.slow
 }
 
 // use has clients call a command.

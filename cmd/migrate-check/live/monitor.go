@@ -62,7 +62,7 @@ type monitor struct {
 	sources    map[string]map[string]int // lines, by command and address
 	lua        map[string]int            // lines, by command, of scripts
 	crossing   map[crossingOf]*crossing
-	together   map[string]int // lines with several keys of one slot, by command
+	together   map[string]int // lines whose keys fit together, of commands that need it
 	hello      int            // PUBLISH of sentinels
 }
 
@@ -198,7 +198,7 @@ func (m *monitor) keysFit(name string, line MonitorLine) bool {
 	var refused *proxycompat.RefusedError
 	if err := m.profile.Check(line.Args...); !errors.As(err, &refused) {
 		verdict := m.profile.Rule(name).Verdict
-		if len(indices) > 1 && (verdict == proxycompat.OneKey || verdict == proxycompat.SameSlot) {
+		if verdict == proxycompat.OneKey || verdict == proxycompat.SameSlot {
 			m.together[name]++
 		}
 		return true

@@ -200,9 +200,13 @@ func (n *node) changed(info Info) bool {
 	return n.gone
 }
 
-// share is how many times as long as a CLIENT LIST took is waited before the next one: it
-// gets at most a hundredth of a server's time. 10,000 clients are about 2 MB.
-const share = 100
+// A CLIENT LIST that is long (10,000 clients are about 3 MB) is asked for less often: share
+// is how many times as long as it took is waited before the next one, so that it gets at
+// most a hundredth of a server's time.
+const (
+	longList = 256 << 10
+	share    = 100
+)
 
 func (n *node) lookAtClients() {
 	began := time.Now()
@@ -214,9 +218,13 @@ func (n *node) lookAtClients() {
 		return
 	case err != nil:
 		n.close()
+		n.clientsAt = began.Add(share * time.Since(began)) // it may be what is too much
 		return
 	}
-	n.clientsAt = began.Add(max(n.cfg.Every, share*time.Since(began)))
+	n.clientsAt = began
+	if len(text) > longList {
+		n.clientsAt = began.Add(share * time.Since(began))
+	}
 	clients := ParseClients(text)
 	for _, c := range clients {
 		if strings.HasPrefix(c.Name, ownName) {

@@ -85,7 +85,7 @@ type Finding struct {
 	Why      string           `json:"why"`
 	Instead  string           `json:"instead,omitempty"`
 	Keys     []string         `json:"keys,omitempty"`     // patterns of keys that do not fit together
-	Together int64            `json:"together,omitempty"` // lines of MONITOR whose keys do
+	Together int64            `json:"together,omitempty"` // lines of MONITOR whose keys do fit together
 	From     []Seen           `json:"seen_from,omitempty"`
 	Remark   string           `json:"remark,omitempty"`
 	InCode   *int             `json:"in_code,omitempty"` // places that a check of code has found; see Join

@@ -392,6 +392,47 @@ func TestTheSameServerTwice(t *testing.T) {
 	})
 }
 
+// A long list gets a hundredth of the time; a short one is asked for each time, however far
+// the server is.
+func TestLongListsAreSeldom(t *testing.T) {
+	for clients, want := range map[int]int{10: 61, 5000: 4} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake()
+			f.slow = 200 * time.Millisecond
+			for i := range clients {
+				f.clients = append(f.clients, clientLine(i, "desk", "flags=N multi=-1 cmd=get"))
+			}
+			r := ran(t, f, Config{For: time.Minute + 500*time.Millisecond}, nil)
+			assert.InDelta(t, want, r.Servers[0].Lists, 1)
+			assert.Equal(t, clients, r.Clients)
+			assert.GreaterOrEqual(t, r.Servers[0].Looks, 60, "counting goes on")
+		})
+	}
+}
+
+// A server that does not answer any more holds nobody up for longer than the timeout.
+func TestServerThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		began := time.Now()
+		r := ran(t, f, Config{For: 20 * time.Second, Timeout: 2 * time.Second}, at(3, func() {
+			f.use("WATCH", 1)
+			f.do(func() { f.slow = time.Hour })
+		}))
+		assert.Less(t, time.Since(began), 30*time.Second)
+		assert.Equal(t, int64(1), r.Uses, "INFO was answered")
+		assert.Equal(t, Findings, r.Verdict, r.Incomplete)
+		lists := 0
+		for _, args := range f.received {
+			if strings.EqualFold(strings.Join(args, " "), "client list") {
+				lists++
+			}
+		}
+		assert.Equal(t, 5, lists, "what takes too long is not tried again soon")
+		time.Sleep(time.Hour) // the fake's answer is due
+	})
+}
+
 func TestConfigThatCannotWork(t *testing.T) {
 	_, err := Run(t.Context(), []Address{{Host: "redis:6379"}}, Config{Profile: proxycompat.Redis()})
 	require.ErrorContains(t, err, "refuses nothing")

@@ -50,7 +50,7 @@ func (n *node) cannotConnect(err error) error {
 	case strings.Contains(text, "no TLS"):
 		return n.setupError(err, text, "does it speak TLS at this port, and is its authority trusted?")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return n.setupError(err, "it closes the connection", "it may want TLS, be full, or be no Redis")
+		return n.setupError(err, "it closes the connection", "it may want TLS, or be a proxy: then "+askServers)
 	}
 	return n.setupError(err, text, "")
 }
