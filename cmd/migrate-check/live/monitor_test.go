@@ -46,6 +46,7 @@ func TestMonitorShowsKeys(t *testing.T) {
 		r := ran(t, f, Config{Monitor: &MonitorConfig{}}, at(2, func() {
 			f.use("SINTER", 2)
 			f.use("PUBLISH", 3)
+			f.use("CLIENT LIST", 1)
 			f.show(
 				`[0 10.0.0.7:40009] "SINTER" "tag:17" "user:18"`, `[0 10.0.0.7:40009] "sinter" "{a}1" "{a}2"`,
 				`[0 10.0.0.7:40009] "PUBLISH" "c" "secret"`, `[0 lua] "publish" "c" "secret"`,
@@ -69,7 +70,9 @@ func TestMonitorShowsKeys(t *testing.T) {
 		assert.Equal(t, "desk", crossing.From[0].Name)
 		publish := found(r, "PUBLISH")
 		assert.Equal(t, int64(1), publish.InLua)
+		require.Len(t, publish.From, 1, "a sentinel is none of them")
 		assert.Equal(t, 1, publish.From[0].Lines)
+		assert.Empty(t, found(r, "CLIENT LIST").From, "that was us")
 		assert.Equal(t, "MC502", found(r, "EVAL").Rule)
 		assert.Equal(t, int64(1+3+1), r.Uses)
 		assert.Equal(t, 8, r.Monitored[0].Lines)

@@ -2,6 +2,7 @@ package live
 
 import (
 	"encoding/json"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -126,6 +127,13 @@ func TestJoin(t *testing.T) {
 		_, err := ReadStatic(strings.NewReader(bad))
 		require.Error(t, err, bad)
 	}
+}
+
+// The guide has the rights that a test against a real server has proved to be enough.
+func TestTheGuideHasTheRights(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/migrate-check-live.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(text), " on >... "+Rights+"\n")
 }
 
 func TestWords(t *testing.T) {
