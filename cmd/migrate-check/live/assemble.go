@@ -213,6 +213,9 @@ func (a *assembly) monitored(n *node) {
 	}
 	for command, addrs := range m.sources {
 		for addr, lines := range addrs {
+			if n.ours[addr] { // known only now: a CLIENT LIST may have shown more of them
+				continue
+			}
 			n.people.monitored(command, addr, lines)
 		}
 	}

@@ -95,7 +95,7 @@ func (n *node) beginMonitor(ctx context.Context) {
 	w, err := dial(ctx, n.addr, n.cfg, n.count.sent)
 	if err == nil {
 		n.ours[w.conn.LocalAddr().String()] = true
-		n.monitor, err = startMonitor(w, cfg, n.cfg.Profile, n.ours)
+		n.monitor, err = startMonitor(w, cfg, n.cfg.Profile)
 	}
 	if err != nil {
 		n.notSeen("MONITOR", err, "+monitor")

@@ -52,7 +52,6 @@ type monitor struct {
 	cfg     MonitorConfig
 	profile *proxycompat.Profile
 	wire    *wire
-	ours    map[string]bool // the addresses of our own connections
 	done    chan struct{}
 	stopped atomic.Bool // by us
 
@@ -76,13 +75,13 @@ type crossing struct {
 }
 
 // startMonitor sends MONITOR, and reads in the background until a limit, or stop.
-func startMonitor(w *wire, cfg MonitorConfig, profile *proxycompat.Profile, ours map[string]bool) (*monitor, error) {
+func startMonitor(w *wire, cfg MonitorConfig, profile *proxycompat.Profile) (*monitor, error) {
 	if _, err := w.ask("MONITOR"); err != nil {
 		w.close()
 		return nil, err
 	}
 	m := &monitor{
-		cfg: cfg, profile: profile.AllowTagged(), wire: w, ours: ours, done: make(chan struct{}),
+		cfg: cfg, profile: profile.AllowTagged(), wire: w, done: make(chan struct{}),
 		sources: map[string]map[string]int{}, lua: map[string]int{}, crossing: map[crossingOf]*crossing{}, together: map[string]int{},
 	}
 	go m.run()
@@ -155,9 +154,6 @@ func readMonitorLine(br *bufio.Reader) (line string, cut bool, err error) {
 
 // take counts a command, and forgets its values.
 func (m *monitor) take(line MonitorLine) {
-	if m.ours[line.Source] {
-		return
-	}
 	args := line.Args
 	name := strings.ToUpper(args[0])
 	if known, ok := proxycompat.CommandOf(args...); ok {

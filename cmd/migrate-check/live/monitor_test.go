@@ -42,7 +42,9 @@ func TestSentinels(t *testing.T) {
 func TestMonitorShowsKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		f.clients = []string{clientLine(9, "desk", "flags=N multi=-1 cmd=get")}
+		f.clients = []string{
+			clientLine(9, "desk", "flags=N multi=-1 cmd=get"), clientLine(7, ownName+"other", "flags=N multi=-1 cmd=info"),
+		}
 		r := ran(t, f, Config{Monitor: &MonitorConfig{}}, at(2, func() {
 			f.use("SINTER", 2)
 			f.use("PUBLISH", 3)
@@ -51,7 +53,7 @@ func TestMonitorShowsKeys(t *testing.T) {
 				`[0 10.0.0.7:40009] "SINTER" "tag:17" "user:18"`, `[0 10.0.0.7:40009] "sinter" "{a}1" "{a}2"`,
 				`[0 10.0.0.7:40009] "PUBLISH" "c" "secret"`, `[0 lua] "publish" "c" "secret"`,
 				`[0 10.0.0.9:1] "PUBLISH" "__sentinel__:hello" "secret"`, `[0 10.0.0.7:40009] "EVAL" "return 1" "0"`,
-				`[0 pipe] "CLIENT" "LIST"`, "no line at all")
+				`[0 pipe] "CLIENT" "LIST"`, `[0 10.0.0.7:40007] "CLIENT" "LIST"`, "no line at all")
 		}))
 		var json strings.Builder
 		require.NoError(t, r.WriteJSON(&json))
@@ -72,10 +74,10 @@ func TestMonitorShowsKeys(t *testing.T) {
 		assert.Equal(t, int64(1), publish.InLua)
 		require.Len(t, publish.From, 1, "a sentinel is none of them")
 		assert.Equal(t, 1, publish.From[0].Lines)
-		assert.Empty(t, found(r, "CLIENT LIST").From, "that was us")
+		assert.Empty(t, found(r, "CLIENT LIST").From, "that was us, and another run of this program")
 		assert.Equal(t, "MC502", found(r, "EVAL").Rule)
 		assert.Equal(t, int64(1+3+1), r.Uses)
-		assert.Equal(t, 8, r.Monitored[0].Lines)
+		assert.Equal(t, 9, r.Monitored[0].Lines)
 	})
 }
 
