@@ -44,11 +44,11 @@ func serverUnder(t *testing.T, watches int, password string) string {
 			return resp.AppendBulk(nil, "redis_version:5.0.14\r\nrun_id:abc\r\nrole:master\r\n")
 		case "info commandstats":
 			stats["watch"] += watches
-			text := ""
+			var text strings.Builder
 			for name, calls := range stats {
-				text += fmt.Sprintf("cmdstat_%s:calls=%d,usec=1\r\n", name, calls)
+				text.WriteString(fmt.Sprintf("cmdstat_%s:calls=%d,usec=1\r\n", name, calls))
 			}
-			return resp.AppendBulk(nil, text)
+			return resp.AppendBulk(nil, text.String())
 		case "client list":
 			return resp.AppendBulk(nil, "id=1 addr=10.0.0.7:1 name=desk age=9 idle=0 flags=N multi=-1 cmd=watch\n")
 		}

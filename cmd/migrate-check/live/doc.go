@@ -25,9 +25,9 @@
 //
 // INFO twice per look, 0.1 to 0.2 ms of a server's time together. CLIENT LIST takes 1 to 2 ms
 // per 1,000 clients (10,000: 2.6 MB, 21 ms; Redis 7.0.15); one of more than about 1,000 is
-// asked for at most so often that waiting for it is a hundredth of the time. MONITOR makes a server write each command once more, which can halve what it
-// gets done: so it is opt-in, ends after some seconds or commands, and does not begin where
-// there is much to do.
+// asked for at most so often that waiting for it is a hundredth of the time. MONITOR makes a
+// server write each command once more, which can halve what it gets done: so it is opt-in,
+// ends after some seconds or commands, and does not begin where there is much to do.
 //
 // # What counts
 //

@@ -3,6 +3,7 @@ package live
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -29,18 +30,18 @@ func plural(n int64, what string) string {
 // duration is a time as people say it: "10 min", "1 h 30 min", "45 s".
 func duration(d time.Duration) string {
 	d = d.Round(time.Second)
-	text := ""
+	var text strings.Builder
 	for _, unit := range []struct {
 		of   time.Duration
 		name string
 	}{{time.Hour, "h"}, {time.Minute, "min"}, {time.Second, "s"}} {
 		if n := d / unit.of; n > 0 {
-			text += fmt.Sprintf("%d %s ", n, unit.name)
+			text.WriteString(fmt.Sprintf("%d %s ", n, unit.name))
 			d -= n * unit.of
 		}
 	}
-	if text == "" {
+	if text.String() == "" {
 		return "less than 1 s"
 	}
-	return text[:len(text)-1]
+	return text.String()[:len(text.String())-1]
 }
