@@ -72,5 +72,5 @@ func TestShadowCalibrates(t *testing.T) {
 	assert.Equal(t, codeOK, r.code, r.stderr)
 	r = try(t.Context(), "shadow", saved(t, "desk.json", bare), "-calibration", saved(t, "no-aa.json", bare))
 	assert.Equal(t, codeError, r.code)
-	assert.Contains(t, r.stderr, "is no A/A run")
+	assert.Contains(t, unwrapped(r.stderr), "is no A/A run")
 }
