@@ -16,6 +16,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/baseline"
 	"github.com/unwatch/unwatch/cmd/migrate-check/driver"
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/lexical"
 	"github.com/unwatch/unwatch/cmd/migrate-check/output"
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
@@ -56,7 +57,8 @@ type checkFlags struct {
 	format, output, baseline                   string
 	tags, systems                              list
 	record, strict, incomplete, zero           bool
-	traces                                     bool
+	traces, fix, diff, low                     bool
+	lexical, store                             string
 }
 
 // list is a flag that may be given several times.
@@ -79,6 +81,11 @@ func (c *checkFlags) flags() *flag.FlagSet {
 	flags.StringVar(&c.generated, "generated", "report", "`HOW` to take generated files: report, skip")
 	flags.StringVar(&c.scope, "scope", "module", "`WHOSE` code: module; deps: and what it reaches in dependencies; all: and what they only import")
 	flags.StringVar(&c.reach, "reach", "cone", "find the shortest way to each finding, over the packages that lead to a client (`cone`), or do not (none)")
+	flags.StringVar(&c.lexical, "lexical", "all", "`LANGUAGES` to look at by their words, as all,-js; go is its files that are not built; none")
+	flags.BoolVar(&c.low, "low", false, "findings by their words count, too")
+	flags.BoolVar(&c.fix, "fix", false, "rewrite what can be without a change of what the program does")
+	flags.BoolVar(&c.diff, "diff", false, "only show what -fix would rewrite")
+	flags.StringVar(&c.store, "store", "", "`EXPRESSION` by which rewritten code finds its rmw.Store, as s.store")
 	flags.StringVar(&c.format, "format", "text", "`ONE` of "+strings.Join(output.Formats(), ", "))
 	flags.StringVar(&c.output, "o", "", "write to this `FILE`")
 	flags.StringVar(&c.baseline, "baseline", "", "only what is not in this `FILE` counts")
@@ -107,6 +114,14 @@ func (c *checkFlags) config(patterns []string) (driver.Config, error) {
 	if c.generated != "report" && c.generated != "skip" {
 		errs = errors.Join(errs, fmt.Errorf("-generated: want report or skip, not %s", c.generated))
 	}
+	languages, err4 := lexical.ParseLanguages(c.lexical)
+	if err4 != nil {
+		errs = errors.Join(errs, fmt.Errorf("-lexical: %w", err4))
+	}
+	errs = errors.Join(errs, c.setStore())
+	if c.fix && c.diff {
+		errs = errors.Join(errs, errors.New("-fix writes, -diff only shows: want one of them"))
+	}
 	if c.reach != "cone" && c.reach != "none" {
 		errs = errors.Join(errs, fmt.Errorf("-reach: want cone or none, not %s", c.reach))
 	}
@@ -122,6 +137,7 @@ func (c *checkFlags) config(patterns []string) (driver.Config, error) {
 	return driver.Config{
 		Dir: c.dir, Patterns: patterns, Tags: c.tags, Systems: c.systems,
 		Analyzers: all.Analyzers(), Scope: scope, Reach: c.reach == "cone",
+		Languages: languages, LowCounts: c.low,
 		Rules: rules, Tests: tests, Generated: c.generated == "report", Today: time.Now(),
 	}, errs
 }
@@ -166,7 +182,16 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 		say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check: %s records %s", c.baseline,
 			counted(len(baseline.Of(report.Findings).Findings), "finding"))))
 	}
+	if c.fix || c.diff {
+		if err := c.fixes(ctx, report, stdout, stderr); err != nil {
+			say(stderr, "%s", wrapped("migrate-check: "+err.Error()))
+			return codeIncomplete
+		}
+	}
 	report.Summary.Exit = c.exit(&report.Summary)
+	if c.diff && c.output == "" {
+		return report.Summary.Exit // stdout has the changes
+	}
 	if err := c.print(report, stdout); err != nil {
 		say(stderr, "%s", wrapped("migrate-check: "+err.Error()))
 		return codeIncomplete

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/tools/go/ast/astutil"
 	"golang.org/x/tools/go/packages"
 
+	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rewrite"
 	"github.com/unwatch/unwatch/cmd/migrate-check/directive"
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/load"
@@ -84,7 +85,11 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) {
 	if f.Has(finding.Dependent) && (b.cfg.Scope == Module || b.cfg.Scope == Deps && f.Reach == string(reach.None)) {
 		return
 	}
-	for _, r := range d.Related {
+	unfixed, related, ok := rewrite.UnfixedOf(d)
+	if ok {
+		f.Unfixed, f.Scaffold = unfixed.Why, unfixed.Scaffold
+	}
+	for _, r := range related {
 		at := b.place(pkg.Fset, r.Pos)
 		at.Message = r.Message
 		f.Related = append(f.Related, at)

@@ -17,6 +17,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/baseline"
 	"github.com/unwatch/unwatch/cmd/migrate-check/directive"
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/lexical"
 	"github.com/unwatch/unwatch/cmd/migrate-check/load"
 	"github.com/unwatch/unwatch/cmd/migrate-check/reach"
 )
@@ -32,7 +33,9 @@ type Config struct {
 	Reach     bool                 // find out from where a finding is reached
 	Rules     func(id string) bool // nil: all
 	Tests     Tests
-	Generated bool // report what is in generated files
+	Generated bool              // report what is in generated files
+	Languages lexical.Languages // to look at by their words; none: no files but Go's that are built
+	LowCounts bool              // findings of low confidence count, too
 	Today     time.Time
 	Progress  func(what string) // nil: nobody wants to know
 }
@@ -65,9 +68,15 @@ func Run(ctx context.Context, cfg Config) (*finding.Report, error) {
 	}
 	m := newMerger(cfg)
 	for _, build := range builds(cfg) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		cfg.Progress("reading packages: " + build.String())
 		program, err := load.Load(ctx, build)
-		if err != nil {
+		switch {
+		case errors.Is(err, load.ErrNoGo):
+			continue
+		case err != nil:
 			return nil, fmt.Errorf("%s: %w", build, err)
 		}
 		if err := ctx.Err(); err != nil {
@@ -83,7 +92,11 @@ func Run(ctx context.Context, cfg Config) (*finding.Report, error) {
 		}
 		m.add(program, graph)
 	}
-	return m.report(), nil
+	unseen := m.unseen()
+	if err := m.scanOthers(ctx); err != nil {
+		return nil, err
+	}
+	return m.report(unseen), nil
 }
 
 // builds are all combinations of tags and systems.
@@ -110,6 +123,7 @@ func orOne(all []string) []string {
 type merger struct {
 	cfg        Config
 	root       string
+	passed     []finding.Unseen
 	found      map[finding.Place]int // of each rule and message: where it is in all
 	all        []finding.Finding
 	statements []string
@@ -172,8 +186,7 @@ func (m *merger) keep(f finding.Finding, statement string) {
 }
 
 // report finishes.
-func (m *merger) report() *finding.Report {
-	unseen := m.unseen()
+func (m *merger) report(unseen []finding.Unseen) *finding.Report {
 	order := make([]int, len(m.all))
 	for i := range order {
 		order[i] = i
@@ -198,6 +211,7 @@ func (m *merger) report() *finding.Report {
 	r := &finding.Report{Findings: sorted, Root: m.root}
 	r.Summary.Packages = len(m.packages)
 	r.Summary.Unseen = unseen
+	r.Summary.Passed = m.passed
 	r.Count()
 	return r
 }

@@ -68,6 +68,8 @@ type Finding struct {
 	Fix   *Fix   `json:"fix,omitempty"`
 	// Advice is what to do, in one line.
 	Advice string `json:"advice,omitempty"`
+	// Unfixed says why there is no fix, where one was looked for.
+	Unfixed string `json:"unfixed,omitempty"`
 	// Scaffold is a beginning of what to write in its place, where no fix is safe.
 	Scaffold string `json:"scaffold,omitempty"`
 

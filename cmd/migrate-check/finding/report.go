@@ -24,6 +24,9 @@ type Summary struct {
 	// Unseen is what could not be looked at. If it is not empty, nothing found does not mean
 	// that nothing is there.
 	Unseen []Unseen `json:"unseen"`
+	// Passed are files and folders of other languages that were passed over: not code of one's
+	// own, or too large.
+	Passed []Unseen `json:"passed,omitempty"`
 	// Interrupted says that the check was ended before its end.
 	Interrupted bool `json:"interrupted,omitempty"`
 }

@@ -63,24 +63,39 @@ func All() Languages {
 	return all
 }
 
-// ParseLanguages reads a list: "go,java,py". "all" are all of them.
+// ParseLanguages reads a list, as "go,java,py", "all,-js" or "-js", which is the same; "none" is
+// none of them.
 func ParseLanguages(list string) (Languages, error) {
-	var langs Languages
-next:
-	for name := range strings.SplitSeq(list, ",") {
-		name = strings.TrimSpace(name)
-		if name == "all" {
-			return All(), nil
-		}
+	chosen := map[Language]bool{}
+	if strings.HasPrefix(strings.TrimSpace(list), "-") {
+		list = "all," + list
+	}
+	for word := range strings.SplitSeq(list, ",") {
+		name, without := strings.CutPrefix(strings.TrimSpace(word), "-")
+		known := name == "none" || name == "all"
 		for _, of := range languages {
-			if of.name == name {
-				langs = append(langs, of.lang)
-				continue next
+			if of.name == name || name == "all" {
+				chosen[of.lang], known = !without, true
 			}
 		}
-		return nil, fmt.Errorf("there is no language %q", name)
+		if !known {
+			return nil, fmt.Errorf("there is no language %q: want some of %s, all, none", word, strings.Join(names(), ", "))
+		}
+	}
+	langs := Languages{}
+	for _, lang := range All() {
+		if chosen[lang] {
+			langs = append(langs, lang)
+		}
 	}
 	return langs, nil
+}
+
+func names() (all []string) {
+	for _, of := range languages {
+		all = append(all, of.name)
+	}
+	return all
 }
 
 // LanguageOf tells the language of a file by its name, None if it is none of these.

@@ -11,6 +11,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -55,6 +56,10 @@ type Broken struct {
 	Files   []string
 }
 
+// ErrNoGo is returned where there is no Go to be read: no module around, and no file of Go
+// below.
+var ErrNoGo = errors.New("no Go here")
+
 // Load reads packages. It returns an error if there is nothing to be read at all.
 func Load(ctx context.Context, cfg Config) (*Program, error) {
 	base := packages.Config{Context: ctx, Dir: cfg.Dir, Tests: cfg.Tests, Env: environment(cfg.System)}
@@ -63,6 +68,9 @@ func Load(ctx context.Context, cfg Config) (*Program, error) {
 	}
 	first := base
 	first.Mode = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedModule
+	if noGo(cfg) {
+		return nil, ErrNoGo
+	}
 	asked, err := packages.Load(&first, cfg.Patterns...)
 	if err != nil {
 		return nil, err
@@ -184,7 +192,7 @@ func isTestMain(pkg *packages.Package) bool { return strings.HasSuffix(pkg.ID, "
 // Of a dependency it begins with the module's path and its version, as in the module cache.
 func (p *Program) Relative(file string) (path string, own bool) {
 	if p.Root != "" {
-		if short, ok := within(p.Root, file); ok {
+		if short, ok := Within(p.Root, file); ok {
 			return short, true
 		}
 	}
@@ -201,7 +209,7 @@ func common(modules []Module) (dir string) {
 			dir = m.Dir
 		}
 		for {
-			if _, ok := within(dir, m.Dir); ok || dir == filepath.Dir(dir) {
+			if _, ok := Within(dir, m.Dir); ok || dir == filepath.Dir(dir) {
 				break
 			}
 			dir = filepath.Dir(dir)
@@ -210,7 +218,8 @@ func common(modules []Module) (dir string) {
 	return dir
 }
 
-func within(dir, file string) (string, bool) {
+// Within is the path of a file from a folder on, with slashes, if it is below it.
+func Within(dir, file string) (string, bool) {
 	short, err := filepath.Rel(dir, file)
 	if err != nil || !filepath.IsLocal(short) {
 		return "", false

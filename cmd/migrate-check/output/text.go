@@ -64,6 +64,9 @@ func one(b *strings.Builder, f *finding.Finding, o Options) {
 	if f.Fix != nil {
 		detail(b, "fix: ", f.Fix.Message+" (-fix writes it, -diff shows it)")
 	}
+	if f.Unfixed != "" && o.Traces {
+		detail(b, "no fix: ", f.Unfixed)
+	}
 	if f.Scaffold != "" && o.Traces {
 		for line := range strings.Lines(f.Scaffold) {
 			b.WriteString("      | " + strings.TrimRight(line, "\n") + "\n")

@@ -17,7 +17,7 @@ func goRedis(c *Call) (name int, ok bool) {
 		}
 		return -1, false
 	}
-	pipeline := strings.HasPrefix(recv, "Pipeline") || recv == "pipeline"
+	pipeline := strings.HasPrefix(recv, "Pipeline") || strings.HasPrefix(c.on, "Pipeline") || recv == "pipeline"
 	switch method {
 	case "Watch":
 		c.Commands = []string{"WATCH"}

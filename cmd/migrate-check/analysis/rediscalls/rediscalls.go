@@ -30,6 +30,7 @@ type Call struct {
 	Commands []string   // that it may send, in upper case: "GET", "SCRIPT LOAD"
 	Unknown  bool       // it may send others, too: its name is not known before it runs
 	Args     []ast.Expr // those of the command, as far as they are known
+	on       string     // the type that it is called on, not the one that declares the method
 	Spread   bool       // the last of Args is a slice of more of them, or some are not known
 }
 
@@ -174,7 +175,7 @@ func (f *finder) resolve(n ast.Node, fn *types.Func, args []ast.Expr) (c *Call, 
 			return nil, false
 		}
 	}
-	c = &Call{Node: n, Func: fn, Library: lib, Args: args}
+	c = &Call{Node: n, Func: fn, Library: lib, Args: args, on: f.typeOf(n)}
 	if call, ok := n.(*ast.CallExpr); ok {
 		c.Spread = call.Ellipsis.IsValid()
 	}
@@ -203,6 +204,24 @@ func (f *finder) resolve(n ast.Node, fn *types.Func, args []ast.Expr) (c *Call, 
 		}
 	}
 	return c, news
+}
+
+// typeOf is the name of the type that a method is called on, or taken of: Pipeliner's methods
+// are mostly those of another interface in it.
+func (f *finder) typeOf(n ast.Node) string {
+	if call, ok := n.(*ast.CallExpr); ok {
+		n = ast.Unparen(call.Fun)
+	}
+	sel, ok := n.(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	selection := f.pass.TypesInfo.Selections[sel]
+	if selection == nil {
+		return ""
+	}
+	_, name, _ := clientType(selection.Recv())
+	return name
 }
 
 // byName makes a call one of a command whose name is an argument, after skip others. It

@@ -71,12 +71,12 @@ type Cmdable interface {
 	Publish(ctx context.Context, channel string, message any) *IntCmd
 	Pipelined(ctx context.Context, fn func(Pipeliner) error) ([]Cmder, error)
 	Pipeline() Pipeliner
+	TxPipelined(ctx context.Context, fn func(Pipeliner) error) ([]Cmder, error)
+	TxPipeline() Pipeliner
 }
 
 type Pipeliner interface {
 	Cmdable
-	TxPipelined(ctx context.Context, fn func(Pipeliner) error) ([]Cmder, error)
-	TxPipeline() Pipeliner
 	Do(ctx context.Context, args ...any) *Cmd
 	Exec(ctx context.Context) ([]Cmder, error)
 	Discard()

@@ -1,0 +1,134 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/lexical"
+	"github.com/unwatch/unwatch/cmd/migrate-check/load"
+)
+
+// scanGo looks at the words of a Go file that was not type-checked, and reports whether it
+// could.
+func (m *merger) scanGo(file, shown string, label finding.Label) bool {
+	if !slices.Contains(m.cfg.Languages, lexical.Go) {
+		return false
+	}
+	src, err := os.ReadFile(file)
+	if err != nil {
+		return false
+	}
+	for _, f := range lexical.Scan(shown, src, lexical.Languages{lexical.Go}) {
+		if label != "" {
+			f.Labels = append(f.Labels, label)
+		}
+		m.keepLexical(f)
+	}
+	return true
+}
+
+// scanOthers looks at the files of other languages where the patterns point to.
+func (m *merger) scanOthers(ctx context.Context) error {
+	languages := slices.DeleteFunc(slices.Clone(m.cfg.Languages), func(l lexical.Language) bool { return l == lexical.Go })
+	if len(languages) == 0 {
+		return nil
+	}
+	base, err := filepath.Abs(m.cfg.Dir)
+	if err != nil {
+		return err
+	}
+	if m.root == "" {
+		m.root = base
+	}
+	var errs error
+	for _, pattern := range m.cfg.Patterns {
+		dir, below := strings.CutSuffix(pattern, "...")
+		if pattern == "" || !strings.HasPrefix(pattern, ".") && !filepath.IsAbs(pattern) {
+			continue // an import path: Go's own
+		}
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(base, dir)
+		}
+		dir = filepath.Clean(dir)
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			continue // the go command has said so
+		}
+		m.cfg.Progress("looking at other languages: " + dir)
+		found, passed, err := lexical.Walk(ctx, only(os.DirFS(dir), below), lexical.Options{Languages: languages})
+		errs = errors.Join(errs, err)
+		prefix, ok := load.Within(m.root, dir)
+		if !ok {
+			prefix = filepath.ToSlash(dir)
+		}
+		for _, f := range found {
+			m.keepLexical(moved(f, prefix))
+		}
+		for _, p := range passed {
+			m.passed = append(m.passed, finding.Unseen{Path: path.Join(prefix, p.Path), Reason: p.Reason})
+		}
+	}
+	return errs
+}
+
+// moved is a finding with its paths below a folder.
+func moved(f finding.Finding, prefix string) finding.Finding {
+	f.Path = path.Join(prefix, f.Path)
+	f.Related = slices.Clone(f.Related)
+	for i := range f.Related {
+		f.Related[i].Path = path.Join(prefix, f.Related[i].Path)
+	}
+	return f
+}
+
+func (m *merger) keepLexical(f finding.Finding) {
+	if m.cfg.Rules != nil && !m.cfg.Rules(f.Rule) {
+		return
+	}
+	if isTest(f.Path) && !f.Has(finding.Test) {
+		f.Labels = append(f.Labels, finding.Test)
+	}
+	if f.Has(finding.Test) && m.cfg.Tests == TestsOff {
+		return
+	}
+	f.Uncounted = f.Uncounted || !m.cfg.LowCounts || f.Has(finding.Test) && m.cfg.Tests == TestsWarn
+	m.keep(f, f.Message)
+}
+
+// isTest reports whether a path is that of a test, as the languages name theirs.
+func isTest(file string) bool {
+	for part := range strings.SplitSeq(path.Dir(file), "/") {
+		switch part {
+		case "test", "tests", "__tests__", "spec", "testdata":
+			return true
+		}
+	}
+	name := strings.TrimSuffix(path.Base(file), path.Ext(file))
+	for _, ending := range []string{"_test", ".test", ".spec", "_spec", "Test", "Tests", "IT"} {
+		if strings.HasSuffix(name, ending) {
+			return true
+		}
+	}
+	return strings.HasPrefix(name, "test_") || name == "conftest"
+}
+
+// only is a folder without the ones in it, unless they are meant, too.
+func only(fsys fs.FS, below bool) fs.FS {
+	if below {
+		return fsys
+	}
+	return flat{fsys}
+}
+
+type flat struct{ fs.FS }
+
+func (f flat) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(f.FS, name)
+	return slices.DeleteFunc(entries, fs.DirEntry.IsDir), err
+}

@@ -1,0 +1,62 @@
+package load
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// noGo reports whether all patterns are folders without any Go, in which the go command would
+// only complain of a missing module.
+func noGo(cfg Config) bool {
+	base, err := filepath.Abs(cfg.Dir)
+	if err != nil {
+		return false
+	}
+	for _, pattern := range cfg.Patterns {
+		dir := strings.TrimSuffix(pattern, "...")
+		if !strings.HasPrefix(dir, ".") && !filepath.IsAbs(dir) {
+			return false
+		}
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(base, dir)
+		}
+		if hasModule(dir) || hasGo(dir) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasModule reports whether a folder is in a module, or in a workspace.
+func hasModule(dir string) bool {
+	for {
+		for _, name := range []string{"go.mod", "go.work"} {
+			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+				return true
+			}
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return false
+		}
+		dir = up
+	}
+}
+
+// hasGo reports whether a file of Go is in a folder, or below it.
+func hasGo(dir string) bool {
+	found := false
+	err := filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if strings.HasSuffix(name, ".go") {
+			found = true
+			return filepath.SkipAll
+		}
+		return nil
+	})
+	return found || err != nil
+}
