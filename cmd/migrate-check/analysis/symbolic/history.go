@@ -1,0 +1,135 @@
+package symbolic
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// history is what a package does to its variables.
+type history struct {
+	info   *types.Info
+	files  []*ast.File
+	vars   map[*types.Var]*assigned
+	fields map[ast.Decl]map[*types.Var]bool // that are assigned to, by declaration
+}
+
+// assigned is what a variable is assigned.
+type assigned struct {
+	times int
+	value ast.Expr // the last; nil if it is no expression of its own
+}
+
+func newHistory(info *types.Info, files []*ast.File) *history {
+	h := &history{info: info, files: files, vars: map[*types.Var]*assigned{}, fields: map[ast.Decl]map[*types.Var]bool{}}
+	for _, file := range files {
+		for _, decl := range file.Decls {
+			ast.Inspect(decl, func(n ast.Node) bool {
+				h.node(decl, n)
+				return true
+			})
+		}
+	}
+	return h
+}
+
+func (h *history) node(decl ast.Decl, n ast.Node) {
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		h.given(decl, n.Recv)
+	case *ast.FuncType:
+		h.given(decl, n.Params)
+		h.given(decl, n.Results)
+	case *ast.AssignStmt:
+		for i, left := range n.Lhs {
+			var value ast.Expr
+			if len(n.Lhs) == len(n.Rhs) && (n.Tok == token.ASSIGN || n.Tok == token.DEFINE) {
+				value = n.Rhs[i]
+			}
+			h.assign(decl, left, value)
+		}
+	case *ast.ValueSpec:
+		for i, name := range n.Names {
+			var value ast.Expr
+			if i < len(n.Values) && len(n.Names) == len(n.Values) {
+				value = n.Values[i]
+			}
+			h.assign(decl, name, value)
+		}
+	case *ast.RangeStmt:
+		h.assign(decl, n.Key, nil)
+		h.assign(decl, n.Value, nil)
+	case *ast.IncDecStmt:
+		h.assign(decl, n.X, nil)
+	case *ast.UnaryExpr:
+		if n.Op == token.AND { // whoever has its address may assign to it
+			h.assign(decl, n.X, nil)
+			h.assign(decl, n.X, nil)
+		}
+	}
+}
+
+// given are variables that have a value from the beginning.
+func (h *history) given(decl ast.Decl, fields *ast.FieldList) {
+	if fields == nil {
+		return
+	}
+	for _, field := range fields.List {
+		for _, name := range field.Names {
+			h.assign(decl, name, nil)
+		}
+	}
+}
+
+func (h *history) assign(decl ast.Decl, left, value ast.Expr) {
+	if left == nil {
+		return
+	}
+	switch left := ast.Unparen(left).(type) {
+	case *ast.Ident:
+		v, ok := h.info.ObjectOf(left).(*types.Var)
+		if !ok {
+			return
+		}
+		a := h.vars[v]
+		if a == nil {
+			a = &assigned{}
+			h.vars[v] = a
+		}
+		a.times++
+		a.value = value
+	case *ast.SelectorExpr:
+		if v, ok := h.info.Uses[left.Sel].(*types.Var); ok {
+			if h.fields[decl] == nil {
+				h.fields[decl] = map[*types.Var]bool{}
+			}
+			h.fields[decl][v] = true
+		}
+	case *ast.IndexExpr: // an element: who looks at the elements has to know
+		h.assign(decl, left.X, nil)
+	}
+}
+
+// once reports whether a variable keeps what it is first given, and what that is, if an
+// expression says so: what is given to a parameter is not known, nor to a variable of another
+// package.
+func (h *history) once(v *types.Var) (value ast.Expr, ok bool) {
+	a := h.vars[v]
+	switch {
+	case a == nil:
+		return nil, true
+	case a.times == 1:
+		return a.value, true
+	}
+	return nil, false
+}
+
+// steady reports whether the function around a place leaves a field as it is.
+func (h *history) steady(field *types.Var, at token.Pos) bool {
+	for decl, fields := range h.fields {
+		if decl.Pos() <= at && at < decl.End() && fields[field] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,48 @@
+package symbolic
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// Mistake is one in the hash tag of a key.
+type Mistake struct {
+	What string
+	// Mild says that it may be meant so.
+	Mild bool
+}
+
+// Mistakes tells what is wrong with the hash tag of a key by the proxy's own rule.
+func Mistakes(p *proxycompat.Profile, key Value) (found []Mistake) {
+	r := ruleOf(p)
+	if !r.tags {
+		return nil
+	}
+	at := -1
+	for i, part := range key {
+		if !part.Symbol() && strings.Contains(part.Text, "{") {
+			at = i
+			break
+		}
+	}
+	if at < 0 {
+		return nil
+	}
+	open := strings.IndexByte(key[at].Text, '{')
+	tag, closed := closing(Concat(Constant(key[at].Text[open+1:]), key[at+1:]))
+	text, known := tag.Known()
+	symbols := len(key) > 1
+	switch {
+	case !closed:
+		return []Mistake{{What: "the { is never shut, so it begins no hash tag"}}
+	case known && text == "" && r.empty:
+		return []Mistake{{What: "the hash tag is empty, which puts every such key into slot 0"}}
+	case known && text == "":
+		return []Mistake{{What: "the hash tag is empty, so it is none"}}
+	case known && symbols:
+		return []Mistake{{What: fmt.Sprintf("all keys have the hash tag {%s}, so one server has all of them", text), Mild: true}}
+	}
+	return nil
+}
