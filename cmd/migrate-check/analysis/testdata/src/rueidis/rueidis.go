@@ -8,5 +8,5 @@ func all(c rueidis.Client, lua *rueidis.Lua) {
 	_ = c.B().Multi().Build()           // want `MULTI.*MC103`
 	_ = c.B().Arbitrary("EXEC").Build() // want `EXEC.*MC103`
 	_ = c.B().Arbitrary("GET").Keys("WATCH")
-	lua.Exec()
+	lua.Exec(nil, c, nil, nil)
 }

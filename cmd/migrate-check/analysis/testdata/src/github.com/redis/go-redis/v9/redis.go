@@ -92,8 +92,6 @@ type cmdable struct{ Cmdable }
 
 func (cmdable) Do(ctx context.Context, args ...any) *Cmd { return nil }
 
-type Options struct{}
-
 func NewClient(*Options) *Client { return nil }
 
 func (*Client) Watch(ctx context.Context, fn func(*Tx) error, keys ...string) error { return nil }

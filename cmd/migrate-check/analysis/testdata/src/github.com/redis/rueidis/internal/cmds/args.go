@@ -1,0 +1,3 @@
+package cmds
+
+func (Arbitrary) Args(args ...string) Arbitrary { return Arbitrary{} }
