@@ -1,0 +1,207 @@
+package redisscripts
+
+import (
+	_ "embed"
+	"fmt"
+	"go/ast"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/passes/inspect"
+	"golang.org/x/tools/go/ast/inspector"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/profile"
+	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rediscalls"
+	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/symbolic"
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+//go:embed doc.go
+var doc string
+
+// Analyzer finds Lua scripts that do not work behind a proxy.
+var Analyzer = &analysis.Analyzer{
+	Name:     "redisscripts",
+	Doc:      rediscalls.About(doc, "redisscripts"),
+	URL:      "https://pkg.go.dev/github.com/unwatch/unwatch/cmd/migrate-check/analysis/redisscripts",
+	Requires: []*analysis.Analyzer{rediscalls.Analyzer, symbolic.Analyzer, profile.Analyzer, inspect.Analyzer},
+	Run:      run,
+}
+
+// The rules.
+const (
+	refusedRule    = "MC401"
+	strayRule      = "MC404"
+	slotRule       = "MC501"
+	keylessRule    = "MC502"
+	undeclaredRule = "MC503"
+	commandRule    = "MC504"
+	loadRule       = "MC505"
+)
+
+// reader looks at the scripts of a package.
+type reader struct {
+	pass    *analysis.Pass
+	profile *proxycompat.Profile
+	eval    *symbolic.Evaluator
+	chains  rediscalls.Chains
+	checked map[string]bool // scripts that have been read
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	r := &reader{pass: pass, profile: profile.Of(pass), eval: symbolic.Of(pass), checked: map[string]bool{}}
+	if r.profile.Server() {
+		return nil, nil
+	}
+	in := pass.ResultOf[inspect.Analyzer].(*inspector.Inspector)
+	r.chains = rediscalls.ChainsOf(in)
+	for n := range in.PreorderSeq((*ast.CallExpr)(nil)) {
+		r.call(n.(*ast.CallExpr))
+	}
+	for _, c := range pass.ResultOf[rediscalls.Analyzer].([]*rediscalls.Call) {
+		if node, called := c.Node.(*ast.CallExpr); called && rediscalls.Receiver(c.Func) != "Script" {
+			r.command(c, node)
+		}
+	}
+	return nil, nil
+}
+
+func (r *reader) report(n ast.Node, rule, text string, args ...any) {
+	id, _, _ := strings.Cut(rule, "/")
+	r.pass.Report(analysis.Diagnostic{
+		Pos: n.Pos(), End: n.End(), Category: rule, Message: fmt.Sprintf(text, args...) + " (" + id + ")",
+	})
+}
+
+// call judges the functions that make scripts, and the methods of scripts.
+func (r *reader) call(n *ast.CallExpr) {
+	fn := symbolic.Callee(r.pass.TypesInfo, n)
+	if fn == nil {
+		return
+	}
+	lib, ok := rediscalls.LibraryOf(fn)
+	if !ok {
+		return
+	}
+	full := rediscalls.NameOf(fn)
+	if at := sourceOf(lib, fn.Name()); rediscalls.Receiver(fn) == "" && at >= 0 && at < len(n.Args) {
+		r.source(n.Args[at])
+		if fn.Name() == "NewScriptServerSHA" {
+			r.load(n, "SCRIPT LOAD", full)
+		}
+		return
+	}
+	switch rediscalls.Receiver(fn) {
+	case "Script", "Lua", "EvalScript":
+	default:
+		return
+	}
+	args := n.Args
+	switch fn.Name() {
+	case "Load":
+		r.load(n, "SCRIPT LOAD", full)
+	case "Exists":
+		r.load(n, "SCRIPT EXISTS", full)
+	case "RunRO", "EvalRO", "EvalShaRO":
+		r.readOnly(n, full)
+	case "Run", "Eval", "Exec": // of go-redis and rueidis: (ctx, c, keys, …)
+		if strings.Contains(r.maker(n), "ReadOnly") {
+			r.readOnly(n, full)
+			return
+		}
+		r.keys(n, "EVAL", full, r.slice(argument(fn, args, 1)))
+	case "EvalSha":
+		r.fallback(n, full)
+		r.keys(n, "EVALSHA", full, r.slice(argument(fn, args, 1)))
+	case "ExecMulti":
+		if !strings.Contains(r.maker(n), "NoSha") {
+			r.load(n, "SCRIPT LOAD", full)
+		}
+	case "FlatCmd":
+		r.keys(n, "EVAL", full, r.slice(argument(fn, args, 1)))
+	case "Cmd":
+		if lib.Major >= 4 {
+			r.keys(n, "EVAL", full, r.slice(argument(fn, args, 1)))
+			return
+		}
+		r.keys(n, "EVAL", full, r.counted(n, args[min(1, len(args)):]))
+	case "SendHash":
+		r.fallback(n, full)
+		r.keys(n, "EVALSHA", full, r.counted(n, args[min(1, len(args)):]))
+	case "Do", "Send":
+		r.keys(n, "EVAL", full, r.counted(n, args[min(1, len(args)):]))
+	case "DoContext":
+		r.keys(n, "EVAL", full, r.counted(n, args[min(2, len(args)):]))
+	}
+}
+
+// command judges a command that is sent as such.
+func (r *reader) command(c *rediscalls.Call, n *ast.CallExpr) {
+	for _, command := range c.Commands {
+		switch {
+		case strings.HasPrefix(command, "SCRIPT"):
+			if command == "SCRIPT LOAD" {
+				if args := withoutCtx(c); c.How == rediscalls.Method && len(args) > 0 {
+					r.source(args[0])
+				}
+			}
+			r.load(n, command, c.Name())
+		case command == "EVAL" || command == "EVALSHA":
+			source, keys := r.parts(c, n)
+			if command == "EVALSHA" {
+				r.fallback(n, c.Name())
+			} else if source != nil {
+				r.source(source)
+			}
+			r.keys(n, command, c.Name(), keys)
+		}
+	}
+}
+
+// load judges what a proxy has no place for.
+func (r *reader) load(n *ast.CallExpr, command, through string) {
+	switch r.profile.Rule(command).Verdict {
+	case proxycompat.Refused, proxycompat.Closes:
+		r.report(n, loadRule, "%s through %s; the proxy refuses it: send EVALSHA, and EVAL when the answer is NOSCRIPT", command, through)
+	case proxycompat.Misrouted, proxycompat.Unknown, proxycompat.HarmsOthers:
+		r.report(n, loadRule, "%s through %s; it reaches one server only: send EVALSHA, and EVAL when the answer is NOSCRIPT", command, through)
+	}
+}
+
+// fallback judges EVALSHA: somebody has to send the script when the server has it not.
+func (r *reader) fallback(n *ast.CallExpr, through string) {
+	if !r.handlesNoScript(n) {
+		r.report(n, loadRule, "EVALSHA through %s; each server has its own scripts, and nothing here sends EVAL when the answer is NOSCRIPT", through)
+	}
+}
+
+// handlesNoScript reports whether the function around a call knows of that answer.
+func (r *reader) handlesNoScript(n *ast.CallExpr) (handles bool) {
+	for _, file := range r.pass.Files {
+		for _, decl := range file.Decls {
+			if n.Pos() < decl.Pos() || decl.End() <= n.Pos() {
+				continue
+			}
+			ast.Inspect(decl, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.BasicLit:
+					handles = handles || strings.Contains(n.Value, "NOSCRIPT")
+				case *ast.Ident:
+					handles = handles || strings.EqualFold(n.Name, "IsNoScript") || strings.EqualFold(n.Name, "NoScript")
+				}
+				return !handles
+			})
+		}
+	}
+	return handles
+}
+
+// readOnly judges EVAL_RO and EVALSHA_RO, which are sent by scripts, too.
+func (r *reader) readOnly(n *ast.CallExpr, through string) {
+	switch rule := r.profile.Rule("EVAL_RO"); rule.Verdict {
+	case proxycompat.Refused, proxycompat.Closes:
+		r.report(n, refusedRule, "EVAL_RO through %s; the proxy refuses it: send EVAL", through)
+	case proxycompat.Misrouted:
+		r.report(n, strayRule, "EVAL_RO through %s; the proxy sends it to the wrong server: send EVAL", through)
+	}
+}
