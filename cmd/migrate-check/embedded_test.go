@@ -17,7 +17,7 @@ func TestCheckOfAnEmbeddedScript(t *testing.T) {
 	r := try(t.Context(), "./testdata/embedded/...")
 	assert.Equal(t, codeFindings, r.code, r.stderr)
 	assert.Contains(t, r.stdout, unheard)
-	assert.Contains(t, r.stdout, "1 finding (1 MC504) in 2 packages\n")
+	assert.Contains(t, r.stdout, "1 finding (1 MC504) in 2 packages")
 }
 
 func TestVetOfAnEmbeddedScript(t *testing.T) {

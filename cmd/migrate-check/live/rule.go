@@ -40,7 +40,9 @@ func judge(p *proxycompat.Profile, command string, strict bool) judgement {
 		return j
 	}
 	j.rule = ruleOf(command, known, isKnown, rule.Verdict)
-	j.severity = rules.Severity(j.rule)
+	if j.severity = rules.Severity(j.rule); j.severity == finding.Note {
+		j.severity = finding.Error // in code it depends on the profile, which has decided here
+	}
 	if !strict && (j.rule == "MC701" && !ofServices(command) || j.rule == "MC601" || j.rule == "MC602" || j.rule == "MC603") {
 		j.severity = finding.Note
 	}
