@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/all"
+	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/profile"
 	"github.com/unwatch/unwatch/cmd/migrate-check/baseline"
 	"github.com/unwatch/unwatch/cmd/migrate-check/driver"
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
@@ -58,7 +59,7 @@ type checkFlags struct {
 	tags, systems                              list
 	record, strict, incomplete, zero           bool
 	traces, fix, diff, low                     bool
-	lexical, store                             string
+	lexical, store, profile                    string
 }
 
 // list is a flag that may be given several times.
@@ -76,6 +77,7 @@ func (c *checkFlags) flags() *flag.FlagSet {
 	flags.StringVar(&c.dir, "C", "", "look at the packages of this `FOLDER`")
 	flags.Var(&c.tags, "tags", "build with these `TAGS`, separated by commas; given again, another build is looked at, too")
 	flags.Var(&c.systems, "os", "build for this `SYSTEM`, as linux or windows/arm64; given again, another one is looked at, too")
+	flags.StringVar(&c.profile, "profile", profile.Default, "the `PROXY` to judge by, as codis@3.2, or a file of your own")
 	flags.StringVar(&c.rules, "rules", "default", "only these `RULES`, as MC1,MC402,-MC403: all those that begin so, and without those behind a minus")
 	flags.StringVar(&c.tests, "tests", "warn", "`HOW` to take tests: off; warn: shown, and not counted; fail")
 	flags.StringVar(&c.generated, "generated", "report", "`HOW` to take generated files: report, skip")
@@ -118,7 +120,7 @@ func (c *checkFlags) config(patterns []string) (driver.Config, error) {
 	if err4 != nil {
 		errs = errors.Join(errs, fmt.Errorf("-lexical: %w", err4))
 	}
-	errs = errors.Join(errs, c.setStore())
+	errs = errors.Join(errs, c.settings(rules))
 	if c.fix && c.diff {
 		errs = errors.Join(errs, errors.New("-fix writes, -diff only shows: want one of them"))
 	}
@@ -161,34 +163,20 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	if isTerminal(stderr) {
 		cfg.Progress = progress(stderr)
 	}
-	report, err := driver.Run(ctx, cfg)
-	if err != nil {
-		say(stderr, "%s", wrapped("migrate-check: "+err.Error()))
-		report = &finding.Report{}
-		report.Summary.Unseen = []finding.Unseen{{Path: strings.Join(patterns, " "), Reason: err.Error()}}
-		report.Summary.Interrupted = ctx.Err() != nil
-		known, c.record = nil, false
-		report.Count()
-	}
-	if known != nil {
-		report.Summary.Baseline = known.Apply(report.Findings)
-		report.Count()
-	}
-	if c.record {
-		if err := baseline.Of(report.Findings).Write(c.baseline); err != nil {
-			say(stderr, "%s", wrapped("migrate-check: -baseline: "+err.Error()))
-			return codeIncomplete
-		}
-		say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check: %s records %s", c.baseline,
-			counted(len(baseline.Of(report.Findings).Findings), "finding"))))
-	}
-	if c.fix || c.diff {
+	report := look(ctx, cfg, stderr)
+	if report.Looked() && (c.fix || c.diff) {
 		if err := c.fixes(ctx, report, stdout, stderr); err != nil {
 			say(stderr, "%s", wrapped("migrate-check: "+err.Error()))
 			return codeIncomplete
 		}
+		if c.fix {
+			report = look(ctx, cfg, stderr) // of what has become of it
+		}
 	}
-	report.Summary.Exit = c.exit(&report.Summary)
+	if err := c.judge(report, known, stderr); err != nil {
+		say(stderr, "%s", wrapped("migrate-check: "+err.Error()))
+		return codeIncomplete
+	}
 	if c.diff && c.output == "" {
 		return report.Summary.Exit // stdout has the changes
 	}
@@ -197,6 +185,37 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 		return codeIncomplete
 	}
 	return report.Summary.Exit
+}
+
+// look runs the driver. If it cannot look at all, the report says so.
+func look(ctx context.Context, cfg driver.Config, stderr io.Writer) *finding.Report {
+	report, err := driver.Run(ctx, cfg)
+	if err == nil {
+		return report
+	}
+	say(stderr, "%s", wrapped("migrate-check: "+err.Error()))
+	report = &finding.Report{}
+	report.Summary.Unseen = []finding.Unseen{{Path: strings.Join(cfg.Patterns, " "), Reason: err.Error()}}
+	report.Summary.Interrupted = ctx.Err() != nil
+	report.Count()
+	return report
+}
+
+// judge holds a report against the baseline, or records it, and decides the exit code.
+func (c *checkFlags) judge(report *finding.Report, known *baseline.Baseline, stderr io.Writer) error {
+	if known != nil && report.Looked() {
+		report.Summary.Baseline = known.Apply(report.Findings)
+		report.Count()
+	}
+	if c.record && report.Looked() {
+		now := baseline.Of(report.Findings)
+		if err := now.Write(c.baseline); err != nil {
+			return fmt.Errorf("-baseline: %w", err)
+		}
+		say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check: %s records %s", c.baseline, counted(len(now.Findings), "finding"))))
+	}
+	report.Summary.Exit = c.exit(&report.Summary)
+	return nil
 }
 
 // known reads the baseline; nil if there is none, or if it is to be recorded for the first

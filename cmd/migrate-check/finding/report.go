@@ -47,6 +47,9 @@ type Burndown struct {
 	Stale    []string `json:"stale,omitempty"` // the fingerprints of those that are gone
 }
 
+// Looked reports whether anything was looked at.
+func (r *Report) Looked() bool { return r.Root != "" }
+
 // Count counts the findings.
 func (r *Report) Count() {
 	s := &r.Summary

@@ -34,14 +34,15 @@ func (c *Call) Name() string {
 	return "(" + types.TypeString(recv.Type(), (*types.Package).Name) + ")." + c.Func.Name()
 }
 
-// Report reports a call. The rule is the diagnostic's category, and the end of its text. more
-// may add to the diagnostic.
+// Report reports a call. The rule is the diagnostic's category, and the end of its text; behind
+// a slash it may have a severity that differs from the rule's. more may add to the diagnostic.
 func (c *Call) Report(pass *analysis.Pass, rule, text string, more ...func(*analysis.Diagnostic)) {
 	if _, called := c.Node.(*ast.CallExpr); !called {
 		text += "; it is taken as a value here, and called elsewhere"
 	}
+	id, _, _ := strings.Cut(rule, "/")
 	d := analysis.Diagnostic{
-		Pos: c.Node.Pos(), End: c.Node.End(), Category: rule, Message: text + " (" + rule + ")",
+		Pos: c.Node.Pos(), End: c.Node.End(), Category: rule, Message: text + " (" + id + ")",
 	}
 	for _, add := range more {
 		add(&d)

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
+	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/profile"
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rediscalls"
 )
 
@@ -16,7 +17,7 @@ var Analyzer = &analysis.Analyzer{
 	Name:     "redispubsub",
 	Doc:      rediscalls.About(doc, "redispubsub"),
 	URL:      "https://pkg.go.dev/github.com/unwatch/unwatch/cmd/migrate-check/analysis/redispubsub",
-	Requires: []*analysis.Analyzer{rediscalls.Analyzer},
+	Requires: []*analysis.Analyzer{rediscalls.Analyzer, profile.Analyzer},
 	Run:      run,
 }
 
@@ -32,8 +33,9 @@ var rules = []struct {
 func run(pass *analysis.Pass) (any, error) {
 	for _, call := range pass.ResultOf[rediscalls.Analyzer].([]*rediscalls.Call) {
 		for _, rule := range rules {
-			if found := call.Of(rule.commands); len(found) > 0 {
-				call.Report(pass, rule.id, call.Through(found)+"; the proxy refuses it")
+			found := call.Of(rule.commands)
+			if what, refused := profile.Refusal(profile.Of(pass), found...); refused {
+				call.Report(pass, rule.id, call.Through(found)+"; "+what)
 			}
 		}
 	}

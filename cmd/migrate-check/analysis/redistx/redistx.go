@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
+	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/profile"
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rediscalls"
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rewrite"
 )
@@ -21,7 +22,7 @@ func newAnalyzer() *analysis.Analyzer {
 		Name:     "redistx",
 		Doc:      rediscalls.About(doc, "redistx"),
 		URL:      "https://pkg.go.dev/github.com/unwatch/unwatch/cmd/migrate-check/analysis/redistx",
-		Requires: []*analysis.Analyzer{rediscalls.Analyzer},
+		Requires: []*analysis.Analyzer{rediscalls.Analyzer, profile.Analyzer},
 		Run:      run,
 	}
 	a.Flags.String("store", "", "an `EXPRESSION` for the rmw.Store that a fix sends updates to, as s.store; where it does not compile, nothing is fixed")
@@ -39,21 +40,34 @@ var transactions = []string{"WATCH", "MULTI", "EXEC", "DISCARD", "UNWATCH"}
 
 func run(pass *analysis.Pass) (any, error) {
 	options := rewrite.Options{Store: pass.Analyzer.Flags.Lookup("store").Value.String()}
-	for _, call := range pass.ResultOf[rediscalls.Analyzer].([]*rediscalls.Call) {
+	calls, proxy := pass.ResultOf[rediscalls.Analyzer].([]*rediscalls.Call), profile.Of(pass)
+	for _, call := range calls {
 		found := call.Of(transactions)
+		what, refused := profile.Refusal(proxy, found...)
+		if !refused {
+			continue
+		}
 		switch {
-		case len(found) == 0:
 		case call.How == rediscalls.Transaction:
-			text := fmt.Sprintf("MULTI and EXEC through %s; the proxy refuses them, and carries out what is between", call.Name())
+			text := fmt.Sprintf("MULTI and EXEC through %s; %s", call.Name(), what)
+			if what == carriedOut {
+				text = fmt.Sprintf("MULTI and EXEC through %s; the proxy refuses them, and carries out what is between", call.Name())
+			}
 			call.Report(pass, transactionRule, text, change(pass, call, options))
 		case call.How != rediscalls.ByName && found[0] == "WATCH":
-			call.Report(pass, watchRule, call.Through(found)+"; the proxy refuses it", change(pass, call, options))
+			call.Report(pass, watchRule, call.Through(found)+"; "+what, change(pass, call, options))
 		default:
-			call.Report(pass, namedRule, call.Through(found)+"; the proxy refuses it")
+			call.Report(pass, namedRule, call.Through(found)+"; "+what)
+		}
+		if found[0] == "WATCH" {
+			protects(pass, calls, call)
 		}
 	}
 	return nil, nil
 }
+
+// carriedOut is the refusal that leaves the connection open.
+const carriedOut = "the proxy refuses it"
 
 // change adds to a diagnostic the change that cures it, or why there is none and how one
 // could begin: see rewrite.Unfixed.

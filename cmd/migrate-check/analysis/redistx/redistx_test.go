@@ -11,5 +11,5 @@ import (
 
 func Test(t *testing.T) {
 	analysistest.Run(t, filepath.Join(analysistest.TestData(), "../../testdata"), redistx.Analyzer,
-		"goredis", "goredis6", "redigo", "rueidis", "radix", "helpers", "wrappers", "silent")
+		"goredis", "goredis6", "redigo", "rueidis", "radix", "helpers", "wrappers", "idle", "silent")
 }

@@ -2,4 +2,4 @@ package systems
 
 import "github.com/unwatch/unwatch/cmd/migrate-check/testdata/systems/go-redis/redis"
 
-func watch() error { return client.Watch(func(*redis.Tx) error { return nil }, "k") }
+func watch(client *redis.Client) error { return client.Watch(func(*redis.Tx) error { return nil }, "k") }

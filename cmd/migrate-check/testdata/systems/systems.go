@@ -3,4 +3,5 @@ package systems
 
 import "github.com/unwatch/unwatch/cmd/migrate-check/testdata/systems/go-redis/redis"
 
-var client redis.Client
+// Client is what they watch with.
+var Client redis.Client

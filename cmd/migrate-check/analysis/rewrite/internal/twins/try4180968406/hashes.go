@@ -1,0 +1,127 @@
+package after
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func (s *Service) field(ctx context.Context, key string, in Input) error {
+	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
+		n, err := tx.HGet(ctx, key, in.Field).Int()
+		if err != nil && err != redis.Nil {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.HSet(ctx, key, in.Field, n+in.N, "by", in.Text)
+			return nil
+		})
+		return err
+	}, key)
+}
+
+func (s *Service) fieldText(ctx context.Context, key string, in Input) error {
+	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
+		text, err := tx.HGet(ctx, key, in.Field).Result()
+		if err == redis.Nil {
+			return ErrRefused
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.HSet(ctx, key, in.Field, text+in.Text)
+			return nil
+		})
+		return err
+	}, key)
+}
+
+func (s *Service) fields(ctx context.Context, key string, in Input) error {
+	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
+		all, err := tx.HGetAll(ctx, key).Result()
+		if err != nil {
+			return err
+		}
+		all["extra"] = in.Text
+		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.HSet(ctx, key, "count", len(all))
+			return nil
+		})
+		return err
+	}, key)
+}
+
+func (s *Service) dropField(ctx context.Context, key string, in Input) error {
+	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
+		raw, err := tx.HGet(ctx, key, in.Field).Bytes()
+		if err != nil {
+			return err
+		}
+		if string(raw) == "refuse" {
+			return ErrRefused
+		}
+		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.HDel(ctx, key, in.Field, "by")
+			return nil
+		})
+		return err
+	}, key)
+}
+
+func (s *Service) dropHash(ctx context.Context, key string, _ Input) error {
+	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
+		all, err := tx.HGetAll(ctx, key).Result()
+		if err != nil {
+			return err
+		}
+		if len(all) > 2 {
+			return nil
+		}
+		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.Del(ctx, key)
+			return nil
+		})
+		return err
+	}, key)
+}
+
+func (s *Service) look(ctx context.Context, key string, _ Input) error {
+	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
+		text, err := tx.Get(ctx, key).Result()
+		if err != nil {
+			return err
+		}
+		if text == "refuse" {
+			return ErrRefused
+		}
+		return nil
+	}, key)
+}
+
+func (s *Service) lookAll(ctx context.Context, key string, _ Input) error {
+	n := 0
+	read := func(tx *redis.Tx) error {
+		all, err := tx.HGetAll(ctx, key).Result()
+		n = len(all)
+		return err
+	}
+	if err := s.rdb.Watch(ctx, read, key); err != nil {
+		return err
+	}
+	if n > 2 {
+		return ErrRefused
+	}
+	return nil
+}
+
+func (s *Service) single(ctx context.Context, key string, in Input) error {
+	if _, err := s.rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.HSet(ctx, key, in.Field, in.Text)
+		return nil
+	}); err != nil {
+		return fmt.Errorf("set: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+// Package after is what becomes of package before. It is written by a test.
+package after
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Input is what a function is called with.
+type Input struct {
+	Text  string
+	N     int
+	TTL   time.Duration
+	Field string
+}
+
+// ErrRefused is what a function returns of its own.
+var ErrRefused = errors.New("refused")
+
+// Service has a client, as services do, and a store since its migration has begun.
+type Service struct {
+	rdb   *redis.Client
+	store rmw.Store
+}
+
+// New returns one.
+func New(rdb *redis.Client, store rmw.Store) *Service { return &Service{rdb, store} }
+
+// Func is a function of a service.
+type Func func(ctx context.Context, key string, in Input) error
+
+// Funcs are all, by their name.
+func (s *Service) Funcs() map[string]Func {
+	return map[string]Func{
+		"increment":  s.increment,
+		"addFloat":   s.addFloat,
+		"appendText": s.appendText,
+		"bytesKept":  s.bytesKept,
+		"claim":      s.claim,
+		"take":       s.take,
+		"document":   s.document,
+		"strict":     s.strict,
+		"expiring":   s.expiring,
+		"dynamic":    s.dynamic,
+		"wrapped":    s.wrapped,
+		"unsigned":   s.unsigned,
+		"retried":    s.retried,
+		"forever":    s.forever,
+		"piped":      s.piped,
+		"field":      s.field,
+		"fieldText":  s.fieldText,
+		"fields":     s.fields,
+		"dropField":  s.dropField,
+		"dropHash":   s.dropHash,
+		"look":       s.look,
+		"lookAll":    s.lookAll,
+		"single":     s.single,
+		"outside":    s.outside,
+		"flag":       s.flag,
+		"prefixed":   s.prefixed,
+		"unless":     s.unless,
+	}
+}

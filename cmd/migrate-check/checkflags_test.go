@@ -1,0 +1,153 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const systems = "./testdata/systems"
+
+// A wrong flag is said to be one, with what would be right.
+func TestWrongFlags(t *testing.T) {
+	for flags, want := range map[string]string{
+		"-tests maybe":                   "-tests: want one of off, warn, fail, not maybe",
+		"-scope world":                   "-scope: want one of module, deps, all, not world",
+		"-reach far":                     "-reach: want cone or none, not far",
+		"-reach none -scope deps":        "-scope deps needs -reach cone",
+		"-format xml":                    "-format: want one of github, json, sarif, text, not xml",
+		"-generated no":                  "-generated: want report or skip, not no",
+		"-rules MC9x":                    `-rules: there is no rule "MC9x"`,
+		"-lexical cobol":                 `-lexical: there is no language "cobol"`,
+		"-profile nginx":                 "-profile: ",
+		"-profile none.yaml":             "-profile: ",
+		"-write-baseline":                "need a -baseline FILE",
+		"-baseline testdata/none.json":   "there is no file testdata/none.json yet; -write-baseline records it",
+		"-baseline testdata/policy.json": "record it anew",
+		"-fix -diff":                     "want one of them",
+	} {
+		r := try(t.Context(), append(strings.Fields(flags), systems)...)
+		assert.Equal(t, codeError, r.code, flags)
+		assert.Contains(t, unwrapped(r.stderr), want)
+		assert.Empty(t, r.stdout)
+		fits(t, r.stderr)
+	}
+}
+
+// A baseline is recorded, holds, and burns down.
+func TestBaselineFlags(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "known.json")
+	both := []string{systems, "-os", "linux", "-os", "windows", "-baseline", file}
+	r := try(t.Context(), append(both, "-write-baseline")...)
+	require.Equal(t, codeOK, r.code, r)
+	assert.Contains(t, unwrapped(r.stderr), "records 2 findings")
+
+	r = try(t.Context(), both...)
+	assert.Equal(t, codeOK, r.code, r)
+	assert.Contains(t, r.stdout, "baseline 2 → 2 [....................]")
+
+	one := []string{systems, "-os", "linux", "-baseline", file, "-allow-incomplete"}
+	r = try(t.Context(), one...)
+	assert.Equal(t, codeOK, r.code, r)
+	assert.Contains(t, r.stdout, "baseline 2 → 1 [##########..........]; 1 gone")
+	assert.Equal(t, codeFindings, try(t.Context(), append(one, "-strict-baseline")...).code)
+
+	require.NoError(t, os.WriteFile(file, []byte(`{"version":1,"findings":[]}`), 0o644))
+	r = try(t.Context(), one...)
+	assert.Equal(t, codeFindings, r.code, "what is not in it is new")
+	assert.Equal(t, codeOK, try(t.Context(), append(one, "-exit-zero")...).code)
+}
+
+// All formats have the same exit code, and what is written to a file is not printed.
+func TestFormats(t *testing.T) {
+	for _, format := range []string{"text", "json", "sarif", "github"} {
+		file := filepath.Join(t.TempDir(), "out")
+		args := []string{systems, "-os", "linux", "-allow-incomplete", "-format", format}
+		r := try(t.Context(), args...)
+		assert.Equal(t, codeFindings, r.code, format)
+		assert.Contains(t, r.stdout, "MC101")
+		again := try(t.Context(), append(args, "-o", file)...)
+		assert.Equal(t, codeFindings, again.code)
+		assert.Empty(t, again.stdout)
+		written, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.Equal(t, r.stdout, string(written))
+		assert.Equal(t, codeIncomplete, try(t.Context(), append(args, "-o", filepath.Join(file, "below"))...).code)
+		assert.Equal(t, codeIncomplete, try(t.Context(), systems, "-os", "linux", "-format", format).code)
+	}
+}
+
+// The paths of JSON begin at the module, and its last line has all that is to be counted.
+func TestJSONOfACheck(t *testing.T) {
+	r := try(t.Context(), systems, "-os", "linux", "-format", "json")
+	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+	require.Len(t, lines, 3)
+	var first struct {
+		Rule, Severity, Path, Message, Package, Func, Confidence string
+		Line, Column                                             int
+	}
+	require.NoError(t, json.Unmarshal([]byte(lines[0]), &first))
+	assert.Equal(t, "cmd/migrate-check/testdata/systems/on_linux.go", first.Path)
+	assert.Equal(t, 5, first.Line)
+	assert.Equal(t, 49, first.Column)
+	assert.Equal(t, "watch", first.Func)
+	assert.Equal(t, "high", first.Confidence)
+	require.NoError(t, json.Unmarshal([]byte(lines[1]), &first))
+	assert.Equal(t, "low", first.Confidence, "the file that is not built is looked at by its words")
+	assert.Equal(t, "cmd/migrate-check/testdata/systems/on_windows.go", first.Path)
+	var last struct {
+		Summary struct {
+			Findings, Exit int
+			Unseen         []struct {
+				Path    string
+				Scanned bool
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(lines[2]), &last))
+	assert.Equal(t, 1, last.Summary.Findings)
+	assert.Equal(t, codeIncomplete, last.Summary.Exit)
+	require.Len(t, last.Summary.Unseen, 1)
+	assert.True(t, last.Summary.Unseen[0].Scanned)
+}
+
+// What the proxy of -profile carries out is no finding.
+func TestProfileFlag(t *testing.T) {
+	args := []string{systems, "-os", "linux", "-allow-incomplete", "-lexical", "none", "-profile"}
+	assert.Equal(t, codeFindings, try(t.Context(), append(args, "twemproxy")...).code)
+	r := try(t.Context(), append(args, "redis@7.0")...)
+	assert.Equal(t, codeOK, r.code, r)
+	assert.Contains(t, r.stdout, "0 findings in 1 package")
+}
+
+// Where there is no Go at all, other languages are looked at all the same.
+func TestWithoutGo(t *testing.T) {
+	dir := t.TempDir()
+	app := "import redis\n\nr = redis.Redis()\nr.publish('c', 'm')\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "app.py"), []byte(app), 0o644))
+	r := try(t.Context(), dir+"/...")
+	assert.Equal(t, codeOK, r.code, r)
+	assert.Contains(t, unwrapped(r.stdout), "app.py:4:")
+	assert.Contains(t, unwrapped(r.stdout), "by its words only")
+	assert.Equal(t, codeFindings, try(t.Context(), dir+"/...", "-low").code)
+	assert.Equal(t, codeOK, try(t.Context(), dir+"/...", "-low", "-lexical", "-py").code)
+}
+
+func TestExplain(t *testing.T) {
+	r := try(t.Context(), "explain")
+	assert.Equal(t, codeOK, r.code)
+	assert.Contains(t, r.stdout, "MC101 error")
+	fits(t, r.stdout)
+	r = try(t.Context(), "explain", "mc101", "MC202")
+	assert.Equal(t, codeOK, r.code)
+	assert.Contains(t, r.stdout, "# MC101: ")
+	assert.Contains(t, r.stdout, "# MC202: ")
+	r = try(t.Context(), "explain", "MC000")
+	assert.Equal(t, codeError, r.code)
+	assert.Contains(t, r.stderr, `there is no rule "MC000"`)
+}
