@@ -58,7 +58,7 @@ type checkFlags struct {
 	format, output, baseline                   string
 	tags, systems                              list
 	record, strict, incomplete, zero           bool
-	traces, fix, diff, low                     bool
+	traces, fix, diff, low, nested             bool
 	lexical, store, profile                    string
 }
 
@@ -77,6 +77,7 @@ func (c *checkFlags) flags() *flag.FlagSet {
 	flags.StringVar(&c.dir, "C", "", "look at the packages of this `FOLDER`")
 	flags.Var(&c.tags, "tags", "build with these `TAGS`, separated by commas; given again, another build is looked at, too")
 	flags.Var(&c.systems, "os", "build for this `SYSTEM`, as linux or windows/arm64; given again, another one is looked at, too")
+	flags.BoolVar(&c.nested, "nested", false, "look at the modules below, too, which ./... leaves out")
 	flags.StringVar(&c.profile, "profile", profile.Default, "the `PROXY` to judge by, as codis@3.2, or a file of your own")
 	flags.StringVar(&c.rules, "rules", "default", "only these `RULES`, as MC1,MC402,-MC403: all those that begin so, and without those behind a minus")
 	flags.StringVar(&c.tests, "tests", "warn", "`HOW` to take tests: off; warn: shown, and not counted; fail")
@@ -139,7 +140,7 @@ func (c *checkFlags) config(patterns []string) (driver.Config, error) {
 	return driver.Config{
 		Dir: c.dir, Patterns: patterns, Tags: c.tags, Systems: c.systems,
 		Analyzers: all.Analyzers(), Scope: scope, Reach: c.reach == "cone",
-		Languages: languages, LowCounts: c.low,
+		Languages: languages, LowCounts: c.low, Nested: c.nested,
 		Rules: rules, Tests: tests, Generated: c.generated == "report", Today: time.Now(),
 	}, errs
 }

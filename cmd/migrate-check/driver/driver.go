@@ -29,6 +29,7 @@ type Config struct {
 	Tags      []string // each a build of its own; none: one without tags
 	Systems   []string // each a build of its own; none: this one
 	Analyzers []*analysis.Analyzer
+	Nested    bool // look at the modules below, too
 	Scope     Scope
 	Reach     bool                 // find out from where a finding is reached
 	Rules     func(id string) bool // nil: all
@@ -67,7 +68,11 @@ func Run(ctx context.Context, cfg Config) (*finding.Report, error) {
 		cfg.Progress = func(string) {}
 	}
 	m := newMerger(cfg)
-	for _, build := range builds(cfg) {
+	dirs, err := m.modules()
+	if err != nil {
+		return nil, err
+	}
+	for _, build := range builds(cfg, dirs) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -99,14 +104,19 @@ func Run(ctx context.Context, cfg Config) (*finding.Report, error) {
 	return m.report(unseen), nil
 }
 
-// builds are all combinations of tags and systems.
-func builds(cfg Config) (all []load.Config) {
-	for _, tags := range orOne(cfg.Tags) {
-		for _, system := range orOne(cfg.Systems) {
-			all = append(all, load.Config{
-				Dir: cfg.Dir, Patterns: cfg.Patterns, Tags: tags, System: system,
-				Tests: cfg.Tests != TestsOff, All: cfg.Reach,
-			})
+// builds are all combinations of modules, tags and systems.
+func builds(cfg Config, dirs []string) (all []load.Config) {
+	for _, dir := range dirs {
+		patterns := cfg.Patterns
+		if dir != cfg.Dir {
+			patterns = []string{"./..."}
+		}
+		for _, tags := range orOne(cfg.Tags) {
+			for _, system := range orOne(cfg.Systems) {
+				all = append(all, load.Config{
+					Dir: dir, Patterns: patterns, Tags: tags, System: system, Tests: cfg.Tests != TestsOff, All: cfg.Reach,
+				})
+			}
 		}
 	}
 	return all
@@ -124,6 +134,8 @@ type merger struct {
 	cfg        Config
 	root       string
 	passed     []finding.Unseen
+	others     []string              // the folders of modules that were not looked at
+	members    map[string]bool       // those of modules that were
 	found      map[finding.Place]int // of each rule and message: where it is in all
 	all        []finding.Finding
 	statements []string
@@ -138,7 +150,7 @@ type merger struct {
 func newMerger(cfg Config) *merger {
 	return &merger{
 		cfg: cfg, found: map[finding.Place]int{}, directives: map[finding.Place]*directive.Directive{},
-		packages: map[string]bool{}, broken: map[string]load.Broken{}, built: map[string]bool{},
+		members: map[string]bool{}, packages: map[string]bool{}, broken: map[string]load.Broken{}, built: map[string]bool{},
 		notBuilt: map[string]string{}, failed: map[string]finding.Unseen{},
 	}
 }
@@ -146,6 +158,12 @@ func newMerger(cfg Config) *merger {
 // add takes over what was found in one build.
 func (m *merger) add(program *load.Program, graph *checker.Graph) {
 	m.root = cmp.Or(m.root, program.Root)
+	if _, below := load.Within(m.root, program.Root); below {
+		program.Root = m.root
+	}
+	for _, module := range program.Modules {
+		m.members[module.Dir] = true
+	}
 	b := &build{merger: m, program: program}
 	if m.cfg.Reach {
 		b.reach = reach.New(program.Packages, func(path string) bool { return program.Asked[path] })
@@ -212,6 +230,7 @@ func (m *merger) report(unseen []finding.Unseen) *finding.Report {
 	r.Summary.Packages = len(m.packages)
 	r.Summary.Unseen = unseen
 	r.Summary.Passed = m.passed
+	r.Summary.Modules = m.otherModules()
 	r.Count()
 	return r
 }

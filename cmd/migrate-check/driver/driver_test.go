@@ -371,3 +371,58 @@ func TestRunEndsWithItsCtx(t *testing.T) {
 	_, err := driver.Run(ctx, driver.Config{Dir: t.TempDir(), Patterns: []string{"./..."}})
 	assert.Error(t, err)
 }
+
+const several = `
+-- go.mod --
+module example.com/outer
+
+go 1.26.0
+-- outer.go --
+package outer
+-- inner/go.mod --
+module example.com/inner
+
+go 1.26.0
+
+require example.com/go-redis v1.0.0
+
+replace example.com/go-redis => ../client
+-- inner/inner.go --
+package inner
+
+import "example.com/inner/go-redis/redis"
+
+func inner(c *redis.Client) { c.Publish("c", 1) }
+-- inner/go-redis/redis/redis.go --
+package redis
+
+type IntCmd struct{}
+type Client struct{}
+
+func (*Client) Publish(channel string, message any) *IntCmd { return nil }
+-- client/go.mod --
+module example.com/go-redis
+
+go 1.26.0
+-- client/client.go --
+package client
+-- inner/testdata/go.mod --
+module example.com/go-redis
+`
+
+// A module below is not passed over in silence; -nested looks at it.
+func TestNestedModules(t *testing.T) {
+	dir := in(t, several)
+	r := look(t, dir, nil)
+	assert.Empty(t, lines(r))
+	require.Len(t, r.Summary.Modules, 1)
+	assert.Equal(t, "inner", r.Summary.Modules[0].Path)
+
+	r = look(t, dir, func(c *driver.Config) { c.Nested = true })
+	assert.Equal(t, []string{"inner/inner.go:5 MC202 inner"}, lines(r))
+	assert.Empty(t, r.Summary.Modules)
+
+	require.NoError(t, os.Remove(filepath.Join(dir, "go.mod")))
+	r = look(t, dir, nil)
+	assert.Equal(t, []string{"inner/inner.go:5 MC202 inner"}, lines(r), "there is no module around them")
+}

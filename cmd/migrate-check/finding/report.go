@@ -24,6 +24,8 @@ type Summary struct {
 	// Unseen is what could not be looked at. If it is not empty, nothing found does not mean
 	// that nothing is there.
 	Unseen []Unseen `json:"unseen"`
+	// Modules are others below, that are programs of their own and were not asked for.
+	Modules []Unseen `json:"modules,omitempty"`
 	// Passed are files and folders of other languages that were passed over: not code of one's
 	// own, or too large.
 	Passed []Unseen `json:"passed,omitempty"`

@@ -22,15 +22,15 @@ func noGo(cfg Config) bool {
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(base, dir)
 		}
-		if hasModule(dir) || hasGo(dir) {
+		if HasModule(dir) || hasGo(dir) {
 			return false
 		}
 	}
 	return true
 }
 
-// hasModule reports whether a folder is in a module, or in a workspace.
-func hasModule(dir string) bool {
+// HasModule reports whether a folder is in a module, or in a workspace.
+func HasModule(dir string) bool {
 	for {
 		for _, name := range []string{"go.mod", "go.work"} {
 			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {

@@ -145,6 +145,9 @@ func summary(s *finding.Summary) string {
 		}
 		para(text + u.Path + ": " + u.Reason)
 	}
+	for _, m := range s.Modules {
+		para("not asked for: " + m.Path + ": " + m.Reason)
+	}
 	if s.Interrupted {
 		para("ended before its end: what is not said may be there all the same")
 	}
