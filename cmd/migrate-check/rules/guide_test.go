@@ -1,0 +1,25 @@
+package rules_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+)
+
+// The guide lists all rules, as their pages have them.
+func TestTheGuideListsTheRules(t *testing.T) {
+	guide, err := os.ReadFile("../../../docs/migrate-check.md")
+	require.NoError(t, err)
+	for _, r := range rules.All() {
+		severity := string(r.Severity)
+		if r.Off {
+			severity += ", off"
+		}
+		assert.Contains(t, string(guide), fmt.Sprintf("| [%s](../cmd/migrate-check/rules/pages/%s.md) | %s | %s |\n", r.ID, r.ID, severity, r.Summary))
+	}
+}
