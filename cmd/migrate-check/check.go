@@ -36,9 +36,9 @@ Finds in Go code what a proxy refuses, or does otherwise: migrate-check ./...
 `
 
 const checkMore = `
-Exit codes, whatever the format: 0 nothing found; 1 could not look at everything;
-2 wrong usage; 3 something found. Notes, and findings in tests, are shown and do
-not count.
+Exit codes, whatever the format: 0 nothing found; 1 could not look at
+everything; 2 wrong usage; 3 something found. Notes, and findings in tests, are
+shown and do not count.
 
 It is a vet tool, too: go vet -vettool=$(which migrate-check) ./...
 `
@@ -83,7 +83,7 @@ func (c *checkFlags) flags() *flag.FlagSet {
 	flags.StringVar(&c.tests, "tests", "warn", "`HOW` to take tests: off; warn: shown, and not counted; fail")
 	flags.StringVar(&c.generated, "generated", "report", "`HOW` to take generated files: report, skip")
 	flags.StringVar(&c.scope, "scope", "module", "`WHOSE` code: module; deps: and what it reaches in dependencies; all: and what they only import")
-	flags.StringVar(&c.reach, "reach", "cone", "find the shortest way to each finding, over the packages that lead to a client (`cone`), or do not (none)")
+	flags.StringVar(&c.reach, "reach", "cone", "`HOW` to find from where a finding is reached: cone: over the packages that lead to a client; none: not at all")
 	flags.StringVar(&c.lexical, "lexical", "all", "`LANGUAGES` to look at by their words, as all,-js; go is its files that are not built; none")
 	flags.BoolVar(&c.low, "low", false, "findings by their words count, too")
 	flags.BoolVar(&c.fix, "fix", false, "rewrite what can be without a change of what the program does")

@@ -93,8 +93,8 @@ func TestJSONOfACheck(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(lines[0]), &first))
 	assert.Equal(t, "cmd/migrate-check/testdata/systems/on_linux.go", first.Path)
-	assert.Equal(t, 5, first.Line)
-	assert.Equal(t, 49, first.Column)
+	assert.Equal(t, 6, first.Line)
+	assert.Equal(t, 9, first.Column)
 	assert.Equal(t, "watch", first.Func)
 	assert.Equal(t, "high", first.Confidence)
 	require.NoError(t, json.Unmarshal([]byte(lines[1]), &first))
@@ -135,7 +135,14 @@ func TestWithoutGo(t *testing.T) {
 	assert.Contains(t, unwrapped(r.stdout), "app.py:4:")
 	assert.Contains(t, unwrapped(r.stdout), "by its words only")
 	assert.Equal(t, codeFindings, try(t.Context(), dir+"/...", "-low").code)
-	assert.Equal(t, codeOK, try(t.Context(), dir+"/...", "-low", "-lexical", "-py").code)
+	assert.Equal(t, codeIncomplete, try(t.Context(), dir+"/...", "-low", "-lexical", "-py").code, "nothing is left to look at")
+}
+
+// Where nothing is to be looked at, nothing was found to be well.
+func TestNothingThere(t *testing.T) {
+	r := try(t.Context(), t.TempDir()+"/...")
+	assert.Equal(t, codeIncomplete, r.code, r)
+	assert.Contains(t, unwrapped(r.stdout), "neither a Go package nor a file of another language is there")
 }
 
 func TestExplain(t *testing.T) {

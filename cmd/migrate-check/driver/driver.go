@@ -136,6 +136,7 @@ type merger struct {
 	passed     []finding.Unseen
 	others     []string              // the folders of modules that were not looked at
 	members    map[string]bool       // those of modules that were
+	files      int                   // of other languages that were looked at
 	found      map[finding.Place]int // of each rule and message: where it is in all
 	all        []finding.Finding
 	statements []string
@@ -229,6 +230,12 @@ func (m *merger) report(unseen []finding.Unseen) *finding.Report {
 	r := &finding.Report{Findings: sorted, Root: m.root}
 	r.Summary.Packages = len(m.packages)
 	r.Summary.Unseen = unseen
+	r.Summary.Files = m.files
+	if len(m.packages) == 0 && m.files == 0 && len(unseen) == 0 {
+		r.Summary.Unseen = []finding.Unseen{{
+			Path: strings.Join(m.cfg.Patterns, " "), Reason: "neither a Go package nor a file of another language is there",
+		}}
+	}
 	r.Summary.Passed = m.passed
 	r.Summary.Modules = m.otherModules()
 	r.Count()

@@ -61,7 +61,7 @@ func (m *merger) scanOthers(ctx context.Context) error {
 			continue // the go command has said so
 		}
 		m.cfg.Progress("looking at other languages: " + dir)
-		found, passed, err := lexical.Walk(ctx, only(os.DirFS(dir), below), lexical.Options{Languages: languages})
+		found, passed, err := lexical.Walk(ctx, only(os.DirFS(dir), below), lexical.Options{Languages: languages, Files: &m.files})
 		errs = errors.Join(errs, err)
 		prefix, ok := load.Within(m.root, dir)
 		if !ok {

@@ -12,6 +12,7 @@ type Report struct {
 // Summary is what a check has looked at, what it has found, and what it could not see.
 type Summary struct {
 	Packages int            `json:"packages"` // that were asked for
+	Files    int            `json:"files"`    // of other languages, looked at by their words
 	Findings int            `json:"findings"` // that count
 	Shown    int            `json:"shown"`    // with those that do not: notes, tests, what is suppressed
 	Rules    map[string]int `json:"rules"`    // how many of those that count, by rule

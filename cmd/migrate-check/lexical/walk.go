@@ -22,6 +22,8 @@ type Options struct {
 	Skip func(path string) bool
 	// MaxSize is how large a file may be, in bytes. Default: 2 MiB.
 	MaxSize int64
+	// Files, if it is given, gets how many files are looked at added.
+	Files *int
 	// Parallel is how many files are looked at at once. Default: one per processor.
 	Parallel int
 }
@@ -60,6 +62,9 @@ func Walk(ctx context.Context, fsys fs.FS, opts Options) ([]finding.Finding, []S
 	files, skipped, err := list(ctx, fsys, opts)
 	if err != nil {
 		return nil, skipped, err
+	}
+	if opts.Files != nil {
+		*opts.Files += len(files)
 	}
 	results := make([]result, len(files))
 	next := make(chan int)

@@ -124,6 +124,9 @@ func summary(s *finding.Summary) string {
 		head = fmt.Sprintf("%s (%s)", counted(s.Findings, "finding"), strings.Join(parts, ", "))
 	}
 	head += fmt.Sprintf(" in %s", counted(s.Packages, "package"))
+	if s.Files > 0 {
+		head += fmt.Sprintf(" and %s of other languages", counted(s.Files, "file"))
+	}
 	if n := s.Shown - s.Findings; n > 0 {
 		head += fmt.Sprintf("; %d not counted (notes, tests, or ignored)", n)
 	}
