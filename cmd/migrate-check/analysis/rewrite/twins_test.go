@@ -3,6 +3,7 @@ package rewrite_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -47,13 +48,28 @@ func fixesOf(t *testing.T, dir string) (fixes []finding.Fix, unfixed []string) {
 	return fixes, unfixed
 }
 
+// moduleBeside is the folder of a module that can import what this one can: a test that is
+// killed leaves nothing among the sources.
+func moduleBeside(t *testing.T) string {
+	t.Helper()
+	dir, root := t.TempDir(), "../../../.."
+	abs, err := filepath.Abs(root)
+	require.NoError(t, err)
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	require.NoError(t, err)
+	own := strings.Replace(string(mod), "module github.com/unwatch/unwatch", "module example.com/beside", 1) +
+		"\nrequire github.com/unwatch/unwatch v0.0.0\n\nreplace github.com/unwatch/unwatch => " + strconv.Quote(abs) + "\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(own), 0o600))
+	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o600))
+	return dir
+}
+
 // Package after is what the tool makes of package before, to the letter.
 // UNWATCH_UPDATE_GOLDEN=1 writes it.
 func TestAfterIsMadeOfBefore(t *testing.T) {
-	// Within this module, so that it can import.
-	dir, err := os.MkdirTemp(twins, "try")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := moduleBeside(t)
 	files, err := filepath.Glob(filepath.Join(twins, "before/*.go"))
 	require.NoError(t, err)
 	for _, file := range files {
