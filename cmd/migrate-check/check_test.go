@@ -17,13 +17,13 @@ func TestCheckOfTheLegacyService(t *testing.T) {
 	assert.Empty(t, r.stderr)
 	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
 	assert.Equal(t, []string{
-		"12 findings (3 MC101, 6 MC102, 1 MC201, 1 MC202, 1 MC501) in 1 package; 1 not",
-		"  counted (notes, tests, or ignored)", "12 reached from a main",
+		"14 findings (4 MC101, 7 MC102, 1 MC201, 1 MC202, 1 MC501) in 1 package; 2 not",
+		"  counted (notes, tests, or ignored)", "14 reached from a main",
 	}, lines[len(lines)-3:])
 	assert.Regexp(t, `legacy-service/watch\.go:\d+:\d+: WATCH through \(redis.UniversalClient\)\.Watch; the proxy refuses it \(MC101\)`,
 		unwrapped(r.stdout))
 	assert.Contains(t, unwrapped(r.stdout), "examples/legacy-service/assignment.go:17,")
-
+	assert.Equal(t, 2, strings.Count(r.stdout, "    fix: "), r.stdout)
 }
 
 func TestCheck(t *testing.T) {

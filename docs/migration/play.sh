@@ -9,11 +9,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 git apply --directory=examples/legacy-service docs/migration/01-report.patch
 go vet ./examples/legacy-service
 go test -v ./examples/legacy-service
+go run github.com/unwatch/unwatch/cmd/migrate-check -exit-zero ./examples/legacy-service/...
 
 # Step 2
 git apply --directory=examples/legacy-service docs/migration/02-single-keys.patch
 go vet ./examples/legacy-service
 go test ./examples/legacy-service
+go run github.com/unwatch/unwatch/cmd/migrate-check -exit-zero -traces ./examples/legacy-service/...
 
 # Step 3
 git apply --directory=examples/legacy-service docs/migration/03-poll.patch

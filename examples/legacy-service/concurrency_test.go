@@ -62,6 +62,7 @@ func TestNoAgentServesMoreThanTheyCan(t *testing.T) {
 	require.Len(t, field[[]string](t, a.get("/agents/ben"), "sessions"), 3)
 	require.Equal(t, "busy", field[string](t, a.get("/agents/ben"), "status"))
 	require.Len(t, field[[]string](t, a.get("/queues/help"), "sessions"), 17)
+	require.Equal(t, 17, field[int](t, a.get("/queues/help"), "length"))
 	a.consistent(waiting, "ben")
 }
 

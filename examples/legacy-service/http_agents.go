@@ -46,6 +46,6 @@ func (s *service) nextSession(r *http.Request) (any, error) {
 }
 
 func (s *service) getQueue(r *http.Request) (any, error) {
-	ids, err := s.queues.waiting(r.Context(), r.PathValue("queue"))
-	return map[string]any{"sessions": ids}, err
+	ids, length, err := s.queues.waiting(r.Context(), r.PathValue("queue"))
+	return map[string]any{"sessions": ids, "length": length}, err
 }

@@ -3,7 +3,7 @@
 // who, and keeps its state in Redis.
 //
 // It is written the old way, on purpose: this is where a migration starts. On a
-// plain Redis it is right. Four of its habits do not survive a Codis-style proxy:
+// plain Redis it is right. Five of its habits do not survive a Codis-style proxy:
 //
 //   - the WATCH helper under every update (watch.go);
 //   - transactions over several keys: a session and its agents (assignment.go), a
@@ -11,7 +11,9 @@
 //     (rooms.go);
 //   - a Lua script over several keys, which a proxy sends to the server of the
 //     first: the one habit that fails without an error (queues.go);
-//   - PUBLISH inside the transaction, and SUBSCRIBE (events.go).
+//   - PUBLISH inside the transaction, and SUBSCRIBE (events.go);
+//   - WATCH under what only reads, and MULTI around a single command: they protect
+//     nothing, and are refused all the same (queues.go).
 //
 // docs/migration.md takes it across, one small step after the other.
 //

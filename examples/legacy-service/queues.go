@@ -44,11 +44,24 @@ func (s *queues) first(ctx context.Context, names []string) (queue, id string, f
 	return head[0], head[1], true, nil
 }
 
-// waiting returns the first hundred of a queue.
-func (s *queues) waiting(ctx context.Context, name string) ([]string, error) {
-	return s.rdb.ZRange(ctx, queueKey(name), 0, 99).Result()
+// waiting returns the first hundred of a queue, and how many wait in all.
+func (s *queues) waiting(ctx context.Context, name string) (ids []string, length int64, err error) {
+	key := queueKey(name)
+	err = s.rdb.Watch(ctx, func(tx *redis.Tx) error {
+		n, err := tx.ZCard(ctx, key).Result()
+		if err != nil {
+			return err
+		}
+		length = n
+		ids, err = tx.ZRange(ctx, key, 0, 99).Result()
+		return err
+	}, key)
+	return ids, length, err
 }
 
 func (s *queues) remove(ctx context.Context, name, id string) error {
-	return s.rdb.ZRem(ctx, queueKey(name), id).Err()
+	_, err := s.rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		return pipe.ZRem(ctx, queueKey(name), id).Err()
+	})
+	return err
 }

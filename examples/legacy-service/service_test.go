@@ -205,7 +205,7 @@ func TestNotFound(t *testing.T) {
 		a.want(http.StatusNotFound, r.method, r.path, r.body)
 	}
 	require.JSONEq(t, `{"sessions": []}`, a.get("/tenants/nobody/sessions"))
-	require.JSONEq(t, `{"sessions": []}`, a.get("/queues/empty"))
+	require.JSONEq(t, `{"sessions": [], "length": 0}`, a.get("/queues/empty"))
 }
 
 func TestStorageDown(t *testing.T) {

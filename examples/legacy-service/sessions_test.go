@@ -217,7 +217,7 @@ func TestSessionExpires(t *testing.T) {
 	a.pass(2 * day)
 	a.want(http.StatusNotFound, "GET", old, "")
 	a.want(http.StatusNoContent, "POST", "/agents/ben/next", `{"queues":["help"]}`)
-	require.JSONEq(t, `{"sessions": []}`, a.get("/queues/help"))
+	require.JSONEq(t, `{"sessions": [], "length": 0}`, a.get("/queues/help"))
 
 	a.pass(29 * day)
 	a.want(http.StatusNotFound, "GET", closed, "")

@@ -8,6 +8,8 @@
 //   - runs a process of this step and one of the step before on the same data, which is
 //     what a rolling deployment and a way back are.
 //
+// What the document says that migrate-check has written of a patch, it writes again.
+//
 // The copy is a module of its own whose code of ours is this tree. It needs the git and
 // the go command, and no server and no network.
 //

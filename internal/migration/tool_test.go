@@ -1,0 +1,34 @@
+package migration
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What step 2 does to a file that migrate-check rewrites is what it writes there, and
+// nothing else: so whoever migrates a service of their own gets it for nothing, too.
+func TestTheToolWritesAPartOfStep2(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compiles the tool, and the service to look at it")
+	}
+	const fix = "go run github.com/unwatch/unwatch/cmd/migrate-check -exit-zero -fix ./" + serviceDir + "/..."
+	require.Contains(t, readDocument(t), "`migrate-check -fix ./"+serviceDir+"/...`")
+	steps, _ := parse(readDocument(t))
+	tool, hand := newClone(t), newClone(t)
+	for _, c := range []*clone{tool, hand} {
+		steps[0].apply(t, c)
+	}
+	before := tool.service(t)
+	tool.mustRun(t, fix)
+	steps[1].apply(t, hand)
+	patched := hand.service(t)
+	var rewritten []string
+	for name, text := range tool.service(t) {
+		if text != before[name] {
+			rewritten = append(rewritten, name)
+			require.Equal(t, patched[name], text, name)
+		}
+	}
+	require.Equal(t, []string{"queues.go"}, rewritten)
+}
