@@ -75,7 +75,7 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) {
 		return
 	}
 	f.Uncounted = f.Has(finding.Test) && b.cfg.Tests == TestsWarn
-	if r, ok := rules.Of(rule); ok {
+	if r, ok := rules.Of(rule); ok && (f.Severity != finding.Note || r.Severity == finding.Note) { // a note has its own in its text
 		f.Advice = r.Advice()
 	}
 	path, _ := astutil.PathEnclosingInterval(file, d.Pos, max(d.Pos, d.End))
