@@ -116,15 +116,20 @@ func radix(c *Call) (name int, ok bool) {
 }
 
 // goZero resolves a method of go-zero's stores: of each there is one with a ctx, too.
-func goZero(c *Call) bool {
-	method := strings.TrimSuffix(c.Func.Name(), "Ctx")
-	if receiver(c.Func.Signature()) != "Redis" {
-		return false
+func goZero(c *Call) (name int, ok bool) {
+	method, sig := strings.TrimSuffix(c.Func.Name(), "Ctx"), c.Func.Signature()
+	if receiver(sig) != "Redis" {
+		return -1, false
 	}
-	if method == "TxPipeline" || method == "TxPipelined" {
-		return transaction(c)
+	switch method {
+	case "Do":
+		return sig.Params().Len() - 1, sig.Variadic()
+	case "TxPipeline", "TxPipelined":
+		return -1, transaction(c)
+	case "ScriptRun": // a script's Run; it is no command of SCRIPT
+		return -1, false
 	}
-	return named(c, method)
+	return -1, named(c, method)
 }
 
 // gredis resolves a method of GoFrame's client.

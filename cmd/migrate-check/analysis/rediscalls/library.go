@@ -3,8 +3,11 @@ package rediscalls
 import (
 	"go/types"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/unwatch/unwatch/proxycompat"
 )
 
 // Name is the name of a client library, whatever its version, or path.
@@ -103,6 +106,9 @@ func shapeOf(fn *types.Func) (Library, bool) {
 	if sig.Recv() == nil || !types.IsInterface(sig.Recv().Type()) {
 		return Library{}, false
 	}
+	if likeRedigo(fn.Name(), sig) {
+		return Library{Name: Redigo}, true
+	}
 	for v := range sig.Results().Variables() {
 		lib, name, ok := clientType(v.Type())
 		if ok && lib.Name == GoRedis && (name == "PubSub" || name == "Pipeliner" || isCmd(v.Type())) {
@@ -118,6 +124,40 @@ func shapeOf(fn *types.Func) (Library, bool) {
 		}
 	}
 	return Library{}, false
+}
+
+// likeRedigo reports whether a method is one that redigo's connections have, too, whose types
+// are nobody's own: Do(name string, args ...any) (any, error), and Send.
+func likeRedigo(method string, sig *types.Signature) bool {
+	params, results := sig.Params(), sig.Results()
+	if method != "Do" && method != "Send" || !sig.Variadic() || params.Len() != 2 || results.Len() == 0 {
+		return false
+	}
+	word, ok := params.At(0).Type().Underlying().(*types.Basic)
+	if !ok || word.Kind() != types.String || !isAny(params.At(1).Type().(*types.Slice).Elem()) {
+		return false
+	}
+	fails := types.Identical(results.At(results.Len()-1).Type(), types.Universe.Lookup("error").Type())
+	return fails && (method == "Send" && results.Len() == 1 ||
+		method == "Do" && results.Len() == 2 && isAny(results.At(0).Type()))
+}
+
+func isAny(t types.Type) bool {
+	i, ok := t.Underlying().(*types.Interface)
+	return ok && i.Empty()
+}
+
+// byShape reports whether only the shape of a method says that it is of the library. So what
+// it sends may be for something else, unless it is a command that Redis has.
+func (l Library) byShape() bool { return l.Major == 0 }
+
+// onlyKnown leaves a call the commands that Redis has.
+func (c *Call) onlyKnown() {
+	c.Unknown = false
+	c.Commands = slices.DeleteFunc(c.Commands, func(command string) bool {
+		_, known := proxycompat.CommandOf(strings.Fields(command)...)
+		return !known
+	})
 }
 
 // clientType tells the library and the name of a named type, or of a pointer to one.

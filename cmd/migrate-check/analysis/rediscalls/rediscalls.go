@@ -136,6 +136,8 @@ func (f *finder) named(fun ast.Expr) *types.Func {
 		return fn
 	case *ast.IndexExpr: // of a generic function
 		return f.named(fun.X)
+	case *ast.IndexListExpr:
+		return f.named(fun.X)
 	}
 	return nil
 }
@@ -190,7 +192,7 @@ func (f *finder) resolve(n ast.Node, fn *types.Func, args []ast.Expr) (c *Call, 
 	case Radix:
 		name, ok = radix(c)
 	case GoZero:
-		ok = goZero(c)
+		name, ok = goZero(c)
 	case Gredis:
 		name, ok = gredis(c)
 	}
@@ -229,7 +231,8 @@ func (f *finder) typeOf(n ast.Node) string {
 func (f *finder) byName(c *Call, skip int) (news bool) {
 	c.How = ByName
 	if len(c.Args) <= skip {
-		c.Unknown = true // it is taken as a value
+		_, called := c.Node.(*ast.CallExpr)
+		c.Unknown = !called // it is taken as a value; a call without words sends nothing
 		return false
 	}
 	words := c.Args[skip:]
@@ -241,5 +244,9 @@ func (f *finder) byName(c *Call, skip int) (news bool) {
 	}
 	c.Args, c.Unknown = rest, first.unknown
 	c.Commands = f.names(first, rest)
-	return f.wraps(c, first.params)
+	news = f.wraps(c, first.params)
+	if c.Library.byShape() {
+		c.onlyKnown()
+	}
+	return news
 }

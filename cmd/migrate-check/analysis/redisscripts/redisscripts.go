@@ -93,6 +93,11 @@ func (r *reader) call(n *ast.CallExpr) {
 	}
 	switch rediscalls.Receiver(fn) {
 	case "Script", "Lua", "EvalScript":
+	case "Redis": // of go-zero, which is given the script
+		if strings.HasPrefix(fn.Name(), "ScriptRun") {
+			r.keys(n, "EVAL", full, r.slice(argument(fn, n.Args, 1)))
+		}
+		return
 	default:
 		return
 	}

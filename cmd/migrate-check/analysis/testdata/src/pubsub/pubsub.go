@@ -12,6 +12,16 @@ type channels interface {
 	Subscribe(ctx context.Context, channels ...string) *redis.PubSub
 }
 
+// A connection of redigo hides behind one's own interface.
+type conn interface {
+	Do(command string, args ...any) (any, error)
+	Send(command string, args ...any) error
+}
+
+type mailer interface {
+	Send(to string, texts ...string) error
+}
+
 type bus struct{}
 
 func (bus) Subscribe(ctx context.Context, topics ...string) {}
@@ -25,4 +35,17 @@ func all(ctx context.Context, rdb *redis.Client, c channels, conn redigo.Conn, b
 	conn.Send("PUBLISH", "a", "b") // want `PUBLISH.*MC202`
 	b.Subscribe(ctx, "a")
 	b.Publish(ctx, "a")
+}
+
+type store struct{ conn conn }
+
+func (s store) send(command string, args ...any) { s.conn.Do(command, args...) }
+
+func hidden(c conn, m mailer, s store, name string) {
+	c.Do("PUBLISH", "a", "b")   // want `PUBLISH.*MC202`
+	c.Send("SUBSCRIBE", "a")    // want `SUBSCRIBE.*MC201`
+	s.send("publish", "a", "b") // want `PUBLISH.*MC202`
+	c.Do("news", "a")
+	c.Do(name)
+	m.Send("PUBLISH", "a")
 }

@@ -22,7 +22,10 @@ func all(ctx context.Context, c redis.Conn, rdb *goredis.Client, cfg config, arg
 	c.Do(name, "k")          // want `\(redis\.Conn\)\.Do sends GET, or what is not known.*MC901`
 	s.Do(cfg.command)        // want `which command \(\*forwards\.Store\)\.Do sends`
 	rdb.Do(ctx, args[1:]...) // want `MC901`
-	do := c.Do               // want `MC901`
+	goredis.NewCmd(ctx)      // it has no words
+	make := goredis.NewCmd   // want `MC901`
+	use(make)
+	do := c.Do // want `MC901`
 	each(do)
 }
 
@@ -32,3 +35,12 @@ func each(do func(string, ...any) (any, error)) { do("GET") }
 func helper(c redis.Conn, name string) { c.Do(name) }
 
 func calls(c redis.Conn) { helper(c, "GET") }
+
+func use(any) {}
+
+// conn may be a connection to anything.
+type conn interface {
+	Do(command string, args ...any) (any, error)
+}
+
+func own(c conn, cfg config) { c.Do(cfg.command) }
