@@ -104,7 +104,7 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) {
 // reached finds out from where a finding is reached.
 func (b *build) reached(f *finding.Finding, pkg *packages.Package, path []ast.Node) {
 	switch {
-	case b.reach == nil:
+	case b.reach == nil || pkg.IllTyped: // nobody knows
 		return
 	case f.Has(finding.Test):
 		f.Reach = "test"

@@ -88,7 +88,7 @@ func Run(ctx context.Context, cfg Config) (*finding.Report, error) {
 			return nil, err
 		}
 		cfg.Progress(fmt.Sprintf("looking at %d packages: %s", len(program.Packages), build))
-		graph, err := checker.Analyze(cfg.Analyzers, program.Packages, nil)
+		graph, err := analyze(cfg.Analyzers, program.Packages)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", build, err)
 		}
@@ -146,6 +146,7 @@ type merger struct {
 	built      map[string]bool           // files that some build has
 	notBuilt   map[string]string         // files that some build has not, by their paths
 	failed     map[string]finding.Unseen // analyzers that did not come to their end
+	known      map[finding.Place]bool    // lines of findings by types; made when all of them are there
 }
 
 func newMerger(cfg Config) *merger {
@@ -180,12 +181,12 @@ func (m *merger) add(program *load.Program, graph *checker.Graph) {
 	for path := range program.Asked {
 		m.packages[strings.TrimSuffix(path, "_test")] = true
 	}
-	for _, act := range graph.Roots {
-		if act.Err != nil {
-			why := act.Err.Error()
-			m.failed[act.Package.PkgPath+why] = finding.Unseen{Path: act.Package.PkgPath, Reason: act.Analyzer.Name + ": " + why}
-			continue
+	for act := range graph.All() {
+		if reason := why(act); reason != "" {
+			m.failed[act.Package.PkgPath+reason] = finding.Unseen{Path: act.Package.PkgPath, Reason: reason}
 		}
+	}
+	for _, act := range graph.Roots {
 		for _, d := range act.Diagnostics {
 			b.diagnostic(act, d)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/baseline"
 	"github.com/unwatch/unwatch/cmd/migrate-check/driver"
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/lexical"
 )
 
 // client looks like go-redis, and needs no other package.
@@ -283,7 +284,12 @@ package own
 
 import "m/go-redis/redis"
 
-func own(c *redis.Client) { missing(c) }
+func own(c *redis.Client) {
+	missing(c)
+	c.Publish("c", 1)
+}
+
+func lost() (x absent) { return x.y.z }
 -- tagged/tagged.go --
 package tagged
 -- tagged/legacy.go --
@@ -314,9 +320,15 @@ import _ "n/o"
 	}
 	require.Len(t, unseen, 4, unseen)
 	assert.Contains(t, unseen[0], "m/elsewhere: ")
-	assert.Equal(t, "m/own: undefined: missing", unseen[1])
+	assert.Equal(t, "m/own: undefined: absent", unseen[1])
 	assert.Contains(t, unseen[2], "tagged/legacy.go: imports a Redis client")
 	assert.Contains(t, unseen[3], "tagged/wrong.go: ")
+	assert.Equal(t, []string{"own/own.go:7 MC202 own"}, lines(r), "what has its types despite the errors around it")
+
+	r = look(t, dir, func(c *driver.Config) { c.Languages = lexical.Languages{lexical.Go} })
+	assert.Equal(t, []string{
+		"own/own.go:7 MC202 own", "tagged/legacy.go:7 MC202 own [not-built] uncounted",
+	}, lines(r), "what its types have told, its words need not")
 
 	r = look(t, dir, func(c *driver.Config) { c.Tags = []string{"", "legacy"} })
 	assert.Equal(t, []string{"tagged/legacy.go:7 MC202 own"}, lines(r)[len(lines(r))-1:])

@@ -26,6 +26,9 @@ func (m *merger) scanGo(file, shown string, label finding.Label) bool {
 		return false
 	}
 	for _, f := range lexical.Scan(shown, src, lexical.Languages{lexical.Go}) {
+		if m.known[finding.Place{Path: f.Path, Line: f.Line}] {
+			continue // its types told more
+		}
 		if label != "" {
 			f.Labels = append(f.Labels, label)
 		}

@@ -16,6 +16,10 @@ import (
 
 // unseen lists what could not be looked at with its types.
 func (m *merger) unseen() (all []finding.Unseen) {
+	m.known = map[finding.Place]bool{}
+	for _, f := range m.all {
+		m.known[finding.Place{Path: f.Path, Line: f.Line}] = true
+	}
 	for _, path := range slices.Sorted(maps.Keys(m.broken)) {
 		u := finding.Unseen{Path: path, Reason: m.broken[path].Reason, Scanned: len(m.broken[path].Files) > 0}
 		for _, file := range m.broken[path].Files {

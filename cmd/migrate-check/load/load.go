@@ -39,7 +39,7 @@ type Program struct {
 	Asked    map[string]bool     // the paths of those asked for
 	Modules  []Module            // theirs
 	Root     string              // what paths are relative to: the folder of the module, or around all modules
-	Broken   []Broken            // that could not be type-checked
+	Broken   []Broken            // that could not be type-checked as a whole; Packages may have them, too
 	NotBuilt []string            // files beside the packages' own that these tags and this system leave out
 }
 
@@ -121,15 +121,17 @@ func Load(ctx context.Context, cfg Config) (*Program, error) {
 	return p, nil
 }
 
-// sort puts packages with their types before those without.
+// sort puts the packages asked for before others, and tells which are broken.
 func (p *Program) sort(loaded []*packages.Package) {
 	said := map[string]bool{}
 	for _, pkg := range loaded {
 		if isTestMain(pkg) {
 			continue
 		}
-		if len(pkg.Errors) == 0 {
+		if pkg.Types != nil && len(pkg.Syntax) > 0 {
 			p.Packages = append(p.Packages, pkg)
+		}
+		if len(pkg.Errors) == 0 {
 			continue
 		}
 		if said[pkg.PkgPath] || !p.Asked[pkg.PkgPath] {

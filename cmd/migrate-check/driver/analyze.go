@@ -1,0 +1,71 @@
+package driver
+
+import (
+	"fmt"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/packages"
+)
+
+// analyze runs the analyzers also over packages that have errors in them: often all they lack
+// is a module that is not there, and what they do with a client has its types nevertheless.
+func analyze(analyzers []*analysis.Analyzer, pkgs []*packages.Package) (*checker.Graph, error) {
+	var ill []*packages.Package
+	packages.Visit(pkgs, nil, func(pkg *packages.Package) {
+		if pkg.IllTyped {
+			pkg.IllTyped = false // the checker would pass over it, and over all that import it
+			ill = append(ill, pkg)
+		}
+	})
+	defer func() {
+		for _, pkg := range ill {
+			pkg.IllTyped = true // others cannot stand it, as the making of SSA
+		}
+	}()
+	return checker.Analyze(guard{}.all(analyzers), pkgs, nil)
+}
+
+// guard makes copies of analyzers that return an error where the others panic: one package
+// that is not thought of must not cost what is found in the others.
+type guard map[*analysis.Analyzer]*analysis.Analyzer
+
+func (g guard) all(analyzers []*analysis.Analyzer) (guarded []*analysis.Analyzer) {
+	for _, a := range analyzers {
+		guarded = append(guarded, g.one(a))
+	}
+	return guarded
+}
+
+func (g guard) one(a *analysis.Analyzer) *analysis.Analyzer {
+	if guarded, ok := g[a]; ok {
+		return guarded
+	}
+	guarded := *a
+	g[a] = &guarded
+	guarded.Requires = g.all(a.Requires)
+	guarded.Run = func(pass *analysis.Pass) (result any, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				result, err = nil, fmt.Errorf("a bug of this program: %v", p)
+			}
+		}()
+		inner := *pass
+		inner.Analyzer = a
+		inner.ResultOf = map[*analysis.Analyzer]any{}
+		for _, required := range a.Requires {
+			inner.ResultOf[required] = pass.ResultOf[g[required]]
+		}
+		return a.Run(&inner)
+	}
+	return &guarded
+}
+
+// why says why an action has failed; "" if it has not, or only because another one has.
+func why(act *checker.Action) string {
+	if act.Err == nil || strings.HasPrefix(act.Err.Error(), "failed prerequisites: ") {
+		return ""
+	}
+	return act.Analyzer.Name + ": " + act.Err.Error()
+}
