@@ -2,6 +2,8 @@ package driver
 
 import (
 	"fmt"
+	"go/ast"
+	"go/types"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -16,6 +18,7 @@ func analyze(analyzers []*analysis.Analyzer, pkgs []*packages.Package) (*checker
 	packages.Visit(pkgs, nil, func(pkg *packages.Package) {
 		if pkg.IllTyped {
 			pkg.IllTyped = false // the checker would pass over it, and over all that import it
+			complete(pkg.Syntax, pkg.TypesInfo)
 			ill = append(ill, pkg)
 		}
 	})
@@ -25,6 +28,19 @@ func analyze(analyzers []*analysis.Analyzer, pkgs []*packages.Package) (*checker
 		}
 	}()
 	return checker.Analyze(guard{}.all(analyzers), pkgs, nil)
+}
+
+// complete gives a type to all expressions, as they have in code without errors: that of what
+// has none is invalid.
+func complete(files []*ast.File, info *types.Info) {
+	for _, file := range files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if e, ok := n.(ast.Expr); ok && info.TypeOf(e) == nil {
+				info.Types[e] = types.TypeAndValue{Type: types.Typ[types.Invalid]}
+			}
+			return true
+		})
+	}
 }
 
 // guard makes copies of analyzers that return an error where the others panic: one package

@@ -95,7 +95,7 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) {
 		f.Related = append(f.Related, at)
 	}
 	f.Related = append(f.Related, b.callers(pkg, fn, d)...)
-	if len(d.SuggestedFixes) > 0 && !f.Has(finding.Generated) {
+	if len(d.SuggestedFixes) > 0 && !f.Has(finding.Generated) && !pkg.IllTyped {
 		f.Fix = b.fix(pkg.Fset, d.SuggestedFixes[0])
 	}
 	b.keep(f, statement(pkg, path, d.Pos, d.End))

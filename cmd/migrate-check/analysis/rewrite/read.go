@@ -105,7 +105,7 @@ func (u *update) findRead() error {
 		return errors.New("the answer is assigned in an unusual way")
 	}
 	r.err = u.object(r.stmt.Lhs[want-1])
-	if id, ok := r.stmt.Lhs[want-1].(*ast.Ident); !ok || id.Name == "_" {
+	if id, ok := r.stmt.Lhs[want-1].(*ast.Ident); !ok || id.Name == "_" || r.err == nil {
 		return errors.New("the error of the read is thrown away; an Update fails with it")
 	}
 	if !within(u.fn, r.err.Pos()) {

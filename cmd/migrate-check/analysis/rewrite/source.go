@@ -97,13 +97,21 @@ func (s *source) fresh(names ...string) string {
 	return s.fresh(names[0] + "1")
 }
 
-func (s *source) offset(pos token.Pos) int { return s.pass.Fset.File(pos).Offset(pos) }
+// offset is where a place is in the text. Of code with errors it may be behind its end.
+func (s *source) offset(pos token.Pos) int {
+	file := s.pass.Fset.File(pos)
+	if file == nil {
+		return len(s.text)
+	}
+	return min(file.Offset(pos), len(s.text))
+}
 
 // of returns the text of a node.
 func (s *source) of(n ast.Node) string { return s.between(n.Pos(), n.End()) }
 
 func (s *source) between(pos, end token.Pos) string {
-	return string(s.text[s.offset(pos):s.offset(end)])
+	from := s.offset(pos)
+	return string(s.text[from:max(from, s.offset(end))])
 }
 
 // replace exchanges a part of the file, and keeps the comments in it.

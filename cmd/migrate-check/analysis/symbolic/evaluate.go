@@ -130,8 +130,8 @@ func (e *Evaluator) call(x *ast.CallExpr) (Value, bool) {
 		return nil, false
 	}
 	fn := Callee(e.pass.TypesInfo, x)
-	if fn == nil {
-		return nil, false
+	if fn == nil || len(x.Args) < fn.Signature().Params().Len() && !fn.Signature().Variadic() {
+		return nil, false // as strings.Join(f()), of what f returns
 	}
 	label := types.ExprString(x)
 	switch fn.FullName() {

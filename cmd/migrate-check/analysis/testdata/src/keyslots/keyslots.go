@@ -76,6 +76,7 @@ func together(ctx context.Context, rdb *redis.Client, conn redigo.Conn, c rueidi
 	rdb.SMove(ctx, s.space.Key("a"), s.space.Key(id), 1)
 	rdb.SMove(ctx, keynames.Path("{"+id+"}", "a"), keynames.Path("{"+id+"}", user.ID), 1)
 	rdb.SMove(ctx, strings.Join([]string{"{" + id + "}", "a"}, ":"), "{"+id+"}", 1)
+	rdb.Get(ctx, strings.Join(words())) // the arguments are what the call returns
 	tag := "{" + id + "}"
 	both := []string{tag + "a", tag + "b"}
 	rdb.Unlink(ctx, both...)
@@ -99,3 +100,5 @@ func tags(ctx context.Context, rdb *redis.Client, conn redigo.Conn, id string) {
 	rdb.HSet(ctx, "k", "{}", "{")
 	conn.Do("SET", "k", "{")
 }
+
+func words() ([]string, string) { return nil, ":" }
