@@ -19,8 +19,11 @@ servers: ## Install redis-server, nutcracker and chromium if they are missing
 # unlockAndRun called from maybeRunChan), and the detector itself crashes, 1 run in ~50.
 # What is a race is decided by happens-before, not by what runs in parallel. The examples
 # need processes side by side for their controls, and have two small bubbles only.
+#
+# Three packages of migrate-check are left out: their tests wait for the go command, which
+# they start dozens of times, and their code has no goroutines.
 race: ## Run the tests of the root module under the race detector
-	go test -race -cpu 1 -timeout 30m $$(go list ./... | grep -v '/examples/')
+	go test -race -cpu 1 -timeout 30m $$(go list ./... | grep -v -e '/examples/' -e '/migrate-check$$' -e '/rewrite$$' -e '/fixer$$')
 	go test -race -timeout 30m ./examples/...
 
 lint: ## Run gofmt, go vet, go fix and golangci-lint; none may find anything

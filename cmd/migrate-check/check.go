@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -303,12 +304,7 @@ func progress(w io.Writer) func(string) {
 }
 
 func isFormat(word string) bool {
-	for _, name := range output.Formats() {
-		if name == word {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(output.Formats(), word)
 }
 
 func counted(n int, what string) string {

@@ -76,23 +76,24 @@ func look(t *testing.T, dir string, change func(*driver.Config)) *finding.Report
 // lines are the findings of a report, one a line.
 func lines(r *finding.Report) (all []string) {
 	for _, f := range r.Findings {
-		line := fmt.Sprintf("%s:%d %s %s", f.Path, f.Line, f.Rule, f.Func)
+		var line strings.Builder
+		line.WriteString(fmt.Sprintf("%s:%d %s %s", f.Path, f.Line, f.Rule, f.Func))
 		for _, l := range f.Labels {
-			line += " [" + string(l) + "]"
+			line.WriteString(" [" + string(l) + "]")
 		}
 		if f.Uncounted {
-			line += " uncounted"
+			line.WriteString(" uncounted")
 		}
 		if f.Suppressed != nil {
-			line += " " + f.Suppressed.By + ": " + f.Suppressed.Reason
+			line.WriteString(" " + f.Suppressed.By + ": " + f.Suppressed.Reason)
 		}
 		if f.Rule == "MC001" {
-			line += f.Message
+			line.WriteString(f.Message)
 		}
 		for _, p := range f.Related {
-			line += fmt.Sprintf(" <- %s:%d", p.Path, p.Line)
+			line.WriteString(fmt.Sprintf(" <- %s:%d", p.Path, p.Line))
 		}
-		all = append(all, strings.TrimRight(line, " "))
+		all = append(all, strings.TrimRight(line.String(), " "))
 	}
 	return all
 }

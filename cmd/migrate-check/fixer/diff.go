@@ -3,6 +3,7 @@ package fixer
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -84,9 +85,7 @@ func script(a, b []string) (out []line) {
 	var trace []map[int]int
 	for d := 0; ; d++ {
 		kept := make(map[int]int, len(furthest))
-		for k, x := range furthest {
-			kept[k] = x
-		}
+		maps.Copy(kept, furthest)
 		trace = append(trace, kept)
 		for k := -d; k <= d; k += 2 {
 			x := furthest[k-1] + 1

@@ -3,6 +3,7 @@ package lexical
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -33,10 +34,8 @@ func (w *walker) imported(name string, from []string) bool {
 	if full, ok := w.names[name]; ok {
 		return prefixed(full, from)
 	}
-	for _, p := range from {
-		if p == "" {
-			return true
-		}
+	if slices.Contains(from, "") {
+		return true
 	}
 	for _, whole := range w.paths {
 		if prefixed(whole, from) {
@@ -384,7 +383,7 @@ func (w *walker) importGo(i, end int) int {
 		if lib, ok := w.add(w.at(j).text); ok {
 			if name == "" {
 				name = "redis"
-				for _, part := range strings.Split(w.at(j).text, "/") {
+				for part := range strings.SplitSeq(w.at(j).text, "/") {
 					if strings.HasPrefix(part, "radix") || part == "rueidis" || part == "valkey-go" {
 						name = strings.TrimSuffix(part, "-go")
 					}

@@ -2,6 +2,7 @@ package lexical
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -141,10 +142,8 @@ func (w *walker) byName(name string) value {
 	if s := w.d.shapes["jedis"]; s != nil && strings.EqualFold(name, "jedis") {
 		return value{shape: s}
 	}
-	for _, short := range shortNames {
-		if name == short {
-			return value{shape: w.guess}
-		}
+	if slices.Contains(shortNames, name) {
+		return value{shape: w.guess}
 	}
 	if clientName.MatchString(name) && !otherName.MatchString(name) && w.nameFits(name) {
 		return value{shape: w.guess}

@@ -30,8 +30,7 @@ func methodsOf(prog *ssa.Program, t types.Type) (fns []*ssa.Function) {
 		return nil
 	}
 	set := prog.MethodSets.MethodSet(t)
-	for i := range set.Len() {
-		selection := set.At(i)
+	for selection := range set.Methods() {
 		if !selection.Obj().Exported() {
 			continue
 		}

@@ -267,7 +267,8 @@ func (u *update) writeCommit() error {
 		}
 		text = fmt.Sprintf("return %s.Without(%s), nil", u.cur, strings.Join(names, ", "))
 	case "HSet":
-		value := u.cur
+		var value strings.Builder
+		value.WriteString(u.cur)
 		for i := 0; i < len(c.args); i += 2 {
 			if !isString(u.info.TypeOf(c.args[i])) {
 				return errors.New("HSet is given a field that is not named by a string")
@@ -276,9 +277,9 @@ func (u *update) writeCommit() error {
 			if err != nil {
 				return err
 			}
-			value += fmt.Sprintf(".With(%s, %s)", u.of(c.args[i]), stored)
+			value.WriteString(fmt.Sprintf(".With(%s, %s)", u.of(c.args[i]), stored))
 		}
-		text = fmt.Sprintf("return %s, nil", value)
+		text = fmt.Sprintf("return %s, nil", value.String())
 	default:
 		var err error
 		if text, err = u.writeSet(); err != nil {

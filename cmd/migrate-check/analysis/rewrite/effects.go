@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 // effects refuses a function that does more than to compute: an Update may call it several
@@ -161,10 +162,8 @@ func (u *update) assignment(stmt ast.Stmt, lhs ast.Expr) error {
 	if first != id || len(u.usesIn(stmt, root)) != 1 {
 		return outside
 	}
-	for _, top := range u.fn.Body.List {
-		if top == stmt {
-			return nil
-		}
+	if slices.Contains(u.fn.Body.List, stmt) {
+		return nil
 	}
 	return outside
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -83,12 +84,15 @@ func writeGolden(t *testing.T, results []*analysistest.Result) {
 }
 
 func TestAScaffoldHasWhatIsKnown(t *testing.T) {
+	var mu sync.Mutex // packages are looked at side by side
 	var all []string
 	a := probe(rewrite.Options{})
 	a.Run = func(pass *analysis.Pass) (any, error) {
 		for _, call := range pass.ResultOf[rediscalls.Analyzer].([]*rediscalls.Call) {
 			if _, why, scaffold := rewrite.Of(pass, call, rewrite.Options{}); why != "" && call.Func.Name() == "Watch" {
+				mu.Lock()
 				all = append(all, scaffold)
+				mu.Unlock()
 				_, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f() {\n"+scaffold+"}\n", 0)
 				require.NoError(t, err, scaffold)
 			}

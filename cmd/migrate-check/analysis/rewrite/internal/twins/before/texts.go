@@ -256,7 +256,7 @@ func (s *Service) retried(ctx context.Context, key string, _ Input) error {
 		})
 		return err
 	}
-	for i := 0; i < 1000; i++ {
+	for range 1000 {
 		err := s.rdb.Watch(ctx, change, key)
 		if err == nil {
 			return nil
