@@ -123,8 +123,10 @@ func parse(text string) *Directive {
 }
 
 // Apply suppresses what the directives are for, and returns those that are wrong: findings
-// that have no place in code but their own. Today decides what has expired.
-func Apply(all []finding.Finding, directives []*Directive, today time.Time) (more []finding.Finding) {
+// that have no place in code but their own. Today decides what has expired. Looked says which
+// rules were looked for, nil for all: of others it is not known whether there is something to
+// be ignored.
+func Apply(all []finding.Finding, directives []*Directive, looked func(id string) bool, today time.Time) (more []finding.Finding) {
 	type line struct {
 		path string
 		line int
@@ -151,7 +153,7 @@ func Apply(all []finding.Finding, directives []*Directive, today time.Time) (mor
 		case why != "":
 		case d.expired(today):
 			why = "has expired on " + d.Until.Format(time.DateOnly)
-		case !d.used:
+		case !d.used && d.meant(looked):
 			why = "ignores nothing: remove it"
 		default:
 			continue
@@ -164,6 +166,14 @@ func Apply(all []finding.Finding, directives []*Directive, today time.Time) (mor
 		})
 	}
 	return more
+}
+
+// meant reports whether all rules of a directive were looked for.
+func (d *Directive) meant(looked func(id string) bool) bool {
+	if looked == nil {
+		return true
+	}
+	return len(d.Rules) > 0 && !slices.ContainsFunc(d.Rules, func(id string) bool { return !looked(id) })
 }
 
 func (d *Directive) expired(today time.Time) bool {

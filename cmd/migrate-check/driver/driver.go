@@ -221,11 +221,15 @@ func (m *merger) report(unseen []finding.Unseen) *finding.Report {
 	for _, d := range m.directives {
 		directives = append(directives, d)
 	}
-	more := directive.Apply(sorted, directives, m.cfg.Today)
-	for i := range more {
-		if m.cfg.Rules == nil || m.cfg.Rules(more[i].Rule) {
-			sorted = append(sorted, more[i])
-		}
+	more := directive.Apply(sorted, directives, m.cfg.Rules, m.cfg.Today)
+	finding.Sort(more)
+	statements = statements[:0]
+	for _, f := range more {
+		statements = append(statements, f.Message)
+	}
+	baseline.Fingerprint(more, statements)
+	if m.cfg.Rules == nil || m.cfg.Rules(directive.Rule) {
+		sorted = append(sorted, more...)
 	}
 	finding.Sort(sorted)
 	r := &finding.Report{Findings: sorted, Root: m.root}

@@ -215,6 +215,21 @@ func TestDirectives(t *testing.T) {
 	}, lines(look(t, in(t, directives), nil)))
 }
 
+// A directive for a rule that is not looked for may have its use.
+func TestDirectivesOfOtherRules(t *testing.T) {
+	r := look(t, in(t, directives), func(c *driver.Config) {
+		c.Rules = func(id string) bool { return id == "MC001" || id == "MC202" }
+	})
+	assert.NotContains(t, strings.Join(lines(r), "\n"), "ignores nothing", "line 11 is for MC101")
+	r = look(t, in(t, directives), nil)
+	fingerprints := map[string]bool{}
+	for _, f := range r.Findings {
+		assert.NotEmpty(t, f.Fingerprint)
+		fingerprints[f.Fingerprint] = true
+	}
+	assert.Len(t, fingerprints, len(r.Findings), "each is another one")
+}
+
 const recorded = `
 -- own.go --
 package own
