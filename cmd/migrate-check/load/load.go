@@ -138,14 +138,7 @@ func (p *Program) sort(loaded []*packages.Package) {
 			continue
 		}
 		said[pkg.PkgPath] = true
-		why := pkg.Errors[0]
-		for _, e := range pkg.Errors {
-			if e.Kind == packages.TypeError { // the go command's own is longer, and says no more
-				why = e
-				break
-			}
-		}
-		p.Broken = append(p.Broken, Broken{pkg.PkgPath, why.Msg, pkg.GoFiles})
+		p.Broken = append(p.Broken, Broken{pkg.PkgPath, reason(pkg.Errors), pkg.GoFiles})
 	}
 	slices.SortStableFunc(p.Packages, func(a, b *packages.Package) int {
 		if x, y := p.Asked[a.PkgPath], p.Asked[b.PkgPath]; x != y {
@@ -156,6 +149,22 @@ func (p *Program) sort(loaded []*packages.Package) {
 		}
 		return strings.Compare(a.ID, b.ID)
 	})
+}
+
+// reason is the error that tells most: of a missing import the others follow, and where there
+// is none the go command's own are longer than those of types, and say no more.
+func reason(errs []packages.Error) string {
+	for _, e := range errs {
+		if strings.Contains(e.Msg, "could not import") {
+			return e.Msg
+		}
+	}
+	for _, e := range errs {
+		if e.Kind == packages.TypeError {
+			return e.Msg
+		}
+	}
+	return errs[0].Msg
 }
 
 // nearness remembers which packages lead to a client.

@@ -69,7 +69,7 @@ store/store.go:11:3: 100%: watch or, not (MC902) [test, by its words only]
 baseline 57 → 41 [#####...............]; 16 gone: -write-baseline records the
   rest
 looked at by its words only: old.go: not built
-not looked at: m/p: undefined: x
+not looked at in full: m/p: undefined: x
 `, text)
 	for line := range strings.Lines(text) {
 		assert.LessOrEqual(t, len([]rune(line)), 81, line)

@@ -142,8 +142,8 @@ func summary(s *finding.Summary) string {
 		b.WriteString(burndown(d))
 	}
 	for _, u := range s.Unseen {
-		text := "not looked at: "
-		if u.Scanned {
+		text := "not looked at in full: "
+		if u.Scanned && strings.HasSuffix(u.Path, ".go") {
 			text = "looked at by its words only: "
 		}
 		para(text + u.Path + ": " + u.Reason)
