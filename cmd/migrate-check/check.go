@@ -21,6 +21,8 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/lexical"
 	"github.com/unwatch/unwatch/cmd/migrate-check/output"
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/cmd/migrate-check/wholefile"
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 // The exit codes of a check, which differ from those of the subcommands: CI has to tell
@@ -132,7 +134,7 @@ func (c *checkFlags) config(patterns []string) (driver.Config, error) {
 	if c.reach == "none" && c.scope == "deps" {
 		errs = errors.Join(errs, errors.New("-scope deps needs -reach cone; -scope all does not"))
 	}
-	if !isFormat(c.format) {
+	if !slices.Contains(output.Formats(), c.format) {
 		errs = errors.Join(errs, fmt.Errorf("-format: want one of %s, not %s", strings.Join(output.Formats(), ", "), c.format))
 	}
 	if (c.record || c.strict) && c.baseline == "" {
@@ -214,7 +216,7 @@ func (c *checkFlags) judge(report *finding.Report, known *baseline.Baseline, std
 		if err := now.Write(c.baseline); err != nil {
 			return fmt.Errorf("-baseline: %w", err)
 		}
-		say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check: %s records %s", c.baseline, counted(len(now.Findings), "finding"))))
+		say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check: %s records %s", c.baseline, wrap.Counted(len(now.Findings), "finding"))))
 	}
 	report.Summary.Exit = c.exit(&report.Summary)
 	return nil
@@ -252,15 +254,18 @@ func (c *checkFlags) exit(s *finding.Summary) int {
 func (c *checkFlags) print(report *finding.Report, stdout io.Writer) error {
 	options := output.Options{Traces: c.traces, Shown: shown(report.Root)}
 	if c.output == "" {
-		options.Colour = isTerminal(stdout) && os.Getenv("NO_COLOR") == ""
+		options.Colour = wantsColour(isTerminal(stdout), os.Getenv("NO_COLOR"))
 		return output.Write(stdout, c.format, report, options)
 	}
-	file, err := os.Create(c.output)
+	err := wholefile.Write(c.output, 0o644, func(w io.Writer) error { return output.Write(w, c.format, report, options) })
 	if err != nil {
 		return fmt.Errorf("-o: %w", err)
 	}
-	return errors.Join(output.Write(file, c.format, report, options), file.Close())
+	return nil
 }
+
+// wantsColour reports whether who looks wants colours: see https://no-color.org.
+func wantsColour(terminal bool, noColor string) bool { return terminal && noColor == "" }
 
 // shown returns how a path from a root on is shown to people: from the working directory on,
 // unless that is far away.
@@ -301,15 +306,4 @@ func progress(w io.Writer) func(string) {
 			say(w, "%s", wrapped(fmt.Sprintf("%3.0f s  %s", since.Seconds(), what)))
 		}
 	}
-}
-
-func isFormat(word string) bool {
-	return slices.Contains(output.Formats(), word)
-}
-
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }

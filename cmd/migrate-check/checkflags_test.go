@@ -145,6 +145,13 @@ func TestNothingThere(t *testing.T) {
 	assert.Contains(t, unwrapped(r.stdout), "neither a Go package nor a file of another language is there")
 }
 
+// Colours are for who looks, and has not said otherwise.
+func TestColour(t *testing.T) {
+	assert.True(t, wantsColour(true, ""))
+	assert.False(t, wantsColour(true, "1"))
+	assert.False(t, wantsColour(false, ""))
+}
+
 func TestExplain(t *testing.T) {
 	r := try(t.Context(), "explain")
 	assert.Equal(t, codeOK, r.code)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/fixer"
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 // fixes writes the fixes of -fix; for -diff it only prints what they would change.
@@ -38,6 +39,6 @@ func (c *checkFlags) fixes(ctx context.Context, report *finding.Report, stdout, 
 		return err
 	}
 	say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check: fixed %d of %s that can be, in %s",
-		len(done.Applied), counted(len(done.Applied)+len(done.Dropped), "finding"), counted(len(done.Files), "file"))))
+		len(done.Applied), wrap.Counted(len(done.Applied)+len(done.Dropped), "finding"), wrap.Counted(len(done.Files), "file"))))
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/live"
+	"github.com/unwatch/unwatch/cmd/migrate-check/wholefile"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/custom"
 )
@@ -219,33 +220,24 @@ func (f *liveFlags) write(r *live.Report, write func(*live.Report, io.Writer) er
 	if f.output == "" {
 		return write(r, stdout)
 	}
-	file, err := os.CreateTemp(filepath.Dir(f.output), ".migrate-check-*")
+	err := wholefile.Write(f.output, 0o644, func(w io.Writer) error { // a collector is another user
+		if err := write(r, w); err != nil || f.force {
+			return err
+		}
+		if _, there := os.Lstat(f.output); !errors.Is(there, fs.ErrNotExist) {
+			return fmt.Errorf("%s exists by now", f.output)
+		}
+		return nil
+	})
 	if err != nil {
 		return fmt.Errorf("-o: %w", err)
-	}
-	err = write(r, file)
-	err = errors.Join(err, file.Chmod(0o644), file.Close()) // a collector is another user
-	if err == nil && !f.force {
-		if _, there := os.Lstat(f.output); !errors.Is(there, fs.ErrNotExist) {
-			err = fmt.Errorf("%s exists by now", f.output)
-		}
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), f.output)
-	}
-	if err != nil {
-		return fmt.Errorf("-o: %w", errors.Join(err, os.Remove(file.Name())))
 	}
 	return nil
 }
 
 // progressOn shows on a terminal how far it is; a log gets nothing.
 func progressOn(stderr io.Writer) func(live.Progress) {
-	file, ok := stderr.(*os.File)
-	if !ok {
-		return nil
-	}
-	if info, err := file.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+	if !isTerminal(stderr) {
 		return nil
 	}
 	return func(p live.Progress) {

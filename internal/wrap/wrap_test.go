@@ -8,6 +8,12 @@ import (
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 
+func TestCounted(t *testing.T) {
+	assert.Equal(t, "0 files", wrap.Counted(0, "file"))
+	assert.Equal(t, "1 file", wrap.Counted(1, "file"))
+	assert.Equal(t, "1200 files", wrap.Counted(1200, "file"))
+}
+
 func TestParagraph(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                        "- \n",

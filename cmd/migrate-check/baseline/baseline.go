@@ -10,16 +10,16 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/wholefile"
 )
 
 // version is of the file's form.
@@ -88,25 +88,15 @@ func Read(file string) (*Baseline, error) {
 }
 
 // Write writes a baseline: all of it, or nothing.
-func (b *Baseline) Write(file string) (err error) {
+func (b *Baseline) Write(file string) error {
 	data, err := json.MarshalIndent(b, "", "  ")
 	if err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
-	if err != nil {
+	return wholefile.Write(file, mode(file), func(w io.Writer) error {
+		_, err := w.Write(append(data, '\n'))
 		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(temp.Name()))
-		}
-	}()
-	_, err = temp.Write(append(data, '\n'))
-	if err = errors.Join(err, temp.Chmod(mode(file)), temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), file)
+	})
 }
 
 // mode is that of the file that is there, or what files usually have.

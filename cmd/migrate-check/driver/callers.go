@@ -3,7 +3,6 @@ package driver
 import (
 	"cmp"
 	"go/ast"
-	"go/token"
 	"go/types"
 	"slices"
 
@@ -58,7 +57,7 @@ func passes(pkg *packages.Package, fn *ast.FuncDecl, d analysis.Diagnostic) bool
 }
 
 func within(n ast.Node, d analysis.Diagnostic) bool {
-	return d.Pos <= n.Pos() && n.End() <= max(d.End, token.Pos(d.Pos))
+	return d.Pos <= n.Pos() && n.End() <= max(d.End, d.Pos)
 }
 
 // allCalls are the calls of all functions that have a function among their parameters.

@@ -92,6 +92,9 @@ func Run(ctx context.Context, cfg Config) (*finding.Report, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", build, err)
 		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if cfg.Reach {
 			cfg.Progress("following the calls: " + build.String())
 		}

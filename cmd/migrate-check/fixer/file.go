@@ -5,9 +5,12 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/wholefile"
 )
 
 // file is a file as it was found.
@@ -68,25 +71,9 @@ func (r *run) write() error {
 }
 
 // swap exchanges a file in one step, so that nobody ever sees half of it.
-func (r *run) swap(name string, text []byte) (err error) {
-	full := r.path(name)
-	tmp, err := os.CreateTemp(filepath.Dir(full), ".migrate-check-*")
-	if err != nil {
+func (r *run) swap(name string, text []byte) error {
+	return wholefile.Write(r.path(name), r.old[name].mode, func(w io.Writer) error {
+		_, err := w.Write(text)
 		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(tmp.Name())
-		}
-	}()
-	if _, err = tmp.Write(text); err == nil {
-		err = tmp.Chmod(r.old[name].mode)
-	}
-	if closed := tmp.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), full)
+	})
 }

@@ -121,11 +121,11 @@ func summary(s *finding.Summary) string {
 		for _, rule := range slices.Sorted(maps.Keys(s.Rules)) {
 			parts = append(parts, fmt.Sprintf("%d %s", s.Rules[rule], rule))
 		}
-		head = fmt.Sprintf("%s (%s)", counted(s.Findings, "finding"), strings.Join(parts, ", "))
+		head = fmt.Sprintf("%s (%s)", wrap.Counted(s.Findings, "finding"), strings.Join(parts, ", "))
 	}
-	head += fmt.Sprintf(" in %s", counted(s.Packages, "package"))
+	head += fmt.Sprintf(" in %s", wrap.Counted(s.Packages, "package"))
 	if s.Files > 0 {
-		head += fmt.Sprintf(" and %s of other languages", counted(s.Files, "file"))
+		head += fmt.Sprintf(" and %s of other languages", wrap.Counted(s.Files, "file"))
 	}
 	if n := s.Shown - s.Findings; n > 0 {
 		head += fmt.Sprintf("; %d not counted (notes, tests, or ignored)", n)
@@ -173,11 +173,4 @@ func burndown(d *finding.Burndown) string {
 		text += fmt.Sprintf("; %d gone: -write-baseline records the rest", len(d.Stale))
 	}
 	return wrap.Paragraph(width, "", "  ", text)
-}
-
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }
