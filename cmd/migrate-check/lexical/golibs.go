@@ -1,8 +1,9 @@
 package lexical
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rediscalls"
 )
 
 var goDialect = dialect{lang: Go, self: "\x00", imports: goImport, classes: map[string]class{}, shapes: map[string]*shape{
@@ -63,25 +64,23 @@ var goClient = map[string]step{
 	"Context Options PoolStats Close AddHook ForEachMaster": {plain: true},
 }
 
-var goLibraries = []struct {
-	path  *regexp.Regexp
-	shape string
-	guess string
-}{
-	{regexp.MustCompile(`^(?:(?:.*/)?go-redis(?:/redis)?(?:/v\d+)?|gopkg\.in/redis\.v\d+)$`), "goredis", "client"},
-	{regexp.MustCompile(`^(?:.*/)?redigo/redis(?:/v\d+)?$`), "redigo", "conn"},
-	{regexp.MustCompile(`^(?:.*/)?(?:rueidis|valkey-go)$`), "rueidis", "rueidis client"},
-	{regexp.MustCompile(`^(?:.*/)?radix(?:/v\d+|\.v\d+/(?:redis|pool|cluster))$`), "radix", "radix conn"},
+// goLibraries are what a client's package declares, and what a name in a file that imports it
+// may well be.
+var goLibraries = map[rediscalls.Name]struct{ shape, guess string }{
+	rediscalls.GoRedis: {"goredis", "client"},
+	rediscalls.Redigo:  {"redigo", "conn"},
+	rediscalls.Rueidis: {"rueidis", "rueidis client"},
+	rediscalls.Radix:   {"radix", "radix conn"},
 }
 
 func goImport(w *walker, path string) (string, bool) {
-	for _, lib := range goLibraries {
-		if lib.path.MatchString(path) {
-			w.guessing(lib.guess)
-			return lib.shape, true
-		}
+	client, known := rediscalls.LibraryOfPath(path)
+	lib, spoken := goLibraries[client.Name]
+	if !known || !spoken {
+		return "", false
 	}
-	return "", false
+	w.guessing(lib.guess)
+	return lib.shape, true
 }
 
 // goNamed judges a command by its name: the first text among the arguments, behind a ctx.

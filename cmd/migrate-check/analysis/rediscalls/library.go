@@ -49,7 +49,7 @@ func libraryOf(pkg *types.Package) (Library, bool) {
 	if pkg == nil {
 		return Library{}, false
 	}
-	if lib, ok := libraryOfPath(pkg.Path()); ok {
+	if lib, ok := LibraryOfPath(pkg.Path()); ok {
 		return lib, true
 	}
 	return forkOf(pkg)
@@ -79,7 +79,8 @@ func forkOf(pkg *types.Package) (Library, bool) {
 	return Library{}, false
 }
 
-func libraryOfPath(path string) (Library, bool) {
+// LibraryOfPath tells which client library a package is of by its path, as far as that says.
+func LibraryOfPath(path string) (Library, bool) {
 	if i := strings.LastIndex(path, "/vendor/"); i >= 0 {
 		path = path[i+len("/vendor/"):]
 	}
@@ -182,7 +183,7 @@ func isCmd(t types.Type) bool {
 
 // IsClient reports whether a path is that of a client library's package.
 func IsClient(path string) bool {
-	_, ok := libraryOfPath(path)
+	_, ok := LibraryOfPath(path)
 	return ok
 }
 
