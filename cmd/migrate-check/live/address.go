@@ -39,18 +39,27 @@ func ParseAddress(word string) (Address, error) {
 	}
 	u, err := url.Parse("redis://" + rest)
 	if err != nil { // its text has the password in it
-		return Address{}, errors.New("this is no URL; signs such as @ / # in a password are written as %40 %2F %23")
+		return Address{}, errURL
 	}
 	a := Address{Host: u.Host, Username: u.User.Username(), TLS: scheme == "rediss"}
 	a.Password, _ = u.User.Password()
+	if strings.ContainsAny(rest, "/?#") && strings.Contains(rest[strings.IndexAny(rest, "/?#"):], "@") {
+		return Address{}, errURL // what was read as a host is the beginning of a password
+	}
 	if u.Hostname() != "" && u.Port() == "" {
 		a.Host = net.JoinHostPort(u.Hostname(), "6379")
 	}
 	if a.Username != "" && a.Password == "" {
 		return Address{}, errors.New("a URL with a user and no password: redis://:PASSWORD@HOST has no user")
 	}
-	return a, checkHost(a.Host)
+	if checkHost(a.Host) != nil { // it is not shown: it may be a password, with the user forgotten
+		return Address{}, errURL
+	}
+	return a, nil
 }
+
+var errURL = errors.New("this is no URL such as redis://HOST:PORT or redis://USER:PASSWORD@HOST:PORT; " +
+	"signs such as @ / # ? in a password are written as %40 %2F %23 %3F")
 
 func checkHost(addr string) error {
 	host, port, err := net.SplitHostPort(addr)

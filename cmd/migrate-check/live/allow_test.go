@@ -93,9 +93,12 @@ func TestParseAddress(t *testing.T) {
 	for _, word := range []string{
 		"h", "h:0", "h:x", ":1", "", "u:hunter2@h:1", "http://u:hunter2@h:1", "redis://u:hunter2 @h", "redis://u:hunter2/x@h:1",
 		"redis://u:hunter2%zz@h:1", "redis://u@h:1", "redis://",
+		// Numbers in front make a port of what is a password.
+		"redis://u:1234/hunter2@h", "redis://:1234/hunter2@h:1", "redis://u:1234#hunter2@h", "redis://:1234?hunter2@h",
 	} {
 		_, err := ParseAddress(word)
 		require.Error(t, err, word)
 		assert.NotContains(t, err.Error(), "hunter2", word)
+		assert.NotContains(t, err.Error(), "1234", word)
 	}
 }

@@ -41,6 +41,8 @@ func (n *node) cannotConnect(err error) error {
 	text := clean(err.Error())
 	var dns *net.DNSError
 	switch {
+	case turnedAway(err):
+		return n.setupError(err, "it does not let us in: "+text, "")
 	case errors.As(err, &dns):
 		return n.setupError(err, "there is no such host", "check the spelling, and whether this machine sees that name")
 	case strings.Contains(text, "AUTH was refused"):

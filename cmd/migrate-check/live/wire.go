@@ -79,16 +79,37 @@ func (w *wire) greet(a Address, cfg Config) error {
 	case a.Password != "":
 		_, err = w.ask("AUTH", a.Password)
 	}
-	if isRefusal(err) {
-		return fmt.Errorf("AUTH was refused: %w", err)
+	if isRefusal(err) && !turnedAway(err) {
+		return fmt.Errorf("AUTH was refused: %w", withoutWords(err, a.Password))
 	}
 	if err != nil {
 		return err
 	}
-	if _, err = w.ask("CLIENT", "SETNAME", cfg.name); err != nil && !isRefusal(err) {
+	if _, err = w.ask("CLIENT", "SETNAME", cfg.name); err != nil && (!isRefusal(err) || turnedAway(err)) {
 		return err
 	}
 	return nil
+}
+
+// turnedAway reports whether a server has refused the connection itself, whatever was asked:
+// it has too many clients, or protects itself from other hosts.
+func turnedAway(err error) bool {
+	var r refusal
+	return errors.As(err, &r) && (strings.HasPrefix(r.text, "ERR max number of clients") || strings.HasPrefix(r.text, "DENIED"))
+}
+
+// withoutWords is a refusal without the words of the command, which a server repeats if it
+// does not know it: those of AUTH are a password.
+func withoutWords(err error, password string) error {
+	var r refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	r.text, _, _ = strings.Cut(r.text, ", with args")
+	if strings.Contains(r.text, password) {
+		r.text = "the answer repeats the password, so it is not shown"
+	}
+	return r
 }
 
 // ask sends a command and reads the reply to it. A reply that is an error is a refusal.
