@@ -1,9 +1,11 @@
 package live
 
 import (
+	"context"
 	"net"
 	"slices"
 	"strings"
+	"time"
 )
 
 // member is a line of CLUSTER NODES.
@@ -44,6 +46,23 @@ func parseMembers(text string) []member {
 		all = append(all, m)
 	}
 	return all
+}
+
+// membersEvery is how often the other servers of a cluster are asked for: what joins and
+// leaves within that time takes no slots, for moving them takes longer.
+const membersEvery = time.Minute
+
+// lookAtMembers looks whether the primaries are still those of the beginning.
+func (n *node) lookAtMembers(ctx context.Context) {
+	text, err := n.wire.text(ctx, "CLUSTER", "NODES")
+	n.membersAt, n.membersSeen = time.Now().Add(membersEvery), err == nil
+	switch {
+	case isRefusal(err):
+	case err != nil:
+		n.close()
+	case primariesOf(parseMembers(text)) != primariesOf(n.members):
+		n.trouble("sees other primaries in its cluster than at the beginning")
+	}
 }
 
 // primariesOf are the ids of those that serve, for a comparison with a later look.

@@ -27,6 +27,7 @@ type fake struct {
 	deny     map[string]string // an error, by command
 	down     bool              // it accepts no connection
 	slow     time.Duration     // so long takes a CLIENT LIST
+	hang     bool              // it reads, and answers nothing
 	received [][]string
 	conns    []net.Conn
 	monitors []net.Conn
@@ -70,6 +71,9 @@ func (f *fake) serve(conn net.Conn) {
 			return
 		}
 		reply := f.answer(conn, args)
+		if f.hangs() {
+			continue
+		}
 		if strings.EqualFold(strings.Join(args, " "), "client list") {
 			<-time.After(f.slowness())
 		}
@@ -133,6 +137,12 @@ func (f *fake) do(change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	change()
+}
+
+func (f *fake) hangs() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.hang
 }
 
 func (f *fake) slowness() time.Duration {

@@ -92,7 +92,19 @@ func (info Info) number(field string) int64 {
 func (info Info) version() string { return info.Fields["redis_version"] }
 
 func (info Info) major() int {
-	word, _, _ := strings.Cut(info.version(), ".")
-	n, _ := strconv.Atoi(word) // 0: not known
-	return n
+	major, _ := info.majorMinor()
+	return major
+}
+
+func (info Info) majorMinor() (major, minor int) {
+	words := strings.SplitN(info.version()+".", ".", 3)
+	major, _ = strconv.Atoi(words[0]) // 0: not known
+	minor, _ = strconv.Atoi(words[1])
+	return major, minor
+}
+
+// countsRefusals reports whether commands that an ACL has refused are counted: since 6.2.
+func (info Info) countsRefusals() bool {
+	major, minor := info.majorMinor()
+	return major > 6 || major == 6 && minor >= 2
 }

@@ -24,14 +24,14 @@ func Run(ctx context.Context, addresses []Address, cfg Config) (*Report, error) 
 		return nil, err
 	}
 	began := time.Now()
-	each(nodes, (*node).lookAtClients)
+	each(nodes, func(n *node) { n.lookAtClients(ctx) })
 	if cfg.Monitor != nil {
 		each(nodes, func(n *node) { n.beginMonitor(ctx) })
 	}
 	wait(ctx, nodes, cfg, began)
 
 	// What was seen is worth a report also when ctx has ended.
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Timeout)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLooks*cfg.Timeout)
 	defer cancel()
 	each(nodes, func(n *node) { n.end(last) })
 	ended := time.Now()
@@ -40,6 +40,9 @@ func Run(ctx context.Context, addresses []Address, cfg Config) (*Report, error) 
 	}
 	return assemble(nodes, cfg, began, ended, notes, troubles), nil
 }
+
+// lastLooks is how many timeouts the last look may take: two connections, and some questions.
+const lastLooks = 4
 
 // each calls f for all nodes at the same time.
 func each(nodes []*node, f func(*node)) {
@@ -95,7 +98,7 @@ func (n *node) beginMonitor(ctx context.Context) {
 	w, err := dial(ctx, n.addr, n.cfg, n.count.sent)
 	if err == nil {
 		n.ours[w.conn.LocalAddr().String()] = true
-		n.monitor, err = startMonitor(w, cfg, n.cfg.Profile)
+		n.monitor, err = startMonitor(ctx, w, cfg, n.cfg.Profile)
 	}
 	if err != nil {
 		n.notSeen("MONITOR", err, "+monitor")

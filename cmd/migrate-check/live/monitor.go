@@ -2,6 +2,7 @@ package live
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -75,8 +76,8 @@ type crossing struct {
 }
 
 // startMonitor sends MONITOR, and reads in the background until a limit, or stop.
-func startMonitor(w *wire, cfg MonitorConfig, profile *proxycompat.Profile) (*monitor, error) {
-	if _, err := w.ask("MONITOR"); err != nil {
+func startMonitor(ctx context.Context, w *wire, cfg MonitorConfig, profile *proxycompat.Profile) (*monitor, error) {
+	if _, err := w.ask(ctx, "MONITOR"); err != nil {
 		w.close()
 		return nil, err
 	}

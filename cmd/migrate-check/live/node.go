@@ -26,8 +26,11 @@ type node struct {
 	denied    []Denied  // of ACL LOG, at the beginning
 	grown     []Denied  // and what came since
 	members   []member  // of a Redis Cluster, at the beginning
-	ours      map[string]bool
-	user      string
+	membersAt time.Time // when CLUSTER NODES may be asked for again
+
+	membersSeen bool // the last time it was asked for, it was answered
+	ours        map[string]bool
+	user        string
 
 	monitor  *monitor
 	troubles []string // why what was counted is not all
@@ -92,8 +95,8 @@ func (n *node) userName() string {
 }
 
 // begin is the first look. An error says that this server cannot be judged.
-func (n *node) begin() error {
-	info, err := n.ask()
+func (n *node) begin(ctx context.Context) error {
+	info, err := n.ask(ctx)
 	if err != nil {
 		return n.cannotAsk(err)
 	}
@@ -101,7 +104,7 @@ func (n *node) begin() error {
 		return err
 	}
 	if info.Fields["cluster_enabled"] == "1" {
-		text, err := n.wire.text("CLUSTER", "NODES")
+		text, err := n.wire.text(ctx, "CLUSTER", "NODES")
 		switch {
 		case isRefusal(err):
 			n.notSeen("the other servers of the cluster", err, "+cluster|nodes")
@@ -109,18 +112,18 @@ func (n *node) begin() error {
 		case err != nil:
 			return err
 		}
-		n.members = parseMembers(text)
+		n.members, n.membersAt = parseMembers(text), time.Now().Add(membersEvery)
 	}
 	if info.major() >= 6 {
-		if user, err := n.wire.text("ACL", "WHOAMI"); err == nil {
+		if user, err := n.wire.text(ctx, "ACL", "WHOAMI"); err == nil {
 			n.user = user
 		}
-		if n.denied, err = n.askDenied(); err != nil {
+		if n.denied, err = n.askDenied(ctx); err != nil {
 			n.notSeen("ACL LOG", err, "+acl|log")
 		}
 	}
 	// The window begins with this look: all that was asked before it is not in it.
-	if info, err = n.ask(); err != nil {
+	if info, err = n.ask(ctx); err != nil {
 		return err
 	}
 	n.info, n.began, n.looked, n.looks = info, time.Now(), time.Now(), 1
@@ -129,20 +132,41 @@ func (n *node) begin() error {
 }
 
 // ask asks for what the server counts.
-func (n *node) ask() (Info, error) {
-	general, err := n.wire.text("INFO")
+func (n *node) ask(ctx context.Context) (Info, error) {
+	general, err := n.wire.text(ctx, "INFO")
 	if err != nil {
 		return Info{}, err
 	}
-	stats, err := n.wire.text("INFO", "commandstats")
+	stats, err := n.wire.text(ctx, "INFO", "commandstats")
 	if err != nil {
 		return Info{}, err
 	}
 	return ParseInfo(general + "\r\n" + stats), nil
 }
 
-func (n *node) askDenied() ([]Denied, error) {
-	reply, err := n.wire.ask("ACL", "LOG", "1000")
+// askAgain asks over another connection if the one we have is of no use any more: a server,
+// and what stands before it, ends those that were idle for long.
+func (n *node) askAgain(ctx context.Context) (Info, error) {
+	if n.wire != nil {
+		info, err := n.ask(ctx)
+		if err == nil || isRefusal(err) || ctx.Err() != nil {
+			return info, err
+		}
+		n.close()
+	}
+	if err := n.connect(ctx); err != nil {
+		return Info{}, err
+	}
+	return n.ask(ctx)
+}
+
+func (n *node) askDenied(ctx context.Context) ([]Denied, error) {
+	if n.wire == nil { // CLIENT LIST was too much
+		if err := n.connect(ctx); err != nil {
+			return nil, err
+		}
+	}
+	reply, err := n.wire.ask(ctx, "ACL", "LOG", "1000")
 	if err != nil {
 		return nil, err
 	}
@@ -154,18 +178,13 @@ func (n *node) look(ctx context.Context) {
 	if n.gone {
 		return
 	}
-	if n.wire == nil {
-		if err := n.connect(ctx); err != nil {
-			return // tried again at the next look; at the end it is a trouble
-		}
-	}
-	info, err := n.ask()
+	info, err := n.askAgain(ctx)
 	if isRefusal(err) { // it is loading its data, say
 		return
 	}
 	if err != nil {
 		n.close()
-		return
+		return // tried again at the next look; at the end it is a trouble
 	}
 	if n.changed(info) {
 		return
@@ -178,8 +197,11 @@ func (n *node) look(ctx context.Context) {
 	}
 	n.info, n.looked = info, time.Now()
 	n.looks++
-	if !n.clientsAt.After(n.looked) {
-		n.lookAtClients()
+	if n.members != nil && !n.membersAt.After(n.looked) {
+		n.lookAtMembers(ctx)
+	}
+	if n.wire != nil && !n.clientsAt.After(n.looked) {
+		n.lookAtClients(ctx)
 	}
 }
 
@@ -208,9 +230,9 @@ const (
 	share    = 100
 )
 
-func (n *node) lookAtClients() {
+func (n *node) lookAtClients(ctx context.Context) {
 	began := time.Now()
-	text, err := n.wire.text("CLIENT", "LIST")
+	text, err := n.wire.text(ctx, "CLIENT", "LIST")
 	switch {
 	case isRefusal(err):
 		n.notSeen("CLIENT LIST: who sent it, and who is subscribed or in a transaction now", err, "+client|list")
@@ -238,35 +260,3 @@ func (n *node) lookAtClients() {
 
 // isOurs reports whether a client is this program, or another run of it.
 func (n *node) isOurs(c Client) bool { return strings.HasPrefix(c.Name, ownName) || n.ours[c.Addr] }
-
-// end is the last look.
-func (n *node) end(ctx context.Context) {
-	if n.monitor != nil {
-		n.monitor.stop()
-	}
-	defer n.close()
-	before := n.looks
-	n.look(ctx)
-	if n.gone {
-		return
-	}
-	if n.looks == before {
-		n.trouble("could not be asked since %s", n.looked.UTC().Format(time.TimeOnly))
-		return
-	}
-	if n.denied != nil || n.wire != nil && n.info.major() >= 6 && !n.cannotSee("ACL LOG") {
-		if after, err := n.askDenied(); err == nil {
-			n.grown = slices.DeleteFunc(newDenied(n.denied, after), func(d Denied) bool { return n.isOurs(d.Client) })
-		}
-	}
-	if n.members != nil && n.wire != nil {
-		text, err := n.wire.text("CLUSTER", "NODES")
-		if err == nil && primariesOf(parseMembers(text)) != primariesOf(n.members) {
-			n.trouble("sees other primaries in its cluster than at the beginning")
-		}
-	}
-}
-
-func (n *node) cannotSee(what string) bool {
-	return slices.ContainsFunc(n.unseen, func(u Unseen) bool { return u.What == what })
-}

@@ -125,7 +125,7 @@ func setup(ctx context.Context, addresses []Address, cfg Config) (nodes []*node,
 		if err := n.connect(ctx); err != nil {
 			return nil, n.cannotConnect(err)
 		}
-		if err := n.begin(); err != nil {
+		if err := n.begin(ctx); err != nil {
 			n.close()
 			return nil, err
 		}

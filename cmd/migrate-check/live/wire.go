@@ -39,6 +39,7 @@ func rejected(err error) bool {
 
 // wire is one connection, used by one goroutine at a time.
 type wire struct {
+	broken  error // why it is of no use any more: a late reply would be taken for the next one
 	conn    net.Conn
 	br      *bufio.Reader
 	timeout time.Duration
@@ -62,7 +63,7 @@ func dial(ctx context.Context, a Address, cfg Config, sent func([]string, bool))
 		conn = secure
 	}
 	w := &wire{conn: guard{conn}, br: bufio.NewReaderSize(conn, 64<<10), timeout: cfg.Timeout, sent: sent}
-	if err := w.greet(a, cfg); err != nil {
+	if err := w.greet(ctx, a, cfg); err != nil {
 		w.close()
 		return nil, err
 	}
@@ -71,13 +72,13 @@ func dial(ctx context.Context, a Address, cfg Config, sent func([]string, bool))
 
 // greet authenticates, if there is a password. The name is for those who look at a CLIENT
 // LIST themselves; a user who may not set it is none the worse for it.
-func (w *wire) greet(a Address, cfg Config) error {
+func (w *wire) greet(ctx context.Context, a Address, cfg Config) error {
 	var err error
 	switch {
 	case a.Username != "":
-		_, err = w.ask("AUTH", a.Username, a.Password)
+		_, err = w.ask(ctx, "AUTH", a.Username, a.Password)
 	case a.Password != "":
-		_, err = w.ask("AUTH", a.Password)
+		_, err = w.ask(ctx, "AUTH", a.Password)
 	}
 	if isRefusal(err) && !turnedAway(err) {
 		return fmt.Errorf("AUTH was refused: %w", withoutWords(err, a.Password))
@@ -85,7 +86,7 @@ func (w *wire) greet(a Address, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	if _, err = w.ask("CLIENT", "SETNAME", cfg.name); err != nil && (!isRefusal(err) || turnedAway(err)) {
+	if _, err = w.ask(ctx, "CLIENT", "SETNAME", cfg.name); err != nil && (!isRefusal(err) || turnedAway(err)) {
 		return err
 	}
 	return nil
@@ -112,17 +113,31 @@ func withoutWords(err error, password string) error {
 	return r
 }
 
-// ask sends a command and reads the reply to it. A reply that is an error is a refusal.
-func (w *wire) ask(args ...string) (resp.Reply, error) {
-	if err := w.conn.SetDeadline(time.Now().Add(w.timeout)); err != nil {
-		return nil, err
+// ask sends a command and reads the reply to it. A reply that is an error is a refusal;
+// after any other error, and after the end of ctx, nothing can be asked any more.
+func (w *wire) ask(ctx context.Context, args ...string) (resp.Reply, error) {
+	if w.broken != nil {
+		return nil, w.broken
 	}
-	if _, err := w.conn.Write(resp.AppendCommand(nil, args...)); err != nil {
-		return nil, err
+	if w.broken = w.conn.SetDeadline(time.Now().Add(w.timeout)); w.broken != nil {
+		return nil, w.broken
+	}
+	inTime := context.AfterFunc(ctx, func() { _ = w.conn.SetDeadline(time.Unix(1, 0)) }) // a reader wakes up
+	defer func() {
+		if !inTime() && w.broken == nil {
+			w.broken = context.Cause(ctx)
+		}
+	}()
+	if _, w.broken = w.conn.Write(resp.AppendCommand(nil, args...)); w.broken != nil {
+		return nil, w.broken
 	}
 	reply, err := resp.ReadReply(nil, w.br, resp.Limits{Total: 256 << 20})
 	if err != nil {
 		w.sent(args, false) // it may have been carried out
+		if ctx.Err() != nil {
+			err = fmt.Errorf("it was ended while it waited for an answer: %w", context.Cause(ctx))
+		}
+		w.broken = err
 		return nil, err
 	}
 	if text, isError := reply.ErrorText(); isError {
@@ -133,8 +148,8 @@ func (w *wire) ask(args ...string) (resp.Reply, error) {
 }
 
 // text asks for a reply that is a text.
-func (w *wire) text(args ...string) (string, error) {
-	reply, err := w.ask(args...)
+func (w *wire) text(ctx context.Context, args ...string) (string, error) {
+	reply, err := w.ask(ctx, args...)
 	if err != nil {
 		return "", err
 	}
