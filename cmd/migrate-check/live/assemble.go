@@ -61,7 +61,7 @@ func assemble(nodes []*node, cfg Config, began, ended time.Time, notes, troubles
 // server adds what one node has seen.
 func (a *assembly) server(n *node) {
 	s := Server{
-		Addr: n.addr.Host, Version: n.info.version(), Role: n.info.Fields["role"], Cluster: n.info.Fields["cluster_enabled"] == "1",
+		Addr: n.addr.Host, Version: n.info.version(), Product: n.info.product(), Role: n.info.Fields["role"], Cluster: n.info.Fields["cluster_enabled"] == "1",
 		Seconds: n.looked.Sub(n.began).Seconds(), Looks: n.looks, Lists: n.people.looks, Clients: len(n.people.ids),
 	}
 	for _, name := range slices.Sorted(maps.Keys(n.count.total)) {
@@ -138,7 +138,7 @@ func (a *assembly) counted(n *node, command string, stat Stat) {
 		return
 	}
 	f.Stat = f.plus(stat)
-	f.Servers[n.addr.Host] = stat
+	f.Servers[n.addr.Host] = f.Servers[n.addr.Host].plus(stat) // two servers can have one address
 }
 
 // attribute says how many uses of a command are no service's, and whose.
@@ -245,7 +245,7 @@ func (a *assembly) denied(n *node) {
 	for _, d := range n.grown {
 		d.Server = n.addr.Host
 		if f := a.of(d.command(), ""); d.command() != "" && f != nil {
-			if f.Uses() == 0 {
+			if !n.info.countsRefusals() || n.count.total[f.Command].Rejected == 0 {
 				f.Rejected += d.Count
 				f.Servers[n.addr.Host] = f.Servers[n.addr.Host].plus(Stat{Rejected: d.Count})
 			}

@@ -30,6 +30,17 @@ func (c *counter) sent(args []string, rejected bool) {
 	c.own[name] = s
 }
 
+// fell reports whether a total went down, which only CONFIG RESETSTAT does. A single command
+// may be sent often enough after it to be as many as before.
+func fell(before, now Info) bool {
+	for _, field := range []string{"total_commands_processed", "total_connections_received", "total_net_input_bytes"} {
+		if now.number(field) < before.number(field) {
+			return true
+		}
+	}
+	return false
+}
+
 // advance takes the next look, and reports whether the counters began anew since the last
 // one: then it has what was counted after that.
 func (c *counter) advance(now map[string]Stat, anew bool) (reset bool) {
@@ -44,7 +55,10 @@ func (c *counter) advance(now map[string]Stat, anew bool) (reset bool) {
 		return false
 	}
 	for name, was := range c.last {
-		is := now[name]
+		is, counted := now[name]
+		if !counted && strings.Contains(name, ".") { // of a module that was unloaded
+			continue
+		}
 		if is.Calls < was.Calls || is.Rejected < was.Rejected || is.Failed < was.Failed {
 			anew = true
 		}

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -86,6 +87,17 @@ func (info Info) number(field string) int64 {
 		return 0
 	}
 	return n
+}
+
+// mode is "standalone", "cluster" or "sentinel". Valkey has the field under its own name.
+func (info Info) mode() string { return cmp.Or(info.Fields["redis_mode"], info.Fields["server_mode"]) }
+
+// product is what it calls itself: "Redis 7.0.15", or "valkey 8.0.1".
+func (info Info) product() string {
+	if name := info.Fields["server_name"]; name != "" && info.Fields[name+"_version"] != "" {
+		return name + " " + info.Fields[name+"_version"]
+	}
+	return "Redis " + info.version()
 }
 
 // version is that of the Redis it is compatible with.

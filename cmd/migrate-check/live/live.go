@@ -34,6 +34,7 @@ func Run(ctx context.Context, addresses []Address, cfg Config) (*Report, error) 
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLooks*cfg.Timeout)
 	defer cancel()
 	each(nodes, func(n *node) { n.end(last) })
+	troubles = append(troubles, sharedAddresses(nodes)...)
 	ended := time.Now()
 	if early := cfg.For - ended.Sub(began); early > 0 {
 		troubles = append(troubles, "it was ended early, "+early.Round(time.Second).String()+" before its time")
@@ -43,6 +44,17 @@ func Run(ctx context.Context, addresses []Address, cfg Config) (*Report, error) 
 
 // lastLooks is how many timeouts the last look may take: two connections, and some questions.
 const lastLooks = 4
+
+// sharedAddresses finds several servers behind one address: there may be more of them.
+func sharedAddresses(nodes []*node) (troubles []string) {
+	number := map[string]int{}
+	for _, n := range nodes {
+		if number[n.addr.Host]++; number[n.addr.Host] == 2 {
+			troubles = append(troubles, n.addr.Host+" is the address of several servers: give each by an address of its own")
+		}
+	}
+	return troubles
+}
 
 // each calls f for all nodes at the same time.
 func each(nodes []*node, f func(*node)) {

@@ -190,7 +190,8 @@ func (n *node) look(ctx context.Context) {
 		return
 	}
 	restarted := info.Fields["run_id"] != n.info.Fields["run_id"]
-	if reset := n.count.advance(info.Commands, restarted); restarted {
+	reset := !restarted && fell(n.info, info)
+	if reset = n.count.advance(info.Commands, restarted || reset); restarted {
 		n.trouble("was started anew: what was sent before that, after %s, was not counted", n.looked.UTC().Format(time.TimeOnly))
 	} else if reset {
 		n.trouble("had its counters reset (CONFIG RESETSTAT): what was sent shortly before that was not counted")
@@ -216,10 +217,17 @@ func (n *node) changed(info Info) bool {
 	case now["role"] == "master" && before["role"] != "master":
 		n.trouble("became a primary")
 		n.gone = true
-	case before["run_id"] == now["run_id"] && before["master_replid"] != now["master_replid"]:
+	case now["role"] == "master" && before["run_id"] == now["run_id"] && wasReplica(before, now):
 		n.trouble("was a replica in between")
 	}
 	return n.gone
+}
+
+// wasReplica reports whether a primary has been a replica since an earlier look. It has
+// another history then, and still knows that of the primary it had. One that gets its first
+// replica, or has lost all for an hour, begins a new history as well, but with none before.
+func wasReplica(before, now map[string]string) bool {
+	return before["master_replid"] != now["master_replid"] && strings.Trim(now["master_replid2"], "0") != ""
 }
 
 // A CLIENT LIST that is long (10,000 clients are about 3 MB) is asked for less often: share

@@ -22,6 +22,8 @@ func (r *Report) WritePrometheus(w io.Writer) error {
 			p.sample(uses, "command", f.Command, "rule", f.Rule, "server", server, "severity", string(f.Severity))
 		}
 	}
+	p.metric("migrate_check_live_uses", "gauge", "Uses that count, of all servers together: what a gate waits for to be 0.")
+	p.sample(float64(r.Uses))
 	p.metric("migrate_check_live_sampled_uses", "gauge", "Uses that only MONITOR shows, in its sample.")
 	for _, f := range r.Findings {
 		if f.Sampled > 0 {
@@ -35,13 +37,9 @@ func (r *Report) WritePrometheus(w io.Writer) error {
 		}
 	}
 	p.metric("migrate_check_commands_total", "counter", "All commands in the window, without our own.")
-	for _, s := range r.Servers {
-		p.sample(float64(s.Commands), "server", s.Addr)
-	}
+	p.perServer(r.Servers, func(s Server) float64 { return float64(s.Commands) })
 	p.metric("migrate_check_live_clients", "gauge", "Connections of clients that were seen.")
-	for _, s := range r.Servers {
-		p.sample(float64(s.Clients), "server", s.Addr)
-	}
+	p.perServer(r.Servers, func(s Server) float64 { return float64(s.Clients) })
 	p.metric("migrate_check_live_findings", "gauge", "Findings, by severity; notes do not count.")
 	for _, severity := range finding.Severities() {
 		n := 0
@@ -76,6 +74,17 @@ type prometheus struct {
 func (p *prometheus) metric(name, kind, help string) {
 	p.name = name
 	p.WriteString(fmt.Sprintf("# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind))
+}
+
+// perServer has one sample for an address, also if several servers have the same one.
+func (p *prometheus) perServer(servers []Server, value func(Server) float64) {
+	sums := map[string]float64{}
+	for _, s := range servers {
+		sums[s.Addr] += value(s)
+	}
+	for _, addr := range slices.Sorted(maps.Keys(sums)) {
+		p.sample(sums[addr], "server", addr)
+	}
 }
 
 var labelEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)

@@ -62,7 +62,8 @@ type Report struct {
 // Server is one that was asked.
 type Server struct {
 	Addr     string  `json:"addr"`
-	Version  string  `json:"version"`
+	Version  string  `json:"version"` // of the Redis that it is compatible with
+	Product  string  `json:"product"` // "Redis 7.0.15"
 	Role     string  `json:"role"`
 	Cluster  bool    `json:"cluster,omitempty"`
 	Seconds  float64 `json:"seconds"` // from the first look to the last

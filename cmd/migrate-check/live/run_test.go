@@ -180,7 +180,9 @@ func TestGapsMakeItIncomplete(t *testing.T) {
 			})
 			f.use("MULTI", 1000)
 		}, "became a replica of other:6379", 5},
-		"failover and back": {func(f *fake) { f.do(func() { f.fields["master_replid"] = "repl-2" }) }, "was a replica in between", 5},
+		"failover and back": {func(f *fake) {
+			f.do(func() { f.fields["master_replid"], f.fields["master_replid2"] = "repl-3", "repl-2" })
+		}, "was a replica in between", 5},
 		"gone": {func(f *fake) {
 			f.do(func() { f.down = true })
 			f.hangUp()

@@ -82,10 +82,12 @@ func (n *node) cannotAsk(err error) error {
 func (n *node) judgeable(info Info) error {
 	f := info.Fields
 	switch {
-	case f["redis_mode"] == "sentinel":
+	case info.mode() == "sentinel":
 		return n.setupError(nil, "this is a sentinel, and no server", "ask the primary that it watches"+watchedBy(f))
 	case f["run_id"] == "" || f["redis_version"] == "" || len(info.Commands) == 0:
 		return n.setupError(nil, "INFO has no run_id, version or commandstats: this is a proxy, or no Redis", askServers)
+	case f["role"] != "master" && f["role"] != "slave":
+		return n.setupError(nil, "INFO does not tell whether this is a primary: this is a proxy, or no Redis", askServers)
 	case f["role"] != "master" && !n.cfg.Replicas:
 		return n.setupError(nil, "this is a replica, whose counts have what replication does in them",
 			fmt.Sprintf("ask its primary: %s", net.JoinHostPort(f["master_host"], f["master_port"])))

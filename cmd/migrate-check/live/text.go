@@ -202,8 +202,8 @@ func (t *text) rest(r *Report) {
 	list("MONITOR, which is a sample:", lines)
 	lines = r.Notes
 	for _, s := range r.Servers {
-		lines = append(lines, fmt.Sprintf("%s: Redis %s, %s, %s, %s, looked at %s times, clients %s times",
-			s.Addr, s.Version, s.Role, plural(s.Commands, "command"), plural(int64(s.Clients), "client"),
+		lines = append(lines, fmt.Sprintf("%s: %s, %s, %s, %s, looked at %s times, clients %s times",
+			s.Addr, s.Product, s.Role, plural(s.Commands, "command"), plural(int64(s.Clients), "client"),
 			grouped(int64(s.Looks)), grouped(int64(s.Lists))))
 	}
 	list("How:", lines)
