@@ -79,6 +79,7 @@ func parseDenied(r resp.Reply) []Denied {
 }
 
 func (d *Denied) field(key, value string) {
+	value = printable(value)
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil {
 		n = 0

@@ -61,7 +61,8 @@ func assemble(nodes []*node, cfg Config, began, ended time.Time, notes, troubles
 // server adds what one node has seen.
 func (a *assembly) server(n *node) {
 	s := Server{
-		Addr: n.addr.Host, Version: n.info.version(), Product: n.info.product(), Role: n.info.Fields["role"], Cluster: n.info.Fields["cluster_enabled"] == "1",
+		Addr: n.addr.Host, Version: n.info.version(), Product: n.info.product(),
+		Role: n.info.Fields["role"], Cluster: n.info.Fields["cluster_enabled"] == "1",
 		Seconds: n.looked.Sub(n.began).Seconds(), Looks: n.looks, Lists: n.people.looks, Clients: len(n.people.ids),
 	}
 	for _, name := range slices.Sorted(maps.Keys(n.count.total)) {

@@ -37,7 +37,8 @@ func ParseClients(text string) []Client {
 func parseClient(line string) Client {
 	c := Client{Multi: -1}
 	var version string
-	for field := range strings.FieldsSeq(line) {
+	for field := range strings.SplitSeq(strings.TrimRight(line, "\r\n"), " ") { // only this is between fields
+		field = printable(field)
 		key, value, ok := strings.Cut(field, "=")
 		if !ok {
 			continue

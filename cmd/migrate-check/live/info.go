@@ -35,7 +35,7 @@ type Info struct {
 func ParseInfo(text string) Info {
 	info := Info{Fields: map[string]string{}, Commands: map[string]Stat{}}
 	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
+		line = printable(strings.TrimRight(line, "\r\n"))
 		if strings.HasPrefix(line, "#") {
 			continue
 		}

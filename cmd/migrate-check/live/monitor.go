@@ -156,7 +156,7 @@ func readMonitorLine(br *bufio.Reader) (line string, cut bool, err error) {
 // take counts a command, and forgets its values.
 func (m *monitor) take(line MonitorLine) {
 	args := line.Args
-	name := strings.ToUpper(args[0])
+	name := clean(strings.ToUpper(args[0]))
 	if known, ok := proxycompat.CommandOf(args...); ok {
 		name = known.Name
 	}
@@ -176,6 +176,7 @@ func (m *monitor) take(line MonitorLine) {
 		m.lua[name]++
 		return
 	}
+	line.Source = printable(line.Source)
 	if m.sources[name] == nil {
 		m.sources[name] = map[string]int{}
 	}
@@ -215,8 +216,8 @@ func (m *monitor) keysFit(name string, line MonitorLine) bool {
 	c.lines++
 	keys := make([]string, len(indices))
 	for i, at := range indices {
-		if keys[i] = line.Args[at]; !m.cfg.ShowKeys {
-			keys[i] = keyPattern(keys[i])
+		if keys[i] = clean(line.Args[at]); !m.cfg.ShowKeys {
+			keys[i] = keyPattern(line.Args[at])
 		}
 	}
 	text := strings.Join(keys, " ")

@@ -169,18 +169,3 @@ func setup(ctx context.Context, addresses []Address, cfg Config) (nodes []*node,
 	}
 	return nodes, notes, troubles, nil
 }
-
-// clean is a text of others in one line, and of a bearable length.
-func clean(text string) string {
-	const most = 200
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "?"))
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
-}
