@@ -5,37 +5,66 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // Address is a server, and as whom to ask it. Printing one shows no password.
 type Address struct {
-	Host               string // HOST:PORT
+	Host               string // HOST:PORT, or the path of a socket
 	Username, Password string
 	TLS                bool // rediss://
+
+	// Primary, if not empty, is the name under which Sentinels know the server; Host is
+	// empty then. They are asked without a password, or with this one if they want one.
+	Primary   string
+	Sentinels []string // HOST:PORT
 }
 
-// String is HOST:PORT.
-func (a Address) String() string { return a.Host }
+// String is where it is, and not as whom it is asked.
+func (a Address) String() string {
+	if a.Primary != "" {
+		return "sentinel://" + strings.Join(a.Sentinels, ",") + "/" + a.Primary
+	}
+	return a.Host
+}
 
-// GoString is HOST:PORT as well: %#v must not show what String hides.
-func (a Address) GoString() string { return strconv.Quote(a.Host) }
+// GoString is the same: %#v must not show what String hides.
+func (a Address) GoString() string { return strconv.Quote(a.String()) }
+
+// network is what net.Dial wants to know.
+func (a Address) network() string {
+	if strings.HasPrefix(a.Host, "/") {
+		return "unix"
+	}
+	return "tcp"
+}
 
 // ParseAddress reads HOST:PORT, or redis://USER:PASSWORD@HOST:PORT/0, or the same with
-// rediss:// for TLS. The number of a database is accepted and has no meaning: what is
-// counted is counted of the server. No error repeats what may be a password.
+// rediss:// for TLS; the path of a socket, or unix://USER:PASSWORD@/PATH; or
+// sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/NAME. The number of a database is accepted
+// and has no meaning: what is counted is counted of the server. No error repeats what may
+// be a password.
 func ParseAddress(word string) (Address, error) {
 	scheme, rest, isURL := strings.Cut(word, "://")
-	if !isURL {
-		if strings.Contains(word, "@") {
-			return Address{}, errors.New("an address with a user is a URL: redis://USER:PASSWORD@HOST:PORT")
-		}
+	switch {
+	case strings.HasPrefix(word, "/"):
+		return Address{Host: word}, nil
+	case !isURL && strings.Contains(word, "@"):
+		return Address{}, errors.New("an address with a user is a URL: redis://USER:PASSWORD@HOST:PORT")
+	case !isURL:
 		return Address{Host: word}, checkHost(word)
 	}
 	scheme = strings.ToLower(scheme)
-	if scheme != "redis" && scheme != "rediss" {
-		return Address{}, errors.New("want redis:// or rediss:// (for TLS)")
+	if !slices.Contains([]string{"redis", "rediss", "unix", "sentinel"}, scheme) {
+		return Address{}, errors.New("want redis://, rediss:// (for TLS), unix:// or sentinel://")
+	}
+	hosts := ""
+	if scheme == "sentinel" { // a list is no host of a URL
+		authority, name, _ := strings.Cut(rest, "/")
+		at := strings.LastIndex(authority, "@") + 1
+		hosts, rest = authority[at:], authority[:at]+"sentinels/"+name
 	}
 	u, err := url.Parse("redis://" + rest)
 	if err != nil { // its text has the password in it
@@ -46,17 +75,46 @@ func ParseAddress(word string) (Address, error) {
 	if strings.ContainsAny(rest, "/?#") && strings.Contains(rest[strings.IndexAny(rest, "/?#"):], "@") {
 		return Address{}, errURL // what was read as a host is the beginning of a password
 	}
-	if u.Hostname() != "" && u.Port() == "" {
-		a.Host = net.JoinHostPort(u.Hostname(), "6379")
-	}
 	if a.Username != "" && a.Password == "" {
 		return Address{}, errors.New("a URL with a user and no password: redis://:PASSWORD@HOST has no user")
+	}
+	switch scheme {
+	case "sentinel":
+		a.Host, a.Primary = "", strings.Trim(u.Path, "/")
+		return a, a.readSentinels(hosts)
+	case "unix":
+		if a.Host = u.Path; u.Host != "" || len(a.Host) < 2 {
+			return Address{}, errors.New("want unix:///PATH, or unix://USER:PASSWORD@/PATH")
+		}
+		return a, nil
+	}
+	if u.Hostname() != "" && u.Port() == "" {
+		a.Host = net.JoinHostPort(u.Hostname(), "6379")
 	}
 	if checkHost(a.Host) != nil { // it is not shown: it may be a password, with the user forgotten
 		return Address{}, errURL
 	}
 	return a, nil
 }
+
+// readSentinels reads HOST:PORT,HOST:PORT.
+func (a *Address) readSentinels(hosts string) error {
+	for host := range strings.SplitSeq(hosts, ",") {
+		if _, _, err := net.SplitHostPort(host); err != nil && host != "" {
+			host = net.JoinHostPort(strings.Trim(host, "[]"), "26379")
+		}
+		if checkHost(host) != nil {
+			return errSentinel
+		}
+		a.Sentinels = append(a.Sentinels, host)
+	}
+	if a.Primary == "" {
+		return errSentinel
+	}
+	return nil
+}
+
+var errSentinel = errors.New("want sentinel://HOST:PORT,HOST:PORT/NAME, with the name that the sentinels have for the primary")
 
 var errURL = errors.New("this is no URL such as redis://HOST:PORT or redis://USER:PASSWORD@HOST:PORT; " +
 	"signs such as @ / # ? in a password are written as %40 %2F %23 %3F")

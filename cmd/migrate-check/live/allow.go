@@ -39,6 +39,9 @@ func allowed(args []string) bool {
 		}
 		return is("ACL", "WHOAMI")
 	}
+	if words[0] == "SENTINEL" { // for nothing but where a primary is
+		return len(words) == 3 && words[1] == "GET-MASTER-ADDR-BY-NAME"
+	}
 	return is("INFO") || is("INFO", "COMMANDSTATS") || is("CLUSTER", "NODES") || is("MONITOR")
 }
 

@@ -28,6 +28,7 @@ func TestOnlyTheListLeaves(t *testing.T) {
 		{"AUTH", "pw"}, {"auth", "user", "pw"}, {"INFO"}, {"info", "commandstats"}, {"CLIENT", "LIST"},
 		{"CLIENT", "SETNAME", ownName + "x"},
 		{"ACL", "LOG", "1000"}, {"ACL", "WHOAMI"}, {"CLUSTER", "NODES"}, {"MONITOR"},
+		{"SENTINEL", "get-master-addr-by-name", "main"},
 	} {
 		var s sink
 		bytes := resp.AppendCommand(nil, ok...)
@@ -40,6 +41,7 @@ func TestOnlyTheListLeaves(t *testing.T) {
 		{"ACL", "SETUSER", "x"},
 		{"CONFIG", "RESETSTAT"}, {"CONFIG", "GET", "*"}, {"CLIENT", "KILL", "TYPE", "normal"}, {"CLIENT", "LIST", "TYPE", "normal"},
 		{"CLIENT", "SETNAME", "desk"}, {"CLUSTER", "RESET"}, {"DEBUG", "SLEEP", "1"}, {"INFO", "all"}, {"MONITOR", "x"}, {"AUTH"},
+		{"SENTINEL", "FAILOVER", "main"}, {"SENTINEL", "RESET", "*"}, {"SENTINEL", "GET-MASTER-ADDR-BY-NAME"},
 		{"HELLO", "3"}, {"SELECT", "1"}, {"WATCH", "k"}, {"EVAL", "return 1", "0"}, {"QUIT"},
 	} {
 		var s sink
@@ -84,6 +86,12 @@ func TestParseAddress(t *testing.T) {
 		"rediss://u:p%40ss@h:1":           {Host: "h:1", Username: "u", Password: "p@ss", TLS: true},
 		"REDIS://:hunter2@[::1]:6379/0?x": {Host: "[::1]:6379", Password: "hunter2"},
 		"redis://[::1]":                   {Host: "[::1]:6379"},
+		"/run/redis.sock":                 {Host: "/run/redis.sock"},
+		"unix:///run/redis.sock?db=1":     {Host: "/run/redis.sock"},
+		"unix://u:hunter2@/run/r.sock":    {Host: "/run/r.sock", Username: "u", Password: "hunter2"},
+		"sentinel://s/main":               {Sentinels: []string{"s:26379"}, Primary: "main"},
+		"sentinel://:hunter2@s:1,[::1],t:2/main": {
+			Sentinels: []string{"s:1", "[::1]:26379", "t:2"}, Primary: "main", Password: "hunter2"},
 	} {
 		got, err := ParseAddress(word)
 		require.NoError(t, err, word)
@@ -92,6 +100,7 @@ func TestParseAddress(t *testing.T) {
 	}
 	for _, word := range []string{
 		"h", "h:0", "h:x", ":1", "", "u:hunter2@h:1", "http://u:hunter2@h:1", "redis://u:hunter2 @h", "redis://u:hunter2/x@h:1",
+		"sentinel://u:hunter2@s:1", "sentinel://u:hunter2@/main", "sentinel://u:hunter2@s:x,/main", "unix://u:hunter2@h/x", "unix:///",
 		"redis://u:hunter2%zz@h:1", "redis://u@h:1", "redis://",
 		// Numbers in front make a port of what is a password.
 		"redis://u:1234/hunter2@h", "redis://:1234/hunter2@h:1", "redis://u:1234#hunter2@h", "redis://:1234?hunter2@h",

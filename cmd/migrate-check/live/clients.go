@@ -139,7 +139,7 @@ func (c Client) Holds() []string {
 	if c.Multi >= 0 || strings.Contains(c.Flags, "x") {
 		held = append(held, "MULTI")
 	}
-	if c.Watch > 0 {
+	if c.Watch > 0 || strings.Contains(c.Flags, "d") { // d: a key that it watches was written to
 		held = append(held, "WATCH")
 	}
 	if strings.Contains(c.Flags, "b") && c.Cmd != "" {

@@ -19,6 +19,9 @@ func (n *node) end(ctx context.Context) {
 		return
 	}
 	if n.looks == before {
+		if n.behind != nil {
+			n.askSentinelsAgain(ctx)
+		}
 		n.trouble("could not be asked since %s", n.looked.UTC().Format(time.TimeOnly))
 		return
 	}
@@ -27,6 +30,9 @@ func (n *node) end(ctx context.Context) {
 	}
 	if n.members != nil && !n.membersSeen {
 		n.trouble("could not be asked again for the other servers of its cluster")
+	}
+	if n.behind != nil {
+		n.askSentinelsAgain(ctx)
 	}
 	n.endDenied(ctx)
 }

@@ -27,10 +27,13 @@ type fake struct {
 	deny     map[string]string // an error, by command
 	down     bool              // it accepts no connection
 	slow     time.Duration     // so long takes a CLIENT LIST
+	password string            // it wants this one
 	hang     bool              // it reads, and answers nothing
 	received [][]string
 	conns    []net.Conn
 	monitors []net.Conn
+
+	primaries map[string][2]string // of a sentinel: host and port
 }
 
 func newFake() *fake {
@@ -91,6 +94,15 @@ func (f *fake) answer(conn net.Conn, args []string) []byte {
 	if slices.Contains([]string{"CLIENT", "ACL", "CLUSTER"}, name) {
 		name += " " + strings.ToUpper(args[1])
 	}
+	switch {
+	case f.password == "":
+	case name == "AUTH" && args[len(args)-1] == f.password:
+		f.password = ""
+	case name == "AUTH":
+		return resp.AppendError(nil, "WRONGPASS invalid username-password pair or user is disabled.")
+	default:
+		return resp.AppendError(nil, "NOAUTH Authentication required.")
+	}
 	if text := f.deny[name]; text != "" {
 		f.add(name, Stat{Rejected: 1})
 		return resp.AppendError(nil, text)
@@ -115,6 +127,12 @@ func (f *fake) answer(conn net.Conn, args []string) []byte {
 		return resp.AppendBulk(nil, strings.Join(f.clients, "\n")+"\n")
 	case "ACL LOG":
 		return logReply(true, f.log...)
+	case "SENTINEL":
+		primary, known := f.primaries[args[2]]
+		if !known {
+			return []byte("*-1\r\n")
+		}
+		return resp.AppendBulk(resp.AppendBulk(resp.AppendArray(nil, 2), primary[0]), primary[1])
 	case "ACL WHOAMI":
 		return resp.AppendBulk(nil, "watcher")
 	case "CLUSTER NODES":

@@ -37,3 +37,19 @@ func TestTurnedAway(t *testing.T) {
 		require.ErrorContains(t, err, "it does not let us in: ERR max number of clients reached")
 	})
 }
+
+// A name does not hide who is in the middle of something.
+func TestFalseNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.clients = []string{clientLine(9, ownName+"false", "flags=P sub=1 multi=-1 cmd=subscribe")}
+		r := ran(t, f, Config{}, nil)
+		assert.Equal(t, Findings, r.Verdict)
+		assert.Equal(t, 1, found(r, "SUBSCRIBE").Held)
+	})
+}
+
+// Before 7.4 a list does not show who watches, but who would be refused an EXEC.
+func TestDirtyWatch(t *testing.T) {
+	assert.Equal(t, []string{"WATCH"}, parseClient("id=1 addr=a:1 flags=d multi=-1 cmd=get").Holds())
+}

@@ -12,7 +12,9 @@ import (
 type node struct {
 	cfg  Config
 	addr Address
-	wire *wire // nil: the connection is lost
+
+	behind *Address // the sentinels that have named addr, if any
+	wire   *wire    // nil: the connection is lost
 
 	count  *counter
 	people *people
@@ -110,7 +112,7 @@ func (n *node) begin(ctx context.Context) error {
 			n.notSeen("the other servers of the cluster", err, "+cluster|nodes")
 			n.trouble("could not be asked for the other servers of its cluster")
 		case err != nil:
-			return err
+			return n.cannotAsk(err)
 		}
 		n.members, n.membersAt = parseMembers(text), time.Now().Add(membersEvery)
 	}
@@ -124,7 +126,7 @@ func (n *node) begin(ctx context.Context) error {
 	}
 	// The window begins with this look: all that was asked before it is not in it.
 	if info, err = n.ask(ctx); err != nil {
-		return err
+		return n.cannotAsk(err)
 	}
 	n.info, n.began, n.looked, n.looks = info, time.Now(), time.Now(), 1
 	n.count.advance(info.Commands, false)
@@ -257,7 +259,7 @@ func (n *node) lookAtClients(ctx context.Context) {
 	}
 	clients := ParseClients(text)
 	for _, c := range clients {
-		if strings.HasPrefix(c.Name, ownName) {
+		if n.isOurs(c) {
 			n.ours[c.Addr] = true
 		}
 	}
@@ -266,5 +268,8 @@ func (n *node) lookAtClients(ctx context.Context) {
 	})
 }
 
-// isOurs reports whether a client is this program, or another run of it.
-func (n *node) isOurs(c Client) bool { return strings.HasPrefix(c.Name, ownName) || n.ours[c.Addr] }
+// isOurs reports whether a client is this program, or another run of it: with its name, and
+// in nothing that it does not do.
+func (n *node) isOurs(c Client) bool {
+	return n.ours[c.Addr] || strings.HasPrefix(c.Name, ownName) && len(c.Holds()) == 0
+}

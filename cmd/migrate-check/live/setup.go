@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"syscall"
 )
 
 // Rights is what a user needs for all that is looked at, MONITOR excepted.
@@ -51,10 +52,16 @@ func (n *node) cannotConnect(err error) error {
 		return n.setupError(err, "it wants a password", "")
 	case strings.Contains(text, "no TLS"):
 		return n.setupError(err, text, "does it speak TLS at this port, and is its authority trusted?")
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case closed(err):
 		return n.setupError(err, "it closes the connection", "it may want TLS, or be a proxy: then "+askServers)
 	}
 	return n.setupError(err, text, "")
+}
+
+// closed reports whether the other side has ended the connection.
+func closed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 const askServers = "ask the servers behind it, all of them: only they count"
@@ -71,8 +78,8 @@ func (n *node) cannotAsk(err error) error {
 	case strings.HasPrefix(text, "LOADING"):
 		return n.setupError(err, "it is loading its data", "try again later")
 	case isRefusal(err):
-		return n.setupError(err, "INFO was refused: "+text+": this is a proxy", askServers)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return n.setupError(err, "INFO was refused: "+text+": this is a proxy, or a server with another name for INFO", askServers)
+	case closed(err):
 		return n.setupError(err, "it closes the connection on INFO: this is a proxy, or wants TLS", askServers)
 	}
 	return n.setupError(err, text, "")
@@ -83,7 +90,8 @@ func (n *node) judgeable(info Info) error {
 	f := info.Fields
 	switch {
 	case info.mode() == "sentinel":
-		return n.setupError(nil, "this is a sentinel, and no server", "ask the primary that it watches"+watchedBy(f))
+		return n.setupError(nil, "this is a sentinel, and no server",
+			"ask the primary that it watches"+watchedBy(f)+"; or give sentinel://HOST:PORT/NAME")
 	case f["run_id"] == "" || f["redis_version"] == "" || len(info.Commands) == 0:
 		return n.setupError(nil, "INFO has no run_id, version or commandstats: this is a proxy, or no Redis", askServers)
 	case f["role"] != "master" && f["role"] != "slave":
@@ -123,7 +131,16 @@ func setup(ctx context.Context, addresses []Address, cfg Config) (nodes []*node,
 	}()
 	byRun, byID := map[string]string{}, map[string]bool{}
 	add := func(a Address) (*node, error) {
+		var behind *Address
+		if a.Primary != "" {
+			sentinels := a
+			behind = &sentinels
+			if a, err = askSentinels(ctx, sentinels, cfg); err != nil {
+				return nil, err
+			}
+		}
 		n := newNode(a, cfg)
+		n.behind = behind
 		if err := n.connect(ctx); err != nil {
 			return nil, n.cannotConnect(err)
 		}

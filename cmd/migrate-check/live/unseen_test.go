@@ -21,7 +21,7 @@ func TestNothingUnseenIsClean(t *testing.T) {
 		late   func(f *fake) // within the window
 		why    string        // empty: it is clean
 	}{
-		"no right to CLIENT LIST":      {change: func(f *fake) { f.deny["CLIENT LIST"] = noRight }, why: "did not show its clients"},
+		"no right to CLIENT LIST": {change: func(f *fake) { f.deny["CLIENT LIST"] = noRight }, why: "did not show its clients"},
 		"CLIENT is another command": {change: func(f *fake) { f.deny["CLIENT LIST"] = "ERR unknown command" },
 			why: "did not show its clients"},
 		"CLIENT LIST is never through": {change: func(f *fake) { f.slow = time.Hour }, why: "did not show its clients"},

@@ -50,7 +50,7 @@ type wire struct {
 func dial(ctx context.Context, a Address, cfg Config, sent func([]string, bool)) (*wire, error) {
 	ctx, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
-	conn, err := cfg.Dial(ctx, "tcp", a.Host)
+	conn, err := cfg.Dial(ctx, a.network(), a.Host)
 	if err != nil {
 		return nil, fmt.Errorf("no connection: %w", err)
 	}

@@ -1,0 +1,63 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+)
+
+// askSentinels asks where the primary is. The first sentinel that knows is believed.
+func askSentinels(ctx context.Context, a Address, cfg Config) (Address, error) {
+	var all []error
+	for _, host := range a.Sentinels {
+		primary, err := askSentinel(ctx, host, a, cfg)
+		if err == nil {
+			return Address{Host: primary, Username: a.Username, Password: a.Password, TLS: a.TLS}, nil
+		}
+		all = append(all, fmt.Errorf("sentinel %s: %s", host, clean(err.Error())))
+	}
+	err := errors.Join(all...)
+	return Address{}, &SetupError{Server: a.String(), What: strings.ReplaceAll(err.Error(), "\n", "; "), Err: err}
+}
+
+func askSentinel(ctx context.Context, host string, a Address, cfg Config) (string, error) {
+	to := Address{Host: host, TLS: a.TLS}
+	primary, err := askSentinelAs(ctx, to, a.Primary, cfg)
+	if isRefusal(err) && strings.HasPrefix(err.Error(), "NOAUTH") && a.Password != "" {
+		to.Username, to.Password = a.Username, a.Password
+		return askSentinelAs(ctx, to, a.Primary, cfg)
+	}
+	return primary, err
+}
+
+func askSentinelAs(ctx context.Context, to Address, name string, cfg Config) (string, error) {
+	w, err := dial(ctx, to, cfg, func([]string, bool) {}) // what a sentinel counts is no matter
+	if err != nil {
+		return "", err
+	}
+	defer w.close()
+	reply, err := w.ask(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
+	if err != nil {
+		return "", err
+	}
+	words := elements(reply)
+	if len(words) != 2 {
+		return "", fmt.Errorf("knows no primary of the name %s", name)
+	}
+	addr := net.JoinHostPort(textOf(words[0]), textOf(words[1]))
+	return addr, checkHost(addr)
+}
+
+// askSentinelsAgain finds a failover that the old primary has not noticed: it may be cut off
+// from the others, and still call itself one.
+func (n *node) askSentinelsAgain(ctx context.Context) {
+	now, err := askSentinels(ctx, *n.behind, n.cfg)
+	switch {
+	case err != nil:
+		n.trouble("may be the primary no more: %s", clean(err.Error()))
+	case now.Host != n.addr.Host:
+		n.trouble("is the primary no more: the sentinels name %s", now.Host)
+	}
+}
