@@ -23,8 +23,9 @@ const liveUsage = `Usage: migrate-check live ADDRESS... [flags]
 
 Looks at the servers that run now, before a proxy comes in between, counts for a
 while what the proxy would refuse, and names who sends it. An ADDRESS is
-HOST:PORT, or redis://USER:PASSWORD@HOST:PORT, or rediss:// for TLS. Give all
-primaries; of a Redis Cluster one is enough.
+HOST:PORT, or redis://USER:PASSWORD@HOST:PORT, or rediss:// for TLS, or the path
+of a socket, or sentinel://HOST:PORT,HOST:PORT/NAME. Give all primaries; of a
+Redis Cluster one is enough.
 
 It never writes, and never reads a key: it asks for INFO, CLIENT LIST, ACL LOG
 and CLUSTER NODES, and with -monitor for MONITOR, which costs.

@@ -24,6 +24,15 @@ func Redis(t TB, options ...string) *Server {
 	})
 }
 
+// Sentinel starts a sentinel that watches the primary under this name for the time of the
+// test, or skips it. See [StartSentinel].
+func Sentinel(t TB, name string, primary *Server) *Server {
+	t.Helper()
+	return use(t, func(ctx context.Context) (*Server, error) {
+		return StartSentinel(ctx, t.TempDir(), name, primary)
+	})
+}
+
 // Nutcracker starts a nutcracker over these backends for the time of the test,
 // or skips it. See [StartNutcracker].
 func Nutcracker(t TB, backends []string, connections int) *Server {

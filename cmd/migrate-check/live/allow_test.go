@@ -2,6 +2,8 @@ package live
 
 import (
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -75,6 +77,33 @@ func TestNoOtherCommandLeaves(t *testing.T) {
 	assert.Equal(t, map[string]bool{
 		"AUTH": true, "INFO": true, "MONITOR": true, "CLIENT LIST": true, "ACL LOG": true, "ACL WHOAMI": true, "CLUSTER NODES": true,
 	}, passed)
+}
+
+// Nothing gets at a connection but through the guard: there is one place that opens any, and
+// what it opens is wrapped before anything is written.
+func TestThereIsOneWayOut(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, word := range []string{".Dial(", ".DialContext(", "tls.Dial", "net.Dial(", "net.DialTimeout(", "tls.Client(", "guard{"} {
+			want := 0
+			if file == "wire.go" && (word == ".Dial(" || word == "tls.Client(" || word == "guard{") {
+				want = 1
+			}
+			assert.Equal(t, want, strings.Count(string(source), word), "%s in %s", word, file)
+		}
+		if file != "wire.go" && file != "allow.go" {
+			assert.NotContains(t, string(source), "conn.Write(", file)
+		}
+		for _, client := range []string{"go-redis", "rueidis", "redigo", "valkey-go"} {
+			assert.NotContains(t, string(source), client+"/", "%s: a client sends a handshake of its own", file)
+		}
+	}
 }
 
 func TestParseAddress(t *testing.T) {

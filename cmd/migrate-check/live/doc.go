@@ -7,19 +7,21 @@
 // "0 uses in 24 h of 1,234,567 commands" is what the servers themselves have counted, in
 // INFO commandstats: every command of every client, with those that were refused. It is
 // said only if the counting had no gap. A server that was started anew, had its counters
-// reset, changed its role, or did not answer at the end makes a report Incomplete, and so
-// does an early end. A subscriber from before, who sends nothing, is found as well: CLIENT
+// reset, changed its role, did not show its clients, or did not answer at the end makes a
+// report Incomplete, and so does an early end. A subscriber from before, who sends nothing, is found as well: CLIENT
 // LIST shows who is subscribed, in MULTI, watching (since Redis 7.4) or blocked.
 //
 // # What it sends
 //
 // AUTH, INFO, CLIENT LIST, CLIENT SETNAME of its own connection, ACL WHOAMI, ACL LOG,
-// CLUSTER NODES; and MONITOR where Config.Monitor says so. Nothing else can leave: the
+// CLUSTER NODES; MONITOR where Config.Monitor says so; and of sentinels SENTINEL
+// GET-MASTER-ADDR-BY-NAME. Nothing else can leave: the
 // connection itself refuses it. Nothing of this reads or writes a key. Its own commands
 // are in the servers' counts, and are taken out of them one by one.
 //
 // Rights is the ACL of a user for it. Without the right to CLIENT LIST or ACL LOG it still
-// counts, and the report says what it could not see and how to permit it.
+// counts, and the report says what it could not see and how to permit it. Without CLIENT
+// LIST, and before Redis 6.2 without ACL LOG, that is no verdict.
 //
 // # What it costs
 //
