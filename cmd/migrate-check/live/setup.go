@@ -52,6 +52,8 @@ func (n *node) cannotConnect(err error) error {
 		return n.setupError(err, "it wants a password", "")
 	case strings.Contains(text, "no TLS"):
 		return n.setupError(err, text, "does it speak TLS at this port, and is its authority trusted?")
+	case strings.Contains(text, "protocol error"):
+		return n.setupError(err, "it does not speak the protocol of Redis: "+text, "")
 	case closed(err):
 		return n.setupError(err, "it closes the connection", "it may want TLS, or be a proxy: then "+askServers)
 	}
