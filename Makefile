@@ -53,6 +53,9 @@ probe-real: servers ## Have migrate-check probe recognise real servers: a Redis,
 	$(WITH_SERVERS) -redis 3 -nutcracker 1 -cluster 3 -- \
 		./scripts/probe.sh redis={redis0} twemproxy={nutcracker0} cluster={cluster0} cluster={cluster1} cluster={cluster2}
 
+plugin-real: ## Build golangci-lint with the plugin of migrate-check, and hold it against migrate-check
+	./scripts/golangci-plugin.sh
+
 bench: servers ## Measure against the peers, in 10 minutes; wants the machine for itself
 	go -C bench run ./cmd/bench -out results.json
 

@@ -124,7 +124,8 @@ func (c *checkFlags) config(patterns []string) (driver.Config, error) {
 	if err4 != nil {
 		errs = errors.Join(errs, fmt.Errorf("-lexical: %w", err4))
 	}
-	errs = errors.Join(errs, c.settings(rules))
+	settings := all.Settings{Profile: c.profile, Store: c.store, Split: rules != nil && rules("MC403")}
+	errs = errors.Join(errs, settings.Apply())
 	if c.fix && c.diff {
 		errs = errors.Join(errs, errors.New("-fix writes, -diff only shows: want one of them"))
 	}

@@ -20,11 +20,12 @@ import (
 	"golang.org/x/tools/go/analysis/unitchecker"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/all"
+	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/guard"
 )
 
 func main() {
 	if isVet(os.Args[1:]) {
-		unitchecker.Main(all.Analyzers()...) // it does not return
+		unitchecker.Main(guard.All(all.Analyzers())...) // it does not return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once

@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"fmt"
 	"go/ast"
 	"go/types"
 	"strings"
@@ -9,6 +8,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/checker"
 	"golang.org/x/tools/go/packages"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/guard"
 )
 
 // analyze runs the analyzers also over packages that have errors in them: often all they lack
@@ -27,7 +28,7 @@ func analyze(analyzers []*analysis.Analyzer, pkgs []*packages.Package) (*checker
 			pkg.IllTyped = true // others cannot stand it, as the making of SSA
 		}
 	}()
-	return checker.Analyze(guard{}.all(analyzers), pkgs, nil)
+	return checker.Analyze(guard.All(analyzers), pkgs, nil)
 }
 
 // complete gives a type to all expressions, as they have in code without errors: that of what
@@ -41,41 +42,6 @@ func complete(files []*ast.File, info *types.Info) {
 			return true
 		})
 	}
-}
-
-// guard makes copies of analyzers that return an error where the others panic: one package
-// that is not thought of must not cost what is found in the others.
-type guard map[*analysis.Analyzer]*analysis.Analyzer
-
-func (g guard) all(analyzers []*analysis.Analyzer) (guarded []*analysis.Analyzer) {
-	for _, a := range analyzers {
-		guarded = append(guarded, g.one(a))
-	}
-	return guarded
-}
-
-func (g guard) one(a *analysis.Analyzer) *analysis.Analyzer {
-	if guarded, ok := g[a]; ok {
-		return guarded
-	}
-	guarded := *a
-	g[a] = &guarded
-	guarded.Requires = g.all(a.Requires)
-	guarded.Run = func(pass *analysis.Pass) (result any, err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				result, err = nil, fmt.Errorf("a bug of this program: %v", p)
-			}
-		}()
-		inner := *pass
-		inner.Analyzer = a
-		inner.ResultOf = map[*analysis.Analyzer]any{}
-		for _, required := range a.Requires {
-			inner.ResultOf[required] = pass.ResultOf[g[required]]
-		}
-		return a.Run(&inner)
-	}
-	return &guarded
 }
 
 // why says why an action has failed; "" if it has not, or only because another one has.

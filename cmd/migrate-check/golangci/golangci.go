@@ -16,7 +16,13 @@
 //	      migratecheck:
 //	        type: module
 //	        settings:
-//	          rules: default
+//	          rules: default       # as -rules
+//	          profile: codis@3.2   # as -profile
+//	          store: s.store       # as -store
+//	issues:
+//	  max-same-issues: 0         # its default of 3 hides the fourth WATCH
+//	  max-issues-per-linter: 0
+//	  uniq-by-line: false
 //
 // golangci-lint looks at one package after the other: there are no ways from a main, and
 // nothing is said of files that are not built. Its own //nolint:migratecheck is what ignores
@@ -30,6 +36,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/all"
+	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/guard"
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
@@ -38,7 +45,9 @@ func init() { register.Plugin("migratecheck", New) }
 
 // Settings are those of .golangci.yml.
 type Settings struct {
-	Rules string `json:"rules"` // as -rules: "default", "MC1,-MC102"
+	Rules   string `json:"rules"`   // as -rules: "default", "MC1,-MC102"
+	Profile string `json:"profile"` // as -profile: "codis@3.2", or the path of a file
+	Store   string `json:"store"`   // as -store: "s.store"
 }
 
 type plugin struct{ only func(id string) bool }
@@ -56,13 +65,17 @@ func New(conf any) (register.LinterPlugin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("migratecheck: rules: %w", err)
 	}
+	own := all.Settings{Profile: settings.Profile, Store: settings.Store, Split: only("MC403")}
+	if err := own.Apply(); err != nil {
+		return nil, fmt.Errorf("migratecheck: %w", err)
+	}
 	return plugin{only}, nil
 }
 
 // BuildAnalyzers returns the analyzers.
 func (p plugin) BuildAnalyzers() ([]*analysis.Analyzer, error) {
 	var made []*analysis.Analyzer
-	for _, a := range all.Analyzers() {
+	for _, a := range guard.All(all.Analyzers()) {
 		made = append(made, only(a, p.only))
 	}
 	return made, nil

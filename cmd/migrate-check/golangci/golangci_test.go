@@ -42,4 +42,6 @@ func TestSettings(t *testing.T) {
 	assert.ErrorContains(t, err, `there is no rule "MCX"`)
 	_, err = open(t, map[string]any{"rule": "MC1"})
 	assert.ErrorContains(t, err, "unknown field")
+	_, err = open(t, map[string]any{"profile": "codex"})
+	assert.ErrorContains(t, err, `migratecheck: -profile: `)
 }

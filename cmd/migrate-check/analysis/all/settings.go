@@ -1,4 +1,4 @@
-package main
+package all
 
 import (
 	"errors"
@@ -14,9 +14,20 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/redistx"
 )
 
-// settings tells the analyzers what was asked for. Rules are those that are wanted.
-func (c *checkFlags) settings(rules func(id string) bool) error {
-	name := c.profile
+// Settings are those of all analyzers.
+type Settings struct {
+	Profile string // the proxy to judge by: a name, or the path of a file; "": profile.Default
+	Store   string // what a fix calls the store; "": that is not known
+	Split   bool   // look for what the proxy splits up, too (MC403)
+}
+
+// Apply sets the flags of the analyzers. They are those of the whole program: it is for its
+// beginning, not for calls side by side.
+func (s Settings) Apply() error {
+	name := s.Profile
+	if name == "" {
+		name = profile.Default
+	}
 	if strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
 		abs, err := filepath.Abs(name)
 		if err != nil {
@@ -29,8 +40,8 @@ func (c *checkFlags) settings(rules func(id string) bool) error {
 	}
 	return errors.Join(
 		set(profile.Analyzer, profile.Flag, name),
-		set(rediskeys.Analyzer, rediskeys.SplitFlag, strconv.FormatBool(rules != nil && rules("MC403"))),
-		set(redistx.Analyzer, "store", c.store),
+		set(rediskeys.Analyzer, rediskeys.SplitFlag, strconv.FormatBool(s.Split)),
+		set(redistx.Analyzer, "store", s.Store),
 	)
 }
 
