@@ -38,7 +38,7 @@ func (w *walker) access(v value, i, end int) (value, int) {
 		return f, next
 	case v.shape != nil:
 		return w.method(v, i, next, end, called)
-	case v.konst || v.known && !w.container(name):
+	case v.konst || v.known && !w.container(name) && !w.held(i, called):
 		if w.d.lang == Go {
 			return w.goField(name), next
 		}
@@ -48,6 +48,9 @@ func (w *walker) access(v value, i, end int) (value, int) {
 		return w.goField(name), next
 	}
 	if called {
+		if s := w.stranger(i, next); s != nil {
+			return w.method(value{shape: s, known: true}, i, next, end, true)
+		}
 		return w.made(name), next
 	}
 	return w.byName(name), next
@@ -56,6 +59,13 @@ func (w *walker) access(v value, i, end int) (value, int) {
 // container reports whether something that is not known may well hold what is called so.
 func (w *walker) container(name string) bool {
 	return w.byName(name).shape != nil && (w.d.lang == Python || w.d.lang == JS || w.d.lang == PHP)
+}
+
+// held reports whether a field of something else may well be a connection: what an object
+// keeps is not known by what the object is.
+func (w *walker) held(i int, called bool) bool {
+	return !called && w.guess != nil && !w.unsure && (w.d.lang == Python || w.d.lang == JS || w.d.lang == PHP) &&
+		dataName.MatchString(w.at(i).text)
 }
 
 // goField is what a field of that name is, of whichever struct.
@@ -104,6 +114,9 @@ func (w *walker) method(v value, i, next, end int, called bool) (value, int) {
 		}
 		if v.shape.module || v.class {
 			return value{known: true}, next
+		}
+		if v.shape == w.guess && plainClient.MatchString(name) { // an object that has several
+			return v, next
 		}
 		f := w.byName(name)
 		f.known = true

@@ -28,8 +28,7 @@ func (w *walker) assignment(i, end int) int {
 			return max(after, next+1)
 		}
 		if w.is(next, "as") && w.d.lang == Python && w.at(next+1).kind == word {
-			v.known = true
-			w.assign(w.at(next+1).text, v)
+			w.assign(w.at(next+1).text, w.variable(v, w.at(next+1).text))
 			return next + 2
 		}
 		w.lastRet = v

@@ -99,6 +99,9 @@ func (w *walker) stops(s string) bool {
 // construct looks at what is made with new.
 func (w *walker) construct(i, end int) (value, int) {
 	at := i
+	if w.d.lang == PHP && w.is(i, "class") {
+		return w.nameless(i, end)
+	}
 	v := w.lookupClass(w.at(i).text)
 	if w.d.lang == JS && v.shape == nil {
 		if x := w.lookup(w.at(i).text); x.class || x.shape != nil && x.shape.module {
@@ -138,6 +141,29 @@ func (w *walker) construct(i, end int) (value, int) {
 	}
 	v = w.instance(v, at, nil)
 	return w.chain(v, i, end)
+}
+
+// nameless looks at an object whose class has no name.
+func (w *walker) nameless(i, end int) (value, int) {
+	v := nothing
+	j := i + 1
+	for ; j < end && j < i+maxLook && !w.is(j, "{"); j++ {
+		if w.is(j, "(") {
+			_, next := w.arguments(j, end)
+			j = next - 1
+		}
+		if w.is(j, "extends") {
+			if base := w.lookupClass(w.at(j + 1).text); base.shape != nil {
+				v = value{shape: base.shape, known: true}
+			}
+		}
+	}
+	if !w.is(j, "{") {
+		return v, j
+	}
+	w.params, w.isFn, w.class = nil, false, ""
+	w.block(j)
+	return w.chain(v, min(w.at(j).match+1, end), end)
 }
 
 // generic skips <…>, if it is what stands between a name and its arguments.
@@ -194,6 +220,9 @@ func (w *walker) chain(v value, i, end int) (value, int) {
 			w.walk(i+1, tok.match)
 			w.pop()
 			v.konst = false
+			if v.shape == nil && (w.d.lang == JS || w.d.lang == Python || w.d.lang == PHP) { // what is in it is not known
+				v.known = false
+			}
 			if v.shape != nil && v.shape.module {
 				v = nothing
 			}

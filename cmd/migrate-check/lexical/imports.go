@@ -11,6 +11,7 @@ import (
 // is taken for that is called redis.
 func (w *walker) add(from string) (value, bool) {
 	w.steps++
+	w.foreign(from)
 	name, ok := w.d.imports(w, from)
 	if !ok {
 		return value{}, false
@@ -141,8 +142,10 @@ func (w *walker) importPython(i, end int) int {
 					}
 				case isLib:
 					w.bind(as, sub)
-				case clientName.MatchString(as) && !otherName.MatchString(as) && w.nameFits(as):
+				case w.callsItRedis(as) || ownRedis.MatchString(from[strings.LastIndexByte(from, '.')+1:]):
 					w.guessing("client")
+				case others.MatchString(from):
+					w.bind(as, nothing)
 				}
 			}
 			j = comma + 1
@@ -165,8 +168,11 @@ func (w *walker) importPython(i, end int) int {
 		} else if strings.Contains(from, ".") {
 			lib, ok = w.add(as)
 		}
-		if ok && lib.shape != nil {
+		switch {
+		case ok && lib.shape != nil:
 			w.bind(as, lib)
+		case !ok && from != "" && !w.callsItRedis(as):
+			w.bind(as, nothing)
 		}
 		if !w.is(next, ",") {
 			return next
@@ -221,6 +227,8 @@ func (w *walker) importJS(i, end int) int {
 				w.bind(tok.text, v)
 			case own:
 				w.exported(from, tok.text)
+			default:
+				w.elsewhere(from, tok.text)
 			}
 		case tok.kind == open:
 			for k := j + 1; k < tok.match; {
@@ -236,6 +244,8 @@ func (w *walker) importJS(i, end int) int {
 					w.bind(as, w.taken(lib, name))
 				} else if own {
 					w.exported(from, as)
+				} else {
+					w.elsewhere(from, as)
 				}
 				k = comma + 1
 			}
@@ -252,8 +262,21 @@ func (w *walker) exported(from, name string) {
 	case ownRedis.MatchString(base) && w.nameFits(name) && plainClient.MatchString(name):
 		w.guessing("client")
 		w.bind(name, value{shape: w.guess})
-	case clientName.MatchString(name) && !otherName.MatchString(name) && w.nameFits(name):
+	case w.callsItRedis(name):
 		w.guessing("client")
+	}
+}
+
+// callsItRedis reports whether a name is that of a client.
+func (w *walker) callsItRedis(name string) bool {
+	return clientName.MatchString(name) && !otherName.MatchString(name) && w.nameFits(name)
+}
+
+// elsewhere remembers a name that a package gives which is none of Redis.
+func (w *walker) elsewhere(from, name string) {
+	if !strings.HasPrefix(from, ".") && !strings.HasPrefix(from, "@/") && !strings.HasPrefix(from, "~") &&
+		!strings.Contains(strings.ToLower(from+name), "redis") {
+		w.bind(name, nothing)
 	}
 }
 

@@ -71,10 +71,11 @@ var jsClient = map[string]step{
 	"use":             {yields: "node"},
 	"call callBuffer": byNameStep,
 	"sendCommand send_command SEND_COMMAND send_commandAsync internal_send_command": doing(jsSend),
-	"connect":                            {self: true},
-	"defineCommand":                      doing(defined),
-	"eval EVAL evalBuffer":               doing(jsEval),
-	"subscribe SUBSCRIBE subscribeAsync": listens("SUBSCRIBE", ""),
+	"connect": {self: true},
+	"createClient getClient createConnection getConnection getInstance pubsubClient": {self: true},
+	"defineCommand":                                                  doing(defined),
+	"eval EVAL evalBuffer":                                           doing(jsEval),
+	"subscribe SUBSCRIBE subscribeAsync":                             listens("SUBSCRIBE", ""),
 	"psubscribe pSubscribe pSubscribeAsync PSUBSCRIBE":               listens("PSUBSCRIBE", ""),
 	"on once off addListener emit removeListener removeAllListeners": {self: true},
 	"xread xRead xReadGroup xreadgroup XREAD XREADGROUP": doing(func(c *call) value {
@@ -85,12 +86,21 @@ var jsClient = map[string]step{
 	"wait":          doing(func(c *call) value { c.sent(false, "WAIT"); return nothing }),
 	"script SCRIPT": doing(func(c *call) value { c.sent(false, "SCRIPT"); return nothing }),
 	"config CONFIG configSet CONFIG_SET config_set": doing(func(c *call) value { c.command("CONFIG"); return nothing }),
-	"client": doing(func(c *call) value { c.sent(false, "CLIENT"); return nothing }),
+	"client": doing(jsClientCommand),
 	"nodes":  {plain: true},
 	"debug":  {plain: true},
 	"select": doing(selected),
 	"getBuiltinCommands createBuiltinCommand addBuiltinCommand": {plain: true},
 	"ACL": {plain: true},
+}
+
+// jsClientCommand is CLIENT if it has arguments, and else a way to get at the client.
+func jsClientCommand(c *call) value {
+	if len(c.args) == 0 || c.args[0].from >= c.args[0].to {
+		return c.recv
+	}
+	c.sent(false, "CLIENT")
+	return nothing
 }
 
 // jsLibraries are the packages.

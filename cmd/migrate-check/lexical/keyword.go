@@ -17,10 +17,11 @@ var particles = map[string]bool{
 // keyword looks at a word that has a meaning of its own at the beginning of a statement.
 func (w *walker) keyword(i, end int) (int, bool) {
 	tok := w.at(i)
-	if w.member(i+1) || w.is(i+1, "=") {
+	lang := w.d.lang
+	// Behind from, a dot is the package that the file is in.
+	if w.member(i+1) && !(lang == Python && tok.text == "from") || w.is(i+1, "=") {
 		return 0, false
 	}
-	lang := w.d.lang
 	switch tok.text {
 	case "import", "from", "use", "using", "package", "namespace", "require_relative":
 		if next := w.importing(i, end); next > i {
@@ -68,7 +69,7 @@ func (w *walker) forIn(i, end int) int {
 			v, next := w.expr(j+1, end)
 			for k := i + 1; k < j; k++ {
 				if w.at(k).kind == word {
-					w.assign(w.at(k).text, value{shape: v.shape, known: true, origin: v.origin})
+					w.assign(w.at(k).text, value{shape: v.shape, known: v.shape != nil, origin: v.origin})
 				}
 			}
 			return max(next, j+1)

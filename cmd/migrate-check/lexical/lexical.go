@@ -36,6 +36,11 @@ func scan(lang Language, path, src string) (all []finding.Finding, steps int) {
 	}
 	w.run()
 	if w.guess == nil {
+		if w.unnamed(); w.guess != nil {
+			w.run()
+		}
+	}
+	if w.guess == nil {
 		if lang != JS && lang != Java && lang != Kotlin {
 			return nil, w.steps
 		}

@@ -133,7 +133,7 @@ func (w *walker) param(from, end int) (p param, typed, ok bool) {
 		p.value = w.typed(0, 0, false, p.name)
 	}
 	if stop < end && p.value.shape == nil { // a default value says what it is
-		if v, _ := w.expr(stop+1, end); v.shape != nil && !v.class {
+		if v, _ := w.expr(stop+1, end); v.shape != nil && (!v.class || w.d.lang == Python) {
 			p.value = v
 		}
 	} else if stop < end {
@@ -156,9 +156,7 @@ func (w *walker) typed(from, end int, typed bool, name string) value {
 		if v := w.scopes[0].vars[name]; v.made && w.d.lang == Python {
 			return v
 		}
-		v := w.byName(name)
-		v.known = true
-		return v
+		return w.byName(name) // of another nothing is known
 	}
 	if v, ok := w.typeOf(from, end); ok {
 		return v

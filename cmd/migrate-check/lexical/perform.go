@@ -206,6 +206,9 @@ func (c *call) nameOf(a arg) (string, bool) {
 		return a.value.text, true
 	}
 	i := a.from
+	if c.d.lang == PHP && c.is(i, "array") && c.is(i+1, "(") {
+		i++
+	}
 	for i < a.to && c.at(i).kind != text && c.at(i).kind != word {
 		i++
 	}
@@ -236,6 +239,9 @@ func (c *call) nameOf(a arg) (string, bool) {
 func (c *call) dynamic(a arg) bool {
 	for i := a.from; i < a.to && i < a.from+4; i++ {
 		tok := c.at(i)
+		if tok.kind == word && tok.text == "array" && c.d.lang == PHP {
+			continue
+		}
 		if tok.kind == word {
 			return strings.ToUpper(tok.text) != tok.text
 		}

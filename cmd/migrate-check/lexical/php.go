@@ -21,6 +21,10 @@ var phpDialect = dialect{lang: PHP, self: "$this", imports: phpImport, classes: 
 		"exec execute discard": {do: endPHP}, "multi": {do: begin, self: true}, "rawCommand executeRaw": byNameStep,
 		"pipeline": {self: true},
 	})},
+	"pubsub": {title: "Predis' PubSub", steps: steps(map[string]step{
+		"subscribe": listens("SUBSCRIBE", "pubsub"), "psubscribe": listens("PSUBSCRIBE", "pubsub"),
+		"unsubscribe": sends("UNSUBSCRIBE"), "punsubscribe": sends("PUNSUBSCRIBE"),
+	})},
 	"pipe": {title: "the pipeline", commands: true, keeps: true, steps: steps(map[string]step{
 		"exec execute discard": {do: endPHP}, "multi": {do: begin, to: "transaction"}, "rawCommand executeRaw": byNameStep,
 	})},
@@ -36,8 +40,7 @@ var phpClient = map[string]step{
 	"connection resolve get_redis":         {self: true},
 	"rawCommand executeRaw rawcommand":     byNameStep,
 	"command createCommand executeCommand": byNameStep,
-	"pubSubLoop pubSub":                    listens("SUBSCRIBE", ""),
-	"pubSubContext":                        listens("SUBSCRIBE", ""),
+	"pubSubLoop pubSub pubSubContext":      listens("SUBSCRIBE", "pubsub"),
 	"subscribe":                            listens("SUBSCRIBE", ""),
 	"psubscribe pSubscribe":                listens("PSUBSCRIBE", ""),
 	"script":                               sends("SCRIPT"),

@@ -111,6 +111,11 @@ func (w *walker) rubyCall(v value, i, end int) (value, int) {
 func (w *walker) rubyMember(v value, i, end int) (value, int) {
 	name := w.at(i).text
 	var st step
+	if v.shape == nil && !v.known && !v.self {
+		if s := w.stranger(i, i+1); s != nil {
+			v = value{shape: s, known: true}
+		}
+	}
 	if v.shape != nil {
 		st, _ = v.shape.step(name)
 		if st.class && !w.is(i+1, "(") {

@@ -124,7 +124,7 @@ func (w *walker) field(name string) value {
 }
 
 // clientName is how people name a client. A redisKey and a redisConfig are none.
-var clientName = regexp.MustCompile(`(?i)^[_@$#]*(?:[a-z]+_?)?redis_?` +
+var clientName = regexp.MustCompile(`(?i)^[_@$#]*(?:[a-z]+_?)?p?redis_?` +
 	`(?:client|conn|connection|cli|c|db|instance|pub|sub|publisher|subscriber|` +
 	`template|operations|ops|master|slave|cluster|commands|async|sync)?` +
 	`_?\d*$`)

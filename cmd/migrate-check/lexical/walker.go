@@ -13,6 +13,8 @@ type walker struct {
 	funcs   map[int]string // of a finding: the function that it is in
 	// guess is what a thing is that is called redis, and of which nothing else is known.
 	guess   *shape
+	unsure  bool              // the guess is by a name alone
+	rivals  bool              // the file imports what has clients and connections as well
 	paths   []string          // of the imports
 	names   map[string]string // that are imported: from where
 	params  []param           // of the function whose body comes next
