@@ -4,6 +4,11 @@
 //	//nolint:migratecheck // reason
 //	//lint:ignore MC201 reason
 //
+// In other languages it is the first of these, behind the signs of a comment there:
+//
+//	# migratecheck:ignore MC202 reason
+//	-- migratecheck:ignore MC504 reason
+//
 // A directive is for its own line, and if it stands alone in it, for the one below. It has to
 // give a reason; a date, if there is one, is the last day on which it holds. A bare
 // //nolint, or one for other linters, is not for us: whoever wrote it did not know what it
@@ -34,6 +39,7 @@ type Directive struct {
 	Line   int    // that it is for
 	wrong  string // why it is none
 	used   bool
+	unsure bool // not all rules were looked for where it is
 }
 
 var (
@@ -153,7 +159,7 @@ func Apply(all []finding.Finding, directives []*Directive, looked func(id string
 		case why != "":
 		case d.expired(today):
 			why = "has expired on " + d.Until.Format(time.DateOnly)
-		case !d.used && d.meant(looked):
+		case !d.used && !d.unsure && d.meant(looked):
 			why = "ignores nothing: remove it"
 		default:
 			continue

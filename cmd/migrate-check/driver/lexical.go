@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/unwatch/unwatch/cmd/migrate-check/directive"
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/lexical"
 	"github.com/unwatch/unwatch/cmd/migrate-check/load"
@@ -34,7 +35,17 @@ func (m *merger) scanGo(file, shown string, label finding.Label) bool {
 		}
 		m.keepLexical(f)
 	}
+	for _, d := range lexical.Directives(shown, src) {
+		m.keepDirective(d)
+	}
 	return true
+}
+
+// keepDirective keeps one, unless it is known by a look that told more.
+func (m *merger) keepDirective(d *directive.Directive) {
+	if _, known := m.directives[d.Place]; !known {
+		m.directives[d.Place] = d
+	}
 }
 
 // scanOthers looks at the files of other languages where the patterns point to.
@@ -64,12 +75,17 @@ func (m *merger) scanOthers(ctx context.Context) error {
 			continue // the go command has said so
 		}
 		m.cfg.Progress("looking at other languages: " + dir)
-		found, passed, err := lexical.Walk(ctx, only(os.DirFS(dir), below), lexical.Options{Languages: languages, Files: &m.files})
-		errs = errors.Join(errs, err)
 		prefix, ok := load.Within(m.root, dir)
 		if !ok {
 			prefix = filepath.ToSlash(dir)
 		}
+		found, passed, err := lexical.Walk(ctx, only(os.DirFS(dir), below), lexical.Options{
+			Languages: languages, Files: &m.files, Directive: func(d *directive.Directive) {
+				d.Place.Path = path.Join(prefix, d.Place.Path)
+				m.keepDirective(d)
+			},
+		})
+		errs = errors.Join(errs, err)
 		for _, f := range found {
 			m.keepLexical(moved(f, prefix))
 		}

@@ -50,7 +50,7 @@ func (w *walker) named(i, end int) (value, int) {
 			i = w.at(i + 1).match
 		}
 		return w.chain(value{self: true}, i+1, end)
-	case "require":
+	case "require", "import":
 		if w.d.lang == JS && w.is(i+1, "(") {
 			v := w.required(i + 1)
 			return w.chain(v, w.at(i+1).match+1, end)

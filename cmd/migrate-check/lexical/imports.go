@@ -184,7 +184,8 @@ func (w *walker) importPython(i, end int) int {
 
 // ownRedis is how a module of one's own is called that exports a client.
 var ownRedis = regexp.MustCompile(`(?i)(?:^|[/.\-_])(?:io)?redis` +
-	`(?:[-_.]?(?:client|conn|connection|db|cache|instance|service|pubsub|store|manager|helper|utils?))?(?:\.[jt]s)?$`)
+	`(?:[-_.]?(?:client|conn|connection|db|cache|instance|service|provider|factory|adapter|module|pubsub|store|manager|helper|utils?)){0,2}` +
+	`(?:\.[jt]s)?$`)
 
 func (w *walker) importJS(i, end int) int {
 	stop := i + 1

@@ -19,6 +19,7 @@ type lexer struct {
 	nl      bool
 	space   bool
 	pending []heredoc // of Ruby: their bodies begin on the next line
+	notes   []note    // the comments
 }
 
 // lex takes a file apart.
@@ -28,7 +29,7 @@ func lex(lang Language, src string) *tokens {
 		l.html()
 	}
 	l.code("")
-	t := &tokens{all: l.out, lines: lineStarts(src)}
+	t := &tokens{all: l.out, notes: l.notes, lines: lineStarts(src)}
 	t.pair()
 	return t
 }
@@ -68,6 +69,7 @@ func (l *lexer) code(until string) {
 				l.i++
 			}
 		case l.comment():
+			l.notes = append(l.notes, note{start, l.i})
 			l.space = true
 		case l.lang == PHP && l.has("?>") && until == "":
 			l.add(sign, ";", l.i)

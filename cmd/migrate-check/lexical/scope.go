@@ -125,7 +125,7 @@ func (w *walker) field(name string) value {
 
 // clientName is how people name a client. A redisKey and a redisConfig are none.
 var clientName = regexp.MustCompile(`(?i)^[_@$#]*(?:[a-z]+_?)?p?redis_?` +
-	`(?:client|conn|connection|cli|c|db|instance|pub|sub|publisher|subscriber|` +
+	`(?:client|conn|connection|cli|c|db|instance|pub|sub|publisher|subscriber|receiver|emitter|sender|reader|writer|` +
 	`template|operations|ops|master|slave|cluster|commands|async|sync)?` +
 	`_?\d*$`)
 

@@ -11,7 +11,7 @@ import (
 // others have as well, as memcached's flush_all, are not among them.
 var telling = words("blpop brpop brpoplpush blmove blmpop bzpopmin bzpopmax bzmpop flushdb flushall scan_iter scaniterator " +
 	"scanstream scanbufferstream scan_each psubscribe punsubscribe ssubscribe sunsubscribe spublish evalsha evalshaasync " +
-	"script_load scriptload script_flush scriptflush script_exists scriptexists register_script client_list client_kill " +
+	"config_set script_load scriptload script_flush scriptflush script_exists scriptexists register_script client_list client_kill " +
 	"client_setname client_getname clientlist dbsize bgsave bgrewriteaof lastsave slowlog_get msetnx renamenx bitop randomkey " +
 	"xread xreadgroup xread_group unwatch")
 
@@ -186,7 +186,11 @@ func (w *walker) unnamed() {
 			w.is(i-1, "import") || w.is(i-1, "from") {
 			continue
 		}
-		if w.member(i+1) && w.at(i+2).kind == word && w.is(i+3, "(") {
+		j := i + 1
+		if w.member(j) && plainClient.MatchString(w.at(j+1).text) {
+			j += 2
+		}
+		if w.member(j) && w.at(j+1).kind == word && w.is(j+2, "(") || j > i+1 {
 			w.unsure = true
 			w.guessing(shape)
 			return

@@ -33,6 +33,7 @@ type token struct {
 // tokens is a file that was taken apart.
 type tokens struct {
 	all   []token
+	notes []note
 	lines []int // where each line begins
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/unwatch/unwatch/cmd/migrate-check/directive"
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
 )
 
@@ -22,6 +23,8 @@ type Options struct {
 	Skip func(path string) bool
 	// MaxSize is how large a file may be, in bytes. Default: 2 MiB.
 	MaxSize int64
+	// Directive, if it is given, gets the directives in comments, in the order of the files.
+	Directive func(*directive.Directive)
 	// Files, if it is given, gets how many files are looked at added.
 	Files *int
 	// Parallel is how many files are looked at at once. Default: one per processor.
@@ -89,6 +92,9 @@ feed:
 	var all []finding.Finding
 	for _, r := range results {
 		all = append(all, r.found...)
+		for _, d := range r.directives {
+			opts.Directive(d)
+		}
 		skipped = append(skipped, r.skipped...)
 	}
 	finding.Sort(all)
@@ -97,8 +103,9 @@ feed:
 }
 
 type result struct {
-	found   []finding.Finding
-	skipped []Skipped
+	found      []finding.Finding
+	directives []*directive.Directive
+	skipped    []Skipped
 }
 
 // list tells which files are to be looked at.
@@ -164,7 +171,11 @@ func look(fsys fs.FS, name string, opts Options) result {
 	case minified(src):
 		return result{skipped: []Skipped{{Path: name, Reason: "minified"}}}
 	}
-	return result{found: Scan(name, src, opts.Languages)}
+	r := result{found: Scan(name, src, opts.Languages)}
+	if opts.Directive != nil {
+		r.directives = Directives(name, src)
+	}
+	return r
 }
 
 // minified reports whether the lines are so long that nobody can have written them.
