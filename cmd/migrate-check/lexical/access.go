@@ -23,6 +23,12 @@ func (w *walker) access(v value, i, end int) (value, int) {
 	if w.d.lang == Kotlin && !called && w.is(next, "{") && !w.at(next).nl {
 		called = true
 	}
+	// Whatever it is: only Redis has that, or it is called so.
+	if w.d.lang == CSharp && called && v.shape == nil && !v.self && (name == "GetSubscriber" || !v.known || w.callsItRedis(w.owner(i))) {
+		if s := w.stranger(i, next); s != nil {
+			return w.method(value{shape: s, known: true}, i, next, end, true)
+		}
+	}
 	switch {
 	case v.self:
 		f := w.field(name)

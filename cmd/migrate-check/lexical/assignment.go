@@ -78,7 +78,7 @@ func (w *walker) assignment(i, end int) int {
 // set gives a variable, or a field of this object, a value.
 func (w *walker) set(name, key string, v value) {
 	if key != "" {
-		if v.shape == nil && !v.known {
+		if v.shape == nil && (!v.known || v.none()) {
 			v = w.byName(key)
 		}
 		w.bindIn(w.classScope(), key, v)

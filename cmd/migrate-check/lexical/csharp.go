@@ -46,6 +46,7 @@ var csharpShapes = map[string]*shape{
 	})},
 	"database": {title: "IDatabase", steps: steps(map[string]step{
 		"CreateTransaction": {to: "transaction", do: begin}, "CreateBatch": to("batch"), "Multiplexer": to("multiplexer"),
+		"GetSubscriber": to("subscriber"), "GetServer GetServers": to("server"), "GetDatabase": {self: true, do: database},
 		"Publish PublishAsync": sends("PUBLISH"),
 		"Execute ExecuteAsync": byNameStep,
 		"KeyRename":            {do: renamed}, "KeyRenameAsync": {do: renamed},
@@ -116,6 +117,25 @@ var csharpShapes = map[string]*shape{
 		"Subscribe": listens("SUBSCRIBE", ""), "PSubscribe": listens("PSUBSCRIBE", ""),
 		"()": to("csredis"), "Lock": {plain: true}, "GetDatabase": {self: true},
 	})},
+}
+
+// usesStackExchange reports whether the file uses the library without naming it: the project
+// does for all its files, or the file is in a namespace below.
+func (w *walker) usesStackExchange() bool {
+	for i := range w.all {
+		if w.at(i).kind != word {
+			continue
+		}
+		switch w.at(i).text {
+		case "IConnectionMultiplexer", "ConnectionMultiplexer", "RedisChannel", "RedisValue", "RedisKey":
+			return true
+		case "GetSubscriber", "CreateTransaction":
+			if w.member(i-1) && w.is(i+1, "(") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // renamed is RENAME, or RENAMENX.

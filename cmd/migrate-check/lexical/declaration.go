@@ -140,8 +140,13 @@ func (w *walker) declare(i, end int) int {
 // variable is the value of a variable: if nothing is known of what it is set to, its name may
 // tell, unless the value is something else for sure.
 func (w *walker) variable(v value, name string) value {
-	if v.shape != nil || v.known || v.self {
+	if v.shape != nil || v.known && !v.none() || v.self {
 		return v
+	}
+	for _, s := range w.scopes { // as a module that could not be imported
+		if old := s.vars[name]; v.none() && old.shape != nil {
+			return v
+		}
 	}
 	return w.byName(name)
 }

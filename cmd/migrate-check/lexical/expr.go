@@ -150,8 +150,12 @@ func (w *walker) enclosed(i, after, end int) (v value, next int) {
 			_, next = w.operand(after, end)
 			return v, next
 		}
+		from := i + 1
+		if w.d.lang == JS && w.is(from, "0") && w.is(from+1, ",") { // (0, a.b)(), as compilers write a.b()
+			from += 2
+		}
 		w.push()
-		v, next = w.expr(i+1, tok.match)
+		v, next = w.expr(from, tok.match)
 		w.walk(next, tok.match)
 		w.pop()
 		return v, -1

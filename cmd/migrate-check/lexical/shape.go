@@ -70,6 +70,11 @@ type value struct {
 
 var nothing = value{known: true}
 
+// none reports whether it is nothing at all: what is set to that is yet to become something.
+func (v value) none() bool {
+	return v.konst && (v.text == "None" || v.text == "null" || v.text == "nil" || v.text == "undefined")
+}
+
 // call is a call of a method, whose arguments were looked at.
 type call struct {
 	*walker

@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -173,11 +174,35 @@ func (w *walker) foreign(path string) {
 	}
 }
 
-// unnamed looks for a client in a file that imports none: something is called one, and
-// something is called on it. What merely may be one does not count then.
+// redisFile is the name of a file that is about Redis.
+var redisFile = regexp.MustCompile(`(?i)redis|valkey`)
+
+// tells reports whether a method is called somewhere that only Redis has.
+func (w *walker) tells() bool {
+	for i := range w.all {
+		if w.at(i).kind == word && telling[strings.ToLower(w.at(i).text)] && w.member(i-1) && w.is(i+1, "(") {
+			return true
+		}
+	}
+	return false
+}
+
+// unnamed looks for a client in a file that imports none, but is handed one. It is certain if
+// the file is called after Redis, or has a method that only Redis has. Otherwise something has
+// to be called a client, with something called on it, and what merely may be one does not
+// count.
 func (w *walker) unnamed() {
+	if w.d.lang == CSharp && w.usesStackExchange() {
+		w.paths = append(w.paths, stackExchange+".")
+		w.guessing("database")
+		return
+	}
 	shape := map[Language]string{Python: "client", JS: "client", PHP: "redis"}[w.d.lang]
 	if shape == "" {
+		return
+	}
+	if redisFile.MatchString(path.Base(w.path)) || w.tells() {
+		w.guessing(shape)
 		return
 	}
 	for i := range w.all {
