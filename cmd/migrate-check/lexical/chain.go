@@ -7,7 +7,9 @@ func (w *walker) member(i int) bool {
 		return false
 	}
 	switch tok.text {
-	case ".", "?.", "&.":
+	case ".": // in PHP it puts texts together
+		return w.d.lang != PHP
+	case "?.", "&.":
 		return true
 	case "->", "?->":
 		return w.d.lang == PHP

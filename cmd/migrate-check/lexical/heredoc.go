@@ -44,6 +44,10 @@ func (l *lexer) rubyString() bool {
 	switch {
 	case c == '"' || c == '`':
 		return l.quoted(1, quotes{end: string(c), escapes: true, hole: "#{", lines: true})
+	case c == '?' && !l.ends() && l.peek(1) > ' ' && l.peek(1) < 0x80 && l.peek(1) != '\\' && !part(l.peek(2)): // one letter
+		l.i += 2
+		l.add(text, l.src[l.i-1:l.i], l.i-2)
+		return true
 	case c == '\'':
 		return l.quoted(1, quotes{end: "'", escapes: true, lines: true})
 	case c == ':' && l.peek(1) == '"' && !l.ends():

@@ -20,11 +20,16 @@ type lexer struct {
 	space   bool
 	pending []heredoc // of Ruby: their bodies begin on the next line
 	notes   []note    // the comments
+	heads   []bool    // of the open ( in JavaScript: it is the head of an if or of a loop
+	head    bool      // the last ) closed such a head: what follows is no operator
 }
 
 // lex takes a file apart.
 func lex(lang Language, src string) *tokens {
 	l := &lexer{lang: lang, src: src, nl: true}
+	if l.has("\ufeff") { // the mark that editors of Windows put before a file
+		l.i = len("\ufeff")
+	}
 	if lang == PHP {
 		l.html()
 	}
@@ -85,9 +90,16 @@ func (l *lexer) code(until string) {
 		case c == '(' || c == '[' || c == '{':
 			depth++
 			l.i++
+			if c == '(' && l.lang == JS {
+				before := l.last()
+				l.heads = append(l.heads, before.kind == word && heading[before.text])
+			}
 			l.add(open, string(c), start)
 		case c == ')' || c == ']' || c == '}':
 			l.i++
+			if n := len(l.heads); c == ')' && n > 0 {
+				l.head, l.heads = l.heads[n-1], l.heads[:n-1]
+			}
 			if depth == 0 && until == string(c) {
 				l.add(clos, string(c), start)
 				return
@@ -103,7 +115,7 @@ func (l *lexer) code(until string) {
 // operators are those of several signs that mean something here.
 var operators = []string{
 	"...", "===", "!==", "**=", "<<=", ">>=", "||=", "&&=", "??=", "?->",
-	"=>", "->", "::", "?.", "&.", "!!", "?:", "??", ":=", "==", "!=", "<=", ">=", "&&", "||", "+=", "-=", "*=", "/=", "|=", "|>",
+	"++", "--", "=>", "->", "::", "?.", "&.", "!!", "?:", "??", ":=", "==", "!=", "<=", ">=", "&&", "||", "+=", "-=", "*=", "/=", "|=", "|>",
 	"<-", "<<",
 }
 
@@ -244,6 +256,9 @@ func (l *lexer) last() token {
 	return l.out[len(l.out)-1]
 }
 
+// heading are the words behind which brackets have a condition in them.
+var heading = map[string]bool{"if": true, "while": true, "for": true, "with": true}
+
 // ends reports whether the last token can end an expression, so that what follows is an
 // operator.
 func (l *lexer) ends() bool {
@@ -251,7 +266,10 @@ func (l *lexer) ends() bool {
 	case num, text:
 		return true
 	case clos:
-		return true
+		return t.text != ")" || !l.head
+	case sign: // behind what it counts up
+		n := len(l.out) - 2
+		return (t.text == "++" || t.text == "--") && n >= 0 && !t.nl && (l.out[n].kind == word || l.out[n].kind == clos)
 	case word:
 		switch t.text {
 		case "return", "typeof", "case", "in", "of", "do", "else", "void", "delete", "throw", "new", "await", "yield",

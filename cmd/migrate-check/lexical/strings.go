@@ -9,6 +9,7 @@ type quotes struct {
 	doubled bool   // the closing quote twice is no end
 	hole    string // how an interpolation begins, if there is any
 	lines   bool   // it may go over several lines
+	raw     bool   // a bracket twice is none that is meant as a text
 }
 
 // str reads a string or a regular expression.
@@ -85,7 +86,7 @@ func (l *lexer) quoted(begin int, q quotes) bool {
 			b.WriteString(l.src[from:l.i])
 			l.out[at].text, l.out[at].holed = b.String(), true
 			return true
-		case q.hole == "{" && l.has("{{"):
+		case q.hole == "{" && !q.raw && l.has("{{"):
 			l.i += 2
 		case q.hole != "" && l.has(q.hole) && l.nest < maxNest:
 			b.WriteString(l.src[from:l.i])
@@ -175,10 +176,13 @@ func (l *lexer) pythonString() bool {
 
 // csharpString reads a string: plain, verbatim, interpolated or raw, or several of these.
 func (l *lexer) csharpString() bool {
-	i, verbatim, format := l.i, false, false
+	i, verbatim, holes := l.i, false, 0
 	for ; i < len(l.src) && i < l.i+4 && (l.src[i] == '@' || l.src[i] == '$'); i++ {
-		verbatim = verbatim || l.src[i] == '@'
-		format = format || l.src[i] == '$'
+		if l.src[i] == '@' {
+			verbatim = true
+		} else {
+			holes++
+		}
 	}
 	if i >= len(l.src) || l.src[i] != '"' {
 		if l.src[l.i] == '\'' {
@@ -189,9 +193,12 @@ func (l *lexer) csharpString() bool {
 	n := len(l.src[i:min(len(l.src), i+20)]) - len(strings.TrimLeft(l.src[i:min(len(l.src), i+20)], `"`))
 	q := quotes{end: `"`, escapes: !verbatim, doubled: verbatim, lines: verbatim}
 	if n >= 3 {
-		q = quotes{end: l.src[i : i+n], lines: true}
+		q = quotes{end: l.src[i : i+n], lines: true, raw: true}
 	}
-	if format {
+	switch {
+	case holes > 0 && q.raw: // as many brackets as dollars begin a value
+		q.hole = strings.Repeat("{", holes)
+	case holes > 0:
 		q.hole = "{"
 	}
 	return l.quoted(i-l.i+len(q.end), q)
