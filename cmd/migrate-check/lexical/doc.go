@@ -3,15 +3,20 @@
 //
 // # What it promises
 //
-// A file counts only if it imports a client of Redis, or takes a thing that is called one from
-// a module of its own. It is taken apart as its language says, so that comments, strings,
+// A file counts only if it imports a client of Redis, takes a thing that is called one from a
+// module of its own, or is handed one: then it is called after Redis, calls something a client,
+// or has a method that only clients have, such as bzpopmin. It is taken apart as its language says, so that comments, strings,
 // what stands in a string between the signs for it, and regular expressions are what they are.
 // Then what is a client, a pipeline, a transaction or a subscription is followed, through
 // declarations with a type, assignments, fields, parameters, what functions return, and what a
 // library hands to a function that it is given. A method counts by what it is called on: watch
 // of a file system and publish of another bus are none of its business, also in a file that
 // uses Redis as well. Only of a thing of which nothing is known does a name decide: what is
-// called redis, redisClient or jedis is taken for a client.
+// called redis, redisClient or jedis is taken for a client; so is what has a method that only
+// clients have; and what is called a client or a connection, if the method is one that clients
+// share with few others, and the file imports nothing that has such things too.
+//
+// A comment with migratecheck:ignore in it is a directive in every language.
 //
 // Every finding has the rule of what it is about, such as MC101, so that one can choose by it;
 // that it comes from here is said by its confidence, which is low, and its severity, which is

@@ -3,7 +3,7 @@ package lexical
 import "strings"
 
 var phpDialect = dialect{lang: PHP, self: "$this", imports: phpImport, classes: classes(
-	[]string{"Redis", "Illuminate", "Hyperf", ""}, map[string]string{"Redis": "redis", "RedisCluster": "cluster",
+	[]string{"Redis", "PhpRedis", "Illuminate", "Hyperf", ""}, map[string]string{"Redis": "redis", "RedisCluster": "cluster",
 		"RedisSentinel": "sentinel", "RedisArray": "redis"},
 	[]string{"Predis"}, map[string]string{
 		"Client ClientInterface": "predis", "MultiExec AbortedMultiExecException": "transaction", "Pipeline": "pipe",
@@ -70,7 +70,7 @@ func phpImport(w *walker, path string) (string, bool) {
 	switch {
 	case strings.HasPrefix(path, "Predis"):
 		w.guessing("predis")
-	case path == "Redis" || strings.HasPrefix(path, `Illuminate\`) && strings.Contains(path, "Redis") ||
+	case path == "Redis" || path == `PhpRedis\Redis` || strings.HasPrefix(path, `Illuminate\`) && strings.Contains(path, "Redis") ||
 		strings.HasPrefix(path, `Hyperf\Redis`) || strings.HasPrefix(path, `Hyperf\Contract`) && strings.Contains(path,
 		"Redis") || path == "RedisCluster":
 		w.guessing("redis")

@@ -58,7 +58,7 @@ func (w *walker) stranger(i, args int) *shape {
 	}
 	name := strings.ToLower(w.at(i).text)
 	if w.d.lang == CSharp {
-		return w.strangerOfCSharp(w.at(i).text)
+		return w.strangerOfCSharp(i)
 	}
 	if telling[name] {
 		return w.clientShape()
@@ -155,12 +155,16 @@ var strangersOfCSharp = map[string][]string{
 	"server":      {"FlushDatabase", "FlushDatabaseAsync", "FlushAllDatabases", "FlushAllDatabasesAsync"},
 }
 
-func (w *walker) strangerOfCSharp(name string) *shape {
+// databaseName is what a database of Redis is called: a unit of work makes transactions, too.
+var databaseName = regexp.MustCompile(`(?i)redis|^_*(?:\w*db|database|cache|server)$`)
+
+func (w *walker) strangerOfCSharp(at int) *shape {
+	name := w.at(at).text
 	if w.guess != w.d.shapes["database"] {
 		return nil
 	}
 	for of, names := range strangersOfCSharp {
-		if slices.Contains(names, name) {
+		if slices.Contains(names, name) && (name == "GetSubscriber" || databaseName.MatchString(w.owner(at))) {
 			return w.d.shapes[of]
 		}
 	}

@@ -15,5 +15,6 @@ public class Feed : BackgroundService
         var change = _redis.CreateTransaction(); // want MC102
         await change.ExecuteAsync();
         _bus.Publish(new Sold());
+        await _factory.CreateTransaction();
     }
 }
