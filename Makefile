@@ -65,4 +65,4 @@ bench-plots: ## Draw docs/performance.md from what make bench has measured
 ci: ## Do everything that CI does
 	./.ci/run
 
-.PHONY: help test servers race lint docs rehearsal rehearsal-real probe-real bench bench-plots proxies domains ci
+.PHONY: help test servers race lint docs rehearsal rehearsal-real probe-real plugin-real bench bench-plots proxies domains ci

@@ -10,6 +10,8 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/guard"
+	"github.com/unwatch/unwatch/cmd/migrate-check/load"
+	"github.com/unwatch/unwatch/cmd/migrate-check/reach"
 )
 
 // analyze runs the analyzers also over packages that have errors in them: often all they lack
@@ -29,6 +31,20 @@ func analyze(analyzers []*analysis.Analyzer, pkgs []*packages.Package) (*checker
 		}
 	}()
 	return checker.Analyze(guard.All(analyzers), pkgs, nil)
+}
+
+// release gives back what the analyzers needed and who follows the calls does not: the results,
+// and of the tests' copies of packages, which have no part in the call graph, the types. It is
+// a third of the memory at the time when most is needed.
+func release(program *load.Program, graph *checker.Graph) {
+	for act := range graph.All() {
+		act.Result = nil
+	}
+	for _, pkg := range program.Packages {
+		if info := pkg.TypesInfo; reach.IsTest(pkg) && info != nil {
+			info.Types, info.Instances, info.Implicits, info.Selections, info.Scopes = nil, nil, nil, nil, nil
+		}
+	}
 }
 
 // complete gives a type to all expressions, as they have in code without errors: that of what

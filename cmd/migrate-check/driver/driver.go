@@ -171,6 +171,7 @@ func (m *merger) add(program *load.Program, graph *checker.Graph) {
 	}
 	b := &build{merger: m, program: program}
 	if m.cfg.Reach {
+		release(program, graph)
 		b.reach = reach.New(program.Packages, func(path string) bool { return program.Asked[path] })
 	}
 	b.files()

@@ -77,8 +77,8 @@ const (
 func New(pkgs []*packages.Package, own func(path string) bool) *Graph {
 	var plain []*packages.Package
 	for _, pkg := range pkgs {
-		if !strings.Contains(pkg.ID, " [") && !strings.HasSuffix(pkg.PkgPath, "_test") {
-			plain = append(plain, pkg) // tests have a copy of all, which no main reaches
+		if !IsTest(pkg) {
+			plain = append(plain, pkg)
 		}
 	}
 	prog, made := ssautil.Packages(plain, ssa.InstantiateGenerics)
@@ -106,6 +106,12 @@ func New(pkgs []*packages.Package, own func(path string) bool) *Graph {
 		g.ways = append(g.ways, way{from, shortest(roots[from], edges)})
 	}
 	return g
+}
+
+// IsTest reports whether a package is the tests' copy of one, or has tests only. No main
+// reaches it: it has no part in the graph.
+func IsTest(pkg *packages.Package) bool {
+	return strings.Contains(pkg.ID, " [") || strings.HasSuffix(pkg.PkgPath, "_test")
 }
 
 // rootsOf are the functions of a package that others begin with.

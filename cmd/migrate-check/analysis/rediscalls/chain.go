@@ -2,18 +2,37 @@ package rediscalls
 
 import (
 	"go/ast"
+	"iter"
 
-	"golang.org/x/tools/go/ast/inspector"
+	"golang.org/x/tools/go/analysis"
 )
+
+// Nodes yields all nodes of a package, the outer ones first. An inspector, which others make
+// once for all analyzers, would need as much memory as the types do; over this many calls
+// it saves no time.
+func Nodes(pass *analysis.Pass) iter.Seq[ast.Node] {
+	return func(yield func(ast.Node) bool) {
+		for _, file := range pass.Files {
+			for n := range ast.Preorder(file) {
+				if !yield(n) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // Chains are the methods that are called on what other calls return, as those of a builder.
 type Chains map[*ast.CallExpr]*ast.CallExpr
 
 // ChainsOf finds them.
-func ChainsOf(in *inspector.Inspector) Chains {
+func ChainsOf(pass *analysis.Pass) Chains {
 	chains := Chains{}
-	for n := range in.PreorderSeq((*ast.CallExpr)(nil)) {
-		call := n.(*ast.CallExpr)
+	for n := range Nodes(pass) {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			continue
+		}
 		if sel, ok := call.Fun.(*ast.SelectorExpr); ok {
 			if inner, ok := ast.Unparen(sel.X).(*ast.CallExpr); ok {
 				chains[inner] = call

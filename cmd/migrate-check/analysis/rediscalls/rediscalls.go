@@ -7,15 +7,12 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
-	"golang.org/x/tools/go/analysis/passes/inspect"
-	"golang.org/x/tools/go/ast/inspector"
 )
 
 // Analyzer finds the calls. Its result is a []*Call, in the order of the source.
 var Analyzer = &analysis.Analyzer{
 	Name:       "rediscalls",
 	Doc:        "find the calls that send commands to Redis",
-	Requires:   []*analysis.Analyzer{inspect.Analyzer},
 	ResultType: reflect.TypeFor[[]*Call](),
 	FactTypes:  []analysis.Fact{(*Sends)(nil), (*Near)(nil)},
 	Run:        run,
@@ -54,18 +51,17 @@ func run(pass *analysis.Pass) (any, error) {
 	}
 	pass.ExportPackageFact(&Near{})
 	f := &finder{pass: pass, helpers: map[*types.Func]*Sends{}, visiting: map[*types.Var]bool{}}
-	in := pass.ResultOf[inspect.Analyzer].(*inspector.Inspector)
 	for again := true; again; { // a helper may be called before it is known for one
 		again = false
 		f.calls, f.called = nil, map[*ast.SelectorExpr]bool{}
-		in.Preorder([]ast.Node{(*ast.CallExpr)(nil), (*ast.SelectorExpr)(nil)}, func(n ast.Node) {
+		for n := range Nodes(pass) {
 			switch n := n.(type) {
 			case *ast.CallExpr:
 				again = f.call(n) || again
 			case *ast.SelectorExpr:
 				f.value(n)
 			}
-		})
+		}
 	}
 	for fn, sends := range f.helpers {
 		pass.ExportObjectFact(fn, sends)

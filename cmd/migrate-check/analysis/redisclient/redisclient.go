@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
-	"golang.org/x/tools/go/analysis/passes/inspect"
-	"golang.org/x/tools/go/ast/inspector"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/profile"
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rediscalls"
@@ -25,7 +23,7 @@ var Analyzer = &analysis.Analyzer{
 	Name:     "redisclient",
 	Doc:      rediscalls.About(doc, "redisclient"),
 	URL:      "https://pkg.go.dev/github.com/unwatch/unwatch/cmd/migrate-check/analysis/redisclient",
-	Requires: []*analysis.Analyzer{rediscalls.Analyzer, symbolic.Analyzer, profile.Analyzer, inspect.Analyzer},
+	Requires: []*analysis.Analyzer{rediscalls.Analyzer, symbolic.Analyzer, profile.Analyzer},
 	Run:      run,
 }
 
@@ -49,9 +47,7 @@ func run(pass *analysis.Pass) (any, error) {
 	if r.profile.Server() {
 		return nil, nil
 	}
-	in := pass.ResultOf[inspect.Analyzer].(*inspector.Inspector)
-	kinds := []ast.Node{(*ast.CallExpr)(nil), (*ast.CompositeLit)(nil), (*ast.AssignStmt)(nil), (*ast.ReturnStmt)(nil)}
-	in.Preorder(kinds, func(n ast.Node) {
+	for n := range rediscalls.Nodes(pass) {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			r.call(n)
@@ -64,7 +60,7 @@ func run(pass *analysis.Pass) (any, error) {
 				r.hello(result)
 			}
 		}
-	})
+	}
 	for _, c := range pass.ResultOf[rediscalls.Analyzer].([]*rediscalls.Call) {
 		if found := c.Of([]string{"SELECT"}); len(found) > 0 {
 			r.database(c.Node, c.Through(found))

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
-	"golang.org/x/tools/go/analysis/passes/inspect"
-	"golang.org/x/tools/go/ast/inspector"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/profile"
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rediscalls"
@@ -33,7 +31,7 @@ func newAnalyzer() *analysis.Analyzer {
 		Name:     "rediskeys",
 		Doc:      rediscalls.About(doc, "rediskeys"),
 		URL:      "https://pkg.go.dev/github.com/unwatch/unwatch/cmd/migrate-check/analysis/rediskeys",
-		Requires: []*analysis.Analyzer{rediscalls.Analyzer, symbolic.Analyzer, profile.Analyzer, inspect.Analyzer},
+		Requires: []*analysis.Analyzer{rediscalls.Analyzer, symbolic.Analyzer, profile.Analyzer},
 		Run: func(pass *analysis.Pass) (any, error) {
 			run(pass, split)
 			return nil, nil
@@ -60,7 +58,7 @@ func run(pass *analysis.Pass, split bool) {
 	}
 	r := &reader{
 		pass: pass, profile: profile.Of(pass), eval: symbolic.Of(pass), split: split,
-		chains: rediscalls.ChainsOf(pass.ResultOf[inspect.Analyzer].(*inspector.Inspector)), tagged: map[token.Pos]bool{},
+		chains: rediscalls.ChainsOf(pass), tagged: map[token.Pos]bool{},
 	}
 	for _, call := range calls {
 		if call.How == rediscalls.Transaction || rediscalls.Receiver(call.Func) == "Script" {

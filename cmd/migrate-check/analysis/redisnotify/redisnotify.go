@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
-	"golang.org/x/tools/go/analysis/passes/inspect"
-	"golang.org/x/tools/go/ast/inspector"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/profile"
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rediscalls"
@@ -24,7 +22,7 @@ var Analyzer = &analysis.Analyzer{
 	Name:     "redisnotify",
 	Doc:      rediscalls.About(doc, "redisnotify"),
 	URL:      "https://pkg.go.dev/github.com/unwatch/unwatch/cmd/migrate-check/analysis/redisnotify",
-	Requires: []*analysis.Analyzer{rediscalls.Analyzer, symbolic.Analyzer, profile.Analyzer, inspect.Analyzer},
+	Requires: []*analysis.Analyzer{rediscalls.Analyzer, symbolic.Analyzer, profile.Analyzer},
 	Run:      run,
 }
 
@@ -35,7 +33,7 @@ func run(pass *analysis.Pass) (any, error) {
 		return nil, nil
 	}
 	eval := symbolic.Of(pass)
-	chains := rediscalls.ChainsOf(pass.ResultOf[inspect.Analyzer].(*inspector.Inspector))
+	chains := rediscalls.ChainsOf(pass)
 	for _, call := range pass.ResultOf[rediscalls.Analyzer].([]*rediscalls.Call) {
 		args := call.Args
 		if node, ok := call.Node.(*ast.CallExpr); ok && call.How == rediscalls.Builder {

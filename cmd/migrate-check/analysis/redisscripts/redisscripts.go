@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
-	"golang.org/x/tools/go/analysis/passes/inspect"
-	"golang.org/x/tools/go/ast/inspector"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/profile"
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rediscalls"
@@ -24,7 +22,7 @@ var Analyzer = &analysis.Analyzer{
 	Name:     "redisscripts",
 	Doc:      rediscalls.About(doc, "redisscripts"),
 	URL:      "https://pkg.go.dev/github.com/unwatch/unwatch/cmd/migrate-check/analysis/redisscripts",
-	Requires: []*analysis.Analyzer{rediscalls.Analyzer, symbolic.Analyzer, profile.Analyzer, inspect.Analyzer},
+	Requires: []*analysis.Analyzer{rediscalls.Analyzer, symbolic.Analyzer, profile.Analyzer},
 	Run:      run,
 }
 
@@ -53,10 +51,11 @@ func run(pass *analysis.Pass) (any, error) {
 	if r.profile.Server() {
 		return nil, nil
 	}
-	in := pass.ResultOf[inspect.Analyzer].(*inspector.Inspector)
-	r.chains = rediscalls.ChainsOf(in)
-	for n := range in.PreorderSeq((*ast.CallExpr)(nil)) {
-		r.call(n.(*ast.CallExpr))
+	r.chains = rediscalls.ChainsOf(pass)
+	for n := range rediscalls.Nodes(pass) {
+		if call, ok := n.(*ast.CallExpr); ok {
+			r.call(call)
+		}
 	}
 	for _, c := range pass.ResultOf[rediscalls.Analyzer].([]*rediscalls.Call) {
 		if node, called := c.Node.(*ast.CallExpr); called && rediscalls.Receiver(c.Func) != "Script" {
