@@ -32,7 +32,12 @@ func goRedis(c *Call) (name int, ok bool) {
 			return -1, transaction(c)
 		}
 		return -1, false
+	case "MultiExec": // v4
+		return -1, recv == "Tx" && transaction(c)
 	case "Exec", "Discard":
+		if (recv == "Multi" || recv == "Tx") && method == "Exec" && sig.Params().Len() == 1 { // v2 and v3
+			return -1, transaction(c)
+		}
 		return -1, false // of a pipeline, which was found where it was made
 	case "Subscribe", "PSubscribe", "SSubscribe", "Unsubscribe", "PUnsubscribe", "SUnsubscribe":
 		c.Commands = []string{strings.ToUpper(method)}
@@ -100,7 +105,7 @@ func radix(c *Call) (name int, ok bool) {
 	switch {
 	case method == "Cmd" && receiver(sig) != "": // v2
 		return 0, true
-	case method == "PipeAppend" && receiver(sig) != "":
+	case (method == "PipeAppend" || c.Library.Major < 2 && method == "Append") && receiver(sig) != "": // v2, and before that
 		return 0, true
 	case (method == "Cmd" || method == "FlatCmd") && sig.Recv() == nil: // behind the receiver
 		return 1, true
@@ -172,11 +177,7 @@ func receiver(sig *types.Signature) string {
 	if sig.Recv() == nil {
 		return ""
 	}
-	t := types.Unalias(sig.Recv().Type())
-	if p, ok := t.(*types.Pointer); ok {
-		t = types.Unalias(p.Elem())
-	}
-	if named, ok := t.(*types.Named); ok {
+	if named := namedType(sig.Recv().Type()); named != nil {
 		return named.Obj().Name()
 	}
 	return "?"

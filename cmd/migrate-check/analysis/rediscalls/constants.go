@@ -2,7 +2,6 @@ package rediscalls
 
 import (
 	"go/ast"
-	"go/constant"
 	"go/types"
 	"strings"
 
@@ -45,61 +44,6 @@ func (f *finder) names(first spelling, words []ast.Expr) (commands []string) {
 	return commands
 }
 
-// spell returns what a text may be.
-func (f *finder) spell(e ast.Expr) spelling {
-	e = ast.Unparen(e)
-	if v := f.pass.TypesInfo.Types[e].Value; v != nil && v.Kind() == constant.String {
-		return spelling{texts: []string{constant.StringVal(v)}}
-	}
-	switch e := e.(type) {
-	case *ast.Ident:
-		if v, ok := f.pass.TypesInfo.Uses[e].(*types.Var); ok {
-			return f.spellVar(v)
-		}
-	case *ast.CallExpr:
-		if len(e.Args) == 1 && (f.pass.TypesInfo.Types[e.Fun].IsType() || f.keepsText(e)) {
-			return f.spell(e.Args[0])
-		}
-	}
-	return unknown
-}
-
-// keepsText reports whether a call returns the text it is given, up to what does not make
-// another command of it.
-func (f *finder) keepsText(call *ast.CallExpr) bool {
-	fn := f.named(call.Fun)
-	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "strings" {
-		return false
-	}
-	return fn.Name() == "ToUpper" || fn.Name() == "ToLower" || fn.Name() == "TrimSpace"
-}
-
-// spellVar returns what is assigned to a variable that holds a text.
-func (f *finder) spellVar(v *types.Var) (s spelling) {
-	uses := f.uses(v)
-	if uses == nil || uses.open || f.visiting[v] {
-		return unknown
-	}
-	f.visiting[v] = true
-	defer delete(f.visiting, v)
-	if uses.param {
-		s.params = append(s.params, v)
-	}
-	for _, value := range uses.values {
-		s.add(f.spell(value))
-	}
-	for _, list := range uses.ranges { // for _, name := range []string{"MULTI", "EXEC"}
-		literal, ok := ast.Unparen(list).(*ast.CompositeLit)
-		if !ok {
-			return unknown
-		}
-		for _, element := range literal.Elts {
-			s.add(f.spell(element))
-		}
-	}
-	return s
-}
-
 // firstOf returns what the first element of a slice of words may be, and the words behind it
 // as far as they are known: args in rdb.Do(ctx, args...).
 func (f *finder) firstOf(e ast.Expr) (first spelling, rest []ast.Expr) {
@@ -127,6 +71,10 @@ func (f *finder) firstOf(e ast.Expr) (first spelling, rest []ast.Expr) {
 		if v, ok := f.pass.TypesInfo.Uses[e].(*types.Var); ok {
 			return f.firstOfVar(v)
 		}
+	case *ast.SelectorExpr:
+		if v := f.variable(e); v != nil {
+			return f.firstOfVar(v)
+		}
 	}
 	return unknown, nil
 }
@@ -135,18 +83,28 @@ func (f *finder) firstOf(e ast.Expr) (first spelling, rest []ast.Expr) {
 // place. What is appended to it comes behind, unless it is empty.
 func (f *finder) firstOfVar(v *types.Var) (s spelling, rest []ast.Expr) {
 	uses := f.uses(v)
-	if uses == nil || uses.open || len(uses.ranges) > 0 || f.visiting[v] {
+	if uses == nil || uses.open || f.visiting[v] {
 		return unknown, nil
 	}
 	f.visiting[v] = true
 	defer delete(f.visiting, v)
-	if uses.param {
+	given := uses.param && !f.displaced(v, uses)
+	if given {
 		s.params = append(s.params, v)
 	}
 	for _, value := range uses.firsts {
 		s.add(f.spell(value))
 	}
-	filled := uses.param || len(uses.firsts) > 0
+	for _, list := range uses.ranges { // for _, words := range [][]any{{"MULTI"}, {"EXEC"}}
+		elements, all := f.elements(list)
+		s.unknown = s.unknown || !all
+		for _, element := range elements {
+			first, _ := f.firstOf(element)
+			s.add(first)
+		}
+	}
+	s.unknown = s.unknown || f.shared(v)
+	filled := given || len(uses.firsts) > 0 || len(uses.ranges) > 0
 	for _, value := range uses.values {
 		call, ok := ast.Unparen(value).(*ast.CallExpr)
 		switch {
@@ -175,6 +133,35 @@ func (f *finder) firstOfVar(v *types.Var) (s spelling, rest []ast.Expr) {
 		return unknown, nil
 	}
 	return s, rest
+}
+
+// displaced reports whether something is put before what a parameter is given: then its first
+// element is no command's name, as in args = append([]any{name}, args...).
+func (f *finder) displaced(v *types.Var, uses *uses) bool {
+	if len(uses.firsts) > 0 {
+		return true
+	}
+	for _, value := range uses.values {
+		call, ok := ast.Unparen(value).(*ast.CallExpr)
+		if ok && f.isAppend(call) && f.isVar(call.Args[0], v) {
+			continue
+		}
+		if f.mentions(value, v) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *finder) mentions(e ast.Expr, v *types.Var) bool {
+	found := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		if ident, ok := n.(*ast.Ident); ok && f.pass.TypesInfo.ObjectOf(ident) == v {
+			found = true
+		}
+		return !found
+	})
+	return found
 }
 
 // isEmpty reports whether a slice has no elements, or none that are anything yet.
@@ -207,6 +194,5 @@ func (f *finder) isBuiltin(call *ast.CallExpr, name string) bool {
 }
 
 func (f *finder) isVar(e ast.Expr, v *types.Var) bool {
-	ident, ok := ast.Unparen(e).(*ast.Ident)
-	return ok && f.pass.TypesInfo.ObjectOf(ident) == v
+	return f.variable(e) == v
 }

@@ -49,75 +49,96 @@ func isNear(pass *analysis.Pass) bool {
 // and reports whether that was not known.
 func (f *finder) wraps(c *Call, params []*types.Var) (news bool) {
 	for _, v := range params {
-		fn, index := f.paramOf(v)
-		if fn == nil {
+		param, ok := f.params[v]
+		if !ok {
 			c.Unknown = true
 			continue
 		}
-		sends := f.helpers[fn]
-		if sends == nil {
-			sends = &Sends{}
-			f.helpers[fn] = sends
-		}
-		name := NameParam{index, c.Library}
-		if !slices.Contains(sends.Names, name) {
-			sends.Names = append(sends.Names, name)
-			news = true
+		news = f.helps(param.owner, NameParam{param.index, c.Library}) || news
+		for _, method := range f.promises(param.owner) {
+			// Others may keep the promise in ways of their own.
+			news = f.helps(method, NameParam{param.index, Library{Name: c.Library.Name}}) || news
 		}
 	}
 	return news
 }
 
-// paramOf finds the function that a variable is a parameter of.
-func (f *finder) paramOf(v *types.Var) (fn *types.Func, index int) {
-	for _, file := range f.pass.Files {
-		if file.FileStart > v.Pos() || v.Pos() >= file.FileEnd {
-			continue
-		}
-		for _, decl := range file.Decls {
-			decl, ok := decl.(*ast.FuncDecl)
-			if !ok || v.Pos() < decl.Pos() || v.Pos() >= decl.End() {
-				continue
-			}
-			fn, ok := f.pass.TypesInfo.Defs[decl.Name].(*types.Func)
-			if !ok {
-				return nil, 0
-			}
-			params := fn.Signature().Params()
-			for i := range params.Len() {
-				if params.At(i) == v {
-					return fn, i
-				}
-			}
-		}
+// helps notes that what is called by an object sends one of its parameters, and reports whether
+// that was not known.
+func (f *finder) helps(owner types.Object, name NameParam) (news bool) {
+	sends := f.helpers[owner]
+	if sends == nil {
+		sends = &Sends{}
+		f.helpers[owner] = sends
 	}
-	return nil, 0
+	if slices.ContainsFunc(sends.Names, func(n NameParam) bool { return n.Index == name.Index }) {
+		return false
+	}
+	sends.Names = append(sends.Names, name)
+	return true
 }
 
-// sendsOf returns what is known of a function that is called.
-func (f *finder) sendsOf(fn *types.Func) *Sends {
-	if fn.Pkg() == f.pass.Pkg {
-		return f.helpers[fn]
+// promises are the methods of this package's interfaces behind which a method hides.
+func (f *finder) promises(owner types.Object) (methods []*types.Func) {
+	fn, ok := owner.(*types.Func)
+	if !ok || fn.Signature().Recv() == nil {
+		return nil
+	}
+	recv := fn.Signature().Recv().Type()
+	for _, name := range f.pass.Pkg.Scope().Names() {
+		t, ok := f.pass.Pkg.Scope().Lookup(name).(*types.TypeName)
+		if !ok || t.IsAlias() {
+			continue
+		}
+		named, ok := t.Type().(*types.Named)
+		if !ok || named.TypeParams().Len() > 0 {
+			continue
+		}
+		i, ok := named.Underlying().(*types.Interface)
+		if !ok || !i.IsMethodSet() || !types.Implements(recv, i) {
+			continue
+		}
+		for method := range i.Methods() {
+			if method.Name() == fn.Name() && method.Pkg() == f.pass.Pkg {
+				methods = append(methods, method)
+			}
+		}
+	}
+	return methods
+}
+
+// sendsOf returns what is known of a function that is called, or of a variable that holds one.
+func (f *finder) sendsOf(called types.Object) *Sends {
+	if called.Pkg() == f.pass.Pkg {
+		return f.helpers[called]
 	}
 	var fact Sends
-	if fn.Pkg() != nil && f.pass.ImportObjectFact(fn, &fact) {
+	if called.Pkg() != nil && f.pass.ImportObjectFact(called, &fact) {
 		return &fact
 	}
 	return nil
 }
 
-// helperCalls resolves a call of a function that is given the name of a command; each name is
-// a call of its own.
-func (f *finder) helperCalls(n *ast.CallExpr, fn *types.Func) (calls []*Call, news bool) {
-	sends := f.sendsOf(fn)
+// helperCalls resolves a call of what is given the name of a command; each name is a call of
+// its own.
+func (f *finder) helperCalls(n *ast.CallExpr, called types.Object, args []ast.Expr) (calls []*Call, news bool) {
+	sends := f.sendsOf(called)
 	if sends == nil {
 		return nil, false
 	}
+	fn, ok := called.(*types.Func)
+	if !ok { // it is reported by the name of the variable
+		sig, ok := called.Type().Underlying().(*types.Signature)
+		if !ok {
+			return nil, false
+		}
+		fn = types.NewFunc(called.Pos(), called.Pkg(), called.Name(), sig)
+	}
 	for _, name := range sends.Names {
-		if name.Index >= len(n.Args) {
+		if name.Index >= len(args) {
 			continue
 		}
-		c := &Call{Node: n, Func: fn, Library: name.Library, Args: n.Args[name.Index:], Spread: n.Ellipsis.IsValid()}
+		c := &Call{Node: n, Func: fn, Library: name.Library, Args: args[name.Index:], Spread: n.Ellipsis.IsValid()}
 		news = f.byName(c, 0) || news
 		if len(c.Commands) > 0 || c.Unknown {
 			calls = append(calls, c)

@@ -35,13 +35,14 @@ var clients = []struct {
 	major int // without a version in the path
 	path  *regexp.Regexp
 }{
-	{GoRedis, 6, regexp.MustCompile(`^(?:(?:.*/)?go-redis(?:/redis)?(?:/v(\d+))?|gopkg\.in/redis\.v(\d+))$`)},
+	{GoRedis, 6, regexp.MustCompile(`^(?:(?:.*/)?go-redis(?:/redis)?(?:/v(\d+))?|gopkg\.in/(?:go-redis/)?redis\.v(\d+))$`)},
 	{Redigo, 1, regexp.MustCompile(`^(?:.*/)?redigo/redis(?:/v(\d+))?$`)},
 	{Rueidis, 1, regexp.MustCompile(`^(?:.*/)?(?:rueidis|valkey-go)(?:/internal/cmds)?$`)},
 	{GoRedis, 9, regexp.MustCompile(`^(?:.*/)?(?:rueidis/rueidiscompat|valkey-go/valkeycompat)$`)}, // has its methods and types
 	{GoZero, 1, regexp.MustCompile(`^(?:.*/)?go-zero/core/stores/redis$`)},
 	{Gredis, 1, regexp.MustCompile(`^(?:.*/)?gf(?:/v(\d+))?/database/gredis$`)},
-	{Radix, 1, regexp.MustCompile(`^(?:.*/)?radix(?:/v(\d+)|\.v(\d+)/(?:redis|pool|pubsub|cluster|sentinel))$`)},
+	{Radix, 1, regexp.MustCompile(`^(?:.*/)?radix(?:/v(\d+)|\.v(\d+)/(?:redis|pool|pubsub|cluster|sentinel|util)` +
+		`|/redis|/extra/(?:pool|pubsub|cluster|sentinel))$`)}, // the last two are before there were versions
 }
 
 // words are in all paths that an expression of clients matches.
@@ -119,18 +120,50 @@ func shapeOf(fn *types.Func) (Library, bool) {
 	for v := range sig.Results().Variables() {
 		lib, name, ok := clientType(v.Type())
 		if ok && lib.Name == GoRedis && (name == "PubSub" || name == "Pipeliner" || isCmd(v.Type())) {
-			return lib, true
+			return lib, isOfClient(v.Type(), fn.Name())
 		}
 	}
 	for v := range sig.Params().Variables() {
 		if f, ok := v.Type().Underlying().(*types.Signature); ok && f.Params().Len() == 1 {
 			lib, name, ok := clientType(f.Params().At(0).Type())
 			if ok && lib.Name == GoRedis && (name == "Tx" || name == "Pipeliner") {
-				return lib, true
+				return lib, isOfClient(f.Params().At(0).Type(), fn.Name())
 			}
 		}
 	}
 	return Library{}, false
+}
+
+// isOfClient reports whether the clients in the package of a type have a method: MultiGet of an
+// interface of one's own is not one of theirs, whatever it returns.
+func isOfClient(t types.Type, method string) bool {
+	named := namedType(t)
+	if named == nil || named.Obj().Pkg() == nil {
+		return false
+	}
+	pkg := named.Obj().Pkg()
+	known := false
+	for _, name := range []string{"Client", "ClusterClient", "Tx", "PubSub", "Pipeliner", "Cmdable"} {
+		obj, ok := pkg.Scope().Lookup(name).(*types.TypeName)
+		if !ok {
+			continue
+		}
+		known = true
+		if found, _, _ := types.LookupFieldOrMethod(obj.Type(), true, pkg, method); found != nil {
+			return true
+		}
+	}
+	return !known
+}
+
+// namedType is a type that has a name, or what a pointer to one points to; else nil.
+func namedType(t types.Type) *types.Named {
+	t = types.Unalias(t)
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	named, _ := t.(*types.Named)
+	return named
 }
 
 // likeRedigo reports whether a method is one that redigo's connections have, too, whose types
@@ -169,12 +202,8 @@ func (c *Call) onlyKnown() {
 
 // clientType tells the library and the name of a named type, or of a pointer to one.
 func clientType(t types.Type) (Library, string, bool) {
-	t = types.Unalias(t)
-	if p, ok := t.(*types.Pointer); ok {
-		t = types.Unalias(p.Elem())
-	}
-	named, ok := t.(*types.Named)
-	if !ok {
+	named := namedType(t)
+	if named == nil {
 		return Library{}, "", false
 	}
 	lib, ok := libraryOf(named.Obj().Pkg())

@@ -2,6 +2,7 @@ package rediscalls
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/types"
 	"reflect"
 	"slices"
@@ -50,7 +51,10 @@ func run(pass *analysis.Pass) (any, error) {
 		return []*Call(nil), nil
 	}
 	pass.ExportPackageFact(&Near{})
-	f := &finder{pass: pass, helpers: map[*types.Func]*Sends{}, visiting: map[*types.Var]bool{}}
+	f := &finder{
+		pass: pass, helpers: map[types.Object]*Sends{}, visiting: map[*types.Var]bool{}, returning: map[*types.Func]bool{},
+		indices: map[ast.Expr]constant.Value{},
+	}
 	for again := true; again; { // a helper may be called before it is known for one
 		again = false
 		f.calls, f.called = nil, map[*ast.SelectorExpr]bool{}
@@ -63,20 +67,26 @@ func run(pass *analysis.Pass) (any, error) {
 			}
 		}
 	}
-	for fn, sends := range f.helpers {
-		pass.ExportObjectFact(fn, sends)
+	for helper, sends := range f.helpers {
+		if v, ok := helper.(*types.Var); !ok || v.IsField() {
+			pass.ExportObjectFact(helper, sends)
+		}
 	}
 	return f.calls, nil
 }
 
 // finder collects the calls of a package.
 type finder struct {
-	pass     *analysis.Pass
-	called   map[*ast.SelectorExpr]bool // these are no values
-	calls    []*Call
-	assigned map[*types.Var]*uses
-	visiting map[*types.Var]bool // which is being resolved, as v = v
-	helpers  map[*types.Func]*Sends
+	pass      *analysis.Pass
+	called    map[*ast.SelectorExpr]bool // these are no values
+	calls     []*Call
+	assigned  map[*types.Var]*uses
+	params    map[*types.Var]param
+	bodies    map[*types.Func]*ast.BlockStmt
+	visiting  map[*types.Var]bool  // which is being resolved, as v = v
+	returning map[*types.Func]bool // which is being resolved, as one that returns itself
+	helpers   map[types.Object]*Sends
+	indices   map[ast.Expr]constant.Value // of what is in a literal, where they are known
 }
 
 // call resolves a call, and reports whether it makes a helper of the function around it.
@@ -86,25 +96,31 @@ func (f *finder) call(n *ast.CallExpr) (news bool) {
 	if sel != nil {
 		f.called[sel] = true
 	}
-	for _, fn := range f.callees(fun) {
-		if calls, helper := f.helperCalls(n, fn); len(calls) > 0 || helper {
+	args := n.Args
+	if sel != nil && len(args) > 0 {
+		if s := f.pass.TypesInfo.Selections[sel]; s != nil && s.Kind() == types.MethodExpr {
+			args = args[1:] // what it is called on comes first, as in (*redis.Client).Do(rdb, ctx, "GET")
+		}
+	}
+	if v := f.variable(fun); v != nil {
+		if calls, helper := f.helperCalls(n, v, args); len(calls) > 0 || helper {
 			f.calls = append(f.calls, calls...)
 			return helper
 		}
-		c, helper := f.resolve(n, fn, n.Args)
-		if c != nil && (sel != nil || c.How == ByName || isFunc(fun, fn)) {
+	}
+	direct := f.named(fun) != nil // what is in a variable was found where it was put there
+	for _, fn := range f.callees(fun) {
+		if calls, helper := f.helperCalls(n, fn.Origin(), args); len(calls) > 0 || helper {
+			f.calls = append(f.calls, calls...)
+			return helper
+		}
+		c, helper := f.resolve(n, fn, args)
+		if c != nil && (direct || c.How == ByName) {
 			f.add(c)
 		}
 		news = news || helper
 	}
 	return news
-}
-
-// isFunc reports whether an expression names a function, not a variable that holds one: what
-// is in a variable was found where it was put there.
-func isFunc(fun ast.Expr, fn *types.Func) bool {
-	ident, ok := fun.(*ast.Ident)
-	return !ok || ident.Name == fn.Name()
 }
 
 // value takes a method that is not called here for one that is called somewhere.
@@ -144,12 +160,8 @@ func (f *finder) callees(fun ast.Expr) (fns []*types.Func) {
 	if fn := f.named(fun); fn != nil {
 		return []*types.Func{fn}
 	}
-	ident, ok := fun.(*ast.Ident)
-	if !ok {
-		return nil
-	}
-	v, ok := f.pass.TypesInfo.Uses[ident].(*types.Var)
-	if !ok {
+	v := f.variable(fun)
+	if v == nil {
 		return nil
 	}
 	uses := f.uses(v)

@@ -7,25 +7,25 @@ import (
 	"go/types"
 )
 
-// uses is what a package does to a variable.
+// uses is what a package does to a variable, or to a field of a struct.
 type uses struct {
-	values []ast.Expr // that are assigned to it
-	firsts []ast.Expr // that are assigned to its first element
-	ranges []ast.Expr // whose elements are
-	param  bool       // its first value is the caller's
-	open   bool       // others may be assigned, elsewhere or in ways not followed
+	values   []ast.Expr // that are assigned to it
+	firsts   []ast.Expr // that are assigned to its first element
+	elements []ast.Expr // that are assigned to others of them
+	ranges   []ast.Expr // whose elements are
+	keys     []ast.Expr // whose keys are
+	param    bool       // its first value is the caller's
+	open     bool       // others may be assigned, elsewhere or in ways not followed
 }
 
 // uses returns what is done to a variable; nil if that is not for this package to say.
 func (f *finder) uses(v *types.Var) *uses {
-	if v.Pkg() != f.pass.Pkg || v.IsField() {
+	v = v.Origin()
+	if v.Pkg() != f.pass.Pkg {
 		return nil
 	}
-	if v.Parent() == f.pass.Pkg.Scope() && v.Exported() {
-		return nil // another package may assign to it
-	}
 	if f.assigned == nil {
-		f.assigned = map[*types.Var]*uses{}
+		f.assigned, f.params = map[*types.Var]*uses{}, map[*types.Var]param{}
 		for _, file := range f.pass.Files {
 			ast.Inspect(file, f.collect)
 		}
@@ -33,17 +33,39 @@ func (f *finder) uses(v *types.Var) *uses {
 	return f.assigned[v]
 }
 
-// of returns the uses of the variable that an expression names; of what is none, and of _,
-// others that nobody looks at.
-func (f *finder) of(e ast.Expr) *uses {
-	ident, ok := ast.Unparen(e).(*ast.Ident)
-	if !ok {
-		return &uses{}
+// shared reports whether other packages may assign to a variable, too.
+func (f *finder) shared(v *types.Var) bool {
+	return v.Exported() && (v.IsField() || v.Parent() == f.pass.Pkg.Scope())
+}
+
+// variable is what an expression names if that is a variable, or a field; else nil.
+func (f *finder) variable(e ast.Expr) *types.Var {
+	var ident *ast.Ident
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		ident = e
+	case *ast.SelectorExpr:
+		ident = e.Sel
+	default:
+		return nil
 	}
 	v, ok := f.pass.TypesInfo.ObjectOf(ident).(*types.Var)
 	if !ok {
-		return &uses{}
+		return nil
 	}
+	return v.Origin()
+}
+
+// of returns the uses of the variable that an expression names; of what is none, and of _,
+// others that nobody looks at.
+func (f *finder) of(e ast.Expr) *uses {
+	if v := f.variable(e); v != nil {
+		return f.ofVar(v)
+	}
+	return &uses{}
+}
+
+func (f *finder) ofVar(v *types.Var) *uses {
 	if f.assigned[v] == nil {
 		f.assigned[v] = &uses{}
 	}
@@ -54,11 +76,7 @@ func (f *finder) of(e ast.Expr) *uses {
 func (f *finder) collect(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
-		for _, field := range n.Type.Params.List {
-			for _, name := range field.Names {
-				f.of(name).param = true
-			}
-		}
+		f.given(f.pass.TypesInfo.Defs[n.Name], n.Type)
 		if n.Type.Results != nil {
 			for _, field := range n.Type.Results.List {
 				for _, name := range field.Names {
@@ -67,11 +85,9 @@ func (f *finder) collect(n ast.Node) bool {
 			}
 		}
 	case *ast.FuncLit:
-		for _, field := range n.Type.Params.List {
-			for _, name := range field.Names {
-				f.of(name).open = true // who calls it is not known
-			}
-		}
+		f.given(nil, n.Type) // unless it was put into a variable, which has been seen before
+	case *ast.CompositeLit:
+		f.fields(n)
 	case *ast.AssignStmt:
 		for i, left := range n.Lhs {
 			f.assign(n, i, left)
@@ -81,7 +97,7 @@ func (f *finder) collect(n ast.Node) bool {
 			u := f.of(name)
 			switch {
 			case len(n.Values) == len(n.Names):
-				u.values = append(u.values, n.Values[i])
+				f.put(u, name, n.Values[i])
 			case len(n.Values) > 0:
 				u.open = true
 			}
@@ -92,7 +108,8 @@ func (f *finder) collect(n ast.Node) bool {
 			u.ranges = append(u.ranges, n.X)
 		}
 		if n.Key != nil {
-			f.of(n.Key).open = true
+			u := f.of(n.Key)
+			u.keys = append(u.keys, n.X)
 		}
 	case *ast.UnaryExpr:
 		if n.Op == token.AND {
@@ -110,6 +127,8 @@ func (f *finder) assign(n *ast.AssignStmt, i int, left ast.Expr) {
 		// Where it is not known which element, it is more likely one of the others, in a loop.
 		if at != nil && at.Kind() == constant.Int && constant.Sign(at) == 0 && len(n.Rhs) == len(n.Lhs) {
 			u.firsts = append(u.firsts, n.Rhs[i])
+		} else if len(n.Rhs) == len(n.Lhs) {
+			u.elements = append(u.elements, n.Rhs[i])
 		}
 		return
 	}
@@ -118,6 +137,71 @@ func (f *finder) assign(n *ast.AssignStmt, i int, left ast.Expr) {
 	case len(n.Rhs) != len(n.Lhs) || n.Tok != token.ASSIGN && n.Tok != token.DEFINE:
 		u.open = true
 	default:
-		u.values = append(u.values, n.Rhs[i])
+		f.put(u, left, n.Rhs[i])
+	}
+}
+
+// put notes that a value is assigned to what an expression names.
+func (f *finder) put(u *uses, to, value ast.Expr) {
+	u.values = append(u.values, value)
+	if literal, ok := ast.Unparen(value).(*ast.FuncLit); ok {
+		if v := f.variable(to); v != nil {
+			f.given(v, literal.Type)
+		}
+	}
+}
+
+// given notes the parameters of a function. Its owner is what it is called by; nil if that is
+// not known.
+func (f *finder) given(owner types.Object, fn *ast.FuncType) {
+	index := 0
+	for _, field := range fn.Params.List {
+		for _, name := range field.Names {
+			f.of(name).param = true
+			v, ok := f.pass.TypesInfo.Defs[name].(*types.Var)
+			if ok && owner != nil {
+				f.params[v] = param{owner, index}
+			}
+			index++
+		}
+		if len(field.Names) == 0 {
+			index++
+		}
+	}
+}
+
+// param is a parameter of a function: of a declared one, or of one that a variable or a field
+// holds.
+type param struct {
+	owner types.Object
+	index int
+}
+
+// fields notes what a literal of a struct puts into its fields.
+func (f *finder) fields(n *ast.CompositeLit) {
+	t := f.pass.TypesInfo.TypeOf(n)
+	if t == nil {
+		return
+	}
+	if p, ok := t.Underlying().(*types.Pointer); ok { // left out within a list of pointers
+		t = p.Elem()
+	}
+	fields, ok := t.Underlying().(*types.Struct)
+	if !ok {
+		return
+	}
+	for i, element := range n.Elts {
+		if pair, ok := element.(*ast.KeyValueExpr); ok {
+			f.put(f.of(pair.Key), pair.Key, pair.Value)
+			continue
+		}
+		if i < fields.NumFields() {
+			v := fields.Field(i).Origin()
+			u := f.ofVar(v)
+			u.values = append(u.values, element)
+			if literal, ok := ast.Unparen(element).(*ast.FuncLit); ok {
+				f.given(v, literal.Type)
+			}
+		}
 	}
 }

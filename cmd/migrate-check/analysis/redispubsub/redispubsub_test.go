@@ -10,5 +10,6 @@ import (
 )
 
 func Test(t *testing.T) {
-	analysistest.Run(t, filepath.Join(analysistest.TestData(), "../../testdata"), redispubsub.Analyzer, "pubsub", "wrapped")
+	analysistest.Run(t, filepath.Join(analysistest.TestData(), "../../testdata"), redispubsub.Analyzer,
+		"pubsub", "wrapped", "ownnames")
 }

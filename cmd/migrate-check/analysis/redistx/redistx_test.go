@@ -11,5 +11,6 @@ import (
 
 func Test(t *testing.T) {
 	analysistest.Run(t, filepath.Join(analysistest.TestData(), "../../testdata"), redistx.Analyzer,
-		"goredis", "goredis6", "redigo", "rueidis", "radix", "helpers", "wrappers", "idle", "silent")
+		"goredis", "goredis6", "older", "redigo", "rueidis", "radix", "helpers", "hidden", "spelled", "wrappers",
+		"idle", "silent", "ownnames")
 }

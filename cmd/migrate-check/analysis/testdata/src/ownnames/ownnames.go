@@ -1,0 +1,34 @@
+// Package ownnames has methods that return what a client's do, under names of its own.
+package ownnames
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+)
+
+type reader interface {
+	MultiGet(ctx context.Context, keys ...string) *redis.SliceCmd
+	WatchAll(ctx context.Context) *redis.StatusCmd
+	PublishEvent(ctx context.Context, event any) *redis.IntCmd
+	SubscribeAll(ctx context.Context) *redis.PubSub
+	Transact(ctx context.Context, fn func(*redis.Tx) error) error
+}
+
+func all(ctx context.Context, r reader) {
+	r.MultiGet(ctx, "k")
+	r.WatchAll(ctx)
+	r.PublishEvent(ctx, 1)
+	r.SubscribeAll(ctx)
+	r.Transact(ctx, nil)
+}
+
+// A double of a connection sends nothing.
+type double struct{ names []string }
+
+func (d *double) Do(name string, args ...any) (any, error) {
+	d.names = append(d.names, name)
+	return nil, nil
+}
+
+func doubled(d *double) { d.Do("PUBLISH", "c", "m") }
