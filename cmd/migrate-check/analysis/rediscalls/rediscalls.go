@@ -102,7 +102,7 @@ func (f *finder) call(n *ast.CallExpr) (news bool) {
 			args = args[1:] // what it is called on comes first, as in (*redis.Client).Do(rdb, ctx, "GET")
 		}
 	}
-	if v := f.variable(fun); v != nil {
+	for _, v := range f.holders(fun) {
 		if calls, helper := f.helperCalls(n, v, args); len(calls) > 0 || helper {
 			f.calls = append(f.calls, calls...)
 			return helper
@@ -154,23 +154,43 @@ func (f *finder) named(fun ast.Expr) *types.Func {
 	return nil
 }
 
+// holders are the variables that may hold what an expression calls: the one that it names, and
+// those that are put into that.
+func (f *finder) holders(fun ast.Expr) (vars []*types.Var) {
+	v := f.variable(fun)
+	if v == nil {
+		return nil
+	}
+	vars = append(vars, v)
+	for i := 0; i < len(vars); i++ {
+		uses := f.uses(vars[i])
+		if uses == nil {
+			continue
+		}
+		for _, value := range uses.values {
+			if inner := f.variable(value); inner != nil && !slices.Contains(vars, inner) {
+				vars = append(vars, inner)
+			}
+		}
+	}
+	return vars
+}
+
 // callees are the functions that may be called: what an expression names, or what is put into
 // the variable that it names.
 func (f *finder) callees(fun ast.Expr) (fns []*types.Func) {
 	if fn := f.named(fun); fn != nil {
 		return []*types.Func{fn}
 	}
-	v := f.variable(fun)
-	if v == nil {
-		return nil
-	}
-	uses := f.uses(v)
-	if uses == nil {
-		return nil
-	}
-	for _, value := range uses.values {
-		if fn := f.named(value); fn != nil && !slices.Contains(fns, fn) {
-			fns = append(fns, fn)
+	for _, v := range f.holders(fun) {
+		uses := f.uses(v)
+		if uses == nil {
+			continue
+		}
+		for _, value := range uses.values {
+			if fn := f.named(value); fn != nil && !slices.Contains(fns, fn) {
+				fns = append(fns, fn)
+			}
 		}
 	}
 	return fns

@@ -88,6 +88,8 @@ func (f *finder) collect(n ast.Node) bool {
 		f.given(nil, n.Type) // unless it was put into a variable, which has been seen before
 	case *ast.CompositeLit:
 		f.fields(n)
+	case *ast.CallExpr:
+		f.passed(n)
 	case *ast.AssignStmt:
 		for i, left := range n.Lhs {
 			f.assign(n, i, left)
@@ -146,6 +148,27 @@ func (f *finder) put(u *uses, to, value ast.Expr) {
 	u.values = append(u.values, value)
 	if literal, ok := ast.Unparen(value).(*ast.FuncLit); ok {
 		if v := f.variable(to); v != nil {
+			f.given(v, literal.Type)
+		}
+	}
+}
+
+// passed notes the functions that a function of this package is given, as conn.Do is in
+// store(conn.Do, key): what it calls is known then.
+func (f *finder) passed(n *ast.CallExpr) {
+	fn := f.named(n.Fun)
+	if fn == nil || fn.Pkg() != f.pass.Pkg {
+		return
+	}
+	params := fn.Origin().Signature().Params()
+	for i := range min(params.Len(), len(n.Args)) {
+		v := params.At(i)
+		if _, ok := v.Type().Underlying().(*types.Signature); !ok {
+			continue
+		}
+		u := f.ofVar(v)
+		u.values = append(u.values, n.Args[i])
+		if literal, ok := ast.Unparen(n.Args[i]).(*ast.FuncLit); ok {
 			f.given(v, literal.Type)
 		}
 	}

@@ -75,6 +75,28 @@ func expressions(ctx context.Context, rdb *redis.Client, c redigo.Conn) {
 	redigo.Conn.Do(c, "GET", "MULTI")
 }
 
+// A connection's method is given on, and called elsewhere.
+func begin(do func(string, ...any) (any, error), key string) {
+	do("WATCH", key) // want `WATCH through \(redis\.Conn\)\.Do.*MC103`
+	then(do)
+}
+
+func then(next func(string, ...any) (any, error)) {
+	next("MULTI") // want `MULTI through \(redis\.Conn\)\.Do.*MC103`
+	next("GET", "EXEC")
+}
+
+func onto(emit func(string)) {
+	emit("EXEC") // want `EXEC through hidden\.(emit|one).*MC103`
+}
+
+func passes(c redigo.Conn) {
+	begin(c.Do, "k")
+	one := func(name string) { c.Send(name) }
+	onto(one)
+	onto(func(name string) { c.Send(name) })
+}
+
 // Session is behind an interface, whose methods have names of their own.
 type Session interface {
 	Run(ctx context.Context, name string, args ...any) (any, error)
