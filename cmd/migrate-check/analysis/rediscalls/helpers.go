@@ -138,11 +138,31 @@ func (f *finder) helperCalls(n *ast.CallExpr, called types.Object, args []ast.Ex
 		if name.Index >= len(args) {
 			continue
 		}
-		c := &Call{Node: n, Func: fn, Library: name.Library, Args: args[name.Index:], Spread: n.Ellipsis.IsValid()}
+		c := &Call{Node: n, Func: fn, Library: name.Library}
+		c.Args, c.Spread = words(fn.Signature(), name.Index, args, n.Ellipsis.IsValid())
 		news = f.byName(c, 0) || news
 		if len(c.Commands) > 0 || c.Unknown {
 			calls = append(calls, c)
 		}
 	}
 	return calls, news
+}
+
+// words are the arguments of a helper that may be those of the command: its name, and what
+// follows. A list ends them, as in t.Command("GET", redis.Args{key}, handler), and so does what
+// no command takes.
+func words(sig *types.Signature, name int, args []ast.Expr, spread bool) (words []ast.Expr, list bool) {
+	params := sig.Params()
+	for i := name; i < min(params.Len(), len(args)); i++ {
+		if sig.Variadic() && i == params.Len()-1 {
+			break
+		}
+		switch params.At(i).Type().Underlying().(type) {
+		case *types.Slice: // which may have the name, too
+			return args[name : i+1], true
+		case *types.Signature, *types.Struct, *types.Pointer, *types.Chan, *types.Map:
+			return args[name:i], false
+		}
+	}
+	return args[name:], spread
 }

@@ -267,6 +267,8 @@ func (f *finder) byName(c *Call, skip int) (news bool) {
 	first, rest := spelling{}, words[1:]
 	if c.Spread && len(words) == 1 {
 		first, rest = f.firstOf(words[0])
+		_, literal := ast.Unparen(words[0]).(*ast.CompositeLit)
+		c.Spread = !literal // of which all words are known
 	} else {
 		first = f.spell(words[0])
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 func Test(t *testing.T) {
-	found := trial.Run(t, rediskeys.Analyzer, "keys", "keyslots", "keytricks", "keydecoys", "silent")
+	found := trial.Run(t, rediskeys.Analyzer, "keys", "keyslots", "keytricks", "keydecoys", "batches", "silent")
 	assert.Equal(t, 4, found["MC402/error"], "of keys that are proven to be apart")
 	assert.Equal(t, 1, found["MC404/warning"], "of commands that nobody knows")
 	assert.Equal(t, 1, found["MC405/note"], "of a tag that may be meant so")
