@@ -75,6 +75,10 @@ func redigo(c *Call) (name int, ok bool) {
 	}
 	switch method {
 	case "Do", "Send", "DoContext", "SendContext", "DoWithTimeout":
+	case "Put": // of a batch of redis-go-cluster
+		if receiver(sig) != "Batch" {
+			return -1, false
+		}
 	default:
 		return -1, false
 	}

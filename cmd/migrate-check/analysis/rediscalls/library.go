@@ -37,10 +37,11 @@ var clients = []struct {
 }{
 	{GoRedis, 6, regexp.MustCompile(`^(?:(?:.*/)?go-redis(?:/redis)?(?:/v(\d+))?|gopkg\.in/(?:go-redis/)?redis\.v(\d+))$`)},
 	{Redigo, 1, regexp.MustCompile(`^(?:.*/)?redigo/redis(?:/v(\d+))?$`)},
+	{Redigo, 1, regexp.MustCompile(`^(?:.*/)?redis-go-cluster$`)}, // its Do is redigo's
 	{Rueidis, 1, regexp.MustCompile(`^(?:.*/)?(?:rueidis|valkey-go)(?:/internal/cmds)?$`)},
 	{GoRedis, 9, regexp.MustCompile(`^(?:.*/)?(?:rueidis/rueidiscompat|valkey-go/valkeycompat)$`)}, // has its methods and types
 	{GoZero, 1, regexp.MustCompile(`^(?:.*/)?go-zero/core/stores/redis$`)},
-	{Gredis, 1, regexp.MustCompile(`^(?:.*/)?gf(?:/v(\d+))?/database/gredis$`)},
+	{Gredis, 1, regexp.MustCompile(`^(?:.*/)?gf(?:/v(\d+)|/g)?/database/gredis$`)},
 	{Radix, 1, regexp.MustCompile(`^(?:.*/)?radix(?:/v(\d+)|\.v(\d+)/(?:redis|pool|pubsub|cluster|sentinel|util)` +
 		`|/redis|/extra/(?:pool|pubsub|cluster|sentinel))$`)}, // the last two are before there were versions
 }

@@ -19,6 +19,8 @@ func TestLibraryOf(t *testing.T) {
 		"github.com/garyburd/redigo/redis":                        {Redigo, 1},
 		"github.com/redis/rueidis/internal/cmds":                  {Rueidis, 1},
 		"github.com/valkey-io/valkey-go/internal/cmds":            {Rueidis, 1},
+		"github.com/gogf/gf/g/database/gredis":                    {Gredis, 1},
+		"github.com/chasex/redis-go-cluster":                      {Redigo, 1},
 		"gopkg.in/go-redis/redis.v6":                              {GoRedis, 6},
 		"github.com/fzzy/radix/redis":                             {Radix, 1},
 		"github.com/mediocregopher/radix.v2/util":                 {Radix, 2},

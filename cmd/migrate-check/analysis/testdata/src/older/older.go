@@ -2,6 +2,7 @@
 package older
 
 import (
+	cluster "github.com/chasex/redis-go-cluster"
 	radix "github.com/fzzy/radix/redis"
 	"github.com/mediocregopher/radix.v2/util"
 	redis3 "gopkg.in/redis.v3"
@@ -27,4 +28,10 @@ func radices(c *radix.Client, u util.Cmder) {
 	c.Append("exec")      // want `EXEC.*MC103`
 	c.Cmd("get", "watch") // a key
 	u.Cmd("WATCH", "k")   // want `WATCH.*MC103`
+}
+
+func clusters(c *cluster.Cluster) {
+	c.Do("MULTI")            // want `MULTI.*MC103`
+	c.NewBatch().Put("EXEC") // want `EXEC.*MC103`
+	c.Do("GET", "WATCH")
 }
