@@ -86,6 +86,8 @@ type finder struct {
 	visiting  map[*types.Var]bool  // which is being resolved, as v = v
 	returning map[*types.Func]bool // which is being resolved, as one that returns itself
 	helpers   map[types.Object]*Sends
+	answers   map[*types.Var]*answers
+	holds     map[ast.Node]*types.Var     // what is put into which variable
 	indices   map[ast.Expr]constant.Value // of what is in a literal, where they are known
 }
 
@@ -213,6 +215,7 @@ func (f *finder) resolve(n ast.Node, fn *types.Func, args []ast.Expr) (c *Call, 
 	switch lib.Name {
 	case GoRedis:
 		name, ok = goRedis(c)
+		ok = ok && (fn.Signature().Recv() != nil || !f.isDouble(n))
 	case Redigo:
 		name, ok = redigo(c)
 	case Rueidis:

@@ -131,3 +131,12 @@ func (t *typed[T]) begin() { t.do("MULTI") } // want `MULTI.*MC103`
 func instance(t *typed[int]) { t.do("EXEC") } // want `EXEC.*MC103`
 
 func generic[T redis.Cmdable](rdb T) { rdb.TxPipeline() } // want `MC102`
+
+// A command that is sent, whatever else is done to it.
+func processed(ctx context.Context, rdb *redis.Client) *redis.Cmd {
+	cmd := redis.NewCmd(ctx, "DISCARD") // want `DISCARD through redis\.NewCmd.*MC103`
+	if err := rdb.Process(ctx, cmd); err != nil {
+		cmd.SetErr(err)
+	}
+	return cmd
+}

@@ -32,3 +32,23 @@ func (d *double) Do(name string, args ...any) (any, error) {
 }
 
 func doubled(d *double) { d.Do("PUBLISH", "c", "m") }
+
+// A double of a client answers itself.
+type client struct{ redis.UniversalClient }
+
+func (c *client) Unwatch(ctx context.Context) *redis.StatusCmd {
+	cmd := redis.NewStatusCmd(ctx, "unwatch")
+	cmd.SetVal("OK")
+	return cmd
+}
+
+func (c *client) Do(ctx context.Context, args ...any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx, args...)
+	cmd.SetErr(redis.Nil)
+	return cmd
+}
+
+func answered(ctx context.Context, c *client) {
+	c.Unwatch(ctx)
+	c.Do(ctx, "WATCH", "k")
+}

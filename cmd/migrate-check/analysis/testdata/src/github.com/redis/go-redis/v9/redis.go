@@ -129,3 +129,9 @@ func (*Tx) TxPipeline() Pipeliner                                  { return nil 
 func (*Tx) TxPipelined(ctx context.Context, fn func(Pipeliner) error) ([]Cmder, error) {
 	return nil, nil
 }
+
+// SetVal answers.
+func (*StatusCmd) SetVal(val string) {}
+
+// SetErr answers.
+func (*Cmd) SetErr(err error) {}
