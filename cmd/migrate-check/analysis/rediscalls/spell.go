@@ -161,7 +161,8 @@ func (f *finder) at(index constant.Value, elements []ast.Expr) (found []ast.Expr
 		return elements
 	}
 	for _, element := range elements {
-		if key, ok := f.indices[element]; !ok || constant.Compare(key, token.EQL, index) {
+		key, ok := f.indices[element]
+		if !ok || key.Kind() == index.Kind() && constant.Compare(key, token.EQL, index) {
 			found = append(found, element)
 		}
 	}
@@ -172,7 +173,7 @@ func (f *finder) at(index constant.Value, elements []ast.Expr) (found []ast.Expr
 func (f *finder) elements(e ast.Expr) (elements []ast.Expr, all bool) {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.CompositeLit:
-		if _, ok := f.pass.TypesInfo.TypeOf(e).Underlying().(*types.Struct); ok {
+		if !isList(f.pass.TypesInfo.TypeOf(e)) {
 			return nil, false
 		}
 		for i, element := range e.Elts {
@@ -209,6 +210,17 @@ func (f *finder) elements(e ast.Expr) (elements []ast.Expr, all bool) {
 		return nil, f.isEmpty(e)
 	}
 	return nil, false
+}
+
+func isList(t types.Type) bool {
+	if t == nil {
+		return false
+	}
+	switch t.Underlying().(type) {
+	case *types.Slice, *types.Array, *types.Map:
+		return true
+	}
+	return false
 }
 
 // elementsOf returns what may be in one of several lists.
