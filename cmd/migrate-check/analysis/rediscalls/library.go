@@ -46,8 +46,8 @@ var clients = []struct {
 		`|/redis|/extra/(?:pool|pubsub|cluster|sentinel))$`)}, // the last two are before there were versions
 }
 
-// words are in all paths that an expression of clients matches.
-var words = []string{"redi", "rueidis", "valkey", "radix"}
+// inPaths are words of which one is in each path that an expression of clients matches.
+var inPaths = []string{"redi", "rueidis", "valkey", "radix"}
 
 // libraryOf tells which client library a package is of.
 func libraryOf(pkg *types.Package) (Library, bool) {
@@ -89,7 +89,7 @@ func LibraryOfPath(path string) (Library, bool) {
 	if i := strings.LastIndex(path, "/vendor/"); i >= 0 {
 		path = path[i+len("/vendor/"):]
 	}
-	if !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(path, word) }) {
+	if !slices.ContainsFunc(inPaths, func(word string) bool { return strings.Contains(path, word) }) {
 		return Library{}, false // as nearly all: the expressions were a sixth of the time over a large module
 	}
 	for _, client := range clients {
