@@ -165,9 +165,9 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	if err != nil {
 		return complain(stderr, flags.Name(), err.Error())
 	}
-	if isTerminal(stderr) {
-		cfg.Progress = progress(stderr)
-	}
+	progress := newProgress(stderr)
+	defer progress.end()
+	cfg.Progress = progress.say
 	report := look(ctx, cfg, stderr)
 	if report.Looked() && (c.fix || c.diff) {
 		if err := c.fixes(ctx, report, stdout, stderr); err != nil {
@@ -296,15 +296,4 @@ func isTerminal(w io.Writer) bool {
 	}
 	info, err := file.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
-// progress says what is being done, once it takes longer than somebody likes to wait without
-// a word.
-func progress(w io.Writer) func(string) {
-	began := time.Now()
-	return func(what string) {
-		if since := time.Since(began); since > time.Second {
-			say(w, "%s", wrapped(fmt.Sprintf("%3.0f s  %s", since.Seconds(), what)))
-		}
-	}
 }
