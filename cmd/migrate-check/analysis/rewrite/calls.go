@@ -3,29 +3,31 @@ package rewrite
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"strings"
 )
 
 // effectOf refuses a call that may do more than compute.
 func (u *update) effectOf(call *ast.CallExpr) error {
-	if within(u.read.stmt, call.Pos()) || within(u.uses[1].call, call.Pos()) && call == u.uses[1].call ||
-		call == u.commit.call || call.Pos() >= u.commit.pos() && u.ofClient(call) {
+	if u.exchanged[call] {
 		return nil
 	}
+	for _, e := range append([]ast.Expr{u.read.key, u.read.ctx, u.commit.key}, u.commit.ctxs...) {
+		if within(e, call.Pos()) {
+			return nil // as plain as that of the Watch
+		}
+	}
 	return u.quiet(call, u.fn, depth)
-}
-
-func (u *update) ofClient(call *ast.CallExpr) bool {
-	fn := u.callee(call)
-	return fn != nil && fn.Pkg() == u.redis
 }
 
 // silent are functions of the standard library that compute, by package: all, or these.
 var silent = map[string]string{
 	"strconv": "", "strings": "", "bytes": "", "unicode": "", "unicode/utf8": "", "errors": "", "math": "", "math/bits": "",
-	"cmp": "", "sort": "", "slices": "", "maps": "", "encoding/base64": "", "encoding/hex": "", "encoding/binary": "",
-	"crypto/sha256": "", "crypto/sha1": "", "crypto/md5": "", "hash/crc32": "", "hash/fnv": "", "net/url": "", "path": "",
+	"cmp": "", "sort": "", "slices": "", "maps": "", "net/url": "", "path": "",
+	"encoding/base64": "EncodeToString DecodeString EncodedLen DecodedLen", "encoding/hex": "EncodeToString DecodeString",
+	"encoding/binary": "Uint16 Uint32 Uint64 Uvarint Varint AppendUint16 AppendUint32 AppendUint64 AppendUvarint AppendVarint",
+	"crypto/sha256":   "Sum256 Sum224", "crypto/sha1": "Sum", "crypto/md5": "Sum", "hash/crc32": "ChecksumIEEE Checksum",
 	"context":       "Err Value Deadline Cause",
 	"fmt":           "Sprintf Sprint Sprintln Errorf Sscanf Sscan Append Appendf Appendln",
 	"encoding/json": "Marshal MarshalIndent Unmarshal Valid",
@@ -80,39 +82,71 @@ func (u *update) quiet(call *ast.CallExpr, fn ast.Node, deep int) error {
 	}
 	// A method may change its receiver, if that is the function's own.
 	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && u.changesReceiver(decl) {
-		if root := u.root(sel.X); root == nil || !u.local(root, fn) || !u.own(root, sel.X) {
+		if root := u.root(sel.X); root == nil || !u.local(root, fn) || !u.wholly(root) {
 			return u.tried(again)
 		}
 	}
 	return nil
 }
 
-// tried permits a call that is made several times anyhow.
+// tried permits a call that is made several times anyhow, unless it could change which key
+// the loop would go for next: an Update is of the one that it began with.
 func (u *update) tried(err error) error {
-	if u.loop != nil {
-		return nil
+	switch {
+	case u.loop == nil:
+		return err
+	case u.moves():
+		return fmt.Errorf("%s, of which the key is made, may be changed by a call", u.of(u.keys[0]))
 	}
-	return err
+	return nil
+}
+
+// moves reports whether somebody else can change what the key is made of.
+func (u *update) moves() bool {
+	for v := range u.vars(u.keys[0]) {
+		if !u.flat(v.Type()) || v.(*types.Var).IsField() || v.Parent() == u.pass.Pkg.Scope() || u.assigns(u.around(), v) {
+			return true
+		}
+	}
+	calls := false
+	ast.Inspect(u.keys[0], func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && u.callee(call) != nil && u.declOf(u.callee(call)) != nil {
+			calls = true
+		}
+		return true
+	})
+	return calls
 }
 
 // arguments refuses a call of the standard library that changes what is declared outside.
 func (u *update) arguments(call *ast.CallExpr, callee *types.Func, fn ast.Node) error {
-	if recv := callee.Signature().Recv(); recv != nil {
-		if _, pointer := recv.Type().(*types.Pointer); pointer {
+	if recv := callee.Signature().Recv(); recv != nil && !isContext(recv.Type()) {
+		switch recv.Type().Underlying().(type) {
+		case *types.Pointer, *types.Map, *types.Slice, *types.Interface:
 			sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
 			if !ok {
 				return fmt.Errorf("%s is called", u.of(call.Fun))
 			}
-			if root := u.root(sel.X); root == nil || !u.local(root, fn) {
+			if root := u.root(sel.X); root == nil || !u.local(root, fn) || !u.wholly(root) {
 				return fmt.Errorf("%s is called, and may change what is declared outside", u.of(call.Fun))
 			}
+		}
+	}
+	for param := range callee.Signature().Params().Variables() {
+		if named, ok := types.Unalias(param.Type()).(*types.Named); ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == "io" {
+			return fmt.Errorf("%s reads from somewhere, or writes to it", u.of(call.Fun))
 		}
 	}
 	name, _, _ := strings.Cut(callee.Pkg().Path(), "/")
 	for i, arg := range call.Args {
 		switch u.info.TypeOf(arg).Underlying().(type) {
 		case *types.Pointer:
-		case *types.Slice, *types.Map:
+		case *types.Signature:
+			if err := u.handedOn(arg, fn); err != nil {
+				return err
+			}
+			continue
+		case *types.Slice, *types.Map, *types.Interface:
 			if !changing[name] {
 				continue
 			}
@@ -126,13 +160,39 @@ func (u *update) arguments(call *ast.CallExpr, callee *types.Func, fn ast.Node) 
 	return nil
 }
 
+// handedOn refuses a function that is given to another, unless it is seen what it does.
+func (u *update) handedOn(e ast.Expr, fn ast.Node) error {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.FuncLit:
+		if within(fn, e.Pos()) {
+			return nil // its statements are looked at where they stand
+		}
+	case *ast.Ident, *ast.SelectorExpr:
+		id, ok := e.(*ast.Ident)
+		if !ok {
+			id = e.(*ast.SelectorExpr).Sel
+		}
+		callee, ok := u.info.Uses[id].(*types.Func)
+		if !ok || callee.Pkg() == nil || callee.Signature().Recv() != nil {
+			break
+		}
+		if names, ok := silent[callee.Pkg().Path()]; ok && (names == "" || set(names)[callee.Name()]) {
+			return nil
+		}
+		if decl := u.declOf(callee); decl != nil && !u.noisy(decl, depth-1) {
+			return nil
+		}
+	}
+	return u.tried(fmt.Errorf("%s is handed on, and it is not seen whether it may be called several times", u.of(e)))
+}
+
 // changes refuses an argument that is changed, unless it is the function's own.
 func (u *update) changes(call *ast.CallExpr, i int, fn ast.Node) error {
 	arg := call.Args[i]
-	if root := u.root(arg); root != nil && u.local(root, fn) {
+	if root := u.root(arg); root != nil && u.local(root, fn) && u.wholly(root) {
 		return nil
 	}
-	if u.made(arg) {
+	if u.isNew(arg, nil) {
 		return nil
 	}
 	return fmt.Errorf("%s may change %s, which is declared outside", u.of(call.Fun), u.of(arg))
@@ -156,6 +216,11 @@ func (u *update) noisy(decl *ast.FuncDecl, deep int) bool {
 			}
 		case *ast.IncDecStmt:
 			noisy = !u.keeps(n.X, decl, recv)
+		case *ast.RangeStmt:
+			for _, lhs := range []ast.Expr{n.Key, n.Value} {
+				noisy = noisy || n.Tok == token.ASSIGN && lhs != nil && !u.keeps(lhs, decl, recv)
+			}
+			noisy = noisy || u.control(n) != nil
 		case *ast.CallExpr:
 			noisy = u.quiet(n, decl.Body, deep) != nil
 		case *ast.GoStmt, *ast.DeferStmt, *ast.SelectStmt, *ast.SendStmt:

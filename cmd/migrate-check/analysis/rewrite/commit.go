@@ -64,6 +64,14 @@ func (u *update) pipelined(call *ast.CallExpr) error {
 		return err
 	}
 	c.call = one
+	ast.Inspect(call.Args[1], func(n ast.Node) bool { // of return pipe.Set(…).Err()
+		if outer, ok := n.(*ast.CallExpr); ok {
+			if sel, ok := ast.Unparen(outer.Fun).(*ast.SelectorExpr); ok && ast.Unparen(sel.X) == ast.Expr(one) {
+				u.exchanged[outer] = true
+			}
+		}
+		return true
+	})
 	return nil
 }
 
@@ -155,10 +163,14 @@ func (u *update) pipeline(call *ast.CallExpr) ([]ast.Stmt, error) {
 		}
 		return true
 	})
-	if exec == nil || len(exec.Args) != 1 || len(u.usesIn(exec.Fun, pipe)) != 1 || exec.Fun.(*ast.SelectorExpr).Sel.Name != "Exec" {
+	if exec == nil || len(exec.Args) != 1 {
+		return nil, unusual
+	}
+	if sel, ok := ast.Unparen(exec.Fun).(*ast.SelectorExpr); !ok || u.object(sel.X) != pipe || sel.Sel.Name != "Exec" {
 		return nil, unusual
 	}
 	c.ctxs = append(c.ctxs, exec.Args[0])
+	u.exchanged[exec] = true
 	return c.stmts[2:], nil
 }
 
@@ -245,6 +257,7 @@ func (u *update) written() error {
 	if n := len(c.call.Args); n < least || n > most {
 		return fmt.Errorf("%s has %d arguments", c.method, n)
 	}
+	u.exchanged[c.call] = true
 	c.ctxs = append(c.ctxs, c.call.Args[0])
 	c.key, c.args = c.call.Args[1], c.call.Args[2:]
 	return nil

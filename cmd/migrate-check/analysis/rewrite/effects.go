@@ -29,6 +29,15 @@ func (u *update) effects() error {
 			}
 		case *ast.IncDecStmt:
 			err = u.assignment(n, n.X)
+		case *ast.RangeStmt:
+			for _, lhs := range []ast.Expr{n.Key, n.Value} {
+				if n.Tok == token.ASSIGN && lhs != nil && err == nil {
+					err = u.assignment(n, lhs)
+				}
+			}
+			if err == nil {
+				err = u.control(n)
+			}
 		case *ast.CallExpr:
 			err = u.effectOf(n)
 		default:
@@ -99,40 +108,6 @@ func (s *source) isTx(e ast.Expr) bool {
 	return ok && named.Obj().Name() == "Tx"
 }
 
-// local reports whether a variable is declared in a function.
-func (s *source) local(obj types.Object, fn ast.Node) bool { return within(fn, obj.Pos()) }
-
-// root is the variable that an expression is a part of; nil if it is of none.
-func (s *source) root(e ast.Expr) types.Object {
-	for {
-		switch x := ast.Unparen(e).(type) {
-		case *ast.Ident:
-			if v, ok := s.info.ObjectOf(x).(*types.Var); ok {
-				return v
-			}
-			return nil
-		case *ast.SelectorExpr:
-			if v, ok := s.info.ObjectOf(x.Sel).(*types.Var); ok && !v.IsField() {
-				return v // of another package
-			}
-			e = x.X
-		case *ast.IndexExpr:
-			e = x.X
-		case *ast.SliceExpr:
-			e = x.X
-		case *ast.StarExpr:
-			e = x.X
-		case *ast.UnaryExpr:
-			if x.Op != token.AND {
-				return nil
-			}
-			e = x.X
-		default:
-			return nil
-		}
-	}
-}
-
 // assignment permits what is assigned to the function's own variables, and to one outside if
 // each run begins by assigning it anew: then the last run decides, as before.
 func (u *update) assignment(stmt ast.Stmt, lhs ast.Expr) error {
@@ -162,85 +137,28 @@ func (u *update) assignment(stmt ast.Stmt, lhs ast.Expr) error {
 	if first != id || len(u.usesIn(stmt, root)) != 1 {
 		return outside
 	}
-	if slices.Contains(u.fn.Body.List, stmt) {
-		return nil
+	if !slices.Contains(u.fn.Body.List, stmt) || u.loop == nil && u.returnsBefore(stmt.Pos()) {
+		return outside
 	}
-	return outside
+	return nil
 }
 
-// own reports whether a part of a local variable is the function's alone.
-func (s *source) own(root types.Object, lhs ast.Expr) bool {
-	if s.direct(lhs) {
-		return true
-	}
-	mine, seen := true, false
-	ast.Inspect(s.around(), func(n ast.Node) bool {
+// returnsBefore reports whether the function may return without an error of the read before a
+// place. What was assigned there by an attempt that failed would then be left.
+func (u *update) returnsBefore(pos token.Pos) bool {
+	found := false
+	ast.Inspect(u.fn.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.ValueSpec:
-			for i, name := range n.Names {
-				if s.info.Defs[name] == root {
-					seen = true
-					mine = mine && (i >= len(n.Values) || s.made(n.Values[i]))
-				}
-			}
-		case *ast.AssignStmt:
-			for i, l := range n.Lhs {
-				if s.object(l) == root {
-					seen = true
-					mine = mine && (len(n.Lhs) == len(n.Rhs) && s.made(n.Rhs[i]) || i == 0 && s.readsMap(n))
-				}
-			}
+		case *ast.FuncLit:
+			return false
+		case *ast.ReturnStmt:
+			// Of an absent key an error may be nothing bad.
+			passes := n == u.read.check.pass && u.read.check.kind != either
+			found = found || n.Pos() < pos && !passes
 		}
 		return true
 	})
-	return mine && seen
-}
-
-// direct reports whether a part of a variable lies in the variable itself.
-func (s *source) direct(e ast.Expr) bool {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.Ident:
-		return true
-	case *ast.SelectorExpr:
-		_, pointer := s.info.TypeOf(e.X).Underlying().(*types.Pointer)
-		return !pointer && s.direct(e.X)
-	case *ast.IndexExpr:
-		_, array := s.info.TypeOf(e.X).Underlying().(*types.Array)
-		return array && s.direct(e.X)
-	}
-	return false
-}
-
-// made reports whether a value is new.
-func (s *source) made(e ast.Expr) bool {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.CompositeLit:
-		return true
-	case *ast.UnaryExpr:
-		_, ok := e.X.(*ast.CompositeLit)
-		return ok && e.Op == token.AND
-	case *ast.CallExpr:
-		id, ok := e.Fun.(*ast.Ident)
-		if !ok {
-			return false
-		}
-		_, builtin := s.info.Uses[id].(*types.Builtin)
-		return builtin && (id.Name == "make" || id.Name == "new")
-	}
-	return false
-}
-
-// readsMap reports whether a statement is m, err := tx.HGetAll(…).Result(), whose map is new.
-func (s *source) readsMap(n *ast.AssignStmt) bool {
-	if len(n.Rhs) != 1 {
-		return false
-	}
-	call, ok := n.Rhs[0].(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	fn := s.callee(call)
-	return fn != nil && fn.Name() == "Result" && fn.Pkg() != nil && fn.Pkg().Name() == "redis"
+	return found
 }
 
 var errRecovers = errors.New("the function recovers from a panic")

@@ -20,6 +20,12 @@ func (w *watch) look() (*analysis.SuggestedFix, error) {
 	if e := w.clientInside(); e != nil {
 		return nil, fmt.Errorf("%s is used inside, outside of the transaction", w.of(e))
 	}
+	if err := w.asSoon(); err != nil {
+		return nil, err
+	}
+	if err := w.sameServer(); err != nil {
+		return nil, err
+	}
 	client := w.info.TypeOf(w.client)
 	for _, use := range w.uses {
 		obj, _, _ := types.LookupFieldOrMethod(client, true, w.pass.Pkg, use.name)
@@ -47,7 +53,7 @@ func (w *watch) look() (*analysis.SuggestedFix, error) {
 	}
 	for _, e := range w.keys {
 		for v := range w.vars(e) {
-			if v.Parent() != nil && v.Parent() != w.pass.Pkg.Scope() && !w.isParam(v) && len(w.usesIn(w.around(), v)) < 2 {
+			if v.Parent() != nil && v.Parent() != w.pass.Pkg.Scope() && !w.isParam(v) && !w.keptInUse(v) {
 				return nil, fmt.Errorf("%s would not be used any more", v.Name())
 			}
 		}
@@ -60,6 +66,61 @@ func (w *watch) look() (*analysis.SuggestedFix, error) {
 		w.replace(use.Pos(), use.End(), w.of(w.client))
 	}
 	return w.fix("Read without a WATCH, which protects nothing here"), nil
+}
+
+// sameServer refuses clients that send a read to another server than a WATCH, and keys of which
+// it is not told where they are.
+func (w *watch) sameServer() error {
+	switch name := nameIn(w.info.TypeOf(w.client), w.redis); name {
+	case "Client":
+		return nil
+	case "ClusterClient", "Ring":
+		return fmt.Errorf("a %s may read from another server than it watches", name)
+	}
+	for _, use := range w.uses {
+		if len(use.call.Args) < 2 || !w.watches(use.call.Args[1]) || (use.name == "MGet" || use.name == "Exists") && len(use.call.Args) > 2 {
+			return fmt.Errorf("%s may read from another server than is watched: the key is another", use.name)
+		}
+	}
+	return nil
+}
+
+func (w *watch) watches(e ast.Expr) bool {
+	for _, key := range w.keys {
+		if w.same(key, e) {
+			return true
+		}
+	}
+	return false
+}
+
+func deref(t types.Type) types.Type {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		return p.Elem()
+	}
+	return t
+}
+
+// keptInUse reports whether a variable is used beside this call and what it is assigned by.
+func (w *watch) keptInUse(v types.Object) bool {
+	assigned := map[*ast.Ident]bool{}
+	ast.Inspect(w.around(), func(n ast.Node) bool {
+		if n, ok := n.(*ast.AssignStmt); ok {
+			for _, lhs := range n.Lhs {
+				if id, ok := ast.Unparen(lhs).(*ast.Ident); ok {
+					assigned[id] = true
+				}
+			}
+		}
+		return true
+	})
+	for _, use := range w.usesIn(w.around(), v) {
+		inKeys := within(w.call, use.Pos()) && use.Pos() > w.call.Args[1].End()
+		if !assigned[use] && !inKeys {
+			return true
+		}
+	}
+	return false
 }
 
 // clientInside finds a client in the function, by which something could be written.

@@ -157,21 +157,6 @@ func (w *watch) returns(block *ast.BlockStmt, err types.Object) bool {
 	return w.object(ret.Results[0]) == err
 }
 
-// conflicts finds out whether the code around goes by a conflict, which does not occur any more.
-func (w *watch) conflicts() error {
-	var found error
-	ast.Inspect(w.around(), func(n ast.Node) bool {
-		if w.loop != nil && n == ast.Node(w.loop.stmt) {
-			return false
-		}
-		if sel, ok := n.(*ast.SelectorExpr); ok && w.isName(sel, w.redis, "TxFailedErr") {
-			found = fmt.Errorf("line %d goes by TxFailedErr, which an Update does not return", w.pass.Fset.Position(n.Pos()).Line)
-		}
-		return true
-	})
-	return found
-}
-
 // placeUpdate puts an update where the call stands: it has two results.
 func (w *watch) placeUpdate(store, key string) error {
 	arg := w.call.Args[1]
@@ -225,7 +210,12 @@ func (w *watch) placeLoop(head string) error {
 		return errors.New("the loop around it returns other things, too")
 	}
 	arg, stmt, assign, name := w.call.Args[1], w.loop.stmt, ":=", "err"
-	if scope := w.pass.Pkg.Scope().Innermost(stmt.Pos()); scope != nil && scope.Lookup("err") != nil {
+	// The innermost scope at its beginning is the loop's own.
+	scope := w.pass.Pkg.Scope().Innermost(stmt.Pos())
+	if scope != nil && scope.Pos() == stmt.Pos() {
+		scope = scope.Parent()
+	}
+	if scope != nil && scope.Lookup("err") != nil {
 		return errors.New("there is an err before the loop")
 	}
 	w.replace(stmt.Pos(), arg.Pos(), fmt.Sprintf("_, %s %s %s", name, assign, head))

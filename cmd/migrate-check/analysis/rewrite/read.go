@@ -83,6 +83,7 @@ func (u *update) findRead() error {
 		return fmt.Errorf("the answer of %s is not used at once", get.name)
 	}
 	r.conv = sel.Sel.Name
+	u.exchanged[conv] = true
 	args := map[string]int{"Get": 2, "HGet": 3, "HGetAll": 2}[r.method]
 	if len(get.call.Args) != args {
 		return fmt.Errorf("%s has an unusual number of arguments", r.method)
@@ -125,7 +126,16 @@ func (u *update) findRead() error {
 }
 
 // zero reports whether a variable is declared without a value, and assigned in the function only.
+// Around a loop it keeps what it got from the round before.
 func (u *update) zero(v types.Object) bool {
+	for _, n := range u.path {
+		switch n.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			if !within(n, v.Pos()) && (u.loop == nil || n != ast.Node(u.loop.stmt)) {
+				return false
+			}
+		}
+	}
 	fine := false
 	ast.Inspect(u.around(), func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -149,6 +159,9 @@ func (u *update) zero(v types.Object) bool {
 // findCheck finds out what is done with the error of the read.
 func (u *update) findCheck() error {
 	r, c := &u.read, &u.read.check
+	if u.escapes(r.err) {
+		return fmt.Errorf("%s of the read is used by a function, or by its address", r.err.Name())
+	}
 	rest := u.fn.Body.List[r.at+1:]
 	if len(rest) == 0 {
 		return errors.New("the error of the read is not looked at")
@@ -229,6 +242,22 @@ func (u *update) checkHash() error {
 	return u.checkErr()
 }
 
+// escapes reports whether a variable is used by a function inside, or by its address: then it
+// is not seen when.
+func (u *update) escapes(v types.Object) bool {
+	found := false
+	ast.Inspect(u.fn.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			found = found || len(u.usesIn(n, v)) > 0
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.AND && u.root(n.X) == v
+		}
+		return !found
+	})
+	return found
+}
+
 // checkErr refuses if the error of the read is used again before it is assigned again, and
 // what compares bytes with nil, which an absent key has been.
 func (u *update) checkErr() error {
@@ -258,15 +287,7 @@ func (u *update) checkErr() error {
 	if r.conv != "Bytes" || r.value == nil {
 		return nil
 	}
-	obj := u.object(r.value)
-	var err error
-	ast.Inspect(u.fn.Body, func(n ast.Node) bool {
-		if b, ok := n.(*ast.BinaryExpr); ok && (u.isNil(b.X) || u.isNil(b.Y)) && len(u.usesIn(b, obj)) > 0 {
-			err = fmt.Errorf("%s is compared with nil", obj.Name())
-		}
-		return true
-	})
-	return err
+	return u.nilSeen(u.object(r.value))
 }
 
 // firstUse finds where the error's variable is used next.

@@ -171,6 +171,10 @@ func (s *source) assigns(n ast.Node, v types.Object) bool {
 			for _, lhs := range n.Lhs {
 				found = found || s.root(lhs) == v
 			}
+		case *ast.RangeStmt:
+			for _, lhs := range []ast.Expr{n.Key, n.Value} {
+				found = found || lhs != nil && n.Tok == token.ASSIGN && s.root(lhs) == v
+			}
 		case *ast.IncDecStmt:
 			found = found || s.root(n.X) == v
 		case *ast.UnaryExpr:

@@ -32,6 +32,9 @@ func single(s *source, call *rediscalls.Call) (*analysis.SuggestedFix, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.sendsAtOnce(sel, call.Func); err != nil {
+		return nil, err
+	}
 	name := ast.Unparen(one.Fun).(*ast.SelectorExpr).Sel.Name
 	if waits(name) {
 		return nil, fmt.Errorf("%s does not wait in a transaction, and does outside", name)
@@ -40,7 +43,13 @@ func single(s *source, call *rediscalls.Call) (*analysis.SuggestedFix, error) {
 	if fn, ok := obj.(*types.Func); !ok || fn.Pkg() != call.Func.Pkg() {
 		return nil, fmt.Errorf("%s has no %s of the library", s.of(sel.X), name)
 	}
-	if len(one.Args) == 0 || !s.same(s.call.Args[0], one.Args[0]) {
+	if len(one.Args) < 2 {
+		return nil, fmt.Errorf("%s has no key, so it may go to another server than a transaction", name)
+	}
+	if reads[name] && nameIn(s.info.TypeOf(sel.X), call.Func.Pkg()) != "Client" {
+		return nil, fmt.Errorf("%s may read from another server than a transaction", name)
+	}
+	if !s.plain(one.Args[0]) && !s.background(one.Args[0]) || !s.same(s.call.Args[0], one.Args[0]) {
 		return nil, errors.New("the command has another context than the transaction")
 	}
 	if err := s.dropCmders(); err != nil {
@@ -49,6 +58,32 @@ func single(s *source, call *rediscalls.Call) (*analysis.SuggestedFix, error) {
 	s.replace(s.call.Pos(), one.Args[0].Pos(), s.of(sel.X)+"."+name+"(")
 	s.replace(one.End(), s.call.End(), ".Err()")
 	return s.fix("Send the one command without MULTI and EXEC"), nil
+}
+
+// sendsAtOnce refuses what may be a pipeline itself: its commands are not sent at once, and its
+// TxPipelined sends them all.
+func (s *source) sendsAtOnce(sel *ast.SelectorExpr, method *types.Func) error {
+	of := ""
+	if recv := method.Signature().Recv(); recv != nil {
+		of = nameIn(recv.Type(), method.Pkg())
+	}
+	if types.IsInterface(s.info.TypeOf(sel.X)) {
+		of = nameIn(s.info.TypeOf(sel.X), method.Pkg())
+	}
+	switch of {
+	case "Client", "ClusterClient", "Ring", "Conn", "UniversalClient":
+		return nil
+	}
+	return fmt.Errorf("%s may be a pipeline itself, or of the code's own", s.of(sel.X))
+}
+
+// nameIn is how a package calls a type, or what it points to; "" if it is of another.
+func nameIn(t types.Type, pkg *types.Package) string {
+	named, ok := types.Unalias(deref(t)).(*types.Named)
+	if !ok || named.Obj().Pkg() != pkg {
+		return ""
+	}
+	return named.Obj().Name()
 }
 
 // waits reports whether a command blocks, or is sent in parts.

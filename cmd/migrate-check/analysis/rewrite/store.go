@@ -24,6 +24,9 @@ func (w *watch) store(o Options) (string, error) {
 	case len(clients) > 1:
 		return "", fmt.Errorf("there is more than one client in scope (%s), so %s may be of another server: name it with -redistx.store if it is not",
 			strings.Join(clients, ", "), stores[0])
+	case !slices.Contains(clients, w.of(w.client)):
+		return "", fmt.Errorf("%s is not found beside it, so %s may be of another server: name it with -redistx.store if it is not",
+			w.of(w.client), stores[0])
 	}
 	return stores[0], nil
 }

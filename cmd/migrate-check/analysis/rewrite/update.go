@@ -17,6 +17,9 @@ type update struct {
 	commit commit
 	cur    string // what the present value is called
 	rmw    string // what package rmw is called
+
+	// exchanged are the calls that are not made any more.
+	exchanged map[*ast.CallExpr]bool
 }
 
 // update rewrites a watch that gets its key, computes, and writes it, to the Update of a store.
@@ -25,7 +28,7 @@ func (w *watch) update(o Options) (*analysis.SuggestedFix, error) {
 		return nil, fmt.Errorf("%d keys are watched, and an Update is of one", len(w.keys))
 	}
 	w.findLoop()
-	u := &update{watch: w}
+	u := &update{watch: w, exchanged: map[*ast.CallExpr]bool{}}
 	for _, step := range []func() error{u.onlyTwoUses, u.findRead, u.findCommit, u.agree, u.stable, u.effects, w.conflicts} {
 		if err := step(); err != nil {
 			return nil, err
@@ -66,6 +69,9 @@ func (u *update) onlyTwoUses() error {
 			return fmt.Errorf("%s is neither Get, HGet, HGetAll nor TxPipelined", use.name)
 		}
 	}
+	for _, use := range u.uses {
+		u.exchanged[use.call] = true
+	}
 	if len(u.uses) != 2 {
 		return errors.New("the transaction is used more than twice: more than one read, or more than one write")
 	}
@@ -84,9 +90,15 @@ func (u *update) agree() error {
 		}
 	}
 	for _, other := range append(u.commit.ctxs, u.read.ctx) {
-		if !u.same(u.ctx, other) || !u.plain(u.ctx) && !u.background() {
+		if !u.same(u.ctx, other) || !u.plain(u.ctx) && !u.background(u.ctx) {
 			return fmt.Errorf("the context is %s here, and %s there", u.of(u.ctx), u.of(other))
 		}
+	}
+	if u.read.field != nil && !u.plain(u.read.field) {
+		return fmt.Errorf("the field %s is not a plain expression: calling it again may tell another", u.of(u.read.field))
+	}
+	if len(u.usesIn(u.commit.call, u.read.err)) > 0 {
+		return fmt.Errorf("%s of the read is used for what is written", u.read.err.Name())
 	}
 	if u.commit.hashOnly && !u.read.hash() {
 		return errors.New("a text is read, and a hash is written")
@@ -97,13 +109,13 @@ func (u *update) agree() error {
 	return nil
 }
 
-// background reports whether the context is one that never ends.
-func (u *update) background() bool {
-	call, ok := ast.Unparen(u.ctx).(*ast.CallExpr)
+// background reports whether a context is one that never ends.
+func (s *source) background(e ast.Expr) bool {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok {
 		return false
 	}
-	fn := u.callee(call)
+	fn := s.callee(call)
 	return fn != nil && (fn.FullName() == "context.Background" || fn.FullName() == "context.TODO")
 }
 
@@ -115,6 +127,17 @@ func (u *update) stable() error {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
 			for _, lhs := range n.Lhs {
+				for v := range u.vars(lhs) {
+					if inKey[v] {
+						err = fmt.Errorf("%s, of which the key is made, is assigned", v.Name())
+					}
+				}
+			}
+		case *ast.RangeStmt:
+			for _, lhs := range []ast.Expr{n.Key, n.Value} {
+				if lhs == nil || n.Tok != token.ASSIGN {
+					continue
+				}
 				for v := range u.vars(lhs) {
 					if inKey[v] {
 						err = fmt.Errorf("%s, of which the key is made, is assigned", v.Name())

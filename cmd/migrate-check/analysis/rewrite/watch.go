@@ -128,7 +128,7 @@ func (w *watch) findUses() error {
 		if call == nil {
 			return fmt.Errorf("%s is handed on, and what becomes of it is not seen", id.Name)
 		}
-		w.uses = append(w.uses, txUse{call.Fun.(*ast.SelectorExpr).Sel.Name, call})
+		w.uses = append(w.uses, txUse{ast.Unparen(call.Fun).(*ast.SelectorExpr).Sel.Name, call})
 	}
 	return nil
 }

@@ -41,6 +41,8 @@ type UniversalOptions struct {
 
 type Ring struct{ cmdable }
 
+func (*Ring) Watch(ctx context.Context, fn func(*Tx) error, keys ...string) error { return nil }
+
 type SentinelClient struct{}
 
 func NewClusterClient(opt *ClusterOptions) *ClusterClient                  { return nil }

@@ -1,0 +1,155 @@
+package traps
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func (s *service) nilMarshalled(ctx context.Context, key string) error {
+	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:nil)`
+		raw, err := tx.Get(ctx, key).Bytes()
+		if err != nil && err != redis.Nil {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.Set(ctx, key, doc{Raw: raw}.text(), 0)
+			return nil
+		})
+		return err
+	}, key)
+}
+
+func (s *service) nilHandedOn(ctx context.Context, key string) error {
+	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:nil)`
+		raw, err := tx.Get(ctx, key).Bytes()
+		if err != nil && err != redis.Nil {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.Set(ctx, key, pick(raw), 0)
+			return nil
+		})
+		return err
+	}, key)
+}
+
+func (d doc) text() string {
+	all, _ := json.Marshal(d)
+	return string(all)
+}
+
+func pick(raw []byte) string {
+	if raw == nil {
+		return "none"
+	}
+	return string(raw)
+}
+
+func (s *service) retryByHand(ctx context.Context, key string) error {
+	for {
+		err := s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:goes by TxFailedErr)`
+			n, err := tx.Get(ctx, key).Int()
+			if err != nil && err != redis.Nil {
+				return err
+			}
+			if n == 7 {
+				return redis.TxFailedErr
+			}
+			_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+				pipe.Set(ctx, key, n+1, 0)
+				return nil
+			})
+			return err
+		}, key)
+		if err == redis.TxFailedErr {
+			continue
+		}
+		return err
+	}
+}
+
+func (s *service) keyMovesOn(ctx context.Context) error {
+	for {
+		err := s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:of which the key is made)`
+			n, err := tx.Get(ctx, s.name).Int()
+			if err != nil && err != redis.Nil {
+				return err
+			}
+			s.rename()
+			_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+				pipe.Set(ctx, s.name, n+1, 0)
+				return nil
+			})
+			return err
+		}, s.name)
+		if err == redis.TxFailedErr {
+			continue
+		}
+		return err
+	}
+}
+
+func (s *service) errBefore(ctx context.Context, key string) error {
+	var err error
+	use(ctx)
+	for {
+		err := s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:there is an err before the loop)`
+			n, err := tx.Get(ctx, key).Int()
+			if err != nil && err != redis.Nil {
+				return err
+			}
+			_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+				pipe.Set(ctx, key, n+1, 0)
+				return nil
+			})
+			return err
+		}, key)
+		if err == redis.TxFailedErr {
+			continue
+		}
+		return err
+	}
+	return err
+}
+
+func (s *service) otherClient(ctx context.Context, key string) error {
+	return s.deps.other.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:may be of another server)`
+		n, err := tx.Get(ctx, key).Int()
+		if err != nil && err != redis.Nil {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.Set(ctx, key, n+1, 0)
+			return nil
+		})
+		return err
+	}, key)
+}
+
+func (s *service) parens(ctx context.Context, key string) error {
+	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^fixed$`
+		n, err := (tx.Get)(ctx, key).Int()
+		if err != nil && err != redis.Nil {
+			return err
+		}
+		pipe := tx.TxPipeline()
+		pipe.Set(ctx, key, n+1, 0)
+		_, err = (pipe.Exec)(ctx)
+		return err
+	}, key)
+}
+
+func (s *service) parensExec(ctx context.Context, key string) error {
+	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^fixed$`
+		n, err := tx.Get(ctx, key).Int()
+		if err != nil && err != redis.Nil {
+			return err
+		}
+		pipe := tx.TxPipeline()
+		pipe.Set(ctx, key, n+1, 0)
+		_, err = (pipe.Exec)(ctx)
+		return err
+	}, key)
+}
