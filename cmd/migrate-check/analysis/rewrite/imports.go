@@ -72,7 +72,7 @@ func (m *imports) add(path string) {
 		return // the file imports the client, so there is one
 	}
 	if !decl.Lparen.IsValid() {
-		m.insert(decl.End(), fmt.Sprintf("\nimport %q", path))
+		m.insert(behind(decl.Specs[0].(*ast.ImportSpec)), fmt.Sprintf("\nimport %q", path))
 		return
 	}
 	var before ast.Spec
@@ -86,10 +86,18 @@ func (m *imports) add(path string) {
 		}
 	}
 	if before != nil {
-		m.insert(before.End(), fmt.Sprintf("\n\t%q", path))
+		m.insert(behind(before.(*ast.ImportSpec)), fmt.Sprintf("\n\t%q", path))
 		return
 	}
-	m.insert(decl.Specs[0].Pos(), fmt.Sprintf("%q\n\t", path))
+	m.insert(decl.Lparen+1, fmt.Sprintf("\n\t%q", path))
+}
+
+// behind is where the line of an import ends: its comment stays with it.
+func behind(spec *ast.ImportSpec) token.Pos {
+	if spec.Comment != nil {
+		return spec.Comment.End()
+	}
+	return spec.End()
 }
 
 func isStd(path string) bool {

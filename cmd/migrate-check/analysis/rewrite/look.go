@@ -59,13 +59,13 @@ func (w *watch) look() (*analysis.SuggestedFix, error) {
 		}
 	}
 	arg := w.call.Args[1]
-	w.replace(w.call.Pos(), arg.Pos(), "")
-	w.replace(arg.End(), w.call.End(), "()")
-	w.replace(w.fn.Type.Params.Pos(), w.fn.Type.Params.End(), "()")
+	w.replacePart(w.call.Pos(), arg.Pos(), "")
+	w.replacePart(arg.End(), w.call.End(), "()")
+	w.replacePart(w.fn.Type.Params.Pos(), w.fn.Type.Params.End(), "()")
 	for _, use := range w.usesIn(w.fn.Body, w.tx) {
 		w.replace(use.Pos(), use.End(), w.of(w.client))
 	}
-	return w.fix("Read without a WATCH, which protects nothing here"), nil
+	return w.fix("Read without a WATCH, which protects nothing here")
 }
 
 // sameServer refuses clients that send a read to another server than a WATCH, and keys of which

@@ -179,15 +179,15 @@ func (w *watch) placeUpdate(store, key string) error {
 			return err
 		}
 		assign, name := w.errName()
-		w.replace(n.Pos(), arg.Pos(), fmt.Sprintf("_, %s %s %s", name, assign, head))
-		w.replace(arg.End(), w.call.End(), ")")
-		w.replace(w.call.End(), n.End(), fmt.Sprintf("\nreturn %s", name))
+		w.replacePart(n.Pos(), arg.Pos(), fmt.Sprintf("_, %s %s %s", name, assign, head))
+		w.replacePart(arg.End(), w.call.End(), ")")
+		w.replacePart(w.call.End(), n.End(), fmt.Sprintf("\nreturn %s", name))
 		return nil
 	default:
 		return errors.New("its result is part of an expression")
 	}
-	w.replace(w.call.Pos(), arg.Pos(), head)
-	w.replace(arg.End(), w.call.End(), ")")
+	w.replacePart(w.call.Pos(), arg.Pos(), head)
+	w.replacePart(arg.End(), w.call.End(), ")")
 	return nil
 }
 
@@ -219,7 +219,7 @@ func (w *watch) placeLoop(head string) error {
 		return errors.New("there is an err before the loop")
 	}
 	w.replace(stmt.Pos(), arg.Pos(), fmt.Sprintf("_, %s %s %s", name, assign, head))
-	w.replace(arg.End(), w.call.End(), ")")
+	w.replacePart(arg.End(), w.call.End(), ")")
 	if w.loop.after == nil {
 		w.replace(w.call.End(), stmt.End(), fmt.Sprintf("\nreturn %s", name))
 		return nil

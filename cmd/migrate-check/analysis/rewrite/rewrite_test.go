@@ -1,6 +1,7 @@
 package rewrite_test
 
 import (
+	"cmp"
 	"go/format"
 	"go/parser"
 	"go/token"
@@ -50,13 +51,15 @@ func TestTheStoreIsTheOnlyOneOrTheOneAskedFor(t *testing.T) {
 	analysistest.Run(t, testdata(), probe(rewrite.Options{Store: "a"}), "asked")
 }
 
-// What becomes of code in the dress of real projects, over version 8.
+// What becomes of code in the dress of real projects, over version 8; and of comments.
 // UNWATCH_UPDATE_GOLDEN=1 writes it.
-func TestVersion8(t *testing.T) {
-	if os.Getenv("UNWATCH_UPDATE_GOLDEN") != "" {
-		writeGolden(t, analysistest.Run(t, testdata(), probe(rewrite.Options{}), "fixed8"))
+func TestTheResultIsAsWritten(t *testing.T) {
+	for _, name := range []string{"fixed8", "comments"} {
+		if os.Getenv("UNWATCH_UPDATE_GOLDEN") != "" {
+			writeGolden(t, analysistest.Run(t, testdata(), probe(rewrite.Options{}), name))
+		}
+		analysistest.RunWithSuggestedFixes(t, testdata(), probe(rewrite.Options{}), name)
 	}
-	analysistest.RunWithSuggestedFixes(t, testdata(), probe(rewrite.Options{}), "fixed8")
 }
 
 func writeGolden(t *testing.T, results []*analysistest.Result) {
@@ -72,13 +75,16 @@ func writeGolden(t *testing.T, results []*analysistest.Result) {
 			}
 		}
 	}
-	slices.SortStableFunc(edits, func(a, b analysis.TextEdit) int { return int(b.Pos - a.Pos) })
-	text, err := os.ReadFile(file.Name())
+	slices.SortStableFunc(edits, func(a, b analysis.TextEdit) int { return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.End, b.End)) })
+	old, err := os.ReadFile(file.Name())
 	require.NoError(t, err)
+	var text []byte
+	at := 0
 	for _, e := range edits {
-		text = slices.Concat(text[:file.Offset(e.Pos)], e.NewText, text[file.Offset(e.End):])
+		text = slices.Concat(text, old[at:file.Offset(e.Pos)], e.NewText)
+		at = file.Offset(e.End)
 	}
-	text, err = format.Source(text)
+	text, err = format.Source(append(text, old[at:]...))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(file.Name()+".golden", text, 0o600))
 }

@@ -55,9 +55,9 @@ func single(s *source, call *rediscalls.Call) (*analysis.SuggestedFix, error) {
 	if err := s.dropCmders(); err != nil {
 		return nil, err
 	}
-	s.replace(s.call.Pos(), one.Args[0].Pos(), s.of(sel.X)+"."+name+"(")
-	s.replace(one.End(), s.call.End(), ".Err()")
-	return s.fix("Send the one command without MULTI and EXEC"), nil
+	s.replacePart(s.call.Pos(), one.Args[0].Pos(), s.of(sel.X)+"."+name+"(")
+	s.replacePart(one.End(), s.call.End(), ".Err()")
+	return s.fix("Send the one command without MULTI and EXEC")
 }
 
 // sendsAtOnce refuses what may be a pipeline itself: its commands are not sent at once, and its
@@ -111,6 +111,6 @@ func (s *source) dropCmders() error {
 	if id, ok := n.Lhs[0].(*ast.Ident); !ok || id.Name != "_" {
 		return errors.New("the answers of the commands are used")
 	}
-	s.replace(n.Lhs[0].Pos(), n.Lhs[1].Pos(), "")
+	s.replacePart(n.Lhs[0].Pos(), n.Lhs[1].Pos(), "")
 	return nil
 }

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -22,6 +23,7 @@ type source struct {
 	call  *ast.CallExpr
 	path  []ast.Node // from the call on outwards
 	edits []analysis.TextEdit
+	above []string        // comments that go above the statement
 	named map[string]bool // what is named in the function around, for new names
 }
 
@@ -114,34 +116,75 @@ func (s *source) between(pos, end token.Pos) string {
 	return string(s.text[from:max(from, s.offset(end))])
 }
 
-// replace exchanges a part of the file, and keeps the comments in it.
-func (s *source) replace(pos, end token.Pos, text string) {
-	var kept []string
+// commentsIn are the comments in a part of the file that new text does not have.
+func (s *source) commentsIn(pos, end token.Pos, text string) (kept []string) {
 	for _, group := range s.file.Comments {
 		for _, c := range group.List {
-			if pos <= c.Pos() && c.End() <= end {
+			if pos <= c.Pos() && c.End() <= end && !strings.Contains(text, c.Text) {
 				kept = append(kept, c.Text)
 			}
 		}
 	}
-	if len(kept) > 0 {
+	return kept
+}
+
+// replace exchanges a part of the file that is all of some statements, and keeps the comments in it.
+func (s *source) replace(pos, end token.Pos, text string) {
+	if kept := s.commentsIn(pos, end, text); len(kept) > 0 {
 		comments := strings.Join(kept, "\n")
 		if text == "" || text[0] == '\n' {
 			comments = "\n" + comments
 		}
 		text = comments + "\n" + text
 	}
+	s.exchange(pos, end, text)
+}
+
+// replacePart exchanges a part of a statement. Comments in it go above that: in its midst the
+// line that they end could be the end of the statement.
+func (s *source) replacePart(pos, end token.Pos, text string) {
+	s.above = append(s.above, s.commentsIn(pos, end, text)...)
+	s.exchange(pos, end, text)
+}
+
+func (s *source) exchange(pos, end token.Pos, text string) {
 	s.edits = append(s.edits, analysis.TextEdit{Pos: pos, End: end, NewText: []byte(text)})
+}
+
+// statement is the outermost statement around the call that others may stand above; nil if there is none.
+func (s *source) statement() ast.Stmt {
+	for i, n := range s.path[:len(s.path)-1] {
+		if stmt, ok := n.(ast.Stmt); ok {
+			switch s.path[i+1].(type) {
+			case *ast.BlockStmt, *ast.CaseClause, *ast.CommClause:
+				return stmt
+			}
+		}
+	}
+	return nil
 }
 
 func (s *source) insert(pos token.Pos, text string) {
 	s.edits = append(s.edits, analysis.TextEdit{Pos: pos, End: pos, NewText: []byte(text)})
 }
 
-// fix is all changes so far.
-func (s *source) fix(message string) *analysis.SuggestedFix {
-	slices.SortStableFunc(s.edits, func(a, b analysis.TextEdit) int { return int(a.Pos - b.Pos) })
-	return &analysis.SuggestedFix{Message: message, TextEdits: s.edits}
+// fix is all changes so far, if the code compiles with them.
+func (s *source) fix(message string) (*analysis.SuggestedFix, error) {
+	if len(s.above) > 0 {
+		stmt := s.statement()
+		if stmt == nil {
+			return nil, errors.New("there is no room for the comments in it")
+		}
+		text := strings.Join(s.above, "\n") + "\n"
+		s.edits = slices.Insert(s.edits, 0, analysis.TextEdit{Pos: stmt.Pos(), End: stmt.Pos(), NewText: []byte(text)})
+	}
+	slices.SortStableFunc(s.edits, func(a, b analysis.TextEdit) int {
+		return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.End, b.End))
+	})
+	if err := s.compiles(); err != nil {
+		return nil, err
+	}
+	return &analysis.SuggestedFix{Message: message, TextEdits: s.edits}, nil
 }
 
 // object is what an identifier names; nil of anything else.

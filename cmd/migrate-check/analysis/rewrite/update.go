@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
 
 	"golang.org/x/tools/go/analysis"
 )
@@ -38,6 +39,9 @@ func (w *watch) update(o Options) (*analysis.SuggestedFix, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := w.builtins(w.call.Pos(), w.fn.Pos(), u.commit.pos()); err != nil {
+		return nil, err
+	}
 	if u.rmw, err = w.name(rmwPath, w.call.Pos(), w.fn.Pos(), u.commit.pos()); err != nil {
 		return nil, err
 	}
@@ -54,7 +58,23 @@ func (w *watch) update(o Options) (*analysis.SuggestedFix, error) {
 			return nil, err
 		}
 	}
-	return w.fix("Rewrite to an Update of " + store), nil
+	return w.fix("Rewrite to an Update of " + store)
+}
+
+// builtins refuses where a name that new code uses is not Go's own.
+func (w *watch) builtins(at ...token.Pos) error {
+	for _, pos := range at {
+		scope := w.pass.Pkg.Scope().Innermost(pos)
+		for _, name := range strings.Fields("error nil string byte int64 uint64 float64 max") {
+			if scope == nil {
+				continue
+			}
+			if _, obj := scope.LookupParent(name, pos); obj != types.Universe.Lookup(name) {
+				return fmt.Errorf("%s is the name of something else there", name)
+			}
+		}
+	}
+	return nil
 }
 
 // onlyTwoUses refuses a function that does more than to read and to write.
@@ -176,7 +196,7 @@ func (u *update) signature() error {
 	if err != nil {
 		return err
 	}
-	u.replace(u.fn.Type.Pos(), u.fn.Type.End(),
+	u.replacePart(u.fn.Type.Pos(), u.fn.Type.End(),
 		fmt.Sprintf("func(%s %s.Context, %s %s.Value) (%[4]s.Value, error)", ctx, pkg, u.cur, u.rmw))
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func (s *service) lookNamed(ctx context.Context, key string) (err error) {
-	return s.rdb.Watch(ctx, // want `^not fixed: .*(?:comment)`
+	return s.rdb.Watch(ctx, // want `^fixed$`
 		// it must not change meanwhile
 		func(tx *redis.Tx) error {
 			text, err := tx.Get(ctx, key).Result()

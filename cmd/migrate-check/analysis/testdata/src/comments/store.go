@@ -1,0 +1,5 @@
+package comments
+
+import "github.com/unwatch/unwatch/rmw"
+
+type store = rmw.Store
