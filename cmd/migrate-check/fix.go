@@ -8,6 +8,7 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/fixer"
+	"github.com/unwatch/unwatch/cmd/migrate-check/load"
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 
@@ -19,10 +20,7 @@ func (c *checkFlags) fixes(ctx context.Context, report *finding.Report, stdout, 
 			all = append(all, *f.Fix)
 		}
 	}
-	options := fixer.Options{Root: report.Root}
-	if len(c.tags) > 0 && c.tags[0] != "" {
-		options.BuildFlags = []string{"-tags=" + c.tags[0]}
-	}
+	options := fixer.Options{Root: report.Root, Builds: c.builds()}
 	var diff bytes.Buffer
 	if c.diff {
 		options.Diff = &diff
@@ -41,4 +39,25 @@ func (c *checkFlags) fixes(ctx context.Context, report *finding.Report, stdout, 
 	say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check: fixed %d of %s that can be, in %s",
 		len(done.Applied), wrap.Counted(len(done.Applied)+len(done.Dropped), "finding"), wrap.Counted(len(done.Files), "file"))))
 	return nil
+}
+
+// builds are those that were looked at: a file may be in one of them only.
+func (c *checkFlags) builds() (all []fixer.Build) {
+	tags, systems := c.tags, c.systems
+	if len(tags) == 0 {
+		tags = list{""}
+	}
+	if len(systems) == 0 {
+		systems = list{""}
+	}
+	for _, tag := range tags {
+		for _, system := range systems {
+			build := fixer.Build{Env: load.Environment(system)}
+			if tag != "" {
+				build.Flags = []string{"-tags=" + tag}
+			}
+			all = append(all, build)
+		}
+	}
+	return all
 }

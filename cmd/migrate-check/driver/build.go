@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -128,16 +129,26 @@ func (b *build) place(fset *token.FileSet, pos token.Pos) finding.Place {
 	return finding.Place{Path: path, Line: at.Line, Column: at.Column}
 }
 
+// fix takes places as they are in the files, whatever a //line directive says of them.
 func (b *build) fix(fset *token.FileSet, fix analysis.SuggestedFix) *finding.Fix {
-	res := &finding.Fix{Message: fix.Message}
+	res := &finding.Fix{Message: fix.Message, Seen: map[string]string{}}
 	for _, e := range fix.TextEdits {
-		at := fset.Position(e.Pos)
-		path, _ := b.program.Relative(at.Filename)
-		end := at.Offset
+		file := fset.File(e.Pos)
+		path, _ := b.program.Relative(file.Name())
+		end := e.Pos
 		if e.End.IsValid() {
-			end = fset.Position(e.End).Offset
+			end = e.End
 		}
-		res.Edits = append(res.Edits, finding.Edit{Path: path, Start: at.Offset, End: end, Text: string(e.NewText)})
+		res.Edits = append(res.Edits, finding.Edit{Path: path, Start: file.Offset(e.Pos), End: file.Offset(end), Text: string(e.NewText)})
+		if _, ok := res.Seen[path]; ok {
+			continue
+		}
+		text, err := os.ReadFile(file.Name())
+		if err != nil || len(text) != file.Size() {
+			res.Seen[path] = "another" // than what was parsed
+			continue
+		}
+		res.Seen[path] = finding.Sum(text)
 	}
 	return res
 }

@@ -4,6 +4,7 @@ package finding
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"slices"
 )
 
@@ -93,6 +94,15 @@ type Place struct {
 type Fix struct {
 	Message string `json:"message"`
 	Edits   []Edit `json:"edits"`
+
+	// Seen tells by their Sum which files the edits are of, by path.
+	Seen map[string]string `json:"-"`
+}
+
+// Sum tells a file from others.
+func Sum(text []byte) string {
+	sum := sha256.Sum256(text)
+	return string(sum[:])
 }
 
 // Edit replaces the bytes from Start to End of a file, End excluded.

@@ -28,6 +28,9 @@ func (r *run) try(dir string, fixes []finding.Fix) (texts map[string][]byte, why
 			if texts[e.Path] != nil {
 				continue
 			}
+			if mixed(r.old[e.Path].text) {
+				return nil, e.Path + " has lines that end in different ways", nil
+			}
 			text, err := format.Source(apply(r.old[e.Path].text, e.Path, fixes))
 			if err != nil {
 				return nil, "the result is not Go: " + err.Error(), nil
@@ -35,6 +38,15 @@ func (r *run) try(dir string, fixes []finding.Fix) (texts map[string][]byte, why
 			texts[e.Path] = text
 		}
 	}
+	texts, why, err = r.compiled(dir, texts)
+	for name, text := range texts {
+		texts[name] = dressed(text, r.old[name].text)
+	}
+	return texts, why, err
+}
+
+// compiled takes out the imports that are not used any more; why says what is wrong else.
+func (r *run) compiled(dir string, texts map[string][]byte) (_ map[string][]byte, why string, err error) {
 	// Imports that are used no more are removed, once; what is wrong then is wrong.
 	unused, why, err := r.check(dir, texts)
 	if err != nil || why != "" {
@@ -58,44 +70,58 @@ func (r *run) try(dir string, fixes []finding.Fix) (texts map[string][]byte, why
 	return texts, why, err
 }
 
-// check type-checks a package as it would be. why says what is wrong, but for imports that are
-// not used: those are told by file.
+// check type-checks a package as it would be, in all builds. why says what is wrong, but for
+// imports that are not used: those are told by file.
 func (r *run) check(dir string, texts map[string][]byte) (unused map[string][]string, why string, err error) {
 	overlay := map[string][]byte{}
 	for name, text := range texts {
 		overlay[r.path(name)] = text
 	}
-	pattern := "./" + dir
-	if dir == "." {
-		pattern = "."
-	}
-	root, err := filepath.Abs(r.Root)
-	if err != nil {
-		return nil, "", err
-	}
-	pkgs, err := packages.Load(&packages.Config{
-		Context: r.ctx, Dir: root, Overlay: overlay, Tests: true, BuildFlags: r.BuildFlags, Mode: packages.LoadSyntax,
-	}, pattern)
-	if err != nil {
-		return nil, "", fmt.Errorf("load %s: %w", dir, err)
-	}
-	unused = map[string][]string{}
-	for _, pkg := range pkgs {
-		for _, e := range typeErrors(pkg.Errors) {
-			place := strings.Split(e.Pos, ":")
-			imported, _, ok := strings.Cut(e.Msg, " imported")
-			if !ok || !strings.Contains(e.Msg, "and not used") || len(place) < 2 {
-				return nil, "it does not compile: " + e.Msg, nil
+	unused, built := map[string][]string{}, map[string]bool{}
+	for _, build := range r.Builds {
+		// From its own folder on, since that may be in a module of its own.
+		pkgs, err := packages.Load(&packages.Config{
+			Context: r.ctx, Dir: r.path(dir), Overlay: overlay, Tests: true, BuildFlags: build.Flags, Env: build.Env, Mode: packages.LoadSyntax,
+		}, ".")
+		if err != nil {
+			return nil, "", fmt.Errorf("load %s: %w", dir, err)
+		}
+		for _, pkg := range pkgs {
+			if len(pkg.CompiledGoFiles) == 0 && len(r.Builds) > 1 {
+				continue // nothing of it is in this build
 			}
-			of, err := strconv.Unquote(imported)
-			if err != nil {
-				return nil, "it does not compile: " + e.Msg, nil
+			for _, name := range pkg.CompiledGoFiles {
+				built[name] = true
 			}
-			name := path.Join(dir, filepath.Base(strings.Join(place[:len(place)-2], ":")))
-			unused[name] = append(unused[name], of)
+			if why := unusedIn(pkg, dir, unused); why != "" {
+				return nil, why, nil
+			}
+		}
+	}
+	for name := range texts {
+		if !built[r.path(name)] {
+			return nil, name + " is not built here, so nobody knows whether it would compile", nil
 		}
 	}
 	return unused, "", nil
+}
+
+// unusedIn notes the imports of a package that are not used, and says what else is wrong.
+func unusedIn(pkg *packages.Package, dir string, unused map[string][]string) (why string) {
+	for _, e := range typeErrors(pkg.Errors) {
+		place := strings.Split(e.Pos, ":")
+		imported, _, ok := strings.Cut(e.Msg, " imported")
+		if !ok || !strings.Contains(e.Msg, "and not used") || len(place) < 2 {
+			return "it does not compile: " + e.Msg
+		}
+		of, err := strconv.Unquote(imported)
+		if err != nil {
+			return "it does not compile: " + e.Msg
+		}
+		name := path.Join(dir, filepath.Base(strings.Join(place[:len(place)-2], ":")))
+		unused[name] = append(unused[name], of)
+	}
+	return ""
 }
 
 // typeErrors leaves out what the go command says of the same mistakes, if there are others.
@@ -123,6 +149,9 @@ func without(text []byte, paths []string) ([]byte, error) {
 			name := ""
 			if spec.Name != nil {
 				name = spec.Name.Name
+			}
+			if name == "_" {
+				continue // that one is not for its names
 			}
 			astutil.DeleteNamedImport(fset, f, name, p)
 		}

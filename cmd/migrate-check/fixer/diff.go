@@ -14,7 +14,11 @@ func Diff(name string, before, after []byte) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "--- a/%s\n+++ b/%s\n", name, name)
+	end := ""
+	if strings.ContainsRune(name, ' ') {
+		end = "\t" // else patch takes what is behind the space for a time
+	}
+	fmt.Fprintf(&b, "--- a/%s%s\n+++ b/%[1]s%[2]s\n", name, end)
 	lines := script(lines(before), lines(after))
 	const around = 3
 	for at := 0; at < len(lines); {

@@ -1,6 +1,7 @@
 package fixer
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/wholefile"
 )
 
@@ -19,6 +21,9 @@ type file struct {
 	mode      fs.FileMode
 	generated bool
 }
+
+// was reports whether a file is the one of a sum; of none nobody knows.
+func (f *file) was(sum string) bool { return sum == "" || sum == finding.Sum(f.text) }
 
 func (r *run) path(name string) string {
 	full, err := filepath.Abs(filepath.Join(r.Root, filepath.FromSlash(name)))
@@ -55,6 +60,18 @@ func (r *run) read(name string) (*file, error) {
 // write writes what has changed. If one file cannot be written, those before get back what
 // they held.
 func (r *run) write() error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	for _, name := range r.Files { // the type-checker has taken its time
+		text, err := os.ReadFile(r.path(name))
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(text, r.old[name].text) {
+			return fmt.Errorf("%s has changed meanwhile", name)
+		}
+	}
 	for i, name := range r.Files {
 		err := r.swap(name, r.changed[name])
 		if err == nil {

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
 )
@@ -19,8 +20,17 @@ type Options struct {
 	Root string
 	// Diff, if it is given, gets what would change, as a unified diff. No file is written.
 	Diff io.Writer
-	// BuildFlags are those that the packages are built with, as "-tags=x".
-	BuildFlags []string
+	// Builds are those that the packages were looked at in, and have to compile in. None stands for
+	// the one without flags.
+	Builds []Build
+	// Checked, if it is given, is called when it is known what compiles, and nothing is written yet.
+	Checked func()
+}
+
+// Build is a way to build the packages.
+type Build struct {
+	Flags []string // as "-tags=x"
+	Env   []string // of the go command; none: that of this program
 }
 
 // Report is what became of the changes.
@@ -40,6 +50,9 @@ type Dropped struct {
 // then as they were.
 func Apply(ctx context.Context, fixes []finding.Fix, o Options) (Report, error) {
 	r := &run{Options: o, ctx: ctx, old: map[string]*file{}, changed: map[string][]byte{}}
+	if len(r.Builds) == 0 {
+		r.Builds = []Build{{}}
+	}
 	perDir := map[string][]finding.Fix{}
 	var seen []finding.Fix
 	for _, fix := range fixes {
@@ -63,6 +76,9 @@ func Apply(ctx context.Context, fixes []finding.Fix, o Options) (Report, error) 
 		return cmp.Or(cmp.Compare(a.Edits[0].Path, b.Edits[0].Path), cmp.Compare(a.Edits[0].Start, b.Edits[0].Start))
 	})
 	r.Files = slices.Sorted(maps.Keys(r.changed))
+	if o.Checked != nil {
+		o.Checked()
+	}
 	if o.Diff == nil {
 		return r.Report, r.write()
 	}
@@ -104,8 +120,17 @@ func (r *run) fits(fix finding.Fix) (dir, why string) {
 			return "", err.Error()
 		case f.generated:
 			return "", e.Path + " is generated"
-		case e.Start < 0 || e.End < e.Start || e.End > len(f.text):
+		case f.mode&0o200 == 0:
+			return "", e.Path + " is read-only"
+		case slices.Contains(strings.Split(e.Path, "/"), "vendor"):
+			return "", e.Path + " is a copy of somebody else's"
+		case e.Start < 0 || e.End < e.Start || e.End > len(f.text) || !f.was(fix.Seen[e.Path]):
 			return "", e.Path + " has changed since it was looked at"
+		}
+		for _, other := range fix.Edits[:i] {
+			if other.Path == e.Path && overlap(e, other) {
+				return "", "parts of it are in each other's way"
+			}
 		}
 	}
 	return dir, ""

@@ -62,7 +62,7 @@ var ErrNoGo = errors.New("no Go here")
 
 // Load reads packages. It returns an error if there is nothing to be read at all.
 func Load(ctx context.Context, cfg Config) (*Program, error) {
-	base := packages.Config{Context: ctx, Dir: cfg.Dir, Tests: cfg.Tests, Env: environment(cfg.System)}
+	base := packages.Config{Context: ctx, Dir: cfg.Dir, Tests: cfg.Tests, Env: Environment(cfg.System)}
 	if cfg.Tags != "" {
 		base.BuildFlags = []string{"-tags=" + cfg.Tags}
 	}
@@ -238,8 +238,8 @@ func Within(dir, file string) (string, bool) {
 	return filepath.ToSlash(short), true
 }
 
-// environment is what the go command needs to be told of a system; nil if nothing.
-func environment(system string) []string {
+// Environment is what the go command needs to be told of a system; nil if nothing.
+func Environment(system string) []string {
 	if system == "" {
 		return nil
 	}

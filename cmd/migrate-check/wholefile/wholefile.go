@@ -14,7 +14,8 @@ import (
 // was, and nothing is left beside it. A symbolic link becomes a file. What is no file, as
 // /dev/null or a pipe, is written to as it is.
 func Write(name string, mode fs.FileMode, write func(io.Writer) error) (err error) {
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+	was, missing := os.Stat(name)
+	if missing == nil && !was.Mode().IsRegular() {
 		device, err := os.OpenFile(name, os.O_WRONLY, 0)
 		if err != nil {
 			return err
@@ -30,6 +31,9 @@ func Write(name string, mode fs.FileMode, write func(io.Writer) error) (err erro
 			err = errors.Join(err, os.Remove(temp.Name()))
 		}
 	}()
+	if missing == nil {
+		keepOwner(temp, was)
+	}
 	err = write(temp)
 	if err = errors.Join(err, temp.Chmod(mode), temp.Close()); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -48,4 +49,24 @@ func TestWrite(t *testing.T) {
 	files, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Len(t, files, 1, "nothing is left beside it")
+}
+
+// Who runs a tool as root finds the sources as they belonged.
+func TestWriteKeepsTheOwner(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root may give files away")
+	}
+	name := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(name, nil, 0o600))
+	require.NoError(t, os.Chown(name, 12, 34))
+	before, err := os.Stat(name)
+	require.NoError(t, err)
+	require.NoError(t, wholefile.Write(name, 0o600, writing("text", nil)))
+	after, err := os.Stat(name)
+	require.NoError(t, err)
+	owner := func(info os.FileInfo) []any {
+		v := reflect.Indirect(reflect.ValueOf(info.Sys()))
+		return []any{v.FieldByName("Uid").Uint(), v.FieldByName("Gid").Uint()}
+	}
+	assert.Equal(t, owner(before), owner(after))
 }
