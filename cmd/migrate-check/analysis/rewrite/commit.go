@@ -205,11 +205,17 @@ func (u *update) ending(list []ast.Stmt, call *ast.CallExpr) error {
 	if !within(u.fn, err.Pos()) {
 		return fmt.Errorf("%s, which is declared outside, gets the error of the write", err.Name())
 	}
+	wrapped := errors.New("the loop around compares with ==, so it does not try again after a conflict that is wrapped")
+	plain := func(ret *ast.ReturnStmt) bool { return u.loop == nil || !u.exact() || u.object(ret.Results[0]) == err }
 	if checked {
 		bare := *list[0].(*ast.IfStmt)
 		bare.Init = nil
-		if _, ok := u.failed(&bare, err); !ok || len(list) != 2 {
+		ret, ok := u.failed(&bare, err)
+		if !ok || len(list) != 2 {
 			return unusual
+		}
+		if !plain(ret) {
+			return wrapped
 		}
 		return u.returnsNil(list[1], unusual)
 	}
@@ -220,8 +226,12 @@ func (u *update) ending(list []ast.Stmt, call *ast.CallExpr) error {
 		}
 		return nil
 	case 2:
-		if _, ok := u.failed(tail[0], err); !ok {
+		ret, ok := u.failed(tail[0], err)
+		if !ok {
 			return unusual
+		}
+		if !plain(ret) {
+			return wrapped
 		}
 		return u.returnsNil(tail[1], unusual)
 	}

@@ -16,12 +16,14 @@
 // update is tried again on a conflict, so TxFailedErr does not occur any more; a key of
 // another type is rmw.ErrWrongKind; and an error of the network has another text. An error
 // of Get that is neither swallowed nor exchanged for another is what Update returns, so its
-// handling goes away.
+// handling goes away. Of a variable outside that the function assigns, the value means nothing
+// beside such an error: it may be of the attempt before. And what would write nothing does not
+// look whether somebody else has written meanwhile: it may have come before.
 //
 // Where the code does not show it, nothing is changed, and the reason is told: the key is not
 // the same expression all over, the function does more than compute and would now do so
-// several times, a comparison with TxFailedErr follows, a value is not of a type whose bytes
-// are known, and so on.
+// several times, a comparison with TxFailedErr follows there or elsewhere in the package, a value
+// is not of a type whose bytes are known, the result would not compile, and so on.
 //
 // # Where the store comes from
 //

@@ -132,6 +132,18 @@ func (w *watch) triesAgain(body *ast.BlockStmt) bool {
 	return ok && len(ret.Results) == 1 && w.object(ret.Results[0]) == err
 }
 
+// exact reports whether the loop does not see a conflict that has more words around it.
+func (w *watch) exact() bool {
+	found := false
+	ast.Inspect(w.loop.stmt, func(n ast.Node) bool {
+		if b, ok := n.(*ast.BinaryExpr); ok && w.isName(b.Y, w.redis, "TxFailedErr") {
+			found = true
+		}
+		return n != ast.Node(w.fn)
+	})
+	return found
+}
+
 // result reports whether a statement is err := Watch.
 func (w *watch) result(stmt ast.Stmt) (types.Object, bool) {
 	n, ok := stmt.(*ast.AssignStmt)
@@ -210,6 +222,7 @@ func (w *watch) placeLoop(head string) error {
 		return errors.New("the loop around it returns other things, too")
 	}
 	arg, stmt, assign, name := w.call.Args[1], w.loop.stmt, ":=", "err"
+	w.below = stmt
 	// The innermost scope at its beginning is the loop's own.
 	scope := w.pass.Pkg.Scope().Innermost(stmt.Pos())
 	if scope != nil && scope.Pos() == stmt.Pos() {

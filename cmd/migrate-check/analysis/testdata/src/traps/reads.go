@@ -3,6 +3,7 @@ package traps
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -152,4 +153,27 @@ func (s *service) parensExec(ctx context.Context, key string) error {
 		_, err = (pipe.Exec)(ctx)
 		return err
 	}, key)
+}
+
+func (s *service) wrappedConflict(ctx context.Context, key string) error {
+	for {
+		err := s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*a conflict that is wrapped`
+			n, err := tx.Get(ctx, key).Int()
+			if err != nil && err != redis.Nil {
+				return err
+			}
+			_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+				pipe.Set(ctx, key, n+1, 0)
+				return nil
+			})
+			if err != nil {
+				return fmt.Errorf("write: %w", err)
+			}
+			return nil
+		}, key)
+		if err == redis.TxFailedErr {
+			continue
+		}
+		return err
+	}
 }
