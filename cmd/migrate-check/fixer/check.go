@@ -81,7 +81,8 @@ func (r *run) check(dir string, texts map[string][]byte) (unused map[string][]st
 	for _, build := range r.Builds {
 		// From its own folder on, since that may be in a module of its own.
 		pkgs, err := packages.Load(&packages.Config{
-			Context: r.ctx, Dir: r.path(dir), Overlay: overlay, Tests: true, BuildFlags: build.Flags, Env: build.Env, Mode: packages.LoadSyntax,
+			Context: r.ctx, Dir: r.path(dir), Overlay: overlay, Tests: true,
+			BuildFlags: build.Flags, Env: build.Env, Mode: packages.LoadSyntax,
 		}, ".")
 		if err != nil {
 			return nil, "", fmt.Errorf("load %s: %w", dir, err)

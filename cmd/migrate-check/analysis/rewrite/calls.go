@@ -32,7 +32,8 @@ var silent = map[string]string{
 	"fmt":           "Sprintf Sprint Sprintln Errorf Sscanf Sscan Append Appendf Appendln",
 	"encoding/json": "Marshal MarshalIndent Unmarshal Valid",
 	"time": "Now Since Until Unix UnixMilli UnixMicro Date Parse ParseDuration Add AddDate Sub After Before Equal Format " +
-		"UTC Local In Truncate Round UnixNano Seconds Milliseconds Microseconds Nanoseconds Minutes Hours IsZero Year Month Day String Compare",
+		"UTC Local In Truncate Round UnixNano Seconds Milliseconds Microseconds Nanoseconds Minutes Hours " +
+		"IsZero Year Month Day String Compare",
 }
 
 // changing are those of them that change what they are given.

@@ -79,8 +79,10 @@ func (c chance) read() (text string, stored []string, hash bool) {
 
 // middle is what happens between the read and the write.
 func (c chance) middle() string {
-	return c.of("", "", "// As it is.\n") + c.of("", "", "if n > 5 {\nreturn nil\n}\n", "if fmt.Sprint(v) == \"x y\" {\nreturn errRefused\n}\n") +
-		c.of("", "", "kept = fmt.Sprint(v)\n", "all := strings.Fields(fmt.Sprint(v))\nslices.Sort(all)\ntext = strings.Join(all, \",\")\n") +
+	return c.of("", "", "// As it is.\n") +
+		c.of("", "", "if n > 5 {\nreturn nil\n}\n", "if fmt.Sprint(v) == \"x y\" {\nreturn errRefused\n}\n") +
+		c.of("", "", "kept = fmt.Sprint(v)\n",
+			"all := strings.Fields(fmt.Sprint(v))\nslices.Sort(all)\ntext = strings.Join(all, \",\")\n") +
 		c.seldom("tries++\n") + c.seldom("s.log = append(s.log, text)\n") + c.seldom("defer s.effect(text)\n") +
 		c.seldom("if n < 0 {\nkept = text\n}\n") + c.seldom("alias := s.names\nalias[text] += \"x\"\n") +
 		c.seldom("func() { kept += text }()\n") + c.seldom("if n == 4 {\nreturn redis.TxFailedErr\n}\n") + c.seldom("key += \"x\"\n")
@@ -95,13 +97,15 @@ func (c chance) write(stored []string, hash bool) string {
 	ttl := c.of("0", "redis.KeepTTL", "time.Hour", "ttl", "1500*time.Millisecond")
 	cmd := c.of("Set(ctx, KEY, "+value+", "+ttl+")", "Set(ctx, KEY, "+value+", "+ttl+")", "Del(ctx, KEY)")
 	if hash {
-		cmd = c.of(`HSet(ctx, KEY, "f", `+value+`)`, `HSet(ctx, KEY, "f", text, "g", `+value+`)`, `HDel(ctx, KEY, "f", "g")`, "Del(ctx, KEY)")
+		cmd = c.of(`HSet(ctx, KEY, "f", `+value+`)`, `HSet(ctx, KEY, "f", text, "g", `+value+`)`,
+			`HDel(ctx, KEY, "f", "g")`, "Del(ctx, KEY)")
 	}
 	if c.IntN(20) == 0 {
 		cmd = c.of("SetNX(ctx, KEY, "+value+", 0)", "Append(ctx, KEY, text)", "Set(context.TODO(), KEY, "+value+", 0)")
 	}
 	cmd += c.of("", "", "", " // it")
-	tail := c.of("return err\n", "if err != nil {\nreturn err\n}\nreturn nil\n", "if err != nil {\nreturn fmt.Errorf(\"write: %w\", err)\n}\nreturn nil\n")
+	tail := c.of("return err\n", "if err != nil {\nreturn err\n}\nreturn nil\n",
+		"if err != nil {\nreturn fmt.Errorf(\"write: %w\", err)\n}\nreturn nil\n")
 	switch c.IntN(4) {
 	case 0:
 		return "pipe := tx.TxPipeline()\npipe." + cmd + "\n_, err = pipe.Exec(ctx)\n" + tail
@@ -110,7 +114,8 @@ func (c chance) write(stored []string, hash bool) string {
 			return "_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {\nreturn pipe." + cmd + ".Err()\n})\n" + tail
 		}
 	case 2:
-		return "if _, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {\npipe." + cmd + "\nreturn nil\n}); err != nil {\nreturn err\n}\nreturn nil\n"
+		return "if _, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {\npipe." + cmd +
+			"\nreturn nil\n}); err != nil {\nreturn err\n}\nreturn nil\n"
 	}
 	return "_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {\npipe." + cmd + "\nreturn nil\n})\n" + tail
 }
@@ -132,7 +137,8 @@ func (c chance) function(name string) string {
 	case 0:
 		body = "for {\nerr := " + watch + "\nif " + again + " {\ncontinue\n}\nreturn err\n}\n"
 	case 1:
-		body = "for range 50 {\nerr := " + watch + "\nif err == nil {\nreturn nil\n}\nif " + again + " {\ncontinue\n}\nreturn err\n}\nreturn errRefused\n"
+		body = "for range 50 {\nerr := " + watch + "\nif err == nil {\nreturn nil\n}\nif " + again +
+			" {\ncontinue\n}\nreturn err\n}\nreturn errRefused\n"
 	case 2:
 		body = "err := " + watch + "\nreturn err\n"
 	case 3:

@@ -78,7 +78,8 @@ func (w *watch) sameServer() error {
 		return fmt.Errorf("a %s may read from another server than it watches", name)
 	}
 	for _, use := range w.uses {
-		if len(use.call.Args) < 2 || !w.watches(use.call.Args[1]) || (use.name == "MGet" || use.name == "Exists") && len(use.call.Args) > 2 {
+		if len(use.call.Args) < 2 || !w.watches(use.call.Args[1]) ||
+			(use.name == "MGet" || use.name == "Exists") && len(use.call.Args) > 2 {
 			return fmt.Errorf("%s may read from another server than is watched: the key is another", use.name)
 		}
 	}
