@@ -77,7 +77,9 @@ var prefixes = map[string]bool{
 }
 
 // unary are the signs that may stand before an operand.
-var unary = map[string]bool{"!": true, "-": true, "+": true, "*": true, "&": true, "@": true, "~": true, "...": true, "++": true, "--": true}
+var unary = map[string]bool{
+	"!": true, "-": true, "+": true, "*": true, "&": true, "@": true, "~": true, "...": true, "++": true, "--": true,
+}
 
 // operand looks at one operand, with what is called on it.
 func (w *walker) operand(i, end int) (value, int) {

@@ -184,7 +184,8 @@ func (w *walker) importPython(i, end int) int {
 
 // ownRedis is how a module of one's own is called that exports a client.
 var ownRedis = regexp.MustCompile(`(?i)(?:^|[/.\-_])(?:io)?redis` +
-	`(?:[-_.]?(?:client|conn|connection|db|cache|instance|service|provider|factory|adapter|module|pubsub|store|manager|helper|utils?)){0,2}` +
+	`(?:[-_.]?(?:client|conn|connection|db|cache|instance|service|provider|factory|adapter|module|` +
+	`pubsub|store|manager|helper|utils?)){0,2}` +
 	`(?:\.[jt]s)?$`)
 
 func (w *walker) importJS(i, end int) int {
@@ -241,11 +242,12 @@ func (w *walker) importJS(i, end int) int {
 				if w.is(k+1, "as") {
 					as = w.at(k + 2).text
 				}
-				if ok {
+				switch {
+				case ok:
 					w.bind(as, w.taken(lib, name))
-				} else if own {
+				case own:
 					w.exported(from, as)
-				} else {
+				default:
 					w.elsewhere(from, as)
 				}
 				k = comma + 1

@@ -26,7 +26,8 @@ func TestDirectives(t *testing.T) {
 		"A.java": "import redis.clients.jedis.Jedis;\nclass A { void f(Jedis j) {\r\nj.publish(\"a\", \"b\"); //migratecheck:ignore MC202 ok\r\n}}",
 		"A.cs": "using StackExchange.Redis;\nclass A { void F(ISubscriber s) {\n// migratecheck:ignore MC202 its own Redis\n" +
 			"s.Publish(\"a\", \"b\");\n}}",
-		"a.kt": "import redis.clients.jedis.Jedis\nfun f(j: Jedis) {\n  j.publish(\"a\", \"b\") // migratecheck:ignore MC202 its own Redis\n}",
+		"a.kt": "import redis.clients.jedis.Jedis\nfun f(j: Jedis) {\n" +
+			"  j.publish(\"a\", \"b\") // migratecheck:ignore MC202 its own Redis\n}",
 	} {
 		found := lexical.Scan(name, []byte(src), lexical.All())
 		directives := lexical.Directives(name, []byte(src))

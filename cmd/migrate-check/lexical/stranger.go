@@ -25,7 +25,7 @@ var (
 
 func words(list string) map[string]bool {
 	all := map[string]bool{}
-	for _, w := range strings.Fields(list) {
+	for w := range strings.FieldsSeq(list) {
 		all[w] = true
 	}
 	return all

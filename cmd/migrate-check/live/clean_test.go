@@ -22,7 +22,8 @@ func TestNothingReachesTheTerminal(t *testing.T) {
 			f := newFake()
 			f.fields["redis_version"] = "7.0" + evil
 			f.clients = []string{clientLine(9, "desk"+evil, "flags=x multi=1 cmd=watch"),
-				"id=3 addr=/tmp/" + evil + ":0 name= lib-name=" + evil + " user=" + evil + " age=1 idle=0 flags=P sub=1 multi=-1 cmd=x" + evil}
+				"id=3 addr=/tmp/" + evil + ":0 name= lib-name=" + evil +
+					" user=" + evil + " age=1 idle=0 flags=P sub=1 multi=-1 cmd=x" + evil}
 			r := ran(t, f, Config{Strict: true, Monitor: &MonitorConfig{ShowKeys: true}}, at(2, func() {
 				f.use("WATCH", 1)
 				f.use("FT."+strings.ReplaceAll(evil, "\n", ""), 3)

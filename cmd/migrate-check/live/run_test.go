@@ -258,7 +258,10 @@ func TestWhatCannotBeJudged(t *testing.T) {
 		}, "ask the primary that it watches: 10.0.0.1:6379"},
 		"proxy that refuses": {func(f *fake) { f.deny["INFO"] = "ERR handle request, command 'INFO' is not allowed" },
 			"ask the servers behind it"},
-		"renamed":            {func(f *fake) { f.deny["INFO"] = "ERR unknown command 'INFO', with args beginning with: " }, "another name for INFO"},
+		"renamed": {
+			func(f *fake) { f.deny["INFO"] = "ERR unknown command 'INFO', with args beginning with: " },
+			"another name for INFO",
+		},
 		"proxy that answers": {func(f *fake) { delete(f.fields, "run_id") }, "ask the servers behind it"},
 		"no counts":          {func(f *fake) { f.stats = map[string]Stat{} }, ""},
 		"no right": {func(f *fake) { f.deny["INFO"] = "NOPERM this user has no permissions to run the 'info' command" },

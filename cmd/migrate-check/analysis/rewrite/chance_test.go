@@ -58,8 +58,8 @@ func (c chance) read() (text string, stored []string, hash bool) {
 		ret = "err"
 	}
 	if c.IntN(6) == 0 && call[0] == 'H' {
-		call, conv, stored = "HGetAll(ctx, KEY)", "Result", []string{`v["f"]`, "len(v)", `v["g"] + text`}
-		return "v, err := tx." + call + ".Result()\nif err != nil {\nreturn " + ret + "\n}\n", stored, true
+		stored = []string{`v["f"]`, "len(v)", `v["g"] + text`}
+		return "v, err := tx.HGetAll(ctx, KEY).Result()\nif err != nil {\nreturn " + ret + "\n}\n", stored, true
 	}
 	text = fmt.Sprintf("v, err := tx.%s.%s()%s\n", call, conv, c.of("", " // what there is"))
 	switch c.IntN(5) {

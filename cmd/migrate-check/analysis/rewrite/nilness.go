@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"slices"
 )
 
 // nilSeen refuses what could tell nil from no bytes: of an absent key a client's Bytes is nil, and
@@ -36,10 +37,8 @@ func (u *update) nilSeen(v types.Object) error {
 func (u *update) sameEmpty(use *ast.Ident, stack []ast.Node) bool {
 	switch n := stack[len(stack)-1].(type) {
 	case *ast.AssignStmt:
-		for _, lhs := range n.Lhs {
-			if lhs == ast.Expr(use) {
-				return true
-			}
+		if slices.Contains(n.Lhs, ast.Expr(use)) {
+			return true
 		}
 	case *ast.IndexExpr:
 		return n.X == ast.Expr(use)

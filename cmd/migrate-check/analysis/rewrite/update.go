@@ -65,7 +65,7 @@ func (w *watch) update(o Options) (*analysis.SuggestedFix, error) {
 func (w *watch) builtins(at ...token.Pos) error {
 	for _, pos := range at {
 		scope := w.pass.Pkg.Scope().Innermost(pos)
-		for _, name := range strings.Fields("error nil string byte int64 uint64 float64 max") {
+		for name := range strings.FieldsSeq("error nil string byte int64 uint64 float64 max") {
 			if scope == nil {
 				continue
 			}
