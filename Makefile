@@ -56,6 +56,14 @@ probe-real: servers ## Have migrate-check probe recognise real servers: a Redis,
 plugin-real: ## Build golangci-lint with the plugin of migrate-check, and hold it against migrate-check
 	./scripts/golangci-plugin.sh
 
+# How long, from which seed (0: of the clock), and which cells: make torture ONLY=redis/stall
+DURATION ?= 5m
+SEED ?= 0
+ONLY ?=
+
+torture: servers ## Try to make updates get lost, on real servers: DURATION=5m SEED=0 ONLY=redis/stall
+	go -C integration run ./cmd/torture -duration $(DURATION) -seed $(SEED) -only '$(ONLY)'
+
 bench: servers ## Measure against the peers, in 10 minutes; wants the machine for itself
 	go -C bench run ./cmd/bench -out results.json
 
@@ -65,4 +73,4 @@ bench-plots: ## Draw docs/performance.md from what make bench has measured
 ci: ## Do everything that CI does
 	./.ci/run
 
-.PHONY: help test servers race lint docs rehearsal rehearsal-real probe-real plugin-real bench bench-plots proxies domains ci
+.PHONY: help test servers race lint docs rehearsal rehearsal-real probe-real plugin-real torture bench bench-plots proxies domains ci

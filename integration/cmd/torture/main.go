@@ -1,0 +1,91 @@
+// Torture has fleets update values on real servers while nemeses do harm, and fails if an
+// acknowledged update is lost, carried out twice, or seen in the wrong order.
+//
+//	go run ./cmd/torture -duration 5m
+//	go run ./cmd/torture -seed 7 -only redis/stall
+//
+// It needs redis-server and nutcracker. Exit codes: 0 all promises held, and each mistake of
+// the controls was caught; 1 not; 2 it could not be run as asked.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/unwatch/unwatch/integration/torture"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("torture", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	var cfg torture.Config
+	flags.DurationVar(&cfg.Duration, "duration", 3*time.Minute, "how long all cells take together, about")
+	flags.Uint64Var(&cfg.Seed, "seed", 0, "what chance comes from; 0: of the clock")
+	flags.StringVar(&cfg.Only, "only", "", "play only the cells with this in their `NAME`, as redis/stall or control/")
+	flags.StringVar(&cfg.Dir, "out", "", "keep histories of failures in this `FOLDER`")
+	list := flags.Bool("list", false, "list topologies, nemeses and controls")
+	if err := flags.Parse(args); err != nil {
+		if err == flag.ErrHelp {
+			return 0
+		}
+		return 2
+	}
+	if flags.NArg() > 0 || cfg.Duration <= 0 {
+		_, _ = fmt.Fprintln(stderr, "torture: want flags only, and a -duration above 0; see -h")
+		return 2
+	}
+	if *list {
+		return enumerate(stdout)
+	}
+	if cfg.Seed == 0 {
+		cfg.Seed = uint64(time.Now().UnixNano())
+	}
+	began := time.Now()
+	cfg.Progress = func(done, of int, what string) {
+		_, _ = fmt.Fprintf(stderr, "%4.0f s  %3d/%d  %s\n", time.Since(began).Seconds(), done, of, what)
+	}
+	_, _ = fmt.Fprintf(stdout, "seed %d\n", cfg.Seed)
+	report, err := torture.Run(ctx, cfg)
+	if table := report.Table(stdout); table != nil && err == nil {
+		err = table
+	}
+	switch {
+	case err != nil:
+		_, _ = fmt.Fprintln(stderr, "torture:", err)
+		return 2
+	case report.Bad():
+		return 1
+	}
+	return 0
+}
+
+func enumerate(w io.Writer) int {
+	show := func(kind, name, about string) {
+		_, _ = fmt.Fprintf(w, "%-9s %-22s %s\n", kind, name, strings.TrimSpace(about))
+	}
+	for _, t := range torture.Topologies() {
+		show("topology", t.Name, t.About)
+	}
+	for _, n := range torture.Nemeses() {
+		show("nemesis", n.Name, n.About)
+	}
+	for _, c := range torture.Controls() {
+		show("control", c.Name, c.About)
+	}
+	return 0
+}

@@ -1,0 +1,125 @@
+package torture
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime/pprof"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Result is one cell of the table.
+type Result struct {
+	Topology string
+	Nemesis  string
+	Seed     uint64
+	Took     time.Duration
+
+	Operations, Acknowledged, NotWritten, Unknown int
+
+	Stall time.Duration // the longest time in which nothing was acknowledged
+	*Verdict
+
+	History *History
+	stored  *stored
+}
+
+// settle is how long after the end the last locks may take to end by themselves.
+const settle = 3 * lease
+
+// Cell plays one nemesis at one site, for a time.
+func Cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64) *Result {
+	return cell(ctx, s, n, d, seed, openLockupdate)
+}
+
+func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64, open func(rdb *redis.Client) rmw.Store) *Result {
+	r := &Result{Topology: s.Topology, Nemesis: n.Name, Seed: seed, History: newHistory()}
+	f := &fleet{site: s, history: r.History, seed: seed, mind: n.of(), open: open}
+	if s.Watch {
+		f.watch = 2
+	}
+	errs := []error{s.clean(ctx)}
+	working, stop := context.WithTimeout(ctx, d)
+	defer stop()
+	struck := make(chan error, 1)
+	go func() {
+		c := &striking{Site: s, rng: rand.New(rand.NewPCG(seed, seed)), mind: &f.mind}
+		c.note = func(format string, args ...any) { r.History.note(fmt.Sprintf(format, args...)) }
+		struck <- n.run(working, c)
+	}()
+	errs = append(errs, f.run(working), <-struck)
+	r.Took = r.History.now()
+	f.acknowledged(r.Took)
+	r.Stall = time.Duration(f.gap.Load())
+	errs = append(errs, r.settle(ctx, s))
+	r.count()
+	for _, err := range errs {
+		if err != nil && ctx.Err() == nil {
+			r.Errors = append(r.Errors, err.Error())
+		}
+	}
+	return r
+}
+
+// settle waits until the servers answer and the last lock has ended, and judges.
+func (r *Result) settle(ctx context.Context, s *Site) error {
+	r.Verdict = &Verdict{}
+	calm, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	if err := s.awaitCalm(calm); err != nil {
+		return err
+	}
+	if err := pause(calm, settle); err != nil {
+		return err
+	}
+	all, err := s.stored(calm)
+	if err != nil {
+		return fmt.Errorf("what is stored at the end: %w", err)
+	}
+	r.stored = all
+	r.Verdict = check(r.History, all)
+	r.Leaked = leaked()
+	return nil
+}
+
+func (r *Result) count() {
+	for _, op := range r.History.ops {
+		r.Operations++
+		switch op.Outcome {
+		case Acknowledged:
+			r.Acknowledged++
+		case NotWritten:
+			r.NotWritten++
+		case Unknown:
+			r.Unknown++
+		}
+	}
+}
+
+// leaked are the goroutines of closed stores.
+func leaked() string {
+	var text bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&text, 1); err != nil {
+		return err.Error()
+	}
+	var found []string
+	for _, stack := range strings.Split(text.String(), "\n\n") {
+		if strings.Contains(stack, "unwatch/lockupdate") || strings.Contains(stack, "unwatch/cas.") {
+			found = append(found, stack)
+		}
+	}
+	return strings.Join(found, "\n\n")
+}
+
+// clean empties the servers.
+func (s *Site) clean(ctx context.Context) error {
+	return s.direct(ctx, func(ctx context.Context, rdb *redis.Client) error {
+		return rdb.FlushAll(ctx).Err()
+	})
+}

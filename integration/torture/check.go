@@ -1,0 +1,162 @@
+package torture
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// Verdict is what the checks of one cell have found.
+type Verdict struct {
+	Lost   int // acknowledged, and not there
+	Double int // there more than once
+	Ghost  int // "not written", and there
+	Chain  int // acknowledged updates that were given something else than what was before them
+
+	NotLinearizable []string // keys
+	Undecided       []string // keys of which porcupine did not know in time
+	Immortal        []string // keys of locks without an expiry
+	Leaked          string   // goroutines of a store that are left
+	Errors          []string
+
+	examples []string
+}
+
+// Bad reports whether a promise was broken.
+func (v *Verdict) Bad() bool {
+	return v.Lost+v.Double+v.Ghost+v.Chain > 0 || len(v.NotLinearizable)+len(v.Immortal)+len(v.Errors) > 0 || v.Leaked != ""
+}
+
+// check holds a history against what is stored at its end.
+func check(h *History, all *stored) *Verdict {
+	v := &Verdict{Immortal: all.immortal()}
+	byKey := h.byKey()
+	for _, key := range slices.Sorted(maps.Keys(byKey)) {
+		final := listed(all.text[key])
+		if fields, ok := all.hash[key]; ok {
+			final = ordered(fields)
+		}
+		v.ledger(key, byKey[key], final)
+		switch ok, _ := linearizable(byKey[key], final, h.now()); ok {
+		case porcupine.Illegal:
+			v.NotLinearizable = append(v.NotLinearizable, key)
+		case porcupine.Unknown:
+			v.Undecided = append(v.Undecided, key)
+		}
+	}
+	return v
+}
+
+// ledger counts what became of each id.
+func (v *Verdict) ledger(key string, ops []Operation, final []string) {
+	times, place := map[string]int{}, map[string]int{}
+	for i, id := range final {
+		times[id]++
+		place[id] = i
+	}
+	for _, op := range ops {
+		if op.ID == "" {
+			continue
+		}
+		n := times[op.ID]
+		switch {
+		case op.Outcome == Acknowledged && n == 0:
+			v.Lost++
+			v.example("%s: %s was acknowledged and is not there", key, op.ID)
+		case op.Outcome == NotWritten && n > 0:
+			v.Ghost++
+			v.example("%s: %s is there, and was said not to be written: %s", key, op.ID, op.Err)
+		}
+		if n > 1 {
+			v.Double++
+			v.example("%s: %s is there %d times", key, op.ID, n)
+		}
+		if op.Outcome == Acknowledged && n == 1 && !slices.Equal(op.Seen, final[:place[op.ID]]) {
+			v.Chain++
+			v.example("%s: %s was given %d ids, and there are %d others before it", key, op.ID, len(op.Seen), place[op.ID])
+		}
+	}
+}
+
+func (v *Verdict) example(format string, args ...any) {
+	if len(v.examples) < 20 {
+		v.examples = append(v.examples, fmt.Sprintf(format, args...))
+	}
+}
+
+// input is an operation for porcupine.
+type input struct {
+	id      string   // "": a read
+	unknown bool     // its outcome is
+	seen    []string // that it was given, or has read
+}
+
+// model is a list that ids are added to. Its states are texts: as they are stored as a string.
+func model() porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return "" },
+		Step: func(state, in, _ any) (bool, any) {
+			list, op := state.(string), in.(input)
+			if !op.unknown && list != joined(op.seen) {
+				return false, state
+			}
+			if op.id == "" {
+				return true, state
+			}
+			return true, list + op.id + ","
+		},
+		DescribeOperation: func(in, _ any) string {
+			op := in.(input)
+			if op.id == "" {
+				return fmt.Sprintf("read %d", len(op.seen))
+			}
+			return fmt.Sprintf("add %s to %d", op.id, len(op.seen))
+		},
+		DescribeState: func(state any) string { return state.(string) },
+	}
+}
+
+func joined(list []string) (text string) {
+	for _, id := range list {
+		text += id + ","
+	}
+	return text
+}
+
+// linearizable asks porcupine. What was not written has no part in it; what may have been has
+// one if it is there in the end, and may then have happened whenever after its call.
+func linearizable(ops []Operation, final []string, end time.Duration) (porcupine.CheckResult, porcupine.LinearizationInfo) {
+	there := map[string]bool{}
+	for _, id := range final {
+		there[id] = true
+	}
+	var all []porcupine.Operation
+	for _, op := range ops {
+		if op.Outcome == NotWritten || op.Outcome == Unknown && !there[op.ID] {
+			continue
+		}
+		o := porcupine.Operation{
+			ClientId: op.Process, Input: input{op.ID, op.Outcome == Unknown, op.Seen}, Call: int64(op.Call), Return: int64(op.Return),
+		}
+		if op.Outcome == Unknown {
+			o.Return = int64(end)
+		}
+		all = append(all, o)
+	}
+	// What is there at the end, read by nobody's process after all of them.
+	all = append(all, porcupine.Operation{
+		ClientId: 99, Input: input{seen: final}, Call: int64(end) + 1, Return: int64(end) + 2,
+	})
+	return porcupine.CheckOperationsVerbose(model(), all, 10*time.Second)
+}
+
+// sortedBy are the keys of a map by what its values are worth.
+func sortedBy(m map[string]string, worth func(value string) int) []string {
+	return slices.SortedFunc(maps.Keys(m), func(a, b string) int {
+		return cmp.Or(cmp.Compare(worth(m[a]), worth(m[b])), cmp.Compare(a, b))
+	})
+}

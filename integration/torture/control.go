@@ -1,0 +1,139 @@
+package torture
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Control is a store with one mistake, and where it shows.
+type Control struct {
+	Name     string
+	About    string
+	Topology string
+	Nemesis  string
+	Caught   func(v *Verdict) bool
+
+	open func(rdb *redis.Client) rmw.Store
+}
+
+// cell plays a nemesis with the mistake.
+func (c Control) cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64) *Result {
+	return cell(ctx, s, n, d, seed, c.open)
+}
+
+// Controls returns all of them.
+func Controls() []Control {
+	lost := func(v *Verdict) bool { return v.Lost > 0 }
+	return []Control{
+		{"guard off", "lockupdate with CommitPlain: the lock alone, as most do it", "redis", "stall", lost,
+			func(rdb *redis.Client) rmw.Store {
+				return lockupdate.New(rdb, lockupdate.Config{Lease: lease, Commit: lockupdate.CommitPlain, MaxAttempts: 1000})
+			}},
+		{"retries on", "lockupdate, whose commands go-redis may send again when a reply is late or lost", "redis", "deaf",
+			func(v *Verdict) bool { return v.Double+v.Ghost+v.Chain > 0 },
+			func(rdb *redis.Client) rmw.Store {
+				return lockupdate.New(again{rdb}, lockupdate.Config{Lease: lease, MaxAttempts: 1000})
+			}},
+		{"unlock with the write", "SET and the unlocking DEL in one pipeline, which a proxy takes apart", "codis", "none", lost,
+			func(rdb *redis.Client) rmw.Store { return &naive{rdb: rdb, together: true, px: lease} }},
+		{"GET for ownership", "GET tells whether the lock is still one's own, then SET writes", "redis", "freeze", lost,
+			func(rdb *redis.Client) rmw.Store { return &naive{rdb: rdb, asks: true, px: lease} }},
+		{"no lease", "a lock without an expiry, given back by DEL", "redis", "cancel",
+			func(v *Verdict) bool { return len(v.Immortal) > 0 },
+			func(rdb *redis.Client) rmw.Store { return &naive{rdb: rdb} }},
+	}
+}
+
+// again takes the mark from commands by which go-redis knows not to send them twice.
+type again struct{ *redis.Client }
+
+func (a again) Process(ctx context.Context, cmd redis.Cmder) error {
+	plain := redis.NewCmd(ctx, cmd.Args()...)
+	err := a.Client.Process(ctx, plain)
+	if c, ok := cmd.(interface{ SetVal(val any) }); ok && err == nil {
+		c.SetVal(plain.Val())
+	}
+	cmd.SetErr(err)
+	return err
+}
+
+// naive is a store as it is written in an afternoon: SET NX, GET, SET, DEL.
+type naive struct {
+	rdb      *redis.Client
+	px       time.Duration // 0: the lock has no expiry
+	asks     bool          // before it writes, whether the lock is its own
+	together bool          // it writes and unlocks in one pipeline
+}
+
+func (s *naive) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+	if key.Kind == rmw.KindHash {
+		fields, err := s.rdb.HGetAll(ctx, key.Name).Result()
+		if err != nil || len(fields) == 0 {
+			return rmw.Value{}, err
+		}
+		return rmw.Hash(fields), nil
+	}
+	text, err := s.rdb.Get(ctx, key.Name).Result()
+	if errors.Is(err, redis.Nil) {
+		return rmw.Value{}, nil
+	}
+	return rmw.String(text), err
+}
+
+func (s *naive) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	lock, token := "naive-lock:"+key.Name, rand.Text()
+	for {
+		switch ok, err := s.rdb.SetNX(ctx, lock, token, s.px).Result(); {
+		case err != nil:
+			return rmw.Result{}, err
+		case ok:
+			return s.locked(ctx, key, lock, token, fn)
+		}
+		if err := pause(ctx, time.Millisecond); err != nil {
+			return rmw.Result{}, err
+		}
+	}
+}
+
+func (s *naive) locked(ctx context.Context, key rmw.Key, lock, token string, fn rmw.UpdateFunc) (rmw.Result, error) {
+	cur, err := s.Read(ctx, key)
+	if err != nil {
+		return rmw.Result{}, err
+	}
+	next, err := fn(ctx, cur)
+	if err != nil {
+		return rmw.Result{}, err
+	}
+	if s.asks {
+		if holder, err := s.rdb.Get(ctx, lock).Result(); err != nil || holder != token {
+			return rmw.Result{}, errors.Join(rmw.ErrLockLost, err)
+		}
+	}
+	pipe := s.rdb.Pipeline()
+	s.write(ctx, pipe, key, next)
+	if s.together {
+		pipe.Del(ctx, lock)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return rmw.Result{}, errors.Join(rmw.ErrOutcomeUnknown, err)
+	}
+	if !s.together {
+		_ = s.rdb.Del(ctx, lock).Err()
+	}
+	return rmw.Result{Before: cur, After: next, Written: true}, nil
+}
+
+func (s *naive) write(ctx context.Context, pipe redis.Pipeliner, key rmw.Key, next rmw.Value) {
+	if key.Kind == rmw.KindHash {
+		pipe.HSet(ctx, key.Name, next.Fields())
+		return
+	}
+	pipe.Set(ctx, key.Name, next.Text(), 0)
+}

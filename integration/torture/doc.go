@@ -1,0 +1,31 @@
+// Package torture tries to make the stores lose an update, and checks that none is lost.
+//
+// A run is a table of cells. Each cell is a [Topology], real servers behind relays that can be
+// cut; a [Nemesis], which strikes again and again while the cell lasts; and a fleet: processes
+// of their own that update the same few keys, each with a client of its own.
+//
+// # What is promised, and checked
+//
+// Every update adds an id that nobody else adds. So what is stored at the end tells of each
+// update whether it was carried out, how often, and in which order:
+//
+//   - an acknowledged id is there exactly once,
+//   - an id whose update failed is not there: "not written" is a promise,
+//   - an id whose outcome is unknown is there at most once,
+//   - each acknowledged update was given exactly what those before it had left,
+//   - the order agrees with time: with what came back before it, everything that began later
+//     begins. That is linearizability, and [porcupine] decides it over updates and reads,
+//     with the unknown ones left open,
+//   - at the end no lock stays without an expiry, and no goroutine of a store is left.
+//
+// # What proves the checks
+//
+// A [Control] is a store with one mistake, as people make them. A run in which one of them is
+// not caught has proven nothing, and fails.
+//
+// Everything left to chance comes from one seed. Time does not: with the same seed the
+// nemeses strike in the same order and ways, and the servers' and goroutines' timing is what
+// the machine makes of it.
+//
+// [porcupine]: https://github.com/anishathalye/porcupine
+package torture

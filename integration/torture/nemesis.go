@@ -1,0 +1,142 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2"
+)
+
+// Nemesis does harm while a fleet works.
+type Nemesis struct {
+	Name  string
+	About string
+
+	on     func(s *Site) bool // can it do its harm there? nil: everywhere
+	every  time.Duration      // between two strikes, about
+	strike func(ctx context.Context, c *striking) error
+}
+
+// striking is what one strike has.
+type striking struct {
+	*Site
+	rng  *rand.Rand
+	mind *mind
+	note func(format string, args ...any) // what is done, for the history
+}
+
+// Fits reports whether the nemesis can do its harm at a site.
+func (n Nemesis) Fits(s *Site) bool { return n.on == nil || n.on(s) }
+
+// run strikes until ctx ends. Each strike has healed when it returns, whatever ctx says.
+func (n Nemesis) run(ctx context.Context, c *striking) error {
+	if n.strike == nil {
+		<-ctx.Done()
+		return nil
+	}
+	for {
+		if err := pause(ctx, within(c.rng, n.every/2, n.every*3/2)); err != nil {
+			return nil
+		}
+		if err := n.strike(ctx, c); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("nemesis %s: %w", n.Name, err)
+		}
+	}
+}
+
+// poisoned adds a toxic for a time.
+func (c *striking) poisoned(ctx context.Context, t toxic, from, to time.Duration) error {
+	d := within(c.rng, from, to)
+	return c.poisonedAt(ctx, c.relays.some(c.rng), t, d)
+}
+
+func (c *striking) poisonedAt(ctx context.Context, who []*toxiproxy.Proxy, t toxic, d time.Duration) error {
+	c.note("%d processes: %s %s, %v for %v", len(who), t.Stream, t.Type, t.Attributes, d)
+	heal, err := poison(who, t)
+	if err != nil {
+		return err
+	}
+	_ = pause(ctx, d)
+	heal()
+	return nil
+}
+
+// direction is that of requests or of replies, by chance.
+func (c *striking) direction() string {
+	if c.rng.IntN(2) == 0 {
+		return "upstream"
+	}
+	return "downstream"
+}
+
+// Nemeses returns all of them.
+func Nemeses() []Nemesis {
+	all := []Nemesis{{Name: "none", About: "no harm: what everything else is held against"}}
+	all = append(all, onTheWire()...)
+	all = append(all, inTheClient()...)
+	return append(all, atTheServer()...)
+}
+
+func onTheWire() []Nemesis {
+	return []Nemesis{
+		{Name: "cut", About: "connections end after some byte of a request or of a reply", every: 60 * time.Millisecond,
+			strike: func(ctx context.Context, c *striking) error {
+				t := toxic{Type: "limit_data", Stream: c.direction(), Attributes: map[string]any{"bytes": c.rng.IntN(600)}}
+				return c.poisoned(ctx, t, 5*time.Millisecond, 60*time.Millisecond)
+			}},
+		{Name: "slow", About: "requests or replies take up to a third of a lease longer, and overtake those of others", every: 50 * time.Millisecond,
+			strike: func(ctx context.Context, c *striking) error {
+				t := toxic{Type: "latency", Stream: c.direction(), Attributes: map[string]any{"latency": c.rng.IntN(60), "jitter": c.rng.IntN(40)}}
+				return c.poisoned(ctx, t, 50*time.Millisecond, 300*time.Millisecond)
+			}},
+		{Name: "black-hole", About: "nothing comes through, and no connection ends, for longer than clients wait", every: 400 * time.Millisecond,
+			strike: func(ctx context.Context, c *striking) error {
+				t := toxic{Type: "timeout", Stream: c.direction(), Attributes: map[string]any{"timeout": 0}}
+				return c.poisoned(ctx, t, patience, 2*patience)
+			}},
+		{Name: "deaf", About: "one process gets no replies for longer than it waits; what it sends arrives", every: 50 * time.Millisecond,
+			strike: func(ctx context.Context, c *striking) error {
+				t := toxic{Type: "timeout", Stream: "downstream", Attributes: map[string]any{"timeout": 0}}
+				return c.poisonedAt(ctx, c.relays.one(c.rng), t, within(c.rng, patience, 2*patience))
+			}},
+	}
+}
+
+// mind is what the fleet's own processes suffer from.
+type mind struct {
+	stall  chance // within fn, past the lease
+	cancel chance // of the ctx of an update
+}
+
+// chance is how often something happens; none at zero.
+type chance struct {
+	in   int // one in so many
+	upTo time.Duration
+}
+
+func (c chance) draw(rng *rand.Rand) (time.Duration, bool) {
+	if c.in == 0 || rng.IntN(c.in) != 0 {
+		return 0, false
+	}
+	return time.Duration(rng.Int64N(int64(c.upTo))), true
+}
+
+// of returns what the nemesis does to the minds of the fleet, all the while.
+func (n Nemesis) of() mind {
+	switch n.Name {
+	case "stall":
+		return mind{stall: chance{8, 4 * lease}}
+	case "cancel":
+		return mind{cancel: chance{2, 5 * time.Millisecond}}
+	}
+	return mind{}
+}
+
+func inTheClient() []Nemesis {
+	return []Nemesis{
+		{Name: "stall", About: "one call in eight of the user's function lasts up to four leases, and does not heed its ctx"},
+		{Name: "cancel", About: "every other update's ctx is cancelled within 5 ms"},
+	}
+}

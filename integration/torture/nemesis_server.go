@@ -1,0 +1,70 @@
+package torture
+
+import (
+	"context"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func atTheServer() []Nemesis {
+	ask := func(args ...any) func(ctx context.Context, rdb *redis.Client) error {
+		return func(ctx context.Context, rdb *redis.Client) error { return rdb.Do(ctx, args...).Err() }
+	}
+	return []Nemesis{
+		{Name: "freeze", About: "a server stands still (SIGSTOP), for up to three leases", every: 300 * time.Millisecond,
+			strike: func(ctx context.Context, c *striking) error {
+				server, d := c.servers[c.rng.IntN(len(c.servers))], within(c.rng, 10*time.Millisecond, 3*lease)
+				c.note("server %s stands still for %v", server.Addr, d)
+				if err := server.Signal(syscall.SIGSTOP); err != nil {
+					return err
+				}
+				_ = pause(ctx, d)
+				return server.Signal(syscall.SIGCONT)
+			}},
+		{Name: "proxy-freeze", About: "the proxy stands still likewise", every: 300 * time.Millisecond,
+			on: func(s *Site) bool { return len(s.proxies) > 0 },
+			strike: func(ctx context.Context, c *striking) error {
+				d := within(c.rng, 10*time.Millisecond, 3*lease)
+				c.note("the proxy stands still for %v", d)
+				if err := c.proxies[0].Signal(syscall.SIGSTOP); err != nil {
+					return err
+				}
+				_ = pause(ctx, d)
+				return c.proxies[0].Signal(syscall.SIGCONT)
+			}},
+		{Name: "script-flush", About: "SCRIPT FLUSH: each EVALSHA may meet a server without its script", every: 5 * time.Millisecond,
+			strike: func(ctx context.Context, c *striking) error { return c.one(ctx, c.rng, ask("SCRIPT", "FLUSH", "SYNC")) }},
+		{Name: "client-kill", About: "CLIENT KILL of all connections of a server, those of a proxy, too", every: 30 * time.Millisecond,
+			strike: func(ctx context.Context, c *striking) error {
+				c.note("CLIENT KILL")
+				return c.one(ctx, c.rng, ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"))
+			}},
+		{Name: "client-pause", About: "CLIENT PAUSE of a server, for up to two leases", every: 200 * time.Millisecond,
+			strike: func(ctx context.Context, c *striking) error {
+				d := within(c.rng, time.Millisecond, 2*lease)
+				c.note("CLIENT PAUSE %v", d)
+				return c.one(ctx, c.rng, ask("CLIENT", "PAUSE", d.Milliseconds()))
+			}},
+		{Name: "debug-sleep", About: "DEBUG SLEEP: a server is busy, for up to two leases", every: 300 * time.Millisecond,
+			strike: func(ctx context.Context, c *striking) error {
+				d := within(c.rng, time.Millisecond, 2*lease)
+				c.note("DEBUG SLEEP %v", d)
+				return c.one(context.WithoutCancel(ctx), c.rng, ask("DEBUG", "SLEEP", d.Seconds()))
+			}},
+		{Name: "out-of-memory", About: "a server has no memory left for writes, for a moment", every: 100 * time.Millisecond, strike: outOfMemory},
+	}
+}
+
+// outOfMemory has a server refuse to write: locks and commits, and not the deletions.
+func outOfMemory(ctx context.Context, c *striking) error {
+	return c.one(context.WithoutCancel(ctx), c.rng, func(ctx context.Context, rdb *redis.Client) error {
+		if err := rdb.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
+			return err
+		}
+		c.note("no memory")
+		_ = pause(ctx, within(c.rng, time.Millisecond, lease))
+		return rdb.ConfigSet(ctx, "maxmemory", "0").Err()
+	})
+}

@@ -1,0 +1,149 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config says what a run is to be.
+type Config struct {
+	Duration time.Duration // of the whole, about; the cells share it
+	Seed     uint64
+	Only     string // play only cells whose "topology/nemesis" has this in it; controls are "control/NAME"
+	Dir      string // where histories of failures are kept; "": in the system's folder for such
+	Progress func(done, of int, what string)
+}
+
+// Report is what a run has found.
+type Report struct {
+	Config
+	Results  []*Result
+	Controls []ControlResult
+	Kept     []string // files of failures
+}
+
+// ControlResult tells whether a mistake was caught.
+type ControlResult struct {
+	Control
+	*Result
+	Found bool
+}
+
+// Bad reports whether a promise was broken, or a mistake was not caught.
+func (r *Report) Bad() bool {
+	return slices.ContainsFunc(r.Results, func(c *Result) bool { return c.Bad() }) ||
+		slices.ContainsFunc(r.Controls, func(c ControlResult) bool { return !c.Found })
+}
+
+// controlLimit is how long a mistake has at least to show.
+const controlLimit = 4 * time.Second
+
+// planned is one cell that is to be played.
+type planned struct {
+	nemesis Nemesis
+	control *Control
+}
+
+// plan is what is to be played on each topology.
+func plan(only string) map[string][]planned {
+	wanted := func(name string) bool { return strings.Contains(name, only) }
+	all := map[string][]planned{}
+	for _, t := range Topologies() {
+		for _, n := range Nemeses() {
+			if wanted(t.Name + "/" + n.Name) {
+				all[t.Name] = append(all[t.Name], planned{nemesis: n})
+			}
+		}
+	}
+	for _, c := range Controls() {
+		if wanted("control/" + c.Name) {
+			i := slices.IndexFunc(Nemeses(), func(n Nemesis) bool { return n.Name == c.Nemesis })
+			all[c.Topology] = append(all[c.Topology], planned{Nemeses()[i], &c})
+		}
+	}
+	return all
+}
+
+// Run plays all cells. It returns what was found until ctx ended, and an error if that, or a
+// server that does not start, kept it from the rest.
+func Run(ctx context.Context, cfg Config) (*Report, error) {
+	report := &Report{Config: cfg}
+	dir, err := os.MkdirTemp("", "unwatch-torture-")
+	if err != nil {
+		return report, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	cells := plan(cfg.Only)
+	total := 0
+	for _, of := range cells {
+		total += len(of)
+	}
+	if total == 0 {
+		return report, fmt.Errorf("no cell has %q in its name; see -list", cfg.Only)
+	}
+	done := 0
+	for _, t := range Topologies() {
+		if len(cells[t.Name]) == 0 {
+			continue
+		}
+		site, err := t.Start(ctx, filepath.Join(dir, t.Name))
+		if err != nil {
+			return report, err
+		}
+		for i, p := range cells[t.Name] {
+			done++
+			if !p.nemesis.Fits(site) {
+				continue
+			}
+			if cfg.Progress != nil {
+				cfg.Progress(done, total, p.name(t))
+			}
+			report.play(ctx, site, p, cfg.Duration/time.Duration(total), cfg.Seed+uint64(i))
+			if ctx.Err() != nil {
+				break
+			}
+		}
+		site.Close()
+		if err := ctx.Err(); err != nil {
+			return report, context.Cause(ctx)
+		}
+	}
+	return report, nil
+}
+
+func (p planned) name(t Topology) string {
+	if p.control != nil {
+		return "control/" + p.control.Name
+	}
+	return t.Name + "/" + p.nemesis.Name
+}
+
+func (r *Report) play(ctx context.Context, site *Site, p planned, d time.Duration, seed uint64) {
+	// What is waited for at the end of each cell is a part of its time.
+	d = max(d-settle, time.Second)
+	if p.control != nil {
+		d = max(d, controlLimit)
+		result := p.control.cell(ctx, site, p.nemesis, d, seed)
+		if ctx.Err() == nil {
+			r.Controls = append(r.Controls, ControlResult{*p.control, result, p.control.Caught(result.Verdict)})
+		}
+		return
+	}
+	result := Cell(ctx, site, p.nemesis, d, seed)
+	if ctx.Err() != nil {
+		return
+	}
+	r.Results = append(r.Results, result)
+	if result.Bad() {
+		kept, err := result.keep(r.Dir)
+		if err != nil {
+			result.Errors = append(result.Errors, "the history could not be kept: "+err.Error())
+		}
+		r.Kept = append(r.Kept, kept...)
+	}
+}

@@ -1,0 +1,166 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+)
+
+// Site is a topology that runs.
+type Site struct {
+	Topology string
+	Profile  *proxycompat.Profile // what the clients are told of who answers them
+	Watch    bool                 // it takes WATCH, so a fleet has writers on the legacy path, too
+
+	servers []*servers.Server // redis-servers
+	proxies []*servers.Server // in front of them, if any
+	codis   *proxytest.Proxy  // likewise
+	relays  *relays
+	end     []func()
+}
+
+// client returns a client of its own for one process of a fleet. It gives up soon, so that a
+// short cell has many of the cases in which it does.
+func (s *Site) client(process int) (*redis.Client, error) {
+	addr, err := s.relays.addr(process)
+	if err != nil {
+		return nil, err
+	}
+	opts := proxycompat.Options(s.Profile, addr)
+	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = time.Second, patience, patience
+	opts.PoolSize = 32
+	opts.MinRetryBackoff, opts.MaxRetryBackoff = time.Millisecond, 20*time.Millisecond
+	return redis.NewClient(opts), nil
+}
+
+// patience is how long a client of the fleet waits for a reply.
+const patience = 300 * time.Millisecond
+
+// direct calls fn with a client of each server, past relays and proxies.
+func (s *Site) direct(ctx context.Context, fn func(ctx context.Context, rdb *redis.Client) error) error {
+	var errs []error
+	for _, server := range s.servers {
+		rdb := redis.NewClient(&redis.Options{Addr: server.Addr, Protocol: 2, DisableIdentity: true})
+		errs = append(errs, fn(ctx, rdb), rdb.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// one calls fn with a client of one server, by chance.
+func (s *Site) one(ctx context.Context, rng *rand.Rand, fn func(ctx context.Context, rdb *redis.Client) error) error {
+	server := s.servers[rng.IntN(len(s.servers))]
+	rdb := redis.NewClient(&redis.Options{Addr: server.Addr, Protocol: 2, DisableIdentity: true})
+	return errors.Join(fn(ctx, rdb), rdb.Close())
+}
+
+// stored is everything that the servers hold: what each key has, and how long it lives.
+type stored struct {
+	text map[string]string            // strings
+	hash map[string]map[string]string // hashes
+	ttl  map[string]time.Duration     // of all; -1: it does not end
+}
+
+func (s *Site) stored(ctx context.Context) (*stored, error) {
+	all := &stored{text: map[string]string{}, hash: map[string]map[string]string{}, ttl: map[string]time.Duration{}}
+	return all, s.direct(ctx, func(ctx context.Context, rdb *redis.Client) error {
+		names, err := rdb.Keys(ctx, "*").Result()
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := all.add(ctx, rdb, name); err != nil {
+				return fmt.Errorf("%q: %w", name, err)
+			}
+		}
+		return nil
+	})
+}
+
+func (all *stored) add(ctx context.Context, rdb *redis.Client, name string) error {
+	kind, err := rdb.Type(ctx, name).Result()
+	if err != nil {
+		return err
+	}
+	ttl, err := rdb.PTTL(ctx, name).Result()
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case "none": // it has ended meanwhile
+		return nil
+	case "string":
+		all.text[name], err = rdb.Get(ctx, name).Result()
+	case "hash":
+		all.hash[name], err = rdb.HGetAll(ctx, name).Result()
+	}
+	if errors.Is(err, redis.Nil) {
+		return nil
+	}
+	all.ttl[name] = ttl
+	return err
+}
+
+// immortal are the keys of locks, and of what belongs to them, that nothing will ever remove.
+func (all *stored) immortal() (names []string) {
+	for name, ttl := range all.ttl {
+		if !strings.HasPrefix(name, keyPrefix) && ttl < 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// awaitCalm waits until the fleet's way to the servers is open again.
+func (s *Site) awaitCalm(ctx context.Context) error {
+	rdb, err := s.client(0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rdb.Close() }()
+	for {
+		err := rdb.Get(ctx, keyPrefix+"calm").Err()
+		if err == nil || errors.Is(err, redis.Nil) {
+			return nil
+		}
+		if pause(ctx, 20*time.Millisecond) != nil {
+			return fmt.Errorf("the servers do not answer after the nemesis has gone: %w", err)
+		}
+	}
+}
+
+// Close ends everything.
+func (s *Site) Close() {
+	for i := len(s.end) - 1; i >= 0; i-- {
+		s.end[i]()
+	}
+}
+
+// pause waits, or returns why ctx has ended.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// within is a duration between two, by chance.
+func within(rng *rand.Rand, from, to time.Duration) time.Duration {
+	return from + time.Duration(rng.Int64N(int64(to-from)+1))
+}
+
+// loopback is a free port of the machine itself.
+func loopback() string { return net.JoinHostPort("127.0.0.1", "0") }

@@ -1,0 +1,112 @@
+package torture
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// String is how an outcome is called in a history.
+func (o Outcome) String() string {
+	return [...]string{"unknown", "acknowledged", "not written"}[o]
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// Table writes what was found, in lines of 80 columns and less.
+func (r *Report) Table(w io.Writer) error {
+	if len(r.Results)+len(r.Controls) == 0 {
+		return nil
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)
+	row := func(cells ...any) {
+		text := make([]string, len(cells))
+		for i, c := range cells {
+			text[i] = fmt.Sprint(c)
+		}
+		_, _ = fmt.Fprintln(table, strings.Join(text, "\t"))
+	}
+	if len(r.Results) > 0 {
+		row("topology", "nemesis", "ops", "acked", "not", "unknown", "lost", "double", "stall", "")
+	}
+	for _, c := range r.Results {
+		row(c.Topology, c.Nemesis, c.Operations, c.Acknowledged, c.NotWritten, c.Unknown, c.Lost, c.Double,
+			fmt.Sprintf("%.1fs", c.Stall.Seconds()), c.word())
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if len(r.Controls) > 0 {
+		_, _ = fmt.Fprintln(w, "\nControls: stores with a mistake, which have to be caught.")
+		row("mistake", "where", "ops", "lost", "double", "ghost", "chain", "immortal", "")
+		for _, c := range r.Controls {
+			word := "  caught"
+			if !c.Found {
+				word = "  NOT CAUGHT"
+			}
+			row(c.Name, c.Control.Topology+"/"+c.Control.Nemesis, c.Operations, c.Lost, c.Double, c.Ghost, c.Chain, len(c.Immortal), word)
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+	}
+	return r.problems(w)
+}
+
+// word is what is to be said of a cell in one.
+func (r *Result) word() string {
+	switch {
+	case r.Bad():
+		return "  FAILED"
+	case len(r.Undecided) > 0:
+		return "  open" // for some keys porcupine took too long
+	}
+	return "  ok"
+}
+
+// broken are the promises that were, each in a line, and examples.
+func (v *Verdict) broken() (lines []string) {
+	for _, p := range []struct {
+		n    int
+		what string
+	}{
+		{v.Lost, "acknowledged updates are lost"},
+		{v.Double, "updates were carried out more than once"},
+		{v.Ghost, "updates were carried out that failed"},
+		{v.Chain, "updates were given something else than what was before them"},
+		{len(v.NotLinearizable), "keys have a history that no order explains"},
+		{len(v.Immortal), "keys of locks have no expiry"},
+	} {
+		if p.n > 0 {
+			lines = append(lines, fmt.Sprint(p.n, " ", p.what))
+		}
+	}
+	if v.Leaked != "" {
+		lines = append(lines, "goroutines of closed stores are left")
+	}
+	return slices.Concat(lines, v.examples, v.Errors)
+}
+
+// problems says what there is to know of the failures.
+func (r *Report) problems(w io.Writer) error {
+	for _, c := range r.Results {
+		if !c.Bad() {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "\n%s/%s: -seed %d -only %s/%s\n", c.Topology, c.Nemesis, r.Seed, c.Topology, c.Nemesis); err != nil {
+			return err
+		}
+		for _, text := range c.broken() {
+			_, _ = fmt.Fprintf(w, "  %s\n", text)
+		}
+	}
+	for _, file := range r.Kept {
+		if _, err := fmt.Fprintln(w, "kept:", file); err != nil {
+			return err
+		}
+	}
+	return nil
+}

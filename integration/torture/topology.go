@@ -1,0 +1,108 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+)
+
+// Topology is a way to put servers together.
+type Topology struct {
+	Name  string
+	About string
+	start func(ctx context.Context, s *Site, dir string) error
+}
+
+// Topologies returns all of them.
+func Topologies() []Topology {
+	return []Topology{
+		{"redis", "one redis-server that writes each command to its log; fleets with WATCH writers among them", startRedis},
+		{"nutcracker", "two redis-servers behind nutcracker, one connection to each", startNutcracker(1)},
+		{"nutcracker-4", "the same with four connections to each: commands overtake one another", startNutcracker(4)},
+		{"codis", "two redis-servers behind a proxy that refuses what Codis 3.2 does and spreads pipelines over connections", startCodis},
+	}
+}
+
+// Start starts the topology; its servers keep their files in dir.
+func (t Topology) Start(ctx context.Context, dir string) (*Site, error) {
+	s := &Site{Topology: t.Name, relays: &relays{}}
+	s.end = append(s.end, s.relays.stop)
+	if err := t.start(ctx, s, dir); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("%s: %w", t.Name, err)
+	}
+	return s, nil
+}
+
+// redisServer starts one more redis-server. What is acknowledged is on its disk: a kill loses
+// nothing.
+func (s *Site) redisServer(ctx context.Context, dir string) error {
+	dir = filepath.Join(dir, fmt.Sprintf("redis-%d", len(s.servers)))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	server, err := servers.StartRedis(ctx, dir, "--appendonly", "yes", "--appendfsync", "always", "--enable-debug-command", "local")
+	if err != nil {
+		return err
+	}
+	s.servers = append(s.servers, server)
+	s.end = append(s.end, server.Stop)
+	return nil
+}
+
+func startRedis(ctx context.Context, s *Site, dir string) error {
+	if err := s.redisServer(ctx, dir); err != nil {
+		return err
+	}
+	s.Profile, s.Watch = proxycompat.Redis(), true
+	s.relays.upstream = s.servers[0].Addr
+	return nil
+}
+
+// pair starts two redis-servers and returns their addresses.
+func (s *Site) pair(ctx context.Context, dir string) ([]string, error) {
+	for range 2 {
+		if err := s.redisServer(ctx, dir); err != nil {
+			return nil, err
+		}
+	}
+	return []string{s.servers[0].Addr, s.servers[1].Addr}, nil
+}
+
+func startNutcracker(connections int) func(ctx context.Context, s *Site, dir string) error {
+	return func(ctx context.Context, s *Site, dir string) error {
+		backends, err := s.pair(ctx, dir)
+		if err != nil {
+			return err
+		}
+		proxy, err := servers.StartNutcracker(ctx, dir, backends, connections)
+		if err != nil {
+			return err
+		}
+		s.proxies = append(s.proxies, proxy)
+		s.end = append(s.end, proxy.Stop)
+		s.Profile = proxycompat.Twemproxy05()
+		s.relays.upstream = proxy.Addr
+		return nil
+	}
+}
+
+func startCodis(ctx context.Context, s *Site, dir string) error {
+	backends, err := s.pair(ctx, dir)
+	if err != nil {
+		return err
+	}
+	s.codis, err = proxytest.Start(proxytest.Config{Profile: proxycompat.Codis32(), Backends: backends, Parallel: 4})
+	if err != nil {
+		return err
+	}
+	s.end = append(s.end, func() { _ = s.codis.Close() })
+	s.Profile = proxycompat.Codis32()
+	s.relays.upstream = s.codis.Addr()
+	return nil
+}
