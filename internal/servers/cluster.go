@@ -1,15 +1,12 @@
 package servers
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -71,14 +68,14 @@ func join(ctx context.Context, nodes []*Server) error {
 	defer cancel()
 	for i, node := range nodes {
 		from, to := clusterSlots*i/len(nodes), clusterSlots*(i+1)/len(nodes)-1
-		if err := command(ctx, node.Addr, fmt.Sprintf("CLUSTER ADDSLOTSRANGE %d %d", from, to)); err != nil {
+		if _, err := do(ctx, node.Addr, "CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(from), strconv.Itoa(to)); err != nil {
 			return err
 		}
 		if i == 0 {
 			continue
 		}
 		host, port, _ := net.SplitHostPort(nodes[0].Addr) // it is ours
-		if err := command(ctx, node.Addr, fmt.Sprintf("CLUSTER MEET %s %s %d", host, port, nodes[0].ports[1])); err != nil {
+		if _, err := do(ctx, node.Addr, "CLUSTER", "MEET", host, port, strconv.Itoa(nodes[0].ports[1])); err != nil {
 			return err
 		}
 	}
@@ -95,56 +92,20 @@ func (s *Server) awaitCluster(ctx context.Context, nodes int) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		info, err := clusterInfo(ctx, s.Addr)
+		v, err := do(ctx, s.Addr, "CLUSTER", "INFO")
+		info := v.info()
 		if err == nil && info["cluster_state"] == "ok" && info["cluster_size"] == strconv.Itoa(nodes) &&
 			info["cluster_slots_ok"] == strconv.Itoa(clusterSlots) {
 			return nil
 		}
 		select {
 		case <-tick.C:
-		case <-s.done:
+		case <-s.Done():
 			return fmt.Errorf("node %s: %w; its log ends with:\n%s", s.Addr, errExited, tail(s.Log(), 10))
 		case <-ctx.Done():
 			return fmt.Errorf("node %s is not ready: %w; it says %v, %w", s.Addr, context.Cause(ctx), info, err)
 		}
 	}
-}
-
-func clusterInfo(ctx context.Context, addr string) (map[string]string, error) {
-	conn, err := dial(ctx, addr)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = conn.Close() }()
-	if _, err := fmt.Fprint(conn, "CLUSTER INFO\r\nPING\r\n"); err != nil {
-		return nil, err
-	}
-	info := map[string]string{}
-	for lines := bufio.NewScanner(conn); lines.Scan(); {
-		if lines.Text() == "+PONG" {
-			return info, nil
-		}
-		field, value, _ := strings.Cut(lines.Text(), ":")
-		info[field] = value
-	}
-	return nil, errors.New("CLUSTER INFO was not answered")
-}
-
-// command sends one command that is answered OK.
-func command(ctx context.Context, addr, line string) error {
-	conn, err := dial(ctx, addr)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close() }()
-	if _, err := fmt.Fprint(conn, line+"\r\n"); err != nil {
-		return err
-	}
-	reply := bufio.NewScanner(conn)
-	if !reply.Scan() || reply.Text() != "+OK" {
-		return fmt.Errorf("%s: answered %q", line, reply.Text())
-	}
-	return nil
 }
 
 func stopAll(nodes []*Server) {

@@ -4,15 +4,15 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // StartRedis starts a redis-server that keeps its files in dir and stores
 // nothing. It returns once the server answers; the server ends with ctx. The
-// options go to redis-server as they are: "--maxmemory", "1mb".
+// options go to redis-server as they are: "--maxmemory", "1mb". With
+// "--appendonly", "yes", "--appendfsync", "always" it stores every write, and
+// has it again after [Server.Restart].
 func StartRedis(ctx context.Context, dir string, options ...string) (*Server, error) {
 	return redisLaunch(dir, options).start(ctx)
 }
@@ -54,17 +54,4 @@ func redisReady(ctx context.Context, s *Server) bool {
 		}
 	}
 	return false
-}
-
-// dial connects with a deadline for everything that follows, so that one
-// silent peer cannot use up the whole start limit.
-func dial(ctx context.Context, addr string) (net.Conn, error) {
-	var d net.Dialer
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	conn, err := d.DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	return conn, conn.SetDeadline(time.Now().Add(time.Second))
 }

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
-	"strings"
+	"sync"
 	"time"
 )
 
@@ -23,40 +20,98 @@ const (
 	startTries = 5
 )
 
-// errExited: the process ended before it was ready. Another port may help.
-var errExited = errors.New("the server ended before it was ready")
+var (
+	// errExited: the process ended before it was ready. Another port may help.
+	errExited = errors.New("the server ended before it was ready")
 
-// Server is one running server process. Its methods may be called from any
-// goroutine.
+	// ErrRunning: what has to end first has not ended.
+	ErrRunning = errors.New("the server is still running")
+)
+
+// Server is one server on its port: the process that runs now, or that ran last. Its
+// methods may be called from any goroutine.
 type Server struct {
-	// Addr is where the server listens, as HOST:PORT.
+	// Addr is where the server listens, as HOST:PORT. It stays over restarts.
 	Addr string
 
 	ports   []int // the first is in Addr
 	logPath string
-	cmd     *exec.Cmd
-	cancel  context.CancelFunc
-	done    chan struct{}
+
+	// What a restart needs.
+	launch launch
+	path   string
+	args   []string
+	life   context.Context // that of the first start: every process ends with it
+
+	restarting sync.Mutex // held by the one Restart under way
+
+	mu  sync.Mutex
+	now *process // only a started one
 }
 
 // Stop kills the server and returns once it is gone. There is no graceful end,
-// because there is nothing to save. Stopping twice is harmless.
+// because a server that must save something does so with every write. Stopping
+// twice is harmless. A Restart under way fails if Stop meets its process.
 func (s *Server) Stop() {
-	s.cancel()
-	<-s.done
+	p := s.process()
+	p.cancel()
+	<-p.done
 }
 
-// Done is closed when the server process has ended, for whatever reason.
-func (s *Server) Done() <-chan struct{} { return s.done }
+// Kill is [Server.Stop] for whoever counts faults: it fails with
+// [os.ErrProcessDone] if the server had ended before.
+func (s *Server) Kill() error {
+	p := s.process()
+	select {
+	case <-p.done:
+		return fmt.Errorf("kill %s: %w", s.Addr, os.ErrProcessDone)
+	default:
+	}
+	p.cancel()
+	<-p.done
+	return nil
+}
 
-// PID is the process id of the server.
-func (s *Server) PID() int { return s.cmd.Process.Pid }
+// Restart starts the server again after its end, with the same arguments, port and
+// folder, and returns once it answers, as the first start did. Before the end it fails
+// with [ErrRunning].
+//
+// This ctx limits the wait only: the server still ends with the ctx of its first start,
+// and when that is over there is no restart. After an error the server does not run, and
+// Restart may be called again.
+func (s *Server) Restart(ctx context.Context) error {
+	s.restarting.Lock()
+	defer s.restarting.Unlock()
+	select {
+	case <-s.Done():
+	default:
+		return fmt.Errorf("restart %s: %w", s.Addr, ErrRunning)
+	}
+	if s.life.Err() != nil {
+		return fmt.Errorf("restart %s: its time is over: %w", s.Addr, context.Cause(s.life))
+	}
+	// The log goes on, so that it tells of the end as well.
+	if err := s.spawn(os.O_APPEND); err != nil {
+		return fmt.Errorf("restart %s: %w", s.Addr, err)
+	}
+	return s.awaitReady(ctx)
+}
 
-// Signal sends sig to the server process: SIGSTOP and SIGCONT make the stall
-// that a test of a lease needs.
-func (s *Server) Signal(sig os.Signal) error { return s.cmd.Process.Signal(sig) }
+// Done is closed when the process that runs at the time of this call has ended, for
+// whatever reason. Each process has a channel of its own: one that is closed stays closed,
+// and after [Server.Restart] a new call of Done gives the channel of the new process. So
+// whoever waits for the end of this process keeps the channel, and whoever asks whether
+// the server runs now calls Done again.
+func (s *Server) Done() <-chan struct{} { return s.process().done }
 
-// Log is what the server has written to its log so far.
+// PID is the id of the process that runs, or that ran last.
+func (s *Server) PID() int { return s.process().cmd.Process.Pid }
+
+// Signal sends sig to the server process, and fails with [os.ErrProcessDone] if it has
+// ended.
+func (s *Server) Signal(sig os.Signal) error { return s.process().cmd.Process.Signal(sig) }
+
+// Log is what the server has written to its log since its first start.
 func (s *Server) Log() string {
 	text, err := os.ReadFile(s.logPath)
 	if err != nil {
@@ -65,92 +120,31 @@ func (s *Server) Log() string {
 	return string(text)
 }
 
-// launch is what tells one kind of server from another.
-type launch struct {
-	program string
-	dir     string
-	// ports is how many free ports the server needs; the first is its Addr.
-	ports int
-	// args prepares the folder and gives the arguments for the ports and the
-	// log of s, which is not running yet.
-	args func(s *Server) ([]string, error)
-	// ready reports whether the server answers, and whether it is ours: a
-	// foreign server on a port that ours failed to bind also answers.
-	ready func(ctx context.Context, s *Server) bool
-
-	// freePorts is replaced by tests that need a collision.
-	freePorts func(n int) ([]int, error)
+func (s *Server) process() *process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
 }
 
-// start runs the program until it is ready, on other ports if it must.
-func (l launch) start(ctx context.Context) (*Server, error) {
-	path, err := find(l.program, systemDirs())
-	if err != nil {
-		return nil, err
-	}
-	if l.freePorts == nil {
-		l.freePorts = freePorts
-	}
-	for try := 1; ; try++ {
-		s, err := l.startOnce(ctx, path)
-		if err == nil || try == startTries || !errors.Is(err, errExited) {
-			return s, err
-		}
-	}
-}
-
-func (l launch) startOnce(ctx context.Context, path string) (*Server, error) {
-	ports, err := l.freePorts(l.ports)
-	if err != nil {
-		return nil, fmt.Errorf("%s: no free port: %w", l.program, err)
-	}
-	s := &Server{
-		Addr:    loopback(ports[0]),
-		ports:   ports,
-		logPath: filepath.Join(l.dir, fmt.Sprintf("%s-%d.log", l.program, ports[0])),
-		done:    make(chan struct{}),
-	}
-	args, err := l.args(s)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", l.program, err)
-	}
-	if err := s.spawn(ctx, path, args, l.dir); err != nil {
-		return nil, fmt.Errorf("%s: %w", l.program, err)
-	}
-	if err := s.await(ctx, l.ready); err != nil {
-		s.Stop()
-		return nil, fmt.Errorf("%s on %s: %w; its log ends with:\n%s", l.program, s.Addr, err, tail(s.Log(), 10))
-	}
-	return s, nil
-}
-
-// spawn starts the process and keeps watch over it until it ends.
-func (s *Server) spawn(ctx context.Context, path string, args []string, dir string) error {
-	out, err := os.OpenFile(s.logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND|os.O_TRUNC, 0o600)
+// spawn starts a process. With [os.O_TRUNC] its log is new, with [os.O_APPEND] it goes on.
+func (s *Server) spawn(log int) error {
+	p, err := startProcess(s.life, s.path, s.args, s.launch.dir, s.logPath, log)
 	if err != nil {
 		return err
 	}
-	ctx, s.cancel = context.WithCancel(ctx)
-	s.cmd = exec.CommandContext(ctx, path, args...)
-	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = dir, out, out
-	dieWithUs(s.cmd)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = p
+	return nil
+}
 
-	started := make(chan error)
-	go func() {
-		// The kernel ties the life of the server to the thread that
-		// started it, so that thread must stay ours until it has ended.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		defer close(s.done)
-		defer s.cancel()
-		defer func() { _ = out.Close() }()
-		err := s.cmd.Start()
-		started <- err
-		if err == nil {
-			_ = s.cmd.Wait() // killed is how it is meant to end
-		}
-	}()
-	return <-started
+// awaitReady stops a server that does not become ready.
+func (s *Server) awaitReady(ctx context.Context) error {
+	if err := s.await(ctx, s.launch.ready); err != nil {
+		s.Stop()
+		return fmt.Errorf("%s on %s: %w; its log ends with:\n%s", s.launch.program, s.Addr, err, tail(s.Log(), 10))
+	}
+	return nil
 }
 
 // await returns nil as soon as ready says so.
@@ -159,9 +153,10 @@ func (s *Server) await(ctx context.Context, ready func(context.Context, *Server)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
+	done := s.Done()
 	for !ready(ctx, s) {
 		select {
-		case <-s.done:
+		case <-done:
 			return errExited
 		case <-ctx.Done():
 			return fmt.Errorf("not ready: %w", context.Cause(ctx))
@@ -169,10 +164,4 @@ func (s *Server) await(ctx context.Context, ready func(context.Context, *Server)
 		}
 	}
 	return nil
-}
-
-// tail is the last n lines of text.
-func tail(text string, n int) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }

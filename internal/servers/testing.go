@@ -46,27 +46,29 @@ func Nutcracker(t TB, backends []string, connections int) *Server {
 // it. See [StartCluster].
 func Cluster(t TB, masters int) []*Server {
 	t.Helper()
-	var nodes []*Server
-	use(t, func(ctx context.Context) (*Server, error) {
-		var err error
-		if nodes, err = StartCluster(ctx, t.TempDir(), masters); err != nil {
-			return nil, err
-		}
-		t.Cleanup(func() { stopAll(nodes) })
-		return nodes[0], nil
-	})
-	return nodes
+	return useAs(t, func(ctx context.Context) ([]*Server, error) {
+		return StartCluster(ctx, t.TempDir(), masters)
+	}, stopAll)
 }
 
-// use starts with a ctx of its own: the ctx of a test ends before its cleanups
-// run, and those may still need the server.
+// use is [useAs] for one server.
 func use(t TB, start func(context.Context) (*Server, error)) *Server {
 	t.Helper()
-	s, err := start(context.Background())
-	missing(t, err, "against a real server")
-	if err == nil {
-		t.Cleanup(s.Stop)
+	return useAs(t, start, (*Server).Stop)
+}
+
+// useAs starts with a ctx of its own: the ctx of a test ends before its cleanups
+// run, and those may still need the server. After its end nothing restarts.
+func useAs[T any](t TB, start func(context.Context) (T, error), stop func(T)) T {
+	t.Helper()
+	ctx, end := context.WithCancel(context.Background())
+	s, err := start(ctx)
+	if err != nil {
+		end()
+		missing(t, err, "against a real server")
+		return s
 	}
+	t.Cleanup(func() { end(); stop(s) })
 	return s
 }
 

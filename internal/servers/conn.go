@@ -1,0 +1,159 @@
+package servers
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// answerLimit is how long a server may take to answer one command, so that one silent peer
+// cannot use up a whole start limit.
+const answerLimit = time.Second
+
+// conn is as much of a client as starting servers needs: nested modules use this package,
+// and it must not bring a client along.
+type conn struct {
+	net.Conn
+	replies *bufio.Reader
+	limit   time.Duration
+}
+
+// refused is an error that the server itself answered.
+type refused string
+
+func (r refused) Error() string { return string(r) }
+
+// value is one reply.
+type value struct {
+	s    string
+	list []value
+}
+
+// info reads the lines of a text as NAME:VALUE.
+func (v value) info() map[string]string {
+	all := map[string]string{}
+	for line := range strings.Lines(v.s) {
+		name, val, _ := strings.Cut(strings.TrimSpace(line), ":")
+		all[name] = val
+	}
+	return all
+}
+
+func connect(ctx context.Context, addr string) (*conn, error) {
+	c, err := dial(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{Conn: c, replies: bufio.NewReader(c), limit: answerLimit}, nil
+}
+
+// do sends one command on a connection of its own.
+func do(ctx context.Context, addr string, args ...string) (value, error) {
+	c, err := connect(ctx, addr)
+	if err != nil {
+		return value{}, err
+	}
+	defer func() { _ = c.Close() }()
+	return c.do(ctx, args...)
+}
+
+// do sends one command and waits for its reply. After an error that is not [refused] the
+// connection is of no more use.
+func (c *conn) do(ctx context.Context, args ...string) (value, error) {
+	deadline := time.Now().Add(c.limit)
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d
+	}
+	if err := c.SetDeadline(deadline); err != nil {
+		return value{}, err
+	}
+	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
+	var b strings.Builder
+	fmt.Fprintf(&b, "*%d\r\n", len(args))
+	for _, arg := range args {
+		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(arg), arg)
+	}
+	if _, err := io.WriteString(c, b.String()); err != nil {
+		return value{}, fmt.Errorf("%s: %w", args[0], err)
+	}
+	v, err := c.reply()
+	if err != nil {
+		return v, fmt.Errorf("%s at %s: %w", strings.Join(args[:min(3, len(args))], " "), c.RemoteAddr(), err)
+	}
+	return v, nil
+}
+
+// reply reads one reply of the second version of the protocol.
+func (c *conn) reply() (value, error) {
+	line, err := c.replies.ReadString('\n')
+	if err != nil {
+		return value{}, err
+	}
+	line = strings.TrimRight(line, "\r\n")
+	if line == "" {
+		return value{}, errors.New("an empty reply")
+	}
+	rest := line[1:]
+	switch line[0] {
+	case '+', ':':
+		return value{s: rest}, nil
+	case '-':
+		return value{}, refused(rest)
+	case '$', '*':
+	default:
+		return value{}, fmt.Errorf("a reply that is none: %q", line)
+	}
+	n, err := strconv.Atoi(rest)
+	if err != nil || n < 0 { // nothing is an empty text
+		return value{}, err
+	}
+	if line[0] == '$' {
+		text := make([]byte, n+2)
+		_, err := io.ReadFull(c.replies, text)
+		return value{s: string(text[:n])}, err
+	}
+	var v value
+	for range n {
+		one, err := c.reply()
+		if err != nil {
+			return v, err
+		}
+		v.list = append(v.list, one)
+	}
+	return v, nil
+}
+
+// dial connects with a deadline for everything that follows.
+func dial(ctx context.Context, addr string) (net.Conn, error) {
+	var d net.Dialer
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return conn, conn.SetDeadline(time.Now().Add(answerLimit))
+}
+
+// poll calls ok until it has no error. The error of the last call tells why ctx ended first.
+func poll(ctx context.Context, ok func() error) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := ok()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		}
+	}
+}

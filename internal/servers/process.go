@@ -1,0 +1,46 @@
+package servers
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"runtime"
+)
+
+// process is one run of a server.
+type process struct {
+	cmd    *exec.Cmd
+	cancel context.CancelFunc // kills it
+	done   chan struct{}
+}
+
+// startProcess starts a program that ends with ctx, and keeps watch over it until then.
+// The flag says how its log is opened.
+func startProcess(ctx context.Context, path string, args []string, dir, log string, flag int) (*process, error) {
+	out, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND|flag, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{done: make(chan struct{})}
+	ctx, p.cancel = context.WithCancel(ctx)
+	p.cmd = exec.CommandContext(ctx, path, args...)
+	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, out, out
+	dieWithUs(p.cmd)
+
+	started := make(chan error)
+	go func() {
+		// The kernel ties the life of the server to the thread that
+		// started it, so that thread must stay ours until it has ended.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer close(p.done)
+		defer p.cancel()
+		defer func() { _ = out.Close() }()
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			_ = p.cmd.Wait() // killed is how it is meant to end
+		}
+	}()
+	return p, <-started
+}
