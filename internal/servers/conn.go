@@ -35,6 +35,15 @@ type value struct {
 	list []value
 }
 
+// fields reads a list as names and values in turn.
+func (v value) fields() map[string]string {
+	all := map[string]string{}
+	for i := 0; i+1 < len(v.list); i += 2 {
+		all[v.list[i].s] = v.list[i+1].s
+	}
+	return all
+}
+
 // info reads the lines of a text as NAME:VALUE.
 func (v value) info() map[string]string {
 	all := map[string]string{}

@@ -6,11 +6,23 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // StartSentinel starts a redis-server as a sentinel that alone watches the primary, under
 // this name, and takes it for down after half a second. It ends with ctx.
 func StartSentinel(ctx context.Context, dir, name string, primary *Server) (*Server, error) {
+	return watcher{name: name, quorum: 1, down: 500 * time.Millisecond, failover: 2 * time.Second}.start(ctx, dir, primary)
+}
+
+// watcher is how one sentinel watches.
+type watcher struct {
+	name           string
+	quorum         int
+	down, failover time.Duration
+}
+
+func (w watcher) start(ctx context.Context, dir string, primary *Server) (*Server, error) {
 	l := redisLaunch(dir, nil)
 	l.args = func(s *Server) ([]string, error) {
 		host, port, err := net.SplitHostPort(primary.Addr)
@@ -19,9 +31,9 @@ func StartSentinel(ctx context.Context, dir, name string, primary *Server) (*Ser
 		}
 		// It writes into its configuration, so that has to be a file.
 		file := filepath.Join(dir, "sentinel.conf")
-		text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %q\nsentinel monitor %s %s %s 1\n"+
-			"sentinel down-after-milliseconds %s 500\nsentinel failover-timeout %s 2000\n",
-			s.ports[0], dir, name, host, port, name, name)
+		text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %q\nsentinel monitor %s %s %s %d\n"+
+			"sentinel down-after-milliseconds %s %d\nsentinel failover-timeout %s %d\n",
+			s.ports[0], dir, w.name, host, port, w.quorum, w.name, w.down.Milliseconds(), w.name, w.failover.Milliseconds())
 		return []string{file, "--sentinel"}, os.WriteFile(file, []byte(text), 0o600)
 	}
 	return l.start(ctx)

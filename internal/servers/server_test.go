@@ -112,7 +112,12 @@ func TestPortsThatAreAlwaysTakenEndInAnError(t *testing.T) {
 // The mechanism is Pdeathsig: without it the server of a killed test lives on.
 func TestServerDiesWithAKilledTest(t *testing.T) {
 	if os.Getenv("UNWATCH_START_AND_HANG") == "1" {
-		fmt.Println("ADDR " + Redis(t).Addr)
+		s := Redis(t)
+		s.Stop()
+		if err := s.Restart(t.Context()); err != nil { // which must hold after a restart too
+			t.Fatal(err)
+		}
+		fmt.Println("ADDR " + s.Addr)
 		<-t.Context().Done() // until we are killed
 		return
 	}

@@ -33,6 +33,15 @@ func Sentinel(t TB, name string, primary *Server) *Server {
 	})
 }
 
+// NewSentinels starts a primary with replicas and sentinels for the time of the test, or
+// skips it. See [StartSentinels].
+func NewSentinels(t TB, replicas, sentinels int, options ...string) *Sentinels {
+	t.Helper()
+	return useAs(t, func(ctx context.Context) (*Sentinels, error) {
+		return StartSentinels(ctx, t.TempDir(), replicas, sentinels, options...)
+	}, (*Sentinels).Stop)
+}
+
 // Nutcracker starts a nutcracker over these backends for the time of the test,
 // or skips it. See [StartNutcracker].
 func Nutcracker(t TB, backends []string, connections int) *Server {

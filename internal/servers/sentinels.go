@@ -1,0 +1,352 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// sentinelsLimit is how long the sentinels may take to agree. They tell each other
+	// every two seconds, look at the replicas every ten, and may have to vote twice.
+	sentinelsLimit = 60 * time.Second
+
+	// sentinelsName is what the sentinels call their primary.
+	sentinelsName = "main"
+
+	downAfter       = time.Second
+	failoverTimeout = 3 * time.Second
+)
+
+// Sentinels are a primary, its replicas, and the sentinels that watch them. Its methods
+// may be called from any goroutine.
+type Sentinels struct {
+	servers, sentinels []*Server
+}
+
+// StartSentinels starts a primary with this many replicas, watched by this many sentinels
+// of which most must agree, and returns once each sentinel knows all replicas and all other
+// sentinels. Their files are in dir; the options go to primary and replicas. All end with
+// ctx; after an error none is left.
+//
+// A server that restarts comes back as what it was in the end, as in a deployment: sentinels
+// write the roles that they give into the configurations. A primary that was killed comes
+// back as a primary, until the sentinels make it a replica, some ten seconds later.
+func StartSentinels(ctx context.Context, dir string, replicas, sentinels int, options ...string) (all *Sentinels, err error) {
+	if replicas < 1 || sentinels < 1 {
+		return nil, fmt.Errorf("sentinels: need at least 1 replica and 1 sentinel, not %d and %d", replicas, sentinels)
+	}
+	all = &Sentinels{}
+	defer func() {
+		if err != nil {
+			all.Stop()
+			all = nil
+		}
+	}()
+	for i := range replicas + 1 {
+		var primary *Server
+		if i > 0 {
+			primary = all.servers[0]
+		}
+		folder, err := subfolder(dir, "redis", i)
+		if err != nil {
+			return all, err
+		}
+		s, err := watched(ctx, folder, primary, options)
+		if err != nil {
+			return all, err
+		}
+		all.servers = append(all.servers, s)
+	}
+	// A sentinel that meets its primary asks for the replicas at once, and then only every
+	// ten seconds: so they come first.
+	if err := all.awaitReplicas(ctx); err != nil {
+		return all, err
+	}
+	w := watcher{name: sentinelsName, quorum: sentinels/2 + 1, down: downAfter, failover: failoverTimeout}
+	for i := range sentinels {
+		folder, err := subfolder(dir, "sentinel", i)
+		if err != nil {
+			return all, err
+		}
+		s, err := w.start(ctx, folder, all.servers[0])
+		if err != nil {
+			return all, err
+		}
+		all.sentinels = append(all.sentinels, s)
+	}
+	return all, all.AwaitSettled(ctx)
+}
+
+// watched starts a server whose role sentinels can change for good: it is in a file, because
+// the arguments come after it and would win.
+func watched(ctx context.Context, dir string, primary *Server, options []string) (*Server, error) {
+	l := redisLaunch(dir, nil)
+	plain := l.args
+	l.args = func(s *Server) ([]string, error) {
+		args, err := plain(s)
+		if err != nil {
+			return nil, err
+		}
+		text := ""
+		if primary != nil {
+			host, port, _ := net.SplitHostPort(primary.Addr) // it is ours
+			text = fmt.Sprintf("replicaof %s %s\n", host, port)
+		}
+		file := filepath.Join(dir, "redis.conf")
+		args = append([]string{file}, args...)
+		return append(append(args, fastReplicas()...), options...), os.WriteFile(file, []byte(text), 0o600)
+	}
+	return l.start(ctx)
+}
+
+// fastReplicas are options with which replicas attach at once, where a primary would wait
+// five seconds for more of them.
+func fastReplicas() []string { return []string{"--repl-diskless-sync-delay", "0"} }
+
+func subfolder(dir, kind string, i int) (string, error) {
+	folder := filepath.Join(dir, kind+strconv.Itoa(i))
+	return folder, os.MkdirAll(folder, 0o700)
+}
+
+// Name is what the sentinels call their primary.
+func (*Sentinels) Name() string { return sentinelsName }
+
+// Servers are the primary of the start and then its replicas, whatever they are now.
+func (all *Sentinels) Servers() []*Server { return append([]*Server(nil), all.servers...) }
+
+// Sentinels are the sentinels.
+func (all *Sentinels) Sentinels() []*Server { return append([]*Server(nil), all.sentinels...) }
+
+// Addrs is where the sentinels listen.
+func (all *Sentinels) Addrs() []string {
+	var addrs []string
+	for _, s := range all.sentinels {
+		addrs = append(addrs, s.Addr)
+	}
+	return addrs
+}
+
+// Stop kills all of them, the sentinels first: they would look for a new primary.
+func (all *Sentinels) Stop() {
+	stopAll(all.sentinels)
+	stopAll(all.servers)
+}
+
+// Primary waits until most of the sentinels name the same primary, and returns it. It is not
+// asked itself: it may be dead.
+func (all *Sentinels) Primary(ctx context.Context) (*Server, error) {
+	ctx, cancel := context.WithTimeout(ctx, sentinelsLimit)
+	defer cancel()
+	var primary *Server
+	err := poll(ctx, func() (err error) {
+		primary, err = all.named(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sentinels: no primary: %w", err)
+	}
+	return primary, nil
+}
+
+// AwaitPrimary waits until most of the sentinels name a primary that is another one than not
+// and takes writes: what happens after not was killed.
+func (all *Sentinels) AwaitPrimary(ctx context.Context, not *Server) (*Server, error) {
+	ctx, cancel := context.WithTimeout(ctx, sentinelsLimit)
+	defer cancel()
+	var primary *Server
+	err := poll(ctx, func() (err error) {
+		if primary, err = all.named(ctx); err != nil {
+			return err
+		}
+		if primary == not {
+			return fmt.Errorf("it is still %s", not.Addr)
+		}
+		return writable(ctx, primary)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sentinels: no new primary: %w", err)
+	}
+	return primary, nil
+}
+
+// Failover makes the sentinels give the role of the primary to a replica, although nothing is
+// wrong, and waits for the new one as [Sentinels.AwaitPrimary] does. The old primary takes
+// writes until the sentinels make it a replica, some ten seconds later; these writes are lost.
+func (all *Sentinels) Failover(ctx context.Context) (*Server, error) {
+	ctx, cancel := context.WithTimeout(ctx, sentinelsLimit)
+	defer cancel()
+	old, err := all.Primary(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stop := make(chan struct{})
+	ordered := make(chan struct{})
+	go func() {
+		defer close(ordered)
+		all.order(ctx, old, stop)
+	}()
+	defer func() { close(stop); <-ordered }()
+	return all.AwaitPrimary(ctx, old)
+}
+
+// order tells a sentinel to replace old, again and again: it refuses while another failover
+// is under way or no replica is fit, and gives up one that takes too long. One sentinel that
+// still names old is told, so that this never replaces the new primary.
+func (all *Sentinels) order(ctx context.Context, old *Server, stop <-chan struct{}) {
+	tick := time.NewTicker(failoverTimeout / 10)
+	defer tick.Stop()
+	for {
+		for _, s := range all.sentinels {
+			if addr, err := primaryOf(ctx, s); err == nil {
+				if addr == old.Addr {
+					_, _ = do(ctx, s.Addr, "SENTINEL", "FAILOVER", sentinelsName) // refused is tried again
+				}
+				break // only one: two at once would both try
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-stop:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// named is the server that most of the sentinels name.
+func (all *Sentinels) named(ctx context.Context) (*Server, error) {
+	votes, most := map[string]int{}, len(all.sentinels)/2+1
+	var errs []error
+	for _, s := range all.sentinels {
+		addr, err := primaryOf(ctx, s)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if votes[addr]++; votes[addr] < most {
+			continue
+		}
+		for _, s := range all.servers {
+			if s.Addr == addr {
+				return s, nil
+			}
+		}
+		return nil, fmt.Errorf("%s is none of ours", addr)
+	}
+	return nil, fmt.Errorf("the sentinels name %v: %w", votes, errors.Join(errs...))
+}
+
+// primaryOf is what one sentinel says.
+func primaryOf(ctx context.Context, sentinel *Server) (string, error) {
+	v, err := do(ctx, sentinel.Addr, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", sentinelsName)
+	if err != nil {
+		return "", err
+	}
+	if len(v.list) != 2 {
+		return "", fmt.Errorf("sentinel %s has no primary", sentinel.Addr)
+	}
+	return net.JoinHostPort(v.list[0].s, v.list[1].s), nil
+}
+
+// writable tries a write that changes nothing: a replica refuses it, and so does a primary
+// that misses its replicas.
+func writable(ctx context.Context, s *Server) error {
+	_, err := do(ctx, s.Addr, "DEL", "unwatch:no-such-key")
+	return err
+}
+
+// AwaitSettled waits until all servers and sentinels are up and see each other: most of the
+// sentinels name a writable primary, all other servers follow it, and each sentinel knows
+// that. All faults must have ended.
+func (all *Sentinels) AwaitSettled(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, sentinelsLimit)
+	defer cancel()
+	err := poll(ctx, func() error { return all.settled(ctx) })
+	if err != nil {
+		return fmt.Errorf("sentinels: not settled: %w", err)
+	}
+	return nil
+}
+
+func (all *Sentinels) settled(ctx context.Context) error {
+	primary, err := all.named(ctx)
+	if err != nil {
+		return err
+	}
+	if err := writable(ctx, primary); err != nil {
+		return err
+	}
+	for _, s := range all.servers {
+		if s != primary {
+			if err := follows(ctx, s, primary); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range all.sentinels {
+		if addr, err := primaryOf(ctx, s); err != nil || addr != primary.Addr {
+			return fmt.Errorf("sentinel %s names %s, not %s: %w", s.Addr, addr, primary.Addr, err)
+		}
+		if err := knows(ctx, s, "REPLICAS", "slave", len(all.servers)-1); err != nil {
+			return err
+		}
+		if err := knows(ctx, s, "SENTINELS", "sentinel", len(all.sentinels)-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// knows compares what a sentinel lists with how many there are. Only the flag of their kind
+// means that it is connected and finds nothing wrong.
+func knows(ctx context.Context, sentinel *Server, list, flag string, want int) error {
+	v, err := do(ctx, sentinel.Addr, "SENTINEL", list, sentinelsName)
+	if err != nil {
+		return err
+	}
+	good := 0
+	for _, one := range v.list {
+		f := one.fields()
+		if f["flags"] == flag && (flag != "slave" || f["master-link-status"] == "ok") {
+			good++
+		}
+	}
+	if good != want || len(v.list) != want {
+		return fmt.Errorf("sentinel %s knows %d %s, %d of them well, not %d", sentinel.Addr, len(v.list), strings.ToLower(list), good, want)
+	}
+	return nil
+}
+
+// awaitReplicas waits until the replicas of the start follow their primary.
+func (all *Sentinels) awaitReplicas(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, sentinelsLimit)
+	defer cancel()
+	for _, s := range all.servers[1:] {
+		if err := poll(ctx, func() error { return follows(ctx, s, all.servers[0]) }); err != nil {
+			return fmt.Errorf("sentinels: %w", err)
+		}
+	}
+	return nil
+}
+
+// follows asks a server whether it is a replica of this primary, and connected.
+func follows(ctx context.Context, replica, primary *Server) error {
+	v, err := do(ctx, replica.Addr, "INFO", "replication")
+	if err != nil {
+		return err
+	}
+	info := v.info()
+	at := net.JoinHostPort(info["master_host"], info["master_port"])
+	if info["role"] != "slave" || at != primary.Addr || info["master_link_status"] != "up" {
+		return fmt.Errorf("%s is %s of %s, link %s", replica.Addr, info["role"], at, info["master_link_status"])
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+)
+
+// A primary dies, a replica takes over with what was replicated, and the dead one comes back
+// as a replica of the new one.
+func TestSentinelsReplaceAKilledPrimary(t *testing.T) {
+	t.Parallel() // it waits nearly all the time
+	all := NewSentinels(t, 2, 3, "--appendonly", "yes", "--appendfsync", "always")
+	if len(all.Servers()) != 3 || len(all.Sentinels()) != 3 || len(all.Addrs()) != 3 {
+		t.Fatalf("%d servers, sentinels at %v", len(all.Servers()), all.Addrs())
+	}
+	old, err := all.Primary(t.Context())
+	if err != nil || old != all.Servers()[0] {
+		t.Fatalf("the primary is %v, error %v", old, err)
+	}
+	if got := ask(t, old.Addr, "SET", "k", "v"); got != "+OK" {
+		t.Fatalf("SET answered %q", got)
+	}
+	if got := ask(t, old.Addr, "WAIT", "2", "900"); got != ":2" {
+		t.Fatalf("WAIT answered %q", got)
+	}
+	if err := old.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	now, err := all.AwaitPrimary(t.Context(), old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(t, now.Addr, "GET", "k"); now == old || got != "$1" {
+		t.Fatalf("the new primary %s answered %q", now.Addr, got)
+	}
+	if got := ask(t, now.Addr, "SET", "k", "vv"); got != "+OK" {
+		t.Fatalf("the new primary does not take writes: %q", got)
+	}
+	if err := old.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := all.AwaitSettled(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(t, old.Addr, "GET", "k"); got != "$2" {
+		t.Fatalf("the old primary does not follow: %q", got)
+	}
+	// The sentinels have written its role into its configuration.
+	again(t, old)
+	if got := ask(t, old.Addr, "ROLE"); got != "*5" {
+		t.Fatalf("the old primary forgot that it is a replica: %q", got)
+	}
+}
+
+// One of the sentinels may be away.
+func TestSentinelsFailOver(t *testing.T) {
+	t.Parallel() // it waits nearly all the time
+	all := NewSentinels(t, 2, 3)
+	if err := all.Sentinels()[0].Pause(); err != nil {
+		t.Fatal(err)
+	}
+	old, err := all.Primary(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := all.Failover(t.Context())
+	if err != nil || now == old || !slices.Contains(all.Servers(), now) {
+		t.Fatalf("the primary was %s and is %v, error %v", old.Addr, now, err)
+	}
+	if got := ask(t, now.Addr, "SET", "k", "v"); got != "+OK" {
+		t.Fatalf("the new primary does not take writes: %q", got)
+	}
+	if err := all.Sentinels()[0].Resume(); err != nil {
+		t.Fatal(err)
+	}
+	again(t, all.Sentinels()[1]) // it remembers what it knew
+	if err := all.AwaitSettled(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Without most of the sentinels nobody says who is the primary.
+func TestSentinelsNeedAMajority(t *testing.T) {
+	t.Parallel() // it waits nearly all the time
+	all := NewSentinels(t, 1, 3)
+	for _, s := range all.Sentinels()[:2] {
+		s.Stop()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if s, err := all.Primary(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("the primary is %v, error %v", s, err)
+	}
+	if err := all.AwaitSettled(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("settled: %v", err)
+	}
+}
+
+func TestSentinelsNeedSomebodyToPromote(t *testing.T) {
+	if _, err := StartSentinels(t.Context(), t.TempDir(), 0, 3); err == nil {
+		t.Fatal("started without a replica")
+	}
+}
