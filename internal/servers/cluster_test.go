@@ -29,3 +29,44 @@ func TestClusterNeedsThreeMasters(t *testing.T) {
 		t.Fatal("started with two masters, of which none can outvote the other")
 	}
 }
+
+// Replicas hold what their masters hold, and one of them takes over.
+func TestClusterReplicaTakesOver(t *testing.T) {
+	t.Parallel() // it waits nearly all the time
+	c := NewClusterNodes(t, 3, 1, "--cluster-node-timeout", "1000")
+	if len(c.Servers()) != 6 || len(c.Addrs()) != 6 {
+		t.Fatalf("nodes at %v", c.Addrs())
+	}
+	for i, node := range c.Servers() {
+		want := "*3" // of a master
+		if i >= 3 {
+			want = "*5"
+		}
+		if got := ask(t, node.Addr, "ROLE"); got != want {
+			t.Errorf("node %d answered %q to ROLE, want %q", i, got, want)
+		}
+	}
+	old, err := c.Owner(t.Context(), 0)
+	if err != nil || old != c.Servers()[0] {
+		t.Fatalf("slot 0 belongs to %v, error %v", old, err)
+	}
+	if err := old.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "a replica has slot 0", func() bool {
+		now, err := c.Owner(t.Context(), 0)
+		return err == nil && now == c.Servers()[3]
+	})
+	if err := old.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.AwaitOK(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(t, old.Addr, "ROLE"); got != "*5" {
+		t.Fatalf("the old master came back as %q", got)
+	}
+	if err := c.MoveSlot(t.Context(), 0, old); err == nil {
+		t.Fatal("moved a slot to a replica")
+	}
+}

@@ -35,6 +35,15 @@ type value struct {
 	list []value
 }
 
+// texts are the elements of a list of texts.
+func (v value) texts() []string {
+	all := make([]string, 0, len(v.list))
+	for _, one := range v.list {
+		all = append(all, one.s)
+	}
+	return all
+}
+
 // fields reads a list as names and values in turn.
 func (v value) fields() map[string]string {
 	all := map[string]string{}

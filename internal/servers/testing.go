@@ -60,6 +60,15 @@ func Cluster(t TB, masters int) []*Server {
 	}, stopAll)
 }
 
+// NewClusterNodes starts a Redis Cluster with replicas for the time of the test, or skips
+// it. See [StartClusterNodes].
+func NewClusterNodes(t TB, masters, replicas int, options ...string) *ClusterNodes {
+	t.Helper()
+	return useAs(t, func(ctx context.Context) (*ClusterNodes, error) {
+		return StartClusterNodes(ctx, t.TempDir(), masters, replicas, options...)
+	}, (*ClusterNodes).Stop)
+}
+
 // use is [useAs] for one server.
 func use(t TB, start func(context.Context) (*Server, error)) *Server {
 	t.Helper()

@@ -1,0 +1,163 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// moveKeys is how many keys of a slot move at once. Both nodes wait for them.
+	moveKeys = 100
+
+	// migrateLimit is how long the nodes may take to hand over that many.
+	migrateLimit = 5 * time.Second
+)
+
+// Owner is the master that the slot belongs to, as the masters say of themselves: of two the
+// one that had it given later, because the other will hear of it.
+func (c *ClusterNodes) Owner(ctx context.Context, slot int) (*Server, error) {
+	var owner *Server
+	var errs []error
+	epoch := -1
+	for _, node := range c.nodes {
+		me, err := myself(ctx, node)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if me.is("master") && me.has(slot) && me.epoch > epoch {
+			owner, epoch = node, me.epoch
+		}
+	}
+	if owner == nil {
+		return nil, fmt.Errorf("cluster: nobody has slot %d: %w", slot, errors.Join(errs...))
+	}
+	return owner, nil
+}
+
+// MoveSlot gives a slot with all its keys to another master while clients use it, as
+// redis-cli does, and returns once every node that answers knows. One slot moves at a time.
+//
+// No key is lost by the move: the old owner answers for a key until the new one has it, and
+// sends clients there for a key that it does not have. After an error the slot may be open,
+// which works for clients; MoveSlot may be called again, and goes on.
+func (c *ClusterNodes) MoveSlot(ctx context.Context, slot int, to *Server) error {
+	c.moving.Lock()
+	defer c.moving.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, clusterLimit)
+	defer cancel()
+	if err := c.moveSlot(ctx, slot, to); err != nil {
+		return fmt.Errorf("cluster: slot %d to %s: %w", slot, to.Addr, err)
+	}
+	return nil
+}
+
+func (c *ClusterNodes) moveSlot(ctx context.Context, slot int, to *Server) error {
+	target, err := myself(ctx, to)
+	if err != nil {
+		return err
+	}
+	if !target.is("master") {
+		return errors.New("it is no master")
+	}
+	from, err := c.Owner(ctx, slot)
+	if err != nil {
+		return err
+	}
+	number := strconv.Itoa(slot)
+	if from != to {
+		source, err := myself(ctx, from)
+		if err != nil {
+			return err
+		}
+		// In this order: whom the old owner sends to the new one must be let in.
+		if _, err := do(ctx, to.Addr, "CLUSTER", "SETSLOT", number, "IMPORTING", source.id); err != nil {
+			return err
+		}
+		if _, err := do(ctx, from.Addr, "CLUSTER", "SETSLOT", number, "MIGRATING", target.id); err != nil {
+			return err
+		}
+		if err := moveAll(ctx, number, from, to); err != nil {
+			return err
+		}
+	}
+	return c.announce(ctx, slot, target.id, to, from)
+}
+
+// moveAll moves keys until none is left. Then none can come: the old owner creates no key in
+// a slot that is on its way.
+func moveAll(ctx context.Context, slot string, from, to *Server) error {
+	c, err := connect(ctx, from.Addr)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	c.limit = 2 * migrateLimit
+	host, port, _ := net.SplitHostPort(to.Addr) // it is ours
+	for {
+		keys, err := c.do(ctx, "CLUSTER", "GETKEYSINSLOT", slot, strconv.Itoa(moveKeys))
+		if err != nil {
+			return err
+		}
+		if len(keys.list) == 0 {
+			return nil
+		}
+		// With REPLACE: if both have a key, a hand-over was cut off, and all writes since went
+		// to the old owner.
+		args := []string{"MIGRATE", host, port, "", "0", strconv.FormatInt(migrateLimit.Milliseconds(), 10), "REPLACE", "KEYS"}
+		_, err = c.do(ctx, append(args, keys.texts()...)...)
+		var no refused
+		if err != nil && (!errors.As(err, &no) || !strings.HasPrefix(string(no), "IOERR")) {
+			return err
+		}
+		if ctx.Err() != nil { // IOERR is tried again: the keys that did not arrive are still here
+			return errors.Join(context.Cause(ctx), err)
+		}
+	}
+}
+
+// announce tells all nodes to whom the slot belongs: first the new owner, so that there is
+// one at any time, then the old one, which refuses if it still has a key. The others would
+// hear of it from those, and replicas do, because they cannot be told.
+func (c *ClusterNodes) announce(ctx context.Context, slot int, id string, to, from *Server) error {
+	set := func(node *Server) error {
+		_, err := do(ctx, node.Addr, "CLUSTER", "SETSLOT", strconv.Itoa(slot), "NODE", id)
+		return err
+	}
+	if err := set(to); err != nil {
+		return err
+	}
+	if err := set(from); err != nil {
+		return err
+	}
+	for _, node := range c.nodes {
+		if node != to && node != from {
+			_ = set(node)
+		}
+	}
+	for _, node := range c.nodes {
+		if err := poll(ctx, func() error { return knowsOwner(ctx, node, slot, id) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// knowsOwner has no error for a node that does not answer: it may be down.
+func knowsOwner(ctx context.Context, node *Server, slot int, id string) error {
+	peers, err := peersOf(ctx, node)
+	if err != nil {
+		return ctx.Err()
+	}
+	for _, p := range peers {
+		if p.has(slot) && p.id != id {
+			return fmt.Errorf("%s takes %s for its owner", node.Addr, p.addr)
+		}
+	}
+	return nil
+}

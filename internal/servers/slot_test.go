@@ -1,0 +1,198 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// Clients count in keys of one slot while it goes round. Each answer is the count before and
+// one, so a key that is lost, doubled or brought back old shows at once.
+func TestMoveSlotLosesNothing(t *testing.T) {
+	t.Parallel()
+	c := NewClusterNodes(t, 3, 1)
+	v, err := do(t.Context(), c.Servers()[0].Addr, "CLUSTER", "KEYSLOT", "{slot}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slot, err := strconv.Atoi(v.s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := c.Owner(t.Context(), slot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const fixed = 5*moveKeys + 1
+	for i := range fixed {
+		if got := ask(t, first.Addr, "SET", fmt.Sprintf("{slot}fixed%d", i), "v", "EX", "1000"); got != "+OK" {
+			t.Fatalf("SET answered %q", got)
+		}
+	}
+
+	ctx, stop := context.WithCancel(t.Context())
+	var counts, asked atomic.Int64
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			node := client{at: first.Addr, asked: &asked, open: map[string]*conn{}}
+			defer node.close()
+			for n := 1; ctx.Err() == nil; n++ {
+				// Each round makes a new key as well, which the old owner must refuse.
+				for _, key := range []string{fmt.Sprintf("{slot}count%d", w), fmt.Sprintf("{slot}new%d:%d", w, n%1000)} {
+					got, err := node.do(t.Context(), "INCR", key)
+					want := n
+					if strings.Contains(key, "new") {
+						want = (n + 999) / 1000
+					}
+					if err != nil || got != strconv.Itoa(want) {
+						t.Errorf("%s is %q, want %d: %v", key, got, want, err)
+						return
+					}
+				}
+				counts.Add(1)
+			}
+		})
+	}
+	for round := range 6 {
+		to := c.Servers()[round%3]
+		before := counts.Load()
+		if err := c.MoveSlot(t.Context(), slot, to); err != nil {
+			t.Fatal(err)
+		}
+		if owner, err := c.Owner(t.Context(), slot); err != nil || owner != to {
+			t.Fatalf("the owner is %v, not %s: %v", owner, to.Addr, err)
+		}
+		until(t, "the clients go on", func() bool { return counts.Load() > before+100 || t.Failed() })
+	}
+	stop()
+	wg.Wait()
+	if asked.Load() == 0 {
+		t.Error("no client met the slot on its way: this has tested nothing")
+	}
+	last := c.Servers()[5%3]
+	for i := range fixed {
+		if got := ask(t, last.Addr, "GET", fmt.Sprintf("{slot}fixed%d", i)); got != "$1" {
+			t.Fatalf("key %d is lost: %q", i, got)
+		}
+	}
+	if got := ask(t, last.Addr, "TTL", "{slot}fixed0"); got == ":-1" {
+		t.Error("the key lives for ever now")
+	}
+	for _, node := range c.Servers()[:2] {
+		if v, err := do(t.Context(), node.Addr, "CLUSTER", "COUNTKEYSINSLOT", strconv.Itoa(slot)); err != nil || v.s != "0" {
+			t.Errorf("%s keys are left behind, error %v", v.s, err)
+		}
+	}
+	if err := c.AwaitOK(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A slot that an aborted move left open is moved by the next one, whatever arrived before.
+func TestMoveSlotGoesOnAfterAnAbort(t *testing.T) {
+	t.Parallel()
+	c := NewClusterNodes(t, 3, 0)
+	from, to := c.Servers()[0], c.Servers()[1]
+	a, err := myself(t.Context(), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := myself(t.Context(), to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range [][]string{
+		{to.Addr, "CLUSTER", "SETSLOT", "0", "IMPORTING", a.id},
+		{from.Addr, "CLUSTER", "SETSLOT", "0", "MIGRATING", b.id},
+	} {
+		if _, err := do(t.Context(), step[0], step[1:]...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.MoveSlot(t.Context(), 0, to); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.MoveSlot(t.Context(), 0, to); err != nil {
+		t.Fatalf("it is there already: %v", err)
+	}
+	for _, node := range c.Servers() {
+		if v, err := do(t.Context(), node.Addr, "CLUSTER", "NODES"); err != nil || strings.Contains(v.s, "[") {
+			t.Errorf("the slot is still open, error %v:\n%s", err, v.s)
+		}
+	}
+}
+
+func TestParsePeer(t *testing.T) {
+	p, err := parsePeer("id 127.0.0.1:1@2,host myself,master - 0 0 7 connected 0-5 9 [93-<-other]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.id != "id" || p.addr != "127.0.0.1:1" || p.epoch != 7 || !p.well || !p.is("myself") || p.is("slave") {
+		t.Errorf("read as %+v", p)
+	}
+	for slot, want := range map[int]bool{0: true, 5: true, 6: false, 9: true, 93: false} {
+		if p.has(slot) != want {
+			t.Errorf("has slot %d: %v", slot, !want)
+		}
+	}
+	start := "id a:1@2 master - 0 0 "
+	for _, line := range []string{"", "id addr flags", start + "x connected", start + "1 connected x", start + "1 connected 1-x"} {
+		if _, err := parsePeer(line); err == nil {
+			t.Errorf("took %q for a node", line)
+		}
+	}
+	if p, err := parsePeer("i a:1@2 slave,fail? m 0 0 1 connected"); err != nil || p.well {
+		t.Errorf("a failing node is well: %+v, %v", p, err)
+	}
+}
+
+// client follows the redirections of a cluster as clients do.
+type client struct {
+	at    string
+	asked *atomic.Int64
+	open  map[string]*conn
+}
+
+func (c *client) do(ctx context.Context, args ...string) (string, error) {
+	for at, asking := c.at, false; ; {
+		if c.open[at] == nil {
+			node, err := connect(ctx, at)
+			if err != nil {
+				return "", err
+			}
+			c.open[at] = node
+		}
+		if asking {
+			c.asked.Add(1)
+			if _, err := c.open[at].do(ctx, "ASKING"); err != nil {
+				return "", err
+			}
+		}
+		v, err := c.open[at].do(ctx, args...)
+		var no refused
+		if !errors.As(err, &no) {
+			return v.s, err
+		}
+		parts := strings.Fields(string(no))
+		switch parts[0] {
+		case "MOVED":
+			c.at, at, asking = parts[2], parts[2], false
+		case "ASK":
+			at, asking = parts[2], true
+		default:
+			return "", err
+		}
+	}
+}
+
+func (c *client) close() {
+	for _, node := range c.open {
+		_ = node.Close()
+	}
+}
