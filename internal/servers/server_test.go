@@ -180,6 +180,43 @@ func ask(t *testing.T, addr string, args ...string) string {
 	return strings.TrimRight(reply, "\r\n")
 }
 
+// again kills and restarts the server, and looks at what Done says of both processes.
+func again(t *testing.T, s *Server) {
+	t.Helper()
+	old, pid := s.Done(), s.PID()
+	if err := s.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, old)
+	if err := s.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-s.Done():
+		t.Fatal("the restarted server counts as ended")
+	default:
+	}
+	await(t, old)
+	if s.PID() == pid {
+		t.Fatal("the process is the old one")
+	}
+}
+
+// until waits for what comes soon, but not at once.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := poll(ctx, func() error {
+		if ok() {
+			return nil
+		}
+		return errors.New("not yet")
+	}); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
 func await(t *testing.T, done <-chan struct{}) {
 	t.Helper()
 	select {
