@@ -44,8 +44,13 @@ func (c *ClusterNodes) Owner(ctx context.Context, slot int) (*Server, error) {
 // redis-cli does, and returns once every node that answers knows. One slot moves at a time.
 //
 // No key is lost by the move: the old owner answers for a key until the new one has it, and
-// sends clients there for a key that it does not have. After an error the slot may be open,
-// which works for clients; MoveSlot may be called again, and goes on.
+// sends clients there for a key that it does not have. While the new owner is away the move
+// waits for it. After an error the slot may be open, which works for clients; MoveSlot may be
+// called again, and goes on.
+//
+// What Redis itself loses is lost: what a killed node had not stored, and, because replicas do
+// not know that a slot is on its way, keys of a slot whose old or new owner is replaced by a
+// replica in between.
 func (c *ClusterNodes) MoveSlot(ctx context.Context, slot int, to *Server) error {
 	c.moving.Lock()
 	defer c.moving.Unlock()
@@ -99,6 +104,8 @@ func moveAll(ctx context.Context, slot string, from, to *Server) error {
 	defer func() { _ = c.Close() }()
 	c.limit = 2 * migrateLimit
 	host, port, _ := net.SplitHostPort(to.Addr) // it is ours
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
 	for {
 		keys, err := c.do(ctx, "CLUSTER", "GETKEYSINSLOT", slot, strconv.Itoa(moveKeys))
 		if err != nil {
@@ -111,14 +118,33 @@ func moveAll(ctx context.Context, slot string, from, to *Server) error {
 		// to the old owner.
 		args := []string{"MIGRATE", host, port, "", "0", strconv.FormatInt(migrateLimit.Milliseconds(), 10), "REPLACE", "KEYS"}
 		_, err = c.do(ctx, append(args, keys.texts()...)...)
-		var no refused
-		if err != nil && (!errors.As(err, &no) || !strings.HasPrefix(string(no), "IOERR")) {
+		if err == nil {
+			continue
+		}
+		if !passes(err) {
 			return err
 		}
-		if ctx.Err() != nil { // IOERR is tried again: the keys that did not arrive are still here
+		select { // the keys that did not arrive are still here
+		case <-tick.C:
+		case <-ctx.Done():
 			return errors.Join(context.Cause(ctx), err)
 		}
 	}
+}
+
+// passes reports whether a hand-over failed for a reason that may pass: the new owner is
+// away, or just back.
+func passes(err error) bool {
+	var no refused
+	if !errors.As(err, &no) {
+		return false
+	}
+	for _, word := range []string{"IOERR", "CLUSTERDOWN", "LOADING"} {
+		if strings.Contains(string(no), word) {
+			return true
+		}
+	}
+	return false
 }
 
 // announce tells all nodes to whom the slot belongs: first the new owner, so that there is

@@ -94,6 +94,52 @@ func TestMoveSlotLosesNothing(t *testing.T) {
 	}
 }
 
+// The new owner dies on the way, and comes back. What it had and what it had not yet is there.
+func TestMoveSlotOutlivesAKilledTarget(t *testing.T) {
+	t.Parallel()
+	c := NewClusterNodes(t, 3, 0, "--appendonly", "yes", "--appendfsync", "always")
+	from, to := c.Servers()[0], c.Servers()[1]
+	const keys, slot = 20 * moveKeys, 0
+	node, err := connect(t.Context(), from.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer node.Close()
+	for i := range keys { // {3560} is a tag of slot 0
+		if _, err := node.do(t.Context(), "SET", fmt.Sprintf("{3560}%d", i), "v"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	moved := make(chan error, 1)
+	go func() { moved <- c.MoveSlot(t.Context(), slot, to) }()
+	count := func(s *Server) int {
+		v, err := do(t.Context(), s.Addr, "CLUSTER", "COUNTKEYSINSLOT", "0")
+		n, _ := strconv.Atoi(v.s)
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+	until(t, "the first keys arrive", func() bool { return count(to) > 0 })
+	if err := to.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if count(from) == 0 {
+		t.Skip("the move was over before the kill: nothing was tested")
+	}
+	if err := to.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-moved; err != nil {
+		// Killed while it was spoken to by us and not by the old owner.
+		t.Logf("moved again after: %v", err)
+		until(t, "the slot moves", func() bool { return c.MoveSlot(t.Context(), slot, to) == nil })
+	}
+	if here, there := count(from), count(to); here != 0 || there != keys {
+		t.Fatalf("%d keys at the old owner, %d of %d at the new one", here, there, keys)
+	}
+}
+
 // A slot that an aborted move left open is moved by the next one, whatever arrived before.
 func TestMoveSlotGoesOnAfterAnAbort(t *testing.T) {
 	t.Parallel()
