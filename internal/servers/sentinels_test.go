@@ -106,3 +106,26 @@ func TestSentinelsNeedSomebodyToPromote(t *testing.T) {
 		t.Fatal("started without a replica")
 	}
 }
+
+// All of them end with their ctx, those that were restarted or hang too.
+func TestSentinelsEndWithTheirContext(t *testing.T) {
+	t.Parallel()
+	Redis(t) // skips when the program is missing
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	all, err := StartSentinels(ctx, t.TempDir(), 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again(t, all.Servers()[1])
+	if err := all.Sentinels()[0].Pause(); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	for _, s := range append(all.Servers(), all.Sentinels()...) {
+		await(t, s.Done())
+	}
+	if _, err := StartClusterNodes(ctx, t.TempDir(), 3, 1); !errors.Is(err, context.Canceled) {
+		t.Fatalf("started after its time: %v", err)
+	}
+}
