@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +41,7 @@ func Cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64)
 
 func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64, open func(rdb *redis.Client) rmw.Store) *Result {
 	r := &Result{Topology: s.Topology, Nemesis: n.Name, Seed: seed, History: newHistory()}
-	f := &fleet{site: s, history: r.History, seed: seed, mind: n.of(), open: open}
+	f := &fleet{history: r.History, seed: seed, mind: n.of(), client: s.client, open: open, generation: counted()}
 	if s.Watch {
 		f.watch = 2
 	}
@@ -48,15 +49,19 @@ func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64,
 	working, stop := context.WithTimeout(ctx, d)
 	defer stop()
 	struck := make(chan error, 1)
+	children := &children{site: s, history: r.History, seed: seed}
 	go func() {
-		c := &striking{Site: s, rng: rand.New(rand.NewPCG(seed, seed)), mind: &f.mind}
+		c := &striking{Site: s, rng: rand.New(rand.NewPCG(seed, seed)), children: children}
 		c.note = func(format string, args ...any) { r.History.note(fmt.Sprintf(format, args...)) }
 		struck <- n.run(working, c)
 	}()
-	errs = append(errs, f.run(working), <-struck)
+	if n.children {
+		errs = append(errs, children.run(working))
+	} else {
+		errs = append(errs, f.run(working))
+	}
+	errs = append(errs, <-struck)
 	r.Took = r.History.now()
-	f.acknowledged(r.Took)
-	r.Stall = time.Duration(f.gap.Load())
 	errs = append(errs, r.settle(ctx, s))
 	r.count()
 	for _, err := range errs {
@@ -89,16 +94,23 @@ func (r *Result) settle(ctx context.Context, s *Site) error {
 }
 
 func (r *Result) count() {
+	var acknowledged []time.Duration
 	for _, op := range r.History.ops {
 		r.Operations++
 		switch op.Outcome {
 		case Acknowledged:
 			r.Acknowledged++
+			acknowledged = append(acknowledged, op.Return)
 		case NotWritten:
 			r.NotWritten++
 		case Unknown:
 			r.Unknown++
 		}
+	}
+	slices.Sort(acknowledged)
+	last := time.Duration(0)
+	for _, at := range append(acknowledged, r.Took) {
+		r.Stall, last = max(r.Stall, at-last), at
 	}
 }
 

@@ -37,16 +37,21 @@ const (
 
 // fleet is the processes of a cell.
 type fleet struct {
-	site    *Site
 	history *History
 	seed    uint64
 	mind    mind
+	client  func(process int) (*redis.Client, error)
 	open    func(rdb *redis.Client) rmw.Store // what processes on the new path use
 	watch   int                               // processes on the legacy path
 
-	started atomic.Int64 // updates, of all
-	last    atomic.Int64 // when one was acknowledged, in nanoseconds of the history
-	gap     atomic.Int64 // the longest time between two
+	generation func() int64        // of the keys
+	begin      func(op *Operation) // nil: it need not be known of an update that it has begun
+}
+
+// counted has each key take so many updates, and then the next one.
+func counted() func() int64 {
+	var started atomic.Int64
+	return func() int64 { return started.Add(1) / (perKey * keys) }
 }
 
 // The size of a fleet.
@@ -64,15 +69,16 @@ func (f *fleet) run(ctx context.Context) error {
 	var all sync.WaitGroup
 	errs := make([]error, processes+f.watch)
 	for i := range errs {
-		all.Go(func() { errs[i] = f.process(ctx, i) })
+		all.Go(func() { errs[i] = f.process(ctx, i, "") })
 	}
 	all.Wait()
 	return errors.Join(errs...)
 }
 
-// process is a service's process: a client, a store, some goroutines.
-func (f *fleet) process(ctx context.Context, number int) error {
-	rdb, err := f.site.client(number)
+// process is a service's process: a client, a store, some goroutines. The ids that it adds begin
+// with a prefix.
+func (f *fleet) process(ctx context.Context, number int, prefix string) error {
+	rdb, err := f.client(number)
 	if err != nil {
 		return err
 	}
@@ -87,7 +93,9 @@ func (f *fleet) process(ctx context.Context, number int) error {
 			id := number*workers + w
 			rng := rand.New(rand.NewPCG(f.seed, uint64(id)))
 			for i := 0; ctx.Err() == nil; i++ {
-				f.step(s, rng, id, i)
+				if f.step(s, rng, id, fmt.Sprintf("%s%d.%d", prefix, id, i)) == NotWritten {
+					_ = pause(ctx, 5*time.Millisecond) // as nobody would who is refused a connection
+				}
 			}
 		})
 	}
@@ -100,10 +108,9 @@ func (f *fleet) process(ctx context.Context, number int) error {
 
 // step is one update, or one read. It does not end with the cell, but with its own limit: what
 // is under way when the cell ends is to have an outcome, too.
-func (f *fleet) step(s rmw.Store, rng *rand.Rand, worker, i int) {
+func (f *fleet) step(s rmw.Store, rng *rand.Rand, worker int, id string) Outcome {
 	slot := rng.IntN(keys)
-	generation := f.started.Add(1) / (perKey * keys)
-	key := rmw.Key{Name: fmt.Sprintf("%s%d:%d", keyPrefix, slot, generation)}
+	key := rmw.Key{Name: fmt.Sprintf("%s%d:%d", keyPrefix, slot, f.generation())}
 	if slot == 1 {
 		key.Kind = rmw.KindHash
 	}
@@ -120,9 +127,12 @@ func (f *fleet) step(s rmw.Store, rng *rand.Rand, worker, i int) {
 			op.Outcome, op.Seen = Acknowledged, ids(v)
 			f.history.add(op)
 		}
-		return
+		return op.Outcome
 	}
-	op.ID = fmt.Sprintf("%d.%d", worker, i)
+	op.ID = id
+	if f.begin != nil {
+		f.begin(&op)
+	}
 	// Drawn beforehand: fn may run after Update has returned.
 	stall, stalls := f.mind.stall.draw(rng)
 	var seen atomic.Pointer[[]string]
@@ -141,24 +151,13 @@ func (f *fleet) step(s rmw.Store, rng *rand.Rand, worker, i int) {
 	switch {
 	case err == nil:
 		op.Outcome = Acknowledged
-		f.acknowledged(op.Return)
 	case errors.Is(err, rmw.ErrOutcomeUnknown):
 		op.Outcome, op.Err = Unknown, err.Error()
 	default:
 		op.Outcome, op.Err = NotWritten, err.Error()
 	}
 	f.history.add(op)
-}
-
-// acknowledged notes the longest time without an acknowledgement.
-func (f *fleet) acknowledged(at time.Duration) {
-	gap := int64(at) - f.last.Swap(int64(at))
-	for {
-		longest := f.gap.Load()
-		if gap <= longest || f.gap.CompareAndSwap(longest, gap) {
-			return
-		}
-	}
+	return op.Outcome
 }
 
 // with is the value with one more id: at the end of a list, or as a field with its place.

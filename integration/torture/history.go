@@ -3,6 +3,8 @@ package torture
 import (
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Outcome is what an update said of itself.
@@ -29,11 +31,12 @@ type Operation struct {
 
 // History is what a fleet has done.
 type History struct {
-	began time.Time
+	began time.Duration // of the machine's clock, which all processes read alike
 
 	mu    sync.Mutex
 	ops   []Operation
 	notes []Note
+	sink  func(op Operation) // takes the operations instead; nil: nobody
 }
 
 // Note is what a nemesis has done.
@@ -42,13 +45,26 @@ type Note struct {
 	Text string
 }
 
-func newHistory() *History { return &History{began: time.Now()} }
+func newHistory() *History { return &History{began: monotonic()} }
 
-func (h *History) now() time.Duration { return time.Since(h.began) }
+func (h *History) now() time.Duration { return monotonic() - h.began }
+
+// monotonic is a clock that nobody sets, and that is one for all processes.
+func monotonic() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
+		panic(err) // it is there on every system that has the servers
+	}
+	return time.Duration(t.Nano())
+}
 
 func (h *History) add(op Operation) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.sink != nil {
+		h.sink(op)
+		return
+	}
 	h.ops = append(h.ops, op)
 }
 

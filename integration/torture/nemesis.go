@@ -14,17 +14,20 @@ type Nemesis struct {
 	Name  string
 	About string
 
-	on     func(s *Site) bool // can it do its harm there? nil: everywhere
-	every  time.Duration      // between two strikes, about
+	on    func(s *Site) bool // can it do its harm there? nil: everywhere
+	every time.Duration      // between two strikes, about
+	// children has the fleet be processes of the system, which can be killed.
+	children bool
+
 	strike func(ctx context.Context, c *striking) error
 }
 
 // striking is what one strike has.
 type striking struct {
 	*Site
-	rng  *rand.Rand
-	mind *mind
-	note func(format string, args ...any) // what is done, for the history
+	rng      *rand.Rand
+	children *children
+	note     func(format string, args ...any) // what is done, for the history
 }
 
 // Fits reports whether the nemesis can do its harm at a site.
@@ -138,5 +141,11 @@ func inTheClient() []Nemesis {
 	return []Nemesis{
 		{Name: "stall", About: "one call in eight of the user's function lasts up to four leases, and does not heed its ctx"},
 		{Name: "cancel", About: "every other update's ctx is cancelled within 5 ms"},
+		{Name: "process-kill", About: "a process is killed (SIGKILL) in the middle of its updates, and another one begins",
+			every: 60 * time.Millisecond, children: true,
+			strike: func(_ context.Context, c *striking) error { return c.children.kill(c.rng, c.note) }},
+		{Name: "process-stop", About: "a process stands still (SIGSTOP) for up to four leases, and goes on",
+			every: 60 * time.Millisecond, children: true,
+			strike: func(ctx context.Context, c *striking) error { return c.children.stop(ctx, c.rng, c.note) }},
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/internal/servers"
 )
 
 func atTheServer() []Nemesis {
@@ -34,6 +36,13 @@ func atTheServer() []Nemesis {
 				_ = pause(ctx, d)
 				return c.proxies[0].Signal(syscall.SIGCONT)
 			}},
+		{Name: "kill", About: "a server is killed (SIGKILL) and starts again with all that it had acknowledged", every: 300 * time.Millisecond,
+			strike: func(ctx context.Context, c *striking) error {
+				return c.killed(ctx, c.servers[c.rng.IntN(len(c.servers))])
+			}},
+		{Name: "proxy-kill", About: "the proxy is killed and starts again", every: 200 * time.Millisecond,
+			on:     func(s *Site) bool { return len(s.proxies) > 0 },
+			strike: func(ctx context.Context, c *striking) error { return c.killed(ctx, c.proxies[0]) }},
 		{Name: "script-flush", About: "SCRIPT FLUSH: each EVALSHA may meet a server without its script", every: 5 * time.Millisecond,
 			strike: func(ctx context.Context, c *striking) error { return c.one(ctx, c.rng, ask("SCRIPT", "FLUSH", "SYNC")) }},
 		{Name: "client-kill", About: "CLIENT KILL of all connections of a server, those of a proxy, too", every: 30 * time.Millisecond,
@@ -55,6 +64,17 @@ func atTheServer() []Nemesis {
 			}},
 		{Name: "out-of-memory", About: "a server has no memory left for writes, for a moment", every: 100 * time.Millisecond, strike: outOfMemory},
 	}
+}
+
+// killed kills a server, and starts it again some time later.
+func (c *striking) killed(ctx context.Context, server *servers.Server) error {
+	d := within(c.rng, time.Millisecond, 2*lease)
+	c.note("%s is killed, and starts again %v later", server.Addr, d)
+	if err := server.Kill(); err != nil {
+		return err
+	}
+	_ = pause(ctx, d)
+	return server.Restart(context.WithoutCancel(ctx))
 }
 
 // outOfMemory has a server refuse to write: locks and commits, and not the deletions.

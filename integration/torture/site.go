@@ -36,11 +36,15 @@ func (s *Site) client(process int) (*redis.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := proxycompat.Options(s.Profile, addr)
+	return newClient(s.Profile, addr), nil
+}
+
+func newClient(profile *proxycompat.Profile, addr string) *redis.Client {
+	opts := proxycompat.Options(profile, addr)
 	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = time.Second, patience, patience
 	opts.PoolSize = 32
 	opts.MinRetryBackoff, opts.MaxRetryBackoff = time.Millisecond, 20*time.Millisecond
-	return redis.NewClient(opts), nil
+	return redis.NewClient(opts)
 }
 
 // patience is how long a client of the fleet waits for a reply.

@@ -1,6 +1,8 @@
 package torture_test
 
 import (
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -11,10 +13,21 @@ import (
 	"github.com/unwatch/unwatch/internal/servers"
 )
 
+func TestMain(m *testing.M) {
+	if was, err := torture.Child(); was {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
 // One cell for each kind of harm; make torture plays them all.
 func TestTorture(t *testing.T) {
 	servers.Redis(t) // skips, or fails, where there is none
-	for _, only := range []string{"redis/cut", "redis/stall"} {
+	for _, only := range []string{"redis/cut", "redis/stall", "redis/process-kill"} {
 		report, err := torture.Run(t.Context(), torture.Config{Duration: time.Second, Seed: 1, Only: only, Dir: t.TempDir()})
 		require.NoError(t, err)
 		require.Len(t, report.Results, 1)

@@ -23,6 +23,13 @@ import (
 )
 
 func main() {
+	if was, err := torture.Child(); was {
+		if err != nil {
+			_, _ = fmt.Fprintln(os.Stderr, "torture:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)

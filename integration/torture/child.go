@@ -1,0 +1,231 @@
+package torture
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// childEnv tells this program that it is to be a process of a fleet, and which.
+const childEnv = "UNWATCH_TORTURE_CHILD"
+
+// order is what a child is told.
+type order struct {
+	Addr    string
+	Profile string
+	Process int
+	Prefix  string // of its ids
+	Seed    uint64
+}
+
+// said is what a child says of an update: that it begins, and how it ended. One of which only
+// the beginning is known may or may not have been carried out.
+type said struct {
+	Begin bool
+	Op    Operation
+}
+
+// Child is called by a main, or a TestMain, before anything else. In a process that was started
+// as one of a fleet it works until its standard input ends, and reports true.
+func Child() (was bool, err error) {
+	text := os.Getenv(childEnv)
+	if text == "" {
+		return false, nil
+	}
+	var o order
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		return true, err
+	}
+	profile, err := proxycompat.Lookup(o.Profile)
+	if err != nil {
+		return true, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	out := &telling{to: json.NewEncoder(os.Stdout)}
+	history := &History{sink: func(op Operation) { out.say(said{Op: op}) }} // its times are the machine's
+	f := &fleet{
+		history: history, seed: o.Seed, open: openLockupdate,
+		client:     func(int) (*redis.Client, error) { return newClient(profile, o.Addr), nil },
+		generation: func() int64 { return int64(monotonic() / (400 * time.Millisecond)) },
+		begin:      func(op *Operation) { out.say(said{Begin: true, Op: *op}) },
+	}
+	return true, errors.Join(f.process(ctx, o.Process, o.Prefix), out.err)
+}
+
+// telling writes lines, one at a time.
+type telling struct {
+	mu  sync.Mutex
+	to  *json.Encoder
+	err error
+}
+
+func (t *telling) say(s said) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.err = errors.Join(t.err, t.to.Encode(s))
+}
+
+// children are the processes of a fleet as processes of the system.
+type children struct {
+	site    *Site
+	history *History
+	seed    uint64
+
+	mu      sync.Mutex
+	running [processes]*os.Process // nil: none at the moment
+}
+
+// run has all of them work until ctx ends. Who is killed is followed by another one.
+func (c *children) run(ctx context.Context) error {
+	var all sync.WaitGroup
+	errs := make([]error, processes)
+	for i := range processes {
+		all.Go(func() {
+			for n := 0; ctx.Err() == nil && errs[i] == nil; n++ {
+				errs[i] = c.one(ctx, i, fmt.Sprintf("%d-", n))
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// one is the life of one process.
+func (c *children) one(ctx context.Context, number int, prefix string) error {
+	addr, err := c.site.relays.addr(number)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(order{addr, c.site.Profile.Name(), number, prefix, c.seed})
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(self) // its end is that of its input: it has to say how its last updates ended
+	cmd.Env = append(os.Environ(), childEnv+"="+string(text))
+	var complaint tail
+	cmd.Stderr = &complaint
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	c.set(number, cmd.Process)
+	stop := context.AfterFunc(ctx, func() { _ = in.Close() })
+	defer stop()
+	c.listen(out)
+	c.set(number, nil)
+	_ = in.Close()
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("process %d: %w: %s", number, err, complaint.text)
+	}
+	return nil
+}
+
+// listen takes over what a process says. The last line of one that is killed may be half.
+func (c *children) listen(out io.Reader) {
+	begun := map[string]Operation{}
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var s said
+		if json.Unmarshal(lines.Bytes(), &s) != nil {
+			break
+		}
+		s.Op.Call -= c.history.began
+		s.Op.Return -= c.history.began
+		if s.Begin {
+			begun[s.Op.ID] = s.Op
+			continue
+		}
+		delete(begun, s.Op.ID)
+		c.history.add(s.Op)
+	}
+	for _, op := range begun {
+		op.Outcome, op.Return, op.Err = Unknown, c.history.now(), "the process was killed"
+		c.history.add(op)
+	}
+}
+
+func (c *children) set(number int, p *os.Process) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running[number] = p
+}
+
+// some calls fn with one of the processes, if it runs.
+func (c *children) some(rng *rand.Rand, fn func(p *os.Process) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.running[rng.IntN(processes)]
+	if p == nil {
+		return nil
+	}
+	if err := fn(p); !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
+}
+
+// kill kills one in the middle of what it does.
+func (c *children) kill(rng *rand.Rand, note func(string, ...any)) error {
+	return c.some(rng, func(p *os.Process) error {
+		note("process %d is killed", p.Pid)
+		return p.Kill()
+	})
+}
+
+// stop has one stand still for a time.
+func (c *children) stop(ctx context.Context, rng *rand.Rand, note func(string, ...any)) error {
+	return c.some(rng, func(p *os.Process) error {
+		d := within(rng, time.Millisecond, 4*lease)
+		note("process %d stands still for %v", p.Pid, d)
+		if err := p.Signal(syscall.SIGSTOP); err != nil {
+			return err
+		}
+		_ = pause(ctx, d)
+		return p.Signal(syscall.SIGCONT)
+	})
+}
+
+// tail keeps the last of what a process complains of.
+type tail struct{ text []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.text = append(t.text, p...)
+	if over := len(t.text) - 4096; over > 0 {
+		t.text = t.text[over:]
+	}
+	return len(p), nil
+}
