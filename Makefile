@@ -31,7 +31,8 @@ lint: ## Run gofmt, go vet, go fix and golangci-lint; none may find anything
 	go vet ./...
 	go fix -diff ./...
 	go tool -modfile=tools/go.mod golangci-lint run ./...
-	@for module in $(NESTED); do echo "go -C $$module vet ./..."; go -C $$module vet ./... || exit 1; done
+	@root=$$PWD; for module in $(NESTED); do echo "vet and golangci-lint in $$module"; \
+		(cd $$module && go vet ./... && go tool -modfile=$$root/tools/go.mod golangci-lint run -c $$root/.golangci.yml ./...) || exit 1; done
 
 docs: ## Check the documents: code, commands and links
 	go test -count=1 -v -run TestDocs ./internal/doccheck/

@@ -77,13 +77,15 @@ func scripts(rng *rand.Rand, keys []string) (out [][]string) {
 // and none that waits or ends anything.
 func steady(c proxycompat.Command) bool {
 	switch c.Group {
-	case "string", "hash", "list", "set", "zset", "generic", "bitmap", "geo", "hyperloglog", "stream", "txn", "pubsub", "scripting", "connection":
+	case "string", "hash", "list", "set", "zset", "generic", "bitmap", "geo", "hyperloglog", "stream",
+		"txn", "pubsub", "scripting", "connection":
 	default: // nothing that tells of the server, or changes it
 		return false
 	}
 	return !c.Blocks() && !slices.Contains([]string{
 		// By chance, by the clock, by an order that nobody promises, or by what else the server does.
-		"SPOP", "SRANDMEMBER", "RANDOMKEY", "HRANDFIELD", "ZRANDMEMBER", "XADD", "TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME", "OBJECT", "DUMP",
+		"SPOP", "SRANDMEMBER", "RANDOMKEY", "HRANDFIELD", "ZRANDMEMBER", "XADD",
+		"TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME", "OBJECT", "DUMP",
 		"SCAN", "SSCAN", "HSCAN", "ZSCAN", "KEYS", "SMEMBERS", "SUNION", "SINTER", "SDIFF", "HGETALL", "HKEYS", "HVALS", "SORT", "SORT_RO",
 		"EXPIRE", "PEXPIRE", "SETEX", "PSETEX", "GETEX", // of soon; see battery
 		"CLIENT", "HELLO", "AUTH", "RESET", "QUIT", "SCRIPT", "FUNCTION", "MIGRATE", "WAIT", "WAITAOF", "PUBSUB", "XINFO", "XPENDING",
@@ -113,7 +115,8 @@ func (a *asker) ask(args []string) string {
 		reply, err = resp.ReadReply(nil, a.br, resp.Limits{})
 	}
 	if err != nil {
-		require.True(a.t, errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), "reset"), "%v: %v", args[0], err)
+		require.True(a.t, errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), "reset"),
+			"%v: %v", args[0], err)
 		_ = a.conn.Close()
 		a.conn = nil
 		return "closed"

@@ -243,7 +243,8 @@ func TestLiveReplica(t *testing.T) {
 
 	r := looked(t, live.Address{Host: primary.Addr}, live.Config{Strict: true, For: 2500 * time.Millisecond}, nil)
 	assert.Equal(t, live.Clean, r.Verdict, r.Findings)
-	assert.True(t, slices.ContainsFunc(r.Attributed, func(a live.Attributed) bool { return a.Command == "REPLCONF" }), "control: they were sent")
+	assert.True(t, slices.ContainsFunc(r.Attributed, func(a live.Attributed) bool { return a.Command == "REPLCONF" }),
+		"control: they were sent")
 
 	// Negative control: what would be said of the replica if it were asked.
 	r = looked(t, live.Address{Host: replica.Addr}, live.Config{Replicas: true}, func() {

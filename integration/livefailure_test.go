@@ -89,10 +89,10 @@ func TestLiveFailoverAndBack(t *testing.T) {
 	host, port, _ := strings.Cut(replica.Addr, ":")
 	rdb, other := client(t, primary.Addr), client(t, replica.Addr)
 	r := looked(t, live.Address{Host: primary.Addr}, live.Config{}, func() {
-		require.NoError(t, other.SlaveOf(t.Context(), "no", "one").Err())
-		require.NoError(t, rdb.SlaveOf(t.Context(), host, port).Err())
+		require.NoError(t, other.ReplicaOf(t.Context(), "no", "one").Err())
+		require.NoError(t, rdb.ReplicaOf(t.Context(), host, port).Err())
 		require.Eventually(t, func() bool { return connectedReplicas(t, other) == 1 }, 20*time.Second, 20*time.Millisecond)
-		require.NoError(t, rdb.SlaveOf(t.Context(), "no", "one").Err())
+		require.NoError(t, rdb.ReplicaOf(t.Context(), "no", "one").Err())
 	})
 	assert.Equal(t, live.Incomplete, r.Verdict)
 	assert.Contains(t, strings.Join(r.Incomplete, "\n"), "was a replica in between")

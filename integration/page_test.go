@@ -143,7 +143,8 @@ const (
 		e.dataset.reached = "yes";
 		return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2 ? "" : e.outerHTML.slice(0, 80);
 	})()`
-	missed = `[...document.querySelectorAll("a[href], summary, .scroll")].filter(e => !e.dataset.reached).map(e => e.outerHTML.slice(0, 80))`
+	missed = `[...document.querySelectorAll("a[href], summary, .scroll")]
+		.filter(e => !e.dataset.reached).map(e => e.outerHTML.slice(0, 80))`
 )
 
 // As it is served, so that the links and the policy of the header are there as well.

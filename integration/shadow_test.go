@@ -131,7 +131,8 @@ func TestShadowFindsAForeignWriter(t *testing.T) {
 	f := shadowed(t, onRedis(t), lockupdate.Config{}, nil)
 	f.traffic(4, 15)
 	ctx := t.Context()
-	_, err := f.fleet[0].Update(ctx, rmw.Key{Name: "k2", Label: "string", TTL: time.Hour}, func(context.Context, rmw.Value) (rmw.Value, error) {
+	key := rmw.Key{Name: "k2", Label: "string", TTL: time.Hour}
+	_, err := f.fleet[0].Update(ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) {
 		return rmw.String(`{"n":1,"state":"open"}`), nil
 	})
 	require.NoError(t, err)
@@ -188,7 +189,8 @@ func TestShadowOfAnOutage(t *testing.T) {
 			r := f.report()
 			assert.Empty(t, blocking(r), told(r))
 			t.Logf("resyncs: %v, breaker trips: %d, verifier: %v", r.Health.Resyncs, r.Health.BreakerTrips, r.Verify.Findings)
-			assert.Positive(t, r.Health.Candidate.Errors["unavailable"]+r.Health.Candidate.Errors["outcome unknown"]+r.Health.Candidate.Errors["timeout"])
+			errs := r.Health.Candidate.Errors
+			assert.Positive(t, errs["unavailable"]+errs["outcome unknown"]+errs["timeout"])
 		})
 	}
 }

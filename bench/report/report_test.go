@@ -41,7 +41,9 @@ func sample() *result.File {
 			{Scenario: "hold10k", Impl: "ticker", Took: time.Second, Server: result.Server{CPU: 300 * time.Millisecond, Calls: map[string]int64{"pexpire": 10}},
 				Worker: worker.HoldResult{Locks: 10, Took: time.Second, Usage: worker.Usage{CPU: 600 * time.Millisecond}}},
 			{Scenario: "hold10k", Impl: "unwatch", Took: time.Second, Server: result.Server{CPU: 200 * time.Millisecond, Calls: map[string]int64{"pexpire": 10}},
-				Worker: worker.HoldResult{Locks: 10, Took: time.Second, Memory: 70e6, Watch: 7e6, Usage: worker.Usage{CPU: 90 * time.Millisecond}}},
+				Worker: worker.HoldResult{
+					Locks: 10, Took: time.Second, Memory: 70e6, Watch: 7e6, Usage: worker.Usage{CPU: 90 * time.Millisecond},
+				}},
 		},
 	}
 }

@@ -38,7 +38,9 @@ func everything() *finding.Report {
 		{
 			Rule: "MC101", Severity: finding.Critical, Confidence: finding.High, Place: place, EndLine: 4, EndColumn: 1,
 			Labels: []finding.Label{finding.Test}, Related: []finding.Place{place}, Stack: []finding.Place{place, place},
-			Fix:         &finding.Fix{Message: "do", Edits: []finding.Edit{{Path: "a.go", Start: 1, End: 2, Text: "x"}, {Path: "a.go", Start: 5, End: 7}}},
+			Fix: &finding.Fix{Message: "do", Edits: []finding.Edit{
+				{Path: "a.go", Start: 1, End: 2, Text: "x"}, {Path: "a.go", Start: 5, End: 7},
+			}},
 			Fingerprint: "0123", Suppressed: &finding.Suppression{By: "directive", Reason: "known"}, Advice: "do",
 		},
 		{Rule: "MC902", Severity: finding.Warning, Confidence: finding.Low, Place: finding.Place{Path: "/else/b.go", Message: "x"}},

@@ -27,7 +27,8 @@ func TestCheck(t *testing.T) {
 	}{
 		"nothing": {},
 		"one after the other": {
-			[]Operation{add(1, 0, 1, "a", "", Acknowledged), add(2, 2, 3, "b", "a,", Acknowledged), read(1, 4, 5, "a,b,")}, "a,b,", Verdict{},
+			[]Operation{add(1, 0, 1, "a", "", Acknowledged), add(2, 2, 3, "b", "a,", Acknowledged), read(1, 4, 5, "a,b,")},
+			"a,b,", Verdict{},
 		},
 		"lost": {
 			[]Operation{add(1, 0, 1, "a", "", Acknowledged), add(2, 0, 3, "b", "", Acknowledged)}, "b,",
@@ -154,12 +155,15 @@ func TestTable(t *testing.T) {
 	r := &Report{Config: Config{Seed: 7}, Results: []*Result{
 		{Topology: "nutcracker-4", Nemesis: "out-of-memory", Operations: 100000, Acknowledged: 50000, NotWritten: 49000, Unknown: 1000,
 			Stall: 1234 * time.Millisecond, Verdict: &Verdict{}},
-		{Topology: "redis", Nemesis: "stall", Verdict: &Verdict{Lost: 1, Immortal: []string{"/lock/x"}, examples: []string{"k: a was lost"}}},
+		{Topology: "redis", Nemesis: "stall",
+			Verdict: &Verdict{Lost: 1, Immortal: []string{"/lock/x"}, examples: []string{"k: a was lost"}}},
 	}, Controls: []ControlResult{{Controls()[0], &Result{Verdict: &Verdict{}}, false}}}
 	var text strings.Builder
 	assert.NoError(t, r.Table(&text))
 	assert.True(t, r.Bad())
-	for _, want := range []string{"FAILED", "1 keys of locks have no expiry", "NOT CAUGHT", "redis/stall: -seed 7 -only redis/stall", "  k: a was lost"} {
+	for _, want := range []string{
+		"FAILED", "1 keys of locks have no expiry", "NOT CAUGHT", "redis/stall: -seed 7 -only redis/stall", "  k: a was lost",
+	} {
 		assert.Contains(t, text.String(), want)
 	}
 	for line := range strings.Lines(text.String()) {

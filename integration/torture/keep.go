@@ -71,7 +71,8 @@ func (r *Result) write(path string) (err error) {
 	for _, key := range slices.Sorted(maps.Keys(r.History.byKey())) {
 		out("\nkey %s", key)
 		for _, op := range r.History.byKey()[key] {
-			out("%12.3f %12.3f  process %2d  %-8s %v after %d  %s", ms(op.Call), ms(op.Return), op.Process, op.ID, op.Outcome, len(op.Seen), op.Err)
+			out("%12.3f %12.3f  process %2d  %-8s %v after %d  %s",
+				ms(op.Call), ms(op.Return), op.Process, op.ID, op.Outcome, len(op.Seen), op.Err)
 		}
 		if r.stored != nil {
 			out("  in the end: %s %v", r.stored.text[key], r.stored.hash[key])

@@ -91,7 +91,8 @@ func onTheWire() []Nemesis {
 			}},
 		{Name: "slow", About: "requests or replies take up to a third of a lease longer, and overtake those of others", every: 50 * time.Millisecond,
 			strike: func(ctx context.Context, c *striking) error {
-				t := toxic{Type: "latency", Stream: c.direction(), Attributes: map[string]any{"latency": c.rng.IntN(60), "jitter": c.rng.IntN(40)}}
+				how := map[string]any{"latency": c.rng.IntN(60), "jitter": c.rng.IntN(40)}
+				t := toxic{Type: "latency", Stream: c.direction(), Attributes: how}
 				return c.poisoned(ctx, t, 50*time.Millisecond, 300*time.Millisecond)
 			}},
 		{Name: "black-hole", About: "nothing comes through, and no connection ends, for longer than clients wait", every: 400 * time.Millisecond,

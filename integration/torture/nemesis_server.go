@@ -62,7 +62,8 @@ func atTheServer() []Nemesis {
 				c.note("DEBUG SLEEP %v", d)
 				return c.one(context.WithoutCancel(ctx), c.rng, ask("DEBUG", "SLEEP", d.Seconds()))
 			}},
-		{Name: "out-of-memory", About: "a server has no memory left for writes, for a moment", every: 100 * time.Millisecond, strike: outOfMemory},
+		{Name: "out-of-memory", About: "a server has no memory left for writes, for a moment", every: 100 * time.Millisecond,
+			strike: outOfMemory},
 	}
 }
 
