@@ -63,6 +63,7 @@ func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64,
 	errs = append(errs, <-struck)
 	r.Took = r.History.now()
 	errs = append(errs, r.settle(ctx, s))
+	r.Forgiven = n.forgets
 	r.count()
 	for _, err := range errs {
 		if err != nil && ctx.Err() == nil {
@@ -75,7 +76,7 @@ func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64,
 // settle waits until the servers answer and the last lock has ended, and judges.
 func (r *Result) settle(ctx context.Context, s *Site) error {
 	r.Verdict = &Verdict{}
-	calm, cancel := context.WithTimeout(ctx, 20*time.Second)
+	calm, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
 	if err := s.awaitCalm(calm); err != nil {
 		return err

@@ -109,7 +109,7 @@ func (c *children) run(ctx context.Context) error {
 
 // one is the life of one process.
 func (c *children) one(ctx context.Context, number int, prefix string) error {
-	addr, err := c.site.relays.addr(number)
+	addr, err := c.site.relays.addr(number, c.site.addr)
 	if err != nil {
 		return err
 	}

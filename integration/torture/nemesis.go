@@ -19,6 +19,11 @@ type Nemesis struct {
 	// children has the fleet be processes of the system, which can be killed.
 	children bool
 
+	// forgets: Redis itself loses there what it has acknowledged. What is lost is counted, and
+	// breaks no promise of ours.
+	forgets bool
+	least   time.Duration // of a cell: a strike takes its time
+
 	strike func(ctx context.Context, c *striking) error
 }
 
@@ -79,7 +84,8 @@ func Nemeses() []Nemesis {
 	all := []Nemesis{{Name: "none", About: "no harm: what everything else is held against"}}
 	all = append(all, onTheWire()...)
 	all = append(all, inTheClient()...)
-	return append(all, atTheServer()...)
+	all = append(all, atTheServer()...)
+	return append(all, atTheSentinels()...)
 }
 
 func onTheWire() []Nemesis {
@@ -138,15 +144,18 @@ func (n Nemesis) of() mind {
 	return mind{}
 }
 
+// oneAddress: processes of the system are told an address only.
+func oneAddress(s *Site) bool { return s.addr != "" }
+
 func inTheClient() []Nemesis {
 	return []Nemesis{
 		{Name: "stall", About: "one call in eight of the user's function lasts up to four leases, and does not heed its ctx"},
 		{Name: "cancel", About: "every other update's ctx is cancelled within 5 ms"},
 		{Name: "process-kill", About: "a process is killed (SIGKILL) in the middle of its updates, and another one begins",
-			every: 60 * time.Millisecond, children: true,
+			every: 60 * time.Millisecond, children: true, on: oneAddress,
 			strike: func(_ context.Context, c *striking) error { return c.children.kill(c.rng, c.note) }},
 		{Name: "process-stop", About: "a process stands still (SIGSTOP) for up to four leases, and goes on",
-			every: 60 * time.Millisecond, children: true,
+			every: 60 * time.Millisecond, children: true, on: oneAddress,
 			strike: func(ctx context.Context, c *striking) error { return c.children.stop(ctx, c.rng, c.note) }},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
@@ -13,58 +14,59 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// relays stand between the clients and a server, one for each process, as if each had a wire of
-// its own, and do to the connections what a nemesis wants.
+// relays stand between the clients and the servers, one for each process and server, as if each
+// process had a wire of its own, and do to the connections what a nemesis wants.
 type relays struct {
-	upstream string
-	mu       sync.Mutex
-	all      []*toxiproxy.Proxy
+	mu    sync.Mutex
+	wires [][]*toxiproxy.Proxy // of each process
 }
 
-// addr is the address of a process' relay.
-func (r *relays) addr(process int) (string, error) {
+// addr is where a process finds its relay to a server.
+func (r *relays) addr(process int, upstream string) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for len(r.all) <= process {
-		if err := r.add(); err != nil {
-			return "", err
+	for len(r.wires) <= process {
+		r.wires = append(r.wires, nil)
+	}
+	for _, relay := range r.wires[process] {
+		if relay.Upstream == upstream {
+			return relay.Listen, nil
 		}
 	}
-	return r.all[process].Listen, nil
-}
-
-func (r *relays) add() error {
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop())
-	relay := toxiproxy.NewProxy(server, r.upstream, loopback(), r.upstream)
+	relay := toxiproxy.NewProxy(server, upstream, loopback(), upstream)
 	if err := relay.Start(); err != nil {
-		return fmt.Errorf("relay: %w", err)
+		return "", fmt.Errorf("relay: %w", err)
 	}
-	r.all = append(r.all, relay)
-	return nil
+	r.wires[process] = append(r.wires[process], relay)
+	return relay.Listen, nil
 }
 
-// some are all relays, or one of them, by chance: who is cut off alone is overtaken by others.
+// some are those of all processes, or of one, by chance: who is cut off alone is overtaken by
+// others.
 func (r *relays) some(rng *rand.Rand) []*toxiproxy.Proxy {
 	if rng.IntN(2) == 0 {
 		return r.one(rng)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.all
+	return slices.Concat(r.wires...)
 }
 
-// one is one relay, by chance.
+// one are those of one process, by chance.
 func (r *relays) one(rng *rand.Rand) []*toxiproxy.Proxy {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := rng.IntN(len(r.all))
-	return r.all[i : i+1]
+	if len(r.wires) == 0 {
+		return nil // nobody has come yet
+	}
+	return slices.Clone(r.wires[rng.IntN(len(r.wires))])
 }
 
 func (r *relays) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, relay := range r.all {
+	for _, relay := range slices.Concat(r.wires...) {
 		relay.Stop()
 	}
 }

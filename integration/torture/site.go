@@ -26,13 +26,19 @@ type Site struct {
 	proxies []*servers.Server // in front of them, if any
 	codis   *proxytest.Proxy  // likewise
 	relays  *relays
-	end     []func()
+	addr    string // of who answers the clients; "": the sentinels say
+
+	sentinels *servers.Sentinels
+	end       []func()
 }
 
 // client returns a client of its own for one process of a fleet. It gives up soon, so that a
 // short cell has many of the cases in which it does.
 func (s *Site) client(process int) (*redis.Client, error) {
-	addr, err := s.relays.addr(process)
+	if s.addr == "" {
+		return s.failoverClient(process), nil
+	}
+	addr, err := s.relays.addr(process, s.addr)
 	if err != nil {
 		return nil, err
 	}
@@ -47,13 +53,44 @@ func newClient(profile *proxycompat.Profile, addr string) *redis.Client {
 	return redis.NewClient(opts)
 }
 
+// failoverClient asks the sentinels for the primary. All its connections go over relays.
+func (s *Site) failoverClient(process int) *redis.Client {
+	return redis.NewFailoverClient(&redis.FailoverOptions{
+		MasterName: s.sentinels.Name(), SentinelAddrs: s.sentinels.Addrs(),
+		Protocol: 2, DisableIdentity: true, PoolSize: 32,
+		DialTimeout: time.Second, ReadTimeout: patience, WriteTimeout: patience,
+		MinRetryBackoff: time.Millisecond, MaxRetryBackoff: 20 * time.Millisecond,
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			addr, err := s.relays.addr(process, addr)
+			if err != nil {
+				return nil, err
+			}
+			return (&net.Dialer{Timeout: time.Second}).DialContext(ctx, network, addr)
+		},
+	})
+}
+
+// holders are the servers that hold what is stored: of a primary and its replicas only the
+// former.
+func (s *Site) holders(ctx context.Context) ([]*servers.Server, error) {
+	if s.sentinels == nil {
+		return s.servers, nil
+	}
+	primary, err := s.sentinels.Primary(ctx)
+	return []*servers.Server{primary}, err
+}
+
 // patience is how long a client of the fleet waits for a reply.
 const patience = 300 * time.Millisecond
 
 // direct calls fn with a client of each server, past relays and proxies.
 func (s *Site) direct(ctx context.Context, fn func(ctx context.Context, rdb *redis.Client) error) error {
+	holders, err := s.holders(ctx)
+	if err != nil {
+		return err
+	}
 	var errs []error
-	for _, server := range s.servers {
+	for _, server := range holders {
 		rdb := redis.NewClient(&redis.Options{Addr: server.Addr, Protocol: 2, DisableIdentity: true})
 		errs = append(errs, fn(ctx, rdb), rdb.Close())
 	}
@@ -62,7 +99,11 @@ func (s *Site) direct(ctx context.Context, fn func(ctx context.Context, rdb *red
 
 // one calls fn with a client of one server, by chance.
 func (s *Site) one(ctx context.Context, rng *rand.Rand, fn func(ctx context.Context, rdb *redis.Client) error) error {
-	server := s.servers[rng.IntN(len(s.servers))]
+	holders, err := s.holders(ctx)
+	if err != nil {
+		return err
+	}
+	server := holders[rng.IntN(len(holders))]
 	rdb := redis.NewClient(&redis.Options{Addr: server.Addr, Protocol: 2, DisableIdentity: true})
 	return errors.Join(fn(ctx, rdb), rdb.Close())
 }
@@ -126,6 +167,11 @@ func (all *stored) immortal() (names []string) {
 
 // awaitCalm waits until the fleet's way to the servers is open again.
 func (s *Site) awaitCalm(ctx context.Context) error {
+	if s.sentinels != nil {
+		if err := s.sentinels.AwaitSettled(ctx); err != nil {
+			return err
+		}
+	}
 	rdb, err := s.client(0)
 	if err != nil {
 		return err

@@ -61,6 +61,8 @@ func (r *Result) word() string {
 	switch {
 	case r.Bad():
 		return "  FAILED"
+	case r.Forgiven && r.Lost > 0:
+		return "  Redis" // has lost them
 	case len(r.Undecided) > 0:
 		return "  open" // for some keys porcupine took too long
 	}

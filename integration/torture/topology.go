@@ -24,6 +24,7 @@ func Topologies() []Topology {
 		{"redis", "one redis-server that writes each command to its log; fleets with WATCH writers among them", startRedis},
 		{"nutcracker", "two redis-servers behind nutcracker, one connection to each", startNutcracker(1)},
 		{"nutcracker-4", "the same with four connections to each: commands overtake one another", startNutcracker(4)},
+		{"sentinel", "a primary and two replicas behind three sentinels, which replace it", startSentinel},
 		{"codis", "two redis-servers behind a proxy that refuses what Codis 3.2 does and spreads pipelines over connections", startCodis},
 	}
 }
@@ -60,7 +61,7 @@ func startRedis(ctx context.Context, s *Site, dir string) error {
 		return err
 	}
 	s.Profile, s.Watch = proxycompat.Redis(), true
-	s.relays.upstream = s.servers[0].Addr
+	s.addr = s.servers[0].Addr
 	return nil
 }
 
@@ -87,9 +88,19 @@ func startNutcracker(connections int) func(ctx context.Context, s *Site, dir str
 		s.proxies = append(s.proxies, proxy)
 		s.end = append(s.end, proxy.Stop)
 		s.Profile = proxycompat.Twemproxy05()
-		s.relays.upstream = proxy.Addr
+		s.addr = proxy.Addr
 		return nil
 	}
+}
+
+func startSentinel(ctx context.Context, s *Site, dir string) (err error) {
+	s.sentinels, err = servers.StartSentinels(ctx, dir, 2, 3)
+	if err != nil {
+		return err
+	}
+	s.end = append(s.end, s.sentinels.Stop)
+	s.Profile, s.Watch = proxycompat.Redis(), true
+	return nil
 }
 
 func startCodis(ctx context.Context, s *Site, dir string) error {
@@ -103,6 +114,6 @@ func startCodis(ctx context.Context, s *Site, dir string) error {
 	}
 	s.end = append(s.end, func() { _ = s.codis.Close() })
 	s.Profile = proxycompat.Codis32()
-	s.relays.upstream = s.codis.Addr()
+	s.addr = s.codis.Addr()
 	return nil
 }

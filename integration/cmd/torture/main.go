@@ -20,6 +20,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/unwatch/unwatch/integration/torture"
 )
 
@@ -63,6 +65,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if cfg.Seed == 0 {
 		cfg.Seed = uint64(time.Now().UnixNano())
 	}
+	redis.SetLogger(silent{}) // go-redis tells of each failover
 	began := time.Now()
 	cfg.Progress = func(done, of int, what string) {
 		_, _ = fmt.Fprintf(stderr, "%4.0f s  %3d/%d  %s\n", time.Since(began).Seconds(), done, of, what)
@@ -81,6 +84,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	return 0
 }
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
 
 func enumerate(w io.Writer) int {
 	show := func(kind, name, about string) {
