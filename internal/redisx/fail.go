@@ -3,6 +3,7 @@ package redisx
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -57,26 +58,49 @@ type ownLimit struct{ error }
 
 func (l ownLimit) As(target any) bool { return errors.As(l.error, target) }
 
-// WithoutArguments keeps stored values out of logs: a server that does not know a
-// command quotes the beginning of its arguments. Fail does it for errors that are
-// returned.
+// WithoutArguments keeps stored values and passwords out of logs: a server that does
+// not know a command quotes the beginning of its arguments, and a client that cannot
+// make sense of a reply quotes that. Fail does it for errors that are returned.
 func WithoutArguments(err error) error {
 	if err == nil {
 		return nil
 	}
-	text, _, quoted := strings.Cut(err.Error(), ", with args beginning with")
-	if !quoted {
+	text := withoutQuotes(err.Error())
+	if text == err.Error() {
 		return err
 	}
-	return shortened{err, text}
+	return &shortened{err, text}
 }
 
-// shortened is an error with less text. errors.Is and errors.As see all of it.
+// quotes are what precedes a quotation: of a server, and of go-redis' reader
+// (internal/proto/reader.go), which goes on in a value if replies get out of step.
+var quotes = []string{
+	", with args beginning with",
+	"redis: can't parse", "redis: invalid reply", "redis: can't read raw reply", "bigInt(",
+	"strconv.ParseInt: parsing", "strconv.ParseUint: parsing", "strconv.ParseFloat: parsing", "strconv.Atoi: parsing",
+}
+
+func withoutQuotes(text string) string {
+	for i, quote := range quotes {
+		before, _, quoted := strings.Cut(text, quote)
+		switch {
+		case quoted && i == 0:
+			text = before
+		case quoted:
+			text = before + strings.TrimRight(quote, "(") + " (not shown)"
+		}
+	}
+	return text
+}
+
+// shortened is an error with less text. errors.Is and errors.As see all of it. It is a
+// pointer, which %#v of what holds it does not follow.
 type shortened struct {
 	err  error
 	text string
 }
 
-func (s shortened) Error() string        { return s.text }
-func (s shortened) Is(target error) bool { return errors.Is(s.err, target) }
-func (s shortened) As(target any) bool   { return errors.As(s.err, target) }
+func (s *shortened) Error() string        { return s.text }
+func (s *shortened) GoString() string     { return strconv.Quote(s.text) }
+func (s *shortened) Is(target error) bool { return errors.Is(s.err, target) }
+func (s *shortened) As(target any) bool   { return errors.As(s.err, target) }

@@ -1,6 +1,8 @@
 package redisx_test
 
 import (
+	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -16,7 +18,10 @@ func TestFailHidesArguments(t *testing.T) {
 	reply := redisError("ERR unknown command 'hmset', with args beginning with: 'k' 'password' 'SECRET' ")
 	for _, err := range []error{reply, redisx.Because(rmw.ErrOutcomeUnknown, reply)} {
 		failed := redisx.Fail("cas", "exec", rmw.Key{Name: "k"}, 1, err)
-		assert.NotContains(t, failed.Error(), "SECRET")
+		for _, verb := range []string{"%v", "%+v", "%#v", "%q", "%x"} {
+			assert.NotContains(t, fmt.Sprintf(verb, failed), "SECRET", verb)
+			assert.NotContains(t, fmt.Sprintf(verb, redisx.WithoutArguments(err)), "SECRET", verb)
+		}
 		assert.ErrorContains(t, failed, "unknown command 'hmset'")
 		var known redis.Error
 		require.ErrorAs(t, failed, &known)
@@ -27,3 +32,20 @@ type redisError string
 
 func (e redisError) Error() string { return string(e) }
 func (redisError) RedisError()     {}
+
+// A client that is out of step with the server quotes what it takes for a reply.
+func TestFailHidesReplies(t *testing.T) {
+	_, number := strconv.ParseInt("SECRET", 10, 64)
+	for want, err := range map[string]error{
+		"strconv.ParseInt: parsing (not shown)": number,
+		"redis: can't parse (not shown)":        fmt.Errorf("redis: can't parse int reply: %.100q", "SECRET"),
+		"redis: invalid reply (not shown)":      fmt.Errorf("redis: invalid reply: %q", "SECRET"),
+		"bigInt (not shown)":                    fmt.Errorf("bigInt(%s) value out of range", "SECRET"),
+	} {
+		failed := redisx.Fail("cas", "peek", rmw.Key{Name: "k"}, 0, err)
+		assert.EqualError(t, failed, `cas: peek "k": store unavailable: `+want)
+		for _, verb := range []string{"%v", "%+v", "%#v", "%q"} {
+			assert.NotContains(t, fmt.Sprintf(verb, failed), "SECRET", verb)
+		}
+	}
+}
