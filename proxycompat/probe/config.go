@@ -43,6 +43,22 @@ type Config struct {
 	Prefix string
 }
 
+// plain is a Config that prints as any struct does.
+type plain Config
+
+// String shows all but the password.
+func (c Config) String() string { return fmt.Sprintf("%+v", c.withoutPassword()) }
+
+// GoString is the same: %#v must not show what String hides.
+func (c Config) GoString() string { return "probe.Config" + c.String() }
+
+func (c Config) withoutPassword() plain {
+	if c.Password != "" {
+		c.Password = "(not shown)"
+	}
+	return plain(c)
+}
+
 // lifetime is how long its keys live at most: longer than the default budget, and short
 // enough to leave nothing behind.
 const lifetime = time.Minute

@@ -1,0 +1,5 @@
+//go:build race
+
+package paths_test
+
+const raceEnabled = true
