@@ -45,7 +45,7 @@ func (l *lease) enter(u *update) *turnContext {
 	w := l.tenure.watchdog
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	u.until = w.now() + u.cfg.MaxHold
+	u.until = w.heldUntil(w.now())
 	if l.lost != nil {
 		ctx.end(l.lost)
 	} else {

@@ -3,6 +3,7 @@ package lockupdate
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -50,13 +51,19 @@ func (w *watchdog) watch(l *lease, sent time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	l.granted = sent.Sub(w.epoch)
-	l.until = l.granted + w.store.cfg.MaxHold
+	l.until = w.heldUntil(l.granted)
 	w.renewAtHalf(l)
 	w.schedule(l)
 	if !w.running {
 		w.running = true
 		w.store.gate.Go(w.loop)
 	}
+}
+
+// heldUntil is when whoever has begun at began has held for as long as MaxHold allows.
+// One that means for ever must not wrap round to the past.
+func (w *watchdog) heldUntil(began time.Duration) time.Duration {
+	return began + min(w.store.cfg.MaxHold, math.MaxInt64-max(began, 0))
 }
 
 // unwatch ends the keeping of a lease.

@@ -11,4 +11,5 @@ if not lock[1] then
   return 0
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
-return 1 + (tonumber(lock[2] or 0) or 0)
+-- A note that is none of ours must not make this a 0.
+return 1 + math.min(math.max(0, tonumber(lock[2] or 0) or 0), 2^31)

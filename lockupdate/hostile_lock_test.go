@@ -1,0 +1,110 @@
+package lockupdate_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// A note that nobody of ours writes does not take the lock away from its holder, whose
+// renewal brings the note along.
+func TestNotesDoNotEndALease(t *testing.T) {
+	for _, note := range []string{"-1", "-7", "1e300", "-1e300", "inf", "-inf", "nan", "9223372036854775807", "x", "", "\x00"} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, lockupdate.Config{Lease: time.Second})
+			key := rmw.Key{Name: "s"}
+			f.warm(key)
+			_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				require.NoError(t, f.direct().HSet(t.Context(), lock+key.Name, "?", note).Err())
+				select {
+				case <-ctx.Done():
+				case <-time.After(3 * time.Second):
+				}
+				return rmw.String(cur.Text() + "1"), ctx.Err()
+			})
+			require.NoError(t, err, "%q", note)
+			f.waitReleases()
+			assert.Zero(t, f.store.Stats().Lost, "%q", note)
+			exists, err := f.direct().Exists(t.Context(), lock+key.Name).Result()
+			require.NoError(t, err)
+			assert.Zero(t, exists, "%q: the lock is given back", note)
+		})
+	}
+}
+
+// Whatever stands in a lock, it is somebody's, or it is free: an update waits, says what is
+// wrong, or works. Inspect shows what there is.
+func TestHostileLocks(t *testing.T) {
+	fields := []string{"", "?", "a", ":", "::", "\x00", "018f0000-0000-7000-8000-000000000000:99999999999999999999",
+		"018f0000-0000-7000-8000-000000000000:9223372036854775807", "zzzzzzzz-zzzz-7zzz-zzzz-zzzzzzzzzzzz:-1"}
+	for _, field := range fields {
+		for _, count := range []string{"1", "0", "-1", "x", "99999999999999999999", ""} {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, lockupdate.Config{MaxWait: time.Minute})
+				key := rmw.Key{Name: "s"}
+				rdb, what := f.direct(), fmt.Sprintf("%q: %q", field, count)
+				require.NoError(t, rdb.HSet(t.Context(), lock+key.Name, field, count).Err())
+				require.NoError(t, rdb.PExpire(t.Context(), lock+key.Name, 3*time.Second).Err())
+				h, err := f.store.Inspect(t.Context(), key.Name)
+				require.NoError(t, err, what)
+				assert.GreaterOrEqual(t, h.Age, time.Duration(0), what)
+				began := time.Now()
+				_, err = f.store.Update(t.Context(), key, appendText("1"))
+				require.NoError(t, err, what)
+				assert.LessOrEqual(t, time.Since(began), 4*time.Second, what)
+				assert.Equal(t, "1", f.text(key))
+			})
+		}
+	}
+}
+
+// The longest durations that there are mean for ever; they do not wrap round to none.
+func TestEndlessConfigs(t *testing.T) {
+	const endless = time.Duration(math.MaxInt64)
+	for name, cfg := range map[string]lockupdate.Config{
+		"Lease":              {Lease: endless},
+		"MaxHold":            {MaxHold: endless},
+		"MaxWait":            {MaxWait: endless},
+		"Poll.Base":          {Poll: rmw.Backoff{Base: endless}},
+		"Poll.Max":           {Poll: rmw.Backoff{Max: endless}},
+		"Poll":               {Poll: rmw.Backoff{Base: endless, Max: endless}},
+		"Keep":               {Poll: rmw.Backoff{Max: endless}, Keep: endless},
+		"all":                {Lease: endless, MaxHold: endless, MaxWait: endless, Poll: rmw.Backoff{Max: endless}},
+		"MaxAttempts":        {MaxAttempts: math.MaxInt},
+		"Lease, without Lua": {Lease: endless, Commit: lockupdate.CommitIFEQ},
+		"Poll, without Lua":  {Poll: rmw.Backoff{Base: endless, Max: endless}, Commit: lockupdate.CommitIFEQ},
+		"Keep, without Lua":  {Poll: rmw.Backoff{Max: endless}, Keep: endless, Commit: lockupdate.CommitIFEQ},
+		"Lease, in seconds":  {Lease: endless, Commit: lockupdate.CommitVX},
+		"Poll, in seconds":   {Poll: rmw.Backoff{Base: endless, Max: endless}, Commit: lockupdate.CommitVX},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				require.NoError(t, cfg.Validate())
+				f := newFixture(t, cfg)
+				key := rmw.Key{Name: "s"}
+				for range 3 {
+					_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+						select {
+						case <-ctx.Done():
+							return rmw.Value{}, context.Cause(ctx)
+						case <-time.After(30 * time.Second):
+							return rmw.String(cur.Text() + "1"), nil
+						}
+					})
+					require.NoError(t, err)
+				}
+				assert.Equal(t, "111", f.text(key))
+				assert.Zero(t, f.store.Stats().Lost)
+			})
+		})
+	}
+}
