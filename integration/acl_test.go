@@ -2,6 +2,11 @@ package integration
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,77 +15,210 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/cas"
+	"github.com/unwatch/unwatch/cmd/migrate-check/live"
 	"github.com/unwatch/unwatch/internal/servers"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// A user who may do what Vocabulary lists, and nothing else, can do everything; one
-// who lacks a command is told so, and leaves no lock behind.
-func TestMinimalACL(t *testing.T) {
-	server := servers.Redis(t)
-	admin := client(t, server.Addr)
-	sent, called := lockupdate.Config{}.Vocabulary()
-	setUser := func(name string, commands ...string) *redis.Client {
-		rules := []any{"acl", "setuser", name, "reset", "on", ">secret", "~*", "-@all"}
-		for _, command := range commands {
-			rules = append(rules, "+"+strings.ToLower(command))
+// closer is a Store as its package opens it.
+type closer interface {
+	rmw.Store
+	io.Closer
+}
+
+// documentedRights returns the words behind ACL SETUSER of the line for this user.
+func documentedRights(t *testing.T, page, user string) []string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/" + page)
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		if words := strings.Fields(line); len(words) > 3 && slices.Equal(words[:3], []string{"ACL", "SETUSER", user}) {
+			return words[2:]
 		}
-		require.NoError(t, admin.Do(t.Context(), rules...).Err())
-		opts := proxycompat.Options(proxycompat.Redis(), server.Addr)
-		opts.Username, opts.Password = name, "secret"
-		rdb := redis.NewClient(opts)
-		t.Cleanup(func() { assert.NoError(t, rdb.Close()) })
-		return rdb
 	}
-	all := append(append([]string{}, sent...), called...)
-	keys := []rmw.Key{
-		{Name: "text"}, {Name: "text", TTL: time.Hour}, {Name: "text", TTL: rmw.NoTTL},
-		{Name: "hash", Kind: rmw.KindHash}, {Name: "hash", Kind: rmw.KindHash, TTL: time.Hour}, {Name: "hash", Kind: rmw.KindHash, TTL: rmw.NoTTL},
+	require.Fail(t, "no such line", "%s: ACL SETUSER %s", page, user)
+	return nil
+}
+
+// withRights sets the user, with a password, and connects as it.
+func withRights(t *testing.T, admin *redis.Client, addr string, words []string) *redis.Client {
+	t.Helper()
+	args := []any{"acl", "setuser"}
+	for _, word := range words {
+		args = append(args, strings.Replace(word, ">...", ">secret", 1))
 	}
-	use := func(rdb *redis.Client) (failed error) {
-		store := lockupdate.New(rdb, lockupdate.Config{Lease: 50 * time.Millisecond})
-		for _, key := range keys {
-			for _, step := range []string{"create", "change", "delete"} {
-				renewed := time.After(40 * time.Millisecond) // past half the lease
-				_, err := store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+	require.NoError(t, admin.Do(t.Context(), args...).Err())
+	opts := proxycompat.Options(proxycompat.Redis(), addr)
+	opts.Username, opts.Password = words[0], "secret"
+	rdb := redis.NewClient(opts)
+	t.Cleanup(func() { assert.NoError(t, rdb.Close()) })
+	return rdb
+}
+
+// everything does all that a service can ask of a Store, and returns each error.
+func everything(t *testing.T, admin *redis.Client, store rmw.Store) (failed []error) {
+	ctx := t.Context()
+	note := func(err error) {
+		if err != nil {
+			failed = append(failed, err)
+		}
+	}
+	require.NoError(t, admin.FlushAll(ctx).Err())
+	require.NoError(t, admin.ScriptFlush(ctx).Err()) // so that EVAL is needed
+	filler := strings.Repeat("x", 5000)              // too much to send along unread
+	for _, ttl := range []time.Duration{0, time.Hour, rmw.NoTTL} {
+		for _, key := range []rmw.Key{{Name: "room:text", TTL: ttl}, {Name: "room:hash", Kind: rmw.KindHash, TTL: ttl}} {
+			for _, step := range []string{"create", "change", "same", "delete"} {
+				renewed := time.After(30 * time.Millisecond) // past half the lease
+				_, err := store.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 					<-renewed
 					switch {
 					case step == "delete":
 						return rmw.Value{}, nil
+					case step == "same":
+						return cur.WithTTL(time.Hour), nil
+					case step == "create" && key.Kind == rmw.KindHash:
+						return rmw.Hash(map[string]string{"create": "x", "filler": filler}), nil
 					case key.Kind == rmw.KindHash:
 						return cur.With(step, "x").Without("create"), nil
 					}
 					return rmw.String(step), nil
 				})
-				if err != nil {
-					failed = err
-				}
-				if _, _, err = store.Peek(t.Context(), key); err != nil {
-					failed = err
+				note(err)
+				_, err = store.Read(ctx, key)
+				note(err)
+				if p, ok := rmw.As[rmw.Peeker](store); ok {
+					_, _, err = p.Peek(ctx, key)
+					note(err)
 				}
 			}
 		}
-		assert.NoError(t, store.Close())
-		return failed
 	}
-	require.NoError(t, use(setUser("minimal", all...)))
+	if s, ok := rmw.As[*lockupdate.Store](store); ok {
+		failed = append(failed, locking(t, admin, s)...)
+	} else {
+		note(leaving(t, admin, store))
+	}
+	return failed
+}
 
-	for _, missing := range []string{"evalsha", "type", "hset", "pexpire", "set", "get"} {
-		var rest []string
-		for _, command := range all {
-			if !strings.EqualFold(command, missing) {
-				rest = append(rest, command)
-			}
-		}
-		err := use(setUser("lacks-"+missing, rest...))
-		assert.Error(t, err, missing)
-		t.Logf("without %s: %v", missing, err)
-		locks, _, scanErr := admin.Scan(t.Context(), 0, "/lock/*", 1000).Result()
-		require.NoError(t, scanErr)
-		for _, lock := range locks {
-			assert.NotEqual(t, time.Duration(-1), admin.PTTL(t.Context(), lock).Val(), "without %s the lock %s is left for ever", missing, lock)
+// locking is what only lockupdate can.
+func locking(t *testing.T, admin *redis.Client, s *lockupdate.Store) (failed []error) {
+	ctx := t.Context()
+	note := func(err error) {
+		if err != nil {
+			failed = append(failed, err)
 		}
 	}
+	require.NoError(t, admin.HSet(ctx, "/lock/room:taken", "another", "1").Err())
+	require.NoError(t, admin.PExpire(ctx, "/lock/room:taken", 20*time.Millisecond).Err())
+	l, err := s.Lock(ctx, "room:taken")
+	note(err)
+	if err == nil {
+		_, err = lockupdate.Token(l.Context())
+		note(err)
+		note(l.Unlock())
+	}
+	_, err = s.Inspect(ctx, "room:taken")
+	note(err)
+	return failed
+}
+
+// leaving is what needs UNWATCH: a connection that went back to the pool and still watches
+// a key refuses somebody else's update of another one.
+func leaving(t *testing.T, admin *redis.Client, store rmw.Store) error {
+	no := errors.New("no")
+	_, err := store.Update(t.Context(), rmw.Key{Name: "room:left"}, func(context.Context, rmw.Value) (rmw.Value, error) {
+		return rmw.Value{}, no
+	})
+	if !errors.Is(err, no) {
+		return err
+	}
+	require.NoError(t, admin.Set(t.Context(), "room:left", "changed", 0).Err())
+	// One within the other, so that each idle connection is used, and so is that one.
+	var nested func(depth int) error
+	nested = func(depth int) error {
+		if depth == 0 {
+			return nil
+		}
+		key := rmw.Key{Name: fmt.Sprint("room:other", depth)}
+		res, err := store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+			return rmw.String(cur.Text() + "x"), nested(depth - 1)
+		})
+		if err == nil && res.Attempts > 1 {
+			err = fmt.Errorf("%w, though nobody else has touched it", rmw.ErrContended)
+		}
+		return err
+	}
+	return nested(5)
+}
+
+// What docs/security.md says suffices, and none of it can be left out.
+func TestMinimalACL(t *testing.T) {
+	for user, open := range map[string]func(rdb *redis.Client) closer{
+		"lockupdate": func(rdb *redis.Client) closer {
+			return lockupdate.New(rdb, lockupdate.Config{Lease: 50 * time.Millisecond})
+		},
+		"cas": func(rdb *redis.Client) closer { return cas.New(rdb, cas.Config{}) },
+	} {
+		t.Run(user, func(t *testing.T) {
+			t.Parallel()
+			server := servers.Redis(t)
+			admin := client(t, server.Addr)
+			use := func(words []string) []error {
+				s := open(withRights(t, admin, server.Addr, words))
+				failed := everything(t, admin, s)
+				if err := s.Close(); err != nil { // of a lock that it cannot give back
+					failed = append(failed, err)
+				}
+				return failed
+			}
+			words := documentedRights(t, "security.md", user)
+			require.Empty(t, use(words), "the line as it stands")
+			for _, left := range words {
+				if !strings.HasPrefix(left, "+") && !strings.HasPrefix(left, "~") {
+					continue
+				}
+				rest := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == left })
+				failed := use(rest)
+				if !assert.NotEmpty(t, failed, "%s is too much: nothing fails without it", left) {
+					continue
+				}
+				t.Logf("without %s: %v", left, failed[0])
+				for _, err := range failed {
+					refused := strings.Contains(err.Error(), "NOPERM") || strings.Contains(err.Error(), "can't run this command") ||
+						strings.Contains(err.Error(), "ACL failure in script") || strings.Contains(err.Error(), "can't access at least one of the keys")
+					// A lock that cannot be kept or given back is also felt by others.
+					felt := strings.Contains(err.Error(), rmw.ErrLockLost.Error()) || strings.Contains(err.Error(), rmw.ErrContended.Error())
+					assert.True(t, refused || felt, "without %s: %v", left, err)
+				}
+				nothingStays(t, admin, left)
+			}
+		})
+	}
+}
+
+// nothingStays requires that each lock will end by itself.
+func nothingStays(t *testing.T, admin *redis.Client, without string) {
+	locks, _, err := admin.Scan(t.Context(), 0, "/lock/*", 1000).Result()
+	require.NoError(t, err)
+	for _, lock := range locks {
+		assert.NotEqual(t, time.Duration(-1), admin.PTTL(t.Context(), lock).Val(), "without %s the lock %s is left for ever", without, lock)
+	}
+}
+
+// The documented rights are those of the code: see also TestLiveRights.
+func TestDocumentedRights(t *testing.T) {
+	var commands []string
+	for _, word := range documentedRights(t, "security.md", "lockupdate") {
+		if command, ok := strings.CutPrefix(word, "+"); ok {
+			commands = append(commands, strings.ToUpper(command))
+		}
+	}
+	sent, called := lockupdate.Config{}.Vocabulary()
+	assert.ElementsMatch(t, append(sent, called...), commands)
+	assert.Equal(t, "on >... "+live.Rights, strings.Join(documentedRights(t, "migrate-check-live.md", "watcher")[1:], " "))
 }

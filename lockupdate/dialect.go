@@ -2,6 +2,7 @@ package lockupdate
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -108,6 +109,12 @@ func milliseconds(d, unit time.Duration) int64 {
 		n++
 	}
 	return int64(n) * unit.Milliseconds()
+}
+
+// fromMilliseconds is n, which others may have written, as a duration: at most the longest
+// there is, and if it is negative -1 ms.
+func fromMilliseconds(n int64) time.Duration {
+	return time.Duration(min(max(n, -1), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }
 
 func notALock(name string, kind any) error {

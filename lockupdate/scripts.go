@@ -40,7 +40,7 @@ func (scripts) granted(_ question, calls []*call) (granted bool, pttl time.Durat
 	switch status {
 	case 0:
 		if ms, ok := list[1].(int64); ok {
-			return false, time.Duration(ms) * time.Millisecond, nil
+			return false, fromMilliseconds(ms), nil
 		}
 	case 3:
 		return false, 0, fmt.Errorf("%w: the lock cannot be given an expiry: %v", rmw.ErrUnsupported, list[1])
@@ -64,7 +64,7 @@ func (scripts) expiries() (kept bool, unit time.Duration) { return true, time.Mi
 
 func (scripts) answer(c *call) (held bool, note time.Duration, err error) {
 	n, err := c.cmd.Int64()
-	return n > 0, time.Duration(max(n-1, 0)) * time.Millisecond, err
+	return n > 0, fromMilliseconds(max(n, 1) - 1), err
 }
 
 func (d scripts) read(key rmw.Key) *call {
@@ -156,7 +156,7 @@ func (scripts) holder(lock string, calls []*call, now time.Time) (Holder, error)
 	case kind != "hash" && kind != "none":
 		return Holder{}, notALock(lock, kind)
 	}
-	h := Holder{TTL: time.Duration(pttl) * time.Millisecond}
+	h := Holder{TTL: fromMilliseconds(pttl)}
 	for i := 2; i < len(list); i += 2 {
 		field, _ := list[i].(string)
 		value, _ := list[i+1].(string)
@@ -209,10 +209,14 @@ func (scripts) verdict(kind rmw.Kind, c *call) (verdict, error) {
 		return verdict{known: err == nil, now: now}, err
 	case int64(3):
 		now, err := content(kind, list[1:])
-		return verdict{stored: true, now: now}, err
+		return verdict{stored: err == nil, now: now}, err
 	case int64(2):
 		if len(list) == 2 {
 			return verdict{}, wrongKind(fmt.Sprint(list[1]), kind)
+		}
+	case int64(4):
+		if len(list) == 2 {
+			return verdict{}, fmt.Errorf("%w: the value cannot be read to compare it: %v", rmw.ErrUnsupported, list[1])
 		}
 	}
 	return verdict{}, errOddReply

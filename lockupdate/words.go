@@ -108,7 +108,7 @@ func (d *words) granted(q question, calls []*call) (granted bool, pttl time.Dura
 			}
 		case "pttl":
 			if ms, unknown := c.cmd.Int64(); unknown == nil {
-				if pttl = time.Duration(ms) * time.Millisecond; ms == -2 {
+				if pttl = fromMilliseconds(ms); ms == -2 {
 					pttl = 0 // gone meanwhile
 				}
 			}
@@ -175,7 +175,7 @@ func noteOf(heed *call) (waiter string, after time.Duration) {
 	if err != nil || ms < 0 {
 		return "", 0
 	}
-	return waiter, time.Duration(ms) * time.Millisecond
+	return waiter, fromMilliseconds(ms)
 }
 
 // processOf is what the names of all owners of one Store have in common.
@@ -248,7 +248,7 @@ func (d *words) holder(lock string, calls []*call, now time.Time) (Holder, error
 	}
 	_, after := noteOf(calls[3])
 	return Holder{
-		Owner: owner, Count: 1, TTL: time.Duration(pttl) * time.Millisecond,
+		Owner: owner, Count: 1, TTL: fromMilliseconds(pttl),
 		Age: max(0, now.Sub(since(owner, now))), Waited: after > 0,
 	}, nil
 }

@@ -101,3 +101,19 @@ func TestTextEncodeRefusesWhatTextCannotStandFor(t *testing.T) {
 	_, err = rmw.Text[time.Time]().Encode(new(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)), rmw.Value{})
 	require.Error(t, err, "what MarshalText refuses")
 }
+
+// FuzzTextDecode: text is a value that survives a further round trip, or a clear error.
+func FuzzTextDecode(f *testing.F) {
+	for _, text := range []string{"", "0", "-0", "+1", "0x10", "1e400", "NaN", "inf", "true", "9223372036854775808", "2006-01-02T15:04:05Z", "\xff", "1_000"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		fuzzCodec(t, rmw.Text[string](), rmw.String(text))
+		fuzzCodec(t, rmw.Text[[]byte](), rmw.String(text))
+		fuzzCodec(t, rmw.Text[int64](), rmw.String(text))
+		fuzzCodec(t, rmw.Text[uint8](), rmw.String(text))
+		fuzzCodec(t, rmw.Text[float32](), rmw.String(text))
+		fuzzCodec(t, rmw.Text[bool](), rmw.String(text))
+		fuzzCodec(t, rmw.Text[time.Time](), rmw.String(text))
+	})
+}

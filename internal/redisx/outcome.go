@@ -112,6 +112,7 @@ func Reason(err error) error {
 }
 
 func reasonOfReply(text string) error {
+	text = strings.TrimPrefix(text, "EXECABORT Transaction discarded because of: ") // the reason of an EXEC
 	switch {
 	case hasPrefix(text, "NOPERM", "NOAUTH", "WRONGPASS", "CROSSSLOT", "unknown command", "Unknown Redis command",
 		"Err unknown or unsupported command",

@@ -68,6 +68,7 @@ func replies() []judgement {
 		{reply("MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk."), redisx.NotDone, rmw.ErrUnavailable},
 		{reply("NOREPLICAS Not enough good replicas to write."), redisx.NotDone, rmw.ErrUnavailable},
 		{reply("EXECABORT Transaction discarded because of previous errors."), redisx.NotDone, rmw.ErrUnavailable},
+		{reply("EXECABORT Transaction discarded because of: NOPERM this user has no permissions to run the 'exec' command"), redisx.NotDone, rmw.ErrUnsupported},
 		{reply("ERR max number of clients reached"), redisx.NotDone, rmw.ErrUnavailable},
 		{reply("ERR unknown command 'WATCH', with args beginning with: 'k' "), redisx.NotDone, rmw.ErrUnsupported},
 		{reply("ERR unknown command `watch`, with args beginning with: `k`, "), redisx.NotDone, rmw.ErrUnsupported},

@@ -13,11 +13,12 @@
 -- Returns 1 if written.
 --         {0} or {0, value} if the key holds nothing, or another value: this one.
 --         {2, TYPE} if the key is not a string.
+--         {4, error} if it cannot be read, as where an ACL forbids GET. Nothing is written.
 local now = redis.pcall('GET', KEYS[1])
 if type(now) == 'table' then -- an error, most likely about the type
   local kind = redis.call('TYPE', KEYS[1]).ok
-  if kind == 'string' then
-    return now
+  if kind == 'string' or kind == 'none' then
+    return {4, now.err}
   end
   return {2, kind}
 end
