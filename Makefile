@@ -34,6 +34,14 @@ lint: ## Run gofmt, go vet, go fix and golangci-lint; none may find anything
 	@root=$$PWD; for module in $(NESTED); do echo "vet and golangci-lint in $$module"; \
 		(cd $$module && go vet ./... && go tool -modfile=$$root/tools/go.mod golangci-lint run -c $$root/.golangci.yml ./...) || exit 1; done
 
+fuzz: ## Run each fuzz target for FUZZTIME=30s; takes a quarter of an hour, so CI runs their seeds only
+	@FUZZTIME=$(or $(FUZZTIME),30s) ./scripts/fuzz.sh
+
+# Of all modules, since each has its own dependencies.
+vuln: ## Look for known vulnerabilities with govulncheck; asks the database vuln.go.dev, so CI does not
+	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
+	@for module in $(NESTED); do echo "govulncheck in $$module"; go -C $$module run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./... || exit 1; done
+
 docs: ## Check the documents: code, commands and links
 	go test -count=1 -v -run TestDocs ./internal/doccheck/
 
@@ -74,4 +82,4 @@ bench-plots: ## Draw docs/performance.md from what make bench has measured
 ci: ## Do everything that CI does
 	./.ci/run
 
-.PHONY: help test servers race lint docs rehearsal rehearsal-real probe-real plugin-real torture bench bench-plots proxies domains ci
+.PHONY: help test servers race lint fuzz vuln docs rehearsal rehearsal-real probe-real plugin-real torture bench bench-plots proxies domains ci

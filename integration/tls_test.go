@@ -45,6 +45,11 @@ func TestPathsOverTLS(t *testing.T) {
 		edit(c)
 		return c
 	}
+	const (
+		unknown   = "x509: certificate signed by unknown authority"
+		otherName = "valid for redis.example, not other.example"
+		old       = tls.VersionTLS10
+	)
 	admin := client(t, plain.Addr)
 	for _, path := range []string{"cas", "lockupdate"} {
 		t.Run(path, func(t *testing.T) {
@@ -68,13 +73,13 @@ func TestPathsOverTLS(t *testing.T) {
 				addr   string
 				says   string
 			}{
-				"another authority":     {change(func(c *tls.Config) { c.RootCAs = stranger }), addr, "x509: certificate signed by unknown authority"},
-				"no authority":          {change(func(c *tls.Config) { c.RootCAs = nil }), addr, "x509: certificate signed by unknown authority"},
-				"another name":          {change(func(c *tls.Config) { c.ServerName = "other.example" }), addr, "valid for redis.example, not other.example"},
+				"another authority":     {change(func(c *tls.Config) { c.RootCAs = stranger }), addr, unknown},
+				"no authority":          {change(func(c *tls.Config) { c.RootCAs = nil }), addr, unknown},
+				"another name":          {change(func(c *tls.Config) { c.ServerName = "other.example" }), addr, otherName},
 				"no certificate of us":  {change(func(c *tls.Config) { c.Certificates = nil }), addr, ""},
 				"plain text to TLS":     {nil, addr, ""},
 				"TLS to plain text":     {trusted, plain.Addr, ""},
-				"an old version of TLS": {change(func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS10 }), addr, "protocol version"},
+				"an old version of TLS": {change(func(c *tls.Config) { c.MinVersion, c.MaxVersion = old, old }), addr, "protocol version"},
 			} {
 				key := rmw.Key{Name: path + ":" + name}
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

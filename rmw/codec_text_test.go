@@ -104,7 +104,9 @@ func TestTextEncodeRefusesWhatTextCannotStandFor(t *testing.T) {
 
 // FuzzTextDecode: text is a value that survives a further round trip, or a clear error.
 func FuzzTextDecode(f *testing.F) {
-	for _, text := range []string{"", "0", "-0", "+1", "0x10", "1e400", "NaN", "inf", "true", "9223372036854775808", "2006-01-02T15:04:05Z", "\xff", "1_000"} {
+	for _, text := range []string{
+		"", "0", "-0", "+1", "0x10", "1e400", "NaN", "inf", "true", "9223372036854775808", "2006-01-02T15:04:05Z", "\xff", "1_000",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

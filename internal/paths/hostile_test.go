@@ -137,7 +137,9 @@ func TestUnusableKeys(t *testing.T) {
 func TestHostileExpiries(t *testing.T) {
 	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
 		s := target.Open()
-		for _, ttl := range []time.Duration{math.MaxInt64, math.MaxInt64 - 1, math.MaxInt64 / 2, time.Millisecond, 1999 * time.Microsecond} {
+		for _, ttl := range []time.Duration{
+			math.MaxInt64, math.MaxInt64 - 1, math.MaxInt64 / 2, time.Millisecond, 1999 * time.Microsecond,
+		} {
 			for _, kind := range []rmw.Kind{rmw.KindString, rmw.KindHash} {
 				key := rmw.Key{Name: "k" + kind.String(), Kind: kind, TTL: ttl}
 				first, then := rmw.String("1"), rmw.String("2")

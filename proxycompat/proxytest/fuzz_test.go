@@ -20,8 +20,10 @@ import (
 func FuzzSession(f *testing.F) {
 	for _, seed := range []string{
 		"PING\r\n", "*1\r\n$4\r\nPING\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n", "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$-1\r\n",
-		"*1\r\n$4\r\nQUIT\r\n", "*2\r\n$4\r\nEVAL\r\n$1\r\nx\r\n", "*1\r\n$5\r\nMULTI\r\n*1\r\n$4\r\nEXEC\r\n", "*1000000\r\n$536870912\r\n",
-		"AUTH x\r\nSELECT 99999999999\r\nHELLO 3\r\n", "MGET a b c\r\nDEL a b\r\nMSET a\r\n", "\r\n\r\n*-1\r\n*0\r\n", "EVAL return{1,{2}} 1 k\r\n",
+		"*1\r\n$4\r\nQUIT\r\n", "*2\r\n$4\r\nEVAL\r\n$1\r\nx\r\n", "*1\r\n$5\r\nMULTI\r\n*1\r\n$4\r\nEXEC\r\n",
+		"*1000000\r\n$536870912\r\n",
+		"AUTH x\r\nSELECT 99999999999\r\nHELLO 3\r\n", "MGET a b c\r\nDEL a b\r\nMSET a\r\n", "\r\n\r\n*-1\r\n*0\r\n",
+		"EVAL return{1,{2}} 1 k\r\n",
 		"WATCH k\r\nMULTI\r\nSET k\r\nDISCARD\r\n", "SUBSCRIBE c\r\nPING\r\n", "\x00\xff\r\n",
 	} {
 		for profile := range uint8(3) {

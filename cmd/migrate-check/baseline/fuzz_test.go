@@ -15,8 +15,10 @@ import (
 // same, and can be applied.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
-		"", "null", "[]", "{}", `{"version":1}`, `{"version":2,"findings":[]}`, `{"version":1,"findings":[{"fingerprint":"a","rule":"MC101"}]}`,
-		`{"version":1,"findings":null}`, `{"version":1,"findings":[{},{}]} x`, `{"version":1e99}`, `{"version":1,"findings":[{"path":"\ud800"}]}`,
+		"", "null", "[]", "{}", `{"version":1}`, `{"version":2,"findings":[]}`,
+		`{"version":1,"findings":[{"fingerprint":"a","rule":"MC101"}]}`,
+		`{"version":1,"findings":null}`, `{"version":1,"findings":[{},{}]} x`, `{"version":1e99}`,
+		`{"version":1,"findings":[{"path":"\ud800"}]}`,
 	} {
 		f.Add([]byte(seed))
 	}

@@ -16,7 +16,8 @@ import (
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		"", "\n\n", `{"room":"7","op":"join","member":"ann"}`, "\ufeff" + `{"room":"7","op":"post","member":"ann","x":1}` + "\r\n",
-		`{"room":"","op":"join"}`, `{"room":"7","op":"nothing","member":"a"}`, "[]", `{"room":7}`, `{"room":"\u0000","op":"join","member":"\ud800"}`,
+		`{"room":"","op":"join"}`, `{"room":"7","op":"nothing","member":"a"}`, "[]", `{"room":7}`,
+		`{"room":"\u0000","op":"join","member":"\ud800"}`,
 		strings.Repeat("x", 70000), `{"room":"` + strings.Repeat("r", 200) + `","op":"join","member":"a"}`, "null", "{\"op\":\"\x1b[2J\"}",
 	} {
 		f.Add([]byte(seed))
