@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -82,13 +83,15 @@ func trouble() map[string]func(ctx context.Context, g guarded) {
 			}](), hash)
 		},
 		"the Store is closed": func(ctx context.Context, g guarded) {
+			var closing sync.WaitGroup
 			g.update(ctx, text, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 				if c, ok := rmw.As[io.Closer](g.store); ok {
-					go func() { _ = c.Close() }()
+					closing.Go(func() { _ = c.Close() })
 				}
 				return rmw.String(thenStored), nil
 			})
 			g.life(ctx)
+			closing.Wait()
 		},
 	}
 }
