@@ -24,7 +24,9 @@ func Topologies() []Topology {
 		{"redis", "one redis-server that writes each command to its log; fleets with WATCH writers among them", startRedis},
 		{"nutcracker", "two redis-servers behind nutcracker, one connection to each", startNutcracker(1)},
 		{"nutcracker-4", "the same with four connections to each: commands overtake one another", startNutcracker(4)},
-		{"sentinel", "a primary and two replicas behind three sentinels, which replace it", startSentinel},
+		{"sentinel", "a primary and two replicas behind three sentinels, which replace it", startSentinel()},
+		{"sentinel-min", "the same, where the primary takes writes only as long as a replica has followed within a second",
+			startSentinel("--min-replicas-to-write", "1", "--min-replicas-max-lag", "1")},
 		{"codis", "two redis-servers behind a proxy that refuses what Codis 3.2 does and spreads pipelines over connections", startCodis},
 	}
 }
@@ -93,14 +95,16 @@ func startNutcracker(connections int) func(ctx context.Context, s *Site, dir str
 	}
 }
 
-func startSentinel(ctx context.Context, s *Site, dir string) (err error) {
-	s.sentinels, err = servers.StartSentinels(ctx, dir, 2, 3)
-	if err != nil {
-		return err
+func startSentinel(options ...string) func(ctx context.Context, s *Site, dir string) error {
+	return func(ctx context.Context, s *Site, dir string) (err error) {
+		s.sentinels, err = servers.StartSentinels(ctx, dir, 2, 3, options...)
+		if err != nil {
+			return err
+		}
+		s.end = append(s.end, s.sentinels.Stop)
+		s.Profile, s.Watch = proxycompat.Redis(), true
+		return nil
 	}
-	s.end = append(s.end, s.sentinels.Stop)
-	s.Profile, s.Watch = proxycompat.Redis(), true
-	return nil
 }
 
 func startCodis(ctx context.Context, s *Site, dir string) error {
