@@ -11,7 +11,6 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/guard"
 	"github.com/unwatch/unwatch/cmd/migrate-check/load"
-	"github.com/unwatch/unwatch/cmd/migrate-check/reach"
 )
 
 // analyze runs the analyzers also over packages that have errors in them: often all they lack
@@ -33,17 +32,24 @@ func analyze(analyzers []*analysis.Analyzer, pkgs []*packages.Package) (*checker
 	return checker.Analyze(guard.All(analyzers), pkgs, nil)
 }
 
-// release gives back what the analyzers needed and who follows the calls does not: the results,
-// and of the tests' copies of packages, which have no part in the call graph, the types. It is
-// a third of the memory at the time when most is needed.
-func release(program *load.Program, graph *checker.Graph) {
+// helpers are the functions that the analyzers know something of: a test that calls one may be
+// judged by it.
+func helpers(graph *checker.Graph) load.Bodies {
+	all := load.Bodies{}
+	for act := range graph.All() {
+		for _, fact := range act.AllObjectFacts() {
+			if _, ok := fact.Object.(*types.Func); ok && fact.Object.Pos().IsValid() {
+				all.Add(act.Package.Fset, fact.Object.Pos())
+			}
+		}
+	}
+	return all
+}
+
+// release gives back what the analyzers gave each other, before the call graph wants memory.
+func release(graph *checker.Graph) {
 	for act := range graph.All() {
 		act.Result = nil
-	}
-	for _, pkg := range program.Packages {
-		if info := pkg.TypesInfo; reach.IsTest(pkg) && info != nil {
-			info.Types, info.Instances, info.Implicits, info.Selections, info.Scopes = nil, nil, nil, nil, nil
-		}
 	}
 }
 

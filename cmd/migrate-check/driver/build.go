@@ -25,6 +25,7 @@ import (
 type build struct {
 	*merger
 	program *load.Program
+	tests   bool                       // only what is in tests is told of
 	reach   *reach.Graph               // nil: nobody wants to know
 	calls   map[string][]finding.Place // of functions that are given functions; made when first asked for
 }
@@ -35,6 +36,9 @@ func (b *build) files() {
 		for _, file := range pkg.Syntax {
 			name := pkg.Fset.File(file.FileStart).Name()
 			b.built[name] = true
+			if b.tests && !ofTests(name) {
+				continue
+			}
 			path, own := b.program.Relative(name)
 			if !own {
 				continue
@@ -47,6 +51,8 @@ func (b *build) files() {
 		}
 	}
 }
+
+func ofTests(file string) bool { return strings.HasSuffix(file, "_test.go") }
 
 // diagnostic makes a finding of a diagnostic.
 func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) {
@@ -61,6 +67,9 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) {
 	file := fileAt(pkg, d.Pos)
 	if file == nil {
 		return // in what cgo has made; its source is looked at as a file that is not built
+	}
+	if b.tests && !ofTests(pkg.Fset.File(file.FileStart).Name()) {
+		return // it was looked at before
 	}
 	f := finding.Finding{
 		Rule: rule, Severity: finding.Severity(severity), Confidence: finding.High,
@@ -105,10 +114,10 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) {
 // reached finds out from where a finding is reached.
 func (b *build) reached(f *finding.Finding, pkg *packages.Package, path []ast.Node) {
 	switch {
-	case b.reach == nil || pkg.IllTyped: // nobody knows
-		return
-	case f.Has(finding.Test):
+	case b.cfg.Reach && f.Has(finding.Test):
 		f.Reach = "test"
+		return
+	case b.reach == nil || pkg.IllTyped: // nobody knows
 		return
 	}
 	from, frames := b.reach.Of(pkg.PkgPath, path)

@@ -98,7 +98,18 @@ func Run(ctx context.Context, cfg Config) (*finding.Report, error) {
 		if cfg.Reach {
 			cfg.Progress("following the calls: " + build.String())
 		}
-		m.add(program, graph)
+		m.add(program, graph, false)
+		later, keep := program.Later, helpers(graph)
+		if later == nil {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		cfg.Progress("looking at the tests: " + build.String())
+		if err := m.tests(later, keep); err != nil {
+			return nil, fmt.Errorf("%s: the tests: %w", build, err)
+		}
 	}
 	unseen := m.unseen()
 	if err := m.scanOthers(ctx); err != nil {
@@ -160,8 +171,22 @@ func newMerger(cfg Config) *merger {
 	}
 }
 
-// add takes over what was found in one build.
-func (m *merger) add(program *load.Program, graph *checker.Graph) {
+// tests looks at the tests of a build.
+func (m *merger) tests(later *load.Later, keep load.Bodies) error {
+	program, err := later.Tests(keep)
+	if err != nil {
+		return err
+	}
+	graph, err := analyze(m.cfg.Analyzers, program.Packages)
+	if err != nil {
+		return err
+	}
+	m.add(program, graph, true)
+	return nil
+}
+
+// add takes over what was found in one build, or in the tests of one.
+func (m *merger) add(program *load.Program, graph *checker.Graph, tests bool) {
 	m.root = cmp.Or(m.root, program.Root)
 	if _, below := load.Within(m.root, program.Root); below {
 		program.Root = m.root
@@ -169,9 +194,9 @@ func (m *merger) add(program *load.Program, graph *checker.Graph) {
 	for _, module := range program.Modules {
 		m.members[module.Dir] = true
 	}
-	b := &build{merger: m, program: program}
-	if m.cfg.Reach {
-		release(program, graph)
+	b := &build{merger: m, program: program, tests: tests}
+	if m.cfg.Reach && !tests {
+		release(graph)
 		b.reach = reach.New(program.Packages, func(path string) bool { return program.Asked[path] })
 	}
 	b.files()

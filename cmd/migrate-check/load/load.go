@@ -7,6 +7,12 @@
 // import a Redis client, not even through others, have nothing to be found in them. Only the
 // others are type-checked: the module's own, and of its dependencies those that lead to a
 // client, so that helpers in them are seen through. The rest comes from export data.
+//
+// # Tests come later
+//
+// What has tests in its own package is compiled a second time for them. Both at once would be
+// twice the memory, and function bodies would be looked at twice: so [Tests] reads them once the
+// rest has been looked at and let go, with their own bodies and those that matter to them.
 package load
 
 import (
@@ -41,6 +47,7 @@ type Program struct {
 	Root     string              // what paths are relative to: the folder of the module, or around all modules
 	Broken   []Broken            // that could not be type-checked as a whole; Packages may have them, too
 	NotBuilt []string            // files beside the packages' own that these tags and this system leave out
+	Later    *Later              // the tests; nil: there are none
 }
 
 // Module is one of the modules that were asked for.
@@ -77,7 +84,7 @@ func Load(ctx context.Context, cfg Config) (*Program, error) {
 	}
 	p := &Program{Asked: map[string]bool{}}
 	near, some := nearness{}, false
-	var patterns []string
+	var patterns, tested []string
 	modules, seen := map[Module]bool{}, map[string]bool{}
 	for _, pkg := range asked {
 		if isTestMain(pkg) {
@@ -89,11 +96,20 @@ func Load(ctx context.Context, cfg Config) (*Program, error) {
 		}
 		p.NotBuilt = append(p.NotBuilt, pkg.IgnoredFiles...)
 		path := withoutVariant(pkg)
-		seen[path] = true
 		leads := near.is(pkg)
 		some = some || leads
-		if leads || cfg.All {
+		switch {
+		case isTest(pkg):
+			if leads {
+				tested = append(tested, path)
+			}
+		case len(pkg.GoFiles) == 0 && len(pkg.Errors) == 0: // it has tests only
+		case leads || cfg.All:
+			seen[path] = true
 			patterns = append(patterns, path)
+			if leads {
+				tested = append(tested, path)
+			}
 		}
 	}
 	p.Modules = slices.SortedFunc(maps.Keys(modules), func(a, b Module) int { return len(b.Dir) - len(a.Dir) })
@@ -105,24 +121,38 @@ func Load(ctx context.Context, cfg Config) (*Program, error) {
 	}
 	packages.Visit(asked, nil, func(pkg *packages.Package) {
 		path := withoutVariant(pkg)
-		if near.is(pkg) && !seen[path] && !isTestMain(pkg) && !rediscalls.IsClient(pkg.PkgPath) {
+		if near.is(pkg) && !seen[path] && !isTest(pkg) && !isTestMain(pkg) && !rediscalls.IsClient(pkg.PkgPath) && len(pkg.GoFiles) > 0 {
 			seen[path] = true
-			patterns = append(patterns, path)
+			patterns, tested = append(patterns, path), append(tested, path)
 		}
 	})
-	slices.Sort(patterns)
-	second := base
-	second.Mode = packages.LoadSyntax | packages.NeedModule
-	loaded, err := packages.Load(&second, slices.Compact(patterns)...)
-	if err != nil {
+	base.Mode = packages.LoadSyntax | packages.NeedModule
+	if cfg.Tests {
+		p.Later = &Later{base, tested, p.Asked, p.Modules, p.Root}
+	}
+	base.Tests = false
+	if err := p.load(base, patterns); err != nil {
 		return nil, err
 	}
-	p.sort(loaded)
 	return p, nil
 }
 
-// sort puts the packages asked for before others, and tells which are broken.
-func (p *Program) sort(loaded []*packages.Package) {
+func (p *Program) load(how packages.Config, patterns []string) error {
+	if len(patterns) == 0 {
+		return nil // none would be the working directory
+	}
+	slices.Sort(patterns)
+	loaded, err := packages.Load(&how, slices.Compact(patterns)...)
+	if err != nil {
+		return err
+	}
+	p.sort(loaded, how.Tests)
+	return nil
+}
+
+// sort puts the packages asked for before others, and tells which are broken. Of tests only
+// errors in their own files count: the others were told of before.
+func (p *Program) sort(loaded []*packages.Package, tests bool) {
 	said := map[string]bool{}
 	for _, pkg := range loaded {
 		if isTestMain(pkg) {
@@ -130,6 +160,11 @@ func (p *Program) sort(loaded []*packages.Package) {
 		}
 		if pkg.Types != nil && len(pkg.Syntax) > 0 {
 			p.Packages = append(p.Packages, pkg)
+		}
+		if tests {
+			pkg.Errors = slices.DeleteFunc(pkg.Errors, func(e packages.Error) bool {
+				return !strings.Contains(e.Pos, "_test.go:")
+			})
 		}
 		if len(pkg.Errors) == 0 {
 			continue
@@ -195,6 +230,11 @@ func withoutVariant(pkg *packages.Package) string {
 		path = strings.TrimSuffix(path, "_test")
 	}
 	return path
+}
+
+// isTest reports whether a package is the tests' copy of one, or has tests only.
+func isTest(pkg *packages.Package) bool {
+	return strings.Contains(pkg.ID, " [") || strings.HasSuffix(pkg.PkgPath, "_test")
 }
 
 func isTestMain(pkg *packages.Package) bool { return strings.HasSuffix(pkg.ID, ".test") }

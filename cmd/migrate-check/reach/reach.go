@@ -72,16 +72,11 @@ const (
 	boxed  = 1 << 20 // a value is made an interface
 )
 
-// New makes the graph of packages, which have to be loaded with their types and syntax.
+// New makes the graph of packages, which have to be loaded with their types and syntax, and
+// without those of tests, which no main reaches.
 // Own tells which of them are the module's own: others are passed through, and begin nothing.
 func New(pkgs []*packages.Package, own func(path string) bool) *Graph {
-	var plain []*packages.Package
-	for _, pkg := range pkgs {
-		if !IsTest(pkg) {
-			plain = append(plain, pkg)
-		}
-	}
-	prog, made := ssautil.Packages(plain, ssa.InstantiateGenerics)
+	prog, made := ssautil.Packages(pkgs, ssa.InstantiateGenerics)
 	prog.Build()
 	all := ssautil.AllFunctions(prog)
 	g := &Graph{bySyntax: map[ast.Node][]*ssa.Function{}, inits: map[string]*ssa.Function{}}
@@ -106,12 +101,6 @@ func New(pkgs []*packages.Package, own func(path string) bool) *Graph {
 		g.ways = append(g.ways, way{from, shortest(roots[from], edges)})
 	}
 	return g
-}
-
-// IsTest reports whether a package is the tests' copy of one, or has tests only. No main
-// reaches it: it has no part in the graph.
-func IsTest(pkg *packages.Package) bool {
-	return strings.Contains(pkg.ID, " [") || strings.HasSuffix(pkg.PkgPath, "_test")
 }
 
 // rootsOf are the functions of a package that others begin with.
