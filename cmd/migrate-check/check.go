@@ -194,6 +194,7 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 
 // look runs the driver. If it cannot look at all, the report says so.
 func look(ctx context.Context, cfg driver.Config, stderr io.Writer) *finding.Report {
+	defer tidy(cfg.Reach)()
 	report, err := driver.Run(ctx, cfg)
 	if err == nil {
 		return report

@@ -17,11 +17,19 @@ import (
 // is a module that is not there, and what they do with a client has its types nevertheless.
 func analyze(analyzers []*analysis.Analyzer, pkgs []*packages.Package) (*checker.Graph, error) {
 	var ill []*packages.Package
+	holes := map[*packages.Package]bool{} // of what they, or what they import, some has no type
 	packages.Visit(pkgs, nil, func(pkg *packages.Package) {
-		if pkg.IllTyped {
-			pkg.IllTyped = false // the checker would pass over it, and over all that import it
+		if !pkg.IllTyped {
+			return
+		}
+		pkg.IllTyped = false // the checker would pass over it, and over all that import it
+		ill = append(ill, pkg)
+		holes[pkg] = hard(pkg)
+		for _, imported := range pkg.Imports {
+			holes[pkg] = holes[pkg] || holes[imported]
+		}
+		if holes[pkg] {
 			complete(pkg.Syntax, pkg.TypesInfo)
-			ill = append(ill, pkg)
 		}
 	})
 	defer func() {
@@ -30,6 +38,19 @@ func analyze(analyzers []*analysis.Analyzer, pkgs []*packages.Package) (*checker
 		}
 	}()
 	return checker.Analyze(guard.All(analyzers), pkgs, nil)
+}
+
+// hard reports whether a package has errors that leave something without a type: an import
+// that is not used, as of a function without its body, does not.
+func hard(pkg *packages.Package) bool {
+	soft := 0
+	for _, err := range pkg.TypeErrors {
+		if !err.Soft {
+			return true
+		}
+		soft++
+	}
+	return len(pkg.Errors) > soft
 }
 
 // helpers are the functions that the analyzers know something of: a test that calls one may be
@@ -44,13 +65,6 @@ func helpers(graph *checker.Graph) load.Bodies {
 		}
 	}
 	return all
-}
-
-// release gives back what the analyzers gave each other, before the call graph wants memory.
-func release(graph *checker.Graph) {
-	for act := range graph.All() {
-		act.Result = nil
-	}
 }
 
 // complete gives a type to all expressions, as they have in code without errors: that of what

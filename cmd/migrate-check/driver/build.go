@@ -54,22 +54,30 @@ func (b *build) files() {
 
 func ofTests(file string) bool { return strings.HasSuffix(file, "_test.go") }
 
-// diagnostic makes a finding of a diagnostic.
-func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) {
+// located is a finding of which it is not known yet from where it is reached.
+type located struct {
+	finding.Finding
+	statement string
+	pkg       *packages.Package
+	path      []ast.Node // the syntax around it, from the inside to the outside
+}
+
+// diagnostic makes a finding of a diagnostic, unless it is one that nobody wants to see.
+func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) (l located, ok bool) {
 	pkg := act.Package
 	rule, severity, ok := strings.Cut(d.Category, "/") // "MC402/error" is graver than its rule usually is
 	if !ok {
 		severity = string(rules.Severity(rule))
 	}
 	if b.cfg.Rules != nil && !b.cfg.Rules(rule) {
-		return
+		return l, false
 	}
 	file := fileAt(pkg, d.Pos)
 	if file == nil {
-		return // in what cgo has made; its source is looked at as a file that is not built
+		return l, false // in what cgo has made; its source is looked at as a file that is not built
 	}
 	if b.tests && !ofTests(pkg.Fset.File(file.FileStart).Name()) {
-		return // it was looked at before
+		return l, false // it was looked at before
 	}
 	f := finding.Finding{
 		Rule: rule, Severity: finding.Severity(severity), Confidence: finding.High,
@@ -82,7 +90,7 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) {
 	}
 	f.Labels = b.labels(pkg, file, d.Pos)
 	if f.Has(finding.Generated) && !b.cfg.Generated || f.Has(finding.Test) && b.cfg.Tests == TestsOff {
-		return
+		return l, false
 	}
 	f.Uncounted = f.Has(finding.Test) && b.cfg.Tests == TestsWarn
 	if r, ok := rules.Of(rule); ok && (f.Severity != finding.Note || r.Severity == finding.Note) { // a note has its own in its text
@@ -91,9 +99,8 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) {
 	path, _ := astutil.PathEnclosingInterval(file, d.Pos, max(d.Pos, d.End))
 	fn := enclosing(path)
 	f.Func = nameOf(fn)
-	b.reached(&f, pkg, path)
-	if f.Has(finding.Dependent) && (b.cfg.Scope == Module || b.cfg.Scope == Deps && f.Reach == string(reach.None)) {
-		return
+	if f.Has(finding.Dependent) && b.cfg.Scope == Module {
+		return l, false
 	}
 	unfixed, related, ok := rewrite.UnfixedOf(d)
 	if ok {
@@ -108,27 +115,34 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) {
 	if len(d.SuggestedFixes) > 0 && !f.Has(finding.Generated) && !pkg.IllTyped {
 		f.Fix = b.fix(pkg.Fset, d.SuggestedFixes[0])
 	}
-	b.keep(f, statement(pkg, path, d.Pos, d.End))
+	return located{f, statement(pkg, path, d.Pos, d.End), pkg, path}, true
 }
 
-// reached finds out from where a finding is reached.
-func (b *build) reached(f *finding.Finding, pkg *packages.Package, path []ast.Node) {
+// reached finds out from where a finding is reached, and keeps it.
+func (b *build) reached(l located) {
 	switch {
-	case b.cfg.Reach && f.Has(finding.Test):
-		f.Reach = "test"
-		return
-	case b.reach == nil || pkg.IllTyped: // nobody knows
+	case b.cfg.Reach && l.Has(finding.Test):
+		l.Reach = "test"
+	case b.reach == nil || l.pkg.IllTyped: // nobody knows
+	default:
+		b.way(&l)
+	}
+	if l.Has(finding.Dependent) && b.cfg.Scope == Deps && l.Reach == string(reach.None) {
 		return
 	}
-	from, frames := b.reach.Of(pkg.PkgPath, path)
-	f.Reach = string(from)
+	b.keep(l.Finding, l.statement)
+}
+
+func (b *build) way(l *located) {
+	from, frames := b.reach.Of(l.pkg.PkgPath, l.path)
+	l.Reach = string(from)
 	for _, frame := range frames {
-		at := f.Place // of the last one
+		at := l.Place // of the last one
 		if frame.Pos.IsValid() {
-			at = b.place(pkg.Fset, frame.Pos)
+			at = b.place(l.pkg.Fset, frame.Pos)
 		}
 		at.Message = frame.Func
-		f.Stack = append(f.Stack, at)
+		l.Stack = append(l.Stack, at)
 	}
 }
 

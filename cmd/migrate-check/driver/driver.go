@@ -98,8 +98,8 @@ func Run(ctx context.Context, cfg Config) (*finding.Report, error) {
 		if cfg.Reach {
 			cfg.Progress("following the calls: " + build.String())
 		}
-		m.add(program, graph, false)
 		later, keep := program.Later, helpers(graph)
+		m.add(program, graph, false)
 		if later == nil {
 			continue
 		}
@@ -195,13 +195,11 @@ func (m *merger) add(program *load.Program, graph *checker.Graph, tests bool) {
 		m.members[module.Dir] = true
 	}
 	b := &build{merger: m, program: program, tests: tests}
-	if m.cfg.Reach && !tests {
-		release(graph)
-		b.reach = reach.New(program.Packages, func(path string) bool { return program.Asked[path] })
-	}
 	b.files()
 	for _, broken := range program.Broken {
-		m.broken[broken.Package] = broken
+		if _, known := m.broken[broken.Package]; !known {
+			m.broken[broken.Package] = broken
+		}
 	}
 	for _, file := range program.NotBuilt {
 		path, _ := program.Relative(file)
@@ -215,10 +213,20 @@ func (m *merger) add(program *load.Program, graph *checker.Graph, tests bool) {
 			m.failed[act.Package.PkgPath+reason] = finding.Unseen{Path: act.Package.PkgPath, Reason: reason}
 		}
 	}
+	var found []located
 	for _, act := range graph.Roots {
 		for _, d := range act.Diagnostics {
-			b.diagnostic(act, d)
+			if l, ok := b.diagnostic(act, d); ok {
+				found = append(found, l)
+			}
 		}
+	}
+	if m.cfg.Reach && !tests {
+		// The graph of actions, and with it all that is known of expressions, is let go meanwhile.
+		b.reach = reach.New(program.Packages, func(path string) bool { return program.Asked[path] })
+	}
+	for _, l := range found {
+		b.reached(l)
 	}
 }
 

@@ -2,7 +2,6 @@ package load
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"slices"
 	"strings"
@@ -42,7 +41,7 @@ func (l *Later) Tests(keep Bodies) (*Program, error) {
 
 // parse parses a file, and leaves out the bodies that are not wanted.
 func (b Bodies) parse(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
-	file, err := parser.ParseFile(fset, name, src, parser.AllErrors|parser.ParseComments)
+	file, err := parseFile(fset, name, src)
 	if file == nil || strings.HasSuffix(name, "_test.go") {
 		return file, err
 	}

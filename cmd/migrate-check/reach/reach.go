@@ -73,10 +73,13 @@ const (
 )
 
 // New makes the graph of packages, which have to be loaded with their types and syntax, and
-// without those of tests, which no main reaches.
+// without those of tests, which no main reaches. It takes their TypesInfo from them.
 // Own tells which of them are the module's own: others are passed through, and begin nothing.
 func New(pkgs []*packages.Package, own func(path string) bool) *Graph {
 	prog, made := ssautil.Packages(pkgs, ssa.InstantiateGenerics)
+	for _, pkg := range pkgs { // what is known of a package's expressions goes as soon as its functions are built
+		pkg.TypesInfo = nil
+	}
 	prog.Build()
 	all := ssautil.AllFunctions(prog)
 	g := &Graph{bySyntax: map[ast.Node][]*ssa.Function{}, inits: map[string]*ssa.Function{}}
