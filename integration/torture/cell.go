@@ -39,9 +39,9 @@ func Cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64)
 	return cell(ctx, s, n, d, seed, openLockupdate)
 }
 
-func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64, open func(rdb *redis.Client) rmw.Store) *Result {
+func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64, open func(rdb redis.UniversalClient) rmw.Store) *Result {
 	r := &Result{Topology: s.Topology, Nemesis: n.Name, Seed: seed, History: newHistory()}
-	f := &fleet{history: r.History, seed: seed, mind: n.of(), client: s.client, open: open, generation: counted()}
+	f := &fleet{history: r.History, seed: seed, mind: n.mind, client: s.client, open: open, generation: counted()}
 	if s.Watch {
 		f.watch = 2
 	}

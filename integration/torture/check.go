@@ -1,7 +1,6 @@
 package torture
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -41,10 +40,7 @@ func check(h *History, all *stored) *Verdict {
 	v := &Verdict{Immortal: all.immortal()}
 	byKey := h.byKey()
 	for _, key := range slices.Sorted(maps.Keys(byKey)) {
-		final := listed(all.text[key])
-		if fields, ok := all.hash[key]; ok {
-			final = ordered(fields)
-		}
+		final := all.list(key)
 		v.ledger(key, byKey[key], final)
 		switch ok, _ := linearizable(byKey[key], final, h.now()); ok {
 		case porcupine.Illegal:
@@ -157,11 +153,4 @@ func linearizable(ops []Operation, final []string, end time.Duration) (porcupine
 		ClientId: 99, Input: input{seen: final}, Call: int64(end) + 1, Return: int64(end) + 2,
 	})
 	return porcupine.CheckOperationsVerbose(model(), all, 10*time.Second)
-}
-
-// sortedBy are the keys of a map by what its values are worth.
-func sortedBy(m map[string]string, worth func(value string) int) []string {
-	return slices.SortedFunc(maps.Keys(m), func(a, b string) int {
-		return cmp.Or(cmp.Compare(worth(m[a]), worth(m[b])), cmp.Compare(a, b))
-	})
 }

@@ -62,7 +62,7 @@ func Child() (was bool, err error) {
 	history := &History{sink: func(op Operation) { out.say(said{Op: op}) }} // its times are the machine's
 	f := &fleet{
 		history: history, seed: o.Seed, open: openLockupdate,
-		client:     func(int) (*redis.Client, error) { return newClient(profile, o.Addr), nil },
+		client:     func(int) (redis.UniversalClient, error) { return newClient(profile, o.Addr), nil },
 		generation: func() int64 { return int64(monotonic() / (400 * time.Millisecond)) },
 		begin:      func(op *Operation) { out.say(said{Begin: true, Op: *op}) },
 	}

@@ -20,7 +20,7 @@ type Control struct {
 	Nemesis  string
 	Caught   func(v *Verdict) bool
 
-	open func(rdb *redis.Client) rmw.Store
+	open func(rdb redis.UniversalClient) rmw.Store
 }
 
 // cell plays a nemesis with the mistake.
@@ -33,30 +33,30 @@ func Controls() []Control {
 	lost := func(v *Verdict) bool { return v.Lost > 0 }
 	return []Control{
 		{"guard off", "lockupdate with CommitPlain: the lock alone, as most do it", "redis", "stall", lost,
-			func(rdb *redis.Client) rmw.Store {
+			func(rdb redis.UniversalClient) rmw.Store {
 				return lockupdate.New(rdb, lockupdate.Config{Lease: lease, Commit: lockupdate.CommitPlain, MaxAttempts: 1000})
 			}},
 		{"retries on", "lockupdate, whose commands go-redis may send again when a reply is late or lost", "redis", "deaf",
 			func(v *Verdict) bool { return v.Double+v.Ghost+v.Chain > 0 },
-			func(rdb *redis.Client) rmw.Store {
+			func(rdb redis.UniversalClient) rmw.Store {
 				return lockupdate.New(again{rdb}, lockupdate.Config{Lease: lease, MaxAttempts: 1000})
 			}},
 		{"unlock with the write", "SET and the unlocking DEL in one pipeline, which a proxy takes apart", "codis", "none", lost,
-			func(rdb *redis.Client) rmw.Store { return &naive{rdb: rdb, together: true, px: lease} }},
+			func(rdb redis.UniversalClient) rmw.Store { return &naive{rdb: rdb, together: true, px: lease} }},
 		{"GET for ownership", "GET tells whether the lock is still one's own, then SET writes", "redis", "freeze", lost,
-			func(rdb *redis.Client) rmw.Store { return &naive{rdb: rdb, asks: true, px: lease} }},
+			func(rdb redis.UniversalClient) rmw.Store { return &naive{rdb: rdb, asks: true, px: lease} }},
 		{"no lease", "a lock without an expiry, given back by DEL", "redis", "cancel",
 			func(v *Verdict) bool { return len(v.Immortal) > 0 },
-			func(rdb *redis.Client) rmw.Store { return &naive{rdb: rdb} }},
+			func(rdb redis.UniversalClient) rmw.Store { return &naive{rdb: rdb} }},
 	}
 }
 
 // again takes the mark from commands by which go-redis knows not to send them twice.
-type again struct{ *redis.Client }
+type again struct{ redis.UniversalClient }
 
 func (a again) Process(ctx context.Context, cmd redis.Cmder) error {
 	plain := redis.NewCmd(ctx, cmd.Args()...)
-	err := a.Client.Process(ctx, plain)
+	err := a.UniversalClient.Process(ctx, plain)
 	if c, ok := cmd.(interface{ SetVal(val any) }); ok && err == nil {
 		c.SetVal(plain.Val())
 	}
@@ -66,7 +66,7 @@ func (a again) Process(ctx context.Context, cmd redis.Cmder) error {
 
 // naive is a store as it is written in an afternoon: SET NX, GET, SET, DEL.
 type naive struct {
-	rdb      *redis.Client
+	rdb      redis.UniversalClient
 	px       time.Duration // 0: the lock has no expiry
 	asks     bool          // before it writes, whether the lock is its own
 	together bool          // it writes and unlocks in one pipeline

@@ -1,10 +1,13 @@
 package torture
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -40,9 +43,9 @@ type fleet struct {
 	history *History
 	seed    uint64
 	mind    mind
-	client  func(process int) (*redis.Client, error)
-	open    func(rdb *redis.Client) rmw.Store // what processes on the new path use
-	watch   int                               // processes on the legacy path
+	client  func(process int) (redis.UniversalClient, error)
+	open    func(rdb redis.UniversalClient) rmw.Store // what processes on the new path use
+	watch   int                                       // processes on the legacy path
 
 	generation func() int64        // of the keys
 	begin      func(op *Operation) // nil: it need not be known of an update that it has begun
@@ -60,7 +63,7 @@ const (
 	workers   = 2 // of each process
 )
 
-func openLockupdate(rdb *redis.Client) rmw.Store {
+func openLockupdate(rdb redis.UniversalClient) rmw.Store {
 	return lockupdate.New(rdb, lockupdate.Config{Lease: lease, MaxAttempts: 1000})
 }
 
@@ -84,7 +87,7 @@ func (f *fleet) process(ctx context.Context, number int, prefix string) error {
 	}
 	store := f.open
 	if number >= processes {
-		store = func(rdb *redis.Client) rmw.Store { return cas.New(rdb, cas.Config{MaxAttempts: 1000}) }
+		store = func(rdb redis.UniversalClient) rmw.Store { return cas.New(rdb, cas.Config{MaxAttempts: 1000}) }
 	}
 	s := store(rdb)
 	var all sync.WaitGroup
@@ -189,11 +192,14 @@ func listed(text string) []string {
 // ordered are the fields by their places. Two at one place, which is a lost update, follow each
 // other in the order of their names.
 func ordered(fields map[string]string) []string {
-	return sortedBy(fields, func(place string) int {
-		n, err := strconv.Atoi(place)
+	place := func(id string) int {
+		n, err := strconv.Atoi(fields[id])
 		if err != nil {
 			return -1
 		}
 		return n
+	}
+	return slices.SortedFunc(maps.Keys(fields), func(a, b string) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
 	})
 }

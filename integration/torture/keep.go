@@ -30,11 +30,7 @@ func (r *Result) keep(dir string) (files []string, err error) {
 		if i == 3 {
 			break // one is read at a time
 		}
-		final := listed(r.stored.text[key])
-		if fields, ok := r.stored.hash[key]; ok {
-			final = ordered(fields)
-		}
-		_, info := linearizable(byKey[key], final, r.Took)
+		_, info := linearizable(byKey[key], r.stored.list(key), r.Took)
 		picture := filepath.Join(dir, fmt.Sprintf("key-%d.html", i))
 		if err := porcupine.VisualizePath(model(), info, picture); err != nil {
 			return files, err

@@ -16,6 +16,7 @@ type Nemesis struct {
 
 	on    func(s *Site) bool // can it do its harm there? nil: everywhere
 	every time.Duration      // between two strikes, about
+	mind  mind               // what the fleet suffers from all the while
 	// children has the fleet be processes of the system, which can be killed.
 	children bool
 
@@ -133,24 +134,15 @@ func (c chance) draw(rng *rand.Rand) (time.Duration, bool) {
 	return time.Duration(rng.Int64N(int64(c.upTo))), true
 }
 
-// of returns what the nemesis does to the minds of the fleet, all the while.
-func (n Nemesis) of() mind {
-	switch n.Name {
-	case "stall":
-		return mind{stall: chance{8, 4 * lease}}
-	case "cancel":
-		return mind{cancel: chance{2, 5 * time.Millisecond}}
-	}
-	return mind{}
-}
-
 // oneAddress: processes of the system are told an address only.
 func oneAddress(s *Site) bool { return s.addr != "" }
 
 func inTheClient() []Nemesis {
 	return []Nemesis{
-		{Name: "stall", About: "one call in eight of the user's function lasts up to four leases, and does not heed its ctx"},
-		{Name: "cancel", About: "every other update's ctx is cancelled within 5 ms"},
+		{Name: "stall", About: "one call in eight of the user's function lasts up to four leases, and does not heed its ctx",
+			mind: mind{stall: chance{8, 4 * lease}}},
+		{Name: "cancel", About: "every other update's ctx is cancelled within 5 ms",
+			mind: mind{cancel: chance{2, 5 * time.Millisecond}}},
 		{Name: "process-kill", About: "a process is killed (SIGKILL) in the middle of its updates, and another one begins",
 			every: 60 * time.Millisecond, children: true, on: oneAddress,
 			strike: func(_ context.Context, c *striking) error { return c.children.kill(c.rng, c.note) }},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -34,7 +33,7 @@ type Site struct {
 
 // client returns a client of its own for one process of a fleet. It gives up soon, so that a
 // short cell has many of the cases in which it does.
-func (s *Site) client(process int) (*redis.Client, error) {
+func (s *Site) client(process int) (redis.UniversalClient, error) {
 	if s.addr == "" {
 		return s.failoverClient(process), nil
 	}
@@ -106,63 +105,6 @@ func (s *Site) one(ctx context.Context, rng *rand.Rand, fn func(ctx context.Cont
 	server := holders[rng.IntN(len(holders))]
 	rdb := redis.NewClient(&redis.Options{Addr: server.Addr, Protocol: 2, DisableIdentity: true})
 	return errors.Join(fn(ctx, rdb), rdb.Close())
-}
-
-// stored is everything that the servers hold: what each key has, and how long it lives.
-type stored struct {
-	text map[string]string            // strings
-	hash map[string]map[string]string // hashes
-	ttl  map[string]time.Duration     // of all; -1: it does not end
-}
-
-func (s *Site) stored(ctx context.Context) (*stored, error) {
-	all := &stored{text: map[string]string{}, hash: map[string]map[string]string{}, ttl: map[string]time.Duration{}}
-	return all, s.direct(ctx, func(ctx context.Context, rdb *redis.Client) error {
-		names, err := rdb.Keys(ctx, "*").Result()
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			if err := all.add(ctx, rdb, name); err != nil {
-				return fmt.Errorf("%q: %w", name, err)
-			}
-		}
-		return nil
-	})
-}
-
-func (all *stored) add(ctx context.Context, rdb *redis.Client, name string) error {
-	kind, err := rdb.Type(ctx, name).Result()
-	if err != nil {
-		return err
-	}
-	ttl, err := rdb.PTTL(ctx, name).Result()
-	if err != nil {
-		return err
-	}
-	switch kind {
-	case "none": // it has ended meanwhile
-		return nil
-	case "string":
-		all.text[name], err = rdb.Get(ctx, name).Result()
-	case "hash":
-		all.hash[name], err = rdb.HGetAll(ctx, name).Result()
-	}
-	if errors.Is(err, redis.Nil) {
-		return nil
-	}
-	all.ttl[name] = ttl
-	return err
-}
-
-// immortal are the keys of locks, and of what belongs to them, that nothing will ever remove.
-func (all *stored) immortal() (names []string) {
-	for name, ttl := range all.ttl {
-		if !strings.HasPrefix(name, keyPrefix) && ttl < 0 {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // awaitCalm waits until the fleet's way to the servers is open again.
