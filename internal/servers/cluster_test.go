@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -30,6 +31,35 @@ func TestClusterNeedsThreeMasters(t *testing.T) {
 	}
 }
 
+// A master gives its place away, and gets it back, without the loss of a write that it has
+// acknowledged meanwhile.
+func TestClusterFailover(t *testing.T) {
+	t.Parallel() // it waits nearly all the time
+	c := NewClusterNodes(t, 3, 1)
+	nodes := c.Servers()
+	for _, want := range []*Server{nodes[3], nodes[0]} {
+		old, err := c.Owner(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ask(t, old.Addr, "SET", "{3560}"+want.Addr, "v"); got != "+OK" { // a key of slot 0
+			t.Fatalf("SET answered %q", got)
+		}
+		if now, err := c.Failover(t.Context(), 0); err != nil || now != want {
+			t.Fatalf("slot 0 belongs to %v, want %s, error %v", now, want.Addr, err)
+		}
+		if got := ask(t, want.Addr, "GET", "{3560}"+want.Addr); got != "$1" {
+			t.Fatalf("GET answered %q", got)
+		}
+		if err := c.AwaitOK(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if masters, err := c.Masters(t.Context()); err != nil || len(masters) != 3 || !slices.Contains(masters, want) {
+			t.Fatalf("the masters are %v, error %v", masters, err)
+		}
+	}
+}
+
 // Replicas hold what their masters hold, and one of them takes over.
 func TestClusterReplicaTakesOver(t *testing.T) {
 	t.Parallel() // it waits nearly all the time
@@ -53,10 +83,9 @@ func TestClusterReplicaTakesOver(t *testing.T) {
 	if err := old.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "a replica has slot 0", func() bool {
-		now, err := c.Owner(t.Context(), 0)
-		return err == nil && now == c.Servers()[3]
-	})
+	if now, err := c.AwaitTakeover(t.Context(), 0, old); err != nil || now != c.Servers()[3] {
+		t.Fatalf("slot 0 belongs to %v, error %v", now, err)
+	}
 	if err := old.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}

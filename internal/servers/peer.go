@@ -11,6 +11,7 @@ import (
 // peer is one node of a cluster, as one of the nodes sees it.
 type peer struct {
 	id, addr, flags string
+	master          string // the id of its own, of a replica
 	epoch           int
 	well            bool // connected, and nothing is wrong with it
 	slots           [][2]int
@@ -42,7 +43,7 @@ func parsePeer(line string) (peer, error) {
 		return peer{}, fmt.Errorf("a node that is none: %q", line)
 	}
 	addr, _, _ := strings.Cut(fields[1], "@")
-	p := peer{id: fields[0], addr: addr, flags: fields[2]}
+	p := peer{id: fields[0], addr: addr, flags: fields[2], master: fields[3]}
 	var err error
 	if p.epoch, err = strconv.Atoi(fields[6]); err != nil {
 		return p, fmt.Errorf("a node without an epoch: %q", line)

@@ -1,0 +1,103 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// failoverAgain is when a replica that has not taken over is told again: it gives up after
+// five seconds, and before that it would begin anew.
+const failoverAgain = 6 * time.Second
+
+// Masters are the nodes that have slots, as they say of themselves. While a replica takes
+// over, both it and its master may be among them.
+func (c *ClusterNodes) Masters(ctx context.Context) ([]*Server, error) {
+	var masters []*Server
+	var errs []error
+	for _, node := range c.nodes {
+		me, err := myself(ctx, node)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if me.is("master") && len(me.slots) > 0 {
+			masters = append(masters, node)
+		}
+	}
+	if len(masters) == 0 {
+		return nil, fmt.Errorf("cluster: nobody has slots: %w", errors.Join(errs...))
+	}
+	return masters, nil
+}
+
+// AwaitTakeover waits until a slot belongs to another master than not: what happens after not
+// was killed.
+func (c *ClusterNodes) AwaitTakeover(ctx context.Context, slot int, not *Server) (*Server, error) {
+	ctx, cancel := context.WithTimeout(ctx, clusterLimit)
+	defer cancel()
+	var owner *Server
+	err := poll(ctx, func() (err error) {
+		if owner, err = c.Owner(ctx, slot); err == nil && owner == not {
+			return fmt.Errorf("it is still %s", not.Addr)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cluster: nobody else has slot %d: %w", slot, err)
+	}
+	return owner, nil
+}
+
+// Failover has a replica take the place of the master of a slot, by CLUSTER FAILOVER: the
+// master takes no writes until the replica has all that it has. It returns the new master once
+// the old one calls itself a replica.
+func (c *ClusterNodes) Failover(ctx context.Context, slot int) (*Server, error) {
+	ctx, cancel := context.WithTimeout(ctx, clusterLimit)
+	defer cancel()
+	old, err := c.Owner(ctx, slot)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		if err := c.order(ctx, old); err != nil {
+			return nil, fmt.Errorf("cluster: failover of %s: %w", old.Addr, err)
+		}
+		try, cancel := context.WithTimeout(ctx, failoverAgain)
+		now, err := c.AwaitTakeover(try, slot, old)
+		cancel()
+		if err == nil {
+			return now, poll(ctx, func() error { return isReplica(ctx, old) })
+		}
+		if ctx.Err() != nil {
+			return nil, err
+		}
+	}
+}
+
+// order tells a replica of a master to take its place.
+func (c *ClusterNodes) order(ctx context.Context, master *Server) error {
+	of, err := myself(ctx, master)
+	if err != nil {
+		return err
+	}
+	errs := []error{errors.New("it has no replica")}
+	for _, node := range c.nodes {
+		me, err := myself(ctx, node)
+		if err == nil && me.is("slave") && me.master == of.id {
+			_, err = do(ctx, node.Addr, "CLUSTER", "FAILOVER")
+			return err
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func isReplica(ctx context.Context, node *Server) error {
+	me, err := myself(ctx, node)
+	if err == nil && !me.is("slave") {
+		return fmt.Errorf("%s is no replica: %s", node.Addr, me.flags)
+	}
+	return err
+}
