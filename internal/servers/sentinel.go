@@ -12,7 +12,7 @@ import (
 // StartSentinel starts a redis-server as a sentinel that alone watches the primary, under
 // this name, and takes it for down after half a second. It ends with ctx.
 func StartSentinel(ctx context.Context, dir, name string, primary *Server) (*Server, error) {
-	return watcher{name: name, quorum: 1, down: 500 * time.Millisecond, failover: 2 * time.Second}.start(ctx, dir, primary)
+	return watcher{name: name, quorum: 1, down: 500 * time.Millisecond, failover: 2 * time.Second}.start(ctx, dir, primary.Addr)
 }
 
 // watcher is how one sentinel watches.
@@ -22,10 +22,10 @@ type watcher struct {
 	down, failover time.Duration
 }
 
-func (w watcher) start(ctx context.Context, dir string, primary *Server) (*Server, error) {
+func (w watcher) start(ctx context.Context, dir, primary string) (*Server, error) {
 	l := redisLaunch(dir, nil)
 	l.args = func(s *Server) ([]string, error) {
-		host, port, err := net.SplitHostPort(primary.Addr)
+		host, port, err := net.SplitHostPort(primary)
 		if err != nil {
 			return nil, err
 		}

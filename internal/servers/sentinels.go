@@ -30,7 +30,17 @@ type Sentinels struct {
 	servers, sentinels []*Server
 }
 
-// StartSentinels starts a primary with this many replicas, watched by this many sentinels
+// Between returns where a server is to be found by those that reach it over something in
+// between, such as a relay that can be cut. It may listen there only later.
+type Between func(addr string) (string, error)
+
+// StartSentinels is [StartSentinelsBetween] without anything in between.
+func StartSentinels(ctx context.Context, dir string, replicas, sentinels int, options ...string) (*Sentinels, error) {
+	direct := func(addr string) (string, error) { return addr, nil }
+	return StartSentinelsBetween(ctx, dir, replicas, sentinels, direct, options...)
+}
+
+// StartSentinelsBetween starts a primary with this many replicas, watched by this many sentinels
 // of which most must agree, and returns once each sentinel knows all replicas and all other
 // sentinels. Their files are in dir; the options go to primary and replicas. All end with
 // ctx; after an error none is left.
@@ -38,7 +48,12 @@ type Sentinels struct {
 // A server that restarts comes back as what it was in the end, as in a deployment: sentinels
 // write the roles that they give into the configurations. A primary that was killed comes
 // back as a primary, until the sentinels make it a replica, some ten seconds later.
-func StartSentinels(ctx context.Context, dir string, replicas, sentinels int, options ...string) (all *Sentinels, err error) {
+//
+// Replicas and sentinels reach a server over what is between, and only so: a primary connects
+// to nobody. Sentinels name it by that address as well; see [Sentinels.Find].
+func StartSentinelsBetween(
+	ctx context.Context, dir string, replicas, sentinels int, between Between, options ...string,
+) (all *Sentinels, err error) {
 	if replicas < 1 || sentinels < 1 {
 		return nil, fmt.Errorf("sentinels: need at least 1 replica and 1 sentinel, not %d and %d", replicas, sentinels)
 	}
@@ -58,7 +73,7 @@ func StartSentinels(ctx context.Context, dir string, replicas, sentinels int, op
 		if err != nil {
 			return all, err
 		}
-		s, err := watched(ctx, folder, primary, options)
+		s, err := watched(ctx, folder, primary, between, options)
 		if err != nil {
 			return all, err
 		}
@@ -75,7 +90,7 @@ func StartSentinels(ctx context.Context, dir string, replicas, sentinels int, op
 		if err != nil {
 			return all, err
 		}
-		s, err := w.start(ctx, folder, all.servers[0])
+		s, err := w.start(ctx, folder, all.servers[0].known)
 		if err != nil {
 			return all, err
 		}
@@ -86,7 +101,7 @@ func StartSentinels(ctx context.Context, dir string, replicas, sentinels int, op
 
 // watched starts a server whose role sentinels can change for good: it is in a file, because
 // the arguments come after it and would win.
-func watched(ctx context.Context, dir string, primary *Server, options []string) (*Server, error) {
+func watched(ctx context.Context, dir string, primary *Server, between Between, options []string) (*Server, error) {
 	l := redisLaunch(dir, nil)
 	plain := l.args
 	l.args = func(s *Server) ([]string, error) {
@@ -94,9 +109,17 @@ func watched(ctx context.Context, dir string, primary *Server, options []string)
 		if err != nil {
 			return nil, err
 		}
+		if s.known, err = between(s.Addr); err != nil {
+			return nil, err
+		}
+		host, port, err := net.SplitHostPort(s.known)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "--replica-announce-ip", host, "--replica-announce-port", port)
 		text := ""
 		if primary != nil {
-			host, port, _ := net.SplitHostPort(primary.Addr) // it is ours
+			host, port, _ := net.SplitHostPort(primary.known) // it is ours
 			text = fmt.Sprintf("replicaof %s %s\n", host, port)
 		}
 		file := filepath.Join(dir, "redis.conf")
@@ -131,6 +154,16 @@ func (all *Sentinels) Addrs() []string {
 		addrs = append(addrs, s.Addr)
 	}
 	return addrs
+}
+
+// Find returns where the server listens that the sentinels name so.
+func (all *Sentinels) Find(named string) string {
+	for _, s := range all.servers {
+		if s.known == named {
+			return s.Addr
+		}
+	}
+	return named
 }
 
 // Stop kills all of them, the sentinels first: they would look for a new primary.
@@ -205,7 +238,7 @@ func (all *Sentinels) order(ctx context.Context, old *Server, stop <-chan struct
 	for {
 		for _, s := range all.sentinels {
 			if addr, err := primaryOf(ctx, s); err == nil {
-				if addr == old.Addr {
+				if addr == old.known {
 					_, _ = do(ctx, s.Addr, "SENTINEL", "FAILOVER", sentinelsName) // refused is tried again
 				}
 				break // only one: two at once would both try
@@ -235,7 +268,7 @@ func (all *Sentinels) named(ctx context.Context) (*Server, error) {
 			continue
 		}
 		for _, s := range all.servers {
-			if s.Addr == addr {
+			if s.known == addr {
 				return s, nil
 			}
 		}
@@ -292,8 +325,8 @@ func (all *Sentinels) settled(ctx context.Context) error {
 		}
 	}
 	for _, s := range all.sentinels {
-		if addr, err := primaryOf(ctx, s); err != nil || addr != primary.Addr {
-			return fmt.Errorf("sentinel %s names %s, not %s: %w", s.Addr, addr, primary.Addr, err)
+		if addr, err := primaryOf(ctx, s); err != nil || addr != primary.known {
+			return fmt.Errorf("sentinel %s names %s, not %s: %w", s.Addr, addr, primary.known, err)
 		}
 		if err := knows(ctx, s, "REPLICAS", "slave", len(all.servers)-1); err != nil {
 			return err
@@ -345,7 +378,7 @@ func follows(ctx context.Context, replica, primary *Server) error {
 	}
 	info := v.info()
 	at := net.JoinHostPort(info["master_host"], info["master_port"])
-	if info["role"] != "slave" || at != primary.Addr || info["master_link_status"] != "up" {
+	if info["role"] != "slave" || at != primary.known || info["master_link_status"] != "up" {
 		return fmt.Errorf("%s is %s of %s, link %s", replica.Addr, info["role"], at, info["master_link_status"])
 	}
 	return nil

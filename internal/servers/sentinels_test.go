@@ -84,6 +84,45 @@ func TestSentinelsFailOver(t *testing.T) {
 	}
 }
 
+// A primary that nobody but its clients reaches is replaced, takes writes meanwhile, and
+// follows when it is reached again.
+func TestSentinelsReplaceAnIsolatedPrimary(t *testing.T) {
+	t.Parallel() // it waits nearly all the time
+	between := map[string]*wire{}
+	all := useAs(t, func(ctx context.Context) (*Sentinels, error) {
+		return StartSentinelsBetween(ctx, t.TempDir(), 1, 3, func(addr string) (string, error) {
+			w, err := newWire(ctx, addr)
+			between[addr] = w
+			return w.Addr().String(), err
+		})
+	}, (*Sentinels).Stop)
+	old, err := all.Primary(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wire := between[old.Addr]
+	if at, err := primaryOf(t.Context(), all.Sentinels()[0]); err != nil || at == old.Addr || all.Find(at) != old.Addr {
+		t.Fatalf("the sentinels name %s, which is %s, for %s, error %v", at, all.Find(at), old.Addr, err)
+	}
+	wire.cut(true)
+	now, err := all.AwaitPrimary(t.Context(), old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*Server{old, now} {
+		if got := ask(t, s.Addr, "SET", "k", s.Addr); got != "+OK" {
+			t.Fatalf("%s answered %q", s.Addr, got)
+		}
+	}
+	wire.cut(false)
+	if err := all.AwaitSettled(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := do(t.Context(), old.Addr, "GET", "k"); err != nil || v.s != now.Addr {
+		t.Fatalf("the old primary holds %q, error %v", v.s, err)
+	}
+}
+
 // Without most of the sentinels nobody says who is the primary.
 func TestSentinelsNeedAMajority(t *testing.T) {
 	t.Parallel() // it waits nearly all the time

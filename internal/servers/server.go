@@ -34,7 +34,8 @@ type Server struct {
 	// Addr is where the server listens, as HOST:PORT. It stays over restarts.
 	Addr string
 
-	ports   []int // the first is in Addr
+	known   string // where the servers and sentinels of one [Sentinels] find it
+	ports   []int  // the first is in Addr
 	logPath string
 
 	// What a restart needs.
