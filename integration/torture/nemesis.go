@@ -86,7 +86,8 @@ func Nemeses() []Nemesis {
 	all = append(all, onTheWire()...)
 	all = append(all, inTheClient()...)
 	all = append(all, atTheServer()...)
-	return append(all, atTheSentinels()...)
+	all = append(all, atTheSentinels()...)
+	return append(all, inTheCluster()...)
 }
 
 func onTheWire() []Nemesis {

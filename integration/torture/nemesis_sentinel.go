@@ -2,6 +2,7 @@ package torture
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -34,5 +35,48 @@ func atTheSentinels() []Nemesis {
 				}
 				return err
 			}},
+		{Name: "primary-freeze", About: "the primary stands still (SIGSTOP) until another one has its place, and goes on as if nothing had happened",
+			every: time.Second, on: behind, forgets: true, least: 6 * time.Second,
+			strike: func(ctx context.Context, c *striking) error {
+				primary, err := c.sentinels.Primary(ctx)
+				if err != nil {
+					return err
+				}
+				c.note("the primary %s stands still", primary.Addr)
+				if err := primary.Pause(); err != nil {
+					return err
+				}
+				_, err = c.sentinels.AwaitPrimary(ctx, primary)
+				if again := primary.Resume(); again != nil {
+					return again
+				}
+				c.note("it goes on")
+				return errors.Join(err, c.sentinels.AwaitSettled(ctx))
+			}},
+		{Name: "isolated-primary", About: "the primary and half of the clients are cut off from replicas, sentinels and the others, until another one has its place",
+			every: time.Second, on: behind, forgets: true, least: 8 * time.Second, strike: isolated},
 	}
+}
+
+// isolated makes two primaries: the sentinels' and the one that has not heard of it, with
+// clients of its own. When the wires are whole again, the sentinels make the latter a replica,
+// some ten seconds later.
+func isolated(ctx context.Context, c *striking) error {
+	primary, err := c.sentinels.Primary(ctx)
+	if err != nil {
+		return err
+	}
+	cut := c.relays.around(c.rng, primary.Addr)
+	c.note("the primary %s is alone with half of the processes", primary.Addr)
+	var heal func() // of both
+	for _, stream := range []string{"upstream", "downstream"} {
+		if heal, err = poison(cut, toxic{Type: "timeout", Stream: stream, Attributes: map[string]any{"timeout": 0}}); err != nil {
+			return err
+		}
+	}
+	_, err = c.sentinels.AwaitPrimary(ctx, primary)
+	_ = pause(ctx, within(c.rng, 0, time.Second))
+	heal()
+	c.note("it is not alone any more")
+	return errors.Join(err, c.sentinels.AwaitSettled(ctx))
 }

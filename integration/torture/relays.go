@@ -19,6 +19,7 @@ import (
 type relays struct {
 	mu    sync.Mutex
 	wires [][]*toxiproxy.Proxy // of each process
+	inner []*toxiproxy.Proxy   // between the servers themselves, one before each
 }
 
 // addr is where a process finds its relay to a server.
@@ -33,13 +34,53 @@ func (r *relays) addr(process int, upstream string) (string, error) {
 			return relay.Listen, nil
 		}
 	}
-	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop())
-	relay := toxiproxy.NewProxy(server, upstream, loopback(), upstream)
-	if err := relay.Start(); err != nil {
-		return "", fmt.Errorf("relay: %w", err)
+	relay, err := start(upstream)
+	if err != nil {
+		return "", err
 	}
 	r.wires[process] = append(r.wires[process], relay)
 	return relay.Listen, nil
+}
+
+// start starts one more relay.
+func start(upstream string) (*toxiproxy.Proxy, error) {
+	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop())
+	relay := toxiproxy.NewProxy(server, upstream, loopback(), upstream)
+	if err := relay.Start(); err != nil {
+		return nil, fmt.Errorf("relay: %w", err)
+	}
+	return relay, nil
+}
+
+// between is where other servers find one.
+func (r *relays) between(upstream string) (string, error) {
+	relay, err := start(upstream)
+	if err != nil {
+		return "", err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.inner = append(r.inner, relay)
+	return relay.Listen, nil
+}
+
+// around are the relays that part a server, and half of the processes, from everybody else.
+func (r *relays) around(rng *rand.Rand, upstream string) (cut []*toxiproxy.Proxy) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, relay := range r.inner {
+		if relay.Upstream == upstream {
+			cut = append(cut, relay)
+		}
+	}
+	for _, process := range rng.Perm(len(r.wires))[:len(r.wires)/2] {
+		for _, relay := range r.wires[process] {
+			if relay.Upstream != upstream {
+				cut = append(cut, relay)
+			}
+		}
+	}
+	return cut
 }
 
 // some are those of all processes, or of one, by chance: who is cut off alone is overtaken by
@@ -66,7 +107,7 @@ func (r *relays) one(rng *rand.Rand) []*toxiproxy.Proxy {
 func (r *relays) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, relay := range slices.Concat(r.wires...) {
+	for _, relay := range append(slices.Concat(r.wires...), r.inner...) {
 		relay.Stop()
 	}
 }

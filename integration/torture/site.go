@@ -25,17 +25,21 @@ type Site struct {
 	proxies []*servers.Server // in front of them, if any
 	codis   *proxytest.Proxy  // likewise
 	relays  *relays
-	addr    string // of who answers the clients; "": the sentinels say
+	addr    string // of who answers the clients; "": the sentinels, or the nodes of the cluster, say
 
 	sentinels *servers.Sentinels
+	cluster   *servers.ClusterNodes
 	end       []func()
 }
 
 // client returns a client of its own for one process of a fleet. It gives up soon, so that a
 // short cell has many of the cases in which it does.
 func (s *Site) client(process int) (redis.UniversalClient, error) {
-	if s.addr == "" {
+	switch {
+	case s.sentinels != nil:
 		return s.failoverClient(process), nil
+	case s.cluster != nil:
+		return s.clusterClient(process), nil
 	}
 	addr, err := s.relays.addr(process, s.addr)
 	if err != nil {
@@ -60,23 +64,44 @@ func (s *Site) failoverClient(process int) *redis.Client {
 		DialTimeout: time.Second, ReadTimeout: patience, WriteTimeout: patience,
 		MinRetryBackoff: time.Millisecond, MaxRetryBackoff: 20 * time.Millisecond,
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			addr, err := s.relays.addr(process, addr)
-			if err != nil {
-				return nil, err
-			}
-			return (&net.Dialer{Timeout: time.Second}).DialContext(ctx, network, addr)
+			return s.dialer(process)(ctx, network, s.sentinels.Find(addr))
 		},
 	})
+}
+
+// clusterClient asks the nodes of a cluster who has which slot, likewise.
+func (s *Site) clusterClient(process int) *redis.ClusterClient {
+	return redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs:    s.cluster.Addrs(),
+		Protocol: 2, DisableIdentity: true, PoolSize: 32,
+		DialTimeout: time.Second, ReadTimeout: patience, WriteTimeout: patience,
+		MinRetryBackoff: time.Millisecond, MaxRetryBackoff: 20 * time.Millisecond,
+		Dialer: s.dialer(process),
+	})
+}
+
+// dialer takes the relay of a process to wherever it is to connect to.
+func (s *Site) dialer(process int) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		addr, err := s.relays.addr(process, addr)
+		if err != nil {
+			return nil, err
+		}
+		return (&net.Dialer{Timeout: time.Second}).DialContext(ctx, network, addr)
+	}
 }
 
 // holders are the servers that hold what is stored: of a primary and its replicas only the
 // former.
 func (s *Site) holders(ctx context.Context) ([]*servers.Server, error) {
-	if s.sentinels == nil {
-		return s.servers, nil
+	switch {
+	case s.cluster != nil:
+		return s.cluster.Masters(ctx)
+	case s.sentinels != nil:
+		primary, err := s.sentinels.Primary(ctx)
+		return []*servers.Server{primary}, err
 	}
-	primary, err := s.sentinels.Primary(ctx)
-	return []*servers.Server{primary}, err
+	return s.servers, nil
 }
 
 // patience is how long a client of the fleet waits for a reply.
@@ -111,6 +136,11 @@ func (s *Site) one(ctx context.Context, rng *rand.Rand, fn func(ctx context.Cont
 func (s *Site) awaitCalm(ctx context.Context) error {
 	if s.sentinels != nil {
 		if err := s.sentinels.AwaitSettled(ctx); err != nil {
+			return err
+		}
+	}
+	if s.cluster != nil {
+		if err := s.cluster.AwaitOK(ctx); err != nil {
 			return err
 		}
 	}

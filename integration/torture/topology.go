@@ -31,6 +31,7 @@ func Topologies() []Topology {
 		{Name: "sentinel", About: "a primary and two replicas behind three sentinels, which replace it", start: startSentinel()},
 		{Name: "sentinel-min", About: "the same, where the primary takes writes only as long as a replica has followed within a second",
 			start: startSentinel("--min-replicas-to-write", "1", "--min-replicas-max-lag", "1"), forgets: true},
+		{Name: "cluster", About: "a Redis Cluster of three masters that write each command to their logs, each with a replica", start: startCluster},
 		{Name: "codis", About: "two redis-servers behind a proxy that refuses what Codis 3.2 does and spreads pipelines over connections",
 			start: startCodis},
 	}
@@ -47,6 +48,9 @@ func (t Topology) Start(ctx context.Context, dir string) (*Site, error) {
 	return s, nil
 }
 
+// onDisk are options with which what is acknowledged is on the disk.
+func onDisk() []string { return []string{"--appendonly", "yes", "--appendfsync", "always"} }
+
 // redisServer starts one more redis-server. What is acknowledged is on its disk: a kill loses
 // nothing.
 func (s *Site) redisServer(ctx context.Context, dir string) error {
@@ -54,7 +58,7 @@ func (s *Site) redisServer(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	server, err := servers.StartRedis(ctx, dir, "--appendonly", "yes", "--appendfsync", "always", "--enable-debug-command", "local")
+	server, err := servers.StartRedis(ctx, dir, append(onDisk(), "--enable-debug-command", "local")...)
 	if err != nil {
 		return err
 	}
@@ -102,7 +106,7 @@ func startNutcracker(connections int) func(ctx context.Context, s *Site, dir str
 
 func startSentinel(options ...string) func(ctx context.Context, s *Site, dir string) error {
 	return func(ctx context.Context, s *Site, dir string) (err error) {
-		s.sentinels, err = servers.StartSentinels(ctx, dir, 2, 3, options...)
+		s.sentinels, err = servers.StartSentinelsBetween(ctx, dir, 2, 3, s.relays.between, options...)
 		if err != nil {
 			return err
 		}
@@ -110,6 +114,18 @@ func startSentinel(options ...string) func(ctx context.Context, s *Site, dir str
 		s.Profile, s.Watch = proxycompat.Redis(), true
 		return nil
 	}
+}
+
+// startCluster starts one in which a replica takes over soon after its master is silent, and
+// no sooner than after what other nemeses make of that.
+func startCluster(ctx context.Context, s *Site, dir string) (err error) {
+	s.cluster, err = servers.StartClusterNodes(ctx, dir, 3, 1, append(onDisk(), "--cluster-node-timeout", "1500")...)
+	if err != nil {
+		return err
+	}
+	s.end = append(s.end, s.cluster.Stop)
+	s.Profile, s.Watch = proxycompat.Redis(), true
+	return nil
 }
 
 func startCodis(ctx context.Context, s *Site, dir string) error {

@@ -3,6 +3,7 @@ package torture_test
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,15 +25,30 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// One cell for each kind of harm; make torture plays them all.
+// One cell for each kind of harm, and one at least for each topology; make torture plays them
+// all. Those in which a server has to be replaced take long, so there is one of them.
 func TestTorture(t *testing.T) {
-	servers.Redis(t) // skips, or fails, where there is none
-	for _, only := range []string{"redis/cut", "redis/stall", "redis/process-kill"} {
-		report, err := torture.Run(t.Context(), torture.Config{Duration: time.Second, Seed: 1, Only: only, Dir: t.TempDir()})
-		require.NoError(t, err)
-		require.Len(t, report.Results, 1)
-		assert.False(t, report.Bad(), "%+v", report.Results[0].Verdict)
-		assert.Positive(t, report.Results[0].Acknowledged)
+	redis := servers.Redis(t) // skips, or fails, where there is none
+	played := map[string]bool{}
+	for _, only := range []string{
+		"redis/cut", "redis/stall", "redis/process-kill", "nutcracker/slow", "nutcracker-4/cut", "codis/cancel",
+		"cluster/cut", "cluster/slot-move", "sentinel/deaf", "sentinel-min/isolated-primary",
+	} {
+		topology, _, _ := strings.Cut(only, "/")
+		played[topology] = true
+		t.Run(only, func(t *testing.T) {
+			if strings.HasPrefix(topology, "nutcracker") {
+				servers.Nutcracker(t, []string{redis.Addr}, 1) // as above
+			}
+			report, err := torture.Run(t.Context(), torture.Config{Duration: time.Second, Seed: 1, Only: only, Dir: t.TempDir()})
+			require.NoError(t, err)
+			require.Len(t, report.Results, 1)
+			assert.False(t, report.Bad(), "%+v", report.Results[0].Verdict)
+			assert.Positive(t, report.Results[0].Acknowledged)
+		})
+	}
+	for _, topology := range torture.Topologies() {
+		assert.True(t, played[topology.Name], "%s is not played here", topology.Name)
 	}
 }
 

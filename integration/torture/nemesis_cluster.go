@@ -1,0 +1,149 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/internal/servers"
+)
+
+// inTheCluster is what makes slots change hands. Of a move nothing may be lost, nor of a
+// failover that the old master takes part in; a master that dies takes along what its replica
+// did not have yet.
+func inTheCluster() []Nemesis {
+	on := func(s *Site) bool { return s.cluster != nil }
+	return []Nemesis{
+		{Name: "slot-move", About: "a slot in use moves to another master, with a rest of up to three leases in the middle", every: 50 * time.Millisecond,
+			on: on, least: 4 * time.Second, strike: slotMove},
+		{Name: "cluster-failover", About: "CLUSTER FAILOVER: a replica takes the place of a master that lives, once it has all", every: 500 * time.Millisecond,
+			on: on, least: 6 * time.Second,
+			strike: func(ctx context.Context, c *striking) error {
+				_, slot, err := c.slotInUse(ctx)
+				if err != nil {
+					return err
+				}
+				c.note("CLUSTER FAILOVER of who has slot %d", slot)
+				if _, err := c.cluster.Failover(ctx, slot); err != nil {
+					return err
+				}
+				return c.cluster.AwaitOK(ctx) // the old one follows, and could take over again
+			}},
+		{Name: "master-kill", About: "a master is killed; its replica takes its place, and it comes back as one", every: 500 * time.Millisecond,
+			on: on, forgets: true, least: 8 * time.Second,
+			strike: func(ctx context.Context, c *striking) error {
+				_, slot, err := c.slotInUse(ctx)
+				if err != nil {
+					return err
+				}
+				master, err := c.cluster.Owner(ctx, slot)
+				if err != nil {
+					return err
+				}
+				c.note("the master %s is killed", master.Addr)
+				if err := master.Kill(); err != nil {
+					return err
+				}
+				_, err = c.cluster.AwaitTakeover(ctx, slot, master)
+				if again := master.Restart(context.WithoutCancel(ctx)); again != nil {
+					return again
+				}
+				return errors.Join(err, c.cluster.AwaitOK(ctx))
+			}},
+	}
+}
+
+// slotInUse is that of a key of the fleet's youngest, by chance, values and locks alike: names
+// change all the time, and the old ones are nobody's any more.
+func (c *striking) slotInUse(ctx context.Context) (key string, slot int, err error) {
+	var youngest []string
+	last := -1
+	err = c.direct(ctx, func(ctx context.Context, rdb *redis.Client) error {
+		names, err := rdb.Keys(ctx, "*"+keyPrefix+"*").Result()
+		for _, name := range names {
+			generation, err := strconv.Atoi(name[strings.LastIndex(name, ":")+1:])
+			if err != nil || generation < last {
+				continue
+			}
+			if generation > last {
+				last, youngest = generation, nil
+			}
+			youngest = append(youngest, name)
+		}
+		return err
+	})
+	if err != nil {
+		return "", 0, err
+	}
+	if len(youngest) == 0 {
+		return "", c.rng.IntN(16384), nil // nobody has written yet
+	}
+	key = youngest[c.rng.IntN(len(youngest))]
+	err = c.one(ctx, c.rng, func(ctx context.Context, rdb *redis.Client) error {
+		n, err := rdb.ClusterKeySlot(ctx, key).Result()
+		slot = int(n)
+		return err
+	})
+	return key, slot, err
+}
+
+// slotMove moves one slot. In every other case it rests in the middle: the key is at the new
+// owner, all that ask the old one are sent there for each command, and WATCH is not let in.
+func slotMove(ctx context.Context, c *striking) error {
+	key, slot, err := c.slotInUse(ctx)
+	if err != nil {
+		return err
+	}
+	masters, err := c.cluster.Masters(ctx)
+	if err != nil {
+		return err
+	}
+	from, err := c.cluster.Owner(ctx, slot)
+	if err != nil {
+		return err
+	}
+	to := masters[c.rng.IntN(len(masters))]
+	if to == from {
+		return nil
+	}
+	if key != "" && c.rng.IntN(2) == 0 {
+		d := within(c.rng, 10*time.Millisecond, 3*lease)
+		c.note("slot %d of %s goes to %s, and rests for %v", slot, key, to.Addr, d)
+		err = c.halfway(context.WithoutCancel(ctx), key, slot, from, to)
+		_ = pause(ctx, d)
+	} else {
+		c.note("slot %d of %s goes to %s", slot, key, to.Addr)
+	}
+	return errors.Join(err, c.cluster.MoveSlot(context.WithoutCancel(ctx), slot, to))
+}
+
+// halfway begins the move of a slot with one key.
+func (c *striking) halfway(ctx context.Context, key string, slot int, from, to *servers.Server) error {
+	ids := map[*servers.Server]string{}
+	do := func(server *servers.Server, args ...any) (any, error) {
+		rdb := redis.NewClient(&redis.Options{Addr: server.Addr, Protocol: 2, DisableIdentity: true})
+		reply, err := rdb.Do(ctx, args...).Result()
+		return reply, errors.Join(err, rdb.Close())
+	}
+	for _, server := range []*servers.Server{from, to} {
+		id, err := do(server, "CLUSTER", "MYID")
+		if err != nil {
+			return err
+		}
+		ids[server] = fmt.Sprint(id)
+	}
+	if _, err := do(to, "CLUSTER", "SETSLOT", slot, "IMPORTING", ids[from]); err != nil {
+		return err
+	}
+	if _, err := do(from, "CLUSTER", "SETSLOT", slot, "MIGRATING", ids[to]); err != nil {
+		return err
+	}
+	host, port, _ := strings.Cut(to.Addr, ":") // it is ours
+	_, err := do(from, "MIGRATE", host, port, key, 0, 5000)
+	return err
+}
