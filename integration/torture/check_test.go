@@ -142,6 +142,11 @@ func TestPlan(t *testing.T) {
 	for _, c := range Controls() {
 		assert.True(t, names[c.Nemesis], c.Name)
 	}
+	for _, topology := range Topologies() {
+		for _, name := range topology.only {
+			assert.True(t, names[name], "%s at %s", name, topology.Name)
+		}
+	}
 	assert.Empty(t, plan("no such thing"))
 	assert.Len(t, plan("redis/stall"), 1)
 	controls := 0

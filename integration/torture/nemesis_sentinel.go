@@ -12,14 +12,14 @@ func atTheSentinels() []Nemesis {
 	behind := func(s *Site) bool { return s.sentinels != nil }
 	return []Nemesis{
 		{Name: "failover", About: "SENTINEL FAILOVER: a replica takes the place of a primary that lives", every: time.Second,
-			on: behind, forgets: true, least: 15 * time.Second,
+			on: behind, forgets: true, least: 10 * time.Second,
 			strike: func(ctx context.Context, c *striking) error {
 				c.note("SENTINEL FAILOVER")
 				_, err := c.sentinels.Failover(ctx)
 				return err
 			}},
 		{Name: "primary-kill", About: "the primary is killed; a replica takes its place, and it comes back as one", every: time.Second,
-			on: behind, forgets: true, least: 15 * time.Second,
+			on: behind, forgets: true, least: 10 * time.Second,
 			strike: func(ctx context.Context, c *striking) error {
 				primary, err := c.sentinels.Primary(ctx)
 				if err != nil {

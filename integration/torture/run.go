@@ -59,7 +59,7 @@ func plan(only string) map[string][]planned {
 	all := map[string][]planned{}
 	for _, t := range Topologies() {
 		for _, n := range Nemeses() {
-			if t.forgets && !n.forgets {
+			if t.only != nil && !slices.Contains(t.only, n.Name) {
 				continue
 			}
 			if wanted(t.Name + "/" + n.Name) {

@@ -17,9 +17,9 @@ type Topology struct {
 	About string
 	start func(ctx context.Context, s *Site, dir string) error
 
-	// forgets: it differs from another one only in how much Redis itself loses, and so only
-	// those nemeses tell something new there.
-	forgets bool
+	// only are the nemeses that are played there; nil: all. One that differs from another
+	// topology in one respect tells something new only of those that it matters to.
+	only []string
 }
 
 // Topologies returns all of them.
@@ -30,7 +30,8 @@ func Topologies() []Topology {
 		{Name: "nutcracker-4", About: "the same with four connections to each: commands overtake one another", start: startNutcracker(4)},
 		{Name: "sentinel", About: "a primary and two replicas behind three sentinels, which replace it", start: startSentinel()},
 		{Name: "sentinel-min", About: "the same, where the primary takes writes only as long as a replica has followed within a second",
-			start: startSentinel("--min-replicas-to-write", "1", "--min-replicas-max-lag", "1"), forgets: true},
+			start: startSentinel("--min-replicas-to-write", "1", "--min-replicas-max-lag", "1"),
+			only:  []string{"failover", "primary-kill", "isolated-primary"}},
 		{Name: "cluster", About: "a Redis Cluster of three masters that write each command to their logs, each with a replica", start: startCluster},
 		{Name: "codis", About: "two redis-servers behind a proxy that refuses what Codis 3.2 does and spreads pipelines over connections",
 			start: startCodis},
