@@ -29,7 +29,8 @@ func inTheCluster() []Nemesis {
 					return err
 				}
 				c.note("CLUSTER FAILOVER of who has slot %d", slot)
-				if _, err := c.cluster.Failover(ctx, slot); err != nil {
+				// To its end, whatever ctx says: the next cell empties the masters first.
+				if _, err := c.cluster.Failover(context.WithoutCancel(ctx), slot); err != nil {
 					return err
 				}
 				return c.cluster.AwaitOK(ctx) // the old one follows, and could take over again
@@ -49,7 +50,7 @@ func inTheCluster() []Nemesis {
 				if err := master.Kill(); err != nil {
 					return err
 				}
-				_, err = c.cluster.AwaitTakeover(ctx, slot, master)
+				_, err = c.cluster.AwaitTakeover(context.WithoutCancel(ctx), slot, master) // as above
 				if again := master.Restart(context.WithoutCancel(ctx)); again != nil {
 					return again
 				}
