@@ -3,6 +3,7 @@ package torture
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime/pprof"
@@ -12,7 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/lockupdate"
 )
 
 // Result is one cell of the table.
@@ -23,12 +24,14 @@ type Result struct {
 	Took     time.Duration
 
 	Operations, Acknowledged, NotWritten, Unknown int
+	Sections, Transfers, Services                 int // that were carried out as a whole
 
 	Stall time.Duration // the longest time in which nothing was acknowledged
 	*Verdict
 
-	History *History
-	stored  *stored
+	History  *History
+	stored   *stored
+	external *external
 }
 
 // settle is how long after the end the last locks may take to end by themselves.
@@ -36,16 +39,18 @@ const settle = 3 * lease
 
 // Cell plays one nemesis at one site, for a time.
 func Cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64) *Result {
-	return cell(ctx, s, n, d, seed, openLockupdate)
+	return cell(ctx, s, n, d, seed, variant{open: openLockupdate})
 }
 
-func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64, open func(rdb redis.UniversalClient) rmw.Store) *Result {
-	r := &Result{Topology: s.Topology, Nemesis: n.Name, Seed: seed, History: newHistory()}
-	f := &fleet{history: r.History, seed: seed, mind: n.mind, client: s.client, open: open, generation: counted()}
+func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64, v variant) *Result {
+	r := &Result{Topology: s.Topology, Nemesis: n.Name, Seed: seed, History: newHistory(), external: newExternal(v.unfenced)}
+	f := &fleet{
+		history: r.History, seed: seed, mind: n.mind, client: s.client, open: v.open, external: r.external, generation: counted(),
+	}
 	if s.Watch {
 		f.watch = 2
 	}
-	errs := []error{s.clean(ctx)}
+	errs := []error{s.clean(ctx), s.office(ctx, office.furnish)}
 	working, stop := context.WithTimeout(ctx, d)
 	defer stop()
 	struck := make(chan error, 1)
@@ -88,10 +93,15 @@ func (r *Result) settle(ctx context.Context, s *Site) error {
 	if err != nil {
 		return fmt.Errorf("what is stored at the end: %w", err)
 	}
+	r.external.into(all)
 	r.stored = all
 	r.Verdict = check(r.History, all)
+	err = s.office(calm, func(o office, ctx context.Context) (err error) {
+		r.Desk, err = o.audit(ctx, r.History.decisions)
+		return err
+	})
 	r.Leaked = leaked()
-	return nil
+	return err
 }
 
 func (r *Result) count() {
@@ -108,6 +118,15 @@ func (r *Result) count() {
 			r.Unknown++
 		}
 	}
+	for _, s := range r.History.sections {
+		switch {
+		case s.Done && s.ID != "":
+			r.Transfers++
+		case s.Done:
+			r.Sections++
+		}
+	}
+	r.Services = r.History.services
 	slices.Sort(acknowledged)
 	last := time.Duration(0)
 	for _, at := range append(acknowledged, r.Took) {
@@ -128,6 +147,16 @@ func leaked() string {
 		}
 	}
 	return strings.Join(found, "\n\n")
+}
+
+// office calls fn with the desk, by a store of its own.
+func (s *Site) office(ctx context.Context, fn func(o office, ctx context.Context) error) error {
+	rdb, err := s.client(0)
+	if err != nil {
+		return err
+	}
+	store := lockupdate.New(rdb, lockupdate.Config{})
+	return errors.Join(fn(newOffice(store), ctx), store.Close(), rdb.Close())
 }
 
 // clean empties the servers.

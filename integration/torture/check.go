@@ -11,12 +11,20 @@ import (
 
 // Verdict is what the checks of one cell have found.
 type Verdict struct {
-	Forgiven bool // Redis itself loses here what it has acknowledged: Lost, Chain and NotLinearizable are its own
+	// Forgiven: Redis itself loses here what it has acknowledged, values and locks. Lost, Chain,
+	// NotLinearizable, Overlap, Stale, Torn and Desk are its own.
+	Forgiven bool
 
 	Lost   int // acknowledged, and not there
 	Double int // there more than once
 	Ghost  int // "not written", and there
 	Chain  int // acknowledged updates that were given something else than what was before them
+
+	Overlap int      // pairs of holders that both held a lock at one time
+	Stale   int      // fencing tokens that are smaller than one that was drawn before
+	Torn    int      // transfers that were carried out, and that no order of all explains
+	Refused int      // sections within one of the same name that were refused while it was held
+	Desk    []string // its rules that are broken
 
 	NotLinearizable []string // keys
 	Undecided       []string // keys of which porcupine did not know in time
@@ -29,10 +37,10 @@ type Verdict struct {
 
 // Bad reports whether a promise was broken.
 func (v *Verdict) Bad() bool {
-	if !v.Forgiven && v.Lost+v.Chain+len(v.NotLinearizable) > 0 {
+	if !v.Forgiven && v.Lost+v.Chain+len(v.NotLinearizable)+v.Overlap+v.Stale+v.Torn+len(v.Desk) > 0 {
 		return true
 	}
-	return v.Double+v.Ghost+len(v.Immortal)+len(v.Errors) > 0 || v.Leaked != ""
+	return v.Double+v.Ghost+v.Refused+len(v.Immortal)+len(v.Errors) > 0 || v.Leaked != ""
 }
 
 // check holds a history against what is stored at its end.
@@ -40,6 +48,10 @@ func check(h *History, all *stored) *Verdict {
 	v := &Verdict{Immortal: all.immortal()}
 	byKey := h.byKey()
 	for _, key := range slices.Sorted(maps.Keys(byKey)) {
+		if isCount(key) {
+			v.count(key, byKey[key], number(all.text[key]))
+			continue
+		}
 		final := all.list(key)
 		v.ledger(key, byKey[key], final)
 		switch ok, _ := linearizable(byKey[key], final, h.now()); ok {
@@ -49,6 +61,8 @@ func check(h *History, all *stored) *Verdict {
 			v.Undecided = append(v.Undecided, key)
 		}
 	}
+	v.sections(h.sections)
+	v.transfers(h.sections, all)
 	return v
 }
 

@@ -20,12 +20,13 @@ type Control struct {
 	Nemesis  string
 	Caught   func(v *Verdict) bool
 
-	open func(rdb redis.UniversalClient) rmw.Store
+	variant
 }
 
-// cell plays a nemesis with the mistake.
-func (c Control) cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64) *Result {
-	return cell(ctx, s, n, d, seed, c.open)
+// variant is what a fleet works with.
+type variant struct {
+	open     func(rdb redis.UniversalClient) rmw.Store
+	unfenced bool // the external store takes whatever token comes
 }
 
 // Controls returns all of them.
@@ -33,22 +34,40 @@ func Controls() []Control {
 	lost := func(v *Verdict) bool { return v.Lost > 0 }
 	return []Control{
 		{"guard off", "lockupdate with CommitPlain: the lock alone, as most do it", "redis", "stall", lost,
-			func(rdb redis.UniversalClient) rmw.Store {
+			variant{open: func(rdb redis.UniversalClient) rmw.Store {
 				return lockupdate.New(rdb, lockupdate.Config{Lease: lease, Commit: lockupdate.CommitPlain, MaxAttempts: 1000})
-			}},
+			}}},
 		{"retries on", "lockupdate, whose commands go-redis may send again when a reply is late or lost", "redis", "deaf",
 			func(v *Verdict) bool { return v.Double+v.Ghost+v.Chain > 0 },
-			func(rdb redis.UniversalClient) rmw.Store {
+			variant{open: func(rdb redis.UniversalClient) rmw.Store {
 				return lockupdate.New(again{rdb}, lockupdate.Config{Lease: lease, MaxAttempts: 1000})
-			}},
+			}}},
 		{"unlock with the write", "SET and the unlocking DEL in one pipeline, which a proxy takes apart", "codis", "none", lost,
-			func(rdb redis.UniversalClient) rmw.Store { return &naive{rdb: rdb, together: true, px: lease} }},
+			variant{open: func(rdb redis.UniversalClient) rmw.Store { return &naive{rdb: rdb, together: true, px: lease} }}},
 		{"GET for ownership", "GET tells whether the lock is still one's own, then SET writes", "redis", "freeze", lost,
-			func(rdb redis.UniversalClient) rmw.Store { return &naive{rdb: rdb, asks: true, px: lease} }},
+			variant{open: func(rdb redis.UniversalClient) rmw.Store { return &naive{rdb: rdb, asks: true, px: lease} }}},
 		{"no lease", "a lock without an expiry, given back by DEL", "redis", "cancel",
 			func(v *Verdict) bool { return len(v.Immortal) > 0 },
-			func(rdb redis.UniversalClient) rmw.Store { return &naive{rdb: rdb} }},
+			variant{open: func(rdb redis.UniversalClient) rmw.Store { return &naive{rdb: rdb} }}},
+		{"no token", "an external store that takes writes of whoever thinks to hold the lock", "redis", "stuck", lost,
+			variant{open: openLockupdate, unfenced: true}},
+		{"no lock", "sections and transfers that take none", "redis", "none",
+			func(v *Verdict) bool { return v.Overlap > 0 && v.Torn > 0 },
+			variant{open: func(rdb redis.UniversalClient) rmw.Store {
+				return unlocked{lockupdate.New(rdb, lockupdate.Config{Lease: lease, MaxAttempts: 1000})}
+			}}},
 	}
+}
+
+// unlocked has sections that anybody may enter.
+type unlocked struct{ *lockupdate.Store }
+
+func (unlocked) WithLock(ctx context.Context, _ string, fn func(ctx context.Context) error) error {
+	return fn(ctx)
+}
+
+func (unlocked) WithLocks(ctx context.Context, _ []string, fn func(ctx context.Context) error) error {
+	return fn(ctx)
 }
 
 // again takes the mark from commands by which go-redis knows not to send them twice.

@@ -33,10 +33,13 @@ type Operation struct {
 type History struct {
 	began time.Duration // of the machine's clock, which all processes read alike
 
-	mu    sync.Mutex
-	ops   []Operation
-	notes []Note
-	sink  func(op Operation) // takes the operations instead; nil: nobody
+	mu        sync.Mutex
+	ops       []Operation
+	sections  []Section
+	decisions []Decision
+	services  int // steps at the desk that were carried out
+	notes     []Note
+	sink      func(s said) // takes everything but notes instead; nil: nobody
 }
 
 // Note is what a nemesis has done.
@@ -58,14 +61,39 @@ func monotonic() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-func (h *History) add(op Operation) {
+func (h *History) add(op Operation) { h.take(said{Op: &op}) }
+
+func (h *History) addSection(s Section) { h.take(said{Section: &s}) }
+
+func (h *History) decide(d Decision) { h.take(said{Decision: &d}) }
+
+func (h *History) served() { h.take(said{Served: true}) }
+
+// said is one thing that a process has to say.
+type said struct {
+	Begin    bool       `json:",omitempty"` // the operation begins; of one of which no more is heard nobody knows how it ended
+	Op       *Operation `json:",omitempty"`
+	Section  *Section   `json:",omitempty"`
+	Decision *Decision  `json:",omitempty"`
+	Served   bool       `json:",omitempty"`
+}
+
+// take writes down what was said.
+func (h *History) take(s said) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.sink != nil {
-		h.sink(op)
-		return
+	switch {
+	case h.sink != nil:
+		h.sink(s)
+	case s.Op != nil:
+		h.ops = append(h.ops, *s.Op)
+	case s.Section != nil:
+		h.sections = append(h.sections, *s.Section)
+	case s.Decision != nil:
+		h.decisions = append(h.decisions, *s.Decision)
+	case s.Served:
+		h.services++
 	}
-	h.ops = append(h.ops, op)
 }
 
 func (h *History) note(text string) {

@@ -54,7 +54,7 @@ func (r *Result) write(path string) (err error) {
 	for _, example := range r.examples {
 		out("  %s", example)
 	}
-	for _, problem := range slices.Concat(r.Errors, r.Immortal) {
+	for _, problem := range slices.Concat(r.Desk, r.Errors, r.Immortal) {
 		out("  %s", problem)
 	}
 	if r.Leaked != "" {

@@ -113,6 +113,12 @@ func onTheWire() []Nemesis {
 				t := toxic{Type: "timeout", Stream: "downstream", Attributes: map[string]any{"timeout": 0}}
 				return c.poisonedAt(ctx, c.relays.one(c.rng), t, within(c.rng, patience, 2*patience))
 			}},
+		{Name: "stuck", About: "nothing comes from one process for up to four leases, and functions last as long and do not heed their ctx",
+			every: 100 * time.Millisecond, mind: mind{stall: chance{6, 4 * lease}},
+			strike: func(ctx context.Context, c *striking) error {
+				t := toxic{Type: "timeout", Stream: "upstream", Attributes: map[string]any{"timeout": 0}}
+				return c.poisonedAt(ctx, c.relays.one(c.rng), t, within(c.rng, lease, 4*lease))
+			}},
 	}
 }
 
@@ -127,6 +133,9 @@ type chance struct {
 	in   int // one in so many
 	upTo time.Duration
 }
+
+// oftener is a chance that is so many times as good.
+func (c chance) oftener(times int) chance { return chance{(c.in + times - 1) / times, c.upTo} }
 
 func (c chance) draw(rng *rand.Rand) (time.Duration, bool) {
 	if c.in == 0 || rng.IntN(c.in) != 0 {

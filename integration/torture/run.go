@@ -154,7 +154,7 @@ func (r *Report) play(ctx context.Context, site *Site, p planned, d time.Duratio
 // catch plays a control until its mistake is caught.
 func (r *Report) catch(ctx context.Context, site *Site, p planned, d time.Duration, seed uint64) {
 	for try := range uint64(controlTries) {
-		result := p.control.cell(ctx, site, p.nemesis, d, seed+try)
+		result := cell(ctx, site, p.nemesis, d, seed+try, p.control.variant)
 		if ctx.Err() != nil {
 			return
 		}

@@ -39,15 +39,22 @@ func (r *Report) Table(w io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
+	if len(r.Results) > 0 {
+		sections, transfers, services := 0, 0, 0
+		for _, c := range r.Results {
+			sections, transfers, services = sections+c.Sections, transfers+c.Transfers, services+c.Services
+		}
+		_, _ = fmt.Fprintf(w, "\nBesides: %d sections, %d transfers, %d steps at the desk.\n", sections, transfers, services)
+	}
 	if len(r.Controls) > 0 {
 		_, _ = fmt.Fprintln(w, "\nControls: stores with a mistake, which have to be caught.")
-		row("mistake", "where", "ops", "lost", "double", "ghost", "chain", "immortal", "")
+		row("mistake", "where", "ops", "  ", "  found")
 		for _, c := range r.Controls {
-			word := "  caught"
+			word := "caught"
 			if !c.Found {
-				word = "  NOT CAUGHT"
+				word = "NOT CAUGHT"
 			}
-			row(c.Name, c.Control.Topology+"/"+c.Control.Nemesis, c.Operations, c.Lost, c.Double, c.Ghost, c.Chain, len(c.Immortal), word)
+			row(c.Name, c.Control.Topology+"/"+c.Control.Nemesis, c.Operations, "  "+word, "  "+c.found())
 		}
 		if err := table.Flush(); err != nil {
 			return err
@@ -69,6 +76,26 @@ func (r *Result) word() string {
 	return "  ok"
 }
 
+// found are the two things most found, in few words.
+func (v *Verdict) found() string {
+	type found struct {
+		n    int
+		what string
+	}
+	all := []found{
+		{v.Lost, "lost"}, {v.Double, "double"}, {v.Ghost, "ghost"}, {v.Chain, "chain"}, {v.Overlap, "overlap"}, {v.Stale, "stale"},
+		{v.Torn, "torn"}, {len(v.Immortal), "immortal"},
+	}
+	slices.SortStableFunc(all, func(a, b found) int { return b.n - a.n })
+	var words []string
+	for _, f := range all[:2] {
+		if f.n > 0 {
+			words = append(words, fmt.Sprint(f.n, " ", f.what))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
 // broken are the promises that were, each in a line, and examples.
 func (v *Verdict) broken() (lines []string) {
 	for _, p := range []struct {
@@ -79,6 +106,11 @@ func (v *Verdict) broken() (lines []string) {
 		{v.Double, "updates were carried out more than once"},
 		{v.Ghost, "updates were carried out that failed"},
 		{v.Chain, "updates were given something else than what was before them"},
+		{v.Overlap, "times two held one lock"},
+		{v.Stale, "fencing tokens are smaller than one before them"},
+		{v.Torn, "transfers are in no order that all lists agree on"},
+		{v.Refused, "sections were refused within one of the same name"},
+		{len(v.Desk), "rules of the desk are broken"},
 		{len(v.NotLinearizable), "keys have a history that no order explains"},
 		{len(v.Immortal), "keys of locks have no expiry"},
 	} {
@@ -89,7 +121,7 @@ func (v *Verdict) broken() (lines []string) {
 	if v.Leaked != "" {
 		lines = append(lines, "goroutines of closed stores are left")
 	}
-	return slices.Concat(lines, v.examples, v.Errors)
+	return slices.Concat(lines, v.examples, v.Desk, v.Errors)
 }
 
 // problems says what there is to know of the failures.
