@@ -66,12 +66,19 @@ plugin-real: ## Build golangci-lint with the plugin of migrate-check, and hold i
 	./scripts/golangci-plugin.sh
 
 # How long, from which seed (0: of the clock), and which cells: make torture ONLY=redis/stall
-DURATION ?= 5m
 SEED ?= 0
 ONLY ?=
 
+torture: DURATION ?= 5m
 torture: servers ## Try to make updates get lost, on real servers: DURATION=5m SEED=0 ONLY=redis/stall
 	go -C integration run ./cmd/torture -duration $(DURATION) -seed $(SEED) -only '$(ONLY)'
+
+# Over what: redis, nutcracker or codis
+TOPOLOGY ?= redis
+
+load: DURATION ?= 1m
+load: servers ## Have 1000 goroutines update 10,000 keys through 32 connections: DURATION=10m TOPOLOGY=redis
+	go -C integration run ./cmd/load -duration $(DURATION) -seed $(SEED) -topology $(TOPOLOGY)
 
 bench: servers ## Measure against the peers, in 10 minutes; wants the machine for itself
 	go -C bench run ./cmd/bench -out results.json
@@ -82,4 +89,4 @@ bench-plots: ## Draw docs/performance.md from what make bench has measured
 ci: ## Do everything that CI does
 	./.ci/run
 
-.PHONY: help test servers race lint fuzz vuln docs rehearsal rehearsal-real probe-real plugin-real torture bench bench-plots proxies domains ci
+.PHONY: help test servers race lint fuzz vuln docs rehearsal rehearsal-real probe-real plugin-real torture load bench bench-plots proxies domains ci

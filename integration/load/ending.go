@@ -1,0 +1,113 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Ending is how the stores were closed: all at once, while their callers were at work.
+type Ending struct {
+	Calls  int64 // under way when Close was called
+	Inside int64 // of which had their function running
+
+	Took      time.Duration // of the slowest Close
+	Errors    []string      // of Close
+	Unended   int64         // calls that had no outcome when all of Close had returned
+	Abandoned int64         // calls that were refused though their function had been called
+	Admitted  int           // stores that took a new call afterwards
+
+	Locks           []string // that are left on the servers
+	ConnectionsLeft int
+	Goroutines      int // when all is closed
+}
+
+// awaitInside has the workers' functions take their time, until most are in the midst of it.
+func (p *play) awaitInside(ctx context.Context) error {
+	p.part.Store(int32(ending))
+	ctx, cancel := context.WithTimeoutCause(ctx, 10*endingWork, errors.New("the workers do not come to call their functions"))
+	defer cancel()
+	for p.inside.Load() < int64(p.Goroutines/2) {
+		if err := pause(ctx, time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settled is how long what Close has promised to be over may take to show: the callers have to
+// wake up to count themselves out.
+const settled = 5 * time.Second
+
+// end closes the stores, with their callers' contexts as they are.
+func (p *play) end() Ending {
+	e := Ending{Calls: p.calls.Load(), Inside: p.inside.Load()}
+	began := time.Now()
+	var closing sync.WaitGroup
+	errs := make([]error, len(p.members))
+	for i, m := range p.members {
+		closing.Go(func() { errs[i] = m.Close() })
+	}
+	closing.Wait()
+	e.Took = time.Since(began)
+	for _, err := range errs {
+		if err != nil {
+			e.Errors = append(e.Errors, err.Error())
+		}
+	}
+	soon, cancel := context.WithTimeout(context.Background(), settled)
+	defer cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.all.Wait()
+	}()
+	select {
+	case <-ended:
+	case <-soon.Done():
+		e.Unended = p.calls.Load()
+	}
+	same := func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil }
+	for _, m := range p.members {
+		_, err := m.Update(context.Background(), rmw.Key{Name: keyPrefix + "late"}, same)
+		if !errors.Is(err, rmw.ErrClosed) {
+			e.Admitted++
+		}
+	}
+	e.Abandoned = p.abandoned.Load()
+	return e
+}
+
+// after looks at what is left once the stores are closed, then closes their clients and looks
+// at what is left of those.
+func (p *play) after(ctx context.Context, m *Measured) error {
+	values, locks, err := p.site.stored(ctx, p.keys)
+	if err != nil {
+		return fmt.Errorf("what is stored at the end: %w", err)
+	}
+	m.Tally = p.ledger.tally(values)
+	m.Ending.Locks = locks
+	for _, one := range p.members {
+		if err := one.rdb.Close(); err != nil {
+			return err
+		}
+	}
+	soon, cancel := context.WithTimeout(ctx, settled)
+	defer cancel()
+	for {
+		atServer, err := p.site.connections(soon)
+		if err != nil && soon.Err() == nil {
+			return err
+		}
+		ours, _ := p.dials.counts()
+		m.Ending.ConnectionsLeft, m.Ending.Goroutines = max(ours, atServer), runtime.NumGoroutine()
+		if m.Ending.ConnectionsLeft == 0 && m.Ending.Goroutines <= m.GoroutinesBefore || pause(soon, 10*time.Millisecond) != nil {
+			return ctx.Err()
+		}
+	}
+}

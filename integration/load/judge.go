@@ -1,0 +1,203 @@
+package load
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/unwatch/unwatch/lockupdate"
+)
+
+// Measured is what a run has shown, to be judged.
+type Measured struct {
+	Tally   Tally
+	Samples []Sample // of the rounds
+	Waits   [parts]Waits
+	Turns   Waits   // for how long a store was without the key that all want, while another had it
+	Shares  []int64 // updates of the one key that all want, of each store
+	Served  []int64 // updates of each goroutine, over all rounds
+	Stats   lockupdate.Stats
+
+	Held, HeldLost int64 // functions that outlived a lease; functions whose ctx ended, though nobody had cancelled it
+
+	Bound, ConnectionsMost int // of connections
+	ConnectionsAtServer    int // the most that were seen; -1: they are a proxy's
+	GoroutinesBefore       int // the stores were made
+
+	Ending Ending
+}
+
+// Waits sums up how long calls took, from beginning to answer.
+type Waits struct {
+	N                       int64
+	P50, P99, P999, Longest time.Duration
+}
+
+// Row is one line of the verdict.
+type Row struct {
+	What     string
+	Measured string
+	Bound    string // "": it is told, not judged
+	Broken   bool
+}
+
+// The bounds.
+const (
+	// heapSpare and heapShare are what the heap may be larger in the last round than in the
+	// first: buffers grow with the largest group that they have seen. In a minute there are some
+	// hundred thousand updates between the two: keeping ten bytes of each shows.
+	heapSpare = 1 << 20
+	heapShare = 20 // a twentieth
+
+	// goroutineSpare and goroutineShare: the stores have goroutines for calls under way.
+	goroutineSpare = 10
+	goroutineShare = 10 // a tenth
+
+	// unfair is how many times the median the 99th percentile may be of how long a store is
+	// without the key that all want. The longest of all is what the machine makes of it.
+	unfair = 20
+
+	// patience is the longest wait of all: for a lock that is only free when the lease of its holder
+	// has ended, and its successor's work. A store that is not let in waits for as long as the load
+	// goes on.
+	patience = heldFor + lease
+
+	// fairShare is the least that a store may have of what it would have if all had the same,
+	// and the worst-served goroutine of the median.
+	fairShare = 0.5
+)
+
+// judge holds all that was measured against what is promised.
+func judge(m *Measured) []Row {
+	return slices.Concat(judgeTally(m.Tally), judgeHeap(m.Samples), judgeGoroutines(m.Samples), judgeConnections(m),
+		judgeWaits(m.Waits), judgeFairness(m.Turns, m.Shares, m.Served), judgeLeases(m), judgeEnding(m.Ending, m.GoroutinesBefore))
+}
+
+func atMost(what string, n, bound int64) Row {
+	return Row{what, grouped(n), "<= " + grouped(bound), n > bound}
+}
+
+func atLeast(what string, n, bound int64) Row {
+	return Row{what, grouped(n), ">= " + grouped(bound), n < bound}
+}
+
+func told(what, measured string) Row { return Row{What: what, Measured: measured} }
+
+func judgeTally(t Tally) []Row {
+	return []Row{
+		atLeast("updates acknowledged", t.Acknowledged, 1),
+		atMost("  lost", t.Lost, 0),
+		atMost("  carried out more than once", t.Extra, 0),
+		atMost("  keys whose updates are others", t.Mixed, 0),
+		atMost("updates failed", t.Failed, 0),
+		atMost("updates with an unknown outcome", t.Unknown, 0),
+	}
+}
+
+// least of a round is what is read from its samples when least was in flight: that comes and
+// goes, and what leaks stays.
+func least(samples []Sample, round int, read func(s Sample) uint64) (n uint64) {
+	for _, s := range samples {
+		if s.Round == round && (n == 0 || read(s) < n) {
+			n = read(s)
+		}
+	}
+	return n
+}
+
+func median(all []int64) int64 {
+	if len(all) == 0 {
+		return 0
+	}
+	all = slices.Sorted(slices.Values(all))
+	return all[len(all)/2]
+}
+
+// compared is a row about the first and the last round.
+func compared(what string, samples []Sample, spare, share uint64, read func(s Sample) uint64, show func(n uint64) string) Row {
+	first, last := least(samples, 0, read), least(samples, rounds-1, read)
+	bound := first + spare + first/share
+	return Row{
+		What: what, Measured: show(first) + " -> " + show(last), Bound: "<= " + show(bound),
+		Broken: first == 0 || last == 0 || last > bound, // or it was not measured
+	}
+}
+
+func judgeHeap(samples []Sample) []Row {
+	var peak uint64
+	for _, s := range samples {
+		peak = max(peak, s.Resident)
+	}
+	row := compared("heap alive, first -> last round", samples, heapSpare, heapShare, func(s Sample) uint64 { return s.Heap }, megabytes)
+	return []Row{row, told("memory of the process, at most", megabytes(peak))}
+}
+
+func judgeGoroutines(samples []Sample) []Row {
+	return []Row{compared("goroutines, first -> last round", samples, goroutineSpare, goroutineShare,
+		func(s Sample) uint64 { return uint64(s.Goroutines) }, func(n uint64) string { return grouped(int64(n)) })}
+}
+
+func judgeConnections(m *Measured) []Row {
+	rows := []Row{atMost("connections at once", int64(m.ConnectionsMost), int64(m.Bound))}
+	if m.ConnectionsAtServer >= 0 {
+		rows = append(rows, atMost("  as the server counts them", int64(m.ConnectionsAtServer), int64(m.Bound)))
+	}
+	return rows
+}
+
+func judgeWaits(waits [parts]Waits) (rows []Row) {
+	for p := range ending {
+		row := Row{"longest wait, keys: " + p.String(), seconds(waits[p].Longest), "<= " + seconds(patience), false}
+		row.Broken = waits[p].N == 0 || waits[p].Longest > patience
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func judgeFairness(turns Waits, shares, served []int64) []Row {
+	sum := int64(0)
+	for _, n := range shares {
+		sum += n
+	}
+	return []Row{
+		told("one key: a store waits its turn, median", milli(turns.P50)),
+		ratio("  99th percentile / median", float64(turns.P99), float64(turns.P50), "<=", unfair),
+		told("  longest / median", fmt.Sprintf("%.1f", float64(turns.Longest)/float64(turns.P50))),
+		ratio("  updates of a store, least / fair share", float64(slices.Min(shares)), float64(sum)/float64(len(shares)), ">=", fairShare),
+		ratio("updates of a goroutine, least / median", float64(slices.Min(served)), float64(median(served)), ">=", fairShare),
+	}
+}
+
+// ratio is broken if there is none.
+func ratio(what string, a, b float64, relation string, bound float64) Row {
+	r := a / b
+	kept := r <= bound
+	if relation == ">=" {
+		kept = r >= bound
+	}
+	return Row{what, fmt.Sprintf("%.2f", r), fmt.Sprintf("%s %.3g", relation, bound), !kept}
+}
+
+func judgeLeases(m *Measured) []Row {
+	return []Row{
+		atLeast("held longer than a lease of "+lease.String(), m.Held, 1),
+		atLeast("leases renewed", int64(m.Stats.Renewed), m.Held),
+		told("  renewals that had to be tried again", grouped(int64(m.Stats.Late))),
+		atMost("leases lost", int64(m.Stats.Lost)+m.HeldLost, 0),
+	}
+}
+
+func judgeEnding(e Ending, goroutines int) []Row {
+	return []Row{
+		told("Close: updates under way", grouped(e.Calls)),
+		atLeast("  of which in their function", e.Inside, 1),
+		{"  took", seconds(e.Took), "<= " + seconds(patience), e.Took > patience},
+		atMost("  errors", int64(len(e.Errors)), 0),
+		atMost("  calls that did not end", e.Unended, 0),
+		atMost("  refused though their function ran", e.Abandoned, 0),
+		atMost("  calls admitted afterwards", int64(e.Admitted), 0),
+		atMost("  locks left", int64(len(e.Locks)), 0),
+		atMost("  connections left", int64(e.ConnectionsLeft), 0),
+		atMost("  goroutines left", int64(max(e.Goroutines-goroutines, 0)), 0),
+	}
+}

@@ -1,0 +1,235 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/lockupdate"
+)
+
+// Config says what a run is to be.
+type Config struct {
+	Duration   time.Duration // of the load that is judged; to warm up and to end comes on top
+	Seed       uint64
+	Keys       int
+	Goroutines int
+	Pool       int // connections of all stores together
+	Topology   string
+	Dir        string // where servers keep their files; "": in the system's folder for such
+	Progress   func(text string)
+
+	open func(rdb *redis.Client) store // nil: the stores that are to be judged
+}
+
+const (
+	// rounds are alike, so that the last can be held against the first.
+	rounds = 3
+
+	// holders of each store hold a key for longer than a lease. Each key has one of the next
+	// store, too, which has to wait for it.
+	holders = 2
+)
+
+func (cfg Config) validate() error {
+	switch {
+	case cfg.Duration < time.Second:
+		return errors.New("a duration of at least 1s is needed")
+	case cfg.Keys < 2 || cfg.Goroutines < stores:
+		return fmt.Errorf("at least 2 keys and %d goroutines are needed", stores)
+	case !slices.Contains(Topologies(), cfg.Topology):
+		return fmt.Errorf("no topology is called %s; there are %s", cfg.Topology, strings.Join(Topologies(), ", "))
+	case cfg.Pool < 2*stores:
+		return fmt.Errorf("a pool of at least %d connections is needed: two for each of %d stores", 2*stores, stores)
+	}
+	return nil
+}
+
+// play is a run under way.
+type play struct {
+	Config
+	began   time.Time
+	site    *site
+	dials   dials
+	members []*member
+	keys    *keys
+	ledger  *ledger
+	workers []*worker
+	all     sync.WaitGroup // workers and holders
+
+	part, round    atomic.Int32
+	updates        atomic.Int64 // acknowledged
+	calls, inside  atomic.Int64 // updates under way; those whose function takes its time
+	held, heldLost atomic.Int64
+	abandoned      atomic.Int64
+	waits          [parts]histogram
+	turns          histogram // how long a store was without the key that all want
+
+	samples  []Sample // of the sampling goroutine, until it has ended
+	atServer int      // likewise
+}
+
+// Run plays the load and measures it. The error says why it could not be played to its end.
+func Run(ctx context.Context, cfg Config) (*Report, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(cfg.Dir, "unwatch-load-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	// Also after an interruption the stores are closed while there are servers.
+	site, err := startSite(context.WithoutCancel(ctx), cfg.Topology, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer site.close()
+	if cfg.open == nil {
+		cfg.open = openStore
+	}
+	if cfg.Progress == nil {
+		cfg.Progress = func(string) {}
+	}
+	p := &play{Config: cfg, began: time.Now(), site: site, keys: &keys{shared: cfg.Keys, held: holders * stores / 2}, atServer: -1}
+	p.ledger = newLedger(p.keys.all())
+	return p.run(ctx)
+}
+
+func (p *play) run(ctx context.Context) (*Report, error) {
+	m := &Measured{Bound: p.Pool, GoroutinesBefore: runtime.NumGoroutine()}
+	for i := range stores {
+		share := p.Pool / stores
+		if i < p.Pool%stores {
+			share++
+		}
+		p.members = append(p.members, join(p.site, share, &p.dials, p.open))
+	}
+	p.start()
+	sampled, stop := context.WithCancel(ctx)
+	var sampling sync.WaitGroup
+	sampling.Go(func() { p.sampling(sampled, min(max(p.Duration/60, 50*time.Millisecond), 2*time.Second)) })
+	err := p.load(ctx)
+	stop()
+	sampling.Wait()
+	if err == nil {
+		p.Progress("closing")
+		err = p.awaitInside(ctx)
+	}
+	m.Ending = p.end() // also if ctx has ended: the workers go by their stores only
+	defer p.leave()
+	if err != nil {
+		return nil, err
+	}
+	p.measure(m)
+	if err := p.after(ctx, m); err != nil {
+		return nil, err
+	}
+	return &Report{Config: p.Config, Measured: m, Rows: judge(m)}, nil
+}
+
+// leave closes the clients, for the second time if all went well.
+func (p *play) leave() {
+	for _, m := range p.members {
+		_ = m.rdb.Close()
+	}
+}
+
+// start has all goroutines begin.
+func (p *play) start() {
+	p.round.Store(-1)
+	for i := range p.Goroutines {
+		w := newWorker(p, i)
+		p.workers = append(p.workers, w)
+		p.all.Go(w.run)
+	}
+	for i := range holders * stores {
+		rng := rand.New(rand.NewPCG(p.Seed, uint64(p.Goroutines+i)))
+		p.all.Go(func() { p.hold(p.members[i%stores], p.Keys+i/2, rng) })
+	}
+}
+
+// load plays the rounds, and one before that is not judged: pools, buffers and the servers'
+// scripts are there after it.
+func (p *play) load(ctx context.Context) error {
+	for round := -1; round < rounds; round++ {
+		length := p.Duration / rounds
+		name := fmt.Sprintf("round %d of %d", round+1, rounds)
+		if round < 0 {
+			name, length = "warming up", min(max(length/5, time.Second), 10*time.Second)
+		}
+		for _, next := range []struct {
+			part
+			share time.Duration // of ten
+		}{{even, 4}, {skewed, 4}, {hot, 2}} {
+			for _, m := range p.members {
+				m.servedAt.Store(0)
+			}
+			p.part.Store(int32(next.part))
+			if next.part == even {
+				p.round.Store(int32(round))
+			}
+			p.Progress(fmt.Sprintf("%s: %-7s %10d updates so far", name, next.part, p.updates.Load()))
+			if err := pause(ctx, length*next.share/10); err != nil {
+				return err
+			}
+		}
+		if round < 0 {
+			p.forgetWaits()
+		}
+	}
+	return nil
+}
+
+// forgetWaits begins to count anew after the warming up.
+func (p *play) forgetWaits() {
+	for i := range p.waits {
+		p.waits[i].reset()
+	}
+	p.turns.reset()
+	for _, m := range p.members {
+		m.hot.Store(0)
+	}
+}
+
+// measure sums up what the goroutines have counted, which have all ended.
+func (p *play) measure(m *Measured) {
+	m.Samples = p.samples
+	_, m.ConnectionsMost = p.dials.counts()
+	m.ConnectionsAtServer = p.atServer
+	for i := range m.Waits {
+		m.Waits[i] = p.waits[i].waits()
+	}
+	m.Turns = p.turns.waits()
+	for _, w := range p.workers {
+		m.Served = append(m.Served, w.served.Load())
+	}
+	for _, one := range p.members {
+		m.Shares = append(m.Shares, one.hot.Load())
+		s := one.Stats()
+		m.Stats = add(m.Stats, s)
+	}
+	m.Held, m.HeldLost = p.held.Load(), p.heldLost.Load()
+}
+
+func add(a, b lockupdate.Stats) lockupdate.Stats {
+	a.Acquired += b.Acquired
+	a.Waited += b.Waited
+	a.Polled += b.Polled
+	a.Renewed += b.Renewed
+	a.Late += b.Late
+	a.Lost += b.Lost
+	a.Conflicted += b.Conflicted
+	a.Combined += b.Combined
+	return a
+}

@@ -1,0 +1,143 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+)
+
+// Topologies are the names that [Config] knows.
+func Topologies() []string { return []string{"redis", "nutcracker", "codis"} }
+
+// site is servers that run, and clients that look at them past any proxy.
+type site struct {
+	profile *proxycompat.Profile
+	addr    string
+	servers []*redis.Client
+	codis   *proxytest.Proxy // if it is one
+	end     []func()
+}
+
+// startSite starts a topology; its servers keep their files in dir.
+func startSite(ctx context.Context, topology, dir string) (*site, error) {
+	s := &site{}
+	if err := s.start(ctx, topology, dir); err != nil {
+		s.close()
+		return nil, fmt.Errorf("%s: %w", topology, err)
+	}
+	return s, nil
+}
+
+func (s *site) start(ctx context.Context, topology, dir string) error {
+	backends := make([]string, 2)
+	if topology == "redis" {
+		backends = backends[:1]
+	}
+	for i := range backends {
+		own := filepath.Join(dir, strconv.Itoa(i))
+		if err := os.MkdirAll(own, 0o700); err != nil {
+			return err
+		}
+		server, err := servers.StartRedis(ctx, own)
+		if err != nil {
+			return err
+		}
+		s.end = append(s.end, server.Stop)
+		backends[i] = server.Addr
+		look := redis.NewClient(&redis.Options{Addr: server.Addr, Protocol: 2, DisableIdentity: true, PoolSize: 1, PipelinePoolSize: -1})
+		s.end = append(s.end, func() { _ = look.Close() })
+		if err := look.Ping(ctx).Err(); err != nil {
+			return err
+		}
+		s.servers = append(s.servers, look)
+	}
+	switch topology {
+	case "redis":
+		s.profile, s.addr = proxycompat.Redis(), backends[0]
+	case "nutcracker":
+		proxy, err := servers.StartNutcracker(ctx, dir, backends, 4)
+		if err != nil {
+			return err
+		}
+		s.end = append(s.end, proxy.Stop)
+		s.profile, s.addr = proxycompat.Twemproxy05(), proxy.Addr
+	case "codis":
+		proxy, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Codis32(), Backends: backends, Parallel: 4})
+		if err != nil {
+			return err
+		}
+		s.codis = proxy
+		s.end = append(s.end, func() { _ = proxy.Close() })
+		s.profile, s.addr = proxycompat.Codis32(), proxy.Addr()
+	}
+	return nil
+}
+
+// forget has a proxy in this process forget what it was sent: it keeps that for tests, and it
+// would pass for growth of ours.
+func (s *site) forget() {
+	if s.codis != nil {
+		s.codis.ResetCalls()
+	}
+}
+
+// connections is how many the server has besides the one that asks, or -1 if those are a proxy's.
+func (s *site) connections(ctx context.Context) (int, error) {
+	if len(s.servers) > 1 {
+		return -1, nil
+	}
+	text, err := s.servers[0].Info(ctx, "clients").Result()
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(text) {
+		if n, ok := strings.CutPrefix(strings.TrimSpace(line), "connected_clients:"); ok {
+			all, err := strconv.Atoi(n)
+			return all - 1, err
+		}
+	}
+	return 0, errors.New("INFO clients does not tell connected_clients")
+}
+
+// stored reads all that the servers hold: the values of keys, and the names of whatever else
+// there is, which belongs to locks.
+func (s *site) stored(ctx context.Context, keys *keys) (values []record, locks []string, err error) {
+	values = make([]record, keys.all())
+	for _, server := range s.servers {
+		names := server.Scan(ctx, 0, "*", 1000).Iterator()
+		for names.Next(ctx) {
+			number, ours := keys.number(names.Val())
+			if !ours {
+				locks = append(locks, names.Val())
+				continue
+			}
+			text, err := server.Get(ctx, names.Val()).Result()
+			if err != nil {
+				return nil, nil, err
+			}
+			if values[number], err = parse(text); err != nil {
+				return nil, nil, err
+			}
+		}
+		if err := names.Err(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return values, locks, nil
+}
+
+func (s *site) close() {
+	for i := len(s.end) - 1; i >= 0; i-- {
+		s.end[i]()
+	}
+}

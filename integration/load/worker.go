@@ -1,0 +1,174 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// part is what the workers do at a time.
+type part int32
+
+const (
+	even   part = iota // each key as often as any other
+	skewed             // the first key a fifth of the times, and so on, as Zipf found
+	hot                // all want one key
+	ending             // functions take their time, so that many are inside when the stores close
+	parts
+)
+
+// String is how a part is called in the table.
+func (p part) String() string { return [parts]string{"even", "skewed", "one key", "ending"}[p] }
+
+const (
+	// exponent of Zipf's law: with it the first of 10,000 keys gets a fifth.
+	exponent = 1.2
+
+	// endingWork is how long a function takes at the end, and heldFor how long those of the
+	// holders do, always: a renewal at half the lease and one at its end.
+	endingWork = lease / 4
+	heldFor    = 3 * lease / 2
+
+	// ownPace: a store that has a lock commits what waits for it about every millisecond, and asks
+	// after ten whether others wait for it.
+	ownPace = 5 * time.Millisecond
+
+	// queuing is which of the workers want the same key at the end: each tenth.
+	queuing = 10
+)
+
+// worker is one goroutine that updates keys until its store is closed.
+type worker struct {
+	*play
+	*member
+	number int
+	rng    *rand.Rand
+	zipf   *rand.Zipf
+	served atomic.Int64 // acknowledged until the ending
+}
+
+func newWorker(p *play, number int) *worker {
+	rng := rand.New(rand.NewPCG(p.Seed, uint64(number)))
+	return &worker{
+		play: p, member: p.members[number%len(p.members)], number: number,
+		rng: rng, zipf: rand.NewZipf(rng, exponent, 1, uint64(p.Keys-1)),
+	}
+}
+
+func (w *worker) run() {
+	for {
+		if err := w.step(part(w.part.Load())); errors.Is(err, rmw.ErrClosed) {
+			return
+		}
+	}
+}
+
+// step is one update, of a key as the part wants it.
+func (w *worker) step(p part) error {
+	key, work := 0, time.Duration(0)
+	switch {
+	case p == even:
+		key = w.rng.IntN(w.Keys)
+	case p == skewed:
+		key = int(w.zipf.Uint64())
+	case p == ending:
+		// Not the key that all have wanted: some still wait for it, and are counted.
+		if work, key = endingWork, 1; w.number%queuing > 0 {
+			key += w.rng.IntN(w.Keys - 1)
+		}
+	}
+	if p == hot {
+		w.servedAt.CompareAndSwap(0, int64(time.Since(w.began)))
+	}
+	took, err := w.update(w.member, rmw.Key{Name: w.keys.name(key), Label: "shared"}, key, w.rng.Uint64(), work)
+	if err != nil {
+		return err
+	}
+	if w.waits[p].add(took); p == hot {
+		w.hot.Add(1)
+		w.turn()
+	}
+	if p != ending {
+		w.served.Add(1)
+	}
+	return nil
+}
+
+// turn notes how long the store was without the key, if that was for longer than its own updates
+// follow each other when it has the lock: then another store had it.
+func (w *worker) turn() {
+	now := int64(time.Since(w.began))
+	was := w.servedAt.Swap(now)
+	if without := time.Duration(now - was); was > 0 && without > ownPace {
+		w.turns.add(without)
+	}
+}
+
+// hold updates a key that few want, slowly, again and again.
+func (p *play) hold(m *member, key int, rng *rand.Rand) {
+	for {
+		switch _, err := p.update(m, rmw.Key{Name: p.keys.name(key), Label: "held"}, key, rng.Uint64(), heldFor); {
+		case errors.Is(err, rmw.ErrClosed):
+			return
+		case err == nil:
+			p.held.Add(1)
+		}
+	}
+}
+
+// update adds one to a key, by a function that takes so long, and notes what became of it.
+func (p *play) update(m *member, key rmw.Key, number int, id uint64, work time.Duration) (time.Duration, error) {
+	var entered atomic.Bool
+	began := time.Now()
+	p.calls.Add(1)
+	_, err := m.Update(context.Background(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		entered.Store(true)
+		r, err := parse(cur.Text())
+		if err == nil && work > 0 {
+			p.inside.Add(1)
+			defer p.inside.Add(-1)
+			if err = pause(ctx, work); err != nil {
+				p.heldLost.Add(1)
+			}
+		}
+		return r.with(id).value(), err
+	})
+	took := time.Since(began)
+	p.calls.Add(-1)
+	account := &p.ledger.accounts[number]
+	switch {
+	case err == nil:
+		account.acknowledged.Add(1)
+		account.sum.Add(id)
+		p.updates.Add(1)
+	case errors.Is(err, rmw.ErrOutcomeUnknown):
+		account.unknown.Add(1)
+	case errors.Is(err, rmw.ErrClosed):
+		if entered.Load() {
+			p.abandoned.Add(1)
+		}
+	default:
+		p.ledger.failed.Add(1)
+		text := fmt.Sprint(key.Name, ": ", err)
+		p.ledger.example.CompareAndSwap(nil, &text)
+		_ = pause(context.Background(), 5*time.Millisecond) // as nobody would who is refused
+	}
+	return took, err
+}
+
+// pause waits, or returns why ctx has ended.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
