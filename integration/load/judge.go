@@ -54,7 +54,8 @@ const (
 	goroutineShare = 10 // a tenth
 
 	// unfair is how many times the median the 99th percentile may be of how long a store is
-	// without the key that all want. The longest of all is what the machine makes of it.
+	// without the key that all want. The longest of all is what the machine makes of it, and may be
+	// a lease: by then a lock that nobody gives back ends by itself.
 	unfair = 20
 
 	// patience is the longest wait of all: for a lock that is only free when the lease of its holder
@@ -162,6 +163,7 @@ func judgeFairness(turns Waits, shares, served []int64) []Row {
 	return []Row{
 		told("one key: a store waits its turn, median", milli(turns.P50)),
 		ratio("  99th percentile / median", float64(turns.P99), float64(turns.P50), "<=", unfair),
+		{"  longest", seconds(turns.Longest), "<= " + seconds(lease), turns.Longest > lease},
 		told("  longest / median", fmt.Sprintf("%.1f", float64(turns.Longest)/float64(turns.P50))),
 		ratio("  updates of a store, least / fair share", float64(slices.Min(shares)), float64(sum)/float64(len(shares)), ">=", fairShare),
 		ratio("updates of a goroutine, least / median", float64(slices.Min(served)), float64(median(served)), ">=", fairShare),

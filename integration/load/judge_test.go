@@ -63,6 +63,7 @@ func TestEveryJudgeFails(t *testing.T) {
 		{"a long wait for a key of many", "longest wait, keys: skewed", func(m *Measured) { m.Waits[skewed].Longest = patience + 1 }},
 		{"a part that did not happen", "longest wait, keys: one key", func(m *Measured) { m.Waits[hot] = Waits{} }},
 		{"a store that is let in late", "  99th percentile / median", func(m *Measured) { m.Turns.P99 = 31 * m.Turns.P50 }},
+		{"a store that has to wait for a lease to end", "  longest", func(m *Measured) { m.Turns.Longest = lease + 1 }},
 		{"stores that do not take turns", "  99th percentile / median", func(m *Measured) { m.Turns = Waits{} }},
 		{"a store that is hardly let in", "  updates of a store, least / fair share", func(m *Measured) { m.Shares[2] = 80 }},
 		{"a starved goroutine", "updates of a goroutine, least / median", func(m *Measured) { m.Served[3] = 40 }},
