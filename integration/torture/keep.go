@@ -40,6 +40,9 @@ func (r *Result) keep(dir string) (files []string, err error) {
 	return files, nil
 }
 
+// forget lets go what only keep needs: a run of an hour has gigabytes of it.
+func (r *Result) forget() { r.History, r.stored, r.external = nil, nil, nil }
+
 // write writes everything that is known of the cell, as text.
 func (r *Result) write(path string) (err error) {
 	file, err := os.Create(path)

@@ -149,6 +149,7 @@ func (r *Report) play(ctx context.Context, site *Site, p planned, d time.Duratio
 		}
 		r.Kept = append(r.Kept, kept...)
 	}
+	result.forget()
 }
 
 // catch plays a control until its mistake is caught.
@@ -159,6 +160,7 @@ func (r *Report) catch(ctx context.Context, site *Site, p planned, d time.Durati
 			return
 		}
 		found := p.control.Caught(result.Verdict)
+		result.forget()
 		if found || try == controlTries-1 {
 			r.Controls = append(r.Controls, ControlResult{*p.control, result, found})
 			return
