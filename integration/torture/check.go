@@ -12,7 +12,7 @@ import (
 // Verdict is what the checks of one cell have found.
 type Verdict struct {
 	// Forgiven: Redis itself loses here what it has acknowledged, values and locks. Lost, Chain,
-	// NotLinearizable, Overlap, Stale, Torn and Desk are its own.
+	// NotLinearizable, Overlap, Stale, Torn and Desk are its own. What the token guards is not.
 	Forgiven bool
 
 	Lost   int // acknowledged, and not there
@@ -20,11 +20,12 @@ type Verdict struct {
 	Ghost  int // "not written", and there
 	Chain  int // acknowledged updates that were given something else than what was before them
 
-	Overlap int      // pairs of holders that both held a lock at one time
-	Stale   int      // fencing tokens that are smaller than one that was drawn before
-	Torn    int      // transfers that were carried out, and that no order of all explains
-	Refused int      // sections within one of the same name that were refused while it was held
-	Desk    []string // its rules that are broken
+	Overlap  int      // pairs of holders that both held a lock at one time
+	Stale    int      // fencing tokens that are smaller than one that was drawn before
+	Torn     int      // transfers that were carried out, and that no order of all explains
+	Refused  int      // sections within one of the same name that were refused while it was held
+	Unfenced int      // updates of the external store that are lost, or out of order
+	Desk     []string // its rules that are broken
 
 	NotLinearizable []string // keys
 	Undecided       []string // keys of which porcupine did not know in time
@@ -40,7 +41,7 @@ func (v *Verdict) Bad() bool {
 	if !v.Forgiven && v.Lost+v.Chain+len(v.NotLinearizable)+v.Overlap+v.Stale+v.Torn+len(v.Desk) > 0 {
 		return true
 	}
-	return v.Double+v.Ghost+v.Refused+len(v.Immortal)+len(v.Errors) > 0 || v.Leaked != ""
+	return v.Double+v.Ghost+v.Refused+v.Unfenced+len(v.Immortal)+len(v.Errors) > 0 || v.Leaked != ""
 }
 
 // check holds a history against what is stored at its end.
@@ -53,6 +54,13 @@ func check(h *History, all *stored) *Verdict {
 			continue
 		}
 		final := all.list(key)
+		if isExternal(key) {
+			e := &Verdict{}
+			e.ledger(key, byKey[key], final)
+			v.Unfenced += e.Lost + e.Double + e.Ghost + e.Chain
+			v.examples = append(v.examples, e.examples...)
+			continue
+		}
 		v.ledger(key, byKey[key], final)
 		switch ok, _ := linearizable(byKey[key], final, h.now()); ok {
 		case porcupine.Illegal:

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,29 +64,34 @@ func inTheCluster() []Nemesis {
 // slotInUse is that of a key of the fleet's youngest, by chance, values and locks alike: names
 // change all the time, and the old ones are nobody's any more.
 func (c *striking) slotInUse(ctx context.Context) (key string, slot int, err error) {
-	var youngest []string
-	last := -1
+	type generation struct {
+		number int
+		name   string
+	}
+	youngest := map[string]generation{} // of each kind
 	err = c.direct(ctx, func(ctx context.Context, rdb *redis.Client) error {
 		names, err := rdb.Keys(ctx, "*"+keyPrefix+"*").Result()
 		for _, name := range names {
-			generation, err := strconv.Atoi(name[strings.LastIndex(name, ":")+1:])
-			if err != nil || generation < last {
-				continue
+			end := strings.LastIndex(name, ":")
+			number, err := strconv.Atoi(name[end+1:])
+			if err != nil {
+				number = 0 // the desk's keep their names
+				end = len(name)
 			}
-			if generation > last {
-				last, youngest = generation, nil
+			if last, known := youngest[name[:end]]; !known || last.number < number {
+				youngest[name[:end]] = generation{number, name}
 			}
-			youngest = append(youngest, name)
 		}
 		return err
 	})
 	if err != nil {
 		return "", 0, err
 	}
-	if len(youngest) == 0 {
+	kinds := slices.Sorted(maps.Keys(youngest))
+	if len(kinds) == 0 {
 		return "", c.rng.IntN(16384), nil // nobody has written yet
 	}
-	key = youngest[c.rng.IntN(len(youngest))]
+	key = youngest[kinds[c.rng.IntN(len(kinds))]].name
 	err = c.one(ctx, c.rng, func(ctx context.Context, rdb *redis.Client) error {
 		n, err := rdb.ClusterKeySlot(ctx, key).Result()
 		slot = int(n)

@@ -83,7 +83,7 @@ func (v *Verdict) found() string {
 		what string
 	}
 	all := []found{
-		{v.Lost, "lost"}, {v.Double, "double"}, {v.Ghost, "ghost"}, {v.Chain, "chain"}, {v.Overlap, "overlap"}, {v.Stale, "stale"},
+		{v.Lost, "lost"}, {v.Double, "double"}, {v.Ghost, "ghost"}, {v.Chain, "chain"}, {v.Overlap, "overlap"}, {v.Stale, "stale"}, {v.Unfenced, "unfenced"},
 		{v.Torn, "torn"}, {len(v.Immortal), "immortal"},
 	}
 	slices.SortStableFunc(all, func(a, b found) int { return b.n - a.n })
@@ -96,7 +96,7 @@ func (v *Verdict) found() string {
 	return strings.Join(words, ", ")
 }
 
-// broken are the promises that were, each in a line, and examples.
+// broken are the promises that were, each in a line.
 func (v *Verdict) broken() (lines []string) {
 	for _, p := range []struct {
 		n    int
@@ -109,6 +109,7 @@ func (v *Verdict) broken() (lines []string) {
 		{v.Overlap, "times two held one lock"},
 		{v.Stale, "fencing tokens are smaller than one before them"},
 		{v.Torn, "transfers are in no order that all lists agree on"},
+		{v.Unfenced, "updates of the external store are lost or out of order"},
 		{v.Refused, "sections were refused within one of the same name"},
 		{len(v.Desk), "rules of the desk are broken"},
 		{len(v.NotLinearizable), "keys have a history that no order explains"},
@@ -121,19 +122,22 @@ func (v *Verdict) broken() (lines []string) {
 	if v.Leaked != "" {
 		lines = append(lines, "goroutines of closed stores are left")
 	}
-	return slices.Concat(lines, v.examples, v.Desk, v.Errors)
+	return lines
 }
 
 // problems says what there is to know of the failures.
 func (r *Report) problems(w io.Writer) error {
 	for _, c := range r.Results {
-		if !c.Bad() {
-			continue
+		name := c.Topology + "/" + c.Nemesis
+		lines := c.broken()
+		switch {
+		case c.Bad():
+			_, _ = fmt.Fprintf(w, "\n%s: -seed %d -only %s\n", name, r.Seed, name)
+			lines = slices.Concat(lines, c.examples, c.Desk, c.Errors)
+		case len(lines) > 0:
+			_, _ = fmt.Fprintf(w, "\n%s, by Redis itself:\n", name)
 		}
-		if _, err := fmt.Fprintf(w, "\n%s/%s: -seed %d -only %s/%s\n", c.Topology, c.Nemesis, r.Seed, c.Topology, c.Nemesis); err != nil {
-			return err
-		}
-		for _, text := range c.broken() {
+		for _, text := range lines {
 			_, _ = fmt.Fprintf(w, "  %s\n", text)
 		}
 	}

@@ -20,6 +20,8 @@ const (
 	externalKind = "external" // a list that is not in Redis
 )
 
+func isExternal(key string) bool { return strings.HasPrefix(key, keyPrefix+externalKind+":") }
+
 func isCount(key string) bool { return strings.HasPrefix(key, keyPrefix+countKind+":") }
 
 // with is the value with one more id: at the end of a list, as a field with its place, or

@@ -157,6 +157,18 @@ func TestExternal(t *testing.T) {
 	assert.Equal(t, []string{"a"}, all.list("k"))
 }
 
+// What the token guards is to be kept also where Redis forgets.
+func TestUnfenced(t *testing.T) {
+	h, key := newHistory(), keyPrefix+externalKind+":0"
+	for i, id := range []string{"a", "b"} {
+		h.add(Operation{Key: key, ID: id, Outcome: Acknowledged, Call: time.Duration(i), Return: time.Duration(i)})
+	}
+	got := check(h, &stored{text: map[string]string{key: "b,"}})
+	assert.Equal(t, 1, got.Unfenced)
+	got.Forgiven = true
+	assert.True(t, got.Bad())
+}
+
 // What the audit calls broken: each rule, with a store that somebody has been at.
 func TestAudit(t *testing.T) {
 	for name, test := range map[string]struct {
