@@ -179,7 +179,7 @@ func (b *build) fix(fset *token.FileSet, fix analysis.SuggestedFix) *finding.Fix
 // labels tell of which kind a file is.
 func (b *build) labels(pkg *packages.Package, file *ast.File, pos token.Pos) (labels []finding.Label) {
 	name := pkg.Fset.File(pos).Name()
-	if strings.HasSuffix(name, "_test.go") {
+	if ofTests(name) {
 		labels = append(labels, finding.Test)
 	}
 	if ast.IsGenerated(file) {

@@ -31,7 +31,7 @@ func (m *merger) unseen() (all []finding.Unseen) {
 		if m.built[file] || !strings.HasSuffix(file, ".go") || !importsClient(file) {
 			continue
 		}
-		if strings.HasSuffix(file, "_test.go") && m.cfg.Tests == TestsOff {
+		if ofTests(file) && m.cfg.Tests == TestsOff {
 			continue
 		}
 		all = append(all, finding.Unseen{
