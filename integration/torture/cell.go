@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/lockupdate"
 )
 
@@ -67,8 +68,7 @@ func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64,
 	}
 	errs = append(errs, <-struck)
 	r.Took = r.History.now()
-	errs = append(errs, r.settle(ctx, s))
-	r.Forgiven = n.forgets
+	errs = append(errs, r.settle(ctx, s, n.forgets || s.forgets))
 	r.count()
 	for _, err := range errs {
 		if err != nil && ctx.Err() == nil {
@@ -79,8 +79,8 @@ func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64,
 }
 
 // settle waits until the servers answer and the last lock has ended, and judges.
-func (r *Result) settle(ctx context.Context, s *Site) error {
-	r.Verdict = &Verdict{}
+func (r *Result) settle(ctx context.Context, s *Site, forgets bool) error {
+	r.Verdict = &Verdict{Forgiven: forgets}
 	calm, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
 	if err := s.awaitCalm(calm); err != nil {
@@ -96,11 +96,15 @@ func (r *Result) settle(ctx context.Context, s *Site) error {
 	r.external.into(all)
 	r.stored = all
 	r.Verdict = check(r.History, all)
+	r.Forgiven = forgets
 	err = s.office(calm, func(o office, ctx context.Context) (err error) {
 		r.Desk, err = o.audit(ctx, r.History.decisions)
 		return err
 	})
 	r.Leaked = leaked()
+	if forgets && domains.RefusalOf(err) != nil {
+		r.Desk, err = append(r.Desk, err.Error()), nil
+	}
 	return err
 }
 

@@ -21,6 +21,8 @@ type Site struct {
 	Profile  *proxycompat.Profile // what the clients are told of who answers them
 	Watch    bool                 // it takes WATCH, so a fleet has writers on the legacy path, too
 
+	forgets bool // who is killed comes back with nothing
+
 	servers []*servers.Server // redis-servers
 	proxies []*servers.Server // in front of them, if any
 	codis   *proxytest.Proxy  // likewise

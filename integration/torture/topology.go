@@ -26,6 +26,7 @@ type Topology struct {
 func Topologies() []Topology {
 	return []Topology{
 		{Name: "redis", About: "one redis-server that writes each command to its log; fleets with WATCH writers among them", start: startRedis},
+		{Name: "redis-memory", About: "the same without a log: what a kill takes along is gone", start: startRedisInMemory, only: []string{"kill"}},
 		{Name: "nutcracker", About: "two redis-servers behind nutcracker, one connection to each", start: startNutcracker(1)},
 		{Name: "nutcracker-4", About: "the same with four connections to each: commands overtake one another", start: startNutcracker(4)},
 		{Name: "sentinel", About: "a primary and two replicas behind three sentinels, which replace it", start: startSentinel()},
@@ -55,11 +56,15 @@ func onDisk() []string { return []string{"--appendonly", "yes", "--appendfsync",
 // redisServer starts one more redis-server. What is acknowledged is on its disk: a kill loses
 // nothing.
 func (s *Site) redisServer(ctx context.Context, dir string) error {
+	return s.redisServerWith(ctx, dir, onDisk())
+}
+
+func (s *Site) redisServerWith(ctx context.Context, dir string, options []string) error {
 	dir = filepath.Join(dir, fmt.Sprintf("redis-%d", len(s.servers)))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	server, err := servers.StartRedis(ctx, dir, append(onDisk(), "--enable-debug-command", "local")...)
+	server, err := servers.StartRedis(ctx, dir, append(options, "--enable-debug-command", "local")...)
 	if err != nil {
 		return err
 	}
@@ -72,9 +77,23 @@ func startRedis(ctx context.Context, s *Site, dir string) error {
 	if err := s.redisServer(ctx, dir); err != nil {
 		return err
 	}
+	s.single()
+	return nil
+}
+
+func startRedisInMemory(ctx context.Context, s *Site, dir string) error {
+	s.forgets = true
+	if err := s.redisServerWith(ctx, dir, []string{"--save", ""}); err != nil {
+		return err
+	}
+	s.single()
+	return nil
+}
+
+// single has the clients talk to one server.
+func (s *Site) single() {
 	s.Profile, s.Watch = proxycompat.Redis(), true
 	s.addr = s.servers[0].Addr
-	return nil
 }
 
 // pair starts two redis-servers and returns their addresses.
