@@ -18,6 +18,16 @@
 //     with the unknown ones left open,
 //   - at the end no lock stays without an expiry, and no goroutine of a store is left.
 //
+// A counter has no ids; of it the sum is checked, that no two were told they made the same
+// number, and that it does not fall. Besides values, each process works with locks ([Works]):
+//
+//   - a section lasts as long as its ctx was seen not to have ended: no two of one lock overlap,
+//     and one within another is let in at once,
+//   - what a store outside Redis takes by the fencing token is not lost, whatever becomes of the
+//     lock: this holds also where Redis forgets it,
+//   - transfers under the locks of two keys that were carried out have an order that all keys agree on,
+//   - the rules of the desk hold once what crashes have left is cleared up.
+//
 // # What proves the checks
 //
 // A [Control] is a store with one mistake, as people make them. A run in which one of them is
