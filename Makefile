@@ -11,7 +11,7 @@ test: servers ## Run all tests, those against real servers included
 	go test ./...
 	@for module in $(NESTED); do echo "go -C $$module test ./..."; go -C $$module test ./... || exit 1; done
 
-servers: ## Install redis-server, nutcracker and chromium if they are missing
+servers: ## Install redis-server, nutcracker, etcd and chromium if they are missing
 	@./scripts/servers.sh
 
 # One P: two goroutines of a testing/synctest bubble that each run a channel timer which

@@ -14,6 +14,8 @@ for program in redis-server nutcracker; do
 	# The program and its Debian package have the same name.
 	command -v "$program" >/dev/null 2>&1 || missing="$missing $program"
 done
+# That of etcd has not: Debian calls its package etcd-server.
+command -v etcd >/dev/null 2>&1 || missing="$missing etcd-server"
 browser=""
 for program in chromium chromium-browser google-chrome google-chrome-stable; do
 	command -v "$program" >/dev/null 2>&1 && browser=$program
@@ -27,8 +29,8 @@ fallback() {
 !!! $1
 !!! Missing:$missing
 !!! The tests that need them will be SKIPPED (with UNWATCH_REQUIRE_SERVERS=1: FAIL).
-!!! Debian and Ubuntu: apt-get install redis-server nutcracker chromium
-!!! macOS:             brew install redis twemproxy chromium
+!!! Debian and Ubuntu: apt-get install redis-server nutcracker etcd-server chromium
+!!! macOS:             brew install redis twemproxy etcd chromium
 !!!
 TEXT
 	exit 0

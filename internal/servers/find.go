@@ -13,7 +13,7 @@ import (
 const RequireEnv = "UNWATCH_REQUIRE_SERVERS"
 
 // Install is the command that installs the programs on Debian and Ubuntu.
-const Install = "apt-get install redis-server nutcracker chromium"
+const Install = "apt-get install redis-server nutcracker etcd-server chromium"
 
 // ErrMissing: the program is not installed.
 var ErrMissing = errors.New("not installed")

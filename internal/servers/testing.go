@@ -69,6 +69,15 @@ func NewClusterNodes(t TB, masters, replicas int, options ...string) *ClusterNod
 	}, (*ClusterNodes).Stop)
 }
 
+// Etcd starts an etcd of this many members for the time of the test, or skips it. See
+// [StartEtcd].
+func Etcd(t TB, members int) []*Server {
+	t.Helper()
+	return useAs(t, func(ctx context.Context) ([]*Server, error) {
+		return StartEtcd(ctx, t.TempDir(), members)
+	}, stopAll)
+}
+
 // use is [useAs] for one server.
 func use(t TB, start func(context.Context) (*Server, error)) *Server {
 	t.Helper()
