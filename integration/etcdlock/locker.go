@@ -1,0 +1,129 @@
+package etcdlock
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Prefix begins the names of all keys. What follows is the lock's name in hexadecimal: of names
+// with slashes one could lie within another.
+const Prefix = "/lock/"
+
+// Locker runs functions under locks of etcd. It is safe for concurrent use, and not reentrant.
+type Locker struct {
+	client *clientv3.Client
+	ttl    time.Duration
+
+	closing context.Context
+	close   context.CancelFunc
+	mu      sync.Mutex // between Close and those that begin
+	running sync.WaitGroup
+}
+
+// New makes a Locker over a client, which stays the caller's. ttl is how long a lock outlives a
+// process that died with it, in whole seconds.
+func New(client *clientv3.Client, ttl time.Duration) *Locker {
+	l := &Locker{client: client, ttl: max(ttl.Truncate(time.Second), time.Second)}
+	l.closing, l.close = context.WithCancel(context.Background())
+	return l
+}
+
+// Close refuses new calls, ends those that wait, and waits for functions that run.
+func (l *Locker) Close() error {
+	l.mu.Lock()
+	l.close()
+	l.mu.Unlock()
+	l.running.Wait()
+	return nil
+}
+
+// WithLock implements locktest.Locker.
+func (l *Locker) WithLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
+	return l.run(ctx, name, fn, (*concurrency.Mutex).Lock)
+}
+
+// TryLock implements locktest.Locker.
+func (l *Locker) TryLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
+	return l.run(ctx, name, fn, (*concurrency.Mutex).TryLock)
+}
+
+// held is where fn's ctx says that it is under a lock.
+type held struct {
+	locker *Locker
+	name   string
+}
+
+func (l *Locker) begin() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closing.Err() != nil {
+		return false
+	}
+	l.running.Add(1)
+	return true
+}
+
+func (l *Locker) run(
+	ctx context.Context, name string, fn func(ctx context.Context) error, lock func(*concurrency.Mutex, context.Context) error,
+) error {
+	fail := func(op string, reason, cause error) error {
+		return &rmw.Error{Path: "etcdlock", Op: op, Key: name, Reason: reason, Cause: cause}
+	}
+	if name == "" || fn == nil {
+		return fail("acquire", rmw.ErrInvalid, nil)
+	}
+	if t, ok := ctx.Value(held{l, name}).(*tenure); ok && t.alive() {
+		return fail("acquire", rmw.ErrInvalid, errors.New("it is held by this very ctx"))
+	}
+	if !l.begin() {
+		return fail("acquire", rmw.ErrClosed, nil)
+	}
+	defer l.running.Done()
+	if err := context.Cause(ctx); err != nil {
+		return fail("acquire", nil, err)
+	}
+	t, err := l.grant(ctx)
+	if err != nil {
+		if cause := ctx.Err(); cause != nil {
+			return fail("acquire", nil, cause)
+		}
+		return fail("acquire", rmw.ErrUnavailable, err)
+	}
+	defer t.end()
+	waiting, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(t.ctx, func() { stop(errLease) })()
+	defer context.AfterFunc(l.closing, func() { stop(rmw.ErrClosed) })()
+	if err := lock(concurrency.NewMutex(t.session, Prefix+hex.EncodeToString([]byte(name))), waiting); err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return fail("acquire", rmw.ErrContended, ctx.Err())
+		case l.closing.Err() != nil:
+			return fail("acquire", rmw.ErrClosed, nil)
+		case errors.Is(err, concurrency.ErrLocked):
+			return fail("acquire", rmw.ErrContended, nil)
+		}
+		return fail("acquire", rmw.ErrUnavailable, err)
+	}
+	under, lose := context.WithCancelCause(context.WithValue(ctx, held{l, name}, t))
+	defer lose(nil)
+	defer context.AfterFunc(t.ctx, func() { lose(rmw.ErrLockLost) })()
+	if t.ctx.Err() != nil {
+		return fail("acquire", rmw.ErrUnavailable, errLease)
+	}
+	if err := fn(under); err != nil {
+		return err
+	}
+	if t.ctx.Err() != nil {
+		return fail("hold", rmw.ErrLockLost, nil)
+	}
+	return nil
+}
