@@ -147,10 +147,10 @@ func TestPlan(t *testing.T) {
 			assert.True(t, names[name], "%s at %s", name, topology.Name)
 		}
 	}
-	assert.Empty(t, plan("no such thing"))
-	assert.Len(t, plan("redis/stall"), 1)
+	assert.Empty(t, plan("no such thing", false))
+	assert.Len(t, plan("redis/stall", false), 1)
 	controls := 0
-	for _, of := range plan("control/") {
+	for _, of := range plan("control/", false) {
 		controls += len(of)
 	}
 	assert.Equal(t, len(Controls()), controls)
@@ -162,12 +162,18 @@ func TestTable(t *testing.T) {
 			Stall: 1234 * time.Millisecond, Verdict: &Verdict{}},
 		{Topology: "redis", Nemesis: "stall",
 			Verdict: &Verdict{Lost: 1, Immortal: []string{"/lock/x"}, examples: []string{"k: a was lost"}}},
-	}, Controls: []ControlResult{{Controls()[0], &Result{Verdict: &Verdict{}}, false}}}
+	}, Controls: []ControlResult{{Controls()[0], &Result{Verdict: &Verdict{}}, false}}, Remedies: []RemedyResult{
+		{"WAIT 1", &Result{Topology: "sentinel", Nemesis: "primary-kill", Operations: 100000, Acknowledged: 10000, NotWritten: 89000,
+			Unknown: 1000, Verdict: &Verdict{Forgiven: true, Lost: 5000}}},
+		{"Redlock", &Result{Topology: "masters", Nemesis: "most-down", Sections: 1000, Verdict: &Verdict{Forgiven: true, Overlap: 3}}},
+		{"etcd", &Result{Topology: "etcd", Nemesis: "one-down", Verdict: &Verdict{Ghost: 2}}},
+	}}
 	var text strings.Builder
 	assert.NoError(t, r.Table(&text))
 	assert.True(t, r.Bad())
 	for _, want := range []string{
 		"FAILED", "1 keys of locks have no expiry", "NOT CAUGHT", "redis/stall: -seed 7 -only redis/stall", "  k: a was lost",
+		"etcd at etcd/one-down: -seed 7 -only remedy/etcd", "2 updates were carried out that failed",
 	} {
 		assert.Contains(t, text.String(), want)
 	}

@@ -87,8 +87,14 @@ func (f *fleet) process(ctx context.Context, number int, prefix string) error {
 		store = func(rdb redis.UniversalClient) rmw.Store { return cas.New(rdb, cas.Config{MaxAttempts: 1000}) }
 	}
 	s := store(rdb)
+	f.work(ctx, s, worksOf(s), number, prefix)
+	return rdb.Close()
+}
+
+// work has a goroutine for each of the works do it until ctx ends, and closes the store.
+func (f *fleet) work(ctx context.Context, s rmw.Store, works []Work, number int, prefix string) {
 	var all sync.WaitGroup
-	for i, work := range worksOf(s) {
+	for i, work := range works {
 		all.Go(func() {
 			id := number*maxWorks + i
 			w := &worker{fleet: f, store: s, number: id, prefix: fmt.Sprintf("%s%d.", prefix, id)}
@@ -107,5 +113,4 @@ func (f *fleet) process(ctx context.Context, number int, prefix string) error {
 			f.history.note(fmt.Sprintf("process %d: %v", number, err))
 		}
 	}
-	return rdb.Close()
 }

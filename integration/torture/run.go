@@ -14,7 +14,7 @@ import (
 type Config struct {
 	Duration time.Duration // of the whole, about; the cells share it
 	Seed     uint64
-	Only     string // play only cells whose "topology/nemesis" has this in it; controls are "control/NAME"
+	Only     string // play only cells whose "topology/nemesis" has this in it; controls are "control/NAME", remedies "remedy/NAME"
 	Dir      string // where histories of failures are kept; "": in the system's folder for such
 	Progress func(done, of int, what string)
 }
@@ -24,6 +24,7 @@ type Report struct {
 	Config
 	Results  []*Result
 	Controls []ControlResult
+	Remedies []RemedyResult
 	Kept     []string // files of failures
 }
 
@@ -37,7 +38,8 @@ type ControlResult struct {
 // Bad reports whether a promise was broken, or a mistake was not caught.
 func (r *Report) Bad() bool {
 	return slices.ContainsFunc(r.Results, func(c *Result) bool { return c.Bad() }) ||
-		slices.ContainsFunc(r.Controls, func(c ControlResult) bool { return !c.Found })
+		slices.ContainsFunc(r.Controls, func(c ControlResult) bool { return !c.Found }) ||
+		slices.ContainsFunc(r.Remedies, func(c RemedyResult) bool { return c.Bad() })
 }
 
 // A mistake shows by chance: it has so long, so many times. The rarest, "retries on", shows in
@@ -47,14 +49,19 @@ const (
 	controlTries = 5
 )
 
+// briefly: in a run of everything that is shorter, remedies are played at their first place only.
+// Those behind sentinels take half a minute each, however short.
+const briefly = 4 * time.Minute
+
 // planned is one cell that is to be played.
 type planned struct {
 	nemesis Nemesis
 	control *Control
+	trial   *trial
 }
 
-// plan is what is to be played on each topology.
-func plan(only string) map[string][]planned {
+// plan is what is to be played on each topology, of remedies as little as possible if it is to be brief.
+func plan(only string, brief bool) map[string][]planned {
 	wanted := func(name string) bool { return strings.Contains(name, only) }
 	all := map[string][]planned{}
 	for _, t := range Topologies() {
@@ -70,8 +77,13 @@ func plan(only string) map[string][]planned {
 	for _, c := range Controls() {
 		if wanted("control/" + c.Name) {
 			i := slices.IndexFunc(Nemeses(), func(n Nemesis) bool { return n.Name == c.Nemesis })
-			all[c.Topology] = append(all[c.Topology], planned{Nemeses()[i], &c})
+			all[c.Topology] = append(all[c.Topology], planned{nemesis: Nemeses()[i], control: &c})
 		}
+	}
+	for _, t := range trials(wanted, brief) {
+		nemeses := slices.Concat(Nemeses(), atTheQuorum())
+		i := slices.IndexFunc(nemeses, func(n Nemesis) bool { return n.Name == t.Nemesis })
+		all[t.Topology] = append(all[t.Topology], planned{nemesis: nemeses[i], trial: t})
 	}
 	return all
 }
@@ -85,7 +97,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		return report, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	cells := plan(cfg.Only)
+	cells := plan(cfg.Only, cfg.Only == "" && cfg.Duration < briefly)
 	total := 0
 	for _, of := range cells {
 		total += len(of)
@@ -94,7 +106,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		return report, fmt.Errorf("no cell has %q in its name; see -list", cfg.Only)
 	}
 	done := 0
-	for _, t := range Topologies() {
+	for _, t := range slices.Concat(Topologies(), quorums()) {
 		if len(cells[t.Name]) == 0 {
 			continue
 		}
@@ -127,6 +139,9 @@ func (p planned) name(t Topology) string {
 	if p.control != nil {
 		return "control/" + p.control.Name
 	}
+	if p.trial != nil {
+		return "remedies at " + t.Name + "/" + p.nemesis.Name
+	}
 	return t.Name + "/" + p.nemesis.Name
 }
 
@@ -135,6 +150,17 @@ func (r *Report) play(ctx context.Context, site *Site, p planned, d time.Duratio
 	d = max(d-settle, time.Second, p.nemesis.least)
 	if p.control != nil {
 		r.catch(ctx, site, p, max(d, controlLeast), seed)
+		return
+	}
+	if p.trial != nil {
+		results := p.trial.play(ctx, site, p.nemesis, d, seed)
+		if ctx.Err() != nil {
+			return
+		}
+		for _, result := range results {
+			result.forget()
+		}
+		r.Remedies = append(r.Remedies, results...)
 		return
 	}
 	result := Cell(ctx, site, p.nemesis, d, seed)

@@ -31,6 +31,7 @@ type Site struct {
 
 	sentinels *servers.Sentinels
 	cluster   *servers.ClusterNodes
+	etcd      []*servers.Server
 	end       []func()
 }
 
@@ -60,7 +61,11 @@ func newClient(profile *proxycompat.Profile, addr string) *redis.Client {
 
 // failoverClient asks the sentinels for the primary. All its connections go over relays.
 func (s *Site) failoverClient(process int) *redis.Client {
-	return redis.NewFailoverClient(&redis.FailoverOptions{
+	return redis.NewFailoverClient(s.failoverOptions(process))
+}
+
+func (s *Site) failoverOptions(process int) *redis.FailoverOptions {
+	return &redis.FailoverOptions{
 		MasterName: s.sentinels.Name(), SentinelAddrs: s.sentinels.Addrs(),
 		Protocol: 2, DisableIdentity: true, PoolSize: 32,
 		DialTimeout: time.Second, ReadTimeout: patience, WriteTimeout: patience,
@@ -68,7 +73,7 @@ func (s *Site) failoverClient(process int) *redis.Client {
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			return s.dialer(process)(ctx, network, s.sentinels.Find(addr))
 		},
-	})
+	}
 }
 
 // clusterClient asks the nodes of a cluster who has which slot, likewise.

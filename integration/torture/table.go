@@ -18,7 +18,7 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 
 // Table writes what was found, in lines of 80 columns and less.
 func (r *Report) Table(w io.Writer) error {
-	if len(r.Results)+len(r.Controls) == 0 {
+	if len(r.Results)+len(r.Controls)+len(r.Remedies) == 0 {
 		return nil
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)
@@ -60,7 +60,31 @@ func (r *Report) Table(w io.Writer) error {
 			return err
 		}
 	}
+	if err := r.remedies(w, table, row); err != nil {
+		return err
+	}
 	return r.problems(w)
+}
+
+// remedies writes what each of them was good for.
+func (r *Report) remedies(w io.Writer, table *tabwriter.Writer, row func(cells ...any)) error {
+	if len(r.Remedies) == 0 {
+		return nil
+	}
+	_, _ = fmt.Fprintln(w, "\nRemedies against what Redis loses; overlap: times two held one lock.")
+	row("remedy", "where", "ops", "acked", "not", "unknown", "lost", "held", "overlap", "")
+	some := func(n, of int) string { // a lock has no updates to lose, and a store that is not locked no holders
+		if of == 0 {
+			return "-"
+		}
+		return fmt.Sprint(n)
+	}
+	for _, c := range r.Remedies {
+		row(c.Name, c.Topology+"/"+c.Nemesis, some(c.Operations, c.Operations), some(c.Acknowledged, c.Operations),
+			some(c.NotWritten, c.Operations), some(c.Unknown, c.Operations), some(c.Lost, c.Operations),
+			some(c.Sections, c.Sections), some(c.Overlap, c.Sections), "")
+	}
+	return table.Flush()
 }
 
 // word is what is to be said of a cell in one.
@@ -138,6 +162,17 @@ func (r *Report) problems(w io.Writer) error {
 			_, _ = fmt.Fprintf(w, "\n%s, by Redis itself:\n", name)
 		}
 		for _, text := range lines {
+			_, _ = fmt.Fprintf(w, "  %s\n", text)
+		}
+	}
+	for _, c := range r.Remedies {
+		if !c.Bad() {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "\n%s at %s/%s: -seed %d -only remedy/%s\n", c.Name, c.Topology, c.Nemesis, r.Seed, c.Name); err != nil {
+			return err
+		}
+		for _, text := range c.broken() {
 			_, _ = fmt.Fprintf(w, "  %s\n", text)
 		}
 	}

@@ -4,7 +4,7 @@
 //	go run ./cmd/torture -duration 5m
 //	go run ./cmd/torture -seed 7 -only redis/stall
 //
-// It needs redis-server and nutcracker. Exit codes: 0 all promises held, and each mistake of
+// It needs redis-server, nutcracker and etcd. Exit codes: 0 all promises held, and each mistake of
 // the controls was caught; 1 not; 2 it could not be run as asked.
 package main
 
@@ -46,9 +46,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var cfg torture.Config
 	flags.DurationVar(&cfg.Duration, "duration", 3*time.Minute, "how long all cells take together, about")
 	flags.Uint64Var(&cfg.Seed, "seed", 0, "what chance comes from; 0: of the clock")
-	flags.StringVar(&cfg.Only, "only", "", "play only the cells with this in their `NAME`, as redis/stall or control/")
+	flags.StringVar(&cfg.Only, "only", "", "play only the cells with this in their `NAME`, as redis/stall, control/ or remedy/")
 	flags.StringVar(&cfg.Dir, "out", "", "keep histories of failures in this `FOLDER`")
-	list := flags.Bool("list", false, "list topologies, nemeses and controls")
+	list := flags.Bool("list", false, "list topologies, nemeses, controls and remedies")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
@@ -113,6 +113,9 @@ func enumerate(w io.Writer) int {
 	}
 	for _, c := range torture.Controls() {
 		show("control", c.Name, c.About)
+	}
+	for _, r := range torture.Remedies() {
+		show("remedy", r.Name, r.About)
 	}
 	return 0
 }

@@ -1,0 +1,102 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// masters is how many servers a Redlock asks.
+const masters = 5
+
+// quorums are topologies for locks only: no store of ours works over them.
+func quorums() []Topology {
+	return []Topology{
+		{Name: "masters", About: "five redis-servers that know nothing of each other, and write each command to their logs",
+			start: startMasters(onDisk()...), only: []string{}},
+		{Name: "forgetful", About: "the same without logs", start: startMasters(), only: []string{}},
+		{Name: "etcd", About: "an etcd of three members", start: startEtcd, only: []string{}},
+	}
+}
+
+func startMasters(options ...string) func(ctx context.Context, s *Site, dir string) error {
+	return func(ctx context.Context, s *Site, dir string) error {
+		for i := range masters {
+			dir := filepath.Join(dir, fmt.Sprintf("redis-%d", i))
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				return err
+			}
+			server, err := servers.StartRedis(ctx, dir, options...)
+			if err != nil {
+				return err
+			}
+			s.servers = append(s.servers, server)
+			s.end = append(s.end, server.Stop)
+		}
+		s.Profile = proxycompat.Redis()
+		s.addr = s.servers[0].Addr
+		return nil
+	}
+}
+
+func startEtcd(ctx context.Context, s *Site, dir string) (err error) {
+	if s.etcd, err = servers.StartEtcd(ctx, dir, 3); err != nil {
+		return err
+	}
+	for _, server := range s.etcd {
+		s.end = append(s.end, server.Stop)
+	}
+	return nil
+}
+
+// atTheQuorum is what only remedies suffer from.
+func atTheQuorum() []Nemesis {
+	return []Nemesis{
+		{Name: "one-down", About: "one server is killed, or stands still, for up to a lease, and goes on", every: 200 * time.Millisecond, least: 5 * time.Second,
+			strike: func(ctx context.Context, c *striking) error {
+				all := append(c.servers[:len(c.servers):len(c.servers)], c.etcd...)
+				server := all[c.rng.IntN(len(all))]
+				c.note("%s is down", server.Addr)
+				if c.rng.IntN(2) == 0 {
+					return c.killed(ctx, server)
+				}
+				if err := server.Pause(); err != nil {
+					return err
+				}
+				_ = pause(ctx, within(c.rng, lease, remedyLease))
+				return server.Resume()
+			}},
+		{Name: "most-down", About: "most of the servers are killed at once, as by a power cut, and start again", every: remedyLease, least: 5 * time.Second,
+			strike: func(ctx context.Context, c *striking) error {
+				all := append(c.servers[:len(c.servers):len(c.servers)], c.etcd...)
+				most := all[:0:0]
+				for _, i := range c.rng.Perm(len(all))[:len(all)/2+1] {
+					most = append(most, all[i])
+				}
+				c.note("%d of %d servers are killed", len(most), len(all))
+				return powerCut(ctx, most)
+			}},
+	}
+}
+
+// powerCut kills all of them, and starts each again at once.
+func powerCut(ctx context.Context, most []*servers.Server) error {
+	errs := make([]error, len(most))
+	var all sync.WaitGroup
+	for i, server := range most {
+		all.Go(func() {
+			if errs[i] = server.Kill(); errs[i] == nil {
+				errs[i] = server.Restart(context.WithoutCancel(ctx))
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}

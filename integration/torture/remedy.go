@@ -1,0 +1,91 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/unwatch/unwatch/integration/etcdlock"
+	"github.com/unwatch/unwatch/lockupdate/redlock"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Remedy is something against the losses of Redis itself, and where it is played. What it does
+// is measured: that something is lost nevertheless fails no run.
+type Remedy struct {
+	Name  string
+	About string
+	Where []Place
+
+	open  func(s *Site, process int) (rmw.Store, error)
+	works []Work
+}
+
+// Place is where a remedy is played: with others of the same place at once, so that all of them
+// meet the same strikes.
+type Place struct{ Topology, Nemesis string }
+
+// Remedies returns all of them. The first is to have none: the others are held against it.
+func Remedies() []Remedy {
+	behind := []Place{{"sentinel", "failover"}, {"sentinel", "primary-kill"}}
+	values := slices.Repeat(Works()[:1], writers)
+	wait := func(replicas int) func(s *Site, process int) (rmw.Store, error) {
+		return func(s *Site, process int) (rmw.Store, error) {
+			return newWaiting(singleClient(s, process), replicas), nil
+		}
+	}
+	return []Remedy{
+		{"none", "lockupdate over one connection: updates, and locks that are only held", behind, wait(0), slices.Concat(values, holds())},
+		{"WAIT 1", "the same, where an update is acknowledged when one of two replicas has it", behind, wait(1), values},
+		{"WAIT 2", "likewise when both have it", behind, wait(2), values},
+		{"Redlock", "a lock that most of five servers grant; it guards no values",
+			[]Place{{"masters", "one-down"}, {"masters", "most-down"}, {"forgetful", "one-down"}, {"forgetful", "most-down"}}, openRedlock, holds()},
+		{"etcd", "a lock of etcd, likewise", []Place{{"etcd", "one-down"}, {"etcd", "most-down"}}, openEtcd, holds()},
+	}
+}
+
+// closing is a lock with what it needs.
+type closing struct {
+	withLock
+	also []func() error
+}
+
+type withLock interface {
+	WithLock(ctx context.Context, name string, fn func(ctx context.Context) error) error
+	Close() error
+}
+
+func (c closing) Close() error {
+	errs := []error{c.withLock.Close()}
+	for _, also := range c.also {
+		errs = append(errs, also())
+	}
+	return errors.Join(errs...)
+}
+
+func openRedlock(s *Site, _ int) (rmw.Store, error) {
+	c := closing{}
+	var nodes []redlock.Node
+	for _, server := range s.servers {
+		rdb := newClient(s.Profile, server.Addr)
+		nodes, c.also = append(nodes, rdb), append(c.also, rdb.Close)
+	}
+	c.withLock = redlock.New(nodes, redlock.Config{Lease: remedyLease, NodeTimeout: remedyLease / 10})
+	return lockOnly{c}, nil
+}
+
+func openEtcd(s *Site, _ int) (rmw.Store, error) {
+	var addrs []string
+	for _, server := range s.etcd {
+		addrs = append(addrs, server.Addr)
+	}
+	client, err := clientv3.New(clientv3.Config{Endpoints: addrs, DialTimeout: time.Second, Logger: zap.NewNop()})
+	if err != nil {
+		return nil, err
+	}
+	return lockOnly{closing{etcdlock.New(client, remedyLease), []func() error{client.Close}}}, nil
+}

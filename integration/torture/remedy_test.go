@@ -1,0 +1,149 @@
+package torture
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func TestRemediesArePlanned(t *testing.T) {
+	t.Parallel()
+	places := func(cells map[string][]planned) (all []Place) {
+		for topology, of := range cells {
+			for _, p := range of {
+				require.NotNil(t, p.trial)
+				assert.Equal(t, p.trial.Place, Place{topology, p.nemesis.Name})
+				all = append(all, p.trial.Place)
+			}
+		}
+		return all
+	}
+	var want []Place
+	for _, r := range Remedies() {
+		for _, place := range r.Where {
+			assert.True(t, slices.ContainsFunc(slices.Concat(Topologies(), quorums()), func(t Topology) bool { return t.Name == place.Topology }))
+			if !slices.Contains(want, place) {
+				want = append(want, place)
+			}
+		}
+	}
+	assert.ElementsMatch(t, want, places(plan("remedy/", false)))
+	assert.ElementsMatch(t, []Place{{"sentinel", "failover"}, {"masters", "one-down"}, {"etcd", "one-down"}}, places(plan("remedy/", true)))
+
+	// One is never without what it is held against.
+	one := plan("remedy/WAIT 1", true)["sentinel"][0].trial.remedies
+	assert.Equal(t, []string{"none", "WAIT 1"}, []string{one[0].Name, one[1].Name})
+	assert.Empty(t, trials(func(string) bool { return false }, false))
+}
+
+// replicated is a primary with a replica, a client with one connection, and one that looks on.
+func replicated(t *testing.T) (rdb single, admin *redis.Client) {
+	primary := servers.Redis(t, "--repl-diskless-sync-delay", "0")
+	host, port, err := net.SplitHostPort(primary.Addr)
+	require.NoError(t, err)
+	servers.Redis(t, "--replicaof", host+" "+port)
+	admin = redis.NewClient(&redis.Options{Addr: primary.Addr, PoolSize: 1, ReadTimeout: time.Minute})
+	t.Cleanup(func() { assert.NoError(t, admin.Close()) })
+	require.NoError(t, admin.Set(t.Context(), "first", "1", 0).Err())
+	n, err := admin.Wait(t.Context(), 1, 30*time.Second).Result()
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
+
+	rdb.made = &atomic.Int64{}
+	opts := &redis.Options{Addr: primary.Addr, OnConnect: counting(rdb.made)}
+	limitToOne(&opts.PoolSize, &opts.MaxActiveConns, &opts.PipelinePoolSize)
+	rdb.UniversalClient = redis.NewClient(opts)
+	return rdb, admin
+}
+
+func appending(ctx context.Context, s *waiting, key string) error {
+	_, err := s.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		return rmw.String(cur.Text() + "x"), nil
+	})
+	return err
+}
+
+// WAIT speaks of the writes of its own connection: so it has to be that of the commit, whoever
+// else uses the client, and with the pipelines that renew leases.
+func TestWaitGoesOverTheConnectionThatWrote(t *testing.T) {
+	t.Parallel()
+	rdb, admin := replicated(t)
+	id, err := rdb.Do(t.Context(), "CLIENT", "ID").Int64()
+	require.NoError(t, err)
+	before := connectionsOf(t, admin)
+	store := newWaiting(rdb, 1)
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			for range 20 {
+				assert.NoError(t, appending(t.Context(), store, "key-"+strconv.Itoa(i%2)))
+			}
+		})
+	}
+	all.Wait()
+	again, err := rdb.Do(t.Context(), "CLIENT", "ID").Int64()
+	require.NoError(t, err)
+	assert.Equal(t, id, again)
+	assert.Equal(t, before, connectionsOf(t, admin), "the server has seen no other connection")
+	assert.EqualValues(t, 1, rdb.made.Load())
+	require.NoError(t, store.Close())
+}
+
+// connectionsOf is how many a server has ever taken.
+func connectionsOf(t *testing.T, admin *redis.Client) string {
+	info, err := admin.InfoMap(t.Context(), "stats").Result()
+	require.NoError(t, err)
+	n := info["Stats"]["total_connections_received"]
+	require.NotEmpty(t, n)
+	return n
+}
+
+// A connection that ends between the commit and WAIT takes the meaning of WAIT along: over the
+// next one it is answered at once, by the replicas that there are.
+func TestWaitOverAnotherConnectionSaysNothing(t *testing.T) {
+	t.Parallel()
+	rdb, admin := replicated(t)
+	store := newWaiting(rdb, 1)
+	require.NoError(t, appending(t.Context(), store, "key"))
+	rdb.UniversalClient.(*redis.Client).AddHook(killing{admin})
+	assert.ErrorIs(t, appending(t.Context(), store, "key"), rmw.ErrOutcomeUnknown)
+	assert.EqualValues(t, 2, rdb.made.Load())
+
+	n, err := admin.Wait(t.Context(), 2, time.Millisecond).Result()
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, n)
+	assert.ErrorIs(t, appending(t.Context(), newWaiting(rdb, 2), "key"), rmw.ErrOutcomeUnknown, "one replica is not two")
+	require.NoError(t, store.Close())
+}
+
+// killing ends all other connections before each WAIT.
+type killing struct{ admin *redis.Client }
+
+func (k killing) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (k killing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (k killing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "wait" {
+			if err := k.admin.Do(ctx, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes").Err(); err != nil {
+				return err
+			}
+		}
+		return next(ctx, cmd)
+	}
+}

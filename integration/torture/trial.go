@@ -1,0 +1,133 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+)
+
+// trial is some remedies at one place.
+type trial struct {
+	Place
+	remedies []Remedy
+}
+
+// RemedyResult is what became of one remedy at one place.
+type RemedyResult struct {
+	Name string
+	*Result
+}
+
+// trials are the places of the remedies that are wanted. Whoever wants one wants to see what is
+// without it, too. In brief, each has one place.
+func trials(wanted func(name string) bool, brief bool) (all []*trial) {
+	at := map[Place]*trial{}
+	remedies := slices.DeleteFunc(Remedies(), func(r Remedy) bool { return !wanted("remedy/" + r.Name) })
+	if none := Remedies()[0]; len(remedies) > 0 && remedies[0].Name != none.Name {
+		remedies = slices.Insert(remedies, 0, none)
+	}
+	for _, r := range remedies {
+		if brief {
+			r.Where = r.Where[:1]
+		}
+		for _, place := range r.Where {
+			if at[place] == nil {
+				at[place] = &trial{Place: place}
+				all = append(all, at[place])
+			}
+			at[place].remedies = append(at[place].remedies, r)
+		}
+	}
+	return all
+}
+
+// generationsApart keeps the keys of remedies apart that are played at once.
+const generationsApart = 1_000_000
+
+// play has one fleet for each remedy, all at once.
+func (t *trial) play(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64) []RemedyResult {
+	err := s.clean(ctx)
+	working, stop := context.WithTimeout(ctx, d)
+	defer stop()
+	results := make([]RemedyResult, len(t.remedies))
+	errs := make([]error, len(t.remedies))
+	var all sync.WaitGroup
+	for i, r := range t.remedies {
+		history := newHistory()
+		results[i] = RemedyResult{r.Name, &Result{Topology: t.Topology, Nemesis: t.Nemesis, Seed: seed, History: history}}
+		counted := counted()
+		f := &fleet{history: history, seed: seed, generation: func(kind string) int64 {
+			return int64(i*generationsApart) + counted(kind)
+		}}
+		all.Go(func() { errs[i] = f.try(working, s, r, i*processes) })
+	}
+	strikes := &striking{Site: s, rng: rand.New(rand.NewPCG(seed, seed)), note: func(format string, args ...any) {
+		for _, r := range results {
+			r.History.note(fmt.Sprintf(format, args...))
+		}
+	}}
+	err = errors.Join(err, n.run(working, strikes))
+	all.Wait()
+	for _, r := range results {
+		r.Took = r.History.now()
+	}
+	stored, again := s.calm(ctx)
+	err = errors.Join(err, again)
+	for i, r := range results {
+		r.stored, r.Verdict = stored, &Verdict{Forgiven: true}
+		if err := errors.Join(err, errs[i]); err != nil {
+			r.Errors = append(r.Errors, err.Error())
+		} else {
+			r.tally()
+		}
+		r.Leaked = leaked()
+		r.count()
+	}
+	return results
+}
+
+// calm waits until the servers answer, and returns what they have.
+func (s *Site) calm(ctx context.Context) (*stored, error) {
+	if s.etcd != nil {
+		return &stored{}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
+	defer cancel()
+	if err := s.awaitCalm(ctx); err != nil {
+		return nil, err
+	}
+	return s.stored(ctx)
+}
+
+// try is [fleet.run] of a remedy, whose processes have numbers from first on.
+func (f *fleet) try(ctx context.Context, s *Site, r Remedy, first int) error {
+	var all sync.WaitGroup
+	errs := make([]error, processes)
+	for i := range errs {
+		store, err := r.open(s, first+i)
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		all.Go(func() { f.work(ctx, store, r.works, first+i, "") })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// tally counts what is lost, and doubled. Who was given what is not looked at: where updates are
+// lost, those after them were given something else.
+func (r *Result) tally() {
+	for key, ops := range r.History.byKey() {
+		if isCount(key) {
+			r.Verdict.count(key, ops, number(r.stored.text[key]))
+		} else {
+			r.ledger(key, ops, r.stored.list(key))
+		}
+	}
+	r.Verdict.sections(r.History.sections)
+}

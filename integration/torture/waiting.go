@@ -1,0 +1,88 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// replicasLimit is how long WAIT may take. It is below the client's patience.
+const replicasLimit = patience / 2
+
+// single is a client with one connection, and tells how many it has had.
+//
+// WAIT is about the writes of the connection that it comes over. Over another one it is answered
+// at once, by however many replicas there are, and says nothing; so is one that the client sends
+// again over a new connection, to a primary which has never had the write.
+type single struct {
+	redis.UniversalClient
+	made *atomic.Int64 // connections so far
+}
+
+func singleClient(s *Site, process int) single {
+	made := &atomic.Int64{}
+	opts := s.failoverOptions(process)
+	limitToOne(&opts.PoolSize, &opts.MaxActiveConns, &opts.PipelinePoolSize)
+	opts.OnConnect = counting(made)
+	return single{redis.NewFailoverClient(opts), made}
+}
+
+// limitToOne leaves no pool of its own to pipelines: lockupdate renews leases by them.
+func limitToOne(pool, active, pipelines *int) { *pool, *active, *pipelines = 1, 1, -1 }
+
+func counting(made *atomic.Int64) func(context.Context, *redis.Conn) error {
+	return func(context.Context, *redis.Conn) error {
+		made.Add(1)
+		return nil
+	}
+}
+
+// waiting acknowledges an update when so many replicas have it.
+type waiting struct {
+	*lockupdate.Store
+	rdb      single
+	replicas int // 0: it does not wait
+}
+
+func newWaiting(rdb single, replicas int) *waiting {
+	return &waiting{lockupdate.New(rdb.UniversalClient, lockupdate.Config{Lease: remedyLease, MaxAttempts: 1000}), rdb, replicas}
+}
+
+// Update is that of lockupdate, and a WAIT. It has been written if the latter fails: then only
+// nobody knows for how long.
+func (s *waiting) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	var made atomic.Int64 // before the commit, when the value has been read
+	result, err := s.Store.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		made.Store(s.rdb.made.Load())
+		return fn(ctx, cur)
+	})
+	if err != nil || s.replicas == 0 {
+		return result, err
+	}
+	n, err := s.rdb.Do(ctx, "WAIT", s.replicas, replicasLimit.Milliseconds()).Int64()
+	switch {
+	case err == nil && n < int64(s.replicas):
+		err = fmt.Errorf("%d replicas have it, and not %d", n, s.replicas)
+	case err == nil && s.rdb.made.Load() != made.Load():
+		err = net.ErrClosed // that connection: this WAIT was about another one
+	}
+	if err != nil {
+		err = &rmw.Error{Path: "waiting", Op: "wait", Key: key.Name, Reason: rmw.ErrOutcomeUnknown, Cause: err}
+	}
+	return result, err
+}
+
+// Close closes the client as well.
+func (s *waiting) Close() error {
+	err := s.Store.Close()
+	if again := s.rdb.Close(); err == nil {
+		err = again
+	}
+	return err
+}
