@@ -21,6 +21,7 @@ import (
 type Result struct {
 	Topology string
 	Nemesis  string
+	Remedy   string // "": it is none of a remedy
 	Seed     uint64
 	Took     time.Duration
 

@@ -162,18 +162,18 @@ func TestTable(t *testing.T) {
 			Stall: 1234 * time.Millisecond, Verdict: &Verdict{}},
 		{Topology: "redis", Nemesis: "stall",
 			Verdict: &Verdict{Lost: 1, Immortal: []string{"/lock/x"}, examples: []string{"k: a was lost"}}},
-	}, Controls: []ControlResult{{Controls()[0], &Result{Verdict: &Verdict{}}, false}}, Remedies: []RemedyResult{
-		{"WAIT 1", &Result{Topology: "sentinel", Nemesis: "primary-kill", Operations: 100000, Acknowledged: 10000, NotWritten: 89000,
-			Unknown: 1000, Verdict: &Verdict{Forgiven: true, Lost: 5000}}},
-		{"Redlock", &Result{Topology: "masters", Nemesis: "most-down", Sections: 1000, Verdict: &Verdict{Forgiven: true, Overlap: 3}}},
-		{"etcd", &Result{Topology: "etcd", Nemesis: "one-down", Verdict: &Verdict{Ghost: 2}}},
+	}, Controls: []ControlResult{{Controls()[0], &Result{Verdict: &Verdict{}}, false}}, Remedies: []*Result{
+		{Remedy: "WAIT 1", Topology: "sentinel", Nemesis: "primary-kill", Operations: 100000, Acknowledged: 10000, NotWritten: 89000,
+			Unknown: 1000, Verdict: &Verdict{Forgiven: true, Lost: 5000}},
+		{Remedy: "Redlock", Topology: "masters", Nemesis: "most-down", Sections: 1000, Verdict: &Verdict{Forgiven: true, Overlap: 3}},
+		{Remedy: "etcd", Topology: "etcd", Nemesis: "one-down", Verdict: &Verdict{Ghost: 2}},
 	}}
 	var text strings.Builder
 	assert.NoError(t, r.Table(&text))
 	assert.True(t, r.Bad())
 	for _, want := range []string{
 		"FAILED", "1 keys of locks have no expiry", "NOT CAUGHT", "redis/stall: -seed 7 -only redis/stall", "  k: a was lost",
-		"etcd at etcd/one-down: -seed 7 -only remedy/etcd", "2 updates were carried out that failed",
+		"etcd at etcd/one-down: -seed 7 -only 'remedy/etcd'", "2 updates were carried out that failed",
 	} {
 		assert.Contains(t, text.String(), want)
 	}

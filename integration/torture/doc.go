@@ -33,6 +33,14 @@
 // A [Control] is a store with one mistake, as people make them. A run in which one of them is
 // not caught has proven nothing, and fails.
 //
+// # Where Redis itself loses
+//
+// A failover loses what had not been replicated, whoever the client is: that is counted, and
+// fails no run. A [Remedy] is what people do against it. It is played beside none at the same
+// place, so that both meet the same strikes, and what it loses nevertheless is counted likewise.
+//
+// # Chance
+//
 // Everything left to chance comes from one seed. Time does not: with the same seed the
 // nemeses strike in the same order and ways, and the servers' and goroutines' timing is what
 // the machine makes of it.

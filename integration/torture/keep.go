@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -16,7 +17,8 @@ import (
 // keep writes the history of a failure, and porcupine's picture of each key that is not
 // linearizable, and returns the files.
 func (r *Result) keep(dir string) (files []string, err error) {
-	dir = filepath.Join(cmp.Or(dir, os.TempDir()), fmt.Sprintf("unwatch-torture-%s-%s-%d", r.Topology, r.Nemesis, r.Seed))
+	name := strings.ReplaceAll(strings.Trim(r.Topology+" "+r.Nemesis+" "+r.Remedy, " "), " ", "-")
+	dir = filepath.Join(cmp.Or(dir, os.TempDir()), fmt.Sprintf("unwatch-torture-%s-%d", name, r.Seed))
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, err
 	}

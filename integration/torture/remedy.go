@@ -31,7 +31,7 @@ type Place struct{ Topology, Nemesis string }
 
 // Remedies returns all of them. The first is to have none: the others are held against it.
 func Remedies() []Remedy {
-	behind := []Place{{"sentinel", "failover"}, {"sentinel", "primary-kill"}}
+	behind := []Place{{"sentinel", "failover"}, {"sentinel", "primary-kill"}, {"sentinel", "none"}}
 	values := slices.Repeat(Works()[:1], writers)
 	wait := func(replicas int) func(s *Site, process int) (rmw.Store, error) {
 		return func(s *Site, process int) (rmw.Store, error) {

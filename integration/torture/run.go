@@ -24,7 +24,7 @@ type Report struct {
 	Config
 	Results  []*Result
 	Controls []ControlResult
-	Remedies []RemedyResult
+	Remedies []*Result
 	Kept     []string // files of failures
 }
 
@@ -39,7 +39,7 @@ type ControlResult struct {
 func (r *Report) Bad() bool {
 	return slices.ContainsFunc(r.Results, func(c *Result) bool { return c.Bad() }) ||
 		slices.ContainsFunc(r.Controls, func(c ControlResult) bool { return !c.Found }) ||
-		slices.ContainsFunc(r.Remedies, func(c RemedyResult) bool { return c.Bad() })
+		slices.ContainsFunc(r.Remedies, func(c *Result) bool { return c.Bad() })
 }
 
 // A mistake shows by chance: it has so long, so many times. The rarest, "retries on", shows in
@@ -158,7 +158,7 @@ func (r *Report) play(ctx context.Context, site *Site, p planned, d time.Duratio
 			return
 		}
 		for _, result := range results {
-			result.forget()
+			r.keep(result)
 		}
 		r.Remedies = append(r.Remedies, results...)
 		return
@@ -168,6 +168,11 @@ func (r *Report) play(ctx context.Context, site *Site, p planned, d time.Duratio
 		return
 	}
 	r.Results = append(r.Results, result)
+	r.keep(result)
+}
+
+// keep keeps the history of a failure, and forgets every other.
+func (r *Report) keep(result *Result) {
 	if result.Bad() {
 		kept, err := result.keep(r.Dir)
 		if err != nil {

@@ -80,7 +80,7 @@ func (r *Report) remedies(w io.Writer, table *tabwriter.Writer, row func(cells .
 		return fmt.Sprint(n)
 	}
 	for _, c := range r.Remedies {
-		row(c.Name, c.Topology+"/"+c.Nemesis, some(c.Operations, c.Operations), some(c.Acknowledged, c.Operations),
+		row(c.Remedy, c.Topology+"/"+c.Nemesis, some(c.Operations, c.Operations), some(c.Acknowledged, c.Operations),
 			some(c.NotWritten, c.Operations), some(c.Unknown, c.Operations), some(c.Lost, c.Operations),
 			some(c.Sections, c.Sections), some(c.Overlap, c.Sections), "")
 	}
@@ -169,7 +169,7 @@ func (r *Report) problems(w io.Writer) error {
 		if !c.Bad() {
 			continue
 		}
-		if _, err := fmt.Fprintf(w, "\n%s at %s/%s: -seed %d -only remedy/%s\n", c.Name, c.Topology, c.Nemesis, r.Seed, c.Name); err != nil {
+		if _, err := fmt.Fprintf(w, "\n%s at %s/%s: -seed %d -only 'remedy/%s'\n", c.Remedy, c.Topology, c.Nemesis, r.Seed, c.Remedy); err != nil {
 			return err
 		}
 		for _, text := range c.broken() {

@@ -16,12 +16,6 @@ type trial struct {
 	remedies []Remedy
 }
 
-// RemedyResult is what became of one remedy at one place.
-type RemedyResult struct {
-	Name string
-	*Result
-}
-
 // trials are the places of the remedies that are wanted. Whoever wants one wants to see what is
 // without it, too. In brief, each has one place.
 func trials(wanted func(name string) bool, brief bool) (all []*trial) {
@@ -49,16 +43,16 @@ func trials(wanted func(name string) bool, brief bool) (all []*trial) {
 const generationsApart = 1_000_000
 
 // play has one fleet for each remedy, all at once.
-func (t *trial) play(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64) []RemedyResult {
+func (t *trial) play(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64) []*Result {
 	err := s.clean(ctx)
 	working, stop := context.WithTimeout(ctx, d)
 	defer stop()
-	results := make([]RemedyResult, len(t.remedies))
+	results := make([]*Result, len(t.remedies))
 	errs := make([]error, len(t.remedies))
 	var all sync.WaitGroup
 	for i, r := range t.remedies {
 		history := newHistory()
-		results[i] = RemedyResult{r.Name, &Result{Topology: t.Topology, Nemesis: t.Nemesis, Seed: seed, History: history}}
+		results[i] = &Result{Topology: t.Topology, Nemesis: t.Nemesis, Remedy: r.Name, Seed: seed, History: history}
 		counted := counted()
 		f := &fleet{history: history, seed: seed, generation: func(kind string) int64 {
 			return int64(i*generationsApart) + counted(kind)

@@ -115,7 +115,11 @@ func enumerate(w io.Writer) int {
 		show("control", c.Name, c.About)
 	}
 	for _, r := range torture.Remedies() {
-		show("remedy", r.Name, r.About)
+		var places []string
+		for _, place := range r.Where {
+			places = append(places, place.Topology+"/"+place.Nemesis)
+		}
+		show("remedy", r.Name, r.About+": "+strings.Join(places, ", "))
 	}
 	return 0
 }
