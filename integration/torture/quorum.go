@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -59,9 +60,10 @@ func startEtcd(ctx context.Context, s *Site, dir string) (err error) {
 // atTheQuorum is what only remedies suffer from.
 func atTheQuorum() []Nemesis {
 	return []Nemesis{
-		{Name: "one-down", About: "one server is killed, or stands still, for up to a lease, and goes on", every: 200 * time.Millisecond, least: 5 * time.Second,
+		{Name: "one-down", About: "one server is killed, or stands still, for up to a lease, and goes on",
+			every: 200 * time.Millisecond, least: 5 * time.Second,
 			strike: func(ctx context.Context, c *striking) error {
-				all := append(c.servers[:len(c.servers):len(c.servers)], c.etcd...)
+				all := slices.Concat(c.servers, c.etcd)
 				server := all[c.rng.IntN(len(all))]
 				c.note("%s is down", server.Addr)
 				if c.rng.IntN(2) == 0 {
@@ -75,7 +77,7 @@ func atTheQuorum() []Nemesis {
 			}},
 		{Name: "most-down", About: "most of the servers are killed at once, as by a power cut, and start again", every: remedyLease, least: 5 * time.Second,
 			strike: func(ctx context.Context, c *striking) error {
-				all := append(c.servers[:len(c.servers):len(c.servers)], c.etcd...)
+				all := slices.Concat(c.servers, c.etcd)
 				most := all[:0:0]
 				for _, i := range c.rng.Perm(len(all))[:len(all)/2+1] {
 					most = append(most, all[i])

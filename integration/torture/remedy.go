@@ -33,6 +33,7 @@ type Place struct{ Topology, Nemesis string }
 func Remedies() []Remedy {
 	behind := []Place{{"sentinel", "failover"}, {"sentinel", "primary-kill"}, {"sentinel", "none"}}
 	values := slices.Repeat(Works()[:1], writers)
+	masters := []Place{{"masters", "one-down"}, {"masters", "most-down"}, {"forgetful", "one-down"}, {"forgetful", "most-down"}}
 	wait := func(replicas int) func(s *Site, process int) (rmw.Store, error) {
 		return func(s *Site, process int) (rmw.Store, error) {
 			return newWaiting(singleClient(s, process), replicas), nil
@@ -42,8 +43,7 @@ func Remedies() []Remedy {
 		{"none", "lockupdate over one connection: updates, and locks that are only held", behind, wait(0), slices.Concat(values, holds())},
 		{"WAIT 1", "the same, where an update is acknowledged when one of two replicas has it", behind, wait(1), values},
 		{"WAIT 2", "likewise when both have it", behind, wait(2), values},
-		{"Redlock", "a lock that most of five servers grant; it guards no values",
-			[]Place{{"masters", "one-down"}, {"masters", "most-down"}, {"forgetful", "one-down"}, {"forgetful", "most-down"}}, openRedlock, holds()},
+		{"Redlock", "a lock that most of five servers grant; it guards no values", masters, openRedlock, holds()},
 		{"etcd", "a lock of etcd, likewise", []Place{{"etcd", "one-down"}, {"etcd", "most-down"}}, openEtcd, holds()},
 	}
 }

@@ -31,9 +31,10 @@ func TestRemediesArePlanned(t *testing.T) {
 		return all
 	}
 	var want []Place
+	topologies := slices.Concat(Topologies(), quorums())
 	for _, r := range Remedies() {
 		for _, place := range r.Where {
-			assert.True(t, slices.ContainsFunc(slices.Concat(Topologies(), quorums()), func(t Topology) bool { return t.Name == place.Topology }))
+			assert.True(t, slices.ContainsFunc(topologies, func(t Topology) bool { return t.Name == place.Topology }))
 			if !slices.Contains(want, place) {
 				want = append(want, place)
 			}

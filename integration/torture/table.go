@@ -169,7 +169,8 @@ func (r *Report) problems(w io.Writer) error {
 		if !c.Bad() {
 			continue
 		}
-		if _, err := fmt.Fprintf(w, "\n%s at %s/%s: -seed %d -only 'remedy/%s'\n", c.Remedy, c.Topology, c.Nemesis, r.Seed, c.Remedy); err != nil {
+		_, err := fmt.Fprintf(w, "\n%s at %s/%s: -seed %d -only 'remedy/%s'\n", c.Remedy, c.Topology, c.Nemesis, r.Seed, c.Remedy)
+		if err != nil {
 			return err
 		}
 		for _, text := range c.broken() {
