@@ -163,7 +163,8 @@ func contradictions(decisions []Decision, sessions map[string]session.Session) (
 		case known && other != d.Agent:
 			broken = append(broken, fmt.Sprintf("M4: %s was given to %s and to %s at epoch %d", d.Session, other, d.Agent, d.Epoch))
 		case d.Epoch > s.Epoch, d.Epoch == s.Epoch && d.Agent != s.AgentID && s.AgentID != "":
-			broken = append(broken, fmt.Sprintf("%s was given to %s at epoch %d, and is of %q at epoch %d", d.Session, d.Agent, d.Epoch, s.AgentID, s.Epoch))
+			broken = append(broken, fmt.Sprintf("%s was given to %s at epoch %d, and is of %q at epoch %d",
+				d.Session, d.Agent, d.Epoch, s.AgentID, s.Epoch))
 		}
 	}
 	return broken

@@ -128,8 +128,11 @@ func TestTransfers(t *testing.T) {
 			[]Section{done("1", "a", "b"), done("2", "b", "a"), done("3", "a", "c")},
 			map[string]string{"a": "1,2,3,", "b": "1,2,", "c": "3,"}, 0,
 		},
-		"two in two":      {[]Section{done("1", "a", "b"), done("2", "a", "b")}, map[string]string{"a": "1,2,", "b": "2,1,"}, 2},
-		"three in circle": {[]Section{done("1", "a", "b"), done("2", "b", "c"), done("3", "c", "a")}, map[string]string{"a": "3,1,", "b": "1,2,", "c": "2,3,"}, 3},
+		"two in two": {[]Section{done("1", "a", "b"), done("2", "a", "b")}, map[string]string{"a": "1,2,", "b": "2,1,"}, 2},
+		"three in circle": {
+			[]Section{done("1", "a", "b"), done("2", "b", "c"), done("3", "c", "a")},
+			map[string]string{"a": "3,1,", "b": "1,2,", "c": "2,3,"}, 3,
+		},
 		"one was not done": {
 			[]Section{done("1", "a", "b"), {ID: "2", Names: []string{"a", "b"}}}, map[string]string{"a": "1,2,", "b": "2,1,"}, 0,
 		},
