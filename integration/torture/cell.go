@@ -39,20 +39,28 @@ type Result struct {
 // settle is how long after the end the last locks may take to end by themselves.
 const settle = 3 * lease
 
+// prepareLimit is how long the servers may take to be ready for a cell.
+const prepareLimit = 10 * time.Second
+
 // Cell plays one nemesis at one site, for a time.
 func Cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64) *Result {
 	return cell(ctx, s, n, d, seed, variant{open: openLockupdate})
 }
 
 func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64, v variant) *Result {
+	unready := s.prepare(ctx)
 	r := &Result{Topology: s.Topology, Nemesis: n.Name, Seed: seed, History: newHistory(), external: newExternal(v.unfenced)}
+	if unready != nil {
+		r.Verdict = &Verdict{Errors: []string{unready.Error()}}
+		return r
+	}
 	f := &fleet{
 		history: r.History, seed: seed, mind: n.mind, client: s.client, open: v.open, external: r.external, generation: counted(),
 	}
 	if s.Watch {
 		f.watch = 2
 	}
-	errs := []error{s.clean(ctx), s.office(ctx, office.furnish)}
+	var errs []error
 	working, stop := context.WithTimeout(ctx, d)
 	defer stop()
 	struck := make(chan error, 1)
@@ -162,6 +170,25 @@ func (s *Site) office(ctx context.Context, fn func(o office, ctx context.Context
 	}
 	store := lockupdate.New(rdb, lockupdate.Config{})
 	return errors.Join(fn(newOffice(store), ctx), store.Close(), rdb.Close())
+}
+
+// prepare empties the servers and furnishes the desk. A failover may be just ending: so it is
+// tried for some time. A fleet on what another one has left would be held to account for that.
+func (s *Site) prepare(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, prepareLimit)
+	defer cancel()
+	for {
+		err := s.clean(limited)
+		if err == nil {
+			err = s.office(limited, office.furnish)
+		}
+		if err == nil {
+			return nil
+		}
+		if pause(limited, 100*time.Millisecond) != nil {
+			return fmt.Errorf("the servers cannot be made ready for a cell: %w", err)
+		}
+	}
 }
 
 // clean empties the servers.

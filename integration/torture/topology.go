@@ -29,7 +29,7 @@ func Topologies() []Topology {
 		{Name: "redis-memory", About: "the same without a log: what a kill takes along is gone", start: startRedisInMemory, only: []string{"kill"}},
 		{Name: "nutcracker", About: "two redis-servers behind nutcracker, one connection to each", start: startNutcracker(1)},
 		{Name: "nutcracker-4", About: "the same with four connections to each: commands overtake one another", start: startNutcracker(4)},
-		{Name: "sentinel", About: "a primary and two replicas behind three sentinels, which replace it", start: startSentinel()},
+		{Name: "sentinel", About: "a primary and two replicas that write each command to their logs, behind three sentinels, which replace it", start: startSentinel()},
 		{Name: "sentinel-min", About: "the same, where the primary takes writes only as long as a replica has followed within a second",
 			start: startSentinel("--min-replicas-to-write", "1", "--min-replicas-max-lag", "1"),
 			only:  []string{"failover", "primary-kill", "isolated-primary"}},
@@ -126,7 +126,7 @@ func startNutcracker(connections int) func(ctx context.Context, s *Site, dir str
 
 func startSentinel(options ...string) func(ctx context.Context, s *Site, dir string) error {
 	return func(ctx context.Context, s *Site, dir string) (err error) {
-		s.sentinels, err = servers.StartSentinelsBetween(ctx, dir, 2, 3, s.relays.between, options...)
+		s.sentinels, err = servers.StartSentinelsBetween(ctx, dir, 2, 3, s.relays.between, append(onDisk(), options...)...)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,34 @@
+package torture
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/servers"
+)
+
+// started is a site of the first topology.
+func started(t *testing.T) *Site {
+	servers.Redis(t) // skips, or fails, where there is none
+	site, err := Topologies()[0].Start(t.Context(), t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(site.Close)
+	return site
+}
+
+// A cell on servers that cannot be emptied is not played.
+func TestUnreadySite(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	site := started(t)
+	require.NoError(t, site.servers[0].Kill())
+	r := Cell(ctx, site, Nemeses()[0], time.Minute, 1)
+	require.Len(t, r.Errors, 1)
+	assert.Contains(t, r.Errors[0], "the servers cannot be made ready for a cell: ")
+	assert.True(t, r.Bad())
+	assert.Empty(t, r.History.ops)
+}
