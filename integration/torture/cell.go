@@ -64,7 +64,10 @@ func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64,
 	working, stop := context.WithTimeout(ctx, d)
 	defer stop()
 	struck := make(chan error, 1)
-	children := &children{site: s, history: r.History, seed: seed}
+	children := &children{site: s, history: r.History, seed: seed, nemesis: n, control: v.control}
+	if n.stepped {
+		children.program = s.stepped
+	}
 	go func() {
 		c := &striking{Site: s, rng: rand.New(rand.NewPCG(seed, seed)), children: children}
 		c.note = func(format string, args ...any) { r.History.note(fmt.Sprintf(format, args...)) }
@@ -72,6 +75,9 @@ func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64,
 	}()
 	if n.children {
 		errs = append(errs, children.run(working))
+		if n.outcome != nil {
+			errs = append(errs, n.outcome(children))
+		}
 	} else {
 		errs = append(errs, f.run(working))
 	}

@@ -26,6 +26,8 @@ const childEnv = "UNWATCH_TORTURE_CHILD"
 type order struct {
 	Addr    string
 	Profile string
+	Nemesis string
+	Control string // "": none
 	Process int
 	Prefix  string // of its ids
 	Seed    uint64
@@ -46,15 +48,23 @@ func Child() (was bool, err error) {
 	if err != nil {
 		return true, err
 	}
+	nemesis, err := nemesisOf(o.Nemesis)
+	if err != nil {
+		return true, err
+	}
+	v, err := variantOf(o.Control)
+	if err != nil {
+		return true, err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
+	out := &telling{to: json.NewEncoder(os.Stdout)}
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
+		follow(os.Stdin, out)
 		cancel()
 	}()
-	out := &telling{to: json.NewEncoder(os.Stdout)}
 	history := &History{sink: out.say} // its times are the machine's
 	f := &fleet{
-		history: history, seed: o.Seed, open: openLockupdate,
+		history: history, seed: o.Seed, mind: nemesis.mind, open: v.open,
 		client:     func(int) (redis.UniversalClient, error) { return newClient(profile, o.Addr), nil },
 		generation: timed,
 		begin:      func(op *Operation) { out.say(said{Begin: true, Op: op}) },
@@ -89,9 +99,20 @@ type children struct {
 	site    *Site
 	history *History
 	seed    uint64
+	nemesis Nemesis
+	control string // "": none
+	program string // "": this one
 
-	mu      sync.Mutex
-	running [processes]*os.Process // nil: none at the moment
+	mu        sync.Mutex
+	running   [processes]*running // nil: none at the moment
+	steps     int                 // of their clocks
+	unstepped error               // the last that was none
+}
+
+// running is one of them.
+type running struct {
+	*os.Process
+	in io.Writer // what it is told
 }
 
 // run has all of them work until ctx ends. Who is killed is followed by another one.
@@ -115,15 +136,17 @@ func (c *children) one(ctx context.Context, number int, prefix string) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(order{addr, c.site.Profile.Name(), number, prefix, c.seed})
+	text, err := json.Marshal(order{addr, c.site.Profile.Name(), c.nemesis.Name, c.control, number, prefix, c.seed})
 	if err != nil {
 		return err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
+	program := c.program
+	if program == "" {
+		if program, err = os.Executable(); err != nil {
+			return err
+		}
 	}
-	cmd := exec.Command(self) // its end is that of its input: it has to say how its last updates ended
+	cmd := exec.Command(program) // its end is that of its input: it has to say how its last updates ended
 	cmd.Env = append(os.Environ(), childEnv+"="+string(text))
 	var complaint tail
 	cmd.Stderr = &complaint
@@ -138,7 +161,7 @@ func (c *children) one(ctx context.Context, number int, prefix string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	c.set(number, cmd.Process)
+	c.set(number, &running{cmd.Process, in})
 	stop := context.AfterFunc(ctx, func() { _ = in.Close() })
 	defer stop()
 	c.listen(out)
@@ -165,6 +188,10 @@ func (c *children) listen(out io.Reader) {
 		if json.Unmarshal(lines.Bytes(), &s) != nil {
 			break
 		}
+		if s.Stepped != nil {
+			c.hasStepped(*s.Stepped)
+			continue
+		}
 		if s.Section != nil {
 			s.Section.Enter -= c.history.began
 			s.Section.Held -= c.history.began
@@ -186,14 +213,14 @@ func (c *children) listen(out io.Reader) {
 	}
 }
 
-func (c *children) set(number int, p *os.Process) {
+func (c *children) set(number int, p *running) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running[number] = p
 }
 
 // some calls fn with one of the processes, if it runs.
-func (c *children) some(rng *rand.Rand, fn func(p *os.Process) error) error {
+func (c *children) some(rng *rand.Rand, fn func(p *running) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.running[rng.IntN(processes)]
@@ -208,7 +235,7 @@ func (c *children) some(rng *rand.Rand, fn func(p *os.Process) error) error {
 
 // kill kills one in the middle of what it does.
 func (c *children) kill(rng *rand.Rand, note func(string, ...any)) error {
-	return c.some(rng, func(p *os.Process) error {
+	return c.some(rng, func(p *running) error {
 		note("process %d is killed", p.Pid)
 		return p.Kill()
 	})
@@ -216,7 +243,7 @@ func (c *children) kill(rng *rand.Rand, note func(string, ...any)) error {
 
 // stop has one stand still for a time.
 func (c *children) stop(ctx context.Context, rng *rand.Rand, note func(string, ...any)) error {
-	return c.some(rng, func(p *os.Process) error {
+	return c.some(rng, func(p *running) error {
 		d := within(rng, time.Millisecond, 4*lease)
 		note("process %d stands still for %v", p.Pid, d)
 		if err := p.Signal(syscall.SIGSTOP); err != nil {

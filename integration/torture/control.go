@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -25,6 +26,7 @@ type Control struct {
 
 // variant is what a fleet works with.
 type variant struct {
+	control  string // its name; "": none
 	open     func(rdb redis.UniversalClient) rmw.Store
 	unfenced bool // the external store takes whatever token comes
 }
@@ -32,7 +34,7 @@ type variant struct {
 // Controls returns all of them.
 func Controls() []Control {
 	lost := func(v *Verdict) bool { return v.Lost > 0 }
-	return []Control{
+	all := []Control{
 		{"guard off", "lockupdate with CommitPlain: the lock alone, as most do it", "redis", "stall", lost,
 			variant{open: func(rdb redis.UniversalClient) rmw.Store {
 				return lockupdate.New(rdb, lockupdate.Config{Lease: lease, Commit: lockupdate.CommitPlain, MaxAttempts: 1000})
@@ -57,7 +59,26 @@ func Controls() []Control {
 			variant{open: func(rdb redis.UniversalClient) rmw.Store {
 				return unlocked{lockupdate.New(rdb, lockupdate.Config{Lease: lease, MaxAttempts: 1000})}
 			}}},
+		{"wall clock", "a lease that its holder counts by the wall clock", "redis", "clock", lost,
+			variant{open: func(rdb redis.UniversalClient) rmw.Store { return newLeased(rdb, wallClock) }}},
 	}
+	for i := range all {
+		all[i].control = all[i].Name
+	}
+	return all
+}
+
+// variantOf returns that of a control, or without a name what is to be tried.
+func variantOf(control string) (variant, error) {
+	if control == "" {
+		return variant{open: openLockupdate}, nil
+	}
+	for _, c := range Controls() {
+		if c.Name == control {
+			return c.variant, nil
+		}
+	}
+	return variant{}, fmt.Errorf("no control is called %q", control)
 }
 
 // unlocked has sections that anybody may enter.

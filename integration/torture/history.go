@@ -76,6 +76,7 @@ type said struct {
 	Section  *Section   `json:",omitempty"`
 	Decision *Decision  `json:",omitempty"`
 	Served   bool       `json:",omitempty"`
+	Stepped  *stepped   `json:",omitempty"` // not for the history
 }
 
 // take writes down what was said.

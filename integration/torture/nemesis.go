@@ -19,6 +19,10 @@ type Nemesis struct {
 	mind  mind               // what the fleet suffers from all the while
 	// children has the fleet be processes of the system, which can be killed.
 	children bool
+	// stepped has these be of a program whose wall clock can step.
+	stepped bool
+	// outcome tells why the harm was not done after all; nil: it shows by itself.
+	outcome func(c *children) error
 
 	// forgets: Redis itself loses there what it has acknowledged. What is lost is counted, and
 	// breaks no promise of ours.
@@ -85,6 +89,7 @@ func Nemeses() []Nemesis {
 	all := []Nemesis{{Name: "none", About: "no harm: what everything else is held against"}}
 	all = append(all, onTheWire()...)
 	all = append(all, inTheClient()...)
+	all = append(all, onTheClock()...)
 	all = append(all, atTheServer()...)
 	all = append(all, atTheSentinels()...)
 	return append(all, inTheCluster()...)
@@ -120,6 +125,16 @@ func onTheWire() []Nemesis {
 				return c.poisonedAt(ctx, c.relays.one(c.rng), t, within(c.rng, lease, 4*lease))
 			}},
 	}
+}
+
+// nemesisOf returns the one with a name.
+func nemesisOf(name string) (Nemesis, error) {
+	for _, n := range Nemeses() {
+		if n.Name == name {
+			return n, nil
+		}
+	}
+	return Nemesis{}, fmt.Errorf("no nemesis is called %q", name)
 }
 
 // mind is what the fleet's own processes suffer from.

@@ -7,7 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/unwatch/unwatch/internal/servers"
 )
 
 // Config says what a run is to be.
@@ -25,6 +28,7 @@ type Report struct {
 	Results  []*Result
 	Controls []ControlResult
 	Remedies []*Result
+	Skipped  []string // cells that could not be played here, and why
 	Kept     []string // files of failures
 }
 
@@ -106,6 +110,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		return report, fmt.Errorf("no cell has %q in its name; see -list", cfg.Only)
 	}
 	done := 0
+	stepped := sync.OnceValues(func() (string, error) { return buildStepped(ctx, dir) })
 	for _, t := range slices.Concat(Topologies(), quorums()) {
 		if len(cells[t.Name]) == 0 {
 			continue
@@ -121,6 +126,15 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 			}
 			if cfg.Progress != nil {
 				cfg.Progress(done, total, p.name(t))
+			}
+			if p.nemesis.stepped {
+				if site.stepped, err = stepped(); err != nil && servers.Required() {
+					site.Close()
+					return report, fmt.Errorf("%s: %w", p.name(t), err)
+				} else if err != nil {
+					report.Skipped = append(report.Skipped, fmt.Sprintf("%s: %v", p.name(t), err))
+					continue
+				}
 			}
 			report.play(ctx, site, p, cfg.Duration/time.Duration(total), cfg.Seed+uint64(i))
 			if ctx.Err() != nil {

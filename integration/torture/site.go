@@ -27,6 +27,7 @@ type Site struct {
 	proxies []*servers.Server // in front of them, if any
 	codis   *proxytest.Proxy  // likewise
 	relays  *relays
+	stepped string // a program whose clock can step; "": there is none
 	addr    string // of who answers the clients; "": the sentinels, or the nodes of the cluster, say
 
 	sentinels *servers.Sentinels

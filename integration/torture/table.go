@@ -18,7 +18,7 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 
 // Table writes what was found, in lines of 80 columns and less.
 func (r *Report) Table(w io.Writer) error {
-	if len(r.Results)+len(r.Controls)+len(r.Remedies) == 0 {
+	if len(r.Results)+len(r.Controls)+len(r.Remedies)+len(r.Skipped) == 0 {
 		return nil
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)
@@ -176,6 +176,9 @@ func (r *Report) problems(w io.Writer) error {
 		for _, text := range c.broken() {
 			_, _ = fmt.Fprintf(w, "  %s\n", text)
 		}
+	}
+	for _, cell := range r.Skipped {
+		_, _ = fmt.Fprintln(w, "\nSKIPPED", cell)
 	}
 	for _, file := range r.Kept {
 		if _, err := fmt.Fprintln(w, "kept:", file); err != nil {

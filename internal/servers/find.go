@@ -38,7 +38,8 @@ func find(program string, dirs []string) (string, error) {
 	return "", fmt.Errorf("%s is %w: %s", program, ErrMissing, Install)
 }
 
-// required reports whether a missing server must fail instead of skip.
-func required() bool {
+// Required reports whether a missing server, or whatever else a test cannot do without, must
+// fail instead of skip.
+func Required() bool {
 	return os.Getenv("CI") == "true" || os.Getenv(RequireEnv) == "1"
 }

@@ -105,7 +105,7 @@ func missing(t TB, err error, how string) {
 	t.Helper()
 	switch {
 	case err == nil:
-	case errors.Is(err, ErrMissing) && !required():
+	case errors.Is(err, ErrMissing) && !Required():
 		t.Skipf("\n!!!\n!!! NOT TESTED %s: %v\n!!! With %s=1 this skip is a failure.\n!!!", how, err, RequireEnv)
 	default:
 		t.Fatalf("%v", err)
