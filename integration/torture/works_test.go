@@ -45,7 +45,9 @@ func TestCount(t *testing.T) {
 		"unknown, and twice":        {[]Operation{add(0, 1, 0, Unknown)}, 2, Verdict{Double: 1}},
 		"an old read":               {[]Operation{add(0, 1, 0, Acknowledged), read(2, 3, 0)}, 1, Verdict{NotLinearizable: fell}},
 		"a read of what is to come": {[]Operation{read(0, 1, 1), add(2, 3, 0, Acknowledged)}, 1, Verdict{NotLinearizable: fell}},
-		"the other order":           {[]Operation{add(0, 1, 1, Acknowledged), add(2, 3, 0, Acknowledged)}, 2, Verdict{NotLinearizable: fell}},
+		"the other order": {
+			[]Operation{add(0, 1, 1, Acknowledged), add(2, 3, 0, Acknowledged)}, 2, Verdict{NotLinearizable: fell},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHistory()
