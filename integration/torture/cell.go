@@ -197,9 +197,27 @@ func (s *Site) prepare(ctx context.Context) error {
 	}
 }
 
-// clean empties the servers.
+// clean empties the servers. Replicas behind a proxy hear only of what goes through it.
 func (s *Site) clean(ctx context.Context) error {
+	if s.codis != nil {
+		if err := s.throughProxy(ctx); err != nil {
+			return err
+		}
+	}
 	return s.direct(ctx, func(ctx context.Context, rdb *redis.Client) error {
 		return rdb.FlushAll(ctx).Err()
+	})
+}
+
+// throughProxy deletes all keys over the proxy.
+func (s *Site) throughProxy(ctx context.Context) (err error) {
+	proxy := redis.NewClient(s.codis.CalmOptions())
+	defer func() { err = errors.Join(err, proxy.Close()) }()
+	return s.direct(ctx, func(ctx context.Context, rdb *redis.Client) error {
+		names, err := rdb.Keys(ctx, "*").Result()
+		if err != nil || len(names) == 0 {
+			return err
+		}
+		return proxy.Del(ctx, names...).Err()
 	})
 }

@@ -61,6 +61,11 @@ func Controls() []Control {
 			}}},
 		{"wall clock", "a lease that its holder counts by the wall clock", "redis", "clock", lost,
 			variant{open: func(rdb redis.UniversalClient) rmw.Store { return newLeased(rdb, wallClock) }}},
+		{"reads of replicas", "lockupdate with MasterReads, behind a proxy that reads from replicas", "codis-replicas", "none",
+			func(v *Verdict) bool { return len(v.NotLinearizable) > 0 },
+			variant{open: func(rdb redis.UniversalClient) rmw.Store {
+				return lockupdate.New(rdb, lockupdate.Config{Lease: lease, MasterReads: true, MaxAttempts: 1000})
+			}}},
 	}
 	for i := range all {
 		all[i].control = all[i].Name

@@ -92,7 +92,8 @@ func Nemeses() []Nemesis {
 	all = append(all, onTheClock()...)
 	all = append(all, atTheServer()...)
 	all = append(all, atTheSentinels()...)
-	return append(all, inTheCluster()...)
+	all = append(all, inTheCluster()...)
+	return append(all, inTheProxy()...)
 }
 
 func onTheWire() []Nemesis {

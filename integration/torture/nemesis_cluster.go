@@ -61,9 +61,9 @@ func inTheCluster() []Nemesis {
 	}
 }
 
-// slotInUse is that of a key of the fleet's youngest, by chance, values and locks alike: names
-// change all the time, and the old ones are nobody's any more.
-func (c *striking) slotInUse(ctx context.Context) (key string, slot int, err error) {
+// keyInUse is one of the fleet's youngest, by chance, values and locks alike: names change all
+// the time, and the old ones are nobody's any more. "": nobody has written yet.
+func (c *striking) keyInUse(ctx context.Context) (key string, err error) {
 	type generation struct {
 		number int
 		name   string
@@ -84,14 +84,19 @@ func (c *striking) slotInUse(ctx context.Context) (key string, slot int, err err
 		}
 		return err
 	})
-	if err != nil {
-		return "", 0, err
+	if err != nil || len(youngest) == 0 {
+		return "", err
 	}
 	kinds := slices.Sorted(maps.Keys(youngest))
-	if len(kinds) == 0 {
-		return "", c.rng.IntN(16384), nil // nobody has written yet
+	return youngest[kinds[c.rng.IntN(len(kinds))]].name, nil
+}
+
+// slotInUse is that of such a key.
+func (c *striking) slotInUse(ctx context.Context) (key string, slot int, err error) {
+	key, err = c.keyInUse(ctx)
+	if err != nil || key == "" {
+		return "", c.rng.IntN(16384), err
 	}
-	key = youngest[kinds[c.rng.IntN(len(kinds))]].name
 	err = c.one(ctx, c.rng, func(ctx context.Context, rdb *redis.Client) error {
 		n, err := rdb.ClusterKeySlot(ctx, key).Result()
 		slot = int(n)

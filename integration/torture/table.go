@@ -107,8 +107,9 @@ func (v *Verdict) found() string {
 		what string
 	}
 	all := []found{
-		{v.Lost, "lost"}, {v.Double, "double"}, {v.Ghost, "ghost"}, {v.Chain, "chain"}, {v.Overlap, "overlap"}, {v.Stale, "stale"}, {v.Unfenced, "unfenced"},
-		{v.Torn, "torn"}, {len(v.Immortal), "immortal"},
+		{v.Lost, "lost"}, {v.Double, "double"}, {v.Ghost, "ghost"}, {v.Chain, "chain"}, {v.Overlap, "overlap"}, {v.Stale, "stale"},
+		{v.Unfenced, "unfenced"},
+		{v.Torn, "torn"}, {len(v.NotLinearizable), "out of order"}, {len(v.Immortal), "immortal"},
 	}
 	slices.SortStableFunc(all, func(a, b found) int { return b.n - a.n })
 	var words []string

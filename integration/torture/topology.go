@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/unwatch/unwatch/internal/servers"
 	"github.com/unwatch/unwatch/proxycompat"
@@ -35,7 +36,10 @@ func Topologies() []Topology {
 			only:  []string{"failover", "primary-kill", "isolated-primary"}},
 		{Name: "cluster", About: "a Redis Cluster of three masters that write each command to their logs, each with a replica", start: startCluster},
 		{Name: "codis", About: "two redis-servers behind a proxy that refuses what Codis 3.2 does and spreads pipelines over connections",
-			start: startCodis},
+			start: startCodis(proxytest.Config{Parallel: 4})},
+		{Name: "codis-replicas", About: "the same, with pipelines executed back to front, and what only reads answered by replicas that are 30 ms behind",
+			start: startCodis(proxytest.Config{Reorder: true, ReplicaLag: 30 * time.Millisecond}),
+			only:  []string{"none", "cut", "stall", "codis-move", "codis-sleep", "codis-faults"}},
 	}
 }
 
@@ -148,17 +152,19 @@ func startCluster(ctx context.Context, s *Site, dir string) (err error) {
 	return nil
 }
 
-func startCodis(ctx context.Context, s *Site, dir string) error {
-	backends, err := s.pair(ctx, dir)
-	if err != nil {
-		return err
+func startCodis(cfg proxytest.Config) func(ctx context.Context, s *Site, dir string) error {
+	return func(ctx context.Context, s *Site, dir string) (err error) {
+		s.Profile = proxycompat.Codis32()
+		cfg := cfg
+		cfg.Profile = s.Profile
+		if cfg.Backends, err = s.pair(ctx, dir); err != nil {
+			return err
+		}
+		if s.codis, err = proxytest.Start(cfg); err != nil {
+			return err
+		}
+		s.end = append(s.end, func() { _ = s.codis.Close() })
+		s.addr = s.codis.Addr()
+		return nil
 	}
-	s.codis, err = proxytest.Start(proxytest.Config{Profile: proxycompat.Codis32(), Backends: backends, Parallel: 4})
-	if err != nil {
-		return err
-	}
-	s.end = append(s.end, func() { _ = s.codis.Close() })
-	s.Profile = proxycompat.Codis32()
-	s.addr = s.codis.Addr()
-	return nil
 }

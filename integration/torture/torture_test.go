@@ -33,6 +33,7 @@ func TestTorture(t *testing.T) {
 	played := map[string]bool{}
 	for _, only := range []string{
 		"redis/cut", "redis/stall", "redis/process-kill", "redis/clock", "redis-memory/kill", "nutcracker/slow", "nutcracker-4/cut", "codis/cancel",
+		"codis/codis-move", "codis-replicas/none",
 		"cluster/cut", "cluster/slot-move", "sentinel/deaf",
 	} {
 		topology, _, _ := strings.Cut(only, "/")

@@ -1,0 +1,100 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+)
+
+// inTheProxy is what Codis itself does. Of none of it may anything be lost.
+func inTheProxy() []Nemesis {
+	on := func(s *Site) bool { return s.codis != nil }
+	return []Nemesis{
+		{Name: "codis-move", About: "a slot in use moves to the other server, in each of Codis' two ways, key by key, with a rest of up to three leases",
+			every: 30 * time.Millisecond, on: on, least: 2 * time.Second, strike: codisMove},
+		{Name: "codis-down", About: "the proxy loses a server for up to two leases: what was under way is answered by an error, carried out or not",
+			every: 100 * time.Millisecond, on: on,
+			strike: func(ctx context.Context, c *striking) error {
+				backend, d := c.rng.IntN(c.codis.Backends()), within(c.rng, time.Millisecond, 2*lease)
+				c.note("the proxy loses server %d for %v", backend, d)
+				c.codis.Down(backend)
+				_ = pause(ctx, d)
+				c.codis.Up(backend)
+				return nil
+			}},
+		{Name: "codis-sleep", About: "a server hangs for up to three leases: errors are answered, and what it was sent is carried out when it wakes up, in no order",
+			every: 200 * time.Millisecond, on: on,
+			strike: func(ctx context.Context, c *striking) error {
+				backend, d := c.rng.IntN(c.codis.Backends()), within(c.rng, 10*time.Millisecond, 3*lease)
+				c.note("server %d hangs for %v", backend, d)
+				c.codis.Sleep(backend)
+				_ = pause(ctx, d)
+				c.codis.Wake(backend)
+				return nil
+			}},
+		{Name: "codis-late", About: "a command is answered by an error, or by the end of its connection, and carried out up to two leases later",
+			every: 10 * time.Millisecond, on: on,
+			strike: func(ctx context.Context, c *striking) error {
+				f := proxytest.Fault{Action: proxytest.ExecuteLater, Delay: within(c.rng, time.Millisecond, 2*lease)}
+				if c.rng.IntN(2) == 0 {
+					f.Text = lostReply
+				}
+				return c.faulty(ctx, f)
+			}},
+		{Name: "codis-faults", About: "in the middle of pipelines commands or replies are swallowed, cut, delayed, never answered or refused",
+			every: 10 * time.Millisecond, on: on,
+			strike: func(ctx context.Context, c *striking) error {
+				actions := []proxytest.Action{
+					proxytest.DropReply, proxytest.DropRequest, proxytest.HangReply, proxytest.HangRequest,
+					proxytest.Delay, proxytest.DelayReply, proxytest.RefuseWith,
+				}
+				f := proxytest.Fault{Action: actions[c.rng.IntN(len(actions))], Keep: c.rng.IntN(20)}
+				switch f.Action {
+				case proxytest.Delay, proxytest.DelayReply:
+					f.Delay = within(c.rng, 0, 2*lease)
+				case proxytest.RefuseWith:
+					f.Text = lostReply
+				}
+				return c.faulty(ctx, f)
+			}},
+	}
+}
+
+// lostReply is what Codis says when the connection to a server has ended. It does not tell
+// whether the command was carried out.
+const lostReply = "ERR handle response, backend conn failure, EOF"
+
+// faulty lets some commands pass and has a fault act on the next one.
+func (c *striking) faulty(ctx context.Context, f proxytest.Fault) error {
+	f.Skip = c.rng.IntN(8)
+	c.note("after %d commands: %v %v %q", f.Skip, f.Action, f.Delay, f.Text)
+	remove := c.codis.Inject(f)
+	_ = pause(ctx, within(c.rng, time.Millisecond, 50*time.Millisecond))
+	remove()
+	return nil
+}
+
+// codisMove moves the slot of a key in use. Meanwhile keys move as commands meet them.
+func codisMove(ctx context.Context, c *striking) error {
+	key, err := c.keyInUse(ctx)
+	if err != nil || key == "" {
+		return err
+	}
+	slot, _ := c.codis.Slot(key) // Codis has them
+	to := (c.codis.BackendOf(key) + 1) % c.codis.Backends()
+	method := [...]proxytest.Method{proxytest.Sync, proxytest.SemiAsync}[c.rng.IntN(2)]
+	took, rest := within(c.rng, 0, lease/3), within(c.rng, 0, 3*lease)
+	c.note("slot %d of %s goes to server %d, by method %d with %v for a key, and rests for %v", slot, key, to, method, took, rest)
+	move, err := c.codis.MoveSlot(slot, to, method)
+	if err != nil {
+		return err
+	}
+	_ = pause(ctx, rest/2)
+	for left := true; left && err == nil && ctx.Err() == nil; {
+		left, err = move.Step(took)
+	}
+	_ = pause(ctx, rest/2)
+	return errors.Join(err, move.Finish())
+}
