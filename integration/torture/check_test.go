@@ -147,13 +147,51 @@ func TestPlan(t *testing.T) {
 			assert.True(t, names[name], "%s at %s", name, topology.Name)
 		}
 	}
-	assert.Empty(t, plan("no such thing", false))
-	assert.Len(t, plan("redis/stall", false), 1)
+	assert.Empty(t, plan("no such thing"))
+	assert.Len(t, plan("redis/stall"), 1)
 	controls := 0
-	for _, of := range plan("control/", false) {
+	for _, of := range plan("control/") {
 		controls += len(of)
 	}
 	assert.Equal(t, len(Controls()), controls)
+}
+
+// A short run has all that is short, and of the rest what fits, by its seed; a long one has all.
+func TestShorten(t *testing.T) {
+	count := func(cells map[string][]planned) (short, long int) {
+		for _, of := range cells {
+			for _, p := range of {
+				if p.long() {
+					long++
+				} else {
+					short++
+				}
+			}
+		}
+		return short, long
+	}
+	short, long := count(plan(""))
+	played := map[string]bool{}
+	for seed := range uint64(100) {
+		cells := plan("")
+		omitted := shorten(cells, 3*time.Minute, seed)
+		assert.NotEmpty(t, omitted)
+		s, l := count(cells)
+		assert.Equal(t, short, s)
+		assert.Equal(t, long, l+len(omitted))
+		assert.Positive(t, l)
+		for name, of := range cells {
+			for _, p := range of {
+				played[p.name(Topology{Name: name})] = true
+			}
+		}
+	}
+	for name, of := range plan("") {
+		for _, p := range of {
+			assert.True(t, played[p.name(Topology{Name: name})], "%s is never played", p.name(Topology{Name: name}))
+		}
+	}
+	assert.Empty(t, shorten(plan(""), 20*time.Minute, 1))
 }
 
 func TestTable(t *testing.T) {

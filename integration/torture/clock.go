@@ -23,7 +23,7 @@ func onTheClock() []Nemesis {
 			every: 40 * time.Millisecond, mind: mind{stall: chance{8, 4 * lease}},
 			children: true, stepped: true, least: 2 * time.Second,
 			// Who answers has no part in it: with one proxy is as with another.
-			on:      func(s *Site) bool { return oneAddress(s) && len(s.proxies) == 0 },
+			needs:   clocks,
 			strike:  func(_ context.Context, c *striking) error { return c.children.step(c.rng, c.note) },
 			outcome: (*children).allStepped},
 	}

@@ -97,7 +97,7 @@ func TestClockNeedsTheGoTool(t *testing.T) {
 // system are told no more.
 func TestEverythingIsPlayed(t *testing.T) {
 	played := map[string]bool{}
-	for _, cells := range plan("", false) {
+	for _, cells := range plan("") {
 		for _, p := range cells {
 			played[p.nemesis.Name] = true
 			if p.control != nil {

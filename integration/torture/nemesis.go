@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
@@ -14,9 +15,9 @@ type Nemesis struct {
 	Name  string
 	About string
 
-	on    func(s *Site) bool // can it do its harm there? nil: everywhere
-	every time.Duration      // between two strikes, about
-	mind  mind               // what the fleet suffers from all the while
+	needs trait         // all of them; 0: it can do its harm everywhere
+	every time.Duration // between two strikes, about
+	mind  mind          // what the fleet suffers from all the while
 	// children has the fleet be processes of the system, which can be killed.
 	children bool
 	// stepped has these be of a program whose wall clock can step.
@@ -40,8 +41,10 @@ type striking struct {
 	note     func(format string, args ...any) // what is done, for the history
 }
 
-// Fits reports whether the nemesis can do its harm at a site.
-func (n Nemesis) Fits(s *Site) bool { return n.on == nil || n.on(s) }
+// fits reports whether the nemesis can do its harm there, and tells something new.
+func (n Nemesis) fits(t Topology) bool {
+	return t.has&n.needs == n.needs && (t.only == nil || slices.Contains(t.only, n.Name))
+}
 
 // run strikes until ctx ends. Each strike has healed when it returns, whatever ctx says.
 func (n Nemesis) run(ctx context.Context, c *striking) error {
@@ -160,9 +163,6 @@ func (c chance) draw(rng *rand.Rand) (time.Duration, bool) {
 	return time.Duration(rng.Int64N(int64(c.upTo))), true
 }
 
-// oneAddress: processes of the system are told an address only.
-func oneAddress(s *Site) bool { return s.addr != "" }
-
 func inTheClient() []Nemesis {
 	return []Nemesis{
 		{Name: "stall", About: "one call in eight of the user's function lasts up to four leases, and does not heed its ctx",
@@ -170,10 +170,10 @@ func inTheClient() []Nemesis {
 		{Name: "cancel", About: "every other update's ctx is cancelled within 5 ms",
 			mind: mind{cancel: chance{2, 5 * time.Millisecond}}},
 		{Name: "process-kill", About: "a process is killed (SIGKILL) in the middle of its updates, and another one begins",
-			every: 60 * time.Millisecond, children: true, on: oneAddress,
+			every: 60 * time.Millisecond, children: true, needs: oneAddress,
 			strike: func(_ context.Context, c *striking) error { return c.children.kill(c.rng, c.note) }},
 		{Name: "process-stop", About: "a process stands still (SIGSTOP) for up to four leases, and goes on",
-			every: 60 * time.Millisecond, children: true, on: oneAddress,
+			every: 60 * time.Millisecond, children: true, needs: oneAddress,
 			strike: func(ctx context.Context, c *striking) error { return c.children.stop(ctx, c.rng, c.note) }},
 	}
 }

@@ -19,12 +19,11 @@ import (
 // failover that the old master takes part in; a master that dies takes along what its replica
 // did not have yet.
 func inTheCluster() []Nemesis {
-	on := func(s *Site) bool { return s.cluster != nil }
 	return []Nemesis{
 		{Name: "slot-move", About: "a slot in use moves to another master, with a rest of up to three leases in the middle", every: 50 * time.Millisecond,
-			on: on, least: 4 * time.Second, strike: slotMove},
+			needs: cluster, least: 4 * time.Second, strike: slotMove},
 		{Name: "cluster-failover", About: "CLUSTER FAILOVER: a replica takes the place of a master that lives, once it has all", every: 500 * time.Millisecond,
-			on: on, least: 6 * time.Second,
+			needs: cluster, least: 6 * time.Second,
 			strike: func(ctx context.Context, c *striking) error {
 				_, slot, err := c.slotInUse(ctx)
 				if err != nil {
@@ -38,7 +37,7 @@ func inTheCluster() []Nemesis {
 				return c.cluster.AwaitOK(ctx) // the old one follows, and could take over again
 			}},
 		{Name: "master-kill", About: "a master is killed; its replica takes its place, and it comes back as one", every: 500 * time.Millisecond,
-			on: on, forgets: true, least: 8 * time.Second,
+			needs: cluster, forgets: true, least: 8 * time.Second,
 			strike: func(ctx context.Context, c *striking) error {
 				_, slot, err := c.slotInUse(ctx)
 				if err != nil {

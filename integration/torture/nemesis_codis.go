@@ -10,12 +10,11 @@ import (
 
 // inTheProxy is what Codis itself does. Of none of it may anything be lost.
 func inTheProxy() []Nemesis {
-	on := func(s *Site) bool { return s.codis != nil }
 	return []Nemesis{
 		{Name: "codis-move", About: "a slot in use moves to the other server, in each of Codis' two ways, key by key, with a rest of up to three leases",
-			every: 30 * time.Millisecond, on: on, least: 2 * time.Second, strike: codisMove},
+			every: 30 * time.Millisecond, needs: codis, least: 2 * time.Second, strike: codisMove},
 		{Name: "codis-down", About: "the proxy loses a server for up to two leases: what was under way is answered by an error, carried out or not",
-			every: 100 * time.Millisecond, on: on,
+			every: 100 * time.Millisecond, needs: codis,
 			strike: func(ctx context.Context, c *striking) error {
 				backend, d := c.rng.IntN(c.codis.Backends()), within(c.rng, time.Millisecond, 2*lease)
 				c.note("the proxy loses server %d for %v", backend, d)
@@ -25,7 +24,7 @@ func inTheProxy() []Nemesis {
 				return nil
 			}},
 		{Name: "codis-sleep", About: "a server hangs for up to three leases: errors are answered, and what it was sent is carried out when it wakes up, in no order",
-			every: 200 * time.Millisecond, on: on,
+			every: 200 * time.Millisecond, needs: codis,
 			strike: func(ctx context.Context, c *striking) error {
 				backend, d := c.rng.IntN(c.codis.Backends()), within(c.rng, 10*time.Millisecond, 3*lease)
 				c.note("server %d hangs for %v", backend, d)
@@ -35,7 +34,7 @@ func inTheProxy() []Nemesis {
 				return nil
 			}},
 		{Name: "codis-late", About: "a command is answered by an error, or by the end of its connection, and carried out up to two leases later",
-			every: 10 * time.Millisecond, on: on,
+			every: 10 * time.Millisecond, needs: codis,
 			strike: func(ctx context.Context, c *striking) error {
 				f := proxytest.Fault{Action: proxytest.ExecuteLater, Delay: within(c.rng, time.Millisecond, 2*lease)}
 				if c.rng.IntN(2) == 0 {
@@ -44,7 +43,7 @@ func inTheProxy() []Nemesis {
 				return c.faulty(ctx, f)
 			}},
 		{Name: "codis-faults", About: "in the middle of pipelines commands or replies are swallowed, cut, delayed, never answered or refused",
-			every: 10 * time.Millisecond, on: on,
+			every: 10 * time.Millisecond, needs: codis,
 			strike: func(ctx context.Context, c *striking) error {
 				actions := []proxytest.Action{
 					proxytest.DropReply, proxytest.DropRequest, proxytest.HangReply, proxytest.HangRequest,

@@ -9,17 +9,16 @@ import (
 // atTheSentinels is what has another server take the place of the primary. Replication does
 // not wait for replicas: what they did not have yet is gone, whoever the client is.
 func atTheSentinels() []Nemesis {
-	behind := func(s *Site) bool { return s.sentinels != nil }
 	return []Nemesis{
 		{Name: "failover", About: "SENTINEL FAILOVER: a replica takes the place of a primary that lives", every: time.Second,
-			on: behind, forgets: true, least: 10 * time.Second,
+			needs: sentinels, forgets: true, least: 10 * time.Second,
 			strike: func(ctx context.Context, c *striking) error {
 				c.note("SENTINEL FAILOVER")
 				_, err := c.sentinels.Failover(ctx)
 				return err
 			}},
 		{Name: "primary-kill", About: "the primary is killed; a replica takes its place, and it comes back as one", every: time.Second,
-			on: behind, forgets: true, least: 10 * time.Second,
+			needs: sentinels, forgets: true, least: 10 * time.Second,
 			strike: func(ctx context.Context, c *striking) error {
 				primary, err := c.sentinels.Primary(ctx)
 				if err != nil {
@@ -36,7 +35,7 @@ func atTheSentinels() []Nemesis {
 				return err
 			}},
 		{Name: "primary-freeze", About: "the primary stands still (SIGSTOP) until another one has its place, and goes on as if nothing had happened",
-			every: time.Second, on: behind, forgets: true, least: 6 * time.Second,
+			every: time.Second, needs: sentinels, forgets: true, least: 6 * time.Second,
 			strike: func(ctx context.Context, c *striking) error {
 				primary, err := c.sentinels.Primary(ctx)
 				if err != nil {
@@ -54,7 +53,7 @@ func atTheSentinels() []Nemesis {
 				return errors.Join(err, c.sentinels.AwaitSettled(ctx))
 			}},
 		{Name: "isolated-primary", About: "the primary and half of the clients are cut off from replicas, sentinels and the others, until another one has its place",
-			every: time.Second, on: behind, forgets: true, least: 8 * time.Second, strike: isolated},
+			every: time.Second, needs: sentinels, forgets: true, least: 8 * time.Second, strike: isolated},
 	}
 }
 

@@ -15,7 +15,7 @@ func atTheServer() []Nemesis {
 		return func(ctx context.Context, rdb *redis.Client) error { return rdb.Do(ctx, args...).Err() }
 	}
 	return []Nemesis{
-		{Name: "freeze", About: "a server stands still (SIGSTOP), for up to three leases", every: 300 * time.Millisecond, on: ownServers,
+		{Name: "freeze", About: "a server stands still (SIGSTOP), for up to three leases", every: 300 * time.Millisecond, needs: ownServers,
 			strike: func(ctx context.Context, c *striking) error {
 				server, d := c.servers[c.rng.IntN(len(c.servers))], within(c.rng, 10*time.Millisecond, 3*lease)
 				c.note("server %s stands still for %v", server.Addr, d)
@@ -26,7 +26,7 @@ func atTheServer() []Nemesis {
 				return server.Signal(syscall.SIGCONT)
 			}},
 		{Name: "proxy-freeze", About: "the proxy stands still likewise", every: 300 * time.Millisecond,
-			on: func(s *Site) bool { return len(s.proxies) > 0 },
+			needs: ownProxy,
 			strike: func(ctx context.Context, c *striking) error {
 				d := within(c.rng, 10*time.Millisecond, 3*lease)
 				c.note("the proxy stands still for %v", d)
@@ -36,12 +36,12 @@ func atTheServer() []Nemesis {
 				_ = pause(ctx, d)
 				return c.proxies[0].Signal(syscall.SIGCONT)
 			}},
-		{Name: "kill", About: "a server is killed (SIGKILL) and starts again with all that it had acknowledged", every: 300 * time.Millisecond, on: ownServers,
+		{Name: "kill", About: "a server is killed (SIGKILL) and starts again with all that it had acknowledged", every: 300 * time.Millisecond, needs: ownServers,
 			strike: func(ctx context.Context, c *striking) error {
 				return c.killed(ctx, c.servers[c.rng.IntN(len(c.servers))])
 			}},
 		{Name: "proxy-kill", About: "the proxy is killed and starts again", every: 200 * time.Millisecond,
-			on:     func(s *Site) bool { return len(s.proxies) > 0 },
+			needs:  ownProxy,
 			strike: func(ctx context.Context, c *striking) error { return c.killed(ctx, c.proxies[0]) }},
 		{Name: "script-flush", About: "SCRIPT FLUSH: each EVALSHA may meet a server without its script", every: 5 * time.Millisecond,
 			strike: func(ctx context.Context, c *striking) error { return c.one(ctx, c.rng, ask("SCRIPT", "FLUSH", "SYNC")) }},
@@ -56,7 +56,8 @@ func atTheServer() []Nemesis {
 				c.note("CLIENT PAUSE %v", d)
 				return c.one(ctx, c.rng, ask("CLIENT", "PAUSE", d.Milliseconds()))
 			}},
-		{Name: "debug-sleep", About: "DEBUG SLEEP: a server is busy, for up to two leases", every: 300 * time.Millisecond, on: ownServers,
+		{Name: "debug-sleep", About: "DEBUG SLEEP: a server is busy, for up to two leases",
+			every: 300 * time.Millisecond, needs: ownServers,
 			strike: func(ctx context.Context, c *striking) error {
 				d := within(c.rng, time.Millisecond, 2*lease)
 				c.note("DEBUG SLEEP %v", d)
@@ -66,9 +67,6 @@ func atTheServer() []Nemesis {
 			strike: outOfMemory},
 	}
 }
-
-// ownServers: what is to last is on a disk, and nobody takes a server's place.
-func ownServers(s *Site) bool { return len(s.servers) > 0 }
 
 // killed kills a server, and starts it again some time later.
 func (c *striking) killed(ctx context.Context, server *servers.Server) error {

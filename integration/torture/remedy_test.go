@@ -40,13 +40,12 @@ func TestRemediesArePlanned(t *testing.T) {
 			}
 		}
 	}
-	assert.ElementsMatch(t, want, places(plan("remedy/", false)))
-	assert.ElementsMatch(t, []Place{{"sentinel", "failover"}, {"masters", "one-down"}, {"etcd", "one-down"}}, places(plan("remedy/", true)))
+	assert.ElementsMatch(t, want, places(plan("remedy/")))
 
 	// One is never without what it is held against.
-	one := plan("remedy/WAIT 1", true)["sentinel"][0].trial.remedies
+	one := plan("remedy/WAIT 1")["sentinel"][0].trial.remedies
 	assert.Equal(t, []string{"none", "WAIT 1"}, []string{one[0].Name, one[1].Name})
-	assert.Empty(t, trials(func(string) bool { return false }, false))
+	assert.Empty(t, trials(func(string) bool { return false }))
 }
 
 // replicated is a primary with a replica, a client with one connection, and one that looks on.

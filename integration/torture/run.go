@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -29,6 +28,7 @@ type Report struct {
 	Controls []ControlResult
 	Remedies []*Result
 	Skipped  []string // cells that could not be played here, and why
+	Omitted  []string // cells that take too long for a run of this duration
 	Kept     []string // files of failures
 }
 
@@ -55,45 +55,6 @@ const (
 	controlTries = 10
 )
 
-// briefly: in a run of everything that is shorter, remedies are played at their first place only.
-// Those behind sentinels take half a minute each, however short.
-const briefly = 4 * time.Minute
-
-// planned is one cell that is to be played.
-type planned struct {
-	nemesis Nemesis
-	control *Control
-	trial   *trial
-}
-
-// plan is what is to be played on each topology, of remedies as little as possible if it is to be brief.
-func plan(only string, brief bool) map[string][]planned {
-	wanted := func(name string) bool { return strings.Contains(name, only) }
-	all := map[string][]planned{}
-	for _, t := range Topologies() {
-		for _, n := range Nemeses() {
-			if t.only != nil && !slices.Contains(t.only, n.Name) {
-				continue
-			}
-			if wanted(t.Name + "/" + n.Name) {
-				all[t.Name] = append(all[t.Name], planned{nemesis: n})
-			}
-		}
-	}
-	for _, c := range Controls() {
-		if wanted("control/" + c.Name) {
-			i := slices.IndexFunc(Nemeses(), func(n Nemesis) bool { return n.Name == c.Nemesis })
-			all[c.Topology] = append(all[c.Topology], planned{nemesis: Nemeses()[i], control: &c})
-		}
-	}
-	for _, t := range trials(wanted, brief) {
-		nemeses := slices.Concat(Nemeses(), atTheQuorum())
-		i := slices.IndexFunc(nemeses, func(n Nemesis) bool { return n.Name == t.Nemesis })
-		all[t.Topology] = append(all[t.Topology], planned{nemesis: nemeses[i], trial: t})
-	}
-	return all
-}
-
 // Run plays all cells. It returns what was found until ctx ended, and an error if that, or a
 // server that does not start, kept it from the rest.
 func Run(ctx context.Context, cfg Config) (*Report, error) {
@@ -103,7 +64,10 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		return report, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	cells := plan(cfg.Only, cfg.Only == "" && cfg.Duration < briefly)
+	cells := plan(cfg.Only)
+	if cfg.Only == "" {
+		report.Omitted = shorten(cells, cfg.Duration, cfg.Seed)
+	}
 	total := 0
 	for _, of := range cells {
 		total += len(of)
@@ -123,9 +87,6 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		}
 		for i, p := range cells[t.Name] {
 			done++
-			if !p.nemesis.Fits(site) {
-				continue
-			}
 			if cfg.Progress != nil {
 				cfg.Progress(done, total, p.name(t))
 			}
@@ -149,16 +110,6 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		}
 	}
 	return report, nil
-}
-
-func (p planned) name(t Topology) string {
-	if p.control != nil {
-		return "control/" + p.control.Name
-	}
-	if p.trial != nil {
-		return "remedies at " + t.Name + "/" + p.nemesis.Name
-	}
-	return t.Name + "/" + p.nemesis.Name
 }
 
 func (r *Report) play(ctx context.Context, site *Site, p planned, d time.Duration, seed uint64) {

@@ -181,10 +181,27 @@ func (r *Report) problems(w io.Writer) error {
 	for _, cell := range r.Skipped {
 		_, _ = fmt.Fprintln(w, "\nSKIPPED", cell)
 	}
+	if len(r.Omitted) > 0 {
+		_, _ = fmt.Fprintln(w, "\nLeft out of so short a run; another seed has others, 20 minutes have all:")
+		Fold(w, strings.Join(r.Omitted, ", "))
+	}
 	for _, file := range r.Kept {
 		if _, err := fmt.Fprintln(w, "kept:", file); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Fold writes a text in lines of 80 columns, indented.
+func Fold(w io.Writer, text string) {
+	line := "   "
+	for word := range strings.FieldsSeq(text) {
+		if len(line)+1+len(word) > 80 {
+			_, _ = fmt.Fprintln(w, line)
+			line = "   "
+		}
+		line += " " + word
+	}
+	_, _ = fmt.Fprintln(w, line)
 }

@@ -17,29 +17,49 @@ type Topology struct {
 	Name  string
 	About string
 	start func(ctx context.Context, s *Site, dir string) error
+	has   trait
 
 	// only are the nemeses that are played there; nil: all. One that differs from another
 	// topology in one respect tells something new only of those that it matters to.
 	only []string
 }
 
+// trait is what a nemesis needs to do its harm.
+type trait uint8
+
+const (
+	ownServers trait = 1 << iota // whose place nobody takes
+	ownProxy                     // a process before them
+	oneAddress                   // all that processes of the system are told
+	clocks                       // those of clients are stepped here; elsewhere that would show the same
+	sentinels
+	cluster
+	codis
+)
+
 // Topologies returns all of them.
 func Topologies() []Topology {
 	return []Topology{
-		{Name: "redis", About: "one redis-server that writes each command to its log; fleets with WATCH writers among them", start: startRedis},
-		{Name: "redis-memory", About: "the same without a log: what a kill takes along is gone", start: startRedisInMemory, only: []string{"kill"}},
-		{Name: "nutcracker", About: "two redis-servers behind nutcracker, one connection to each", start: startNutcracker(1)},
-		{Name: "nutcracker-4", About: "the same with four connections to each: commands overtake one another", start: startNutcracker(4)},
-		{Name: "sentinel", About: "a primary and two replicas that write each command to their logs, behind three sentinels, which replace it", start: startSentinel()},
+		{Name: "redis", About: "one redis-server that writes each command to its log; fleets with WATCH writers among them",
+			start: startRedis, has: ownServers | oneAddress | clocks},
+		{Name: "redis-memory", About: "the same without a log: what a kill takes along is gone", start: startRedisInMemory,
+			has: ownServers | oneAddress, only: []string{"kill"}},
+		{Name: "nutcracker", About: "two redis-servers behind nutcracker, one connection to each", start: startNutcracker(1),
+			has: ownServers | ownProxy | oneAddress},
+		{Name: "nutcracker-4", About: "the same with four connections to each: commands overtake one another", start: startNutcracker(4),
+			has: ownServers | ownProxy | oneAddress},
+		{Name: "sentinel", About: "a primary and two replicas that write each command to their logs, behind three sentinels, which replace it",
+			start: startSentinel(), has: sentinels},
 		{Name: "sentinel-min", About: "the same, where the primary takes writes only as long as a replica has followed within a second",
-			start: startSentinel("--min-replicas-to-write", "1", "--min-replicas-max-lag", "1"),
-			only:  []string{"failover", "primary-kill", "isolated-primary"}},
-		{Name: "cluster", About: "a Redis Cluster of three masters that write each command to their logs, each with a replica", start: startCluster},
+			start: startSentinel("--min-replicas-to-write", "1", "--min-replicas-max-lag", "1"), has: sentinels,
+			only: []string{"failover", "primary-kill", "isolated-primary"}},
+		{Name: "cluster", About: "a Redis Cluster of three masters that write each command to their logs, each with a replica",
+			start: startCluster, has: cluster},
 		{Name: "codis", About: "two redis-servers behind a proxy that refuses what Codis 3.2 does and spreads pipelines over connections",
-			start: startCodis(proxytest.Config{Parallel: 4})},
+			start: startCodis(proxytest.Config{Parallel: 4}), has: ownServers | oneAddress | clocks | codis},
 		{Name: "codis-replicas", About: "the same, with pipelines executed back to front, and what only reads answered by replicas that are 30 ms behind",
-			start: startCodis(proxytest.Config{Reorder: true, ReplicaLag: 30 * time.Millisecond}),
-			only:  []string{"none", "cut", "stall", "codis-move", "codis-sleep", "codis-faults"}},
+			start: startCodis(proxytest.Config{Reorder: true, ReplicaLag: 30 * time.Millisecond}), has: ownServers | oneAddress | codis,
+			only: []string{"none", "cut", "stall", "codis-move", "codis-sleep", "codis-faults"}},
 	}
 }
 

@@ -32,7 +32,8 @@ func TestTorture(t *testing.T) {
 	redis := servers.Redis(t) // skips, or fails, where there is none
 	played := map[string]bool{}
 	for _, only := range []string{
-		"redis/cut", "redis/stall", "redis/process-kill", "redis/clock", "redis-memory/kill", "nutcracker/slow", "nutcracker-4/cut", "codis/cancel",
+		"redis/cut", "redis/stall", "redis/process-kill", "redis/clock", "redis-memory/kill",
+		"nutcracker/slow", "nutcracker-4/cut", "codis/cancel",
 		"codis/codis-move", "codis-replicas/none",
 		"cluster/cut", "cluster/slot-move", "sentinel/deaf",
 	} {

@@ -17,17 +17,14 @@ type trial struct {
 }
 
 // trials are the places of the remedies that are wanted. Whoever wants one wants to see what is
-// without it, too. In brief, each has one place.
-func trials(wanted func(name string) bool, brief bool) (all []*trial) {
+// without it, too.
+func trials(wanted func(name string) bool) (all []*trial) {
 	at := map[Place]*trial{}
 	remedies := slices.DeleteFunc(Remedies(), func(r Remedy) bool { return !wanted("remedy/" + r.Name) })
 	if none := Remedies()[0]; len(remedies) > 0 && remedies[0].Name != none.Name {
 		remedies = slices.Insert(remedies, 0, none)
 	}
 	for _, r := range remedies {
-		if brief {
-			r.Where = r.Where[:1]
-		}
 		for _, place := range r.Where {
 			if at[place] == nil {
 				at[place] = &trial{Place: place}

@@ -89,21 +89,10 @@ type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
-// columns of a terminal.
-const columns = 80
-
 func enumerate(w io.Writer) int {
 	show := func(kind, name, about string) {
 		_, _ = fmt.Fprintf(w, "%s %s\n", kind, name)
-		line := "   "
-		for word := range strings.FieldsSeq(about) {
-			if len(line)+1+len(word) > columns {
-				_, _ = fmt.Fprintln(w, line)
-				line = "   "
-			}
-			line += " " + word
-		}
-		_, _ = fmt.Fprintln(w, line)
+		torture.Fold(w, about)
 	}
 	for _, t := range torture.Topologies() {
 		show("topology", t.Name, t.About)

@@ -43,7 +43,7 @@ func TestList(t *testing.T) {
 	var out, errs bytes.Buffer
 	assert.Equal(t, 0, run(t.Context(), []string{"-list"}, &out, &errs))
 	for line := range strings.Lines(out.String()) {
-		assert.LessOrEqual(t, len(line), columns+1, line)
+		assert.LessOrEqual(t, len(line), 81, line)
 	}
 	for _, topology := range torture.Topologies() {
 		assert.Contains(t, out.String(), "topology "+topology.Name+"\n    ")

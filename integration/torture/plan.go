@@ -1,0 +1,99 @@
+package torture
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// planned is one cell that is to be played.
+type planned struct {
+	nemesis Nemesis
+	control *Control
+	trial   *trial
+}
+
+func (p planned) name(t Topology) string {
+	if p.control != nil {
+		return "control/" + p.control.Name
+	}
+	if p.trial != nil {
+		return "remedies at " + t.Name + "/" + p.nemesis.Name
+	}
+	return t.Name + "/" + p.nemesis.Name
+}
+
+// plan is what is to be played on each topology.
+func plan(only string) map[string][]planned {
+	wanted := func(name string) bool { return strings.Contains(name, only) }
+	all := map[string][]planned{}
+	for _, t := range Topologies() {
+		for _, n := range Nemeses() {
+			if n.fits(t) && wanted(t.Name+"/"+n.Name) {
+				all[t.Name] = append(all[t.Name], planned{nemesis: n})
+			}
+		}
+	}
+	for _, c := range Controls() {
+		if wanted("control/" + c.Name) {
+			i := slices.IndexFunc(Nemeses(), func(n Nemesis) bool { return n.Name == c.Nemesis })
+			all[c.Topology] = append(all[c.Topology], planned{nemesis: Nemeses()[i], control: &c})
+		}
+	}
+	for _, t := range trials(wanted) {
+		nemeses := slices.Concat(Nemeses(), atTheQuorum())
+		i := slices.IndexFunc(nemeses, func(n Nemesis) bool { return n.Name == t.Nemesis })
+		all[t.Topology] = append(all[t.Topology], planned{nemesis: nemeses[i], trial: t})
+	}
+	return all
+}
+
+// long is what takes its time however short a run is: a server has to be replaced, and the old
+// one to be taken back.
+func (p planned) long() bool {
+	return p.control == nil && (p.trial != nil || p.nemesis.least >= 5*time.Second)
+}
+
+// recovery is how long a long cell takes besides what is played, about.
+const recovery = 12 * time.Second
+
+// shorten leaves out long cells until the others of them take no more than a third of a run. The
+// seed says which, so that runs that are short and many play all of them.
+func shorten(cells map[string][]planned, d time.Duration, seed uint64) (omitted []string) {
+	type place struct {
+		topology Topology
+		index    int
+	}
+	var all []place
+	for _, t := range slices.Concat(Topologies(), quorums()) {
+		for i, p := range cells[t.Name] {
+			if p.long() {
+				all = append(all, place{t, i})
+			}
+		}
+	}
+	rng := rand.New(rand.NewPCG(seed, 0))
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	left := map[string][]int{}
+	for _, at := range all {
+		p := cells[at.topology.Name][at.index]
+		if took := p.nemesis.least + recovery; 3*took <= d {
+			d -= 3 * took
+			continue
+		}
+		left[at.topology.Name] = append(left[at.topology.Name], at.index)
+		omitted = append(omitted, p.name(at.topology))
+	}
+	for topology, indices := range left {
+		var kept []planned
+		for i, p := range cells[topology] {
+			if !slices.Contains(indices, i) {
+				kept = append(kept, p)
+			}
+		}
+		cells[topology] = kept
+	}
+	slices.Sort(omitted)
+	return omitted
+}
