@@ -62,7 +62,7 @@ func (s *Store) flush(ctx context.Context, calls []*call, whole bool) {
 	}
 	for _, c := range calls {
 		switch {
-		case c.cmd.Val() != nil:
+		case complete(c.cmd.Val()):
 			// It was answered: the connection broke after that, and go-redis has
 			// marked them all.
 			c.cmd.SetErr(nil)
@@ -72,6 +72,22 @@ func (s *Store) flush(ctx context.Context, calls []*call, whole bool) {
 			c.cmd.SetErr(err)
 		}
 	}
+}
+
+// complete reports whether a command has its whole answer. Of one that was cut in the middle,
+// go-redis keeps the zero of its type: that may be an answer as well, but of which nobody knows.
+func complete(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return v != ""
+	case int64:
+		return v != 0
+	case []any:
+		return v != nil
+	case map[any]any:
+		return v != nil
+	}
+	return false
 }
 
 // sendUnattended is send where no caller waits: a hook of the client that panics

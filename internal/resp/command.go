@@ -162,8 +162,7 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 }
 
 func trimEnding(line []byte) []byte {
-	line = line[:len(line)-1]
-	return bytes.TrimSuffix(line, []byte{'\r'})
+	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte{'\n'}), []byte{'\r'})
 }
 
 // appendExactly appends n bytes of r to dst. It grows dst only as bytes

@@ -20,11 +20,8 @@ func (s *session) handle(args []string) outcome {
 	}
 	o.verdict = s.p.profile.RuleFor(args...).Verdict
 	call := Call{Conn: s.id, Args: args, Backend: o.backend, Verdict: o.verdict, Fault: f.Action}
-	if o.then == goOn || o.then == closeAfter {
+	if f.Action != DropReply && (o.then == goOn || o.then == closeAfter) {
 		call.Reply = replyKind(o.reply)
-	}
-	if f.Action == DropReply {
-		call.Reply = ""
 	}
 	s.p.record(call)
 	return o

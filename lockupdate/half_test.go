@@ -1,0 +1,89 @@
+package lockupdate_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// An answer of which only a part has come is none. go-redis keeps the zero of its type, and the
+// error beside it: a value that was cut in its middle is not an empty one.
+func TestHalfAnAnswer(t *testing.T) {
+	text := rmw.Key{Name: "s"}
+	hash := rmw.Key{Name: "h", Kind: rmw.KindHash}
+	for name, test := range map[string]struct {
+		cfg   lockupdate.Config
+		read  string // the command that is cut
+		key   rmw.Key
+		value rmw.Value
+	}{
+		"a string":                {lockupdate.Config{}, "read", text, rmw.String(strings.Repeat("x", 20))},
+		"an empty string":         {lockupdate.Config{}, "read", text, rmw.String("")},
+		"no string":               {lockupdate.Config{}, "read", text, rmw.Value{}},
+		"a string of a master":    {lockupdate.Config{MasterReads: true}, "get", text, rmw.String(strings.Repeat("x", 20))},
+		"a hash":                  {lockupdate.Config{}, "read", hash, rmw.Hash(map[string]string{"f": "v", "g": "w"})},
+		"a hash of a master":      {lockupdate.Config{MasterReads: true}, "hgetall", hash, rmw.Hash(map[string]string{"f": "v", "g": "w"})},
+		"no hash, of a master":    {lockupdate.Config{MasterReads: true}, "hgetall", hash, rmw.Value{}},
+		"a hash of another shape": {lockupdate.Config{}, "read", hash, rmw.Hash(map[string]string{"": ""})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for keep := range 60 {
+				synctest.Test(t, func(t *testing.T) {
+					f := newFixture(t, test.cfg)
+					store(t, f.direct(), test.key, test.value)
+					same := func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil }
+					_, err := f.store.Update(t.Context(), test.key, same) // the backend knows the scripts
+					require.NoError(t, err)
+					f.waitReleases()
+					cut := func(args []string) bool {
+						return isScript(test.read)(args) || strings.EqualFold(args[0], test.read)
+					}
+					f.proxy.Inject(proxytest.Fault{Match: cut, Action: proxytest.DropReply, Keep: keep})
+					_, err = f.store.Update(t.Context(), test.key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+						assert.True(t, cur.Equal(test.value), "%d bytes: fn was given %v", keep, cur.Exists())
+						return cur, nil
+					})
+					require.NoError(t, err)
+					// Reads that share a round trip.
+					f.proxy.Inject(proxytest.Fault{Match: cut, Action: proxytest.DropReply, Keep: keep})
+					done := make(chan error, 5)
+					for range cap(done) {
+						go func() {
+							v, err := f.store.Read(t.Context(), test.key)
+							if err == nil && !v.Equal(test.value) {
+								err = fmt.Errorf("%d bytes: %v was read", keep, v.Exists())
+								t.Error(err)
+							}
+							done <- err
+						}()
+					}
+					for range cap(done) {
+						<-done
+					}
+				})
+			}
+		})
+	}
+}
+
+// store puts a value there by hand.
+func store(t *testing.T, rdb *redis.Client, key rmw.Key, v rmw.Value) {
+	t.Helper()
+	switch {
+	case !v.Exists():
+	case key.Kind == rmw.KindHash:
+		require.NoError(t, rdb.HSet(t.Context(), key.Name, v.Fields()).Err())
+	default:
+		require.NoError(t, rdb.Set(t.Context(), key.Name, v.Text(), 0).Err())
+	}
+}
