@@ -91,6 +91,18 @@ func (l *lease) ours() error {
 	return nil
 }
 
+// expired returns why a lease is lost that the watchdog still takes for ours; nil if it is ours, or
+// the watchdog knows.
+func (l *lease) expired() error {
+	w := l.tenure.watchdog
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if l.lost != nil || l.ended || w.now() < l.expires() {
+		return nil
+	}
+	return w.causeOf(l)
+}
+
 var (
 	errNotRenewed = errors.New("its lease has ended")
 	errEnded      = errors.New("it has been given back")

@@ -37,7 +37,9 @@ func (s *Store) Lock(ctx context.Context, name string) (*Lock, error) {
 
 // Context is that of the call that took the lock. It ends, with cause
 // rmw.ErrLockLost, before the lock can end without us, as far as our clock can tell,
-// and when the lock is given back.
+// and when the lock is given back. Its Done is closed by a timer, which is late on a
+// machine that is busy or stood still; its own Err looks at the clock when it is asked, so
+// that nil means that the lock was ours then. A ctx derived from it does not look.
 func (l *Lock) Context() context.Context { return l.ctx }
 
 // Unlock gives the lock back, behind the caller's back. It returns rmw.ErrLockLost

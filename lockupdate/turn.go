@@ -105,8 +105,14 @@ func (c *turnContext) Deadline() (time.Time, bool) { return c.parent.Deadline() 
 // Done implements context.Context.
 func (c *turnContext) Done() <-chan struct{} { return c.get().Done() }
 
-// Err implements context.Context.
+// Err implements context.Context. It looks at the clock itself: the watchdog may have stood still
+// for as long as its caller, and be later to find out.
 func (c *turnContext) Err() error {
+	if !c.over() {
+		if why := c.lease.expired(); why != nil {
+			c.end(why)
+		}
+	}
 	c.mu.Lock()
 	ended := c.ended || c.inner != nil
 	c.mu.Unlock()

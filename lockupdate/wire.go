@@ -61,12 +61,12 @@ func (s *Store) flush(ctx context.Context, calls []*call, whole bool) {
 		err = errOddReply
 	}
 	for _, c := range calls {
-		switch {
-		case complete(c.cmd.Val()):
+		switch failed, v := c.cmd.Err() != nil, c.cmd.Val(); {
+		case failed && complete(v):
 			// It was answered: the connection broke after that, and go-redis has
 			// marked them all.
 			c.cmd.SetErr(nil)
-		case c.cmd.Err() == nil:
+		case !failed && v == nil:
 			// A client over several servers may report an error that is not on the
 			// commands it befell.
 			c.cmd.SetErr(err)
@@ -74,8 +74,9 @@ func (s *Store) flush(ctx context.Context, calls []*call, whole bool) {
 	}
 }
 
-// complete reports whether a command has its whole answer. Of one that was cut in the middle,
-// go-redis keeps the zero of its type: that may be an answer as well, but of which nobody knows.
+// complete reports whether a command that failed had its whole answer before. Of one that was cut
+// in the middle, go-redis keeps the zero of its type: that may be a whole answer as well, and
+// does not count as one.
 func complete(v any) bool {
 	switch v := v.(type) {
 	case string:
