@@ -65,13 +65,13 @@ func TestFairBetweenProcesses(t *testing.T) {
 	ifeq, vx := lockupdate.Config{Commit: lockupdate.CommitIFEQ}, lockupdate.Config{Commit: lockupdate.CommitVX}
 	eager := lockupdate.Config{Poll: rmw.Backoff{Base: 300 * time.Microsecond, Max: 900 * time.Microsecond}}
 	for name, r := range map[string]race{
-		"slow fns":                     {goroutines: []int{4, 4}, work: 20 * time.Millisecond, lasting: 10 * time.Second},
-		"slow fns, kept":               {cfg: keep, goroutines: []int{2, 2, 2, 2}, work: 20 * time.Millisecond, lasting: 20 * time.Second},
-		"slow fns, no combining":       {cfg: off, goroutines: []int{4, 4}, work: 20 * time.Millisecond, lasting: 12 * time.Second},
-		"instant fns":                  {goroutines: []int{4, 4}, lasting: 2 * time.Second},
-		"instant fns, kept":            {cfg: keep, goroutines: []int{1, 1, 1, 1}, lasting: 6 * time.Second},
-		"slow fns, without Lua":        {cfg: ifeq, goroutines: []int{4, 4}, work: 20 * time.Millisecond, lasting: 10 * time.Second},
-		"instant fns, without Lua":     {cfg: vx, goroutines: []int{4, 4}, lasting: 4 * time.Second},
+		"slow fns":                 {goroutines: []int{4, 4}, work: 20 * time.Millisecond, lasting: 10 * time.Second},
+		"slow fns, kept":           {cfg: keep, goroutines: []int{2, 2, 2, 2}, work: 20 * time.Millisecond, lasting: 20 * time.Second},
+		"slow fns, no combining":   {cfg: off, goroutines: []int{4, 4}, work: 20 * time.Millisecond, lasting: 12 * time.Second},
+		"instant fns":              {goroutines: []int{4, 4}, lasting: 2 * time.Second},
+		"instant fns, kept":        {cfg: keep, goroutines: []int{1, 1, 1, 1}, lasting: 6 * time.Second},
+		"slow fns, without Lua":    {cfg: ifeq, goroutines: []int{4, 4}, work: 20 * time.Millisecond, lasting: 10 * time.Second},
+		"instant fns, without Lua": {cfg: vx, goroutines: []int{4, 4}, lasting: 4 * time.Second},
 		// Who is next is a matter of chance here: in 10 seconds one in twenty runs was below the bound.
 		"polls faster than once in ms": {cfg: eager, goroutines: []int{2, 2}, work: 20 * time.Millisecond, lasting: 40 * time.Second},
 	} {
