@@ -2,8 +2,8 @@ package lockupdate_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -56,20 +56,14 @@ func TestHalfAnAnswer(t *testing.T) {
 					require.NoError(t, err)
 					// Reads that share a round trip.
 					f.proxy.Inject(proxytest.Fault{Match: cut, Action: proxytest.DropReply, Keep: keep})
-					done := make(chan error, 5)
-					for range cap(done) {
-						go func() {
+					var all sync.WaitGroup
+					for range 5 {
+						all.Go(func() {
 							v, err := f.store.Read(t.Context(), test.key)
-							if err == nil && !v.Equal(test.value) {
-								err = fmt.Errorf("%d bytes: %v was read", keep, v.Exists())
-								t.Error(err)
-							}
-							done <- err
-						}()
+							assert.True(t, err != nil || v.Equal(test.value), "%d bytes: %v was read", keep, v.Exists())
+						})
 					}
-					for range cap(done) {
-						<-done
-					}
+					all.Wait()
 				})
 			}
 		})
