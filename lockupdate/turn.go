@@ -39,7 +39,12 @@ func (c *turnContext) end(cause error) {
 	if c.ended {
 		return
 	}
-	c.ended, c.cause, c.first = true, cause, c.parent.Err() == nil
+	c.ended, c.cause, c.first = true, cause, true
+	select { // not Err: the watchdog is here with its lock, for which the Err of a lock outside would wait
+	case <-c.parent.Done():
+		c.first = false
+	default:
+	}
 	if c.inner != nil {
 		c.cancel(cause)
 	}
@@ -108,11 +113,17 @@ func (c *turnContext) Done() <-chan struct{} { return c.get().Done() }
 // Err implements context.Context. It looks at the clock itself: the watchdog may have stood still
 // for as long as its caller, and be later to find out.
 func (c *turnContext) Err() error {
-	if !c.over() {
-		if why := c.lease.expired(); why != nil {
-			c.end(why)
-		}
+	if err := c.known(); err != nil {
+		return err
 	}
+	if why := c.lease.expired(); why != nil {
+		c.end(why)
+	}
+	return c.known()
+}
+
+// known is Err without a look at the clock.
+func (c *turnContext) known() error {
 	c.mu.Lock()
 	ended := c.ended || c.inner != nil
 	c.mu.Unlock()

@@ -39,3 +39,17 @@ func TestErrLooksAtTheClock(t *testing.T) {
 		require.NoError(t, s.Close())
 	})
 }
+
+// The watchdog ends the ctx of a lock within another one, with its own lock held, and nobody
+// waits for anybody.
+func TestALockWithinAnotherIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(granting{}, Config{Lease: time.Second, MaxHold: 2 * time.Second})
+		err := s.WithLocks(t.Context(), []string{"a", "b", "c"}, func(ctx context.Context) error {
+			<-ctx.Done()
+			return nil
+		})
+		require.ErrorIs(t, err, rmw.ErrLockLost)
+		require.NoError(t, s.Close())
+	})
+}
