@@ -61,7 +61,7 @@ func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64,
 		f.watch = 2
 	}
 	var errs []error
-	working, stop := context.WithTimeout(ctx, d)
+	working, stop := during(ctx, d)
 	defer stop()
 	struck := make(chan error, 1)
 	children := &children{site: s, history: r.History, seed: seed, nemesis: n, control: v.control}

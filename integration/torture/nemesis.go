@@ -62,6 +62,14 @@ func (n Nemesis) run(ctx context.Context, c *striking) error {
 	}
 }
 
+// during is a ctx that ends after d, without a deadline: connections would have that, too, and fail
+// of it a moment before the ctx says that it has ended.
+func during(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	timer := time.AfterFunc(d, cancel)
+	return ctx, func() { timer.Stop(); cancel() }
+}
+
 // poisoned adds a toxic for a time.
 func (c *striking) poisoned(ctx context.Context, t toxic, from, to time.Duration) error {
 	d := within(c.rng, from, to)

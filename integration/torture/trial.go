@@ -42,7 +42,7 @@ const generationsApart = 1_000_000
 // play has one fleet for each remedy, all at once.
 func (t *trial) play(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64) []*Result {
 	err := s.clean(ctx)
-	working, stop := context.WithTimeout(ctx, d)
+	working, stop := during(ctx, d)
 	defer stop()
 	results := make([]*Result, len(t.remedies))
 	errs := make([]error, len(t.remedies))

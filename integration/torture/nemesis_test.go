@@ -1,0 +1,37 @@
+package torture
+
+import (
+	"context"
+	"math/rand/v2"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A strike that the end of its cell interrupts has not failed. It would now and then if
+// connections ended by a deadline, which they see before the ctx does.
+func TestStrikeAtTheEnd(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = silent.Close() }()
+	n := Nemesis{Name: "asking", strike: func(ctx context.Context, _ *striking) error {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", silent.Addr().String())
+		if err != nil {
+			return err
+		}
+		defer func() { _ = conn.Close() }()
+		if deadline, limited := ctx.Deadline(); limited {
+			_ = conn.SetDeadline(deadline)
+		}
+		defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+		_, err = conn.Read(make([]byte, 1))
+		return err
+	}}
+	for range 200 {
+		ctx, stop := during(t.Context(), time.Millisecond)
+		require.NoError(t, n.run(ctx, &striking{rng: rand.New(rand.NewPCG(1, 1))}))
+		stop()
+	}
+}
