@@ -150,6 +150,42 @@ func TestReachOfALibrary(t *testing.T) {
 	}, ways(look(t, in(t, library), reached)))
 }
 
+const queued = `
+-- kv.go --
+package kv
+
+import (
+	"container/list"
+
+	"m/go-redis/redis"
+)
+
+type step interface{ run() }
+
+type notify struct{ c *redis.Client }
+
+func (n notify) run() { n.c.Publish("c", 1) }
+func (n notify) walk() { n.c.Publish("c", 1) }
+
+var steps list.List
+
+func Notify(c *redis.Client) { steps.PushBack(step(notify{c})) }
+
+func Work() {
+	for at := steps.Front(); at != nil; at = at.Next() {
+		at.Value.(step).run()
+	}
+}
+`
+
+// A value comes back out of a package that has no bodies here: what is called then may be its
+// methods, also those that the package could not call itself.
+func TestReachThroughAContainer(t *testing.T) {
+	assert.Equal(t, map[string]string{
+		"(notify).run": "exported kv.Notify kv.(notify).run", "(notify).walk": "none",
+	}, ways(look(t, in(t, queued), reached)))
+}
+
 const dependent = `
 -- go.mod --
 module example.com/service

@@ -20,21 +20,44 @@ func exportedMethods(prog *ssa.Program, t *ssa.Type) (fns []*ssa.Function) {
 		}
 		return fns
 	}
-	return methodsOf(prog, types.NewPointer(t.Type()))
+	return methodSets{prog: prog}.of(types.NewPointer(t.Type()))
 }
 
-// methodsOf are the exported methods of a type: others cannot be called by who does not know
-// it.
-func methodsOf(prog *ssa.Program, t types.Type) (fns []*ssa.Function) {
+// invoked are the ids of the methods without a name for others that are called through
+// interfaces.
+func invoked(all map[*ssa.Function]bool) map[string]bool {
+	ids := map[string]bool{}
+	for fn := range all {
+		for _, block := range fn.Blocks {
+			for _, instruction := range block.Instrs {
+				c, ok := instruction.(ssa.CallInstruction)
+				if ok && c.Common().IsInvoke() && !c.Common().Method.Exported() {
+					ids[c.Common().Method.Id()] = true
+				}
+			}
+		}
+	}
+	return ids
+}
+
+// methodSets are the methods that can be called of a value by who does not know its type.
+type methodSets struct {
+	prog    *ssa.Program
+	invoked map[string]bool
+}
+
+// of returns the exported methods of a type, and those others that an interface can have: a
+// value may come back from a package that has no bodies here, as from a queue.
+func (m methodSets) of(t types.Type) (fns []*ssa.Function) {
 	if types.IsInterface(t) {
 		return nil
 	}
-	set := prog.MethodSets.MethodSet(t)
+	set := m.prog.MethodSets.MethodSet(t)
 	for selection := range set.Methods() {
-		if !selection.Obj().Exported() {
+		if !selection.Obj().Exported() && !m.invoked[selection.Obj().Id()] {
 			continue
 		}
-		if fn := prog.MethodValue(selection); fn != nil {
+		if fn := m.prog.MethodValue(selection); fn != nil {
 			fns = append(fns, fn)
 		}
 	}

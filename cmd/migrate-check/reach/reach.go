@@ -146,8 +146,9 @@ func edgesOf(prog *ssa.Program, all map[*ssa.Function]bool) map[*ssa.Function][]
 		}
 		return nil
 	})
+	methods := methodSets{prog, invoked(all)}
 	for fn := range all {
-		edges[fn] = append(edges[fn], mentioned(fn)...)
+		edges[fn] = append(edges[fn], mentioned(fn, methods)...)
 	}
 	for _, out := range edges { // the order of maps is not to decide between ways that are as short
 		slices.SortFunc(out, less)
@@ -156,12 +157,12 @@ func edgesOf(prog *ssa.Program, all map[*ssa.Function]bool) map[*ssa.Function][]
 }
 
 // mentioned are the functions that one speaks of without calling them.
-func mentioned(fn *ssa.Function) (out []edge) {
+func mentioned(fn *ssa.Function, methods methodSets) (out []edge) {
 	for _, block := range fn.Blocks {
 		for _, instruction := range block.Instrs {
 			pos := instruction.Pos()
 			if box, ok := instruction.(*ssa.MakeInterface); ok {
-				for _, method := range methodsOf(fn.Prog, box.X.Type()) {
+				for _, method := range methods.of(box.X.Type()) {
 					out = append(out, edge{method, pos, boxed})
 				}
 			}
