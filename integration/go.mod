@@ -2,7 +2,10 @@ module github.com/unwatch/unwatch/integration
 
 go 1.26.0
 
-replace github.com/unwatch/unwatch => ..
+replace (
+	github.com/unwatch/unwatch => ..
+	github.com/unwatch/unwatch/adapters/etcdlock => ../adapters/etcdlock
+)
 
 require (
 	github.com/Shopify/toxiproxy/v2 v2.5.0
@@ -15,11 +18,10 @@ require (
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/stretchr/testify v1.12.1
 	github.com/unwatch/unwatch v0.0.0-00010101000000-000000000000
-	go.etcd.io/etcd/api/v3 v3.7.3
+	github.com/unwatch/unwatch/adapters/etcdlock v0.0.0-00010101000000-000000000000
 	go.etcd.io/etcd/client/v3 v3.7.3
 	go.uber.org/zap v1.27.1
 	golang.org/x/sys v0.49.0
-	google.golang.org/grpc v1.83.2
 )
 
 require (
@@ -43,6 +45,7 @@ require (
 	github.com/rs/xid v1.4.0 // indirect
 	github.com/sony/gobreaker/v2 v2.4.0 // indirect
 	github.com/yuin/gopher-lua v1.1.1 // indirect
+	go.etcd.io/etcd/api/v3 v3.7.3 // indirect
 	go.etcd.io/etcd/client/pkg/v3 v3.7.3 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
@@ -52,6 +55,7 @@ require (
 	golang.org/x/text v0.43.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260803160001-6ac0973c030d // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260803160001-6ac0973c030d // indirect
+	google.golang.org/grpc v1.83.2 // indirect
 	google.golang.org/protobuf v1.36.11 // indirect
 	gopkg.in/tomb.v1 v1.0.0-20141024135613-dd632973f1e7 // indirect
 )

@@ -9,7 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
-	"github.com/unwatch/unwatch/integration/etcdlock"
+	"github.com/unwatch/unwatch/adapters/etcdlock"
 	"github.com/unwatch/unwatch/lockupdate/redlock"
 	"github.com/unwatch/unwatch/rmw"
 )

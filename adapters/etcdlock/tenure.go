@@ -18,6 +18,7 @@ type tenure struct {
 	session *concurrency.Session
 	ctx     context.Context // ends with the lease, at the latest
 	stop    context.CancelFunc
+	token   uint64
 	renewed chan struct{} // closed when nobody renews it any more
 	drop    context.CancelFunc
 }

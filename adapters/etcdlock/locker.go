@@ -45,12 +45,17 @@ func (l *Locker) Close() error {
 	return nil
 }
 
-// WithLock implements locktest.Locker.
+// WithLock runs fn while no other holder of the lock runs, and waits for it as long as ctx allows,
+// in the order of arrival. fn's ctx ends with the cause rmw.ErrLockLost when the lease does.
+//
+// The error is fn's own, or an [rmw.Error]. Its reason is rmw.ErrLockLost if fn was called and returned
+// no error, but may not have been alone. With any other, rmw.ErrInvalid, ErrClosed, ErrUnavailable, or
+// ErrContended where ctx ended first, fn was not called.
 func (l *Locker) WithLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
 	return l.run(ctx, name, fn, (*concurrency.Mutex).Lock)
 }
 
-// TryLock implements locktest.Locker.
+// TryLock is [Locker.WithLock] for who does not want to wait: rmw.ErrContended if the lock is held.
 func (l *Locker) TryLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
 	return l.run(ctx, name, fn, (*concurrency.Mutex).TryLock)
 }
@@ -60,6 +65,9 @@ type held struct {
 	locker *Locker
 	name   string
 }
+
+// innermost is where it says under which.
+type innermost struct{}
 
 func (l *Locker) begin() bool {
 	l.mu.Lock()
@@ -102,7 +110,8 @@ func (l *Locker) run(
 	defer stop(nil)
 	defer context.AfterFunc(t.ctx, func() { stop(errLease) })()
 	defer context.AfterFunc(l.closing, func() { stop(rmw.ErrClosed) })()
-	if err := lock(concurrency.NewMutex(t.session, Prefix+hex.EncodeToString([]byte(name))), waiting); err != nil {
+	mutex := concurrency.NewMutex(t.session, Prefix+hex.EncodeToString([]byte(name)))
+	if err := lock(mutex, waiting); err != nil {
 		switch {
 		case ctx.Err() != nil:
 			return fail("acquire", rmw.ErrContended, ctx.Err())
@@ -113,7 +122,8 @@ func (l *Locker) run(
 		}
 		return fail("acquire", rmw.ErrUnavailable, err)
 	}
-	under, lose := context.WithCancelCause(context.WithValue(ctx, held{l, name}, t))
+	t.token = uint64(mutex.Header().Revision)
+	under, lose := context.WithCancelCause(context.WithValue(context.WithValue(ctx, held{l, name}, t), innermost{}, t))
 	defer lose(nil)
 	defer context.AfterFunc(t.ctx, func() { lose(rmw.ErrLockLost) })()
 	if t.ctx.Err() != nil {

@@ -1,0 +1,23 @@
+// Package etcdlock is a lock of etcd behind the interface of package locktest, for sections that
+// must stay exclusive also while a Redis fails over: etcd loses nothing that it has acknowledged.
+//
+//	locker := etcdlock.New(client, 5*time.Second)
+//	defer locker.Close()
+//	err := locker.WithLock(ctx, "invoices", func(ctx context.Context) error {
+//		token, err := etcdlock.Token(ctx)
+//		...
+//	})
+//
+// It guards no values: a holder who stands still past its lease may write after another has begun,
+// which the store that is written to has to refuse, by [Token].
+//
+// A lock is a [concurrency.Mutex] of its own lease: a Grant, a Txn and, at the end, a Revoke,
+// each of which most of the members have on their disks before it is answered. Whoever waits is
+// told by a watch, in the order of arrival.
+//
+// # Why not the session's own end
+//
+// A [concurrency.Session] counts a lease from when the answer came, and looks twice a second: it
+// may call a lock held that another has. Here each renewal counts from before it was sent, less
+// a tenth.
+package etcdlock
