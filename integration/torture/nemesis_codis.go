@@ -31,6 +31,9 @@ func inTheProxy() []Nemesis {
 				c.codis.Sleep(backend)
 				_ = pause(ctx, d)
 				c.codis.Wake(backend)
+				// That is thousands of commands, as the fleet is told of each at once that it failed:
+				// the next strike is to meet a fleet that works again.
+				_ = c.awaitCalm(ctx)
 				return nil
 			}},
 		{Name: "codis-late", About: "a command is answered by an error, or by the end of its connection, and carried out up to two leases later",

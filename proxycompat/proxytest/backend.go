@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net"
 	"sync"
 
@@ -26,7 +27,8 @@ type backend struct {
 	mu      sync.Mutex
 	down    bool
 	ejected bool
-	asleep  chan struct{} // closed when it wakes up; nil: it is awake
+	asleep  bool
+	late    []late // what it was sent while it was asleep
 	links   map[*link]struct{}
 }
 
@@ -77,6 +79,32 @@ func (l *link) do(args []string) (resp.Reply, error) {
 	if _, err := l.conn.Write(resp.AppendCommand(nil, args...)); err != nil {
 		return nil, errors.Join(errGone, err)
 	}
+	return l.reply()
+}
+
+// pipeline sends commands in one go and waits for their replies. After an error the link has to be
+// closed.
+func (l *link) pipeline(commands [][]string) ([]resp.Reply, error) {
+	var request []byte
+	for _, args := range commands {
+		request = resp.AppendCommand(request, args...)
+	}
+	sent := make(chan error, 1)
+	go func() { // a connection in memory holds nothing: who answers waits for us to read
+		_, err := l.conn.Write(request)
+		sent <- err
+	}()
+	replies := make([]resp.Reply, len(commands))
+	for i := range commands {
+		var err error
+		if replies[i], err = l.reply(); err != nil {
+			return nil, err
+		}
+	}
+	return replies, <-sent
+}
+
+func (l *link) reply() (resp.Reply, error) {
 	var reply resp.Reply
 	for {
 		at := len(reply)
@@ -136,29 +164,63 @@ func (b *backend) present() bool {
 func (b *backend) awake(s *session, args []string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.asleep == nil {
+	if !b.asleep {
 		return nil
 	}
 	b.ejected = true
-	if s.pin.multi || transactional(args) {
-		return errAsleep
+	if !s.pin.multi && !transactional(args) {
+		b.late = append(b.late, late{s.database, args})
 	}
-	woken, database := b.asleep, s.database
-	s.p.wg.Go(func() {
-		select {
-		case <-woken:
-		case <-s.p.ctx.Done():
+	return errAsleep
+}
+
+// late is a command that is executed when its backend wakes up.
+type late struct {
+	database string
+	args     []string
+}
+
+// execute executes it, over the link of its database or a new one.
+func (c late) execute(p *Proxy, b *backend, links map[string]*link) {
+	l := links[c.database]
+	if l == nil {
+		var err error
+		if l, err = b.connect(p.ctx, c.database); err != nil {
 			return
 		}
-		if l, err := b.connect(s.p.ctx, database); err == nil {
-			_ = b.change(database, [][]string{args}, func() error {
-				_, err := s.p.cfg.Store.ask(l, args)
-				return err
-			})
+		links[c.database] = l
+	}
+	err := b.change(c.database, [][]string{c.args}, func() error {
+		_, err := p.cfg.Store.ask(l, c.args)
+		return err
+	})
+	if err != nil {
+		l.close()
+		delete(links, c.database)
+	}
+}
+
+// wakeUp executes what came while the backend was asleep. What may block gets a link of its own.
+func (b *backend) wakeUp(p *Proxy, all []late) {
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	run := func(all []late) {
+		links := map[string]*link{}
+		for _, c := range all {
+			c.execute(p, b, links)
+		}
+		for _, l := range links {
 			l.close()
 		}
-	})
-	return errAsleep
+	}
+	prompt := all[:0:0]
+	for _, c := range all {
+		if mayBlock([][]string{c.args}) {
+			p.wg.Go(func() { run([]late{c}) })
+		} else {
+			prompt = append(prompt, c)
+		}
+	}
+	run(prompt)
 }
 
 // Sleep makes a backend hang, as a stopped process does: clients are told that it timed
@@ -167,19 +229,20 @@ func (p *Proxy) Sleep(backend int) {
 	b := p.backends[backend]
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.asleep == nil {
-		b.asleep = make(chan struct{})
-	}
+	b.asleep = true
 }
 
 // Wake ends what [Proxy.Sleep] began.
 func (p *Proxy) Wake(backend int) {
 	b := p.backends[backend]
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.asleep != nil {
-		close(b.asleep)
-		b.asleep, b.ejected = nil, false
+	all := b.late
+	b.asleep, b.ejected, b.late = false, false, nil
+	b.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed && len(all) > 0 {
+		p.wg.Go(func() { b.wakeUp(p, all) })
 	}
 }
 

@@ -37,13 +37,12 @@ func dumpOf(l *link, keys ...string) ([]dump, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	if err := l.queue([]string{"MULTI"}); err != nil {
-		return nil, err
-	}
+	commands := [][]string{{"MULTI"}}
 	for _, key := range keys {
-		if err := l.queue(lookups(key)...); err != nil {
-			return nil, err
-		}
+		commands = append(commands, lookups(key)...)
+	}
+	if err := l.queue(commands...); err != nil {
+		return nil, err
 	}
 	now := time.Now()
 	replies, err := l.commit()
@@ -138,11 +137,11 @@ func restore(l *link, flush bool, dumps ...dump) error {
 
 // queue says commands, the first of which is MULTI or comes after it.
 func (l *link) queue(commands ...[]string) error {
-	for _, args := range commands {
-		reply, err := l.do(args)
-		if err != nil {
-			return err
-		}
+	replies, err := l.pipeline(commands)
+	if err != nil {
+		return err
+	}
+	for _, reply := range replies {
 		if text, bad := reply.ErrorText(); bad {
 			return fmt.Errorf("proxytest: copying a key: %s", text)
 		}

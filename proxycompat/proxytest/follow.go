@@ -73,14 +73,21 @@ func (r *replica) follow(database string, commands [][]string) {
 	if len(keys) == 0 {
 		return
 	}
-	l, err := r.master.connect(r.p.ctx, database)
+	l := r.reading[database]
+	if l == nil {
+		var err error
+		if l, err = r.master.connect(r.p.ctx, database); err != nil {
+			return
+		}
+		r.reading[database] = l
+	}
+	dumps, err := dumpOf(l, keys...)
 	if err != nil {
+		l.close()
+		delete(r.reading, database)
 		return
 	}
-	defer l.close()
-	if dumps, err := dumpOf(l, keys...); err == nil {
-		r.send(arrival{database: database, dumps: dumps})
-	}
+	r.send(arrival{database: database, dumps: dumps})
 }
 
 // afresh has the replica get all that there is on its master.

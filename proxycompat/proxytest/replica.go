@@ -22,7 +22,8 @@ type replica struct {
 
 	// turn is full while somebody changes the master, until what that has left is on its
 	// way. No mutex, because who waits for it may wait for time to pass.
-	turn chan struct{}
+	turn    chan struct{}
+	reading map[string]*link // from the master, by database; of whose turn it is
 
 	mu      sync.Mutex
 	running bool
@@ -42,7 +43,7 @@ func (p *Proxy) addReplicas() {
 		m := miniredis.NewMiniRedis()
 		m.ClockTTL(true)
 		b.replica = &replica{
-			p: p, engine: m, lag: p.cfg.ReplicaLag, turn: make(chan struct{}, 1),
+			p: p, engine: m, lag: p.cfg.ReplicaLag, turn: make(chan struct{}, 1), reading: map[string]*link{},
 			master: newBackend(b.dial),
 			copy:   newBackend(func(context.Context) (net.Conn, error) { return m.Dial() }),
 		}
