@@ -210,7 +210,7 @@ func TestTable(t *testing.T) {
 	assert.NoError(t, r.Table(&text))
 	assert.True(t, r.Bad())
 	for _, want := range []string{
-		"FAILED", "1 keys of locks have no expiry", "NOT CAUGHT", "redis/stall: -seed 7 -only redis/stall", "  k: a was lost",
+		"FAILED", "1 keys of locks have no expiry", "NOT CAUGHT", "-seed 7 -only redis/stall:", "  k: a was lost",
 		"etcd at etcd/one-down: -seed 7 -only 'remedy/etcd'", "2 updates were carried out that failed",
 	} {
 		assert.Contains(t, text.String(), want)

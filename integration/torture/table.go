@@ -16,7 +16,8 @@ func (o Outcome) String() string {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// Table writes what was found, in lines of 80 columns and less.
+// Table writes what was found, in lines of 80 columns and less. What a cell's operations have in
+// neither column was said not to be written.
 func (r *Report) Table(w io.Writer) error {
 	if len(r.Results)+len(r.Controls)+len(r.Remedies)+len(r.Skipped) == 0 {
 		return nil
@@ -30,10 +31,10 @@ func (r *Report) Table(w io.Writer) error {
 		_, _ = fmt.Fprintln(table, strings.Join(text, "\t"))
 	}
 	if len(r.Results) > 0 {
-		row("topology", "nemesis", "ops", "acked", "not", "unknown", "lost", "double", "stall", "")
+		row("topology", "nemesis", "ops", "acked", "unknown", "lost", "double", "stall", "")
 	}
 	for _, c := range r.Results {
-		row(c.Topology, c.Nemesis, c.Operations, c.Acknowledged, c.NotWritten, c.Unknown, c.Lost, c.Double,
+		row(c.Topology, c.Nemesis, c.Operations, c.Acknowledged, c.Unknown, c.Lost, c.Double,
 			fmt.Sprintf("%.1fs", c.Stall.Seconds()), c.word())
 	}
 	if err := table.Flush(); err != nil {
@@ -91,16 +92,16 @@ func (r *Report) remedies(w io.Writer, table *tabwriter.Writer, row func(cells .
 func (r *Result) word() string {
 	switch {
 	case r.Bad():
-		return "  FAILED"
+		return " FAILED"
 	case r.Forgiven && r.Lost > 0:
-		return "  Redis" // has lost them
+		return " Redis" // has lost them
 	case len(r.Undecided) > 0:
-		return "  open" // for some keys porcupine took too long
+		return " open" // for some keys porcupine took too long
 	}
-	return "  ok"
+	return " ok"
 }
 
-// found are the two things most found, in few words.
+// found is what was most found, in few words.
 func (v *Verdict) found() string {
 	type found struct {
 		n    int
@@ -111,14 +112,11 @@ func (v *Verdict) found() string {
 		{v.Unfenced, "unfenced"},
 		{v.Torn, "torn"}, {len(v.NotLinearizable), "out of order"}, {len(v.Immortal), "immortal"},
 	}
-	slices.SortStableFunc(all, func(a, b found) int { return b.n - a.n })
-	var words []string
-	for _, f := range all[:2] {
-		if f.n > 0 {
-			words = append(words, fmt.Sprint(f.n, " ", f.what))
-		}
+	most := slices.MaxFunc(all, func(a, b found) int { return a.n - b.n })
+	if most.n == 0 {
+		return ""
 	}
-	return strings.Join(words, ", ")
+	return fmt.Sprint(most.n, " ", most.what)
 }
 
 // broken are the promises that were, each in a line.
@@ -157,7 +155,7 @@ func (r *Report) problems(w io.Writer) error {
 		lines := c.broken()
 		switch {
 		case c.Bad():
-			_, _ = fmt.Fprintf(w, "\n%s: -seed %d -only %s\n", name, r.Seed, name)
+			_, _ = fmt.Fprintf(w, "\n-seed %d -only %s:\n", r.Seed, name)
 			lines = slices.Concat(lines, c.examples, c.Desk, c.Errors)
 		case len(lines) > 0:
 			_, _ = fmt.Fprintf(w, "\n%s, by Redis itself:\n", name)

@@ -1,0 +1,44 @@
+package torture
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// docs/guarantees.md shows a run. Every cell of it is one that there is, and nothing that is
+// played is missing from it; the commands that it names play something.
+func TestGuarantees(t *testing.T) {
+	text, err := os.ReadFile("../../docs/guarantees.md")
+	require.NoError(t, err)
+	doc := string(text)
+	shown := map[string]bool{}
+	for _, row := range regexp.MustCompile(`(?m)^ *([\w-]+) +([\w-]+)( +\d+){5} +[\d.]+s (\w+)$`).FindAllStringSubmatch(doc, -1) {
+		shown[row[1]], shown[row[2]] = true, true
+		assert.NotEmpty(t, plan(row[1]+"/"+row[2]), "%s at %s", row[2], row[1])
+		assert.Contains(t, []string{"ok", "Redis"}, row[4], row[0])
+	}
+	for _, topology := range Topologies() {
+		assert.True(t, shown[topology.Name], "%s is not in the table", topology.Name)
+	}
+	for _, n := range Nemeses() {
+		assert.True(t, shown[n.Name], "%s is not in the table", n.Name)
+	}
+	for _, c := range Controls() {
+		row := regexp.MustCompile(`(?m)^ *` + regexp.QuoteMeta(c.Name) + ` +` + c.Topology + `/` + c.Nemesis + ` .* caught `)
+		assert.True(t, row.MatchString(doc), "%s is not in the table", c.Name)
+	}
+	for _, r := range Remedies() {
+		for _, place := range r.Where {
+			row := regexp.MustCompile(`(?m)^ *` + regexp.QuoteMeta(r.Name) + ` +` + place.Topology + `/` + place.Nemesis + ` `)
+			assert.True(t, row.MatchString(doc), "%s at %s/%s is not in the table", r.Name, place.Topology, place.Nemesis)
+		}
+	}
+	for _, only := range regexp.MustCompile("ONLY=('[^']+'|[^` ]+)").FindAllStringSubmatch(doc, -1) {
+		assert.NotEmpty(t, plan(strings.Trim(only[1], `'`)), only[0])
+	}
+}

@@ -1,0 +1,47 @@
+package torture
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A run of hours, in which everything breaks, fits on a terminal.
+func TestTableIsNarrow(t *testing.T) {
+	const many, bad = 999_999, 99_999
+	result := func(topology, nemesis, remedy string) *Result {
+		return &Result{
+			Topology: topology, Nemesis: nemesis, Remedy: remedy, Stall: 99 * time.Second,
+			Operations: many, Acknowledged: many, NotWritten: many, Unknown: many, Sections: many,
+			Verdict: &Verdict{Lost: bad, Double: bad, Overlap: bad, NotLinearizable: make([]string, bad+1), Leaked: "a goroutine"},
+		}
+	}
+	r := &Report{Config: Config{Seed: 1795357880000034615}}
+	for topology, cells := range plan("") {
+		for _, p := range cells {
+			switch {
+			case p.control != nil:
+				r.Controls = append(r.Controls, ControlResult{*p.control, result(topology, p.nemesis.Name, ""), true})
+			case p.trial != nil:
+				for _, remedy := range p.trial.remedies {
+					one := result(topology, p.nemesis.Name, remedy.Name)
+					one.Verdict.Forgiven = true
+					r.Remedies = append(r.Remedies, one)
+				}
+			default:
+				r.Results = append(r.Results, result(topology, p.nemesis.Name, ""))
+			}
+		}
+	}
+	var text bytes.Buffer
+	require.NoError(t, r.Table(&text))
+	for line := range strings.Lines(text.String()) {
+		if line = strings.TrimRight(line, "\n"); !strings.HasPrefix(line, "    ") || strings.Contains(line, " FAILED") {
+			assert.LessOrEqual(t, len(line), 80, line)
+		}
+	}
+}
