@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"math/rand/v2"
 	"net"
 	"sync"
 
@@ -156,94 +155,6 @@ func (b *backend) present() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return !b.down && !b.ejected
-}
-
-// awake returns nil if a backend answers. Else the command is executed when it wakes
-// up, and the backend ejected, where the proxy does that, from this failure on. What is
-// part of a transaction is lost with the connection that it was said on.
-func (b *backend) awake(s *session, args []string) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.asleep {
-		return nil
-	}
-	b.ejected = true
-	if !s.pin.multi && !transactional(args) {
-		b.late = append(b.late, late{s.database, args})
-	}
-	return errAsleep
-}
-
-// late is a command that is executed when its backend wakes up.
-type late struct {
-	database string
-	args     []string
-}
-
-// execute executes it, over the link of its database or a new one.
-func (c late) execute(p *Proxy, b *backend, links map[string]*link) {
-	l := links[c.database]
-	if l == nil {
-		var err error
-		if l, err = b.connect(p.ctx, c.database); err != nil {
-			return
-		}
-		links[c.database] = l
-	}
-	err := b.change(c.database, [][]string{c.args}, func() error {
-		_, err := p.cfg.Store.ask(l, c.args)
-		return err
-	})
-	if err != nil {
-		l.close()
-		delete(links, c.database)
-	}
-}
-
-// wakeUp executes what came while the backend was asleep. What may block gets a link of its own.
-func (b *backend) wakeUp(p *Proxy, all []late) {
-	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	run := func(all []late) {
-		links := map[string]*link{}
-		for _, c := range all {
-			c.execute(p, b, links)
-		}
-		for _, l := range links {
-			l.close()
-		}
-	}
-	prompt := all[:0:0]
-	for _, c := range all {
-		if mayBlock([][]string{c.args}) {
-			p.wg.Go(func() { run([]late{c}) })
-		} else {
-			prompt = append(prompt, c)
-		}
-	}
-	run(prompt)
-}
-
-// Sleep makes a backend hang, as a stopped process does: clients are told that it timed
-// out, and what it was sent is executed when it wakes up, in no order.
-func (p *Proxy) Sleep(backend int) {
-	b := p.backends[backend]
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.asleep = true
-}
-
-// Wake ends what [Proxy.Sleep] began.
-func (p *Proxy) Wake(backend int) {
-	b := p.backends[backend]
-	b.mu.Lock()
-	all := b.late
-	b.asleep, b.ejected, b.late = false, false, nil
-	b.mu.Unlock()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.closed && len(all) > 0 {
-		p.wg.Go(func() { b.wakeUp(p, all) })
-	}
 }
 
 // Down makes a backend unreachable: its connections are cut at once and new
