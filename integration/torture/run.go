@@ -46,13 +46,13 @@ func (r *Report) Bad() bool {
 		slices.ContainsFunc(r.Remedies, func(c *Result) bool { return c.Bad() })
 }
 
-// A mistake shows by chance: it has so long, so many times. The rarest, "retries on", shows in
-// 4 seconds with a mean of 5; none in a row of 5 such tries is once in 10^10. "no token" shows
-// once or thrice, and on a machine that has a lot else to do it once took more than 5. Who is
-// caught sooner is not tried again, so a long row costs nothing.
+// A mistake shows by chance: it has so long, so many times. The rarest is "no token", which shows in
+// every other try of 4 seconds, and on a machine that has a lot else to do in fewer: not in 20 of them
+// is once in a million, or at one in three once in 3000. Who is caught sooner is not tried again, so a
+// long row costs nothing.
 const (
 	controlLeast = 4 * time.Second
-	controlTries = 10
+	controlTries = 20
 )
 
 // Run plays all cells. It returns what was found until ctx ended, and an error if that, or a
