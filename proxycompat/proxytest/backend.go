@@ -81,8 +81,8 @@ func (l *link) do(args []string) (resp.Reply, error) {
 	return l.reply()
 }
 
-// pipeline sends commands in one go and waits for their replies. After an error the link has to be
-// closed.
+// pipeline sends commands in one go and waits for their replies. After an error the connection is
+// closed: what it has left to say belongs to nobody.
 func (l *link) pipeline(commands [][]string) ([]resp.Reply, error) {
 	var request []byte
 	for _, args := range commands {
@@ -97,7 +97,8 @@ func (l *link) pipeline(commands [][]string) ([]resp.Reply, error) {
 	for i := range commands {
 		var err error
 		if replies[i], err = l.reply(); err != nil {
-			return nil, err
+			_ = l.conn.Close()
+			return nil, errors.Join(err, <-sent)
 		}
 	}
 	return replies, <-sent

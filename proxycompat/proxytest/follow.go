@@ -73,11 +73,22 @@ func (r *replica) follow(database string, commands [][]string) {
 	if len(keys) == 0 {
 		return
 	}
+	dumps, err := r.read(database, keys)
+	if err != nil { // the link may have ended with a server that is there again
+		dumps, err = r.read(database, keys)
+	}
+	if err == nil {
+		r.send(arrival{database: database, dumps: dumps})
+	}
+}
+
+// read reads keys of the master, over the link of their database or a new one.
+func (r *replica) read(database string, keys []string) ([]dump, error) {
 	l := r.reading[database]
 	if l == nil {
 		var err error
 		if l, err = r.master.connect(r.p.ctx, database); err != nil {
-			return
+			return nil, err
 		}
 		r.reading[database] = l
 	}
@@ -85,9 +96,8 @@ func (r *replica) follow(database string, commands [][]string) {
 	if err != nil {
 		l.close()
 		delete(r.reading, database)
-		return
 	}
-	r.send(arrival{database: database, dumps: dumps})
+	return dumps, err
 }
 
 // afresh has the replica get all that there is on its master.
