@@ -23,8 +23,7 @@ func exportedMethods(prog *ssa.Program, t *ssa.Type) (fns []*ssa.Function) {
 	return methodSets{prog: prog}.of(types.NewPointer(t.Type()))
 }
 
-// invoked are the ids of the methods without a name for others that are called through
-// interfaces.
+// invoked are the ids of the unexported methods that are called through interfaces.
 func invoked(all map[*ssa.Function]bool) map[string]bool {
 	ids := map[string]bool{}
 	for fn := range all {
