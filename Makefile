@@ -8,8 +8,7 @@ NESTED := $(patsubst %/go.mod,%,$(wildcard integration/go.mod bench/go.mod adapt
 WITH_SERVERS := go run ./internal/servers/cmd/with-servers
 
 test: servers ## Run all tests, those against real servers included
-	go test ./...
-	@for module in $(NESTED); do echo "go -C $$module test ./..."; go -C $$module test ./... || exit 1; done
+	@./scripts/test.sh . $(NESTED)
 
 servers: ## Install redis-server, nutcracker, etcd and chromium if they are missing
 	@./scripts/servers.sh
