@@ -36,7 +36,7 @@ func Remedies() []Remedy {
 	masters := []Place{{"masters", "one-down"}, {"masters", "most-down"}, {"forgetful", "one-down"}, {"forgetful", "most-down"}}
 	wait := func(replicas int) func(s *Site, process int) (rmw.Store, error) {
 		return func(s *Site, process int) (rmw.Store, error) {
-			return newWaiting(singleClient(s, process), replicas), nil
+			return newWaiting(singleClient(s, process), replicas, replicasLimit), nil
 		}
 	}
 	return []Remedy{

@@ -62,7 +62,7 @@ func replicated(t *testing.T) (rdb single, admin *redis.Client) {
 	require.EqualValues(t, 1, n)
 
 	rdb.made = &atomic.Int64{}
-	opts := &redis.Options{Addr: primary.Addr, OnConnect: counting(rdb.made)}
+	opts := &redis.Options{Addr: primary.Addr, OnConnect: counting(rdb.made), ReadTimeout: 2 * time.Minute}
 	limitToOne(&opts.PoolSize, &opts.MaxActiveConns, &opts.PipelinePoolSize)
 	rdb.UniversalClient = redis.NewClient(opts)
 	return rdb, admin
@@ -83,7 +83,7 @@ func TestWaitGoesOverTheConnectionThatWrote(t *testing.T) {
 	id, err := rdb.Do(t.Context(), "CLIENT", "ID").Int64()
 	require.NoError(t, err)
 	before := connectionsOf(t, admin)
-	store := newWaiting(rdb, 1)
+	store := newWaiting(rdb, 1, time.Minute)
 	var all sync.WaitGroup
 	for i := range 4 {
 		all.Go(func() {
@@ -115,7 +115,7 @@ func connectionsOf(t *testing.T, admin *redis.Client) string {
 func TestWaitOverAnotherConnectionSaysNothing(t *testing.T) {
 	t.Parallel()
 	rdb, admin := replicated(t)
-	store := newWaiting(rdb, 1)
+	store := newWaiting(rdb, 1, time.Minute)
 	require.NoError(t, appending(t.Context(), store, "key"))
 	rdb.UniversalClient.(*redis.Client).AddHook(killing{admin})
 	assert.ErrorIs(t, appending(t.Context(), store, "key"), rmw.ErrOutcomeUnknown)
@@ -124,7 +124,7 @@ func TestWaitOverAnotherConnectionSaysNothing(t *testing.T) {
 	n, err := admin.Wait(t.Context(), 2, time.Millisecond).Result()
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, n)
-	assert.ErrorIs(t, appending(t.Context(), newWaiting(rdb, 2), "key"), rmw.ErrOutcomeUnknown, "one replica is not two")
+	assert.ErrorIs(t, appending(t.Context(), newWaiting(rdb, 2, time.Millisecond), "key"), rmw.ErrOutcomeUnknown, "one replica is not two")
 	require.NoError(t, store.Close())
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -12,7 +13,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// replicasLimit is how long WAIT may take. It is below the client's patience.
+// replicasLimit limits a WAIT of the fleet. It is below the client's read timeout.
 const replicasLimit = patience / 2
 
 // single is a client with one connection, and tells how many it has had.
@@ -43,15 +44,17 @@ func counting(made *atomic.Int64) func(context.Context, *redis.Conn) error {
 	}
 }
 
-// waiting acknowledges an update when so many replicas have it.
+// waiting acknowledges an update once a number of replicas has it.
 type waiting struct {
 	*lockupdate.Store
 	rdb      single
-	replicas int // 0: it does not wait
+	replicas int           // 0: it sends no WAIT
+	limit    time.Duration // of each WAIT
 }
 
-func newWaiting(rdb single, replicas int) *waiting {
-	return &waiting{lockupdate.New(rdb.UniversalClient, lockupdate.Config{Lease: remedyLease, MaxAttempts: 1000}), rdb, replicas}
+func newWaiting(rdb single, replicas int, limit time.Duration) *waiting {
+	store := lockupdate.New(rdb.UniversalClient, lockupdate.Config{Lease: remedyLease, MaxAttempts: 1000})
+	return &waiting{store, rdb, replicas, limit}
 }
 
 // Update is that of lockupdate, and a WAIT. It has been written if the latter fails: then only
@@ -65,10 +68,10 @@ func (s *waiting) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (r
 	if err != nil || s.replicas == 0 {
 		return result, err
 	}
-	n, err := s.rdb.Do(ctx, "WAIT", s.replicas, replicasLimit.Milliseconds()).Int64()
+	n, err := s.rdb.Do(ctx, "WAIT", s.replicas, s.limit.Milliseconds()).Int64()
 	switch {
 	case err == nil && n < int64(s.replicas):
-		err = fmt.Errorf("%d replicas have it, and not %d", n, s.replicas)
+		err = fmt.Errorf("%d replicas acknowledged the write within %v, need %d", n, s.limit, s.replicas)
 	case err == nil && s.rdb.made.Load() != made.Load():
 		err = net.ErrClosed // that connection: this WAIT was about another one
 	}
