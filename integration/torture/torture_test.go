@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -15,6 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	logging.Disable() // go-redis logs every connection that a nemesis cuts
 	if was, err := torture.Child(); was {
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

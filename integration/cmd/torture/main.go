@@ -20,7 +20,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/unwatch/unwatch/integration/torture"
 )
@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if cfg.Seed == 0 {
 		cfg.Seed = uint64(time.Now().UnixNano())
 	}
-	redis.SetLogger(silent{}) // go-redis tells of each failover
+	logging.Disable() // go-redis logs every failover
 	began := time.Now()
 	cfg.Progress = func(done, of int, what string) {
 		_, _ = fmt.Fprintf(stderr, "%4.0f s  %3d/%d  %s\n", time.Since(began).Seconds(), done, of, what)
@@ -84,10 +84,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	return 0
 }
-
-type silent struct{}
-
-func (silent) Printf(context.Context, string, ...any) {}
 
 func enumerate(w io.Writer) int {
 	show := func(kind, name, about string) {
