@@ -2,6 +2,7 @@ package integration
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,6 +17,7 @@ import (
 
 func probed(t *testing.T, addr string, cfg probe.Config) *probe.Report {
 	t.Helper()
+	cfg.Timeout, cfg.Budget = 30*time.Second, 10*time.Minute // a busy machine is slow; no command here is without an answer
 	r, err := probe.Probe(t.Context(), addr, cfg)
 	require.NoError(t, err)
 	t.Log("\n" + r.Text())

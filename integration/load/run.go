@@ -184,8 +184,26 @@ func (p *play) load(ctx context.Context) error {
 				return err
 			}
 		}
+		if err := p.awaitTurns(ctx, int64(turnsPerRound*(round+1))); err != nil {
+			return err
+		}
 		if round < 0 {
 			p.forgetWaits()
+		}
+	}
+	return nil
+}
+
+// turnsPerRound is the number of turns that the shares of four stores are judged by. A slow
+// machine needs longer for them than a tenth of a short run.
+const turnsPerRound = 50
+
+// awaitTurns prolongs a round until the stores have taken n turns in all, for patience at most:
+// stores that take no turns are judged for that.
+func (p *play) awaitTurns(ctx context.Context, n int64) error {
+	for limit := time.Now().Add(patience); p.turns.waits().N < n && time.Now().Before(limit); {
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return err
 		}
 	}
 	return nil
