@@ -3,6 +3,7 @@ package locktest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -18,6 +19,8 @@ func lostClauses() []Clause {
 			Says: "Who has lost a lock neither gives back nor takes back the next holder's."},
 		{Name: "cut-off", needs: []func(Target) string{cut, lease}, run: checkCutOff,
 			Says: "If the holder loses touch with the store, its fn's ctx ends with cause ErrLockLost before anybody else gets the lock."},
+		{Name: "stall", needs: []func(Target) string{stall, lease}, run: checkStall,
+			Says: "If the holder's process stops past the lease, fn's ctx.Err tells it at once, with cause ErrLockLost, and a nil error does not hide it."},
 		{Name: "unavailable", needs: []func(Target) string{cut}, run: checkUnavailable,
 			Says: "Without the store, fn is not called and the error is ErrUnavailable; once the store is back, the Locker works again."},
 	}
@@ -102,6 +105,31 @@ func checkCutOff(c *check) {
 	c.told(h, "after it was cut off")
 	_ = h.release()
 	c.free(name, "after both returned")
+}
+
+// checkStall leaves it to the Locker to look at its clock: no timer of it has fired yet.
+func checkStall(c *check) {
+	l := c.open()
+	for _, m := range bothMethods() {
+		for _, asks := range []bool{false, true} {
+			name := c.name(fmt.Sprint(m.name, asks))
+			err := m.call(l, c.ctx, name, func(ctx context.Context) error {
+				c.Faults.Stall(l, c.Lease)
+				if !asks {
+					return nil
+				}
+				if err := ctx.Err(); err == nil || !errors.Is(context.Cause(ctx), rmw.ErrLockLost) {
+					c.errorf("after a stop of a whole lease, fn's ctx.Err is %v with cause %v, want cause ErrLockLost", err, context.Cause(ctx))
+				}
+				return nil
+			})
+			if !errors.Is(err, rmw.ErrLockLost) {
+				c.errorf("%s, whose fn stopped for a whole lease and returned nil: %v, want ErrLockLost", m.name, err)
+			}
+			c.free(name, "after a holder that had stopped returned")
+		}
+	}
+	c.give(c.hold(l, c.name("after"))) // the Locker works on
 }
 
 func checkUnavailable(c *check) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -41,6 +42,8 @@ const (
 	neverRenews           flaw = "does not renew"
 	recreates             flaw = "takes a lost lock back with a renewal"
 	noticesLate           flaw = "tells fn only when the lease is over"
+	stallUntold           flaw = "leaves it to a timer to end fn's ctx"
+	stallHidden           flaw = "returns nil though its lease ended before a timer could tell"
 	noCause               flaw = "ends fn's ctx without a cause"
 	hidesLoss             flaw = "returns nil though the lock was lost"
 	innerGivesAway        flaw = "gives the lock back when the inner fn returns"
@@ -86,6 +89,8 @@ func controls() map[flaw][]string {
 		neverRenews:           {"renewed", "taken-away"},
 		recreates:             {"taken-away", "not-anothers"},
 		noticesLate:           {"cut-off"},
+		stallUntold:           {"stall"},
+		stallHidden:           {"stall"},
 		noCause:               {"taken-away", "cut-off"},
 		hidesLoss:             {"taken-away"},
 		innerGivesAway:        {"nested"},
@@ -118,7 +123,8 @@ func naiveTarget(f flaw, reentrant bool) Target {
 				delete(store.locks, name)
 				return nil
 			},
-			Cut: func(l Locker) func() { return l.(*naive).disconnect() },
+			Cut:   func(l Locker) func() { return l.(*naive).disconnect() },
+			Stall: func(l Locker, d time.Duration) { l.(*naive).stall(d) },
 		},
 	}
 }

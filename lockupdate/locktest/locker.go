@@ -13,7 +13,8 @@ type Locker interface {
 	// goroutine, and gives the lock back when fn ends in whatever way: by
 	// returning, by a panic, which passes through, or by runtime.Goexit. fn's ctx
 	// ends, with cause rmw.ErrLockLost, before the lock can end without its
-	// holder, as far as the holder's clock can tell.
+	// holder, as far as the holder's clock can tell. Its own Err looks at that
+	// clock, so that it tells the truth also after the process has stopped.
 	//
 	// It returns fn's own error; rmw.ErrLockLost if fn returned nil although the
 	// lock was lost meanwhile; or, without having called fn: rmw.ErrContended if

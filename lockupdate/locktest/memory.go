@@ -78,6 +78,18 @@ func (m *Memory) Cut() (restore func()) {
 	return func() { set(false) }
 }
 
+// Stall makes all leases that m holds older by d, and does nothing else: as if its
+// process had stopped for d and its timers had not fired yet. It fits [Faults].
+func (m *Memory) Stall(d time.Duration) {
+	m.store.mu.Lock()
+	defer m.store.mu.Unlock()
+	for _, h := range m.store.held {
+		if h.m == m {
+			h.expires = h.expires.Add(-d)
+		}
+	}
+}
+
 // TakeAway frees a lock behind its holder's back, which learns of it when it next
 // renews. It fits [Faults].
 func (m *Memory) TakeAway(_ context.Context, name string) error {

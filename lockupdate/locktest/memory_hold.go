@@ -62,7 +62,27 @@ func (m *Memory) enter(ctx context.Context, name string) (*memoryHold, error) {
 func (h *memoryHold) ctxFor(ctx context.Context) (_ context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, owner{h.m, h.name}, h))
 	stop := context.AfterFunc(h.kept, func() { cancel(context.Cause(h.kept)) })
-	return ctx, func() { stop(); cancel(nil) }
+	return memoryContext{ctx, h, cancel}, func() { stop(); cancel(nil) }
+}
+
+// memoryContext is fn's ctx. Its Err looks at the clock, as the timer of the lease may be late.
+type memoryContext struct {
+	context.Context
+
+	h      *memoryHold
+	cancel context.CancelCauseFunc
+}
+
+// Err implements context.Context.
+func (c memoryContext) Err() error {
+	s := c.h.m.store
+	s.mu.Lock()
+	lost := c.h.check()
+	s.mu.Unlock()
+	if lost != nil {
+		c.cancel(lost)
+	}
+	return c.Context.Err()
 }
 
 // leave uncounts a user. The last one gives the lock back. It returns why the lock
@@ -71,26 +91,39 @@ func (h *memoryHold) leave() error {
 	s := h.m.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	lost := h.check()
 	h.users--
 	if h.users > 0 {
-		return h.lost
+		return lost
 	}
 	h.watch.Stop()
 	defer h.lose(nil)
 	if s.held[h.name] == h && !h.m.cut { // else it ends with its lease
 		s.free(h.name)
 	}
+	return lost
+}
+
+// check returns why the lock was lost, if it was: also if the lease has ended and no
+// timer has told so yet. The store's lock is held.
+func (h *memoryHold) check() error {
+	if h.users > 0 && h.lost == nil && !time.Now().Before(h.deadline()) {
+		h.end("it could not be renewed within its %v", h.m.cfg.Lease)
+	}
 	return h.lost
 }
 
-// renew prolongs the lock, or counts it as lost: a tenth of the lease before
-// others could have it.
+// deadline is when to count the lock as lost: a tenth of the lease before others
+// could have it.
+func (h *memoryHold) deadline() time.Time { return h.expires.Add(-h.m.cfg.Lease / 10) }
+
+// renew prolongs the lock, or counts it as lost.
 func (h *memoryHold) renew() {
 	s := h.m.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, lease := time.Now(), h.m.cfg.Lease
-	deadline := h.expires.Add(-lease / 10)
+	deadline := h.deadline()
 	switch {
 	case h.users == 0 || h.lost != nil:
 	case h.m.cut && now.Before(deadline):

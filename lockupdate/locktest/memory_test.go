@@ -27,6 +27,7 @@ func memoryTarget(cfg locktest.MemoryConfig) locktest.Target {
 		Faults: locktest.Faults{
 			TakeAway: m.TakeAway,
 			Cut:      func(l locktest.Locker) func() { return l.(*locktest.Memory).Cut() },
+			Stall:    func(l locktest.Locker, d time.Duration) { l.(*locktest.Memory).Stall(d) },
 		},
 	}
 }
@@ -87,6 +88,7 @@ func TestMissing(t *testing.T) {
 		"taken-away":     "this Target cannot take a lock away",
 		"not-anothers":   "this Target cannot take a lock away",
 		"cut-off":        "this Target cannot cut a Locker off; this Target declares no lease",
+		"stall":          "this Target cannot stall a Locker; this Target declares no lease",
 		"unavailable":    "this Target cannot cut a Locker off",
 	}, missing)
 	target.Lease = time.Minute

@@ -37,17 +37,7 @@ type naive struct {
 	// Guarded by the store's lock.
 	seq                  int
 	cut, everCut, closed bool
-}
-
-// naiveHold is one acquisition.
-type naiveHold struct {
-	n          *naive
-	key, owner string
-	goroutine  string
-	users      int
-	lost       bool
-	cancel     context.CancelCauseFunc
-	ended      chan struct{}
+	stalled              time.Duration // how far its clock is ahead
 }
 
 func (n *naive) WithLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
@@ -78,6 +68,15 @@ func (n *naive) disconnect() (restore func()) {
 	set(true)
 	return func() { set(false) }
 }
+
+func (n *naive) stall(d time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.stalled += d
+}
+
+// now is the clock of its process. The store's lock is held.
+func (n *naive) now() time.Time { return time.Now().Add(n.stalled) }
 
 func (n *naive) key(name string) string {
 	switch n.flaw {
@@ -161,6 +160,7 @@ func (n *naive) call(ctx context.Context, h *naiveHold, fn work) (err error) {
 		h.cancel = cancel
 	}
 	n.mu.Unlock()
+	ctx = naiveContext{ctx, h}
 	if n.flaw != elsewhere {
 		return fn(ctx)
 	}
@@ -268,76 +268,9 @@ func (n *naive) attempt(key, owner string) (*naiveHold, error) {
 	}
 	n.locks[key] = naiveLock{owner, time.Now().Add(naiveLease)}
 	h := &naiveHold{n: n, key: key, owner: owner, goroutine: goroutine(), users: 1, ended: make(chan struct{})}
+	h.prolong(n.now())
 	if n.flaw != neverRenews {
 		go h.renew()
 	}
 	return h, nil
-}
-
-// renew prolongs the lease until the hold ends.
-func (h *naiveHold) renew() {
-	deadline := time.Now().Add(naiveLease * 9 / 10)
-	if h.n.flaw == noticesLate {
-		deadline = deadline.Add(naiveLease / 5)
-	}
-	for {
-		tick := time.NewTimer(naiveLease / 20)
-		select {
-		case <-tick.C:
-		case <-h.ended:
-			tick.Stop()
-			return
-		case <-h.n.over:
-			tick.Stop()
-			return
-		}
-		h.n.mu.Lock()
-		now := time.Now()
-		mine := h.n.locks[h.key].owner == h.owner || h.n.flaw == recreates || h.n.flaw == processOwner
-		switch {
-		case !h.n.cut && mine:
-			h.n.locks[h.key] = naiveLock{h.owner, now.Add(naiveLease)}
-			deadline = now.Add(naiveLease * 9 / 10)
-		case !h.n.cut || !now.Before(deadline):
-			h.lost = true
-			if h.n.flaw == noCause {
-				h.cancel(nil)
-			} else {
-				h.cancel(rmw.ErrLockLost)
-			}
-			h.n.mu.Unlock()
-			return
-		}
-		h.n.mu.Unlock()
-	}
-}
-
-func (h *naiveHold) leave(ctx context.Context, failed bool) (lost bool) {
-	h.n.mu.Lock()
-	h.users--
-	users := h.users
-	lost = h.lost
-	h.n.mu.Unlock()
-	switch {
-	case h.n.flaw == innerFailureGivesAway && failed, h.n.flaw == outerGivesAway && ctx.Value(naiveKey{h.n, h.key}) == nil:
-		h.release()
-	case h.n.flaw == callersCtx && ctx.Err() != nil:
-	case users == 0:
-		h.release()
-	}
-	if users == 0 {
-		close(h.ended)
-	}
-	return lost
-}
-
-func (h *naiveHold) release() {
-	h.n.mu.Lock()
-	defer h.n.mu.Unlock()
-	if h.n.cut {
-		return
-	}
-	if h.n.locks[h.key].owner == h.owner || h.n.flaw == releasesAnyones {
-		delete(h.n.locks, h.key)
-	}
 }

@@ -51,6 +51,11 @@ type Faults struct {
 	// Cut makes the store unreachable for one Locker that Open returned, and
 	// for no other, until restore is called. Connections that are open break.
 	Cut func(l Locker) (restore func())
+
+	// Stall stops the process of one Locker that Open returned for d, as SIGSTOP
+	// does: when it returns, d has passed on the clock that the Locker reads, and
+	// none of the Locker's goroutines has run. It need not stop the store.
+	Stall func(l Locker, d time.Duration)
 }
 
 // soon is how long what happens "at once" may take: far above a round trip under
@@ -116,6 +121,13 @@ func takeAway(t Target) string {
 func cut(t Target) string {
 	if t.Faults.Cut == nil {
 		return "this Target cannot cut a Locker off"
+	}
+	return ""
+}
+
+func stall(t Target) string {
+	if t.Faults.Stall == nil {
+		return "this Target cannot stall a Locker"
 	}
 	return ""
 }
