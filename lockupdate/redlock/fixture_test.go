@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/contract"
 	"github.com/unwatch/unwatch/lockupdate/redlock"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -40,6 +41,7 @@ func newFixture(t *testing.T, nodes int) *fixture {
 // process is one more process: a Locker with connections of its own.
 type process struct {
 	*redlock.Locker
+	contract.Clock
 	wires []*wire
 }
 
@@ -59,6 +61,7 @@ func (f *fixture) open(cfg redlock.Config) *process {
 		p.wires = append(p.wires, w)
 	}
 	p.Locker = redlock.New(nodes, cfg)
+	redlock.SetClock(p.Locker, p.Now)
 	f.t.Cleanup(func() { require.NoError(f.t, p.Close()) }) // before the clients
 	return p
 }

@@ -29,7 +29,7 @@ type hold struct {
 // for the call that has taken it: an inner fn may run on for longer than that.
 func newHold(r *round) *hold {
 	h := &hold{
-		round: r, taken: time.Now(), over: make(chan struct{}), ended: make(chan struct{}),
+		round: r, taken: r.now(), over: make(chan struct{}), ended: make(chan struct{}),
 		users: 1, until: r.began.Add(r.cfg.usable()),
 	}
 	h.kept, h.lose = context.WithCancelCause(context.Background())
@@ -60,7 +60,7 @@ func (h *hold) keep() {
 	clock := time.NewTimer(0)
 	defer clock.Stop()
 	for {
-		now, until := time.Now(), h.deadline()
+		now, until := h.now(), h.deadline()
 		switch {
 		case !now.Before(last):
 			h.lose(fmt.Errorf("%w: held for the %v that Config.MaxHold allows", rmw.ErrLockLost, h.cfg.MaxHold))
@@ -142,20 +142,26 @@ func (h *hold) notRenewed() error {
 // majority, so after that others can have the lock. It returns why the lock was
 // lost, if it was.
 func (h *hold) leave() error {
+	lost := h.lost()
 	h.mu.Lock()
 	h.users--
-	last, until := h.users == 0, h.until
+	last := h.users == 0
 	h.mu.Unlock()
-	lost := context.Cause(h.kept)
-	if lost == nil && !time.Now().Before(until) { // a stall that keep has slept through as well
-		lost = h.notRenewed()
-	}
 	if last {
 		close(h.over)
 		h.giveBack(context.Background(), (*vote).has)
 		h.gate.Leave()
 	}
 	return lost
+}
+
+// lost returns why the lock counts as lost, if it does. It looks at the clock itself:
+// after a stop of the process, fn may run before keep does.
+func (h *hold) lost() error {
+	if !h.now().Before(h.deadline()) {
+		h.lose(h.notRenewed())
+	}
+	return context.Cause(h.kept)
 }
 
 func earliest(first time.Time, others ...time.Time) time.Time {

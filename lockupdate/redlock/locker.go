@@ -28,6 +28,7 @@ type Locker struct {
 	cfg    Config
 	err    error // why nothing can work
 	gate   *redisx.Gate
+	now    func() time.Time // what leases are measured by; a test can let it jump
 
 	id   string
 	last atomic.Uint64
@@ -45,7 +46,7 @@ func New(nodes []Node, cfg Config) *Locker {
 	return &Locker{
 		nodes: slices.Clone(nodes), quorum: len(nodes)/2 + 1,
 		cfg: cfg.withDefaults(), err: errors.Join(checkNodes(nodes), cfg.Validate()),
-		gate: redisx.NewGate(), id: uuid.NewString(),
+		gate: redisx.NewGate(), now: time.Now, id: uuid.NewString(),
 	}
 }
 
@@ -70,7 +71,9 @@ func checkNodes(nodes []Node) error {
 // WithLock waits for the lock name, runs fn under it on the caller's goroutine, and
 // gives the lock back when fn ends, be it by a panic or by runtime.Goexit. fn's ctx
 // ends, with cause [rmw.ErrLockLost], before the lock can end without us, as far as
-// our clock can tell. The lock's key on the nodes is name itself.
+// our clock can tell. Its Done is closed by a timer, which is late after a stop of the
+// process; its own Err looks at the clock, that of a ctx derived from it does not. The
+// lock's key on the nodes is name itself.
 //
 // It returns fn's own error, or an [*rmw.Error] with one of these reasons:
 //

@@ -16,12 +16,13 @@ func (l *Locker) join(ctx context.Context, name string) (*hold, error) {
 	if h == nil {
 		return nil, nil
 	}
+	lost := h.lost()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.users == 0 {
+	switch {
+	case h.users == 0:
 		return nil, nil
-	}
-	if lost := context.Cause(h.kept); lost != nil {
+	case lost != nil:
 		return nil, lost
 	}
 	h.users++
@@ -34,5 +35,21 @@ func (l *Locker) join(ctx context.Context, name string) (*hold, error) {
 func (h *hold) ctxFor(ctx context.Context) (_ context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, owner{h.Locker, h.name}, h))
 	stop := context.AfterFunc(h.kept, func() { cancel(context.Cause(h.kept)) })
-	return ctx, func() { stop(); cancel(nil) }
+	return lockContext{ctx, h, cancel}, func() { stop(); cancel(nil) }
+}
+
+// lockContext is fn's ctx, whose Err looks at the clock.
+type lockContext struct {
+	context.Context
+
+	h      *hold
+	cancel context.CancelCauseFunc
+}
+
+// Err implements context.Context.
+func (c lockContext) Err() error {
+	if lost := c.h.lost(); lost != nil {
+		c.cancel(lost)
+	}
+	return c.Context.Err()
 }

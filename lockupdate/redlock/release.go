@@ -70,7 +70,7 @@ func (r *round) giveBack(ctx context.Context, matters func(*vote) bool) {
 // SET whose answer was lost may be executed later still, so that is repeated until
 // a lease has passed, while the Locker is open.
 func (r *round) release(v *vote, asked chan<- struct{}) {
-	settled := v.settlesBy(r.began.Add(r.cfg.NodeTimeout))
+	settled := v.settlesWithin(r.cfg.NodeTimeout - r.now().Sub(r.began))
 	if v.owes() {
 		r.free(v)
 	}
@@ -84,17 +84,17 @@ func (r *round) release(v *vote, asked chan<- struct{}) {
 	if !v.doubt {
 		return
 	}
-	for d := r.cfg.Lease / 16; time.Since(r.began) < r.cfg.Lease && r.gate.Open(d); d *= 2 {
+	for d := r.cfg.Lease / 16; r.now().Sub(r.began) < r.cfg.Lease && r.gate.Open(d); d *= 2 {
 		r.free(v)
 	}
 }
 
-// settlesBy waits until then at most.
-func (v *vote) settlesBy(then time.Time) bool {
+// settlesWithin waits for d at most.
+func (v *vote) settlesWithin(d time.Duration) bool {
 	if v.isSettled() {
 		return true
 	}
-	t := time.NewTimer(time.Until(then))
+	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-v.settled:

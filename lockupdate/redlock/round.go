@@ -32,7 +32,7 @@ type vote struct {
 // ask sends the nodes the request for a lock, all at once.
 func (l *Locker) ask(ctx context.Context, name string) *round {
 	r := &round{
-		Locker: l, name: name, owner: l.nextOwner(), ctx: context.WithoutCancel(ctx), began: time.Now(),
+		Locker: l, name: name, owner: l.nextOwner(), ctx: context.WithoutCancel(ctx), began: l.now(),
 		votes: make([]*vote, len(l.nodes)), answers: make(chan *vote, len(l.nodes)),
 	}
 	for i := range r.votes {
@@ -98,7 +98,7 @@ func (r *round) decide(ctx context.Context) error {
 
 // inTime fails if the majority came too late to be of use.
 func (r *round) inTime() error {
-	if elapsed := time.Since(r.began); elapsed >= r.cfg.usable() {
+	if elapsed := r.now().Sub(r.began); elapsed >= r.cfg.usable() {
 		return tooLate(elapsed, r.cfg.Lease)
 	}
 	return nil

@@ -22,6 +22,7 @@ func (f *fixture) target(cfg redlock.Config, lease time.Duration) locktest.Targe
 		Faults: locktest.Faults{
 			TakeAway: func(_ context.Context, name string) error { f.takeAway(name, all...); return nil },
 			Cut:      func(l locktest.Locker) func() { return l.(*process).cut(all...) },
+			Stall:    func(l locktest.Locker, d time.Duration) { l.(*process).Stall(d) },
 		},
 	}
 }
