@@ -17,6 +17,13 @@ func Settle(s *Store) {
 	}
 }
 
+// Stall lets d pass on the clock of the watchdog, whose goroutine still sleeps.
+func (s *Store) Stall(d time.Duration) {
+	s.watchdog.mu.Lock()
+	defer s.watchdog.mu.Unlock()
+	s.watchdog.epoch = s.watchdog.epoch.Add(-d)
+}
+
 func (s *Store) occupied() bool {
 	s.mu.Lock()
 	queues := slices.Collect(maps.Values(s.queues))

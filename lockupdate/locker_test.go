@@ -42,7 +42,8 @@ func lockersOf(f *fixture, cfg lockupdate.Config) locktest.Target {
 				defer func() { _ = rdb.Close() }()
 				return rdb.Del(ctx, lock+name).Err()
 			},
-			Cut: func(l locktest.Locker) (restore func()) { return clients[l].Cut() },
+			Cut:   func(l locktest.Locker) (restore func()) { return clients[l].Cut() },
+			Stall: func(l locktest.Locker, d time.Duration) { l.(*lockupdate.Store).Stall(d) },
 		},
 	}
 }
