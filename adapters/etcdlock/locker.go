@@ -21,6 +21,7 @@ const Prefix = "/lock/"
 type Locker struct {
 	client *clientv3.Client
 	ttl    time.Duration
+	now    func() time.Time // what leases are measured by; a test can let it jump
 
 	closing context.Context
 	close   context.CancelFunc
@@ -31,7 +32,7 @@ type Locker struct {
 // New makes a Locker over a client, which stays the caller's. ttl is how long a lock outlives a
 // process that died with it, in whole seconds.
 func New(client *clientv3.Client, ttl time.Duration) *Locker {
-	l := &Locker{client: client, ttl: max(ttl.Truncate(time.Second), time.Second)}
+	l := &Locker{client: client, ttl: max(ttl.Truncate(time.Second), time.Second), now: time.Now}
 	l.closing, l.close = context.WithCancel(context.Background())
 	return l
 }
@@ -46,7 +47,9 @@ func (l *Locker) Close() error {
 }
 
 // WithLock runs fn while no other holder of the lock runs, and waits for it as long as ctx allows,
-// in the order of arrival. fn's ctx ends with the cause rmw.ErrLockLost when the lease does.
+// in the order of arrival. fn's ctx ends with the cause rmw.ErrLockLost when the lease does: its Done
+// is closed by a timer, which is late after a stop of the process; its own Err looks at the clock, that of
+// a ctx derived from it does not.
 //
 // The error is fn's own, or an [rmw.Error]. Its reason is rmw.ErrLockLost if fn was called and returned
 // no error, but may not have been alone. With any other, rmw.ErrInvalid, ErrClosed, ErrUnavailable, or
@@ -68,6 +71,22 @@ type held struct {
 
 // innermost is where it says under which.
 type innermost struct{}
+
+// lockContext is fn's ctx, whose Err looks at the clock.
+type lockContext struct {
+	context.Context
+
+	tenure *tenure
+	lose   context.CancelCauseFunc
+}
+
+// Err implements context.Context.
+func (c lockContext) Err() error {
+	if !c.tenure.alive() {
+		c.lose(rmw.ErrLockLost)
+	}
+	return c.Context.Err()
+}
 
 func (l *Locker) begin() bool {
 	l.mu.Lock()
@@ -126,13 +145,13 @@ func (l *Locker) run(
 	under, lose := context.WithCancelCause(context.WithValue(context.WithValue(ctx, held{l, name}, t), innermost{}, t))
 	defer lose(nil)
 	defer context.AfterFunc(t.ctx, func() { lose(rmw.ErrLockLost) })()
-	if t.ctx.Err() != nil {
+	if !t.alive() {
 		return fail("acquire", rmw.ErrUnavailable, errLease)
 	}
-	if err := fn(under); err != nil {
+	if err := fn(lockContext{under, t, lose}); err != nil {
 		return err
 	}
-	if t.ctx.Err() != nil {
+	if !t.alive() {
 		return fail("hold", rmw.ErrLockLost, nil)
 	}
 	return nil

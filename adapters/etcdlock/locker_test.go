@@ -39,19 +39,21 @@ func TestLocker(t *testing.T) {
 	addr := servers.Etcd(t, 1)[0].Addr
 	admin := connect(t, addr, new(net.Dialer).DialContext)
 	locktest.Run(t, func(t *testing.T) locktest.Target {
-		networks := map[locktest.Locker]*contract.Network{}
+		networks, clocks := map[locktest.Locker]*contract.Network{}, map[locktest.Locker]*contract.Clock{}
 		return locktest.Target{
 			Open: func(tb testing.TB) locktest.Locker {
-				network := &contract.Network{}
+				network, clock := &contract.Network{}, &contract.Clock{}
 				l := etcdlock.New(connect(tb, addr, network.Dialer(new(net.Dialer).DialContext)), time.Second)
 				tb.Cleanup(func() { assert.NoError(tb, l.Close()) })
-				networks[l] = network
+				etcdlock.SetClock(l, clock.Now)
+				networks[l], clocks[l] = network, clock
 				return l
 			},
 			Lease: 2 * time.Second, // etcd looks for those that have ended twice a second
 			Faults: locktest.Faults{
 				TakeAway: func(ctx context.Context, name string) error { return takeAway(ctx, admin, name) },
 				Cut:      func(l locktest.Locker) (restore func()) { return networks[l].Cut() },
+				Stall:    func(l locktest.Locker, d time.Duration) { clocks[l].Stall(d) },
 			},
 		}
 	})

@@ -3,6 +3,7 @@ package etcdlock
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -21,18 +22,21 @@ type tenure struct {
 	token   uint64
 	renewed chan struct{} // closed when nobody renews it any more
 	drop    context.CancelFunc
+
+	mu    sync.Mutex
+	until time.Time // when the lease counts as ended
 }
 
 // grant asks for a lease. It does not wait for other holders, so it may take as long as one.
 func (l *Locker) grant(ctx context.Context) (*tenure, error) {
 	asking, cancel := context.WithTimeout(ctx, l.ttl)
 	defer cancel()
-	sent := time.Now()
+	sent := l.now()
 	lease, err := l.client.Grant(asking, int64(l.ttl/time.Second))
 	if err != nil {
 		return nil, err
 	}
-	t := &tenure{Locker: l, renewed: make(chan struct{})}
+	t := &tenure{Locker: l, renewed: make(chan struct{}), until: sent.Add(l.life())}
 	// A Mutex whose wait has ended deletes its key by the client's own ctx, which would be
 	// without an end: so it gets a client with one that ends.
 	whole, drop := context.WithCancel(context.WithoutCancel(ctx))
@@ -45,7 +49,7 @@ func (l *Locker) grant(ctx context.Context) (*tenure, error) {
 	}
 	t.ctx, t.stop = context.WithCancel(whole)
 	context.AfterFunc(t.ctx, drop)
-	go t.renew(sent.Add(l.life()))
+	go t.renew()
 	return t, nil
 }
 
@@ -53,7 +57,7 @@ func (l *Locker) grant(ctx context.Context) (*tenure, error) {
 func (l *Locker) life() time.Duration { return l.ttl - l.ttl/10 }
 
 // renew prolongs the lease at thirds, and ends ctx when that was not possible in time.
-func (t *tenure) renew(until time.Time) {
+func (t *tenure) renew() {
 	defer close(t.renewed)
 	defer t.stop()
 	next := time.NewTimer(t.ttl / 3)
@@ -64,24 +68,39 @@ func (t *tenure) renew(until time.Time) {
 			return
 		case <-next.C:
 		}
-		asking, cancel := context.WithDeadline(t.ctx, until)
-		sent := time.Now()
+		asking, cancel := context.WithTimeout(t.ctx, t.left())
+		sent := t.now()
 		_, err := t.client.KeepAliveOnce(asking, t.session.Lease())
 		cancel()
 		switch {
 		case err == nil:
-			until = sent.Add(t.life())
+			t.mu.Lock()
+			t.until = sent.Add(t.life())
+			t.mu.Unlock()
 			next.Reset(t.ttl / 3)
-		case errors.Is(err, rpctypes.ErrLeaseNotFound), !time.Now().Before(until):
+		case errors.Is(err, rpctypes.ErrLeaseNotFound), t.left() <= 0:
 			return
 		default:
-			next.Reset(min(t.ttl/20, time.Until(until)))
+			next.Reset(min(t.ttl/20, t.left()))
 		}
 	}
 }
 
-// alive reports whether the holder still has it.
-func (t *tenure) alive() bool { return t.ctx.Err() == nil }
+// left is for how long the lease can be used.
+func (t *tenure) left() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.until.Sub(t.now())
+}
+
+// alive reports whether the holder still has it. It looks at the clock itself: after a stop of the
+// process, fn may run before renew does.
+func (t *tenure) alive() bool {
+	if t.left() <= 0 {
+		t.stop()
+	}
+	return t.ctx.Err() == nil
+}
 
 // end gives the lease back, and with it the lock: etcd deletes what belongs to it. If it cannot
 // be asked, it does so when the lease has ended by itself.
