@@ -33,7 +33,11 @@ func (c *checkFlags) fixes(ctx context.Context, report *finding.Report, stdout, 
 		say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check: not fixed: %s: %s", d.Fix.Message, d.Why)))
 	}
 	if c.diff {
-		_, err := io.Copy(stdout, &diff)
+		shown := wrap.Lines(diff.String())
+		if shown != diff.String() {
+			say(stderr, "%s", wrapped("migrate-check: the code has control characters, which the diff shows as ?: apply it by -fix"))
+		}
+		_, err := io.WriteString(stdout, shown)
 		return err
 	}
 	say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check: fixed %d of %s that can be, in %s",

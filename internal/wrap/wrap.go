@@ -5,7 +5,7 @@ import "strings"
 
 // Paragraph puts the words of text into lines of at most width characters, unless a word
 // is longer: after lead in the first line, after indent in those below. It ends with the
-// end of a line.
+// end of a line. Each line is one that Line returns, whatever lead and text hold.
 func Paragraph(width int, lead, indent, text string) string {
 	var out strings.Builder
 	line := lead
@@ -14,11 +14,11 @@ func Paragraph(width int, lead, indent, text string) string {
 		case i == 0:
 			line += word
 		case len([]rune(line))+1+len([]rune(word)) > width:
-			out.WriteString(line + "\n")
+			out.WriteString(Line(line) + "\n")
 			line = indent + word
 		default:
 			line += " " + word
 		}
 	}
-	return out.String() + line + "\n"
+	return out.String() + Line(line) + "\n"
 }

@@ -26,3 +26,8 @@ func TestParagraph(t *testing.T) {
 		assert.Equal(t, want, wrap.Paragraph(10, "- ", "  ", text))
 	}
 }
+
+// A terminal and a CI runner act on no line, whatever a name in it holds.
+func TestParagraphOfHostileText(t *testing.T) {
+	assert.Equal(t, "nl?::error::x: a\n  ?:error::y\n", wrap.Paragraph(17, "nl\n::error::x: ", "  ", "a\n::error::y"))
+}

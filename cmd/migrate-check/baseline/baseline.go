@@ -20,6 +20,7 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/wholefile"
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 // version is of the file's form.
@@ -94,7 +95,7 @@ func (b *Baseline) Write(file string) error {
 		return err
 	}
 	return wholefile.Write(file, mode(file), func(w io.Writer) error {
-		_, err := w.Write(append(data, '\n'))
+		_, err := io.WriteString(w, wrap.JSON(string(data))+"\n")
 		return err
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/unwatch/unwatch/internal/resp"
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 // Denied is an entry of ACL LOG: what a user was refused.
@@ -79,7 +80,7 @@ func parseDenied(r resp.Reply) []Denied {
 }
 
 func (d *Denied) field(key, value string) {
-	value = printable(value)
+	value = wrap.Printable(value)
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil {
 		n = 0

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 // Client is a line of CLIENT LIST. Fields that a server does not have yet are zero, but
@@ -38,7 +40,7 @@ func parseClient(line string) Client {
 	c := Client{Multi: -1}
 	var version string
 	for field := range strings.SplitSeq(strings.TrimRight(line, "\r\n"), " ") { // only this is between fields
-		field = printable(field)
+		field = wrap.Printable(field)
 		key, value, ok := strings.Cut(field, "=")
 		if !ok {
 			continue

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 // Stat is what a server has counted of a command.
@@ -35,7 +37,7 @@ type Info struct {
 func ParseInfo(text string) Info {
 	info := Info{Fields: map[string]string{}, Commands: map[string]Stat{}}
 	for line := range strings.Lines(text) {
-		line = printable(strings.TrimRight(line, "\r\n"))
+		line = wrap.Printable(strings.TrimRight(line, "\r\n"))
 		if strings.HasPrefix(line, "#") {
 			continue
 		}

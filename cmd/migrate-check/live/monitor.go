@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/wrap"
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
@@ -176,7 +177,7 @@ func (m *monitor) take(line MonitorLine) {
 		m.lua[name]++
 		return
 	}
-	line.Source = printable(line.Source)
+	line.Source = wrap.Printable(line.Source)
 	if m.sources[name] == nil {
 		m.sources[name] = map[string]int{}
 	}

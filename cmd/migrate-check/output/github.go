@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 // github prints the commands by which a workflow of GitHub Actions annotates lines, and then
@@ -43,12 +44,12 @@ func github(w io.Writer, r *finding.Report, o Options) error {
 	return err
 }
 
-// data is what stands behind the last ::, escaped.
+// data escapes the text behind the last "::".
 func data(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", "\t", " ").Replace(wrap.Lines(s))
 }
 
-// property is a value before it, escaped.
+// property escapes a value in front of it.
 func property(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
+	return strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C").Replace(wrap.Printable(s))
 }

@@ -4,22 +4,35 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"strings"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 // jsonLines prints an object a line: the findings, and last {"summary": {...}}.
 func jsonLines(w io.Writer, r *finding.Report, _ Options) error {
 	buffer := bufio.NewWriter(w)
-	encoder := json.NewEncoder(buffer)
-	encoder.SetEscapeHTML(false)
 	for i := range r.Findings {
-		if err := encoder.Encode(&r.Findings[i]); err != nil {
+		if err := encode(buffer, "", &r.Findings[i]); err != nil {
 			return err
 		}
 	}
-	if err := encoder.Encode(map[string]*finding.Summary{"summary": &r.Summary}); err != nil {
+	if err := encode(buffer, "", map[string]*finding.Summary{"summary": &r.Summary}); err != nil {
 		return err
 	}
 	return buffer.Flush()
+}
+
+// encode writes a value as JSON that no terminal and no CI runner acts on, with a line end.
+func encode(w io.Writer, indent string, v any) error {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", indent)
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, wrap.JSON(text.String()))
+	return err
 }

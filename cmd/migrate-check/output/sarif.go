@@ -1,7 +1,6 @@
 package output
 
 import (
-	"encoding/json"
 	"io"
 	"net/url"
 	"path/filepath"
@@ -37,10 +36,7 @@ func sarif(w io.Writer, r *finding.Report, _ Options) error {
 		root := url.URL{Scheme: "file", Path: filepath.ToSlash(r.Root) + "/"}
 		run["originalUriBaseIds"] = object{srcRoot: object{"uri": root.String()}}
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", " ")
-	return encoder.Encode(object{
+	return encode(w, " ", object{
 		"$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
 		"version": "2.1.0",
 		"runs":    objects{run},

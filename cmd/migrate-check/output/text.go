@@ -39,7 +39,7 @@ var colours = map[finding.Severity]string{
 }
 
 func one(b *strings.Builder, f *finding.Finding, o Options) {
-	head := fmt.Sprintf("%s:%d:%d: ", o.path(f.Path), f.Line, f.Column)
+	head := wrap.Line(fmt.Sprintf("%s:%d:%d: ", o.path(f.Path), f.Line, f.Column))
 	text := wrap.Paragraph(width, head, "    ", f.Message+inLabels(f))
 	if o.Colour {
 		text = "\x1b[1m" + head + "\x1b[0m" + colours[f.Severity] + strings.TrimPrefix(text, head)
@@ -68,8 +68,8 @@ func one(b *strings.Builder, f *finding.Finding, o Options) {
 		detail(b, "no fix: ", f.Unfixed)
 	}
 	if f.Scaffold != "" && o.Traces {
-		for line := range strings.Lines(f.Scaffold) {
-			b.WriteString("      | " + strings.TrimRight(line, "\n") + "\n")
+		for line := range strings.Lines(wrap.Lines(f.Scaffold)) {
+			b.WriteString("      | " + strings.TrimRight(line, "\r\n") + "\n")
 		}
 	}
 }

@@ -1,15 +1,18 @@
-// Package guard keeps a panic of one analyzer, over code that it was not thought of, from
-// costing what is found in the other packages.
+// Package guard runs analyzers over code that nobody has vouched for: a panic of one analyzer
+// does not lose the findings of the others, and no message carries control characters that
+// the code holds.
 package guard
 
 import (
 	"fmt"
 
 	"golang.org/x/tools/go/analysis"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// All returns copies of analyzers, and of what they require, that return an error where the
-// given ones would panic.
+// All returns copies of analyzers, and of those they require, that return an error where the
+// given ones would panic, and report messages as wrap.Line returns them.
 func All(analyzers []*analysis.Analyzer) []*analysis.Analyzer { return copies{}.all(analyzers) }
 
 // copies holds the copy of each, so that two that require the same one still do.
@@ -37,6 +40,10 @@ func (c copies) one(a *analysis.Analyzer) *analysis.Analyzer {
 		}()
 		inner := *pass
 		inner.Analyzer = a
+		inner.Report = func(d analysis.Diagnostic) {
+			d.Message = wrap.Line(d.Message)
+			pass.Report(d)
+		}
 		inner.ResultOf = map[*analysis.Analyzer]any{}
 		for _, required := range a.Requires {
 			inner.ResultOf[required] = pass.ResultOf[c[required]]
