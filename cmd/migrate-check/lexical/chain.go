@@ -239,7 +239,7 @@ func (w *walker) chain(v value, i, end int) (value, int) {
 			stop = w.generic(stop)
 			if t, ok := w.typeOf(i+1, stop); ok {
 				v = t
-			} else if !w.is(i+1, "any") && !w.is(i+1, "unknown") {
+			} else if !w.opaque(i+1, stop) {
 				v = nothing
 			}
 			i = max(stop, i+1)

@@ -103,7 +103,7 @@ func (w *walker) declare(i, end int) int {
 		stop := w.typeEnd(j+1, end)
 		if t, ok := w.typeOf(j+1, stop); ok {
 			v = t
-		} else if !w.is(j+1, "any") {
+		} else if !w.opaque(j+1, stop) {
 			v = nothing
 		}
 		j = stop

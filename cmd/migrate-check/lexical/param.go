@@ -149,9 +149,9 @@ func (w *walker) param(from, end int) (p param, typed, ok bool) {
 	return p, typed, true
 }
 
-// typed is the value of something with a type, or with none but a name.
+// typed is the value of a parameter. A type that says nothing is as good as none: the name decides.
 func (w *walker) typed(from, end int, typed bool, name string) value {
-	if !typed {
+	if !typed || w.opaque(from, end) {
 		// A fixture of pytest is a function that has the name of the parameter.
 		if v := w.scopes[0].vars[name]; v.made && w.d.lang == Python {
 			return v
@@ -162,6 +162,22 @@ func (w *walker) typed(from, end int, typed bool, name string) value {
 		return v
 	}
 	return nothing
+}
+
+// opaqueTypes are types that say nothing of a value, and the words that may stand around them.
+var opaqueTypes = words("any Any unknown object Object mixed dynamic interface typing t readonly null undefined None Optional")
+
+// opaque reports whether a type says nothing of a value, as any in TypeScript does.
+func (w *walker) opaque(from, end int) (found bool) {
+	for i := from; i < end; i++ {
+		if w.at(i).kind == word {
+			if !opaqueTypes[w.at(i).text] {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
 }
 
 // annotations skips those of Java, Kotlin, C#, TypeScript and PHP.
