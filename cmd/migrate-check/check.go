@@ -32,6 +32,9 @@ const (
 	codeFindings   = 3
 )
 
+// checkName is that of the flags of a check, which is no subcommand.
+const checkName = "check"
+
 const checkUsage = `Usage: migrate-check [flags] PACKAGES
 
 Finds in Go code what a proxy refuses, or does otherwise: migrate-check ./...
@@ -76,7 +79,7 @@ func (l *list) Set(word string) error {
 }
 
 func (c *checkFlags) flags() *flag.FlagSet {
-	flags := flag.NewFlagSet("check", flag.ContinueOnError)
+	flags := flag.NewFlagSet(checkName, flag.ContinueOnError)
 	flags.StringVar(&c.dir, "C", "", "look at the packages of this `FOLDER`")
 	flags.Var(&c.tags, "tags", "build with these `TAGS`, separated by commas; given again, another build is looked at, too")
 	flags.Var(&c.systems, "os", "build for this `SYSTEM`, as linux or windows/arm64; given again, another one is looked at, too")

@@ -113,10 +113,14 @@ func parseAll(flags *flag.FlagSet, args []string, stdout, stderr io.Writer, argu
 // complain says what is wrong with the arguments, and where to read more. A file can have
 // several mistakes, one a line.
 func complain(stderr io.Writer, name, what string) int {
-	for line := range strings.SplitSeq(what, "\n") {
-		say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check %s: %s", name, line)))
+	command, help := "migrate-check "+name, name
+	if name == checkName { // a check has packages instead of a name
+		command, help = "migrate-check", "./..."
 	}
-	say(stderr, "migrate-check %s -h says how to use it.\n", name)
+	for line := range strings.SplitSeq(what, "\n") {
+		say(stderr, "%s", wrapped(command+": "+line))
+	}
+	say(stderr, "migrate-check %s -h says how to use it.\n", help)
 	return codeError
 }
 

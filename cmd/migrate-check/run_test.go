@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // waiting is what is said while something takes long, which on a busy machine may be anything.
@@ -102,5 +103,20 @@ func fits(t *testing.T, text string) {
 	t.Helper()
 	for line := range strings.SplitSeq(text, "\n") {
 		assert.LessOrEqual(t, len([]rune(line)), 80, line)
+	}
+}
+
+// The command that a complaint names shows the help.
+func TestComplaintsNameACommandThatExists(t *testing.T) {
+	for _, args := range [][]string{
+		{"./...", "-tag", "a"}, {"./...", "-tests", "maybe"}, {"-tests", "off"}, {"probe"}, {"live", "-x"}, {"shadow"}, {"explain", "MC9"},
+	} {
+		r := try(t.Context(), args...)
+		require.Equal(t, codeError, r.code, args)
+		_, command, found := strings.Cut(strings.TrimSuffix(r.stderr, " says how to use it.\n"), "\nmigrate-check ")
+		require.True(t, found, r.stderr)
+		help := try(t.Context(), strings.Fields(command)...)
+		assert.Equal(t, codeOK, help.code, command)
+		assert.Contains(t, help.stdout, "Usage: migrate-check", command)
 	}
 }
