@@ -13,8 +13,9 @@ import (
 // Refused is what the proxy refuses or closes the connection on, what it sends
 // to the wrong server in silence, and what harms other clients: the verdicts
 // Refused, Closes, Misrouted and HarmsOthers; a number of arguments that the
-// proxy does not accept; OneKey with more than one key; and SameSlot with keys
-// that have no slot in common. A script that is routed by its key needs one: with
+// proxy does not accept; an argument that the server behind does not know, if
+// [Profile.Over] says which that is; OneKey with more than one key; and SameSlot
+// with keys that have no slot in common. A script that is routed by its key needs one: with
 // none there is nothing to route by.
 //
 // Split passes, because each key's own effect is right, but it is not atomic.
@@ -48,6 +49,13 @@ func check[A any](p *Profile, args []A, word func(A) string) error {
 	if !r.args.fit(n - 1) {
 		return p.refused(name, r, fmt.Sprintf("%s does not accept %d argument(s) here", p.name, n-1))
 	}
+	if r.newer != nil {
+		if a := tooNew(r.newer.arguments, r.newer.server, n, func(i int) (string, bool) { return textOf(args[i]), true }); a != nil {
+			refused := p.refused(name, r, a.why(r.newer.server))
+			refused.Instead, refused.Source = a.Instead, commandList
+			return refused
+		}
+	}
 	if r.Verdict != OneKey && r.Verdict != SameSlot {
 		return nil
 	}
@@ -66,6 +74,17 @@ func check[A any](p *Profile, args []A, word func(A) string) error {
 		return p.refused(name, r, fmt.Sprintf("%d keys that share no slot, and %s", keys, r.Why))
 	}
 	return p.refused(name, r, fmt.Sprintf("%d keys, and %s", keys, r.Why))
+}
+
+// textOf returns an argument that is text, and "" for a number: no option is one.
+func textOf[A any](arg A) string {
+	switch v := any(arg).(type) {
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	}
+	return ""
 }
 
 // maxName is how long a command's name may be. Nobody knows of a longer one.

@@ -15,6 +15,9 @@ var commandFile string
 // commandTable is parsed once: it is the same for all profiles.
 var commandTable = sync.OnceValue(func() map[string]*Command {
 	table, err := parseCommands(commandFile)
+	if err == nil {
+		err = addArguments(table, argumentFile)
+	}
 	if err != nil {
 		panic(err) // it was compiled into the program; a test rules it out
 	}
@@ -30,6 +33,8 @@ type Command struct {
 	keys  keySpec
 	flags string
 	arity int // as COMMAND has it; 0: not known
+
+	arguments []Argument // newer than the command
 }
 
 // Commands returns the command list of Redis, up to 8.4 and with the modules that come

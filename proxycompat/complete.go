@@ -37,7 +37,7 @@ func (p *Profile) complete() {
 		if c := table[name]; c != nil {
 			r = p.ruleOf(c, container)
 		}
-		if p.rows[name] != nil || r.Verdict != container.Verdict || r.keys != container.keys {
+		if p.rows[name] != nil || r.Verdict != container.Verdict || r.keys != container.keys || r.newer != nil {
 			container.subs = true
 			own := *r
 			own.sub = true
@@ -78,17 +78,22 @@ func (p *Profile) ruleOf(c *Command, container *Rule) *Rule {
 	if r.Command = c.Name; !r.known {
 		r.keys = c.keys
 	}
-	// Who describes a proxy of his own has seen what the server behind does.
+	// A rule of Changes has seen what the server behind does.
 	if p.backend != (Version{}) && p.backend.Before(c.Since) && reaches(r.Verdict) && r.route != byItself && !r.ours {
 		r = Rule{
 			Command: c.Name, Verdict: Refused, keys: r.keys, route: r.route, Instead: r.Instead,
 			Error:  "ERR unknown command '%l'",
 			Why:    fmt.Sprintf("the server behind knows it from Redis %v on, and is %v", c.Since, p.backend),
-			Source: "Redis' command list",
+			Source: commandList,
 		}
+	} else if r.newer = nil; p.backend != (Version{}) && reaches(r.Verdict) && r.route != byItself && !r.ours && len(c.arguments) > 0 {
+		r.newer = &newer{c.arguments, p.backend}
 	}
 	return &r
 }
+
+// commandList is the source of rules that follow from the server's version.
+const commandList = "Redis' command list"
 
 // reaches reports whether a command of this verdict gets to a server.
 func reaches(v Verdict) bool {

@@ -27,8 +27,8 @@
 //
 // [Profile.Check] asks the same question without a client, for a test of your
 // own commands, and [Explain] what in your own client options will hurt. [Lookup] has the
-// profiles of other proxies, and with "codis@3.2" says which Redis is behind: what that
-// does not know is refused, too.
+// profiles of other proxies, and with "codis@3.2" says which Redis is behind: commands and
+// arguments that this version does not know are refused, too.
 //
 // The sub-packages: probe asks a live address what it permits; custom reads the profile of
 // a proxy of your own from a file; scriptcheck reads Lua scripts; proxytest has a proxy to
@@ -37,8 +37,9 @@
 // # How a verdict comes about
 //
 // The command list of Redis (commands.tsv) says where the keys of each command are and
-// since when there is one. A profile (profiles/*.tsv) has rows for what its proxy treats
-// in a way of its own, and one for all the rest. What follows from these is not written
+// since when there is one, and arguments.tsv which of its arguments came later. A profile
+// (profiles/*.tsv) has rows for what its proxy treats in a way of its own, and one for all
+// the rest. What follows from these is not written
 // down: that a proxy which forwards unknown commands by their first argument misroutes
 // one whose key is elsewhere, or that a server of version 3.2 does not know UNLINK.
 //

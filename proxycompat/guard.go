@@ -116,7 +116,7 @@ func (p *Profile) checkBytes(args [][]byte) error {
 	if r.subs && len(args) > 1 {
 		r = lookupSub(p, r, args[0], args[1])
 	}
-	if r.passes() && !r.args.set {
+	if r.passes() && !r.args.set && r.newer == nil {
 		return nil
 	}
 	return check(p, args, func(b []byte) string { return string(b) })

@@ -121,8 +121,13 @@ func TestHookNamesAHandshakeThatCannotWork(t *testing.T) {
 // guarded returns a connection as the hook makes it and the server's end.
 func guarded(t *testing.T) (client, server net.Conn) {
 	t.Helper()
+	return guardedBy(t, proxycompat.Codis32())
+}
+
+func guardedBy(t *testing.T, p *proxycompat.Profile) (client, server net.Conn) {
+	t.Helper()
 	client, server = net.Pipe()
-	conn, err := proxycompat.Hook(proxycompat.Codis32()).DialHook(
+	conn, err := proxycompat.Hook(p).DialHook(
 		func(context.Context, string, string) (net.Conn, error) { return client, nil })(background, "", "")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close(); _ = server.Close() })

@@ -16,6 +16,7 @@ type Rule struct {
 	Source  string // where it is known from: a source file, or an observation with versions
 
 	args  argCount // how many arguments the proxy itself insists on
+	newer *newer   // nil: the server behind knows all arguments, or its version is not known
 	keys  keySpec  // where the keys are
 	known bool     // by the profile, and not by Redis' command list
 	route route
@@ -57,6 +58,22 @@ func (r Rule) ArgsFit(args []string) bool {
 	}
 	l := r.keys.find(len(args), func(i int) string { return args[i] })
 	return !r.args.counted || l.stated > 0
+}
+
+// newer are the arguments of a command that the server behind may be too old for.
+type newer struct {
+	arguments []Argument
+	server    Version
+}
+
+// TooNew returns an argument that the server behind the proxy does not know, if args, the
+// command among them, has one. It needs a profile of [Profile.Over].
+func (r Rule) TooNew(args []string) (a Argument, found bool) {
+	if r.newer == nil {
+		return Argument{}, false
+	}
+	c := Command{arguments: r.newer.arguments}
+	return c.NewerArgument(r.newer.server, len(args), func(i int) (string, bool) { return args[i], true })
 }
 
 // Local reports whether the proxy answers the command itself.

@@ -29,6 +29,9 @@ func (s *session) execute(args []string) outcome {
 	if rule.Verdict == proxycompat.HarmsOthers && harmful(args) {
 		return s.harm(args, rule)
 	}
+	if a, newer := rule.TooNew(args); newer && a.Error != "" {
+		return localError(a.Error).on(s.p.BackendOf(s.routed(args, rule)))
+	}
 	if o, done := s.transaction(args, rule); done {
 		return o
 	}

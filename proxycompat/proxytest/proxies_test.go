@@ -151,3 +151,28 @@ func TestServerOfAVersion(t *testing.T) {
 	assert.Equal(t, "+OK", w.ask("SET k v"))
 	assert.Equal(t, "-ERR unknown command 'unlink'", w.ask("UNLINK k"))
 }
+
+// A server refuses what its version does not know; the texts are those of codis-server 3.2.11
+// and Redis 7.0.
+func TestServerRefusesNewerArguments(t *testing.T) {
+	for command, want := range map[string][2]string{ // over 3.2, over 7.0
+		"HSET k f v g w":      {"-ERR wrong number of arguments for 'hset' command", ":2"},
+		"HSET h f v":          {":1", ":1"},
+		"LPOP l 2":            {"-ERR wrong number of arguments for 'lpop' command", "*-1"},
+		"SET k v KEEPTTL":     {"-ERR syntax error", "+OK"},
+		"SET k v GET":         {"-ERR syntax error", "$-1"},
+		"EXPIRE none 10 nx":   {"-ERR wrong number of arguments for 'expire' command", ":0"},
+		"ZADD k GT 1 m":       {"-ERR syntax error", ":1"},
+		"ZRANGE none 0 1 REV": {"-ERR syntax error", "*0"},
+		"ZRANK z m WITHSCORE": {"-ERR wrong number of arguments for 'zrank' command", "-ERR wrong number of arguments for 'zrank' command"},
+	} {
+		for i, version := range []string{"3.2", "7.0"} {
+			for _, base := range []*proxycompat.Profile{proxycompat.Codis32(), proxycompat.Redis()} {
+				profile, err := base.Over(version)
+				require.NoError(t, err)
+				p, _ := start(t, proxytest.Config{Profile: profile, InMemory: true})
+				assert.Equal(t, want[i], dial(t, p).ask(command), "%s: %s", profile.Name(), command)
+			}
+		}
+	}
+}

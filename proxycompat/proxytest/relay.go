@@ -26,6 +26,9 @@ func (s *session) relay(args []string, rule proxycompat.Rule) outcome {
 		if o, apart := s.crossSlot(args, rule); apart {
 			return o
 		}
+		if a, newer := rule.TooNew(args); newer && a.Error != "" {
+			return localError(a.Error).on(0)
+		}
 	}
 	if s.tunnel || subscribes(args[0]) {
 		return s.relayStream(args)

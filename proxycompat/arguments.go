@@ -1,0 +1,164 @@
+package proxycompat
+
+import (
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+//go:embed arguments.tsv
+var argumentFile string
+
+// Argument is an argument that Redis added to a command later than the command.
+type Argument struct {
+	What    string  // "GT or LT", or a description: "more than one field"
+	Since   Version // of Redis that introduced it
+	Instead string  // what to send to an older server
+	Error   string  // the error reply of an older server; empty: not known
+
+	patterns          [][]string // one of these sequences of words, "?" being any
+	first, last, step int        // indices at which a pattern may begin; last 0: no limit
+	options           bool       // not behind the first number or *
+}
+
+// NewerArgument returns an argument that a server of this version does not know, of a call
+// with n words, the command's name among them. word returns word i, and false if it is not known.
+// The zero Version knows all arguments.
+func (c Command) NewerArgument(server Version, n int, word func(i int) (text string, known bool)) (a Argument, found bool) {
+	if server == (Version{}) {
+		return Argument{}, false
+	}
+	if newer := tooNew(c.arguments, server, n, word); newer != nil {
+		return *newer, true
+	}
+	return Argument{}, false
+}
+
+func tooNew(arguments []Argument, server Version, n int, word func(i int) (string, bool)) *Argument {
+	for i := range arguments {
+		if a := &arguments[i]; server.Before(a.Since) && a.in(n, word) {
+			return a
+		}
+	}
+	return nil
+}
+
+// in reports whether the call is sure to have the argument. It does not allocate.
+func (a *Argument) in(n int, word func(i int) (string, bool)) bool {
+	for i := a.first; i < n && (a.last == 0 || i <= a.last); i += a.step {
+		for _, p := range a.patterns {
+			if matches(p, i, n, word) {
+				return true
+			}
+		}
+		if a.options {
+			if text, known := word(i); !known || endsOptions(text) {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+func matches(pattern []string, at, n int, word func(i int) (string, bool)) bool {
+	if at+len(pattern) > n {
+		return false
+	}
+	for j, want := range pattern {
+		if want == "?" {
+			continue
+		}
+		if text, known := word(at + j); !known || !strings.EqualFold(text, want) {
+			return false
+		}
+	}
+	return true
+}
+
+// endsOptions reports whether a word is a score, a coordinate or an ID. Of arguments that are
+// no text the word is empty.
+func endsOptions(word string) bool {
+	if word == "" || word == "*" || '0' <= word[0] && word[0] <= '9' {
+		return true
+	}
+	_, err := strconv.ParseFloat(word, 64)
+	return err == nil
+}
+
+// why is the reason for which a call with this argument is not sent.
+func (a *Argument) why(server Version) string {
+	return fmt.Sprintf("%s needs Redis %v or later, and the server behind is %v", a.What, a.Since, server)
+}
+
+// addArguments reads the arguments of the commands in table.
+func addArguments(table map[string]*Command, text string) error {
+	for i, line := range strings.Split(text, "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		f := strings.Split(line, "\t")
+		if len(f) != 6 {
+			return fmt.Errorf("proxycompat: arguments.tsv:%d: want 6 fields separated by tabs, got %d", i+1, len(f))
+		}
+		a, err := parseArgument(f[1], f[2], f[3])
+		if err != nil {
+			return fmt.Errorf("proxycompat: arguments.tsv:%d: %w", i+1, err)
+		}
+		a.Instead = f[5]
+		for name := range strings.SplitSeq(f[0], ",") {
+			c := table[name]
+			if c == nil {
+				return fmt.Errorf("proxycompat: arguments.tsv:%d: unknown command %s", i+1, name)
+			}
+			switch a.Error = f[4]; f[4] {
+			case "-":
+				a.Error = ""
+			case "arity":
+				a.Error = "ERR wrong number of arguments for '" + strings.ToLower(name) + "' command"
+			case "syntax":
+				a.Error = "ERR syntax error"
+			}
+			c.arguments = append(c.arguments, a)
+		}
+	}
+	return nil
+}
+
+func parseArgument(since, words, where string) (a Argument, err error) {
+	if a.Since, err = ParseVersion(since); err != nil {
+		return a, err
+	}
+	if strings.HasPrefix(words, "(") {
+		a.What, a.patterns = strings.Trim(words, "()"), [][]string{{"?"}}
+	} else {
+		a.What = strings.NewReplacer(",", " or ", " ?", "").Replace(words)
+		for pattern := range strings.SplitSeq(words, ",") {
+			a.patterns = append(a.patterns, strings.Fields(pattern))
+		}
+	}
+	a.step = 1
+	bad := func() (Argument, error) {
+		return a, fmt.Errorf("bad place %q: want 3, 3-4, 3+, 3+2 or 3+options", where)
+	}
+	first, rest, open := strings.Cut(where, "+")
+	first, last, limited := strings.Cut(first, "-")
+	if a.first, err = strconv.Atoi(first); err != nil || a.first < 1 || open && limited {
+		return bad()
+	}
+	switch {
+	case limited:
+		if a.last, err = strconv.Atoi(last); err != nil || a.last < a.first {
+			return bad()
+		}
+	case !open:
+		a.last = a.first
+	case rest == "options":
+		a.options = true
+	case rest != "":
+		if a.step, err = strconv.Atoi(rest); err != nil || a.step < 1 {
+			return bad()
+		}
+	}
+	return a, nil
+}
