@@ -22,20 +22,20 @@ type Argument struct {
 	options           bool       // not behind the first number or *
 }
 
-// NewerArgument returns an argument that a server of this version does not know, of a call
-// with n words, the command's name among them. word returns word i, and false if it is not known.
-// The zero Version knows all arguments.
-func (c Command) NewerArgument(server Version, n int, word func(i int) (text string, known bool)) (a Argument, found bool) {
+// NewerArgument returns an argument that a server of this version does not know, if args, the
+// command among them, has one. A word that is not known may be "". The zero Version knows all
+// arguments.
+func (c Command) NewerArgument(server Version, args []string) (a Argument, found bool) {
 	if server == (Version{}) {
 		return Argument{}, false
 	}
-	if newer := tooNew(c.arguments, server, n, word); newer != nil {
+	if newer := tooNew(c.arguments, server, len(args), func(i int) string { return args[i] }); newer != nil {
 		return *newer, true
 	}
 	return Argument{}, false
 }
 
-func tooNew(arguments []Argument, server Version, n int, word func(i int) (string, bool)) *Argument {
+func tooNew(arguments []Argument, server Version, n int, word func(i int) string) *Argument {
 	for i := range arguments {
 		if a := &arguments[i]; server.Before(a.Since) && a.in(n, word) {
 			return a
@@ -45,39 +45,33 @@ func tooNew(arguments []Argument, server Version, n int, word func(i int) (strin
 }
 
 // in reports whether the call is sure to have the argument. It does not allocate.
-func (a *Argument) in(n int, word func(i int) (string, bool)) bool {
+func (a *Argument) in(n int, word func(i int) string) bool {
 	for i := a.first; i < n && (a.last == 0 || i <= a.last); i += a.step {
 		for _, p := range a.patterns {
 			if matches(p, i, n, word) {
 				return true
 			}
 		}
-		if a.options {
-			if text, known := word(i); !known || endsOptions(text) {
-				return false
-			}
+		if a.options && endsOptions(word(i)) {
+			return false
 		}
 	}
 	return false
 }
 
-func matches(pattern []string, at, n int, word func(i int) (string, bool)) bool {
+func matches(pattern []string, at, n int, word func(i int) string) bool {
 	if at+len(pattern) > n {
 		return false
 	}
 	for j, want := range pattern {
-		if want == "?" {
-			continue
-		}
-		if text, known := word(at + j); !known || !strings.EqualFold(text, want) {
+		if want != "?" && !strings.EqualFold(word(at+j), want) {
 			return false
 		}
 	}
 	return true
 }
 
-// endsOptions reports whether a word is a score, a coordinate or an ID. Of arguments that are
-// no text the word is empty.
+// endsOptions reports whether a word is a score, a coordinate or an ID, or is not known.
 func endsOptions(word string) bool {
 	if word == "" || word == "*" || '0' <= word[0] && word[0] <= '9' {
 		return true
@@ -86,8 +80,8 @@ func endsOptions(word string) bool {
 	return err == nil
 }
 
-// why is the reason for which a call with this argument is not sent.
-func (a *Argument) why(server Version) string {
+// Why says that a server of this version does not know the argument.
+func (a Argument) Why(server Version) string {
 	return fmt.Sprintf("%s needs Redis %v or later, and the server behind is %v", a.What, a.Since, server)
 }
 

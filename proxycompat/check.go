@@ -50,8 +50,8 @@ func check[A any](p *Profile, args []A, word func(A) string) error {
 		return p.refused(name, r, fmt.Sprintf("%s does not accept %d argument(s) here", p.name, n-1))
 	}
 	if r.newer != nil {
-		if a := tooNew(r.newer.arguments, r.newer.server, n, func(i int) (string, bool) { return textOf(args[i]), true }); a != nil {
-			refused := p.refused(name, r, a.why(r.newer.server))
+		if a := tooNew(r.newer.arguments, r.newer.server, n, func(i int) string { return textOf(args[i]) }); a != nil {
+			refused := p.refused(name, r, a.Why(r.newer.server))
 			refused.Instead, refused.Source = a.Instead, commandList
 			return refused
 		}

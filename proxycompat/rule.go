@@ -67,13 +67,14 @@ type newer struct {
 }
 
 // TooNew returns an argument that the server behind the proxy does not know, if args, the
-// command among them, has one. It needs a profile of [Profile.Over].
+// command among them, has one. A word that is not known may be "". A profile that does not say
+// which server that is knows of none: see [Profile.Over].
 func (r Rule) TooNew(args []string) (a Argument, found bool) {
 	if r.newer == nil {
 		return Argument{}, false
 	}
 	c := Command{arguments: r.newer.arguments}
-	return c.NewerArgument(r.newer.server, len(args), func(i int) (string, bool) { return args[i], true })
+	return c.NewerArgument(r.newer.server, args)
 }
 
 // Local reports whether the proxy answers the command itself.

@@ -32,7 +32,7 @@ func (w *walker) age(c *redisCall) {
 		w.newer(c.line, known.Name, "the command", known.Since)
 		return
 	}
-	if a, newer := known.NewerArgument(w.backend, c.fixed(), c.known); newer {
-		w.newer(c.line, known.Name, a.What, a.Since)
+	if a, newer := known.NewerArgument(w.backend, c.words[:c.fixed()]); newer {
+		w.add(c.line, TooNew, known.Name, a.Instead, "%s", a.Why(w.backend))
 	}
 }

@@ -229,7 +229,7 @@ func (a *assembly) monitored(n *node) {
 	for of, c := range m.crossing {
 		f := a.of(of.command, of.rule)
 		f.Sampled += int64(c.lines)
-		f.Why = c.why
+		f.Why, f.Instead = c.why, c.instead
 		for _, keys := range slices.Sorted(maps.Keys(c.patterns)) {
 			if !slices.Contains(f.Keys, keys) {
 				f.Keys = append(f.Keys, keys)

@@ -67,13 +67,14 @@ type monitor struct {
 	hello      int            // PUBLISH of sentinels
 }
 
-// crossingOf is a command whose keys do not fit together, and the rule that says so.
+// crossingOf is a command whose keys do not fit together or that the server is too old for, and
+// the rule that says so.
 type crossingOf struct{ rule, command string }
 
 type crossing struct {
-	lines    int
-	why      string
-	patterns map[string]int
+	lines        int
+	why, instead string
+	patterns     map[string]int
 }
 
 // startMonitor sends MONITOR, and reads in the background until a limit, or stop.
@@ -166,10 +167,11 @@ func (m *monitor) take(line MonitorLine) {
 		return
 	}
 	j := judge(m.profile, name, true)
+	_, newer := m.profile.RuleFor(args...).TooNew(args)
 	switch {
-	case j.rule == "":
+	case j.rule == "" && !newer:
 		return
-	case !j.keys || !m.keysFit(name, line):
+	case j.rule != "" && !j.keys || !m.passes(name, line):
 	default:
 		return
 	}
@@ -187,9 +189,9 @@ func (m *monitor) take(line MonitorLine) {
 // helloChannel is where sentinels find each other.
 const helloChannel = "__sentinel__:hello"
 
-// keysFit looks whether all keys of a command are where the proxy looks for them. Of a
-// line that was cut, and of what a script does with its keys, nothing can be said.
-func (m *monitor) keysFit(name string, line MonitorLine) bool {
+// passes reports whether all keys of a command are where the proxy looks for them, and the
+// server knows its arguments. It cannot tell for a line that was cut, nor for a script's commands.
+func (m *monitor) passes(name string, line MonitorLine) bool {
 	if line.Cut || line.Source == "lua" {
 		return true
 	}
@@ -203,6 +205,9 @@ func (m *monitor) keysFit(name string, line MonitorLine) bool {
 		return true
 	}
 	of := crossingOf{"MC402", name}
+	if _, newer := m.profile.RuleFor(line.Args...).TooNew(line.Args); newer {
+		of.rule = "MC401"
+	}
 	if known, ok := proxycompat.CommandOf(line.Args...); ok && known.Group == "scripting" {
 		of.rule = "MC501"
 		if len(indices) == 0 {
@@ -211,7 +216,7 @@ func (m *monitor) keysFit(name string, line MonitorLine) bool {
 	}
 	c := m.crossing[of]
 	if c == nil {
-		c = &crossing{why: refused.Reason, patterns: map[string]int{}}
+		c = &crossing{why: refused.Reason, instead: refused.Instead, patterns: map[string]int{}}
 		m.crossing[of] = c
 	}
 	c.lines++

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/proxycompat"
 )
 
 func TestSentinels(t *testing.T) {
@@ -37,6 +39,25 @@ func TestSentinels(t *testing.T) {
 			})
 		})
 	}
+}
+
+// MONITOR shows arguments that the server behind the proxy does not know.
+func TestMonitorShowsNewerArguments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		profile, err := proxycompat.Lookup("codis@3.2")
+		require.NoError(t, err)
+		f := newFake()
+		r := ran(t, f, Config{Profile: profile, Monitor: &MonitorConfig{}}, at(2, func() {
+			f.show(`[0 10.0.0.7:40009] "HSET" "user:17" "a" "secret" "b" "2"`, `[0 10.0.0.7:40009] "HSET" "user:18" "a" "1"`)
+		}))
+		hset := found(r, "HSET")
+		require.NotNil(t, hset)
+		assert.Equal(t, "MC401", hset.Rule)
+		assert.Equal(t, int64(1), hset.Sampled)
+		assert.Equal(t, "more than one field needs Redis 4.0 or later, and the server behind is 3.2", hset.Why)
+		assert.Equal(t, "HMSET, or one HSET for each field", hset.Instead)
+		assert.Equal(t, []string{"user:*"}, hset.Keys)
+	})
 }
 
 func TestMonitorShowsKeys(t *testing.T) {

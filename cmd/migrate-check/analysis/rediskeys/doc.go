@@ -10,7 +10,8 @@
 //
 //   - MC301: BLPOP, BRPOP and BRPOPLPUSH
 //   - MC302: other commands that block, XREAD with BLOCK among them
-//   - MC401: commands that are refused and that no other rule names, such as KEYS and SCAN
+//   - MC401: commands that are refused and that no other rule names, such as KEYS and SCAN; and
+//     arguments that the server behind does not know, if the profile says its version
 //   - MC402: commands with several keys that are not proven to share a slot
 //   - MC403: MGET, MSET, DEL and EXISTS of several keys, which are split: with -split only
 //   - MC404: commands that are sent to the wrong server, because a word that is no key decides

@@ -77,6 +77,7 @@ func (r *reader) command(c *rediscalls.Call, command string) {
 		return
 	}
 	rule := r.profile.RuleFor(words...)
+	r.newer(c, command, rule)
 	blocks := r.blocks(c, command)
 	if rule.Verdict == proxycompat.OneKey || rule.Verdict == proxycompat.SameSlot || rule.Verdict == proxycompat.Split {
 		if id := ruleOf(command, rule.Verdict, false); id != "" {

@@ -34,6 +34,13 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
+// A profile that says which server is behind finds arguments that this does not know.
+func TestArgumentsNewerThanTheServer(t *testing.T) {
+	set(t, profile.Analyzer, profile.Flag, "codis@3.2", profile.Default)
+	found := trial.Run(t, rediskeys.Analyzer, "arguments")
+	assert.Equal(t, 2, found["MC401/warning"], "of a map or a struct whose size is not known")
+}
+
 func set(t *testing.T, a *analysis.Analyzer, flag, value, before string) {
 	t.Helper()
 	require.NoError(t, a.Flags.Set(flag, value))

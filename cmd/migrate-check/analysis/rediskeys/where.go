@@ -214,22 +214,8 @@ func (r *reader) fieldOf(arg ast.Expr, name string) (value ast.Expr, known bool)
 
 // named are the keys of a command that is a text, by Redis' own list.
 func (r *reader) named(c *rediscalls.Call, command string) (k keys) {
-	exprs := c.Args
-	if c.Spread {
-		k.open = true
-		if last := len(exprs) - 1; last >= 0 && isSlice(r.pass.TypesInfo.TypeOf(exprs[last])) {
-			elements, known := r.eval.List(exprs[last])
-			exprs = append(exprs[:last:last], elements...)
-			k.open = !known
-		}
-	}
-	words := strings.Fields(command)[:1] // a subcommand stands among the arguments, too
-	for _, x := range exprs {
-		words = append(words, r.word(x))
-		if isSlice(r.pass.TypesInfo.TypeOf(x)) {
-			k.open = true // the client may take its elements for arguments
-		}
-	}
+	exprs, words, open := r.words(c, command)
+	k.open = open
 	known, found := proxycompat.CommandOf(words...)
 	if !found {
 		return keys{open: true}
@@ -243,6 +229,28 @@ func (r *reader) named(c *rediscalls.Call, command string) (k keys) {
 		k.open = true
 	}
 	return k
+}
+
+// words are the arguments of a command that is a text, and with its name what is known of them.
+// open says that there may be more.
+func (r *reader) words(c *rediscalls.Call, command string) (exprs []ast.Expr, words []string, open bool) {
+	exprs = c.Args
+	if c.Spread {
+		open = true
+		if last := len(exprs) - 1; last >= 0 && isSlice(r.pass.TypesInfo.TypeOf(exprs[last])) {
+			elements, known := r.eval.List(exprs[last])
+			exprs = append(exprs[:last:last], elements...)
+			open = !known
+		}
+	}
+	words = strings.Fields(command)[:1] // a subcommand stands among the arguments, too
+	for _, x := range exprs {
+		words = append(words, r.word(x))
+		if isSlice(r.pass.TypesInfo.TypeOf(x)) {
+			open = true // the client may take its elements for arguments
+		}
+	}
+	return exprs, words, open
 }
 
 // notKnown stands for a word that is not known. No option is called so.
