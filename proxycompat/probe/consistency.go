@@ -64,16 +64,16 @@ func (p *prober) countStale(ctx context.Context, count *Count, read func(key str
 // counts those whose second command did not see the first.
 func (p *prober) askOrdering(ctx context.Context) error {
 	o := &p.report.Ordering
-	// A replica that is behind is no sign of disorder: ask the master then.
-	stale := p.report.Reads.Get.Found > 0
+	// A replica that is behind is no sign of disorder: ask the master, where scripts run.
+	scripts := p.report.Scripts.Eval == Works
 	sameKey := func(i int, value string) [][]string {
 		key := p.keys.home(i, "o"+strconv.Itoa(i))
-		if stale {
+		if scripts {
 			return [][]string{set(key, value), {"EVAL", scriptGet, "1", key}}
 		}
 		return [][]string{set(key, value), {"GET", key}}
 	}
-	if !stale || p.report.Scripts.Eval == Works {
+	if scripts || p.report.Reads.Get.Found == 0 {
 		if err := p.countOverdue(ctx, &o.SameKey, sameKey); err != nil {
 			return err
 		}

@@ -64,12 +64,35 @@ func (p *prober) tryValue(ctx context.Context, size int) (passed bool, end strin
 		if text, failed := replies[0].ErrorText(); failed {
 			return false, p.endOf(text), nil
 		}
-		stale := p.report.Reads.Get.Found > 0 // then a replica may not have it yet
-		if command[0] == "GET" && len(text(replies[0])) != size && !stale {
-			return false, "another value came back", nil
+		if command[0] != "GET" {
+			continue
 		}
+		if len(text(replies[0])) != size {
+			switch stored, err := p.lengthOnMaster(ctx, key); {
+			case err != nil || stored < 0:
+				return false, "", err
+			case stored != int64(size):
+				return false, "another value came back", nil
+			}
+			p.report.Reads.Get.Found++ // a replica does not have it yet
+		}
+		p.report.Reads.Get.Asked++
 	}
 	return true, "", nil
+}
+
+// lengthOnMaster returns the length of a value, -1 if it is not known. A replica may answer
+// a read, but no write, and APPEND writes nothing here.
+func (p *prober) lengthOnMaster(ctx context.Context, key string) (int64, error) {
+	q := question{name: "APPEND", args: []string{"APPEND", key, ""}}
+	if p.mayStay(q) || p.harmsBase(q) {
+		return -1, nil
+	}
+	replies, _, err := p.store(ctx, q)
+	if length, ok := first(replies).Int(); ok {
+		return length, err
+	}
+	return -1, err
 }
 
 // endOf is the error at which a limit ends; empty if the user lacks a right.

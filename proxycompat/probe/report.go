@@ -102,12 +102,12 @@ type Count struct {
 // Ordering is about pipelines of two commands: how many were not executed in the order
 // in which they were sent. None found is no promise.
 type Ordering struct {
-	SameKey Count `json:"sameKey"` // SET k, GET k
+	SameKey Count `json:"sameKey"` // SET k, and a script that reads k; GET k where scripts do not run
 	TwoKeys Count `json:"twoKeys"` // SET {tag}a, and a script routed by {tag}b that reads {tag}a
 }
 
 // Reads is how many reads were old after a write that was answered: GET may be answered
-// by a replica, EVAL is not.
+// by a replica, EVAL is not. Those of large values, for Limits, are among them.
 type Reads struct {
 	Get  Count `json:"get"`
 	Eval Count `json:"eval"`

@@ -1,0 +1,78 @@
+package probe
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+)
+
+// stepsOf runs a few steps of a probe, and not those that could show a replica before.
+func stepsOf(t *testing.T, proxy *proxytest.Proxy, steps ...func(*prober, context.Context) error) *Report {
+	t.Helper()
+	cfg, err := Config{}.withDefaults()
+	require.NoError(t, err)
+	p := &prober{addr: proxy.Addr(), cfg: cfg, keys: newKeyring("steps:"), deletes: "DEL", report: &Report{Enough: true}}
+	for _, step := range append([]func(*prober, context.Context) error{(*prober).settle, (*prober).askExpiry}, steps...) {
+		require.NoError(t, step(p, t.Context()))
+	}
+	p.cleanUp(t.Context())
+	assert.Zero(t, p.report.Left)
+	return p.report
+}
+
+func started(t *testing.T, cfg proxytest.Config) *proxytest.Proxy {
+	t.Helper()
+	proxy, err := proxytest.Start(cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, proxy.Close()) })
+	return proxy
+}
+
+// A replica that is behind does not limit the size of values, with scripts or without.
+func TestStaleReadIsNoLimit(t *testing.T) {
+	t.Parallel()
+	for _, store := range []proxytest.Store{proxytest.Lua, proxytest.Pika} {
+		r := stepsOf(t, started(t, proxytest.Config{ReplicaLag: time.Hour, Store: store}), (*prober).askLimits)
+		assert.Equal(t, 1<<20, r.Limits.Value, store)
+		assert.Empty(t, r.Limits.ValueEnd, store)
+		assert.Equal(t, Count{Asked: 3, Found: 3}, r.Reads.Get, store)
+		text := strings.Join(r.Meaning(), "\n")
+		assert.Contains(t, text, "GET is old after a write, in 3 of 3: a replica answers.")
+		assert.Contains(t, text, "Values: 1048576 bytes went through; more was not tried.")
+	}
+}
+
+// A value that the master does not have either met a limit.
+func TestShortenedValueIsALimit(t *testing.T) {
+	t.Parallel()
+	proxy := started(t, proxytest.Config{})
+	proxy.Inject(proxytest.Fault{
+		Command: "GET", Skip: 1,
+		Match: func(args []string) bool { return strings.HasSuffix(args[1], "large") },
+		Do: func() {
+			for _, key := range proxy.Engine(0).Keys() {
+				if strings.HasSuffix(key, "large") {
+					assert.NoError(t, proxy.Engine(0).Set(key, "short"))
+				}
+			}
+		},
+	})
+	r := stepsOf(t, proxy, (*prober).askLimits)
+	assert.Equal(t, 64<<10, r.Limits.Value)
+	assert.Equal(t, "262144 bytes: another value came back", r.Limits.ValueEnd)
+	assert.Equal(t, Count{Asked: 1}, r.Reads.Get)
+}
+
+// Nor is it disorder, if no read before has shown the replica.
+func TestStaleReadIsNoDisorder(t *testing.T) {
+	t.Parallel()
+	r := stepsOf(t, started(t, proxytest.Config{ReplicaLag: time.Hour}), (*prober).askScripts, (*prober).askOrdering)
+	assert.Positive(t, r.Ordering.SameKey.Asked)
+	assert.Zero(t, r.Ordering.SameKey.Found)
+}
