@@ -1,6 +1,12 @@
 package integration
 
 import (
+	"bytes"
+	"io"
+	"net"
+	"regexp"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,6 +16,7 @@ import (
 	"github.com/unwatch/unwatch/internal/servers"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/probe"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
 // What real servers and a real proxy answer is what the profiles say, command by
@@ -41,6 +48,34 @@ func TestProbeRedis(t *testing.T) {
 		assert.Equal(t, 1, r.Scripts.Caches)
 		assert.Zero(t, r.Ordering.SameKey.Found+r.Ordering.TwoKeys.Found)
 		assert.Zero(t, client(t, server.Addr).DBSize(t.Context()).Val(), "something is left behind")
+	}
+}
+
+// An old Redis lacks most commands in which it differs from the proxy on which WATCH is
+// harmful. It is asked all the same, and that proxy in front of it is not.
+func TestProbeOldRedis(t *testing.T) {
+	server := servers.Redis(t)
+	info := client(t, server.Addr).Info(t.Context(), "server").Val()
+	version := regexp.MustCompile(`redis_version:[0-9.]+`).FindString(info)
+	for name, want := range map[string]probe.Finding{"redis@3.2": probe.Works, "envoy@3.2": probe.NotAsked} {
+		profile, err := proxycompat.Lookup(name)
+		require.NoError(t, err)
+		proxy, err := proxytest.Start(proxytest.Config{Profile: profile, Backends: []string{server.Addr}})
+		require.NoError(t, err)
+		t.Cleanup(func() { assert.NoError(t, proxy.Close()) })
+		old := "redis_version:3.2." + strings.Repeat("1", len(version)-len("redis_version:3.2."))
+		addr := replacing(t, proxy.Addr(), version, old)
+		r, err := probe.Probe(t.Context(), addr, probe.Config{})
+		require.NoError(t, err)
+		assert.Equal(t, name, r.Base, r.Text())
+		assert.Equal(t, want, r.Transactions.Watch)
+		assert.Equal(t, want, r.Databases)
+		text := strings.Join(strings.Fields(r.Text()), " ")
+		says := strings.Contains(text, "WATCH works: package cas can be used. - Before Redis 6.0.9, EXEC")
+		assert.Equal(t, want == probe.Works, says, text)
+		for _, call := range proxy.Calls() {
+			assert.False(t, want == probe.NotAsked && call.Command() == "WATCH", "WATCH was sent")
+		}
 	}
 }
 
@@ -100,4 +135,45 @@ func TestProbeCluster(t *testing.T) {
 	for _, node := range nodes {
 		assert.Zero(t, client(t, node.Addr).DBSize(t.Context()).Val(), "something is left behind")
 	}
+}
+
+// replacing is the address of a relay to addr that replaces one text in answers by another
+// of the same length.
+func replacing(t *testing.T, addr, text, by string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	t.Cleanup(func() {
+		_ = l.Close()
+		all.Wait()
+	})
+	all.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			back, err := net.Dial("tcp", addr)
+			if err != nil {
+				_ = conn.Close()
+				continue
+			}
+			all.Go(func() {
+				_, _ = io.Copy(back, conn)
+				_ = back.Close()
+			})
+			all.Go(func() {
+				defer conn.Close()
+				for buf := make([]byte, 1<<20); ; {
+					n, err := back.Read(buf)
+					if err != nil {
+						return
+					}
+					_, _ = conn.Write(bytes.ReplaceAll(buf[:n], []byte(text), []byte(by)))
+				}
+			})
+		}
+	})
+	return l.Addr().String()
 }

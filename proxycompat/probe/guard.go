@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"github.com/unwatch/unwatch/internal/resp"
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
@@ -31,10 +32,24 @@ func (p *prober) allowed(q question) bool {
 	case p.harmsBase(q), len(p.report.Likeness) == 0, p.report.Likeness[0].share() < familiar:
 		return false
 	}
+	best := p.report.Likeness[0]
+	enough := best.Differs() + ruledOut
+	if p.server && best.profile.Server() {
+		// An old Redis lacks most commands in which it differs from a proxy: one is enough.
+		enough = best.Differs() + 1
+	}
 	for _, l := range p.report.Likeness {
-		if harms(l.profile, q) && l.Differs() < p.report.Likeness[0].Differs()+ruledOut {
+		if harms(l.profile, q) && l.Differs() < enough {
 			return false
 		}
 	}
 	return true
+}
+
+// saysServer reports whether ROLE was answered as a server does, with its role first. A
+// proxy that answers for several servers has an array for each.
+func saysServer(role resp.Reply) bool {
+	_, elements, ok := role.Elements()
+	name, _ := resp.Reply(elements).Text()
+	return ok && (name == "master" || name == "slave")
 }

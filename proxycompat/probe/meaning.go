@@ -3,6 +3,8 @@ package probe
 import (
 	"fmt"
 	"strings"
+
+	"github.com/unwatch/unwatch/proxycompat"
 )
 
 // Meaning is what the answers mean for a service that uses this address: one sentence
@@ -10,7 +12,7 @@ import (
 func (r *Report) Meaning() []string {
 	m := &meanings{}
 	m.profile(r)
-	m.transactions(r.Transactions)
+	m.transactions(r.Transactions, r.Server.Version)
 	m.scripts(r.Scripts, r.Server.Mode == "cluster")
 	m.consistency(r)
 	m.compareAndSet(r.CompareAndSet)
@@ -43,7 +45,7 @@ func (m *meanings) profile(r *Report) {
 	}
 }
 
-func (m *meanings) transactions(t Transactions) {
+func (m *meanings) transactions(t Transactions, server string) {
 	switch t.Multi {
 	case Works:
 		m.add("MULTI and EXEC work.")
@@ -64,6 +66,9 @@ func (m *meanings) transactions(t Transactions) {
 	case Works:
 		if t.Multi == Works {
 			m.add("WATCH works: package cas can be used.")
+			if v, err := proxycompat.ParseVersion(server); err == nil && v.Before(proxycompat.Version{Major: 6, Minor: 1}) {
+				m.add("Before Redis 6.0.9, EXEC does not notice that a watched key has expired.")
+			}
 		}
 	case Refuses, Disconnects:
 		m.add("WATCH does not work here: use package lockupdate in place of WATCH, MULTI, EXEC.")

@@ -36,6 +36,7 @@ type prober struct {
 	closed  int   // connections that the other side closed
 	retried bool  // the last do was sent more than once, so that it may be executed more than once
 
+	server  bool       // ROLE was answered as by a server
 	deletes string     // the command that deletes keys
 	expires bool       // PEXPIRE was acknowledged
 	cut     []question // that write, and closed the connection
@@ -184,6 +185,7 @@ func (p *prober) put(q question, replies []resp.Reply, outcome Outcome) {
 	if len(replies) > 0 {
 		a.Outcome, a.raw = classify(q, replies[0])
 		a.Text = p.mask(a.raw)
+		p.server = p.server || q.name == "ROLE" && saysServer(replies[0])
 	}
 	p.report.Commands = append(p.report.Commands, a)
 }

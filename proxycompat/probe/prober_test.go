@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/resp"
 )
 
 // hangUp is the address of a server that reads a little and hangs up, and how often.
@@ -77,4 +79,19 @@ func TestWithoutSecrets(t *testing.T) {
 	err := checkAddr("redis://u:hunter2@h:6379")
 	require.ErrorContains(t, err, `"h:6379": this is a URL`)
 	assert.NotContains(t, err.Error(), "hunter2")
+}
+
+// Envoy answers ROLE with an array of the answers of its servers.
+func TestSaysServer(t *testing.T) {
+	for role, want := range map[string]bool{
+		"*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n":                 true,
+		"*5\r\n$5\r\nslave\r\n$1\r\nh\r\n:1\r\n+x\r\n:0\r\n": true,
+		"*1\r\n*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n":           false,
+		"*0\r\n":                          false,
+		"$6\r\nmaster\r\n":                false,
+		"-ERR unknown command `ROLE`\r\n": false,
+		"":                                false,
+	} {
+		assert.Equal(t, want, saysServer(resp.Reply(role)), role)
+	}
 }
