@@ -178,7 +178,7 @@ func (s *naive) locked(ctx context.Context, key rmw.Key, lock, token string, fn 
 
 func (s *naive) write(ctx context.Context, pipe redis.Pipeliner, key rmw.Key, next rmw.Value) {
 	if key.Kind == rmw.KindHash {
-		pipe.HSet(ctx, key.Name, next.Fields())
+		pipe.HMSet(ctx, key.Name, next.Fields()) // Redis 3.2 has no HSET of several fields
 		return
 	}
 	pipe.Set(ctx, key.Name, next.Text(), 0)

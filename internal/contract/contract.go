@@ -171,7 +171,8 @@ func ofAStore(args []string) bool {
 // mark spells a command as only Direct does.
 func mark(name string) string { return strings.ToUpper(name[:1]) + strings.ToLower(name[1:]) }
 
-// Direct is access to the storage by plain commands that every profile permits.
+// Direct is access to the storage by plain commands that every profile permits, with
+// the arguments that Redis 3.2 accepts: it refuses HSET with several fields.
 type Direct struct{ rdb *redis.Client }
 
 func (d Direct) do(ctx context.Context, name string, args ...any) *redis.Cmd {
@@ -223,7 +224,7 @@ func (d Direct) Set(ctx context.Context, name string, v rmw.Value, ttl time.Dura
 		for field, value := range v.All() {
 			args = append(args, field, value)
 		}
-		if err := d.do(ctx, "hset", args...).Err(); err != nil {
+		if err := d.do(ctx, "hmset", args...).Err(); err != nil {
 			return err
 		}
 	}

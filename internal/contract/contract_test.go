@@ -3,6 +3,8 @@ package contract
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,6 +103,56 @@ func TestDirectReadsWhatItWrote(t *testing.T) {
 			})
 		})
 	}
+}
+
+// argsOf32 matches the arguments that Redis 3.2 accepts for each command of Direct.
+var argsOf32 = map[string]func(n int) bool{
+	"del":     func(n int) bool { return n >= 1 },
+	"set":     func(n int) bool { return n == 2 },
+	"hset":    func(n int) bool { return n == 3 },
+	"hmset":   func(n int) bool { return n >= 3 && n%2 == 1 },
+	"append":  func(n int) bool { return n == 2 },
+	"pexpire": func(n int) bool { return n == 2 },
+	"type":    func(n int) bool { return n == 1 },
+	"pttl":    func(n int) bool { return n == 1 },
+	"get":     func(n int) bool { return n == 1 },
+	"hgetall": func(n int) bool { return n == 1 },
+}
+
+func TestDirectSendsWhatRedis32Accepts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		sent := map[string]bool{}
+		b := bench()
+		b.Trouble = func(_ context.Context, p *proxytest.Proxy) {
+			p.Inject(proxytest.Fault{Match: func(args []string) bool {
+				if args[0] != mark(args[0]) {
+					return false // connection set-up
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				name := strings.ToLower(args[0])
+				sent[name] = true
+				accepts, known := argsOf32[name]
+				assert.True(t, known && accepts(len(args)-1), "%s with %d arguments", name, len(args)-1)
+				return false
+			}})
+		}
+		direct := b.Target(t).Direct
+		synctest.Wait()
+		ctx := t.Context()
+		for kind, v := range map[rmw.Kind]rmw.Value{
+			rmw.KindString: rmw.String("x"), rmw.KindHash: rmw.Hash(map[string]string{"a": "1", "b": "2"}),
+		} {
+			require.NoError(t, direct.Set(ctx, "k", v, time.Minute))
+			require.NoError(t, direct.Append(ctx, rmw.Key{Name: "k", Kind: kind}, "id"))
+			_, _, err := direct.Get(ctx, "k")
+			require.NoError(t, err)
+		}
+		for name := range argsOf32 {
+			assert.True(t, sent[name], "%s was not sent", name)
+		}
+	})
 }
 
 // Faults count the Stores' commands only: neither a handshake nor Direct.
