@@ -26,7 +26,7 @@ func TestNotesAreNotBelieved(t *testing.T) {
 			key := rmw.Key{Name: "s"}
 			f.warm(key)
 			_, err := f.store.Update(t.Context(), key, behindItsBack(func() {
-				require.NoError(t, f.direct().HSet(t.Context(), lock+key.Name, "?", note).Err())
+				require.NoError(t, f.direct().HSet(t.Context(), lock+key.Name, "unwatch-waiting", note).Err())
 			}, appendText("1")))
 			require.NoError(t, err)
 			f.waitReleases()

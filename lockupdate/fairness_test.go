@@ -2,13 +2,17 @@ package lockupdate_test
 
 import (
 	"context"
+	cryptorand "crypto/rand"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -108,10 +112,10 @@ func waitOn(t *testing.T, fields map[string]string, check func(f *fixture, now m
 
 // A holder that knows of the note finds one, …
 func TestWaitersLeaveANote(t *testing.T) {
-	waitOn(t, map[string]string{"0190163d-8694-739b-aea5-966c26f8ad91:1": "1"}, func(f *fixture, now map[string]string, waiter *fate) {
+	waitOn(t, map[string]string{"unwatch:AAAABBBBCCCCDDDD:1": "1"}, func(f *fixture, now map[string]string, waiter *fate) {
 		assert.False(f.t, waiter.over())
 		assert.Len(f.t, now, 2)
-		assert.Equal(f.t, "64", now["?"], "the longest pause")
+		assert.Equal(f.t, "64", now["unwatch-waiting"], "the longest pause")
 	})
 }
 
@@ -121,6 +125,8 @@ func TestForeignLocksAreRespected(t *testing.T) {
 	for _, fields := range []map[string]string{
 		{"8f14e45f-ceea-467f-a8e5-1b2c3d4e5f60:47": "2"},
 		{"another": "1"},
+		{"0190163d-8694-739b-aea5-966c26f8ad91:47": "1"},
+		{"?": "1"},
 	} {
 		waitOn(t, fields, func(f *fixture, now map[string]string, waiter *fate) {
 			assert.False(f.t, waiter.over())
@@ -130,9 +136,38 @@ func TestForeignLocksAreRespected(t *testing.T) {
 	}
 }
 
+// Whatever the name of a foreign holder is, a waiter leaves no note in its lock: when it gives
+// the lock back field by field, nothing is left that the next foreign owner takes for a holder.
+func TestNoNoteForAnyForeignHolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rdb := newFixture(t, lockupdate.Config{}).direct()
+		ask := func(holder string) map[string]string {
+			require.NoError(t, rdb.HSet(t.Context(), "l", holder, "1").Err())
+			require.NoError(t, rdb.PExpire(t.Context(), "l", 10*time.Second).Err())
+			refused := rdb.Eval(t.Context(), lockupdate.Scripts()["acquire"], []string{"l"}, "unwatch:A:1", 1000, 64, "").Val()
+			require.Equal(t, []any{int64(0), int64(10_000)}, refused, "%q holds the lock", holder)
+			defer rdb.Del(t.Context(), "l")
+			return rdb.HGetAll(t.Context(), "l").Val()
+		}
+		assert.Contains(t, ask("unwatch:B:1"), "unwatch-waiting", "negative control: one of ours")
+		foreign := []string{"?", "unwatch", "Unwatch:B:1", " unwatch:B:1", "unwatch-waiting:"}
+		for range 200 {
+			v7, err := uuid.NewV7()
+			require.NoError(t, err)
+			v4, thread := uuid.NewString(), rand.IntN(1e6)
+			foreign = append(foreign, v4, v7.String(), fmt.Sprint(v4, ":", thread), fmt.Sprint(v7, ":", thread),
+				fmt.Sprint(thread, "-", v4), fmt.Sprint(thread, "-", v7), strings.ReplaceAll(v4, "-", ""), strings.ReplaceAll(v7.String(), "-", ""),
+				cryptorand.Text(), string(v7[:]), fmt.Sprint(thread, "@", cryptorand.Text()))
+		}
+		for _, holder := range foreign {
+			assert.Equal(t, map[string]string{holder: "1"}, ask(holder))
+		}
+	})
+}
+
 // A lock of which a field-by-field release left only the note is free.
 func TestOnlyANoteIsFree(t *testing.T) {
-	waitOn(t, map[string]string{"?": "64"}, func(f *fixture, _ map[string]string, waiter *fate) {
+	waitOn(t, map[string]string{"unwatch-waiting": "64"}, func(f *fixture, _ map[string]string, waiter *fate) {
 		assert.True(f.t, waiter.over())
 		assert.Zero(f.t, waiter.res.Waited)
 	})

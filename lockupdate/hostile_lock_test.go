@@ -24,7 +24,7 @@ func TestNotesDoNotEndALease(t *testing.T) {
 			key := rmw.Key{Name: "s"}
 			f.warm(key)
 			_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-				require.NoError(t, f.direct().HSet(t.Context(), lock+key.Name, "?", note).Err())
+				require.NoError(t, f.direct().HSet(t.Context(), lock+key.Name, "unwatch-waiting", note).Err())
 				select {
 				case <-ctx.Done():
 				case <-time.After(3 * time.Second):
@@ -44,8 +44,8 @@ func TestNotesDoNotEndALease(t *testing.T) {
 // Whatever stands in a lock, it is somebody's, or it is free: an update waits, says what is
 // wrong, or works. Inspect shows what there is.
 func TestHostileLocks(t *testing.T) {
-	fields := []string{"", "?", "a", ":", "::", "\x00", "018f0000-0000-7000-8000-000000000000:99999999999999999999",
-		"018f0000-0000-7000-8000-000000000000:9223372036854775807", "zzzzzzzz-zzzz-7zzz-zzzz-zzzzzzzzzzzz:-1"}
+	fields := []string{"", "?", "a", ":", "::", "\x00", "unwatch:", "unwatch:a", "unwatch:a:", "unwatch:a:zzzzzzzzzzzzzzzzzzzz",
+		"unwatch:a:1y2p0ij32e8e7", "unwatch:a:-1", "unwatch-waiting"}
 	for _, field := range fields {
 		for _, count := range []string{"1", "0", "-1", "x", "99999999999999999999", ""} {
 			synctest.Test(t, func(t *testing.T) {

@@ -2,9 +2,6 @@ package lockupdate
 
 import (
 	"context"
-	"encoding/hex"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -13,7 +10,7 @@ import (
 
 // Holder is who has a lock, for operators. The zero Holder is nobody.
 type Holder struct {
-	// Owner is "uuid:seq" for a Store, whose uuid is the same for all that it
+	// Owner is "unwatch:id:time" for a Store, whose id is the same for all that it
 	// holds. Other programs of the same layout use other names.
 	Owner string
 	// Count is how often the owner has taken the lock. A Store counts in memory,
@@ -48,22 +45,4 @@ func (s *Store) Inspect(ctx context.Context, name string) (Holder, error) {
 		}
 	}
 	return Holder{}, fail("inspect", key, 0, redisx.Blame(ctx, err))
-}
-
-// since returns when an owner that owners has named got its name, or unknown.
-func since(owner string, unknown time.Time) time.Time {
-	id, seq, ok := strings.Cut(owner, ":")
-	if !ok || len(id) != 36 || id[14] != '7' {
-		return unknown
-	}
-	ms, err1 := hex.DecodeString("0000" + id[:8] + id[9:13])
-	us, err2 := strconv.ParseInt(seq, 10, 64)
-	if err1 != nil || err2 != nil {
-		return unknown
-	}
-	var born int64
-	for _, b := range ms {
-		born = born<<8 | int64(b)
-	}
-	return time.UnixMilli(born).Add(time.Duration(us) * time.Microsecond)
 }

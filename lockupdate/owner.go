@@ -1,41 +1,56 @@
 package lockupdate
 
 import (
-	"encoding/binary"
+	"crypto/rand"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/google/uuid"
 )
 
-// owners names the acquisitions of one Store, "uuid:seq": no two have the same, in
-// any process. The uuid is of version 7, which tells an acquire that refuses
-// somebody that this holder reads the waiters' note in its lock. It begins with the
-// Store's birth in milliseconds, and seq counts the microseconds since: so the name
-// of a holder also tells an operator how long it has been holding.
+// ownerMark begins every owner's name. By it, acquire.lua knows a holder that reads and
+// deletes the waiters' note in its lock; a lock of any other holder must not be touched.
+const ownerMark = "unwatch:"
+
+// noteField is the field of a lock with the waiters' note. No owner has this name.
+const noteField = "unwatch-waiting"
+
+// owners names the acquisitions of one Store, "unwatch:id:time": no two have the same, in
+// any process. id is random. time is that of the acquisition, in microseconds since 1970
+// to the base 36, so that the name also tells an operator how long its holder has had the
+// lock.
 type owners struct {
 	id   string
-	born time.Time
 	last atomic.Int64
 }
 
-func newOwners(now time.Time) *owners {
-	id := uuid.New()
-	var ms [8]byte
-	binary.BigEndian.PutUint64(ms[:], uint64(now.UnixMilli()))
-	copy(id[:6], ms[2:])
-	id[6] = 0x70 | id[6]&0x0f // version 7; the library's own would not follow a fake clock
-	return &owners{id: id.String(), born: time.UnixMilli(now.UnixMilli())}
+func newOwners() *owners {
+	return &owners{id: ownerMark + rand.Text()[:16]} // 80 bits
 }
 
 // next names an acquisition.
 func (o *owners) next() string {
 	for {
 		last := o.last.Load()
-		seq := max(last+1, time.Since(o.born).Microseconds())
-		if o.last.CompareAndSwap(last, seq) {
-			return o.id + ":" + strconv.FormatInt(seq, 10)
+		at := max(last+1, time.Now().UnixMicro())
+		if o.last.CompareAndSwap(last, at) {
+			return o.id + ":" + strconv.FormatInt(at, 36)
 		}
 	}
+}
+
+// processOf is what the names of all owners of one Store have in common.
+func processOf(owner string) string { return owner[:max(0, strings.LastIndexByte(owner, ':'))] }
+
+// since returns when an owner that owners has named got its name, or unknown.
+func since(owner string, unknown time.Time) time.Time {
+	if !strings.HasPrefix(owner, ownerMark) {
+		return unknown
+	}
+	_, at, ok := strings.Cut(owner[len(ownerMark):], ":")
+	us, err := strconv.ParseInt(at, 36, 64)
+	if !ok || err != nil {
+		return unknown
+	}
+	return time.UnixMicro(us)
 }

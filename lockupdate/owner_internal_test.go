@@ -1,16 +1,12 @@
 package lockupdate
 
 import (
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // No two acquisitions have the same name, in whichever process, and however many are
@@ -21,17 +17,15 @@ func TestOwnersAreUnique(t *testing.T) {
 		var wg sync.WaitGroup
 		seen := map[string]bool{}
 		for range 10 {
-			o := newOwners(time.Now())
+			o := newOwners()
 			for range 10 {
 				wg.Go(func() {
 					last := int64(0)
 					for range 100 {
 						name := o.next()
-						_, digits, _ := strings.Cut(name, ":")
-						seq, err := strconv.ParseInt(digits, 10, 64)
-						assert.NoError(t, err)
-						assert.Greater(t, seq, last)
-						last = seq
+						at := since(name, time.Time{}).UnixMicro()
+						assert.Greater(t, at, last)
+						last = at
 						mu.Lock()
 						assert.False(t, seen[name], name)
 						seen[name] = true
@@ -45,22 +39,19 @@ func TestOwnersAreUnique(t *testing.T) {
 	})
 }
 
-// A name tells when its Store was made, and when the lock was taken; and it tells
-// acquire.lua, at the place where that looks, that its holder reads notes.
+// A name begins with the mark that acquire.lua looks for, and tells when the lock was taken.
 func TestOwnersTellTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		born := time.Now()
-		o := newOwners(born)
+		o := newOwners()
+		first := o.next()
 		time.Sleep(90*time.Second + 123*time.Microsecond)
-		id, digits, ok := strings.Cut(o.next(), ":")
-		require.True(t, ok)
-		parsed, err := uuid.Parse(id)
-		require.NoError(t, err)
-		assert.EqualValues(t, 7, parsed.Version())
-		assert.Equal(t, uuid.RFC4122, parsed.Variant())
-		assert.Equal(t, "7", id[14:15])
-		sec, nsec := parsed.Time().UnixTime()
-		assert.Equal(t, born.UnixMilli(), time.Unix(sec, nsec).UnixMilli())
-		assert.Equal(t, "90000123", digits)
+		name := o.next()
+		assert.Regexp(t, `^unwatch:[A-Z2-7]{16}:[0-9a-z]{10}$`, name)
+		assert.Equal(t, processOf(first), processOf(name))
+		assert.True(t, time.Now().Equal(since(name, time.Time{})))
+		assert.Contains(t, acquireSource, "string.sub(holder, 1, 8) == '"+ownerMark+"'")
+		for _, source := range []string{acquireSource, renewSource, releaseSource} {
+			assert.Contains(t, source, "'"+noteField+"'")
+		}
 	})
 }

@@ -160,7 +160,7 @@ func (scripts) holder(lock string, calls []*call, now time.Time) (Holder, error)
 	for i := 2; i < len(list); i += 2 {
 		field, _ := list[i].(string)
 		value, _ := list[i+1].(string)
-		if field == "?" {
+		if field == noteField {
 			h.Waited = true
 			continue
 		}

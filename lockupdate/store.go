@@ -44,7 +44,7 @@ func New(rdb Commands, cfg Config) *Store {
 		cfg:     cfg.withDefaults(),
 		dialect: dialectOf(cfg),
 		invalid: cfg.Validate(),
-		owners:  newOwners(time.Now()),
+		owners:  newOwners(),
 		gate:    redisx.NewGate(),
 		holds:   &holds{of: map[string]time.Duration{}},
 		queues:  map[string]*queue{},

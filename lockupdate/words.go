@@ -178,12 +178,6 @@ func noteOf(heed *call) (waiter string, after time.Duration) {
 	return waiter, fromMilliseconds(ms)
 }
 
-// processOf is what the names of all owners of one Store have in common.
-func processOf(owner string) string {
-	id, _, _ := strings.Cut(owner, ":")
-	return id
-}
-
 func (d *words) read(key rmw.Key) *call {
 	c := word(d.reads, key.Name)
 	c.looks = true

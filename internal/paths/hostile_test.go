@@ -35,7 +35,7 @@ func hostileNames() map[string]string {
 		"format":        "%s%n%!d(MISSING)",
 		"pattern":       "*?[a-z]\\",
 		"Lua":           "]]..redis.call('FLUSHALL')--",
-		"the note":      "?",
+		"the note":      "unwatch-waiting",
 		"a number":      "-1",
 	}
 }

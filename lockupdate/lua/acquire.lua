@@ -1,8 +1,8 @@
 -- Take the lock, or find it taken by ourselves.
 --
--- KEYS[1]  the lock: a hash of the owner and its hold count, and maybe '?', a note
---          that others wait: the milliseconds after which the slowest of them will
---          have asked again
+-- KEYS[1]  the lock: a hash of the owner and its hold count, and maybe a note that
+--          others wait, 'unwatch-waiting': the milliseconds after which the slowest
+--          of them will have asked again
 -- ARGV[1]  the owner that asks
 -- ARGV[2]  the lease in milliseconds
 -- ARGV[3]  what to note if the lock is another's; '0' for no note
@@ -26,7 +26,7 @@ if ttl ~= -2 and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
   local holder, note
   local fields = redis.call('HGETALL', KEYS[1])
   for i = 1, #fields, 2 do
-    if fields[i] == '?' then
+    if fields[i] == 'unwatch-waiting' then
       note = tonumber(fields[i + 1]) or 0
     else
       holder = fields[i]
@@ -39,9 +39,9 @@ if ttl ~= -2 and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
   -- Without a holder, only the note is left of a lock that was given back field
   -- by field: free.
   if holder then
-    -- Only a holder with a UUID of version 7 reads the note, and deletes it.
-    if holder ~= ARGV[4] and tonumber(ARGV[3]) > (note or 0) and string.sub(holder, 15, 15) == '7' then
-      redis.call('HSET', KEYS[1], '?', ARGV[3])
+    -- Only a holder with our mark reads the note, and deletes it.
+    if holder ~= ARGV[4] and tonumber(ARGV[3]) > (note or 0) and string.sub(holder, 1, 8) == 'unwatch:' then
+      redis.call('HSET', KEYS[1], 'unwatch-waiting', ARGV[3])
     end
     return {0, ttl}
   end

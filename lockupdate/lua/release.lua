@@ -5,7 +5,7 @@
 --
 -- Returns 0 if the lock was not ours, else 1 plus the note of a waiter: the
 --         milliseconds within which it asks again; 0 if nobody waits.
-local lock = redis.call('HMGET', KEYS[1], ARGV[1], '?')
+local lock = redis.call('HMGET', KEYS[1], ARGV[1], 'unwatch-waiting')
 if not lock[1] then
   return 0
 end
