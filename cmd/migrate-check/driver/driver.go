@@ -81,11 +81,11 @@ func Run(ctx context.Context, cfg Config) (*finding.Report, error) {
 		switch {
 		case errors.Is(err, load.ErrNoGo):
 			continue
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
 		case err != nil:
-			return nil, fmt.Errorf("%s: %w", build, err)
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
+			m.notLoaded(build, err)
+			continue
 		}
 		cfg.Progress(fmt.Sprintf("looking at %d packages: %s", len(program.Packages), build))
 		graph, err := analyze(cfg.Analyzers, program.Packages)
@@ -112,6 +112,11 @@ func Run(ctx context.Context, cfg Config) (*finding.Report, error) {
 		}
 	}
 	unseen := m.unseen()
+	inNone, err := m.unloaded(ctx, dirs)
+	if err != nil {
+		return nil, err
+	}
+	unseen = append(unseen, inNone...)
 	if err := m.scanOthers(ctx); err != nil {
 		return nil, err
 	}
@@ -159,7 +164,8 @@ type merger struct {
 	broken     map[string]load.Broken
 	built      map[string]bool           // files that some build has
 	notBuilt   map[string]string         // files that some build has not, by their paths
-	failed     map[string]finding.Unseen // analyzers that did not come to their end
+	failed     map[string]finding.Unseen // analyzers and builds that did not come to their end
+	lost       bool                      // a build failed as a whole
 	known      map[finding.Place]bool    // lines of findings by types; made when all of them are there
 }
 
@@ -269,7 +275,7 @@ func (m *merger) report(unseen []finding.Unseen) *finding.Report {
 		sorted = append(sorted, more...)
 	}
 	finding.Sort(sorted)
-	r := &finding.Report{Findings: sorted, Root: m.root}
+	r := &finding.Report{Findings: sorted, Root: m.root, Lost: m.lost}
 	r.Summary.Packages = len(m.packages)
 	r.Summary.Unseen = unseen
 	r.Summary.Files = m.files

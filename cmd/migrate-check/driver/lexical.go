@@ -63,16 +63,9 @@ func (m *merger) scanOthers(ctx context.Context) error {
 	}
 	var errs error
 	for _, pattern := range m.cfg.Patterns {
-		dir, below := strings.CutSuffix(pattern, "...")
-		if pattern == "" || !strings.HasPrefix(pattern, ".") && !filepath.IsAbs(pattern) {
-			continue // an import path: Go's own
-		}
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(base, dir)
-		}
-		dir = filepath.Clean(dir)
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			continue // the go command has said so
+		dir, below, ok := folder(base, pattern)
+		if !ok {
+			continue // an import path, or the go command has said that nothing is there
 		}
 		m.cfg.Progress("looking at other languages: " + dir)
 		prefix, ok := load.Within(m.root, dir)

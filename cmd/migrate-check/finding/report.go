@@ -7,6 +7,7 @@ type Report struct {
 	Findings []Finding
 	Summary  Summary
 	Root     string // the folder that paths begin at
+	Lost     bool   // the go command could not list the packages
 }
 
 // Summary is what a check has looked at, what it has found, and what it could not see.
@@ -50,8 +51,8 @@ type Burndown struct {
 	Stale    []string `json:"stale,omitempty"` // the fingerprints of those that are gone
 }
 
-// Looked reports whether anything was looked at.
-func (r *Report) Looked() bool { return r.Root != "" }
+// Looked reports whether the packages were looked at, as far as their code permits.
+func (r *Report) Looked() bool { return r.Root != "" && !r.Lost }
 
 // Count counts the findings.
 func (r *Report) Count() {

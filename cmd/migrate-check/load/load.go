@@ -51,6 +51,8 @@ type Program struct {
 	Broken   []Broken            // that could not be type-checked as a whole; Packages may have them, too
 	NotBuilt []string            // files beside the packages' own that these tags and this system leave out
 	Later    *Later              // the tests; nil: there are none
+
+	causes map[string]string // why a package that is imported could not be loaded, by its path
 }
 
 // Module is one of the modules that were asked for.
@@ -83,14 +85,18 @@ func Load(ctx context.Context, cfg Config) (*Program, error) {
 	}
 	asked, err := packages.Load(&first, cfg.Patterns...)
 	if err != nil {
-		return nil, err
+		return nil, errors.New(whole(err))
 	}
-	p := &Program{Asked: map[string]bool{}}
+	p := &Program{Asked: map[string]bool{}, causes: causes(asked)}
 	near, some := nearness{}, false
 	var patterns, tested []string
 	modules, seen := map[Module]bool{}, map[string]bool{}
 	for _, pkg := range asked {
 		if isTestMain(pkg) {
+			continue
+		}
+		if isPattern(pkg) {
+			p.Broken = append(p.Broken, Broken{pkg.PkgPath, hinted(pkg.Errors[0].Msg), nil})
 			continue
 		}
 		p.Asked[pkg.PkgPath] = true
@@ -132,7 +138,7 @@ func Load(ctx context.Context, cfg Config) (*Program, error) {
 	base.Mode = packages.LoadSyntax | packages.NeedModule
 	base.ParseFile = parseFile
 	if cfg.Tests {
-		p.Later = &Later{base, tested, p.Asked, p.Modules, p.Root}
+		p.Later = &Later{base, tested, p.Asked, p.Modules, p.Root, p.causes}
 	}
 	base.Tests = false
 	if err := p.load(base, patterns); err != nil {
@@ -177,7 +183,7 @@ func (p *Program) sort(loaded []*packages.Package, tests bool) {
 			continue
 		}
 		said[pkg.PkgPath] = true
-		p.Broken = append(p.Broken, Broken{pkg.PkgPath, reason(pkg.Errors), pkg.GoFiles})
+		p.Broken = append(p.Broken, Broken{pkg.PkgPath, p.reason(pkg.Errors), pkg.GoFiles})
 	}
 	slices.SortStableFunc(p.Packages, func(a, b *packages.Package) int {
 		if x, y := p.Asked[a.PkgPath], p.Asked[b.PkgPath]; x != y {
@@ -194,22 +200,6 @@ func (p *Program) sort(loaded []*packages.Package, tests bool) {
 // twentieth of the memory.
 func parseFile(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
 	return parser.ParseFile(fset, name, src, parser.AllErrors|parser.ParseComments|parser.SkipObjectResolution)
-}
-
-// reason is the error that tells most: of a missing import the others follow, and where there
-// is none the go command's own are longer than those of types, and say no more.
-func reason(errs []packages.Error) string {
-	for _, e := range errs {
-		if strings.Contains(e.Msg, "could not import") {
-			return e.Msg
-		}
-	}
-	for _, e := range errs {
-		if e.Kind == packages.TypeError {
-			return e.Msg
-		}
-	}
-	return errs[0].Msg
 }
 
 // nearness remembers which packages lead to a client.

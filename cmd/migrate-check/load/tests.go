@@ -16,6 +16,7 @@ type Later struct {
 	asked    map[string]bool
 	modules  []Module
 	root     string
+	causes   map[string]string
 }
 
 // Bodies are functions, by their file and by where in it their name stands.
@@ -33,7 +34,7 @@ func (b Bodies) Add(fset *token.FileSet, name token.Pos) {
 // Tests reads the tests, and what they are the tests of, of which only some functions have a
 // body: those that keep has, as helpers by which a test sends something.
 func (l *Later) Tests(keep Bodies) (*Program, error) {
-	p := &Program{Asked: l.asked, Modules: l.modules, Root: l.root}
+	p := &Program{Asked: l.asked, Modules: l.modules, Root: l.root, causes: l.causes}
 	how := l.how
 	how.ParseFile = keep.parse
 	return p, p.load(how, slices.Clone(l.patterns))

@@ -1,0 +1,80 @@
+package load
+
+import (
+	"regexp"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// whole is the message of the go command when it fails as a whole.
+func whole(err error) string {
+	text := err.Error()
+	if _, stderr, ok := strings.Cut(text, "stderr: "); ok {
+		text = strings.TrimPrefix(stderr, "go: ")
+	}
+	return hinted(text)
+}
+
+// isPattern reports whether it is no package, but a pattern that matches none.
+func isPattern(pkg *packages.Package) bool {
+	return pkg.Name == "" && len(pkg.Errors) > 0 && len(pkg.GoFiles) == 0 && len(pkg.OtherFiles) == 0 && len(pkg.IgnoredFiles) == 0
+}
+
+// causes are the errors of the go command about packages of which it has no files, by path.
+func causes(asked []*packages.Package) map[string]string {
+	all := map[string]string{}
+	packages.Visit(asked, nil, func(pkg *packages.Package) {
+		if isPattern(pkg) {
+			all[pkg.PkgPath] = pkg.Errors[0].Msg
+		}
+	})
+	return all
+}
+
+var couldNotImport = regexp.MustCompile(`^could not import (\S+) \((.*)\)$`)
+
+// reason is the error that tells most: a failed import causes others, and where there is none
+// the errors of the go command are longer than those of types, and say no more.
+func (p *Program) reason(errs []packages.Error) string {
+	for _, e := range errs {
+		if found := couldNotImport.FindStringSubmatch(e.Msg); found != nil {
+			cause, known := p.causes[found[1]]
+			if !known {
+				cause = found[2]
+			}
+			return "could not import " + found[1] + ": " + hinted(cause)
+		}
+	}
+	for _, e := range errs {
+		if e.Kind == packages.TypeError {
+			return e.Msg
+		}
+	}
+	return hinted(errs[0].Msg)
+}
+
+// hints say what to do about an error of the go command, by a part of its message.
+var hints = []struct{ part, do string }{
+	{"does not contain main module", "no go.mod is here or above: go mod init and go mod tidy write one"},
+	{"go.mod file not found", "no go.mod is here or above: go mod init and go mod tidy write one"},
+	{"go.sum", "run go mod tidy"},
+	{"no required module provides", "run go mod tidy"},
+	{"GOPROXY", "run go mod download where the modules can be fetched"},
+	{"dial tcp", "run go mod download where the modules can be fetched"},
+	{"connection", "run go mod download where the modules can be fetched"},
+	{"timeout", "run go mod download where the modules can be fetched"},
+	{"invalid package name: \"\"", "go mod download and go mod tidy say why"},
+}
+
+// hinted is an error in one line, with what to do about it.
+func hinted(text string) string {
+	text, _, _ = strings.Cut(text, "; to add") // its advice has another package
+	text = strings.Join(strings.Fields(text), " ")
+	for _, h := range hints {
+		if strings.Contains(text, h.part) {
+			return text + ": " + h.do
+		}
+	}
+	return text
+}
