@@ -17,25 +17,25 @@ type keys struct {
 	open bool // there may be more
 }
 
-// keys judges the keys that a script is sent with.
-func (r *reader) keys(n *ast.CallExpr, command, through string, k keys) {
+// keys judges the keys that a script is sent with, and reports whether it reported them.
+func (r *reader) keys(n *ast.CallExpr, command, through string, k keys) (told bool) {
 	rule := r.profile.Rule(command)
 	switch rule.Verdict {
 	case proxycompat.Refused, proxycompat.Closes:
 		r.report(n, refusedRule, "%s through %s; the proxy does not take scripts", command, through)
-		return
+		return true
 	case proxycompat.OneKey, proxycompat.SameSlot:
 	default:
-		return
+		return false
 	}
 	if len(k.all) == 0 && !k.open {
 		if rule.Verdict == proxycompat.OneKey {
 			r.report(n, keylessRule, "%s through %s without keys; the proxy goes by ARGV[1], or by nothing: pass the key as KEYS[1]", command, through)
 		}
-		return
+		return rule.Verdict == proxycompat.OneKey
 	}
 	if len(k.all) == 1 && !k.open {
-		return
+		return false
 	}
 	proof, why := rediskeys.Prove(r.profile, r.eval, k.all, k.open)
 	what := "the proxy goes by KEYS[1] alone"
@@ -47,7 +47,10 @@ func (r *reader) keys(n *ast.CallExpr, command, through string, k keys) {
 		r.report(n, slotRule, "%s through %s; %s, and %s", command, through, why, what)
 	case symbolic.Apart:
 		r.report(n, slotRule+"/error", "%s through %s; %s, and %s", command, through, why, what)
+	default:
+		return false
 	}
+	return true
 }
 
 // slice are the keys of a slice.

@@ -154,10 +154,15 @@ func (r *reader) command(c *rediscalls.Call, n *ast.CallExpr) {
 			source, keys := r.parts(c, n)
 			if command == "EVALSHA" {
 				r.fallback(n, c.Name())
-			} else if source != nil {
+				source = nil
+			}
+			through, passed := c.Name(), source != nil && keys.open && len(keys.all) == 0 && r.unknown(source)
+			if passed { // by a wrapper, which is one finding
+				through += " with a script that is not known here"
+			}
+			if told := r.keys(n, command, through, keys); source != nil && !(told && passed) {
 				r.source(source)
 			}
-			r.keys(n, command, c.Name(), keys)
 		}
 	}
 }

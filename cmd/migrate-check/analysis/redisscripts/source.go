@@ -6,6 +6,8 @@ import (
 	"go/types"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rediscalls"
@@ -47,6 +49,12 @@ func (r *reader) source(x ast.Expr) {
 	r.check(x, filled(value), false)
 }
 
+// unknown reports whether nothing of the text of a script is known.
+func (r *reader) unknown(x ast.Expr) bool {
+	_, embedded := r.embedded(x)
+	return !embedded && !slices.ContainsFunc(r.eval.Eval(x), func(part symbolic.Part) bool { return !part.Symbol() })
+}
+
 func shown(v symbolic.Value) string {
 	const limit = 40
 	if s := []rune(v.String()); len(s) > limit {
@@ -81,6 +89,7 @@ func (r *reader) check(x ast.Expr, text string, whole bool) {
 	if errors.As(err, &bad) && whole {
 		r.report(x, commandRule+"/note", "line %d of the script: it is no Lua: %s", bad.Line, bad.Reason)
 	}
+	var undeclared []located
 	for _, f := range found {
 		rule := r.ruleOf(f)
 		if rule == "" || !whole && !strings.HasPrefix(rule, commandRule) || !whole && strings.HasSuffix(rule, "/note") {
@@ -90,8 +99,43 @@ func (r *reader) check(x ast.Expr, text string, whole bool) {
 		if f.Instead != "" {
 			text += "; instead: " + f.Instead
 		}
+		if strings.HasPrefix(rule, undeclaredRule) {
+			undeclared = append(undeclared, located{f.Line, rule, text})
+			continue
+		}
 		r.report(x, rule, "line %d of the script: %s", f.Line, text)
 	}
+	r.undeclared(x, undeclared)
+}
+
+// located is a finding in a script.
+type located struct {
+	line int
+	rule string
+	text string
+}
+
+// undeclared reports the uses of keys that are not in KEYS: once for a script, with all lines
+// and the text of the gravest.
+func (r *reader) undeclared(x ast.Expr, all []located) {
+	if len(all) == 0 {
+		return
+	}
+	grave := func(f located) int {
+		return slices.Index([]string{undeclaredRule + "/error", undeclaredRule, undeclaredRule + "/note"}, f.rule)
+	}
+	first := slices.MinFunc(all, func(a, b located) int { return grave(a) - grave(b) })
+	var lines []string
+	for _, f := range all {
+		if line := strconv.Itoa(f.line); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 1 {
+		r.report(x, first.rule, "line %d of the script: %s", first.line, first.text)
+		return
+	}
+	r.report(x, first.rule, "lines %s of the script use keys that may not be in KEYS; line %d: %s", strings.Join(lines, ", "), first.line, first.text)
 }
 
 // ruleOf is the rule for a finding in a script; "" if it is not about the proxy, or is found
