@@ -228,9 +228,7 @@ import _ "n/o"
 	assert.Len(t, r.Summary.Unseen, 3)
 }
 
-// A workspace is looked at as a whole, with paths from its folder on.
-func TestWorkspace(t *testing.T) {
-	dir := in(t, `
+const workspace = `
 -- go.work --
 go 1.26.0
 
@@ -249,25 +247,39 @@ type IntCmd struct{}
 type Client struct{}
 
 func (*Client) Publish(channel string, message any) *IntCmd { return nil }
--- a/a.go --
+-- a/store.go --
 package a
 
 import "example.com/a/go-redis/redis"
 
-func a(c *redis.Client) { c.Publish("c", 1) }
+func use(c *redis.Client) { c.Publish("c", 1) }
 -- b/go.mod --
 module example.com/b
 
 go 1.26.0
--- b/b.go --
+-- b/store.go --
 package b
 
 import "example.com/a/go-redis/redis"
 
-func b(c *redis.Client) { c.Publish("c", 1) }
-`)
+func use(c *redis.Client) { c.Publish("c", 1) }
+`
+
+// A workspace is looked at as a whole, with paths from its folder on.
+func TestWorkspace(t *testing.T) {
+	dir := in(t, workspace)
 	r := look(t, dir, func(c *driver.Config) { c.Patterns = []string{"./a/...", "./b/..."} })
-	assert.Equal(t, []string{"a/a.go:5 MC202 a", "b/b.go:5 MC202 b"}, lines(r))
+	assert.Equal(t, []string{"a/store.go:5 MC202 use", "b/store.go:5 MC202 use"}, lines(r))
+
+	nested := look(t, dir, func(c *driver.Config) { c.Nested = true })
+	assert.Equal(t, lines(r), lines(nested), "the modules have files and lines of the same names")
+	assert.Empty(t, nested.Summary.Unseen)
+	nested = look(t, dir, func(c *driver.Config) { c.Dir, c.Nested = filepath.Join(dir, "a"), true })
+	assert.Equal(t, []string{"store.go:5 MC202 use"}, lines(nested))
+
+	r = look(t, dir, nil)
+	require.Len(t, r.Summary.Unseen, 1)
+	assert.Contains(t, r.Summary.Unseen[0].Reason, "name its modules, as ./a/..., or use -nested")
 }
 
 func TestRunEndsWithItsCtx(t *testing.T) {

@@ -55,8 +55,9 @@ func requires(dir string) bool {
 	return err != nil || client.Match(text)
 }
 
-// modules decides where to look: in the folder of the configuration, and in the modules below
-// it if that is asked for, or if there is none around it. The others are told in the report.
+// modules returns the folders to look in: that of the configuration, and the modules below it
+// with -nested, or if there is none around it. Paths begin at one root for all of them. The
+// report lists the other modules.
 func (m *merger) modules() (dirs []string, err error) {
 	base, err := filepath.Abs(m.cfg.Dir)
 	if err != nil {
@@ -71,7 +72,12 @@ func (m *merger) modules() (dirs []string, err error) {
 		return below, nil
 	}
 	if m.cfg.Nested {
-		return append([]string{m.cfg.Dir}, below...), nil
+		var ok bool
+		if m.root, ok = load.Above(base, "go.mod"); ok {
+			return append([]string{m.cfg.Dir}, below...), nil
+		}
+		m.root = base // of a workspace, in which no package is beside the modules
+		return below, nil
 	}
 	m.others = slices.DeleteFunc(below, func(dir string) bool { return !requires(dir) })
 	return []string{m.cfg.Dir}, nil

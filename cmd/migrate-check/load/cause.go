@@ -58,6 +58,7 @@ func (p *Program) reason(errs []packages.Error) string {
 var hints = []struct{ part, do string }{
 	{"does not contain main module", "no go.mod is here or above: go mod init and go mod tidy write one"},
 	{"go.mod file not found", "no go.mod is here or above: go mod init and go mod tidy write one"},
+	{"does not contain modules listed in go.work", "name its modules, as ./a/..., or use -nested"},
 	{"go.sum", "run go mod tidy"},
 	{"no required module provides", "run go mod tidy"},
 	{"GOPROXY", "run go mod download where the modules can be fetched"},

@@ -31,15 +31,20 @@ func noGo(cfg Config) bool {
 
 // HasModule reports whether a folder is in a module, or in a workspace.
 func HasModule(dir string) bool {
+	_, inModule := Above(dir, "go.mod")
+	_, inWorkspace := Above(dir, "go.work")
+	return inModule || inWorkspace
+}
+
+// Above is the folder, from dir upwards, that has a file of a name.
+func Above(dir, name string) (string, bool) {
 	for {
-		for _, name := range []string{"go.mod", "go.work"} {
-			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-				return true
-			}
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return dir, true
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			return false
+			return "", false
 		}
 		dir = up
 	}
