@@ -134,6 +134,10 @@ func TestWithoutGo(t *testing.T) {
 	assert.Equal(t, codeOK, r.code, r)
 	assert.Contains(t, unwrapped(r.stdout), "app.py:4:")
 	assert.Contains(t, unwrapped(r.stdout), "by its words only")
+	assert.Contains(t, unwrapped(r.stdout), "1 file of other languages; 1 by words do not count without -count-lexical")
+	counted := try(t.Context(), dir+"/...", "-count-lexical")
+	assert.Equal(t, codeFindings, counted.code)
+	assert.NotContains(t, counted.stdout, "-count-lexical")
 	assert.Equal(t, codeFindings, try(t.Context(), dir+"/...", "-low").code)
 	assert.Equal(t, codeIncomplete, try(t.Context(), dir+"/...", "-low", "-lexical", "-py").code, "nothing is left to look at")
 }

@@ -16,6 +16,7 @@ type Summary struct {
 	Files    int            `json:"files"`    // of other languages, looked at by their words
 	Findings int            `json:"findings"` // that count
 	Shown    int            `json:"shown"`    // with those that do not: notes, tests, what is suppressed
+	Lexical  int            `json:"lexical"`  // by words, that do not count without -count-lexical
 	Rules    map[string]int `json:"rules"`    // how many of those that count, by rule
 	Exit     int            `json:"exit"`     // the exit code
 
@@ -57,10 +58,13 @@ func (r *Report) Looked() bool { return r.Root != "" && !r.Lost }
 // Count counts the findings.
 func (r *Report) Count() {
 	s := &r.Summary
-	s.Findings, s.Shown, s.Rules, s.Reach = 0, len(r.Findings), map[string]int{}, nil
+	s.Findings, s.Lexical, s.Shown, s.Rules, s.Reach = 0, 0, len(r.Findings), map[string]int{}, nil
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if !f.Counts() {
+			if f.Confidence == Low && f.Suppressed == nil && f.Severity != Note && !f.Has(Test) {
+				s.Lexical++
+			}
 			continue
 		}
 		s.Findings++

@@ -127,7 +127,10 @@ func summary(s *finding.Summary) string {
 	if s.Files > 0 {
 		head += fmt.Sprintf(" and %s of other languages", wrap.Counted(s.Files, "file"))
 	}
-	if n := s.Shown - s.Findings; n > 0 {
+	if s.Lexical > 0 {
+		head += fmt.Sprintf("; %d by words do not count without -count-lexical", s.Lexical)
+	}
+	if n := s.Shown - s.Findings - s.Lexical; n > 0 {
 		head += fmt.Sprintf("; %d not counted (notes, tests, or ignored)", n)
 	}
 	para(head)

@@ -5,7 +5,11 @@ import (
 	"strings"
 )
 
-// Parse reads a choice of rules, as MC1,MC402,-MC403: the last word that fits a rule decides.
+// transactions is the preset of the rules about WATCH, MULTI and EXEC, and the beginning of
+// their names.
+const transactions, ofTransactions = "tx", "MC1"
+
+// Parse reads a choice of rules, as tx,MC402,-MC403: the last word that fits a rule decides.
 func Parse(choice string) (func(id string) bool, error) {
 	chosen := map[string]bool{}
 	words := strings.Split(choice, ",")
@@ -15,6 +19,9 @@ func Parse(choice string) (func(id string) bool, error) {
 	for _, word := range words {
 		word = strings.TrimSpace(word)
 		name, without := strings.CutPrefix(word, "-")
+		if name == transactions {
+			name = ofTransactions
+		}
 		fits := 0
 		for _, r := range All() {
 			begins := name != "" && strings.HasPrefix(r.ID, strings.ToUpper(name))

@@ -40,3 +40,15 @@ func TestPages(t *testing.T) {
 	_, ok := rules.Of("MC000")
 	assert.False(t, ok)
 }
+
+func TestParseKnowsThePresetOfTransactions(t *testing.T) {
+	only, err := rules.Parse("tx")
+	require.NoError(t, err)
+	for _, r := range rules.All() {
+		assert.Equal(t, strings.HasPrefix(r.ID, "MC1"), only(r.ID), r.ID)
+	}
+	without, err := rules.Parse("-tx")
+	require.NoError(t, err)
+	assert.False(t, without("MC101"))
+	assert.True(t, without("MC202"))
+}
