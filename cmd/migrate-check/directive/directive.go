@@ -143,7 +143,11 @@ func Apply(all []finding.Finding, directives []*Directive, looked func(id string
 	}
 	for i := range all {
 		f := &all[i]
-		for _, d := range byLine[line{f.Path, f.Line}] {
+		here := byLine[line{f.Path, f.Line}]
+		if f.Began > 0 {
+			here = append(slices.Clone(here), byLine[line{f.Path, f.Began}]...)
+		}
+		for _, d := range here {
 			if len(d.Rules) > 0 && !slices.Contains(d.Rules, f.Rule) {
 				continue
 			}

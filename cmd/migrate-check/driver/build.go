@@ -97,6 +97,9 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) (l locate
 		f.Advice = r.Advice()
 	}
 	path, _ := astutil.PathEnclosingInterval(file, d.Pos, max(d.Pos, d.End))
+	if at := b.place(pkg.Fset, selected(path, d.Pos)); at.Line > f.Line {
+		f.Began, f.Line, f.Column = f.Line, at.Line, at.Column
+	}
 	fn := enclosing(path)
 	f.Func = nameOf(fn)
 	if f.Has(finding.Dependent) && b.cfg.Scope == Module {
@@ -116,6 +119,22 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) (l locate
 		f.Fix = b.fix(pkg.Fset, d.SuggestedFixes[0])
 	}
 	return located{f, statement(pkg, path, d.Pos, d.End), pkg, path}, true
+}
+
+// selected is the position of the name that a call or a selector selects, which in a call over
+// several lines is where people look for it; pos if there is none.
+func selected(path []ast.Node, pos token.Pos) token.Pos {
+	if len(path) == 0 {
+		return pos
+	}
+	n := path[0]
+	if call, ok := n.(*ast.CallExpr); ok {
+		n = ast.Unparen(call.Fun)
+	}
+	if sel, ok := n.(*ast.SelectorExpr); ok {
+		return sel.Sel.Pos()
+	}
+	return pos
 }
 
 // reached finds out from where a finding is reached, and keeps it.

@@ -228,6 +228,33 @@ import _ "n/o"
 	assert.Len(t, r.Summary.Unseen, 3)
 }
 
+// The line of a call over several lines is that of the method. A directive may stand there, or
+// where the call begins.
+func TestSplitCalls(t *testing.T) {
+	r := look(t, in(t, `
+-- own/own.go --
+package own
+
+import "m/go-redis/redis"
+
+func own(c *redis.Client) {
+	c.
+		Publish("c", 1)
+	//migratecheck:ignore MC202 where it begins
+	c.
+		Publish("c", 2)
+	c.
+		Publish("c", 3) //migratecheck:ignore MC202 where the method is
+	c.Publish("c",
+		4)
+}
+`), nil)
+	assert.Equal(t, []string{
+		"own/own.go:7 MC202 own", "own/own.go:10 MC202 own directive: where it begins",
+		"own/own.go:12 MC202 own directive: where the method is", "own/own.go:13 MC202 own",
+	}, lines(r))
+}
+
 const workspace = `
 -- go.work --
 go 1.26.0

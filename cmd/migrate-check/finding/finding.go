@@ -53,6 +53,7 @@ type Finding struct {
 	Severity   Severity   `json:"severity"`
 	Confidence Confidence `json:"confidence"`
 	Place
+	Began     int     `json:"-"` // the line before Line on which its expression begins; 0: the same
 	EndLine   int     `json:"end_line,omitempty"`
 	EndColumn int     `json:"end_column,omitempty"`
 	Labels    []Label `json:"labels,omitempty"`
