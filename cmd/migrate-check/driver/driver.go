@@ -76,7 +76,7 @@ func Run(ctx context.Context, cfg Config) (*finding.Report, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		cfg.Progress("reading packages: " + build.String())
+		cfg.Progress("reading packages: " + build.String() + waiting(build))
 		program, err := load.Load(ctx, build)
 		switch {
 		case errors.Is(err, load.ErrNoGo):
@@ -121,6 +121,14 @@ func Run(ctx context.Context, cfg Config) (*finding.Report, error) {
 		return nil, err
 	}
 	return m.report(unseen), nil
+}
+
+// waiting says what reading packages waits for with an empty build cache.
+func waiting(build load.Config) string {
+	if build.System == "" {
+		return "; the go command compiles what they import"
+	}
+	return "; the go command compiles the standard library for that system first, which can take minutes"
 }
 
 // builds are all combinations of modules, tags and systems.

@@ -309,6 +309,15 @@ func TestWorkspace(t *testing.T) {
 	assert.Contains(t, r.Summary.Unseen[0].Reason, "name its modules, as ./a/..., or use -nested")
 }
 
+func TestProgressSaysWhatItWaitsFor(t *testing.T) {
+	var said []string
+	look(t, in(t, "-- own/own.go --\npackage own\n"), func(c *driver.Config) {
+		c.Systems, c.Progress = []string{"windows"}, func(what string) { said = append(said, what) }
+	})
+	require.NotEmpty(t, said)
+	assert.Equal(t, "reading packages: windows; the go command compiles the standard library for that system first, which can take minutes", said[0])
+}
+
 func TestRunEndsWithItsCtx(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
