@@ -10,36 +10,9 @@ import (
 
 func raceClauses() []Clause {
 	return []Clause{
-		{Name: "guard", Says: "A value that changed behind fn's back, in anything fn has read, is never overwritten: fn is called again with it.", run: checkGuard},
 		{Name: "no-lost-update", Says: "Of many writers' updates to one key, some of whom heed no lock, each acknowledged one is there once.", run: checkNoLostUpdate},
-		{Name: "hash-fields-survive", Says: "Fields of a hash that fn did not touch survive, also those that others add meanwhile.", run: checkHashFieldsSurvive},
 		{Name: "read-is-fresh", Says: "Read and fn see every update acknowledged before, by whomever.", run: checkReadIsFresh},
 		{Name: "keys-are-apart", Says: "A long update of one key does not hold up another key.", run: checkKeysAreApart},
-	}
-}
-
-func checkGuard(c *check) {
-	s := c.Open()
-	for _, kind := range c.kinds() {
-		key := c.key(kind)
-		first, second := samples(kind)
-		for _, before := range []rmw.Value{first, {}} {
-			c.put(key, before, rmw.NoTTL)
-			calls := 0
-			res := c.update(s, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-				calls++
-				if calls == 1 {
-					c.put(key, second, rmw.NoTTL)
-				}
-				cur.Len() // of a hash, too, it is the whole that fn goes by
-				return adder(kind, "mine")(ctx, cur)
-			})
-			if calls != 2 || res.Attempts != 2 || res.Waited < 0 {
-				c.errorf("fn was called %d times, want 2; Result: attempts=%d waited=%v", calls, res.Attempts, res.Waited)
-			}
-			want, _ := adder(kind, "mine")(c.ctx, second)
-			c.wantStored(key, want)
-		}
 	}
 }
 
@@ -91,29 +64,6 @@ func (c *check) beside(key rmw.Key, acked *[]string, id string, fn rmw.UpdateFun
 			*acked = append(*acked, id)
 		}
 		return fn(ctx, cur)
-	}
-}
-
-func checkHashFieldsSurvive(c *check) {
-	if !c.stores(rmw.KindHash) {
-		return
-	}
-	s := c.Open()
-	key := c.key(rmw.KindHash)
-	c.put(key, rmw.Hash(map[string]string{"theirs": "1", "mine": "0", "other": "\x00"}), rmw.NoTTL)
-	meanwhile := rmw.Hash(map[string]string{"theirs": "1", "mine": "0", "late": "x"})
-	calls := 0
-	res := c.update(s, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-		calls++
-		if calls == 1 {
-			c.put(key, meanwhile, rmw.NoTTL)
-		}
-		return cur.With("mine", "1"), nil
-	})
-	want := meanwhile.With("mine", "1")
-	c.wantStored(key, want)
-	if !res.Before.Equal(meanwhile) || !res.After.Equal(want) {
-		c.errorf("Result does not tell what the hash held when it was written: before %v, after %v", res.Before, res.After)
 	}
 }
 

@@ -34,7 +34,7 @@ type Clause struct {
 func Clauses() []Clause {
 	var all []Clause
 	for _, group := range [][]Clause{
-		basicClauses(), ttlClauses(), valueClauses(), raceClauses(), callerClauses(), faultClauses(), peekClauses(),
+		basicClauses(), ttlClauses(), valueClauses(), guardClauses(), raceClauses(), callerClauses(), faultClauses(), peekClauses(),
 	} {
 		all = append(all, group...)
 	}
