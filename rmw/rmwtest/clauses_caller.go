@@ -19,6 +19,7 @@ func callerClauses() []Clause {
 		{Name: "ctx-ended-before", Says: "With an ended ctx nothing is called and nothing is written.", run: checkCtxEndedBefore},
 		{Name: "ctx-ended-in-fn", Says: "If ctx ends while fn runs, fn's ctx ends too and nothing is written.", run: checkCtxEndedInFn},
 		{Name: "ctx-ended-waiting", Says: "A call that waits for another writer returns when its ctx ends.", run: checkCtxEndedWaiting},
+		{Name: "goroutines-end", Says: "Calls leave no goroutine behind, however they end.", run: checkGoroutinesEnd},
 	}
 }
 
@@ -162,24 +163,40 @@ func checkCtxEndedInFn(c *check) {
 func checkCtxEndedWaiting(c *check) {
 	a, b := c.Open(), c.Open()
 	key := c.key(rmw.KindString)
-	c.update(a, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-		if ids(cur)["b"] == 1 {
-			return addID("a")(ctx, cur) // b did not have to wait, and got through
+	calls := map[string]func(ctx context.Context) error{
+		"Update": func(ctx context.Context) error { _, err := b.Update(ctx, key, addID("b")); return err },
+		"Read":   func(ctx context.Context) error { _, err := b.Read(ctx, key); return err },
+	}
+	if p, ok := rmw.As[rmw.Peeker](b); ok {
+		calls["Peek"] = func(ctx context.Context) error { _, _, err := p.Peek(ctx, key); return err }
+	}
+	for name, call := range calls {
+		c.put(key, rmw.Value{}, rmw.NoTTL)
+		done := make(chan struct{})
+		called := false
+		c.update(a, key, func(fnCtx context.Context, cur rmw.Value) (rmw.Value, error) {
+			if called {
+				return addID("a")(fnCtx, cur) // the Update of b did not have to wait
+			}
+			called = true
+			ctx, cancel := context.WithTimeout(c.ctx, 50*time.Millisecond)
+			defer cancel()
+			go func() {
+				defer close(done)
+				if err := call(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+					c.errorf("the waiting %s: %v, want context.DeadlineExceeded", name, err)
+				}
+			}()
+			select {
+			case <-done:
+			case <-time.After(soon):
+				c.errorf("the waiting %s has not returned %v after its ctx ended", name, soon)
+			}
+			return addID("a")(fnCtx, cur)
+		})
+		<-done
+		if v, _ := c.stored(key); ids(v)["a"] != 1 {
+			c.errorf("stored %s, want a's update once", show(v))
 		}
-		ctx, cancel := context.WithTimeout(c.ctx, 50*time.Millisecond)
-		defer cancel()
-		start := time.Now()
-		_, err := b.Update(ctx, key, addID("b"))
-		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-			c.errorf("the waiting Update: %v, want context.DeadlineExceeded", err)
-		}
-		if took := time.Since(start); took > soon {
-			c.errorf("the waiting Update took %v after its ctx ended", took)
-		}
-		return addID("a")(ctx, cur)
-	})
-	v, _ := c.stored(key)
-	if ids(v)["a"] != 1 {
-		c.errorf("stored %s, want a's update once", show(v))
 	}
 }

@@ -13,6 +13,7 @@ func raceClauses() []Clause {
 		{Name: "no-lost-update", Says: "Of many writers' updates to one key, some of whom heed no lock, each acknowledged one is there once.", run: checkNoLostUpdate},
 		{Name: "read-is-fresh", Says: "Read and fn see every update acknowledged before, by whomever.", run: checkReadIsFresh},
 		{Name: "keys-are-apart", Says: "A long update of one key does not hold up another key.", run: checkKeysAreApart},
+		{Name: "nested", Says: "fn may update other keys, however many, while the updates around it hold several.", run: checkNested},
 	}
 }
 
@@ -106,4 +107,38 @@ func checkKeysAreApart(c *check) {
 		return cur, nil
 	})
 	c.wantStored(other, rmw.String("x"))
+}
+
+// checkNested updates many keys within the updates of several others. A Store that spreads
+// its keys over 16 locks waits for a lock that it holds.
+func checkNested(c *check) {
+	const around, within = 4, 24
+	s := c.Open()
+	x := rmw.String("x")
+	keys := make([]rmw.Key, within)
+	for i := range keys {
+		keys[i] = c.key(rmw.KindString)
+	}
+	fn := func(ctx context.Context, _ rmw.Value) (rmw.Value, error) {
+		for i, key := range keys[:within] {
+			if _, err := s.Update(ctx, key, to(x)); err != nil {
+				return x, fmt.Errorf("update %d within %d others: %w", i+1, around, err)
+			}
+		}
+		return x, nil
+	}
+	for range around {
+		key, inner := c.key(rmw.KindString), fn
+		keys = append(keys, key)
+		fn = func(ctx context.Context, _ rmw.Value) (rmw.Value, error) {
+			_, err := s.Update(ctx, key, inner)
+			return x, err
+		}
+	}
+	if _, err := fn(c.ctx, rmw.Value{}); err != nil {
+		c.errorf("%v", err)
+	}
+	for _, key := range keys {
+		c.wantStored(key, x)
+	}
 }

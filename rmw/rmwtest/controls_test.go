@@ -48,6 +48,9 @@ const (
 	guardsStart     flaw = "compares the first 2 KB"
 	guardsMiB       flaw = "compares the first 2 MiB"
 	losesLarge      flaw = "loses a value of more than 2 MiB"
+	readWaits       flaw = "ignores ctx in a Read that waits for a writer"
+	sharesLocks     flaw = "spreads its keys over 16 mutexes"
+	leaks           flaw = "leaves a goroutine behind in each Update"
 )
 
 // controls names, for each flaw, the clauses that must fail because of it.
@@ -86,11 +89,15 @@ var controls = map[flaw][]string{
 	guardsStart:     {"guard-every-byte", "large-value"},
 	guardsMiB:       {"large-value"},
 	losesLarge:      {"large-value"},
+	readWaits:       {"ctx-ended-waiting"},
+	sharesLocks:     {"nested"},
+	leaks:           {"goroutines-end"},
 }
 
 // subtle are the flaws that no other clause finds.
 var subtle = []flaw{
 	plainDelete, guardsLength, guardsLetters, guardsNames, guardsAllButOne, guardsStart, guardsMiB, losesLarge,
+	readWaits, sharesLocks, leaks,
 }
 
 // checkFlaw runs the clause over a naive Store with the flaw, on fake time.
@@ -102,6 +109,7 @@ func checkFlaw(t *testing.T, clause Clause, f flaw) (err error) {
 func checkFlawNow(t *testing.T, clause Clause, f flaw) error {
 	m := NewMemory()
 	n := newNaive(m, f)
+	defer close(n.end)
 	s := unguarded{n}
 	return clause.Check(t.Context(), Target{Open: func() rmw.Store { return s }, Direct: m, Faults: m})
 }
@@ -138,6 +146,19 @@ func TestControlsFailNothingElse(t *testing.T) {
 			assert.ElementsMatch(t, controls[f], failed)
 		})
 	}
+}
+
+// No bubble counts the goroutines in Run, but a clause does.
+func TestRunCountsGoroutines(t *testing.T) {
+	t.Parallel()
+	for _, clause := range Clauses() {
+		if clause.Name == "goroutines-end" {
+			require.NoError(t, checkFlawNow(t, clause, ""))
+			require.ErrorContains(t, checkFlawNow(t, clause, leaks), "naive")
+			return
+		}
+	}
+	t.Fatal("no such clause")
 }
 
 // Every clause says what it enforces, under a name of its own.

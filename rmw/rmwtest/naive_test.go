@@ -23,6 +23,9 @@ type naive struct {
 	cache  map[string]rmw.Value
 	peeked map[string]peeked
 	last   *rmw.Value // what fn returned last
+	locks  map[string]chan struct{}
+
+	end chan struct{} // closed when the goroutines that the flaw leaves behind shall end
 }
 
 // call runs fn, where the flaw has it run.
@@ -52,10 +55,15 @@ func (n *naive) haunt(key rmw.Key, next rmw.Value) {
 func newNaive(m *Memory, f flaw) *naive {
 	return &naive{
 		Memory: m, flaw: f, locked: map[string]bool{}, cache: map[string]rmw.Value{}, peeked: map[string]peeked{},
+		locks: map[string]chan struct{}{}, end: make(chan struct{}),
 	}
 }
 
 func (n *naive) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+	if lock := n.lock(key); lock != nil && n.flaw == readWaits {
+		lock <- struct{}{}
+		<-lock
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if v, ok := n.cache[key.Name]; ok && n.flaw == cachesReads {
@@ -101,6 +109,17 @@ func (n *naive) Peek(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration
 func (n *naive) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res rmw.Result, err error) {
 	if fn == nil {
 		return n.Memory.Update(ctx, key, nil)
+	}
+	if n.flaw == leaks {
+		go func() { <-n.end }()
+	}
+	if lock := n.lock(key); lock != nil {
+		select {
+		case lock <- struct{}{}:
+			defer func() { <-lock }()
+		case <-ctx.Done():
+			return rmw.Result{}, ctx.Err()
+		}
 	}
 	if n.flaw == swallowsPanic {
 		defer func() {
@@ -221,6 +240,25 @@ func (n *naive) overlooks(cur, now, next rmw.Value) bool {
 }
 
 var errDone = errors.New("already written, past the guard")
+
+// lock returns the lock that the flaw has an Update hold, nil if there is none.
+func (n *naive) lock(key rmw.Key) chan struct{} {
+	name := key.Name
+	switch n.flaw {
+	case readWaits:
+	case sharesLocks:
+		number, _ := strconv.Atoi(name[strings.LastIndex(name, ":")+1:]) // see check.key
+		name = strconv.Itoa(number % 16)
+	default:
+		return nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.locks[name] == nil {
+		n.locks[name] = make(chan struct{}, 1)
+	}
+	return n.locks[name]
+}
 
 // lockOrWait takes a lock that only an ordinary return gives back.
 func (n *naive) lockOrWait(ctx context.Context, key rmw.Key) error {
