@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -109,15 +108,7 @@ func (b Bench) Run(t *testing.T) {
 // that stays behind fails the test. The proxy must be InMemory.
 func (b Bench) RunFake(t *testing.T) {
 	t.Helper()
-	for _, clause := range rmwtest.Clauses() {
-		t.Run(clause.Name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				if err := clause.Check(t.Context(), b.Target(t)); err != nil {
-					t.Errorf("%s\n%v", clause.Says, err)
-				}
-			})
-		})
-	}
+	rmwtest.RunFake(t, func(t *testing.T) rmwtest.Target { return b.Target(t) })
 }
 
 // faults injects into the commands of the Stores only: scripts and transactions.

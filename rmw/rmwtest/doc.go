@@ -16,6 +16,9 @@
 //		rmwtest.Run(t, func(t *testing.T) rmwtest.Target { ... })
 //	}
 //
+// [RunFake] is the same on fake time, for a Target that is all in the test's process: hours
+// of waiting cost milliseconds, and a goroutine that stays behind fails the test.
+//
 // Each [Clause] carries the sentence it enforces; [Clauses] lists them. A clause
 // that needs faults is skipped, by name, for a Target that declares none, and so are
 // those of [rmw.Peeker] for a Store that is none.

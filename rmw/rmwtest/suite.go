@@ -45,25 +45,28 @@ func Clauses() []Clause {
 func Run(t *testing.T, open func(t *testing.T) Target) {
 	t.Helper()
 	for _, clause := range Clauses() {
-		t.Run(clause.Name, func(t *testing.T) {
-			target := open(t)
-			if clause.NeedsFaults && target.Faults == nil {
-				t.Skipf("this Target declares no faults, so it is not shown that: %s", clause.Says)
-			}
-			if clause.NeedsPeeker {
-				if _, ok := rmw.As[rmw.Peeker](target.Open()); !ok {
-					t.Skipf("this Store is no rmw.Peeker, so it is not shown that: %s", clause.Says)
-				}
-			}
-			if err := clause.Check(t.Context(), target); err != nil {
-				t.Errorf("%s\n%v", clause.Says, err)
-			}
-		})
+		t.Run(clause.Name, func(t *testing.T) { clause.test(t, open(t)) })
+	}
+}
+
+func (c Clause) test(t *testing.T, target Target) {
+	t.Helper()
+	if c.NeedsFaults && target.Faults == nil {
+		t.Skipf("this Target declares no faults, so it is not shown that: %s", c.Says)
+	}
+	if c.NeedsPeeker {
+		if _, ok := rmw.As[rmw.Peeker](target.Open()); !ok {
+			t.Skipf("this Store is no rmw.Peeker, so it is not shown that: %s", c.Says)
+		}
+	}
+	if err := c.Check(t.Context(), target); err != nil {
+		t.Errorf("%s\n%v", c.Says, err)
 	}
 }
 
 // Check runs the clause against target and returns nil if it is kept, else what
-// was seen. A panic in the Store counts as a violation.
+// was seen. A panic in the Store counts as a violation. In a testing/synctest bubble a
+// Store that spins keeps Check from ever returning; [RunFake] ends it.
 func (c Clause) Check(ctx context.Context, target Target) error {
 	patience := target.Patience
 	if patience == 0 {
