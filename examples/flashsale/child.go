@@ -80,7 +80,7 @@ func (c *child) live(in *bufio.Reader) (err error) {
 		}
 	}()
 
-	profile, err := proxycompat.Lookup(c.job.Profile)
+	profile, err := profileOf(c.job.Profile)
 	if err != nil {
 		return err
 	}

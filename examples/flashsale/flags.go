@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/custom"
 )
 
 // Exit codes.
@@ -26,6 +27,7 @@ type config struct {
 	processes, workers, stock int
 
 	proxy   string // "": one in this process
+	named   string // as the profile was: each process looks it up
 	profile *proxycompat.Profile
 	seed    uint64
 	rounds  []string
@@ -34,10 +36,6 @@ type config struct {
 	prefix  string        // of all keys; "": a random one. For tests.
 	started func(pid int) // is told of each process, or nil. For tests.
 }
-
-// profiles are the proxies that the sale can take place behind. The profile
-// "redis" is no proxy.
-var profiles = []string{"codis", "twemproxy"}
 
 // parseFlags returns the config, or the exit code to leave with.
 func parseFlags(args []string, stderr io.Writer) (cfg config, code int, ok bool) {
@@ -53,7 +51,8 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, code int, ok bool)
 	fs.IntVar(&cfg.workers, "workers", 8, "how many orders each process serves at once")
 	fs.IntVar(&cfg.stock, "stock", 400, "how many items there are; twice as many are ordered")
 	fs.StringVar(&cfg.proxy, "proxy", "", "`HOST:PORT` of a real proxy, without a password")
-	fs.StringVar(&profile, "profile", "codis", "what the proxy is: "+strings.Join(profiles, " or "))
+	fs.StringVar(&profile, "profile", "codis", "what the proxy is: the `NAME` of a profile of proxycompat,\n"+
+		"as predixy or codis@3.2, or a profile file (.yaml, .yml, .json)")
 	fs.Uint64Var(&cfg.seed, "seed", 1, "decides who orders twice, and who thinks for how long")
 	fs.StringVar(&round, "round", "both", "naive, unwatch or both")
 	fs.DurationVar(&cfg.timeout, "timeout", time.Minute, "how long one round may take")
@@ -72,11 +71,9 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, code int, ok bool)
 
 // complete checks what the flags say together.
 func (c *config) complete(profile, round string, rest []string) (err error) {
-	switch profile = strings.ToLower(profile); {
+	switch {
 	case len(rest) > 0:
 		return fmt.Errorf("unexpected %q; all settings are flags, see -help", rest[0])
-	case !slices.Contains(profiles, profile):
-		return fmt.Errorf("unknown profile %q; use %s", profile, strings.Join(profiles, " or "))
 	case c.processes < 1 || c.processes > 16:
 		return fmt.Errorf("-processes is %d; use 1 to 16", c.processes)
 	case c.workers < 1 || c.workers > 64:
@@ -101,8 +98,29 @@ func (c *config) complete(profile, round string, rest []string) (err error) {
 			return fmt.Errorf("-proxy is %q; use HOST:PORT", c.proxy)
 		}
 	}
-	c.profile, err = proxycompat.Lookup(profile)
+	c.named = profile
+	c.profile, err = profileOf(profile)
 	return err
+}
+
+// profileOf returns the profile of a proxy by its name, or from a file.
+func profileOf(name string) (*proxycompat.Profile, error) {
+	profile, err := proxycompat.Lookup(name)
+	if slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)) {
+		profile, err = custom.Load(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	rule := profile.Rule("EVALSHA")
+	switch {
+	case profile.Server():
+		return nil, fmt.Errorf("-profile %s is a server without a proxy; use a proxy, such as codis", name)
+	case rule.Verdict == proxycompat.Refused || rule.Verdict == proxycompat.Closes:
+		return nil, fmt.Errorf("-profile %s: the updates here are scripts, and EVALSHA is refused: %s; a service finds another "+
+			"Config.Commit with lockupdate.Probe", name, rule.Why)
+	}
+	return profile, nil
 }
 
 // say writes to stderr. There is nobody to tell when that fails.

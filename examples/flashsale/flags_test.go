@@ -2,12 +2,42 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/proxycompat"
 )
+
+// Every proxy that proxycompat knows can be named, or described in a file. Those on which no
+// script runs are refused at once.
+func TestProfiles(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ours.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("name: ours\nbase: codis\nbackend: \"3.2\"\n"), 0o600))
+	unusable := map[string]string{
+		"redis": "is a server", "cluster": "is a server",
+		"pika": "EVALSHA is refused", "redis-cluster-proxy": "EVALSHA is refused",
+	}
+	for _, name := range append(proxycompat.Names(), "codis@3.2", file) {
+		var stderr bytes.Buffer
+		cfg, code, ok := parseFlags([]string{"-profile", name}, &stderr)
+		if want, isUnusable := unusable[name]; isUnusable {
+			assert.Equal(t, exitUsage, code, name)
+			assert.Contains(t, stderr.String(), "-profile "+name)
+			assert.Contains(t, stderr.String(), want)
+			continue
+		}
+		require.True(t, ok, stderr.String())
+		if name == file {
+			name = "ours"
+		}
+		assert.Equal(t, name, cfg.profile.Name())
+	}
+}
 
 func TestFlags(t *testing.T) {
 	for _, tt := range []struct {
@@ -16,8 +46,9 @@ func TestFlags(t *testing.T) {
 		code int
 		want string // on stderr
 	}{
-		{"unknown profile", []string{"-profile", "envoy"}, exitUsage, `unknown profile "envoy"; use codis or twemproxy`},
-		{"no proxy at all", []string{"-profile", "redis"}, exitUsage, "use codis or twemproxy"},
+		{"unknown profile", []string{"-profile", "dynomite"}, exitUsage, "no profile named \"dynomite\", known are alibaba, camellia"},
+		{"no proxy at all", []string{"-profile", "redis@7.0"}, exitUsage, "-profile redis@7.0 is a server without a proxy"},
+		{"no profile file", []string{"-profile", "none.yaml"}, exitUsage, "open none.yaml: no such file"},
 		{"no process", []string{"-processes", "0"}, exitUsage, "-processes is 0; use 1 to 16"},
 		{"too many processes", []string{"-processes", "17"}, exitUsage, "-processes is 17; use 1 to 16"},
 		{"no worker", []string{"-workers", "0"}, exitUsage, "-workers is 0; use 1 to 64"},
@@ -59,7 +90,8 @@ func TestFlags(t *testing.T) {
 		assert.Equal(t, "twemproxy", cfg.profile.Name())
 		cfg.profile = nil
 		assert.Equal(t, config{
-			processes: 6, workers: 4, stock: 100, proxy: "h:1", seed: 7, rounds: []string{unwatchRound}, timeout: 5 * time.Second,
+			processes: 6, workers: 4, stock: 100, proxy: "h:1", named: "Twemproxy", seed: 7,
+			rounds: []string{unwatchRound}, timeout: 5 * time.Second,
 		}, cfg)
 	})
 }

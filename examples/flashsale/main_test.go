@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -106,9 +107,11 @@ func unwrapped(text string) string { return strings.Join(strings.Fields(text), "
 
 func TestBothRounds(t *testing.T) {
 	t.Parallel()
-	for _, profile := range []string{"codis", "twemproxy"} {
+	ours := filepath.Join(t.TempDir(), "ours.yaml") // which each process has to read
+	require.NoError(t, os.WriteFile(ours, []byte("name: ours\nbase: codis\nbackend: \"3.2\"\n"), 0o600))
+	for profile, named := range map[string]string{"codis": "codis", "twemproxy": "twemproxy", "predixy": "predixy", "ours": ours} {
 		t.Run(profile, func(t *testing.T) {
-			code, out, errs := played(t, context.Background(), small(t, "-profile", profile))
+			code, out, errs := played(t, context.Background(), small(t, "-profile", named))
 			require.Equal(t, exitOK, code, out+errs)
 			assert.Empty(t, errs)
 			assert.Contains(t, out, "The proxy ("+profile+") runs in this process")

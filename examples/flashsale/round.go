@@ -77,7 +77,7 @@ func (r *round) play(ctx context.Context, cfg config, s *stage, key string) erro
 	var following sync.WaitGroup
 	for n := range cfg.processes {
 		p, err := startProcess(ctx, job{
-			plan: r.plan, Round: r.name, Process: n, Addr: s.addr, Profile: cfg.profile.Name(), Key: key,
+			plan: r.plan, Round: r.name, Process: n, Addr: s.addr, Profile: cfg.named, Key: key,
 		})
 		if err != nil {
 			cancel(fmt.Errorf("start process %d: %w", n+1, err))

@@ -53,7 +53,11 @@ func (r *rehearsal) tryUpdates(ctx context.Context, chat legacyChat) error {
 	r.rows = append(r.rows, row{run: "B  WATCH by hand, proxy", acked: len(events) - refusals, verdict: "refused", as: yellow})
 	if first == nil {
 		r.rows[len(r.rows)-1].verdict = "accepted"
-		r.screen.item("WATCH helper", yellow, "works here: this proxy lets WATCH through, so it is not the one that the profile describes")
+		text := "works here: this proxy lets WATCH through, so it is not the one that the profile describes"
+		if rule := r.stage.profile.Rule("WATCH"); rule.Verdict != proxycompat.Refused && rule.Verdict != proxycompat.Closes {
+			text = "is answered, as the profile says: " + rule.Why
+		}
+		r.screen.item("WATCH helper", yellow, "%s", text)
 		return r.stage.clear(r.stage.proxy, chat.keys, roomsOf(events))
 	}
 	r.screen.item("WATCH helper", normal, "%v", events[0].Event)
@@ -84,6 +88,10 @@ func (r *rehearsal) tryPost(ctx context.Context, rdb *redis.Client, k keys, room
 		return err
 	}
 	r.screen.item("post helper", normal, "before   %v", before)
+	if failed == nil && (after.last == before.last || after.posts == before.posts) {
+		r.screen.item("", red, "after    %v  no error, yet only one of the keys was written", after)
+		return nil
+	}
 	if failed == nil {
 		r.screen.item("", yellow, "after    %v  no error: MULTI works here", after)
 		return nil
@@ -123,6 +131,10 @@ func (r *rehearsal) tryHook(ctx context.Context, k keys, room string) error {
 		return err2
 	}
 	var refusal *proxycompat.RefusedError
+	if err == nil {
+		r.screen.item("with the hook", yellow, "not refused: the profile permits this transaction")
+		return nil
+	}
 	if !errors.As(err, &refusal) {
 		r.screen.item("with the hook", red, "no refusal, but: %v", err)
 		return nil

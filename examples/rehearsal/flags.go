@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strings"
+	"path/filepath"
+	"slices"
 
 	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/custom"
 )
 
 // Exit codes.
@@ -42,10 +44,6 @@ type usage struct{ error }
 
 func (u usage) Unwrap() error { return u.error }
 
-// profiles are the proxies that this rehearsal knows. The profile "redis" is no
-// proxy.
-var profiles = []string{"codis", "twemproxy"}
-
 // parseFlags returns the config, or the exit code to leave with.
 func parseFlags(args []string, stderr io.Writer) (cfg config, code int, ok bool) {
 	fs := flag.NewFlagSet("rehearsal", flag.ContinueOnError)
@@ -58,7 +56,8 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, code int, ok bool)
 	var profile string
 	fs.StringVar(&cfg.legacy, "legacy", "", "`URL` of a plain Redis for the service as it is: redis://HOST:PORT")
 	fs.StringVar(&cfg.proxy, "proxy", "", "`HOST:PORT` of a proxy for the service as it shall be")
-	fs.StringVar(&profile, "profile", "codis", "what the proxy is: "+strings.Join(profiles, " or "))
+	fs.StringVar(&profile, "profile", "codis", "what the proxy is: the `NAME` of a profile of proxycompat,\n"+
+		"as predixy or codis@3.2, or a profile file (.yaml, .yml, .json)")
 	fs.StringVar(&cfg.events, "events", "", "`FILE` with a stream of your own, JSON lines:\n"+
 		`{"room":"lobby","op":"join|leave|post|react","member":"ann"}`)
 	fs.BoolVar(&cfg.all, "all", false, "run the whole recording, not only its beginning")
@@ -86,15 +85,9 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, code int, ok bool)
 
 // complete checks what the flags say together.
 func (c *config) complete(profile string, rest []string) (err error) {
-	known := false
-	for _, name := range profiles {
-		known = known || strings.EqualFold(name, profile)
-	}
 	switch {
 	case len(rest) > 0:
 		return fmt.Errorf("unexpected %q; all settings are flags, see -help", rest[0])
-	case !known:
-		return fmt.Errorf("unknown profile %q, known are %s", profile, strings.Join(profiles, ", "))
 	case (c.legacy == "") != (c.proxy == ""):
 		return errors.New("-legacy and -proxy belong together: give both, or none to run in this process")
 	case c.writers < 2 || c.writers > 256:
@@ -105,8 +98,28 @@ func (c *config) complete(profile string, rest []string) (err error) {
 			return fmt.Errorf("-proxy is %q; use HOST:PORT", c.proxy)
 		}
 	}
-	c.profile, err = proxycompat.Lookup(profile)
+	c.profile, err = profileOf(profile)
 	return err
+}
+
+// profileOf returns the profile of a proxy by its name, or from a file.
+func profileOf(name string) (*proxycompat.Profile, error) {
+	profile, err := proxycompat.Lookup(name)
+	if slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)) {
+		profile, err = custom.Load(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	rule := profile.Rule("EVALSHA")
+	switch {
+	case profile.Server():
+		return nil, fmt.Errorf("-profile %s is a server without a proxy; use a proxy, such as codis", name)
+	case rule.Verdict == proxycompat.Refused || rule.Verdict == proxycompat.Closes:
+		return nil, fmt.Errorf("-profile %s: the updates here are scripts, and EVALSHA is refused: %s; a service finds another "+
+			"Config.Commit with lockupdate.Probe", name, rule.Why)
+	}
+	return profile, nil
 }
 
 // say writes to stderr. There is nobody to tell when that fails.

@@ -116,6 +116,23 @@ func TestOnServers(t *testing.T) {
 	}
 }
 
+// Other proxies are played as their profiles say, also those that let a transaction through.
+func TestOtherProxies(t *testing.T) {
+	t.Parallel()
+	for profile, want := range map[string]string{
+		"predixy":        "ERR forbid transaction in current server pool",
+		"predixy-single": "is answered, as the profile says: works on a private connection to the master",
+		"alibaba":        "no error, yet only one of the keys was written",
+	} {
+		cfg := small(t, profile)
+		cfg.noShadow = true
+		code, out, errs := played(t, context.Background(), cfg)
+		require.Equal(t, exitOK, code, out+errs)
+		assert.Contains(t, unwrapped(out), want, profile)
+		assert.NotContains(t, out, "not the one that the profile describes")
+	}
+}
+
 func TestUnreachable(t *testing.T) {
 	nobody := func() string {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

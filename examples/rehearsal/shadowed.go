@@ -101,11 +101,12 @@ func (r *rehearsal) shadowed(ctx context.Context, run shadowRun) (res shadowResu
 	r.stage.forget()
 	defer r.stage.empty()
 
-	audited, auditErr := r.audited(ctx, play, run, serving.keys)
-	res.result = audited
+	if err == nil { // else nothing may have been played
+		res.result, err = r.audited(ctx, play, run, serving.keys)
+	}
 	hidden.ttl = time.Hour // that of the longest: a trail of the shadow's
 	return res, cmp.Or(
-		err, auditErr, r.stage.remove(r.stage.legacy, serving.keys, serving.left()),
+		err, r.stage.remove(r.stage.legacy, serving.keys, serving.left()),
 		r.stage.remove(run.candidate.on, hidden.keys, hidden.left()),
 	)
 }
