@@ -82,7 +82,7 @@ func (p *Profile) ruleOf(c *Command, container *Rule) *Rule {
 	if p.backend != (Version{}) && p.backend.Before(c.Since) && reaches(r.Verdict) && r.route != byItself && !r.ours {
 		r = Rule{
 			Command: c.Name, Verdict: Refused, keys: r.keys, route: r.route, Instead: r.Instead,
-			Error:  "ERR unknown command '%l'",
+			Error:  unknownTo(p.backend, c.Name, container != nil && container.Verdict != Refused),
 			Why:    fmt.Sprintf("the server behind knows it from Redis %v on, and is %v", c.Since, p.backend),
 			Source: commandList,
 		}
@@ -94,6 +94,31 @@ func (p *Profile) ruleOf(c *Command, container *Rule) *Rule {
 
 // commandList is the source of rules that follow from the server's version.
 const commandList = "Redis' command list"
+
+// unknownTo is the error of a server of this version that does not know a command, or, if it
+// knows the container, the subcommand; the signs are those of [Profile.RefusalText]. Seen with
+// 3.2.11 and 7.0.15; for those in between from server.c and networking.c of Redis 6.2.
+func unknownTo(server Version, name string, sub bool) string {
+	container, _, _ := strings.Cut(name, " ")
+	five, seven := Version{Major: 5}, Version{Major: 7}
+	switch {
+	case sub && server.Before(five) && container == "COMMAND":
+		return "ERR Unknown subcommand or wrong number of arguments."
+	case sub && server.Before(five) && container == "PUBSUB":
+		return "ERR Unknown PUBSUB subcommand or wrong number of arguments for '%2'"
+	case sub && server.Before(five): // each container has its own words
+	case sub && server.Before(seven):
+		return "ERR Unknown subcommand or wrong number of arguments for '%2'. Try %s HELP."
+	case sub:
+		return "ERR unknown subcommand '%2'. Try %s HELP."
+	case server.Before(five):
+	case server.Before(seven):
+		return "ERR unknown command `%n`, with args beginning with: %`"
+	default:
+		return "ERR unknown command '%n', with args beginning with: %'"
+	}
+	return "ERR unknown command '%n'"
+}
 
 // reaches reports whether a command of this verdict gets to a server.
 func reaches(v Verdict) bool {

@@ -14,7 +14,7 @@ import (
 //
 //	@name NAME, @title TEXT, @about TEXT
 //	@refusal TEXT   of the error for a refused command, %s being the command in upper
-//	                case and %l in lower; without it the proxy closes the connection
+//	                case, %l in lower and %n as it was sent; without it the proxy closes the connection
 //	@hash RULE      codis, cluster, config or none: see hashRule
 //	@proxy none     it is the server itself
 //	@keys literal   it reads scripts, and wants each key spelt KEYS[1]
@@ -26,7 +26,8 @@ import (
 //
 // args is how many arguments the proxy itself insists on: see parseArgs.
 // route is by what it routes: "-" the first key, the index of a word, "local" (it
-// answers itself), "any" or "all" servers. error is the text of the error, if it is not
+// answers itself), "any" or "all" servers; "replica": as "-", and a replica of that server may
+// answer. error is the text of the error, if it is not
 // that of @refusal. The row of command "*" is for every command without a row; that of
 // "SCRIPT" for every subcommand without one.
 func parse(file, text string) (*Profile, error) {
@@ -126,6 +127,9 @@ func parseRow(line string) ([]*Rule, error) {
 	}
 	if r.args, err = parseArgs(f[2]); err != nil {
 		return nil, err
+	}
+	if r.replica = f[3] == "replica"; r.replica {
+		f[3] = ""
 	}
 	if r.route, err = parseRoute(f[3]); err != nil {
 		return nil, err

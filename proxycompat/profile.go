@@ -154,15 +154,40 @@ func (p *Profile) Rules() []Rule {
 // Others returns the rule for commands that neither the proxy nor Redis knows.
 func (p *Profile) Others() Rule { return *p.other }
 
-// RefusalText is the error text with which a refused command is answered. It is
-// empty for a proxy that closes the connection instead, and for plain Redis.
-func (p *Profile) RefusalText(command string) string {
-	text := p.Rule(command).Error
+// RefusalText is the error text with which a refused command is answered: command is its name, or
+// a container and a subcommand, or all its words, as they are sent. The text is empty for a proxy
+// that closes the connection instead, and for plain Redis.
+func (p *Profile) RefusalText(command ...string) string {
+	if len(command) == 1 {
+		command = strings.Fields(command[0]) // "SCRIPT LOAD"
+	}
+	text := p.RuleFor(command...).Error
 	if text == "" {
 		text = p.refusal
 	}
-	name, _, _ := strings.Cut(command, " ")
-	return strings.NewReplacer("%s", strings.ToUpper(name), "%l", strings.ToLower(name)).Replace(text)
+	name, second := "", ""
+	if len(command) > 0 {
+		name = command[0]
+	}
+	if len(command) > 1 {
+		second = command[1]
+	}
+	return strings.NewReplacer("%s", strings.ToUpper(name), "%l", strings.ToLower(name), "%n", name, "%2", second,
+		"%`", beginning(command, "`", "`, "), "%'", beginning(command, "'", "' ")).Replace(text)
+}
+
+// beginning is what servers repeat of the arguments of an unknown command: 128 bytes or so.
+func beginning(command []string, open, end string) string {
+	const limit = 128
+	var b strings.Builder
+	for _, arg := range command[min(1, len(command)):] {
+		room := limit - b.Len()
+		if room <= 0 {
+			break
+		}
+		b.WriteString(open + arg[:min(room, len(arg))] + end)
+	}
+	return b.String()
 }
 
 // Over returns the profile with a Redis of this version behind the proxy, such as

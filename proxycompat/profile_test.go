@@ -62,6 +62,8 @@ func TestVerdicts(t *testing.T) {
 		"SET":         {proxycompat.OK, proxycompat.OK},
 		"DUMP":        {proxycompat.OK, proxycompat.OK},
 		"RESTORE":     {proxycompat.Refused, proxycompat.OK},
+		"POST":        {proxycompat.HarmsOthers, proxycompat.Closes},
+		"HOST:":       {proxycompat.HarmsOthers, proxycompat.Closes},
 		"CAS":         {proxycompat.Unknown, proxycompat.Closes},
 	} {
 		assert.Equal(t, want[0], codis.Rule(command).Verdict, "codis %s", command)
@@ -71,6 +73,55 @@ func TestVerdicts(t *testing.T) {
 	assert.Equal(t, "CAS", codis.Rule("cas").Command)
 	assert.Equal(t, "ERR handle request, command 'WATCH' is not allowed", codis.RefusalText("watch"))
 	assert.Empty(t, twem.RefusalText("watch"))
+	for version, want := range map[string][3]string{
+		"3.2": {"ERR unknown command 'getDel'", "ERR Unknown PUBSUB subcommand or wrong number of arguments for 'Help'",
+			"ERR Unknown subcommand or wrong number of arguments."},
+		"6.0": {"ERR unknown command `getDel`, with args beginning with: `a`, `b`, ",
+			"ERR Unknown subcommand or wrong number of arguments for 'Help'. Try PUBSUB HELP.",
+			"ERR Unknown subcommand or wrong number of arguments for 'docs'. Try COMMAND HELP."},
+	} {
+		p, err := codis.Over(version)
+		require.NoError(t, err)
+		assert.Equal(t, want[0], p.RefusalText("getDel", "a", "b"))
+		assert.Equal(t, want[1], p.RefusalText("pubsub", "Help"))
+		assert.Equal(t, want[2], p.RefusalText("command", "docs", "x"))
+	}
+	seven, err := codis.Over("7.0")
+	require.NoError(t, err)
+	assert.Equal(t, "ERR unknown command 'delex', with args beginning with: 'a' ", seven.RefusalText("delex", "a"))
+	assert.Equal(t, "ERR unknown command 'DELEX', with args beginning with: ", seven.RefusalText("DELEX"))
+}
+
+// Codis 3.2.2 looks up only names of letters in its command table, and forwards the others: the
+// 12 administrative commands with a hyphen reach a server.
+func TestCodisForwardsNamesWithAHyphen(t *testing.T) {
+	codis, forwarded := proxycompat.Codis32(), 0
+	for _, r := range codis.Rules() {
+		if !strings.Contains(r.Command, "-") || strings.Contains(r.Command, " ") {
+			continue
+		}
+		forwarded++
+		assert.Equal(t, proxycompat.HarmsOthers, r.Verdict, r.Command)
+		assert.Equal(t, 1, r.Route([]string{r.Command, "k"}), r.Command)
+		require.ErrorIs(t, codis.Check(r.Command, "k"), rmw.ErrUnsupported, "users are still kept from it")
+	}
+	assert.Equal(t, 12, forwarded)
+}
+
+// Which commands a replica answers was measured with replicas that had been stopped.
+func TestCodisReadsFromReplicas(t *testing.T) {
+	const measured = "GET STRLEN EXISTS TTL PTTL TYPE GETBIT GETRANGE SUBSTR BITCOUNT BITPOS DUMP MGET HGET HMGET HGETALL " +
+		"HEXISTS HKEYS HVALS HLEN HSTRLEN LRANGE LLEN LINDEX SMEMBERS SCARD SISMEMBER SRANDMEMBER SINTER SUNION SDIFF ZRANGE " +
+		"ZCARD ZSCORE ZRANK ZREVRANK ZCOUNT ZRANGEBYSCORE ZREVRANGE ZREVRANGEBYSCORE ZRANGEBYLEX ZREVRANGEBYLEX ZLEXCOUNT " +
+		"GEOPOS GEOHASH GEODIST PFCOUNT"
+	var replica []string
+	for _, r := range proxycompat.Codis32().Rules() {
+		if r.Replica() {
+			replica = append(replica, r.Command)
+			assert.Contains(t, r.Why, "may be stale", r.Command)
+		}
+	}
+	assert.ElementsMatch(t, strings.Fields(measured), replica)
 }
 
 func TestCheck(t *testing.T) {
@@ -90,7 +141,7 @@ func TestCheck(t *testing.T) {
 		"EVAL s x k":                         "t",
 		"MGET a b":                           "",
 		"MSET a 1 b 2":                       "",
-		"MSET a 1 b":                         "t",
+		"MSET a 1 b":                         "ct",
 		"DEL a b c":                          "",
 		"UNLINK a":                           "",
 		"UNLINK a b":                         "c",

@@ -20,9 +20,11 @@ type Rule struct {
 	keys  keySpec  // where the keys are
 	known bool     // by the profile, and not by Redis' command list
 	route route
-	ours  bool // of Changes, and not of an embedded table
-	sub   bool // it is a subcommand's
-	subs  bool // some of its subcommands have rules of their own
+	// replica: the proxy sends it to replicas, too
+	replica bool
+	ours    bool // of Changes, and not of an embedded table
+	sub     bool // it is a subcommand's
+	subs    bool // some of its subcommands have rules of their own
 }
 
 // Route returns the index in args of the word that the proxy routes this
@@ -79,6 +81,10 @@ func (r Rule) TooNew(args []string) (a Argument, found bool) {
 
 // Local reports whether the proxy answers the command itself.
 func (r Rule) Local() bool { return r.route == byItself }
+
+// Replica reports whether a replica may answer the command, so that what it says may be old. Only
+// the profile of Codis says so.
+func (r Rule) Replica() bool { return r.replica }
 
 // Everywhere reports whether the proxy sends the command to every server.
 func (r Rule) Everywhere() bool { return r.route == toAll }

@@ -30,6 +30,10 @@ func (s *session) answer(args []string, rule proxycompat.Rule) (o outcome, done 
 	case is(args, "HELLO") && codis && s.p.profile.Backend() == (proxycompat.Version{}):
 		// What codis-server 3.2 says; it repeats the name as it was sent.
 		return localError(fmt.Sprintf("ERR unknown command '%s'", args[0])), true
+	case codis && !rule.ArgsFit(args):
+		return s.wrongArgs(args), true
+	case codis && len(args[0]) > 5 && strings.EqualFold(args[0][:5], "SLOTS") && rule.Local():
+		return s.slots(args), true
 	case rule.Local() && rule.Verdict != proxycompat.HarmsOthers && !transactional(args):
 		return s.ownAnswer(args), true
 	}
@@ -99,7 +103,7 @@ func harmful(args []string) bool {
 	switch name := strings.ToUpper(args[0]); name {
 	case "HELLO":
 		return len(args) > 1 && args[1] == "3"
-	case "RESET", "MONITOR":
+	case "RESET", "MONITOR", "POST", "HOST:", "SLOTSRESTORE-ASYNC-ACK", "SLOTSRESTORE-ASYNC-AUTH":
 		return true
 	default:
 		return strings.HasSuffix(name, "SUBSCRIBE")
@@ -111,5 +115,8 @@ func harmful(args []string) bool {
 func (s *session) harm(args []string, rule proxycompat.Rule) outcome {
 	backend := s.p.BackendOf(s.routed(args, rule))
 	s.p.backends[backend].cut()
-	return localError("ERR handle response, backend conn failure, bad resp type <unknown-0x25>").on(backend)
+	if is(args, "HELLO") {
+		return localError("ERR handle response, backend conn failure, bad resp type <unknown-0x25>").on(backend)
+	}
+	return localError(s.p.backendError(errGone)).on(backend)
 }

@@ -2,6 +2,7 @@ package proxytest_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestCodisRefusesEveryRefusedCommand(t *testing.T) {
 			require.Equal(t, "-ERR handle request, command '"+word+"' is not allowed", w.ask(word+" x y"))
 		}
 	}
-	assert.Greater(t, n, 60)
+	assert.Greater(t, n, 50)
 	assert.Equal(t, "+OK", w.ask("set k v"), "the connection is still open")
 }
 
@@ -62,14 +63,64 @@ func TestCodisOwnAnswers(t *testing.T) {
 		"select 16":     "-ERR invalid DB index, only accept DB [0,16)",
 		"select x":      "-ERR invalid DB index",
 		"evalsha f 1 k": "-NOSCRIPT No matching script. Please use EVAL.",
+		"mset a 1 b":    "-ERR wrong number of arguments for 'MSET' command",
+		"get a":         "$-1",
+		"mget":          "-ERR wrong number of arguments for 'MGET' command",
+		"del":           "-ERR wrong number of arguments for 'DEL' command",
+		"exists":        "-ERR wrong number of arguments for 'EXISTS' command",
+
+		"slotsinfo":         "-ERR wrong number of arguments for 'SLOTSINFO' command",
+		"slotsinfo x":       "-ERR backend server 'x' not found",
+		"slotsscan 1":       "-ERR wrong number of arguments for 'SLOTSSCAN' command",
+		"slotsscan 1024 0":  "-ERR parse slotnum '1024' failed, out of range",
+		"slotsscan 0 0":     "*2|$1|0|*0",
+		"slotsmapping 0":    "*4|$1|0|$14|192.0.2.2:6379|$0||*-1",
+		"slotsmapping 1023": "*4|$4|1023|$14|192.0.2.2:6380|$0||*-1",
+		"slotsmapping 0 1":  "-ERR wrong number of arguments for 'SLOTSMAPPING' command",
 	} {
 		assert.Equal(t, want, w.ask(command), command)
 	}
 	assert.Equal(t, "+OK", w.ask("set k v"))
+	slot := strconv.Itoa(proxycompat.CodisSlot("k"))
+	assert.Equal(t, "*2|$1|0|*1|$1|k", w.ask("slotsscan "+slot+" 0"))
+	assert.Len(t, strings.Split(w.ask("slotsmapping"), "*4|"), 1+proxycompat.CodisSlots)
 	assert.Equal(t, "+OK", w.ask("select 1"))
 	assert.Equal(t, "$-1", w.ask("get k"))
 	assert.Equal(t, "+OK", w.ask("quit"))
 	assert.Equal(t, "EOF", w.reply())
+}
+
+// A server names an unknown command as it was sent, and an unknown subcommand in words of its own.
+func TestCodisOverOldServers(t *testing.T) {
+	for version, commands := range map[string]map[string]string{
+		"3.2": {
+			"acl LIST":     "-ERR unknown command 'acl'",
+			"ACL LIST":     "-ERR unknown command 'ACL'",
+			"COMMAND DOCS": "-ERR Unknown subcommand or wrong number of arguments.",
+			"PUBSUB HELP":  "-ERR Unknown PUBSUB subcommand or wrong number of arguments for 'HELP'",
+		},
+		"7.0": {"HGETDEL k x": "-ERR unknown command 'HGETDEL', with args beginning with: 'k' 'x' "},
+	} {
+		profile, err := proxycompat.Codis32().Over(version)
+		require.NoError(t, err)
+		p, _ := start(t, proxytest.Config{InMemory: true, Profile: profile})
+		w := dial(t, p)
+		for command, want := range commands {
+			assert.Equal(t, want, w.ask(command), "%s: %s", version, command)
+		}
+	}
+}
+
+// Codis 3.2.2 forwards POST and HOST:, and the server closes the connection that clients share.
+func TestCodisForwardsWhatEndsAConnection(t *testing.T) {
+	for _, command := range []string{"POST x", "HOST: x", "slotsrestore-async-ack x"} {
+		p, _ := start(t, proxytest.Config{InMemory: true})
+		innocent, guilty := dial(t, p), dial(t, p)
+		require.Equal(t, "+OK", innocent.ask("SET k v"))
+		assert.Equal(t, "-ERR handle response, backend conn failure, EOF", guilty.ask(command))
+		assert.Equal(t, "-ERR handle response, backend conn failure, EOF", innocent.ask("GET k"), command)
+		assert.Equal(t, "$1|v", innocent.ask("GET k"), "on a new connection")
+	}
 }
 
 func TestCodisPassword(t *testing.T) {

@@ -54,7 +54,7 @@ func (s *session) routed(args []string, rule proxycompat.Rule) string {
 
 // refuse answers a command that the proxy does not permit.
 func (s *session) refuse(args []string) outcome {
-	if text := s.p.profile.RefusalText(strings.Join(args[:min(len(args), 2)], " ")); text != "" {
+	if text := s.p.profile.RefusalText(args...); text != "" {
 		return localError(text)
 	}
 	return outcome{backend: Local, then: closeMute}
@@ -65,7 +65,11 @@ func (s *session) wrongArgs(args []string) outcome {
 	if s.p.closes() {
 		return outcome{backend: Local, then: closeMute}
 	}
-	return localError("ERR wrong number of arguments for '" + strings.ToLower(args[0]) + "' command")
+	name := strings.ToLower(args[0])
+	if s.p.codis() {
+		name = strings.ToUpper(name)
+	}
+	return localError("ERR wrong number of arguments for '" + name + "' command")
 }
 
 // crossSlot answers a command whose keys have to be in one slot, and are not.

@@ -149,7 +149,7 @@ func TestServerOfAVersion(t *testing.T) {
 	p, _ := start(t, proxytest.Config{InMemory: true, Profile: profile(t, "redis@3.2")})
 	w := dial(t, p)
 	assert.Equal(t, "+OK", w.ask("SET k v"))
-	assert.Equal(t, "-ERR unknown command 'unlink'", w.ask("UNLINK k"))
+	assert.Equal(t, "-ERR unknown command 'UNLINK'", w.ask("UNLINK k"))
 }
 
 // A server refuses what its version does not know; the texts are those of codis-server 3.2.11

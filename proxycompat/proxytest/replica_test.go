@@ -45,6 +45,15 @@ func TestReplicaLag(t *testing.T) {
 		time.Sleep(lag + time.Millisecond)
 		assert.EqualValues(t, 0, rdb.Exists(background, "k", "h").Val())
 
+		for command, write := range map[string]string{ // read-only to Redis, and yet answered by the master
+			"HSCAN fresh 0": "HSET fresh f v", "SSCAN members 0": "SADD members m",
+			"ZSCAN scores 0": "ZADD scores 1 m", "TOUCH text": "SET text v",
+		} {
+			before := rdb.Do(background, words(command)...).Val()
+			require.NoError(t, rdb.Do(background, words(write)...).Err())
+			assert.NotEqual(t, before, rdb.Do(background, words(command)...).Val(), command)
+		}
+
 		calm := redis.NewClient(p.CalmOptions())
 		defer calm.Close()
 		require.NoError(t, rdb.Set(background, "k", "3", 0).Err())

@@ -76,13 +76,21 @@ func (s *session) attempt(word string, args []string) (o outcome, busy <-chan st
 
 // master executes a command on a backend, or, what only reads, on its replica.
 func (s *session) master(backend int, args []string) outcome {
-	if r := s.p.backends[backend].replica; r != nil && readsOnly(args) && !s.calm {
+	if r := s.p.backends[backend].replica; r != nil && !s.calm && s.replicated(args) {
 		return r.execute(s, backend, args)
 	}
 	return s.forward(backend, args)
 }
 
-// readsOnly reports whether proxies send a command to a replica.
+// replicated reports whether the proxy sends a command to replicas: Codis does as its table
+// says, the others send all that only reads.
+func (s *session) replicated(args []string) bool {
+	if s.p.codis() {
+		return s.p.profile.RuleFor(args...).Replica()
+	}
+	return readsOnly(args)
+}
+
 func readsOnly(args []string) bool {
 	c, ok := proxycompat.CommandOf(args...)
 	return ok && c.ReadOnly()
