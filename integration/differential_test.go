@@ -83,7 +83,8 @@ func steady(c proxycompat.Command) bool {
 		return false
 	}
 	return !c.Blocks() && !slices.Contains([]string{
-		// By chance, by the clock, by an order that nobody promises, or by what else the server does.
+		// By chance, by the clock, by an order that nobody promises, or by what else the server does;
+		// those of the clock have a test of their own, TestExpiryOfOursIsTheRealOne.
 		"SPOP", "SRANDMEMBER", "RANDOMKEY", "HRANDFIELD", "ZRANDMEMBER", "XADD",
 		"TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME", "OBJECT", "DUMP",
 		"SCAN", "SSCAN", "HSCAN", "ZSCAN", "KEYS", "SMEMBERS", "SUNION", "SINTER", "SDIFF", "HGETALL", "HKEYS", "HVALS", "SORT", "SORT_RO",
@@ -207,4 +208,42 @@ func TestClusterOfOursIsTheRealOne(t *testing.T) {
 	differences := differ(t, commands, func(args []string) string { return owner(args).ask(args) }, ours.ask)
 	t.Logf("%d commands compared, %d differences", len(commands), len(differences))
 	assert.Empty(t, strings.Join(differences[:min(len(differences), 300)], "\n"))
+}
+
+// An in-process server tells the time that a key has left as a real one does: TTL and EXPIRETIME
+// to the nearest second. What they say is asked in the command that sets it, or of a time far off
+// the limit between two seconds, so that it does not depend on when they are asked.
+func TestExpiryOfOursIsTheRealOne(t *testing.T) {
+	p, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Redis(), InMemory: true})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, p.Close()) }()
+	a := &asker{t: t, dial: tcp(servers.Redis(t).Addr)}
+	b := &asker{t: t, dial: func() (net.Conn, error) { return p.Dial(t.Context(), "", "") }}
+	defer a.close()
+	defer b.close()
+	commands := [][]string{
+		{"TTL", "none"}, {"PTTL", "none"}, {"EXPIRETIME", "none"}, {"PEXPIRETIME", "none"},
+		{"SET", "k", "v"}, {"TTL", "k"}, {"PTTL", "k"}, {"EXPIRETIME", "k"}, {"PEXPIRETIME", "k"},
+		{"TTL"}, {"TTL", "k", "k"}, {"PTTL"}, {"EXPIRETIME"}, {"PEXPIRETIME", "k", "k"},
+	}
+	year := time.Now().Add(365*24*time.Hour).Unix() * 1000
+	for _, ms := range []int64{0, 400, 600, 999} {
+		commands = append(commands, []string{"PEXPIREAT", "k", fmt.Sprint(year + ms)}, []string{"EXPIRETIME", "k"})
+	}
+	for _, ms := range []string{"1999", "60999", "100001"} { // they round down, and to the nearest, differently for half a second
+		commands = append(commands, []string{"SET", "k", "v", "PX", ms}, []string{"TTL", "k"},
+			[]string{"MULTI"}, []string{"PEXPIRE", "k", ms}, []string{"TTL", "k"}, []string{"EXEC"})
+	}
+	assert.Empty(t, strings.Join(differ(t, commands, a.ask, b.ask), "\n"))
+	for _, asked := range []*asker{a, b} {
+		number := func(args ...string) int64 {
+			n, ok := resp.Reply(asked.ask(args)).Int()
+			require.True(t, ok)
+			return n
+		}
+		number("PEXPIREAT", "k", fmt.Sprint(year))
+		assert.InDelta(t, year, number("PEXPIRETIME", "k"), 1, "miniredis adds what is left to its clock, which has moved on")
+		number("PEXPIRE", "k", "100000")
+		assert.InDelta(t, 95_000, number("PTTL", "k"), 5_000)
+	}
 }

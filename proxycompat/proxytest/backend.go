@@ -22,6 +22,7 @@ type backend struct {
 	dial func(ctx context.Context) (net.Conn, error)
 
 	replica *replica // answers what only reads; nil: none
+	engine  bool     // in this process: see seconds
 
 	mu      sync.Mutex
 	down    bool
@@ -75,10 +76,24 @@ func (b *backend) connect(ctx context.Context, database string) (*link, error) {
 // do sends one command and waits for its reply. Push messages that come first
 // are part of what is returned.
 func (l *link) do(args []string) (resp.Reply, error) {
+	if l.b.engine {
+		args = seconds(args)
+	}
 	if _, err := l.conn.Write(resp.AppendCommand(nil, args...)); err != nil {
 		return nil, errors.Join(errGone, err)
 	}
 	return l.reply()
+}
+
+// seconds makes an in-process server answer TTL and EXPIRETIME as Redis does, which rounds to the
+// nearest second (expire.c, ttlGenericCommand), while miniredis rounds down. It is a script, so
+// that it works in a transaction, too. TTL within a script of a client is still rounded down.
+func seconds(args []string) []string {
+	if len(args) != 2 || !is(args, "TTL") && !is(args, "EXPIRETIME") {
+		return args
+	}
+	const rounded = "local ms = redis.call('P' .. ARGV[1], KEYS[1]) if ms < 0 then return ms end return math.floor((ms + 500) / 1000)"
+	return []string{"EVAL", rounded, "1", args[1], args[0]}
 }
 
 // pipeline sends commands in one go and waits for their replies. After an error the connection is

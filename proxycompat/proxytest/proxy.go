@@ -133,15 +133,17 @@ func Start(cfg Config) (*Proxy, error) {
 	return p, nil
 }
 
-func (p *Proxy) addBackend(dial func(ctx context.Context) (net.Conn, error)) {
-	p.backends = append(p.backends, newBackend(dial))
+func (p *Proxy) addBackend(dial func(ctx context.Context) (net.Conn, error)) *backend {
+	b := newBackend(dial)
+	p.backends = append(p.backends, b)
+	return b
 }
 
 func (p *Proxy) addEngine() {
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true) // keys expire as time passes, which in a synctest bubble is fake time
 	p.engines = append(p.engines, m)
-	p.addBackend(func(context.Context) (net.Conn, error) { return m.Dial() })
+	p.addBackend(func(context.Context) (net.Conn, error) { return m.Dial() }).engine = true
 }
 
 func (p *Proxy) accept() {

@@ -47,6 +47,7 @@ func (p *Proxy) addReplicas() {
 			master: newBackend(b.dial),
 			copy:   newBackend(func(context.Context) (net.Conn, error) { return m.Dial() }),
 		}
+		b.replica.copy.engine = true
 	}
 }
 
