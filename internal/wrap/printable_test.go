@@ -12,10 +12,10 @@ import (
 
 func TestPrintable(t *testing.T) {
 	for text, want := range map[string]string{
-		"plain":                        "plain",
-		"bräu → 茶　…":                   "bräu → 茶　…",
+		"plain":                         "plain",
+		"bräu → 茶　…":                    "bräu → 茶　…",
 		"a\x1b[31mb\nc\rd\te\x7f\u009b": "a?[31mb?c?d?e??",
-		"\u202eabc\xff\u2028":          "?abc??",
+		"\u202eabc\xff\u2028":           "?abc??",
 	} {
 		assert.Equal(t, want, wrap.Printable(text))
 	}

@@ -33,8 +33,10 @@ func TestNoPackages(t *testing.T) {
 		"no go.mod, but one below": {
 			"-- tools/go.mod --\nmodule tools\n\ngo 1.26.0\n-- tools/tools.go --\npackage tools\n", "is in no package that could be loaded",
 		},
-		"a bad go.mod":  {"-- go.mod --\nmodule m\n\nrequire nonsense\n", "errors parsing go.mod: go.mod:3: usage: require module/path v1.2.3"},
-		"a bad go.work": {"-- go.mod --\nmodule m\n-- go.work --\ngo 1.26.0\nuse ./none\n", "cannot load module none listed in go.work file"},
+		"a bad go.mod": {"-- go.mod --\nmodule m\n\nrequire nonsense\n", "errors parsing go.mod: go.mod:3: usage: require module/path"},
+		"a bad go.work": {
+			"-- go.mod --\nmodule m\n-- go.work --\ngo 1.26.0\nuse ./none\n", "cannot load module none listed in go.work file",
+		},
 		"no go.sum": {
 			"-- go.mod --\nmodule m\n\ngo 1.26.0\n\nrequire github.com/go-redis/redis v6.99.0+incompatible\n",
 			"could not import github.com/go-redis/redis: missing go.sum entry for module providing package github.com/go-redis/redis " +
@@ -49,7 +51,8 @@ func TestNoPackages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			write(t, dir, txtar.Parse([]byte(test.files+"-- a.go --\npackage main\n"+watching+"-- sub/b_test.go --\npackage sub\n"+watching)))
+			own := "-- a.go --\npackage main\n" + watching + "-- sub/b_test.go --\npackage sub\n" + watching
+			write(t, dir, txtar.Parse([]byte(test.files+own)))
 			r := look(t, dir, func(c *driver.Config) { c.Languages = lexical.Languages{lexical.Go}; c.LowCounts = true })
 			found := lines(r)
 			require.NotEmpty(t, found)

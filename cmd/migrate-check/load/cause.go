@@ -54,18 +54,19 @@ func (p *Program) reason(errs []packages.Error) string {
 	return hinted(errs[0].Msg)
 }
 
-// hints say what to do about an error of the go command, by a part of its message.
-var hints = []struct{ part, do string }{
-	{"does not contain main module", "no go.mod is here or above: go mod init and go mod tidy write one"},
-	{"go.mod file not found", "no go.mod is here or above: go mod init and go mod tidy write one"},
-	{"does not contain modules listed in go.work", "name its modules, as ./a/..., or use -nested"},
-	{"go.sum", "run go mod tidy"},
-	{"no required module provides", "run go mod tidy"},
-	{"GOPROXY", "run go mod download where the modules can be fetched"},
-	{"dial tcp", "run go mod download where the modules can be fetched"},
-	{"connection", "run go mod download where the modules can be fetched"},
-	{"timeout", "run go mod download where the modules can be fetched"},
-	{"invalid package name: \"\"", "go mod download and go mod tidy say why"},
+// hints say what to do about an error of the go command.
+var hints = []struct {
+	when *regexp.Regexp
+	do   string
+}{
+	{
+		regexp.MustCompile(`does not contain main module|go\.mod file not found`),
+		"no go.mod is here or above: go mod init and go mod tidy write one",
+	},
+	{regexp.MustCompile(`does not contain modules listed in go\.work`), "name its modules, as ./a/..., or use -nested"},
+	{regexp.MustCompile(`go\.sum|no required module provides`), "run go mod tidy"},
+	{regexp.MustCompile(`GOPROXY|dial tcp|connection|timeout`), "run go mod download where the modules can be fetched"},
+	{regexp.MustCompile(`invalid package name: ""`), "go mod download and go mod tidy say why"},
 }
 
 // hinted is an error in one line, with what to do about it.
@@ -73,7 +74,7 @@ func hinted(text string) string {
 	text, _, _ = strings.Cut(text, "; to add") // its advice has another package
 	text = strings.Join(strings.Fields(text), " ")
 	for _, h := range hints {
-		if strings.Contains(text, h.part) {
+		if h.when.MatchString(text) {
 			return text + ": " + h.do
 		}
 	}

@@ -135,7 +135,8 @@ func (r *reader) undeclared(x ast.Expr, all []located) {
 		r.report(x, first.rule, "line %d of the script: %s", first.line, first.text)
 		return
 	}
-	r.report(x, first.rule, "lines %s of the script use keys that may not be in KEYS; line %d: %s", strings.Join(lines, ", "), first.line, first.text)
+	r.report(x, first.rule, "lines %s of the script use keys that may not be in KEYS; line %d: %s",
+		strings.Join(lines, ", "), first.line, first.text)
 }
 
 // ruleOf is the rule for a finding in a script; "" if it is not about the proxy, or is found
