@@ -6,8 +6,8 @@ trap 'rm -f "$log"' EXIT
 trap 'exit 130' INT TERM
 
 for module in "$@"; do
-	echo "go -C $module test ./..."
-	go -C "$module" test ./... 2>&1 || echo "FAIL	module $module"
+	echo "go -C $module test -timeout 30m ./..."
+	go -C "$module" test -timeout 30m ./... 2>&1 || echo "FAIL	module $module"
 done | tee "$log"
 
 grep -q '^FAIL	' "$log" || exit 0
