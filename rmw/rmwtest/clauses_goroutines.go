@@ -11,33 +11,47 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// checkGoroutinesEnd repeats calls that end in each way, and requires that the number of
-// goroutines does not grow with them. A Store may keep a fixed number, as for its
-// connections. A goroutine has the profiler labels of the one that started it.
+// checkGoroutinesEnd repeats calls that end in each way. It fails if each of several phases
+// leaves as many goroutines as it has calls of one kind. A Store may keep a fixed number, as
+// for connections, and may make those at any time. A goroutine inherits its profiler labels.
 func checkGoroutinesEnd(c *check) {
-	const rounds = 20
+	const phases, calls = 4, 20
 	key := c.key(rmw.KindString)
 	pprof.Do(c.ctx, pprof.Labels("rmwtest", key.Name), func(ctx context.Context) {
 		s := c.Open()
 		c.callInEachWay(ctx, s, key)
-		before, _ := goroutinesOf(key.Name)
-		for range rounds {
-			c.callInEachWay(ctx, s, key)
-		}
-		limit := time.After(soon)
-		for {
-			left, stacks := goroutinesOf(key.Name)
-			if left < before+rounds {
-				return
+		for range phases {
+			before, _ := goroutinesOf(key.Name)
+			for range calls {
+				c.callInEachWay(ctx, s, key)
 			}
-			select {
-			case <-time.After(10 * time.Millisecond):
-			case <-limit:
-				c.errorf("%d goroutines are left %v after %d calls of each kind, %d before them:\n%s", left, soon, rounds, before, stacks)
+			if fewerGoroutines(key.Name, before+calls) {
 				return
 			}
 		}
+		now, most := goroutinesOf(key.Name)
+		c.errorf("%d goroutines are left %v after the last of %d calls of each kind, most of them here:\n%s",
+			now, goroutinesLinger, phases*calls, most)
 	})
+}
+
+// goroutinesLinger bounds the time that a goroutine may take to end after its call.
+const goroutinesLinger = soon / 4
+
+// fewerGoroutines waits until fewer than n goroutines have the label, and reports whether
+// that came.
+func fewerGoroutines(label string, n int) bool {
+	limit := time.After(goroutinesLinger)
+	for {
+		if now, _ := goroutinesOf(label); now < n {
+			return true
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-limit:
+			return false
+		}
+	}
 }
 
 // callInEachWay makes one call for each way in which a call can end.
