@@ -156,7 +156,8 @@ func TestNoNoteForAnyForeignHolder(t *testing.T) {
 			require.NoError(t, err)
 			v4, thread := uuid.NewString(), rand.IntN(1e6)
 			foreign = append(foreign, v4, v7.String(), fmt.Sprint(v4, ":", thread), fmt.Sprint(v7, ":", thread),
-				fmt.Sprint(thread, "-", v4), fmt.Sprint(thread, "-", v7), strings.ReplaceAll(v4, "-", ""), strings.ReplaceAll(v7.String(), "-", ""),
+				fmt.Sprint(thread, "-", v4), fmt.Sprint(thread, "-", v7),
+				strings.ReplaceAll(v4, "-", ""), strings.ReplaceAll(v7.String(), "-", ""),
 				cryptorand.Text(), string(v7[:]), fmt.Sprint(thread, "@", cryptorand.Text()))
 		}
 		for _, holder := range foreign {

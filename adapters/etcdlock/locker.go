@@ -81,7 +81,7 @@ type lockContext struct {
 }
 
 // Err implements context.Context.
-func (c lockContext) Err() error {
+func (c *lockContext) Err() error {
 	if !c.tenure.alive() {
 		c.lose(rmw.ErrLockLost)
 	}
@@ -148,7 +148,7 @@ func (l *Locker) run(
 	if !t.alive() {
 		return fail("acquire", rmw.ErrUnavailable, errLease)
 	}
-	if err := fn(lockContext{under, t, lose}); err != nil {
+	if err := fn(&lockContext{under, t, lose}); err != nil {
 		return err
 	}
 	if !t.alive() {

@@ -62,7 +62,7 @@ func (m *Memory) enter(ctx context.Context, name string) (*memoryHold, error) {
 func (h *memoryHold) ctxFor(ctx context.Context) (_ context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, owner{h.m, h.name}, h))
 	stop := context.AfterFunc(h.kept, func() { cancel(context.Cause(h.kept)) })
-	return memoryContext{ctx, h, cancel}, func() { stop(); cancel(nil) }
+	return &memoryContext{ctx, h, cancel}, func() { stop(); cancel(nil) }
 }
 
 // memoryContext is fn's ctx. Its Err looks at the clock, as the timer of the lease may be late.
@@ -74,7 +74,7 @@ type memoryContext struct {
 }
 
 // Err implements context.Context.
-func (c memoryContext) Err() error {
+func (c *memoryContext) Err() error {
 	s := c.h.m.store
 	s.mu.Lock()
 	lost := c.h.check()

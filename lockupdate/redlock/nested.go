@@ -35,7 +35,7 @@ func (l *Locker) join(ctx context.Context, name string) (*hold, error) {
 func (h *hold) ctxFor(ctx context.Context) (_ context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, owner{h.Locker, h.name}, h))
 	stop := context.AfterFunc(h.kept, func() { cancel(context.Cause(h.kept)) })
-	return lockContext{ctx, h, cancel}, func() { stop(); cancel(nil) }
+	return &lockContext{ctx, h, cancel}, func() { stop(); cancel(nil) }
 }
 
 // lockContext is fn's ctx, whose Err looks at the clock.
@@ -47,7 +47,7 @@ type lockContext struct {
 }
 
 // Err implements context.Context.
-func (c lockContext) Err() error {
+func (c *lockContext) Err() error {
 	if lost := c.h.lost(); lost != nil {
 		c.cancel(lost)
 	}
