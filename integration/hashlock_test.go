@@ -107,7 +107,7 @@ func (f *foreign) acquire(lease time.Duration) string {
 }
 
 func (f *foreign) unlock() string {
-	return f.cli("EVAL", rlockUnlock, "2", f.lock, "redisson_lock__channel:{"+f.lock+"}", "0", "30000", foreigner)
+	return f.cli("EVAL", rlockUnlock, "2", f.lock, rlockChannel(f.lock), "0", "30000", foreigner)
 }
 
 // polled waits until a Store has asked for the lock n more times.

@@ -56,6 +56,9 @@ func (c Config) Vocabulary() (sent, called []string) {
 			sent = append(sent, "GET", "HGETALL")
 		}
 		called = []string{"DEL", "GET", "HDEL", "HEXISTS", "HGETALL", "HLEN", "HMGET", "HSET", "PERSIST", "PEXPIRE", "PTTL", "SET", "TYPE"}
+		if c.NotifyRedisson {
+			called = slices.Insert(called, slices.Index(called, "SET"), "PUBLISH")
+		}
 	}
 	if c.MasterReads {
 		sent = slices.DeleteFunc(sent, func(command string) bool { return command == "GETEX" })

@@ -124,6 +124,16 @@ type Config struct {
 	// lasts. If the promise is broken, such an update can be acknowledged
 	// though another writer wrote the same bytes in its place. Default false.
 	SoleWriter bool
+
+	// NotifyRedisson has the release of a lock publish it as Redisson 3 does: message 0 on
+	// channel "redisson_lock__channel:{lock}", from within the script, so that no further
+	// command is sent. A Redisson that waits for the lock then tries at once. By default
+	// it sleeps until the lease has ended that it saw when it tried, at most Lease. It
+	// needs scripts, an ACL that allows PUBLISH on these channels, and servers where
+	// Redisson can subscribe; the package documentation lists them. Do not set it behind
+	// Alibaba's proxy, which may refuse the whole script. A message that the server
+	// refuses, or that reaches no subscriber, is no error. Default false.
+	NotifyRedisson bool
 }
 
 func (c Config) withDefaults() Config {
@@ -178,6 +188,8 @@ func (c Config) Validate() error {
 		return invalid("Poll is %+v; use positive durations", c.Poll)
 	case c.Commit > CommitPlain:
 		return invalid("Commit is %d; use CommitGuarded", c.Commit)
+	case c.NotifyRedisson && c.Commit != CommitGuarded && c.Commit != CommitPlain:
+		return invalid("NotifyRedisson needs scripts, which Commit%v does without; a Redisson cannot share these locks", c.Commit)
 	case (c.Commit == CommitVX || c.Commit == CommitCAS) && c.Lease < time.Second:
 		return invalid("Lease is %v; use at least 1s with Commit%v, as the server may count in seconds", c.Lease, c.Commit)
 	}

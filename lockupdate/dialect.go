@@ -99,7 +99,7 @@ func dialectOf(cfg Config) dialect {
 	case CommitCAS:
 		return &words{reads: "get", swap: casWord, drop: wordsOf("cad"), unit: time.Second}
 	}
-	return scripts{plain: cfg.Commit == CommitPlain, masters: cfg.MasterReads}
+	return scripts{plain: cfg.Commit == CommitPlain, masters: cfg.MasterReads, wakes: cfg.NotifyRedisson}
 }
 
 // milliseconds is d as a command takes it, rounded up: 0 would be no expiry, or no note.

@@ -41,6 +41,18 @@
 // until the others have asked again. A lock that another program of the same
 // layout holds gets no note.
 //
+// # Locks shared with Redisson
+//
+// A lock is a hash of its owner and a count, as Redisson's RLock has it. With the same
+// name, see [Config.LockName], a Store and a Redisson exclude each other. A Redisson that
+// waits sleeps until a message comes or the lease ends that it saw. By default a Store
+// publishes nothing, so that this Redisson tries again up to a whole [Config.Lease] after
+// the lock was released. [Config.NotifyRedisson] publishes the release. It works where
+// Redisson can subscribe: on Redis itself, by Sentinel or not, on a Redis Cluster before 7.0,
+// where Redisson uses no sharded channels, and behind predixy, of which a pool of several
+// groups needs HashTag "{}". Codis, twemproxy, camellia and Envoy refuse SUBSCRIBE, and
+// Alibaba's proxy refuses PUBLISH in a script.
+//
 // # Why it is safe
 //
 // The guard is the safety; the lock is the queue. A holder that stalls past its

@@ -38,7 +38,7 @@ func (s *Store) occupied() bool {
 // Scripts returns the sources by name.
 func Scripts() map[string]string {
 	return map[string]string{
-		"acquire": acquireSource, "renew": renewSource, "release": releaseSource,
+		"acquire": acquireSource, "renew": renewSource, "release": releaseSource, "release_notify": releaseNotifySource,
 		"read": readSource, "peek": peekSource, "inspect": inspectSource, "token": tokenSource,
 		"commit_string": commitStringSource, "commit_hash": commitHashSource,
 	}

@@ -15,6 +15,9 @@ var renewSource string
 //go:embed lua/release.lua
 var releaseSource string
 
+//go:embed lua/release_notify.lua
+var releaseNotifySource string
+
 //go:embed lua/read.lua
 var readSource string
 
@@ -46,15 +49,16 @@ func newScript(source string) *script {
 }
 
 var (
-	acquireScript      = newScript(acquireSource)
-	renewScript        = newScript(renewSource)
-	releaseScript      = newScript(releaseSource)
-	readScript         = newScript(readSource)
-	peekScript         = newScript(peekSource)
-	inspectScript      = newScript(inspectSource)
-	tokenScript        = newScript(tokenSource)
-	commitStringScript = newScript(commitStringSource)
-	commitHashScript   = newScript(commitHashSource)
+	acquireScript       = newScript(acquireSource)
+	renewScript         = newScript(renewSource)
+	releaseScript       = newScript(releaseSource)
+	releaseNotifyScript = newScript(releaseNotifySource)
+	readScript          = newScript(readSource)
+	peekScript          = newScript(peekSource)
+	inspectScript       = newScript(inspectSource)
+	tokenScript         = newScript(tokenSource)
+	commitStringScript  = newScript(commitStringSource)
+	commitHashScript    = newScript(commitHashSource)
 )
 
 // The arguments before those of the script: the command, the script, the number of

@@ -16,6 +16,7 @@ import (
 type scripts struct {
 	plain   bool // CommitPlain
 	masters bool // MasterReads
+	wakes   bool // NotifyRedisson
 }
 
 func (scripts) supports(rmw.Kind) error { return nil }
@@ -54,7 +55,12 @@ func (scripts) renew(lock, owner string, lease time.Duration) *call {
 	return renewScript.on(lock, owner, lease.Milliseconds()).hurry()
 }
 
-func (scripts) release(lock, owner string) *call { return releaseScript.on(lock, owner).hurry() }
+func (d scripts) release(lock, owner string) *call {
+	if d.wakes {
+		return releaseNotifyScript.on(lock, owner).hurry()
+	}
+	return releaseScript.on(lock, owner).hurry()
+}
 
 func (scripts) notify(question) *call                     { return nil }
 func (scripts) takeBack(question) *call                   { return nil }

@@ -17,6 +17,7 @@ import (
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/proxycompat/scriptcheck"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -31,6 +32,7 @@ func TestEveryCommandIsPermittedByEveryProfile(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) { permitted(t, profile, lockupdate.Config{}) })
 		t.Run(name+", master reads", func(t *testing.T) { permitted(t, profile, lockupdate.Config{MasterReads: true}) })
+		t.Run(name+", notify Redisson", func(t *testing.T) { permitted(t, profile, lockupdate.Config{NotifyRedisson: true}) })
 	}
 }
 
@@ -114,19 +116,37 @@ func permitted(t *testing.T, profile *proxycompat.Profile, cfg lockupdate.Config
 			}
 			seen[lockupdate.ScriptName(c.Args)] = true
 		}
+		unused := map[string]bool{"read": cfg.MasterReads, "release": cfg.NotifyRedisson, "release_notify": !cfg.NotifyRedisson}
 		for script := range lockupdate.Scripts() {
-			if !cfg.MasterReads || script != "read" {
-				assert.True(t, seen[script], "the script %s was not exercised", script)
-			}
+			assert.Equal(t, !unused[script], seen[script], "the script %s was exercised", script)
 		}
 		assert.Equal(t, cfg.MasterReads, seen["GET"] && seen["HGETALL"])
 	})
 }
 
+// NotifyRedisson is of use where Redisson can subscribe. Elsewhere scriptcheck says that no
+// client can hear it. It does not know that Alibaba's proxy refuses PUBLISH in a script.
+func TestWhereRedissonIsNotified(t *testing.T) {
+	var heard []string
+	for _, name := range proxycompat.Names() {
+		profile, err := proxycompat.Lookup(name)
+		require.NoError(t, err)
+		found, err := scriptcheck.CheckScript(profile, lockupdate.Scripts()["release_notify"])
+		require.NoError(t, err)
+		for _, f := range found {
+			assert.Equal(t, scriptcheck.Unheard, f.Rule, "%s: %v", name, f)
+		}
+		if len(found) == 0 {
+			heard = append(heard, name)
+		}
+	}
+	assert.ElementsMatch(t, []string{"alibaba", "cluster", "predixy", "predixy-single", "redis"}, heard)
+}
+
 // The rules that let one script run on Redis 3.2 as on 8, behind proxies that
 // check scripts, and behind those that route by the first key.
 func TestScriptsAreOldFashioned(t *testing.T) {
-	_, called := lockupdate.Config{}.Vocabulary()
+	_, called := lockupdate.Config{NotifyRedisson: true}.Vocabulary()
 	call := regexp.MustCompile(`redis\.p?call\('([A-Z]+)', (\S+?)[,)]`)
 	var used []string
 	for name, source := range lockupdate.Scripts() {
@@ -135,7 +155,9 @@ func TestScriptsAreOldFashioned(t *testing.T) {
 		assert.Len(t, call.FindAllString(code, -1), commands, "%s: only redis.call and pcall('NAME', KEYS[1] …)", name)
 		for _, m := range call.FindAllStringSubmatch(code, -1) {
 			used = append(used, m[1])
-			assert.Equal(t, "KEYS[1]", m[2], "%s: the key must be literally KEYS[1]", name)
+			if m[1] != "PUBLISH" { // which has no key
+				assert.Equal(t, "KEYS[1]", m[2], "%s: the key must be literally KEYS[1]", name)
+			}
 		}
 		assert.NotContains(t, code, "KEYS[2]", name)
 		assert.NotContains(t, code, "KEEPTTL", "%s: since Redis 6.0", name)
@@ -270,7 +292,10 @@ func TestInvalidConfig(t *testing.T) {
 		"MaxAttempts": lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{MaxAttempts: -1}),
 		"Poll":        lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{Poll: rmw.Backoff{Base: -1}}),
 		"Commit":      lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{Commit: 7}),
-		"nil":         lockupdate.New(nil, lockupdate.Config{}),
+		"NotifyRedisson": lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{
+			NotifyRedisson: true, Commit: lockupdate.CommitIFEQ,
+		}),
+		"nil": lockupdate.New(nil, lockupdate.Config{}),
 	} {
 		_, err := s.Update(t.Context(), rmw.Key{Name: "k"}, appendText("x"))
 		require.ErrorIs(t, err, rmw.ErrInvalid)
