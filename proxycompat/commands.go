@@ -37,8 +37,8 @@ type Command struct {
 	arguments []Argument // newer than the command
 }
 
-// Commands returns the command list of Redis, up to 8.4 and with the modules that come
-// with it, sorted by name.
+// Commands returns the command list of Redis, up to 8.10 and with the modules that come with it,
+// and of Valkey 9, up to 9.1, sorted by name. What both have is listed with Redis' version.
 func Commands() []Command {
 	table := commandTable()
 	out := make([]Command, 0, len(table))

@@ -75,6 +75,16 @@ func TestKeysOf(t *testing.T) {
 		"SCRIPT LOAD x",
 		"FCALL f 1 k1 a",
 		"TS.MADD k1 1 2 k2 3 4",
+		"LMOVEM k1 k2 LEFT RIGHT COUNT 2 BULK",
+		"SUNIONCARD 2 k1 k2 LIMIT 3",
+		"HIMPORT SET k1 fields a b",
+		"HIMPORT PREPARE fields a b",
+		"ARMSET k1 0 a 1 b",
+		"INCREX k1 BYINT 1 EX 10",
+		"XNACK k1 group FAIL IDS 1 1-1",
+		"TS.NRANGE 2 k1 k2 - +",
+		"DELIFEQ k1 v",
+		"CLUSTERSCAN 0",
 	} {
 		args := strings.Split(command, " ")
 		keys, known := proxycompat.KeysOf(args...)
@@ -121,6 +131,21 @@ func TestOver(t *testing.T) {
 		{"redis@3.2", "object freq k", false},
 		{"redis@3.2", "HELLO 3", false},
 		{"redis@5.0", "WATCH k", true},
+		{"redis@8.4", "XCFGSET k", false},
+		{"redis@8.6", "XCFGSET k", true},
+		{"redis@8.6", "INCREX k", false},
+		{"redis@8.8", "INCREX k", true},
+		{"redis@8.8", "ARSET k 0 v", true},
+		{"redis@8.8", "LMOVEM a b LEFT RIGHT", false},
+		{"redis@8.10", "LMOVEM a b LEFT RIGHT", true},
+		{"redis@8.10", "HIMPORT SET k f v", true},
+		{"redis@8.10", "DELIFEQ k v", false}, // Valkey's
+		{"redis@9.0", "DELIFEQ k v", true},
+		{"redis@9.0", "CLUSTERSCAN 0", false},
+		{"redis@9.1", "CLUSTERSCAN 0", true},
+		{"codis", "HIMPORT PREPARE f a", false},
+		{"codis", "LMOVEM a b LEFT RIGHT", false},
+		{"codis", "BLMOVEM a b LEFT RIGHT 0", false},
 	} {
 		p, err := proxycompat.Lookup(c.profile)
 		require.NoError(t, err)
@@ -138,6 +163,17 @@ func TestOver(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "codis@6.2", again.Name())
 	require.NoError(t, again.Check("GETDEL", "k"))
+}
+
+// go-redis v9.23.0, which this module requires, sends these commands of Redis 8.6 to 8.10.
+func TestCommandsOfNewerClients(t *testing.T) {
+	for name := range strings.FieldsSeq("ARCOUNT ARDEL ARDELRANGE ARGET ARGETRANGE ARGREP ARINFO ARINSERT ARLASTITEMS ARLEN ARMGET " +
+		"ARMSET ARNEXT AROP ARRING ARSCAN ARSEEK ARSET BLMOVEM FT.ALIASLIST HIMPORT HOTKEYS INCREX LMOVEM SDIFFCARD SUNIONCARD " +
+		"TS.NRANGE TS.NREVRANGE TS.QUERYLABELS TS.READ XCFGSET XNACK") {
+		c, known := proxycompat.CommandOf(name)
+		assert.True(t, known, name)
+		assert.False(t, c.Since.Before(proxycompat.Version{Major: 8, Minor: 6}), name)
+	}
 }
 
 func TestVersion(t *testing.T) {

@@ -43,11 +43,6 @@ var odd = map[string]string{
 	"VClearAttributes":     "VSETATTR",
 }
 
-// newer are commands of after Redis 8.4, which proxycompat does not list.
-const newer = "ARCOUNT ARDEL ARDELRANGE ARGET ARGETRANGE ARGREP ARINFO ARINSERT ARLASTITEMS ARLEN ARMGET ARMSET ARNEXT AROP " +
-	"ARRING ARSCAN ARSEEK ARSET BLMOVEM FT.ALIASLIST HIMPORT HOTKEYS INCREX LMOVEM SDIFFCARD SUNIONCARD TS.NRANGE " +
-	"TS.NREVRANGE TS.QUERYLABELS TS.READ XCFGSET XNACK"
-
 // squeezed are the commands by their names without blanks and other signs: a method's name
 // has none.
 var squeezed = sync.OnceValue(func() map[string]string {
@@ -55,9 +50,6 @@ var squeezed = sync.OnceValue(func() map[string]string {
 	signs := strings.NewReplacer(" ", "", "-", "", "_", "", ".", "")
 	for _, c := range proxycompat.Commands() {
 		names[signs.Replace(c.Name)] = c.Name
-	}
-	for name := range strings.FieldsSeq(newer) {
-		names[signs.Replace(name)] = name
 	}
 	return names
 })
