@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -154,12 +153,7 @@ func (f *liveFlags) config(words []string, env func(string) (string, bool)) (add
 	if f.monitor {
 		cfg.Monitor = &f.monitored
 	}
-	if slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(f.profile)) {
-		cfg.Profile, err = custom.Load(f.profile)
-	} else {
-		cfg.Profile, err = proxycompat.Lookup(f.profile)
-	}
-	if err != nil {
+	if cfg.Profile, err = custom.Open(f.profile); err != nil {
 		return nil, cfg, err
 	}
 	if cfg.Profile.Server() {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"errors"
-	"path/filepath"
-	"slices"
 
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/custom"
@@ -29,17 +27,9 @@ func (f *probeFlags) config(env func(string) (string, bool)) (probe.Config, erro
 	return cfg, err
 }
 
-// profileIsFile reports whether -profile is a file: the names of ours have no ending.
-func (f *probeFlags) profileIsFile() bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(f.profile))
-}
-
 func (f *probeFlags) lookup() (*proxycompat.Profile, error) {
-	switch {
-	case !f.profileIsFile():
-		return proxycompat.Lookup(f.profile)
-	case f.output != "":
+	if f.output != "" && custom.IsPath(f.profile) {
 		return nil, errors.New("-o: a profile can be written with a base that has a NAME, and -profile is a file")
 	}
-	return custom.Load(f.profile)
+	return custom.Open(f.profile)
 }

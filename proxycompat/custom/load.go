@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/unwatch/unwatch/proxycompat"
 )
@@ -12,6 +14,21 @@ import (
 // MaxSize is how many bytes a file may have. A rule for every command of Redis
 // needs a tenth of it.
 const MaxSize = 1 << 20
+
+// Open returns the profile of a name, as [proxycompat.Lookup] takes it: "codis", "codis@3.2"; or of
+// the file at this path: see [IsPath]. It is what a flag for a profile needs.
+func Open(nameOrPath string) (*proxycompat.Profile, error) {
+	if IsPath(nameOrPath) {
+		return Load(nameOrPath)
+	}
+	return proxycompat.Lookup(nameOrPath)
+}
+
+// IsPath reports whether [Open] takes this for a path: it has a separator, or an extension
+// as in rooms.yaml. The ".2" of codis@3.2 is none.
+func IsPath(nameOrPath string) bool {
+	return strings.ContainsRune(nameOrPath, filepath.Separator) || filepath.Ext(nameOrPath) != "" && !strings.Contains(nameOrPath, "@")
+}
 
 // Load reads a profile from a file, which has to name its base. The error has
 // everything that is wrong with the file: see [Extend].

@@ -3,9 +3,7 @@ package profile
 import (
 	_ "embed"
 	"fmt"
-	"path/filepath"
 	"reflect"
-	"strings"
 	"sync"
 
 	"golang.org/x/tools/go/analysis"
@@ -49,14 +47,7 @@ func Of(pass *analysis.Pass) *proxycompat.Profile {
 
 // Load returns the profile of a name, or of a file.
 func Load(name string) (*proxycompat.Profile, error) {
-	if strings.ContainsRune(name, filepath.Separator) || filepath.Ext(name) != "" && !strings.Contains(name, "@") {
-		p, err := custom.Load(name)
-		if err != nil {
-			return nil, fmt.Errorf("profile: %w", err)
-		}
-		return p, nil
-	}
-	p, err := proxycompat.Lookup(name)
+	p, err := custom.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
