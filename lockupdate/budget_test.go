@@ -167,7 +167,7 @@ func TestBytesPerUpdate(t *testing.T) {
 		require.NoError(t, err)
 		f.settle()
 		used := f.meter.Read().Sub(start)
-		assert.EqualValues(t, 2*128+538, used.BytesSent)
+		assert.EqualValues(t, 2*128+550, used.BytesSent)
 		assert.EqualValues(t, 128+20, used.BytesReceived)
 	})
 }

@@ -166,7 +166,7 @@ func TestInspect(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		h, err = f.store.Inspect(t.Context(), "s")
 		require.NoError(t, err)
-		assert.Regexp(t, `^unwatch:[A-Z2-7]{16}:[0-9a-z]{10}$`, h.Owner)
+		assert.Regexp(t, `^unwatch:[A-Za-z0-9_-]{22}:[0-9a-z]{10}$`, h.Owner)
 		assert.Equal(t, 1, h.Count)
 		assert.Equal(t, 8*time.Second, h.TTL)
 		assert.InDelta(t, 2*time.Second, h.Age, float64(time.Millisecond))

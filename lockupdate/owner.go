@@ -1,11 +1,13 @@
 package lockupdate
 
 import (
-	"crypto/rand"
+	"encoding/base64"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // ownerMark begins every owner's name. By it, acquire.lua knows a holder that reads and
@@ -16,7 +18,7 @@ const ownerMark = "unwatch:"
 const noteField = "unwatch-waiting"
 
 // owners names the acquisitions of one Store, "unwatch:id:time": no two have the same, in
-// any process. id is random. time is that of the acquisition, in microseconds since 1970
+// any process. id is a UUID in base64, 22 characters. time is that of the acquisition, in microseconds since 1970
 // to the base 36, so that the name also tells an operator how long its holder has had the
 // lock.
 type owners struct {
@@ -25,7 +27,8 @@ type owners struct {
 }
 
 func newOwners() *owners {
-	return &owners{id: ownerMark + rand.Text()[:16]} // 80 bits
+	id := uuid.New()
+	return &owners{id: ownerMark + base64.RawURLEncoding.EncodeToString(id[:])}
 }
 
 // next names an acquisition.
