@@ -12,11 +12,13 @@ import (
 	"slices"
 	"time"
 
+	// snippet:imports
 	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/rmw"
+	// endsnippet
 )
 
 func main() {

@@ -1,0 +1,204 @@
+package integration
+
+import (
+	"archive/zip"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// consumer is a service in a module of its own, with go 1.23 and go-redis 9.11, that gets
+// this checkout from a module proxy of files, as version v0.0.1.
+type consumer struct {
+	t   *testing.T
+	dir string
+	env []string
+}
+
+func newConsumer(t *testing.T) consumer {
+	t.Helper()
+	c := consumer{t: t, dir: t.TempDir(), env: os.Environ()}
+	proxy := t.TempDir()
+	publish(t, proxy, "github.com/unwatch/unwatch", "v0.0.1", os.DirFS(".."))
+	older := t.TempDir() // stands for go-redis 9.11, which nothing here has downloaded
+	c.write(older, "go.mod", "module github.com/redis/go-redis/v9\n\ngo 1.18\n")
+	c.write(older, "redis.go", `package redis
+
+import "context"
+
+type (
+	Tx      struct{}
+	Options struct{ Addr string }
+	Client  struct{}
+)
+
+func NewClient(*Options) *Client { return nil }
+
+func (*Client) Watch(context.Context, func(*Tx) error, ...string) error { return nil }
+`)
+	publish(t, proxy, "github.com/redis/go-redis/v9", "v9.11.0", os.DirFS(older))
+	downloaded := strings.TrimSpace(c.run("go", "env", "GOMODCACHE"))
+	c.env = append(c.env,
+		"GOPROXY=file://"+proxy+",file://"+filepath.Join(downloaded, "cache", "download"),
+		// The version is another one with each change, so the user's own cache must not have it.
+		"GOMODCACHE="+filepath.Join(t.TempDir(), "mod"),
+		// -trimpath lets the build cache serve modules wherever they are.
+		"GOFLAGS=-modcacherw -trimpath", "GOSUMDB=off", "GOWORK=off", "GOTOOLCHAIN=local")
+	c.write(c.dir, "go.mod", "module example.com/shop\n\ngo 1.23\n\nrequire github.com/redis/go-redis/v9 v9.11.0\n")
+	c.write(c.dir, "main.go", `package main
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func main() {
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"})
+	_ = rdb.Watch(context.Background(), func(*redis.Tx) error { return nil }, "stock")
+}
+`)
+	c.run("go", "get", ".")
+	return c
+}
+
+// publish puts a version of a module into a proxy of files.
+func publish(t *testing.T, proxy, module, version string, files fs.FS) {
+	t.Helper()
+	at := filepath.Join(proxy, filepath.FromSlash(module), "@v")
+	require.NoError(t, os.MkdirAll(at, 0o755))
+	mod, err := fs.ReadFile(files, "go.mod")
+	require.NoError(t, err)
+	for name, text := range map[string]string{
+		"list": version + "\n", version + ".info": `{"Version":"` + version + `"}`, version + ".mod": string(mod),
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(at, name), []byte(text), 0o600))
+	}
+	f, err := os.Create(filepath.Join(at, version+".zip"))
+	require.NoError(t, err)
+	defer f.Close()
+	archive := zip.NewWriter(f)
+	require.NoError(t, fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
+		switch _, nested := fs.Stat(files, path+"/go.mod"); {
+		case err != nil:
+			return err
+		case path != "." && entry.IsDir() && (nested == nil || entry.Name() == ".git"):
+			return fs.SkipDir
+		case !entry.Type().IsRegular():
+			return nil
+		}
+		data, err := fs.ReadFile(files, path)
+		if err != nil {
+			return err
+		}
+		w, err := archive.Create(module + "@" + version + "/" + path)
+		if err == nil {
+			_, err = w.Write(data)
+		}
+		return err
+	}))
+	require.NoError(t, archive.Close())
+}
+
+func (c consumer) write(dir, name, text string) {
+	c.t.Helper()
+	require.NoError(c.t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+}
+
+// try runs a command in the service's folder.
+func (c consumer) try(command ...string) (output string, err error) {
+	cmd := exec.CommandContext(c.t.Context(), command[0], command[1:]...)
+	cmd.Dir, cmd.Env = c.dir, c.env
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func (c consumer) run(command ...string) string {
+	c.t.Helper()
+	out, err := c.try(command...)
+	require.NoError(c.t, err, out)
+	return out
+}
+
+// requirements are the service's go.mod and go.sum.
+func (c consumer) requirements() string {
+	c.t.Helper()
+	mod, err := os.ReadFile(filepath.Join(c.dir, "go.mod"))
+	require.NoError(c.t, err)
+	sum, err := os.ReadFile(filepath.Join(c.dir, "go.sum"))
+	require.NoError(c.t, err)
+	return string(mod) + string(sum)
+}
+
+// readme returns the text of the README between two others.
+func readme(t *testing.T, from, to string) string {
+	t.Helper()
+	data, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	_, text, found := strings.Cut(string(data), from)
+	require.True(t, found, from)
+	text, _, found = strings.Cut(text, to)
+	require.True(t, found, to)
+	return text
+}
+
+// The commands of the README check a service that has no toolchain line, no newer go-redis
+// and no requirement for it, and leave its go.mod and go.sum as they are.
+func TestCheckingAServiceKeepsItsModule(t *testing.T) {
+	c := newConsumer(t)
+	before := c.requirements()
+	command := readme(t, "## What is left of WATCH?\n\n```sh\n", "\n```")
+	out, err := c.try(strings.Fields(command)...)
+	require.Error(t, err, "its WATCH is a finding")
+	assert.Contains(t, out, "main.go:11:")
+	assert.Contains(t, out, "(MC101)")
+	assert.Contains(t, out, "exit status 3")
+	assert.Equal(t, before, c.requirements())
+
+	// The control: without a version the package has to be required first.
+	unversioned := strings.Fields(strings.Replace(command, "@latest", "", 1))
+	out, err = c.try(unversioned...)
+	require.Error(t, err)
+	assert.Contains(t, out, "no required module provides package")
+	c.run("go", "get", unversioned[2])
+	assert.Contains(t, c.requirements(), "go 1.26")
+	assert.NotContains(t, c.requirements(), "go-redis/v9 v9.11.0\n")
+}
+
+var snippet = regexp.MustCompile("(?s)<!-- snippet: examples/quickstart/main.go#(\\w+) -->\n```go\n(.*?)```")
+
+// What the README says to get, and its quick start, are a program.
+func TestQuickStartOfAService(t *testing.T) {
+	c := newConsumer(t)
+	c.run(strings.Fields(readme(t, "## Get it\n\n```sh\n", "\n```"))...)
+	part := map[string]string{}
+	for _, s := range snippet.FindAllStringSubmatch(readme(t, "## Get it", "## What is promised"), -1) {
+		part[s[1]] = s[2]
+	}
+	c.write(c.dir, "main.go", `package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+`+part["imports"]+`)
+
+func main() {
+	proxyAddr := "127.0.0.1:19000"
+`+part["connect"]+`
+	_, _ = join(context.Background(), store, "7", "ada")
+}
+
+`+part["update"])
+	c.run("go", "vet", ".")
+	assert.Contains(t, c.requirements(), "go 1.26")
+}
