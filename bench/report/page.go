@@ -57,7 +57,8 @@ func page(f *result.File) (string, error) {
 	var b strings.Builder
 	err = t.Execute(&b, map[string]any{
 		"File": f, "Machine": f.Machine, "Took": f.Ended.Sub(f.Began), "Tables": Tables(f), "Holds": HoldTables(f),
-		"Targets": Targets(f), "Figures": Figures(f), "Peers": peerVersions(f), "Impls": peers.Names(), "Keepers": peers.Keepers(),
+		"Targets": Targets(f), "Missed": missed(Targets(f)),
+		"Figures": Figures(f), "Peers": peerVersions(f), "Impls": peers.Names(), "Keepers": peers.Keepers(),
 		"Loud": loud(f), "Quiet": result.Quiet, "Network": networks(f), "Slots": len(f.Slots),
 	})
 	return b.String(), err

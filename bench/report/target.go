@@ -43,6 +43,16 @@ func (b bound) judge(what string, v float64) Target {
 	return t
 }
 
+// missed counts the targets that were missed.
+func missed(targets []Target) (n int) {
+	for _, t := range targets {
+		if t.Verdict == "MISSED" {
+			n++
+		}
+	}
+	return n
+}
+
 func atLeast(limit float64, unit string) bound { return bound{limit, false, unit} }
 func atMost(limit float64, unit string) bound  { return bound{limit, true, unit} }
 

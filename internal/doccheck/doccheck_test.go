@@ -1,6 +1,8 @@
 package doccheck
 
 import (
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -98,5 +100,24 @@ func TestAMissingTranslationIsReported(t *testing.T) {
 	c.checkTwins(parse("README.md", "# A\n## B\n"), parse("README.zh-CN.md", "# A\n"))
 	if len(c.findings) != 1 || !strings.Contains(c.findings[0], "heading 2 is level 0") {
 		t.Errorf("findings %q", c.findings)
+	}
+}
+
+// Where the README claims speed, it says how many targets are missed.
+func TestMissedTargetsAreNamed(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile("../../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	page := read("docs/performance.md")
+	missed, met := strings.Count(page, "| MISSED |"), strings.Count(page, "| met |")
+	want := fmt.Sprintf("%d of %d targets", missed, missed+met)
+	for _, name := range []string{"docs/performance.md", "README.md", "README.zh-CN.md"} {
+		if !strings.Contains(read(name), want) {
+			t.Errorf("%s does not say that %s are missed", name, want)
+		}
 	}
 }
