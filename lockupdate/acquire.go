@@ -89,6 +89,7 @@ func (t *tenure) leaveNote(q question) {
 func (t *tenure) acquire() bool {
 	began := time.Now()
 	p := pace{backoff: t.cfg.Poll, lease: t.cfg.Lease}
+	var out outage
 	for lostAnswers := 0; ; {
 		first := t.afterOthers()
 		if first == nil {
@@ -103,6 +104,12 @@ func (t *tenure) acquire() bool {
 			note = 0
 		}
 		g, err := t.attempt(first, note)
+		if out.tries > 0 && err == nil {
+			out = outage{}
+			t.mu.Lock()
+			t.away = nil
+			t.mu.Unlock()
+		}
 		if errors.Is(g.readErr, rmw.ErrWrongKind) { // no lock would change that
 			t.refuseKey(first.key, g.readErr)
 		}
@@ -121,6 +128,8 @@ func (t *tenure) acquire() bool {
 			t.refuse(errTaken, func(u *update) bool { return u.noWait })
 			t.note(Event{Kind: EventPolled, Lock: t.lock, N: 1})
 			t.rest(p.pause(now, g.pttl, jitter()))
+		case t.unreached(err):
+			t.awaitStore(&out, err)
 		case redisx.OutcomeOf(err) == redisx.NotDone:
 			t.refuse(redisx.Blame(t.ctx, err), nil)
 			return false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,6 +23,10 @@ import (
 type breaker struct {
 	fly func(ctx context.Context, calls []*call)
 	cb  *gobreaker.CircuitBreaker[struct{}] // nil: switched off
+
+	mu     sync.Mutex
+	opened time.Time     // the start of the pause before the next try; zero: closed
+	closed chan struct{} // closed, and replaced, when the breaker closes
 }
 
 const (
@@ -30,7 +35,7 @@ const (
 )
 
 func newBreaker(cfg Config, fly func(ctx context.Context, calls []*call)) *breaker {
-	b := &breaker{fly: fly}
+	b := &breaker{fly: fly, closed: make(chan struct{})}
 	if cfg.NoBreaker {
 		return b
 	}
@@ -38,8 +43,36 @@ func newBreaker(cfg Config, fly func(ctx context.Context, calls []*call)) *break
 		Timeout:     breakFor,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakAfter },
 		IsExcluded:  func(err error) bool { return errors.Is(err, errTooMany) },
+		OnStateChange: func(_ string, _, to gobreaker.State) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			switch to {
+			case gobreaker.StateOpen:
+				b.opened = time.Now()
+			case gobreaker.StateClosed:
+				b.opened = time.Time{}
+				close(b.closed)
+				b.closed = make(chan struct{})
+			}
+		},
 	})
 	return b
+}
+
+// nextTry returns when to send again what could not be sent: after pause, or as soon as
+// the breaker closes, if closed is not nil. An open breaker lets one of the calls that
+// come then be its own try, and refuses the others.
+func (b *breaker) nextTry(try int) (closed <-chan struct{}, pause time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.opened.IsZero() {
+		return nil, retryDelay.Delay(try, jitter())
+	}
+	// gobreaker lets a try pass only after the end of its pause.
+	if pause = time.Until(b.opened.Add(breakFor)) + time.Millisecond; pause <= 0 {
+		pause = breakFor / 4 // another call's try is on its way
+	}
+	return b.closed, pause
 }
 
 // open reports whether calls are refused now.

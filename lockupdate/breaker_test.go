@@ -32,7 +32,7 @@ func TestDeadStoreFailsFast(t *testing.T) {
 		return f, took, restore
 	}
 	synctest.Test(t, func(t *testing.T) {
-		f, took, restore := fail(t, lockupdate.Config{})
+		f, took, restore := fail(t, lockupdate.Config{MaxOutage: -1})
 		assert.Zero(t, took)
 		assert.True(t, f.store.Stats().Broken)
 		_, err := f.store.Read(t.Context(), rmw.Key{Name: "s"})

@@ -104,11 +104,21 @@ func (s *Store) commit(ctx context.Context, w write) (stored bool, now rmw.Value
 		now    rmw.Value
 		err    error
 	}
-	err = s.gate.Await(ctx, func() {
-		answer.stored, answer.now, answer.err = s.put(context.WithoutCancel(ctx), w)
+	var abandoned error
+	err = s.outlast(ctx, new(outage), func() error {
+		abandoned = s.gate.Await(ctx, func() {
+			answer.stored, answer.now, answer.err = s.put(context.WithoutCancel(ctx), w)
+		})
+		if abandoned != nil {
+			return nil
+		}
+		return answer.err
 	})
-	if err != nil {
+	switch {
+	case abandoned != nil:
 		return false, rmw.Value{}, redisx.Because(rmw.ErrOutcomeUnknown, ctx.Err())
+	case err != nil:
+		return false, rmw.Value{}, err
 	}
 	return answer.stored, answer.now, answer.err
 }

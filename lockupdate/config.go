@@ -92,11 +92,18 @@ type Config struct {
 	// once. Default 0: it is given back at once. At most Poll.Max.
 	Keep time.Duration
 
-	// NoBreaker has every call try a store that does not answer. By default, after
-	// ten flushes in a row without any answer, calls fail with rmw.ErrUnavailable
-	// at once, but for one each second that tries again. An error reply is an
-	// answer, and so is that a lock is taken.
+	// NoBreaker has every call try a store that does not answer. By default, a
+	// circuit breaker opens after ten flushes in a row without any answer. It lets
+	// one call each second try again, and the others wait for that: see MaxOutage. An
+	// error reply is an answer, and so is that a lock is taken.
 	NoBreaker bool
+
+	// MaxOutage is how long a call waits for a store that cannot be reached: the
+	// client cannot connect, or the circuit breaker is open. While it is open, only
+	// its own tries are sent. ctx and MaxWait still bound the call. After MaxOutage
+	// the call fails with rmw.ErrUnavailable. With a negative MaxOutage calls fail
+	// at once, as TryLock always does, and as all calls do with NoBreaker. Default 3 s.
+	MaxOutage time.Duration
 
 	// OnEvent is told what happens to the locks, on whatever goroutine it happens,
 	// several at a time. It must be quick, and must not call the Store. Default
@@ -140,6 +147,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.Lease, 10*time.Second)
 	setDefault(&c.MaxHold, time.Minute)
 	setDefault(&c.MaxAttempts, 100)
+	setDefault(&c.MaxOutage, 3*breakFor)
 	setDefault(&c.Poll.Base, time.Millisecond)
 	setDefault(&c.Poll.Max, max(64*time.Millisecond, c.Poll.Base))
 	if c.LockName == nil {

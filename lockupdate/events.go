@@ -58,7 +58,7 @@ type Stats struct {
 	Unknown    uint64 // updates that ended in rmw.ErrOutcomeUnknown
 
 	Held   int  // leases, now
-	Broken bool // the store does not answer, and calls fail at once
+	Broken bool // the circuit breaker is open: the store does not answer, and calls wait or fail; see Config.MaxOutage
 }
 
 // Stats returns a snapshot. It is cheap, and its numbers need not be of the very same

@@ -38,7 +38,7 @@ func (s *Store) Inspect(ctx context.Context, name string) (Holder, error) {
 		return Holder{}, fail("inspect", key, 0, err)
 	}
 	calls := s.dialect.inspect(lock)
-	if err = s.run(ctx, calls...); err == nil {
+	if err = s.run(ctx, new(outage), calls...); err == nil {
 		var h Holder
 		if h, err = s.dialect.holder(lock, calls, time.Now()); err == nil {
 			return h, nil

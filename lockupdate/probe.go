@@ -164,7 +164,7 @@ func (s *Store) tryLocks(ctx context.Context, name string) error {
 	defer s.gate.Leave()
 	lock := s.cfg.LockName(name)
 	c := s.dialect.renew(lock, s.owners.next(), s.cfg.Lease)
-	if err := s.run(ctx, c); err != nil {
+	if err := s.run(ctx, new(outage), c); err != nil {
 		return err
 	}
 	held, _, err := s.dialect.answer(c)

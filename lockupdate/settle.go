@@ -84,6 +84,8 @@ func (t *tenure) settle(g group, sent time.Time, stored bool, now rmw.Value, err
 	case errors.Is(err, errTooLarge) && len(g.members) > 1:
 		t.solo = true
 		t.key = rmw.Key{}
+	case t.unreached(err): // nothing was sent; the read before the next turn waits
+		t.key = rmw.Key{}
 	default:
 		redo = slices.Concat(g.fail(err), t.group.members)
 		t.key = rmw.Key{}

@@ -106,9 +106,10 @@ func (s *Store) read(ctx context.Context, key rmw.Key) (v rmw.Value, err error) 
 
 // look asks again when an answer was lost: looking twice harms nobody.
 func (s *Store) look(ctx context.Context, ask func() *call, answer func(c *call) error) error {
+	var o outage
 	for try := 1; ; try++ {
 		c := ask()
-		if err := s.run(ctx, c); err != nil {
+		if err := s.run(ctx, &o, c); err != nil {
 			return err
 		}
 		err := answer(c)

@@ -54,6 +54,7 @@ type work struct {
 
 	// Guarded by the queue's lock.
 	polling   bool      // another process has the lock
+	away      error     // the store cannot be reached; nil: it can
 	key       rmw.Key   // whose value is loaded; its Name is empty if none is
 	asOf      time.Time // when the command was sent that told what the group builds on
 	group     group

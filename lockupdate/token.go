@@ -87,7 +87,7 @@ func (s *Store) draw(ctx context.Context, counter string, least int64) (uint64, 
 	if c == nil {
 		return s.drawGuarded(ctx, rmw.Key{Name: counter, TTL: fenceTTL}, uint64(least))
 	}
-	if err := s.run(ctx, c); err != nil {
+	if err := s.run(ctx, new(outage), c); err != nil {
 		return 0, err
 	}
 	text, err := c.cmd.Text()

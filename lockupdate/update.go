@@ -168,7 +168,12 @@ func (u *update) leave(why error) phase {
 	switch t := u.queue.tenure; u.phase {
 	case queued:
 		u.queue.remove(u)
-		if ended && !u.blocked.IsZero() {
+		switch {
+		case t != nil && !t.parked() && t.away != nil && ended:
+			why = redisx.Because(rmw.ErrUnavailable, why)
+		case t != nil && !t.parked() && t.away != nil && errors.Is(why, rmw.ErrContended): // by MaxWait
+			why = t.away
+		case ended && !u.blocked.IsZero():
 			why = redisx.Because(rmw.ErrContended, why)
 		}
 		if t != nil {

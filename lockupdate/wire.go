@@ -13,11 +13,18 @@ import (
 // errOddReply is an answer that the command does not give. What ran is unknown.
 var errOddReply = errors.New("the reply is not one that this command gives; is the name used by something else, or a proxy rewriting replies?")
 
-// run sends the calls in one flush and waits for their answers, which are then in
-// the calls. It returns an error only if ctx ended first; then the calls must not
-// be touched.
-func (s *Store) run(ctx context.Context, calls ...*call) error {
-	return s.gate.Await(ctx, func() { s.flights.send(ctx, calls...) })
+// run sends the calls in one flush, once the store can be reached, and waits for
+// their answers, which are then in the calls. It returns an error only if ctx or the
+// Store ended first; then the calls must not be touched.
+func (s *Store) run(ctx context.Context, o *outage, calls ...*call) error {
+	var abandoned error
+	err := s.outlast(ctx, o, func() error {
+		if abandoned = s.gate.Await(ctx, func() { s.flights.send(ctx, calls...) }); abandoned != nil {
+			return nil
+		}
+		return calls[0].cmd.Err()
+	})
+	return errors.Join(abandoned, err)
 }
 
 // send is one round trip, and a second one for the scripts that a backend did not

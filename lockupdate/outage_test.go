@@ -1,0 +1,323 @@
+package lockupdate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// reach is the network between a client and its proxy: it can be taken away.
+type reach struct {
+	dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	mu    sync.Mutex
+	away  bool
+	conns []net.Conn
+}
+
+func (r *reach) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.away {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("connection refused")}
+	}
+	conn, err := r.dial(ctx, network, addr)
+	r.conns = append(r.conns, conn)
+	return conn, err
+}
+
+// set takes the proxy away, with all connections to it, or brings it back.
+func (r *reach) set(away bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.away = away
+	for _, conn := range r.conns {
+		_ = conn.Close()
+	}
+	r.conns = nil
+}
+
+// afar is a Store whose proxy can be taken away.
+func (f *fixture) afar(cfg lockupdate.Config, hooks ...redis.Hook) (*reach, *lockupdate.Store) {
+	opts := f.proxy.Options()
+	r := &reach{dial: opts.Dialer}
+	opts.Dialer, opts.DialerRetries = r.Dial, 1
+	opts.MaxIdleConns, opts.PipelinePoolSize = 1, -1 // over a pipe go-redis cannot tell that an idle one has ended
+	rdb := redis.NewClient(opts)
+	for _, h := range hooks {
+		rdb.AddHook(h)
+	}
+	s := lockupdate.New(rdb, cfg)
+	f.t.Cleanup(func() {
+		require.NoError(f.t, s.Close())
+		require.NoError(f.t, rdb.Close())
+	})
+	_, err := s.Update(f.t.Context(), rmw.Key{Name: "s"}, appendText("w"))
+	require.NoError(f.t, err)
+	lockupdate.Settle(s)
+	return r, s
+}
+
+// breakOpen has the breaker of s open.
+func breakOpen(t *testing.T, s *lockupdate.Store) {
+	t.Helper()
+	for !s.Stats().Broken {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		_, err := s.Read(ctx, rmw.Key{Name: "s"})
+		cancel()
+		require.Error(t, err)
+	}
+}
+
+// Calls with time left sit out a store that is away for 700 ms: alone, where only the
+// dial fails, and with the breaker open. The control fails fast.
+func TestCallsSitOutAnOutage(t *testing.T) {
+	key := rmw.Key{Name: "s"}
+	calls := map[string]func(ctx context.Context, s *lockupdate.Store) error{
+		"update": func(ctx context.Context, s *lockupdate.Store) error {
+			_, err := s.Update(ctx, key, appendText("x"))
+			return err
+		},
+		"read": func(ctx context.Context, s *lockupdate.Store) error { _, err := s.Read(ctx, key); return err },
+		"peek": func(ctx context.Context, s *lockupdate.Store) error { _, _, err := s.Peek(ctx, key); return err },
+		"lock": func(ctx context.Context, s *lockupdate.Store) error {
+			return s.WithLock(ctx, "s", func(ctx context.Context) error {
+				_, err := s.Update(ctx, key, appendText("x"))
+				return err
+			})
+		},
+	}
+	for name, call := range calls {
+		for _, open := range []bool{false, true} {
+			for _, failFast := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s,open=%t,failFast=%t", name, open, failFast), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						cfg := lockupdate.Config{}
+						if failFast {
+							cfg.MaxOutage = -1
+						}
+						f := newFixture(t, lockupdate.Config{})
+						r, s := f.afar(cfg)
+						r.set(true)
+						if open {
+							breakOpen(t, s)
+						}
+						time.AfterFunc(700*time.Millisecond, func() { r.set(false) })
+						ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+						defer cancel()
+						began := time.Now()
+						err := call(ctx, s)
+						took := time.Since(began)
+						if failFast {
+							require.ErrorIs(t, err, rmw.ErrUnavailable)
+							assert.Less(t, took, 50*time.Millisecond)
+							if open {
+								require.ErrorContains(t, err, "tried again every 1s")
+							}
+						} else {
+							require.NoError(t, err)
+							assert.Less(t, took, 2500*time.Millisecond)
+						}
+						time.Sleep(2 * time.Second)
+					})
+				})
+			}
+		}
+	}
+}
+
+// A store that does not come back is given up after MaxOutage, or with ctx, whichever
+// is first; and MaxWait is not about a lock that nobody has.
+func TestOutagesEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		cfg     lockupdate.Config
+		patient time.Duration // of ctx
+		took    time.Duration
+		says    string
+	}{
+		"MaxOutage":           {took: 3 * time.Second, says: "tried again every 1s"},
+		"a longer MaxOutage":  {cfg: lockupdate.Config{MaxOutage: 20 * time.Second}, took: 20 * time.Second, says: "tried again every 1s"},
+		"a shorter MaxOutage": {cfg: lockupdate.Config{MaxOutage: 10 * time.Millisecond}, took: 10 * time.Millisecond, says: "tried again every 1s"},
+		"ctx":                 {patient: 1500 * time.Millisecond, took: 1500 * time.Millisecond, says: "deadline exceeded"},
+		"MaxWait":             {cfg: lockupdate.Config{MaxWait: 200 * time.Millisecond}, took: 200 * time.Millisecond, says: "tried again every 1s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, lockupdate.Config{})
+				r, s := f.afar(c.cfg)
+				r.set(true)
+				breakOpen(t, s)
+				time.Sleep(500 * time.Millisecond) // so that no limit below is up just when the breaker tries
+				ctx := t.Context()
+				if c.patient > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, c.patient)
+					defer cancel()
+				}
+				var all sync.WaitGroup
+				for _, call := range []func() error{
+					func() error { _, err := s.Update(ctx, rmw.Key{Name: "s"}, appendText("x")); return err },
+					func() error { _, err := s.Update(ctx, rmw.Key{Name: "s"}, appendText("y")); return err },
+					func() error {
+						if c.cfg.MaxWait > 0 {
+							return nil
+						}
+						_, err := s.Read(ctx, rmw.Key{Name: "s"})
+						return err
+					},
+				} {
+					all.Go(func() {
+						began := time.Now()
+						err := call()
+						if err == nil {
+							return
+						}
+						assert.ErrorIs(t, err, rmw.ErrUnavailable)
+						assert.ErrorContains(t, err, c.says)
+						assert.Equal(t, c.patient > 0, errors.Is(err, context.DeadlineExceeded), err)
+						assert.Equal(t, c.took, time.Since(began).Truncate(10*time.Millisecond))
+					})
+				}
+				all.Wait()
+				r.set(false)
+				time.Sleep(10 * time.Second)
+				assert.Equal(t, "w", f.text(rmw.Key{Name: "s"}), "nothing was written, and is not later")
+			})
+		})
+	}
+}
+
+// A call that waits ends with the Store.
+func TestCloseEndsOutages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		r, s := f.afar(lockupdate.Config{})
+		r.set(true)
+		breakOpen(t, s)
+		var all sync.WaitGroup
+		all.Go(func() {
+			_, err := s.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
+			assert.ErrorIs(t, err, rmw.ErrClosed)
+		})
+		all.Go(func() {
+			_, err := s.Read(t.Context(), rmw.Key{Name: "s"})
+			assert.ErrorIs(t, err, rmw.ErrClosed)
+		})
+		synctest.Wait()
+		began := time.Now()
+		require.NoError(t, s.Close())
+		all.Wait()
+		assert.Less(t, time.Since(began), 100*time.Millisecond)
+		r.set(false)
+	})
+}
+
+// While the breaker is open only its own try each second is sent, however many calls
+// wait; and they all go on when the store is back.
+func TestOutageMakesNoHerd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var flushes, commands atomic.Int64
+		f := newFixture(t, lockupdate.Config{})
+		r, s := f.afar(lockupdate.Config{MaxOutage: time.Minute}, flushHook(func(cmds int) {
+			flushes.Add(1)
+			commands.Add(int64(cmds))
+		}))
+		r.set(true)
+		breakOpen(t, s)
+		flushes.Store(0)
+		commands.Store(0)
+		var all sync.WaitGroup
+		for i := range 100 {
+			all.Go(func() {
+				_, err := s.Update(t.Context(), rmw.Key{Name: fmt.Sprint("k", i)}, appendText("x"))
+				assert.NoError(t, err)
+			})
+			all.Go(func() {
+				_, err := s.Read(t.Context(), rmw.Key{Name: fmt.Sprint("k", i)})
+				assert.NoError(t, err)
+			})
+		}
+		time.Sleep(10500 * time.Millisecond)
+		t.Log(flushes.Load(), commands.Load())
+		assert.LessOrEqual(t, flushes.Load(), int64(10))
+		assert.LessOrEqual(t, commands.Load(), int64(20), "an acquire and a read each")
+		r.set(false)
+		all.Wait()
+		for i := range 100 {
+			assert.Equal(t, "x", f.text(rmw.Key{Name: fmt.Sprint("k", i)}))
+		}
+	})
+}
+
+// flushHook counts what leaves.
+type flushHook func(cmds int)
+
+func (flushHook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h flushHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		h(1)
+		return next(ctx, cmd)
+	}
+}
+
+func (h flushHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		h(len(cmds))
+		return next(ctx, cmds)
+	}
+}
+
+// The store goes away while fn runs, so that the commit cannot be sent: it is made once
+// the store is back. A commit that may have been sent is not.
+func TestCommitsSitOutAnOutage(t *testing.T) {
+	for _, under := range []bool{false, true} {
+		t.Run(fmt.Sprintf("under a lock=%t", under), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, lockupdate.Config{})
+				r, s := f.afar(lockupdate.Config{})
+				key := rmw.Key{Name: "s"}
+				update := func(ctx context.Context) error {
+					_, err := s.Update(ctx, key, behindItsBack(func() {
+						r.set(true)
+						breakOpen(t, s)
+						time.AfterFunc(700*time.Millisecond, func() { r.set(false) })
+					}, appendText("x")))
+					return err
+				}
+				if under {
+					require.NoError(t, s.WithLock(t.Context(), "s", update))
+				} else {
+					require.NoError(t, update(t.Context()))
+				}
+				assert.Equal(t, "wx", f.text(key))
+
+				remove := f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Times: -1, Action: proxytest.HangRequest})
+				_, err := s.Update(t.Context(), key, appendText("y"))
+				require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
+				f.proxy.ResetCalls()
+				remove()
+				time.Sleep(time.Minute)
+				assert.False(t, slices.ContainsFunc(f.proxy.Calls(), func(c proxytest.Call) bool {
+					return lockupdate.ScriptName(c.Args) == "commit_string"
+				}))
+				assert.Equal(t, "wx", f.text(key))
+			})
+		})
+	}
+}
