@@ -125,25 +125,25 @@ func (t *tenure) acquire() bool {
 			t.polling = true
 			t.block(now)
 			t.mu.Unlock()
-			t.refuse(errTaken, func(u *update) bool { return u.noWait })
+			t.refuse("", errTaken, func(u *update) bool { return u.noWait })
 			t.note(Event{Kind: EventPolled, Lock: t.lock, N: 1})
 			t.rest(p.pause(now, g.pttl, jitter()))
 		case t.unreached(err):
 			t.awaitStore(&out, err)
 		case redisx.OutcomeOf(err) == redisx.NotDone:
-			t.refuse(redisx.Blame(t.ctx, err), nil)
+			t.refuse("", redisx.Blame(t.ctx, err), nil)
 			return false
 		default:
 			// The lock may be ours. The script knows its owner, so asking
 			// again is safe; giving up takes a release.
 			if lostAnswers++; lostAnswers == tries {
-				t.refuse(redisx.Blame(t.ctx, err), nil)
+				t.refuse("", redisx.Blame(t.ctx, err), nil)
 				return false
 			}
 			t.rest(retryDelay.Delay(lostAnswers, jitter()))
 		}
 		if t.gate.Closed() {
-			t.refuse(rmw.ErrClosed, nil)
+			t.refuse("", rmw.ErrClosed, nil)
 			return false
 		}
 	}
@@ -166,7 +166,7 @@ func (t *tenure) afterOthers() *update {
 		if first == nil || away <= 0 || t.gate.Closed() {
 			return first
 		}
-		t.refuse(errTaken, func(u *update) bool { return u.noWait })
+		t.refuse("", errTaken, func(u *update) bool { return u.noWait })
 		t.rest(away)
 	}
 }

@@ -66,7 +66,7 @@ func (c *call) reply() ([]any, error) {
 	if list, ok := c.cmd.Val().([]any); ok && len(list) > 0 {
 		return list, nil
 	}
-	return nil, errOddReply
+	return nil, c.odd()
 }
 
 // command is a command that go-redis must not repeat on its own: by default it

@@ -133,7 +133,7 @@ func (s *Store) expiresIn(ctx context.Context, key rmw.Key, unit time.Duration) 
 		sent = time.Now()
 		return word("pttl", key.Name)
 	}, func(c *call) (err error) {
-		ms, err = c.cmd.Int64()
+		ms, err = c.integer()
 		return err
 	})
 	left = time.Duration(ms) * time.Millisecond

@@ -100,5 +100,6 @@
 // hangs (auto_eject_hosts of twemproxy): no client can put two values together again.
 // What is sent is what [Config.Vocabulary] lists; an ACL must allow it all. go-redis must
 // not be configured with a negative ReadTimeout (no limit): the work behind a call that
-// was given up ends with it.
+// was given up ends with it. Of miniredis, v2.23.0 is the oldest on which the scripts
+// are known to work; v2.17.0 misreads what TYPE returns to them.
 package lockupdate

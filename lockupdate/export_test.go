@@ -48,7 +48,7 @@ func Scripts() map[string]string {
 // returned by their own name.
 func ScriptName(args []string) string {
 	for name, source := range Scripts() {
-		if len(args) > 1 && (args[1] == source || args[1] == newScript(source).sha) {
+		if len(args) > 1 && (args[1] == source || args[1] == newScript(name, source).sha) {
 			return name
 		}
 	}

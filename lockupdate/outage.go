@@ -85,7 +85,7 @@ func (t *tenure) awaitStore(o *outage, err error) {
 	t.mu.Lock()
 	t.away = err
 	t.mu.Unlock()
-	t.refuse(err, func(u *update) bool { return u.noWait || o.left(t.Store, u.arrived) <= 0 })
+	t.refuse("", err, func(u *update) bool { return u.noWait || o.left(t.Store, u.arrived) <= 0 })
 	if first := t.head(); first != nil { // the others came later
 		over, pause := t.breaker.nextTry(o.tries)
 		t.restUntil(over, min(pause, o.left(t.Store, first.arrived)))

@@ -72,7 +72,7 @@ func (s *Store) peekBetween(ctx context.Context, key rmw.Key) (rmw.Value, time.D
 // left asks how long a key has left, or whether it is gone.
 func (s *Store) left(ctx context.Context, key rmw.Key) (left time.Duration, gone bool, err error) {
 	err = s.look(ctx, func() *call { return word("pttl", key.Name) }, func(c *call) error {
-		ms, err := c.cmd.Int64()
+		ms, err := c.integer()
 		left, gone = redisx.Left(ms)
 		return err
 	})

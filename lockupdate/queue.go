@@ -1,6 +1,7 @@
 package lockupdate
 
 import (
+	"cmp"
 	"sync"
 	"time"
 )
@@ -134,15 +135,16 @@ func (q *queue) block(now time.Time) {
 	}
 }
 
-// refuse answers everybody in the line, or, if of is not nil, those whom of selects.
-func (q *queue) refuse(err error, of func(*update) bool) {
+// refuse answers all calls in the line, or, if of is not nil, those that of selects. op
+// is what failed; if it is empty, that is the way to the lock.
+func (q *queue) refuse(op string, err error, of func(*update) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for u := q.first; u != nil; {
 		next := u.next
 		if of == nil || of(u) {
 			q.remove(u)
-			u.answer(u.result(), u.fail(u.op(), err))
+			u.answer(u.result(), u.fail(cmp.Or(op, u.op()), err))
 		}
 		u = next
 	}

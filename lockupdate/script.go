@@ -38,27 +38,27 @@ var commitHashSource string
 
 // script is a Lua script on one key.
 type script struct {
-	source, sha string
-	digest      any // sha, ready to be an argument
+	name, source, sha string
+	digest            any // sha, ready to be an argument
 }
 
-func newScript(source string) *script {
+func newScript(name, source string) *script {
 	sum := sha1.Sum([]byte(source)) // what EVALSHA wants
 	sha := hex.EncodeToString(sum[:])
-	return &script{source: source, sha: sha, digest: sha}
+	return &script{name: name, source: source, sha: sha, digest: sha}
 }
 
 var (
-	acquireScript       = newScript(acquireSource)
-	renewScript         = newScript(renewSource)
-	releaseScript       = newScript(releaseSource)
-	releaseNotifyScript = newScript(releaseNotifySource)
-	readScript          = newScript(readSource)
-	peekScript          = newScript(peekSource)
-	inspectScript       = newScript(inspectSource)
-	tokenScript         = newScript(tokenSource)
-	commitStringScript  = newScript(commitStringSource)
-	commitHashScript    = newScript(commitHashSource)
+	acquireScript       = newScript("acquire", acquireSource)
+	renewScript         = newScript("renew", renewSource)
+	releaseScript       = newScript("release", releaseSource)
+	releaseNotifyScript = newScript("release_notify", releaseNotifySource)
+	readScript          = newScript("read", readSource)
+	peekScript          = newScript("peek", peekSource)
+	inspectScript       = newScript("inspect", inspectSource)
+	tokenScript         = newScript("token", tokenSource)
+	commitStringScript  = newScript("commit_string", commitStringSource)
+	commitHashScript    = newScript("commit_hash", commitHashSource)
 )
 
 // The arguments before those of the script: the command, the script, the number of

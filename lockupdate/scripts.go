@@ -36,7 +36,7 @@ func (scripts) granted(_ question, calls []*call) (granted bool, pttl time.Durat
 	}
 	status, ok := list[0].(int64)
 	if !ok || len(list) != 2 {
-		return false, 0, errOddReply
+		return false, 0, c.odd()
 	}
 	switch status {
 	case 0:
@@ -48,7 +48,7 @@ func (scripts) granted(_ question, calls []*call) (granted bool, pttl time.Durat
 	case 2:
 		return false, 0, notALock(c.key, list[1])
 	}
-	return false, 0, errOddReply
+	return false, 0, c.odd()
 }
 
 func (scripts) renew(lock, owner string, lease time.Duration) *call {
@@ -100,13 +100,13 @@ func (scripts) value(kind rmw.Kind, c *call) (rmw.Value, error) {
 	stored, ok := list[0].(string)
 	switch {
 	case !ok:
-		return rmw.Value{}, errOddReply
+		return rmw.Value{}, c.odd()
 	case stored == "none":
 		return rmw.Value{}, nil
 	case stored != kind.String():
 		return rmw.Value{}, wrongKind(stored, kind)
 	}
-	return content(kind, list[1:])
+	return content(c, kind, list[1:])
 }
 
 func (scripts) peek(key rmw.Key) *call {
@@ -121,25 +121,25 @@ func (scripts) peeked(kind rmw.Kind, c *call) (v rmw.Value, left time.Duration, 
 		return rmw.Value{}, 0, err
 	}
 	if len(list) < 2 {
-		return rmw.Value{}, 0, errOddReply
+		return rmw.Value{}, 0, c.odd()
 	}
 	stored, ok1 := list[0].(string)
 	pttl, ok2 := list[1].(int64)
 	switch {
 	case !ok1 || !ok2:
-		return rmw.Value{}, 0, errOddReply
+		return rmw.Value{}, 0, c.odd()
 	case stored == "none":
 		return rmw.Value{}, 0, nil
 	case stored != kind.String():
 		return rmw.Value{}, 0, wrongKind(stored, kind)
 	}
-	v, err = content(kind, list[2:])
+	v, err = content(c, kind, list[2:])
 	if err != nil || !v.Exists() {
 		return rmw.Value{}, 0, err
 	}
 	left, gone := redisx.Left(pttl)
 	if gone {
-		return rmw.Value{}, 0, errOddReply
+		return rmw.Value{}, 0, c.odd()
 	}
 	return v, left, nil
 }
@@ -147,18 +147,19 @@ func (scripts) peeked(kind rmw.Kind, c *call) (v rmw.Value, left time.Duration, 
 func (scripts) inspect(lock string) []*call { return []*call{inspectScript.on(lock)} }
 
 func (scripts) holder(lock string, calls []*call, now time.Time) (Holder, error) {
-	list, err := calls[0].reply()
+	c := calls[0]
+	list, err := c.reply()
 	if err != nil {
 		return Holder{}, err
 	}
 	if len(list) < 2 || len(list)%2 != 0 {
-		return Holder{}, errOddReply
+		return Holder{}, c.odd()
 	}
 	kind, _ := list[0].(string)
 	pttl, ok := list[1].(int64)
 	switch {
 	case !ok:
-		return Holder{}, errOddReply
+		return Holder{}, c.odd()
 	case kind != "hash" && kind != "none":
 		return Holder{}, notALock(lock, kind)
 	}
@@ -211,10 +212,10 @@ func (scripts) verdict(kind rmw.Kind, c *call) (verdict, error) {
 	}
 	switch list[0] {
 	case int64(0):
-		now, err := content(kind, list[1:])
+		now, err := content(c, kind, list[1:])
 		return verdict{known: err == nil, now: now}, err
 	case int64(3):
-		now, err := content(kind, list[1:])
+		now, err := content(c, kind, list[1:])
 		return verdict{stored: err == nil, now: now}, err
 	case int64(2):
 		if len(list) == 2 {
@@ -225,7 +226,7 @@ func (scripts) verdict(kind rmw.Kind, c *call) (verdict, error) {
 			return verdict{}, fmt.Errorf("%w: the value cannot be read to compare it: %v", rmw.ErrUnsupported, list[1])
 		}
 	}
-	return verdict{}, errOddReply
+	return verdict{}, c.odd()
 }
 
 // digestFrom is the size of a value, in bytes, from which on the guard compares its

@@ -238,7 +238,7 @@ func (t *tenure) read() {
 
 // refuseKey answers those who wait for a key that cannot be read.
 func (t *tenure) refuseKey(key rmw.Key, err error) {
-	t.refuse(err, func(u *update) bool { return u.key.Name == key.Name && u.key.Kind == key.Kind })
+	t.refuse("read", err, func(u *update) bool { return u.key.Name == key.Name && u.key.Kind == key.Kind })
 }
 
 // idle keeps the lock a little for the next update, or ends the tenure.

@@ -90,13 +90,13 @@ func (s *Store) draw(ctx context.Context, counter string, least int64) (uint64, 
 	if err := s.run(ctx, new(outage), c); err != nil {
 		return 0, err
 	}
-	text, err := c.cmd.Text()
+	text, err := c.text()
 	if err != nil {
 		return 0, err
 	}
 	token, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || token == 0 {
-		return 0, errOddReply
+		return 0, c.odd()
 	}
 	return token, nil
 }

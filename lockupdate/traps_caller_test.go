@@ -86,7 +86,7 @@ func TestTrap16ErrorsThatHideTheReason(t *testing.T) {
 		"something else is the value": {func(ctx context.Context, f *fixture) error {
 			assert.NoError(t, f.direct().HSet(ctx, "s", "f", "v").Err())
 			return update(ctx, f)
-		}, []error{rmw.ErrWrongKind}, "acquire"},
+		}, []error{rmw.ErrWrongKind}, "read"},
 		"closed": {func(ctx context.Context, f *fixture) error {
 			assert.NoError(t, f.store.Close())
 			return update(ctx, f)

@@ -10,9 +10,6 @@ import (
 	"github.com/unwatch/unwatch/internal/redisx"
 )
 
-// errOddReply is an answer that the command does not give. What ran is unknown.
-var errOddReply = errors.New("the reply is not one that this command gives; is the name used by something else, or a proxy rewriting replies?")
-
 // run sends the calls in one flush, once the store can be reached, and waits for
 // their answers, which are then in the calls. It returns an error only if ctx or the
 // Store ended first; then the calls must not be touched.
@@ -64,15 +61,14 @@ func (s *Store) flush(ctx context.Context, calls []*call, whole bool) {
 	if err == nil {
 		return
 	}
-	if errors.Is(err, redis.Nil) { // one's answer; that of another is none
-		err = errOddReply
-	}
 	for _, c := range calls {
 		switch failed, v := c.cmd.Err() != nil, c.cmd.Val(); {
 		case failed && complete(v):
 			// It was answered: the connection broke after that, and go-redis has
 			// marked them all.
 			c.cmd.SetErr(nil)
+		case !failed && v == nil && errors.Is(err, redis.Nil):
+			c.cmd.SetErr(c.odd()) // redis.Nil is another command's answer
 		case !failed && v == nil:
 			// A client over several servers may report an error that is not on the
 			// commands it befell.

@@ -71,7 +71,7 @@ func (c *call) yes() (bool, error) {
 	case int64(0), int64(-1):
 		return false, nil
 	}
-	return false, errOddReply
+	return false, c.odd()
 }
 
 func (d *words) px(ttl time.Duration) []any { return []any{"px", milliseconds(ttl, d.unit)} }
@@ -188,8 +188,8 @@ func (d *words) value(kind rmw.Kind, c *call) (rmw.Value, error) { return c.valu
 
 func (d *words) peek(rmw.Key) *call { return nil }
 
-func (d *words) peeked(rmw.Kind, *call) (rmw.Value, time.Duration, error) {
-	return rmw.Value{}, 0, errOddReply
+func (d *words) peeked(_ rmw.Kind, c *call) (rmw.Value, time.Duration, error) {
+	return rmw.Value{}, 0, c.odd()
 }
 
 func (d *words) expiries() (kept bool, unit time.Duration) { return d.keeps, d.unit }
@@ -225,18 +225,18 @@ func (d *words) inspect(lock string) []*call {
 }
 
 func (d *words) holder(lock string, calls []*call, now time.Time) (Holder, error) {
-	kind, err := calls[0].cmd.Text()
+	kind, err := calls[0].text()
 	if err != nil {
 		return Holder{}, err
 	}
 	if kind != "string" && kind != "none" {
 		return Holder{}, notALock(lock, kind)
 	}
-	owner, err := calls[1].cmd.Text()
+	owner, err := calls[1].text()
 	if errors.Is(err, redis.Nil) {
 		return Holder{}, nil
 	}
-	pttl, errTTL := calls[2].cmd.Int64()
+	pttl, errTTL := calls[2].integer()
 	if err = errors.Join(err, errTTL); err != nil {
 		return Holder{}, err
 	}
