@@ -1,6 +1,7 @@
 package lockupdate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -12,6 +13,16 @@ import (
 const path = "lockupdate"
 
 var errNoClient = fmt.Errorf("%w: lockupdate.New needs a client, not nil", rmw.ErrInvalid)
+
+// endOf is ctx.Err, and names the loss of the lock that ended ctx, if ctx is that of a
+// function which ran under one.
+func endOf(ctx context.Context) error {
+	err := ctx.Err()
+	if lost := context.Cause(ctx); err != nil && errors.Is(lost, rmw.ErrLockLost) {
+		return fmt.Errorf("%w: %w", err, lost)
+	}
+	return err
+}
 
 // fail also keeps an odd reply from passing for an outage, and being tried again for ever.
 func fail(op string, key rmw.Key, attempts int, err error) error {

@@ -219,3 +219,20 @@ func TestReleaseSparesTheNextOwner(t *testing.T) {
 		assert.Equal(t, "1", rdb.HGet(t.Context(), lock+key.Name, "another").Val())
 	})
 }
+
+// The update of an fn that ignores its ctx, and returns after MaxHold, is committed
+// under the guard: nobody has changed the value meanwhile.
+func TestFnThatIgnoresMaxHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{MaxHold: 600 * time.Millisecond})
+		key := rmw.Key{Name: "s"}
+		res, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			time.Sleep(1500 * time.Millisecond)
+			require.ErrorIs(t, context.Cause(ctx), rmw.ErrLockLost)
+			return appendText("x")(ctx, cur)
+		})
+		require.NoError(t, err)
+		assert.Equal(t, 1, res.Attempts)
+		assert.Equal(t, "x", f.text(key))
+	})
+}

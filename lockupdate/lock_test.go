@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -264,5 +265,31 @@ func TestUnlockNoticesAStall(t *testing.T) {
 		require.ErrorIs(t, third.Unlock(), rmw.ErrLockLost)
 		close(stall)
 		require.ErrorIs(t, first.Unlock(), rmw.ErrLockLost)
+	})
+}
+
+// Two callers take two locks in opposite order. MaxHold ends that, and the error of the
+// inner lock says so, not only that a ctx has ended.
+func TestReversedLocksNameMaxHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{MaxHold: 2 * time.Second})
+		var both, all sync.WaitGroup
+		both.Add(2)
+		for _, names := range [][2]string{{"a", "b"}, {"b", "a"}} {
+			all.Go(func() {
+				var inner error
+				outer := f.store.WithLock(t.Context(), names[0], func(ctx context.Context) error {
+					both.Done()
+					both.Wait()
+					inner = f.store.WithLock(ctx, names[1], func(context.Context) error { return nil })
+					return inner
+				})
+				assert.Equal(t, inner, outer)
+				assert.ErrorIs(t, inner, rmw.ErrContended)
+				assert.ErrorIs(t, inner, context.Canceled)
+				assert.ErrorContains(t, inner, "held for the 2s that Config.MaxHold allows")
+			})
+		}
+		all.Wait()
 	})
 }

@@ -70,7 +70,7 @@ func (s *Store) outlast(ctx context.Context, o *outage, send func() error) error
 		t.Stop()
 		switch {
 		case ctx.Err() != nil:
-			return redisx.Because(rmw.ErrUnavailable, ctx.Err())
+			return redisx.Because(rmw.ErrUnavailable, endOf(ctx))
 		case s.gate.Closed():
 			return rmw.ErrClosed
 		}

@@ -142,7 +142,7 @@ func (u *update) await(patience <-chan time.Time) phase {
 			}
 			return u.phase
 		case <-u.ctx.Done():
-			why = u.ctx.Err()
+			why = endOf(u.ctx)
 		case <-patience:
 			why = redisx.Because(rmw.ErrContended, fmt.Errorf("the lock was taken for the %v that Config.MaxWait allows", u.cfg.MaxWait))
 			patience = nil
@@ -239,7 +239,7 @@ func (u *update) judge(lost error, next rmw.Value, err error) {
 		}
 		return
 	}
-	if err := u.ctx.Err(); err != nil {
+	if err := endOf(u.ctx); err != nil {
 		u.err = u.fail("commit", err)
 		return
 	}
