@@ -74,10 +74,10 @@ func (t *tenure) leaveNote(q question) {
 	if notify == nil {
 		return
 	}
-	ctx, noted := t.ctx, q
+	noted := q
 	if t.aside(notify, func() {
 		if t.givenBack.Load() {
-			t.flights.send(ctx, t.dialect.takeBack(noted))
+			t.flights.send(context.Background(), t.dialect.takeBack(noted))
 		}
 	}) {
 		t.noted = &noted
@@ -89,13 +89,14 @@ func (t *tenure) leaveNote(q question) {
 func (t *tenure) acquire() bool {
 	began := time.Now()
 	p := pace{backoff: t.cfg.Poll, lease: t.cfg.Lease}
+	defer func() { t.ctx = context.Background() }()
 	var out outage
 	for lostAnswers := 0; ; {
 		first := t.afterOthers()
 		if first == nil {
 			return false
 		}
-		t.ctx = context.WithoutCancel(first.ctx)
+		t.ctx = t.contextOf(first)
 		if p.expires.IsZero() {
 			p.hold = t.holds.expected(first.key.Label)
 		}
@@ -147,6 +148,17 @@ func (t *tenure) acquire() bool {
 			return false
 		}
 	}
+}
+
+// contextOf returns the ctx of a command for the line, of which u is the first: that of
+// u, without its end, or one without values if other calls wait for the command, too.
+func (t *tenure) contextOf(u *update) context.Context {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if u.next != nil {
+		return context.Background()
+	}
+	return context.WithoutCancel(u.ctx)
 }
 
 // afterOthers lets other processes in that waited when this one last gave the lock

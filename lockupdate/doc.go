@@ -93,6 +93,15 @@
 // value, and [Store.Peek] takes three. A store with neither cannot be written safely,
 // and no Commit pretends to.
 //
+// # Tracing
+//
+// A hook of the client, such as redisotel's, sees a caller's ctx values with the commands
+// that are sent for that caller alone: the acquire and the read if no other call waits
+// for the same lock, the commit if it writes one update, Read, Peek, Inspect and Token.
+// What several callers share carries no values: commands of concurrent calls in one
+// flush, a commit of several updates. Nor does what is sent behind a call's back:
+// renewals, releases and the notes of those who wait.
+//
 // # Requirements
 //
 // A server with Lua, Redis 3.2 or later, or with a compare-and-set; and a proxy that

@@ -30,14 +30,17 @@ const (
 	boardingTime = 5 * time.Millisecond
 )
 
-// flight is calls that gather. Whoever boards first flies it.
+// flight is calls that gather. The goroutine that boards first flies it.
 type flight struct {
 	calls  []*call
+	shared bool          // by several senders
 	leave  chan struct{} // closed when it may take off
 	landed chan struct{}
 }
 
-// send sends the calls and returns when they are answered.
+// send sends the calls and returns when they are answered. A flight that several
+// senders share has no values of any ctx: a hook that traces would show the commands of
+// one caller in the trace of another.
 func (f *flights) send(ctx context.Context, calls ...*call) {
 	f.mu.Lock()
 	if f.aloft < maxAloft && len(f.boarding) == 0 {
@@ -49,7 +52,7 @@ func (f *flights) send(ctx context.Context, calls ...*call) {
 	}
 	if n := len(f.boarding); n > 0 && len(f.boarding[n-1].calls)+len(calls) <= maxBoarding {
 		own := f.boarding[n-1]
-		own.calls = append(own.calls, calls...)
+		own.calls, own.shared = append(own.calls, calls...), true
 		f.mu.Unlock()
 		<-own.landed
 		return
@@ -60,7 +63,10 @@ func (f *flights) send(ctx context.Context, calls ...*call) {
 	f.board(own)
 	defer close(own.landed)
 	defer f.land()
-	f.fly(context.WithoutCancel(ctx), own.calls) // which are not only ours
+	if own.shared { // read after it has left the boarding flights
+		ctx = context.Background()
+	}
+	f.fly(context.WithoutCancel(ctx), own.calls)
 }
 
 // board waits until a flight may take off.

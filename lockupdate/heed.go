@@ -1,6 +1,9 @@
 package lockupdate
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // How the holder of a lock learns that other processes wait for it: by a renewal, where
 // the lock has room for their note, and else by a look at the note beside it.
@@ -51,10 +54,9 @@ func (t *tenure) aside(c *call, then func()) bool {
 	if c == nil || !t.busyAside.CompareAndSwap(false, true) {
 		return false
 	}
-	ctx := t.ctx
 	t.gate.Go(func() {
 		defer t.busyAside.Store(false)
-		t.flights.send(ctx, c)
+		t.flights.send(context.Background(), c)
 		then()
 	})
 	return true

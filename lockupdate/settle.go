@@ -23,7 +23,10 @@ func (t *tenure) commit() {
 	t.mu.Unlock()
 
 	sent := time.Now()
-	ctx := context.WithoutCancel(g.members[0].ctx)
+	ctx := context.Background()
+	if len(g.members) == 1 {
+		ctx = context.WithoutCancel(g.members[0].ctx)
+	}
 	stored, now, err := true, rmw.Value{}, error(nil)
 	switch {
 	case g.changes():

@@ -23,7 +23,7 @@ type tenure struct {
 	*queue
 	*work  // nil while it is parked; guarded by the queue's lock
 	owner  string
-	ctx    context.Context // of the commands: that of the first to wait, without its end
+	ctx    context.Context // of the commands that take and release the lock
 	lease  *lease
 	label  string        // of the first key
 	ghost  time.Time     // when an acquire was sent whose answer is lost; it may be executed yet
@@ -226,9 +226,10 @@ func (t *tenure) read() {
 		return
 	}
 	sent := time.Now()
-	v, err := t.Store.read(t.ctx, u.key)
+	ctx := t.contextOf(u)
+	v, err := t.Store.read(ctx, u.key)
 	if err != nil {
-		t.refuseKey(u.key, redisx.Blame(t.ctx, err))
+		t.refuseKey(u.key, redisx.Blame(ctx, err))
 		return
 	}
 	t.mu.Lock()

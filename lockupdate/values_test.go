@@ -1,0 +1,93 @@
+package lockupdate_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// valuesHook tells of each command that is sent, and of the caller in its ctx.
+type valuesHook func(caller any, cmd redis.Cmder)
+
+func (valuesHook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h valuesHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		h(ctx.Value(callerKey{}), cmd)
+		return next(ctx, cmd)
+	}
+}
+
+func (h valuesHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			h(ctx.Value(callerKey{}), cmd)
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// No command carries the ctx values of a caller that it is not for, whether the
+// commands of 64 callers share flushes (each has its own key) or commits (all have
+// the same key).
+func TestNoCommandCarriesAnothersValues(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		t.Run(fmt.Sprintf("own keys=%t", own), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, lockupdate.Config{})
+				f.slow(time.Millisecond)
+				var alone, shared atomic.Int64
+				f.rdb.AddHook(valuesHook(func(caller any, cmd redis.Cmder) {
+					args := argsOf(cmd)
+					switch {
+					case len(args) < 4: // of the handshake
+						return
+					case caller == nil:
+						shared.Add(1)
+						return
+					}
+					alone.Add(1)
+					switch script := lockupdate.ScriptName(args); {
+					case own:
+						assert.Equal(t, caller, strings.TrimPrefix(args[3], lock), script)
+					case script == "commit_string":
+						added := strings.TrimPrefix(args[len(args)-1], args[len(args)-3])
+						assert.Equal(t, fmt.Sprint(caller, ","), added)
+					case script == "release" || script == "renew":
+						assert.Fail(t, "a command of nobody's has a caller", script)
+					}
+				}))
+				var all sync.WaitGroup
+				for i := range 64 {
+					id := fmt.Sprint("c", i)
+					key := rmw.Key{Name: "s"}
+					if own {
+						key.Name = id
+					}
+					all.Go(func() {
+						ctx := context.WithValue(t.Context(), callerKey{}, id)
+						for range 3 { // a longer value would be compared by its digest
+							_, err := f.store.Update(ctx, key, appendText(id+","))
+							assert.NoError(t, err)
+						}
+					})
+				}
+				all.Wait()
+				f.waitReleases()
+				assert.Positive(t, shared.Load())
+				assert.Positive(t, alone.Load(), "a caller that is alone is traced")
+			})
+		})
+	}
+}
