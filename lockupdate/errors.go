@@ -12,7 +12,11 @@ import (
 // path is the name of this package in errors.
 const path = "lockupdate"
 
-var errNoClient = fmt.Errorf("%w: lockupdate.New needs a client, not nil", rmw.ErrInvalid)
+var (
+	errNoClient   = fmt.Errorf("%w: lockupdate.New needs a client, not nil", rmw.ErrInvalid)
+	errFullDuplex = fmt.Errorf("%w: lockupdate.New cannot use an AutoPipeliner with FullDuplex, whose commands no hook can refuse; "+
+		"use the client itself, or AutoPipelineOptions without FullDuplex", rmw.ErrInvalid)
+)
 
 // endOf is ctx.Err, and names the loss of the lock that ended ctx, if ctx is that of a
 // function which ran under one.

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -37,7 +39,9 @@ var _ rmw.Store = (*Store)(nil)
 const tries = 3
 
 // New returns a Store that sends through rdb. A Config that cannot work, or a nil
-// rdb, shows as an [rmw.ErrInvalid] from every call; see [Config.Validate].
+// rdb, shows as an [rmw.ErrInvalid] from every call; see [Config.Validate]. So does an
+// AutoPipeliner of go-redis with FullDuplex: a hook cannot refuse one of its commands
+// without failing those of others, which may have been executed.
 func New(rdb Commands, cfg Config) *Store {
 	s := &Store{
 		rdb:     rdb,
@@ -54,6 +58,10 @@ func New(rdb Commands, cfg Config) *Store {
 	s.watchdog = newWatchdog(s)
 	if redisx.IsNil(rdb) {
 		s.invalid = errors.Join(s.invalid, errNoClient)
+	} else if auto, ok := rdb.(interface {
+		Config() redis.AutoPipelineOptions
+	}); ok && auto.Config().FullDuplex {
+		s.invalid = errors.Join(s.invalid, errFullDuplex)
 	}
 	return s
 }

@@ -283,8 +283,26 @@ func TestSoleWriterIsAPromise(t *testing.T) {
 	})
 }
 
+// An AutoPipeliner that is not full-duplex works like the client that it is of.
+func TestHalfDuplexAutoPipeline(t *testing.T) {
+	f := newFixture(t, lockupdate.Config{})
+	auto, err := f.rdb.AutoPipeline()
+	require.NoError(t, err)
+	s := lockupdate.New(auto, lockupdate.Config{})
+	for range 3 {
+		_, err = s.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Close())
+	assert.Equal(t, "xxx", f.text(rmw.Key{Name: "s"}))
+}
+
 // Bad configurations and clients say so from every call, and never panic.
 func TestInvalidConfig(t *testing.T) {
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	defer func() { require.NoError(t, rdb.Close()) }()
+	fullDuplex, err := rdb.AutoPipelineWithOptions(&redis.AutoPipelineOptions{FullDuplex: true})
+	require.NoError(t, err)
 	for want, s := range map[string]*lockupdate.Store{
 		"Lease":       lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{Lease: time.Millisecond}),
 		"MaxHold":     lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{MaxHold: -1}),
@@ -295,7 +313,8 @@ func TestInvalidConfig(t *testing.T) {
 		"NotifyRedisson": lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{
 			NotifyRedisson: true, Commit: lockupdate.CommitIFEQ,
 		}),
-		"nil": lockupdate.New(nil, lockupdate.Config{}),
+		"nil":        lockupdate.New(nil, lockupdate.Config{}),
+		"FullDuplex": lockupdate.New(fullDuplex, lockupdate.Config{}),
 	} {
 		_, err := s.Update(t.Context(), rmw.Key{Name: "k"}, appendText("x"))
 		require.ErrorIs(t, err, rmw.ErrInvalid)

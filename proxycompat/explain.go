@@ -145,6 +145,10 @@ func (e *explainer) identity() {
 }
 
 func (e *explainer) commands() {
+	if auto := e.o.AutoPipelineOptions; auto != nil && auto.FullDuplex {
+		e.add(true, "AutoPipelineOptions", "FullDuplex false",
+			"a command is on its way before hooks see it: Hook cannot refuse it alone, and other callers' commands fail along with it, executed or not")
+	}
 	if e.o.MaxRetries >= 0 {
 		retries := e.o.MaxRetries
 		if retries == 0 {

@@ -54,6 +54,14 @@ func TestExplain(t *testing.T) {
 			func(o *redis.Options) { o.Dialer = nil },
 			grades{"codis": "costs Dialer", "codis@3.2": "costs Dialer", "twemproxy": "fatal Dialer", "predixy": "costs Dialer"},
 		},
+		"full duplex": {
+			func(o *redis.Options) { o.AutoPipelineOptions = &redis.AutoPipelineOptions{FullDuplex: true} },
+			grades{"codis": "fatal AutoPipelineOptions", "twemproxy": "fatal AutoPipelineOptions", "redis": ""},
+		},
+		"half duplex": {
+			func(o *redis.Options) { o.AutoPipelineOptions = &redis.AutoPipelineOptions{} },
+			grades{"codis": "", "twemproxy": ""},
+		},
 		"identity": {
 			func(o *redis.Options) { o.DisableIdentity = false },
 			grades{"codis": "costs DisableIdentity", "twemproxy": "fatal DisableIdentity"},

@@ -22,6 +22,11 @@ import (
 //     caught at the connection: nothing leaves, and Receive returns the error.
 //     (Channel swallows errors and keeps trying, as it does for all of them.)
 //     The same net catches anything else that goes around hooks.
+//   - It does not work with AutoPipelineOptions.FullDuplex of go-redis v9.23, which
+//     queues a command before it calls hooks. A refused command is then caught at the
+//     connection only, which ends: commands of other callers on that connection fail
+//     with the same [*RefusedError], although they may have been executed. Use the
+//     half-duplex AutoPipeline, or the client itself. [Explain] reports it.
 //   - The handshake of go-redis still works, without [HelloDialer] even: its
 //     HELLO and CLIENT SETINFO are refused in a way that go-redis takes for a
 //     server without them.
