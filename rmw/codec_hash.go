@@ -22,17 +22,17 @@ import (
 // struct does not know are kept as they are; a field that is missing reads as
 // zero. [Remove] deletes the key.
 //
-// If T is not such a struct, every use of the codec returns an [ErrInvalid] that
-// says why.
+// HashOf panics, with an [ErrInvalid] that says why, if T is not such a struct, or has a
+// field that Scan would not read as HashOf writes it.
 func HashOf[T any]() Codec[T] {
 	fields, err := hashFields(reflect.TypeFor[T]())
-	return hashCodec[T]{fields: fields, err: err}
+	if err != nil {
+		panic(err)
+	}
+	return hashCodec[T]{fields}
 }
 
-type hashCodec[T any] struct {
-	fields []hashField
-	err    error
-}
+type hashCodec[T any] struct{ fields []hashField }
 
 // hashField is one field of the struct, and its name in the hash.
 type hashField struct {
@@ -60,8 +60,8 @@ func hashFields(typ reflect.Type) ([]hashField, error) {
 			return nil, fmt.Errorf("%w: %v: fields %s and %s both use the hash field %q", ErrInvalid, typ, other, f.Name, name)
 		}
 		if !f.IsExported() || !hasTextForm(f.Type) {
-			return nil, fmt.Errorf("%w: %v.%s: text cannot stand for a %v; tag it `redis:\"-\"`, or give it MarshalText and UnmarshalText",
-				ErrInvalid, typ, f.Name, f.Type)
+			return nil, fmt.Errorf("%w: %v.%s: text cannot stand for a %v; tag it `redis:\"-\"`, "+
+				"or give it MarshalText and UnmarshalText, and no ScanRedis", ErrInvalid, typ, f.Name, f.Type)
 		}
 		taken[name] = f.Name
 		fields = append(fields, hashField{name: name, index: i, omitEmpty: opts == "omitempty"})
@@ -82,13 +82,20 @@ func promotes(f reflect.StructField) bool {
 	return f.Anonymous && typ.Kind() == reflect.Struct
 }
 
-// hasTextForm reports whether formatText and parseText handle a *typ.
+// hasTextForm reports whether formatText and parseText handle a *typ, and go-redis' Scan
+// reads it alike: by ScanRedis, UnmarshalText or UnmarshalBinary, whichever there is
+// first, or else by its kind.
 func hasTextForm(typ reflect.Type) bool {
 	ptr := reflect.PointerTo(typ)
-	if ptr.Implements(reflect.TypeFor[encoding.TextMarshaler]()) && ptr.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
-		return true
-	}
-	if typ == reflect.TypeFor[[]byte]() {
+	to, from := ptr.Implements(reflect.TypeFor[encoding.TextMarshaler]()), ptr.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+	switch {
+	case ptr.Implements(reflect.TypeFor[interface{ ScanRedis(string) error }]()):
+		return false
+	case to || from:
+		return to && from
+	case ptr.Implements(reflect.TypeFor[encoding.BinaryUnmarshaler]()), typ.Kind() == reflect.Uintptr:
+		return false
+	case typ == reflect.TypeFor[[]byte]():
 		return true
 	}
 	_, err := scalar(reflect.New(typ).Interface())
@@ -106,9 +113,6 @@ func (c hashCodec[T]) names() []string {
 }
 
 func (c hashCodec[T]) Decode(v Value, dst *T) error {
-	if c.err != nil {
-		return c.err
-	}
 	rv := reflect.ValueOf(dst).Elem()
 	for _, f := range c.fields {
 		s, ok := v.Field(f.name)
@@ -123,9 +127,6 @@ func (c hashCodec[T]) Decode(v Value, dst *T) error {
 }
 
 func (c hashCodec[T]) Encode(src *T, cur Value) (Value, error) {
-	if c.err != nil {
-		return Value{}, c.err
-	}
 	rv := reflect.ValueOf(src).Elem()
 	var failed error
 	next := cur.change(func(fields map[string]string) {

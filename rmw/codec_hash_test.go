@@ -167,17 +167,15 @@ type (
 	}
 )
 
-// assertUnusable requires every use of HashOf[T] to say why it cannot work.
+// assertUnusable requires HashOf[T] to panic, and say why it cannot work.
 func assertUnusable[T any](t *testing.T, says string) {
 	t.Helper()
-	codec := rmw.HashOf[T]()
-	var v T
-	err := codec.Decode(rmw.Hash(map[string]string{"f": "1"}), &v)
-	require.ErrorIs(t, err, rmw.ErrInvalid, says)
-	require.ErrorContains(t, err, says)
-	_, err = codec.Encode(&v, rmw.Value{})
-	require.ErrorIs(t, err, rmw.ErrInvalid, says)
-	require.ErrorContains(t, err, says)
+	defer func() {
+		err, _ := recover().(error)
+		require.ErrorIs(t, err, rmw.ErrInvalid, says)
+		require.ErrorContains(t, err, says)
+	}()
+	rmw.HashOf[T]()
 }
 
 func TestHashOfRefusesTypesItCannotStore(t *testing.T) {
