@@ -180,7 +180,7 @@ func ExampleChain() {
 	fmt.Println("the Memory below:", ok)
 
 	// Output:
-	// level=DEBUG msg="rmw update" key=room:7 after="string(13 bytes)" label=room written=true attempts=1 waited=0s
+	// level=DEBUG msg="rmw update" key=room:7 after="string(13 bytes)" label=room outcome=written written=true attempts=1 waited=0s
 	// <nil> map[update:1]
 	// the Memory below: true
 }

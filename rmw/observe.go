@@ -2,6 +2,7 @@ package rmw
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 )
@@ -52,13 +53,30 @@ func (o *observer) Update(ctx context.Context, key Key, fn UpdateFunc) (Result, 
 	return res, err
 }
 
-// Log writes one record per call to logger: Debug when it went well, Warn when
-// it failed. It shows key names, sizes and counts, and never a value, unless an error
-// of fn itself quotes one.
+// outcome says in a word how an update ended.
+func (e Event) outcome() string {
+	_, failed := errors.AsType[*Error](e.Err)
+	switch {
+	case failed:
+		return "failed"
+	case e.Err != nil:
+		return "refused"
+	case e.Result.Written:
+		return "written"
+	}
+	return "kept"
+}
+
+// Log writes one record per call to logger: Warn when the Store failed, else Debug. The
+// attribute outcome of an update is "written", "kept" (fn wants nothing written),
+// "refused" (fn returned an error of its own) or "failed" (there is an [*Error] in the
+// error). Log shows key names, sizes and counts, and never a value, unless an error of fn
+// itself quotes one.
 func Log(logger *slog.Logger) Middleware {
 	return Observe(func(ctx context.Context, e Event) {
 		level := slog.LevelDebug
-		if e.Err != nil {
+		outcome := e.outcome()
+		if outcome == "failed" {
 			level = slog.LevelWarn
 		}
 		if !logger.Enabled(ctx, level) {
@@ -76,6 +94,7 @@ func Log(logger *slog.Logger) Middleware {
 		}
 		if e.Op == OpUpdate {
 			attrs = append(attrs,
+				slog.String("outcome", outcome),
 				slog.Bool("written", e.Result.Written),
 				slog.Int("attempts", e.Result.Attempts),
 				slog.Duration("waited", e.Result.Waited))

@@ -117,6 +117,43 @@ func TestLogShowsKeySizeAndCountsNeverContent(t *testing.T) {
 	assert.Equal(t, `memory: read "room:7": wrong kind of value`, failed["err"])
 }
 
+// An answer of fn is no failure of the Store.
+func TestLogTellsAnswersFromFailures(t *testing.T) {
+	var out bytes.Buffer
+	logger := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	store := rmw.Chain(rmwtest.NewMemory(), rmw.Log(logger))
+	texts := rmw.NewTyped(store, rmw.Text[string]())
+	full := errors.New("the room is full")
+	for _, c := range []struct {
+		level, outcome string
+		err            error
+		ctx            func() context.Context
+	}{
+		{level: "DEBUG", outcome: "written"},
+		{level: "DEBUG", outcome: "kept", err: rmw.Keep},
+		{level: "DEBUG", outcome: "refused", err: full},
+		{level: "WARN", outcome: "failed", ctx: func() context.Context {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			return ctx
+		}},
+	} {
+		out.Reset()
+		ctx := t.Context()
+		if c.ctx != nil {
+			ctx = c.ctx()
+		}
+		_, _, _ = texts.Edit(ctx, rmw.Key{Name: "k"}, func(_ context.Context, text *string, _ bool) error {
+			*text = "x"
+			return c.err
+		})
+		var record map[string]any
+		require.NoError(t, json.Unmarshal(out.Bytes(), &record))
+		assert.Equal(t, c.level, record["level"], c.outcome)
+		assert.Equal(t, c.outcome, record["outcome"])
+	}
+}
+
 func TestLogIsQuietWhereTheLoggerIs(t *testing.T) {
 	_, records := logged(t, slog.LevelWarn)
 	require.Len(t, records, 1)
