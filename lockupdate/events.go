@@ -61,6 +61,12 @@ type Stats struct {
 	Broken bool // the circuit breaker is open: the store does not answer, and calls wait or fail; see Config.MaxOutage
 }
 
+// String returns the counts in one line, for logs.
+func (s Stats) String() string {
+	return fmt.Sprintf("acquired=%d waited=%d polled=%d renewed=%d late=%d lost=%d conflicted=%d combined=%d unknown=%d held=%d broken=%t",
+		s.Acquired, s.Waited, s.Polled, s.Renewed, s.Late, s.Lost, s.Conflicted, s.Combined, s.Unknown, s.Held, s.Broken)
+}
+
 // Stats returns a snapshot. It is cheap, and its numbers need not be of the very same
 // moment.
 func (s *Store) Stats() Stats {

@@ -3,7 +3,10 @@ package lockupdate_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
+	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -133,4 +136,16 @@ func TestUnknownIsCountedAndTellsNoValue(t *testing.T) {
 		assert.EqualValues(t, 1, f.store.Stats().Late)
 		assert.NotContains(t, text.String(), "SECRET")
 	})
+}
+
+// A log line shows every count by its name.
+func TestStatsString(t *testing.T) {
+	s := lockupdate.Stats{
+		Acquired: 1, Waited: 2, Polled: 3, Renewed: 4, Late: 5, Lost: 6, Conflicted: 7, Combined: 8, Unknown: 9,
+		Held: 10, Broken: true,
+	}
+	text, v := s.String(), reflect.ValueOf(s)
+	for i := range v.NumField() {
+		assert.Contains(t, text, fmt.Sprintf("%s=%v", strings.ToLower(v.Type().Field(i).Name), v.Field(i).Interface()))
+	}
 }

@@ -422,3 +422,8 @@ func constant(d time.Duration, n int) report.Latency {
 	}
 	return l
 }
+
+func TestVerdictString(t *testing.T) {
+	assert.Equal(t, "not ready: lost updates", report.Verdict{State: report.NotReady, Headline: "not ready: lost updates"}.String())
+	assert.Equal(t, "ready", report.Verdict{State: report.Ready}.String())
+}

@@ -1,5 +1,7 @@
 package report
 
+import "cmp"
+
 // State is where a gate, or all of them together, stand.
 type State string
 
@@ -40,3 +42,6 @@ type Verdict struct {
 	Cause    string `json:"cause,omitempty"`
 	Gates    []Gate `json:"gates"`
 }
+
+// String returns the Headline, or the State if there is none.
+func (v Verdict) String() string { return cmp.Or(v.Headline, string(v.State)) }
