@@ -61,12 +61,12 @@ func (u *update) quiet(call *ast.CallExpr, fn ast.Node, deep int) error {
 		return nil // its statements are looked at where they stand
 	}
 	callee := u.callee(call)
-	again := fmt.Errorf("%s is called, and it is not seen whether it may be called several times, as by an Update", u.of(call.Fun))
+	unproven := fmt.Errorf("cannot prove that %s only computes, as a function must under the lock of its key", u.of(call.Fun))
 	if callee == nil || callee.Pkg() == nil {
 		if callee != nil && callee.Name() == "Error" {
 			return nil
 		}
-		return u.tried(again)
+		return unproven
 	}
 	if names, ok := silent[callee.Pkg().Path()]; ok {
 		if names != "" && !set(names)[callee.Name()] {
@@ -79,44 +79,15 @@ func (u *update) quiet(call *ast.CallExpr, fn ast.Node, deep int) error {
 	}
 	decl := u.declOf(callee)
 	if decl == nil || deep == 0 || u.noisy(decl, deep-1) {
-		return u.tried(again)
+		return unproven
 	}
 	// A method may change its receiver, if that is the function's own.
 	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && u.changesReceiver(decl) {
 		if root := u.root(sel.X); root == nil || !u.local(root, fn) || !u.wholly(root) {
-			return u.tried(again)
+			return unproven
 		}
 	}
 	return nil
-}
-
-// tried permits a call that is made several times anyhow, unless it could change which key
-// the loop would go for next: an Update is of the one that it began with.
-func (u *update) tried(err error) error {
-	switch {
-	case u.loop == nil:
-		return err
-	case u.moves():
-		return fmt.Errorf("%s, of which the key is made, may be changed by a call", u.of(u.keys[0]))
-	}
-	return nil
-}
-
-// moves reports whether somebody else can change what the key is made of.
-func (u *update) moves() bool {
-	for v := range u.vars(u.keys[0]) {
-		if !u.flat(v.Type()) || v.(*types.Var).IsField() || v.Parent() == u.pass.Pkg.Scope() || u.assigns(u.around(), v) {
-			return true
-		}
-	}
-	calls := false
-	ast.Inspect(u.keys[0], func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok && u.callee(call) != nil && u.declOf(u.callee(call)) != nil {
-			calls = true
-		}
-		return true
-	})
-	return calls
 }
 
 // arguments refuses a call of the standard library that changes what is declared outside.
@@ -184,7 +155,7 @@ func (u *update) handedOn(e ast.Expr, fn ast.Node) error {
 			return nil
 		}
 	}
-	return u.tried(fmt.Errorf("%s is handed on, and it is not seen whether it may be called several times", u.of(e)))
+	return fmt.Errorf("cannot prove that %s, which is handed on, only computes", u.of(e))
 }
 
 // changes refuses an argument that is changed, unless it is the function's own.

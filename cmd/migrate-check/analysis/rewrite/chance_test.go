@@ -104,8 +104,10 @@ func (c chance) write(stored []string, hash bool) string {
 		cmd = c.of("SetNX(ctx, KEY, "+value+", 0)", "Append(ctx, KEY, text)", "Set(context.TODO(), KEY, "+value+", 0)")
 	}
 	cmd += c.of("", "", "", " // it")
-	tail := c.of("return err\n", "if err != nil {\nreturn err\n}\nreturn nil\n",
-		"if err != nil {\nreturn fmt.Errorf(\"write: %w\", err)\n}\nreturn nil\n")
+	tail := c.of("return err\n", "if err != nil {\nreturn err\n}\nreturn nil\n")
+	if c.IntN(10) == 0 {
+		tail = "if err != nil {\nreturn fmt.Errorf(\"write: %w\", err)\n}\nreturn nil\n"
+	}
 	switch c.IntN(4) {
 	case 0:
 		return "pipe := tx.TxPipeline()\npipe." + cmd + "\n_, err = pipe.Exec(ctx)\n" + tail

@@ -205,8 +205,8 @@ func (u *update) ending(list []ast.Stmt, call *ast.CallExpr) error {
 	if !within(u.fn, err.Pos()) {
 		return fmt.Errorf("%s, which is declared outside, gets the error of the write", err.Name())
 	}
-	wrapped := errors.New("the loop around compares with ==, so it does not try again after a conflict that is wrapped")
-	plain := func(ret *ast.ReturnStmt) bool { return u.loop == nil || !u.exact() || u.object(ret.Results[0]) == err }
+	wrapped := errors.New("a conflict is returned with more words, which a comparison with == tells from TxFailedErr")
+	plain := func(ret *ast.ReturnStmt) bool { return u.object(ret.Results[0]) == err }
 	if checked {
 		bare := *list[0].(*ast.IfStmt)
 		bare.Init = nil

@@ -12,18 +12,24 @@
 //
 // # What stays the same
 //
-// The bytes that are stored, the expiry, and the error, by errors.Is. What does not: an
-// update is tried again on a conflict, so TxFailedErr does not occur any more; a key of
-// another type is rmw.ErrWrongKind; and an error of the network has another text. An error
-// of Get that is neither swallowed nor exchanged for another is what Update returns, so its
-// handling goes away. Of a variable outside that the function assigns, the value means nothing
-// beside such an error: it may be of the attempt before. And what would write nothing does not
-// look whether somebody else has written meanwhile: it may have come before.
+// The stored bytes, the expiry, the number of attempts, and the error, by errors.Is. A conflict
+// is TxFailedErr as before: an Update calls its function again after a conflict, and the function
+// returns TxFailedErr from that call. So a loop around the call keeps its limit and its own
+// error, and a caller that compares with TxFailedErr still finds it. A ctx that ends among
+// conflicts is the error of the ctx. For that, the Store must allow two calls: a MaxAttempts of 1
+// makes a conflict an rmw.ErrContended.
 //
-// Where the code does not show it, nothing is changed, and the reason is told: the key is not
-// the same expression all over, the function does more than compute and would now do so
-// several times, a comparison with TxFailedErr follows there or elsewhere in the package, a value
-// is not of a type whose bytes are known, the result would not compile, and so on.
+// Four things differ. A key of another type is an rmw.ErrWrongKind, and an error of the network has
+// another text. An error of Get that is returned as it is, is what Update returns, so its handling
+// goes away; a variable outside, assigned by the function, means nothing beside such an error. An
+// update that would write what is stored already writes nothing, and has no conflict. A Store with
+// locks waits where WATCH has a conflict: that ends with the ctx, or by lockupdate.Config.MaxWait
+// with an rmw.ErrContended.
+//
+// Where the code does not show that all else stays, nothing is changed, and the reason is told: the
+// key is not the same expression all over, the function does more than compute, an error of the
+// write is wrapped, a value is not of a type whose bytes are known, the result would not compile,
+// and so on.
 //
 // # Where the store comes from
 //

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// effects refuses a function that does more than to compute: an Update may call it several
-// times, as a loop that tries again does, and a single Watch does not.
+// effects refuses a function that does more than compute: a Store may run it under the lock of
+// its key, where code that waits for another caller of that key would wait for itself.
 func (u *update) effects() error {
 	var err error
 	ast.Inspect(u.fn.Body, func(n ast.Node) bool {
@@ -108,8 +108,8 @@ func (s *source) isTx(e ast.Expr) bool {
 	return ok && named.Obj().Name() == "Tx"
 }
 
-// assignment permits what is assigned to the function's own variables, and to one outside if
-// each run begins by assigning it anew: then the last run decides, as before.
+// assignment permits assignments to the function's own variables, and to a variable outside that
+// each run assigns anew before it uses it.
 func (u *update) assignment(stmt ast.Stmt, lhs ast.Expr) error {
 	if id, ok := lhs.(*ast.Ident); ok && id.Name == "_" {
 		return nil
@@ -125,7 +125,7 @@ func (u *update) assignment(stmt ast.Stmt, lhs ast.Expr) error {
 		}
 		return fmt.Errorf("%s may be a part of something outside", u.of(lhs))
 	}
-	outside := fmt.Errorf("%s, which is declared outside, is changed, and an Update may call the function several times", root.Name())
+	outside := fmt.Errorf("%s, which is declared outside, is changed by more than one assignment as a whole", root.Name())
 	n, ok := stmt.(*ast.AssignStmt)
 	if !ok || n.Tok != token.ASSIGN && n.Tok != token.DEFINE || !plain {
 		return outside
@@ -137,28 +137,10 @@ func (u *update) assignment(stmt ast.Stmt, lhs ast.Expr) error {
 	if first != id || len(u.usesIn(stmt, root)) != 1 {
 		return outside
 	}
-	if !slices.Contains(u.fn.Body.List, stmt) || u.loop == nil && u.returnsBefore(stmt.Pos()) {
+	if !slices.Contains(u.fn.Body.List, stmt) {
 		return outside
 	}
 	return nil
-}
-
-// returnsBefore reports whether the function may return without an error of the read before a
-// place. What was assigned there by an attempt that failed would then be left.
-func (u *update) returnsBefore(pos token.Pos) bool {
-	found := false
-	ast.Inspect(u.fn.Body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncLit:
-			return false
-		case *ast.ReturnStmt:
-			// Of an absent key an error may be nothing bad.
-			passes := n == u.read.check.pass && u.read.check.kind != either
-			found = found || n.Pos() < pos && !passes
-		}
-		return true
-	})
-	return found
 }
 
 var errRecovers = errors.New("the function recovers from a panic")

@@ -293,7 +293,8 @@ func (interloper) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	return next
 }
 
-// With somebody else in between, the callers of a Watch begin again. An Update does so itself.
+// After a conflict with another client, callers try again, and get the same. An update that writes
+// what is there already has no conflict: it may have come before the other client.
 func TestAConflictEndsTheSame(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(new(before.Service).Funcs())) {
 		if strings.HasPrefix(name, "look") { // it is over when the other comes

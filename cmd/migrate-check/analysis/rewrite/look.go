@@ -14,9 +14,6 @@ func (w *watch) look() (*analysis.SuggestedFix, error) {
 	if len(w.uses) == 0 {
 		return nil, errors.New("the transaction is not used at all: what the watch is for is not seen")
 	}
-	if err := w.conflicts(); err != nil {
-		return nil, err
-	}
 	if e := w.clientInside(); e != nil {
 		return nil, fmt.Errorf("%s is used inside, outside of the transaction", w.of(e))
 	}

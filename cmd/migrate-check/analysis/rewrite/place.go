@@ -4,178 +4,57 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
-	"go/constant"
 	"go/token"
 	"go/types"
 )
 
-// loop is a loop that does nothing but try again as long as somebody else was quicker.
-type loop struct {
-	stmt  ast.Stmt
-	after *ast.ReturnStmt // what is returned when it has tried too often; nil if it never gives up
+// onlyOnce makes the function return TxFailedErr when an Update calls it again: so a conflict
+// is returned, and tried again or not, as it was with WATCH.
+func (u *update) onlyOnce() error {
+	stmt, err := u.beforeCall()
+	if err != nil {
+		return err
+	}
+	redis, err := u.name(u.redis.Path(), u.fn.Pos())
+	if err != nil {
+		return err
+	}
+	tried := u.fresh("tried", "begun")
+	if u.fnVar == nil {
+		u.insert(stmt.Pos(), tried+" := false\n")
+	} else {
+		u.insert(u.fnVar.Pos(), "var "+tried+" bool\n")
+		u.insert(stmt.Pos(), tried+" = false\n")
+	}
+	u.insert(u.fn.Body.Lbrace+1, fmt.Sprintf("\n// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.\n"+
+		"if %[1]s {\nreturn %[2]s, %[3]s.TxFailedErr\n}\n%[1]s = true", tried, u.cur, redis))
+	return nil
 }
 
-// findLoop finds the loop around, if there is one.
-func (w *watch) findLoop() {
-	var list []ast.Stmt
-	var body *ast.BlockStmt
-	for i, n := range w.path {
-		if _, ok := n.(*ast.FuncLit); ok {
-			return
-		}
+// beforeCall returns the statement before which another one runs each time that the call does.
+func (u *update) beforeCall() (ast.Stmt, error) {
+	if body, _ := u.inner(); u.fnVar != nil && !within(body, u.fnVar.Pos()) {
+		return nil, fmt.Errorf("%s is declared outside of the function that calls Watch", u.fnVar.Name())
+	}
+	for i, n := range u.path[1:] {
 		switch n := n.(type) {
-		case *ast.ForStmt:
-			body = n.Body
-			if n.Cond != nil && !w.counts(n) {
-				return
-			}
-		case *ast.RangeStmt:
-			body = n.Body
-			if t, ok := w.info.TypeOf(n.X).Underlying().(*types.Basic); !ok || t.Info()&types.IsInteger == 0 || !w.positive(n.X) {
-				return
-			}
-			if n.Key != nil && len(w.usesIn(n.Body, w.object(n.Key))) > 0 {
-				return
+		case *ast.ParenExpr:
+		case *ast.AssignStmt, *ast.ExprStmt, *ast.ReturnStmt, *ast.IfStmt, *ast.SwitchStmt:
+			switch u.path[i+2].(type) {
+			case *ast.BlockStmt, *ast.CaseClause, *ast.CommClause:
+				return n.(ast.Stmt), nil
 			}
 		default:
-			continue
-		}
-		if within(w.fn, n.Pos()) || !w.triesAgain(body) {
-			return
-		}
-		if outer, ok := w.path[i+1].(*ast.BlockStmt); ok {
-			list = outer.List
-		}
-		found := &loop{stmt: n.(ast.Stmt)}
-		if f, ok := n.(*ast.ForStmt); ok && f.Cond == nil {
-			if f.Init == nil && f.Post == nil {
-				w.loop = found
-			}
-			return
-		}
-		for i, stmt := range list {
-			if stmt == found.stmt && i+1 < len(list) {
-				found.after, _ = list[i+1].(*ast.ReturnStmt)
-			}
-		}
-		if found.after != nil && len(found.after.Results) == 1 {
-			w.loop = found
-		}
-		return
-	}
-}
-
-// counts reports whether a loop is for i := 0; i < n; i++, and i is not used.
-func (w *watch) counts(n *ast.ForStmt) bool {
-	init, ok := n.Init.(*ast.AssignStmt)
-	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 {
-		return false
-	}
-	i := w.object(init.Lhs[0])
-	cond, ok := n.Cond.(*ast.BinaryExpr)
-	if !ok || cond.Op != token.LSS && cond.Op != token.LEQ || w.object(cond.X) != i || !w.positive(cond.Y) {
-		return false
-	}
-	if v := w.info.Types[init.Rhs[0]].Value; v == nil || constant.Compare(v, token.GTR, constant.MakeInt64(1)) {
-		return false
-	}
-	post, ok := n.Post.(*ast.IncDecStmt)
-	return ok && post.Tok == token.INC && w.object(post.X) == i && len(w.usesIn(n.Body, i)) == 0
-}
-
-// positive reports whether a number is known and at least two: so a loop runs.
-func (w *watch) positive(e ast.Expr) bool {
-	v := w.info.Types[e].Value
-	return v != nil && v.Kind() == constant.Int && constant.Compare(v, token.GEQ, constant.MakeInt64(2))
-}
-
-// triesAgain reports whether the body of a loop calls Watch, tries again on a conflict, and
-// returns anything else.
-func (w *watch) triesAgain(body *ast.BlockStmt) bool {
-	list := body.List
-	if len(list) == 0 {
-		return false
-	}
-	if n, ok := list[0].(*ast.IfStmt); ok && len(list) == 1 && n.Else == nil { // if err := Watch; err != TxFailedErr { return err }
-		err, ok := w.result(n.Init)
-		return ok && w.is(n.Cond, err, "TxFailedErr", true) && w.returns(n.Body, err)
-	}
-	err, ok := w.result(list[0])
-	if !ok {
-		return false
-	}
-	list = list[1:]
-	if len(list) > 0 {
-		n, ok := list[0].(*ast.IfStmt) // if err == nil { return nil }
-		if ok && n.Init == nil && n.Else == nil && w.compares(n.Cond, token.EQL, err) && w.returns(n.Body, nil) {
-			list = list[1:]
+			return nil, errors.New("its result is part of an expression, or it stands in the head of a loop or behind a label")
 		}
 	}
-	if len(list) == 0 {
-		return false
-	}
-	n, ok := list[0].(*ast.IfStmt)
-	if !ok || n.Init != nil || n.Else != nil {
-		return false
-	}
-	if w.is(n.Cond, err, "TxFailedErr", true) {
-		return len(list) == 1 && w.returns(n.Body, err)
-	}
-	if len(list) != 2 || !w.is(n.Cond, err, "TxFailedErr", false) || len(n.Body.List) != 1 {
-		return false
-	}
-	again, ok := n.Body.List[0].(*ast.BranchStmt)
-	if !ok || again.Tok != token.CONTINUE || again.Label != nil {
-		return false
-	}
-	ret, ok := list[1].(*ast.ReturnStmt)
-	return ok && len(ret.Results) == 1 && w.object(ret.Results[0]) == err
-}
-
-// exact reports whether the loop does not see a conflict that has more words around it.
-func (w *watch) exact() bool {
-	found := false
-	ast.Inspect(w.loop.stmt, func(n ast.Node) bool {
-		if b, ok := n.(*ast.BinaryExpr); ok && w.isName(b.Y, w.redis, "TxFailedErr") {
-			found = true
-		}
-		return n != ast.Node(w.fn)
-	})
-	return found
-}
-
-// result reports whether a statement is err := Watch.
-func (w *watch) result(stmt ast.Stmt) (types.Object, bool) {
-	n, ok := stmt.(*ast.AssignStmt)
-	if !ok || len(n.Lhs) != 1 || len(n.Rhs) != 1 || n.Tok != token.DEFINE || ast.Unparen(n.Rhs[0]) != ast.Expr(w.call) {
-		return nil, false
-	}
-	err := w.object(n.Lhs[0])
-	return err, err != nil
-}
-
-// returns reports whether a block does nothing but return err; or nil, if err is nil.
-func (w *watch) returns(block *ast.BlockStmt, err types.Object) bool {
-	if len(block.List) != 1 {
-		return false
-	}
-	ret, ok := block.List[0].(*ast.ReturnStmt)
-	if !ok || len(ret.Results) != 1 {
-		return false
-	}
-	if err == nil {
-		return w.isNil(ret.Results[0])
-	}
-	return w.object(ret.Results[0]) == err
+	return nil, errors.New("it is not called by a function")
 }
 
 // placeUpdate puts an update where the call stands: it has two results.
 func (w *watch) placeUpdate(store, key string) error {
 	arg := w.call.Args[1]
 	head := fmt.Sprintf("%s.Update(%s, %s, ", store, w.of(w.ctx), key)
-	if w.loop != nil {
-		return w.placeLoop(head)
-	}
 	switch n := w.parent().(type) {
 	case *ast.ExprStmt:
 	case *ast.AssignStmt:
@@ -214,41 +93,6 @@ func (w *watch) inBlock() error {
 		}
 	}
 	return errors.New("there is no room for a second statement")
-}
-
-// placeLoop puts an update in the place of the loop around it.
-func (w *watch) placeLoop(head string) error {
-	if _, typ := w.inner(); typ.Results.NumFields() != 1 {
-		return errors.New("the loop around it returns other things, too")
-	}
-	arg, stmt, assign, name := w.call.Args[1], w.loop.stmt, ":=", "err"
-	w.below = stmt
-	// The innermost scope at its beginning is the loop's own.
-	scope := w.pass.Pkg.Scope().Innermost(stmt.Pos())
-	if scope != nil && scope.Pos() == stmt.Pos() {
-		scope = scope.Parent()
-	}
-	if scope != nil && scope.Lookup("err") != nil {
-		return errors.New("there is an err before the loop")
-	}
-	w.replace(stmt.Pos(), arg.Pos(), fmt.Sprintf("_, %s %s %s", name, assign, head))
-	w.replacePart(arg.End(), w.call.End(), ")")
-	if w.loop.after == nil {
-		w.replace(w.call.End(), stmt.End(), fmt.Sprintf("\nreturn %s", name))
-		return nil
-	}
-	after := w.loop.after
-	errs, err := w.name("errors", stmt.Pos())
-	if err != nil {
-		return err
-	}
-	rmw, err := w.name(rmwPath, stmt.Pos())
-	if err != nil {
-		return err
-	}
-	w.replace(w.call.End(), after.End(), fmt.Sprintf("\nif %s.Is(%s, %s.ErrContended) {\nreturn %s\n}\nreturn %s",
-		errs, name, rmw, w.of(after.Results[0]), name))
-	return nil
 }
 
 // errName returns how to assign an error at the call: to a new variable, or to the one

@@ -126,12 +126,12 @@ func (u *update) findRead() error {
 }
 
 // zero reports whether a variable is declared without a value, and assigned in the function only.
-// Around a loop it keeps what it got from the round before.
+// Outside of a loop around the call, it keeps what it got from the round before.
 func (u *update) zero(v types.Object) bool {
 	for _, n := range u.path {
 		switch n.(type) {
 		case *ast.ForStmt, *ast.RangeStmt:
-			if !within(n, v.Pos()) && (u.loop == nil || n != ast.Node(u.loop.stmt)) {
+			if !within(n, v.Pos()) {
 				return false
 			}
 		}

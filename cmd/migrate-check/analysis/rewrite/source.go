@@ -24,7 +24,6 @@ type source struct {
 	path  []ast.Node // from the call on outwards
 	edits []analysis.TextEdit
 	above []string        // comments that go above the statement
-	below ast.Stmt        // which that is; nil for the one that the call is a part of
 	named map[string]bool // what is named in the function around, for new names
 }
 
@@ -172,7 +171,7 @@ func (s *source) insert(pos token.Pos, text string) {
 // fix is all changes so far, if the code compiles with them.
 func (s *source) fix(message string) (*analysis.SuggestedFix, error) {
 	if len(s.above) > 0 {
-		stmt := cmp.Or[ast.Stmt](s.below, s.statement())
+		stmt := s.statement()
 		if stmt == nil {
 			return nil, errors.New("there is no room for the comments in it")
 		}

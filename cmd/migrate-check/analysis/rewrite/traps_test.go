@@ -10,5 +10,5 @@ import (
 
 // Code that a change would make do something else, or not compile at all, stays as it is.
 func TestATrapIsSeen(t *testing.T) {
-	analysistest.Run(t, testdata(), probe(rewrite.Options{}), "traps", "conflicts", "conflicts/retried")
+	analysistest.Run(t, testdata(), probe(rewrite.Options{}), "traps")
 }

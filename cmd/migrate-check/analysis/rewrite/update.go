@@ -28,9 +28,8 @@ func (w *watch) update(o Options) (*analysis.SuggestedFix, error) {
 	if len(w.keys) != 1 {
 		return nil, fmt.Errorf("%d keys are watched, and an Update is of one", len(w.keys))
 	}
-	w.findLoop()
 	u := &update{watch: w, exchanged: map[*ast.CallExpr]bool{}}
-	for _, step := range []func() error{u.onlyTwoUses, u.findRead, u.findCommit, u.agree, u.stable, u.effects, w.conflicts} {
+	for _, step := range []func() error{u.onlyTwoUses, u.findRead, u.findCommit, u.agree, u.stable, u.effects} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -49,6 +48,9 @@ func (w *watch) update(o Options) (*analysis.SuggestedFix, error) {
 	key := fmt.Sprintf("%s.Key{Name: %s}", u.rmw, w.of(w.keys[0]))
 	if u.read.hash() {
 		key = fmt.Sprintf("%s.Key{Name: %s, Kind: %s.KindHash}", u.rmw, w.of(w.keys[0]), u.rmw)
+	}
+	if err := u.onlyOnce(); err != nil {
+		return nil, err
 	}
 	if err := w.placeUpdate(store, key); err != nil {
 		return nil, err

@@ -22,7 +22,6 @@ type watch struct {
 	fnVar  types.Object // what fn is called; nil if it stands in the call
 	tx     types.Object // nil if it has no name
 	uses   []txUse
-	loop   *loop // the one around that tries again, or nil
 }
 
 // txUse is a method of the transaction that is called.

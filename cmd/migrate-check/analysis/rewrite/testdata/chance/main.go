@@ -72,15 +72,17 @@ func main() {
 			rdb.AddHook(rival{new(sync.Once), other})
 		}
 		seen, err := current(rdb, store)
-		for errors.Is(err, redis.TxFailedErr) { // as the callers of a Watch do
+		conflicts := 0
+		for ; errors.Is(err, redis.TxFailedErr); conflicts++ { // as the callers of a Watch do
 			seen, err = current(rdb, store)
 		}
 		if later != nil {
 			later()
 		}
 		what := class(err)
+		seen = fmt.Sprintf("%d conflicts, %s", conflicts, seen)
 		if what != "fine" && what != "absent" && what != "refused" {
-			seen = "" // beside the error of a read, what was assigned means nothing
+			seen = "" // beside the error of a read, what was assigned means nothing, and the read after a conflict may fail
 		}
 		return fmt.Sprintf("%s, %s, %s", what, seen, dump(m))
 	}

@@ -78,31 +78,6 @@ func (q *quotas) counter(ctx context.Context, key string) error {
 	return errors.New("increment reached maximum number of retries")
 }
 
-// compute calls what it is given, which a loop does several times anyhow.
-func (q *quotas) compute(ctx context.Context, key string, change func(old string) (string, error)) error {
-	for {
-		if err := q.client.Watch(ctx, func(tx *redis.Tx) error { // want `^fixed$`
-			old, err := tx.Get(ctx, key).Result()
-			if err == redis.Nil {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			next, err := change(old)
-			if err != nil {
-				return err
-			}
-			_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-				return pipe.Set(ctx, key, next, redis.KeepTTL).Err()
-			})
-			return err
-		}, key); err != redis.TxFailedErr {
-			return err
-		}
-	}
-}
-
 // locked looks who has a lock, which is all that it does under the watch.
 func (q *quotas) locked(ctx context.Context, name string) (owner string, err error) {
 	err = q.client.Watch(ctx, func(tx *redis.Tx) error { // want `^fixed$`

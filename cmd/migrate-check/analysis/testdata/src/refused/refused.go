@@ -652,7 +652,7 @@ func (s *service) label(ctx context.Context, key string) error {
 }
 
 func (s *service) unknownCall(ctx context.Context, key string) error {
-	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:s.notify is called, and it is not seen whether)`
+	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:cannot prove that s.notify only computes)`
 		n, err := tx.Get(ctx, key).Int()
 		if err != nil && err != redis.Nil {
 			return err
@@ -667,7 +667,7 @@ func (s *service) unknownCall(ctx context.Context, key string) error {
 }
 
 func (s *service) noisyCall(ctx context.Context, key string) error {
-	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:s.count is called, and it is not seen whether)`
+	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:cannot prove that s.count only computes)`
 		n, err := tx.Get(ctx, key).Int()
 		if err != nil && err != redis.Nil {
 			return err
@@ -697,7 +697,7 @@ func (s *service) sleeps(ctx context.Context, key string) error {
 }
 
 func (s *service) prints(ctx context.Context, key string) error {
-	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:log.Print is called, and it is not seen)`
+	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:cannot prove that log.Print only computes)`
 		n, err := tx.Get(ctx, key).Int()
 		if err != nil && err != redis.Nil {
 			return err
@@ -729,7 +729,7 @@ func (s *service) otherCommand(ctx context.Context, key string) error {
 }
 
 func (s *service) callback(ctx context.Context, key string, fn func(int) int) error {
-	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:fn is called, and it is not seen whether)`
+	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:cannot prove that fn only computes)`
 		n, err := tx.Get(ctx, key).Int()
 		if err != nil && err != redis.Nil {
 			return err
@@ -925,68 +925,6 @@ func (s *service) hashSlice(ctx context.Context, key string) error {
 	}, key)
 }
 
-func (s *service) conflict(ctx context.Context, key string) error {
-	err := s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:goes by TxFailedErr)`
-		n, err := tx.Get(ctx, key).Int()
-		if err != nil && err != redis.Nil {
-			return err
-		}
-		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-			pipe.Set(ctx, key, n+1, 0)
-			return nil
-		})
-		return err
-	}, key)
-	if err == redis.TxFailedErr {
-		return errOther
-	}
-	return err
-}
-
-func (s *service) patience(ctx context.Context, key string) error {
-	for range 3 {
-		err := s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:goes by TxFailedErr)`
-			n, err := tx.Get(ctx, key).Int()
-			if err != nil && err != redis.Nil {
-				return err
-			}
-			_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-				pipe.Set(ctx, key, n+1, 0)
-				return nil
-			})
-			return err
-		}, key)
-		if err == redis.TxFailedErr {
-			time.Sleep(1)
-			continue
-		}
-		return err
-	}
-	return errOther
-}
-
-func (s *service) counted(ctx context.Context, key string) error {
-	for i := 0; i < 3; i++ {
-		err := s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:goes by TxFailedErr)`
-			n, err := tx.Get(ctx, key).Int()
-			if err != nil && err != redis.Nil {
-				return err
-			}
-			_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-				pipe.Set(ctx, key, n+1, 0)
-				return nil
-			})
-			return err
-		}, key)
-		if errors.Is(err, redis.TxFailedErr) {
-			s.last = i
-			continue
-		}
-		return err
-	}
-	return errOther
-}
-
 func (s *service) inExpression(ctx context.Context, key string) error {
 	return errors.Join(s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:its result is part of an expression)`
 		n, err := tx.Get(ctx, key).Int()
@@ -1089,4 +1027,108 @@ func (s *service) firstValue(ctx context.Context, key string) error {
 	}, key)
 	log.Print(old)
 	return err
+}
+
+func (s *service) loopHead(ctx context.Context, key string) error {
+	change := func(tx *redis.Tx) error {
+		n, err := tx.Get(ctx, key).Int()
+		if err != nil && err != redis.Nil {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.Set(ctx, key, n+1, 0)
+			return nil
+		})
+		return err
+	}
+	err := s.rdb.Watch(ctx, change, key)                                  // want `^not fixed: .*(?:change is used elsewhere, too)`
+	for ; err == redis.TxFailedErr; err = s.rdb.Watch(ctx, change, key) { // want `^not fixed: .*(?:change is used elsewhere, too)`
+	}
+	for err := s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:in the head of a loop)`
+		n, err := tx.Get(ctx, key).Int()
+		if err != nil && err != redis.Nil {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.Set(ctx, key, n+1, 0)
+			return nil
+		})
+		return err
+	}, key); err != nil; {
+		return err
+	}
+	return err
+}
+
+func (s *service) loopTail(ctx context.Context, key string) (err error) {
+	for again := true; again; err = s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:in the head of a loop)`
+		n, err := tx.Get(ctx, key).Int()
+		if err != nil && err != redis.Nil {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.Set(ctx, key, n+1, 0)
+			return nil
+		})
+		return err
+	}, key) {
+		again = err == redis.TxFailedErr
+	}
+	return err
+}
+
+func (s *service) behindLabel(ctx context.Context, key string) (err error) {
+again:
+	err = s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:behind a label)`
+		n, err := tx.Get(ctx, key).Int()
+		if err != nil && err != redis.Nil {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.Set(ctx, key, n+1, 0)
+			return nil
+		})
+		return err
+	}, key)
+	if err == redis.TxFailedErr {
+		goto again
+	}
+	return err
+}
+
+func (s *service) sharedByGoroutines(ctx context.Context, key string) {
+	change := func(tx *redis.Tx) error {
+		n, err := tx.Get(ctx, key).Int()
+		if err != nil && err != redis.Nil {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.Set(ctx, key, n+1, 0)
+			return nil
+		})
+		return err
+	}
+	for range 3 {
+		go func() {
+			err := s.rdb.Watch(ctx, change, key) // want `^not fixed: .*(?:change is declared outside of the function that calls Watch)`
+			log.Print(err)
+		}()
+	}
+}
+
+func (s *service) wrappedConflict(ctx context.Context, key string) error {
+	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*a conflict is returned with more words`
+		n, err := tx.Get(ctx, key).Int()
+		if err != nil && err != redis.Nil {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.Set(ctx, key, n+1, 0)
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
+		return nil
+	}, key)
 }

@@ -11,7 +11,13 @@ import (
 )
 
 func (s *Service) field(ctx context.Context, key string, in Input) error {
+	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+		if tried {
+			return cur, redis.TxFailedErr
+		}
+		tried = true
 		text, ok := cur.Field(in.Field)
 		n, err := strconv.Atoi(text)
 		if err != nil && ok {
@@ -23,7 +29,13 @@ func (s *Service) field(ctx context.Context, key string, in Input) error {
 }
 
 func (s *Service) fieldText(ctx context.Context, key string, in Input) error {
+	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+		if tried {
+			return cur, redis.TxFailedErr
+		}
+		tried = true
 		text, ok := cur.Field(in.Field)
 		if !ok {
 			return cur, ErrRefused
@@ -34,7 +46,13 @@ func (s *Service) fieldText(ctx context.Context, key string, in Input) error {
 }
 
 func (s *Service) fields(ctx context.Context, key string, in Input) error {
+	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+		if tried {
+			return cur, redis.TxFailedErr
+		}
+		tried = true
 		all := maps.Collect(cur.All())
 		all["extra"] = in.Text
 		return cur.With("count", strconv.Itoa(len(all))), nil
@@ -43,7 +61,13 @@ func (s *Service) fields(ctx context.Context, key string, in Input) error {
 }
 
 func (s *Service) dropField(ctx context.Context, key string, in Input) error {
+	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+		if tried {
+			return cur, redis.TxFailedErr
+		}
+		tried = true
 		text, ok := cur.Field(in.Field)
 		raw := []byte(text)
 		if !ok {
@@ -58,7 +82,13 @@ func (s *Service) dropField(ctx context.Context, key string, in Input) error {
 }
 
 func (s *Service) dropHash(ctx context.Context, key string, _ Input) error {
+	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+		if tried {
+			return cur, redis.TxFailedErr
+		}
+		tried = true
 		all := maps.Collect(cur.All())
 		if len(all) > 2 {
 			return cur, nil

@@ -14,7 +14,13 @@ import (
 )
 
 func (s *Service) increment(ctx context.Context, key string, in Input) error {
+	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+		if tried {
+			return cur, redis.TxFailedErr
+		}
+		tried = true
 		n, err := strconv.Atoi(cur.Text())
 		if err != nil && cur.Exists() {
 			return cur, err
@@ -26,7 +32,13 @@ func (s *Service) increment(ctx context.Context, key string, in Input) error {
 }
 
 func (s *Service) addFloat(ctx context.Context, key string, in Input) error {
+	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+		if tried {
+			return cur, redis.TxFailedErr
+		}
+		tried = true
 		f, err := strconv.ParseFloat(cur.Text(), 64)
 		if !cur.Exists() {
 			f = 0.5
@@ -40,7 +52,13 @@ func (s *Service) addFloat(ctx context.Context, key string, in Input) error {
 
 // appendText keeps what it says, to whoever reads it.
 func (s *Service) appendText(ctx context.Context, key string, in Input) error {
+	tried := false
 	if _, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+		if tried {
+			return cur, redis.TxFailedErr
+		}
+		tried = true
 		// The present text.
 		// with the key
 		old := cur.Text()
@@ -59,7 +77,13 @@ func (s *Service) appendText(ctx context.Context, key string, in Input) error {
 }
 
 func (s *Service) bytesKept(ctx context.Context, key string, in Input) error {
+	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+		if tried {
+			return cur, redis.TxFailedErr
+		}
+		tried = true
 		raw := []byte(cur.Text())
 		raw = append(raw, in.Text...)
 		return rmw.Bytes(raw).WithTTL(time.Minute), nil
@@ -68,7 +92,13 @@ func (s *Service) bytesKept(ctx context.Context, key string, in Input) error {
 }
 
 func (s *Service) claim(ctx context.Context, key string, in Input) error {
+	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+		if tried {
+			return cur, redis.TxFailedErr
+		}
+		tried = true
 		owner := cur.Text()
 		if !cur.Exists() {
 			owner = "nobody"
@@ -84,7 +114,13 @@ func (s *Service) claim(ctx context.Context, key string, in Input) error {
 }
 
 func (s *Service) take(ctx context.Context, key string, in Input) error {
+	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+		if tried {
+			return cur, redis.TxFailedErr
+		}
+		tried = true
 		text := cur.Text()
 		if !cur.Exists() {
 			return cur, redis.Nil
@@ -108,7 +144,13 @@ func (s *state) add(text string) {
 }
 
 func (s *Service) document(ctx context.Context, key string, in Input) error {
+	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+		if tried {
+			return cur, redis.TxFailedErr
+		}
+		tried = true
 		var st state
 		raw := []byte(cur.Text())
 		var err error
@@ -128,7 +170,13 @@ func (s *Service) document(ctx context.Context, key string, in Input) error {
 }
 
 func (s *Service) strict(ctx context.Context, key string, _ Input) error {
+	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+		if tried {
+			return cur, redis.TxFailedErr
+		}
+		tried = true
 		if !cur.Exists() {
 			return cur, fmt.Errorf("counter: %w", redis.Nil)
 		}
@@ -146,7 +194,13 @@ func (s *Service) strict(ctx context.Context, key string, _ Input) error {
 
 // expiring stores the same again, to give it an hour.
 func (s *Service) expiring(ctx context.Context, key string, _ Input) error {
+	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+		if tried {
+			return cur, redis.TxFailedErr
+		}
+		tried = true
 		text := cur.Text()
 		if !cur.Exists() {
 			return cur, redis.Nil
@@ -157,7 +211,13 @@ func (s *Service) expiring(ctx context.Context, key string, _ Input) error {
 }
 
 func (s *Service) dynamic(ctx context.Context, key string, in Input) error {
+	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+		if tried {
+			return cur, redis.TxFailedErr
+		}
+		tried = true
 		text := cur.Text()
 		if len(text) > 20 {
 			text = ""
@@ -175,7 +235,13 @@ func (s *Service) dynamic(ctx context.Context, key string, in Input) error {
 }
 
 func (s *Service) wrapped(ctx context.Context, key string, _ Input) error {
+	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+		if tried {
+			return cur, redis.TxFailedErr
+		}
+		tried = true
 		n, err := strconv.Atoi(cur.Text())
 		if !cur.Exists() {
 			return cur, fmt.Errorf("%w: there is none: %w", ErrRefused, redis.Nil)
@@ -189,7 +255,13 @@ func (s *Service) wrapped(ctx context.Context, key string, _ Input) error {
 }
 
 func (s *Service) unsigned(ctx context.Context, key string, _ Input) error {
+	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+		if tried {
+			return cur, redis.TxFailedErr
+		}
+		tried = true
 		n, err := strconv.ParseUint(cur.Text(), 10, 64)
 		if !cur.Exists() {
 			return cur, nil
@@ -202,34 +274,64 @@ func (s *Service) unsigned(ctx context.Context, key string, _ Input) error {
 }
 
 func (s *Service) retried(ctx context.Context, key string, _ Input) error {
+	var tried bool
 	change := func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+		if tried {
+			return cur, redis.TxFailedErr
+		}
+		tried = true
 		n, err := strconv.Atoi(cur.Text())
 		if err != nil && cur.Exists() {
 			return cur, err
 		}
 		return rmw.String(strconv.Itoa(n + 1)).WithTTL(rmw.NoTTL), nil
 	}
-	_, err := s.store.Update(ctx, rmw.Key{Name: key}, change)
-	if errors.Is(err, rmw.ErrContended) {
-		return ErrRefused
+	for range 1000 {
+		tried = false
+		_, err := s.store.Update(ctx, rmw.Key{Name: key}, change)
+		if err == nil {
+			return nil
+		}
+		if err == redis.TxFailedErr {
+			continue
+		}
+		return err
 	}
-	return err
+	return ErrRefused
 }
 
 func (s *Service) forever(ctx context.Context, key string, in Input) error {
-	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-		text := cur.Text()
-		text = strings.ToUpper(text) + in.Text
-		if text == "" {
-			return cur, ErrRefused
+	for {
+		tried := false
+		_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+			// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+			if tried {
+				return cur, redis.TxFailedErr
+			}
+			tried = true
+			text := cur.Text()
+			text = strings.ToUpper(text) + in.Text
+			if text == "" {
+				return cur, ErrRefused
+			}
+			return rmw.String(text), nil
+		})
+		if errors.Is(err, redis.TxFailedErr) {
+			continue
 		}
-		return rmw.String(text), nil
-	})
-	return err
+		return err
+	}
 }
 
 func (s *Service) piped(ctx context.Context, key string, in Input) error {
+	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+		if tried {
+			return cur, redis.TxFailedErr
+		}
+		tried = true
 		var st state
 		text := cur.Text()
 		var err error

@@ -22,6 +22,9 @@ type Input struct {
 // ErrRefused is what a function returns of its own.
 var ErrRefused = errors.New("refused")
 
+// ErrConflict is what a function returns when it gives up after conflicts.
+var ErrConflict = errors.New("conflict")
+
 // Service has a client, as services do, and a store since its migration has begun.
 type Service struct {
 	rdb   *redis.Client
@@ -64,5 +67,8 @@ func (s *Service) Funcs() map[string]Func {
 		"flag":       s.flag,
 		"prefixed":   s.prefixed,
 		"unless":     s.unless,
+		"limited":    s.limited,
+		"unlimited":  s.unlimited,
+		"once":       s.once,
 	}
 }

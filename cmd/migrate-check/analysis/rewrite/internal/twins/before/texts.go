@@ -222,7 +222,7 @@ func (s *Service) wrapped(ctx context.Context, key string, _ Input) error {
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("write: %w", err)
+			return err
 		}
 		return nil
 	}, key)
