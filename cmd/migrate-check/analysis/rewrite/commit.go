@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"go/types"
 	"strings"
 )
 
@@ -39,7 +38,11 @@ func (u *update) findCommit() error {
 	rest := c.stmts
 	var err error
 	if use.name == "TxPipeline" {
-		rest, err = u.pipeline(use.call)
+		var exec *ast.CallExpr
+		if c.call, exec, err = u.pipeline(use.call, c.stmts); err == nil {
+			c.ctxs, rest = append(c.ctxs, exec.Args[0]), c.stmts[2:]
+			u.exchanged[exec] = true
+		}
 	} else {
 		err = u.pipelined(use.call)
 	}
@@ -55,15 +58,11 @@ func (u *update) findCommit() error {
 // pipelined reads TxPipelined(ctx, func(pipe) error { pipe.Set(…); return nil }).
 func (u *update) pipelined(call *ast.CallExpr) error {
 	c := &u.commit
-	if len(call.Args) != 2 {
-		return errors.New("TxPipelined is called in an unusual way")
-	}
-	c.ctxs = append(c.ctxs, call.Args[0])
-	one, err := u.oneCommand(call.Args[1])
+	one, err := u.oneCommand(call)
 	if err != nil {
 		return err
 	}
-	c.call = one
+	c.call, c.ctxs = one, append(c.ctxs, call.Args[0])
 	ast.Inspect(call.Args[1], func(n ast.Node) bool { // of return pipe.Set(…).Err()
 		if outer, ok := n.(*ast.CallExpr); ok {
 			if sel, ok := ast.Unparen(outer.Fun).(*ast.SelectorExpr); ok && ast.Unparen(sel.X) == ast.Expr(one) {
@@ -73,105 +72,6 @@ func (u *update) pipelined(call *ast.CallExpr) error {
 		return true
 	})
 	return nil
-}
-
-// oneCommand returns the only command of the function that fills a pipeline.
-func (s *source) oneCommand(arg ast.Expr) (*ast.CallExpr, error) {
-	fn, ok := ast.Unparen(arg).(*ast.FuncLit)
-	if !ok {
-		return nil, errors.New("the function that fills the pipeline is declared elsewhere")
-	}
-	if fn.Type.Params.NumFields() != 1 || len(fn.Type.Params.List[0].Names) != 1 {
-		return nil, errors.New("the pipeline has no name")
-	}
-	pipe := s.info.Defs[fn.Type.Params.List[0].Names[0]]
-	if uses := s.usesIn(fn.Body, pipe); len(uses) != 1 {
-		return nil, fmt.Errorf("there are %d uses of the pipeline, and one command is rewritten", len(uses))
-	}
-	more := errors.New("the function that fills the pipeline does more than that")
-	list := fn.Body.List
-	switch len(list) {
-	case 1: // return pipe.Set(…).Err()
-		ret, ok := list[0].(*ast.ReturnStmt)
-		if !ok || len(ret.Results) != 1 {
-			return nil, more
-		}
-		outer, ok := ast.Unparen(ret.Results[0]).(*ast.CallExpr)
-		if !ok {
-			return nil, more
-		}
-		sel, ok := ast.Unparen(outer.Fun).(*ast.SelectorExpr)
-		if !ok || sel.Sel.Name != "Err" {
-			return nil, more
-		}
-		return s.commandOf(sel.X, pipe, more)
-	case 2: // pipe.Set(…); return nil
-		ret, ok := list[1].(*ast.ReturnStmt)
-		if !ok || len(ret.Results) != 1 || !s.isNil(ret.Results[0]) {
-			return nil, more
-		}
-		stmt, ok := list[0].(*ast.ExprStmt)
-		if !ok {
-			return nil, errors.New("the answer of the command is kept, or the command stands in a branch")
-		}
-		return s.commandOf(stmt.X, pipe, more)
-	}
-	return nil, more
-}
-
-// commandOf returns a call of a method of the pipeline.
-func (s *source) commandOf(e ast.Expr, pipe types.Object, otherwise error) (*ast.CallExpr, error) {
-	call, ok := ast.Unparen(e).(*ast.CallExpr)
-	if !ok {
-		return nil, otherwise
-	}
-	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
-	if !ok || s.object(sel.X) != pipe || call.Ellipsis.IsValid() {
-		return nil, otherwise
-	}
-	return call, nil
-}
-
-// pipeline reads pipe := tx.TxPipeline(); pipe.Set(…); _, err = pipe.Exec(ctx), and returns
-// what comes from Exec on.
-func (u *update) pipeline(call *ast.CallExpr) ([]ast.Stmt, error) {
-	c := &u.commit
-	unusual := errors.New("a TxPipeline is not followed by one command and Exec")
-	if len(c.stmts) < 3 {
-		return nil, unusual
-	}
-	n, ok := c.stmts[0].(*ast.AssignStmt)
-	if !ok || n.Tok != token.DEFINE || len(n.Lhs) != 1 || len(n.Rhs) != 1 || ast.Unparen(n.Rhs[0]) != ast.Expr(call) {
-		return nil, unusual
-	}
-	pipe := u.object(n.Lhs[0])
-	if len(u.usesIn(u.fn.Body, pipe)) != 2 {
-		return nil, errors.New("there is more than one command in the pipeline")
-	}
-	stmt, ok := c.stmts[1].(*ast.ExprStmt)
-	if !ok {
-		return nil, unusual
-	}
-	var err error
-	if c.call, err = u.commandOf(stmt.X, pipe, unusual); err != nil {
-		return nil, err
-	}
-	var exec *ast.CallExpr
-	ast.Inspect(c.stmts[2], func(n ast.Node) bool {
-		if n, ok := n.(*ast.CallExpr); ok && exec == nil {
-			exec = n
-		}
-		return true
-	})
-	if exec == nil || len(exec.Args) != 1 {
-		return nil, unusual
-	}
-	if sel, ok := ast.Unparen(exec.Fun).(*ast.SelectorExpr); !ok || u.object(sel.X) != pipe || sel.Sel.Name != "Exec" {
-		return nil, unusual
-	}
-	c.ctxs = append(c.ctxs, exec.Args[0])
-	u.exchanged[exec] = true
-	return c.stmts[2:], nil
 }
 
 // ending reads what stands at the end: the call, and the return of its error.

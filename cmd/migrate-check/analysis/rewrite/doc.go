@@ -8,7 +8,8 @@
 //     TxPipelined, becomes the Update of an rmw.Store. So does one field of a hash, or the
 //     whole of it, that is changed by one HSet, HDel or Del
 //   - a look: a Watch under which nothing is written becomes plain calls of the client
-//   - a pipeline of one: a TxPipelined with one command becomes the command
+//   - a pipeline of one: a TxPipelined or TxPipeline with one command becomes the command, if that may
+//     be sent twice: go-redis sends a command again when its answer is lost, and a transaction only once
 //
 // # What stays the same
 //

@@ -36,16 +36,15 @@ func (u *update) beforeCall() (ast.Stmt, error) {
 	if body, _ := u.inner(); u.fnVar != nil && !within(body, u.fnVar.Pos()) {
 		return nil, fmt.Errorf("%s is declared outside of the function that calls Watch", u.fnVar.Name())
 	}
-	for i, n := range u.path[1:] {
-		switch n := n.(type) {
-		case *ast.ParenExpr:
-		case *ast.AssignStmt, *ast.ExprStmt, *ast.ReturnStmt, *ast.IfStmt, *ast.SwitchStmt:
-			switch u.path[i+2].(type) {
-			case *ast.BlockStmt, *ast.CaseClause, *ast.CommClause:
-				return n.(ast.Stmt), nil
-			}
+	stmts := u.statements()
+	for _, n := range u.path[1:] {
+		switch n.(type) {
+		case *ast.ParenExpr, *ast.AssignStmt, *ast.ExprStmt, *ast.ReturnStmt, *ast.IfStmt, *ast.SwitchStmt:
 		default:
 			return nil, errors.New("its result is part of an expression, or it stands in the head of a loop or behind a label")
+		}
+		if len(stmts) > 0 && n == ast.Node(stmts[0]) {
+			return stmts[0], nil
 		}
 	}
 	return nil, errors.New("it is not called by a function")

@@ -27,11 +27,12 @@ func probe(o rewrite.Options) *analysis.Analyzer {
 		Run: func(pass *analysis.Pass) (any, error) {
 			for _, call := range pass.ResultOf[rediscalls.Analyzer].([]*rediscalls.Call) {
 				fix, why, _ := rewrite.Of(pass, call, o)
+				name := call.Func.Name()
 				d := analysis.Diagnostic{Pos: call.Node.Pos(), End: call.Node.End(), Message: "not fixed: " + why}
 				if fix != nil {
 					d.Message, d.SuggestedFixes = "fixed", []analysis.SuggestedFix{*fix}
 				}
-				if call.Func.Name() == "Watch" || fix != nil {
+				if name == "Watch" || fix != nil || pass.Pkg.Name() == "pipelines" && strings.HasPrefix(name, "Tx") {
 					pass.Report(d)
 				}
 			}
@@ -43,7 +44,7 @@ func probe(o rewrite.Options) *analysis.Analyzer {
 func testdata() string { return filepath.Join(analysistest.TestData(), "../../testdata") }
 
 func TestWhatIsDoubtfulStays(t *testing.T) {
-	analysistest.Run(t, testdata(), probe(rewrite.Options{}), "refused", "generated", "goredis6only")
+	analysistest.Run(t, testdata(), probe(rewrite.Options{}), "refused", "pipelines", "generated", "goredis6only")
 }
 
 func TestTheStoreIsTheOnlyOneOrTheOneAskedFor(t *testing.T) {

@@ -110,14 +110,17 @@ func ttlOf(s *source, w *watch) (ttl string) {
 
 // pipelineScaffold is a beginning of what to write in place of a transaction of its own.
 func pipelineScaffold(s *source, call *rediscalls.Call) string {
-	if len(s.call.Args) != 2 || call.Library.Major < 8 {
-		return ""
-	}
 	sel, ok := ast.Unparen(s.call.Fun).(*ast.SelectorExpr)
-	if !ok || s.isTx(sel.X) {
+	if !ok || s.isTx(sel.X) || call.Library.Major < 8 {
 		return ""
 	}
-	return fmt.Sprintf("// TODO: nothing makes these commands happen together: is that all right?\n"+
-		"// If it is not, put what changes together under one key, and change it by an Update.\n"+
-		"_, err := %s.Pipelined(%s, %s)\n", s.of(sel.X), s.of(s.call.Args[0]), s.of(s.call.Args[1]))
+	const todo = "// TODO: nothing makes these commands happen together: is that all right?\n" +
+		"// If it is not, put what changes together under one key, and change it by an Update.\n"
+	switch n, _ := s.parent().(*ast.AssignStmt); {
+	case len(s.call.Args) == 2:
+		return todo + fmt.Sprintf("_, err := %s.Pipelined(%s, %s)\n", s.of(sel.X), s.of(s.call.Args[0]), s.of(s.call.Args[1]))
+	case n != nil && len(n.Lhs) == 1:
+		return todo + fmt.Sprintf("%s %s %s.Pipeline()\n", s.of(n.Lhs[0]), n.Tok, s.of(sel.X))
+	}
+	return ""
 }

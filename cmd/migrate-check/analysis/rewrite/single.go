@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"strings"
 
 	"golang.org/x/tools/go/analysis"
 
@@ -15,10 +14,7 @@ import (
 
 // single rewrites a transaction of one command to the command: it is atomic by itself.
 func single(s *source, call *rediscalls.Call) (*analysis.SuggestedFix, error) {
-	if call.Func.Name() == "TxPipeline" {
-		return nil, errors.New("what is sent through the pipeline is not written in one place")
-	}
-	if call.Library.Name != rediscalls.GoRedis || call.Library.Major < 8 || len(s.call.Args) != 2 {
+	if call.Library.Name != rediscalls.GoRedis || call.Library.Major < 8 {
 		return nil, fmt.Errorf("it is of go-redis v%d; version 8 or later is rewritten", call.Library.Major)
 	}
 	sel, ok := ast.Unparen(s.call.Fun).(*ast.SelectorExpr)
@@ -28,7 +24,12 @@ func single(s *source, call *rediscalls.Call) (*analysis.SuggestedFix, error) {
 	if s.isTx(sel.X) {
 		return nil, errors.New("it belongs to a Watch: see there")
 	}
-	one, err := s.oneCommand(s.call.Args[1])
+	one, exec, in, stmts, err := (*ast.CallExpr)(nil), s.call, s.parent(), s.statements(), error(nil)
+	if call.Func.Name() == "TxPipelined" {
+		one, err = s.oneCommand(s.call)
+	} else if one, exec, err = s.pipeline(s.call, stmts); err == nil {
+		in = simple(stmts[2])
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -36,8 +37,8 @@ func single(s *source, call *rediscalls.Call) (*analysis.SuggestedFix, error) {
 		return nil, err
 	}
 	name := ast.Unparen(one.Fun).(*ast.SelectorExpr).Sel.Name
-	if waits(name) {
-		return nil, fmt.Errorf("%s does not wait in a transaction, and does outside", name)
+	if !repeatable[name] && !reads[name] {
+		return nil, fmt.Errorf("go-redis sends %s again if its answer is lost, and a transaction only once", name)
 	}
 	obj, _, _ := types.LookupFieldOrMethod(s.info.TypeOf(sel.X), true, s.pass.Pkg, name)
 	if fn, ok := obj.(*types.Func); !ok || fn.Pkg() != call.Func.Pkg() {
@@ -49,16 +50,26 @@ func single(s *source, call *rediscalls.Call) (*analysis.SuggestedFix, error) {
 	if reads[name] && nameIn(s.info.TypeOf(sel.X), call.Func.Pkg()) != "Client" {
 		return nil, fmt.Errorf("%s may read from another server than a transaction", name)
 	}
-	if !s.plain(one.Args[0]) && !s.background(one.Args[0]) || !s.same(s.call.Args[0], one.Args[0]) {
+	if !s.plain(one.Args[0]) && !s.background(one.Args[0]) || !s.same(exec.Args[0], one.Args[0]) {
 		return nil, errors.New("the command has another context than the transaction")
 	}
-	if err := s.dropCmders(); err != nil {
+	if err := s.dropCmders(in); err != nil {
 		return nil, err
 	}
-	s.replacePart(s.call.Pos(), one.Args[0].Pos(), s.of(sel.X)+"."+name+"(")
-	s.replacePart(one.End(), s.call.End(), ".Err()")
+	command := s.of(sel.X) + "." + name + "("
+	if exec == s.call {
+		s.replacePart(exec.Pos(), one.Args[0].Pos(), command)
+		s.replacePart(one.End(), exec.End(), ".Err()")
+	} else {
+		s.replacePart(stmts[0].Pos(), stmts[2].Pos(), "")
+		s.replacePart(exec.Pos(), exec.End(), command+s.between(one.Args[0].Pos(), one.End())+".Err()")
+	}
 	return s.fix("Send the one command without MULTI and EXEC")
 }
+
+// repeatable are the writes that leave the same, however often they are sent: go-redis sends a
+// command again if its answer is lost.
+var repeatable = set("Set HSet HMSet Del Unlink HDel SAdd SRem ZAdd ZRem Expire PExpire ExpireAt PExpireAt Persist")
 
 // sendsAtOnce refuses what may be a pipeline itself: its commands are not sent at once, and its
 // TxPipelined sends them all.
@@ -86,21 +97,11 @@ func nameIn(t types.Type, pkg *types.Package) string {
 	return named.Obj().Name()
 }
 
-// waits reports whether a command blocks, or is sent in parts.
-func waits(name string) bool {
-	for prefix := range strings.FieldsSeq("BL BR BZ XRead Wait Do Process Pipeline Tx Exec Discard Len Script Eval FCall") {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
 // dropCmders leaves out the first of the two results, if nobody uses it.
-func (s *source) dropCmders() error {
-	n, ok := s.parent().(*ast.AssignStmt)
+func (s *source) dropCmders(in ast.Node) error {
+	n, ok := in.(*ast.AssignStmt)
 	if !ok {
-		if _, ok := s.parent().(*ast.ExprStmt); ok {
+		if _, ok := in.(*ast.ExprStmt); ok {
 			return nil
 		}
 		return errors.New("the answers of the commands are used, or returned")

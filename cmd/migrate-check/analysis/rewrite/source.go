@@ -151,14 +151,19 @@ func (s *source) exchange(pos, end token.Pos, text string) {
 	s.edits = append(s.edits, analysis.TextEdit{Pos: pos, End: end, NewText: []byte(text)})
 }
 
-// statement is the outermost statement around the call that others may stand above; nil if there is none.
-func (s *source) statement() ast.Stmt {
+// statements are the innermost ones around the call that others may stand above, from the call's own on.
+func (s *source) statements() (list []ast.Stmt) {
 	for i, n := range s.path[:len(s.path)-1] {
-		if stmt, ok := n.(ast.Stmt); ok {
-			switch s.path[i+1].(type) {
-			case *ast.BlockStmt, *ast.CaseClause, *ast.CommClause:
-				return stmt
-			}
+		switch block := s.path[i+1].(type) {
+		case *ast.BlockStmt:
+			list = block.List
+		case *ast.CaseClause:
+			list = block.Body
+		case *ast.CommClause:
+			list = block.Body
+		}
+		if stmt, ok := n.(ast.Stmt); ok && slices.Contains(list, stmt) {
+			return list[slices.Index(list, stmt):]
 		}
 	}
 	return nil
@@ -171,12 +176,12 @@ func (s *source) insert(pos token.Pos, text string) {
 // fix is all changes so far, if the code compiles with them.
 func (s *source) fix(message string) (*analysis.SuggestedFix, error) {
 	if len(s.above) > 0 {
-		stmt := s.statement()
-		if stmt == nil {
+		stmts := s.statements()
+		if len(stmts) == 0 {
 			return nil, errors.New("there is no room for the comments in it")
 		}
-		text := strings.Join(s.above, "\n") + "\n"
-		s.edits = slices.Insert(s.edits, 0, analysis.TextEdit{Pos: stmt.Pos(), End: stmt.Pos(), NewText: []byte(text)})
+		text, pos := strings.Join(s.above, "\n")+"\n", stmts[0].Pos()
+		s.edits = slices.Insert(s.edits, 0, analysis.TextEdit{Pos: pos, End: pos, NewText: []byte(text)})
 	}
 	slices.SortStableFunc(s.edits, func(a, b analysis.TextEdit) int {
 		return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.End, b.End))

@@ -16,8 +16,8 @@ type service struct {
 func (s *service) single(ctx context.Context, key string) error {
 	_, err := s.rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error { // want `^fixed$`
 		// It counts.
-		pipe.Incr(ctx, key) // by one
-		return nil          // always
+		pipe.HSet(ctx, key, "n", 1) // by one
+		return nil                  // always
 	})
 	return err
 }

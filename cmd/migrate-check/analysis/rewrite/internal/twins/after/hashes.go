@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/unwatch/unwatch/rmw"
@@ -132,4 +133,10 @@ func (s *Service) single(ctx context.Context, key string, in Input) error {
 		return fmt.Errorf("set: %w", err)
 	}
 	return nil
+}
+
+func (s *Service) singlePiped(ctx context.Context, key string, in Input) error {
+	// It replaces what the key holds.
+	err := s.rdb.Set(ctx, key, in.Text, time.Minute).Err()
+	return err
 }

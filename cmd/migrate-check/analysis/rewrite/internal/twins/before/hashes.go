@@ -3,6 +3,7 @@ package before
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -124,4 +125,12 @@ func (s *Service) single(ctx context.Context, key string, in Input) error {
 		return fmt.Errorf("set: %w", err)
 	}
 	return nil
+}
+
+func (s *Service) singlePiped(ctx context.Context, key string, in Input) error {
+	pipe := s.rdb.TxPipeline()
+	// It replaces what the key holds.
+	pipe.Set(ctx, key, in.Text, time.Minute)
+	_, err := pipe.Exec(ctx)
+	return err
 }
