@@ -175,40 +175,43 @@ func (u *update) written() error {
 
 // writeCommit makes the commit the return of what shall be stored.
 func (u *update) writeCommit() error {
+	text, err := u.stored()
+	if err != nil {
+		return err
+	}
+	u.replace(u.commit.pos(), u.commit.stmts[len(u.commit.stmts)-1].End(), text)
+	return nil
+}
+
+// stored returns the statements that return what the commit stores.
+func (u *update) stored() (string, error) {
 	c := &u.commit
-	var text string
 	switch c.method {
 	case "Del":
-		text = fmt.Sprintf("return %s.Value{}, nil", u.rmw)
+		return fmt.Sprintf("return %s.Value{}, nil", u.rmw), nil
 	case "HDel":
 		var names []string
 		for _, arg := range c.args {
 			if !isString(u.info.TypeOf(arg)) {
-				return errors.New("a field is not named by a string")
+				return "", errors.New("a field is not named by a string")
 			}
 			names = append(names, u.of(arg))
 		}
-		text = fmt.Sprintf("return %s.Without(%s), nil", u.cur, strings.Join(names, ", "))
+		return fmt.Sprintf("return %s.Without(%s), nil", u.cur, strings.Join(names, ", ")), nil
 	case "HSet":
 		var value strings.Builder
 		value.WriteString(u.cur)
 		for i := 0; i < len(c.args); i += 2 {
 			if !isString(u.info.TypeOf(c.args[i])) {
-				return errors.New("HSet is given a field that is not named by a string")
+				return "", errors.New("HSet is given a field that is not named by a string")
 			}
 			stored, err := u.encode(c.args[i+1])
 			if err != nil {
-				return err
+				return "", err
 			}
 			value.WriteString(fmt.Sprintf(".With(%s, %s)", u.of(c.args[i]), stored))
 		}
-		text = fmt.Sprintf("return %s, nil", value.String())
-	default:
-		var err error
-		if text, err = u.writeSet(); err != nil {
-			return err
-		}
+		return fmt.Sprintf("return %s, nil", value.String()), nil
 	}
-	u.replace(c.pos(), c.stmts[len(c.stmts)-1].End(), text)
-	return nil
+	return u.writeSet()
 }

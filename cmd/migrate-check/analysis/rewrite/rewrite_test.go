@@ -110,8 +110,8 @@ func TestAScaffoldHasWhatIsKnown(t *testing.T) {
 		require.NoError(t, r.Action.Err)
 	}
 	text := strings.Join(all, "\n")
-	require.Contains(t, text, `rmw.Key{Name: key, TTL: rmw.NoTTL}`)
 	require.Contains(t, text, `store.WithLocks(ctx, []string{key, "b"}`)
+	require.Contains(t, text, "// TODO: an Update is of a string or a hash, and ZCard of neither: send it under store.WithLock.\n")
 	require.Contains(t, text, "//\t\t\tn, err := tx.Get(ctx, key).Int()")
 }
 

@@ -1,0 +1,242 @@
+// Package scaffolds is package unfixed with scaffolds in place of transactions. It is written by a test.
+package scaffolds
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+var _, _ = strconv.Itoa, errors.New // to keep the imports
+
+// Input is what a function is called with.
+type Input struct {
+	Text  string
+	N     int
+	TTL   time.Duration
+	Field string
+}
+
+// Service has a client, as services do, and a store since its migration has begun.
+type Service struct {
+	rdb   *redis.Client
+	store rmw.Store
+}
+
+// New returns one.
+func New(rdb *redis.Client, store rmw.Store) *Service { return &Service{rdb, store} }
+
+// Func is a function of a service.
+type Func func(ctx context.Context, key string, in Input) error
+
+// Funcs are all, by their name.
+func (s *Service) Funcs() map[string]Func {
+	return map[string]Func{
+		"count": s.count, "countDown": s.countDown, "countBy": s.countBy, "countField": s.countField,
+		"setField": s.setField, "setKnownField": s.setKnownField, "dropField": s.dropField, "put": s.put,
+	}
+}
+
+func (s *Service) count(ctx context.Context, key string, _ Input) error {
+	store := s.store
+	// Not rewritten: Get stands in an expression, or in a branch.
+	_, err := store.Update(ctx, rmw.Key{Name: key}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		// TODO: move the checks of the function here. It may only compute, and may be called several times.
+		n, err := strconv.ParseInt(cur.Text(), 10, 64)
+		if err != nil && cur.Exists() {
+			return cur, err
+		}
+		return rmw.String(strconv.FormatInt(n+1, 10)), nil
+	})
+	// It was:
+	//
+	//	{
+	//			if err := tx.Get(ctx, key).Err(); err != nil && err != redis.Nil {
+	//				return err
+	//			}
+	//			_, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+	//				pipe.Incr(ctx, key)
+	//				return nil
+	//			})
+	//			return err
+	//		}
+	return err
+}
+
+// countDown counts only what is there.
+func (s *Service) countDown(ctx context.Context, key string, in Input) error {
+	store := s.store
+	// Not rewritten: Get stands in an expression, or in a branch.
+	_, err := store.Update(ctx, rmw.Key{Name: key}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		if !cur.Exists() {
+			return cur, redis.Nil
+		}
+		// TODO: move the checks of the function here. It may only compute, and may be called several times.
+		n, err := strconv.ParseInt(cur.Text(), 10, 64)
+		if err != nil && cur.Exists() {
+			return cur, err
+		}
+		return rmw.String(strconv.FormatInt(n-(int64(in.N)), 10)), nil
+	})
+	// It was:
+	//
+	//	{
+	//			if err := tx.Get(ctx, key).Err(); err != nil {
+	//				return err
+	//			}
+	//			_, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+	//				pipe.DecrBy(ctx, key, int64(in.N))
+	//				return nil
+	//			})
+	//			return err
+	//		}
+	return err
+}
+
+func (s *Service) countBy(ctx context.Context, key string, in Input) error {
+	store := s.store
+	// Not rewritten: the key is not read before it is written: a Set overwrites a key of any type, an Update does not.
+	_, err := store.Update(ctx, rmw.Key{Name: key}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		// TODO: move the checks of the function here. It may only compute, and may be called several times.
+		n, err := strconv.ParseInt(cur.Text(), 10, 64)
+		if err != nil && cur.Exists() {
+			return cur, err
+		}
+		return rmw.String(strconv.FormatInt(n+(int64(in.N)), 10)), nil
+	})
+	// It was:
+	//
+	//	{
+	//			pipe := tx.TxPipeline()
+	//			pipe.IncrBy(ctx, key, int64(in.N))
+	//			_, err := pipe.Exec(ctx)
+	//			return err
+	//		}
+	return err
+}
+
+func (s *Service) countField(ctx context.Context, key string, in Input) error {
+	store := s.store
+	// Not rewritten: the key is not read before it is written: a Set overwrites a key of any type, an Update does not.
+	_, err := store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		// TODO: move the checks of the function here. It may only compute, and may be called several times.
+		text, ok := cur.Field(in.Field)
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil && ok {
+			return cur, err
+		}
+		return cur.With(in.Field, strconv.FormatInt(n+(2), 10)), nil
+	})
+	// It was:
+	//
+	//	{
+	//			_, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+	//				pipe.HIncrBy(ctx, key, in.Field, 2)
+	//				return nil
+	//			})
+	//			return err
+	//		}
+	return err
+}
+
+func (s *Service) setField(ctx context.Context, key string, in Input) error {
+	store := s.store
+	// Not rewritten: the key is not read before it is written: a Set overwrites a key of any type, an Update does not.
+	_, err := store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		// TODO: move the checks of the function here. It may only compute, and may be called several times.
+		return cur.With(in.Field, in.Text).With("n", strconv.Itoa(in.N)), nil
+	})
+	// It was:
+	//
+	//	{
+	//			_, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+	//				pipe.HSet(ctx, key, in.Field, in.Text, "n", in.N)
+	//				return nil
+	//			})
+	//			return err
+	//		}
+	return err
+}
+
+// setKnownField sets a field only where there is one.
+func (s *Service) setKnownField(ctx context.Context, key string, in Input) error {
+	store := s.store
+	// Not rewritten: the answers of the pipeline are kept.
+	_, err := store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		if _, ok := cur.Field(in.Field); !ok {
+			return cur, redis.Nil
+		}
+		// TODO: move the checks of the function here. It may only compute, and may be called several times.
+		return cur.With(in.Field, in.Text), nil
+	})
+	// It was:
+	//
+	//	{
+	//			_, err := tx.HGet(ctx, key, in.Field).Result()
+	//			if err != nil {
+	//				return err
+	//			}
+	//			cmds, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+	//				pipe.HSet(ctx, key, in.Field, in.Text)
+	//				return nil
+	//			})
+	//			_ = cmds
+	//			return err
+	//		}
+	return err
+}
+
+func (s *Service) dropField(ctx context.Context, key string, in Input) error {
+	store := s.store
+	// Not rewritten: the key is not read before it is written: a Set overwrites a key of any type, an Update does not.
+	_, err := store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		// TODO: move the checks of the function here. It may only compute, and may be called several times.
+		return cur.Without(in.Field), nil
+	})
+	// It was:
+	//
+	//	{
+	//			_, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+	//				pipe.HDel(ctx, key, in.Field)
+	//				return nil
+	//			})
+	//			return err
+	//		}
+	return err
+}
+
+func (s *Service) put(ctx context.Context, key string, in Input) error {
+	store := s.store
+	// Not rewritten: the answers of the pipeline are kept.
+	_, err := store.Update(ctx, rmw.Key{Name: key}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		// TODO: move the checks of the function here. It may only compute, and may be called several times.
+		next := rmw.String(in.Text)
+		switch expiry := in.TTL; {
+		case expiry > 0:
+			next = next.WithTTL(max(expiry, time.Millisecond))
+		case expiry != redis.KeepTTL:
+			next = next.WithTTL(rmw.NoTTL)
+		}
+		return next, nil
+	})
+	// It was:
+	//
+	//	{
+	//			_, err := tx.Get(ctx, key).Result()
+	//			if err != nil && err != redis.Nil {
+	//				return err
+	//			}
+	//			cmds, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+	//				pipe.Set(ctx, key, in.Text, in.TTL)
+	//				return nil
+	//			})
+	//			_ = cmds
+	//			return err
+	//		}
+	return err
+}
