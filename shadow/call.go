@@ -30,6 +30,7 @@ type call struct {
 	ended   time.Time     // the same; of no use before the dispatcher has it
 	clocked bool          // took is known
 	took    time.Duration // by the path: what fn has taken is left out, as a playback has none of it
+	inFn    time.Duration // by the last run of fn, if clocked
 	bytes   int64
 }
 
@@ -69,6 +70,7 @@ type recorder struct {
 	err      error
 	epoch    *time.Time     // nil: what fn takes is of no interest
 	took     time.Duration  // by fn, in all its runs
+	last     time.Duration  // by fn, in its last run
 	observed rmw.UpdateFunc // the method run, bound once
 }
 
@@ -82,7 +84,8 @@ func (r *recorder) run(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 	}
 	next, err := r.fn(ctx, cur)
 	if r.epoch != nil {
-		r.took += time.Since(*r.epoch) - began
+		r.last = time.Since(*r.epoch) - began
+		r.took += r.last
 	}
 	r.old, r.next, r.err = cur, next, err
 	return next, err

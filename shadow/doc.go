@@ -24,7 +24,10 @@
 //     computed from. It keeps the other store ready to take over.
 //   - Free run lets updates of a scratch key race on the other path, as they raced on
 //     the serving one, and audits the chain of the commits: each one that was
-//     acknowledged must be in it, once. Only this one finds lost updates.
+//     acknowledged must be in it, once. For one call in four it forces a conflict: two
+//     updates of a new scratch key overlap, one of which may delete it. There, fn takes as
+//     long as it took on the serving path, from 10 ms to a quarter of Config.Timeout. Only
+//     the free run finds lost updates.
 //
 // The verifier, [Store.Verify], reads the touched keys of both stores while nobody changes
 // them and compares values and expiries, in both directions.
@@ -51,7 +54,7 @@
 //
 // Scratch keys are named after the key, in the same slot: "~seed:{key}:id", which lives
 // for a minute (but for an update that takes the expiry away: then until it is cleared),
-// and "~free:{key}", for ten; in a fleet also "~trail:{key}", for an hour, where each
+// "~pair:{key}:id", likewise for a minute, and "~free:{key}", for ten; in a fleet also "~trail:{key}", for an hour, where each
 // process notes what it mirrors, so that what nobody has is foreign.
 //
 // # What it does not show

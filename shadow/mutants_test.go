@@ -20,6 +20,14 @@ type mutant struct {
 	*rmwtest.Memory
 	update func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error)
 	read   func(ctx context.Context, key rmw.Key) (rmw.Value, error)
+	peek   func(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration, error)
+}
+
+func (m *mutant) Peek(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration, error) {
+	if m.peek == nil {
+		return m.Memory.Peek(ctx, key)
+	}
+	return m.peek(ctx, key)
 }
 
 func (m *mutant) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {

@@ -111,7 +111,9 @@ func TestScratchKeysExpire(t *testing.T) {
 			require.NoError(t, s.Drain(t.Context()))
 		}
 		require.NoError(t, s.Close())
-		assert.Equal(t, map[string]time.Duration{"~seed": time.Minute, "~free": 10 * time.Minute, "~trail": time.Hour}, hidden.seen)
+		assert.Equal(t, map[string]time.Duration{
+			"~seed": time.Minute, "~free": 10 * time.Minute, "~pair": time.Minute, "~trail": time.Hour,
+		}, hidden.seen)
 	})
 }
 

@@ -143,7 +143,7 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	began := time.Since(s.epoch) // quicker than time.Now
 	res, err := s.serving.Update(ctx, key, r.observed)
 	c.at = time.Since(s.epoch)
-	c.took = c.at - began - r.took
+	c.took, c.inFn = c.at-began-r.took, r.last
 	c.old, c.next, c.written = r.old, r.next, res.Written
 	if res.Written && key.Kind == rmw.KindHash {
 		// A path may guard and write single fields: then it has not stored what fn has seen.

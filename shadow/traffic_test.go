@@ -87,6 +87,27 @@ func one(op func(t *ticket, i int) error, i int) rmw.UpdateFunc {
 	}
 }
 
+// slowTraffic is what some clients do whose functions take 30 ms.
+func slowTraffic(t *testing.T, store rmw.Store, clients, calls int) {
+	t.Helper()
+	var all sync.WaitGroup
+	for client := range clients {
+		all.Go(func() {
+			key := rmw.Key{Name: fmt.Sprintf("ticket:%d", client), Label: "ticket"}
+			open := rmw.WithOperation(t.Context(), "open")
+			for i := range calls {
+				_, err := store.Update(open, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					time.Sleep(30 * time.Millisecond)
+					return one(operations()["open"], i)(ctx, rmw.Value{})
+				})
+				assert.NoError(t, err)
+			}
+		})
+	}
+	all.Wait()
+	synctest.Wait()
+}
+
 // serve counts in a hash.
 func serve(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 	load, _ := cur.Field("load")

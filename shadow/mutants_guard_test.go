@@ -1,0 +1,84 @@
+package shadow_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+)
+
+// deletesUnguarded guards what it writes, and deletes whatever is there.
+func deletesUnguarded() *mutant {
+	return guardedBy(func(read, now, next rmw.Value) bool { return !next.Exists() || now.Equal(read) })
+}
+
+// startsExpiriesAnew gives a key that shall keep its expiry the one that it was given last,
+// from now on.
+func startsExpiriesAnew() *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	var given sync.Map
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		return m.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			next, err := fn(ctx, cur)
+			if err != nil || !next.Exists() {
+				return next, err
+			}
+			if ttl := cmp.Or(next.TTL(), key.TTL); ttl != 0 {
+				given.Store(key.Name, ttl)
+				return next, nil
+			}
+			if ttl, ok := given.Load(key.Name); ok && !next.Equal(cur) {
+				return next.WithTTL(ttl.(time.Duration)), nil
+			}
+			return next, nil
+		})
+	}
+	return m
+}
+
+// leasesForTooShort has a lock that ends after 15 ms, and no guard.
+func leasesForTooShort() *mutant {
+	m := unguarded()
+	write := m.update
+	var mu sync.Mutex
+	leases := map[string]time.Time{}
+	take := func(name string) (taken bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Now().Before(leases[name]) {
+			return false
+		}
+		leases[name] = time.Now().Add(15 * time.Millisecond)
+		return true
+	}
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		for !take(key.Name) {
+			<-time.After(time.Millisecond)
+		}
+		res, err := write(ctx, key, fn)
+		mu.Lock()
+		defer mu.Unlock()
+		delete(leases, key.Name)
+		return res, err
+	}
+	return m
+}
+
+// guardsTheBeginning compares the length and the first kilobyte of a value.
+func guardsTheBeginning() *mutant {
+	beginning := func(v rmw.Value) string {
+		text := v.Text()
+		for _, name := range slices.Sorted(maps.Keys(v.Fields())) {
+			field, _ := v.Field(name)
+			text += fmt.Sprint(name, len(field), field[:min(len(field), 1024)])
+		}
+		return fmt.Sprint(v.Exists(), len(v.Text()), text[:min(len(text), 1024)])
+	}
+	return guardedBy(func(read, now, _ rmw.Value) bool { return beginning(read) == beginning(now) })
+}
