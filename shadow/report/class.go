@@ -10,11 +10,15 @@ const (
 	// ErrorClass: one path succeeded and the other refused, or refused otherwise. That a
 	// store is down is not of this class, but of Health.
 	ErrorClass Class = "error_class"
+	// LostWrite: the candidate reports that it has stored a value, and the key still holds
+	// the value from before, or none.
+	LostWrite Class = "lost_write"
 	// ValueDiffers: what is stored differs, decoded and normalised.
 	ValueDiffers Class = "value"
 	// TTLDiffers: the expiry differs by more than the tolerance, or one has none.
 	TTLDiffers Class = "ttl"
-	// LostUpdate: a commit was acknowledged, and is not in the chain.
+	// LostUpdate: a commit was acknowledged, and is not in the chain: another one, or a
+	// delete, has overwritten it.
 	LostUpdate Class = "lost_update"
 	// DoubleApply: a commit is in the chain twice.
 	DoubleApply Class = "double_apply"
@@ -37,7 +41,7 @@ const (
 // Classes returns all of them, in their order of precedence.
 func Classes() []Class {
 	return []Class{
-		Nondeterministic, ErrorClass, ValueDiffers, TTLDiffers, LostUpdate, DoubleApply, ForeignWrite,
+		Nondeterministic, ErrorClass, LostWrite, ValueDiffers, TTLDiffers, LostUpdate, DoubleApply, ForeignWrite,
 		DriftGap, DriftInherited, OrderOnly, EncodingOnly, MatchNoop, Match,
 	}
 }
@@ -45,7 +49,7 @@ func Classes() []Class {
 // Blocks reports whether a single finding of that class stands in the way of a cut-over.
 func (c Class) Blocks() bool {
 	switch c {
-	case Nondeterministic, ErrorClass, ValueDiffers, TTLDiffers, LostUpdate, DoubleApply, ForeignWrite:
+	case Nondeterministic, ErrorClass, LostWrite, ValueDiffers, TTLDiffers, LostUpdate, DoubleApply, ForeignWrite:
 		return true
 	default:
 		return false
@@ -65,6 +69,8 @@ const (
 	ShadowTimeout  Reason = "shadow_timeout"  // the candidate took too long
 	// ShadowUnavailable: the candidate could not be reached, or could not serve.
 	ShadowUnavailable Reason = "shadow_unavailable"
+	// ShadowContended: the candidate gave up because other writers kept the key busy.
+	ShadowContended Reason = "shadow_contended"
 	// PrimaryFailed: the serving path failed, and wrote nothing.
 	PrimaryFailed Reason = "primary_failed"
 	// PrimaryIndeterminate: the serving path does not know whether it has written.
@@ -82,7 +88,7 @@ const (
 func Reasons() []Reason {
 	return []Reason{
 		DroppedQueue, DroppedBytes, DroppedBreaker, DroppedRate, DroppedMode, ShadowTimeout, ShadowUnavailable,
-		PrimaryFailed, PrimaryIndeterminate, Superseded, ShadowPanic, NotApplicable,
+		ShadowContended, PrimaryFailed, PrimaryIndeterminate, Superseded, ShadowPanic, NotApplicable,
 	}
 }
 
@@ -90,7 +96,8 @@ func Reasons() []Reason {
 // time or a candidate that lives.
 func (r Reason) Drops() bool {
 	switch r {
-	case DroppedQueue, DroppedBytes, DroppedBreaker, DroppedRate, DroppedMode, ShadowTimeout, ShadowUnavailable:
+	case DroppedQueue, DroppedBytes, DroppedBreaker, DroppedRate, DroppedMode, ShadowTimeout, ShadowUnavailable,
+		ShadowContended:
 		return true
 	default:
 		return false

@@ -98,10 +98,11 @@ func (j *judgement) divergence(op Operation) {
 		g.State = NotReady
 		g.Why = listed(differences) + ". What to do: " + classAdvice(worst(differences))
 	case n == 0:
-		g.State, g.Why = NotEnoughData, "no call was compared: see why not under coverage, or wait for calls"
+		g.State, g.Why = NotEnoughData, "no call was compared: see why not under coverage, or raise Config.Percent and wait for calls"
 	case bound > j.policy.Rate:
 		g.State = NotEnoughData
-		g.Why = fmt.Sprintf("%s of %s: %s; wait for %s more", grouped(n), counted(need, "call"), supports, grouped(need-n))
+		g.Why = fmt.Sprintf("%s of %s: %s; wait for %s more, or raise Config.Percent",
+			grouped(n), counted(need, "call"), supports, grouped(need-n))
 	default:
 		g.State, g.Why = Ready, supports
 	}
@@ -120,7 +121,7 @@ func (j *judgement) keys(op Operation) {
 	}
 	if n < j.policy.Keys {
 		g.State = NotEnoughData
-		g.Why = "wait for calls of other keys, or shadow a larger share of them; if there are no more, lower the policy's keys"
+		g.Why = "wait for calls of other keys, or raise Config.Percent; if there are no more, lower Policy.Keys"
 	}
 	j.add(share(n, j.policy.Keys), g)
 }
@@ -144,10 +145,10 @@ func (j *judgement) outcomes(op Operation) {
 	switch {
 	case name != "":
 		g.State, g.Have = NotEnoughData, fmt.Sprintf("%s compared %s", name, times(least))
-		g.Why = "a refusal is an answer too: wait for more of them, or provoke them in a test against the shadow"
+		g.Why = "a refusal is an answer too: wait for more of them, provoke them in a test against the shadow; Policy.Outcomes is the limit"
 	case !success && op.Tallies[Seeded].Compared > 0:
 		g.State, g.Have = NotEnoughData, "no call that succeeded"
-		g.Why = "only refusals were compared: wait for calls that the operation does something for"
+		g.Why = "only refusals were compared: raise Config.Percent, or wait for calls that the operation does something for"
 	}
 	j.add(share(least, need), g)
 }
@@ -164,7 +165,7 @@ func (j *judgement) coverage(op Operation) {
 	g := Gate{
 		Name: "coverage", Domain: op.Domain, Operation: op.Name, State: NotEnoughData, Have: "no call",
 		Need: "less than " + percentage(j.policy.NotCompared) + " not compared",
-		Why:  "nothing was eligible yet: see that calls go through the shadow, and that it is on",
+		Why:  "nothing was eligible yet: see that calls go through the shadow, and that Config.Off is false",
 	}
 	worst := -1.0
 	for _, comparator := range Comparators() {
@@ -197,7 +198,7 @@ func (j *judgement) coverage(op Operation) {
 				g.State = NotEnoughData
 			}
 			if t.InFlight > most {
-				g.Why = counted(t.InFlight, "call") + " on their way: wait, or see what holds the candidate up"
+				g.Why = counted(t.InFlight, "call") + " on their way: wait, raise Config.Workers, or see what holds the candidate up"
 			}
 		}
 	}

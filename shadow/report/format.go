@@ -71,6 +71,8 @@ func classText(c Class) string {
 		return "disagrees with itself"
 	case ErrorClass:
 		return "another outcome"
+	case LostWrite:
+		return "write lost"
 	case ValueDiffers:
 		return "value differs"
 	case TTLDiffers:
@@ -102,43 +104,56 @@ func classText(c Class) string {
 func classAdvice(c Class) string {
 	switch c {
 	case Nondeterministic:
-		return "run twice on one input, the operation differs: make the time, and what is random, its inputs"
+		return "run twice on one input, the operation differs: take the time, ids and chance from EnvOf, or remove it from Config.Pure"
 	case ErrorClass:
 		return "one path refuses what the other does: compare what both answered in the samples"
+	case LostWrite:
+		return "the candidate reports a write that is not stored: find why it ignores the reply of its commit, " +
+			"or what removes keys there (eviction, an expiry in the wrong unit)"
 	case ValueDiffers:
-		return "compare both documents in the samples, and fix the codec or the operation"
+		return "compare both documents in the samples, and fix the codec or the operation, or list the path in Config.Domains"
 	case TTLDiffers:
-		return "find which path sets no expiry, or another: it belongs into the same write as the value"
+		return "find the write that sets no expiry, or another: it belongs into the same write as the value, and a write that keeps " +
+			"the expiry must not start it anew"
 	case LostUpdate:
-		return "a commit was overwritten: find the write that is not guarded by what was read"
+		return "an acknowledged update was overwritten: find the write or the delete that is not guarded by the whole value that was " +
+			"read, or the lease that ends before fn does; if a write was lost too, begin there"
 	case DoubleApply:
 		return "a commit was applied twice: find what sends it again without asking whether it arrived"
 	case ForeignWrite:
-		return "find out who else writes to the candidate's store"
+		return "find out who else writes to the candidate's store; if a sample names another key, the candidate stores both under " +
+			"one name: compare how it makes names (case, prefix, length)"
 	default:
 		return "look at the samples"
 	}
 }
 
-// reasonAdvice says what to do when calls are not compared for a reason.
+// reasonAdvice says what to do when calls are not compared for a reason, and which field
+// of the Store's Config, or of the candidate's, that takes.
 func reasonAdvice(r Reason) string {
 	switch r {
-	case DroppedQueue, DroppedBytes:
-		return "give the shadow more workers or a longer queue, or fewer keys"
+	case DroppedQueue:
+		return "raise Config.Workers or Config.QueueCalls, or lower Config.Percent"
+	case DroppedBytes:
+		return "raise Config.Workers or Config.QueueBytes, or lower Config.Percent"
 	case DroppedBreaker, ShadowUnavailable:
-		return "the candidate's store was out of reach: see its errors"
+		return "the candidate's store was out of reach: see its errors; if it is overloaded, lower Config.Percent or Config.Rate"
 	case DroppedRate:
-		return "raise the rate limit, or take fewer keys"
+		return "raise Config.Rate, or lower Config.Percent"
 	case DroppedMode:
-		return "the shadow was switched off meanwhile: count anew"
+		return "the shadow was switched off meanwhile (Kill, Close, SetPercent): count anew"
 	case ShadowTimeout:
-		return "the candidate took too long: see its latencies and lock waits"
+		return "the candidate took too long: see its latencies and lock waits; raise Config.Timeout only if callers wait that long too"
+	case ShadowContended:
+		return "the candidate was contended: other writers kept the key busy until it gave up. Raise its lockupdate.Config.MaxWait or " +
+			"MaxAttempts, see whether a lock outlives its holder (Config.Lease) or is shared by many keys (Config.LockName), or split the hot key"
 	case PrimaryIndeterminate:
 		return "the serving path did not know whether it had written: look at its connections"
 	case Superseded:
-		return "keys were copied anew too often: see the resyncs"
+		return "keys were copied anew too often: either another process mirrors them later than Config.LockstepWait, or two keys share one " +
+			"value at the candidate (names that differ in case, or by a prefix); to learn which ones, run one process with Config.Sole"
 	case ShadowPanic:
-		return "the comparison panicked: see the log"
+		return "the comparison panicked: a Project of Config.Domains, or the candidate; see panics"
 	default:
 		return "find out why they were not compared"
 	}

@@ -104,7 +104,7 @@ const (
 
 // calibration asks whether the harness itself was quiet.
 func (j *judgement) calibration() {
-	const todo = "run it with a second legacy path as the candidate (A/A) first: what differs then is noise of the harness"
+	const todo = "run it with a second legacy path as the candidate (A/A, Config.AA) first, and pass its report as Config.Calibration: what differs then is noise of the harness"
 	need := CallsFor(j.policy.Rate, 0, j.policy.Confidence)
 	g := Gate{
 		Name: "calibration", State: Ready, Have: "none", Need: fmt.Sprintf("%s of an A/A run, 0 differences", counted(need, "call")),
@@ -119,9 +119,10 @@ func (j *judgement) calibration() {
 		g.Have = fmt.Sprintf("%s in %s", counted(c.Blocking, "difference"), counted(c.Compared, "call"))
 		switch {
 		case c.Blocking > 0:
-			g.State, g.Why = NotReady, "the harness has noise of its own: make the A/A run quiet, then count anew"
+			g.State, g.Why = NotReady, "the harness has noise of its own: make the A/A run quiet (Config.Domains), then count anew"
 		case c.Compared < need:
-			g.State, g.Why = NotEnoughData, fmt.Sprintf("the A/A run was too short by %s", counted(need-c.Compared, "call"))
+			g.State = NotEnoughData
+			g.Why = fmt.Sprintf("the A/A run of Config.Calibration was too short by %s", counted(need-c.Compared, "call"))
 			done = share(c.Compared, need)
 		}
 	}

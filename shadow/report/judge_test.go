@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -119,7 +120,7 @@ func TestEachGateDecides(t *testing.T) {
 		},
 		"a difference in lockstep": {
 			func(r *report.Report) { found(r, report.Lockstep, report.TTLDiffers, "", 1) },
-			report.Policy{}, "divergence", report.NotReady, "expiry differs, once. What to do: find which path",
+			report.Policy{}, "divergence", report.NotReady, "expiry differs, once. What to do: find the write",
 		},
 		"a difference without a finding": {
 			func(r *report.Report) {
@@ -163,7 +164,7 @@ func TestEachGateDecides(t *testing.T) {
 				tally.Eligible += 400
 				closing(r).Tallies[report.Lockstep] = tally
 			},
-			report.Policy{}, "coverage", report.NotReady, "mostly dropped_bytes, 400 times: give the shadow more workers",
+			report.Policy{}, "coverage", report.NotReady, "mostly dropped_bytes, 400 times: raise Config.Workers or Config.QueueBytes",
 		},
 		"drops, maybe": {
 			func(r *report.Report) {
@@ -216,7 +217,7 @@ func TestEachGateDecides(t *testing.T) {
 		},
 		"keys that nobody verifies": {
 			func(r *report.Report) { r.Verify.Evicted = 1 },
-			report.Policy{}, "end state", report.NotEnoughData, "more room",
+			report.Policy{}, "end state", report.NotEnoughData, "raise Config.Keys",
 		},
 		"errors": {
 			func(r *report.Report) { r.Health.Candidate.Errors["unavailable"] = 500 },
@@ -228,11 +229,11 @@ func TestEachGateDecides(t *testing.T) {
 		},
 		"lock timeouts": {
 			func(r *report.Report) { r.Health.Candidate.Errors["contended"] = 500 },
-			report.Policy{}, "lock timeouts", report.NotReady, "longer to wait",
+			report.Policy{}, "lock timeouts", report.NotReady, "lockupdate.Config.MaxWait",
 		},
 		"lag": {
 			func(r *report.Report) { r.Health.Lag = constant(3*time.Second, 500) },
-			report.Policy{}, "lag", report.NotReady, "more workers",
+			report.Policy{}, "lag", report.NotReady, "raise Config.Workers",
 		},
 		"no lag": {
 			func(r *report.Report) { r.Health.Lag = constant(3*time.Second, 100) },
@@ -282,6 +283,10 @@ func TestEachGateDecides(t *testing.T) {
 			g := gate(t, v, c.gate)
 			assert.Equal(t, c.state, g.State, "%+v", g)
 			assert.Contains(t, g.Have+"\n"+g.Why, c.says)
+			differs := c.state == report.NotReady && slices.Contains([]string{"divergence", "audit", "end state"}, c.gate)
+			if !differs && !slices.Contains([]string{"accounting", "policy", "panics", "breaker"}, c.gate) {
+				assert.Regexp(t, `\b(Config|Policy)\.[A-Z]|VerifyEvery`, g.Why, "%s says which setting helps", c.gate)
+			}
 			assert.Equal(t, c.state, v.State, v.Headline)
 		})
 	}
@@ -426,4 +431,20 @@ func constant(d time.Duration, n int) report.Latency {
 func TestVerdictString(t *testing.T) {
 	assert.Equal(t, "not ready: lost updates", report.Verdict{State: report.NotReady, Headline: "not ready: lost updates"}.String())
 	assert.Equal(t, "ready", report.Verdict{State: report.Ready}.String())
+}
+
+// What to do about calls that are not compared names the setting that helps, for each reason.
+func TestReasonsNameSettings(t *testing.T) {
+	for _, reason := range report.Reasons() {
+		switch reason {
+		case report.PrimaryFailed, report.NotApplicable, report.PrimaryIndeterminate, report.DroppedMode:
+			continue // no setting helps
+		}
+		r := reporttest.Ready()
+		tally := closing(r).Tallies[report.Lockstep]
+		tally.NotCompared[reason] += 4000
+		tally.Eligible += 4000
+		closing(r).Tallies[report.Lockstep] = tally
+		assert.Regexp(t, `\bConfig\.[A-Z]`, gate(t, r.Judge(report.Policy{}), "coverage").Why, reason)
+	}
 }

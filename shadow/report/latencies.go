@@ -28,7 +28,7 @@ func (j *judgement) latency(op Operation) {
 	candidate, knownToo := op.Candidate.interval(0.99, p.Confidence)
 	if !known || !knownToo {
 		g.Have, g.Need = counted(n, "call")+" of both paths", counted(need, "call")
-		g.Why = "below that, nothing can be said of a p99: wait for more calls"
+		g.Why = "below that, nothing can be said of a p99: wait for more calls, or raise Config.Percent"
 		j.add(share(n, need), g)
 		return
 	}
@@ -41,12 +41,12 @@ func (j *judgement) latency(op Operation) {
 	switch {
 	case candidate.low > allowed(legacy.high):
 		g.State = NotReady
-		g.Why = "the p99 is slower than permitted, beyond doubt: look at the lock waits, and at the candidate's store"
+		g.Why = "the p99 is slower than permitted, beyond doubt: look at the lock waits, and at the candidate's store; Policy.LatencyFactor and Policy.LatencySlack are the limit"
 	case p50 > limit50:
 		g.State = NotReady
-		g.Why = "the usual call takes more than two round trips longer: measure the round trip, and set the policy's rtt"
+		g.Why = "the usual call takes more than two round trips longer: measure the round trip to the candidate, and set Policy.RTT"
 	case candidate.high > allowed(legacy.low):
-		g.Why = fmt.Sprintf("%s leave the p99 open, %s to %s: wait for more calls", counted(n, "call"),
+		g.Why = fmt.Sprintf("%s leave the p99 open, %s to %s: wait for more calls, or raise Config.Percent", counted(n, "call"),
 			took(candidate.low), took(candidate.high))
 	default:
 		g.State = Ready

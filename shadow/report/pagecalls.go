@@ -149,6 +149,8 @@ func pageReason(r Reason) string {
 		return "the candidate took too long"
 	case ShadowUnavailable:
 		return "the candidate could not serve"
+	case ShadowContended:
+		return "the candidate gave up: other writers kept the key busy"
 	case PrimaryFailed:
 		return "the serving path failed, and wrote nothing"
 	case PrimaryIndeterminate:
@@ -211,6 +213,8 @@ func pageClass(c Class) string {
 		return "the operation disagrees with itself on the same input"
 	case ErrorClass:
 		return "one path succeeded, the other refused, or refused otherwise"
+	case LostWrite:
+		return "the candidate reports a write that is not there"
 	case ValueDiffers:
 		return "what is stored differs"
 	case TTLDiffers:

@@ -58,10 +58,10 @@ func (j *judgement) peak() {
 	}
 	switch {
 	case p.Busiest.calls() == 0:
-		g.State, g.Have, g.Why = NotEnoughData, "no minute", "no minute of traffic was seen yet"
+		g.State, g.Have, g.Why = NotEnoughData, "no minute", "no minute of traffic was seen yet: see that Config.Off is false"
 	case p.share() < need:
 		g.State = NotEnoughData
-		g.Why = fmt.Sprintf("at %s, of %s, %s; raise QueueCalls, Workers or Rate, or lower Percent, and wait for the next peak",
+		g.Why = fmt.Sprintf("at %s, of %s, %s; raise Config.QueueCalls, Config.Workers or Config.Rate, or lower Config.Percent, and wait for the next peak",
 			p.Busiest.At.Format("15:04"), counted(p.Busiest.calls(), "comparison"), counted(p.Busiest.Dropped, "drop"))
 	}
 	j.add(p.share()/need, g)

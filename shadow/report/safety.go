@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ func (j *judgement) audit() {
 		g.Why = listed(differences) + ". What to do: " + classAdvice(worst(differences))
 	case contended < need:
 		g.State = NotEnoughData
-		g.Why = fmt.Sprintf("the zero is empty: only %s met another writer; let the free run have busier keys, or run longer",
+		g.Why = fmt.Sprintf("the zero is empty: only %s met another writer; run longer, or raise Config.Percent so that busier keys are in it",
 			counted(contended, "commit"))
 	}
 	j.add(share(contended, need), g)
@@ -42,9 +43,11 @@ func (j *judgement) endState() {
 	v := j.report.Verify
 	var confirmed int64
 	var kinds []string
+	var first Class
 	for _, class := range Classes() {
 		if n := v.Findings[class]; n > 0 && class.Blocks() && !j.policy.knows("", "", class, "") {
 			confirmed += n
+			first = cmp.Or(first, class)
 			kinds = append(kinds, fmt.Sprintf("%s, %s", classText(class), times(n)))
 		}
 	}
@@ -61,21 +64,21 @@ func (j *judgement) endState() {
 		if confirmed > 1 {
 			g.Have = fmt.Sprintf("%s keys that differ confirmed", grouped(confirmed))
 		}
-		g.Why = strings.Join(kinds, "; ") + ". Both stores were at rest: look at the keys that diverge most"
+		g.Why = strings.Join(kinds, "; ") + ". Both stores were at rest. What to do: " + classAdvice(first)
 	case need == 0:
 		g.State = Ready
 	case v.Rounds == 0 || v.Checked == 0:
-		g.Have, g.Why = "no round of the verifier", "wait for its first rounds; without lockstep it has nothing to verify"
+		g.Have, g.Why = "no round of the verifier", "run VerifyEvery and wait for its first rounds; without lockstep (Config.Skip) it has nothing to verify"
 	case v.Evicted > 0:
-		g.Have, g.Why = counted(v.Evicted, "key")+" not in the registry", "they were not verified before others came: give the registry more room (Config.Keys), or verify more often"
+		g.Have, g.Why = counted(v.Evicted, "key")+" not in the registry", "they were not verified before others came: raise Config.Keys, or verify more often"
 	case v.Touched > v.Checked:
-		g.Why = fmt.Sprintf("%s of a process that verifies none: each has to verify its own", counted(v.Touched-v.Checked, "key"))
+		g.Why = fmt.Sprintf("%s of a process that verifies none: each has to run VerifyEvery", counted(v.Touched-v.Checked, "key"))
 	case v.Settled < need && v.Unknown > 0:
-		g.Why = fmt.Sprintf("%s could not be read, or moved all the time: verify in a quiet hour", counted(v.Unknown, "key"))
+		g.Why = fmt.Sprintf("%s could not be read, or moved all the time: run VerifyEvery through a quiet hour", counted(v.Unknown, "key"))
 	case v.Settled < need && v.Pending > 0:
-		g.Why = fmt.Sprintf("%s differed and will be looked at again: wait", counted(v.Pending, "key"))
+		g.Why = fmt.Sprintf("%s differed and will be looked at again: wait for the next round of VerifyEvery", counted(v.Pending, "key"))
 	case v.Settled < need:
-		g.Why = "wait for the next rounds"
+		g.Why = "wait for the next rounds of VerifyEvery"
 	default:
 		g.State = Ready
 		if v.Untimed > 0 {
@@ -102,23 +105,23 @@ func (j *judgement) health() {
 	if h.Legacy.Calls > 0 {
 		allowed = float64(total(h.Legacy.Errors)-h.Legacy.Errors["contended"]) / float64(h.Legacy.Calls)
 	}
-	j.rate("errors", failed, n, min(allowed+j.policy.Errors, 1), "see why in health, and mend the candidate's store, or its client's settings")
-	j.rate("lock timeouts", contended, n, j.policy.LockTimeouts, "give a call longer to wait for its lock, or find what keeps it")
+	j.rate("errors", failed, n, min(allowed+j.policy.Errors, 1), "see why in health: mend the candidate's store, or its client's settings", "Policy.Errors")
+	j.rate("lock timeouts", contended, n, j.policy.LockTimeouts, "the candidate was contended: raise its lockupdate.Config.MaxWait, find what holds the lock (Config.Lease, Config.LockName), or split the hot key", "Policy.LockTimeouts")
 
 	g := Gate{Name: "lag", State: NotEnoughData, Need: "p99 < " + took(j.policy.Lag)}
 	need := ValuesFor(0.99, (1+j.policy.Confidence)/2)
 	lag, known := h.Lag.interval(0.99, j.policy.Confidence)
 	switch {
 	case !known:
-		g.Have, g.Why = counted(h.Lag.Count(), "call"), fmt.Sprintf("it takes %s: wait", counted(need, "call"))
+		g.Have, g.Why = counted(h.Lag.Count(), "call"), fmt.Sprintf("it takes %s: wait, or raise Config.Percent", counted(need, "call"))
 	case lag.high < j.policy.Lag:
 		g.State, g.Have = Ready, "p99 <= "+took(lag.high)
 	case lag.low >= j.policy.Lag:
 		g.State, g.Have = NotReady, "p99 >= "+took(lag.low)
-		g.Why = "comparisons come late: give the shadow more workers, or look at the candidate's latencies"
+		g.Why = "comparisons come late: raise Config.Workers, lower Config.Percent, or look at the candidate's latencies; Policy.Lag is the limit"
 	default:
 		g.Have = fmt.Sprintf("p99 from %s to %s", took(lag.low), took(lag.high))
-		g.Why = "too few calls to tell: wait"
+		g.Why = "too few calls to tell: wait, or raise Config.Percent"
 	}
 	j.add(share(h.Lag.Count(), need), g)
 
@@ -139,7 +142,7 @@ func (j *judgement) health() {
 }
 
 // rate asks that what is counted stays below a limit, per call.
-func (j *judgement) rate(name string, events, n int64, limit float64, todo string) {
+func (j *judgement) rate(name string, events, n int64, limit float64, todo, field string) {
 	g := Gate{
 		Name: name, State: Ready,
 		Have: fmt.Sprintf("%s in %s", grouped(events), counted(n, "call")),
@@ -152,10 +155,10 @@ func (j *judgement) rate(name string, events, n int64, limit float64, todo strin
 	case n == 0:
 		g.State, g.Why = NotEnoughData, "wait for calls"
 	case RateLower(events, n, j.policy.Confidence) > limit:
-		g.State, g.Why = NotReady, todo
+		g.State, g.Why = NotReady, todo+"; "+field+" is the limit"
 	case upper > limit:
 		g.State = NotEnoughData
-		g.Why += ": wait for more calls"
+		g.Why += ": wait for more calls; " + field + " is the limit"
 		done = min(limit/upper, 1)
 	}
 	j.add(done, g)
@@ -203,7 +206,7 @@ func (j *judgement) fleet() {
 		if n > 3 {
 			g.Why += fmt.Sprintf("; and %d more", n-3)
 		}
-		g.Why += ". Bring them together, or take what is gone off the list; then count anew"
+		g.Why += ". Bring them together (Config.Build, Config.Percent, Config.Serve), or take what is gone off the list; then count anew"
 	}
 	j.add(1, g)
 }
