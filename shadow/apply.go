@@ -28,9 +28,10 @@ func (l *lane) apply(t *track, i int) {
 		return
 	}
 	var seen rmw.Value
+	var res rmw.Result
 	life := t.life
-	err := l.ask(func(ctx context.Context) error {
-		_, err := l.hidden.Update(ctx, c.key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+	err := l.ask(func(ctx context.Context) (err error) {
+		res, err = l.hidden.Update(ctx, c.key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 			if c.op.compare.digest(cur) != it.was {
 				seen = cur.Untraced()
 				return rmw.Value{}, errInput
@@ -65,7 +66,7 @@ func (l *lane) apply(t *track, i int) {
 	t.holds(it.is)
 	t.gap = false
 	t.wait = time.Now().Add(l.book.cfg.LockstepWait)
-	l.readBack(t, it)
+	l.readBack(t, it, res)
 }
 
 // elsewhere notes that the hidden path does not hold what it was left with, or what it
@@ -83,7 +84,7 @@ func (l *lane) elsewhere(t *track, it *item, seen rmw.Value, seeded bool) {
 		t.gap = true
 	case alone && t.certain() && !t.gap && !t.remembers(d):
 		// Nobody else mirrors, and this was never a value of the key's.
-		f := c.judge(c.old, seen, "the store in the shadow holds what nobody here has written")
+		f := c.judge(c.old, seen, l.foreign(t, seen, "the store in the shadow holds what this process has not written"))
 		f.class = report.ForeignWrite
 		l.note(t, it, f)
 		t.gap = true
@@ -148,7 +149,7 @@ func (t *track) gone(v rmw.Value) bool {
 
 // readBack looks whether what was acknowledged is there. Another process may have been
 // quicker: then it proves nothing.
-func (l *lane) readBack(t *track, it *item) {
+func (l *lane) readBack(t *track, it *item, res rmw.Result) {
 	defer func() {
 		if p := recover(); p != nil { // a Project of the user's: nobody else has the call in hand any more
 			l.pass(it, report.Lockstep, report.ShadowPanic)
@@ -166,6 +167,7 @@ func (l *lane) readBack(t *track, it *item) {
 		return
 	}
 	f := c.judge(c.next, v, "the store in the shadow does not hold what it has acknowledged")
+	f = l.lostWrite(f, c.op, c.key, res, c.old, c.next, v)
 	t.sure = !f.class.Blocks()
 	switch {
 	case t.sure:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/shadow/internal/diff"
+	"github.com/unwatch/unwatch/shadow/report"
 )
 
 // comparison is how the values of one domain are compared.
@@ -28,7 +29,7 @@ func newComparison(cfg Config, domain string) *comparison {
 	if err != nil {
 		panic("shadow: a Config that was validated: " + err.Error())
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %t", d.Ignore, d.Sets, d.Project != nil))
+	sum := sha256.Sum256(fmt.Appendf(nil, "2 %q %q %t", d.Ignore, d.Sets, d.Project != nil))
 	return &comparison{differ: differ, project: d.Project, tolerance: d.TTLTolerance, rules: hex.EncodeToString(sum[:4])}
 }
 
@@ -61,6 +62,29 @@ func (c *comparison) near(a, b, slack time.Duration) bool {
 		return a == b
 	}
 	return (a - b).Abs() <= c.tolerance+slack
+}
+
+// lostWrite names a difference a lost write if the path has reported that it wrote want,
+// and v, which was there then, is old, or no value. A codec that changes values reports
+// the changed one; a read from a replica is right the second time.
+func (e *engine) lostWrite(f finding, op *operation, key rmw.Key, res rmw.Result, old, want, v rmw.Value) finding {
+	compare := op.compare.compare
+	if f.class != report.ValueDiffers || !res.Written || !compare(want, res.After).Same || v.Exists() && !compare(old, v).Same {
+		return f
+	}
+	again, err := e.read(key)
+	switch {
+	case err != nil:
+		return f
+	case compare(want, again).Same:
+		f.explain = "a read after the update did not see it, a later one did: the path reads from a replica, or from a cache"
+		return f
+	}
+	f.class, f.explain = report.LostWrite, "the update reports that it has written, and the key holds the value from before"
+	if !v.Exists() {
+		f.explain = "the update reports that it has written, and the key is not there"
+	}
+	return f
 }
 
 // expiryText is an expiry in a report.

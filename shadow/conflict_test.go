@@ -2,6 +2,7 @@ package shadow_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,6 +16,35 @@ import (
 	"github.com/unwatch/unwatch/shadow"
 	"github.com/unwatch/unwatch/shadow/report"
 )
+
+// A fault of a guard, a lease or an expiry is explained by what was seen, and the advice
+// names it.
+func TestLostUpdatesAreExplained(t *testing.T) {
+	for _, m := range []struct {
+		name            string
+		candidate       func() *mutant
+		explain, advice string
+	}{
+		{"lease", leasesForTooShort, "made while its fn ran", "the lease that ends before fn does"},
+		{"delete", deletesUnguarded, "a delete removed an update that was made while its fn ran", "the delete that is not guarded"},
+		{"guard", guardsTheBeginning, "overwrote another one", "guarded by the whole value"},
+		{"expiry", startsExpiriesAnew, "an update that keeps the expiry has changed it", "must not start it anew"},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := verdictOn(t, m.candidate(), shadow.Config{Sole: true}, nil)
+				var explained strings.Builder
+				for _, s := range r.Samples {
+					if s.Comparator == report.Free {
+						explained.WriteString(s.Explain + "\n")
+					}
+				}
+				assert.Contains(t, explained.String(), m.explain)
+				assert.Contains(t, why(r.Judge(report.Policy{}), "audit"), m.advice)
+			})
+		})
+	}
+}
 
 // A conflict stays in fn as long as the serving path did, within bounds.
 func TestAConflictIsBounded(t *testing.T) {

@@ -392,6 +392,8 @@ func (e *engine) outage(err error) report.Reason {
 		return report.DroppedBreaker
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return report.ShadowTimeout
+	case errors.Is(err, rmw.ErrContended):
+		return report.ShadowContended
 	case isOutage(err):
 		return report.ShadowUnavailable
 	}

@@ -92,6 +92,6 @@ func TestWeatherHidesNoFault(t *testing.T) {
 			}
 		})
 	}
-	assert.Contains(t, found, "seeded value ")
+	assert.Contains(t, found, "seeded lost_write ")
 	assert.Contains(t, found, "free lost_update ")
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -81,4 +82,36 @@ func guardsTheBeginning() *mutant {
 		return fmt.Sprint(v.Exists(), len(v.Text()), text[:min(len(text), 1024)])
 	}
 	return guardedBy(func(read, now, _ rmw.Value) bool { return beginning(read) == beginning(now) })
+}
+
+// losesWrites acknowledges one write in twenty that it does not store.
+func losesWrites() *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	var count atomic.Int64
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		_, left, err := m.Get(ctx, key.Name)
+		if err != nil {
+			return rmw.Result{}, err
+		}
+		res, err := m.Memory.Update(ctx, key, fn)
+		if err == nil && res.Written && count.Add(1)%20 == 0 {
+			err = m.Set(ctx, key.Name, res.Before, left)
+		}
+		return res, err
+	}
+	return m
+}
+
+// evicts removes one key in twenty right after it has stored it.
+func evicts() *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	var count atomic.Int64
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		res, err := m.Memory.Update(ctx, key, fn)
+		if err == nil && res.Written && count.Add(1)%20 == 0 {
+			err = m.Set(ctx, key.Name, rmw.Value{}, 0)
+		}
+		return res, err
+	}
+	return m
 }

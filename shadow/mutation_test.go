@@ -141,6 +141,7 @@ func planted() []struct {
 		{"deletes unguarded", deletesUnguarded, "free lost_update "},
 		{"guards the beginning", guardsTheBeginning, "free lost_update "},
 		{"starts expiries anew", startsExpiriesAnew, "free ttl "},
+		{"loses writes", losesWrites, "seeded lost_write "},
 	}
 }
 

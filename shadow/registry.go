@@ -3,6 +3,7 @@ package shadow
 import (
 	"container/list"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -102,6 +103,27 @@ func (r *registry) len() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return int64(r.order.Len())
+}
+
+// sharing returns another key under which this process has left a value of this digest,
+// rather one whose name is alike: the hidden path may store both under one name.
+func (r *registry) sharing(t *track, d digest) (other rmw.Key) {
+	tracks, _ := r.all()
+	for _, u := range tracks {
+		if u == t || !u.try() {
+			continue
+		}
+		holds := u.remembers(d)
+		u.unlock()
+		if alike := strings.EqualFold(u.key.Name, t.key.Name) ||
+			strings.HasPrefix(u.key.Name, t.key.Name) || strings.HasPrefix(t.key.Name, u.key.Name); holds && alike {
+			return u.key
+		}
+		if holds {
+			other = u.key
+		}
+	}
+	return other
 }
 
 // all returns the tracks, the one touched longest ago first.

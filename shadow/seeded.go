@@ -35,6 +35,7 @@ type trial struct {
 	began time.Time // before the seed was sown
 	key   rmw.Key
 	want  rmw.Value     // what shall be stored in the end
+	sown  rmw.Result    // of the update that wrote the seed
 	seen  rmw.Value     // what the path gave to the update
 	inFn  time.Duration // what the update took of it, run again
 	// The call makes a key without an expiry. The scratch key gets one all the same: if this
@@ -67,8 +68,8 @@ func (e *engine) seeded(it *item) {
 	t.updated()
 }
 
-func (t *trial) sow(ctx context.Context) error {
-	_, err := t.hidden.Update(ctx, t.key, func(context.Context, rmw.Value) (rmw.Value, error) {
+func (t *trial) sow(ctx context.Context) (err error) {
+	t.sown, err = t.hidden.Update(ctx, t.key, func(context.Context, rmw.Value) (rmw.Value, error) {
 		return t.it.old.Untraced().WithTTL(seedTTL), nil
 	})
 	return err
@@ -111,7 +112,12 @@ func (t *trial) looked() {
 		return
 	}
 	t.timed(time.Since(began))
-	t.end(t.it.judge(t.it.old, v, "a value that was stored is read otherwise"))
+	t.end(t.seedLost(t.it.judge(t.it.old, v, "a value that was stored is read otherwise"), v))
+}
+
+// seedLost names a difference a lost write if it is the seed that is not there.
+func (t *trial) seedLost(f finding, v rmw.Value) finding {
+	return t.lostWrite(f, t.it.op, t.key, t.sown, rmw.Value{}, t.it.old, v)
 }
 
 // withered ends a trial whose seed has expired before the path had read it.
@@ -145,7 +151,7 @@ func (t *trial) updated() {
 	switch {
 	case errors.Is(err, errInput):
 		if !t.withered(t.seen) {
-			t.end(t.it.judge(c.old, t.seen, "what was stored is given to the update otherwise"))
+			t.end(t.seedLost(t.it.judge(c.old, t.seen, "what was stored is given to the update otherwise"), t.seen))
 		}
 		return
 	case c.refused() && err == nil:
@@ -168,7 +174,7 @@ func (t *trial) updated() {
 		t.pass(t.it, report.Seeded, report.NotApplicable) // it was gone before it was looked at
 		return
 	}
-	f := t.it.judge(t.want, v, "the same update of the same value stores something else")
+	f := t.lostWrite(t.it.judge(t.want, v, "the same update of the same value stores something else"), c.op, t.key, res, c.old, t.want, v)
 	if !f.class.Blocks() && !c.refused() && !t.it.op.compare.compare(t.want, res.After).Same {
 		f = t.it.judge(t.want, res.After, "what the update answers is not what it has stored")
 	}

@@ -2,6 +2,7 @@ package shadow
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"slices"
@@ -21,14 +22,17 @@ import (
 const (
 	maxTrail = 64
 	trailTTL = time.Hour
-	stepSize = 8 // bytes of a digest
 )
 
 func trailOf(key rmw.Key) rmw.Key {
 	return rmw.Key{Name: scratch("trail", key, ""), TTL: trailTTL, Label: key.Label}
 }
 
-func stepOf(d digest) string { return hex.EncodeToString(d[:stepSize]) }
+// stepOf is a value of a key. It is another one for each key: the hidden store may keep
+// the trails, as the values, of two keys under one name.
+func stepOf(key rmw.Key, d digest) string {
+	return hex.EncodeToString(binary.BigEndian.AppendUint64(nil, binary.BigEndian.Uint64(d[:])^hashOf(key.Name)))
+}
 
 // leave notes in the trail what is going to be written. Who is alone knows it anyway.
 func (e *engine) leave(t *track, d digest) error {
@@ -45,7 +49,7 @@ func (e *engine) leave(t *track, d digest) error {
 				}
 				steps = []string{first}
 			}
-			step := stepOf(d)
+			step := stepOf(t.key, d)
 			steps = append(slices.DeleteFunc(steps, func(s string) bool { return s == step }), step)
 			return rmw.String(t.op.compare.rules + " " + strings.Join(steps[max(0, len(steps)-maxTrail):], " ")), nil
 		}
@@ -58,7 +62,7 @@ func (e *engine) leave(t *track, d digest) error {
 		if err != nil {
 			return err
 		}
-		first = stepOf(t.op.compare.digest(v))
+		first = stepOf(t.key, t.op.compare.digest(v))
 		_, err = e.hidden.Update(ctx, trailOf(t.key), note)
 		return err
 	})
@@ -72,7 +76,7 @@ func (e *engine) strange(t *track, v rmw.Value) bool {
 	}
 	trail, err := e.read(trailOf(t.key))
 	steps, known := stepsBy(t.op.compare.rules, trail)
-	return err == nil && known && !slices.Contains(steps, stepOf(t.op.compare.digest(v)))
+	return err == nil && known && !slices.Contains(steps, stepOf(t.key, t.op.compare.digest(v)))
 }
 
 // stepsBy reads a trail, and reports whether it is one by these rules.

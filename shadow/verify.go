@@ -222,13 +222,25 @@ func (e *engine) blame(t *track, f finding, b rmw.Value) finding {
 		if !e.strange(t, b) {
 			return gap
 		}
-		f.class, f.explain = report.ForeignWrite, "the store in the shadow holds what no process has mirrored there"
+		f.class, f.explain = report.ForeignWrite, e.foreign(t, b, "the store in the shadow holds what no process has mirrored there")
 	case t.gap, !t.certain(), t.gone(b), t.doubted[1] == t.left:
 		return gap // it holds what it was left with: the serving path has gone on without us
 	case t.sure:
-		f.class, f.explain = report.ForeignWrite, "the store in the shadow held what it was given, and was changed by somebody else"
+		f.class = report.ForeignWrite
+		f.explain = e.foreign(t, b, "the store in the shadow held what it was given, and was changed by another writer")
 	}
 	return f
+}
+
+// foreign explains a value that was not mirrored to its key: it may be another key's.
+func (e *engine) foreign(t *track, v rmw.Value, explain string) string {
+	if !v.Exists() {
+		return explain
+	}
+	if other := e.touched.sharing(t, t.op.compare.digest(v)); other.Name != "" {
+		explain += "; the same value was mirrored to " + e.book.name(other) + ": the candidate may store both keys under one name"
+	}
+	return explain
 }
 
 // unseen reports whether calls of a key may have gone by without a sample since its expiry
