@@ -37,6 +37,28 @@ func Example_service() {
 	_ = mux
 }
 
+// A calibration: the legacy path in the shadow of itself, to learn what differs anyway.
+func Example_calibration() {
+	old := redis.NewClient(&redis.Options{Addr: "redis.old:6379"})
+	spare := redis.NewClient(&redis.Options{Addr: "redis.spare:6379"})
+	proxy := redis.NewClient(&redis.Options{Addr: "codis:19000"})
+
+	// snippet:calibration
+	same := shadow.New(
+		cas.New(old, cas.Config{}),
+		cas.New(spare, cas.Config{}), // another, empty Redis: the shadow writes to the same keys
+		shadow.Config{Name: "session", AA: true})
+	// … as many calls as the real run needs, through same; then:
+	noise := same.Report()
+	store := shadow.New(
+		cas.New(old, cas.Config{}),
+		lockupdate.New(proxy, lockupdate.Config{}),
+		shadow.Config{Name: "session", Calibration: noise})
+	// endsnippet
+	fmt.Println(same.Close(), store.Close())
+	// Output: <nil> <nil>
+}
+
 // What a comparison needs to know of a service's values, and what may be shown of them.
 func ExampleConfig() {
 	legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
