@@ -126,6 +126,14 @@ func TestSpace(t *testing.T) {
 	set("room:a", rmw.String("x"))
 	set("~seed:{room:a}:1", rmw.String("x"))
 	set("~seed:{room:a}:1", rmw.Value{})
+	set("room:a", rmw.String("w"))
+	_, err := store.Update(t.Context(), rmw.Key{Name: "room:a"}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		if cur.Exists() {
+			set("room:a", rmw.Value{})
+		}
+		return rmw.String("x"), nil // after the delete
+	})
+	require.NoError(t, err)
 	assert.Equal(t, []string{"p:room:a", "p:room:a:lock"}, s.left())
 	v, err := m.Read(t.Context(), rmw.Key{Name: "p:room:a"})
 	require.NoError(t, err)

@@ -19,10 +19,16 @@ type space struct {
 	keys
 
 	mu     sync.Mutex
-	stored map[string]bool
+	stored map[string]*updates
 }
 
-func newSpace(k keys) *space { return &space{keys: k, stored: map[string]bool{}} }
+// updates are those of a key that are under way.
+type updates struct {
+	n      int
+	shared bool // there were several at once: a delete may not have been the last
+}
+
+func newSpace(k keys) *space { return &space{keys: k, stored: map[string]*updates{}} }
 
 // within returns store with its keys in the space.
 func (s *space) within(store rmw.Store) rmw.Store { return spaced{s, store} }
@@ -38,15 +44,30 @@ func (s *space) left() []string {
 	return names
 }
 
-// touched notes a key before anything is sent, and forgets it when it is known to be
-// deleted.
-func (s *space) touched(name string, there bool) {
+// begin notes a key before anything is sent.
+func (s *space) begin(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if there {
-		s.stored[name] = true
-	} else {
+	u := s.stored[name]
+	if u == nil {
+		u = &updates{}
+		s.stored[name] = u
+	}
+	u.n++
+	u.shared = u.shared || u.n > 1
+}
+
+// end forgets a key that is known to be deleted.
+func (s *space) end(name string, deleted bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := s.stored[name]
+	u.n--
+	switch {
+	case deleted && !u.shared:
 		delete(s.stored, name)
+	case u.n == 0:
+		u.shared = false
 	}
 }
 
@@ -68,11 +89,11 @@ func (s spaced) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 
 func (s spaced) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 	key = s.inside(key)
-	s.space.touched(key.Name, true)
+	s.space.begin(key.Name)
+	deleted := false
+	defer func() { s.space.end(key.Name, deleted) }()
 	res, err := s.inner.Update(ctx, key, fn)
-	if err == nil && res.Written && !res.After.Exists() {
-		s.space.touched(key.Name, false)
-	}
+	deleted = err == nil && res.Written && !res.After.Exists()
 	return res, err
 }
 
