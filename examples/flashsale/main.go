@@ -16,15 +16,15 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 )
 
 func main() { os.Exit(mainCode(os.Args[1:])) }
 
 func mainCode(args []string) int {
-	// go-redis logs what it thinks of connections on which a proxy has refused
-	// something. What matters is in the errors, and they are shown.
-	redis.SetLogger(silent{})
+	// go-redis logs connections on which a proxy has refused a command. The errors say the
+	// same, and are shown.
+	logging.Disable()
 	if os.Getenv(childEnv) != "" {
 		// A terminal sends Ctrl-C to all processes. The parent gets it, and closes the
 		// child's stdin: so the locks are given back, and the last receipts arrive.
@@ -45,8 +45,3 @@ func mainCode(args []string) int {
 	}
 	return run(ctx, cfg, os.Stdout, os.Stderr)
 }
-
-// silent is a logger for go-redis.
-type silent struct{}
-
-func (silent) Printf(context.Context, string, ...any) {}

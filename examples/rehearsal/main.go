@@ -18,7 +18,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 )
 
 func main() { os.Exit(mainCode(os.Args[1:])) }
@@ -31,9 +31,9 @@ func mainCode(args []string) int {
 	if !ok {
 		return code
 	}
-	// go-redis logs what it thinks of connections on which a proxy has refused
-	// something. What matters is in the errors, and they are shown.
-	redis.SetLogger(silent{})
+	// go-redis logs connections on which a proxy has refused a command. The errors say the
+	// same, and are shown.
+	logging.Disable()
 	if cfg.proxy == "" {
 		// The in-process engine leaves a Lua interpreter behind for each script:
 		// collect them less often.
@@ -41,8 +41,3 @@ func mainCode(args []string) int {
 	}
 	return run(ctx, cfg, os.Stdout, os.Stderr)
 }
-
-// silent is a logger for go-redis.
-type silent struct{}
-
-func (silent) Printf(context.Context, string, ...any) {}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cas"
@@ -28,13 +29,9 @@ type call func(ctx context.Context, rdb *redis.Client, store rmw.Store, key stri
 
 const key = "k"
 
-type noLog struct{}
-
-func (noLog) Printf(context.Context, string, ...any) {}
-
 // The client logs each expiry below a millisecond, of which there are many here.
 func TestMain(m *testing.M) {
-	redis.SetLogger(noLog{})
+	logging.Disable()
 	m.Run()
 }
 
