@@ -78,15 +78,20 @@ func (p *Profile) ruleOf(c *Command, container *Rule) *Rule {
 	if r.Command = c.Name; !r.known {
 		r.keys = c.keys
 	}
+	r.newer = nil
 	// A rule of Changes has seen what the server behind does.
-	if p.backend != (Version{}) && p.backend.Before(c.Since) && reaches(r.Verdict) && r.route != byItself && !r.ours {
-		r = Rule{
+	if p.backend == (Version{}) || !reaches(r.Verdict) || r.route == byItself || r.ours {
+		return &r
+	}
+	if p.backend.Before(c.Since) {
+		return &Rule{
 			Command: c.Name, Verdict: Refused, keys: r.keys, route: r.route, Instead: r.Instead,
 			Error:  unknownTo(p.backend, c.Name, container != nil && container.Verdict != Refused),
 			Why:    fmt.Sprintf("the server behind knows it from Redis %v on, and is %v", c.Since, p.backend),
 			Source: commandList,
 		}
-	} else if r.newer = nil; p.backend != (Version{}) && reaches(r.Verdict) && r.route != byItself && !r.ours && len(c.arguments) > 0 {
+	}
+	if len(c.arguments) > 0 {
 		r.newer = &newer{c.arguments, p.backend}
 	}
 	return &r
@@ -97,7 +102,7 @@ const commandList = "Redis' command list"
 
 // unknownTo is the error of a server of this version that does not know a command, or, if it
 // knows the container, the subcommand; the signs are those of [Profile.RefusalText]. Seen with
-// 3.2.11 and 7.0.15; for those in between from server.c and networking.c of Redis 6.2.
+// 3.2.11 and 7.0.15; the texts of versions in between are not measured.
 func unknownTo(server Version, name string, sub bool) string {
 	container, _, _ := strings.Cut(name, " ")
 	five, seven := Version{Major: 5}, Version{Major: 7}

@@ -20,8 +20,8 @@ type Rule struct {
 	keys  keySpec  // where the keys are
 	known bool     // by the profile, and not by Redis' command list
 	route route
-	// replica: the proxy sends it to replicas, too
-	replica bool
+
+	replica bool // the proxy sends it to replicas, too
 	ours    bool // of Changes, and not of an embedded table
 	sub     bool // it is a subcommand's
 	subs    bool // some of its subcommands have rules of their own
