@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/unwatch/unwatch/proxycompat"
@@ -105,10 +103,7 @@ func (c *config) complete(profile, round string, rest []string) (err error) {
 
 // profileOf returns the profile of a proxy by its name, or from a file.
 func profileOf(name string) (*proxycompat.Profile, error) {
-	profile, err := proxycompat.Lookup(name)
-	if slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)) {
-		profile, err = custom.Load(name)
-	}
+	profile, err := custom.Open(name)
 	if err != nil {
 		return nil, err
 	}
