@@ -68,6 +68,7 @@ func TestEmptyScriptIsFine(t *testing.T) {
 // What this project sends must not have what it warns of.
 func TestOwnScriptsAreFine(t *testing.T) {
 	var files []string
+	subscribes := map[string]bool{"redis": true, "redis@3.2": true, alibaba: true}
 	for _, pattern := range []string{"../../lockupdate/lua/*.lua", "../../lockupdate/redlock/lua/*.lua"} {
 		some, err := filepath.Glob(filepath.FromSlash(pattern))
 		require.NoError(t, err)
@@ -80,6 +81,10 @@ func TestOwnScriptsAreFine(t *testing.T) {
 		for _, name := range []string{"codis", "codis@3.2", "twemproxy", "twemproxy@3.2", "redis", "redis@3.2", alibaba} {
 			found, err := scriptcheck.CheckScript(profile(t, name), string(script))
 			require.NoError(t, err)
+			if filepath.Base(file) == "release_notify.lua" && !subscribes[name] { // opt-in, for where a Redisson can subscribe
+				assert.Equal(t, []string{"19 unheard PUBLISH"}, brief(found), name)
+				continue
+			}
 			assert.Empty(t, found, "%s, %s", filepath.Base(file), name)
 		}
 	}
