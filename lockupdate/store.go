@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -58,9 +56,7 @@ func New(rdb Commands, cfg Config) *Store {
 	s.watchdog = newWatchdog(s)
 	if redisx.IsNil(rdb) {
 		s.invalid = errors.Join(s.invalid, errNoClient)
-	} else if auto, ok := rdb.(interface {
-		Config() redis.AutoPipelineOptions
-	}); ok && auto.Config().FullDuplex {
+	} else if redisx.IsFullDuplex(rdb) {
 		s.invalid = errors.Join(s.invalid, errFullDuplex)
 	}
 	return s

@@ -37,6 +37,9 @@ func TestInvalidNodes(t *testing.T) {
 	requireInvalid(t, nil, redlock.Config{}, "at least one node")
 	requireInvalid(t, []redlock.Node{one, nil}, redlock.Config{}, "node 1 is nil")
 	requireInvalid(t, []redlock.Node{(*redis.Client)(nil)}, redlock.Config{}, "node 0 is nil")
+	fullDuplex, err := client().AutoPipelineWithOptions(&redis.AutoPipelineOptions{FullDuplex: true})
+	require.NoError(t, err)
+	requireInvalid(t, []redlock.Node{one, fullDuplex}, redlock.Config{}, "an AutoPipeliner with FullDuplex as node 1")
 	requireInvalid(t, []redlock.Node{one, client(), one}, redlock.Config{}, "nodes 0 and 2 are the same")
 	requireInvalid(t, []redlock.Node{uncomparable{}, uncomparable{}, nil}, redlock.Config{}, "node 2 is nil")
 }
