@@ -174,7 +174,7 @@ func TestCheckingAServiceKeepsItsModule(t *testing.T) {
 
 var snippet = regexp.MustCompile("(?s)<!-- snippet: examples/quickstart/main.go#(\\w+) -->\n```go\n(.*?)```")
 
-// What the README says to get, and its quick start, are a program.
+// The README's go get and its quick start make a program.
 func TestQuickStartOfAService(t *testing.T) {
 	c := newConsumer(t)
 	c.run(strings.Fields(readme(t, "## Get it\n\n```sh\n", "\n```"))...)

@@ -85,7 +85,7 @@ func steady(c proxycompat.Command) bool {
 		return false
 	}
 	return !c.Blocks() && !slices.Contains([]string{
-		// By chance, by the clock, by an order that nobody promises, or by what else the server does;
+		// By chance, by the clock, by an order that no server promises, or by what else the server does;
 		// those of the clock have a test of their own, TestExpiryOfOursIsTheRealOne.
 		"SPOP", "SRANDMEMBER", "RANDOMKEY", "HRANDFIELD", "ZRANDMEMBER", "XADD",
 		"TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME", "OBJECT", "DUMP",

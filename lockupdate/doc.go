@@ -99,8 +99,8 @@
 // that are sent for that caller alone: the acquire and the read if no other call waits
 // for the same lock, the commit if it writes one update, Read, Peek, Inspect and Token.
 // What several callers share carries no values: commands of concurrent calls in one
-// flush, a commit of several updates. Nor does what is sent behind a call's back:
-// renewals, releases and the notes of those who wait.
+// flush, a commit of several updates. Nor do commands that follow a call:
+// renewals, releases and the notes of waiting processes.
 //
 // # Requirements
 //

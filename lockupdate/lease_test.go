@@ -221,7 +221,7 @@ func TestReleaseSparesTheNextOwner(t *testing.T) {
 }
 
 // The update of an fn that ignores its ctx, and returns after MaxHold, is committed
-// under the guard: nobody has changed the value meanwhile.
+// under the guard: no other writer has changed the value meanwhile.
 func TestFnThatIgnoresMaxHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{MaxHold: 600 * time.Millisecond})

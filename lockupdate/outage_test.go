@@ -142,7 +142,7 @@ func TestCallsSitOutAnOutage(t *testing.T) {
 }
 
 // A store that does not come back is given up after MaxOutage, or with ctx, whichever
-// is first; and MaxWait is not about a lock that nobody has.
+// is first; and MaxWait does not bound the wait for a free lock.
 func TestOutagesEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		cfg     lockupdate.Config

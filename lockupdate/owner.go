@@ -42,7 +42,7 @@ func (o *owners) next() string {
 	}
 }
 
-// processOf is what the names of all owners of one Store have in common.
+// processOf returns the common prefix of the names of one Store's owners.
 func processOf(owner string) string { return owner[:max(0, strings.LastIndexByte(owner, ':'))] }
 
 // since returns when an owner that owners has named got its name, or unknown.

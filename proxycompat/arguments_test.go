@@ -109,7 +109,7 @@ func TestNewerArgumentIsCaughtAtTheSocket(t *testing.T) {
 			"instead: HMSET, or one HSET for each field (Redis' command list)")
 }
 
-// A rule of a custom profile says what was seen there, whatever the server's version.
+// A rule of a custom profile is an observation, and so holds for any server version.
 func TestArgumentsOfACustomRule(t *testing.T) {
 	p, err := proxycompat.Codis32().Extend(proxycompat.Changes{Name: "ours", Backend: "3.2", Rules: []proxycompat.RuleChange{
 		{Commands: []string{"HSET"}, Verdict: "ok", Why: "patched server", Source: "us"},

@@ -79,7 +79,7 @@ func (p *Profile) ruleOf(c *Command, container *Rule) *Rule {
 		r.keys = c.keys
 	}
 	r.newer = nil
-	// A rule of Changes has seen what the server behind does.
+	// A rule of Changes is an observation of the server behind.
 	if p.backend == (Version{}) || !reaches(r.Verdict) || r.route == byItself || r.ours {
 		return &r
 	}

@@ -27,7 +27,7 @@ type conflict struct {
 	held                bool
 }
 
-// attempt is what an update came to.
+// attempt is the outcome of an update.
 type attempt struct {
 	rmw.Result
 	err error
@@ -145,7 +145,7 @@ func (c *conflict) overlapped(ctx context.Context, cur rmw.Value) (rmw.Value, er
 	return c.append(c.first)(ctx, cur)
 }
 
-// judge compares what is stored with the updates that were acknowledged: the first one,
+// judge compares the stored link with the acknowledged updates: the first one,
 // and maybe the second one.
 func (c *conflict) judge(stored link, second bool) (report.Class, string) {
 	switch {

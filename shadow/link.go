@@ -9,7 +9,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// link is what a scratch key of the free run holds.
+// link is the value of a scratch key of the free run.
 type link struct {
 	n     int64    // commits so far
 	dated string   // id of the commit that has set the expiry

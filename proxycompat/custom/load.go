@@ -16,7 +16,7 @@ import (
 const MaxSize = 1 << 20
 
 // Open returns the profile of a name, as [proxycompat.Lookup] takes it: "codis", "codis@3.2"; or of
-// the file at this path: see [IsPath]. It is what a flag for a profile needs.
+// the file at this path: see [IsPath]. Use it for the value of a -profile flag.
 func Open(nameOrPath string) (*proxycompat.Profile, error) {
 	if IsPath(nameOrPath) {
 		return Load(nameOrPath)

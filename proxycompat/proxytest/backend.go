@@ -97,7 +97,7 @@ func seconds(args []string) []string {
 }
 
 // pipeline sends commands in one go and waits for their replies. After an error the connection is
-// closed: what it has left to say belongs to nobody.
+// closed: its remaining replies belong to no request.
 func (l *link) pipeline(commands [][]string) ([]resp.Reply, error) {
 	var request []byte
 	for _, args := range commands {

@@ -13,7 +13,7 @@ import (
 )
 
 // The replica reads its master over one connection. When that has ended, as with a server that
-// was started again, what comes next is followed nevertheless.
+// was started again, the next writes are followed over a new one.
 func TestReplicaFollowsOverANewLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, err := Start(Config{InMemory: true, Profile: proxycompat.Codis32(), ReplicaLag: time.Millisecond})

@@ -74,7 +74,7 @@ func (n *naive) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 	return v, err
 }
 
-// peeked is what a Peek has shown.
+// peeked is the result of a Peek.
 type peeked struct {
 	value rmw.Value
 	left  time.Duration

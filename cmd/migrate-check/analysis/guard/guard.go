@@ -1,4 +1,4 @@
-// Package guard runs analyzers over code that nobody has vouched for: a panic of one analyzer
+// Package guard runs analyzers over code that may be hostile: a panic of one analyzer
 // does not lose the findings of the others, and no message carries control characters that
 // the code holds.
 package guard

@@ -17,7 +17,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// contention is what other clients do to a key.
+// contention describes the writes of other clients to a key.
 type contention struct {
 	name      string
 	fn        string
@@ -52,7 +52,7 @@ var waits = []contention{
 		want: "DeadlineExceeded, 0 runs"},
 }
 
-// Callers see the same error after as many runs of their function, whatever other clients do.
+// Callers see the same error after as many runs of their function as before, in each kind of contention.
 func TestCallersSeeAConflictAsBefore(t *testing.T) {
 	for _, c := range contentions {
 		t.Run("WATCH: "+c.name, func(t *testing.T) {

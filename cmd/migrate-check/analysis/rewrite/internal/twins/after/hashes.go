@@ -136,7 +136,7 @@ func (s *Service) single(ctx context.Context, key string, in Input) error {
 }
 
 func (s *Service) singlePiped(ctx context.Context, key string, in Input) error {
-	// It replaces what the key holds.
+	// It replaces the stored value.
 	err := s.rdb.Set(ctx, key, in.Text, time.Minute).Err()
 	return err
 }

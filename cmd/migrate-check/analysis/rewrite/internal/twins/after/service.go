@@ -11,7 +11,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Input is what a function is called with.
+// Input holds the arguments of a function.
 type Input struct {
 	Text  string
 	N     int
@@ -22,7 +22,7 @@ type Input struct {
 // ErrRefused is what a function returns of its own.
 var ErrRefused = errors.New("refused")
 
-// ErrConflict is what a function returns when it gives up after conflicts.
+// ErrConflict is returned by a function that gives up after conflicts.
 var ErrConflict = errors.New("conflict")
 
 // Service has a client, as services do, and a store since its migration has begun.

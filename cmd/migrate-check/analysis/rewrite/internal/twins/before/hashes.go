@@ -129,7 +129,7 @@ func (s *Service) single(ctx context.Context, key string, in Input) error {
 
 func (s *Service) singlePiped(ctx context.Context, key string, in Input) error {
 	pipe := s.rdb.TxPipeline()
-	// It replaces what the key holds.
+	// It replaces the stored value.
 	pipe.Set(ctx, key, in.Text, time.Minute)
 	_, err := pipe.Exec(ctx)
 	return err

@@ -14,7 +14,7 @@ import (
 
 var _, _ = strconv.Itoa, errors.New // to keep the imports
 
-// Input is what a function is called with.
+// Input holds the arguments of a function.
 type Input struct {
 	Text  string
 	N     int
@@ -68,7 +68,7 @@ func (s *Service) count(ctx context.Context, key string, _ Input) error {
 	return err
 }
 
-// countDown counts only what is there.
+// countDown counts only an existing key.
 func (s *Service) countDown(ctx context.Context, key string, in Input) error {
 	store := s.store
 	// Not rewritten: Get stands in an expression, or in a branch.

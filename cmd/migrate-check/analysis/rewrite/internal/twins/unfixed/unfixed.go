@@ -15,7 +15,7 @@ import (
 
 var _, _ = strconv.Itoa, errors.New // to keep the imports
 
-// Input is what a function is called with.
+// Input holds the arguments of a function.
 type Input struct {
 	Text  string
 	N     int
@@ -56,7 +56,7 @@ func (s *Service) count(ctx context.Context, key string, _ Input) error {
 	}, key)
 }
 
-// countDown counts only what is there.
+// countDown counts only an existing key.
 func (s *Service) countDown(ctx context.Context, key string, in Input) error {
 	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
 		if err := tx.Get(ctx, key).Err(); err != nil {
