@@ -24,7 +24,10 @@ import (
 // The negative control of the whole package: with the guard off, the clauses that
 // the guard is for fail, and no others.
 func TestGuardOff(t *testing.T) {
-	fail := map[string]bool{"guard": true, "no-lost-update": true, "no-immortal-key": true, "hash-fields-survive": true}
+	fail := map[string]bool{
+		"guard": true, "guard-every-byte": true, "guard-delete": true, "large-value": true,
+		"no-lost-update": true, "no-immortal-key": true, "hash-fields-survive": true,
+	}
 	b := bench(proxycompat.Codis32(), lockupdate.Config{Commit: lockupdate.CommitPlain})
 	for _, clause := range rmwtest.Clauses() {
 		t.Run(clause.Name, func(t *testing.T) {
