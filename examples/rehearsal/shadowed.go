@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -154,7 +155,11 @@ func (r *rehearsal) copied(ctx context.Context, run shadowRun, serving, hidden *
 		rooms := newChat(side.space.within(store), keys{ttl: serving.ttl})
 		var err error
 		for _, name := range roomsOf(run.stream) {
-			if err = rooms.create(ctx, name); err != nil {
+			err = rooms.create(ctx, name)
+			for errors.Is(err, rmw.ErrLockLost) { // the lease of a planted bug is too short for a busy machine
+				err = rooms.create(ctx, name)
+			}
+			if err != nil {
 				break
 			}
 		}
