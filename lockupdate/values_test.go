@@ -68,25 +68,29 @@ func TestNoCommandCarriesAnothersValues(t *testing.T) {
 						assert.Fail(t, "a command of nobody's has a caller", script)
 					}
 				}))
-				var all sync.WaitGroup
-				for i := range 64 {
-					id := fmt.Sprint("c", i)
+				update := func(id string) {
 					key := rmw.Key{Name: "s"}
 					if own {
 						key.Name = id
 					}
+					_, err := f.store.Update(context.WithValue(t.Context(), callerKey{}, id), key, appendText(id+","))
+					assert.NoError(t, err)
+				}
+				var all sync.WaitGroup
+				for i := range 64 {
 					all.Go(func() {
-						ctx := context.WithValue(t.Context(), callerKey{}, id)
 						for range 3 { // a longer value would be compared by its digest
-							_, err := f.store.Update(ctx, key, appendText(id+","))
-							assert.NoError(t, err)
+							update(fmt.Sprint("c", i))
 						}
 					})
 				}
 				all.Wait()
 				f.waitReleases()
 				assert.Positive(t, shared.Load())
-				assert.Positive(t, alone.Load(), "a caller that is alone is traced")
+				alone.Store(0)
+				update("alone")
+				f.waitReleases()
+				assert.EqualValues(t, 3, alone.Load(), "acquire, read and commit of a caller that is alone are traced")
 			})
 		})
 	}
