@@ -111,15 +111,15 @@ func TestKeysThatShareAValueAreNamed(t *testing.T) {
 					verified(t, s, 4)
 					r := s.Report()
 					require.NoError(t, r.Check())
-					var explained string
+					var explained strings.Builder
 					for _, sample := range r.Samples {
 						if sample.Class == report.ForeignWrite {
-							explained += sample.Key + ": " + sample.Explain + "\n"
+							explained.WriteString(sample.Key + ": " + sample.Explain + "\n")
 						}
 					}
-					assert.Contains(t, explained, m.keys[0])
-					assert.Contains(t, explained, m.keys[1])
-					assert.Contains(t, explained, "the candidate may store both keys under one name")
+					assert.Contains(t, explained.String(), m.keys[0])
+					assert.Contains(t, explained.String(), m.keys[1])
+					assert.Contains(t, explained.String(), "the candidate may store both keys under one name")
 					v := r.Judge(report.Policy{})
 					assert.Equal(t, report.NotReady, v.State)
 					assert.Contains(t, why(v, "end state")+why(v, "divergence"), "compare how it makes names")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -74,12 +75,13 @@ func leasesForTooShort() *mutant {
 // guardsTheBeginning compares the length and the first kilobyte of a value.
 func guardsTheBeginning() *mutant {
 	beginning := func(v rmw.Value) string {
-		text := v.Text()
+		var text strings.Builder
+		text.WriteString(v.Text())
 		for _, name := range slices.Sorted(maps.Keys(v.Fields())) {
 			field, _ := v.Field(name)
-			text += fmt.Sprint(name, len(field), field[:min(len(field), 1024)])
+			fmt.Fprint(&text, name, len(field), field[:min(len(field), 1024)])
 		}
-		return fmt.Sprint(v.Exists(), len(v.Text()), text[:min(len(text), 1024)])
+		return fmt.Sprint(v.Exists(), len(v.Text()), text.String()[:min(len(text.String()), 1024)])
 	}
 	return guardedBy(func(read, now, _ rmw.Value) bool { return beginning(read) == beginning(now) })
 }
