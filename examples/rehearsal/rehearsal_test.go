@@ -120,15 +120,16 @@ func TestOnServers(t *testing.T) {
 func TestOtherProxies(t *testing.T) {
 	t.Parallel()
 	for profile, want := range map[string]string{
-		"predixy":        "ERR forbid transaction in current server pool",
-		"predixy-single": "is answered, as the profile says: works on a private connection to the master",
-		"alibaba":        "no error, yet only one of the keys was written",
+		"predixy":        `ERR forbid transaction in current server pool`,
+		"predixy-single": `is answered, as the profile says: works on a private connection to the master`,
+		// The keys' names are new in each run, and so are their slots.
+		"alibaba": `no error(, yet only one of the keys was written|: MULTI works here)`,
 	} {
 		cfg := small(t, profile)
 		cfg.noShadow = true
 		code, out, errs := played(t, context.Background(), cfg)
 		require.Equal(t, exitOK, code, out+errs)
-		assert.Contains(t, unwrapped(out), want, profile)
+		assert.Regexp(t, want, unwrapped(out), profile)
 		assert.NotContains(t, out, "not the one that the profile describes")
 	}
 }
