@@ -120,16 +120,16 @@ func TestOnServers(t *testing.T) {
 func TestOtherProxies(t *testing.T) {
 	t.Parallel()
 	for profile, want := range map[string]string{
-		"predixy":        `ERR forbid transaction in current server pool`,
-		"predixy-single": `is answered, as the profile says: works on a private connection to the master`,
-		// The keys' names are new in each run, and so are their slots.
-		"alibaba": `no error(, yet only one of the keys was written|: MULTI works here)`,
+		"predixy":        "ERR forbid transaction in current server pool",
+		"predixy-single": "is answered, as the profile says: works on a private connection to the master",
+		"alibaba":        "no error, yet only one of the keys was written",
 	} {
 		cfg := small(t, profile)
 		cfg.noShadow = true
+		cfg.prefix = "unwatch-rehearsal:0:" // with it, the two keys of the transaction are on two servers
 		code, out, errs := played(t, context.Background(), cfg)
 		require.Equal(t, exitOK, code, out+errs)
-		assert.Regexp(t, want, unwrapped(out), profile)
+		assert.Contains(t, unwrapped(out), want, profile)
 		assert.NotContains(t, out, "not the one that the profile describes")
 	}
 }

@@ -156,7 +156,8 @@ func (r *rehearsal) copied(ctx context.Context, run shadowRun, serving, hidden *
 		var err error
 		for _, name := range roomsOf(run.stream) {
 			err = rooms.create(ctx, name)
-			for errors.Is(err, rmw.ErrLockLost) { // the lease of a planted bug is too short for a busy machine
+			// The lease of a planted bug is too short for a busy machine.
+			for ctx.Err() == nil && errors.Is(err, rmw.ErrLockLost) {
 				err = rooms.create(ctx, name)
 			}
 			if err != nil {
