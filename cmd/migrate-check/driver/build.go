@@ -121,8 +121,8 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) (l locate
 	return located{f, statement(pkg, path, d.Pos, d.End), pkg, path}, true
 }
 
-// selected is the position of the name that a call or a selector selects, which in a call over
-// several lines is where people look for it; pos if there is none.
+// selected is the position of the method's name, on whose line readers look for a call over
+// several lines; pos if there is none.
 func selected(path []ast.Node, pos token.Pos) token.Pos {
 	if len(path) == 0 {
 		return pos

@@ -183,7 +183,7 @@ func (u *update) writeCommit() error {
 	return nil
 }
 
-// stored returns the statements that return what the commit stores.
+// stored returns the statements that return the committed value.
 func (u *update) stored() (string, error) {
 	c := &u.commit
 	switch c.method {

@@ -89,7 +89,7 @@ func (w *watch) commandsOf(key ast.Expr) (all []txUse) {
 	return all
 }
 
-// absent is what an Update does about an absent key, or field, if its redis.Nil was returned.
+// absent returns the statements for an absent key or field, if the function returned its redis.Nil.
 func (w *watch) absent(commands []txUse) string {
 	list := w.fn.Body.List
 	for i, stmt := range list {
@@ -126,8 +126,7 @@ func (w *watch) absent(commands []txUse) string {
 	return ""
 }
 
-// storedBy returns what the only write stores, as far as that does not depend on the rest of the
-// function.
+// storedBy returns the value of the only write, if it does not depend on the rest of the function.
 func (w *watch) storedBy(commands []txUse) string {
 	const todo = "return cur, errors.New(\"TODO: return what is stored\")"
 	commands = slices.DeleteFunc(slices.Clone(commands), func(c txUse) bool { return reads[c.name] })
@@ -150,7 +149,7 @@ func (w *watch) storedBy(commands []txUse) string {
 	return text
 }
 
-// counted returns what a command that counts stores: an absent key or field counts from 0.
+// counted returns the value that a counting command stores: an absent key or field counts from 0.
 func (w *watch) counted(c txUse) string {
 	by, field := "1", strings.HasPrefix(c.name, "H")
 	if args := c.call.Args[2:]; c.name == "HIncrBy" && len(args) == 2 {
