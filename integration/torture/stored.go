@@ -42,9 +42,10 @@ func (all *stored) add(ctx context.Context, rdb *redis.Client, name string) erro
 	if err != nil {
 		return err
 	}
-	switch kind {
-	case "none": // it has ended meanwhile
+	if kind == "none" || ttl == -2 { // the key ended before TYPE, or between TYPE and PTTL
 		return nil
+	}
+	switch kind {
 	case "string":
 		all.text[name], err = rdb.Get(ctx, name).Result()
 	case "hash":
