@@ -6,6 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unwatch/unwatch/lockupdate/internal/driver"
+	"github.com/unwatch/unwatch/lockupdate/internal/lease"
+	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -147,7 +150,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.Lease, 10*time.Second)
 	setDefault(&c.MaxHold, time.Minute)
 	setDefault(&c.MaxAttempts, 100)
-	setDefault(&c.MaxOutage, 3*breakFor)
+	setDefault(&c.MaxOutage, 3*transport.OpenFor)
 	setDefault(&c.Poll.Base, time.Millisecond)
 	setDefault(&c.Poll.Max, max(64*time.Millisecond, c.Poll.Base))
 	if c.LockName == nil {
@@ -162,7 +165,7 @@ const defaultPrefix = "/lock/"
 // defaultLockName returns no name for a key that looks like a lock itself, or like what
 // belongs to one: its neighbour could not tell them apart.
 func defaultLockName(key string) string {
-	for _, before := range []string{"", fencePrefix, notePrefix} {
+	for _, before := range []string{"", lease.FencePrefix, driver.HintPrefix} {
 		if rest, ok := strings.CutPrefix(key, before); ok && strings.HasPrefix(rest, defaultPrefix) {
 			return ""
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lockupdate/internal/event"
 )
 
 // EventKind is what an [Event] tells of.
@@ -15,17 +16,18 @@ type EventKind uint8
 
 // What can happen to the locks and updates of a Store.
 const (
-	EventAcquired   EventKind = iota // a lock was taken from the server; Took is how long that took
-	EventWaited                      // an update or lock has its turn after waiting for others; Took is for how long
-	EventPolled                      // a lock was asked for, and is another process's
-	EventRenewed                     // leases were prolonged; N is how many
-	EventLate                        // a renewal failed; Err is why, and it is tried again
-	EventLost                        // a lease is lost; Err is why
-	EventConflicted                  // the guard refused a commit, and N updates run again
-	EventCombined                    // N updates were written by one commit
-	EventUnknown                     // an update ended in rmw.ErrOutcomeUnknown; Err is that
-	eventKinds
+	EventAcquired   = EventKind(event.Acquired)    // a lock was taken from the server; Took is how long that took
+	EventWaited     = EventKind(event.Waited)      // an update or lock has its turn after waiting for others; Took is for how long
+	EventPolled     = EventKind(event.Polled)      // a lock was asked for, and is another process's
+	EventRenewed    = EventKind(event.Renewed)     // leases were prolonged; N is how many
+	EventLate       = EventKind(event.RenewFailed) // a renewal failed; Err is why, and it is tried again
+	EventLost       = EventKind(event.Lost)        // a lease is lost; Err is why
+	EventConflicted = EventKind(event.Conflicted)  // the guard refused a commit, and N updates run again
+	EventCombined   = EventKind(event.Combined)    // N updates were written by one commit
+	EventUnknown    = EventKind(event.Unknown)     // an update ended in rmw.ErrOutcomeUnknown; Err is that
 )
+
+const eventKinds = EventKind(event.Kinds)
 
 // String returns the kind's name.
 func (k EventKind) String() string {
@@ -75,15 +77,15 @@ func (s *Store) Stats() Stats {
 		Acquired: n(EventAcquired), Waited: n(EventWaited), Polled: n(EventPolled),
 		Renewed: n(EventRenewed), Late: n(EventLate), Lost: n(EventLost),
 		Conflicted: n(EventConflicted), Combined: n(EventCombined), Unknown: n(EventUnknown),
-		Held: s.watchdog.held(), Broken: s.breaker.open(),
+		Held: s.keeper.Len(), Broken: s.transport.CircuitOpen(),
 	}
 }
 
 type counts [eventKinds]atomic.Uint64
 
-// note counts an event and tells whoever wants to know. No lock may be held.
-func (s *Store) note(e Event) {
-	e.Err = redisx.WithoutArguments(e.Err)
+// emit counts, publishes and logs an event.
+func (s *Store) emit(internal event.Event) {
+	e := Event{EventKind(internal.Kind), internal.Lock, internal.N, internal.Took, redisx.WithoutArguments(internal.Err)}
 	n := e.N
 	switch e.Kind {
 	case EventConflicted: // counts commits, not updates

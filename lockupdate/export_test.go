@@ -1,54 +1,36 @@
 package lockupdate
 
 import (
-	"maps"
+	"crypto/sha1"
+	"fmt"
 	"slices"
 	"strings"
 	"testing/synctest"
 	"time"
+
+	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 )
 
-// Settle waits until s has no lock, and no release on its way.
+// Settle waits until s has no lock, and no release in flight.
 func Settle(s *Store) {
 	synctest.Wait()
-	for d := time.Nanosecond; s.occupied(); d = min(2*d, time.Millisecond) {
+	for d := time.Nanosecond; s.queues.Busy(); d = min(2*d, time.Millisecond) {
 		time.Sleep(d)
 		synctest.Wait()
 	}
 }
 
-// Stall lets d pass on the clock of the watchdog, whose goroutine still sleeps.
-func (s *Store) Stall(d time.Duration) {
-	s.watchdog.mu.Lock()
-	defer s.watchdog.mu.Unlock()
-	s.watchdog.epoch = s.watchdog.epoch.Add(-d)
-}
-
-func (s *Store) occupied() bool {
-	s.mu.Lock()
-	queues := slices.Collect(maps.Values(s.queues))
-	s.mu.Unlock()
-	return slices.ContainsFunc(queues, func(q *queue) bool {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		return q.tenure != nil || q.releasing != ""
-	})
-}
+// Stall lets d pass on the clock of the leases, whose loop still sleeps.
+func (s *Store) Stall(d time.Duration) { s.keeper.Stall(d) }
 
 // Scripts returns the sources by name.
-func Scripts() map[string]string {
-	return map[string]string{
-		"acquire": acquireSource, "renew": renewSource, "release": releaseSource, "release_notify": releaseNotifySource,
-		"read": readSource, "peek": peekSource, "inspect": inspectSource, "token": tokenSource,
-		"commit_string": commitStringSource, "commit_hash": commitHashSource,
-	}
-}
+func Scripts() map[string]string { return driver.Scripts() }
 
 // ScriptName tells which script an EVAL or EVALSHA runs; other commands are
 // returned by their own name.
 func ScriptName(args []string) string {
 	for name, source := range Scripts() {
-		if len(args) > 1 && (args[1] == source || args[1] == newScript(name, source).sha) {
+		if len(args) > 1 && (args[1] == source || args[1] == fmt.Sprintf("%x", sha1.Sum([]byte(source)))) {
 			return name
 		}
 	}
@@ -63,7 +45,7 @@ func Said(args []string) string {
 	}
 	isLock := strings.HasPrefix(args[1], defaultPrefix)
 	switch verb := args[0]; {
-	case strings.HasPrefix(args[1], notePrefix):
+	case strings.HasPrefix(args[1], driver.HintPrefix):
 		return "note"
 	case verb == "get" || verb == "getex":
 		return "read"

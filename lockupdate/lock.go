@@ -2,27 +2,26 @@ package lockupdate
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
-	"time"
 
-	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lockupdate/internal/holder"
+	"github.com/unwatch/unwatch/lockupdate/internal/lease"
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Lock is a lock that is held, until Unlock. It is safe for concurrent use.
+// Lock is a held lock, until Unlock. It is safe for concurrent use.
 type Lock struct {
-	ctx  context.Context
-	turn *turnContext
-	once sync.Once
-	err  error
+	store *Store
+	ctx   context.Context
+	held  *lease.Context
+	once  sync.Once
+	err   error
 }
 
 // Lock takes the lock that updates of the key name take, and waits for it as they
-// do. Whoever holds it must use its [Lock.Context] for the work under it, and Unlock
-// it; [Store.WithLock] does both. A Store that is closed waits for its locks to be
-// unlocked.
+// do. The caller must use [Lock.Context] for the work under it, and Unlock it;
+// [Store.WithLock] does both. Close waits for locks to be unlocked.
 //
 // A lock is no licence to write: a holder can stall past its lease, and find out
 // only afterwards. What an Update under the lock writes is guarded; what is written
@@ -42,20 +41,17 @@ func (s *Store) Lock(ctx context.Context, name string) (*Lock, error) {
 // that nil means that the lock was ours then. A ctx derived from it does not look.
 func (l *Lock) Context() context.Context { return l.ctx }
 
-// Unlock gives the lock back, behind the caller's back. It returns rmw.ErrLockLost
+// Unlock gives the lock back, and does not wait for the reply. It returns rmw.ErrLockLost
 // if the lock was lost before. Only the first call counts.
 func (l *Lock) Unlock() error {
 	l.once.Do(func() {
-		stalled := l.turn.lease.ours() // which the watchdog may have slept through as well
-		last, lost := l.turn.leave()
-		if lost == nil && stalled != nil {
-			lost = redisx.Because(rmw.ErrLockLost, stalled)
-		}
+		last, lost := l.held.Leave()
 		if lost != nil {
-			l.err = fail("unlock", rmw.Key{Name: l.turn.name}, 0, lost)
+			l.err = holder.Fail("unlock", rmw.Key{Name: l.held.Key()}, 0, lost)
 		}
 		if last {
-			l.turn.unlock()
+			l.held.Lease().LeaveSection()
+			l.store.gate.Leave()
 		}
 	})
 	return l.err
@@ -79,13 +75,13 @@ func (s *Store) TryLock(ctx context.Context, name string, fn func(ctx context.Co
 }
 
 // WithLocks is WithLock for several names: fn runs when all locks are held. They are
-// taken one by one in a fixed order, so that those who want some of the same cannot
+// taken one by one in a fixed order, so that calls for some of the same names cannot
 // wait for each other in a circle, unless they hold other locks meanwhile. If one
 // cannot be taken, those before it are given back and fn is not called. Their leases
 // are renewed together.
 func (s *Store) WithLocks(ctx context.Context, names []string, fn func(ctx context.Context) error) error {
 	if fn == nil {
-		return fail("lock", rmw.Key{}, 0, errNoFn)
+		return holder.Fail("lock", rmw.Key{}, 0, errNoFn)
 	}
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	for _, name := range slices.Backward(names) {
@@ -95,11 +91,9 @@ func (s *Store) WithLocks(ctx context.Context, names []string, fn func(ctx conte
 	return fn(ctx)
 }
 
-var errNoFn = fmt.Errorf("%w: the function is nil", rmw.ErrInvalid)
-
 func (s *Store) withLock(ctx context.Context, name string, fn func(ctx context.Context) error, try bool) error {
 	if fn == nil {
-		return fail("lock", rmw.Key{Name: name}, 0, errNoFn)
+		return holder.Fail("lock", rmw.Key{Name: name}, 0, errNoFn)
 	}
 	l, err := s.lock(ctx, name, try)
 	if err != nil {
@@ -115,34 +109,21 @@ func (s *Store) withLock(ctx context.Context, name string, fn func(ctx context.C
 func (s *Store) lock(ctx context.Context, name string, try bool) (*Lock, error) {
 	key := rmw.Key{Name: name}
 	if err := s.begin(ctx, key); err != nil {
-		return nil, fail("lock", key, 0, err)
+		return nil, holder.Fail("lock", key, 0, err)
 	}
 	lock, err := s.lockName(name)
 	if err != nil {
 		s.gate.Leave()
-		return nil, fail("lock", key, 0, err)
+		return nil, holder.Fail("lock", key, 0, err)
 	}
-	if outer := s.holding(ctx, lock); outer != nil && outer.again() {
+	if outer := s.keeper.Held(ctx, lock); outer != nil && outer.Again() {
 		s.gate.Leave() // the outer one keeps it open
-		return &Lock{ctx: ctx, turn: outer}, nil
+		return &Lock{store: s, ctx: ctx, held: outer}, nil
 	}
-	for {
-		u := &update{Store: s, ctx: ctx, key: key, section: true, noWait: try, arrived: time.Now(), wake: make(chan struct{}, 1)}
-		if !s.join(lock, u) {
-			s.gate.Leave()
-			return nil, fail("lock", key, 0, errTaken)
-		}
-		switch u.start() {
-		case running:
-			turn := u.lease.enter(u)
-			u.noteWait()
-			return &Lock{ctx: turn, turn: turn}, nil
-		case left:
-			s.gate.Leave()
-			return nil, u.err
-		}
-		// Adrift: lost before we knew that it was ours.
+	held, err := s.queues.Lock(ctx, name, lock, try)
+	if err != nil {
+		s.gate.Leave()
+		return nil, err
 	}
+	return &Lock{store: s, ctx: held, held: held}, nil
 }
-
-var errTaken = fmt.Errorf("%w: the lock is taken", rmw.ErrContended)

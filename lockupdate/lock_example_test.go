@@ -111,7 +111,7 @@ func ExampleStore_Inspect() {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Println("held:", h.Owner != "", "count:", h.Count, "lease ends:", h.TTL > 0, "others wait:", h.Waited)
+		fmt.Println("held:", h.Owner != "", "count:", h.Count, "lease ends:", h.TTL > 0, "others wait:", h.HasWaiters)
 	}
 	show()
 	if err := store.WithLock(ctx, "invoice:7", func(context.Context) error { show(); return nil }); err != nil {

@@ -11,6 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lockupdate/internal/driver"
+	"github.com/unwatch/unwatch/lockupdate/internal/holder"
+	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -35,7 +38,7 @@ func Probe(ctx context.Context, rdb Commands) (Commit, error) {
 		if err == nil {
 			return c, nil
 		}
-		err = fail("probe", key, 0, redisx.Blame(ctx, err))
+		err = holder.Fail("probe", key, 0, redisx.Blame(ctx, err))
 		if !errors.Is(err, rmw.ErrUnsupported) && !refusal(err) {
 			return 0, fmt.Errorf("with Commit%v: %w", c, err)
 		}
@@ -93,8 +96,8 @@ func about(left, told time.Duration) bool { return told-2*time.Second < left && 
 func (s *Store) tidy(ctx context.Context, key rmw.Key) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if v, err := s.read(ctx, key); err == nil && v.Exists() {
-		_, _, _ = s.commit(ctx, write{key: key, cur: v})
+	if v, err := s.transport.Read(ctx, key); err == nil && v.Exists() {
+		_, _ = s.transport.Commit(ctx, driver.CommitRequest{Key: key, Base: v})
 	}
 }
 
@@ -118,18 +121,18 @@ func (s *Store) tryCommits(ctx context.Context, key rmw.Key) error {
 		{cur: b, next: none, stored: true},
 		{cur: a, next: b, now: none},
 	} {
-		stored, now, err := s.commit(ctx, write{key: key, cur: step.cur, next: step.next, ttl: step.ttl})
+		res, err := s.transport.Commit(ctx, driver.CommitRequest{Key: key, Base: step.cur, Next: step.next, TTL: step.ttl})
 		if err != nil {
 			return err
 		}
-		if stored != step.stored || !stored && !now.Equal(step.now) {
+		if res.Stored != step.stored || !res.Stored && !res.Now.Equal(step.now) {
 			return fmt.Errorf("%w: writing %v over %v, which the key held: %t; was done: %t",
-				errDeviates, step.next, step.cur, step.stored, stored)
+				errDeviates, step.next, step.cur, step.stored, res.Stored)
 		}
 		if s.cfg.Commit == CommitGuarded {
 			continue // what it calls is all ours
 		}
-		left, _, err := s.expiresIn(ctx, key, 0)
+		left, _, err := s.transport.Expiry(ctx, key, 0)
 		if err != nil {
 			return err
 		}
@@ -163,11 +166,11 @@ func (s *Store) tryLocks(ctx context.Context, name string) error {
 	}
 	defer s.gate.Leave()
 	lock := s.cfg.LockName(name)
-	c := s.dialect.renew(lock, s.owners.next(), s.cfg.Lease)
-	if err := s.run(ctx, new(outage), c); err != nil {
+	c := s.transport.Driver.Renew(lock, driver.NewOwnerIDs().Next(), s.cfg.Lease)
+	if err := s.transport.Do(ctx, new(transport.Outage), c); err != nil {
 		return err
 	}
-	held, _, err := s.dialect.answer(c)
+	held, _, err := s.transport.Driver.Owned(c)
 	if err == nil && held {
 		err = fmt.Errorf("%w: a lock that is gone was renewed", errDeviates)
 	}

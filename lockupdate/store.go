@@ -3,66 +3,67 @@ package lockupdate
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
-	"sync"
+	"fmt"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lockupdate/internal/driver"
+	"github.com/unwatch/unwatch/lockupdate/internal/holder"
+	"github.com/unwatch/unwatch/lockupdate/internal/lease"
+	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/rmw"
 )
 
 // Store is an [rmw.Store] over single-key scripts. It is safe for concurrent use.
 // Make one per client, not one per call, and Close it before the client.
 type Store struct {
-	rdb      Commands
-	dialect  dialect
-	cfg      Config
-	invalid  error // what every call returns if the Config cannot work
-	owners   *owners
-	gate     *redisx.Gate // calls, and what goes on behind them
-	breaker  *breaker
-	flights  *flights
-	watchdog *watchdog
-	holds    *holds
-	counts   counts
-
-	mu         sync.Mutex
-	queues     map[string]*queue // by the lock's name
-	unreleased error             // of releases that failed while closing
+	rdb       Commands
+	cfg       Config
+	invalid   error // returned by every call if the Config cannot work
+	gate      *redisx.Gate
+	transport *transport.Transport
+	keeper    *lease.Keeper
+	queues    *holder.Queues
+	counts    counts
 }
 
-var _ rmw.Store = (*Store)(nil)
-
-// tries is how often a command whose answer was lost is sent in all.
-const tries = 3
+var (
+	_ rmw.Store  = (*Store)(nil)
+	_ rmw.Peeker = (*Store)(nil)
+)
 
 // New returns a Store that sends through rdb. A Config that cannot work, or a nil
 // rdb, shows as an [rmw.ErrInvalid] from every call; see [Config.Validate]. So does an
 // AutoPipeliner of go-redis with FullDuplex: a hook cannot refuse one of its commands
 // without failing those of others, which may have been executed.
 func New(rdb Commands, cfg Config) *Store {
-	s := &Store{
-		rdb:     rdb,
-		cfg:     cfg.withDefaults(),
-		dialect: dialectOf(cfg),
-		invalid: cfg.Validate(),
-		owners:  newOwners(),
-		gate:    redisx.NewGate(),
-		holds:   &holds{of: map[string]time.Duration{}},
-		queues:  map[string]*queue{},
-	}
-	s.breaker = newBreaker(s.cfg, s.sendUnattended)
-	s.flights = &flights{fly: s.breaker.send}
-	s.watchdog = newWatchdog(s)
-	if redisx.IsNil(rdb) {
+	s := &Store{rdb: rdb, cfg: cfg.withDefaults(), invalid: cfg.Validate(), gate: redisx.NewGate()}
+	switch {
+	case redisx.IsNil(rdb):
 		s.invalid = errors.Join(s.invalid, errNoClient)
-	} else if redisx.IsFullDuplex(rdb) {
+	case redisx.IsFullDuplex(rdb):
 		s.invalid = errors.Join(s.invalid, errFullDuplex)
 	}
+	cfg = s.cfg
+	s.transport = transport.New(rdb, driver.New(driver.Options{
+		Kind: driver.Kind(cfg.Commit), MasterReads: cfg.MasterReads, NotifyRedisson: cfg.NotifyRedisson,
+	}), s.gate, transport.Options{NoBreaker: cfg.NoBreaker, MaxOutage: cfg.MaxOutage, MaxAttempts: cfg.MaxAttempts})
+	s.keeper = lease.NewKeeper(s.transport, s.gate, s.emit, lease.Options{Lease: cfg.Lease, MaxHold: cfg.MaxHold})
+	s.queues = holder.NewQueues(s.transport, s.keeper, s.gate, s.emit, holder.Options{
+		Lease: cfg.Lease, MaxWait: cfg.MaxWait, Linger: cfg.Keep, MaxAttempts: cfg.MaxAttempts, Poll: cfg.Poll,
+		NoCombining: cfg.NoCombining, SoleWriter: cfg.SoleWriter,
+	})
 	return s
 }
 
-// begin admits a call, or says why not.
+var (
+	errNoClient   = fmt.Errorf("%w: lockupdate.New needs a client, not nil", rmw.ErrInvalid)
+	errFullDuplex = fmt.Errorf("%w: lockupdate.New cannot use an AutoPipeliner with FullDuplex, whose commands no hook can refuse; "+
+		"use the client itself, or AutoPipelineOptions without FullDuplex", rmw.ErrInvalid)
+	errNoFn = fmt.Errorf("%w: the function is nil", rmw.ErrInvalid)
+)
+
+// begin admits a call, which must leave the gate, or returns an error.
 func (s *Store) begin(ctx context.Context, key rmw.Key) error {
 	if s.invalid != nil {
 		return s.invalid
@@ -70,68 +71,145 @@ func (s *Store) begin(ctx context.Context, key rmw.Key) error {
 	return s.gate.Admit(ctx, key)
 }
 
-// Close refuses new calls, ends the wait of those that poll for a lock (with
+// beginValue is begin for a call that reads or writes a value.
+func (s *Store) beginValue(ctx context.Context, key rmw.Key) error {
+	if err := s.begin(ctx, key); err != nil {
+		return err
+	}
+	err := s.transport.Driver.Supports(key.Kind)
+	if err != nil {
+		s.gate.Leave()
+	}
+	return err
+}
+
+// Close refuses new calls, ends the wait of calls that poll for a lock (with
 // [rmw.ErrClosed]), lets those whose fn runs finish, and returns when every lock
 // of theirs is released. The error tells of locks that could not be released, for
 // instance because the client was closed first; they end with their lease. Do not
 // call Close from an UpdateFunc: it would wait for itself. It may be called again.
 func (s *Store) Close() error {
 	s.gate.Close()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.unreleased
+	return s.queues.Unreleased()
+}
+
+// Update implements [rmw.Updater]; the package doc tells how. fn runs on the
+// caller's goroutine and under the lock of key, so an Update of the same key from
+// within fn would wait for itself: with fn's ctx it is refused with
+// [rmw.ErrInvalid], with any other it costs the outer one its lock after
+// [Config.MaxHold]. Within [Store.WithLock] of the same key it runs under that lock.
+func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	if err := s.beginValue(ctx, key); err != nil {
+		return rmw.Result{}, holder.Fail("update", key, 0, err)
+	}
+	defer s.gate.Leave()
+	if fn == nil {
+		return rmw.Result{}, holder.Fail("update", key, 0, errNoFn)
+	}
+	lock, err := s.lockName(key.Name)
+	if err != nil {
+		return rmw.Result{}, holder.Fail("update", key, 0, err)
+	}
+	switch outer := s.keeper.Held(ctx, lock); {
+	case outer == nil:
+		return s.queues.Update(ctx, key, lock, fn)
+	case outer.Section():
+		return s.queues.UpdateNested(ctx, outer, key, lock, fn)
+	}
+	// The outer Update would never see what the inner one wrote.
+	return rmw.Result{}, holder.Fail("update", key, 0, errNested)
+}
+
+var errNested = fmt.Errorf("%w: an Update of this key from within its own UpdateFunc would wait for itself; "+
+	"compute it all in one UpdateFunc, or update again after the outer call has returned", rmw.ErrInvalid)
+
+// lockName returns the name of the lock of a key, or why it has none.
+func (s *Store) lockName(key string) (string, error) {
+	lock := s.cfg.LockName(key)
+	if lock == "" || lock == key {
+		return "", fmt.Errorf("%w: Config.LockName gives %.128q no lock of its own; use other names for keys than for locks", rmw.ErrInvalid, key)
+	}
+	return lock, nil
 }
 
 // Read implements [rmw.Reader] with one round trip. The value comes from the
 // master, whatever replicas a proxy reads from; but for [CommitVX], [CommitCAS] and
 // Config.MasterReads, which need a proxy that reads from none.
 func (s *Store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+	err := s.beginValue(ctx, key)
+	if err == nil {
+		defer s.gate.Leave()
+		var v rmw.Value
+		if v, err = s.transport.Read(ctx, key); err == nil {
+			return v, nil
+		}
+	}
+	return rmw.Value{}, holder.Fail("read", key, 0, redisx.Blame(ctx, err))
+}
+
+// Peek implements [rmw.Peeker] with one round trip: a script, also with
+// Config.MasterReads.
+//
+// Without Lua no command tells both. Then the expiry is asked for between two reads, in
+// three round trips, until both show the same value: it had that expiry in between. A
+// value that changes each time is an [rmw.ErrContended] after Config.MaxAttempts; one
+// that changed and changed back counts as unchanged, as for the guard. And the
+// expiry is told by a PTTL, which a proxy may send to a replica that is behind: this
+// needs what Config.MasterReads promises, with every Commit of these.
+func (s *Store) Peek(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration, error) {
+	err := s.beginValue(ctx, key)
+	if err == nil {
+		defer s.gate.Leave()
+		var v rmw.Value
+		var left time.Duration
+		if v, left, err = s.transport.Peek(ctx, key); err == nil {
+			return v, left, nil
+		}
+	}
+	return rmw.Value{}, 0, holder.Fail("peek", key, 0, redisx.Blame(ctx, err))
+}
+
+// Holder is the holder of a lock, for operators. The zero Holder is a free lock.
+type Holder struct {
+	// Owner is "unwatch:id:time" for a Store, whose id is the same for all that it
+	// holds. Other programs of the same layout use other names.
+	Owner string
+	// Count is how often the owner has taken the lock. A Store counts in memory,
+	// so it is always 1 there.
+	Count int
+	// TTL is what is left of the lease; negative: it does not end.
+	TTL time.Duration
+	// Age is for how long the owner has had the lock, by our clock and its own,
+	// if it is a Store; 0: not known.
+	Age time.Duration
+	// HasWaiters reports whether another process waits for it.
+	HasWaiters bool
+}
+
+// Inspect returns the holder of the lock of name, with one round trip. The answer may be
+// outdated by the time it is read, and older without Lua, if a proxy reads from replicas.
+func (s *Store) Inspect(ctx context.Context, name string) (Holder, error) {
+	key := rmw.Key{Name: name}
+	h, err := s.inspect(ctx, key)
+	if err != nil {
+		return Holder{}, holder.Fail("inspect", key, 0, redisx.Blame(ctx, err))
+	}
+	return h, nil
+}
+
+func (s *Store) inspect(ctx context.Context, key rmw.Key) (Holder, error) {
 	if err := s.begin(ctx, key); err != nil {
-		return rmw.Value{}, fail("read", key, 0, err)
+		return Holder{}, err
 	}
 	defer s.gate.Leave()
-	if err := s.dialect.supports(key.Kind); err != nil {
-		return rmw.Value{}, fail("read", key, 0, err)
-	}
-	v, err := s.read(ctx, key)
+	lock, err := s.lockName(key.Name)
 	if err != nil {
-		return rmw.Value{}, fail("read", key, 0, redisx.Blame(ctx, err))
+		return Holder{}, err
 	}
-	return v, nil
-}
-
-func (s *Store) read(ctx context.Context, key rmw.Key) (v rmw.Value, err error) {
-	err = s.look(ctx, func() *call { return s.dialect.read(key) }, func(c *call) (err error) {
-		v, err = s.dialect.value(key.Kind, c)
-		return err
-	})
-	return v, err
-}
-
-// look asks again when an answer was lost: looking twice harms nobody.
-func (s *Store) look(ctx context.Context, ask func() *call, answer func(c *call) error) error {
-	var o outage
-	for try := 1; ; try++ {
-		c := ask()
-		if err := s.run(ctx, &o, c); err != nil {
-			return err
-		}
-		err := answer(c)
-		if redisx.OutcomeOf(err) != redisx.Unknown || try == tries {
-			return err
-		}
-		if err := s.pause(ctx, try); err != nil {
-			return err
-		}
+	cmds := s.transport.Driver.Inspect(lock)
+	if err := s.transport.Do(ctx, new(transport.Outage), cmds...); err != nil {
+		return Holder{}, err
 	}
+	h, err := s.transport.Driver.Inspected(lock, cmds, time.Now())
+	return Holder(h), err
 }
-
-// pause waits a little before something is sent again.
-func (s *Store) pause(ctx context.Context, try int) error {
-	return redisx.Sleep(ctx, retryDelay.Delay(try, jitter()))
-}
-
-// jitter is a random number in [0, 1).
-func jitter() float64 { return rand.Float64() }
-
-var retryDelay = rmw.Backoff{Base: 2 * time.Millisecond, Max: 50 * time.Millisecond}

@@ -1,0 +1,165 @@
+package driver
+
+import (
+	"context"
+	"crypto/sha1"
+	_ "embed" // the scripts
+	"encoding/hex"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+)
+
+// Command is one command on one key. After it was sent, it holds the reply.
+type Command struct {
+	script *script // nil: a native command
+	key    string
+	args   []any // of the whole command
+	cmd    *redis.Cmd
+	once   redisx.Once // what cmd is sent as, the first time
+
+	// Urgent commands are sent even while the circuit breaker is open.
+	Urgent bool
+	// Reads marks a command that changes nothing.
+	Reads bool
+}
+
+// newCommand returns a native command.
+func newCommand(name, key string, args ...any) *Command {
+	return &Command{key: key, args: append([]any{name, key}, args...)}
+}
+
+// PTTL asks for the expiry of a key. [Command.Integer] reads the reply.
+func PTTL(key string) *Command { return newCommand("pttl", key) }
+
+func (c *Command) urgent() *Command {
+	c.Urgent = true
+	return c
+}
+
+// Build makes a new go-redis command: a script by its digest, or, if whole, with its
+// source. A hook of the client may keep earlier commands, so that none is reused.
+func (c *Command) Build(ctx context.Context, whole bool) redis.Cmder {
+	args := c.args
+	switch {
+	case c.script == nil:
+	case whole:
+		args = append([]any{"eval", c.script.source}, args[2:]...)
+	default:
+		args[0], args[1] = "evalsha", c.script.digest
+	}
+	once := &c.once
+	if c.cmd != nil {
+		once = new(redisx.Once)
+	}
+	c.cmd = redis.NewCmd(ctx, args...)
+	once.Cmder = c.cmd
+	return once
+}
+
+// Built reports whether Build was called, so that there can be a reply.
+func (c *Command) Built() bool { return c.cmd != nil }
+
+// Err returns the error of the command, which may be an error reply.
+func (c *Command) Err() error { return c.cmd.Err() }
+
+// SetErr replaces the reply by an error, or removes the error.
+func (c *Command) SetErr(err error) { c.cmd.SetErr(err) }
+
+// HasReply reports whether the command has a reply, even if it has an error as well. A
+// reply that was cut in the middle leaves the zero of its type, which does not count.
+func (c *Command) HasReply() bool {
+	switch v := c.cmd.Val().(type) {
+	case string:
+		return v != ""
+	case int64:
+		return v != 0
+	case []any:
+		return v != nil
+	case map[any]any:
+		return v != nil
+	}
+	return false
+}
+
+// Empty reports whether there is neither a reply nor an error.
+func (c *Command) Empty() bool { return c.cmd.Err() == nil && c.cmd.Val() == nil }
+
+//go:embed lua/acquire.lua
+var acquireSource string
+
+//go:embed lua/renew.lua
+var renewSource string
+
+//go:embed lua/release.lua
+var releaseSource string
+
+//go:embed lua/release_notify.lua
+var releaseNotifySource string
+
+//go:embed lua/read.lua
+var readSource string
+
+//go:embed lua/peek.lua
+var peekSource string
+
+//go:embed lua/inspect.lua
+var inspectSource string
+
+//go:embed lua/token.lua
+var tokenSource string
+
+//go:embed lua/commit_string.lua
+var commitStringSource string
+
+//go:embed lua/commit_hash.lua
+var commitHashSource string
+
+// script is a Lua script on one key.
+type script struct {
+	name, source, sha string
+	digest            any // sha, as an argument
+}
+
+func newScript(name, source string) *script {
+	sum := sha1.Sum([]byte(source)) // as EVALSHA wants it
+	sha := hex.EncodeToString(sum[:])
+	return &script{name: name, source: source, sha: sha, digest: sha}
+}
+
+var (
+	acquireScript       = newScript("acquire", acquireSource)
+	renewScript         = newScript("renew", renewSource)
+	releaseScript       = newScript("release", releaseSource)
+	releaseNotifyScript = newScript("release_notify", releaseNotifySource)
+	readScript          = newScript("read", readSource)
+	peekScript          = newScript("peek", peekSource)
+	inspectScript       = newScript("inspect", inspectSource)
+	tokenScript         = newScript("token", tokenSource)
+	commitStringScript  = newScript("commit_string", commitStringSource)
+	commitHashScript    = newScript("commit_hash", commitHashSource)
+)
+
+// Scripts returns the source of each script by its name.
+func Scripts() map[string]string {
+	all := map[string]string{}
+	for _, s := range []*script{
+		acquireScript, renewScript, releaseScript, releaseNotifyScript, readScript, peekScript, inspectScript,
+		tokenScript, commitStringScript, commitHashScript,
+	} {
+		all[s.name] = s.source
+	}
+	return all
+}
+
+// header counts the arguments before those of the script: the command, the script, the
+// number of keys and the key.
+const header = 4
+
+func (s *script) on(key string, args ...any) *Command {
+	c := &Command{script: s, key: key, args: make([]any, header, header+len(args))}
+	c.args[2], c.args[3] = 1, key
+	c.args = append(c.args, args...)
+	return c
+}

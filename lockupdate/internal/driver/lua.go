@@ -1,0 +1,260 @@
+package driver
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// lua is the driver for servers with Lua. Its lock is a hash of the owner and the hold
+// count, as Redisson's RLock has it.
+type lua struct{ masterReads, notifyRedisson bool }
+
+func (lua) Supports(rmw.Kind) error { return nil }
+
+func (lua) Acquire(r AcquireRequest) []*Command {
+	return []*Command{acquireScript.on(r.Lock, r.Owner, r.Lease.Milliseconds(), milliseconds(r.Hint, time.Millisecond), r.Previous)}
+}
+
+func (lua) Acquired(_ AcquireRequest, cmds []*Command) (AcquireResult, error) {
+	c := cmds[0]
+	if c.one() {
+		return AcquireResult{Granted: true}, nil
+	}
+	list, err := c.list()
+	if err != nil {
+		return AcquireResult{}, err
+	}
+	status, ok := list[0].(int64)
+	if !ok || len(list) != 2 {
+		return AcquireResult{}, c.Unexpected()
+	}
+	switch status {
+	case 0:
+		if ms, ok := list[1].(int64); ok {
+			return AcquireResult{PTTL: fromMilliseconds(ms)}, nil
+		}
+	case 3:
+		return AcquireResult{}, fmt.Errorf("%w: the lock cannot be given an expiry: %v", rmw.ErrUnsupported, list[1])
+	case 2:
+		return AcquireResult{}, notALock(c.key, list[1])
+	}
+	return AcquireResult{}, c.Unexpected()
+}
+
+func (lua) Exists(lock string) *Command { return newCommand("exists", lock) }
+
+func (lua) Renew(lock, owner string, lease time.Duration) *Command {
+	return renewScript.on(lock, owner, lease.Milliseconds()).urgent()
+}
+
+func (d lua) Release(lock, owner string) *Command {
+	if d.notifyRedisson {
+		return releaseNotifyScript.on(lock, owner).urgent()
+	}
+	return releaseScript.on(lock, owner).urgent()
+}
+
+func (lua) Owned(c *Command) (owned bool, hint time.Duration, err error) {
+	n, err := c.cmd.Int64()
+	return n > 0, fromMilliseconds(max(n, 1) - 1), err
+}
+
+func (lua) SetHint(AcquireRequest) *Command           { return nil }
+func (lua) ClearHint(AcquireRequest) *Command         { return nil }
+func (lua) ReadHint(string) *Command                  { return nil }
+func (lua) Hint(string, *Command) time.Duration       { return 0 }
+func (lua) Expiries() (kept bool, unit time.Duration) { return true, time.Millisecond }
+func (lua) Inspect(lock string) []*Command            { return []*Command{inspectScript.on(lock)} }
+func (lua) Token(counter string, least int64, ttl time.Duration) *Command {
+	return tokenScript.on(counter, least, ttl.Milliseconds())
+}
+
+func (d lua) Read(key rmw.Key) *Command {
+	var c *Command
+	switch hash := key.Kind == rmw.KindHash; {
+	case d.masterReads && hash:
+		c = newCommand("hgetall", key.Name)
+	case d.masterReads:
+		c = newCommand("get", key.Name)
+	case hash:
+		c = readScript.on(key.Name, "hash")
+	default:
+		c = readScript.on(key.Name, "string")
+	}
+	c.Reads = true
+	return c
+}
+
+func (lua) Value(kind rmw.Kind, c *Command) (rmw.Value, error) {
+	if c.script == nil || kind == rmw.KindString && !c.isList() {
+		return c.value(kind)
+	}
+	list, err := c.list()
+	if err != nil {
+		return rmw.Value{}, err
+	}
+	stored, ok := list[0].(string)
+	switch {
+	case !ok:
+		return rmw.Value{}, c.Unexpected()
+	case stored == "none":
+		return rmw.Value{}, nil
+	case stored != kind.String():
+		return rmw.Value{}, wrongKind(stored, kind)
+	}
+	return c.content(kind, list[1:])
+}
+
+func (lua) Peek(key rmw.Key) *Command {
+	c := peekScript.on(key.Name, key.Kind.String())
+	c.Reads = true
+	return c
+}
+
+func (lua) Peeked(kind rmw.Kind, c *Command) (v rmw.Value, left time.Duration, err error) {
+	list, err := c.list()
+	if err != nil {
+		return rmw.Value{}, 0, err
+	}
+	if len(list) < 2 {
+		return rmw.Value{}, 0, c.Unexpected()
+	}
+	stored, ok1 := list[0].(string)
+	pttl, ok2 := list[1].(int64)
+	switch {
+	case !ok1 || !ok2:
+		return rmw.Value{}, 0, c.Unexpected()
+	case stored == "none":
+		return rmw.Value{}, 0, nil
+	case stored != kind.String():
+		return rmw.Value{}, 0, wrongKind(stored, kind)
+	}
+	v, err = c.content(kind, list[2:])
+	if err != nil || !v.Exists() {
+		return rmw.Value{}, 0, err
+	}
+	left, gone := redisx.Left(pttl)
+	if gone {
+		return rmw.Value{}, 0, c.Unexpected()
+	}
+	return v, left, nil
+}
+
+func (lua) Inspected(lock string, cmds []*Command, now time.Time) (LockState, error) {
+	c := cmds[0]
+	list, err := c.list()
+	if err != nil {
+		return LockState{}, err
+	}
+	if len(list) < 2 || len(list)%2 != 0 {
+		return LockState{}, c.Unexpected()
+	}
+	kind, _ := list[0].(string)
+	pttl, ok := list[1].(int64)
+	switch {
+	case !ok:
+		return LockState{}, c.Unexpected()
+	case kind != "hash" && kind != "none":
+		return LockState{}, notALock(lock, kind)
+	}
+	s := LockState{TTL: fromMilliseconds(pttl)}
+	for i := 2; i < len(list); i += 2 {
+		field, _ := list[i].(string)
+		value, _ := list[i+1].(string)
+		if field == hintField {
+			s.HasWaiters = true
+			continue
+		}
+		s.Owner = field
+		s.Count, _ = strconv.Atoi(value)
+		s.Age = ageOf(field, now)
+	}
+	if s.Owner == "" {
+		return LockState{}, nil // free, or left with nothing but a hint
+	}
+	return s, nil
+}
+
+// maxArgs is below the 1,048,576 elements that Redis before 7, and Codis, accept in one
+// command.
+const maxArgs = 1_000_000
+
+// ErrTooLarge is a hash that no single command can compare and write.
+var ErrTooLarge = fmt.Errorf("%w: the hash has too many fields to compare and write in one command; split the key", rmw.ErrInvalid)
+
+func (lua) Commit(r CommitRequest) (*Command, error) {
+	if r.Key.Kind != rmw.KindHash {
+		return commitString(r), nil
+	}
+	c := commitHash(r)
+	if len(c.args) > header+maxArgs {
+		return nil, ErrTooLarge
+	}
+	return c, nil
+}
+
+func (lua) Committed(kind rmw.Kind, c *Command) (CommitResult, error) {
+	if c.one() {
+		return CommitResult{Stored: true}, nil
+	}
+	list, err := c.list()
+	if err != nil {
+		return CommitResult{}, err
+	}
+	switch list[0] {
+	case int64(0):
+		now, err := c.content(kind, list[1:])
+		return CommitResult{Known: err == nil, Now: now}, err
+	case int64(3):
+		now, err := c.content(kind, list[1:])
+		return CommitResult{Stored: err == nil, Now: now}, err
+	case int64(2):
+		if len(list) == 2 {
+			return CommitResult{}, wrongKind(fmt.Sprint(list[1]), kind)
+		}
+	case int64(4):
+		if len(list) == 2 {
+			return CommitResult{}, fmt.Errorf("%w: the value cannot be read to compare it: %v", rmw.ErrUnsupported, list[1])
+		}
+	}
+	return CommitResult{}, c.Unexpected()
+}
+
+// digestFrom is the size of a value, in bytes, from which the guard compares its SHA-1
+// instead of the value. That saves sending the value back, and costs the server a tenth
+// to a quarter more time for the script. Two values with one digest must be made on
+// purpose, by a program that may write both.
+const digestFrom = 1 << 10
+
+func commitString(r CommitRequest) *Command {
+	var given, op any = "value", "set" // constants cost no allocation
+	was := r.Base.Text()
+	switch {
+	case len(was) >= digestFrom:
+		sum := sha1.Sum([]byte(was))
+		given, was = "sha1", hex.EncodeToString(sum[:])
+	case !r.Base.Exists():
+		given = "absent"
+	}
+	if !r.Next.Exists() {
+		op = "del"
+	}
+	return commitStringScript.on(r.Key.Name, expiryOf(r.TTL), given, was, op, r.Next.Text())
+}
+
+// expiryOf returns an rmw.Key.TTL as the scripts take it.
+func expiryOf(ttl time.Duration) any {
+	switch {
+	case ttl == 0:
+		return "keep"
+	case ttl < 0:
+		return "none"
+	}
+	return strconv.FormatInt(ttl.Milliseconds(), 10)
+}

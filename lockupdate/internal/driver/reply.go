@@ -1,0 +1,161 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// one reports whether a script answered 1. It costs no allocation.
+func (c *Command) one() bool { return c.cmd.Err() == nil && c.cmd.Val() == int64(1) }
+
+// isList reports whether a script answered with a list.
+func (c *Command) isList() bool {
+	_, ok := c.cmd.Val().([]any)
+	return ok
+}
+
+// list returns the reply of a script as a list.
+func (c *Command) list() ([]any, error) {
+	if err := c.cmd.Err(); err != nil {
+		return nil, err
+	}
+	if list, ok := c.cmd.Val().([]any); ok && len(list) > 0 {
+		return list, nil
+	}
+	return nil, c.Unexpected()
+}
+
+// Integer returns the reply as a number.
+func (c *Command) Integer() (int64, error) {
+	n, err := c.cmd.Int64()
+	if err != nil && c.cmd.Err() == nil {
+		err = c.Unexpected()
+	}
+	return n, err
+}
+
+// Text returns the reply as a string.
+func (c *Command) Text() (string, error) {
+	text, err := c.cmd.Text()
+	if err != nil && c.cmd.Err() == nil {
+		err = c.Unexpected()
+	}
+	return text, err
+}
+
+// condition reads the reply of a native command with a condition: whether it was met.
+func (c *Command) condition() (bool, error) {
+	err := c.cmd.Err()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return false, nil
+	case redisx.IsWrongType(err):
+		return false, fmt.Errorf("%w: %w", rmw.ErrWrongKind, err)
+	case err != nil:
+		return false, err
+	}
+	switch v := c.cmd.Val(); v {
+	case "OK", int64(1):
+		return true, nil
+	case int64(0), int64(-1):
+		return false, nil
+	}
+	return false, c.Unexpected()
+}
+
+// value reads the reply of GET or HGETALL.
+func (c *Command) value(kind rmw.Kind) (rmw.Value, error) {
+	err := c.cmd.Err()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return rmw.Value{}, nil
+	case redisx.IsWrongType(err):
+		return rmw.Value{}, wrongKind("value of another type", kind)
+	case err != nil:
+		return rmw.Value{}, err
+	}
+	switch v := c.cmd.Val().(type) {
+	case string:
+		return c.content(kind, []any{v})
+	case []any:
+		return c.content(kind, v)
+	case map[any]any: // HGETALL with RESP3
+		list := make([]any, 0, 2*len(v))
+		for name, value := range v {
+			list = append(list, name, value)
+		}
+		return c.content(kind, list)
+	}
+	return rmw.Value{}, c.Unexpected()
+}
+
+// content reads the part of a reply that is a value: nothing, one string, or fields and
+// values.
+func (c *Command) content(kind rmw.Kind, list []any) (rmw.Value, error) {
+	if len(list) == 0 {
+		return rmw.Value{}, nil
+	}
+	if kind == rmw.KindString {
+		s, ok := list[0].(string)
+		if !ok || len(list) != 1 {
+			return rmw.Value{}, c.Unexpected()
+		}
+		return rmw.String(s), nil
+	}
+	if len(list)%2 != 0 {
+		return rmw.Value{}, c.Unexpected()
+	}
+	fields := make(map[string]string, len(list)/2)
+	for i := 0; i < len(list); i += 2 {
+		name, ok1 := list[i].(string)
+		value, ok2 := list[i+1].(string)
+		if !ok1 || !ok2 {
+			return rmw.Value{}, c.Unexpected()
+		}
+		fields[name] = value
+	}
+	return rmw.Hash(fields), nil
+}
+
+func wrongKind(stored string, want rmw.Kind) error {
+	return fmt.Errorf("%w: the key holds a %s, the Key is of Kind %v", rmw.ErrWrongKind, stored, want)
+}
+
+// UnexpectedReply is a reply that the command never gives. The command may have run.
+type UnexpectedReply struct{ command, got string }
+
+func (e *UnexpectedReply) Error() string {
+	return "the reply to " + e.command + " is " + e.got + ", which it never gives; " +
+		"is the name used by something else, does a proxy rewrite replies, or is this a miniredis older than v2.23.0?"
+}
+
+// Unexpected returns an error with the type and the length of the reply, but not its content.
+func (c *Command) Unexpected() error {
+	e := &UnexpectedReply{}
+	if c.script != nil {
+		e.command = "the script " + c.script.name
+	} else {
+		e.command = strings.ToUpper(fmt.Sprint(c.args[0]))
+	}
+	switch v := c.cmd.Val().(type) {
+	case nil:
+		e.got = "no value"
+	case int64:
+		e.got = "an integer"
+	case string:
+		e.got = fmt.Sprintf("a string of %d bytes", len(v))
+	case []any:
+		e.got = fmt.Sprintf("an array of %d elements", len(v))
+	case map[any]any:
+		e.got = fmt.Sprintf("a map of %d entries", len(v))
+	default:
+		e.got = fmt.Sprintf("a %T", v)
+	}
+	return e
+}

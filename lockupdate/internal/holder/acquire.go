@@ -1,0 +1,207 @@
+package holder
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lockupdate/internal/driver"
+	"github.com/unwatch/unwatch/lockupdate/internal/event"
+	"github.com/unwatch/unwatch/lockupdate/internal/transport"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// readUpTo is the size of a value, in bytes, up to which every acquire reads it along, and
+// not only the first: the round trip saved under the lock is worth more than the bytes.
+const readUpTo = 4 << 10
+
+// acquiring is the state of a holder before it has the lock. Only its goroutine uses it.
+type acquiring struct {
+	previous string    // the owner before, of this Store, whose release is in flight
+	largest  int       // bytes of the largest value read
+	sent     time.Time // the last acquire
+}
+
+// acquired is the answer to an acquire, with the value that was read along.
+type acquired struct {
+	driver.AcquireResult
+	loaded  bool // value is what the key held
+	value   rmw.Value
+	readErr error
+}
+
+// tryAcquire asks for the lock once, and reads the value for c along with it. The value may
+// be read before the lock is taken: the guard covers that. hint is told to the holder.
+func (h *holder) tryAcquire(c *Call, hint time.Duration) (acquired, error) {
+	t := h.queues.transport
+	h.sent = time.Now()
+	r := driver.AcquireRequest{
+		Lock: h.queue.lock, Owner: h.owner, Previous: h.previous, Lease: h.queues.options.Lease,
+		Hint: hint, Polled: h.polling, Again: !h.lateAcquire.IsZero(),
+	}
+	if r.Polled && r.Hint > 0 {
+		h.setHint(r)
+	}
+	take := t.Driver.Acquire(r)
+	cmds := take
+	if !c.section && h.largest <= readUpTo {
+		cmds = append(cmds, t.Driver.Read(c.key))
+	}
+	t.Send(h.ctx, cmds...)
+	res, err := t.Driver.Acquired(r, take)
+	if err != nil {
+		if redisx.OutcomeOf(err) == redisx.Unknown {
+			h.lateAcquire = h.sent
+		}
+		return acquired{}, err
+	}
+	a := acquired{AcquireResult: res}
+	if len(cmds) > len(take) {
+		a.value, a.readErr = t.Driver.Value(c.key.Kind, cmds[len(take)])
+		a.loaded = redisx.OutcomeOf(a.readErr) == redisx.Done
+		if a.loaded {
+			h.largest = max(h.largest, a.value.Size())
+		}
+	}
+	return a, nil
+}
+
+// acquire asks until it has the lock, as long as a call waits for it. It returns false
+// when all calls are answered.
+func (h *holder) acquire() bool {
+	began := time.Now()
+	poll := pollSchedule{backoff: h.queues.options.Poll, lease: h.queues.options.Lease}
+	defer func() { h.ctx = context.Background() }()
+	var outage transport.Outage
+	for lostReplies := 0; ; {
+		first := h.awaitTurn()
+		if first == nil {
+			return false
+		}
+		h.ctx = h.contextFor(first)
+		if poll.expires.IsZero() {
+			poll.hold = h.queues.estimates.expected(first.key.Label)
+		}
+		hint := poll.ceiling()
+		if first.noWait {
+			hint = 0
+		}
+		a, err := h.tryAcquire(first, hint)
+		if outage.Active() && err == nil {
+			outage = transport.Outage{}
+			h.setOutage(nil)
+		}
+		if errors.Is(a.readErr, rmw.ErrWrongKind) { // the lock would not change that
+			h.refuseKey(first.key, a.readErr)
+		}
+		switch {
+		case err == nil && a.Granted:
+			h.take(first.key, a)
+			h.queues.emit(event.Event{Kind: event.Acquired, Lock: h.queue.lock, N: 1, Took: time.Since(began)})
+			return true
+		case err == nil:
+			lostReplies = 0
+			now := time.Now()
+			h.blockedAt(now)
+			h.queues.emit(event.Event{Kind: event.Polled, Lock: h.queue.lock, N: 1})
+			h.rest(poll.pause(now, a.PTTL, transport.Jitter()), nil)
+		case h.queues.transport.Unreached(err):
+			h.awaitStore(&outage, err)
+		case redisx.OutcomeOf(err) == redisx.NotDone:
+			h.queue.refuse("", redisx.Blame(h.ctx, err), nil)
+			return false
+		default:
+			// The lock may be ours. The driver recognises the owner, so that asking again
+			// is safe; giving up takes a release.
+			if lostReplies++; lostReplies == transport.Tries {
+				h.queue.refuse("", redisx.Blame(h.ctx, err), nil)
+				return false
+			}
+			h.rest(transport.RetryDelay.Delay(lostReplies, transport.Jitter()), nil)
+		}
+		if h.queues.gate.Closed() {
+			h.queue.refuse("", rmw.ErrClosed, nil)
+			return false
+		}
+	}
+}
+
+// blockedAt records that another process has the lock, and refuses the calls that must not
+// wait.
+func (h *holder) blockedAt(now time.Time) {
+	h.queue.mu.Lock()
+	h.polling = true
+	h.queue.blockLocked(now)
+	h.queue.mu.Unlock()
+	h.queue.refuse("", errTaken, func(c *Call) bool { return c.noWait })
+}
+
+func (h *holder) setOutage(err error) {
+	h.queue.mu.Lock()
+	defer h.queue.mu.Unlock()
+	h.outage = err
+}
+
+// awaitStore waits for the end of an outage. It refuses the calls that have waited for
+// Config.MaxOutage, and those that never wait.
+func (h *holder) awaitStore(o *transport.Outage, err error) {
+	t := h.queues.transport
+	o.Failed(h.sent)
+	err = redisx.Blame(context.Background(), err)
+	h.setOutage(err)
+	h.queue.refuse("", err, func(c *Call) bool { return c.noWait || t.Left(o, c.arrived) <= 0 })
+	if first := h.queue.head(); first != nil { // the others came later
+		closed, pause := t.NextTry(o)
+		h.rest(min(pause, t.Left(o, first.arrived)), closed)
+	}
+}
+
+// awaitTurn lets other processes go first that waited when this Store last released the
+// lock. It returns the first call that still waits, or nil.
+func (h *holder) awaitTurn() *Call {
+	h.awaitRelease()
+	for {
+		h.queue.mu.Lock()
+		now, first := time.Now(), h.queue.first
+		h.previous = h.queue.releasing
+		away := h.queue.backoffUntil.Sub(now)
+		h.queue.mu.Unlock()
+		if first == nil || away <= 0 || h.queues.gate.Closed() {
+			return first
+		}
+		h.blockedAt(now)
+		h.rest(away, nil)
+	}
+}
+
+// awaitRelease waits for the reply to our last release, which may tell that other
+// processes wait: once we hold the lock again it would be too late. The release may hang:
+// it waits no longer than for another poll.
+func (h *holder) awaitRelease() {
+	h.queue.mu.Lock()
+	released := h.queue.released
+	h.queue.released = nil
+	h.queue.mu.Unlock()
+	if released != nil {
+		h.rest(h.queues.options.Poll.Max, released)
+	}
+}
+
+// rest waits for d or for over, but not when no call waits any more, nor when the Store is
+// closed. A call that joins meanwhile waits, too: it is no reason to poll.
+func (h *holder) rest(d time.Duration, over <-chan struct{}) {
+	h.setTimer(d)
+	defer h.timer.Stop()
+	for h.queue.head() != nil {
+		select {
+		case <-h.timer.C:
+			return
+		case <-over:
+			return
+		case <-h.queues.gate.Closing:
+			return
+		case <-h.woken:
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package holder
+
+import (
+	"context"
+	"errors"
+
+	"time"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lockupdate/internal/driver"
+	"github.com/unwatch/unwatch/lockupdate/internal/lease"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Attempt is the latest call of an UpdateFunc: what fn was given, and what it returned.
+type Attempt struct {
+	key      rmw.Key
+	fn       rmw.UpdateFunc
+	attempts int
+	given    rmw.Value
+	after    rmw.Value // what fn returned
+	wrote    bool      // after must be written
+	ttl      time.Duration
+	reads    driver.ReadSet // of given
+	token    uint64         // if fn asked for one
+	err      error          // of fn, or of its value
+}
+
+// call calls fn under a lock. caller is the ctx of the caller.
+func (a *Attempt) call(caller context.Context, ctx *lease.Context) {
+	given, trace := a.given, (*rmw.Trace)(nil)
+	if a.key.Kind == rmw.KindHash && given.Exists() {
+		given, trace = given.Traced()
+	}
+	next, err := a.fn(ctx, given)
+	ctx.End(nil)
+	a.token = ctx.Lease().Token()
+	a.reads = readSetOf(trace, next, err)
+	a.validate(caller, ctx.Lost(), next.Untraced(), err)
+}
+
+func readSetOf(trace *rmw.Trace, next rmw.Value, err error) driver.ReadSet {
+	if trace == nil {
+		return driver.ReadSet{}
+	}
+	var s driver.ReadSet
+	if err != nil {
+		s.Fields, s.Partial = trace.ReadsAnyway()
+	} else {
+		s.Fields, s.Partial = trace.Reads(next)
+	}
+	return s
+}
+
+// validate records what fn returned: a value to write, or an error. lost is why the lock
+// was lost while fn ran.
+func (a *Attempt) validate(caller context.Context, lost error, next rmw.Value, err error) {
+	a.after, a.wrote, a.err = a.given, false, nil
+	if err != nil {
+		a.err = err
+		if lost != nil && caller.Err() == nil && errors.Is(err, context.Canceled) {
+			a.err = a.fail("update", redisx.Because(lost, notCanceled{err}))
+		}
+		return
+	}
+	if err := redisx.EndOf(caller); err != nil {
+		a.err = a.fail("commit", err)
+		return
+	}
+	wrote, ttl, err := rmw.CheckWrite(a.key, a.given, next)
+	switch {
+	case err != nil:
+		a.err = a.fail("commit", err)
+	case wrote:
+		a.after, a.wrote, a.ttl = next.WithTTL(0), true, ttl
+	}
+}
+
+// request is the commit of the attempt alone.
+func (a *Attempt) request() driver.CommitRequest {
+	return driver.CommitRequest{Key: a.key, Base: a.given, Next: a.after, Reads: a.reads, TTL: a.ttl}
+}
+
+// rebase applies what fn did to the hash that the key held at the commit. It had the same
+// read set, so that fn would have done the same.
+func (a *Attempt) rebase(held rmw.Value) {
+	given := a.given
+	a.given = held
+	if !a.wrote {
+		a.after = held
+		return
+	}
+	a.after = driver.DeltaOf(given, a.after).Apply(held)
+}
+
+func (a *Attempt) fail(op string, err error) error { return Fail(op, a.key, a.attempts, err) }
+
+// Fail returns the *rmw.Error of an operation. An unexpected reply is no outage, which
+// callers would try again for ever.
+func Fail(op string, key rmw.Key, attempts int, err error) error {
+	var own *rmw.Error
+	var unexpected *driver.UnexpectedReply
+	if errors.As(err, &unexpected) && !errors.As(err, &own) {
+		err = redisx.Because(rmw.ErrUnsupported, err)
+	}
+	return redisx.Fail("lockupdate", op, key, attempts, err)
+}
+
+// notCanceled is an error of fn without the context.Canceled in it: the caller's ctx has
+// not ended, and the call may be tried again.
+type notCanceled struct{ err error }
+
+func (e notCanceled) Error() string      { return e.err.Error() }
+func (e notCanceled) As(target any) bool { return errors.As(e.err, target) }
+func (e notCanceled) Is(target error) bool {
+	return target != context.Canceled && errors.Is(e.err, target)
+}

@@ -1,0 +1,87 @@
+package holder
+
+import (
+	"context"
+	"time"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lockupdate/internal/driver"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// batch is calls of one key that one commit writes: each fn was given what the fn before it
+// returned, the first one base.
+type batch struct {
+	calls  []*Call
+	writes int       // how many calls want to write
+	began  time.Time // when the first call joined
+	base   rmw.Value
+	value  rmw.Value      // what the last fn returned
+	reads  driver.ReadSet // of base
+	ttl    time.Duration  // what all of them together leave, as in rmw.Key.TTL
+}
+
+func newBatch(v rmw.Value) batch { return batch{base: v, value: v} }
+
+// add adds a call whose fn has returned.
+func (b *batch) add(c *Call) {
+	if len(b.calls) == 0 {
+		b.began, b.reads = time.Now(), driver.ReadSet{Partial: true}
+	}
+	b.reads.Add(c.reads)
+	b.calls = append(b.calls, c)
+	if !c.wrote {
+		return
+	}
+	b.writes++
+	switch {
+	case !c.after.Exists():
+		b.ttl = 0
+	case c.ttl != 0:
+		b.ttl = c.ttl
+	case !b.value.Exists(): // a new key has no expiry, whatever the deleted one had
+		b.ttl = rmw.NoTTL
+	}
+	b.value = c.after
+}
+
+// changes reports whether there is anything to write.
+func (b *batch) changes() bool { return b.ttl != 0 || !b.value.Equal(b.base) }
+
+// request is the commit of the batch.
+func (b *batch) request(key rmw.Key) driver.CommitRequest {
+	return driver.CommitRequest{Key: key, Base: b.base, Next: b.value, Reads: b.reads, TTL: b.ttl}
+}
+
+// knownSince reports whether a command sent at asOf was sent during every call, so that
+// what it read is recent enough for all of them.
+func (b *batch) knownSince(asOf time.Time) bool {
+	for _, c := range b.calls {
+		if c.arrived.After(asOf) {
+			return false
+		}
+	}
+	return true
+}
+
+// rebase applies what the calls did to the hash that the key held at the commit.
+func (b *batch) rebase(held rmw.Value) {
+	b.base, b.value = held, held
+	for _, c := range b.calls {
+		c.rebase(b.value)
+		b.value = c.after
+	}
+}
+
+// failLocked answers the calls whose update failed with the commit, and returns the others:
+// what they were given may never have been stored.
+func (b *batch) failLocked(err error) (others []*Call) {
+	for _, c := range b.calls {
+		if c.wrote || !b.changes() {
+			c.answerLocked(c.failure(), c.fail("commit", redisx.Blame(context.WithoutCancel(c.ctx), err)))
+		} else {
+			others = append(others, c)
+		}
+	}
+	return others
+}

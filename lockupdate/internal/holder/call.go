@@ -1,0 +1,284 @@
+package holder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lockupdate/internal/event"
+	"github.com/unwatch/unwatch/lockupdate/internal/lease"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// state is how far a call has come.
+type state uint8
+
+const (
+	queued   state = iota
+	running        // its fn is being called, or it has the critical section
+	returned       // its fn has returned, and the commit follows
+	orphaned       // the lock was lost while it ran
+	answered       // result and err are the answer
+	left           // its caller no longer waits
+)
+
+// transitions lists every change of state, and what causes it.
+var transitions = map[state][]state{
+	queued: {
+		running,  // dispatched
+		answered, // refused: the lock, the store or the value cannot be had
+		left,     // ctx, Config.MaxWait or Close ended the wait
+	},
+	running: {
+		returned, // fn returned
+		queued,   // the value that fn was given was never stored
+		answered, // the same, after Config.MaxAttempts
+		orphaned, // the lease was lost
+		left,     // fn panicked, or the caller left before fn was called
+	},
+	returned: {
+		answered, // the commit was answered
+		queued,   // the commit was refused
+		left,     // ctx ended before the commit was answered
+	},
+	orphaned: {
+		queued, // its own commit was refused
+	},
+}
+
+// Call is one call of Update or Lock. Only its own goroutine calls fn and reads the answer;
+// a holder dispatches it and answers it.
+type Call struct {
+	Attempt
+	queues  *Queues
+	ctx     context.Context
+	lock    string
+	section bool // a call of Lock, without fn
+	noWait  bool
+	arrived time.Time
+	queue   *waitQueue
+	wake    chan struct{} // of size one: the state has become running or answered
+
+	// Guarded by queue.mu. While the state is running or answered, they belong to the
+	// caller's goroutine, as does the Attempt.
+	state        state
+	prev, next   *Call
+	blockedSince time.Time     // since when it waits for others; zero: it does not
+	waited       time.Duration // before that
+	lease        *lease.Lease
+	held         *lease.Context // under which fn ran
+	result       rmw.Result
+}
+
+func (s *Queues) newCall(ctx context.Context, key rmw.Key, lock string) *Call {
+	return &Call{Attempt: Attempt{key: key}, queues: s, ctx: ctx, lock: lock, arrived: time.Now(), wake: make(chan struct{}, 1)}
+}
+
+// Update calls fn under the lock, and writes what it returns.
+func (s *Queues) Update(ctx context.Context, key rmw.Key, lock string, fn rmw.UpdateFunc) (rmw.Result, error) {
+	c := s.newCall(ctx, key, lock)
+	c.fn = fn
+	s.join(c)
+	for {
+		if c.start() == left || c.run() {
+			return c.result, c.unknown(c.err)
+		}
+	}
+}
+
+// Lock takes the lock for a critical section. With noWait it does not wait.
+func (s *Queues) Lock(ctx context.Context, name, lock string, noWait bool) (*lease.Context, error) {
+	for {
+		c := s.newCall(ctx, rmw.Key{Name: name}, lock)
+		c.section, c.noWait = true, noWait
+		if !s.join(c) {
+			return nil, c.fail("lock", errTaken)
+		}
+		switch c.start() {
+		case running:
+			held := c.lease.Enter(ctx, name, true)
+			c.emitWaited()
+			return held, nil
+		case left:
+			return nil, c.err
+		}
+		// Orphaned: the lock was lost before the caller knew that it had it.
+	}
+}
+
+var errTaken = fmt.Errorf("%w: the lock is taken", rmw.ErrContended)
+
+func (c *Call) setLocked(next state) {
+	if c.state != next && !slices.Contains(transitions[c.state], next) {
+		panic(fmt.Sprintf("lockupdate: a call changed from state %d to %d", c.state, next))
+	}
+	c.state = next
+}
+
+// start waits until the call is dispatched, or answered: then it returns left.
+func (c *Call) start() state {
+	var patience <-chan time.Time
+	if limit := c.queues.options.MaxWait; limit > 0 {
+		c.queue.mu.Lock()
+		rest := limit - c.waited
+		c.queue.mu.Unlock()
+		t := time.NewTimer(rest)
+		defer t.Stop()
+		patience = t.C
+	}
+	if s := c.await(patience); s != answered {
+		return s
+	}
+	return left
+}
+
+func (c *Call) await(patience <-chan time.Time) state {
+	closing := c.queues.gate.Closing
+	for {
+		why := rmw.ErrClosed
+		select {
+		case <-c.wake:
+			c.queue.mu.Lock()
+			defer c.queue.mu.Unlock()
+			if c.section && c.state == running {
+				c.queue.holder.running = nil // the holder stays detached, and keeps no Call alive
+			}
+			return c.state
+		case <-c.ctx.Done():
+			why = redisx.EndOf(c.ctx)
+		case <-patience:
+			why = redisx.Because(rmw.ErrContended, fmt.Errorf("lock still held by another owner after Config.MaxWait (%v)", c.queues.options.MaxWait))
+			patience = nil
+		case <-closing:
+			closing = nil
+		}
+		if s := c.leave(why); s == answered || s == left {
+			return s
+		}
+	}
+}
+
+// leave ends the wait of the call, which then has its answer, unless it must go on: once
+// its fn was called, only the end of its ctx ends it.
+func (c *Call) leave(why error) state {
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	ended := c.ctx.Err() != nil
+	if c.state == answered || !ended && (c.state != queued || c.attempts > 0) {
+		return c.state
+	}
+	op := c.op()
+	switch h := c.queue.holder; c.state {
+	case queued:
+		c.queue.removeLocked(c)
+		switch {
+		case h != nil && !h.detachedLocked() && h.outage != nil && ended:
+			why = redisx.Because(rmw.ErrUnavailable, why)
+		case h != nil && !h.detachedLocked() && h.outage != nil && errors.Is(why, rmw.ErrContended): // by MaxWait
+			why = h.outage
+		case ended && !c.blockedSince.IsZero():
+			why = redisx.Because(rmw.ErrContended, why)
+		}
+		if h != nil {
+			h.wakeLocked()
+		}
+	case running: // but fn was not called yet
+		if h.detachedLocked() {
+			h.attachLocked(h.resume)
+			break
+		}
+		h.running = nil
+		c.attempts--
+		h.dispatchLocked()
+		h.wakeLocked()
+	case returned:
+		if c.err != nil {
+			c.setLocked(left)
+			c.result = c.failure()
+			return left
+		}
+		if op = "commit"; c.wrote {
+			why = redisx.Because(rmw.ErrOutcomeUnknown, why)
+		}
+	}
+	c.setLocked(left)
+	c.result, c.err = c.failure(), c.fail(op, why)
+	return left
+}
+
+// run calls fn. It reports whether the call then has its answer.
+func (c *Call) run() (done bool) {
+	c.held = c.lease.Enter(c.ctx, c.key.Name, false)
+	c.emitWaited()
+	returned := false
+	defer func() {
+		if !returned { // by a panic or runtime.Goexit
+			c.held.End(nil)
+			c.queue.abandon(c)
+		}
+	}()
+	c.call(c.ctx, c.held)
+	returned = true
+	return !c.queue.complete(c) && c.commitOrphaned()
+}
+
+func (c *Call) emitWaited() {
+	if c.waited > 0 {
+		c.queues.emit(event.Event{Kind: event.Waited, Lock: c.lock, N: 1, Took: c.waited})
+	}
+}
+
+// unknown reports an update whose outcome is unknown. An rmw.ErrOutcomeUnknown of fn
+// itself does not count.
+func (c *Call) unknown(err error) error {
+	if c.wrote && errors.Is(err, rmw.ErrOutcomeUnknown) {
+		c.queues.emit(event.Event{Kind: event.Unknown, Lock: c.lock, N: 1, Err: err})
+	}
+	return err
+}
+
+// succeedLocked answers with what fn returned: a value or an error.
+func (c *Call) succeedLocked() {
+	if c.err != nil {
+		c.answerLocked(c.failure(), c.err)
+		return
+	}
+	c.answerLocked(c.success(), nil)
+}
+
+func (c *Call) success() rmw.Result {
+	res := c.failure()
+	res.Before, res.After, res.Written, res.Token = c.given, c.after, c.wrote, c.token
+	return res
+}
+
+// failure is what the Result of a failed call tells.
+func (c *Call) failure() rmw.Result { return rmw.Result{Attempts: c.attempts, Waited: c.waitedFor()} }
+
+func (c *Call) waitedFor() time.Duration {
+	if c.blockedSince.IsZero() {
+		return c.waited
+	}
+	return c.waited + time.Since(c.blockedSince)
+}
+
+// op names the operation of a call that was not dispatched, in errors.
+func (c *Call) op() string {
+	if c.section {
+		return "lock"
+	}
+	return "acquire"
+}
+
+// answerLocked wakes the caller, unless it has left.
+func (c *Call) answerLocked(res rmw.Result, err error) {
+	if c.state == left {
+		return
+	}
+	c.result, c.err = res, err
+	c.setLocked(answered)
+	c.wake <- struct{}{}
+}

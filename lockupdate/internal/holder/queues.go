@@ -1,0 +1,114 @@
+package holder
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lockupdate/internal/driver"
+	"github.com/unwatch/unwatch/lockupdate/internal/event"
+	"github.com/unwatch/unwatch/lockupdate/internal/lease"
+	"github.com/unwatch/unwatch/lockupdate/internal/transport"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Options are those fields of lockupdate.Config that concern contention.
+type Options struct {
+	Lease, MaxWait, Linger  time.Duration
+	MaxAttempts             int
+	Poll                    rmw.Backoff
+	NoCombining, SoleWriter bool
+}
+
+// Queues are the wait queues of one Store, by the name of the lock.
+type Queues struct {
+	options   Options
+	transport *transport.Transport
+	keeper    *lease.Keeper
+	gate      *redisx.Gate
+	emit      event.Sink
+	ownerIDs  *driver.OwnerIDs
+	estimates holdEstimator
+
+	mu         sync.Mutex
+	byLock     map[string]*waitQueue
+	unreleased error // of releases that failed while closing
+}
+
+// NewQueues returns the Queues of a Store.
+func NewQueues(t *transport.Transport, k *lease.Keeper, gate *redisx.Gate, emit event.Sink, o Options) *Queues {
+	return &Queues{
+		options: o, transport: t, keeper: k, gate: gate, emit: emit, ownerIDs: driver.NewOwnerIDs(),
+		estimates: holdEstimator{byLabel: map[string]time.Duration{}}, byLock: map[string]*waitQueue{},
+	}
+}
+
+// Unreleased tells of locks that could not be released while closing.
+func (s *Queues) Unreleased() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unreleased
+}
+
+func (s *Queues) addUnreleased(lock string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unreleased = errors.Join(s.unreleased, fmt.Errorf("lockupdate: the lock %.128q is not released and ends with its lease, within %v: %w",
+		lock, s.options.Lease, err))
+}
+
+// join puts c at the end of the queue of its lock. It returns false if c would have to
+// wait and must not.
+func (s *Queues) join(c *Call) bool {
+	for {
+		q := s.queueOf(c.lock)
+		q.mu.Lock()
+		if q.removed {
+			q.mu.Unlock()
+			continue
+		}
+		joined := q.joinLocked(c)
+		q.mu.Unlock()
+		return joined
+	}
+}
+
+func (s *Queues) queueOf(lock string) *waitQueue {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.byLock[lock]
+	if q == nil {
+		q = &waitQueue{queues: s, lock: lock}
+		s.byLock[lock] = q
+	}
+	return q
+}
+
+// removeIdle removes a queue that has nothing to do or to remember.
+func (s *Queues) removeIdle(q *waitQueue) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.holder == nil && q.first == nil && q.releasing == "" && !time.Now().Before(q.backoffUntil) && !q.removed {
+		q.removed = true
+		delete(s.byLock, q.lock)
+	}
+}
+
+// Busy reports whether a lock is held, or its release is in flight.
+func (s *Queues) Busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, q := range s.byLock {
+		q.mu.Lock()
+		busy := q.holder != nil || q.releasing != ""
+		q.mu.Unlock()
+		if busy {
+			return true
+		}
+	}
+	return false
+}

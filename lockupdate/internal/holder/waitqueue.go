@@ -1,0 +1,121 @@
+package holder
+
+import (
+	"cmp"
+	"sync"
+	"time"
+)
+
+// waitQueue is the calls of this process that wait for one lock. In front of them at most
+// one holder asks for the lock or holds it: however many calls wait, one polls.
+type waitQueue struct {
+	queues *Queues
+	lock   string
+
+	mu           sync.Mutex
+	first, last  *Call
+	holder       *holder       // nil: the lock is not held, and not asked for
+	releasing    string        // the owner whose release is in flight; ""
+	released     chan struct{} // closed at the reply to that release, if other processes may wait
+	backoffUntil time.Time     // other processes wait: do not ask for the lock before
+	removed      bool          // from Queues
+}
+
+func (q *waitQueue) joinLocked(c *Call) bool {
+	h := q.holder
+	if c.noWait && (q.first != nil || h != nil && !h.idleLocked()) {
+		return false
+	}
+	c.queue = q
+	if q.first != nil || h != nil && h.busyLocked() {
+		if c.blockedSince = c.arrived; c.attempts > 0 {
+			c.blockedSince = time.Now()
+		}
+	}
+	q.pushLocked(c)
+	if h == nil {
+		q.startLocked()
+		return true
+	}
+	h.dispatchLocked()
+	if c.state == queued && h.idleLocked() {
+		h.wakeLocked()
+	}
+	return true
+}
+
+// startLocked starts a holder, from within a call that the gate has admitted.
+func (q *waitQueue) startLocked() {
+	q.holder = newHolder(q)
+	q.queues.gate.Go(q.holder.run)
+}
+
+func (q *waitQueue) pushLocked(c *Call) {
+	c.prev, c.next = q.last, nil
+	if q.last == nil {
+		q.first = c
+	} else {
+		q.last.next = c
+	}
+	q.last = c
+}
+
+// pushFrontLocked puts calls back that must run again, in their order.
+func (q *waitQueue) pushFrontLocked(calls []*Call) {
+	for i := len(calls) - 1; i >= 0; i-- {
+		c := calls[i]
+		c.setLocked(queued)
+		c.prev, c.next = nil, q.first
+		if q.first == nil {
+			q.last = c
+		} else {
+			q.first.prev = c
+		}
+		q.first = c
+	}
+}
+
+func (q *waitQueue) removeLocked(c *Call) {
+	if c.prev == nil {
+		q.first = c.next
+	} else {
+		c.prev.next = c.next
+	}
+	if c.next == nil {
+		q.last = c.prev
+	} else {
+		c.next.prev = c.prev
+	}
+	c.prev, c.next = nil, nil
+}
+
+// blockLocked records that all calls wait for another process from now on.
+func (q *waitQueue) blockLocked(now time.Time) {
+	for c := q.first; c != nil; c = c.next {
+		if c.blockedSince.IsZero() {
+			c.blockedSince = now
+		}
+	}
+}
+
+// head returns the first call, or nil.
+func (q *waitQueue) head() *Call {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.first
+}
+
+// refuse answers the calls that match with an error; a nil match is all. op is what failed,
+// by default the acquire.
+func (q *waitQueue) refuse(op string, err error, match func(*Call) bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for c := q.first; c != nil; {
+		next := c.next
+		if match == nil || match(c) {
+			q.removeLocked(c)
+			c.answerLocked(c.failure(), c.fail(cmp.Or(op, c.op()), err))
+		}
+		c = next
+	}
+}

@@ -1,0 +1,250 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lockupdate/internal/transport"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Context is the ctx of a function under a lock: its caller's, until the function has
+// ended or, with cause rmw.ErrLockLost, until the lock is lost. Most functions never ask
+// it anything, so that it makes a cancellable context only when it is asked.
+type Context struct {
+	parent  context.Context
+	key     string // whose lock it is
+	lease   *Lease
+	section bool          // a critical section, not an UpdateFunc
+	until   time.Duration // MaxHold, by the keeper's clock
+
+	mu          sync.Mutex
+	depth       int   // how many hold the lock with it
+	cause       error // context.Canceled if nil
+	inner       context.Context
+	cancel      context.CancelCauseFunc
+	ended       bool
+	beforeOuter bool // it ended before parent did
+}
+
+// Enter returns the ctx of a function that now runs under the lock of key.
+func (l *Lease) Enter(parent context.Context, key string, section bool) *Context {
+	c := &Context{parent: parent, key: key, lease: l, section: section, depth: 1}
+	k := l.keeper
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	c.until = k.holdLimit(k.Now())
+	if l.lost != nil {
+		c.End(l.lost)
+	} else {
+		// The wheel looks at the lease at the previous until, and then finds this one.
+		l.ctx, l.until = c, c.until
+	}
+	return c
+}
+
+// Nested returns the ctx of an UpdateFunc that runs within the critical section c.
+func (c *Context) Nested(parent context.Context) *Context {
+	return &Context{parent: parent, key: c.key, lease: c.lease, depth: 1}
+}
+
+// ctxKey finds the Context of a lock, anyKey that of the innermost one.
+type (
+	ctxKey struct {
+		keeper *Keeper
+		lock   string
+	}
+	anyKey struct{}
+)
+
+// Held returns the Context in which ctx holds the lock, or nil.
+func (k *Keeper) Held(ctx context.Context, lock string) *Context {
+	c, _ := ctx.Value(ctxKey{k, lock}).(*Context)
+	if c == nil || c.over() {
+		return nil
+	}
+	return c
+}
+
+// Key returns the key whose lock it is.
+func (c *Context) Key() string { return c.key }
+
+// Lease returns the lease of the lock.
+func (c *Context) Lease() *Lease { return c.lease }
+
+// Section reports whether this is a critical section, and not an UpdateFunc.
+func (c *Context) Section() bool { return c.section }
+
+// Overdue returns an error once the function has held its lock for MaxHold.
+func (c *Context) Overdue() error {
+	if k := c.lease.keeper; k.Now() >= c.until-k.tick {
+		return k.HeldTooLong()
+	}
+	return nil
+}
+
+// End ends the ctx.
+func (c *Context) End(cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return
+	}
+	c.ended, c.cause, c.beforeOuter = true, cause, true
+	select { // not parent.Err: the keeper holds its mutex here, for which the Err of an outer lock waits
+	case <-c.parent.Done():
+		c.beforeOuter = false
+	default:
+	}
+	if c.inner != nil {
+		c.cancel(cause)
+	}
+}
+
+// Again takes a held lock once more. It returns false if the section has ended.
+func (c *Context) Again() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return false
+	}
+	c.depth++
+	return true
+}
+
+// Leave undoes Enter or one Again. last means that the section has ended, lost says why the
+// lock was lost before, if it was.
+func (c *Context) Leave() (last bool, lost error) {
+	stalled := c.lease.Err() // the keeper's loop may have slept, too
+	c.mu.Lock()
+	c.depth--
+	last, lost = c.depth == 0, c.cause
+	c.mu.Unlock()
+	if last {
+		c.End(nil)
+	}
+	if lost == nil && stalled != nil {
+		lost = redisx.Because(rmw.ErrLockLost, stalled)
+	}
+	return last, lost
+}
+
+// Lost returns why the lock was lost before the ctx ended, or nil.
+func (c *Context) Lost() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cause
+}
+
+func (c *Context) over() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ended
+}
+
+// get returns the cancellable context.
+func (c *Context) get() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inner == nil {
+		parent := c.parent
+		if c.beforeOuter { // what happened to parent since does not matter
+			parent = context.WithoutCancel(parent)
+		}
+		c.inner, c.cancel = context.WithCancelCause(parent)
+		if c.ended {
+			c.cancel(c.cause)
+		}
+	}
+	return c.inner
+}
+
+// current is the cancellable context if it is needed to answer, and else parent: nothing
+// has happened that parent does not know.
+func (c *Context) current() context.Context {
+	c.mu.Lock()
+	needed := c.ended || c.inner != nil
+	c.mu.Unlock()
+	if needed {
+		return c.get()
+	}
+	return c.parent
+}
+
+// Deadline implements context.Context.
+func (c *Context) Deadline() (time.Time, bool) { return c.parent.Deadline() }
+
+// Done implements context.Context.
+func (c *Context) Done() <-chan struct{} { return c.get().Done() }
+
+// Err implements context.Context. It looks at the clock itself: after a stall of the
+// process, the keeper's loop may notice later than the caller.
+func (c *Context) Err() error {
+	if err := c.current().Err(); err != nil {
+		return err
+	}
+	if why := c.lease.undetected(); why != nil {
+		c.End(why)
+	}
+	return c.current().Err()
+}
+
+// Value implements context.Context.
+func (c *Context) Value(key any) any {
+	switch key := key.(type) {
+	case ctxKey:
+		if key == (ctxKey{c.lease.keeper, c.lease.holder.LockName()}) {
+			return c
+		}
+	case anyKey:
+		return c
+	}
+	return c.current().Value(key)
+}
+
+const (
+	// FencePrefix precedes the name of a lock in that of its fencing counter.
+	FencePrefix = "/fence"
+	fenceTTL    = 7 * 24 * time.Hour
+)
+
+// Token returns the fencing token of the innermost lock that ctx holds; see lockupdate.Token.
+func Token(ctx context.Context) (key string, token uint64, err error) {
+	c, _ := ctx.Value(anyKey{}).(*Context)
+	if c == nil || c.over() && c.Lost() == nil {
+		return "", 0, fmt.Errorf("%w: this ctx holds no lock; call Token with the ctx that Update or WithLock gave to your function", rmw.ErrInvalid)
+	}
+	token, err = c.lease.drawToken(ctx)
+	return c.key, token, err
+}
+
+// drawToken draws the token of the lease once. Concurrent calls may skip a number.
+func (l *Lease) drawToken(ctx context.Context) (uint64, error) {
+	for try := 1; ; try++ {
+		if err := l.Err(); err != nil {
+			return 0, redisx.Because(rmw.ErrLockLost, err)
+		}
+		if token := l.token.Load(); token != 0 {
+			return token, nil
+		}
+		t := l.keeper.transport
+		token, err := t.Token(ctx, FencePrefix+l.holder.LockName(), time.Now().UnixMicro(), fenceTTL)
+		switch {
+		case err == nil:
+			// The lock may have been lost before the token was drawn, which is then too
+			// great: check the lease again before the token is returned.
+			if l.Err() == nil {
+				l.token.CompareAndSwap(0, token)
+			}
+		case redisx.OutcomeOf(err) != redisx.Unknown || try == transport.Tries:
+			return 0, err
+		default: // drawing twice only skips a number
+			if err := t.Pause(ctx, try); err != nil {
+				return 0, err
+			}
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package transport
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/unwatch/unwatch/lockupdate/internal/driver"
+)
+
+// batcher lets the commands of concurrent callers share flushes: while some flushes are
+// in flight, further commands gather in a batch. A command that is alone never waits. The
+// commands of a batch are independent, and may run in any order.
+type batcher struct {
+	mu       sync.Mutex
+	inFlight int
+	pending  []*batch // the first is sent next
+}
+
+const (
+	// maxInFlight is how many flushes are in flight before commands gather. More flushes
+	// use more connections and share less.
+	maxInFlight = 4
+	// maxBatch bounds a flush, so that one that hangs delays few commands.
+	maxBatch = 256
+	// maxPending is how long a batch waits for one in flight, which may hang on a backend
+	// that this batch does not need.
+	maxPending = 5 * time.Millisecond
+)
+
+// batch is commands that gather. Its first caller leads it.
+type batch struct {
+	cmds   []*driver.Command
+	shared bool          // by several callers
+	start  chan struct{} // closed when the batch may be sent; nil: at once
+	done   chan struct{} // closed when it was answered
+}
+
+// join adds commands to a batch, and reports whether the caller must send it. A nil batch
+// is the caller's own commands, to be sent at once. The leader awaits a batch, sends
+// it and finishes it.
+func (b *batcher) join(cmds []*driver.Command) (own *batch, leads bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.inFlight < maxInFlight && len(b.pending) == 0 {
+		b.inFlight++
+		return nil, true
+	}
+	if n := len(b.pending); n > 0 && len(b.pending[n-1].cmds)+len(cmds) <= maxBatch {
+		own := b.pending[n-1]
+		own.cmds, own.shared = append(own.cmds, cmds...), true
+		return own, false
+	}
+	own = &batch{cmds: cmds, start: make(chan struct{}), done: make(chan struct{})}
+	b.pending = append(b.pending, own)
+	return own, true
+}
+
+// await waits until a batch may be sent. After that nothing is added to it.
+func (b *batcher) await(own *batch) {
+	t := time.NewTimer(maxPending)
+	defer t.Stop()
+	select {
+	case <-own.start:
+		return
+	case <-t.C:
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if i := slices.Index(b.pending, own); i >= 0 {
+		b.pending = slices.Delete(b.pending, i, i+1)
+		b.inFlight++
+	}
+}
+
+// finish makes room for the next batch.
+func (b *batcher) finish(own *batch) {
+	b.mu.Lock()
+	if b.inFlight--; b.inFlight < maxInFlight && len(b.pending) > 0 {
+		next := b.pending[0]
+		b.pending = b.pending[1:]
+		b.inFlight++
+		close(next.start)
+	}
+	b.mu.Unlock()
+	if own != nil {
+		close(own.done)
+	}
+}

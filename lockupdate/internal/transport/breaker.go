@@ -1,0 +1,117 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lockupdate/internal/driver"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// breaker fails commands at once while the store answers nothing at all, so that not every
+// call waits for its own timeout. An error reply is an answer. The end of a caller's ctx
+// does not count, since no command in a shared flush has one. Urgent commands, which are
+// releases and renewals, pass an open breaker.
+type breaker struct {
+	cb *gobreaker.CircuitBreaker[struct{}] // nil: switched off
+
+	mu     sync.Mutex
+	opened time.Time     // start of the pause before the next try; zero: closed
+	closed chan struct{} // closed, and replaced, when the breaker closes
+}
+
+// The breaker opens after OpenAfter flushes in a row without any answer, and lets a try
+// pass every OpenFor.
+const (
+	OpenAfter = 10
+	OpenFor   = time.Second
+)
+
+func newBreaker(o Options) *breaker {
+	b := &breaker{closed: make(chan struct{})}
+	if o.NoBreaker {
+		return b
+	}
+	b.cb = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
+		Timeout:     OpenFor,
+		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= OpenAfter },
+		IsExcluded:  func(err error) bool { return errors.Is(err, errNoConnection) },
+		OnStateChange: func(_ string, _, to gobreaker.State) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			switch to {
+			case gobreaker.StateOpen:
+				b.opened = time.Now()
+			case gobreaker.StateClosed:
+				b.opened = time.Time{}
+				close(b.closed)
+				b.closed = make(chan struct{})
+			}
+		},
+	})
+	return b
+}
+
+// CircuitOpen reports whether the circuit breaker refuses commands now.
+func (t *Transport) CircuitOpen() bool {
+	return t.breaker.cb != nil && t.breaker.cb.State() == gobreaker.StateOpen
+}
+
+// sendGuarded flushes the commands, or only the urgent ones while the breaker is open.
+func (t *Transport) sendGuarded(ctx context.Context, cmds []*driver.Command) {
+	if t.breaker.cb == nil {
+		t.flush(ctx, cmds)
+		return
+	}
+	_, err := t.breaker.cb.Execute(func() (struct{}, error) {
+		t.flush(ctx, cmds)
+		return struct{}{}, unanswered(cmds)
+	})
+	if !errors.Is(err, gobreaker.ErrOpenState) && !errors.Is(err, gobreaker.ErrTooManyRequests) {
+		return
+	}
+	var urgent []*driver.Command
+	for _, c := range cmds {
+		if c.Urgent {
+			urgent = append(urgent, c)
+			continue
+		}
+		c.Build(ctx, false)
+		c.SetErr(redisx.Because(rmw.ErrUnavailable, errCircuitOpen))
+	}
+	if len(urgent) > 0 {
+		t.flush(ctx, urgent)
+	}
+}
+
+var (
+	errCircuitOpen = fmt.Errorf("%w: the store has not answered %d times in a row, and is tried again every %v",
+		redisx.ErrNotSent, OpenAfter, OpenFor)
+
+	// errNoConnection says nothing about the store: the client's own pool is too small.
+	errNoConnection = errors.New("no connection was free")
+)
+
+// unanswered returns an error if no command has an answer.
+func unanswered(cmds []*driver.Command) error {
+	var last error
+	for _, c := range cmds {
+		err := c.Err()
+		var reply redis.Error
+		switch {
+		case err == nil, errors.As(err, &reply), errors.Is(err, rmw.ErrUnsupported):
+			return nil
+		case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
+			return errNoConnection
+		}
+		last = err
+	}
+	return last
+}

@@ -1,0 +1,212 @@
+// Package transport sends the commands of a Store: concurrent ones share flushes, a
+// circuit breaker fails them while the server does not answer, and calls with time left
+// wait for the end of an outage. No command is ever sent twice by the client.
+//
+// A command goes from [Transport.Do] or [Transport.Send] to a batch, through the circuit
+// breaker, into one flush.
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lockupdate/internal/driver"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Client sends one command, or several in one plain pipeline.
+type Client interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+	Pipeline() redis.Pipeliner
+}
+
+// Options tune a Transport.
+type Options struct {
+	NoBreaker   bool
+	MaxOutage   time.Duration // how long a call waits for a store that cannot be reached; negative: not at all
+	MaxAttempts int           // how often a Peek without Lua, or a token without Lua, starts again
+}
+
+// Transport sends commands through one client. It is safe for concurrent use.
+type Transport struct {
+	Driver  driver.Driver
+	client  Client
+	gate    *redisx.Gate
+	batcher batcher
+	breaker *breaker
+	options Options
+}
+
+// New returns a Transport. Its goroutines belong to the gate.
+func New(client Client, d driver.Driver, gate *redisx.Gate, o Options) *Transport {
+	return &Transport{Driver: d, client: client, gate: gate, breaker: newBreaker(o), options: o}
+}
+
+// Tries is how often a command whose reply was lost is sent in all.
+const Tries = 3
+
+// RetryDelay is the pause before such a command is sent again.
+var RetryDelay = rmw.Backoff{Base: 2 * time.Millisecond, Max: 50 * time.Millisecond}
+
+// Jitter is a random number in [0, 1).
+func Jitter() float64 { return rand.Float64() }
+
+// Pause waits for RetryDelay, or for ctx.
+func (t *Transport) Pause(ctx context.Context, try int) error {
+	return redisx.Sleep(ctx, RetryDelay.Delay(try, Jitter()))
+}
+
+// Send sends the commands in one flush and returns when they are answered. ctx must be
+// one that does not end.
+func (t *Transport) Send(ctx context.Context, cmds ...*driver.Command) { _ = t.send(ctx, ctx, cmds) }
+
+// SendDirect is Send with a flush of its own, past the circuit breaker.
+func (t *Transport) SendDirect(ctx context.Context, cmds []*driver.Command) { t.flush(ctx, cmds) }
+
+// Do sends the commands in one flush, as soon as the store can be reached, and waits for
+// the replies. An error means that ctx or the Store ended first, or that the outage did
+// not; after an error the commands must not be touched.
+func (t *Transport) Do(ctx context.Context, o *Outage, cmds ...*driver.Command) error {
+	for {
+		sent := time.Now()
+		if err := t.send(ctx, ctx, cmds); err != nil {
+			return err
+		}
+		if !t.Unreached(cmds[0].Err()) {
+			return nil
+		}
+		o.Failed(sent)
+		if again, err := t.await(ctx, o); !again {
+			return err
+		}
+	}
+}
+
+// Query sends a command that only reads, up to three times while its replies get lost.
+// build makes the command, read reads its reply.
+func (t *Transport) Query(ctx context.Context, build func() *driver.Command, read func(*driver.Command) error) error {
+	var o Outage
+	for try := 1; ; try++ {
+		c := build()
+		if err := t.Do(ctx, &o, c); err != nil {
+			return err
+		}
+		err := read(c)
+		if redisx.OutcomeOf(err) != redisx.Unknown || try == Tries {
+			return err
+		}
+		if err := t.Pause(ctx, try); err != nil {
+			return err
+		}
+	}
+}
+
+// send has the commands sent in a batch, and waits no longer than wait lasts. values is
+// the ctx that the client gets if the batch has no other commands.
+func (t *Transport) send(wait, values context.Context, cmds []*driver.Command) error {
+	b, leads := t.batcher.join(cmds)
+	if leads && wait.Done() == nil {
+		t.lead(values, b, cmds)
+		return nil
+	}
+	if b == nil {
+		b = &batch{done: make(chan struct{})}
+	}
+	if leads {
+		t.gate.Go(func() { t.lead(values, b, cmds) })
+	}
+	select {
+	case <-b.done:
+		return nil
+	case <-wait.Done():
+	}
+	select {
+	case <-b.done: // both at once: the reply is worth more
+		return nil
+	default:
+		return &redisx.Abandoned{Cause: wait.Err(), Finished: b.done}
+	}
+}
+
+// lead sends a batch as soon as it may be sent. A batch of several callers has no values
+// of any ctx: a tracing hook would show the commands of one caller in the trace of another.
+func (t *Transport) lead(ctx context.Context, b *batch, cmds []*driver.Command) {
+	if b != nil && b.start != nil {
+		t.batcher.await(b)
+		cmds = b.cmds
+		if b.shared {
+			ctx = context.Background()
+		}
+		ctx = context.WithoutCancel(ctx)
+	}
+	defer t.batcher.finish(b)
+	t.sendGuarded(ctx, cmds)
+}
+
+// flush is one round trip, and a second one for scripts that the backend did not know,
+// sent whole, and for the reads after them, so that the read of an acquire still comes
+// after it. No proxy passes SCRIPT LOAD on. A hook of the client that panics must not end
+// the process: no caller's goroutine runs here.
+func (t *Transport) flush(ctx context.Context, cmds []*driver.Command) {
+	defer func() {
+		if p := recover(); p != nil {
+			for _, c := range cmds {
+				if !c.Built() {
+					c.Build(ctx, false)
+				}
+				c.SetErr(fmt.Errorf("the client, or a hook of it, panicked: %v", p))
+			}
+		}
+	}()
+	t.roundTrip(ctx, cmds, false)
+	var again []*driver.Command
+	for _, c := range cmds {
+		if redisx.IsNoScript(c.Err()) || len(again) > 0 && c.Reads {
+			again = append(again, c)
+		}
+	}
+	if len(again) > 0 {
+		t.roundTrip(ctx, again, true)
+	}
+}
+
+func (t *Transport) roundTrip(ctx context.Context, cmds []*driver.Command, whole bool) {
+	if len(cmds) == 1 {
+		c := cmds[0]
+		if err := t.client.Process(ctx, c.Build(ctx, whole)); err != nil && c.Err() == nil {
+			c.SetErr(err)
+		}
+		return
+	}
+	pipe := t.client.Pipeline()
+	built := make([]redis.Cmder, len(cmds))
+	for i, c := range cmds {
+		built[i] = c.Build(ctx, whole)
+	}
+	err := pipe.BatchProcess(ctx, built...)
+	if err == nil {
+		_, err = pipe.Exec(ctx)
+	}
+	if err == nil {
+		return
+	}
+	for _, c := range cmds {
+		switch failed := c.Err() != nil; {
+		case failed && c.HasReply():
+			// The connection broke after the reply, and go-redis marks all commands.
+			c.SetErr(nil)
+		case c.Empty() && errors.Is(err, redis.Nil):
+			c.SetErr(c.Unexpected()) // redis.Nil is another command's reply
+		case c.Empty():
+			// A client over several servers may report an error that it does not set
+			// on the commands concerned.
+			c.SetErr(err)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lockupdate/internal/driver"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Read reads a value.
+func (t *Transport) Read(ctx context.Context, key rmw.Key) (v rmw.Value, err error) {
+	err = t.Query(ctx, func() *driver.Command { return t.Driver.Read(key) }, func(c *driver.Command) (err error) {
+		v, err = t.Driver.Value(key.Kind, c)
+		return err
+	})
+	return v, err
+}
+
+// Peek reads a value and how long it has left. Without Lua it asks for the expiry between
+// two reads: it is that of the value which both show. Each command waits for the reply to
+// the one before it, since a proxy may run a pipeline in any order.
+func (t *Transport) Peek(ctx context.Context, key rmw.Key) (v rmw.Value, left time.Duration, err error) {
+	if t.Driver.Peek(key) != nil {
+		err = t.Query(ctx, func() *driver.Command { return t.Driver.Peek(key) }, func(c *driver.Command) (err error) {
+			v, left, err = t.Driver.Peeked(key.Kind, c)
+			return err
+		})
+		return v, left, err
+	}
+	before, err := t.Read(ctx, key)
+	for attempt := 1; err == nil && before.Exists(); attempt++ {
+		ms, _, errTTL := t.pttl(ctx, key)
+		if errTTL != nil {
+			return rmw.Value{}, 0, errTTL
+		}
+		var now rmw.Value
+		switch now, err = t.Read(ctx, key); {
+		case err != nil:
+		case ms != -2 && now.Equal(before):
+			left, _ = redisx.Left(ms)
+			return now, left, nil
+		case attempt >= t.options.MaxAttempts:
+			err = fmt.Errorf("%w: it changed %d times while its expiry was asked for", rmw.ErrContended, attempt)
+		}
+		before = now
+	}
+	return rmw.Value{}, 0, err
+}
+
+// pttl asks for the expiry of a key, in milliseconds, and returns when it asked.
+func (t *Transport) pttl(ctx context.Context, key rmw.Key) (ms int64, sent time.Time, err error) {
+	err = t.Query(ctx, func() *driver.Command {
+		sent = time.Now()
+		return driver.PTTL(key.Name)
+	}, func(c *driver.Command) (err error) {
+		ms, err = c.Integer()
+		return err
+	})
+	return ms, sent, err
+}
+
+// Commit writes a value if the key still holds what the request says, as soon as the store
+// can be reached. If the key holds something else, Now of the result is that. An error
+// means that nothing was written, unless it is an rmw.ErrOutcomeUnknown.
+func (t *Transport) Commit(ctx context.Context, r driver.CommitRequest) (res driver.CommitResult, err error) {
+	var o Outage
+	for {
+		sent := time.Now()
+		if res, err = t.CommitOnce(ctx, r); !t.Unreached(err) {
+			return res, err
+		}
+		o.Failed(sent)
+		again, ended := t.await(ctx, &o)
+		switch {
+		case ended != nil:
+			return driver.CommitResult{}, ended
+		case !again:
+			return driver.CommitResult{}, err
+		}
+	}
+}
+
+// CommitOnce is Commit that does not wait for the end of an outage. It sends other
+// commands in the same flush.
+//
+// A commit is sent once. A command whose reply is lost may run later, when a proxy gets
+// to it; a second commit could be acknowledged now, and the first would still pass the
+// guard once the value is back at Base.
+func (t *Transport) CommitOnce(ctx context.Context, r driver.CommitRequest, also ...*driver.Command) (res driver.CommitResult, err error) {
+	if !r.Base.Exists() && !r.Next.Exists() {
+		res.Now, err = t.Read(ctx, r.Key)
+		res.Stored = err == nil && !res.Now.Exists()
+		return res, err
+	}
+	if kept, unit := t.Driver.Expiries(); r.TTL == 0 && r.Base.Exists() && r.Next.Exists() && !kept {
+		// The commit must set the expiry. That costs a round trip, and undoes what other
+		// programs do to the expiry meanwhile.
+		var gone bool
+		if r.Remaining, gone, err = t.Expiry(ctx, r.Key, unit); err == nil && gone {
+			res.Now, err = t.Read(ctx, r.Key)
+		}
+		if err != nil || gone {
+			return res, err
+		}
+	}
+	c, err := t.Driver.Commit(r)
+	if err != nil {
+		return driver.CommitResult{}, err
+	}
+	if abandoned := t.send(ctx, context.WithoutCancel(ctx), append([]*driver.Command{c}, also...)); abandoned != nil {
+		return driver.CommitResult{}, redisx.Because(rmw.ErrOutcomeUnknown, ctx.Err())
+	}
+	res, err = t.Driver.Committed(r.Key.Kind, c)
+	switch {
+	case redisx.OutcomeOf(err) == redisx.Unknown:
+		return driver.CommitResult{}, redisx.Because(rmw.ErrOutcomeUnknown, err)
+	case err == nil && !res.Stored && !res.Known:
+		res.Now, err = t.Read(ctx, r.Key)
+	}
+	return res, err
+}
+
+// Expiry returns what a commit must set so that the key expires when it would have: 0 for
+// never. If the key is gone, nothing may be written: it could come back meanwhile, with
+// another expiry.
+func (t *Transport) Expiry(ctx context.Context, key rmw.Key, unit time.Duration) (left time.Duration, gone bool, err error) {
+	ms, sent, err := t.pttl(ctx, key)
+	left = time.Duration(ms) * time.Millisecond
+	switch {
+	case err != nil:
+		return 0, false, err
+	case ms == -2:
+		return 0, true, nil
+	case ms < 0:
+		return 0, false, nil
+	case ms == 0:
+		// Its last moment, of up to a second. Written again it would have another one.
+		return 0, true, redisx.Sleep(ctx, unit)
+	case left%time.Second != 0: // else the server counts in seconds, and none has passed
+		// The expiry has run since it was read. The commit is in flight for about as long.
+		left -= time.Since(sent)
+	}
+	return max(left, time.Millisecond), false, nil
+}
+
+// Token draws the next fencing token from a counter. The token is at least least.
+func (t *Transport) Token(ctx context.Context, counter string, least int64, ttl time.Duration) (uint64, error) {
+	c := t.Driver.Token(counter, least, ttl)
+	if c == nil {
+		return t.tokenByCommit(ctx, rmw.Key{Name: counter, TTL: ttl}, uint64(least))
+	}
+	if err := t.Do(ctx, new(Outage), c); err != nil {
+		return 0, err
+	}
+	text, err := c.Text()
+	if err != nil {
+		return 0, err
+	}
+	token, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || token == 0 {
+		return 0, c.Unexpected()
+	}
+	return token, nil
+}
+
+// tokenByCommit draws a token without Lua. It contends only with other holders of the lock.
+func (t *Transport) tokenByCommit(ctx context.Context, counter rmw.Key, least uint64) (uint64, error) {
+	last, err := t.Read(ctx, counter)
+	for try := 0; err == nil && try < t.options.MaxAttempts; try++ {
+		n, _ := strconv.ParseUint(last.Text(), 10, 64)
+		token := max(n+1, least)
+		var res driver.CommitResult
+		res, err = t.Commit(ctx, driver.CommitRequest{
+			Key: counter, Base: last, Next: rmw.String(strconv.FormatUint(token, 10)), TTL: counter.TTL,
+		})
+		if res.Stored {
+			return token, nil
+		}
+		last = res.Now
+	}
+	var own *rmw.Error
+	if errors.Is(err, rmw.ErrOutcomeUnknown) && errors.As(err, &own) {
+		// Only the counter is in doubt, not the value.
+		if err = ctx.Err(); err == nil {
+			err = redisx.Because(rmw.ErrUnavailable, own.Cause)
+		}
+	}
+	if err == nil {
+		err = rmw.ErrContended
+	}
+	return 0, err
+}
