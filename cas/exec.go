@@ -65,7 +65,7 @@ func refusal(cmds []redis.Cmder, err error) error {
 
 // commands returns what stands between MULTI and EXEC.
 func commands(ctx context.Context, c change, old bool) []redis.Cmder {
-	cmd := func(args ...any) redis.Cmder { return once{redis.NewCmd(ctx, args...)} }
+	cmd := func(args ...any) redis.Cmder { return &redisx.Command{Cmd: redis.NewCmd(ctx, args...)} }
 	name := c.key.Name
 	if !c.next.Exists() {
 		return []redis.Cmder{cmd("del", name)}

@@ -80,10 +80,10 @@ func (p *peeking) result() (rmw.Value, time.Duration, error) {
 	switch {
 	case redis.HasErrorPrefix(err, "EXECABORT"):
 		err = refusal([]redis.Cmder{p.cmd, p.ttl}, err)
-	case err == nil && p.ttl.Err() != nil:
+	case p.cmd.Err() == nil && p.ttl.Err() == nil && p.failed != nil && !errors.Is(p.failed, redis.Nil):
+		err = p.failed // nothing was sent, or another command of the transaction failed
+	case err == nil:
 		err = p.ttl.Err()
-	case err == nil && p.failed != nil && !errors.Is(p.failed, redis.Nil):
-		err = p.failed // nothing was asked, or it was not a command of ours
 	}
 	if err != nil || !v.Exists() {
 		return rmw.Value{}, 0, err

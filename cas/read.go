@@ -7,35 +7,36 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
 )
 
 // reading is a GET or an HGETALL.
 type reading struct {
-	key rmw.Key
-	cmd redis.Cmder
+	key  rmw.Key
+	cmd  *redis.Cmd
+	sent redis.Cmder // cmd, or cmd as one that go-redis must not repeat
 }
 
 // newReading makes the command. Within a transaction go-redis must not repeat it:
 // a connection that broke has forgotten its WATCH.
 func newReading(ctx context.Context, key rmw.Key, inTransaction bool) reading {
-	r := reading{key: key}
+	command := "get"
 	if key.Kind == rmw.KindHash {
-		r.cmd = redis.NewMapStringStringCmd(ctx, "hgetall", key.Name)
-	} else {
-		r.cmd = redis.NewStringCmd(ctx, "get", key.Name)
+		command = "hgetall"
 	}
+	cmd := redis.NewCmd(ctx, command, key.Name)
 	if inTransaction {
-		r.cmd = once{r.cmd}
+		return reading{key, cmd, &redisx.Command{Cmd: cmd}}
 	}
-	return r
+	return reading{key, cmd, cmd}
 }
 
 func (r reading) ask(ctx context.Context, rdb interface {
 	Process(ctx context.Context, cmd redis.Cmder) error
 },
 ) {
-	if err := rdb.Process(ctx, r.cmd); err != nil && r.cmd.Err() == nil {
+	if err := rdb.Process(ctx, r.sent); err != nil && r.cmd.Err() == nil {
 		r.cmd.SetErr(err)
 	}
 }
@@ -50,18 +51,9 @@ func (r reading) value() (rmw.Value, error) {
 	case err != nil:
 		return rmw.Value{}, err
 	}
-	cmd := r.cmd
-	if o, ok := cmd.(once); ok {
-		cmd = o.Cmder
+	v, ok := redisx.Content(r.key.Kind, r.cmd.Val())
+	if !ok {
+		return rmw.Value{}, fmt.Errorf("%w: the reply to %s is a %T, which it never gives", rmw.ErrUnsupported, r.cmd.Name(), r.cmd.Val())
 	}
-	if fields, ok := cmd.(*redis.MapStringStringCmd); ok {
-		return rmw.Hash(fields.Val()), nil
-	}
-	return rmw.String(cmd.(*redis.StringCmd).Val()), nil
+	return v, nil
 }
-
-// once is a command that go-redis must not repeat on its own.
-type once struct{ redis.Cmder }
-
-// NoRetry implements redis.Cmder.
-func (once) NoRetry() bool { return true }

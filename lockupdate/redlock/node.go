@@ -46,7 +46,7 @@ var (
 // run executes the script on the node, and sends it whole if the node does not
 // know it. ours is what it answers: whether the lock was the owner's.
 func (s script) run(ctx context.Context, n Node, key string, args ...any) (ours bool, err error) {
-	send := func(name, what string) *command {
+	send := func(name, what string) *redisx.Command {
 		return process(ctx, n, append([]any{name, what, 1, key}, args...)...)
 	}
 	cmd := send("evalsha", s.sha)
@@ -89,11 +89,11 @@ func take(ctx context.Context, n Node, key, owner string, lease time.Duration) (
 
 // process sends one command. Nobody's goroutine is behind it: a hook of the client
 // that panics must not end the process.
-func process(ctx context.Context, n Node, args ...any) (cmd *command) {
-	cmd = &command{redis.NewCmd(ctx, args...)}
+func process(ctx context.Context, n Node, args ...any) (cmd *redisx.Command) {
+	cmd = &redisx.Command{Cmd: redis.NewCmd(ctx, args...)}
 	defer func() {
 		if p := recover(); p != nil {
-			cmd = &command{redis.NewCmd(ctx, args...)}
+			cmd = &redisx.Command{Cmd: redis.NewCmd(ctx, args...)}
 			cmd.SetErr(fmt.Errorf("the client, or a hook of it, panicked: %v", p))
 		}
 	}()
@@ -102,11 +102,3 @@ func process(ctx context.Context, n Node, args ...any) (cmd *command) {
 	}
 	return cmd
 }
-
-// command is a command that go-redis must not repeat on its own: a SET that was
-// executed once would be refused the second time, and a script be run up to four
-// times when answers are slow.
-type command struct{ *redis.Cmd }
-
-// NoRetry implements redis.Cmder.
-func (*command) NoRetry() bool { return true }

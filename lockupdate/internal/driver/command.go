@@ -16,8 +16,8 @@ type Command struct {
 	script *script // nil: a native command
 	key    string
 	args   []any // of the whole command
-	cmd    *redis.Cmd
-	once   redisx.Once // what cmd is sent as, the first time
+	cmd    *redisx.Command
+	first  redisx.Command // what cmd points to, the first time
 
 	// Urgent commands are sent even while the circuit breaker is open.
 	Urgent bool
@@ -49,13 +49,13 @@ func (c *Command) Build(ctx context.Context, whole bool) redis.Cmder {
 	default:
 		args[0], args[1] = "evalsha", c.script.digest
 	}
-	once := &c.once
-	if c.cmd != nil {
-		once = new(redisx.Once)
+	if c.cmd == nil {
+		c.cmd = &c.first
+	} else {
+		c.cmd = new(redisx.Command)
 	}
-	c.cmd = redis.NewCmd(ctx, args...)
-	once.Cmder = c.cmd
-	return once
+	c.cmd.Cmd = redis.NewCmd(ctx, args...)
+	return c.cmd
 }
 
 // Built reports whether Build was called, so that there can be a reply.

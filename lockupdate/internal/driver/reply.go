@@ -80,47 +80,16 @@ func (c *Command) value(kind rmw.Kind) (rmw.Value, error) {
 	case err != nil:
 		return rmw.Value{}, err
 	}
-	switch v := c.cmd.Val().(type) {
-	case string:
-		return c.content(kind, []any{v})
-	case []any:
-		return c.content(kind, v)
-	case map[any]any: // HGETALL with RESP3
-		list := make([]any, 0, 2*len(v))
-		for name, value := range v {
-			list = append(list, name, value)
-		}
-		return c.content(kind, list)
-	}
-	return rmw.Value{}, c.Unexpected()
+	return c.content(kind, c.cmd.Val())
 }
 
-// content reads the part of a reply that is a value: nothing, one string, or fields and
-// values.
-func (c *Command) content(kind rmw.Kind, list []any) (rmw.Value, error) {
-	if len(list) == 0 {
-		return rmw.Value{}, nil
-	}
-	if kind == rmw.KindString {
-		s, ok := list[0].(string)
-		if !ok || len(list) != 1 {
-			return rmw.Value{}, c.Unexpected()
-		}
-		return rmw.String(s), nil
-	}
-	if len(list)%2 != 0 {
+// content reads a reply, or the part of it that is a value.
+func (c *Command) content(kind rmw.Kind, reply any) (rmw.Value, error) {
+	v, ok := redisx.Content(kind, reply)
+	if !ok {
 		return rmw.Value{}, c.Unexpected()
 	}
-	fields := make(map[string]string, len(list)/2)
-	for i := 0; i < len(list); i += 2 {
-		name, ok1 := list[i].(string)
-		value, ok2 := list[i+1].(string)
-		if !ok1 || !ok2 {
-			return rmw.Value{}, c.Unexpected()
-		}
-		fields[name] = value
-	}
-	return rmw.Hash(fields), nil
+	return v, nil
 }
 
 func wrongKind(stored string, want rmw.Kind) error {
