@@ -63,5 +63,9 @@ func (c Config) Vocabulary() (sent, called []string) {
 	if c.MasterReads {
 		sent = slices.DeleteFunc(sent, func(command string) bool { return command == "GETEX" })
 	}
+	if c.LockOnDemand {
+		sent = append(sent, "EXISTS")
+		slices.Sort(sent)
+	}
 	return sent, called
 }

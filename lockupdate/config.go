@@ -82,6 +82,20 @@ type Config struct {
 	// begins so itself, or with "/fence/lock/" or "/wait/lock/".
 	LockName func(key string) string
 
+	// LockOnDemand lets an update of a key that nobody contends run without the lock: one
+	// round trip reads the value and looks at the lock, one commits under the guard, and
+	// nothing is released. If the lock is held, or the guard refuses the commit, or the key
+	// was contended within the last second, the update takes the lock.
+	//
+	// Switch it on if every writer of these keys is an Update, uses WATCH, or writes under
+	// a guard of its own; no update gets lost then. Without it, an Update also excludes
+	// programs that hold the lock and write without a guard, as Redisson's RLock with a
+	// plain SET: with LockOnDemand their writes and those of an Update can overwrite each
+	// other. Two processes may then run their fn at the same time; one of them runs again.
+	// lockupdate.Token takes the lock when it is called. docs/guarantees.md lists all
+	// differences. It cannot be combined with SoleWriter. Default false.
+	LockOnDemand bool
+
 	// NoCombining commits each update by itself. By default, updates of one key
 	// that wait in the same process are run one after the other, each fn on its
 	// caller's goroutine and on what the one before returned, and written
@@ -199,6 +213,8 @@ func (c Config) Validate() error {
 		return invalid("Poll is %+v; use positive durations", c.Poll)
 	case c.Commit > CommitPlain:
 		return invalid("Commit is %d; use CommitGuarded", c.Commit)
+	case c.LockOnDemand && c.SoleWriter:
+		return invalid("LockOnDemand and SoleWriter are both set; SoleWriter relies on every writer holding the lock, so switch one of them off")
 	case c.NotifyRedisson && c.Commit != CommitGuarded && c.Commit != CommitPlain:
 		return invalid("NotifyRedisson needs scripts, which Commit%v does without; a Redisson cannot share these locks", c.Commit)
 	case (c.Commit == CommitVX || c.Commit == CommitCAS) && c.Lease < time.Second:

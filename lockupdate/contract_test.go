@@ -34,6 +34,7 @@ func TestContract(t *testing.T) {
 		"no combining": {NoCombining: true},
 		"keep":         {Keep: 5 * time.Millisecond},
 		"master reads": {MasterReads: true},
+		"on demand":    {LockOnDemand: true},
 	} {
 		t.Run(name, func(t *testing.T) { bench(proxycompat.Codis32(), cfg).RunFake(t) })
 	}

@@ -116,9 +116,15 @@ func (s *Store) lock(ctx context.Context, name string, try bool) (*Lock, error) 
 		s.gate.Leave()
 		return nil, holder.Fail("lock", key, 0, err)
 	}
-	if outer := s.keeper.Held(ctx, lock); outer != nil && outer.Again() {
-		s.gate.Leave() // the outer one keeps it open
-		return &Lock{store: s, ctx: ctx, held: outer}, nil
+	if outer := s.keeper.Held(ctx, lock); outer != nil {
+		if _, err := outer.TakeLock(ctx); err != nil {
+			s.gate.Leave()
+			return nil, holder.Fail("lock", key, 0, err)
+		}
+		if outer.Again() {
+			s.gate.Leave() // the outer one keeps it open
+			return &Lock{store: s, ctx: ctx, held: outer}, nil
+		}
 	}
 	held, err := s.queues.Lock(ctx, name, lock, try)
 	if err != nil {

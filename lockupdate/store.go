@@ -110,14 +110,39 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	if err != nil {
 		return rmw.Result{}, holder.Fail("update", key, 0, err)
 	}
+	call := s.queues.NewUpdate(ctx, key, lock, fn)
 	switch outer := s.keeper.Held(ctx, lock); {
-	case outer == nil:
-		return s.queues.Update(ctx, key, lock, fn)
-	case outer.Section():
-		return s.queues.UpdateNested(ctx, outer, key, lock, fn)
+	case outer != nil && outer.Section():
+		return call.UpdateNested(outer)
+	case outer != nil: // the outer Update would never see what the inner one wrote
+		return rmw.Result{}, holder.Fail("update", key, 0, errNested)
+	case s.cfg.LockOnDemand && call.EnterUnlocked():
+		return s.updateUnlocked(ctx, key, lock, call)
 	}
-	// The outer Update would never see what the inner one wrote.
-	return rmw.Result{}, holder.Fail("update", key, 0, errNested)
+	return call.UpdateLocked()
+}
+
+// updateUnlocked is an update without the lock, in two round trips on this goroutine. If
+// the key is contended, the update goes on under the lock.
+func (s *Store) updateUnlocked(ctx context.Context, key rmw.Key, lock string, call *holder.Call) (rmw.Result, error) {
+	value, held, err := s.transport.ReadAndLook(ctx, key, lock)
+	switch {
+	case err != nil:
+		return call.LeaveUnlocked("read", err)
+	case held:
+		return call.UpdateLocked()
+	}
+	writes := call.CallUnlocked(value)
+	switch {
+	case call.HoldsLock():
+		return call.UpdateLocked()
+	case !writes:
+		return call.LeaveUnlocked("", nil)
+	}
+	if answered, err := call.CommitUnlocked(); answered {
+		return call.LeaveUnlocked("commit", err)
+	}
+	return call.UpdateLocked()
 }
 
 var errNested = fmt.Errorf("%w: an Update of this key from within its own UpdateFunc would wait for itself; "+

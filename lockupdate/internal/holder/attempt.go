@@ -34,7 +34,9 @@ func (a *Attempt) call(caller context.Context, ctx *lease.Context) {
 	}
 	next, err := a.fn(ctx, given)
 	ctx.End(nil)
-	a.token = ctx.Lease().Token()
+	if l := ctx.Lease(); l != nil {
+		a.token = l.Token()
+	}
 	a.reads = readSetOf(trace, next, err)
 	a.validate(caller, ctx.Lost(), next.Untraced(), err)
 }

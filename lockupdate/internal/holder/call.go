@@ -18,6 +18,7 @@ type state uint8
 
 const (
 	queued   state = iota
+	unlocked       // its fn is being called without the lock
 	running        // its fn is being called, or it has the critical section
 	returned       // its fn has returned, and the commit follows
 	orphaned       // the lock was lost while it ran
@@ -31,6 +32,9 @@ var transitions = map[state][]state{
 		running,  // dispatched
 		answered, // refused: the lock, the store or the value cannot be had
 		left,     // ctx, Config.MaxWait or Close ended the wait
+	},
+	unlocked: {
+		queued, // contended, or fn asked for a token: it takes the lock
 	},
 	running: {
 		returned, // fn returned
@@ -65,6 +69,7 @@ type Call struct {
 	// Guarded by queue.mu. While the state is running or answered, they belong to the
 	// caller's goroutine, as does the Attempt.
 	state        state
+	taking       *taking // fn runs without the lock, and takes it for a token
 	prev, next   *Call
 	blockedSince time.Time     // since when it waits for others; zero: it does not
 	waited       time.Duration // before that
@@ -77,11 +82,15 @@ func (s *Queues) newCall(ctx context.Context, key rmw.Key, lock string) *Call {
 	return &Call{Attempt: Attempt{key: key}, queues: s, ctx: ctx, lock: lock, arrived: time.Now(), wake: make(chan struct{}, 1)}
 }
 
-// Update calls fn under the lock, and writes what it returns.
-func (s *Queues) Update(ctx context.Context, key rmw.Key, lock string, fn rmw.UpdateFunc) (rmw.Result, error) {
+// NewUpdate returns a call of Update. fn must not be nil.
+func (s *Queues) NewUpdate(ctx context.Context, key rmw.Key, lock string, fn rmw.UpdateFunc) *Call {
 	c := s.newCall(ctx, key, lock)
 	c.fn = fn
-	s.join(c)
+	return c
+}
+
+// goOn waits for the lock, calls fn and waits for the commit, until the call is answered.
+func (c *Call) goOn() (rmw.Result, error) {
 	for {
 		if c.start() == left || c.run() {
 			return c.result, c.unknown(c.err)
@@ -167,7 +176,7 @@ func (c *Call) leave(why error) state {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
 	ended := c.ctx.Err() != nil
-	if c.state == answered || !ended && (c.state != queued || c.attempts > 0) {
+	if c.state == answered || !ended && (c.state != queued || c.lease != nil) {
 		return c.state
 	}
 	op := c.op()
@@ -213,16 +222,25 @@ func (c *Call) leave(why error) state {
 func (c *Call) run() (done bool) {
 	c.held = c.lease.Enter(c.ctx, c.key.Name, false)
 	c.emitWaited()
+	c.callFn()
+	return !c.queue.complete(c) && c.commitOrphaned()
+}
+
+// callFn calls fn with the ctx c.held.
+func (c *Call) callFn() {
 	returned := false
 	defer func() {
 		if !returned { // by a panic or runtime.Goexit
 			c.held.End(nil)
-			c.queue.abandon(c)
+			if c.lease == nil {
+				c.queue.leaveUnlocked(c)
+			} else {
+				c.queue.abandon(c)
+			}
 		}
 	}()
 	c.call(c.ctx, c.held)
 	returned = true
-	return !c.queue.complete(c) && c.commitOrphaned()
 }
 
 func (c *Call) emitWaited() {

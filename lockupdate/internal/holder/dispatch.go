@@ -13,9 +13,13 @@ func (h *holder) dispatchLocked() {
 		return
 	}
 	h.startLocked(c)
+	h.invalid, h.idleSince = false, time.Time{}
+	if c.taking != nil { // its fn runs already, on a value that was read without the lock
+		h.invalid = !c.given.Equal(h.batch.value)
+		return
+	}
 	c.attempts++
 	c.given = h.batch.value
-	h.invalid, h.idleSince = false, time.Time{}
 }
 
 // startLocked gives the first call its turn.

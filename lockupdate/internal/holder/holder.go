@@ -83,7 +83,9 @@ func (h *holder) Owner() string { return h.owner }
 func (h *holder) detachedLocked() bool { return h.holderState == nil }
 
 // takenLocked reports whether a call runs.
-func (h *holder) takenLocked() bool { return h.running != nil || h.detachedLocked() }
+func (h *holder) takenLocked() bool {
+	return h.running != nil || h.queue.unlocked != nil || h.detachedLocked()
+}
 
 // busyLocked reports whether a call that joins the empty queue must wait.
 func (h *holder) busyLocked() bool { return h.takenLocked() || h.polling || h.inFlight }
@@ -224,7 +226,10 @@ func (h *holder) nextLocked() (do step, left time.Duration) {
 		h.running.setLocked(orphaned)
 		h.running = nil
 		return stop, 0
-	case h.running != nil:
+	case h.queue.unlocked != nil && h.lost: // its fn runs for longer than Config.MaxHold
+		h.queue.unlocked = nil
+		return stop, 0
+	case h.running != nil || h.queue.unlocked != nil:
 		return wait, 0
 	case h.lost || h.yield:
 		return stop, 0

@@ -1,7 +1,6 @@
 package holder
 
 import (
-	"context"
 	"errors"
 
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -13,10 +12,9 @@ import (
 
 // UpdateNested is an Update within a critical section of the same lock: the lock is held,
 // and this goroutine reads, calls fn and commits until the guard lets a commit through.
-func (s *Queues) UpdateNested(ctx context.Context, outer *lease.Context, key rmw.Key, lock string, fn rmw.UpdateFunc) (rmw.Result, error) {
-	c := s.newCall(ctx, key, lock)
-	c.fn = fn
-	given, err := s.transport.Read(ctx, key)
+func (c *Call) UpdateNested(outer *lease.Context) (rmw.Result, error) {
+	ctx := c.ctx
+	given, err := c.queues.transport.Read(ctx, c.key)
 	if err != nil {
 		return c.failure(), c.fail("read", redisx.Blame(ctx, err))
 	}
@@ -39,7 +37,7 @@ func (s *Queues) UpdateNested(ctx context.Context, outer *lease.Context, key rmw
 			return c.failure(), c.unknown(c.fail("commit", redisx.Blame(ctx, err)))
 		case res.Stored:
 			return c.success(), nil
-		case c.attempts >= s.options.MaxAttempts:
+		case c.attempts >= c.queues.options.MaxAttempts:
 			return c.failure(), c.fail("commit", rmw.ErrContended)
 		}
 		c.given = res.Now

@@ -34,14 +34,15 @@ type Queues struct {
 
 	mu         sync.Mutex
 	byLock     map[string]*waitQueue
-	unreleased error // of releases that failed while closing
+	contended  map[string]time.Time // by the lock: until when updates take it
+	unreleased error                // of releases that failed while closing
 }
 
 // NewQueues returns the Queues of a Store.
 func NewQueues(t *transport.Transport, k *lease.Keeper, gate *redisx.Gate, emit event.Sink, o Options) *Queues {
 	return &Queues{
 		options: o, transport: t, keeper: k, gate: gate, emit: emit, ownerIDs: driver.NewOwnerIDs(),
-		estimates: holdEstimator{byLabel: map[string]time.Duration{}}, byLock: map[string]*waitQueue{},
+		estimates: holdEstimator{byLabel: map[string]time.Duration{}}, byLock: map[string]*waitQueue{}, contended: map[string]time.Time{},
 	}
 }
 
@@ -92,7 +93,7 @@ func (s *Queues) removeIdle(q *waitQueue) {
 	defer s.mu.Unlock()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.holder == nil && q.first == nil && q.releasing == "" && !time.Now().Before(q.backoffUntil) && !q.removed {
+	if q.holder == nil && q.first == nil && q.unlocked == nil && q.releasing == "" && !time.Now().Before(q.backoffUntil) && !q.removed {
 		q.removed = true
 		delete(s.byLock, q.lock)
 	}

@@ -14,6 +14,7 @@ type waitQueue struct {
 
 	mu           sync.Mutex
 	first, last  *Call
+	unlocked     *Call         // its fn runs without the lock
 	holder       *holder       // nil: the lock is not held, and not asked for
 	releasing    string        // the owner whose release is in flight; ""
 	released     chan struct{} // closed at the reply to that release, if other processes may wait
@@ -23,11 +24,11 @@ type waitQueue struct {
 
 func (q *waitQueue) joinLocked(c *Call) bool {
 	h := q.holder
-	if c.noWait && (q.first != nil || h != nil && !h.idleLocked()) {
+	if c.noWait && (q.first != nil || q.unlocked != nil || h != nil && !h.idleLocked()) {
 		return false
 	}
 	c.queue = q
-	if q.first != nil || h != nil && h.busyLocked() {
+	if q.first != nil || q.unlocked != nil || h != nil && h.busyLocked() {
 		if c.blockedSince = c.arrived; c.attempts > 0 {
 			c.blockedSince = time.Now()
 		}

@@ -16,14 +16,18 @@ import (
 // it anything, so that it makes a cancellable context only when it is asked.
 type Context struct {
 	parent  context.Context
-	key     string // whose lock it is
-	lease   *Lease
+	keeper  *Keeper
+	key     string        // whose lock it is
+	lock    string        // its name
 	section bool          // a critical section, not an UpdateFunc
 	until   time.Duration // MaxHold, by the keeper's clock
+	take    TakeFunc      // of an UpdateFunc that runs without the lock
 
 	mu          sync.Mutex
-	depth       int   // how many hold the lock with it
-	cause       error // context.Canceled if nil
+	lease       *Lease      // nil while the lock is not held
+	limit       *time.Timer // ends an unlocked ctx at until
+	depth       int         // how many hold the lock with it
+	cause       error       // context.Canceled if nil
 	inner       context.Context
 	cancel      context.CancelCauseFunc
 	ended       bool
@@ -32,23 +36,53 @@ type Context struct {
 
 // Enter returns the ctx of a function that now runs under the lock of key.
 func (l *Lease) Enter(parent context.Context, key string, section bool) *Context {
-	c := &Context{parent: parent, key: key, lease: l, section: section, depth: 1}
+	k := l.keeper
+	c := &Context{parent: parent, keeper: k, key: key, lock: l.holder.LockName(), section: section, lease: l, depth: 1}
+	c.until = k.holdLimit(k.Now())
+	l.enter(c)
+	return c
+}
+
+func (l *Lease) enter(c *Context) {
 	k := l.keeper
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	c.until = k.holdLimit(k.Now())
 	if l.lost != nil {
 		c.End(l.lost)
 	} else {
 		// The wheel looks at the lease at the previous until, and then finds this one.
 		l.ctx, l.until = c, c.until
 	}
-	return c
+}
+
+// TakeFunc takes the lock for an UpdateFunc that runs without it.
+type TakeFunc func(ctx context.Context) (*Lease, error)
+
+// EnterUnlocked returns the ctx of an UpdateFunc that runs without the lock. A call of
+// Token takes the lock first.
+func (k *Keeper) EnterUnlocked(parent context.Context, key, lock string, take TakeFunc) *Context {
+	return &Context{parent: parent, keeper: k, key: key, lock: lock, until: k.holdLimit(k.Now()), take: take, depth: 1}
+}
+
+// TakeLock takes the lock if the UpdateFunc runs without it, and returns the lease.
+func (c *Context) TakeLock(ctx context.Context) (*Lease, error) {
+	if l := c.Lease(); l != nil {
+		return l, nil
+	}
+	return c.take(ctx)
+}
+
+// Attach has the ctx end with a lease that was taken meanwhile.
+func (c *Context) Attach(l *Lease) {
+	c.mu.Lock()
+	c.lease = l
+	c.mu.Unlock()
+	l.enter(c)
 }
 
 // Nested returns the ctx of an UpdateFunc that runs within the critical section c.
 func (c *Context) Nested(parent context.Context) *Context {
-	return &Context{parent: parent, key: c.key, lease: c.lease, depth: 1}
+	return &Context{parent: parent, keeper: c.keeper, key: c.key, lock: c.lock, lease: c.Lease(), until: c.until, depth: 1}
 }
 
 // ctxKey finds the Context of a lock, anyKey that of the innermost one.
@@ -72,15 +106,19 @@ func (k *Keeper) Held(ctx context.Context, lock string) *Context {
 // Key returns the key whose lock it is.
 func (c *Context) Key() string { return c.key }
 
-// Lease returns the lease of the lock.
-func (c *Context) Lease() *Lease { return c.lease }
+// Lease returns the lease of the lock, or nil if the lock was not taken.
+func (c *Context) Lease() *Lease {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lease
+}
 
 // Section reports whether this is a critical section, and not an UpdateFunc.
 func (c *Context) Section() bool { return c.section }
 
 // Overdue returns an error once the function has held its lock for MaxHold.
 func (c *Context) Overdue() error {
-	if k := c.lease.keeper; k.Now() >= c.until-k.tick {
+	if k := c.keeper; k.Now() >= c.until-k.tick {
 		return k.HeldTooLong()
 	}
 	return nil
@@ -102,6 +140,9 @@ func (c *Context) End(cause error) {
 	if c.inner != nil {
 		c.cancel(cause)
 	}
+	if c.limit != nil {
+		c.limit.Stop()
+	}
 }
 
 // Again takes a held lock once more. It returns false if the section has ended.
@@ -118,7 +159,7 @@ func (c *Context) Again() bool {
 // Leave undoes Enter or one Again. last means that the section has ended, lost says why the
 // lock was lost before, if it was.
 func (c *Context) Leave() (last bool, lost error) {
-	stalled := c.lease.Err() // the keeper's loop may have slept, too
+	stalled := c.Lease().Err() // the keeper's loop may have slept, too
 	c.mu.Lock()
 	c.depth--
 	last, lost = c.depth == 0, c.cause
@@ -155,6 +196,9 @@ func (c *Context) get() context.Context {
 			parent = context.WithoutCancel(parent)
 		}
 		c.inner, c.cancel = context.WithCancelCause(parent)
+		if c.lease == nil && !c.ended { // the keeper's loop does not watch MaxHold
+			c.limit = time.AfterFunc(c.until-c.keeper.Now(), func() { c.End(c.keeper.HeldTooLong()) })
+		}
 		if c.ended {
 			c.cancel(c.cause)
 		}
@@ -186,17 +230,25 @@ func (c *Context) Err() error {
 	if err := c.current().Err(); err != nil {
 		return err
 	}
-	if why := c.lease.undetected(); why != nil {
+	if why := c.undetected(); why != nil {
 		c.End(why)
 	}
 	return c.current().Err()
+}
+
+// undetected returns why the lock is lost if no loop has noticed yet.
+func (c *Context) undetected() error {
+	if l := c.Lease(); l != nil {
+		return l.undetected()
+	}
+	return c.Overdue()
 }
 
 // Value implements context.Context.
 func (c *Context) Value(key any) any {
 	switch key := key.(type) {
 	case ctxKey:
-		if key == (ctxKey{c.lease.keeper, c.lease.holder.LockName()}) {
+		if key == (ctxKey{c.keeper, c.lock}) {
 			return c
 		}
 	case anyKey:
@@ -217,7 +269,10 @@ func Token(ctx context.Context) (key string, token uint64, err error) {
 	if c == nil || c.over() && c.Lost() == nil {
 		return "", 0, fmt.Errorf("%w: this ctx holds no lock; call Token with the ctx that Update or WithLock gave to your function", rmw.ErrInvalid)
 	}
-	token, err = c.lease.drawToken(ctx)
+	l, err := c.TakeLock(ctx)
+	if err == nil {
+		token, err = l.drawToken(ctx)
+	}
 	return c.key, token, err
 }
 

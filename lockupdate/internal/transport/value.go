@@ -21,6 +21,28 @@ func (t *Transport) Read(ctx context.Context, key rmw.Key) (v rmw.Value, err err
 	return v, err
 }
 
+// ReadAndLook reads a value, and reports whether the lock is held, in one flush. A proxy may
+// ask a replica whether the lock is held, or run the commands in any order.
+func (t *Transport) ReadAndLook(ctx context.Context, key rmw.Key, lock string) (v rmw.Value, held bool, err error) {
+	var o Outage
+	for try := 1; ; try++ {
+		read, exists := t.Driver.Read(key), t.Driver.Exists(lock)
+		if err = t.Do(ctx, &o, read, exists); err != nil {
+			return rmw.Value{}, false, err
+		}
+		n, errLook := exists.Integer()
+		if v, err = t.Driver.Value(key.Kind, read); err == nil {
+			held, err = n > 0, errLook
+		}
+		if redisx.OutcomeOf(err) != redisx.Unknown || try == Tries {
+			return v, held, err
+		}
+		if err := t.Pause(ctx, try); err != nil {
+			return rmw.Value{}, false, err
+		}
+	}
+}
+
 // Peek reads a value and how long it has left. Without Lua it asks for the expiry between
 // two reads: it is that of the value which both show. Each command waits for the reply to
 // the one before it, since a proxy may run a pipeline in any order.

@@ -1,0 +1,218 @@
+package holder
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lockupdate/internal/lease"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// With Config.LockOnDemand, a call whose lock nobody holds or waits for runs without it.
+// In this process it is in front of the wait queue all the same: the calls behind it wait.
+
+const (
+	// contendedFor is for how long updates of a key take the lock after contention.
+	contendedFor = time.Second
+	// maxContended bounds the memory for contended keys.
+	maxContended = 4096
+)
+
+// EnterUnlocked reports whether the call may run without the lock, as far as this process
+// knows. After it, LeaveUnlocked or UpdateLocked must follow.
+func (c *Call) EnterUnlocked() bool {
+	s := c.queues
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byLock[c.lock] != nil {
+		return false
+	}
+	if until, contended := s.contended[c.lock]; contended {
+		if time.Now().Before(until) {
+			return false
+		}
+		delete(s.contended, c.lock)
+	}
+	c.state = unlocked
+	c.queue = &waitQueue{queues: s, lock: c.lock, unlocked: c}
+	s.byLock[c.lock] = c.queue
+	return true
+}
+
+// CallUnlocked calls fn with a value that was read without the lock. It reports whether
+// there is something to commit.
+func (c *Call) CallUnlocked(given rmw.Value) (writes bool) {
+	c.given = given
+	c.attempts++
+	c.held = c.queues.keeper.EnterUnlocked(c.ctx, c.key.Name, c.lock, c.takeForToken)
+	c.callFn()
+	return c.err == nil && c.wrote
+}
+
+// HoldsLock reports whether fn has asked for a token, so that UpdateLocked must follow.
+func (c *Call) HoldsLock() bool {
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	return c.taking != nil
+}
+
+// CommitUnlocked writes what fn returned. It reports whether the call is answered: if not,
+// the key has changed since it was read.
+func (c *Call) CommitUnlocked() (answered bool, err error) {
+	res, err := c.commitAlone()
+	switch {
+	case err != nil || res.Stored:
+		return true, err
+	case c.held.Overdue() != nil:
+		return true, c.held.Overdue()
+	case c.attempts >= c.queues.options.MaxAttempts:
+		return true, rmw.ErrContended
+	}
+	return false, nil
+}
+
+// LeaveUnlocked ends a call that ran without the lock. err is the error of op, if that
+// failed.
+func (c *Call) LeaveUnlocked(op string, err error) (rmw.Result, error) {
+	c.queue.leaveUnlocked(c)
+	switch {
+	case err != nil:
+		return c.failure(), c.unknown(c.fail(op, redisx.Blame(c.ctx, err)))
+	case c.err != nil:
+		return c.failure(), c.err
+	}
+	return c.success(), nil
+}
+
+// leaveUnlocked goes on with the calls behind one that ran without the lock.
+func (q *waitQueue) leaveUnlocked(c *Call) {
+	q.mu.Lock()
+	if q.unlocked == c {
+		q.unlocked = nil
+	}
+	if h := q.holder; h != nil {
+		if !h.detachedLocked() && h.running == nil && len(h.batch.calls) == 0 {
+			h.key = rmw.Key{} // its value may be from before the commit of c
+		}
+		h.wakeLocked()
+	}
+	q.mu.Unlock()
+	q.queues.removeIdle(q)
+}
+
+// takeLocked has a call that ran without the lock, or is about to, take the lock: in front
+// of the calls that joined behind it.
+func (c *Call) takeLocked() (queued bool) {
+	q := c.queue
+	if q.unlocked != c { // it ran for longer than Config.MaxHold
+		return false
+	}
+	q.unlocked = nil
+	c.blockedSince = time.Now()
+	q.pushFrontLocked([]*Call{c})
+	if q.holder == nil {
+		q.startLocked()
+	} else {
+		q.holder.dispatchLocked()
+		q.holder.wakeLocked()
+	}
+	return true
+}
+
+// taking is a call of Token within an fn that runs without the lock.
+type taking struct {
+	done chan struct{} // closed with err
+	err  error
+}
+
+// takeForToken takes the lock while fn runs without it. If the key has changed since fn was
+// given its value, fn runs again under the lock.
+func (c *Call) takeForToken(ctx context.Context) (*lease.Lease, error) {
+	c.queue.mu.Lock()
+	t := c.taking
+	first := t == nil
+	if first {
+		t = &taking{done: make(chan struct{})}
+		c.taking = t
+		if !c.takeLocked() {
+			t.err = fmt.Errorf("%w: fn has run for longer than Config.MaxHold", rmw.ErrLockLost)
+		}
+	}
+	c.queue.mu.Unlock()
+	if !first {
+		select {
+		case <-t.done:
+			return c.lease, t.err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	defer close(t.done)
+	switch {
+	case t.err != nil:
+	case c.start() == left:
+		t.err = c.err
+	default:
+		c.held.Attach(c.lease)
+	}
+	return c.lease, t.err
+}
+
+// UpdateLocked calls fn under the lock, and writes what it returns. It also goes on with a
+// call that ran without the lock, and met contention or asked for a token.
+func (c *Call) UpdateLocked() (rmw.Result, error) {
+	if c.queue == nil {
+		c.queues.join(c)
+		return c.goOn()
+	}
+	c.queue.mu.Lock()
+	t := c.taking
+	c.taking = nil
+	c.queue.mu.Unlock()
+	if t == nil {
+		return c.contended()
+	}
+	<-t.done
+	switch {
+	case c.state == left:
+		return c.failure(), t.err
+	case t.err != nil: // the lock was not taken, and the guard decides
+		if c.err == nil && c.wrote {
+			if answered, err := c.CommitUnlocked(); answered {
+				return c.LeaveUnlocked("commit", err)
+			}
+			return c.contended()
+		}
+		return c.LeaveUnlocked("", nil)
+	case c.queue.complete(c) || !c.commitOrphaned():
+		return c.goOn()
+	}
+	return c.result, c.unknown(c.err)
+}
+
+// contended has the updates of the key take the lock for a while, this one first.
+func (c *Call) contended() (rmw.Result, error) {
+	c.queues.markContended(c.lock)
+	c.queue.mu.Lock()
+	inFront := c.takeLocked()
+	if !inFront {
+		c.setLocked(queued)
+	}
+	c.queue.mu.Unlock()
+	if !inFront {
+		c.queues.join(c)
+	}
+	return c.goOn()
+}
+
+// markContended has the updates of a key take the lock for a while.
+func (s *Queues) markContended(lock string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.contended) >= maxContended {
+		clear(s.contended)
+	}
+	s.contended[lock] = time.Now().Add(contendedFor)
+}
