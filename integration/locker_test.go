@@ -11,8 +11,9 @@ import (
 
 	"github.com/unwatch/unwatch/internal/contract"
 	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/locktest"
 	"github.com/unwatch/unwatch/lockupdate"
-	"github.com/unwatch/unwatch/lockupdate/locktest"
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
@@ -22,9 +23,9 @@ func lockers(t *testing.T, profile *proxycompat.Profile, addr string) locktest.T
 	const lease = 1500 * time.Millisecond
 	admin := redis.NewClient(proxycompat.Options(profile, addr))
 	t.Cleanup(func() { assert.NoError(t, admin.Close()) })
-	networks := map[locktest.Locker]*contract.Network{}
+	networks := map[lock.Locker]*contract.Network{}
 	return locktest.Target{
-		Open: func(tb testing.TB) locktest.Locker {
+		Open: func(tb testing.TB) lock.Locker {
 			opts, network := proxycompat.Options(profile, addr), &contract.Network{}
 			if opts.Dialer == nil {
 				opts.Dialer = network.Dialer(new(net.Dialer).DialContext)
@@ -45,7 +46,7 @@ func lockers(t *testing.T, profile *proxycompat.Profile, addr string) locktest.T
 		ReleasedWithin: lease / 3,
 		Faults: locktest.Faults{
 			TakeAway: func(ctx context.Context, name string) error { return admin.Del(ctx, "/lock/"+name).Err() },
-			Cut:      func(l locktest.Locker) (restore func()) { return networks[l].Cut() },
+			Cut:      func(l lock.Locker) (restore func()) { return networks[l].Cut() },
 		},
 	}
 }

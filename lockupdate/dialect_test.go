@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/contract"
+	"github.com/unwatch/unwatch/lock/locktest"
 	"github.com/unwatch/unwatch/lockupdate"
-	"github.com/unwatch/unwatch/lockupdate/locktest"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"

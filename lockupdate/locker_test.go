@@ -8,8 +8,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/internal/contract"
+	locking "github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/locktest"
 	"github.com/unwatch/unwatch/lockupdate"
-	"github.com/unwatch/unwatch/lockupdate/locktest"
 )
 
 // lockers is a Store as the suite for Lockers sees it.
@@ -18,9 +19,9 @@ func lockers(t *testing.T, cfg lockupdate.Config) locktest.Target {
 }
 
 func lockersOf(f *fixture, cfg lockupdate.Config) locktest.Target {
-	clients := map[locktest.Locker]*contract.Network{}
+	clients := map[locking.Locker]*contract.Network{}
 	return locktest.Target{
-		Open: func(tb testing.TB) locktest.Locker {
+		Open: func(tb testing.TB) locking.Locker {
 			opts := f.proxy.Options()
 			c := &contract.Network{}
 			opts.Dialer = c.Dialer(opts.Dialer)
@@ -42,8 +43,8 @@ func lockersOf(f *fixture, cfg lockupdate.Config) locktest.Target {
 				defer func() { _ = rdb.Close() }()
 				return rdb.Del(ctx, lock+name).Err()
 			},
-			Cut:   func(l locktest.Locker) (restore func()) { return clients[l].Cut() },
-			Stall: func(l locktest.Locker, d time.Duration) { l.(*lockupdate.Store).Stall(d) },
+			Cut:   func(l locking.Locker) (restore func()) { return clients[l].Cut() },
+			Stall: func(l locking.Locker, d time.Duration) { l.(*lockupdate.Store).Stall(d) },
 		},
 	}
 }

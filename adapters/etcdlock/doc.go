@@ -1,5 +1,5 @@
-// Package etcdlock is a lock of etcd behind the interface of package locktest, for sections that
-// must stay exclusive also while a Redis fails over: etcd loses nothing that it has acknowledged.
+// Package etcdlock is a [lock.Locker] over etcd, for sections that must stay exclusive also while
+// a Redis fails over: etcd loses nothing that it has acknowledged.
 //
 //	locker := etcdlock.New(client, 5*time.Second)
 //	defer locker.Close()

@@ -10,6 +10,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -17,7 +18,7 @@ import (
 // with slashes one could lie within another.
 const Prefix = "/lock/"
 
-// Locker runs functions under locks of etcd. It is safe for concurrent use, and not reentrant.
+// Locker is a [lock.Locker] over etcd. It is safe for concurrent use, and not reentrant.
 type Locker struct {
 	client *clientv3.Client
 	ttl    time.Duration
@@ -28,6 +29,8 @@ type Locker struct {
 	mu      sync.Mutex // between Close and those that begin
 	running sync.WaitGroup
 }
+
+var _ lock.Locker = (*Locker)(nil)
 
 // New makes a Locker over a client, which stays the caller's. ttl is how long a lock outlives a
 // process that died with it, in whole seconds.
@@ -58,7 +61,7 @@ func (l *Locker) WithLock(ctx context.Context, name string, fn func(ctx context.
 	return l.run(ctx, name, fn, (*concurrency.Mutex).Lock)
 }
 
-// TryLock is [Locker.WithLock] for who does not want to wait: rmw.ErrContended if the lock is held.
+// TryLock is [Locker.WithLock] that does not wait: rmw.ErrContended if the lock is held.
 func (l *Locker) TryLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
 	return l.run(ctx, name, fn, (*concurrency.Mutex).TryLock)
 }

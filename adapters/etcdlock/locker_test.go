@@ -17,7 +17,8 @@ import (
 	"github.com/unwatch/unwatch/adapters/etcdlock"
 	"github.com/unwatch/unwatch/internal/contract"
 	"github.com/unwatch/unwatch/internal/servers"
-	"github.com/unwatch/unwatch/lockupdate/locktest"
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/locktest"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -39,9 +40,9 @@ func TestLocker(t *testing.T) {
 	addr := servers.Etcd(t, 1)[0].Addr
 	admin := connect(t, addr, new(net.Dialer).DialContext)
 	locktest.Run(t, func(t *testing.T) locktest.Target {
-		networks, clocks := map[locktest.Locker]*contract.Network{}, map[locktest.Locker]*contract.Clock{}
+		networks, clocks := map[lock.Locker]*contract.Network{}, map[lock.Locker]*contract.Clock{}
 		return locktest.Target{
-			Open: func(tb testing.TB) locktest.Locker {
+			Open: func(tb testing.TB) lock.Locker {
 				network, clock := &contract.Network{}, &contract.Clock{}
 				l := etcdlock.New(connect(tb, addr, network.Dialer(new(net.Dialer).DialContext)), time.Second)
 				tb.Cleanup(func() { assert.NoError(tb, l.Close()) })
@@ -52,8 +53,8 @@ func TestLocker(t *testing.T) {
 			Lease: 2 * time.Second, // etcd looks for those that have ended twice a second
 			Faults: locktest.Faults{
 				TakeAway: func(ctx context.Context, name string) error { return takeAway(ctx, admin, name) },
-				Cut:      func(l locktest.Locker) (restore func()) { return networks[l].Cut() },
-				Stall:    func(l locktest.Locker, d time.Duration) { clocks[l].Stall(d) },
+				Cut:      func(l lock.Locker) (restore func()) { return networks[l].Cut() },
+				Stall:    func(l lock.Locker, d time.Duration) { clocks[l].Stall(d) },
 			},
 		}
 	})

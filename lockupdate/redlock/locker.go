@@ -14,10 +14,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Locker runs functions under locks that a majority of independent masters grants.
+// Locker is a [lock.Locker]: a majority of independent masters grants its locks.
 // It is safe for concurrent use. Make it with [New], and Close it when done.
 //
 // It is reentrant through the ctx: fn's ctx, or one derived from it, may be used to
@@ -33,6 +34,8 @@ type Locker struct {
 	id   string
 	last atomic.Uint64
 }
+
+var _ lock.Locker = (*Locker)(nil)
 
 // New makes a Locker over nodes, of which there must be at least one. All who use
 // the same locks must have the same nodes; their order does not matter.

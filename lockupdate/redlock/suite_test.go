@@ -5,7 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unwatch/unwatch/lockupdate/locktest"
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/locktest"
 	"github.com/unwatch/unwatch/lockupdate/redlock"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
@@ -16,13 +17,13 @@ func (f *fixture) target(cfg redlock.Config, lease time.Duration) locktest.Targe
 		all[i] = i
 	}
 	return locktest.Target{
-		Open:      func(testing.TB) locktest.Locker { return f.open(cfg) },
+		Open:      func(testing.TB) lock.Locker { return f.open(cfg) },
 		Reentrant: true,
 		Lease:     lease,
 		Faults: locktest.Faults{
 			TakeAway: func(_ context.Context, name string) error { f.takeAway(name, all...); return nil },
-			Cut:      func(l locktest.Locker) func() { return l.(*process).cut(all...) },
-			Stall:    func(l locktest.Locker, d time.Duration) { l.(*process).Stall(d) },
+			Cut:      func(l lock.Locker) func() { return l.(*process).cut(all...) },
+			Stall:    func(l lock.Locker, d time.Duration) { l.(*process).Stall(d) },
 		},
 	}
 }

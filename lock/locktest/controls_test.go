@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lock"
 )
 
 // flaw is a mistake that real lock helpers make.
@@ -110,7 +112,7 @@ func naiveTarget(f flaw, reentrant bool) Target {
 	store := &naiveStore{locks: map[string]naiveLock{}}
 	id := 0
 	return Target{
-		Open: func(tb testing.TB) Locker {
+		Open: func(tb testing.TB) lock.Locker {
 			id++
 			return &naive{naiveStore: store, flaw: f, reentrant: reentrant, id: id, over: tb.Context().Done()}
 		},
@@ -123,8 +125,8 @@ func naiveTarget(f flaw, reentrant bool) Target {
 				delete(store.locks, name)
 				return nil
 			},
-			Cut:   func(l Locker) func() { return l.(*naive).disconnect() },
-			Stall: func(l Locker, d time.Duration) { l.(*naive).stall(d) },
+			Cut:   func(l lock.Locker) func() { return l.(*naive).disconnect() },
+			Stall: func(l lock.Locker, d time.Duration) { l.(*naive).stall(d) },
 		},
 	}
 }

@@ -1,4 +1,4 @@
-// Package locktest proves that a [Locker] keeps what it promises, and gives unit
+// Package locktest proves that a [lock.Locker] keeps what it promises, and gives unit
 // tests a Locker that does.
 //
 // # For a service

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -20,7 +21,7 @@ func waitClauses() []Clause {
 
 func checkWaits(c *check) {
 	a, b := c.open(), c.open()
-	for who, l := range map[string]Locker{"the holder's Locker": a, "another Locker": b} {
+	for who, l := range map[string]lock.Locker{"the holder's Locker": a, "another Locker": b} {
 		name := c.name(who)
 		h := c.hold(a, name)
 		var over, ran atomic.Bool
@@ -65,7 +66,7 @@ func endings() []ending {
 
 func checkCtxEndedWaiting(c *check) {
 	a, b := c.open(), c.open()
-	for i, l := range []Locker{a, b} {
+	for i, l := range []lock.Locker{a, b} {
 		for _, end := range endings() {
 			name := c.name(fmt.Sprint(i, end.want))
 			h := c.hold(a, name)

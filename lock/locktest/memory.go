@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -30,7 +31,7 @@ type Memory struct {
 	cut     bool
 }
 
-var _ Locker = (*Memory)(nil)
+var _ lock.Locker = (*Memory)(nil)
 
 // memoryStore is where the locks are: what a server is to real Lockers.
 type memoryStore struct {
@@ -99,12 +100,12 @@ func (m *Memory) TakeAway(_ context.Context, name string) error {
 	return nil
 }
 
-// WithLock implements [Locker].
+// WithLock implements [lock.Locker].
 func (m *Memory) WithLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
 	return m.run(ctx, name, fn, true)
 }
 
-// TryLock implements [Locker].
+// TryLock implements [lock.Locker].
 func (m *Memory) TryLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
 	return m.run(ctx, name, fn, false)
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/unwatch/unwatch/lock"
 )
 
 // Clause is one rule that a Locker keeps, and the test of it.
@@ -111,7 +113,7 @@ type check struct {
 	names string // what the names of its locks contain, and no others do
 
 	helpers  sync.WaitGroup
-	observer Locker
+	observer lock.Locker
 
 	mu       sync.Mutex
 	failures []string
@@ -151,7 +153,7 @@ func (c *check) goes(work func()) (done <-chan struct{}) {
 func (c *check) name(suffix string) string { return c.names + suffix }
 
 // open returns one more process.
-func (c *check) open() Locker { return c.Open(c.tb) }
+func (c *check) open() lock.Locker { return c.Open(c.tb) }
 
 // pass lets time pass.
 func (c *check) pass(d time.Duration) {

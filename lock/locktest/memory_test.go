@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/lockupdate/locktest"
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/locktest"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -21,13 +22,13 @@ func memoryTarget(cfg locktest.MemoryConfig) locktest.Target {
 		lease = 10 * time.Second
 	}
 	return locktest.Target{
-		Open:      func(testing.TB) locktest.Locker { return m.Peer() },
+		Open:      func(testing.TB) lock.Locker { return m.Peer() },
 		Reentrant: !cfg.NotReentrant,
 		Lease:     lease,
 		Faults: locktest.Faults{
 			TakeAway: m.TakeAway,
-			Cut:      func(l locktest.Locker) func() { return l.(*locktest.Memory).Cut() },
-			Stall:    func(l locktest.Locker, d time.Duration) { l.(*locktest.Memory).Stall(d) },
+			Cut:      func(l lock.Locker) func() { return l.(*locktest.Memory).Cut() },
+			Stall:    func(l lock.Locker, d time.Duration) { l.(*locktest.Memory).Stall(d) },
 		},
 	}
 }

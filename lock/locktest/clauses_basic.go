@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -109,7 +110,7 @@ func checkTryTaken(c *check) {
 	a, b := c.open(), c.open()
 	name := c.name("")
 	h := c.hold(a, name)
-	for who, l := range map[string]Locker{"the holder's Locker": a, "another Locker": b} {
+	for who, l := range map[string]lock.Locker{"the holder's Locker": a, "another Locker": b} {
 		ctx, cancel := context.WithTimeout(c.ctx, soon)
 		began := time.Now()
 		err := l.TryLock(ctx, name, c.never("although the lock is taken"))
@@ -125,7 +126,7 @@ func checkTryTaken(c *check) {
 func checkNamesAreApart(c *check) {
 	a, b := c.open(), c.open()
 	h := c.hold(a, c.name("held"))
-	for i, l := range []Locker{a, b} {
+	for i, l := range []lock.Locker{a, b} {
 		for _, m := range bothMethods() {
 			ctx, cancel := context.WithTimeout(c.ctx, soon)
 			ran := false

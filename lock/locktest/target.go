@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/unwatch/unwatch/lock"
 )
 
 // Target is what the suite runs against: Lockers, what they promise beyond the
@@ -14,7 +16,7 @@ type Target struct {
 	// returns must share nothing with the others but the locks. The opener closes
 	// them, by tb.Cleanup; the clause may have closed one that is an io.Closer
 	// before, so closing twice must be fine. Open ends the test if it cannot.
-	Open func(tb testing.TB) Locker
+	Open func(tb testing.TB) lock.Locker
 
 	// Reentrant tells that the holder of a lock may take it again with fn's ctx.
 	// Otherwise that has to be refused.
@@ -50,12 +52,12 @@ type Faults struct {
 
 	// Cut makes the store unreachable for one Locker that Open returned, and
 	// for no other, until restore is called. Connections that are open break.
-	Cut func(l Locker) (restore func())
+	Cut func(l lock.Locker) (restore func())
 
 	// Stall stops the process of one Locker that Open returned for d, as SIGSTOP
 	// does: when it returns, d has passed on the clock that the Locker reads, and
 	// none of the Locker's goroutines has run. It need not stop the store.
-	Stall func(l Locker, d time.Duration)
+	Stall func(l lock.Locker, d time.Duration)
 }
 
 // soon is how long what happens "at once" may take: far above a round trip under

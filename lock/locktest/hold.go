@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -14,11 +15,11 @@ type work = func(ctx context.Context) error
 // method is one of the two ways to take a lock.
 type method struct {
 	name string
-	call func(l Locker, ctx context.Context, name string, fn work) error
+	call func(l lock.Locker, ctx context.Context, name string, fn work) error
 }
 
 func bothMethods() []method {
-	return []method{{"WithLock", Locker.WithLock}, {"TryLock", Locker.TryLock}}
+	return []method{{"WithLock", lock.Locker.WithLock}, {"TryLock", lock.Locker.TryLock}}
 }
 
 func nothing(context.Context) error { return nil }
@@ -41,7 +42,7 @@ type hold struct {
 }
 
 // hold takes a lock that must be free.
-func (c *check) hold(l Locker, name string) *hold {
+func (c *check) hold(l lock.Locker, name string) *hold {
 	h, err := c.tryHold(l, name)
 	if err != nil {
 		c.fatalf("WithLock on a free lock: %v", err)
@@ -50,7 +51,7 @@ func (c *check) hold(l Locker, name string) *hold {
 }
 
 // tryHold is hold that may fail: if the lock is not to be had soon.
-func (c *check) tryHold(l Locker, name string) (*hold, error) {
+func (c *check) tryHold(l lock.Locker, name string) (*hold, error) {
 	h := &hold{name: name, letGo: make(chan struct{}), result: make(chan error, 1)}
 	entered := make(chan struct{})
 	ctx, cancel := context.WithCancel(c.ctx)
@@ -89,7 +90,7 @@ func (c *check) give(h *hold) {
 }
 
 // another is a further process, that only looks.
-func (c *check) another() Locker {
+func (c *check) another() lock.Locker {
 	if c.observer == nil {
 		c.observer = c.open()
 	}
@@ -102,7 +103,7 @@ func (c *check) taken(name, when string) {
 }
 
 // refused requires TryLock to say that the lock is taken.
-func (c *check) refused(ctx context.Context, l Locker, name, when string) {
+func (c *check) refused(ctx context.Context, l lock.Locker, name, when string) {
 	if err := l.TryLock(ctx, name, c.never(when)); !errors.Is(err, rmw.ErrContended) {
 		c.errorf("TryLock %s: %v, want ErrContended", when, err)
 	}
@@ -127,7 +128,7 @@ func (c *check) free(name, when string) {
 }
 
 // lock runs fn under a lock, which must work.
-func (c *check) lock(l Locker, name string, fn work) {
+func (c *check) lock(l lock.Locker, name string, fn work) {
 	if err := l.WithLock(c.ctx, name, fn); err != nil {
 		c.errorf("WithLock: %v", err)
 	}

@@ -1,0 +1,35 @@
+// Package lock is the contract of a lock that several processes share: the
+// [Locker] interface. All locks of this module implement it, so that a program
+// changes its lock service by one line.
+//
+//	var locks lock.Locker = lockupdate.New(rdb, lockupdate.Config{})
+//	err := locks.WithLock(ctx, "invoice:7", func(ctx context.Context) error { ... })
+//
+// # What a lock is
+//
+// A lock is a name. A lock service, such as Redis or etcd, grants the lock to one
+// holder at a time, for the time of a lease. The Locker renews the lease while fn
+// runs. The lock ends when fn has ended, or when its lease ends first: the process
+// crashed, was stopped, or could not reach the service. fn's ctx ends with the lock.
+//
+// # What a lock is not
+//
+// A lock is no licence to write. A process can stall between its last look at ctx
+// and its write: for a garbage collection, on a suspended machine, in a slow
+// network. The lease ends meanwhile, and the next holder writes. Then the late
+// write arrives and overwrites the newer one. No lock service can prevent that.
+//
+// Only the store that is written to can refuse a late write, by a guard: the write
+// takes effect only if the store still holds what the holder has read. Update of a
+// lockupdate.Store does this in Redis. Without a guard, use a lock only for work
+// that may be done twice.
+//
+// # Lockers
+//
+//   - lockupdate.Store: one Redis, also behind a proxy. Reentrant.
+//   - redlock.Locker: a majority of independent Redis masters. Reentrant.
+//   - etcdlock.Locker, in the module adapters/etcdlock: etcd. Not reentrant.
+//   - locktest.Memory: the memory of one process, for unit tests.
+//
+// Package locktest has the suite that all of them pass.
+package lock
