@@ -18,6 +18,7 @@ import (
 	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/cmd/migrate-check/live"
 	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/rmw"
@@ -118,7 +119,7 @@ func locking(t *testing.T, admin *redis.Client, s *lockupdate.Store) (failed []e
 	l, err := s.Lock(ctx, "room:taken")
 	note(err)
 	if err == nil {
-		_, err = lockupdate.Token(l.Context())
+		_, err = lock.Token(l.Context())
 		note(err)
 		note(l.Unlock())
 	}

@@ -42,6 +42,7 @@ func lockers(t *testing.T, profile *proxycompat.Profile, addr string) locktest.T
 			return store
 		},
 		Reentrant:      true,
+		Tokens:         true,
 		Lease:          lease,
 		ReleasedWithin: lease / 3,
 		Faults: locktest.Faults{

@@ -1,9 +1,12 @@
 // Package lock is the contract of a lock that several processes share: the
-// [Locker] interface. All locks of this module implement it, so that a program
-// changes its lock service by one line.
+// [Locker] interface and the fencing [Token]. All locks of this module implement
+// it, so that a program changes its lock service by one line.
 //
 //	var locks lock.Locker = lockupdate.New(rdb, lockupdate.Config{})
-//	err := locks.WithLock(ctx, "invoice:7", func(ctx context.Context) error { ... })
+//	err := locks.WithLock(ctx, "invoice:7", func(ctx context.Context) error {
+//		token, err := lock.Token(ctx)
+//		...
+//	})
 //
 // # What a lock is
 //
@@ -19,16 +22,24 @@
 // network. The lease ends meanwhile, and the next holder writes. Then the late
 // write arrives and overwrites the newer one. No lock service can prevent that.
 //
-// Only the store that is written to can refuse a late write, by a guard: the write
-// takes effect only if the store still holds what the holder has read. Update of a
-// lockupdate.Store does this in Redis. Without a guard, use a lock only for work
-// that may be done twice.
+// Only the store that is written to can refuse a late write. There are two ways:
+//
+//   - A guard: the write takes effect only if the store still holds what the holder
+//     has read. Update of a lockupdate.Store does this in Redis.
+//   - A fencing token: a number that grows from holder to holder. The store remembers
+//     the greatest token it has seen, and refuses a write with a smaller one.
+//
+// Without either, use a lock only for work that may be done twice.
 //
 // # Lockers
 //
-//   - lockupdate.Store: one Redis, also behind a proxy. Reentrant.
-//   - redlock.Locker: a majority of independent Redis masters. Reentrant.
-//   - etcdlock.Locker, in the module adapters/etcdlock: etcd. Not reentrant.
+//   - lockupdate.Store: one Redis, also behind a proxy. Reentrant. The first Token
+//     under a lock costs one round trip, and a key of its own: "/fence" before the
+//     lock's name. The key expires a week after its last token; tokens then go on
+//     from the clock, and do not fall back unless the clock does.
+//   - redlock.Locker: a majority of independent Redis masters. Reentrant, no tokens.
+//   - etcdlock.Locker, in the module adapters/etcdlock: etcd. Not reentrant. A token
+//     is a revision of etcd, and costs nothing.
 //   - locktest.Memory: the memory of one process, for unit tests.
 //
 // Package locktest has the suite that all of them pass.

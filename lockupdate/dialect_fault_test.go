@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
@@ -212,7 +213,7 @@ func TestLostTokenWithoutLua(t *testing.T) {
 			}, Times: -1, Action: proxytest.DropReply,
 		})
 		require.NoError(t, f.store.WithLock(t.Context(), "s", func(ctx context.Context) error {
-			_, err := lockupdate.Token(ctx)
+			_, err := locking.Token(ctx)
 			require.ErrorIs(t, err, rmw.ErrUnavailable)
 			require.NotErrorIs(t, err, rmw.ErrOutcomeUnknown)
 			return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/contract"
+	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/locktest"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
@@ -134,7 +135,7 @@ func TestVocabularyWithoutLua(t *testing.T) {
 				defer cancel()
 				_, err := other.Update(ctx2, key, keep)
 				require.ErrorIs(t, err, rmw.ErrContended)
-				_, err = lockupdate.Token(ctx)
+				_, err = locking.Token(ctx)
 				require.NoError(t, err)
 				h, err := f.store.Inspect(ctx, key.Name)
 				require.NoError(t, err)

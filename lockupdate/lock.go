@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/unwatch/unwatch/lockupdate/internal/holder"
+	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 	"github.com/unwatch/unwatch/lockupdate/internal/lease"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -47,7 +47,7 @@ func (l *Lock) Unlock() error {
 	l.once.Do(func() {
 		last, lost := l.held.Leave()
 		if lost != nil {
-			l.err = holder.Fail("unlock", rmw.Key{Name: l.held.Key()}, 0, lost)
+			l.err = driver.Fail("unlock", rmw.Key{Name: l.held.Key()}, 0, lost)
 		}
 		if last {
 			l.held.Lease().LeaveSection()
@@ -81,7 +81,7 @@ func (s *Store) TryLock(ctx context.Context, name string, fn func(ctx context.Co
 // are renewed together.
 func (s *Store) WithLocks(ctx context.Context, names []string, fn func(ctx context.Context) error) error {
 	if fn == nil {
-		return holder.Fail("lock", rmw.Key{}, 0, errNoFn)
+		return driver.Fail("lock", rmw.Key{}, 0, errNoFn)
 	}
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	for _, name := range slices.Backward(names) {
@@ -93,7 +93,7 @@ func (s *Store) WithLocks(ctx context.Context, names []string, fn func(ctx conte
 
 func (s *Store) withLock(ctx context.Context, name string, fn func(ctx context.Context) error, try bool) error {
 	if fn == nil {
-		return holder.Fail("lock", rmw.Key{Name: name}, 0, errNoFn)
+		return driver.Fail("lock", rmw.Key{Name: name}, 0, errNoFn)
 	}
 	l, err := s.lock(ctx, name, try)
 	if err != nil {
@@ -109,17 +109,17 @@ func (s *Store) withLock(ctx context.Context, name string, fn func(ctx context.C
 func (s *Store) lock(ctx context.Context, name string, try bool) (*Lock, error) {
 	key := rmw.Key{Name: name}
 	if err := s.begin(ctx, key); err != nil {
-		return nil, holder.Fail("lock", key, 0, err)
+		return nil, driver.Fail("lock", key, 0, err)
 	}
 	lock, err := s.lockName(name)
 	if err != nil {
 		s.gate.Leave()
-		return nil, holder.Fail("lock", key, 0, err)
+		return nil, driver.Fail("lock", key, 0, err)
 	}
 	if outer := s.keeper.Held(ctx, lock); outer != nil {
 		if _, err := outer.TakeLock(ctx); err != nil {
 			s.gate.Leave()
-			return nil, holder.Fail("lock", key, 0, err)
+			return nil, driver.Fail("lock", key, 0, err)
 		}
 		if outer.Again() {
 			s.gate.Leave() // the outer one keeps it open

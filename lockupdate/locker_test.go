@@ -35,6 +35,7 @@ func lockersOf(f *fixture, cfg lockupdate.Config) locktest.Target {
 			return s
 		},
 		Reentrant:      true,
+		Tokens:         true,
 		Lease:          cfg.Lease,
 		ReleasedWithin: time.Second,
 		Faults: locktest.Faults{

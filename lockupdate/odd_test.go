@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -50,7 +51,7 @@ func TestOddReplies(t *testing.T) {
 			says: "the reply to the script inspect is no value"},
 		"token": {script: "token", reply: "SECRET", reason: rmw.ErrUnsupported,
 			call: func(ctx context.Context, s *lockupdate.Store) error {
-				return s.WithLock(ctx, "s", func(ctx context.Context) error { _, err := lockupdate.Token(ctx); return err })
+				return s.WithLock(ctx, "s", func(ctx context.Context) error { _, err := locking.Token(ctx); return err })
 			},
 			says: "the reply to the script token is a string of 6 bytes"},
 		"commit": {script: "commit_string", reply: map[any]any{"SECRET": "SECRET"}, call: update, reason: rmw.ErrOutcomeUnknown,

@@ -12,7 +12,6 @@ import (
 
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
-	"github.com/unwatch/unwatch/lockupdate/internal/holder"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -38,7 +37,7 @@ func Probe(ctx context.Context, rdb Commands) (Commit, error) {
 		if err == nil {
 			return c, nil
 		}
-		err = holder.Fail("probe", key, 0, redisx.Blame(ctx, err))
+		err = driver.Fail("probe", key, 0, redisx.Blame(ctx, err))
 		if !errors.Is(err, rmw.ErrUnsupported) && !refusal(err) {
 			return 0, fmt.Errorf("with Commit%v: %w", c, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 	"github.com/unwatch/unwatch/lockupdate/internal/holder"
 	"github.com/unwatch/unwatch/lockupdate/internal/lease"
@@ -28,8 +29,9 @@ type Store struct {
 }
 
 var (
-	_ rmw.Store  = (*Store)(nil)
-	_ rmw.Peeker = (*Store)(nil)
+	_ rmw.Store   = (*Store)(nil)
+	_ rmw.Peeker  = (*Store)(nil)
+	_ lock.Locker = (*Store)(nil)
 )
 
 // New returns a Store that sends through rdb. A Config that cannot work, or a nil
@@ -100,22 +102,22 @@ func (s *Store) Close() error {
 // [Config.MaxHold]. Within [Store.WithLock] of the same key it runs under that lock.
 func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 	if err := s.beginValue(ctx, key); err != nil {
-		return rmw.Result{}, holder.Fail("update", key, 0, err)
+		return rmw.Result{}, driver.Fail("update", key, 0, err)
 	}
 	defer s.gate.Leave()
 	if fn == nil {
-		return rmw.Result{}, holder.Fail("update", key, 0, errNoFn)
+		return rmw.Result{}, driver.Fail("update", key, 0, errNoFn)
 	}
 	lock, err := s.lockName(key.Name)
 	if err != nil {
-		return rmw.Result{}, holder.Fail("update", key, 0, err)
+		return rmw.Result{}, driver.Fail("update", key, 0, err)
 	}
 	call := s.queues.NewUpdate(ctx, key, lock, fn)
 	switch outer := s.keeper.Held(ctx, lock); {
 	case outer != nil && outer.Section():
 		return call.UpdateNested(outer)
 	case outer != nil: // the outer Update would never see what the inner one wrote
-		return rmw.Result{}, holder.Fail("update", key, 0, errNested)
+		return rmw.Result{}, driver.Fail("update", key, 0, errNested)
 	case s.cfg.LockOnDemand && call.EnterUnlocked():
 		return s.updateUnlocked(ctx, key, lock, call)
 	}
@@ -169,7 +171,7 @@ func (s *Store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 			return v, nil
 		}
 	}
-	return rmw.Value{}, holder.Fail("read", key, 0, redisx.Blame(ctx, err))
+	return rmw.Value{}, driver.Fail("read", key, 0, redisx.Blame(ctx, err))
 }
 
 // Peek implements [rmw.Peeker] with one round trip: a script, also with
@@ -191,7 +193,7 @@ func (s *Store) Peek(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration
 			return v, left, nil
 		}
 	}
-	return rmw.Value{}, 0, holder.Fail("peek", key, 0, redisx.Blame(ctx, err))
+	return rmw.Value{}, 0, driver.Fail("peek", key, 0, redisx.Blame(ctx, err))
 }
 
 // Holder is the holder of a lock, for operators. The zero Holder is a free lock.
@@ -217,7 +219,7 @@ func (s *Store) Inspect(ctx context.Context, name string) (Holder, error) {
 	key := rmw.Key{Name: name}
 	h, err := s.inspect(ctx, key)
 	if err != nil {
-		return Holder{}, holder.Fail("inspect", key, 0, redisx.Blame(ctx, err))
+		return Holder{}, driver.Fail("inspect", key, 0, redisx.Blame(ctx, err))
 	}
 	return h, nil
 }

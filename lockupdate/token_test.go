@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
@@ -20,30 +21,11 @@ func draw(t *testing.T, s *lockupdate.Store, name string) uint64 {
 	t.Helper()
 	var token uint64
 	require.NoError(t, s.WithLock(t.Context(), name, func(ctx context.Context) (err error) {
-		token, err = lockupdate.Token(ctx)
+		token, err = locking.Token(ctx)
 		return err
 	}))
 	lockupdate.Settle(s)
 	return token
-}
-
-// Whoever gets the lock later gets a greater token, also when the clock stands still
-// and from another process.
-func TestTokensGrow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		other := f.another(lockupdate.Config{})
-		var last uint64
-		for i := range 20 {
-			s := f.store
-			if i%3 == 0 {
-				s = other
-			}
-			token := draw(t, s, "s")
-			assert.Greater(t, token, last)
-			last = token
-		}
-	})
 }
 
 // Nobody pays who does not ask; who asks pays once.
@@ -56,9 +38,9 @@ func TestTokenBudget(t *testing.T) {
 		f.settle()
 		start := f.meter.Read()
 		res, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			first, err := lockupdate.Token(ctx)
+			first, err := locking.Token(ctx)
 			require.NoError(t, err)
-			second, err := lockupdate.Token(ctx)
+			second, err := locking.Token(ctx)
 			require.NoError(t, err)
 			assert.Equal(t, first, second)
 			return rmw.String(strconv.FormatUint(first, 10)), nil
@@ -98,9 +80,9 @@ func TestALateTokenIsNotGivenOut(t *testing.T) {
 		f.proxy.Inject(proxytest.Fault{Match: isScript("token"), Action: proxytest.Delay, Delay: 2 * time.Second})
 		l, err := f.store.Lock(t.Context(), "s")
 		require.NoError(t, err)
-		_, err = lockupdate.Token(context.WithoutCancel(l.Context()))
+		_, err = locking.Token(context.WithoutCancel(l.Context()))
 		require.ErrorIs(t, err, rmw.ErrLockLost)
-		_, err = lockupdate.Token(context.WithoutCancel(l.Context()))
+		_, err = locking.Token(context.WithoutCancel(l.Context()))
 		require.ErrorIs(t, err, rmw.ErrLockLost, "and none later")
 		require.ErrorIs(t, l.Unlock(), rmw.ErrLockLost)
 	})
@@ -109,14 +91,14 @@ func TestALateTokenIsNotGivenOut(t *testing.T) {
 func TestTokenFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
-		_, err := lockupdate.Token(t.Context())
+		_, err := locking.Token(t.Context())
 		require.ErrorIs(t, err, rmw.ErrInvalid)
 		before := draw(t, f.store, "s")
 		f.proxy.Inject(proxytest.Fault{Match: isScript("token"), Action: proxytest.DropReply})
 		assert.Greater(t, draw(t, f.store, "s"), before, "a lost answer skips a number")
 		f.proxy.Inject(proxytest.Fault{Match: isScript("token"), Action: proxytest.DropRequest, Times: 3})
 		err = f.store.WithLock(t.Context(), "s", func(ctx context.Context) error {
-			_, err := lockupdate.Token(ctx)
+			_, err := locking.Token(ctx)
 			return err
 		})
 		require.ErrorIs(t, err, rmw.ErrUnavailable)
@@ -134,7 +116,7 @@ func TestNoTokenAfterTheTurn(t *testing.T) {
 			return nil
 		}))
 		f.settle()
-		_, err := lockupdate.Token(kept)
+		_, err := locking.Token(kept)
 		require.ErrorIs(t, err, rmw.ErrInvalid)
 		assert.Empty(t, f.calls())
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cas"
+	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -89,7 +90,7 @@ func permitted(t *testing.T, profile *proxycompat.Profile, cfg lockupdate.Config
 			}
 			_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 				time.Sleep(6 * time.Second) // a renewal
-				_, err := lockupdate.Token(ctx)
+				_, err := locking.Token(ctx)
 				require.NoError(t, err)
 				return fn(ctx, cur)
 			})

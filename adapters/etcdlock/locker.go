@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -72,15 +73,14 @@ type held struct {
 	name   string
 }
 
-// innermost is where it says under which.
-type innermost struct{}
-
 // lockContext is fn's ctx, whose Err looks at the clock.
 type lockContext struct {
 	context.Context
 
-	tenure *tenure
-	lose   context.CancelCauseFunc
+	tenure   *tenure
+	name     string
+	lose     context.CancelCauseFunc
+	returned atomic.Bool // fn has
 }
 
 // Err implements context.Context.
@@ -89,6 +89,14 @@ func (c *lockContext) Err() error {
 		c.lose(rmw.ErrLockLost)
 	}
 	return c.Context.Err()
+}
+
+// Value implements context.Context.
+func (c *lockContext) Value(key any) any {
+	if key == (lock.ContextKey{}) {
+		return c
+	}
+	return c.Context.Value(key)
 }
 
 func (l *Locker) begin() bool {
@@ -145,13 +153,15 @@ func (l *Locker) run(
 		return fail("acquire", rmw.ErrUnavailable, err)
 	}
 	t.token = uint64(mutex.Header().Revision)
-	under, lose := context.WithCancelCause(context.WithValue(context.WithValue(ctx, held{l, name}, t), innermost{}, t))
+	under, lose := context.WithCancelCause(context.WithValue(ctx, held{l, name}, t))
 	defer lose(nil)
 	defer context.AfterFunc(t.ctx, func() { lose(rmw.ErrLockLost) })()
 	if !t.alive() {
 		return fail("acquire", rmw.ErrUnavailable, errLease)
 	}
-	if err := fn(&lockContext{under, t, lose}); err != nil {
+	fnCtx := &lockContext{Context: under, tenure: t, name: name, lose: lose}
+	defer fnCtx.returned.Store(true)
+	if err := fn(fnCtx); err != nil {
 		return err
 	}
 	if !t.alive() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"net"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,7 +18,6 @@ import (
 	"github.com/unwatch/unwatch/internal/servers"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/locktest"
-	"github.com/unwatch/unwatch/rmw"
 )
 
 func connect(tb testing.TB, addr string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) *clientv3.Client {
@@ -50,7 +48,8 @@ func TestLocker(t *testing.T) {
 				networks[l], clocks[l] = network, clock
 				return l
 			},
-			Lease: 2 * time.Second, // etcd looks for those that have ended twice a second
+			Tokens: true,
+			Lease:  2 * time.Second, // etcd looks for those that have ended twice a second
 			Faults: locktest.Faults{
 				TakeAway: func(ctx context.Context, name string) error { return takeAway(ctx, admin, name) },
 				Cut:      func(l lock.Locker) (restore func()) { return networks[l].Cut() },
@@ -58,55 +57,6 @@ func TestLocker(t *testing.T) {
 			},
 		}
 	})
-}
-
-// Who is later has the greater token, however the lock passes on; who has no lock has none.
-func TestToken(t *testing.T) {
-	t.Parallel()
-	addr := servers.Etcd(t, 1)[0].Addr
-	client := connect(t, addr, new(net.Dialer).DialContext)
-	locker := etcdlock.New(client, time.Second)
-	defer func() { assert.NoError(t, locker.Close()) }()
-	_, err := etcdlock.Token(t.Context())
-	require.ErrorIs(t, err, rmw.ErrInvalid)
-
-	const holders = 8
-	var tokens []uint64 // guarded by the lock
-	var all sync.WaitGroup
-	for range holders {
-		all.Go(func() {
-			assert.NoError(t, locker.WithLock(t.Context(), "a", func(ctx context.Context) error {
-				token, err := etcdlock.Token(ctx)
-				tokens = append(tokens, token)
-				return err
-			}))
-		})
-	}
-	all.Wait()
-	require.NoError(t, locker.TryLock(t.Context(), "a", func(outer context.Context) error {
-		last, err := etcdlock.Token(outer)
-		if err != nil {
-			return err
-		}
-		tokens = append(tokens, last)
-		return locker.WithLock(outer, "b", func(inner context.Context) error {
-			token, err := etcdlock.Token(inner)
-			assert.Greater(t, token, last, "of the inner lock, which is younger")
-			return err
-		})
-	}))
-	require.Len(t, tokens, holders+1)
-	for i := range holders {
-		assert.Less(t, tokens[i], tokens[i+1])
-	}
-
-	err = locker.WithLock(t.Context(), "a", func(ctx context.Context) error {
-		assert.NoError(t, takeAway(ctx, client, "a"))
-		<-ctx.Done()
-		_, err := etcdlock.Token(ctx)
-		return err
-	})
-	assert.ErrorIs(t, err, rmw.ErrLockLost)
 }
 
 // takeAway ends the lease of whoever holds a lock.

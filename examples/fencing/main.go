@@ -1,4 +1,4 @@
-// Command fencing guards a SQL table with lockupdate.Token. It needs no server:
+// Command fencing guards a SQL table with lock.Token. It needs no server:
 // Redis, a Codis proxy in front of it and SQLite all run in this process.
 //
 //	go run .

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
@@ -36,7 +37,7 @@ func play(ctx context.Context, out io.Writer, write string) (state string, err e
 
 	say(out, "%s\n", write)
 	err = ada.locks.WithLock(ctx, room, func(ctx context.Context) error {
-		token, err := lockupdate.Token(ctx)
+		token, err := lock.Token(ctx)
 		if err != nil {
 			return err
 		}
@@ -80,7 +81,7 @@ func (p process) close() error { return errors.Join(p.locks.Close(), p.rdb.Close
 // writes is what every holder should do: lock, draw, write.
 func (p process) writes(ctx context.Context, out io.Writer, table *rooms) error {
 	return p.locks.WithLock(ctx, room, func(ctx context.Context) error {
-		token, err := lockupdate.Token(ctx)
+		token, err := lock.Token(ctx)
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/lock"
 )
 
 // locker is a store that has sections.
@@ -97,7 +97,7 @@ func (w *worker) end(s *Section, err error) Outcome {
 
 // fenced adds an id to a list that is not in Redis, and that only the token guards.
 func (w *worker) fenced(ctx context.Context, s *Section, id string, stall time.Duration, stalls bool) (err error) {
-	if s.Token, err = lockupdate.Token(ctx); err != nil {
+	if s.Token, err = lock.Token(ctx); err != nil {
 		return err
 	}
 	s.held(ctx, w.history.now)

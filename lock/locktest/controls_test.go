@@ -57,6 +57,12 @@ const (
 	staysDown             flaw = "does not come back with the store"
 	worksClosed           flaw = "works on when it is closed"
 	waitsClosed           flaw = "waits on when it is closed"
+	ownTokens             flaw = "counts tokens in each process by itself"
+	earlyToken            flaw = "draws the token before it has the lock"
+	changingToken         flaw = "draws another token whenever it is asked"
+	tokenOfTheEnded       flaw = "gives out a token after fn has returned"
+	tokenOfTheLost        flaw = "gives out the token of a lost lock"
+	outerToken            flaw = "leaves its ctx the token of an outer lock"
 	closesOthers          flaw = "gives back others' locks when it is closed"
 )
 
@@ -105,18 +111,26 @@ func controls() map[flaw][]string {
 		worksClosed:           {"closed"},
 		waitsClosed:           {"closed"},
 		closesOthers:          {"closed"},
+		ownTokens:             {"token"},
+		earlyToken:            {"token"},
+		changingToken:         {"token"},
+		tokenOfTheEnded:       {"token"},
+		tokenOfTheLost:        {"token-lost"},
+		outerToken:            {"token", "token-none"},
 	}
 }
 
-func naiveTarget(f flaw, reentrant bool) Target {
+// naiveTarget has naive Lockers. Plain ones are not reentrant and have no tokens.
+func naiveTarget(f flaw, plain bool) Target {
 	store := &naiveStore{locks: map[string]naiveLock{}}
 	id := 0
 	return Target{
 		Open: func(tb testing.TB) lock.Locker {
 			id++
-			return &naive{naiveStore: store, flaw: f, reentrant: reentrant, id: id, over: tb.Context().Done()}
+			return &naive{naiveStore: store, flaw: f, plain: plain, id: id, over: tb.Context().Done()}
 		},
-		Reentrant: reentrant,
+		Reentrant: !plain,
+		Tokens:    !plain,
 		Lease:     naiveLease,
 		Faults: Faults{
 			TakeAway: func(_ context.Context, name string) error {
@@ -149,7 +163,7 @@ func TestControls(t *testing.T) {
 				clause, ok := byName[name]
 				require.True(t, ok, "no clause %q", name)
 				synctest.Test(t, func(t *testing.T) {
-					err := clause.Check(t, naiveTarget(f, name != "nested-refused"))
+					err := clause.Check(t, naiveTarget(f, name == "nested-refused" || name == "token-none"))
 					assert.Error(t, err, "clause %q does not notice a Locker that %s", name, f)
 					t.Log(err)
 				})
@@ -162,8 +176,8 @@ func TestControls(t *testing.T) {
 // TestNoFlawNoFailure shows that the naive Locker fails for its flaw and nothing
 // else.
 func TestNoFlawNoFailure(t *testing.T) {
-	for _, reentrant := range []bool{true, false} {
-		RunFake(t, func(*testing.T) Target { return naiveTarget("", reentrant) })
+	for _, plain := range []bool{true, false} {
+		RunFake(t, func(*testing.T) Target { return naiveTarget("", plain) })
 	}
 }
 

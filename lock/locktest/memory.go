@@ -37,6 +37,7 @@ var _ lock.Locker = (*Memory)(nil)
 type memoryStore struct {
 	mu      sync.Mutex
 	held    map[string]*memoryHold
+	token   uint64                   // the last one drawn
 	changed map[string]chan struct{} // closed when the lock may have become free
 }
 

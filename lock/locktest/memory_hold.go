@@ -5,14 +5,16 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/rmw"
 )
 
 // memoryHold is one acquisition, shared by the fn that runs under it and those
 // nested in it. All is guarded by the store's lock.
 type memoryHold struct {
-	m    *Memory
-	name string
+	m     *Memory
+	name  string
+	token uint64
 
 	users   int
 	expires time.Time // when the store lets it go
@@ -25,7 +27,8 @@ type memoryHold struct {
 // newMemoryHold counts its first user and begins to renew. The store's lock is
 // held.
 func newMemoryHold(m *Memory, name string, now time.Time) *memoryHold {
-	h := &memoryHold{m: m, name: name, users: 1, expires: now.Add(m.cfg.Lease)}
+	m.store.token++
+	h := &memoryHold{m: m, name: name, token: m.store.token, users: 1, expires: now.Add(m.cfg.Lease)}
 	h.kept, h.lose = context.WithCancelCause(context.Background())
 	h.watch = time.AfterFunc(m.cfg.Lease/2, h.renew)
 	return h
@@ -83,6 +86,29 @@ func (c *memoryContext) Err() error {
 		c.cancel(lost)
 	}
 	return c.Context.Err()
+}
+
+// Value implements context.Context.
+func (c *memoryContext) Value(key any) any {
+	if key == (lock.ContextKey{}) {
+		return c.h
+	}
+	return c.Context.Value(key)
+}
+
+// Token implements [lock.Tokener].
+func (h *memoryHold) Token(context.Context) (uint64, error) {
+	s := h.m.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	reason := h.check()
+	if reason == nil && h.users == 0 {
+		reason = fmt.Errorf("%w: this ctx no longer holds the lock; call lock.Token before fn returns", rmw.ErrInvalid)
+	}
+	if reason != nil {
+		return 0, &rmw.Error{Path: "memory", Op: "token", Key: h.name, Reason: reason}
+	}
+	return h.token, nil
 }
 
 // leave uncounts a user. The last one gives the lock back. It returns why the lock

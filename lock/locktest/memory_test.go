@@ -24,6 +24,7 @@ func memoryTarget(cfg locktest.MemoryConfig) locktest.Target {
 	return locktest.Target{
 		Open:      func(testing.TB) lock.Locker { return m.Peer() },
 		Reentrant: !cfg.NotReentrant,
+		Tokens:    true,
 		Lease:     lease,
 		Faults: locktest.Faults{
 			TakeAway: m.TakeAway,
@@ -91,6 +92,8 @@ func TestMissing(t *testing.T) {
 		"cut-off":        "this Target cannot cut a Locker off; this Target declares no lease",
 		"stall":          "this Target cannot stall a Locker; this Target declares no lease",
 		"unavailable":    "this Target cannot cut a Locker off",
+		"token-lost":     "this Target cannot take a lock away",
+		"token-none":     "this Locker has tokens",
 	}, missing)
 	target.Lease = time.Minute
 	for _, c := range locktest.Clauses() {

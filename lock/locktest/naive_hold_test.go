@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -12,6 +13,7 @@ type naiveHold struct {
 	n          *naive
 	key, owner string
 	goroutine  string
+	token      uint64
 	users      int
 	lost       bool
 	until      time.Time // when it counts as lost
@@ -33,6 +35,30 @@ func (c naiveContext) Err() error {
 	}
 	c.h.n.mu.Unlock()
 	return c.Context.Err()
+}
+
+func (c naiveContext) Value(key any) any {
+	if key == (lock.ContextKey{}) && c.h.n.flaw != outerToken {
+		return c.h
+	}
+	return c.Context.Value(key)
+}
+
+func (h *naiveHold) Token(context.Context) (uint64, error) {
+	h.n.mu.Lock()
+	defer h.n.mu.Unlock()
+	switch {
+	case h.n.plain:
+		return 0, rmw.ErrUnsupported
+	case h.lost && h.n.flaw != tokenOfTheLost:
+		return 0, rmw.ErrLockLost
+	case h.users == 0 && h.n.flaw != tokenOfTheEnded:
+		return 0, rmw.ErrInvalid
+	case h.n.flaw == changingToken:
+		h.n.token++
+		return h.n.token, nil
+	}
+	return h.token, nil
 }
 
 // expire counts the lock as lost when its time is up. The store's lock is held.

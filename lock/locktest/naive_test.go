@@ -16,6 +16,7 @@ import (
 type naiveStore struct {
 	mu    sync.Mutex
 	locks map[string]naiveLock
+	token uint64 // the last one drawn
 }
 
 type naiveLock struct {
@@ -29,10 +30,10 @@ const naiveLease = 10 * time.Second
 // keeps all clauses.
 type naive struct {
 	*naiveStore
-	flaw      flaw
-	reentrant bool
-	id        int
-	over      <-chan struct{} // the end of the test, for what a flaw leaves behind
+	flaw  flaw
+	plain bool
+	id    int
+	over  <-chan struct{} // the end of the test, for what a flaw leaves behind
 
 	// Guarded by the store's lock.
 	seq                  int
@@ -183,7 +184,7 @@ func (n *naive) join(ctx context.Context, key string) (*naiveHold, error) {
 		return nil, nil
 	case n.flaw == goroutineOwner && h.goroutine != goroutine():
 		return nil, nil
-	case !n.reentrant:
+	case n.plain:
 		return nil, rmw.ErrInvalid
 	}
 	h.users++
@@ -194,6 +195,8 @@ func (n *naive) acquire(ctx context.Context, key string, wait bool) (*naiveHold,
 	n.mu.Lock()
 	n.seq++
 	owner := fmt.Sprintf("%d:%d", n.id, n.seq)
+	n.token++
+	token := n.token
 	asleep := n.flaw == losesWakeUp && n.seq%3 == 0
 	closed := n.closed && n.flaw == waitsClosed
 	n.mu.Unlock()
@@ -202,6 +205,9 @@ func (n *naive) acquire(ctx context.Context, key string, wait bool) (*naiveHold,
 	}
 	for {
 		h, err := n.attempt(key, owner)
+		if h != nil && n.flaw == earlyToken {
+			h.token = token
+		}
 		if h != nil || !errors.Is(err, rmw.ErrContended) || !wait {
 			return h, err
 		}
@@ -268,6 +274,10 @@ func (n *naive) attempt(key, owner string) (*naiveHold, error) {
 	}
 	n.locks[key] = naiveLock{owner, time.Now().Add(naiveLease)}
 	h := &naiveHold{n: n, key: key, owner: owner, goroutine: goroutine(), users: 1, ended: make(chan struct{})}
+	n.token++
+	if h.token = n.token; n.flaw == ownTokens {
+		h.token = uint64(n.seq)
+	}
 	h.prolong(n.now())
 	if n.flaw != neverRenews {
 		go h.renew()

@@ -30,7 +30,7 @@ type Clause struct {
 
 // Clauses returns all of them in reading order.
 func Clauses() []Clause {
-	return slices.Concat(basicClauses(), callerClauses(), waitClauses(), nestedClauses(), lostClauses())
+	return slices.Concat(basicClauses(), callerClauses(), waitClauses(), nestedClauses(), lostClauses(), tokenClauses())
 }
 
 // Missing returns what target would have to declare for the clause to be checked

@@ -22,6 +22,10 @@ type Target struct {
 	// Otherwise that has to be refused.
 	Reentrant bool
 
+	// Tokens tells that the locks have fencing tokens. Otherwise lock.Token has to
+	// fail with rmw.ErrUnsupported.
+	Tokens bool
+
 	// Lease is how long a lock outlives a holder that has vanished: its expiry,
 	// or the timeout of its session. 0 means never, or not known; then the
 	// clauses about it are skipped. The clause "renewed" holds a lock for two and
@@ -99,6 +103,20 @@ func reentrant(t Target) string {
 func notReentrant(t Target) string {
 	if t.Reentrant {
 		return "this Locker is reentrant"
+	}
+	return ""
+}
+
+func tokens(t Target) string {
+	if !t.Tokens {
+		return "this Locker has no tokens"
+	}
+	return ""
+}
+
+func noTokens(t Target) string {
+	if t.Tokens {
+		return "this Locker has tokens"
 	}
 	return ""
 }

@@ -40,7 +40,8 @@
 // by its garbage collector, its hypervisor or its network, while its lease runs
 // out, does not know that it has lost the lock, and what it has sent may arrive
 // after the next holder's writes (Kleppmann, "How to do distributed locking",
-// 2016). There is no token here by which a store could refuse them.
+// 2016). There is no token here by which a store could refuse them:
+// [lock.Token] returns [rmw.ErrUnsupported].
 //
 // A node that crashes and comes back without what it had granted (no
 // appendfsync always) can grant the same lock twice, and so make a second

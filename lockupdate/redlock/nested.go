@@ -1,6 +1,12 @@
 package redlock
 
-import "context"
+import (
+	"context"
+	"fmt"
+
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/rmw"
+)
 
 // owner is the key under which fn's ctx carries the hold that it runs under: who
 // has the ctx owns the lock, on whichever goroutine.
@@ -52,4 +58,18 @@ func (c *lockContext) Err() error {
 		c.cancel(lost)
 	}
 	return c.Context.Err()
+}
+
+// Value implements context.Context.
+func (c *lockContext) Value(key any) any {
+	if key == (lock.ContextKey{}) {
+		return c.h
+	}
+	return c.Context.Value(key)
+}
+
+// Token implements [lock.Tokener]: nodes that know nothing of each other count no tokens.
+func (h *hold) Token(context.Context) (uint64, error) {
+	return 0, fail("token", h.name, fmt.Errorf("%w: redlock has no fencing tokens; call lock.Token with the ctx of an outer lock that has them, "+
+		"or use lockupdate.Store or etcdlock.Locker", rmw.ErrUnsupported))
 }

@@ -128,3 +128,14 @@ func (c *Command) Unexpected() error {
 	}
 	return e
 }
+
+// Fail returns the *rmw.Error of an operation. An unexpected reply is no outage, which
+// callers would try again for ever.
+func Fail(op string, key rmw.Key, attempts int, err error) error {
+	var own *rmw.Error
+	var unexpected *UnexpectedReply
+	if errors.As(err, &unexpected) && !errors.As(err, &own) {
+		err = redisx.Because(rmw.ErrUnsupported, err)
+	}
+	return redisx.Fail("lockupdate", op, key, attempts, err)
+}

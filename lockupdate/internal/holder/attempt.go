@@ -95,18 +95,7 @@ func (a *Attempt) rebase(held rmw.Value) {
 	a.after = driver.DeltaOf(given, a.after).Apply(held)
 }
 
-func (a *Attempt) fail(op string, err error) error { return Fail(op, a.key, a.attempts, err) }
-
-// Fail returns the *rmw.Error of an operation. An unexpected reply is no outage, which
-// callers would try again for ever.
-func Fail(op string, key rmw.Key, attempts int, err error) error {
-	var own *rmw.Error
-	var unexpected *driver.UnexpectedReply
-	if errors.As(err, &unexpected) && !errors.As(err, &own) {
-		err = redisx.Because(rmw.ErrUnsupported, err)
-	}
-	return redisx.Fail("lockupdate", op, key, attempts, err)
-}
+func (a *Attempt) fail(op string, err error) error { return driver.Fail(op, a.key, a.attempts, err) }
 
 // notCanceled is an error of fn without the context.Canceled in it: the caller's ctx has
 // not ended, and the call may be tried again.

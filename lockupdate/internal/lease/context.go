@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -85,14 +87,11 @@ func (c *Context) Nested(parent context.Context) *Context {
 	return &Context{parent: parent, keeper: c.keeper, key: c.key, lock: c.lock, lease: c.Lease(), until: c.until, depth: 1}
 }
 
-// ctxKey finds the Context of a lock, anyKey that of the innermost one.
-type (
-	ctxKey struct {
-		keeper *Keeper
-		lock   string
-	}
-	anyKey struct{}
-)
+// ctxKey finds the Context of a lock.
+type ctxKey struct {
+	keeper *Keeper
+	lock   string
+}
 
 // Held returns the Context in which ctx holds the lock, or nil.
 func (k *Keeper) Held(ctx context.Context, lock string) *Context {
@@ -251,7 +250,7 @@ func (c *Context) Value(key any) any {
 		if key == (ctxKey{c.keeper, c.lock}) {
 			return c
 		}
-	case anyKey:
+	case lock.ContextKey:
 		return c
 	}
 	return c.current().Value(key)
@@ -263,17 +262,21 @@ const (
 	fenceTTL    = 7 * 24 * time.Hour
 )
 
-// Token returns the fencing token of the innermost lock that ctx holds; see lockupdate.Token.
-func Token(ctx context.Context) (key string, token uint64, err error) {
-	c, _ := ctx.Value(anyKey{}).(*Context)
-	if c == nil || c.over() && c.Lost() == nil {
-		return "", 0, fmt.Errorf("%w: this ctx holds no lock; call Token with the ctx that Update or WithLock gave to your function", rmw.ErrInvalid)
+// Token implements lock.Tokener; see package lockupdate.
+func (c *Context) Token(ctx context.Context) (uint64, error) {
+	key := rmw.Key{Name: c.key}
+	if c.over() && c.Lost() == nil {
+		return 0, driver.Fail("token", key, 0, fmt.Errorf("%w: this ctx no longer holds the lock; call lock.Token before fn returns, or before Unlock", rmw.ErrInvalid))
 	}
 	l, err := c.TakeLock(ctx)
-	if err == nil {
-		token, err = l.drawToken(ctx)
+	if err != nil {
+		return 0, err
 	}
-	return c.key, token, err
+	token, err := l.drawToken(ctx)
+	if err != nil {
+		return 0, driver.Fail("token", key, 0, redisx.Blame(ctx, err))
+	}
+	return token, nil
 }
 
 // drawToken draws the token of the lease once. Concurrent calls may skip a number.

@@ -1,0 +1,139 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func tokenClauses() []Clause {
+	return []Clause{
+		{Name: "token", needs: []func(Target) string{tokens}, run: checkToken,
+			Says: "The process that gets a lock later has the greater token; a token stays the same until fn returns, and is the innermost lock's."},
+		{Name: "token-lost", needs: []func(Target) string{tokens, takeAway}, run: checkTokenLost,
+			Says: "A holder that has lost its lock gets no token, but ErrLockLost."},
+		{Name: "token-none", needs: []func(Target) string{noTokens}, run: checkTokenNone,
+			Says: "A Locker without tokens says ErrUnsupported, also under a lock that has one."},
+	}
+}
+
+// token requires a token.
+func (c *check) token(ctx context.Context) uint64 {
+	token, err := lock.Token(ctx)
+	if err != nil || token == 0 {
+		c.errorf("the token of fn's ctx is %d, %v", token, err)
+	}
+	return token
+}
+
+// noToken requires that there is none, for this reason.
+func (c *check) noToken(ctx context.Context, when string, reason error) {
+	for _, ctx := range []context.Context{ctx, context.WithoutCancel(ctx)} {
+		if token, err := lock.Token(ctx); !errors.Is(err, reason) {
+			c.errorf("the token %s is %d, %v; want %v", when, token, err, reason)
+		}
+	}
+}
+
+func checkToken(c *check) {
+	a, b := c.open(), c.open()
+	c.tokensGrow(c.ctx, a, b, c.name("alone"))
+	for i, outer := range []lock.Locker{a, NewMemory(MemoryConfig{})} {
+		c.lock(outer, c.name(fmt.Sprint("outer", i)), func(ctx context.Context) error {
+			before := c.token(ctx)
+			c.tokensGrow(ctx, a, b, c.name(fmt.Sprint("inner", i)))
+			if after := c.token(ctx); after != before {
+				c.errorf("the outer lock's token was %d, and is %d after an inner lock", before, after)
+			}
+			return nil
+		})
+	}
+	c.tokensGrowInLine()
+}
+
+// tokensGrow takes a lock several times. Another process has it in between.
+func (c *check) tokensGrow(ctx context.Context, a, b lock.Locker, name string) {
+	var last uint64
+	for _, l := range []lock.Locker{a, b, b, a, a} {
+		var fns context.Context
+		err := l.WithLock(ctx, name, func(ctx context.Context) error {
+			fns = ctx
+			token := c.token(ctx)
+			if token <= last {
+				c.errorf("the token %d came after %d", token, last)
+			}
+			if again := c.token(ctx); again != token {
+				c.errorf("the token %d of one holder became %d", token, again)
+			}
+			last = token
+			return nil
+		})
+		if err != nil {
+			c.fatalf("WithLock: %v", err)
+		}
+		c.noToken(fns, "after fn has returned", rmw.ErrInvalid)
+		c.free(name, "after fn returned")
+	}
+}
+
+// tokensGrowInLine has several processes wait for one lock.
+func (c *check) tokensGrowInLine() {
+	const processes, each = 4, 4
+	name := c.name("line")
+	var mu sync.Mutex // for the race detector, which cannot see a lock on a server
+	var last uint64
+	var lastProcess int
+	var ended []<-chan struct{}
+	for process := range processes {
+		l := c.open()
+		ended = append(ended, c.goes(func() {
+			for range each {
+				c.lock(l, name, func(ctx context.Context) error {
+					token := c.token(ctx)
+					c.pass(time.Millisecond)
+					mu.Lock()
+					defer mu.Unlock()
+					if token < last || token == last && process != lastProcess {
+						c.errorf("the token %d of process %d came after %d of process %d", token, process, last, lastProcess)
+					}
+					last, lastProcess = token, process
+					return nil
+				})
+			}
+		}))
+	}
+	for _, e := range ended {
+		<-e
+	}
+}
+
+func checkTokenLost(c *check) {
+	l := c.open()
+	for _, drawn := range []bool{false, true} {
+		h := c.hold(l, c.name(fmt.Sprint(drawn)))
+		if drawn {
+			c.token(h.ctx)
+		}
+		c.takeAway(h.name)
+		c.told(h, "after its lock was taken away")
+		c.noToken(h.ctx, "of a lost lock", rmw.ErrLockLost)
+		_ = h.release() // ErrLockLost, as "taken-away" checks
+	}
+}
+
+func checkTokenNone(c *check) {
+	l, outer := c.open(), NewMemory(MemoryConfig{})
+	for _, m := range bothMethods() {
+		c.lock(outer, m.name, func(ctx context.Context) error {
+			return m.call(l, ctx, c.name(m.name), func(ctx context.Context) error {
+				c.noToken(ctx, "of "+m.name, rmw.ErrUnsupported)
+				return nil
+			})
+		})
+	}
+}
