@@ -15,6 +15,14 @@ import (
 
 func written(commit string) []string { return []string{"acquire", "read", commit, "release"} }
 
+// executed is how many calls the servers have executed so far, within scripts included.
+func (f *fixture) executed() (n int) {
+	for i := range f.proxy.Backends() {
+		n += f.proxy.Engine(i).CommandCount()
+	}
+	return n
+}
+
 // The price of an update is counted, not timed.
 func TestBudget(t *testing.T) {
 	hash := rmw.Key{Name: "h", Kind: rmw.KindHash}
@@ -25,15 +33,16 @@ func TestBudget(t *testing.T) {
 		fn            rmw.UpdateFunc
 		before, after int64 // round trips until the answer, and behind it
 		commands      []string
+		calls         int // that the server executes, within scripts included
 	}{
-		"string": {key: text, fn: appendText("x"), before: 2, after: 1, commands: written("commit_string")},
-		"hash":   {key: hash, fn: setField("f", "2"), before: 2, after: 1, commands: written("commit_hash")},
+		"string": {key: text, fn: appendText("x"), before: 2, after: 1, commands: written("commit_string"), calls: 13},
+		"hash":   {key: hash, fn: setField("f", "2"), before: 2, after: 1, commands: written("commit_hash"), calls: 14},
 		"master reads": {
 			cfg: lockupdate.Config{MasterReads: true}, key: text, fn: appendText("x"), before: 2, after: 1,
-			commands: []string{"acquire", "GET", "commit_string", "release"},
+			commands: []string{"acquire", "GET", "commit_string", "release"}, calls: 12,
 		},
-		"unchanged": {key: text, fn: keep, before: 1, after: 1, commands: []string{"acquire", "read", "release"}},
-		"aborted":   {key: text, fn: abort, before: 1, after: 1, commands: []string{"acquire", "read", "release"}},
+		"unchanged": {key: text, fn: keep, before: 1, after: 1, commands: []string{"acquire", "read", "release"}, calls: 9},
+		"aborted":   {key: text, fn: abort, before: 1, after: 1, commands: []string{"acquire", "read", "release"}, calls: 9},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -48,7 +57,7 @@ func TestBudget(t *testing.T) {
 				// The release must not be counted with what comes before the
 				// answer, so it is held up.
 				letGo := f.holdUp("release")
-				start := f.meter.Read()
+				start, executed := f.meter.Read(), f.executed()
 				_, _ = f.store.Update(t.Context(), tc.key, tc.fn)
 				answered := f.meter.Read()
 				letGo()
@@ -56,6 +65,7 @@ func TestBudget(t *testing.T) {
 				assert.EqualValues(t, tc.before, answered.Sub(start).RoundTrips, "round trips before the answer")
 				assert.EqualValues(t, tc.after, f.meter.Read().Sub(answered).RoundTrips, "round trips behind the answer")
 				assert.Equal(t, tc.commands, f.calls())
+				assert.Equal(t, tc.calls, f.executed()-executed, "calls that the server executes")
 			})
 		})
 	}
