@@ -18,13 +18,16 @@ func Client(o Options) *redis.Client {
 	if o.Proxy {
 		options := proxycompat.Options(proxycompat.Twemproxy05(), o.Addr)
 		options.PoolSize, options.MaxActiveConns = poolSize, poolSize
+		options.Dialer = counting(o.Commands, options.Dialer)
 		return redis.NewClient(options)
 	}
-	return redis.NewClient(&redis.Options{
+	options := &redis.Options{
 		Addr:                     o.Addr,
 		Protocol:                 2,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		PoolSize:                 poolSize,
-	})
+	}
+	options.Dialer = counting(o.Commands, redis.NewDialer(options))
+	return redis.NewClient(options)
 }

@@ -24,6 +24,8 @@ type Options struct {
 	// Proxy: Addr is a twemproxy, so the client must not send what closes the
 	// connection before the first command.
 	Proxy bool
+	// Commands counts what is sent to Addr, if it is not nil.
+	Commands *atomic.Int64
 }
 
 // entry is a line of the table of implementations.

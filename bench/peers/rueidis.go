@@ -43,11 +43,12 @@ func RueidislockOptions(o Options, nocsc bool) rueidislock.LockerOption {
 		KeyValidity:    lease,
 		NoLoopTracking: true,
 	}
-	if o.Proxy {
-		dial := proxycompat.HelloDialer(nil)
-		options.ClientOption.DialCtxFn = func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
-			return dial(ctx, "tcp", addr)
+	options.ClientOption.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+		dial := d.DialContext
+		if o.Proxy {
+			dial = proxycompat.HelloDialer(nil)
 		}
+		return counting(o.Commands, dial)(ctx, "tcp", addr)
 	}
 	return options
 }

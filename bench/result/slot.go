@@ -80,6 +80,11 @@ func (s *Slot) Latency() *stats.Histogram {
 	return &h
 }
 
+// Commands is how many commands the clients sent.
+func (s *Slot) Commands() int64 {
+	return s.sum(func(w *worker.UpdateResult) int64 { return w.Commands })
+}
+
 // Client is what all worker processes used.
 func (s *Slot) Client() worker.Usage {
 	var u worker.Usage

@@ -30,6 +30,7 @@ type UpdateResult struct {
 	Err      string        `json:"err,omitempty"` // the first one
 	Hung     int64         `json:"hung"`          // cut off, long after anything else had moved
 	Retries  int64         `json:"retries"`       // -1: cannot be seen
+	Commands int64         `json:"commands"`      // that the client sent
 	Took     time.Duration `json:"took_ns"`       // until the last was done or cut off
 	Latency  stats.Sparse  `json:"latency"`
 	Starved  int           `json:"starved"` // goroutines without any update done in the slot
@@ -49,7 +50,8 @@ const (
 
 func (j *UpdateJob) run(ctx context.Context, ready func(Ready) error) (*UpdateResult, error) {
 	hung := int64(0)
-	impl, err := j.open()
+	r := &race{job: j}
+	impl, err := j.open(&r.commands)
 	if err == nil {
 		hung, err = j.warmUp(ctx, impl)
 	}
@@ -59,7 +61,7 @@ func (j *UpdateJob) run(ctx context.Context, ready func(Ready) error) (*UpdateRe
 	if err := ready(Ready{}); err != nil {
 		return nil, err
 	}
-	r := &race{impl: impl, job: j}
+	r.impl = impl
 	res := r.run(ctx) // and then the process ends: no need to close what may hang
 	res.Hung += hung
 	return res, nil
@@ -67,14 +69,14 @@ func (j *UpdateJob) run(ctx context.Context, ready func(Ready) error) (*UpdateRe
 
 // open connects. A client that does not get through to the server as it wants to
 // may try for ever, and takes no ctx.
-func (j *UpdateJob) open() (peers.Impl, error) {
+func (j *UpdateJob) open(commands *atomic.Int64) (peers.Impl, error) {
 	type opened struct {
 		impl peers.Impl
 		err  error
 	}
 	c := make(chan opened, 1)
 	go func() {
-		impl, err := peers.Open(j.Impl, peers.Options{Addr: j.Addr, Proxy: j.Via})
+		impl, err := peers.Open(j.Impl, peers.Options{Addr: j.Addr, Proxy: j.Via, Commands: commands})
 		c <- opened{impl, err}
 	}()
 	select {
@@ -123,11 +125,12 @@ func (j *UpdateJob) warmUp(ctx context.Context, impl peers.Impl) (hung int64, er
 
 // race is the measured part of an UpdateJob.
 type race struct {
-	impl    peers.Impl
-	job     *UpdateJob
-	began   time.Time
-	pending atomic.Int64 // updates that have begun and not ended
-	moved   atomic.Int64 // when one was last acknowledged, in ns since began
+	impl     peers.Impl
+	job      *UpdateJob
+	began    time.Time
+	commands atomic.Int64 // sent so far
+	pending  atomic.Int64 // updates that have begun and not ended
+	moved    atomic.Int64 // when one was last acknowledged, in ns since began
 
 	mu     sync.Mutex
 	total  stats.Histogram
@@ -137,7 +140,7 @@ type race struct {
 func (r *race) run(ctx context.Context) *UpdateResult {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	retries, before := r.impl.Retries(), usage()
+	retries, commands, before := r.impl.Retries(), r.commands.Load(), usage()
 	r.began = time.Now()
 	var running sync.WaitGroup
 	for _, keys := range r.job.Keys {
@@ -151,6 +154,7 @@ func (r *race) run(ctx context.Context) *UpdateResult {
 	hung := r.await(ended)
 	took := time.Since(r.began)
 	used := usage().Sub(before)
+	commands = r.commands.Load() - commands
 	cancel()
 	if hung > 0 { // those that listen to their ctx come home and are counted
 		select {
@@ -161,7 +165,7 @@ func (r *race) run(ctx context.Context) *UpdateResult {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	res := r.result
-	res.Usage, res.Took, res.Hung = used, took, hung
+	res.Usage, res.Took, res.Hung, res.Commands = used, took, hung, commands
 	res.LastDone = time.Duration(r.moved.Load())
 	res.Failed = max(0, res.Failed-hung)
 	res.Latency = r.total.Sparse()
