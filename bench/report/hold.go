@@ -20,7 +20,7 @@ type HoldTable struct {
 // HoldRow is one keeper: medians over the repetitions, and the worst where that is
 // what matters.
 type HoldRow struct {
-	Impl, Note        string
+	Impl              string
 	Locks             float64
 	Client, Redis     float64 // share of a core
 	Megabytes         float64
@@ -85,20 +85,37 @@ func (t *HoldTable) watchOfTickers() {
 	}
 }
 
-const holdLine = "%-12s %8s %8s %8s %7s %10s %10s %9s %7s %7s %7s %5s\n"
+// holdColumns are those of every table of locks.
+func holdColumns() []column[HoldRow] {
+	number := func(head string, get func(*HoldRow) float64) column[HoldRow] {
+		return column[HoldRow]{head: head, cell: func(r *HoldRow) string { return stats.Short(get(r)) }}
+	}
+	return []column[HoldRow]{
+		{head: "", cell: func(r *HoldRow) string { return r.Impl }},
+		number("locks", func(r *HoldRow) float64 { return r.Locks }),
+		number("client CPU %", func(r *HoldRow) float64 { return 100 * r.Client }),
+		number("Redis CPU %", func(r *HoldRow) float64 { return 100 * r.Redis }),
+		number("memory MB", func(r *HoldRow) float64 { return r.Megabytes }),
+		number("watch MB", func(r *HoldRow) float64 { return r.Watch }),
+		number("goroutines", func(r *HoldRow) float64 { return r.Goroutines }),
+		number("renewals /s", func(r *HoldRow) float64 { return r.Renewals }),
+		number("flights /s", func(r *HoldRow) float64 { return r.Flights }),
+		number("late p50 ms", func(r *HoldRow) float64 { return r.LateP50 }),
+		number("late p99 ms", func(r *HoldRow) float64 { return r.LateP99 }),
+		number("late max ms", func(r *HoldRow) float64 { return r.LateMax }),
+		number("lost", func(r *HoldRow) float64 { return r.Lost }),
+	}
+}
+
+// Grid is the table as text.
+func (t *HoldTable) Grid() grid { return gridOf(holdColumns(), t.Rows, true) }
 
 func (t *HoldTable) text(b *strings.Builder) {
-	fmt.Fprintf(b, "\n%s: %s; measured with %s\n", t.Scenario.Name, t.Scenario.Title(), stats.Short(t.Rows[0].Locks))
-	fmt.Fprintf(b, holdLine, "", "client", "redis", "memory", "watch", "goroutines", "renewals", "flights", "late", "", "", "lost")
-	fmt.Fprintf(b, holdLine, "", "CPU %", "CPU %", "MB", "MB", "", "/s", "/s", "p50 ms", "p99", "max", "")
+	fmt.Fprintf(b, "\n%s: %s\n", t.Scenario.Name, t.Scenario.Title())
 	foreign := 0.0
 	for _, r := range t.Rows {
-		fmt.Fprintf(b, holdLine, r.Impl, stats.Short(100*r.Client), stats.Short(100*r.Redis), stats.Short(r.Megabytes),
-			stats.Short(r.Watch), stats.Short(r.Goroutines), stats.Short(r.Renewals), stats.Short(r.Flights),
-			stats.Short(r.LateP50), stats.Short(r.LateP99), stats.Short(r.LateMax), stats.Short(r.Lost))
 		foreign = max(foreign, r.Foreign)
 	}
-	if foreign > result.Quiet {
-		fmt.Fprintf(b, "NOT QUIET: others used up to %.2f cores meanwhile; do not rely on this table\n", foreign)
-	}
+	gridOf(holdColumns(), t.Rows, false).text(b, func(int) string { return "" })
+	notQuiet(b, foreign)
 }

@@ -44,12 +44,10 @@ func Write(docs string, f *result.File) error {
 // page fills in the template.
 func page(f *result.File) (string, error) {
 	t, err := template.New("performance.tmpl").Funcs(template.FuncMap{
-		"short": stats.Short, "percent": stats.Percent, "kilo": kilo, "what": peers.What, "keeper": peers.KeeperWhat,
-		"cell": cell, "day": func(t time.Time) string { return t.Format(time.DateOnly) },
-		"us":       func(d time.Duration) string { return d.Round(time.Microsecond).String() },
-		"minutes":  func(d time.Duration) string { return stats.Short(d.Minutes()) },
-		"shell":    func(args []string) string { return strings.Join(args, " ") },
-		"times100": func(v float64) float64 { return 100 * v },
+		"what": peers.What, "keeper": peers.KeeperWhat, "cell": cell,
+		"day":     func(t time.Time) string { return t.Format(time.DateOnly) },
+		"minutes": func(d time.Duration) string { return stats.Short(d.Minutes()) },
+		"shell":   func(args []string) string { return strings.Join(args, " ") },
 	}).ParseFS(templates, "performance.tmpl")
 	if err != nil {
 		return "", err

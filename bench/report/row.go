@@ -28,16 +28,65 @@ type Row struct {
 	TimesPeer         float64 // over the best peer, WATCH without backoff aside
 	P50, P99          float64 // ms
 	Calls, Flights    float64 // per update, and so on
+	Commands          float64
 	Bytes, Allocs     float64
 	RedisCPU, CPU     float64 // µs
 	Retries           float64 // NaN: cannot be seen
-	Share             stats.Spread
-	Lost, Twice, Hung int64 // in all repetitions together
+	Share             float64 // of the worst process compared to the best; NaN: there is one process
+	Lost, Twice, Hung int64   // in all repetitions together
 	Failed            int64
 	Err               string
 	Foreign           float64 // the most in any repetition
 	ProxyCPU          float64
 }
+
+// columns are those of every table of updates.
+func columns() []column[Row] {
+	text := func(get func(*Row) string) func(*Row) string {
+		return func(r *Row) string {
+			if r.Rate.N == 0 {
+				return ""
+			}
+			return get(r)
+		}
+	}
+	number := func(get func(*Row) float64) func(*Row) string {
+		return text(func(r *Row) string { return stats.Short(get(r)) })
+	}
+	return []column[Row]{
+		{head: "", cell: func(r *Row) string { return r.Impl }},
+		{head: "updates /s", cell: (*Row).rate},
+		{head: "min..max", cell: text(func(r *Row) string { return kilo(r.Rate.Min) + ".." + kilo(r.Rate.Max) })},
+		{head: "x WATCH", cell: number(func(r *Row) float64 { return r.TimesWatch })},
+		{head: "x peer", cell: number(func(r *Row) float64 { return r.TimesPeer })},
+		{head: "p50 ms", cell: number(func(r *Row) float64 { return r.P50 })},
+		{head: "p99 ms", cell: number(func(r *Row) float64 { return r.P99 })},
+		{head: "commands", cell: number(func(r *Row) float64 { return r.Commands })},
+		{head: "calls", cell: number(func(r *Row) float64 { return r.Calls })},
+		{head: "reads", cell: number(func(r *Row) float64 { return r.Flights })},
+		{head: "bytes", cell: number(func(r *Row) float64 { return r.Bytes })},
+		{head: "allocs", cell: number(func(r *Row) float64 { return r.Allocs })},
+		{head: "Redis µs", cell: number(func(r *Row) float64 { return r.RedisCPU })},
+		{head: "client µs", cell: number(func(r *Row) float64 { return r.CPU })},
+		{head: "worst %", cell: number(func(r *Row) float64 { return 100 * r.Share })},
+		{head: "retries", cell: number(func(r *Row) float64 { return r.Retries }), wide: true},
+		{head: "trouble", cell: (*Row).Trouble, wide: true},
+	}
+}
+
+// rate is the median, or why there is none.
+func (r *Row) rate() string {
+	switch {
+	case r.Rate.N > 0:
+		return stats.Short(r.Rate.Median)
+	case r.Refused != "":
+		return "refused"
+	}
+	return "crashed"
+}
+
+// Grid is the table as text.
+func (t *Table) Grid() grid { return gridOf(columns(), t.Rows, true) }
 
 // Tables groups the slots of a file, in the order of the plan.
 func Tables(f *result.File) []Table {
@@ -75,12 +124,13 @@ func rowOf(name string, slots []*result.Slot) Row {
 		}
 	}
 	r.Rate = stats.By(good, (*result.Slot).Rate)
-	r.Share = stats.By(good, (*result.Slot).Share)
+	r.Share = stats.By(good, (*result.Slot).Share).Median
 	median := func(get func(*result.Slot) float64) float64 { return stats.By(good, get).Median }
 	r.P50 = median(func(s *result.Slot) float64 { return result.Milli(s.Latency().Quantile(0.5)) })
 	r.P99 = median(func(s *result.Slot) float64 { return result.Milli(s.Latency().Quantile(0.99)) })
 	r.Calls = median(func(s *result.Slot) float64 { return s.Per(float64(s.Server.Total())) })
 	r.Flights = median(func(s *result.Slot) float64 { return s.Per(float64(s.Server.Reads)) })
+	r.Commands = median(func(s *result.Slot) float64 { return s.Per(float64(s.Commands())) })
 	r.Bytes = median(func(s *result.Slot) float64 { return s.Per(float64(s.Server.Bytes)) })
 	r.Allocs = median(func(s *result.Slot) float64 { return s.Per(float64(s.Client().Allocs)) })
 	r.RedisCPU = median(func(s *result.Slot) float64 { return s.Per(result.Micro(s.Server.CPU)) })
@@ -137,6 +187,9 @@ func (t *Table) Row(name string) *Row {
 
 // Trouble is what a reader must know about a row, or nothing.
 func (r *Row) Trouble() string {
+	if r.Rate.N == 0 {
+		return r.Refused + r.Crashed
+	}
 	var parts []string
 	count := func(n int64, what string) {
 		if n > 0 {
@@ -150,5 +203,8 @@ func (r *Row) Trouble() string {
 	count(r.Twice, "stored twice")
 	count(r.Hung, "hung")
 	count(r.Failed, "failed")
+	if len(parts) > 0 && r.Err != "" {
+		parts = append(parts, r.Err)
+	}
 	return strings.Join(parts, ", ")
 }

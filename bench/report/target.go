@@ -86,7 +86,7 @@ func Targets(f *result.File) []Target {
 	calls := func(r *Row) float64 { return r.Calls }
 	row("hot64", "unwatch", "hot key, 1x64, loopback: server calls an update", atMost(0.2, ""), calls)
 	row("d-hot64", "unwatch", "hot key, 1x64, +1 ms: server calls an update", atMost(0.2, ""), calls)
-	share := func(r *Row) float64 { return 100 * r.Share.Median }
+	share := func(r *Row) float64 { return 100 * r.Share }
 	row("fair4x16", "unwatch", "4x16 for 10 s, loopback: worst process of the best", atLeast(60, " %"), share)
 	row("d-fair4x16", "unwatch", "4x16 for 10 s, +1 ms: worst process of the best", atLeast(60, " %"), share)
 	list = append(list, holdTargets(f)...)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/bench/result"
-	"github.com/unwatch/unwatch/bench/stats"
 )
 
 // Text writes everything as tables for a terminal.
@@ -32,38 +31,23 @@ func Text(w io.Writer, f *result.File) error {
 	return err
 }
 
-const line = "%-17s %8s %12s %6s %6s %6s %6s %6s %5s %6s %6s %6s %6s\n"
-
 func (t *Table) text(b *strings.Builder) {
 	fmt.Fprintf(b, "\n%s: %s\n", t.Scenario.Name, t.Scenario.Title())
-	fmt.Fprintf(b, line, "", "updates", "min..max", "times", "x best", "p50", "p99", "server", "", "", "", "redis", "client")
-	fmt.Fprintf(b, line, "", "/s", "", "watch", "peer", "ms", "ms", "calls", "reads", "bytes", "allocs", "us", "us")
 	foreign := 0.0
 	for _, r := range t.Rows {
-		switch {
-		case r.Refused != "" && r.Rate.N == 0:
-			fmt.Fprintf(b, "%-17s refused: %.90s\n", r.Impl, r.Refused)
-			continue
-		case r.Rate.N == 0:
-			fmt.Fprintf(b, "%-17s crashed: %.90s\n", r.Impl, r.Crashed)
-			continue
-		}
-		fmt.Fprintf(b, line, r.Impl, stats.Short(r.Rate.Median), kilo(r.Rate.Min)+".."+kilo(r.Rate.Max),
-			stats.Short(r.TimesWatch), stats.Short(r.TimesPeer), stats.Short(r.P50), stats.Short(r.P99),
-			stats.Short(r.Calls), stats.Short(r.Flights), stats.Short(r.Bytes), stats.Short(r.Allocs),
-			stats.Short(r.RedisCPU), stats.Short(r.CPU))
-		if trouble := r.Trouble(); trouble != "" {
-			fmt.Fprintf(b, "%-17s ^ %s: %.80s\n", "", trouble, r.Err)
-		}
 		foreign = max(foreign, r.Foreign)
 	}
-	if t.Scenario.Processes > 1 {
-		for _, r := range t.Rows {
-			if r.Rate.N > 0 {
-				fmt.Fprintf(b, "%-17s worst process's share of the best's: %s\n", r.Impl, stats.Percent(r.Share.Median))
-			}
+	gridOf(columns(), t.Rows, false).text(b, func(row int) string {
+		r := t.Rows[row]
+		if r.Rate.N == 0 {
+			return r.rate() + ": " + r.Trouble()
 		}
-	}
+		return r.Trouble()
+	})
+	notQuiet(b, foreign)
+}
+
+func notQuiet(b *strings.Builder, foreign float64) {
 	if foreign > result.Quiet {
 		fmt.Fprintf(b, "NOT QUIET: others used up to %.2f cores meanwhile; do not rely on this table\n", foreign)
 	}

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -59,10 +60,10 @@ func (s *Slot) Rate() float64 {
 	return float64(n) / s.Length.Seconds()
 }
 
-// Share is how the worst process did compared to the best, 1 at best.
+// Share is how the worst process did compared to the best, 1 at best; NaN if it is alone.
 func (s *Slot) Share() float64 {
-	if len(s.Workers) == 0 {
-		return 0
+	if len(s.Workers) < 2 {
+		return math.NaN()
 	}
 	least, most := s.Workers[0].InSlot, s.Workers[0].InSlot
 	for _, w := range s.Workers {

@@ -1,0 +1,88 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// column is one of a table whose rows are R.
+type column[R any] struct {
+	head string // in the terminal, what follows the first blank is in a second line
+	cell func(*R) string
+	// wide columns are on the page only.
+	wide bool
+}
+
+// grid is a table as text: its head, and the cells of each row.
+type grid struct {
+	Head []string
+	Rows [][]string
+}
+
+// gridOf leaves out the columns that have nothing to say in any row.
+func gridOf[R any](columns []column[R], rows []R, wide bool) grid {
+	g := grid{Rows: make([][]string, len(rows))}
+	for i, c := range columns {
+		cells := make([]string, len(rows))
+		for k := range rows {
+			cells[k] = c.cell(&rows[k])
+		}
+		silent := !slices.ContainsFunc(cells, func(text string) bool { return text != "-" && text != "" })
+		if c.wide && !wide || silent && i > 0 {
+			continue
+		}
+		g.Head = append(g.Head, c.head)
+		for k, text := range cells {
+			g.Rows[k] = append(g.Rows[k], text)
+		}
+	}
+	return g
+}
+
+// Markdown is the table on a page.
+func (g grid) Markdown() string {
+	var b strings.Builder
+	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
+	line(strings.Split(strings.ReplaceAll(strings.Join(g.Head, "\n"), " /", "/"), "\n"))
+	b.WriteString(strings.Repeat("|---", len(g.Head)) + "|\n")
+	for _, row := range g.Rows {
+		safe := make([]string, len(row))
+		for i, text := range row {
+			safe[i] = cell(text)
+		}
+		line(safe)
+	}
+	return b.String()
+}
+
+// text is the table in a terminal. What a row says of itself comes below it.
+func (g grid) text(b *strings.Builder, below func(row int) string) {
+	var first, second []string
+	for _, head := range g.Head {
+		above, unit, _ := strings.Cut(head, " ")
+		first, second = append(first, above), append(second, unit)
+	}
+	width := make([]int, len(g.Head))
+	for _, row := range append([][]string{first, second}, g.Rows...) {
+		for i, text := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(text))
+		}
+	}
+	line := func(cells []string) {
+		fmt.Fprintf(b, "%-*s", width[0], cells[0])
+		for i, text := range cells[1:] {
+			fmt.Fprintf(b, " %*s", width[i+1], text)
+		}
+		b.WriteByte('\n')
+	}
+	line(first)
+	line(second)
+	for i, row := range g.Rows {
+		line(row)
+		if text := below(i); text != "" {
+			fmt.Fprintf(b, "%*s ^ %.90s\n", width[0], "", text)
+		}
+	}
+}
