@@ -3,6 +3,8 @@ package peers
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/unwatch/unwatch/rmw"
 )
 
 // delay says how long to wait before a try; the first one after a failure has
@@ -12,8 +14,7 @@ type delay func(try int) time.Duration
 // fullJitter is the backoff that WATCH loops are usually given: anything from
 // nothing to a bound that doubles from 0.5 to 32 ms.
 func fullJitter(try int) time.Duration {
-	bound := 500 * time.Microsecond << min(try-1, 6)
-	return rand.N(bound)
+	return rmw.Backoff{Base: 500 * time.Microsecond, Max: 32 * time.Millisecond}.Delay(try, rand.Float64())
 }
 
 // shortJitter is the tuning of the "-t" rows.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/unwatch/unwatch/bench/lab"
@@ -16,10 +17,11 @@ import (
 // Runner runs scenarios.
 type Runner struct {
 	Program     string // of the children: ourselves
+	Runs        int    // of the scenarios that every run repeats
 	Repetitions int
 	Slot        time.Duration
 	Window      time.Duration  // of the scenarios that hold locks
-	Shrink      int            // divides their locks and their leases; 1 is as it should be
+	Shrink      int            // divides their locks and leases, and longer slots; 1 is as it should be
 	Scenarios   *regexp.Regexp // nil: all
 	Impls       *regexp.Regexp // nil: all
 	Progress    io.Writer
@@ -44,9 +46,17 @@ func (r *Runner) Run(ctx context.Context, dir string, file *result.File) error {
 		}
 	}
 	file.Machine = r.lab.Machine(ctx)
-	for _, s := range chosen {
-		if err := r.scenario(ctx, s); err != nil {
-			return fmt.Errorf("%s: %w", s.Name, err)
+	for run := 1; run <= max(1, r.Runs); run++ {
+		for _, s := range chosen {
+			if run > 1 && !s.Again {
+				continue
+			}
+			if run > 1 {
+				s.Impls = slices.DeleteFunc(slices.Clone(s.Impls), func(name string) bool { return !slices.Contains(contenders(), name) })
+			}
+			if err := r.scenario(ctx, s, run); err != nil {
+				return fmt.Errorf("%s: %w", s.Name, err)
+			}
 		}
 	}
 	return nil
@@ -88,8 +98,8 @@ func (r *Runner) prepare(ctx context.Context, n lab.Network) error {
 	return nil
 }
 
-func (r *Runner) scenario(ctx context.Context, s Scenario) error {
-	r.say("%s: %s", s.Name, s.Title())
+func (r *Runner) scenario(ctx context.Context, s Scenario, run int) error {
+	r.say("%s: %s, run %d", s.Name, s.Title(), run)
 	repetitions := r.Repetitions
 	if s.Locks > 0 { // half a minute each, and steady
 		repetitions = max(1, repetitions/3)
@@ -105,7 +115,7 @@ func (r *Runner) scenario(ctx context.Context, s Scenario) error {
 				}
 				continue
 			}
-			slot, err := r.slot(ctx, s, name, rep)
+			slot, err := r.slot(ctx, s, name, run, rep)
 			if crash, ok := errors.AsType[*worker.CrashError](err); ok && ctx.Err() == nil {
 				slot.Crashed, err = crash.Error(), nil
 				r.say("  %-18s CRASHED: %v", name, crash)
@@ -123,10 +133,10 @@ func (r *Runner) scenario(ctx context.Context, s Scenario) error {
 // ours only: the workers have limits of their own.
 const slotLimit = time.Minute
 
-func (r *Runner) slot(ctx context.Context, s Scenario, name string, rep int) (*result.Slot, error) {
-	slot := &result.Slot{Scenario: s.Name, Impl: name, Repetition: rep, Length: r.Slot}
+func (r *Runner) slot(ctx context.Context, s Scenario, name string, run, rep int) (*result.Slot, error) {
+	slot := &result.Slot{Scenario: s.Name, Impl: name, Run: run, Repetition: rep, Length: r.Slot}
 	if s.Length > 0 {
-		slot.Length = s.Length
+		slot.Length = s.Length / time.Duration(max(1, r.Shrink))
 	}
 	if slot.Refused = r.refused[s.Name+" "+name]; slot.Refused != "" {
 		return slot, nil
@@ -147,8 +157,14 @@ func (r *Runner) slot(ctx context.Context, s Scenario, name string, rep int) (*r
 			c.Stop()
 		}
 	}()
-	for p := range s.Processes {
-		job := &worker.UpdateJob{Impl: name, Addr: path.Addr, Via: path.Proxied, Keys: keys[p], Slot: slot.Length}
+	for p := range keys {
+		job := &worker.UpdateJob{
+			Impl: name, Addr: path.Addr, Via: path.Proxied, Keys: keys[p], Slot: slot.Length,
+			Fn: s.Fn, Background: s.Background,
+		}
+		if p >= s.Processes {
+			job.Impl = "watch"
+		}
 		c, err := worker.Start(ctx, r.Program, worker.Job{Update: job})
 		if err != nil {
 			return nil, err
@@ -169,7 +185,14 @@ func (r *Runner) slot(ctx context.Context, s Scenario, name string, rep int) (*r
 			return slot, nil
 		}
 	}
-	return slot, r.measure(ctx, path, slot, children, keys)
+	err = r.measure(ctx, path, slot, children, keys)
+	if len(slot.Workers) > s.Processes {
+		slot.Workers, slot.Beside = slot.Workers[:s.Processes], slot.Workers[s.Processes:]
+	}
+	if err == nil {
+		r.say("  %-18s %10.0f/s   %s", slot.Impl, slot.Rate(), remarks(slot))
+	}
+	return slot, err
 }
 
 // measure is the slot itself.
@@ -197,11 +220,8 @@ func (r *Runner) measure(ctx context.Context, path *lab.Path, slot *result.Slot,
 		return err
 	}
 	slot.Server = after.Sub(before)
-	if slot.Stored, err = path.Stored(ctx, distinct(keys)); err != nil {
-		return err
-	}
-	r.say("  %-18s %10.0f/s   %s", slot.Impl, slot.Rate(), remarks(slot))
-	return nil
+	slot.Stored, err = path.Stored(ctx, distinct(keys))
+	return err
 }
 
 // remarks are what a reader should know at once.

@@ -34,7 +34,7 @@ func measure(t *testing.T, scenarios, impls string) *result.File {
 	}
 	var progress bytes.Buffer
 	r := &Runner{
-		Program: program, Repetitions: 1, Slot: 50 * time.Millisecond, Window: 600 * time.Millisecond, Shrink: 20,
+		Program: program, Runs: 2, Repetitions: 1, Slot: 50 * time.Millisecond, Window: 600 * time.Millisecond, Shrink: 20,
 		Scenarios: regexp.MustCompile("^(?:" + scenarios + ")$"), Impls: regexp.MustCompile("^(?:" + impls + ")$"),
 		Progress: &progress,
 	}
@@ -51,7 +51,7 @@ func measure(t *testing.T, scenarios, impls string) *result.File {
 func TestUpdates(t *testing.T) {
 	servers.Redis(t).Stop() // skips, or fails, if there is none
 	f := measure(t, "unc8|hot4x16|d-unc1", ".*")
-	if len(f.Slots) != 6+11+6 {
+	if len(f.Slots) != 7+12+4+7 {
 		t.Errorf("%d slots", len(f.Slots))
 	}
 	for i := range f.Slots {
@@ -72,6 +72,34 @@ func TestUpdates(t *testing.T) {
 	}
 	if f.RoundTrip["delay"] < 2*time.Millisecond || f.Machine.Redis == "" {
 		t.Errorf("round trips %v, machine %+v", f.RoundTrip, f.Machine)
+	}
+}
+
+// The loads of more than one kind of process, of shared keys and of several runs are what
+// their names say.
+func TestShapes(t *testing.T) {
+	servers.Redis(t).Stop()
+	f := measure(t, "beside|zipf64|unc1-bg|hot16x1", "watch|unwatch")
+	runs := map[string]int{}
+	for i := range f.Slots {
+		s := &f.Slots[i]
+		runs[s.Scenario] = max(runs[s.Scenario], s.Run)
+		if s.Done() == 0 || s.Stored != s.Done() || s.Commands() < 2*s.Done() && s.Scenario != "zipf64" {
+			t.Errorf("%s %s: %d done, %d stored, %d commands: %s", s.Scenario, s.Impl, s.Done(), s.Stored, s.Commands(), s.Err())
+		}
+		switch s.Scenario {
+		case "beside":
+			if len(s.Workers) != 2 || len(s.Beside) != 2 || !(s.Part() >= 0 && s.Part() <= 1) {
+				t.Errorf("%s: %d processes beside %d, with %v of the updates", s.Impl, len(s.Workers), len(s.Beside), s.Part())
+			}
+		case "hot16x1":
+			if len(s.Workers) != 16 {
+				t.Errorf("%s: %d processes", s.Impl, len(s.Workers))
+			}
+		}
+	}
+	if len(f.Slots) != 2+2+2+2*2 || runs["hot16x1"] != 2 || runs["beside"] != 1 {
+		t.Errorf("%d slots, runs %v", len(f.Slots), runs)
 	}
 }
 

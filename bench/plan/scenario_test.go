@@ -29,8 +29,11 @@ func TestScenarios(t *testing.T) {
 			continue
 		}
 		want := s.Processes * s.Goroutines * max(1, s.Turns)
-		if s.Hot {
+		switch {
+		case s.Hot:
 			want = 1
+		case s.Zipf > 0:
+			want = s.Zipf
 		}
 		if got := len(distinct(s.keys())); got != want {
 			t.Errorf("%s: %d keys, want %d", s.Name, got, want)

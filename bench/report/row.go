@@ -24,11 +24,14 @@ type Row struct {
 	Impl              string
 	Refused, Crashed  string
 	Rate              stats.Spread
-	TimesWatch        float64 // NaN: there is no such row
-	TimesPeer         float64 // over the best peer, WATCH without backoff aside
-	P50, P99          float64 // ms
-	Calls, Flights    float64 // per update, and so on
+	RunRates          map[int]float64 // the median of each run
+	TimesWatch        float64         // in the median of all runs; NaN: there is no such row
+	TimesBackoff      float64         // over WATCH with backoff, the same
+	TimesPeer         float64         // over the best peer, WATCH without backoff aside
+	P50, P99          float64         // ms
+	Calls, Flights    float64         // per update, and so on
 	Commands          float64
+	Part              float64 // of the updates, where others update beside; NaN: nobody does
 	Bytes, Allocs     float64
 	RedisCPU, CPU     float64 // µs
 	Retries           float64 // NaN: cannot be seen
@@ -58,6 +61,7 @@ func columns() []column[Row] {
 		{head: "updates /s", cell: (*Row).rate},
 		{head: "min..max", cell: text(func(r *Row) string { return kilo(r.Rate.Min) + ".." + kilo(r.Rate.Max) })},
 		{head: "x WATCH", cell: number(func(r *Row) float64 { return r.TimesWatch })},
+		{head: "x +bo", cell: number(func(r *Row) float64 { return r.TimesBackoff })},
 		{head: "x peer", cell: number(func(r *Row) float64 { return r.TimesPeer })},
 		{head: "p50 ms", cell: number(func(r *Row) float64 { return r.P50 })},
 		{head: "p99 ms", cell: number(func(r *Row) float64 { return r.P99 })},
@@ -68,6 +72,7 @@ func columns() []column[Row] {
 		{head: "allocs", cell: number(func(r *Row) float64 { return r.Allocs })},
 		{head: "Redis µs", cell: number(func(r *Row) float64 { return r.RedisCPU })},
 		{head: "client µs", cell: number(func(r *Row) float64 { return r.CPU })},
+		{head: "share %", cell: number(func(r *Row) float64 { return 100 * r.Part })},
 		{head: "worst %", cell: number(func(r *Row) float64 { return 100 * r.Share })},
 		{head: "retries", cell: number(func(r *Row) float64 { return r.Retries }), wide: true},
 		{head: "trouble", cell: (*Row).Trouble, wide: true},
@@ -110,8 +115,9 @@ func Tables(f *result.File) []Table {
 }
 
 func rowOf(name string, slots []*result.Slot) Row {
-	r := Row{Impl: name, TimesWatch: math.NaN(), TimesPeer: math.NaN()}
+	r := Row{Impl: name, TimesWatch: math.NaN(), TimesBackoff: math.NaN(), TimesPeer: math.NaN(), RunRates: map[int]float64{}}
 	var good []*result.Slot
+	rates := map[int][]float64{}
 	for _, s := range slots {
 		switch {
 		case s.Refused != "":
@@ -120,11 +126,16 @@ func rowOf(name string, slots []*result.Slot) Row {
 			r.Crashed = s.Crashed
 		default:
 			good = append(good, s)
+			rates[s.Run] = append(rates[s.Run], s.Rate())
 			r.add(s)
 		}
 	}
+	for run, each := range rates {
+		r.RunRates[run] = stats.Of(each).Median
+	}
 	r.Rate = stats.By(good, (*result.Slot).Rate)
 	r.Share = stats.By(good, (*result.Slot).Share).Median
+	r.Part = stats.By(good, (*result.Slot).Part).Median
 	median := func(get func(*result.Slot) float64) float64 { return stats.By(good, get).Median }
 	r.P50 = median(func(s *result.Slot) float64 { return result.Milli(s.Latency().Quantile(0.5)) })
 	r.P99 = median(func(s *result.Slot) float64 { return result.Milli(s.Latency().Quantile(0.99)) })
@@ -158,22 +169,35 @@ func (r *Row) add(s *result.Slot) {
 
 // compare fills in the ratios.
 func (t *Table) compare() {
-	watch, peer := math.NaN(), 0.0
+	peer := 0.0
 	for _, r := range t.Rows {
-		switch {
-		case r.Rate.N == 0:
-		case r.Impl == "watch":
-			watch = r.Rate.Median
-		case !peers.Ours(r.Impl) && r.Impl != "watch+bo":
+		if !peers.Ours(r.Impl) && r.Impl != "watch" && r.Impl != "watch+bo" {
 			peer = max(peer, r.Rate.Median)
 		}
 	}
+	watch, backoff := t.Row("watch"), t.Row("watch+bo")
 	for i := range t.Rows {
 		if r := &t.Rows[i]; r.Rate.N > 0 {
-			r.TimesWatch = r.Rate.Median / watch
+			r.TimesWatch, r.TimesBackoff = r.over(watch), r.over(backoff)
 			r.TimesPeer = stats.Ratio(r.Rate.Median, peer)
 		}
 	}
+}
+
+// over is the median of the ratios to the other row in each run; NaN without one.
+func (r *Row) over(other *Row) float64 {
+	var ratios []float64
+	if other != nil {
+		for run, rate := range r.RunRates {
+			if base := other.RunRates[run]; base > 0 {
+				ratios = append(ratios, rate/base)
+			}
+		}
+	}
+	if len(ratios) == 0 {
+		return math.NaN()
+	}
+	return stats.Of(ratios).Median
 }
 
 // Row returns the row of an implementation, or nil if it did not run.

@@ -38,6 +38,7 @@ type Machine struct {
 type Slot struct {
 	Scenario   string        `json:"scenario"`
 	Impl       string        `json:"impl"`
+	Run        int           `json:"run"`
 	Repetition int           `json:"repetition"`
 	Length     time.Duration `json:"length_ns"`
 	// Refused is why it does not work here; then there is nothing else.
@@ -45,7 +46,9 @@ type Slot struct {
 	// Crashed is how its process ended, if it did.
 	Crashed string                `json:"crashed,omitempty"`
 	Workers []worker.UpdateResult `json:"workers,omitempty"`
-	Server  Server                `json:"server"`
+	// Beside is what processes did that updated the same keys by WATCH.
+	Beside []worker.UpdateResult `json:"beside,omitempty"`
+	Server Server                `json:"server"`
 	// Stored is the sum of all counters after the slot.
 	Stored int64 `json:"stored"`
 	// ForeignCores is how much of the machine others used meanwhile.

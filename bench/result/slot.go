@@ -20,11 +20,15 @@ func (f *File) Of(scenario, impl string) []*Slot {
 	return slots
 }
 
-// sum adds up over the worker processes.
+// sum adds up over all worker processes, those beside included.
 func (s *Slot) sum(get func(*worker.UpdateResult) int64) int64 {
+	return sum(s.Workers, get) + sum(s.Beside, get)
+}
+
+func sum(workers []worker.UpdateResult, get func(*worker.UpdateResult) int64) int64 {
 	var n int64
-	for i := range s.Workers {
-		n += get(&s.Workers[i])
+	for i := range workers {
+		n += get(&workers[i])
 	}
 	return n
 }
@@ -40,7 +44,7 @@ func (s *Slot) Hung() int64 { return s.sum(func(w *worker.UpdateResult) int64 { 
 
 // Err is one of the errors, if there were any.
 func (s *Slot) Err() string {
-	for _, w := range s.Workers {
+	for _, w := range slices.Concat(s.Workers, s.Beside) {
 		if w.Err != "" {
 			return w.Err
 		}
@@ -54,10 +58,18 @@ func (s *Slot) Lost() int64 { return max(0, s.Done()-s.Stored) }
 // Twice is the updates that are stored and that nobody can have made.
 func (s *Slot) Twice() int64 { return max(0, s.Stored-s.Done()-s.Failed()-s.Hung()) }
 
-// Rate is the updates a second.
-func (s *Slot) Rate() float64 {
-	n := s.sum(func(w *worker.UpdateResult) int64 { return w.InSlot })
-	return float64(n) / s.Length.Seconds()
+func inSlot(w *worker.UpdateResult) int64 { return w.InSlot }
+
+// Rate is the updates a second, without those of the processes beside.
+func (s *Slot) Rate() float64 { return float64(sum(s.Workers, inSlot)) / s.Length.Seconds() }
+
+// Part is the share of the updates that were not made by the processes beside; NaN if there
+// are none.
+func (s *Slot) Part() float64 {
+	if len(s.Beside) == 0 {
+		return math.NaN()
+	}
+	return stats.Ratio(float64(sum(s.Workers, inSlot)), float64(s.sum(inSlot)))
 }
 
 // Share is how the worst process did compared to the best, 1 at best; NaN if it is alone.
@@ -72,7 +84,7 @@ func (s *Slot) Share() float64 {
 	return stats.Ratio(float64(least), float64(most))
 }
 
-// Latency is the histogram over all processes.
+// Latency is the histogram over all processes but those beside.
 func (s *Slot) Latency() *stats.Histogram {
 	var h stats.Histogram
 	for _, w := range s.Workers {
@@ -89,7 +101,7 @@ func (s *Slot) Commands() int64 {
 // Client is what all worker processes used.
 func (s *Slot) Client() worker.Usage {
 	var u worker.Usage
-	for _, w := range s.Workers {
+	for _, w := range slices.Concat(s.Workers, s.Beside) {
 		u = u.Add(w.Usage)
 	}
 	return u
@@ -100,7 +112,7 @@ func (s *Slot) Retries() int64 {
 	if slices.ContainsFunc(s.Workers, func(w worker.UpdateResult) bool { return w.Retries < 0 }) {
 		return -1
 	}
-	return s.sum(func(w *worker.UpdateResult) int64 { return w.Retries })
+	return sum(s.Workers, func(w *worker.UpdateResult) int64 { return w.Retries })
 }
 
 // Per is v for each update that was acknowledged.

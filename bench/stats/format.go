@@ -22,9 +22,6 @@ func Short(v float64) string {
 	return strconv.FormatFloat(v, 'f', 2, 64)
 }
 
-// Percent is Short of a share in percent.
-func Percent(v float64) string { return Short(100*v) + " %" }
-
 func group(digits string) string {
 	sign := ""
 	if strings.HasPrefix(digits, "-") {

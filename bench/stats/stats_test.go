@@ -37,9 +37,6 @@ func TestShort(t *testing.T) {
 			t.Errorf("Short(%v) = %s, want %s", v, got, want)
 		}
 	}
-	if got := Percent(0.125); got != "12.5 %" {
-		t.Error(got)
-	}
 }
 
 func TestBucketsAreInOrderAndHoldTheirMiddle(t *testing.T) {

@@ -19,6 +19,10 @@ type UpdateJob struct {
 	Via  bool          `json:"proxy"`
 	Keys [][]string    `json:"keys"` // of each goroutine, which takes them in turn
 	Slot time.Duration `json:"slot_ns"`
+	// Fn is how long fn waits.
+	Fn time.Duration `json:"fn_ns,omitempty"`
+	// Background: a ctx that never ends, instead of one that can be cancelled.
+	Background bool `json:"background,omitempty"`
 }
 
 // UpdateResult is what became of it.
@@ -201,10 +205,18 @@ func (r *race) runner(ctx context.Context, keys []string) {
 	var latency stats.Histogram
 	var done, inSlot, failed int64
 	var first error
+	caller := ctx
+	if r.job.Background {
+		caller = context.Background()
+	}
+	fn := func(old []byte) ([]byte, error) {
+		time.Sleep(r.job.Fn)
+		return increment(old)
+	}
 	now := time.Duration(0)
 	for now < r.job.Slot && failed < maxFailures && ctx.Err() == nil {
 		r.pending.Add(1)
-		err := r.impl.Update(ctx, keys[(done+failed)%int64(len(keys))], increment)
+		err := r.impl.Update(caller, keys[(done+failed)%int64(len(keys))], fn)
 		end := time.Since(r.began)
 		r.pending.Add(-1)
 		if err != nil {

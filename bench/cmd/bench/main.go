@@ -59,6 +59,7 @@ func run(ctx context.Context, args []string) error {
 	flags.Var(&scenarios, "run", "measure only the scenarios whose `NAME` matches: unc64, 'd-.*', 'hot64|hot4x16'")
 	flags.Var(&impls, "impl", "measure only the implementations whose `NAME` matches: 'watch|unwatch'")
 	repetitions := flags.Int("n", 3, "how often each slot is repeated")
+	runs := flags.Int("runs", 3, "how often the scenarios of a hot key are run from the beginning, minutes apart")
 	slot := flags.Duration("slot", 600*time.Millisecond, "how long a slot is")
 	quick := flags.Bool("quick", false, "once, with short slots: to see that everything runs")
 	full := flags.Bool("full", false, "five times, with slots of 2 s: takes about half an hour")
@@ -82,7 +83,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	switch {
 	case *quick:
-		*repetitions, *slot, *window, shrink = 1, 200*time.Millisecond, 2*time.Second, 5
+		*runs, *repetitions, *slot, *window, shrink = 1, 1, 200*time.Millisecond, 2*time.Second, 5
 	case *full:
 		*repetitions, *slot, *window = 5, 2*time.Second, 10*time.Second
 	}
@@ -98,7 +99,7 @@ func run(ctx context.Context, args []string) error {
 
 	file := &result.File{Began: time.Now(), Command: append([]string{"bench"}, args...), RoundTrip: map[string]time.Duration{}}
 	runner := &plan.Runner{
-		Program: program, Repetitions: *repetitions, Slot: *slot,
+		Program: program, Runs: *runs, Repetitions: *repetitions, Slot: *slot,
 		Window: *window, Shrink: shrink,
 		Scenarios: scenarios.re, Impls: impls.re, Progress: os.Stderr,
 	}
