@@ -79,7 +79,7 @@ load: DURATION ?= 1m
 load: servers ## Have 1000 goroutines update 10,000 keys through 32 connections: DURATION=10m TOPOLOGY=redis
 	go -C integration run ./cmd/load -duration $(DURATION) -seed $(SEED) -topology $(TOPOLOGY)
 
-bench: servers ## Measure against the peers, in 10 minutes; wants the machine for itself
+bench: servers ## Measure against the peers, in a quarter of an hour; wants the machine for itself
 	go -C bench run ./cmd/bench -out results.json
 
 bench-plots: ## Draw docs/performance.md from what make bench has measured
