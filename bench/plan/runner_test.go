@@ -79,7 +79,7 @@ func TestUpdates(t *testing.T) {
 // their names say.
 func TestShapes(t *testing.T) {
 	servers.Redis(t).Stop()
-	f := measure(t, "beside|zipf64|unc1-bg|hot16x1", "watch|unwatch")
+	f := measure(t, "beside2x4|zipf64|unc1-bg|hot16x1", "watch|unwatch")
 	runs := map[string]int{}
 	for i := range f.Slots {
 		s := &f.Slots[i]
@@ -88,7 +88,7 @@ func TestShapes(t *testing.T) {
 			t.Errorf("%s %s: %d done, %d stored, %d commands: %s", s.Scenario, s.Impl, s.Done(), s.Stored, s.Commands(), s.Err())
 		}
 		switch s.Scenario {
-		case "beside":
+		case "beside2x4":
 			if len(s.Workers) != 2 || len(s.Beside) != 2 || !(s.Part() >= 0 && s.Part() <= 1) {
 				t.Errorf("%s: %d processes beside %d, with %v of the updates", s.Impl, len(s.Workers), len(s.Beside), s.Part())
 			}
@@ -98,7 +98,7 @@ func TestShapes(t *testing.T) {
 			}
 		}
 	}
-	if len(f.Slots) != 2+2+2+2*2 || runs["hot16x1"] != 2 || runs["beside"] != 1 {
+	if len(f.Slots) != 2+2+2+2*2 || runs["hot16x1"] != 2 || runs["beside2x4"] != 1 {
 		t.Errorf("%d slots, runs %v", len(f.Slots), runs)
 	}
 }

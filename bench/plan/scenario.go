@@ -168,6 +168,12 @@ func loads() []Scenario {
 	}
 }
 
+// A slow fn makes few updates, so their slots are longer.
+const (
+	slowFn       = 20 * time.Millisecond
+	besideLength = 4 * time.Second
+)
+
 // Scenarios returns all there are, in the order in which they are reported.
 func Scenarios() []Scenario {
 	var list []Scenario
@@ -183,8 +189,10 @@ func Scenarios() []Scenario {
 	return append(list,
 		Scenario{Name: "hot16x1", Network: lab.Loopback, Processes: 16, Goroutines: 1, Hot: true, Again: true,
 			Impls: few("watch+bo")},
-		Scenario{Name: "beside", Network: lab.Loopback, Processes: 2, Goroutines: 4, Hot: true, Writers: 2, Fn: 20 * time.Millisecond,
-			Impls: few(), Length: 4 * time.Second},
+		Scenario{Name: "beside4x1", Network: lab.Loopback, Processes: 4, Goroutines: 1, Hot: true, Writers: 4, Fn: slowFn,
+			Impls: few(), Length: besideLength},
+		Scenario{Name: "beside2x4", Network: lab.Loopback, Processes: 2, Goroutines: 4, Hot: true, Writers: 2, Fn: slowFn,
+			Impls: few(), Length: besideLength},
 		Scenario{Name: "p-unc1", Network: lab.Proxy, Processes: 1, Goroutines: 1, Impls: proxied()},
 		Scenario{Name: "p-unc64", Network: lab.Proxy, Processes: 1, Goroutines: 64, Impls: proxied()},
 		Scenario{Name: "p-hot64", Network: lab.Proxy, Processes: 1, Goroutines: 64, Hot: true, Impls: proxied()},

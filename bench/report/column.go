@@ -41,8 +41,8 @@ func gridOf[R any](columns []column[R], rows []R, wide bool) grid {
 	return g
 }
 
-// Markdown is the table on a page.
-func (g grid) Markdown() string {
+// markdown is the table on a page.
+func (g grid) markdown() string {
 	var b strings.Builder
 	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
 	line(strings.Split(strings.ReplaceAll(strings.Join(g.Head, "\n"), " /", "/"), "\n"))

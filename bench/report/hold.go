@@ -107,8 +107,8 @@ func holdColumns() []column[HoldRow] {
 	}
 }
 
-// Grid is the table as text.
-func (t *HoldTable) Grid() grid { return gridOf(holdColumns(), t.Rows, true) }
+// Markdown is the table on the page.
+func (t *HoldTable) Markdown() string { return gridOf(holdColumns(), t.Rows, true).markdown() }
 
 func (t *HoldTable) text(b *strings.Builder) {
 	fmt.Fprintf(b, "\n%s: %s\n", t.Scenario.Name, t.Scenario.Title())

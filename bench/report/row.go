@@ -90,8 +90,8 @@ func (r *Row) rate() string {
 	return "crashed"
 }
 
-// Grid is the table as text.
-func (t *Table) Grid() grid { return gridOf(columns(), t.Rows, true) }
+// Markdown is the table on the page.
+func (t *Table) Markdown() string { return gridOf(columns(), t.Rows, true).markdown() }
 
 // Tables groups the slots of a file, in the order of the plan.
 func Tables(f *result.File) []Table {

@@ -95,8 +95,9 @@ func Targets(f *result.File) []Target {
 	row("d-unc64", "unwatch-get", "64 goroutines, distinct keys, +1 ms, plain reads: over WATCH", atLeast(1.4, "x"), times)
 	row("unc1", "unwatch-keep", "keeping, 1 goroutine, loopback: over WATCH", atLeast(2.3, "x"), times)
 	row("d-unc1", "unwatch-keep", "keeping, 1 goroutine, +1 ms: over WATCH", atLeast(2.3, "x"), times)
-	both("beside", "lock users beside WATCH writers, fn of 20 ms", "their share", atLeast(30, " %"), atLeast(30, " %"),
-		func(r *Row) float64 { return 100 * r.Part })
+	part := func(r *Row) float64 { return 100 * r.Part }
+	both("beside4x1", "4x1 beside 4x1 with WATCH, fn of 20 ms", "share of updates", atLeast(30, " %"), atLeast(30, " %"), part)
+	both("beside2x4", "2x4 beside 2x4 with WATCH, fn of 20 ms", "share of updates", atLeast(30, " %"), atLeast(30, " %"), part)
 	// Counted. The last release of the warm-up may be among them.
 	const rest = 0.1
 	alone := "1 goroutine, loopback"
