@@ -29,9 +29,6 @@ func (p *Path) Counters(ctx context.Context) (result.Server, error) {
 		one.Bytes += int64(len(text))
 		sum = sum.Add(one)
 	}
-	if p.proxy != nil {
-		sum.ProxCPU = cpuOf(p.proxy.PID())
-	}
 	return sum, nil
 }
 

@@ -5,14 +5,23 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/unwatch/unwatch/bench/stats"
 )
 
 // column is one of a table whose rows are R.
 type column[R any] struct {
-	head string // in the terminal, what follows the first blank is in a second line
-	cell func(*R) string
-	// wide columns are on the page only.
-	wide bool
+	head   string           // in the terminal, what follows the first blank is in a second line
+	number func(*R) float64 // or else:
+	cell   func(*R) string
+	wide   bool // on the page only
+}
+
+func (c column[R]) text(r *R) string {
+	if c.cell != nil {
+		return c.cell(r)
+	}
+	return stats.Short(c.number(r))
 }
 
 // grid is a table as text: its head, and the cells of each row.
@@ -27,7 +36,7 @@ func gridOf[R any](columns []column[R], rows []R, wide bool) grid {
 	for i, c := range columns {
 		cells := make([]string, len(rows))
 		for k := range rows {
-			cells[k] = c.cell(&rows[k])
+			cells[k] = c.text(&rows[k])
 		}
 		silent := !slices.ContainsFunc(cells, func(text string) bool { return text != "-" && text != "" })
 		if c.wide && !wide || silent && i > 0 {

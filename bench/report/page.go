@@ -53,9 +53,10 @@ func page(f *result.File) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
+	targets := Targets(f)
 	err = t.Execute(&b, map[string]any{
 		"File": f, "Machine": f.Machine, "Took": f.Ended.Sub(f.Began), "Tables": Tables(f), "Holds": HoldTables(f),
-		"Targets": Targets(f), "Missed": missed(Targets(f)),
+		"Targets": targets, "Missed": judged(targets, "MISSED"), "Unmeasured": len(judged(targets, "not measured")),
 		"Figures": Figures(f), "Peers": peerVersions(f), "Impls": peers.Names(), "Keepers": peers.Keepers(),
 		"Loud": loud(f), "Quiet": result.Quiet, "Network": networks(f), "Slots": len(f.Slots),
 	})

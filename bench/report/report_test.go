@@ -61,7 +61,7 @@ func TestRatios(t *testing.T) {
 			t.Errorf("%s: %v x WATCH, %v x the best peer, want %v", impl, r.TimesWatch, r.TimesPeer, want)
 		}
 	}
-	if r := table.Row("watch"); r.Rate != (stats.Spread{Median: 100, Min: 90, Max: 120, N: 3}) || r.Calls != 2 {
+	if r := table.Row("watch"); r.Rate != (stats.Spread{Median: 100, Min: 90, Max: 120, N: 3}) || measure("calls")(r) != 2 {
 		t.Errorf("watch: %+v", r)
 	}
 	if got := table.Row("redislock").Trouble(); got != "2 lost, 3 hung" {
@@ -98,7 +98,7 @@ func TestShareBesideOthers(t *testing.T) {
 	s.Beside = []worker.UpdateResult{{Done: 70, InSlot: 70}}
 	s.Stored = 100
 	f := &result.File{Slots: []result.Slot{s}}
-	if r := Tables(f)[0].Row("unwatch"); r.Part != 0.3 || r.Rate.Median != 30 || r.Lost != 0 || r.Twice != 0 {
+	if r := Tables(f)[0].Row("unwatch"); measure("share %")(r) != 30 || r.Rate.Median != 30 || r.Lost != 0 || r.Twice != 0 {
 		t.Errorf("%+v", r)
 	}
 	if got := verdicts(f)["2x4 beside 2x4 with WATCH, fn of 20 ms: share of updates"]; got != "met" {

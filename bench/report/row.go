@@ -18,65 +18,71 @@ type Table struct {
 	Rows     []Row
 }
 
-// Row is one implementation in one scenario: the median of every column over the
-// repetitions.
+// Row is one implementation in one scenario.
 type Row struct {
 	Impl              string
 	Refused, Crashed  string
 	Rate              stats.Spread
-	RunRates          map[int]float64 // the median of each run
-	TimesWatch        float64         // in the median of all runs; NaN: there is no such row
-	TimesBackoff      float64         // over WATCH with backoff, the same
-	TimesPeer         float64         // over the best peer, WATCH without backoff aside
-	P50, P99          float64         // ms
-	Calls, Flights    float64         // per update, and so on
-	Commands          float64
-	Part              float64 // of the updates, where others update beside; NaN: nobody does
-	Bytes, Allocs     float64
-	RedisCPU, CPU     float64 // µs
-	Retries           float64 // NaN: cannot be seen
-	Share             float64 // of the worst process compared to the best; NaN: there is one process
+	TimesWatch        float64 // in the median of all runs; NaN: there is no such row
+	TimesBackoff      float64 // over WATCH with backoff, the same
+	TimesPeer         float64 // over the best peer, WATCH aside
 	Lost, Twice, Hung int64   // in all repetitions together
 	Failed            int64
 	Err               string
 	Foreign           float64 // the most in any repetition
-	ProxyCPU          float64
+
+	slots []*result.Slot // that were neither refused nor crashed
+}
+
+// median is that of all repetitions; NaN if there are none.
+func median(get func(*result.Slot) float64) func(*Row) float64 {
+	return func(r *Row) float64 {
+		if len(r.slots) == 0 {
+			return math.NaN()
+		}
+		return stats.By(r.slots, get).Median
+	}
+}
+
+// each is the median of what an update takes.
+func each(get func(*result.Slot) float64) func(*Row) float64 {
+	return median(func(s *result.Slot) float64 { return s.Per(get(s)) })
+}
+
+func quantile(q float64) func(*Row) float64 {
+	return median(func(s *result.Slot) float64 { return result.Milli(s.Latency().Quantile(q)) })
 }
 
 // columns are those of every table of updates.
 func columns() []column[Row] {
-	text := func(get func(*Row) string) func(*Row) string {
-		return func(r *Row) string {
-			if r.Rate.N == 0 {
-				return ""
-			}
-			return get(r)
-		}
-	}
-	number := func(get func(*Row) float64) func(*Row) string {
-		return text(func(r *Row) string { return stats.Short(get(r)) })
-	}
 	return []column[Row]{
 		{head: "", cell: func(r *Row) string { return r.Impl }},
 		{head: "updates /s", cell: (*Row).rate},
-		{head: "min..max", cell: text(func(r *Row) string { return kilo(r.Rate.Min) + ".." + kilo(r.Rate.Max) })},
-		{head: "x WATCH", cell: number(func(r *Row) float64 { return r.TimesWatch })},
-		{head: "x +bo", cell: number(func(r *Row) float64 { return r.TimesBackoff })},
-		{head: "x peer", cell: number(func(r *Row) float64 { return r.TimesPeer })},
-		{head: "p50 ms", cell: number(func(r *Row) float64 { return r.P50 })},
-		{head: "p99 ms", cell: number(func(r *Row) float64 { return r.P99 })},
-		{head: "commands", cell: number(func(r *Row) float64 { return r.Commands })},
-		{head: "calls", cell: number(func(r *Row) float64 { return r.Calls })},
-		{head: "reads", cell: number(func(r *Row) float64 { return r.Flights })},
-		{head: "bytes", cell: number(func(r *Row) float64 { return r.Bytes })},
-		{head: "allocs", cell: number(func(r *Row) float64 { return r.Allocs })},
-		{head: "Redis µs", cell: number(func(r *Row) float64 { return r.RedisCPU })},
-		{head: "client µs", cell: number(func(r *Row) float64 { return r.CPU })},
-		{head: "share %", cell: number(func(r *Row) float64 { return 100 * r.Part })},
-		{head: "worst %", cell: number(func(r *Row) float64 { return 100 * r.Share })},
-		{head: "retries", cell: number(func(r *Row) float64 { return r.Retries }), wide: true},
+		{head: "min..max", cell: func(r *Row) string { return kilo(r.Rate.Min) + ".." + kilo(r.Rate.Max) }},
+		{head: "x WATCH", number: func(r *Row) float64 { return r.TimesWatch }},
+		{head: "x +bo", number: func(r *Row) float64 { return r.TimesBackoff }},
+		{head: "x peer", number: func(r *Row) float64 { return r.TimesPeer }},
+		{head: "p50 ms", number: quantile(0.5)},
+		{head: "p99 ms", number: quantile(0.99)},
+		{head: "commands", number: each(func(s *result.Slot) float64 { return float64(s.Commands()) })},
+		{head: "calls", number: each(func(s *result.Slot) float64 { return float64(s.Server.Total()) })},
+		{head: "reads", number: each(func(s *result.Slot) float64 { return float64(s.Server.Reads) })},
+		{head: "bytes", number: each(func(s *result.Slot) float64 { return float64(s.Server.Bytes) })},
+		{head: "allocs", number: each(func(s *result.Slot) float64 { return float64(s.Client().Allocs) })},
+		{head: "alloc B", number: each(func(s *result.Slot) float64 { return float64(s.Client().AllocBytes) }), wide: true},
+		{head: "Redis µs", number: each(func(s *result.Slot) float64 { return result.Micro(s.Server.CPU) })},
+		{head: "client µs", number: each(func(s *result.Slot) float64 { return result.Micro(s.Client().CPU) })},
+		{head: "share %", number: median(func(s *result.Slot) float64 { return 100 * s.Part() })},
+		{head: "worst %", number: median(func(s *result.Slot) float64 { return 100 * s.Share() })},
+		{head: "retries", number: each((*result.Slot).Retries), wide: true},
 		{head: "trouble", cell: (*Row).Trouble, wide: true},
 	}
+}
+
+// measure returns the numbers of a column.
+func measure(head string) func(*Row) float64 {
+	all := columns()
+	return all[slices.IndexFunc(all, func(c column[Row]) bool { return c.head == head })].number
 }
 
 // rate is the median, or why there is none.
@@ -115,9 +121,7 @@ func Tables(f *result.File) []Table {
 }
 
 func rowOf(name string, slots []*result.Slot) Row {
-	r := Row{Impl: name, TimesWatch: math.NaN(), TimesBackoff: math.NaN(), TimesPeer: math.NaN(), RunRates: map[int]float64{}}
-	var good []*result.Slot
-	rates := map[int][]float64{}
+	r := Row{Impl: name, TimesWatch: math.NaN(), TimesBackoff: math.NaN(), TimesPeer: math.NaN()}
 	for _, s := range slots {
 		switch {
 		case s.Refused != "":
@@ -125,35 +129,24 @@ func rowOf(name string, slots []*result.Slot) Row {
 		case s.Crashed != "":
 			r.Crashed = s.Crashed
 		default:
-			good = append(good, s)
-			rates[s.Run] = append(rates[s.Run], s.Rate())
+			r.slots = append(r.slots, s)
 			r.add(s)
 		}
 	}
-	for run, each := range rates {
-		r.RunRates[run] = stats.Of(each).Median
-	}
-	r.Rate = stats.By(good, (*result.Slot).Rate)
-	r.Share = stats.By(good, (*result.Slot).Share).Median
-	r.Part = stats.By(good, (*result.Slot).Part).Median
-	median := func(get func(*result.Slot) float64) float64 { return stats.By(good, get).Median }
-	r.P50 = median(func(s *result.Slot) float64 { return result.Milli(s.Latency().Quantile(0.5)) })
-	r.P99 = median(func(s *result.Slot) float64 { return result.Milli(s.Latency().Quantile(0.99)) })
-	r.Calls = median(func(s *result.Slot) float64 { return s.Per(float64(s.Server.Total())) })
-	r.Flights = median(func(s *result.Slot) float64 { return s.Per(float64(s.Server.Reads)) })
-	r.Commands = median(func(s *result.Slot) float64 { return s.Per(float64(s.Commands())) })
-	r.Bytes = median(func(s *result.Slot) float64 { return s.Per(float64(s.Server.Bytes)) })
-	r.Allocs = median(func(s *result.Slot) float64 { return s.Per(float64(s.Client().Allocs)) })
-	r.RedisCPU = median(func(s *result.Slot) float64 { return s.Per(result.Micro(s.Server.CPU)) })
-	r.ProxyCPU = median(func(s *result.Slot) float64 { return s.Per(result.Micro(s.Server.ProxCPU)) })
-	r.CPU = median(func(s *result.Slot) float64 { return s.Per(result.Micro(s.Client().CPU)) })
-	r.Retries = median(func(s *result.Slot) float64 {
-		if s.Retries() < 0 {
-			return math.NaN()
-		}
-		return s.Per(float64(s.Retries()))
-	})
+	r.Rate = stats.By(r.slots, (*result.Slot).Rate)
 	return r
+}
+
+// runs are the median rates of each run.
+func (r *Row) runs() map[int]float64 {
+	all, medians := map[int][]float64{}, map[int]float64{}
+	for _, s := range r.slots {
+		all[s.Run] = append(all[s.Run], s.Rate())
+	}
+	for run, rates := range all {
+		medians[run] = stats.Of(rates).Median
+	}
+	return medians
 }
 
 func (r *Row) add(s *result.Slot) {
@@ -188,9 +181,10 @@ func (t *Table) compare() {
 func (r *Row) over(other *Row) float64 {
 	var ratios []float64
 	if other != nil {
-		for run, rate := range r.RunRates {
-			if base := other.RunRates[run]; base > 0 {
-				ratios = append(ratios, rate/base)
+		base := other.runs()
+		for run, rate := range r.runs() {
+			if base[run] > 0 {
+				ratios = append(ratios, rate/base[run])
 			}
 		}
 	}

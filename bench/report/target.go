@@ -44,9 +44,9 @@ func (b bound) judge(what string, v float64) Target {
 	return t
 }
 
-// missed returns the targets that were missed.
-func missed(targets []Target) []Target {
-	return slices.DeleteFunc(slices.Clone(targets), func(t Target) bool { return t.Verdict != "MISSED" })
+// judged returns the targets with this verdict.
+func judged(targets []Target, verdict string) []Target {
+	return slices.DeleteFunc(slices.Clone(targets), func(t Target) bool { return t.Verdict != verdict })
 }
 
 func atLeast(limit float64, unit string) bound { return bound{limit, false, unit} }
@@ -73,7 +73,7 @@ func Targets(f *result.File) []Target {
 		row(scenario, "unwatch", load+": "+what, always, get)
 		row(scenario, "unwatch-ondemand", load+", on demand: "+what, onDemand, get)
 	}
-	times := func(r *Row) float64 { return r.TimesWatch }
+	times, calls := measure("x WATCH"), measure("calls")
 	for _, t := range []struct {
 		scenario, load   string
 		always, onDemand float64
@@ -95,23 +95,21 @@ func Targets(f *result.File) []Target {
 	row("d-unc64", "unwatch-get", "64 goroutines, distinct keys, +1 ms, plain reads: over WATCH", atLeast(1.4, "x"), times)
 	row("unc1", "unwatch-keep", "keeping, 1 goroutine, loopback: over WATCH", atLeast(2.3, "x"), times)
 	row("d-unc1", "unwatch-keep", "keeping, 1 goroutine, +1 ms: over WATCH", atLeast(2.3, "x"), times)
-	part := func(r *Row) float64 { return 100 * r.Part }
-	both("beside4x1", "4x1 beside 4x1 with WATCH, fn of 20 ms", "share of updates", atLeast(30, " %"), atLeast(30, " %"), part)
-	both("beside2x4", "2x4 beside 2x4 with WATCH, fn of 20 ms", "share of updates", atLeast(30, " %"), atLeast(30, " %"), part)
+	for _, shape := range []string{"4x1", "2x4"} {
+		load := shape + " beside " + shape + " with WATCH, fn of 20 ms"
+		both("beside"+shape, load, "share of updates", atLeast(30, " %"), atLeast(30, " %"), measure("share %"))
+	}
 	// Counted. The last release of the warm-up may be among them.
 	const rest = 0.1
 	alone := "1 goroutine, loopback"
-	both("unc1", alone, "flights an update, with the release", atMost(3+rest, ""), atMost(2+rest, ""),
-		func(r *Row) float64 { return r.Flights })
-	both("unc1", alone, "commands an update", atMost(4+rest, ""), atMost(3+rest, ""), func(r *Row) float64 { return r.Commands })
-	calls := func(r *Row) float64 { return r.Calls }
+	both("unc1", alone, "flights an update, with the release", atMost(3+rest, ""), atMost(2+rest, ""), measure("reads"))
+	both("unc1", alone, "commands an update", atMost(4+rest, ""), atMost(3+rest, ""), measure("commands"))
 	both("unc1", alone, "server calls an update", atMost(10+rest, ""), atMost(6+rest, ""), calls)
-	both("unc1", alone, "allocations an update", atMost(60, ""), atMost(45, ""), func(r *Row) float64 { return r.Allocs })
+	both("unc1", alone, "allocations an update", atMost(60, ""), atMost(45, ""), measure("allocs"))
 	row("hot64", "unwatch", "hot key, 1x64, loopback: server calls an update", atMost(0.2, ""), calls)
 	row("d-hot64", "unwatch", "hot key, 1x64, +1 ms: server calls an update", atMost(0.2, ""), calls)
-	share := func(r *Row) float64 { return 100 * r.Share }
-	both("fair4x16", "4x16 for 10 s, loopback", "worst process of the best", atLeast(60, " %"), atLeast(60, " %"), share)
-	both("d-fair4x16", "4x16 for 10 s, +1 ms", "worst process of the best", atLeast(60, " %"), atLeast(60, " %"), share)
+	both("fair4x16", "4x16 for 10 s, loopback", "worst process of the best", atLeast(60, " %"), atLeast(60, " %"), measure("worst %"))
+	both("d-fair4x16", "4x16 for 10 s, +1 ms", "worst process of the best", atLeast(60, " %"), atLeast(60, " %"), measure("worst %"))
 	list = append(list, holdTargets(f)...)
 	return append(list, soundness(f))
 }

@@ -57,11 +57,10 @@ type Slot struct {
 
 // Server is what the servers counted during a slot, all of them together.
 type Server struct {
-	Calls   map[string]int64 `json:"calls"` // by command, those within scripts included
-	Reads   int64            `json:"reads"` // from sockets: how many flights arrived
-	Bytes   int64            `json:"bytes"` // both directions
-	CPU     time.Duration    `json:"cpu_ns"`
-	ProxCPU time.Duration    `json:"proxy_cpu_ns,omitempty"`
+	Calls map[string]int64 `json:"calls"` // by command, those within scripts included
+	Reads int64            `json:"reads"` // from sockets: how many flights arrived
+	Bytes int64            `json:"bytes"` // both directions
+	CPU   time.Duration    `json:"cpu_ns"`
 }
 
 // Write stores the file whole or not at all.

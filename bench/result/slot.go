@@ -107,12 +107,12 @@ func (s *Slot) Client() worker.Usage {
 	return u
 }
 
-// Retries is how often an update had to try again, -1 if nobody can see it.
-func (s *Slot) Retries() int64 {
+// Retries is how often updates had to try again, NaN if nobody can see it.
+func (s *Slot) Retries() float64 {
 	if slices.ContainsFunc(s.Workers, func(w worker.UpdateResult) bool { return w.Retries < 0 }) {
-		return -1
+		return math.NaN()
 	}
-	return sum(s.Workers, func(w *worker.UpdateResult) int64 { return w.Retries })
+	return float64(sum(s.Workers, func(w *worker.UpdateResult) int64 { return w.Retries }))
 }
 
 // Per is v for each update that was acknowledged.
@@ -135,7 +135,7 @@ func (s Server) Sub(before Server) Server {
 			calls[name] = n
 		}
 	}
-	return Server{calls, s.Reads - before.Reads, s.Bytes - before.Bytes, s.CPU - before.CPU, s.ProxCPU - before.ProxCPU}
+	return Server{calls, s.Reads - before.Reads, s.Bytes - before.Bytes, s.CPU - before.CPU}
 }
 
 // Add returns what two servers have counted.
@@ -147,7 +147,7 @@ func (s Server) Add(o Server) Server {
 	for name, n := range o.Calls {
 		calls[name] += n
 	}
-	return Server{calls, s.Reads + o.Reads, s.Bytes + o.Bytes, s.CPU + o.CPU, s.ProxCPU + o.ProxCPU}
+	return Server{calls, s.Reads + o.Reads, s.Bytes + o.Bytes, s.CPU + o.CPU}
 }
 
 // Quiet is how much foreign load a slot may have had, in cores, to be believed.

@@ -37,8 +37,6 @@ type UpdateResult struct {
 	Commands int64         `json:"commands"`      // that the client sent
 	Took     time.Duration `json:"took_ns"`       // until the last was done or cut off
 	Latency  stats.Sparse  `json:"latency"`
-	Starved  int           `json:"starved"` // goroutines without any update done in the slot
-	LastDone time.Duration `json:"last_done_ns"`
 }
 
 const (
@@ -170,7 +168,6 @@ func (r *race) run(ctx context.Context) *UpdateResult {
 	defer r.mu.Unlock()
 	res := r.result
 	res.Usage, res.Took, res.Hung, res.Commands = used, took, hung, commands
-	res.LastDone = time.Duration(r.moved.Load())
 	res.Failed = max(0, res.Failed-hung)
 	res.Latency = r.total.Sparse()
 	if res.Retries = r.impl.Retries(); res.Retries >= 0 {
@@ -241,9 +238,6 @@ func (r *race) runner(ctx context.Context, keys []string) {
 	r.result.Done += done
 	r.result.InSlot += inSlot
 	r.result.Failed += failed
-	if inSlot == 0 {
-		r.result.Starved++
-	}
 	if first != nil && r.result.Err == "" {
 		r.result.Err = first.Error()
 	}
