@@ -86,9 +86,12 @@ func TestRatiosAreOfRuns(t *testing.T) {
 			f.Slots = append(f.Slots, s)
 		}
 	}
+	peer := slot("hot4x16", "redsync", 1000) // peers run once
+	peer.Run = 2
+	f.Slots = append(f.Slots, peer)
 	r := Tables(f)[0].Row("unwatch")
-	if r.TimesWatch != 30 || r.TimesBackoff != 100 || r.Rate.Median != 5000 {
-		t.Errorf("%v x WATCH, %v x that with backoff, %v/s", r.TimesWatch, r.TimesBackoff, r.Rate.Median)
+	if r.TimesWatch != 30 || r.TimesBackoff != 100 || r.TimesPeer != 9 || r.Rate.Median != 5000 {
+		t.Errorf("%v x WATCH, %v x that with backoff, %v x peer, %v/s", r.TimesWatch, r.TimesBackoff, r.TimesPeer, r.Rate.Median)
 	}
 }
 

@@ -162,17 +162,18 @@ func (r *Row) add(s *result.Slot) {
 
 // compare fills in the ratios.
 func (t *Table) compare() {
-	peer := 0.0
-	for _, r := range t.Rows {
-		if !peers.Ours(r.Impl) && r.Impl != "watch" && r.Impl != "watch+bo" {
-			peer = max(peer, r.Rate.Median)
+	var peer *Row // the best
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		other := !peers.Ours(r.Impl) && r.Impl != "watch" && r.Impl != "watch+bo" && r.Rate.N > 0
+		if other && (peer == nil || r.Rate.Median > peer.Rate.Median) {
+			peer = r
 		}
 	}
 	watch, backoff := t.Row("watch"), t.Row("watch+bo")
 	for i := range t.Rows {
 		if r := &t.Rows[i]; r.Rate.N > 0 {
-			r.TimesWatch, r.TimesBackoff = r.over(watch), r.over(backoff)
-			r.TimesPeer = stats.Ratio(r.Rate.Median, peer)
+			r.TimesWatch, r.TimesBackoff, r.TimesPeer = r.over(watch), r.over(backoff), r.over(peer)
 		}
 	}
 }
