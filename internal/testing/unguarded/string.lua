@@ -1,0 +1,25 @@
+-- commit_string.lua of lockupdate without its guard: it takes the same arguments, and
+-- writes whatever the key holds.
+local kind = redis.call('TYPE', KEYS[1]).ok
+if kind ~= 'none' and kind ~= 'string' then
+  return {2, kind}
+end
+if ARGV[4] == 'del' then
+  redis.call('DEL', KEYS[1])
+  return 1
+end
+local ttl = ARGV[1]
+if ttl == 'keep' then
+  ttl = redis.call('PTTL', KEYS[1])
+  if ttl < 0 then
+    ttl = 'none'
+  elseif ttl == 0 then
+    ttl = 1
+  end
+end
+if ttl == 'none' then
+  redis.call('SET', KEYS[1], ARGV[5])
+else
+  redis.call('SET', KEYS[1], ARGV[5], 'PX', ttl)
+end
+return 1
