@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/testing/unguarded"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 )
 
@@ -26,13 +27,16 @@ func (s *Store) Stall(d time.Duration) { s.keeper.Stall(d) }
 // Scripts returns the sources by name.
 func Scripts() map[string]string { return driver.Scripts() }
 
-// ScriptName tells which script an EVAL or EVALSHA runs; other commands are
-// returned by their own name.
+// ScriptName tells which script an EVAL or EVALSHA runs, or which one package unguarded
+// has replaced; other commands are returned by their own name.
 func ScriptName(args []string) string {
 	for name, source := range Scripts() {
 		if len(args) > 1 && (args[1] == source || args[1] == fmt.Sprintf("%x", sha1.Sum([]byte(source)))) {
 			return name
 		}
+	}
+	if name := unguarded.Replaces(args); name != "" {
+		return name
 	}
 	return strings.ToUpper(args[0])
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/meter"
+	"github.com/unwatch/unwatch/internal/testing/unguarded"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -24,6 +25,7 @@ type fixture struct {
 	opts  *redis.Options
 	rdb   *redis.Client
 	store *lockupdate.Store
+	hooks []redis.Hook // of each process
 }
 
 func newFixture(t *testing.T, cfg lockupdate.Config) *fixture {
@@ -65,12 +67,21 @@ func newFixtureBehind(t *testing.T, proxy proxytest.Config, cfg lockupdate.Confi
 // another is one more process.
 func (f *fixture) another(cfg lockupdate.Config) *lockupdate.Store {
 	rdb := redis.NewClient(f.proxy.Options())
+	for _, h := range f.hooks {
+		rdb.AddHook(h)
+	}
 	s := lockupdate.New(rdb, cfg)
 	f.t.Cleanup(func() {
 		require.NoError(f.t, s.Close())
 		require.NoError(f.t, rdb.Close())
 	})
 	return s
+}
+
+// unguard takes the guard from the commits of all processes, for a negative control.
+func (f *fixture) unguard() {
+	f.hooks = append(f.hooks, unguarded.Hook{})
+	f.rdb.AddHook(unguarded.Hook{})
 }
 
 // warm opens the connections and fills the script caches, so that what follows

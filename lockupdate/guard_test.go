@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cas"
+	"github.com/unwatch/unwatch/internal/testing/unguarded"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -28,7 +29,12 @@ func TestGuardOff(t *testing.T) {
 		"guard": true, "guard-every-byte": true, "guard-delete": true, "large-value": true,
 		"no-lost-update": true, "no-immortal-key": true, "hash-fields-survive": true,
 	}
-	b := bench(proxycompat.Codis32(), lockupdate.Config{Commit: lockupdate.CommitPlain})
+	b := bench(proxycompat.Codis32(), lockupdate.Config{})
+	open := b.Open
+	b.Open = func(rdb *redis.Client) rmw.Store {
+		rdb.AddHook(unguarded.Hook{})
+		return open(rdb)
+	}
 	for _, clause := range rmwtest.Clauses() {
 		t.Run(clause.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -45,10 +51,13 @@ func TestGuardOff(t *testing.T) {
 
 // stalled runs writers whose commits are held up on the way, some past the lease,
 // and returns how many acknowledged updates are gone.
-func stalled(t *testing.T, commit lockupdate.Commit) (acked, lost int) {
+func stalled(t *testing.T, guard bool) (acked, lost int) {
 	t.Helper()
 	const writers, each, lease = 4, 25, 100 * time.Millisecond
-	f := newFixture(t, lockupdate.Config{Commit: commit, Lease: lease})
+	f := newFixture(t, lockupdate.Config{Lease: lease})
+	if !guard {
+		f.unguard()
+	}
 	// A stall holds up everything of a process, so no renewal gets through either.
 	f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.Delay, Delay: 3 * lease})
 	var nth atomic.Int64
@@ -65,7 +74,7 @@ func stalled(t *testing.T, commit lockupdate.Commit) (acked, lost int) {
 	var book ledger
 	var wg sync.WaitGroup
 	for w := range writers {
-		s := f.another(lockupdate.Config{Commit: commit, Lease: lease})
+		s := f.another(lockupdate.Config{Lease: lease})
 		wg.Go(func() {
 			for i := range each {
 				id := fmt.Sprintf("w%d-%d,", w, i)
@@ -83,18 +92,18 @@ func stalled(t *testing.T, commit lockupdate.Commit) (acked, lost int) {
 // changed. The guard refuses it; without the guard it wipes that change out.
 func TestStallsPastTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		acked, lost := stalled(t, lockupdate.CommitGuarded)
+		acked, lost := stalled(t, true)
 		assert.Positive(t, acked)
 		assert.Zero(t, lost)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		acked, lost := stalled(t, lockupdate.CommitPlain)
+		acked, lost := stalled(t, false)
 		assert.Positive(t, lost, "control: of %d updates without the guard none was lost, so the stalls prove nothing", acked)
 	})
 }
 
 // mixed runs WATCH writers and lock writers on the same key of one server.
-func mixed(t *testing.T, commit lockupdate.Commit) (acked, lost int) {
+func mixed(t *testing.T, guard bool) (acked, lost int) {
 	t.Helper()
 	const writers, each = 3, 20
 	p, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Redis(), InMemory: true})
@@ -126,7 +135,11 @@ func mixed(t *testing.T, commit lockupdate.Commit) (acked, lost int) {
 		legacy := cas.New(client(), cas.Config{})
 		t.Cleanup(func() { require.NoError(t, legacy.Close()) })
 		run(fmt.Sprint("watch", w), legacy)
-		lock := lockupdate.New(client(), lockupdate.Config{Commit: commit})
+		rdb := client()
+		if !guard {
+			rdb.AddHook(unguarded.Hook{})
+		}
+		lock := lockupdate.New(rdb, lockupdate.Config{})
 		t.Cleanup(func() { require.NoError(t, lock.Close()) })
 		run(fmt.Sprint("lock", w), lock)
 	}
@@ -139,12 +152,12 @@ func mixed(t *testing.T, commit lockupdate.Commit) (acked, lost int) {
 // A mixed fleet: some processes still use WATCH, others have moved on.
 func TestMixedFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		acked, lost := mixed(t, lockupdate.CommitGuarded)
+		acked, lost := mixed(t, true)
 		assert.Positive(t, acked)
 		assert.Zero(t, lost)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		acked, lost := mixed(t, lockupdate.CommitPlain)
+		acked, lost := mixed(t, false)
 		assert.Positive(t, lost, "control: of %d updates without the guard none was lost", acked)
 	})
 }

@@ -27,6 +27,7 @@ import (
 // commands and answers get lost.
 type storm struct {
 	cfg        lockupdate.Config
+	unguarded  bool // a negative control
 	strangers  bool // writers that take no lock
 	processes  int
 	goroutines int // of each process
@@ -36,7 +37,7 @@ type storm struct {
 // keys share two locks: two keys of one kind, and two of different kinds.
 func (s storm) keys() []rmw.Key {
 	keys := []rmw.Key{{Name: "a"}, {Name: "b"}, {Name: "c", TTL: time.Hour}, {Name: "h", Kind: rmw.KindHash}}
-	if s.cfg.Commit != lockupdate.CommitGuarded && s.cfg.Commit != lockupdate.CommitPlain {
+	if s.cfg.Commit != lockupdate.CommitGuarded {
 		keys[3].Kind = rmw.KindString
 	}
 	return keys
@@ -60,6 +61,9 @@ func (s storm) run(t *testing.T, seed uint64) []string {
 		profile = proxycompat.Redis() // for WATCH
 	}
 	f := newFixtureOn(t, profile, s.cfg)
+	if s.unguarded {
+		f.unguard()
+	}
 	calm := s.faults(f, seed)
 	books := map[string]*book{}
 	for _, key := range s.keys() {
@@ -293,7 +297,7 @@ func TestStorm(t *testing.T) {
 
 // The control: without the guard the same storm shows what it destroys.
 func TestStormWithoutTheGuard(t *testing.T) {
-	s := storm{processes: 3, goroutines: 5, calls: 8, strangers: true, cfg: lockupdate.Config{Commit: lockupdate.CommitPlain}}
+	s := storm{processes: 3, goroutines: 5, calls: 8, strangers: true, unguarded: true}
 	synctest.Test(t, func(t *testing.T) {
 		for seed := range uint64(10) {
 			if len(s.run(t, seed)) > 0 {
