@@ -14,6 +14,7 @@ import (
 
 	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/unguarded"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/rmw"
@@ -21,10 +22,10 @@ import (
 
 // fleet runs 4 WATCH writers and 4 lock writers, each a process of its own, on 2
 // keys of one redis-server, and returns how many acknowledged updates are gone.
-func fleet(t *testing.T, addr string, commit lockupdate.Commit) (acked, lost int) {
+func fleet(t *testing.T, addr string, guard bool) (acked, lost int) {
 	t.Helper()
 	const pairs, each, keys = 4, 100, 2
-	key := func(i int) rmw.Key { return rmw.Key{Name: fmt.Sprintf("fleet:%d:%d", commit, i%keys)} }
+	key := func(i int) rmw.Key { return rmw.Key{Name: fmt.Sprintf("fleet:%t:%d", guard, i%keys)} }
 	var mu sync.Mutex
 	ids := map[string]rmw.Key{}
 	var wg sync.WaitGroup
@@ -48,7 +49,11 @@ func fleet(t *testing.T, addr string, commit lockupdate.Commit) (acked, lost int
 		legacy := cas.New(client(t, addr), cas.Config{MaxAttempts: 1000})
 		t.Cleanup(func() { assert.NoError(t, legacy.Close()) })
 		write(fmt.Sprint("watch", i), legacy)
-		lock := lockupdate.New(client(t, addr), lockupdate.Config{Commit: commit, MaxAttempts: 1000})
+		rdb := client(t, addr)
+		if !guard {
+			rdb.AddHook(unguarded.Hook{})
+		}
+		lock := lockupdate.New(rdb, lockupdate.Config{MaxAttempts: 1000})
 		t.Cleanup(func() { assert.NoError(t, lock.Close()) })
 		write(fmt.Sprint("lock", i), lock)
 	}
@@ -77,12 +82,12 @@ func client(t *testing.T, addr string) *redis.Client {
 func TestMixedFleet(t *testing.T) {
 	server := servers.Redis(t)
 	began := time.Now()
-	acked, lost := fleet(t, server.Addr, lockupdate.CommitGuarded)
+	acked, lost := fleet(t, server.Addr, true)
 	t.Logf("guarded: %d acknowledged, %d lost, in %v", acked, lost, time.Since(began).Round(time.Millisecond))
 	assert.Equal(t, 800, acked)
 	assert.Zero(t, lost)
 
-	acked, lost = fleet(t, server.Addr, lockupdate.CommitPlain)
+	acked, lost = fleet(t, server.Addr, false)
 	t.Logf("control, without the guard: %d acknowledged, %d lost", acked, lost)
 	assert.Positive(t, lost, "control: without the guard nothing was lost, so this test proves nothing")
 }

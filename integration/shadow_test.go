@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/unguarded"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -83,7 +84,7 @@ func TestShadowFindsDroppedExpiries(t *testing.T) {
 
 // Commits that are held up past the lease lose updates if nothing guards them.
 func TestShadowFindsLostUpdates(t *testing.T) {
-	for name, commit := range map[string]lockupdate.Commit{"plain": lockupdate.CommitPlain, "guarded": lockupdate.CommitGuarded} {
+	for name, hooks := range map[string][]redis.Hook{"unguarded": {unguarded.Hook{}}, "guarded": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const lease = 40 * time.Millisecond
@@ -99,7 +100,7 @@ func TestShadowFindsLostUpdates(t *testing.T) {
 				},
 				Times: -1, Action: proxytest.Delay, Delay: 3 * lease,
 			})
-			f := shadowed(t, relay.Options, lockupdate.Config{Commit: commit, Lease: lease}, nil)
+			f := shadowed(t, relay.Options, lockupdate.Config{Lease: lease}, nil, hooks...)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			lost := func() int64 {
@@ -109,12 +110,12 @@ func TestShadowFindsLostUpdates(t *testing.T) {
 				return blocking(f.merged())["free lost_update "]
 			}
 			for round := uint64(0); round < 8 && lost() == 0; round++ {
-				if f.traffic(3+round, 20); commit == lockupdate.CommitGuarded && round == 1 {
+				if f.traffic(3+round, 20); hooks == nil && round == 1 {
 					break
 				}
 			}
 			stop()
-			if commit == lockupdate.CommitPlain {
+			if hooks != nil {
 				assert.Positive(t, lost(), "nothing was lost, so the guarded run proves nothing")
 				return
 			}

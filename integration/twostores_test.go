@@ -38,8 +38,10 @@ const (
 )
 
 // shadowed opens a fleet whose candidate is behind what options lead to. wrap may put
-// something in between.
-func shadowed(t *testing.T, options func() *redis.Options, cfg lockupdate.Config, wrap func(rmw.Store) rmw.Store) *twoStores {
+// something in between; the hooks are of the candidate's clients.
+func shadowed(
+	t *testing.T, options func() *redis.Options, cfg lockupdate.Config, wrap func(rmw.Store) rmw.Store, hooks ...redis.Hook,
+) *twoStores {
 	t.Helper()
 	open := func(opts *redis.Options) *redis.Client {
 		rdb := redis.NewClient(opts)
@@ -51,7 +53,11 @@ func shadowed(t *testing.T, options func() *redis.Options, cfg lockupdate.Config
 	for i := range shadowProcesses {
 		old := cas.New(client(t, addr), cas.Config{MaxAttempts: 1000})
 		t.Cleanup(func() { assert.NoError(t, old.Close()) })
-		lock := lockupdate.New(open(options()), cfg)
+		rdb := open(options())
+		for _, h := range hooks {
+			rdb.AddHook(h)
+		}
+		lock := lockupdate.New(rdb, cfg)
 		t.Cleanup(func() { assert.NoError(t, lock.Close()) })
 		path := rmw.Store(lock)
 		if wrap != nil {

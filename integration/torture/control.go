@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/unwatch/unwatch/internal/testing/unguarded"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -35,9 +36,10 @@ type variant struct {
 func Controls() []Control {
 	lost := func(v *Verdict) bool { return v.Lost > 0 }
 	all := []Control{
-		{"guard off", "lockupdate with CommitPlain: the lock alone, as most do it", "redis", "stall", lost,
+		{"guard off", "lockupdate without its guard: the lock alone, as most do it", "redis", "stall", lost,
 			variant{open: func(rdb redis.UniversalClient) rmw.Store {
-				return lockupdate.New(rdb, lockupdate.Config{Lease: lease, Commit: lockupdate.CommitPlain, MaxAttempts: 1000})
+				rdb.AddHook(unguarded.Hook{})
+				return lockupdate.New(rdb, lockupdate.Config{Lease: lease, MaxAttempts: 1000})
 			}}},
 		{"retries on", "lockupdate, whose commands go-redis may send again when a reply is late or lost", "redis", "deaf",
 			func(v *Verdict) bool { return v.Double+v.Ghost+v.Chain > 0 },
