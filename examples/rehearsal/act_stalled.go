@@ -12,18 +12,18 @@ import (
 const stallLimit = 6
 
 // actStalled shows that the lock is not what makes updates safe: processes that
-// stall past their lease, once with the guard switched off and once with it.
+// stall past their lease, once without the guard and once with it.
 func (r *rehearsal) actStalled(ctx context.Context) (err error) {
 	r.screen.title("D", "A lock is not enough: processes that stall past their lease")
 	stream, own := r.hotStream()
 	lease := r.lease()
 	r.screen.say(3, dim, "%s updates of the 3 busiest rooms%s, lease %v. %d times, a process freezes "+
 		"just before its commit goes out, until another has taken its lock and written. "+
-		"\"lock only\" is lockupdate with its guard switched off.",
+		"\"lock only\" is GET and SET under lockupdate's lock, without its guard.",
 		count(len(stream)), ofRecording(own), lease, stallLimit)
 
 	k := r.stage.keys.sub("d")
-	plain := onLock(r.stage.proxy, "lock only", lockupdate.Config{Lease: lease, Commit: lockupdate.CommitPlain})
+	plain := onLockOnly(r.stage.proxy, "lock only", lockupdate.Config{Lease: lease})
 	if r.unguarded, err = r.stalled(ctx, plain, k.sub("plain"), stream, lease); err != nil || ctx.Err() != nil {
 		return err
 	}

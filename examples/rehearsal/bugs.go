@@ -90,12 +90,13 @@ func (r *rehearsal) unguardedRun() (run shadowRun, lease time.Duration) {
 	hot = slices.DeleteFunc(slices.Clone(hot), func(n numbered) bool { return n.Room != busiest })
 	hot = hot[:min(len(hot), r.sample()/5)]
 	lease = r.lease()
-	cfg := lockupdate.Config{Lease: lease, Commit: lockupdate.CommitPlain}
+	unguarded := lockOnlyIn
 	if r.cfg.harmless {
-		cfg.Commit = lockupdate.CommitGuarded
+		unguarded = lockIn
 	}
 	run = shadowRun{
-		name: "guard", stream: hot, processes: r.processes(), patience: impatient, rounds: 4, candidate: lockIn(r.stage.proxy, cfg),
+		name: "guard", stream: hot, processes: r.processes(), patience: impatient, rounds: 4,
+		candidate: unguarded(r.stage.proxy, lockupdate.Config{Lease: lease}),
 	}
 	_, hidden := r.spaces(run.name)
 	run.candidate.stalls = &stalls{

@@ -44,6 +44,15 @@ func onLock(on endpoint, name string, cfg lockupdate.Config) path {
 	}}
 }
 
+// onLockOnly is the service on the lock alone.
+func onLockOnly(on endpoint, name string, cfg lockupdate.Config) path {
+	return path{name, on, func(rdb *redis.Client, k keys) (service, func() error) {
+		cfg.LockName = k.lock
+		store := lockupdate.New(rdb, cfg)
+		return newChat(lockOnly{store, rdb}, k), store.Close
+	}}
+}
+
 // process starts one process of the service.
 func (p path) process(k keys, before func(*wire.Process, []wire.Command)) process {
 	w := wire.NewProcess(before)

@@ -56,8 +56,8 @@ func dropsExpiry(leaves time.Duration) func(store rmw.Store) rmw.Store {
 	}
 }
 
-// watched tells the stalls who has written: the third bug is not in a store, but in
-// lockupdate without its guard, in a process that stalls.
+// watched tells the stalls who has written: the third bug is [lockOnly] in a process that
+// stalls.
 type watched struct {
 	rmw.Store
 	stalls *stalls

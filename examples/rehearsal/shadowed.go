@@ -27,7 +27,7 @@ type candidate struct {
 	stalls *stalls                         // or nil
 }
 
-// casIn and lockIn are the paths, as candidates.
+// casIn, lockIn and lockOnlyIn are the paths, as candidates.
 func casIn(on endpoint) candidate {
 	return candidate{on: on, open: func(rdb *redis.Client) (rmw.Store, func() error) {
 		store := cas.New(rdb, cas.Config{})
@@ -40,6 +40,14 @@ func lockIn(on endpoint, cfg lockupdate.Config) candidate {
 		cfg.LockName = keys{}.lock
 		store := lockupdate.New(rdb, cfg)
 		return store, store.Close
+	}}
+}
+
+func lockOnlyIn(on endpoint, cfg lockupdate.Config) candidate {
+	return candidate{on: on, open: func(rdb *redis.Client) (rmw.Store, func() error) {
+		cfg.LockName = keys{}.lock
+		store := lockupdate.New(rdb, cfg)
+		return lockOnly{store, rdb}, store.Close
 	}}
 }
 

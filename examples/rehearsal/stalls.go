@@ -44,10 +44,10 @@ func (s *stalls) before(proc int) func(*wire.Process, []wire.Command) {
 	}
 }
 
-// isCommit tells a commit from a read: a script on the room itself with more arguments
-// than the type to expect.
+// isCommit tells a commit from a read: a SET of the room, or a script on it with more
+// arguments than the type to expect.
 func (s *stalls) isCommit(c wire.Command) bool {
-	return c.Key == s.key && c.Args > 1 && strings.HasPrefix(c.Name, "EVAL")
+	return c.Key == s.key && (c.Name == "SET" || c.Args > 1 && strings.HasPrefix(c.Name, "EVAL"))
 }
 
 // due counts a commit, and says whether it is one to stall at. There is one stall

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// lockOnly is the lock as most services use it: read and SET while it is held. Nothing
+// guards the SET, so a process that stalls past its lease destroys what others wrote.
+type lockOnly struct {
+	*lockupdate.Store
+	rdb *redis.Client
+}
+
+func (s lockOnly) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res rmw.Result, err error) {
+	done := false
+	err = s.WithLock(ctx, key.Name, func(context.Context) error { // that ctx would end with the lease
+		cur, err := s.Read(ctx, key)
+		if err != nil {
+			return err
+		}
+		next, err := fn(ctx, cur)
+		if err != nil {
+			return err
+		}
+		write, ttl, err := rmw.CheckWrite(key, cur, next)
+		res = rmw.Result{Before: cur, After: next, Written: write, Attempts: 1}
+		switch {
+		case err != nil || !write:
+		case next.Exists():
+			err = s.rdb.Set(ctx, key.Name, next.Text(), max(ttl, 0)).Err() // all keys here have an expiry
+		default:
+			err = s.rdb.Del(ctx, key.Name).Err()
+		}
+		done = err == nil
+		return err
+	})
+	if done { // most services do not ask whether the lock was lost meanwhile
+		return res, nil
+	}
+	return rmw.Result{}, err
+}
