@@ -31,8 +31,6 @@ func (c Commit) String() string {
 		return "VX"
 	case CommitCAS:
 		return "CAS"
-	case CommitPlain:
-		return "Plain"
 	}
 	return fmt.Sprintf("Commit(%d)", uint8(c))
 }

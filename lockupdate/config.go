@@ -41,12 +41,6 @@ const (
 	// CommitCAS is the guard by CAS and CAD, which Kvrocks and Tair have. It keeps an
 	// expiry, rounds and reads as CommitVX does: old Kvrocks counts in seconds, too.
 	CommitCAS
-
-	// CommitPlain writes whatever is there, trusting the lock alone. It LOSES
-	// UPDATES whenever a holder, or its commit on the way, is held up past the
-	// lease, and whenever somebody writes without the lock. It exists to show
-	// just that.
-	CommitPlain
 )
 
 // Config tunes a [Store]. The zero Config works.
@@ -211,11 +205,11 @@ func (c Config) Validate() error {
 		return invalid("MaxAttempts is %d; use a positive number, or 0 for the default", c.MaxAttempts)
 	case c.Poll.Base < 0 || c.Poll.Max < 0:
 		return invalid("Poll is %+v; use positive durations", c.Poll)
-	case c.Commit > CommitPlain:
+	case c.Commit > CommitCAS:
 		return invalid("Commit is %d; use CommitGuarded", c.Commit)
 	case c.LockOnDemand && c.SoleWriter:
 		return invalid("LockOnDemand and SoleWriter are both set; SoleWriter relies on every writer holding the lock, so switch one of them off")
-	case c.NotifyRedisson && c.Commit != CommitGuarded && c.Commit != CommitPlain:
+	case c.NotifyRedisson && c.Commit != CommitGuarded:
 		return invalid("NotifyRedisson needs scripts, which Commit%v does without; a Redisson cannot share these locks", c.Commit)
 	case (c.Commit == CommitVX || c.Commit == CommitCAS) && c.Lease < time.Second:
 		return invalid("Lease is %v; use at least 1s with Commit%v, as the server may count in seconds", c.Lease, c.Commit)

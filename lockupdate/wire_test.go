@@ -310,7 +310,7 @@ func TestInvalidConfig(t *testing.T) {
 		"MaxWait":     lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{MaxWait: -1}),
 		"MaxAttempts": lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{MaxAttempts: -1}),
 		"Poll":        lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{Poll: rmw.Backoff{Base: -1}}),
-		"Commit":      lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{Commit: 7}),
+		"Commit":      lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{Commit: lockupdate.CommitCAS + 1}),
 		"NotifyRedisson": lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{
 			NotifyRedisson: true, Commit: lockupdate.CommitIFEQ,
 		}),

@@ -3,7 +3,7 @@
 --
 -- KEYS[1]  the data key
 -- ARGV[1]  the expiry to leave: milliseconds, 'keep' or 'none'
--- ARGV[2]  how many fields fn was given, 0 for an absent key, -1 for no guard
+-- ARGV[2]  how many fields fn was given, 0 for an absent key
 -- ARGV[3]  how many of these fn has read, -1 if it went by all there is
 -- ARGV[4]  how many fields fn has missed
 -- ARGV[5]  how many of the fields it was given follow: all, or those it has read
@@ -44,7 +44,7 @@ if sent < given then
     end
     return reply
   end
-elseif given >= 0 then
+else
   local now = redis.call('HGETALL', KEYS[1])
   local value = {}
   for i = 1, #now, 2 do

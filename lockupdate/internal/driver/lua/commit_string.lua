@@ -4,8 +4,7 @@
 --
 -- KEYS[1]  the data key
 -- ARGV[1]  the expiry to leave: milliseconds, 'keep' or 'none'
--- ARGV[2]  what fn was given: 'absent', 'value' or 'sha1' (then ARGV[3]), or 'any' for
---          no guard
+-- ARGV[2]  what fn was given: 'absent', 'value' or 'sha1' (then ARGV[3])
 -- ARGV[3]  the value fn was given, or its SHA-1 in hexadecimal
 -- ARGV[4]  'set' (then ARGV[5]) or 'del'
 -- ARGV[5]  the value to write
@@ -22,18 +21,16 @@ if type(now) == 'table' then -- an error, most likely about the type
   end
   return {2, kind}
 end
-if ARGV[2] ~= 'any' then
-  if ARGV[2] == 'absent' then
-    if now then
-      return {0, now}
-    end
-  elseif ARGV[2] == 'sha1' and not (now and redis.sha1hex(now) == ARGV[3])
-    or ARGV[2] == 'value' and now ~= ARGV[3] then
-    if now then
-      return {0, now}
-    end
-    return {0}
+if ARGV[2] == 'absent' then
+  if now then
+    return {0, now}
   end
+elseif ARGV[2] == 'sha1' and not (now and redis.sha1hex(now) == ARGV[3])
+  or ARGV[2] == 'value' and now ~= ARGV[3] then
+  if now then
+    return {0, now}
+  end
+  return {0}
 end
 if ARGV[4] == 'del' then
   redis.call('DEL', KEYS[1])
