@@ -31,4 +31,9 @@
 // runs over net.Pipe, also inside a testing/synctest bubble: start and close
 // the proxy in the bubble, and time.Sleep expires keys in no time. TTL and EXPIRETIME are rounded
 // to the nearest second as by Redis, except within a script, where miniredis rounds down.
+//
+// # Versions
+//
+// An in-process server of a profile with a version, such as codis@3.2, refuses newer arguments, also
+// in a script.
 package proxytest

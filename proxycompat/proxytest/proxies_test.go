@@ -176,3 +176,23 @@ func TestServerRefusesNewerArguments(t *testing.T) {
 		}
 	}
 }
+
+// A script meets the same server as a command does.
+func TestServerRefusesNewerArgumentsInAScript(t *testing.T) {
+	const script = "local set = redis.pcall('SET', KEYS[1], 'v', 'KEEPTTL') return set.err or 'set'"
+	for version, want := range map[string]string{"": "set", "3.2": "ERR syntax error", "7.0": "set"} {
+		for _, base := range []*proxycompat.Profile{proxycompat.Codis32(), proxycompat.Redis()} {
+			profile := base
+			if version != "" {
+				var err error
+				profile, err = base.Over(version)
+				require.NoError(t, err)
+			}
+			_, rdb := start(t, proxytest.Config{Profile: profile, InMemory: true})
+			got, err := rdb.Eval(t.Context(), script, []string{"k"}).Text()
+			require.NoError(t, err)
+			assert.Equal(t, want, got, profile.Name())
+			require.Equal(t, version == "3.2", rdb.Eval(t.Context(), "return redis.call('HSET', KEYS[1], 'f', 'v', 'g', 'w')", []string{"h"}).Err() != nil)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
@@ -112,7 +113,9 @@ func Start(cfg Config) (*Proxy, error) {
 	}
 	if len(cfg.Backends) == 0 {
 		for range max(cfg.Engines, 1) {
-			p.addEngine()
+			if err := p.addEngine(); err != nil {
+				return nil, fmt.Errorf("proxytest: %w", errors.Join(err, p.Close()))
+			}
 		}
 	}
 	if p.transparent() && len(p.backends) != 1 {
@@ -139,11 +142,32 @@ func (p *Proxy) addBackend(dial func(ctx context.Context) (net.Conn, error)) *ba
 	return b
 }
 
-func (p *Proxy) addEngine() {
+func (p *Proxy) addEngine() error {
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true) // keys expire as time passes, which in a synctest bubble is fake time
 	p.engines = append(p.engines, m)
 	p.addBackend(func(context.Context) (net.Conn, error) { return m.Dial() }).engine = true
+	if p.profile.Backend() == (proxycompat.Version{}) {
+		return nil
+	}
+	conn, err := m.Dial() // starts the engine
+	if err != nil {
+		return err
+	}
+	m.Server().SetPreHook(p.refuseNewer)
+	return conn.Close()
+}
+
+// refuseNewer makes an engine as old as the profile says. The hook also runs for what a
+// script calls, which the proxy does not see.
+func (p *Proxy) refuseNewer(c *server.Peer, command string, args ...string) bool {
+	words := append([]string{command}, args...)
+	a, newer := p.profile.RuleFor(words...).TooNew(words)
+	if !newer || a.Error == "" {
+		return false
+	}
+	c.WriteError(a.Error)
+	return true
 }
 
 func (p *Proxy) accept() {
