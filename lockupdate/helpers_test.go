@@ -46,6 +46,14 @@ func (f *fixture) direct() *redis.Client {
 	return rdb
 }
 
+// executed counts what the servers have executed: commands, and what scripts call.
+func (f *fixture) executed() (n int) {
+	for backend := range 2 {
+		n += f.proxy.Engine(backend).Server().TotalCommands()
+	}
+	return n
+}
+
 // holdUp delays every run of one script until letGo, which the clock waits for.
 func (f *fixture) holdUp(name string) (letGo func()) {
 	gate := make(chan struct{})

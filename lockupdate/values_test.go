@@ -62,7 +62,7 @@ func TestNoCommandCarriesAnothersValues(t *testing.T) {
 					case own:
 						assert.Equal(t, caller, strings.TrimPrefix(args[3], lock), script)
 					case script == "commit_string":
-						added := strings.TrimPrefix(args[len(args)-1], args[len(args)-3])
+						added := strings.TrimPrefix(args[len(args)-1], args[len(args)-2])
 						assert.Equal(t, fmt.Sprint(caller, ","), added)
 					case script == "release" || script == "renew":
 						assert.Fail(t, "a command of nobody's has a caller", script)

@@ -85,6 +85,10 @@ func TestOwnScriptsAreFine(t *testing.T) {
 				assert.Equal(t, []string{"19 unheard PUBLISH"}, brief(found), name)
 				continue
 			}
+			if filepath.Base(file) == "commit_string.lua" && strings.HasSuffix(name, "@3.2") { // it catches the error
+				assert.Equal(t, []string{"41 too-new SET"}, brief(found), name)
+				continue
+			}
 			assert.Empty(t, found, "%s, %s", filepath.Base(file), name)
 		}
 	}

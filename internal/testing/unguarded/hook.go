@@ -71,7 +71,7 @@ func (Hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPip
 // and the key. Those of a commit to a string, and at least those of one to a hash, follow.
 const (
 	header     = 4
-	stringArgs = 5
+	stringArgs = 4
 	hashArgs   = 7
 )
 
@@ -88,6 +88,8 @@ func replace(args []any) {
 		s = stringScript
 	case isHash(args[header:]):
 		s = hashScript
+	case len(args) == header+stringArgs && isNumber(args[header+1]): // the acquire
+		return
 	default:
 		panic(fmt.Sprintf("unguarded: a script with %d arguments is no commit that this package knows; "+
 			"make string.lua and hash.lua fit lockupdate's scripts again", len(args)-header))
@@ -98,7 +100,7 @@ func replace(args []any) {
 }
 
 func isString(args []any) bool {
-	return len(args) == stringArgs && isOne(args[1], "absent", "value", "sha1") && isOne(args[3], "set", "del")
+	return len(args) == stringArgs && isOne(args[1], "absent", "value", "sha1")
 }
 
 // isHash checks that the numbers account for every argument.
@@ -116,6 +118,11 @@ func isHash(args []any) bool {
 	}
 	missing, sent, sets, dels := numbers[3], numbers[4], numbers[5], numbers[6]
 	return len(args) == hashArgs+2*sent+missing+2*max(sets, 0)+dels
+}
+
+func isNumber(arg any) bool {
+	_, ok := arg.(int64)
+	return ok
 }
 
 func isOne(arg any, of ...string) bool {

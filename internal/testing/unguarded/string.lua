@@ -4,12 +4,12 @@ local kind = redis.call('TYPE', KEYS[1]).ok
 if kind ~= 'none' and kind ~= 'string' then
   return {2, kind}
 end
-if ARGV[4] == 'del' then
+if ARGV[1] == 'del' then
   redis.call('DEL', KEYS[1])
   return 1
 end
 local ttl = ARGV[1]
-if ttl == 'keep' then
+if ttl == 'keep' or ttl == 'keepttl' then
   ttl = redis.call('PTTL', KEYS[1])
   if ttl < 0 then
     ttl = 'none'
@@ -18,8 +18,8 @@ if ttl == 'keep' then
   end
 end
 if ttl == 'none' then
-  redis.call('SET', KEYS[1], ARGV[5])
+  redis.call('SET', KEYS[1], ARGV[4])
 else
-  redis.call('SET', KEYS[1], ARGV[5], 'PX', ttl)
+  redis.call('SET', KEYS[1], ARGV[4], 'PX', ttl)
 end
 return 1

@@ -3,6 +3,7 @@ package driver
 import (
 	"fmt"
 	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -136,7 +137,7 @@ func New(o Options) Driver {
 	case CAS:
 		return &native{read: "get", swap: swapByCAS, drop: dropBy("cad"), unit: time.Second}
 	}
-	return lua{masterReads: o.MasterReads, notifyRedisson: o.NotifyRedisson}
+	return lua{masterReads: o.MasterReads, notifyRedisson: o.NotifyRedisson, withoutKeepTTL: new(atomic.Bool)}
 }
 
 // milliseconds rounds d up to the unit: 0 would mean no expiry, or no hint.

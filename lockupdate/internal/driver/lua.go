@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -13,7 +14,10 @@ import (
 
 // lua is the driver for servers with Lua. Its lock is a hash of the owner and the hold
 // count, as Redisson's RLock has it.
-type lua struct{ masterReads, notifyRedisson bool }
+type lua struct {
+	masterReads, notifyRedisson bool
+	withoutKeepTTL              *atomic.Bool // a server has refused KEEPTTL: it is older than Redis 6
+}
 
 func (lua) Supports(rmw.Kind) error { return nil }
 
@@ -188,9 +192,9 @@ const maxArgs = 1_000_000
 // ErrTooLarge is a hash that no single command can compare and write.
 var ErrTooLarge = fmt.Errorf("%w: the hash has too many fields to compare and write in one command; split the key", rmw.ErrInvalid)
 
-func (lua) Commit(r CommitRequest) (*Command, error) {
+func (d lua) Commit(r CommitRequest) (*Command, error) {
 	if r.Key.Kind != rmw.KindHash {
-		return commitString(r), nil
+		return commitString(r, d.withoutKeepTTL.Load()), nil
 	}
 	c := commitHash(r)
 	if len(c.args) > header+maxArgs {
@@ -199,7 +203,7 @@ func (lua) Commit(r CommitRequest) (*Command, error) {
 	return c, nil
 }
 
-func (lua) Committed(kind rmw.Kind, c *Command) (CommitResult, error) {
+func (d lua) Committed(kind rmw.Kind, c *Command) (CommitResult, error) {
 	if c.one() {
 		return CommitResult{Stored: true}, nil
 	}
@@ -214,6 +218,9 @@ func (lua) Committed(kind rmw.Kind, c *Command) (CommitResult, error) {
 	case int64(3):
 		now, err := c.content(kind, list[1:])
 		return CommitResult{Stored: err == nil, Now: now}, err
+	case int64(5):
+		d.withoutKeepTTL.Store(true)
+		return CommitResult{Stored: true}, nil
 	case int64(2):
 		if len(list) == 2 {
 			return CommitResult{}, wrongKind(fmt.Sprint(list[1]), kind)
@@ -232,8 +239,8 @@ func (lua) Committed(kind rmw.Kind, c *Command) (CommitResult, error) {
 // purpose, by a program that may write both.
 const digestFrom = 1 << 10
 
-func commitString(r CommitRequest) *Command {
-	var given, op any = "value", "set" // constants cost no allocation
+func commitString(r CommitRequest, withoutKeepTTL bool) *Command {
+	var given any = "value" // a constant costs no allocation
 	was := r.Base.Text()
 	switch {
 	case len(was) >= digestFrom:
@@ -242,10 +249,14 @@ func commitString(r CommitRequest) *Command {
 	case !r.Base.Exists():
 		given = "absent"
 	}
-	if !r.Next.Exists() {
-		op = "del"
+	expiry := expiryOf(r.TTL)
+	switch {
+	case !r.Next.Exists():
+		expiry = "del"
+	case r.TTL == 0 && !withoutKeepTTL:
+		expiry = "keepttl"
 	}
-	return commitStringScript.on(r.Key.Name, expiryOf(r.TTL), given, was, op, r.Next.Text())
+	return commitStringScript.on(r.Key.Name, expiry, given, was, r.Next.Text())
 }
 
 // expiryOf returns an rmw.Key.TTL as the scripts take it.

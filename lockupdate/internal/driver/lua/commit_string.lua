@@ -3,42 +3,44 @@
 -- and no slot move can part the check from the write.
 --
 -- KEYS[1]  the data key
--- ARGV[1]  the expiry to leave: milliseconds, 'keep' or 'none'
+-- ARGV[1]  the expiry to leave: milliseconds, 'none', 'keepttl', or 'keep' for a server
+--          without KEEPTTL; or 'del' to delete the key
 -- ARGV[2]  what fn was given: 'absent', 'value' or 'sha1' (then ARGV[3])
 -- ARGV[3]  the value fn was given, or its SHA-1 in hexadecimal
--- ARGV[4]  'set' (then ARGV[5]) or 'del'
--- ARGV[5]  the value to write
+-- ARGV[4]  the value to write
 --
 -- Returns 1 if written.
+--         {5} if written, by a server without KEEPTTL.
 --         {0} or {0, value} if the key holds nothing, or another value: this one.
 --         {2, TYPE} if the key is not a string.
 --         {4, error} if it cannot be read, as where an ACL forbids GET. Nothing is written.
 local now = redis.pcall('GET', KEYS[1])
-if type(now) == 'table' then -- an error, most likely about the type
-  local kind = redis.call('TYPE', KEYS[1]).ok
-  if kind == 'string' or kind == 'none' then
-    return {4, now.err}
+if now ~= ARGV[3] or ARGV[2] ~= 'value' then
+  if type(now) == 'table' then -- an error, most likely about the type
+    local kind = redis.call('TYPE', KEYS[1]).ok
+    if kind == 'string' or kind == 'none' then
+      return {4, now.err}
+    end
+    return {2, kind}
   end
-  return {2, kind}
+  if not (ARGV[2] == 'absent' and not now or ARGV[2] == 'sha1' and now and redis.sha1hex(now) == ARGV[3]) then
+    return {0, now or nil}
+  end
 end
-if ARGV[2] == 'absent' then
-  if now then
-    return {0, now}
-  end
-elseif ARGV[2] == 'sha1' and not (now and redis.sha1hex(now) == ARGV[3])
-  or ARGV[2] == 'value' and now ~= ARGV[3] then
-  if now then
-    return {0, now}
-  end
-  return {0}
-end
-if ARGV[4] == 'del' then
+local ttl = ARGV[1]
+local reply = 1
+if ttl == 'del' then
   redis.call('DEL', KEYS[1])
   return 1
 end
-local ttl = ARGV[1]
+if ttl == 'keepttl' then
+  -- Redis before 6 refuses this. Any other error comes again below.
+  if not redis.pcall('SET', KEYS[1], ARGV[4], 'KEEPTTL').err then
+    return 1
+  end
+  ttl, reply = 'keep', {5}
+end
 if ttl == 'keep' then
-  -- Redis before 6 has no KEEPTTL.
   ttl = redis.call('PTTL', KEYS[1])
   if ttl < 0 then
     ttl = 'none'
@@ -47,8 +49,8 @@ if ttl == 'keep' then
   end
 end
 if ttl == 'none' then
-  redis.call('SET', KEYS[1], ARGV[5])
+  redis.call('SET', KEYS[1], ARGV[4])
 else
-  redis.call('SET', KEYS[1], ARGV[5], 'PX', ttl)
+  redis.call('SET', KEYS[1], ARGV[4], 'PX', ttl)
 end
-return 1
+return reply
