@@ -96,7 +96,8 @@ func (d lua) Read(key rmw.Key) *Command {
 }
 
 func (lua) Value(kind rmw.Kind, c *Command) (rmw.Value, error) {
-	if c.script == nil || kind == rmw.KindString && !c.isList() {
+	list, isList := c.cmd.Val().([]any)
+	if c.script == nil || isList == (kind == rmw.KindHash) && len(list) != 1 {
 		return c.value(kind)
 	}
 	list, err := c.list()
@@ -105,14 +106,12 @@ func (lua) Value(kind rmw.Kind, c *Command) (rmw.Value, error) {
 	}
 	stored, ok := list[0].(string)
 	switch {
-	case !ok:
+	case !ok || len(list) != 1 || stored == kind.String():
 		return rmw.Value{}, c.Unexpected()
 	case stored == "none":
 		return rmw.Value{}, nil
-	case stored != kind.String():
-		return rmw.Value{}, wrongKind(stored, kind)
 	}
-	return c.content(kind, list[1:])
+	return rmw.Value{}, wrongKind(stored, kind)
 }
 
 func (lua) Peek(key rmw.Key) *Command {

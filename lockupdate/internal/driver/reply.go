@@ -14,12 +14,6 @@ import (
 // one reports whether a script answered 1. It costs no allocation.
 func (c *Command) one() bool { return c.cmd.Err() == nil && c.cmd.Val() == int64(1) }
 
-// isList reports whether a script answered with a list.
-func (c *Command) isList() bool {
-	_, ok := c.cmd.Val().([]any)
-	return ok
-}
-
 // list returns the reply of a script as a list.
 func (c *Command) list() ([]any, error) {
 	if err := c.cmd.Err(); err != nil {

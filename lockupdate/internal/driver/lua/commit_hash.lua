@@ -18,17 +18,26 @@
 --         other values of fields that it has not read, and these were sent.
 --         {0, field, value, ...} with what the key holds if that is something else.
 --         {2, TYPE} if the key is not a hash.
-local kind = redis.call('TYPE', KEYS[1]).ok
-if kind ~= 'none' and kind ~= 'hash' then
-  return {2, kind}
-end
 local given, read, missed = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local sent, sets, dels = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local now -- all fields if they are compared, else their number
+if sent == given then
+  now = redis.pcall('HGETALL', KEYS[1])
+else
+  now = redis.pcall('HLEN', KEYS[1])
+end
+if type(now) == 'table' and now.err then -- most likely about the type
+  local kind = redis.call('TYPE', KEYS[1]).ok
+  if kind == 'none' or kind == 'hash' then
+    return now
+  end
+  return {2, kind}
+end
 local at = 8
 local reply = 1
 if sent < given then
   -- See below for why one field more must be left. An empty hash has none of these.
-  local same = redis.call('HLEN', KEYS[1]) > read
+  local same = now > read
   for i = at, at + 2 * sent - 1, 2 do
     same = same and redis.call('HMGET', KEYS[1], ARGV[i])[1] == ARGV[i + 1]
   end
@@ -45,7 +54,6 @@ if sent < given then
     return reply
   end
 else
-  local now = redis.call('HGETALL', KEYS[1])
   local value = {}
   for i = 1, #now, 2 do
     value[now[i]] = now[i + 1]

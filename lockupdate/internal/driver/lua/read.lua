@@ -4,24 +4,18 @@
 -- KEYS[1]  the data key
 -- ARGV[1]  the type it should have, 'string' or 'hash'
 --
--- Returns the value, if it should be a string and is one, or nil if there is none;
---         {'none'} or {'hash', field, value, ...} if it should be a hash; or {TYPE} of
---         what it should not be.
+-- Returns the value, or nil; or field, value, ..., none if there is no hash; or {TYPE} of
+--         what it should not be, and {'none'} if the key is absent and cannot be read.
 local value
 if ARGV[1] == 'string' then
-  -- One call instead of two where the type is right.
   value = redis.pcall('GET', KEYS[1])
-  if type(value) ~= 'table' then
-    return value
+else
+  value = redis.pcall('HGETALL', KEYS[1])
+end
+if type(value) == 'table' and value.err then -- most likely about the type
+  local kind = redis.call('TYPE', KEYS[1]).ok
+  if kind ~= ARGV[1] then
+    return {kind}
   end
 end
-local reply = {redis.call('TYPE', KEYS[1]).ok}
-if reply[1] == ARGV[1] then
-  if value then
-    return value -- an error that is not about the type
-  end
-  for i, v in ipairs(redis.call('HGETALL', KEYS[1])) do
-    reply[i + 1] = v
-  end
-end
-return reply
+return value
