@@ -7,34 +7,34 @@ import (
 	"github.com/unwatch/unwatch/internal/timewheel"
 )
 
-// session holds its timer by value.
-type session struct {
-	name string
-	idle timewheel.Timer[*session]
-}
+// session is a timer and what it times.
+type session timewheel.Timer[state]
+
+type state struct{ name string }
+
+func (s *session) timer() *timewheel.Timer[state] { return (*timewheel.Timer[state])(s) }
 
 func Example() {
-	wheel := timewheel.New[*session](10 * time.Millisecond)
+	wheel := timewheel.New[state](10 * time.Millisecond)
 	open := func(name string, timeout time.Duration) *session {
-		s := &session{name: name}
-		s.idle.Value = s
-		wheel.Schedule(&s.idle, timeout)
+		s := &session{Value: state{name: name}}
+		wheel.Schedule(s.timer(), timeout)
 		return s
 	}
 	open("ann", 25*time.Millisecond)
 	bob := open("bob", 2*time.Second)
 	eve := open("eve", time.Hour)
 
-	wheel.Schedule(&bob.idle, 5*time.Second) // he is still there
-	wheel.Cancel(&eve.idle)                  // she has left
+	wheel.Schedule(bob.timer(), 5*time.Second) // he is still there
+	wheel.Cancel(eve.timer())                  // she has left
 
 	for now, ok := wheel.Next(); ok; now, ok = wheel.Next() {
 		// Here its owner would sleep.
-		wheel.Advance(now, func(t *timewheel.Timer[*session]) {
-			fmt.Printf("%v: %s, due at %v\n", now, t.Value.name, t.When())
+		wheel.Advance(now, func(t *timewheel.Timer[state]) {
+			fmt.Printf("%v: %s\n", now, (*session)(t).Value.name)
 		})
 	}
 	// Output:
-	// 30ms: ann, due at 25ms
-	// 5s: bob, due at 5s
+	// 30ms: ann
+	// 5s: bob
 }

@@ -172,9 +172,9 @@ func (s *script) advance(now time.Duration) {
 	began := s.model.seq
 	s.wheel.Advance(now, func(timer *timewheel.Timer[int]) {
 		id, ok := s.model.due(began)
-		require.True(s.t, ok, "timer %d at %d fires, but nothing is due at %d", timer.Value, timer.When(), now)
+		require.True(s.t, ok, "timer %d at %d fires, but nothing is due at %d", timer.Value, s.whens[timer.Value], now)
 		require.Equal(s.t, id, timer.Value, "the order")
-		require.GreaterOrEqual(s.t, s.model.now, timer.When(), "early")
+		require.GreaterOrEqual(s.t, s.model.now, s.whens[timer.Value], "early")
 		s.model.cancel(id)
 		s.fired++
 		s.check()
@@ -189,9 +189,6 @@ func (s *script) advance(now time.Duration) {
 
 func (s *script) check() {
 	require.Equal(s.t, len(s.model.entries), s.wheel.Len())
-	for i := range s.timers {
-		require.Equal(s.t, s.whens[i], s.timers[i].When())
-	}
 	at, ok := s.wheel.Next()
 	want, exists := s.model.next()
 	if exists {

@@ -1,29 +1,26 @@
 package timewheel
 
-import "time"
-
-// Timer is an entry of a [Wheel]. Embed it in what it times, or hold it there by
-// value: it is the wheel that points to it. The zero Timer is ready for use. It
-// must not be copied while it is scheduled, and be in one wheel at a time.
+// Timer is an entry of a [Wheel]. It holds what it times, so that nothing points from
+// one to the other: 24 bytes are all that it adds. A type that is defined as a Timer can
+// have methods, and a pointer to it converts to one to the Timer, and back. The zero Timer
+// is ready for use. It must not be copied while it is scheduled, and be in one wheel at a
+// time.
 type Timer[T any] struct {
 	_ noCopy
 
-	// Value is the owner's: the wheel never looks at it. A pointer to what holds
-	// the Timer leads from the callback back there.
+	// Value is the owner's: the wheel never looks at it.
 	Value T
 
-	next, prev *Timer[T] // a ring
-	when       time.Duration
-	at         uint16 // the list it is in; 0: none
+	next, prev *Timer[T] // a ring; nil: not scheduled
+	key        uint64    // twice the tick; or due
 }
+
+// due is the key of a timer that the next Advance fires, or the present one.
+const due = 1
 
 // Scheduled reports whether the timer is yet to fire. It is false within the
 // callback, unless that has scheduled the timer again.
-func (t *Timer[T]) Scheduled() bool { return t.at != unscheduled }
-
-// When returns the time that was last given to [Wheel.Schedule], even if the
-// timer has fired or was cancelled since.
-func (t *Timer[T]) When() time.Duration { return t.when }
+func (t *Timer[T]) Scheduled() bool { return t.next != nil }
 
 // noCopy makes go vet report copies: one of a scheduled timer would corrupt the
 // ring.

@@ -14,11 +14,8 @@ const (
 )
 
 // The indices of the lists. Those of the slots come first: slot s of level l
-// has l*slots+s. No timer is ever in a slot 0 (see Wheel), which frees the
-// index 0 to mean that a timer is in no list.
+// has l*slots+s.
 const (
-	unscheduled = 0
-
 	beyond    = levels * slots // the tick is outside of the current span
 	past      = beyond + 1     // for the next Advance
 	ready     = beyond + 2     // for the present one
@@ -34,8 +31,8 @@ const (
 //
 //   - the timers of one tick are always in one list, in the order of their
 //     scheduling;
-//   - an occupied slot is above the current tick's digit of its level, and so
-//     never slot 0;
+//   - an occupied slot is above the current tick's digit of its level;
+//   - a timer need not know the list that it is in;
 //   - whatever is on a lower level comes first.
 type Wheel[T any] struct {
 	tick time.Duration
@@ -65,25 +62,26 @@ func (w *Wheel[T]) Len() int { return w.n }
 func (w *Wheel[T]) Schedule(t *Timer[T], when time.Duration) {
 	w.Cancel(t)
 	w.n++
-	t.when = when
 	if when <= w.now {
-		w.push(t, past)
+		t.key = due
+		w.lists[past].push(t)
 		return
 	}
+	tick := uint64((when-1)/w.tick) + 1 // rounds up, and cannot overflow
+	t.key = tick << 1
 	w.place(t)
 }
 
 // Cancel keeps t from firing, and reports whether it would have fired. Within a
 // callback that holds too for what is due in the same Advance.
 func (w *Wheel[T]) Cancel(t *Timer[T]) bool {
-	if t.at == unscheduled {
+	if !t.Scheduled() {
 		return false
 	}
 	w.n--
-	at := int(t.at)
+	at := w.listOf(t)
 	l := &w.lists[at]
 	l.remove(t)
-	t.at = unscheduled
 	if l.head == nil {
 		w.vacate(at)
 	}
@@ -102,7 +100,7 @@ func (w *Wheel[T]) Advance(now time.Duration, fire func(*Timer[T])) {
 	w.now = max(w.now, now)
 	for t := w.lists[past].head; t != nil; t = w.lists[past].head {
 		w.lists[past].remove(t)
-		w.push(t, ready)
+		w.lists[ready].push(t)
 	}
 
 	// First everything that is due is taken, then it is fired: the callbacks see
@@ -178,27 +176,41 @@ func (w *Wheel[T]) move(at int) {
 // place puts t, which is in no list, into the one for its tick. That is not
 // before the current one, and is the current one only for move.
 func (w *Wheel[T]) place(t *Timer[T]) {
-	tick := uint64((t.when-1)/w.tick) + 1 // rounds up, and cannot overflow
+	tick := t.key >> 1
 	if tick == w.cur {
-		w.push(t, ready)
+		t.key = due
+		w.lists[ready].push(t)
 		return
 	}
-	level := (bits.Len64(tick^w.cur) - 1) / slotBits
-	if level >= levels {
-		if w.lists[beyond].head == nil || tick < w.nearest {
-			w.nearest = tick
-		}
-		w.push(t, beyond)
-		return
+	at := w.slotOf(tick)
+	switch {
+	case at < beyond:
+		w.occupied[at/slots] |= 1 << (at % slots)
+	case w.lists[beyond].head == nil || tick < w.nearest:
+		w.nearest = tick
 	}
-	slot := int(tick>>(level*slotBits)) % slots
-	w.occupied[level] |= 1 << slot
-	w.push(t, level*slots+slot)
+	w.lists[at].push(t)
 }
 
-func (w *Wheel[T]) push(t *Timer[T], at int) {
-	w.lists[at].push(t)
-	t.at = uint16(at)
+// slotOf returns the list for a tick that is not the current one.
+func (w *Wheel[T]) slotOf(tick uint64) int {
+	level := uint(bits.Len64(tick^w.cur)-1) / slotBits
+	if level >= levels {
+		return beyond
+	}
+	return int(level*slots + uint(tick>>(level*slotBits))%slots)
+}
+
+// listOf returns the list that t is in. Of one that is due, and is not the first of its
+// list, it may be the wrong one of two, which makes no difference to a removal.
+func (w *Wheel[T]) listOf(t *Timer[T]) int {
+	switch {
+	case t.key != due:
+		return w.slotOf(t.key >> 1)
+	case w.lists[past].head == t:
+		return past
+	}
+	return ready
 }
 
 // vacate notes that a list has become empty.

@@ -66,7 +66,6 @@ func TestATimerFiresAtTheTickThatItsTimeIsRoundedUpTo(t *testing.T) {
 		w := timewheel.New[int](tick)
 		timer := timewheel.Timer[int]{Value: 1}
 		w.Schedule(&timer, c.when)
-		assert.Equal(t, c.when, timer.When())
 		assert.Empty(t, advance(w, c.at-1), "%v", c.when)
 		assert.True(t, timer.Scheduled())
 		assert.Equal(t, []int{1}, advance(w, c.at), "%v", c.when)
@@ -98,7 +97,7 @@ func TestWhatATimerSchedulesFiresInALaterAdvance(t *testing.T) {
 	n := 0
 	again := func(timer *timewheel.Timer[int]) {
 		n++
-		w.Schedule(timer, timer.When()+tick)
+		w.Schedule(timer, time.Duration(n+1)*tick)
 	}
 	w.Advance(time.Hour, again)
 	assert.Equal(t, 1, n)
@@ -177,8 +176,8 @@ func TestATickMustBePositive(t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
-	assert.EqualValues(t, 32, unsafe.Sizeof(timewheel.Timer[struct{}]{}))
-	assert.EqualValues(t, 40, unsafe.Sizeof(timewheel.Timer[*int]{}))
+	assert.EqualValues(t, 24, unsafe.Sizeof(timewheel.Timer[struct{}]{}))
+	assert.EqualValues(t, 24+64, unsafe.Sizeof(timewheel.Timer[[64]byte]{}))
 	assert.Less(t, unsafe.Sizeof(timewheel.Wheel[[1024]byte]{}), uintptr(3300))
 }
 
