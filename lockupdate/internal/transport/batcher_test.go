@@ -1,0 +1,330 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lockupdate/internal/driver"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// recorder is a hook of a client that sends nothing. It records the flushes, each of which
+// takes a while, and replies to every command with the number of its flush and its key.
+type recorder struct {
+	takes func(flush int) time.Duration
+
+	mu    sync.Mutex
+	sizes []int             // commands per flush
+	ctxs  []context.Context // of each flush
+}
+
+func (r *recorder) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (r *recorder) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error { return r.flush(ctx, cmd) }
+}
+
+func (r *recorder) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error { return r.flush(ctx, cmds...) }
+}
+
+func (r *recorder) flush(ctx context.Context, cmds ...redis.Cmder) error {
+	r.mu.Lock()
+	n := len(r.sizes)
+	r.sizes, r.ctxs = append(r.sizes, len(cmds)), append(r.ctxs, ctx)
+	r.mu.Unlock()
+	time.Sleep(r.takes(n))
+	for _, c := range cmds {
+		c.(*redisx.Once).Cmder.(*redis.Cmd).SetVal(fmt.Sprint(n, " ", c.Args()[1]))
+	}
+	return nil
+}
+
+// rig is a Transport over a recorder.
+type rig struct {
+	*recorder
+	*Transport
+}
+
+func newRig(t *testing.T, takes func(flush int) time.Duration) *rig {
+	r := &recorder{takes: takes}
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	rdb.AddHook(r)
+	gate := redisx.NewGate()
+	require.NoError(t, gate.Enter())
+	t.Cleanup(func() {
+		gate.Leave()
+		gate.Close()
+		require.NoError(t, rdb.Close())
+	})
+	return &rig{r, New(rdb, driver.New(driver.Options{MasterReads: true}), gate, Options{})}
+}
+
+func always(d time.Duration) func(int) time.Duration { return func(int) time.Duration { return d } }
+
+func (r *rig) read(key string) *driver.Command { return r.Driver.Read(rmw.Key{Name: key}) }
+
+// idle requires that no flush is in flight and no batch waits.
+func (r *rig) idle(t *testing.T) {
+	t.Helper()
+	assert.Zero(t, r.batcher.inFlight)
+	assert.Empty(t, r.batcher.pending)
+}
+
+// sendWays are the ways to send commands. A batch must treat them alike.
+var sendWays = map[string]func(r *rig, cmds ...*driver.Command) error{
+	"Send": func(r *rig, cmds ...*driver.Command) error {
+		r.Send(context.Background(), cmds...)
+		return nil
+	},
+	"Do": func(r *rig, cmds ...*driver.Command) error {
+		return r.Do(context.Background(), new(Outage), cmds...)
+	},
+	"Do with a cancellable ctx": func(r *rig, cmds ...*driver.Command) error {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		return r.Do(ctx, new(Outage), cmds...)
+	},
+}
+
+// inEachWay runs a test in a bubble of its own for each way to send.
+func inEachWay(t *testing.T, test func(t *testing.T, send func(r *rig, cmds ...*driver.Command) error)) {
+	for name, send := range sendWays {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, send) })
+		})
+	}
+}
+
+// start has callers send one after the other, each some commands. wait returns how long
+// each of them took. Every command must have its own reply.
+func (r *rig) start(t *testing.T, callers, each int, send func(r *rig, cmds ...*driver.Command) error) (wait func() []time.Duration) {
+	took := make([]time.Duration, callers)
+	var wg sync.WaitGroup
+	for i := range callers {
+		var cmds []*driver.Command
+		for n := range each {
+			cmds = append(cmds, r.read(fmt.Sprint(i, "-", n)))
+		}
+		began := time.Now()
+		wg.Go(func() {
+			assert.NoError(t, send(r, cmds...))
+			took[i] = time.Since(began)
+			for n, c := range cmds {
+				reply, err := c.Text()
+				assert.NoError(t, err)
+				_, key, _ := strings.Cut(reply, " ")
+				assert.Equal(t, fmt.Sprint(i, "-", n), key)
+			}
+		})
+		synctest.Wait()
+	}
+	return func() []time.Duration { wg.Wait(); return took }
+}
+
+// A caller that is alone sends at once, and so do the first four.
+func TestSendAtOnce(t *testing.T) {
+	inEachWay(t, func(t *testing.T, send func(r *rig, cmds ...*driver.Command) error) {
+		r := newRig(t, always(time.Second))
+		for range 3 {
+			assert.Equal(t, []time.Duration{time.Second}, r.start(t, 1, 1, send)())
+		}
+		for _, took := range r.start(t, maxInFlight, 1, send)() {
+			assert.Equal(t, time.Second, took)
+		}
+		assert.Equal(t, []int{1, 1, 1, 1, 1, 1, 1}, r.sizes)
+		synctest.Wait()
+		r.idle(t)
+	})
+}
+
+// While four flushes are in flight, further commands gather. They are sent together when
+// the first flush is answered, and every caller gets its own replies.
+func TestCommandsGather(t *testing.T) {
+	inEachWay(t, func(t *testing.T, send func(r *rig, cmds ...*driver.Command) error) {
+		r := newRig(t, always(time.Millisecond))
+		for i, took := range r.start(t, maxInFlight+50, 1, send)() {
+			if i < maxInFlight {
+				assert.Equal(t, time.Millisecond, took)
+			} else {
+				assert.Equal(t, 2*time.Millisecond, took)
+			}
+		}
+		assert.Equal(t, []int{1, 1, 1, 1, 50}, r.sizes)
+		synctest.Wait()
+		r.idle(t)
+	})
+}
+
+// A flush has at most 256 commands. A caller whose commands do not fit leads the next batch.
+func TestBatchesAreBounded(t *testing.T) {
+	inEachWay(t, func(t *testing.T, send func(r *rig, cmds ...*driver.Command) error) {
+		r := newRig(t, always(time.Millisecond))
+		r.start(t, maxInFlight+2*maxBatch+10, 2, send)()
+		total := 0
+		for _, n := range r.sizes {
+			assert.LessOrEqual(t, n, maxBatch)
+			total += n
+		}
+		assert.Equal(t, 2*(maxInFlight+2*maxBatch+10), total)
+		assert.Equal(t, []int{2, 2, 2, 2, 256, 256, 256, 256, 20}, r.sizes)
+	})
+}
+
+// Flushes that hang delay others by at most 5 ms.
+func TestHungFlushesDelayLittle(t *testing.T) {
+	inEachWay(t, func(t *testing.T, send func(r *rig, cmds ...*driver.Command) error) {
+		r := newRig(t, func(flush int) time.Duration {
+			if flush < maxInFlight {
+				return time.Hour
+			}
+			return time.Millisecond
+		})
+		hung := r.start(t, maxInFlight, 1, send)
+		for range 20 {
+			for _, took := range r.start(t, 10, 1, send)() {
+				assert.LessOrEqual(t, took, maxPending+time.Millisecond)
+			}
+		}
+		hung()
+		synctest.Wait()
+		r.idle(t)
+		assert.Equal(t, []time.Duration{time.Millisecond}, r.start(t, 1, 1, send)(), "then a caller is alone again")
+	})
+}
+
+// In whatever order flushes are answered, every command is sent once, and the count of
+// flushes in flight is right.
+func TestEveryCommandIsSentOnce(t *testing.T) {
+	inEachWay(t, func(t *testing.T, send func(r *rig, cmds ...*driver.Command) error) {
+		r := newRig(t, func(n int) time.Duration { return time.Duration(n*n%23) * time.Millisecond / 2 })
+		var wg sync.WaitGroup
+		for i := range 500 {
+			wg.Go(func() {
+				time.Sleep(time.Duration(i%50) * 100 * time.Microsecond)
+				c := r.read(fmt.Sprint(i))
+				assert.NoError(t, send(r, c))
+				reply, err := c.Text()
+				assert.NoError(t, err)
+				assert.Regexp(t, fmt.Sprintf(`^\d+ %d$`, i), reply)
+			})
+		}
+		wg.Wait()
+		sum := 0
+		for _, n := range r.sizes {
+			sum += n
+		}
+		assert.Equal(t, 500, sum)
+		synctest.Wait()
+		r.idle(t)
+	})
+}
+
+type spanKey struct{}
+
+// A shared batch has neither the end nor the deadline nor the values of a caller's ctx,
+// not even of its leader's. A leader that no other caller joins keeps its values.
+func TestSharedBatchHasNoCallersCtx(t *testing.T) {
+	for name, joiners := range map[string]int{"shared": 3, "alone": 0} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, always(time.Millisecond))
+				wait := r.start(t, maxInFlight, 1, sendWays["Send"])
+				ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), spanKey{}, "span"), time.Hour)
+				defer cancel()
+				led := make(chan error, 1)
+				go func() { led <- r.Do(ctx, new(Outage), r.read("k")) }()
+				synctest.Wait()
+				others := r.start(t, joiners, 1, sendWays["Send"])
+				cancel()
+				wait()
+				others()
+				assert.ErrorIs(t, <-led, context.Canceled)
+				synctest.Wait()
+				time.Sleep(time.Millisecond)
+				require.Equal(t, []int{1, 1, 1, 1, 1 + joiners}, r.sizes)
+				sent := r.ctxs[maxInFlight]
+				assert.NoError(t, sent.Err())
+				_, limited := sent.Deadline()
+				assert.False(t, limited)
+				if joiners > 0 {
+					assert.Nil(t, sent.Value(spanKey{}))
+				} else {
+					assert.Equal(t, "span", sent.Value(spanKey{}))
+				}
+			})
+		})
+	}
+}
+
+// A caller that joins a batch starts no goroutine, even if its ctx can end: only a leader
+// does. The joiner returns as soon as its ctx ends; the others get their replies.
+func TestJoiningStartsNoGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, always(time.Millisecond))
+		first := r.start(t, maxInFlight, 1, sendWays["Send"])
+		do := func(ctx context.Context, key string) (c *driver.Command, done chan error) {
+			c, done = r.read(key), make(chan error, 1)
+			go func() { done <- r.Do(ctx, new(Outage), c) }()
+			synctest.Wait()
+			return c, done
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+
+		before := sending()
+		lead, led := do(ctx, "lead")
+		require.Equal(t, before+2, sending(), "control: the leader, and the goroutine that sends for it")
+		staying, stayed := do(ctx, "stay")
+		require.Equal(t, before+3, sending(), "the joiner only")
+		ending, leave := context.WithCancel(t.Context())
+		_, left := do(ending, "leave")
+		require.Equal(t, before+4, sending(), "the joiner only")
+
+		began := time.Now()
+		leave()
+		err := <-left
+		assert.Zero(t, time.Since(began), "without waiting for the flush")
+		require.ErrorIs(t, err, context.Canceled)
+		var abandoned *redisx.Abandoned
+		require.ErrorAs(t, err, &abandoned)
+		select {
+		case <-abandoned.Finished:
+			require.Fail(t, "the batch is not answered yet")
+		default:
+		}
+
+		first()
+		require.NoError(t, <-led)
+		require.NoError(t, <-stayed)
+		<-abandoned.Finished
+		for _, c := range []*driver.Command{lead, staying} {
+			reply, err := c.Text()
+			require.NoError(t, err)
+			assert.Regexp(t, "^4 ", reply)
+		}
+		assert.Equal(t, []int{1, 1, 1, 1, 3}, r.sizes)
+	})
+}
+
+// sending counts the goroutines that are within a Transport.
+func sending() (n int) {
+	buf := make([]byte, 1<<20)
+	for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+		if strings.Contains(stack, "transport.(*Transport).") {
+			n++
+		}
+	}
+	return n
+}
