@@ -1,0 +1,83 @@
+package driver
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// No two acquisitions have the same name, in any process, however many are named at once.
+// The times of one process are in order.
+func TestOwnersAreUnique(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // where everything happens at one instant
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		seen := map[string]bool{}
+		later := time.Now().Add(time.Hour) // so that an age is never cut to 0
+		for range 10 {
+			ids := NewOwnerIDs()
+			for range 10 {
+				wg.Go(func() {
+					last := int64(0)
+					for range 100 {
+						name := ids.Next()
+						at := later.Add(-ageOf(name, later)).UnixMicro()
+						assert.Greater(t, at, last)
+						last = at
+						mu.Lock()
+						assert.False(t, seen[name], name)
+						seen[name] = true
+						mu.Unlock()
+					}
+				})
+			}
+		}
+		wg.Wait()
+		assert.Len(t, seen, 10*10*100)
+	})
+}
+
+// An owner begins with the mark that acquire.lua looks for, and tells when the lock was
+// taken. The scripts and the driver use the same field for a wait hint.
+func TestOwnersTellTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ids := NewOwnerIDs()
+		first := ids.Next()
+		time.Sleep(90*time.Second + 123*time.Microsecond)
+		name := ids.Next()
+		assert.Regexp(t, `^unwatch:[A-Za-z0-9_-]{22}:[0-9a-z]{10}$`, name)
+		assert.Equal(t, storeOf(first), storeOf(name))
+		assert.NotEqual(t, storeOf(first), storeOf(NewOwnerIDs().Next()))
+		now := time.Now()
+		assert.Equal(t, 90*time.Second+123*time.Microsecond, ageOf(first, now))
+		assert.Zero(t, ageOf(name, now))
+		assert.Equal(t, time.Second, ageOf(name, now.Add(time.Second)))
+		assert.Contains(t, acquireSource, "string.sub(holder, 1, 8) == '"+ownerMark+"'")
+		for _, source := range []string{acquireSource, renewSource, releaseSource} {
+			assert.Contains(t, source, "'"+hintField+"'")
+		}
+	})
+}
+
+// FuzzOwner: an owner that another program wrote into a lock tells an age only if it can be
+// one of ours, and no age is negative.
+func FuzzOwner(f *testing.F) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, seed := range []string{NewOwnerIDs().Next(), "", ":", "unwatch:", "unwatch:a:1y2p0ij32e8e7", "unwatch:a:-1y2p0ij32e8e8",
+		"unwatch:a:_", "0190163d-8694-739b-aea5-966c26f8ad91:1", strings.Repeat("7", 36) + ":1"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, owner string) {
+		age := ageOf(owner, now)
+		require.GreaterOrEqual(t, age, time.Duration(0))
+		if !strings.HasPrefix(owner, ownerMark) {
+			require.Zero(t, age, "a foreign name tells nothing")
+		}
+		require.Equal(t, owner, storeOf(owner+":1"))
+	})
+}
