@@ -1,0 +1,239 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+type traceKey struct{}
+
+var (
+	errTestLoss   = errors.New("the lock is lost")
+	errTestParent = errors.New("the caller gave up")
+)
+
+// lockOf is a Holder that does nothing.
+type lockOf string
+
+func (l lockOf) LockName() string { return string(l) }
+func (lockOf) Owner() string      { return "o" }
+func (lockOf) LeaseLost(error)    {}
+func (lockOf) LeaveSection()      {}
+
+// unkept returns a lease of a lock, for an hour, that no keeper looks after.
+func unkept(lock string) *Lease {
+	k := NewKeeper(nil, nil, nil, Options{Lease: time.Hour})
+	return &Lease{holder: lockOf(lock), keeper: k, until: math.MaxInt64}
+}
+
+// subject is a ctx under test, a Context or one of package context with the same history.
+type subject struct {
+	lease  *Lease // of the Context; part of the keys of both
+	ctx    context.Context
+	end    func(cause error)
+	parent context.CancelCauseFunc
+	child  context.Context // made by "asked"
+	called bool            // by context.AfterFunc
+}
+
+func newSubject(ours bool) *subject {
+	parent, cancel := context.WithCancelCause(context.WithValue(context.Background(), traceKey{}, "span"))
+	parent, stop := context.WithTimeout(parent, time.Minute)
+	s := &subject{parent: func(err error) { cancel(err); stop() }, lease: unkept("l")}
+	if ours {
+		c := &Context{parent: parent, lease: s.lease, depth: 1}
+		s.ctx, s.end = c, c.End
+	} else {
+		s.ctx, s.end = context.WithCancelCause(context.WithValue(parent, s.key("l"), "held"))
+	}
+	return s
+}
+
+func (s *subject) key(lock string) ctxKey { return ctxKey{s.lease.keeper, lock} }
+
+func (s *subject) do(event string) {
+	switch event {
+	case "asked":
+		child, cancel := context.WithCancel(s.ctx)
+		s.child = child
+		context.AfterFunc(child, cancel)
+		context.AfterFunc(s.ctx, func() { s.called = true })
+		<-time.After(time.Second)
+	case "lost":
+		s.end(errTestLoss)
+	case "ended":
+		s.end(nil)
+	case "left":
+		s.parent(errTestParent)
+	case "late":
+		time.Sleep(2 * time.Minute) // past the deadline
+	}
+	synctest.Wait()
+}
+
+// observe returns everything that a ctx tells.
+func (s *subject) observe() []any {
+	deadline, limited := s.ctx.Deadline()
+	all := []any{
+		s.ctx.Err(), context.Cause(s.ctx), deadline, limited, isDone(s.ctx), s.called,
+		s.ctx.Value(traceKey{}), s.ctx.Value(s.key("l")) != nil, s.ctx.Value(s.key("m")) != nil, s.ctx.Value("no such"),
+		context.WithoutCancel(s.ctx).Err(), context.WithoutCancel(s.ctx).Value(traceKey{}),
+	}
+	late, cancel := context.WithTimeout(context.WithValue(s.ctx, traceKey{}, "inner"), time.Hour)
+	defer cancel()
+	all = append(all, late.Err(), context.Cause(late), isDone(late), late.Value(traceKey{}))
+	if s.child != nil {
+		all = append(all, s.child.Err(), context.Cause(s.child), isDone(s.child))
+	}
+	return all
+}
+
+func isDone(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// orders returns every sequence of some of the events.
+func orders(events []string) [][]string {
+	all := [][]string{nil}
+	for i, e := range events {
+		rest := append(append([]string{}, events[:i]...), events[i+1:]...)
+		for _, tail := range orders(rest) {
+			all = append(all, append([]string{e}, tail...))
+		}
+	}
+	return all
+}
+
+// In whatever order a Context is asked, loses its lock, ends, and its parent ends, it
+// behaves as those of package context do.
+func TestContextIsAContext(t *testing.T) {
+	for _, events := range orders([]string{"asked", "lost", "ended", "left", "late"}) {
+		synctest.Test(t, func(t *testing.T) {
+			ours, theirs := newSubject(true), newSubject(false)
+			for _, s := range []*subject{ours, theirs} {
+				defer s.parent(nil)
+				defer s.end(nil)
+			}
+			for _, e := range events {
+				for _, s := range []*subject{ours, theirs} {
+					if e == "late" && s == theirs {
+						continue // time passes for both
+					}
+					s.do(e)
+				}
+			}
+			assert.Equal(t, theirs.observe(), ours.observe(), strings.Join(events, ", "))
+		})
+	}
+}
+
+// A function that asks its ctx only for values and for Err costs no cancellable context.
+func TestContextCostsNoAllocation(t *testing.T) {
+	c := &Context{parent: context.WithValue(t.Context(), traceKey{}, "span"), lease: unkept("l"), depth: 1}
+	allocs := testing.AllocsPerRun(100, func() {
+		_ = c.Err()
+		_, _ = c.Deadline()
+		_ = c.Value(traceKey{})
+	})
+	assert.Zero(t, allocs)
+	assert.Nil(t, c.inner)
+	c.End(nil)
+	assert.Nil(t, c.inner)
+	assert.ErrorIs(t, c.Err(), context.Canceled)
+}
+
+// Lost tells why the lock was lost even if no caller asked, and only if it was lost before
+// the ctx ended.
+func TestContextTellsItsLoss(t *testing.T) {
+	c := &Context{parent: t.Context(), depth: 1}
+	assert.NoError(t, c.Lost())
+	c.End(errTestLoss)
+	c.End(nil)
+	assert.Equal(t, errTestLoss, c.Lost())
+	c = &Context{parent: t.Context(), depth: 1}
+	c.End(nil)
+	c.End(errTestLoss)
+	assert.NoError(t, c.Lost())
+}
+
+// newKeeper returns a Keeper with leases of a second, within a call of its Store. It cannot
+// send renewals.
+func newKeeper(t *testing.T) *Keeper {
+	gate := redisx.NewGate()
+	require.NoError(t, gate.Enter())
+	k := NewKeeper(nil, gate, nil, Options{Lease: time.Second, MaxHold: time.Minute})
+	t.Cleanup(func() {
+		assert.Zero(t, k.Len())
+		gate.Leave()
+		gate.Close()
+	})
+	return k
+}
+
+// Err tells that the lease is over even if the keeper's loop, which should have noticed, has
+// not run: as after a pause of the whole process.
+func TestErrLooksAtTheClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKeeper(t)
+		lease := k.Keep(lockOf("l"), time.Now())
+		ctx := lease.Enter(t.Context(), "s", true)
+		k.mu.Lock()
+		k.wheel.Cancel(&lease.timer) // nothing is due any more
+		k.mu.Unlock()
+		time.Sleep(890 * time.Millisecond)
+		require.NoError(t, ctx.Err())
+		require.Same(t, ctx, k.Held(ctx, "l"))
+		derived, cancel := context.WithCancel(ctx)
+		defer cancel()
+		time.Sleep(10 * time.Millisecond)
+		require.NoError(t, derived.Err(), "no caller has asked")
+		require.ErrorIs(t, ctx.Err(), context.Canceled)
+		require.ErrorIs(t, context.Cause(ctx), rmw.ErrLockLost)
+		<-ctx.Done()
+		synctest.Wait()
+		require.ErrorIs(t, derived.Err(), context.Canceled)
+		require.Nil(t, k.Held(ctx, "l"))
+		last, lost := ctx.Leave()
+		assert.True(t, last)
+		assert.ErrorIs(t, lost, rmw.ErrLockLost)
+		lease.End()
+	})
+}
+
+// A renewal finds that an inner lock is gone, while the outer one is still held. The keeper
+// ends the inner ctx with its mutex locked, and does not wait for itself.
+func TestLosingALockWithinAnotherOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKeeper(t)
+		outerLease, innerLease := k.Keep(lockOf("outer"), time.Now()), k.Keep(lockOf("inner"), time.Now())
+		outer := outerLease.Enter(t.Context(), "outer", true)
+		inner := innerLease.Enter(outer, "inner", true)
+		assert.True(t, innerLease.Renewed(k.Now(), false, nil))
+		require.ErrorIs(t, context.Cause(inner), rmw.ErrLockLost)
+		require.NoError(t, outer.Err())
+		last, lost := inner.Leave()
+		assert.True(t, last)
+		assert.ErrorIs(t, lost, rmw.ErrLockLost)
+		last, lost = outer.Leave()
+		assert.True(t, last)
+		assert.NoError(t, lost)
+		innerLease.End()
+		outerLease.End()
+	})
+}

@@ -1,0 +1,46 @@
+package lease
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+)
+
+// Everything that a lease costs the keeper is part of the Lease: keeping and dropping it
+// allocates nothing, however many others there are.
+func TestKeepingAllocatesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := redisx.NewGate()
+		require.NoError(t, gate.Enter())
+		k := NewKeeper(nil, gate, nil, Options{Lease: time.Hour, MaxHold: time.Hour})
+		const n = 10_000
+		h, now := lockOf("l"), time.Now()
+		leases := make([]*Lease, n)
+		for i := range leases {
+			leases[i] = k.Keep(h, now)
+		}
+		synctest.Wait()
+		assert.Equal(t, n, k.Len())
+		l := &Lease{holder: h, keeper: k}
+		l.timer.Value = l
+		assert.Zero(t, testing.AllocsPerRun(100, func() {
+			k.mu.Lock()
+			k.keepLocked(l, now)
+			k.mu.Unlock()
+			l.End()
+		}))
+		holder := Holder(h)
+		assert.Equal(t, 1.0, testing.AllocsPerRun(100, func() { k.Keep(holder, now).End() }), "the Lease")
+		for _, l := range leases {
+			l.End()
+		}
+		assert.Zero(t, k.Len())
+		gate.Leave()
+		gate.Close()
+	})
+}
