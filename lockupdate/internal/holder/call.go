@@ -50,6 +50,7 @@ var transitions = map[state][]state{
 	},
 	orphaned: {
 		queued, // its own commit was refused
+		left,   // ctx ended before the caller knew of its turn
 	},
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -59,7 +60,10 @@ type rig struct {
 
 func newRig(t *testing.T, takes func(flush int) time.Duration) *rig {
 	r := &recorder{takes: takes}
-	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	rdb := redis.NewClient(&redis.Options{
+		Addr:                     "127.0.0.1:1",
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}, // no goroutines
+	})
 	rdb.AddHook(r)
 	gate := redisx.NewGate()
 	require.NoError(t, gate.Enter())

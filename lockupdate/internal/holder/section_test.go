@@ -1,0 +1,120 @@
+package holder
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lockupdate/internal/driver"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// granting is a hook of a client that sends nothing and grants every lock.
+type granting struct{}
+
+func (granting) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (granting) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+	return func(_ context.Context, cmd redis.Cmder) error {
+		cmd.(*redisx.Once).Cmder.(*redis.Cmd).SetVal(int64(1))
+		return nil
+	}
+}
+
+func (g granting) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, c := range cmds {
+			_ = g.ProcessHook(nil)(ctx, c)
+		}
+		return nil
+	}
+}
+
+// joinSection has a call of Lock join, and returns it when its holder has the lock and is
+// detached, before the caller knows.
+func joinSection(ctx context.Context, t *testing.T, s *Queues) *Call {
+	c := s.newCall(ctx, rmw.Key{Name: testKey}, testLock)
+	c.section = true
+	require.True(t, s.join(c))
+	synctest.Wait()
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	require.True(t, c.queue.holder.detachedLocked())
+	assert.Same(t, c, c.queue.holder.running)
+	return c
+}
+
+// A caller that was given a critical section may leave, or lose the lock, before it knows
+// that it has it, or after. Each time the holder ends once, and the queue is free.
+func TestSectionEndsOnce(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, c *Call, h *holder, cancel func()){
+		"left before": func(t *testing.T, c *Call, _ *holder, cancel func()) {
+			cancel()
+			assert.Equal(t, left, c.leave(c.ctx.Err()))
+		},
+		"lost before": func(t *testing.T, c *Call, h *holder, _ func()) {
+			h.LeaseLost(rmw.ErrLockLost)
+			assert.Equal(t, orphaned, c.await(nil))
+			h.LeaveSection()
+		},
+		"lost and left before": func(t *testing.T, c *Call, h *holder, cancel func()) {
+			h.LeaseLost(rmw.ErrLockLost)
+			cancel()
+			assert.Equal(t, left, c.leave(c.ctx.Err()))
+			assert.ErrorIs(t, c.err, context.Canceled)
+		},
+		"lost after": func(t *testing.T, c *Call, h *holder, cancel func()) {
+			assert.Equal(t, running, c.await(nil))
+			h.queue.mu.Lock()
+			assert.Nil(t, h.running, "the call is no longer needed")
+			assert.True(t, h.detachedLocked() && h.takenLocked() && h.busyLocked() && !h.idleLocked())
+			h.queue.mu.Unlock()
+			cancel()
+			h.LeaseLost(rmw.ErrLockLost)
+			h.LeaveSection()
+		},
+		"left after": func(t *testing.T, c *Call, h *holder, _ func()) {
+			assert.Equal(t, running, c.await(nil))
+			h.LeaveSection()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newQueues(t, granting{}, driver.New(driver.Options{}), Options{Lease: 10 * time.Second})
+				require.NoError(t, s.gate.Enter())
+				defer s.gate.Leave()
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				c := joinSection(ctx, t, s)
+				h := c.queue.holder
+				second := s.newCall(t.Context(), c.key, testLock)
+				second.section, second.noWait = true, true
+				assert.False(t, s.join(second), "the lock is taken")
+				h.queue.mu.Lock()
+				h.wakeLocked() // there is no goroutine
+				h.dispatchLocked()
+				h.queue.mu.Unlock()
+				end(t, c, h, cancel)
+				synctest.Wait()
+				c.queue.mu.Lock()
+				assert.Nil(t, c.queue.holder)
+				assert.False(t, h.detachedLocked())
+				c.queue.mu.Unlock()
+				held, err := s.Lock(t.Context(), testKey, testLock, false)
+				require.NoError(t, err)
+				last, lost := held.Leave()
+				require.True(t, last)
+				require.NoError(t, lost)
+				held.Lease().LeaveSection()
+				synctest.Wait()
+				assert.False(t, s.Busy())
+			})
+		})
+	}
+}
