@@ -70,7 +70,12 @@ func (s *server) flush(cmds ...redis.Cmder) (err error) {
 		}
 	}
 	time.Sleep(takes / 2)
-	return err
+	for _, c := range cmds { // as go-redis: the first error
+		if err := c.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // run runs one command. nil is the null reply.
