@@ -60,7 +60,7 @@ func (s *server) flush(cmds ...redis.Cmder) (err error) {
 		if ran {
 			reply = s.run(c.Args())
 		}
-		switch c := c.(*redisx.Once).Cmder.(*redis.Cmd); {
+		switch c := c.(*redisx.Command); {
 		case err != nil:
 			c.SetErr(err)
 		case reply == nil:

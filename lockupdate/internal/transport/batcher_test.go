@@ -47,7 +47,7 @@ func (r *recorder) flush(ctx context.Context, cmds ...redis.Cmder) error {
 	r.mu.Unlock()
 	time.Sleep(r.takes(n))
 	for _, c := range cmds {
-		c.(*redisx.Once).Cmder.(*redis.Cmd).SetVal(fmt.Sprint(n, " ", c.Args()[1]))
+		c.(*redisx.Command).SetVal(fmt.Sprint(n, " ", c.Args()[1]))
 	}
 	return nil
 }
