@@ -160,7 +160,8 @@ func (c *Call) await(patience <-chan time.Time) state {
 		case <-c.ctx.Done():
 			why = redisx.EndOf(c.ctx)
 		case <-patience:
-			why = redisx.Because(rmw.ErrContended, fmt.Errorf("lock still held by another owner after Config.MaxWait (%v)", c.queues.options.MaxWait))
+			why = redisx.Because(rmw.ErrContended,
+				fmt.Errorf("lock still held by another owner after Config.MaxWait (%v)", c.queues.options.MaxWait))
 			patience = nil
 		case <-closing:
 			closing = nil
@@ -204,6 +205,8 @@ func (c *Call) leave(why error) state {
 		c.attempts--
 		h.dispatchLocked()
 		h.wakeLocked()
+	case orphaned: // and fn was not called yet
+		c.attempts = max(0, c.attempts-1)
 	case returned:
 		if c.err != nil {
 			c.setLocked(left)

@@ -22,7 +22,7 @@ func (granting) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (granting) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 	return func(_ context.Context, cmd redis.Cmder) error {
-		cmd.(*redisx.Once).Cmder.(*redis.Cmd).SetVal(int64(1))
+		cmd.(*redisx.Command).SetVal(int64(1))
 		return nil
 	}
 }

@@ -101,6 +101,24 @@ var scenarios = map[string]func(t *testing.T){
 		require.Equal(t, 2, res.Attempts)
 		require.Equal(t, "w,a,", r.text(testKey))
 	},
+	"contention without the lock": func(t *testing.T) {
+		r := newRig(t, &server{}, Options{MaxAttempts: 2})
+		require.NoError(t, r.gate.Enter())
+		defer r.gate.Leave()
+		c := r.NewUpdate(t.Context(), rmw.Key{Name: testKey}, testLock, appendText("a,"))
+		require.True(t, c.EnterUnlocked())
+		require.True(t, c.CallUnlocked(rmw.Value{}))
+		r.edit(testKey, func(string) string { return "w," })
+		answered, err := c.CommitUnlocked()
+		require.NoError(t, err)
+		require.False(t, answered)
+		res, err := c.UpdateLocked()
+		require.NoError(t, err)
+		require.Equal(t, 2, res.Attempts)
+		require.Equal(t, "w,a,", r.text(testKey))
+		again := r.NewUpdate(t.Context(), rmw.Key{Name: testKey}, testLock, appendText("a,"))
+		require.False(t, again.EnterUnlocked(), "the key is contended")
+	},
 	"the lease is lost and ctx ends before the caller knows": func(t *testing.T) {
 		r := newRig(t, &server{}, Options{})
 		require.NoError(t, r.gate.Enter())

@@ -52,7 +52,7 @@ func newSubject(ours bool) *subject {
 	parent, stop := context.WithTimeout(parent, time.Minute)
 	s := &subject{parent: func(err error) { cancel(err); stop() }, lease: unkept("l")}
 	if ours {
-		c := &Context{parent: parent, lease: s.lease, depth: 1}
+		c := &Context{parent: parent, keeper: s.lease.keeper, lock: "l", lease: s.lease, depth: 1}
 		s.ctx, s.end = c, c.End
 	} else {
 		s.ctx, s.end = context.WithCancelCause(context.WithValue(parent, s.key("l"), "held"))
@@ -145,7 +145,7 @@ func TestContextIsAContext(t *testing.T) {
 
 // A function that asks its ctx only for values and for Err costs no cancellable context.
 func TestContextCostsNoAllocation(t *testing.T) {
-	c := &Context{parent: context.WithValue(t.Context(), traceKey{}, "span"), lease: unkept("l"), depth: 1}
+	c := &Context{parent: context.WithValue(t.Context(), traceKey{}, "span"), lock: "l", lease: unkept("l"), depth: 1}
 	allocs := testing.AllocsPerRun(100, func() {
 		_ = c.Err()
 		_, _ = c.Deadline()

@@ -1,0 +1,327 @@
+package lockupdate_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/testing/unguarded"
+	locking "github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/locktest"
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+)
+
+var onDemand = lockupdate.Config{LockOnDemand: true}
+
+// An uncontended update takes two round trips, three commands and six calls of the server,
+// and starts no goroutine that outlives it.
+func TestOnDemandBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, onDemand)
+		hash := rmw.Key{Name: "h", Kind: rmw.KindHash}
+		_, err := f.store.Update(t.Context(), hash, setField("f", "1"))
+		require.NoError(t, err)
+		f.warm(rmw.Key{Name: "s"})
+		for _, tc := range []struct {
+			key      rmw.Key
+			fn       rmw.UpdateFunc
+			trips    int64
+			calls    int
+			commands []string
+		}{
+			{rmw.Key{Name: "s"}, appendText("x"), 2, 6, []string{"read", "EXISTS", "commit_string"}},
+			{hash, setField("f", "2"), 2, 6, []string{"read", "EXISTS", "commit_hash"}},
+			{rmw.Key{Name: "s"}, keep, 1, 3, []string{"read", "EXISTS"}},
+			{rmw.Key{Name: "s"}, abort, 1, 3, []string{"read", "EXISTS"}},
+		} {
+			f.settle()
+			goroutines, start, executed := runtime.NumGoroutine(), f.meter.Read(), f.executed()
+			_, _ = f.store.Update(t.Context(), tc.key, tc.fn)
+			assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
+			assert.EqualValues(t, tc.trips, f.meter.Read().Sub(start).RoundTrips)
+			assert.Equal(t, tc.calls, f.executed()-executed)
+			assert.Equal(t, tc.commands, f.calls())
+		}
+		assert.Zero(t, f.store.Stats().Acquired)
+	})
+}
+
+// The negative control: with the guard off, the same clauses fail as with the lock.
+func TestGuardOffOnDemand(t *testing.T) {
+	b := bench(proxycompat.Codis32(), onDemand)
+	open := b.Open
+	b.Open = func(rdb *redis.Client) rmw.Store {
+		rdb.AddHook(unguarded.Hook{})
+		return open(rdb)
+	}
+	for _, clause := range rmwtest.Clauses() {
+		t.Run(clause.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				err := clause.Check(t.Context(), b.Target(t))
+				if guardClauses[clause.Name] {
+					assert.Error(t, err, "the guard is off, and this clause does not notice")
+				}
+			})
+		})
+	}
+}
+
+// Critical sections exclude each other as ever.
+func TestLockerOnDemand(t *testing.T) {
+	locktest.RunFake(t, func(t *testing.T) locktest.Target {
+		return lockers(t, lockupdate.Config{Lease: 10 * time.Second, LockOnDemand: true})
+	})
+}
+
+// A program that holds the lock and writes without a guard, as with Redisson's RLock, loses
+// its write to an update on demand. An update under the lock waits for it.
+func TestOnDemandAndAnUnguardedWriter(t *testing.T) {
+	for _, cfg := range []lockupdate.Config{{}, onDemand} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, cfg)
+			key := rmw.Key{Name: "s"}
+			direct := f.direct()
+			release := make(chan struct{})
+			var writer sync.WaitGroup
+			// The writer reads, and takes the lock after the update has looked at it.
+			_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				writer.Go(func() {
+					for direct.Exists(t.Context(), lock+"s").Val() > 0 {
+						time.Sleep(time.Millisecond)
+					}
+					assert.NoError(t, direct.HSet(t.Context(), lock+"s", "redisson", 1).Err())
+					was := direct.Get(t.Context(), "s").Val()
+					<-release
+					assert.NoError(t, direct.Set(t.Context(), "s", was+"writer,", 0).Err())
+					assert.NoError(t, direct.Del(t.Context(), lock+"s").Err())
+				})
+				synctest.Wait()
+				return rmw.String(cur.Text() + "update,"), nil
+			})
+			require.NoError(t, err)
+			time.Sleep(time.Second) // without LockOnDemand, the writer takes the lock now
+			close(release)
+			writer.Wait()
+			if cfg.LockOnDemand {
+				assert.Equal(t, "writer,", f.text(key), "the acknowledged update is lost")
+			} else {
+				assert.Equal(t, "update,writer,", f.text(key))
+			}
+		})
+	}
+}
+
+// An update takes the lock if another process holds it, and for a second after that; also
+// after a refused commit.
+func TestOnDemandTakesTheLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, onDemand)
+		other := f.another(onDemand)
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		require.NoError(t, other.WithLock(t.Context(), "s", func(context.Context) error {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			res, err := f.store.Update(ctx, key, appendText("x"))
+			assert.ErrorIs(t, err, rmw.ErrContended)
+			assert.Zero(t, res.Attempts, "fn does not run while another process holds the lock")
+			return nil
+		}))
+		lockupdate.Settle(other)
+		f.settle()
+		update := func() {
+			_, err := f.store.Update(t.Context(), key, appendText("x"))
+			require.NoError(t, err)
+			f.waitReleases()
+		}
+		update()
+		assert.Equal(t, []string{"acquire", "read", "commit_string", "release"}, f.calls())
+		time.Sleep(time.Second)
+		f.settle()
+		update()
+		assert.Equal(t, []string{"read", "EXISTS", "commit_string"}, f.calls())
+
+		f.settle()
+		res, err := f.store.Update(t.Context(), key, behindItsBack(func() {
+			require.NoError(t, f.direct().Set(t.Context(), "s", "theirs", 0).Err())
+		}, appendText("+x")))
+		require.NoError(t, err)
+		assert.Equal(t, 2, res.Attempts)
+		f.waitReleases()
+		assert.Equal(t, []string{"read", "EXISTS", "SET", "commit_string", "acquire", "read", "commit_string", "release"}, f.calls())
+		assert.Equal(t, "theirs+x", f.text(key))
+	})
+}
+
+// Calls of one process wait for each other: fn never runs twice at a time, and each sees
+// what the one before stored.
+func TestOnDemandInOneProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, onDemand)
+		key := rmw.Key{Name: "s"}
+		var wg sync.WaitGroup
+		running, calls := 0, 0
+		for range 50 {
+			wg.Go(func() {
+				_, err := f.store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+					running++
+					calls++
+					assert.Equal(t, 1, running)
+					time.Sleep(time.Microsecond)
+					running--
+					return rmw.String(cur.Text() + "x"), nil
+				})
+				assert.NoError(t, err)
+			})
+		}
+		wg.Wait()
+		assert.Len(t, f.text(key), 50)
+		assert.LessOrEqual(t, calls, 52)
+	})
+}
+
+// fn's panic, Goexit and error leave the key free for the next call, also for one that waits.
+func TestOnDemandFnEndsOtherwise(t *testing.T) {
+	for name, end := range map[string]func() error{
+		"panic":  func() error { panic("a bug") },
+		"Goexit": func() error { runtime.Goexit(); return nil },
+		"error":  func() error { return errors.New("no") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, onDemand)
+				key := rmw.Key{Name: "s"}
+				var wg sync.WaitGroup
+				wg.Go(func() {
+					defer func() { _ = recover() }()
+					_, _ = f.store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) {
+						time.Sleep(time.Second)
+						return rmw.Value{}, end()
+					})
+				})
+				synctest.Wait()
+				began := time.Now()
+				_, err := f.store.Update(t.Context(), key, appendText("x"))
+				require.NoError(t, err)
+				assert.Less(t, time.Since(began), 2*time.Second)
+				wg.Wait()
+				assert.Equal(t, "x", f.text(key))
+			})
+		})
+	}
+}
+
+// lock.Token and WithLock within fn take the lock. If the key has changed since fn was given
+// its value, fn runs again.
+func TestOnDemandToken(t *testing.T) {
+	for name, take := range map[string]func(ctx context.Context, s *lockupdate.Store) error{
+		"token": func(ctx context.Context, _ *lockupdate.Store) error {
+			token, err := locking.Token(ctx)
+			if again, _ := locking.Token(ctx); err == nil && (token == 0 || again != token) {
+				return errors.New("another token")
+			}
+			return err
+		},
+		"section": func(ctx context.Context, s *lockupdate.Store) error {
+			return s.WithLock(ctx, "s", func(context.Context) error { return nil })
+		},
+	} {
+		for _, changed := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f := newFixture(t, onDemand)
+					key := rmw.Key{Name: "s"}
+					f.warm(key)
+					calls := 0
+					res, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+						if calls++; changed && calls == 1 {
+							require.NoError(t, f.direct().Set(t.Context(), "s", "theirs", 0).Err())
+						}
+						if err := take(ctx, f.store); err != nil {
+							return rmw.Value{}, err
+						}
+						h, err := f.store.Inspect(t.Context(), "s")
+						assert.NoError(t, err)
+						assert.NotEmpty(t, h.Owner, "the lock is held")
+						return rmw.String(cur.Text() + "x"), nil
+					})
+					require.NoError(t, err)
+					if name == "token" {
+						assert.NotZero(t, res.Token)
+					}
+					if changed {
+						assert.Equal(t, 2, res.Attempts)
+						assert.Equal(t, "theirsx", f.text(key))
+					} else {
+						assert.Equal(t, 1, res.Attempts)
+						assert.Equal(t, "wwwx", f.text(key))
+					}
+				})
+			})
+		}
+	}
+}
+
+// A token that cannot be drawn, since another process holds the lock, is fn's to handle:
+// what fn writes then is guarded all the same.
+func TestOnDemandTokenIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{LockOnDemand: true, MaxWait: time.Second})
+		other := f.another(lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		var held *lockupdate.Lock
+		_, err := f.store.Update(t.Context(), key, func(ctx context.Context, _ rmw.Value) (rmw.Value, error) {
+			var err error
+			held, err = other.Lock(t.Context(), "s")
+			require.NoError(t, err)
+			_, err = locking.Token(ctx)
+			return rmw.Value{}, err
+		})
+		require.ErrorIs(t, err, rmw.ErrContended)
+		require.NoError(t, held.Unlock())
+		lockupdate.Settle(other)
+		_, err = f.store.Update(t.Context(), key, appendText("x"))
+		require.NoError(t, err)
+	})
+}
+
+// An fn that runs for longer than MaxHold has its ctx ended, and lets the next call go on.
+func TestOnDemandMaxHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{LockOnDemand: true, MaxHold: time.Second})
+		key := rmw.Key{Name: "s"}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			began := time.Now()
+			_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				<-ctx.Done()
+				assert.Equal(t, time.Second, time.Since(began))
+				assert.ErrorIs(t, context.Cause(ctx), rmw.ErrLockLost)
+				time.Sleep(time.Minute)
+				return rmw.String(cur.Text() + "late"), nil
+			})
+			assert.ErrorIs(t, err, rmw.ErrLockLost)
+		})
+		synctest.Wait()
+		_, err := f.store.Update(t.Context(), key, appendText("x"))
+		require.NoError(t, err)
+		wg.Wait()
+		assert.Equal(t, "x", f.text(key))
+	})
+}
+
+// What needs the lock cannot be combined with LockOnDemand.
+func TestOnDemandAndSoleWriter(t *testing.T) {
+	assert.ErrorIs(t, lockupdate.Config{LockOnDemand: true, SoleWriter: true}.Validate(), rmw.ErrInvalid)
+}
