@@ -221,7 +221,7 @@ func TestDocumentedRights(t *testing.T) {
 			commands = append(commands, strings.ToUpper(command))
 		}
 	}
-	sent, called := lockupdate.Config{}.Vocabulary()
+	sent, called := lockupdate.Config{}.RequiredCommands()
 	assert.ElementsMatch(t, append(sent, called...), commands)
 	assert.Equal(t, "on >... "+live.Rights, strings.Join(documentedRights(t, "migrate-check-live.md", "watcher")[1:], " "))
 }

@@ -34,19 +34,19 @@ func TestDeadStoreFailsFast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, took, restore := fail(t, lockupdate.Config{MaxOutage: -1})
 		assert.Zero(t, took)
-		assert.True(t, f.store.Stats().Broken)
+		assert.True(t, f.store.Stats().CircuitOpen)
 		_, err := f.store.Read(t.Context(), rmw.Key{Name: "s"})
 		require.ErrorIs(t, err, rmw.ErrUnavailable)
 		require.ErrorContains(t, err, "tried again every 1s")
 		restore()
 		time.Sleep(time.Minute)
 		assert.Equal(t, "www", f.text(rmw.Key{Name: "s"}))
-		assert.False(t, f.store.Stats().Broken)
+		assert.False(t, f.store.Stats().CircuitOpen)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		f, took, restore := fail(t, lockupdate.Config{NoBreaker: true})
 		assert.Greater(t, took, time.Second, "control")
-		assert.False(t, f.store.Stats().Broken)
+		assert.False(t, f.store.Stats().CircuitOpen)
 		restore()
 		time.Sleep(time.Minute) // until all that hangs has ended
 	})
@@ -77,7 +77,7 @@ func TestBreakerKnowsWhatIsNotDeath(t *testing.T) {
 			cancel()
 		}
 		remove()
-		assert.False(t, f.store.Stats().Broken)
+		assert.False(t, f.store.Stats().CircuitOpen)
 		time.Sleep(time.Minute)
 	})
 }
@@ -93,7 +93,7 @@ func TestBreakerLetsRenewalsAndReleasesPass(t *testing.T) {
 			_, err := f.store.Read(t.Context(), rmw.Key{Name: "s"})
 			require.ErrorIs(t, err, rmw.ErrUnavailable)
 		}
-		require.True(t, f.store.Stats().Broken)
+		require.True(t, f.store.Stats().CircuitOpen)
 		require.NoError(t, l.Unlock())
 		f.waitReleases()
 		assert.Zero(t, f.direct().Exists(t.Context(), lock+"held").Val())

@@ -88,7 +88,7 @@ func TestGroupsLeaveWhatTheirMembersLeave(t *testing.T) {
 // their own: only who asks for the wrong kind is told so.
 func TestSharedLock(t *testing.T) {
 	for name, cfg := range map[string]lockupdate.Config{
-		"combining": {}, "no combining": {NoCombining: true}, "keep": {Keep: 5 * time.Millisecond},
+		"combining": {}, "no combining": {NoCombining: true}, "keep": {Linger: 5 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 // way to send several in one plain pipeline. *redis.Client, *redis.ClusterClient,
 // *redis.Ring and redis.UniversalClient have it.
 //
-// All that is ever sent through it has exactly one key; see [Config.Vocabulary].
+// All that is ever sent through it has exactly one key; see [Config.RequiredCommands].
 type Commands interface {
 	Process(ctx context.Context, cmd redis.Cmder) error
 	Pipeline() redis.Pipeliner
@@ -35,10 +35,10 @@ func (c Commit) String() string {
 	return fmt.Sprintf("Commit(%d)", uint8(c))
 }
 
-// Vocabulary returns the name of every command that a Store with this Config may send,
+// RequiredCommands returns the name of every command that a Store with this Config may send,
 // and of every command its scripts call. A server or proxy has to allow the former; an
 // ACL has to allow both.
-func (c Config) Vocabulary() (sent, called []string) {
+func (c Config) RequiredCommands() (sent, called []string) {
 	switch c.Commit {
 	case CommitIFEQ:
 		sent = []string{"DELEX", "GET", "GETEX", "PTTL", "SET", "TYPE"}

@@ -97,11 +97,11 @@ type Config struct {
 	// is lost, all of them get rmw.ErrOutcomeUnknown.
 	NoCombining bool
 
-	// Keep is how long a lock without further updates is kept, with the value,
-	// for the next update of the same key by this Store: that then takes one
-	// round trip instead of two. Others who poll for the lock are let in at
-	// once. Default 0: it is given back at once. At most Poll.Max.
-	Keep time.Duration
+	// Linger is how long a lock without further updates is kept, with the value, for the
+	// next update of the same key by this Store, which then takes one round trip instead
+	// of two. A process that polls for the lock gets it at once. Default 0: the lock is
+	// released at once. At most Poll.Max.
+	Linger time.Duration
 
 	// NoBreaker has every call try a store that does not answer. By default, a
 	// circuit breaker opens after ten flushes in a row without any answer. It lets
@@ -199,8 +199,8 @@ func (c Config) Validate() error {
 		return invalid("MaxHold is %v; use a positive duration, or 0 for the default", c.MaxHold)
 	case c.MaxWait < 0:
 		return invalid("MaxWait is %v; use a positive duration, or 0 for no limit but ctx", c.MaxWait)
-	case c.Keep < 0 || c.Keep > c.Poll.Max:
-		return invalid("Keep is %v; use 0 to %v, which is Poll.Max: others must not wait for longer than they do anyway", c.Keep, c.Poll.Max)
+	case c.Linger < 0 || c.Linger > c.Poll.Max:
+		return invalid("Linger is %v; use 0 to %v, which is Poll.Max: others must not wait for longer than they do anyway", c.Linger, c.Poll.Max)
 	case c.MaxAttempts < 0:
 		return invalid("MaxAttempts is %d; use a positive number, or 0 for the default", c.MaxAttempts)
 	case c.Poll.Base < 0 || c.Poll.Max < 0:

@@ -32,7 +32,7 @@ func TestContract(t *testing.T) {
 	for name, cfg := range map[string]lockupdate.Config{
 		"sole writer":  {SoleWriter: true},
 		"no combining": {NoCombining: true},
-		"keep":         {Keep: 5 * time.Millisecond},
+		"keep":         {Linger: 5 * time.Millisecond},
 		"master reads": {MasterReads: true},
 		"on demand":    {LockOnDemand: true},
 	} {

@@ -43,7 +43,7 @@ func TestContractWithoutLua(t *testing.T) {
 			"":               {},
 			", sole writer":  {SoleWriter: true},
 			", no combining": {NoCombining: true},
-			", keep":         {Keep: 5 * time.Millisecond},
+			", keep":         {Linger: 5 * time.Millisecond},
 			", master reads": {MasterReads: true},
 		} {
 			t.Run(s.commit.String()+name, func(t *testing.T) {
@@ -121,9 +121,9 @@ func TestContractFindsAMissingGuardWithoutLua(t *testing.T) {
 	}
 }
 
-// What is sent without Lua is what Vocabulary says, on one key each, and Codis permits
+// What is sent without Lua is what RequiredCommands says, on one key each, and Codis permits
 // it: of the rest the proxy knows nothing, and forwards it by its key.
-func TestVocabularyWithoutLua(t *testing.T) {
+func TestRequiredCommandsWithoutLua(t *testing.T) {
 	eachWithoutLua(t, func(t *testing.T, s luaLess) {
 		f := s.fixture(t, lockupdate.Config{})
 		profile := proxycompat.Codis32()
@@ -151,7 +151,7 @@ func TestVocabularyWithoutLua(t *testing.T) {
 		_, err := f.store.Update(t.Context(), rmw.Key{Name: "k"}, remove)
 		require.NoError(t, err)
 		f.waitReleases()
-		sent, called := lockupdate.Config{Commit: s.commit}.Vocabulary()
+		sent, called := lockupdate.Config{Commit: s.commit}.RequiredCommands()
 		assert.Empty(t, called)
 		seen := map[string]bool{}
 		for _, c := range f.proxy.Calls() {

@@ -107,7 +107,7 @@
 // A server with Lua, Redis 3.2 or later, or with a compare-and-set; and a proxy that
 // does not repeat commands on its own, nor gives a key a second home while its server
 // hangs (auto_eject_hosts of twemproxy): no client can put two values together again.
-// What is sent is what [Config.Vocabulary] lists; an ACL must allow it all. go-redis must
+// What is sent is what [Config.RequiredCommands] lists; an ACL must allow it all. go-redis must
 // not be configured with a negative ReadTimeout (no limit): the work behind a call that
 // was given up ends with it. Of miniredis, v2.23.0 is the oldest on which the scripts
 // are known to work; v2.17.0 misreads what TYPE returns to them.

@@ -16,22 +16,22 @@ type EventKind uint8
 
 // What can happen to the locks and updates of a Store.
 const (
-	EventAcquired   = EventKind(event.Acquired)    // a lock was taken from the server; Took is how long that took
-	EventWaited     = EventKind(event.Waited)      // an update or lock has its turn after waiting for others; Took is for how long
-	EventPolled     = EventKind(event.Polled)      // a lock was asked for, and is another process's
-	EventRenewed    = EventKind(event.Renewed)     // leases were prolonged; N is how many
-	EventLate       = EventKind(event.RenewFailed) // a renewal failed; Err is why, and it is tried again
-	EventLost       = EventKind(event.Lost)        // a lease is lost; Err is why
-	EventConflicted = EventKind(event.Conflicted)  // the guard refused a commit, and N updates run again
-	EventCombined   = EventKind(event.Combined)    // N updates were written by one commit
-	EventUnknown    = EventKind(event.Unknown)     // an update ended in rmw.ErrOutcomeUnknown; Err is that
+	EventAcquired    = EventKind(event.Acquired)    // a lock was taken from the server; Took is how long that took
+	EventWaited      = EventKind(event.Waited)      // an update or lock has its turn after waiting for others; Took is for how long
+	EventPolled      = EventKind(event.Polled)      // a lock was asked for, and is another process's
+	EventRenewed     = EventKind(event.Renewed)     // leases were prolonged; N is how many
+	EventRenewFailed = EventKind(event.RenewFailed) // a renewal failed; Err is why, and it is tried again
+	EventLost        = EventKind(event.Lost)        // a lease is lost; Err is why
+	EventConflicted  = EventKind(event.Conflicted)  // the guard refused a commit, and N updates run again
+	EventCombined    = EventKind(event.Combined)    // N updates were written by one commit
+	EventUnknown     = EventKind(event.Unknown)     // an update ended in rmw.ErrOutcomeUnknown; Err is that
 )
 
 const eventKinds = EventKind(event.Kinds)
 
 // String returns the kind's name.
 func (k EventKind) String() string {
-	names := [eventKinds]string{"acquired", "waited", "polled", "renewed", "late", "lost", "conflicted", "combined", "unknown"}
+	names := [eventKinds]string{"acquired", "waited", "polled", "renewed", "renew failed", "lost", "conflicted", "combined", "unknown"}
 	if k < eventKinds {
 		return names[k]
 	}
@@ -49,24 +49,24 @@ type Event struct {
 
 // Stats counts what has happened since the Store was made, and what is the case now.
 type Stats struct {
-	Acquired   uint64 // locks taken from the server
-	Waited     uint64 // updates and locks that had to wait for others
-	Polled     uint64 // attempts that found a lock taken
-	Renewed    uint64 // leases prolonged
-	Late       uint64 // renewals that failed, and were tried again
-	Lost       uint64 // leases lost
-	Conflicted uint64 // commits that the guard refused
-	Combined   uint64 // updates that were written along with another's commit
-	Unknown    uint64 // updates that ended in rmw.ErrOutcomeUnknown
+	Acquired      uint64 // locks taken from the server
+	Waited        uint64 // updates and locks that had to wait for others
+	Polled        uint64 // attempts that found a lock taken
+	Renewed       uint64 // leases prolonged
+	RenewFailures uint64 // renewals that failed, and were tried again
+	Lost          uint64 // leases lost
+	Conflicted    uint64 // commits that the guard refused
+	Combined      uint64 // updates that were written along with another's commit
+	Unknown       uint64 // updates that ended in rmw.ErrOutcomeUnknown
 
-	Held   int  // leases, now
-	Broken bool // the circuit breaker is open: the store does not answer, and calls wait or fail; see Config.MaxOutage
+	Held        int  // leases, now
+	CircuitOpen bool // the circuit breaker is open: the store does not answer, and calls wait or fail; see Config.MaxOutage
 }
 
 // String returns the counts in one line, for logs.
 func (s Stats) String() string {
-	return fmt.Sprintf("acquired=%d waited=%d polled=%d renewed=%d late=%d lost=%d conflicted=%d combined=%d unknown=%d held=%d broken=%t",
-		s.Acquired, s.Waited, s.Polled, s.Renewed, s.Late, s.Lost, s.Conflicted, s.Combined, s.Unknown, s.Held, s.Broken)
+	return fmt.Sprintf("acquired=%d waited=%d polled=%d renewed=%d renew_failures=%d lost=%d conflicted=%d combined=%d unknown=%d held=%d circuit_open=%t",
+		s.Acquired, s.Waited, s.Polled, s.Renewed, s.RenewFailures, s.Lost, s.Conflicted, s.Combined, s.Unknown, s.Held, s.CircuitOpen)
 }
 
 // Stats returns a snapshot. It is cheap, and its numbers need not be of the very same
@@ -75,9 +75,9 @@ func (s *Store) Stats() Stats {
 	n := func(k EventKind) uint64 { return s.counts[k].Load() }
 	return Stats{
 		Acquired: n(EventAcquired), Waited: n(EventWaited), Polled: n(EventPolled),
-		Renewed: n(EventRenewed), Late: n(EventLate), Lost: n(EventLost),
+		Renewed: n(EventRenewed), RenewFailures: n(EventRenewFailed), Lost: n(EventLost),
 		Conflicted: n(EventConflicted), Combined: n(EventCombined), Unknown: n(EventUnknown),
-		Held: s.keeper.Len(), Broken: s.transport.CircuitOpen(),
+		Held: s.keeper.Len(), CircuitOpen: s.transport.CircuitOpen(),
 	}
 }
 

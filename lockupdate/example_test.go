@@ -64,7 +64,7 @@ func ExampleProbe() {
 
 	commit, err := lockupdate.Probe(context.Background(), rdb)
 	fmt.Println(commit, err)
-	sent, _ := lockupdate.Config{Commit: commit}.Vocabulary()
+	sent, _ := lockupdate.Config{Commit: commit}.RequiredCommands()
 	fmt.Println(sent)
 	store := lockupdate.New(rdb, lockupdate.Config{Commit: commit})
 	defer store.Close()

@@ -65,7 +65,7 @@ func (r race) run(t *testing.T) []int {
 // Processes that want the same key all the time each get their share, whether their
 // fns take their time or are done at once, and however they commit.
 func TestFairBetweenProcesses(t *testing.T) {
-	keep, off := lockupdate.Config{Keep: kept}, lockupdate.Config{NoCombining: true}
+	keep, off := lockupdate.Config{Linger: kept}, lockupdate.Config{NoCombining: true}
 	ifeq, vx := lockupdate.Config{Commit: lockupdate.CommitIFEQ}, lockupdate.Config{Commit: lockupdate.CommitVX}
 	eager := lockupdate.Config{Poll: rmw.Backoff{Base: 300 * time.Microsecond, Max: 900 * time.Microsecond}}
 	for name, r := range map[string]race{

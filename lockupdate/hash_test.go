@@ -187,7 +187,7 @@ func TestHashIsLeftEmptyToTheNext(t *testing.T) {
 // was committed, and nobody is shown what is no longer there.
 func TestHashHandedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Keep: 50 * time.Millisecond})
+		f := newFixture(t, lockupdate.Config{Linger: 50 * time.Millisecond})
 		key := rmw.Key{Name: "h", Kind: rmw.KindHash}
 		_, err := f.store.Update(t.Context(), key, setField("a", "0"))
 		require.NoError(t, err)
@@ -298,7 +298,7 @@ func raise(t *testing.T, cfg lockupdate.Config) (acked, lost int) {
 
 func TestNoRaiseIsLost(t *testing.T) {
 	for name, cfg := range map[string]lockupdate.Config{
-		"combining": {}, "alone": {NoCombining: true}, "keeping": {Keep: 5 * time.Millisecond},
+		"combining": {}, "alone": {NoCombining: true}, "keeping": {Linger: 5 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -17,7 +17,7 @@ const kept = 5 * time.Millisecond
 
 // keeping is a fixture that has just updated key, and keeps its lock.
 func keeping(t *testing.T) (*fixture, rmw.Key) {
-	f := newFixture(t, lockupdate.Config{Keep: kept})
+	f := newFixture(t, lockupdate.Config{Linger: kept})
 	key := rmw.Key{Name: "s"}
 	f.warm(key)
 	_, err := f.store.Update(t.Context(), key, appendText("1"))
@@ -124,7 +124,7 @@ func TestKeptLockLost(t *testing.T) {
 // … and one whose next update is about another key reads that.
 func TestKeptLockOfAnotherKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Keep: kept, LockName: func(string) string { return "/one/lock" }})
+		f := newFixture(t, lockupdate.Config{Linger: kept, LockName: func(string) string { return "/one/lock" }})
 		a, b := rmw.Key{Name: "a"}, rmw.Key{Name: "b"}
 		f.warm(a, b)
 		for range 3 {
@@ -143,7 +143,7 @@ func TestKeptLockOfAnotherKey(t *testing.T) {
 // A process that never lets its kept lock rest still lets others in, soon.
 func TestKeepingLetsOthersIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Keep: kept})
+		f := newFixture(t, lockupdate.Config{Linger: kept})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
 		other := f.another(lockupdate.Config{})

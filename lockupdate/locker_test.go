@@ -60,6 +60,6 @@ func TestLocker(t *testing.T) {
 // … also one that keeps its locks for a while.
 func TestLockerThatKeeps(t *testing.T) {
 	locktest.RunFake(t, func(t *testing.T) locktest.Target {
-		return lockers(t, lockupdate.Config{Lease: 10 * time.Second, Keep: 50 * time.Millisecond})
+		return lockers(t, lockupdate.Config{Lease: 10 * time.Second, Linger: 50 * time.Millisecond})
 	})
 }

@@ -76,7 +76,7 @@ func (f *fixture) afar(cfg lockupdate.Config, hooks ...redis.Hook) (*reach, *loc
 // breakOpen has the breaker of s open.
 func breakOpen(t *testing.T, s *lockupdate.Store) {
 	t.Helper()
-	for !s.Stats().Broken {
+	for !s.Stats().CircuitOpen {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 		_, err := s.Read(ctx, rmw.Key{Name: "s"})
 		cancel()

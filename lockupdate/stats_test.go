@@ -56,7 +56,7 @@ func TestStatsAndEvents(t *testing.T) {
 		assert.EqualValues(t, 3, s.Waited)
 		assert.Positive(t, s.Polled)
 		assert.EqualValues(t, 2, s.Combined, "three updates in one commit")
-		assert.Zero(t, s.Conflicted+s.Renewed+s.Late+s.Lost+s.Unknown)
+		assert.Zero(t, s.Conflicted+s.Renewed+s.RenewFailures+s.Lost+s.Unknown)
 		assert.Zero(t, s.Held)
 
 		// A slow fn, a renewal that fails, one that works, and a WATCH writer.
@@ -68,7 +68,7 @@ func TestStatsAndEvents(t *testing.T) {
 		}, appendText("y")))
 		require.NoError(t, err)
 		s = f.store.Stats()
-		assert.EqualValues(t, 1, s.Late)
+		assert.EqualValues(t, 1, s.RenewFailures)
 		assert.EqualValues(t, 2, s.Renewed, "the second along with the commit that follows the refused one")
 		assert.EqualValues(t, 1, s.Conflicted)
 
@@ -133,7 +133,7 @@ func TestUnknownIsCountedAndTellsNoValue(t *testing.T) {
 			return nil
 		}))
 		synctest.Wait() // the watchdog may be logging yet
-		assert.EqualValues(t, 1, f.store.Stats().Late)
+		assert.EqualValues(t, 1, f.store.Stats().RenewFailures)
 		assert.NotContains(t, text.String(), "SECRET")
 	})
 }
@@ -141,8 +141,8 @@ func TestUnknownIsCountedAndTellsNoValue(t *testing.T) {
 // A log line shows every count by its name.
 func TestStatsString(t *testing.T) {
 	s := lockupdate.Stats{
-		Acquired: 1, Waited: 2, Polled: 3, Renewed: 4, Late: 5, Lost: 6, Conflicted: 7, Combined: 8, Unknown: 9,
-		Held: 10, Broken: true,
+		Acquired: 1, Waited: 2, Polled: 3, Renewed: 4, RenewFailures: 5, Lost: 6, Conflicted: 7, Combined: 8, Unknown: 9,
+		Held: 10, CircuitOpen: true,
 	}
 	text, v := s.String(), reflect.ValueOf(s)
 	for i := range v.NumField() {

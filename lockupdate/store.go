@@ -52,7 +52,7 @@ func New(rdb Commands, cfg Config) *Store {
 	}), s.gate, transport.Options{NoBreaker: cfg.NoBreaker, MaxOutage: cfg.MaxOutage, MaxAttempts: cfg.MaxAttempts})
 	s.keeper = lease.NewKeeper(s.transport, s.gate, s.emit, lease.Options{Lease: cfg.Lease, MaxHold: cfg.MaxHold})
 	s.queues = holder.NewQueues(s.transport, s.keeper, s.gate, s.emit, holder.Options{
-		Lease: cfg.Lease, MaxWait: cfg.MaxWait, Linger: cfg.Keep, MaxAttempts: cfg.MaxAttempts, Poll: cfg.Poll,
+		Lease: cfg.Lease, MaxWait: cfg.MaxWait, Linger: cfg.Linger, MaxAttempts: cfg.MaxAttempts, Poll: cfg.Poll,
 		NoCombining: cfg.NoCombining, SoleWriter: cfg.SoleWriter,
 	})
 	return s

@@ -277,7 +277,7 @@ func TestStorm(t *testing.T) {
 	for name, change := range map[string]func(*storm){
 		"default":      func(*storm) {},
 		"no combining": func(s *storm) { s.cfg.NoCombining = true },
-		"keep":         func(s *storm) { s.cfg.Keep = 5 * time.Millisecond },
+		"keep":         func(s *storm) { s.cfg.Linger = 5 * time.Millisecond },
 		"sole writer":  func(s *storm) { s.cfg.SoleWriter, s.strangers = true, false },
 		"short lease":  func(s *storm) { s.cfg.Lease = 15 * time.Millisecond },
 		"IFEQ":         func(s *storm) { s.cfg.Commit = lockupdate.CommitIFEQ },

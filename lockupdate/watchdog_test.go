@@ -78,7 +78,7 @@ func TestOneLoopForAllLeases(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		letGo := f.hold(n)
 		synctest.Wait()
-		assert.Equal(t, 1, strings.Count(stacks(), "lockupdate.(*watchdog).loop("))
+		assert.Equal(t, 1, strings.Count(stacks(), "lease.(*Keeper).loop("))
 		letGo()
 	})
 }
@@ -91,7 +91,7 @@ func TestTheLoopEnds(t *testing.T) {
 		require.NoError(t, err)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		assert.NotContains(t, stacks(), "lockupdate.(*watchdog).loop(")
+		assert.NotContains(t, stacks(), "lease.(*Keeper).loop(")
 		_, err = f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			time.Sleep(time.Minute / 2) // and starts again for the next lease
 			return appendText("y")(ctx, cur)

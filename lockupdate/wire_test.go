@@ -82,7 +82,7 @@ func permitted(t *testing.T, profile *proxycompat.Profile, cfg lockupdate.Config
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixtureOn(t, profile, cfg)
 		f.rdb.AddHook(proxycompat.Hook(profile))
-		sent, _ := cfg.Vocabulary()
+		sent, _ := cfg.RequiredCommands()
 		for _, key := range []rmw.Key{{Name: "s"}, {Name: "h", Kind: rmw.KindHash}, {Name: "s", TTL: time.Hour}} {
 			fn := appendText("x")
 			if key.Kind == rmw.KindHash {
@@ -147,7 +147,7 @@ func TestWhereRedissonIsNotified(t *testing.T) {
 // The rules that let one script run on Redis 3.2 as on 8, behind proxies that
 // check scripts, and behind those that route by the first key.
 func TestScriptsAreOldFashioned(t *testing.T) {
-	_, called := lockupdate.Config{NotifyRedisson: true}.Vocabulary()
+	_, called := lockupdate.Config{NotifyRedisson: true}.RequiredCommands()
 	call := regexp.MustCompile(`redis\.p?call\('([A-Z]+)', (\S+?)[,)]`)
 	var used []string
 	for name, source := range lockupdate.Scripts() {
@@ -169,7 +169,7 @@ func TestScriptsAreOldFashioned(t *testing.T) {
 		assert.Contains(t, source, "-- Returns", name)
 	}
 	slices.Sort(used)
-	assert.Equal(t, called, slices.Compact(used), "Vocabulary must list what the scripts call")
+	assert.Equal(t, called, slices.Compact(used), "RequiredCommands must list what the scripts call")
 }
 
 // A backend that has just joined, restarted or been flushed knows no script, and

@@ -50,7 +50,7 @@ func table() []entry {
 		{"unwatch", "lockupdate as it comes", openUnwatch},
 		{"unwatch-ondemand", "lockupdate, taking the lock on demand: not there yet, so the same as unwatch", openOnDemand},
 		{"unwatch-solo", "lockupdate with Config.NoCombining", openSolo},
-		{"unwatch-keep", "lockupdate with Config.Keep of 3 ms", openKeep},
+		{"unwatch-keep", "lockupdate with Config.Linger of 3 ms", openKeep},
 		{"unwatch-get", "lockupdate with Config.MasterReads, where nothing reads from replicas", openMasters},
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // watchOfUnwatch counts the leases in full.
 func watchOfUnwatch() []string {
-	return []string{"lockupdate.newLease", "lockupdate.(*watchdog)", "internal/timewheel."}
+	return []string{"internal/lease.(*Keeper)", "internal/timewheel."}
 }
 
 // heldUnwatch holds locks by their handles.

@@ -20,7 +20,7 @@ func openSolo(o Options) (Impl, error) { return openStore(o, lockupdate.Config{N
 // openKeep keeps an idle lock for a little longer than an update by one goroutine
 // takes on the slowest network here.
 func openKeep(o Options) (Impl, error) {
-	return openStore(o, lockupdate.Config{Keep: 3 * time.Millisecond})
+	return openStore(o, lockupdate.Config{Linger: 3 * time.Millisecond})
 }
 
 func openMasters(o Options) (Impl, error) {

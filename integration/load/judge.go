@@ -184,7 +184,7 @@ func judgeLeases(m *Measured) []Row {
 	return []Row{
 		atLeast("held longer than a lease of "+lease.String(), m.Held, 1),
 		atLeast("leases renewed", int64(m.Stats.Renewed), m.Held),
-		told("  renewals that had to be tried again", grouped(int64(m.Stats.Late))),
+		told("  renewals that had to be tried again", grouped(int64(m.Stats.RenewFailures))),
 		atMost("leases lost", int64(m.Stats.Lost)+m.HeldLost, 0),
 	}
 }

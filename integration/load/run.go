@@ -245,7 +245,7 @@ func add(a, b lockupdate.Stats) lockupdate.Stats {
 	a.Waited += b.Waited
 	a.Polled += b.Polled
 	a.Renewed += b.Renewed
-	a.Late += b.Late
+	a.RenewFailures += b.RenewFailures
 	a.Lost += b.Lost
 	a.Conflicted += b.Conflicted
 	a.Combined += b.Combined

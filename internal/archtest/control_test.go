@@ -69,7 +69,7 @@ func TestLongFilesAreReported(t *testing.T) {
 func TestMissingPackageCommentsAreReported(t *testing.T) {
 	equal(t, checkDocs(loadTree(t, "testdata/broken")), []string{
 		`cmd/tool: no package comment that starts with ""`,
-		`lockupdate/lua: no package comment that starts with "Package lua "`,
+		`lockupdate/redlock: no package comment that starts with "Package redlock "`,
 	})
 }
 

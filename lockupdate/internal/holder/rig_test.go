@@ -54,7 +54,7 @@ func (s *server) flush(cmds ...redis.Cmder) (err error) {
 	if s.fault != nil {
 		takes, ran, err = s.fault(cmds)
 	}
-	time.Sleep(takes / 2)
+	<-time.After(takes / 2)
 	for _, c := range cmds {
 		var reply any
 		if ran {
@@ -69,7 +69,7 @@ func (s *server) flush(cmds ...redis.Cmder) (err error) {
 			c.SetVal(reply)
 		}
 	}
-	time.Sleep(takes / 2)
+	<-time.After(takes / 2)
 	for _, c := range cmds { // as go-redis: the first error
 		if err := c.Err(); err != nil {
 			return err

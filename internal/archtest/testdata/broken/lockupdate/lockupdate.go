@@ -2,6 +2,6 @@
 package lockupdate
 
 import (
-	_ "github.com/unwatch/unwatch/lockupdate/lua"
+	_ "github.com/unwatch/unwatch/lockupdate/redlock"
 	_ "golang.org/x/tools/go/packages"
 )
