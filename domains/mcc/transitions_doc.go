@@ -34,7 +34,7 @@
 //	    5  json                    2.4 KB        2.8 KB      2.2 KB
 //	    5  hash                    1.9 KB        4.7 KB      2.4 KB
 //	    5  hash by version         1.9 KB        4.7 KB      2.4 KB
-//	   50  json                    5.4 KB        5.9 KB      5.3 KB
+//	   50  json                    5.4 KB        5.8 KB      5.3 KB
 //	   50  hash                    1.9 KB        8.4 KB      6.1 KB
 //	   50  hash by version         1.9 KB        8.4 KB      6.1 KB
 //	  500  json                     36 KB         36 KB       36 KB

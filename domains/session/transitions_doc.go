@@ -31,9 +31,9 @@
 // all that is stored, and what it sends depends on the layout. Of Reply:
 //
 //	session  layout            sent, legacy     sent, new    received
-//	      1  json                     780 B        1.8 KB       585 B
-//	      1  hash                     487 B        1.9 KB       720 B
-//	      1  hash by version          487 B        1.6 KB       720 B
+//	      1  json                     780 B        1.7 KB       585 B
+//	      1  hash                     487 B        1.9 KB       710 B
+//	      1  hash by version          487 B        1.6 KB       710 B
 //
 // docs/domains.md draws the transitions, and has more figures.
 package session
