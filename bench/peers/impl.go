@@ -48,7 +48,7 @@ func table() []entry {
 		{"rueidislock", "rueidislock, KeyMajority 1, woken by client-side caching", openRueidislock(false)},
 		{"rueidislock-nocsc", "rueidislock, KeyMajority 1, without client-side caching", openRueidislock(true)},
 		{"unwatch", "lockupdate as it comes", openUnwatch},
-		{"unwatch-ondemand", "lockupdate, taking the lock on demand: not there yet, so the same as unwatch", openOnDemand},
+		{"unwatch-ondemand", "lockupdate with Config.LockOnDemand", openOnDemand},
 		{"unwatch-solo", "lockupdate with Config.NoCombining", openSolo},
 		{"unwatch-keep", "lockupdate with Config.Linger of 3 ms", openKeep},
 		{"unwatch-get", "lockupdate with Config.MasterReads, where nothing reads from replicas", openMasters},

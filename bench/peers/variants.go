@@ -8,11 +8,7 @@ import (
 
 func openUnwatch(o Options) (Impl, error) { return openStore(o, lockupdate.Config{}) }
 
-func openOnDemand(o Options) (Impl, error) { return openStore(o, onDemand(lockupdate.Config{})) }
-
-// onDemand returns cfg for updates that take the lock only while callers contend. The Store
-// always takes it, so until then the row shows how far apart two equal rows are.
-func onDemand(cfg lockupdate.Config) lockupdate.Config { return cfg }
+func openOnDemand(o Options) (Impl, error) { return openStore(o, lockupdate.Config{LockOnDemand: true}) }
 
 // openSolo shows what the queue in the process is worth without combining.
 func openSolo(o Options) (Impl, error) { return openStore(o, lockupdate.Config{NoCombining: true}) }

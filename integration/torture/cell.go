@@ -44,7 +44,7 @@ const prepareLimit = 10 * time.Second
 
 // Cell plays one nemesis at one site, for a time.
 func Cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64) *Result {
-	return cell(ctx, s, n, d, seed, variant{open: openLockupdate})
+	return cell(ctx, s, n, d, seed, variant{open: openLockupdate, openOdd: openOnDemand})
 }
 
 func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64, v variant) *Result {
@@ -55,7 +55,7 @@ func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64,
 		return r
 	}
 	f := &fleet{
-		history: r.History, seed: seed, mind: n.mind, client: s.client, open: v.open, external: r.external, generation: counted(),
+		history: r.History, seed: seed, mind: n.mind, client: s.client, open: v.open, openOdd: v.openOdd, external: r.external, generation: counted(),
 	}
 	if s.Watch {
 		f.watch = 2

@@ -29,7 +29,8 @@ type Control struct {
 type variant struct {
 	control  string // its name; "": none
 	open     func(rdb redis.UniversalClient) rmw.Store
-	unfenced bool // the external store takes whatever token comes
+	openOdd  func(rdb redis.UniversalClient) rmw.Store // of every other process; nil: the same
+	unfenced bool                                      // the external store takes whatever token comes
 }
 
 // Controls returns all of them.
@@ -78,7 +79,7 @@ func Controls() []Control {
 // variantOf returns that of a control, or without a name what is to be tried.
 func variantOf(control string) (variant, error) {
 	if control == "" {
-		return variant{open: openLockupdate}, nil
+		return variant{open: openLockupdate, openOdd: openOnDemand}, nil
 	}
 	for _, c := range Controls() {
 		if c.Name == control {

@@ -44,6 +44,7 @@ type fleet struct {
 	mind     mind
 	client   func(process int) (redis.UniversalClient, error)
 	open     func(rdb redis.UniversalClient) rmw.Store // what processes on the new path use
+	openOdd  func(rdb redis.UniversalClient) rmw.Store // what every other of these uses; nil: the same
 	watch    int                                       // processes on the legacy path
 	external *external                                 // nil: the processes have nothing in common but the servers
 
@@ -62,6 +63,10 @@ func counted() func(kind string) int64 {
 
 func openLockupdate(rdb redis.UniversalClient) rmw.Store {
 	return lockupdate.New(rdb, lockupdate.Config{Lease: lease, MaxAttempts: 1000})
+}
+
+func openOnDemand(rdb redis.UniversalClient) rmw.Store {
+	return lockupdate.New(rdb, lockupdate.Config{Lease: lease, MaxAttempts: 1000, LockOnDemand: true})
 }
 
 // run works until ctx ends, and returns when every process has closed what it had.
@@ -83,8 +88,11 @@ func (f *fleet) process(ctx context.Context, number int, prefix string) error {
 		return err
 	}
 	store := f.open
-	if number >= processes {
+	switch {
+	case number >= processes:
 		store = func(rdb redis.UniversalClient) rmw.Store { return cas.New(rdb, cas.Config{MaxAttempts: 1000}) }
+	case number%2 == 1 && f.openOdd != nil:
+		store = f.openOdd
 	}
 	s := store(rdb)
 	f.work(ctx, s, worksOf(s), number, prefix)
