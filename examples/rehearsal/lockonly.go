@@ -19,7 +19,7 @@ type lockOnly struct {
 func (s lockOnly) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res rmw.Result, err error) {
 	done := false
 	err = s.WithLock(ctx, key.Name, func(context.Context) error { // that ctx would end with the lease
-		cur, err := s.Read(ctx, key)
+		cur, left, err := s.Peek(ctx, key)
 		if err != nil {
 			return err
 		}
@@ -29,10 +29,13 @@ func (s lockOnly) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (r
 		}
 		write, ttl, err := rmw.CheckWrite(key, cur, next)
 		res = rmw.Result{Before: cur, After: next, Written: write, Attempts: 1}
+		if ttl == 0 {
+			ttl = left // a SET would remove it
+		}
 		switch {
 		case err != nil || !write:
 		case next.Exists():
-			err = s.rdb.Set(ctx, key.Name, next.Text(), max(ttl, 0)).Err() // all keys here have an expiry
+			err = s.rdb.Set(ctx, key.Name, next.Text(), max(ttl, 0)).Err()
 		default:
 			err = s.rdb.Del(ctx, key.Name).Err()
 		}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/examples/rehearsal/internal/wire"
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// An update that keeps the expiry does so under the lock alone as well.
+func TestLockOnlyKeepsTheExpiry(t *testing.T) {
+	p, err := proxycompat.Lookup("codis")
+	require.NoError(t, err)
+	on, err := newStage(t.Context(), config{profile: p})
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, on.close()) }()
+	rdb := on.proxy.client(wire.NewProcess(nil))
+	defer func() { assert.NoError(t, rdb.Close()) }()
+	store, closeStore := lockOnlyIn(on.proxy, lockupdate.Config{}).open(rdb)
+	defer func() { assert.NoError(t, closeStore()) }()
+	for _, next := range []rmw.Value{rmw.String("a").WithTTL(time.Hour), rmw.String("b")} {
+		_, err := store.Update(t.Context(), rmw.Key{Name: "k"}, func(context.Context, rmw.Value) (rmw.Value, error) { return next, nil })
+		require.NoError(t, err)
+		peeker, ok := rmw.As[rmw.Peeker](store)
+		require.True(t, ok)
+		v, left, err := peeker.Peek(t.Context(), rmw.Key{Name: "k"})
+		require.NoError(t, err)
+		assert.Equal(t, next.Text(), v.Text())
+		assert.InDelta(t, time.Hour, left, float64(10*time.Minute))
+	}
+}
