@@ -88,6 +88,21 @@ func TestALateTokenIsNotGivenOut(t *testing.T) {
 	})
 }
 
+// The ctx of a lock ends when the lock is lost. An error of Token says which it was.
+func TestTokenOfALockLostMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: time.Second})
+		f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.DropRequest})
+		f.proxy.Inject(proxytest.Fault{Match: isScript("token"), Times: 1, Action: proxytest.Delay, Delay: 2 * time.Second})
+		l, err := f.store.Lock(t.Context(), "s")
+		require.NoError(t, err)
+		_, err = locking.Token(l.Context())
+		require.ErrorIs(t, err, rmw.ErrLockLost)
+		require.NotErrorIs(t, err, context.Canceled, "no caller has canceled anything")
+		require.ErrorIs(t, l.Unlock(), rmw.ErrLockLost)
+	})
+}
+
 func TestTokenFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -274,6 +275,9 @@ func (c *Context) Token(ctx context.Context) (uint64, error) {
 	}
 	token, err := l.drawToken(ctx)
 	if err != nil {
+		if lost := c.Lost(); lost != nil && errors.Is(err, context.Canceled) { // ctx may be c itself
+			err = redisx.Because(rmw.ErrLockLost, lost)
+		}
 		return 0, driver.Fail("token", key, 0, redisx.Blame(ctx, err))
 	}
 	return token, nil
