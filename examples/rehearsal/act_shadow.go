@@ -16,7 +16,7 @@ import (
 func rehearsalPolicy() report.Policy {
 	return report.Policy{
 		Rate: 1e-2, Keys: 30, Contended: 20, Errors: 1e-2, LockTimeouts: 1e-2, NotCompared: 0.02,
-		LatencySlack: time.Hour, RTT: time.Minute, Lag: time.Minute,
+		LatencySlack: time.Hour, RTT: time.Hour, Lag: time.Hour, Silence: time.Hour,
 	}
 }
 
@@ -106,7 +106,7 @@ func (r *rehearsal) judged(rep *report.Report) {
 	v := rep.Judge(p)
 	as := map[report.State]style{report.Ready: green, report.NotReady: red, report.NotEnoughData: yellow}
 	r.screen.item("  verdict", as[v.State], "%s", v.Headline)
-	asks := report.Policy{LatencySlack: p.LatencySlack, RTT: p.RTT, Lag: p.Lag}
+	asks := report.Policy{LatencySlack: p.LatencySlack, RTT: p.RTT, Lag: p.Lag, Silence: p.Silence}
 	r.screen.item("", dim, "That is by a policy for rehearsals: a rate of %v at most, %d keys, %d contended commits. "+
 		"By the default one, latencies aside, which asks for 1e-4, 3,000 and 3,000:", p.Rate, p.Keys, p.Contended)
 	v = rep.Judge(asks)

@@ -42,7 +42,8 @@ func (r *rehearsal) actStalled(ctx context.Context) (err error) {
 	return nil
 }
 
-// lease is one that a healthy update keeps with ease, however far the proxy is.
+// lease is one that a healthy update keeps with ease, however far the proxy is and
+// however busy this machine.
 func (r *rehearsal) lease() time.Duration {
 	return max(25*time.Millisecond, 10*r.stage.ping).Round(time.Millisecond)
 }

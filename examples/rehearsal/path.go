@@ -102,6 +102,7 @@ func (r *rehearsal) play(ctx context.Context, p path, k keys, stream []numbered,
 		sockets = append(sockets, proc.wire)
 	}
 	if st != nil {
+		run.stalls = st
 		run.acked = func(n numbered, proc int) { st.wrote(k.room(n.Room), proc) }
 	}
 	stop := r.screen.watch(p.name, len(stream), done.Load, r.stage.forget)
@@ -119,6 +120,7 @@ func (r *rehearsal) play(ctx context.Context, p path, k keys, stream []numbered,
 	rooms, err := load(after, reader, k, names)
 	_ = reader.Close()
 	res := result{path: p.name, sent: wire.Sum(sockets...), replay: run}
+	r.stage.measured(p.on, res.sent)
 	if st != nil {
 		res.stalls = st.count()
 	}

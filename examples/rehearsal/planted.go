@@ -68,6 +68,10 @@ type watched struct {
 func (w watched) Unwrap() rmw.Store { return w.Store }
 
 func (w watched) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	if key.Name == w.stalls.key {
+		w.stalls.enter(w.proc)
+		defer w.stalls.leave(w.proc)
+	}
 	res, err := w.Store.Update(ctx, key, fn)
 	if err == nil && res.Written {
 		w.stalls.wrote(key.Name, w.proc)

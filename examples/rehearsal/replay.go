@@ -33,6 +33,7 @@ type replay struct {
 	writers int
 	seed    uint64
 	acked   func(n numbered, proc int) // or nil
+	stalls  *stalls                    // or nil
 	done    *atomic.Int64              // for whoever shows the progress
 
 	fates     []fate
@@ -62,7 +63,13 @@ func (r *replay) run(ctx context.Context) {
 	var writers sync.WaitGroup
 	for w, queue := range queues {
 		proc := w % len(r.procs)
+		if r.stalls != nil {
+			r.stalls.enter(proc)
+		}
 		writers.Go(func() {
+			if r.stalls != nil {
+				defer r.stalls.leave(proc)
+			}
 			for _, i := range queue {
 				if ctx.Err() != nil || r.broken() {
 					return

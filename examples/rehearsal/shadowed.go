@@ -68,11 +68,11 @@ type shadowResult struct {
 	report *report.Report // of all processes; nil if it was interrupted
 }
 
-// patient bounds what the candidate may take, and what lockstep waits for a call that
-// another process has. It is generous: that a busy machine is slow is no difference
+// patient bounds a command, a call of the candidate, and what lockstep waits for a call
+// that another process has. It is generous: that a busy machine is slow is no difference
 // between two paths. Where there is one, nothing is gained by waiting.
 const (
-	patient   = 10 * time.Second
+	patient   = time.Minute
 	impatient = 300 * time.Millisecond
 )
 
@@ -86,14 +86,15 @@ func (r *rehearsal) spaces(name string) (serving, hidden *space) {
 func (r *rehearsal) shadowed(ctx context.Context, run shadowRun) (res shadowResult, err error) {
 	serving, hidden := r.spaces(run.name)
 	var done atomic.Int64
-	play := &replay{stream: run.stream, writers: r.cfg.writers, seed: r.cfg.seed, done: &done}
+	play := &replay{stream: run.stream, writers: r.cfg.writers, seed: r.cfg.seed, done: &done, stalls: run.candidate.stalls}
 	run.cfg.Name, run.cfg.Policy, run.cfg.Sole = "rehearsal-"+run.name, rehearsalPolicy(), run.processes == 1
 	run.cfg.Timeout, run.cfg.LockstepWait = patient, run.patience
 	run.cfg.RedactSecret = []byte(r.stage.keys.prefix) // one for all processes, and another one in each run
 	var shadows []*shadow.Store
+	var sockets []*wire.Process // to the candidate
 	for i := range run.processes {
 		s, proc := r.shadowProcess(ctx, run, i, serving, hidden)
-		shadows, play.procs = append(shadows, s), append(play.procs, proc)
+		shadows, play.procs, sockets = append(shadows, s), append(play.procs, proc), append(sockets, proc.wire)
 	}
 	stop := r.screen.watch(run.name, len(run.stream), done.Load, r.stage.forget)
 	if err = r.copied(ctx, run, serving, hidden); err == nil {
@@ -107,6 +108,7 @@ func (r *rehearsal) shadowed(ctx context.Context, run shadowRun) (res shadowResu
 		proc.close()
 	}
 	stop()
+	r.stage.measured(run.candidate.on, wire.Sum(sockets...))
 	r.stage.forget()
 	defer r.stage.empty()
 
@@ -130,7 +132,8 @@ func (r *rehearsal) shadowProcess(ctx context.Context, run shadowRun, i int, ser
 		run.candidate.stalls.ctx = ctx
 		before = run.candidate.stalls.before(i)
 	}
-	other := run.candidate.on.client(wire.NewProcess(before))
+	socket := wire.NewProcess(before)
+	other := run.candidate.on.client(socket)
 	store, closeStore := run.candidate.open(other)
 	next := store
 	if run.candidate.fault != nil {
@@ -141,7 +144,7 @@ func (r *rehearsal) shadowProcess(ctx context.Context, run shadowRun, i int, ser
 	}
 	run.cfg.Process = fmt.Sprintf("process-%d", i+1)
 	s := shadow.New(serving.within(old), hidden.within(next), run.cfg)
-	return s, process{service: newChat(s, keys{ttl: serving.ttl}), close: func() {
+	return s, process{service: newChat(s, keys{ttl: serving.ttl}), wire: socket, close: func() {
 		_ = s.Close()
 		_ = closeStore()
 		_ = old.Close()
@@ -185,7 +188,7 @@ func (r *rehearsal) copied(ctx context.Context, run shadowRun, serving, hidden *
 // (a value that differs counts after two rounds, an expiry after four), and returns the
 // report of all of them.
 func compared(ctx context.Context, shadows []*shadow.Store, rounds int) (*report.Report, error) {
-	const limit = 2 * time.Minute
+	const limit = 10 * patient
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var all sync.WaitGroup

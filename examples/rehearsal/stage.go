@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -32,7 +33,7 @@ type stage struct {
 	profile *proxycompat.Profile
 	keys    keys
 	real    bool
-	ping    time.Duration // how long the proxy takes to answer
+	ping    time.Duration // how long the proxy takes to answer, on average; see measured
 
 	legacy, proxy endpoint
 	inProcess     []*proxytest.Proxy
@@ -133,6 +134,7 @@ func (s *stage) useLegacy(name string, o *redis.Options) {
 	}
 	s.legacy = endpoint{name: name, addr: o.Addr, dial: dial, wrap: bare, options: func() *redis.Options {
 		c := *o // go-redis fills in its defaults
+		c.ReadTimeout, c.WriteTimeout = cmp.Or(c.ReadTimeout, patient), cmp.Or(c.WriteTimeout, patient)
 		return &c
 	}}
 }
@@ -140,7 +142,11 @@ func (s *stage) useLegacy(name string, o *redis.Options) {
 func (s *stage) useProxy(name, addr string) {
 	s.proxy = endpoint{
 		name: name, addr: addr, dial: (&net.Dialer{Timeout: reachable}).DialContext, wrap: proxycompat.HelloDialer,
-		options: func() *redis.Options { return proxycompat.Options(s.profile, addr) },
+		options: func() *redis.Options {
+			o := proxycompat.Options(s.profile, addr)
+			o.ReadTimeout, o.WriteTimeout = patient, patient
+			return o
+		},
 	}
 }
 
@@ -210,6 +216,14 @@ func (s *stage) clear(e endpoint, k keys, names []string) error {
 		stored = append(stored, k.room(name), k.lock(k.room(name)), k.last(name), k.count(name))
 	}
 	return s.remove(e, k, stored)
+}
+
+// measured learns from what was sent how long the proxy takes to answer when it, or this
+// machine, is busy.
+func (s *stage) measured(e endpoint, sent wire.Stats) {
+	if e.addr == s.proxy.addr && sent.RoundTrips > 0 {
+		s.ping = max(s.ping, sent.Waited/time.Duration(sent.RoundTrips))
+	}
 }
 
 // remove deletes these keys.

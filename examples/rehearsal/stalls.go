@@ -14,8 +14,9 @@ import (
 // page, a paused virtual machine at the worst moment. The process cannot know;
 // its commit goes out afterwards, as if nothing had been.
 //
-// Waiting for the other process, rather than for some time, makes a stall do its
-// harm on a slow machine as on a fast one.
+// A stall waits for the other process, not for some time: it does its harm on a
+// slow machine as on a fast one. It ends without harm, and does not count, if no
+// other process can write any more.
 type stalls struct {
 	ctx   context.Context // ends every stall
 	key   string          // of the room it happens in
@@ -25,13 +26,12 @@ type stalls struct {
 
 	mu       sync.Mutex
 	commits  int
-	happened int
+	happened int           // stalls in which another process has updated the room
 	frozen   int           // the process, or -1
-	other    chan struct{} // closed when another process has updated the room; nil: nobody waits
+	over     chan struct{} // closed when the stall may end; nil before the lease has ended
+	sent     map[int]bool  // processes that have sent a commit of the room since then
+	active   map[int]int   // writers, and updates of the room in the background, by process
 }
-
-// patience, in leases, bounds a stall that nobody else ends.
-const patience = 12
 
 // before is the hook for the connections of one process.
 func (s *stalls) before(proc int) func(*wire.Process, []wire.Command) {
@@ -51,18 +51,20 @@ func (s *stalls) isCommit(c wire.Command) bool {
 }
 
 // due counts a commit, and says whether it is one to stall at. There is one stall
-// at a time: somebody has to go on.
+// at a time, and another process that can end it.
 func (s *stalls) due(proc int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.frozen >= 0 || s.happened == s.limit {
+	if s.over != nil && s.frozen != proc {
+		s.sent[proc] = true
+	}
+	if s.frozen >= 0 || s.happened == s.limit || !s.othersThan(proc) {
 		return false
 	}
 	if s.commits++; s.commits%s.every != 0 {
 		return false
 	}
 	s.frozen = proc
-	s.happened++
 	return true
 }
 
@@ -71,33 +73,69 @@ func (s *stalls) stall(p *wire.Process) {
 	defer p.Freeze()()
 	pause(s.ctx, 2*s.lease) // by then the lock belongs to nobody, or to another
 
-	other := make(chan struct{})
+	over := make(chan struct{})
 	s.mu.Lock()
-	s.other = other
+	s.over, s.sent = over, map[int]bool{}
+	s.endIfAlone()
 	s.mu.Unlock()
-	limit := time.NewTimer(patience * s.lease)
-	defer limit.Stop()
 	select {
-	case <-other:
-	case <-limit.C:
+	case <-over:
 	case <-s.ctx.Done():
 	}
 	s.mu.Lock()
-	s.frozen, s.other = -1, nil
+	s.frozen, s.over = -1, nil
 	s.mu.Unlock()
 }
 
-// wrote is told of every update that was acknowledged, by its key and its process.
-func (s *stalls) wrote(key string, proc int) {
+// enter says that a process may update the room, until it leaves.
+func (s *stalls) enter(proc int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.other != nil && key == s.key && proc != s.frozen {
-		close(s.other)
-		s.other = nil
+	if s.active == nil {
+		s.active = map[int]int{}
+	}
+	s.active[proc]++
+}
+
+func (s *stalls) leave(proc int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.active[proc]--
+	s.endIfAlone()
+}
+
+// othersThan reports whether another process may update the room. s.mu is held.
+func (s *stalls) othersThan(proc int) bool {
+	for other, n := range s.active {
+		if other != proc && n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// endIfAlone ends a stall that no other process can end. s.mu is held.
+func (s *stalls) endIfAlone() {
+	if s.over != nil && !s.othersThan(s.frozen) {
+		close(s.over)
+		s.over = nil
 	}
 }
 
-// count returns how many stalls there were.
+// wrote is told of every update that was acknowledged, by its key and its process. A
+// stall counts if the commit went out during it: then it was executed between the read
+// and the commit of the frozen process.
+func (s *stalls) wrote(key string, proc int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over != nil && key == s.key && s.sent[proc] {
+		s.happened++
+		close(s.over)
+		s.over = nil
+	}
+}
+
+// count returns how many stalls there were in which another process has written.
 func (s *stalls) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

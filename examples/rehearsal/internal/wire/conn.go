@@ -4,6 +4,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/unwatch/unwatch/internal/resp"
 )
@@ -17,6 +18,7 @@ type conn struct {
 	rest    []byte // of a command that is not yet complete
 	blind   bool   // what is sent is not the protocol: count no more
 	waiting bool   // something that counts was sent and nothing received since
+	since   time.Time
 }
 
 func (c *conn) Write(b []byte) (int, error) {
@@ -24,7 +26,9 @@ func (c *conn) Write(b []byte) (int, error) {
 	c.process.sending(sent)
 	if len(sent) > 0 {
 		c.mu.Lock()
-		c.waiting = true
+		if !c.waiting {
+			c.waiting, c.since = true, time.Now()
+		}
 		c.mu.Unlock()
 	}
 	return c.Conn.Write(b)
@@ -34,11 +38,11 @@ func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 {
 		c.mu.Lock()
-		answered := c.waiting
+		answered, since := c.waiting, c.since
 		c.waiting = false
 		c.mu.Unlock()
 		if answered {
-			c.process.answered()
+			c.process.answered(time.Since(since))
 		}
 	}
 	return n, err

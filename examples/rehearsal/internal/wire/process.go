@@ -11,6 +11,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Dial opens a connection: the Dialer of redis.Options.
@@ -27,6 +28,7 @@ type Command struct {
 // (HELLO, CLIENT, AUTH, SELECT) is not counted: it is paid once, not per update.
 type Stats struct {
 	RoundTrips int            // a write and the read that follows it on the same connection
+	Waited     time.Duration  // for these reads, in all; a stall does not count
 	Commands   int            //
 	ByName     map[string]int // commands by name
 }
@@ -99,6 +101,7 @@ func Sum(processes ...*Process) Stats {
 	for _, p := range processes {
 		s := p.Stats()
 		sum.RoundTrips += s.RoundTrips
+		sum.Waited += s.Waited
 		sum.Commands += s.Commands
 		sum.add(s.ByName)
 	}
@@ -135,10 +138,11 @@ func (p *Process) sending(sent []Command) {
 	}
 }
 
-func (p *Process) answered() {
+func (p *Process) answered(after time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stats.RoundTrips++
+	p.stats.Waited += after
 }
 
 // handshake reports whether a command belongs to the opening of a connection.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -135,5 +136,26 @@ func TestBefore(t *testing.T) {
 		client, server := dial(t, p)
 		send(t, client, server, []string{hello + get}, []string{"+OK\r\n"})
 		require.Equal(t, []Command{{Name: "GET", Key: "k"}}, seen)
+	})
+}
+
+// What a server takes to answer is counted, and what a stall takes is not.
+func TestWaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewProcess(nil)
+		client, server := dial(t, p)
+		for range 2 {
+			thaw := p.Freeze()
+			go func() { time.Sleep(time.Hour); thaw() }()
+			go func() { _, _ = client.Write([]byte(multi + get)) }()
+			_, err := io.ReadFull(server, make([]byte, len(multi+get)))
+			require.NoError(t, err)
+			synctest.Wait()
+			time.Sleep(time.Second)
+			send(t, client, server, nil, []string{"+OK\r\n"})
+			synctest.Wait()
+		}
+		require.Equal(t, 2*time.Second, p.Stats().Waited)
+		require.Equal(t, 4*time.Second, Sum(p, p).Waited)
 	})
 }
