@@ -57,7 +57,7 @@ func (r *rehearsal) stalled(ctx context.Context, p path, k keys, stream []number
 		}
 	}
 	return r.play(ctx, p, k, stream, &stalls{
-		ctx: ctx, key: k.room(room), lease: lease, frozen: -1,
+		ctx: ctx, key: k.room(room), frozen: -1,
 		// Often enough, as one commit may be that of several updates.
 		every: max(commits/(8*stallLimit), 1), limit: stallLimit,
 	})

@@ -100,7 +100,7 @@ func (r *rehearsal) unguardedRun() (run shadowRun, lease time.Duration) {
 	}
 	_, hidden := r.spaces(run.name)
 	run.candidate.stalls = &stalls{
-		key: hidden.prefix + "~free:{" + keys{}.room(busiest) + "}", lease: lease, frozen: -1,
+		key: hidden.prefix + "~free:{" + keys{}.room(busiest) + "}", frozen: -1,
 		// From the first commit on, when all have much to do: one may be that of several updates.
 		every: 1, limit: stallLimit,
 	}

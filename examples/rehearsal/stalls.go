@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/unwatch/unwatch/examples/rehearsal/internal/wire"
 )
@@ -20,15 +19,14 @@ import (
 type stalls struct {
 	ctx   context.Context // ends every stall
 	key   string          // of the room it happens in
-	lease time.Duration
-	every int // a stall at every so many commits of that room
-	limit int // and so many in all
+	every int             // a stall at every so many commits of that room
+	limit int             // and so many in all
 
 	mu       sync.Mutex
 	commits  int
 	happened int           // stalls in which another process has updated the room
 	frozen   int           // the process, or -1
-	over     chan struct{} // closed when the stall may end; nil before the lease has ended
+	over     chan struct{} // closed when the stall may end; nil without one
 	sent     map[int]bool  // processes that have sent a commit of the room since then
 	active   map[int]int   // writers, and updates of the room in the background, by process
 }
@@ -71,11 +69,9 @@ func (s *stalls) due(proc int) bool {
 // stall holds back what p sends, this commit included.
 func (s *stalls) stall(p *wire.Process) {
 	defer p.Freeze()()
-	pause(s.ctx, 2*s.lease) // by then the lock belongs to nobody, or to another
-
 	over := make(chan struct{})
 	s.mu.Lock()
-	s.over, s.sent = over, map[int]bool{}
+	s.over, s.sent = over, map[int]bool{} // from now on: after the lease, others may soon be done
 	s.endIfAlone()
 	s.mu.Unlock()
 	select {
@@ -140,14 +136,4 @@ func (s *stalls) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.happened
-}
-
-// pause waits for d or the end of ctx.
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }
