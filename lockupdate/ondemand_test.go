@@ -18,6 +18,7 @@ import (
 	"github.com/unwatch/unwatch/lock/locktest"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
@@ -161,6 +162,36 @@ func TestOnDemandTakesTheLock(t *testing.T) {
 		f.waitReleases()
 		assert.Equal(t, []string{"read", "EXISTS", "SET", "commit_string", "acquire", "read", "commit_string", "release"}, f.calls())
 		assert.Equal(t, "theirs+x", f.text(key))
+	})
+}
+
+// A goroutine that updates a key without a pause stops taking the lock when a second has passed
+// since the contention, although the release of each update is in flight at the next.
+func TestOnDemandAfterContention(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, onDemand)
+		f.proxy.Inject(proxytest.Fault{Match: isScript("release"), Times: -1, Action: proxytest.Delay, Delay: time.Millisecond})
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		_, err := f.store.Update(t.Context(), key, behindItsBack(func() {
+			require.NoError(t, f.direct().Set(t.Context(), "s", "theirs", 0).Err())
+		}, appendText("x")))
+		require.NoError(t, err)
+		update := func() {
+			_, err := f.store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) {
+				time.Sleep(10 * time.Millisecond)
+				return rmw.String("x"), nil
+			})
+			require.NoError(t, err)
+		}
+		for began := time.Now(); time.Since(began) < 1100*time.Millisecond; {
+			update()
+		}
+		f.proxy.ResetCalls()
+		for range 10 {
+			update()
+		}
+		assert.NotContains(t, f.calls(), "acquire")
 	})
 }
 

@@ -55,6 +55,10 @@ func (h *holder) giveBack() {
 	}
 	if h.queue.releasing == h.owner {
 		h.queue.releasing = ""
+		if released := h.queue.released; released != nil && released != h.released {
+			close(released)
+		}
+		h.queue.released = nil
 	}
 	if gap > 0 {
 		// Stay away for longer than the others' pause and the flight of their next poll.

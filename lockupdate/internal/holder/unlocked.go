@@ -23,22 +23,52 @@ const (
 // EnterUnlocked reports whether the call may run without the lock, as far as this process
 // knows. After it, LeaveUnlocked or UpdateLocked must follow.
 func (c *Call) EnterUnlocked() bool {
-	s := c.queues
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.byLock[c.lock] != nil {
+	if c.queues.isContended(c.lock) {
 		return false
 	}
-	if until, contended := s.contended[c.lock]; contended {
-		if time.Now().Before(until) {
-			return false
+	for {
+		q := c.queues.queueOf(c.lock)
+		q.mu.Lock()
+		removed, free, release := q.removed, q.freeLocked(), (chan struct{})(nil)
+		if free && !removed {
+			c.state, c.queue, q.unlocked = unlocked, q, c
+			release = q.awaitReleaseLocked()
 		}
-		delete(s.contended, c.lock)
+		q.mu.Unlock()
+		switch {
+		case removed:
+			continue
+		case release != nil: // else the look would find our own lock
+			c.awaitRelease(release)
+		}
+		return free
 	}
-	c.state = unlocked
-	c.queue = &waitQueue{queues: s, lock: c.lock, unlocked: c}
-	s.byLock[c.lock] = c.queue
-	return true
+}
+
+// freeLocked reports whether no call of this process has the lock or waits for it.
+func (q *waitQueue) freeLocked() bool {
+	return q.holder == nil && q.first == nil && q.unlocked == nil && !time.Now().Before(q.backoffUntil)
+}
+
+// awaitReleaseLocked returns a channel that is closed at the reply to the release in
+// flight, or nil if there is none.
+func (q *waitQueue) awaitReleaseLocked() chan struct{} {
+	if q.releasing != "" && q.released == nil {
+		q.released = make(chan struct{})
+	}
+	return q.released
+}
+
+// awaitRelease waits for the reply to a release, but no longer than for another poll.
+func (c *Call) awaitRelease(released <-chan struct{}) {
+	t := time.NewTimer(c.queues.options.Poll.Max)
+	defer t.Stop()
+	select {
+	case <-released:
+	case <-t.C:
+	case <-c.ctx.Done():
+	case <-c.queues.gate.Closing:
+	}
 }
 
 // CallUnlocked calls fn with a value that was read without the lock. It reports whether
@@ -205,6 +235,18 @@ func (c *Call) contended() (rmw.Result, error) {
 		c.queues.join(c)
 	}
 	return c.goOn()
+}
+
+// isContended reports whether updates of a key take the lock.
+func (s *Queues) isContended(lock string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	until, contended := s.contended[lock]
+	if contended && !time.Now().Before(until) {
+		delete(s.contended, lock)
+		return false
+	}
+	return contended
 }
 
 // markContended has the updates of a key take the lock for a while.
