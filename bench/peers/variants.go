@@ -8,7 +8,9 @@ import (
 
 func openUnwatch(o Options) (Impl, error) { return openStore(o, lockupdate.Config{}) }
 
-func openOnDemand(o Options) (Impl, error) { return openStore(o, lockupdate.Config{LockOnDemand: true}) }
+func openOnDemand(o Options) (Impl, error) {
+	return openStore(o, lockupdate.Config{LockOnDemand: true})
+}
 
 // openSolo shows what the queue in the process is worth without combining.
 func openSolo(o Options) (Impl, error) { return openStore(o, lockupdate.Config{NoCombining: true}) }

@@ -24,7 +24,7 @@ func (r *rehearsal) actStalled(ctx context.Context) (err error) {
 
 	k := r.stage.keys.sub("d")
 	plain := onLockOnly(r.stage.proxy, "lock only", lockupdate.Config{Lease: lease})
-	if r.unguarded, err = r.stalled(ctx, plain, k.sub("plain"), stream, lease); err != nil || ctx.Err() != nil {
+	if r.unguarded, err = r.stalled(ctx, plain, k.sub("plain"), stream); err != nil || ctx.Err() != nil {
 		return err
 	}
 	r.showUnguarded(r.unguarded, stream)
@@ -33,7 +33,7 @@ func (r *rehearsal) actStalled(ctx context.Context) (err error) {
 	r.rows = append(r.rows, control)
 
 	guarded := onLock(r.stage.proxy, "lock + guard", lockupdate.Config{Lease: lease})
-	if r.guarded, err = r.stalled(ctx, guarded, k.sub("guard"), stream, lease); err != nil || ctx.Err() != nil {
+	if r.guarded, err = r.stalled(ctx, guarded, k.sub("guard"), stream); err != nil || ctx.Err() != nil {
 		return err
 	}
 	r.shown(r.guarded, "D  lock + guard, same stalls")
@@ -48,7 +48,7 @@ func (r *rehearsal) lease() time.Duration {
 	return max(25*time.Millisecond, 10*r.stage.ping).Round(time.Millisecond)
 }
 
-func (r *rehearsal) stalled(ctx context.Context, p path, k keys, stream []numbered, lease time.Duration) (result, error) {
+func (r *rehearsal) stalled(ctx context.Context, p path, k keys, stream []numbered) (result, error) {
 	room := roomsOf(stream)[0]
 	commits := 0
 	for _, n := range stream {

@@ -55,7 +55,8 @@ func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64,
 		return r
 	}
 	f := &fleet{
-		history: r.History, seed: seed, mind: n.mind, client: s.client, open: v.open, openOdd: v.openOdd, external: r.external, generation: counted(),
+		history: r.History, seed: seed, mind: n.mind, client: s.client, open: v.open, openOdd: v.openOdd,
+		external: r.external, generation: counted(),
 	}
 	if s.Watch {
 		f.watch = 2
