@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -14,15 +17,15 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// A counter behind a Codis proxy, which is played in this process here. Only the
-// options of the client and the call of New tell which path it is.
+// A counter behind a Codis proxy; proxytest emulates the proxy in this process. Only the options of the
+// client and the call of New name the path.
 func Example() {
 	proxy, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Codis32(), InMemory: true})
 	if err != nil {
 		panic(err)
 	}
 	defer proxy.Close()
-	rdb := redis.NewClient(proxy.Options()) // of a real one: proxycompat.Options(proxycompat.Codis32(), addr)
+	rdb := redis.NewClient(proxy.Options()) // for a real proxy: proxycompat.Options(proxycompat.Codis32(), addr)
 	defer rdb.Close()
 
 	store := lockupdate.New(rdb, lockupdate.Config{})
@@ -51,7 +54,7 @@ func Example() {
 	// true
 }
 
-// What the store can do is found out once, when a service is set up. Here it is Pika,
+// A service asks once, when it starts, how the server can be written. Here the server is Pika,
 // which has no Lua, behind a Codis proxy.
 func ExampleProbe() {
 	proxy, err := proxytest.Start(proxytest.Config{Store: proxytest.Pika, InMemory: true})
@@ -74,41 +77,143 @@ func ExampleProbe() {
 	// [DELVX GET PTTL SET TYPE]
 }
 
-// A chat room, as JSON. The edit sees a Room and may refuse.
-func Example_typed() {
-	proxy, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Codis32(), InMemory: true})
-	if err != nil {
-		panic(err)
+// A string: fn gets the stored text and returns the new one. An error of fn writes nothing and
+// reaches the caller as it is. The zero Value deletes the key.
+func ExampleStore_Update_string() {
+	store, _, stop := engine(lockupdate.Config{})
+	defer stop()
+	ticket, errClosed := rmw.Key{Name: "ticket:7"}, errors.New("the ticket is closed")
+	set := func(text string) rmw.UpdateFunc {
+		return func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+			if cur.Text() == "closed" {
+				return cur, errClosed
+			}
+			return rmw.String(text), nil
+		}
 	}
-	defer proxy.Close()
-	rdb := redis.NewClient(proxy.Options())
-	defer rdb.Close()
-	store := lockupdate.New(rdb, lockupdate.Config{})
-	defer store.Close()
-
-	type Room struct {
-		Title   string   `json:"title"`
-		Members []string `json:"members"`
+	for _, state := range []string{"open", "closed", "open"} {
+		res, err := store.Update(context.Background(), ticket, set(state))
+		fmt.Printf("%q %v\n", res.After.Text(), err)
 	}
-	full := errors.New("the room is full")
-	rooms := rmw.NewTyped(store, rmw.JSON[Room]())
-	for _, name := range []string{"ann", "bob", "eve"} {
-		room, _, err := rooms.Edit(context.Background(), rmw.Key{Name: "room:7"},
-			func(_ context.Context, room *Room, exists bool) error {
-				if !exists {
-					room.Title = "<seven>"
-				}
-				if len(room.Members) == 2 {
-					return full
-				}
-				room.Members = append(room.Members, name)
-				return nil
-			})
-		fmt.Println(room.Title, room.Members, err)
-	}
+	res, err := store.Update(context.Background(), ticket, func(context.Context, rmw.Value) (rmw.Value, error) {
+		return rmw.Value{}, nil
+	})
+	fmt.Println("exists:", res.After.Exists(), err)
 
 	// Output:
-	// <seven> [ann] <nil>
-	// <seven> [ann bob] <nil>
-	//  [] the room is full
+	// "open" <nil>
+	// "closed" <nil>
+	// "" the ticket is closed
+	// exists: false <nil>
+}
+
+// A hash whose expiry starts anew with each write. Fields that fn does not name stay as they
+// are, and another process may change them meanwhile without a conflict.
+func ExampleStore_Update_hash() {
+	store, _, stop := engine(lockupdate.Config{})
+	defer stop()
+	ctx := context.Background()
+	session := rmw.Key{Name: "session:7", Kind: rmw.KindHash, TTL: 30 * time.Minute}
+	for _, page := range []string{"home", "cart"} {
+		_, err := store.Update(ctx, session, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+			visits, _ := cur.Field("visits") // "" if the field or the key is absent
+			n, _ := strconv.Atoi(visits)
+			return cur.With("visits", strconv.Itoa(n+1)).With("page", page), nil
+		})
+		fmt.Println(err)
+	}
+	v, left, err := store.Peek(ctx, session)
+	fmt.Println(v.Fields(), left.Round(time.Minute), err)
+
+	// Output:
+	// <nil>
+	// <nil>
+	// map[page:cart visits:2] 30m0s <nil>
+}
+
+// The answer of a commit is lost, so the update may be stored or not. The value remembers the
+// ids of the deposits in it: a read tells whether this one is stored, and a second Update with the
+// same id cannot count it twice.
+func ExampleStore_Update_outcomeUnknown() {
+	store, proxy, stop := engine(lockupdate.Config{})
+	defer stop()
+	ctx, key := context.Background(), rmw.Key{Name: "account:7"}
+	type Account struct {
+		Balance int
+		Applied []string // the latest ids; bound their number in a real account
+	}
+	accounts := rmw.NewTyped(store, rmw.JSON[Account]())
+	deposit := func(id string, amount int) error {
+		_, _, err := accounts.Edit(ctx, key, func(_ context.Context, a *Account, _ bool) error {
+			if slices.Contains(a.Applied, id) {
+				return rmw.Keep // stored before
+			}
+			a.Balance += amount
+			a.Applied = append(a.Applied, id)
+			return nil
+		})
+		return err
+	}
+	fmt.Println(deposit("request-1", 10))
+
+	commit := func(args []string) bool {
+		return slices.Contains(args, key.Name) && strings.Contains(strings.Join(args, " "), "request-2")
+	}
+	proxy.Inject(proxytest.Fault{Match: commit, Action: proxytest.DropReply})
+	err := deposit("request-2", 5)
+	fmt.Println("unknown:", errors.Is(err, rmw.ErrOutcomeUnknown))
+
+	const pause = time.Millisecond // in production, seconds: a proxy can still execute the commit
+	<-time.After(pause)
+	account, _, err := accounts.Get(ctx, key)
+	fmt.Println("stored:", slices.Contains(account.Applied, "request-2"), err)
+
+	fmt.Println(deposit("request-2", 5)) // needed only if it was not stored; harmless if it was
+	account, _, err = accounts.Get(ctx, key)
+	fmt.Println("balance:", account.Balance, err)
+
+	// Output:
+	// <nil>
+	// unknown: true
+	// stored: true <nil>
+	// <nil>
+	// balance: 15 <nil>
+}
+
+// Without contention no lock is taken. When another process writes between read and commit, the
+// guard refuses the commit, and the update goes on under the lock.
+func Example_lockOnDemand() {
+	cfg := lockupdate.Config{LockOnDemand: true}
+	store, proxy, stop := engine(cfg)
+	defer stop()
+	rdb := redis.NewClient(proxy.Options())
+	defer rdb.Close()
+	other := lockupdate.New(rdb, cfg) // of another process
+	defer other.Close()
+
+	ctx, counter := context.Background(), rmw.Key{Name: "visits"}
+	add := func(n int) rmw.UpdateFunc {
+		return func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+			before, _ := strconv.Atoi(cur.Text())
+			return rmw.String(strconv.Itoa(before + n)), nil
+		}
+	}
+	res, err := store.Update(ctx, counter, add(1))
+	fmt.Println(res.After.Text(), "attempts:", res.Attempts, "locks taken:", store.Stats().Acquired, err)
+
+	interrupted := false
+	res, err = store.Update(ctx, counter, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		if !interrupted {
+			interrupted = true
+			if _, err := other.Update(context.Background(), counter, add(10)); err != nil {
+				return cur, err
+			}
+		}
+		return add(1)(ctx, cur)
+	})
+	fmt.Println(res.After.Text(), "attempts:", res.Attempts, "locks taken:", store.Stats().Acquired, err)
+
+	// Output:
+	// 1 attempts: 1 locks taken: 0 <nil>
+	// 12 attempts: 2 locks taken: 1 <nil>
 }

@@ -13,25 +13,25 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// engine is a Store behind a Codis proxy in this process.
-func engine() (store *lockupdate.Store, stop func()) {
+// engine returns a Store behind a Codis proxy in this process, and that proxy.
+func engine(cfg lockupdate.Config) (store *lockupdate.Store, proxy *proxytest.Proxy, stop func()) {
 	proxy, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Codis32(), InMemory: true})
 	if err != nil {
 		panic(err)
 	}
 	rdb := redis.NewClient(proxy.Options())
-	store = lockupdate.New(rdb, lockupdate.Config{})
-	return store, func() { _ = errors.Join(store.Close(), rdb.Close(), proxy.Close()) }
+	store = lockupdate.New(rdb, cfg)
+	return store, proxy, func() { _ = errors.Join(store.Close(), rdb.Close(), proxy.Close()) }
 }
 
 func put(text string) rmw.UpdateFunc {
 	return func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.String(text), nil }
 }
 
-// Work that is more than one Update: the Update within runs under the lock that is
-// held, because it is given fn's ctx.
+// Work of more than one Update. The inner Update runs under the held lock, because it gets fn's
+// ctx.
 func ExampleStore_WithLock() {
-	store, stop := engine()
+	store, _, stop := engine(lockupdate.Config{})
 	defer stop()
 	invoice := rmw.Key{Name: "invoice:7"}
 	err := store.WithLock(context.Background(), invoice.Name, func(ctx context.Context) error {
@@ -52,9 +52,9 @@ func ExampleStore_WithLock() {
 	// sent <nil>
 }
 
-// Several keys: others who take both locks, in whatever order, never see half of it.
+// Several keys: another process that takes both locks, in any order, never sees half of the move.
 func ExampleStore_WithLocks() {
-	store, stop := engine()
+	store, _, stop := engine(lockupdate.Config{})
 	defer stop()
 	from, to := rmw.Key{Name: "shelf:b"}, rmw.Key{Name: "shelf:a"}
 	_, err := store.Update(context.Background(), from, put("a book"))
@@ -82,14 +82,14 @@ func ExampleStore_WithLocks() {
 	// shelf:a true a book <nil>
 }
 
-// A job that one process has to do, whichever comes first.
+// A job that one process does: the first to take the lock.
 func ExampleStore_TryLock() {
-	store, stop := engine()
+	store, _, stop := engine(lockupdate.Config{})
 	defer stop()
 	ctx := context.Background()
 	job := func(context.Context) error { fmt.Println("cleaning up"); return nil }
 	err := store.TryLock(ctx, "job:cleanup", func(ctx context.Context) error {
-		// Meanwhile, elsewhere; hence another ctx than fn's, which has the lock.
+		// As another process would: with a ctx that does not hold the lock, unlike fn's.
 		err := store.TryLock(context.Background(), "job:cleanup", job)
 		fmt.Println(errors.Is(err, rmw.ErrContended), err)
 		return job(ctx)
@@ -101,9 +101,9 @@ func ExampleStore_TryLock() {
 	// <nil>
 }
 
-// Who has a lock, for an operator.
+// An operator asks for the holder of a lock.
 func ExampleStore_Inspect() {
-	store, stop := engine()
+	store, _, stop := engine(lockupdate.Config{})
 	defer stop()
 	ctx := context.Background()
 	show := func() {
