@@ -7,9 +7,9 @@
 //
 // # One update
 //
-//  1. Acquire and read: two scripts, one round trip. The calls of a process for one key share a queue and a poll. While
-//     another process holds the lock, the Store polls when the lock is likely to be free, then after random, growing pauses,
-//     and no later than the holder's lease can end.
+//  1. Acquire and read: two scripts, one round trip. The calls of a process for one key share a queue and a poll. While another
+//     process holds the lock, the Store polls when the lock is likely to be free, then after random, growing pauses, and no
+//     later than the holder's lease can end.
 //  2. Call fn. Its ctx ends with cause [rmw.ErrLockLost] before the lease can end. One loop renews all leases at half.
 //  3. Commit: one script, which writes if the key still holds the value that fn got. Otherwise it returns the present value,
 //     and fn runs again without another read.
@@ -19,10 +19,10 @@
 // # Without the lock
 //
 // With [Config.LockOnDemand] an uncontended update is one page of straight code (updateUnlocked in store.go): read the value
-// and look at the lock in one flush, call fn, commit under the guard; 3 commands. If the lock is held or the guard refuses,
-// the update takes the lock, as do updates of that key for the next second. Switch it on if every writer is Unwatch or uses
-// WATCH. It weakens exclusion: an Update and an unguarded write under the lock can overwrite each other, and two processes
-// can run fn at once. docs/guarantees.md lists all differences.
+// and look at the lock in one flush, call fn, commit under the guard; 3 commands. If the lock is held or the guard refuses, the
+// update takes the lock, as do updates of that key for the next second. Switch it on if every writer is Unwatch or uses WATCH.
+// It weakens exclusion: an Update and an unguarded write under the lock can overwrite each other, and two processes can run fn
+// at once. docs/guarantees.md lists all differences.
 //
 // # A contended key
 //
@@ -35,46 +35,47 @@
 //
 // # Locks shared with Redisson
 //
-// A lock is a hash of owner and count, as Redisson's RLock: with the same [Config.LockName] they exclude each other. By
-// default no release is published, and a waiting Redisson sleeps up to a [Config.Lease] longer. [Config.NotifyRedisson] wakes
-// it where it can subscribe: Redis and Sentinel; Redis Cluster before 7.0 (no sharded channels); predixy (several groups:
-// HashTag "{}"); not Codis, twemproxy, camellia, Envoy, and not Alibaba's proxy, which refuses PUBLISH in a script.
+// A lock is a hash of owner and count, as Redisson's RLock: with the same [Config.LockName] they exclude each other. By default
+// no release is published, and a waiting Redisson sleeps up to a [Config.Lease] longer. [Config.NotifyRedisson] wakes it where
+// it can subscribe: Redis and Sentinel; Redis Cluster before 7.0 (no sharded channels); predixy (several groups: HashTag "{}");
+// not Codis, twemproxy, camellia, Envoy, and not Alibaba's proxy, which refuses PUBLISH in a script.
 //
 // # Why it is safe
 //
 // The guard is the safety; the lock is the queue. A stall past the lease, a lock lost in a failover, a read before its lock:
 // each lets two writers work at once, and the guard lets one commit and sends the other back to fn. Check and write are one
 // script on one key, so no proxy, pipeline or slot move comes between. The guard sees WATCH writers (package cas), too. Of a
-// hash it compares the fields that fn read, set or removed by [rmw.Value.Field], With, Without or [rmw.HashOf], else all.
-// Only changed fields are written, so services can share a hash; Result has the fields of all of them.
+// hash it compares the fields that fn read, set or removed by [rmw.Value.Field], With, Without or [rmw.HashOf], else all. Only
+// changed fields are written, so services can share a hash; Result has the fields of all of them.
 //
 // # Lost answers
 //
 // Acquire, renew and release recognise their owner and are sent again. A proxy may execute a command that it reported as
 // failed, so after a lost acquire the lock is released until a lease has passed. A commit is sent once, also by go-redis;
 // without an answer it is an [rmw.ErrOutcomeUnknown]. A second one could be acknowledged and the first execute later, on a
-// value that has come back. Finding the value stored proves something only if [Config.SoleWriter] excludes other writers.
+// value that has come back. Finding the value stored proves it only if [Config.SoleWriter] excludes other writers; then the
+// Store looks.
 //
 // # Without Lua
 //
 // Without scripts, as on Pika, [Config.Commit] names the server's own compare-and-set, which [Probe] finds. Guard and round
 // trips are the same. Values are strings; KindHash is [rmw.ErrUnsupported]. The lock is a string, SET … NX PX, renewed and
-// deleted only by its owner; the wait hint is a key, "/wait" before the lock's name. A refused commit takes another round
-// trip, for a read; [Store.Peek] takes three. A server with neither cannot be written safely.
+// deleted only by its owner; the wait hint is a key, "/wait" before the lock's name. A refused commit takes another round trip,
+// for a read; [Store.Peek] takes three, a first token two. A server with neither cannot be written safely.
 //
 // # Fencing tokens
 //
-// [lock.Token], with fn's ctx or [Lock.Context], lets other stores refuse late writes. The first call per lock costs one
-// round trip and one command on its own key, "/fence" before the lock's name, which expires a week after the last token.
+// [lock.Token], with fn's ctx or [Lock.Context], lets other stores refuse late writes. The first call per lock costs one round
+// trip and one command on its own key, "/fence" before the lock's name; the key expires a week after the last token.
 //
 // # Tracing
 //
-// A hook, such as redisotel's, sees a call's ctx values in commands of that call alone: acquire and read if no other waits,
-// the commit of one, Read, Peek, Inspect, Token. Shared flushes and commits have none, nor renewals, releases, hints.
+// A hook, such as redisotel's, sees a call's ctx values in commands of that call alone: acquire and read if no other waits, the
+// commit of one, Read, Peek, Inspect, Token. Shared flushes and commits have none, nor renewals, releases, hints.
 //
 // # Requirements
 //
-// A server with Lua (Redis 3.2) or a compare-and-set; an ACL that allows [Config.RequiredCommands]; a proxy that repeats no
-// commands and gives no key a second home while its server hangs (twemproxy's auto_eject_hosts); a ReadTimeout of go-redis
-// that is not negative, as it ends the work of abandoned calls; miniredis v2.23.0 (v2.17.0 misreads TYPE).
+// A server with Lua (Redis 3.2 or later) or a compare-and-set; an ACL that allows [Config.RequiredCommands]; a proxy that
+// neither repeats commands nor gives a key a second home while its server hangs (twemproxy's auto_eject_hosts); a ReadTimeout
+// of go-redis that is not negative, as it ends the work of abandoned calls; miniredis v2.23.0 or later (v2.17.0 misreads TYPE).
 package lockupdate
