@@ -53,8 +53,7 @@
 // Acquire, renew and release recognise their owner and are sent again. A proxy may execute a command that it reported as
 // failed, so after a lost acquire the lock is released until a lease has passed. A commit is sent once, also by go-redis;
 // without an answer it is an [rmw.ErrOutcomeUnknown]. A second one could be acknowledged and the first execute later, on a
-// value that has come back. Finding the value stored proves it only if [Config.SoleWriter] excludes other writers; then the
-// Store looks.
+// value that has come back. The Store looks for the value only if [Config.SoleWriter] excludes other writers of the same value.
 //
 // # Without Lua
 //
