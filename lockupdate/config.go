@@ -86,7 +86,7 @@ type Config struct {
 	// programs that hold the lock and write without a guard, as Redisson's RLock with a
 	// plain SET: with LockOnDemand their writes and those of an Update can overwrite each
 	// other. Two processes may then run their fn at the same time; one of them runs again.
-	// lockupdate.Token takes the lock when it is called. docs/guarantees.md lists all
+	// lock.Token takes the lock when it is called. docs/guarantees.md lists all
 	// differences. It cannot be combined with SoleWriter. Default false.
 	LockOnDemand bool
 

@@ -34,6 +34,7 @@ func TestEveryCommandIsPermittedByEveryProfile(t *testing.T) {
 		t.Run(name, func(t *testing.T) { permitted(t, profile, lockupdate.Config{}) })
 		t.Run(name+", master reads", func(t *testing.T) { permitted(t, profile, lockupdate.Config{MasterReads: true}) })
 		t.Run(name+", notify Redisson", func(t *testing.T) { permitted(t, profile, lockupdate.Config{NotifyRedisson: true}) })
+		t.Run(name+", on demand", func(t *testing.T) { permitted(t, profile, onDemand) })
 	}
 }
 
@@ -89,9 +90,9 @@ func permitted(t *testing.T, profile *proxycompat.Profile, cfg lockupdate.Config
 				fn = setField("f", "x")
 			}
 			_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-				time.Sleep(6 * time.Second) // a renewal
 				_, err := locking.Token(ctx)
 				require.NoError(t, err)
+				time.Sleep(6 * time.Second) // a renewal
 				return fn(ctx, cur)
 			})
 			require.NoError(t, err)
@@ -122,6 +123,7 @@ func permitted(t *testing.T, profile *proxycompat.Profile, cfg lockupdate.Config
 			assert.Equal(t, !unused[script], seen[script], "the script %s was exercised", script)
 		}
 		assert.Equal(t, cfg.MasterReads, seen["GET"] && seen["HGETALL"])
+		assert.Equal(t, cfg.LockOnDemand, seen["EXISTS"])
 	})
 }
 
