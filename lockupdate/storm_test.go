@@ -278,12 +278,16 @@ func TestStorm(t *testing.T) {
 		"default":      func(*storm) {},
 		"no combining": func(s *storm) { s.cfg.NoCombining = true },
 		"keep":         func(s *storm) { s.cfg.Linger = 5 * time.Millisecond },
-		"sole writer":  func(s *storm) { s.cfg.SoleWriter, s.strangers = true, false },
-		"short lease":  func(s *storm) { s.cfg.Lease = 15 * time.Millisecond },
-		"IFEQ":         func(s *storm) { s.cfg.Commit = lockupdate.CommitIFEQ },
-		"VX":           func(s *storm) { s.cfg.Commit = lockupdate.CommitVX },
-		"CAS":          func(s *storm) { s.cfg.Commit = lockupdate.CommitCAS },
-		"one process":  func(s *storm) { s.processes, s.goroutines = 1, 16 },
+		"on demand":    func(s *storm) { s.cfg.LockOnDemand = true },
+		"on demand, short lease": func(s *storm) {
+			s.cfg.LockOnDemand, s.cfg.Lease = true, 15*time.Millisecond
+		},
+		"sole writer": func(s *storm) { s.cfg.SoleWriter, s.strangers = true, false },
+		"short lease": func(s *storm) { s.cfg.Lease = 15 * time.Millisecond },
+		"IFEQ":        func(s *storm) { s.cfg.Commit = lockupdate.CommitIFEQ },
+		"VX":          func(s *storm) { s.cfg.Commit = lockupdate.CommitVX },
+		"CAS":         func(s *storm) { s.cfg.Commit = lockupdate.CommitCAS },
+		"one process": func(s *storm) { s.processes, s.goroutines = 1, 16 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := small
