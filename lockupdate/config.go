@@ -90,6 +90,13 @@ type Config struct {
 	// differences. It cannot be combined with SoleWriter. Default false.
 	LockOnDemand bool
 
+	// WaitForReply has a call send its commands from its own goroutine. A call whose ctx
+	// ends while a command is in flight then returns when that command is answered, at
+	// the latest after the client's ReadTimeout, as calls of go-redis do. By default it
+	// returns at once, at the cost of a goroutine for each flush. The end of ctx while a
+	// call waits for a lock, for an outage or between commands is seen at once either way.
+	WaitForReply bool
+
 	// NoCombining commits each update by itself. By default, updates of one key
 	// that wait in the same process are run one after the other, each fn on its
 	// caller's goroutine and on what the one before returned, and written

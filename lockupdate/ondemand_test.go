@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -75,6 +76,31 @@ func TestGuardOffOnDemand(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// With WaitForReply, a call may return as late as the client's ReadTimeout after the end of its
+// ctx, if a command hangs. Nothing else of the contract changes.
+func TestWaitForReply(t *testing.T) {
+	late := map[string]bool{"hang": true, "peek-survives": true}
+	for name, cfg := range map[string]lockupdate.Config{"locked": {WaitForReply: true}, "on demand": {LockOnDemand: true, WaitForReply: true}} {
+		b := bench(proxycompat.Codis32(), cfg)
+		for _, clause := range rmwtest.Clauses() {
+			t.Run(name+"/"+clause.Name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					err := clause.Check(t.Context(), b.Target(t))
+					if !late[clause.Name] || err == nil {
+						require.NoError(t, err)
+						return
+					}
+					for _, line := range strings.Split(err.Error(), "\n") {
+						if !strings.HasPrefix(line, "… and ") {
+							assert.Contains(t, line, "returned 5s after it began, its ctx ended after 100ms")
+						}
+					}
+				})
+			})
+		}
 	}
 }
 

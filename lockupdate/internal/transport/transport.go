@@ -28,9 +28,10 @@ type Client interface {
 
 // Options tune a Transport.
 type Options struct {
-	NoBreaker   bool
-	MaxOutage   time.Duration // how long a call waits for a store that cannot be reached; negative: not at all
-	MaxAttempts int           // how often a Peek without Lua, or a token without Lua, starts again
+	NoBreaker    bool
+	MaxOutage    time.Duration // how long a call waits for a store that cannot be reached; negative: not at all
+	WaitForReply bool          // callers send themselves, and see the end of their ctx between flushes only
+	MaxAttempts  int           // how often a Peek without Lua, or a token without Lua, starts again
 }
 
 // Transport sends commands through one client. It is safe for concurrent use.
@@ -111,7 +112,7 @@ func (t *Transport) Query(ctx context.Context, build func() *driver.Command, rea
 // the ctx that the client gets if the batch has no other commands.
 func (t *Transport) send(wait, values context.Context, cmds []*driver.Command) error {
 	b, leads := t.batcher.join(cmds)
-	if leads && wait.Done() == nil {
+	if leads && (wait.Done() == nil || t.options.WaitForReply) {
 		t.lead(values, b, cmds)
 		return nil
 	}

@@ -140,7 +140,7 @@ func (t *Transport) CommitOnce(ctx context.Context, r driver.CommitRequest, also
 	res, err = t.Driver.Committed(r.Key.Kind, c)
 	switch {
 	case redisx.OutcomeOf(err) == redisx.Unknown:
-		return driver.CommitResult{}, redisx.Because(rmw.ErrOutcomeUnknown, err)
+		return driver.CommitResult{}, redisx.Because(rmw.ErrOutcomeUnknown, errors.Join(ctx.Err(), err))
 	case err == nil && !res.Stored && !res.Known:
 		res.Now, err = t.Read(ctx, r.Key)
 	}
