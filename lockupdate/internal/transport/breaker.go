@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -59,36 +58,32 @@ func newBreaker(o Options) *breaker {
 	return b
 }
 
-// CircuitOpen reports whether the circuit breaker refuses commands now.
-func (t *Transport) CircuitOpen() bool {
-	return t.breaker.cb != nil && t.breaker.cb.State() == gobreaker.StateOpen
+// open reports whether the breaker refuses commands now.
+func (b *breaker) open() bool { return b.cb != nil && b.cb.State() == gobreaker.StateOpen }
+
+// try calls send, unless the breaker is open: then it returns false. send returns an error
+// if the store answered nothing.
+func (b *breaker) try(send func() error) bool {
+	if b.cb == nil {
+		_ = send()
+		return true
+	}
+	_, err := b.cb.Execute(func() (struct{}, error) { return struct{}{}, send() })
+	return !errors.Is(err, gobreaker.ErrOpenState) && !errors.Is(err, gobreaker.ErrTooManyRequests)
 }
 
-// sendGuarded flushes the commands, or only the urgent ones while the breaker is open.
-func (t *Transport) sendGuarded(ctx context.Context, cmds []*driver.Command) {
-	if t.breaker.cb == nil {
-		t.flush(ctx, cmds)
-		return
+// nextTry returns when to send again; see Transport.NextTry.
+func (b *breaker) nextTry(try int) (closed <-chan struct{}, pause time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.opened.IsZero() {
+		return nil, RetryDelay.Delay(try, Jitter())
 	}
-	_, err := t.breaker.cb.Execute(func() (struct{}, error) {
-		t.flush(ctx, cmds)
-		return struct{}{}, unanswered(cmds)
-	})
-	if !errors.Is(err, gobreaker.ErrOpenState) && !errors.Is(err, gobreaker.ErrTooManyRequests) {
-		return
+	// gobreaker lets a try pass only after the end of its pause.
+	if pause = time.Until(b.opened.Add(OpenFor)) + time.Millisecond; pause <= 0 {
+		pause = OpenFor / 4 // the try of another call is in flight
 	}
-	var urgent []*driver.Command
-	for _, c := range cmds {
-		if c.Urgent {
-			urgent = append(urgent, c)
-			continue
-		}
-		c.Build(ctx, false)
-		c.SetErr(redisx.Because(rmw.ErrUnavailable, errCircuitOpen))
-	}
-	if len(urgent) > 0 {
-		t.flush(ctx, urgent)
-	}
+	return b.closed, pause
 }
 
 var (

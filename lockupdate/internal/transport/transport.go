@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -150,6 +151,28 @@ func (t *Transport) lead(ctx context.Context, b *batch, cmds []*driver.Command) 
 	t.sendGuarded(ctx, cmds)
 }
 
+// sendGuarded flushes the commands, or only the urgent ones while the breaker is open.
+func (t *Transport) sendGuarded(ctx context.Context, cmds []*driver.Command) {
+	if t.breaker.try(func() error {
+		t.flush(ctx, cmds)
+		return unanswered(cmds)
+	}) {
+		return
+	}
+	var urgent []*driver.Command
+	for _, c := range cmds {
+		if c.Urgent {
+			urgent = append(urgent, c)
+			continue
+		}
+		c.Build(ctx, false)
+		c.SetErr(redisx.Because(rmw.ErrUnavailable, errCircuitOpen))
+	}
+	if len(urgent) > 0 {
+		t.flush(ctx, urgent)
+	}
+}
+
 // flush is one round trip, and a second one for scripts that the backend did not know,
 // sent whole, and for the reads after them, so that the read of an acquire still comes
 // after it. No proxy passes SCRIPT LOAD on. A hook of the client that panics must not end
@@ -210,4 +233,57 @@ func (t *Transport) roundTrip(ctx context.Context, cmds []*driver.Command, whole
 			c.SetErr(err)
 		}
 	}
+}
+
+// CircuitOpen reports whether the circuit breaker refuses commands now.
+func (t *Transport) CircuitOpen() bool { return t.breaker.open() }
+
+// Unreached reports whether a command that failed with err was certainly not sent, and
+// another try may reach the store.
+func (t *Transport) Unreached(err error) bool {
+	if err == nil || errors.Is(err, rmw.ErrOutcomeUnknown) || t.options.MaxOutage < 0 || t.breaker.cb == nil {
+		return false
+	}
+	var op *net.OpError
+	return errors.Is(err, errCircuitOpen) || errors.As(err, &op) && op.Op == "dial"
+}
+
+// Left returns how long a call that began at began may still wait for the end of o.
+func (t *Transport) Left(o *Outage, began time.Time) time.Duration {
+	if began.Before(o.since) {
+		began = o.since
+	}
+	return t.options.MaxOutage - time.Since(began)
+}
+
+// NextTry returns when to send again: after pause, or as soon as the circuit breaker
+// closes, if closed is not nil. An open breaker lets one of the next commands pass as a
+// try of its own, and refuses the others.
+func (t *Transport) NextTry(o *Outage) (closed <-chan struct{}, pause time.Duration) {
+	return t.breaker.nextTry(o.tries)
+}
+
+// await waits for the next try. It returns false if there is none: with an error if ctx
+// or the Store ended, without one if the outage has lasted for MaxOutage.
+func (t *Transport) await(ctx context.Context, o *Outage) (again bool, err error) {
+	left := t.Left(o, o.since)
+	if left <= 0 {
+		return false, nil
+	}
+	closed, pause := t.NextTry(o)
+	timer := time.NewTimer(min(pause, left))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-closed:
+	case <-ctx.Done():
+	case <-t.gate.Closing:
+	}
+	switch {
+	case ctx.Err() != nil:
+		return false, redisx.Because(rmw.ErrUnavailable, redisx.EndOf(ctx))
+	case t.gate.Closed():
+		return false, rmw.ErrClosed
+	}
+	return true, nil
 }
