@@ -378,6 +378,36 @@ func TestOnDemandMaxHold(t *testing.T) {
 	})
 }
 
+// Close waits for an update whose fn has run, also if its commit is refused and it then waits for
+// the lock of another process.
+func TestOnDemandClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		s, other := lockupdate.New(f.rdb, onDemand), f.another(lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		var held *lockupdate.Lock
+		var wg sync.WaitGroup
+		_, err := s.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+			if held == nil {
+				var err error
+				held, err = other.Lock(t.Context(), "s")
+				require.NoError(t, err)
+				require.NoError(t, f.direct().Set(t.Context(), "s", "theirs", 0).Err())
+				wg.Go(func() { assert.NoError(t, s.Close()) })
+				wg.Go(func() {
+					time.Sleep(time.Second)
+					assert.NoError(t, held.Unlock())
+				})
+				synctest.Wait()
+			}
+			return rmw.String(cur.Text() + "x"), nil
+		})
+		require.NoError(t, err)
+		wg.Wait()
+		assert.Equal(t, "theirsx", f.text(key))
+	})
+}
+
 // What needs the lock cannot be combined with LockOnDemand.
 func TestOnDemandAndSoleWriter(t *testing.T) {
 	assert.ErrorIs(t, lockupdate.Config{LockOnDemand: true, SoleWriter: true}.Validate(), rmw.ErrInvalid)

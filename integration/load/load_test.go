@@ -26,10 +26,13 @@ func small(t *testing.T, topology string) Config {
 
 // A small load over each topology; make load plays a large one.
 func TestLoad(t *testing.T) {
-	for _, topology := range Topologies() {
+	for _, topology := range append(Topologies(), "redis, on demand") {
 		t.Run(topology, func(t *testing.T) {
+			topology, _, onDemand := strings.Cut(topology, ", ")
 			needs(t, topology)
-			report, err := Run(t.Context(), small(t, topology))
+			cfg := small(t, topology)
+			cfg.OnDemand = onDemand
+			report, err := Run(t.Context(), cfg)
 			require.NoError(t, err)
 			var table bytes.Buffer
 			require.NoError(t, report.Table(&table))

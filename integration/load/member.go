@@ -30,10 +30,6 @@ type store interface {
 	Close() error
 }
 
-func openStore(rdb *redis.Client) store {
-	return lockupdate.New(rdb, lockupdate.Config{Lease: lease})
-}
-
 // member is one store with its client.
 type member struct {
 	store

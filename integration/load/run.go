@@ -26,6 +26,7 @@ type Config struct {
 	Goroutines int
 	Pool       int // connections of all stores together
 	Topology   string
+	OnDemand   bool   // lockupdate.Config.LockOnDemand
 	Dir        string // where servers keep their files; "": in the system's folder for such
 	Progress   func(text string)
 
@@ -96,7 +97,9 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	}
 	defer site.close()
 	if cfg.open == nil {
-		cfg.open = openStore
+		cfg.open = func(rdb *redis.Client) store {
+			return lockupdate.New(rdb, lockupdate.Config{Lease: lease, LockOnDemand: cfg.OnDemand})
+		}
 	}
 	if cfg.Progress == nil {
 		cfg.Progress = func(string) {}

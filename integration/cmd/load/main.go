@@ -42,6 +42,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&cfg.Goroutines, "goroutines", 1000, "how many goroutines update them")
 	flags.IntVar(&cfg.Pool, "pool", 32, "how many connections all stores have together")
 	flags.StringVar(&cfg.Topology, "topology", "redis", "the servers: "+strings.Join(load.Topologies(), ", "))
+	flags.BoolVar(&cfg.OnDemand, "on-demand", false, "update without the lock where nobody contends: Config.LockOnDemand")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0

@@ -121,8 +121,7 @@ func (h *holder) acquire() bool {
 			h.rest(transport.RetryDelay.Delay(lostReplies, transport.Jitter()), nil)
 		}
 		if h.queues.gate.Closed() {
-			h.queue.refuse("", rmw.ErrClosed, nil)
-			return false
+			h.queue.refuse("", rmw.ErrClosed, func(c *Call) bool { return c.attempts == 0 })
 		}
 	}
 }
@@ -193,13 +192,17 @@ func (h *holder) awaitRelease() {
 func (h *holder) rest(d time.Duration, over <-chan struct{}) {
 	h.setTimer(d)
 	defer h.timer.Stop()
+	closing := h.queues.gate.Closing
+	if h.queues.gate.Closed() {
+		closing = nil // the calls that are left go on
+	}
 	for h.queue.head() != nil {
 		select {
 		case <-h.timer.C:
 			return
 		case <-over:
 			return
-		case <-h.queues.gate.Closing:
+		case <-closing:
 			return
 		case <-h.woken:
 		}

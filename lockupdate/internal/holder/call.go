@@ -178,7 +178,10 @@ func (c *Call) leave(why error) state {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
 	ended := c.ctx.Err() != nil
-	if c.state == answered || !ended && (c.state != queued || c.lease != nil) {
+	// Config.MaxWait bounds the first wait for the lock, and Close ends that of calls whose
+	// fn has not run.
+	started := c.lease != nil || c.attempts > 0 && errors.Is(why, rmw.ErrClosed)
+	if c.state == answered || !ended && (c.state != queued || started) {
 		return c.state
 	}
 	op := c.op()
