@@ -176,7 +176,10 @@ func (v Value) Equal(w Value) bool {
 // Size returns the bytes of the content: those of the string, or of all field
 // names and values.
 func (v Value) Size() int {
-	n := len(v.Text())
+	if v.Kind() != KindHash {
+		return len(v.Text())
+	}
+	n := 0
 	for name, value := range v.All() {
 		n += len(name) + len(value)
 	}

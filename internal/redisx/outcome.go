@@ -132,6 +132,9 @@ func reasonOfReply(text string) error {
 // IsWrongType reports whether a server refused a command because the key holds a value
 // of another type. Kvrocks says so in more words than others.
 func IsWrongType(err error) bool {
+	if err == nil {
+		return false // without the allocation below
+	}
 	var reply redis.Error
 	return errors.As(err, &reply) && isWrongType(strings.TrimPrefix(reply.Error(), "ERR "))
 }

@@ -27,7 +27,9 @@ type Command struct {
 
 // newCommand returns a native command.
 func newCommand(name, key string, args ...any) *Command {
-	return &Command{key: key, args: append([]any{name, key}, args...)}
+	all := make([]any, 2, 2+len(args))
+	all[0], all[1] = name, key
+	return &Command{key: key, args: append(all, args...)}
 }
 
 // PTTL asks for the expiry of a key. [Command.Integer] reads the reply.

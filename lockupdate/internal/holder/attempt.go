@@ -38,7 +38,10 @@ func (a *Attempt) call(caller context.Context, ctx *lease.Context) {
 		a.token = l.Token()
 	}
 	a.reads = readSetOf(trace, next, err)
-	a.validate(caller, ctx.Lost(), next.Untraced(), err)
+	if next.Kind() == rmw.KindHash {
+		next = next.Untraced()
+	}
+	a.validate(caller, ctx.Lost(), next, err)
 }
 
 func readSetOf(trace *rmw.Trace, next rmw.Value, err error) driver.ReadSet {

@@ -99,9 +99,12 @@ func unanswered(cmds []*driver.Command) error {
 	var last error
 	for _, c := range cmds {
 		err := c.Err()
+		if err == nil {
+			return nil // without the allocation below
+		}
 		var reply redis.Error
 		switch {
-		case err == nil, errors.As(err, &reply), errors.Is(err, rmw.ErrUnsupported):
+		case errors.As(err, &reply), errors.Is(err, rmw.ErrUnsupported):
 			return nil
 		case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
 			return errNoConnection

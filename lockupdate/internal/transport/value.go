@@ -134,7 +134,11 @@ func (t *Transport) CommitOnce(ctx context.Context, r driver.CommitRequest, also
 	if err != nil {
 		return driver.CommitResult{}, err
 	}
-	if abandoned := t.send(ctx, context.WithoutCancel(ctx), append([]*driver.Command{c}, also...)); abandoned != nil {
+	values := ctx
+	if ctx.Done() != nil {
+		values = context.WithoutCancel(ctx)
+	}
+	if abandoned := t.send(ctx, values, append([]*driver.Command{c}, also...)); abandoned != nil {
 		return driver.CommitResult{}, redisx.Because(rmw.ErrOutcomeUnknown, ctx.Err())
 	}
 	res, err = t.Driver.Committed(r.Key.Kind, c)
