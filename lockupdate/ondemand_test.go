@@ -93,7 +93,7 @@ func TestWaitForReply(t *testing.T) {
 						require.NoError(t, err)
 						return
 					}
-					for _, line := range strings.Split(err.Error(), "\n") {
+					for line := range strings.SplitSeq(err.Error(), "\n") {
 						if !strings.HasPrefix(line, "… and ") {
 							assert.Contains(t, line, "returned 5s after it began, its ctx ended after 100ms")
 						}
