@@ -83,7 +83,10 @@ func TestGuardOffOnDemand(t *testing.T) {
 // ctx, if a command hangs. Nothing else of the contract changes.
 func TestWaitForReply(t *testing.T) {
 	late := map[string]bool{"hang": true, "peek-survives": true}
-	for name, cfg := range map[string]lockupdate.Config{"locked": {WaitForReply: true}, "on demand": {LockOnDemand: true, WaitForReply: true}} {
+	for name, cfg := range map[string]lockupdate.Config{
+		"locked":    {WaitForReply: true},
+		"on demand": {LockOnDemand: true, WaitForReply: true},
+	} {
 		b := bench(proxycompat.Codis32(), cfg)
 		for _, clause := range rmwtest.Clauses() {
 			t.Run(name+"/"+clause.Name, func(t *testing.T) {

@@ -49,7 +49,9 @@ func New(rdb Commands, cfg Config) *Store {
 	cfg = s.cfg
 	s.transport = transport.New(rdb, driver.New(driver.Options{
 		Kind: driver.Kind(cfg.Commit), MasterReads: cfg.MasterReads, NotifyRedisson: cfg.NotifyRedisson,
-	}), s.gate, transport.Options{NoBreaker: cfg.NoBreaker, MaxOutage: cfg.MaxOutage, WaitForReply: cfg.WaitForReply, MaxAttempts: cfg.MaxAttempts})
+	}), s.gate, transport.Options{
+		NoBreaker: cfg.NoBreaker, MaxOutage: cfg.MaxOutage, WaitForReply: cfg.WaitForReply, MaxAttempts: cfg.MaxAttempts,
+	})
 	s.keeper = lease.NewKeeper(s.transport, s.gate, s.emit, lease.Options{Lease: cfg.Lease, MaxHold: cfg.MaxHold})
 	s.queues = holder.NewQueues(s.transport, s.keeper, s.gate, s.emit, holder.Options{
 		Lease: cfg.Lease, MaxWait: cfg.MaxWait, Linger: cfg.Linger, MaxAttempts: cfg.MaxAttempts, Poll: cfg.Poll,
