@@ -340,18 +340,27 @@ func TestOnDemandTokenIsRefused(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{LockOnDemand: true, MaxWait: time.Second})
 		other := f.another(lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
-		var held *lockupdate.Lock
-		_, err := f.store.Update(t.Context(), key, func(ctx context.Context, _ rmw.Value) (rmw.Value, error) {
-			var err error
-			held, err = other.Lock(t.Context(), "s")
-			require.NoError(t, err)
-			_, err = locking.Token(ctx)
-			return rmw.Value{}, err
-		})
-		require.ErrorIs(t, err, rmw.ErrContended)
-		require.NoError(t, held.Unlock())
-		lockupdate.Settle(other)
-		_, err = f.store.Update(t.Context(), key, appendText("x"))
+		for _, own := range []error{nil, errRoomFull} {
+			var held *lockupdate.Lock
+			_, err := f.store.Update(t.Context(), key, func(ctx context.Context, _ rmw.Value) (rmw.Value, error) {
+				var err error
+				held, err = other.Lock(t.Context(), "s")
+				require.NoError(t, err)
+				_, err = locking.Token(ctx)
+				require.ErrorIs(t, err, rmw.ErrContended)
+				return rmw.String("x"), own
+			})
+			if own != nil {
+				require.Equal(t, own, err, "an error of fn is returned as it is")
+			} else {
+				require.ErrorIs(t, err, rmw.ErrContended)
+			}
+			require.NoError(t, held.Unlock())
+			lockupdate.Settle(other)
+			f.settle()
+			time.Sleep(2 * time.Second)
+		}
+		_, err := f.store.Update(t.Context(), key, appendText("x"))
 		require.NoError(t, err)
 	})
 }

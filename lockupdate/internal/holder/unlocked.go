@@ -1,6 +1,7 @@
 package holder
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -206,8 +207,8 @@ func (c *Call) UpdateLocked() (rmw.Result, error) {
 	}
 	<-t.done
 	switch {
-	case c.state == left:
-		return c.failure(), t.err
+	case c.state == left: // the wait for the lock has ended otherwise
+		return c.failure(), cmp.Or(c.err, t.err)
 	case t.err != nil: // the lock was not taken, and the guard decides
 		if c.err == nil && c.wrote {
 			if answered, err := c.CommitUnlocked(); answered {
