@@ -31,23 +31,26 @@ var guardClauses = map[string]bool{
 // The negative control of the whole package: with the guard off, the clauses that
 // the guard is for fail, and no others.
 func TestGuardOff(t *testing.T) {
-	b := bench(proxycompat.Codis32(), lockupdate.Config{})
-	open := b.Open
-	b.Open = func(rdb *redis.Client) rmw.Store {
-		rdb.AddHook(unguarded.Hook{})
-		return open(rdb)
-	}
-	for _, clause := range rmwtest.Clauses() {
-		t.Run(clause.Name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				err := clause.Check(t.Context(), b.Target(t))
-				if guardClauses[clause.Name] {
-					assert.Error(t, err, "the guard is off, and this clause does not notice")
-				} else {
-					assert.NoError(t, err)
-				}
+	for name, cfg := range map[string]lockupdate.Config{"with the lock": {}, "on demand": onDemand} {
+		b := bench(proxycompat.Codis32(), cfg)
+		open := b.Open
+		b.Open = func(rdb *redis.Client) rmw.Store {
+			rdb.AddHook(unguarded.Hook{})
+			return open(rdb)
+		}
+		for _, clause := range rmwtest.Clauses() {
+			t.Run(name+"/"+clause.Name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					err := clause.Check(t.Context(), b.Target(t))
+					switch {
+					case guardClauses[clause.Name]:
+						assert.Error(t, err, "the guard is off, and this clause does not notice")
+					case !cfg.LockOnDemand: // else further clauses may fail
+						assert.NoError(t, err)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 

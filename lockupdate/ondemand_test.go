@@ -10,11 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/internal/testing/unguarded"
 	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/locktest"
 	"github.com/unwatch/unwatch/lockupdate"
@@ -57,26 +55,6 @@ func TestOnDemandBudget(t *testing.T) {
 		}
 		assert.Zero(t, f.store.Stats().Acquired)
 	})
-}
-
-// The negative control: with the guard off, the same clauses fail as with the lock.
-func TestGuardOffOnDemand(t *testing.T) {
-	b := bench(proxycompat.Codis32(), onDemand)
-	open := b.Open
-	b.Open = func(rdb *redis.Client) rmw.Store {
-		rdb.AddHook(unguarded.Hook{})
-		return open(rdb)
-	}
-	for _, clause := range rmwtest.Clauses() {
-		t.Run(clause.Name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				err := clause.Check(t.Context(), b.Target(t))
-				if guardClauses[clause.Name] {
-					assert.Error(t, err, "the guard is off, and this clause does not notice")
-				}
-			})
-		})
-	}
 }
 
 // With WaitForReply, a call may return as late as the client's ReadTimeout after the end of its
