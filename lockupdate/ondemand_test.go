@@ -343,6 +343,33 @@ func TestOnDemandTokenIsRefused(t *testing.T) {
 	})
 }
 
+// Token waits no longer for the lock than the ctx that it is given, and the update goes on.
+func TestOnDemandTokenEndsWithItsCtx(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, onDemand)
+		other := f.another(lockupdate.Config{})
+		var held *lockupdate.Lock
+		res, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			if held == nil {
+				var err error
+				held, err = other.Lock(t.Context(), "s")
+				require.NoError(t, err)
+				began := time.Now()
+				short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+				defer cancel()
+				_, err = locking.Token(short)
+				assert.ErrorIs(t, err, context.DeadlineExceeded)
+				assert.Equal(t, 50*time.Millisecond, time.Since(began))
+				time.AfterFunc(time.Second, func() { assert.NoError(t, held.Unlock()) })
+			}
+			return rmw.String(cur.Text() + "x"), nil
+		})
+		require.NoError(t, err)
+		assert.Equal(t, 1, res.Attempts)
+		assert.Equal(t, "x", f.text(rmw.Key{Name: "s"}))
+	})
+}
+
 // An fn that runs for longer than MaxHold has its ctx ended, and lets the next call go on.
 func TestOnDemandMaxHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

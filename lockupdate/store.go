@@ -123,7 +123,7 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	case s.cfg.LockOnDemand && call.EnterUnlocked():
 		return s.updateUnlocked(ctx, key, lock, call)
 	}
-	return call.UpdateLocked()
+	return call.UpdateUnderLock()
 }
 
 // updateUnlocked is an update without the lock, in two round trips on this goroutine. If
@@ -134,19 +134,19 @@ func (s *Store) updateUnlocked(ctx context.Context, key rmw.Key, lock string, ca
 	case err != nil:
 		return call.LeaveUnlocked("read", err)
 	case held:
-		return call.UpdateLocked()
+		return call.UpdateUnderLock()
 	}
 	writes := call.CallUnlocked(value)
 	switch {
 	case call.HoldsLock():
-		return call.UpdateLocked()
+		return call.UpdateUnderLock()
 	case !writes:
 		return call.LeaveUnlocked("", nil)
 	}
 	if answered, err := call.CommitUnlocked(); answered {
 		return call.LeaveUnlocked("commit", err)
 	}
-	return call.UpdateLocked()
+	return call.UpdateUnderLock()
 }
 
 var errNested = fmt.Errorf("%w: an Update of this key from within its own UpdateFunc would wait for itself; "+

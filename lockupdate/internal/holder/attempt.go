@@ -26,13 +26,24 @@ type Attempt struct {
 	err      error          // of fn, or of its value
 }
 
-// call calls fn under a lock. caller is the ctx of the caller.
+// call calls fn with ctx. caller is the ctx of the caller.
 func (a *Attempt) call(caller context.Context, ctx *lease.Context) {
-	given, trace := a.given, (*rmw.Trace)(nil)
+	next, trace, err := a.run(ctx)
+	a.finish(caller, ctx, next, trace, err)
+}
+
+// run calls fn, and traces what it reads of a hash.
+func (a *Attempt) run(ctx *lease.Context) (next rmw.Value, trace *rmw.Trace, err error) {
+	given := a.given
 	if a.key.Kind == rmw.KindHash && given.Exists() {
 		given, trace = given.Traced()
 	}
-	next, err := a.fn(ctx, given)
+	next, err = a.fn(ctx, given)
+	return next, trace, err
+}
+
+// finish records what fn returned.
+func (a *Attempt) finish(caller context.Context, ctx *lease.Context, next rmw.Value, trace *rmw.Trace, err error) {
 	ctx.End(nil)
 	if l := ctx.Lease(); l != nil {
 		a.token = l.Token()

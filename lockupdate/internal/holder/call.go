@@ -93,7 +93,7 @@ func (s *Queues) NewUpdate(ctx context.Context, key rmw.Key, lock string, fn rmw
 // goOn waits for the lock, calls fn and waits for the commit, until the call is answered.
 func (c *Call) goOn() (rmw.Result, error) {
 	for {
-		if c.start() == left || c.run() {
+		if c.start() == left || c.runFn() {
 			return c.result, c.unknown(c.err)
 		}
 	}
@@ -225,8 +225,8 @@ func (c *Call) leave(why error) state {
 	return left
 }
 
-// run calls fn. It reports whether the call then has its answer.
-func (c *Call) run() (done bool) {
+// runFn calls fn under the lock. It reports whether the call then has its answer.
+func (c *Call) runFn() (done bool) {
 	c.held = c.lease.Enter(c.ctx, c.key.Name, false)
 	c.emitWaited()
 	c.callFn()
@@ -238,6 +238,7 @@ func (c *Call) callFn() {
 	returned := false
 	defer func() {
 		if !returned { // by a panic or runtime.Goexit
+			c.awaitTaking()
 			c.held.End(nil)
 			if c.lease == nil {
 				c.queue.leaveUnlocked(c)
@@ -246,7 +247,9 @@ func (c *Call) callFn() {
 			}
 		}
 	}()
-	c.call(c.ctx, c.held)
+	next, trace, err := c.Attempt.run(c.held)
+	c.awaitTaking() // which writes to c as well
+	c.finish(c.ctx, c.held, next, trace, err)
 	returned = true
 }
 

@@ -219,7 +219,7 @@ func (r *rig) update(ctx context.Context, fn rmw.UpdateFunc) (rmw.Result, error)
 		return rmw.Result{}, err
 	}
 	defer r.gate.Leave()
-	return r.NewUpdate(ctx, rmw.Key{Name: testKey}, testLock, fn).UpdateLocked()
+	return r.NewUpdate(ctx, rmw.Key{Name: testKey}, testLock, fn).UpdateUnderLock()
 }
 
 // withLock is a WithLock or TryLock of the Store.

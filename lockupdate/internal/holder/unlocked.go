@@ -22,7 +22,7 @@ const (
 )
 
 // EnterUnlocked reports whether the call may run without the lock, as far as this process
-// knows. After it, LeaveUnlocked or UpdateLocked must follow.
+// knows. After it, LeaveUnlocked or UpdateUnderLock must follow.
 func (c *Call) EnterUnlocked() bool {
 	if c.queues.isContended(c.lock) {
 		return false
@@ -82,7 +82,7 @@ func (c *Call) CallUnlocked(given rmw.Value) (writes bool) {
 	return c.err == nil && c.wrote
 }
 
-// HoldsLock reports whether fn has asked for a token, so that UpdateLocked must follow.
+// HoldsLock reports whether fn has asked for a token, so that UpdateUnderLock must follow.
 func (c *Call) HoldsLock() bool {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
@@ -159,41 +159,54 @@ type taking struct {
 }
 
 // takeForToken takes the lock while fn runs without it. If the key has changed since fn was
-// given its value, fn runs again under the lock.
+// given its value, fn runs again under the lock. The end of ctx ends the wait for the lock
+// here, and not that of the update.
 func (c *Call) takeForToken(ctx context.Context) (*lease.Lease, error) {
 	c.queue.mu.Lock()
 	t := c.taking
-	first := t == nil
-	if first {
+	if t == nil {
 		t = &taking{done: make(chan struct{})}
 		c.taking = t
-		if !c.takeLocked() {
+		if c.takeLocked() {
+			c.queues.gate.Go(func() { c.take(t) })
+		} else {
 			t.err = fmt.Errorf("%w: fn has run for longer than Config.MaxHold", rmw.ErrLockLost)
+			close(t.done)
 		}
 	}
 	c.queue.mu.Unlock()
-	if !first {
-		select {
-		case <-t.done:
-			return c.lease, t.err
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	select {
+	case <-t.done:
+		return c.lease, t.err
+	case <-ctx.Done():
+		return nil, redisx.EndOf(ctx)
 	}
-	defer close(t.done)
-	switch {
-	case t.err != nil:
-	case c.start() == left:
-		t.err = c.err
-	default:
-		c.held.Attach(c.lease)
-	}
-	return c.lease, t.err
 }
 
-// UpdateLocked calls fn under the lock, and writes what it returns. It also goes on with a
+// take waits for the lock.
+func (c *Call) take(t *taking) {
+	defer close(t.done)
+	if c.start() == left {
+		t.err = c.err
+		return
+	}
+	c.held.Attach(c.lease)
+}
+
+// awaitTaking waits until the lock is taken, or the wait for it has ended, if fn has asked
+// for a token.
+func (c *Call) awaitTaking() {
+	c.queue.mu.Lock()
+	t := c.taking
+	c.queue.mu.Unlock()
+	if t != nil {
+		<-t.done
+	}
+}
+
+// UpdateUnderLock calls fn under the lock, and writes what it returns. It also goes on with a
 // call that ran without the lock, and met contention or asked for a token.
-func (c *Call) UpdateLocked() (rmw.Result, error) {
+func (c *Call) UpdateUnderLock() (rmw.Result, error) {
 	if c.queue == nil {
 		c.queues.join(c)
 		return c.goOn()
@@ -202,11 +215,9 @@ func (c *Call) UpdateLocked() (rmw.Result, error) {
 	t := c.taking
 	c.taking = nil
 	c.queue.mu.Unlock()
-	if t == nil {
-		return c.contended()
-	}
-	<-t.done
 	switch {
+	case t == nil:
+		return c.contended()
 	case c.state == left: // the wait for the lock has ended otherwise
 		return c.failure(), cmp.Or(c.err, t.err)
 	case t.err != nil: // the lock was not taken, and the guard decides

@@ -269,11 +269,11 @@ func (c *Context) Token(ctx context.Context) (uint64, error) {
 	if c.over() && c.Lost() == nil {
 		return 0, driver.Fail("token", key, 0, fmt.Errorf("%w: this ctx no longer holds the lock; call lock.Token before fn returns, or before Unlock", rmw.ErrInvalid))
 	}
+	var token uint64
 	l, err := c.TakeLock(ctx)
-	if err != nil {
-		return 0, err
+	if err == nil {
+		token, err = l.drawToken(ctx)
 	}
-	token, err := l.drawToken(ctx)
 	if err != nil {
 		if lost := c.Lost(); lost != nil && errors.Is(err, context.Canceled) { // ctx may be c itself
 			err = redisx.Because(rmw.ErrLockLost, lost)

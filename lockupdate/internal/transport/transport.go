@@ -175,8 +175,8 @@ func (t *Transport) sendGuarded(ctx context.Context, cmds []*driver.Command) {
 
 // flush is one round trip, and a second one for scripts that the backend did not know,
 // sent whole, and for the reads after them, so that the read of an acquire still comes
-// after it. No proxy passes SCRIPT LOAD on. A hook of the client that panics must not end
-// the process: no caller's goroutine runs here.
+// after it. No proxy passes SCRIPT LOAD on. A hook of the client that panics fails the
+// commands; it must not end the process, whose goroutine this may be.
 func (t *Transport) flush(ctx context.Context, cmds []*driver.Command) {
 	defer func() {
 		if p := recover(); p != nil {
