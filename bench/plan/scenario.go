@@ -148,7 +148,7 @@ func few(more ...string) []string {
 	return append([]string{"watch", "unwatch", "unwatch-ondemand"}, more...)
 }
 
-// loads are what is measured both on loopback and with a delay.
+// loads are the scenarios that run on loopback and with a delay.
 func loads() []Scenario {
 	return []Scenario{
 		{Name: "unc1", Processes: 1, Goroutines: 1, Impls: calm()},

@@ -66,7 +66,7 @@ func (g grid) markdown() string {
 	return b.String()
 }
 
-// text is the table in a terminal. What a row says of itself comes below it.
+// text prints the table for a terminal, with the notes of the rows below it.
 func (g grid) text(b *strings.Builder, below func(row int) string) {
 	var first, second []string
 	for _, head := range g.Head {

@@ -107,7 +107,7 @@ func (s *Slot) Client() worker.Usage {
 	return u
 }
 
-// Retries is how often updates had to try again, NaN if nobody can see it.
+// Retries counts the repeated attempts of updates; NaN if the peer does not report them.
 func (s *Slot) Retries() float64 {
 	if slices.ContainsFunc(s.Workers, func(w worker.UpdateResult) bool { return w.Retries < 0 }) {
 		return math.NaN()
