@@ -35,6 +35,9 @@ type Bench struct {
 	ExpiryUnit time.Duration
 	// Open makes a Store. It gets a client of its own, which is closed after it.
 	Open func(rdb *redis.Client) rmw.Store
+
+	// hangFor is after what time the connection of a hanging command is cut; 0 is never.
+	hangFor time.Duration
 }
 
 // Target starts the proxy. All it opens is closed at the end of the test.
@@ -74,7 +77,7 @@ func (b Bench) Target(t testing.TB) rmwtest.Target {
 			return s
 		},
 		Direct: Direct{direct},
-		Faults: faults{p},
+		Faults: faults{p, b.hangFor},
 		Kinds:  b.Kinds,
 
 		ExpiryUnit: b.ExpiryUnit,
@@ -91,16 +94,7 @@ func (b Bench) direct(p *proxytest.Proxy) *redis.Client {
 // Run runs the suite at the bench in real time.
 func (b Bench) Run(t *testing.T) {
 	t.Helper()
-	options := b.Options
-	b.Options = func(p *proxytest.Proxy) *redis.Options {
-		opts := p.Options()
-		if options != nil {
-			opts = options(p)
-		}
-		// What a hang leaves behind is waited for; here that is real time.
-		opts.ReadTimeout = time.Second
-		return opts
-	}
+	b.hangFor = time.Second // Close waits for it, in real time
 	rmwtest.Run(t, func(t *testing.T) rmwtest.Target { return b.Target(t) })
 }
 
@@ -112,7 +106,10 @@ func (b Bench) RunFake(t *testing.T) {
 }
 
 // faults injects into the commands of the Stores only: scripts and transactions.
-type faults struct{ p *proxytest.Proxy }
+type faults struct {
+	p       *proxytest.Proxy
+	hangFor time.Duration
+}
 
 // Arm implements [rmwtest.Faults].
 func (f faults) Arm(n int, fault rmwtest.Fault) (stop func() bool) {
@@ -122,6 +119,9 @@ func (f faults) Arm(n int, fault rmwtest.Fault) (stop func() bool) {
 			fault.Do()
 		}
 		close(struck)
+	}
+	if fault.Kind == rmwtest.Hang {
+		fault.Delay = f.hangFor
 	}
 	remove := f.p.Inject(proxytest.Fault{
 		Match:  ofAStore,

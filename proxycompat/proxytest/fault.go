@@ -17,8 +17,8 @@ const (
 	None         Action = iota // execute and answer; for a Do
 	DropReply                  // execute, swallow the reply but for its first Keep bytes, cut
 	DropRequest                // do not execute, cut
-	HangReply                  // execute, never answer
-	HangRequest                // do not execute, never answer
+	HangReply                  // execute, never answer; with a Delay, cut after it
+	HangRequest                // do not execute, never answer; with a Delay, cut after it
 	Delay                      // wait for Delay, then execute and answer; also if the client has gone by then
 	DelayReply                 // execute, wait for Delay, then answer
 	RefuseWith                 // do not execute, answer the error Text
@@ -47,7 +47,7 @@ type Fault struct {
 	Times int // then act that often: 0 means once, -1 always
 
 	Action Action
-	Delay  time.Duration // for Delay, DelayReply and ExecuteLater
+	Delay  time.Duration // for Delay, DelayReply, ExecuteLater, and, where not 0, the Hang actions
 	Text   string        // for RefuseWith and ExecuteLater: the error, with its code
 	Keep   int           // for DropReply: bytes of the reply that still reach the client
 

@@ -45,6 +45,8 @@ func TestFaultActions(t *testing.T) {
 		{proxytest.Fault{Action: proxytest.DropRequest}, false, false, 0, "EOF"},
 		{proxytest.Fault{Action: proxytest.HangReply}, true, true, timeout, "i/o timeout"},
 		{proxytest.Fault{Action: proxytest.HangRequest}, false, false, timeout, "i/o timeout"},
+		{proxytest.Fault{Action: proxytest.HangReply, Delay: time.Second}, true, true, time.Second, "EOF"},
+		{proxytest.Fault{Action: proxytest.HangRequest, Delay: time.Second}, false, false, time.Second, "EOF"},
 		{proxytest.Fault{Action: proxytest.Delay, Delay: time.Second}, true, true, time.Second, ""},
 		{proxytest.Fault{Action: proxytest.Delay, Delay: 20 * time.Second}, false, true, timeout, "i/o timeout"},
 		{proxytest.Fault{Action: proxytest.DelayReply, Delay: time.Second}, true, true, time.Second, ""},

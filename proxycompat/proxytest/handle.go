@@ -40,7 +40,7 @@ func (s *session) before(f *Fault, args []string) (o outcome, done bool) {
 	case DropRequest:
 		o.then = closeAfter
 	case HangRequest:
-		o.then = hang
+		o.then, o.hangs = hang, f.Delay
 	case RefuseWith:
 		o.reply = resp.AppendError(nil, f.Text)
 	case ExecuteLater:
@@ -74,7 +74,7 @@ func (s *session) after(f *Fault, o *outcome) {
 		o.reply = o.reply[:min(max(f.Keep, 0), len(o.reply))]
 		o.then = closeAfter
 	case HangReply:
-		o.then = hang
+		o.then, o.hangs = hang, f.Delay
 	case DelayReply:
 		s.wait(f.Delay)
 	}

@@ -140,7 +140,14 @@ func (s *session) serve(batch [][]string) bool {
 		return false
 	default: // hang
 		s.flush(out)
+		var over <-chan time.Time
+		if last.hangs > 0 {
+			t := time.NewTimer(last.hangs)
+			defer t.Stop()
+			over = t.C
+		}
 		select {
+		case <-over:
 		case <-s.gone:
 		case <-s.p.ctx.Done():
 		}
@@ -177,6 +184,7 @@ type outcome struct {
 	reply   resp.Reply
 	backend int
 	then    then
+	hangs   time.Duration // with hang: the connection is closed after it; 0: never
 	verdict proxycompat.Verdict
 }
 
