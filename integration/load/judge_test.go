@@ -12,10 +12,11 @@ import (
 // fair is a run in which all promises held.
 func fair() *Measured {
 	m := &Measured{
-		Tally: Tally{Acknowledged: 100_000},
-		Turns: Waits{N: 100, P50: 30 * time.Millisecond, P99: 100 * time.Millisecond, Longest: 300 * time.Millisecond},
-		Stats: lockupdate.Stats{Renewed: 100},
-		Held:  20, Bound: 32, ConnectionsMost: 32, ConnectionsAtServer: 32, GoroutinesBefore: 10,
+		Tally:  Tally{Acknowledged: 100_000},
+		Turns:  Waits{N: 100, P50: 30 * time.Millisecond, P99: 100 * time.Millisecond, Longest: 300 * time.Millisecond},
+		Passed: Waits{N: 100, P50: 3000 * time.Microsecond, P99: 9000 * time.Microsecond},
+		Stats:  lockupdate.Stats{Renewed: 100},
+		Held:   20, Bound: 32, ConnectionsMost: 32, ConnectionsAtServer: 32, GoroutinesBefore: 10,
 		Shares: []int64{250, 260, 240, 250}, Served: []int64{90, 100, 110, 100},
 		Ending: Ending{Calls: 1000, Inside: 600, Took: 2 * time.Second, Goroutines: 10},
 	}
@@ -62,9 +63,9 @@ func TestEveryJudgeFails(t *testing.T) {
 		{"a long wait", "longest wait, keys: even", func(m *Measured) { m.Waits[even].Longest = patience + 1 }},
 		{"a long wait for a key of many", "longest wait, keys: skewed", func(m *Measured) { m.Waits[skewed].Longest = patience + 1 }},
 		{"a part that did not happen", "longest wait, keys: one key", func(m *Measured) { m.Waits[hot] = Waits{} }},
-		{"a store that is let in late", "  99th percentile / median", func(m *Measured) { m.Turns.P99 = 31 * m.Turns.P50 }},
+		{"a store that is let in late", "    99th percentile / median", func(m *Measured) { m.Passed.P99 = 31 * m.Passed.P50 }},
 		{"a store that has to wait for a lease to end", "  longest", func(m *Measured) { m.Turns.Longest = lease + 1 }},
-		{"stores that do not take turns", "  99th percentile / median", func(m *Measured) { m.Turns = Waits{} }},
+		{"stores that do not take turns", "    99th percentile / median", func(m *Measured) { m.Turns, m.Passed = Waits{}, Waits{} }},
 		{"a store that is hardly let in", "  updates of a store, least / fair share", func(m *Measured) { m.Shares[2] = 80 }},
 		{"a starved goroutine", "updates of a goroutine, least / median", func(m *Measured) { m.Served[3] = 40 }},
 		{"nothing was held for long", "held longer than a lease of 2s", func(m *Measured) { m.Held = 0 }},

@@ -36,6 +36,7 @@ type member struct {
 	rdb *redis.Client
 
 	hot      atomic.Int64 // updates of the key that all want
+	others   atomic.Int64 // those of the other stores, when the last of them was acknowledged
 	servedAt atomic.Int64 // when the last of them was acknowledged, or the first one called; 0: there is none
 }
 

@@ -75,6 +75,7 @@ type play struct {
 	abandoned      atomic.Int64
 	waits          [parts]histogram
 	turns          histogram // how long a store was without the key that all want
+	passed         histogram // how many updates of it other stores made meanwhile, as microseconds
 
 	samples  []Sample // of the sampling goroutine, until it has ended
 	atServer int      // likewise
@@ -218,6 +219,7 @@ func (p *play) forgetWaits() {
 		p.waits[i].reset()
 	}
 	p.turns.reset()
+	p.passed.reset()
 	for _, m := range p.members {
 		m.hot.Store(0)
 	}
@@ -231,7 +233,7 @@ func (p *play) measure(m *Measured) {
 	for i := range m.Waits {
 		m.Waits[i] = p.waits[i].waits()
 	}
-	m.Turns = p.turns.waits()
+	m.Turns, m.Passed = p.turns.waits(), p.passed.waits()
 	for _, w := range p.workers {
 		m.Served = append(m.Served, w.served.Load())
 	}

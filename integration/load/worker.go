@@ -103,10 +103,22 @@ func (w *worker) step(p part) error {
 // follow each other when it has the lock: then another store had it.
 func (w *worker) turn() {
 	now := int64(time.Since(w.began))
-	was := w.servedAt.Swap(now)
+	was, others := w.servedAt.Swap(now), w.hotOfOthers(w.member)
+	passed := others - w.others.Swap(others)
 	if without := time.Duration(now - was); was > 0 && without > ownPace {
 		w.turns.add(without)
+		w.passed.add(time.Duration(passed) * time.Microsecond)
 	}
+}
+
+// hotOfOthers counts the updates of the one key by the other stores.
+func (p *play) hotOfOthers(m *member) (n int64) {
+	for _, other := range p.members {
+		if other != m {
+			n += other.hot.Load()
+		}
+	}
+	return n
 }
 
 // hold updates a key that few want, slowly, again and again.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -200,9 +201,10 @@ func TestAudit(t *testing.T) {
 			proxy, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Codis32(), Engines: 1})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, proxy.Close()) }()
-			rdb := newClient(proxycompat.Codis32(), proxy.Addr())
+			rdb := redis.NewClient(proxycompat.Options(proxycompat.Codis32(), proxy.Addr()))
 			defer func() { require.NoError(t, rdb.Close()) }()
 			store := lockupdate.New(rdb, lockupdate.Config{})
+			defer func() { require.NoError(t, store.Close()) }()
 			o := newOffice(store)
 			require.NoError(t, o.furnish(t.Context()))
 			s, err := o.desk.Assign(t.Context(), domains.NewOp(time.Now()), "s0", "a0")
@@ -215,7 +217,6 @@ func TestAudit(t *testing.T) {
 			} else {
 				assert.Contains(t, broken, test.want)
 			}
-			require.NoError(t, store.Close())
 		})
 	}
 	assert.True(t, (&Verdict{Desk: []string{"x"}}).Bad())
