@@ -208,3 +208,39 @@ func TestYieldedLockIsLeftToOthers(t *testing.T) {
 		busy.Wait()
 	})
 }
+
+// A process that had to wait for a lock uses it for the updates that follow at once. Without
+// contention, each update releases the lock.
+func TestBurst(t *testing.T) {
+	for _, contended := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, lockupdate.Config{})
+			key := rmw.Key{Name: "s"}
+			f.warm(key)
+			other := f.another(lockupdate.Config{})
+			held, err := other.Lock(t.Context(), "s")
+			require.NoError(t, err)
+			if !contended {
+				require.NoError(t, held.Unlock())
+				lockupdate.Settle(other)
+			}
+			before := f.store.Stats().Acquired
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				for range 5 {
+					_, err := f.store.Update(t.Context(), key, appendText("x"))
+					assert.NoError(t, err)
+				}
+			})
+			time.Sleep(20 * time.Millisecond)
+			require.NoError(t, held.Unlock())
+			wg.Wait()
+			want := 5
+			if contended {
+				want = 1
+			}
+			assert.EqualValues(t, want, f.store.Stats().Acquired-before)
+			f.settle()
+		})
+	}
+}

@@ -162,16 +162,15 @@ func checkCtxEndedInFn(c *check) {
 
 func checkCtxEndedWaiting(c *check) {
 	a, b := c.Open(), c.Open()
-	key := c.key(rmw.KindString)
-	calls := map[string]func(ctx context.Context) error{
-		"Update": func(ctx context.Context) error { _, err := b.Update(ctx, key, addID("b")); return err },
-		"Read":   func(ctx context.Context) error { _, err := b.Read(ctx, key); return err },
+	calls := map[string]func(ctx context.Context, key rmw.Key) error{
+		"Update": func(ctx context.Context, key rmw.Key) error { _, err := b.Update(ctx, key, addID("b")); return err },
+		"Read":   func(ctx context.Context, key rmw.Key) error { _, err := b.Read(ctx, key); return err },
 	}
 	if p, ok := rmw.As[rmw.Peeker](b); ok {
-		calls["Peek"] = func(ctx context.Context) error { _, _, err := p.Peek(ctx, key); return err }
+		calls["Peek"] = func(ctx context.Context, key rmw.Key) error { _, _, err := p.Peek(ctx, key); return err }
 	}
 	for name, call := range calls {
-		c.put(key, rmw.Value{}, rmw.NoTTL)
+		key := c.key(rmw.KindString)
 		done := make(chan struct{})
 		called := false
 		c.update(a, key, func(fnCtx context.Context, cur rmw.Value) (rmw.Value, error) {
@@ -183,7 +182,7 @@ func checkCtxEndedWaiting(c *check) {
 			defer cancel()
 			go func() {
 				defer close(done)
-				if err := call(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+				if err := call(ctx, key); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 					c.errorf("the waiting %s: %v, want context.DeadlineExceeded", name, err)
 				}
 			}()

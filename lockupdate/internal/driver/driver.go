@@ -73,6 +73,7 @@ type AcquireRequest struct {
 type AcquireResult struct {
 	Granted bool
 	PTTL    time.Duration // if refused: what is left of the holder's lease; negative: unlimited or unknown
+	Hint    time.Duration // if refused: the longest Hint of the other waiters; 0: unknown
 }
 
 // CommitRequest asks to write a value.

@@ -35,13 +35,15 @@ func (lua) Acquired(_ AcquireRequest, cmds []*Command) (AcquireResult, error) {
 		return AcquireResult{}, err
 	}
 	status, ok := list[0].(int64)
-	if !ok || len(list) != 2 {
+	if !ok || len(list) < 2 {
 		return AcquireResult{}, c.Unexpected()
 	}
 	switch status {
 	case 0:
-		if ms, ok := list[1].(int64); ok {
-			return AcquireResult{PTTL: fromMilliseconds(ms)}, nil
+		ms, ok := list[1].(int64)
+		hint, ok2 := list[len(list)-1].(int64)
+		if ok && ok2 && len(list) == 3 {
+			return AcquireResult{PTTL: fromMilliseconds(ms), Hint: fromMilliseconds(max(hint, 0))}, nil
 		}
 	case 3:
 		return AcquireResult{}, fmt.Errorf("%w: the lock cannot be given an expiry: %v", rmw.ErrUnsupported, list[1])

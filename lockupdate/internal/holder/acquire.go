@@ -8,6 +8,7 @@ import (
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 	"github.com/unwatch/unwatch/lockupdate/internal/event"
+	"github.com/unwatch/unwatch/lockupdate/internal/poll"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -71,7 +72,8 @@ func (h *holder) tryAcquire(c *Call, hint time.Duration) (acquired, error) {
 // when all calls are answered.
 func (h *holder) acquire() bool {
 	began := time.Now()
-	poll := pollSchedule{backoff: h.queues.options.Poll, lease: h.queues.options.Lease}
+	schedule := h.schedule()
+	schedule.Began = began
 	defer func() { h.ctx = context.Background() }()
 	var outage transport.Outage
 	for lostReplies := 0; ; {
@@ -80,10 +82,10 @@ func (h *holder) acquire() bool {
 			return false
 		}
 		h.ctx = h.contextFor(first)
-		if poll.expires.IsZero() {
-			poll.hold = h.queues.estimates.expected(first.key.Label)
+		if !schedule.Known() {
+			schedule.Hold = h.queues.estimates.Expected(first.key.Label)
 		}
-		hint := poll.ceiling()
+		hint := schedule.Ceiling(time.Now())
 		if first.noWait {
 			hint = 0
 		}
@@ -97,7 +99,7 @@ func (h *holder) acquire() bool {
 		}
 		switch {
 		case err == nil && a.Granted:
-			h.take(first.key, a)
+			h.take(first.key, a, schedule.Learned(time.Now()))
 			h.queues.emit(event.Event{Kind: event.Acquired, Lock: h.queue.lock, N: 1, Took: time.Since(began)})
 			return true
 		case err == nil:
@@ -105,7 +107,7 @@ func (h *holder) acquire() bool {
 			now := time.Now()
 			h.blockedAt(now)
 			h.queues.emit(event.Event{Kind: event.Polled, Lock: h.queue.lock, N: 1})
-			h.rest(poll.pause(now, a.PTTL, transport.Jitter()), nil)
+			h.rest(schedule.Pause(h.sent, now, a.PTTL, a.Hint, transport.Jitter()), nil)
 		case h.queues.transport.Unreached(err):
 			h.awaitStore(&outage, err)
 		case redisx.OutcomeOf(err) == redisx.NotDone:
@@ -124,6 +126,13 @@ func (h *holder) acquire() bool {
 			h.queue.refuse("", rmw.ErrClosed, func(c *Call) bool { return c.attempts == 0 })
 		}
 	}
+}
+
+// schedule returns the schedule of the polls for the lock.
+func (h *holder) schedule() poll.Schedule {
+	h.queue.mu.Lock()
+	defer h.queue.mu.Unlock()
+	return poll.Schedule{Backoff: h.queues.options.Poll, Lease: h.queues.options.Lease, Wait: h.queue.usualWait}
 }
 
 // blockedAt records that another process has the lock, and refuses the calls that must not

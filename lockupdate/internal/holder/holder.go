@@ -65,6 +65,10 @@ const (
 	// quantum is how long a process with waiting calls keeps the lock before it asks
 	// whether other processes wait for it.
 	quantum = 10 * time.Millisecond
+	// burst is how long a process that had to wait for the lock keeps it for further updates,
+	// if each comes within burstGap of the one before: passing the lock on costs more.
+	burst    = 2 * time.Millisecond
+	burstGap = 100 * time.Microsecond
 )
 
 func newHolder(q *waitQueue) *holder {
@@ -150,13 +154,13 @@ func (h *holder) resume() {
 }
 
 // take begins to hold the lock.
-func (h *holder) take(key rmw.Key, a acquired) {
+func (h *holder) take(key rmw.Key, a acquired, usualWait time.Duration) {
 	l := h.queues.keeper.Keep(h, h.sent)
 	h.queue.mu.Lock()
 	defer h.queue.mu.Unlock()
 	h.lease, h.label, h.contended, h.polling = l, key.Label, h.polling, false
 	h.began = time.Now()
-	h.checked = h.began
+	h.checked, h.queue.usualWait = h.began, usualWait
 	if a.loaded {
 		h.loadLocked(key, a.value, h.sent)
 	}
@@ -257,7 +261,11 @@ func (h *holder) lingerLocked() time.Duration {
 	if h.idleSince.IsZero() {
 		h.idleSince = time.Now()
 	}
-	return h.queues.options.Linger - time.Since(h.idleSince)
+	linger := h.queues.options.Linger
+	if h.contended && h.key.Name != "" && time.Since(h.began) < burst {
+		linger = max(linger, burstGap)
+	}
+	return linger - time.Since(h.idleSince)
 }
 
 // read reads the value of the first call.

@@ -10,6 +10,7 @@ import (
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/lockupdate/internal/lease"
+	"github.com/unwatch/unwatch/lockupdate/internal/poll"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -30,7 +31,7 @@ type Queues struct {
 	gate      *redisx.Gate
 	emit      event.Sink
 	ownerIDs  *driver.OwnerIDs
-	estimates holdEstimator
+	estimates poll.HoldEstimator
 
 	mu         sync.Mutex
 	byLock     map[string]*waitQueue
@@ -42,7 +43,7 @@ type Queues struct {
 func NewQueues(t *transport.Transport, k *lease.Keeper, gate *redisx.Gate, emit event.Sink, o Options) *Queues {
 	return &Queues{
 		options: o, transport: t, keeper: k, gate: gate, emit: emit, ownerIDs: driver.NewOwnerIDs(),
-		estimates: holdEstimator{byLabel: map[string]time.Duration{}}, byLock: map[string]*waitQueue{}, contended: map[string]time.Time{},
+		byLock: map[string]*waitQueue{}, contended: map[string]time.Time{},
 	}
 }
 

@@ -35,17 +35,17 @@ func (h *holder) finish() {
 // giveBack releases a lock that is ours, or that may become ours when a late acquire runs:
 // then it releases again, until a lease after that was sent.
 func (h *holder) giveBack() {
-	lease, poll, gate := h.queues.options.Lease, h.queues.options.Poll, h.queues.gate
+	lease, gate := h.queues.options.Lease, h.queues.gate
 	if h.lease != nil {
 		h.lease.End()
 		if h.turns <= 1 || h.yield || h.contended { // not the hold of a process without competitors
-			h.queues.estimates.observe(h.label, time.Since(h.began))
+			h.queues.estimates.Observe(h.label, time.Since(h.began))
 		}
 	}
 	sent := time.Now()
 	gap, err := h.release()
-	// A waiting process polls again before a lease ends, whatever its hint says.
-	gap = min(gap, poll.Max, lease)
+	schedule := h.schedule()
+	schedule.Hold = h.queues.estimates.Expected(h.label)
 	if err != nil && gate.Closed() {
 		h.queues.addUnreleased(h.queue.lock, err)
 	}
@@ -61,10 +61,10 @@ func (h *holder) giveBack() {
 		h.queue.released = nil
 	}
 	if gap > 0 {
-		// Stay away for longer than the others' pause and the flight of their next poll.
-		gap += gap/8 + 2*time.Since(sent) + time.Millisecond
-		gap = min(gap, 2*poll.Max)
-		h.queue.backoffUntil = time.Now().Add(gap)
+		gap = schedule.Away(gap, time.Since(sent), transport.Jitter())
+		h.queue.backoffUntil, h.queue.usualWait = time.Now().Add(gap), schedule.Wait
+	} else {
+		h.queue.usualWait = 0
 	}
 	h.queue.mu.Unlock()
 	for d := lease / 16; time.Since(h.lateAcquire) < lease && gate.Open(d); d *= 2 {

@@ -18,6 +18,7 @@ type waitQueue struct {
 	holder       *holder       // nil: the lock is not held, and not asked for
 	releasing    string        // the owner whose release is in flight; ""
 	released     chan struct{} // closed at the reply to that release, if other processes may wait
+	usualWait    time.Duration // for the lock, while other processes wait for it as well; 0: unknown
 	backoffUntil time.Time     // other processes wait: do not ask for the lock before
 	removed      bool          // from Queues
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -62,6 +63,8 @@ func TestGoRedisSendsACommandAgainAndATransactionOnce(t *testing.T) {
 			t.Cleanup(func() { _ = rdb.Close() })
 			err := c.send(t.Context(), rdb)
 			require.Equal(t, c.fails, err != nil, "%v", err)
+			// The client does not wait for a server whose connection is cut.
+			require.Eventually(t, func() bool { return s.Exists(key) }, time.Minute, time.Millisecond)
 			got, err := s.Get(key)
 			require.NoError(t, err)
 			require.Equal(t, c.want, got)

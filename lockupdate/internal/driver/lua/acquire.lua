@@ -11,7 +11,8 @@
 -- Returns 1 if the lock is now ours: it was free; or an earlier call of the
 --         same owner took it and its reply was lost; or it was still of the owner
 --         before us, and no other process waits for it.
---         {0, PTTL} if another owner holds it (PTTL -1: without expiry).
+--         {0, PTTL, NOTE} if another owner holds it (PTTL -1: without expiry; NOTE: that
+--         of the other waiters, or 0).
 --         {2, TYPE} if something that is not a lock has its name.
 --         {3, error} if the server would not set the expiry: then nothing is left,
 --         because a lock without one would outlive us.
@@ -43,7 +44,7 @@ if ttl ~= -2 and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
     if holder ~= ARGV[4] and tonumber(ARGV[3]) > (note or 0) and string.sub(holder, 1, 8) == 'unwatch:' then
       redis.call('HSET', KEYS[1], 'unwatch-waiting', ARGV[3])
     end
-    return {0, ttl}
+    return {0, ttl, note or 0}
   end
 end
 redis.call('HSET', KEYS[1], ARGV[1], '1')

@@ -1,0 +1,87 @@
+// Command scale plays how many processes wait for the same locks, in a model on virtual time that
+// uses the schedule of lockupdate itself, and writes docs/scale.md to its
+// standard output; make scale does that.
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+//go:embed scale.md
+var text string
+
+const seed = 1
+
+// loads are what is measured, for a number of processes.
+var loads = []struct {
+	title string
+	keys  int
+	trip  time.Duration
+	work  time.Duration
+}{
+	{"One key, round trip 0.2 ms, fn takes no time", 1, 200 * time.Microsecond, 0},
+	{"One key, round trip 2 ms, fn takes no time", 1, 2 * time.Millisecond, 0},
+	{"One key, round trip 1 ms, fn takes 20 ms", 1, time.Millisecond, 20 * time.Millisecond},
+	{"One key, round trip 100 ms, fn takes no time", 1, 100 * time.Millisecond, 0},
+	{"10,000 keys by Zipf's law, round trip 0.2 ms, fn takes no time", 10_000, 200 * time.Microsecond, 0},
+}
+
+var sizes = []int{4, 16, 128, 1000}
+
+// rounds is how many turns each process would have in the measured time at most.
+const rounds = 20
+
+func loadOf(processes, keys int, trip, work time.Duration) load {
+	l := load{processes: processes, keys: keys, trip: trip, work: work}
+	l.warm = time.Duration(max(5*processes, 100)) * l.cycle()
+	l.lasting = time.Duration(rounds*processes) * l.cycle()
+	if keys > 1 {
+		l.warm, l.lasting = 2*time.Second, 5*time.Second
+	}
+	return l
+}
+
+func main() {
+	if err := write(os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "scale:", err)
+		os.Exit(1)
+	}
+}
+
+func write(w io.Writer) error {
+	var b strings.Builder
+	for _, l := range loads {
+		table(&b, l.title, sizes, func(n int) load { return loadOf(n, l.keys, l.trip, l.work) })
+	}
+	var without strings.Builder
+	table(&without, loads[1].title, sizes[:3], func(n int) load {
+		l := loadOf(n, 1, loads[1].trip, loads[1].work)
+		l.static = true
+		return l
+	})
+	text := strings.NewReplacer("{{tables}}\n", b.String(), "{{without}}\n", without.String()).Replace(text)
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+func table(b *strings.Builder, title string, sizes []int, of func(processes int) load) {
+	fmt.Fprintf(b, "### %s\n\n", title)
+	b.WriteString("| processes | updates/s | polls/s | polls per acquisition | | wait p50 ms | p99 | max | least served |\n" +
+		"|---|---|---|---|---|---|---|---|---|\n")
+	for _, n := range sizes {
+		f := run(of(n), seed)
+		fmt.Fprintf(b, "| %d | %.1f | %.0f | %.1f | `%s` | %s | %s | %s | %.0f %% |\n", n,
+			f.perSecond(f.acquired), f.perSecond(f.polls), f.pollsPerAcquisition(), bar(f.pollsPerAcquisition()),
+			ms(f.quantile(0.5)), ms(f.quantile(0.99)), ms(f.quantile(1)), 100*f.least())
+	}
+	b.WriteString("\n")
+}
+
+func bar(v float64) string { return strings.Repeat("#", min(40, int(2*v+0.5))) }
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d.Microseconds())/1000) }

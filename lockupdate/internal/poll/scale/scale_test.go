@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// The polls that an acquisition takes do not grow with the number of processes, whatever a round
+// trip and fn take, and no process starves.
+func TestPollsDoNotGrow(t *testing.T) {
+	for _, l := range loads {
+		for _, n := range []int{16, 128, 1000} {
+			if n*int(loadOf(1, 1, l.trip, l.work).cycle()) > int(100*time.Second) {
+				continue // most of a run of this length is the way from the first storm to the balance
+			}
+			t.Run(fmt.Sprint(l.title, "/", n), func(t *testing.T) {
+				t.Parallel()
+				least, seeds := 0.25, uint64(3)
+				if n == 1000 {
+					seeds = 1
+				}
+				if l.keys > 1 { // some draw the hot keys more often than others
+					least, seeds = 0.1, 1
+				}
+				for seed := range seeds {
+					f := run(loadOf(n, l.keys, l.trip, l.work), seed)
+					assert.Less(t, f.pollsPerAcquisition(), 10.0)
+					assert.Greater(t, f.least(), least)
+				}
+			})
+		}
+	}
+}
+
+// Negative control: if no process knows its usual wait, the polls grow, and processes starve.
+func TestPollsGrowWithoutTheUsualWait(t *testing.T) {
+	play := func(n int) figures {
+		l := loadOf(n, 1, 2*time.Millisecond, 0)
+		l.static = true
+		return run(l, seed)
+	}
+	few, many := play(16), play(128)
+	t.Log(few.pollsPerAcquisition(), many.pollsPerAcquisition(), many.least())
+	assert.Greater(t, many.pollsPerAcquisition(), 10.0)
+	assert.Less(t, many.least(), 0.1)
+}
+
+// The model behaves as Stores behind an emulated server do.
+func TestModelAgreesWithStores(t *testing.T) {
+	for _, n := range []int{4, 16} {
+		synctest.Test(t, func(t *testing.T) {
+			l := loadOf(n, 1, 2*time.Millisecond, 5*time.Millisecond)
+			l.warm = 0
+			l.lasting = 4 * time.Second
+			want, got := run(l, seed), played(t, l)
+			t.Logf("%d processes: model %.2f polls per acquisition, %d acquired, least %.2f; Stores %.2f, %d, %.2f", n,
+				want.pollsPerAcquisition(), want.acquired, want.least(), got.pollsPerAcquisition(), got.acquired, got.least())
+			assert.InEpsilon(t, want.pollsPerAcquisition(), got.pollsPerAcquisition(), 0.35)
+			assert.InEpsilon(t, want.acquired, got.acquired, 0.25)
+			assert.InDelta(t, want.least(), got.least(), 0.3)
+		})
+	}
+}
+
+// played plays a load with Stores.
+func played(t *testing.T, l load) figures {
+	proxy, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Codis32(), Engines: 1, InMemory: true})
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, proxy.Close()) }()
+	proxy.Inject(proxytest.Fault{Match: func([]string) bool { return true }, Times: -1, Action: proxytest.Delay, Delay: l.trip})
+	f := figures{load: l, served: make([]int, l.processes)}
+	end := time.Now().Add(l.lasting)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	for i := range l.processes {
+		all.Go(func() {
+			rdb := redis.NewClient(proxy.Options())
+			s := lockupdate.New(rdb, lockupdate.Config{MasterReads: true})
+			for time.Now().Before(end) {
+				_, err := s.Update(t.Context(), rmw.Key{Name: "k"}, func(_ context.Context, v rmw.Value) (rmw.Value, error) {
+					time.Sleep(l.work)
+					return rmw.String(fmt.Sprint(len(v.Text()), i, time.Now().UnixNano())), nil
+				})
+				assert.NoError(t, err)
+				mu.Lock()
+				f.served[i]++
+				mu.Unlock()
+			}
+			mu.Lock()
+			f.polls += int(s.Stats().Polled + s.Stats().Acquired)
+			f.acquired += int(s.Stats().Acquired)
+			mu.Unlock()
+			assert.NoError(t, s.Close())
+			assert.NoError(t, rdb.Close())
+		})
+	}
+	all.Wait()
+	return f
+}
+
+// docs/scale.md is what the command writes.
+func TestPageIsUpToDate(t *testing.T) {
+	var now strings.Builder
+	require.NoError(t, write(&now))
+	page, err := os.ReadFile("../../../../docs/scale.md")
+	require.NoError(t, err)
+	assert.True(t, now.String() == string(page), "run: make scale")
+}
