@@ -14,8 +14,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// A dead store fails calls at once, and is found alive again within a second or so.
-// The control has the breaker off.
+// The breaker fails calls at once while the store is down, and detects the recovery within a
+// second. The control runs without the breaker.
 func TestDeadStoreFailsFast(t *testing.T) {
 	fail := func(t *testing.T, cfg lockupdate.Config) (f *fixture, took time.Duration, restore func()) {
 		f = newFixture(t, cfg)
@@ -48,16 +48,16 @@ func TestDeadStoreFailsFast(t *testing.T) {
 		assert.Greater(t, took, time.Second, "control")
 		assert.False(t, f.store.Stats().CircuitOpen)
 		restore()
-		time.Sleep(time.Minute) // until all that hangs has ended
+		time.Sleep(time.Minute) // until no command hangs
 	})
 }
 
-// Contention, refusals and callers that leave say nothing about the store.
-func TestBreakerKnowsWhatIsNotDeath(t *testing.T) {
+// Contention, error replies and canceled calls do not open the breaker.
+func TestBreakerIgnoresContentionAndRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{MaxWait: time.Millisecond})
 		key := rmw.Key{Name: "s"}
-		f.taken(key, 0)
+		f.takeAsOther(key, 0)
 		for range 50 {
 			_, err := f.store.Update(t.Context(), key, appendText("x"))
 			require.ErrorIs(t, err, rmw.ErrContended)
@@ -67,7 +67,7 @@ func TestBreakerKnowsWhatIsNotDeath(t *testing.T) {
 		})
 		for range 50 {
 			_, err := f.store.Read(t.Context(), key)
-			_ = err // three attempts each: some fail
+			_ = err // after three attempts, some reads fail
 		}
 		remove := f.proxy.Inject(proxytest.Fault{Match: isScript("read"), Times: -1, Action: proxytest.Delay, Delay: time.Second})
 		for range 50 {
@@ -82,7 +82,7 @@ func TestBreakerKnowsWhatIsNotDeath(t *testing.T) {
 	})
 }
 
-// While the store counts as dead, locks are still renewed and released.
+// An open breaker does not stop renewals and releases.
 func TestBreakerLetsRenewalsAndReleasesPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})

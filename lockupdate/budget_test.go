@@ -15,7 +15,7 @@ import (
 
 func written(commit string) []string { return []string{"acquire", "read", commit, "release"} }
 
-// The price of an update is counted, not timed.
+// An update has a fixed cost in round trips, commands and calls on the server.
 func TestBudget(t *testing.T) {
 	hash := rmw.Key{Name: "h", Kind: rmw.KindHash}
 	text := rmw.Key{Name: "s"}
@@ -23,9 +23,9 @@ func TestBudget(t *testing.T) {
 		cfg           lockupdate.Config
 		key           rmw.Key
 		fn            rmw.UpdateFunc
-		before, after int64 // round trips until the answer, and behind it
+		before, after int64 // round trips before and after Update returns
 		commands      []string
-		calls         int // that the servers execute: the commands, and what the scripts call
+		calls         int // calls on the servers: the commands, and the calls of the scripts
 	}{
 		"string": {key: text, fn: appendText("x"), before: 2, after: 1, commands: written("commit_string"), calls: 12},
 		"hash":   {key: hash, fn: setField("f", "2"), before: 2, after: 1, commands: written("commit_hash"), calls: 12},
@@ -46,17 +46,16 @@ func TestBudget(t *testing.T) {
 				_, _ = f.store.Update(t.Context(), tc.key, setField("f", "0"))
 				f.settle()
 
-				// The release must not be counted with what comes before the
-				// answer, so it is held up.
-				letGo := f.holdUp("release")
+				// Blocked, so that it is not counted before Update returns.
+				unblock := f.block("release")
 				start, executed := f.meter.Read(), f.executed()
 				_, _ = f.store.Update(t.Context(), tc.key, tc.fn)
 				answered := f.meter.Read()
-				letGo()
+				unblock()
 				f.waitReleases()
-				assert.Equal(t, tc.calls, f.executed()-executed, "calls that the servers execute")
-				assert.EqualValues(t, tc.before, answered.Sub(start).RoundTrips, "round trips before the answer")
-				assert.EqualValues(t, tc.after, f.meter.Read().Sub(answered).RoundTrips, "round trips behind the answer")
+				assert.Equal(t, tc.calls, f.executed()-executed, "calls on the servers")
+				assert.EqualValues(t, tc.before, answered.Sub(start).RoundTrips, "round trips before Update returns")
+				assert.EqualValues(t, tc.after, f.meter.Read().Sub(answered).RoundTrips, "round trips after Update returned")
 				assert.Equal(t, tc.commands, f.calls())
 			})
 		})
@@ -75,8 +74,8 @@ func TestReadBudget(t *testing.T) {
 	})
 }
 
-// A refused commit brings the present value along: calling fn again costs one
-// round trip, not two.
+// The reply to a refused commit contains the stored value, so a retry costs one round trip, not
+// two.
 func TestConflictBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
@@ -84,7 +83,7 @@ func TestConflictBudget(t *testing.T) {
 		f.warm(key)
 		other := f.direct()
 		start := f.meter.Read()
-		res, err := f.store.Update(t.Context(), key, behindItsBack(func() {
+		res, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
 			require.NoError(t, other.Set(t.Context(), key.Name, "theirs", 0).Err())
 		}, appendText("+mine")))
 		require.NoError(t, err)
@@ -96,9 +95,9 @@ func TestConflictBudget(t *testing.T) {
 	})
 }
 
-// A large value is not sent back to be compared: its digest is. The line is at 1 KiB.
+// From 1 KiB on, a commit sends the digest of the base value instead of the value.
 func TestBytesPerLargeUpdate(t *testing.T) {
-	const overhead = 128 + 48 + 519 // of two values of 128 bytes, below
+	const overhead = 128 + 48 + 519 // as in TestBytesPerUpdate, plus 128 bytes
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "room:0000001"}
@@ -127,7 +126,7 @@ func TestBytesPerLargeUpdate(t *testing.T) {
 	})
 }
 
-// The guard is as good by digest: a large value that changed is not overwritten.
+// The guard by digest detects every change of a large value.
 func TestGuardOfALargeValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
@@ -136,7 +135,7 @@ func TestGuardOfALargeValue(t *testing.T) {
 		rdb := f.direct()
 		for _, theirs := range []string{large + "theirs", "short", ""} {
 			require.NoError(t, rdb.Set(t.Context(), key.Name, large, 0).Err())
-			res, err := f.store.Update(t.Context(), key, behindItsBack(func() {
+			res, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
 				require.NoError(t, rdb.Set(t.Context(), key.Name, theirs, 0).Err())
 				if theirs == "" {
 					require.NoError(t, rdb.Del(t.Context(), key.Name).Err())
@@ -149,8 +148,8 @@ func TestGuardOfALargeValue(t *testing.T) {
 	})
 }
 
-// What crosses the wire for a value of 128 bytes: the value comes once, and goes
-// twice, as what fn was given and as what it returned. The rest is overhead.
+// An update of 128 bytes receives the value once and sends it twice: as the base and as the new
+// value. The rest is overhead.
 func TestBytesPerUpdate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})

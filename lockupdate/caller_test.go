@@ -17,7 +17,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// An Update of the same key from within fn is refused at once, with a reason.
+// An Update of the same key within fn is refused at once, with a reason.
 func TestNestedUpdate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
@@ -35,7 +35,8 @@ func TestNestedUpdate(t *testing.T) {
 	})
 }
 
-// With a ctx that does not tell, it costs the outer call its lock, once.
+// With a foreign ctx, the nested Update is not detected: it waits until the outer one loses its
+// lock.
 func TestNestedUpdateWithAnotherCtx(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{MaxHold: time.Minute})
@@ -61,8 +62,8 @@ func TestNilFn(t *testing.T) {
 	})
 }
 
-// A key without a lock of its own would lose its value, or wait for itself.
-func TestLockNamesThatCollide(t *testing.T) {
+// A key must not be its own lock, nor look like a lock.
+func TestCollidingLockNamesAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		same := newFixture(t, lockupdate.Config{LockName: func(key string) string { return key }})
 		_, err := same.store.Update(t.Context(), rmw.Key{Name: "s", Kind: rmw.KindHash}, setField("f", "v"))
@@ -78,8 +79,8 @@ type fullError struct{ room string }
 
 func (e fullError) Error() string { return e.room + " is full" }
 
-// When fn gives up because its lease ended, its error stays recognisable, but does
-// not say that the caller's ctx has ended.
+// If fn fails because its lease ended, its error is wrapped in rmw.ErrLockLost, without
+// context.Canceled: the caller's ctx has not ended.
 func TestFnErrorAfterLostLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{MaxHold: time.Second})
@@ -95,8 +96,7 @@ func TestFnErrorAfterLostLock(t *testing.T) {
 	})
 }
 
-// The next update does not wait for the release of the last to land, which may hang:
-// it takes over the lock that is still under the old name.
+// The next update does not wait for a release in flight, which may hang. It takes the lock over.
 func TestOwnReleaseHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
@@ -114,12 +114,12 @@ func TestOwnReleaseHangs(t *testing.T) {
 	})
 }
 
-// panicky is a client's hook with a bug.
-type panicky struct{ script string }
+// panickingHook is a hook that panics when it sees one script.
+type panickingHook struct{ script string }
 
-func (h panicky) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (h panickingHook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (h panicky) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (h panickingHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if lockupdate.ScriptName(argsOf(cmd)) == h.script {
 			panic("a bug in a hook")
@@ -128,17 +128,16 @@ func (h panicky) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-func (h panicky) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (h panickingHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }
 
-// A hook's panic ends neither the process nor the tenure: it is one more way in which
-// a command can fail.
+// The panic of a hook fails its command, and nothing else.
 func TestPanicInAHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		f.warm(rmw.Key{Name: "s"})
-		f.rdb.AddHook(panicky{"commit_string"})
+		f.rdb.AddHook(panickingHook{"commit_string"})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		_, err := f.store.Update(ctx, rmw.Key{Name: "s"}, appendText("x"))
@@ -149,7 +148,7 @@ func TestPanicInAHook(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		rdb := redis.NewClient(f.opts)
 		defer func() { require.NoError(t, rdb.Close()) }()
-		rdb.AddHook(panicky{"release"})
+		rdb.AddHook(panickingHook{"release"})
 		s := lockupdate.New(rdb, lockupdate.Config{})
 		_, err := s.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
 		require.NoError(t, err)
@@ -158,12 +157,12 @@ func TestPanicInAHook(t *testing.T) {
 	})
 }
 
-// Every error that is not fn's own says which path failed at what.
-func TestErrorsNameTheirPlace(t *testing.T) {
+// Every error, except fn's own, names the operation and the key.
+func TestErrorsNameOpAndKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{MaxWait: time.Second})
 		key := rmw.Key{Name: "s"}
-		f.taken(key, 0)
+		f.takeAsOther(key, 0)
 		_, err := f.store.Update(t.Context(), key, appendText("x"))
 		var e *rmw.Error
 		require.True(t, errors.As(err, &e))
@@ -172,13 +171,13 @@ func TestErrorsNameTheirPlace(t *testing.T) {
 	})
 }
 
-// … also one who stands behind a section, which has another name for it.
-func TestErrorsNameTheirPlaceInALine(t *testing.T) {
+// An Update that is queued behind a WithLock reports its own operation.
+func TestErrorsOfQueuedCallsNameTheirOp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
-		f.taken(key, 0)
+		f.takeAsOther(key, 0)
 		errs := make(chan error, 2)
 		go func() { errs <- f.store.WithLock(t.Context(), "s", nothing) }()
 		synctest.Wait()

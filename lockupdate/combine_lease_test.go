@@ -17,13 +17,13 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// When the lease is lost while a member of a group runs, its ctx says so, what was
-// done before it is written, the line moves on without it, and what it returns in the
-// end is written only if nobody else wrote meanwhile.
-func TestLeaseLostInAGroup(t *testing.T) {
+// If the lease is lost while one fn of a batch runs, its ctx ends, and the results of earlier fns
+// are committed. Later calls do not wait for this fn. Its result is stored only if no other process
+// wrote since.
+func TestLeaseLostInABatch(t *testing.T) {
 	for name, tc := range map[string]struct {
-		cfg      lockupdate.Config
-		sabotage func(f *fixture)
+		cfg       lockupdate.Config
+		loseLease func(f *fixture)
 	}{
 		"lock deleted": {lockupdate.Config{Lease: time.Second}, func(f *fixture) {
 			require.NoError(f.t, f.direct().Del(f.t.Context(), lock+"s").Err())
@@ -42,30 +42,30 @@ func TestLeaseLostInAGroup(t *testing.T) {
 				attempts := 0
 				late := func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 					if attempts++; attempts == 1 {
-						tc.sabotage(f)
+						tc.loseLease(f)
 						<-ctx.Done()
 						assert.ErrorIs(t, context.Cause(ctx), rmw.ErrLockLost)
 						time.Sleep(30 * time.Second)
 					}
 					return appendText("late,")(ctx, cur)
 				}
-				goOn, fates := f.line(key, appendText("a,"), late, appendText("b,"))
+				proceed, calls := f.enqueue(key, appendText("a,"), late, appendText("b,"))
 				theirs := start(t.Context(), other, key, appendText("theirs,"))
 				began := time.Now()
-				goOn()
-				for _, fate := range []*fate{fates[0], fates[2], theirs} {
-					<-fate.done
-					require.NoError(t, fate.err)
-					assert.Less(t, fate.at.Sub(began), 4*time.Second, "the line moves on")
+				proceed()
+				for _, call := range []*pendingCall{calls[0], calls[2], theirs} {
+					<-call.done
+					require.NoError(t, call.err)
+					assert.Less(t, call.at.Sub(began), 4*time.Second, "later calls run without it")
 				}
-				<-fates[1].done
+				<-calls[1].done
 				if name == "held too long" {
-					require.ErrorIs(t, fates[1].err, rmw.ErrLockLost, "it has had its time")
+					require.ErrorIs(t, calls[1].err, rmw.ErrLockLost, "MaxHold is over")
 					assert.NotContains(t, f.text(key), "late")
 				} else {
-					require.NoError(t, fates[1].err)
-					assert.Equal(t, 2, fates[1].res.Attempts)
-					assert.Contains(t, fates[1].res.Before.Text(), "theirs,")
+					require.NoError(t, calls[1].err)
+					assert.Equal(t, 2, calls[1].res.Attempts)
+					assert.Contains(t, calls[1].res.Before.Text(), "theirs,")
 				}
 				for _, part := range []string{"a,", "b,", "theirs,"} {
 					assert.Contains(t, f.text(key), part)
@@ -75,9 +75,9 @@ func TestLeaseLostInAGroup(t *testing.T) {
 	}
 }
 
-// A commit that hangs until the lease is over holds up neither others for longer, nor
-// what they write.
-func TestLeaseLostUnderACommit(t *testing.T) {
+// A commit that hangs past the lease does not delay other processes, and overwrites none of their
+// updates.
+func TestLeaseLostDuringCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: time.Second})
 		other := f.another(lockupdate.Config{})
@@ -100,13 +100,13 @@ func TestLeaseLostUnderACommit(t *testing.T) {
 	})
 }
 
-// slowDial is what net returns for a dial that takes too long.
+// slowDial returns the error of package net for a dial that timed out.
 func slowDial() error {
 	return &net.OpError{Op: "dial", Net: "tcp", Err: context.DeadlineExceeded}
 }
 
-// A commit for which no connection can be made in time was not sent, and no ctx has
-// ended: the store is unavailable, and the call may be tried again.
+// If no connection can be made in time, the commit was not sent. The error is rmw.ErrUnavailable
+// and retryable, although no ctx has ended.
 func TestCommitCannotDial(t *testing.T) {
 	for name, stall := range map[string]time.Duration{"in time": time.Second, "lease lost": time.Minute} {
 		t.Run(name, func(t *testing.T) {

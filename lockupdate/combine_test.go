@@ -19,16 +19,16 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// slow makes each script take d on its way.
+// slow delays each command of the Store by d.
 func (f *fixture) slow(d time.Duration) {
 	f.proxy.Inject(proxytest.Fault{
-		Match: func(args []string) bool { return lockupdate.Said(args) != strings.ToUpper(args[0]) },
+		Match: func(args []string) bool { return lockupdate.RequestName(args) != strings.ToUpper(args[0]) },
 		Times: -1, Action: proxytest.Delay, Delay: d,
 	})
 }
 
-// Those who wait while one has the lock share all it costs, and follow each other in
-// the order in which they came.
+// Calls that wait for one lock share its acquire, read, commit and release, and run in the order of
+// their arrival.
 func TestWaitersShareOneCommit(t *testing.T) {
 	for name, want := range map[string]map[string]int{
 		"combining":    {"acquire": 1, "read": 1, "commit_string": 1, "release": 1},
@@ -45,13 +45,13 @@ func TestWaitersShareOneCommit(t *testing.T) {
 				for i := range 64 {
 					fns = append(fns, appendText(fmt.Sprint(i, ",")))
 				}
-				for i, fate := range f.together(key, fns...) {
-					require.NoError(t, fate.err)
-					assert.Equal(t, list, fate.res.Before.Text())
+				for i, call := range f.runBatch(key, fns...) {
+					require.NoError(t, call.err)
+					assert.Equal(t, list, call.res.Before.Text())
 					list += fmt.Sprint(i, ",")
-					assert.Equal(t, list, fate.res.After.Text())
-					assert.Equal(t, 1, fate.res.Attempts)
-					assert.True(t, fate.res.Written)
+					assert.Equal(t, list, call.res.After.Text())
+					assert.Equal(t, 1, call.res.Attempts)
+					assert.True(t, call.res.Written)
 				}
 				f.waitReleases()
 				assert.Equal(t, want, f.sent())
@@ -61,8 +61,9 @@ func TestWaitersShareOneCommit(t *testing.T) {
 	}
 }
 
-// loop has goroutines update one key in a closed loop, and returns what an update cost.
-func loop(t *testing.T, cfg lockupdate.Config, goroutines, each int) float64 {
+// commandsPerUpdate returns the commands per update, for goroutines that update one key in a closed
+// loop.
+func commandsPerUpdate(t *testing.T, cfg lockupdate.Config, goroutines, each int) float64 {
 	f := newFixture(t, cfg)
 	key := rmw.Key{Name: "s"}
 	f.warm(key)
@@ -83,28 +84,27 @@ func loop(t *testing.T, cfg lockupdate.Config, goroutines, each int) float64 {
 	return float64(f.total()) / float64(goroutines*each)
 }
 
-// A contended key costs the server less for each update, not more.
+// Updates of a contended key need fewer commands each.
 func TestCostFallsWithContention(t *testing.T) {
 	cost := map[int]float64{}
 	for _, goroutines := range []int{1, 16, 64, 200} {
-		synctest.Test(t, func(t *testing.T) { cost[goroutines] = loop(t, lockupdate.Config{}, goroutines, 10) })
+		synctest.Test(t, func(t *testing.T) { cost[goroutines] = commandsPerUpdate(t, lockupdate.Config{}, goroutines, 10) })
 	}
 	assert.LessOrEqual(t, cost[16], 0.5)
 	assert.LessOrEqual(t, cost[64], 0.2)
 	assert.LessOrEqual(t, cost[200], cost[64])
 	synctest.Test(t, func(t *testing.T) {
-		assert.Greater(t, loop(t, lockupdate.Config{NoCombining: true}, 64, 5), 1., "control")
+		assert.Greater(t, commandsPerUpdate(t, lockupdate.Config{NoCombining: true}, 64, 5), 1., "control")
 	})
 }
 
-// However many goroutines wait for another process' lock, whenever they came, it is
-// asked for once.
-func TestOnePollForAll(t *testing.T) {
+// The number of polls does not depend on the number of waiting goroutines, nor on their arrivals.
+func TestOnePollerPerProcess(t *testing.T) {
 	polls := func(t *testing.T, waiters int, apart time.Duration) int {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
-		f.taken(key, 2*time.Second)
+		f.takeAsOther(key, 2*time.Second)
 		var wg sync.WaitGroup
 		for range waiters {
 			wg.Go(func() {
@@ -117,35 +117,35 @@ func TestOnePollForAll(t *testing.T) {
 		assert.Len(t, f.text(key), 3+waiters)
 		return f.sent()["acquire"]
 	}
-	var one, many, inTurn int
+	var one, many, staggered int
 	synctest.Test(t, func(t *testing.T) { one = polls(t, 1, 0) })
 	synctest.Test(t, func(t *testing.T) { many = polls(t, 100, 0) })
-	synctest.Test(t, func(t *testing.T) { inTurn = polls(t, 200, 5*time.Millisecond) })
+	synctest.Test(t, func(t *testing.T) { staggered = polls(t, 200, 5*time.Millisecond) })
 	assert.InDelta(t, one, many, 25)
-	assert.InDelta(t, one, inTurn, 25, "whoever joins the line need not ask again")
+	assert.InDelta(t, one, staggered, 25, "a new waiter does not poll by itself")
 }
 
-// goroutine returns the id of the caller's.
-func goroutine() string {
+// goroutineID returns the id of the current goroutine.
+func goroutineID() string {
 	var buf [64]byte
 	return string(bytes.Fields(buf[:runtime.Stack(buf[:], false)])[1])
 }
 
 type callerKey struct{}
 
-// Each fn runs on its caller's goroutine, with what its caller's ctx holds.
-func TestFnIsTheCallers(t *testing.T) {
+// Each fn runs on its caller's goroutine, with the values of its caller's ctx.
+func TestFnRunsOnItsCallersGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		f.slow(time.Millisecond)
 		var wg sync.WaitGroup
 		for range 32 {
 			wg.Go(func() {
-				own := goroutine()
+				own := goroutineID()
 				ctx := context.WithValue(t.Context(), callerKey{}, own)
 				for range 5 {
 					_, err := f.store.Update(ctx, rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-						assert.Equal(t, own, goroutine())
+						assert.Equal(t, own, goroutineID())
 						assert.Equal(t, own, ctx.Value(callerKey{}))
 						return appendText("x")(ctx, cur)
 					})
@@ -158,27 +158,27 @@ func TestFnIsTheCallers(t *testing.T) {
 	})
 }
 
-// However an fn ends, it ends its own update only: those before and after it are
-// written, by the same commit.
-func TestOneFailsAlone(t *testing.T) {
+// An fn that fails, panics or exits ends only its own call. One commit stores the results of the
+// other fns.
+func TestFailedFnFailsOnlyItsCall(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fn    rmw.UpdateFunc
-		check func(t *testing.T, f *fate)
+		check func(t *testing.T, f *pendingCall)
 	}{
-		"error": {abort, func(t *testing.T, f *fate) { assert.Equal(t, errRoomFull, f.err) }},
-		"panic": {func(context.Context, rmw.Value) (rmw.Value, error) { panic("a bug") }, func(t *testing.T, f *fate) {
+		"error": {abort, func(t *testing.T, f *pendingCall) { assert.Equal(t, errRoomFull, f.err) }},
+		"panic": {func(context.Context, rmw.Value) (rmw.Value, error) { panic("a bug") }, func(t *testing.T, f *pendingCall) {
 			assert.Equal(t, "a bug", f.panicked)
 			assert.False(t, f.returned)
 		}},
 		"Goexit": {func(context.Context, rmw.Value) (rmw.Value, error) {
 			runtime.Goexit()
 			return rmw.Value{}, nil
-		}, func(t *testing.T, f *fate) {
+		}, func(t *testing.T, f *pendingCall) {
 			assert.Nil(t, f.panicked)
 			assert.False(t, f.returned)
 		}},
-		"wrong kind": {setField("f", "v"), func(t *testing.T, f *fate) { assert.ErrorIs(t, f.err, rmw.ErrWrongKind) }},
-		"bad TTL": {func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.String("x").WithTTL(-7), nil }, func(t *testing.T, f *fate) {
+		"wrong kind": {setField("f", "v"), func(t *testing.T, f *pendingCall) { assert.ErrorIs(t, f.err, rmw.ErrWrongKind) }},
+		"bad TTL": {func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.String("x").WithTTL(-7), nil }, func(t *testing.T, f *pendingCall) {
 			assert.ErrorIs(t, f.err, rmw.ErrInvalid)
 		}},
 	} {
@@ -187,13 +187,13 @@ func TestOneFailsAlone(t *testing.T) {
 				f := newFixture(t, lockupdate.Config{})
 				key := rmw.Key{Name: "s"}
 				f.warm(key)
-				fates := f.together(key, appendText("a"), tc.fn, appendText("b"), tc.fn, appendText("c"))
-				tc.check(t, fates[1])
-				tc.check(t, fates[3])
+				calls := f.runBatch(key, appendText("a"), tc.fn, appendText("b"), tc.fn, appendText("c"))
+				tc.check(t, calls[1])
+				tc.check(t, calls[3])
 				for _, i := range []int{0, 2, 4} {
-					require.NoError(t, fates[i].err)
+					require.NoError(t, calls[i].err)
 				}
-				assert.Equal(t, "wwwabc", fates[4].res.After.Text())
+				assert.Equal(t, "wwwabc", calls[4].res.After.Text())
 				f.waitReleases()
 				assert.Equal(t, 1, f.sent()["commit_string"])
 				assert.Equal(t, "wwwabc", f.text(key))
@@ -202,29 +202,29 @@ func TestOneFailsAlone(t *testing.T) {
 	}
 }
 
-// Nobody is answered before the commit is that holds what it saw: not one who failed
-// on top of it, nor one who changed nothing.
-func TestNobodyIsAnsweredBeforeTheCommit(t *testing.T) {
+// No call returns before the commit of the value that its fn saw, even if fn failed or changed
+// nothing.
+func TestNoCallReturnsBeforeTheCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
-		letGo := f.holdUp("commit_string")
-		goOn, same := f.line(key, appendText("a"), abort, keep, appendText("b"))
-		go goOn()
+		unblock := f.block("commit_string")
+		proceed, same := f.enqueue(key, appendText("a"), abort, keep, appendText("b"))
+		go proceed()
 		synctest.Wait()
-		next := []*fate{
+		next := []*pendingCall{
 			start(t.Context(), f.store, key, abort),
 			start(t.Context(), f.store, key, keep),
 			start(t.Context(), f.store, key, appendText("c")),
 		}
 		time.Sleep(time.Second)
-		for i, fate := range append(same, next...) {
-			assert.False(t, fate.over(), i)
+		for i, call := range append(same, next...) {
+			assert.False(t, call.ended(), i)
 		}
-		letGo()
-		for _, fate := range append(same, next...) {
-			<-fate.done
+		unblock()
+		for _, call := range append(same, next...) {
+			<-call.done
 		}
 		assert.Equal(t, errRoomFull, same[1].err)
 		assert.Equal(t, "wwwa", same[2].res.After.Text())
@@ -232,37 +232,37 @@ func TestNobodyIsAnsweredBeforeTheCommit(t *testing.T) {
 		assert.Equal(t, "wwwab", next[1].res.Before.Text())
 		assert.False(t, next[1].res.Written)
 		assert.Equal(t, "wwwabc", f.text(key))
-		assert.Equal(t, 2, f.sent()["commit_string"], "the next group formed meanwhile")
+		assert.Equal(t, 2, f.sent()["commit_string"], "the next batch formed meanwhile")
 	})
 }
 
-// A slow fn does not keep those before it waiting, and is written in its turn.
-func TestASlowFnDelaysNobodyBeforeIt(t *testing.T) {
+// A slow fn does not delay the commit of earlier calls, and is committed after them.
+func TestSlowFnDoesNotDelayEarlierCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
-		goOn, fates := f.line(key, appendText("a"), appendText("b"), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		proceed, calls := f.enqueue(key, appendText("a"), appendText("b"), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			time.Sleep(time.Second)
 			return appendText("slow")(ctx, cur)
 		}, appendText("c"))
 		f.slow(time.Millisecond)
 		began := time.Now()
-		goOn()
-		for _, fate := range fates {
-			<-fate.done
-			require.NoError(t, fate.err)
+		proceed()
+		for _, call := range calls {
+			<-call.done
+			require.NoError(t, call.err)
 		}
-		for _, before := range fates[:2] {
+		for _, before := range calls[:2] {
 			assert.LessOrEqual(t, before.at.Sub(began), 2*time.Millisecond, "a millisecond, and the commit")
 		}
-		assert.LessOrEqual(t, fates[3].at.Sub(began), time.Second+3*time.Millisecond, "the commit, and the renewal in its flush, which the server does not know yet")
+		assert.LessOrEqual(t, calls[3].at.Sub(began), time.Second+3*time.Millisecond, "the commit, and a renewal in the same flush, whose script is not cached yet")
 		assert.Equal(t, "wwwabslowc", f.text(key))
 	})
 }
 
-// A group is bounded, and so is what its refusal costs.
-func TestGroupsAreBounded(t *testing.T) {
+// A batch has at most 256 calls, which bounds the cost of a refused commit.
+func TestBatchesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
@@ -271,11 +271,11 @@ func TestGroupsAreBounded(t *testing.T) {
 		for i := range fns {
 			fns[i] = appendText("x")
 		}
-		for _, fate := range f.together(key, fns...) {
-			require.NoError(t, fate.err)
+		for _, call := range f.runBatch(key, fns...) {
+			require.NoError(t, call.err)
 		}
 		f.waitReleases()
-		assert.Equal(t, 3, f.sent()["commit_string"], "601 in groups of 256")
+		assert.Equal(t, 3, f.sent()["commit_string"], "601 calls in batches of 256")
 		assert.Equal(t, strings.Repeat("x", 600), strings.TrimPrefix(f.text(key), "www"))
 	})
 }

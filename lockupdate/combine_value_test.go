@@ -17,8 +17,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// change is an fn out of a few that matter to values and their expiry.
-func change(rng *rand.Rand, kind rmw.Kind) (name string, fn rmw.UpdateFunc) {
+// randomFn returns an fn that writes, deletes or keeps the value, with a random expiry.
+func randomFn(rng *rand.Rand, kind rmw.Kind) (name string, fn rmw.UpdateFunc) {
 	ttl := []time.Duration{0, 0, 0, rmw.NoTTL, time.Minute, time.Hour}[rng.IntN(6)]
 	what := []string{"set", "set", "same", "delete", "delete", "keep"}[rng.IntN(6)]
 	x := fmt.Sprint(rng.IntN(3))
@@ -37,8 +37,9 @@ func change(rng *rand.Rand, kind rmw.Kind) (name string, fn rmw.UpdateFunc) {
 	}
 }
 
-// left is what a sequence of updates leaves of a value that had ten minutes to live.
-func left(t *testing.T, cfg lockupdate.Config, kind rmw.Kind, before bool, fns []rmw.UpdateFunc) (v rmw.Value, pttl time.Duration) {
+// finalValue runs the fns as one batch, on no value or on one with ten minutes to live. It returns
+// the stored value and its expiry.
+func finalValue(t *testing.T, cfg lockupdate.Config, kind rmw.Kind, before bool, fns []rmw.UpdateFunc) (v rmw.Value, pttl time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, cfg)
 		key := rmw.Key{Name: "s", Kind: kind, TTL: 10 * time.Minute}
@@ -53,8 +54,8 @@ func left(t *testing.T, cfg lockupdate.Config, kind rmw.Kind, before bool, fns [
 		}
 		key.TTL = 0
 		lockupdate.Settle(f.store)
-		for _, fate := range f.together(key, fns...) {
-			require.NoError(t, fate.err)
+		for _, call := range f.runBatch(key, fns...) {
+			require.NoError(t, call.err)
 		}
 		var err error
 		v, err = f.store.Read(t.Context(), key)
@@ -64,31 +65,31 @@ func left(t *testing.T, cfg lockupdate.Config, kind rmw.Kind, before bool, fns [
 	return v, pttl
 }
 
-// A group leaves the value, the fields and the expiry that its members leave one by one.
-func TestGroupsLeaveWhatTheirMembersLeave(t *testing.T) {
+// A batch leaves the same value, fields and expiry as separate updates.
+func TestBatchEqualsSequentialUpdates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range 40 {
 		kind := rmw.Kind(i % 2)
 		var names []string
 		var fns []rmw.UpdateFunc
 		for range 2 + rng.IntN(4) {
-			name, fn := change(rng, kind)
+			name, fn := randomFn(rng, kind)
 			names, fns = append(names, name), append(fns, fn)
 		}
 		before := rng.IntN(3) > 0
-		v1, ttl1 := left(t, lockupdate.Config{}, kind, before, fns)
-		v2, ttl2 := left(t, lockupdate.Config{NoCombining: true}, kind, before, fns)
-		says := fmt.Sprint(kind, " ", before, " ", strings.Join(names, ", "))
-		assert.True(t, v1.Equal(v2), says)
-		assert.Equal(t, ttl2, ttl1, says)
+		v1, ttl1 := finalValue(t, lockupdate.Config{}, kind, before, fns)
+		v2, ttl2 := finalValue(t, lockupdate.Config{NoCombining: true}, kind, before, fns)
+		label := fmt.Sprint(kind, " ", before, " ", strings.Join(names, ", "))
+		assert.True(t, v1.Equal(v2), label)
+		assert.Equal(t, ttl2, ttl1, label)
 	}
 }
 
-// Keys that share a lock, and kinds that share a key, wait for each other and each get
-// their own: only who asks for the wrong kind is told so.
-func TestSharedLock(t *testing.T) {
+// Keys that share a lock, and kinds that share a key, wait for each other. Each call gets its own
+// value, and rmw.ErrWrongKind only for its own mismatch.
+func TestKeysShareALock(t *testing.T) {
 	for name, cfg := range map[string]lockupdate.Config{
-		"combining": {}, "no combining": {NoCombining: true}, "keep": {Linger: 5 * time.Millisecond},
+		"combining": {}, "no combining": {NoCombining: true}, "linger": {Linger: 5 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -134,29 +135,29 @@ func TestSharedLock(t *testing.T) {
 	}
 }
 
-// One whose turn would be next leaves while the value of its key is being read. Then
-// those of the key before it must neither be lost nor be written to that key.
-func TestLeavingWhileTheNextKeyIsRead(t *testing.T) {
+// A caller leaves while the holder reads its key for it. Queued calls of the previous key must not
+// be lost, nor written to that key.
+func TestCallerLeavesWhileItsKeyIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{LockName: func(string) string { return "/one/lock" }})
 		a, b := rmw.Key{Name: "a"}, rmw.Key{Name: "b"}
 		f.warm(a)
 		gate := make(chan struct{})
 		first := start(t.Context(), f.store, a, until(gate, appendText("1,")))
-		letGo := f.holdUp("read")
+		unblock := f.block("read")
 		ctx, cancel := context.WithCancel(t.Context())
 		leaver := start(ctx, f.store, b, appendText("x,"))
 		close(gate)
 		<-first.done
-		synctest.Wait() // b is being read
+		synctest.Wait() // the read of b is in flight
 		cancel()
 		<-leaver.done
 		last := start(t.Context(), f.store, a, appendText("2,"))
-		letGo()
+		unblock()
 		select {
 		case <-last.done:
 		case <-time.After(time.Minute):
-			t.Fatal("the last one is never answered")
+			t.Fatal("the last call never returns")
 		}
 		require.NoError(t, last.err)
 		assert.Equal(t, "www1,2,", f.text(a))

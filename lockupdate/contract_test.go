@@ -13,8 +13,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// bench is the in-process proxy with two backends, on fake time.
-func bench(profile *proxycompat.Profile, cfg lockupdate.Config) contract.Bench {
+// newBench returns an in-process proxy with two backends, or one server, on fake time.
+func newBench(profile *proxycompat.Profile, cfg lockupdate.Config) contract.Bench {
 	engines := 2
 	if profile.Server() {
 		engines = 1
@@ -27,15 +27,15 @@ func bench(profile *proxycompat.Profile, cfg lockupdate.Config) contract.Bench {
 
 func TestContract(t *testing.T) {
 	for _, profile := range []*proxycompat.Profile{proxycompat.Codis32(), proxycompat.Twemproxy05(), proxycompat.Redis()} {
-		t.Run(profile.Name(), func(t *testing.T) { bench(profile, lockupdate.Config{}).RunFake(t) })
+		t.Run(profile.Name(), func(t *testing.T) { newBench(profile, lockupdate.Config{}).RunFake(t) })
 	}
 	for name, cfg := range map[string]lockupdate.Config{
 		"sole writer":  {SoleWriter: true},
 		"no combining": {NoCombining: true},
-		"keep":         {Linger: 5 * time.Millisecond},
+		"linger":       {Linger: 5 * time.Millisecond},
 		"master reads": {MasterReads: true},
 		"on demand":    {LockOnDemand: true},
 	} {
-		t.Run(name, func(t *testing.T) { bench(proxycompat.Codis32(), cfg).RunFake(t) })
+		t.Run(name, func(t *testing.T) { newBench(proxycompat.Codis32(), cfg).RunFake(t) })
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// A dial that times out says context.DeadlineExceeded, but no ctx has ended: the
-// store is unavailable, and the call may be tried again.
+// A dial that times out returns context.DeadlineExceeded, although no ctx has ended. The call fails
+// with rmw.ErrUnavailable, and is retryable.
 func TestDialTimeout(t *testing.T) {
 	rdb := redis.NewClient(&redis.Options{
 		Addr: "127.0.0.1:1", DialerRetries: 1, MaxRetries: -1,

@@ -17,8 +17,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// A counter behind a Codis proxy; proxytest emulates the proxy in this process. Only the options of the
-// client and the call of New name the path.
+// A counter behind a Codis proxy, which proxytest emulates in this process. Only the client options
+// and the call of New depend on the path.
 func Example() {
 	proxy, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Codis32(), InMemory: true})
 	if err != nil {
@@ -54,8 +54,8 @@ func Example() {
 	// true
 }
 
-// A service asks once, when it starts, how the server can be written. Here the server is Pika,
-// which has no Lua, behind a Codis proxy.
+// A service probes the server once at startup. Here the server is Pika without Lua, behind a Codis
+// proxy.
 func ExampleProbe() {
 	proxy, err := proxytest.Start(proxytest.Config{Store: proxytest.Pika, InMemory: true})
 	if err != nil {
@@ -77,8 +77,8 @@ func ExampleProbe() {
 	// [DELVX GET PTTL SET TYPE]
 }
 
-// A string: fn gets the stored text and returns the new one. An error of fn writes nothing and
-// reaches the caller as it is. The zero Value deletes the key.
+// fn gets the stored text and returns the new one. If fn fails, nothing is written, and the caller
+// gets its error. The zero Value deletes the key.
 func ExampleStore_Update_string() {
 	store, _, stop := engine(lockupdate.Config{})
 	defer stop()
@@ -107,8 +107,8 @@ func ExampleStore_Update_string() {
 	// exists: false <nil>
 }
 
-// A hash whose expiry starts anew with each write. Fields that fn does not name stay as they
-// are, and another process may change them meanwhile without a conflict.
+// A hash whose expiry starts again with each write. Fields that fn does not name are kept. Another
+// process may change them without a conflict.
 func ExampleStore_Update_hash() {
 	store, _, stop := engine(lockupdate.Config{})
 	defer stop()
@@ -131,16 +131,15 @@ func ExampleStore_Update_hash() {
 	// map[page:cart visits:2] 30m0s <nil>
 }
 
-// The answer of a commit is lost, so the update may be stored or not. The value remembers the
-// ids of the deposits in it: a read tells whether this one is stored, and a second Update with the
-// same id cannot count it twice.
+// The reply to a commit is lost, so the update may be stored or not. The value contains the ids of
+// its deposits. So a read finds out, and a second Update with the same id does not count twice.
 func ExampleStore_Update_outcomeUnknown() {
 	store, proxy, stop := engine(lockupdate.Config{})
 	defer stop()
 	ctx, key := context.Background(), rmw.Key{Name: "account:7"}
 	type Account struct {
 		Balance int
-		Applied []string // the latest ids; bound their number in a real account
+		Applied []string // the latest ids, in production a bounded number
 	}
 	accounts := rmw.NewTyped(store, rmw.JSON[Account]())
 	deposit := func(id string, amount int) error {
@@ -163,12 +162,12 @@ func ExampleStore_Update_outcomeUnknown() {
 	err := deposit("request-2", 5)
 	fmt.Println("unknown:", errors.Is(err, rmw.ErrOutcomeUnknown))
 
-	const pause = time.Millisecond // in production, seconds: a proxy can still execute the commit
+	const pause = time.Millisecond // in production seconds: a proxy may execute the commit late
 	<-time.After(pause)
 	account, _, err := accounts.Get(ctx, key)
 	fmt.Println("stored:", slices.Contains(account.Applied, "request-2"), err)
 
-	fmt.Println(deposit("request-2", 5)) // needed only if it was not stored; harmless if it was
+	fmt.Println(deposit("request-2", 5)) // has no effect if it was stored
 	account, _, err = accounts.Get(ctx, key)
 	fmt.Println("balance:", account.Balance, err)
 
@@ -180,15 +179,15 @@ func ExampleStore_Update_outcomeUnknown() {
 	// balance: 15 <nil>
 }
 
-// Without contention no lock is taken. When another process writes between read and commit, the
-// guard refuses the commit, and the update goes on under the lock.
+// Without contention no lock is taken. If another process writes between read and commit, the guard
+// refuses the commit, and the update continues under the lock.
 func Example_lockOnDemand() {
 	cfg := lockupdate.Config{LockOnDemand: true}
 	store, proxy, stop := engine(cfg)
 	defer stop()
 	rdb := redis.NewClient(proxy.Options())
 	defer rdb.Close()
-	other := lockupdate.New(rdb, cfg) // of another process
+	other := lockupdate.New(rdb, cfg) // another process
 	defer other.Close()
 
 	ctx, counter := context.Background(), rmw.Key{Name: "visits"}

@@ -12,7 +12,7 @@ import (
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 )
 
-// Settle waits until s has no lock, and no release in flight.
+// Settle waits until s holds no lock and no release is in flight.
 func Settle(s *Store) {
 	synctest.Wait()
 	for d := time.Nanosecond; s.queues.Busy(); d = min(2*d, time.Millisecond) {
@@ -21,14 +21,14 @@ func Settle(s *Store) {
 	}
 }
 
-// Stall lets d pass on the clock of the leases, whose loop still sleeps.
+// Stall advances the clock of the leases by d while their loop sleeps.
 func (s *Store) Stall(d time.Duration) { s.keeper.Stall(d) }
 
-// Scripts returns the sources by name.
+// Scripts returns the sources of the scripts by name.
 func Scripts() map[string]string { return driver.Scripts() }
 
-// ScriptName tells which script an EVAL or EVALSHA runs, or which one package unguarded
-// has replaced; other commands are returned by their own name.
+// ScriptName returns the name of the script that an EVAL or EVALSHA runs, or that package unguarded
+// replaced. For other commands it returns the command.
 func ScriptName(args []string) string {
 	for name, source := range Scripts() {
 		if len(args) > 1 && (args[1] == source || args[1] == fmt.Sprintf("%x", sha1.Sum([]byte(source)))) {
@@ -41,16 +41,16 @@ func ScriptName(args []string) string {
 	return strings.ToUpper(args[0])
 }
 
-// Said tells what a Store asks for by a command, whatever its Commit: the name of the
-// script, or of the one that does the same.
-func Said(args []string) string {
+// RequestName is ScriptName for any Commit: a native command gets the name of the script with the
+// same job.
+func RequestName(args []string) string {
 	if name := ScriptName(args); name != strings.ToUpper(args[0]) || len(args) < 2 {
 		return name
 	}
 	isLock := strings.HasPrefix(args[1], defaultPrefix)
 	switch verb := args[0]; {
 	case strings.HasPrefix(args[1], driver.HintPrefix):
-		return "note"
+		return "hint"
 	case verb == "get" || verb == "getex":
 		return "read"
 	case verb == "pttl" || verb == "type":
@@ -66,7 +66,7 @@ func Said(args []string) string {
 		if isLock {
 			return "acquire"
 		}
-		return "commit_string" // and any other SET is that of somebody with WATCH
+		return "commit_string" // any other SET is one of a WATCH writer
 	}
 	return strings.ToUpper(args[0])
 }

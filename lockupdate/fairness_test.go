@@ -21,17 +21,17 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// race is processes that update one key in a closed loop.
-type race struct {
+// closedLoop has several processes update one key in a closed loop.
+type closedLoop struct {
 	cfg        lockupdate.Config
-	goroutines []int         // of each process
+	goroutines []int         // per process
 	work       time.Duration // of each fn
 	latency    time.Duration // of each command
-	lasting    time.Duration
+	duration   time.Duration
 }
 
-// run returns how many updates each process got through.
-func (r race) run(t *testing.T) []int {
+// run returns the number of updates of each process.
+func (r closedLoop) run(t *testing.T) []int {
 	t.Helper()
 	f := newFixture(t, lockupdate.Config{Commit: r.cfg.Commit})
 	key := rmw.Key{Name: "s"}
@@ -40,7 +40,7 @@ func (r race) run(t *testing.T) []int {
 	done := make([]int, len(r.goroutines))
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	end := time.Now().Add(r.lasting)
+	end := time.Now().Add(r.duration)
 	for p, goroutines := range r.goroutines {
 		s := f.another(r.cfg)
 		for range goroutines {
@@ -62,22 +62,22 @@ func (r race) run(t *testing.T) []int {
 	return done
 }
 
-// Processes that want the same key all the time each get their share, whether their
-// fns take their time or are done at once, and however they commit.
+// Processes that update one key in a closed loop get similar shares, for all durations of fn and
+// all Commits.
 func TestFairBetweenProcesses(t *testing.T) {
-	keep, off := lockupdate.Config{Linger: kept}, lockupdate.Config{NoCombining: true}
+	linger, off := lockupdate.Config{Linger: lingerTime}, lockupdate.Config{NoCombining: true}
 	ifeq, vx := lockupdate.Config{Commit: lockupdate.CommitIFEQ}, lockupdate.Config{Commit: lockupdate.CommitVX}
 	eager := lockupdate.Config{Poll: rmw.Backoff{Base: 300 * time.Microsecond, Max: 900 * time.Microsecond}}
-	for name, r := range map[string]race{
-		"slow fns":                 {goroutines: []int{4, 4}, work: 20 * time.Millisecond, lasting: 10 * time.Second},
-		"slow fns, kept":           {cfg: keep, goroutines: []int{2, 2, 2, 2}, work: 20 * time.Millisecond, lasting: 20 * time.Second},
-		"slow fns, no combining":   {cfg: off, goroutines: []int{4, 4}, work: 20 * time.Millisecond, lasting: 12 * time.Second},
-		"instant fns":              {goroutines: []int{4, 4}, lasting: 2 * time.Second},
-		"instant fns, kept":        {cfg: keep, goroutines: []int{1, 1, 1, 1}, lasting: 6 * time.Second},
-		"slow fns, without Lua":    {cfg: ifeq, goroutines: []int{4, 4}, work: 20 * time.Millisecond, lasting: 10 * time.Second},
-		"instant fns, without Lua": {cfg: vx, goroutines: []int{4, 4}, lasting: 4 * time.Second},
-		// Who is next is a matter of chance here: in 10 seconds one in twenty runs was below the bound.
-		"polls faster than once in ms": {cfg: eager, goroutines: []int{2, 2}, work: 20 * time.Millisecond, lasting: 40 * time.Second},
+	for name, r := range map[string]closedLoop{
+		"slow fns":                 {goroutines: []int{4, 4}, work: 20 * time.Millisecond, duration: 10 * time.Second},
+		"slow fns, linger":         {cfg: linger, goroutines: []int{2, 2, 2, 2}, work: 20 * time.Millisecond, duration: 20 * time.Second},
+		"slow fns, no combining":   {cfg: off, goroutines: []int{4, 4}, work: 20 * time.Millisecond, duration: 12 * time.Second},
+		"instant fns":              {goroutines: []int{4, 4}, duration: 2 * time.Second},
+		"instant fns, linger":      {cfg: linger, goroutines: []int{1, 1, 1, 1}, duration: 6 * time.Second},
+		"slow fns, without Lua":    {cfg: ifeq, goroutines: []int{4, 4}, work: 20 * time.Millisecond, duration: 10 * time.Second},
+		"instant fns, without Lua": {cfg: vx, goroutines: []int{4, 4}, duration: 4 * time.Second},
+		// The order is random here: in 10 seconds, one in twenty runs was below the bound.
+		"polls faster than once in ms": {cfg: eager, goroutines: []int{2, 2}, work: 20 * time.Millisecond, duration: 40 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -90,8 +90,9 @@ func TestFairBetweenProcesses(t *testing.T) {
 	}
 }
 
-// waitOn has an update wait for the lock as it stands, and returns the lock's fields.
-func waitOn(t *testing.T, fields map[string]string, check func(f *fixture, now map[string]string, waiter *fate)) {
+// waitOnLock has an update wait for a lock with these fields. It calls check with the fields after
+// a second.
+func waitOnLock(t *testing.T, fields map[string]string, check func(f *fixture, now map[string]string, waiter *pendingCall)) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
@@ -110,17 +111,17 @@ func waitOn(t *testing.T, fields map[string]string, check func(f *fixture, now m
 	})
 }
 
-// A holder that knows of the note finds one, …
-func TestWaitersLeaveANote(t *testing.T) {
-	waitOn(t, map[string]string{"unwatch:AAAABBBBCCCCDDDD:1": "1"}, func(f *fixture, now map[string]string, waiter *fate) {
-		assert.False(f.t, waiter.over())
+// A waiter sets a hint in a lock of this package.
+func TestWaitersSetAHint(t *testing.T) {
+	waitOnLock(t, map[string]string{"unwatch:AAAABBBBCCCCDDDD:1": "1"}, func(f *fixture, now map[string]string, waiter *pendingCall) {
+		assert.False(f.t, waiter.ended())
 		assert.Len(f.t, now, 2)
 		assert.Equal(f.t, "64", now["unwatch-waiting"], "the longest pause")
 	})
 }
 
-// … and a foreign holder, as Redisson is one, finds its lock as it left it, and keeps
-// it until it gives it back or its lease ends.
+// A foreign lock, like one of Redisson, is not changed, and is held until its release or the end of
+// its lease.
 func TestForeignLocksAreRespected(t *testing.T) {
 	for _, fields := range []map[string]string{
 		{"8f14e45f-ceea-467f-a8e5-1b2c3d4e5f60:47": "2"},
@@ -128,17 +129,17 @@ func TestForeignLocksAreRespected(t *testing.T) {
 		{"0190163d-8694-739b-aea5-966c26f8ad91:47": "1"},
 		{"?": "1"},
 	} {
-		waitOn(t, fields, func(f *fixture, now map[string]string, waiter *fate) {
-			assert.False(f.t, waiter.over())
+		waitOnLock(t, fields, func(f *fixture, now map[string]string, waiter *pendingCall) {
+			assert.False(f.t, waiter.ended())
 			assert.Equal(f.t, fields, now)
 			assert.Equal(f.t, 9*time.Second, f.direct().PTTL(f.t.Context(), lock+"s").Val())
 		})
 	}
 }
 
-// Whatever the name of a foreign holder is, a waiter leaves no note in its lock: when it gives
-// the lock back field by field, nothing is left that the next foreign owner takes for a holder.
-func TestNoNoteForAnyForeignHolder(t *testing.T) {
+// A waiter sets no hint in a foreign lock, whatever the name of its owner. After a release field by
+// field, a hint would look like an owner.
+func TestNoHintInForeignLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rdb := newFixture(t, lockupdate.Config{}).direct()
 		ask := func(holder string) map[string]string {
@@ -166,16 +167,16 @@ func TestNoNoteForAnyForeignHolder(t *testing.T) {
 	})
 }
 
-// A lock of which a field-by-field release left only the note is free.
-func TestOnlyANoteIsFree(t *testing.T) {
-	waitOn(t, map[string]string{"unwatch-waiting": "64"}, func(f *fixture, _ map[string]string, waiter *fate) {
-		assert.True(f.t, waiter.over())
+// A lock is free if a release field by field left only the hint.
+func TestLockWithOnlyAHintIsFree(t *testing.T) {
+	waitOnLock(t, map[string]string{"unwatch-waiting": "64"}, func(f *fixture, _ map[string]string, waiter *pendingCall) {
+		assert.True(f.t, waiter.ended())
 		assert.Zero(f.t, waiter.res.Waited)
 	})
 }
 
-// Whoever waits in another process gets the lock when the holder's time is up, even
-// if the holder's next request comes right behind its release.
+// A waiting process gets the lock when the holder yields it, even if the holder's process asks
+// again at once.
 func TestYieldedLockIsLeftToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})

@@ -16,8 +16,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// fixture is a Store behind an in-process proxy, with its wire metered. It must
-// be made inside the synctest bubble, if there is one.
+// fixture is a Store behind an in-process proxy, with a metered connection. Make it inside the
+// synctest bubble, if there is one.
 type fixture struct {
 	t     *testing.T
 	proxy *proxytest.Proxy
@@ -25,7 +25,7 @@ type fixture struct {
 	opts  *redis.Options
 	rdb   *redis.Client
 	store *lockupdate.Store
-	hooks []redis.Hook // of each process
+	hooks []redis.Hook // for the client of each process
 }
 
 func newFixture(t *testing.T, cfg lockupdate.Config) *fixture {
@@ -41,11 +41,11 @@ func newFixtureOn(t *testing.T, profile *proxycompat.Profile, cfg lockupdate.Con
 	return newFixtureBehind(t, proxytest.Config{Profile: profile, Engines: engines}, cfg)
 }
 
-// newFixtureBehind is one behind a proxy that is configured in detail.
+// newFixtureBehind returns a fixture behind a configured proxy.
 func newFixtureBehind(t *testing.T, proxy proxytest.Config, cfg lockupdate.Config) *fixture {
 	t.Helper()
 	proxy.InMemory = true
-	for _, s := range withoutLua {
+	for _, s := range nativeStores {
 		if s.commit == cfg.Commit {
 			proxy.Store = s.store
 		}
@@ -64,7 +64,7 @@ func newFixtureBehind(t *testing.T, proxy proxytest.Config, cfg lockupdate.Confi
 	return f
 }
 
-// another is one more process.
+// another returns the Store of another process.
 func (f *fixture) another(cfg lockupdate.Config) *lockupdate.Store {
 	rdb := redis.NewClient(f.proxy.Options())
 	for _, h := range f.hooks {
@@ -78,14 +78,14 @@ func (f *fixture) another(cfg lockupdate.Config) *lockupdate.Store {
 	return s
 }
 
-// unguard takes the guard from the commits of all processes, for a negative control.
+// unguard removes the guard from the commits of all processes, for a negative control.
 func (f *fixture) unguard() {
 	f.hooks = append(f.hooks, unguarded.Hook{})
 	f.rdb.AddHook(unguarded.Hook{})
 }
 
-// warm opens the connections and fills the script caches, so that what follows
-// can be counted exactly.
+// warm opens the connections and fills the script caches, so that later commands can be counted
+// exactly.
 func (f *fixture) warm(keys ...rmw.Key) {
 	for _, key := range keys {
 		for range 3 {
@@ -96,13 +96,13 @@ func (f *fixture) warm(keys ...rmw.Key) {
 	f.settle()
 }
 
-// settle waits until no release is on its way.
+// settle waits until no release is in flight, and resets the recorded calls.
 func (f *fixture) settle() {
 	lockupdate.Settle(f.store)
 	f.proxy.ResetCalls()
 }
 
-// scripts returns what the proxy was sent, as the first words of the scripts.
+// calls returns the names of the scripts and commands that the proxy received.
 func (f *fixture) calls() []string {
 	var names []string
 	for _, c := range f.proxy.Calls() {
@@ -121,16 +121,16 @@ func (f *fixture) text(key rmw.Key) string {
 	return v.Text()
 }
 
-// forgetScripts makes every backend forget its script cache.
+// forgetScripts empties the script cache of every backend.
 func (f *fixture) forgetScripts() {
 	for backend := range 2 {
 		require.NoError(f.t, f.proxy.FlushScripts(backend))
 	}
 }
 
-// says is isScript for any Commit.
-func says(name string) func(args []string) bool {
-	return func(args []string) bool { return lockupdate.Said(args) == name }
+// isRequest is isScript for any Commit.
+func isRequest(name string) func(args []string) bool {
+	return func(args []string) bool { return lockupdate.RequestName(args) == name }
 }
 
 func isScript(name string) func(args []string) bool {

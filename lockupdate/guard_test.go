@@ -22,17 +22,16 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// guardClauses are the clauses that the guard is for.
+// guardClauses are the clauses that must fail without the guard.
 var guardClauses = map[string]bool{
 	"guard": true, "guard-every-byte": true, "guard-delete": true, "large-value": true,
 	"no-lost-update": true, "no-immortal-key": true, "hash-fields-survive": true,
 }
 
-// The negative control of the whole package: with the guard off, the clauses that
-// the guard is for fail, and no others.
+// Negative control of the package: without the guard, exactly the clauses in guardClauses fail.
 func TestGuardOff(t *testing.T) {
 	for name, cfg := range map[string]lockupdate.Config{"with the lock": {}, "on demand": onDemand} {
-		b := bench(proxycompat.Codis32(), cfg)
+		b := newBench(proxycompat.Codis32(), cfg)
 		open := b.Open
 		b.Open = func(rdb *redis.Client) rmw.Store {
 			rdb.AddHook(unguarded.Hook{})
@@ -44,8 +43,8 @@ func TestGuardOff(t *testing.T) {
 					err := clause.Check(t.Context(), b.Target(t))
 					switch {
 					case guardClauses[clause.Name]:
-						assert.Error(t, err, "the guard is off, and this clause does not notice")
-					case !cfg.LockOnDemand: // else further clauses may fail
+						assert.Error(t, err, "this clause passes without the guard")
+					case !cfg.LockOnDemand: // with it, further clauses may fail
 						assert.NoError(t, err)
 					}
 				})
@@ -54,8 +53,7 @@ func TestGuardOff(t *testing.T) {
 	}
 }
 
-// stalled runs writers whose commits are held up on the way, some past the lease,
-// and returns how many acknowledged updates are gone.
+// stalled delays some commits past the lease, and counts acknowledged and lost updates.
 func stalled(t *testing.T, guard bool) (acked, lost int) {
 	t.Helper()
 	const writers, each, lease = 4, 25, 100 * time.Millisecond
@@ -63,7 +61,7 @@ func stalled(t *testing.T, guard bool) (acked, lost int) {
 	if !guard {
 		f.unguard()
 	}
-	// A stall holds up everything of a process, so no renewal gets through either.
+	// A stalled process sends no renewals either.
 	f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.Delay, Delay: 3 * lease})
 	var nth atomic.Int64
 	f.proxy.Inject(proxytest.Fault{
@@ -76,7 +74,7 @@ func stalled(t *testing.T, guard bool) (acked, lost int) {
 		Times: -1, Action: proxytest.Delay, Delay: 3 * lease,
 	})
 	key := rmw.Key{Name: "s"}
-	var book ledger
+	var acks ackLog
 	var wg sync.WaitGroup
 	for w := range writers {
 		s := f.another(lockupdate.Config{Lease: lease})
@@ -84,17 +82,17 @@ func stalled(t *testing.T, guard bool) (acked, lost int) {
 			for i := range each {
 				id := fmt.Sprintf("w%d-%d,", w, i)
 				if _, err := s.Update(t.Context(), key, appendText(id)); err == nil {
-					book.acknowledge(id)
+					acks.add(id)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	return book.audit(f.text(key))
+	return acks.audit(f.text(key))
 }
 
-// A commit that is held up past its lease meets a value that another holder has
-// changed. The guard refuses it; without the guard it wipes that change out.
+// A commit that arrives after its lease finds the value of another holder. The guard refuses it.
+// Without the guard, the other update is lost.
 func TestStallsPastTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		acked, lost := stalled(t, true)
@@ -103,11 +101,11 @@ func TestStallsPastTheLease(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		acked, lost := stalled(t, false)
-		assert.Positive(t, lost, "control: of %d updates without the guard none was lost, so the stalls prove nothing", acked)
+		assert.Positive(t, lost, "control: of %d updates without the guard none was lost, so this test proves nothing", acked)
 	})
 }
 
-// mixed runs WATCH writers and lock writers on the same key of one server.
+// mixed runs WATCH writers and lockupdate writers on one key of one server.
 func mixed(t *testing.T, guard bool) (acked, lost int) {
 	t.Helper()
 	const writers, each = 3, 20
@@ -120,18 +118,18 @@ func mixed(t *testing.T, guard bool) (acked, lost int) {
 		return rdb
 	}
 	key := rmw.Key{Name: "s"}
-	var book ledger
+	var acks ackLog
 	var wg sync.WaitGroup
 	run := func(name string, s rmw.Store) {
 		wg.Go(func() {
 			for i := range each {
 				id := fmt.Sprintf("%s-%d,", name, i)
 				_, err := s.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-					time.Sleep(time.Duration(i%3) * time.Millisecond) // work, so that they overlap
+					time.Sleep(time.Duration(i%3) * time.Millisecond) // so that the updates overlap
 					return appendText(id)(ctx, cur)
 				})
 				if err == nil {
-					book.acknowledge(id)
+					acks.add(id)
 				}
 			}
 		})
@@ -151,10 +149,10 @@ func mixed(t *testing.T, guard bool) (acked, lost int) {
 	wg.Wait()
 	v, err := cas.New(client(), cas.Config{}).Read(t.Context(), key)
 	require.NoError(t, err)
-	return book.audit(v.Text())
+	return acks.audit(v.Text())
 }
 
-// A mixed fleet: some processes still use WATCH, others have moved on.
+// No update is lost while some processes use WATCH and others use lockupdate.
 func TestMixedFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		acked, lost := mixed(t, true)

@@ -21,10 +21,9 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// What the contract cannot have going on beside it, for it knows what each call must
-// answer: servers that hang and execute later what was said to have timed out, and
-// connections that are closed without a word. What was acknowledged is stored, once.
-func TestNothingIsLostWhileServersHang(t *testing.T) {
+// Servers hang, execute timed-out commands later, and close connections. Every acknowledged update
+// is stored once. The contract cannot run under these faults: its calls expect exact results.
+func TestNoUpdateIsLostWhileServersHang(t *testing.T) {
 	for _, name := range proxycompat.Names() {
 		profile, err := proxycompat.Lookup(name)
 		require.NoError(t, err)
@@ -35,64 +34,63 @@ func TestNothingIsLostWhileServersHang(t *testing.T) {
 			proxy.Engines = 1
 		case name == "pika":
 			cfg.Commit, proxy.Store, proxy.ReplicaLag = lockupdate.CommitVX, proxytest.Pika, 0
-			cfg.Lease = 2 * time.Second // it counts in seconds
+			cfg.Lease = 2 * time.Second // its expiries are in seconds
 		case !takesScripts(profile):
-			continue // see TestWhereScriptsAreRefused
+			continue // see TestProfilesThatRefuseScripts
 		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				acked, lost, failed := underHangs(t, proxy, func(rdb *redis.Client) rmw.Updater {
+				acked, lost, failed := runDuringHangs(t, proxy, func(rdb *redis.Client) rmw.Updater {
 					s := lockupdate.New(rdb, cfg)
 					t.Cleanup(func() { require.NoError(t, s.Close()) })
 					return s
 				})
 				t.Logf("%d updates acknowledged, %d lost, %d answered with an error", acked, lost, failed)
 				assert.Zero(t, lost)
-				assert.Greater(t, acked, 20, "too few to prove anything")
-				assert.Positive(t, failed, "nobody noticed the trouble")
+				assert.Greater(t, acked, 20, "too few updates")
+				assert.Positive(t, failed, "no update failed, so the faults had no effect")
 			})
 		})
 	}
 }
 
-// The control: who takes the lock for enough loses updates there.
-func TestALockAloneLosesWhileServersHang(t *testing.T) {
+// Negative control: a plain lock loses updates under the same faults.
+func TestPlainLockLosesUpdatesWhileServersHang(t *testing.T) {
 	proxy := proxytest.Config{Profile: proxycompat.Codis32(), Engines: 3, Parallel: 4}
-	mustLose(t, proxy, func(_ *testing.T, rdb *redis.Client) rmw.Updater {
-		return habit{rdb: rdb, lease: 100 * time.Millisecond, commit: writeAndUnlock}
+	requireLoss(t, proxy, func(_ *testing.T, rdb *redis.Client) rmw.Updater {
+		return plainLock{rdb: rdb, lease: 100 * time.Millisecond, commit: writeAndUnlock}
 	})
 }
 
-// And what no client can mend: with auto_eject_hosts a server that hangs has its keys on
-// another one, and what was stored there is out of sight when it is back.
-func TestAutoEjectLosesForEverybody(t *testing.T) {
+// With auto_eject_hosts, twemproxy moves the keys of a hanging server to another one, and back
+// later. No client can prevent that loss.
+func TestAutoEjectLosesUpdates(t *testing.T) {
 	proxy := proxytest.Config{Profile: proxycompat.Twemproxy05(), Engines: 3, AutoEject: true}
-	mustLose(t, proxy, func(t *testing.T, rdb *redis.Client) rmw.Updater {
+	requireLoss(t, proxy, func(t *testing.T, rdb *redis.Client) rmw.Updater {
 		s := lockupdate.New(rdb, lockupdate.Config{Lease: 100 * time.Millisecond})
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
 		return s
 	})
 }
 
-// mustLose tries some times: what meets what is left to the scheduler, and once in fifteen
-// times nothing is lost.
-func mustLose(t *testing.T, proxy proxytest.Config, open func(*testing.T, *redis.Client) rmw.Updater) {
+// requireLoss requires a lost update in ten runs. About one run in fifteen loses none.
+func requireLoss(t *testing.T, proxy proxytest.Config, open func(*testing.T, *redis.Client) rmw.Updater) {
 	t.Helper()
 	acked, lost := 0, 0
 	for range 10 {
 		synctest.Test(t, func(t *testing.T) {
-			acked, lost, _ = underHangs(t, proxy, func(rdb *redis.Client) rmw.Updater { return open(t, rdb) })
+			acked, lost, _ = runDuringHangs(t, proxy, func(rdb *redis.Client) rmw.Updater { return open(t, rdb) })
 		})
 		if lost > 0 {
 			return
 		}
 	}
-	t.Errorf("none was lost of %d updates: then nothing is proved, or the documents are wrong", acked)
+	t.Errorf("none of %d updates was lost: the faults have no effect, or the documents are wrong", acked)
 }
 
-// underHangs has writers update two keys while servers hang, and tells how many updates
-// were acknowledged, how many of those are gone, and how many were not acknowledged.
-func underHangs(t *testing.T, cfg proxytest.Config, open func(*redis.Client) rmw.Updater) (acked, lost, failed int) {
+// runDuringHangs updates two keys while servers hang. It counts acknowledged, lost and failed
+// updates.
+func runDuringHangs(t *testing.T, cfg proxytest.Config, open func(*redis.Client) rmw.Updater) (acked, lost, failed int) {
 	t.Helper()
 	const writers, each = 4, 40
 	cfg.InMemory = true
@@ -105,11 +103,11 @@ func underHangs(t *testing.T, cfg proxytest.Config, open func(*redis.Client) rmw
 	ctx, cancel := context.WithCancel(t.Context())
 	var troubles sync.WaitGroup
 	troubles.Go(func() { trouble(ctx, p) })
-	troubles.Go(func() { hangs(ctx, p) })
+	troubles.Go(func() { hangServers(ctx, p) })
 
 	keys := []rmw.Key{{Name: "{n}:data"}, {Name: "other"}}
-	books := make([]ledger, len(keys))
-	var errs ledger
+	acks := make([]ackLog, len(keys))
+	var errs ackLog
 	var wg sync.WaitGroup
 	for w := range writers {
 		opts := p.Options()
@@ -125,9 +123,9 @@ func underHangs(t *testing.T, cfg proxytest.Config, open func(*redis.Client) rmw
 					return appendText(id)(ctx, cur)
 				})
 				if err == nil {
-					books[k].acknowledge(id)
+					acks[k].add(id)
 				} else {
-					errs.acknowledge(id)
+					errs.add(id)
 				}
 			}
 		})
@@ -135,22 +133,22 @@ func underHangs(t *testing.T, cfg proxytest.Config, open func(*redis.Client) rmw
 	wg.Wait()
 	cancel()
 	troubles.Wait()
-	time.Sleep(time.Second) // until all is executed that was late
+	time.Sleep(time.Second) // until all late commands are executed
 	calm := redis.NewClient(p.CalmOptions())
 	defer func() { require.NoError(t, calm.Close()) }()
 	for k := range keys {
 		text, err := calm.Get(t.Context(), keys[k].Name).Result()
 		require.NoError(t, err)
-		a, l := books[k].audit(text)
+		a, l := acks[k].audit(text)
 		acked, lost = acked+a, lost+l
-		for _, id := range books[k].ids {
+		for _, id := range acks[k].ids {
 			assert.LessOrEqual(t, strings.Count(","+text, ","+id), 1, "stored more than once: %s", id)
 		}
 	}
 	return acked, lost, len(errs.ids)
 }
 
-// everyNth has the fault strike every nth script or SET.
+// everyNth applies the fault to every nth script or SET.
 func everyNth(n int, f proxytest.Fault) proxytest.Fault {
 	var mu sync.Mutex
 	seen := 0
@@ -167,8 +165,8 @@ func everyNth(n int, f proxytest.Fault) proxytest.Fault {
 	return f
 }
 
-// hangs has one server after the other hang for a while, until ctx ends.
-func hangs(ctx context.Context, p *proxytest.Proxy) {
+// hangServers makes one random server after another hang for a while, until ctx ends.
+func hangServers(ctx context.Context, p *proxytest.Proxy) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for {
 		backend := rng.IntN(p.Backends())

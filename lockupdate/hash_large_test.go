@@ -15,26 +15,26 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// ballast makes a hash a large one: more than is sent along for the sake of telling.
+// ballast makes a hash so large that commits send only the fields that fn uses.
 var ballast = strings.Repeat("x", 64<<10)
 
-func heavy(fields map[string]string) map[string]string {
+func withBallast(fields map[string]string) map[string]string {
 	fields["ballast"] = ballast
 	return fields
 }
 
-// Of a large hash, only what fn goes by crosses the wire, and it is guarded as well as
-// in a small one: what fn has read, or missed, or would have left empty.
-func TestLargeHashGuardsWhatIsRead(t *testing.T) {
+// A commit of a large hash sends only the fields that fn uses. The guard is the same as for a small
+// hash: fields that fn read, and whether the hash exists.
+func TestLargeHashGuardsReadFields(t *testing.T) {
 	for name, c := range map[string]struct {
 		fn     rmw.UpdateFunc
-		beside map[string]any // set meanwhile
-		gone   []string       // removed meanwhile
+		beside map[string]any // set during fn
+		gone   []string       // removed during fn
 		calls  int
-		stored map[string]string // besides the ballast, if that is left
-		bare   bool              // it is not
+		stored map[string]string // without the ballast
+		bare   bool              // the ballast is removed
 	}{
-		"nobody else": {fn: setField("a", "2"), calls: 1, stored: map[string]string{"a": "2", "b": "1"}},
+		"no other writer": {fn: setField("a", "2"), calls: 1, stored: map[string]string{"a": "2", "b": "1"}},
 		"another field": {
 			fn: setField("a", "2"), beside: map[string]any{"b": "9"},
 			calls: 1, stored: map[string]string{"a": "2", "b": "9"},
@@ -48,7 +48,7 @@ func TestLargeHashGuardsWhatIsRead(t *testing.T) {
 			fn: setField("a", "2"), gone: []string{"a"},
 			calls: 2, stored: map[string]string{"a": "2", "b": "1"},
 		},
-		"what is missed": {
+		"an absent field": {
 			fn: setField("x", "2"), beside: map[string]any{"x": "9"},
 			calls: 2, stored: map[string]string{"a": "1", "b": "1", "x": "2"},
 		},
@@ -76,7 +76,7 @@ func TestLargeHashGuardsWhatIsRead(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixture(t, lockupdate.Config{})
 				key := rmw.Key{Name: "h", Kind: rmw.KindHash}
-				_, err := f.store.Update(t.Context(), key, to(rmw.Hash(heavy(map[string]string{"a": "1", "b": "1"}))))
+				_, err := f.store.Update(t.Context(), key, returning(rmw.Hash(withBallast(map[string]string{"a": "1", "b": "1"}))))
 				require.NoError(t, err)
 				f.settle()
 				sent, calls := f.meter.Read().BytesSent, 0
@@ -97,7 +97,7 @@ func TestLargeHashGuardsWhatIsRead(t *testing.T) {
 				stored, err := f.store.Read(t.Context(), key)
 				require.NoError(t, err)
 				if !c.bare {
-					c.stored = heavy(c.stored)
+					c.stored = withBallast(c.stored)
 				}
 				assert.Equal(t, c.stored, stored.Fields())
 			})
@@ -105,9 +105,9 @@ func TestLargeHashGuardsWhatIsRead(t *testing.T) {
 	}
 }
 
-// What fn has not read of a large hash may be older for the next in line. If that one
-// goes by it, it sees what there is before it is answered, whether it writes or not.
-func TestLargeHashNextInLine(t *testing.T) {
+// The next call may run on old values of fields that the fn before it did not read. If it reads one
+// of them, it is validated before it returns.
+func TestLargeHashNextCallSeesForeignWrite(t *testing.T) {
 	for name, c := range map[string]struct {
 		fn     func(cur rmw.Value, b string) rmw.Value
 		stored string
@@ -119,7 +119,7 @@ func TestLargeHashNextInLine(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixture(t, lockupdate.Config{})
 				key := rmw.Key{Name: "h", Kind: rmw.KindHash}
-				_, err := f.store.Update(t.Context(), key, to(rmw.Hash(heavy(map[string]string{"a": "1", "b": "1"}))))
+				_, err := f.store.Update(t.Context(), key, returning(rmw.Hash(withBallast(map[string]string{"a": "1", "b": "1"}))))
 				require.NoError(t, err)
 				var seen []string
 				err = f.store.WithLock(t.Context(), "h", func(ctx context.Context) error {
@@ -143,19 +143,19 @@ func TestLargeHashNextInLine(t *testing.T) {
 				assert.Equal(t, "9", seen[len(seen)-1])
 				v, err := f.store.Read(t.Context(), key)
 				require.NoError(t, err)
-				assert.Equal(t, heavy(map[string]string{"a": "2", "b": c.stored}), v.Fields())
+				assert.Equal(t, withBallast(map[string]string{"a": "2", "b": c.stored}), v.Fields())
 			})
 		})
 	}
 }
 
-// The same for who comes into the line after somebody has changed what is not read, and
-// before that is committed beside which it was not read.
-func TestLargeHashInLine(t *testing.T) {
+// The same for a call that is queued after a foreign write of an unread field, and before the
+// commit that ignores it.
+func TestLargeHashQueuedCallSeesForeignWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "h", Kind: rmw.KindHash}
-		_, err := f.store.Update(t.Context(), key, to(rmw.Hash(heavy(map[string]string{"a": "1", "b": "1"}))))
+		_, err := f.store.Update(t.Context(), key, returning(rmw.Hash(withBallast(map[string]string{"a": "1", "b": "1"}))))
 		require.NoError(t, err)
 		f.settle()
 		var next sync.WaitGroup
@@ -166,12 +166,12 @@ func TestLargeHashInLine(t *testing.T) {
 				next.Go(func() {
 					_, err := f.store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 						seen, _ = cur.Field("b")
-						time.Sleep(10 * time.Millisecond) // it is not waited for: the first is committed without it
+						time.Sleep(10 * time.Millisecond) // the first call is committed meanwhile
 						return cur, nil
 					})
 					assert.NoError(t, err)
 				})
-				synctest.Wait() // until it is in line
+				synctest.Wait() // until it is queued
 			})
 			return cur.With("a", "2"), nil
 		})
@@ -181,13 +181,13 @@ func TestLargeHashInLine(t *testing.T) {
 	})
 }
 
-// Who outlasts the tenure may have been given what another made of the hash, whose commit
-// was refused since. That was never stored, and no answer may show it.
-func TestLargeHashAdrift(t *testing.T) {
+// An fn that outlives its holder may have run on the result of a call whose commit was refused.
+// That value was never stored, so no result may be based on it.
+func TestLargeHashOrphanedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "h", Kind: rmw.KindHash}
-		_, err := f.store.Update(t.Context(), key, to(rmw.Hash(heavy(map[string]string{"a": "1", "b": "1"}))))
+		_, err := f.store.Update(t.Context(), key, returning(rmw.Hash(withBallast(map[string]string{"a": "1", "b": "1"}))))
 		require.NoError(t, err)
 		f.settle()
 		var next sync.WaitGroup
@@ -200,13 +200,13 @@ func TestLargeHashAdrift(t *testing.T) {
 					_, err := f.store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 						b, _ := cur.Field("b")
 						if calls++; calls == 1 {
-							time.Sleep(3 * time.Minute) // longer than anybody may hold the lock
+							time.Sleep(3 * time.Minute) // longer than MaxHold
 						}
 						return cur.With("b", b+"+"), nil
 					})
-					assert.ErrorIs(t, err, rmw.ErrLockLost, "a was 1, 9 and 9+, and never 1+, as it was given")
+					assert.ErrorIs(t, err, rmw.ErrLockLost, "a was 1, 9 and 9+. fn ran on 1+, which was never stored.")
 				})
-				synctest.Wait() // until it is in line
+				synctest.Wait() // until it is queued
 			})
 			return cur.With("a", a+"+"), nil
 		})
@@ -214,6 +214,6 @@ func TestLargeHashAdrift(t *testing.T) {
 		next.Wait()
 		v, err := f.store.Read(t.Context(), key)
 		require.NoError(t, err)
-		assert.Equal(t, heavy(map[string]string{"a": "9+", "b": "1"}), v.Fields())
+		assert.Equal(t, withBallast(map[string]string{"a": "9+", "b": "1"}), v.Fields())
 	})
 }

@@ -18,11 +18,9 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-func to(v rmw.Value) rmw.UpdateFunc {
+func returning(v rmw.Value) rmw.UpdateFunc {
 	return func(context.Context, rmw.Value) (rmw.Value, error) { return v, nil }
 }
-
-func asItIs(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil }
 
 func update(ctx context.Context, s *lockupdate.Store, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 	return s.Update(ctx, key, fn)
@@ -36,14 +34,14 @@ func updateUnderLock(ctx context.Context, s *lockupdate.Store, key rmw.Key, fn r
 	return res, err
 }
 
-// The guard of a hash is as wide as what fn has read. Whatever else others do to the
-// hash meanwhile, fn need not run again, and the answer tells what was there.
-func TestHashGuardsWhatIsRead(t *testing.T) {
+// The guard of a hash covers the fields that fn read. Foreign writes of other fields do not make fn
+// run again, and Result contains them.
+func TestHashGuardsReadFields(t *testing.T) {
 	before := map[string]string{"a": "1", "b": "1", "c": "1"}
 	for name, c := range map[string]struct {
 		fn     rmw.UpdateFunc
-		beside map[string]any // set meanwhile
-		gone   []string       // removed meanwhile
+		beside map[string]any // set during fn
+		gone   []string       // removed during fn
 		calls  int
 		after  map[string]string
 	}{
@@ -67,7 +65,7 @@ func TestHashGuardsWhatIsRead(t *testing.T) {
 			fn: setField("a", "2"), gone: []string{"a"},
 			calls: 2, after: map[string]string{"a": "2", "b": "1", "c": "1"},
 		},
-		"what is missed": {
+		"an absent field": {
 			fn: setField("x", "2"), beside: map[string]any{"x": "9"},
 			calls: 2, after: map[string]string{"a": "1", "b": "1", "c": "1", "x": "2"},
 		},
@@ -96,7 +94,7 @@ func TestHashGuardsWhatIsRead(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						f := newFixture(t, lockupdate.Config{})
 						key := rmw.Key{Name: "h", Kind: rmw.KindHash}
-						_, err := f.store.Update(t.Context(), key, to(rmw.Hash(before)))
+						_, err := f.store.Update(t.Context(), key, returning(rmw.Hash(before)))
 						require.NoError(t, err)
 						f.settle()
 						calls := 0
@@ -116,7 +114,7 @@ func TestHashGuardsWhatIsRead(t *testing.T) {
 						assert.Equal(t, c.after, res.After.Fields())
 						again, err := c.fn(t.Context(), res.Before)
 						require.NoError(t, err)
-						assert.True(t, again.Equal(res.After), "fn makes another value of Before than After")
+						assert.True(t, again.Equal(res.After), "fn(Before) differs from After")
 						stored, err := f.store.Read(t.Context(), key)
 						require.NoError(t, err)
 						assert.Equal(t, c.after, stored.Fields())
@@ -127,12 +125,12 @@ func TestHashGuardsWhatIsRead(t *testing.T) {
 	}
 }
 
-// Whether anything is left of a hash is read as well, if only of what fn has made of it.
-func TestHashIsLeftEmpty(t *testing.T) {
+// Value.Exists reads whether any field is left, also on a value that fn changed.
+func TestHashGuardsItsExistence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "h", Kind: rmw.KindHash}
-		_, err := f.store.Update(t.Context(), key, to(rmw.Hash(map[string]string{"ann": "in", "bob": "in"})))
+		_, err := f.store.Update(t.Context(), key, returning(rmw.Hash(map[string]string{"ann": "in", "bob": "in"})))
 		require.NoError(t, err)
 		f.settle()
 		calls := 0
@@ -143,7 +141,7 @@ func TestHashIsLeftEmpty(t *testing.T) {
 			if next := cur.Without("ann"); next.Exists() {
 				return next, nil
 			}
-			return rmw.Hash(map[string]string{"closed": "1"}), nil // the last one out
+			return rmw.Hash(map[string]string{"closed": "1"}), nil // no member is left
 		})
 		require.NoError(t, err)
 		assert.Equal(t, 2, calls)
@@ -151,16 +149,16 @@ func TestHashIsLeftEmpty(t *testing.T) {
 	})
 }
 
-// Whoever follows in the group has read that too, and a new key has no old expiry.
-func TestHashIsLeftEmptyToTheNext(t *testing.T) {
+// The same in a batch. A key that is created again does not get the old expiry.
+func TestHashGuardsItsExistenceInABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "h", Kind: rmw.KindHash}
-		_, err := f.store.Update(t.Context(), key, to(rmw.Hash(map[string]string{"a": "1", "b": "1"}).WithTTL(10*time.Second)))
+		_, err := f.store.Update(t.Context(), key, returning(rmw.Hash(map[string]string{"a": "1", "b": "1"}).WithTTL(10*time.Second)))
 		require.NoError(t, err)
 		f.settle()
 		f.slow(10 * time.Millisecond)
-		first := start(t.Context(), f.store, key, setField("z", "1")) // is committed while the others form a group
+		first := start(t.Context(), f.store, key, setField("z", "1")) // its commit is in flight while the others form a batch
 		second := start(t.Context(), f.store, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 			return cur.Without("a", "z"), nil
 		})
@@ -173,7 +171,7 @@ func TestHashIsLeftEmptyToTheNext(t *testing.T) {
 			}
 			return cur.With("c", "the first"), nil
 		})
-		for _, c := range []*fate{first, second, third} {
+		for _, c := range []*pendingCall{first, second, third} {
 			<-c.done
 			require.NoError(t, c.err)
 		}
@@ -183,9 +181,8 @@ func TestHashIsLeftEmptyToTheNext(t *testing.T) {
 	})
 }
 
-// Those who follow without Redis build on what the key held when the group before them
-// was committed, and nobody is shown what is no longer there.
-func TestHashHandedOn(t *testing.T) {
+// A call that runs on the result of the last commit sees the foreign fields that this commit found.
+func TestHashNextCallSeesForeignFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Linger: 50 * time.Millisecond})
 		key := rmw.Key{Name: "h", Kind: rmw.KindHash}
@@ -195,37 +192,37 @@ func TestHashHandedOn(t *testing.T) {
 			return cur.With("a", "1"), f.direct().HSet(ctx, "h", "theirs", "1").Err()
 		})
 		require.NoError(t, err)
-		res, err := f.store.Update(t.Context(), key, asItIs)
+		res, err := f.store.Update(t.Context(), key, keep)
 		require.NoError(t, err)
 		assert.Equal(t, map[string]string{"a": "1", "theirs": "1"}, res.After.Fields())
 
-		// One whose fn runs while that commit is on its way is verified all the same.
-		hold := make(chan struct{})
+		// An fn that runs while the commit is in flight is validated too.
+		gate := make(chan struct{})
 		f.slow(10 * time.Millisecond)
 		first := start(t.Context(), f.store, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			return cur.With("a", "2"), f.direct().HSet(ctx, "h", "theirs", "2").Err()
 		})
-		second := start(t.Context(), f.store, key, until(hold, asItIs))
+		second := start(t.Context(), f.store, key, until(gate, keep))
 		<-first.done
-		close(hold)
+		close(gate)
 		<-second.done
 		require.NoError(t, second.err)
 		assert.Equal(t, map[string]string{"a": "2", "theirs": "2"}, second.res.After.Fields())
 	})
 }
 
-// The guard sees what fn reads, and only what it can see: the control reads past it.
+// The guard covers all reads. The control reads through Value.Untraced.
 func TestHashWriteSkew(t *testing.T) {
 	onDuty := func(read func(rmw.Value) rmw.Value) string {
 		var stored rmw.Value
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, lockupdate.Config{})
 			key := rmw.Key{Name: "h", Kind: rmw.KindHash}
-			_, err := f.store.Update(t.Context(), key, to(rmw.Hash(map[string]string{"ann": "on", "bob": "on"})))
+			_, err := f.store.Update(t.Context(), key, returning(rmw.Hash(map[string]string{"ann": "on", "bob": "on"})))
 			require.NoError(t, err)
 			_, err = f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 				if bob, _ := read(cur).Field("bob"); bob == "off" {
-					return cur, nil // one has to stay
+					return cur, nil // one must stay on duty
 				}
 				return cur.With("ann", "off"), f.direct().HSet(ctx, "h", "bob", "off").Err()
 			})
@@ -237,17 +234,17 @@ func TestHashWriteSkew(t *testing.T) {
 		return ann
 	}
 	assert.Equal(t, "on", onDuty(func(v rmw.Value) rmw.Value { return v }))
-	assert.Equal(t, "off", onDuty(rmw.Value.Untraced), "control: fn has gone by what no longer was")
+	assert.Equal(t, "off", onDuty(rmw.Value.Untraced), "control: fn relied on an old value")
 }
 
-// raise has processes raise fields under the lock, while somebody else raises them
-// without any. It returns how many raises were acknowledged, and how many are gone.
-func raise(t *testing.T, cfg lockupdate.Config) (acked, lost int) {
+// runIncrements has processes increment fields with the lock, and direct clients without it. It
+// counts the acknowledged and the lost increments.
+func runIncrements(t *testing.T, cfg lockupdate.Config) (acked, lost int) {
 	t.Helper()
 	const writers, each, fields = 4, 40, 3
 	f := newFixture(t, cfg)
 	key := rmw.Key{Name: "h", Kind: rmw.KindHash}
-	var raised [fields]atomic.Int64
+	var incremented [fields]atomic.Int64
 	var wg sync.WaitGroup
 	for w := range writers {
 		s := f.store
@@ -271,16 +268,16 @@ func raise(t *testing.T, cfg lockupdate.Config) (acked, lost int) {
 						if err := direct.HIncrBy(ctx, "h", fmt.Sprint("f", m), 1).Err(); err != nil {
 							return cur, err
 						}
-						raised[m].Add(1)
+						incremented[m].Add(1)
 					}
 					return fn(ctx, cur)
 				})
 				if !assert.NoError(t, err) {
 					return
 				}
-				raised[n].Add(1)
+				incremented[n].Add(1)
 				again, err := fn(t.Context(), res.Before)
-				assert.True(t, err == nil && again.Equal(res.After), "fn makes another value of Before than After")
+				assert.True(t, err == nil && again.Equal(res.After), "fn(Before) differs from After")
 			}
 		})
 	}
@@ -290,19 +287,19 @@ func raise(t *testing.T, cfg lockupdate.Config) (acked, lost int) {
 	for n := range fields {
 		s, _ := v.Field(fmt.Sprint("f", n))
 		i, _ := strconv.Atoi(s)
-		acked += int(raised[n].Load())
-		lost += int(raised[n].Load()) - i
+		acked += int(incremented[n].Load())
+		lost += int(incremented[n].Load()) - i
 	}
 	return acked, lost
 }
 
-func TestNoRaiseIsLost(t *testing.T) {
+func TestNoIncrementIsLost(t *testing.T) {
 	for name, cfg := range map[string]lockupdate.Config{
-		"combining": {}, "alone": {NoCombining: true}, "keeping": {Linger: 5 * time.Millisecond},
+		"combining": {}, "no combining": {NoCombining: true}, "linger": {Linger: 5 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				acked, lost := raise(t, cfg)
+				acked, lost := runIncrements(t, cfg)
 				assert.Positive(t, acked)
 				assert.Zero(t, lost)
 			})

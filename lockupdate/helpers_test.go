@@ -27,8 +27,8 @@ var errRoomFull = errors.New("the room is full")
 
 func abort(context.Context, rmw.Value) (rmw.Value, error) { return rmw.Value{}, errRoomFull }
 
-// behindItsBack runs do during the first call of fn.
-func behindItsBack(do func(), fn rmw.UpdateFunc) rmw.UpdateFunc {
+// duringFirstCall runs do in the first call of fn, before fn itself.
+func duringFirstCall(do func(), fn rmw.UpdateFunc) rmw.UpdateFunc {
 	called := false
 	return func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 		if !called {
@@ -39,14 +39,14 @@ func behindItsBack(do func(), fn rmw.UpdateFunc) rmw.UpdateFunc {
 	}
 }
 
-// direct is a client beside the Store, as a legacy service has it.
+// direct returns a client beside the Store, like that of a legacy service.
 func (f *fixture) direct() *redis.Client {
 	rdb := redis.NewClient(f.proxy.Options())
 	f.t.Cleanup(func() { require.NoError(f.t, rdb.Close()) })
 	return rdb
 }
 
-// executed counts what the servers have executed: commands, and what scripts call.
+// executed counts the calls on the servers: commands, and calls within scripts.
 func (f *fixture) executed() (n int) {
 	for backend := range 2 {
 		n += f.proxy.Engine(backend).Server().TotalCommands()
@@ -54,8 +54,8 @@ func (f *fixture) executed() (n int) {
 	return n
 }
 
-// holdUp delays every run of one script until letGo, which the clock waits for.
-func (f *fixture) holdUp(name string) (letGo func()) {
+// block delays every run of one script until unblock.
+func (f *fixture) block(name string) (unblock func()) {
 	gate := make(chan struct{})
 	remove := f.proxy.Inject(proxytest.Fault{
 		Match: isScript(name), Times: -1, Action: proxytest.Delay, Do: func() { <-gate },
@@ -63,20 +63,20 @@ func (f *fixture) holdUp(name string) (letGo func()) {
 	return func() { remove(); close(gate) }
 }
 
-// waitReleases waits for what goes on behind an answer.
+// waitReleases waits for the background work of the Store.
 func (f *fixture) waitReleases() { lockupdate.Settle(f.store) }
 
-// contains reports whether the id, which ends in a comma, stands in the list.
+// contains reports whether the list has the id, which ends in a comma.
 func contains(list, id string) bool { return strings.Contains(","+list, ","+id) }
 
-// stacks returns what every goroutine is doing.
+// stacks returns the stacks of all goroutines.
 func stacks() string {
 	buf := make([]byte, 8<<20)
 	return string(buf[:runtime.Stack(buf, true)])
 }
 
-// tap is a hook that sees commands before they are sent, and when they have been
-// answered, and may change them.
+// tap is a hook that sees commands before they are sent and after their replies, and may change
+// them.
 type tap struct{ before, after func(cmd redis.Cmder) }
 
 func (tap) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -105,7 +105,7 @@ func (tap) each(do func(cmd redis.Cmder), cmds ...redis.Cmder) {
 	}
 }
 
-// argsOf is a command as it is sent.
+// argsOf returns the arguments of a command as strings.
 func argsOf(cmd redis.Cmder) []string {
 	args := make([]string, 0, len(cmd.Args()))
 	for _, a := range cmd.Args() {

@@ -16,8 +16,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// The contract holds over every proxy, with all that it can do to us going on at once:
-// pipelines in no order, replicas that are behind, scripts forgotten, and slots moving.
+// The contract holds over every proxy with all its faults at once: reordered pipelines, lagging
+// replicas, lost script caches, and slot migrations.
 func TestContractOverEveryProxy(t *testing.T) {
 	for _, name := range proxycompat.Names() {
 		profile, err := proxycompat.Lookup(name)
@@ -28,8 +28,7 @@ func TestContractOverEveryProxy(t *testing.T) {
 				Profile: profile, Engines: 3, InMemory: true, Parallel: 4, ReplicaLag: 20 * time.Millisecond,
 			},
 			Trouble: trouble,
-			// Forgotten scripts are more commands to try the faults on, each of which is
-			// waited for.
+			// Lost script caches add commands, and the clauses wait for a timeout of each.
 			Options: func(p *proxytest.Proxy) *redis.Options {
 				o := p.Options()
 				o.ReadTimeout = time.Second
@@ -42,9 +41,9 @@ func TestContractOverEveryProxy(t *testing.T) {
 		case name == "pika":
 			cfg.Commit, b.Proxy.Store, b.Kinds = lockupdate.CommitVX, proxytest.Pika, []rmw.Kind{rmw.KindString}
 			b.ExpiryUnit = time.Second
-			b.Proxy.ReplicaLag = 0 // it has no read that is taken for a write: see CommitVX
+			b.Proxy.ReplicaLag = 0 // no read of Pika goes to the master: see CommitVX
 		case !takesScripts(profile):
-			continue // see TestWhereScriptsAreRefused
+			continue // see TestProfilesThatRefuseScripts
 		}
 		b.Open = func(rdb *redis.Client) rmw.Store {
 			rdb.AddHook(proxycompat.Hook(profile))
@@ -54,8 +53,7 @@ func TestContractOverEveryProxy(t *testing.T) {
 	}
 }
 
-// trouble moves slots to and fro, now in one way and now in the other, and has servers
-// forget their scripts.
+// trouble moves slots by both methods, and empties script caches.
 func trouble(ctx context.Context, p *proxytest.Proxy) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for {
@@ -64,7 +62,7 @@ func trouble(ctx context.Context, p *proxytest.Proxy) {
 			return
 		case <-time.After(time.Duration(1+rng.IntN(20)) * time.Millisecond):
 		}
-		_ = p.FlushScripts(rng.IntN(p.Backends())) // an error only says that the proxy is closed
+		_ = p.FlushScripts(rng.IntN(p.Backends())) // it fails only if the proxy is closed
 		slot, ok := someSlot(p, rng)
 		if !ok {
 			continue
@@ -80,7 +78,7 @@ func trouble(ctx context.Context, p *proxytest.Proxy) {
 	}
 }
 
-// someSlot is that of a key that is stored.
+// someSlot returns the slot of a random stored key.
 func someSlot(p *proxytest.Proxy, rng *rand.Rand) (int, bool) {
 	keys := p.Engine(rng.IntN(p.Backends())).Keys()
 	if len(keys) == 0 {

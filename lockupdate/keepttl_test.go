@@ -13,8 +13,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// A commit keeps the expiry by KEEPTTL. A server before Redis 6 refuses that: the commit finds the
-// expiry itself then, in the same round trip, and the Store's next commits do so at once.
+// A commit keeps the expiry by KEEPTTL. A server before Redis 6 refuses that. Then the script finds
+// the expiry itself in the same round trip, and later commits of the Store do so at once.
 func TestKeepTTL(t *testing.T) {
 	for version, asks := range map[string][]string{
 		"5.0": {"keepttl", "keep", "keep"},

@@ -16,7 +16,7 @@ import (
 
 const lock = "/lock/"
 
-// A slow fn keeps its lock: the lease is renewed at half, and others wait.
+// The lease of a slow fn is renewed at half time.
 func TestRenewedWhileFnRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
@@ -25,7 +25,7 @@ func TestRenewedWhileFnRuns(t *testing.T) {
 		rdb := f.direct()
 		_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			for range 6 {
-				time.Sleep(5*time.Second + 10*time.Millisecond) // and a tick of the wheel
+				time.Sleep(5*time.Second + 10*time.Millisecond) // and a tick of the timing wheel
 				synctest.Wait()
 				assert.NoError(t, ctx.Err())
 				left, err := rdb.PTTL(ctx, lock+key.Name).Result()
@@ -42,22 +42,22 @@ func TestRenewedWhileFnRuns(t *testing.T) {
 	})
 }
 
-// assertJustBefore allows for a tick of the wheel, on the safe side.
+// assertJustBefore allows for a tick of the timing wheel.
 func assertJustBefore(t *testing.T, want, got time.Duration) {
 	t.Helper()
 	assert.LessOrEqual(t, got, want)
 	assert.GreaterOrEqual(t, got, want-10*time.Millisecond)
 }
 
-// lostBy runs an update whose lease is lost by what sabotage does once fn runs,
-// and returns when fn's ctx ended, and why.
-func lostBy(t *testing.T, cfg lockupdate.Config, sabotage func(f *fixture)) (after time.Duration, cause error) {
+// lostBy runs an update that loses its lease by loseLease. It returns when and why the ctx of fn
+// ended.
+func lostBy(t *testing.T, cfg lockupdate.Config, loseLease func(f *fixture)) (after time.Duration, cause error) {
 	t.Helper()
 	f := newFixture(t, cfg)
 	key := rmw.Key{Name: "s"}
 	f.warm(key)
 	_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-		sabotage(f)
+		loseLease(f)
 		began := time.Now()
 		<-ctx.Done()
 		after, cause = time.Since(began), context.Cause(ctx)
@@ -73,19 +73,18 @@ func lostBy(t *testing.T, cfg lockupdate.Config, sabotage func(f *fixture)) (aft
 	return after, cause
 }
 
-func TestLockTakenAway(t *testing.T) {
+func TestDeletedLockEndsCtx(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		after, cause := lostBy(t, lockupdate.Config{Lease: 10 * time.Second}, func(f *fixture) {
 			require.NoError(t, f.direct().Del(t.Context(), lock+"s").Err())
 		})
 		assert.ErrorIs(t, cause, rmw.ErrLockLost)
-		assert.Equal(t, 5*time.Second, after, "noticed by the next renewal")
+		assert.Equal(t, 5*time.Second, after, "detected by the next renewal")
 	})
 }
 
-// A lock that cannot be renewed counts as lost before the server can let it go:
-// at nine tenths of the lease.
-func TestCannotBeRenewed(t *testing.T) {
+// A lease that cannot be renewed counts as lost at nine tenths, before it ends on the server.
+func TestFailedRenewalsEndCtx(t *testing.T) {
 	for name, action := range map[string]proxytest.Fault{
 		"hangs":         {Action: proxytest.HangRequest},
 		"cut":           {Action: proxytest.DropRequest},
@@ -104,7 +103,7 @@ func TestCannotBeRenewed(t *testing.T) {
 	}
 }
 
-// A renewal that fails is tried again while there is time.
+// A failed renewal is retried.
 func TestRenewalRecovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
@@ -119,7 +118,7 @@ func TestRenewalRecovers(t *testing.T) {
 	})
 }
 
-// A stuck fn does not lock a key forever.
+// MaxHold ends the ctx of an fn that hangs.
 func TestMaxHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		after, cause := lostBy(t, lockupdate.Config{Lease: 10 * time.Second, MaxHold: 42 * time.Second}, func(*fixture) {})
@@ -128,8 +127,7 @@ func TestMaxHold(t *testing.T) {
 	})
 }
 
-// … and an fn that does not notice does not begin anew, which would lock the key
-// once more: it has had its time.
+// An fn that ignores the end of MaxHold is not called again, which would lock the key once more.
 func TestMaxHoldEndsTheUpdate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: time.Second, MaxHold: time.Minute})
@@ -147,8 +145,7 @@ func TestMaxHoldEndsTheUpdate(t *testing.T) {
 	})
 }
 
-// One renewal that is never answered does not cost the lease: the next one does
-// not wait for it.
+// A renewal that gets no reply does not cost the lease: the next one is sent without waiting.
 func TestOneHungRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
@@ -161,8 +158,7 @@ func TestOneHungRenewal(t *testing.T) {
 	})
 }
 
-// An fn that does not notice the end of its lease still cannot overwrite what
-// others stored meanwhile: it is called again with it.
+// An fn that ignores the end of its lease cannot overwrite later updates. It runs again.
 func TestStallPastTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: time.Second})
@@ -170,8 +166,8 @@ func TestStallPastTheLease(t *testing.T) {
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
 		defer f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.DropRequest})()
-		res, err := f.store.Update(t.Context(), key, behindItsBack(func() {
-			time.Sleep(30 * time.Second) // ignoring ctx
+		res, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
+			time.Sleep(30 * time.Second)
 			_, err := other.Update(t.Context(), key, appendText("+theirs"))
 			require.NoError(t, err)
 			lockupdate.Settle(other)
@@ -182,8 +178,7 @@ func TestStallPastTheLease(t *testing.T) {
 	})
 }
 
-// A renewal never takes a lock that is gone: nobody else must be kept out by a
-// holder that has lost it.
+// A renewal never creates a lock that is gone.
 func TestRenewNeverRecreates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
@@ -194,7 +189,7 @@ func TestRenewNeverRecreates(t *testing.T) {
 			require.NoError(t, rdb.Del(t.Context(), lock+key.Name).Err())
 			<-ctx.Done()
 			assert.Zero(t, rdb.Exists(t.Context(), lock+key.Name).Val())
-			return cur, nil // written nothing, so no error is due
+			return cur, nil // without a write there is no error
 		})
 		require.NoError(t, err)
 		f.waitReleases()
@@ -202,7 +197,7 @@ func TestRenewNeverRecreates(t *testing.T) {
 	})
 }
 
-// A release touches only its own owner's lock.
+// A release deletes only the lock of its own owner.
 func TestReleaseSparesTheNextOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
@@ -220,8 +215,8 @@ func TestReleaseSparesTheNextOwner(t *testing.T) {
 	})
 }
 
-// The update of an fn that ignores its ctx, and returns after MaxHold, is committed
-// under the guard: no other writer has changed the value meanwhile.
+// An fn that returns after MaxHold is committed under the guard, if no other writer changed the
+// value.
 func TestFnThatIgnoresMaxHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{MaxHold: 600 * time.Millisecond})

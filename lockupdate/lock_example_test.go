@@ -28,8 +28,8 @@ func put(text string) rmw.UpdateFunc {
 	return func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.String(text), nil }
 }
 
-// Work of more than one Update. The inner Update runs under the held lock, because it gets fn's
-// ctx.
+// WithLock protects work that is more than one Update. The inner Update runs under the held lock,
+// because it gets fn's ctx.
 func ExampleStore_WithLock() {
 	store, _, stop := engine(lockupdate.Config{})
 	defer stop()
@@ -52,7 +52,7 @@ func ExampleStore_WithLock() {
 	// sent <nil>
 }
 
-// Several keys: another process that takes both locks, in any order, never sees half of the move.
+// Another process that takes both locks, in any order, never sees half of the move.
 func ExampleStore_WithLocks() {
 	store, _, stop := engine(lockupdate.Config{})
 	defer stop()
@@ -89,7 +89,7 @@ func ExampleStore_TryLock() {
 	ctx := context.Background()
 	job := func(context.Context) error { fmt.Println("cleaning up"); return nil }
 	err := store.TryLock(ctx, "job:cleanup", func(ctx context.Context) error {
-		// As another process would: with a ctx that does not hold the lock, unlike fn's.
+		// The ctx of fn holds the lock. Without it, TryLock acts like another process.
 		err := store.TryLock(context.Background(), "job:cleanup", job)
 		fmt.Println(errors.Is(err, rmw.ErrContended), err)
 		return job(ctx)

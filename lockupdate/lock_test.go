@@ -17,8 +17,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Under WithLock, an Update of the same key runs under the lock that is held: no
-// acquire, no release, and the guard as ever.
+// An Update within WithLock runs under the held lock: no acquire, no release, and the same guard.
 func TestUpdateWithinWithLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
@@ -29,7 +28,7 @@ func TestUpdateWithinWithLock(t *testing.T) {
 			res, err := f.store.Update(ctx, key, appendText("1"))
 			require.NoError(t, err)
 			assert.Equal(t, "www1", res.After.Text())
-			res, err = f.store.Update(ctx, key, behindItsBack(func() {
+			res, err = f.store.Update(ctx, key, duringFirstCall(func() {
 				require.NoError(t, other.Set(ctx, "s", "theirs", 0).Err())
 			}, appendText("2")))
 			require.NoError(t, err)
@@ -43,7 +42,7 @@ func TestUpdateWithinWithLock(t *testing.T) {
 	})
 }
 
-// An Update of a key whose UpdateFunc is running is refused also there.
+// A nested Update of the same key is refused within WithLock too.
 func TestNestedUpdateWithinWithLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
@@ -61,9 +60,9 @@ func TestNestedUpdateWithinWithLock(t *testing.T) {
 	})
 }
 
-// Updates and sections of one key exclude each other, in one process and in another,
-// and pass the lock on without Redis inside one.
-func TestSectionsAndUpdatesShareALine(t *testing.T) {
+// Updates and critical sections of one key exclude each other. Within a process, the lock passes
+// between them without commands.
+func TestSectionsAndUpdatesShareAQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
@@ -86,15 +85,15 @@ func TestSectionsAndUpdatesShareALine(t *testing.T) {
 		<-done
 		f.waitReleases()
 		assert.Equal(t, []string{"acquire", "SET", "renew", "read", "commit_string", "release"}, slices.Compact(f.calls()),
-			"one tenure, which after so long a section asks whether others wait")
+			"one holder. After a long section, a renewal asks whether other processes wait.")
 	})
 }
 
-// WithLocks takes all or none.
+// WithLocks takes all locks or none.
 func TestWithLocksIsAllOrNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{MaxWait: time.Second})
-		f.taken(rmw.Key{Name: "b"}, 0)
+		f.takeAsOther(rmw.Key{Name: "b"}, 0)
 		err := f.store.WithLocks(t.Context(), []string{"c", "b", "a", "a"}, func(context.Context) error {
 			t.Error("fn was called")
 			return nil
@@ -112,8 +111,8 @@ func TestWithLocksIsAllOrNothing(t *testing.T) {
 	})
 }
 
-// Two who take the same locks in any order do not wait for each other.
-func TestWithLocksHasAnOrder(t *testing.T) {
+// Two callers that name the same locks in different orders do not deadlock.
+func TestWithLocksDoesNotDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		other := f.another(lockupdate.Config{})
@@ -139,8 +138,7 @@ func TestWithLocksHasAnOrder(t *testing.T) {
 	})
 }
 
-// The leases of WithLocks, and all that were taken close together, are renewed in one
-// flush.
+// Leases that began close together are renewed in one flush.
 func TestLocksAreRenewedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
@@ -154,7 +152,7 @@ func TestLocksAreRenewedTogether(t *testing.T) {
 	})
 }
 
-// Operators see who has a lock, for how long, and whether others wait.
+// Inspect reports the owner, the age and the expiry of a lock, and whether other processes wait.
 func TestInspect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
@@ -177,7 +175,7 @@ func TestInspect(t *testing.T) {
 		require.ErrorIs(t, other.TryLock(t.Context(), "s", nothing), rmw.ErrContended)
 		h, err = f.store.Inspect(t.Context(), "s")
 		require.NoError(t, err)
-		assert.False(t, h.HasWaiters, "who only tries does not wait")
+		assert.False(t, h.HasWaiters, "TryLock does not wait")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		require.ErrorIs(t, other.WithLock(ctx, "s", nothing), rmw.ErrContended)
@@ -201,7 +199,7 @@ func TestInspect(t *testing.T) {
 
 func nothing(context.Context) error { return nil }
 
-// A lock that is held needs no goroutine of its own.
+// A held lock has no goroutine.
 func TestHeldLocksNeedNoGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
@@ -211,7 +209,7 @@ func TestHeldLocksNeedNoGoroutine(t *testing.T) {
 			require.NoError(t, err)
 			locks = append(locks, l)
 		}
-		assert.NotContains(t, stacks(), "lockupdate.(*tenure)")
+		assert.NotContains(t, stacks(), "holder.(*holder)")
 		for _, l := range locks {
 			require.NoError(t, l.Context().Err())
 			require.NoError(t, l.Unlock())
@@ -220,8 +218,8 @@ func TestHeldLocksNeedNoGoroutine(t *testing.T) {
 	})
 }
 
-// A section that has lost its lock blocks nobody: the line goes on without it.
-func TestALostSectionBlocksNobody(t *testing.T) {
+// A critical section that has lost its lock does not block the queue.
+func TestLostSectionBlocksNoCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{MaxHold: time.Minute})
 		key := rmw.Key{Name: "s"}
@@ -239,9 +237,8 @@ func TestALostSectionBlocksNobody(t *testing.T) {
 	})
 }
 
-// A lease that ended while the watchdog was held up as well is noticed by Unlock, and by who
-// asks the ctx: what was done under the lock may have been done without it.
-func TestUnlockNoticesAStall(t *testing.T) {
+// Unlock and ctx.Err report a lease that ended while the watchdog was stalled too.
+func TestUnlockDetectsAStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stall := make(chan struct{})
 		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second, OnEvent: func(e lockupdate.Event) {
@@ -268,9 +265,9 @@ func TestUnlockNoticesAStall(t *testing.T) {
 	})
 }
 
-// Two callers take two locks in opposite order. MaxHold ends that, and the error of the
-// inner lock says so, not only that a ctx has ended.
-func TestReversedLocksNameMaxHold(t *testing.T) {
+// Two callers take two locks in opposite order. MaxHold ends the deadlock, and the error of the
+// inner lock names it.
+func TestDeadlockErrorNamesMaxHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{MaxHold: 2 * time.Second})
 		var both, all sync.WaitGroup

@@ -13,7 +13,7 @@ import (
 	"github.com/unwatch/unwatch/lockupdate"
 )
 
-// lockers is a Store as the suite for Lockers sees it.
+// lockers returns a Store as the target of the suite for Lockers.
 func lockers(t *testing.T, cfg lockupdate.Config) locktest.Target {
 	return lockersOf(newFixture(t, cfg), cfg)
 }
@@ -50,15 +50,13 @@ func lockersOf(f *fixture, cfg lockupdate.Config) locktest.Target {
 	}
 }
 
-// A Store is a Locker.
 func TestLocker(t *testing.T) {
 	locktest.RunFake(t, func(t *testing.T) locktest.Target {
 		return lockers(t, lockupdate.Config{Lease: 10 * time.Second})
 	})
 }
 
-// … also one that keeps its locks for a while.
-func TestLockerThatKeeps(t *testing.T) {
+func TestLockerWithLinger(t *testing.T) {
 	locktest.RunFake(t, func(t *testing.T) locktest.Target {
 		return lockers(t, lockupdate.Config{Lease: 10 * time.Second, Linger: 50 * time.Millisecond})
 	})

@@ -6,7 +6,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 )
 
-// The client logs every failed dial, and these tests fail thousands.
+// The client logs every failed dial, and these tests cause thousands.
 func TestMain(m *testing.M) {
 	logging.Disable()
 	m.Run()

@@ -17,24 +17,23 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// agreeable is a hook that sends nothing: it grants every lock, after having refused it
-// for so many times.
-type agreeable struct {
+// grantingHook is a hook that sends nothing. It refuses each lock some times, then grants it.
+type grantingHook struct {
 	refusals int
 	mu       sync.Mutex
 	asked    map[any]int
 }
 
-func (*agreeable) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (*grantingHook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (h *agreeable) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+func (h *grantingHook) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 	return func(_ context.Context, cmd redis.Cmder) error {
 		h.answer(cmd)
 		return nil
 	}
 }
 
-func (h *agreeable) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (h *grantingHook) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(_ context.Context, cmds []redis.Cmder) error {
 		for _, cmd := range cmds {
 			h.answer(cmd)
@@ -43,7 +42,7 @@ func (h *agreeable) ProcessPipelineHook(redis.ProcessPipelineHook) redis.Process
 	}
 }
 
-func (h *agreeable) answer(cmd redis.Cmder) {
+func (h *grantingHook) answer(cmd redis.Cmder) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var answer any = int64(1)
@@ -56,18 +55,18 @@ func (h *agreeable) answer(cmd redis.Cmder) {
 	cmd.(interface{ SetVal(val any) }).SetVal(answer)
 }
 
-// heap is the bytes of the objects that are alive.
-func heap() int64 {
+// liveBytes returns the size of the live objects on the heap.
+func liveBytes() int64 {
 	synctest.Wait()
 	runtime.GC()
-	runtime.GC() // what the first has left in a pool
+	runtime.GC() // empties the pools
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
 
-// What a lock costs the process that holds it, its name in the map included and its key
-// not, is bounded: services hold a hundred thousand. It is the same after a wait.
+// The memory of a held lock is bounded, since services hold 100,000. It includes the lock name and
+// the map entry, not the key, and does not grow by a wait.
 func TestMemoryOfAHeldLock(t *testing.T) {
 	const (
 		few, many = 1000, 5000
@@ -77,7 +76,7 @@ func TestMemoryOfAHeldLock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rdb := redis.NewClient(proxycompat.Options(proxycompat.Codis32(), "nowhere:1"))
-				rdb.AddHook(&agreeable{refusals: refusals, asked: map[any]int{}})
+				rdb.AddHook(&grantingHook{refusals: refusals, asked: map[any]int{}})
 				store := lockupdate.New(rdb, lockupdate.Config{Lease: time.Hour, MaxHold: 2 * time.Hour})
 				names := make([]string, many)
 				for i := range names {
@@ -92,9 +91,9 @@ func TestMemoryOfAHeldLock(t *testing.T) {
 					}
 				}
 				hold(few)
-				before := heap()
+				before := liveBytes()
 				hold(many)
-				each := (heap() - before) / (many - few)
+				each := (liveBytes() - before) / (many - few)
 				t.Logf("%d bytes a lock", each)
 				assert.LessOrEqual(t, each, int64(limit))
 				for _, l := range locks {

@@ -17,8 +17,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// twoNodes is a client over two servers, as a ClusterClient or a Ring is. The one
-// with the locks works, the one with the data is down.
+// twoNodes is a client of two servers, like a ClusterClient or a Ring. The server of the locks is
+// up, the server of the data is down.
 type twoNodes struct{ *redis.Client }
 
 var errNodeDown = &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
@@ -55,8 +55,8 @@ func (c twoNodes) Process(ctx context.Context, cmd redis.Cmder) error {
 	return errNodeDown
 }
 
-// The error of one node must not be taken for the other's: the lock was granted,
-// and has to be released.
+// The error of one node does not count for the other node. The lock was granted, and must be
+// released.
 func TestOneNodeDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
@@ -69,8 +69,8 @@ func TestOneNodeDown(t *testing.T) {
 	})
 }
 
-// silentNode is a client over several servers that does not mark a commit whose answer
-// it lost, and reports for all of them that one answered nil.
+// silentNode is a client of several servers. It loses the replies of commits without an error, and
+// returns redis.Nil for the flush.
 type silentNode struct{ *redis.Client }
 
 func (c silentNode) Pipeline() redis.Pipeliner {
@@ -81,7 +81,7 @@ type silentNodePipe struct{ twoNodesPipe }
 
 func (p *silentNodePipe) Exec(ctx context.Context) ([]redis.Cmder, error) {
 	for _, cmd := range p.cmds {
-		if lockupdate.Said(argsOf(cmd)) == "commit_string" {
+		if lockupdate.RequestName(argsOf(cmd)) == "commit_string" {
 			_ = p.rdb.Process(ctx, redis.NewCmd(ctx, cmd.Args()...))
 		} else {
 			_ = p.rdb.Process(ctx, cmd)
@@ -90,27 +90,27 @@ func (p *silentNodePipe) Exec(ctx context.Context) ([]redis.Cmder, error) {
 	return p.cmds, redis.Nil
 }
 
-// That one command was answered nil says nothing about another: a commit without an
-// answer is in doubt, and not refused.
-func TestNilOfAnother(t *testing.T) {
+// A redis.Nil for another command of the flush says nothing about the commit: its outcome is
+// unknown, and it is not refused.
+func TestNilReplyOfAnotherCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Commit: lockupdate.CommitIFEQ})
 		store := lockupdate.New(silentNode{f.rdb}, lockupdate.Config{Commit: lockupdate.CommitIFEQ, NoCombining: true})
 		key := rmw.Key{Name: "s"}
-		var fates []*fate
+		var calls []*pendingCall
 		for range 3 {
-			fates = append(fates, start(t.Context(), store, key, after(12*time.Millisecond, appendText("x,"))))
+			calls = append(calls, start(t.Context(), store, key, after(12*time.Millisecond, appendText("x,"))))
 		}
 		unknown := 0
-		for _, fate := range fates {
-			<-fate.done
-			assert.LessOrEqual(t, fate.res.Attempts, 2)
-			if errors.Is(fate.err, rmw.ErrOutcomeUnknown) {
+		for _, call := range calls {
+			<-call.done
+			assert.LessOrEqual(t, call.res.Attempts, 2)
+			if errors.Is(call.err, rmw.ErrOutcomeUnknown) {
 				unknown++
 			}
 		}
 		assert.Positive(t, unknown, "the case did not occur")
-		assert.Len(t, f.text(key), 2*len(fates))
+		assert.Len(t, f.text(key), 2*len(calls))
 		require.NoError(t, store.Close())
 	})
 }

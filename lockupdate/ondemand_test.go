@@ -24,8 +24,8 @@ import (
 
 var onDemand = lockupdate.Config{LockOnDemand: true}
 
-// An uncontended update takes two round trips, three commands and six calls of the server,
-// and starts no goroutine that outlives it.
+// An uncontended update takes two round trips, three commands and six calls on the server, and
+// starts no goroutine that outlives it.
 func TestOnDemandBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, onDemand)
@@ -57,15 +57,15 @@ func TestOnDemandBudget(t *testing.T) {
 	})
 }
 
-// With WaitForReply, a call may return as late as the client's ReadTimeout after the end of its
-// ctx, if a command hangs. Nothing else of the contract changes.
+// With WaitForReply, a call whose command hangs returns up to ReadTimeout after the end of its ctx.
+// Nothing else of the contract changes.
 func TestWaitForReply(t *testing.T) {
 	late := map[string]bool{"hang": true, "peek-survives": true}
 	for name, cfg := range map[string]lockupdate.Config{
 		"locked":    {WaitForReply: true},
 		"on demand": {LockOnDemand: true, WaitForReply: true},
 	} {
-		b := bench(proxycompat.Codis32(), cfg)
+		b := newBench(proxycompat.Codis32(), cfg)
 		for _, clause := range rmwtest.Clauses() {
 			t.Run(name+"/"+clause.Name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -85,15 +85,14 @@ func TestWaitForReply(t *testing.T) {
 	}
 }
 
-// Critical sections exclude each other as ever.
 func TestLockerOnDemand(t *testing.T) {
 	locktest.RunFake(t, func(t *testing.T) locktest.Target {
 		return lockers(t, lockupdate.Config{Lease: 10 * time.Second, LockOnDemand: true})
 	})
 }
 
-// A program that holds the lock and writes without a guard, as with Redisson's RLock, loses
-// its write to an update on demand. An update under the lock waits for it.
+// A program that writes under the lock without a guard, as with Redisson's RLock, loses its write
+// to an update on demand. An update under the lock waits for it.
 func TestOnDemandAndAnUnguardedWriter(t *testing.T) {
 	for _, cfg := range []lockupdate.Config{{}, onDemand} {
 		synctest.Test(t, func(t *testing.T) {
@@ -130,8 +129,8 @@ func TestOnDemandAndAnUnguardedWriter(t *testing.T) {
 	}
 }
 
-// An update takes the lock if another process holds it, and for a second after that; also
-// after a refused commit.
+// An update takes the lock after a refused commit, while another process holds the lock, and for a
+// second after that.
 func TestOnDemandTakesTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, onDemand)
@@ -161,7 +160,7 @@ func TestOnDemandTakesTheLock(t *testing.T) {
 		assert.Equal(t, []string{"read", "EXISTS", "commit_string"}, f.calls())
 
 		f.settle()
-		res, err := f.store.Update(t.Context(), key, behindItsBack(func() {
+		res, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
 			require.NoError(t, f.direct().Set(t.Context(), "s", "theirs", 0).Err())
 		}, appendText("+x")))
 		require.NoError(t, err)
@@ -172,15 +171,15 @@ func TestOnDemandTakesTheLock(t *testing.T) {
 	})
 }
 
-// A goroutine that updates a key without a pause stops taking the lock when a second has passed
-// since the contention, although the release of each update is in flight at the next.
+// A goroutine that updates a key without a pause stops taking the lock a second after the
+// contention, although each update finds the last release in flight.
 func TestOnDemandAfterContention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, onDemand)
 		f.proxy.Inject(proxytest.Fault{Match: isScript("release"), Times: -1, Action: proxytest.Delay, Delay: time.Millisecond})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
-		_, err := f.store.Update(t.Context(), key, behindItsBack(func() {
+		_, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
 			require.NoError(t, f.direct().Set(t.Context(), "s", "theirs", 0).Err())
 		}, appendText("x")))
 		require.NoError(t, err)
@@ -202,8 +201,7 @@ func TestOnDemandAfterContention(t *testing.T) {
 	})
 }
 
-// Calls of one process wait for each other: fn never runs twice at a time, and each sees
-// what the one before stored.
+// Calls of one process run one after the other, and each sees the result of the last.
 func TestOnDemandInOneProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, onDemand)
@@ -229,7 +227,7 @@ func TestOnDemandInOneProcess(t *testing.T) {
 	})
 }
 
-// fn's panic, Goexit and error leave the key free for the next call, also for one that waits.
+// After an fn that panics, exits or fails, the next call runs, even if it waits already.
 func TestOnDemandFnEndsOtherwise(t *testing.T) {
 	for name, end := range map[string]func() error{
 		"panic":  func() error { panic("a bug") },
@@ -260,8 +258,8 @@ func TestOnDemandFnEndsOtherwise(t *testing.T) {
 	}
 }
 
-// lock.Token and WithLock within fn take the lock. If the key has changed since fn was given
-// its value, fn runs again.
+// lock.Token and WithLock within fn take the lock. If the key has changed since fn began, fn runs
+// again.
 func TestOnDemandToken(t *testing.T) {
 	for name, take := range map[string]func(ctx context.Context, s *lockupdate.Store) error{
 		"token": func(ctx context.Context, _ *lockupdate.Store) error {
@@ -311,8 +309,8 @@ func TestOnDemandToken(t *testing.T) {
 	}
 }
 
-// A token that cannot be drawn, since another process holds the lock, is fn's to handle:
-// what fn writes then is guarded all the same.
+// If Token fails because another process holds the lock, fn handles the error, and its write is
+// guarded.
 func TestOnDemandTokenIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{LockOnDemand: true, MaxWait: time.Second})
@@ -343,7 +341,7 @@ func TestOnDemandTokenIsRefused(t *testing.T) {
 	})
 }
 
-// Token waits no longer for the lock than the ctx that it is given, and the update goes on.
+// Token stops waiting for the lock when its ctx ends, and the update goes on.
 func TestOnDemandTokenEndsWithItsCtx(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, onDemand)
@@ -370,7 +368,7 @@ func TestOnDemandTokenEndsWithItsCtx(t *testing.T) {
 	})
 }
 
-// An fn that runs for longer than MaxHold has its ctx ended, and lets the next call go on.
+// MaxHold ends the ctx of fn, and the next call runs.
 func TestOnDemandMaxHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{LockOnDemand: true, MaxHold: time.Second})
@@ -395,8 +393,8 @@ func TestOnDemandMaxHold(t *testing.T) {
 	})
 }
 
-// Close waits for an update whose fn has run, also if its commit is refused and it then waits for
-// the lock of another process.
+// Close waits for an update whose fn has run, even if its commit is refused and it has to wait for
+// the lock.
 func TestOnDemandClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
@@ -425,7 +423,7 @@ func TestOnDemandClose(t *testing.T) {
 	})
 }
 
-// What needs the lock cannot be combined with LockOnDemand.
+// LockOnDemand cannot be combined with options that need the lock.
 func TestOnDemandAndSoleWriter(t *testing.T) {
 	assert.ErrorIs(t, lockupdate.Config{LockOnDemand: true, SoleWriter: true}.Validate(), rmw.ErrInvalid)
 }

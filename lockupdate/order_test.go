@@ -14,8 +14,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// The release is the last command of an update to be sent: it comes after a commit
-// that the caller no longer waits for, …
+// The release is sent after the commit, even if the caller has left.
 func TestReleaseComesAfterAnAbandonedCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
@@ -32,8 +31,7 @@ func TestReleaseComesAfterAnAbandonedCommit(t *testing.T) {
 	})
 }
 
-// … and after a renewal that is still under way, which would otherwise find the
-// lock gone, or prolong it once more.
+// The release is sent after a renewal in flight, which would otherwise find no lock, or prolong it.
 func TestReleaseComesAfterARenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})

@@ -21,19 +21,19 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// reach is the network between a client and its proxy: it can be taken away.
-type reach struct {
+// network is the network between a client and its proxy. It can be down.
+type network struct {
 	dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	mu    sync.Mutex
-	away  bool
+	down  bool
 	conns []net.Conn
 }
 
-func (r *reach) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+func (r *network) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.away {
+	if r.down {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("connection refused")}
 	}
 	conn, err := r.dial(ctx, network, addr)
@@ -41,23 +41,23 @@ func (r *reach) Dial(ctx context.Context, network, addr string) (net.Conn, error
 	return conn, err
 }
 
-// set takes the proxy away, with all connections to it, or brings it back.
-func (r *reach) set(away bool) {
+// setDown cuts all connections to the proxy, or makes it reachable again.
+func (r *network) setDown(down bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.away = away
+	r.down = down
 	for _, conn := range r.conns {
 		_ = conn.Close()
 	}
 	r.conns = nil
 }
 
-// afar is a Store whose proxy can be taken away.
-func (f *fixture) afar(cfg lockupdate.Config, hooks ...redis.Hook) (*reach, *lockupdate.Store) {
+// overNetwork returns a Store whose proxy can be cut off.
+func (f *fixture) overNetwork(cfg lockupdate.Config, hooks ...redis.Hook) (*network, *lockupdate.Store) {
 	opts := f.proxy.Options()
-	r := &reach{dial: opts.Dialer}
+	r := &network{dial: opts.Dialer}
 	opts.Dialer, opts.DialerRetries = r.Dial, 1
-	opts.MaxIdleConns, opts.PipelinePoolSize = 1, -1 // over a pipe go-redis cannot tell that an idle one has ended
+	opts.MaxIdleConns, opts.PipelinePoolSize = 1, -1 // over a pipe, go-redis does not detect a closed idle connection
 	rdb := redis.NewClient(opts)
 	for _, h := range hooks {
 		rdb.AddHook(h)
@@ -73,8 +73,8 @@ func (f *fixture) afar(cfg lockupdate.Config, hooks ...redis.Hook) (*reach, *loc
 	return r, s
 }
 
-// breakOpen has the breaker of s open.
-func breakOpen(t *testing.T, s *lockupdate.Store) {
+// openBreaker reads until the breaker of s opens.
+func openBreaker(t *testing.T, s *lockupdate.Store) {
 	t.Helper()
 	for !s.Stats().CircuitOpen {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
@@ -84,9 +84,9 @@ func breakOpen(t *testing.T, s *lockupdate.Store) {
 	}
 }
 
-// Calls with time left sit out a store that is away for 700 ms: alone, where only the
-// dial fails, and with the breaker open. The control fails fast.
-func TestCallsSitOutAnOutage(t *testing.T) {
+// Calls wait out an outage of 700 ms, both before the breaker opens and while it is open. The
+// control fails fast.
+func TestCallsWaitOutAnOutage(t *testing.T) {
 	key := rmw.Key{Name: "s"}
 	calls := map[string]func(ctx context.Context, s *lockupdate.Store) error{
 		"update": func(ctx context.Context, s *lockupdate.Store) error {
@@ -112,12 +112,12 @@ func TestCallsSitOutAnOutage(t *testing.T) {
 							cfg.MaxOutage = -1
 						}
 						f := newFixture(t, lockupdate.Config{})
-						r, s := f.afar(cfg)
-						r.set(true)
+						r, s := f.overNetwork(cfg)
+						r.setDown(true)
 						if open {
-							breakOpen(t, s)
+							openBreaker(t, s)
 						}
-						time.AfterFunc(700*time.Millisecond, func() { r.set(false) })
+						time.AfterFunc(700*time.Millisecond, func() { r.setDown(false) })
 						ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 						defer cancel()
 						began := time.Now()
@@ -141,32 +141,31 @@ func TestCallsSitOutAnOutage(t *testing.T) {
 	}
 }
 
-// A store that does not come back is given up after MaxOutage, or with ctx, whichever
-// is first; and MaxWait does not bound the wait for a free lock.
+// A call gives up after MaxOutage or with its ctx, and a queued call after MaxWait.
 func TestOutagesEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		cfg     lockupdate.Config
-		patient time.Duration // of ctx
+		timeout time.Duration // of ctx
 		took    time.Duration
-		says    string
+		text    string
 	}{
-		"MaxOutage":           {took: 3 * time.Second, says: "tried again every 1s"},
-		"a longer MaxOutage":  {cfg: lockupdate.Config{MaxOutage: 20 * time.Second}, took: 20 * time.Second, says: "tried again every 1s"},
-		"a shorter MaxOutage": {cfg: lockupdate.Config{MaxOutage: 10 * time.Millisecond}, took: 10 * time.Millisecond, says: "tried again every 1s"},
-		"ctx":                 {patient: 1500 * time.Millisecond, took: 1500 * time.Millisecond, says: "deadline exceeded"},
-		"MaxWait":             {cfg: lockupdate.Config{MaxWait: 200 * time.Millisecond}, took: 200 * time.Millisecond, says: "tried again every 1s"},
+		"MaxOutage":           {took: 3 * time.Second, text: "tried again every 1s"},
+		"a longer MaxOutage":  {cfg: lockupdate.Config{MaxOutage: 20 * time.Second}, took: 20 * time.Second, text: "tried again every 1s"},
+		"a shorter MaxOutage": {cfg: lockupdate.Config{MaxOutage: 10 * time.Millisecond}, took: 10 * time.Millisecond, text: "tried again every 1s"},
+		"ctx":                 {timeout: 1500 * time.Millisecond, took: 1500 * time.Millisecond, text: "deadline exceeded"},
+		"MaxWait":             {cfg: lockupdate.Config{MaxWait: 200 * time.Millisecond}, took: 200 * time.Millisecond, text: "tried again every 1s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixture(t, lockupdate.Config{})
-				r, s := f.afar(c.cfg)
-				r.set(true)
-				breakOpen(t, s)
-				time.Sleep(500 * time.Millisecond) // so that no limit below is up just when the breaker tries
+				r, s := f.overNetwork(c.cfg)
+				r.setDown(true)
+				openBreaker(t, s)
+				time.Sleep(500 * time.Millisecond) // no limit below ends at a try of the breaker
 				ctx := t.Context()
-				if c.patient > 0 {
+				if c.timeout > 0 {
 					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, c.patient)
+					ctx, cancel = context.WithTimeout(ctx, c.timeout)
 					defer cancel()
 				}
 				var all sync.WaitGroup
@@ -188,27 +187,27 @@ func TestOutagesEnd(t *testing.T) {
 							return
 						}
 						assert.ErrorIs(t, err, rmw.ErrUnavailable)
-						assert.ErrorContains(t, err, c.says)
-						assert.Equal(t, c.patient > 0, errors.Is(err, context.DeadlineExceeded), err)
+						assert.ErrorContains(t, err, c.text)
+						assert.Equal(t, c.timeout > 0, errors.Is(err, context.DeadlineExceeded), err)
 						assert.Equal(t, c.took, time.Since(began).Truncate(10*time.Millisecond))
 					})
 				}
 				all.Wait()
-				r.set(false)
+				r.setDown(false)
 				time.Sleep(10 * time.Second)
-				assert.Equal(t, "w", f.text(rmw.Key{Name: "s"}), "nothing was written, and is not later")
+				assert.Equal(t, "w", f.text(rmw.Key{Name: "s"}), "no failed update is stored, not even later")
 			})
 		})
 	}
 }
 
-// A call that waits ends with the Store.
+// Close ends calls that wait for the store.
 func TestCloseEndsOutages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
-		r, s := f.afar(lockupdate.Config{})
-		r.set(true)
-		breakOpen(t, s)
+		r, s := f.overNetwork(lockupdate.Config{})
+		r.setDown(true)
+		openBreaker(t, s)
 		var all sync.WaitGroup
 		all.Go(func() {
 			_, err := s.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
@@ -223,22 +222,22 @@ func TestCloseEndsOutages(t *testing.T) {
 		require.NoError(t, s.Close())
 		all.Wait()
 		assert.Less(t, time.Since(began), 100*time.Millisecond)
-		r.set(false)
+		r.setDown(false)
 	})
 }
 
-// While the breaker is open only its own try each second is sent, however many calls
-// wait; and they all go on when the store is back.
-func TestOutageMakesNoHerd(t *testing.T) {
+// While the breaker is open, one try is sent per second, for any number of waiting calls. All calls
+// go on after the outage.
+func TestOneTryASecondDuringAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var flushes, commands atomic.Int64
 		f := newFixture(t, lockupdate.Config{})
-		r, s := f.afar(lockupdate.Config{MaxOutage: time.Minute}, flushHook(func(cmds int) {
+		r, s := f.overNetwork(lockupdate.Config{MaxOutage: time.Minute}, flushHook(func(cmds int) {
 			flushes.Add(1)
 			commands.Add(int64(cmds))
 		}))
-		r.set(true)
-		breakOpen(t, s)
+		r.setDown(true)
+		openBreaker(t, s)
 		flushes.Store(0)
 		commands.Store(0)
 		var all sync.WaitGroup
@@ -256,7 +255,7 @@ func TestOutageMakesNoHerd(t *testing.T) {
 		t.Log(flushes.Load(), commands.Load())
 		assert.LessOrEqual(t, flushes.Load(), int64(10))
 		assert.LessOrEqual(t, commands.Load(), int64(20), "an acquire and a read each")
-		r.set(false)
+		r.setDown(false)
 		all.Wait()
 		for i := range 100 {
 			assert.Equal(t, "x", f.text(rmw.Key{Name: fmt.Sprint("k", i)}))
@@ -264,7 +263,7 @@ func TestOutageMakesNoHerd(t *testing.T) {
 	})
 }
 
-// flushHook counts what leaves.
+// flushHook counts flushes and their commands.
 type flushHook func(cmds int)
 
 func (flushHook) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -283,20 +282,20 @@ func (h flushHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 	}
 }
 
-// The store goes away while fn runs, so that the commit cannot be sent: it is made once
-// the store is back. A commit that may have been sent is not.
-func TestCommitsSitOutAnOutage(t *testing.T) {
+// A commit that could not be sent during an outage is sent after it. A commit that may have been
+// sent is not sent again.
+func TestCommitsWaitOutAnOutage(t *testing.T) {
 	for _, under := range []bool{false, true} {
 		t.Run(fmt.Sprintf("under a lock=%t", under), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixture(t, lockupdate.Config{})
-				r, s := f.afar(lockupdate.Config{})
+				r, s := f.overNetwork(lockupdate.Config{})
 				key := rmw.Key{Name: "s"}
 				update := func(ctx context.Context) error {
-					_, err := s.Update(ctx, key, behindItsBack(func() {
-						r.set(true)
-						breakOpen(t, s)
-						time.AfterFunc(700*time.Millisecond, func() { r.set(false) })
+					_, err := s.Update(ctx, key, duringFirstCall(func() {
+						r.setDown(true)
+						openBreaker(t, s)
+						time.AfterFunc(700*time.Millisecond, func() { r.setDown(false) })
 					}, appendText("x")))
 					return err
 				}

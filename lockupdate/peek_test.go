@@ -23,7 +23,7 @@ func TestPeekBudget(t *testing.T) {
 			f.warm(text)
 			_, err := f.store.Update(t.Context(), hash, setField("f", "1"))
 			require.NoError(t, err)
-			for range 3 { // each server gets to know the script
+			for range 3 { // each server caches the script
 				for _, key := range []rmw.Key{text, hash} {
 					_, _, err = f.store.Peek(t.Context(), key)
 					require.NoError(t, err)
@@ -52,40 +52,40 @@ func TestPeekBudget(t *testing.T) {
 	}
 }
 
-// Without Lua it is the expiry between two reads; of no key, there is nothing to ask.
+// Without Lua, Peek reads the expiry between two reads of the value. An absent key needs one read.
 func TestPeekBudgetWithoutLua(t *testing.T) {
-	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s", TTL: time.Hour}
 		f.warm(key)
-		peek := func(key rmw.Key) (trips int64, said []string) {
+		peek := func(key rmw.Key) (trips int64, requests []string) {
 			f.proxy.ResetCalls()
 			start := f.meter.Read()
 			_, _, err := f.store.Peek(t.Context(), key)
 			require.NoError(t, err)
 			for _, c := range f.proxy.Calls() {
-				require.Len(t, c.Args, 2, "the value and its expiry are left alone")
+				require.Len(t, c.Args, 2, "Peek changes neither the value nor its expiry")
 				require.Equal(t, key.Name, c.Args[1])
-				said = append(said, lockupdate.Said(c.Args))
+				requests = append(requests, lockupdate.RequestName(c.Args))
 			}
-			return f.meter.Read().Sub(start).RoundTrips, said
+			return f.meter.Read().Sub(start).RoundTrips, requests
 		}
-		trips, said := peek(key)
+		trips, requests := peek(key)
 		assert.EqualValues(t, 3, trips)
-		assert.Equal(t, []string{"read", "inspect", "read"}, said)
-		trips, said = peek(rmw.Key{Name: "none"})
+		assert.Equal(t, []string{"read", "inspect", "read"}, requests)
+		trips, requests = peek(rmw.Key{Name: "none"})
 		assert.EqualValues(t, 1, trips)
-		assert.Equal(t, []string{"read"}, said)
+		assert.Equal(t, []string{"read"}, requests)
 
 		_, _, err := f.store.Peek(t.Context(), rmw.Key{Name: "h", Kind: rmw.KindHash})
 		require.ErrorIs(t, err, rmw.ErrUnsupported)
 	})
 }
 
-// A value that never stays while its expiry is asked for is one that others contend
-// for; one that changes a few times is shown as it last was.
+// If the value changes between both reads, Peek retries, and fails with rmw.ErrContended after
+// MaxAttempts.
 func TestPeekOfAChangingValueWithoutLua(t *testing.T) {
-	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{MaxAttempts: 5})
 		key, rdb, n := rmw.Key{Name: "s"}, f.direct(), 0
 		require.NoError(t, rdb.Set(t.Context(), key.Name, "0", 0).Err())
@@ -116,19 +116,19 @@ func TestPeekOfAChangingValueWithoutLua(t *testing.T) {
 	})
 }
 
-// A key that is gone when its expiry is asked for, and comes back with the same value,
-// had another expiry meanwhile: that is not told with it.
-func TestPeekOfAKeyThatComesBackWithoutLua(t *testing.T) {
-	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+// If the key is created again with the same value between the reads, Peek does not return the old
+// expiry.
+func TestPeekOfARecreatedKeyWithoutLua(t *testing.T) {
+	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{})
 		rdb := f.direct()
 		require.NoError(t, rdb.Set(t.Context(), "s", "0", 0).Err())
 		reads := 0
 		f.proxy.Inject(proxytest.Fault{Times: -1, Action: proxytest.None, Match: func(args []string) bool {
-			if says("read")(args) {
+			if isRequest("read")(args) {
 				reads++
 			}
-			return reads == 1 && args[0] == "pttl" || reads == 2 && says("read")(args)
+			return reads == 1 && args[0] == "pttl" || reads == 2 && isRequest("read")(args)
 		}, Do: func() {
 			if reads == 1 {
 				assert.NoError(t, rdb.Del(context.Background(), "s").Err())
@@ -144,7 +144,7 @@ func TestPeekOfAKeyThatComesBackWithoutLua(t *testing.T) {
 	})
 }
 
-// A closed Store and one that cannot work say so, and an odd reply is asked for again.
+// Peek retries an error reply, and fails on a closed or invalid Store.
 func TestPeekFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
@@ -170,14 +170,14 @@ func TestPeekFails(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// The expiry is the master's, also where a proxy reads from replicas.
-func TestPeekIsTheMasters(t *testing.T) {
+// Peek reads the expiry from the master, even if a proxy reads from replicas.
+func TestPeekReadsTheMaster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixtureBehind(t, proxytest.Config{Engines: 2, ReplicaLag: time.Minute}, lockupdate.Config{})
 		key := rmw.Key{Name: "s", TTL: time.Hour}
 		_, err := f.store.Update(t.Context(), key, appendText("x"))
 		require.NoError(t, err)
-		require.EqualValues(t, -2, f.direct().PTTL(t.Context(), "s").Val(), "control: the replica does not know it yet")
+		require.EqualValues(t, -2, f.direct().PTTL(t.Context(), "s").Val(), "control: the replica lags")
 		v, left, err := f.store.Peek(t.Context(), key)
 		require.NoError(t, err)
 		assert.Equal(t, "x", v.Text())

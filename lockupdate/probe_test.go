@@ -15,7 +15,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Probe finds what the store can do, and leaves nothing behind for long.
+// Probe finds the features of the store. Its keys expire soon.
 func TestProbe(t *testing.T) {
 	for store, want := range map[proxytest.Store]lockupdate.Commit{
 		proxytest.Lua:     lockupdate.CommitGuarded,
@@ -42,12 +42,12 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// A store that answers, but does not compare, or loses the expiry, is not taken for
-// one that does. It is told from a store that cannot be asked.
-func TestProbeIsNotEasilyPleased(t *testing.T) {
+// Probe rejects a store that ignores conditions or lacks commands. It distinguishes that from a
+// store that does not reply.
+func TestProbeRejectsBrokenStores(t *testing.T) {
 	refuse := func(name string) proxytest.Fault {
 		return proxytest.Fault{
-			Match: says(name), Times: -1, Action: proxytest.RefuseWith, Text: "ERR unknown command",
+			Match: isRequest(name), Times: -1, Action: proxytest.RefuseWith, Text: "ERR unknown command",
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -89,9 +89,9 @@ func TestProbeIsNotEasilyPleased(t *testing.T) {
 	require.ErrorIs(t, err, rmw.ErrInvalid)
 }
 
-// Two services that disagree about the Commit share a lock that each finds strange.
-// Both say so, and no update is lost: the guard does not ask for the lock.
-func TestLocksOfTwoKinds(t *testing.T) {
+// Two services with different Commits find each other's locks malformed. Both report it, and the
+// guard keeps their updates.
+func TestMixedCommitsReportWrongKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		rdb := f.direct()
@@ -100,7 +100,7 @@ func TestLocksOfTwoKinds(t *testing.T) {
 		require.ErrorIs(t, err, rmw.ErrWrongKind)
 		require.ErrorContains(t, err, "Config.Commit")
 	})
-	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{})
 		rdb := f.direct()
 		require.NoError(t, rdb.HSet(t.Context(), lock+"s", "somebody:1", 1).Err())
@@ -112,8 +112,7 @@ func TestLocksOfTwoKinds(t *testing.T) {
 	})
 }
 
-// Pika before 4 sets no expiry at all if asked for less than a second, so that a lock
-// would outlive its holder for ever.
+// Pika before 4 sets no expiry below a second, so a lock with a shorter lease would never expire.
 func TestPikaCountsInSeconds(t *testing.T) {
 	tooShort := lockupdate.Config{Commit: lockupdate.CommitVX, Lease: 500 * time.Millisecond}
 	short := lockupdate.New(redis.NewClient(&redis.Options{}), tooShort)
@@ -138,10 +137,10 @@ func TestPikaCountsInSeconds(t *testing.T) {
 	})
 }
 
-// An expiry that the server cannot keep does not drift, however often the key is
-// written: less than half a millisecond each time, and never up.
+// On a server without KEEPTTL, each update shortens the expiry by less than half a millisecond, and
+// never prolongs it.
 func TestKeptExpiryDoesNotDrift(t *testing.T) {
-	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{})
 		f.slow(3 * time.Millisecond)
 		rdb := f.direct()
@@ -157,12 +156,12 @@ func TestKeptExpiryDoesNotDrift(t *testing.T) {
 		}
 		left := time.Minute - time.Since(began)
 		if s.store == proxytest.OldPika {
-			// Whenever a second ends between the question and the commit, for six of
-			// the 23 milliseconds that an update takes, it is counted again.
+			// A second that ends between PTTL and the commit counts twice: these are six of
+			// the 23 milliseconds of an update.
 			assert.InDelta(t, left+time.Since(began)/6, rdb.PTTL(t.Context(), "s").Val(), float64(time.Since(began)/4))
 			return
 		}
 		assert.InDelta(t, left-250*time.Millisecond, rdb.PTTL(t.Context(), "s").Val(), float64(250*time.Millisecond),
-			"want less than what a clock in milliseconds makes of %v", left)
+			"want less than %v in milliseconds", left)
 	})
 }

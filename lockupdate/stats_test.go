@@ -20,11 +20,11 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Each kind of event is counted, told once, and logged.
+// Each kind of event is counted, reported once, and logged.
 func TestStatsAndEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		told := map[lockupdate.EventKind]int{}
+		events := map[lockupdate.EventKind]int{}
 		var text bytes.Buffer
 		cfg := lockupdate.Config{
 			Lease:  10 * time.Second,
@@ -32,7 +32,7 @@ func TestStatsAndEvents(t *testing.T) {
 			OnEvent: func(e lockupdate.Event) {
 				mu.Lock()
 				defer mu.Unlock()
-				told[e.Kind]++
+				events[e.Kind]++
 				assert.Positive(t, e.N, e.Kind)
 			},
 		}
@@ -40,16 +40,16 @@ func TestStatsAndEvents(t *testing.T) {
 		key := rmw.Key{Name: "s"}
 		other := f.direct()
 
-		// Somebody else has the lock for a while; meanwhile two more join the line.
-		f.taken(key, 50*time.Millisecond)
-		var line sync.WaitGroup
+		// Another process holds the lock while three calls queue up.
+		f.takeAsOther(key, 50*time.Millisecond)
+		var queue sync.WaitGroup
 		for range 3 {
-			line.Go(func() {
+			queue.Go(func() {
 				_, err := f.store.Update(t.Context(), key, appendText("x"))
 				assert.NoError(t, err)
 			})
 		}
-		line.Wait()
+		queue.Wait()
 		f.waitReleases()
 		s := f.store.Stats()
 		assert.EqualValues(t, 1, s.Acquired)
@@ -59,9 +59,9 @@ func TestStatsAndEvents(t *testing.T) {
 		assert.Zero(t, s.Conflicted+s.Renewed+s.RenewFailures+s.Lost+s.Unknown)
 		assert.Zero(t, s.Held)
 
-		// A slow fn, a renewal that fails, one that works, and a WATCH writer.
+		// A slow fn with a failed and a successful renewal, and a foreign write.
 		f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Action: proxytest.DropRequest})
-		_, err := f.store.Update(t.Context(), key, behindItsBack(func() {
+		_, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
 			time.Sleep(6 * time.Second)
 			assert.Equal(t, 1, f.store.Stats().Held)
 			require.NoError(t, other.Set(t.Context(), "s", "theirs", 0).Err())
@@ -69,10 +69,10 @@ func TestStatsAndEvents(t *testing.T) {
 		require.NoError(t, err)
 		s = f.store.Stats()
 		assert.EqualValues(t, 1, s.RenewFailures)
-		assert.EqualValues(t, 2, s.Renewed, "the second along with the commit that follows the refused one")
+		assert.EqualValues(t, 2, s.Renewed, "the second in the flush of the repeated commit")
 		assert.EqualValues(t, 1, s.Conflicted)
 
-		// A lock that is taken away, and a commit without an answer.
+		// A lost lock, and a commit without a reply.
 		_ = f.store.WithLock(t.Context(), "s", func(ctx context.Context) error {
 			require.NoError(t, other.Del(ctx, lock+"s").Err())
 			<-ctx.Done()
@@ -89,7 +89,7 @@ func TestStatsAndEvents(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		for kind := lockupdate.EventAcquired; kind <= lockupdate.EventUnknown; kind++ {
-			assert.Positive(t, told[kind], kind.String())
+			assert.Positive(t, events[kind], kind.String())
 			assert.Contains(t, text.String(), "lockupdate: "+kind.String())
 		}
 		assert.Equal(t, "EventKind(99)", lockupdate.EventKind(99).String())
@@ -97,10 +97,9 @@ func TestStatsAndEvents(t *testing.T) {
 	})
 }
 
-// An update whose caller left while the commit was on its way ended in doubt as well,
-// and is counted; and a server that quotes the arguments of a command does not bring a
-// value into the log.
-func TestUnknownIsCountedAndTellsNoValue(t *testing.T) {
+// An update whose caller left before the reply to the commit counts as unknown. An error reply that
+// quotes arguments puts no value into the log.
+func TestUnknownIsCountedAndLogsNoValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer
 		f := newFixture(t, lockupdate.Config{
@@ -132,13 +131,13 @@ func TestUnknownIsCountedAndTellsNoValue(t *testing.T) {
 			time.Sleep(9 * time.Second)
 			return nil
 		}))
-		synctest.Wait() // the watchdog may be logging yet
+		synctest.Wait() // the keeper may still be logging
 		assert.EqualValues(t, 1, f.store.Stats().RenewFailures)
 		assert.NotContains(t, text.String(), "SECRET")
 	})
 }
 
-// A log line shows every count by its name.
+// Stats.String contains every field by its name.
 func TestStatsString(t *testing.T) {
 	s := lockupdate.Stats{
 		Acquired: 1, Waited: 2, Polled: 3, Renewed: 4, RenewFailures: 5, Lost: 6, Conflicted: 7, Combined: 8, Unknown: 9,

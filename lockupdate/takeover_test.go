@@ -14,8 +14,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// releases are the ways in which a release can be held up.
-func releases() map[string]proxytest.Fault {
+// releaseFaults lists faults that delay or lose a release.
+func releaseFaults() map[string]proxytest.Fault {
 	return map[string]proxytest.Fault{
 		"request lost":  {Action: proxytest.DropRequest},
 		"request hangs": {Action: proxytest.HangRequest},
@@ -26,10 +26,10 @@ func releases() map[string]proxytest.Fault {
 	}
 }
 
-// The next update of the same process does not wait for a release that is on its way,
-// and a release that comes late does not harm the lock's new owner.
+// The next update of the same process does not wait for a release in flight. A late release does
+// not delete the lock of the new owner.
 func TestTakeover(t *testing.T) {
-	for name, fault := range releases() {
+	for name, fault := range releaseFaults() {
 		t.Run(name, func(t *testing.T) { takeover(t, lockupdate.Config{}, fault) })
 		t.Run(name+", without Lua", func(t *testing.T) { takeover(t, lockupdate.Config{Commit: lockupdate.CommitIFEQ}, fault) })
 	}
@@ -41,17 +41,17 @@ func takeover(t *testing.T, cfg lockupdate.Config, fault proxytest.Fault) {
 		other := f.another(cfg)
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
-		fault.Match = says("release")
+		fault.Match = isRequest("release")
 		f.proxy.Inject(fault)
 		_, err := f.store.Update(t.Context(), key, appendText("1"))
 		require.NoError(t, err)
 		began := time.Now()
 		gate := make(chan struct{})
 		second := start(t.Context(), f.store, key, until(gate, appendText("2")))
-		time.Sleep(4 * time.Second) // the late release comes meanwhile
+		time.Sleep(4 * time.Second) // the late release is executed
 		third := start(t.Context(), other, key, appendText("3"))
 		time.Sleep(time.Second)
-		assert.False(t, third.over(), "the lock of the second is gone")
+		assert.False(t, third.ended(), "the second update has lost its lock")
 		close(gate)
 		<-second.done
 		require.NoError(t, second.err)
@@ -67,8 +67,8 @@ func takeover(t *testing.T, cfg lockupdate.Config, fault proxytest.Fault) {
 	})
 }
 
-// A lock for which another process waits is not taken over: it is the other's turn.
-func TestNoTakeoverFromThoseWhoWait(t *testing.T) {
+// A lock for which another process waits is not taken over.
+func TestNoTakeoverFromWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		other := f.another(lockupdate.Config{})
@@ -82,7 +82,7 @@ func TestNoTakeoverFromThoseWhoWait(t *testing.T) {
 			f.proxy.Inject(proxytest.Fault{Match: isScript("release"), Action: proxytest.Delay, Delay: 10 * time.Millisecond})
 			close(gate)
 			<-first.done
-			synctest.Wait() // the release is on its way
+			synctest.Wait() // the release is in flight
 			last := start(t.Context(), f.store, key, appendText("3"))
 			<-waiter.done
 			<-last.done
@@ -94,22 +94,22 @@ func TestNoTakeoverFromThoseWhoWait(t *testing.T) {
 	})
 }
 
-// An acquire of the owner before that is executed late, while its release is on its
-// way, costs others no more than any lost acquire.
-func TestTakeoverOfAGhost(t *testing.T) {
+// A late acquire of the last owner, while its release is in flight, delays other processes no more
+// than any lost acquire.
+func TestTakeoverAfterALateAcquire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const lease = 10 * time.Second
 		f := newFixture(t, lockupdate.Config{Lease: lease})
 		other := f.another(lockupdate.Config{Lease: lease})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
-		f.proxy.Inject(ghost("acquire", 50*time.Millisecond)) // sent again, and granted
+		f.proxy.Inject(executedLate("acquire", 50*time.Millisecond)) // the retry is granted
 		f.proxy.Inject(proxytest.Fault{Match: isScript("release"), Action: proxytest.DropRequest})
 		for _, s := range []string{"1", "2", "3"} {
 			_, err := f.store.Update(t.Context(), key, appendText(s))
 			require.NoError(t, err)
 		}
-		time.Sleep(60 * time.Millisecond) // the ghost has come
+		time.Sleep(60 * time.Millisecond) // the late acquire is executed
 		began := time.Now()
 		_, err := other.Update(t.Context(), key, appendText("4"))
 		require.NoError(t, err)
@@ -122,8 +122,8 @@ func TestTakeoverOfAGhost(t *testing.T) {
 	})
 }
 
-// A takeover of a lock whose answer is lost is asked for again, and found done.
-func TestTakeoverAnswerLost(t *testing.T) {
+// A takeover whose reply is lost is retried, and found done.
+func TestTakeoverReplyLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}

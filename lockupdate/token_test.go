@@ -16,8 +16,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// draw returns the token of a section of its own.
-func draw(t *testing.T, s *lockupdate.Store, name string) uint64 {
+// drawToken returns the token of a new critical section.
+func drawToken(t *testing.T, s *lockupdate.Store, name string) uint64 {
 	t.Helper()
 	var token uint64
 	require.NoError(t, s.WithLock(t.Context(), name, func(ctx context.Context) (err error) {
@@ -28,13 +28,13 @@ func draw(t *testing.T, s *lockupdate.Store, name string) uint64 {
 	return token
 }
 
-// Nobody pays who does not ask; who asks pays once.
+// The first Token of a lock costs one command, others are free. An update without Token costs none.
 func TestTokenBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
-		draw(t, f.store, "s")
+		drawToken(t, f.store, "s")
 		f.settle()
 		start := f.meter.Read()
 		res, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
@@ -56,26 +56,25 @@ func TestTokenBudget(t *testing.T) {
 	})
 }
 
-// A counter that has gone, with a week of silence or a failover, does not let tokens
-// fall back.
-func TestTokensSurviveTheirCounter(t *testing.T) {
+// Tokens grow even if their counter expires, or is lost in a failover.
+func TestTokensGrowWithoutTheirCounter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
-		before := draw(t, f.store, "s")
+		before := drawToken(t, f.store, "s")
 		ttl := f.direct().PTTL(t.Context(), "/fence"+lock+"s").Val()
-		assert.Equal(t, 7*24*time.Hour, ttl, "the counter must not stay for ever")
+		assert.Equal(t, 7*24*time.Hour, ttl, "the counter must expire")
 		require.NoError(t, f.direct().Del(t.Context(), "/fence"+lock+"s").Err())
 		time.Sleep(time.Millisecond)
-		assert.Greater(t, draw(t, f.store, "s"), before)
+		assert.Greater(t, drawToken(t, f.store, "s"), before)
 	})
 }
 
-// A token that is drawn when the lock may be another's already would be greater than
-// the new holder's: it is not given out.
-func TestALateTokenIsNotGivenOut(t *testing.T) {
+// A token that is drawn after the lease could exceed that of the next holder. Token returns an
+// error instead.
+func TestLateTokenIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: time.Second})
-		draw(t, f.store, "s")
+		drawToken(t, f.store, "s")
 		f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.DropRequest})
 		f.proxy.Inject(proxytest.Fault{Match: isScript("token"), Action: proxytest.Delay, Delay: 2 * time.Second})
 		l, err := f.store.Lock(t.Context(), "s")
@@ -88,7 +87,7 @@ func TestALateTokenIsNotGivenOut(t *testing.T) {
 	})
 }
 
-// The ctx of a lock ends when the lock is lost. An error of Token says which it was.
+// An error of Token on an ended ctx reports that the lock was lost.
 func TestTokenOfALockLostMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: time.Second})
@@ -108,9 +107,9 @@ func TestTokenFaults(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		_, err := locking.Token(t.Context())
 		require.ErrorIs(t, err, rmw.ErrInvalid)
-		before := draw(t, f.store, "s")
+		before := drawToken(t, f.store, "s")
 		f.proxy.Inject(proxytest.Fault{Match: isScript("token"), Action: proxytest.DropReply})
-		assert.Greater(t, draw(t, f.store, "s"), before, "a lost answer skips a number")
+		assert.Greater(t, drawToken(t, f.store, "s"), before, "a lost answer skips a number")
 		f.proxy.Inject(proxytest.Fault{Match: isScript("token"), Action: proxytest.DropRequest, Times: 3})
 		err = f.store.WithLock(t.Context(), "s", func(ctx context.Context) error {
 			_, err := locking.Token(ctx)
@@ -120,18 +119,17 @@ func TestTokenFaults(t *testing.T) {
 	})
 }
 
-// A ctx that outlives its turn is no licence: a token that it drew could be greater
-// than that of whoever has the lock now.
-func TestNoTokenAfterTheTurn(t *testing.T) {
+// A ctx that outlives its lock gets no token, which could exceed that of the current holder.
+func TestNoTokenAfterUnlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
-		var kept context.Context
+		var outlived context.Context
 		require.NoError(t, f.store.WithLock(t.Context(), "s", func(ctx context.Context) error {
-			kept = context.WithoutCancel(ctx)
+			outlived = context.WithoutCancel(ctx)
 			return nil
 		}))
 		f.settle()
-		_, err := locking.Token(kept)
+		_, err := locking.Token(outlived)
 		require.ErrorIs(t, err, rmw.ErrInvalid)
 		assert.Empty(t, f.calls())
 	})

@@ -15,8 +15,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// How often each command is sent whose answers are always lost: the numbers of the
-// last table in docs/errors.md.
+// If no command gets a reply, each kind is sent as often as the last table in docs/errors.md says.
 func TestTries(t *testing.T) {
 	for script, want := range map[string]int{
 		"acquire": 3, "read": 3, "commit_string": 1, "release": 3,
@@ -32,7 +31,7 @@ func TestTries(t *testing.T) {
 					Action: proxytest.RefuseWith, Text: "ERR handle response, backend conn reset",
 				}
 				remove := f.proxy.Inject(fault)
-				if script == "read" { // alone: with an acquire it is sent once more
+				if script == "read" { // a read in the flush of an acquire is sent once more
 					_, _ = f.store.Read(t.Context(), key)
 				} else {
 					_, _ = f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
@@ -56,8 +55,8 @@ func TestTries(t *testing.T) {
 	}
 }
 
-// More fields than a server takes in one command are refused before they are sent,
-// with a reason, instead of failing there with an unknown outcome.
+// A commit with more fields than a server accepts in one command fails before it is sent. Sent, its
+// outcome would be unknown.
 func TestTooManyFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})

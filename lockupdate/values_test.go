@@ -17,7 +17,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// valuesHook tells of each command that is sent, and of the caller in its ctx.
+// valuesHook is called for each command, with the caller in its ctx.
 type valuesHook func(caller any, cmd redis.Cmder)
 
 func (valuesHook) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -38,10 +38,9 @@ func (h valuesHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 	}
 }
 
-// No command carries the ctx values of a caller that it is not for, whether the
-// commands of 64 callers share flushes (each has its own key) or commits (all have
-// the same key).
-func TestNoCommandCarriesAnothersValues(t *testing.T) {
+// A command has the ctx values of its own caller or none, whether callers share flushes (own keys)
+// or commits (one key).
+func TestCommandsCarryNoForeignCtxValues(t *testing.T) {
 	for _, own := range []bool{true, false} {
 		t.Run(fmt.Sprintf("own keys=%t", own), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -51,7 +50,7 @@ func TestNoCommandCarriesAnothersValues(t *testing.T) {
 				f.rdb.AddHook(valuesHook(func(caller any, cmd redis.Cmder) {
 					args := argsOf(cmd)
 					switch {
-					case len(args) < 4: // of the handshake
+					case len(args) < 4: // handshake
 						return
 					case caller == nil:
 						shared.Add(1)
@@ -65,7 +64,7 @@ func TestNoCommandCarriesAnothersValues(t *testing.T) {
 						added := strings.TrimPrefix(args[len(args)-1], args[len(args)-2])
 						assert.Equal(t, fmt.Sprint(caller, ","), added)
 					case script == "release" || script == "renew":
-						assert.Fail(t, "a command of nobody's has a caller", script)
+						assert.Fail(t, "a command of the holder has the ctx of a caller", script)
 					}
 				}))
 				update := func(id string) {
@@ -79,7 +78,7 @@ func TestNoCommandCarriesAnothersValues(t *testing.T) {
 				var all sync.WaitGroup
 				for i := range 64 {
 					all.Go(func() {
-						for range 3 { // a longer value would be compared by its digest
+						for range 3 { // a longer value would be sent as its digest
 							update(fmt.Sprint("c", i))
 						}
 					})
@@ -90,7 +89,7 @@ func TestNoCommandCarriesAnothersValues(t *testing.T) {
 				alone.Store(0)
 				update("alone")
 				f.waitReleases()
-				assert.EqualValues(t, 3, alone.Load(), "acquire, read and commit of a caller that is alone are traced")
+				assert.EqualValues(t, 3, alone.Load(), "a single caller's acquire, read and commit have its values")
 			})
 		})
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// taken makes another owner hold the lock of key, for ttl (0: forever).
-func (f *fixture) taken(key rmw.Key, ttl time.Duration) {
+// takeAsOther makes another owner hold the lock of key for ttl (0: forever).
+func (f *fixture) takeAsOther(key rmw.Key, ttl time.Duration) {
 	rdb := f.direct()
 	require.NoError(f.t, rdb.HSet(f.t.Context(), lock+key.Name, "another", "1").Err())
 	if ttl > 0 {
@@ -23,21 +23,21 @@ func (f *fixture) taken(key rmw.Key, ttl time.Duration) {
 	}
 }
 
-// A waiter polls, but never sleeps past the end of the holder's lease: a lock
-// whose holder died is taken over within a millisecond of it, whatever Poll says.
+// A waiter does not sleep past the end of the holder's lease, for any Config.Poll. The lock of a
+// dead holder is taken within a millisecond after that.
 func TestWaitEndsWithTheHoldersLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Poll: rmw.Backoff{Base: time.Hour, Max: time.Hour}})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
-		f.taken(key, 7*time.Second)
+		f.takeAsOther(key, 7*time.Second)
 		began := time.Now()
 		res, err := f.store.Update(t.Context(), key, appendText("x"))
 		require.NoError(t, err)
 		took := time.Since(began)
 		assert.LessOrEqual(t, took, 7*time.Second+2*time.Millisecond)
 		assert.Equal(t, took, res.Waited)
-		assert.Equal(t, 1, res.Attempts, "waiting is not calling fn")
+		assert.Equal(t, 1, res.Attempts, "waiting does not count as an attempt")
 	})
 }
 
@@ -46,7 +46,7 @@ func TestMaxWait(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{MaxWait: 3 * time.Second})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
-		f.taken(key, 0)
+		f.takeAsOther(key, 0)
 		began := time.Now()
 		res, err := f.store.Update(t.Context(), key, appendText("x"))
 		require.ErrorIs(t, err, rmw.ErrContended)
@@ -59,14 +59,13 @@ func TestMaxWait(t *testing.T) {
 	})
 }
 
-// The number of polls of a long wait is bounded by Poll.Max: 64 ms with full
-// jitter, so about 31 a second.
+// Poll.Max bounds the poll rate: 64 ms with full jitter are about 31 polls a second.
 func TestPollsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{MaxWait: 100 * time.Second})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
-		f.taken(key, 0)
+		f.takeAsOther(key, 0)
 		_, err := f.store.Update(t.Context(), key, appendText("x"))
 		require.ErrorIs(t, err, rmw.ErrContended)
 		polls := 0
@@ -84,7 +83,7 @@ func TestCloseEndsTheWait(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
-		f.taken(key, 0)
+		f.takeAsOther(key, 0)
 		done := make(chan error, 1)
 		go func() {
 			_, err := f.store.Update(t.Context(), key, appendText("x"))
@@ -102,7 +101,7 @@ func TestCloseEndsTheWait(t *testing.T) {
 	})
 }
 
-// Close lets a running fn finish, and returns only when its lock is released.
+// Close lets a running fn finish, and returns when its lock is released.
 func TestCloseFlushesReleases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
@@ -129,9 +128,8 @@ func TestCloseFlushesReleases(t *testing.T) {
 	})
 }
 
-// Updates of one key from one goroutine follow each other without a poll: the
-// next one waits for the release of the last.
-func TestNextUpdateDoesNotMeetItsOwnLock(t *testing.T) {
+// Successive updates of one goroutine do not poll.
+func TestNextUpdateDoesNotPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
@@ -142,18 +140,18 @@ func TestNextUpdateDoesNotMeetItsOwnLock(t *testing.T) {
 			assert.Zero(t, res.Waited)
 		}
 		f.waitReleases()
-		// One that comes before the last has let go needs fewer commands; none needs more.
+		// An update that takes the lock over needs fewer commands.
 		assert.LessOrEqual(t, len(f.calls()), 40)
 		for _, c := range f.proxy.Calls() {
-			if says("acquire")(c.Args) {
-				assert.Equal(t, "integer", c.Reply, "the lock was refused: it had not been given back")
+			if isRequest("acquire")(c.Args) {
+				assert.Equal(t, "integer", c.Reply, "the lock was refused: the last update still held it")
 			}
 		}
 	})
 }
 
-// Something else under the lock's name is said so, not waited for.
-func TestLockNameTakenBySomethingElse(t *testing.T) {
+// A foreign value under the lock name is an error, not a reason to wait.
+func TestWrongKindUnderTheLockName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
@@ -164,21 +162,20 @@ func TestLockNameTakenBySomethingElse(t *testing.T) {
 	})
 }
 
-// Closing the client first is a mistake that would cost others a whole lease; it
-// is said so.
+// If the client is closed first, Close reports the locks that were not released.
 func TestCloseAfterTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		rdb := redis.NewClient(f.proxy.Options())
 		s := lockupdate.New(rdb, lockupdate.Config{})
-		letGo := f.holdUp("release")
+		unblock := f.block("release")
 		_, err := s.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
 		require.NoError(t, err)
 		require.NoError(t, rdb.Close())
 		closed := make(chan error, 1)
 		go func() { closed <- s.Close() }()
 		synctest.Wait()
-		letGo()
+		unblock()
 		require.ErrorContains(t, <-closed, "not released")
 	})
 }

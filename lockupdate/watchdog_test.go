@@ -18,9 +18,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// hold keeps n updates in their fn until the returned function is called, which
-// waits for them.
-func (f *fixture) hold(n int) (letGo func()) {
+// holdLocks keeps n updates in fn until unblock, which waits for their end.
+func (f *fixture) holdLocks(n int) (unblock func()) {
 	rdb := redis.NewClient(f.opts)
 	store := lockupdate.New(rdb, lockupdate.Config{Lease: 10 * time.Second})
 	gate := make(chan struct{})
@@ -36,7 +35,7 @@ func (f *fixture) hold(n int) (letGo func()) {
 				})
 			assert.NoError(f.t, err)
 		})
-		<-running // one after the other, so that the pool need not be large
+		<-running // one after the other, for a small pool
 	}
 	return func() {
 		close(gate)
@@ -46,12 +45,12 @@ func (f *fixture) hold(n int) (letGo func()) {
 	}
 }
 
-// Renewals that are due together go in few flushes, and every lease is kept.
+// Renewals that are due together share flushes.
 func TestRenewalsShareFlushes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 600
 		f := newFixture(t, lockupdate.Config{})
-		letGo := f.hold(n)
+		unblock := f.holdLocks(n)
 		const cycle = 5*time.Second + 100*time.Millisecond
 		time.Sleep(cycle) // the first time fills the script caches
 		synctest.Wait()
@@ -67,24 +66,24 @@ func TestRenewalsShareFlushes(t *testing.T) {
 		}
 		assert.Equal(t, n, renewals)
 		assert.EqualValues(t, 3, f.meter.Read().RoundTrips-before, "600 in flushes of at most 256")
-		letGo()
+		unblock()
 	})
 }
 
-// One loop keeps all leases of a Store: no goroutine for each.
+// All leases of a Store share one goroutine.
 func TestOneLoopForAllLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 300
 		f := newFixture(t, lockupdate.Config{})
-		letGo := f.hold(n)
+		unblock := f.holdLocks(n)
 		synctest.Wait()
 		assert.Equal(t, 1, strings.Count(stacks(), "lease.(*Keeper).loop("))
-		letGo()
+		unblock()
 	})
 }
 
-// The loop ends when there is nothing left to keep, without a Close.
-func TestTheLoopEnds(t *testing.T) {
+// The goroutine of the leases ends with the last lease, and starts again with the next.
+func TestLeaseLoopEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
 		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
@@ -93,7 +92,7 @@ func TestTheLoopEnds(t *testing.T) {
 		synctest.Wait()
 		assert.NotContains(t, stacks(), "lease.(*Keeper).loop(")
 		_, err = f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			time.Sleep(time.Minute / 2) // and starts again for the next lease
+			time.Sleep(time.Minute / 2)
 			return appendText("y")(ctx, cur)
 		})
 		require.NoError(t, err)
@@ -101,13 +100,13 @@ func TestTheLoopEnds(t *testing.T) {
 	})
 }
 
-// A flush of renewals that fails costs nobody else a lease.
-func TestAHungFlushIsNotEverybodys(t *testing.T) {
+// A flush of renewals that hangs loses no lease.
+func TestHungFlushLosesNoLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
-		letGo := f.hold(600)
+		unblock := f.holdLocks(600)
 		f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Action: proxytest.HangRequest})
 		time.Sleep(30 * time.Second)
-		letGo() // asserts that no fn's ctx has ended
+		unblock() // asserts that no fn's ctx has ended
 	})
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Whatever leaves this package, every profile permits. The profiles' own hook
-// guards the client, and would refuse anything else before it is sent.
+// Every profile permits all commands of this package. The hook of the profile refuses any other
+// command before it is sent.
 func TestEveryCommandIsPermittedByEveryProfile(t *testing.T) {
 	for _, name := range proxycompat.Names() {
 		profile, err := proxycompat.Lookup(name)
@@ -31,10 +31,10 @@ func TestEveryCommandIsPermittedByEveryProfile(t *testing.T) {
 		if !takesScripts(profile) {
 			continue
 		}
-		t.Run(name, func(t *testing.T) { permitted(t, profile, lockupdate.Config{}) })
-		t.Run(name+", master reads", func(t *testing.T) { permitted(t, profile, lockupdate.Config{MasterReads: true}) })
-		t.Run(name+", notify Redisson", func(t *testing.T) { permitted(t, profile, lockupdate.Config{NotifyRedisson: true}) })
-		t.Run(name+", on demand", func(t *testing.T) { permitted(t, profile, onDemand) })
+		t.Run(name, func(t *testing.T) { requirePermitted(t, profile, lockupdate.Config{}) })
+		t.Run(name+", master reads", func(t *testing.T) { requirePermitted(t, profile, lockupdate.Config{MasterReads: true}) })
+		t.Run(name+", notify Redisson", func(t *testing.T) { requirePermitted(t, profile, lockupdate.Config{NotifyRedisson: true}) })
+		t.Run(name+", on demand", func(t *testing.T) { requirePermitted(t, profile, onDemand) })
 	}
 }
 
@@ -42,8 +42,9 @@ func takesScripts(p *proxycompat.Profile) bool {
 	return p.Check("EVAL", "return 1", "1", "k", "v") == nil
 }
 
-// Where scripts are not taken, there is another way, or none at all: then nothing is sent.
-func TestWhereScriptsAreRefused(t *testing.T) {
+// A profile that refuses scripts supports another Commit, or an update fails without sending a
+// command.
+func TestProfilesThatRefuseScripts(t *testing.T) {
 	ways := map[string]lockupdate.Commit{"pika": lockupdate.CommitVX}
 	for _, name := range proxycompat.Names() {
 		profile, err := proxycompat.Lookup(name)
@@ -56,7 +57,7 @@ func TestWhereScriptsAreRefused(t *testing.T) {
 				commit, ok := ways[name]
 				f := newFixtureOn(t, profile, lockupdate.Config{Commit: commit})
 				f.rdb.AddHook(proxycompat.Hook(profile))
-				for range 2 { // the second one finds a value
+				for range 2 { // the second update finds a value
 					_, err = f.store.Update(t.Context(), rmw.Key{Name: "s"}, after(6*time.Second, appendText("x")))
 				}
 				if !ok {
@@ -79,7 +80,7 @@ func TestWhereScriptsAreRefused(t *testing.T) {
 	}
 }
 
-func permitted(t *testing.T, profile *proxycompat.Profile, cfg lockupdate.Config) {
+func requirePermitted(t *testing.T, profile *proxycompat.Profile, cfg lockupdate.Config) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixtureOn(t, profile, cfg)
 		f.rdb.AddHook(proxycompat.Hook(profile))
@@ -127,9 +128,9 @@ func permitted(t *testing.T, profile *proxycompat.Profile, cfg lockupdate.Config
 	})
 }
 
-// NotifyRedisson is of use where Redisson can subscribe. Elsewhere scriptcheck says that no
-// client can hear it. It does not know that Alibaba's proxy refuses PUBLISH in a script.
-func TestWhereRedissonIsNotified(t *testing.T) {
+// NotifyRedisson works where Redisson can subscribe. scriptcheck reports the other profiles. It
+// does not know that Alibaba's proxy refuses PUBLISH in a script.
+func TestProfilesThatNotifyRedisson(t *testing.T) {
 	var heard []string
 	for _, name := range proxycompat.Names() {
 		profile, err := proxycompat.Lookup(name)
@@ -146,9 +147,9 @@ func TestWhereRedissonIsNotified(t *testing.T) {
 	assert.ElementsMatch(t, []string{"alibaba", "cluster", "predixy", "predixy-single", "redis"}, heard)
 }
 
-// The rules that let one script run on Redis 3.2 as on 8, behind proxies that
-// check scripts, and behind those that route by the first key.
-func TestScriptsAreOldFashioned(t *testing.T) {
+// Every script runs on Redis 3.2 to 8, and behind proxies that check scripts or route by the first
+// key.
+func TestScriptsRunOnRedis32(t *testing.T) {
 	_, called := lockupdate.Config{NotifyRedisson: true}.RequiredCommands()
 	call := regexp.MustCompile(`redis\.p?call\('([A-Z]+)', (\S+?)[,)]`)
 	var used []string
@@ -166,7 +167,7 @@ func TestScriptsAreOldFashioned(t *testing.T) {
 		assert.NotContains(t, strings.ReplaceAll(code, "redis.pcall('SET', KEYS[1], ARGV[4], 'KEEPTTL').err", ""), "KEEPTTL",
 			"%s: since Redis 6.0, so its error must be caught", name)
 		assert.NotContains(t, code, "TIME", "%s: a write after it is refused before Redis 5", name)
-		assert.True(t, strings.HasPrefix(source, "-- "), "%s: begins with what it is for", name)
+		assert.True(t, strings.HasPrefix(source, "-- "), "%s: must begin with its purpose", name)
 		assert.Contains(t, source, "-- KEYS[1]", name)
 		assert.Contains(t, source, "-- Returns", name)
 	}
@@ -174,14 +175,14 @@ func TestScriptsAreOldFashioned(t *testing.T) {
 	assert.Equal(t, called, slices.Compact(used), "RequiredCommands must list what the scripts call")
 }
 
-// A backend that has just joined, restarted or been flushed knows no script, and
-// behind a proxy there is no SCRIPT LOAD: each script is sent whole, once.
+// Behind a proxy there is no SCRIPT LOAD. A backend with an empty script cache gets each script
+// once as EVAL.
 func TestScriptCacheLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
-		_, err := f.store.Update(t.Context(), key, behindItsBack(func() {
+		_, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
 			f.forgetScripts()
 		}, appendText("x")))
 		require.NoError(t, err)
@@ -196,8 +197,8 @@ func TestScriptCacheLost(t *testing.T) {
 	})
 }
 
-// go-redis by default runs a script that is slow to answer up to four times. Ours
-// run once; the control shows that the client would have.
+// By default, go-redis runs a slow script up to four times, as the control shows. The Store runs it
+// once.
 func TestSlowScriptRunsOnce(t *testing.T) {
 	slow := func(t *testing.T, f *fixture, use func(rdb *redis.Client)) int {
 		opts := *f.opts
@@ -237,8 +238,8 @@ func TestSlowScriptRunsOnce(t *testing.T) {
 	})
 }
 
-// A commit whose answer was lost: with other kinds of writers about, finding our
-// own bytes stored proves nothing.
+// With other writers, a stored value that equals the new one does not prove that a lost commit was
+// executed.
 func TestLostCommitReply(t *testing.T) {
 	lost := func(t *testing.T, cfg lockupdate.Config) (*fixture, rmw.Key, error) {
 		f := newFixture(t, cfg)
@@ -261,11 +262,10 @@ func TestLostCommitReply(t *testing.T) {
 	})
 }
 
-// Why SoleWriter is a promise: a WATCH writer stores the very bytes that a lost
-// commit meant to store. Two updates were asked for, one is there. Only without
-// the promise is nobody told that both are.
+// A WATCH writer stores the same bytes as a lost commit. Of two updates one is stored. With
+// SoleWriter, both callers get success.
 func TestSoleWriterIsAPromise(t *testing.T) {
-	race := func(t *testing.T, cfg lockupdate.Config) error {
+	loseCommit := func(t *testing.T, cfg lockupdate.Config) error {
 		f := newFixtureOn(t, proxycompat.Redis(), cfg)
 		legacy := cas.New(f.direct(), cas.Config{})
 		t.Cleanup(func() { require.NoError(t, legacy.Close()) })
@@ -280,14 +280,14 @@ func TestSoleWriterIsAPromise(t *testing.T) {
 		return err
 	}
 	synctest.Test(t, func(t *testing.T) {
-		require.ErrorIs(t, race(t, lockupdate.Config{}), rmw.ErrOutcomeUnknown)
+		require.ErrorIs(t, loseCommit(t, lockupdate.Config{}), rmw.ErrOutcomeUnknown)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		require.NoError(t, race(t, lockupdate.Config{SoleWriter: true}), "control: the broken promise goes unnoticed")
+		require.NoError(t, loseCommit(t, lockupdate.Config{SoleWriter: true}), "control: the broken promise goes unnoticed")
 	})
 }
 
-// An AutoPipeliner that is not full-duplex works like the client that it is of.
+// An AutoPipeliner that is not full-duplex works like its client.
 func TestHalfDuplexAutoPipeline(t *testing.T) {
 	f := newFixture(t, lockupdate.Config{})
 	auto, err := f.rdb.AutoPipeline()
@@ -301,7 +301,7 @@ func TestHalfDuplexAutoPipeline(t *testing.T) {
 	assert.Equal(t, "xxx", f.text(rmw.Key{Name: "s"}))
 }
 
-// Bad configurations and clients say so from every call, and never panic.
+// An invalid config or client is an error of every call, not a panic.
 func TestInvalidConfig(t *testing.T) {
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	defer func() { require.NoError(t, rdb.Close()) }()

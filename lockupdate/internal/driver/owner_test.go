@@ -44,7 +44,7 @@ func TestOwnersAreUnique(t *testing.T) {
 
 // An owner begins with the mark that acquire.lua looks for, and tells when the lock was
 // taken. The scripts and the driver use the same field for a wait hint.
-func TestOwnersTellTheTime(t *testing.T) {
+func TestOwnersCarryTheirTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ids := NewOwnerIDs()
 		first := ids.Next()

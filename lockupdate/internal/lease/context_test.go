@@ -160,7 +160,7 @@ func TestContextCostsNoAllocation(t *testing.T) {
 
 // Lost tells why the lock was lost even if no caller asked, and only if it was lost before
 // the ctx ended.
-func TestContextTellsItsLoss(t *testing.T) {
+func TestContextReportsItsLoss(t *testing.T) {
 	c := &Context{parent: t.Context(), depth: 1}
 	assert.NoError(t, c.Lost())
 	c.End(errTestLoss)
@@ -188,7 +188,7 @@ func newKeeper(t *testing.T) *Keeper {
 
 // Err tells that the lease is over even if the keeper's loop, which should have noticed, has
 // not run: as after a pause of the whole process.
-func TestErrLooksAtTheClock(t *testing.T) {
+func TestErrChecksTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKeeper(t)
 		lease := k.Keep(lockOf("l"), time.Now())

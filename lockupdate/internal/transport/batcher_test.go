@@ -155,7 +155,7 @@ func TestSendAtOnce(t *testing.T) {
 
 // While four flushes are in flight, further commands gather. They are sent together when
 // the first flush is answered, and every caller gets its own replies.
-func TestCommandsGather(t *testing.T) {
+func TestCommandsAreBatched(t *testing.T) {
 	inEachWay(t, func(t *testing.T, send func(r *rig, cmds ...*driver.Command) error) {
 		r := newRig(t, always(time.Millisecond))
 		for i, took := range r.start(t, maxInFlight+50, 1, send)() {

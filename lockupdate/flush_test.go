@@ -17,7 +17,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Updates of different keys at the same time share round trips.
+// Concurrent updates of different keys share round trips.
 func TestKeysShareFlushes(t *testing.T) {
 	perUpdate := func(t *testing.T, goroutines int) float64 {
 		const each = 5
@@ -25,8 +25,7 @@ func TestKeysShareFlushes(t *testing.T) {
 		for i := range goroutines {
 			f.warm(rmw.Key{Name: fmt.Sprint(i)})
 		}
-		// A flush takes a millisecond, however many commands are in it.
-		f.rdb.AddHook(distance(time.Millisecond))
+		f.rdb.AddHook(flushDelay(time.Millisecond))
 		before := f.meter.Read()
 		var wg sync.WaitGroup
 		for i := range goroutines {
@@ -48,53 +47,53 @@ func TestKeysShareFlushes(t *testing.T) {
 	assert.Less(t, many, 0.6)
 }
 
-// distance is a hook that makes each flush take a while.
-type distance time.Duration
+// flushDelay is a hook that delays each flush.
+type flushDelay time.Duration
 
-func (d distance) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (d flushDelay) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (d distance) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (d flushDelay) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		time.Sleep(time.Duration(d))
 		return next(ctx, cmd)
 	}
 }
 
-func (d distance) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (d flushDelay) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		time.Sleep(time.Duration(d))
 		return next(ctx, cmds)
 	}
 }
 
-// aloft has four commits on their way until letGo, so that others gather.
-func (f *fixture) aloft() (letGo func()) {
-	drop := f.holdUp("commit_string")
-	var fates []*fate
+// fillInFlight keeps four commits in flight until unblock, so that other commands form a batch.
+func (f *fixture) fillInFlight() (unblock func()) {
+	resume := f.block("commit_string")
+	var calls []*pendingCall
 	for i := range 4 {
-		fates = append(fates, start(f.t.Context(), f.store, rmw.Key{Name: fmt.Sprint("aloft", i)}, appendText("x")))
+		calls = append(calls, start(f.t.Context(), f.store, rmw.Key{Name: fmt.Sprint("inflight", i)}, appendText("x")))
 	}
 	return func() {
-		drop()
-		for _, fate := range fates {
-			<-fate.done
-			assert.NoError(f.t, fate.err)
+		resume()
+		for _, call := range calls {
+			<-call.done
+			assert.NoError(f.t, call.err)
 		}
 	}
 }
 
-// A caller of Read that leaves takes nobody else's commands with it.
-func TestOneLeavesAFlight(t *testing.T) {
+// A canceled Read does not cancel the other commands of its batch.
+func TestCanceledReadDoesNotCancelItsBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		keys := []rmw.Key{{Name: "a"}, {Name: "b"}, {Name: "c"}}
 		f.warm(keys...)
-		var fates []*fate
+		var calls []*pendingCall
 		gate := make(chan struct{})
 		for _, key := range keys {
-			fates = append(fates, start(t.Context(), f.store, key, until(gate, appendText("x"))))
+			calls = append(calls, start(t.Context(), f.store, key, until(gate, appendText("x"))))
 		}
-		letGo := f.aloft()
+		unblock := f.fillInFlight()
 		ctx, cancel := context.WithCancel(t.Context())
 		read := make(chan error, 1)
 		go func() {
@@ -102,56 +101,56 @@ func TestOneLeavesAFlight(t *testing.T) {
 			read <- err
 		}()
 		synctest.Wait()
-		close(gate) // their commits board, behind the read
+		close(gate) // the commits join the batch of the read
 		synctest.Wait()
 		cancel()
 		require.ErrorIs(t, <-read, context.Canceled)
 		synctest.Wait()
-		letGo()
-		for i, fate := range fates {
-			<-fate.done
-			require.NoError(t, fate.err)
+		unblock()
+		for i, call := range calls {
+			<-call.done
+			require.NoError(t, call.err)
 			assert.Equal(t, "wwwx", f.text(keys[i]))
 		}
 	})
 }
 
-// bug is a client's hook that panics on its first pipeline.
-type bug struct {
-	distance
-	struck atomic.Int32
+// panickingPipeline is a hook that panics in every pipeline.
+type panickingPipeline struct {
+	flushDelay
+	panics atomic.Int32
 }
 
-func (h *bug) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (h *panickingPipeline) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(context.Context, []redis.Cmder) error {
-		h.struck.Add(1)
+		h.panics.Add(1)
 		panic("a bug in a hook")
 	}
 }
 
-// A hook that panics ends nobody's goroutine: everybody aboard is told.
-func TestPanicAboard(t *testing.T) {
+// The panic of a hook fails every command of the flush, and ends no goroutine.
+func TestPanicInASharedFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		keys := []rmw.Key{{Name: "a"}, {Name: "b"}, {Name: "c"}}
 		f.warm(keys...)
-		var fates []*fate
+		var calls []*pendingCall
 		gate := make(chan struct{})
 		for _, key := range keys {
-			fates = append(fates, start(t.Context(), f.store, key, until(gate, appendText("x"))))
+			calls = append(calls, start(t.Context(), f.store, key, until(gate, appendText("x"))))
 		}
-		letGo := f.aloft()
-		hook := &bug{}
+		unblock := f.fillInFlight()
+		hook := &panickingPipeline{}
 		f.rdb.AddHook(hook)
 		close(gate)
 		synctest.Wait()
-		letGo()
-		for _, fate := range fates {
-			<-fate.done
-			assert.Nil(t, fate.panicked)
-			require.ErrorIs(t, fate.err, rmw.ErrOutcomeUnknown)
-			require.ErrorContains(t, fate.err, "panicked: a bug in a hook")
+		unblock()
+		for _, call := range calls {
+			<-call.done
+			assert.Nil(t, call.panicked)
+			require.ErrorIs(t, call.err, rmw.ErrOutcomeUnknown)
+			require.ErrorContains(t, call.err, "panicked: a bug in a hook")
 		}
-		assert.Positive(t, hook.struck.Load())
+		assert.Positive(t, hook.panics.Load())
 	})
 }

@@ -17,11 +17,10 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// One error for a lock that is taken, lost, unreachable or given up leaves callers to
-// guess what to do next (redsync#81, redsync#98, redsync#164, node-redlock#65,
-// node-redlock#131, node-redlock#168, redisson#5000). Ours have the reason of what
-// happened, and no other.
-func TestTrap16ErrorsThatHideTheReason(t *testing.T) {
+// One error for a lock that is taken, lost, unreachable or abandoned does not tell callers how to
+// react (redsync#81, redsync#98, redsync#164, node-redlock#65, node-redlock#131, node-redlock#168,
+// redisson#5000). Errors of lockupdate match exactly their reasons.
+func TestPitfall16ErrorsThatHideTheReason(t *testing.T) {
 	key := rmw.Key{Name: "s"}
 	update := func(ctx context.Context, f *fixture) error {
 		_, err := f.store.Update(ctx, key, appendText("x"))
@@ -44,17 +43,17 @@ func TestTrap16ErrorsThatHideTheReason(t *testing.T) {
 		op  string
 	}{
 		"waited for MaxWait": {func(ctx context.Context, f *fixture) error {
-			f.taken(key, 0)
+			f.takeAsOther(key, 0)
 			return update(ctx, f)
 		}, []error{rmw.ErrContended}, "acquire"},
 		"waited until the deadline": {func(ctx context.Context, f *fixture) error {
-			f.taken(key, 0)
+			f.takeAsOther(key, 0)
 			ctx, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
 			return update(ctx, f)
 		}, []error{rmw.ErrContended, context.DeadlineExceeded}, "acquire"},
 		"waited and left": {func(ctx context.Context, f *fixture) error {
-			f.taken(key, 0)
+			f.takeAsOther(key, 0)
 			ctx, cancel := context.WithCancel(ctx)
 			time.AfterFunc(time.Second, cancel)
 			return update(ctx, f)
@@ -65,7 +64,7 @@ func TestTrap16ErrorsThatHideTheReason(t *testing.T) {
 			return update(ctx, f)
 		}, []error{context.Canceled}, "update"},
 		"did not wait": {func(ctx context.Context, f *fixture) error {
-			f.taken(key, 0)
+			f.takeAsOther(key, 0)
 			return f.store.TryLock(ctx, "s", nothing)
 		}, []error{rmw.ErrContended}, "lock"},
 		"lost": {func(ctx context.Context, f *fixture) error {
@@ -79,11 +78,11 @@ func TestTrap16ErrorsThatHideTheReason(t *testing.T) {
 		"refused by the server": {refused("acquire", noPerm), []error{rmw.ErrUnsupported}, "acquire"},
 		"refused by the proxy":  {refused("acquire", notAllowed), []error{rmw.ErrUnsupported}, "acquire"},
 		"unreachable":           {refused("acquire", reset), []error{rmw.ErrUnavailable}, "acquire"},
-		"something else is the lock": {func(ctx context.Context, f *fixture) error {
+		"wrong kind of lock": {func(ctx context.Context, f *fixture) error {
 			assert.NoError(t, f.direct().Set(ctx, lock+"s", "", 0).Err())
 			return update(ctx, f)
 		}, []error{rmw.ErrWrongKind}, "acquire"},
-		"something else is the value": {func(ctx context.Context, f *fixture) error {
+		"wrong kind of value": {func(ctx context.Context, f *fixture) error {
 			assert.NoError(t, f.direct().HSet(ctx, "s", "f", "v").Err())
 			return update(ctx, f)
 		}, []error{rmw.ErrWrongKind}, "read"},
@@ -113,9 +112,9 @@ func TestTrap16ErrorsThatHideTheReason(t *testing.T) {
 	}
 }
 
-// A plain SET of the new value makes a key with an expiry immortal (lettuce#1234,
-// valkey-admin#488). The commit keeps it, unless the Key says otherwise.
-func TestTrap20WriteDropsTheTTL(t *testing.T) {
+// A plain SET removes the expiry of a key (lettuce#1234, valkey-admin#488). A commit keeps it,
+// unless the Key sets another.
+func TestPitfall20WriteDropsTheTTL(t *testing.T) {
 	for name, tc := range map[string]struct{ ask, want time.Duration }{
 		"keep":   {0, 50 * time.Minute},
 		"new":    {time.Minute, time.Minute},
@@ -128,7 +127,7 @@ func TestTrap20WriteDropsTheTTL(t *testing.T) {
 					rdb := f.direct()
 					require.NoError(t, rdb.Set(t.Context(), "control", "v", time.Hour).Err())
 					require.NoError(t, rdb.Set(t.Context(), "control", "w", 0).Err())
-					require.Negative(t, rdb.PTTL(t.Context(), "control").Val(), "control: the trap is there")
+					require.Negative(t, rdb.PTTL(t.Context(), "control").Val(), "control: the pitfall exists")
 
 					key := rmw.Key{Name: "s", Kind: kind, TTL: tc.ask}
 					fn := appendText("x")
@@ -155,10 +154,10 @@ func TestTrap20WriteDropsTheTTL(t *testing.T) {
 	}
 }
 
-// A timer, a task or a round trip for each lock makes renewal fall behind when there are
-// many (redisson#6303); several keys in one script does not pass a proxy (redisson#6867).
-// One loop sends those that are due together in a few plain pipelines, and waits for none.
-func TestTrap21ManyLocks(t *testing.T) {
+// A timer, a task or a round trip per lock makes renewals late (redisson#6303). A script with
+// several keys does not pass a proxy (redisson#6867). The keeper sends renewals that are due
+// together in a few plain pipelines, without waiting for replies.
+func TestPitfall21ManyLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many, lease = 1300, 20 * time.Second
 		f := newFixture(t, lockupdate.Config{Lease: lease, MaxHold: time.Hour})
@@ -166,11 +165,11 @@ func TestTrap21ManyLocks(t *testing.T) {
 		for i := range names {
 			names[i] = fmt.Sprintf("lock%04d", i)
 		}
-		locks := f.locked(names...)
+		locks := f.lockAll(names...)
 		time.Sleep(lease * 6 / 10) // fills the script caches
 		f.proxy.ResetCalls()
 		before := f.meter.Read().RoundTrips
-		f.proxy.Inject(proxytest.Fault{ // all in all 10.7 s for each round
+		f.proxy.Inject(proxytest.Fault{ // 10.7 s in total per round
 			Match: func(args []string) bool {
 				return strings.HasSuffix(args[3], "00") || strings.HasSuffix(args[3], "50")
 			},

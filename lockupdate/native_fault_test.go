@@ -18,23 +18,23 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// The notes of those who wait serve fairness alone. A backend that has nothing but
-// them, and is dead, or frozen, costs no update anything.
-func TestNothingDependsOnNotes(t *testing.T) {
+// Wait hints serve fairness only. A dead or hanging backend that stores nothing but hints delays no
+// update.
+func TestUpdatesDoNotDependOnHints(t *testing.T) {
 	for name, action := range map[string]proxytest.Action{
 		"lost": proxytest.DropRequest, "frozen": proxytest.HangRequest,
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachWithoutLua(t, func(t *testing.T, s luaLess) {
+			eachNativeStore(t, func(t *testing.T, s nativeStore) {
 				cfg := lockupdate.Config{NoCombining: true}
 				f := s.fixture(t, cfg)
 				cfg.Commit = s.commit
 				other := f.another(cfg)
 				key := rmw.Key{Name: "s"}
 				f.warm(key)
-				f.proxy.Inject(proxytest.Fault{Match: says("note"), Times: -1, Action: action})
+				f.proxy.Inject(proxytest.Fault{Match: isRequest("hint"), Times: -1, Action: action})
 				began := time.Now()
-				var calls []*fate
+				var calls []*pendingCall
 				for range 3 {
 					calls = append(calls, start(t.Context(), f.store, key, after(20*time.Millisecond, appendText("x"))),
 						start(t.Context(), other, key, after(20*time.Millisecond, appendText("x"))))
@@ -50,8 +50,8 @@ func TestNothingDependsOnNotes(t *testing.T) {
 	}
 }
 
-// What is known of a command counts, whatever happens to those after it in the flush.
-func TestAnswerBeforeTheConnectionBroke(t *testing.T) {
+// A reply counts even if the connection breaks later in the same flush.
+func TestReplyBeforeAConnectionErrorCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
@@ -60,47 +60,47 @@ func TestAnswerBeforeTheConnectionBroke(t *testing.T) {
 		_, err := f.store.Update(t.Context(), key, appendText("x"))
 		require.NoError(t, err)
 		f.waitReleases()
-		assert.Equal(t, []string{"acquire", "read", "read", "commit_string", "release"}, f.calls(), "the lock is not asked for again")
+		assert.Equal(t, []string{"acquire", "read", "read", "commit_string", "release"}, f.calls(), "the lock is not acquired again")
 	})
 }
 
-// One that may have been executed counts for more than one that certainly was not: the
-// lock is released.
+// If one acquire command was refused and another one may have been executed, the lock may be held.
+// It is released.
 func TestUnknownAcquireAmongRefusals(t *testing.T) {
-	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
-		f.proxy.Inject(proxytest.Fault{Match: says("release"), Action: proxytest.HangRequest})
+		f.proxy.Inject(proxytest.Fault{Match: isRequest("release"), Action: proxytest.HangRequest})
 		_, err := f.store.Update(t.Context(), key, appendText("x"))
 		require.NoError(t, err)
 		f.proxy.Inject(proxytest.Fault{
-			Match:  func(args []string) bool { return says("acquire")(args) && args[3] == "nx" },
+			Match:  func(args []string) bool { return isRequest("acquire")(args) && args[3] == "nx" },
 			Action: proxytest.RefuseWith, Text: "LOADING Redis is loading the dataset in memory",
 		})
 		f.proxy.Inject(proxytest.Fault{
-			Match:  func(args []string) bool { return says("acquire")(args) && args[3] != "nx" },
+			Match:  func(args []string) bool { return isRequest("acquire")(args) && args[3] != "nx" },
 			Action: proxytest.DropReply,
 		})
 		_, err = f.store.Update(t.Context(), key, appendText("y"))
-		require.NoError(t, err, "it is asked for again, and is ours")
+		require.NoError(t, err, "the retry finds the lock held by this owner")
 		f.waitReleases()
 		assert.False(t, f.hasLock(key))
 	})
 }
 
-// A release that is on its way may be executed between the commands that take the lock.
-func TestReleasedAmidTakeover(t *testing.T) {
-	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+// A release in flight may be executed between the two commands of an acquire.
+func TestReleaseDuringTakeover(t *testing.T) {
+	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
-		f.proxy.Inject(proxytest.Fault{Match: says("release"), Action: proxytest.HangRequest})
+		f.proxy.Inject(proxytest.Fault{Match: isRequest("release"), Action: proxytest.HangRequest})
 		_, err := f.store.Update(t.Context(), key, appendText("x"))
 		require.NoError(t, err)
 		asked := 0
 		f.proxy.Inject(proxytest.Fault{Times: -1, Match: func(args []string) bool {
-			if says("acquire")(args) {
+			if isRequest("acquire")(args) {
 				if asked++; asked == 2 {
 					f.proxy.Engine(f.proxy.BackendOf(lock + "s")).Del(lock + "s")
 				}
@@ -109,15 +109,14 @@ func TestReleasedAmidTakeover(t *testing.T) {
 		}})
 		res, err := f.store.Update(t.Context(), key, appendText("y"))
 		require.NoError(t, err)
-		assert.Equal(t, 2, asked, "the lock is not asked for again")
+		assert.Equal(t, 2, asked, "the lock is not acquired again")
 		assert.Zero(t, res.Waited)
 	})
 }
 
-// TryLock does not ask twice, and still tells a lock of another kind from one that is
-// taken.
-func TestTryLockOfAnotherKind(t *testing.T) {
-	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+// TryLock does not retry, and still reports a lock of the wrong kind as rmw.ErrWrongKind.
+func TestTryLockReportsWrongKind(t *testing.T) {
+	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{})
 		require.NoError(t, f.direct().HSet(t.Context(), lock+"s", "somebody:1", 1).Err())
 		err := f.store.TryLock(t.Context(), "s", func(context.Context) error { return nil })
@@ -125,9 +124,9 @@ func TestTryLockOfAnotherKind(t *testing.T) {
 	})
 }
 
-// A key expires when it should, however often it is written until then.
+// Updates that keep the expiry do not prolong it.
 func TestKeptExpiryEnds(t *testing.T) {
-	for _, s := range append(withoutLua, luaLess{commit: lockupdate.CommitVX, store: proxytest.Pika}) {
+	for _, s := range append(nativeStores, nativeStore{commit: lockupdate.CommitVX, store: proxytest.Pika}) {
 		t.Run(s.store.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixtureBehind(t, proxytest.Config{Store: s.store}, lockupdate.Config{Commit: s.commit})
@@ -149,8 +148,8 @@ func TestKeptExpiryEnds(t *testing.T) {
 	}
 }
 
-// An expiry that is asked for again is not charged with the time of the first try.
-func TestExpiryAskedTwice(t *testing.T) {
+// A retried PTTL does not subtract the time of the first try.
+func TestRepeatedExpiryQueryIsAccurate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Commit: lockupdate.CommitCAS})
 		f.warm(rmw.Key{Name: "other"})
@@ -166,9 +165,9 @@ func TestExpiryAskedTwice(t *testing.T) {
 	})
 }
 
-// A key that is gone when its expiry is asked for is not written, though it may come
-// back with the same value: it would have lost the expiry.
-func TestKeyThatComesBack(t *testing.T) {
+// A key that was absent when its expiry was read is not written, even if it is created again with
+// the same value: the new expiry would be lost.
+func TestRecreatedKeyIsNotOverwritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Commit: lockupdate.CommitCAS})
 		rdb := f.direct()
@@ -177,7 +176,7 @@ func TestKeyThatComesBack(t *testing.T) {
 		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(context.Context, rmw.Value) (rmw.Value, error) {
 			if calls++; calls == 1 {
 				require.NoError(t, rdb.Del(t.Context(), "s").Err())
-				f.proxy.Inject(proxytest.Fault{Match: says("read"), Action: proxytest.None, Do: func() {
+				f.proxy.Inject(proxytest.Fault{Match: isRequest("read"), Action: proxytest.None, Do: func() {
 					assert.NoError(t, rdb.Set(context.Background(), "s", "0", time.Minute).Err())
 				}})
 			}
@@ -189,12 +188,12 @@ func TestKeyThatComesBack(t *testing.T) {
 	})
 }
 
-// Kvrocks says in more words than others that a key holds another type.
-func TestWrongTypeInMoreWords(t *testing.T) {
+// Kvrocks prefixes its WRONGTYPE error with other text.
+func TestKvrocksWrongTypeError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Commit: lockupdate.CommitCAS})
 		f.proxy.Inject(proxytest.Fault{
-			Match: says("read"), Times: -1, Action: proxytest.RefuseWith,
+			Match: isRequest("read"), Times: -1, Action: proxytest.RefuseWith,
 			Text: "ERR Invalid argument: WRONGTYPE Operation against a key holding the wrong kind of value",
 		})
 		_, err := f.store.Read(t.Context(), rmw.Key{Name: "s"})
@@ -203,9 +202,9 @@ func TestWrongTypeInMoreWords(t *testing.T) {
 	})
 }
 
-// A token that cannot be drawn is no doubt about the value.
+// If no token can be drawn, the outcome of the update stays known.
 func TestLostTokenWithoutLua(t *testing.T) {
-	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{})
 		f.proxy.Inject(proxytest.Fault{
 			Match: func(args []string) bool {
@@ -221,8 +220,8 @@ func TestLostTokenWithoutLua(t *testing.T) {
 	})
 }
 
-// Probe looks at how much of an expiry is left, not only whether any is.
-func TestProbeNoticesTheUnit(t *testing.T) {
+// Probe checks the remaining time of an expiry, not only that it exists.
+func TestProbeChecksTheExpiryUnit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixtureBehind(t, proxytest.Config{Store: proxytest.Pika}, lockupdate.Config{})
 		f.rdb.AddHook(tap{after: func(cmd redis.Cmder) {
@@ -238,8 +237,8 @@ func TestProbeNoticesTheUnit(t *testing.T) {
 	})
 }
 
-// A store may say in words of its own that it does not know a command, and a proxy that
-// its backend is down.
+// Probe treats any refusal of a script as a missing feature, but not an error about a backend that
+// is down.
 func TestProbeTellsRefusalsFromFailures(t *testing.T) {
 	for text, want := range map[string]lockupdate.Commit{
 		"Err unknown or unsupported command 'evalsha'": lockupdate.CommitVX,
@@ -260,8 +259,8 @@ func TestProbeTellsRefusalsFromFailures(t *testing.T) {
 	}
 }
 
-// A Probe that is broken off leaves no key behind for ever.
-func TestProbeTidiesUp(t *testing.T) {
+// Every key that a canceled Probe leaves behind expires.
+func TestCanceledProbeLeavesExpiringKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixtureBehind(t, proxytest.Config{Store: proxytest.Pika}, lockupdate.Config{})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -277,9 +276,9 @@ func TestProbeTidiesUp(t *testing.T) {
 	})
 }
 
-// A TTL beyond all measure is not one that has passed.
+// The largest TTL does not overflow to one that has passed.
 func TestHugeTTL(t *testing.T) {
-	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{})
 		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s", TTL: 1<<62 - 1}, appendText("x"))
 		require.NoError(t, err)
@@ -287,10 +286,10 @@ func TestHugeTTL(t *testing.T) {
 	})
 }
 
-// Who got the lock takes its note back with it: on a server that counts in seconds it
-// would keep others away long after.
-func TestNoteIsTakenBack(t *testing.T) {
-	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+// A waiter that got the lock clears its hint. A server that counts in seconds would keep it for too
+// long.
+func TestWaiterClearsItsHint(t *testing.T) {
+	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{})
 		other := f.another(lockupdate.Config{Commit: s.commit})
 		key := rmw.Key{Name: "s"}
@@ -311,15 +310,15 @@ func TestNoteIsTakenBack(t *testing.T) {
 	})
 }
 
-// A note that is late, so that its lock is given back before it arrives, does not stay.
-func TestLateNoteIsTakenBack(t *testing.T) {
-	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+// A hint that arrives after the release of its lock is cleared.
+func TestLateHintIsCleared(t *testing.T) {
+	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{})
-		note := "/wait" + lock + "s"
+		hint := "/wait" + lock + "s"
 		var sent, arrived atomic.Int32
 		late := func(n *atomic.Int32, d time.Duration) func(redis.Cmder) {
 			return func(cmd redis.Cmder) {
-				if args := argsOf(cmd); args[0] == "set" && args[1] == note {
+				if args := argsOf(cmd); args[0] == "set" && args[1] == hint {
 					n.Add(1)
 					time.Sleep(d)
 				}
@@ -343,11 +342,11 @@ func TestLateNoteIsTakenBack(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		require.EqualValues(t, 1, arrived.Load())
-		assert.Zero(t, f.direct().Exists(t.Context(), note).Val())
+		assert.Zero(t, f.direct().Exists(t.Context(), hint).Val())
 	})
 }
 
-// after is an fn that takes its time.
+// after returns an fn that sleeps for d before it calls fn.
 func after(d time.Duration, fn rmw.UpdateFunc) rmw.UpdateFunc {
 	return func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 		time.Sleep(d)

@@ -18,10 +18,10 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// The files traps_*_test.go provoke, one test for each, the traps that users of other
-// lock libraries fell into. "repo#n" is the report of one who did.
+// The files pitfalls_*_test.go have one test for each known pitfall of other lock libraries.
+// "repo#n" is an issue that reports it.
 
-// timesSent returns how often the proxy was sent a script.
+// timesSent counts how often a script was received.
 func (f *fixture) timesSent(script string) int {
 	n := 0
 	for _, name := range f.calls() {
@@ -42,10 +42,10 @@ func increment(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 	return rmw.String(strconv.Itoa(n + 1)), nil
 }
 
-// repeating is a client that repeats commands whatever they say about that.
-type repeating struct{ *redis.Client }
+// retryingClient is a client that retries commands that forbid it.
+type retryingClient struct{ *redis.Client }
 
-func (c repeating) Process(ctx context.Context, cmd redis.Cmder) error {
+func (c retryingClient) Process(ctx context.Context, cmd redis.Cmder) error {
 	plain := redis.NewCmd(ctx, cmd.Args()...)
 	err := c.Client.Process(ctx, plain)
 	cmd.(interface{ SetVal(val any) }).SetVal(plain.Val())
@@ -53,11 +53,10 @@ func (c repeating) Process(ctx context.Context, cmd redis.Cmder) error {
 	return err
 }
 
-// A client that repeats a compare-and-set whose reply was lost finds it refused, by its
-// own first run: the caller computes anew, and the update is there twice (go-redis#1551,
-// go-redis#2339, jedis#3187, redis-rb#668). Ours tell go-redis not to repeat them, and a
-// lost answer is rmw.ErrOutcomeUnknown.
-func TestTrap01ClientRetryDoubleApplies(t *testing.T) {
+// If a client retries a compare-and-set whose reply was lost, the retry is refused because of the
+// first try. The caller then applies the update twice (go-redis#1551, go-redis#2339, jedis#3187,
+// redis-rb#668). Commands of lockupdate forbid retries, and a lost reply is rmw.ErrOutcomeUnknown.
+func TestPitfall01ClientRetryDoubleApplies(t *testing.T) {
 	lostReply := func(t *testing.T, wrap func(rdb *redis.Client) lockupdate.Commands) (n string, err error) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "counter"}
@@ -81,16 +80,16 @@ func TestTrap01ClientRetryDoubleApplies(t *testing.T) {
 		require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		n, err := lostReply(t, func(rdb *redis.Client) lockupdate.Commands { return repeating{rdb} })
-		assert.Equal(t, "12", n, "control: the trap is there")
+		n, err := lostReply(t, func(rdb *redis.Client) lockupdate.Commands { return retryingClient{rdb} })
+		assert.Equal(t, "12", n, "control: the pitfall exists")
 		require.NoError(t, err, "control")
 	})
 }
 
-// An acquire whose reply was lost has taken the lock: the next try meets it and waits
-// for itself, or an error leaves it behind for a whole lease (node-redlock#369, sim#6864,
-// openlinker#2717). Our script knows its owner, and whoever gives up releases.
-func TestTrap02LostAcquireReplyBlocksItself(t *testing.T) {
+// An acquire whose reply was lost holds the lock. The retry waits for it, or an error leaves it for
+// a whole lease (node-redlock#369, sim#6864, openlinker#2717). The script of lockupdate recognises
+// its owner, and a failed call releases.
+func TestPitfall02LostAcquireReplyBlocksItself(t *testing.T) {
 	for _, lost := range []int{1, 2, 3} {
 		t.Run(strconv.Itoa(lost), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -103,7 +102,7 @@ func TestTrap02LostAcquireReplyBlocksItself(t *testing.T) {
 				res, err := f.store.Update(t.Context(), key, appendText("x"))
 				if lost < 3 {
 					require.NoError(t, err)
-					assert.Zero(t, res.Waited, "for whom?")
+					assert.Zero(t, res.Waited, "the retry must not wait for its own lock")
 				} else {
 					require.ErrorIs(t, err, rmw.ErrUnavailable)
 				}
@@ -117,18 +116,18 @@ func TestTrap02LostAcquireReplyBlocksItself(t *testing.T) {
 	}
 }
 
-// A release that is sent with the ctx of a caller who has left is not sent, and the lock
-// stays until its lease ends (open-match#1578, blnk#355, ncps#913, authgear#5721); so it
-// does if the first failure is the last try (redis-py#3847). Ours has a ctx of its own.
-func TestTrap03ReleaseWithACancelledCtx(t *testing.T) {
+// A release with the canceled ctx of its caller is not sent, and the lock stays for its lease
+// (open-match#1578, blnk#355, ncps#913, authgear#5721). The same happens without a retry
+// (redis-py#3847). lockupdate releases with its own ctx.
+func TestPitfall03ReleaseWithACancelledCtx(t *testing.T) {
 	for name, use := range map[string]func(ctx context.Context, s *lockupdate.Store, leave func()) error{
 		"Update": func(ctx context.Context, s *lockupdate.Store, leave func()) error {
-			_, err := s.Update(ctx, rmw.Key{Name: "s"}, behindItsBack(leave, appendText("x")))
+			_, err := s.Update(ctx, rmw.Key{Name: "s"}, duringFirstCall(leave, appendText("x")))
 			return err
 		},
 		"commit": func(ctx context.Context, s *lockupdate.Store, leave func()) error {
 			_, err := s.Update(ctx, rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-				time.AfterFunc(time.Millisecond, leave) // while the commit is on its way
+				time.AfterFunc(time.Millisecond, leave) // while the commit is in flight
 				return cur.WithTTL(time.Hour), nil
 			})
 			return err
@@ -164,11 +163,10 @@ func TestTrap03ReleaseWithACancelledCtx(t *testing.T) {
 	}
 }
 
-// A watchdog that goes on renewing after the unlock, or for a holder that has died,
-// keeps a lock that nobody holds (redisson#7272, redisson#1966, redisson#4368,
-// redisson#4178). The watch ends before the release, which waits for a renewal under
-// way, and however the holder ends.
-func TestTrap04RenewalAfterUnlock(t *testing.T) {
+// A watchdog that renews after the unlock, or for a dead holder, keeps a lock that has no holder
+// (redisson#7272, redisson#1966, redisson#4368, redisson#4178). In lockupdate, renewal ends before
+// the release, which waits for a renewal in flight, however fn ends.
+func TestPitfall04RenewalAfterUnlock(t *testing.T) {
 	for name, end := range map[string]func(){
 		"returns": func() {},
 		"panics":  func() { panic("a bug") },
@@ -185,7 +183,7 @@ func TestTrap04RenewalAfterUnlock(t *testing.T) {
 					defer close(done)
 					defer func() { _ = recover() }()
 					_ = f.store.WithLock(t.Context(), "s", func(context.Context) error {
-						time.Sleep(lease * 6 / 10) // a renewal is under way
+						time.Sleep(lease * 6 / 10) // a renewal is in flight
 						end()
 						return nil
 					})

@@ -15,35 +15,33 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// A note that nobody of ours writes does not take the lock away from its holder, whose
-// renewal brings the note along.
-func TestNotesDoNotEndALease(t *testing.T) {
-	for _, note := range []string{"-1", "-7", "1e300", "-1e300", "inf", "-inf", "nan", "9223372036854775807", "x", "", "\x00"} {
+// A malformed hint in a lock does not end the lease, although each renewal returns the hint.
+func TestInvalidHintsDoNotEndALease(t *testing.T) {
+	for _, hint := range []string{"-1", "-7", "1e300", "-1e300", "inf", "-inf", "nan", "9223372036854775807", "x", "", "\x00"} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, lockupdate.Config{Lease: time.Second})
 			key := rmw.Key{Name: "s"}
 			f.warm(key)
 			_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-				require.NoError(t, f.direct().HSet(t.Context(), lock+key.Name, "unwatch-waiting", note).Err())
+				require.NoError(t, f.direct().HSet(t.Context(), lock+key.Name, "unwatch-waiting", hint).Err())
 				select {
 				case <-ctx.Done():
 				case <-time.After(3 * time.Second):
 				}
 				return rmw.String(cur.Text() + "1"), ctx.Err()
 			})
-			require.NoError(t, err, "%q", note)
+			require.NoError(t, err, "%q", hint)
 			f.waitReleases()
-			assert.Zero(t, f.store.Stats().Lost, "%q", note)
+			assert.Zero(t, f.store.Stats().Lost, "%q", hint)
 			exists, err := f.direct().Exists(t.Context(), lock+key.Name).Result()
 			require.NoError(t, err)
-			assert.Zero(t, exists, "%q: the lock is given back", note)
+			assert.Zero(t, exists, "%q: the lock is released", hint)
 		})
 	}
 }
 
-// Whatever stands in a lock, it is somebody's, or it is free: an update waits, says what is
-// wrong, or works. Inspect shows what there is.
-func TestHostileLocks(t *testing.T) {
+// An update waits for a lock with any content, takes it, or returns an error. Inspect reports it.
+func TestMalformedLocks(t *testing.T) {
 	fields := []string{"", "?", "a", ":", "::", "\x00", "unwatch:", "unwatch:a", "unwatch:a:", "unwatch:a:zzzzzzzzzzzzzzzzzzzz",
 		"unwatch:a:1y2p0ij32e8e7", "unwatch:a:-1", "unwatch-waiting"}
 	for _, field := range fields {
@@ -67,24 +65,24 @@ func TestHostileLocks(t *testing.T) {
 	}
 }
 
-// The longest durations that there are mean for ever; they do not wrap round to none.
+// The longest durations are accepted and do not overflow.
 func TestEndlessConfigs(t *testing.T) {
 	const endless = time.Duration(math.MaxInt64)
 	for name, cfg := range map[string]lockupdate.Config{
-		"Lease":              {Lease: endless},
-		"MaxHold":            {MaxHold: endless},
-		"MaxWait":            {MaxWait: endless},
-		"Poll.Base":          {Poll: rmw.Backoff{Base: endless}},
-		"Poll.Max":           {Poll: rmw.Backoff{Max: endless}},
-		"Poll":               {Poll: rmw.Backoff{Base: endless, Max: endless}},
-		"Keep":               {Poll: rmw.Backoff{Max: endless}, Linger: endless},
-		"all":                {Lease: endless, MaxHold: endless, MaxWait: endless, Poll: rmw.Backoff{Max: endless}},
-		"MaxAttempts":        {MaxAttempts: math.MaxInt},
-		"Lease, without Lua": {Lease: endless, Commit: lockupdate.CommitIFEQ},
-		"Poll, without Lua":  {Poll: rmw.Backoff{Base: endless, Max: endless}, Commit: lockupdate.CommitIFEQ},
-		"Keep, without Lua":  {Poll: rmw.Backoff{Max: endless}, Linger: endless, Commit: lockupdate.CommitIFEQ},
-		"Lease, in seconds":  {Lease: endless, Commit: lockupdate.CommitVX},
-		"Poll, in seconds":   {Poll: rmw.Backoff{Base: endless, Max: endless}, Commit: lockupdate.CommitVX},
+		"Lease":               {Lease: endless},
+		"MaxHold":             {MaxHold: endless},
+		"MaxWait":             {MaxWait: endless},
+		"Poll.Base":           {Poll: rmw.Backoff{Base: endless}},
+		"Poll.Max":            {Poll: rmw.Backoff{Max: endless}},
+		"Poll":                {Poll: rmw.Backoff{Base: endless, Max: endless}},
+		"Linger":              {Poll: rmw.Backoff{Max: endless}, Linger: endless},
+		"all":                 {Lease: endless, MaxHold: endless, MaxWait: endless, Poll: rmw.Backoff{Max: endless}},
+		"MaxAttempts":         {MaxAttempts: math.MaxInt},
+		"Lease, without Lua":  {Lease: endless, Commit: lockupdate.CommitIFEQ},
+		"Poll, without Lua":   {Poll: rmw.Backoff{Base: endless, Max: endless}, Commit: lockupdate.CommitIFEQ},
+		"Linger, without Lua": {Poll: rmw.Backoff{Max: endless}, Linger: endless, Commit: lockupdate.CommitIFEQ},
+		"Lease, in seconds":   {Lease: endless, Commit: lockupdate.CommitVX},
+		"Poll, in seconds":    {Poll: rmw.Backoff{Base: endless, Max: endless}, Commit: lockupdate.CommitVX},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -22,28 +22,28 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-type luaLess struct {
+// nativeStore is a store without Lua.
+type nativeStore struct {
 	commit lockupdate.Commit
 	store  proxytest.Store
-	unit   time.Duration // of its expiries
+	unit   time.Duration // of expiries
 }
 
-// withoutLua are the ways to write without scripts, each with the store that has it.
-var withoutLua = []luaLess{
+// nativeStores lists the Commits without scripts, each with a store that supports it.
+var nativeStores = []nativeStore{
 	{lockupdate.CommitIFEQ, proxytest.Redis84, 0},
 	{lockupdate.CommitDELIFEQ, proxytest.Valkey9, 0},
 	{lockupdate.CommitVX, proxytest.OldPika, time.Second},
 	{lockupdate.CommitCAS, proxytest.Kvrocks, time.Second},
 }
 
-// The contract holds without a single script.
 func TestContractWithoutLua(t *testing.T) {
-	for _, s := range withoutLua {
+	for _, s := range nativeStores {
 		for name, cfg := range map[string]lockupdate.Config{
 			"":               {},
 			", sole writer":  {SoleWriter: true},
 			", no combining": {NoCombining: true},
-			", keep":         {Linger: 5 * time.Millisecond},
+			", linger":       {Linger: 5 * time.Millisecond},
 			", master reads": {MasterReads: true},
 		} {
 			t.Run(s.commit.String()+name, func(t *testing.T) {
@@ -60,24 +60,22 @@ func TestContractWithoutLua(t *testing.T) {
 	}
 }
 
-// a fixture with a store that has no Lua.
-func (s luaLess) fixture(t *testing.T, cfg lockupdate.Config) *fixture {
+func (s nativeStore) fixture(t *testing.T, cfg lockupdate.Config) *fixture {
 	cfg.Commit = s.commit
 	return newFixture(t, cfg)
 }
 
-// each runs a test for each of them, on fake time.
-func eachWithoutLua(t *testing.T, test func(t *testing.T, s luaLess)) {
-	for _, s := range withoutLua {
+// eachNativeStore runs a test for each native store, on fake time.
+func eachNativeStore(t *testing.T, test func(t *testing.T, s nativeStore)) {
+	for _, s := range nativeStores {
 		t.Run(s.commit.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { test(t, s) })
 		})
 	}
 }
 
-// A Store without scripts is a Locker as well.
 func TestLockerWithoutLua(t *testing.T) {
-	for _, s := range withoutLua {
+	for _, s := range nativeStores {
 		t.Run(s.commit.String(), func(t *testing.T) {
 			locktest.RunFake(t, func(t *testing.T) locktest.Target {
 				return lockers(t, lockupdate.Config{Lease: 10 * time.Second, Commit: s.commit})
@@ -86,8 +84,7 @@ func TestLockerWithoutLua(t *testing.T) {
 	}
 }
 
-// unguard takes the condition out of a command that writes a value: the guard, switched
-// off.
+// unguard removes the condition from a command that writes a value.
 func unguard(cmd redis.Cmder) {
 	args := cmd.Args()
 	if len(args) < 5 || strings.HasPrefix(fmt.Sprint(args[1]), lock) {
@@ -98,7 +95,7 @@ func unguard(cmd redis.Cmder) {
 	}
 }
 
-// Control: with the guard switched off, the suite finds out.
+// Negative control: without the guard, the suite fails.
 func TestContractFindsAMissingGuardWithoutLua(t *testing.T) {
 	failed := map[string]bool{}
 	for _, clause := range rmwtest.Clauses() {
@@ -121,10 +118,10 @@ func TestContractFindsAMissingGuardWithoutLua(t *testing.T) {
 	}
 }
 
-// What is sent without Lua is what RequiredCommands says, on one key each, and Codis permits
-// it: of the rest the proxy knows nothing, and forwards it by its key.
+// All commands are listed by RequiredCommands, have one key each, and are permitted by Codis, which
+// forwards unknown commands by their key.
 func TestRequiredCommandsWithoutLua(t *testing.T) {
-	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{})
 		profile := proxycompat.Codis32()
 		f.rdb.AddHook(proxycompat.Hook(profile))
@@ -146,7 +143,7 @@ func TestRequiredCommandsWithoutLua(t *testing.T) {
 			require.NoError(t, err)
 			_, _, err = f.store.Peek(t.Context(), key)
 			require.NoError(t, err)
-			f.waitReleases() // or the next could have the lock from this one, and its age
+			f.waitReleases() // else the next call could inherit the lock and its age
 		}
 		_, err := f.store.Update(t.Context(), rmw.Key{Name: "k"}, remove)
 		require.NoError(t, err)
@@ -166,24 +163,24 @@ func TestRequiredCommandsWithoutLua(t *testing.T) {
 	})
 }
 
-// The price without Lua: the same round trips, but for a commit that has to keep an
-// expiry where the server cannot; and for a refused one, which has to look what is there.
+// Without Lua the round trips are the same, with one more where a commit has to keep an expiry that
+// the server cannot keep.
 func TestBudgetWithoutLua(t *testing.T) {
-	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s", TTL: time.Hour}
 		f.warm(key)
 		update := func(key rmw.Key, fn rmw.UpdateFunc) int64 {
-			letGo := make(chan struct{})
+			unblock := make(chan struct{})
 			remove := f.proxy.Inject(proxytest.Fault{
 				Match:  func(args []string) bool { return args[1] == lock+"s" && args[0] != "set" && args[0] != "cas" },
-				Action: proxytest.Delay, Do: func() { <-letGo },
+				Action: proxytest.Delay, Do: func() { <-unblock },
 			})
 			start := f.meter.Read()
 			_, err := f.store.Update(t.Context(), key, fn)
 			require.NoError(t, err)
 			trips := f.meter.Read().Sub(start).RoundTrips
-			close(letGo)
+			close(unblock)
 			f.waitReleases()
 			remove()
 			return trips
@@ -198,7 +195,7 @@ func TestBudgetWithoutLua(t *testing.T) {
 	})
 }
 
-// Keys that look like what belongs to a lock have none: they could be one.
+// Keys with a prefix of locks are refused.
 func TestKeysThatLookLikeLocks(t *testing.T) {
 	for _, name := range []string{"/lock/k", "/fence/lock/k", "/wait/lock/k"} {
 		s := lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{})
@@ -208,14 +205,14 @@ func TestKeysThatLookLikeLocks(t *testing.T) {
 	}
 }
 
-// An acquire whose answer is lost may have been executed: the lock is found to be ours,
-// and nobody waits for its lease.
+// An acquire without a reply may have been executed. The retry finds the lock held by this owner,
+// and does not wait for the lease.
 func TestLostAcquireWithoutLua(t *testing.T) {
-	eachWithoutLua(t, func(t *testing.T, s luaLess) {
+	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
-		f.proxy.Inject(proxytest.Fault{Match: says("acquire"), Action: proxytest.DropReply})
+		f.proxy.Inject(proxytest.Fault{Match: isRequest("acquire"), Action: proxytest.DropReply})
 		began := time.Now()
 		_, err := f.store.Update(t.Context(), key, appendText("x"))
 		require.NoError(t, err)

@@ -16,14 +16,14 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// An answer of which only a part has come is none. go-redis keeps the zero of its type, and the
-// error beside it: a value that was cut in its middle is not an empty one.
-func TestHalfAnAnswer(t *testing.T) {
+// A truncated reply is an error, not an empty value. go-redis returns the zero value with the
+// error.
+func TestTruncatedReplyIsAnError(t *testing.T) {
 	text := rmw.Key{Name: "s"}
 	hash := rmw.Key{Name: "h", Kind: rmw.KindHash}
 	for name, test := range map[string]struct {
 		cfg   lockupdate.Config
-		read  string // the command that is cut
+		read  string // the command whose reply is truncated
 		key   rmw.Key
 		value rmw.Value
 	}{
@@ -42,7 +42,7 @@ func TestHalfAnAnswer(t *testing.T) {
 					f := newFixture(t, test.cfg)
 					store(t, f.direct(), test.key, test.value)
 					same := func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil }
-					_, err := f.store.Update(t.Context(), test.key, same) // the backend knows the scripts
+					_, err := f.store.Update(t.Context(), test.key, same) // loads the scripts
 					require.NoError(t, err)
 					f.waitReleases()
 					cut := func(args []string) bool {
@@ -54,7 +54,7 @@ func TestHalfAnAnswer(t *testing.T) {
 						return cur, nil
 					})
 					require.NoError(t, err)
-					// Reads that share a round trip.
+					// Reads in one flush.
 					f.proxy.Inject(proxytest.Fault{Match: cut, Action: proxytest.DropReply, Keep: keep})
 					var all sync.WaitGroup
 					for range 5 {
@@ -70,7 +70,7 @@ func TestHalfAnAnswer(t *testing.T) {
 	}
 }
 
-// store puts a value there by hand.
+// store writes a value without the Store.
 func store(t *testing.T, rdb *redis.Client, key rmw.Key, v rmw.Value) {
 	t.Helper()
 	switch {

@@ -15,9 +15,9 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// A ghost is a command that a proxy executes after the client has been told that
-// it failed. Codis and twemproxy both do that.
-func ghost(script string, after time.Duration) proxytest.Fault {
+// executedLate is a fault of Codis and twemproxy: the proxy reports an error for a command, and
+// executes it later.
+func executedLate(script string, after time.Duration) proxytest.Fault {
 	return proxytest.Fault{
 		Match: isScript(script), Action: proxytest.ExecuteLater, Delay: after,
 		Text: "ERR handle response, backend conn reset",
@@ -32,23 +32,22 @@ func leave(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 	return rmw.String(strings.ReplaceAll(cur.Text(), "alice,", "")), nil
 }
 
-// An update that was acknowledged is over. Were a lost commit sent again, the
-// second could be acknowledged, and the first still find the value that it expects
-// once somebody has put it back.
-func TestAcknowledgedIsOver(t *testing.T) {
+// An acknowledged update must not be applied twice. If a lost commit were sent again, the second
+// could be acknowledged, and the first executed after another writer restored its base value.
+func TestAcknowledgedUpdateIsFinal(t *testing.T) {
 	for name, cfg := range map[string]lockupdate.Config{"default": {}, "sole writer": {SoleWriter: true}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixture(t, cfg)
 				key := rmw.Key{Name: "room"}
 				f.warm(key)
-				f.proxy.Inject(ghost("commit_string", time.Second))
+				f.proxy.Inject(executedLate("commit_string", time.Second))
 				_, joined := f.store.Update(t.Context(), key, join)
 				_, err := f.store.Update(t.Context(), key, leave)
 				require.NoError(t, err)
 				time.Sleep(10 * time.Second)
 				if joined == nil {
-					assert.Equal(t, "www", f.text(key), "alice left, and is back without anybody's doing")
+					assert.Equal(t, "www", f.text(key), "alice left, and a late commit added her again")
 				} else {
 					require.ErrorIs(t, joined, rmw.ErrOutcomeUnknown)
 				}
@@ -57,7 +56,7 @@ func TestAcknowledgedIsOver(t *testing.T) {
 	}
 }
 
-// A commit is sent once, whatever becomes of it.
+// A commit is sent once, whatever fails.
 func TestCommitIsSentOnce(t *testing.T) {
 	for _, action := range []proxytest.Action{proxytest.DropRequest, proxytest.DropReply, proxytest.HangReply} {
 		t.Run(action.String(), func(t *testing.T) {
@@ -85,9 +84,9 @@ func TestCommitIsSentOnce(t *testing.T) {
 	}
 }
 
-// An acquire that is executed late takes the lock for an owner that is gone. That
-// must not block the key for a whole lease.
-func TestGhostAcquire(t *testing.T) {
+// An acquire that is executed late takes the lock for an owner that does not use it. It must not
+// block the key for a whole lease.
+func TestLateAcquire(t *testing.T) {
 	for _, after := range []time.Duration{100 * time.Millisecond, 2 * time.Second, 5 * time.Second} {
 		t.Run(after.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -96,7 +95,7 @@ func TestGhostAcquire(t *testing.T) {
 				other := f.another(lockupdate.Config{Lease: lease})
 				key := rmw.Key{Name: "room"}
 				f.warm(key)
-				f.proxy.Inject(ghost("acquire", after))
+				f.proxy.Inject(executedLate("acquire", after))
 				_, err := f.store.Update(t.Context(), key, join)
 				require.NoError(t, err)
 				time.Sleep(after + time.Millisecond)
@@ -112,16 +111,16 @@ func TestGhostAcquire(t *testing.T) {
 	}
 }
 
-// The next round of an update is another owner: the late release of the first must
-// not take its lock away.
-func TestEachRoundIsAnOwner(t *testing.T) {
+// An update that takes its lock again has a new owner id. So a late release of the old id cannot
+// release the new lock.
+func TestEachRoundHasItsOwnOwnerID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: time.Second})
 		other := f.another(lockupdate.Config{})
 		key := rmw.Key{Name: "room"}
 		f.warm(key)
 		stop := f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.DropRequest})
-		_, err := f.store.Update(t.Context(), key, behindItsBack(func() {
+		_, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
 			time.Sleep(30 * time.Second)
 			_, err := other.Update(t.Context(), key, join)
 			require.NoError(t, err)
@@ -136,6 +135,6 @@ func TestEachRoundIsAnOwner(t *testing.T) {
 				owners[c.Args[4]] = true
 			}
 		}
-		assert.Len(t, owners, 3, "two rounds, and the other store's")
+		assert.Len(t, owners, 3, "two rounds, and the other Store")
 	})
 }

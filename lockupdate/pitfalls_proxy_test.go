@@ -20,11 +20,10 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// A script that a server has forgotten, after a failover or a slot move, answers NOSCRIPT,
-// and in a pipeline nobody sends it whole; SCRIPT LOAD goes to no server in particular, or
-// is refused (go-redis#3228, redis-py#4206, codis#526, codis#1368). Each call that is
-// answered NOSCRIPT is sent again as EVAL, by itself.
-func TestTrap09NoScriptInPipelines(t *testing.T) {
+// After a failover or a slot migration, a server answers NOSCRIPT, and a client does not retry that
+// in a pipeline. Proxies refuse SCRIPT LOAD, or send it to any server (go-redis#3228,
+// redis-py#4206, codis#526, codis#1368). lockupdate sends each such call again as EVAL.
+func TestPitfall09NoScriptInPipelines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
 		key := rmw.Key{Name: "s"}
@@ -33,11 +32,11 @@ func TestTrap09NoScriptInPipelines(t *testing.T) {
 		pipe := f.rdb.Pipeline()
 		ran := redis.NewScript("return 1").Run(t.Context(), pipe, []string{"s"})
 		_, _ = pipe.Exec(t.Context())
-		require.ErrorContains(t, ran.Err(), "NOSCRIPT", "control: the trap is there")
+		require.ErrorContains(t, ran.Err(), "NOSCRIPT", "control: the pitfall exists")
 		f.proxy.ResetCalls()
 
-		// Acquire and read, a flush of renewals, commit and release, each on servers of
-		// which one or both have forgotten.
+		// Acquire and read, renewals, commit and release, each after one or both servers
+		// lost their script caches.
 		for round := range 4 {
 			forget := func() {
 				for backend := range 2 {
@@ -48,7 +47,7 @@ func TestTrap09NoScriptInPipelines(t *testing.T) {
 			}
 			forget()
 			err := f.store.WithLocks(t.Context(), []string{"a", "b", "c"}, func(ctx context.Context) error {
-				res, err := f.store.Update(ctx, key, behindItsBack(func() {
+				res, err := f.store.Update(ctx, key, duringFirstCall(func() {
 					forget()
 					time.Sleep(20 * time.Second) // four renewals
 					forget()
@@ -65,7 +64,7 @@ func TestTrap09NoScriptInPipelines(t *testing.T) {
 	})
 }
 
-// busyKeys has several processes use, wait for and hold the same locks for a while.
+// busyKeys has several processes update keys and contend for locks.
 func (f *fixture) busyKeys(processes int) {
 	var wg sync.WaitGroup
 	for range processes {
@@ -77,7 +76,7 @@ func (f *fixture) busyKeys(processes int) {
 				_, err = s.Update(f.t.Context(), rmw.Key{Name: "h", Kind: rmw.KindHash}, setField("f", fmt.Sprint(i)))
 				assert.NoError(f.t, err)
 				assert.NoError(f.t, s.WithLocks(f.t.Context(), []string{"a", "b", "s"}, func(context.Context) error {
-					time.Sleep(600 * time.Millisecond) // and a renewal
+					time.Sleep(600 * time.Millisecond) // one renewal
 					return nil
 				}))
 			}
@@ -86,18 +85,17 @@ func (f *fixture) busyKeys(processes int) {
 	wg.Wait()
 }
 
-// Locks that wake their waiters by pub/sub, or renew and release several keys with one
-// script, do not work behind a proxy, or do so only until two keys are on two servers
-// (redisson#2338, redisson#2541, redisson#4989, redisson#6867, redisson#7116). We send
-// scripts with one key each, whatever happens.
-func TestTrap10PubSubAndMultiKey(t *testing.T) {
+// Pub/sub and scripts with several keys do not work behind a proxy, or only while all keys are on
+// one server (redisson#2338, redisson#2541, redisson#4989, redisson#6867, redisson#7116).
+// lockupdate sends only scripts with one key.
+func TestPitfall10PubSubAndMultiKey(t *testing.T) {
 	for _, profile := range []*proxycompat.Profile{proxycompat.Codis32(), proxycompat.Twemproxy05()} {
 		t.Run(profile.Name(), func(t *testing.T) {
 			for _, theirs := range [][]string{
 				{"SUBSCRIBE", "redisson_lock__channel:{s}"}, {"PUBLISH", "redisson_lock__channel:{s}", "0"},
 				{"EVAL", "return 1", "2", "lock:a", "lock:b"}, {"WATCH", "s"}, {"MULTI"}, {"SCRIPT", "LOAD", "return 1"},
 			} {
-				require.Error(t, profile.Check(theirs...), "control: the trap is there: %v", theirs)
+				require.Error(t, profile.Check(theirs...), "control: the pitfall exists: %v", theirs)
 			}
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixtureOn(t, profile, lockupdate.Config{})
@@ -116,12 +114,12 @@ func TestTrap10PubSubAndMultiKey(t *testing.T) {
 	}
 }
 
-// What go-redis sends by itself to open a connection is refused by proxies, or breaks
-// connections that others use (go-redis#2616, go-redis#2792, go-redis#3536,
-// go-redis#3853). proxycompat.Options has it send nothing.
-func TestTrap11HandshakeCommands(t *testing.T) {
+// Proxies refuse the handshake of go-redis, or break shared connections because of it
+// (go-redis#2616, go-redis#2792, go-redis#3536, go-redis#3853). With proxycompat.Options, go-redis
+// sends none.
+func TestPitfall11HandshakeCommands(t *testing.T) {
 	for _, profile := range []*proxycompat.Profile{proxycompat.Codis32(), proxycompat.Twemproxy05()} {
-		greeting := func(t *testing.T, options func(f *fixture) *redis.Options) (sent map[string]int, err error) {
+		firstUpdate := func(t *testing.T, options func(f *fixture) *redis.Options) (sent map[string]int, err error) {
 			f := newFixtureOn(t, profile, lockupdate.Config{})
 			rdb := redis.NewClient(options(f))
 			store := lockupdate.New(rdb, lockupdate.Config{})
@@ -132,7 +130,7 @@ func TestTrap11HandshakeCommands(t *testing.T) {
 		}
 		t.Run(profile.Name(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				sent, err := greeting(t, func(f *fixture) *redis.Options {
+				sent, err := firstUpdate(t, func(f *fixture) *redis.Options {
 					opts := proxycompat.Options(profile, f.proxy.Addr())
 					opts.Dialer = proxycompat.HelloDialer(f.proxy.Dial)
 					return opts
@@ -141,10 +139,10 @@ func TestTrap11HandshakeCommands(t *testing.T) {
 				assert.Equal(t, map[string]int{"EVAL": 4, "EVALSHA": 4}, sent)
 			})
 			synctest.Test(t, func(t *testing.T) {
-				sent, err := greeting(t, func(f *fixture) *redis.Options {
+				sent, err := firstUpdate(t, func(f *fixture) *redis.Options {
 					return &redis.Options{Addr: f.proxy.Addr(), Dialer: f.proxy.Dial}
 				})
-				assert.Positive(t, sent["HELLO"], "control: the trap is there")
+				assert.Positive(t, sent["HELLO"], "control: the pitfall exists")
 				if profile.Name() == "twemproxy" {
 					require.Error(t, err, "control")
 				}
@@ -153,10 +151,10 @@ func TestTrap11HandshakeCommands(t *testing.T) {
 	}
 }
 
-// A proxy executes the commands of one pipeline in any order (pikiwidb#2174, which is
-// Codis): a read can run before its lock is taken, and a release before the commit. The
-// guard makes the first harmless, and the release waits for the commit's answer.
-func TestTrap15PipelineOrder(t *testing.T) {
+// A proxy may reorder the commands of a pipeline (pikiwidb#2174, which is Codis): a read before its
+// acquire, or a release before its commit. The guard makes the first harmless. The release waits
+// for the reply to the commit.
+func TestPitfall15PipelineOrder(t *testing.T) {
 	reordering := proxytest.Config{Engines: 2, Reorder: true}
 	t.Run("read before acquire", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -172,7 +170,7 @@ func TestTrap15PipelineOrder(t *testing.T) {
 			res, err := f.store.Update(t.Context(), key, appendText("+mine"))
 			require.NoError(t, err)
 			assert.Zero(t, res.Waited, "control: the lock was free")
-			assert.Equal(t, 2, res.Attempts, "control: the value was read before")
+			assert.Equal(t, 2, res.Attempts, "control: the value was read before the acquire")
 			assert.Equal(t, "www+theirs+mine", f.text(key))
 		})
 	})
@@ -181,7 +179,7 @@ func TestTrap15PipelineOrder(t *testing.T) {
 			f := newFixtureBehind(t, reordering, lockupdate.Config{})
 			key := rmw.Key{Name: "s"}
 			f.warm(key)
-			letGo := f.holdUp("commit_string")
+			unblock := f.block("commit_string")
 			done := make(chan error, 1)
 			go func() {
 				_, err := f.store.Update(t.Context(), key, appendText("x"))
@@ -190,7 +188,7 @@ func TestTrap15PipelineOrder(t *testing.T) {
 			synctest.Wait()
 			assert.Equal(t, []string{"read", "acquire"}, f.calls(), "and nothing else but the commit")
 			assert.EqualValues(t, 1, f.direct().Exists(t.Context(), lock+"s").Val())
-			letGo()
+			unblock()
 			require.NoError(t, <-done)
 			f.waitReleases()
 			assert.True(t, f.isFree("s"))
@@ -199,7 +197,7 @@ func TestTrap15PipelineOrder(t *testing.T) {
 	t.Run("many writers", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixtureBehind(t, reordering, lockupdate.Config{})
-			var book ledger
+			var acks ackLog
 			var wg sync.WaitGroup
 			for w := range 4 {
 				s := f.another(lockupdate.Config{})
@@ -208,24 +206,24 @@ func TestTrap15PipelineOrder(t *testing.T) {
 						for i := range 10 {
 							id := fmt.Sprintf("%d-%d-%d,", w, g, i)
 							if _, err := s.Update(t.Context(), rmw.Key{Name: "s"}, appendText(id)); assert.NoError(t, err) {
-								book.acknowledge(id)
+								acks.add(id)
 							}
 						}
 					})
 				}
 			}
 			wg.Wait()
-			acked, lost := book.audit(f.text(rmw.Key{Name: "s"}))
+			acked, lost := acks.audit(f.text(rmw.Key{Name: "s"}))
 			assert.Equal(t, 160, acked)
 			assert.Zero(t, lost)
 		})
 	})
 }
 
-// A release that is published goes to every node of a cluster, and wakes every waiter
-// (redisson#3349: a million locks a minute saturated 20 nodes). Nothing is ever
-// published, and a release is one command, however many wait.
-func TestTrap17Broadcast(t *testing.T) {
+// A published release goes to every node of a cluster and wakes every waiter. In redisson#3349, a
+// million locks a minute saturated 20 nodes. lockupdate publishes nothing, and a release is one
+// command for any number of waiters.
+func TestPitfall17Broadcast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixtureOn(t, proxycompat.Redis(), lockupdate.Config{})
 		sub := f.proxy.Engine(0).NewSubscriber()
@@ -243,7 +241,7 @@ func TestTrap17Broadcast(t *testing.T) {
 
 		f.warm(rmw.Key{Name: "s"})
 		f.busyKeys(4)
-		l := f.locked("s")[0]
+		l := f.lockAll("s")[0]
 		var waiting sync.WaitGroup
 		for range 10 {
 			waiter := f.another(lockupdate.Config{Poll: rmw.Backoff{Base: time.Minute, Max: time.Minute}, Lease: time.Second})

@@ -15,17 +15,16 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// A wake-up that is lost lets a waiter sleep for the holder's whole lease, or for ever
-// (redisson#2338, redisson#5761, rueidis#602, rueidis#653). Between processes there is
-// none to lose, every wait ends with a poll; and within one, whoever leaves passes on
-// the turn that it was just given.
-func TestTrap12LostWakeUp(t *testing.T) {
+// A waiter that misses its wake-up sleeps for the holder's whole lease, or forever (redisson#2338,
+// redisson#5761, rueidis#602, rueidis#653). Between processes, every wait of lockupdate ends with a
+// poll. Within a process, a caller that leaves wakes the next one.
+func TestPitfall12LostWakeUp(t *testing.T) {
 	t.Run("between processes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, lockupdate.Config{})
 			key := rmw.Key{Name: "s"}
 			f.warm(key)
-			f.taken(key, time.Hour)
+			f.takeAsOther(key, time.Hour)
 			began := time.Now()
 			time.AfterFunc(30*time.Second, func() { assert.NoError(t, f.direct().Del(t.Context(), lock+"s").Err()) })
 			_, err := f.store.Update(t.Context(), key, appendText("x"))
@@ -46,11 +45,11 @@ func TestTrap12LostWakeUp(t *testing.T) {
 				return err
 			}
 			left := 0
-			for i := range 40 { // in half of them the turn is taken first
-				l := f.locked("s")[0]
+			for i := range 40 { // in half of the rounds, the leaver gets the lock first
+				l := f.lockAll("s")[0]
 				ctx, cancel := context.WithCancel(t.Context())
 				leaver, stayer := make(chan error, 1), make(chan error, 1)
-				go func() { leaver <- use(leaving{ctx, cancel}, i%2 == 0) }()
+				go func() { leaver <- use(endingCtx{ctx, cancel}, i%2 == 0) }()
 				synctest.Wait()
 				go func() { stayer <- use(t.Context(), i%4 < 2) }()
 				synctest.Wait()
@@ -68,30 +67,29 @@ func TestTrap12LostWakeUp(t *testing.T) {
 	})
 }
 
-// leaving is the ctx of one who waits for a turn, is given it, and leaves at that moment.
-type leaving struct {
+// endingCtx is a ctx that ends when its waiter gets the lock.
+type endingCtx struct {
 	context.Context
 	leave func()
 }
 
-func (c leaving) Done() <-chan struct{} {
-	time.Sleep(20 * time.Millisecond) // meanwhile the turn is given
+func (c endingCtx) Done() <-chan struct{} {
+	time.Sleep(20 * time.Millisecond) // meanwhile the waiter gets the lock
 	c.leave()
 	return c.Context.Done()
 }
 
-// Waiters that all ask, at fixed intervals, ask at the same time: the herd keeps the
-// server busy and the lock taken (juicefs#7336, juicefs#34, medusa#15143, node-redlock#37,
-// ioredis#1574, discourse#17886, spring-integration#3690). Each process has one poller,
-// with growing pauses, of which it waits a random share; and none before the end of a
-// lease that is surely over by then.
-func TestTrap13Herd(t *testing.T) {
+// Waiters that poll at fixed intervals poll at the same time, and overload the server
+// (juicefs#7336, juicefs#34, medusa#15143, node-redlock#37, ioredis#1574, discourse#17886,
+// spring-integration#3690). lockupdate has one poller per process, with growing jittered pauses,
+// and polls at the end of the holder's lease.
+func TestPitfall13Herd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const waiters, long = 100, 10 * time.Second
 		f := newFixture(t, lockupdate.Config{MaxWait: long})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
-		f.taken(key, 0)
+		f.takeAsOther(key, 0)
 		var mu sync.Mutex
 		var last time.Time
 		gaps := map[time.Duration]bool{}
@@ -115,10 +113,10 @@ func TestTrap13Herd(t *testing.T) {
 	})
 }
 
-// A lock that knows its owner by the goroutine, or the thread, lets in what happens to
-// run on it, and keeps out the owner's own helpers (redisson#3580, redisson#4178,
-// redisson#4956, redisson#6662, redisson#6881). Ours goes with the ctx.
-func TestTrap14ReentrancyByGoroutine(t *testing.T) {
+// A lock that identifies its owner by goroutine or thread admits other work on it, and excludes the
+// owner's helpers (redisson#3580, redisson#4178, redisson#4956, redisson#6662, redisson#6881).
+// lockupdate identifies the owner by ctx.
+func TestPitfall14ReentrancyByGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
@@ -130,14 +128,14 @@ func TestTrap14ReentrancyByGoroutine(t *testing.T) {
 				_, err := f.store.Update(ctx, key, appendText("helper"))
 				helper <- err
 			}()
-			require.NoError(t, <-helper, "another goroutine, for the holder")
-			require.ErrorIs(t, f.store.TryLock(t.Context(), "s", nothing), rmw.ErrContended, "the holder's goroutine, for somebody else")
+			require.NoError(t, <-helper, "another goroutine of the holder")
+			require.ErrorIs(t, f.store.TryLock(t.Context(), "s", nothing), rmw.ErrContended, "the holder's goroutine without its ctx")
 			require.ErrorIs(t, f.another(lockupdate.Config{}).TryLock(ctx, "s", nothing), rmw.ErrContended, "another Store")
 			return f.store.TryLock(ctx, "s", nothing)
 		}))
 		assert.Equal(t, "helper", f.text(key))
 		f.waitReleases()
-		f.taken(key, 0)
+		f.takeAsOther(key, 0)
 		require.ErrorIs(t, f.store.TryLock(outlived, "s", nothing), rmw.ErrContended, "a ctx that has outlived its lock")
 		ctx, cancel := context.WithTimeout(outlived, time.Second)
 		defer cancel()
@@ -146,15 +144,15 @@ func TestTrap14ReentrancyByGoroutine(t *testing.T) {
 	})
 }
 
-// Thirty-two tries, or none, surprise those who wait for longer (redsync#74, redsync#82),
-// and no limit at all those who meant to (redis-py#566). Only ctx limits the wait, unless
-// Config.MaxWait does; and Config.MaxAttempts the calls of fn, not the polls.
-func TestTrap22RetryLimits(t *testing.T) {
+// A fixed number of tries surprises callers that wait for longer (redsync#74, redsync#82), and no
+// limit surprises others (redis-py#566). In lockupdate, ctx and Config.MaxWait limit the wait.
+// Config.MaxAttempts limits the calls of fn, not the polls.
+func TestPitfall22RetryLimits(t *testing.T) {
 	const long = 30 * time.Second
 	held := func(t *testing.T, cfg lockupdate.Config, ctx context.Context) (*fixture, rmw.Result, error) {
 		f := newFixture(t, cfg)
 		f.warm(rmw.Key{Name: "s"})
-		f.taken(rmw.Key{Name: "s"}, long)
+		f.takeAsOther(rmw.Key{Name: "s"}, long)
 		began := time.Now()
 		res, err := f.store.Update(ctx, rmw.Key{Name: "s"}, appendText("x"))
 		assert.Equal(t, time.Since(began), res.Waited)

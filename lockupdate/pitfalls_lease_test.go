@@ -19,7 +19,7 @@ import (
 
 // panicsFirst is a hook whose first flushes panic.
 type panicsFirst struct {
-	panicky
+	panickingHook
 	left atomic.Int64
 }
 
@@ -32,8 +32,8 @@ func (h *panicsFirst) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.
 	}
 }
 
-// locked takes locks, which end with the test.
-func (f *fixture) locked(names ...string) []*lockupdate.Lock {
+// lockAll takes locks and unlocks them at the end of the test.
+func (f *fixture) lockAll(names ...string) []*lockupdate.Lock {
 	locks := make([]*lockupdate.Lock, len(names))
 	for i, name := range names {
 		l, err := f.store.Lock(f.t.Context(), name)
@@ -44,11 +44,11 @@ func (f *fixture) locked(names ...string) []*lockupdate.Lock {
 	return locks
 }
 
-// A watchdog that hangs, or dies of one bad entry, renews nothing any more, and the
-// holder works on without a lock (redisson#3194, redisson#3712, redisson#5698,
-// redisson#6483, consul#18271, consul#4935). Each lease has a deadline on our own clock,
-// before the server's, and what befalls one lease, or one flush, costs no other.
-func TestTrap05WatchdogStallsUnnoticed(t *testing.T) {
+// If a watchdog hangs, or stops at one bad entry, holders continue without their locks
+// (redisson#3194, redisson#3712, redisson#5698, redisson#6483, consul#18271, consul#4935). Each
+// lease of lockupdate ends on the local clock, before it ends on the server. A failed renewal or
+// flush costs no other lease.
+func TestPitfall05WatchdogStallsUnnoticed(t *testing.T) {
 	const lease = 10 * time.Second
 	lost := func(t *testing.T, l *lockupdate.Lock) {
 		require.ErrorIs(t, context.Cause(l.Context()), rmw.ErrLockLost)
@@ -58,21 +58,21 @@ func TestTrap05WatchdogStallsUnnoticed(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, lockupdate.Config{Lease: lease})
 			f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.HangRequest})
-			l := f.locked("a")[0]
+			l := f.lockAll("a")[0]
 			began := time.Now()
 			select {
 			case <-l.Context().Done():
 			case <-time.After(2 * lease):
 			}
 			assert.Less(t, time.Since(began), lease)
-			assert.Positive(t, f.direct().PTTL(t.Context(), lock+"a").Val(), "the server has let it go before")
+			assert.Positive(t, f.direct().PTTL(t.Context(), lock+"a").Val(), "the lease ended on the server first")
 			lost(t, l)
 		})
 	})
 	t.Run("one bad entry", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, lockupdate.Config{Lease: lease})
-			locks := f.locked("a", "b", "c")
+			locks := f.lockAll("a", "b", "c")
 			require.NoError(t, f.direct().Set(t.Context(), lock+"b", "not a lock", 0).Err())
 			time.Sleep(3 * lease)
 			require.NoError(t, locks[0].Context().Err())
@@ -86,7 +86,7 @@ func TestTrap05WatchdogStallsUnnoticed(t *testing.T) {
 			hook := &panicsFirst{}
 			hook.left.Store(3)
 			f.rdb.AddHook(hook)
-			locks := f.locked("a", "b", "c")
+			locks := f.lockAll("a", "b", "c")
 			time.Sleep(3 * lease)
 			for _, l := range locks {
 				require.NoError(t, l.Context().Err())
@@ -96,12 +96,12 @@ func TestTrap05WatchdogStallsUnnoticed(t *testing.T) {
 	})
 }
 
-// Renewal without an end makes a deadlock of a stuck holder (RedLock.net#68,
-// aioredlock#52). Config.MaxHold ends it, also for those who never heard of it.
-func TestTrap06UnlimitedRenewal(t *testing.T) {
+// Unlimited renewal turns a stuck holder into a deadlock (RedLock.net#68, aioredlock#52).
+// Config.MaxHold ends it by default.
+func TestPitfall06UnlimitedRenewal(t *testing.T) {
 	for name, use := range map[string]func(s *lockupdate.Store, stuck func()) error{
 		"Update": func(s *lockupdate.Store, stuck func()) error {
-			_, err := s.Update(context.Background(), rmw.Key{Name: "s"}, behindItsBack(stuck, appendText("x")))
+			_, err := s.Update(context.Background(), rmw.Key{Name: "s"}, duringFirstCall(stuck, appendText("x")))
 			return err
 		},
 		"WithLock": func(s *lockupdate.Store, stuck func()) error {
@@ -110,11 +110,11 @@ func TestTrap06UnlimitedRenewal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{}) // a minute, and leases of 10 s
+				f := newFixture(t, lockupdate.Config{}) // MaxHold of a minute, leases of 10 s
 				other := f.another(lockupdate.Config{Poll: rmw.Backoff{Base: time.Second, Max: time.Second}})
 				inside, stuck, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-				letGo := sync.OnceFunc(func() { close(stuck) })
-				defer letGo()
+				unblock := sync.OnceFunc(func() { close(stuck) })
+				defer unblock()
 				go func() { done <- use(f.store, func() { close(inside); <-stuck }) }()
 				<-inside
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -123,23 +123,23 @@ func TestTrap06UnlimitedRenewal(t *testing.T) {
 				_, err := other.Update(ctx, rmw.Key{Name: "s"}, appendText("y"))
 				require.NoError(t, err)
 				assert.InDelta(t, time.Minute, time.Since(began), float64(2*time.Second))
-				letGo()
+				unblock()
 				require.ErrorIs(t, <-done, rmw.ErrLockLost)
 			})
 		})
 	}
 }
 
-// An extension that sets what it does not find takes a lock that was lost, while
-// somebody else works, or prolongs the one that they took since (redis-semaphore#175,
-// redsync#149, redlock-rb#36). Our renewal touches only its own owner's lock.
-func TestTrap07RenewalRecreatesALostLock(t *testing.T) {
+// A renewal by SET takes a lost lock again, or prolongs the lock of its new owner
+// (redis-semaphore#175, redsync#149, redlock-rb#36). A renewal of lockupdate changes only the lock
+// of its own owner.
+func TestPitfall07RenewalRecreatesALostLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
-		locks := f.locked("gone", "another's")
+		locks := f.lockAll("gone", "another's")
 		rdb := f.direct()
 		require.NoError(t, rdb.Del(t.Context(), lock+"gone", lock+"another's").Err())
-		f.taken(rmw.Key{Name: "another's"}, time.Minute)
+		f.takeAsOther(rmw.Key{Name: "another's"}, time.Minute)
 		for _, l := range locks {
 			<-l.Context().Done()
 			require.ErrorIs(t, l.Unlock(), rmw.ErrLockLost)
@@ -151,10 +151,10 @@ func TestTrap07RenewalRecreatesALostLock(t *testing.T) {
 	})
 }
 
-// A holder that stalls past its lease writes over what the next one has written
-// (etcd#10811, redisson#3636, redislock#93). The guard refuses it, without a fence
-// token that would need a key of its own for ever (redisson#6510).
-func TestTrap08StaleHolderWrites(t *testing.T) {
+// A holder that stalls past its lease overwrites the next holder's value (etcd#10811,
+// redisson#3636, redislock#93). The guard refuses that, without a fencing token and its permanent
+// key (redisson#6510).
+func TestPitfall08StaleHolderWrites(t *testing.T) {
 	const lease = time.Second
 	stale := func(t *testing.T, guard, inFn bool) string {
 		cfg := lockupdate.Config{Lease: lease}
@@ -172,9 +172,9 @@ func TestTrap08StaleHolderWrites(t *testing.T) {
 		}
 		remove := f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.DropRequest})
 		fn := appendText("+mine")
-		if inFn { // a long pause of the garbage collector, or a laptop that sleeps
-			fn = behindItsBack(func() { time.Sleep(3 * lease); theirs() }, fn)
-		} else { // a commit that is held up on its way
+		if inFn { // a long pause of the process
+			fn = duringFirstCall(func() { time.Sleep(3 * lease); theirs() }, fn)
+		} else { // a delayed commit
 			f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: proxytest.Delay, Delay: 3 * lease})
 			go func() { time.Sleep(2 * lease); theirs() }()
 		}
@@ -183,7 +183,7 @@ func TestTrap08StaleHolderWrites(t *testing.T) {
 		remove()
 		f.waitReleases()
 		stored := f.text(key)
-		assert.ElementsMatch(t, []string{"s"}, append(f.proxy.Engine(0).Keys(), f.proxy.Engine(1).Keys()...), "something is left behind")
+		assert.ElementsMatch(t, []string{"s"}, append(f.proxy.Engine(0).Keys(), f.proxy.Engine(1).Keys()...), "a key is left behind")
 		return stored
 	}
 	for name, inFn := range map[string]bool{"fn": true, "commit": false} {
@@ -194,15 +194,14 @@ func TestTrap08StaleHolderWrites(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		assert.Equal(t, "www+mine", stale(t, false, false), "control: the trap is there")
+		assert.Equal(t, "www+mine", stale(t, false, false), "control: the pitfall exists")
 	})
 }
 
-// Leases that a server counts by its wall clock end early when that is set forward, and
-// late when it is set back (valkey#2651, redis#416); with PXAT the client's counts too.
-// We send durations only, our deadline is on a monotonic clock, and the guard has the
-// last word.
-func TestTrap18WallClockJumps(t *testing.T) {
+// If the wall clock of a server jumps, leases end early or late (valkey#2651, redis#416). With
+// PXAT, the clock of the client matters too. lockupdate sends durations, measures leases on the
+// monotonic clock, and guards every commit.
+func TestPitfall18WallClockJumps(t *testing.T) {
 	for name, source := range lockupdate.Scripts() {
 		assert.NotRegexp(t, `(?i)'(PXAT|EXAT|TIME|P?EXPIREAT|P?EXPIRETIME)'`, source, name)
 	}
@@ -214,7 +213,7 @@ func TestTrap18WallClockJumps(t *testing.T) {
 			other := f.another(lockupdate.Config{})
 			key := rmw.Key{Name: "s"}
 			f.warm(key)
-			res, err := f.store.Update(t.Context(), key, behindItsBack(func() {
+			res, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
 				f.proxy.Engine(server(f)).FastForward(time.Hour)
 				res, err := other.Update(t.Context(), key, appendText("+theirs"))
 				require.NoError(t, err)
@@ -226,7 +225,7 @@ func TestTrap18WallClockJumps(t *testing.T) {
 			for _, c := range f.proxy.Calls() {
 				switch lockupdate.ScriptName(c.Args) {
 				case "acquire", "renew":
-					assert.Equal(t, "10000", c.Args[5], "a duration, whatever the date")
+					assert.Equal(t, "10000", c.Args[5], "a duration, not a time")
 				}
 			}
 		})
@@ -235,7 +234,7 @@ func TestTrap18WallClockJumps(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, lockupdate.Config{Lease: lease})
 			other := f.another(lockupdate.Config{})
-			l := f.locked("s")[0]
+			l := f.lockAll("s")[0]
 			f.proxy.Engine(server(f)).SetTTL(lock+"s", time.Hour+lease)
 			time.AfterFunc(time.Second, func() { assert.NoError(t, l.Unlock()) })
 			began := time.Now()
@@ -245,10 +244,9 @@ func TestTrap18WallClockJumps(t *testing.T) {
 	})
 }
 
-// A server that restarts empty, or a failover to a replica that has not heard of the
-// lock, gives it to the next one at once (redislock#30, redsync#147). The guard keeps the
-// data right all the same: what is written builds on what is there.
-func TestTrap19ServerRestartLosesTheLock(t *testing.T) {
+// After a restart without data, or a failover to a lagging replica, the server grants a held lock
+// again (redislock#30, redsync#147). The guard still bases every update on the stored value.
+func TestPitfall19ServerRestartLosesTheLock(t *testing.T) {
 	for name, tc := range map[string]struct {
 		lose func(f *fixture)
 		want string
@@ -266,7 +264,7 @@ func TestTrap19ServerRestartLosesTheLock(t *testing.T) {
 				other := f.another(lockupdate.Config{})
 				key := rmw.Key{Name: "s"}
 				f.warm(key)
-				res, err := f.store.Update(t.Context(), key, behindItsBack(func() {
+				res, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
 					tc.lose(f)
 					f.forgetScripts()
 					res, err := other.Update(t.Context(), key, appendText("+theirs"))
@@ -279,16 +277,16 @@ func TestTrap19ServerRestartLosesTheLock(t *testing.T) {
 			})
 		})
 	}
-	// Lost with nobody else about: the update is written on what is left.
+	// Without another writer, the update is based on the remaining value.
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
-		_, err := f.store.Update(t.Context(), key, behindItsBack(func() {
+		_, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
 			f.proxy.Engine(0).FlushAll()
 			f.proxy.Engine(1).FlushAll()
 		}, appendText("x")))
 		require.NoError(t, err)
-		assert.Equal(t, "x", f.text(key), "and does not bring back what was lost")
+		assert.Equal(t, "x", f.text(key), "a lost value does not come back")
 	})
 }

@@ -17,38 +17,37 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// A note that asks for more than anybody can need, or for nothing readable, does not
-// keep a process away from its lock.
-func TestNotesAreNotBelieved(t *testing.T) {
-	for _, note := range []string{"3600000", "1e300", "-7", "x", ""} {
+// A hint that is malformed or too long does not keep a process from taking the lock.
+func TestInvalidHintsAreIgnored(t *testing.T) {
+	for _, hint := range []string{"3600000", "1e300", "-7", "x", ""} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, lockupdate.Config{})
 			key := rmw.Key{Name: "s"}
 			f.warm(key)
-			_, err := f.store.Update(t.Context(), key, behindItsBack(func() {
-				require.NoError(t, f.direct().HSet(t.Context(), lock+key.Name, "unwatch-waiting", note).Err())
+			_, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
+				require.NoError(t, f.direct().HSet(t.Context(), lock+key.Name, "unwatch-waiting", hint).Err())
 			}, appendText("1")))
 			require.NoError(t, err)
 			f.waitReleases()
 			began := time.Now()
 			_, err = f.store.Update(t.Context(), key, appendText("2"))
 			require.NoError(t, err)
-			assert.Less(t, time.Since(began), 80*time.Millisecond, note)
+			assert.Less(t, time.Since(began), 80*time.Millisecond, hint)
 			assert.Equal(t, "www12", f.text(key))
 		})
 	}
 }
 
-// eraseNote keeps waiters from leaving a note.
-func eraseNote(cmd redis.Cmder) {
+// eraseHint keeps waiters from setting a hint.
+func eraseHint(cmd redis.Cmder) {
 	if lockupdate.ScriptName(argsOf(cmd)) == "acquire" {
 		cmd.Args()[6] = 0
 	}
 }
 
-// The control of TestFairBetweenProcesses: without the note, one process has the lock
-// nearly all the time.
-func TestUnfairWithoutTheNote(t *testing.T) {
+// Negative control of TestFairBetweenProcesses: without hints, one process holds the lock nearly
+// all the time.
+func TestUnfairWithoutHints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
@@ -60,7 +59,7 @@ func TestUnfairWithoutTheNote(t *testing.T) {
 		end := time.Now().Add(10 * time.Second)
 		for p := range done {
 			rdb := redis.NewClient(f.proxy.Options())
-			rdb.AddHook(tap{before: eraseNote})
+			rdb.AddHook(tap{before: eraseHint})
 			s := lockupdate.New(rdb, lockupdate.Config{})
 			defer func() { assert.NoError(t, rdb.Close()) }()
 			defer func() { assert.NoError(t, s.Close()) }()

@@ -13,11 +13,11 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-const kept = 5 * time.Millisecond
+const lingerTime = 5 * time.Millisecond
 
-// keeping is a fixture that has just updated key, and keeps its lock.
-func keeping(t *testing.T) (*fixture, rmw.Key) {
-	f := newFixture(t, lockupdate.Config{Linger: kept})
+// newLingering returns a fixture that has just updated key and still holds its lock.
+func newLingering(t *testing.T) (*fixture, rmw.Key) {
+	f := newFixture(t, lockupdate.Config{Linger: lingerTime})
 	key := rmw.Key{Name: "s"}
 	f.warm(key)
 	_, err := f.store.Update(t.Context(), key, appendText("1"))
@@ -30,13 +30,13 @@ func (f *fixture) hasLock(key rmw.Key) bool {
 	return f.direct().Exists(f.t.Context(), lock+key.Name).Val() == 1
 }
 
-// The next update while the lock is kept takes one round trip and one command.
-func TestKeptLockCostsOneRoundTrip(t *testing.T) {
+// While the lock lingers, an update takes one round trip and one command.
+func TestLingeringLockCostsOneRoundTrip(t *testing.T) {
 	for name, fn := range map[string]rmw.UpdateFunc{"written": appendText("2"), "unchanged": keep, "aborted": abort} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f, key := keeping(t)
-				time.Sleep(kept - time.Millisecond)
+				f, key := newLingering(t)
+				time.Sleep(lingerTime - time.Millisecond)
 				start := f.meter.Read()
 				_, err := f.store.Update(t.Context(), key, fn)
 				if err != nil {
@@ -49,11 +49,11 @@ func TestKeptLockCostsOneRoundTrip(t *testing.T) {
 	}
 }
 
-// A lock is kept for as long as it says, and no longer.
-func TestKeepEnds(t *testing.T) {
+// The lock is released after Config.Linger.
+func TestLingerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, key := keeping(t)
-		time.Sleep(kept - time.Millisecond)
+		f, key := newLingering(t)
+		time.Sleep(lingerTime - time.Millisecond)
 		assert.True(t, f.hasLock(key))
 		time.Sleep(2 * time.Millisecond)
 		synctest.Wait()
@@ -62,10 +62,10 @@ func TestKeepEnds(t *testing.T) {
 	})
 }
 
-// Close gives back what is kept, at once.
-func TestCloseEndsKeeping(t *testing.T) {
+// Close releases a lingering lock at once.
+func TestCloseEndsLinger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, key := keeping(t)
+		f, key := newLingering(t)
 		began := time.Now()
 		require.NoError(t, f.store.Close())
 		assert.Zero(t, time.Since(began))
@@ -73,13 +73,13 @@ func TestCloseEndsKeeping(t *testing.T) {
 	})
 }
 
-// What strangers write while a lock is kept is seen by the next update: the guard
-// refuses one that writes, and one that does not looks again.
-func TestKeptValueIsNotTrusted(t *testing.T) {
+// An update under a lingering lock sees foreign writes: the guard refuses its commit, or a read
+// validates an fn that writes nothing.
+func TestLingerDetectsForeignWrites(t *testing.T) {
 	for name, fn := range map[string]rmw.UpdateFunc{"writes": appendText("2"), "keeps": keep} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f, key := keeping(t)
+				f, key := newLingering(t)
 				time.Sleep(time.Millisecond)
 				require.NoError(t, f.direct().Set(t.Context(), key.Name, "theirs", 0).Err())
 				time.Sleep(time.Millisecond)
@@ -92,7 +92,7 @@ func TestKeptValueIsNotTrusted(t *testing.T) {
 	}
 	t.Run("fails", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			f, key := keeping(t)
+			f, key := newLingering(t)
 			time.Sleep(time.Millisecond)
 			require.NoError(t, f.direct().Set(t.Context(), key.Name, "theirs", 0).Err())
 			time.Sleep(time.Millisecond)
@@ -102,15 +102,15 @@ func TestKeptValueIsNotTrusted(t *testing.T) {
 				}
 				return cur, nil
 			})
-			require.NoError(t, err, "it failed on what was no longer there")
+			require.NoError(t, err, "fn failed on an old value")
 		})
 	})
 }
 
-// A lock that is lost while it is kept is taken anew, …
-func TestKeptLockLost(t *testing.T) {
+// A lingering lock that is lost is acquired again.
+func TestLingeringLockLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, key := keeping(t)
+		f, key := newLingering(t)
 		require.NoError(t, f.direct().Del(t.Context(), lock+key.Name).Err())
 		_, err := f.another(lockupdate.Config{}).Update(t.Context(), key, appendText("+theirs"))
 		require.NoError(t, err)
@@ -121,10 +121,10 @@ func TestKeptLockLost(t *testing.T) {
 	})
 }
 
-// … and one whose next update is about another key reads that.
-func TestKeptLockOfAnotherKey(t *testing.T) {
+// A lingering lock serves another key, which is read first.
+func TestLingeringLockServesAnotherKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Linger: kept, LockName: func(string) string { return "/one/lock" }})
+		f := newFixture(t, lockupdate.Config{Linger: lingerTime, LockName: func(string) string { return "/one/lock" }})
 		a, b := rmw.Key{Name: "a"}, rmw.Key{Name: "b"}
 		f.warm(a, b)
 		for range 3 {
@@ -140,10 +140,10 @@ func TestKeptLockOfAnotherKey(t *testing.T) {
 	})
 }
 
-// A process that never lets its kept lock rest still lets others in, soon.
-func TestKeepingLetsOthersIn(t *testing.T) {
+// A process that uses its lingering lock without a pause still yields it to waiting processes.
+func TestLingerLetsOthersIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Linger: kept})
+		f := newFixture(t, lockupdate.Config{Linger: lingerTime})
 		key := rmw.Key{Name: "s"}
 		f.warm(key)
 		other := f.another(lockupdate.Config{})

@@ -22,9 +22,9 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// habit is how somebody writes under a lock who has not met a proxy: SET … NX PX, read,
-// write in the way that commit says, and delete the lock if it is still one's own.
-type habit struct {
+// plainLock updates a key under a simple lock: SET NX PX, read, commit, and delete the lock if the
+// token matches.
+type plainLock struct {
 	rdb    *redis.Client
 	lease  time.Duration
 	commit func(ctx context.Context, rdb *redis.Client, lock, token, key, value string) error
@@ -36,9 +36,9 @@ const (
 	underScript = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[2], ARGV[2]) return 1 end return 0"
 )
 
-var errNotHeld = errors.New("the lock is another's")
+var errNotHeld = errors.New("lock held by another owner")
 
-func (h habit) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+func (h plainLock) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 	lock, token := "{"+key.Name+"}:lock", fmt.Sprint(rand.Uint64())
 	for {
 		err := h.rdb.SetNX(ctx, lock, token, h.lease).Err()
@@ -61,7 +61,7 @@ func (h habit) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.
 	return rmw.Result{}, h.rdb.Eval(ctx, dropScript, []string{lock}, token).Err()
 }
 
-// writeAndUnlock saves a round trip.
+// writeAndUnlock writes and unlocks in one pipeline, which saves a round trip.
 func writeAndUnlock(ctx context.Context, rdb *redis.Client, lock, token, key, value string) error {
 	_, err := rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		pipe.Set(ctx, key, value, 0)
@@ -71,15 +71,15 @@ func writeAndUnlock(ctx context.Context, rdb *redis.Client, lock, token, key, va
 	return err
 }
 
-// askWithGet makes sure that the lock is still held.
-func askWithGet(ctx context.Context, rdb *redis.Client, lock, token, key, value string) error {
+// checkWithGet checks the lock with GET before it writes.
+func checkWithGet(ctx context.Context, rdb *redis.Client, lock, token, key, value string) error {
 	if held, _ := rdb.Get(ctx, lock).Result(); held != token {
 		return errNotHeld
 	}
 	return rdb.Set(ctx, key, value, 0).Err()
 }
 
-// twoKeys makes sure in one script.
+// twoKeys checks the lock and writes in one script.
 func twoKeys(ctx context.Context, rdb *redis.Client, lock, token, key, value string) error {
 	n, err := rdb.Eval(ctx, underScript, []string{lock, key}, token, value).Int()
 	if err == nil && n == 0 {
@@ -88,14 +88,14 @@ func twoKeys(ctx context.Context, rdb *redis.Client, lock, token, key, value str
 	return err
 }
 
-// writes reports whether a command writes the data: the habit's SET, or our commit.
+// writes reports whether a command writes the value: the SET of a plainLock, or a commit.
 func writes(args []string) bool {
 	return strings.EqualFold(args[0], "SET") && len(args) == 3 || isScript("commit_string")(args)
 }
 
-// Each of these habits looks safe on one Redis, and loses updates over a proxy that does
-// what it may. Ours does not, over the same one.
-func TestOldHabitsLoseUpdates(t *testing.T) {
+// Each of these plain locks is safe on one Redis, and loses updates behind a proxy. lockupdate
+// loses none behind the same proxy.
+func TestPlainLocksLoseUpdates(t *testing.T) {
 	for name, c := range map[string]struct {
 		commit  func(ctx context.Context, rdb *redis.Client, lock, token, key, value string) error
 		proxy   proxytest.Config
@@ -107,8 +107,8 @@ func TestOldHabitsLoseUpdates(t *testing.T) {
 				p.Inject(proxytest.Fault{Command: "SET", Skip: 1, Times: -1, Action: proxytest.Delay, Delay: 2 * time.Millisecond})
 			},
 		},
-		"ownership by GET, and a SET that is held up": {
-			commit: askWithGet,
+		"ownership by GET, and a delayed SET": {
+			commit: checkWithGet,
 			trouble: func(_ *testing.T, p *proxytest.Proxy) {
 				var nth atomic.Int64
 				p.Inject(proxytest.Fault{
@@ -120,18 +120,18 @@ func TestOldHabitsLoseUpdates(t *testing.T) {
 		},
 		"a script on the lock and the data, while slots move": {
 			commit: twoKeys, proxy: proxytest.Config{Engines: 2},
-			trouble: func(t *testing.T, p *proxytest.Proxy) { moveToAndFro(t, p, "{n}") },
+			trouble: func(t *testing.T, p *proxytest.Proxy) { moveSlotRepeatedly(t, p, "{n}") },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				acked, lost := underHabit(t, c.proxy, c.trouble, func(rdb *redis.Client) rmw.Updater {
-					return habit{rdb: rdb, lease: 100 * time.Millisecond, commit: c.commit}
+				acked, lost := runWriters(t, c.proxy, c.trouble, func(rdb *redis.Client) rmw.Updater {
+					return plainLock{rdb: rdb, lease: 100 * time.Millisecond, commit: c.commit}
 				})
-				assert.Positive(t, lost, "control: of %d updates none was lost, so this proves nothing", acked)
+				assert.Positive(t, lost, "control: of %d updates none was lost, so this test proves nothing", acked)
 			})
 			synctest.Test(t, func(t *testing.T) {
-				acked, lost := underHabit(t, c.proxy, c.trouble, func(rdb *redis.Client) rmw.Updater {
+				acked, lost := runWriters(t, c.proxy, c.trouble, func(rdb *redis.Client) rmw.Updater {
 					s := lockupdate.New(rdb, lockupdate.Config{Lease: 100 * time.Millisecond})
 					t.Cleanup(func() { require.NoError(t, s.Close()) })
 					return s
@@ -143,8 +143,8 @@ func TestOldHabitsLoseUpdates(t *testing.T) {
 	}
 }
 
-// underHabit has writers update one key, and tells how many acknowledged updates are gone.
-func underHabit(
+// runWriters has several clients update one key, and counts acknowledged and lost updates.
+func runWriters(
 	t *testing.T, cfg proxytest.Config, trouble func(*testing.T, *proxytest.Proxy), open func(*redis.Client) rmw.Updater,
 ) (acked, lost int) {
 	t.Helper()
@@ -156,7 +156,7 @@ func underHabit(
 	if trouble != nil {
 		trouble(t, p)
 	}
-	var book ledger
+	var acks ackLog
 	var wg sync.WaitGroup
 	key := rmw.Key{Name: "{n}:data"}
 	for w := range writers {
@@ -171,7 +171,7 @@ func underHabit(
 					return appendText(id)(ctx, cur)
 				})
 				if err == nil {
-					book.acknowledge(id)
+					acks.add(id)
 				}
 			}
 		})
@@ -181,11 +181,11 @@ func underHabit(
 	defer func() { require.NoError(t, calm.Close()) }()
 	text, err := calm.Get(t.Context(), key.Name).Result()
 	require.NoError(t, err)
-	return book.audit(text)
+	return acks.audit(text)
 }
 
-// moveToAndFro moves the slot of a key between two backends until the test ends.
-func moveToAndFro(t *testing.T, p *proxytest.Proxy, key string) {
+// moveSlotRepeatedly moves the slot of a key between two backends until the test ends.
+func moveSlotRepeatedly(t *testing.T, p *proxytest.Proxy, key string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
