@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// No two acquisitions have the same name, in any process, however many are named at once.
-// The times of one process are in order.
+// Owner ids are unique across processes and concurrent calls. The times in the ids of one process
+// increase.
 func TestOwnersAreUnique(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // where everything happens at one instant
+	synctest.Test(t, func(t *testing.T) { // all ids are made at one instant
 		var mu sync.Mutex
 		var wg sync.WaitGroup
 		seen := map[string]bool{}
-		later := time.Now().Add(time.Hour) // so that an age is never cut to 0
+		later := time.Now().Add(time.Hour) // so that no age is 0
 		for range 10 {
 			ids := NewOwnerIDs()
 			for range 10 {
@@ -42,8 +42,8 @@ func TestOwnersAreUnique(t *testing.T) {
 	})
 }
 
-// An owner begins with the mark that acquire.lua looks for, and tells when the lock was
-// taken. The scripts and the driver use the same field for a wait hint.
+// An owner id begins with the mark that acquire.lua checks, and contains its time. Scripts and
+// driver use the same hint field.
 func TestOwnersCarryTheirTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ids := NewOwnerIDs()
@@ -64,8 +64,7 @@ func TestOwnersCarryTheirTime(t *testing.T) {
 	})
 }
 
-// FuzzOwner: an owner that another program wrote into a lock tells an age only if it can be
-// one of ours, and no age is negative.
+// FuzzOwner: only an id of this package has an age, and no age is negative.
 func FuzzOwner(f *testing.F) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, seed := range []string{NewOwnerIDs().Next(), "", ":", "unwatch:", "unwatch:a:1y2p0ij32e8e7", "unwatch:a:-1y2p0ij32e8e8",
@@ -76,7 +75,7 @@ func FuzzOwner(f *testing.F) {
 		age := ageOf(owner, now)
 		require.GreaterOrEqual(t, age, time.Duration(0))
 		if !strings.HasPrefix(owner, ownerMark) {
-			require.Zero(t, age, "a foreign name tells nothing")
+			require.Zero(t, age, "a foreign id has no age")
 		}
 		require.Equal(t, owner, storeOf(owner+":1"))
 	})

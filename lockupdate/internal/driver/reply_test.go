@@ -15,8 +15,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// replied returns a command with a reply: a JSON document, whose numbers are integers, or an
-// error, if text begins with "-".
+// replied returns a command with a reply. text is a JSON document with integers, or an error after
+// "-".
 func replied(text string) *Command {
 	c := newCommand("x", "k")
 	c.Build(context.Background(), false)
@@ -58,8 +58,7 @@ func asReply(doc any) any {
 	return doc
 }
 
-// FuzzReply: every reply to every request has a meaning or is an error, and the meaning
-// makes sense.
+// FuzzReply: every reply to every request is an error or a consistent result.
 func FuzzReply(f *testing.F) {
 	for _, seed := range []string{
 		`1`, `0`, `[0,5]`, `[0,-1]`, `[0,9223372036854775807]`, `[2,"list"]`, `[3,"ERR no"]`,
@@ -101,7 +100,7 @@ func FuzzReply(f *testing.F) {
 					v, left, err := d.Peeked(kind, cmds()[0])
 					checkValue(t, kind, v, err)
 					require.True(t, left == rmw.NoTTL || left >= 0)
-					require.Equal(t, v.Exists(), left != 0, "a value has a time left, and an absent one has none")
+					require.Equal(t, v.Exists(), left != 0, "a value has an expiry, and an absent one has none")
 				}
 				res, err := d.Committed(kind, cmds()[0])
 				checkValue(t, kind, res.Now, err)
@@ -115,7 +114,7 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-// checkValue requires a value of the kind that was asked for, or an error with a text.
+// checkValue requires a value of the requested kind, or an error with a text.
 func checkValue(t *testing.T, kind rmw.Kind, v rmw.Value, err error) {
 	t.Helper()
 	if err != nil {

@@ -22,7 +22,7 @@ func writes(text string, ttl time.Duration) *Call {
 	return c
 }
 
-// The commit of a batch leaves what its calls, one after the other, would leave.
+// A batch writes the same value as its calls one by one.
 func TestBatchWritesWhatItsCallsLeave(t *testing.T) {
 	const m = time.Minute
 	none := rmw.Value{}
@@ -71,8 +71,7 @@ func TestBatchKnownSince(t *testing.T) {
 	assert.False(t, b.knownSince(now.Add(time.Second/2)))
 }
 
-// If the commit of a batch fails, the calls that wrote are answered. If the batch only
-// verified its value, all calls are.
+// A failed commit answers the calls that wrote, or all calls if the batch only verified its value.
 func TestBatchFails(t *testing.T) {
 	start := func(c *Call) *Call {
 		c.queues, c.ctx, c.wake, c.state = &Queues{}, t.Context(), make(chan struct{}, 1), returned

@@ -20,11 +20,11 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// server is a server with the native compare-and-set of Redis 8.4, in memory. It is a hook
-// of a client that sends nothing.
+// server is an in-memory server with the compare-and-set of Redis 8.4. It is a hook of a client
+// that sends nothing.
 type server struct {
-	// fault says how long a flush takes, and whether it fails: before it runs, or, if ran,
-	// after that. It may be nil.
+	// fault returns the duration of a flush, whether its commands run, and its error. It
+	// may be nil.
 	fault func(cmds []redis.Cmder) (takes time.Duration, ran bool, err error)
 
 	mu      sync.Mutex
@@ -78,7 +78,7 @@ func (s *server) flush(cmds ...redis.Cmder) (err error) {
 	return nil
 }
 
-// run runs one command. nil is the null reply.
+// run executes one command. nil is the null reply.
 func (s *server) run(args []any) (reply any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +158,7 @@ func (s *server) text(key string) string {
 	return v.text
 }
 
-// edit changes a value as a program without the lock does.
+// edit changes a value without the lock.
 func (s *server) edit(key string, change func(was string) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +172,7 @@ func (s *server) remove(key string) {
 	delete(s.strings, key)
 }
 
-// rig is the Queues of one process, and its part of a Store.
+// rig has the Queues of one process.
 type rig struct {
 	*Queues
 	*server
@@ -180,7 +180,7 @@ type rig struct {
 
 const testLease = 200 * time.Millisecond
 
-// newRig returns the Queues of a process. They must be made within the bubble, if there is one.
+// newRig returns the Queues of a process. Call it within the synctest bubble, if there is one.
 func newRig(t *testing.T, s *server, o Options) *rig {
 	if s.strings == nil {
 		s.strings = map[string]stored{}
@@ -213,7 +213,7 @@ const (
 	testLock = "/lock/k"
 )
 
-// update is an Update of the Store.
+// update runs Store.Update.
 func (r *rig) update(ctx context.Context, fn rmw.UpdateFunc) (rmw.Result, error) {
 	if err := r.gate.Enter(); err != nil {
 		return rmw.Result{}, err
@@ -222,7 +222,7 @@ func (r *rig) update(ctx context.Context, fn rmw.UpdateFunc) (rmw.Result, error)
 	return r.NewUpdate(ctx, rmw.Key{Name: testKey}, testLock, fn).UpdateUnderLock()
 }
 
-// withLock is a WithLock or TryLock of the Store.
+// withLock runs Store.WithLock, or Store.TryLock if noWait.
 func (r *rig) withLock(ctx context.Context, noWait bool, fn func(held *lease.Context)) error {
 	if err := r.gate.Enter(); err != nil {
 		return err

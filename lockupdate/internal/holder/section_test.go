@@ -36,8 +36,8 @@ func (g granting) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPi
 	}
 }
 
-// joinSection has a call of Lock join, and returns it when its holder has the lock and is
-// detached, before the caller knows.
+// joinSection queues a call of Lock, and returns it when its holder is detached, before the caller
+// knows.
 func joinSection(ctx context.Context, t *testing.T, s *Queues) *Call {
 	c := s.newCall(ctx, rmw.Key{Name: testKey}, testLock)
 	c.section = true
@@ -50,8 +50,8 @@ func joinSection(ctx context.Context, t *testing.T, s *Queues) *Call {
 	return c
 }
 
-// A caller that was given a critical section may leave, or lose the lock, before it knows
-// that it has it, or after. Each time the holder ends once, and the queue is free.
+// A caller may leave or lose the lock, before or after it enters its critical section. In all cases
+// the holder ends once, and the queue is free.
 func TestSectionEndsOnce(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, c *Call, h *holder, cancel func()){
 		"left before": func(t *testing.T, c *Call, _ *holder, cancel func()) {

@@ -24,7 +24,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// scenarios take a call through every row of transitions, each by a cause of its own.
+// scenarios use every row of transitions.
 var scenarios = map[string]func(t *testing.T){
 	"an update alone": func(t *testing.T) {
 		r := newRig(t, &server{}, Options{})
@@ -131,8 +131,8 @@ var scenarios = map[string]func(t *testing.T){
 	},
 }
 
-// refused has a commit refused while the fn of the next batch runs, and returns what the
-// callers of both get.
+// refused has a commit refused while the fn of the next batch runs, and returns both callers'
+// errors.
 func refused(t *testing.T, maxAttempts int) (first, second error) {
 	r := newRig(t, &server{}, Options{MaxAttempts: maxAttempts})
 	var wg sync.WaitGroup
@@ -161,10 +161,10 @@ func runScenarios(t *testing.T) {
 	}
 }
 
-// withoutRow names the row of transitions that a child process runs without.
+// withoutRow names the row of transitions that a child process removes.
 const withoutRow = "HOLDER_TEST_WITHOUT_ROW"
 
-// No row of transitions is dead: without it, a scenario panics.
+// Every row of transitions is needed: without it, a scenario panics.
 func TestNoTransitionIsDead(t *testing.T) {
 	if row := os.Getenv(withoutRow); row != "" {
 		var from, to state
@@ -189,7 +189,7 @@ func TestNoTransitionIsDead(t *testing.T) {
 	}
 }
 
-// Control: a transition that the table does not list panics, and an unchanged state does not.
+// Negative control: only transitions outside the table panic.
 func TestIllegalTransitionPanics(t *testing.T) {
 	for from := queued; from <= left; from++ {
 		for to := queued; to <= left; to++ {
@@ -207,9 +207,9 @@ func TestIllegalTransitionPanics(t *testing.T) {
 	assert.Empty(t, transitions[left])
 }
 
-// The table is complete: no random scenario panics. Two processes contend, replies get lost,
-// the server cannot be reached, locks vanish, other programs write, functions panic, and
-// callers leave. Every update that was acknowledged is stored once, and no failed one is.
+// No random scenario panics, so the table is complete. Processes contend, replies get lost, locks
+// vanish, other programs write, fns panic, and callers leave. Acknowledged updates are stored once,
+// failed ones are not.
 func TestRandomScenarios(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -227,7 +227,7 @@ func randomScenario(t *testing.T, seed uint64) {
 		return rng.IntN(n)
 	}
 	ms := func(n int) time.Duration { return time.Duration(draw(1000*n)) * time.Microsecond }
-	calm := make(chan struct{}) // closed when nothing fails any more
+	calm := make(chan struct{}) // closed when the faults end
 	s := &server{fault: func([]redis.Cmder) (time.Duration, bool, error) {
 		select {
 		case <-calm:
@@ -287,7 +287,7 @@ func randomScenario(t *testing.T, seed uint64) {
 			}
 		}()
 		if what == 3 {
-			what = 2 // nothing is written
+			what = 2 // writes nothing
 			_ = r.withLock(ctx, draw(2) == 0, func(*lease.Context) { time.Sleep(pause) })
 			return
 		}

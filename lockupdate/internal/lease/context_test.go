@@ -31,13 +31,13 @@ func (lockOf) Owner() string      { return "o" }
 func (lockOf) LeaseLost(error)    {}
 func (lockOf) LeaveSection()      {}
 
-// unkept returns a lease of a lock, for an hour, that no keeper looks after.
+// unkept returns a lease of an hour without a keeper loop.
 func unkept(lock string) *Lease {
 	k := NewKeeper(nil, nil, nil, Options{Lease: time.Hour})
 	return &Lease{holder: lockOf(lock), keeper: k, until: math.MaxInt64}
 }
 
-// subject is a ctx under test, a Context or one of package context with the same history.
+// subject is a Context or a standard ctx with the same history.
 type subject struct {
 	lease  *Lease // of the Context; part of the keys of both
 	ctx    context.Context
@@ -82,7 +82,7 @@ func (s *subject) do(event string) {
 	synctest.Wait()
 }
 
-// observe returns everything that a ctx tells.
+// observe returns all visible properties of a ctx.
 func (s *subject) observe() []any {
 	deadline, limited := s.ctx.Deadline()
 	all := []any{
@@ -120,8 +120,8 @@ func orders(events []string) [][]string {
 	return all
 }
 
-// In whatever order a Context is asked, loses its lock, ends, and its parent ends, it
-// behaves as those of package context do.
+// A Context behaves like a standard ctx, in any order of uses, loss of the lock, end, and end of
+// the parent.
 func TestContextIsAContext(t *testing.T) {
 	for _, events := range orders([]string{"asked", "lost", "ended", "left", "late"}) {
 		synctest.Test(t, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestContextIsAContext(t *testing.T) {
 	}
 }
 
-// A function that asks its ctx only for values and for Err costs no cancellable context.
+// Without Done, a Context creates no cancellable context.
 func TestContextCostsNoAllocation(t *testing.T) {
 	c := &Context{parent: context.WithValue(t.Context(), traceKey{}, "span"), lock: "l", lease: unkept("l"), depth: 1}
 	allocs := testing.AllocsPerRun(100, func() {
@@ -158,8 +158,7 @@ func TestContextCostsNoAllocation(t *testing.T) {
 	assert.ErrorIs(t, c.Err(), context.Canceled)
 }
 
-// Lost tells why the lock was lost even if no caller asked, and only if it was lost before
-// the ctx ended.
+// Lost returns the cause of a loss before the end of the ctx, even if Err was never called.
 func TestContextReportsItsLoss(t *testing.T) {
 	c := &Context{parent: t.Context(), depth: 1}
 	assert.NoError(t, c.Lost())
@@ -172,8 +171,8 @@ func TestContextReportsItsLoss(t *testing.T) {
 	assert.NoError(t, c.Lost())
 }
 
-// newKeeper returns a Keeper with leases of a second, within a call of its Store. It cannot
-// send renewals.
+// newKeeper returns a Keeper with leases of a second, within a call of its Store. It cannot send
+// renewals.
 func newKeeper(t *testing.T) *Keeper {
 	gate := redisx.NewGate()
 	require.NoError(t, gate.Enter())
@@ -186,15 +185,15 @@ func newKeeper(t *testing.T) *Keeper {
 	return k
 }
 
-// Err tells that the lease is over even if the keeper's loop, which should have noticed, has
-// not run: as after a pause of the whole process.
+// Err reports the end of the lease even if the keeper's loop has not run, as after a pause of the
+// process.
 func TestErrChecksTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKeeper(t)
 		lease := k.Keep(lockOf("l"), time.Now())
 		ctx := lease.Enter(t.Context(), "s", true)
 		k.mu.Lock()
-		k.wheel.Cancel(&lease.timer) // nothing is due any more
+		k.wheel.Cancel(&lease.timer) // the loop sees no expiry
 		k.mu.Unlock()
 		time.Sleep(890 * time.Millisecond)
 		require.NoError(t, ctx.Err())
@@ -202,7 +201,7 @@ func TestErrChecksTheClock(t *testing.T) {
 		derived, cancel := context.WithCancel(ctx)
 		defer cancel()
 		time.Sleep(10 * time.Millisecond)
-		require.NoError(t, derived.Err(), "no caller has asked")
+		require.NoError(t, derived.Err(), "Err of the parent was not called")
 		require.ErrorIs(t, ctx.Err(), context.Canceled)
 		require.ErrorIs(t, context.Cause(ctx), rmw.ErrLockLost)
 		<-ctx.Done()
@@ -216,8 +215,8 @@ func TestErrChecksTheClock(t *testing.T) {
 	})
 }
 
-// A renewal finds that an inner lock is gone, while the outer one is still held. The keeper
-// ends the inner ctx with its mutex locked, and does not wait for itself.
+// A renewal loses an inner lock while the outer one is held. The keeper ends the inner ctx with its
+// mutex locked, without a deadlock.
 func TestLosingALockWithinAnotherOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKeeper(t)

@@ -11,8 +11,7 @@ import (
 	"github.com/unwatch/unwatch/internal/redisx"
 )
 
-// Everything that a lease costs the keeper is part of the Lease: keeping and dropping it
-// allocates nothing, however many others there are.
+// Keeping and dropping a lease allocates nothing, for any number of leases.
 func TestKeepingAllocatesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := redisx.NewGate()

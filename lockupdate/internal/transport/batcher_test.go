@@ -20,8 +20,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// recorder is a hook of a client that sends nothing. It records the flushes, each of which
-// takes a while, and replies to every command with the number of its flush and its key.
+// recorder is a hook that sends nothing and records the flushes. It replies to every command with
+// the number of the flush and the key.
 type recorder struct {
 	takes func(flush int) time.Duration
 
@@ -86,7 +86,7 @@ func (r *rig) idle(t *testing.T) {
 	assert.Empty(t, r.batcher.pending)
 }
 
-// sendWays are the ways to send commands. A batch must treat them alike.
+// sendWays are the ways to send commands. A batch treats them alike.
 var sendWays = map[string]func(r *rig, cmds ...*driver.Command) error{
 	"Send": func(r *rig, cmds ...*driver.Command) error {
 		r.Send(context.Background(), cmds...)
@@ -102,7 +102,7 @@ var sendWays = map[string]func(r *rig, cmds ...*driver.Command) error{
 	},
 }
 
-// inEachWay runs a test in a bubble of its own for each way to send.
+// inEachWay runs a test in its own bubble for each way to send.
 func inEachWay(t *testing.T, test func(t *testing.T, send func(r *rig, cmds ...*driver.Command) error)) {
 	for name, send := range sendWays {
 		t.Run(name, func(t *testing.T) {
@@ -111,8 +111,8 @@ func inEachWay(t *testing.T, test func(t *testing.T, send func(r *rig, cmds ...*
 	}
 }
 
-// start has callers send one after the other, each some commands. wait returns how long
-// each of them took. Every command must have its own reply.
+// start has callers send commands one after the other. wait returns the duration of each call.
+// Every command must have its own reply.
 func (r *rig) start(t *testing.T, callers, each int, send func(r *rig, cmds ...*driver.Command) error) (wait func() []time.Duration) {
 	took := make([]time.Duration, callers)
 	var wg sync.WaitGroup
@@ -137,7 +137,7 @@ func (r *rig) start(t *testing.T, callers, each int, send func(r *rig, cmds ...*
 	return func() []time.Duration { wg.Wait(); return took }
 }
 
-// A caller that is alone sends at once, and so do the first four.
+// The first four flushes are sent at once.
 func TestSendAtOnce(t *testing.T) {
 	inEachWay(t, func(t *testing.T, send func(r *rig, cmds ...*driver.Command) error) {
 		r := newRig(t, always(time.Second))
@@ -153,8 +153,8 @@ func TestSendAtOnce(t *testing.T) {
 	})
 }
 
-// While four flushes are in flight, further commands gather. They are sent together when
-// the first flush is answered, and every caller gets its own replies.
+// While four flushes are in flight, further commands form a batch. It is sent after the first
+// reply, and every caller gets its own replies.
 func TestCommandsAreBatched(t *testing.T) {
 	inEachWay(t, func(t *testing.T, send func(r *rig, cmds ...*driver.Command) error) {
 		r := newRig(t, always(time.Millisecond))
@@ -204,12 +204,12 @@ func TestHungFlushesDelayLittle(t *testing.T) {
 		hung()
 		synctest.Wait()
 		r.idle(t)
-		assert.Equal(t, []time.Duration{time.Millisecond}, r.start(t, 1, 1, send)(), "then a caller is alone again")
+		assert.Equal(t, []time.Duration{time.Millisecond}, r.start(t, 1, 1, send)(), "a single caller sends at once again")
 	})
 }
 
-// In whatever order flushes are answered, every command is sent once, and the count of
-// flushes in flight is right.
+// For any order of replies, every command is sent once, and the count of flushes in flight is
+// right.
 func TestEveryCommandIsSentOnce(t *testing.T) {
 	inEachWay(t, func(t *testing.T, send func(r *rig, cmds ...*driver.Command) error) {
 		r := newRig(t, func(n int) time.Duration { return time.Duration(n*n%23) * time.Millisecond / 2 })
@@ -237,8 +237,8 @@ func TestEveryCommandIsSentOnce(t *testing.T) {
 
 type spanKey struct{}
 
-// A shared batch has neither the end nor the deadline nor the values of a caller's ctx,
-// not even of its leader's. A leader that no other caller joins keeps its values.
+// A shared batch has no deadline, end or values of a caller's ctx, not even of its leader's. A
+// leader that is alone keeps its values.
 func TestSharedBatchHasNoCallersCtx(t *testing.T) {
 	for name, joiners := range map[string]int{"shared": 3, "alone": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -272,8 +272,8 @@ func TestSharedBatchHasNoCallersCtx(t *testing.T) {
 	}
 }
 
-// A caller that joins a batch starts no goroutine, even if its ctx can end: only a leader
-// does. The joiner returns as soon as its ctx ends; the others get their replies.
+// Joining a batch starts no goroutine, even with a cancellable ctx. The joiner returns when its ctx
+// ends, and the others get their replies.
 func TestJoiningStartsNoGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, always(time.Millisecond))
@@ -322,7 +322,7 @@ func TestJoiningStartsNoGoroutine(t *testing.T) {
 	})
 }
 
-// sending counts the goroutines that are within a Transport.
+// sending counts the goroutines within a Transport.
 func sending() (n int) {
 	buf := make([]byte, 1<<20)
 	for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
