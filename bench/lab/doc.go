@@ -1,3 +1,3 @@
-// Package lab has the servers and networks that a bench measures on, and the
-// instruments: what Redis counts, and what else the machine is doing.
+// Package lab starts the servers and networks of a bench, and reads the counters of Redis
+// and the load of the machine.
 package lab

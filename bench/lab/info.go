@@ -13,8 +13,8 @@ import (
 	"github.com/unwatch/unwatch/bench/result"
 )
 
-// Counters reads what all servers of the path have counted so far, the answers to
-// this very question included: so they do not show in a difference.
+// Counters returns the sum of the counters of all servers on the path. It corrects them for its own
+// replies, which therefore do not show in a difference.
 func (p *Path) Counters(ctx context.Context) (result.Server, error) {
 	sum := result.Server{}
 	for _, rdb := range p.servers {
@@ -32,7 +32,7 @@ func (p *Path) Counters(ctx context.Context) (result.Server, error) {
 	return sum, nil
 }
 
-// info asks section by section: before Redis 7, INFO takes only one.
+// info reads one section per INFO, since servers before Redis 7 accept only one.
 func info(ctx context.Context, rdb *redis.Client) (string, error) {
 	var sections []*redis.StringCmd
 	_, err := rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -48,7 +48,7 @@ func info(ctx context.Context, rdb *redis.Client) (string, error) {
 	return text.String(), err
 }
 
-// ours are the commands that only the bench itself sends during a slot.
+// ours lists the commands that only the bench sends during a slot.
 func ours() []string { return []string{"info", "hello", "client"} }
 
 func parseInfo(text string) (result.Server, error) {

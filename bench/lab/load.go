@@ -11,34 +11,34 @@ import (
 	"github.com/unwatch/unwatch/bench/worker"
 )
 
-// jiffy is the unit of /proc, on every Linux that Go runs on.
+// jiffy is the unit of CPU time in /proc on Linux.
 const jiffy = 10 * time.Millisecond
 
-// Load watches what others do on this machine. Without /proc it sees nothing.
+// Load measures the CPU use of other processes. Without /proc it measures nothing.
 type Load struct {
 	pids  []int
 	began time.Time
 	took  time.Duration
-	busy  time.Duration // the whole machine
-	own   time.Duration // this process and pids
+	busy  time.Duration // of the whole machine
+	own   time.Duration // of this process and pids
 }
 
-// Watch begins to watch.
+// Watch starts a measurement.
 func (p *Path) Watch() *Load {
 	l := &Load{pids: p.pids, began: time.Now()}
 	l.busy, l.own = machineBusy(), l.ours()
 	return l
 }
 
-// Stop ends it.
+// Stop ends the measurement.
 func (l *Load) Stop() *Load {
 	l.took = time.Since(l.began)
 	l.busy, l.own = machineBusy()-l.busy, l.ours()-l.own
 	return l
 }
 
-// Foreign is how many cores others used, on average. workers is the CPU time of
-// the worker processes meanwhile.
+// Foreign returns the average number of cores that other processes used. workers is the CPU time of
+// the worker processes in that time.
 func (l *Load) Foreign(workers time.Duration) float64 {
 	return max(0, float64(l.busy-l.own-workers)/float64(l.took))
 }
@@ -51,8 +51,8 @@ func (l *Load) ours() time.Duration {
 	return sum
 }
 
-// machineBusy is the CPU time of everything, interrupts included: the kernel counts
-// those of loopback traffic to the processes as well.
+// machineBusy returns the CPU time of the machine. It includes interrupts, since the kernel charges
+// loopback interrupts to processes too.
 func machineBusy() time.Duration {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -70,7 +70,7 @@ func parseStat(text string) time.Duration {
 	return jiffies(fields[1], fields[2], fields[3], fields[6], fields[7])
 }
 
-// cpuOf is the CPU time of a process with all its threads.
+// cpuOf returns the CPU time of a process with all its threads.
 func cpuOf(pid int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -80,7 +80,7 @@ func cpuOf(pid int) time.Duration {
 }
 
 func parseProcess(text string) time.Duration {
-	// The name of the program is in parentheses and may hold anything.
+	// The program name is in parentheses and may contain blanks.
 	fields := strings.Fields(text[strings.LastIndex(text, ")")+1:])
 	if len(fields) < 13 {
 		return 0

@@ -12,7 +12,7 @@ import (
 	"github.com/unwatch/unwatch/bench/result"
 )
 
-// Machine describes where we run. What cannot be found out stays empty.
+// Machine describes this machine. Unknown fields stay empty.
 func (l *Lab) Machine(ctx context.Context) result.Machine {
 	m := result.Machine{
 		OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version(),
@@ -30,7 +30,7 @@ func (l *Lab) Machine(ctx context.Context) result.Machine {
 		}
 	}
 	if p := l.paths[Proxy]; p != nil {
-		// It says so on stderr, and fails.
+		// nutcracker prints its version to stderr and exits with an error.
 		text, _ := exec.CommandContext(ctx, fmt.Sprintf("/proc/%d/exe", p.proxy.PID()), "--version").CombinedOutput()
 		if _, version, ok := strings.Cut(string(text), "nutcracker-"); ok {
 			m.Nutcracker = strings.Fields(version)[0]
@@ -44,7 +44,7 @@ func (l *Lab) Machine(ctx context.Context) result.Machine {
 	return m
 }
 
-// field is the value of the first line "name: value".
+// field returns the value of the first line "name: value".
 func field(text, name string) string {
 	for line := range strings.Lines(text) {
 		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {

@@ -12,7 +12,7 @@ import (
 	"github.com/unwatch/unwatch/internal/servers"
 )
 
-// Network is a way from the clients to the data.
+// Network is the connection between clients and servers.
 type Network string
 
 // The networks.
@@ -22,35 +22,34 @@ const (
 	Proxy    Network = "proxy" // twemproxy on loopback, with two servers
 )
 
-// eachWay is the delay of the network of that name.
+// eachWay is the one-way delay of the Delay network.
 const eachWay = time.Millisecond
 
-// Lab is the servers of a run.
+// Lab has the servers of a run.
 type Lab struct {
-	program string // of the children
+	program string // of the child processes
 	dir     string
 	paths   map[Network]*Path
 	relay   *worker.Child
 	all     []*servers.Server
 }
 
-// Path is one network, ready for use.
+// Path is a running network with its servers.
 type Path struct {
 	Network
 	Addr    string          // for the workers
 	Proxied bool            // Addr is a proxy
-	servers []*redis.Client // straight to each server
-	pids    []int           // of all that run in between and behind
+	servers []*redis.Client // direct, one per server
+	pids    []int           // of the proxy, the relay and the servers
 	proxy   *servers.Server
 }
 
-// New prepares a lab whose servers keep their files in dir. The children are
-// started from program.
+// New returns a Lab that starts servers in dir, and child processes from program.
 func New(program, dir string) *Lab {
 	return &Lab{program: program, dir: dir, paths: map[Network]*Path{}}
 }
 
-// Path starts the network if it is not there yet.
+// Path returns a network, and starts it at the first call.
 func (l *Lab) Path(ctx context.Context, n Network) (*Path, error) {
 	if p := l.paths[n]; p != nil {
 		return p, nil
@@ -73,7 +72,7 @@ func (l *Lab) build(ctx context.Context, n Network) (*Path, error) {
 		}
 		p.Addr = s.Addr
 	case Delay:
-		direct, err := l.Path(ctx, Loopback) // one server is enough: slots never overlap
+		direct, err := l.Path(ctx, Loopback) // shared, since slots never overlap
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +109,7 @@ func (l *Lab) build(ctx context.Context, n Network) (*Path, error) {
 	return p, nil
 }
 
-// server starts one more Redis behind p.
+// server starts another Redis server for p.
 func (l *Lab) server(ctx context.Context, p *Path) (*servers.Server, error) {
 	s, err := servers.StartRedis(ctx, l.dir)
 	if err != nil {
@@ -126,7 +125,7 @@ func (l *Lab) server(ctx context.Context, p *Path) (*servers.Server, error) {
 func (l *Lab) Close() {
 	for _, p := range l.paths {
 		for _, rdb := range p.servers {
-			_ = rdb.Close() // nothing is asked of them any more
+			_ = rdb.Close()
 		}
 	}
 	if l.relay != nil {
@@ -147,7 +146,7 @@ func (p *Path) Clear(ctx context.Context) error {
 	return nil
 }
 
-// Stored returns the sum of the counters under these keys, wherever they are.
+// Stored returns the sum of the counters in these keys on all servers.
 func (p *Path) Stored(ctx context.Context, keys []string) (int64, error) {
 	var sum int64
 	for _, rdb := range p.servers {
@@ -167,7 +166,7 @@ func (p *Path) Stored(ctx context.Context, keys []string) (int64, error) {
 	return sum, nil
 }
 
-// Exist returns how many of these keys there are.
+// Exist returns how many of these keys exist.
 func (p *Path) Exist(ctx context.Context, keys []string) (int64, error) {
 	var sum int64
 	for _, rdb := range p.servers {
@@ -182,7 +181,7 @@ func (p *Path) Exist(ctx context.Context, keys []string) (int64, error) {
 	return sum, nil
 }
 
-// RoundTrip is what a PING takes, in the median.
+// RoundTrip returns the median duration of a PING.
 func (p *Path) RoundTrip(ctx context.Context) (time.Duration, error) {
 	rdb := peers.Client(peers.Options{Addr: p.Addr, Proxy: p.Proxied})
 	defer func() { _ = rdb.Close() }()
@@ -194,5 +193,5 @@ func (p *Path) RoundTrip(ctx context.Context) (time.Duration, error) {
 		}
 		took[i] = time.Since(began)
 	}
-	return median(took[1:]), nil // the first one has dialled
+	return median(took[1:]), nil // the first one includes the dial
 }

@@ -7,13 +7,11 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// poolSize is enough for a connection per goroutine, so that no implementation
-// waits for one.
+// poolSize allows a connection per goroutine.
 const poolSize = 128
 
-// Client returns the go-redis client that all implementations over go-redis use.
-// It sends no handshake beyond what go-redis insists on, so that warming up is all
-// that a new connection costs.
+// Client returns the go-redis client for all implementations over go-redis. It sends no optional
+// handshake, so warming up covers the cost of its connections.
 func Client(o Options) *redis.Client {
 	if o.Proxy {
 		options := proxycompat.Options(proxycompat.Twemproxy05(), o.Addr)

@@ -10,7 +10,7 @@ import (
 
 type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// counting returns dial with every command that its connections send counted in n.
+// counting returns a dial function whose connections count their commands in n.
 func counting(n *atomic.Int64, dial dialFunc) dialFunc {
 	if n == nil {
 		return dial
@@ -20,7 +20,7 @@ func counting(n *atomic.Int64, dial dialFunc) dialFunc {
 		if err != nil {
 			return nil, err
 		}
-		raw, ok := conn.(syscall.Conn) // go-redis checks an idle connection through it
+		raw, ok := conn.(syscall.Conn) // go-redis checks idle connections through it
 		if !ok {
 			return &countingConn{Conn: conn, n: n}, nil
 		}
@@ -31,15 +31,15 @@ func counting(n *atomic.Int64, dial dialFunc) dialFunc {
 	}
 }
 
-// countingConn counts below the client, so that it sees commands of every kind and costs
-// the client no allocation.
+// countingConn counts commands below the client, so it counts all kinds of commands and causes no
+// allocation in the client.
 type countingConn struct {
 	net.Conn
 	n *atomic.Int64
 }
 
-// Write takes a "*" at the beginning of a line for the beginning of a command: the
-// documents of the bench have one line.
+// Write counts each "*" at the beginning of a line as a command. Documents of the bench have no
+// line breaks.
 func (c *countingConn) Write(p []byte) (int, error) {
 	n := bytes.Count(p, []byte("\n*"))
 	if len(p) > 0 && p[0] == '*' {

@@ -10,7 +10,7 @@ import (
 	"github.com/unwatch/unwatch/internal/servers"
 )
 
-// Every command is counted however the writes of a client divide the stream.
+// Commands are counted for any division of the stream into writes.
 func TestCommandsAreCounted(t *testing.T) {
 	const command = "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n"
 	near, far := net.Pipe()
@@ -36,7 +36,7 @@ func TestCommandsAreCounted(t *testing.T) {
 	}
 }
 
-// Implementations over either client are counted, and go-redis still reaches the socket.
+// Commands of both clients are counted, and go-redis still reaches the socket.
 func TestClientsCountCommands(t *testing.T) {
 	server := servers.Redis(t)
 	for impl, want := range map[string]int64{"watch": 5, "redsync": 4, "rueidislock": 4, "unwatch": 4} {
@@ -57,7 +57,7 @@ func TestClientsCountCommands(t *testing.T) {
 		update() // opens connections and loads scripts
 		before := n.Load()
 		update()
-		if got := n.Load() - before; got < many*want-want || got > many*want+want { // a release is sent behind
+		if got := n.Load() - before; got < many*want-want || got > many*want+want { // releases are asynchronous
 			t.Errorf("%s: %d commands in %d updates, want about %d each", impl, got, many, want)
 		}
 		if err := i.Close(); err != nil {

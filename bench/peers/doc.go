@@ -1,8 +1,7 @@
-// Package peers puts the implementations that are compared behind one method, so
-// that they differ in nothing but how they update a key.
+// Package peers has the compared implementations behind one interface.
 //
-// A lock library is used as its own documentation shows: lock, GET, SET, unlock.
-// Nothing there ties the SET to the lease, so that a holder who stalls past its
-// lease overwrites what others wrote; the benchmark stalls nobody. All that go
-// over go-redis share the same client options.
+// Lock libraries are used as in their documentation: lock, GET, SET, unlock. Their SET does
+// not depend on the lease, so a holder that stalls past its lease overwrites other updates.
+// The benchmark has no such stalls. All implementations over go-redis have the same client
+// options.
 package peers

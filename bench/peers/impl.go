@@ -9,34 +9,33 @@ import (
 
 // Impl is one way to update a key. It is safe for concurrent use.
 type Impl interface {
-	// Update stores what fn makes of the present value, which is nil if there is
-	// none. A nil error means that it is stored. fn may be called again.
+	// Update stores the result of fn, which gets the stored value, or nil for an absent
+	// key. A nil error means that the result is stored. fn may be called again.
 	Update(ctx context.Context, key string, fn func(old []byte) ([]byte, error)) error
-	// Retries returns how often an update had to try again so far, or -1 if that
-	// cannot be seen from outside.
+	// Retries returns the number of retries so far, or -1 if the library hides them.
 	Retries() int64
 	Close() error
 }
 
-// Options say what an Impl connects to.
+// Options configure the connection of an Impl.
 type Options struct {
 	Addr string
-	// Proxy: Addr is a twemproxy, so the client must not send what closes the
-	// connection before the first command.
+	// Proxy means that Addr is a twemproxy, which closes the connection at some handshake
+	// commands.
 	Proxy bool
-	// Commands counts what is sent to Addr, if it is not nil.
+	// Commands counts the commands to Addr, if it is not nil.
 	Commands *atomic.Int64
 }
 
-// entry is a line of the table of implementations.
+// entry is one implementation.
 type entry struct {
 	name string
 	what string
 	open func(Options) (Impl, error)
 }
 
-// table lists the implementations in the order of every report. What follows a
-// plus or a dash in a name is a setting; "-t" is tuned: 1 to 5 ms of jitter.
+// table lists the implementations in the order of the reports. A plus or a dash in a name starts a
+// setting. "-t" means tuned: 1 to 5 ms of jitter.
 func table() []entry {
 	return []entry{
 		{"watch", "go-redis WATCH, retried at once, as its documentation shows", openWatch(nil)},
@@ -64,7 +63,7 @@ func Names() []string {
 	return names
 }
 
-// What describes an implementation in a line.
+// What returns a description of an implementation in one line.
 func What(name string) string {
 	i := slices.IndexFunc(table(), func(e entry) bool { return e.name == name })
 	if i < 0 {
@@ -73,7 +72,7 @@ func What(name string) string {
 	return table()[i].what
 }
 
-// Ours reports whether the name is one of this project's.
+// Ours reports whether the name is one of this project.
 func Ours(name string) bool { return len(name) >= 7 && name[:7] == "unwatch" }
 
 // Open connects an implementation.
@@ -86,12 +85,12 @@ func Open(name string, o Options) (Impl, error) {
 	return nil, fmt.Errorf("no implementation %q; there are %q", name, Names())
 }
 
-// counter counts retries; every Impl that can see them embeds one.
+// counter counts retries. An Impl that reports retries embeds it.
 type counter struct{ n atomic.Int64 }
 
 func (c *counter) Retries() int64 { return c.n.Load() }
 
-// unseen is embedded by the Impls whose retries nobody can see.
+// unseen is embedded by an Impl that cannot report retries.
 type unseen struct{}
 
 func (unseen) Retries() int64 { return -1 }

@@ -8,18 +8,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Keeper takes locks and keeps them until the process ends.
+// Keeper takes locks and holds them until the process ends.
 type Keeper interface {
-	// Hold returns when the lock is held, with what a caller would have to keep.
+	// Hold takes a lock and returns its handle.
 	Hold(ctx context.Context, name string) (any, error)
 }
 
-// keeperEntry is a line of the table of keepers.
+// keeperEntry is one keeper.
 type keeperEntry struct {
 	name   string
 	prefix string // of its keys
 	what   string
-	watch  []string // are in the names of the functions that allocate what its watchdog keeps
+	watch  []string // parts of the names of functions that allocate for its watchdog
 	open   func(o Options, lease time.Duration, sent func(key string)) (Keeper, error)
 }
 
@@ -41,14 +41,14 @@ func Keepers() []string {
 	return names
 }
 
-// KeeperWhat describes a keeper in a line.
+// KeeperWhat returns a description of a keeper in one line.
 func KeeperWhat(name string) string { return keeperNamed(name).what }
 
-// KeeperWatch is what names of functions contain that allocate what the watchdog of a
-// keeper has for each lock. It is empty if none are its own.
+// KeeperWatch returns parts of the names of functions that allocate for the keeper's watchdog. It
+// is empty if the watchdog has no functions of its own.
 func KeeperWatch(name string) []string { return keeperNamed(name).watch }
 
-// KeeperPrefix is what the keys of its locks start with.
+// KeeperPrefix returns the prefix of the keeper's keys.
 func KeeperPrefix(name string) string { return keeperNamed(name).prefix }
 
 func keeperNamed(name string) keeperEntry {
@@ -60,8 +60,7 @@ func keeperNamed(name string) keeperEntry {
 	return keeperEntry{}
 }
 
-// OpenKeeper connects a keeper. sent is called with the key of a lock before every
-// command that concerns it.
+// OpenKeeper connects a keeper. It calls sent with the key of a lock before each command for it.
 func OpenKeeper(name string, o Options, lease time.Duration, sent func(key string)) (Keeper, error) {
 	open := keeperNamed(name).open
 	if open == nil {
@@ -70,7 +69,7 @@ func OpenKeeper(name string, o Options, lease time.Duration, sent func(key strin
 	return open(o, lease, sent)
 }
 
-// tapped returns the usual client with sent as a hook.
+// tapped returns a Client with sent as a hook.
 func tapped(o Options, sent func(key string)) *redis.Client {
 	rdb := Client(o)
 	rdb.AddHook(tapHook{sent})

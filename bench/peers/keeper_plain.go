@@ -8,8 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// none takes locks and does not renew them. Their lease is long enough to outlive
-// the measurement all the same.
+// none takes locks without renewal. Their lease outlives the measurement.
 type none struct{ rdb *redis.Client }
 
 func openNone(o Options, _ time.Duration, sent func(string)) (Keeper, error) {
@@ -30,8 +29,7 @@ func take(ctx context.Context, rdb *redis.Client, name string, lease time.Durati
 	return err
 }
 
-// ticker is the watchdog that everybody writes first: for each lock a goroutine
-// that renews it at half its lease.
+// ticker is a simple watchdog: one goroutine per lock renews it at half its lease.
 type ticker struct {
 	rdb   *redis.Client
 	lease time.Duration

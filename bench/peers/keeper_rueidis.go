@@ -13,7 +13,7 @@ type heldRueidislock struct{ locks rueidislock.Locker }
 func openHeldRueidislock(o Options, lease time.Duration, sent func(string)) (Keeper, error) {
 	options := RueidislockOptions(o, false)
 	options.KeyValidity = lease
-	// By default it gives a try 20 ms, and may then meet its own lock.
+	// The default of 20 ms per try can end before the reply, and the retry finds its own lock.
 	options.TryNextAfter = time.Second
 	options.ClientBuilder = func(option rueidis.ClientOption) (rueidis.Client, error) {
 		c, err := rueidis.NewClient(option)
@@ -26,7 +26,7 @@ func openHeldRueidislock(o Options, lease time.Duration, sent func(string)) (Kee
 	return heldRueidislock{locks}, nil
 }
 
-// heldByCtx is what a caller keeps of a lock.
+// heldByCtx is the handle of a lock.
 type heldByCtx struct {
 	ctx     context.Context
 	release context.CancelFunc

@@ -7,12 +7,11 @@ import (
 	"github.com/unwatch/unwatch/lockupdate"
 )
 
-// watchOfUnwatch counts the leases in full.
+// watchOfUnwatch covers the leases and the timing wheel.
 func watchOfUnwatch() []string {
 	return []string{"internal/lease.(*Keeper)", "internal/timewheel."}
 }
 
-// heldUnwatch holds locks by their handles.
 type heldUnwatch struct{ store *lockupdate.Store }
 
 func openHeldUnwatch(o Options, lease time.Duration, sent func(string)) (Keeper, error) {

@@ -43,7 +43,7 @@ func (r *redislocks) Update(ctx context.Context, key string, fn func([]byte) ([]
 		if err == nil {
 			break
 		}
-		// Without a deadline of ours, it gives up after one lease.
+		// Without a deadline, redislock gives up after one lease.
 		gaveUp := errors.Is(err, redislock.ErrNotObtained) || errors.Is(err, context.DeadlineExceeded)
 		if ctx.Err() != nil || !gaveUp {
 			return err

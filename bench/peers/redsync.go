@@ -36,8 +36,8 @@ func (r *redsyncs) Update(ctx context.Context, key string, fn func([]byte) ([]by
 	return err
 }
 
-// lock goes on when redsync gives up, after 32 tries by default: the other
-// implementations do not give up either.
+// lock continues when redsync gives up, by default after 32 tries. The other implementations do not
+// give up.
 func (r *redsyncs) lock(ctx context.Context, key string) (*redsync.Mutex, error) {
 	wait := r.delay
 	options := []redsync.Option{redsync.WithExpiry(lease)}
@@ -60,10 +60,10 @@ func (r *redsyncs) lock(ctx context.Context, key string) (*redsync.Mutex, error)
 
 func (r *redsyncs) Close() error { return r.rdb.Close() }
 
-// lease is how long the locks of all implementations last.
+// lease is the lease of all implementations.
 const lease = 10 * time.Second
 
-// getSet is what is done under a lock.
+// getSet updates a key under a held lock.
 func getSet(ctx context.Context, rdb *redis.Client, key string, fn func([]byte) ([]byte, error)) error {
 	old, err := value(rdb.Get(ctx, key))
 	if err != nil {

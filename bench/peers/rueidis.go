@@ -11,8 +11,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// rueidislocks also reads and writes over rueidis, which multiplexes: its users
-// have that client.
+// rueidislocks reads and writes over rueidis too, as its users do.
 type rueidislocks struct {
 	unseen
 	locks rueidislock.Locker
@@ -28,8 +27,8 @@ func openRueidislock(nocsc bool) func(Options) (Impl, error) {
 	}
 }
 
-// RueidislockOptions are those of its own benchmark, NOLOOP included. Its HELLO would end the
-// connection to a proxy, so it gets the same help as go-redis.
+// RueidislockOptions returns the options of its own benchmark, including NOLOOP. A proxy would
+// close the connection at HELLO, so the dialer answers it, as for go-redis.
 func RueidislockOptions(o Options, nocsc bool) rueidislock.LockerOption {
 	options := rueidislock.LockerOption{
 		ClientOption: rueidis.ClientOption{

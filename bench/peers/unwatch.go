@@ -10,8 +10,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// unwatch is this project's lockupdate. Its retries are calls of fn beyond the
-// first: how often it polls for a lock shows in the server's calls only.
+// unwatch is lockupdate. Its retries are repeated calls of fn. Polls show only in the server's
+// calls.
 type unwatch struct {
 	counter
 	rdb   *redis.Client

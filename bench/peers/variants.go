@@ -12,11 +12,10 @@ func openOnDemand(o Options) (Impl, error) {
 	return openStore(o, lockupdate.Config{LockOnDemand: true})
 }
 
-// openSolo shows what the queue in the process is worth without combining.
+// openSolo measures the wait queue without combining.
 func openSolo(o Options) (Impl, error) { return openStore(o, lockupdate.Config{NoCombining: true}) }
 
-// openKeep keeps an idle lock for a little longer than an update by one goroutine
-// takes on the slowest network here.
+// openKeep keeps an idle lock slightly longer than one update takes on the slowest network.
 func openKeep(o Options) (Impl, error) {
 	return openStore(o, lockupdate.Config{Linger: 3 * time.Millisecond})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/unwatch/unwatch/internal/redisx"
 )
 
-// watch is the loop of go-redis' documentation, with or without a delay.
+// watch is the WATCH loop of the go-redis documentation, with an optional delay.
 type watch struct {
 	counter
 	rdb   *redis.Client
@@ -55,7 +55,7 @@ func (w *watch) Update(ctx context.Context, key string, fn func([]byte) ([]byte,
 
 func (w *watch) Close() error { return w.rdb.Close() }
 
-// value is the result of a GET, nil if there is no such key.
+// value returns the result of a GET, or nil for an absent key.
 func value(cmd *redis.StringCmd) ([]byte, error) {
 	old, err := cmd.Bytes()
 	if errors.Is(err, redis.Nil) {

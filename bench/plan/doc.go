@@ -1,4 +1,3 @@
-// Package plan says what a bench measures, and measures it: slot by slot, all
-// implementations of a scenario in turn, so that what the machine does meanwhile
-// hits all of them.
+// Package plan defines and runs the scenarios of a bench. The implementations of a scenario
+// take turns slot by slot, so that changes of the machine affect all of them.
 package plan

@@ -10,7 +10,7 @@ import (
 	"github.com/unwatch/unwatch/bench/worker"
 )
 
-// hold has a keeper hold locks.
+// hold measures a keeper that holds locks.
 func (r *Runner) hold(ctx context.Context, s Scenario, name string, rep int) error {
 	path, err := r.lab.Path(ctx, s.Network)
 	if err != nil {
@@ -55,7 +55,7 @@ func (r *Runner) watchHold(ctx context.Context, path *lab.Path, child *worker.Ch
 		return err
 	}
 	began := time.Now()
-	// Not until the child has answered: after the window it looks at its memory.
+	// After the window the child measures its memory, which must not count.
 	select {
 	case <-time.After(r.Window):
 	case <-ctx.Done():

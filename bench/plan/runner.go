@@ -16,23 +16,23 @@ import (
 
 // Runner runs scenarios.
 type Runner struct {
-	Program     string // of the children: ourselves
-	Runs        int    // of the scenarios that every run repeats
+	Program     string // of the child processes: this program
+	Runs        int    // how often to run the repeated scenarios
 	Repetitions int
 	Slot        time.Duration
-	Window      time.Duration  // of the scenarios that hold locks
-	Shrink      int            // divides their locks and leases, and longer slots; 1 is as it should be
+	Window      time.Duration  // of scenarios that hold locks
+	Shrink      int            // divides locks, leases and longer slots, for tests; else 1
 	Scenarios   *regexp.Regexp // nil: all
 	Impls       *regexp.Regexp // nil: all
 	Progress    io.Writer
 
 	lab     *lab.Lab
 	file    *result.File
-	refused map[string]string // by scenario and implementation, after the first time
+	refused map[string]string // reason by scenario and implementation
 }
 
-// Run measures everything that is asked for and adds it to file; what was measured
-// before an error is in it.
+// Run measures the selected scenarios and adds the results to file, including those before an
+// error.
 func (r *Runner) Run(ctx context.Context, dir string, file *result.File) error {
 	r.lab, r.file, r.refused = lab.New(r.Program, dir), file, map[string]string{}
 	defer r.lab.Close()
@@ -40,7 +40,7 @@ func (r *Runner) Run(ctx context.Context, dir string, file *result.File) error {
 	if len(chosen) == 0 {
 		return errors.New("no scenario has that name")
 	}
-	for _, s := range chosen { // all servers are there before anything is measured
+	for _, s := range chosen { // start all servers before the first measurement
 		if err := r.prepare(ctx, s.Network); err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (r *Runner) prepare(ctx context.Context, n lab.Network) error {
 		return err
 	}
 	took, err := path.RoundTrip(ctx)
-	if n != lab.Proxy { // which knows no PING of its own in every version
+	if n != lab.Proxy { // some versions do not support PING
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (r *Runner) prepare(ctx context.Context, n lab.Network) error {
 func (r *Runner) scenario(ctx context.Context, s Scenario, run int) error {
 	r.say("%s: %s, run %d", s.Name, s.Title(), run)
 	repetitions := r.Repetitions
-	if s.Locks > 0 { // half a minute each, and steady
+	if s.Locks > 0 { // long and steady
 		repetitions = max(1, repetitions/3)
 	}
 	for rep := 1; rep <= repetitions; rep++ {
@@ -129,8 +129,8 @@ func (r *Runner) scenario(ctx context.Context, s Scenario, run int) error {
 	return nil
 }
 
-// slotLimit is how much longer than planned a slot may take. It is for mistakes of
-// ours only: the workers have limits of their own.
+// slotLimit is the extra time after which a slot is aborted. Workers have shorter limits, so
+// it ends a slot only if the bench itself fails.
 const slotLimit = time.Minute
 
 func (r *Runner) slot(ctx context.Context, s Scenario, name string, run, rep int) (*result.Slot, error) {
@@ -178,7 +178,7 @@ func (r *Runner) slot(ctx context.Context, s Scenario, name string, run, rep int
 		}
 		if ready.Refused != "" {
 			slot.Refused = ready.Refused
-			if path.Proxied { // it will not change its mind
+			if path.Proxied { // permanent
 				r.refused[s.Name+" "+name] = ready.Refused
 			}
 			r.say("  %-18s refused: %s", name, ready.Refused)
@@ -195,7 +195,7 @@ func (r *Runner) slot(ctx context.Context, s Scenario, name string, run, rep int
 	return slot, err
 }
 
-// measure is the slot itself.
+// measure runs the slot.
 func (r *Runner) measure(ctx context.Context, path *lab.Path, slot *result.Slot, children []*worker.Child, keys [][][]string) error {
 	before, err := path.Counters(ctx)
 	if err != nil {
@@ -224,7 +224,7 @@ func (r *Runner) measure(ctx context.Context, path *lab.Path, slot *result.Slot,
 	return err
 }
 
-// remarks are what a reader should know at once.
+// remarks returns warnings about a slot.
 func remarks(s *result.Slot) string {
 	var text string
 	for _, n := range []struct {

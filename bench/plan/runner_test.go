@@ -14,7 +14,7 @@ import (
 	"github.com/unwatch/unwatch/internal/servers"
 )
 
-// TestMain lets the test be its own worker process, as the command is.
+// TestMain lets the test binary be its own worker process.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == worker.Argument {
 		if err := worker.Main(context.Background(), os.Stdin, os.Stdout); err != nil {
@@ -46,10 +46,10 @@ func measure(t *testing.T, scenarios, impls string) *result.File {
 	return f
 }
 
-// The smallest run over real servers: every implementation updates, what is stored
-// is what was acknowledged, and the instruments show something.
+// Over real servers, every implementation updates, stores exactly the acknowledged updates, and is
+// measured.
 func TestUpdates(t *testing.T) {
-	servers.Redis(t).Stop() // skips, or fails, if there is none
+	servers.Redis(t).Stop() // skips or fails without a server
 	f := measure(t, "unc8|hot4x16|d-unc1", ".*")
 	if len(f.Slots) != 7+12+4+7 {
 		t.Errorf("%d slots", len(f.Slots))
@@ -57,7 +57,7 @@ func TestUpdates(t *testing.T) {
 	for i := range f.Slots {
 		s := &f.Slots[i]
 		if s.Impl == "rueidislock" && (s.Hung() > 0 || s.Refused != "") {
-			continue // it waits for itself when a machine is slow; that is what the column is for
+			continue // on a slow machine it waits for its own lock
 		}
 		if s.Refused != "" || s.Crashed != "" || s.Err() != "" {
 			t.Errorf("%s %s: refused %q, crashed %q, error %q", s.Scenario, s.Impl, s.Refused, s.Crashed, s.Err())
@@ -75,8 +75,8 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
-// The loads of more than one kind of process, of shared keys and of several runs are what
-// their names say.
+// Scenarios with several kinds of processes, shared keys and several runs have the load that their
+// names say.
 func TestShapes(t *testing.T) {
 	servers.Redis(t).Stop()
 	f := measure(t, "beside2x4|zipf64|unc1-bg|hot16x1", "watch|unwatch")
@@ -103,10 +103,10 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// What a proxy does not let through is refused, and does not end the run.
+// A command that the proxy refuses marks the slot as refused, and does not end the run.
 func TestProxyRefusesWatch(t *testing.T) {
 	backend := servers.Redis(t)
-	servers.Nutcracker(t, []string{backend.Addr}, 1).Stop() // skips, or fails, if there is none
+	servers.Nutcracker(t, []string{backend.Addr}, 1).Stop() // skips or fails without a server
 	f := measure(t, "p-unc1", "watch|unwatch|rueidislock-nocsc")
 	for i := range f.Slots {
 		s := &f.Slots[i]
@@ -122,7 +122,7 @@ func TestProxyRefusesWatch(t *testing.T) {
 	}
 }
 
-// Locks are held, and every keeper but none renews them.
+// Locks are held, and every keeper except none renews them.
 func TestHolds(t *testing.T) {
 	servers.Redis(t).Stop()
 	f := measure(t, "hold10k", "none|ticker|unwatch")
@@ -137,8 +137,8 @@ func TestHolds(t *testing.T) {
 		if renews := h.Worker.Renewals > 0; renews != (h.Impl != "none") {
 			t.Errorf("%s: %d renewals", h.Impl, h.Worker.Renewals)
 		}
-		// Of 500 leases there are few samples. None at all would look like a watch that
-		// costs nothing, when its functions have got other names.
+		// 500 leases give few samples. No sample means that the functions of the watchdog
+		// have new names.
 		if each := h.Worker.Watch / 500; h.Impl == "unwatch" && (each < 60 || each > 300) {
 			t.Errorf("the watch takes %d bytes a lock", each)
 		}

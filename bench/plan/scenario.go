@@ -11,34 +11,33 @@ import (
 	"github.com/unwatch/unwatch/bench/stats"
 )
 
-// Scenario is a load that implementations are put under.
+// Scenario is one kind of load.
 type Scenario struct {
 	Name       string
 	Network    lab.Network
 	Processes  int
-	Goroutines int  // in each process
-	Hot        bool // one key for all, instead of one for each goroutine
-	Turns      int  // so many keys for each goroutine, in turn
-	Zipf       int  // so many keys for all, some of them much more often than others
+	Goroutines int  // per process
+	Hot        bool // one key for all, else one per goroutine
+	Turns      int  // number of keys that each goroutine takes in turn
+	Zipf       int  // number of keys for all, with a Zipf distribution
 	Impls      []string
-	// Background: a ctx that never ends. Otherwise it is one that can be cancelled, as
-	// services have it.
+	// Background selects a ctx that never ends, else the ctx is cancellable.
 	Background bool
-	// Writers is how many more processes update the same keys by WATCH.
+	// Writers is the number of additional processes that update the same keys by WATCH.
 	Writers int
-	// Fn is how long fn waits.
+	// Fn is the duration of fn.
 	Fn time.Duration
-	// Again: every run repeats it.
+	// Again means that every run repeats the scenario.
 	Again bool
 	// Length overrides the length of a slot.
 	Length time.Duration
-	// Locks is how many locks are held, in the scenarios that hold locks.
+	// Locks is the number of held locks, in scenarios that hold locks.
 	Locks int
-	// Lease is how long they last without a renewal.
+	// Lease is the lease of held locks.
 	Lease time.Duration
 }
 
-// Title describes a scenario in a line.
+// Title describes a scenario in one line.
 func (s Scenario) Title() string {
 	on := map[lab.Network]string{
 		lab.Loopback: "loopback", lab.Delay: "+1 ms each way", lab.Proxy: "behind twemproxy, loopback",
@@ -67,7 +66,7 @@ func (s Scenario) Title() string {
 	return what + ", " + on
 }
 
-// loops are those that update.
+// loops describes the processes that update.
 func (s Scenario) loops() string {
 	if s.Processes == 1 {
 		return fmt.Sprintf("1 process x %d goroutines", s.Goroutines)
@@ -75,11 +74,11 @@ func (s Scenario) loops() string {
 	return fmt.Sprintf("%d processes x %d goroutines", s.Processes, s.Goroutines)
 }
 
-// zipfDraws is after how many keys a goroutine begins anew.
+// zipfDraws is the number of keys after which a goroutine starts again.
 const zipfDraws = 1000
 
-// keys are what each goroutine of each process updates. What differs comes first,
-// because twemproxy's hash spreads names that differ at their end badly.
+// keys returns the keys of each goroutine of each process. Names differ at their beginning, because
+// the hash of twemproxy spreads names badly that differ only at their end.
 func (s Scenario) keys() [][][]string {
 	all := make([][][]string, s.Processes+s.Writers)
 	for p := range all {
@@ -104,7 +103,7 @@ func (s Scenario) keys() [][][]string {
 	return all
 }
 
-// distinct is all keys, each once.
+// distinct returns each key once.
 func distinct(keys [][][]string) []string {
 	var list []string
 	for _, process := range keys {
@@ -116,8 +115,8 @@ func distinct(keys [][][]string) []string {
 	return slices.Compact(list)
 }
 
-// Update scenarios. Where nobody waits for anybody, a delay between tries makes no
-// difference, so only one of each family runs there.
+// calm lists the implementations for scenarios without contention, where a delay between tries
+// makes no difference.
 func calm() []string {
 	return []string{"watch", "redsync", "redislock", "rueidislock", "unwatch", "unwatch-ondemand", "unwatch-keep"}
 }
@@ -129,26 +128,26 @@ func all() []string {
 	}
 }
 
-// proxied leaves nothing out that a proxy refuses: the table shall say so.
+// proxied includes implementations that a proxy refuses, so that the table shows it.
 func proxied() []string {
 	return []string{"watch", "redsync-t", "redislock-t", "rueidislock", "rueidislock-nocsc", "unwatch", "unwatch-keep"}
 }
 
-// holdLease is that of the locks that are held.
+// holdLease is the lease of held locks.
 const holdLease = 20 * time.Second
 
-// fairness is what a scenario needs to show whether a process starves.
+// fairness is the slot length that shows whether a process starves.
 const fairness = 10 * time.Second
 
-// contenders run again in every run: what targets are set for, and what these compare with.
+// contenders run again in every run: the implementations with targets, and their baselines.
 func contenders() []string { return few("watch+bo") }
 
-// few are WATCH and what a target is set for.
+// few returns WATCH and the implementations with targets.
 func few(more ...string) []string {
 	return append([]string{"watch", "unwatch", "unwatch-ondemand"}, more...)
 }
 
-// loads are the scenarios that run on loopback and with a delay.
+// loads returns the scenarios for loopback and for the delayed network.
 func loads() []Scenario {
 	return []Scenario{
 		{Name: "unc1", Processes: 1, Goroutines: 1, Impls: calm()},
@@ -168,13 +167,13 @@ func loads() []Scenario {
 	}
 }
 
-// A slow fn makes few updates, so their slots are longer.
+// A slow fn makes few updates, so the slots are longer.
 const (
 	slowFn       = 20 * time.Millisecond
 	besideLength = 4 * time.Second
 )
 
-// Scenarios returns all there are, in the order in which they are reported.
+// Scenarios returns all scenarios in the order of the reports.
 func Scenarios() []Scenario {
 	var list []Scenario
 	for _, net := range []struct {

@@ -1,5 +1,5 @@
-// Package relay is a network that is slower than loopback: a TCP relay that hands
-// on every chunk after a fixed delay, in each direction, and limits nothing else.
+// Package relay has a TCP relay that delays every chunk by a fixed time in both directions,
+// and does not limit the throughput.
 package relay
 
 import (
@@ -12,16 +12,15 @@ import (
 	"time"
 )
 
-// chunk is bytes that wait for their time.
+// chunk has bytes to be sent when due.
 type chunk struct {
 	due  time.Time
 	to   net.Conn
-	data []byte // nil: nothing more will come, close to
+	data []byte // nil: the sender has closed, so close to
 }
 
-// Relay forwards connections. As the delay is the same for all chunks, those that
-// came first are due first: one goroutine with one line serves them all, which
-// costs much less than a timer per chunk, and is on time.
+// Relay forwards connections. All chunks have the same delay, so the queue is in the order of their
+// times. One goroutine serves it, with less CPU than a timer per chunk, and on time.
 type Relay struct {
 	listener net.Listener
 	target   string
@@ -31,7 +30,7 @@ type Relay struct {
 	line  []chunk
 	conns map[net.Conn]bool
 	ended bool
-	more  chan struct{} // of size one: the line is not empty
+	more  chan struct{} // of size one: the queue is not empty
 }
 
 // Listen starts a relay to target on a free loopback port.
@@ -46,10 +45,10 @@ func Listen(target string, delay time.Duration) (*Relay, error) {
 	}, nil
 }
 
-// Addr is where the relay listens.
+// Addr returns the address of the relay.
 func (r *Relay) Addr() string { return r.listener.Addr().String() }
 
-// Serve relays until ctx ends, and then closes everything.
+// Serve relays until ctx ends, and then closes all connections.
 func (r *Relay) Serve(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -81,7 +80,7 @@ func (r *Relay) Serve(ctx context.Context) error {
 	}
 }
 
-// own keeps the connections until the end.
+// own registers connections to be closed at the end.
 func (r *Relay) own(conns ...net.Conn) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +104,7 @@ func (r *Relay) end() {
 	}
 }
 
-// take reads chunks and puts them in the line.
+// take reads chunks and queues them.
 func (r *Relay) take(from, to net.Conn) {
 	buf := make([]byte, 64<<10)
 	for {
@@ -122,7 +121,7 @@ func (r *Relay) take(from, to net.Conn) {
 
 func (r *Relay) push(to net.Conn, data []byte) {
 	r.mu.Lock()
-	// Under the lock, so that the line is in order.
+	// Under the lock, so that the queue is in order.
 	r.line = append(r.line, chunk{time.Now().Add(r.delay), to, data})
 	r.mu.Unlock()
 	select {
@@ -131,8 +130,8 @@ func (r *Relay) push(to net.Conn, data []byte) {
 	}
 }
 
-// deliver writes each chunk when it is due. A receiver that does not read holds up
-// all of them; Redis and its clients always read.
+// deliver writes each chunk when it is due. A receiver that does not read blocks all connections.
+// Redis and its clients always read.
 func (r *Relay) deliver(ctx context.Context) {
 	runtime.LockOSThread() // sleep blocks the thread
 	defer runtime.UnlockOSThread()
@@ -163,7 +162,7 @@ func (r *Relay) write(c chunk) {
 			return
 		}
 	}
-	_ = c.to.Close() // the other direction then ends by itself
+	_ = c.to.Close() // this ends the other direction too
 	r.mu.Lock()
 	delete(r.conns, c.to)
 	r.mu.Unlock()

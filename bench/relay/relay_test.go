@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// echo sends back what it gets.
+// echo starts a server that sends back its input.
 func echo(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -74,8 +74,8 @@ func TestDelayIsInEachDirection(t *testing.T) {
 	}
 }
 
-// What is delayed is not queued up behind what was sent before: ten thousand bytes
-// sent one by one take a small part of ten thousand delays, and come in order.
+// The relay delays chunks concurrently: ten thousand single bytes take much less than ten thousand
+// delays, and arrive in order.
 func TestThroughputIsNotLimited(t *testing.T) {
 	const delay = 20 * time.Millisecond
 	conn, _ := start(t, delay)
@@ -87,7 +87,7 @@ func TestThroughputIsNotLimited(t *testing.T) {
 	go func() {
 		for i := range sent {
 			if _, err := conn.Write(sent[i : i+1]); err != nil {
-				return // the reader will see
+				return // the reader fails
 			}
 		}
 	}()
@@ -111,7 +111,7 @@ func TestEndOfTheRelayEndsItsConnections(t *testing.T) {
 	}
 }
 
-// isReset: the relay was gone before it had accepted.
+// isReset reports that the relay closed before it accepted.
 func isReset(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && !op.Timeout()

@@ -4,5 +4,5 @@ package relay
 
 import "time"
 
-// sleep may be late by the resolution of the runtime's timers.
+// sleep may be late by the timer resolution of the runtime.
 func sleep(d time.Duration) { time.Sleep(d) }

@@ -9,10 +9,10 @@ import (
 	"github.com/unwatch/unwatch/bench/stats"
 )
 
-// column is one of a table whose rows are R.
+// column is a column of a table with rows of type R.
 type column[R any] struct {
-	head   string           // in the terminal, what follows the first blank is in a second line
-	number func(*R) float64 // or else:
+	head   string           // the terminal shows the text after the first blank in a second line
+	number func(*R) float64 // or:
 	cell   func(*R) string
 	wide   bool // on the page only
 }
@@ -24,13 +24,13 @@ func (c column[R]) text(r *R) string {
 	return stats.Short(c.number(r))
 }
 
-// grid is a table as text: its head, and the cells of each row.
+// grid is a table as text.
 type grid struct {
 	Head []string
 	Rows [][]string
 }
 
-// gridOf leaves out the columns that have nothing to say in any row.
+// gridOf omits columns that are empty in all rows.
 func gridOf[R any](columns []column[R], rows []R, wide bool) grid {
 	g := grid{Rows: make([][]string, len(rows))}
 	for i, c := range columns {
@@ -50,7 +50,7 @@ func gridOf[R any](columns []column[R], rows []R, wide bool) grid {
 	return g
 }
 
-// markdown is the table on a page.
+// markdown returns the table for a page.
 func (g grid) markdown() string {
 	var b strings.Builder
 	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
@@ -66,7 +66,7 @@ func (g grid) markdown() string {
 	return b.String()
 }
 
-// text prints the table for a terminal, with the notes of the rows below it.
+// text prints the table for a terminal, with notes below the rows.
 func (g grid) text(b *strings.Builder, below func(row int) string) {
 	var first, second []string
 	for _, head := range g.Head {

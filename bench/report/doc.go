@@ -1,2 +1,2 @@
-// Package report turns results into tables, plots and a verdict on the targets.
+// Package report turns results into tables and plots, and compares them with the targets.
 package report

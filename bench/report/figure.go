@@ -6,13 +6,13 @@ import (
 	"github.com/unwatch/unwatch/bench/stats"
 )
 
-// Figure is a chart and the name of its file.
+// Figure is a chart and its file name.
 type Figure struct {
 	Name  string
 	Chart Chart
 }
 
-// Figures draws what a run has measured.
+// Figures returns the charts of a run.
 func Figures(f *result.File) []Figure {
 	tables := map[string]Table{}
 	for _, t := range Tables(f) {
@@ -67,7 +67,7 @@ func noteOf(r *Row) string {
 	return ""
 }
 
-// holdFigures has one chart of CPU and one of memory, with both numbers of locks.
+// holdFigures returns a chart of CPU and one of memory, for all numbers of locks.
 func holdFigures(f *result.File) []Figure {
 	cpu := Chart{Title: "Held locks, lease 20 s: CPU of the client", Unit: "% of a core"}
 	redis := Chart{Title: "Held locks, lease 20 s: CPU of Redis", Unit: "% of a core"}

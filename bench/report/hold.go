@@ -11,16 +11,16 @@ import (
 	"github.com/unwatch/unwatch/bench/stats"
 )
 
-// HoldTable is one number of locks.
+// HoldTable is the table for one number of locks.
 type HoldTable struct {
 	Scenario plan.Scenario
 	Rows     []HoldRow
 }
 
-// HoldRow is one keeper.
+// HoldRow is the row of one keeper.
 type HoldRow struct {
 	Impl  string
-	Watch float64 // MB that are the watchdog's; NaN: not known
+	Watch float64 // MB of the watchdog; NaN: unknown
 
 	holds []*result.Hold
 }
@@ -45,8 +45,8 @@ func HoldTables(f *result.File) []HoldTable {
 	return tables
 }
 
-// watchOfTickers tells by how much the locks that tickers renew are larger than the same
-// locks that nobody does: goroutines are in no profile of the heap.
+// watchOfTickers computes the memory of ticker watchdogs as the difference to locks without
+// renewal, since heap profiles do not contain goroutines.
 func (t *HoldTable) watchOfTickers() {
 	alone := math.NaN()
 	for i := range t.Rows {
@@ -59,7 +59,7 @@ func (t *HoldTable) watchOfTickers() {
 	}
 }
 
-// holdColumns are those of every table of locks.
+// holdColumns returns the columns of a HoldTable.
 func holdColumns() []column[HoldRow] {
 	median := func(head string, get func(*result.Hold) float64) column[HoldRow] {
 		return column[HoldRow]{head: head, number: func(r *HoldRow) float64 { return r.all(get).Median }}
@@ -87,7 +87,7 @@ func holdColumns() []column[HoldRow] {
 	}
 }
 
-// Markdown is the table on the page.
+// Markdown returns the table for a page.
 func (t *HoldTable) Markdown() string { return gridOf(holdColumns(), t.Rows, true).markdown() }
 
 func (t *HoldTable) text(b *strings.Builder) {

@@ -20,10 +20,10 @@ import (
 //go:embed performance.tmpl
 var templates embed.FS
 
-// Write makes the page performance.md and its figures below the folder docs.
+// Write writes the page performance.md and its figures below the folder docs.
 func Write(docs string, f *result.File) error {
 	figures := filepath.Join(docs, "performance")
-	if err := os.RemoveAll(figures); err != nil { // those of scenarios that are gone
+	if err := os.RemoveAll(figures); err != nil { // removes figures of deleted scenarios
 		return err
 	}
 	if err := os.MkdirAll(figures, 0o755); err != nil {
@@ -63,7 +63,7 @@ func page(f *result.File) (string, error) {
 	return b.String(), err
 }
 
-// cell makes text safe within a cell of a Markdown table.
+// cell escapes text for a cell of a Markdown table.
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace(text)
 }
@@ -91,7 +91,7 @@ func networks(f *result.File) []string {
 	return list
 }
 
-// loud lists the scenarios that were not measured on a quiet machine.
+// loud lists the scenarios that ran on a busy machine.
 func loud(f *result.File) []string {
 	worst := map[string]float64{}
 	for i := range f.Slots {

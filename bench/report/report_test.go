@@ -17,7 +17,7 @@ import (
 	"github.com/unwatch/unwatch/bench/worker"
 )
 
-// slot has updates done in a second by one process.
+// slot returns a slot of a second, with done updates by one process.
 func slot(scenario, impl string, done int64) result.Slot {
 	return result.Slot{
 		Scenario: scenario, Impl: impl, Length: time.Second, Stored: done,
@@ -75,8 +75,8 @@ func TestRatios(t *testing.T) {
 	}
 }
 
-// Where there were several runs, each is compared with its own WATCH: the machine of the
-// hour is in both.
+// Ratios of several runs compare results of the same run, since the machine may change between
+// runs.
 func TestRatiosAreOfRuns(t *testing.T) {
 	f := &result.File{}
 	for run, done := range [][3]int64{{100, 50, 5000}, {300, 100, 9000}, {200, 40, 4000}} {
@@ -95,7 +95,7 @@ func TestRatiosAreOfRuns(t *testing.T) {
 	}
 }
 
-// Where others update beside, the share counts, and nothing else of theirs.
+// Beside WATCH writers, a row shows its share of the updates, and no numbers of the writers.
 func TestShareBesideOthers(t *testing.T) {
 	s := slot("beside2x4", "unwatch", 30)
 	s.Beside = []worker.UpdateResult{{Done: 70, InSlot: 70}}
@@ -137,7 +137,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// One lost update of ours is a target missed, whatever the others did.
+// One lost update misses a target, whatever the other results are.
 func TestALostUpdateIsATargetMissed(t *testing.T) {
 	f := sample()
 	f.Slots[6].Stored--

@@ -12,29 +12,29 @@ import (
 	"github.com/unwatch/unwatch/bench/stats"
 )
 
-// Table is one scenario.
+// Table is the table of one scenario.
 type Table struct {
 	Scenario plan.Scenario
 	Rows     []Row
 }
 
-// Row is one implementation in one scenario.
+// Row is the row of one implementation.
 type Row struct {
 	Impl              string
 	Refused, Crashed  string
 	Rate              stats.Spread
-	TimesWatch        float64 // in the median of all runs; NaN: there is no such row
-	TimesBackoff      float64 // over WATCH with backoff, the same
-	TimesPeer         float64 // over the best peer, WATCH aside
-	Lost, Twice, Hung int64   // in all repetitions together
+	TimesWatch        float64 // median of all runs; NaN: no WATCH row
+	TimesBackoff      float64 // the same for WATCH with backoff
+	TimesPeer         float64 // over the best peer except WATCH
+	Lost, Twice, Hung int64   // sums of all repetitions
 	Failed            int64
 	Err               string
-	Foreign           float64 // the most in any repetition
+	Foreign           float64 // maximum of all repetitions
 
-	slots []*result.Slot // that were neither refused nor crashed
+	slots []*result.Slot // without refused and crashed ones
 }
 
-// median is that of all repetitions; NaN if there are none.
+// median returns the median of all repetitions, or NaN if there are none.
 func median(get func(*result.Slot) float64) func(*Row) float64 {
 	return func(r *Row) float64 {
 		if len(r.slots) == 0 {
@@ -44,7 +44,7 @@ func median(get func(*result.Slot) float64) func(*Row) float64 {
 	}
 }
 
-// each is the median of what an update takes.
+// each returns the median per update.
 func each(get func(*result.Slot) float64) func(*Row) float64 {
 	return median(func(s *result.Slot) float64 { return s.Per(get(s)) })
 }
@@ -53,7 +53,7 @@ func quantile(q float64) func(*Row) float64 {
 	return median(func(s *result.Slot) float64 { return result.Milli(s.Latency().Quantile(q)) })
 }
 
-// columns are those of every table of updates.
+// columns returns the columns of a Table.
 func columns() []column[Row] {
 	return []column[Row]{
 		{head: "", cell: func(r *Row) string { return r.Impl }},
@@ -79,13 +79,13 @@ func columns() []column[Row] {
 	}
 }
 
-// measure returns the numbers of a column.
+// measure returns the getter of a numeric column.
 func measure(head string) func(*Row) float64 {
 	all := columns()
 	return all[slices.IndexFunc(all, func(c column[Row]) bool { return c.head == head })].number
 }
 
-// rate is the median, or why there is none.
+// rate returns the median rate, or why there is none.
 func (r *Row) rate() string {
 	switch {
 	case r.Rate.N > 0:
@@ -96,7 +96,7 @@ func (r *Row) rate() string {
 	return "crashed"
 }
 
-// Markdown is the table on the page.
+// Markdown returns the table for a page.
 func (t *Table) Markdown() string { return gridOf(columns(), t.Rows, true).markdown() }
 
 // Tables groups the slots of a file, in the order of the plan.
@@ -125,7 +125,7 @@ func rowOf(name string, slots []*result.Slot) Row {
 	for _, s := range slots {
 		switch {
 		case s.Refused != "":
-			r.Refused = s.Refused // shown only if it always was
+			r.Refused = s.Refused // shown only if no slot ran
 		case s.Crashed != "":
 			r.Crashed = s.Crashed
 		default:
@@ -137,7 +137,7 @@ func rowOf(name string, slots []*result.Slot) Row {
 	return r
 }
 
-// runs are the median rates of each run.
+// runs returns the median rate of each run.
 func (r *Row) runs() map[int]float64 {
 	all, medians := map[int][]float64{}, map[int]float64{}
 	for _, s := range r.slots {
@@ -160,7 +160,7 @@ func (r *Row) add(s *result.Slot) {
 	r.Foreign = max(r.Foreign, s.ForeignCores)
 }
 
-// compare fills in the ratios.
+// compare sets the ratios.
 func (t *Table) compare() {
 	var peer *Row // the best
 	for i := range t.Rows {
@@ -178,7 +178,7 @@ func (t *Table) compare() {
 	}
 }
 
-// over is the median of the ratios to the other row in each run; NaN without one.
+// over returns the median of the ratios to the other row in each run, or NaN without one.
 func (r *Row) over(other *Row) float64 {
 	var ratios []float64
 	if other != nil {
@@ -204,7 +204,7 @@ func (t *Table) Row(name string) *Row {
 	return &t.Rows[i]
 }
 
-// Trouble is what a reader must know about a row, or nothing.
+// Trouble returns a warning about a row, or "".
 func (r *Row) Trouble() string {
 	if r.Rate.N == 0 {
 		return r.Refused + r.Crashed

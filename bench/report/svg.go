@@ -9,7 +9,7 @@ import (
 	"github.com/unwatch/unwatch/bench/stats"
 )
 
-// Chart is a bar chart: items one below the other, a bar for each series.
+// Chart is a bar chart with a bar per item and series.
 type Chart struct {
 	Title  string
 	Unit   string
@@ -22,8 +22,8 @@ type Chart struct {
 type Item struct {
 	Label string
 	Ours  bool
-	Bars  []stats.Spread // one for each series; N == 0: there is none
-	Notes []string       // what stands in place of a bar
+	Bars  []stats.Spread // one per series; N == 0: no bar
+	Notes []string       // text in place of a bar
 }
 
 // The measures of a chart, in pixels.
@@ -37,8 +37,8 @@ const (
 	footHeight = 14
 )
 
-// colors are those of the series, for others and for ours. They can be told apart
-// without seeing colors, by how dark they are.
+// colors returns the colors of the series, for this project or for peers. They also differ
+// in brightness.
 func colors(ours bool) []string {
 	if ours {
 		return []string{"#1f6f43", "#7cc49a"}

@@ -11,7 +11,7 @@ import (
 	"github.com/unwatch/unwatch/bench/stats"
 )
 
-// Target is what we want to reach, and whether we did.
+// Target is a goal of this project, with its result.
 type Target struct {
 	What     string
 	Want     string
@@ -22,7 +22,7 @@ type Target struct {
 // bound is a limit on a number.
 type bound struct {
 	limit float64
-	most  bool // it is an upper limit
+	most  bool // upper limit
 	unit  string
 }
 
@@ -52,7 +52,7 @@ func judged(targets []Target, verdict string) []Target {
 func atLeast(limit float64, unit string) bound { return bound{limit, false, unit} }
 func atMost(limit float64, unit string) bound  { return bound{limit, true, unit} }
 
-// Targets judges a run.
+// Targets compares a run with the targets.
 func Targets(f *result.File) []Target {
 	tables := map[string]*Table{}
 	for _, t := range Tables(f) {
@@ -68,7 +68,7 @@ func Targets(f *result.File) []Target {
 		}
 		list = append(list, b.judge(what, v))
 	}
-	// both is a target of updates that always take the lock, and of those that take it on demand.
+	// both adds a target for updates that always lock, and one for updates on demand.
 	both := func(scenario, load, what string, always, onDemand bound, get func(*Row) float64) {
 		row(scenario, "unwatch", load+": "+what, always, get)
 		row(scenario, "unwatch-ondemand", load+", on demand: "+what, onDemand, get)
@@ -99,7 +99,7 @@ func Targets(f *result.File) []Target {
 		load := shape + " beside " + shape + " with WATCH, fn of 20 ms"
 		both("beside"+shape, load, "share of updates", atLeast(30, " %"), atLeast(30, " %"), measure("share %"))
 	}
-	// Counted. The last release of the warm-up may be among them.
+	// The counts may include the last release of the warm-up.
 	const rest = 0.1
 	alone := "1 goroutine, loopback"
 	both("unc1", alone, "flights an update, with the release", atMost(3+rest, ""), atMost(2+rest, ""), measure("reads"))
@@ -133,7 +133,7 @@ func holdTargets(f *result.File) []Target {
 			}
 			return stats.By(ours, get).Max
 		}
-		// For as many renewals: tickers that cannot keep up would look cheap.
+		// Per renewal: tickers that skip renewals would look cheap.
 		of := func(get func(*result.Hold) float64) float64 {
 			each := func(h *result.Hold) float64 { return stats.Ratio(get(h), h.Renewals()) }
 			return stats.Ratio(median(ours, each), median(tick, each))
@@ -150,8 +150,8 @@ func holdTargets(f *result.File) []Target {
 	return list
 }
 
-// soundness counts what must never be: our updates that were lost, stored twice,
-// hung or failed, in all slots together.
+// soundness counts updates of this project that were lost, stored twice, hung or failed, in all
+// slots.
 func soundness(f *result.File) Target {
 	bad, slots := 0.0, 0
 	for i := range f.Slots {

@@ -9,7 +9,7 @@ import (
 	"github.com/unwatch/unwatch/bench/result"
 )
 
-// Text writes everything as tables for a terminal.
+// Text writes all tables for a terminal.
 func Text(w io.Writer, f *result.File) error {
 	var b strings.Builder
 	m := f.Machine
@@ -53,7 +53,7 @@ func notQuiet(b *strings.Builder, foreign float64) {
 	}
 }
 
-// kilo writes a number in at most five characters.
+// kilo formats a number in at most five characters.
 func kilo(v float64) string {
 	switch {
 	case v >= 99950:

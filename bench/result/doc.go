@@ -1,3 +1,3 @@
-// Package result has what a bench writes to its JSON file: everything that was
-// measured, slot by slot, so that tables and plots can be made again later.
+// Package result defines the JSON file of a bench. It contains all measurements per slot,
+// enough to make tables and plots later.
 package result

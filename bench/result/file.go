@@ -15,13 +15,13 @@ type File struct {
 	Began   time.Time `json:"began"`
 	Ended   time.Time `json:"ended"`
 	Command []string  `json:"command"`
-	// RoundTrip is what a PING takes on each network, in the median.
+	// RoundTrip is the median duration of a PING on each network.
 	RoundTrip map[string]time.Duration `json:"round_trip_ns"`
 	Slots     []Slot                   `json:"slots"`
 	Holds     []Hold                   `json:"holds"`
 }
 
-// Machine is where it ran.
+// Machine describes the machine of the run.
 type Machine struct {
 	OS         string            `json:"os"`
 	Arch       string            `json:"arch"`
@@ -34,36 +34,36 @@ type Machine struct {
 	Modules    map[string]string `json:"modules"`
 }
 
-// Slot is one implementation in one scenario, once.
+// Slot is one measurement of one implementation in one scenario.
 type Slot struct {
 	Scenario   string        `json:"scenario"`
 	Impl       string        `json:"impl"`
 	Run        int           `json:"run"`
 	Repetition int           `json:"repetition"`
 	Length     time.Duration `json:"length_ns"`
-	// Refused is why it does not work here; then there is nothing else.
+	// Refused is the reason why the implementation does not work here. Then no field follows.
 	Refused string `json:"refused,omitempty"`
-	// Crashed is how its process ended, if it did.
+	// Crashed is the output of a process that crashed.
 	Crashed string                `json:"crashed,omitempty"`
 	Workers []worker.UpdateResult `json:"workers,omitempty"`
-	// Beside is what processes did that updated the same keys by WATCH.
+	// Beside has the results of processes that updated the same keys by WATCH.
 	Beside []worker.UpdateResult `json:"beside,omitempty"`
 	Server Server                `json:"server"`
 	// Stored is the sum of all counters after the slot.
 	Stored int64 `json:"stored"`
-	// ForeignCores is how much of the machine others used meanwhile.
+	// ForeignCores is the number of cores that other processes used.
 	ForeignCores float64 `json:"foreign_cores"`
 }
 
-// Server is what the servers counted during a slot, all of them together.
+// Server is the sum of the counters of all servers during a slot.
 type Server struct {
-	Calls map[string]int64 `json:"calls"` // by command, those within scripts included
-	Reads int64            `json:"reads"` // from sockets: how many flights arrived
+	Calls map[string]int64 `json:"calls"` // by command, including calls within scripts
+	Reads int64            `json:"reads"` // from sockets: the number of received flushes
 	Bytes int64            `json:"bytes"` // both directions
 	CPU   time.Duration    `json:"cpu_ns"`
 }
 
-// Write stores the file whole or not at all.
+// Write replaces the file atomically.
 func (f *File) Write(name string) error {
 	text, err := json.Marshal(f)
 	if err != nil {
@@ -78,7 +78,6 @@ func (f *File) Write(name string) error {
 	return os.Rename(name+".part", name)
 }
 
-// Read reads a file.
 func Read(name string) (*File, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {

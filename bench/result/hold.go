@@ -7,20 +7,20 @@ import (
 	"github.com/unwatch/unwatch/bench/worker"
 )
 
-// Hold is one way to keep many locks, once.
+// Hold is one measurement of one keeper.
 type Hold struct {
 	Scenario     string            `json:"scenario"`
 	Impl         string            `json:"impl"`
 	Repetition   int               `json:"repetition"`
 	Crashed      string            `json:"crashed,omitempty"`
 	Worker       worker.HoldResult `json:"worker"`
-	Took         time.Duration     `json:"took_ns"` // that the server was watched
+	Took         time.Duration     `json:"took_ns"` // measured time of the server
 	Server       Server            `json:"server"`
-	Lost         int64             `json:"lost"` // locks whose key was gone at the end
+	Lost         int64             `json:"lost"` // locks without a key at the end
 	ForeignCores float64           `json:"foreign_cores"`
 }
 
-// HoldsOf returns what a keeper did in a scenario.
+// HoldsOf returns the results of a keeper in a scenario.
 func (f *File) HoldsOf(scenario, impl string) []*Hold {
 	var holds []*Hold
 	for i := range f.Holds {
@@ -31,24 +31,24 @@ func (f *File) HoldsOf(scenario, impl string) []*Hold {
 	return holds
 }
 
-// ClientShare is the client's CPU time, as a share of a core.
+// ClientShare returns the client's CPU time as a share of a core.
 func (h *Hold) ClientShare() float64 { return h.Worker.Usage.CPU.Seconds() / h.Worker.Took.Seconds() }
 
-// RedisShare is Redis' CPU time, as a share of a core.
+// RedisShare returns the CPU time of Redis as a share of a core.
 func (h *Hold) RedisShare() float64 { return h.Server.CPU.Seconds() / h.Took.Seconds() }
 
-// Renewals is how many renewals Redis made in a second.
+// Renewals returns the renewals per second on the server.
 func (h *Hold) Renewals() float64 {
 	return float64(h.Server.Calls["pexpire"]+h.Server.Calls["pexpireat"]) / h.Took.Seconds()
 }
 
-// Flights is how often in a second Redis read from a socket.
+// Flights returns the socket reads per second of Redis.
 func (h *Hold) Flights() float64 { return float64(h.Server.Reads) / h.Took.Seconds() }
 
-// Megabytes is the memory that the keeper has taken.
+// Megabytes returns the memory of the keeper.
 func (h *Hold) Megabytes() float64 { return float64(h.Worker.Memory) / 1e6 }
 
-// Watch is how much of it is the watchdog's; NaN if that is not known.
+// Watch returns the part of Megabytes for the watchdog, or NaN if it is unknown.
 func (h *Hold) Watch() float64 {
 	if h.Worker.Watch == 0 {
 		return math.NaN()
@@ -56,5 +56,5 @@ func (h *Hold) Watch() float64 {
 	return float64(h.Worker.Watch) / 1e6
 }
 
-// Latest is how late the latest renewal was, in milliseconds.
+// Latest returns the delay of the latest renewal in milliseconds.
 func (h *Hold) Latest() float64 { return Milli(h.Worker.Late.Max) }

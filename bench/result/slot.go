@@ -20,7 +20,7 @@ func (f *File) Of(scenario, impl string) []*Slot {
 	return slots
 }
 
-// sum adds up over all worker processes, those beside included.
+// sum adds up over all worker processes, including Beside.
 func (s *Slot) sum(get func(*worker.UpdateResult) int64) int64 {
 	return sum(s.Workers, get) + sum(s.Beside, get)
 }
@@ -33,16 +33,16 @@ func sum(workers []worker.UpdateResult, get func(*worker.UpdateResult) int64) in
 	return n
 }
 
-// Done is the updates that were acknowledged.
+// Done counts the acknowledged updates.
 func (s *Slot) Done() int64 { return s.sum(func(w *worker.UpdateResult) int64 { return w.Done }) }
 
-// Failed is the updates that returned an error.
+// Failed counts the updates that returned an error.
 func (s *Slot) Failed() int64 { return s.sum(func(w *worker.UpdateResult) int64 { return w.Failed }) }
 
-// Hung is the updates that had to be cut off.
+// Hung counts the updates that were cut off.
 func (s *Slot) Hung() int64 { return s.sum(func(w *worker.UpdateResult) int64 { return w.Hung }) }
 
-// Err is one of the errors, if there were any.
+// Err returns one of the errors, if any.
 func (s *Slot) Err() string {
 	for _, w := range slices.Concat(s.Workers, s.Beside) {
 		if w.Err != "" {
@@ -52,19 +52,18 @@ func (s *Slot) Err() string {
 	return ""
 }
 
-// Lost is the updates that were acknowledged and are not stored.
+// Lost counts updates that were acknowledged and are not stored.
 func (s *Slot) Lost() int64 { return max(0, s.Done()-s.Stored) }
 
-// Twice is the updates that are stored and that nobody can have made.
+// Twice counts stored updates in excess of all that were started.
 func (s *Slot) Twice() int64 { return max(0, s.Stored-s.Done()-s.Failed()-s.Hung()) }
 
 func inSlot(w *worker.UpdateResult) int64 { return w.InSlot }
 
-// Rate is the updates a second, without those of the processes beside.
+// Rate returns the updates per second, without Beside.
 func (s *Slot) Rate() float64 { return float64(sum(s.Workers, inSlot)) / s.Length.Seconds() }
 
-// Part is the share of the updates that were not made by the processes beside; NaN if there
-// are none.
+// Part returns the share of the updates that are not of Beside, or NaN without Beside.
 func (s *Slot) Part() float64 {
 	if len(s.Beside) == 0 {
 		return math.NaN()
@@ -72,7 +71,7 @@ func (s *Slot) Part() float64 {
 	return stats.Ratio(float64(sum(s.Workers, inSlot)), float64(s.sum(inSlot)))
 }
 
-// Share is how the worst process did compared to the best, 1 at best; NaN if it is alone.
+// Share returns the ratio of the worst to the best process, at most 1. It is NaN for one process.
 func (s *Slot) Share() float64 {
 	if len(s.Workers) < 2 {
 		return math.NaN()
@@ -84,7 +83,7 @@ func (s *Slot) Share() float64 {
 	return stats.Ratio(float64(least), float64(most))
 }
 
-// Latency is the histogram over all processes but those beside.
+// Latency returns the histogram of all processes except Beside.
 func (s *Slot) Latency() *stats.Histogram {
 	var h stats.Histogram
 	for _, w := range s.Workers {
@@ -93,12 +92,12 @@ func (s *Slot) Latency() *stats.Histogram {
 	return &h
 }
 
-// Commands is how many commands the clients sent.
+// Commands counts the commands that the clients sent.
 func (s *Slot) Commands() int64 {
 	return s.sum(func(w *worker.UpdateResult) int64 { return w.Commands })
 }
 
-// Client is what all worker processes used.
+// Client returns the resources that all worker processes used.
 func (s *Slot) Client() worker.Usage {
 	var u worker.Usage
 	for _, w := range slices.Concat(s.Workers, s.Beside) {
@@ -115,10 +114,10 @@ func (s *Slot) Retries() float64 {
 	return float64(sum(s.Workers, func(w *worker.UpdateResult) int64 { return w.Retries }))
 }
 
-// Per is v for each update that was acknowledged.
+// Per divides v by the acknowledged updates.
 func (s *Slot) Per(v float64) float64 { return stats.Ratio(v, float64(s.Done())) }
 
-// Total is the number of calls of all commands.
+// Total returns the number of calls.
 func (s Server) Total() int64 {
 	var n int64
 	for _, calls := range s.Calls {
@@ -127,7 +126,7 @@ func (s Server) Total() int64 {
 	return n
 }
 
-// Sub returns what was counted since before.
+// Sub returns the counts since before.
 func (s Server) Sub(before Server) Server {
 	calls := map[string]int64{}
 	for name, n := range s.Calls {
@@ -138,7 +137,7 @@ func (s Server) Sub(before Server) Server {
 	return Server{calls, s.Reads - before.Reads, s.Bytes - before.Bytes, s.CPU - before.CPU}
 }
 
-// Add returns what two servers have counted.
+// Add returns the sum of the counts.
 func (s Server) Add(o Server) Server {
 	calls := map[string]int64{}
 	for name, n := range s.Calls {
@@ -150,11 +149,11 @@ func (s Server) Add(o Server) Server {
 	return Server{calls, s.Reads + o.Reads, s.Bytes + o.Bytes, s.CPU + o.CPU}
 }
 
-// Quiet is how much foreign load a slot may have had, in cores, to be believed.
+// Quiet is the maximal foreign load of a valid slot, in cores.
 const Quiet = 0.12
 
-// Micro is d in microseconds.
+// Micro returns d in microseconds.
 func Micro(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// Milli is d in milliseconds.
+// Milli returns d in milliseconds.
 func Milli(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,2 +1,2 @@
-// Package stats has the little arithmetic that the reports need.
+// Package stats has the arithmetic of the reports.
 package stats

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Short writes a number with three digits that count, and thousands in groups:
-// more would pretend a precision that no run has.
+// Short formats a number with three significant digits and grouped thousands.
 func Short(v float64) string {
 	switch abs := math.Abs(v); {
 	case math.IsNaN(v) || math.IsInf(v, 0):

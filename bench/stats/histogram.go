@@ -7,19 +7,18 @@ import (
 	"time"
 )
 
-// subBits makes 16 buckets of every doubling, so that a quantile is off by no more
-// than 3 %.
+// subBits gives 16 buckets per doubling, so quantiles have an error of at most 3 %.
 const subBits = 4
 
-// Histogram counts durations. The zero Histogram is empty. It is not safe for
-// concurrent use: each goroutine fills its own, and they are added up at the end.
+// Histogram counts durations. The zero Histogram is empty. It is not safe for concurrent use: each
+// goroutine fills its own, to be merged at the end.
 type Histogram struct {
 	counts [60 << subBits]uint32
 	n      int64
 	max    time.Duration
 }
 
-// Add counts one duration; a negative one counts as none at all.
+// Add counts one duration. A negative one counts as 0.
 func (h *Histogram) Add(d time.Duration) {
 	d = max(d, 0)
 	h.counts[bucket(uint64(d))]++
@@ -27,7 +26,7 @@ func (h *Histogram) Add(d time.Duration) {
 	h.max = max(h.max, d)
 }
 
-// Merge adds what o has counted.
+// Merge adds the counts of o.
 func (h *Histogram) Merge(o *Histogram) {
 	for i, c := range o.counts {
 		h.counts[i] += c
@@ -36,13 +35,13 @@ func (h *Histogram) Merge(o *Histogram) {
 	h.max = max(h.max, o.max)
 }
 
-// N is how many durations were counted.
+// N returns the number of durations.
 func (h *Histogram) N() int64 { return h.n }
 
-// Max is the longest of them.
+// Max returns the longest duration.
 func (h *Histogram) Max() time.Duration { return h.max }
 
-// Quantile returns the duration below which the share q lies; 0 if there is none.
+// Quantile returns the duration below which the share q lies, or 0 for an empty Histogram.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	if h.n == 0 {
 		return 0
@@ -56,7 +55,7 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return h.max
 }
 
-// Sparse is a Histogram as JSON carries it: only the buckets that are not empty.
+// Sparse is the JSON form of a Histogram: the buckets that are not empty.
 type Sparse struct {
 	Counts map[int]uint32 `json:"counts"`
 	Max    time.Duration  `json:"max_ns"`
@@ -73,8 +72,7 @@ func (h *Histogram) Sparse() Sparse {
 	return s
 }
 
-// Dense is the opposite of [Histogram.Sparse]. Buckets that do not exist, in a file
-// that somebody edited, are dropped.
+// Dense is the inverse of [Histogram.Sparse]. It ignores invalid buckets of an edited file.
 func (s Sparse) Dense() *Histogram {
 	h := &Histogram{max: s.Max}
 	for _, i := range slices.Sorted(maps.Keys(s.Counts)) {
@@ -94,7 +92,7 @@ func bucket(v uint64) int {
 	return (high+1)<<subBits + int(v>>high) - 1<<subBits
 }
 
-// middle is the value in the middle of a bucket.
+// middle returns the middle value of a bucket.
 func middle(i int) time.Duration {
 	if i < 1<<subBits {
 		return time.Duration(i)

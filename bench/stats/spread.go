@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Spread is what a table shows of several runs. The runs are few, so that the
-// extremes say more than a deviation would.
+// Spread summarises several runs. There are so few of them that the extremes say more than a
+// deviation.
 type Spread struct {
 	Median, Min, Max float64
 	N                int
 }
 
-// Of returns the spread of the values; that of none is all zero.
+// Of returns the spread of the values, or zeros for none.
 func Of(values []float64) Spread {
 	if len(values) == 0 {
 		return Spread{}
@@ -22,7 +22,7 @@ func Of(values []float64) Spread {
 	return Spread{(sorted[(n-1)/2] + sorted[n/2]) / 2, sorted[0], sorted[n-1], n}
 }
 
-// By returns the spread of what get returns for each item.
+// By returns the spread of get over the items.
 func By[T any](items []T, get func(T) float64) Spread {
 	values := make([]float64, 0, len(items))
 	for _, item := range items {
@@ -31,7 +31,7 @@ func By[T any](items []T, get func(T) float64) Spread {
 	return Of(values)
 }
 
-// Ratio is a/b, and NaN where that means nothing.
+// Ratio returns a/b, or NaN where it is undefined.
 func Ratio(a, b float64) float64 {
 	if b == 0 {
 		return math.NaN()

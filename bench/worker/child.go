@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Child is a worker, as the bench sees it.
+// Child is a worker process, seen from the bench.
 type Child struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
@@ -20,8 +20,7 @@ type Child struct {
 	stderr bytes.Buffer
 }
 
-// Start starts a child of the given program and gives it its job. The child ends
-// with ctx.
+// Start starts a child of the given program with a job. The child ends with ctx.
 func Start(ctx context.Context, program string, job Job) (*Child, error) {
 	c := &Child{cmd: exec.CommandContext(ctx, program, Argument)}
 	c.cmd.Stderr = &c.stderr
@@ -44,22 +43,22 @@ func Start(ctx context.Context, program string, job Job) (*Child, error) {
 	return c, nil
 }
 
-// PID is the child's process id.
+// PID returns the process id.
 func (c *Child) PID() int { return c.cmd.Process.Pid }
 
-// Ready returns when the child is prepared.
+// Ready waits until the child is prepared.
 func (c *Child) Ready() (Ready, error) {
 	var r Ready
 	return r, c.read(&r)
 }
 
-// Go lets the child begin.
+// Go starts the measurement.
 func (c *Child) Go() error {
 	_, err := io.WriteString(c.stdin, "go\n")
 	return err
 }
 
-// Answer returns the result.
+// Answer waits for the result.
 func (c *Child) Answer() (Answer, error) {
 	var a Answer
 	err := c.read(&a)
@@ -72,20 +71,20 @@ func (c *Child) Answer() (Answer, error) {
 func (c *Child) read(into any) error {
 	line, err := c.stdout.ReadBytes('\n')
 	if err != nil {
-		c.Stop() // so that stderr is complete
+		c.Stop() // completes stderr
 		return &CrashError{c.stderr.String()}
 	}
 	return json.Unmarshal(line, into)
 }
 
-// Stop ends the child, wherever it is. Stopping twice is harmless.
+// Stop kills the child. A second call has no effect.
 func (c *Child) Stop() {
 	_ = c.stdin.Close()
 	_ = c.cmd.Process.Kill()
-	_ = c.cmd.Wait() // killed is how it is meant to end
+	_ = c.cmd.Wait() // the error says only that it was killed
 }
 
-// CrashError is what a child that ended before its time wrote to stderr.
+// CrashError is the stderr of a child that ended early.
 type CrashError struct{ Stderr string }
 
 func (e *CrashError) Error() string {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// documentSize is what a stored document is padded to.
+// documentSize is the padded size of a stored document.
 const documentSize = 128
 
-// document is what the updates work on: small, and not free to decode.
+// document is the value of the updates: small, with a realistic cost to decode.
 type document struct {
 	Count int64    `json:"count"`
 	Room  string   `json:"room"`
@@ -16,8 +16,7 @@ type document struct {
 	Pad   string   `json:"pad"`
 }
 
-// increment is the fn of every update. No value at all is a document that counts
-// none.
+// increment is the fn of every update. An absent value counts as 0.
 func increment(old []byte) ([]byte, error) {
 	d := document{Room: "room", Tags: []string{"a", "b"}}
 	if old != nil {
@@ -34,7 +33,7 @@ func increment(old []byte) ([]byte, error) {
 	return next, err
 }
 
-// Count is how many updates a document has had; no document had none.
+// Count returns the number of updates of a document, 0 for an absent one.
 func Count(doc []byte) (int64, error) {
 	if len(doc) == 0 {
 		return 0, nil

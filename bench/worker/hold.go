@@ -16,26 +16,26 @@ import (
 type HoldJob struct {
 	Keeper string        `json:"keeper"`
 	Addr   string        `json:"addr"`
-	Names  int           `json:"names"`     // how many locks
-	Lease  time.Duration `json:"lease_ns"`  // renewed at half
-	Window time.Duration `json:"window_ns"` // measured, once all are held and steady
+	Names  int           `json:"names"`     // number of locks
+	Lease  time.Duration `json:"lease_ns"`  // renewed at half time
+	Window time.Duration `json:"window_ns"` // measured time, after all locks are held
 }
 
-// HoldResult is what it took.
+// HoldResult is the result of a HoldJob.
 type HoldResult struct {
 	Locks      int           `json:"locks"`
 	Lease      time.Duration `json:"lease_ns"`
 	Took       time.Duration `json:"took_ns"`
 	Usage      Usage         `json:"usage"`
 	Memory     int64         `json:"memory"`          // growth of live heap and stacks, in bytes
-	Watch      int64         `json:"watch,omitempty"` // how much of it is the watchdog's; 0: not known
+	Watch      int64         `json:"watch,omitempty"` // part of the watchdog; 0: unknown
 	Goroutines int           `json:"goroutines"`
 	Renewals   int64         `json:"renewals"`
-	Late       stats.Sparse  `json:"late"`   // behind half a lease after the last time
+	Late       stats.Sparse  `json:"late"`   // delay of renewals, relative to half a lease
 	Prefix     string        `json:"prefix"` // of the locks' keys
 }
 
-// acquirers is how many locks are taken at a time.
+// acquirers is the number of concurrent acquires.
 const acquirers = 64
 
 func (j *HoldJob) run(ctx context.Context, ready func(Ready) error) (*HoldResult, error) {
@@ -85,11 +85,10 @@ func (j *HoldJob) run(ctx context.Context, ready func(Ready) error) (*HoldResult
 	return res, nil
 }
 
-// LockName is the name of the i-th lock.
+// LockName returns the name of the i-th lock.
 func LockName(i int) string { return fmt.Sprintf("%d:held", i) }
 
-// warmUp opens as many connections as there will be: their buffers are not what a
-// watchdog costs.
+// warmUp opens all connections, so that their buffers do not count for the watchdog.
 func warmUp(ctx context.Context, keeper peers.Keeper) error {
 	errs := make(chan error, acquirers)
 	for i := range acquirers {
@@ -107,8 +106,7 @@ func warmUp(ctx context.Context, keeper peers.Keeper) error {
 	return first
 }
 
-// acquire takes the locks over half a lease, so that from then on as many are due
-// at any moment as at any other.
+// acquire spreads the acquires over half a lease, so that renewals are evenly distributed.
 func (j *HoldJob) acquire(ctx context.Context, keeper peers.Keeper, names []string, handles []any) error {
 	taking, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -132,11 +130,10 @@ func (j *HoldJob) acquire(ctx context.Context, keeper peers.Keeper, names []stri
 	return context.Cause(taking)
 }
 
-// tap sees every command that is sent for a lock, and knows when it was due. All it
-// needs is there before memory is measured.
+// tap records the delay of every renewal. It allocates nothing during the measurement.
 type tap struct {
 	index     map[string]int
-	last      []atomic.Int64 // when a command was last sent, in ns since epoch
+	last      []atomic.Int64 // time of the last command, in ns since epoch
 	half      time.Duration
 	epoch     time.Time
 	measuring atomic.Bool
@@ -153,8 +150,7 @@ func newTap(prefix string, names []string, half time.Duration) *tap {
 	return t
 }
 
-// note is called before a command for a lock is sent: first to take it, then to
-// renew it.
+// note is called before each command for a lock, an acquire or a renewal.
 func (t *tap) note(key string) {
 	i, ok := t.index[key]
 	if !ok {
@@ -167,7 +163,7 @@ func (t *tap) note(key string) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.late.Add(now - last - t.half) // early is on time
+	t.late.Add(now - last - t.half) // an early one counts as 0
 }
 
 func (t *tap) total() *stats.Histogram {

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Late is by how much a command is later than half a lease after the one before.
-// What is early, was not asked for or came before the window does not count as late.
+// A command is late by its time since the last command for that lock, less half a lease. Early
+// commands, foreign keys and commands before the measurement do not count as late.
 func TestTapKnowsWhatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tap := newTap("p:", []string{"a", "b"}, time.Second)
 		time.Sleep(time.Millisecond)
-		tap.note("p:a") // taken
+		tap.note("p:a") // acquired
 		tap.note("p:b")
 		time.Sleep(1100 * time.Millisecond)
-		tap.note("p:a") // late, but not measured
+		tap.note("p:a") // late, before the measurement
 		tap.measuring.Store(true)
 		tap.note("elsewhere")
 		time.Sleep(900 * time.Millisecond)

@@ -5,17 +5,17 @@ import "time"
 // Argument is the command line argument that makes the program a child.
 const Argument = "worker"
 
-// Job is what a child does: one of its fields.
+// Job is the task of a child. One field is set.
 type Job struct {
 	Update *UpdateJob `json:"update,omitempty"`
 	Hold   *HoldJob   `json:"hold,omitempty"`
 	Relay  *RelayJob  `json:"relay,omitempty"`
 }
 
-// Ready says that the child is prepared.
+// Ready reports that the child is prepared.
 type Ready struct {
 	Addr    string `json:"addr,omitempty"`    // of a relay
-	Refused string `json:"refused,omitempty"` // why the implementation does not work here
+	Refused string `json:"refused,omitempty"` // reason why the implementation does not work here
 }
 
 // Answer is the result of a Job.
@@ -31,19 +31,19 @@ type RelayJob struct {
 	Delay  time.Duration `json:"delay_ns"`
 }
 
-// Usage is what a process has used of the machine.
+// Usage has the resources that a process used.
 type Usage struct {
 	CPU        time.Duration `json:"cpu_ns"`
 	Allocs     uint64        `json:"allocs"`
 	AllocBytes uint64        `json:"alloc_bytes"`
 }
 
-// Sub returns what was used since before.
+// Sub returns the usage since before.
 func (u Usage) Sub(before Usage) Usage {
 	return Usage{u.CPU - before.CPU, u.Allocs - before.Allocs, u.AllocBytes - before.AllocBytes}
 }
 
-// Add returns what two processes have used.
+// Add returns the sum of two usages.
 func (u Usage) Add(o Usage) Usage {
 	return Usage{u.CPU + o.CPU, u.Allocs + o.Allocs, u.AllocBytes + o.AllocBytes}
 }

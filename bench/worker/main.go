@@ -11,7 +11,7 @@ import (
 	"github.com/unwatch/unwatch/bench/relay"
 )
 
-// Main is the life of a child.
+// Main runs a child.
 func Main(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -26,7 +26,7 @@ func Main(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	}
 	gone := make(chan struct{})
 	started := make(chan struct{})
-	go func() { // the bench says go, or is gone
+	go func() { // the bench sends "go" or exits
 		defer cancel()
 		defer close(gone)
 		if _, err := in.ReadBytes('\n'); err == nil {
@@ -66,13 +66,13 @@ func Main(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	if err := out.Encode(answer); err != nil {
 		return err
 	}
-	// Other processes may still wait for a lock that is released behind a caller's
-	// back: as long as the slot lasts, nobody leaves.
+	// Other processes may wait for a lock whose release is in flight. So the child runs
+	// until the slot ends.
 	<-gone
 	return nil
 }
 
-// errGone: the bench ended before it said go.
+// errGone means that the bench exited before it sent "go".
 var errGone = errors.New("the bench is gone")
 
 func (j *RelayJob) run(ctx context.Context, out *json.Encoder) error {

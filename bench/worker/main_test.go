@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A child whose bench is gone must not stay.
+// A child ends with its bench.
 func TestChildEndsWithItsBench(t *testing.T) {
 	job := `{"relay":{"target":"127.0.0.1:1","delay_ns":1}}` + "\n"
 	var out bytes.Buffer

@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// profileRate is how many bytes are allocated, on the average, between two samples for
-// the heap profile: few enough to see 10,000 small objects, many enough to cost nothing.
+// profileRate is the average number of bytes between samples of the heap profile. It shows
+// 10,000 small objects, and has no measurable cost.
 const profileRate = 4 << 10
 
-// allocatedBy is how many of the live bytes were allocated by functions whose names
-// contain one of these, or by what they called, as far as the samples tell. They are
-// those of the last memory.
+// allocatedBy estimates the live bytes that were allocated in calls of functions with these names.
+// It uses the samples up to the last call of memory.
 func allocatedBy(functions []string) int64 {
 	var records []runtime.MemProfileRecord
 	n, ok := runtime.MemProfile(nil, false)
@@ -25,7 +24,7 @@ func allocatedBy(functions []string) int64 {
 	for _, r := range records[:n] {
 		if r.InUseObjects() > 0 && passes(r.Stack(), functions) {
 			size := float64(r.InUseBytes()) / float64(r.InUseObjects())
-			seen := 1 - math.Exp(-size/float64(runtime.MemProfileRate)) // how likely one such object is
+			seen := 1 - math.Exp(-size/float64(runtime.MemProfileRate)) // probability of a sample of one such object
 			sum += float64(r.InUseBytes()) / seen
 		}
 	}

@@ -17,8 +17,7 @@ func allocateForTest(n int) []*small {
 	return list
 }
 
-// What a function has allocated, and is still alive, is found by its name, within what
-// samples can tell.
+// Live allocations are found by function name, within the precision of the samples.
 func TestAllocatedBy(t *testing.T) {
 	old := runtime.MemProfileRate
 	defer func() { runtime.MemProfileRate = old }()

@@ -17,36 +17,36 @@ type UpdateJob struct {
 	Impl string        `json:"impl"`
 	Addr string        `json:"addr"`
 	Via  bool          `json:"proxy"`
-	Keys [][]string    `json:"keys"` // of each goroutine, which takes them in turn
+	Keys [][]string    `json:"keys"` // per goroutine, which takes them in turn
 	Slot time.Duration `json:"slot_ns"`
-	// Fn is how long fn waits.
+	// Fn is the duration of fn.
 	Fn time.Duration `json:"fn_ns,omitempty"`
-	// Background: a ctx that never ends, instead of one that can be cancelled.
+	// Background selects a ctx that never ends, else the ctx is cancellable.
 	Background bool `json:"background,omitempty"`
 }
 
-// UpdateResult is what became of it.
+// UpdateResult is the result of an UpdateJob.
 type UpdateResult struct {
 	Usage    Usage         `json:"usage"`
 	Done     int64         `json:"done"`    // acknowledged
-	InSlot   int64         `json:"in_slot"` // before the slot was over
+	InSlot   int64         `json:"in_slot"` // before the end of the slot
 	Failed   int64         `json:"failed"`
 	Err      string        `json:"err,omitempty"` // the first one
-	Hung     int64         `json:"hung"`          // cut off, long after anything else had moved
-	Retries  int64         `json:"retries"`       // -1: cannot be seen
-	Commands int64         `json:"commands"`      // that the client sent
-	Took     time.Duration `json:"took_ns"`       // until the last was done or cut off
+	Hung     int64         `json:"hung"`          // cut off after patience
+	Retries  int64         `json:"retries"`       // -1: unknown
+	Commands int64         `json:"commands"`      // sent by the client
+	Took     time.Duration `json:"took_ns"`       // until the last update ended or was cut off
 	Latency  stats.Sparse  `json:"latency"`
 }
 
 const (
-	// warmUps is how many updates each goroutine makes before it is measured:
-	// connections are dialled and scripts are loaded.
+	// warmUps is the number of updates per goroutine before the measurement, to open
+	// connections and load scripts.
 	warmUps = 3
-	// warmUpLimit is generous: whoever needs more does not work here.
+	// warmUpLimit ends the warm-up. An implementation that needs longer does not work here.
 	warmUpLimit = 5 * time.Second
-	// patience is for how long nothing may move in this process, after the end of
-	// the slot, until those that still wait count as hung.
+	// patience is the time without any progress, after the end of the slot, after which
+	// pending updates count as hung.
 	patience = 3 * time.Second
 )
 
@@ -64,13 +64,12 @@ func (j *UpdateJob) run(ctx context.Context, ready func(Ready) error) (*UpdateRe
 		return nil, err
 	}
 	r.impl = impl
-	res := r.run(ctx) // and then the process ends: no need to close what may hang
+	res := r.run(ctx) // no close, which may hang: the process ends
 	res.Hung += hung
 	return res, nil
 }
 
-// open connects. A client that does not get through to the server as it wants to
-// may try for ever, and takes no ctx.
+// open connects. It has its own limit, since some clients retry forever and take no ctx.
 func (j *UpdateJob) open(commands *atomic.Int64) (peers.Impl, error) {
 	type opened struct {
 		impl peers.Impl
@@ -89,8 +88,8 @@ func (j *UpdateJob) open(commands *atomic.Int64) (peers.Impl, error) {
 	}
 }
 
-// warmUp updates keys that nobody else has. Who hangs even so is counted; but if all
-// do, or any has an error, the implementation does not work here.
+// warmUp updates keys of its own and counts those that hang. If all hang, or any fails, the
+// implementation does not work here.
 func (j *UpdateJob) warmUp(ctx context.Context, impl peers.Impl) (hung int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, warmUpLimit)
 	defer cancel()
@@ -132,7 +131,7 @@ type race struct {
 	began    time.Time
 	commands atomic.Int64 // sent so far
 	pending  atomic.Int64 // updates that have begun and not ended
-	moved    atomic.Int64 // when one was last acknowledged, in ns since began
+	moved    atomic.Int64 // time of the last acknowledgement, in ns since began
 
 	mu     sync.Mutex
 	total  stats.Histogram
@@ -158,7 +157,7 @@ func (r *race) run(ctx context.Context) *UpdateResult {
 	used := usage().Sub(before)
 	commands = r.commands.Load() - commands
 	cancel()
-	if hung > 0 { // those that listen to their ctx come home and are counted
+	if hung > 0 { // updates that heed their ctx end and count
 		select {
 		case <-ended:
 		case <-time.After(time.Second):
@@ -176,7 +175,7 @@ func (r *race) run(ctx context.Context) *UpdateResult {
 	return &res
 }
 
-// await returns how many updates hang: 0 as soon as all have ended.
+// await returns the number of updates that hang, 0 if all end.
 func (r *race) await(ended <-chan struct{}) int64 {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -196,8 +195,8 @@ func (r *race) await(ended <-chan struct{}) int64 {
 // maxFailures ends a goroutine whose every update fails at once.
 const maxFailures = 100
 
-// runner updates its keys until the slot is over. The last update may end after it:
-// it counts for everything but the rate.
+// runner updates its keys until the slot ends. Its last update may end later. It counts for
+// everything but the rate.
 func (r *race) runner(ctx context.Context, keys []string) {
 	var latency stats.Histogram
 	var done, inSlot, failed int64

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// CPU is the CPU time that this process has used so far, in user and kernel mode.
+// CPU returns the CPU time of this process in user and kernel mode.
 func CPU() time.Duration {
 	var usage syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
@@ -15,17 +15,17 @@ func CPU() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// usage stops the world to be exact, so it stays out of what it measures.
+// usage stops the world, so do not call it during a measurement.
 func usage() Usage {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return Usage{CPU(), m.Mallocs, m.TotalAlloc}
 }
 
-// memory is what the live objects and the stacks take.
+// memory returns the size of live objects and stacks.
 func memory() int64 {
 	runtime.GC()
-	runtime.GC() // what the first one has found to be in a pool only
+	runtime.GC() // empties the pools
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc + m.StackInuse)

@@ -1,10 +1,10 @@
-// Command bench measures this project against its peers, side by side: updates of
-// distinct keys and of one hot key, by one process and by four, over loopback, with
-// a delay and through a proxy; and what it costs to keep many locks.
+// Command bench compares this project with its peers. It measures updates of distinct keys
+// and of one hot key, by one and by four processes, over loopback, with a delay and through
+// a proxy. It also measures the cost of many held locks.
 //
-// It starts the servers it needs on free ports, prints tables and a verdict on the
-// project's targets, and with -out writes everything it has measured to a file, from
-// which -plots draws the page docs/performance.md.
+// It starts servers on free ports, and prints tables and the targets met or missed. With
+// -out it writes all measurements to a file. With -plots it writes docs/performance.md from
+// such a file.
 //
 //	go run ./cmd/bench -run 'hot64|d-hot64' -impl 'watch|unwatch.*'
 package main
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// start is a bench, or one of its own worker processes.
+// start runs the bench, or one of its worker processes.
 func start() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -43,7 +43,7 @@ func start() error {
 	return run(ctx, os.Args[1:])
 }
 
-// pattern is a flag that matches whole names.
+// pattern is a flag with a regular expression that matches whole names.
 type pattern struct{ re *regexp.Regexp }
 
 func (p *pattern) String() string { return "" }
