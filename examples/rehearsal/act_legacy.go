@@ -12,7 +12,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// actLegacy plays the service as it is, where it is right: on a plain Redis.
+// actLegacy plays the unchanged service on a plain Redis, where it is correct.
 func (r *rehearsal) actLegacy(ctx context.Context) (err error) {
 	r.screen.title("A", "The service as it is: WATCH, on a plain Redis")
 	r.screen.say(3, dim, "by hand: legacy.go, as people write it. cas: the same service on rmw.Store.")
@@ -35,7 +35,7 @@ func (r *rehearsal) actLegacy(ctx context.Context) (err error) {
 	return r.postPlain(ctx, k)
 }
 
-// shown prints what came of a run, and notes it for the end.
+// shown prints the result of a run and adds it to the closing table.
 func (r *rehearsal) shown(res result, as string) {
 	a := res.audit
 	verdict, look := "every one is there, once", green
@@ -51,13 +51,13 @@ func (r *rehearsal) shown(res result, as string) {
 	r.rows = append(r.rows, rowOf(as, res))
 }
 
-// outcome prints the line of a run.
+// outcome prints one line about a run.
 func (r *rehearsal) outcome(res result, as style, verdict string) {
 	r.screen.line(fmt.Sprintf("   %s%6s acknowledged   %s %4.1f s", fit(res.path, 16), count(res.audit.Acknowledged),
 		r.screen.paint(as, fit(verdict, 26)), res.replay.took.Seconds()))
 }
 
-// showFailures tells of updates that were not acknowledged.
+// showFailures prints the updates that were not acknowledged.
 func (r *rehearsal) showFailures(res result) {
 	run := res.replay
 	if run.failures == 0 {
@@ -71,8 +71,7 @@ func (r *rehearsal) showFailures(res result) {
 	}
 }
 
-// clean is an error's text without the random prefix of our keys, which tells
-// nobody anything.
+// clean removes the random key prefix from the text of an error.
 func (r *rehearsal) clean(err error) string {
 	text := strings.ReplaceAll(err.Error(), r.stage.keys.prefix, "…")
 	if errors.Is(err, rmw.ErrWrongKind) || redis.HasErrorPrefix(err, "WRONGTYPE") {
@@ -81,7 +80,7 @@ func (r *rehearsal) clean(err error) string {
 	return text
 }
 
-// pair is the two keys of the post helper.
+// pair has the values of the two keys of the post helper.
 type pair struct{ last, posts string }
 
 func (p pair) String() string { return fmt.Sprintf("last=%-7s posts=%-7s", p.last, p.posts) }
@@ -104,12 +103,12 @@ func readPair(ctx context.Context, rdb *redis.Client, k keys, room string) (pair
 	return p, nil
 }
 
-// postPlain shows the two-key transaction where it works.
+// postPlain shows the two-key transaction on a plain Redis, where it works.
 func (r *rehearsal) postPlain(ctx context.Context, k keys) error {
 	rdb := r.stage.legacy.client(wire.NewProcess(nil))
-	defer rdb.Close() //nolint:errcheck // nothing depends on it
+	defer rdb.Close() //nolint:errcheck // has no effect on the run
 	chat, room := legacyChat{rdb, k}, r.stream[0].Room
-	defer r.stage.clear(r.stage.legacy, k, []string{room}) //nolint:errcheck // it expires
+	defer r.stage.clear(r.stage.legacy, k, []string{room}) //nolint:errcheck // the keys expire
 	before, err := readPair(ctx, rdb, k, room)
 	if err == nil {
 		err = chat.post(ctx, room, "hello")

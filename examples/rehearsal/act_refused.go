@@ -11,15 +11,15 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// actRefused takes the same code, unchanged, to the proxy.
+// actRefused runs the unchanged code behind the proxy.
 func (r *rehearsal) actRefused(ctx context.Context) error {
 	r.screen.title("B", "The same code, unchanged, behind the proxy ("+r.stage.profile.Name()+")")
 	on := r.stage.proxy
 	k := r.stage.keys.sub("b")
 	rdb := on.client(wire.NewProcess(nil))
-	defer rdb.Close() //nolint:errcheck // nothing depends on it
+	defer rdb.Close() //nolint:errcheck // has no effect on the run
 	room := r.stream[0].Room
-	defer r.stage.clear(on, k, []string{room}) //nolint:errcheck // it expires
+	defer r.stage.clear(on, k, []string{room}) //nolint:errcheck // the keys expire
 
 	if r.stage.profile.RefusalText("X") == "" {
 		r.screen.say(3, dim, "This proxy closes the connection on HELLO, with which go-redis opens every "+
@@ -34,7 +34,7 @@ func (r *rehearsal) actRefused(ctx context.Context) error {
 	return r.tryHook(ctx, k, room)
 }
 
-// tryUpdates runs the WATCH helper on the beginning of the stream.
+// tryUpdates runs the WATCH helper on the first events of the stream.
 func (r *rehearsal) tryUpdates(ctx context.Context, chat legacyChat) error {
 	const few = 100
 	events := r.stream[:min(few, len(r.stream))]
@@ -66,7 +66,7 @@ func (r *rehearsal) tryUpdates(ctx context.Context, chat legacyChat) error {
 	return r.stage.clear(r.stage.proxy, chat.keys, roomsOf(events))
 }
 
-// reply is an error as the proxy gave it.
+// reply returns the error reply of the proxy.
 func reply(err error) string {
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
@@ -75,7 +75,7 @@ func reply(err error) string {
 	return err.Error()
 }
 
-// tryPost runs the two-key transaction, and looks at what it leaves behind.
+// tryPost runs the two-key transaction, and prints the keys that it leaves.
 func (r *rehearsal) tryPost(ctx context.Context, rdb *redis.Client, k keys, room string) error {
 	chat := legacyChat{rdb, k}
 	before, err := readPair(ctx, rdb, k, room)
@@ -113,13 +113,13 @@ func (r *rehearsal) tryPost(ctx context.Context, rdb *redis.Client, k keys, room
 	return nil
 }
 
-// tryHook does the same with the hook, on keys that nobody has touched.
+// tryHook runs the same with the hook, on new keys.
 func (r *rehearsal) tryHook(ctx context.Context, k keys, room string) error {
 	k = k.sub("hook")
 	sent := wire.NewProcess(nil)
 	rdb := r.stage.proxy.client(sent)
-	defer rdb.Close()                                     //nolint:errcheck // nothing depends on it
-	defer r.stage.clear(r.stage.proxy, k, []string{room}) //nolint:errcheck // it expires
+	defer rdb.Close()                                     //nolint:errcheck // has no effect on the run
+	defer r.stage.clear(r.stage.proxy, k, []string{room}) //nolint:errcheck // the keys expire
 	rdb.AddHook(proxycompat.Hook(r.stage.profile))
 	err := legacyChat{rdb, k}.post(ctx, room, "hello")
 	if ctx.Err() != nil {

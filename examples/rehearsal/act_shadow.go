@@ -11,7 +11,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// rehearsalPolicy asks for what a run of seconds can show. Latencies say nothing where
+// rehearsalPolicy demands only results that a run of seconds can show. Latencies mean nothing while
 // both stores are in this process.
 func rehearsalPolicy() report.Policy {
 	return report.Policy{
@@ -20,8 +20,8 @@ func rehearsalPolicy() report.Policy {
 	}
 }
 
-// actShadow plays what a team runs in staging before it believes any of the other acts:
-// both paths side by side, once with nothing to find and then with bugs.
+// actShadow runs both paths side by side, as a team does in staging: first without a bug, then with
+// planted bugs.
 func (r *rehearsal) actShadow(ctx context.Context) error {
 	r.screen.title("E", "The shadow: what to run in staging before you believe any of this")
 	r.stage.empty()
@@ -55,11 +55,10 @@ func (r *rehearsal) actShadow(ctx context.Context) error {
 
 func ofRecording(own bool) string { return map[bool]string{false: " of the recording"}[own] }
 
-// processes is how many processes the service has.
+// processes returns the number of processes of the service.
 func (r *rehearsal) processes() int { return min(processes, r.cfg.writers) }
 
-// shadowStream is what the shadow sees: the beginning of the stream, or, if that is too
-// short to tell anything, of the recording.
+// shadowStream returns the first events of the stream or, if that is too short, of the recording.
 func (r *rehearsal) shadowStream() (stream []numbered, own bool) {
 	n := r.sample() * 2 / 3
 	if len(r.stream) >= n {
@@ -67,12 +66,12 @@ func (r *rehearsal) shadowStream() (stream []numbered, own bool) {
 	}
 	recorded, err := events.Recorded()
 	if err != nil {
-		return r.stream, true // it was not needed, so it was not read before
+		return r.stream, true // the recording was not read before
 	}
 	return number(recorded[:min(n, len(recorded))]), false
 }
 
-// quiet plays a run in which there is nothing to find.
+// quiet plays a run without bugs, which must report no difference.
 func (r *rehearsal) quiet(ctx context.Context, run shadowRun, label, of string) (shadowResult, error) {
 	res, err := r.shadowed(ctx, run)
 	if err != nil || res.report == nil {
@@ -100,7 +99,7 @@ func (r *rehearsal) quiet(ctx context.Context, run shadowRun, label, of string) 
 	return res, r.save(run.name, res.report)
 }
 
-// judged prints the verdict, by the policy of a rehearsal and by the one of a migration.
+// judged prints the results for the policy of a rehearsal and for that of a migration.
 func (r *rehearsal) judged(rep *report.Report) {
 	p := rehearsalPolicy()
 	v := rep.Judge(p)

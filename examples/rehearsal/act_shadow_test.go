@@ -17,7 +17,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// shadowAct plays that act alone, and returns what it printed.
+// shadowAct plays only the shadow act, and returns its output.
 func shadowAct(t *testing.T, cfg config) (*rehearsal, string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -35,8 +35,8 @@ func shadowAct(t *testing.T, cfg config) (*rehearsal, string) {
 	return r, out.String()
 }
 
-// Both runs without a bug are quiet, and each bug is found by the comparator that is there
-// for it; what that is blind to, is not seen. The reports can be read, and say the same.
+// Both runs without a bug report no difference. Each bug is found by its comparator, and not by one
+// that cannot see it. The saved reports agree with the output.
 func TestShadowAct(t *testing.T) {
 	t.Parallel()
 	cfg := small(t, "codis")
@@ -45,7 +45,7 @@ func TestShadowAct(t *testing.T) {
 	assert.Empty(t, r.broken, out)
 	assert.Equal(t, 2, strings.Count(out, "quiet: 0 findings"), out)
 	assert.Regexp(t, `1\. codec: .*\n +seeded +value at `, out)
-	// The free run looks at an expiry that is some seconds old: if it runs for so long.
+	// The free run checks expiries after some seconds, if it lasts that long.
 	assert.Regexp(t, `2\. expiry: .*and leaves none\n +seeded +ttl, .*\n +lockstep +nothing\n`+
 		` +free run +(nothing|ttl, [0-9]+ calls)\n +verifier +ttl, `, out)
 	assert.Regexp(t, `3\. guard: .*\n +seeded +nothing\n +lockstep +nothing\n +free run +lost_update, [1-9]`, out)
@@ -77,8 +77,7 @@ func TestShadowAct(t *testing.T) {
 	}
 }
 
-// The negative control: where nothing is planted, nothing is found, and the act says that
-// it has failed.
+// Negative control: without planted bugs nothing is found, and the act reports its own failure.
 func TestShadowActWithoutBugs(t *testing.T) {
 	t.Parallel()
 	if underRace {
@@ -96,7 +95,7 @@ func TestShadowActWithoutBugs(t *testing.T) {
 	assert.Equal(t, "0 found!", r.rows[len(r.rows)-1].verdict)
 }
 
-// A bug that is found where nothing was planted is one too.
+// A difference in a run without planted bugs is reported as a failure.
 func TestShadowThatIsNotQuiet(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -115,8 +114,7 @@ func TestShadowThatIsNotQuiet(t *testing.T) {
 	assert.Contains(t, out.String(), "NOT QUIET")
 }
 
-// The scratch keys are in the space as well, and all that was written is remembered but
-// what was deleted.
+// Scratch keys are in the space too, and the space remembers all written keys except deleted ones.
 func TestSpace(t *testing.T) {
 	m := rmwtest.NewMemory()
 	s := newSpace(keys{prefix: "p:"})
@@ -133,7 +131,7 @@ func TestSpace(t *testing.T) {
 		if cur.Exists() {
 			set("room:a", rmw.Value{})
 		}
-		return rmw.String("x"), nil // after the delete
+		return rmw.String("x"), nil // written after the delete
 	})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"p:room:a", "p:room:a:lock"}, s.left())
@@ -150,8 +148,7 @@ func TestSpace(t *testing.T) {
 	assert.False(t, ok, "nobody may look through it")
 }
 
-// No file is written outside of the folder, and a folder that cannot be written is known
-// before anything is played.
+// No file is written outside of the folder. An unwritable folder is an error before any act runs.
 func TestFolder(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "theirs")
 	require.NoError(t, os.WriteFile(outside, []byte("theirs"), 0o600))

@@ -8,11 +8,11 @@ import (
 	"github.com/unwatch/unwatch/lockupdate"
 )
 
-// stallLimit is how many stalls the last act has, in each of its two runs.
+// stallLimit is the number of stalls in each run of act D.
 const stallLimit = 6
 
-// actStalled shows that the lock is not what makes updates safe: processes that
-// stall past their lease, once without the guard and once with it.
+// actStalled shows that a lock alone does not make updates safe. Processes stall past their lease,
+// first without and then with the guard.
 func (r *rehearsal) actStalled(ctx context.Context) (err error) {
 	r.screen.title("D", "A lock is not enough: processes that stall past their lease")
 	stream, own := r.hotStream()
@@ -42,8 +42,7 @@ func (r *rehearsal) actStalled(ctx context.Context) (err error) {
 	return nil
 }
 
-// lease is one that a healthy update keeps with ease, however far the proxy is and
-// however busy this machine.
+// lease returns a lease that a healthy update can keep, even with a slow proxy or a busy machine.
 func (r *rehearsal) lease() time.Duration {
 	return max(25*time.Millisecond, 10*r.stage.ping).Round(time.Millisecond)
 }
@@ -58,12 +57,12 @@ func (r *rehearsal) stalled(ctx context.Context, p path, k keys, stream []number
 	}
 	return r.play(ctx, p, k, stream, &stalls{
 		ctx: ctx, key: k.room(room), frozen: -1,
-		// Often enough, as one commit may be that of several updates.
+		// Often, since one commit may store several updates.
 		every: max(commits/(8*stallLimit), 1), limit: stallLimit,
 	})
 }
 
-// showUnguarded prints what vanished, and which event to look for.
+// showUnguarded prints the lost updates, and one event to look for.
 func (r *rehearsal) showUnguarded(res result, stream []numbered) {
 	a := res.audit
 	r.outcome(res, red, count(len(a.Lost))+" of them VANISHED")
@@ -78,16 +77,15 @@ func (r *rehearsal) showUnguarded(res result, stream []numbered) {
 	}
 }
 
-// hotStream is what the last act runs: events of the busiest rooms, where
-// processes meet. A stream in which they hardly meet shows nothing, so then it is
-// taken from the recording. Events keep their IDs.
+// hotStream returns events of the busiest rooms, where processes contend. Without contention in the
+// stream, it takes them from the recording. Events keep their IDs.
 func (r *rehearsal) hotStream() (stream []numbered, own bool) {
 	if stream = hottest(r.stream, r.sample()); r.meet(stream) {
 		return stream, true
 	}
 	recorded, err := events.Recorded()
 	if err != nil {
-		return stream, true // it was not needed, so it was not read before
+		return stream, true // the recording was not read before
 	}
 	return hottest(number(recorded[:min(beginning, len(recorded))]), r.sample()), false
 }
@@ -99,7 +97,7 @@ func (r *rehearsal) sample() int {
 	return 600
 }
 
-// meet reports whether two processes have enough to do in the busiest room.
+// meet reports whether two processes have enough events in the busiest room.
 func (r *rehearsal) meet(stream []numbered) bool {
 	run := replay{writers: r.cfg.writers, seed: r.cfg.seed}
 	room, perProcess := roomsOf(stream)[0], map[int]int{}

@@ -9,7 +9,7 @@ import (
 	"github.com/unwatch/unwatch/lockupdate"
 )
 
-// actSwapped plays the service on the new path, through the proxy.
+// actSwapped runs the service on lockupdate, through the proxy.
 func (r *rehearsal) actSwapped(ctx context.Context) (err error) {
 	r.screen.title("C", "The service on lockupdate, through the proxy")
 	r.screen.say(3, dim, "chat.go, the service of \"cas\" above: a different store is all that changed.")
@@ -25,7 +25,7 @@ func (r *rehearsal) actSwapped(ctx context.Context) (err error) {
 	return r.sideBySide(ctx, k, lock)
 }
 
-// sideBySide prints what an update costs on each path, as counted at the socket.
+// sideBySide prints the cost of an update on each path, as counted at the socket.
 func (r *rehearsal) sideBySide(ctx context.Context, k keys, lock path) error {
 	paths := []path{byHand(r.stage.legacy), onCAS(r.stage.legacy), lock}
 	results := []result{r.legacy, r.cas, r.lock}
@@ -84,8 +84,7 @@ func right(cells []string) string {
 	return b.String()
 }
 
-// afterAnswer counts the writes after the last one that touches the room itself:
-// with its reply the caller has the answer.
+// afterAnswer counts the writes after the last one of the room itself, whose reply ends the update.
 func afterAnswer(trace [][]wire.Command, room string) int {
 	last := -1
 	for i, write := range trace {
@@ -98,7 +97,7 @@ func afterAnswer(trace [][]wire.Command, room string) int {
 	return len(trace) - 1 - last
 }
 
-// inWords tells a trace: one word per write, its commands joined.
+// inWords formats a trace: one word per write, with its commands joined.
 func inWords(trace [][]wire.Command, k keys) string {
 	writes := make([]string, len(trace))
 	for i, write := range trace {

@@ -10,33 +10,32 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// fate is what the service was told about one event.
+// fate is the result of one event for the service.
 type fate uint8
 
 const (
 	untried fate = iota
 	acknowledged
-	refused // told that nothing was written
-	unclear // told that nobody knows
+	refused // certainly not stored
+	unclear // outcome unknown
 )
 
-// audit compares what was acknowledged with what is stored, event by event.
+// audit compares acknowledged events with the stored rooms.
 type audit struct {
 	Acknowledged int
-	Unclear      int      // nobody promised anything about these
-	Lost         []int    // events by their ID: acknowledged and not stored
-	Doubled      []int    // applied more than once
-	Phantom      []int    // stored, though the service was told that nothing was written
-	Different    []string // rooms that are not what applying the acknowledged events one by one gives
+	Unclear      int      // events with an unknown outcome
+	Lost         []int    // IDs of acknowledged events that are not stored
+	Doubled      []int    // IDs of events applied more than once
+	Phantom      []int    // IDs of stored events that were reported as not stored
+	Different    []string // rooms that differ from the acknowledged events applied one by one
 }
 
-// clean reports whether every promise was kept.
+// clean reports whether the audit found no violation.
 func (a audit) clean() bool {
 	return len(a.Lost)+len(a.Doubled)+len(a.Phantom)+len(a.Different) == 0
 }
 
-// load reads the rooms as they are stored: with a plain GET, because none of the
-// paths that are judged here shall have a hand in it.
+// load reads the stored rooms by plain GET, independently of the audited paths.
 func load(ctx context.Context, rdb *redis.Client, keys keys, names []string) (map[string]room, error) {
 	rooms := make(map[string]room, len(names))
 	for part := range slices.Chunk(names, batch) {
@@ -54,15 +53,15 @@ func load(ctx context.Context, rdb *redis.Client, keys keys, names []string) (ma
 	return rooms, nil
 }
 
-// batch is how many keys are asked for at once: a proxy takes only so many.
+// batch is the number of keys per pipeline, which proxies limit.
 const batch = 200
 
-// add adds a room as it was read.
+// add decodes one reply and adds its room.
 func add(rooms map[string]room, name string, reply *redis.StringCmd) error {
 	raw, err := reply.Bytes()
 	switch {
 	case errors.Is(err, redis.Nil), redis.HasErrorPrefix(err, "WRONGTYPE"):
-		return nil // nothing of ours is there
+		return nil // the room does not exist
 	case err != nil:
 		return fmt.Errorf("audit: read room %s: %w", name, err)
 	}
@@ -74,12 +73,11 @@ func add(rooms map[string]room, name string, reply *redis.StringCmd) error {
 	return nil
 }
 
-// judge finds every lost and every doubled update, by its ID. fates has one entry
-// per event of the stream.
+// judge finds lost, doubled and phantom events by ID. fates has one entry per event of the stream.
 func judge(stream []numbered, fates []fate, rooms map[string]room) audit {
 	var a audit
 	want := map[string]*room{}
-	open := map[string]bool{} // rooms of which nobody knows what they should be
+	open := map[string]bool{} // rooms with an unknown expected state
 	for i, n := range stream {
 		stored := rooms[n.Room].Applied.has(n.InRoom)
 		switch fates[i] {
@@ -113,8 +111,8 @@ func judge(stream []numbered, fates []fate, rooms map[string]room) audit {
 	return a
 }
 
-// sameState compares what does not depend on the order in which different
-// members were served: one member's own events never overtake each other.
+// sameState compares only state that does not depend on the order between members. The events of
+// one member stay in order.
 func sameState(a, b room) bool {
 	return slices.Equal(a.Members, b.Members) && a.Posts == b.Posts && a.Reacts == b.Reacts
 }

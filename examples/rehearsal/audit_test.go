@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// applied makes rooms of events, in order.
+// applied returns the rooms after these events, in order.
 func applied(stream []numbered, ids ...int) map[string]room {
 	rooms := map[string]room{}
 	for _, id := range ids {
@@ -21,7 +21,7 @@ func applied(stream []numbered, ids ...int) map[string]room {
 	return rooms
 }
 
-// The audit must find what it is there for: each of these is planted.
+// Negative controls: the audit finds each planted violation.
 func TestAudit(t *testing.T) {
 	stream := streamOf("a", "ann", "bob", "cid", "dan")
 	all := []fate{acknowledged, acknowledged, acknowledged, acknowledged}
@@ -66,7 +66,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// State that is wrong although every event is on record.
+// The audit finds a wrong state even if every event is recorded.
 func TestAuditComparesTheStateItself(t *testing.T) {
 	stream := streamOf("a", "ann", "bob")
 	rooms := applied(stream, 0, 1)
@@ -108,7 +108,7 @@ func TestSpansRefuseWhatIsNoSet(t *testing.T) {
 	}
 }
 
-// Whatever the flags are, each member has one writer, and all have work.
+// For all flags, each member has one writer, and every writer has events.
 func TestWriterOf(t *testing.T) {
 	busy := map[int]int{}
 	run := replay{writers: 16, seed: 3}

@@ -11,15 +11,15 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// bug is planted in the candidate, to see who finds it.
+// bug is a planted bug of the candidate.
 type bug struct {
 	run    shadowRun
 	title  string
-	finder report.Comparator // who must
-	class  report.Class      // and as what
+	finder report.Comparator // the comparator that must find it
+	class  report.Class      // the class that it must report
 }
 
-// plant plays the bugs, one after the other.
+// plant plays the planted bugs one after the other.
 func (r *rehearsal) plant(ctx context.Context, calibration *report.Report) error {
 	r.screen.line("")
 	r.screen.line("   " + r.screen.paint(bold, "Three bugs, planted in the candidate: who finds them, and who cannot"))
@@ -51,14 +51,14 @@ func (r *rehearsal) plant(ctx context.Context, calibration *report.Report) error
 	return nil
 }
 
-// bugs are what is planted. The first two are seen by one process at once; it takes
-// several that meet for the third.
+// bugs returns the planted bugs. One process shows the first two. The third needs contention
+// between several.
 func (r *rehearsal) bugs() []bug {
 	few, _ := r.shadowStream()
 	few = few[:max(len(few)/5, 1)]
 	leaves, text := rmw.NoTTL, "none"
 	if r.stage.real {
-		leaves, text = time.Hour, "an hour" // on servers of others, nothing shall stay for ever
+		leaves, text = time.Hour, "an hour" // on real servers, all keys must expire
 	}
 	alone := func(name string, plant func(rmw.Store) rmw.Store) shadowRun {
 		c := lockIn(r.stage.proxy, lockupdate.Config{})
@@ -82,8 +82,8 @@ func (r *rehearsal) bugs() []bug {
 	}
 }
 
-// unguardedRun is the third bug: the one of the act before, in the background, where the
-// free run has the busiest room.
+// unguardedRun is the third bug: lockOnly with stalls, as in act D, in the background and on the
+// busiest room.
 func (r *rehearsal) unguardedRun() (run shadowRun, lease time.Duration) {
 	hot, _ := r.hotStream()
 	busiest := roomsOf(hot)[0]
@@ -101,14 +101,13 @@ func (r *rehearsal) unguardedRun() (run shadowRun, lease time.Duration) {
 	_, hidden := r.spaces(run.name)
 	run.candidate.stalls = &stalls{
 		key: hidden.prefix + "~free:{" + keys{}.room(busiest) + "}", frozen: -1,
-		// From the first commit on, when all have much to do: one may be that of several updates.
+		// From the first commit on, since one commit may store several updates.
 		every: 1, limit: stallLimit,
 	}
 	return run, lease
 }
 
-// exposed prints who has seen a bug and who has not, and reports whether it was found by
-// whom it should.
+// exposed prints which comparators found a bug, and reports whether the right one did.
 func (r *rehearsal) exposed(b bug, res shadowResult) bool {
 	seen := sightings(res.report)
 	hit := false

@@ -8,9 +8,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// chat is the same service on the contract. Which path its updates take is the
-// business of whoever makes the store: cas.New on a plain Redis, lockupdate.New
-// behind a proxy.
+// chat is the service on the rmw contract. The store decides the path: cas.New on a plain Redis,
+// lockupdate.New behind a proxy.
 type chat struct {
 	rooms rmw.Typed[room]
 	keys  keys
@@ -20,8 +19,7 @@ func newChat(store rmw.Store, keys keys) chat {
 	return chat{rooms: rmw.NewTyped(store, rmw.JSON[room]()), keys: keys}
 }
 
-// apply applies one event to its room. It returns how often the room had to be
-// computed.
+// apply applies one event to its room. It returns the number of attempts.
 func (c chat) apply(ctx context.Context, n numbered) (int, error) {
 	key := rmw.Key{Name: c.keys.room(n.Room), TTL: c.keys.ttl, Label: "room"}
 	tries := 0
@@ -31,8 +29,7 @@ func (c chat) apply(ctx context.Context, n numbered) (int, error) {
 			return nil
 		})
 		tries += max(res.Attempts, 1)
-		// An error that says that nothing was written, and that it may be
-		// different the next time.
+		// A retryable error means that nothing was written.
 		if err == nil || again == maxAgain || !rmw.Retryable(err) || errors.Is(err, rmw.ErrUnavailable) {
 			return tries, err
 		}
@@ -46,11 +43,11 @@ func (c chat) create(ctx context.Context, name string) error {
 	return err
 }
 
-// maxAgain is how often the service itself tries again.
+// maxAgain is the number of retries by the service itself.
 const maxAgain = 20
 
-// keys names what the rehearsal stores. Everything begins with the prefix, and
-// everything expires, also if nobody is left to delete it.
+// keys builds the key names of the rehearsal. Every key has the prefix and expires, even if the
+// process is killed.
 type keys struct {
 	prefix string
 	ttl    time.Duration
@@ -60,7 +57,7 @@ func (k keys) room(name string) string  { return k.prefix + "room:" + name }
 func (k keys) last(name string) string  { return k.prefix + "last:" + name }
 func (k keys) count(name string) string { return k.prefix + "posts:" + name }
 
-// lock is lockupdate.Config.LockName: next to its key, so that it has the prefix.
+// lock is lockupdate.Config.LockName. It keeps the prefix.
 func (k keys) lock(key string) string { return key + ":lock" }
 
 // sub returns keys for one part of the rehearsal.

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// row is a line of the closing table.
+// row is a row of the closing table.
 type row struct {
 	run     string
 	acked   int
-	of      int // how many events there were to run
+	of      int // number of events to run
 	audited bool
 	lost    int
 	doubled int
@@ -27,7 +27,7 @@ func rowOf(name string, res result) row {
 	return out
 }
 
-// head says what is going to be played.
+// head prints the settings of the run.
 func (r *rehearsal) head() {
 	s := r.screen
 	s.line(s.paint(bold, "Unwatch rehearsal: a service goes from WATCH to lock-guarded updates"))
@@ -48,7 +48,7 @@ func (r *rehearsal) head() {
 		what, count(len(roomsOf(r.stream))), r.cfg.writers, r.processes(), where)
 }
 
-// closing prints the table and the verdict.
+// closing prints the table and the result.
 func (r *rehearsal) closing() {
 	s := r.screen
 	s.rule("What was shown")
@@ -84,14 +84,14 @@ func (r *rehearsal) closing() {
 	s.say(0, dim, "%.1f s in all.", time.Since(r.began).Seconds())
 }
 
-// saved says where the reports are.
+// saved prints the location of the reports.
 func (r *rehearsal) saved() {
 	if r.folder != nil && len(r.folder.files) > 0 {
 		r.screen.say(0, normal, "Reports of the shadow: %s", r.folder.path)
 	}
 }
 
-// interrupted says how far it got. left is what could not be deleted, or nil.
+// interrupted prints the progress until the interruption. left is the error of the cleanup, or nil.
 func (r *rehearsal) interrupted(left error) {
 	s := r.screen
 	s.line("")

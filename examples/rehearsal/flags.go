@@ -14,35 +14,35 @@ import (
 // Exit codes.
 const (
 	exitOK          = 0
-	exitBroken      = 1 // a promise was broken, or a server is not there
+	exitBroken      = 1 // a promise was broken, or a server is unreachable
 	exitUsage       = 2
-	exitInterrupted = 130 // as shells report a program that Ctrl-C ended
+	exitInterrupted = 130 // the exit code of shells after Ctrl-C
 )
 
-// config is what the flags say.
+// config has the values of the flags.
 type config struct {
-	legacy, proxy string // both, or none: then everything plays in this process
+	legacy, proxy string // both or none; none: everything runs in this process
 	profile       *proxycompat.Profile
-	events        string // a file; "": the recording
+	events        string // event file; "": the recording
 	all           bool
 	seed          uint64
 	writers       int
-	reports       string // a folder for the reports of the shadow; "": none
-	freshReports  bool   // a new one, instead
+	reports       string // folder for the shadow reports; "": none
+	freshReports  bool   // create a new folder instead
 
-	prefix   string // of all keys; "": a random one
-	limit    int    // how many events of the recording; 0: the default. For tests.
-	sample   int    // how many events the acts D and E take; 0: the default. For tests.
-	noShadow bool   // the last act is left out. For tests of the others.
-	harmless bool   // no bug is planted where the shadow is to find one. For tests.
+	prefix   string // prefix of all keys; "": random
+	limit    int    // number of recorded events; 0: the default. For tests.
+	sample   int    // number of events in acts D and E; 0: the default. For tests.
+	noShadow bool   // omit act E. For tests of the other acts.
+	harmless bool   // plant no bugs in act E. For tests.
 }
 
-// usage is an error of whoever typed the command.
+// usage is a wrong command line.
 type usage struct{ error }
 
 func (u usage) Unwrap() error { return u.error }
 
-// parseFlags returns the config, or the exit code to leave with.
+// parseFlags returns the config, or the exit code.
 func parseFlags(args []string, stderr io.Writer) (cfg config, code int, ok bool) {
 	fs := flag.NewFlagSet("rehearsal", flag.ContinueOnError)
 	fs.SetOutput(stderr)
@@ -67,7 +67,7 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, code int, ok bool)
 		if errors.Is(err, flag.ErrHelp) {
 			return cfg, exitOK, false
 		}
-		return cfg, exitUsage, false // Parse has said why
+		return cfg, exitUsage, false // Parse has printed the reason
 	}
 	cfg.freshReports = true
 	fs.Visit(func(f *flag.Flag) { cfg.freshReports = cfg.freshReports && f.Name != "report" })
@@ -81,7 +81,7 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, code int, ok bool)
 	return cfg, exitOK, true
 }
 
-// complete checks what the flags say together.
+// complete checks the combination of flags.
 func (c *config) complete(profile string, rest []string) (err error) {
 	switch {
 	case len(rest) > 0:
@@ -100,7 +100,7 @@ func (c *config) complete(profile string, rest []string) (err error) {
 	return err
 }
 
-// profileOf returns the profile of a proxy by its name, or from a file.
+// profileOf returns a profile by name or from a file.
 func profileOf(name string) (*proxycompat.Profile, error) {
 	profile, err := custom.Open(name)
 	if err != nil {
@@ -117,7 +117,7 @@ func profileOf(name string) (*proxycompat.Profile, error) {
 	return profile, nil
 }
 
-// say writes to stderr. There is nobody to tell when that fails.
+// say writes to stderr and ignores failures.
 func say(w io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(w, format, args...)
 }

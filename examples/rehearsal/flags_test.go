@@ -13,8 +13,8 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// Every proxy that proxycompat knows can be named, or described in a file. Those on which no
-// script runs are refused at once.
+// Every profile of proxycompat can be named, or read from a file. Profiles without scripts are
+// refused at once.
 func TestProfiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ours.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("name: ours\nbase: codis\nbackend: \"3.2\"\n"), 0o600))
@@ -78,8 +78,7 @@ func TestFlags(t *testing.T) {
 	})
 }
 
-// What a bad line looks like is the business of package events; here: nothing is
-// played, and the exit code says whose mistake it is.
+// A bad event file is a usage error, and nothing is played. Package events tests the messages.
 func TestBadEventFile(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "bad.jsonl")
 	require.NoError(t, os.WriteFile(bad, []byte(`{"room":"a","op":"join","member":"m"}`+"\n{\"room\":\n"), 0o600))

@@ -17,7 +17,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// small is a config whose run takes a second or two.
+// small returns a config for a run of a second or two.
 func small(t *testing.T, profile string) config {
 	t.Helper()
 	p, err := proxycompat.Lookup(profile)
@@ -25,7 +25,7 @@ func small(t *testing.T, profile string) config {
 	return config{profile: p, seed: 1, writers: 8, limit: 400, sample: 300, noShadow: underRace}
 }
 
-// played runs the program and returns what it printed.
+// played runs the program and returns its output.
 func played(t *testing.T, ctx context.Context, cfg config) (code int, stdout, stderr string) { //nolint:revive // t comes first in tests
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -34,7 +34,7 @@ func played(t *testing.T, ctx context.Context, cfg config) (code int, stdout, st
 	return code, out.String(), errs.String()
 }
 
-// fits fails the test if a line is wider than a terminal.
+// fits requires that no line exceeds the width of a terminal.
 func fits(t *testing.T, text string) {
 	t.Helper()
 	for line := range strings.SplitSeq(colours.ReplaceAllString(text, ""), "\n") {
@@ -45,7 +45,7 @@ func fits(t *testing.T, text string) {
 
 var colours = regexp.MustCompile("\x1b\\[[0-9;]*[mK]")
 
-// servers are a "real" Redis and proxy, to be reached by their addresses only.
+// servers starts a Redis and a proxy that are reached by address, like real servers.
 func servers(t *testing.T, profile string) (cfg config, legacy, proxy *proxytest.Proxy) {
 	t.Helper()
 	cfg = small(t, profile)
@@ -60,8 +60,8 @@ func servers(t *testing.T, profile string) (cfg config, legacy, proxy *proxytest
 	return cfg, legacy, proxy
 }
 
-// leftBehind returns the stacks of goroutines that run anything of ours, or of the
-// client, and are not a test.
+// leftBehind returns the stacks of remaining goroutines of this project or of the client, except
+// tests.
 func leftBehind() string {
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
@@ -75,7 +75,7 @@ func leftBehind() string {
 	return strings.Join(out, "\n\n")
 }
 
-// streamOf makes a stream of posts in one room, one each by these members.
+// streamOf returns a stream of one post per member in one room.
 func streamOf(room string, members ...string) []numbered {
 	var out []events.Event
 	for _, m := range members {

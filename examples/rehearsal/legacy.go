@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// legacyChat is the chat service as such services are written today, with
-// go-redis and nothing else. It is right, on a plain Redis.
+// legacyChat is the chat service as such services are written today, on go-redis alone. It is
+// correct on a plain Redis.
 type legacyChat struct {
 	rdb  *redis.Client
 	keys keys
@@ -18,12 +18,12 @@ type legacyChat struct {
 
 const maxRetries = 1000
 
-// apply applies one event to its room. It returns how many tries that took.
+// apply applies one event to its room. It returns the number of attempts.
 func (c legacyChat) apply(ctx context.Context, n numbered) (int, error) {
 	return c.update(ctx, n.Room, func(r *room) { r.apply(n) })
 }
 
-// update is the WATCH helper that every such code base has somewhere.
+// update is a typical WATCH helper.
 func (c legacyChat) update(ctx context.Context, name string, change func(*room)) (tries int, err error) {
 	key := c.keys.room(name)
 	for tries = 1; tries <= maxRetries; tries++ {
@@ -48,15 +48,14 @@ func (c legacyChat) update(ctx context.Context, name string, change func(*room))
 			})
 			return err
 		}, key)
-		if !errors.Is(err, redis.TxFailedErr) { // somebody else was quicker: again
+		if !errors.Is(err, redis.TxFailedErr) { // another writer was faster: retry
 			return tries, err
 		}
 	}
 	return maxRetries, fmt.Errorf("room %s: still contended after %d tries", name, maxRetries)
 }
 
-// post is the other habit: two keys that belong together, written in one
-// transaction, so that nobody sees a message that is not counted.
+// post writes two keys in one transaction, so that readers never see a message that is not counted.
 func (c legacyChat) post(ctx context.Context, name, text string) error {
 	_, err := c.rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 		pipe.Set(ctx, c.keys.last(name), text, c.keys.ttl)

@@ -9,8 +9,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// lockOnly is the lock as most services use it: read and SET while it is held. Nothing
-// guards the SET, so a process that stalls past its lease destroys what others wrote.
+// lockOnly uses the lock as most services do: read and SET while it is held. The SET is not
+// guarded, so a process that stalls past its lease overwrites other updates.
 type lockOnly struct {
 	*lockupdate.Store
 	rdb *redis.Client
@@ -18,7 +18,7 @@ type lockOnly struct {
 
 func (s lockOnly) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res rmw.Result, err error) {
 	done := false
-	err = s.WithLock(ctx, key.Name, func(context.Context) error { // that ctx would end with the lease
+	err = s.WithLock(ctx, key.Name, func(context.Context) error { // the inner ctx would end with the lease
 		cur, left, err := s.Peek(ctx, key)
 		if err != nil {
 			return err
@@ -30,7 +30,7 @@ func (s lockOnly) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (r
 		write, ttl, err := rmw.CheckWrite(key, cur, next)
 		res = rmw.Result{Before: cur, After: next, Written: write, Attempts: 1}
 		if ttl == 0 {
-			ttl = left // a SET would remove it
+			ttl = left // a plain SET would remove it
 		}
 		switch {
 		case err != nil || !write:
@@ -42,7 +42,7 @@ func (s lockOnly) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (r
 		done = err == nil
 		return err
 	})
-	if done { // most services do not ask whether the lock was lost meanwhile
+	if done { // most services ignore the loss of the lock
 		return res, nil
 	}
 	return rmw.Result{}, err

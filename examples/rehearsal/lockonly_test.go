@@ -14,7 +14,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// An update that keeps the expiry does so under the lock alone as well.
+// An update under the lock alone keeps the expiry too.
 func TestLockOnlyKeepsTheExpiry(t *testing.T) {
 	p, err := proxycompat.Lookup("codis")
 	require.NoError(t, err)

@@ -1,14 +1,12 @@
-// Rehearsal plays a whole migration in one command: a chat service that uses
-// WATCH, the proxy that refuses it, the same service on lock-guarded updates, what
-// the guard is good for, and the shadow that compares both paths, and finds the bugs
-// that are planted in one. It needs no server and no flags:
+// Rehearsal plays a whole migration in one command: a chat service on WATCH, the proxy that
+// refuses it, the same service on lockupdate, stalls with and without the guard, and a shadow
+// that compares both paths and finds planted bugs. It needs no server and no flags:
 //
 //	go run ./examples/rehearsal
 //
-// With -legacy and -proxy it does the same on real servers, with -events on a
-// stream of your own. No key is ever written outside of a random prefix, those of the
-// shadow included, and what is written expires. The reports of the shadow are the only
-// files that it writes: into a new folder among the temporary files, or as -report says.
+// With -legacy and -proxy it uses real servers, and with -events your own stream. All keys,
+// including those of the shadow, have a random prefix and expire. It writes no files except
+// the reports of the shadow: into a new temporary folder, or as -report says.
 package main
 
 import (
@@ -31,12 +29,12 @@ func mainCode(args []string) int {
 	if !ok {
 		return code
 	}
-	// go-redis logs connections on which a proxy has refused a command. The errors say the
-	// same, and are shown.
+	// go-redis logs connections on which a proxy refused a command. The errors are shown
+	// anyway.
 	logging.Disable()
 	if cfg.proxy == "" {
-		// The in-process engine leaves a Lua interpreter behind for each script:
-		// collect them less often.
+		// The in-process engine allocates a Lua interpreter per script. Collect them less
+		// often.
 		debug.SetGCPercent(400)
 	}
 	return run(ctx, cfg, os.Stdout, os.Stderr)

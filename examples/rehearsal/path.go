@@ -13,21 +13,21 @@ import (
 	"github.com/unwatch/unwatch/lockupdate"
 )
 
-// path is one way in which the service can update its rooms.
+// path is one way to update rooms.
 type path struct {
 	name string
 	on   endpoint
 	open func(rdb *redis.Client, k keys) (s service, closeStore func() error)
 }
 
-// byHand is the legacy service as it is.
+// byHand is the unchanged legacy service.
 func byHand(on endpoint) path {
 	return path{"WATCH by hand", on, func(rdb *redis.Client, k keys) (service, func() error) {
 		return legacyChat{rdb, k}, func() error { return nil }
 	}}
 }
 
-// onCAS is the service on the contract, still with WATCH underneath.
+// onCAS is the service on the rmw contract, with WATCH underneath.
 func onCAS(on endpoint) path {
 	return path{"cas", on, func(rdb *redis.Client, k keys) (service, func() error) {
 		store := cas.New(rdb, cas.Config{})
@@ -35,7 +35,7 @@ func onCAS(on endpoint) path {
 	}}
 }
 
-// onLock is the service on the new path. A different store is all that differs.
+// onLock is the service on lockupdate. Only the store differs.
 func onLock(on endpoint, name string, cfg lockupdate.Config) path {
 	return path{name, on, func(rdb *redis.Client, k keys) (service, func() error) {
 		cfg.LockName = k.lock
@@ -59,12 +59,12 @@ func (p path) process(k keys, before func(*wire.Process, []wire.Command)) proces
 	rdb := p.on.client(w)
 	s, closeStore := p.open(rdb, k)
 	return process{service: s, wire: w, close: func() {
-		_ = closeStore() // waits for what goes on behind the answers
+		_ = closeStore() // waits for releases in flight
 		_ = rdb.Close()
 	}}
 }
 
-// result is what came of one run.
+// result is the result of one run.
 type result struct {
 	path   string
 	audit  audit
@@ -73,7 +73,7 @@ type result struct {
 	stalls int
 }
 
-// perSecond is how many updates were acknowledged in a second.
+// perSecond returns the acknowledged updates per second.
 func (r result) perSecond() float64 {
 	return float64(r.audit.Acknowledged) / max(r.replay.took.Seconds(), 1e-9)
 }
@@ -86,8 +86,7 @@ func (r result) per(n int) string {
 	return fmt.Sprintf("%.2f", float64(n)/float64(r.audit.Acknowledged))
 }
 
-// play runs a stream through a path, in several processes, and audits it. It
-// also audits what an interrupted run has left.
+// play runs a stream on a path, in several processes, and audits it, even if it was interrupted.
 func (r *rehearsal) play(ctx context.Context, p path, k keys, stream []numbered, st *stalls) (result, error) {
 	var done atomic.Int64
 	run := &replay{stream: stream, writers: r.cfg.writers, seed: r.cfg.seed, done: &done}
@@ -133,14 +132,13 @@ func (r *rehearsal) play(ctx context.Context, p path, k keys, stream []numbered,
 	return res, err
 }
 
-// alone measures one update that nobody disturbs: what was written to the
-// socket, write by write, and how many round trips that was.
+// alone measures one update without contention: its writes to the socket and its round trips.
 func (r *rehearsal) alone(ctx context.Context, p path, k keys) (trace [][]wire.Command, sent wire.Stats, err error) {
 	w := wire.NewProcess(nil)
 	rdb := p.on.client(w)
-	defer rdb.Close() //nolint:errcheck // nothing depends on it
+	defer rdb.Close() //nolint:errcheck // has no effect on the run
 	n := r.stream[0]
-	// The first one opens connections and brings the scripts to the server.
+	// The first update opens connections and loads the scripts.
 	for range 2 {
 		before := w.Stats()
 		w.Trace()

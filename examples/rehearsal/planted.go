@@ -9,14 +9,14 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// fault is a store with a bug: what it stores, or for how long, is not what it was given.
+// fault is a store with a bug: it changes the value or the expiry of an update.
 type fault struct {
 	rmw.Store
 	key   func(key rmw.Key) rmw.Key
 	value func(v rmw.Value) rmw.Value
 }
 
-// Unwrap lets rmw.As see through.
+// Unwrap exposes the inner store to rmw.As.
 func (f fault) Unwrap() rmw.Store { return f.Store }
 
 func (f fault) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
@@ -29,12 +29,12 @@ func (f fault) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.
 	})
 }
 
-// dropsZeros is a codec that takes a field which is zero for one that is not there.
+// dropsZeros is a codec that drops fields with a zero value.
 func dropsZeros(store rmw.Store) rmw.Store {
 	return fault{store, func(key rmw.Key) rmw.Key { return key }, func(v rmw.Value) rmw.Value {
 		var doc map[string]json.RawMessage
 		if json.Unmarshal([]byte(v.Text()), &doc) != nil {
-			return v // the free run's links are no documents
+			return v // links of the free run are not documents
 		}
 		all := len(doc)
 		maps.DeleteFunc(doc, func(_ string, field json.RawMessage) bool { return string(field) == "0" })
@@ -46,7 +46,7 @@ func dropsZeros(store rmw.Store) rmw.Store {
 	}}
 }
 
-// dropsExpiry is a commit that forgets the expiry it was given, and leaves this one.
+// dropsExpiry is a commit that sets this expiry instead of the requested one.
 func dropsExpiry(leaves time.Duration) func(store rmw.Store) rmw.Store {
 	return func(store rmw.Store) rmw.Store {
 		return fault{store, func(key rmw.Key) rmw.Key {
@@ -56,15 +56,14 @@ func dropsExpiry(leaves time.Duration) func(store rmw.Store) rmw.Store {
 	}
 }
 
-// watched tells the stalls who has written: the third bug is [lockOnly] in a process that
-// stalls.
+// watched reports writes to the stalls. The third bug is lockOnly in a process that stalls.
 type watched struct {
 	rmw.Store
 	stalls *stalls
 	proc   int
 }
 
-// Unwrap lets rmw.As see through.
+// Unwrap exposes the inner store to rmw.As.
 func (w watched) Unwrap() rmw.Store { return w.Store }
 
 func (w watched) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {

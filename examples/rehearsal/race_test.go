@@ -2,6 +2,6 @@
 
 package main
 
-// underRace: the detector makes everything several times slower. There only TestShadowAct
-// plays the shadow, the tests of the other acts leave it out.
+// underRace is set under the race detector, which is several times slower. Only TestShadowAct
+// plays the shadow then.
 const underRace = true

@@ -12,13 +12,11 @@ import (
 )
 
 const (
-	// processes is how many processes the service has, each with a client and a
-	// store of its own.
+	// processes is the number of processes, each with its own client and store.
 	processes = 4
 
-	// beginning is how much of the recording runs without -all: the in-process
-	// engine makes a Lua interpreter for each script, so all of it would take half
-	// a minute on a small machine.
+	// beginning is the number of recorded events without -all. The in-process engine
+	// allocates a Lua interpreter per script, so the whole recording takes half a minute.
 	beginning = 4000
 )
 
@@ -26,19 +24,19 @@ const (
 type rehearsal struct {
 	cfg    config
 	stage  *stage
-	folder *folder // nil: no reports are wanted
+	folder *folder // nil: no reports
 	screen *screen
 	stream []numbered
-	of     int // how many events there are in all
+	of     int // number of events in total
 	began  time.Time
 
-	legacy, cas, lock  result // of the runs, as far as they were played
+	legacy, cas, lock  result // results of the runs so far
 	unguarded, guarded result
 	rows               []row
-	broken             []string // promises that were not kept
+	broken             []string // broken promises
 }
 
-// run plays everything and returns the exit code.
+// run plays all acts and returns the exit code.
 func run(ctx context.Context, cfg config, stdout, stderr io.Writer) int {
 	r := &rehearsal{cfg: cfg, screen: newScreen(stdout), began: time.Now()}
 	err := r.all(ctx)
@@ -94,14 +92,14 @@ func (r *rehearsal) all(ctx context.Context) (err error) {
 	return ctx.Err()
 }
 
-// readStream reads the recording, or the user's own stream.
+// readStream reads the recording or the event file.
 func (r *rehearsal) readStream() error {
 	if r.cfg.events != "" {
 		f, err := os.Open(r.cfg.events)
 		if err != nil {
 			return err
 		}
-		defer f.Close() //nolint:errcheck // it was only read
+		defer f.Close() //nolint:errcheck // only read
 		own, err := events.Read(f, r.cfg.events)
 		r.stream, r.of = number(own), len(own)
 		return err
@@ -122,7 +120,7 @@ func (r *rehearsal) readStream() error {
 	return nil
 }
 
-// kept notes whether a run kept what its path promises.
+// kept records the promises that a run broke.
 func (r *rehearsal) kept(res result) {
 	a := res.audit
 	for _, n := range []struct {

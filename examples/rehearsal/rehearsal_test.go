@@ -62,7 +62,7 @@ func TestRunTwemproxy(t *testing.T) {
 	assert.Regexp(t, `D  lock only, stalls +300 +[1-9]`, out)
 }
 
-// unwrapped joins the lines of a text, so that a sentence can be looked for.
+// unwrapped joins the lines of a text, so that a test can search for a sentence.
 func unwrapped(text string) string {
 	return text + regexp.MustCompile(`\n +`).ReplaceAllString(text, " ") + strings.ReplaceAll(text, "\n", " ")
 }
@@ -85,7 +85,7 @@ func TestOwnStream(t *testing.T) {
 		"three events cannot show a race")
 }
 
-// Real servers are reached by address; what was there stays, what we wrote goes.
+// On real servers, foreign keys stay, and the keys of the rehearsal are deleted.
 func TestOnServers(t *testing.T) {
 	t.Parallel()
 	for _, profile := range []string{"codis", "twemproxy"} {
@@ -116,7 +116,7 @@ func TestOnServers(t *testing.T) {
 	}
 }
 
-// Other proxies are played as their profiles say, also those that let a transaction through.
+// Other proxies behave as in their profiles, including proxies that permit transactions.
 func TestOtherProxies(t *testing.T) {
 	t.Parallel()
 	for profile, want := range map[string]string{
@@ -126,7 +126,7 @@ func TestOtherProxies(t *testing.T) {
 	} {
 		cfg := small(t, profile)
 		cfg.noShadow = true
-		cfg.prefix = "unwatch-rehearsal:0:" // with it, the two keys of the transaction are on two servers
+		cfg.prefix = "unwatch-rehearsal:0:" // puts the keys of the transaction on two servers
 		code, out, errs := played(t, context.Background(), cfg)
 		require.Equal(t, exitOK, code, out+errs)
 		assert.Contains(t, unwrapped(out), want, profile)
@@ -164,7 +164,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// A server that takes the connection and says nothing.
+// A server accepts the connection and never replies.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	cfg, _, proxy := servers(t, "codis")
@@ -183,7 +183,7 @@ func TestBadLegacyURL(t *testing.T) {
 	assert.NotContains(t, errs, "secret")
 }
 
-// Ctrl-C, wherever it comes: at a command of each act.
+// Ctrl-C at a command of each act.
 func TestInterrupted(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -241,7 +241,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// The negative control of the whole program: a server that loses updates.
+// Negative control of the program: a server that loses updates.
 func TestBrokenPromiseIsReported(t *testing.T) {
 	t.Parallel()
 	cfg, _, proxy := servers(t, "codis")
@@ -249,7 +249,7 @@ func TestBrokenPromiseIsReported(t *testing.T) {
 	proxy.Inject(proxytest.Fault{
 		Command: "EVALSHA", Skip: 200, Action: proxytest.DelayReply,
 		Match: func(args []string) bool { return strings.HasPrefix(args[3], "test:c:room:") && len(args) > 5 },
-		// After the commit was executed and before it is answered.
+		// After the commit, before its reply.
 		Do: func() {
 			for _, key := range proxy.Engine(0).Keys() {
 				if strings.HasPrefix(key, "test:c:room:") && !strings.HasSuffix(key, ":lock") {
@@ -265,8 +265,7 @@ func TestBrokenPromiseIsReported(t *testing.T) {
 	assert.Regexp(t, `C  lockupdate, proxy .* BROKEN`, out)
 }
 
-// A key of another type is in the way: its updates fail, with the reason, and the
-// key stays as it is.
+// Updates of a key with another type fail with the reason, and the key is unchanged.
 func TestWrongType(t *testing.T) {
 	t.Parallel()
 	cfg, legacy, proxy := servers(t, "codis")

@@ -14,12 +14,12 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// service is what the legacy and the new chat service have in common.
+// service is the interface of the legacy and the new chat service.
 type service interface {
 	apply(ctx context.Context, n numbered) (tries int, err error)
 }
 
-// process is one process of the service: a client of its own, a store of its own.
+// process is one process of the service, with its own client and store.
 type process struct {
 	service
 	wire  *wire.Process
@@ -32,26 +32,26 @@ type replay struct {
 	procs   []process
 	writers int
 	seed    uint64
-	acked   func(n numbered, proc int) // or nil
-	stalls  *stalls                    // or nil
-	done    *atomic.Int64              // for whoever shows the progress
+	acked   func(n numbered, proc int) // may be nil
+	stalls  *stalls                    // may be nil
+	done    *atomic.Int64              // progress
 
 	fates     []fate
-	conflicts atomic.Int64 // how often a room had to be computed again
+	conflicts atomic.Int64 // repeated attempts
 	mu        sync.Mutex
-	first     error // the first thing that went wrong
+	first     error // first error
 	firstOf   numbered
 	failures  int
 	took      time.Duration
 }
 
-// tooMany failures in one run mean that something is broken for good.
+// tooMany failures end a run.
 const tooMany = 200
 
-// run lets the writers work until the stream or ctx ends.
+// run runs the writers until the stream or ctx ends.
 //
-// Each writer has the events of its own members, in order: a member is connected
-// to one process of a chat service. All writers share the rooms.
+// Each writer has the events of its own members, in order, since a member is connected to one
+// process. All writers share the rooms.
 func (r *replay) run(ctx context.Context) {
 	r.fates = make([]fate, len(r.stream))
 	queues := make([][]int, r.writers)
@@ -103,7 +103,7 @@ func (r *replay) one(ctx context.Context, i, proc int) {
 	}
 	r.fates[i] = fateOf(err)
 	if ctx.Err() != nil {
-		return // it failed because we gave up
+		return // canceled
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,8 +118,8 @@ func (r *replay) broken() bool {
 	return r.failures >= tooMany
 }
 
-// fateOf tells whether an error means that nothing was written. The contract
-// says so itself. Of a legacy error it is certain only if the server said it.
+// fateOf reports whether an error means that nothing was written. Errors of the rmw contract say
+// so. A legacy error means it only if the server sent it.
 func fateOf(err error) fate {
 	var ours *rmw.Error
 	var answer redis.Error

@@ -9,8 +9,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// folder is where the reports of the shadow go. Nothing is written outside of it, not even
-// where a link in it leads.
+// folder is the folder of the shadow reports. It writes no file outside, even through links.
 type folder struct {
 	path  string
 	root  *os.Root
@@ -18,8 +17,8 @@ type folder struct {
 	files []string
 }
 
-// openFolder returns the folder of the flags, or nil if none is wanted. That it cannot be
-// written shall be known before anything is played.
+// openFolder returns the folder of the flags, or nil without one. An unwritable folder fails before
+// any act runs.
 func openFolder(cfg config) (f *folder, err error) {
 	f = &folder{path: cfg.reports}
 	switch {
@@ -29,7 +28,7 @@ func openFolder(cfg config) (f *folder, err error) {
 	case f.path == "":
 		return nil, nil
 	default:
-		err = os.MkdirAll(f.path, 0o755) //nolint:gosec // reports are for others, too: they are redacted
+		err = os.MkdirAll(f.path, 0o755) //nolint:gosec // reports are redacted and may be shared
 	}
 	if err == nil {
 		f.root, err = os.OpenRoot(f.path)
@@ -43,10 +42,10 @@ func openFolder(cfg config) (f *folder, err error) {
 	return f, nil
 }
 
-// try writes a file that nobody else has.
+// try writes a temporary file.
 func (f *folder) try() error {
 	const name = ".unwatch-rehearsal-try"
-	_ = f.root.Remove(name) // of a run that was ended in between
+	_ = f.root.Remove(name) // left by a killed run
 	file, err := f.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -54,7 +53,7 @@ func (f *folder) try() error {
 	return errors.Join(file.Close(), f.root.Remove(name))
 }
 
-// close removes a folder that was made in vain.
+// close removes an empty folder.
 func (f *folder) close() (err error) {
 	if f == nil {
 		return nil
@@ -68,7 +67,7 @@ func (f *folder) close() (err error) {
 	return err
 }
 
-// save writes a report in every form there is.
+// save writes a report in every format.
 func (r *rehearsal) save(name string, rep *report.Report) error {
 	if r.folder == nil {
 		return nil

@@ -6,20 +6,19 @@ import (
 	"github.com/unwatch/unwatch/examples/rehearsal/internal/events"
 )
 
-// room is what the chat service stores under one key, as JSON: the business
-// state, and a record of what was applied, which is what the audit reads. Both
-// are in one value, so an update that is lost takes its entry along.
+// room is the value of one key, as JSON: the business state, and a record of the applied events for
+// the audit. A lost update loses its record too.
 type room struct {
 	Members []string `json:"members,omitempty"` // sorted
 	Posts   int      `json:"posts"`
 	Reacts  int      `json:"reacts"`
-	Last    string   `json:"last,omitempty"` // who posted last
+	Last    string   `json:"last,omitempty"` // last member that posted
 
-	Applied spans `json:"applied"`         // the numbers, within the room, of the events applied
-	Twice   []int `json:"twice,omitempty"` // those that were applied again
+	Applied spans `json:"applied"`         // InRoom of the applied events
+	Twice   []int `json:"twice,omitempty"` // events that were applied again
 }
 
-// apply is the business of the service. It is the same on every path.
+// apply applies one event. It is the same on every path.
 func (r *room) apply(n numbered) {
 	switch n.Op {
 	case "join":
@@ -44,11 +43,11 @@ func (r *room) apply(n numbered) {
 // numbered is an event with its identity.
 type numbered struct {
 	events.Event
-	ID     int // its place in the stream, from 0
-	InRoom int // its place among the events of its room, from 1
+	ID     int // position in the stream, from 0
+	InRoom int // position among the events of its room, from 1
 }
 
-// number gives every event its identity.
+// number sets the identity of every event.
 func number(stream []events.Event) []numbered {
 	out := make([]numbered, len(stream))
 	perRoom := map[string]int{}

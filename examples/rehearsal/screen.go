@@ -10,13 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// width is how many columns every line fits into.
+// width is the maximal line length in columns.
 const width = 80
 
-// screen writes to a terminal, or to whatever stdout is.
+// screen writes to a terminal or another output.
 type screen struct {
 	out    io.Writer
-	live   bool // a terminal: a progress line makes sense
+	live   bool // a terminal, with a progress line
 	colour bool
 
 	mu       sync.Mutex
@@ -33,7 +33,7 @@ func newScreen(out io.Writer) *screen {
 	return s
 }
 
-// style is how a text looks.
+// style is a terminal style.
 type style string
 
 const (
@@ -52,22 +52,22 @@ func (s *screen) paint(as style, text string) string {
 	return "\x1b[" + string(as) + "m" + text + "\x1b[0m"
 }
 
-// line writes one line as it is.
+// line writes one line unchanged.
 func (s *screen) line(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erase()
-	fmt.Fprintln(s.out, strings.TrimRight(text, " ")) //nolint:errcheck // a screen that is gone is nobody's error
+	fmt.Fprintln(s.out, strings.TrimRight(text, " ")) //nolint:errcheck // a closed screen is no failure of the run
 }
 
-// say writes a text, broken into lines that begin at a column.
+// say writes a text in lines that begin at a column.
 func (s *screen) say(column int, as style, format string, args ...any) {
 	for _, line := range wrap(fmt.Sprintf(format, args...), width-column) {
 		s.line(strings.Repeat(" ", column) + s.paint(as, line))
 	}
 }
 
-// item writes a label and, beside it, a text.
+// item writes a label and a text beside it.
 func (s *screen) item(label string, as style, format string, args ...any) {
 	const column = 19
 	for i, line := range wrap(fmt.Sprintf(format, args...), width-column) {
@@ -78,20 +78,20 @@ func (s *screen) item(label string, as style, format string, args ...any) {
 	}
 }
 
-// title begins an act.
+// title writes the title of an act.
 func (s *screen) title(letter, text string) {
 	s.line("")
 	s.line(s.paint(bold, fmt.Sprintf("%s  %s", letter, text)))
 }
 
-// rule draws a line across, with a text in it.
+// rule writes a separator with a text.
 func (s *screen) rule(text string) {
 	s.line("")
 	s.line(s.paint(bold, "── "+text+" "+strings.Repeat("─", max(width-4-utf8.RuneCountInString(text), 0))))
 }
 
-// watch shows a progress line until stop is called. tick is called now and then,
-// with and without a terminal.
+// watch shows a progress line until stop is called. It calls tick periodically, even without
+// a terminal.
 func (s *screen) watch(what string, total int, done func() int64, tick func()) (stop func()) {
 	quit, gone := make(chan struct{}), make(chan struct{})
 	began := time.Now()
@@ -159,13 +159,13 @@ func count(n int) string {
 	return s
 }
 
-// wrap breaks a text at spaces, and in the middle of what is longer than a line.
-// Lines of the text stay lines.
+// wrap breaks a text at spaces, and breaks words that are longer than a line. It keeps line
+// breaks of the text.
 func wrap(text string, columns int) []string {
 	var out []string
 	for part := range strings.SplitSeq(text, "\n") {
 		if utf8.RuneCountInString(part) <= columns {
-			out = append(out, part) // its columns are meant
+			out = append(out, part) // keep aligned columns
 			continue
 		}
 		line := ""

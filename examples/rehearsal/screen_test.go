@@ -34,7 +34,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// On a terminal there is a progress line, which leaves no trace; elsewhere none.
+// A terminal gets a progress line, which is erased at the end. Other outputs get none.
 func TestProgress(t *testing.T) {
 	for _, live := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

@@ -23,11 +23,11 @@ import (
 type candidate struct {
 	on     endpoint
 	open   func(rdb *redis.Client) (s rmw.Store, closeStore func() error)
-	fault  func(store rmw.Store) rmw.Store // or nil
-	stalls *stalls                         // or nil
+	fault  func(store rmw.Store) rmw.Store // may be nil
+	stalls *stalls                         // may be nil
 }
 
-// casIn, lockIn and lockOnlyIn are the paths, as candidates.
+// casIn, lockIn and lockOnlyIn return the paths as candidates.
 func casIn(on endpoint) candidate {
 	return candidate{on: on, open: func(rdb *redis.Client) (rmw.Store, func() error) {
 		store := cas.New(rdb, cas.Config{})
@@ -53,45 +53,44 @@ func lockOnlyIn(on endpoint, cfg lockupdate.Config) candidate {
 
 // shadowRun is a stream that the service handles on cas, with a candidate in the shadow.
 type shadowRun struct {
-	name      string // of its keys, and of its files
+	name      string // part of the names of keys and files
 	candidate candidate
 	stream    []numbered
 	processes int
-	patience  time.Duration // until lockstep gives up a call that is missing
-	rounds    int           // of the verifier
+	patience  time.Duration // limit of lockstep for a missing call
+	rounds    int           // rounds of the verifier
 	cfg       shadow.Config
 }
 
-// shadowResult is what came of it: of the service, and of the shadow.
+// shadowResult has the results of the service and of the shadow.
 type shadowResult struct {
 	result
-	report *report.Report // of all processes; nil if it was interrupted
+	report *report.Report // of all processes; nil if interrupted
 }
 
-// patient bounds a command, a call of the candidate, and what lockstep waits for a call
-// that another process has. It is generous: that a busy machine is slow is no difference
-// between two paths. Where there is one, nothing is gained by waiting.
+// patient limits a command, a call of the candidate, and the wait of lockstep for a call of
+// another process. It is long, since a slow machine must not look like a difference.
 const (
 	patient   = time.Minute
 	impatient = 300 * time.Millisecond
 )
 
-// spaces are where the two paths of a run have their keys.
+// spaces returns the key spaces of both paths.
 func (r *rehearsal) spaces(name string) (serving, hidden *space) {
 	k := r.stage.keys.sub("e").sub(name)
 	return newSpace(k.sub("old")), newSpace(k.sub("new"))
 }
 
-// shadowed plays a run, in several processes, each with a shadow of its own.
+// shadowed plays a run in several processes, each with its own shadow.
 func (r *rehearsal) shadowed(ctx context.Context, run shadowRun) (res shadowResult, err error) {
 	serving, hidden := r.spaces(run.name)
 	var done atomic.Int64
 	play := &replay{stream: run.stream, writers: r.cfg.writers, seed: r.cfg.seed, done: &done, stalls: run.candidate.stalls}
 	run.cfg.Name, run.cfg.Policy, run.cfg.Sole = "rehearsal-"+run.name, rehearsalPolicy(), run.processes == 1
 	run.cfg.Timeout, run.cfg.LockstepWait = patient, run.patience
-	run.cfg.RedactSecret = []byte(r.stage.keys.prefix) // one for all processes, and another one in each run
+	run.cfg.RedactSecret = []byte(r.stage.keys.prefix) // same in all processes, new in each run
 	var shadows []*shadow.Store
-	var sockets []*wire.Process // to the candidate
+	var sockets []*wire.Process // of the candidate
 	for i := range run.processes {
 		s, proc := r.shadowProcess(ctx, run, i, serving, hidden)
 		shadows, play.procs, sockets = append(shadows, s), append(play.procs, proc), append(sockets, proc.wire)
@@ -104,7 +103,7 @@ func (r *rehearsal) shadowed(ctx context.Context, run shadowRun) (res shadowResu
 		res.report, err = compared(ctx, shadows, run.rounds)
 	}
 	for i, proc := range play.procs {
-		shadows[i].Kill("the rehearsal is over") // nothing waits any more, or it was interrupted
+		shadows[i].Kill("the rehearsal is over") // all calls are compared, or the run was interrupted
 		proc.close()
 	}
 	stop()
@@ -112,18 +111,18 @@ func (r *rehearsal) shadowed(ctx context.Context, run shadowRun) (res shadowResu
 	r.stage.forget()
 	defer r.stage.empty()
 
-	if err == nil { // else nothing may have been played
+	if err == nil { // without a shadow nothing was played
 		res.result, err = r.audited(ctx, play, run, serving.keys)
 	}
-	hidden.ttl = time.Hour // that of the longest: a trail of the shadow's
+	hidden.ttl = time.Hour // the longest expiry: that of the shadow's write log
 	return res, cmp.Or(
 		err, r.stage.remove(r.stage.legacy, serving.keys, serving.left()),
 		r.stage.remove(run.candidate.on, hidden.keys, hidden.left()),
 	)
 }
 
-// shadowProcess starts one process: the path that serves, the one in the shadow, and the
-// shadow between them.
+// shadowProcess starts one process with the serving path, the candidate, and the shadow between
+// them.
 func (r *rehearsal) shadowProcess(ctx context.Context, run shadowRun, i int, serving, hidden *space) (*shadow.Store, process) {
 	rdb := r.stage.legacy.client(wire.NewProcess(nil))
 	old := cas.New(rdb, cas.Config{})
@@ -153,9 +152,8 @@ func (r *rehearsal) shadowProcess(ctx context.Context, run shadowRun, i int, ser
 	}}
 }
 
-// copied has both stores begin with the same, as after a copy: empty rooms. What a shadow
-// finds missing in its store it takes from the first call that it sees; another process
-// may still have the calls before that one to compare, and would wait for them in vain.
+// copied creates empty rooms in both stores. Without them, a shadow would copy a key at its first
+// call, and other processes would wait in vain for the calls before.
 func (r *rehearsal) copied(ctx context.Context, run shadowRun, serving, hidden *space) error {
 	for _, side := range []struct {
 		space *space
@@ -167,7 +165,7 @@ func (r *rehearsal) copied(ctx context.Context, run shadowRun, serving, hidden *
 		var err error
 		for _, name := range roomsOf(run.stream) {
 			err = rooms.create(ctx, name)
-			// The lease of a planted bug is too short for a busy machine.
+			// A planted bug has a lease that is too short for a busy machine.
 			for ctx.Err() == nil && errors.Is(err, rmw.ErrLockLost) {
 				err = rooms.create(ctx, name)
 			}
@@ -184,16 +182,15 @@ func (r *rehearsal) copied(ctx context.Context, run shadowRun, serving, hidden *
 	return nil
 }
 
-// compared waits until the shadows have compared everything, has the end state verified
-// (a value that differs counts after two rounds, an expiry after four), and returns the
-// report of all of them.
+// compared waits until the shadows have compared all calls, verifies the final state, and returns
+// their merged report. A differing value counts after two rounds, an expiry after four.
 func compared(ctx context.Context, shadows []*shadow.Store, rounds int) (*report.Report, error) {
 	const limit = 10 * patient
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var all sync.WaitGroup
 	failed := make([]error, len(shadows))
-	for i, s := range shadows { // at once: the lockstep of one waits for what another has
+	for i, s := range shadows { // concurrently, since lockstep waits for calls of other processes
 		all.Go(func() { failed[i] = s.Drain(limited) })
 	}
 	all.Wait()
@@ -221,12 +218,12 @@ func compared(ctx context.Context, shadows []*shadow.Store, rounds int) (*report
 	return shadow.Merge(reports...)
 }
 
-// audited looks whether the service was served as if there were no shadow.
+// audited checks that the shadow did not affect the service.
 func (r *rehearsal) audited(ctx context.Context, play *replay, run shadowRun, k keys) (result, error) {
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer cancel()
 	reader := r.stage.legacy.client(wire.NewProcess(nil))
-	defer reader.Close() //nolint:errcheck // nothing depends on it
+	defer reader.Close() //nolint:errcheck // has no effect on the run
 	rooms, err := load(after, reader, k, roomsOf(run.stream))
 	res := result{path: "shadow " + run.name, replay: play}
 	if run.candidate.stalls != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// sighting is a kind of difference that somebody has seen.
+// sighting is one kind of difference that a comparator found.
 type sighting struct {
 	by    report.Comparator
 	class report.Class
@@ -24,13 +24,12 @@ func (s sighting) String() string {
 		text += " at " + s.path
 	}
 	if s.by == report.Verifier {
-		return fmt.Sprintf("%s, %s times", text, count(int(s.count))) // a key, in a round
+		return fmt.Sprintf("%s, %s times", text, count(int(s.count))) // keys times rounds
 	}
 	return fmt.Sprintf("%s, %s calls", text, count(int(s.count)))
 }
 
-// sightings are all differences of a report that stand in the way of a cut-over, by who
-// has seen them.
+// sightings returns all differences of a report that prevent a cut-over, by comparator.
 func sightings(r *report.Report) (all []sighting) {
 	for _, op := range r.Operations {
 		for _, f := range op.Findings {
@@ -45,7 +44,7 @@ func sightings(r *report.Report) (all []sighting) {
 	return all
 }
 
-// of leaves those of one comparator.
+// of returns the differences of one comparator.
 func of(c report.Comparator, all []sighting) []sighting {
 	return slices.DeleteFunc(slices.Clone(all), func(s sighting) bool { return s.by != c })
 }
@@ -58,7 +57,7 @@ func listed(all []sighting) string {
 	return strings.Join(texts, "; ")
 }
 
-// comparatorName is a comparator for people.
+// comparatorName returns the display name of a comparator.
 func comparatorName(c report.Comparator) string {
 	if c == report.Free {
 		return "free run"
@@ -66,7 +65,7 @@ func comparatorName(c report.Comparator) string {
 	return string(c)
 }
 
-// talliesOf says how many calls a comparator has compared, and what that came to.
+// talliesOf describes the number of calls that a comparator compared, and the result.
 func talliesOf(r *report.Report, c report.Comparator) string {
 	compared, audited, contended := int64(0), int64(0), int64(0)
 	classes, not := map[report.Class]int64{}, map[report.Reason]int64{}

@@ -11,10 +11,9 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// space keeps all keys of a path below the rehearsal's prefix, whoever names them: the
-// shadow's scratch keys have the name of a key inside of theirs: "~free:{room:lobby}".
-// It also keeps the two paths apart, whose keys have the same names, where both stores
-// are the same servers. And it remembers what there is to delete.
+// space keeps all keys of a path below the prefix of the rehearsal, including scratch keys like
+// "~free:{room:lobby}". It separates both paths, which may share servers. It remembers the keys to
+// delete.
 type space struct {
 	keys
 
@@ -22,10 +21,10 @@ type space struct {
 	stored map[string]*updates
 }
 
-// updates are those of a key that are under way.
+// updates counts the running updates of a key.
 type updates struct {
 	n      int
-	shared bool // there were several at once: a delete may not have been the last
+	shared bool // several ran at once, so a delete may not be the last
 }
 
 func newSpace(k keys) *space { return &space{keys: k, stored: map[string]*updates{}} }
@@ -33,7 +32,7 @@ func newSpace(k keys) *space { return &space{keys: k, stored: map[string]*update
 // within returns store with its keys in the space.
 func (s *space) within(store rmw.Store) rmw.Store { return spaced{s, store} }
 
-// left returns the keys that may still be there, with their locks.
+// left returns the keys that may still exist, with their locks.
 func (s *space) left() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +43,7 @@ func (s *space) left() []string {
 	return names
 }
 
-// begin notes a key before anything is sent.
+// begin records a key before a command is sent.
 func (s *space) begin(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +56,7 @@ func (s *space) begin(name string) {
 	u.shared = u.shared || u.n > 1
 }
 
-// end forgets a key that is known to be deleted.
+// end forgets a key that is certainly deleted.
 func (s *space) end(name string, deleted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,8 +70,7 @@ func (s *space) end(name string, deleted bool) {
 	}
 }
 
-// spaced is a store in a space. It has no Unwrap: whoever looked through it would take
-// one key for another.
+// spaced is a store in a space. It has no Unwrap, since the inner store has other key names.
 type spaced struct {
 	space *space
 	inner rmw.Store

@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// spans is a set of positive numbers, written as "1-57,59": thousands of event
-// numbers in a few bytes as long as hardly any is missing, and exact however
-// many are.
+// spans is a set of positive numbers, encoded as "1-57,59": a few bytes for thousands of event
+// numbers, if few are missing.
 type spans []span
 
 type span struct{ from, to int }
 
-// add puts n into the set, and reports whether it was not in it before.
+// add adds n, and reports whether it was absent.
 func (s *spans) add(n int) bool {
 	list := *s
-	// at is the first span that ends at n-1 or later: the only one that n can
-	// be in, or be appended to.
+	// at is the first span that ends at n-1 or later, the only one that can contain or be
+	// extended by n.
 	at, _ := slices.BinarySearchFunc(list, n-1, func(p span, n int) int { return p.to - n })
 	switch {
 	case at == len(list) || n < list[at].from-1:

@@ -23,30 +23,28 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// reachable is how long a server may take to answer before we say that it does
-// not.
+// reachable is the time limit for the first reply of a server.
 const reachable = 3 * time.Second
 
-// stage is the servers that the rehearsal plays on: a Redis and a proxy, in this
-// process or real ones.
+// stage has a Redis and a proxy, in this process or real ones.
 type stage struct {
 	profile *proxycompat.Profile
 	keys    keys
 	real    bool
-	ping    time.Duration // how long the proxy takes to answer, on average; see measured
+	ping    time.Duration // average reply time of the proxy, updated by measured
 
 	legacy, proxy endpoint
 	inProcess     []*proxytest.Proxy
-	engines       []*miniredis.Miniredis // behind these
+	engines       []*miniredis.Miniredis // servers behind them
 }
 
-// endpoint makes clients for one of the servers.
+// endpoint makes clients of one server.
 type endpoint struct {
-	name    string // for people
+	name    string // for display
 	addr    string
 	options func() *redis.Options
 	dial    wire.Dial                 // the bare connection
-	wrap    func(wire.Dial) wire.Dial // what the client needs around it
+	wrap    func(wire.Dial) wire.Dial // wraps dial for the client
 }
 
 // client returns a client whose connections belong to p.
@@ -58,7 +56,7 @@ func (e endpoint) client(p *wire.Process) *redis.Client {
 
 func bare(d wire.Dial) wire.Dial { return d }
 
-// newStage starts the servers, or finds out whether the given ones answer.
+// newStage starts the servers, or checks that the given ones reply.
 func newStage(ctx context.Context, cfg config) (*stage, error) {
 	s := &stage{
 		profile: cfg.profile,
@@ -84,7 +82,7 @@ func newStage(ctx context.Context, cfg config) (*stage, error) {
 	return s, nil
 }
 
-// startInProcess plays everything in this process, over loopback TCP.
+// startInProcess starts all servers in this process, on loopback TCP.
 func (s *stage) startInProcess() error {
 	engines := 4 // servers behind the proxy
 	if s.profile.Hash() == "none" {
@@ -113,7 +111,7 @@ func (s *stage) useReal(cfg config) error {
 	o, err := redis.ParseURL(cfg.legacy)
 	if err != nil {
 		if parse, ok := errors.AsType[*url.Error](err); ok {
-			err = parse.Err // without the URL, and the password in it
+			err = parse.Err // omits the URL with its password
 		}
 		if _, ok := errors.AsType[url.EscapeError](err); ok {
 			err = errors.New("bad escape; write % as %25")
@@ -129,11 +127,11 @@ func (s *stage) useLegacy(name string, o *redis.Options) {
 	o.Protocol = 2
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	dial := wire.Dial((&net.Dialer{Timeout: reachable}).DialContext)
-	if o.TLSConfig != nil { // a Dialer of our own replaces the one that would do TLS
+	if o.TLSConfig != nil { // the custom Dialer replaces the TLS dialer of go-redis
 		dial = (&tls.Dialer{Config: o.TLSConfig}).DialContext
 	}
 	s.legacy = endpoint{name: name, addr: o.Addr, dial: dial, wrap: bare, options: func() *redis.Options {
-		c := *o // go-redis fills in its defaults
+		c := *o // go-redis sets defaults in it
 		c.ReadTimeout, c.WriteTimeout = cmp.Or(c.ReadTimeout, patient), cmp.Or(c.WriteTimeout, patient)
 		return &c
 	}}
@@ -150,7 +148,7 @@ func (s *stage) useProxy(name, addr string) {
 	}
 }
 
-// reach asks both servers whether they are there.
+// reach checks that both servers reply.
 func (s *stage) reach(ctx context.Context) error {
 	for _, e := range []endpoint{s.legacy, s.proxy} {
 		var err error
@@ -161,7 +159,7 @@ func (s *stage) reach(ctx context.Context) error {
 	return nil
 }
 
-// reach returns how long an answer takes.
+// reach returns the time of a reply.
 func (e endpoint) reach(ctx context.Context) (time.Duration, error) {
 	if ctx.Err() != nil {
 		return 0, ctx.Err()
@@ -169,21 +167,21 @@ func (e endpoint) reach(ctx context.Context) (time.Duration, error) {
 	patient := e.options
 	e.options = func() *redis.Options {
 		o := patient()
-		o.ReadTimeout = reachable // go-redis does not look at the ctx while it reads
+		o.ReadTimeout = reachable // go-redis ignores ctx while it reads
 		return o
 	}
 	rdb := e.client(wire.NewProcess(nil))
-	defer rdb.Close() //nolint:errcheck // nothing depends on it
+	defer rdb.Close() //nolint:errcheck // has no effect on the run
 	limited, cancel := context.WithTimeout(ctx, reachable)
 	defer cancel()
-	// Before the client tries, and tries again, and says only that time is up.
+	// The client would retry, and return only a timeout.
 	conn, err := e.dial(limited, "tcp", e.addr)
 	if err == nil {
 		_ = conn.Close()
 		err = rdb.Ping(limited).Err()
 	}
 	fastest := reachable
-	for range 3 { // now that the connection is open
+	for range 3 { // on an open connection
 		began := time.Now()
 		if err == nil {
 			err = rdb.Ping(limited).Err()
@@ -200,7 +198,7 @@ func (e endpoint) reach(ctx context.Context) (time.Duration, error) {
 		"and that it wants no password, or the one in the URL", e.name, e.addr, shortError(err))
 }
 
-// shortError is what lies under the layers of a dial error.
+// shortError returns the innermost error of a dial.
 func shortError(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) {
@@ -209,7 +207,7 @@ func shortError(err error) error {
 	return err
 }
 
-// clear deletes what a part of the rehearsal has stored.
+// clear deletes the keys of one part of the rehearsal.
 func (s *stage) clear(e endpoint, k keys, names []string) error {
 	var stored []string
 	for _, name := range names {
@@ -218,8 +216,7 @@ func (s *stage) clear(e endpoint, k keys, names []string) error {
 	return s.remove(e, k, stored)
 }
 
-// measured learns from what was sent how long the proxy takes to answer when it, or this
-// machine, is busy.
+// measured updates ping with the reply times under load.
 func (s *stage) measured(e endpoint, sent wire.Stats) {
 	if e.addr == s.proxy.addr && sent.RoundTrips > 0 {
 		s.ping = max(s.ping, sent.Waited/time.Duration(sent.RoundTrips))
@@ -229,15 +226,15 @@ func (s *stage) measured(e endpoint, sent wire.Stats) {
 // remove deletes these keys.
 func (s *stage) remove(e endpoint, k keys, stored []string) error {
 	if !s.real {
-		return nil // the servers end with us
+		return nil // the servers end with this process
 	}
-	// Also after Ctrl-C.
+	// Without the ctx of the run, to work after Ctrl-C.
 	ctx, cancel := context.WithTimeout(context.Background(), 2*reachable)
 	defer cancel()
 	rdb := e.client(wire.NewProcess(nil))
-	defer rdb.Close() //nolint:errcheck // nothing depends on it
+	defer rdb.Close() //nolint:errcheck // has no effect on the run
 	for part := range slices.Chunk(stored, 4*batch) {
-		pipe := rdb.Pipeline() // one DEL a key: a proxy splits what has several
+		pipe := rdb.Pipeline() // one DEL per key, since a proxy splits larger ones
 		for _, key := range part {
 			pipe.Del(ctx, key)
 		}
@@ -248,16 +245,14 @@ func (s *stage) remove(e endpoint, k keys, stored []string) error {
 	return nil
 }
 
-// forget lets the in-process servers forget what they were sent: they keep it
-// for tests.
+// forget clears the commands that in-process servers record for tests.
 func (s *stage) forget() {
 	for _, p := range s.inProcess {
 		p.ResetCalls()
 	}
 }
 
-// empty deletes all keys of the in-process servers, which look through all of them at
-// every command.
+// empty deletes all keys of the in-process servers, whose commands take time per stored key.
 func (s *stage) empty() {
 	for _, engine := range s.engines {
 		engine.FlushAll()
@@ -272,7 +267,7 @@ func (s *stage) close() error {
 	return errors.Join(errs...)
 }
 
-// hidePassword returns a URL without what stands between // and @.
+// hidePassword removes the user info from a URL.
 func hidePassword(address string) string {
 	scheme, rest, ok := strings.Cut(address, "://")
 	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {

@@ -8,30 +8,28 @@ import (
 	"github.com/unwatch/unwatch/examples/rehearsal/internal/wire"
 )
 
-// stalls freezes a process just as it sends a commit, until its lease is over and
-// another process has updated the room: a garbage collection, a swapped-out
-// page, a paused virtual machine at the worst moment. The process cannot know;
-// its commit goes out afterwards, as if nothing had been.
+// stalls freezes a process before it sends a commit, like a garbage collection or a paused
+// virtual machine. The stall ends when the lease is over and another process has updated the
+// room. The process does not detect the stall, and sends its commit.
 //
-// A stall waits for the other process, not for some time: it does its harm on a
-// slow machine as on a fast one. It ends without harm, and does not count, if no
-// other process can write any more.
+// A stall waits for an event, not for a time, so it works on slow and fast machines. If no
+// other process can write any more, it ends and does not count.
 type stalls struct {
-	ctx   context.Context // ends every stall
-	key   string          // of the room it happens in
-	every int             // a stall at every so many commits of that room
-	limit int             // and so many in all
+	ctx   context.Context // its end ends every stall
+	key   string          // key of the room
+	every int             // number of commits of that room per stall
+	limit int             // maximal number of stalls
 
 	mu       sync.Mutex
 	commits  int
-	happened int           // stalls in which another process has updated the room
-	frozen   int           // the process, or -1
-	over     chan struct{} // closed when the stall may end; nil without one
-	sent     map[int]bool  // processes that have sent a commit of the room since then
-	active   map[int]int   // writers, and updates of the room in the background, by process
+	happened int           // stalls with an update by another process
+	frozen   int           // the frozen process, or -1
+	over     chan struct{} // closed when the stall may end; nil without a stall
+	sent     map[int]bool  // processes that sent a commit of the room during the stall
+	active   map[int]int   // writers and background updates of the room, by process
 }
 
-// before is the hook for the connections of one process.
+// before returns the hook for the connections of one process.
 func (s *stalls) before(proc int) func(*wire.Process, []wire.Command) {
 	return func(p *wire.Process, sent []wire.Command) {
 		for _, c := range sent {
@@ -42,14 +40,14 @@ func (s *stalls) before(proc int) func(*wire.Process, []wire.Command) {
 	}
 }
 
-// isCommit tells a commit from a read: a SET of the room, or a script on it with more
-// arguments than the type to expect.
+// isCommit distinguishes a commit from a read: a SET of the room, or a script on it with more
+// arguments than the expected type.
 func (s *stalls) isCommit(c wire.Command) bool {
 	return c.Key == s.key && (c.Name == "SET" || c.Args > 1 && strings.HasPrefix(c.Name, "EVAL"))
 }
 
-// due counts a commit, and says whether it is one to stall at. There is one stall
-// at a time, and another process that can end it.
+// due counts a commit, and reports whether to stall at it. There is one stall at a time, and only
+// if another process can end it.
 func (s *stalls) due(proc int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,12 +64,12 @@ func (s *stalls) due(proc int) bool {
 	return true
 }
 
-// stall holds back what p sends, this commit included.
+// stall blocks all writes of p, including this commit.
 func (s *stalls) stall(p *wire.Process) {
 	defer p.Freeze()()
 	over := make(chan struct{})
 	s.mu.Lock()
-	s.over, s.sent = over, map[int]bool{} // from now on: after the lease, others may soon be done
+	s.over, s.sent = over, map[int]bool{} // set before the lease ends, since other processes may finish soon after
 	s.endIfAlone()
 	s.mu.Unlock()
 	select {
@@ -83,7 +81,7 @@ func (s *stalls) stall(p *wire.Process) {
 	s.mu.Unlock()
 }
 
-// enter says that a process may update the room, until it leaves.
+// enter records that a process may update the room, until it leaves.
 func (s *stalls) enter(proc int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,9 +116,8 @@ func (s *stalls) endIfAlone() {
 	}
 }
 
-// wrote is told of every update that was acknowledged, by its key and its process. A
-// stall counts if the commit went out during it: then it was executed between the read
-// and the commit of the frozen process.
+// wrote is called for each acknowledged update. A stall counts if the commit was sent during it:
+// then it was executed between the read and the commit of the frozen process.
 func (s *stalls) wrote(key string, proc int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +128,7 @@ func (s *stalls) wrote(key string, proc int) {
 	}
 }
 
-// count returns how many stalls there were in which another process has written.
+// count returns the number of stalls with an update by another process.
 func (s *stalls) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,8 +11,7 @@ import (
 	"github.com/unwatch/unwatch/examples/rehearsal/internal/wire"
 )
 
-// A stall ends, and counts, when another process has written during it, however long that
-// takes.
+// A stall ends and counts after an update by another process, however long that takes.
 func TestStalls(t *testing.T) {
 	commit := []wire.Command{{Name: "SET", Key: "room", Args: 1}}
 	for _, tt := range []struct {
@@ -65,7 +64,7 @@ func TestStalls(t *testing.T) {
 	}
 }
 
-// The lease follows the answers of the proxy. The time of a stall is none of theirs.
+// The lease follows the reply times of the proxy, without the time of stalls.
 func TestLease(t *testing.T) {
 	r := &rehearsal{stage: &stage{proxy: endpoint{addr: "proxy"}, ping: time.Millisecond}}
 	assert.Equal(t, 25*time.Millisecond, r.lease())

@@ -17,37 +17,36 @@ import (
 	"unicode/utf8"
 )
 
-// Event is one thing that happened in a room.
+// Event is one event in a room.
 type Event struct {
-	At     string `json:"at,omitempty"` // time of day, for the reader only
+	At     string `json:"at,omitempty"` // time of day, informational
 	Room   string `json:"room"`
 	Op     string `json:"op"`
 	Member string `json:"member"`
 }
 
-// String says what happened, short enough for a line on a terminal.
+// String returns a short description for a terminal line.
 func (e Event) String() string {
 	return fmt.Sprintf("%s %s %s", shorten(e.Member), e.Op, shorten(e.Room))
 }
 
-// Ops are the operations that an Event may have.
+// Ops returns the valid operations of an Event.
 func Ops() []string { return []string{"join", "leave", "post", "react"} }
 
-// maxName is how long a room or a member may be called: both become parts of
-// keys and values that travel several times for each update.
+// maxName limits room and member names, which are sent several times per update.
 const maxName = 128
 
-// maxLine bounds what one bad line can cost.
+// maxLine limits the memory for one line.
 const maxLine = 64 << 10
 
-// Error tells which line of which file is not an event, and why.
+// Error reports a line that is not a valid event.
 type Error struct {
 	File string
-	Line int // counted from 1; 0: the file as a whole
+	Line int // from 1; 0: the whole file
 	Err  error
 }
 
-// Error begins as compilers begin theirs, so that editors can jump there.
+// Error starts with file and line, like compiler errors, so that editors can jump there.
 func (e *Error) Error() string {
 	if e.Line == 0 {
 		return fmt.Sprintf("%s: %v", e.File, e.Err)
@@ -58,8 +57,8 @@ func (e *Error) Error() string {
 // Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Read reads all events of r. file is what errors call it. Empty lines are
-// skipped, unknown fields ignored. The error is an [*Error].
+// Read reads all events of r. file is the name for errors. It skips empty lines and ignores
+// unknown fields. The error is an [*Error].
 func Read(r io.Reader, file string) ([]Event, error) {
 	var out []Event
 	lines := bufio.NewScanner(r)
@@ -69,7 +68,7 @@ func Read(r io.Reader, file string) ([]Event, error) {
 		n++
 		line := bytes.TrimSpace(lines.Bytes())
 		if n == 1 {
-			line = bytes.TrimPrefix(line, []byte("\ufeff")) // a byte order mark, which some editors leave
+			line = bytes.TrimPrefix(line, []byte("\ufeff")) // a byte order mark of some editors
 		}
 		if len(line) == 0 {
 			continue
@@ -123,7 +122,7 @@ func name(field, value string) error {
 	return nil
 }
 
-// shorten keeps what others wrote from filling the screen.
+// shorten limits names of the event file for the screen.
 func shorten(s string) string {
 	const limit = 24
 	if r := []rune(s); len(r) > limit {

@@ -12,7 +12,7 @@ import (
 	"github.com/unwatch/unwatch/examples/rehearsal/internal/events"
 )
 
-// FuzzRead: a file is events that can be played, or the error names the line in one line.
+// FuzzRead: a file has valid events, or the error names the line, and fits into one line.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		"", "\n\n", `{"room":"7","op":"join","member":"ann"}`, "\ufeff" + `{"room":"7","op":"post","member":"ann","x":1}` + "\r\n",

@@ -14,8 +14,8 @@ const File = "events.jsonl.gz"
 //go:embed events.jsonl.gz
 var recording []byte
 
-// Recorded returns the recording that comes with the program: one day of a chat
-// service, with a few rooms that everybody is in and many that few are in.
+// Recorded returns the embedded recording: one day of a chat service, with a few large rooms
+// and many small ones.
 func Recorded() ([]Event, error) {
 	r, err := gzip.NewReader(bytes.NewReader(recording))
 	if err != nil {

@@ -15,16 +15,14 @@ const (
 	members = 900
 )
 
-// perHour is how many events each hour has: quiet nights, a rush when offices
-// open, another after lunch, a long evening.
+// perHour is the number of events per hour.
 var perHour = [24]int{
 	260, 160, 110, 90, 110, 210, 520, 1180, 2150, 1900, 1350, 1150,
 	1000, 1500, 1800, 1400, 1150, 1050, 1100, 1450, 1700, 1350, 800, 510,
 }
 
-// generate writes the day. Every choice is integer arithmetic on a generator
-// whose output is fixed, so the recording is the same on every machine and with
-// every version of Go.
+// generate writes the day. It uses integer arithmetic on a fixed generator, so the recording is the
+// same on every machine and with every version of Go.
 func generate(w io.Writer) error {
 	d := day{random: rand.NewPCG(2017, 11), in: make([][]int, rooms)}
 	for hour, n := range perHour {
@@ -48,16 +46,16 @@ func generate(w io.Writer) error {
 	return nil
 }
 
-// day is who is in which room.
+// day has the members of each room.
 type day struct {
 	random *rand.PCG
-	in     [][]int // members by room, in the order in which they joined
+	in     [][]int // members by room, in the order of their joins
 }
 
-// below returns a number in [0, n). The bias of the modulo is of no interest.
+// below returns a number in [0, n), with a small bias.
 func (d *day) below(n int) int { return int(d.random.Uint64() % uint64(n)) }
 
-// event lets something happen: people come early and go late.
+// event returns a random event. Members tend to join early and leave late in the day.
 func (d *day) event(hour int) events.Event {
 	room := d.room()
 	join, leave := 12, 8
@@ -67,7 +65,7 @@ func (d *day) event(hour int) events.Event {
 	case hour >= 22:
 		join, leave = 3, 45
 	}
-	// A room does not grow without end: who comes makes somebody else go.
+	// Limit the room: above 60 members, leaves are more likely.
 	if len(d.in[room]) > 60 {
 		join, leave = 2, 12
 	}
@@ -85,8 +83,7 @@ func (d *day) event(hour int) events.Event {
 	return d.of(room, "react", d.somebody(room))
 }
 
-// room chooses by Zipf's law: the second room has half the events of the first,
-// the third a third.
+// room chooses by Zipf's law: room n has 1/n of the events of the first.
 func (d *day) room() int {
 	const unit = 1 << 20
 	total := 0
@@ -112,7 +109,7 @@ func (d *day) join(room int) events.Event {
 	}
 }
 
-// somebody who is in the room. Some talk more than others.
+// somebody returns a random member of the room. Some members post more than others.
 func (d *day) somebody(room int) int {
 	n := len(d.in[room])
 	return d.in[room][min(d.below(n), d.below(n))]

@@ -9,8 +9,7 @@ import (
 	"github.com/unwatch/unwatch/examples/rehearsal/internal/events"
 )
 
-// The lines are compared, not the compressed bytes: another version of Go may
-// compress better.
+// Compare lines, not compressed bytes: another version of Go may compress differently.
 func TestRecordingIsWhatTheGeneratorWrites(t *testing.T) {
 	recorded, err := events.Recorded()
 	require.NoError(t, err)

@@ -9,15 +9,14 @@ import (
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
-// conn is one connection of a process.
 type conn struct {
 	net.Conn
 	process *Process
 
 	mu      sync.Mutex
-	rest    []byte // of a command that is not yet complete
-	blind   bool   // what is sent is not the protocol: count no more
-	waiting bool   // something that counts was sent and nothing received since
+	rest    []byte // bytes of an incomplete command
+	blind   bool   // the stream is not RESP: stop counting
+	waiting bool   // a counted command was sent, and no reply received
 	since   time.Time
 }
 
@@ -48,7 +47,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// scan returns the commands that b completes, those of the handshake left out.
+// scan returns the commands that b completes, without the handshake.
 func (c *conn) scan(b []byte) []Command {
 	c.mu.Lock()
 	defer c.mu.Unlock()

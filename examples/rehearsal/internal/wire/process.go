@@ -1,9 +1,8 @@
-// Package wire sits between a client and its connections: it counts round trips
-// and commands, and can hold back what a process sends, as a stall would.
+// Package wire wraps the connections of a client. It counts round trips and commands, and can
+// delay the commands of a process, as a stall does.
 //
-// It wraps the connection below the client, so what it counts is what went out,
-// whatever the client believes, and a stall is something the client can notice
-// only by the clock.
+// It works below the client, so it counts the bytes that are sent, and the client can detect a
+// stall only by the clock.
 package wire
 
 import (
@@ -17,39 +16,39 @@ import (
 // Dial opens a connection: the Dialer of redis.Options.
 type Dial = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// Command is one command on its way out.
+// Command is one sent command.
 type Command struct {
 	Name string // in upper case
 	Key  string // its first key, or ""
-	Args int    // how many words follow the key
+	Args int    // number of words after the key
 }
 
-// Stats are what one or several processes sent. The handshake of a connection
-// (HELLO, CLIENT, AUTH, SELECT) is not counted: it is paid once, not per update.
+// Stats counts the commands of processes. It excludes the handshake of a connection (HELLO,
+// CLIENT, AUTH, SELECT), which is not a cost of an update.
 type Stats struct {
-	RoundTrips int            // a write and the read that follows it on the same connection
-	Waited     time.Duration  // for these reads, in all; a stall does not count
-	Commands   int            //
+	RoundTrips int           // a write and the next read on the same connection
+	Waited     time.Duration // total time of these reads, without stalls
+	Commands   int
 	ByName     map[string]int // commands by name
 }
 
-// Process stands for one process with all its connections.
+// Process represents one process with all its connections.
 type Process struct {
 	before func(p *Process, sent []Command)
 
 	mu    sync.Mutex
-	gate  chan struct{} // not nil: frozen until it is closed
+	gate  chan struct{} // if not nil, frozen until it is closed
 	stats Stats
 	trace [][]Command
 }
 
-// NewProcess returns a Process. before, if not nil, is called with the commands
-// of every write, just before it goes out, and may take its time.
+// NewProcess returns a Process. It calls before, if not nil, with the commands of every write
+// before it is sent. before may block.
 func NewProcess(before func(p *Process, sent []Command)) *Process {
 	return &Process{before: before, stats: Stats{ByName: map[string]int{}}}
 }
 
-// Dialer returns inner with every connection counted and held back.
+// Dialer wraps inner, so that p counts and delays its connections.
 func (p *Process) Dialer(inner Dial) Dial {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := inner(ctx, network, addr)
@@ -60,8 +59,8 @@ func (p *Process) Dialer(inner Dial) Dial {
 	}
 }
 
-// Freeze stops everything that the process sends, until thaw is called. What it
-// sent before is answered. A process must be thawed before it is frozen again.
+// Freeze blocks all writes of the process until thaw is called. Replies to earlier writes still
+// arrive. Call thaw before the next Freeze.
 func (p *Process) Freeze() (thaw func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +74,7 @@ func (p *Process) Freeze() (thaw func()) {
 	}
 }
 
-// Stats returns what was counted so far.
+// Stats returns the counts so far.
 func (p *Process) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,8 +84,7 @@ func (p *Process) Stats() Stats {
 	return s
 }
 
-// Trace returns the writes so far, each with its commands, in order, and forgets
-// them. It keeps the last few only.
+// Trace returns the last writes with their commands, in order, and forgets them.
 func (p *Process) Trace() [][]Command {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +93,7 @@ func (p *Process) Trace() [][]Command {
 	return t
 }
 
-// Sum adds up what several processes sent.
+// Sum adds up the Stats of several processes.
 func Sum(processes ...*Process) Stats {
 	sum := Stats{ByName: map[string]int{}}
 	for _, p := range processes {
@@ -116,7 +114,7 @@ func (s *Stats) add(byName map[string]int) {
 
 const keepTrace = 16
 
-// sending notes the commands of one write and lets it pass when it may.
+// sending records the commands of one write, and blocks while the process is frozen.
 func (p *Process) sending(sent []Command) {
 	p.mu.Lock()
 	gate := p.gate
@@ -145,7 +143,7 @@ func (p *Process) answered(after time.Duration) {
 	p.stats.Waited += after
 }
 
-// handshake reports whether a command belongs to the opening of a connection.
+// handshake reports whether a command belongs to the handshake.
 func handshake(name string) bool {
 	switch name {
 	case "HELLO", "CLIENT", "AUTH", "SELECT":
@@ -154,7 +152,7 @@ func handshake(name string) bool {
 	return false
 }
 
-// command describes the words of one command.
+// command parses the words of one command.
 func command(words [][]byte) Command {
 	c := Command{Name: strings.ToUpper(string(words[0]))}
 	key := 1

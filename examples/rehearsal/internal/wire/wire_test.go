@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// dial returns a connection of p and the other end of it.
+// dial returns a connection of p and its other end.
 func dial(t *testing.T, p *Process) (client, server net.Conn) {
 	t.Helper()
 	inner, server := net.Pipe()
@@ -23,8 +23,7 @@ func dial(t *testing.T, p *Process) (client, server net.Conn) {
 	return client, server
 }
 
-// send writes these pieces, one Write each, and reads these replies, one Read
-// each.
+// send writes each piece with one Write, and reads each reply with one Read.
 func send(t *testing.T, client, server net.Conn, pieces, replies []string) {
 	t.Helper()
 	for _, piece := range pieces {
@@ -93,7 +92,7 @@ func TestTraceAndSum(t *testing.T) {
 	})
 }
 
-// A frozen process sends nothing, on any connection, and everything afterwards.
+// A frozen process sends nothing on any connection. After thaw it sends everything.
 func TestFreeze(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewProcess(nil)
@@ -125,7 +124,7 @@ func TestFreeze(t *testing.T) {
 	})
 }
 
-// The hook sees a command before anybody else does, and may hold it back.
+// The hook gets a command before it is sent, and can delay it.
 func TestBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []Command
@@ -139,7 +138,7 @@ func TestBefore(t *testing.T) {
 	})
 }
 
-// What a server takes to answer is counted, and what a stall takes is not.
+// Waited includes the time of the server, and not that of a stall.
 func TestWaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewProcess(nil)
