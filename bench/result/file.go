@@ -78,6 +78,7 @@ func (f *File) Write(name string) error {
 	return os.Rename(name+".part", name)
 }
 
+// Read reads a file of Write.
 func Read(name string) (*File, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
