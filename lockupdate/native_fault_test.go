@@ -165,8 +165,8 @@ func TestRepeatedExpiryQueryIsAccurate(t *testing.T) {
 	})
 }
 
-// A key that was absent when its expiry was read is not written, even if it is created again with
-// the same value: the new expiry would be lost.
+// A key that was absent when its expiry was read is not written. Another writer may create it again
+// with the same value and a new expiry, which would be lost.
 func TestRecreatedKeyIsNotOverwritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Commit: lockupdate.CommitCAS})

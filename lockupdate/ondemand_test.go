@@ -172,7 +172,7 @@ func TestOnDemandTakesTheLock(t *testing.T) {
 }
 
 // A goroutine that updates a key without a pause stops taking the lock a second after the
-// contention, although each update finds the last release in flight.
+// contention. The release in flight of each update does not prolong that.
 func TestOnDemandAfterContention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, onDemand)

@@ -1,6 +1,6 @@
-// Rehearsal plays a whole migration in one command: a chat service on WATCH, the proxy that
-// refuses it, the same service on lockupdate, stalls with and without the guard, and a shadow
-// that compares both paths and finds planted bugs. It needs no server and no flags:
+// Rehearsal plays a whole migration in one command. It runs a chat service on WATCH, the proxy
+// that refuses it, and the same service on lockupdate. It stalls processes with and without the
+// guard. A shadow compares both paths and finds planted bugs. It needs no server and no flags:
 //
 //	go run ./examples/rehearsal
 //

@@ -1,6 +1,6 @@
 // Command bench compares this project with its peers. It measures updates of distinct keys
-// and of one hot key, by one and by four processes, over loopback, with a delay and through
-// a proxy. It also measures the cost of many held locks.
+// and of one hot key, by one and by four processes. The networks are loopback, one with a
+// delay, and a proxy. It also measures the cost of many held locks.
 //
 // It starts servers on free ports, and prints tables and the targets met or missed. With
 // -out it writes all measurements to a file. With -plots it writes docs/performance.md from
