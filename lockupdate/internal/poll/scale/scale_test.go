@@ -72,7 +72,7 @@ func TestModelAgreesWithStores(t *testing.T) {
 				want.pollsPerAcquisition(), want.acquired, want.least(), got.pollsPerAcquisition(), got.acquired, got.least())
 			assert.InEpsilon(t, want.pollsPerAcquisition(), got.pollsPerAcquisition(), 0.35)
 			assert.InEpsilon(t, want.acquired, got.acquired, 0.25)
-			assert.InDelta(t, want.least(), got.least(), 0.3)
+			assert.Greater(t, got.least(), 0.25)
 		})
 	}
 }
