@@ -16,8 +16,27 @@
 -- Returns 1 if written.
 --         {3, field, value, ...} if written, with what the key held if fn was given
 --         other values of fields that it has not read, and these were sent.
---         {0, field, value, ...} with what the key holds if that is something else.
+--         {0, field, value, ...} with what the key holds if that is something else. Then
+--         transactions that watch the key fail.
 --         {2, TYPE} if the key is not a hash.
+local function answer(status, fields)
+  local reply = {status}
+  for i, v in ipairs(fields) do
+    reply[i + 1] = v
+  end
+  return reply
+end
+local function refuse(fields)
+  -- Break the transactions that watch the key, as in commit_string.lua.
+  local ttl = redis.call('PTTL', KEYS[1])
+  if ttl > 0 then
+    redis.pcall('PEXPIRE', KEYS[1], ttl)
+  elseif ttl == -1 and redis.pcall('PERSIST', KEYS[1]) == 0 then
+    redis.pcall('PEXPIRE', KEYS[1], '86400000')
+    redis.pcall('PERSIST', KEYS[1])
+  end
+  return answer(0, fields)
+end
 local given, read, missed = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local sent, sets, dels = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local now -- all fields if they are compared, else their number
@@ -47,11 +66,7 @@ if sent < given then
   end
   at = at + missed
   if not same then
-    reply = {0}
-    for i, v in ipairs(redis.call('HGETALL', KEYS[1])) do
-      reply[i + 1] = v
-    end
-    return reply
+    return refuse(redis.call('HGETALL', KEYS[1]))
   end
 else
   local value = {}
@@ -64,23 +79,17 @@ else
   end
   at = at + 2 * given
   if same < given or #now ~= 2 * given then
-    reply = {3}
     -- Where fn was given fields that it has not read, what it made of the hash was never
     -- empty without its doing: one such field must be left.
     if read < 0 or same < read or #now == 0 or given > read and #now <= 2 * read then
-      reply[1] = 0
+      return refuse(now)
     end
     for i = at, at + missed - 1 do
       if value[ARGV[i]] then
-        reply[1] = 0
+        return refuse(now)
       end
     end
-    for i, v in ipairs(now) do
-      reply[i + 1] = v
-    end
-    if reply[1] == 0 then
-      return reply
-    end
+    reply = answer(3, now)
   end
   at = at + missed
 end

@@ -11,7 +11,8 @@
 --
 -- Returns 1 if written.
 --         {5} if written, by a server without KEEPTTL.
---         {0} or {0, value} if the key holds nothing, or another value: this one.
+--         {0} or {0, value} if the key holds nothing, or another value: this one. Then
+--         transactions that watch the key fail.
 --         {2, TYPE} if the key is not a string.
 --         {4, error} if it cannot be read, as where an ACL forbids GET. Nothing is written.
 local now = redis.pcall('GET', KEYS[1])
@@ -24,6 +25,16 @@ if now ~= ARGV[3] or ARGV[2] ~= 'value' then
     return {2, kind}
   end
   if not (ARGV[2] == 'absent' and not now or ARGV[2] == 'sha1' and now and redis.sha1hex(now) == ARGV[3]) then
+    -- Break the transactions that watch the key: they began before fn runs again, so that
+    -- each would end before it. The expiry is set to what it was; before Redis 7, it may
+    -- end a millisecond later.
+    local ttl = redis.call('PTTL', KEYS[1])
+    if ttl > 0 then
+      redis.pcall('PEXPIRE', KEYS[1], ttl)
+    elseif ttl == -1 and redis.pcall('PERSIST', KEYS[1]) == 0 then -- an ACL allows it
+      redis.pcall('PEXPIRE', KEYS[1], '86400000')
+      redis.pcall('PERSIST', KEYS[1])
+    end
     return {0, now or nil}
   end
 end

@@ -1,0 +1,202 @@
+package lockupdate_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/cas"
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// jitter draws durations, and as a hook delays each flush of a client by a round trip.
+type jitter struct {
+	mu  sync.Mutex
+	rng *rand.Rand
+}
+
+func (j *jitter) about(d time.Duration, spread float64) time.Duration {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return time.Duration(float64(d) * (1 + spread*(2*j.rng.Float64()-1)))
+}
+
+func (j *jitter) halfTrip() { time.Sleep(j.about(100*time.Microsecond, 0.5)) }
+
+func (*jitter) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (j *jitter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		j.halfTrip()
+		defer j.halfTrip()
+		return next(ctx, cmd)
+	}
+}
+
+func (j *jitter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		j.halfTrip()
+		defer j.halfTrip()
+		return next(ctx, cmds)
+	}
+}
+
+// neighbours is processes with a lockupdate.Store, and as many with WATCH, that update one
+// key in a closed loop. Each fn takes 20 ms.
+type neighbours struct {
+	cfg                   lockupdate.Config
+	kind                  rmw.Kind
+	processes, goroutines int
+	hooks                 []redis.Hook // of the processes with a lockupdate.Store
+}
+
+// run returns the share of the updates that the lockupdate.Stores made.
+func (n neighbours) run(t *testing.T) float64 {
+	t.Helper()
+	const lasting, fn = 4 * time.Second, 20 * time.Millisecond
+	f := newFixtureOn(t, proxycompat.Redis(), lockupdate.Config{})
+	key := rmw.Key{Name: "k", Kind: n.kind}
+	j := &jitter{rng: rand.New(rand.NewPCG(1, 2))}
+	f.hooks = append(n.hooks, j)
+	var wg sync.WaitGroup
+	end := time.Now().Add(lasting)
+	loop := func(s rmw.Store, done *atomic.Int64) {
+		for range n.goroutines {
+			wg.Go(func() {
+				time.Sleep(j.about(fn/2, 1))
+				for time.Now().Before(end) {
+					_, err := s.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+						time.Sleep(j.about(fn, 0.02))
+						if n.kind == rmw.KindHash {
+							return cur.With("n", strconv.FormatInt(time.Now().UnixNano(), 10)), nil
+						}
+						return rmw.String(strconv.FormatInt(time.Now().UnixNano(), 10)), nil
+					})
+					assert.NoError(t, err)
+					done.Add(1)
+				}
+			})
+		}
+	}
+	var locked, watched atomic.Int64
+	n.cfg.MaxAttempts = 10_000
+	for range n.processes {
+		loop(f.another(n.cfg), &locked)
+		rdb := f.direct()
+		rdb.AddHook(j)
+		legacy := cas.New(rdb, cas.Config{MaxAttempts: 10_000, Backoff: rmw.Backoff{Base: 1, Max: 1}})
+		t.Cleanup(func() { require.NoError(t, legacy.Close()) })
+		loop(legacy, &watched)
+	}
+	wg.Wait()
+	share := float64(locked.Load()) / float64(locked.Load()+watched.Load())
+	t.Logf("%d with the lock, %d with WATCH: %.0f %%", locked.Load(), watched.Load(), 100*share)
+	return share
+}
+
+// A key that old processes update by WATCH and new ones by lockupdate starves neither.
+func TestShareBesideWatch(t *testing.T) {
+	for _, n := range []neighbours{
+		{processes: 4, goroutines: 1},
+		{processes: 4, goroutines: 1, cfg: onDemand},
+		{processes: 4, goroutines: 1, kind: rmw.KindHash},
+	} {
+		t.Run(fmt.Sprintf("%dx%d %v on demand %v", n.processes, n.goroutines, n.kind, n.cfg.LockOnDemand), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				share := n.run(t)
+				assert.GreaterOrEqual(t, share, 0.3)
+				assert.LessOrEqual(t, share, 0.95)
+			})
+		})
+	}
+}
+
+// unbroken has a refused commit leave the transactions of others alone.
+func unbroken(cmd redis.Cmder) {
+	if name := lockupdate.ScriptName(argsOf(cmd)); name == "commit_string" {
+		cmd.Args()[0], cmd.Args()[1] = "eval", strings.Replace(lockupdate.Scripts()[name], "ttl == -1", "false", 1)
+	}
+}
+
+// The control of TestShareBesideWatch: as fns are about equally long, a commit that was
+// refused once comes after a WATCH writer's for ever.
+func TestStarvedBesideUnbrokenWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		share := neighbours{processes: 4, goroutines: 1, hooks: []redis.Hook{tap{before: unbroken}}}.run(t)
+		assert.Less(t, share, 0.2)
+	})
+}
+
+// A refused commit breaks the transactions that watch the key, and changes neither the
+// value nor its expiry.
+func TestRefusedCommitBreaksWatch(t *testing.T) {
+	for _, ttl := range []time.Duration{0, time.Millisecond, time.Minute} {
+		for _, kind := range []rmw.Kind{rmw.KindString, rmw.KindHash} {
+			t.Run(fmt.Sprint(kind, ttl), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f := newFixtureOn(t, proxycompat.Redis(), lockupdate.Config{})
+					ctx, rdb := t.Context(), f.direct()
+					legacy := rdb.Conn()
+					defer func() { require.NoError(t, legacy.Close()) }()
+					exec := func() error {
+						require.NoError(t, legacy.Do(ctx, "MULTI").Err())
+						require.NoError(t, legacy.Do(ctx, "ECHO", "x").Err())
+						return legacy.Do(ctx, "EXEC").Err()
+					}
+					foreign := func(n string) {
+						if kind == rmw.KindHash {
+							require.NoError(t, rdb.HSet(ctx, "k", "f", n).Err())
+						} else {
+							require.NoError(t, rdb.Set(ctx, "k", n, 0).Err())
+						}
+						if ttl > 0 {
+							require.NoError(t, rdb.PExpire(ctx, "k", ttl).Err())
+						}
+						require.NoError(t, legacy.Do(ctx, "WATCH", "k").Err())
+					}
+					calls := 0
+					key := rmw.Key{Name: "k", Kind: kind}
+					_, err := f.store.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+						switch calls++; calls {
+						case 1:
+							foreign("1")
+							require.NoError(t, exec(), "control: nothing has touched the key")
+							foreign("2")
+						case 2:
+							assert.ErrorIs(t, exec(), redis.Nil)
+							if kind == rmw.KindHash {
+								assert.Equal(t, map[string]string{"f": "2"}, rdb.HGetAll(ctx, "k").Val())
+							} else {
+								assert.Equal(t, "2", rdb.Get(ctx, "k").Val())
+							}
+							want := ttl
+							if ttl == 0 {
+								want = -1
+							}
+							assert.Equal(t, want, rdb.PTTL(ctx, "k").Val())
+						}
+						if kind == rmw.KindHash {
+							return cur.With("f", "3"), nil
+						}
+						return rmw.String("3"), nil
+					})
+					require.NoError(t, err)
+					assert.Equal(t, 2, calls)
+				})
+			})
+		}
+	}
+}
