@@ -113,6 +113,8 @@ func TestShareBesideWatch(t *testing.T) {
 		{processes: 4, goroutines: 1},
 		{processes: 4, goroutines: 1, cfg: onDemand},
 		{processes: 4, goroutines: 1, kind: rmw.KindHash},
+		{processes: 2, goroutines: 4},
+		{processes: 2, goroutines: 4, cfg: onDemand},
 	} {
 		t.Run(fmt.Sprintf("%dx%d %v on demand %v", n.processes, n.goroutines, n.kind, n.cfg.LockOnDemand), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -100,7 +100,7 @@ func (h *holder) resolveLocked(b batch, sent time.Time, res driver.CommitResult,
 	h.inFlight = false
 	h.batch.began = time.Now() // until now it could not have been committed
 	if res.Stored {
-		h.asOf = sent
+		h.asOf, h.queue.unpipelined = sent, max(0, h.queue.unpipelined-1)
 		if res.Now.Exists() {
 			h.rebaseLocked(&b, res.Now)
 		}
@@ -116,6 +116,7 @@ func (h *holder) resolveLocked(b batch, sent time.Time, res driver.CommitResult,
 	again := slices.Concat(b.calls, h.batch.calls)
 	switch {
 	case err == nil:
+		h.queue.unpipelined = unpipelinedFor
 		h.loadLocked(h.key, res.Now, sent)
 	case errors.Is(err, driver.ErrTooLarge) && len(b.calls) > 1:
 		h.unbatched = true

@@ -13,7 +13,7 @@ func (h *holder) dispatchLocked() {
 		return
 	}
 	h.startLocked(c)
-	h.invalid, h.idleSince = false, time.Time{}
+	h.dispatched, h.invalid, h.idleSince = time.Now(), false, time.Time{}
 	if c.taking != nil { // its fn runs already, on a value that was read without the lock
 		h.invalid = !c.given.Equal(h.batch.value)
 		return
@@ -39,6 +39,8 @@ func (h *holder) canBatchLocked(c *Call) bool {
 	case calls == 0 && !h.inFlight:
 		return !h.yield
 	case h.queues.options.NoCombining || h.unbatched || h.yield || calls >= maxBatch:
+		return false
+	case h.queue.unpipelined > 0 && time.Since(h.dispatched) > linger: // the last fn was slow
 		return false
 	default:
 		return calls == 0 || time.Since(h.batch.began) < linger

@@ -47,19 +47,23 @@ type holderState struct {
 	timer *time.Timer
 
 	// Guarded by queue.mu.
-	polling   bool      // another process holds the lock
-	outage    error     // why the store cannot be reached
-	key       rmw.Key   // whose value the batch builds on; no Name: none
-	asOf      time.Time // when the command was sent that read that value
-	batch     batch
-	inFlight  bool // the commit of an earlier batch
-	invalid   bool // the running fn was given a value that was never stored
-	idleSince time.Time
+	polling    bool      // another process holds the lock
+	outage     error     // why the store cannot be reached
+	key        rmw.Key   // whose value the batch builds on; no Name: none
+	asOf       time.Time // when the command was sent that read that value
+	batch      batch
+	inFlight   bool      // the commit of an earlier batch
+	dispatched time.Time // when the last call was
+	invalid    bool      // the running fn was given a value that was never stored
+	idleSince  time.Time
 }
 
 const (
 	// linger bounds how long a returned fn waits for others to be committed with it.
 	linger = time.Millisecond
+	// unpipelinedFor is for how many commits after a refused one a slow fn waits for the
+	// answer to the commit before it: a second refusal would cost its time, too.
+	unpipelinedFor = 8
 	// maxBatch bounds how many calls a refused commit runs again.
 	maxBatch = 256
 	// quantum is how long a process with waiting calls keeps the lock before it asks

@@ -20,6 +20,7 @@ type waitQueue struct {
 	released     chan struct{} // closed at the reply to that release, if other processes may wait
 	usualWait    time.Duration // for the lock, while other processes wait for it as well; 0: unknown
 	backoffUntil time.Time     // other processes wait: do not ask for the lock before
+	unpipelined  int           // so many more commits are not overlapped by a slow fn
 	removed      bool          // from Queues
 }
 
