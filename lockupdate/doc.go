@@ -44,9 +44,10 @@
 //
 // The guard is the safety; the lock is the queue. A stall past the lease, a lock lost in a failover, a read before its lock:
 // each lets two writers work at once, and the guard lets one commit and sends the other back to fn. Check and write are one
-// script on one key, so no proxy, pipeline or slot move comes between. The guard sees WATCH writers (package cas), too. Of a
-// hash it compares the fields that fn read, set or removed by [rmw.Value.Field], With, Without or [rmw.HashOf], else all. Only
-// changed fields are written, so services can share a hash; Result has the fields of all of them.
+// script on one key, so no proxy, pipeline or slot move comes between. The guard sees WATCH writers (package cas), too. A
+// refused commit breaks their transactions in flight, so that they do not end before fn again. Of a hash it compares the
+// fields that fn read, set or removed by [rmw.Value.Field], With, Without or [rmw.HashOf], else all. Only changed fields are
+// written, so services can share a hash; Result has the fields of all of them.
 //
 // # Lost answers
 //
