@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -70,7 +71,7 @@ func (n neighbours) run(t *testing.T) float64 {
 	f := newFixtureOn(t, proxycompat.Redis(), lockupdate.Config{})
 	key := rmw.Key{Name: "k", Kind: n.kind}
 	j := &jitter{rng: rand.New(rand.NewPCG(1, 2))}
-	f.hooks = append(n.hooks, j)
+	f.hooks = slices.Concat(n.hooks, []redis.Hook{j})
 	var wg sync.WaitGroup
 	end := time.Now().Add(lasting)
 	loop := func(s rmw.Store, done *atomic.Int64) {
