@@ -38,7 +38,10 @@ func (h *holder) giveBack() {
 	lease, gate := h.queues.options.Lease, h.queues.gate
 	if h.lease != nil {
 		h.lease.End()
-		if h.turns <= 1 || h.yield || h.contended { // not the hold of a process without competitors
+		h.queue.mu.Lock()
+		competes := h.turns <= 1 || h.yield || h.contended
+		h.queue.mu.Unlock()
+		if competes {
 			h.queues.estimates.Observe(h.label, time.Since(h.began))
 		}
 	}
