@@ -27,7 +27,7 @@ type Schedule struct {
 }
 
 // few waiting processes poll as if each was the only one.
-const few = 6
+const few = 4
 
 // shortest is a pause that timers and loopback can still tell from none.
 const shortest = 100 * time.Microsecond
@@ -112,9 +112,9 @@ func (s *Schedule) Pause(asked, now time.Time, pttl, hint time.Duration, random 
 }
 
 // follow takes over the usual wait of others, so that all processes have about the same
-// share. hint is the longest pause of a waiter; 0: unknown.
+// share. hint is the longest pause of a waiter; 0: unknown. A wrong hint at most doubles Wait.
 func (s *Schedule) follow(hint time.Duration) {
-	if hint = min(hint, s.Lease); hint > s.Backoff.Base {
+	if hint = min(hint, s.Lease, max(s.Backoff.Max, 2*s.Wait)); hint > s.Backoff.Base {
 		s.Wait = max(s.Wait, hint)
 	}
 }

@@ -149,6 +149,8 @@ func TestUsualWait(t *testing.T) {
 	p.Pause(p.Began, p.Began, -1, ms, 0)
 	assert.Zero(t, p.Wait, "one other process")
 	assert.Equal(t, 8*ms, p.Learned(p.Began.Add(8*ms)))
+	p.Pause(p.Began, p.Began, -1, time.Hour, 0)
+	assert.Equal(t, 64*ms, p.Wait)
 	p.Pause(p.Began, p.Began, -1, 80*ms, 0)
 	p.Pause(p.Began, p.Began, -1, 40*ms, 0)
 	assert.Equal(t, 80*ms, p.Wait)
@@ -161,13 +163,17 @@ func TestAway(t *testing.T) {
 	for _, tc := range []struct{ usual, hint, took, least, most time.Duration }{
 		{0, 8 * ms, ms, 12 * ms, 12 * ms},
 		{0, 64 * ms, time.Hour, 128 * ms, 128 * ms},
-		{0, time.Hour, ms, 10 * time.Second / 3, 10 * time.Second}, // no longer than a lease
+		{0, time.Hour, ms, 75 * ms, 75 * ms},          // no longer than for Backoff.Max
+		{300 * ms, time.Hour, ms, 200 * ms, 600 * ms}, // or twice as long as usual
 		{300 * ms, 8 * ms, ms, 100 * ms, 300 * ms},
 	} {
-		p := newSchedule(0)
-		p.Wait = tc.usual
-		assert.InDelta(t, tc.least, p.Away(tc.hint, tc.took, 0), 1)
-		assert.InDelta(t, tc.most, p.Away(tc.hint, tc.took, 1), 1)
+		away := func(random float64) time.Duration {
+			p := newSchedule(0)
+			p.Wait = tc.usual
+			return p.Away(tc.hint, tc.took, random)
+		}
+		assert.InDelta(t, tc.least, away(0), 1)
+		assert.InDelta(t, tc.most, away(1), 1)
 	}
 }
 

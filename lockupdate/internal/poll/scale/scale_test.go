@@ -30,7 +30,7 @@ func TestPollsDoNotGrow(t *testing.T) {
 			}
 			t.Run(fmt.Sprint(l.title, "/", n), func(t *testing.T) {
 				t.Parallel()
-				least, seeds := 0.25, uint64(3)
+				least, seeds := 0.15, uint64(3)
 				if n == 1000 {
 					seeds = 1
 				}
