@@ -65,8 +65,9 @@ type Config struct {
 	// fails with rmw.ErrContended. Default 100.
 	MaxAttempts int
 
-	// Poll is the delay between attempts to take a lock that is taken.
-	// Default 1 ms, doubling up to 64 ms.
+	// Poll is the delay between attempts to take a lock that is taken. Default 1 ms,
+	// doubling up to 64 ms. While many processes wait, a delay may be longer, but not
+	// longer than the wait so far.
 	Poll rmw.Backoff
 
 	// LockName gives the name of the lock of a key. It must be a pure function,
