@@ -27,7 +27,7 @@ type Schedule struct {
 }
 
 // few waiting processes poll as if each was the only one.
-const few = 4
+const few = 8
 
 // shortest is a pause that timers and loopback can still tell from none.
 const shortest = 100 * time.Microsecond
