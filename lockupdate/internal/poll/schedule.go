@@ -21,7 +21,6 @@ type Schedule struct {
 	Began   time.Time     // when this wait began
 
 	atMost  time.Duration // what this wait has shown of Hold; 0: nothing
-	holders int           // seen, or renewals
 	polls   int           // since this holder was first seen
 	expires time.Time     // when the holder's lease ends, as of the last poll
 }
@@ -57,15 +56,11 @@ func (s *Schedule) gaps() rmw.Backoff {
 // When that is over, the waiter polls the sooner the longer it has waited. A share is 0 with
 // few waiters. It is at most as long as Backoff.Max or the wait so far, so that a wrong Wait
 // at most doubles the wait.
-func (s *Schedule) share(now time.Time) (d time.Duration) {
+func (s *Schedule) share(now time.Time) time.Duration {
 	waited := now.Sub(s.Began)
-	switch usual := s.usual(); {
-	case usual > 0:
-		overdue := min(1, float64(usual)/float64(max(waited, 1)))
-		d = max(usual-waited, time.Duration(overdue*overdue*float64(usual)/6))
-	case s.Wait == 0 && s.holders > few:
-		d = waited / 5
-	}
+	usual := s.usual()
+	overdue := min(1, float64(usual)/float64(max(waited, 1)))
+	d := max(usual-waited, time.Duration(overdue*overdue*float64(usual)/6))
 	return min(d, max(s.Backoff.Max, waited))
 }
 
@@ -96,7 +91,6 @@ func (s *Schedule) Pause(asked, now time.Time, pttl, hint time.Duration, random 
 			s.atMost = min(s.hold(), expires.Sub(s.expires))
 		}
 		s.polls, s.expires = 0, expires
-		s.holders++
 	}
 	s.polls++
 	b := s.gaps()

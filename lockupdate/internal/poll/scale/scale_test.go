@@ -47,17 +47,16 @@ func TestPollsDoNotGrow(t *testing.T) {
 	}
 }
 
-// Negative control: if no process knows its usual wait, the polls grow, and processes starve.
+// Negative control: if no process knows its usual wait, the polls grow with the processes.
 func TestPollsGrowWithoutTheUsualWait(t *testing.T) {
-	play := func(n int) figures {
+	polls := func(n int) float64 {
 		l := loadOf(n, 1, 2*time.Millisecond, 0)
 		l.static = true
-		return run(l, seed)
+		return run(l, seed).pollsPerAcquisition()
 	}
-	few, many := play(16), play(128)
-	t.Log(few.pollsPerAcquisition(), many.pollsPerAcquisition(), many.least())
-	assert.Greater(t, many.pollsPerAcquisition(), 15.0)
-	assert.Less(t, many.least(), 0.1)
+	few, many := polls(16), polls(128)
+	t.Log(few, many)
+	assert.Greater(t, many, 4*few)
 }
 
 // The model behaves as Stores behind an emulated server do.
