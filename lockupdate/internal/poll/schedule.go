@@ -106,8 +106,12 @@ func (s *Schedule) Pause(asked, now time.Time, pttl, hint time.Duration, random 
 }
 
 // follow takes over the usual wait of others, so that all processes have about the same
-// share. hint is the longest pause of a waiter; 0: unknown. A wrong hint at most doubles Wait.
+// share. hint is the longest pause of a waiter; 0: unknown. A wrong hint at most doubles Wait,
+// or makes it Backoff.Max.
 func (s *Schedule) follow(hint time.Duration) {
+	if hint > s.Backoff.Max { // it is a share
+		hint += few * s.Hold
+	}
 	if hint = min(hint, s.Lease, max(s.Backoff.Max, 2*s.Wait)); hint > s.Backoff.Base {
 		s.Wait = max(s.Wait, hint)
 	}

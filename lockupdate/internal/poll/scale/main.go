@@ -17,7 +17,7 @@ var text string
 
 const seed = 1
 
-// loads are what is measured, for a number of processes.
+// loads lists the loads of the page. It plays each with several numbers of processes.
 var loads = []struct {
 	title string
 	keys  int

@@ -155,12 +155,11 @@ type process struct {
 type attempts struct {
 	*process
 	key      int
-	began    time.Time
 	schedule poll.Schedule
 }
 
 func (p *process) update() {
-	a := &attempts{process: p, key: p.model.key(), began: p.now}
+	a := &attempts{process: p, key: p.model.key()}
 	k := p.kept[a.key]
 	a.schedule = poll.Schedule{
 		Backoff: rmw.Backoff{Base: time.Millisecond, Max: 64 * time.Millisecond},
@@ -186,11 +185,11 @@ func (a *attempts) ask() {
 		}
 		if l.held && l.until.After(a.now) {
 			pttl := l.until.Sub(a.now).Truncate(time.Millisecond)
-			l.hint = max(l.hint, time.Duration(math.Ceil(float64(hint)/1e6))*time.Millisecond)
 			told := l.hint
 			if a.static {
 				told = 0
 			}
+			l.hint = max(l.hint, time.Duration(math.Ceil(float64(hint)/1e6))*time.Millisecond)
 			a.travel(func() { a.after(a.schedule.Pause(sent, a.now, pttl, told, a.rng.Float64()), a.ask) })
 			return
 		}
@@ -202,7 +201,7 @@ func (a *attempts) ask() {
 func (a *attempts) hold(l *lock) {
 	if a.measured() {
 		a.acquired++
-		a.waits = append(a.waits, a.now.Sub(a.began))
+		a.waits = append(a.waits, a.now.Sub(a.schedule.Began))
 	}
 	if a.schedule.Wait = a.schedule.Learned(a.now); a.static {
 		a.schedule.Wait = 0
