@@ -20,7 +20,8 @@ servers: ## Install redis-server, nutcracker, etcd and chromium if they are miss
 # need processes side by side for their controls, and have two small bubbles only.
 #
 # Three packages of migrate-check are left out: their tests wait for the go command, which
-# they start dozens of times, and their code has no goroutines. So is a model, which has none.
+# they start dozens of times, and their code has no goroutines. So is the model of waiters,
+# whose code has none either.
 race: ## Run the tests of the root module under the race detector
 	go test -race -cpu 1 -timeout 30m $$(go list ./... | grep -v -e '/examples/' -e '/migrate-check$$' -e '/rewrite$$' -e '/fixer$$' -e '/poll/scale$$')
 	go test -race -timeout 30m ./examples/...

@@ -54,8 +54,8 @@ const (
 	goroutineSpare = 10
 	goroutineShare = 10 // a tenth
 
-	// unfair is how many times the median the 99th percentile may be of what other stores do with
-	// the key that all want while a store is without it. Updates are counted, not time: a
+	// unfair bounds the 99th percentile of the updates that other stores make while a store is
+	// without the key that all want, as a multiple of the median. Updates count, not time: a
 	// machine that stands still holds up all stores. The longest time may be a lease: by then a
 	// lock that is never released ends by itself.
 	unfair = 20

@@ -78,9 +78,9 @@ func (d *day) event(hour int) events.Event {
 		d.in[room] = slices.Delete(d.in[room], at, at+1)
 		return d.of(room, "leave", who)
 	case roll < 90:
-		return d.of(room, "post", d.somebody(room))
+		return d.of(room, "post", d.randomMember(room))
 	}
-	return d.of(room, "react", d.somebody(room))
+	return d.of(room, "react", d.randomMember(room))
 }
 
 // room chooses by Zipf's law: room n has 1/n of the events of the first.
@@ -109,8 +109,8 @@ func (d *day) join(room int) events.Event {
 	}
 }
 
-// somebody returns a random member of the room. Some members post more than others.
-func (d *day) somebody(room int) int {
+// randomMember returns a random member of the room. Some members post more than others.
+func (d *day) randomMember(room int) int {
 	n := len(d.in[room])
 	return d.in[room][min(d.below(n), d.below(n))]
 }
