@@ -165,7 +165,7 @@ func (s *Store) tryLocks(ctx context.Context, name string) error {
 	}
 	defer s.gate.Leave()
 	lock := s.cfg.LockName(name)
-	c := s.transport.Driver.Renew(lock, driver.NewOwnerIDs().Next(), s.cfg.Lease)
+	c := s.transport.Driver.Renew(lock, driver.NewOwnerIDs().Name(1), s.cfg.Lease)
 	if err := s.transport.Do(ctx, new(transport.Outage), c); err != nil {
 		return err
 	}

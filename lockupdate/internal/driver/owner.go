@@ -17,29 +17,36 @@ const ownerMark = "unwatch:"
 // hintField is the field of a lock with the wait hint. No owner has this name.
 const hintField = "unwatch-waiting"
 
-// OwnerIDs names the acquisitions of one Store: "unwatch:id:time". No two acquisitions
-// have the same name, in any process. id is a UUID in base64, 22 characters. time is that
-// of the acquisition, in microseconds since 1970 to the base 36.
+// OwnerIDs numbers and names the acquisitions of one Store. A number is the time of the
+// acquisition in microseconds since 1970, a name is "unwatch:id:number": id is a UUID in
+// base64, 22 characters, and the number is to the base 36. No two acquisitions have the
+// same name, in any process.
 type OwnerIDs struct {
-	id   string
-	last atomic.Int64
+	prefix string
+	last   atomic.Int64
 }
 
 // NewOwnerIDs returns the names of a new Store.
 func NewOwnerIDs() *OwnerIDs {
 	id := uuid.New()
-	return &OwnerIDs{id: ownerMark + base64.RawURLEncoding.EncodeToString(id[:])}
+	return &OwnerIDs{prefix: ownerMark + base64.RawURLEncoding.EncodeToString(id[:]) + ":"}
 }
 
-// Next names an acquisition.
-func (o *OwnerIDs) Next() string {
+// Next numbers an acquisition. The number is above 0.
+func (o *OwnerIDs) Next() int64 {
 	for {
 		last := o.last.Load()
 		at := max(last+1, time.Now().UnixMicro())
 		if o.last.CompareAndSwap(last, at) {
-			return o.id + ":" + strconv.FormatInt(at, 36)
+			return at
 		}
 	}
+}
+
+// Name returns the name of the owner in Redis.
+func (o *OwnerIDs) Name(owner int64) string {
+	var room [64]byte
+	return string(strconv.AppendInt(append(room[:0], o.prefix...), owner, 36))
 }
 
 // storeOf returns the common prefix of the owners of one Store.

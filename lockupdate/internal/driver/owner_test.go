@@ -25,7 +25,7 @@ func TestOwnersAreUnique(t *testing.T) {
 				wg.Go(func() {
 					last := int64(0)
 					for range 100 {
-						name := ids.Next()
+						name := ids.Name(ids.Next())
 						at := later.Add(-ageOf(name, later)).UnixMicro()
 						assert.Greater(t, at, last)
 						last = at
@@ -47,12 +47,12 @@ func TestOwnersAreUnique(t *testing.T) {
 func TestOwnersCarryTheirTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ids := NewOwnerIDs()
-		first := ids.Next()
+		first := ids.Name(ids.Next())
 		time.Sleep(90*time.Second + 123*time.Microsecond)
-		name := ids.Next()
+		name := ids.Name(ids.Next())
 		assert.Regexp(t, `^unwatch:[A-Za-z0-9_-]{22}:[0-9a-z]{10}$`, name)
 		assert.Equal(t, storeOf(first), storeOf(name))
-		assert.NotEqual(t, storeOf(first), storeOf(NewOwnerIDs().Next()))
+		assert.NotEqual(t, storeOf(first), storeOf(NewOwnerIDs().Name(1)))
 		now := time.Now()
 		assert.Equal(t, 90*time.Second+123*time.Microsecond, ageOf(first, now))
 		assert.Zero(t, ageOf(name, now))
@@ -67,7 +67,7 @@ func TestOwnersCarryTheirTime(t *testing.T) {
 // FuzzOwner: only an id of this package has an age, and no age is negative.
 func FuzzOwner(f *testing.F) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for _, seed := range []string{NewOwnerIDs().Next(), "", ":", "unwatch:", "unwatch:a:1y2p0ij32e8e7", "unwatch:a:-1y2p0ij32e8e8",
+	for _, seed := range []string{NewOwnerIDs().Name(time.Now().UnixMicro()), "", ":", "unwatch:", "unwatch:a:1y2p0ij32e8e7", "unwatch:a:-1y2p0ij32e8e8",
 		"unwatch:a:_", "0190163d-8694-739b-aea5-966c26f8ad91:1", strings.Repeat("7", 36) + ":1"} {
 		f.Add(seed)
 	}

@@ -19,7 +19,7 @@ const readUpTo = 4 << 10
 
 // acquiring is the state of a holder before it has the lock. Only its goroutine uses it.
 type acquiring struct {
-	previous string    // the owner before, of this Store, whose release is in flight
+	previous int64     // the owner before, of this Store, whose release is in flight; 0: none
 	largest  int       // bytes of the largest value read
 	sent     time.Time // the last acquire
 }
@@ -38,8 +38,11 @@ func (h *holder) tryAcquire(c *Call, hint time.Duration) (acquired, error) {
 	t := h.queues.transport
 	h.sent = time.Now()
 	r := driver.AcquireRequest{
-		Lock: h.queue.lock, Owner: h.owner, Previous: h.previous, Lease: h.queues.options.Lease,
+		Lock: h.queue.lock, Owner: h.ownerName(), Lease: h.queues.options.Lease,
 		Hint: hint, Polled: h.polling, Again: !h.lateAcquire.IsZero(),
+	}
+	if h.previous != 0 {
+		r.Previous = h.queues.ownerIDs.Name(h.previous)
 	}
 	if r.Polled && r.Hint > 0 {
 		h.setHint(r)

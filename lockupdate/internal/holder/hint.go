@@ -55,7 +55,7 @@ func (h *holder) readHint() {
 		return
 	}
 	h.sendAside(c, func() {
-		if t.Driver.Hint(h.owner, c) > 0 {
+		if t.Driver.Hint(h.Owner(), c) > 0 {
 			h.queue.mu.Lock()
 			h.yield = true
 			h.wakeLocked()

@@ -17,7 +17,7 @@ type holder struct {
 	*holderState // nil while a critical section runs, so that 100,000 held locks stay small
 	queue        *waitQueue
 	queues       *Queues
-	owner        string
+	owner        int64
 	ctx          context.Context // values for the commands that take and release the lock
 	lease        *lease.Lease
 	label        string    // of the first key
@@ -43,6 +43,7 @@ type holder struct {
 // holderState is what a holder needs while it has a goroutine.
 type holderState struct {
 	acquiring
+	name  string        // of the owner; see ownerName
 	woken chan struct{} // of size one
 	timer *time.Timer
 
@@ -85,7 +86,15 @@ func newState() *holderState { return &holderState{woken: make(chan struct{}, 1)
 func (h *holder) LockName() string { return h.queue.lock }
 
 // Owner implements lease.Holder.
-func (h *holder) Owner() string { return h.owner }
+func (h *holder) Owner() string { return h.queues.ownerIDs.Name(h.owner) }
+
+// ownerName is Owner for the holder's goroutine: it makes the name once.
+func (h *holder) ownerName() string {
+	if h.name == "" {
+		h.name = h.Owner()
+	}
+	return h.name
+}
 
 // detachedLocked reports whether a critical section runs. Then the holder has no goroutine.
 func (h *holder) detachedLocked() bool { return h.holderState == nil }

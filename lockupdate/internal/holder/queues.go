@@ -94,7 +94,7 @@ func (s *Queues) removeIdle(q *waitQueue) {
 	defer s.mu.Unlock()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.holder == nil && q.first == nil && q.unlocked == nil && q.releasing == "" && !time.Now().Before(q.backoffUntil) && !q.removed {
+	if q.holder == nil && q.first == nil && q.unlocked == nil && q.releasing == 0 && !time.Now().Before(q.backoffUntil) && !q.removed {
 		q.removed = true
 		delete(s.byLock, q.lock)
 	}
@@ -106,7 +106,7 @@ func (s *Queues) Busy() bool {
 	defer s.mu.Unlock()
 	for _, q := range s.byLock {
 		q.mu.Lock()
-		busy := q.holder != nil || q.releasing != ""
+		busy := q.holder != nil || q.releasing != 0
 		q.mu.Unlock()
 		if busy {
 			return true

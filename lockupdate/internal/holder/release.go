@@ -57,7 +57,7 @@ func (h *holder) giveBack() {
 		close(h.released)
 	}
 	if h.queue.releasing == h.owner {
-		h.queue.releasing = ""
+		h.queue.releasing = 0
 		if released := h.queue.released; released != nil && released != h.released {
 			close(released)
 		}
@@ -86,7 +86,7 @@ func (h *holder) release() (hint time.Duration, err error) {
 	began := time.Now()
 	h.givenBack.Store(true)
 	for try := 1; ; try++ {
-		cmds := []*driver.Command{t.Driver.Release(h.queue.lock, h.owner)}
+		cmds := []*driver.Command{t.Driver.Release(h.queue.lock, h.ownerName())}
 		readHint := t.Driver.ReadHint(h.queue.lock)
 		if readHint != nil {
 			cmds = append(cmds, readHint)
@@ -97,7 +97,7 @@ func (h *holder) release() (hint time.Duration, err error) {
 		t.Send(h.ctx, cmds...)
 		_, hint, err = t.Driver.Owned(cmds[0])
 		if readHint != nil {
-			hint = t.Driver.Hint(h.owner, readHint)
+			hint = t.Driver.Hint(h.ownerName(), readHint)
 		}
 		if redisx.OutcomeOf(err) == redisx.Done || try == transport.Tries || time.Since(began) > h.queues.options.Lease ||
 			t.Pause(h.ctx, try) != nil {

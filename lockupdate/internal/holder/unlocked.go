@@ -54,7 +54,7 @@ func (q *waitQueue) freeLocked() bool {
 // awaitReleaseLocked returns a channel that is closed at the reply to the release in
 // flight, or nil if there is none.
 func (q *waitQueue) awaitReleaseLocked() chan struct{} {
-	if q.releasing != "" && q.released == nil {
+	if q.releasing != 0 && q.released == nil {
 		q.released = make(chan struct{})
 	}
 	return q.released

@@ -16,7 +16,7 @@ type waitQueue struct {
 	first, last  *Call
 	unlocked     *Call         // its fn runs without the lock
 	holder       *holder       // nil: the lock is not held, and not asked for
-	releasing    string        // the owner whose release is in flight; ""
+	releasing    int64         // the owner whose release is in flight; 0: none
 	released     chan struct{} // closed at the reply to that release, if other processes may wait
 	usualWait    time.Duration // for the lock, while other processes wait for it as well; 0: unknown
 	backoffUntil time.Time     // other processes wait: do not ask for the lock before
