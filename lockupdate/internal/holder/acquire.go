@@ -34,12 +34,12 @@ type acquired struct {
 
 // tryAcquire asks for the lock once, and reads the value for c along with it. The value may
 // be read before the lock is taken: the guard covers that. hint is told to the holder.
-func (h *holder) tryAcquire(c *Call, hint time.Duration) (acquired, error) {
+func (h *holder) tryAcquire(ctx context.Context, c *Call, hint time.Duration) (acquired, error) {
 	t := h.queues.transport
 	h.sent = time.Now()
 	r := driver.AcquireRequest{
 		Lock: h.queue.lock, Owner: h.ownerName(), Lease: h.queues.options.Lease,
-		Hint: hint, Polled: h.polling, Again: !h.lateAcquire.IsZero(),
+		Hint: hint, Polled: h.polling, Again: h.lateUntil != 0,
 	}
 	if h.previous != 0 {
 		r.Previous = h.queues.ownerIDs.Name(h.previous)
@@ -52,11 +52,11 @@ func (h *holder) tryAcquire(c *Call, hint time.Duration) (acquired, error) {
 	if !c.section && h.largest <= readUpTo {
 		cmds = append(cmds, t.Driver.Read(c.key))
 	}
-	t.Send(h.ctx, cmds...)
+	t.Send(ctx, cmds...)
 	res, err := t.Driver.Acquired(r, take)
 	if err != nil {
 		if redisx.OutcomeOf(err) == redisx.Unknown {
-			h.lateAcquire = h.sent
+			h.lateUntil = h.queues.keeper.At(h.sent) + r.Lease
 		}
 		return acquired{}, err
 	}
@@ -77,14 +77,13 @@ func (h *holder) acquire() bool {
 	began := time.Now()
 	schedule := h.schedule()
 	schedule.Began = began
-	defer func() { h.ctx = context.Background() }()
 	var outage transport.Outage
 	for lostReplies := 0; ; {
 		first := h.awaitTurn()
 		if first == nil {
 			return false
 		}
-		h.ctx = h.contextFor(first)
+		ctx := h.contextFor(first)
 		if !schedule.Known() {
 			schedule.Hold = h.queues.estimates.Expected(first.key.Label)
 		}
@@ -92,7 +91,7 @@ func (h *holder) acquire() bool {
 		if first.noWait {
 			hint = 0
 		}
-		a, err := h.tryAcquire(first, hint)
+		a, err := h.tryAcquire(ctx, first, hint)
 		if outage.Active() && err == nil {
 			outage = transport.Outage{}
 			h.setOutage(nil)
@@ -114,13 +113,13 @@ func (h *holder) acquire() bool {
 		case h.queues.transport.Unreached(err):
 			h.awaitStore(&outage, err)
 		case redisx.OutcomeOf(err) == redisx.NotDone:
-			h.queue.refuse("", redisx.Blame(h.ctx, err), nil)
+			h.queue.refuse("", redisx.Blame(ctx, err), nil)
 			return false
 		default:
 			// The lock may be ours. The driver recognises the owner, so that asking again
 			// is safe; giving up takes a release.
 			if lostReplies++; lostReplies == transport.Tries {
-				h.queue.refuse("", redisx.Blame(h.ctx, err), nil)
+				h.queue.refuse("", redisx.Blame(ctx, err), nil)
 				return false
 			}
 			h.rest(transport.RetryDelay.Delay(lostReplies, transport.Jitter()), nil)
@@ -135,7 +134,7 @@ func (h *holder) acquire() bool {
 func (h *holder) schedule() poll.Schedule {
 	h.queue.mu.Lock()
 	defer h.queue.mu.Unlock()
-	return poll.Schedule{Backoff: h.queues.options.Poll, Lease: h.queues.options.Lease, Wait: h.queue.usualWait}
+	return poll.Schedule{Backoff: h.queues.options.Poll, Lease: h.queues.options.Lease, Wait: h.queue.usualWait.duration()}
 }
 
 // blockedAt records that another process has the lock, and refuses the calls that must not
@@ -174,14 +173,14 @@ func (h *holder) awaitTurn() *Call {
 	h.awaitRelease()
 	for {
 		h.queue.mu.Lock()
-		now, first := time.Now(), h.queue.first
+		first := h.queue.first
 		h.previous = h.queue.releasing
-		away := h.queue.backoffUntil.Sub(now)
+		away := h.queue.backoffUntil - h.queues.keeper.Now()
 		h.queue.mu.Unlock()
 		if first == nil || away <= 0 || h.queues.gate.Closed() {
 			return first
 		}
-		h.blockedAt(now)
+		h.blockedAt(time.Now())
 		h.rest(away, nil)
 	}
 }

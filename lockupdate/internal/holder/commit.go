@@ -100,7 +100,10 @@ func (h *holder) resolveLocked(b batch, sent time.Time, res driver.CommitResult,
 	h.inFlight = false
 	h.batch.began = time.Now() // until now it could not have been committed
 	if res.Stored {
-		h.asOf, h.queue.unpipelined = sent, max(0, h.queue.unpipelined-1)
+		h.asOf = sent
+		if h.queue.unpipelined > 0 {
+			h.queue.unpipelined--
+		}
 		if res.Now.Exists() {
 			h.rebaseLocked(&b, res.Now)
 		}

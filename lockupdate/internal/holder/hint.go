@@ -29,7 +29,7 @@ func (h *holder) setHint(r driver.AcquireRequest) {
 func (h *holder) ask() {
 	h.readHint()
 	renewal, sent := h.lease.Renewal(), h.queues.keeper.Now()
-	h.queues.transport.Send(h.ctx, renewal)
+	h.queues.transport.Send(context.Background(), renewal)
 	h.renewed(sent, renewal)
 }
 
@@ -42,7 +42,7 @@ func (h *holder) renewed(sent time.Duration, renewal *driver.Command) {
 	}
 	h.queue.mu.Lock()
 	defer h.queue.mu.Unlock()
-	h.checked = time.Now()
+	h.checked = h.queues.keeper.Now()
 	h.lost = h.lost || lost
 	h.yield = h.yield || hint > 0
 }

@@ -18,32 +18,29 @@ type holder struct {
 	queue        *waitQueue
 	queues       *Queues
 	owner        int64
-	ctx          context.Context // values for the commands that take and release the lock
 	lease        *lease.Lease
-	label        string    // of the first key
-	lateAcquire  time.Time // when an acquire was sent whose reply is lost; it may run yet
+	began        time.Duration // when the lock was taken, by the keeper's clock
+	lateUntil    time.Duration // until when an acquire may run whose reply is lost; 0: there is none
 	hinted       *driver.AcquireRequest
-	released     chan struct{} // closed at the reply to the release, as the queue's
 
 	asideInFlight atomic.Bool // see sendAside
 	givenBack     atomic.Bool // the release follows: no hint of ours may stay
 
 	// Guarded by queue.mu.
-	running   *Call     // whose fn runs, or that is about to learn that it has the critical section
-	began     time.Time // when the lock was taken
-	turns     int       // commits and critical sections
-	checked   time.Time // when the holder last asked whether other processes wait
-	yield     bool      // they do: end after the current batch
-	contended bool      // another process held the lock before, so that others may wait
-	unbatched bool      // a batch was too large to commit
-	lost      bool      // the lease is
-	over      bool      // no more calls are dispatched
+	running   *Call         // whose fn runs, or that is about to learn that it has the critical section
+	checked   time.Duration // when the holder last asked whether other processes wait
+	turns     uint32        // commits and critical sections
+	yield     bool          // other processes wait: end after the current batch
+	contended bool          // another process held the lock before, so that others may wait
+	lost      bool          // the lease is
+	over      bool          // no more calls are dispatched
 }
 
 // holderState is what a holder needs while it has a goroutine.
 type holderState struct {
 	acquiring
 	name  string        // of the owner; see ownerName
+	label string        // of the first key since the holder began, or since the last critical section
 	woken chan struct{} // of size one
 	timer *time.Timer
 
@@ -56,6 +53,7 @@ type holderState struct {
 	inFlight   bool      // the commit of an earlier batch
 	dispatched time.Time // when the last call was
 	invalid    bool      // the running fn was given a value that was never stored
+	unbatched  bool      // a batch was too large to commit
 	idleSince  time.Time
 }
 
@@ -77,7 +75,7 @@ const (
 )
 
 func newHolder(q *waitQueue) *holder {
-	return &holder{holderState: newState(), queue: q, queues: q.queues, owner: q.queues.ownerIDs.Next(), ctx: context.Background()}
+	return &holder{holderState: newState(), queue: q, queues: q.queues, owner: q.queues.ownerIDs.Next()}
 }
 
 func newState() *holderState { return &holderState{woken: make(chan struct{}, 1)} }
@@ -114,7 +112,7 @@ func (h *holder) idleLocked() bool {
 
 // mustAskLocked reports whether it is time to ask whether other processes wait.
 func (h *holder) mustAskLocked() bool {
-	if h.yield || time.Since(h.checked) < quantum {
+	if h.yield || h.queues.keeper.Now()-h.checked < quantum {
 		return false
 	}
 	h.yield = h.contended // they are known to wait
@@ -168,12 +166,12 @@ func (h *holder) resume() {
 
 // take begins to hold the lock.
 func (h *holder) take(key rmw.Key, a acquired, usualWait time.Duration) {
+	h.began = h.queues.keeper.Now()
 	l := h.queues.keeper.Keep(h, h.sent)
 	h.queue.mu.Lock()
 	defer h.queue.mu.Unlock()
 	h.lease, h.label, h.contended, h.polling = l, key.Label, h.polling, false
-	h.began = time.Now()
-	h.checked, h.queue.usualWait = h.began, usualWait
+	h.checked, h.queue.usualWait = h.began, microsOf(usualWait)
 	if a.loaded {
 		h.loadLocked(key, a.value, h.sent)
 	}
@@ -275,7 +273,7 @@ func (h *holder) lingerLocked() time.Duration {
 		h.idleSince = time.Now()
 	}
 	linger := h.queues.options.Linger
-	if h.contended && h.key.Name != "" && time.Since(h.began) < burst {
+	if h.contended && h.key.Name != "" && h.queues.keeper.Now()-h.began < burst {
 		linger = max(linger, burstGap)
 	}
 	return linger - time.Since(h.idleSince)

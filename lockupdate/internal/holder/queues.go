@@ -94,7 +94,7 @@ func (s *Queues) removeIdle(q *waitQueue) {
 	defer s.mu.Unlock()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.holder == nil && q.first == nil && q.unlocked == nil && q.releasing == 0 && !time.Now().Before(q.backoffUntil) && !q.removed {
+	if q.holder == nil && q.first == nil && q.unlocked == nil && q.releasing == 0 && s.keeper.Now() >= q.backoffUntil && !q.removed {
 		q.removed = true
 		delete(s.byLock, q.lock)
 	}

@@ -1,6 +1,7 @@
 package holder
 
 import (
+	"context"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -14,35 +15,37 @@ func (h *holder) finish() {
 	q.mu.Lock()
 	h.over = true
 	q.holder = nil
-	owes := h.lease != nil || !h.lateAcquire.IsZero()
+	owes := h.lease != nil || h.lateUntil != 0
 	if owes {
 		q.releasing = h.owner
 	}
+	var released chan struct{}
 	if h.lease != nil && (h.yield || h.contended) {
-		h.released = make(chan struct{})
-		q.released = h.released
+		released = make(chan struct{})
+		q.released = released
 	}
 	if q.first != nil {
 		q.startLocked()
 	}
 	q.mu.Unlock()
 	if owes {
-		h.giveBack()
+		h.giveBack(released)
 	}
 	h.queues.removeIdle(q)
 }
 
 // giveBack releases a lock that is ours, or that may become ours when a late acquire runs:
-// then it releases again, until a lease after that was sent.
-func (h *holder) giveBack() {
-	lease, gate := h.queues.options.Lease, h.queues.gate
+// then it releases again, until a lease after that was sent. It closes released, if that
+// is not nil, at the reply.
+func (h *holder) giveBack(released chan struct{}) {
+	gate, keeper := h.queues.gate, h.queues.keeper
 	if h.lease != nil {
 		h.lease.End()
 		h.queue.mu.Lock()
 		competes := h.turns <= 1 || h.yield || h.contended
 		h.queue.mu.Unlock()
 		if competes {
-			h.queues.estimates.Observe(h.label, time.Since(h.began))
+			h.queues.estimates.Observe(h.label, keeper.Now()-h.began)
 		}
 	}
 	sent := time.Now()
@@ -53,24 +56,24 @@ func (h *holder) giveBack() {
 		h.queues.addUnreleased(h.queue.lock, err)
 	}
 	h.queue.mu.Lock()
-	if h.released != nil {
-		close(h.released)
+	if released != nil {
+		close(released)
 	}
 	if h.queue.releasing == h.owner {
 		h.queue.releasing = 0
-		if released := h.queue.released; released != nil && released != h.released {
-			close(released)
+		if later := h.queue.released; later != nil && later != released {
+			close(later)
 		}
 		h.queue.released = nil
 	}
 	if gap > 0 {
 		gap = schedule.Away(gap, time.Since(sent), transport.Jitter())
-		h.queue.backoffUntil, h.queue.usualWait = time.Now().Add(gap), schedule.Wait
+		h.queue.backoffUntil, h.queue.usualWait = keeper.Now()+gap, microsOf(schedule.Wait)
 	} else {
 		h.queue.usualWait = 0
 	}
 	h.queue.mu.Unlock()
-	for d := lease / 16; time.Since(h.lateAcquire) < lease && gate.Open(d); d *= 2 {
+	for d := h.queues.options.Lease / 16; keeper.Now() < h.lateUntil && gate.Open(d); d *= 2 {
 		_, _ = h.release()
 	}
 	if gap > 0 {
@@ -82,7 +85,7 @@ func (h *holder) giveBack() {
 // its lease. The command touches the lock of its own owner only. hint is the time within
 // which another process polls again; 0: none waits.
 func (h *holder) release() (hint time.Duration, err error) {
-	t := h.queues.transport
+	t, ctx := h.queues.transport, context.Background()
 	began := time.Now()
 	h.givenBack.Store(true)
 	for try := 1; ; try++ {
@@ -94,13 +97,13 @@ func (h *holder) release() (hint time.Duration, err error) {
 		if h.hinted != nil {
 			cmds = append(cmds, t.Driver.ClearHint(*h.hinted))
 		}
-		t.Send(h.ctx, cmds...)
+		t.Send(ctx, cmds...)
 		_, hint, err = t.Driver.Owned(cmds[0])
 		if readHint != nil {
 			hint = t.Driver.Hint(h.ownerName(), readHint)
 		}
 		if redisx.OutcomeOf(err) == redisx.Done || try == transport.Tries || time.Since(began) > h.queues.options.Lease ||
-			t.Pause(h.ctx, try) != nil {
+			t.Pause(ctx, try) != nil {
 			return hint, err
 		}
 	}

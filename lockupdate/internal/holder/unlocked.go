@@ -48,7 +48,7 @@ func (c *Call) EnterUnlocked() bool {
 
 // freeLocked reports whether no call of this process has the lock or waits for it.
 func (q *waitQueue) freeLocked() bool {
-	return q.holder == nil && q.first == nil && q.unlocked == nil && !time.Now().Before(q.backoffUntil)
+	return q.holder == nil && q.first == nil && q.unlocked == nil && q.queues.keeper.Now() >= q.backoffUntil
 }
 
 // awaitReleaseLocked returns a channel that is closed at the reply to the release in

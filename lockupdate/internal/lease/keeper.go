@@ -56,7 +56,10 @@ func NewKeeper(t *transport.Transport, gate *redisx.Gate, emit event.Sink, o Opt
 }
 
 // Now is the time since the keeper's epoch, by the monotonic clock.
-func (k *Keeper) Now() time.Duration { return time.Since(k.epoch) }
+func (k *Keeper) Now() time.Duration { return k.At(time.Now()) }
+
+// At is what Now was at t.
+func (k *Keeper) At(t time.Time) time.Duration { return t.Sub(k.epoch) }
 
 // Stall lets d pass on the keeper's clock, while its loop still sleeps. It is for tests.
 func (k *Keeper) Stall(d time.Duration) {
@@ -84,7 +87,7 @@ func (k *Keeper) holdLimit(began time.Duration) time.Duration {
 }
 
 func (k *Keeper) keepLocked(l *Lease, sent time.Time) {
-	l.granted = sent.Sub(k.epoch)
+	l.granted = k.At(sent)
 	l.until = k.holdLimit(l.granted)
 	k.renewAtHalfLocked(l)
 	k.scheduleLocked(l)
