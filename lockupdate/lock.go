@@ -50,7 +50,6 @@ func (l *Lock) Unlock() error {
 			l.err = driver.Fail("unlock", rmw.Key{Name: l.held.Key()}, 0, lost)
 		}
 		if last {
-			l.held.Lease().LeaveSection()
 			l.store.gate.Leave()
 		}
 	})

@@ -70,7 +70,7 @@ func liveBytes() int64 {
 func TestMemoryOfAHeldLock(t *testing.T) {
 	const (
 		few, many = 1000, 5000
-		limit     = 610
+		limit     = 450
 	)
 	for name, refusals := range map[string]int{"free": 0, "after a wait": 2} {
 		t.Run(name, func(t *testing.T) {

@@ -38,7 +38,7 @@ func (h *holder) tryAcquire(ctx context.Context, c *Call, hint time.Duration) (a
 	t := h.queues.transport
 	h.sent = time.Now()
 	r := driver.AcquireRequest{
-		Lock: h.queue.lock, Owner: h.ownerName(), Lease: h.queues.options.Lease,
+		Lock: h.queue.lock, Owner: h.Owner(), Lease: h.queues.options.Lease,
 		Hint: hint, Polled: h.polling, Again: h.lateUntil != 0,
 	}
 	if h.previous != 0 {

@@ -45,9 +45,7 @@ func (a *Attempt) run(ctx *lease.Context) (next rmw.Value, trace *rmw.Trace, err
 // finish records what fn returned.
 func (a *Attempt) finish(caller context.Context, ctx *lease.Context, next rmw.Value, trace *rmw.Trace, err error) {
 	ctx.End(nil)
-	if l := ctx.Lease(); l != nil {
-		a.token = l.Token()
-	}
+	a.token = ctx.Drawn(0)
 	a.reads = readSetOf(trace, next, err)
 	if next.Kind() == rmw.KindHash {
 		next = next.Untraced()

@@ -68,7 +68,7 @@ func (h *holder) write(ctx context.Context, r driver.CommitRequest, asks bool) (
 		res, err = t.CommitOnce(ctx, r)
 	} else {
 		h.readHint()
-		renewal, sent := h.lease.Renewal(), h.queues.keeper.Now()
+		renewal, sent := h.queues.keeper.Renewal(h), h.queues.keeper.Now()
 		res, err = t.CommitOnce(ctx, r, renewal)
 		if renewal.Built() {
 			h.renewed(sent, renewal)
@@ -84,12 +84,12 @@ func (h *holder) write(ctx context.Context, r driver.CommitRequest, asks bool) (
 // holds the lock can no other program have stored the same value, and only while the lease
 // lasts.
 func (h *holder) foundStored(ctx context.Context, r driver.CommitRequest) bool {
-	for try := 1; try <= transport.Tries && h.lease.Err() == nil; try++ {
+	for try := 1; try <= transport.Tries && h.queues.keeper.Err(h.lease) == nil; try++ {
 		if try > 1 && h.queues.transport.Pause(ctx, try) != nil {
 			return false
 		}
 		if now, err := h.queues.transport.Read(ctx, r.Key); err == nil && now.Equal(r.Next) {
-			return h.lease.Err() == nil
+			return h.queues.keeper.Err(h.lease) == nil
 		}
 	}
 	return false

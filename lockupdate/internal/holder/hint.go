@@ -28,7 +28,7 @@ func (h *holder) setHint(r driver.AcquireRequest) {
 // ask asks whether other processes wait.
 func (h *holder) ask() {
 	h.readHint()
-	renewal, sent := h.lease.Renewal(), h.queues.keeper.Now()
+	renewal, sent := h.queues.keeper.Renewal(h), h.queues.keeper.Now()
 	h.queues.transport.Send(context.Background(), renewal)
 	h.renewed(sent, renewal)
 }
@@ -36,14 +36,14 @@ func (h *holder) ask() {
 // renewed takes the reply to a renewal.
 func (h *holder) renewed(sent time.Duration, renewal *driver.Command) {
 	owned, hint, err := h.queues.transport.Driver.Owned(renewal)
-	lost := h.lease.Renewed(sent, owned, err)
+	lost := h.queues.keeper.Renewed(h.lease, sent, owned, err)
 	if owned {
 		h.queues.emit(event.Event{Kind: event.Renewed, N: 1, Took: h.queues.keeper.Now() - sent})
 	}
 	h.queue.mu.Lock()
 	defer h.queue.mu.Unlock()
 	h.checked = h.queues.keeper.Now()
-	h.lost = h.lost || lost
+	h.lost = h.lost || lost != nil
 	h.yield = h.yield || hint > 0
 }
 

@@ -39,8 +39,7 @@ type holder struct {
 // holderState is what a holder needs while it has a goroutine.
 type holderState struct {
 	acquiring
-	name  string        // of the owner; see ownerName
-	label string        // of the first key since the holder began, or since the last critical section
+	label string        // of the first key; "" after a critical section
 	woken chan struct{} // of size one
 	timer *time.Timer
 
@@ -86,13 +85,8 @@ func (h *holder) LockName() string { return h.queue.lock }
 // Owner implements lease.Holder.
 func (h *holder) Owner() string { return h.queues.ownerIDs.Name(h.owner) }
 
-// ownerName is Owner for the holder's goroutine: it makes the name once.
-func (h *holder) ownerName() string {
-	if h.name == "" {
-		h.name = h.Owner()
-	}
-	return h.name
-}
+// Began implements lease.Holder.
+func (h *holder) Began() time.Duration { return h.began }
 
 // detachedLocked reports whether a critical section runs. Then the holder has no goroutine.
 func (h *holder) detachedLocked() bool { return h.holderState == nil }

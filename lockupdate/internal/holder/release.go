@@ -40,7 +40,7 @@ func (h *holder) finish() {
 func (h *holder) giveBack(released chan struct{}) {
 	gate, keeper := h.queues.gate, h.queues.keeper
 	if h.lease != nil {
-		h.lease.End()
+		keeper.End(h.lease)
 		h.queue.mu.Lock()
 		competes := h.turns <= 1 || h.yield || h.contended
 		h.queue.mu.Unlock()
@@ -89,7 +89,7 @@ func (h *holder) release() (hint time.Duration, err error) {
 	began := time.Now()
 	h.givenBack.Store(true)
 	for try := 1; ; try++ {
-		cmds := []*driver.Command{t.Driver.Release(h.queue.lock, h.ownerName())}
+		cmds := []*driver.Command{t.Driver.Release(h.queue.lock, h.Owner())}
 		readHint := t.Driver.ReadHint(h.queue.lock)
 		if readHint != nil {
 			cmds = append(cmds, readHint)
@@ -100,7 +100,7 @@ func (h *holder) release() (hint time.Duration, err error) {
 		t.Send(ctx, cmds...)
 		_, hint, err = t.Driver.Owned(cmds[0])
 		if readHint != nil {
-			hint = t.Driver.Hint(h.ownerName(), readHint)
+			hint = t.Driver.Hint(h.Owner(), readHint)
 		}
 		if redisx.OutcomeOf(err) == redisx.Done || try == transport.Tries || time.Since(began) > h.queues.options.Lease ||
 			t.Pause(ctx, try) != nil {

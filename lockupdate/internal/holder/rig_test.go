@@ -233,10 +233,7 @@ func (r *rig) withLock(ctx context.Context, noWait bool, fn func(held *lease.Con
 		return err
 	}
 	fn(held)
-	last, lost := held.Leave()
-	if last {
-		held.Lease().LeaveSection()
-	}
+	_, lost := held.Leave()
 	return lost
 }
 

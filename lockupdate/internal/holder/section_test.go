@@ -111,7 +111,6 @@ func TestSectionEndsOnce(t *testing.T) {
 				last, lost := held.Leave()
 				require.True(t, last)
 				require.NoError(t, lost)
-				held.Lease().LeaveSection()
 				synctest.Wait()
 				assert.False(t, s.Busy())
 			})

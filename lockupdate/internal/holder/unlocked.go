@@ -77,7 +77,7 @@ func (c *Call) awaitRelease(released <-chan struct{}) {
 func (c *Call) CallUnlocked(given rmw.Value) (writes bool) {
 	c.given = given
 	c.attempts++
-	c.held = c.queues.keeper.EnterUnlocked(c.ctx, c.key.Name, c.lock, c.takeForToken)
+	c.held = c.queues.keeper.EnterUnlocked(c.ctx, c.key.Name, c)
 	c.callFn()
 	return c.err == nil && c.wrote
 }
@@ -158,10 +158,13 @@ type taking struct {
 	err  error
 }
 
-// takeForToken takes the lock while fn runs without it. If the key has changed since fn was
+// LockName implements lease.Taker.
+func (c *Call) LockName() string { return c.lock }
+
+// TakeLock implements lease.Taker: it takes the lock while fn runs without it. If the key has changed since fn was
 // given its value, fn runs again under the lock. The end of ctx ends the wait for the lock
 // here, and not that of the update.
-func (c *Call) takeForToken(ctx context.Context) (*lease.Lease, error) {
+func (c *Call) TakeLock(ctx context.Context) (*lease.Lease, error) {
 	c.queue.mu.Lock()
 	t := c.taking
 	if t == nil {

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,74 +19,89 @@ import (
 // ended or, with cause rmw.ErrLockLost, until the lock is lost. Most functions never ask
 // it anything, so that it makes a cancellable context only when it is asked.
 type Context struct {
-	parent  context.Context
-	keeper  *Keeper
-	key     string        // whose lock it is
-	lock    string        // its name
-	section bool          // a critical section, not an UpdateFunc
-	until   time.Duration // MaxHold, by the keeper's clock
-	take    TakeFunc      // of an UpdateFunc that runs without the lock
+	parent context.Context
+	keeper *Keeper
+	key    string        // whose lock it is
+	until  time.Duration // MaxHold, by the keeper's clock
 
 	mu          sync.Mutex
-	lease       *Lease      // nil while the lock is not held
-	limit       *time.Timer // ends an unlocked ctx at until
-	depth       int         // how many hold the lock with it
-	cause       error       // context.Canceled if nil
-	inner       context.Context
-	cancel      context.CancelCauseFunc
+	lock        named  // the Holder; a Taker while the lock is not held; or the outer Context of a nested one
+	lease       *Lease // nil while the lock is not held
+	rare        *rare  // nil: the zero rare
+	depth       int32  // how many hold the lock with it
+	section     bool   // a critical section, not an UpdateFunc; never changes
 	ended       bool
 	beforeOuter bool // it ended before parent did
 }
 
+// rare is what few Contexts need.
+type rare struct {
+	inner  context.Context
+	cancel context.CancelCauseFunc
+	limit  *time.Timer // ends an unlocked ctx at until
+	cause  error       // of the end; context.Canceled if nil
+	token  uint64      // the fencing token of the lease; 0: none was drawn
+}
+
+// named has the name of a lock.
+type named interface{ LockName() string }
+
+// Taker takes the lock for an UpdateFunc that runs without it.
+type Taker interface {
+	named
+	TakeLock(ctx context.Context) (*Lease, error)
+}
+
 // Enter returns the ctx of a function that now runs under the lock of key.
-func (l *Lease) Enter(parent context.Context, key string, section bool) *Context {
-	k := l.keeper
-	c := &Context{parent: parent, keeper: k, key: key, lock: l.holder.LockName(), section: section, lease: l, depth: 1}
-	c.until = k.holdLimit(k.Now())
-	l.enter(c)
+func (k *Keeper) Enter(parent context.Context, l *Lease, key string, section bool) *Context {
+	c := &Context{parent: parent, keeper: k, key: key, until: k.holdLimit(k.Now()), depth: 1, section: section}
+	c.Attach(l)
 	return c
 }
 
-func (l *Lease) enter(c *Context) {
-	k := l.keeper
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if l.lost != nil {
-		c.End(l.lost)
-	} else {
-		// The wheel looks at the lease at the previous until, and then finds this one.
-		l.ctx, l.until = c, c.until
-	}
-}
-
-// TakeFunc takes the lock for an UpdateFunc that runs without it.
-type TakeFunc func(ctx context.Context) (*Lease, error)
-
 // EnterUnlocked returns the ctx of an UpdateFunc that runs without the lock. A call of
 // Token takes the lock first.
-func (k *Keeper) EnterUnlocked(parent context.Context, key, lock string, take TakeFunc) *Context {
-	return &Context{parent: parent, keeper: k, key: key, lock: lock, until: k.holdLimit(k.Now()), take: take, depth: 1}
+func (k *Keeper) EnterUnlocked(parent context.Context, key string, t Taker) *Context {
+	return &Context{parent: parent, keeper: k, key: key, lock: t, until: k.holdLimit(k.Now()), depth: 1}
+}
+
+// Attach has the ctx end with a lease. Functions under one lease have the same token.
+func (c *Context) Attach(l *Lease) {
+	c.keeper.mu.Lock()
+	defer c.keeper.mu.Unlock()
+	c.mu.Lock()
+	c.lock, c.lease = l.holderLocked(), l
+	c.mu.Unlock()
+	if last := l.ctxLocked(); last != nil {
+		c.Drawn(last.Drawn(0))
+	}
+	if lost, _ := l.Value.under.(*loss); lost != nil {
+		c.End(lost.why)
+	} else {
+		l.Value.under = c // the wheel looks at the lease at the previous until, and then finds this one
+	}
 }
 
 // TakeLock takes the lock if the UpdateFunc runs without it, and returns the lease.
 func (c *Context) TakeLock(ctx context.Context) (*Lease, error) {
-	if l := c.Lease(); l != nil {
+	lock, l := c.held()
+	if l != nil {
 		return l, nil
 	}
-	return c.take(ctx)
+	return lock.(Taker).TakeLock(ctx)
 }
 
-// Attach has the ctx end with a lease that was taken meanwhile.
-func (c *Context) Attach(l *Lease) {
+// held returns what has the lock, and the lease if it is held.
+func (c *Context) held() (named, *Lease) {
 	c.mu.Lock()
-	c.lease = l
-	c.mu.Unlock()
-	l.enter(c)
+	defer c.mu.Unlock()
+	return c.lock, c.lease
 }
 
 // Nested returns the ctx of an UpdateFunc that runs within the critical section c.
 func (c *Context) Nested(parent context.Context) *Context {
-	return &Context{parent: parent, keeper: c.keeper, key: c.key, lock: c.lock, lease: c.Lease(), until: c.until, depth: 1}
+	_, l := c.held()
+	return &Context{parent: parent, keeper: c.keeper, key: c.key, lock: c, lease: l, until: c.until, depth: 1}
 }
 
 // ctxKey finds the Context of a lock.
@@ -106,11 +122,10 @@ func (k *Keeper) Held(ctx context.Context, lock string) *Context {
 // Key returns the key whose lock it is.
 func (c *Context) Key() string { return c.key }
 
-// Lease returns the lease of the lock, or nil if the lock was not taken.
-func (c *Context) Lease() *Lease {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.lease
+// LockName is the name of the lock.
+func (c *Context) LockName() string {
+	lock, _ := c.held()
+	return lock.LockName()
 }
 
 // Section reports whether this is a critical section, and not an UpdateFunc.
@@ -131,18 +146,28 @@ func (c *Context) End(cause error) {
 	if c.ended {
 		return
 	}
-	c.ended, c.cause, c.beforeOuter = true, cause, true
+	c.ended, c.beforeOuter = true, true
 	select { // not parent.Err: the keeper holds its mutex here, for which the Err of an outer lock waits
 	case <-c.parent.Done():
 		c.beforeOuter = false
 	default:
 	}
-	if c.inner != nil {
-		c.cancel(cause)
+	if cause != nil {
+		c.rareLocked().cause = cause
 	}
-	if c.limit != nil {
-		c.limit.Stop()
+	if r := c.rare; r != nil && r.inner != nil {
+		r.cancel(cause)
+		if r.limit != nil {
+			r.limit.Stop()
+		}
 	}
+}
+
+func (c *Context) rareLocked() *rare {
+	if c.rare == nil {
+		c.rare = new(rare)
+	}
+	return c.rare
 }
 
 // Again takes a held lock once more. It returns false if the section has ended.
@@ -156,19 +181,18 @@ func (c *Context) Again() bool {
 	return true
 }
 
-// Leave undoes Enter or one Again. last means that the section has ended, lost says why the
+// Leave undoes Enter or one Again. The last one ends the critical section. lost says why the
 // lock was lost before, if it was.
 func (c *Context) Leave() (last bool, lost error) {
-	stalled := c.Lease().Err() // the keeper's loop may have slept, too
+	lock, l := c.held()
+	lost = cmp.Or(c.Lost(), c.keeper.Err(l))
 	c.mu.Lock()
 	c.depth--
-	last, lost = c.depth == 0, c.cause
+	last = c.depth == 0
 	c.mu.Unlock()
 	if last {
 		c.End(nil)
-	}
-	if lost == nil && stalled != nil {
-		lost = redisx.Because(rmw.ErrLockLost, stalled)
+		lock.(Holder).LeaveSection()
 	}
 	return last, lost
 }
@@ -177,7 +201,10 @@ func (c *Context) Leave() (last bool, lost error) {
 func (c *Context) Lost() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.cause
+	if c.rare == nil {
+		return nil
+	}
+	return c.rare.cause
 }
 
 func (c *Context) over() bool {
@@ -190,27 +217,28 @@ func (c *Context) over() bool {
 func (c *Context) get() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.inner == nil {
+	r := c.rareLocked()
+	if r.inner == nil {
 		parent := c.parent
 		if c.beforeOuter { // what happened to parent since does not matter
 			parent = context.WithoutCancel(parent)
 		}
-		c.inner, c.cancel = context.WithCancelCause(parent)
+		r.inner, r.cancel = context.WithCancelCause(parent)
 		if c.lease == nil && !c.ended { // the keeper's loop does not watch MaxHold
-			c.limit = time.AfterFunc(c.until-c.keeper.Now(), func() { c.End(c.keeper.HeldTooLong()) })
+			r.limit = time.AfterFunc(c.until-c.keeper.Now(), func() { c.End(c.keeper.HeldTooLong()) })
 		}
 		if c.ended {
-			c.cancel(c.cause)
+			r.cancel(r.cause)
 		}
 	}
-	return c.inner
+	return r.inner
 }
 
 // current is the cancellable context if it is needed to answer, and else parent: nothing
 // has happened that parent does not know.
 func (c *Context) current() context.Context {
 	c.mu.Lock()
-	needed := c.ended || c.inner != nil
+	needed := c.ended || c.rare != nil && c.rare.inner != nil
 	c.mu.Unlock()
 	if needed {
 		return c.get()
@@ -238,8 +266,8 @@ func (c *Context) Err() error {
 
 // undetected returns why the lock is lost if no loop has noticed yet.
 func (c *Context) undetected() error {
-	if l := c.Lease(); l != nil {
-		return l.undetected()
+	if _, l := c.held(); l != nil {
+		return c.keeper.Err(l)
 	}
 	return c.Overdue()
 }
@@ -248,7 +276,7 @@ func (c *Context) undetected() error {
 func (c *Context) Value(key any) any {
 	switch key := key.(type) {
 	case ctxKey:
-		if key == (ctxKey{c.keeper, c.lock}) {
+		if key == (ctxKey{c.keeper, c.LockName()}) {
 			return c
 		}
 	case lock.ContextKey:
@@ -272,7 +300,7 @@ func (c *Context) Token(ctx context.Context) (uint64, error) {
 	var token uint64
 	l, err := c.TakeLock(ctx)
 	if err == nil {
-		token, err = l.drawToken(ctx)
+		token, err = c.drawToken(ctx, l)
 	}
 	if err != nil {
 		if lost := c.Lost(); lost != nil && errors.Is(err, context.Canceled) { // ctx may be c itself
@@ -284,22 +312,22 @@ func (c *Context) Token(ctx context.Context) (uint64, error) {
 }
 
 // drawToken draws the token of the lease once. Concurrent calls may skip a number.
-func (l *Lease) drawToken(ctx context.Context) (uint64, error) {
+func (c *Context) drawToken(ctx context.Context, l *Lease) (uint64, error) {
 	for try := 1; ; try++ {
-		if err := l.Err(); err != nil {
-			return 0, redisx.Because(rmw.ErrLockLost, err)
+		if err := c.keeper.Err(l); err != nil {
+			return 0, err
 		}
-		if token := l.token.Load(); token != 0 {
+		if token := c.Drawn(0); token != 0 {
 			return token, nil
 		}
-		t := l.keeper.transport
-		token, err := t.Token(ctx, FencePrefix+l.holder.LockName(), time.Now().UnixMicro(), fenceTTL)
+		t := c.keeper.transport
+		token, err := t.Token(ctx, FencePrefix+c.LockName(), time.Now().UnixMicro(), fenceTTL)
 		switch {
 		case err == nil:
 			// The lock may have been lost before the token was drawn, which is then too
 			// great: check the lease again before the token is returned.
-			if l.Err() == nil {
-				l.token.CompareAndSwap(0, token)
+			if c.keeper.Err(l) == nil {
+				c.Drawn(token)
 			}
 		case redisx.OutcomeOf(err) != redisx.Unknown || try == transport.Tries:
 			return 0, err
@@ -309,4 +337,20 @@ func (l *Lease) drawToken(ctx context.Context) (uint64, error) {
 			}
 		}
 	}
+}
+
+// Drawn returns the token that was drawn under the lease first, or token if there is none
+// yet, which is then the first one. 0 is no token.
+func (c *Context) Drawn(token uint64) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if outer, nested := c.lock.(*Context); nested {
+		return outer.Drawn(token)
+	}
+	if c.rare == nil && token == 0 {
+		return 0
+	}
+	r := c.rareLocked()
+	r.token = cmp.Or(r.token, token)
+	return r.token
 }

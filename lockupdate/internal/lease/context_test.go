@@ -3,7 +3,6 @@ package lease
 import (
 	"context"
 	"errors"
-	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -26,20 +25,23 @@ var (
 // lockOf is a Holder that does nothing.
 type lockOf string
 
-func (l lockOf) LockName() string { return string(l) }
-func (lockOf) Owner() string      { return "o" }
-func (lockOf) LeaseLost(error)    {}
-func (lockOf) LeaveSection()      {}
+func (l lockOf) LockName() string   { return string(l) }
+func (lockOf) Owner() string        { return "o" }
+func (lockOf) Began() time.Duration { return 0 }
+func (lockOf) LeaseLost(error)      {}
+func (lockOf) LeaveSection()        {}
 
-// unkept returns a lease of an hour without a keeper loop.
-func unkept(lock string) *Lease {
-	k := NewKeeper(nil, nil, nil, Options{Lease: time.Hour})
-	return &Lease{holder: lockOf(lock), keeper: k, until: math.MaxInt64}
+// unkept returns a Context of the lock "l", with a lease that no keeper looks after.
+func unkept(parent context.Context) *Context {
+	k := NewKeeper(nil, nil, nil, Options{Lease: time.Hour, MaxHold: time.Hour})
+	l := &Lease{Value: grant{under: lockOf("l")}}
+	k.wheel.Schedule(l.timer(), time.Hour)
+	return &Context{parent: parent, keeper: k, lock: lockOf("l"), lease: l, depth: 1}
 }
 
 // subject is a Context or a standard ctx with the same history.
 type subject struct {
-	lease  *Lease // of the Context; part of the keys of both
+	keeper *Keeper // of the Context; part of the keys of both
 	ctx    context.Context
 	end    func(cause error)
 	parent context.CancelCauseFunc
@@ -50,9 +52,9 @@ type subject struct {
 func newSubject(ours bool) *subject {
 	parent, cancel := context.WithCancelCause(context.WithValue(context.Background(), traceKey{}, "span"))
 	parent, stop := context.WithTimeout(parent, time.Minute)
-	s := &subject{parent: func(err error) { cancel(err); stop() }, lease: unkept("l")}
+	c := unkept(parent)
+	s := &subject{parent: func(err error) { cancel(err); stop() }, keeper: c.keeper}
 	if ours {
-		c := &Context{parent: parent, keeper: s.lease.keeper, lock: "l", lease: s.lease, depth: 1}
 		s.ctx, s.end = c, c.End
 	} else {
 		s.ctx, s.end = context.WithCancelCause(context.WithValue(parent, s.key("l"), "held"))
@@ -60,7 +62,7 @@ func newSubject(ours bool) *subject {
 	return s
 }
 
-func (s *subject) key(lock string) ctxKey { return ctxKey{s.lease.keeper, lock} }
+func (s *subject) key(lock string) ctxKey { return ctxKey{s.keeper, lock} }
 
 func (s *subject) do(event string) {
 	switch event {
@@ -145,16 +147,15 @@ func TestContextIsAContext(t *testing.T) {
 
 // Without Done, a Context creates no cancellable context.
 func TestContextCostsNoAllocation(t *testing.T) {
-	c := &Context{parent: context.WithValue(t.Context(), traceKey{}, "span"), lock: "l", lease: unkept("l"), depth: 1}
+	c := unkept(context.WithValue(t.Context(), traceKey{}, "span"))
 	allocs := testing.AllocsPerRun(100, func() {
 		_ = c.Err()
 		_, _ = c.Deadline()
 		_ = c.Value(traceKey{})
 	})
 	assert.Zero(t, allocs)
-	assert.Nil(t, c.inner)
 	c.End(nil)
-	assert.Nil(t, c.inner)
+	assert.Nil(t, c.rare, "no cancellable context was made")
 	assert.ErrorIs(t, c.Err(), context.Canceled)
 }
 
@@ -191,16 +192,13 @@ func TestErrChecksTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKeeper(t)
 		lease := k.Keep(lockOf("l"), time.Now())
-		ctx := lease.Enter(t.Context(), "s", true)
-		k.mu.Lock()
-		k.wheel.Cancel(&lease.timer) // the loop sees no expiry
-		k.mu.Unlock()
-		time.Sleep(890 * time.Millisecond)
+		ctx := k.Enter(t.Context(), lease, "s", true)
+		k.Stall(890 * time.Millisecond)
 		require.NoError(t, ctx.Err())
 		require.Same(t, ctx, k.Held(ctx, "l"))
 		derived, cancel := context.WithCancel(ctx)
 		defer cancel()
-		time.Sleep(10 * time.Millisecond)
+		k.Stall(10 * time.Millisecond)
 		require.NoError(t, derived.Err(), "Err of the parent was not called")
 		require.ErrorIs(t, ctx.Err(), context.Canceled)
 		require.ErrorIs(t, context.Cause(ctx), rmw.ErrLockLost)
@@ -211,7 +209,7 @@ func TestErrChecksTheClock(t *testing.T) {
 		last, lost := ctx.Leave()
 		assert.True(t, last)
 		assert.ErrorIs(t, lost, rmw.ErrLockLost)
-		lease.End()
+		k.End(lease)
 	})
 }
 
@@ -221,9 +219,9 @@ func TestLosingALockWithinAnotherOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKeeper(t)
 		outerLease, innerLease := k.Keep(lockOf("outer"), time.Now()), k.Keep(lockOf("inner"), time.Now())
-		outer := outerLease.Enter(t.Context(), "outer", true)
-		inner := innerLease.Enter(outer, "inner", true)
-		assert.True(t, innerLease.Renewed(k.Now(), false, nil))
+		outer := k.Enter(t.Context(), outerLease, "outer", true)
+		inner := k.Enter(outer, innerLease, "inner", true)
+		assert.ErrorIs(t, k.Renewed(innerLease, k.Now(), false, nil), rmw.ErrLockLost)
 		require.ErrorIs(t, context.Cause(inner), rmw.ErrLockLost)
 		require.NoError(t, outer.Err())
 		last, lost := inner.Leave()
@@ -232,7 +230,7 @@ func TestLosingALockWithinAnotherOne(t *testing.T) {
 		last, lost = outer.Leave()
 		assert.True(t, last)
 		assert.NoError(t, lost)
-		innerLease.End()
-		outerLease.End()
+		k.End(innerLease)
+		k.End(outerLease)
 	})
 }

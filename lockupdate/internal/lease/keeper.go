@@ -34,12 +34,14 @@ type Keeper struct {
 	options   Options
 	tick      time.Duration
 
-	mu      sync.Mutex // also guards the times of the leases
-	epoch   time.Time
-	wheel   *timewheel.Wheel[*Lease]
-	running bool
-	wakesAt time.Duration
-	wake    chan struct{} // a lease is due before wakesAt
+	mu       sync.Mutex // also guards the leases
+	epoch    time.Time
+	wheel    *timewheel.Wheel[grant]
+	renewing map[*Lease]int // how many renewals are in flight
+	answered sync.Cond      // some of them were
+	running  bool
+	wakesAt  time.Duration
+	wake     chan struct{} // a lease is due before wakesAt
 }
 
 // maxRenewals bounds a pipeline, so that one that hangs delays few leases. Codis closes a
@@ -49,10 +51,12 @@ const maxRenewals = 256
 // NewKeeper returns a Keeper without leases.
 func NewKeeper(t *transport.Transport, gate *redisx.Gate, emit event.Sink, o Options) *Keeper {
 	tick := min(max(o.Lease/100, 100*time.Microsecond), 10*time.Millisecond)
-	return &Keeper{
+	k := &Keeper{
 		transport: t, gate: gate, emit: emit, options: o, tick: tick,
-		epoch: time.Now(), wheel: timewheel.New[*Lease](tick), wake: make(chan struct{}, 1),
+		epoch: time.Now(), wheel: timewheel.New[grant](tick), renewing: map[*Lease]int{}, wake: make(chan struct{}, 1),
 	}
+	k.answered.L = &k.mu
+	return k
 }
 
 // Now is the time since the keeper's epoch, by the monotonic clock.
@@ -86,40 +90,87 @@ func (k *Keeper) holdLimit(began time.Duration) time.Duration {
 	return began + min(k.options.MaxHold, math.MaxInt64-max(began, 0))
 }
 
-func (k *Keeper) keepLocked(l *Lease, sent time.Time) {
-	l.granted = k.At(sent)
-	l.until = k.holdLimit(l.granted)
-	k.renewAtHalfLocked(l)
-	k.scheduleLocked(l)
+// Keep starts the lease of a lock whose acquire was sent at sent. Call it from within a
+// call of the Store.
+func (k *Keeper) Keep(h Holder, sent time.Time) *Lease {
+	l := &Lease{Value: grant{under: h, sent: k.At(sent)}}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.scheduleLocked(l, k.renewAt(l.Value.sent))
 	if !k.running {
 		k.running = true
 		k.gate.Go(k.loop)
 	}
+	return l
 }
 
-func (k *Keeper) drop(l *Lease) {
+// End ends a lease, before its lock is released. It waits for renewals in flight.
+func (k *Keeper) End(l *Lease) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	l.ended = true
-	k.wheel.Cancel(&l.timer)
+	k.wheel.Cancel(l.timer())
 	if k.wheel.Len() == 0 && k.gate.Closed() {
 		k.poke()
 	}
+	for k.renewing[l] > 0 {
+		k.answered.Wait()
+	}
 }
 
-func (k *Keeper) scheduleLocked(l *Lease) {
-	at := l.dueLocked()
-	k.wheel.Schedule(&l.timer, at)
+// Err returns nil while the lock is surely ours, or an rmw.ErrLockLost. It looks at the
+// clock itself: the loop may have slept.
+func (k *Keeper) Err(l *Lease) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch lost, _ := l.Value.under.(*loss); {
+	case lost != nil:
+		return lost.why
+	case !l.timer().Scheduled():
+		return errEnded
+	case k.Now() >= k.expiresLocked(l):
+		return k.causeLocked(l)
+	}
+	return nil
+}
+
+// limitLocked is when the lock was held for MaxHold.
+func (k *Keeper) limitLocked(l *Lease) time.Duration {
+	if c := l.ctxLocked(); c != nil {
+		return c.until
+	}
+	return k.holdLimit(l.holderLocked().Began())
+}
+
+// expiresLocked is when a lease counts as lost: a tenth early, for clocks that run at
+// different speeds.
+func (k *Keeper) expiresLocked(l *Lease) time.Duration {
+	d := k.options.Lease
+	return min(l.Value.sent+d-d/10, k.limitLocked(l))
+}
+
+// causeLocked says why a lease that was not renewed is lost.
+func (k *Keeper) causeLocked(l *Lease) error {
+	if k.Now() >= k.limitLocked(l)-k.tick {
+		return k.HeldTooLong()
+	}
+	return fmt.Errorf("%w: it could not be renewed within its %v", rmw.ErrLockLost, k.options.Lease)
+}
+
+// scheduleLocked has the loop look at a lease at the time at, or a tick before it counts as
+// lost, since the wheel may be that late.
+func (k *Keeper) scheduleLocked(l *Lease, at time.Duration) {
+	at = min(at, k.expiresLocked(l)-k.tick)
+	k.wheel.Schedule(l.timer(), at)
 	if at < k.wakesAt {
 		k.poke()
 	}
 }
 
-// renewAtHalfLocked sets the next renewal to half the lease, or a little earlier, so that
-// leases that began close together are renewed together.
-func (k *Keeper) renewAtHalfLocked(l *Lease) {
+// renewAt is when to renew a lease that was granted to a command sent at sent: at half, or a
+// little earlier, so that leases that began close together are renewed together.
+func (k *Keeper) renewAt(sent time.Duration) time.Duration {
 	grid := k.options.Lease / 64
-	l.renewAt = max((l.granted + k.options.Lease/2).Truncate(grid), l.granted+grid)
+	return max((sent + k.options.Lease/2).Truncate(grid), sent+grid)
 }
 
 func (k *Keeper) poke() {
@@ -136,7 +187,7 @@ func (k *Keeper) loop() {
 	for {
 		lost, due, wait, more := k.advance()
 		for _, l := range lost {
-			l.holder.LeaseLost(l.lost)
+			l.LeaseLost(l.why)
 		}
 		for len(due) > 0 {
 			n := min(len(due), maxRenewals)
@@ -157,28 +208,31 @@ func (k *Keeper) loop() {
 	}
 }
 
+// renewal is a lease that is to be renewed.
+type renewal struct {
+	Holder
+	lease *Lease
+}
+
 // advance advances the wheel. It returns the leases that are lost, those to renew now, and
 // for how long nothing more is due. Without more the loop ends.
-func (k *Keeper) advance() (lost, due []*Lease, wait time.Duration, more bool) {
+func (k *Keeper) advance() (lost []*loss, due []renewal, wait time.Duration, more bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.Now()
-	k.wheel.Advance(now, func(t *timewheel.Timer[*Lease]) {
-		l := t.Value
-		switch {
-		case now >= l.expiresLocked()-k.tick:
-			k.loseLocked(l, l.causeLocked())
-			lost = append(lost, l)
-			return
-		case now < l.dueLocked(): // the next call holds it now
-			k.scheduleLocked(l)
-			return
+	k.wheel.Advance(now, func(t *timewheel.Timer[grant]) {
+		l := (*Lease)(t)
+		switch renewAt := k.renewAt(l.Value.sent); {
+		case now >= k.expiresLocked(l)-k.tick:
+			lost = append(lost, k.loseLocked(l, k.causeLocked(l)))
+		case now < renewAt: // the next call holds it now
+			k.scheduleLocked(l, renewAt)
+		default:
+			due = append(due, renewal{l.holderLocked(), l})
+			k.renewing[l]++ // before End can wait for it
+			// The next try, should this renewal never be answered.
+			k.scheduleLocked(l, now+k.options.Lease/8)
 		}
-		l.inFlight.Add(1) // before End can wait for it
-		due = append(due, l)
-		// The next try, should this renewal never be answered.
-		l.renewAt = now + k.options.Lease/8
-		k.scheduleLocked(l)
 	})
 	next, more := k.wheel.Next()
 	k.running, k.wakesAt = more, next
@@ -187,63 +241,72 @@ func (k *Keeper) advance() (lost, due []*Lease, wait time.Duration, more bool) {
 
 // loseLocked marks a lease as lost and ends the ctx of the function under it. The caller
 // calls LeaseLost without the mutex.
-func (k *Keeper) loseLocked(l *Lease, cause error) {
-	k.wheel.Cancel(&l.timer)
-	l.lost = cause
-	if l.ctx != nil {
-		l.ctx.End(cause)
+func (k *Keeper) loseLocked(l *Lease, cause error) *loss {
+	k.wheel.Cancel(l.timer())
+	lost := &loss{l.holderLocked(), cause}
+	if c := l.ctxLocked(); c != nil {
+		c.End(cause)
 	}
+	l.Value.under = lost
+	return lost
 }
 
 // renew prolongs leases in one flush.
-func (k *Keeper) renew(leases []*Lease) {
-	cmds := make([]*driver.Command, len(leases))
-	for i, l := range leases {
-		cmds[i] = l.Renewal()
+func (k *Keeper) renew(batch []renewal) {
+	cmds := make([]*driver.Command, len(batch))
+	for i, r := range batch {
+		cmds[i] = k.Renewal(r)
 	}
 	sent, renewed := k.Now(), 0
 	k.transport.SendDirect(context.Background(), cmds)
-	for i, l := range leases {
+	for i, r := range batch {
 		owned, _, err := k.transport.Driver.Owned(cmds[i])
-		if l.Renewed(sent, owned, err) {
-			l.holder.LeaseLost(l.lost)
+		if lost := k.Renewed(r.lease, sent, owned, err); lost != nil {
+			r.LeaseLost(lost)
 		}
 		switch {
 		case err != nil:
-			k.emit(event.Event{Kind: event.RenewFailed, Lock: l.holder.LockName(), N: 1, Err: err})
+			k.emit(event.Event{Kind: event.RenewFailed, Lock: r.LockName(), N: 1, Err: err})
 		case owned:
 			renewed++
 		}
-		l.inFlight.Done()
 	}
 	if renewed > 0 {
 		k.emit(event.Event{Kind: event.Renewed, N: renewed, Took: k.Now() - sent})
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, r := range batch {
+		if k.renewing[r.lease]--; k.renewing[r.lease] == 0 {
+			delete(k.renewing, r.lease)
+		}
+	}
+	if len(k.renewing) == 0 {
+		k.renewing = map[*Lease]int{} // a map never shrinks
+	}
+	k.answered.Broadcast()
 }
 
-// Renewal returns the command that prolongs the lease.
-func (l *Lease) Renewal() *driver.Command {
-	return l.keeper.transport.Driver.Renew(l.holder.LockName(), l.holder.Owner(), l.keeper.options.Lease)
+// Renewal returns the command that prolongs a lease.
+func (k *Keeper) Renewal(h Holder) *driver.Command {
+	return k.transport.Driver.Renew(h.LockName(), h.Owner(), k.options.Lease)
 }
 
 // Renewed takes the reply to a Renewal that was sent at sent, by the keeper's clock. It
-// reports whether the lease is lost by that; then the caller must tell the holder.
-func (l *Lease) Renewed(sent time.Duration, owned bool, err error) (lost bool) {
-	k := l.keeper
+// returns why the lease is lost by that, or nil; the caller must tell the holder.
+func (k *Keeper) Renewed(l *Lease, sent time.Duration, owned bool, err error) (lost error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
-	case l.ended || l.lost != nil:
-		return false
+	case !l.timer().Scheduled(): // it is lost, or has ended
 	case err != nil: // try again while there is time
-		l.renewAt = k.Now() + k.options.Lease/16
+		k.scheduleLocked(l, k.Now()+k.options.Lease/16)
 	case !owned:
-		k.loseLocked(l, fmt.Errorf("%w: the lock is gone from the server, or another owner holds it", rmw.ErrLockLost))
-		return true
+		lost = fmt.Errorf("%w: the lock is gone from the server, or another owner holds it", rmw.ErrLockLost)
+		k.loseLocked(l, lost)
 	default:
-		l.granted = max(l.granted, sent) // renewals may overtake each other
-		k.renewAtHalfLocked(l)
+		l.Value.sent = max(l.Value.sent, sent) // renewals may overtake each other
+		k.scheduleLocked(l, k.renewAt(l.Value.sent))
 	}
-	k.scheduleLocked(l)
-	return false
+	return lost
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -25,21 +26,19 @@ func TestKeepingAllocatesNothing(t *testing.T) {
 		}
 		synctest.Wait()
 		assert.Equal(t, n, k.Len())
-		l := &Lease{holder: h, keeper: k}
-		l.timer.Value = l
-		assert.Zero(t, testing.AllocsPerRun(100, func() {
-			k.mu.Lock()
-			k.keepLocked(l, now)
-			k.mu.Unlock()
-			l.End()
-		}))
 		holder := Holder(h)
-		assert.Equal(t, 1.0, testing.AllocsPerRun(100, func() { k.Keep(holder, now).End() }), "the Lease")
+		assert.Equal(t, 1.0, testing.AllocsPerRun(100, func() { k.End(k.Keep(holder, now)) }), "the Lease")
 		for _, l := range leases {
-			l.End()
+			k.End(l)
 		}
 		assert.Zero(t, k.Len())
 		gate.Leave()
 		gate.Close()
 	})
+}
+
+// A process may hold 100,000 leases, each under a Context.
+func TestSizes(t *testing.T) {
+	assert.EqualValues(t, 48, unsafe.Sizeof(Lease{}))
+	assert.EqualValues(t, 96, unsafe.Sizeof(Context{}))
 }

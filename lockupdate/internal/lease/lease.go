@@ -4,10 +4,7 @@
 package lease
 
 import (
-	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/timewheel"
@@ -19,6 +16,8 @@ type Holder interface {
 	// LockName is the name of the lock, Owner that of the acquisition.
 	LockName() string
 	Owner() string
+	// Began is when the lock was taken, by the keeper's clock.
+	Began() time.Duration
 
 	// LeaseLost is called once if the lease is lost, without any mutex.
 	LeaseLost(cause error)
@@ -27,97 +26,35 @@ type Holder interface {
 }
 
 // Lease is the lease of one held lock. It counts as lost before it can end on the server,
-// by the monotonic clock of this process. Lock name, owner and configuration are read
-// from the holder and the keeper, not copied: a process may hold 100,000 leases.
-type Lease struct {
-	holder Holder
-	keeper *Keeper
+// by the monotonic clock of this process. A process may hold 100,000 leases, so that a
+// Lease is only a timer of the Keeper's wheel and what the Keeper cannot ask for elsewhere.
+type Lease timewheel.Timer[grant]
 
-	token    atomic.Uint64  // the fencing token; 0: none was drawn
-	inFlight sync.WaitGroup // renewals
-
-	// Guarded by keeper.mu. Times count from keeper.epoch.
-	timer   timewheel.Timer[*Lease]
-	granted time.Duration // when the last successful acquire or renewal was sent
-	until   time.Duration // MaxHold of the current call
-	renewAt time.Duration
-	ended   bool
-	lost    error    // why the lease counts as lost
-	ctx     *Context // of the last function under the lease
+// grant is guarded by Keeper.mu.
+type grant struct {
+	under any           // the Holder; the *Context of the last function under the lease; or a *loss
+	sent  time.Duration // when the last successful acquire or renewal was sent, by the keeper's clock
 }
 
-// Keep starts the lease of a lock whose acquire was sent at sent. Call it from within a
-// call of the Store.
-func (k *Keeper) Keep(h Holder, sent time.Time) *Lease {
-	l := &Lease{holder: h, keeper: k}
-	l.timer.Value = l
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.keepLocked(l, sent)
-	return l
+// loss is the Holder of a lease that is lost.
+type loss struct {
+	Holder
+	why error
 }
 
-// End ends the lease, before its lock is released. It waits for renewals in flight.
-func (l *Lease) End() {
-	l.keeper.drop(l)
-	l.inFlight.Wait()
+var errEnded = fmt.Errorf("%w: it has been given back", rmw.ErrLockLost)
+
+func (l *Lease) timer() *timewheel.Timer[grant] { return (*timewheel.Timer[grant])(l) }
+
+// ctxLocked returns the Context of the last function, or nil.
+func (l *Lease) ctxLocked() *Context {
+	c, _ := l.Value.under.(*Context)
+	return c
 }
 
-// Err returns nil while the lock is surely ours, or why it is not.
-func (l *Lease) Err() error {
-	k := l.keeper
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	switch {
-	case l.lost != nil:
-		return l.lost
-	case l.ended:
-		return errEnded
-	case k.Now() >= l.expiresLocked():
-		return errExpired
+func (l *Lease) holderLocked() Holder {
+	if c := l.ctxLocked(); c != nil {
+		return c.lock.(Holder)
 	}
-	return nil
+	return l.Value.under.(Holder)
 }
-
-var (
-	errExpired = errors.New("its lease has ended")
-	errEnded   = errors.New("it has been given back")
-)
-
-// undetected returns why the lease is lost if the keeper's loop has not noticed yet.
-func (l *Lease) undetected() error {
-	k := l.keeper
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if l.lost != nil || l.ended || k.Now() < l.expiresLocked() {
-		return nil
-	}
-	return l.causeLocked()
-}
-
-// expiresLocked is when the lease counts as lost: a tenth early, for clocks that run at
-// different speeds.
-func (l *Lease) expiresLocked() time.Duration {
-	d := l.keeper.options.Lease
-	return min(l.granted+d-d/10, l.until)
-}
-
-// dueLocked is when the loop must look at the lease: for a renewal, or a tick before it
-// counts as lost, since the wheel may be that late.
-func (l *Lease) dueLocked() time.Duration {
-	return min(l.renewAt, l.expiresLocked()-l.keeper.tick)
-}
-
-// causeLocked says why a lease that was not renewed is lost.
-func (l *Lease) causeLocked() error {
-	if l.keeper.Now() >= l.until-l.keeper.tick {
-		return l.keeper.HeldTooLong()
-	}
-	return fmt.Errorf("%w: it could not be renewed within its %v", rmw.ErrLockLost, l.keeper.options.Lease)
-}
-
-// Token returns the fencing token that was drawn under the lease, or 0.
-func (l *Lease) Token() uint64 { return l.token.Load() }
-
-// LeaveSection ends the critical section under the lock.
-func (l *Lease) LeaveSection() { l.holder.LeaveSection() }
