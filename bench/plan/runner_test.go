@@ -139,7 +139,7 @@ func TestHolds(t *testing.T) {
 		}
 		// 500 leases give few samples. No sample means that the functions of the watchdog
 		// have new names.
-		if each := h.Worker.Watch / 500; h.Impl == "unwatch" && (each < 60 || each > 300) {
+		if each := h.Worker.Watch / 500; h.Impl == "unwatch" && (each < 20 || each > 150) {
 			t.Errorf("the watch takes %d bytes a lock", each)
 		}
 	}
