@@ -109,7 +109,7 @@ func (s *Queues) Lock(ctx context.Context, name, lock string, noWait bool) (*lea
 		}
 		switch c.start() {
 		case running:
-			held := s.keeper.Enter(ctx, c.lease, name, true)
+			held := lease.Enter(ctx, s.keeper, c.lease, name, true)
 			c.emitWaited()
 			return held, nil
 		case left:
@@ -227,7 +227,7 @@ func (c *Call) leave(why error) state {
 
 // runFn calls fn under the lock. It reports whether the call then has its answer.
 func (c *Call) runFn() (done bool) {
-	c.held = c.queues.keeper.Enter(c.ctx, c.lease, c.key.Name, false)
+	c.held = lease.Enter(c.ctx, c.queues.keeper, c.lease, c.key.Name, false)
 	c.emitWaited()
 	c.callFn()
 	return !c.queue.complete(c) && c.commitOrphaned()

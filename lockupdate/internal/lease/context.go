@@ -53,7 +53,7 @@ type Taker interface {
 }
 
 // Enter returns the ctx of a function that now runs under the lock of key.
-func (k *Keeper) Enter(parent context.Context, l *Lease, key string, section bool) *Context {
+func Enter(parent context.Context, k *Keeper, l *Lease, key string, section bool) *Context {
 	c := &Context{parent: parent, keeper: k, key: key, until: k.holdLimit(k.Now()), depth: 1, section: section}
 	c.Attach(l)
 	return c

@@ -192,7 +192,7 @@ func TestErrChecksTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKeeper(t)
 		lease := k.Keep(lockOf("l"), time.Now())
-		ctx := k.Enter(t.Context(), lease, "s", true)
+		ctx := Enter(t.Context(), k, lease, "s", true)
 		k.Stall(890 * time.Millisecond)
 		require.NoError(t, ctx.Err())
 		require.Same(t, ctx, k.Held(ctx, "l"))
@@ -219,8 +219,8 @@ func TestLosingALockWithinAnotherOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKeeper(t)
 		outerLease, innerLease := k.Keep(lockOf("outer"), time.Now()), k.Keep(lockOf("inner"), time.Now())
-		outer := k.Enter(t.Context(), outerLease, "outer", true)
-		inner := k.Enter(outer, innerLease, "inner", true)
+		outer := Enter(t.Context(), k, outerLease, "outer", true)
+		inner := Enter(outer, k, innerLease, "inner", true)
 		assert.ErrorIs(t, k.Renewed(innerLease, k.Now(), false, nil), rmw.ErrLockLost)
 		require.ErrorIs(t, context.Cause(inner), rmw.ErrLockLost)
 		require.NoError(t, outer.Err())
