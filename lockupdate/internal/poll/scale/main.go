@@ -47,39 +47,60 @@ func loadOf(processes, keys int, trip, work time.Duration) load {
 }
 
 func main() {
-	if err := write(os.Stdout); err != nil {
+	if err := write(os.Stdout, play()); err != nil {
 		fmt.Fprintln(os.Stderr, "scale:", err)
 		os.Exit(1)
 	}
 }
 
-func write(w io.Writer) error {
-	var b strings.Builder
+// table is the runs of one load, by their number of processes.
+type table struct {
+	title string
+	runs  []figures
+}
+
+// play plays all loads. The last table is the negative control.
+func play() []table {
+	var tables []table
 	for _, l := range loads {
-		table(&b, l.title, sizes, func(n int) load { return loadOf(n, l.keys, l.trip, l.work) })
+		t := table{title: l.title}
+		for _, n := range sizes {
+			t.runs = append(t.runs, run(loadOf(n, l.keys, l.trip, l.work), seed))
+		}
+		tables = append(tables, t)
 	}
-	var without strings.Builder
-	table(&without, loads[1].title, sizes[:3], func(n int) load {
+	without := table{title: loads[1].title}
+	for _, n := range sizes[:3] {
 		l := loadOf(n, 1, loads[1].trip, loads[1].work)
 		l.static = true
-		return l
-	})
-	text := strings.NewReplacer("{{tables}}\n", b.String(), "{{without}}\n", without.String()).Replace(text)
+		without.runs = append(without.runs, run(l, seed))
+	}
+	return append(tables, without)
+}
+
+func write(w io.Writer, tables []table) error {
+	var all []string
+	for _, t := range tables {
+		all = append(all, t.String())
+	}
+	last := len(all) - 1
+	text := strings.NewReplacer("{{tables}}\n", strings.Join(all[:last], ""), "{{without}}\n", all[last]).Replace(text)
 	_, err := io.WriteString(w, text)
 	return err
 }
 
-func table(b *strings.Builder, title string, sizes []int, of func(processes int) load) {
-	fmt.Fprintf(b, "### %s\n\n", title)
+func (t table) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### %s\n\n", t.title)
 	b.WriteString("| processes | updates/s | polls/s | polls per acquisition | | wait p50 ms | p99 | max | least served |\n" +
 		"|---|---|---|---|---|---|---|---|---|\n")
-	for _, n := range sizes {
-		f := run(of(n), seed)
-		fmt.Fprintf(b, "| %d | %.1f | %.0f | %.1f | `%s` | %s | %s | %s | %.0f %% |\n", n,
+	for _, f := range t.runs {
+		fmt.Fprintf(&b, "| %d | %.1f | %.0f | %.1f | `%s` | %s | %s | %s | %.0f %% |\n", f.processes,
 			f.perSecond(f.acquired), f.perSecond(f.polls), f.pollsPerAcquisition(), bar(f.pollsPerAcquisition()),
 			ms(f.quantile(0.5)), ms(f.quantile(0.99)), ms(f.quantile(1)), 100*f.least())
 	}
 	b.WriteString("\n")
+	return b.String()
 }
 
 func bar(v float64) string { return strings.Repeat("#", min(40, int(2*v+0.5))) }

@@ -20,43 +20,39 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
+var played = sync.OnceValue(play)
+
 // The polls that an acquisition takes do not grow with the number of processes, whatever a round
 // trip and fn take, and no process starves.
 func TestPollsDoNotGrow(t *testing.T) {
-	for _, l := range loads {
-		for _, n := range []int{16, 128, 1000} {
-			if n*int(loadOf(1, 1, l.trip, l.work).cycle()) > int(100*time.Second) {
-				continue // most of a run of this length is the way from the first storm to the balance
+	check := func(f figures) {
+		least := 0.15
+		if f.keys > 1 { // some draw the hot keys more often than others
+			least = 0.1
+		}
+		at := fmt.Sprint(f.processes, " processes, ", f.keys, " keys, round trip ", f.trip, ", fn ", f.work)
+		assert.Less(t, f.pollsPerAcquisition(), 15.0, at)
+		assert.Greater(t, f.least(), least, at)
+	}
+	tables := played()
+	for _, table := range tables[:len(tables)-1] {
+		for _, f := range table.runs {
+			check(f)
+			if f.keys == 1 && f.processes < 1000 {
+				check(run(f.load, seed+1))
+				check(run(f.load, seed+2))
 			}
-			t.Run(fmt.Sprint(l.title, "/", n), func(t *testing.T) {
-				t.Parallel()
-				least, seeds := 0.15, uint64(3)
-				if n == 1000 {
-					seeds = 1
-				}
-				if l.keys > 1 { // some draw the hot keys more often than others
-					least, seeds = 0.1, 1
-				}
-				for seed := range seeds {
-					f := run(loadOf(n, l.keys, l.trip, l.work), seed)
-					assert.Less(t, f.pollsPerAcquisition(), 15.0)
-					assert.Greater(t, f.least(), least)
-				}
-			})
 		}
 	}
 }
 
 // Negative control: if no process knows its usual wait, the polls grow with the processes.
 func TestPollsGrowWithoutTheUsualWait(t *testing.T) {
-	polls := func(n int) float64 {
-		l := loadOf(n, 1, 2*time.Millisecond, 0)
-		l.static = true
-		return run(l, seed).pollsPerAcquisition()
-	}
-	few, many := polls(16), polls(128)
-	t.Log(few, many)
-	assert.Greater(t, many, 4*few)
+	tables := played()
+	without := tables[len(tables)-1].runs
+	few, many := without[1], without[2]
+	require.Equal(t, []int{16, 128}, []int{few.processes, many.processes})
+	assert.Greater(t, many.pollsPerAcquisition(), 4*few.pollsPerAcquisition())
 }
 
 // The model behaves as Stores behind an emulated server do.
@@ -66,7 +62,7 @@ func TestModelAgreesWithStores(t *testing.T) {
 			l := loadOf(n, 1, 2*time.Millisecond, 5*time.Millisecond)
 			l.warm = 0
 			l.lasting = 4 * time.Second
-			want, got := run(l, seed), played(t, l)
+			want, got := run(l, seed), withStores(t, l)
 			t.Logf("%d processes: model %.2f polls per acquisition, %d acquired, least %.2f; Stores %.2f, %d, %.2f", n,
 				want.pollsPerAcquisition(), want.acquired, want.least(), got.pollsPerAcquisition(), got.acquired, got.least())
 			assert.InEpsilon(t, want.pollsPerAcquisition(), got.pollsPerAcquisition(), 0.35)
@@ -76,8 +72,8 @@ func TestModelAgreesWithStores(t *testing.T) {
 	}
 }
 
-// played plays a load with Stores.
-func played(t *testing.T, l load) figures {
+// withStores plays a load with Stores.
+func withStores(t *testing.T, l load) figures {
 	proxy, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Codis32(), Engines: 1, InMemory: true})
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, proxy.Close()) }()
@@ -115,7 +111,7 @@ func played(t *testing.T, l load) figures {
 // docs/scale.md is what the command writes.
 func TestPageIsUpToDate(t *testing.T) {
 	var now strings.Builder
-	require.NoError(t, write(&now))
+	require.NoError(t, write(&now, played()))
 	page, err := os.ReadFile("../../../../docs/scale.md")
 	require.NoError(t, err)
 	assert.True(t, now.String() == string(page), "run: make scale")
