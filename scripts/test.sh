@@ -1,13 +1,17 @@
 #!/bin/sh
 # Runs "go test ./..." in every module named, also after a failure, and lists the failures last.
+# Many tests wait for servers and for leases, so more run at a time than there are cores.
 set -u
+cores=$(getconf _NPROCESSORS_ONLN)
+flags="-timeout 30m -p $((2 * cores)) -parallel $((4 * cores))"
 log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
 trap 'exit 130' INT TERM
 
 for module in "$@"; do
-	echo "go -C $module test -timeout 30m ./..."
-	go -C "$module" test -timeout 30m ./... 2>&1 || echo "FAIL	module $module"
+	echo "go -C $module test $flags ./..."
+	# shellcheck disable=SC2086 # flags are words
+	go -C "$module" test $flags ./... 2>&1 || echo "FAIL	module $module"
 done | tee "$log"
 
 grep -q '^FAIL	' "$log" || exit 0
