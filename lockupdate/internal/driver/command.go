@@ -15,7 +15,8 @@ import (
 type Command struct {
 	script *script // nil: a native command
 	key    string
-	args   []any // of the whole command
+	args   []any           // of the whole command
+	few    [header + 4]any // args, unless there are more
 	cmd    *redisx.Command
 	first  redisx.Command // what cmd points to, the first time
 
@@ -27,9 +28,9 @@ type Command struct {
 
 // newCommand returns a native command.
 func newCommand(name, key string, args ...any) *Command {
-	all := make([]any, 2, 2+len(args))
-	all[0], all[1] = name, key
-	return &Command{key: key, args: append(all, args...)}
+	c := &Command{key: key}
+	c.args = append(append(c.few[:0], name, key), args...)
+	return c
 }
 
 // PTTL asks for the expiry of a key. [Command.Integer] reads the reply.
@@ -160,8 +161,7 @@ func Scripts() map[string]string {
 const header = 4
 
 func (s *script) on(key string, args ...any) *Command {
-	c := &Command{script: s, key: key, args: make([]any, header, header+len(args))}
-	c.args[2], c.args[3] = 1, key
-	c.args = append(c.args, args...)
+	c := &Command{script: s, key: key}
+	c.args = append(append(c.few[:0], nil, nil, 1, key), args...)
 	return c
 }

@@ -22,7 +22,9 @@ type lua struct {
 func (lua) Supports(rmw.Kind) error { return nil }
 
 func (lua) Acquire(r AcquireRequest) []*Command {
-	return []*Command{acquireScript.on(r.Lock, r.Owner, r.Lease.Milliseconds(), milliseconds(r.Hint, time.Millisecond), r.Previous)}
+	cmds := make([]*Command, 1, 2) // with room for a read
+	cmds[0] = acquireScript.on(r.Lock, r.Owner, r.Lease.Milliseconds(), milliseconds(r.Hint, time.Millisecond), r.Previous)
+	return cmds
 }
 
 func (lua) Acquired(_ AcquireRequest, cmds []*Command) (AcquireResult, error) {
