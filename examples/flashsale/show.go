@@ -9,6 +9,9 @@ import (
 // show prints what came of a round.
 func (f *flashsale) show(r *round) {
 	s, t := f.screen, addUp(r.plan, r.receipts)
+	if !r.finished && t.answered == 0 {
+		return // interrupted before it began
+	}
 	s.text("", normal, "")
 	s.text("", bold, "%s", map[string]string{
 		naiveRound:   "NAIVE: GET, think, SET",
