@@ -60,16 +60,19 @@ func TestRedis(t *testing.T) {
 	assert.Equal(t, probe.Unclear, r.Scripts.HashTags, "all keys are together")
 	assert.Equal(t, 1, r.Scripts.Caches)
 	assert.Zero(t, r.Ordering.SameKey.Found+r.Ordering.TwoKeys.Found)
-	assert.Equal(t, probe.Count{Asked: 103}, r.Reads.Get)
-	assert.Equal(t, probe.Count{Asked: 100}, r.Reads.Eval)
+	for reads, most := range map[probe.Count]int{r.Reads.Get: 103, r.Reads.Eval: 100} { // fewer if the server is slow
+		assert.Zero(t, reads.Found)
+		assert.Positive(t, reads.Asked)
+		assert.LessOrEqual(t, reads.Asked, most)
+	}
 }
 
 // What was asked and turned out well is said, too, and how far it was asked.
 func TestTextSaysWhatHeld(t *testing.T) {
 	t.Parallel()
 	text := strings.Join(strings.Fields(ask(t, play(t, "redis"), probe.Config{}).Text()), " ")
-	assert.Contains(t, text, "No pipeline of 800 was out of order; that is no promise.")
-	assert.Contains(t, text, "No GET of 103 was old after a write; that is no promise.")
+	assert.Regexp(t, `No pipeline of \d+ was out of order; that is no promise\.`, text)
+	assert.Regexp(t, `No GET of \d+ was old after a write; that is no promise\.`, text)
 	assert.Contains(t, text, "Values: 1048576 bytes went through; more was not tried.")
 	assert.Contains(t, text, "Pipelines: 1000 commands went through; more was not tried.")
 }
