@@ -167,6 +167,7 @@ func leaving(t *testing.T, admin *redis.Client, store rmw.Store) error {
 
 // What docs/security.md says suffices, and none of it can be left out.
 func TestMinimalACL(t *testing.T) {
+	t.Parallel()
 	for user, open := range map[string]func(rdb *redis.Client, cfg lockupdate.Config) closer{
 		"lockupdate": func(rdb *redis.Client, cfg lockupdate.Config) closer { return lockupdate.New(rdb, cfg) },
 		"cas":        func(rdb *redis.Client, _ lockupdate.Config) closer { return cas.New(rdb, cas.Config{}) },

@@ -152,6 +152,7 @@ func readme(t *testing.T, from, to string) string {
 // The commands of the README check a service that has no toolchain line, no newer go-redis
 // and no requirement for it, and leave its go.mod and go.sum as they are.
 func TestCheckingAServiceKeepsItsModule(t *testing.T) {
+	t.Parallel()
 	c := newConsumer(t)
 	before := c.requirements()
 	command := readme(t, "## What is left of WATCH?\n\n```sh\n", "\n```")

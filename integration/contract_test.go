@@ -25,6 +25,7 @@ func openLock(rdb *redis.Client) rmw.Store { return lockupdate.New(rdb, lockupda
 
 // Both paths over one redis-server.
 func TestContractOnRedis(t *testing.T) {
+	t.Parallel()
 	for name, open := range map[string]func(*redis.Client) rmw.Store{
 		"cas": openCAS, "lockupdate": openLock, "lockupdate, RESP3": openMasters,
 	} {
@@ -50,6 +51,7 @@ func TestContractOnRedis(t *testing.T) {
 // The new path through nutcracker. With several connections to a server,
 // commands of one client may overtake each other.
 func TestContractBehindNutcracker(t *testing.T) {
+	t.Parallel()
 	for name, connections := range map[string]int{"1 connection": 1, "4 connections": 4} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

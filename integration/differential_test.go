@@ -150,6 +150,7 @@ func differ(t *testing.T, commands [][]string, real, ours func(args []string) st
 
 // The proxy of our tests answers as the real nutcracker does, command by command.
 func TestTwemproxyOfOursIsTheRealOne(t *testing.T) {
+	t.Parallel()
 	for backends := 1; backends <= 2; backends++ {
 		t.Run(fmt.Sprint(backends, " servers"), func(t *testing.T) {
 			var theirs, ours []string
@@ -183,6 +184,7 @@ func TestTwemproxyOfOursIsTheRealOne(t *testing.T) {
 // The cluster of our tests answers as a real one does to a client that asks the right
 // node.
 func TestClusterOfOursIsTheRealOne(t *testing.T) {
+	t.Parallel()
 	profile, err := proxycompat.Lookup("cluster@7.0") // as the nodes are: what 7.0 does not know is refused in its words
 	require.NoError(t, err)
 	nodes := servers.Cluster(t, 3)

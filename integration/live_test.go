@@ -151,6 +151,7 @@ func TestLiveCountsNotItself(t *testing.T) {
 // A user with the rights that are documented sees all, and can do nothing else; the line
 // that is printed for what lacks is what helps.
 func TestLiveRights(t *testing.T) {
+	t.Parallel()
 	server := servers.Redis(t)
 	admin := client(t, server.Addr)
 	setUser := func(rules string) {
@@ -229,6 +230,7 @@ func TestLiveReset(t *testing.T) {
 // A replica counts MULTI and EXEC that no client has sent to it, so it is not asked; its
 // primary is not blamed for what replication sends.
 func TestLiveReplica(t *testing.T) {
+	t.Parallel()
 	primary := servers.Redis(t)
 	host, port, _ := strings.Cut(primary.Addr, ":")
 	replica := servers.Redis(t, "--replicaof", host, port)
@@ -262,6 +264,7 @@ func TestLiveReplica(t *testing.T) {
 
 // Of a cluster one address is enough.
 func TestLiveCluster(t *testing.T) {
+	t.Parallel()
 	nodes := servers.Cluster(t, 3)
 	r := looked(t, live.Address{Host: nodes[0].Addr}, live.Config{Profile: proxycompat.Codis32()}, func() {
 		require.NoError(t, client(t, nodes[2].Addr).Publish(t.Context(), "events", "x").Err())

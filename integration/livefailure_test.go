@@ -37,6 +37,7 @@ func connectedReplicas(t *testing.T, rdb *redis.Client) int {
 
 // Behind sentinels the primary is found, and that it is another one in the end is seen.
 func TestLiveSentinel(t *testing.T) {
+	t.Parallel()
 	primary := servers.Redis(t)
 	replica := replicaOf(t, primary)
 	sentinel := servers.Sentinel(t, "main", primary)
@@ -68,6 +69,7 @@ func TestLiveSentinel(t *testing.T) {
 
 // A first replica begins a new history of its primary, which was none itself for that.
 func TestLiveFirstReplica(t *testing.T) {
+	t.Parallel()
 	primary := servers.Redis(t)
 	rdb := client(t, primary.Addr)
 	id := func() string {
@@ -84,6 +86,7 @@ func TestLiveFirstReplica(t *testing.T) {
 
 // A primary that followed another one in between has lost what was sent to that.
 func TestLiveFailoverAndBack(t *testing.T) {
+	t.Parallel()
 	primary := servers.Redis(t)
 	replica := replicaOf(t, primary)
 	host, port, _ := strings.Cut(replica.Addr, ":")
@@ -108,6 +111,7 @@ func TestLiveServerDies(t *testing.T) {
 // A server that stands still for a while has sent nothing in it; one that does not go on is
 // no verdict.
 func TestLiveServerHangs(t *testing.T) {
+	t.Parallel()
 	server := servers.Redis(t)
 	addr := live.Address{Host: server.Addr}
 	cfg := live.Config{Timeout: 300 * time.Millisecond, For: 2 * time.Second}

@@ -11,6 +11,7 @@ import (
 )
 
 func TestLiveTLS(t *testing.T) {
+	t.Parallel()
 	plain, addr, trusted := redisTLS(t)
 	pool := trusted.RootCAs
 	r := looked(t, live.Address{Host: addr, TLS: true}, live.Config{TLS: trusted}, func() {

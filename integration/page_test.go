@@ -96,6 +96,7 @@ const sticksOut = `[...document.querySelectorAll("body *")].filter(e => {
 const unfold = `document.querySelectorAll("details").forEach(d => d.open = true)`
 
 func TestPageFits(t *testing.T) {
+	t.Parallel()
 	b, folder := browser(t), t.TempDir()
 	for name, r := range map[string]*report.Report{
 		"ready": reporttest.Ready(), "not-ready": reporttest.NotReady(), "thin": reporttest.Thin(),

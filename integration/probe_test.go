@@ -98,6 +98,7 @@ func TestProbeRedisWithUser(t *testing.T) {
 }
 
 func TestProbeNutcracker(t *testing.T) {
+	t.Parallel()
 	backends := []*servers.Server{servers.Redis(t), servers.Redis(t)}
 	for _, connections := range []int{1, 4} {
 		proxy := servers.Nutcracker(t, []string{backends[0].Addr, backends[1].Addr}, connections)
@@ -122,6 +123,7 @@ func TestProbeNutcracker(t *testing.T) {
 }
 
 func TestProbeCluster(t *testing.T) {
+	t.Parallel()
 	nodes := servers.Cluster(t, 3)
 	for i, node := range nodes {
 		r := probed(t, node.Addr, probe.Config{Risky: i == 0})

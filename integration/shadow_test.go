@@ -35,6 +35,7 @@ func onNutcracker(t *testing.T) func() *redis.Options {
 // Two stores without a fault: nothing is found, all is compared, and both are equal in
 // the end.
 func TestShadowOfAFleet(t *testing.T) {
+	t.Parallel()
 	for name, on := range map[string]func(*testing.T) func() *redis.Options{"redis": onRedis, "nutcracker": onNutcracker} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -84,6 +85,7 @@ func TestShadowFindsDroppedExpiries(t *testing.T) {
 
 // Commits that are held up past the lease lose updates if nothing guards them.
 func TestShadowFindsLostUpdates(t *testing.T) {
+	t.Parallel()
 	for name, hooks := range map[string][]redis.Hook{"unguarded": {unguarded.Hook{}}, "guarded": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -148,6 +150,7 @@ func TestShadowFindsAForeignWriter(t *testing.T) {
 // The candidate is out of reach for a while: that is no finding, and what was missed is
 // copied afterwards.
 func TestShadowOfAnOutage(t *testing.T) {
+	t.Parallel()
 	for name, outage := range map[string]func(relay *proxytest.Proxy, backend *servers.Server) (end func()){
 		"a proxy that restarts": func(relay *proxytest.Proxy, _ *servers.Server) func() {
 			return relay.Inject(proxytest.Fault{Times: -1, Action: proxytest.DropRequest})

@@ -38,6 +38,7 @@ func overTLS(t *testing.T, path, addr string, config *tls.Config) rmw.Store {
 // Both paths work over TLS. Without trust, nothing is written, and the error says whom the
 // certificate does not convince of what.
 func TestPathsOverTLS(t *testing.T) {
+	t.Parallel()
 	plain, addr, trusted := redisTLS(t)
 	_, _, stranger := certificate(t) // an authority that has not signed the server's
 	change := func(edit func(c *tls.Config)) *tls.Config {

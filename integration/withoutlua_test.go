@@ -19,6 +19,7 @@ import (
 // The stores without Lua, played over real servers: the commands that these lack are
 // executed there, atomically, as scripts.
 func TestContractWithoutLua(t *testing.T) {
+	t.Parallel()
 	for store, commit := range map[proxytest.Store]lockupdate.Commit{
 		proxytest.Redis84: lockupdate.CommitIFEQ,
 		proxytest.Pika:    lockupdate.CommitVX,
