@@ -84,6 +84,6 @@ func (r *Runner) watchHold(ctx context.Context, path *lab.Path, child *worker.Ch
 	}
 	h.Lost = int64(len(keys)) - held
 	r.say("  %-18s client %4.1f %%, redis %4.1f %% of a core, %5.1f MB, latest %v, lost %d", h.Impl,
-		100*h.ClientShare(), 100*h.RedisShare(), h.Megabytes(), h.Worker.Late.Max.Round(time.Microsecond), h.Lost)
+		100*h.ClientShare(), 100*h.RedisShare(), h.Megabytes(), h.Worker.Late.Max().Round(time.Microsecond), h.Lost)
 	return nil
 }

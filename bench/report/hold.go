@@ -68,7 +68,7 @@ func holdColumns() []column[HoldRow] {
 		return column[HoldRow]{head: head, number: func(r *HoldRow) float64 { return r.all(get).Max }}
 	}
 	late := func(q float64) func(*result.Hold) float64 {
-		return func(h *result.Hold) float64 { return result.Milli(h.Worker.Late.Dense().Quantile(q)) }
+		return func(h *result.Hold) float64 { return result.Milli(h.Worker.Late.Quantile(q)) }
 	}
 	return []column[HoldRow]{
 		{head: "", cell: func(r *HoldRow) string { return r.Impl }},

@@ -57,4 +57,4 @@ func (h *Hold) Watch() float64 {
 }
 
 // Latest returns the delay of the latest renewal in milliseconds.
-func (h *Hold) Latest() float64 { return Milli(h.Worker.Late.Max) }
+func (h *Hold) Latest() float64 { return Milli(h.Worker.Late.Max()) }

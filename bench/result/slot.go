@@ -87,7 +87,7 @@ func (s *Slot) Share() float64 {
 func (s *Slot) Latency() *stats.Histogram {
 	var h stats.Histogram
 	for _, w := range s.Workers {
-		h.Merge(w.Latency.Dense())
+		h.Merge(&w.Latency)
 	}
 	return &h
 }

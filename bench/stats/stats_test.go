@@ -39,20 +39,6 @@ func TestShort(t *testing.T) {
 	}
 }
 
-func TestBucketsAreInOrderAndHoldTheirMiddle(t *testing.T) {
-	last := -1
-	for v := uint64(1); v < 1<<62; v += v/7 + 1 {
-		b := bucket(v)
-		if b < last || bucket(uint64(middle(b))) != b {
-			t.Fatalf("bucket(%d) = %d after %d, with the middle %d", v, b, last, middle(b))
-		}
-		last = b
-	}
-	if top := bucket(math.MaxInt64); top >= len(Histogram{}.counts) {
-		t.Fatalf("the longest duration is in bucket %d of %d", top, len(Histogram{}.counts))
-	}
-}
-
 func TestQuantilesAreCloseToThoseOfTheValues(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var one, two Histogram
@@ -67,22 +53,21 @@ func TestQuantilesAreCloseToThoseOfTheValues(t *testing.T) {
 		}
 	}
 	one.Merge(&two)
-	text, err := json.Marshal(one.Sparse())
+	text, err := json.Marshal(one)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var sparse Sparse
-	if err := json.Unmarshal(text, &sparse); err != nil {
+	var h Histogram
+	if err := json.Unmarshal(text, &h); err != nil {
 		t.Fatal(err)
 	}
-	h := sparse.Dense()
 	slices.Sort(all)
-	if h.N() != 10000 || h.Max() != all[9999] {
-		t.Fatalf("%d values up to %v", h.N(), h.Max())
+	if h.N() != 10000 {
+		t.Fatalf("%d values", h.N())
 	}
 	for _, q := range []float64{0, 0.5, 0.9, 0.99, 1} {
 		want := all[int(q*9999)]
-		if got := h.Quantile(q); math.Abs(float64(got-want)) > 0.035*float64(want)+1 {
+		if got := h.Quantile(q); math.Abs(float64(got-want)) > 0.01*float64(want)+1 {
 			t.Errorf("quantile %v is %v, want %v", q, got, want)
 		}
 	}

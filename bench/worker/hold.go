@@ -23,16 +23,16 @@ type HoldJob struct {
 
 // HoldResult is the result of a HoldJob.
 type HoldResult struct {
-	Locks      int           `json:"locks"`
-	Lease      time.Duration `json:"lease_ns"`
-	Took       time.Duration `json:"took_ns"`
-	Usage      Usage         `json:"usage"`
-	Memory     int64         `json:"memory"`          // growth of live heap and stacks, in bytes
-	Watch      int64         `json:"watch,omitempty"` // part of the watchdog; 0: unknown
-	Goroutines int           `json:"goroutines"`
-	Renewals   int64         `json:"renewals"`
-	Late       stats.Sparse  `json:"late"`   // delay of renewals, relative to half a lease
-	Prefix     string        `json:"prefix"` // of the locks' keys
+	Locks      int             `json:"locks"`
+	Lease      time.Duration   `json:"lease_ns"`
+	Took       time.Duration   `json:"took_ns"`
+	Usage      Usage           `json:"usage"`
+	Memory     int64           `json:"memory"`          // growth of live heap and stacks, in bytes
+	Watch      int64           `json:"watch,omitempty"` // part of the watchdog; 0: unknown
+	Goroutines int             `json:"goroutines"`
+	Renewals   int64           `json:"renewals"`
+	Late       stats.Histogram `json:"late"`   // delay of renewals, relative to half a lease
+	Prefix     string          `json:"prefix"` // of the locks' keys
 }
 
 // acquirers is the number of concurrent acquires.
@@ -78,7 +78,7 @@ func (j *HoldJob) run(ctx context.Context, ready func(Ready) error) (*HoldResult
 	res.Memory = memory() - memoryBefore
 	res.Watch = allocatedBy(watch) - watchBefore
 	late := tap.total()
-	res.Renewals, res.Late = late.N(), late.Sparse()
+	res.Renewals, res.Late = late.N(), late
 	runtime.KeepAlive(names)
 	runtime.KeepAlive(handles)
 	runtime.KeepAlive(keeper)
@@ -166,9 +166,8 @@ func (t *tap) note(key string) {
 	t.late.Add(now - last - t.half) // an early one counts as 0
 }
 
-func (t *tap) total() *stats.Histogram {
+func (t *tap) total() stats.Histogram {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	h := t.late
-	return &h
+	return t.late
 }

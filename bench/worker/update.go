@@ -27,16 +27,16 @@ type UpdateJob struct {
 
 // UpdateResult is the result of an UpdateJob.
 type UpdateResult struct {
-	Usage    Usage         `json:"usage"`
-	Done     int64         `json:"done"`    // acknowledged
-	InSlot   int64         `json:"in_slot"` // before the end of the slot
-	Failed   int64         `json:"failed"`
-	Err      string        `json:"err,omitempty"` // the first one
-	Hung     int64         `json:"hung"`          // cut off after patience
-	Retries  int64         `json:"retries"`       // -1: unknown
-	Commands int64         `json:"commands"`      // sent by the client
-	Took     time.Duration `json:"took_ns"`       // until the last update ended or was cut off
-	Latency  stats.Sparse  `json:"latency"`
+	Usage    Usage           `json:"usage"`
+	Done     int64           `json:"done"`    // acknowledged
+	InSlot   int64           `json:"in_slot"` // before the end of the slot
+	Failed   int64           `json:"failed"`
+	Err      string          `json:"err,omitempty"` // the first one
+	Hung     int64           `json:"hung"`          // cut off after patience
+	Retries  int64           `json:"retries"`       // -1: unknown
+	Commands int64           `json:"commands"`      // sent by the client
+	Took     time.Duration   `json:"took_ns"`       // until the last update ended or was cut off
+	Latency  stats.Histogram `json:"latency"`
 }
 
 const (
@@ -168,7 +168,7 @@ func (r *race) run(ctx context.Context) *UpdateResult {
 	res := r.result
 	res.Usage, res.Took, res.Hung, res.Commands = used, took, hung, commands
 	res.Failed = max(0, res.Failed-hung)
-	res.Latency = r.total.Sparse()
+	res.Latency = r.total
 	if res.Retries = r.impl.Retries(); res.Retries >= 0 {
 		res.Retries -= retries
 	}

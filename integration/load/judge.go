@@ -13,10 +13,10 @@ type Measured struct {
 	Tally   Tally
 	Samples []Sample // of the rounds
 	Waits   [parts]Waits
-	Turns   Waits   // for how long a store was without the key that all want, while another had it
-	Passed  Waits   // how many updates of it others made meanwhile, as microseconds
-	Shares  []int64 // updates of the one key that all want, of each store
-	Served  []int64 // updates of each goroutine, over all rounds
+	Turns   Waits         // for how long a store was without the key that all want, while another had it
+	Passed  Spread[int64] // how many updates of it others made meanwhile
+	Shares  []int64       // updates of the one key that all want, of each store
+	Served  []int64       // updates of each goroutine, over all rounds
 	Stats   lockupdate.Stats
 
 	Held, HeldLost int64 // functions that outlived a lease; functions whose ctx ended, though nobody had cancelled it
@@ -28,11 +28,14 @@ type Measured struct {
 	Ending Ending
 }
 
-// Waits sums up how long calls took, from beginning to answer.
-type Waits struct {
+// Spread sums up N values.
+type Spread[T ~int64] struct {
 	N                       int64
-	P50, P99, P999, Longest time.Duration
+	P50, P99, P999, Longest T
 }
+
+// Waits is how long calls took, from beginning to answer.
+type Waits = Spread[time.Duration]
 
 // Row is one line of the verdict.
 type Row struct {
@@ -165,7 +168,7 @@ func judgeFairness(m *Measured) []Row {
 	}
 	return []Row{
 		told("one key: a store waits its turn, median", milli(turns.P50)),
-		told("  updates of other stores meanwhile, median", grouped(passed.P50.Microseconds())),
+		told("  updates of other stores meanwhile, median", grouped(passed.P50)),
 		ratio("    99th percentile / median", float64(passed.P99), float64(passed.P50), "<=", unfair),
 		{"  longest", seconds(turns.Longest), "<= " + seconds(lease), turns.Longest > lease},
 		told("  longest / median", fmt.Sprintf("%.1f", float64(turns.Longest)/float64(turns.P50))),

@@ -73,9 +73,9 @@ type play struct {
 	calls, inside  atomic.Int64 // updates under way; those whose function takes its time
 	held, heldLost atomic.Int64
 	abandoned      atomic.Int64
-	waits          [parts]histogram
-	turns          histogram // how long a store was without the key that all want
-	passed         histogram // how many updates of it other stores made meanwhile, as microseconds
+	waits          [parts]histogram[time.Duration]
+	turns          histogram[time.Duration] // how long a store was without the key that all want
+	passed         histogram[int64]         // how many updates of it other stores made meanwhile
 
 	samples  []Sample // of the sampling goroutine, until it has ended
 	atServer int      // likewise
@@ -205,7 +205,7 @@ const turnsPerRound = 50
 // awaitTurns prolongs a round until the stores have taken n turns in all, for patience at most:
 // stores that take no turns are judged for that.
 func (p *play) awaitTurns(ctx context.Context, n int64) error {
-	for limit := time.Now().Add(patience); p.turns.waits().N < n && time.Now().Before(limit); {
+	for limit := time.Now().Add(patience); p.turns.spread().N < n && time.Now().Before(limit); {
 		if err := pause(ctx, 10*time.Millisecond); err != nil {
 			return err
 		}
@@ -231,9 +231,9 @@ func (p *play) measure(m *Measured) {
 	_, m.ConnectionsMost = p.dials.counts()
 	m.ConnectionsAtServer = p.atServer
 	for i := range m.Waits {
-		m.Waits[i] = p.waits[i].waits()
+		m.Waits[i] = p.waits[i].spread()
 	}
-	m.Turns, m.Passed = p.turns.waits(), p.passed.waits()
+	m.Turns, m.Passed = p.turns.spread(), p.passed.spread()
 	for _, w := range p.workers {
 		m.Served = append(m.Served, w.served.Load())
 	}

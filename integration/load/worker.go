@@ -107,7 +107,7 @@ func (w *worker) turn() {
 	passed := others - w.others.Swap(others)
 	if without := time.Duration(now - was); was > 0 && without > ownPace {
 		w.turns.add(without)
-		w.passed.add(time.Duration(passed) * time.Microsecond)
+		w.passed.add(passed)
 	}
 }
 
