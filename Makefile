@@ -7,11 +7,15 @@ NESTED := $(patsubst %/go.mod,%,$(wildcard integration/go.mod bench/go.mod adapt
 
 WITH_SERVERS := go run ./internal/servers/cmd/with-servers
 
-test: servers ## Run all tests, those against real servers included
+test: servers ## Run the tests, those against real servers included
+	@./scripts/test.sh -short . $(NESTED)
+
+test-all: servers ## Run all tests, the long ones and those in a browser included
+	@./scripts/servers.sh chromium
 	@./scripts/test.sh . $(NESTED)
 
-servers: ## Install redis-server, nutcracker, etcd and chromium if they are missing
-	@./scripts/servers.sh
+servers: ## Install redis-server, nutcracker and etcd if they are missing
+	@./scripts/servers.sh redis-server nutcracker etcd-server
 
 # One P: two goroutines of a testing/synctest bubble that each run a channel timer which
 # is due share one race context (bubble.timers.raceCtx in Go 1.26's runtime/time.go,
@@ -92,4 +96,4 @@ bench-plots: ## Draw docs/performance.md from what make bench has measured
 ci: ## Do everything that CI does
 	./.ci/run
 
-.PHONY: help test servers race lint fuzz vuln docs rehearsal rehearsal-real probe-real plugin-real torture load bench bench-plots proxies domains ci
+.PHONY: help test test-all servers race lint fuzz vuln docs rehearsal rehearsal-real probe-real plugin-real torture load bench bench-plots proxies domains ci

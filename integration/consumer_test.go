@@ -153,6 +153,9 @@ func readme(t *testing.T, from, to string) string {
 // and no requirement for it, and leave its go.mod and go.sum as they are.
 func TestCheckingAServiceKeepsItsModule(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	c := newConsumer(t)
 	before := c.requirements()
 	command := readme(t, "## What is left of WATCH?\n\n```sh\n", "\n```")

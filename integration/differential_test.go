@@ -185,6 +185,9 @@ func TestTwemproxyOfOursIsTheRealOne(t *testing.T) {
 // node.
 func TestClusterOfOursIsTheRealOne(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	profile, err := proxycompat.Lookup("cluster@7.0") // as the nodes are: what 7.0 does not know is refused in its words
 	require.NoError(t, err)
 	nodes := servers.Cluster(t, 3)

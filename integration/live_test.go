@@ -231,6 +231,9 @@ func TestLiveReset(t *testing.T) {
 // primary is not blamed for what replication sends.
 func TestLiveReplica(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	primary := servers.Redis(t)
 	host, port, _ := strings.Cut(primary.Addr, ":")
 	replica := servers.Redis(t, "--replicaof", host, port)
@@ -265,6 +268,9 @@ func TestLiveReplica(t *testing.T) {
 // Of a cluster one address is enough.
 func TestLiveCluster(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	nodes := servers.Cluster(t, 3)
 	r := looked(t, live.Address{Host: nodes[0].Addr}, live.Config{Profile: proxycompat.Codis32()}, func() {
 		require.NoError(t, client(t, nodes[2].Addr).Publish(t.Context(), "events", "x").Err())

@@ -38,6 +38,9 @@ func connectedReplicas(t *testing.T, rdb *redis.Client) int {
 // Behind sentinels the primary is found, and that it is another one in the end is seen.
 func TestLiveSentinel(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	primary := servers.Redis(t)
 	replica := replicaOf(t, primary)
 	sentinel := servers.Sentinel(t, "main", primary)
@@ -87,6 +90,9 @@ func TestLiveFirstReplica(t *testing.T) {
 // A primary that followed another one in between has lost what was sent to that.
 func TestLiveFailoverAndBack(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	primary := servers.Redis(t)
 	replica := replicaOf(t, primary)
 	host, port, _ := strings.Cut(replica.Addr, ":")

@@ -55,6 +55,9 @@ func lockers(t *testing.T, profile *proxycompat.Profile, addr string) locktest.T
 // A Store is a Locker over a real server, in real time, …
 func TestLockerOnRedis(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	server := servers.Redis(t)
 	locktest.Run(t, func(t *testing.T) locktest.Target { return lockers(t, proxycompat.Redis(), server.Addr) })
 }
@@ -62,6 +65,9 @@ func TestLockerOnRedis(t *testing.T) {
 // … and behind a real proxy.
 func TestLockerBehindNutcracker(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	nutcracker := servers.Nutcracker(t, []string{servers.Redis(t).Addr, servers.Redis(t).Addr}, 4)
 	locktest.Run(t, func(t *testing.T) locktest.Target { return lockers(t, proxycompat.Twemproxy05(), nutcracker.Addr) })
 }

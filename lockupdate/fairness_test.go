@@ -80,6 +80,9 @@ func TestFairBetweenProcesses(t *testing.T) {
 		"polls faster than once in ms": {cfg: eager, goroutines: []int{2, 2}, work: 20 * time.Millisecond, duration: 40 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && r.duration > 10*time.Second {
+				t.Skip("make test-all runs it")
+			}
 			synctest.Test(t, func(t *testing.T) {
 				r.latency = time.Millisecond
 				done := r.run(t)

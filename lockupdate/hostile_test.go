@@ -19,6 +19,9 @@ import (
 // The contract holds over every proxy with all its faults at once: reordered pipelines, lagging
 // replicas, lost script caches, and slot migrations.
 func TestContractOverEveryProxy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	for _, name := range proxycompat.Names() {
 		profile, err := proxycompat.Lookup(name)
 		require.NoError(t, err)

@@ -271,6 +271,9 @@ func listOf(v rmw.Value) string {
 // Acknowledged updates are stored once, failed ones are not, every caller saw a stored value, and
 // no lock is left.
 func TestRandomWorkload(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	small := workload{processes: 3, goroutines: 5, calls: 8, locklessWriters: true}
 	for name, change := range map[string]func(*workload){
 		"default":      func(*workload) {},

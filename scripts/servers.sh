@@ -1,8 +1,8 @@
 #!/bin/sh
-# Installs the servers that the tests against real servers need, and the browser
-# that looks at the pages, if they are missing and if that is possible without
-# asking for a password. It never fails: without them those tests skip, or fail
-# where UNWATCH_REQUIRE_SERVERS=1.
+# usage: servers.sh PACKAGE...
+# Installs the Debian packages whose programs are missing: servers that tests start, or the
+# browser that looks at the pages. It asks for no password, and never fails: without them
+# those tests skip, or fail where UNWATCH_REQUIRE_SERVERS=1.
 set -u
 
 # Debian keeps nutcracker in /usr/sbin, which is not in the PATH of every user.
@@ -10,17 +10,18 @@ PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 export PATH
 
 missing=""
-for program in redis-server nutcracker; do
-	# The program and its Debian package have the same name.
-	command -v "$program" >/dev/null 2>&1 || missing="$missing $program"
+for package in "$@"; do
+	programs=$package
+	case $package in
+	etcd-server) programs=etcd ;;
+	chromium) programs="chromium chromium-browser google-chrome google-chrome-stable" ;;
+	esac
+	found=""
+	for program in $programs; do
+		command -v "$program" >/dev/null 2>&1 && found=$program
+	done
+	[ -n "$found" ] || missing="$missing $package"
 done
-# That of etcd has not: Debian calls its package etcd-server.
-command -v etcd >/dev/null 2>&1 || missing="$missing etcd-server"
-browser=""
-for program in chromium chromium-browser google-chrome google-chrome-stable; do
-	command -v "$program" >/dev/null 2>&1 && browser=$program
-done
-[ -n "$browser" ] || missing="$missing chromium"
 [ -n "$missing" ] || exit 0
 
 fallback() {
@@ -29,7 +30,7 @@ fallback() {
 !!! $1
 !!! Missing:$missing
 !!! The tests that need them will be SKIPPED (with UNWATCH_REQUIRE_SERVERS=1: FAIL).
-!!! Debian and Ubuntu: apt-get install redis-server nutcracker etcd-server chromium
+!!! Debian and Ubuntu: apt-get install$missing
 !!! macOS:             brew install redis twemproxy etcd chromium
 !!!
 TEXT

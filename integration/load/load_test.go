@@ -26,6 +26,9 @@ func small(t *testing.T, topology string) Config {
 
 // A small load over each topology; make load plays a large one.
 func TestLoad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	for _, topology := range append(Topologies(), "redis, on demand") {
 		t.Run(topology, func(t *testing.T) {
 			topology, _, onDemand := strings.Cut(topology, ", ")
@@ -109,6 +112,9 @@ func (s *spoiled) Close() error {
 
 // The whole run has to find what each judge finds in what it is given.
 func TestMistakesShow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	needs(t, "redis")
 	m := &mistakes{end: make(chan struct{})}
 	defer close(m.end)

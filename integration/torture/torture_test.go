@@ -31,6 +31,9 @@ func TestMain(m *testing.M) {
 // all. Not here are those in which sentinels replace a server, which take half a minute each, and
 // so the topology that has no others.
 func TestTorture(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	redis := servers.Redis(t) // skips, or fails, where there is none
 	played := map[string]bool{}
 	for _, only := range []string{

@@ -22,6 +22,9 @@ const controlStep = 7
 // TestMigration plays the migration: the odd steps in one clone, and the even ones in
 // another, so that one is compiled while the other is tested.
 func TestMigration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	switch {
 	case testing.Short():
 		t.Skip("it builds and tests the service ten times")

@@ -176,6 +176,9 @@ func TestHostileExpiries(t *testing.T) {
 
 // A value of 64 MiB goes through, and so does one without a byte in its place.
 func TestHostileSizes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	if testing.Short() || raceEnabled {
 		t.Skip("several copies of 64 MiB")
 	}

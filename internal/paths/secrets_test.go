@@ -254,6 +254,9 @@ func TestRefusedPasswordStaysSecret(t *testing.T) {
 // Whatever a server answers, also what quotes the arguments, and however the connection
 // breaks, at each command that a life sends.
 func TestSecretsStaySecretInFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	quoted := "'" + rightPassword + "' '" + firstStored + "' '" + thenStored + "' '" + fieldStored + "' "
 	faults := []proxytest.Fault{
 		{Action: proxytest.DropRequest}, {Action: proxytest.DropReply}, {Action: proxytest.DropReply, Keep: 7},

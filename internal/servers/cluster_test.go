@@ -35,6 +35,9 @@ func TestClusterNeedsThreeMasters(t *testing.T) {
 // acknowledged meanwhile.
 func TestClusterFailover(t *testing.T) {
 	t.Parallel() // it waits nearly all the time
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	c := NewClusterNodes(t, 3, 1)
 	nodes := c.Servers()
 	for _, want := range []*Server{nodes[3], nodes[0]} {
@@ -63,6 +66,9 @@ func TestClusterFailover(t *testing.T) {
 // Replicas hold what their masters hold, and one of them takes over.
 func TestClusterReplicaTakesOver(t *testing.T) {
 	t.Parallel() // it waits nearly all the time
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	c := NewClusterNodes(t, 3, 1, "--cluster-node-timeout", "1000")
 	if len(c.Servers()) != 6 || len(c.Addrs()) != 6 {
 		t.Fatalf("nodes at %v", c.Addrs())

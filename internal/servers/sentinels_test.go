@@ -14,6 +14,9 @@ import (
 // as a replica of the new one.
 func TestSentinelsReplaceAKilledPrimary(t *testing.T) {
 	t.Parallel() // it waits nearly all the time
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	all := NewSentinels(t, 2, 3, "--appendonly", "yes", "--appendfsync", "always")
 	if len(all.Servers()) != 3 || len(all.Sentinels()) != 3 || len(all.Addrs()) != 3 {
 		t.Fatalf("%d servers, sentinels at %v", len(all.Servers()), all.Addrs())
@@ -60,6 +63,9 @@ func TestSentinelsReplaceAKilledPrimary(t *testing.T) {
 // One of the sentinels may be away.
 func TestSentinelsFailOver(t *testing.T) {
 	t.Parallel() // it waits nearly all the time
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	all := NewSentinels(t, 2, 3)
 	if err := all.Sentinels()[0].Pause(); err != nil {
 		t.Fatal(err)
@@ -88,6 +94,9 @@ func TestSentinelsFailOver(t *testing.T) {
 // follows when it is reached again.
 func TestSentinelsReplaceAnIsolatedPrimary(t *testing.T) {
 	t.Parallel() // it waits nearly all the time
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	between := map[string]*wire{}
 	all := useAs(t, func(ctx context.Context) (*Sentinels, error) {
 		return StartSentinelsBetween(ctx, t.TempDir(), 1, 3, func(addr string) (string, error) {

@@ -58,6 +58,9 @@ func TestLockerWithOneNodeDown(t *testing.T) {
 // delay a renewal for seconds.
 func TestLockerInRealTime(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	locktest.Run(t, func(t *testing.T) locktest.Target {
 		return newFixture(t, 3).target(redlock.Config{Lease: 6 * time.Second, NodeTimeout: 1200 * time.Millisecond}, 6*time.Second)
 	})

@@ -119,6 +119,9 @@ func TestExpiryIsNoLongerAcknowledged(t *testing.T) {
 // was deleted, leaves no key without expiry.
 func TestLateExecution(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	for _, command := range []string{"HSET", "SADD", "BITOP"} {
 		for _, action := range []proxytest.Action{proxytest.RefuseWith, proxytest.DropRequest, proxytest.HangRequest} {
 			proxy := start(t, proxytest.Config{})

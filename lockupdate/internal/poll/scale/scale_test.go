@@ -25,6 +25,9 @@ var played = sync.OnceValue(play)
 // The polls that an acquisition takes do not grow with the number of processes, whatever a round
 // trip and fn take, and no process starves.
 func TestPollsDoNotGrow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	check := func(f figures) {
 		least := 0.15
 		if f.keys > 1 { // some draw the hot keys more often than others
@@ -48,6 +51,9 @@ func TestPollsDoNotGrow(t *testing.T) {
 
 // Negative control: if no process knows its usual wait, the polls grow with the processes.
 func TestPollsGrowWithoutTheUsualWait(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	tables := played()
 	without := tables[len(tables)-1].runs
 	few, many := without[1], without[2]
@@ -110,6 +116,9 @@ func withStores(t *testing.T, l load) figures {
 
 // docs/scale.md is what the command writes.
 func TestPageIsUpToDate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	var now strings.Builder
 	require.NoError(t, write(&now, played()))
 	page, err := os.ReadFile("../../../../docs/scale.md")
