@@ -14,8 +14,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/txtar"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/redispubsub"
-	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/redistx"
+	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/analyzers"
 	"github.com/unwatch/unwatch/cmd/migrate-check/driver"
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/lexical"
@@ -63,7 +62,7 @@ func write(t *testing.T, dir string, archive *txtar.Archive) {
 func look(t *testing.T, dir string, change func(*driver.Config)) *finding.Report {
 	t.Helper()
 	cfg := driver.Config{
-		Dir: dir, Patterns: []string{"./..."}, Analyzers: []*analysis.Analyzer{redistx.Analyzer, redispubsub.Analyzer},
+		Dir: dir, Patterns: []string{"./..."}, Analyzers: []*analysis.Analyzer{analyzers.Named(analyzers.Transactions), analyzers.Named("redispubsub")},
 		Scope: driver.Module, Tests: driver.TestsWarn, Generated: true, Today: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC),
 	}
 	if change != nil {

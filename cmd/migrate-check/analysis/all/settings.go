@@ -9,9 +9,8 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
+	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/analyzers"
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/profile"
-	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rediskeys"
-	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/redistx"
 )
 
 // Settings are those of all analyzers.
@@ -40,8 +39,8 @@ func (s Settings) Apply() error {
 	}
 	return errors.Join(
 		set(profile.Analyzer, profile.Flag, name),
-		set(rediskeys.Analyzer, rediskeys.SplitFlag, strconv.FormatBool(s.Split)),
-		set(redistx.Analyzer, "store", s.Store),
+		set(analyzers.Named(analyzers.Keys), analyzers.SplitFlag, strconv.FormatBool(s.Split)),
+		set(analyzers.Named(analyzers.Transactions), analyzers.StoreFlag, s.Store),
 	)
 }
 

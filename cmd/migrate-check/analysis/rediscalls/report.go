@@ -51,9 +51,10 @@ func (c *Call) Report(pass *analysis.Pass, rule, text string, more ...func(*anal
 }
 
 // About is what the description of an analyzer's package, its doc.go, says of the analyzer:
-// all behind "name: ".
+// all behind "name: ", up to the next analyzer.
 func About(doc, name string) string {
 	_, doc, _ = strings.Cut(doc, "// "+name+": ")
 	doc, _, _ = strings.Cut(doc, "\npackage ")
+	doc, _, _ = strings.Cut(doc, "\n//\n// # Analyzer ")
 	return strings.ReplaceAll(strings.ReplaceAll(doc, "\n// ", "\n"), "\n//", "\n")
 }

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/tools/go/analysis/checker"
 	"golang.org/x/tools/go/packages"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/redistx"
+	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/analyzers"
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rewrite"
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rewrite/internal/twins/before"
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rewrite/internal/twins/scaffolds"
@@ -33,7 +33,7 @@ func TestScaffoldsAreMadeOfUnfixed(t *testing.T) {
 	pkgs, err := packages.Load(&packages.Config{Dir: filepath.Join(twins, "unfixed"), Mode: packages.LoadSyntax}, ".")
 	require.NoError(t, err)
 	require.Empty(t, pkgs[0].Errors)
-	graph, err := checker.Analyze([]*analysis.Analyzer{redistx.Analyzer}, pkgs, nil)
+	graph, err := checker.Analyze([]*analysis.Analyzer{analyzers.Named(analyzers.Transactions)}, pkgs, nil)
 	require.NoError(t, err)
 	src, err := os.ReadFile(filepath.Join(twins, "unfixed/unfixed.go"))
 	require.NoError(t, err)

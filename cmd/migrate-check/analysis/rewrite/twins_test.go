@@ -12,7 +12,7 @@ import (
 	"golang.org/x/tools/go/analysis/checker"
 	"golang.org/x/tools/go/packages"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/redistx"
+	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/analyzers"
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rewrite"
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/fixer"
@@ -25,7 +25,7 @@ func fixesOf(t *testing.T, dir string) (fixes []finding.Fix, unfixed []string) {
 	pkgs, err := packages.Load(&packages.Config{Dir: dir, Mode: packages.LoadSyntax | packages.NeedModule}, ".")
 	require.NoError(t, err)
 	require.Empty(t, pkgs[0].Errors)
-	graph, err := checker.Analyze([]*analysis.Analyzer{redistx.Analyzer}, pkgs, nil)
+	graph, err := checker.Analyze([]*analysis.Analyzer{analyzers.Named(analyzers.Transactions)}, pkgs, nil)
 	require.NoError(t, err)
 	for _, act := range graph.Roots {
 		require.NoError(t, act.Err)

@@ -1,4 +1,4 @@
-package redistx
+package analyzers
 
 import (
 	"go/ast"

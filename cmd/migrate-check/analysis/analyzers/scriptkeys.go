@@ -1,24 +1,16 @@
-package redisscripts
+package analyzers
 
 import (
 	"go/ast"
 	"go/types"
-	"strings"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rediscalls"
-	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rediskeys"
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/symbolic"
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// keys are the keys that are sent with a script.
-type keys struct {
-	all  []ast.Expr
-	open bool // there may be more
-}
-
-// keys judges the keys that a script is sent with, and reports whether it reported them.
-func (r *reader) keys(n *ast.CallExpr, command, through string, k keys) (told bool) {
+// scriptKeys judges the keys that a script is sent with, and reports whether it reported them.
+func (r *reader) scriptKeys(n *ast.CallExpr, command, through string, k keys) (told bool) {
 	rule := r.profile.Rule(command)
 	switch rule.Verdict {
 	case proxycompat.Refused, proxycompat.Closes:
@@ -37,16 +29,16 @@ func (r *reader) keys(n *ast.CallExpr, command, through string, k keys) (told bo
 	if len(k.all) == 1 && !k.open {
 		return false
 	}
-	proof, why := rediskeys.Prove(r.profile, r.eval, k.all, k.open)
+	proof, why := r.prove(k)
 	what := "the proxy goes by KEYS[1] alone"
 	if rule.Verdict == proxycompat.SameSlot {
 		what = "it is refused unless they share a slot"
 	}
 	switch proof {
 	case symbolic.Unproven:
-		r.report(n, slotRule, "%s through %s; %s, and %s", command, through, why, what)
+		r.report(n, scriptSlotRule, "%s through %s; %s, and %s", command, through, why, what)
 	case symbolic.Apart:
-		r.report(n, slotRule+"/error", "%s through %s; %s, and %s", command, through, why, what)
+		r.report(n, scriptSlotRule+"/error", "%s through %s; %s, and %s", command, through, why, what)
 	default:
 		return false
 	}
@@ -103,8 +95,8 @@ func (r *reader) made(n *ast.CallExpr) *ast.CallExpr {
 	return call
 }
 
-// maker is the name of the function that has made it.
-func (r *reader) maker(n *ast.CallExpr) string {
+// makerOf is the name of the function that has made it.
+func (r *reader) makerOf(n *ast.CallExpr) string {
 	if call := r.made(n); call != nil {
 		if fn := symbolic.Callee(r.pass.TypesInfo, call); fn != nil {
 			return fn.Name()
@@ -117,7 +109,7 @@ func (r *reader) maker(n *ast.CallExpr) string {
 func (r *reader) parts(c *rediscalls.Call, n *ast.CallExpr) (source ast.Expr, k keys) {
 	switch c.How {
 	case rediscalls.Builder:
-		return r.built(n)
+		return r.builtScript(n)
 	case rediscalls.ByName:
 		if len(c.Args) < 2 || c.Library.Name == rediscalls.Rueidis {
 			return nil, keys{open: true}
@@ -128,17 +120,17 @@ func (r *reader) parts(c *rediscalls.Call, n *ast.CallExpr) (source ast.Expr, k 
 		}
 		return c.Args[0], r.first(c.Args[2:], count, known, c.Spread)
 	}
-	args := withoutCtx(c)
+	args := behindCtx(c)
 	if len(args) < 2 {
 		return nil, keys{open: true}
 	}
 	return args[0], r.slice(args[1])
 }
 
-// built are those that a builder is given.
-func (r *reader) built(n *ast.CallExpr) (source ast.Expr, k keys) {
+// builtScript are those that a builder is given.
+func (r *reader) builtScript(n *ast.CallExpr) (source ast.Expr, k keys) {
 	ended := false
-	for name, call := range r.chains.Behind(n) {
+	for name, call := range r.behind(n) {
 		switch name {
 		case "Script":
 			source = call.Args[0]
@@ -157,22 +149,10 @@ func (r *reader) built(n *ast.CallExpr) (source ast.Expr, k keys) {
 	return source, k
 }
 
-// withoutCtx are the arguments of a method behind a context.
-func withoutCtx(c *rediscalls.Call) []ast.Expr { return c.Args[min(leading(c.Func), len(c.Args)):] }
-
 // argument is one of a function, counted behind a context; nil if there is none.
 func argument(fn *types.Func, args []ast.Expr, at int) ast.Expr {
 	if at += leading(fn); at < len(args) {
 		return args[at]
 	}
 	return nil
-}
-
-// leading is 1 for a function whose first parameter is a context.
-func leading(fn *types.Func) int {
-	params := fn.Signature().Params()
-	if params.Len() > 0 && strings.HasSuffix(params.At(0).Type().String(), "context.Context") {
-		return 1
-	}
-	return 0
 }

@@ -1,4 +1,4 @@
-package redisclient
+package analyzers
 
 import (
 	"go/ast"
@@ -140,7 +140,7 @@ func (r *reader) database(n ast.Node, what string) {
 // addresses judges the arguments that are addresses.
 func (r *reader) addresses(n *ast.CallExpr) {
 	for _, arg := range n.Args {
-		if t, ok := r.pass.TypesInfo.TypeOf(arg).Underlying().(*types.Basic); !ok || t.Info()&types.IsString == 0 {
+		if !isText(r.pass.TypesInfo.TypeOf(arg)) {
 			continue
 		}
 		text, known := r.eval.Eval(arg).Known()

@@ -1,79 +1,29 @@
-package redisscripts
+package analyzers
 
 import (
-	_ "embed"
-	"fmt"
 	"go/ast"
 	"strings"
 
-	"golang.org/x/tools/go/analysis"
-
-	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/profile"
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rediscalls"
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/symbolic"
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-//go:embed doc.go
-var doc string
-
-// Analyzer finds Lua scripts that do not work behind a proxy.
-var Analyzer = &analysis.Analyzer{
-	Name:     "redisscripts",
-	Doc:      rediscalls.About(doc, "redisscripts"),
-	URL:      "https://pkg.go.dev/github.com/unwatch/unwatch/cmd/migrate-check/analysis/redisscripts",
-	Requires: []*analysis.Analyzer{rediscalls.Analyzer, symbolic.Analyzer, profile.Analyzer},
-	Run:      run,
-}
-
 // The rules.
 const (
-	refusedRule    = "MC401"
-	strayRule      = "MC404"
-	slotRule       = "MC501"
+	scriptSlotRule = "MC501"
 	keylessRule    = "MC502"
 	undeclaredRule = "MC503"
 	commandRule    = "MC504"
 	loadRule       = "MC505"
 )
 
-// reader looks at the scripts of a package.
-type reader struct {
-	pass    *analysis.Pass
-	profile *proxycompat.Profile
-	eval    *symbolic.Evaluator
-	chains  rediscalls.Chains
-	checked map[string]bool // scripts that have been read
-}
-
-func run(pass *analysis.Pass) (any, error) {
-	r := &reader{pass: pass, profile: profile.Of(pass), eval: symbolic.Of(pass), checked: map[string]bool{}}
-	if r.profile.Server() {
-		return nil, nil
+// script judges the functions that make scripts, and the methods of scripts.
+func (r *reader) script(node ast.Node) {
+	n, ok := node.(*ast.CallExpr)
+	if !ok {
+		return
 	}
-	r.chains = rediscalls.ChainsOf(pass)
-	for n := range rediscalls.Nodes(pass) {
-		if call, ok := n.(*ast.CallExpr); ok {
-			r.call(call)
-		}
-	}
-	for _, c := range pass.ResultOf[rediscalls.Analyzer].([]*rediscalls.Call) {
-		if node, called := c.Node.(*ast.CallExpr); called && rediscalls.Receiver(c.Func) != "Script" {
-			r.command(c, node)
-		}
-	}
-	return nil, nil
-}
-
-func (r *reader) report(n ast.Node, rule, text string, args ...any) {
-	id, _, _ := strings.Cut(rule, "/")
-	r.pass.Report(analysis.Diagnostic{
-		Pos: n.Pos(), End: n.End(), Category: rule, Message: fmt.Sprintf(text, args...) + " (" + id + ")",
-	})
-}
-
-// call judges the functions that make scripts, and the methods of scripts.
-func (r *reader) call(n *ast.CallExpr) {
 	fn := symbolic.Callee(r.pass.TypesInfo, n)
 	if fn == nil {
 		return
@@ -94,7 +44,7 @@ func (r *reader) call(n *ast.CallExpr) {
 	case "Script", "Lua", "EvalScript":
 	case "Redis": // of go-zero, which is given the script
 		if strings.HasPrefix(fn.Name(), "ScriptRun") {
-			r.keys(n, "EVAL", full, r.slice(argument(fn, n.Args, 1)))
+			r.scriptKeys(n, "EVAL", full, r.slice(argument(fn, n.Args, 1)))
 		}
 		return
 	default:
@@ -109,43 +59,47 @@ func (r *reader) call(n *ast.CallExpr) {
 	case "RunRO", "EvalRO", "EvalShaRO":
 		r.readOnly(n, full)
 	case "Run", "Eval", "Exec": // of go-redis and rueidis: (ctx, c, keys, …)
-		if strings.Contains(r.maker(n), "ReadOnly") {
+		if strings.Contains(r.makerOf(n), "ReadOnly") {
 			r.readOnly(n, full)
 			return
 		}
-		r.keys(n, "EVAL", full, r.slice(argument(fn, args, 1)))
+		r.scriptKeys(n, "EVAL", full, r.slice(argument(fn, args, 1)))
 	case "EvalSha":
 		r.fallback(n, full)
-		r.keys(n, "EVALSHA", full, r.slice(argument(fn, args, 1)))
+		r.scriptKeys(n, "EVALSHA", full, r.slice(argument(fn, args, 1)))
 	case "ExecMulti":
-		if !strings.Contains(r.maker(n), "NoSha") {
+		if !strings.Contains(r.makerOf(n), "NoSha") {
 			r.load(n, "SCRIPT LOAD", full)
 		}
 	case "FlatCmd":
-		r.keys(n, "EVAL", full, r.slice(argument(fn, args, 1)))
+		r.scriptKeys(n, "EVAL", full, r.slice(argument(fn, args, 1)))
 	case "Cmd":
 		if lib.Major >= 4 {
-			r.keys(n, "EVAL", full, r.slice(argument(fn, args, 1)))
+			r.scriptKeys(n, "EVAL", full, r.slice(argument(fn, args, 1)))
 			return
 		}
-		r.keys(n, "EVAL", full, r.counted(n, args[min(1, len(args)):]))
+		r.scriptKeys(n, "EVAL", full, r.counted(n, args[min(1, len(args)):]))
 	case "SendHash":
 		r.fallback(n, full)
-		r.keys(n, "EVALSHA", full, r.counted(n, args[min(1, len(args)):]))
+		r.scriptKeys(n, "EVALSHA", full, r.counted(n, args[min(1, len(args)):]))
 	case "Do", "Send":
-		r.keys(n, "EVAL", full, r.counted(n, args[min(1, len(args)):]))
+		r.scriptKeys(n, "EVAL", full, r.counted(n, args[min(1, len(args)):]))
 	case "DoContext":
-		r.keys(n, "EVAL", full, r.counted(n, args[min(2, len(args)):]))
+		r.scriptKeys(n, "EVAL", full, r.counted(n, args[min(2, len(args)):]))
 	}
 }
 
-// command judges a command that is sent as such.
-func (r *reader) command(c *rediscalls.Call, n *ast.CallExpr) {
+// scriptCommands judges the commands about scripts that are sent as such.
+func (r *reader) scriptCommands(c *rediscalls.Call, _ []string) {
+	n, called := c.Node.(*ast.CallExpr)
+	if !called || rediscalls.Receiver(c.Func) == "Script" {
+		return
+	}
 	for _, command := range c.Commands {
 		switch {
 		case strings.HasPrefix(command, "SCRIPT"):
 			if command == "SCRIPT LOAD" {
-				if args := withoutCtx(c); c.How == rediscalls.Method && len(args) > 0 {
+				if args := behindCtx(c); c.How == rediscalls.Method && len(args) > 0 {
 					r.source(args[0])
 				}
 			}
@@ -160,7 +114,7 @@ func (r *reader) command(c *rediscalls.Call, n *ast.CallExpr) {
 			if passed { // by a wrapper, which is one finding
 				through += " with a script that is not known here"
 			}
-			if told := r.keys(n, command, through, keys); source != nil && !(told && passed) {
+			if told := r.scriptKeys(n, command, through, keys); source != nil && !(told && passed) {
 				r.source(source)
 			}
 		}

@@ -1,10 +1,8 @@
-package rediskeys
+package analyzers
 
 import (
 	"go/ast"
 	"strings"
-
-	"golang.org/x/tools/go/analysis"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rediscalls"
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/symbolic"
@@ -22,12 +20,12 @@ func (r *reader) several(c *rediscalls.Call, command string, rule proxycompat.Ru
 		return
 	}
 	if rule.Verdict == proxycompat.Split {
-		if r.split {
-			Report(r.pass, c, splitRule, c.Through([]string{command})+"; the proxy makes one command of each key, so it is not atomic")
+		if r.flag(SplitFlag) == "true" {
+			c.Report(r.pass, splitRule, c.Through([]string{command})+"; the proxy makes one command of each key, so it is not atomic")
 		}
 		return
 	}
-	proof, why := Prove(r.profile, r.eval, k.all, k.open)
+	proof, why := r.prove(k)
 	if proof == symbolic.Together {
 		return
 	}
@@ -39,31 +37,31 @@ func (r *reader) several(c *rediscalls.Call, command string, rule proxycompat.Ru
 	if rule.Verdict == proxycompat.SameSlot {
 		what = "it is refused unless they share a slot"
 	}
-	Report(r.pass, c, id, c.Through([]string{command})+"; "+why+", and "+what)
+	c.Report(r.pass, id, c.Through([]string{command})+"; "+why+", and "+what)
 }
 
-// Prove tells whether keys are in one slot, and why not. If there may be more of them than
+// prove tells whether keys are in one slot, and why not. If there may be more of them than
 // are here, that is not proven, but it may be proven that they are not.
-func Prove(p *proxycompat.Profile, e *symbolic.Evaluator, all []ast.Expr, open bool) (proof symbolic.Proof, why string) {
-	if p.Hash() == "none" {
+func (r *reader) prove(k keys) (proof symbolic.Proof, why string) {
+	if r.profile.Hash() == "none" {
 		return symbolic.Together, ""
 	}
-	values := make([]symbolic.Value, len(all))
-	for i, x := range all {
-		values[i] = e.Eval(x)
+	values := make([]symbolic.Value, len(k.all))
+	for i, x := range k.all {
+		values[i] = r.eval.Eval(x)
 	}
 	proof = symbolic.Together
 	for i, v := range values {
-		switch symbolic.Compare(p, values[0], v) {
+		switch symbolic.Compare(r.profile, values[0], v) {
 		case symbolic.Apart:
-			return symbolic.Apart, symbolic.Explain(p, values[0], v)
+			return symbolic.Apart, symbolic.Explain(r.profile, values[0], v)
 		case symbolic.Unproven:
 			if proof == symbolic.Together {
-				proof, why = symbolic.Unproven, symbolic.Explain(p, values[0], values[i])
+				proof, why = symbolic.Unproven, symbolic.Explain(r.profile, values[0], values[i])
 			}
 		}
 	}
-	if open && proof == symbolic.Together {
+	if k.open && proof == symbolic.Together {
 		return symbolic.Unproven, "how many keys it has is not known here"
 	}
 	return proof, why
@@ -127,9 +125,7 @@ func (r *reader) mistakes(k keys) {
 			if m.Mild {
 				id += "/note"
 			}
-			r.pass.Report(analysis.Diagnostic{
-				Pos: x.Pos(), End: x.End(), Category: id, Message: "key " + key.String() + "; " + m.What + " (" + tagRule + ")",
-			})
+			r.report(x, id, "key %s; %s", key, m.What)
 		}
 	}
 }

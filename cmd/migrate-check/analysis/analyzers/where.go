@@ -1,9 +1,10 @@
-package rediskeys
+package analyzers
 
 import (
 	"go/ast"
 	"go/types"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rediscalls"
@@ -106,7 +107,7 @@ func (r *reader) method(c *rediscalls.Call, call *ast.CallExpr) (k keys) {
 		}
 		switch {
 		case p.field != "":
-			r.field(&k, args[p.at], p.field)
+			r.fieldKeys(&k, args[p.at], p.field)
 		case p.rest && call.Ellipsis.IsValid():
 			k.list(r.eval, args[len(args)-1])
 			if p.step > 1 {
@@ -161,8 +162,8 @@ func (r *reader) pairs(k *keys, arg ast.Expr) {
 	k.open = true
 }
 
-// field are the keys that a field of a struct has.
-func (r *reader) field(k *keys, arg ast.Expr, name string) {
+// fieldKeys are the keys that a field of a struct has.
+func (r *reader) fieldKeys(k *keys, arg ast.Expr, name string) {
 	value, known := r.fieldOf(arg, name)
 	switch {
 	case !known:
@@ -175,41 +176,6 @@ func (r *reader) field(k *keys, arg ast.Expr, name string) {
 	default:
 		k.list(r.eval, value)
 	}
-}
-
-// fieldOf returns what a field of a struct is given; nil if it is left out. What it is is not
-// known if there is no literal, or the function assigns to the field.
-func (r *reader) fieldOf(arg ast.Expr, name string) (value ast.Expr, known bool) {
-	lit := r.eval.Literal(arg)
-	if lit == nil {
-		return nil, false
-	}
-	t := r.pass.TypesInfo.TypeOf(lit)
-	if p, ok := t.Underlying().(*types.Pointer); ok { // &T{} within a slice of pointers
-		t = p.Elem()
-	}
-	s, ok := t.Underlying().(*types.Struct)
-	if !ok {
-		return nil, false
-	}
-	for field := range s.Fields() {
-		if field.Name() == name && !r.eval.Steady(field, arg.Pos()) {
-			return nil, false
-		}
-	}
-	for i, element := range lit.Elts {
-		pair, ok := element.(*ast.KeyValueExpr)
-		if !ok {
-			if i < s.NumFields() && s.Field(i).Name() == name {
-				return element, true
-			}
-			continue
-		}
-		if id, ok := pair.Key.(*ast.Ident); ok && id.Name == name {
-			return pair.Value, true
-		}
-	}
-	return nil, true
 }
 
 // named are the keys of a command that is a text, by Redis' own list.
@@ -258,7 +224,7 @@ const notKnown = "?"
 
 func (r *reader) word(x ast.Expr) string {
 	if n, ok := r.eval.Int(x); ok {
-		return itoa(n)
+		return strconv.FormatInt(n, 10)
 	}
 	if text, ok := r.eval.Eval(x).Known(); ok && isText(r.pass.TypesInfo.TypeOf(x)) {
 		return text
@@ -284,7 +250,7 @@ func (*reader) counts(command proxycompat.Command, words []string) bool {
 
 // built are the keys that the methods of a builder are given, behind the one that begins it.
 func (r *reader) built(call *ast.CallExpr) (k keys) {
-	for name, outer := range r.chains.Behind(call) {
+	for name, outer := range r.behind(call) {
 		args := outer.Args
 		switch name {
 		case "KeyValue":
@@ -307,37 +273,10 @@ func (r *reader) built(call *ast.CallExpr) (k keys) {
 
 // builds reports whether a method of this name is called on what is built.
 func (r *reader) builds(call *ast.CallExpr, name string) bool {
-	for method := range r.chains.Behind(call) {
+	for method := range r.behind(call) {
 		if method == name {
 			return true
 		}
 	}
 	return false
-}
-
-// behindCtx are the arguments of a method, without a context.
-func behindCtx(c *rediscalls.Call) []ast.Expr {
-	params := c.Func.Signature().Params()
-	if params.Len() > 0 && len(c.Args) > 0 {
-		if named, ok := types.Unalias(params.At(0).Type()).(*types.Named); ok && named.Obj().Name() == "Context" {
-			return c.Args[1:]
-		}
-	}
-	return c.Args
-}
-
-func isSlice(t types.Type) bool {
-	if t == nil {
-		return false
-	}
-	_, ok := t.Underlying().(*types.Slice)
-	return ok
-}
-
-func isText(t types.Type) bool {
-	if t == nil {
-		return false
-	}
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsString != 0
 }

@@ -1,31 +1,13 @@
-package redisclient
+package analyzers
 
 import (
-	_ "embed"
-	"fmt"
 	"go/ast"
-	"go/types"
 	"strings"
 
-	"golang.org/x/tools/go/analysis"
-
-	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/profile"
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/rediscalls"
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/symbolic"
 	"github.com/unwatch/unwatch/proxycompat"
 )
-
-//go:embed doc.go
-var doc string
-
-// Analyzer finds clients whose setup does not suit a proxy.
-var Analyzer = &analysis.Analyzer{
-	Name:     "redisclient",
-	Doc:      rediscalls.About(doc, "redisclient"),
-	URL:      "https://pkg.go.dev/github.com/unwatch/unwatch/cmd/migrate-check/analysis/redisclient",
-	Requires: []*analysis.Analyzer{rediscalls.Analyzer, symbolic.Analyzer, profile.Analyzer},
-	Run:      run,
-}
 
 // The rules.
 const (
@@ -34,50 +16,27 @@ const (
 	databaseRule  = "MC603"
 )
 
-// reader looks at the clients of a package.
-type reader struct {
-	pass    *analysis.Pass
-	profile *proxycompat.Profile
-	eval    *symbolic.Evaluator
-	greeted map[*ast.CompositeLit]bool // options whose handshake has been looked at
-}
-
-func run(pass *analysis.Pass) (any, error) {
-	r := &reader{pass: pass, profile: profile.Of(pass), eval: symbolic.Of(pass), greeted: map[*ast.CompositeLit]bool{}}
-	if r.profile.Server() {
-		return nil, nil
-	}
-	for n := range rediscalls.Nodes(pass) {
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			r.call(n)
-		case *ast.CompositeLit:
-			r.literal(n)
-		case *ast.AssignStmt:
-			r.assignment(n)
-		case *ast.ReturnStmt:
-			for _, result := range n.Results {
-				r.hello(result)
-			}
+// client judges a node that may set up a client.
+func (r *reader) client(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		r.maker(n)
+	case *ast.CompositeLit:
+		r.literal(n)
+	case *ast.AssignStmt:
+		r.assignment(n)
+	case *ast.ReturnStmt:
+		for _, result := range n.Results {
+			r.hello(result)
 		}
 	}
-	for _, c := range pass.ResultOf[rediscalls.Analyzer].([]*rediscalls.Call) {
-		if found := c.Of([]string{"SELECT"}); len(found) > 0 {
-			r.database(c.Node, c.Through(found))
-		}
-	}
-	return nil, nil
 }
 
-func (r *reader) report(n ast.Node, rule, text string, args ...any) {
-	id, _, _ := strings.Cut(rule, "/")
-	r.pass.Report(analysis.Diagnostic{
-		Pos: n.Pos(), End: n.End(), Category: rule, Message: fmt.Sprintf(text, args...) + " (" + id + ")",
-	})
-}
+// selects judges SELECT.
+func (r *reader) selects(c *rediscalls.Call, found []string) { r.database(c.Node, c.Through(found)) }
 
-// call judges the functions that make clients, and their options.
-func (r *reader) call(n *ast.CallExpr) {
+// maker judges the functions that make clients, and their options.
+func (r *reader) maker(n *ast.CallExpr) {
 	fn := symbolic.Callee(r.pass.TypesInfo, n)
 	if fn == nil {
 		return
@@ -179,12 +138,8 @@ func (r *reader) isSet(lit *ast.CompositeLit, name string) bool {
 	if value != nil {
 		return !r.zero(value)
 	}
-	for field := range fieldsOf(r.pass.TypesInfo.TypeOf(lit)) {
-		if field.Name() == name {
-			return !r.eval.Steady(field, lit.Pos())
-		}
-	}
-	return false
+	s := r.structOf(lit)
+	return s != nil && !r.steady(s, name, lit.Pos())
 }
 
 // passes reports whether the proxy takes a command.
@@ -194,33 +149,6 @@ func (r *reader) passes(command string) bool {
 		return true
 	}
 	return false
-}
-
-// fieldsOf are the fields of a struct.
-func fieldsOf(t types.Type) func(func(*types.Var) bool) {
-	return func(yield func(*types.Var) bool) {
-		s, ok := t.Underlying().(*types.Struct)
-		if !ok {
-			return
-		}
-		for field := range s.Fields() {
-			if !yield(field) {
-				return
-			}
-		}
-	}
-}
-
-// field is what a literal gives a field; nil if nothing.
-func (*reader) field(lit *ast.CompositeLit, name string) ast.Expr {
-	for _, element := range lit.Elts {
-		if pair, ok := element.(*ast.KeyValueExpr); ok {
-			if id, ok := pair.Key.(*ast.Ident); ok && id.Name == name {
-				return pair.Value
-			}
-		}
-	}
-	return nil
 }
 
 // zero reports whether a value is known to be that of nothing.

@@ -1,4 +1,4 @@
-package redisscripts
+package analyzers
 
 import (
 	"errors"
@@ -91,7 +91,7 @@ func (r *reader) check(x ast.Expr, text string, whole bool) {
 	}
 	var undeclared []located
 	for _, f := range found {
-		rule := r.ruleOf(f)
+		rule := r.scriptRule(f)
 		if rule == "" || !whole && !strings.HasPrefix(rule, commandRule) || !whole && strings.HasSuffix(rule, "/note") {
 			continue
 		}
@@ -139,9 +139,9 @@ func (r *reader) undeclared(x ast.Expr, all []located) {
 		strings.Join(lines, ", "), first.line, first.text)
 }
 
-// ruleOf is the rule for a finding in a script; "" if it is not about the proxy, or is found
+// scriptRule is the rule for a finding in a script; "" if it is not about the proxy, or is found
 // where the script is sent.
-func (r *reader) ruleOf(f scriptcheck.Finding) string {
+func (r *reader) scriptRule(f scriptcheck.Finding) string {
 	switch f.Rule {
 	case scriptcheck.UndeclaredKey:
 		return undeclaredRule

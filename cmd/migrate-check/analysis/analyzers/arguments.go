@@ -1,4 +1,4 @@
-package rediskeys
+package analyzers
 
 import (
 	"go/ast"
@@ -37,7 +37,7 @@ func (r *reader) newer(c *rediscalls.Call, command string, rule proxycompat.Rule
 	for _, words := range calls {
 		if a, newer := rule.TooNew(words); newer {
 			text := c.Through([]string{command}) + "; " + may + a.Why(r.profile.Backend()) + "; instead: " + a.Instead
-			Report(r.pass, c, id, text)
+			c.Report(r.pass, id, text)
 			return
 		}
 	}
@@ -57,7 +57,7 @@ func known(words []string) []string {
 // arguments is a word, an argument of one that has some is not known.
 func (r *reader) chained(call *ast.CallExpr, command string) []string {
 	words := strings.Fields(command)
-	for name, outer := range r.chains.Behind(call) {
+	for name, outer := range r.behind(call) {
 		switch {
 		case name == "Build" || name == "Cache" || name == "Blocking":
 			return words
