@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
 // Rule is the one that a directive breaks which is none.
@@ -169,7 +170,7 @@ func Apply(all []finding.Finding, directives []*Directive, looked func(id string
 			continue
 		}
 		more = append(more, finding.Finding{
-			Rule: Rule, Severity: finding.Warning, Confidence: finding.High, Place: finding.Place{
+			Rule: Rule, Severity: rules.Warning, Confidence: finding.High, Place: finding.Place{
 				Path: d.Place.Path, Line: d.Place.Line, Column: d.Place.Column,
 				Message: "the directive " + why + " (" + Rule + ")",
 			},

@@ -67,7 +67,7 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) (l locate
 	pkg := act.Package
 	rule, severity, ok := strings.Cut(d.Category, "/") // "MC402/error" is graver than its rule usually is
 	if !ok {
-		severity = string(rules.Severity(rule))
+		severity = string(rules.SeverityOf(rule))
 	}
 	if b.cfg.Rules != nil && !b.cfg.Rules(rule) {
 		return l, false
@@ -80,7 +80,7 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) (l locate
 		return l, false // it was looked at before
 	}
 	f := finding.Finding{
-		Rule: rule, Severity: finding.Severity(severity), Confidence: finding.High,
+		Rule: rule, Severity: rules.Severity(severity), Confidence: finding.High,
 		Place: b.place(pkg.Fset, d.Pos), Package: pkg.PkgPath,
 	}
 	f.Message = d.Message
@@ -93,7 +93,7 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) (l locate
 		return l, false
 	}
 	f.Uncounted = f.Has(finding.Test) && b.cfg.Tests == TestsWarn
-	if r, ok := rules.Of(rule); ok && (f.Severity != finding.Note || r.Severity == finding.Note) { // a note has its own in its text
+	if r, ok := rules.Of(rule); ok && (f.Severity != rules.Note || r.Severity == rules.Note) { // a note has its own in its text
 		f.Advice = r.Advice()
 	}
 	path, _ := astutil.PathEnclosingInterval(file, d.Pos, max(d.Pos, d.End))

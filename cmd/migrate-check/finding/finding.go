@@ -6,25 +6,9 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"slices"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
-
-// Severity says how much harm is to be expected.
-type Severity string
-
-// The severities, the gravest first.
-const (
-	// Critical is what a proxy carries out half: nobody is told, or too late.
-	Critical Severity = "critical"
-	// Error is what a proxy refuses, or answers wrongly.
-	Error Severity = "error"
-	// Warning is what goes wrong unless something holds that the code does not show.
-	Warning Severity = "warning"
-	// Note is what is good to know. A note alone lets nothing fail.
-	Note Severity = "note"
-)
-
-// Severities are all of them, the gravest first.
-func Severities() []Severity { return []Severity{Critical, Error, Warning, Note} }
 
 // Confidence says how sure the finding is.
 type Confidence string
@@ -49,9 +33,9 @@ const (
 
 // Finding is one.
 type Finding struct {
-	Rule       string     `json:"rule"` // "MC101"
-	Severity   Severity   `json:"severity"`
-	Confidence Confidence `json:"confidence"`
+	Rule       string         `json:"rule"` // "MC101"
+	Severity   rules.Severity `json:"severity"`
+	Confidence Confidence     `json:"confidence"`
 	Place
 	Began     int     `json:"-"` // the line before Line on which its expression begins; 0: the same
 	EndLine   int     `json:"end_line,omitempty"`
@@ -122,7 +106,7 @@ type Suppression struct {
 
 // Counts reports whether a finding makes a check fail.
 func (f *Finding) Counts() bool {
-	return f.Suppressed == nil && f.Severity != Note && !f.Uncounted
+	return f.Suppressed == nil && f.Severity != rules.Note && !f.Uncounted
 }
 
 // Sort sorts by place.

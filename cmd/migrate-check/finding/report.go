@@ -1,6 +1,10 @@
 package finding
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+)
 
 // Report is all that a check has to tell.
 type Report struct {
@@ -62,7 +66,7 @@ func (r *Report) Count() {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if !f.Counts() {
-			if f.Confidence == Low && f.Suppressed == nil && f.Severity != Note && !f.Has(Test) {
+			if f.Confidence == Low && f.Suppressed == nil && f.Severity != rules.Note && !f.Has(Test) {
 				s.Lexical++
 			}
 			continue

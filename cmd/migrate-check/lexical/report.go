@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
 // report is what is found at a token.
@@ -89,7 +90,7 @@ func (w *walker) findings() []finding.Finding {
 				endLine, endColumn = 0, 0
 			}
 			all = append(all, finding.Finding{
-				Rule: r.rule, Severity: finding.Warning, Confidence: finding.Low,
+				Rule: r.rule, Severity: rules.Warning, Confidence: finding.Low,
 				Place:   finding.Place{Path: w.path, Line: line, Column: column, Message: r.message},
 				EndLine: endLine, EndColumn: endColumn, Func: w.funcs[at],
 				Advice: advices[r.rule],

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/lexical"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
 const publishes = "import redis\nr = redis.Redis()\nr.publish('a', 'b')\n"
@@ -40,7 +41,7 @@ func TestWalk(t *testing.T) {
 	for _, f := range found {
 		assert.Equal(t, "MC202", f.Rule)
 		assert.Equal(t, finding.Low, f.Confidence)
-		assert.Equal(t, finding.Warning, f.Severity)
+		assert.Equal(t, rules.Warning, f.Severity)
 		assert.NotEmpty(t, f.Advice)
 		places = append(places, f.Path)
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
@@ -40,7 +39,7 @@ func assemble(nodes []*node, cfg Config, began, ended time.Time, notes, troubles
 	}
 	slices.SortFunc(a.Findings, func(x, y Finding) int {
 		return cmp.Or(
-			cmp.Compare(slices.Index(finding.Severities(), x.Severity), slices.Index(finding.Severities(), y.Severity)),
+			cmp.Compare(slices.Index(rules.Severities(), x.Severity), slices.Index(rules.Severities(), y.Severity)),
 			cmp.Compare(x.Rule, y.Rule), cmp.Compare(x.Command, y.Command))
 	})
 	if a.runs > 0 {
@@ -99,9 +98,9 @@ func (a *assembly) server(n *node) {
 func (a *assembly) of(command, rule string) *Finding {
 	j := judge(a.cfg.Profile, command, a.cfg.Strict)
 	if rule != "" { // found by its keys, and so for sure
-		j.rule, j.severity = rule, finding.Error
-		if known, ok := rules.Of(rule); ok && known.Severity == finding.Critical {
-			j.severity = finding.Critical
+		j.rule, j.severity = rule, rules.Error
+		if known, ok := rules.Of(rule); ok && known.Severity == rules.Critical {
+			j.severity = rules.Critical
 		}
 	}
 	if j.rule == "" {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
 // WritePrometheus writes the report in the text format of Prometheus, for a textfile
@@ -41,7 +41,7 @@ func (r *Report) WritePrometheus(w io.Writer) error {
 	p.metric("migrate_check_live_clients", "gauge", "Connections of clients that were seen.")
 	p.perServer(r.Servers, func(s Server) float64 { return float64(s.Clients) })
 	p.metric("migrate_check_live_findings", "gauge", "Findings, by severity; notes do not count.")
-	for _, severity := range finding.Severities() {
+	for _, severity := range rules.Severities() {
 		n := 0
 		for _, f := range r.Findings {
 			if f.Severity == severity {

@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
 // Schema is what Report.Schema says. A change that a reader of the JSON would notice makes
@@ -75,27 +75,27 @@ type Server struct {
 
 // Finding is a command that was sent and that the proxy does not carry out.
 type Finding struct {
-	Rule     string           `json:"rule"`
-	Severity finding.Severity `json:"severity"`
-	Command  string           `json:"command"`
-	Stat                      // of the servers' own counts, over all of them
-	Sampled  int64            `json:"sampled,omitempty"`    // seen by MONITOR, where that is what shows it
-	Held     int              `json:"held,omitempty"`       // clients under its effect at one moment: subscribed, in MULTI, blocked
-	InLua    int64            `json:"in_scripts,omitempty"` // lines of MONITOR that came from a script
-	Servers  map[string]Stat  `json:"servers,omitempty"`    // by address
-	Why      string           `json:"why"`
-	Instead  string           `json:"instead,omitempty"`
-	Keys     []string         `json:"keys,omitempty"`     // patterns of keys that do not fit together
-	Together int64            `json:"together,omitempty"` // lines of MONITOR whose keys do fit together
-	From     []Seen           `json:"seen_from,omitempty"`
-	Remark   string           `json:"remark,omitempty"`
-	InCode   *int             `json:"in_code,omitempty"` // places that a check of code has found; see Join
+	Rule     string          `json:"rule"`
+	Severity rules.Severity  `json:"severity"`
+	Command  string          `json:"command"`
+	Stat                     // of the servers' own counts, over all of them
+	Sampled  int64           `json:"sampled,omitempty"`    // seen by MONITOR, where that is what shows it
+	Held     int             `json:"held,omitempty"`       // clients under its effect at one moment: subscribed, in MULTI, blocked
+	InLua    int64           `json:"in_scripts,omitempty"` // lines of MONITOR that came from a script
+	Servers  map[string]Stat `json:"servers,omitempty"`    // by address
+	Why      string          `json:"why"`
+	Instead  string          `json:"instead,omitempty"`
+	Keys     []string        `json:"keys,omitempty"`     // patterns of keys that do not fit together
+	Together int64           `json:"together,omitempty"` // lines of MONITOR whose keys do fit together
+	From     []Seen          `json:"seen_from,omitempty"`
+	Remark   string          `json:"remark,omitempty"`
+	InCode   *int            `json:"in_code,omitempty"` // places that a check of code has found; see Join
 }
 
 // Counts reports whether it makes the verdict Findings.
 func (f *Finding) Counts() bool { return counts(f.Severity) }
 
-func counts(s finding.Severity) bool { return s != "" && s != finding.Note }
+func counts(s rules.Severity) bool { return s != "" && s != rules.Note }
 
 // Number is how often it was seen, by whatever has seen it.
 func (f *Finding) Number() int64 { return max(f.Uses(), f.Sampled) }

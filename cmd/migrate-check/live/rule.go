@@ -3,7 +3,6 @@ package live
 import (
 	"strings"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 	"github.com/unwatch/unwatch/proxycompat"
 )
@@ -11,7 +10,7 @@ import (
 // judgement is what it means that a command was sent. The zero judgement: nothing.
 type judgement struct {
 	rule     string
-	severity finding.Severity
+	severity rules.Severity
 	why      string
 	instead  string
 	// keys says that it depends on the keys, which no count knows.
@@ -27,24 +26,24 @@ func judge(p *proxycompat.Profile, command string, strict bool) judgement {
 	case proxycompat.OK, proxycompat.Backend:
 		return judgement{}
 	case proxycompat.Split:
-		j.rule, j.severity, j.keys = "MC403", finding.Note, true
+		j.rule, j.severity, j.keys = "MC403", rules.Note, true
 		return j
 	case proxycompat.OneKey, proxycompat.SameSlot:
-		j.rule, j.severity, j.keys = "MC402", finding.Note, true
+		j.rule, j.severity, j.keys = "MC402", rules.Note, true
 		if known.Group == "scripting" {
 			j.rule = "MC501"
 		}
 		return j
 	case proxycompat.Unknown:
-		j.rule, j.severity, j.keys = "MC404", finding.Note, true
+		j.rule, j.severity, j.keys = "MC404", rules.Note, true
 		return j
 	}
 	j.rule = ruleOf(command, known, isKnown, rule.Verdict)
-	if j.severity = rules.Severity(j.rule); j.severity == finding.Note {
-		j.severity = finding.Error // in code it depends on the profile, which has decided here
+	if j.severity = rules.SeverityOf(j.rule); j.severity == rules.Note {
+		j.severity = rules.Error // in code it depends on the profile, which has decided here
 	}
 	if !strict && (j.rule == "MC701" && !ofServices(command) || j.rule == "MC601" || j.rule == "MC602" || j.rule == "MC603") {
-		j.severity = finding.Note
+		j.severity = rules.Note
 	}
 	return j
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
@@ -34,7 +34,7 @@ func TestJudge(t *testing.T) {
 	} {
 		j := judge(proxycompat.Codis32(), command, false)
 		assert.Equal(t, want, j.rule, command)
-		assert.Equal(t, finding.Note, j.severity, command)
+		assert.Equal(t, rules.Note, j.severity, command)
 	}
 	for _, command := range []string{"GET", "SET", "HGETALL", "ZADD", "PING", "INFO", "AUTH", "SELECT", "XADD"} {
 		assert.Zero(t, judge(proxycompat.Codis32(), command, true), command)
@@ -60,7 +60,7 @@ func TestEveryCommandOfEveryProfile(t *testing.T) {
 				assert.True(t, strings.HasPrefix(j.rule, "MC"))
 			default:
 				assert.True(t, j.keys, rule.Command)
-				assert.Equal(t, finding.Note, j.severity)
+				assert.Equal(t, rules.Note, j.severity)
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
 func example() *Report {
@@ -22,13 +22,13 @@ func example() *Report {
 		Servers: []Server{{Addr: "redis-with-a-long-name.svc.cluster.example:6379", Version: "7.0.15", Role: "master", Commands: 7654321}},
 		Findings: []Finding{
 			{
-				Rule: "MC101", Severity: finding.Error, Command: "WATCH", Stat: Stat{1234, 2, 0}, Held: 2, Why: "WATCH is refused",
+				Rule: "MC101", Severity: rules.Error, Command: "WATCH", Stat: Stat{1234, 2, 0}, Held: 2, Why: "WATCH is refused",
 				Servers: map[string]Stat{"redis:6379": {1234, 2, 0}},
 				From: []Seen{{Who: Who{Name: "a\x1b\"b\\", Host: "10.0.0.7", Lib: "go-redis 9.7.0", User: "desk"}, Connections: 3,
 					MaxAge: 7500, Lines: 2, Server: "redis:6379"}},
 			},
-			{Rule: "MC402", Severity: finding.Error, Command: "SINTER", Sampled: 3, Why: "x", Keys: []string{"a:* b:*"}},
-			{Rule: "MC403", Severity: finding.Note, Command: `odd"name`, Stat: Stat{Calls: 3},
+			{Rule: "MC402", Severity: rules.Error, Command: "SINTER", Sampled: 3, Why: "x", Keys: []string{"a:* b:*"}},
+			{Rule: "MC403", Severity: rules.Note, Command: `odd"name`, Stat: Stat{Calls: 3},
 				Servers: map[string]Stat{"redis:6379": {Calls: 3}}},
 		},
 		Attributed: []Attributed{{"redis:6379", "PUBLISH", 300, "the hello of 1 sentinel"}},

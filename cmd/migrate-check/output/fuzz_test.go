@@ -13,6 +13,7 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/output"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
 // FuzzNames prints a report in which each name and each text from the code is hostile.
@@ -60,7 +61,7 @@ func FuzzNames(f *testing.F) {
 func named(name string) *finding.Report {
 	at := finding.Place{Path: name, Line: 7, Column: 3, Message: name}
 	r := &finding.Report{Findings: []finding.Finding{{
-		Rule: "MC404", Severity: finding.Error, Confidence: finding.High, Place: at, Package: name, Func: name,
+		Rule: "MC404", Severity: rules.Error, Confidence: finding.High, Place: at, Package: name, Func: name,
 		Related: []finding.Place{at}, Stack: []finding.Place{at}, Reach: "main", Unfixed: name, Scaffold: name,
 		Fix: &finding.Fix{Message: name, Edits: []finding.Edit{{Path: name, Text: name}}},
 	}}}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 
@@ -21,7 +22,7 @@ func github(w io.Writer, r *finding.Report, o Options) error {
 		level := "notice"
 		switch {
 		case !f.Counts():
-		case f.Severity == finding.Warning:
+		case f.Severity == rules.Warning:
 			level = "warning"
 		default:
 			level = "error"

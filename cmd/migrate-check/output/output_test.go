@@ -12,6 +12,7 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/output"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
 func report() *finding.Report {
@@ -20,7 +21,7 @@ func report() *finding.Report {
 	}
 	r := &finding.Report{Findings: []finding.Finding{
 		{
-			Rule: "MC101", Severity: finding.Error, Confidence: finding.High, Advice: "change the key by store.Update",
+			Rule: "MC101", Severity: rules.Error, Confidence: finding.High, Advice: "change the key by store.Update",
 			Place:   at(7, "WATCH through (*redis.Client).Watch; the proxy refuses it (MC101)"),
 			Related: []finding.Place{at(20, "called from"), at(30, "called from")}, Reach: "main",
 			Stack: []finding.Place{
@@ -28,15 +29,15 @@ func report() *finding.Report {
 			},
 		},
 		{
-			Rule: "MC101", Severity: finding.Error, Confidence: finding.High, Advice: "change the key by store.Update", Reach: "none",
+			Rule: "MC101", Severity: rules.Error, Confidence: finding.High, Advice: "change the key by store.Update", Reach: "none",
 			Place: at(9, "WATCH through (*redis.Client).Watch; the proxy refuses it (MC101)"),
 			Fix:   &finding.Fix{Message: "call store.Update"},
 		},
 		{
-			Rule: "MC902", Severity: finding.Warning, Confidence: finding.Low, Labels: []finding.Label{finding.Test}, Uncounted: true,
+			Rule: "MC902", Severity: rules.Warning, Confidence: finding.Low, Labels: []finding.Label{finding.Test}, Uncounted: true,
 			Place: at(11, "100%: watch\nor, not (MC902)"),
 		},
-		{Rule: "MC202", Severity: finding.Error, Place: at(12, "hidden (MC202)"), Suppressed: &finding.Suppression{By: "baseline"}},
+		{Rule: "MC202", Severity: rules.Error, Place: at(12, "hidden (MC202)"), Suppressed: &finding.Suppression{By: "baseline"}},
 	}}
 	r.Summary.Packages = 3
 	r.Summary.Baseline = &finding.Burndown{Recorded: 57, Left: 41, Stale: make([]string, 16)}

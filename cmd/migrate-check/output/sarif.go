@@ -58,11 +58,11 @@ func driver() object {
 	}
 }
 
-func level(s finding.Severity) string {
+func level(s rules.Severity) string {
 	switch s {
-	case finding.Warning:
+	case rules.Warning:
 		return "warning"
-	case finding.Note:
+	case rules.Note:
 		return "note"
 	}
 	return "error"

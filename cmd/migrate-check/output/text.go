@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 
@@ -34,8 +35,8 @@ func text(w io.Writer, r *finding.Report, o Options) error {
 	return err
 }
 
-var colours = map[finding.Severity]string{
-	finding.Critical: "\x1b[1;31m", finding.Error: "\x1b[31m", finding.Warning: "\x1b[33m", finding.Note: "\x1b[36m",
+var colours = map[rules.Severity]string{
+	rules.Critical: "\x1b[1;31m", rules.Error: "\x1b[31m", rules.Warning: "\x1b[33m", rules.Note: "\x1b[36m",
 }
 
 func one(b *strings.Builder, f *finding.Finding, o Options) {

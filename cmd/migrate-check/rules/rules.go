@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-
-	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
 )
 
 //go:embed pages
@@ -19,7 +17,7 @@ var pages embed.FS
 type Rule struct {
 	ID       string // "MC101"
 	Name     string // "watch"
-	Severity finding.Severity
+	Severity Severity
 	Summary  string // one line, lower case
 	Off      bool   // not looked for unless it is asked for
 	Page     string // Markdown: why, an example, what to do
@@ -57,12 +55,12 @@ func Of(id string) (Rule, bool) {
 	return Rule{}, false
 }
 
-// Severity is that of a rule; an error's if there is no such rule.
-func Severity(id string) finding.Severity {
+// SeverityOf is that of a rule; an error's if there is no such rule.
+func SeverityOf(id string) Severity {
 	if r, ok := Of(id); ok {
 		return r.Severity
 	}
-	return finding.Error
+	return Error
 }
 
 // read reads all pages. They are ours: one that cannot be read is a bug, found by any test.
@@ -100,9 +98,9 @@ func parse(text string) (Rule, error) {
 	}
 	r := Rule{
 		ID: id, Summary: summary, Name: strings.Trim(facts[0], "`"),
-		Severity: finding.Severity(facts[1]), Off: slices.Contains(facts[2:], "off"), Page: text,
+		Severity: Severity(facts[1]), Off: slices.Contains(facts[2:], "off"), Page: text,
 	}
-	if !slices.Contains(finding.Severities(), r.Severity) {
+	if !slices.Contains(Severities(), r.Severity) {
 		return Rule{}, fmt.Errorf("there is no severity %q", facts[1])
 	}
 	return r, nil

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/analysistest"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
@@ -38,9 +37,9 @@ func Wrong(d analysis.Diagnostic) string {
 	switch {
 	case !known:
 		return "no such rule has a page"
-	case special && !slices.Contains(finding.Severities(), finding.Severity(severity)):
+	case special && !slices.Contains(rules.Severities(), rules.Severity(severity)):
 		return "no such severity"
-	case special && finding.Severity(severity) == rule.Severity:
+	case special && rules.Severity(severity) == rule.Severity:
 		return "that is the severity of the rule"
 	case !strings.HasSuffix(d.Message, " ("+id+")"):
 		return "the message does not end with the rule"
