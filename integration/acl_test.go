@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cas"
-	"github.com/unwatch/unwatch/cmd/migrate-check/live"
+	"github.com/unwatch/unwatch/internal/live"
 	"github.com/unwatch/unwatch/internal/servers"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"

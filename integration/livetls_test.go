@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/live"
+	"github.com/unwatch/unwatch/internal/live"
 )
 
 func TestLiveTLS(t *testing.T) {

@@ -14,14 +14,14 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/all"
-	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/profile"
-	"github.com/unwatch/unwatch/cmd/migrate-check/baseline"
-	"github.com/unwatch/unwatch/cmd/migrate-check/driver"
-	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
-	"github.com/unwatch/unwatch/cmd/migrate-check/lexical"
-	"github.com/unwatch/unwatch/cmd/migrate-check/output"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/profile"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/baseline"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/driver"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/lexical"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/output"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/wholefile"
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
-	"github.com/unwatch/unwatch/cmd/migrate-check/wholefile"
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 

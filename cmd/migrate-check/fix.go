@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
-	"github.com/unwatch/unwatch/cmd/migrate-check/fixer"
-	"github.com/unwatch/unwatch/cmd/migrate-check/load"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/fixer"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 

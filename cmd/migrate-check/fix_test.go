@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 )
 
 // legacyModule is a copy of the legacy service that can be written to: a module of its own

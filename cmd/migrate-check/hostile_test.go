@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 )
 
 // tree writes files, by their paths, into a new folder.

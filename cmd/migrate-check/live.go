@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/live"
-	"github.com/unwatch/unwatch/cmd/migrate-check/wholefile"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/wholefile"
+	"github.com/unwatch/unwatch/internal/live"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/custom"
 )

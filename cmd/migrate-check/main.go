@@ -20,7 +20,7 @@ import (
 	"golang.org/x/tools/go/analysis/unitchecker"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/all"
-	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/guard"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/guard"
 )
 
 func main() {

@@ -25,7 +25,7 @@ func valid(t *testing.T, log []byte) error {
 // logOf is a log that the tests of package output hold against what is printed.
 func logOf(t *testing.T, name string) []byte {
 	t.Helper()
-	log, err := os.ReadFile("../../cmd/migrate-check/output/testdata/" + name + ".sarif")
+	log, err := os.ReadFile("../../cmd/migrate-check/internal/output/testdata/" + name + ".sarif")
 	require.NoError(t, err)
 	return log
 }

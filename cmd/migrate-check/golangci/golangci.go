@@ -36,7 +36,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/all"
-	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/guard"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/guard"
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 

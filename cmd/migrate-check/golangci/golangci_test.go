@@ -27,10 +27,10 @@ func TestPlugin(t *testing.T) {
 	require.NoError(t, err)
 	for _, a := range analyzers {
 		if a.Name == "redispubsub" {
-			analysistest.Run(t, filepath.Join(analysistest.TestData(), "../../analysis/testdata"), a, "pubsub")
+			analysistest.Run(t, filepath.Join(analysistest.TestData(), "../../internal/analysis/testdata"), a, "pubsub")
 		}
 		if a.Name == "redistx" {
-			analysistest.Run(t, filepath.Join(analysistest.TestData(), "../../analysis/testdata"), a, "silent", "names")
+			analysistest.Run(t, filepath.Join(analysistest.TestData(), "../../internal/analysis/testdata"), a, "silent", "names")
 		}
 	}
 }

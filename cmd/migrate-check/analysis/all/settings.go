@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/analyzers"
-	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/profile"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/analyzers"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/profile"
 )
 
 // Settings are those of all analyzers.

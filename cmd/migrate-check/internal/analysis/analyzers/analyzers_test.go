@@ -1,0 +1,96 @@
+package analyzers_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/analyzers"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/profile"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/trial"
+)
+
+// fixtures are what each analyzer is tried on. They say themselves what is to be found.
+func fixtures() map[string][]string {
+	return map[string][]string{
+		"redistx": {
+			"goredis", "goredis6", "older", "redigo", "rueidis", "radix", "helpers", "hidden", "spelled", "wrappers",
+			"idle", "silent", "ownnames",
+		},
+		"redispubsub":  {"pubsub", "wrapped", "ownnames"},
+		"redisunknown": {"unknown"},
+		"rediskeys":    {"keys", "keyslots", "keytricks", "keydecoys", "batches", "silent"},
+		"redisclient":  {"clients", "silent"},
+		"redisnotify":  {"notify", "silent"},
+		"redisscripts": {"scripts", "silent"},
+	}
+}
+
+func Test(t *testing.T) {
+	found := map[string]map[string]int{}
+	for _, a := range analyzers.All() {
+		t.Run(a.Name, func(t *testing.T) {
+			require.NotEmpty(t, fixtures()[a.Name])
+			found[a.Name] = trial.Run(t, a, fixtures()[a.Name]...)
+		})
+	}
+	keys, clients, scripts := found["rediskeys"], found["redisclient"], found["redisscripts"]
+	assert.Equal(t, 4, keys["MC402/error"], "of keys that are proven to be apart")
+	assert.Equal(t, 1, keys["MC404/warning"], "of commands that nobody knows")
+	assert.Equal(t, 1, keys["MC405/note"], "of a tag that may be meant so")
+	assert.Equal(t, 3, clients["MC602/warning"], "of HELLO 3")
+	assert.Equal(t, 1, clients["MC602/note"], "of CLIENT SETINFO")
+	assert.Equal(t, 1, scripts["MC501/error"], "of keys that are proven to be apart")
+	assert.Positive(t, scripts["MC504/note"], "of scripts that cannot be read")
+	assert.Len(t, found["redisnotify"], 1)
+}
+
+func TestSplit(t *testing.T) {
+	keys := analyzers.Named(analyzers.Keys)
+	set(t, keys, analyzers.SplitFlag, "true", "false")
+	trial.Run(t, keys, "keysplit")
+}
+
+// What is found is what the profile says. Without a proxy there is nothing to find.
+func TestProfiles(t *testing.T) {
+	for _, test := range []struct{ analyzer, profile, fixture string }{
+		{"rediskeys", "twemproxy", "twemproxy"},
+		{"rediskeys", "cluster", "oneslot"},
+		{"rediskeys", "redis", "direct"},
+		{"redisclient", "redis", "direct"},
+		{"redisnotify", "redis", "direct"},
+		{"redisscripts", "redis", "direct"},
+	} {
+		t.Run(test.analyzer+" "+test.profile, func(t *testing.T) {
+			set(t, profile.Analyzer, profile.Flag, test.profile, profile.Default)
+			trial.Run(t, analyzers.Named(test.analyzer), test.fixture)
+		})
+	}
+}
+
+// A profile that says which server is behind finds arguments that this does not know.
+func TestArgumentsNewerThanTheServer(t *testing.T) {
+	set(t, profile.Analyzer, profile.Flag, "codis@3.2", profile.Default)
+	found := trial.Run(t, analyzers.Named(analyzers.Keys), "arguments")
+	assert.Equal(t, 2, found["MC401/warning"], "of a map or a struct whose size is not known")
+}
+
+// Each description is that of one analyzer: go vet and golangci-lint print it.
+func TestDescriptions(t *testing.T) {
+	require.NoError(t, analysis.Validate(analyzers.All()))
+	for _, a := range analyzers.All() {
+		assert.NotContains(t, a.Doc, "# Analyzer", a.Name)
+		assert.NotContains(t, a.Doc, "//", a.Name)
+		assert.Regexp(t, `MC\d\d\d`, a.Doc, a.Name)
+		assert.Same(t, a, analyzers.Named(a.Name))
+	}
+	assert.Nil(t, analyzers.Named("redis"))
+}
+
+func set(t *testing.T, a *analysis.Analyzer, flag, value, before string) {
+	t.Helper()
+	require.NoError(t, a.Flags.Set(flag, value))
+	t.Cleanup(func() { require.NoError(t, a.Flags.Set(flag, before)) })
+}

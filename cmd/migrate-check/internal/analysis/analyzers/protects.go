@@ -1,0 +1,208 @@
+package analyzers
+
+import (
+	"go/ast"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// A WATCH that no EXEC follows protects nothing.
+const idleRule = "MC104"
+
+// region is the code that a WATCH is for, as far as it can be seen.
+type region struct {
+	pass  *analysis.Pass
+	calls []*rediscalls.Call
+	body  *ast.BlockStmt
+	conn  types.Object // what the transaction is held by: tx, or redigo's connection
+}
+
+// protects reports a WATCH under which no transaction is carried out. What it cannot see all of
+// it is silent about.
+func protects(pass *analysis.Pass, calls []*rediscalls.Call, watch *rediscalls.Call) {
+	call, ok := watch.Node.(*ast.CallExpr)
+	if !ok {
+		return
+	}
+	if watch.Library.Name == rediscalls.Redigo && fromPool(call) {
+		watch.Report(pass, idleRule, "WATCH on a connection from the pool that is lost with it: no EXEC can follow")
+		return
+	}
+	r := &region{pass: pass, calls: calls}
+	if !r.of(watch, call) || r.transacts() || r.escapes() {
+		return
+	}
+	switch {
+	case len(r.writes()) > 0:
+		watch.Report(pass, idleRule, "under this WATCH "+strings.Join(r.writes(), ", ")+" is sent outside of MULTI and EXEC: "+
+			"it was never guarded, and loses updates today")
+	case !r.callsOthers():
+		watch.Report(pass, idleRule+"/note", "nothing is written under this WATCH: read without it")
+	}
+}
+
+// fromPool reports whether a method is called on what has just been taken from a pool.
+func fromPool(call *ast.CallExpr) bool {
+	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	taken, ok := ast.Unparen(sel.X).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	get, ok := ast.Unparen(taken.Fun).(*ast.SelectorExpr)
+	return ok && get.Sel.Name == "Get"
+}
+
+// of finds the code that a WATCH is for.
+func (r *region) of(watch *rediscalls.Call, call *ast.CallExpr) bool {
+	switch {
+	case watch.How == rediscalls.Method && watch.Library.Name == rediscalls.GoRedis:
+		for _, arg := range call.Args {
+			fn, ok := ast.Unparen(arg).(*ast.FuncLit)
+			if !ok || len(fn.Type.Params.List) != 1 || len(fn.Type.Params.List[0].Names) != 1 {
+				continue
+			}
+			r.body = fn.Body
+			r.conn = r.pass.TypesInfo.Defs[fn.Type.Params.List[0].Names[0]]
+			return true
+		}
+	case watch.Library.Name == rediscalls.Redigo && watch.How == rediscalls.ByName:
+		sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		ident, ok := ast.Unparen(sel.X).(*ast.Ident)
+		if !ok {
+			return false
+		}
+		r.conn = r.pass.TypesInfo.Uses[ident]
+		r.body = r.function(call)
+		return r.body != nil && r.conn != nil && r.conn.Pos() > r.body.Pos() // else a caller may do the rest
+	}
+	return false
+}
+
+// function is the body of the declared function around a node.
+func (r *region) function(n ast.Node) *ast.BlockStmt {
+	for _, file := range r.pass.Files {
+		for _, decl := range file.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Body != nil && fn.Body.Pos() <= n.Pos() && n.End() <= fn.Body.End() {
+				return fn.Body
+			}
+		}
+	}
+	return nil
+}
+
+// inside are the calls in the region.
+func (r *region) inside() (calls []*rediscalls.Call) {
+	for _, c := range r.calls {
+		if r.body.Pos() <= c.Node.Pos() && c.Node.End() <= r.body.End() {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+func (r *region) transacts() bool {
+	return slices.ContainsFunc(r.inside(), func(c *rediscalls.Call) bool {
+		return c.How == rediscalls.Transaction || c.Unknown || len(c.Of([]string{"EXEC", "MULTI"})) > 0
+	})
+}
+
+// escapes reports whether what holds the transaction is given to others, who may carry it out.
+func (r *region) escapes() bool {
+	used := map[*ast.Ident]bool{} // as what a method is called on
+	ast.Inspect(r.body, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
+				if ident, ok := ast.Unparen(sel.X).(*ast.Ident); ok {
+					used[ident] = true
+				}
+			}
+		}
+		return true
+	})
+	for ident, obj := range r.pass.TypesInfo.Uses {
+		if obj == r.conn && r.conn != nil && !used[ident] && r.body.Pos() <= ident.Pos() && ident.End() <= r.body.End() {
+			return true
+		}
+	}
+	return r.pipelines()
+}
+
+// pipelines reports whether commands are put together under the WATCH: in v6 and before that
+// is a transaction, and afterwards it may have been meant for one.
+func (r *region) pipelines() bool {
+	found := false
+	ast.Inspect(r.body, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && strings.Contains(sel.Sel.Name, "Pipeline") {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// writes are the commands in the region that write.
+func (r *region) writes() (names []string) {
+	for _, c := range r.inside() {
+		for _, name := range c.Commands {
+			command, known := proxycompat.CommandOf(strings.Fields(name)...)
+			if known && command.Writes() && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// callsOthers reports whether the region calls functions of which it is not known what they send.
+func (r *region) callsOthers() bool {
+	known := map[ast.Node]bool{}
+	for _, c := range r.inside() {
+		known[c.Node] = true
+	}
+	found := false
+	ast.Inspect(r.body, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || known[n] || found {
+			return !found
+		}
+		found = !r.harmless(call)
+		return !found
+	})
+	return found
+}
+
+// harmless reports whether a call can send nothing: of the standard library, of a client's
+// answer, a builtin, a conversion.
+func (r *region) harmless(call *ast.CallExpr) bool {
+	if r.pass.TypesInfo.Types[call.Fun].IsType() || r.pass.TypesInfo.Types[call.Fun].IsBuiltin() {
+		return true
+	}
+	var obj types.Object
+	switch fun := ast.Unparen(call.Fun).(type) {
+	case *ast.Ident:
+		obj = r.pass.TypesInfo.Uses[fun]
+	case *ast.SelectorExpr:
+		obj = r.pass.TypesInfo.Uses[fun.Sel]
+	}
+	fn, ok := obj.(*types.Func)
+	if !ok || fn.Pkg() == nil {
+		return false
+	}
+	if _, client := rediscalls.LibraryOf(fn); client {
+		return true
+	}
+	first, _, _ := strings.Cut(fn.Pkg().Path(), "/")
+	return !strings.Contains(first, ".") && fn.Pkg() != r.pass.Pkg
+}

@@ -1,0 +1,142 @@
+package analyzers
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"iter"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/profile"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/symbolic"
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// reader looks at a package for one analyzer.
+type reader struct {
+	pass    *analysis.Pass
+	profile *proxycompat.Profile
+	calls   []*rediscalls.Call
+	eval    *symbolic.Evaluator // nil unless the analyzer asks for texts
+	chains  rediscalls.Chains   // nil until they are asked for
+
+	// What has been looked at, and is not told twice.
+	tagged  map[token.Pos]bool         // keys, for their hash tags
+	greeted map[*ast.CompositeLit]bool // options, for their handshake
+	checked map[string]bool            // scripts
+}
+
+func newReader(pass *analysis.Pass, texts bool) *reader {
+	r := &reader{
+		pass: pass, profile: profile.Of(pass), calls: pass.ResultOf[rediscalls.Analyzer].([]*rediscalls.Call),
+		tagged: map[token.Pos]bool{}, greeted: map[*ast.CompositeLit]bool{}, checked: map[string]bool{},
+	}
+	if texts {
+		r.eval = symbolic.Of(pass)
+	}
+	return r
+}
+
+// flag is the value of a flag of the analyzer.
+func (r *reader) flag(name string) string { return r.pass.Analyzer.Flags.Lookup(name).Value.String() }
+
+// report reports a place in the code. See [rediscalls.Call.Report] for the rule.
+func (r *reader) report(n ast.Node, rule, text string, args ...any) {
+	id, _, _ := strings.Cut(rule, "/")
+	r.pass.Report(analysis.Diagnostic{
+		Pos: n.Pos(), End: n.End(), Category: rule, Message: fmt.Sprintf(text, args...) + " (" + id + ")",
+	})
+}
+
+// behind yields the methods that are called on what a call returns: see [rediscalls.Chains.Behind].
+func (r *reader) behind(call *ast.CallExpr) iter.Seq2[string, *ast.CallExpr] {
+	if r.chains == nil {
+		r.chains = rediscalls.ChainsOf(r.pass)
+	}
+	return r.chains.Behind(call)
+}
+
+// behindCtx are the arguments of a call, without a context.
+func behindCtx(c *rediscalls.Call) []ast.Expr { return c.Args[min(leading(c.Func), len(c.Args)):] }
+
+// leading is 1 for a function whose first parameter is a context.
+func leading(fn *types.Func) int {
+	if params := fn.Signature().Params(); params.Len() > 0 {
+		if named, ok := types.Unalias(params.At(0).Type()).(*types.Named); ok && named.Obj().Name() == "Context" {
+			return 1
+		}
+	}
+	return 0
+}
+
+// fieldOf returns what a field of a struct is given; nil if it is left out. It is not known if
+// there is no literal, or the function assigns to the field.
+func (r *reader) fieldOf(arg ast.Expr, name string) (value ast.Expr, known bool) {
+	lit := r.eval.Literal(arg)
+	if lit == nil {
+		return nil, false
+	}
+	s := r.structOf(lit)
+	if s == nil || !r.steady(s, name, arg.Pos()) {
+		return nil, false
+	}
+	return r.field(lit, name), true
+}
+
+// field is what a literal gives a field; nil if nothing.
+func (r *reader) field(lit *ast.CompositeLit, name string) ast.Expr {
+	s := r.structOf(lit)
+	for i, element := range lit.Elts {
+		pair, ok := element.(*ast.KeyValueExpr)
+		if !ok {
+			if s != nil && i < s.NumFields() && s.Field(i).Name() == name {
+				return element
+			}
+			continue
+		}
+		if id, ok := pair.Key.(*ast.Ident); ok && id.Name == name {
+			return pair.Value
+		}
+	}
+	return nil
+}
+
+// steady reports whether the function around a place leaves a field as its literal has it.
+func (r *reader) steady(s *types.Struct, name string, at token.Pos) bool {
+	for field := range s.Fields() {
+		if field.Name() == name {
+			return r.eval.Steady(field, at)
+		}
+	}
+	return true
+}
+
+// structOf is the struct that a literal makes; nil if it makes another type.
+func (r *reader) structOf(lit *ast.CompositeLit) *types.Struct {
+	t := r.pass.TypesInfo.TypeOf(lit)
+	if p, ok := t.Underlying().(*types.Pointer); ok { // &T{} within a slice of pointers
+		t = p.Elem()
+	}
+	s, _ := t.Underlying().(*types.Struct)
+	return s
+}
+
+func isSlice(t types.Type) bool {
+	if t == nil {
+		return false
+	}
+	_, ok := t.Underlying().(*types.Slice)
+	return ok
+}
+
+func isText(t types.Type) bool {
+	if t == nil {
+		return false
+	}
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsString != 0
+}

@@ -1,0 +1,121 @@
+package rewrite_test
+
+import (
+	"cmp"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/analysistest"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite"
+)
+
+// probe reports what becomes of each Watch, and of each transaction outside of one.
+func probe(o rewrite.Options) *analysis.Analyzer {
+	return &analysis.Analyzer{
+		Name: "probe", Doc: "tell what becomes of a transaction", Requires: []*analysis.Analyzer{rediscalls.Analyzer},
+		Run: func(pass *analysis.Pass) (any, error) {
+			for _, call := range pass.ResultOf[rediscalls.Analyzer].([]*rediscalls.Call) {
+				fix, why, _ := rewrite.Of(pass, call, o)
+				name := call.Func.Name()
+				d := analysis.Diagnostic{Pos: call.Node.Pos(), End: call.Node.End(), Message: "not fixed: " + why}
+				if fix != nil {
+					d.Message, d.SuggestedFixes = "fixed", []analysis.SuggestedFix{*fix}
+				}
+				if name == "Watch" || fix != nil || pass.Pkg.Name() == "pipelines" && strings.HasPrefix(name, "Tx") {
+					pass.Report(d)
+				}
+			}
+			return nil, nil
+		},
+	}
+}
+
+func testdata() string { return filepath.Join(analysistest.TestData(), "../../testdata") }
+
+func TestWhatIsDoubtfulStays(t *testing.T) {
+	analysistest.Run(t, testdata(), probe(rewrite.Options{}), "refused", "pipelines", "generated", "goredis6only")
+}
+
+func TestTheStoreIsTheOnlyOneOrTheOneAskedFor(t *testing.T) {
+	analysistest.Run(t, testdata(), probe(rewrite.Options{}), "stores")
+	analysistest.Run(t, testdata(), probe(rewrite.Options{Store: "a"}), "asked")
+}
+
+// What becomes of code in the dress of real projects, over version 8; and of comments.
+// UNWATCH_UPDATE_GOLDEN=1 writes it.
+func TestTheResultIsAsWritten(t *testing.T) {
+	for _, name := range []string{"fixed8", "comments"} {
+		if os.Getenv("UNWATCH_UPDATE_GOLDEN") != "" {
+			writeGolden(t, analysistest.Run(t, testdata(), probe(rewrite.Options{}), name))
+		}
+		analysistest.RunWithSuggestedFixes(t, testdata(), probe(rewrite.Options{}), name)
+	}
+}
+
+func writeGolden(t *testing.T, results []*analysistest.Result) {
+	pass := results[0].Pass
+	file := pass.Fset.File(pass.Files[0].Pos())
+	var edits []analysis.TextEdit
+	for _, d := range results[0].Diagnostics {
+		for _, e := range d.SuggestedFixes[0].TextEdits {
+			if e.Pos != e.End || !slices.ContainsFunc(edits, func(o analysis.TextEdit) bool {
+				return o.Pos == e.Pos && string(o.NewText) == string(e.NewText)
+			}) {
+				edits = append(edits, e)
+			}
+		}
+	}
+	slices.SortStableFunc(edits, func(a, b analysis.TextEdit) int { return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.End, b.End)) })
+	old, err := os.ReadFile(file.Name())
+	require.NoError(t, err)
+	var text []byte
+	at := 0
+	for _, e := range edits {
+		text = slices.Concat(text, old[at:file.Offset(e.Pos)], e.NewText)
+		at = file.Offset(e.End)
+	}
+	text, err = format.Source(append(text, old[at:]...))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file.Name()+".golden", text, 0o600))
+}
+
+func TestAScaffoldHasWhatIsKnown(t *testing.T) {
+	var mu sync.Mutex // packages are looked at side by side
+	var all []string
+	a := probe(rewrite.Options{})
+	a.Run = func(pass *analysis.Pass) (any, error) {
+		for _, call := range pass.ResultOf[rediscalls.Analyzer].([]*rediscalls.Call) {
+			if _, why, scaffold := rewrite.Of(pass, call, rewrite.Options{}); why != "" && call.Func.Name() == "Watch" {
+				mu.Lock()
+				all = append(all, scaffold)
+				mu.Unlock()
+				_, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f() {\n"+scaffold+"}\n", 0)
+				require.NoError(t, err, scaffold)
+			}
+		}
+		return nil, nil
+	}
+	for _, r := range analysistest.Run(discard{}, testdata(), a, "refused", "stores") {
+		require.NoError(t, r.Action.Err)
+	}
+	text := strings.Join(all, "\n")
+	require.Contains(t, text, `store.WithLocks(ctx, []string{key, "b"}`)
+	require.Contains(t, text, "// TODO: an Update is of a string or a hash, and ZCard of neither: send it under store.WithLock.\n")
+	require.Contains(t, text, "//\t\t\tn, err := tx.Get(ctx, key).Int()")
+}
+
+// discard does not care for what is expected in the files.
+type discard struct{}
+
+func (discard) Errorf(string, ...any) {}

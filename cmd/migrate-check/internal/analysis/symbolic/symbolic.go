@@ -1,0 +1,52 @@
+package symbolic
+
+import (
+	_ "embed"
+	"go/ast"
+	"go/types"
+	"reflect"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
+)
+
+//go:embed doc.go
+var doc string
+
+// Analyzer's result is an *Evaluator for the package.
+var Analyzer = &analysis.Analyzer{
+	Name:       "symbolic",
+	Doc:        rediscalls.About(doc, "symbolic"),
+	URL:        "https://pkg.go.dev/github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/symbolic",
+	ResultType: reflect.TypeFor[*Evaluator](),
+	FactTypes:  []analysis.Fact{new(Builder)},
+	Run:        run,
+}
+
+// Of returns the evaluator of a pass whose analyzer requires [Analyzer].
+func Of(pass *analysis.Pass) *Evaluator { return pass.ResultOf[Analyzer].(*Evaluator) }
+
+func run(pass *analysis.Pass) (any, error) {
+	e := &Evaluator{
+		pass: pass, history: newHistory(pass.TypesInfo, pass.Files),
+		values: map[*types.Var]Value{}, builders: map[*types.Func]*Builder{}, decls: map[*types.Func]*ast.FuncDecl{},
+	}
+	var order []*types.Func
+	for _, file := range pass.Files {
+		for _, decl := range file.Decls {
+			if decl, ok := decl.(*ast.FuncDecl); ok {
+				if fn, ok := pass.TypesInfo.Defs[decl.Name].(*types.Func); ok {
+					e.decls[fn] = decl
+					order = append(order, fn)
+				}
+			}
+		}
+	}
+	for _, fn := range order {
+		if b := e.builder(fn); b != nil {
+			pass.ExportObjectFact(fn, b)
+		}
+	}
+	return e, nil
+}

@@ -1,0 +1,244 @@
+package driver
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/ast/astutil"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/directive"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/reach"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+)
+
+// build is one build of the program.
+type build struct {
+	*merger
+	program *load.Program
+	tests   bool                       // only what is in tests is told of
+	reach   *reach.Graph               // nil: nobody wants to know
+	calls   map[string][]finding.Place // of functions that are given functions; made when first asked for
+}
+
+// files notes which files are built, and their directives.
+func (b *build) files() {
+	for _, pkg := range b.program.Packages {
+		for _, file := range pkg.Syntax {
+			name := pkg.Fset.File(file.FileStart).Name()
+			b.built[name] = true
+			if b.tests && !ofTests(name) {
+				continue
+			}
+			path, own := b.program.Relative(name)
+			if !own {
+				continue
+			}
+			for _, d := range directive.InFile(pkg.Fset, file, path) {
+				if _, known := b.directives[d.Place]; !known {
+					b.directives[d.Place] = d
+				}
+			}
+		}
+	}
+}
+
+func ofTests(file string) bool { return strings.HasSuffix(file, "_test.go") }
+
+// located is a finding of which it is not known yet from where it is reached.
+type located struct {
+	finding.Finding
+	statement string
+	pkg       *packages.Package
+	path      []ast.Node // the syntax around it, from the inside to the outside
+}
+
+// diagnostic makes a finding of a diagnostic, unless it is one that nobody wants to see.
+func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) (l located, ok bool) {
+	pkg := act.Package
+	rule, severity, ok := strings.Cut(d.Category, "/") // "MC402/error" is graver than its rule usually is
+	if !ok {
+		severity = string(rules.SeverityOf(rule))
+	}
+	if b.cfg.Rules != nil && !b.cfg.Rules(rule) {
+		return l, false
+	}
+	file := fileAt(pkg, d.Pos)
+	if file == nil {
+		return l, false // in what cgo has made; its source is looked at as a file that is not built
+	}
+	if b.tests && !ofTests(pkg.Fset.File(file.FileStart).Name()) {
+		return l, false // it was looked at before
+	}
+	f := finding.Finding{
+		Rule: rule, Severity: rules.Severity(severity), Confidence: finding.High,
+		Place: b.place(pkg.Fset, d.Pos), Package: pkg.PkgPath,
+	}
+	f.Message = d.Message
+	if d.End.IsValid() {
+		end := pkg.Fset.Position(d.End)
+		f.EndLine, f.EndColumn = end.Line, end.Column
+	}
+	f.Labels = b.labels(pkg, file, d.Pos)
+	if f.Has(finding.Generated) && !b.cfg.Generated || f.Has(finding.Test) && b.cfg.Tests == TestsOff {
+		return l, false
+	}
+	f.Uncounted = f.Has(finding.Test) && b.cfg.Tests == TestsWarn
+	if r, ok := rules.Of(rule); ok && (f.Severity != rules.Note || r.Severity == rules.Note) { // a note has its own in its text
+		f.Advice = r.Advice()
+	}
+	path, _ := astutil.PathEnclosingInterval(file, d.Pos, max(d.Pos, d.End))
+	if at := b.place(pkg.Fset, selected(path, d.Pos)); at.Line > f.Line {
+		f.Began, f.Line, f.Column = f.Line, at.Line, at.Column
+	}
+	fn := enclosing(path)
+	f.Func = nameOf(fn)
+	if f.Has(finding.Dependent) && b.cfg.Scope == Module {
+		return l, false
+	}
+	unfixed, related, ok := rewrite.UnfixedOf(d)
+	if ok {
+		f.Unfixed, f.Scaffold = unfixed.Why, unfixed.Scaffold
+	}
+	for _, r := range related {
+		at := b.place(pkg.Fset, r.Pos)
+		at.Message = r.Message
+		f.Related = append(f.Related, at)
+	}
+	f.Related = append(f.Related, b.callers(pkg, fn, d)...)
+	if len(d.SuggestedFixes) > 0 && !f.Has(finding.Generated) && !pkg.IllTyped {
+		f.Fix = b.fix(pkg.Fset, d.SuggestedFixes[0])
+	}
+	return located{f, statement(pkg, path, d.Pos, d.End), pkg, path}, true
+}
+
+// selected is the position of the method's name, on whose line readers look for a call over
+// several lines; pos if there is none.
+func selected(path []ast.Node, pos token.Pos) token.Pos {
+	if len(path) == 0 {
+		return pos
+	}
+	n := path[0]
+	if call, ok := n.(*ast.CallExpr); ok {
+		n = ast.Unparen(call.Fun)
+	}
+	if sel, ok := n.(*ast.SelectorExpr); ok {
+		return sel.Sel.Pos()
+	}
+	return pos
+}
+
+// reached finds out from where a finding is reached, and keeps it.
+func (b *build) reached(l located) {
+	switch {
+	case b.cfg.Reach && l.Has(finding.Test):
+		l.Reach = "test"
+	case b.reach == nil || l.pkg.IllTyped: // nobody knows
+	default:
+		b.way(&l)
+	}
+	if l.Has(finding.Dependent) && b.cfg.Scope == Deps && l.Reach == string(reach.None) {
+		return
+	}
+	b.keep(l.Finding, l.statement)
+}
+
+func (b *build) way(l *located) {
+	from, frames := b.reach.Of(l.pkg.PkgPath, l.path)
+	l.Reach = string(from)
+	for _, frame := range frames {
+		at := l.Place // of the last one
+		if frame.Pos.IsValid() {
+			at = b.place(l.pkg.Fset, frame.Pos)
+		}
+		at.Message = frame.Func
+		l.Stack = append(l.Stack, at)
+	}
+}
+
+func (b *build) place(fset *token.FileSet, pos token.Pos) finding.Place {
+	at := fset.Position(pos)
+	path, _ := b.program.Relative(at.Filename)
+	return finding.Place{Path: path, Line: at.Line, Column: at.Column}
+}
+
+// fix takes places as they are in the files, whatever a //line directive says of them.
+func (b *build) fix(fset *token.FileSet, fix analysis.SuggestedFix) *finding.Fix {
+	res := &finding.Fix{Message: fix.Message, Seen: map[string]string{}}
+	for _, e := range fix.TextEdits {
+		file := fset.File(e.Pos)
+		path, _ := b.program.Relative(file.Name())
+		end := e.Pos
+		if e.End.IsValid() {
+			end = e.End
+		}
+		res.Edits = append(res.Edits, finding.Edit{Path: path, Start: file.Offset(e.Pos), End: file.Offset(end), Text: string(e.NewText)})
+		if _, ok := res.Seen[path]; ok {
+			continue
+		}
+		text, err := os.ReadFile(file.Name())
+		if err != nil || len(text) != file.Size() {
+			res.Seen[path] = "another" // than what was parsed
+			continue
+		}
+		res.Seen[path] = finding.Sum(text)
+	}
+	return res
+}
+
+// labels tell of which kind a file is.
+func (b *build) labels(pkg *packages.Package, file *ast.File, pos token.Pos) (labels []finding.Label) {
+	name := pkg.Fset.File(pos).Name()
+	if ofTests(name) {
+		labels = append(labels, finding.Test)
+	}
+	if ast.IsGenerated(file) {
+		labels = append(labels, finding.Generated)
+	}
+	switch slashed := filepath.ToSlash(name); {
+	case strings.Contains(slashed, "/vendor/") || strings.Contains(slashed, "/third_party/"):
+		labels = append(labels, finding.Vendored)
+	case !b.program.Asked[pkg.PkgPath]:
+		labels = append(labels, finding.Dependent)
+	}
+	return labels
+}
+
+func fileAt(pkg *packages.Package, pos token.Pos) *ast.File {
+	for _, file := range pkg.Syntax {
+		if file.FileStart <= pos && pos < file.FileEnd {
+			return file
+		}
+	}
+	return nil
+}
+
+// enclosing is the declared function around a place; nil if it is in none.
+func enclosing(path []ast.Node) *ast.FuncDecl {
+	for _, n := range path {
+		if fn, ok := n.(*ast.FuncDecl); ok {
+			return fn
+		}
+	}
+	return nil
+}
+
+// nameOf is a function's name as a stack has it: "(*Store).Take".
+func nameOf(fn *ast.FuncDecl) string {
+	if fn == nil {
+		return ""
+	}
+	if fn.Recv == nil || len(fn.Recv.List) == 0 {
+		return fn.Name.Name
+	}
+	return "(" + types.ExprString(fn.Recv.List[0].Type) + ")." + fn.Name.Name
+}

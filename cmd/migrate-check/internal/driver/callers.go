@@ -1,0 +1,94 @@
+package driver
+
+import (
+	"cmp"
+	"go/ast"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+)
+
+// callers are the places that call a helper: a function that gives a function it is given to
+// the client. The helper is one finding, however many use it.
+func (b *build) callers(pkg *packages.Package, fn *ast.FuncDecl, d analysis.Diagnostic) []finding.Place {
+	if fn == nil || !passes(pkg, fn, d) {
+		return nil
+	}
+	obj, ok := pkg.TypesInfo.Defs[fn.Name].(*types.Func)
+	if !ok {
+		return nil
+	}
+	if b.calls == nil {
+		b.calls = b.allCalls()
+	}
+	return b.calls[obj.FullName()]
+}
+
+// passes reports whether a parameter of a function, that is a function, is used within a
+// finding.
+func passes(pkg *packages.Package, fn *ast.FuncDecl, d analysis.Diagnostic) bool {
+	params := map[types.Object]bool{}
+	for _, field := range fn.Type.Params.List {
+		for _, name := range field.Names {
+			v := pkg.TypesInfo.Defs[name]
+			if v == nil {
+				continue
+			}
+			if _, ok := v.Type().Underlying().(*types.Signature); ok {
+				params[v] = true
+			}
+		}
+	}
+	found := false
+	if len(params) == 0 {
+		return false
+	}
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		if ident, ok := n.(*ast.Ident); ok && within(ident, d) && params[pkg.TypesInfo.Uses[ident]] {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+func within(n ast.Node, d analysis.Diagnostic) bool {
+	return d.Pos <= n.Pos() && n.End() <= max(d.End, d.Pos)
+}
+
+// allCalls are the calls of all functions that have a function among their parameters.
+func (b *build) allCalls() map[string][]finding.Place {
+	calls := map[string][]finding.Place{}
+	for _, pkg := range b.program.Packages {
+		for ident, obj := range pkg.TypesInfo.Uses {
+			fn, ok := obj.(*types.Func)
+			if !ok || !takesFunc(fn) {
+				continue
+			}
+			at := b.place(pkg.Fset, ident.Pos())
+			at.Message = "called from"
+			name := fn.Origin().FullName()
+			calls[name] = append(calls[name], at)
+		}
+	}
+	for name, places := range calls {
+		slices.SortFunc(places, func(x, y finding.Place) int {
+			return cmp.Or(cmp.Compare(x.Path, y.Path), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Column, y.Column))
+		})
+		calls[name] = slices.Compact(places)
+	}
+	return calls
+}
+
+func takesFunc(fn *types.Func) bool {
+	for v := range fn.Signature().Params().Variables() {
+		if _, ok := v.Type().Underlying().(*types.Signature); ok {
+			return true
+		}
+	}
+	return false
+}

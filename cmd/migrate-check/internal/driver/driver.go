@@ -1,0 +1,318 @@
+// Package driver looks at Go packages with all analyzers, and makes one report of what they,
+// and what could not be looked at, have to tell.
+package driver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/checker"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/baseline"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/directive"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/lexical"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/reach"
+)
+
+// Config says what to look at, and how.
+type Config struct {
+	Dir       string
+	Patterns  []string
+	Tags      []string // each a build of its own; none: one without tags
+	Systems   []string // each a build of its own; none: this one
+	Analyzers []*analysis.Analyzer
+	Nested    bool // look at the modules below, too
+	Scope     Scope
+	Reach     bool                 // find out from where a finding is reached
+	Rules     func(id string) bool // nil: all
+	Tests     Tests
+	Generated bool              // report what is in generated files
+	Languages lexical.Languages // to look at by their words; none: no files but Go's that are built
+	LowCounts bool              // findings of low confidence count, too
+	Today     time.Time
+	Progress  func(what string) // nil: nobody wants to know
+}
+
+// Scope says whose code is looked at.
+type Scope string
+
+// The scopes.
+const (
+	Module Scope = "module" // the packages asked for
+	Deps   Scope = "deps"   // and what they reach in others
+	All    Scope = "all"    // and what they only import
+)
+
+// Tests says what becomes of findings in tests.
+type Tests string
+
+// What can.
+const (
+	TestsOff  Tests = "off"  // tests are not looked at
+	TestsWarn Tests = "warn" // they are shown, and do not count
+	TestsFail Tests = "fail" // they count
+)
+
+// Run looks. It returns an error if nothing could be looked at at all; what could not be
+// otherwise is in the report.
+func Run(ctx context.Context, cfg Config) (*finding.Report, error) {
+	if cfg.Progress == nil {
+		cfg.Progress = func(string) {}
+	}
+	m := newMerger(cfg)
+	dirs, err := m.modules()
+	if err != nil {
+		return nil, err
+	}
+	for _, build := range builds(cfg, dirs) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		cfg.Progress("reading packages: " + build.String() + waiting(build))
+		program, err := load.Load(ctx, build)
+		switch {
+		case errors.Is(err, load.ErrNoGo):
+			continue
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			m.notLoaded(build, err)
+			continue
+		}
+		cfg.Progress(fmt.Sprintf("looking at %d packages: %s", len(program.Packages), build))
+		graph, err := analyze(cfg.Analyzers, program.Packages)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", build, err)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if cfg.Reach {
+			cfg.Progress("following the calls: " + build.String())
+		}
+		later, keep := program.Later, helpers(graph)
+		m.add(program, graph, false)
+		if later == nil {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		cfg.Progress("looking at the tests: " + build.String())
+		if err := m.tests(later, keep); err != nil {
+			return nil, fmt.Errorf("%s: the tests: %w", build, err)
+		}
+	}
+	unseen := m.unseen()
+	inNone, err := m.unloaded(ctx, dirs)
+	if err != nil {
+		return nil, err
+	}
+	unseen = append(unseen, inNone...)
+	if err := m.scanOthers(ctx); err != nil {
+		return nil, err
+	}
+	return m.report(unseen), nil
+}
+
+// waiting says what reading packages waits for with an empty build cache.
+func waiting(build load.Config) string {
+	if build.System == "" {
+		return "; the go command compiles what they import"
+	}
+	return "; the go command compiles the standard library for that system first, which can take minutes"
+}
+
+// builds are all combinations of modules, tags and systems.
+func builds(cfg Config, dirs []string) (all []load.Config) {
+	for _, dir := range dirs {
+		patterns := cfg.Patterns
+		if dir != cfg.Dir {
+			patterns = []string{"./..."}
+		}
+		for _, tags := range orOne(cfg.Tags) {
+			for _, system := range orOne(cfg.Systems) {
+				all = append(all, load.Config{
+					Dir: dir, Patterns: patterns, Tags: tags, System: system, Tests: cfg.Tests != TestsOff, All: cfg.Reach,
+				})
+			}
+		}
+	}
+	return all
+}
+
+func orOne(all []string) []string {
+	if len(all) == 0 {
+		return []string{""}
+	}
+	return all
+}
+
+// merger makes one report of what was found in several builds.
+type merger struct {
+	cfg        Config
+	root       string
+	passed     []finding.Unseen
+	others     []string              // the folders of modules that were not looked at
+	members    map[string]bool       // those of modules that were
+	files      int                   // of other languages that were looked at
+	found      map[finding.Place]int // of each rule and message: where it is in all
+	all        []finding.Finding
+	statements []string
+	directives map[finding.Place]*directive.Directive
+	packages   map[string]bool
+	broken     map[string]load.Broken
+	built      map[string]bool           // files that some build has
+	notBuilt   map[string]string         // files that some build has not, by their paths
+	failed     map[string]finding.Unseen // analyzers and builds that did not come to their end
+	lost       bool                      // a build failed as a whole
+	known      map[finding.Place]bool    // lines of findings by types; made when all of them are there
+}
+
+func newMerger(cfg Config) *merger {
+	return &merger{
+		cfg: cfg, found: map[finding.Place]int{}, directives: map[finding.Place]*directive.Directive{},
+		members: map[string]bool{}, packages: map[string]bool{}, broken: map[string]load.Broken{}, built: map[string]bool{},
+		notBuilt: map[string]string{}, failed: map[string]finding.Unseen{},
+	}
+}
+
+// tests looks at the tests of a build.
+func (m *merger) tests(later *load.Later, keep load.Bodies) error {
+	program, err := later.Tests(keep)
+	if err != nil {
+		return err
+	}
+	graph, err := analyze(m.cfg.Analyzers, program.Packages)
+	if err != nil {
+		return err
+	}
+	m.add(program, graph, true)
+	return nil
+}
+
+// add takes over what was found in one build, or in the tests of one.
+func (m *merger) add(program *load.Program, graph *checker.Graph, tests bool) {
+	m.root = cmp.Or(m.root, program.Root)
+	if _, below := load.Within(m.root, program.Root); below {
+		program.Root = m.root
+	}
+	for _, module := range program.Modules {
+		m.members[module.Dir] = true
+	}
+	b := &build{merger: m, program: program, tests: tests}
+	b.files()
+	for _, broken := range program.Broken {
+		if _, known := m.broken[broken.Package]; !known {
+			m.broken[broken.Package] = broken
+		}
+	}
+	for _, file := range program.NotBuilt {
+		path, _ := program.Relative(file)
+		m.notBuilt[file] = path
+	}
+	for path := range program.Asked {
+		m.packages[strings.TrimSuffix(path, "_test")] = true
+	}
+	for act := range graph.All() {
+		if reason := why(act); reason != "" {
+			m.failed[act.Package.PkgPath+reason] = finding.Unseen{Path: act.Package.PkgPath, Reason: reason}
+		}
+	}
+	var found []located
+	for _, act := range graph.Roots {
+		for _, d := range act.Diagnostics {
+			if l, ok := b.diagnostic(act, d); ok {
+				found = append(found, l)
+			}
+		}
+	}
+	if m.cfg.Reach && !tests {
+		// The graph of actions, and with it all that is known of expressions, is let go meanwhile.
+		b.reach = reach.New(program.Packages, func(path string) bool { return program.Asked[path] })
+	}
+	for _, l := range found {
+		b.reached(l)
+	}
+}
+
+// keep adds a finding, unless another build has it.
+func (m *merger) keep(f finding.Finding, statement string) {
+	key := f.Place
+	key.Message = f.Rule + f.Message
+	if _, known := m.found[key]; known {
+		return
+	}
+	m.found[key] = len(m.all)
+	m.all = append(m.all, f)
+	m.statements = append(m.statements, statement)
+}
+
+// report finishes.
+func (m *merger) report(unseen []finding.Unseen) *finding.Report {
+	order := make([]int, len(m.all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return finding.Compare(&m.all[a], &m.all[b]) })
+	sorted, statements := make([]finding.Finding, len(order)), make([]string, len(order))
+	for i, at := range order {
+		sorted[i], statements[i] = m.all[at], m.statements[at]
+	}
+	baseline.Fingerprint(sorted, statements)
+	var directives []*directive.Directive
+	for _, d := range m.directives {
+		directives = append(directives, d)
+	}
+	more := directive.Apply(sorted, directives, m.cfg.Rules, m.cfg.Today)
+	finding.Sort(more)
+	statements = statements[:0]
+	for _, f := range more {
+		statements = append(statements, f.Message)
+	}
+	baseline.Fingerprint(more, statements)
+	if m.cfg.Rules == nil || m.cfg.Rules(directive.Rule) {
+		sorted = append(sorted, more...)
+	}
+	finding.Sort(sorted)
+	r := &finding.Report{Findings: sorted, Root: m.root, Lost: m.lost}
+	r.Summary.Packages = len(m.packages)
+	r.Summary.Unseen = unseen
+	r.Summary.Files = m.files
+	if len(m.packages) == 0 && m.files == 0 && len(unseen) == 0 {
+		r.Summary.Unseen = []finding.Unseen{{
+			Path: strings.Join(m.cfg.Patterns, " "), Reason: "neither a Go package nor a file of another language is there",
+		}}
+	}
+	r.Summary.Passed = m.passed
+	r.Summary.Modules = m.otherModules()
+	r.Count()
+	return r
+}
+
+// ParseTests reads what becomes of findings in tests.
+func ParseTests(word string) (Tests, error) {
+	return oneOf("-tests", Tests(word), TestsOff, TestsWarn, TestsFail)
+}
+
+// ParseScope reads a scope.
+func ParseScope(word string) (Scope, error) { return oneOf("-scope", Scope(word), Module, Deps, All) }
+
+func oneOf[T ~string](flag string, word T, all ...T) (T, error) {
+	if slices.Contains(all, word) {
+		return word, nil
+	}
+	var names []string
+	for _, one := range all {
+		names = append(names, string(one))
+	}
+	return "", errors.New(flag + ": want one of " + strings.Join(names, ", ") + ", not " + string(word))
+}

@@ -1,0 +1,146 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/directive"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/lexical"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
+)
+
+// scanGo looks at the words of a Go file that was not type-checked, and reports whether it
+// could.
+func (m *merger) scanGo(file, shown string, label finding.Label) bool {
+	if !slices.Contains(m.cfg.Languages, lexical.Go) {
+		return false
+	}
+	src, err := os.ReadFile(file)
+	if err != nil {
+		return false
+	}
+	for _, f := range lexical.Scan(shown, src, lexical.Languages{lexical.Go}) {
+		if m.known[finding.Place{Path: f.Path, Line: f.Line}] {
+			continue // its types told more
+		}
+		if label != "" {
+			f.Labels = append(f.Labels, label)
+		}
+		m.keepLexical(f)
+	}
+	for _, d := range lexical.Directives(shown, src) {
+		m.keepDirective(d)
+	}
+	return true
+}
+
+// keepDirective keeps one, unless it is known by a look that told more.
+func (m *merger) keepDirective(d *directive.Directive) {
+	if _, known := m.directives[d.Place]; !known {
+		m.directives[d.Place] = d
+	}
+}
+
+// scanOthers looks at the files of other languages where the patterns point to.
+func (m *merger) scanOthers(ctx context.Context) error {
+	languages := slices.DeleteFunc(slices.Clone(m.cfg.Languages), func(l lexical.Language) bool { return l == lexical.Go })
+	if len(languages) == 0 {
+		return nil
+	}
+	base, err := filepath.Abs(m.cfg.Dir)
+	if err != nil {
+		return err
+	}
+	if m.root == "" {
+		m.root = base
+	}
+	var errs error
+	for _, pattern := range m.cfg.Patterns {
+		dir, below, ok := folder(base, pattern)
+		if !ok {
+			continue // an import path, or the go command has said that nothing is there
+		}
+		m.cfg.Progress("looking at other languages: " + dir)
+		prefix, ok := load.Within(m.root, dir)
+		if !ok {
+			prefix = filepath.ToSlash(dir)
+		}
+		found, passed, err := lexical.Walk(ctx, only(os.DirFS(dir), below), lexical.Options{
+			Languages: languages, Files: &m.files, Directive: func(d *directive.Directive) {
+				d.Place.Path = path.Join(prefix, d.Place.Path)
+				m.keepDirective(d)
+			},
+		})
+		errs = errors.Join(errs, err)
+		for _, f := range found {
+			m.keepLexical(moved(f, prefix))
+		}
+		for _, p := range passed {
+			m.passed = append(m.passed, finding.Unseen{Path: path.Join(prefix, p.Path), Reason: p.Reason})
+		}
+	}
+	return errs
+}
+
+// moved is a finding with its paths below a folder.
+func moved(f finding.Finding, prefix string) finding.Finding {
+	f.Path = path.Join(prefix, f.Path)
+	f.Related = slices.Clone(f.Related)
+	for i := range f.Related {
+		f.Related[i].Path = path.Join(prefix, f.Related[i].Path)
+	}
+	return f
+}
+
+func (m *merger) keepLexical(f finding.Finding) {
+	if m.cfg.Rules != nil && !m.cfg.Rules(f.Rule) {
+		return
+	}
+	if isTest(f.Path) && !f.Has(finding.Test) {
+		f.Labels = append(f.Labels, finding.Test)
+	}
+	if f.Has(finding.Test) && m.cfg.Tests == TestsOff {
+		return
+	}
+	f.Uncounted = f.Uncounted || !m.cfg.LowCounts || f.Has(finding.Test) && m.cfg.Tests == TestsWarn
+	m.keep(f, f.Message)
+}
+
+// isTest reports whether a path is that of a test, as the languages name theirs.
+func isTest(file string) bool {
+	for part := range strings.SplitSeq(path.Dir(file), "/") {
+		switch part {
+		case "test", "tests", "__tests__", "spec", "testdata":
+			return true
+		}
+	}
+	name := strings.TrimSuffix(path.Base(file), path.Ext(file))
+	for _, ending := range []string{"_test", ".test", ".spec", "_spec", "Test", "Tests", "IT"} {
+		if strings.HasSuffix(name, ending) {
+			return true
+		}
+	}
+	return strings.HasPrefix(name, "test_") || name == "conftest"
+}
+
+// only is a folder without the ones in it, unless they are meant, too.
+func only(fsys fs.FS, below bool) fs.FS {
+	if below {
+		return fsys
+	}
+	return flat{fsys}
+}
+
+type flat struct{ fs.FS }
+
+func (f flat) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(f.FS, name)
+	return slices.DeleteFunc(entries, fs.DirEntry.IsDir), err
+}

@@ -1,0 +1,95 @@
+package driver
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
+)
+
+// modulesBelow are the folders of the modules below the patterns that end in "...", which the
+// go command leaves out: each is a program of its own.
+func modulesBelow(base string, patterns []string) (dirs []string, err error) {
+	for _, pattern := range patterns {
+		start, below := strings.CutSuffix(pattern, "...")
+		if !below || !strings.HasPrefix(start, ".") && !filepath.IsAbs(start) {
+			continue
+		}
+		if !filepath.IsAbs(start) {
+			start = filepath.Join(base, start)
+		}
+		err = filepath.WalkDir(filepath.Clean(start), func(name string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && name != filepath.Clean(start) && passedBy(d.Name()):
+				return filepath.SkipDir
+			case d.Name() == "go.mod" && !d.IsDir() && filepath.Dir(name) != filepath.Clean(base):
+				dirs = append(dirs, filepath.Dir(name))
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs), nil
+}
+
+// passedBy reports whether the go command looks into folders of a name.
+func passedBy(name string) bool {
+	return name == "vendor" || name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")
+}
+
+var client = regexp.MustCompile(`(?m)^\s*(?:require\s+)?\S*(?:go-redis|redis\.v\d|redigo|rueidis|valkey-go|radix|gogf/gf|go-zero)\S*\s+v`)
+
+// requires reports whether a module requires a Redis client.
+func requires(dir string) bool {
+	text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	return err != nil || client.Match(text)
+}
+
+// modules returns the folders to look in: that of the configuration, and the modules below it
+// with -nested, or if there is none around it. Paths begin at one root for all of them. The
+// report lists the other modules.
+func (m *merger) modules() (dirs []string, err error) {
+	base, err := filepath.Abs(m.cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	below, err := modulesBelow(base, m.cfg.Patterns)
+	if err != nil {
+		return nil, err
+	}
+	if !load.HasModule(base) && len(below) > 0 {
+		m.root = base
+		return below, nil
+	}
+	if m.cfg.Nested {
+		var ok bool
+		if m.root, ok = load.Above(base, "go.mod"); ok {
+			return append([]string{m.cfg.Dir}, below...), nil
+		}
+		m.root = base // of a workspace, in which no package is beside the modules
+		return below, nil
+	}
+	m.others = slices.DeleteFunc(below, func(dir string) bool { return !requires(dir) })
+	return []string{m.cfg.Dir}, nil
+}
+
+// otherModules are those that were not looked at.
+func (m *merger) otherModules() (all []finding.Unseen) {
+	for _, dir := range m.others {
+		if m.members[dir] {
+			continue // of the workspace
+		}
+		all = append(all, finding.Unseen{Path: m.shown(dir), Reason: "a module of its own, that requires a Redis client: -nested looks at it, too"})
+	}
+	return all
+}

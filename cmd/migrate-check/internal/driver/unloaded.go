@@ -1,0 +1,97 @@
+package driver
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
+)
+
+// notLoaded keeps why the go command could not list the packages of a build.
+func (m *merger) notLoaded(build load.Config, err error) {
+	u := finding.Unseen{Path: strings.Join(build.Patterns, " "), Reason: err.Error()}
+	if build.Dir != m.cfg.Dir {
+		u.Path = build.Dir
+	}
+	m.failed[u.Path+u.Reason] = u
+	m.lost = true
+}
+
+// unloaded searches by their words the Go files that are in no package, because there is no
+// go.mod or the go command failed, and returns those that import a client. Without such a
+// cause it looks at none.
+func (m *merger) unloaded(ctx context.Context, dirs []string) (all []finding.Unseen, err error) {
+	base, err := filepath.Abs(m.cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	lost, known := m.lost || !load.HasModule(base), map[string]bool{}
+	for _, broken := range m.broken {
+		lost = lost || len(broken.Files) == 0
+		for _, file := range broken.Files {
+			known[file] = true
+		}
+	}
+	if !lost {
+		return nil, nil
+	}
+	if m.root == "" {
+		m.root = base
+	}
+	for _, pattern := range m.cfg.Patterns {
+		start, below, ok := folder(base, pattern)
+		if !ok {
+			continue
+		}
+		m.cfg.Progress("looking at Go files without a package: " + start)
+		err := filepath.WalkDir(start, func(name string, d fs.DirEntry, err error) error {
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case err != nil:
+				return err
+			case d.IsDir() && name != start && (!below || passedBy(d.Name()) || isModule(name) && !slices.Contains(dirs, name)):
+				return filepath.SkipDir
+			case d.IsDir() || !strings.HasSuffix(name, ".go") || ofTests(name) && m.cfg.Tests == TestsOff:
+				return nil
+			case m.built[name] || m.notBuilt[name] != "" || known[name] || !importsClient(name):
+				return nil
+			}
+			all = append(all, finding.Unseen{
+				Path: m.shown(name), Reason: "imports a Redis client, and is in no package that could be loaded",
+				Scanned: m.scanGo(name, m.shown(name), ""),
+			})
+			known[name] = true
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// folder is where a pattern of packages points to, and whether it means the folders below, too.
+// It is not ok for an import path, and where no folder is.
+func folder(base, pattern string) (dir string, below, ok bool) {
+	dir, below = strings.CutSuffix(pattern, "...")
+	if pattern == "" || !strings.HasPrefix(pattern, ".") && !filepath.IsAbs(pattern) {
+		return "", false, false
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(base, dir)
+	}
+	dir = filepath.Clean(dir)
+	info, err := os.Stat(dir)
+	return dir, below, err == nil && info.IsDir()
+}
+
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}

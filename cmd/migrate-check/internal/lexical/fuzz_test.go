@@ -1,0 +1,48 @@
+package lexical_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/lexical"
+)
+
+// FuzzScan: whatever a file is, it is scanned to its end, and what is found lies in it.
+func FuzzScan(f *testing.F) {
+	for i, lang := range lexical.All() {
+		files, err := filepath.Glob("testdata/" + lang.String() + "/*")
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range files {
+			src, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(uint8(i), string(src))
+			f.Add(uint8(i), string(src[:len(src)/2]))
+			f.Add(uint8(i), strings.ReplaceAll(string(src), ")", ""))
+			f.Add(uint8(i), strings.ReplaceAll(string(src), "{", "{{"))
+		}
+	}
+	endings := []string{"go", "java", "kt", "py", "ts", "cs", "php", "rb", "lua"}
+	f.Fuzz(func(t *testing.T, lang uint8, src string) {
+		ending := endings[int(lang)%len(endings)]
+		lines := strings.Split(src, "\n")
+		for _, found := range lexical.Scan("x."+ending, []byte(src), lexical.All()) {
+			inside(t, lines, found.Line, found.Column)
+			for _, place := range found.Related {
+				inside(t, lines, place.Line, place.Column)
+			}
+		}
+	})
+}
+
+func inside(t *testing.T, lines []string, line, column int) {
+	t.Helper()
+	if line < 1 || line > len(lines) || column < 1 || column > len(lines[line-1])+1 {
+		t.Errorf("%d:%d is not in the file", line, column)
+	}
+}

@@ -1,0 +1,84 @@
+package lexical
+
+import (
+	"strings"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/scriptcheck"
+)
+
+// luaRules are the rules of what scriptcheck finds. What it finds besides is about the
+// server's version.
+var luaRules = map[string]string{
+	scriptcheck.UndeclaredKey: "MC503",
+	scriptcheck.SeveralKeys:   "MC501",
+	scriptcheck.NotInScripts:  "MC504",
+	scriptcheck.Unheard:       "MC504",
+	scriptcheck.OneServer:     "MC504",
+	scriptcheck.CannotTell:    "MC902",
+}
+
+// scanLua looks at a script. A file that is no script of Redis is none of our business, and
+// one that does not parse, such as a template, is looked at call by call.
+func scanLua(path, src string) []finding.Finding {
+	t := lex(Lua, src)
+	calls := luaCalls(t)
+	if len(calls) == 0 {
+		return nil
+	}
+	found, err := scriptcheck.CheckScript(proxycompat.Codis32(), src)
+	w := newWalker(&dialect{lang: Lua}, path, t)
+	w.reports, w.funcs = map[int][]*report{}, map[int]string{}
+	if err != nil {
+		for _, at := range calls {
+			name := strings.ToUpper(t.at(at + 4).text)
+			if rule := ruled[name]; rule != "" && rule != "MC404" && rule != "MC505" {
+				w.tell(at, "MC504", name+" in a script")
+			}
+		}
+		return w.findings()
+	}
+	for _, f := range found {
+		rule, ok := luaRules[f.Rule]
+		if !ok {
+			continue
+		}
+		at := luaToken(t, f.Line, calls)
+		w.tell(at, rule, f.Command+": "+lowerFirst(strings.TrimSuffix(f.Why, ".")))
+	}
+	return w.findings()
+}
+
+// luaCalls are the tokens at which redis.call and redis.pcall begin.
+func luaCalls(t *tokens) []int {
+	var all []int
+	for i := range t.all {
+		if t.is(i, "redis") && t.is(i+1, ".") && (t.is(i+2, "call") || t.is(i+2, "pcall")) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// luaToken is the call on a line, or what comes first there.
+func luaToken(t *tokens, line int, calls []int) int {
+	for _, at := range calls {
+		if l, _ := t.place(t.at(at).pos); l == line {
+			return at
+		}
+	}
+	for i := range t.all {
+		if l, _ := t.place(t.at(i).pos); l >= line {
+			return i
+		}
+	}
+	return calls[0]
+}
+
+func lowerFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}

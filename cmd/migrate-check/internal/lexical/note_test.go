@@ -1,0 +1,70 @@
+package lexical_test
+
+import (
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/directive"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/lexical"
+)
+
+// A directive silences a finding in its own line or in the next one with code, in every
+// language; in a text it is none.
+func TestDirectives(t *testing.T) {
+	for name, src := range map[string]string{
+		"a.py":   "import redis\nr = redis.Redis()\nr.publish('a', 'b')  # migratecheck:ignore MC202 its own Redis\n",
+		"b.py":   "import redis\nr = redis.Redis()\n# migratecheck:ignore MC202 its own Redis\n# as we said\nr.publish('a', 'b')\n",
+		"a.js":   "const Redis = require('ioredis')\nconst r = new Redis()\nr.publish('a', 'b') // migratecheck:ignore MC202 its own Redis\n",
+		"a.ts":   "import Redis from 'ioredis'\nconst r = new Redis()\n/* migratecheck:ignore MC202 its own Redis */\nr.publish('a', 'b')\n",
+		"a.php":  "<?php\n$r = new Redis();\n$r->publish('a', 'b'); # migratecheck:ignore MC202 its own Redis ?>\n",
+		"a.rb":   "require 'redis'\nr = Redis.new\nr.publish('a', 'b') # migratecheck:ignore MC202 its own Redis\n",
+		"a.lua":  "-- migratecheck:ignore MC504 nobody listens\nredis.call('PUBLISH', KEYS[1], '')\n",
+		"A.java": "import redis.clients.jedis.Jedis;\nclass A { void f(Jedis j) {\r\nj.publish(\"a\", \"b\"); //migratecheck:ignore MC202 ok\r\n}}",
+		"A.cs": "using StackExchange.Redis;\nclass A { void F(ISubscriber s) {\n// migratecheck:ignore MC202 its own Redis\n" +
+			"s.Publish(\"a\", \"b\");\n}}",
+		"a.kt": "import redis.clients.jedis.Jedis\nfun f(j: Jedis) {\n" +
+			"  j.publish(\"a\", \"b\") // migratecheck:ignore MC202 its own Redis\n}",
+	} {
+		found := lexical.Scan(name, []byte(src), lexical.All())
+		directives := lexical.Directives(name, []byte(src))
+		require.Len(t, found, 1, name)
+		require.Len(t, directives, 1, name)
+		assert.Empty(t, directive.Apply(found, directives, nil, time.Now()), name)
+		assert.NotNil(t, found[0].Suppressed, name)
+	}
+}
+
+func TestWhatIsNoDirective(t *testing.T) {
+	for name, src := range map[string]string{
+		"a.py": "s = '# migratecheck:ignore MC202 reason'\n", "a.js": "const s = `// migratecheck:ignore MC202 reason`\n",
+		"a.rb": "s = <<~X\n# migratecheck:ignore MC202 reason\nX\n", "a.md": "# migratecheck:ignore MC202 reason\n",
+		"b.js": "// see migratecheck:ignore MC202\n", "b.py": "# nolint:migratecheck\n",
+	} {
+		assert.Empty(t, lexical.Directives(name, []byte(src)), name)
+	}
+}
+
+// One that gives no reason, or that ignores nothing, is a finding.
+func TestWrongDirectives(t *testing.T) {
+	fsys := fstest.MapFS{
+		"a.py": file("import redis\nr = redis.Redis()\nr.publish('a', 'b')  # migratecheck:ignore MC202\n"),
+		"b.py": file("import redis\nr = redis.Redis()\nr.get('a')  # migratecheck:ignore MC202 reason\n"),
+		"c.go": file("package c\n\nfunc f() {} // migratecheck:ignore MC202 other rules are not looked for here\n"),
+	}
+	var directives []*directive.Directive
+	found, _, err := lexical.Walk(t.Context(), fsys, lexical.Options{
+		Directive: func(d *directive.Directive) { directives = append(directives, d) },
+	})
+	require.NoError(t, err)
+	more := directive.Apply(found, directives, nil, time.Now())
+	require.Len(t, more, 2)
+	assert.Equal(t, "a.py", more[0].Path)
+	assert.Contains(t, more[0].Message, "gives no reason")
+	assert.Equal(t, "b.py", more[1].Path)
+	assert.Contains(t, more[1].Message, "ignores nothing")
+	assert.Nil(t, found[0].Suppressed)
+}

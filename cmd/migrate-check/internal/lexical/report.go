@@ -1,0 +1,105 @@
+package lexical
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+)
+
+// report is what is found at a token.
+type report struct {
+	rule    string
+	message string
+}
+
+// sent reports that a call sends commands. The result is the token of the finding plus one, or
+// zero if there is none.
+func (w *walker) sent(at int, named bool, commands []string, through string) int {
+	for _, command := range commands {
+		name, _, _ := strings.Cut(strings.ToUpper(command), " ")
+		rule, ok := ruled[name]
+		if !ok {
+			continue
+		}
+		if named && slices.Contains(transactions, name) {
+			rule = "MC103"
+		}
+		return w.found(at, rule, strings.Join(commands, " and ")+" through "+through, len(commands) > 1)
+	}
+	return 0
+}
+
+// found reports something at a token, once.
+func (w *walker) found(at int, rule, what string, several bool) int {
+	verdict, ok := verdicts[rule]
+	switch {
+	case ok:
+	case several:
+		verdict = "the proxy refuses them"
+	default:
+		verdict = "the proxy refuses it"
+	}
+	return w.tell(at, rule, what+"; "+verdict)
+}
+
+// tell reports something, in words of its own.
+func (w *walker) tell(at int, rule, message string) int {
+	for _, r := range w.reports[at] {
+		if r.rule == rule {
+			return at + 1
+		}
+	}
+	w.reports[at] = append(w.reports[at], &report{rule: rule, message: message + " (" + rule + ")"})
+	return at + 1
+}
+
+// relation says that a place belongs to a finding.
+type relation struct {
+	origin int
+	place  finding.Place
+}
+
+// relate adds a place to a finding, if that is one.
+func (w *walker) relate(origin, at int, message string) bool {
+	if len(w.reports[origin-1]) == 0 && !w.opened[origin-1] {
+		return false
+	}
+	line, column := w.place(w.at(at).pos)
+	p := finding.Place{Path: w.path, Line: line, Column: column, Message: message}
+	if r := (relation{origin, p}); !slices.Contains(w.joined[max(0, len(w.joined)-20):], r) {
+		w.joined = append(w.joined, r)
+	}
+	return true
+}
+
+// findings are the reports as they go out.
+func (w *walker) findings() []finding.Finding {
+	related := map[int][]finding.Place{}
+	for _, r := range w.joined {
+		related[r.origin-1] = append(related[r.origin-1], r.place)
+	}
+	var all []finding.Finding
+	for at, reports := range w.reports {
+		tok := w.at(at)
+		line, column := w.place(tok.pos)
+		for i, r := range reports {
+			endLine, endColumn := line, column+len(tok.text)
+			if tok.kind != word {
+				endLine, endColumn = 0, 0
+			}
+			all = append(all, finding.Finding{
+				Rule: r.rule, Severity: rules.Warning, Confidence: finding.Low,
+				Place:   finding.Place{Path: w.path, Line: line, Column: column, Message: r.message},
+				EndLine: endLine, EndColumn: endColumn, Func: w.funcs[at],
+				Advice: advices[r.rule],
+			})
+			if i == 0 {
+				all[len(all)-1].Related = related[at]
+			}
+		}
+	}
+	finding.Sort(all)
+	return all
+}

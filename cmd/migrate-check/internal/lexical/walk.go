@@ -1,0 +1,184 @@
+package lexical
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/directive"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+)
+
+// Options say what Walk looks at. The zero value looks at all languages.
+type Options struct {
+	Languages Languages // default: all
+	// Skip says which files are not looked at, nor reported as skipped, by their path: as Go
+	// files that were looked at with their types. Default: none.
+	Skip func(path string) bool
+	// MaxSize is how large a file may be, in bytes. Default: 2 MiB.
+	MaxSize int64
+	// Directive, if it is given, gets the directives in comments, in the order of the files.
+	Directive func(*directive.Directive)
+	// Files, if it is given, gets how many files are looked at added.
+	Files *int
+	// Parallel is how many files are looked at at once. Default: one per processor.
+	Parallel int
+}
+
+// Skipped is a file or folder that was not looked at.
+type Skipped struct {
+	Path   string
+	Reason string
+}
+
+// DefaultMaxSize is how large a file may be. Nobody writes one that is larger.
+const DefaultMaxSize = 2 << 20
+
+// passedBy are the folders that have no code of one's own.
+var passedBy = map[string]string{
+	".git": "not code", ".hg": "not code", ".svn": "not code", "node_modules": "dependencies", "bower_components": "dependencies",
+	"vendor": "dependencies", "third_party": "dependencies", "site-packages": "dependencies", ".venv": "dependencies",
+	"venv": "dependencies",
+	".tox": "dependencies", "__pycache__": "built", ".gradle": "built", "target": "built", "build": "built", "dist": "built",
+	".next": "built",
+}
+
+// Walk looks at all files below the root of fsys. What it passes over it says. The order is
+// that of the paths, which have slashes and begin at the root. If ctx ends, so does Walk, with
+// its error and what was found until then.
+func Walk(ctx context.Context, fsys fs.FS, opts Options) ([]finding.Finding, []Skipped, error) {
+	if opts.Languages == nil {
+		opts.Languages = All()
+	}
+	if opts.MaxSize <= 0 {
+		opts.MaxSize = DefaultMaxSize
+	}
+	if opts.Parallel <= 0 {
+		opts.Parallel = runtime.GOMAXPROCS(0)
+	}
+	files, skipped, err := list(ctx, fsys, opts)
+	if err != nil {
+		return nil, skipped, err
+	}
+	if opts.Files != nil {
+		*opts.Files += len(files)
+	}
+	results := make([]result, len(files))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range min(opts.Parallel, len(files)) {
+		workers.Go(func() {
+			for i := range next {
+				results[i] = look(fsys, files[i], opts)
+			}
+		})
+	}
+feed:
+	for i := range files {
+		select {
+		case next <- i:
+		case <-ctx.Done():
+			break feed
+		}
+	}
+	close(next)
+	workers.Wait()
+	var all []finding.Finding
+	for _, r := range results {
+		all = append(all, r.found...)
+		for _, d := range r.directives {
+			opts.Directive(d)
+		}
+		skipped = append(skipped, r.skipped...)
+	}
+	finding.Sort(all)
+	slices.SortFunc(skipped, func(a, b Skipped) int { return strings.Compare(a.Path, b.Path) })
+	return all, skipped, ctx.Err()
+}
+
+type result struct {
+	found      []finding.Finding
+	directives []*directive.Directive
+	skipped    []Skipped
+}
+
+// list tells which files are to be looked at.
+func list(ctx context.Context, fsys fs.FS, opts Options) (files []string, skipped []Skipped, err error) {
+	pass := func(path, reason string) { skipped = append(skipped, Skipped{Path: path, Reason: reason}) }
+	err = fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			if name == "." {
+				return err
+			}
+			pass(name, reasonOf(err))
+			return fs.SkipDir
+		}
+		if entry.IsDir() {
+			if reason, ok := passedBy[entry.Name()]; ok && name != "." {
+				pass(name, reason)
+				return fs.SkipDir
+			}
+			return nil
+		}
+		lang := LanguageOf(name)
+		if lang == None || !slices.Contains(opts.Languages, lang) || opts.Skip != nil && opts.Skip(name) {
+			return nil
+		}
+		switch info, err := entry.Info(); {
+		case err != nil:
+			pass(name, reasonOf(err))
+		case !info.Mode().IsRegular():
+			pass(name, "not a regular file")
+		case info.Size() > opts.MaxSize:
+			pass(name, "too large")
+		case strings.Contains(path.Base(name), ".min."):
+			pass(name, "minified")
+		default:
+			files = append(files, name)
+		}
+		return nil
+	})
+	return files, skipped, err
+}
+
+func reasonOf(err error) string {
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		return of.Err.Error()
+	}
+	return err.Error()
+}
+
+// look looks at a file.
+func look(fsys fs.FS, name string, opts Options) result {
+	src, err := fs.ReadFile(fsys, name)
+	switch {
+	case err != nil:
+		return result{skipped: []Skipped{{Path: name, Reason: reasonOf(err)}}}
+	case int64(len(src)) > opts.MaxSize: // it has grown
+		return result{skipped: []Skipped{{Path: name, Reason: "too large"}}}
+	case bytes.IndexByte(src[:min(len(src), 8000)], 0) >= 0:
+		return result{skipped: []Skipped{{Path: name, Reason: "not text"}}}
+	case minified(src):
+		return result{skipped: []Skipped{{Path: name, Reason: "minified"}}}
+	}
+	r := result{found: Scan(name, src, opts.Languages)}
+	if opts.Directive != nil {
+		r.directives = Directives(name, src)
+	}
+	return r
+}
+
+// minified reports whether the lines are so long that nobody can have written them.
+func minified(src []byte) bool {
+	return len(src) > 10_000 && len(src)/(bytes.Count(src, []byte("\n"))+1) > 500
+}

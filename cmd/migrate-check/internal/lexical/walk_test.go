@@ -1,0 +1,102 @@
+package lexical_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/lexical"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+)
+
+const publishes = "import redis\nr = redis.Redis()\nr.publish('a', 'b')\n"
+
+func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+
+func tree() fstest.MapFS {
+	return fstest.MapFS{
+		"b/app.py":               file(publishes),
+		"a.py":                   file(publishes),
+		"a.rb":                   file("require 'redis'\nRedis.new.publish('a', 'b')\n"),
+		"README.md":              file("redis.publish('a')"),
+		"node_modules/x/i.js":    file("require('redis').createClient().publish('a')"),
+		"svc/vendor/x.php":       file("<?php (new Redis)->publish('a', 'b');"),
+		"web/app.min.js":         file("x"),
+		"web/bundle.js":          file(strings.Repeat("x", 20_000)),
+		"large.py":               file(publishes + strings.Repeat("# nothing\n", 300_000)),
+		"binary.py":              file("\x00\x01"),
+		".git/hooks/pre-push.py": file(publishes),
+	}
+}
+
+func TestWalk(t *testing.T) {
+	found, skipped, err := lexical.Walk(context.Background(), tree(), lexical.Options{})
+	require.NoError(t, err)
+	var places []string
+	for _, f := range found {
+		assert.Equal(t, "MC202", f.Rule)
+		assert.Equal(t, finding.Low, f.Confidence)
+		assert.Equal(t, rules.Warning, f.Severity)
+		assert.NotEmpty(t, f.Advice)
+		places = append(places, f.Path)
+	}
+	assert.Equal(t, []string{"a.py", "a.rb", "b/app.py"}, places)
+	assert.Equal(t, []lexical.Skipped{
+		{Path: ".git", Reason: "not code"}, {Path: "binary.py", Reason: "not text"}, {Path: "large.py", Reason: "too large"},
+		{Path: "node_modules", Reason: "dependencies"}, {Path: "svc/vendor", Reason: "dependencies"},
+		{Path: "web/app.min.js", Reason: "minified"}, {Path: "web/bundle.js", Reason: "minified"},
+	}, skipped)
+}
+
+func TestWalkIsAlwaysTheSame(t *testing.T) {
+	first, _, err := lexical.Walk(context.Background(), tree(), lexical.Options{Parallel: 1})
+	require.NoError(t, err)
+	for range 5 {
+		again, _, err := lexical.Walk(context.Background(), tree(), lexical.Options{Parallel: 8})
+		require.NoError(t, err)
+		assert.Equal(t, first, again)
+	}
+}
+
+func TestWalkOfSomeLanguagesAndFiles(t *testing.T) {
+	langs, err := lexical.ParseLanguages("py, lua")
+	require.NoError(t, err)
+	found, skipped, err := lexical.Walk(context.Background(), tree(), lexical.Options{
+		Languages: langs, Skip: func(path string) bool { return path == "a.py" }, MaxSize: 4 << 20,
+	})
+	require.NoError(t, err)
+	require.Len(t, found, 2)
+	assert.Equal(t, "b/app.py", found[0].Path)
+	assert.Equal(t, "large.py", found[1].Path)
+	for _, s := range skipped {
+		assert.NotEqual(t, "large.py", s.Path)
+	}
+	_, err = lexical.ParseLanguages("py,cobol")
+	require.ErrorContains(t, err, "cobol")
+}
+
+func TestWalkEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	found, _, err := lexical.Walk(ctx, tree(), lexical.Options{})
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Empty(t, found)
+}
+
+func TestMessageAndRelatedPlaces(t *testing.T) {
+	src := "import redis\n\nclass A:\n    def take(self, r: redis.Redis):\n        pipe = r.pipeline()\n" +
+		"        pipe.watch('k')\n        pipe.multi()\n        pipe.execute()\n"
+	found := lexical.Scan("a.py", []byte(src), lexical.All())
+	require.Len(t, found, 2)
+	assert.Equal(t, "MULTI and EXEC through redis-py's Redis.pipeline; the proxy refuses them (MC102)", found[0].Message)
+	assert.Equal(t, "WATCH through redis-py's Pipeline.watch; the proxy refuses it (MC101)", found[1].Message)
+	assert.Equal(t, "A.take", found[0].Func)
+	assert.Equal(t, []finding.Place{
+		{Path: "a.py", Line: 7, Column: 14, Message: "MULTI"}, {Path: "a.py", Line: 8, Column: 14, Message: "EXEC"},
+	}, found[0].Related)
+}

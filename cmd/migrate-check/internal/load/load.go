@@ -1,0 +1,307 @@
+// Package load reads the packages that are to be checked, and tells which it could not read,
+// and which of their files are not built.
+//
+// # Only what is near a client
+//
+// A first look asks for the imports of all packages, without their types. Those that do not
+// import a Redis client, not even through others, have nothing to be found in them. Only the
+// others are type-checked: the module's own, and of its dependencies those that lead to a
+// client, so that helpers in them are seen through. The rest comes from export data.
+//
+// # Tests come later
+//
+// What has tests in its own package is compiled a second time for them. Both at once would be
+// twice the memory, and function bodies would be looked at twice: so [Tests] reads them once the
+// rest has been looked at and let go, with their own bodies and those that matter to them.
+package load
+
+import (
+	"context"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
+)
+
+// Config says what to read.
+type Config struct {
+	Dir      string // where the patterns are meant; "": the working directory
+	Patterns []string
+	Tags     string // build tags, separated by commas
+	System   string // "linux", or "linux/arm64"; "": that of this machine
+	Tests    bool
+	All      bool // type-check also those asked for that do not lead to a client
+}
+
+// Program is what was read.
+type Program struct {
+	Packages []*packages.Package // with their types: those asked for, and then dependencies
+	Asked    map[string]bool     // the paths of those asked for
+	Modules  []Module            // theirs
+	Root     string              // what paths are relative to: the folder of the module, or around all modules
+	Broken   []Broken            // that could not be type-checked as a whole; Packages may have them, too
+	NotBuilt []string            // files beside the packages' own that these tags and this system leave out
+	Later    *Later              // the tests; nil: there are none
+
+	causes map[string]string // why a package that is imported could not be loaded, by its path
+}
+
+// Module is one of the modules that were asked for.
+type Module struct {
+	Path string
+	Dir  string
+}
+
+// Broken is a package that could not be type-checked.
+type Broken struct {
+	Package string
+	Reason  string
+	Files   []string
+}
+
+// ErrNoGo is returned where there is no Go to be read: no module around, and no file of Go
+// below.
+var ErrNoGo = errors.New("no Go here")
+
+// Load reads packages. It returns an error if there is nothing to be read at all.
+func Load(ctx context.Context, cfg Config) (*Program, error) {
+	base := packages.Config{Context: ctx, Dir: cfg.Dir, Tests: cfg.Tests, Env: Environment(cfg.System)}
+	if cfg.Tags != "" {
+		base.BuildFlags = []string{"-tags=" + cfg.Tags}
+	}
+	first := base
+	first.Mode = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedModule
+	if noGo(cfg) {
+		return nil, ErrNoGo
+	}
+	asked, err := packages.Load(&first, cfg.Patterns...)
+	if err != nil {
+		return nil, errors.New(whole(err))
+	}
+	p := &Program{Asked: map[string]bool{}, causes: causes(asked)}
+	near, some := nearness{}, false
+	var patterns, tested []string
+	modules, seen := map[Module]bool{}, map[string]bool{}
+	for _, pkg := range asked {
+		if isTestMain(pkg) {
+			continue
+		}
+		if isPattern(pkg) {
+			p.Broken = append(p.Broken, Broken{pkg.PkgPath, hinted(pkg.Errors[0].Msg), nil})
+			continue
+		}
+		p.Asked[pkg.PkgPath] = true
+		if pkg.Module != nil && pkg.Module.Main {
+			modules[Module{pkg.Module.Path, pkg.Module.Dir}] = true
+		}
+		p.NotBuilt = append(p.NotBuilt, pkg.IgnoredFiles...)
+		path := withoutVariant(pkg)
+		leads := near.is(pkg)
+		some = some || leads
+		switch {
+		case isTest(pkg):
+			if leads {
+				tested = append(tested, path)
+			}
+		case len(pkg.GoFiles) == 0 && len(pkg.Errors) == 0: // it has tests only
+		case leads || cfg.All:
+			seen[path] = true
+			patterns = append(patterns, path)
+			if leads {
+				tested = append(tested, path)
+			}
+		}
+	}
+	p.Modules = slices.SortedFunc(maps.Keys(modules), func(a, b Module) int { return len(b.Dir) - len(a.Dir) })
+	p.Root = common(p.Modules)
+	slices.Sort(p.NotBuilt)
+	p.NotBuilt = slices.Compact(p.NotBuilt)
+	if !some {
+		return p, nil
+	}
+	packages.Visit(asked, nil, func(pkg *packages.Package) {
+		path := withoutVariant(pkg)
+		if near.is(pkg) && !seen[path] && !isTest(pkg) && !isTestMain(pkg) && !rediscalls.IsClient(pkg.PkgPath) && len(pkg.GoFiles) > 0 {
+			seen[path] = true
+			patterns, tested = append(patterns, path), append(tested, path)
+		}
+	})
+	base.Mode = packages.LoadSyntax | packages.NeedModule
+	base.ParseFile = parseFile
+	if cfg.Tests {
+		p.Later = &Later{base, tested, p.Asked, p.Modules, p.Root, p.causes}
+	}
+	base.Tests = false
+	if err := p.load(base, patterns); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *Program) load(how packages.Config, patterns []string) error {
+	if len(patterns) == 0 {
+		return nil // none would be the working directory
+	}
+	slices.Sort(patterns)
+	loaded, err := packages.Load(&how, slices.Compact(patterns)...)
+	if err != nil {
+		return err
+	}
+	p.sort(loaded, how.Tests)
+	return nil
+}
+
+// sort puts the packages asked for before others, and tells which are broken. Of tests only
+// errors in their own files count: the others were told of before.
+func (p *Program) sort(loaded []*packages.Package, tests bool) {
+	said := map[string]bool{}
+	for _, pkg := range loaded {
+		if isTestMain(pkg) {
+			continue
+		}
+		if pkg.Types != nil && len(pkg.Syntax) > 0 {
+			p.Packages = append(p.Packages, pkg)
+		}
+		if tests {
+			pkg.Errors = slices.DeleteFunc(pkg.Errors, func(e packages.Error) bool {
+				return e.Kind != packages.ParseError && !strings.Contains(e.Pos, "_test.go:")
+			})
+		}
+		if len(pkg.Errors) == 0 {
+			continue
+		}
+		if said[pkg.PkgPath] || !p.Asked[pkg.PkgPath] {
+			continue
+		}
+		said[pkg.PkgPath] = true
+		p.Broken = append(p.Broken, Broken{pkg.PkgPath, p.reason(pkg.Errors), pkg.GoFiles})
+	}
+	slices.SortStableFunc(p.Packages, func(a, b *packages.Package) int {
+		if x, y := p.Asked[a.PkgPath], p.Asked[b.PkgPath]; x != y {
+			if x {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+}
+
+// parseFile leaves out what the parser knows of objects: types know it better, and it is a
+// twentieth of the memory.
+func parseFile(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
+	return parser.ParseFile(fset, name, src, parser.AllErrors|parser.ParseComments|parser.SkipObjectResolution)
+}
+
+// nearness remembers which packages lead to a client.
+type nearness map[*packages.Package]bool
+
+func (n nearness) is(pkg *packages.Package) bool {
+	if yes, known := n[pkg]; known {
+		return yes
+	}
+	n[pkg] = false // while it is being looked at
+	// What cannot be found may lead anywhere.
+	yes := rediscalls.MayBeClient(pkg.PkgPath) || len(pkg.Errors) > 0
+	for _, imported := range pkg.Imports {
+		if yes {
+			break
+		}
+		yes = n.is(imported)
+	}
+	n[pkg] = yes
+	return yes
+}
+
+// withoutVariant is the path that a pattern names a package by: that of a test is the one of
+// the package tested.
+func withoutVariant(pkg *packages.Package) string {
+	path, _, variant := strings.Cut(pkg.ID, " [")
+	if variant {
+		path = strings.TrimSuffix(path, "_test")
+	}
+	return path
+}
+
+// isTest reports whether a package is the tests' copy of one, or has tests only.
+func isTest(pkg *packages.Package) bool {
+	return strings.Contains(pkg.ID, " [") || strings.HasSuffix(pkg.PkgPath, "_test")
+}
+
+func isTestMain(pkg *packages.Package) bool { return strings.HasSuffix(pkg.ID, ".test") }
+
+// Relative is the path of a file from the root on, with slashes, and whether it is below it.
+// Of a dependency it begins with the module's path and its version, as in the module cache.
+func (p *Program) Relative(file string) (path string, own bool) {
+	if p.Root != "" {
+		if short, ok := Within(p.Root, file); ok {
+			return short, true
+		}
+	}
+	if _, short, ok := strings.Cut(filepath.ToSlash(file), "/pkg/mod/"); ok {
+		return short, false
+	}
+	return filepath.ToSlash(file), false
+}
+
+// common is the folder that all modules are in.
+func common(modules []Module) (dir string) {
+	for i, m := range modules {
+		if i == 0 {
+			dir = m.Dir
+		}
+		for {
+			if _, ok := Within(dir, m.Dir); ok || dir == filepath.Dir(dir) {
+				break
+			}
+			dir = filepath.Dir(dir)
+		}
+	}
+	return dir
+}
+
+// Within is the path of a file from a folder on, with slashes, if it is below it.
+func Within(dir, file string) (string, bool) {
+	short, err := filepath.Rel(dir, file)
+	if err != nil || !filepath.IsLocal(short) {
+		return "", false
+	}
+	return filepath.ToSlash(short), true
+}
+
+// Environment is what the go command needs to be told of a system; nil if nothing.
+func Environment(system string) []string {
+	if system == "" {
+		return nil
+	}
+	goos, goarch, _ := strings.Cut(system, "/")
+	env := append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
+	if goarch != "" {
+		env = append(env, "GOARCH="+goarch)
+	}
+	return env
+}
+
+// String is what a configuration is called in a message.
+func (c Config) String() string {
+	var parts []string
+	if c.Tags != "" {
+		parts = append(parts, "tags "+c.Tags)
+	}
+	if c.System != "" {
+		parts = append(parts, c.System)
+	}
+	if len(parts) == 0 {
+		return "this system, no tags"
+	}
+	return strings.Join(parts, ", ")
+}

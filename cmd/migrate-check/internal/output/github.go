@@ -1,0 +1,56 @@
+package output
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/internal/wrap"
+)
+
+// github prints the commands by which a workflow of GitHub Actions annotates lines, and then
+// what the text has at its end.
+// https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
+func github(w io.Writer, r *finding.Report, o Options) error {
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Suppressed != nil {
+			continue
+		}
+		level := "notice"
+		switch {
+		case !f.Counts():
+		case f.Severity == rules.Warning:
+			level = "warning"
+		default:
+			level = "error"
+		}
+		message := f.Message
+		if f.Advice != "" {
+			message += "\n" + f.Advice
+		}
+		if _, err := fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", level, property(o.path(f.Path)),
+			f.Line, f.Column, property("migrate-check "+f.Rule), data(message)); err != nil {
+			return err
+		}
+	}
+	for _, u := range r.Summary.Unseen {
+		if _, err := fmt.Fprintf(w, "::warning title=migrate-check::%s\n", data(u.Path+" could not be looked at: "+u.Reason)); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, summary(&r.Summary))
+	return err
+}
+
+// data escapes the text behind the last "::".
+func data(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", "\t", " ").Replace(wrap.Lines(s))
+}
+
+// property escapes a value in front of it.
+func property(s string) string {
+	return strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C").Replace(wrap.Printable(s))
+}

@@ -1,0 +1,55 @@
+// Package output prints a report: for people, for programs, and for what shows findings in
+// code reviews. All formats tell the same.
+package output
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+)
+
+// Options say how.
+type Options struct {
+	Colour bool // for a terminal
+	Traces bool // all of a stack, not only its ends
+	// Shown returns the path to show for one of the report: from the working directory on.
+	Shown func(path string) string
+}
+
+func (o Options) path(path string) string {
+	if o.Shown == nil {
+		return path
+	}
+	return o.Shown(path)
+}
+
+type format func(w io.Writer, r *finding.Report, o Options) error
+
+var formats = map[string]format{
+	"text":   text,
+	"json":   jsonLines,
+	"sarif":  sarif,
+	"github": github,
+}
+
+// Formats are the names of all formats.
+func Formats() []string {
+	var names []string
+	for name := range formats {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Write prints a report in a format.
+func Write(w io.Writer, format string, r *finding.Report, o Options) error {
+	write, ok := formats[format]
+	if !ok {
+		return fmt.Errorf("there is no format %q: want one of %s", format, strings.Join(Formats(), ", "))
+	}
+	return write(w, r, o)
+}

@@ -1,0 +1,145 @@
+package output_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/output"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+)
+
+func report() *finding.Report {
+	at := func(line int, message string) finding.Place {
+		return finding.Place{Path: "store/store.go", Line: line, Column: 3, Message: message}
+	}
+	r := &finding.Report{Findings: []finding.Finding{
+		{
+			Rule: "MC101", Severity: rules.Error, Confidence: finding.High, Advice: "change the key by store.Update",
+			Place:   at(7, "WATCH through (*redis.Client).Watch; the proxy refuses it (MC101)"),
+			Related: []finding.Place{at(20, "called from"), at(30, "called from")}, Reach: "main",
+			Stack: []finding.Place{
+				at(1, "main.main"), at(1, "main.run"), at(2, "a.A"), at(3, "b.B"), at(4, "c.C"), at(5, "d.D"), at(6, "e.E"),
+			},
+		},
+		{
+			Rule: "MC101", Severity: rules.Error, Confidence: finding.High, Advice: "change the key by store.Update", Reach: "none",
+			Place: at(9, "WATCH through (*redis.Client).Watch; the proxy refuses it (MC101)"),
+			Fix:   &finding.Fix{Message: "call store.Update"},
+		},
+		{
+			Rule: "MC902", Severity: rules.Warning, Confidence: finding.Low, Labels: []finding.Label{finding.Test}, Uncounted: true,
+			Place: at(11, "100%: watch\nor, not (MC902)"),
+		},
+		{Rule: "MC202", Severity: rules.Error, Place: at(12, "hidden (MC202)"), Suppressed: &finding.Suppression{By: "baseline"}},
+	}}
+	r.Summary.Packages = 3
+	r.Summary.Baseline = &finding.Burndown{Recorded: 57, Left: 41, Stale: make([]string, 16)}
+	r.Summary.Unseen = []finding.Unseen{{Path: "old.go", Reason: "not built", Scanned: true}, {Path: "m/p", Reason: "undefined: x"}}
+	r.Count()
+	return r
+}
+
+func written(t *testing.T, format string, r *finding.Report, o output.Options) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, output.Write(&b, format, r, o))
+	return b.String()
+}
+
+func TestText(t *testing.T) {
+	text := written(t, "text", report(), output.Options{})
+	assert.Equal(t, `store/store.go:7:3: WATCH through (*redis.Client).Watch; the proxy refuses it
+    (MC101)
+    reached from: main.main → main.run → … → c.C → d.D → e.E
+    called from: store/store.go:20, store/store.go:30
+    advice: change the key by store.Update
+store/store.go:9:3: WATCH through (*redis.Client).Watch; the proxy refuses it
+    (MC101)
+    not reached from any main, test or exported function
+    fix: call store.Update (-fix writes it, -diff shows it)
+store/store.go:11:3: 100%: watch or, not (MC902) [test, by its words only]
+2 findings (2 MC101) in 3 packages; 2 not counted (notes, tests, or ignored)
+1 reached from a main, 1 not reached
+baseline 57 → 41 [#####...............]; 16 gone: -write-baseline records the
+  rest
+looked at by its words only: old.go: not built
+not looked at in full: m/p: undefined: x
+`, text)
+	for line := range strings.Lines(text) {
+		assert.LessOrEqual(t, len([]rune(line)), 81, line)
+	}
+	assert.NotContains(t, text, "\x1b")
+	coloured := written(t, "text", report(), output.Options{Colour: true, Shown: func(path string) string { return "../" + path }})
+	assert.Contains(t, coloured, "\x1b[1m../store/store.go:7:3: \x1b[0m\x1b[31mWATCH")
+	assert.Equal(t, strings.Count(coloured, "\x1b[0m"), 2*3)
+	traced := written(t, "text", report(), output.Options{Traces: true})
+	assert.Contains(t, traced, "c.C (store/store.go:4)")
+	assert.Equal(t, "0 findings in 0 packages\n", written(t, "text", &finding.Report{}, output.Options{}))
+}
+
+func TestJSON(t *testing.T) {
+	text := written(t, "json", report(), output.Options{})
+	var last map[string]any
+	n := 0
+	for scanner := bufio.NewScanner(strings.NewReader(text)); scanner.Scan(); n++ {
+		last = nil
+		require.NoError(t, json.Unmarshal(scanner.Bytes(), &last))
+		if n == 0 {
+			for _, key := range []string{"rule", "severity", "path", "line", "column", "message", "related", "stack"} {
+				assert.Contains(t, last, key)
+			}
+		}
+	}
+	assert.Equal(t, 5, n)
+	require.Len(t, last, 1)
+	sum := last["summary"].(map[string]any)
+	assert.EqualValues(t, 2, sum["findings"])
+	assert.Len(t, sum["unseen"], 2)
+	assert.Contains(t, written(t, "json", &finding.Report{}, output.Options{}), `"unseen":null`)
+}
+
+func TestGitHub(t *testing.T) {
+	text := written(t, "github", report(), output.Options{})
+	assert.Contains(t, text, "::error file=store/store.go,line=7,col=3,title=migrate-check MC101::WATCH through (*redis.Client).Watch;")
+	assert.Contains(t, text, "::notice file=store/store.go,line=11,col=3,title=migrate-check MC902::100%25: watch%0Aor, not (MC902)\n")
+	assert.NotContains(t, text, "hidden")
+	assert.Contains(t, text, "::warning title=migrate-check::old.go could not be looked at")
+}
+
+func TestSARIF(t *testing.T) {
+	r := report()
+	r.Root = "/a b"
+	var log struct {
+		Runs []struct {
+			Results []struct {
+				RuleID       string
+				Suppressions []any
+				CodeFlows    []struct{ ThreadFlows []struct{ Locations []any } }
+			}
+			OriginalURIBaseIDs map[string]struct{ URI string } `json:"originalUriBaseIds"`
+			Invocations        []struct {
+				ExecutionSuccessful        bool
+				ToolExecutionNotifications []any
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(written(t, "sarif", r, output.Options{})), &log))
+	run := log.Runs[0]
+	assert.Len(t, run.Results, 4)
+	assert.Len(t, run.Results[0].CodeFlows[0].ThreadFlows[0].Locations, 7)
+	assert.Len(t, run.Results[3].Suppressions, 1)
+	assert.Equal(t, "file:///a%20b/", run.OriginalURIBaseIDs["%SRCROOT%"].URI)
+	assert.False(t, run.Invocations[0].ExecutionSuccessful)
+	assert.Len(t, run.Invocations[0].ToolExecutionNotifications, 2)
+}
+
+func TestUnknownFormat(t *testing.T) {
+	assert.ErrorContains(t, output.Write(&bytes.Buffer{}, "xml", report(), output.Options{}), "want one of github, json, sarif, text")
+}

@@ -1,0 +1,68 @@
+package output_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/output"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+)
+
+// everything has all that a finding can have.
+func everything() *finding.Report {
+	place := finding.Place{Path: "a dir/ä.go", Line: 3, Column: 2, Message: "WATCH (MC101)"}
+	r := &finding.Report{Root: "/home/me/my service", Findings: []finding.Finding{
+		{
+			Rule: "MC101", Severity: rules.Critical, Confidence: finding.High, Place: place, EndLine: 4, EndColumn: 1,
+			Labels: []finding.Label{finding.Test}, Related: []finding.Place{place}, Stack: []finding.Place{place, place},
+			Fix: &finding.Fix{Message: "do", Edits: []finding.Edit{
+				{Path: "a.go", Start: 1, End: 2, Text: "x"}, {Path: "a.go", Start: 5, End: 7},
+			}},
+			Fingerprint: "0123", Suppressed: &finding.Suppression{By: "directive", Reason: "known"}, Advice: "do",
+		},
+		{Rule: "MC902", Severity: rules.Warning, Confidence: finding.Low, Place: finding.Place{Path: "/else/b.go", Message: "x"}},
+		{Rule: "MC403", Severity: rules.Note, Place: place, Suppressed: &finding.Suppression{By: "baseline"}},
+	}}
+	r.Summary.Unseen = []finding.Unseen{{Path: "c.go", Reason: "not built"}}
+	r.Summary.Exit = 1
+	r.Count()
+	return r
+}
+
+// The logs in testdata are held against the schema of SARIF by the module integration. Of the
+// rules they have one for each level and one that is off, and no pages.
+// UNWATCH_UPDATE_GOLDEN=1 writes them.
+func TestSARIFLogs(t *testing.T) {
+	for name, r := range map[string]*finding.Report{"everything": everything(), "nothing": {}} {
+		var log struct {
+			Schema  string           `json:"$schema"`
+			Runs    []map[string]any `json:"runs"`
+			Version string           `json:"version"`
+		}
+		decoder := json.NewDecoder(bytes.NewReader([]byte(written(t, "sarif", r, output.Options{}))))
+		decoder.DisallowUnknownFields()
+		require.NoError(t, decoder.Decode(&log))
+		driver := log.Runs[0]["tool"].(map[string]any)["driver"].(map[string]any)
+		driver["rules"] = slices.DeleteFunc(driver["rules"].([]any), func(rule any) bool {
+			rule.(map[string]any)["help"] = map[string]any{"text": "page", "markdown": "page"}
+			return !slices.Contains([]any{"MC101", "MC403", "MC902"}, rule.(map[string]any)["id"])
+		})
+		got, err := json.MarshalIndent(log, "", " ")
+		require.NoError(t, err)
+		got = append(got, '\n')
+		file := "testdata/" + name + ".sarif"
+		if os.Getenv("UNWATCH_UPDATE_GOLDEN") != "" {
+			require.NoError(t, os.WriteFile(file, got, 0o600))
+		}
+		want, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.Equal(t, string(want), string(got))
+	}
+}
