@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/symbolic"
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
@@ -25,25 +26,25 @@ type region struct {
 
 // protects reports a WATCH under which no transaction is carried out. What it cannot see all of
 // it is silent about.
-func protects(pass *analysis.Pass, calls []*rediscalls.Call, watch *rediscalls.Call) {
+func (r *reader) protects(watch *rediscalls.Call) {
 	call, ok := watch.Node.(*ast.CallExpr)
 	if !ok {
 		return
 	}
 	if watch.Library.Name == rediscalls.Redigo && fromPool(call) {
-		watch.Report(pass, idleRule, "WATCH on a connection from the pool that is lost with it: no EXEC can follow")
+		watch.Report(r.pass, idleRule, "WATCH on a connection from the pool that is lost with it: no EXEC can follow")
 		return
 	}
-	r := &region{pass: pass, calls: calls}
-	if !r.of(watch, call) || r.transacts() || r.escapes() {
+	under := &region{pass: r.pass, calls: r.calls}
+	if !under.of(watch, call, r.around(call.Pos())) || under.transacts() || under.escapes() {
 		return
 	}
 	switch {
-	case len(r.writes()) > 0:
-		watch.Report(pass, idleRule, "under this WATCH "+strings.Join(r.writes(), ", ")+" is sent outside of MULTI and EXEC: "+
+	case len(under.writes()) > 0:
+		watch.Report(r.pass, idleRule, "under this WATCH "+strings.Join(under.writes(), ", ")+" is sent outside of MULTI and EXEC: "+
 			"it was never guarded, and loses updates today")
-	case !r.callsOthers():
-		watch.Report(pass, idleRule+"/note", "nothing is written under this WATCH: read without it")
+	case !under.callsOthers():
+		watch.Report(r.pass, idleRule+"/note", "nothing is written under this WATCH: read without it")
 	}
 }
 
@@ -61,8 +62,8 @@ func fromPool(call *ast.CallExpr) bool {
 	return ok && get.Sel.Name == "Get"
 }
 
-// of finds the code that a WATCH is for.
-func (r *region) of(watch *rediscalls.Call, call *ast.CallExpr) bool {
+// of finds the code that a WATCH in a declaration is for.
+func (r *region) of(watch *rediscalls.Call, call *ast.CallExpr, decl ast.Decl) bool {
 	switch {
 	case watch.How == rediscalls.Method && watch.Library.Name == rediscalls.GoRedis:
 		for _, arg := range call.Args {
@@ -84,22 +85,14 @@ func (r *region) of(watch *rediscalls.Call, call *ast.CallExpr) bool {
 			return false
 		}
 		r.conn = r.pass.TypesInfo.Uses[ident]
-		r.body = r.function(call)
-		return r.body != nil && r.conn != nil && r.conn.Pos() > r.body.Pos() // else a caller may do the rest
+		fn, ok := decl.(*ast.FuncDecl)
+		if !ok {
+			return false
+		}
+		r.body = fn.Body
+		return r.conn != nil && r.conn.Pos() > r.body.Pos() // else a caller may do the rest
 	}
 	return false
-}
-
-// function is the body of the declared function around a node.
-func (r *region) function(n ast.Node) *ast.BlockStmt {
-	for _, file := range r.pass.Files {
-		for _, decl := range file.Decls {
-			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Body != nil && fn.Body.Pos() <= n.Pos() && n.End() <= fn.Body.End() {
-				return fn.Body
-			}
-		}
-	}
-	return nil
 }
 
 // inside are the calls in the region.
@@ -189,15 +182,8 @@ func (r *region) harmless(call *ast.CallExpr) bool {
 	if r.pass.TypesInfo.Types[call.Fun].IsType() || r.pass.TypesInfo.Types[call.Fun].IsBuiltin() {
 		return true
 	}
-	var obj types.Object
-	switch fun := ast.Unparen(call.Fun).(type) {
-	case *ast.Ident:
-		obj = r.pass.TypesInfo.Uses[fun]
-	case *ast.SelectorExpr:
-		obj = r.pass.TypesInfo.Uses[fun.Sel]
-	}
-	fn, ok := obj.(*types.Func)
-	if !ok || fn.Pkg() == nil {
+	fn := symbolic.Callee(r.pass.TypesInfo, call)
+	if fn == nil || fn.Pkg() == nil {
 		return false
 	}
 	if _, client := rediscalls.LibraryOf(fn); client {

@@ -60,6 +60,18 @@ func (r *reader) behind(call *ast.CallExpr) iter.Seq2[string, *ast.CallExpr] {
 	return r.chains.Behind(call)
 }
 
+// around is the declaration around a place in a file of the package.
+func (r *reader) around(pos token.Pos) ast.Decl {
+	for _, file := range r.pass.Files {
+		for _, decl := range file.Decls {
+			if decl.Pos() <= pos && pos < decl.End() {
+				return decl
+			}
+		}
+	}
+	return nil
+}
+
 // behindCtx are the arguments of a call, without a context.
 func behindCtx(c *rediscalls.Call) []ast.Expr { return c.Args[min(leading(c.Func), len(c.Args)):] }
 

@@ -140,22 +140,15 @@ func (r *reader) fallback(n *ast.CallExpr, through string) {
 
 // handlesNoScript reports whether the function around a call knows of that answer.
 func (r *reader) handlesNoScript(n *ast.CallExpr) (handles bool) {
-	for _, file := range r.pass.Files {
-		for _, decl := range file.Decls {
-			if n.Pos() < decl.Pos() || decl.End() <= n.Pos() {
-				continue
-			}
-			ast.Inspect(decl, func(n ast.Node) bool {
-				switch n := n.(type) {
-				case *ast.BasicLit:
-					handles = handles || strings.Contains(n.Value, "NOSCRIPT")
-				case *ast.Ident:
-					handles = handles || strings.EqualFold(n.Name, "IsNoScript") || strings.EqualFold(n.Name, "NoScript")
-				}
-				return !handles
-			})
+	ast.Inspect(r.around(n.Pos()), func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BasicLit:
+			handles = handles || strings.Contains(n.Value, "NOSCRIPT")
+		case *ast.Ident:
+			handles = handles || strings.EqualFold(n.Name, "IsNoScript") || strings.EqualFold(n.Name, "NoScript")
 		}
-	}
+		return !handles
+	})
 	return handles
 }
 

@@ -193,25 +193,18 @@ func (r *reader) embedded(x ast.Expr) (text string, ok bool) {
 
 // embeddedIn is the name of the file that is embedded into a variable; "" if none is.
 func (r *reader) embeddedIn(v *types.Var) string {
-	for _, file := range r.pass.Files {
-		if v.Pos() < file.FileStart || file.FileEnd <= v.Pos() {
+	gen, ok := r.around(v.Pos()).(*ast.GenDecl)
+	if !ok {
+		return ""
+	}
+	for _, spec := range gen.Specs {
+		value, ok := spec.(*ast.ValueSpec)
+		if !ok || v.Pos() < value.Pos() || value.End() <= v.Pos() {
 			continue
 		}
-		for _, decl := range file.Decls {
-			gen, ok := decl.(*ast.GenDecl)
-			if !ok {
-				continue
-			}
-			for _, spec := range gen.Specs {
-				value, ok := spec.(*ast.ValueSpec)
-				if !ok || v.Pos() < value.Pos() || value.End() <= v.Pos() {
-					continue
-				}
-				for _, doc := range []*ast.CommentGroup{value.Doc, gen.Doc} {
-					if name := directive(doc); name != "" {
-						return name
-					}
-				}
+		for _, doc := range []*ast.CommentGroup{value.Doc, gen.Doc} {
+			if name := directive(doc); name != "" {
+				return name
 			}
 		}
 	}

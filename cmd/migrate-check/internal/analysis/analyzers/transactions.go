@@ -36,7 +36,7 @@ func (r *reader) transaction(c *rediscalls.Call, found []string) {
 		c.Report(r.pass, namedRule, c.Through(found)+"; "+what)
 	}
 	if found[0] == "WATCH" {
-		protects(r.pass, r.calls, c)
+		r.protects(c)
 	}
 }
 

@@ -66,12 +66,7 @@ func transaction(c *Call) bool {
 func redigo(c *Call) (name int, ok bool) {
 	method, sig := c.Func.Name(), c.Func.Signature()
 	if receiver(sig) == "PubSubConn" {
-		switch method {
-		case "Subscribe", "PSubscribe", "Unsubscribe", "PUnsubscribe":
-			c.Commands = []string{strings.ToUpper(method)}
-			return -1, true
-		}
-		return -1, false
+		return -1, subscribes(c)
 	}
 	switch method {
 	case "Do", "Send", "DoContext", "SendContext", "DoWithTimeout":
@@ -115,13 +110,19 @@ func radix(c *Call) (name int, ok bool) {
 		return 1, true
 	}
 	if strings.HasPrefix(receiver(sig), "PubSub") || strings.HasPrefix(receiver(sig), "SubClient") {
-		switch method {
-		case "Subscribe", "PSubscribe", "Unsubscribe", "PUnsubscribe":
-			c.Commands = []string{strings.ToUpper(method)}
-			return -1, true
-		}
+		return -1, subscribes(c)
 	}
 	return -1, false
+}
+
+// subscribes resolves a method of a connection that receives messages.
+func subscribes(c *Call) bool {
+	switch c.Func.Name() {
+	case "Subscribe", "PSubscribe", "Unsubscribe", "PUnsubscribe":
+		c.Commands = []string{strings.ToUpper(c.Func.Name())}
+		return true
+	}
+	return false
 }
 
 // goZero resolves a method of go-zero's stores: of each there is one with a ctx, too.

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/astutil"
+	"golang.org/x/tools/go/types/typeutil"
 )
 
 // source is the file around a call, and the changes to it so far.
@@ -202,15 +203,8 @@ func (s *source) object(e ast.Expr) types.Object {
 
 // callee is the function or method that is called; nil if it is not known before it runs.
 func (s *source) callee(call *ast.CallExpr) *types.Func {
-	switch fun := ast.Unparen(call.Fun).(type) {
-	case *ast.SelectorExpr:
-		fn, _ := s.info.Uses[fun.Sel].(*types.Func)
-		return fn
-	case *ast.Ident:
-		fn, _ := s.info.Uses[fun].(*types.Func)
-		return fn
-	}
-	return nil
+	fn, _ := typeutil.Callee(s.info, call).(*types.Func)
+	return fn
 }
 
 // usesIn counts where an object is used in a part of the file.

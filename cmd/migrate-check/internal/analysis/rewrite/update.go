@@ -145,33 +145,28 @@ func (s *source) background(e ast.Expr) bool {
 func (u *update) stable() error {
 	inKey := u.vars(u.keys[0])
 	var err error
-	ast.Inspect(u.fn.Body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for _, lhs := range n.Lhs {
-				for v := range u.vars(lhs) {
-					if inKey[v] {
-						err = fmt.Errorf("%s, of which the key is made, is assigned", v.Name())
-					}
-				}
+	assigned := func(places ...ast.Expr) {
+		for _, place := range places {
+			if place == nil {
+				continue
 			}
-		case *ast.RangeStmt:
-			for _, lhs := range []ast.Expr{n.Key, n.Value} {
-				if lhs == nil || n.Tok != token.ASSIGN {
-					continue
-				}
-				for v := range u.vars(lhs) {
-					if inKey[v] {
-						err = fmt.Errorf("%s, of which the key is made, is assigned", v.Name())
-					}
-				}
-			}
-		case *ast.IncDecStmt:
-			for v := range u.vars(n.X) {
+			for v := range u.vars(place) {
 				if inKey[v] {
 					err = fmt.Errorf("%s, of which the key is made, is assigned", v.Name())
 				}
 			}
+		}
+	}
+	ast.Inspect(u.fn.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			assigned(n.Lhs...)
+		case *ast.RangeStmt:
+			if n.Tok == token.ASSIGN {
+				assigned(n.Key, n.Value)
+			}
+		case *ast.IncDecStmt:
+			assigned(n.X)
 		case *ast.UnaryExpr:
 			if n.Op == token.AND {
 				if v := u.root(n.X); v != nil && inKey[v] {

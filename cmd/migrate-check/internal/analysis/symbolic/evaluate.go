@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/types/typeutil"
 )
 
 // Evaluator tells what the expressions of a package are made of.
@@ -159,22 +160,8 @@ func (e *Evaluator) call(x *ast.CallExpr) (Value, bool) {
 
 // Callee is the function that a call names; nil if it is another value.
 func Callee(info *types.Info, x *ast.CallExpr) *types.Func {
-	fun := ast.Unparen(x.Fun)
-	switch index := fun.(type) { // of a generic function
-	case *ast.IndexExpr:
-		fun = index.X
-	case *ast.IndexListExpr:
-		fun = index.X
-	}
-	switch fun := fun.(type) {
-	case *ast.Ident:
-		fn, _ := info.Uses[fun].(*types.Func)
-		return fn
-	case *ast.SelectorExpr:
-		fn, _ := info.Uses[fun.Sel].(*types.Func)
-		return fn
-	}
-	return nil
+	fn, _ := typeutil.Callee(info, x).(*types.Func)
+	return fn
 }
 
 // join is strings.Join.
