@@ -6,13 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/internal/wholefile"
 	"github.com/unwatch/unwatch/internal/live"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/custom"
@@ -53,8 +50,7 @@ type liveFlags struct {
 	every     time.Duration
 	timeout   time.Duration
 	format    string
-	output    string
-	force     bool
+	output    outputFile
 	replicas  bool
 	onlyThese bool
 	strict    bool
@@ -70,8 +66,7 @@ func (f *liveFlags) register(flags *flag.FlagSet) {
 	flags.DurationVar(&f.every, "every", time.Second, "look that often")
 	flags.DurationVar(&f.timeout, "timeout", 5*time.Second, "wait that long for each answer")
 	flags.StringVar(&f.format, "format", "text", "write text, json or prometheus")
-	flags.StringVar(&f.output, "o", "", "write to `FILE`, whole or not at all")
-	flags.BoolVar(&f.force, "f", false, "let -o overwrite a file")
+	f.output.register(flags, "write to `FILE`, whole or not at all")
 	flags.BoolVar(&f.replicas, "replicas", false, "judge replicas, too, whose counts have MULTI, EXEC and PUBLISH of replication in them")
 	flags.BoolVar(&f.onlyThese, "only-these", false, "do not look for the other servers of a Redis Cluster")
 	flags.BoolVar(&f.strict, "strict", false, "let administration count: CONFIG, CLIENT, SLOWLOG and the like")
@@ -111,7 +106,7 @@ func runLive(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	static, err := f.static()
 	if err == nil {
-		err = f.tryOutput()
+		err = f.output.try()
 	}
 	if err != nil {
 		return complain(stderr, "live", err.Error())
@@ -195,39 +190,12 @@ func (f *liveFlags) static() (live.Static, error) {
 	return static, nil
 }
 
-// tryOutput finds out, before the time is spent, whether -o can be written.
-func (f *liveFlags) tryOutput() error {
-	if f.output == "" {
-		return nil
-	}
-	if _, err := os.Lstat(f.output); err == nil && !f.force {
-		return fmt.Errorf("-o: %s exists; -f overwrites it", f.output)
-	}
-	file, err := os.CreateTemp(filepath.Dir(f.output), ".migrate-check-*")
-	if err != nil {
-		return fmt.Errorf("-o: %w", err)
-	}
-	return errors.Join(file.Close(), os.Remove(file.Name()))
-}
-
-// write writes the report, into a file in one step: who collects it must not find half.
+// write writes the report.
 func (f *liveFlags) write(r *live.Report, write func(*live.Report, io.Writer) error, stdout io.Writer) error {
-	if f.output == "" {
+	if f.output.name == "" {
 		return write(r, stdout)
 	}
-	err := wholefile.Write(f.output, 0o644, func(w io.Writer) error { // a collector is another user
-		if err := write(r, w); err != nil || f.force {
-			return err
-		}
-		if _, there := os.Lstat(f.output); !errors.Is(there, fs.ErrNotExist) {
-			return fmt.Errorf("%s exists by now", f.output)
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("-o: %w", err)
-	}
-	return nil
+	return f.output.write(func(w io.Writer) error { return write(r, w) })
 }
 
 // progressOn shows on a terminal how far it is; a log gets nothing.

@@ -2,61 +2,54 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/wholefile"
 )
 
-// profileName makes the name of a profile of the name of its file.
-func profileName(file string) (string, error) {
-	ending := filepath.Ext(file)
-	name := strings.TrimSuffix(filepath.Base(file), ending)
-	if ending != ".yaml" && ending != ".yml" || name == "" || name != strings.ToLower(name) || strings.ContainsAny(name, " \t@") {
-		return "", fmt.Errorf("-o: want a file in lower case that ends in .yaml or .yml, such as our-codis.yaml: %q", file)
-	}
-	return name, nil
+// outputFile is the file of -o, which is written whole or not at all.
+type outputFile struct {
+	name  string // "": none
+	force bool   // overwrite another
 }
 
-// tryOutput finds out, before anything is asked, whether -o can be written, and leaves
-// the file as it was.
-func (f *probeFlags) tryOutput() error {
-	if _, err := profileName(f.output); err != nil {
-		return err
-	}
-	_, err := os.Lstat(f.output)
-	exists := err == nil
-	if err := f.create(nil); err != nil {
-		return err
-	}
-	if exists {
+func (o *outputFile) register(flags *flag.FlagSet, about string) {
+	flags.StringVar(&o.name, "o", "", about)
+	flags.BoolVar(&o.force, "f", false, "let -o overwrite a file")
+}
+
+// try finds out, before anything is asked, whether the file can be written.
+func (o *outputFile) try() error {
+	if o.name == "" {
 		return nil
 	}
-	if err := os.Remove(f.output); err != nil {
-		return fmt.Errorf("-o: %w", err)
+	if _, err := os.Lstat(o.name); err == nil && !o.force {
+		return fmt.Errorf("-o: %s exists; -f overwrites it", o.name)
 	}
-	return nil
-}
-
-// create writes the file of -o; nil writes nothing, and leaves what a file has.
-func (f *probeFlags) create(data []byte) error {
-	mode := os.O_WRONLY | os.O_CREATE
-	if !f.force {
-		mode |= os.O_EXCL
-	}
-	if data != nil {
-		mode |= os.O_TRUNC
-	}
-	file, err := os.OpenFile(f.output, mode, 0o644) // a profile is no secret
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("-o: %s exists; -f overwrites it", f.output)
-	}
+	file, err := os.CreateTemp(filepath.Dir(o.name), ".migrate-check-*")
 	if err != nil {
 		return fmt.Errorf("-o: %w", err)
 	}
-	_, err = file.Write(data)
-	if err = errors.Join(err, file.Close()); err != nil {
+	return errors.Join(file.Close(), os.Remove(file.Name()))
+}
+
+// write makes the file of what write writes.
+func (o *outputFile) write(write func(io.Writer) error) error {
+	err := wholefile.Write(o.name, 0o644, func(w io.Writer) error { // others may read it
+		if err := write(w); err != nil || o.force {
+			return err
+		}
+		if _, there := os.Lstat(o.name); !errors.Is(there, fs.ErrNotExist) {
+			return fmt.Errorf("%s exists by now", o.name)
+		}
+		return nil
+	})
+	if err != nil {
 		return fmt.Errorf("-o: %w", err)
 	}
 	return nil

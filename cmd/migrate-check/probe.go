@@ -50,8 +50,7 @@ type probeFlags struct {
 	json    bool
 	risky   bool
 	prefix  string
-	output  string
-	force   bool
+	output  outputFile
 }
 
 func (f *probeFlags) register(flags *flag.FlagSet) {
@@ -62,8 +61,7 @@ func (f *probeFlags) register(flags *flag.FlagSet) {
 	flags.BoolVar(&f.json, "json", false, "write the report as JSON")
 	flags.BoolVar(&f.risky, "risky", false, "also ask what can harm other clients of the same proxy")
 	flags.StringVar(&f.prefix, "prefix", "", "begin its keys with `TEXT`, where users may not use others (default random)")
-	flags.StringVar(&f.output, "o", "", "write a profile of what was found to `FILE`, a new one that ends in .yaml or .yml")
-	flags.BoolVar(&f.force, "f", false, "let -o overwrite a file")
+	f.output.register(flags, "write a profile of what was found to `FILE`, a new one that ends in .yaml or .yml")
 }
 
 func runProbe(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -87,10 +85,8 @@ func runProbe(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	if err != nil {
 		return complain(stderr, "probe", err.Error())
 	}
-	if f.output != "" {
-		if err := f.tryOutput(); err != nil {
-			return complain(stderr, "probe", err.Error())
-		}
+	if err := f.output.try(); err != nil {
+		return complain(stderr, "probe", err.Error())
 	}
 	report, err := probe.Probe(ctx, addr, cfg)
 	if err != nil {
@@ -138,16 +134,16 @@ func (f *probeFlags) write(report *probe.Report, stdout, stderr io.Writer) int {
 	}
 	if !report.Enough {
 		text := "migrate-check: not enough was answered: " + report.NotEnough()
-		if f.output != "" {
-			text += "; " + f.output + " was not written"
+		if f.output.name != "" {
+			text += "; " + f.output.name + " was not written"
 		}
 		say(stderr, "%s", wrapped(text))
 		return codeError
 	}
-	if f.output == "" {
+	if f.output.name == "" {
 		return codeOK
 	}
-	name, err := profileName(f.output)
+	name, err := profileName(f.output.name)
 	if err != nil {
 		return f.failed(stderr, err)
 	}
@@ -155,10 +151,14 @@ func (f *probeFlags) write(report *probe.Report, stdout, stderr io.Writer) int {
 	if err != nil {
 		return f.failed(stderr, err)
 	}
-	if err := f.create(data); err != nil {
+	err = f.output.write(func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	if err != nil {
 		return f.failed(stderr, err)
 	}
-	say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check: wrote the profile %q to %s", name, f.output)))
+	say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check: wrote the profile %q to %s", name, f.output.name)))
 	return codeOK
 }
 

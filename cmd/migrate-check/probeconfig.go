@@ -2,6 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
 
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/custom"
@@ -15,6 +18,11 @@ func (f *probeFlags) config(env func(string) (string, bool)) (probe.Config, erro
 		return cfg, errors.New("-timeout and -budget must be above 0")
 	}
 	var err error
+	if f.output.name != "" {
+		if _, err = profileName(f.output.name); err != nil {
+			return cfg, err
+		}
+	}
 	if f.profile != "" {
 		if cfg.Profile, err = f.lookup(); err != nil {
 			return cfg, err
@@ -28,8 +36,18 @@ func (f *probeFlags) config(env func(string) (string, bool)) (probe.Config, erro
 }
 
 func (f *probeFlags) lookup() (*proxycompat.Profile, error) {
-	if f.output != "" && custom.IsPath(f.profile) {
+	if f.output.name != "" && custom.IsPath(f.profile) {
 		return nil, errors.New("-o: a profile can be written with a base that has a NAME, and -profile is a file")
 	}
 	return custom.Open(f.profile)
+}
+
+// profileName makes the name of a profile of the name of its file.
+func profileName(file string) (string, error) {
+	ending := filepath.Ext(file)
+	name := strings.TrimSuffix(filepath.Base(file), ending)
+	if ending != ".yaml" && ending != ".yml" || name == "" || name != strings.ToLower(name) || strings.ContainsAny(name, " \t@") {
+		return "", fmt.Errorf("-o: want a file in lower case that ends in .yaml or .yml, such as our-codis.yaml: %q", file)
+	}
+	return name, nil
 }
