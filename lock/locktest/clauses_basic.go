@@ -34,16 +34,16 @@ func checkRuns(c *check) {
 			// and may give it back behind its own back.
 			name := c.name(fmt.Sprint(m.name, i))
 			calls := 0
-			err := m.call(l, c.ctx, name, func(ctx context.Context) error {
+			err := m.call(l, c.Ctx, name, func(ctx context.Context) error {
 				calls++
 				if err := ctx.Err(); err != nil {
-					c.errorf("fn's ctx has ended: %v", err)
+					c.Errorf("fn's ctx has ended: %v", err)
 				}
 				c.taken(name, "while "+m.name+"'s fn runs")
 				return nil
 			})
 			if err != nil || calls != 1 {
-				c.errorf("%s: %v, and fn was called %d times", m.name, err, calls)
+				c.Errorf("%s: %v, and fn was called %d times", m.name, err, calls)
 			}
 			c.free(name, "after "+m.name)
 		}
@@ -55,9 +55,9 @@ func checkError(c *check) {
 	refusal := errors.New("the room is full")
 	for _, m := range bothMethods() {
 		name := c.name(m.name)
-		err := m.call(l, c.ctx, name, func(context.Context) error { return refusal })
+		err := m.call(l, c.Ctx, name, func(context.Context) error { return refusal })
 		if err != refusal { //nolint:errorlint // the very same error is what is promised
-			c.errorf("%s returned %v, not fn's own error", m.name, err)
+			c.Errorf("%s returned %v, not fn's own error", m.name, err)
 		}
 		c.free(name, "after fn returned an error")
 	}
@@ -72,11 +72,11 @@ func checkExcludes(c *check) {
 	var count, inside, ran atomic.Int64
 	increment := func(context.Context) error {
 		if n := inside.Add(1); n != 1 {
-			c.errorf("%d fn run at once", n)
+			c.Errorf("%d fn run at once", n)
 		}
 		defer inside.Add(-1)
 		n := count.Load()
-		c.pass(time.Duration(n%3) * time.Millisecond / 2)
+		c.Pass(time.Duration(n%3) * time.Millisecond / 2)
 		count.Store(n + 1)
 		ran.Add(1)
 		return nil
@@ -85,11 +85,11 @@ func checkExcludes(c *check) {
 	for range lockers {
 		l := c.open()
 		for w := range workers {
-			ended = append(ended, c.goes(func() {
+			ended = append(ended, c.Go(func() {
 				for i := range each {
 					if (w+i)%4 == 0 {
-						if err := l.TryLock(c.ctx, name, increment); err != nil && !errors.Is(err, rmw.ErrContended) {
-							c.errorf("TryLock: %v", err)
+						if err := l.TryLock(c.Ctx, name, increment); err != nil && !errors.Is(err, rmw.ErrContended) {
+							c.Errorf("TryLock: %v", err)
 						}
 						continue
 					}
@@ -102,7 +102,7 @@ func checkExcludes(c *check) {
 		<-e
 	}
 	if count.Load() != ran.Load() {
-		c.errorf("%d increments, and the count is %d", ran.Load(), count.Load())
+		c.Errorf("%d increments, and the count is %d", ran.Load(), count.Load())
 	}
 }
 
@@ -111,11 +111,11 @@ func checkTryTaken(c *check) {
 	name := c.name("")
 	h := c.hold(a, name)
 	for who, l := range map[string]lock.Locker{"the holder's Locker": a, "another Locker": b} {
-		ctx, cancel := context.WithTimeout(c.ctx, soon)
+		ctx, cancel := context.WithTimeout(c.Ctx, soon)
 		began := time.Now()
 		err := l.TryLock(ctx, name, c.never("although the lock is taken"))
 		if took := time.Since(began); !errors.Is(err, rmw.ErrContended) || ctx.Err() != nil {
-			c.errorf("TryLock of %s: %v after %v, want ErrContended at once", who, err, took)
+			c.Errorf("TryLock of %s: %v after %v, want ErrContended at once", who, err, took)
 		}
 		cancel()
 	}
@@ -128,11 +128,11 @@ func checkNamesAreApart(c *check) {
 	h := c.hold(a, c.name("held"))
 	for i, l := range []lock.Locker{a, b} {
 		for _, m := range bothMethods() {
-			ctx, cancel := context.WithTimeout(c.ctx, soon)
+			ctx, cancel := context.WithTimeout(c.Ctx, soon)
 			ran := false
 			err := m.call(l, ctx, c.name(fmt.Sprint(m.name, i)), func(context.Context) error { ran = true; return nil })
 			if err != nil || !ran {
-				c.errorf("%s of another name: %v", m.name, err)
+				c.Errorf("%s of another name: %v", m.name, err)
 			}
 			cancel()
 		}
@@ -159,13 +159,13 @@ func checkOddNames(c *check) {
 	for _, name := range c.oddNames() { // all at once: none is another
 		h, err := c.tryHold(a, name)
 		if err != nil {
-			c.errorf("the lock %q is taken, though only others are: %v", name, err)
+			c.Errorf("the lock %q is taken, though only others are: %v", name, err)
 			continue
 		}
 		held = append(held, h)
 	}
 	for _, h := range held {
-		c.refused(c.ctx, b, h.name, fmt.Sprintf("of the name %q, which is held", h.name))
+		c.refused(c.Ctx, b, h.name, fmt.Sprintf("of the name %q, which is held", h.name))
 	}
 	for _, h := range held {
 		c.give(h)
@@ -178,12 +178,12 @@ func checkOddNames(c *check) {
 func checkInvalid(c *check) {
 	l := c.open()
 	for _, m := range bothMethods() {
-		if err := m.call(l, c.ctx, "", c.never("without a name")); !errors.Is(err, rmw.ErrInvalid) {
-			c.errorf("%s without a name: %v, want ErrInvalid", m.name, err)
+		if err := m.call(l, c.Ctx, "", c.never("without a name")); !errors.Is(err, rmw.ErrInvalid) {
+			c.Errorf("%s without a name: %v, want ErrInvalid", m.name, err)
 		}
 		name := c.name(m.name)
-		if err := m.call(l, c.ctx, name, nil); !errors.Is(err, rmw.ErrInvalid) {
-			c.errorf("%s with a nil fn: %v, want ErrInvalid", m.name, err)
+		if err := m.call(l, c.Ctx, name, nil); !errors.Is(err, rmw.ErrInvalid) {
+			c.Errorf("%s with a nil fn: %v, want ErrInvalid", m.name, err)
 		}
 		c.free(name, "after a nil fn")
 	}
@@ -198,25 +198,25 @@ func checkClosed(c *check) {
 	name := c.name("")
 	h := c.hold(a, name)
 	waited := make(chan error, 1)
-	waiting := c.goes(func() { waited <- b.WithLock(c.ctx, name, c.never("by a closed Locker")) })
-	c.pass(beat)
-	closed := c.goes(func() {
+	waiting := c.Go(func() { waited <- b.WithLock(c.Ctx, name, c.never("by a closed Locker")) })
+	c.Pass(beat)
+	closed := c.Go(func() {
 		if err := closer.Close(); err != nil {
-			c.errorf("Close: %v", err)
+			c.Errorf("Close: %v", err)
 		}
 	})
-	if !c.within(soon, closed) || !c.within(soon, waiting) {
-		c.errorf("Close, or one who waits for a lock then, does not return")
+	if !c.Within(soon, closed) || !c.Within(soon, waiting) {
+		c.Errorf("Close, or one who waits for a lock then, does not return")
 	} else if err := <-waited; !errors.Is(err, rmw.ErrClosed) {
-		c.errorf("one who waits when the Locker is closed: %v, want ErrClosed", err)
+		c.Errorf("one who waits when the Locker is closed: %v, want ErrClosed", err)
 	}
 	for _, m := range bothMethods() {
-		if err := m.call(b, c.ctx, c.name(m.name), c.never("by a closed Locker")); !errors.Is(err, rmw.ErrClosed) {
-			c.errorf("%s of a closed Locker: %v, want ErrClosed", m.name, err)
+		if err := m.call(b, c.Ctx, c.name(m.name), c.never("by a closed Locker")); !errors.Is(err, rmw.ErrClosed) {
+			c.Errorf("%s of a closed Locker: %v, want ErrClosed", m.name, err)
 		}
 	}
 	if err := closer.Close(); err != nil {
-		c.errorf("the second Close: %v", err)
+		c.Errorf("the second Close: %v", err)
 	}
 	c.taken(name, "after another Locker was closed")
 	c.give(h)

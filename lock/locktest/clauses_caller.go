@@ -29,11 +29,11 @@ func checkPanic(c *check) {
 		func() {
 			defer func() {
 				if p := recover(); p != "boom" {
-					c.errorf("recovered %v, want fn's own panic value", p)
+					c.Errorf("recovered %v, want fn's own panic value", p)
 				}
 			}()
-			err := m.call(l, c.ctx, name, func(context.Context) error { panic("boom") })
-			c.errorf("%s returned %v although fn panicked", m.name, err)
+			err := m.call(l, c.Ctx, name, func(context.Context) error { panic("boom") })
+			c.Errorf("%s returned %v although fn panicked", m.name, err)
 		}()
 		c.free(name, "after a panic")
 	}
@@ -43,12 +43,12 @@ func checkGoexit(c *check) {
 	l := c.open()
 	for _, m := range bothMethods() {
 		name := c.name(m.name)
-		<-c.goes(func() {
-			err := m.call(l, c.ctx, name, func(context.Context) error {
+		<-c.Go(func() {
+			err := m.call(l, c.Ctx, name, func(context.Context) error {
 				runtime.Goexit()
 				return nil
 			})
-			c.errorf("%s returned %v although fn ended its goroutine", m.name, err)
+			c.Errorf("%s returned %v although fn ended its goroutine", m.name, err)
 		})
 		c.free(name, "after fn ended its goroutine")
 	}
@@ -58,14 +58,14 @@ func checkGoroutine(c *check) {
 	l := c.open()
 	caller := goroutine()
 	for _, m := range bothMethods() {
-		err := m.call(l, c.ctx, c.name(m.name), func(context.Context) error {
+		err := m.call(l, c.Ctx, c.name(m.name), func(context.Context) error {
 			if fn := goroutine(); fn != caller {
-				c.errorf("fn ran on goroutine %s, the caller is %s", fn, caller)
+				c.Errorf("fn ran on goroutine %s, the caller is %s", fn, caller)
 			}
 			return nil
 		})
 		if err != nil {
-			c.errorf("%s: %v", m.name, err)
+			c.Errorf("%s: %v", m.name, err)
 		}
 	}
 }
@@ -81,28 +81,28 @@ type ctxKey struct{}
 
 func checkCtxValues(c *check) {
 	l := c.open()
-	ctx := context.WithValue(c.ctx, ctxKey{}, "the caller's")
+	ctx := context.WithValue(c.Ctx, ctxKey{}, "the caller's")
 	for _, m := range bothMethods() {
 		err := m.call(l, ctx, c.name(m.name), func(ctx context.Context) error {
 			if ctx.Value(ctxKey{}) != "the caller's" {
-				c.errorf("fn's ctx lacks the caller's value")
+				c.Errorf("fn's ctx lacks the caller's value")
 			}
 			return nil
 		})
 		if err != nil {
-			c.errorf("%s: %v", m.name, err)
+			c.Errorf("%s: %v", m.name, err)
 		}
 	}
 }
 
 func checkCtxEndedBefore(c *check) {
 	l := c.open()
-	ctx, cancel := context.WithCancel(c.ctx)
+	ctx, cancel := context.WithCancel(c.Ctx)
 	cancel()
 	for _, m := range bothMethods() {
 		name := c.name(m.name)
 		if err := m.call(l, ctx, name, c.never("with an ended ctx")); !errors.Is(err, context.Canceled) {
-			c.errorf("%s: %v, want context.Canceled", m.name, err)
+			c.Errorf("%s: %v, want context.Canceled", m.name, err)
 		}
 		c.free(name, "after a call with an ended ctx")
 	}
@@ -112,22 +112,22 @@ func checkCtxEndedInFn(c *check) {
 	l := c.open()
 	for _, m := range bothMethods() {
 		name := c.name(m.name)
-		ctx, cancel := context.WithCancel(c.ctx)
+		ctx, cancel := context.WithCancel(c.Ctx)
 		err := m.call(l, ctx, name, func(ctx context.Context) error {
 			cancel()
-			if !c.within(soon, ctx.Done()) {
-				c.errorf("fn's ctx did not end with the caller's")
+			if !c.Within(soon, ctx.Done()) {
+				c.Errorf("fn's ctx did not end with the caller's")
 			}
 			if errors.Is(context.Cause(ctx), rmw.ErrLockLost) {
-				c.errorf("fn's ctx ended because %v, want the caller's cause", context.Cause(ctx))
+				c.Errorf("fn's ctx ended because %v, want the caller's cause", context.Cause(ctx))
 			}
-			c.pass(beat)
+			c.Pass(beat)
 			c.taken(name, "while fn runs on although its ctx has ended")
 			return nil
 		})
 		cancel()
 		if err != nil && !errors.Is(err, context.Canceled) {
-			c.errorf("%s: %v, want nil or context.Canceled", m.name, err)
+			c.Errorf("%s: %v, want nil or context.Canceled", m.name, err)
 		}
 		c.free(name, "after fn returned, with an ended ctx")
 	}
@@ -145,7 +145,7 @@ func checkStaleCtx(c *check) {
 			began := time.Now()
 			err := m.call(a, ctx, name, c.never("with the ctx of an earlier fn, while another has the lock"))
 			if took := time.Since(began); err == nil || took > soon {
-				c.errorf("%s with the ctx of an earlier fn: %v after %v", m.name, err, took)
+				c.Errorf("%s with the ctx of an earlier fn: %v after %v", m.name, err, took)
 			}
 		}
 		cancel()

@@ -31,9 +31,9 @@ func checkRenewed(c *check) {
 	name := c.name("")
 	h := c.hold(l, name)
 	for range 10 {
-		c.pass(c.Lease / 4)
+		c.Pass(c.Lease / 4)
 		if h.ctx.Err() != nil {
-			c.errorf("fn's ctx ended: %v", context.Cause(h.ctx))
+			c.Errorf("fn's ctx ended: %v", context.Cause(h.ctx))
 			break
 		}
 		c.taken(name, "beyond the lease")
@@ -47,10 +47,10 @@ func (c *check) told(h *hold, why string) {
 	select {
 	case <-h.ctx.Done():
 		if cause := context.Cause(h.ctx); !errors.Is(cause, rmw.ErrLockLost) {
-			c.errorf("fn's ctx ended with cause %v %s, want ErrLockLost", cause, why)
+			c.Errorf("fn's ctx ended with cause %v %s, want ErrLockLost", cause, why)
 		}
-	case <-c.ctx.Done():
-		c.fatalf("fn's ctx does not end %s", why)
+	case <-c.Ctx.Done():
+		c.Fatalf("fn's ctx does not end %s", why)
 	}
 }
 
@@ -61,15 +61,15 @@ func checkTakenAway(c *check) {
 	c.takeAway(name)
 	c.told(h, "after its lock was taken away")
 	if err := h.release(); !errors.Is(err, rmw.ErrLockLost) {
-		c.errorf("fn returned nil without its lock: %v, want ErrLockLost", err)
+		c.Errorf("fn returned nil without its lock: %v, want ErrLockLost", err)
 	}
 	c.free(name, "after it was taken away")
 	c.give(c.hold(l, name)) // the Locker works on
 }
 
 func (c *check) takeAway(name string) {
-	if err := c.Faults.TakeAway(c.ctx, name); err != nil {
-		c.fatalf("take the lock away: %v", err)
+	if err := c.Faults.TakeAway(c.Ctx, name); err != nil {
+		c.Fatalf("take the lock away: %v", err)
 	}
 }
 
@@ -81,10 +81,10 @@ func checkNotAnothers(c *check) {
 	second := c.hold(b, name)
 	c.told(first, "after its lock was taken away and went to another")
 	_ = first.release() // ErrLockLost, as "taken-away" checks
-	c.pass(c.ReleasedWithin + beat)
+	c.Pass(c.ReleasedWithin + beat)
 	c.taken(name, "held by the second, after the first returned")
 	if second.ctx.Err() != nil {
-		c.errorf("the second holder's ctx ended: %v", context.Cause(second.ctx))
+		c.Errorf("the second holder's ctx ended: %v", context.Cause(second.ctx))
 	}
 	c.give(second)
 	c.free(name, "after the second returned")
@@ -97,7 +97,7 @@ func checkCutOff(c *check) {
 	restore := c.Faults.Cut(a)
 	c.lock(b, name, func(context.Context) error {
 		if h.ctx.Err() == nil {
-			c.errorf("another has the lock, and the ctx of the first has not ended")
+			c.Errorf("another has the lock, and the ctx of the first has not ended")
 		}
 		return nil
 	})
@@ -113,18 +113,18 @@ func checkStall(c *check) {
 	for _, m := range bothMethods() {
 		for _, asks := range []bool{false, true} {
 			name := c.name(fmt.Sprint(m.name, asks))
-			err := m.call(l, c.ctx, name, func(ctx context.Context) error {
+			err := m.call(l, c.Ctx, name, func(ctx context.Context) error {
 				c.Faults.Stall(l, c.Lease)
 				if !asks {
 					return nil
 				}
 				if err := ctx.Err(); err == nil || !errors.Is(context.Cause(ctx), rmw.ErrLockLost) {
-					c.errorf("after a stop of a whole lease, fn's ctx.Err is %v with cause %v, want cause ErrLockLost", err, context.Cause(ctx))
+					c.Errorf("after a stop of a whole lease, fn's ctx.Err is %v with cause %v, want cause ErrLockLost", err, context.Cause(ctx))
 				}
 				return nil
 			})
 			if !errors.Is(err, rmw.ErrLockLost) {
-				c.errorf("%s, whose fn stopped for a whole lease and returned nil: %v, want ErrLockLost", m.name, err)
+				c.Errorf("%s, whose fn stopped for a whole lease and returned nil: %v, want ErrLockLost", m.name, err)
 			}
 			c.free(name, "after a holder that had stopped returned")
 		}
@@ -138,27 +138,27 @@ func checkUnavailable(c *check) {
 	restore := c.Faults.Cut(a)
 	for _, m := range bothMethods() {
 		name := c.name(m.name)
-		ctx, cancel := context.WithTimeout(c.ctx, soon)
+		ctx, cancel := context.WithTimeout(c.Ctx, soon)
 		began := time.Now()
 		err := m.call(a, ctx, name, c.never("without the store"))
 		gaveUp := ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded)
 		if errors.Is(err, rmw.ErrContended) || !errors.Is(err, rmw.ErrUnavailable) && !gaveUp {
-			c.errorf("%s without the store: %v, want ErrUnavailable", m.name, err)
+			c.Errorf("%s without the store: %v, want ErrUnavailable", m.name, err)
 		}
 		if took := time.Since(began); took > 2*soon {
-			c.errorf("%s without the store returned after %v, its ctx ended after %v", m.name, took, soon)
+			c.Errorf("%s without the store returned after %v, its ctx ended after %v", m.name, took, soon)
 		}
 		cancel()
-		if err := m.call(b, c.ctx, name, nothing); err != nil {
-			c.errorf("%s of another Locker meanwhile: %v", m.name, err)
+		if err := m.call(b, c.Ctx, name, nothing); err != nil {
+			c.Errorf("%s of another Locker meanwhile: %v", m.name, err)
 		}
 	}
 	restore()
 	var err error
-	for began := time.Now(); time.Since(began) < soon; c.pass(beat) {
-		if err = a.WithLock(c.ctx, c.name("after"), nothing); err == nil {
+	for began := time.Now(); time.Since(began) < soon; c.Pass(beat) {
+		if err = a.WithLock(c.Ctx, c.name("after"), nothing); err == nil {
 			return
 		}
 	}
-	c.errorf("the store is back, and WithLock says %v", err)
+	c.Errorf("the store is back, and WithLock says %v", err)
 }

@@ -32,12 +32,12 @@ func checkOtherCtx(c *check) {
 	l := c.open()
 	name := c.name("")
 	c.lock(l, name, func(context.Context) error {
-		c.refused(c.ctx, l, name, "with the caller's ctx, from fn's goroutine")
-		<-c.goes(func() { c.refused(c.ctx, l, name, "with the caller's ctx, from another goroutine") })
-		ctx, cancel := context.WithTimeout(c.ctx, beat)
+		c.refused(c.Ctx, l, name, "with the caller's ctx, from fn's goroutine")
+		<-c.Go(func() { c.refused(c.Ctx, l, name, "with the caller's ctx, from another goroutine") })
+		ctx, cancel := context.WithTimeout(c.Ctx, beat)
 		defer cancel()
 		if err := l.WithLock(ctx, name, c.never("although it is held")); !errors.Is(err, rmw.ErrContended) {
-			c.errorf("WithLock with the caller's ctx: %v, want ErrContended once that ends", err)
+			c.Errorf("WithLock with the caller's ctx: %v, want ErrContended once that ends", err)
 		}
 		c.taken(name, "after others of its process asked for it")
 		return nil
@@ -58,7 +58,7 @@ func checkTwoLocks(c *check) {
 				return nil
 			})
 			if err != nil || !ran {
-				c.errorf("%s of another name with fn's ctx: %v", m.name, err)
+				c.Errorf("%s of another name with fn's ctx: %v", m.name, err)
 			}
 			c.free(inner, "after its fn returned, within another")
 			c.taken(outer, "after the inner fn of another lock returned")
@@ -83,10 +83,10 @@ func checkNested(c *check) {
 				})
 			})
 			if err != nil || ran != 2 {
-				c.errorf("%s with fn's ctx: %v, and %d of 2 inner fn ran", m.name, err, ran)
+				c.Errorf("%s with fn's ctx: %v, and %d of 2 inner fn ran", m.name, err, ran)
 			}
 			c.taken(name, "after an inner fn returned")
-			c.refused(c.ctx, l, name, "with the caller's ctx, after an inner fn returned")
+			c.refused(c.Ctx, l, name, "with the caller's ctx, after an inner fn returned")
 		}
 		return nil
 	})
@@ -101,27 +101,27 @@ func checkNestedFails(c *check) {
 		for _, m := range bothMethods() {
 			err := m.call(l, ctx, name, func(context.Context) error { return refusal })
 			if err != refusal { //nolint:errorlint // the very same error is what is promised
-				c.errorf("the inner %s returned %v, not fn's own error", m.name, err)
+				c.Errorf("the inner %s returned %v, not fn's own error", m.name, err)
 			}
 			c.taken(name, "after an inner fn failed")
 			func() {
 				defer func() {
 					if p := recover(); p != "boom" {
-						c.errorf("recovered %v, want the inner fn's own panic value", p)
+						c.Errorf("recovered %v, want the inner fn's own panic value", p)
 					}
 				}()
 				_ = m.call(l, ctx, name, func(context.Context) error { panic("boom") })
 			}()
 			c.taken(name, "after an inner fn panicked")
-			<-c.goes(func() {
+			<-c.Go(func() {
 				_ = m.call(l, ctx, name, func(context.Context) error { runtime.Goexit(); return nil })
-				c.errorf("the inner %s returned although its fn ended its goroutine", m.name)
+				c.Errorf("the inner %s returned although its fn ended its goroutine", m.name)
 			})
 			c.taken(name, "after an inner fn ended its goroutine")
 			ended, cancel := context.WithCancel(ctx)
 			cancel()
 			if err := m.call(l, ended, name, c.never("with an ended ctx")); !errors.Is(err, context.Canceled) {
-				c.errorf("the inner %s with an ended ctx: %v, want context.Canceled", m.name, err)
+				c.Errorf("the inner %s with an ended ctx: %v, want context.Canceled", m.name, err)
 			}
 			c.taken(name, "after an inner call with an ended ctx")
 		}
@@ -140,10 +140,10 @@ func checkNestedElsewhere(c *check) {
 			var ran atomic.Int64
 			var ended []<-chan struct{}
 			for range 3 {
-				ended = append(ended, c.goes(func() {
+				ended = append(ended, c.Go(func() {
 					err := m.call(l, derived, name, func(context.Context) error { ran.Add(1); return nil })
 					if err != nil {
-						c.errorf("%s on another goroutine, with fn's ctx: %v", m.name, err)
+						c.Errorf("%s on another goroutine, with fn's ctx: %v", m.name, err)
 					}
 				}))
 			}
@@ -151,7 +151,7 @@ func checkNestedElsewhere(c *check) {
 				<-e
 			}
 			if n := ran.Load(); n != 3 {
-				c.errorf("%d of 3 inner fn ran", n)
+				c.Errorf("%d of 3 inner fn ran", n)
 			}
 			c.taken(name, "after inner fn on other goroutines returned")
 		}
@@ -166,10 +166,10 @@ func checkNestedOutlives(c *check) {
 	var inner context.Context
 	var ended atomic.Bool
 	entered, letGo := make(chan struct{}), make(chan struct{})
-	outer := c.goes(func() {
+	outer := c.Go(func() {
 		// What it returns is its own business: it may wait for the inner one.
-		_ = a.WithLock(c.ctx, name, func(ctx context.Context) error {
-			c.goes(func() {
+		_ = a.WithLock(c.Ctx, name, func(ctx context.Context) error {
+			c.Go(func() {
 				_ = a.WithLock(ctx, name, func(ctx context.Context) error {
 					inner = ctx
 					close(entered)
@@ -181,22 +181,22 @@ func checkNestedOutlives(c *check) {
 					return nil
 				})
 			})
-			c.within(soon, entered)
+			c.Within(soon, entered)
 			return nil
 		})
 	})
-	if !c.within(soon, entered) {
-		c.fatalf("the inner fn does not run")
+	if !c.Within(soon, entered) {
+		c.Fatalf("the inner fn does not run")
 	}
-	other := c.goes(func() {
+	other := c.Go(func() {
 		c.lock(b, name, func(context.Context) error {
 			if !ended.Load() && inner.Err() == nil {
-				c.errorf("another got the lock while an inner fn was still running under it")
+				c.Errorf("another got the lock while an inner fn was still running under it")
 			}
 			return nil
 		})
 	})
-	c.pass(4 * beat)
+	c.Pass(4 * beat)
 	close(letGo)
 	<-outer
 	<-other
@@ -212,7 +212,7 @@ func checkNestedRefused(c *check) {
 			began := time.Now()
 			err := m.call(l, bounded, name, c.never("within itself"))
 			if took := time.Since(began); !errors.Is(err, rmw.ErrInvalid) || bounded.Err() != nil {
-				c.errorf("%s within itself: %v after %v, want ErrInvalid at once", m.name, err, took)
+				c.Errorf("%s within itself: %v after %v, want ErrInvalid at once", m.name, err, took)
 			}
 			cancel()
 			c.taken(name, "after it was asked for within itself")

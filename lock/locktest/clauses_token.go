@@ -26,7 +26,7 @@ func tokenClauses() []Clause {
 func (c *check) token(ctx context.Context) uint64 {
 	token, err := lock.Token(ctx)
 	if err != nil || token == 0 {
-		c.errorf("the token of fn's ctx is %d, %v", token, err)
+		c.Errorf("the token of fn's ctx is %d, %v", token, err)
 	}
 	return token
 }
@@ -35,20 +35,20 @@ func (c *check) token(ctx context.Context) uint64 {
 func (c *check) noToken(ctx context.Context, when string, reason error) {
 	for _, ctx := range []context.Context{ctx, context.WithoutCancel(ctx)} {
 		if token, err := lock.Token(ctx); !errors.Is(err, reason) {
-			c.errorf("the token %s is %d, %v; want %v", when, token, err, reason)
+			c.Errorf("the token %s is %d, %v; want %v", when, token, err, reason)
 		}
 	}
 }
 
 func checkToken(c *check) {
 	a, b := c.open(), c.open()
-	c.tokensGrow(c.ctx, a, b, c.name("alone"))
+	c.tokensGrow(c.Ctx, a, b, c.name("alone"))
 	for i, outer := range []lock.Locker{a, NewMemory(MemoryConfig{})} {
 		c.lock(outer, c.name(fmt.Sprint("outer", i)), func(ctx context.Context) error {
 			before := c.token(ctx)
 			c.tokensGrow(ctx, a, b, c.name(fmt.Sprint("inner", i)))
 			if after := c.token(ctx); after != before {
-				c.errorf("the outer lock's token was %d, and is %d after an inner lock", before, after)
+				c.Errorf("the outer lock's token was %d, and is %d after an inner lock", before, after)
 			}
 			return nil
 		})
@@ -65,16 +65,16 @@ func (c *check) tokensGrow(ctx context.Context, a, b lock.Locker, name string) {
 			fns = ctx
 			token := c.token(ctx)
 			if token <= last {
-				c.errorf("the token %d came after %d", token, last)
+				c.Errorf("the token %d came after %d", token, last)
 			}
 			if again := c.token(ctx); again != token {
-				c.errorf("the token %d of one holder became %d", token, again)
+				c.Errorf("the token %d of one holder became %d", token, again)
 			}
 			last = token
 			return nil
 		})
 		if err != nil {
-			c.fatalf("WithLock: %v", err)
+			c.Fatalf("WithLock: %v", err)
 		}
 		c.noToken(fns, "after fn has returned", rmw.ErrInvalid)
 		c.free(name, "after fn returned")
@@ -91,15 +91,15 @@ func (c *check) tokensGrowInLine() {
 	var ended []<-chan struct{}
 	for process := range processes {
 		l := c.open()
-		ended = append(ended, c.goes(func() {
+		ended = append(ended, c.Go(func() {
 			for range each {
 				c.lock(l, name, func(ctx context.Context) error {
 					token := c.token(ctx)
-					c.pass(time.Millisecond)
+					c.Pass(time.Millisecond)
 					mu.Lock()
 					defer mu.Unlock()
 					if token < last || token == last && process != lastProcess {
-						c.errorf("the token %d of process %d came after %d of process %d", token, process, last, lastProcess)
+						c.Errorf("the token %d of process %d came after %d of process %d", token, process, last, lastProcess)
 					}
 					last, lastProcess = token, process
 					return nil

@@ -25,21 +25,21 @@ func checkWaits(c *check) {
 		name := c.name(who)
 		h := c.hold(a, name)
 		var over, ran atomic.Bool
-		waiting := c.goes(func() {
+		waiting := c.Go(func() {
 			c.lock(l, name, func(context.Context) error {
 				if !over.Load() {
-					c.errorf("fn of one who waits on %s ran while the lock was held", who)
+					c.Errorf("fn of one who waits on %s ran while the lock was held", who)
 				}
 				ran.Store(true)
 				return nil
 			})
 		})
-		c.pass(2 * beat)
+		c.Pass(2 * beat)
 		over.Store(true)
 		c.give(h)
 		<-waiting
 		if !ran.Load() {
-			c.errorf("fn of one who waits on %s did not run", who)
+			c.Errorf("fn of one who waits on %s did not run", who)
 		}
 		c.free(name, "after the waiter returned")
 	}
@@ -62,10 +62,10 @@ func checkCtxEndedWaiting(c *check) {
 			name := c.name(fmt.Sprint(i, want))
 			h := c.hold(a, name)
 			wait := func(d time.Duration) error {
-				ctx, cancel := end(c.ctx, d)
+				ctx, cancel := end(c.Ctx, d)
 				defer cancel()
 				waited := make(chan error, 1)
-				if !c.within(d+soon, c.goes(func() { waited <- l.WithLock(ctx, name, c.never("though its ctx has ended")) })) {
+				if !c.Within(d+soon, c.Go(func() { waited <- l.WithLock(ctx, name, c.never("though its ctx has ended")) })) {
 					return fmt.Errorf("no error %v after the end", soon)
 				}
 				return <-waited
@@ -75,11 +75,11 @@ func checkCtxEndedWaiting(c *check) {
 				err = wait(10 * beat)
 			}
 			if !errors.Is(err, rmw.ErrContended) || !errors.Is(err, want) {
-				c.errorf("a wait that ended with its ctx: %v, want ErrContended and %v", err, want)
+				c.Errorf("a wait that ended with its ctx: %v, want ErrContended and %v", err, want)
 			}
 			c.taken(name, "after a waiter gave up")
 			c.give(h)
-			c.pass(beat) // for one who is gone to take it
+			c.Pass(beat) // for one who is gone to take it
 			c.free(name, "after the holder returned and the waiter had given up")
 		}
 	}
@@ -94,20 +94,20 @@ func checkEverybody(c *check) {
 	for range lockers {
 		l := c.open()
 		for range workers {
-			ended = append(ended, c.goes(func() {
+			ended = append(ended, c.Go(func() {
 				for range turns {
 					c.lock(l, name, func(context.Context) error { served.Add(1); return nil })
 				}
 			}))
 		}
 	}
-	c.pass(beat) // they all wait
+	c.Pass(beat) // they all wait
 	c.give(h)
 	for _, e := range ended {
 		<-e
 	}
 	if n := served.Load(); n != lockers*workers*turns {
-		c.errorf("%d of %d turns were given", n, lockers*workers*turns)
+		c.Errorf("%d of %d turns were given", n, lockers*workers*turns)
 	}
 	c.free(name, "after everybody")
 }

@@ -27,7 +27,7 @@ func nothing(context.Context) error { return nil }
 // never is an fn that must not be called.
 func (c *check) never(why string) work {
 	return func(context.Context) error {
-		c.errorf("fn was called %s", why)
+		c.Errorf("fn was called %s", why)
 		return nil
 	}
 }
@@ -45,7 +45,7 @@ type hold struct {
 func (c *check) hold(l lock.Locker, name string) *hold {
 	h, err := c.tryHold(l, name)
 	if err != nil {
-		c.fatalf("WithLock on a free lock: %v", err)
+		c.Fatalf("WithLock on a free lock: %v", err)
 	}
 	return h
 }
@@ -54,15 +54,15 @@ func (c *check) hold(l lock.Locker, name string) *hold {
 func (c *check) tryHold(l lock.Locker, name string) (*hold, error) {
 	h := &hold{name: name, letGo: make(chan struct{}), result: make(chan error, 1)}
 	entered := make(chan struct{})
-	ctx, cancel := context.WithCancel(c.ctx)
-	c.goes(func() {
+	ctx, cancel := context.WithCancel(c.Ctx)
+	c.Go(func() {
 		defer cancel()
 		h.result <- l.WithLock(ctx, name, func(ctx context.Context) error {
 			h.ctx = ctx
 			close(entered)
 			select {
 			case <-h.letGo:
-			case <-c.ctx.Done(): // the clause is over
+			case <-c.Ctx.Done(): // the clause is over
 			}
 			return nil
 		})
@@ -85,7 +85,7 @@ func (h *hold) release() error {
 // give gives back what must still be held.
 func (c *check) give(h *hold) {
 	if err := h.release(); err != nil {
-		c.errorf("WithLock whose fn returned nil: %v", err)
+		c.Errorf("WithLock whose fn returned nil: %v", err)
 	}
 }
 
@@ -99,29 +99,29 @@ func (c *check) another() lock.Locker {
 
 // taken requires that no other process can have the lock.
 func (c *check) taken(name, when string) {
-	c.refused(c.ctx, c.another(), name, when)
+	c.refused(c.Ctx, c.another(), name, when)
 }
 
 // refused requires TryLock to say that the lock is taken.
 func (c *check) refused(ctx context.Context, l lock.Locker, name, when string) {
 	if err := l.TryLock(ctx, name, c.never(when)); !errors.Is(err, rmw.ErrContended) {
-		c.errorf("TryLock %s: %v, want ErrContended", when, err)
+		c.Errorf("TryLock %s: %v, want ErrContended", when, err)
 	}
 }
 
 // free requires that another process can have the lock, by now or as soon as the
 // Target declares.
 func (c *check) free(name, when string) {
-	for began := time.Now(); ; c.pass(c.ReleasedWithin / 50) {
-		err := c.another().TryLock(c.ctx, name, nothing)
+	for began := time.Now(); ; c.Pass(c.ReleasedWithin / 50) {
+		err := c.another().TryLock(c.Ctx, name, nothing)
 		switch {
 		case err == nil:
 			return
 		case !errors.Is(err, rmw.ErrContended):
-			c.errorf("TryLock %s: %v", when, err)
+			c.Errorf("TryLock %s: %v", when, err)
 			return
-		case time.Since(began) >= c.ReleasedWithin || c.ctx.Err() != nil:
-			c.errorf("the lock is still taken %s", when)
+		case time.Since(began) >= c.ReleasedWithin || c.Ctx.Err() != nil:
+			c.Errorf("the lock is still taken %s", when)
 			return
 		}
 	}
@@ -129,7 +129,7 @@ func (c *check) free(name, when string) {
 
 // lock runs fn under a lock, which must work.
 func (c *check) lock(l lock.Locker, name string, fn work) {
-	if err := l.WithLock(c.ctx, name, fn); err != nil {
-		c.errorf("WithLock: %v", err)
+	if err := l.WithLock(c.Ctx, name, fn); err != nil {
+		c.Errorf("WithLock: %v", err)
 	}
 }

@@ -1,19 +1,13 @@
 package locktest
 
 import (
-	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
+	"github.com/unwatch/unwatch/internal/suite"
 	"github.com/unwatch/unwatch/lock"
 )
 
@@ -54,12 +48,13 @@ func Run(t *testing.T, open func(t *testing.T) Target) {
 }
 
 // RunFake is Run on fake time: each clause in a testing/synctest bubble, in which
-// open is called. Nothing below the Target may reach out of it.
+// open is called. Nothing below the Target may reach out of it. A clause that takes two
+// minutes of real time ends the test binary with a panic: its Locker spins.
 func RunFake(t *testing.T, open func(t *testing.T) Target) {
 	t.Helper()
 	for _, clause := range Clauses() {
 		t.Run(clause.Name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { clause.test(t, open(t)) })
+			suite.Fake(t, clause.Name, func(t *testing.T) { clause.test(t, open(t)) })
 		})
 	}
 }
@@ -83,70 +78,18 @@ func (c Clause) Check(tb testing.TB, target Target) error {
 	if missing := c.Missing(target); missing != "" {
 		return fmt.Errorf("cannot be checked: %s", missing)
 	}
-	patience := target.patience()
-	ctx, cancel := context.WithTimeout(tb.Context(), patience)
-	defer cancel()
-	ck := &check{Target: target, tb: tb, ctx: ctx, names: "locktest:" + c.Name + ":" + rand.Text()}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer ck.helpers.Wait()
-		defer cancel() // whatever a helper waits for
-		defer ck.guard()
-		c.run(ck)
-	}()
-	timer := time.NewTimer(patience + soon)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-		ck.errorf("still running %v after its ctx ended", soon)
-	}
-	return ck.result()
+	return suite.Run(tb.Context(), target.Patience, func(ck *suite.Check) {
+		c.run(&check{Target: target, Check: ck, tb: tb, names: "locktest:" + c.Name + ":" + rand.Text()})
+	})
 }
 
 // check is one run of a clause.
 type check struct {
 	Target
-	tb    testing.TB
-	ctx   context.Context
-	names string // what the names of its locks contain, and no others do
-
-	helpers  sync.WaitGroup
+	*suite.Check
+	tb       testing.TB
+	names    string // what the names of its locks contain, and no others do
 	observer lock.Locker
-
-	mu       sync.Mutex
-	failures []string
-}
-
-func (c *check) errorf(format string, args ...any) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.failures = append(c.failures, fmt.Sprintf(format, args...))
-}
-
-// fatalf ends the clause; only for its own goroutine.
-func (c *check) fatalf(format string, args ...any) {
-	c.errorf(format, args...)
-	runtime.Goexit()
-}
-
-// guard makes a violation of a panic. It is deferred.
-func (c *check) guard() {
-	if p := recover(); p != nil {
-		c.errorf("panic: %v\n%s", p, debug.Stack())
-	}
-}
-
-// goes runs work on a goroutine that the clause waits for at its end.
-func (c *check) goes(work func()) (done <-chan struct{}) {
-	ended := make(chan struct{})
-	c.helpers.Go(func() {
-		defer close(ended)
-		defer c.guard()
-		work()
-	})
-	return ended
 }
 
 // name returns the name of a lock of this run alone.
@@ -154,41 +97,3 @@ func (c *check) name(suffix string) string { return c.names + suffix }
 
 // open returns one more process.
 func (c *check) open() lock.Locker { return c.Open(c.tb) }
-
-// pass lets time pass.
-func (c *check) pass(d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-c.ctx.Done():
-	}
-}
-
-// within waits for done, for as long as d, and reports whether it came.
-func (c *check) within(d time.Duration, done <-chan struct{}) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-done:
-		return true
-	case <-t.C:
-		return false
-	}
-}
-
-func (c *check) result() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.failures) == 0 {
-		return nil
-	}
-	const most = 5
-	shown := c.failures
-	more := ""
-	if len(shown) > most {
-		more = fmt.Sprintf("\n… and %d more", len(shown)-most)
-		shown = shown[:most]
-	}
-	return errors.New(strings.Join(shown, "\n") + more)
-}

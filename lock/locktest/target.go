@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/suite"
 	"github.com/unwatch/unwatch/lock"
 )
 
@@ -64,9 +65,7 @@ type Faults struct {
 	Stall func(l lock.Locker, d time.Duration)
 }
 
-// soon is how long what happens "at once" may take: far above a round trip under
-// the race detector.
-const soon = 4 * time.Second
+const soon = suite.Soon
 
 // beat is how long a clause lets others get ahead, where it has no means to see
 // that they have.

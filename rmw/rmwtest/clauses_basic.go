@@ -47,7 +47,7 @@ func checkCreate(c *check) {
 		first, _ := samples(kind)
 		c.update(s, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 			if cur.Exists() {
-				c.errorf("fn was given %s for an absent key", show(cur))
+				c.Errorf("fn was given %s for an absent key", show(cur))
 			}
 			return first, nil
 		})
@@ -63,7 +63,7 @@ func checkChange(c *check) {
 		c.put(key, first, rmw.NoTTL)
 		c.update(s, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 			if !cur.Equal(first) {
-				c.errorf("fn was given %s, want %s", show(cur), show(first))
+				c.Errorf("fn was given %s, want %s", show(cur), show(first))
 			}
 			return second, nil
 		})
@@ -78,7 +78,7 @@ func checkDelete(c *check) {
 		first, _ := samples(kind)
 		c.put(key, first, rmw.NoTTL)
 		if res := c.update(s, key, to(rmw.Value{})); !res.Written || res.After.Exists() {
-			c.errorf("Result %+v of a delete", res)
+			c.Errorf("Result %+v of a delete", res)
 		}
 		c.wantStored(key, rmw.Value{})
 	}
@@ -97,7 +97,7 @@ func checkDeleteAbsent(c *check) {
 	for _, kind := range c.kinds() {
 		key := c.key(kind)
 		if res := c.update(s, key, to(rmw.Value{})); res.Written {
-			c.errorf("Result.Written is true though there was nothing to delete")
+			c.Errorf("Result.Written is true though there was nothing to delete")
 		}
 		c.wantStored(key, rmw.Value{})
 	}
@@ -115,11 +115,11 @@ func checkUnchanged(c *check) {
 			to(first),
 		} {
 			if res := c.update(s, key, same); res.Written || !res.After.Equal(first) {
-				c.errorf("Result says written=%v, after=%s", res.Written, show(res.After))
+				c.Errorf("Result says written=%v, after=%s", res.Written, show(res.After))
 			}
 		}
 		if _, ttl := c.stored(key); ttl != rmw.NoTTL {
-			c.errorf("the expiry changed to %v: something was written", ttl)
+			c.Errorf("the expiry changed to %v: something was written", ttl)
 		}
 	}
 }
@@ -131,13 +131,13 @@ func checkAbort(c *check) {
 		key := c.key(kind)
 		first, second := samples(kind)
 		c.put(key, first, rmw.NoTTL)
-		res, err := s.Update(c.ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) { return second, refusal })
+		res, err := s.Update(c.Ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) { return second, refusal })
 		if res.Before.Exists() || res.After.Exists() || res.Written || res.Attempts != 1 {
-			c.errorf("Result of an abort: before=%s after=%s written=%v attempts=%d; want attempts only",
+			c.Errorf("Result of an abort: before=%s after=%s written=%v attempts=%d; want attempts only",
 				show(res.Before), show(res.After), res.Written, res.Attempts)
 		}
 		if err != refusal { //nolint:errorlint // the very same error is what is promised
-			c.errorf("Update returned %v, not fn's own error", err)
+			c.Errorf("Update returned %v, not fn's own error", err)
 		}
 		c.wantStored(key, first)
 		c.update(s, key, to(second)) // an abort must not leave the key locked
@@ -153,7 +153,7 @@ func checkResult(c *check) {
 		res := c.update(s, key, to(second))
 		got, _ := c.stored(key)
 		if !res.Before.Equal(first) || !res.After.Equal(got) || !res.After.Equal(second) || !res.Written || res.Attempts != 1 {
-			c.errorf("Result before=%s after=%s written=%v attempts=%d; stored %s",
+			c.Errorf("Result before=%s after=%s written=%v attempts=%d; stored %s",
 				show(res.Before), show(res.After), res.Written, res.Attempts, show(got))
 		}
 	}
@@ -166,8 +166,8 @@ func checkRead(c *check) {
 		first, _ := samples(kind)
 		for _, want := range []rmw.Value{{}, first} {
 			c.put(key, want, rmw.NoTTL)
-			if got, err := s.Read(c.ctx, key); err != nil || !got.Equal(want) {
-				c.errorf("Read: %s, %v; want %s", show(got), err, show(want))
+			if got, err := s.Read(c.Ctx, key); err != nil || !got.Equal(want) {
+				c.Errorf("Read: %s, %v; want %s", show(got), err, show(want))
 			}
 		}
 	}
@@ -179,15 +179,15 @@ func checkWrongKind(c *check) {
 		key := c.key(kind)
 		other, _ := samples(otherKind(kind))
 		c.put(key, other, rmw.NoTTL)
-		_, err := s.Update(c.ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) {
-			c.errorf("fn was called for a stored %v under a %v Key", otherKind(kind), kind)
+		_, err := s.Update(c.Ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) {
+			c.Errorf("fn was called for a stored %v under a %v Key", otherKind(kind), kind)
 			return rmw.Value{}, nil
 		})
 		if !errors.Is(err, rmw.ErrWrongKind) {
-			c.errorf("Update: %v, want ErrWrongKind", err)
+			c.Errorf("Update: %v, want ErrWrongKind", err)
 		}
-		if _, err := s.Read(c.ctx, key); !errors.Is(err, rmw.ErrWrongKind) {
-			c.errorf("Read: %v, want ErrWrongKind", err)
+		if _, err := s.Read(c.Ctx, key); !errors.Is(err, rmw.ErrWrongKind) {
+			c.Errorf("Read: %v, want ErrWrongKind", err)
 		}
 		c.wantStored(key, other)
 	}
@@ -200,8 +200,8 @@ func checkWrongKindReturned(c *check) {
 		first, _ := samples(kind)
 		other, _ := samples(otherKind(kind))
 		c.put(key, first, rmw.NoTTL)
-		if _, err := s.Update(c.ctx, key, to(other)); !errors.Is(err, rmw.ErrWrongKind) {
-			c.errorf("Update: %v, want ErrWrongKind", err)
+		if _, err := s.Update(c.Ctx, key, to(other)); !errors.Is(err, rmw.ErrWrongKind) {
+			c.Errorf("Update: %v, want ErrWrongKind", err)
 		}
 		c.wantStored(key, first)
 	}
@@ -214,15 +214,15 @@ func checkUnsupportedKind(c *check) {
 			continue
 		}
 		key := c.key(kind)
-		_, err := s.Update(c.ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) {
-			c.errorf("fn was called")
+		_, err := s.Update(c.Ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) {
+			c.Errorf("fn was called")
 			return rmw.Value{}, nil
 		})
 		if !errors.Is(err, rmw.ErrUnsupported) {
-			c.errorf("Update: %v, want ErrUnsupported", err)
+			c.Errorf("Update: %v, want ErrUnsupported", err)
 		}
-		if _, err := s.Read(c.ctx, key); !errors.Is(err, rmw.ErrUnsupported) {
-			c.errorf("Read: %v, want ErrUnsupported", err)
+		if _, err := s.Read(c.Ctx, key); !errors.Is(err, rmw.ErrUnsupported) {
+			c.Errorf("Read: %v, want ErrUnsupported", err)
 		}
 	}
 }
@@ -233,22 +233,22 @@ func checkInvalidKey(c *check) {
 	noName, badKind, badTTL, tinyTTL := good, good, good, good
 	noName.Name, badKind.Kind, badTTL.TTL, tinyTTL.TTL = "", 99, -2, 10
 	for _, key := range []rmw.Key{noName, badKind, badTTL, tinyTTL} {
-		_, err := s.Update(c.ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) {
-			c.errorf("fn was called for %+v", key)
+		_, err := s.Update(c.Ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) {
+			c.Errorf("fn was called for %+v", key)
 			return rmw.Value{}, nil
 		})
 		if !errors.Is(err, rmw.ErrInvalid) {
-			c.errorf("Update with %+v: %v, want ErrInvalid", key, err)
+			c.Errorf("Update with %+v: %v, want ErrInvalid", key, err)
 		}
-		if _, err := s.Read(c.ctx, key); !errors.Is(err, rmw.ErrInvalid) {
-			c.errorf("Read with %+v: %v, want ErrInvalid", key, err)
+		if _, err := s.Read(c.Ctx, key); !errors.Is(err, rmw.ErrInvalid) {
+			c.Errorf("Read with %+v: %v, want ErrInvalid", key, err)
 		}
 	}
-	if _, err := s.Update(c.ctx, good, nil); !errors.Is(err, rmw.ErrInvalid) {
-		c.errorf("Update with a nil UpdateFunc: %v, want ErrInvalid", err)
+	if _, err := s.Update(c.Ctx, good, nil); !errors.Is(err, rmw.ErrInvalid) {
+		c.Errorf("Update with a nil UpdateFunc: %v, want ErrInvalid", err)
 	}
-	if _, err := s.Update(c.ctx, good, to(rmw.String("x").WithTTL(-5))); !errors.Is(err, rmw.ErrInvalid) {
-		c.errorf("Update with a negative WithTTL: %v, want ErrInvalid", err)
+	if _, err := s.Update(c.Ctx, good, to(rmw.String("x").WithTTL(-5))); !errors.Is(err, rmw.ErrInvalid) {
+		c.Errorf("Update with a negative WithTTL: %v, want ErrInvalid", err)
 	}
 	c.wantStored(good, rmw.Value{})
 }

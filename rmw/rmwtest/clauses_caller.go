@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/suite"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -26,18 +27,16 @@ func callerClauses() []Clause {
 // usable requires that another process can update the key within soon: no lock
 // is left behind.
 func (c *check) usable(key rmw.Key, id string) {
-	ctx, cancel := context.WithTimeout(c.ctx, soon)
+	ctx, cancel := context.WithTimeout(c.Ctx, soon)
 	defer cancel()
 	other := c.Open()
 	defer c.close(other)
 	if _, err := other.Update(ctx, key, adder(key.Kind, id)); err != nil {
-		c.errorf("the key is not usable by others within %v: %v", soon, err)
+		c.Errorf("the key is not usable by others within %v: %v", soon, err)
 	}
 }
 
-// soon is far below any lease, and far above a loopback round trip under the
-// race detector.
-const soon = 4 * time.Second
+const soon = suite.Soon // far below any lease
 
 func checkPanic(c *check) {
 	s := c.Open()
@@ -48,11 +47,11 @@ func checkPanic(c *check) {
 		func() {
 			defer func() {
 				if p := recover(); p != "boom" {
-					c.errorf("recovered %v, want fn's own panic value", p)
+					c.Errorf("recovered %v, want fn's own panic value", p)
 				}
 			}()
-			_, err := s.Update(c.ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) { panic("boom") })
-			c.errorf("Update returned %v although fn panicked", err)
+			_, err := s.Update(c.Ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) { panic("boom") })
+			c.Errorf("Update returned %v although fn panicked", err)
 		}()
 		c.wantStored(key, first)
 		c.usable(key, "after")
@@ -65,11 +64,11 @@ func checkGoexit(c *check) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, err := s.Update(c.ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) {
+		_, err := s.Update(c.Ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) {
 			runtime.Goexit()
 			return rmw.Value{}, nil
 		})
-		c.errorf("Update returned %v although fn ended its goroutine", err)
+		c.Errorf("Update returned %v although fn ended its goroutine", err)
 	}()
 	<-done
 	c.wantStored(key, rmw.Value{})
@@ -80,32 +79,32 @@ type ctxKey struct{}
 
 func checkCtxValues(c *check) {
 	s := c.Open()
-	ctx := context.WithValue(c.ctx, ctxKey{}, "the caller's")
+	ctx := context.WithValue(c.Ctx, ctxKey{}, "the caller's")
 	_, err := s.Update(ctx, c.key(rmw.KindString), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 		if ctx.Value(ctxKey{}) != "the caller's" {
-			c.errorf("fn's ctx lacks the caller's value")
+			c.Errorf("fn's ctx lacks the caller's value")
 		}
 		return cur, nil
 	})
 	if err != nil {
-		c.errorf("Update: %v", err)
+		c.Errorf("Update: %v", err)
 	}
 }
 
 func checkGoroutine(c *check) {
 	s := c.Open()
 	// With a ctx that can end, where a Store may hand its commands to others.
-	ctx, cancel := context.WithCancel(c.ctx)
+	ctx, cancel := context.WithCancel(c.Ctx)
 	defer cancel()
 	caller := goroutine()
 	_, err := s.Update(ctx, c.key(rmw.KindString), func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 		if fn := goroutine(); fn != caller {
-			c.errorf("fn ran on goroutine %s, the caller is %s", fn, caller)
+			c.Errorf("fn ran on goroutine %s, the caller is %s", fn, caller)
 		}
 		return cur, nil
 	})
 	if err != nil {
-		c.errorf("Update: %v", err)
+		c.Errorf("Update: %v", err)
 	}
 }
 
@@ -119,17 +118,17 @@ func goroutine() string {
 func checkCtxEndedBefore(c *check) {
 	s := c.Open()
 	key := c.key(rmw.KindString)
-	ctx, cancel := context.WithCancel(c.ctx)
+	ctx, cancel := context.WithCancel(c.Ctx)
 	cancel()
 	_, err := s.Update(ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) {
-		c.errorf("fn was called with an ended ctx")
+		c.Errorf("fn was called with an ended ctx")
 		return rmw.String("x"), nil
 	})
 	if !errors.Is(err, context.Canceled) {
-		c.errorf("Update: %v, want context.Canceled", err)
+		c.Errorf("Update: %v, want context.Canceled", err)
 	}
 	if _, err := s.Read(ctx, key); !errors.Is(err, context.Canceled) {
-		c.errorf("Read: %v, want context.Canceled", err)
+		c.Errorf("Read: %v, want context.Canceled", err)
 	}
 	c.wantStored(key, rmw.Value{})
 	c.usable(key, "after")
@@ -141,19 +140,19 @@ func checkCtxEndedInFn(c *check) {
 		key := c.key(kind)
 		first, second := samples(kind)
 		c.put(key, first, rmw.NoTTL)
-		ctx, cancel := context.WithCancel(c.ctx)
+		ctx, cancel := context.WithCancel(c.Ctx)
 		_, err := s.Update(ctx, key, func(ctx context.Context, _ rmw.Value) (rmw.Value, error) {
 			cancel()
 			select {
 			case <-ctx.Done():
 			case <-time.After(soon):
-				c.errorf("fn's ctx did not end with the caller's")
+				c.Errorf("fn's ctx did not end with the caller's")
 			}
 			return second, nil // fn need not notice; the path must
 		})
 		cancel()
 		if !errors.Is(err, context.Canceled) || errors.Is(err, rmw.ErrOutcomeUnknown) {
-			c.errorf("Update: %v, want context.Canceled and a known outcome", err)
+			c.Errorf("Update: %v, want context.Canceled and a known outcome", err)
 		}
 		c.wantStored(key, first)
 		c.usable(key, "after")
@@ -178,24 +177,24 @@ func checkCtxEndedWaiting(c *check) {
 				return addID("a")(fnCtx, cur) // the Update of b did not have to wait
 			}
 			called = true
-			ctx, cancel := context.WithTimeout(c.ctx, 50*time.Millisecond)
+			ctx, cancel := context.WithTimeout(c.Ctx, 50*time.Millisecond)
 			defer cancel()
 			go func() {
 				defer close(done)
 				if err := call(ctx, key); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-					c.errorf("the waiting %s: %v, want context.DeadlineExceeded", name, err)
+					c.Errorf("the waiting %s: %v, want context.DeadlineExceeded", name, err)
 				}
 			}()
 			select {
 			case <-done:
 			case <-time.After(soon):
-				c.errorf("the waiting %s has not returned %v after its ctx ended", name, soon)
+				c.Errorf("the waiting %s has not returned %v after its ctx ended", name, soon)
 			}
 			return addID("a")(fnCtx, cur)
 		})
 		<-done
 		if v, _ := c.stored(key); ids(v)["a"] != 1 {
-			c.errorf("stored %s, want a's update once", show(v))
+			c.Errorf("stored %s, want a's update once", show(v))
 		}
 	}
 }

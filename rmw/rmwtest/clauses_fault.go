@@ -43,7 +43,7 @@ func (c *check) eachCommand(kind rmw.Kind, fault func(cancel context.CancelFunc)
 		s := c.Open()
 		key := c.key(kind)
 		c.put(key, rmw.Value{}, rmw.NoTTL)
-		ctx, cancel := context.WithTimeout(c.ctx, timeout)
+		ctx, cancel := context.WithTimeout(c.Ctx, timeout)
 		stop := c.Faults.Arm(n, fault(cancel))
 		start := time.Now()
 		_, err := s.Update(ctx, key, adder(kind, "first"))
@@ -60,27 +60,27 @@ func (c *check) eachCommand(kind rmw.Kind, fault func(cancel context.CancelFunc)
 		case errors.Is(err, rmw.ErrOutcomeUnknown):
 			maybe = append(maybe, "first")
 		}
-		before := len(c.failures)
+		before := c.Violations()
 		c.wantIDs(key, acked, maybe...)
-		if len(c.failures) > before {
-			c.errorf("… that was with the fault on command %d; Update returned: %v", n, err)
+		if c.Violations() > before {
+			c.Errorf("… that was with the fault on command %d; Update returned: %v", n, err)
 		}
 		judge(n, err, took)
 		if !struck {
 			if n == 1 {
-				c.errorf("the fault on the first command never struck: the Target's Faults do not see this Store")
+				c.Errorf("the fault on the first command never struck: the Target's Faults do not see this Store")
 			}
 			return
 		}
 	}
-	c.errorf("an Update sent more than %d commands", maxCommands)
+	c.Errorf("an Update sent more than %d commands", maxCommands)
 }
 
 // close ends a Store that has something to end.
 func (c *check) close(s rmw.Store) {
 	if closer, ok := rmw.As[io.Closer](s); ok {
 		if err := closer.Close(); err != nil {
-			c.errorf("Close: %v", err)
+			c.Errorf("Close: %v", err)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func checkEachCommand(c *check, kind FaultKind) {
 		c.eachCommand(k, func(context.CancelFunc) Fault { return Fault{Kind: kind} }, 20*time.Second,
 			func(n int, err error, _ time.Duration) {
 				if err != nil && !errors.Is(err, rmw.ErrOutcomeUnknown) && !errors.Is(err, rmw.ErrUnavailable) {
-					c.errorf("%v on command %d: %v, want success, ErrUnavailable or ErrOutcomeUnknown", kind, n, err)
+					c.Errorf("%v on command %d: %v, want success, ErrUnavailable or ErrOutcomeUnknown", kind, n, err)
 				}
 			})
 	}
@@ -105,13 +105,13 @@ func checkReadFaults(c *check) {
 		for _, fault := range []FaultKind{RequestLost, ReplyLost} {
 			for n := 1; n <= maxCommands; n++ {
 				stop := c.Faults.Arm(n, Fault{Kind: fault})
-				got, err := s.Read(c.ctx, key)
+				got, err := s.Read(c.Ctx, key)
 				struck := stop()
 				if err == nil && !got.Equal(first) {
-					c.errorf("Read: %s, want %s", show(got), show(first))
+					c.Errorf("Read: %s, want %s", show(got), show(first))
 				}
 				if err != nil && !errors.Is(err, rmw.ErrUnavailable) {
-					c.errorf("Read: %v, want ErrUnavailable", err)
+					c.Errorf("Read: %v, want ErrUnavailable", err)
 				}
 				if !struck {
 					break
@@ -126,7 +126,7 @@ func checkCtxAtEachCommand(c *check) {
 		c.eachCommand(kind, func(cancel context.CancelFunc) Fault { return Fault{Do: cancel} }, 20*time.Second,
 			func(n int, err error, _ time.Duration) {
 				if err != nil && !errors.Is(err, context.Canceled) {
-					c.errorf("ctx ended at command %d: %v, want context.Canceled in it", n, err)
+					c.Errorf("ctx ended at command %d: %v, want context.Canceled in it", n, err)
 				}
 			})
 	}
@@ -142,30 +142,20 @@ func checkLate(c *check) {
 		for n := 1; n <= maxCommands; n++ {
 			s, other := c.Open(), c.Open()
 			stop := c.Faults.Arm(n, Fault{Kind: Late, Delay: delay})
-			_, err := s.Update(c.ctx, key, adder(kind, "late"))
+			_, err := s.Update(c.Ctx, key, adder(kind, "late"))
 			c.close(s)
 			struck := stop()
 			c.update(other, key, to(back))
 			c.close(other)
-			c.pass(2 * delay)
+			c.Pass(2 * delay)
 			if got, _ := c.stored(key); !errors.Is(err, rmw.ErrOutcomeUnknown) && !got.Equal(back) {
-				c.errorf("command %d was late; Update returned %v, the value was put back, and now it is %s", n, err, show(got))
+				c.Errorf("command %d was late; Update returned %v, the value was put back, and now it is %s", n, err, show(got))
 			}
 			c.put(key, back, rmw.NoTTL)
 			if !struck {
 				break
 			}
 		}
-	}
-}
-
-// pass lets time pass.
-func (c *check) pass(d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-c.ctx.Done():
 	}
 }
 
@@ -180,10 +170,10 @@ func checkHangOf(c *check, kind rmw.Kind) {
 	c.eachCommand(kind, func(context.CancelFunc) Fault { return Fault{Kind: Hang} }, timeout,
 		func(n int, err error, took time.Duration) {
 			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-				c.errorf("command %d hung: %v, want context.DeadlineExceeded in it", n, err)
+				c.Errorf("command %d hung: %v, want context.DeadlineExceeded in it", n, err)
 			}
 			if took > timeout+soon/2 {
-				c.errorf("command %d hung: the call returned %v after it began, its ctx ended after %v", n, took, timeout)
+				c.Errorf("command %d hung: the call returned %v after it began, its ctx ended after %v", n, took, timeout)
 			}
 		})
 }

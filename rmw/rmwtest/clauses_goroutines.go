@@ -17,7 +17,7 @@ import (
 func checkGoroutinesEnd(c *check) {
 	const phases, calls = 4, 20
 	key := c.key(rmw.KindString)
-	pprof.Do(c.ctx, pprof.Labels("rmwtest", key.Name), func(ctx context.Context) {
+	pprof.Do(c.Ctx, pprof.Labels("rmwtest", key.Name), func(ctx context.Context) {
 		s := c.Open()
 		c.callInEachWay(ctx, s, key)
 		for range phases {
@@ -30,7 +30,7 @@ func checkGoroutinesEnd(c *check) {
 			}
 		}
 		now, most := goroutinesOf(key.Name)
-		c.errorf("%d goroutines are left %v after the last of %d calls of each kind, most of them here:\n%s",
+		c.Errorf("%d goroutines are left %v after the last of %d calls of each kind, most of them here:\n%s",
 			now, goroutinesLinger, phases*calls, most)
 	})
 }
@@ -58,11 +58,11 @@ func fewerGoroutines(label string, n int) bool {
 func (c *check) callInEachWay(ctx context.Context, s rmw.Store, key rmw.Key) {
 	refusal := errors.New("refused")
 	if _, err := s.Read(ctx, key); err != nil {
-		c.errorf("Read: %v", err)
+		c.Errorf("Read: %v", err)
 	}
 	update := func(want error, fn rmw.UpdateFunc) {
 		if _, err := s.Update(ctx, key, fn); !errors.Is(err, want) {
-			c.errorf("Update: %v, want %v", err, want)
+			c.Errorf("Update: %v, want %v", err, want)
 		}
 	}
 	update(nil, to(rmw.String("a")))
@@ -89,7 +89,7 @@ func (c *check) callInEachWay(ctx context.Context, s rmw.Store, key rmw.Key) {
 		cancel()
 		return rmw.String("d"), nil
 	}); !errors.Is(err, context.Canceled) {
-		c.errorf("Update: %v, want context.Canceled", err)
+		c.Errorf("Update: %v, want context.Canceled", err)
 	}
 }
 

@@ -29,7 +29,7 @@ func (c *check) raced(s rmw.Store, key rmw.Key, meanwhile rmw.Value, fn rmw.Upda
 		return fn(ctx, cur)
 	})
 	if calls != 2 || res.Attempts != 2 || res.Waited < 0 {
-		c.errorf("fn was called %d times, want 2, for a change to %s; Result: attempts=%d waited=%v",
+		c.Errorf("fn was called %d times, want 2, for a change to %s; Result: attempts=%d waited=%v",
 			calls, show(meanwhile), res.Attempts, res.Waited)
 	}
 }
@@ -42,7 +42,7 @@ func checkGuard(c *check) {
 		for _, before := range []rmw.Value{first, {}} {
 			c.put(key, before, rmw.NoTTL)
 			c.raced(s, key, second, adder(kind, "mine"))
-			want, _ := adder(kind, "mine")(c.ctx, second)
+			want, _ := adder(kind, "mine")(c.Ctx, second)
 			c.wantStored(key, want)
 		}
 	}
@@ -82,7 +82,7 @@ func checkGuardEveryByte(c *check) {
 			key := c.key(kind)
 			c.put(key, change[0], rmw.NoTTL)
 			c.raced(s, key, change[1], adder(kind, "mine"))
-			want, _ := adder(kind, "mine")(c.ctx, change[1])
+			want, _ := adder(kind, "mine")(c.Ctx, change[1])
 			c.wantStored(key, want)
 		}
 	}
@@ -108,7 +108,7 @@ func checkGuardDelete(c *check) {
 				return fn(ctx, cur)
 			})
 			if got, _ := c.stored(key); !got.Equal(second) {
-				c.errorf("fn returned %s; stored: %s, want what was written meanwhile, %s", name, show(got), show(second))
+				c.Errorf("fn returned %s; stored: %s, want what was written meanwhile, %s", name, show(got), show(second))
 			}
 		}
 	}
@@ -133,6 +133,6 @@ func checkHashFieldsSurvive(c *check) {
 	want := meanwhile.With("mine", "1")
 	c.wantStored(key, want)
 	if !res.Before.Equal(meanwhile) || !res.After.Equal(want) {
-		c.errorf("Result does not tell what the hash held when it was written: before %v, after %v", res.Before, res.After)
+		c.Errorf("Result does not tell what the hash held when it was written: before %v, after %v", res.Before, res.After)
 	}
 }

@@ -29,7 +29,7 @@ func peekClauses() []Clause {
 func (c *check) peeker(s rmw.Store) rmw.Peeker {
 	p, ok := rmw.As[rmw.Peeker](s)
 	if !ok {
-		c.fatalf("the Store is no rmw.Peeker")
+		c.Fatalf("the Store is no rmw.Peeker")
 	}
 	return p
 }
@@ -44,11 +44,11 @@ func fits(left, ttl time.Duration) bool {
 
 // wantPeek requires a Peek to show the value with that expiry.
 func (c *check) wantPeek(p rmw.Peeker, key rmw.Key, want rmw.Value, ttl time.Duration) {
-	switch got, left, err := p.Peek(c.ctx, key); {
+	switch got, left, err := p.Peek(c.Ctx, key); {
 	case err != nil:
-		c.errorf("Peek: %v", err)
+		c.Errorf("Peek: %v", err)
 	case !got.Equal(want) || !fits(left, ttl):
-		c.errorf("Peek: %s, %v left; want %s, %v less the time since (-1ns: no expiry, 0s: no value)", show(got), left, show(want), ttl)
+		c.Errorf("Peek: %s, %v left; want %s, %v less the time since (-1ns: no expiry, 0s: no value)", show(got), left, show(want), ttl)
 	}
 }
 
@@ -111,15 +111,15 @@ func checkPeekToTheEnd(c *check) {
 		c.put(key, first, short)
 		// On a fake clock, the last look but one is within the last millisecond.
 		for _, step := range []time.Duration{0, short / 2, short/2 - time.Millisecond/2, short} {
-			c.pass(step)
-			got, left, err := p.Peek(c.ctx, key)
+			c.Pass(step)
+			got, left, err := p.Peek(c.Ctx, key)
 			switch {
 			case err != nil:
-				c.errorf("Peek: %v", err)
+				c.Errorf("Peek: %v", err)
 			case got.Exists() && (left < time.Millisecond || left > short):
-				c.errorf("Peek: it is there, with %v left (-1ns: no expiry), want 1ms to %v", left, short)
+				c.Errorf("Peek: it is there, with %v left (-1ns: no expiry), want 1ms to %v", left, short)
 			case !got.Exists() && left != 0:
-				c.errorf("Peek: it is gone, with %v left", left)
+				c.Errorf("Peek: it is gone, with %v left", left)
 			}
 		}
 	}
@@ -130,29 +130,29 @@ func checkPeekFailsAsRead(c *check) {
 	p := c.peeker(s)
 	want := func(ctx context.Context, key rmw.Key, reason error) {
 		if v, left, err := p.Peek(ctx, key); !errors.Is(err, reason) || v.Exists() || left != 0 {
-			c.errorf("Peek of %+v: %s, %v, %v; want nothing, and %v", key, show(v), left, err, reason)
+			c.Errorf("Peek of %+v: %s, %v, %v; want nothing, and %v", key, show(v), left, err, reason)
 		}
 		if _, err := s.Read(ctx, key); !errors.Is(err, reason) {
-			c.errorf("Read of %+v: %v; want %v", key, err, reason)
+			c.Errorf("Read of %+v: %v; want %v", key, err, reason)
 		}
 	}
 	for _, kind := range []rmw.Kind{rmw.KindString, rmw.KindHash} {
 		key := c.key(kind)
 		if !c.stores(kind) {
-			want(c.ctx, key, rmw.ErrUnsupported)
+			want(c.Ctx, key, rmw.ErrUnsupported)
 			continue
 		}
 		other, _ := samples(otherKind(kind))
 		c.put(key, other, hour)
-		want(c.ctx, key, rmw.ErrWrongKind)
+		want(c.Ctx, key, rmw.ErrWrongKind)
 		c.wantStored(key, other)
 	}
 	noName, badKind, badTTL := c.key(rmw.KindString), c.key(99), c.key(rmw.KindString)
 	noName.Name, badTTL.TTL = "", -2
 	for _, key := range []rmw.Key{noName, badKind, badTTL} {
-		want(c.ctx, key, rmw.ErrInvalid)
+		want(c.Ctx, key, rmw.ErrInvalid)
 	}
-	ctx, cancel := context.WithCancel(c.ctx)
+	ctx, cancel := context.WithCancel(c.Ctx)
 	cancel()
 	want(ctx, c.key(rmw.KindString), context.Canceled)
 }
@@ -172,21 +172,21 @@ func checkPeekOfOneMoment(c *check) {
 			for n := 1; n <= maxCommands; n++ {
 				c.put(key, first, hour)
 				stop := c.Faults.Arm(n, Fault{Do: func() {
-					if err := c.Direct.Set(c.ctx, key.Name, next.value, next.ttl); err != nil {
-						c.errorf("write meanwhile: %v", err)
+					if err := c.Direct.Set(c.Ctx, key.Name, next.value, next.ttl); err != nil {
+						c.Errorf("write meanwhile: %v", err)
 					}
 				}})
-				got, left, err := p.Peek(c.ctx, key)
+				got, left, err := p.Peek(c.Ctx, key)
 				struck := stop()
 				before := got.Equal(first) && fits(left, hour)
 				after := got.Equal(next.value) && fits(left, next.ttl)
 				if err != nil || !before && !after {
-					c.errorf("Peek, with a write at command %d: %s, %v left, %v; want %s, %v, or %s, %v (-1ns: no expiry)",
+					c.Errorf("Peek, with a write at command %d: %s, %v left, %v; want %s, %v, or %s, %v (-1ns: no expiry)",
 						n, show(got), left, err, show(first), hour, show(next.value), next.ttl)
 				}
 				if !struck {
 					if n == 1 {
-						c.errorf("the write at the first command never came: the Target's Faults do not see this Store")
+						c.Errorf("the write at the first command never came: the Target's Faults do not see this Store")
 					}
 					break
 				}
@@ -204,9 +204,9 @@ func checkPeekFaults(c *check) {
 		c.put(key, first, hour)
 		for _, fault := range []FaultKind{RequestLost, ReplyLost, Hang} {
 			for n := 1; n <= maxCommands; n++ {
-				ctx, cancel := c.ctx, context.CancelFunc(func() {})
+				ctx, cancel := c.Ctx, context.CancelFunc(func() {})
 				if fault == Hang {
-					ctx, cancel = context.WithTimeout(c.ctx, timeout)
+					ctx, cancel = context.WithTimeout(c.Ctx, timeout)
 				}
 				stop := c.Faults.Arm(n, Fault{Kind: fault})
 				start := time.Now()
@@ -216,12 +216,12 @@ func checkPeekFaults(c *check) {
 				struck := stop()
 				switch {
 				case err == nil && (!got.Equal(first) || !fits(left, hour)):
-					c.errorf("%v on command %d: Peek: %s, %v left; want %s, just under %v", fault, n, show(got), left, show(first), hour)
+					c.Errorf("%v on command %d: Peek: %s, %v left; want %s, just under %v", fault, n, show(got), left, show(first), hour)
 				case err != nil && fault == Hang && !errors.Is(err, context.DeadlineExceeded),
 					err != nil && fault != Hang && !errors.Is(err, rmw.ErrUnavailable):
-					c.errorf("%v on command %d: Peek: %v", fault, n, err)
+					c.Errorf("%v on command %d: Peek: %v", fault, n, err)
 				case fault == Hang && took > timeout+soon/2:
-					c.errorf("command %d hung: the Peek returned %v after it began, its ctx ended after %v", n, took, timeout)
+					c.Errorf("command %d hung: the Peek returned %v after it began, its ctx ended after %v", n, took, timeout)
 				}
 				if !struck {
 					break

@@ -35,8 +35,8 @@ func checkNoLostUpdate(c *check) {
 					if i%5 == 0 {
 						fn = c.beside(key, &acked[w], id+"-beside", fn)
 					}
-					if _, err := opened[w%stores].Update(c.ctx, key, fn); err != nil {
-						c.errorf("writer %d, update %d: %v", w, i, err)
+					if _, err := opened[w%stores].Update(c.Ctx, key, fn); err != nil {
+						c.Errorf("writer %d, update %d: %v", w, i, err)
 						return
 					}
 					acked[w] = append(acked[w], id)
@@ -59,7 +59,7 @@ func (c *check) beside(key rmw.Key, acked *[]string, id string, fn rmw.UpdateFun
 	return func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 		if !stored {
 			stored = true
-			if err := c.Direct.Append(c.ctx, key, id); err != nil {
+			if err := c.Direct.Append(c.Ctx, key, id); err != nil {
 				return rmw.Value{}, err
 			}
 			*acked = append(*acked, id)
@@ -75,16 +75,16 @@ func checkReadIsFresh(c *check) {
 		for i := range 20 {
 			id := fmt.Sprint("n", i)
 			c.update(a, key, adder(kind, id))
-			got, err := b.Read(c.ctx, key)
+			got, err := b.Read(c.Ctx, key)
 			if err != nil {
-				c.fatalf("Read: %v", err)
+				c.Fatalf("Read: %v", err)
 			}
 			if ids(got)[id] != 1 {
-				c.errorf("Read does not see an update acknowledged before it")
+				c.Errorf("Read does not see an update acknowledged before it")
 			}
 			c.update(b, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 				if ids(cur)[id] != 1 {
-					c.errorf("fn does not see an update acknowledged before it")
+					c.Errorf("fn does not see an update acknowledged before it")
 				}
 				return cur, nil
 			})
@@ -98,11 +98,11 @@ func checkKeysAreApart(c *check) {
 	c.update(s, long, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 		done := make(chan error, 1)
 		go func() {
-			_, err := s.Update(c.ctx, other, to(rmw.String("x")))
+			_, err := s.Update(c.Ctx, other, to(rmw.String("x")))
 			done <- err
 		}()
 		if err := <-done; err != nil {
-			c.errorf("Update of the other key: %v", err)
+			c.Errorf("Update of the other key: %v", err)
 		}
 		return cur, nil
 	})
@@ -135,8 +135,8 @@ func checkNested(c *check) {
 			return x, err
 		}
 	}
-	if _, err := fn(c.ctx, rmw.Value{}); err != nil {
-		c.errorf("%v", err)
+	if _, err := fn(c.Ctx, rmw.Value{}); err != nil {
+		c.Errorf("%v", err)
 	}
 	for _, key := range keys {
 		c.wantStored(key, x)

@@ -31,17 +31,17 @@ func ttlClauses() []Clause {
 func (c *check) wantTTL(key rmw.Key, want time.Duration) {
 	v, ttl := c.stored(key)
 	if !v.Exists() {
-		c.errorf("the key is gone")
+		c.Errorf("the key is gone")
 		return
 	}
 	if want == rmw.NoTTL {
 		if ttl != rmw.NoTTL {
-			c.errorf("it expires in %v, want no expiry", ttl)
+			c.Errorf("it expires in %v, want no expiry", ttl)
 		}
 		return
 	}
 	if ttl == rmw.NoTTL || ttl > want || ttl < want-time.Minute {
-		c.errorf("it expires in %v (-1ns: never), want just under %v", ttl, want)
+		c.Errorf("it expires in %v (-1ns: never), want just under %v", ttl, want)
 	}
 }
 
@@ -99,7 +99,7 @@ func checkTTLOfValue(c *check) {
 			c.put(key, first, 2*hour)
 			res := c.update(s, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur.WithTTL(ttl), nil })
 			if !res.Written || res.After.TTL() != 0 {
-				c.errorf("WithTTL(%v) on an unchanged value: written=%v, After asks for %v", ttl, res.Written, res.After.TTL())
+				c.Errorf("WithTTL(%v) on an unchanged value: written=%v, After asks for %v", ttl, res.Written, res.After.TTL())
 			}
 			c.wantStored(key, first)
 			c.wantTTL(key, ttl)
@@ -120,7 +120,7 @@ func checkTTLMilliseconds(c *check) {
 		want := func() {
 			v, ttl := c.stored(key)
 			if most := max(short, c.ExpiryUnit); v.Exists() && (ttl == rmw.NoTTL || ttl > most) {
-				c.errorf("it expires in %v (-1ns: never), want at most %v", ttl, most)
+				c.Errorf("it expires in %v (-1ns: never), want at most %v", ttl, most)
 			}
 		}
 		c.put(key, first, max(short, c.ExpiryUnit))
@@ -143,8 +143,8 @@ func checkTTLNeverLost(c *check) {
 			wg.Go(func() {
 				for i := range 10 {
 					id := fmt.Sprintf("w%d-%d", writer, i)
-					if _, err := s.Update(c.ctx, key, addID(id)); err != nil {
-						c.errorf("Update: %v", err)
+					if _, err := s.Update(c.Ctx, key, addID(id)); err != nil {
+						c.Errorf("Update: %v", err)
 						return
 					}
 				}
@@ -171,7 +171,7 @@ func checkNoImmortalKey(c *check) {
 			return cur, nil // absent: leave it so
 		})
 		if calls != 2 || res.Before.Exists() {
-			c.errorf("fn was called %d times and last given %s, want a second call with nothing", calls, show(res.Before))
+			c.Errorf("fn was called %d times and last given %s, want a second call with nothing", calls, show(res.Before))
 		}
 		c.wantStored(key, rmw.Value{})
 	}

@@ -38,7 +38,7 @@ func checkBinarySafe(c *check) {
 		c.wantStored(key, v)
 		c.update(s, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 			if !cur.Equal(v) {
-				c.errorf("fn was given other bytes than were stored")
+				c.Errorf("fn was given other bytes than were stored")
 			}
 			return rmw.Value{}, nil
 		})
@@ -50,21 +50,21 @@ func checkEmptyIsAValue(c *check) {
 	s := c.Open()
 	key := c.key(rmw.KindString)
 	if res := c.update(s, key, to(rmw.String(""))); !res.Written {
-		c.errorf("an empty string over an absent key was not written")
+		c.Errorf("an empty string over an absent key was not written")
 	}
 	c.wantStored(key, rmw.String(""))
 	res := c.update(s, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 		if !cur.Exists() {
-			c.errorf("fn was given an absent key, want an empty string")
+			c.Errorf("fn was given an absent key, want an empty string")
 		}
 		return rmw.Value{}, nil
 	})
 	if !res.Written {
-		c.errorf("deleting an empty string was not written")
+		c.Errorf("deleting an empty string was not written")
 	}
 	c.wantStored(key, rmw.Value{})
-	if got, err := s.Read(c.ctx, key); err != nil || got.Exists() {
-		c.errorf("Read after the delete: %s, %v", show(got), err)
+	if got, err := s.Read(c.Ctx, key); err != nil || got.Exists() {
+		c.Errorf("Read after the delete: %s, %v", show(got), err)
 	}
 }
 
@@ -82,11 +82,11 @@ func checkLargeValue(c *check) {
 		c.wantStored(key, first)
 		c.raced(s, key, second, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			if !cur.Equal(first) && !cur.Equal(second) {
-				c.errorf("fn was given %v, not what was stored", cur)
+				c.Errorf("fn was given %v, not what was stored", cur)
 			}
 			return adder(kind, "mine")(ctx, cur)
 		})
-		want, _ := adder(kind, "mine")(c.ctx, second)
+		want, _ := adder(kind, "mine")(c.Ctx, second)
 		c.wantStored(key, want)
 	}
 }

@@ -76,9 +76,9 @@ func (c *check) wantIDs(key rmw.Key, acked []string, maybe ...string) {
 		delete(got, id)
 	}
 	if lost > 0 || twice > 0 {
-		c.errorf("of %d acknowledged updates %d are lost, %d applied twice", len(acked), lost, twice)
+		c.Errorf("of %d acknowledged updates %d are lost, %d applied twice", len(acked), lost, twice)
 	}
 	if len(got) > 0 {
-		c.errorf("stored although Update said that nothing was written: %q", slices.Sorted(maps.Keys(got)))
+		c.Errorf("stored although Update said that nothing was written: %q", slices.Sorted(maps.Keys(got)))
 	}
 }

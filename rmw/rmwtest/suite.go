@@ -2,17 +2,13 @@ package rmwtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 	"slices"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/suite"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -64,43 +60,33 @@ func (c Clause) test(t *testing.T, target Target) {
 	}
 }
 
+// RunFake is [Run] on fake time: each clause runs in a testing/synctest bubble, in which
+// open is called. Waiting costs nothing, and a goroutine that stays behind fails the test.
+// Nothing below the Target may reach out of the bubble. A clause that takes two minutes of
+// real time ends the test binary with a panic: its Store spins.
+func RunFake(t *testing.T, open func(t *testing.T) Target) {
+	t.Helper()
+	for _, clause := range Clauses() {
+		t.Run(clause.Name, func(t *testing.T) {
+			suite.Fake(t, clause.Name, func(t *testing.T) { clause.test(t, open(t)) })
+		})
+	}
+}
+
 // Check runs the clause against target and returns nil if it is kept, else what
 // was seen. A panic in the Store counts as a violation. In a testing/synctest bubble a
 // Store that spins keeps Check from ever returning; [RunFake] ends it.
 func (c Clause) Check(ctx context.Context, target Target) error {
-	patience := target.Patience
-	if patience == 0 {
-		patience = 60 * time.Second
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	ck := &check{Target: target, ctx: ctx, clause: c.Name}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() {
-			if p := recover(); p != nil {
-				ck.errorf("panic: %v\n%s", p, debug.Stack())
-			}
-		}()
-		c.run(ck)
-	}()
-	select {
-	case <-done:
-	case <-time.After(patience + 5*time.Second):
-		ck.errorf("still running %v after its ctx ended", 5*time.Second)
-	}
-	return ck.result()
+	return suite.Run(ctx, target.Patience, func(ck *suite.Check) {
+		c.run(&check{Target: target, Check: ck, clause: c.Name})
+	})
 }
 
 // check is one run of a clause.
 type check struct {
 	Target
-	ctx    context.Context
+	*suite.Check
 	clause string
-
-	mu       sync.Mutex
-	failures []string
 }
 
 // kinds are those of the values that the Store stores.
@@ -112,34 +98,6 @@ func (c *check) kinds() []rmw.Kind {
 }
 
 func (c *check) stores(kind rmw.Kind) bool { return slices.Contains(c.kinds(), kind) }
-
-func (c *check) errorf(format string, args ...any) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.failures = append(c.failures, fmt.Sprintf(format, args...))
-}
-
-// fatalf ends the clause; only for its own goroutine.
-func (c *check) fatalf(format string, args ...any) {
-	c.errorf(format, args...)
-	runtime.Goexit()
-}
-
-func (c *check) result() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.failures) == 0 {
-		return nil
-	}
-	const most = 5
-	shown := c.failures
-	more := ""
-	if len(shown) > most {
-		more = fmt.Sprintf("\n… and %d more", len(shown)-most)
-		shown = shown[:most]
-	}
-	return errors.New(strings.Join(shown, "\n") + more)
-}
 
 // names makes key names that no other run of the suite on this storage uses.
 var names atomic.Uint64
@@ -155,16 +113,16 @@ func (c *check) key(kind rmw.Kind) rmw.Key {
 
 // put prepares the stored value.
 func (c *check) put(key rmw.Key, v rmw.Value, ttl time.Duration) {
-	if err := c.Direct.Set(c.ctx, key.Name, v, ttl); err != nil {
-		c.fatalf("prepare %v: %v", v, err)
+	if err := c.Direct.Set(c.Ctx, key.Name, v, ttl); err != nil {
+		c.Fatalf("prepare %v: %v", v, err)
 	}
 }
 
 // stored returns what the storage holds.
 func (c *check) stored(key rmw.Key) (rmw.Value, time.Duration) {
-	v, ttl, err := c.Direct.Get(c.ctx, key.Name)
+	v, ttl, err := c.Direct.Get(c.Ctx, key.Name)
 	if err != nil {
-		c.fatalf("look at the storage: %v", err)
+		c.Fatalf("look at the storage: %v", err)
 	}
 	return v, ttl
 }
@@ -172,15 +130,15 @@ func (c *check) stored(key rmw.Key) (rmw.Value, time.Duration) {
 // wantStored requires the storage to hold want.
 func (c *check) wantStored(key rmw.Key, want rmw.Value) {
 	if got, _ := c.stored(key); !got.Equal(want) {
-		c.errorf("stored: %s, want %s", show(got), show(want))
+		c.Errorf("stored: %s, want %s", show(got), show(want))
 	}
 }
 
 // update runs an Update that must succeed.
 func (c *check) update(s rmw.Store, key rmw.Key, fn rmw.UpdateFunc) rmw.Result {
-	res, err := s.Update(c.ctx, key, fn)
+	res, err := s.Update(c.Ctx, key, fn)
 	if err != nil {
-		c.fatalf("Update: %v", err)
+		c.Fatalf("Update: %v", err)
 	}
 	return res
 }

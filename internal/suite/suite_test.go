@@ -1,31 +1,18 @@
-package rmwtest
+package suite
 
 import (
-	"context"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
-
-	"github.com/unwatch/unwatch/rmw"
 )
 
-// stuck is a Store whose Updates wait in a way that keeps fake time from passing.
-type stuck struct {
-	*Memory
-	wait func()
-}
-
-func (s stuck) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-	s.wait()
-	return s.Memory.Update(ctx, key, fn)
-}
-
-// The clause cannot end before the watchdog has fired, which releases the Store.
-func TestRunFakeTellsWhichClauseIsStuck(t *testing.T) {
+// The clause cannot end before the watchdog has fired, which releases it.
+func TestFakeTellsWhichClauseIsStuck(t *testing.T) {
 	var released atomic.Bool
 	spin := func() {
 		for !released.Load() {
@@ -40,15 +27,13 @@ func TestRunFakeTellsWhichClauseIsStuck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			way.take()
 			message := ""
-			clause := Clauses()[0]
-			clause.testFake(t, func(*testing.T) Target {
-				m := NewMemory()
-				return Target{Open: func() rmw.Store { return stuck{m, way.wait} }, Direct: m}
-			}, soon/100, func(text string) {
+			fake(t, "a-clause", func(t *testing.T) {
+				assert.NoError(t, Run(t.Context(), 0, func(*Check) { way.wait() }))
+			}, 40*time.Millisecond, func(text string) {
 				message = text
 				way.release()
 			})
-			assert.Contains(t, message, `clause "`+clause.Name+`"`)
+			assert.Contains(t, message, `clause "a-clause"`)
 		})
 	}
 }
