@@ -14,7 +14,7 @@ import (
 // errConflict: the key changed between WATCH and EXEC. Nothing was written.
 var errConflict = errors.New("somebody else changed the key")
 
-// aborted is what fn returned instead of a value.
+// aborted is the error that fn returned.
 type aborted struct{ error }
 
 func (e aborted) Unwrap() error { return e.error }
@@ -27,8 +27,8 @@ func (e unread) Unwrap() error { return e.error }
 // attempt is WATCH, read, fn, EXEC, once.
 //
 // The commands run on a goroutine of their own, so that the caller can leave when
-// ctx ends, fn can run on the caller's goroutine, and the connection is still
-// unwatched whatever happens.
+// ctx ends, fn can run on the caller's goroutine, and the connection is
+// unwatched in any case.
 func (u *update) attempt(ctx context.Context) (rmw.Result, error) {
 	t := startTransaction(ctx, u.Store, u.key)
 	defer t.abandon() // no-op once the write was handed over
@@ -62,7 +62,7 @@ func (u *update) attempt(ctx context.Context) (rmw.Result, error) {
 	return res, nil
 }
 
-// change is what a transaction writes.
+// change is the write of a transaction.
 type change struct {
 	key       rmw.Key
 	cur, next rmw.Value
@@ -77,8 +77,8 @@ type transaction struct {
 	over   bool
 
 	ended    chan struct{} // the connection is unwatched and given back; then:
-	err      error         // what Watch returned
-	panicked any           // or what it panicked with: a hook of the client has a bug
+	err      error         // of Watch
+	panicked any           // or the value it panicked with: a hook of the client has a bug
 }
 
 type readResult struct {
@@ -121,7 +121,7 @@ func startTransaction(ctx context.Context, s *Store, key rmw.Key) *transaction {
 // function when its redirects run out, as they do while a slot moves.
 var errNotWatched = redisx.Because(rmw.ErrUnavailable, errors.New("the client could not WATCH, and does not say why"))
 
-// read returns what the key held after it was watched.
+// read returns the value of the watched key.
 func (t *transaction) read(ctx context.Context) (rmw.Value, error) {
 	select {
 	case r := <-t.reads:

@@ -1,5 +1,5 @@
 // Package cas is the legacy path of an update: WATCH, read, fn, MULTI, EXEC, and
-// again if somebody else was quicker. It is what services do today, behind the
+// again if another writer was quicker. Services do the same today; here it is behind the
 // interface that package lockupdate implements as well, with the details right
 // that hand-written helpers miss:
 //
@@ -10,13 +10,13 @@
 // the write, EXEC. A conflict costs the same again, after a random, growing
 // delay, up to a bounded number of attempts.
 //
-// An EXEC whose answer was lost is an [rmw.ErrOutcomeUnknown]: the write may have
+// If the reply to EXEC is lost, the error is an [rmw.ErrOutcomeUnknown]: the write may have
 // happened. It is never sent again, neither by this package nor by go-redis.
 // Everything before the EXEC is tried again.
 //
 // [Store.Peek] is a transaction that only reads.
 //
-// The connection is unwatched before anybody else gets it, also when fn panics or
+// The connection is unwatched before another call gets it, also when fn panics or
 // ctx ends.
 //
 // # Requirements

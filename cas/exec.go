@@ -63,7 +63,7 @@ func refusal(cmds []redis.Cmder, err error) error {
 	return err
 }
 
-// commands returns what stands between MULTI and EXEC.
+// commands returns the commands between MULTI and EXEC.
 func commands(ctx context.Context, c change, old bool) []redis.Cmder {
 	cmd := func(args ...any) redis.Cmder { return &redisx.Command{Cmd: redis.NewCmd(ctx, args...)} }
 	name := c.key.Name
@@ -111,7 +111,7 @@ func hashCommands(cmd func(args ...any) redis.Cmder, c change) []redis.Cmder {
 	case c.ttl < 0:
 		cmds = append(cmds, cmd("persist", c.key.Name))
 	}
-	if len(cmds) == 0 { // asked to write what is there; touch nothing, but let EXEC judge
+	if len(cmds) == 0 { // the key has the value already; touch nothing, but let EXEC decide
 		cmds = append(cmds, cmd("hlen", c.key.Name))
 	}
 	return cmds

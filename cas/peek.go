@@ -40,7 +40,7 @@ func (s *Store) Peek(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration
 type peeking struct {
 	reading
 	ttl    *redis.IntCmd
-	failed error // what the client said of it all
+	failed error // of the client
 }
 
 // ask asks for the expiry first: before Redis 7, a key may expire between two commands
@@ -57,9 +57,9 @@ func (p *peeking) ask(ctx context.Context, s *Store) error {
 	return err
 }
 
-// tryWatch returns nil where keys can be watched. Of a transaction whose MULTI is refused,
-// as by Codis, go-redis leaves the other replies unread, and if they are late it takes
-// them for those of the next command on that connection. A WATCH is refused by itself.
+// tryWatch returns nil where keys can be watched. If MULTI is refused,
+// as by Codis, go-redis leaves the other replies unread, and may take late ones
+// for those of the next command on that connection. A WATCH is refused by itself.
 func (s *Store) tryWatch(ctx context.Context, key rmw.Key) error {
 	if s.watches.Load() {
 		return nil

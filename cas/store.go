@@ -14,7 +14,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Client is what a Store needs of a client. *redis.Client, *redis.ClusterClient
+// Client is the part of a client that a Store needs. *redis.Client, *redis.ClusterClient
 // and redis.UniversalClient have it.
 type Client interface {
 	Process(ctx context.Context, cmd redis.Cmder) error
@@ -36,8 +36,7 @@ type Store struct {
 
 var _ rmw.Store = (*Store)(nil)
 
-// tries is how often what was not yet written is tried in all when connections
-// break.
+// tries bounds the attempts while connections break and nothing is written.
 const tries = 3
 
 // New returns a Store that sends through rdb. A Config that cannot work, or a nil
@@ -126,7 +125,7 @@ type update struct {
 	fn       rmw.UpdateFunc
 	attempts int
 	waited   time.Duration
-	op       string // what it is doing, for errors
+	op       string // the current operation, for errors
 }
 
 func (u *update) backOff(ctx context.Context) error {

@@ -24,8 +24,8 @@
 //
 // Only the store that is written to can refuse a late write. There are two ways:
 //
-//   - A guard: the write takes effect only if the store still holds what the holder
-//     has read. Update of a lockupdate.Store does this in Redis.
+//   - A guard: the write takes effect only if the store still holds the value that the
+//     holder has read. Update of a lockupdate.Store does this in Redis.
 //   - A fencing token: a number that grows from holder to holder. The store remembers
 //     the greatest token it has seen, and refuses a write with a smaller one.
 //

@@ -49,7 +49,7 @@ type ContextKey struct{}
 
 // Tokener is a held lock, as [Token] finds it under [ContextKey].
 type Tokener interface {
-	// Token returns what the function [Token] promises. ctx bounds the call. A lock
+	// Token returns the token; see the function [Token]. ctx bounds the call. A lock
 	// that has no tokens returns rmw.ErrUnsupported, and says what to use instead.
 	Token(ctx context.Context) (uint64, error)
 }

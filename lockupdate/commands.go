@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Commands is what a Store needs of a client: a way to send one command, and a
+// Commands is the part of a client that a Store needs: a way to send one command, and a
 // way to send several in one plain pipeline. *redis.Client, *redis.ClusterClient,
 // *redis.Ring and redis.UniversalClient have it.
 //

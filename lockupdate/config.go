@@ -16,7 +16,7 @@ import (
 type Commit uint8
 
 const (
-	// CommitGuarded writes only if the value is still what fn was given. It is
+	// CommitGuarded writes only if the value is still the one that fn was given. It is
 	// the default and the only safe choice.
 	CommitGuarded Commit = iota
 
@@ -60,8 +60,8 @@ type Config struct {
 	MaxWait time.Duration
 
 	// MaxAttempts bounds how often fn is called in one Update. The guard
-	// refuses a commit only if somebody wrote without the lock, or the lock was
-	// lost; so it takes determined WATCH writers to get there. Then the Update
+	// refuses a commit only after a write without the lock, or if the lock was
+	// lost; so only persistent WATCH writers reach the bound. Then the Update
 	// fails with rmw.ErrContended. Default 100.
 	MaxAttempts int
 
@@ -77,7 +77,7 @@ type Config struct {
 	// begins so itself, or with "/fence/lock/" or "/wait/lock/".
 	LockName func(key string) string
 
-	// LockOnDemand lets an update of a key that nobody contends run without the lock: one
+	// LockOnDemand lets an update of an uncontended key run without the lock: one
 	// round trip reads the value and looks at the lock, one commits under the guard, and
 	// nothing is released. If the lock is held, or the guard refuses the commit, or the key
 	// was contended within the last second, the update takes the lock.
@@ -91,8 +91,8 @@ type Config struct {
 	// differences. It cannot be combined with SoleWriter. Default false.
 	LockOnDemand bool
 
-	// WaitForReply has a call send its commands from its own goroutine. A call whose ctx
-	// ends while a command is in flight then returns when that command is answered, at
+	// WaitForReply has a call send its commands from its own goroutine. If ctx
+	// ends while a command is in flight, the call then returns when that command is answered, at
 	// the latest after the client's ReadTimeout, as calls of go-redis do. By default it
 	// returns at once, at the cost of a goroutine for each flush. The end of ctx while a
 	// call waits for a lock, for an outage or between commands is seen at once either way.
@@ -100,7 +100,7 @@ type Config struct {
 
 	// NoCombining commits each update by itself. By default, updates of one key
 	// that wait in the same process are run one after the other, each fn on its
-	// caller's goroutine and on what the one before returned, and written
+	// caller's goroutine and on the value that the fn before returned, and written
 	// together: one commit for all. None is answered before that. If its answer
 	// is lost, all of them get rmw.ErrOutcomeUnknown.
 	NoCombining bool
@@ -124,9 +124,9 @@ type Config struct {
 	// at once, as TryLock always does, and as all calls do with NoBreaker. Default 3 s.
 	MaxOutage time.Duration
 
-	// OnEvent is told what happens to the locks, on whatever goroutine it happens,
+	// OnEvent is called with each event of locks and updates, on the goroutine of the event,
 	// several at a time. It must be quick, and must not call the Store. Default
-	// nil: nobody is told.
+	// nil: no calls.
 	OnEvent func(Event)
 
 	// Logger gets the same, at level debug. Default nil: nothing is logged.
@@ -139,13 +139,13 @@ type Config struct {
 	// there is no proxy, or one that reads from no replica (Codis:
 	// backend_primary_only, or no replica groups). Then values are read so, instead of
 	// by script: one script of four less for the server in an update. If the
-	// promise is broken, Read and updates that write nothing can return what is out of
-	// date; one that writes is refused by the guard and runs again. Default false.
+	// promise is broken, Read and updates that write nothing can return old
+	// values; one that writes is refused by the guard and runs again. Default false.
 	MasterReads bool
 
 	// SoleWriter promises that every writer of these keys takes this lock, so
-	// that none uses WATCH or a plain SET any more. Then a commit whose answer
-	// was lost is looked for, and counts as done, instead of as
+	// that none uses WATCH or a plain SET any more. Then, after a lost reply to a commit,
+	// the value is looked for, and the commit counts as done, instead of as
 	// rmw.ErrOutcomeUnknown, if its value is found stored while the lease
 	// lasts. If the promise is broken, such an update can be acknowledged
 	// though another writer wrote the same bytes in its place. Default false.

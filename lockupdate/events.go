@@ -11,10 +11,10 @@ import (
 	"github.com/unwatch/unwatch/lockupdate/internal/event"
 )
 
-// EventKind is what an [Event] tells of.
+// EventKind is the kind of an [Event].
 type EventKind uint8
 
-// What can happen to the locks and updates of a Store.
+// The kinds of events of a Store.
 const (
 	EventAcquired    = EventKind(event.Acquired)    // a lock was taken from the server; Took is how long that took
 	EventWaited      = EventKind(event.Waited)      // an update or lock has its turn after waiting for others; Took is for how long
@@ -47,7 +47,7 @@ type Event struct {
 	Err  error
 }
 
-// Stats counts what has happened since the Store was made, and what is the case now.
+// Stats has counters since the Store was made, and present states.
 type Stats struct {
 	Acquired      uint64 // locks taken from the server
 	Waited        uint64 // updates and locks that had to wait for others

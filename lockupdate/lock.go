@@ -24,8 +24,8 @@ type Lock struct {
 // [Store.WithLock] does both. Close waits for locks to be unlocked.
 //
 // A lock is no licence to write: a holder can stall past its lease, and find out
-// only afterwards. What an Update under the lock writes is guarded; what is written
-// elsewhere is not.
+// only afterwards. A write by Update under the lock is guarded; other writes
+// are not.
 //
 // If ctx holds this lock already, it is the same lock once more: it costs no round
 // trip and is given back when the last one is unlocked. The error is an *rmw.Error

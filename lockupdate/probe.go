@@ -18,17 +18,17 @@ import (
 
 // Probe finds out by trying what Config.Commit to use with the store behind rdb: the
 // first of [CommitGuarded], [CommitIFEQ], [CommitDELIFEQ], [CommitVX] and [CommitCAS]
-// that does all that a [Store] needs, refuses what it must refuse, and leaves the
-// expiries it should. It writes a key of its own, "/probe/" and a UUID, and its lock;
+// that does all that a [Store] needs, refuses changed values, and leaves the
+// right expiries. It writes a key of its own, "/probe/" and a UUID, and its lock;
 // it deletes them, or they expire within ten seconds where a Commit does not work. It
 // takes some twenty round trips for each Commit it tries.
 //
 // All processes of a service must use the same Commit. So probe when you set up a
-// service, or at its start to compare with what is configured, rather than to choose
+// service, or at its start to compare with the configured one, rather than to choose
 // anew in each process.
 //
-// The error is rmw.ErrUnsupported, with what was wrong with each, if none works; or
-// why the store cannot be asked, for instance rmw.ErrUnavailable.
+// The error is rmw.ErrUnsupported, with the fault of each, if none works; or
+// the reason why the store cannot be asked, for instance rmw.ErrUnavailable.
 func Probe(ctx context.Context, rdb Commands) (Commit, error) {
 	var reasons []error
 	for _, c := range []Commit{CommitGuarded, CommitIFEQ, CommitDELIFEQ, CommitVX, CommitCAS} {
@@ -60,7 +60,7 @@ func refusal(err error) bool {
 	text := strings.TrimPrefix(reply.Error(), "ERR ")
 	for _, passing := range []string{
 		"LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "TRYAGAIN", "BUSY", "OOM", "MISCONF", "NOREPLICAS", "max number of clients",
-		"handle response", "handle request, slot", "handle request, backend", "Connection ", // a proxy whose backend is down
+		"handle response", "handle request, slot", "handle request, backend", "Connection ", // a proxy without its backend
 	} {
 		if strings.HasPrefix(text, passing) {
 			return false
@@ -107,7 +107,7 @@ func (s *Store) tryCommits(ctx context.Context, key rmw.Key) error {
 		cur, next rmw.Value
 		ttl       time.Duration
 		stored    bool
-		now       rmw.Value // what the key holds, if it was not
+		now       rmw.Value // the present value, if it was not
 		expires   bool      // afterwards
 	}{
 		{cur: none, next: a, ttl: probeTTL, stored: true, expires: true},
@@ -129,7 +129,7 @@ func (s *Store) tryCommits(ctx context.Context, key rmw.Key) error {
 				errDeviates, step.next, step.cur, step.stored, res.Stored)
 		}
 		if s.cfg.Commit == CommitGuarded {
-			continue // what it calls is all ours
+			continue // its scripts are all ours
 		}
 		left, _, err := s.transport.Expiry(ctx, key, 0)
 		if err != nil {

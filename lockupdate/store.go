@@ -88,8 +88,8 @@ func (s *Store) beginValue(ctx context.Context, key rmw.Key) error {
 }
 
 // Close refuses new calls, ends the wait of calls that poll for a lock (with
-// [rmw.ErrClosed]), lets those whose fn runs finish, and returns when every lock
-// of theirs is released. The error tells of locks that could not be released, for
+// [rmw.ErrClosed]), lets calls finish that are running fn, and returns when all their
+// locks are released. The error tells of locks that could not be released, for
 // instance because the client was closed first; they end with their lease. Do not
 // call Close from an UpdateFunc: it would wait for itself. It may be called again.
 func (s *Store) Close() error {
@@ -118,7 +118,7 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	switch outer := s.keeper.Held(ctx, lock); {
 	case outer != nil && outer.Section():
 		return call.UpdateNested(outer)
-	case outer != nil: // the outer Update would never see what the inner one wrote
+	case outer != nil: // the outer Update would never see the write of the inner one
 		return rmw.Result{}, driver.Fail("update", key, 0, errNested)
 	case s.cfg.LockOnDemand && call.EnterUnlocked():
 		return s.updateUnlocked(ctx, key, lock, call)
@@ -200,13 +200,13 @@ func (s *Store) Peek(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration
 
 // Holder is the holder of a lock, for operators. The zero Holder is a free lock.
 type Holder struct {
-	// Owner is "unwatch:id:time" for a Store, whose id is the same for all that it
-	// holds. Other programs of the same layout use other names.
+	// Owner is "unwatch:id:time" for a Store, with one id for all locks of the
+	// Store. Other programs of the same layout use other names.
 	Owner string
 	// Count is how often the owner has taken the lock. A Store counts in memory,
 	// so it is always 1 there.
 	Count int
-	// TTL is what is left of the lease; negative: it does not end.
+	// TTL is the rest of the lease; negative: it does not end.
 	TTL time.Duration
 	// Age is for how long the owner has had the lock, by our clock and its own,
 	// if it is a Store; 0: not known.

@@ -72,8 +72,8 @@ func hashFields(typ reflect.Type) ([]hashField, error) {
 	return fields, nil
 }
 
-// promotes reports whether f is an embedded struct: what it promotes would be
-// lost without a word if f were skipped for not being exported.
+// promotes reports whether f is an embedded struct: its promoted fields would be
+// lost silently if f were skipped as unexported.
 func promotes(f reflect.StructField) bool {
 	typ := f.Type
 	if typ.Kind() == reflect.Pointer {

@@ -34,7 +34,7 @@ func (jsonCodec[T]) Decode(v Value, dst *T) error {
 }
 
 // jsonTrouble describes an error of encoding/json, or of a method of T that it
-// called, without what they quote of the document.
+// called, without their quotations of the document.
 func jsonTrouble[T any](err error) string {
 	var malformed *json.SyntaxError
 	var misfit *json.UnmarshalTypeError
@@ -46,7 +46,7 @@ func jsonTrouble[T any](err error) string {
 	case errors.As(err, &malformed):
 		return fmt.Sprintf("malformed at byte %d", malformed.Offset)
 	case errors.As(err, &misfit):
-		kind, _, _ := strings.Cut(misfit.Value, " ") // what follows "number" is the number
+		kind, _, _ := strings.Cut(misfit.Value, " ") // the number itself follows "number"
 		return fmt.Sprintf("a %s at byte %d does not fit %v", kind, misfit.Offset, misfit.Type)
 	}
 	return fmt.Sprintf("the stored value is not a %v", reflect.TypeFor[T]())

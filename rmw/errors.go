@@ -52,20 +52,20 @@ var (
 	ErrClosed = errors.New("store closed")
 )
 
-// Error is what a path returns when it fails for a reason of its own. An error
+// Error is the error of a path that fails for a reason of its own. An error
 // that fn returned is passed on as it is, never wrapped in an Error.
 //
 // Its text names the key but never a value.
 type Error struct {
-	Path     string // who failed: "cas", "lockupdate", ...
-	Op       string // what it was doing: "acquire", "read", "commit", ...
+	Path     string // the failed package: "cas", "lockupdate", ...
+	Op       string // its operation: "acquire", "read", "commit", ...
 	Key      string // Key.Name
 	Attempts int    // how often fn had been called by then
 	Reason   error  // is one of the Err variables of this package, with or without more text; nil when only the ctx ended
-	Cause    error  // what happened underneath, or nil
+	Cause    error  // the underlying error, or nil
 }
 
-// Error says who failed at what, on which key, why, and what lay underneath.
+// Error names the path, the operation, the key, the reason and the cause.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s %s", e.Path, e.Op, quoteKey(e.Key))

@@ -29,7 +29,7 @@ func (k Kind) String() string {
 // NoTTL as a TTL removes the expiry: the key lives until it is deleted.
 const NoTTL time.Duration = -1
 
-// Key names what an Update works on and how long it shall live. The zero Kind
+// Key names the key of an Update and its expiry. The zero Kind
 // and TTL are usable: a string whose expiry stays as it is.
 type Key struct {
 	// Name is the key as the store knows it: any bytes, but not empty.
@@ -49,7 +49,7 @@ type Key struct {
 	TTL time.Duration
 
 	// Label groups keys for logs, events and statistics ("room", "session").
-	// It must be one of few, unlike Name. It has no effect on what is stored.
+	// It must be one of few, unlike Name. It has no effect on the stored value.
 	Label string
 }
 

@@ -20,7 +20,7 @@ const (
 type Event struct {
 	Op      Op
 	Key     Key
-	Result  Result // of an update; for a read, After is what was read
+	Result  Result // of an update; for a read, After is the value
 	Err     error
 	Elapsed time.Duration // of the whole call, fn and waiting included
 }

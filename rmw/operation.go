@@ -3,8 +3,8 @@ package rmw
 import "context"
 
 // WithOperation returns a ctx that names the operation which an Update or a Read is
-// part of ("join", "close"), for whoever counts or compares them. Like Key.Label it
-// must be one of few names. It has no effect on what is stored.
+// part of ("join", "close"), for statistics and comparisons. Like Key.Label it
+// must be one of few names. It has no effect on the stored value.
 func WithOperation(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, operationKey{}, name)
 }

@@ -28,10 +28,10 @@ type Reader interface {
 
 // Updater updates keys. It is safe for concurrent use.
 type Updater interface {
-	// Update calls fn with the present value and stores what it returns,
+	// Update calls fn with the present value and stores the value that fn returns,
 	// provided the value has not changed meanwhile; else it tries again. Of a hash,
-	// a path may go by the fields that fn has looked at: others keep what they have
-	// got meanwhile (see [Trace]).
+	// a path may compare only the fields that fn has read; other fields keep
+	// concurrent changes (see [Trace]).
 	//
 	// A nil error: stored, exactly once. Any other error: nothing was written,
 	// unless it is an [ErrOutcomeUnknown]. It is fn's own error, or an [*Error]
@@ -54,7 +54,7 @@ type Store interface {
 //	}
 type Peeker interface {
 	// Peek returns the present value, and how long it has left: [NoTTL] if it has no
-	// expiry, 0 if there is no value. What is about to expire has a millisecond left,
+	// expiry, 0 if there is no value. A value about to expire has a millisecond left,
 	// also in the last second of a store that counts in seconds.
 	//
 	// Value and time are of one moment, and all else is as with Read: it sees every
@@ -64,13 +64,13 @@ type Peeker interface {
 	Peek(ctx context.Context, key Key) (v Value, left time.Duration, err error)
 }
 
-// Result tells what an Update did.
+// Result describes an Update.
 type Result struct {
-	// Before is what fn was given, the last time it was called. Of a hash, fields that
-	// fn did not look at may be newer.
+	// Before is the value that the last call of fn was given. Fields of a hash that
+	// fn did not read may be newer.
 	Before Value
 
-	After    Value         // what is stored now, as far as this Update knows
+	After    Value         // the stored value, as far as this Update knows
 	Written  bool          // false if fn returned its value unchanged
 	Attempts int           // how often fn was called
 	Waited   time.Duration // how long the call waited for other writers

@@ -18,9 +18,9 @@ func scalar(ptr any) (reflect.Value, error) {
 
 func isBool(rv reflect.Value) bool { return rv.Kind() == reflect.Bool }
 
-// withheld is an error without its text, which may quote a stored value: those do
-// not belong in logs. errors.Is and errors.As still find what it hides; those who
-// walk the chain to print it do not.
+// withheld is an error without its text, which may quote a stored value: values do
+// not belong in logs. errors.Is and errors.As still find the hidden errors; code that
+// walks the chain to print it does not.
 type withheld struct {
 	text  string
 	cause error

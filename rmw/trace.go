@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// Trace remembers what an [UpdateFunc] has read of the hash it was given. A Store that
-// commits with a guard of its own may then compare these fields only, so that somebody
-// who changes another one does not make fn run again. It is safe for concurrent use.
+// Trace records which fields of its hash an [UpdateFunc] has read. A Store that
+// commits with a guard of its own may then compare these fields only, so that a
+// concurrent change of another field does not make fn run again. It is safe for concurrent use.
 type Trace struct {
 	mu    sync.Mutex
 	whole bool
 	names map[string]struct{}
 }
 
-// Traced returns the value, and the Trace of what is read from now on of it and of the
-// values that are derived from it. Of a Value that is not a hash, or does not exist,
+// Traced returns the value, and the Trace of later reads of it and of values
+// derived from it. Of a Value that is not a hash, or does not exist,
 // everything is taken to be read.
 func (v Value) Traced() (Value, *Trace) {
 	t := &Trace{}
@@ -48,8 +48,8 @@ func (v Value) Untraced() Value {
 // being there), and which has more fields besides if this one had, the same fn makes the
 // same changes to it.
 //
-// It returns false if nothing less than the whole hash says what fn does: it looked at
-// all fields, or at how many there are, or next is not made of the value it was given
+// It returns false if fn depends on the whole hash: it read
+// all fields, or their number, or next is not derived from the given value
 // with [Value.With], [Value.WithFields] and [Value.Without].
 func (t *Trace) Reads(next Value) (fields []string, ok bool) {
 	if next.get().trace != t {

@@ -16,7 +16,7 @@ var (
 	Remove = errors.New("rmw: remove the key")
 )
 
-// Codec translates between a T and what is stored. It is safe for concurrent
+// Codec translates between a T and a stored [Value]. It is safe for concurrent
 // use.
 type Codec[T any] interface {
 	// Kind is the Kind of the stored values.
@@ -57,8 +57,8 @@ func (t Typed[T]) Get(ctx context.Context, key Key) (value T, exists bool, err e
 }
 
 // Edit calls edit with the present value, the zero T if the key does not exist,
-// and stores what edit makes of *value. It returns what is stored afterwards,
-// the zero T if that is nothing.
+// and stores *value as edit leaves it. It returns the stored value,
+// the zero T if the key no longer exists.
 //
 // edit may return [Keep] or [Remove]; any other error aborts and is returned as
 // it is. Like an [UpdateFunc] it may run several times, each time on a freshly
@@ -116,8 +116,8 @@ func (t Typed[T]) decode(key Key, v Value, dst *T) error {
 	return nil
 }
 
-// encodeError withholds what a codec, or a method of T that it called, quotes of
-// the value.
+// encodeError withholds the text of an error of a codec, or of a method of T, which
+// may quote the value.
 func encodeError(key Key, err error) error {
 	if errors.Is(err, ErrInvalid) {
 		return &Error{Path: "rmw", Op: "encode", Key: key.Name, Reason: err}

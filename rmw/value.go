@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Value is what a key holds: nothing, a string or a hash. The zero Value means
+// Value is the content of a key: nothing, a string or a hash. The zero Value means
 // that there is no such key; an empty string is a value, an empty hash is not
 // (Redis has none). A Value never changes; the methods that edit return a new
 // one. It is safe for concurrent use.
@@ -17,19 +17,19 @@ import (
 type Value struct {
 	_ [0]func() // == would compare pointers; use Equal
 
-	// content is nil if there is no such key. fmt shows a Value in somebody's
-	// unexported field without asking the Value how. It does not follow pointers
+	// content is nil if there is no such key. fmt shows a Value in an
+	// unexported field without calling its methods. It does not follow pointers
 	// there, except one whose verb is wrong (%s); two it never follows.
 	content **content
 	ttl     time.Duration // 0: what Key.TTL says
 }
 
-// content is never written to after construction; what the trace points to is.
+// content is immutable after construction, but for the Trace.
 type content struct {
 	kind   Kind
 	text   string
 	fields map[string]string
-	trace  *Trace // nil: nobody asks what is read
+	trace  *Trace // nil: reads are not traced
 }
 
 // String returns a Value of KindString. It may be empty and may hold any bytes.
@@ -88,7 +88,7 @@ func (v Value) All() func(yield func(name, value string) bool) {
 	return maps.All(v.all())
 }
 
-// all returns the fields, for somebody who may look at each of them.
+// all returns the fields, and traces them all as read.
 func (v Value) all() map[string]string {
 	c := v.get()
 	c.trace.readAll()
@@ -127,7 +127,7 @@ func (v Value) Edit(edit func(fields map[string]string)) Value {
 	return v.change(edit)
 }
 
-// change is Edit by somebody who looks at none but the named fields.
+// change is Edit by a function that reads the named fields only.
 func (v Value) change(edit func(fields map[string]string), names ...string) Value {
 	c := v.get()
 	fields := maps.Clone(c.fields)
@@ -147,7 +147,7 @@ func (v Value) change(edit func(fields map[string]string), names ...string) Valu
 
 // WithTTL returns the value with an expiry of its own, which overrides Key.TTL:
 // a duration of at least a millisecond, or [NoTTL]. Such a value is written even
-// if its content is what the key holds already. So
+// if the key has the same content already. So
 //
 //	return cur.WithTTL(30 * time.Minute), nil
 //
@@ -187,7 +187,7 @@ func (v Value) Size() int {
 }
 
 // ApproxSize estimates Size in constant time and without an allocation, by some of a
-// large hash's fields. For whoever bounds memory, and must not keep a caller waiting.
+// large hash's fields. It is for code that bounds memory on the path of a call.
 func (v Value) ApproxSize() int {
 	if v.Kind() != KindHash {
 		return len(v.Text())
@@ -227,8 +227,8 @@ var (
 	_ fmt.GoStringer = Value{}
 )
 
-// CheckWrite tells a Store what to do with what fn returned for the value it was
-// given: whether to write at all, and which expiry to leave (as in Key.TTL). The
+// CheckWrite tells a Store what to do with the value that fn returned
+// for the given one: whether to write at all, and which expiry to leave (as in Key.TTL). The
 // error, an [ErrWrongKind] or [ErrInvalid], means that next cannot be stored
 // under key.
 func CheckWrite(key Key, cur, next Value) (write bool, ttl time.Duration, err error) {

@@ -136,7 +136,7 @@ func checkAbort(c *check) {
 			c.Errorf("Result of an abort: before=%s after=%s written=%v attempts=%d; want attempts only",
 				show(res.Before), show(res.After), res.Written, res.Attempts)
 		}
-		if err != refusal { //nolint:errorlint // the very same error is what is promised
+		if err != refusal { //nolint:errorlint // the very same error is promised
 			c.Errorf("Update returned %v, not fn's own error", err)
 		}
 		c.wantStored(key, first)

@@ -30,7 +30,7 @@ func faultClauses() []Clause {
 const maxCommands = 64
 
 // eachCommand runs one Update per command that an Update sends, with the fault
-// on that command, and judges what it returned by what is stored. A fault on a
+// on that command, and compares its result with the stored value. A fault on a
 // command after the answer (the release of a lock) counts as well. before makes
 // the ctx of each call.
 func (c *check) eachCommand(kind rmw.Kind, fault func(cancel context.CancelFunc) Fault, timeout time.Duration,
@@ -49,7 +49,7 @@ func (c *check) eachCommand(kind rmw.Kind, fault func(cancel context.CancelFunc)
 		_, err := s.Update(ctx, key, adder(kind, "first"))
 		took := time.Since(start)
 		cancel()
-		c.close(s) // what the call still does in the background is hit as well
+		c.close(s) // its commands in the background meet the fault as well
 		struck := stop()
 		c.usable(key, "other")
 		var acked, maybe []string

@@ -16,8 +16,8 @@ func guardClauses() []Clause {
 	}
 }
 
-// raced runs an Update of a key whose value becomes meanwhile as fn is first called, and
-// requires a second call of fn.
+// raced runs an Update, sets the key to meanwhile during the first call of fn, and
+// requires a second call.
 func (c *check) raced(s rmw.Store, key rmw.Key, meanwhile rmw.Value, fn rmw.UpdateFunc) {
 	calls := 0
 	res := c.update(s, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {

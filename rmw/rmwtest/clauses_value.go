@@ -16,7 +16,7 @@ func valueClauses() []Clause {
 	}
 }
 
-// hostile is every byte, and what a protocol or a script might stumble over.
+// hostile has every byte, and sequences that a protocol or a script could misread.
 func hostile() string {
 	var b strings.Builder
 	for i := range 256 {

@@ -13,7 +13,7 @@ import (
 // from one that was applied twice, and which one it was.
 
 // addID returns an UpdateFunc that appends id: to a comma-separated list in a
-// string, or as one more field whose value counts how often it was added.
+// string, or as one more field, which counts how often it was added.
 func addID(id string) rmw.UpdateFunc {
 	return func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 		if cur.Exists() && cur.Kind() == rmw.KindHash {

@@ -118,7 +118,7 @@ func (c *check) put(key rmw.Key, v rmw.Value, ttl time.Duration) {
 	}
 }
 
-// stored returns what the storage holds.
+// stored returns the stored value.
 func (c *check) stored(key rmw.Key) (rmw.Value, time.Duration) {
 	v, ttl, err := c.Direct.Get(c.Ctx, key.Name)
 	if err != nil {
@@ -143,7 +143,7 @@ func (c *check) update(s rmw.Store, key rmw.Key, fn rmw.UpdateFunc) rmw.Result {
 	return res
 }
 
-// to returns an UpdateFunc that stores v whatever was there.
+// to returns an UpdateFunc that stores v unconditionally.
 func to(v rmw.Value) rmw.UpdateFunc {
 	return func(context.Context, rmw.Value) (rmw.Value, error) { return v, nil }
 }

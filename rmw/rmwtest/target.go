@@ -7,11 +7,11 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Target is what the suite runs against: a Store, and ways to look at and to
-// disturb what lies below it.
+// Target is the subject of the suite: a Store, with access to its storage and
+// faults below it.
 type Target struct {
 	// Open returns a Store over the storage. Each call stands for one more
-	// process: what it returns must share nothing with the others but the
+	// process: a Store must share nothing with the others but the
 	// storage. The opener closes them after the clause; the clause may have
 	// closed one that is an io.Closer before, so closing twice must be fine.
 	Open func() rmw.Store
@@ -28,7 +28,7 @@ type Target struct {
 	// another it has to refuse.
 	Kinds []rmw.Kind
 
-	// ExpiryUnit is what the storage counts expiries in; 0 means milliseconds.
+	// ExpiryUnit is the unit of expiries in the storage; 0 means milliseconds.
 	ExpiryUnit time.Duration
 
 	// Patience bounds how long a clause may take; 0 means 60 s. A Store that
@@ -49,7 +49,7 @@ type Direct interface {
 	Append(ctx context.Context, key rmw.Key, id string) error
 }
 
-// FaultKind says what happens to a command.
+// FaultKind is the effect on a command.
 type FaultKind uint8
 
 const (
