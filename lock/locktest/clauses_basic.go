@@ -30,8 +30,8 @@ func checkRuns(c *check) {
 	l := c.open()
 	for _, m := range bothMethods() {
 		for i := range 3 {
-			// A name for each, as whoever looks whether the lock is free takes it,
-			// and may give it back behind its own back.
+			// A name for each: the check that a lock is free takes it,
+			// and may give it back late.
 			name := c.name(fmt.Sprint(m.name, i))
 			calls := 0
 			err := m.call(l, c.Ctx, name, func(ctx context.Context) error {
@@ -56,7 +56,7 @@ func checkError(c *check) {
 	for _, m := range bothMethods() {
 		name := c.name(m.name)
 		err := m.call(l, c.Ctx, name, func(context.Context) error { return refusal })
-		if err != refusal { //nolint:errorlint // the very same error is what is promised
+		if err != refusal { //nolint:errorlint // the very same error is promised
 			c.Errorf("%s returned %v, not fn's own error", m.name, err)
 		}
 		c.free(name, "after fn returned an error")
@@ -140,8 +140,8 @@ func checkNamesAreApart(c *check) {
 	c.give(h)
 }
 
-// oddNames are what a quoting, a path, a hash tag, a collation or a limit can
-// make the same.
+// oddNames are names that a quoting, a path, a hash tag, a collation or a limit can
+// confuse.
 func (c *check) oddNames() []string {
 	u := c.names
 	long := strings.Repeat("x", 300)

@@ -100,7 +100,7 @@ func checkNestedFails(c *check) {
 	c.lock(l, name, func(ctx context.Context) error {
 		for _, m := range bothMethods() {
 			err := m.call(l, ctx, name, func(context.Context) error { return refusal })
-			if err != refusal { //nolint:errorlint // the very same error is what is promised
+			if err != refusal { //nolint:errorlint // the very same error is promised
 				c.Errorf("the inner %s returned %v, not fn's own error", m.name, err)
 			}
 			c.taken(name, "after an inner fn failed")
@@ -167,7 +167,7 @@ func checkNestedOutlives(c *check) {
 	var ended atomic.Bool
 	entered, letGo := make(chan struct{}), make(chan struct{})
 	outer := c.Go(func() {
-		// What it returns is its own business: it may wait for the inner one.
+		// Its result does not matter: it may wait for the inner one.
 		_ = a.WithLock(c.Ctx, name, func(ctx context.Context) error {
 			c.Go(func() {
 				_ = a.WithLock(ctx, name, func(ctx context.Context) error {

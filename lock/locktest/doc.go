@@ -19,7 +19,7 @@
 //	}
 //
 // Each [Clause] carries the sentence it enforces; [Clauses] lists them. A clause
-// that needs what a Target does not declare is skipped, by name. No clause
+// is skipped, by name, if the Target does not declare its needs. No clause
 // assumes anything about the clock: where time has to pass, it does.
 //
 // A suite that cannot fail proves nothing, so this package's own tests run it

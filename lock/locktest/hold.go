@@ -32,8 +32,8 @@ func (c *check) never(why string) work {
 	}
 }
 
-// hold is a lock that somebody holds until told to give it back, whatever becomes
-// of the ctx.
+// hold is a lock that a goroutine holds until release, also after the end of its
+// ctx.
 type hold struct {
 	name   string
 	ctx    context.Context // fn's
@@ -82,7 +82,7 @@ func (h *hold) release() error {
 	return <-h.result
 }
 
-// give gives back what must still be held.
+// give gives back a lock that must still be held.
 func (c *check) give(h *hold) {
 	if err := h.release(); err != nil {
 		c.Errorf("WithLock whose fn returned nil: %v", err)

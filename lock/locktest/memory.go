@@ -20,8 +20,7 @@ type MemoryConfig struct {
 
 // Memory is a Locker in memory that keeps all that the suite asks for. It waits
 // by time.Now, so in a testing/synctest bubble it follows its clock. It is safe
-// for concurrent use and has no goroutine. It makes no order among those who
-// wait.
+// for concurrent use and has no goroutine. Waiters have no order.
 type Memory struct {
 	cfg   MemoryConfig
 	store *memoryStore
@@ -33,7 +32,7 @@ type Memory struct {
 
 var _ lock.Locker = (*Memory)(nil)
 
-// memoryStore is where the locks are: what a server is to real Lockers.
+// memoryStore holds the locks, as a server does for real Lockers.
 type memoryStore struct {
 	mu      sync.Mutex
 	held    map[string]*memoryHold
@@ -55,7 +54,7 @@ func (m *Memory) Peer() *Memory {
 	return &Memory{cfg: m.cfg, store: m.store, closing: make(chan struct{})}
 }
 
-// Close refuses what is asked for from now on, and ends the waits, with
+// Close refuses new calls, and ends waits, with
 // rmw.ErrClosed. Locks that are held stay so until their fn return. It may be
 // called again.
 func (m *Memory) Close() error {
@@ -185,7 +184,7 @@ func (m *Memory) attempt(name string) (h *memoryHold, freed <-chan struct{}, lef
 	return h, nil, 0, nil
 }
 
-// free ends a lock and tells those who wait for it. s.mu is held.
+// free ends a lock and wakes its waiters. s.mu is held.
 func (s *memoryStore) free(name string) {
 	delete(s.held, name)
 	if changed := s.changed[name]; changed != nil {

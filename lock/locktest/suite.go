@@ -88,7 +88,7 @@ type check struct {
 	Target
 	*suite.Check
 	tb       testing.TB
-	names    string // what the names of its locks contain, and no others do
+	names    string // in the names of all its locks, and of no others
 	observer lock.Locker
 }
 

@@ -10,11 +10,11 @@ import (
 	"github.com/unwatch/unwatch/lock"
 )
 
-// Target is what the suite runs against: Lockers, what they promise beyond the
-// minimum, and ways to disturb what lies below them.
+// Target is the subject of the suite: Lockers, their promises beyond the
+// minimum, and faults below them.
 type Target struct {
-	// Open returns a Locker. Each call stands for one more process: what it
-	// returns must share nothing with the others but the locks. The opener closes
+	// Open returns a Locker. Each call stands for one more process: a Locker
+	// must share nothing with the others but the locks. The opener closes
 	// them, by tb.Cleanup; the clause may have closed one that is an io.Closer
 	// before, so closing twice must be fine. Open ends the test if it cannot.
 	Open func(tb testing.TB) lock.Locker
@@ -50,8 +50,8 @@ type Target struct {
 // Faults are ways to disturb what lies below the Lockers. Of those that are nil
 // the clauses are skipped.
 type Faults struct {
-	// TakeAway ends the lock behind its holder's back, as somebody who deletes
-	// it does, or a store that gives up on its session: when it has returned,
+	// TakeAway ends the lock without its holder, as a DEL does, or the end of
+	// a session: when it has returned,
 	// the lock is free. name is as the Lockers were given it.
 	TakeAway func(ctx context.Context, name string) error
 
@@ -90,7 +90,7 @@ func (t Target) validate() error {
 	return nil
 }
 
-// What a clause may need of a Target. Each returns what is missing.
+// The needs of clauses. Each returns the missing declaration.
 
 func reentrant(t Target) string {
 	if !t.Reentrant {

@@ -35,7 +35,7 @@ type Config struct {
 	Drift time.Duration
 
 	// Poll is the delay between attempts to take a lock that is taken: a random
-	// share of a growing ceiling, so that those who split the votes do not do so
+	// share of a growing ceiling, so that attempts that split the votes do not do so
 	// again. Default 2 ms, doubling up to 128 ms.
 	Poll rmw.Backoff
 }

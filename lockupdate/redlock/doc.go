@@ -10,13 +10,12 @@
 //  1. Send SET name owner NX PX lease to all nodes at once. The lock is ours if a
 //     majority grants it, and counts from before the first SET: until then plus the
 //     lease, less [Config.Drift], less a twentieth for fn to notice its end. If not,
-//     what was taken is given back, and after a random, growing delay another
+//     the taken locks are given back, and after a random, growing delay another
 //     attempt is made, by another owner.
 //  2. Call fn. At half of that time, ask all nodes to prolong the lock if it is
 //     still ours; a majority of them has to. A node that has lost it does not get
 //     it back.
-//  3. If that does not succeed in time, by our monotonic clock and whatever has
-//     become of the commands, fn's ctx ends with cause [rmw.ErrLockLost].
+//  3. If that does not succeed in time, by our monotonic clock, fn's ctx ends with cause [rmw.ErrLockLost].
 //  4. Give the lock back on every node, if it is still ours there. The caller
 //     waits for those that had granted it, and not beyond [Config.NodeTimeout].
 //
@@ -27,7 +26,7 @@
 // # Lost answers
 //
 // Each attempt is an owner of its own, so no late command of one can touch another.
-// A SET whose answer is lost is sent once more, and if that is refused, the lock
+// After a lost answer, a SET is sent once more, and if that is refused, the lock
 // says whether it is ours. Because the first may be executed later still, the lock
 // is then given back more than once, until a lease has passed. A SET that is not
 // answered at all is given back on at once, again when the client gives up on it,
@@ -38,12 +37,12 @@
 // It is a lock by time, not a fence. All of it rests on clocks that run about
 // equally fast, and on a process that notices the time. A process that is stopped,
 // by its garbage collector, its hypervisor or its network, while its lease runs
-// out, does not know that it has lost the lock, and what it has sent may arrive
+// out, does not know that it has lost the lock, and its writes may arrive
 // after the next holder's writes (Kleppmann, "How to do distributed locking",
 // 2016). There is no token here by which a store could refuse them:
 // [lock.Token] returns [rmw.ErrUnsupported].
 //
-// A node that crashes and comes back without what it had granted (no
+// A node that crashes and comes back without the locks it had granted (no
 // appendfsync always) can grant the same lock twice, and so make a second
 // majority. So start a crashed node again only after the longest lease in use has
 // passed. A replica that takes over forgets in the same way: the nodes must be

@@ -10,8 +10,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// errSilent is the error of a node that has not answered. It is no ctx's: nobody's
-// has ended.
+// errSilent is the error of a node that has not answered. No ctx has
+// ended.
 var errSilent = errors.New("no answer within Config.NodeTimeout")
 
 // fail dresses an error for the caller. err is, or wraps with more text, a reason
@@ -28,8 +28,8 @@ func fail(op, name string, err error) error {
 	return e
 }
 
-// endOf is the error of a call whose ctx has ended. If it was cancelled for a
-// reason, as fn's ctx under another lock is, that is told as well.
+// endOf is the error of a call after the end of ctx. It has the cause of the end,
+// as of fn's ctx under another lock.
 func endOf(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if cause == nil || errors.Is(err, cause) {

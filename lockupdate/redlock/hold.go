@@ -37,7 +37,7 @@ func newHold(r *round) *hold {
 	return h
 }
 
-// renewal is one attempt to prolong the lock: what the nodes have said to it.
+// renewal is one attempt to prolong the lock, with the answers of the nodes.
 type renewal struct {
 	sent       time.Time
 	ours, gone int // nodes
@@ -90,7 +90,7 @@ func (h *hold) keep() {
 }
 
 // renew sends a renewal to all nodes. A node that has lost the lock, or never had
-// it, does not get it back: that would make a majority of what is none.
+// it, does not get it back: that would count it into a majority.
 func (h *hold) renew(now time.Time, answers chan<- renewed) {
 	rn := &renewal{sent: now}
 	for _, n := range h.nodes {
@@ -137,7 +137,7 @@ func (h *hold) notRenewed() error {
 	return fmt.Errorf("%w: no majority of the nodes renewed it within its %v", rmw.ErrLockLost, h.cfg.Lease)
 }
 
-// leave uncounts one who ran under the lock. The last one gives it back, and waits
+// leave ends one function under the lock. The last one gives it back, and waits
 // for the nodes that have granted it, but no longer than NodeTimeout: they are a
 // majority, so after that others can have the lock. It returns why the lock was
 // lost, if it was.

@@ -37,7 +37,7 @@ type Locker struct {
 
 var _ lock.Locker = (*Locker)(nil)
 
-// New makes a Locker over nodes, of which there must be at least one. All who use
+// New makes a Locker over at least one node. All users of
 // the same locks must have the same nodes; their order does not matter.
 //
 // Make it an odd number, three or five. With two, or four, one more node has to
@@ -84,8 +84,8 @@ func checkNodes(nodes []Node) error {
 //
 // It returns fn's own error, or an [*rmw.Error] with one of these reasons:
 //
-//   - rmw.ErrContended: the wait was given up, after MaxWait or with ctx, whose
-//     error is then in it as well.
+//   - rmw.ErrContended: the wait was given up, after MaxWait or with ctx; then the
+//     error of ctx is in it as well.
 //   - rmw.ErrLockLost: fn returned nil, but was not alone for all of its time, or
 //     may not have been.
 //   - rmw.ErrUnavailable: no majority of the nodes answered. It is not waited for
@@ -101,7 +101,7 @@ func (l *Locker) WithLock(ctx context.Context, name string, fn func(ctx context.
 }
 
 // TryLock is WithLock that does not wait: [rmw.ErrContended] if the lock is taken,
-// or if others who try at the same moment split the votes.
+// or if concurrent attempts split the votes.
 func (l *Locker) TryLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
 	return l.run(ctx, name, fn, false)
 }

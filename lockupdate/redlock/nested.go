@@ -8,8 +8,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// owner is the key under which fn's ctx carries the hold that it runs under: who
-// has the ctx owns the lock, on whichever goroutine.
+// owner is the key under which fn's ctx carries its hold: a call with
+// the ctx owns the lock, on any goroutine.
 type owner struct {
 	l    *Locker
 	name string
@@ -44,7 +44,7 @@ func (h *hold) ctxFor(ctx context.Context) (_ context.Context, done func()) {
 	return &lockContext{ctx, h, cancel}, func() { stop(); cancel(nil) }
 }
 
-// lockContext is fn's ctx, whose Err looks at the clock.
+// lockContext is fn's ctx. Its Err looks at the clock.
 type lockContext struct {
 	context.Context
 

@@ -19,7 +19,7 @@ import (
 //
 // It must lead to one server only and always to the same, and to no replica. Give
 // it a ReadTimeout, or ContextTimeoutEnabled: a command that hangs keeps its
-// connection that long, though nobody waits for it any more.
+// connection that long, though no goroutine waits for it any more.
 type Node interface {
 	Process(ctx context.Context, cmd redis.Cmder) error
 }
@@ -44,7 +44,7 @@ var (
 )
 
 // run executes the script on the node, and sends it whole if the node does not
-// know it. ours is what it answers: whether the lock was the owner's.
+// know it. ours is the answer: whether the lock was the owner's.
 func (s script) run(ctx context.Context, n Node, key string, args ...any) (ours bool, err error) {
 	send := func(name, what string) *redisx.Command {
 		return process(ctx, n, append([]any{name, what, 1, key}, args...)...)
@@ -58,7 +58,7 @@ func (s script) run(ctx context.Context, n Node, key string, args ...any) (ours 
 }
 
 // take asks the node for the lock and reports whether it is granted. doubt means
-// that a SET was sent whose answer is lost: it may have taken the lock, and may yet.
+// that the answer to a SET is lost: it may have taken the lock, and may yet.
 //
 // A connection that broke says nothing about the lock, so it is asked for once
 // more: if that is refused because the first one was executed, the lock names its
@@ -87,7 +87,7 @@ func take(ctx context.Context, n Node, key, owner string, lease time.Duration) (
 	}
 }
 
-// process sends one command. Nobody's goroutine is behind it: a hook of the client
+// process sends one command, on a goroutine of the Locker: a hook of the client
 // that panics must not end the process.
 func process(ctx context.Context, n Node, args ...any) (cmd *redisx.Command) {
 	cmd = &redisx.Command{Cmd: redis.NewCmd(ctx, args...)}

@@ -31,7 +31,7 @@ func (v *vote) has() bool { return v.isSettled() && v.granted }
 // get it yet. One that has refused, or was certainly not asked, owes nothing.
 func (v *vote) owes() bool { return !v.isSettled() || v.granted || v.doubt }
 
-// undo gives back what a round that failed has taken, and what it may have. It
+// undo gives back the locks that a failed round has taken, or may have. It
 // waits until that is done, so that nothing of this attempt is in the way of this
 // process' next one, but no longer than NodeTimeout or ctx.
 func (r *round) undo(ctx context.Context) { r.giveBack(ctx, (*vote).owes) }
@@ -67,7 +67,7 @@ func (r *round) giveBack(ctx context.Context, matters func(*vote) bool) {
 // release frees one node, once the SET there is settled, so that it cannot come
 // after the release. One that is not settled within NodeTimeout is not waited for:
 // then the node is asked at once, and again when the client has given up on it. A
-// SET whose answer was lost may be executed later still, so that is repeated until
+// SET without an answer may be executed later still, so the release is repeated until
 // a lease has passed, while the Locker is open.
 func (r *round) release(v *vote, asked chan<- struct{}) {
 	settled := v.settlesWithin(r.cfg.NodeTimeout - r.now().Sub(r.began))

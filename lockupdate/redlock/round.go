@@ -7,8 +7,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// round is one attempt to take a lock: its owner is nobody else's, so whatever
-// becomes of its commands cannot touch the next attempt.
+// round is one attempt to take a lock. It has an owner of its own, so that its late
+// commands cannot touch the next attempt.
 type round struct {
 	*Locker
 	name, owner string
@@ -18,7 +18,7 @@ type round struct {
 	answers     chan *vote
 }
 
-// vote is what a node says to a round.
+// vote is the answer of a node to a round.
 type vote struct {
 	node    int           // its index
 	settled chan struct{} // closed once the client has returned, however late

@@ -44,7 +44,7 @@ type Driver interface {
 	Peek(key rmw.Key) *Command
 	Peeked(kind rmw.Kind, c *Command) (v rmw.Value, left time.Duration, err error)
 
-	// Commit writes if the key still holds what the request says.
+	// Commit writes if the key still holds the base of the request.
 	Commit(r CommitRequest) (*Command, error)
 	Committed(kind rmw.Kind, c *Command) (CommitResult, error)
 
@@ -62,7 +62,7 @@ type Driver interface {
 // AcquireRequest asks for a lock.
 type AcquireRequest struct {
 	Lock, Owner string
-	Previous    string        // the owner before, of the same Store, whose release is in flight; or ""
+	Previous    string        // the owner before, of the same Store, while its release is in flight; or ""
 	Lease       time.Duration // of the lock, if granted
 	Hint        time.Duration // time within which this process polls again if refused; 0: it does not
 	Polled      bool          // a request of this process was refused before
@@ -72,15 +72,15 @@ type AcquireRequest struct {
 // AcquireResult answers an AcquireRequest.
 type AcquireResult struct {
 	Granted bool
-	PTTL    time.Duration // if refused: what is left of the holder's lease; negative: unlimited or unknown
+	PTTL    time.Duration // if refused: the rest of the holder's lease; negative: unlimited or unknown
 	Hint    time.Duration // if refused: the longest Hint of the other waiters; 0: unknown
 }
 
 // CommitRequest asks to write a value.
 type CommitRequest struct {
 	Key       rmw.Key
-	Base      rmw.Value     // what the key must hold
-	Next      rmw.Value     // what to write; a Value that does not exist deletes the key
+	Base      rmw.Value     // the value that the key must hold
+	Next      rmw.Value     // the value to write; a Value that does not exist deletes the key
 	Reads     ReadSet       // the part of Base that must be unchanged
 	TTL       time.Duration // as rmw.Key.TTL
 	Remaining time.Duration // of the expiry, for a driver that cannot keep it; 0: none
@@ -89,8 +89,8 @@ type CommitRequest struct {
 // CommitResult answers a CommitRequest.
 type CommitResult struct {
 	Stored bool
-	Known  bool      // if not Stored: Now is what the key holds
-	Now    rmw.Value // if Stored: what the key held, if that differs from Base outside Reads
+	Known  bool      // if not Stored: Now is the present value
+	Now    rmw.Value // if Stored: the value before, if it differs from Base outside Reads
 }
 
 // LockState is a lock as the server shows it. Owner "" is a free lock.

@@ -1,4 +1,4 @@
-// Package event names what happens to the locks and updates of a Store. Package
+// Package event names the events of locks and updates of a Store. Package
 // lockupdate counts, logs and publishes the events.
 package event
 

@@ -19,7 +19,7 @@ const readUpTo = 4 << 10
 
 // acquiring is the state of a holder before it has the lock. Only its goroutine uses it.
 type acquiring struct {
-	previous int64     // the owner before, of this Store, whose release is in flight; 0: none
+	previous int64     // the owner before, of this Store, while its release is in flight; 0: none
 	largest  int       // bytes of the largest value read
 	sent     time.Time // the last acquire
 }
@@ -27,7 +27,7 @@ type acquiring struct {
 // acquired is the answer to an acquire, with the value that was read along.
 type acquired struct {
 	driver.AcquireResult
-	loaded  bool // value is what the key held
+	loaded  bool // value has been read
 	value   rmw.Value
 	readErr error
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Attempt is the latest call of an UpdateFunc: what fn was given, and what it returned.
+// Attempt is the latest call of an UpdateFunc, with its argument and its results.
 type Attempt struct {
 	key      rmw.Key
 	fn       rmw.UpdateFunc
 	attempts int
 	given    rmw.Value
-	after    rmw.Value // what fn returned
+	after    rmw.Value // the result of fn
 	wrote    bool      // after must be written
 	ttl      time.Duration
 	reads    driver.ReadSet // of given
@@ -32,7 +32,7 @@ func (a *Attempt) call(caller context.Context, ctx *lease.Context) {
 	a.finish(caller, ctx, next, trace, err)
 }
 
-// run calls fn, and traces what it reads of a hash.
+// run calls fn, and traces its reads of a hash.
 func (a *Attempt) run(ctx *lease.Context) (next rmw.Value, trace *rmw.Trace, err error) {
 	given := a.given
 	if a.key.Kind == rmw.KindHash && given.Exists() {
@@ -42,7 +42,7 @@ func (a *Attempt) run(ctx *lease.Context) (next rmw.Value, trace *rmw.Trace, err
 	return next, trace, err
 }
 
-// finish records what fn returned.
+// finish records the results of fn.
 func (a *Attempt) finish(caller context.Context, ctx *lease.Context, next rmw.Value, trace *rmw.Trace, err error) {
 	ctx.End(nil)
 	a.token = ctx.Drawn(0)
@@ -66,7 +66,7 @@ func readSetOf(trace *rmw.Trace, next rmw.Value, err error) driver.ReadSet {
 	return s
 }
 
-// validate records what fn returned: a value to write, or an error. lost is why the lock
+// validate records the result of fn: a value to write, or an error. lost is why the lock
 // was lost while fn ran.
 func (a *Attempt) validate(caller context.Context, lost error, next rmw.Value, err error) {
 	a.after, a.wrote, a.err = a.given, false, nil
@@ -95,7 +95,7 @@ func (a *Attempt) request() driver.CommitRequest {
 	return driver.CommitRequest{Key: a.key, Base: a.given, Next: a.after, Reads: a.reads, TTL: a.ttl}
 }
 
-// rebase applies what fn did to the hash that the key held at the commit. It had the same
+// rebase applies the changes of fn to the hash of the key at the commit. It had the same
 // read set, so that fn would have done the same.
 func (a *Attempt) rebase(held rmw.Value) {
 	given := a.given

@@ -9,21 +9,21 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// batch is calls of one key that one commit writes: each fn was given what the fn before it
-// returned, the first one base.
+// batch is calls of one key that one commit writes: each fn was given the value of the fn before
+// it, the first one base.
 type batch struct {
 	calls  []*Call
 	writes int       // how many calls want to write
 	began  time.Time // when the first call joined
 	base   rmw.Value
-	value  rmw.Value      // what the last fn returned
+	value  rmw.Value      // of the last fn
 	reads  driver.ReadSet // of base
 	ttl    time.Duration  // what all of them together leave, as in rmw.Key.TTL
 }
 
 func newBatch(v rmw.Value) batch { return batch{base: v, value: v} }
 
-// add adds a call whose fn has returned.
+// add adds a call after its fn has returned.
 func (b *batch) add(c *Call) {
 	if len(b.calls) == 0 {
 		b.began, b.reads = time.Now(), driver.ReadSet{Partial: true}
@@ -39,7 +39,7 @@ func (b *batch) add(c *Call) {
 		b.ttl = 0
 	case c.ttl != 0:
 		b.ttl = c.ttl
-	case !b.value.Exists(): // a new key has no expiry, whatever the deleted one had
+	case !b.value.Exists(): // a new key has no expiry, unlike the deleted one
 		b.ttl = rmw.NoTTL
 	}
 	b.value = c.after
@@ -54,7 +54,7 @@ func (b *batch) request(key rmw.Key) driver.CommitRequest {
 }
 
 // knownSince reports whether a command sent at asOf was sent during every call, so that
-// what it read is recent enough for all of them.
+// its value is recent enough for all of them.
 func (b *batch) knownSince(asOf time.Time) bool {
 	for _, c := range b.calls {
 		if c.arrived.After(asOf) {
@@ -64,7 +64,7 @@ func (b *batch) knownSince(asOf time.Time) bool {
 	return true
 }
 
-// rebase applies what the calls did to the hash that the key held at the commit.
+// rebase applies the changes of the calls to the hash of the key at the commit.
 func (b *batch) rebase(held rmw.Value) {
 	b.base, b.value = held, held
 	for _, c := range b.calls {
@@ -73,8 +73,8 @@ func (b *batch) rebase(held rmw.Value) {
 	}
 }
 
-// failLocked answers the calls whose update failed with the commit, and returns the others:
-// what they were given may never have been stored.
+// failLocked answers the calls that failed with the commit, and returns the others:
+// their given values may never have been stored.
 func (b *batch) failLocked(err error) (others []*Call) {
 	for _, c := range b.calls {
 		if c.wrote || !b.changes() {

@@ -178,8 +178,8 @@ func (c *Call) leave(why error) state {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
 	ended := c.ctx.Err() != nil
-	// Config.MaxWait bounds the first wait for the lock, and Close ends that of calls whose
-	// fn has not run.
+	// Config.MaxWait bounds the first wait for the lock, and Close ends the wait of calls before
+	// their first fn.
 	started := c.lease != nil || c.attempts > 0 && errors.Is(why, rmw.ErrClosed)
 	if c.state == answered || !ended && (c.state != queued || started) {
 		return c.state
@@ -259,7 +259,7 @@ func (c *Call) emitWaited() {
 	}
 }
 
-// unknown reports an update whose outcome is unknown. An rmw.ErrOutcomeUnknown of fn
+// unknown reports an update with an unknown outcome. An rmw.ErrOutcomeUnknown of fn
 // itself does not count.
 func (c *Call) unknown(err error) error {
 	if c.wrote && errors.Is(err, rmw.ErrOutcomeUnknown) {
@@ -268,7 +268,7 @@ func (c *Call) unknown(err error) error {
 	return err
 }
 
-// succeedLocked answers with what fn returned: a value or an error.
+// succeedLocked answers with the result of fn: a value or an error.
 func (c *Call) succeedLocked() {
 	if c.err != nil {
 		c.answerLocked(c.failure(), c.err)
@@ -283,7 +283,7 @@ func (c *Call) success() rmw.Result {
 	return res
 }
 
-// failure is what the Result of a failed call tells.
+// failure is the Result of a failed call.
 func (c *Call) failure() rmw.Result { return rmw.Result{Attempts: c.attempts, Waited: c.waitedFor()} }
 
 func (c *Call) waitedFor() time.Duration {

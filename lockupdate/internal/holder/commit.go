@@ -95,7 +95,7 @@ func (h *holder) foundStored(ctx context.Context, r driver.CommitRequest) bool {
 	return false
 }
 
-// resolveLocked answers a batch, or has it run again on what the key holds now.
+// resolveLocked answers a batch, or has it run again on the present value.
 func (h *holder) resolveLocked(b batch, sent time.Time, res driver.CommitResult, err error) {
 	h.inFlight = false
 	h.batch.began = time.Now() // until now it could not have been committed
@@ -134,7 +134,7 @@ func (h *holder) resolveLocked(b batch, sent time.Time, res driver.CommitResult,
 	h.requeueLocked(again)
 }
 
-// rebaseLocked has a batch, and the next one, go by what the key held at the commit. Calls
+// rebaseLocked has a batch, and the next one, go by the value at the commit. Calls
 // of the next batch keep their base, for its own commit to compare; it does not count as
 // read.
 func (h *holder) rebaseLocked(b *batch, held rmw.Value) {

@@ -70,7 +70,7 @@ func (q *waitQueue) complete(c *Call) bool {
 	return true
 }
 
-// abandon goes on without a call whose fn will not return.
+// abandon goes on without a call after a panic of its fn.
 func (q *waitQueue) abandon(c *Call) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -83,8 +83,8 @@ func (q *waitQueue) abandon(c *Call) {
 	q.holder.wakeLocked()
 }
 
-// requeueLocked puts calls back whose fn ran on a value that was never stored, unless they
-// have used up their attempts.
+// requeueLocked puts calls back after their fn ran on a value that was never stored, unless
+// they have used up their attempts.
 func (h *holder) requeueLocked(calls []*Call) {
 	again := calls[:0:0]
 	for _, c := range calls {

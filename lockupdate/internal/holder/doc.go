@@ -3,8 +3,8 @@
 //   - A wait queue per lock: the calls of this process, first come, first served.
 //   - A holder per queue: it acquires the lock, dispatches the calls, commits what their
 //     functions return, and releases the lock.
-//   - A batch: the calls that one commit writes. Each fn is given what the fn before it
-//     returned. While a commit is in flight, the next batch forms on top of it. If the
+//   - A batch: the calls that one commit writes. Each fn is given the value of the fn before
+//     it. While a commit is in flight, the next batch forms on top of it. If the
 //     commit is refused, all that was built on it runs again.
 //
 // Functions run on their callers' goroutines, one after the other. All commands are sent by

@@ -11,7 +11,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// holder takes the lock for a wait queue, dispatches its calls, commits what they return,
+// holder takes the lock for a wait queue, dispatches its calls, commits their results,
 // and releases the lock.
 type holder struct {
 	*holderState // nil while a critical section runs, so that 100,000 held locks stay small
@@ -20,14 +20,14 @@ type holder struct {
 	owner        int64
 	lease        *lease.Lease
 	began        time.Duration // when the lock was taken, by the keeper's clock
-	lateUntil    time.Duration // until when an acquire may run whose reply is lost; 0: there is none
+	lateUntil    time.Duration // until when an acquire without a reply may run; 0: there is none
 	hinted       *driver.AcquireRequest
 
 	asideInFlight atomic.Bool // see sendAside
 	givenBack     atomic.Bool // the release follows: no hint of ours may stay
 
 	// Guarded by queue.mu.
-	running   *Call         // whose fn runs, or that is about to learn that it has the critical section
+	running   *Call         // its fn runs, or it is about to learn that it has the critical section
 	checked   time.Duration // when the holder last asked whether other processes wait
 	turns     uint32        // commits and critical sections
 	yield     bool          // other processes wait: end after the current batch
@@ -36,7 +36,7 @@ type holder struct {
 	over      bool          // no more calls are dispatched
 }
 
-// holderState is what a holder needs while it has a goroutine.
+// holderState is the state of a holder with a goroutine.
 type holderState struct {
 	acquiring
 	label string        // of the first key; "" after a critical section
@@ -46,7 +46,7 @@ type holderState struct {
 	// Guarded by queue.mu.
 	polling    bool      // another process holds the lock
 	outage     error     // why the store cannot be reached
-	key        rmw.Key   // whose value the batch builds on; no Name: none
+	key        rmw.Key   // the batch builds on its value; no Name: none
 	asOf       time.Time // when the command was sent that read that value
 	batch      batch
 	inFlight   bool      // the commit of an earlier batch
@@ -176,7 +176,7 @@ func (h *holder) loadLocked(key rmw.Key, v rmw.Value, asOf time.Time) {
 	h.key, h.asOf, h.batch = key, asOf, newBatch(v)
 }
 
-// step is what a holder does next.
+// step is the next step of a holder.
 type step uint8
 
 const (
@@ -293,7 +293,7 @@ func (h *holder) read() {
 	h.loadLocked(first.key, v, sent)
 }
 
-// refuseKey answers the calls of a key whose value cannot be read.
+// refuseKey answers the calls of a key with a value that cannot be read.
 func (h *holder) refuseKey(key rmw.Key, err error) {
 	h.queue.refuse("read", err, func(c *Call) bool { return c.key.Name == key.Name && c.key.Kind == key.Kind })
 }

@@ -44,7 +44,7 @@ func (c *Call) UpdateNested(outer *lease.Context) (rmw.Result, error) {
 	}
 }
 
-// commitAlone writes what fn returned if the key still holds what fn was given. No other
+// commitAlone writes the value of fn if the key still holds the value that fn was given. No other
 // call depends on this commit.
 func (c *Call) commitAlone() (driver.CommitResult, error) {
 	res, err := c.queues.transport.Commit(c.ctx, c.request())
@@ -57,7 +57,7 @@ func (c *Call) commitAlone() (driver.CommitResult, error) {
 	return res, err
 }
 
-// commitOrphaned commits a call whose lock was lost while fn ran: the guard still tells
+// commitOrphaned commits a call that lost the lock while fn ran: the guard still tells
 // whether fn's value is right. It returns false if the call waits for the lock again.
 func (c *Call) commitOrphaned() (done bool) {
 	stored, err := c.tryOrphaned()
@@ -81,8 +81,8 @@ func (c *Call) commitOrphaned() (done bool) {
 	return true
 }
 
-// tryOrphaned writes what fn returned if the key still holds what fn was given, or, if fn
-// wants nothing written, reads whether it does.
+// tryOrphaned writes the value of fn if the key still holds the value that fn was given. If fn
+// wants nothing written, it compares only.
 func (c *Call) tryOrphaned() (stored bool, err error) {
 	if c.err != nil && (c.ctx.Err() != nil || errors.Is(c.err, rmw.ErrLockLost)) {
 		return false, c.err
@@ -98,7 +98,7 @@ func (c *Call) tryOrphaned() (stored bool, err error) {
 		return now.Equal(c.given), nil
 	}
 	if !c.request().Whole() {
-		// fn may have been given a value of an earlier call whose commit was refused since,
+		// fn may have been given the value of an earlier call, and that commit was refused since,
 		// so that all of it is compared.
 		c.reads = driver.ReadSet{}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// With Config.LockOnDemand, a call whose lock nobody holds or waits for runs without it.
+// With Config.LockOnDemand, a call runs without the lock if the lock is free and has no waiters.
 // In this process it is in front of the wait queue all the same: the calls behind it wait.
 
 const (
@@ -89,7 +89,7 @@ func (c *Call) HoldsLock() bool {
 	return c.taking != nil
 }
 
-// CommitUnlocked writes what fn returned. It reports whether the call is answered: if not,
+// CommitUnlocked writes the value of fn. It reports whether the call is answered: if not,
 // the key has changed since it was read.
 func (c *Call) CommitUnlocked() (answered bool, err error) {
 	res, err := c.commitAlone()
@@ -207,7 +207,7 @@ func (c *Call) awaitTaking() {
 	}
 }
 
-// UpdateUnderLock calls fn under the lock, and writes what it returns. It also goes on with a
+// UpdateUnderLock calls fn under the lock, and writes its value. It also goes on with a
 // call that ran without the lock, and met contention or asked for a token.
 func (c *Call) UpdateUnderLock() (rmw.Result, error) {
 	if c.queue == nil {

@@ -21,7 +21,7 @@ import (
 type Context struct {
 	parent context.Context
 	keeper *Keeper
-	key    string        // whose lock it is
+	key    string        // of the lock
 	until  time.Duration // MaxHold, by the keeper's clock
 
 	mu          sync.Mutex
@@ -91,7 +91,7 @@ func (c *Context) TakeLock(ctx context.Context) (*Lease, error) {
 	return lock.(Taker).TakeLock(ctx)
 }
 
-// held returns what has the lock, and the lease if it is held.
+// held returns the owner of the lock, and the lease if it is held.
 func (c *Context) held() (named, *Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,7 +119,7 @@ func (k *Keeper) Held(ctx context.Context, lock string) *Context {
 	return c
 }
 
-// Key returns the key whose lock it is.
+// Key returns the key of the lock.
 func (c *Context) Key() string { return c.key }
 
 // LockName is the name of the lock.
@@ -220,7 +220,7 @@ func (c *Context) get() context.Context {
 	r := c.rareLocked()
 	if r.inner == nil {
 		parent := c.parent
-		if c.beforeOuter { // what happened to parent since does not matter
+		if c.beforeOuter { // later changes of parent do not matter
 			parent = context.WithoutCancel(parent)
 		}
 		r.inner, r.cancel = context.WithCancelCause(parent)

@@ -21,7 +21,7 @@ type Options struct {
 	MaxHold time.Duration // of one call
 }
 
-// Keeper keeps the leases of one Store: it renews them at half, and counts as lost what it
+// Keeper keeps the leases of one Store: it renews them at half, and counts a lease as lost that it
 // could not renew. One loop on a timing wheel does so for all of them, and renews leases
 // that are due together in one pipeline: a goroutine, a timer and a round trip for each of
 // 100,000 leases would cost hundreds of megabytes and most of a core.
@@ -90,7 +90,7 @@ func (k *Keeper) holdLimit(began time.Duration) time.Duration {
 	return began + min(k.options.MaxHold, math.MaxInt64-max(began, 0))
 }
 
-// Keep starts the lease of a lock whose acquire was sent at sent. Call it from within a
+// Keep starts the lease of a lock. Its acquire was sent at sent. Call it from within a
 // call of the Store.
 func (k *Keeper) Keep(h Holder, sent time.Time) *Lease {
 	l := &Lease{Value: grant{under: h, sent: k.At(sent)}}

@@ -27,7 +27,7 @@ type Holder interface {
 
 // Lease is the lease of one held lock. It counts as lost before it can end on the server,
 // by the monotonic clock of this process. A process may hold 100,000 leases, so that a
-// Lease is only a timer of the Keeper's wheel and what the Keeper cannot ask for elsewhere.
+// Lease is only a timer of the Keeper's wheel and the data that is nowhere else.
 type Lease timewheel.Timer[grant]
 
 // grant is guarded by Keeper.mu.

@@ -20,7 +20,7 @@ type Schedule struct {
 	Wait    time.Duration // how long a wait for this lock usually lasts; 0: unknown
 	Began   time.Time     // when this wait began
 
-	atMost  time.Duration // what this wait has shown of Hold; 0: nothing
+	atMost  time.Duration // a bound of Hold that this wait has shown; 0: none
 	polls   int           // since this holder was first seen
 	expires time.Time     // when the holder's lease ends, as of the last poll
 }
@@ -52,7 +52,7 @@ func (s *Schedule) gaps() rmw.Backoff {
 	return b
 }
 
-// share is the longest pause of one waiter among many, at now: what is left of a usual wait.
+// share is the longest pause of one waiter among many, at now: the rest of a usual wait.
 // When that is over, the waiter polls the sooner the longer it has waited. A share is 0 with
 // few waiters. It is at most as long as Backoff.Max or the wait so far, so that a wrong Wait
 // at most doubles the wait.
@@ -79,8 +79,8 @@ func (s *Schedule) Ceiling(now time.Time) time.Duration {
 	return max(b.Delay(s.polls+1, 1), s.share(now), min(s.hold()+b.Base, s.Backoff.Max))
 }
 
-// Pause returns how long to wait after a poll at asked, refused at now by a holder whose
-// lease has pttl left (negative: unlimited). hint is the longest pause of other waiters; 0:
+// Pause returns how long to wait after a poll at asked, refused at now by a holder with
+// pttl left of its lease (negative: unlimited). hint is the longest pause of other waiters; 0:
 // unknown. random is in [0, 1).
 func (s *Schedule) Pause(asked, now time.Time, pttl, hint time.Duration, random float64) time.Duration {
 	if expires := now.Add(pttl); pttl >= 0 && expires.Sub(s.expires) > s.Backoff.Base+time.Millisecond {

@@ -50,7 +50,7 @@ func New(client Client, d driver.Driver, gate *redisx.Gate, o Options) *Transpor
 	return &Transport{Driver: d, client: client, gate: gate, breaker: newBreaker(o), options: o}
 }
 
-// Tries is how often a command whose reply was lost is sent in all.
+// Tries bounds how often a command is sent while its reply is lost.
 const Tries = 3
 
 // RetryDelay is the pause before such a command is sent again.
@@ -175,8 +175,8 @@ func (t *Transport) sendGuarded(ctx context.Context, cmds []*driver.Command) {
 
 // flush is one round trip, and a second one for scripts that the backend did not know,
 // sent whole, and for the reads after them, so that the read of an acquire still comes
-// after it. No proxy passes SCRIPT LOAD on. A hook of the client that panics fails the
-// commands; it must not end the process, whose goroutine this may be.
+// after it. No proxy passes SCRIPT LOAD on. A panic of a hook of the client fails the
+// commands, and does not end the process.
 func (t *Transport) flush(ctx context.Context, cmds []*driver.Command) {
 	defer func() {
 		if p := recover(); p != nil {

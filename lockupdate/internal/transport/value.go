@@ -86,7 +86,7 @@ func (t *Transport) pttl(ctx context.Context, key rmw.Key) (ms int64, sent time.
 	return ms, sent, err
 }
 
-// Commit writes a value if the key still holds what the request says, as soon as the store
+// Commit writes a value if the key still holds the base of the request, as soon as the store
 // can be reached. If the key holds something else, Now of the result is that. An error
 // means that nothing was written, unless it is an rmw.ErrOutcomeUnknown.
 func (t *Transport) Commit(ctx context.Context, r driver.CommitRequest) (res driver.CommitResult, err error) {
@@ -110,7 +110,7 @@ func (t *Transport) Commit(ctx context.Context, r driver.CommitRequest) (res dri
 // CommitOnce is Commit that does not wait for the end of an outage. It sends other
 // commands in the same flush.
 //
-// A commit is sent once. A command whose reply is lost may run later, when a proxy gets
+// A commit is sent once. Without a reply, a command may run later, when a proxy gets
 // to it; a second commit could be acknowledged now, and the first would still pass the
 // guard once the value is back at Base.
 func (t *Transport) CommitOnce(ctx context.Context, r driver.CommitRequest, also ...*driver.Command) (res driver.CommitResult, err error) {
@@ -120,8 +120,8 @@ func (t *Transport) CommitOnce(ctx context.Context, r driver.CommitRequest, also
 		return res, err
 	}
 	if kept, unit := t.Driver.Expiries(); r.TTL == 0 && r.Base.Exists() && r.Next.Exists() && !kept {
-		// The commit must set the expiry. That costs a round trip, and undoes what other
-		// programs do to the expiry meanwhile.
+		// The commit must set the expiry. That costs a round trip, and undoes a change of the expiry
+		// by another program meanwhile.
 		var gone bool
 		if r.Remaining, gone, err = t.Expiry(ctx, r.Key, unit); err == nil && gone {
 			res.Now, err = t.Read(ctx, r.Key)
@@ -151,7 +151,7 @@ func (t *Transport) CommitOnce(ctx context.Context, r driver.CommitRequest, also
 	return res, err
 }
 
-// Expiry returns what a commit must set so that the key expires when it would have: 0 for
+// Expiry returns the expiry that a commit must set so that the key expires at the same time as before: 0 for
 // never. If the key is gone, nothing may be written: it could come back meanwhile, with
 // another expiry.
 func (t *Transport) Expiry(ctx context.Context, key rmw.Key, unit time.Duration) (left time.Duration, gone bool, err error) {

@@ -26,7 +26,7 @@ type load struct {
 // answer, fn, a round trip for the commit, and half of one for the release.
 func (l load) cycle() time.Duration { return l.work + 2*l.trip }
 
-// figures are what a run has measured.
+// figures are the results of a run.
 type figures struct {
 	load
 	polls    int             // attempts refused or not
@@ -46,7 +46,7 @@ func (f figures) quantile(q float64) time.Duration {
 	return f.waits[int(q*float64(len(f.waits)-1))]
 }
 
-// least is the share of the least served process, of what each would have if all had the same.
+// least is the share of the least served process, relative to an equal share.
 func (f figures) least() float64 {
 	sum := 0
 	for _, n := range f.served {
@@ -57,7 +57,7 @@ func (f figures) least() float64 {
 
 const lease = 10 * time.Second
 
-// lock is what the server knows of one.
+// lock is a lock on the server.
 type lock struct {
 	held  bool
 	until time.Time
@@ -137,7 +137,7 @@ func (m *model) key() int {
 	return min(i, m.keys-1)
 }
 
-// kept is what a process remembers of a lock after a release.
+// kept is the memory of a process for a lock after a release.
 type kept struct {
 	away time.Time
 	wait time.Duration
