@@ -16,6 +16,10 @@ for module in "$@"; do
 	go -C "$module" test $flags ./... 2>&1 || echo "FAIL	module $module"
 done | tee "$log"
 
+echo
+echo "Slowest packages, in seconds:"
+awk '$1 == "ok" && $3 ~ /s$/ { print $3 + 0, $2 }' "$log" | sort -rn | head -20
+
 grep -q '^FAIL	' "$log" || exit 0
 echo
 echo "Failures:"

@@ -70,7 +70,7 @@ func (q *waitQueue) complete(c *Call) bool {
 	return true
 }
 
-// abandon goes on without a call after a panic of its fn.
+// abandon goes on without a call after a panic, or a Goexit, of its fn.
 func (q *waitQueue) abandon(c *Call) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
