@@ -8,11 +8,11 @@ NESTED := $(patsubst %/go.mod,%,$(wildcard integration/go.mod bench/go.mod adapt
 WITH_SERVERS := go run ./internal/servers/cmd/with-servers
 
 test: servers ## Run the tests, those against real servers included
-	@./scripts/test.sh -short . $(NESTED)
+	@./scripts/test.sh . $(NESTED)
 
 test-all: servers ## Run all tests, the long ones and those in a browser included
 	@./scripts/servers.sh chromium
-	@./scripts/test.sh . $(NESTED)
+	@UNWATCH_ALL_TESTS=1 ./scripts/test.sh . $(NESTED)
 
 servers: ## Install redis-server, nutcracker and etcd if they are missing
 	@./scripts/servers.sh redis-server nutcracker etcd-server

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
 // consumer is a service in a module of its own, with go 1.23 and go-redis 9.11, that gets
@@ -153,9 +155,7 @@ func readme(t *testing.T, from, to string) string {
 // and no requirement for it, and leave its go.mod and go.sum as they are.
 func TestCheckingAServiceKeepsItsModule(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	c := newConsumer(t)
 	before := c.requirements()
 	command := readme(t, "## What is left of WATCH?\n\n```sh\n", "\n```")

@@ -18,6 +18,7 @@ import (
 
 	"github.com/unwatch/unwatch/internal/resp"
 	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
@@ -185,9 +186,7 @@ func TestTwemproxyOfOursIsTheRealOne(t *testing.T) {
 // node.
 func TestClusterOfOursIsTheRealOne(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	profile, err := proxycompat.Lookup("cluster@7.0") // as the nodes are: what 7.0 does not know is refused in its words
 	require.NoError(t, err)
 	nodes := servers.Cluster(t, 3)

@@ -15,6 +15,7 @@ import (
 	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/internal/live"
 	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/rmw"
@@ -231,9 +232,7 @@ func TestLiveReset(t *testing.T) {
 // primary is not blamed for what replication sends.
 func TestLiveReplica(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	primary := servers.Redis(t)
 	host, port, _ := strings.Cut(primary.Addr, ":")
 	replica := servers.Redis(t, "--replicaof", host, port)
@@ -268,9 +267,7 @@ func TestLiveReplica(t *testing.T) {
 // Of a cluster one address is enough.
 func TestLiveCluster(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	nodes := servers.Cluster(t, 3)
 	r := looked(t, live.Address{Host: nodes[0].Addr}, live.Config{Profile: proxycompat.Codis32()}, func() {
 		require.NoError(t, client(t, nodes[2].Addr).Publish(t.Context(), "events", "x").Err())

@@ -15,6 +15,7 @@ import (
 
 	"github.com/unwatch/unwatch/internal/live"
 	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
 // replicaOf starts a replica, and waits until it follows.
@@ -38,9 +39,7 @@ func connectedReplicas(t *testing.T, rdb *redis.Client) int {
 // Behind sentinels the primary is found, and that it is another one in the end is seen.
 func TestLiveSentinel(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	primary := servers.Redis(t)
 	replica := replicaOf(t, primary)
 	sentinel := servers.Sentinel(t, "main", primary)
@@ -90,9 +89,7 @@ func TestLiveFirstReplica(t *testing.T) {
 // A primary that followed another one in between has lost what was sent to that.
 func TestLiveFailoverAndBack(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	primary := servers.Redis(t)
 	replica := replicaOf(t, primary)
 	host, port, _ := strings.Cut(replica.Addr, ":")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unwatch/unwatch/internal/contract"
 	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/locktest"
 	"github.com/unwatch/unwatch/lockupdate"
@@ -55,9 +56,7 @@ func lockers(t *testing.T, profile *proxycompat.Profile, addr string) locktest.T
 // A Store is a Locker over a real server, in real time, …
 func TestLockerOnRedis(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	server := servers.Redis(t)
 	locktest.Run(t, func(t *testing.T) locktest.Target { return lockers(t, proxycompat.Redis(), server.Addr) })
 }
@@ -65,9 +64,7 @@ func TestLockerOnRedis(t *testing.T) {
 // … and behind a real proxy.
 func TestLockerBehindNutcracker(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	nutcracker := servers.Nutcracker(t, []string{servers.Redis(t).Addr, servers.Redis(t).Addr}, 4)
 	locktest.Run(t, func(t *testing.T) locktest.Target { return lockers(t, proxycompat.Twemproxy05(), nutcracker.Addr) })
 }

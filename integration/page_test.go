@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/shadow/report"
 	"github.com/unwatch/unwatch/shadow/report/reporttest"
 )
@@ -97,9 +98,7 @@ const unfold = `document.querySelectorAll("details").forEach(d => d.open = true)
 
 func TestPageFits(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	b, folder := browser(t), t.TempDir()
 	for name, r := range map[string]*report.Report{
 		"ready": reporttest.Ready(), "not-ready": reporttest.NotReady(), "thin": reporttest.Thin(),
@@ -153,9 +152,7 @@ const (
 
 // As it is served, so that the links and the policy of the header are there as well.
 func TestPageByKeyboard(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	b := browser(t)
 	mux := http.NewServeMux()
 	mux.Handle("/debug/shadow/", report.Handler(func(context.Context) (*report.Report, error) {
@@ -183,9 +180,7 @@ func TestPageByKeyboard(t *testing.T) {
 
 // The control: what these tests would complain about is heard and seen.
 func TestPageControl(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	b := browser(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; img-src data:")

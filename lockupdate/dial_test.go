@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -16,9 +17,7 @@ import (
 // A dial that times out returns context.DeadlineExceeded, although no ctx has ended. The call fails
 // with rmw.ErrUnavailable, and is retryable.
 func TestDialTimeout(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	rdb := redis.NewClient(&redis.Options{
 		Addr: "127.0.0.1:1", DialerRetries: 1, MaxRetries: -1,
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
@@ -80,8 +81,8 @@ func TestFairBetweenProcesses(t *testing.T) {
 		"polls faster than once in ms": {cfg: eager, goroutines: []int{2, 2}, work: 20 * time.Millisecond, duration: 40 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && r.duration > 10*time.Second {
-				t.Skip("make test-all runs it")
+			if r.duration > 10*time.Second {
+				long.Only(t)
 			}
 			synctest.Test(t, func(t *testing.T) {
 				r.latency = time.Millisecond

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -24,9 +25,7 @@ import (
 // Servers hang, execute timed-out commands later, and close connections. Every acknowledged update
 // is stored once. The contract cannot run under these faults: its calls expect exact results.
 func TestNoUpdateIsLostWhileServersHang(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	for _, name := range proxycompat.Names() {
 		profile, err := proxycompat.Lookup(name)
 		require.NoError(t, err)

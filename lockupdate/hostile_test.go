@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/contract"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -19,9 +20,7 @@ import (
 // The contract holds over every proxy with all its faults at once: reordered pipelines, lagging
 // replicas, lost script caches, and slot migrations.
 func TestContractOverEveryProxy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	for _, name := range proxycompat.Names() {
 		profile, err := proxycompat.Lookup(name)
 		require.NoError(t, err)

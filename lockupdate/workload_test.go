@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cas"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -271,9 +272,7 @@ func listOf(v rmw.Value) string {
 // Acknowledged updates are stored once, failed ones are not, every caller saw a stored value, and
 // no lock is left.
 func TestRandomWorkload(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	small := workload{processes: 3, goroutines: 5, calls: 8, locklessWriters: true}
 	for name, change := range map[string]func(*workload){
 		"default":      func(*workload) {},

@@ -1,11 +1,10 @@
 #!/bin/sh
-# usage: test.sh [-short] MODULE...
+# usage: test.sh MODULE...
 # Runs "go test ./..." in every module, also after a failure, and lists the failures last.
 # Many tests wait for servers and for leases, so more run at a time than there are cores.
 set -u
 cores=$(getconf _NPROCESSORS_ONLN)
 flags="-timeout 30m -p $((2 * cores)) -parallel $((4 * cores))"
-[ "$1" != -short ] || { flags="-short $flags"; shift; }
 log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
 trap 'exit 130' INT TERM

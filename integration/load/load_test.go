@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -26,9 +27,7 @@ func small(t *testing.T, topology string) Config {
 
 // A small load over each topology; make load plays a large one.
 func TestLoad(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	for _, topology := range append(Topologies(), "redis, on demand") {
 		t.Run(topology, func(t *testing.T) {
 			topology, _, onDemand := strings.Cut(topology, ", ")
@@ -112,9 +111,7 @@ func (s *spoiled) Close() error {
 
 // The whole run has to find what each judge finds in what it is given.
 func TestMistakesShow(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	needs(t, "redis")
 	m := &mistakes{end: make(chan struct{})}
 	defer close(m.end)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/unwatch/unwatch/integration/torture"
 	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
 func TestMain(m *testing.M) {
@@ -31,9 +32,7 @@ func TestMain(m *testing.M) {
 // all. Not here are those in which sentinels replace a server, which take half a minute each, and
 // so the topology that has no others.
 func TestTorture(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	redis := servers.Redis(t) // skips, or fails, where there is none
 	played := map[string]bool{}
 	for _, only := range []string{

@@ -123,6 +123,8 @@ func houseRules() []rule {
 			"who plays a migration runs commands, and has no code of ours but in its tests"},
 		{"internal/domaindoc", []string{"domains/..."},
 			"pages about the entities are made of the entities"},
+		{"internal/testing/long", nil,
+			"it skips a test"},
 		{"internal/testing/unguarded", []string{goRedis},
 			"a negative control takes from commands what the product never lets go of, so it sees the client only"},
 		{"internal/servers/cmd/*", []string{"internal/servers"},

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
@@ -22,9 +23,7 @@ const controlStep = 7
 // TestMigration plays the migration: the odd steps in one clone, and the even ones in
 // another, so that one is compiled while the other is tested.
 func TestMigration(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	switch {
 	case testing.Short():
 		t.Skip("it builds and tests the service ten times")

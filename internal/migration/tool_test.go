@@ -4,14 +4,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
 // What step 2 does to a file that migrate-check rewrites is what it writes there, and
 // nothing else: so whoever migrates a service of their own gets it for nothing, too.
 func TestTheToolWritesAPartOfStep2(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	if testing.Short() {
 		t.Skip("it compiles the tool, and the service to look at it")
 	}

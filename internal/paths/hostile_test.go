@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/paths"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
@@ -176,9 +177,7 @@ func TestHostileExpiries(t *testing.T) {
 
 // A value of 64 MiB goes through, and so does one without a byte in its place.
 func TestHostileSizes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	if testing.Short() || raceEnabled {
 		t.Skip("several copies of 64 MiB")
 	}

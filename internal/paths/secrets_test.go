@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cas"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -254,9 +255,7 @@ func TestRefusedPasswordStaysSecret(t *testing.T) {
 // Whatever a server answers, also what quotes the arguments, and however the connection
 // breaks, at each command that a life sends.
 func TestSecretsStaySecretInFaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	quoted := "'" + rightPassword + "' '" + firstStored + "' '" + thenStored + "' '" + fieldStored + "' "
 	faults := []proxytest.Fault{
 		{Action: proxytest.DropRequest}, {Action: proxytest.DropReply}, {Action: proxytest.DropReply, Keep: 7},

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
 // A key belongs to one node, and the others say to which.
@@ -35,9 +37,7 @@ func TestClusterNeedsThreeMasters(t *testing.T) {
 // acknowledged meanwhile.
 func TestClusterFailover(t *testing.T) {
 	t.Parallel() // it waits nearly all the time
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	c := NewClusterNodes(t, 3, 1)
 	nodes := c.Servers()
 	for _, want := range []*Server{nodes[3], nodes[0]} {
@@ -66,9 +66,7 @@ func TestClusterFailover(t *testing.T) {
 // Replicas hold what their masters hold, and one of them takes over.
 func TestClusterReplicaTakesOver(t *testing.T) {
 	t.Parallel() // it waits nearly all the time
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	c := NewClusterNodes(t, 3, 1, "--cluster-node-timeout", "1000")
 	if len(c.Servers()) != 6 || len(c.Addrs()) != 6 {
 		t.Fatalf("nodes at %v", c.Addrs())

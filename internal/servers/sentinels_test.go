@@ -8,15 +8,15 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
 // A primary dies, a replica takes over with what was replicated, and the dead one comes back
 // as a replica of the new one.
 func TestSentinelsReplaceAKilledPrimary(t *testing.T) {
 	t.Parallel() // it waits nearly all the time
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	all := NewSentinels(t, 2, 3, "--appendonly", "yes", "--appendfsync", "always")
 	if len(all.Servers()) != 3 || len(all.Sentinels()) != 3 || len(all.Addrs()) != 3 {
 		t.Fatalf("%d servers, sentinels at %v", len(all.Servers()), all.Addrs())
@@ -63,9 +63,7 @@ func TestSentinelsReplaceAKilledPrimary(t *testing.T) {
 // One of the sentinels may be away.
 func TestSentinelsFailOver(t *testing.T) {
 	t.Parallel() // it waits nearly all the time
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	all := NewSentinels(t, 2, 3)
 	if err := all.Sentinels()[0].Pause(); err != nil {
 		t.Fatal(err)
@@ -94,9 +92,7 @@ func TestSentinelsFailOver(t *testing.T) {
 // follows when it is reached again.
 func TestSentinelsReplaceAnIsolatedPrimary(t *testing.T) {
 	t.Parallel() // it waits nearly all the time
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	between := map[string]*wire{}
 	all := useAs(t, func(ctx context.Context) (*Sentinels, error) {
 		return StartSentinelsBetween(ctx, t.TempDir(), 1, 3, func(addr string) (string, error) {

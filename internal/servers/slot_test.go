@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
 // Clients count in keys of one slot while it goes round. Each answer is the count before and
@@ -97,9 +99,7 @@ func TestMoveSlotLosesNothing(t *testing.T) {
 // The new owner dies on the way, and comes back. What it had and what it had not yet is there.
 func TestMoveSlotOutlivesAKilledTarget(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	c := NewClusterNodes(t, 3, 0, "--appendonly", "yes", "--appendfsync", "always")
 	from, to := c.Servers()[0], c.Servers()[1]
 	const keys, slot = 20 * moveKeys, 0

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/locktest"
 	"github.com/unwatch/unwatch/lockupdate/redlock"
@@ -58,9 +59,7 @@ func TestLockerWithOneNodeDown(t *testing.T) {
 // delay a renewal for seconds.
 func TestLockerInRealTime(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	locktest.Run(t, func(t *testing.T) locktest.Target {
 		return newFixture(t, 3).target(redlock.Config{Lease: 6 * time.Second, NodeTimeout: 1200 * time.Millisecond}, 6*time.Second)
 	})

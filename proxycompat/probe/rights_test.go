@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/probe"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -119,9 +120,7 @@ func TestExpiryIsNoLongerAcknowledged(t *testing.T) {
 // was deleted, leaves no key without expiry.
 func TestLateExecution(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	for _, command := range []string{"HSET", "SADD", "BITOP"} {
 		for _, action := range []proxytest.Action{proxytest.RefuseWith, proxytest.DropRequest, proxytest.HangRequest} {
 			proxy := start(t, proxytest.Config{})

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -25,9 +26,7 @@ var played = sync.OnceValue(play)
 // The polls that an acquisition takes do not grow with the number of processes, whatever a round
 // trip and fn take, and no process starves.
 func TestPollsDoNotGrow(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	check := func(f figures) {
 		least := 0.15
 		if f.keys > 1 { // some draw the hot keys more often than others
@@ -51,9 +50,7 @@ func TestPollsDoNotGrow(t *testing.T) {
 
 // Negative control: if no process knows its usual wait, the polls grow with the processes.
 func TestPollsGrowWithoutTheUsualWait(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	tables := played()
 	without := tables[len(tables)-1].runs
 	few, many := without[1], without[2]
@@ -116,9 +113,7 @@ func withStores(t *testing.T, l load) figures {
 
 // docs/scale.md is what the command writes.
 func TestPageIsUpToDate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	long.Only(t)
 	var now strings.Builder
 	require.NoError(t, write(&now, played()))
 	page, err := os.ReadFile("../../../../docs/scale.md")
