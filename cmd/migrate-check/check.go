@@ -79,7 +79,7 @@ func (l *list) Set(word string) error {
 }
 
 func (c *checkFlags) flags() *flag.FlagSet {
-	flags := flag.NewFlagSet(checkName, flag.ContinueOnError)
+	flags := newFlags(checkName, checkUsage, checkMore)
 	flags.StringVar(&c.dir, "C", "", "look at the packages of this `FOLDER`")
 	flags.Var(&c.tags, "tags", "build with these `TAGS`, separated by commas; given again, another build is looked at, too")
 	flags.Var(&c.systems, "os", "build for this `SYSTEM`, as linux or windows/arm64; given again, another one is looked at, too")
@@ -104,11 +104,6 @@ func (c *checkFlags) flags() *flag.FlagSet {
 	flags.BoolVar(&c.incomplete, "allow-incomplete", false, "what could not be looked at is no reason for exit code 1")
 	flags.BoolVar(&c.zero, "exit-zero", false, "findings are no reason for exit code 3")
 	flags.BoolVar(&c.traces, "traces", false, "all of every way to a finding, and what could be written in its place")
-	flags.Usage = func() {
-		say(flags.Output(), "%s", checkUsage)
-		flagTable(flags)
-		say(flags.Output(), "%s", checkMore)
-	}
 	return flags
 }
 

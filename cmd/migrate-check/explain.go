@@ -30,7 +30,7 @@ func runExplain(_ context.Context, args []string, stdout, stderr io.Writer) int 
 	for i, id := range args {
 		r, ok := rules.Of(id)
 		if !ok {
-			return complain(stderr, "explain", fmt.Sprintf("there is no rule %q; without one all are listed", withoutSecrets(id)))
+			return complain(stderr, "explain", fmt.Sprintf("there is no rule %q; without one all are listed", wrap.WithoutSecrets(id)))
 		}
 		if i > 0 {
 			say(stdout, "\n")

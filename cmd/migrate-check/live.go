@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/internal/live"
-	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/custom"
 )
 
@@ -81,15 +80,9 @@ func (f *liveFlags) register(flags *flag.FlagSet) {
 
 // runLive looks at servers for a while.
 func runLive(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	flags := flag.NewFlagSet("live", flag.ContinueOnError)
+	flags := newFlags("live", liveUsage, liveMore)
 	var f liveFlags
 	f.register(flags)
-	flags.Usage = func() {
-		say(flags.Output(), "%s", liveUsage)
-		flagTable(flags)
-		say(flags.Output(), "\n%s", wrapped("Profiles: "+strings.Join(proxycompat.Names(), ", ")))
-		say(flags.Output(), "%s", liveMore)
-	}
 	words, code, ok := parseAll(flags, args, stdout, stderr, "ADDRESS")
 	if !ok {
 		return code

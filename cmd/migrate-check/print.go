@@ -6,11 +6,26 @@ import (
 	"strings"
 
 	"github.com/unwatch/unwatch/internal/wrap"
+	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/probe"
 )
 
 // wrapped is a paragraph of at most as many columns as a report has.
 func wrapped(text string) string { return wrap.Paragraph(probe.Width, "", "  ", text) }
+
+// newFlags are the flags of a check or a subcommand, which -h explains between two texts.
+func newFlags(name, usage, more string) *flag.FlagSet {
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	flags.Usage = func() {
+		say(flags.Output(), "%s", usage)
+		flagTable(flags)
+		if flags.Lookup("profile") != nil {
+			say(flags.Output(), "\n%s", wrapped("Profiles: "+strings.Join(proxycompat.Names(), ", ")))
+		}
+		say(flags.Output(), "%s", more)
+	}
+	return flags
+}
 
 // flagTable prints the flags, one paragraph each: flag.PrintDefaults has lines of any
 // length.
@@ -25,20 +40,4 @@ func flagTable(flags *flag.FlagSet) {
 		head := fmt.Sprintf("  %-*s ", column-3, "-"+f.Name+" "+name)
 		say(flags.Output(), "%s", wrap.Paragraph(probe.Width, head, strings.Repeat(" ", column), about))
 	})
-}
-
-// withoutSecrets is the HOST:PORT of a URL, or of USER:PASSWORD@HOST:PORT; any other word
-// stays as it is.
-func withoutSecrets(word string) string {
-	_, rest, isURL := strings.Cut(word, "://")
-	if !isURL {
-		rest = word
-	}
-	if at := strings.LastIndex(rest, "@"); at >= 0 { // first: a password may have any sign in it
-		rest, isURL = rest[at+1:], true
-	}
-	if end := strings.IndexAny(rest, "/?#"); isURL && end >= 0 {
-		rest = rest[:end]
-	}
-	return rest
 }

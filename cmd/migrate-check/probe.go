@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
-	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/custom"
 	"github.com/unwatch/unwatch/proxycompat/probe"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 const probeUsage = `Usage: migrate-check probe HOST:PORT [flags]
@@ -65,20 +65,14 @@ func (f *probeFlags) register(flags *flag.FlagSet) {
 }
 
 func runProbe(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	flags := flag.NewFlagSet("probe", flag.ContinueOnError)
+	flags := newFlags("probe", probeUsage, probeMore)
 	var f probeFlags
 	f.register(flags)
-	flags.Usage = func() {
-		say(flags.Output(), "%s", probeUsage)
-		flagTable(flags)
-		say(flags.Output(), "\n%s", wrapped("Profiles: "+strings.Join(proxycompat.Names(), ", ")))
-		say(flags.Output(), "%s", probeMore)
-	}
 	addr, code, ok := parse(flags, args, stdout, stderr, "HOST:PORT")
 	if !ok {
 		return code
 	}
-	if host := withoutSecrets(addr); host != addr {
+	if host := wrap.WithoutSecrets(addr); host != addr {
 		return complain(stderr, "probe", fmt.Sprintf("HOST:PORT is wanted, and no URL, user or password: %s", host))
 	}
 	cfg, err := f.config(os.LookupEnv)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 // The exit codes of all subcommands.
@@ -51,7 +53,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if isPackages(args[0]) {
 		return runCheck(ctx, args, stdout, stderr)
 	}
-	say(stderr, "%s\n", wrapped(fmt.Sprintf("migrate-check: there is no subcommand %q", withoutSecrets(args[0]))))
+	say(stderr, "%s\n", wrapped(fmt.Sprintf("migrate-check: there is no subcommand %q", wrap.WithoutSecrets(args[0]))))
 	usage(stderr)
 	return codeError
 }
@@ -75,7 +77,7 @@ func parse(flags *flag.FlagSet, args []string, stdout, stderr io.Writer, argumen
 	}
 	if len(words) > 1 {
 		for i, word := range words {
-			words[i] = withoutSecrets(word)
+			words[i] = wrap.WithoutSecrets(word)
 		}
 		text := fmt.Sprintf("one %s is enough, these are too many: %s", argument, strings.Join(words[1:], " "))
 		return "", complain(stderr, flags.Name(), text), false

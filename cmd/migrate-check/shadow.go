@@ -45,14 +45,9 @@ func (f *shadowFlags) register(flags *flag.FlagSet) {
 
 // runShadow judges reports that were saved. It takes no time that ctx could end.
 func runShadow(_ context.Context, args []string, stdout, stderr io.Writer) int {
-	flags := flag.NewFlagSet("shadow", flag.ContinueOnError)
+	flags := newFlags("shadow", shadowUsage, shadowMore)
 	var f shadowFlags
 	f.register(flags)
-	flags.Usage = func() {
-		say(flags.Output(), "%s", shadowUsage)
-		flagTable(flags)
-		say(flags.Output(), "%s", shadowMore)
-	}
 	files, code, ok := parseAll(flags, args, stdout, stderr, "FILE")
 	if !ok {
 		return code

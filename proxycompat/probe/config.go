@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/wrap"
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
@@ -92,7 +93,7 @@ func (c Config) withDefaults() (Config, error) {
 
 // checkAddr names a typing error as one, before a resolver makes something else of it.
 func checkAddr(addr string) error {
-	if shown := withoutSecrets(addr); shown != addr {
+	if shown := wrap.WithoutSecrets(addr); shown != addr {
 		return &ConnectError{Addr: shown, Reason: BadAddress, what: "this is a URL, or has a user in it"}
 	}
 	host, port, err := net.SplitHostPort(addr)
@@ -103,20 +104,4 @@ func checkAddr(addr string) error {
 		return &ConnectError{Addr: addr, Reason: BadAddress, what: "this is no address"}
 	}
 	return nil
-}
-
-// withoutSecrets is the HOST:PORT of a URL, which may have a password in it. What has
-// neither a scheme nor a user stays as it is.
-func withoutSecrets(addr string) string {
-	_, rest, isURL := strings.Cut(addr, "://")
-	if !isURL {
-		rest = addr
-	}
-	if at := strings.LastIndex(rest, "@"); at >= 0 { // before anything else: a password may have any sign in it
-		rest, isURL = rest[at+1:], true
-	}
-	if end := strings.IndexAny(rest, "/?#"); isURL && end >= 0 {
-		rest = rest[:end]
-	}
-	return rest
 }
