@@ -206,7 +206,7 @@ func (m *merger) add(program *load.Program, graph *checker.Graph, tests bool) {
 		program.Root = m.root
 	}
 	for _, module := range program.Modules {
-		m.members[module.Dir] = true
+		m.members[module] = true
 	}
 	b := &build{merger: m, program: program, tests: tests}
 	b.files()

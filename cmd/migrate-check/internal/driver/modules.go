@@ -16,18 +16,15 @@ import (
 // go command leaves out: each is a program of its own.
 func modulesBelow(base string, patterns []string) (dirs []string, err error) {
 	for _, pattern := range patterns {
-		start, below := strings.CutSuffix(pattern, "...")
-		if !below || !strings.HasPrefix(start, ".") && !filepath.IsAbs(start) {
+		start, below, ok := load.Folder(base, pattern)
+		if !ok || !below {
 			continue
 		}
-		if !filepath.IsAbs(start) {
-			start = filepath.Join(base, start)
-		}
-		err = filepath.WalkDir(filepath.Clean(start), func(name string, d fs.DirEntry, err error) error {
+		err = filepath.WalkDir(start, func(name string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return err
-			case d.IsDir() && name != filepath.Clean(start) && passedBy(d.Name()):
+			case d.IsDir() && name != start && passedBy(d.Name()):
 				return filepath.SkipDir
 			case d.Name() == "go.mod" && !d.IsDir() && filepath.Dir(name) != filepath.Clean(base):
 				dirs = append(dirs, filepath.Dir(name))

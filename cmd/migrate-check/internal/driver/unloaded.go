@@ -76,17 +76,11 @@ func (m *merger) unloaded(ctx context.Context, dirs []string) (all []finding.Uns
 	return all, nil
 }
 
-// folder is where a pattern of packages points to, and whether it means the folders below, too.
-// It is not ok for an import path, and where no folder is.
+// folder is load.Folder for patterns that point to a folder which is there.
 func folder(base, pattern string) (dir string, below, ok bool) {
-	dir, below = strings.CutSuffix(pattern, "...")
-	if pattern == "" || !strings.HasPrefix(pattern, ".") && !filepath.IsAbs(pattern) {
-		return "", false, false
+	if dir, below, ok = load.Folder(base, pattern); !ok {
+		return "", below, false
 	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(base, dir)
-	}
-	dir = filepath.Clean(dir)
 	info, err := os.Stat(dir)
 	return dir, below, err == nil && info.IsDir()
 }

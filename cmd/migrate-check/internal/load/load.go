@@ -46,19 +46,13 @@ type Config struct {
 type Program struct {
 	Packages []*packages.Package // with their types: those asked for, and then dependencies
 	Asked    map[string]bool     // the paths of those asked for
-	Modules  []Module            // theirs
+	Modules  []string            // the folders of theirs, inner ones first
 	Root     string              // what paths are relative to: the folder of the module, or around all modules
 	Broken   []Broken            // that could not be type-checked as a whole; Packages may have them, too
 	NotBuilt []string            // files beside the packages' own that these tags and this system leave out
 	Later    *Later              // the tests; nil: there are none
 
 	causes map[string]string // why a package that is imported could not be loaded, by its path
-}
-
-// Module is one of the modules that were asked for.
-type Module struct {
-	Path string
-	Dir  string
 }
 
 // Broken is a package that could not be type-checked.
@@ -90,7 +84,7 @@ func Load(ctx context.Context, cfg Config) (*Program, error) {
 	p := &Program{Asked: map[string]bool{}, causes: causes(asked)}
 	near, some := nearness{}, false
 	var patterns, tested []string
-	modules, seen := map[Module]bool{}, map[string]bool{}
+	modules, seen := map[string]bool{}, map[string]bool{}
 	for _, pkg := range asked {
 		if isTestMain(pkg) {
 			continue
@@ -101,7 +95,7 @@ func Load(ctx context.Context, cfg Config) (*Program, error) {
 		}
 		p.Asked[pkg.PkgPath] = true
 		if pkg.Module != nil && pkg.Module.Main {
-			modules[Module{pkg.Module.Path, pkg.Module.Dir}] = true
+			modules[pkg.Module.Dir] = true
 		}
 		p.NotBuilt = append(p.NotBuilt, pkg.IgnoredFiles...)
 		path := withoutVariant(pkg)
@@ -121,7 +115,7 @@ func Load(ctx context.Context, cfg Config) (*Program, error) {
 			}
 		}
 	}
-	p.Modules = slices.SortedFunc(maps.Keys(modules), func(a, b Module) int { return len(b.Dir) - len(a.Dir) })
+	p.Modules = slices.SortedFunc(maps.Keys(modules), func(a, b string) int { return len(b) - len(a) })
 	p.Root = common(p.Modules)
 	slices.Sort(p.NotBuilt)
 	p.NotBuilt = slices.Compact(p.NotBuilt)
@@ -254,13 +248,13 @@ func (p *Program) Relative(file string) (path string, own bool) {
 }
 
 // common is the folder that all modules are in.
-func common(modules []Module) (dir string) {
+func common(modules []string) (dir string) {
 	for i, m := range modules {
 		if i == 0 {
-			dir = m.Dir
+			dir = m
 		}
 		for {
-			if _, ok := Within(dir, m.Dir); ok || dir == filepath.Dir(dir) {
+			if _, ok := Within(dir, m); ok || dir == filepath.Dir(dir) {
 				break
 			}
 			dir = filepath.Dir(dir)

@@ -15,18 +15,25 @@ func noGo(cfg Config) bool {
 		return false
 	}
 	for _, pattern := range cfg.Patterns {
-		dir := strings.TrimSuffix(pattern, "...")
-		if !strings.HasPrefix(dir, ".") && !filepath.IsAbs(dir) {
-			return false
-		}
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(base, dir)
-		}
-		if HasModule(dir) || hasGo(dir) {
+		dir, _, ok := Folder(base, pattern)
+		if !ok || HasModule(dir) || hasGo(dir) {
 			return false
 		}
 	}
 	return true
+}
+
+// Folder is where a pattern of packages points to from a folder on, and whether it means the
+// folders below, too. It is not ok for an import path.
+func Folder(base, pattern string) (dir string, below, ok bool) {
+	dir, below = strings.CutSuffix(pattern, "...")
+	if !strings.HasPrefix(pattern, ".") && !filepath.IsAbs(dir) {
+		return "", below, false
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(base, dir)
+	}
+	return filepath.Clean(dir), below, true
 }
 
 // HasModule reports whether a folder is in a module, or in a workspace.

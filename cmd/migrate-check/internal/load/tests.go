@@ -14,7 +14,7 @@ type Later struct {
 	how      packages.Config
 	patterns []string
 	asked    map[string]bool
-	modules  []Module
+	modules  []string
 	root     string
 	causes   map[string]string
 }
