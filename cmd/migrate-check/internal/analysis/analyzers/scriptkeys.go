@@ -29,20 +29,11 @@ func (r *reader) scriptKeys(n *ast.CallExpr, command, through string, k keys) (t
 	if len(k.all) == 1 && !k.open {
 		return false
 	}
-	proof, why := r.prove(k)
-	what := "the proxy goes by KEYS[1] alone"
-	if rule.Verdict == proxycompat.SameSlot {
-		what = "it is refused unless they share a slot"
+	id, why := r.apart(k, scriptSlotRule, rule.Verdict, "the proxy goes by KEYS[1] alone")
+	if id != "" {
+		r.report(n, id, "%s through %s; %s", command, through, why)
 	}
-	switch proof {
-	case symbolic.Unproven:
-		r.report(n, scriptSlotRule, "%s through %s; %s, and %s", command, through, why, what)
-	case symbolic.Apart:
-		r.report(n, scriptSlotRule+"/error", "%s through %s; %s, and %s", command, through, why, what)
-	default:
-		return false
-	}
-	return true
+	return id != ""
 }
 
 // slice are the keys of a slice.

@@ -25,19 +25,25 @@ func (r *reader) several(c *rediscalls.Call, command string, rule proxycompat.Ru
 		}
 		return
 	}
-	proof, why := r.prove(k)
-	if proof == symbolic.Together {
-		return
+	if id, why := r.apart(k, slotRule, rule.Verdict, "the proxy looks at one key alone"); id != "" {
+		c.Report(r.pass, id, c.Through([]string{command})+"; "+why)
 	}
-	id := slotRule
-	if proof == symbolic.Apart {
-		id = slotRule + "/error"
-	}
-	what := "the proxy looks at one key alone"
-	if rule.Verdict == proxycompat.SameSlot {
+}
+
+// apart tells why keys are not proven to share a slot, and by which rule that is reported; ""
+// if they are proven to. A proxy that refuses such keys says so; else it does what is told.
+func (r *reader) apart(k keys, rule string, verdict proxycompat.Verdict, what string) (id, why string) {
+	if verdict == proxycompat.SameSlot {
 		what = "it is refused unless they share a slot"
 	}
-	c.Report(r.pass, id, c.Through([]string{command})+"; "+why+", and "+what)
+	proof, why := r.prove(k)
+	switch proof {
+	case symbolic.Apart:
+		rule += "/error"
+	case symbolic.Together:
+		return "", ""
+	}
+	return rule, why + ", and " + what
 }
 
 // prove tells whether keys are in one slot, and why not. If there may be more of them than
