@@ -15,7 +15,7 @@ import (
 
 // Settings are those of all analyzers.
 type Settings struct {
-	Profile string // the proxy to judge by: a name, or the path of a file; "": profile.Default
+	Profile string // the proxy to judge by: a name, or the path of a file; "": codis
 	Store   string // what a fix calls the store; "": that is not known
 	Split   bool   // look for what the proxy splits up, too (MC403)
 }

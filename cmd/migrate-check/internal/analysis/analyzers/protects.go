@@ -50,11 +50,7 @@ func (r *reader) protects(watch *rediscalls.Call) {
 
 // fromPool reports whether a method is called on what has just been taken from a pool.
 func fromPool(call *ast.CallExpr) bool {
-	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
-	if !ok {
-		return false
-	}
-	taken, ok := ast.Unparen(sel.X).(*ast.CallExpr)
+	taken, ok := receiver(call).(*ast.CallExpr)
 	if !ok {
 		return false
 	}
@@ -76,11 +72,7 @@ func (r *region) of(watch *rediscalls.Call, call *ast.CallExpr, decl ast.Decl) b
 			return true
 		}
 	case watch.Library.Name == rediscalls.Redigo && watch.How == rediscalls.ByName:
-		sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
-		if !ok {
-			return false
-		}
-		ident, ok := ast.Unparen(sel.X).(*ast.Ident)
+		ident, ok := receiver(call).(*ast.Ident)
 		if !ok {
 			return false
 		}
@@ -116,10 +108,8 @@ func (r *region) escapes() bool {
 	used := map[*ast.Ident]bool{} // as what a method is called on
 	ast.Inspect(r.body, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
-			if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
-				if ident, ok := ast.Unparen(sel.X).(*ast.Ident); ok {
-					used[ident] = true
-				}
+			if ident, ok := receiver(call).(*ast.Ident); ok {
+				used[ident] = true
 			}
 		}
 		return true

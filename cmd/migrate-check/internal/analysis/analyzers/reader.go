@@ -72,6 +72,14 @@ func (r *reader) around(pos token.Pos) ast.Decl {
 	return nil
 }
 
+// receiver is what a method is called on; nil of a function.
+func receiver(call *ast.CallExpr) ast.Expr {
+	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
+		return ast.Unparen(sel.X)
+	}
+	return nil
+}
+
 // behindCtx are the arguments of a call, without a context.
 func behindCtx(c *rediscalls.Call) []ast.Expr { return c.Args[min(leading(c.Func), len(c.Args)):] }
 

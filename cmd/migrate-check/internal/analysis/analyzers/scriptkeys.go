@@ -78,11 +78,11 @@ func (r *reader) first(words []ast.Expr, count int64, known, spread bool) (k key
 
 // made is the call that has made the script whose method is called; nil if it is not known.
 func (r *reader) made(n *ast.CallExpr) *ast.CallExpr {
-	sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr)
-	if !ok {
+	script := receiver(n)
+	if script == nil {
 		return nil
 	}
-	call, _ := r.eval.Origin(sel.X).(*ast.CallExpr)
+	call, _ := r.eval.Origin(script).(*ast.CallExpr)
 	return call
 }
 
