@@ -8,6 +8,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/chat"
+	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
@@ -50,4 +51,41 @@ func Example() {
 	// message 1 <nil>
 	// owner: bob <nil>
 	// room: closed <nil>
+}
+
+// A service has always closed rooms without noting when, and let owners leave. With Mend
+// these rooms can be read; the next change of each stores them as they should be.
+func ExampleConfig_mend() {
+	ctx, store := context.Background(), rmwtest.NewMemory()
+	_ = store.Set(ctx, "chat:room:7", rmw.String(
+		`{"id":"7","status":"open","owner_id":"zoe","members":{"ann":{"joined_at":1},"bob":{}},"active_at":2}`), rmw.NoTTL)
+
+	_, err := chat.New(store, chat.Config{}).Get(ctx, "7")
+	fmt.Println(err)
+
+	rooms := chat.New(store, chat.Config{Mend: func(r *chat.Room) {
+		if r.Status == chat.Closed && r.ClosedAt == 0 {
+			r.ClosedAt = max(r.ActiveAt, r.CreatedAt, 1)
+		}
+		if _, in := r.Members[r.OwnerID]; !in {
+			r.OwnerID = ""
+			for id := range r.Members { // the first by name: it has to be the same each time
+				if r.OwnerID == "" || id < r.OwnerID {
+					r.OwnerID = id
+				}
+			}
+		}
+	}})
+	room, err := rooms.Get(ctx, "7")
+	fmt.Println(room.OwnerID, err)
+
+	room, err = rooms.Remove(ctx, "7", op("a", 1), "ann", "bob")
+	fmt.Println(room.OwnerID, err)
+	room, err = chat.New(store, chat.Config{}).Get(ctx, "7") // Mend has done what it can for this one
+	fmt.Println(room.OwnerID, err)
+	// Output:
+	// rmw: decode "chat:room:7": the stored value cannot be decoded: string(100 bytes): the owner is not one of the members
+	// ann <nil>
+	// ann <nil>
+	// ann <nil>
 }

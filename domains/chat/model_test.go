@@ -1,16 +1,17 @@
 package chat_test
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/chat"
 )
 
-// model is a chat room as the package doc tells of it, in the plainest way: people
-// stand in a line, and whoever came first stands in front. It shares no code with the
-// package.
+// model is the package doc once more, as simple as possible: members stand in the order
+// in which they joined. It shares no code with the package.
 type model struct {
 	exists, over, stay  bool
 	limit               int
@@ -18,25 +19,19 @@ type model struct {
 	messages            uint64
 	made, latest, ended domains.Time
 	owner               string
-	line                []person
+	members             []member
 	changes             uint64
-	done                []deed
+	applied             []domains.Applied
 }
 
-type person struct {
-	id    string
-	role  string
-	since domains.Time
-	read  uint64
-	muted bool
+type member struct {
+	id, role string
+	since    domains.Time
+	read     uint64
+	muted    bool
 }
 
-type deed struct {
-	id, op string
-	number uint64
-}
-
-// step is one operation with all that any of them takes.
+// step is one operation with the arguments of all operations.
 type step struct {
 	op      string
 	id      string // of the operation
@@ -46,24 +41,25 @@ type step struct {
 	flag    bool
 	number  int
 	text    string
+	topic   string
 }
 
-// What comes of a step, if not the code of a refusal.
+// The outcomes of a step; the others are the codes of refusals.
 const (
 	changed = "changed"
 	kept    = "kept"
 	invalid = "invalid"
 )
 
-// take lets a step happen and returns what comes of it, with the number that a Post
-// returns. What is refused leaves m as it was.
+// take does a step, and returns its outcome and the number that a Post returns. A step
+// that is refused leaves m as it was.
 func (m *model) take(s step) (outcome string, number uint64) {
-	for _, d := range m.done {
-		if d.id == s.id && d.op != s.op {
+	for _, a := range m.applied {
+		if a.ID == s.id && a.Op != s.op {
 			return invalid, 0
 		}
-		if d.id == s.id {
-			return kept, d.number
+		if a.ID == s.id {
+			return kept, a.Number
 		}
 	}
 	if s.op == "Create" && m.exists {
@@ -78,8 +74,7 @@ func (m *model) take(s step) (outcome string, number uint64) {
 		}
 		return "room_closed", 0
 	}
-	outcome, number = m.happen(s)
-	if outcome != changed {
+	if outcome, number = m.happen(s); outcome != changed {
 		return outcome, 0
 	}
 	m.changes++
@@ -87,20 +82,19 @@ func (m *model) take(s step) (outcome string, number uint64) {
 	if m.over {
 		m.ended = m.latest
 	}
-	m.done = append(m.done, deed{s.id, s.op, number})
-	if len(m.done) > 32 {
-		m.done = m.done[1:]
-	}
+	m.applied = append(m.applied, domains.Applied{ID: s.id, Op: s.op, Number: number})
+	m.applied = m.applied[max(0, len(m.applied)-32):]
 	return outcome, number
 }
 
 func (m *model) happen(s step) (outcome string, number uint64) {
-	owns := s.by == "" || s.by == m.owner
-	place := slices.IndexFunc(m.line, func(p person) bool { return p.id == s.who })
-	if slices.Contains([]string{"Remove", "SetRole", "Mute", "TransferOwner", "Close"}, s.op) && !owns {
+	place := slices.IndexFunc(m.members, func(p member) bool { return p.id == s.who })
+	byOwner := []string{"Remove", "SetRole", "Mute", "TransferOwner", "Close"}
+	ofMember := []string{"SetRole", "Mute", "TransferOwner", "Post", "MarkRead"}
+	if slices.Contains(byOwner, s.op) && s.by != "" && s.by != m.owner {
 		return "not_owner", 0
 	}
-	if slices.Contains([]string{"SetRole", "Mute", "TransferOwner", "Post", "MarkRead"}, s.op) && place < 0 {
+	if slices.Contains(ofMember, s.op) && place < 0 {
 		return "not_member", 0
 	}
 	switch s.op {
@@ -115,26 +109,26 @@ func (m *model) happen(s step) (outcome string, number uint64) {
 	case "SetCap":
 		return m.setLimit(s.number), 0
 	case "SetRole":
-		if len(s.role) > 64 || !utf8.ValidString(s.role) {
+		if !fits(s.role, 64) {
 			return invalid, 0
 		}
-		return set(&m.line[place].role, s.role), 0
+		return set(&m.members[place].role, s.role), 0
 	case "Mute":
-		return set(&m.line[place].muted, s.flag), 0
+		return set(&m.members[place].muted, s.flag), 0
 	case "TransferOwner":
 		return set(&m.owner, s.who), 0
 	case "Post":
-		if p := m.line[place]; p.muted || p.role == "observer" {
+		if p := m.members[place]; p.muted || p.role == "observer" {
 			return "may_not_post", 0
 		}
 		m.messages++
-		m.line[place].read = m.messages
+		m.members[place].read = m.messages
 		return changed, m.messages
 	case "MarkRead":
 		if uint64(s.number) > m.messages {
 			return "unread", 0
 		}
-		return set(&m.line[place].read, max(m.line[place].read, uint64(s.number))), 0
+		return set(&m.members[place].read, max(m.members[place].read, uint64(s.number))), 0
 	case "Touch":
 		return set(&m.latest, max(m.latest, s.at)), 0
 	case "Close":
@@ -143,6 +137,8 @@ func (m *model) happen(s step) (outcome string, number uint64) {
 	}
 	panic("no such operation: " + s.op)
 }
+
+func fits(text string, limit int) bool { return len(text) <= limit && utf8.ValidString(text) }
 
 func set[T comparable](what *T, to T) string {
 	if *what == to {
@@ -153,34 +149,33 @@ func set[T comparable](what *T, to T) string {
 }
 
 func (m *model) create(s step) string {
-	if s.number < 0 || len(s.text) > 256 {
+	if s.number < 0 || !fits(s.who, 128) || !fits(s.text, 256) || !fits(s.topic, 4096) {
 		return invalid
 	}
-	*m = model{exists: true, limit: s.number, stay: s.flag, name: s.text, topic: s.text, tenant: s.who, made: s.at}
+	*m = model{exists: true, limit: s.number, stay: s.flag, name: s.text, topic: s.topic, tenant: s.who, made: s.at}
 	return changed
 }
 
 func (m *model) join(s step, place int) string {
 	switch {
-	case s.who == "":
+	case s.who == "" || !fits(s.who, 128):
 		return invalid
 	case place >= 0:
 		return kept
-	case m.limit > 0 && len(m.line) == m.limit:
+	case m.limit > 0 && len(m.members) == m.limit:
 		return "room_full"
-	case len(s.role) > 64 || !utf8.ValidString(s.role):
+	case !fits(s.role, 64):
 		return invalid
 	}
-	if len(m.line) == 0 {
+	if len(m.members) == 0 {
 		m.owner = s.who
 	}
-	p := person{id: s.who, role: s.role, since: max(m.latest, s.at), read: m.messages, muted: s.flag}
-	// Behind all who came before, and by id among those who come at once.
-	i := len(m.line)
-	for i > 0 && m.line[i-1].since == p.since && m.line[i-1].id > p.id {
+	p := member{id: s.who, role: s.role, since: max(m.latest, s.at), read: m.messages, muted: s.flag}
+	i := len(m.members) // behind all who joined before; by id among those who joined at the same time
+	for i > 0 && m.members[i-1].since == p.since && m.members[i-1].id > p.id {
 		i--
 	}
-	m.line = slices.Insert(m.line, i, p)
+	m.members = slices.Insert(m.members, i, p)
 	return changed
 }
 
@@ -188,24 +183,25 @@ func (m *model) out(place int) string {
 	if place < 0 {
 		return kept
 	}
-	left := m.line[place].id
-	m.line = slices.Delete(slices.Clone(m.line), place, place+1)
-	if len(m.line) == 0 {
+	left := m.members[place].id
+	m.members = slices.Delete(slices.Clone(m.members), place, place+1)
+	if len(m.members) == 0 {
 		m.owner, m.over = "", !m.stay
 	} else if left == m.owner {
-		m.owner = m.line[0].id
+		m.owner = m.members[0].id
 	}
 	return changed
 }
 
 func (m *model) describe(s step) string {
-	if len(s.text) > 256 || !utf8.ValidString(s.text) {
+	switch {
+	case m.name == s.text && m.topic == s.topic:
+		return kept
+	case !fits(s.text, 256) || !fits(s.topic, 4096):
 		return invalid
 	}
-	if set(&m.name, s.text) == kept { // the steps give both the same text
-		return kept
-	}
-	return set(&m.topic, s.text)
+	m.name, m.topic = s.text, s.topic
+	return changed
 }
 
 func (m *model) setLimit(limit int) string {
@@ -214,15 +210,24 @@ func (m *model) setLimit(limit int) string {
 		return invalid
 	case limit == m.limit:
 		return kept
-	case limit > 0 && limit < len(m.line):
+	case limit > 0 && limit < len(m.members):
 		return "cap_too_small"
 	}
 	m.limit = limit
 	return changed
 }
 
-// room is the model as the package shows it.
-func (m *model) room(id string) chat.Room {
+// unknown is what Create takes along besides what it knows. A hash keeps that only where
+// another service has put it.
+func (m *model) unknown(layout domains.Layout) domains.Unknown {
+	if layout == domains.JSON {
+		return foreign()
+	}
+	return domains.Unknown{}
+}
+
+// room is the model as the package shows it, in a layout.
+func (m *model) room(id string, layout domains.Layout) chat.Room {
 	if !m.exists {
 		return chat.Room{}
 	}
@@ -230,18 +235,54 @@ func (m *model) room(id string) chat.Room {
 		ID: id, TenantID: m.tenant, Name: m.name, Topic: m.topic, Status: chat.Open, Cap: m.limit, StayOpen: m.stay,
 		OwnerID: m.owner, Seq: m.messages, CreatedAt: m.made, ActiveAt: m.latest, ClosedAt: m.ended,
 	}
-	r.Format, r.Version = 1, m.changes
-	for _, d := range m.done {
-		r.Applied = append(r.Applied, domains.Applied{ID: d.id, Op: d.op, Number: d.number})
-	}
+	r.Format, r.Version, r.Applied = 1, m.changes, slices.Clone(m.applied)
+	r.Unknown = m.unknown(layout)
 	if m.over {
 		r.Status = chat.Closed
 	}
-	for _, p := range m.line {
+	for _, p := range m.members {
 		if r.Members == nil {
 			r.Members = map[string]chat.Member{}
 		}
-		r.Members[p.id] = chat.Member{Role: chat.Role(p.role), JoinedAt: p.since, ReadSeq: p.read, Muted: p.muted}
+		r.Members[p.id] = chat.Member{
+			Role: chat.Role(p.role), JoinedAt: p.since, ReadSeq: p.read, Muted: p.muted, Unknown: foreign(),
+		}
 	}
 	return r
 }
+
+// foreign is what another service has stored beside the fields that are known here.
+func foreign() domains.Unknown {
+	var m chat.Member
+	if err := json.Unmarshal([]byte(`{"x":{"n":9007199254740993,"l":["é"]}}`), &m); err != nil {
+		panic(err)
+	}
+	return m.Unknown
+}
+
+// broken names the first rule of the package doc that a change of a room breaks. It looks
+// at two states only, and asks neither the model nor Room.Check.
+func broken(prev, next *chat.Room) string {
+	_, owned := next.Members[next.OwnerID]
+	unread := uint64(0)
+	for _, m := range next.Members {
+		unread = max(unread, m.ReadSeq)
+	}
+	switch {
+	case next.Cap > 0 && len(next.Members) > max(next.Cap, len(prev.Members)):
+		return "more members than Cap"
+	case owned != (len(next.Members) > 0):
+		return "no owner among the members"
+	case len(prev.Members) > 0 && len(next.Members) == 0 && (next.Status == "closed") == next.StayOpen:
+		return "the last one to leave closes the room"
+	case prev.Status == "closed" && prev.Version != next.Version:
+		return "a closed room stays as it is"
+	case next.Seq < prev.Seq || next.Seq > prev.Seq+1 || unread > next.Seq:
+		return "the number of messages only grows"
+	case next.ActiveAt < prev.ActiveAt || next.ClosedAt != 0 && next.ClosedAt < next.ActiveAt:
+		return "times do not run backwards"
+	}
+	return ""
+}
+
+var long = strings.Repeat("x", 4097)

@@ -1,18 +1,11 @@
 package chat_test
 
 import (
-	"context"
-	"maps"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/chat"
-	"github.com/unwatch/unwatch/internal/paths"
-	"github.com/unwatch/unwatch/rmw"
-	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
 // start is when the rooms of the tests are made.
@@ -26,30 +19,10 @@ func op(id string, seconds int) domains.Op {
 // sec is that moment as rooms store it.
 func sec(seconds int) domains.Time { return op("", seconds).Time() }
 
-// layouts are all that there are.
 func layouts() []domains.Layout {
 	return []domains.Layout{domains.JSON, domains.Hash, domains.HashByVersion}
 }
 
-// world is a path, a layout, and the rooms there.
-type world struct {
-	rmwtest.Target
-	layout domains.Layout
-	chat.Rooms
-}
-
-// another is the rooms as one more process sees them.
-func (w world) another() chat.Rooms { return chat.New(w.Open(), chat.Config{Layout: w.layout}) }
-
-// stored returns what lies under a room's key.
-func (w world) stored(t testing.TB, id string) rmw.Value {
-	t.Helper()
-	v, _, err := w.Direct.Get(context.Background(), "chat:room:"+id)
-	require.NoError(t, err)
-	return v
-}
-
-// eachLayout runs test with all.
 func eachLayout(t *testing.T, test func(t *testing.T, layout domains.Layout)) {
 	t.Helper()
 	for _, layout := range layouts() {
@@ -57,24 +30,22 @@ func eachLayout(t *testing.T, test func(t *testing.T, layout domains.Layout)) {
 	}
 }
 
-// everywhere runs test on every path and with all layouts.
-func everywhere(t *testing.T, test func(t *testing.T, w world)) {
-	t.Helper()
-	eachLayout(t, func(t *testing.T, layout domains.Layout) {
-		paths.Each(t, func(t *testing.T, target rmwtest.Target) {
-			w := world{Target: target, layout: layout}
-			w.Rooms = w.another()
-			test(t, w)
-		})
-	})
+// sound is a room that breaks no rule.
+func sound() *chat.Room {
+	r := &chat.Room{
+		ID: "7", Status: chat.Open, Cap: 3, OwnerID: "ann", Seq: 5, CreatedAt: sec(0), ActiveAt: sec(9),
+		Members: map[string]chat.Member{
+			"ann": {Role: chat.Agent, JoinedAt: sec(1), ReadSeq: 5}, "bob": {JoinedAt: sec(2), ReadSeq: 3}, "abe": {JoinedAt: sec(2)},
+		},
+	}
+	r.Format, r.Version = domains.Format, 3
+	r.Applied = []domains.Applied{{ID: "a"}, {ID: "b"}, {ID: "c", Number: 5}}
+	return r
 }
 
-// tidy is the room without the difference between no map and an empty one, and shares
-// nothing with it.
-func tidy(r chat.Room) chat.Room {
-	r.Members = maps.Clone(r.Members)
-	if len(r.Members) == 0 {
-		r.Members = nil
-	}
-	return r
+// with changes a member.
+func with(r *chat.Room, who string, change func(m *chat.Member)) {
+	m := r.Members[who]
+	change(&m)
+	r.Members[who] = m
 }
