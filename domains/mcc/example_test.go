@@ -8,6 +8,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/mcc"
+	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
@@ -44,4 +45,22 @@ func Example() {
 	// held
 	// 1
 	// 0
+}
+
+// A service knew one status more.
+func ExampleConfig_mend() {
+	ctx, store := context.Background(), rmwtest.NewMemory()
+	_ = store.Set(ctx, "agent:ann", rmw.String(`{"id":"ann","status":"lunch"}`), rmw.NoTTL)
+
+	agents := mcc.New(store, mcc.Config{Mend: lunch})
+	a, err := agents.Get(ctx, "ann")
+	fmt.Println(a.Status, err)
+	// Output:
+	// away <nil>
+}
+
+func lunch(a *mcc.Agent) {
+	if a.Status == "lunch" {
+		a.Status = mcc.Away
+	}
 }

@@ -36,7 +36,7 @@ func seen(a mcc.Agent) model {
 		m.slots[id] = slot{s.Epoch, s.State == mcc.Held, s.Forced, int64(s.Since), int64(s.Until)}
 	}
 	for _, op := range a.Applied {
-		m.applied = append(m.applied, op.ID)
+		m.applied = append(m.applied, op.ID+" "+op.Op)
 	}
 	return m
 }
@@ -69,7 +69,7 @@ func (s step) ofSlot() bool { return s.op == "Reserve" || s.op == "Confirm" || s
 
 // do does a step, and returns what comes of it: done, kept, invalid or a refusal's code.
 func (m *model) do(s step, limits map[string]int, general int) string {
-	if !s.ofSlot() && slices.Contains(m.applied, s.id) {
+	if !s.ofSlot() && slices.Contains(m.applied, s.id+" "+s.op) {
 		return kept
 	}
 	next := *m
@@ -85,7 +85,7 @@ func (m *model) do(s step, limits map[string]int, general int) string {
 	next.version++
 	next.seen = now
 	if !s.ofSlot() {
-		next.applied = append(slices.Clone(m.applied), s.id)
+		next.applied = append(slices.Clone(m.applied), s.id+" "+s.op)
 		next.applied = next.applied[max(0, len(next.applied)-32):]
 	}
 	*m = next
@@ -225,4 +225,38 @@ func (s step) run(a *mcc.Agent) error {
 		return a.Release(at, s.session, s.epoch)
 	}
 	return a.Reserve(at, s.session, s.epoch, domains.Time(s.until), s.limit, s.accepting)
+}
+
+// broken names the first rule of the package doc that an operation breaks. It looks at two
+// states only, and asks neither the model nor Agent.Check. limit was the agent's.
+func broken(op string, before, after mcc.Agent, limit int) string {
+	counts := func(a mcc.Agent) (n int) {
+		for _, s := range a.Slots {
+			if !s.Forced {
+				n++
+			}
+		}
+		return n
+	}
+	if limit != mcc.Unlimited && counts(after) > max(limit, counts(before)) {
+		return "no more slots than the limit"
+	}
+	for id, s := range after.Slots {
+		old, there := before.Slots[id]
+		switch fresh := !there || s.Epoch > old.Epoch && s.State == "reserved"; {
+		case fresh && (op != "Reserve" || before.Status != "online" || !before.Accepting):
+			return "nothing is reserved with an agent who takes nothing"
+		case s.Epoch < old.Epoch:
+			return "an earlier epoch changes no slot"
+		}
+	}
+	for id := range before.Slots {
+		if _, stays := after.Slots[id]; !stays && op != "Release" {
+			return "only Release takes a slot away"
+		}
+	}
+	if after.UpdatedAt < before.UpdatedAt || after.StatusAt < before.StatusAt || after.LastAssignedAt < before.LastAssignedAt {
+		return "times do not run backwards"
+	}
+	return ""
 }

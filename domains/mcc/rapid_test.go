@@ -13,6 +13,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/mcc"
+	"github.com/unwatch/unwatch/internal/paths"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
@@ -46,7 +47,7 @@ func newWorld(t *rapid.T, rows map[string]int, hash domains.Layout) *world {
 		w.stores, w.agents = append(w.stores, m), append(w.agents, agents)
 	}
 	w.model = model{
-		version: 1, status: "offline", slots: map[string]slot{}, applied: []string{"create"},
+		version: 1, status: "offline", slots: map[string]slot{}, applied: []string{"create Create"},
 		statusAt: w.now, seen: w.now,
 	}
 	w.rows["Create  offline"]++
@@ -82,15 +83,24 @@ func (w *world) draw(t *rapid.T) step {
 
 func (s step) send(agents mcc.Agents) (mcc.Agent, error) {
 	ctx, when := context.Background(), domains.Time(s.at).Time()
+	op := domains.Op{ID: s.id, At: when}
 	switch s.op {
+	case "SetStatus":
+		return agents.SetStatus(ctx, "a", op, mcc.Status(s.status))
+	case "SignOff":
+		return agents.SignOff(ctx, "a", op)
+	case "SetAccepting":
+		return agents.SetAccepting(ctx, "a", op, s.accepting)
+	case "SetMax":
+		return agents.SetMax(ctx, "a", op, s.limit)
+	case "SetGroups":
+		return agents.SetGroups(ctx, "a", op, s.groups...)
 	case "Reserve":
 		return agents.Reserve(ctx, "a", when, s.session, s.epoch, domains.Time(s.until).Time(), s.accepting)
 	case "Confirm":
 		return agents.Confirm(ctx, "a", when, s.session, s.epoch)
-	case "Release":
-		return agents.Release(ctx, "a", when, s.session, s.epoch)
 	}
-	return agents.Edit(ctx, "a", domains.Op{ID: s.id, At: when}, s.run)
+	return agents.Release(ctx, "a", when, s.session, s.epoch)
 }
 
 // outcome says what came of an operation, as the model does.
@@ -120,7 +130,7 @@ func (w *world) do(t *rapid.T, s step) {
 		require.NoError(t, err)
 		require.Equal(t, want != done, w.stored[i].Equal(now), "%v: %s, and what is stored", s, want)
 		if want == done {
-			require.Empty(t, brokenBetween(s.op, w.last[i], after, limit), "%v", s)
+			require.Empty(t, broken(s.op, w.last[i], after, limit), "%v", s)
 		}
 	}
 	w.past = append(w.past, s)
@@ -150,7 +160,6 @@ func (w *world) compare(t *rapid.T) {
 		got, err := agents.Get(context.Background(), "a")
 		require.NoError(t, err)
 		require.Equal(t, w.model, seen(got))
-		require.Empty(t, brokenBy(got))
 		w.last[i] = got
 		w.stored[i], _, err = w.stores[i].Get(context.Background(), "agent:a")
 		require.NoError(t, err)
@@ -210,4 +219,86 @@ func expectedRows() []string {
 	add(mcc.Transitions(), "")
 	add(mcc.SlotTransitions(), "slot ")
 	return keys
+}
+
+// example is a run of the model that is always the same. look sees each step in memory.
+func example(seed int, look func(w *world, s step)) *world {
+	return rapid.Custom(func(t *rapid.T) *world {
+		w := newWorld(t, map[string]int{}, domains.Hash)
+		for range 60 {
+			s := w.draw(t)
+			w.do(t, s)
+			look(w, s)
+		}
+		return w
+	}).Example(seed)
+}
+
+// The same steps come to the same on every path.
+func TestEveryPath(t *testing.T) {
+	w := example(1, func(*world, step) {})
+	require.Greater(t, w.model.version, uint64(20))
+	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
+		agents := mcc.New(target.Open(), mcc.Config{Layout: domains.HashByVersion, Max: general, GroupMax: groupMax()})
+		_, err := agents.Create(t.Context(), "a", domains.Op{ID: "create", At: minute(0)}, mcc.Agent{})
+		require.NoError(t, err)
+		for _, s := range w.past {
+			_, err := s.send(agents)
+			require.True(t, err == nil || domains.RefusalOf(err) != nil || errors.Is(err, rmw.ErrInvalid), "%v", err)
+		}
+		got, err := agents.Get(t.Context(), "a")
+		require.NoError(t, err)
+		assert.Equal(t, w.model, seen(got))
+	})
+}
+
+// The negative controls: had the package one of these mistakes, the model would find it.
+func TestModelFindsMistakes(t *testing.T) {
+	for name, mistake := range map[string]func(s step, a *mcc.Agent){
+		"none":                          func(step, *mcc.Agent) {},
+		"a version is not counted":      func(_ step, a *mcc.Agent) { a.Version-- },
+		"a clock runs backwards":        func(s step, a *mcc.Agent) { a.UpdatedAt = domains.Time(s.at) },
+		"an operation has another name": func(_ step, a *mcc.Agent) { a.Applied = append([]domains.Applied{{ID: "create"}}, a.Applied[1:]...) },
+		"a released slot stays": func(s step, a *mcc.Agent) {
+			if _, there := a.Slots[s.session]; !there && s.op == "Release" {
+				a.Slots = map[string]mcc.Slot{s.session: {Epoch: s.epoch}}
+			}
+		},
+	} {
+		found := false
+		for seed := 0; seed < 5 && !found; seed++ {
+			example(seed, func(w *world, s step) {
+				a := w.last[0]
+				mistake(s, &a)
+				found = found || !assert.ObjectsAreEqual(w.model, seen(a))
+			})
+		}
+		assert.Equal(t, name != "none", found, name)
+	}
+}
+
+// The negative controls of broken: each change breaks one rule.
+func TestBrokenNamesTheRule(t *testing.T) {
+	for _, c := range []struct {
+		op, rule string
+		change   func(before, after *mcc.Agent)
+	}{
+		{"SetMax", "", func(_, after *mcc.Agent) { after.Max = 1 }},
+		{"Release", "", func(_, after *mcc.Agent) { delete(after.Slots, "s") }},
+		{"Reserve", "no more slots than the limit", func(_, after *mcc.Agent) { after.Slots["new"] = slotOf(mcc.Reserved) }},
+		{"Reserve", "nothing is reserved with an agent who takes nothing", func(before, after *mcc.Agent) {
+			before.Accepting, after.Slots["s"] = false, mcc.Slot{Epoch: 6, State: mcc.Reserved}
+		}},
+		{"Confirm", "nothing is reserved with an agent who takes nothing", func(_, after *mcc.Agent) {
+			after.Slots["new"] = mcc.Slot{State: mcc.Held, Forced: true}
+		}},
+		{"Confirm", "an earlier epoch changes no slot", func(_, after *mcc.Agent) { after.Slots["s"] = mcc.Slot{Epoch: 4, State: mcc.Held} }},
+		{"SetMax", "only Release takes a slot away", func(_, after *mcc.Agent) { delete(after.Slots, "s") }},
+		{"SetMax", "times do not run backwards", func(_, after *mcc.Agent) { after.StatusAt-- }},
+	} {
+		before := made(mcc.Online, true, map[string]mcc.Slot{"s": slotOf(mcc.Held), "r": slotOf(mcc.Reserved)})
+		after := copied(before)
+		c.change(&before, &after)
+		assert.Equal(t, c.rule, broken(c.op, before, after, 2), c.op)
+	}
 }

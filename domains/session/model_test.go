@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/session"
@@ -39,7 +40,7 @@ func seen(s session.Session) model {
 		m.rating = fmt.Sprintf("%d %q at %d", s.Rating.Score, s.Rating.Comment, s.Rating.At)
 	}
 	for _, a := range s.Applied {
-		m.applied = append(m.applied, a.ID)
+		m.applied = append(m.applied, a.ID+" "+a.Op)
 	}
 	return m
 }
@@ -65,10 +66,8 @@ const (
 // do does a step, and returns what comes of it: changed, kept, invalid or a refusal's
 // code.
 func (m *model) do(s step) string {
-	for _, id := range m.applied {
-		if id == s.id && s.op != "Fence" {
-			return kept
-		}
+	if s.op != "Fence" && slices.Contains(m.applied, s.remembered()) {
+		return kept
 	}
 	next := *m
 	outcome := next.change(s, max(m.updated, s.at))
@@ -78,10 +77,19 @@ func (m *model) do(s step) string {
 	next.version++
 	next.updated = max(m.updated, s.at)
 	if s.op != "Fence" {
-		next.applied = lastOf(32, m.applied, s.id)
+		next.applied = lastOf(32, m.applied, s.remembered())
 	}
 	*m = next
 	return changed
+}
+
+// remembered is what the session remembers of the step. What has no method of Sessions is
+// an Edit.
+func (s step) remembered() string {
+	if slices.Contains([]string{"Assign", "Transfer", "Requeue", "Decline", "Close", "CloseIdle", "Reopen"}, s.op) {
+		return s.id + " Edit"
+	}
+	return s.id + " " + s.op
 }
 
 func lastOf(n int, list []string, one string) []string {
@@ -168,11 +176,7 @@ func (m *model) follow(s step, now int64) string {
 		if m.status != "assigned" {
 			return "not_now"
 		}
-		known := false
-		for _, id := range m.declined {
-			known = known || id == m.agent
-		}
-		if !known {
+		if !slices.Contains(m.declined, m.agent) {
 			m.declined = lastOf(16, m.declined, m.agent)
 		}
 		m.leave(now)
@@ -293,7 +297,7 @@ func (m *model) idle(s step) string {
 
 // opened is the model of a session that was just made.
 func opened(s step, status string) model {
-	m := model{version: 1, status: status, queue: s.queue, created: s.at, updated: s.at, applied: []string{s.id}}
+	m := model{version: 1, status: status, queue: s.queue, created: s.at, updated: s.at, applied: []string{s.id + " Open"}}
 	if status == "queued" {
 		m.queued = s.at
 	}
@@ -336,4 +340,39 @@ func (s step) run(n *session.Session) error {
 		return n.Reopen(at, s.epoch)
 	}
 	return n.Fence(at, s.epoch)
+}
+
+// broken names the first rule of the package doc that an operation breaks. It looks at two
+// states only, and asks neither the model nor Session.Check.
+func broken(op string, before, after session.Session) string {
+	busy := after.Status == "assigned" || after.Status == "active" || after.Status == "on_hold"
+	was, is := before.Status == "closed", after.Status == "closed"
+	grows := before.AgentID != after.AgentID || was != is || op == "Fence"
+	same := after // but for what may happen to a closed session
+	same.Header, same.Epoch, same.Rating, same.UpdatedAt = before.Header, before.Epoch, before.Rating, before.UpdatedAt
+	switch {
+	case busy != (after.AgentID != ""):
+		return "an agent if and only if it is assigned, active or on hold"
+	case grows != (after.Epoch > before.Epoch):
+		return "the epoch grows with the agent"
+	case is != (after.ClosedAt != 0 && after.CloseReason != ""):
+		return "a closed session has a reason and a time"
+	case was && is && fmt.Sprintf("%+v", same) != fmt.Sprintf("%+v", before):
+		return "a closed session stays as it is"
+	case before.Rating != nil && (!is || after.Rating == nil || *after.Rating != *before.Rating):
+		return "it is rated once"
+	}
+	for i, t := range moments(after) {
+		if t < moments(before)[i] && t != 0 || t > after.UpdatedAt {
+			return "times do not run backwards"
+		}
+	}
+	return ""
+}
+
+func moments(s session.Session) []domains.Time {
+	return []domains.Time{
+		s.UpdatedAt, s.CreatedAt, s.QueuedAt, s.TakenAt, s.AssignedAt, s.FirstResponseAt, s.LastVisitorAt, s.LastAgentAt,
+		s.HoldAt, s.ResumedAt, s.ClosedAt,
+	}
 }

@@ -12,81 +12,6 @@ import (
 	"github.com/unwatch/unwatch/domains/session"
 )
 
-// What each operation changes besides the Version, the operations remembered and
-// UpdatedAt; and that it changes nothing else.
-func TestOperations(t *testing.T) {
-	type change = func(s *session.Session)
-	cases := []struct {
-		op   string
-		from session.Status
-		want change
-	}{
-		{"Escalate", session.Bot, func(s *session.Session) { s.Status, s.QueuedAt, s.QueueID = session.Queued, at(10), "q2" }},
-		{"Assign", session.Queued, func(s *session.Session) {
-			s.Status, s.AgentID, s.Epoch, s.AssignedAt, s.TakenAt = session.Assigned, "ben", 1, at(10), at(10)
-		}},
-		{"Reply", session.Assigned, func(s *session.Session) {
-			s.Status, s.LastAgentAt, s.FirstResponseAt = session.Active, at(10), at(10)
-		}},
-		{"Reply", session.Active, func(s *session.Session) { s.LastAgentAt = at(10) }},
-		{"Reply", session.OnHold, func(s *session.Session) { s.LastAgentAt = at(10) }},
-		{"Decline", session.Assigned, func(s *session.Session) {
-			s.Status, s.AgentID, s.LastAgentID, s.Declined = session.Queued, "", "ann", []string{"ann"}
-			s.Epoch, s.QueuedAt, s.TakenAt, s.AssignedAt = 2, at(10), 0, 0
-		}},
-		{"Hold", session.Active, func(s *session.Session) { s.Status, s.HoldAt = session.OnHold, at(10) }},
-		{"Resume", session.OnHold, func(s *session.Session) { s.Status, s.HoldAt, s.ResumedAt = session.Active, 0, at(10) }},
-		{"VisitorWrites", session.Bot, func(s *session.Session) { s.LastVisitorAt = at(10) }},
-		{"VisitorWrites", session.OnHold, func(s *session.Session) {
-			s.Status, s.HoldAt, s.LastVisitorAt = session.Active, 0, at(10)
-		}},
-		{"Transfer", session.OnHold, func(s *session.Session) {
-			s.Status, s.AgentID, s.LastAgentID, s.Epoch, s.AssignedAt, s.HoldAt = session.Assigned, "ben", "ann", 2, at(10), 0
-			s.Transfers = []session.Transfer{{From: "ann", To: "ben", Kind: session.ToAgent, By: "boss", At: at(10), Reason: "ill"}}
-		}},
-		{"Requeue", session.OnHold, func(s *session.Session) {
-			s.Status, s.AgentID, s.LastAgentID, s.QueueID = session.Queued, "", "ann", "q2"
-			s.Epoch, s.QueuedAt, s.TakenAt, s.AssignedAt, s.HoldAt = 2, at(10), 0, 0, 0
-			s.Transfers = []session.Transfer{{From: "ann", To: "q2", Kind: session.ToQueue, By: "boss", At: at(10), Reason: "ill"}}
-		}},
-		{"Close", session.OnHold, func(s *session.Session) {
-			s.Status, s.AgentID, s.LastAgentID, s.HoldAt, s.Epoch = session.Closed, "", "ann", 0, 2
-			s.ClosedAt, s.CloseReason, s.RateUntil, s.ReopenUntil = at(10), session.BySystem, at(70), at(40)
-		}},
-		{"Close", session.Queued, func(s *session.Session) {
-			s.Status, s.Epoch = session.Closed, 1
-			s.ClosedAt, s.CloseReason, s.RateUntil, s.ReopenUntil = at(10), session.BySystem, at(70), at(40)
-		}},
-		{"CloseIdle", session.Queued, func(s *session.Session) {
-			s.Status, s.Epoch = session.Closed, 1
-			s.ClosedAt, s.CloseReason, s.RateUntil, s.ReopenUntil = at(10), session.QueueTimeout, at(70), at(40)
-		}},
-		{"Rate", session.Closed, func(s *session.Session) {
-			s.Rating = &session.Rating{Score: 5, Comment: "good", At: at(10)}
-		}},
-		{"Reopen", session.Closed, func(s *session.Session) {
-			s.Status, s.Epoch, s.QueuedAt, s.TakenAt, s.AssignedAt = session.Queued, 3, at(10), 0, 0
-			s.ClosedAt, s.CloseReason, s.RateUntil, s.ReopenUntil = 0, "", 0, 0
-		}},
-		{"SetPriority", session.Active, func(s *session.Session) { s.Priority = 3 }},
-		{"SetMerchant", session.Active, func(s *session.Session) { s.MerchantID = "m" }},
-		{"Fence", session.Active, func(s *session.Session) { s.Epoch = 2 }},
-	}
-	for _, c := range cases {
-		t.Run(fmt.Sprintf("%s of %s", c.op, c.from), func(t *testing.T) {
-			each(t, func(b *bench) {
-				want := b.in(c.from)
-				got, err := operate(b, c.op, want)
-				require.NoError(b, err)
-				c.want(&want)
-				want.Header, want.UpdatedAt = got.Header, at(10)
-				assert.Equal(b, want, got)
-				assert.Equal(b, got, b.get())
-			})
-		})
-	}
-}
-
 // Create takes what it says it takes, and nothing else.
 func TestCreate(t *testing.T) {
 	info := session.Session{
@@ -117,40 +42,6 @@ func TestCreate(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A session that is set to what it is already is not written.
-func TestNothingToChange(t *testing.T) {
-	each(t, func(b *bench) {
-		s := b.in(session.Active)
-		for what, call := range map[string]func() (session.Session, error){
-			"priority": func() (session.Session, error) { return b.sessions.SetPriority(b.Context(), "s", b.op(9), 0) },
-			"merchant": func() (session.Session, error) { return b.sessions.SetMerchant(b.Context(), "s", b.op(9), "") },
-			"epoch":    func() (session.Session, error) { return b.sessions.Fence(b.Context(), "s", minute(9), s.Epoch-1) },
-		} {
-			b.untouched("session:s", what, func() {
-				got, err := call()
-				require.NoError(b, err)
-				assert.Equal(b, s, got)
-			})
-		}
-	})
-}
-
-// A merchant can be taken away again, and whoever requeues need not know who has the
-// session, or name a queue.
-func TestEmptyArguments(t *testing.T) {
-	each(t, func(b *bench) {
-		b.in(session.Active)
-		for _, m := range []string{"m1", "m2", ""} {
-			s, err := b.sessions.SetMerchant(b.Context(), "s", b.op(5), m)
-			require.NoError(b, err)
-			assert.Equal(b, m, s.MerchantID)
-		}
-		s := b.edit(6, func(s *session.Session, at domains.Time) error { return s.Requeue(at, "", "", "", "") })
-		assert.Equal(b, "q", s.QueueID)
-		assert.Equal(b, []session.Transfer{{From: "ann", To: "q", Kind: session.ToQueue, At: at(6)}}, s.Transfers)
-	})
 }
 
 // Of transfers, and of agents who declined, the latest are kept. Who declines twice is
@@ -205,37 +96,6 @@ func TestCopiesShareNothing(t *testing.T) {
 	other = s
 	require.NoError(t, other.Reply(at(1), "ann"))
 	assert.Equal(t, []string{"dan"}, s.Declined)
-}
-
-// The reason is kept as it is, whatever it is; the first one stays.
-func TestFirstReasonStays(t *testing.T) {
-	each(t, func(b *bench) {
-		b.in(session.OnHold)
-		closed := b.edit(5, func(s *session.Session, at domains.Time) error { return s.Close(at, "merchant_gone", windows) })
-		assert.Equal(b, session.Reason("merchant_gone"), closed.CloseReason)
-		again := b.edit(6, func(s *session.Session, at domains.Time) error {
-			return s.Close(at, session.ByVisitor, session.Windows{})
-		})
-		assert.Equal(b, closed, again)
-	})
-}
-
-// Who has looked at one epoch cannot change the agent at a later one.
-func TestFenceStopsWhoHasLooked(t *testing.T) {
-	each(t, func(b *bench) {
-		seen := b.in(session.Queued)
-		s, err := b.sessions.Fence(b.Context(), "s", minute(5), seen.Epoch+3)
-		require.NoError(b, err)
-		assert.Equal(b, seen.Epoch+4, s.Epoch, "whoever has seen a later epoch, too")
-		b.untouched("session:s", "Assign", func() {
-			for epoch := seen.Epoch; epoch < s.Epoch; epoch++ {
-				_, err := b.sessions.Edit(b.Context(), "s", b.op(6), func(s *session.Session) error {
-					return s.Assign(at(6), "ann", epoch)
-				})
-				assert.ErrorIs(b, err, session.ErrMovedOn)
-			}
-		})
-	})
 }
 
 // A session that was abandoned was never open, and never will be.

@@ -11,7 +11,8 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/session"
-	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/internal/paths"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
 // matrix says what comes of each operation in each state, written down apart from the
@@ -96,41 +97,34 @@ func operate(b *bench, op string, seen session.Session) (session.Session, error)
 	return session.Session{}, nil
 }
 
-// Each operation in each state does what the matrix says, and nothing is written by
-// what is refused.
-func TestTransitions(t *testing.T) {
-	cells(func(op string, from session.Status, want string) {
-		t.Run(op+" of "+string(from), func(t *testing.T) {
-			each(t, func(b *bench) {
-				before := b.in(from)
-				to, grows := strings.CutSuffix(want, "+")
-				switch {
-				case want == "keep":
-					b.untouched("session:s", op, func() {
-						s, err := operate(b, op, before)
-						require.NoError(b, err)
-						assert.Equal(b, before, s)
-					})
-				case !slices.Contains(session.Transitions().States(), to):
-					b.untouched("session:s", op, func() {
-						s, err := operate(b, op, before)
-						require.NotNil(b, domains.RefusalOf(err), "%v", err)
-						assert.Equal(b, want, domains.RefusalOf(err).Code())
-						assert.ErrorContains(b, err, `session "s": `)
-						assert.Zero(b, s)
-					})
-				default:
-					s, err := operate(b, op, before)
-					require.NoError(b, err)
-					assert.Equal(b, session.Status(to), s.Status)
-					assert.Equal(b, grows, s.Epoch == before.Epoch+1, "epoch %d, was %d", s.Epoch, before.Epoch)
-					assert.Equal(b, !grows, s.Epoch == before.Epoch)
-					assert.Equal(b, before.Version+1, s.Version)
-					assert.Equal(b, s, b.get(), "what was returned is not what is stored")
-				}
-			})
+// Each operation does on every path what it does in memory.
+func TestEveryPath(t *testing.T) {
+	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
+		const layout = domains.HashByVersion
+		cfg := session.Config{Layout: layout, RateWindow: windows.Rate, ReopenWindow: windows.Reopen}
+		done := map[string]bool{}
+		cells(func(op string, from session.Status, want string) {
+			if done[op] || !moves(want) {
+				return
+			}
+			done[op] = true
+			memory, path := onMemory(t, layout), &bench{T: t, target: target, layout: layout, sessions: session.New(target.Open(), cfg)}
+			before := memory.in(from)
+			path.in(from)
+			expected, err := operate(memory, op, before)
+			require.NoError(t, err)
+			got, err := operate(path, op, before)
+			require.NoError(t, err)
+			assert.Equal(t, expected, got, op)
+			assert.Equal(t, expected, path.get(), op)
 		})
+		assert.Len(t, done, 16)
 	})
+}
+
+// moves reports whether a cell of the matrix is a state.
+func moves(want string) bool {
+	return slices.Contains(session.Transitions().States(), strings.TrimSuffix(want, "+"))
 }
 
 // The table that the operations ask, and that the documents are made of, is the matrix.
@@ -171,54 +165,4 @@ func TestTransitionsIsACopy(t *testing.T) {
 	s := session.Session{ID: "s", Status: session.Queued}
 	require.NoError(t, s.Assign(at(0), "ann", 0))
 	assert.Equal(t, session.Assigned, s.Status)
-}
-
-// An operation sent again, with its id, changes nothing, whatever it would do now.
-func TestSameOperationAgain(t *testing.T) {
-	each(t, func(b *bench) {
-		b.in(session.Assigned)
-		op := b.op(5)
-		first, err := b.sessions.Reply(b.Context(), "s", op, "ann")
-		require.NoError(b, err)
-		b.untouched("session:s", "Reply", func() {
-			again, err := b.sessions.Reply(b.Context(), "s", op, "ann")
-			require.NoError(b, err)
-			assert.Equal(b, first, again)
-		})
-		b.edit(6, func(s *session.Session, at domains.Time) error { return s.Close(at, session.ByAgent, windows) })
-		b.untouched("session:s", "Reply after the end", func() {
-			_, err = b.sessions.Reply(b.Context(), "s", op, "ann")
-			assert.NoError(b, err)
-		})
-	})
-}
-
-// Several operations in one Edit are one change, or none.
-func TestSteps(t *testing.T) {
-	each(t, func(b *bench) {
-		before := b.in(session.Closed)
-		s := b.edit(10, func(s *session.Session, at domains.Time) error {
-			return domains.Steps(
-				func() error { return s.Fence(at, before.Epoch-1) },
-				func() error { return s.Reopen(at, before.Epoch) },
-				func() error { return s.Assign(at, "ben", before.Epoch+1) },
-			)
-		})
-		assert.Equal(b, session.Assigned, s.Status)
-		assert.Equal(b, before.Epoch+2, s.Epoch)
-		assert.Equal(b, before.Version+1, s.Version)
-		b.untouched("session:s", "half of it", func() {
-			_, err := b.sessions.Edit(b.Context(), "s", b.op(11), func(s *session.Session) error {
-				return domains.Steps(
-					func() error { return s.Reply(at(11), "ben") },
-					func() error { return s.Hold(at(11), "ann") },
-				)
-			})
-			assert.ErrorIs(b, err, session.ErrNotHolder)
-		})
-		b.untouched("session:s", "nothing", func() {
-			_, err := b.sessions.Settle(b.Context(), "s", minute(12), func(*session.Session) error { return rmw.Keep })
-			assert.NoError(b, err)
-		})
-	})
 }

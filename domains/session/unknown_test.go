@@ -61,33 +61,27 @@ func withForeign(t testing.TB, status session.Status) string {
 	return string(text)
 }
 
-// Each operation keeps what another service has stored, within transfers, too.
-func TestUnknownFields(t *testing.T) {
-	cells(func(op string, from session.Status, want string) {
-		if want == "keep" || trimPlus(want) == "not_idle" {
-			return
+// What another service has stored stays through a session's life, within transfers, too.
+func TestUnknownFieldsStay(t *testing.T) {
+	each(t, func(b *bench) {
+		b.put(withForeign(b, session.Assigned))
+		for i, change := range []func(s *session.Session, at domains.Time) error{
+			func(s *session.Session, at domains.Time) error { return s.Reply(at, "ann") },
+			func(s *session.Session, at domains.Time) error { return s.Transfer(at, "ben", s.Epoch, "", "") },
+			func(s *session.Session, at domains.Time) error { return s.Decline(at, "ben") },
+			func(s *session.Session, at domains.Time) error { return s.Close(at, session.BySystem, windows) },
+			func(s *session.Session, at domains.Time) error { return s.Reopen(at, s.Epoch) },
+		} {
+			s := b.edit(9+i, change)
+			v, _ := b.look("session:s")
+			sameJSON(b, foreign, field(b, v, "foreign"), "at the top")
+			var transfers []map[string]json.RawMessage
+			require.NoError(b, json.Unmarshal([]byte(field(b, v, "transfers")), &transfers))
+			sameJSON(b, foreign, string(transfers[0]["foreign"]), "in a transfer")
+			raw, ok := s.Transfers[0].Unknown.Field("foreign")
+			assert.True(b, ok)
+			sameJSON(b, foreign, string(raw), "as it was read")
 		}
-		t.Run(op+" of "+string(from), func(t *testing.T) {
-			document := withForeign(t, from)
-			for _, layout := range layouts() {
-				b := onMemory(t, layout)
-				b.put(document)
-				s, err := operate(b, op, b.get())
-				if domains.RefusalOf(err) != nil {
-					return
-				}
-				require.NoError(b, err)
-				v, _ := b.look("session:s")
-				sameJSON(b, foreign, field(b, v, "foreign"), "at the top")
-				var transfers []map[string]json.RawMessage
-				require.NoError(b, json.Unmarshal([]byte(field(b, v, "transfers")), &transfers))
-				sameJSON(b, foreign, string(transfers[0]["foreign"]), "in a transfer")
-				raw, ok := s.Transfers[0].Unknown.Field("text")
-				assert.False(b, ok, "%s", raw)
-				_, ok = s.Transfers[0].Unknown.Field("foreign")
-				assert.True(b, ok)
-			}
-		})
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/session"
+	"github.com/unwatch/unwatch/internal/paths"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
@@ -69,67 +70,6 @@ func TestVisitor(t *testing.T) {
 	})
 }
 
-// What concerns another session, or an epoch that is over, changes nothing.
-func TestVisitorLate(t *testing.T) {
-	each(t, func(b *bench) {
-		b.untouched("visitor:v", "without an entry", func() {
-			b.confirm("s1")
-			b.release("s1", 9)
-		})
-		b.reserve(session.Visitor{}, "s1", 3)
-		b.untouched("visitor:v", "another session's", func() {
-			b.confirm("s2")
-			b.release("s2", 9)
-		})
-		b.untouched("visitor:v", "a late release", func() {
-			for epoch := range uint64(4) { // of the time before it was reopened at epoch 3
-				b.release("s1", epoch)
-			}
-		})
-		b.confirm("s1")
-		b.untouched("visitor:v", "confirmed again", func() {
-			b.confirm("s1")
-			b.release("s1", 3)
-		})
-		b.release("s1", 4)
-		assert.Zero(b, b.entry())
-	})
-}
-
-// Reserve changes only what was seen, also if the entry has gone and come back in
-// between, and counts from one again.
-func TestVisitorMovedOn(t *testing.T) {
-	each(t, func(b *bench) {
-		moved := func(seen session.Visitor, what string) {
-			b.Helper()
-			b.untouched("visitor:v", what, func() {
-				_, err := b.sessions.ReserveVisitor(b.Context(), "v", minute(1), seen, "mine", 0, minute(2))
-				assert.ErrorIs(b, err, session.ErrMovedOn, what)
-			})
-		}
-		first := b.reserve(session.Visitor{}, "s1", 0)
-		moved(session.Visitor{}, "somebody was quicker")
-		b.confirm("s1")
-		held := b.entry()
-		moved(first, "confirmed since")
-		b.release("s1", 1)
-		moved(first, "gone")
-		moved(held, "gone")
-
-		second := b.reserve(session.Visitor{}, "s2", 0)
-		require.Equal(b, first.Version, second.Version)
-		moved(first, "another session's")
-		b.confirm("s2")
-		moved(held, "another session's")
-		b.release("s2", 1)
-
-		again := b.reserve(session.Visitor{}, "s1", 1)
-		require.Equal(b, first.Version, again.Version)
-		moved(first, "the same session's, at another epoch")
-		b.reserve(again, "mine", 0)
-	})
-}
-
 // What cannot be used is refused, and nothing is written.
 func TestVisitorInvalid(t *testing.T) {
 	each(t, func(b *bench) {
@@ -163,10 +103,12 @@ func TestVisitorInvalid(t *testing.T) {
 	})
 }
 
-// An entry that has gone and come back as another session's while somebody confirms the
-// first, at whatever moment: the other is not confirmed, although its version is the same.
+// An entry that has gone and come back as another session's while a process confirms the
+// first, at whatever command: the other is not confirmed, although its version is the same.
 func TestVisitorReplacedMeanwhile(t *testing.T) {
-	each(t, func(b *bench) {
+	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
+		const layout = domains.HashByVersion
+		b := &bench{T: t, target: target, layout: layout, sessions: session.New(target.Open(), session.Config{Layout: layout})}
 		for n := range 8 { // commands: a confirmation takes fewer
 			other := b.reserve(b.entry(), "s2", 0)
 			replacement, _ := b.look("visitor:v")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/session"
-	"github.com/unwatch/unwatch/internal/paths"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
@@ -32,7 +32,7 @@ func layouts() []domains.Layout {
 	return []domains.Layout{domains.JSON, domains.Hash, domains.HashByVersion}
 }
 
-// bench is a store with sessions, on one path and in one layout.
+// bench is a store with sessions, in one layout.
 type bench struct {
 	*testing.T
 	target   rmwtest.Target
@@ -41,7 +41,8 @@ type bench struct {
 	ops      int
 }
 
-// each runs test on all paths and in all layouts.
+// each runs test in all layouts, on the store in memory: what a path does to a value is
+// not this package's, see TestEveryPath.
 func each(t *testing.T, test func(b *bench)) {
 	eachWith(t, session.Config{RateWindow: windows.Rate, ReopenWindow: windows.Reopen}, test)
 }
@@ -49,15 +50,17 @@ func each(t *testing.T, test func(b *bench)) {
 func eachWith(t *testing.T, cfg session.Config, test func(b *bench)) {
 	for _, layout := range layouts() {
 		t.Run(layout.String(), func(t *testing.T) {
-			paths.Each(t, func(t *testing.T, target rmwtest.Target) {
+			synctest.Test(t, func(t *testing.T) {
+				m := rmwtest.NewMemory()
 				cfg.Layout = layout
-				test(&bench{T: t, target: target, layout: layout, sessions: session.New(target.Open(), cfg)})
+				target := rmwtest.Target{Open: func() rmw.Store { return m }, Direct: m}
+				test(&bench{T: t, target: target, layout: layout, sessions: session.New(m, cfg)})
 			})
 		})
 	}
 }
 
-// onMemory is a bench over the store in memory, where no path matters.
+// onMemory is a bench over the store in memory, without fake time.
 func onMemory(t *testing.T, layout domains.Layout) *bench {
 	m := rmwtest.NewMemory()
 	cfg := session.Config{Layout: layout, RateWindow: windows.Rate, ReopenWindow: windows.Reopen}

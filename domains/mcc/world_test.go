@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/mcc"
-	"github.com/unwatch/unwatch/internal/paths"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
@@ -37,7 +37,7 @@ func layouts() []domains.Layout {
 
 func statuses() []mcc.Status { return []mcc.Status{mcc.Online, mcc.Busy, mcc.Away, mcc.Offline} }
 
-// bench is a store with agents, on one path and in one layout.
+// bench is a store with agents, in one layout.
 type bench struct {
 	*testing.T
 	target rmwtest.Target
@@ -46,19 +46,20 @@ type bench struct {
 	ops    int
 }
 
-// each runs test on all paths and in all layouts.
+// each runs test in all layouts, on the store in memory: what a path does to a value is
+// not this package's, see TestEveryPath.
 func each(t *testing.T, cfg mcc.Config, test func(b *bench)) {
 	for _, layout := range layouts() {
 		t.Run(layout.String(), func(t *testing.T) {
-			paths.Each(t, func(t *testing.T, target rmwtest.Target) {
+			synctest.Test(t, func(t *testing.T) {
 				cfg.Layout = layout
-				test(&bench{T: t, target: target, layout: layout, agents: mcc.New(target.Open(), cfg)})
+				test(onMemory(t, cfg))
 			})
 		})
 	}
 }
 
-// onMemory is a bench over the store in memory, where no path matters.
+// onMemory is a bench over the store in memory, without fake time.
 func onMemory(t *testing.T, cfg mcc.Config) *bench {
 	m := rmwtest.NewMemory()
 	target := rmwtest.Target{Open: func() rmw.Store { return m }, Direct: m}
@@ -93,6 +94,23 @@ func (b *bench) in(a mcc.Agent) mcc.Agent {
 func (b *bench) online(slots map[string]mcc.Slot) mcc.Agent {
 	b.Helper()
 	return b.in(made(mcc.Online, true, slots))
+}
+
+// changed compares an agent with what was expected, and with what is stored.
+func changed(b *bench, want, got mcc.Agent) {
+	b.Helper()
+	assert.Equal(b, want.Version+1, got.Version)
+	want.Header = got.Header
+	assert.Equal(b, want, got)
+	assert.Equal(b, got, b.get(), "what was returned is not what is stored")
+}
+
+// slotOf is a slot of epoch 5, taken at minute 0.
+func slotOf(state mcc.SlotState) mcc.Slot {
+	if state == mcc.Held {
+		return mcc.Slot{Epoch: 5, State: mcc.Held, Since: at(0)}
+	}
+	return mcc.Slot{Epoch: 5, State: mcc.Reserved, Since: at(0), Until: at(2)}
 }
 
 // get returns the agent "a".
