@@ -18,83 +18,6 @@ import (
 // Between what was decided of a slot and the update of the agent, much may happen. What
 // follows is what may happen, call by call.
 
-// reapAtOnce is Reap without a second look: it writes what was decided, whatever has
-// become of the slots. It is a control.
-func reapAtOnce(ctx context.Context, s service, at time.Time, agentID string) error {
-	a, err := s.agents.Get(ctx, agentID)
-	if err != nil {
-		return err
-	}
-	var gone []string
-	for sessionID, slot := range a.Slots {
-		if slot.State == mcc.Reserved && slot.Until >= domains.At(at) {
-			continue
-		}
-		n, err := s.sessions.Settle(ctx, sessionID, at, func(n *session.Session) error {
-			if n.AgentID == agentID {
-				return rmw.Keep
-			}
-			return n.Fence(domains.At(at), slot.Epoch)
-		})
-		if err != nil {
-			return err
-		}
-		if n.AgentID != agentID {
-			gone = append(gone, sessionID)
-		} else if _, err := s.agents.Confirm(ctx, agentID, at, sessionID, n.Epoch); err != nil {
-			return err
-		}
-	}
-	if len(gone) == 0 {
-		return nil
-	}
-	_, err = s.agents.Edit(ctx, agentID, domains.NewOp(at), func(a *mcc.Agent) error {
-		for _, sessionID := range gone {
-			delete(a.Slots, sessionID)
-		}
-		return nil
-	})
-	return err
-}
-
-// A session that comes back to the agent, once it was decided that it has gone, keeps the
-// slot. Without a second look it would not: the control has an agent with a session and
-// no slot.
-func TestReapMeetsAComeback(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reap  func(ctx context.Context, s service, at time.Time, agentID string) error
-		wrong bool
-	}{
-		"ours":    {ours(0, 0, 0).reap, false},
-		"control": {reapAtOnce, true},
-	} {
-		for _, confirmed := range []bool{true, false} {
-			t.Run(name, func(t *testing.T) {
-				w := newWorld()
-				d := newDay(t, w)
-				s := d.crowd(map[kind]int{gone: 1})[gone][0]
-				reaper := slow(w, 3, func() { // 1 the agent, 2 the session
-					if confirmed {
-						d.assign(s, "a")
-						return
-					}
-					_, err := newService(&mortal{Store: w, dieAt: theConfirm}).Assign(t.Context(), d.op(), s, "a")
-					require.NoError(t, err)
-				})
-				require.NoError(t, tc.reap(t.Context(), reaper, d.now, "a"))
-				if tc.wrong {
-					assert.Contains(t, w.verdict(), "M2: ")
-					return
-				}
-				assert.Contains(t, d.slots("a"), s)
-				require.NoError(t, d.reapAll(t.Context(), d.now.Add(2*patience), "a"))
-				w.rest()
-				assert.Empty(t, w.verdict())
-			})
-		}
-	}
-}
-
 // What Reap says it has found is what is stored then: a slot that was taken anew waits.
 func TestReapMeetsAReservation(t *testing.T) {
 	w := newWorld()
@@ -126,34 +49,6 @@ func TestReapMeetsASessionThatIsNew(t *testing.T) {
 	_, err = reaper.Reap(t.Context(), d.now, "a")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"s"}, d.slots("a"))
-	assert.Empty(t, w.verdict())
-}
-
-// A confirmation that is late changes the slot, but nobody can come by it any more: it is
-// released all the same, and nothing is left to clear up.
-func TestSignOffMeetsALateConfirmation(t *testing.T) {
-	w := newWorld()
-	d := newDay(t, w, "s")
-	off := func() {}
-	assign := slow(w, theConfirm, func() { off() })
-	confirm := func() {}
-	off = func() {
-		// SignOff: 1 offline, 2 the session, 3 the agent, 4 the session, 5 the agent.
-		_, err := slow(w, 5, func() { confirm() }).SignOff(t.Context(), d.op(), "a")
-		require.NoError(t, err)
-	}
-	confirm = func() {
-		_, err := d.agents.Confirm(t.Context(), "a", d.now, "s", 1)
-		require.NoError(t, err)
-		a, err := d.agents.Get(t.Context(), "a")
-		require.NoError(t, err)
-		require.Equal(t, mcc.Held, a.Slots["s"].State)
-	}
-	_, err := assign.Assign(t.Context(), d.op(), "s", "a")
-	require.NoError(t, err)
-	assert.Equal(t, session.Queued, d.get("s").Status)
-	assert.Empty(t, d.slots("a"))
-	w.rest()
 	assert.Empty(t, w.verdict())
 }
 
@@ -192,24 +87,6 @@ func TestSignOffMeetsTheNextShift(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, n)
 	assert.Equal(t, []string{"s", "t0"}, d.slots("a"))
-	w.rest()
-	assert.Empty(t, w.verdict())
-}
-
-// A session that has gone to somebody else before it is taken stays there.
-func TestSignOffMeetsATransfer(t *testing.T) {
-	w := newWorld()
-	d := newDay(t, w, "s")
-	d.assign("s", "a")
-	leaving := slow(w, 4, func() { // 1 offline, 2 the session, 3 the agent
-		_, err := d.Transfer(t.Context(), d.op(), "s", desk.TransferTo{AgentID: "b"})
-		require.NoError(t, err)
-	})
-	n, err := leaving.SignOff(t.Context(), d.op(), "a")
-	require.NoError(t, err)
-	assert.Zero(t, n)
-	assert.Equal(t, "b", d.get("s").AgentID)
-	assert.Empty(t, d.slots("a"))
 	w.rest()
 	assert.Empty(t, w.verdict())
 }

@@ -2,7 +2,6 @@ package desk_test
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,36 +14,6 @@ import (
 	"github.com/unwatch/unwatch/domains/session"
 	"github.com/unwatch/unwatch/rmw"
 )
-
-// interrupted is the Store of a process in whose way something comes, before one of
-// its calls.
-type interrupted struct {
-	rmw.Store
-	before int // the call, counted from 1
-	by     func()
-	calls  *atomic.Int64
-}
-
-func (s interrupted) meet() {
-	if s.calls.Add(1) == int64(s.before) {
-		s.by()
-	}
-}
-
-func (s interrupted) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
-	s.meet()
-	return s.Store.Read(ctx, key)
-}
-
-func (s interrupted) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-	s.meet()
-	return s.Store.Update(ctx, key, fn)
-}
-
-// slow is a process to which by happens before one of its calls.
-func slow(w *world, before int, by func()) service {
-	return newService(interrupted{w, before, by, new(atomic.Int64)})
-}
 
 // What an Assign does, call by call.
 const (
@@ -89,68 +58,6 @@ func TestLosersKeepNoSlot(t *testing.T) {
 	require.ErrorIs(t, err, session.ErrNotNow)
 	assert.Empty(t, d.slots("a"))
 	assert.Equal(t, []string{"s"}, d.slots("b"))
-}
-
-// An agent who has signed off gets no session any more, also not one that was about
-// to come; and has none left.
-func TestSignOffAgainstALateAssign(t *testing.T) {
-	w := newWorld()
-	d := newDay(t, w, "s")
-	late := slow(w, theCommit, func() {
-		n, err := d.SignOff(t.Context(), d.op(), "a")
-		require.NoError(t, err)
-		assert.Zero(t, n)
-	})
-	_, err := late.Assign(t.Context(), d.op(), "s", "a")
-	require.ErrorIs(t, err, mcc.ErrNotAccepting)
-	assert.Equal(t, session.Queued, d.get("s").Status)
-	assert.Empty(t, d.slots("a"))
-	assert.Empty(t, w.verdict())
-}
-
-// The commit may also come between the look of who signs the agent off, and the fence.
-func TestSignOffMeetsTheCommit(t *testing.T) {
-	w := newWorld()
-	d := newDay(t, w, "s")
-	off := func() {}
-	assign := slow(w, theCommit, func() { off() })
-	committed := false
-	off = func() {
-		// SignOff: 1 offline, with the slots, 2 the session, 3 the fence.
-		signing := slow(w, 3, func() {
-			committed = true
-			_, err := d.sessions.Edit(t.Context(), "s", d.op(), func(s *session.Session) error {
-				return s.Assign(domains.At(d.now), "a", s.Epoch)
-			})
-			require.NoError(t, err)
-		})
-		n, err := signing.SignOff(t.Context(), d.op(), "a")
-		require.NoError(t, err)
-		assert.Equal(t, 1, n, "it had come, and went back")
-	}
-	_, err := assign.Assign(t.Context(), d.op(), "s", "a")
-	require.ErrorIs(t, err, mcc.ErrNotAccepting)
-	assert.True(t, committed)
-	assert.Equal(t, session.Queued, d.get("s").Status)
-	assert.Empty(t, d.slots("a"))
-	assert.Empty(t, w.verdict())
-}
-
-// An agent who is full of leftovers has room.
-func TestAFullAgentIsClearedFirst(t *testing.T) {
-	w := newWorld()
-	d := newDay(t, w, "s", "t0", "t1", "t2")
-	for i := range limit {
-		doomed := newService(&mortal{Store: w, dieAt: theCommit})
-		_, err := doomed.Assign(t.Context(), d.op(), name2(i), "a")
-		require.ErrorIs(t, err, errDead)
-	}
-	_, err := d.Assign(t.Context(), d.op(), "s", "a")
-	require.ErrorIs(t, err, mcc.ErrFull, "their patience is not over")
-	d.now = d.now.Add(patience + time.Millisecond)
-	d.assign("s", "a")
-	assert.Equal(t, []string{"s"}, d.slots("a"))
-	assert.Empty(t, w.verdict())
 }
 
 // A session that is being opened is left alone for a while; after that, it never will
@@ -260,17 +167,4 @@ func TestASessionThatFellBehind(t *testing.T) {
 	s := d.assign("s", "a")
 	assert.Greater(t, s.Epoch, uint64(7))
 	assert.Equal(t, []string{"s"}, d.slots("a"))
-}
-
-// An agent whose key is gone has no slots to settle.
-func TestAnAgentWhoIsGone(t *testing.T) {
-	w := newWorld()
-	d := newDay(t, w, "s")
-	d.assign("s", "a")
-	_, err := w.Update(t.Context(), rmw.Key{Name: "agent:a"}, func(context.Context, rmw.Value) (rmw.Value, error) {
-		return rmw.Value{}, nil
-	})
-	require.NoError(t, err)
-	_, err = d.Close(t.Context(), d.op(), "s", session.ByVisitor)
-	require.NoError(t, err)
 }

@@ -8,8 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/domains/desk"
 	"github.com/unwatch/unwatch/domains/mcc"
 	"github.com/unwatch/unwatch/domains/session"
+	"github.com/unwatch/unwatch/rmw"
 )
 
 // Two ways to do it that look as good, and are not. The first is what most services
@@ -39,6 +41,31 @@ func TestControls(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The same for the interruptions: a Reap without a second look loses the slot of a session
+// that comes back to the agent meanwhile.
+func TestInterruptionControl(t *testing.T) {
+	reap := story{
+		before: func(ctx context.Context, s service, at time.Time) error {
+			_, err := s.Assign(ctx, domains.NewOp(at), "s", "a")
+			if err == nil {
+				_, err = newService(&mortal{Store: s.store, dieAt: 2}).Requeue(ctx, domains.NewOp(at), "s", desk.ToQueue{})
+			}
+			return err
+		},
+		op: func(ctx context.Context, s service, op domains.Op) error { return reapAtOnce(ctx, s, op.At, "a") },
+	}
+	comeback := story{op: func(ctx context.Context, s service, op domains.Op) error {
+		_, err := s.Assign(ctx, op, "s", "a")
+		return err
+	}}
+	seen := ""
+	for n := 1; n < 9; n++ {
+		w, _ := interrupt(t, reap, comeback, n, false)
+		seen += w.verdict()
+	}
+	assert.Contains(t, seen, "M2: ")
 }
 
 // sessionFirst commits on the session, and takes the slot afterwards.
@@ -103,4 +130,43 @@ func reapByTheClock(ctx context.Context, s service, at time.Time, agentID string
 		}
 	}
 	return nil
+}
+
+// reapAtOnce is Reap without a second look: it writes what was decided, whatever has
+// become of the slots. It is a control.
+func reapAtOnce(ctx context.Context, s service, at time.Time, agentID string) error {
+	a, err := s.agents.Get(ctx, agentID)
+	if err != nil {
+		return err
+	}
+	var gone []string
+	for sessionID, slot := range a.Slots {
+		if slot.State == mcc.Reserved && slot.Until >= domains.At(at) {
+			continue
+		}
+		n, err := s.sessions.Settle(ctx, sessionID, at, func(n *session.Session) error {
+			if n.AgentID == agentID {
+				return rmw.Keep
+			}
+			return n.Fence(domains.At(at), slot.Epoch)
+		})
+		if err != nil {
+			return err
+		}
+		if n.AgentID != agentID {
+			gone = append(gone, sessionID)
+		} else if _, err := s.agents.Confirm(ctx, agentID, at, sessionID, n.Epoch); err != nil {
+			return err
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	_, err = s.agents.Edit(ctx, agentID, domains.NewOp(at), func(a *mcc.Agent) error {
+		for _, sessionID := range gone {
+			delete(a.Slots, sessionID)
+		}
+		return nil
+	})
+	return err
 }

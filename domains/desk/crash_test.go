@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -14,6 +15,8 @@ import (
 	"github.com/unwatch/unwatch/domains/desk"
 	"github.com/unwatch/unwatch/domains/mcc"
 	"github.com/unwatch/unwatch/domains/session"
+	"github.com/unwatch/unwatch/internal/contract"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
 // story is one operation in a place where it makes sense.
@@ -25,12 +28,19 @@ type story struct {
 	op func(ctx context.Context, s service, op domains.Op) error
 	// after is what must hold once it has happened.
 	after func(t *testing.T, s session.Session)
+	// likeAnother has the steps of another story, so that its commands show nothing new.
+	likeAnother bool
 }
 
 func stories() []story {
 	given := func(ctx context.Context, s service, at time.Time) error {
 		_, err := s.Assign(ctx, domains.NewOp(at), "s", "a")
 		return err
+	}
+	requeued := func(ctx context.Context, s service, at time.Time) error {
+		first := given(ctx, s, at)
+		_, err := s.Requeue(ctx, domains.NewOp(at), "s", desk.ToQueue{})
+		return errors.Join(first, err)
 	}
 	closed := func(ctx context.Context, s service, at time.Time) error {
 		_, err := s.Close(ctx, domains.NewOp(at), "s", session.ByVisitor)
@@ -61,6 +71,10 @@ func stories() []story {
 			_, err := s.Assign(ctx, op, "s", "a")
 			return err
 		}, after: withAgent("a")},
+		{name: "assign again", likeAnother: true, before: requeued, op: func(ctx context.Context, s service, op domains.Op) error {
+			_, err := s.Assign(ctx, op, "s", "a")
+			return err
+		}, after: withAgent("a")},
 		{name: "transfer", before: given, op: func(ctx context.Context, s service, op domains.Op) error {
 			_, err := s.Transfer(ctx, op, "s", desk.TransferTo{AgentID: "b"})
 			return err
@@ -69,15 +83,15 @@ func stories() []story {
 			_, err := s.Close(ctx, op, "s", session.ByAgent)
 			return err
 		}, after: status(session.Closed)},
-		{name: "requeue", before: given, op: func(ctx context.Context, s service, op domains.Op) error {
+		{name: "requeue", likeAnother: true, before: given, op: func(ctx context.Context, s service, op domains.Op) error {
 			_, err := s.Requeue(ctx, op, "s", desk.ToQueue{FromAgentID: "a"})
 			return err
 		}, after: status(session.Queued)},
-		{name: "decline", before: given, op: func(ctx context.Context, s service, op domains.Op) error {
+		{name: "decline", likeAnother: true, before: given, op: func(ctx context.Context, s service, op domains.Op) error {
 			_, err := s.Decline(ctx, op, "s", "a")
 			return err
 		}, after: status(session.Queued)},
-		{name: "sign off", before: given, op: func(ctx context.Context, s service, op domains.Op) error {
+		{name: "sign off", likeAnother: true, before: given, op: func(ctx context.Context, s service, op domains.Op) error {
 			_, err := s.SignOff(ctx, op, "a")
 			return err
 		}, after: status(session.Queued)},
@@ -89,7 +103,7 @@ func stories() []story {
 			_, err := s.Reopen(ctx, op, "s")
 			return err
 		}, after: status(session.Queued)},
-		{name: "reap", before: given, op: func(ctx context.Context, s service, op domains.Op) error {
+		{name: "reap", likeAnother: true, before: given, op: func(ctx context.Context, s service, op domains.Op) error {
 			_, err := s.Reap(ctx, op.At, "a")
 			return err
 		}, after: withAgent("a")},
@@ -116,46 +130,182 @@ func (s story) play(t *testing.T, store *world) service {
 	return live
 }
 
-// A process may die at each call of each operation, with the call executed or not.
-// Whoever sends the same operation again completes it; and if nobody does, time heals.
-func TestCrashAtEveryStep(t *testing.T) {
+// A process may die at each call of each operation, or on a path at each command, with the
+// call executed or not. Whoever sends the same operation again completes it; and if nobody
+// does, the next Reap clears up.
+func TestCrash(t *testing.T) {
 	for _, story := range stories() {
 		for _, executed := range []bool{false, true} {
-			for dieAt, died := 1, true; died; dieAt++ {
-				t.Run(fmt.Sprintf("%s/%d,executed=%v", story.name, dieAt, executed), func(t *testing.T) {
-					died = crash(t, story, dieAt, executed)
+			for n, struck := 1, true; struck; n++ {
+				t.Run(fmt.Sprintf("memory/%s/%d,executed=%v", story.name, n, executed), func(t *testing.T) {
+					for _, again := range []bool{true, false} {
+						struck = crashAtStep(t, story, n, executed, again)
+					}
 				})
-				require.Less(t, dieAt, 50)
+			}
+		}
+	}
+	died, stride := 0, 1
+	if underRace {
+		stride = 5
+	}
+	for _, wire := range wires() {
+		for _, story := range stories() {
+			for _, executed := range []bool{false, true} {
+				for n, struck := 1, !story.likeAnother; struck && !t.Failed(); n += stride {
+					t.Run(fmt.Sprintf("%s/%s/%d,executed=%v", wire.name, story.name, n, executed), func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) { struck = crashAtCommand(t, wire, story, n, executed) })
+					})
+					died++
+					require.Less(t, n, 100)
+				}
+			}
+		}
+	}
+	t.Logf("%d deaths at a command", died)
+	assert.Greater(t, died, 400/stride)
+}
+
+func crashAtStep(t *testing.T, story story, n int, executed, again bool) (died bool) {
+	w, op := newWorld(), domains.NewOp(begin().Add(time.Second))
+	live := story.play(t, w)
+	doomed := &mortal{Store: w, dieAt: n, executed: executed}
+	err := story.op(t.Context(), newService(doomed), op)
+	if died = doomed.dead(); !died {
+		require.NoError(t, err)
+	}
+	story.recover(t, live, op, again, w)
+	return died
+}
+
+// crashAtCommand looks at the recovery twice: on the path, where the operation is sent
+// again, and in memory, where it is not.
+func crashAtCommand(t *testing.T, w wire, story story, n int, executed bool) (struck bool) {
+	p, err := proxytest.Start(proxytest.Config{Profile: w.profile(), Engines: w.engines, InMemory: true})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, p.Close()) }()
+	stage := newWorld()
+	story.play(t, stage)
+	stage.copyTo(t, p)
+	live, closeLive := process(w, p, &contract.Network{})
+	defer closeLive()
+	network := &contract.Network{}
+	doomed, closeDoomed := process(w, p, network)
+	action := proxytest.DropRequest
+	if executed {
+		action = proxytest.DropReply
+	}
+	remove := p.Inject(proxytest.Fault{Match: ofAPath, Skip: n - 1, Action: action, Do: func() {
+		struck = true
+		network.Cut()
+	}})
+	op := domains.NewOp(begin().Add(time.Second))
+	limited, cancel := context.WithTimeout(t.Context(), time.Minute)
+	err = story.op(limited, doomed, op)
+	cancel()
+	remove()
+	closeDoomed()
+	if !struck {
+		require.NoError(t, err)
+	}
+	time.Sleep(11 * time.Second) // what the dead process has locked is free after a lease
+	left := newWorld()
+	left.copyFrom(t, p)
+	story.recover(t, newService(left), op, false, left)
+	story.recover(t, live, op, true, nil)
+	return struck
+}
+
+// recover sends the operation again, or does not, and clears up. w, if not nil, has seen
+// each state.
+func (s story) recover(t *testing.T, live service, op domains.Op, again bool, w *world) {
+	t.Helper()
+	if again {
+		require.NoError(t, s.op(t.Context(), live, op), "the same operation again")
+		n, err := live.sessions.Get(t.Context(), "s")
+		require.NoError(t, err)
+		s.after(t, n)
+		assertSlots(t, live) // without anybody clearing up
+	}
+	later := op.At.Add(patience + time.Second)
+	require.NoError(t, live.reapAll(t.Context(), later, "a", "b"))
+	assertSlots(t, live)
+	if w != nil {
+		w.rest()
+		assertUsable(t, live, later)
+		assert.Empty(t, w.verdict())
+	}
+}
+
+// Before each call of each operation, another operation may happen, at once or after the
+// reservation has lapsed. No state ever breaks a rule, and a Reap clears up.
+func TestInterruptedAtEveryStep(t *testing.T) {
+	for _, one := range stories() {
+		for _, other := range append(stories(), meetings()...) {
+			for _, late := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%s,late=%v", one.name, other.name, late), func(t *testing.T) {
+					for n, struck := 1, true; struck; n++ {
+						var w *world
+						w, struck = interrupt(t, one, other, n, late)
+						require.Empty(t, w.verdict(), "before call %d", n)
+						live, later := newService(w), begin().Add(3*patience)
+						require.NoError(t, live.reapAll(t.Context(), later, "a", "b"))
+						w.rest()
+						assertUsable(t, live, later)
+						require.Empty(t, w.verdict(), "at rest, after call %d", n)
+					}
+				})
 			}
 		}
 	}
 }
 
-func crash(t *testing.T, story story, dieAt int, executed bool) (died bool) {
-	op := domains.NewOp(begin().Add(time.Second))
-	for _, again := range []bool{true, false} {
-		w := newWorld()
-		live := story.play(t, w)
-		doomed := &mortal{Store: w, dieAt: dieAt, executed: executed}
-		err := story.op(t.Context(), newService(doomed), op)
-		if died = doomed.dead(); !died {
-			require.NoError(t, err)
-		}
-		if again {
-			require.NoError(t, story.op(t.Context(), live, op), "the same operation again")
-			s, err := live.sessions.Get(t.Context(), "s")
-			require.NoError(t, err)
-			story.after(t, s)
-			w.rest() // without anybody clearing up
-		}
-		later := op.At.Add(patience + time.Second)
-		require.NoError(t, live.reapAll(t.Context(), later, "a", "b"))
-		w.rest()
-		assert.Empty(t, w.verdict())
-		assertUsable(t, live, later)
-		assert.Empty(t, w.verdict())
+// interrupt plays one, and before its n-th call other.
+func interrupt(t *testing.T, one, other story, n int, late bool) (w *world, struck bool) {
+	t.Helper()
+	w = newWorld()
+	live, at := one.play(t, w), begin().Add(time.Second)
+	mayRefuse := func(err error) {
+		t.Helper()
+		require.True(t, err == nil || domains.RefusalOf(err) != nil, "%v", err)
 	}
-	return died
+	mayRefuse(one.op(t.Context(), slow(w, n, func() {
+		struck = true
+		moment := at
+		if late {
+			moment = at.Add(patience + time.Second)
+		}
+		mayRefuse(other.op(t.Context(), live, domains.NewOp(moment)))
+	}), domains.NewOp(at)))
+	return w, struck
+}
+
+// meetings are further operations that come in between.
+func meetings() []story {
+	return []story{
+		{name: "comes back", op: func(ctx context.Context, s service, op domains.Op) error {
+			_, err := s.agents.SetStatus(ctx, "a", op, mcc.Online)
+			_, _ = s.Requeue(ctx, op.For("requeue"), "s", desk.ToQueue{})
+			_, _ = s.Assign(ctx, op.For("assign"), "s", "a")
+			return err
+		}},
+		{name: "fence", op: func(ctx context.Context, s service, op domains.Op) error {
+			n, err := s.sessions.Get(ctx, "s")
+			if err == nil {
+				_, err = s.sessions.Fence(ctx, "s", op.At, n.Epoch)
+			}
+			return err
+		}},
+		{name: "reap both", op: func(ctx context.Context, s service, op domains.Op) error { return s.reapAll(ctx, op.At, "a", "b") }},
+		{name: "assign to the other", op: func(ctx context.Context, s service, op domains.Op) error {
+			_, err := s.Assign(ctx, op, "s", "b")
+			return err
+		}},
+		{name: "open another", op: func(ctx context.Context, s service, op domains.Op) error {
+			_, err := s.Open(ctx, op, "s3", session.Session{VisitorID: "of-s", Status: session.Queued})
+			return err
+		}},
+	}
 }
 
 // assertUsable: nothing that a dead process has left keeps others from their work.
@@ -163,17 +313,13 @@ func assertUsable(t *testing.T, s service, at time.Time) {
 	t.Helper()
 	ctx := t.Context()
 	op := func() domains.Op { return domains.NewOp(at) }
-	n, err := s.sessions.Get(ctx, "s")
-	require.NoError(t, err)
-	if n.Status != session.Closed {
-		_, err = s.Close(ctx, op(), "s", session.BySystem)
-		require.NoError(t, err)
+	for _, id := range []string{"s", "s2", "s3"} {
+		if n, err := s.sessions.Get(ctx, id); err == nil && n.Status != session.Closed {
+			_, err = s.Close(ctx, op(), id, session.BySystem)
+			require.NoError(t, err)
+		}
 	}
-	if other, err := s.sessions.Get(ctx, "s2"); err == nil && other.Status != session.Closed {
-		_, err = s.Close(ctx, op(), "s2", session.BySystem)
-		require.NoError(t, err)
-	}
-	_, err = s.Open(ctx, op(), "next", session.Session{VisitorID: "of-s", Status: session.Queued})
+	_, err := s.Open(ctx, op(), "next", session.Session{VisitorID: "of-s", Status: session.Queued})
 	require.NoError(t, err, "the visitor comes again")
 	_, err = s.Assign(ctx, op(), "next", "b")
 	require.NoError(t, err)

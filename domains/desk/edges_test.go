@@ -2,7 +2,6 @@ package desk_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,23 +14,7 @@ import (
 	"github.com/unwatch/unwatch/domains/mcc"
 	"github.com/unwatch/unwatch/domains/session"
 	"github.com/unwatch/unwatch/rmw"
-	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
-
-// A sign-off that is delivered once more does nothing to an agent who has come back.
-func TestSignOffAgain(t *testing.T) {
-	d, ctx := newDay(t, newWorld(), "s"), t.Context()
-	op := d.op()
-	_, err := d.SignOff(ctx, op, "a")
-	require.NoError(t, err)
-	_, err = d.agents.SetStatus(ctx, "a", d.op(), mcc.Online)
-	require.NoError(t, err)
-	d.assign("s", "a")
-	n, err := d.SignOff(ctx, op, "a")
-	require.NoError(t, err)
-	assert.Zero(t, n)
-	assert.Equal(t, "a", d.get("s").AgentID)
-}
 
 // The agent may also come back while the sign-off is under way.
 func TestSignOffMeetsTheReturn(t *testing.T) {
@@ -138,21 +121,6 @@ func TestOpenThatWasGivenUp(t *testing.T) {
 	require.ErrorIs(t, err, desk.ErrAbandoned)
 }
 
-// It stays given up for longer than anybody stalls, whatever else expires.
-func TestWhatIsGivenUpStays(t *testing.T) {
-	for _, cfg := range []session.Config{{ClosedTTL: time.Minute, TTL: rmw.NoTTL}, {TTL: time.Minute}} {
-		synctest.Test(t, func(t *testing.T) {
-			store := rmwtest.NewMemory()
-			sessions := session.New(store, cfg)
-			_, err := sessions.Abandon(t.Context(), "s", begin(), "v")
-			require.NoError(t, err)
-			time.Sleep(session.AbandonedTTL - time.Second)
-			_, err = sessions.Create(t.Context(), "s", domains.NewOp(begin()), session.Session{Status: session.Queued})
-			require.ErrorIs(t, err, session.ErrSessionExists)
-		})
-	}
-}
-
 // Each step that is left has its own time, and who is told of a failure has some, too.
 func TestFinishOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -207,28 +175,4 @@ func TestAFullAgentIsRefusedQuickly(t *testing.T) {
 	_, err := newService(counting).Assign(t.Context(), d.op(), "s", "a")
 	require.ErrorIs(t, err, mcc.ErrFull)
 	assert.LessOrEqual(t, counting.calls, 3)
-}
-
-// A stored id that is not the key's, as an older service may have it, is an error before
-// anything is reserved. One that is mended confuses nobody.
-func TestSessionUnderAnotherID(t *testing.T) {
-	w := newWorld()
-	d := newDay(t, w)
-	_, err := w.Update(t.Context(), rmw.Key{Name: "session:42"}, func(context.Context, rmw.Value) (rmw.Value, error) {
-		return rmw.String(`{"id":"cs-42","status":"queued"}`), nil
-	})
-	require.NoError(t, err)
-	_, err = d.Assign(t.Context(), d.op(), "42", "a")
-	require.ErrorIs(t, err, rmw.ErrUndecodable)
-	assert.Empty(t, d.slots("a"))
-
-	sessions := session.New(w, session.Config{Mend: func(s *session.Session) { s.ID = strings.TrimPrefix(s.ID, "cs-") }})
-	mending := desk.New(sessions, d.agents, desk.Config{})
-	_, err = mending.Assign(t.Context(), d.op(), "42", "a")
-	require.NoError(t, err)
-	assert.Equal(t, []string{"42"}, d.slots("a"))
-	assert.Equal(t, "42", d.get("42").ID, "it has been stored")
-	found, err := d.Reap(t.Context(), d.now, "a")
-	require.NoError(t, err)
-	assert.Equal(t, desk.Reaped{Sound: 1}, found)
 }

@@ -1,8 +1,6 @@
 package desk_test
 
 import (
-	"context"
-	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,7 +8,6 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/desk"
-	"github.com/unwatch/unwatch/domains/mcc"
 	"github.com/unwatch/unwatch/domains/session"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -60,46 +57,4 @@ func TestAnIDIsOfOneOperation(t *testing.T) {
 		assert.Equal(t, snapshots, w.snapshots, "nothing was written, to no key")
 	}
 	assert.Empty(t, w.violations)
-}
-
-// One request may sign an agent off and do something with a session: two entities
-// remember one id, each what was done to it.
-func TestOneIDOfTwoEntities(t *testing.T) {
-	d := newDay(t, newWorld(), "s", "t")
-	ctx, op := t.Context(), d.op()
-	_, err := d.Assign(ctx, op, "s", "a")
-	require.NoError(t, err)
-	_, err = d.Assign(ctx, op, "t", "a")
-	require.NoError(t, err, "the session is another")
-	n, err := d.SignOff(ctx, op, "a")
-	require.NoError(t, err, "so is the agent")
-	assert.Equal(t, 2, n)
-	_, err = d.SignOff(ctx, op, "a")
-	require.NoError(t, err)
-	_, err = d.agents.SignOff(ctx, "a", op)
-	require.NoError(t, err, "which is the same, without the sessions")
-	_, err = d.agents.SetStatus(ctx, "a", op, mcc.Online)
-	require.ErrorIs(t, err, rmw.ErrInvalid)
-	_, err = d.SignOff(ctx, op.For("x"), "a")
-	require.NoError(t, err)
-}
-
-// What was done before operations had names is still recognised.
-func TestOperationsStoredWithoutAName(t *testing.T) {
-	w := newWorld()
-	d := newDay(t, w, "s")
-	op := d.op()
-	_, err := d.Assign(t.Context(), op, "s", "a")
-	require.NoError(t, err)
-	_, err = w.Update(t.Context(), rmw.Key{Name: "session:s"}, withoutNames)
-	require.NoError(t, err)
-	s, err := d.Assign(t.Context(), op, "s", "a")
-	require.NoError(t, err)
-	assert.Equal(t, "a", s.AgentID)
-	assert.Equal(t, []string{"s"}, d.slots("a"))
-}
-
-// withoutNames stores a session as a process does that does not know the names.
-func withoutNames(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-	return rmw.String(regexp.MustCompile(`,"op":"\w+"`).ReplaceAllString(cur.Text(), "")), nil
 }

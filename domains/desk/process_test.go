@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/unwatch/unwatch/domains"
@@ -58,6 +59,36 @@ func (m *mortal) dead() bool {
 	return m.dieAt > 0 && m.calls >= m.dieAt
 }
 
+// interrupted is the Store of a process in whose way something comes, before one of
+// its calls.
+type interrupted struct {
+	rmw.Store
+	before int // the call, counted from 1
+	by     func()
+	calls  *atomic.Int64
+}
+
+func (s interrupted) meet() {
+	if s.calls.Add(1) == int64(s.before) {
+		s.by()
+	}
+}
+
+func (s interrupted) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+	s.meet()
+	return s.Store.Read(ctx, key)
+}
+
+func (s interrupted) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	s.meet()
+	return s.Store.Update(ctx, key, fn)
+}
+
+// slow is a process to which by happens before one of its calls.
+func slow(w *world, before int, by func()) service {
+	return newService(interrupted{w, before, by, new(atomic.Int64)})
+}
+
 const patience = time.Minute
 
 // service is what a process has of the packages.
@@ -65,12 +96,13 @@ type service struct {
 	desk.Desk
 	sessions session.Sessions
 	agents   mcc.Agents
+	store    rmw.Store
 }
 
 func newService(store rmw.Store) service {
 	sessions := session.New(store, session.Config{ReopenWindow: 24 * time.Hour})
 	agents := mcc.New(store, mcc.Config{Max: limit})
-	return service{desk.New(sessions, agents, desk.Config{Patience: patience}), sessions, agents}
+	return service{desk.New(sessions, agents, desk.Config{Patience: patience}), sessions, agents, store}
 }
 
 // begin is when the tests' stories begin.

@@ -173,7 +173,7 @@ func ours(seed uint64, crashes, stalls float64) storm {
 func TestStorm(t *testing.T) {
 	snapshots := 0
 	for seed, trouble := range []struct{ crashes, stalls float64 }{
-		{0, 0}, {0.05, 0.02}, {0.05, 0.1}, {0.2, 0}, {0.2, 0.05}, {0.38, 0}, {0.38, 0.05}, {0.38, 0.1},
+		{0, 0}, {0.05, 0.1}, {0.2, 0.05}, {0.38, 0.1},
 	} {
 		t.Run(fmt.Sprintf("crashes %g, stalls %g", trouble.crashes, trouble.stalls), func(t *testing.T) {
 			st := ours(uint64(seed), trouble.crashes, trouble.stalls)
@@ -184,7 +184,7 @@ func TestStorm(t *testing.T) {
 		})
 	}
 	if !underRace {
-		assert.GreaterOrEqual(t, snapshots, 10_000)
+		assert.GreaterOrEqual(t, snapshots, 5_000)
 	}
 	t.Logf("%d snapshots", snapshots)
 }

@@ -1,22 +1,17 @@
 package desk_test
 
 import (
-	"context"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cas"
-	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/mcc"
 	"github.com/unwatch/unwatch/domains/session"
 	"github.com/unwatch/unwatch/internal/contract"
@@ -41,79 +36,6 @@ func wires() []wire {
 	}
 }
 
-// A process may die at each command of each operation: its network is gone from there
-// on, with the command executed or not, and whatever it holds stays behind. As with the
-// steps, whoever sends the operation again completes it, and if nobody does, time heals.
-func TestCrashAtEveryCommand(t *testing.T) {
-	died, stride := 0, 1
-	if underRace {
-		stride = 5
-	}
-	for _, wire := range wires() {
-		for _, story := range stories() {
-			for _, executed := range []bool{false, true} {
-				for _, again := range []bool{true, false} {
-					for n := 1; ; n += stride {
-						struck := false
-						t.Run(fmt.Sprintf("%s/%s/%d,executed=%v,again=%v", wire.name, story.name, n, executed, again), func(t *testing.T) {
-							synctest.Test(t, func(t *testing.T) { struck = crashAt(t, wire, story, n, executed, again) })
-						})
-						if !struck || t.Failed() {
-							break
-						}
-						died++
-						require.Less(t, n, 100)
-					}
-				}
-			}
-		}
-	}
-	t.Logf("%d deaths", died)
-	assert.Greater(t, died, 500/stride)
-}
-
-func crashAt(t *testing.T, w wire, story story, n int, executed, again bool) (struck bool) {
-	p, err := proxytest.Start(proxytest.Config{Profile: w.profile(), Engines: w.engines, InMemory: true})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, p.Close()) }()
-	ctx, stage := t.Context(), newWorld()
-	story.play(t, stage)
-	stage.copyTo(t, p)
-	live, closeLive := process(w, p, &contract.Network{})
-	defer closeLive()
-	network := &contract.Network{}
-	doomed, closeDoomed := process(w, p, network)
-	action := proxytest.DropRequest
-	if executed {
-		action = proxytest.DropReply
-	}
-	remove := p.Inject(proxytest.Fault{Match: ofAPath, Skip: n - 1, Action: action, Do: func() {
-		struck = true
-		network.Cut()
-	}})
-	op := domains.NewOp(begin().Add(time.Second))
-	limited, cancel := context.WithTimeout(ctx, time.Minute)
-	err = story.op(limited, doomed, op)
-	cancel()
-	remove()
-	closeDoomed()
-	if !struck {
-		require.NoError(t, err)
-	}
-	time.Sleep(11 * time.Second) // what the dead process has locked is free after a lease
-	if again {
-		require.NoError(t, story.op(ctx, live, op), "the same operation again")
-		s, err := live.sessions.Get(ctx, "s")
-		require.NoError(t, err)
-		story.after(t, s)
-		assertSlots(t, live)
-	}
-	later := op.At.Add(patience + time.Second)
-	require.NoError(t, live.reapAll(ctx, later, "a", "b"))
-	assertSlots(t, live)
-	return struck
-}
-
 // copyTo stores all that w has behind the proxy.
 func (w *world) copyTo(t *testing.T, p *proxytest.Proxy) {
 	t.Helper()
@@ -123,6 +45,23 @@ func (w *world) copyTo(t *testing.T, p *proxytest.Proxy) {
 			require.NoError(t, rdb.Set(t.Context(), name, v.Text(), 0).Err())
 		}
 	}
+	require.NoError(t, rdb.Close())
+}
+
+// copyFrom takes over what the proxy has.
+func (w *world) copyFrom(t *testing.T, p *proxytest.Proxy) {
+	t.Helper()
+	rdb := redis.NewClient(p.CalmOptions())
+	for _, name := range []string{
+		"agent:a", "agent:b", "visitor:of-s", "visitor:of-t0", "visitor:of-t1", "session:s", "session:s2", "session:t0", "session:t1",
+	} {
+		if text, err := rdb.Get(t.Context(), name).Result(); err == nil {
+			require.True(t, w.commit(rmw.Key{Name: name}, 0, rmw.String(text)))
+		} else {
+			require.ErrorIs(t, err, redis.Nil)
+		}
+	}
+	clear(w.violations) // a copy is no operation: its next state counts
 	require.NoError(t, rdb.Close())
 }
 
