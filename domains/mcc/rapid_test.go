@@ -160,6 +160,7 @@ func (w *world) compare(t *rapid.T) {
 		got, err := agents.Get(context.Background(), "a")
 		require.NoError(t, err)
 		require.Equal(t, w.model, seen(got))
+		require.Equal(t, w.model.status == "online" && w.model.accepting, got.Takes())
 		w.last[i] = got
 		w.stored[i], _, err = w.stores[i].Get(context.Background(), "agent:a")
 		require.NoError(t, err)

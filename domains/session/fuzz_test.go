@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -86,18 +85,23 @@ func read[T any](t *testing.T, data rmw.Value, key string, get func(s session.Se
 	return none, false
 }
 
+// layoutOf is the layout of a fuzz test's value.
+func layoutOf(hash bool) domains.Layout {
+	if hash {
+		return domains.Hash
+	}
+	return domains.JSON
+}
+
 func FuzzDecodeSession(f *testing.F) {
 	for _, status := range session.Transitions().States() {
-		seeds(f, withForeign(f, session.Status(status)), legacy(session.Status(status)))
+		seeds(f, legacy(session.Status(status)))
 	}
-	seeds(f, `{"id":"s","status":"closed","closed_at":5,"close_reason":"x","rate_until":9,"rating":{"score":4,"at":6,"x":"<"}}`,
+	seeds(f, full, `{"id":"s","status":"closed","closed_at":5,"close_reason":"x","rate_until":9,"rating":{"score":4,"at":6,"x":"<"}}`,
 		`{"id":"s","status":"queued","epoch":9007199254740991,"declined":["a","b"],"transfers":[null,{}],"version":18446744073709551615}`,
 		`{"id":"s","status":"active","agent_id":"a","updated_at":253402300799999,"applied":[{"id":"x","number":3,"y":1}],"ID":1}`)
 	f.Fuzz(func(t *testing.T, hash bool, data []byte) {
-		layout := domains.JSON
-		if hash {
-			layout = domains.Hash
-		}
+		layout := layoutOf(hash)
 		v := valueOf(layout, data)
 		s, ok := read(t, v, "session:s", func(s session.Sessions) (session.Session, error) {
 			n, err := s.Get(context.Background(), "s")
@@ -127,11 +131,8 @@ func everyOperation(t *testing.T, layout domains.Layout, s session.Session, cur 
 			return
 		}
 		for _, moment := range []domains.Time{1, max(1, s.UpdatedAt), max(1, s.RateUntil), at(0), 253402300799999} {
-			one := step{
-				op: op, at: int64(moment), agent: s.AgentID, to: "somebody", queue: "q", by: "boss", epoch: s.Epoch, number: 3,
-				idle: session.Idle{Queue: time.Second, Visitor: time.Second, Agent: time.Second}, rate: 1 << 40, reopen: 1 << 40,
-			}
-			if moment == 1 {
+			one := usual(op, s)
+			if one.at = int64(moment); moment == 1 {
 				one.agent, one.number, one.rate = "", -1, 0
 			}
 			after := s
@@ -153,10 +154,7 @@ func FuzzDecodeVisitor(f *testing.F) {
 		`{"id":"v","session_id":"s","state":"reserved","until":253402300799999,"epoch":9007199254740991,"foreign":`+foreign+`}`,
 		`{"id":"v","session_id":"s","state":"reserved","format":1,"version":3,"applied":[{"id":"x"}],"State":1}`)
 	f.Fuzz(func(t *testing.T, hash bool, data []byte) {
-		layout := domains.JSON
-		if hash {
-			layout = domains.Hash
-		}
+		layout := layoutOf(hash)
 		value := valueOf(layout, data)
 		v, ok := read(t, value, "visitor:v", func(s session.Sessions) (session.Visitor, error) {
 			return s.Visitor(context.Background(), "v")

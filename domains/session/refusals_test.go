@@ -76,9 +76,17 @@ func TestUnusableArguments(t *testing.T) {
 	for _, op := range []domains.Op{{At: minute(9)}, {ID: "x"}, {ID: long, At: minute(9)}, {ID: "x", At: time.Unix(-1, 0)}} {
 		require.ErrorIs(t, sessions.Validate("s", op, session.Session{Status: session.Bot}), rmw.ErrInvalid)
 	}
-	v, _, err := m.Get(t.Context(), "session:s")
-	require.NoError(t, err)
-	assert.False(t, v.Exists())
+	for _, id := range []string{"", long, garbled} {
+		_, err = sessions.ReserveVisitor(t.Context(), "v", minute(1), session.Visitor{}, id, 0, minute(2))
+		require.ErrorIs(t, err, rmw.ErrInvalid)
+		_, err = sessions.Visitor(t.Context(), id)
+		require.ErrorIs(t, err, rmw.ErrInvalid)
+	}
+	for _, key := range []string{"session:s", "visitor:v"} {
+		v, _, err := m.Get(t.Context(), key)
+		require.NoError(t, err)
+		assert.False(t, v.Exists())
+	}
 }
 
 // What concerns a session that does not exist is refused, and makes none.

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -50,51 +51,13 @@ func cells(f func(op string, from session.Status, want string)) {
 	}
 }
 
-// operate does an operation as the agent who has the session, at the epoch it has, so
-// that only its state decides.
-func operate(b *bench, op string, seen session.Session) (session.Session, error) {
-	when := b.op(10)
-	ctx, sessions := b.Context(), b.sessions
-	edit := func(change func(s *session.Session) error) (session.Session, error) {
-		return sessions.Edit(ctx, "s", when, change)
+// usual is an operation at minute 10 by the agent who has the session, at the epoch that it
+// has, so that only its state decides.
+func usual(op string, seen session.Session) step {
+	return step{
+		op: op, id: "it", at: int64(at(10)), agent: cmp.Or(seen.AgentID, "ann"), to: "ben", queue: "q2", by: "boss", epoch: seen.Epoch, number: 3,
+		idle: session.Idle{Queue: time.Minute, Visitor: time.Minute, Agent: time.Minute}, rate: 1 << 40, reopen: 1 << 40,
 	}
-	switch op {
-	case "Escalate":
-		return sessions.Escalate(ctx, "s", when, "q2")
-	case "Assign":
-		return edit(func(s *session.Session) error { return s.Assign(when.Time(), "ben", seen.Epoch) })
-	case "Reply":
-		return sessions.Reply(ctx, "s", when, "ann")
-	case "Decline":
-		return edit(func(s *session.Session) error { return s.Decline(when.Time(), "ann") })
-	case "Hold":
-		return sessions.Hold(ctx, "s", when, "ann")
-	case "Resume":
-		return sessions.Resume(ctx, "s", when, "ann")
-	case "VisitorWrites":
-		return sessions.VisitorWrites(ctx, "s", when)
-	case "Transfer":
-		return edit(func(s *session.Session) error { return s.Transfer(when.Time(), "ben", seen.Epoch, "boss", "ill") })
-	case "Requeue":
-		return edit(func(s *session.Session) error { return s.Requeue(when.Time(), "ann", "q2", "boss", "ill") })
-	case "Close":
-		return edit(func(s *session.Session) error { return s.Close(when.Time(), session.BySystem, windows) })
-	case "CloseIdle":
-		limits := session.Idle{Queue: time.Minute, Visitor: time.Minute, Agent: time.Minute}
-		return edit(func(s *session.Session) error { return s.CloseIdle(when.Time(), limits, windows) })
-	case "Rate":
-		return sessions.Rate(ctx, "s", when, 5, "good")
-	case "Reopen":
-		return edit(func(s *session.Session) error { return s.Reopen(when.Time(), seen.Epoch) })
-	case "SetPriority":
-		return sessions.SetPriority(ctx, "s", when, 3)
-	case "SetMerchant":
-		return sessions.SetMerchant(ctx, "s", when, "m")
-	case "Fence":
-		return sessions.Fence(ctx, "s", when.At, seen.Epoch)
-	}
-	b.Fatal("no such operation: " + op)
-	return session.Session{}, nil
 }
 
 // Each operation does on every path what it does in memory.
@@ -111,9 +74,9 @@ func TestEveryPath(t *testing.T) {
 			memory, path := onMemory(t, layout), &bench{T: t, target: target, layout: layout, sessions: session.New(target.Open(), cfg)}
 			before := memory.in(from)
 			path.in(from)
-			expected, err := operate(memory, op, before)
+			expected, err := usual(op, before).send(memory.sessions, "s")
 			require.NoError(t, err)
-			got, err := operate(path, op, before)
+			got, err := usual(op, before).send(path.sessions, "s")
 			require.NoError(t, err)
 			assert.Equal(t, expected, got, op)
 			assert.Equal(t, expected, path.get(), op)

@@ -70,36 +70,64 @@ func TestVisitor(t *testing.T) {
 	})
 }
 
-// What cannot be used is refused, and nothing is written.
-func TestVisitorInvalid(t *testing.T) {
+// What concerns another session, or an epoch that is over, changes nothing.
+func TestVisitorLate(t *testing.T) {
 	each(t, func(b *bench) {
-		seen := b.reserve(session.Visitor{}, "s1", 0)
-		b.untouched("visitor:v", "invalid", func() {
-			for _, c := range []struct {
-				visitor, session string
-				epoch            uint64
-				at, until        time.Time
-			}{
-				{"v", "", 0, minute(1), minute(2)},
-				{"v", long, 0, minute(1), minute(2)},
-				{"v", garbled, 0, minute(1), minute(2)},
-				{"v", "s2", session.MaxEpoch + 1, minute(1), minute(2)},
-				{"v", "s2", 0, time.Time{}, minute(2)},
-				{"v", "s2", 0, minute(1), time.Unix(-5, 0)},
-				{"v", "s2", 0, minute(1), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
-				{"", "s2", 0, minute(1), minute(2)},
-				{garbled, "s2", 0, minute(1), minute(2)},
-			} {
-				_, err := b.sessions.ReserveVisitor(b.Context(), c.visitor, c.at, seen, c.session, c.epoch, c.until)
-				if c.visitor != "v" {
-					_, err = b.sessions.Visitor(b.Context(), c.visitor)
-				}
-				assert.ErrorIs(b, err, rmw.ErrInvalid)
-				assert.Nil(b, domains.RefusalOf(err))
-			}
-			assert.ErrorIs(b, b.sessions.ConfirmVisitor(b.Context(), "v", time.Time{}, "s1"), rmw.ErrInvalid)
-			assert.ErrorIs(b, b.sessions.ReleaseVisitor(b.Context(), "v", time.Time{}, "s1", 1), rmw.ErrInvalid)
+		b.untouched("visitor:v", "without an entry", func() {
+			b.confirm("s1")
+			b.release("s1", 9)
 		})
+		b.reserve(session.Visitor{}, "s1", 3)
+		b.untouched("visitor:v", "another session's", func() {
+			b.confirm("s2")
+			b.release("s2", 9)
+		})
+		b.untouched("visitor:v", "a late release", func() {
+			for epoch := range uint64(4) { // of the time before it was reopened at epoch 3
+				b.release("s1", epoch)
+			}
+		})
+		b.confirm("s1")
+		b.untouched("visitor:v", "confirmed again", func() {
+			b.confirm("s1")
+			b.release("s1", 3)
+		})
+		b.release("s1", 4)
+		assert.Zero(b, b.entry())
+	})
+}
+
+// Reserve changes only what was seen, also if the entry has gone and come back in
+// between, and counts from one again.
+func TestVisitorMovedOn(t *testing.T) {
+	each(t, func(b *bench) {
+		moved := func(seen session.Visitor, what string) {
+			b.Helper()
+			b.untouched("visitor:v", what, func() {
+				_, err := b.sessions.ReserveVisitor(b.Context(), "v", minute(1), seen, "mine", 0, minute(2))
+				assert.ErrorIs(b, err, session.ErrMovedOn, what)
+			})
+		}
+		first := b.reserve(session.Visitor{}, "s1", 0)
+		moved(session.Visitor{}, "somebody was quicker")
+		b.confirm("s1")
+		held := b.entry()
+		moved(first, "confirmed since")
+		b.release("s1", 1)
+		moved(first, "gone")
+		moved(held, "gone")
+
+		second := b.reserve(session.Visitor{}, "s2", 0)
+		require.Equal(b, first.Version, second.Version)
+		moved(first, "another session's")
+		b.confirm("s2")
+		moved(held, "another session's")
+		b.release("s2", 1)
+
+		again := b.reserve(session.Visitor{}, "s1", 1)
+		require.Equal(b, first.Version, again.Version)
+		moved(first, "the same session's, at another epoch")
+		b.reserve(again, "mine", 0)
 	})
 }
 

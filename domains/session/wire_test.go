@@ -1,0 +1,82 @@
+package session_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/domains/session"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// foreign is what another service has put beside the fields that are known here, with more
+// digits than a float64 has.
+const foreign = `{"list":[1.50,12345678901234567890],"null":null}`
+
+// full is a document with every field, and foreign ones beside each. Its fields are in the
+// order in which they are written.
+const full = `{"format":1,"version":9,"applied":[{"id":"x","op":"Rate"}],"id":"s","tenant_id":"t","visitor_id":"v","room_id":"r",` +
+	`"queue_id":"q","merchant_id":"m","status":"closed","priority":2,"last_agent_id":"ann","epoch":7,"declined":["dan"],` +
+	`"transfers":[{"from":"ben","to":"ann","kind":"agent","by":"boss","at":4,"reason":"ill","foreign":` + foreign + `}],` +
+	`"created_at":1,"queued_at":2,"taken_at":3,"assigned_at":4,"first_response_at":5,"last_visitor_at":6,"last_agent_at":7,` +
+	`"resumed_at":8,"updated_at":11,"closed_at":10,"close_reason":"agent","rate_until":20,"reopen_until":21,` +
+	`"rating":{"score":4,"comment":"so so","at":11,"foreign":` + foreign + `},"foreign":` + foreign + `}`
+
+// What a session looks like in the store is a promise to other services, and what they have
+// put there stays.
+func TestWireFormat(t *testing.T) {
+	for _, layout := range layouts()[:2] {
+		v := stored(t, layout, full)
+		codec := domains.CodecOf[session.Session, *session.Session](layout, nil)
+		var s session.Session
+		require.NoError(t, codec.Decode(v, &s))
+		again, err := codec.Encode(&s, v)
+		require.NoError(t, err)
+		assert.Equal(t, v.Text(), again.Text())
+		assert.Equal(t, v.Fields(), again.Fields())
+		for _, unknown := range []domains.Unknown{s.Transfers[0].Unknown, s.Rating.Unknown} {
+			raw, _ := unknown.Field("foreign")
+			assert.Equal(t, foreign, string(raw))
+		}
+		s.Unknown, s.Transfers[0].Unknown, s.Rating.Unknown = domains.Unknown{}, domains.Unknown{}, domains.Unknown{}
+		assert.Equal(t, session.Session{
+			Header: domains.Header{Format: 1, Version: 9, Applied: []domains.Applied{{ID: "x", Op: "Rate"}}},
+			ID:     "s", TenantID: "t", VisitorID: "v", RoomID: "r", QueueID: "q", MerchantID: "m", Status: session.Closed, Priority: 2,
+			LastAgentID: "ann", Epoch: 7, Declined: []string{"dan"},
+			Transfers: []session.Transfer{{From: "ben", To: "ann", Kind: session.ToAgent, By: "boss", At: 4, Reason: "ill"}},
+			CreatedAt: 1, QueuedAt: 2, TakenAt: 3, AssignedAt: 4, FirstResponseAt: 5, LastVisitorAt: 6, LastAgentAt: 7, ResumedAt: 8,
+			UpdatedAt: 11, ClosedAt: 10, CloseReason: session.ByAgent, RateUntil: 20, ReopenUntil: 21,
+			Rating: &session.Rating{Score: 4, Comment: "so so", At: 11},
+		}, s)
+	}
+	var held session.Session
+	const onHold = `{"id":"s","status":"on_hold","agent_id":"ann","hold_at":9}`
+	require.NoError(t, json.Unmarshal([]byte(onHold), &held))
+	assert.Equal(t, session.Session{ID: "s", Status: session.OnHold, AgentID: "ann", HoldAt: 9}, held)
+}
+
+// The same of an entry of the index, also when it changes.
+func TestWireFormatOfVisitor(t *testing.T) {
+	const entry = `{"id":"v","session_id":"s1","epoch":3,"state":"reserved","until":9,"foreign":` + foreign + `}`
+	each(t, func(b *bench) {
+		require.NoError(b, b.target.Direct.Set(b.Context(), "visitor:v", stored(b, b.layout, entry), rmw.NoTTL))
+		v := b.entry()
+		assert.Equal(b, session.Visitor{
+			ID: "v", SessionID: "s1", Epoch: 3, State: session.Reserved, Until: 9, Unknown: v.Unknown,
+		}, v)
+		b.confirm("s1")
+		v = b.reserve(b.entry(), "s2", 3)
+		assert.Equal(b, "s2", v.SessionID)
+		now, _ := b.look("visitor:v")
+		raw, ok := now.Field("foreign")
+		if b.layout == domains.JSON {
+			field, _ := b.entry().Unknown.Field("foreign")
+			raw, ok = string(field), true
+		}
+		assert.True(b, ok)
+		assert.Equal(b, foreign, raw)
+	})
+}
