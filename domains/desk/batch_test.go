@@ -160,8 +160,7 @@ func TestSignOffCost(t *testing.T) {
 	for _, id := range slices.Concat(ids[sound], ids[unconfirmed]) {
 		require.Equal(t, session.Queued, d.get(id).Status)
 	}
-	w.rest()
-	assert.Empty(t, w.verdict())
+	w.quiet(t)
 }
 
 // failing is a Store that has trouble with one key.
@@ -210,8 +209,7 @@ func TestReapWithAFailure(t *testing.T) {
 			found, err = d.Reap(t.Context(), d.now, "a")
 			require.NoError(t, err)
 			assert.Equal(t, desk.Reaped{Sound: 5, Released: 1}, found)
-			w.rest()
-			assert.Empty(t, w.verdict())
+			w.quiet(t)
 		})
 	}
 }
@@ -233,8 +231,7 @@ func TestSignOffWithAFailure(t *testing.T) {
 	n, err = d.SignOff(t.Context(), op, "a")
 	require.NoError(t, err)
 	assert.Equal(t, 1, n)
-	w.rest()
-	assert.Empty(t, w.verdict())
+	w.quiet(t)
 }
 
 // When the ctx ends, no further session is looked at; what is decided is written.
@@ -258,8 +255,7 @@ func TestReapWhoseCtxEnds(t *testing.T) {
 			}
 			assert.Len(t, d.slots("a"), 10-found.Released)
 			require.NoError(t, d.reapAll(t.Context(), d.now, "a"))
-			w.rest()
-			assert.Empty(t, w.verdict())
+			w.quiet(t)
 		})
 	}
 }
@@ -283,8 +279,7 @@ func TestSignOffWhoseCtxEnds(t *testing.T) {
 	n, err = d.SignOff(t.Context(), op, "a")
 	require.NoError(t, err)
 	assert.Equal(t, 7, n)
-	w.rest()
-	assert.Empty(t, w.verdict())
+	w.quiet(t)
 }
 
 // The last update gets its time, and no more, once ctx has ended; what was not written is

@@ -34,6 +34,12 @@ func newDay(t *testing.T, store rmw.Store, sessions ...string) day {
 	return d
 }
 
+// ok is for calls that have to succeed.
+func (d day) ok(_ any, err error) {
+	d.t.Helper()
+	require.NoError(d.t, err)
+}
+
 func (d day) op() domains.Op { return domains.NewOp(d.now) }
 
 func (d day) assign(sessionID, agentID string) session.Session {
@@ -176,8 +182,11 @@ func TestRefusals(t *testing.T) {
 			_, err := d.Open(ctx, d.op(), "s", session.Session{VisitorID: "v", Status: session.Queued})
 			return err
 		}, session.ErrSessionExists},
-		"open without a visitor": {func(ctx context.Context, d day) error {
-			_, err := d.Open(ctx, d.op(), "s2", session.Session{Status: session.Queued})
+		"open with what cannot be opened": {func(ctx context.Context, d day) error {
+			_, err := d.Open(ctx, d.op(), "s1", session.Session{Status: session.Queued})
+			require.ErrorIs(d.t, err, rmw.ErrInvalid, "no visitor")
+			_, err = d.Open(ctx, d.op(), "s1", session.Session{VisitorID: "v", Status: session.Active})
+			d.ok(d.Open(ctx, d.op(), "s2", queuedOf("v"))) // it keeps nobody from opening another
 			return err
 		}, rmw.ErrInvalid},
 		"reopen, open": {func(ctx context.Context, d day) error {
@@ -207,8 +216,7 @@ func TestRefusals(t *testing.T) {
 			d := newDay(t, w, "s")
 			require.ErrorIs(t, tc.do(t.Context(), d), tc.want)
 			assert.NotContains(t, d.slots("b"), "s")
-			w.rest()
-			assert.Empty(t, w.verdict())
+			w.quiet(t)
 		})
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
 
 	"github.com/unwatch/unwatch/domains/mcc"
 	"github.com/unwatch/unwatch/domains/session"
@@ -221,6 +224,13 @@ func (w *world) rest() {
 			}
 		}
 	}
+}
+
+// quiet fails if a rule was broken, or is at rest.
+func (w *world) quiet(t *testing.T) {
+	t.Helper()
+	w.rest()
+	assert.Empty(t, w.verdict())
 }
 
 // verdict says what was seen, "" if nothing.

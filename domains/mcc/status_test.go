@@ -2,8 +2,8 @@ package mcc_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -47,95 +47,52 @@ func TestCreate(t *testing.T) {
 	})
 }
 
-// What the arguments do not permit comes back as that, and writes nothing.
-func TestRefusals(t *testing.T) {
+// Each refusal has a code, which a service may show. When each is met, the model says.
+func TestCodes(t *testing.T) {
 	for code, refusal := range map[string]*domains.Refusal{
 		"no_agent": mcc.ErrNoAgent, "agent_exists": mcc.ErrAgentExists, "agent_full": mcc.ErrFull,
 		"not_accepting": mcc.ErrNotAccepting, "slot_moved_on": mcc.ErrMovedOn, "status": mcc.ErrStatus,
 	} {
 		assert.Equal(t, code, refusal.Code())
 	}
-	type call = func(b *bench) error
-	status := func(s mcc.Status) call {
-		return func(b *bench) error { _, err := b.agents.SetStatus(b.Context(), "a", b.op(1), s); return err }
+}
+
+// Arguments that cannot be used are refused, and leave the agent as before.
+func TestUnusableArguments(t *testing.T) {
+	calls := map[string]func(a *mcc.Agent) error{
+		"a limit below no limit": func(a *mcc.Agent) error { return a.SetMax(at(1), -2) },
+		"too many groups": func(a *mcc.Agent) error {
+			return a.SetGroups(at(1), strings.Fields(strings.Repeat("g ", mcc.MaxGroups+1)))
+		},
 	}
-	limit := func(n int) call {
-		return func(b *bench) error { _, err := b.agents.SetMax(b.Context(), "a", b.op(1), n); return err }
+	for _, bad := range []string{"", long, garbled} {
+		calls[fmt.Sprintf("the group %.9q", bad)] = func(a *mcc.Agent) error { return a.SetGroups(at(1), []string{"g", bad}) }
+		calls[fmt.Sprintf("the session %.9q", bad)] = func(a *mcc.Agent) error { return a.Reserve(at(1), bad, 1, at(2), 9, false) }
 	}
-	groups := func(g ...string) call {
-		return func(b *bench) error { _, err := b.agents.SetGroups(b.Context(), "a", b.op(1), g...); return err }
+	for name, call := range calls {
+		a := made(mcc.Online, true, map[string]mcc.Slot{"s": slotOf(mcc.Held)})
+		before := copied(a)
+		require.ErrorIs(t, call(&a), rmw.ErrInvalid, name)
+		assert.Equal(t, before, a, name)
 	}
-	many := make([]string, mcc.MaxGroups+1)
-	for i := range many {
-		many[i] = fmt.Sprint("g", i)
-	}
-	reserve := func(id string, epoch uint64, moment, until time.Time) call {
-		return func(b *bench) error {
-			_, err := b.agents.Reserve(b.Context(), "a", moment, id, epoch, until, false)
-			return err
-		}
-	}
-	operation := func(op domains.Op) call {
-		return func(b *bench) error { _, err := b.agents.SetAccepting(b.Context(), "a", op, false); return err }
-	}
-	for name, c := range map[string]struct {
-		call call
-		want error
-	}{
-		"no status":                  {status(""), mcc.ErrStatus},
-		"another status":             {status("lunch"), mcc.ErrStatus},
-		"a status in capitals":       {status("ONLINE"), mcc.ErrStatus},
-		"a limit below no limit":     {limit(-2), rmw.ErrInvalid},
-		"too many groups":            {groups(many...), rmw.ErrInvalid},
-		"a group without a name":     {groups("g", ""), rmw.ErrInvalid},
-		"a group with a long name":   {groups(long), rmw.ErrInvalid},
-		"a garbled group":            {groups(garbled), rmw.ErrInvalid},
-		"no session":                 {reserve("", 1, minute(1), minute(2)), rmw.ErrInvalid},
-		"a long session":             {reserve(long, 1, minute(1), minute(2)), rmw.ErrInvalid},
-		"a garbled session":          {reserve(garbled, 1, minute(1), minute(2)), rmw.ErrInvalid},
-		"an epoch too many":          {reserve("s", mcc.MaxEpoch+1, minute(1), minute(2)), rmw.ErrInvalid},
-		"no time":                    {reserve("s", 1, time.Time{}, minute(2)), rmw.ErrInvalid},
-		"until before 1970":          {reserve("s", 1, minute(1), time.Unix(-9, 0)), rmw.ErrInvalid},
-		"an operation without an id": {operation(domains.Op{At: minute(1)}), rmw.ErrInvalid},
-		"an operation without time":  {operation(domains.Op{ID: "x"}), rmw.ErrInvalid},
-		"an edit that breaks a rule": {func(b *bench) error {
-			_, err := b.agents.Edit(b.Context(), "a", b.op(1), func(a *mcc.Agent) error { a.Status = "lunch"; return nil })
-			return err
-		}, rmw.ErrInvalid},
-		"a confirmation with an epoch too many": {func(b *bench) error {
-			_, err := b.agents.Confirm(b.Context(), "a", minute(1), "held", mcc.MaxEpoch+1)
-			return err
-		}, rmw.ErrInvalid},
-	} {
-		b := onMemory(t, mcc.Config{})
-		b.online(map[string]mcc.Slot{"held": {Epoch: 3, State: mcc.Held}})
-		b.untouched(name, func() {
-			err := c.call(b)
-			assert.ErrorIs(b, err, c.want, name)
-			assert.Equal(b, domains.RefusalOf(c.want), domains.RefusalOf(err), "%v", err)
-		})
+	for _, status := range []mcc.Status{"", "lunch", "ONLINE"} {
+		a := made(mcc.Online, true, nil)
+		require.ErrorIs(t, a.SetStatus(at(1), status), mcc.ErrStatus)
 	}
 }
 
 // An agent who does not exist is not made by the way.
 func TestNoAgent(t *testing.T) {
-	each(t, mcc.Config{}, func(b *bench) {
-		for name, call := range map[string]func() error{
-			"Get":          func() error { _, err := b.agents.Get(b.Context(), "a"); return err },
-			"SetStatus":    func() error { _, err := b.agents.SetStatus(b.Context(), "a", b.op(1), mcc.Online); return err },
-			"SetAccepting": func() error { _, err := b.agents.SetAccepting(b.Context(), "a", b.op(1), true); return err },
-			"SetMax":       func() error { _, err := b.agents.SetMax(b.Context(), "a", b.op(1), 1); return err },
-			"SetGroups":    func() error { _, err := b.agents.SetGroups(b.Context(), "a", b.op(1), "g"); return err },
-			"SignOff":      func() error { _, err := b.agents.SignOff(b.Context(), "a", b.op(1)); return err },
-			"Reserve":      func() error { _, err := b.reserve("s", 1, true); return err },
-			"Confirm":      func() error { _, err := b.agents.Confirm(b.Context(), "a", minute(1), "s", 1); return err },
-			"Release":      func() error { _, err := b.agents.Release(b.Context(), "a", minute(1), "s", 1); return err },
-		} {
-			b.untouched(name, func() {
-				err := call()
-				assert.ErrorIs(b, err, mcc.ErrNoAgent, name)
-				assert.ErrorContains(b, err, `agent "a": `)
-			})
-		}
-	})
+	b := onMemory(t, mcc.Config{})
+	for name, call := range map[string]func() error{
+		"Get":     func() error { _, err := b.agents.Get(b.Context(), "a"); return err },
+		"Edit":    func() error { _, err := b.agents.SignOff(b.Context(), "a", b.op(1)); return err },
+		"Reserve": func() error { _, err := b.reserve("s", 1, true); return err },
+		"Confirm": func() error { _, err := b.agents.Confirm(b.Context(), "a", minute(1), "s", 1); return err },
+		"Release": func() error { _, err := b.agents.Release(b.Context(), "a", minute(1), "s", 1); return err },
+	} {
+		b.untouched(name, func() {
+			require.EqualError(b, call(), `agent "a": there is no such agent`, name)
+		})
+	}
 }

@@ -1,0 +1,99 @@
+package mcc_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/domains/mcc"
+)
+
+// foreign is what another service has put beside the fields that are known here, with more
+// digits than a float64 has.
+const foreign = `{"list":[1.50,12345678901234567890],"null":null}`
+
+// withForeign is a document with every field, and foreign ones beside each. Its fields are
+// in the order in which they are written.
+const withForeign = `{"format":1,"version":3,"applied":[{"id":"x","op":"SetMax"}],"id":"a","tenant_id":"t","status":"online",` +
+	`"accepting":true,"max":4,"groups":["g"],"slots":{"other":{"epoch":1,"state":"held","since":4,"forced":true,"foreign":` + foreign +
+	`},"s":{"epoch":5,"state":"reserved","since":5,"until":9,"foreign":` + foreign +
+	`}},"last_assigned_at":6,"status_at":7,"updated_at":8,"foreign":` + foreign + `}`
+
+// What an agent looks like in the store is a promise to other services, and what they have
+// put there stays.
+func TestWireFormat(t *testing.T) {
+	for _, layout := range layouts()[:2] {
+		v := stored(t, layout, withForeign)
+		if layout != domains.JSON {
+			v = v.With("accepting", "1") // as a hash says true
+		}
+		codec := domains.CodecOf[mcc.Agent, *mcc.Agent](layout, nil)
+		var a mcc.Agent
+		require.NoError(t, codec.Decode(v, &a))
+		again, err := codec.Encode(&a, v)
+		require.NoError(t, err)
+		assert.Equal(t, v.Text(), again.Text())
+		assert.Equal(t, v.Fields(), again.Fields())
+		assert.Equal(t, mcc.Agent{
+			Header: domains.Header{Format: 1, Version: 3, Applied: []domains.Applied{{ID: "x", Op: "SetMax"}}},
+			ID:     "a", TenantID: "t", Status: mcc.Online, Accepting: true, Max: 4, Groups: []string{"g"},
+			Slots: map[string]mcc.Slot{
+				"s":     {Epoch: 5, State: mcc.Reserved, Since: 5, Until: 9, Unknown: a.Slots["s"].Unknown},
+				"other": {Epoch: 1, State: mcc.Held, Since: 4, Forced: true, Unknown: a.Slots["s"].Unknown},
+			},
+			LastAssignedAt: 6, StatusAt: 7, UpdatedAt: 8, Unknown: a.Unknown,
+		}, a)
+	}
+}
+
+// Operations keep what another service has stored, within the slots, too; and a new agent
+// takes along what its maker has put beside the known fields.
+func TestUnknownFieldsStay(t *testing.T) {
+	for op, change := range map[string]func(a *mcc.Agent) error{
+		"nothing":       func(*mcc.Agent) error { return nil },
+		"Reserve later": func(a *mcc.Agent) error { return a.Reserve(at(1), "s", 6, at(2), 9, false) },
+		"Reserve again": func(a *mcc.Agent) error { return a.Reserve(at(1), "s", 5, at(2), 9, false) },
+		"Confirm":       func(a *mcc.Agent) error { return a.Confirm(at(1), "s", 6) },
+	} {
+		var a mcc.Agent
+		require.NoError(t, json.Unmarshal([]byte(withForeign), &a))
+		require.NoError(t, change(&a), op)
+		for _, unknown := range []domains.Unknown{a.Unknown, a.Slots["s"].Unknown, a.Slots["other"].Unknown} {
+			raw, _ := unknown.Field("foreign")
+			assert.Equal(t, foreign, string(raw), op)
+		}
+		b := onMemory(t, mcc.Config{})
+		made, err := b.agents.Create(t.Context(), "a", b.op(0), a)
+		require.NoError(t, err)
+		assert.Equal(t, a.Unknown, made.Unknown)
+		assert.Equal(t, made, b.get())
+	}
+}
+
+// Operations work on an agent without a format, a version or times, as a service stores
+// it that knows next to nothing of what is known here.
+func TestLegacyDocuments(t *testing.T) {
+	for _, status := range statuses() {
+		each(t, mcc.Config{Max: 1}, func(b *bench) {
+			b.put(`{"id":"a","status":"` + string(status) + `","slots":{"s":{"epoch":0,"state":"reserved"}}}`)
+			before := b.get()
+			assert.Zero(b, before.Header)
+			assert.Equal(b, 1, before.Load())
+			for i, change := range []func(a *mcc.Agent) error{
+				func(a *mcc.Agent) error { return a.Confirm(at(2), "s", 0) },
+				func(a *mcc.Agent) error { return a.SetAccepting(at(1), true) },
+				func(a *mcc.Agent) error { return a.Release(at(3), "s", 1) },
+				func(a *mcc.Agent) error { return a.SignOff(at(4)) },
+			} {
+				a, err := b.agents.Edit(b.Context(), "a", b.op(i), change)
+				require.NoError(b, err)
+				assert.Equal(b, uint64(i+1), a.Version)
+				assert.Equal(b, domains.Format, a.Format)
+				assert.Equal(b, at(max(2, i+1)), a.UpdatedAt, "times do not run backwards")
+			}
+		})
+	}
+}
