@@ -117,7 +117,8 @@ func TestExpiry(t *testing.T) {
 		{chat.Config{ClosedTTL: time.Minute}, rmw.NoTTL, time.Minute},
 		{chat.Config{TTL: time.Hour, ClosedTTL: time.Minute}, time.Hour, time.Minute},
 		{chat.Config{TTL: time.Hour, ClosedTTL: rmw.NoTTL}, time.Hour, rmw.NoTTL},
-		{chat.Config{Codec: rmw.JSON[chat.Room](), Layout: domains.Hash, ClosedTTL: time.Hour}, rmw.NoTTL, rmw.NoTTL}, // a codec of one's own decides
+		// A codec of one's own decides.
+		{chat.Config{Codec: rmw.JSON[chat.Room](), Layout: domains.Hash, ClosedTTL: time.Hour}, rmw.NoTTL, rmw.NoTTL},
 	} {
 		m := rmwtest.NewMemory()
 		test.cfg.Prefix = "own:"

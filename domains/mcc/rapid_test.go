@@ -293,7 +293,9 @@ func TestBrokenNamesTheRule(t *testing.T) {
 		{"Confirm", "nothing is reserved with an agent who takes nothing", func(_, after *mcc.Agent) {
 			after.Slots["new"] = mcc.Slot{State: mcc.Held, Forced: true}
 		}},
-		{"Confirm", "an earlier epoch changes no slot", func(_, after *mcc.Agent) { after.Slots["s"] = mcc.Slot{Epoch: 4, State: mcc.Held} }},
+		{"Confirm", "an earlier epoch changes no slot", func(_, after *mcc.Agent) {
+			after.Slots["s"] = mcc.Slot{Epoch: 4, State: mcc.Held}
+		}},
 		{"SetMax", "only Release takes a slot away", func(_, after *mcc.Agent) { delete(after.Slots, "s") }},
 		{"SetMax", "times do not run backwards", func(_, after *mcc.Agent) { after.StatusAt-- }},
 	} {

@@ -292,7 +292,9 @@ func TestBrokenNamesTheRule(t *testing.T) {
 			before.Rating, after.Rating = &session.Rating{Score: 3}, &session.Rating{Score: 5}
 		}},
 		{"Reply", "times do not run backwards", session.Active, func(_, after *session.Session) { after.LastAgentAt-- }},
-		{"Reply", "times do not run backwards", session.Active, func(_, after *session.Session) { after.LastAgentAt = after.UpdatedAt + 1 }},
+		{"Reply", "times do not run backwards", session.Active, func(_, after *session.Session) {
+			after.LastAgentAt = after.UpdatedAt + 1
+		}},
 	} {
 		before, after := made(t, c.from), made(t, c.from)
 		c.change(&before, &after)

@@ -55,8 +55,9 @@ func cells(f func(op string, from session.Status, want string)) {
 // has, so that only its state decides.
 func usual(op string, seen session.Session) step {
 	return step{
-		op: op, id: "it", at: int64(at(10)), agent: cmp.Or(seen.AgentID, "ann"), to: "ben", queue: "q2", by: "boss", epoch: seen.Epoch, number: 3,
-		idle: session.Idle{Queue: time.Minute, Visitor: time.Minute, Agent: time.Minute}, rate: 1 << 40, reopen: 1 << 40,
+		op: op, id: "it", at: int64(at(10)), agent: cmp.Or(seen.AgentID, "ann"), to: "ben", queue: "q2", by: "boss", epoch: seen.Epoch,
+		number: 3,
+		idle:   session.Idle{Queue: time.Minute, Visitor: time.Minute, Agent: time.Minute}, rate: 1 << 40, reopen: 1 << 40,
 	}
 }
 
