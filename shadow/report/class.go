@@ -1,109 +1,165 @@
 package report
 
+import "slices"
+
 // Class is what a comparison came to.
 type Class string
 
 // The classes, in their order of precedence: the first that fits is the one.
 const (
-	// Nondeterministic: the operation, run twice on the same input, disagrees with itself.
-	Nondeterministic Class = "nondeterministic"
-	// ErrorClass: one path succeeded and the other refused, or refused otherwise. That a
-	// store is down is not of this class, but of Health.
-	ErrorClass Class = "error_class"
-	// LostWrite: the candidate reports that it has stored a value, and the key still holds
-	// the value from before, or none.
-	LostWrite Class = "lost_write"
-	// ValueDiffers: what is stored differs, decoded and normalised.
-	ValueDiffers Class = "value"
-	// TTLDiffers: the expiry differs by more than the tolerance, or one has none.
-	TTLDiffers Class = "ttl"
-	// LostUpdate: a commit was acknowledged, and is not in the chain: another one, or a
-	// delete, has overwritten it.
-	LostUpdate Class = "lost_update"
-	// DoubleApply: a commit is in the chain twice.
-	DoubleApply Class = "double_apply"
-	// ForeignWrite: the candidate's store holds what nobody here has written.
-	ForeignWrite Class = "foreign_write"
-	// DriftGap: the call before this one was not mirrored, so this one could not follow.
-	DriftGap Class = "drift_gap"
-	// DriftInherited: the key had diverged before; it counts under the first cause.
-	DriftInherited Class = "drift_inherited"
-	// OrderOnly: the same operations, in another order.
-	OrderOnly Class = "order_only"
-	// EncodingOnly: the bytes differ, what they mean does not.
-	EncodingOnly Class = "encoding_only"
-	// MatchNoop: both wrote nothing, and agree.
-	MatchNoop Class = "match_noop"
-	// Match: both are the same.
-	Match Class = "match"
+	Nondeterministic Class = "nondeterministic" // the operation, run twice on the same input, disagrees with itself
+	ErrorClass       Class = "error_class"      // one path succeeded, the other refused, or refused otherwise; a store that is down is of Health
+	LostWrite        Class = "lost_write"       // the candidate reports a write, and the key still holds the value from before, or none
+	ValueDiffers     Class = "value"            // what is stored differs, decoded and normalised
+	TTLDiffers       Class = "ttl"              // the expiry differs by more than the tolerance, or one has none
+	LostUpdate       Class = "lost_update"      // an acknowledged commit is not in the chain: another one, or a delete, has overwritten it
+	DoubleApply      Class = "double_apply"     // a commit is in the chain twice
+	ForeignWrite     Class = "foreign_write"    // the candidate's store holds what nobody here has written
+	DriftGap         Class = "drift_gap"        // the call before this one was not mirrored, so this one could not follow
+	DriftInherited   Class = "drift_inherited"  // the key had diverged before; it counts under the first cause
+	OrderOnly        Class = "order_only"       // the same operations, in another order
+	EncodingOnly     Class = "encoding_only"    // the bytes differ, what they mean does not
+	MatchNoop        Class = "match_noop"       // both wrote nothing, and agree
+	Match            Class = "match"            // both are the same
 )
 
-// Classes returns all of them, in their order of precedence.
-func Classes() []Class {
-	return []Class{
-		Nondeterministic, ErrorClass, LostWrite, ValueDiffers, TTLDiffers, LostUpdate, DoubleApply, ForeignWrite,
-		DriftGap, DriftInherited, OrderOnly, EncodingOnly, MatchNoop, Match,
+// classInfo says in words what a Class is, and what to do about one that blocks.
+type classInfo struct {
+	class             Class
+	blocks            bool
+	text, means, todo string
+}
+
+var classInfos = []classInfo{
+	{Nondeterministic, true, "disagrees with itself", "the operation disagrees with itself on the same input",
+		"run twice on one input, the operation differs: take the time, ids and chance from EnvOf, or remove it from Config.Pure"},
+	{ErrorClass, true, "another outcome", "one path succeeded, the other refused, or refused otherwise",
+		"one path refuses what the other does: compare what both answered in the samples"},
+	{LostWrite, true, "write lost", "the candidate reports a write that is not there",
+		"the candidate reports a write that is not stored: find why it ignores the reply of its commit, " +
+			"or what removes keys there (eviction, an expiry in the wrong unit)"},
+	{ValueDiffers, true, "value differs", "what is stored differs",
+		"compare both documents in the samples, and fix the codec or the operation, or list the path in Config.Domains"},
+	{TTLDiffers, true, "expiry differs", "the expiry differs, or one has none",
+		"find the write that sets no expiry, or another: it belongs into the same write as the value, and a write that keeps " +
+			"the expiry must not start it anew"},
+	{LostUpdate, true, "update lost", "an acknowledged commit is not in the chain",
+		"an acknowledged update was overwritten: find the write or the delete that is not guarded by the whole value that was " +
+			"read, or the lease that ends before fn does; if a write was lost too, begin there"},
+	{DoubleApply, true, "applied twice", "a commit is in the chain twice",
+		"a commit was applied twice: find what sends it again without asking whether it arrived"},
+	{ForeignWrite, true, "written by a stranger", "the candidate's store holds what nobody here has written",
+		"find out who else writes to the candidate's store; if a sample names another key, the candidate stores both under " +
+			"one name: compare how it makes names (case, prefix, length)"},
+	{DriftGap, false, "gap before it", "the call before was not mirrored, so this one could not follow", ""},
+	{DriftInherited, false, "dirty before it", "the key had diverged before; counted under the first cause", ""},
+	{OrderOnly, false, "order differs", "the same operations, in another order", ""},
+	{EncodingOnly, false, "encoding differs", "other bytes, the same meaning", ""},
+	{MatchNoop, false, "both wrote nothing", "both wrote nothing, and agree", ""},
+	{Match, false, "same", "both are the same", ""},
+}
+
+// rank is the place in the order of precedence; -1 for a class of a later version.
+func (c Class) rank() int {
+	return slices.IndexFunc(classInfos, func(i classInfo) bool { return i.class == c })
+}
+
+func (c Class) info() classInfo {
+	if i := c.rank(); i >= 0 {
+		return classInfos[i]
 	}
+	return classInfo{class: c, text: string(c), todo: "look at the samples"}
+}
+
+// Classes returns all of them, in their order of precedence.
+func Classes() (all []Class) {
+	for _, i := range classInfos {
+		all = append(all, i.class)
+	}
+	return all
 }
 
 // Blocks reports whether a single finding of that class stands in the way of a cut-over.
-func (c Class) Blocks() bool {
-	switch c {
-	case Nondeterministic, ErrorClass, LostWrite, ValueDiffers, TTLDiffers, LostUpdate, DoubleApply, ForeignWrite:
-		return true
-	default:
-		return false
-	}
-}
+func (c Class) Blocks() bool { return c.info().blocks }
 
 // Reason is why a call was not compared.
 type Reason string
 
-// The reasons.
+// The reasons, in the order in which they are shown.
 const (
-	DroppedQueue   Reason = "dropped_queue"   // too many calls waited
-	DroppedBytes   Reason = "dropped_bytes"   // they held too many bytes
-	DroppedBreaker Reason = "dropped_breaker" // the candidate's breaker was open
-	DroppedRate    Reason = "dropped_rate"    // more than the rate limit allows
-	DroppedMode    Reason = "dropped_mode"    // the shadow was switched off, or closed, meanwhile
-	ShadowTimeout  Reason = "shadow_timeout"  // the candidate took too long
-	// ShadowUnavailable: the candidate could not be reached, or could not serve.
-	ShadowUnavailable Reason = "shadow_unavailable"
-	// ShadowContended: the candidate gave up because other writers kept the key busy.
-	ShadowContended Reason = "shadow_contended"
-	// PrimaryFailed: the serving path failed, and wrote nothing.
-	PrimaryFailed Reason = "primary_failed"
-	// PrimaryIndeterminate: the serving path does not know whether it has written.
-	PrimaryIndeterminate Reason = "primary_indeterminate"
-	// Superseded: the key was copied anew before this call's turn came, with the call's
-	// own change in the copy.
-	Superseded Reason = "superseded"
-	// ShadowPanic: the comparison itself panicked.
-	ShadowPanic Reason = "shadow_panic"
-	// NotApplicable: this Comparator has nothing to say of such a call.
-	NotApplicable Reason = "not_applicable"
+	DroppedQueue         Reason = "dropped_queue"         // too many calls waited
+	DroppedBytes         Reason = "dropped_bytes"         // they held too many bytes
+	DroppedBreaker       Reason = "dropped_breaker"       // the candidate's breaker was open
+	DroppedRate          Reason = "dropped_rate"          // more than the rate limit allows
+	DroppedMode          Reason = "dropped_mode"          // the shadow was switched off, or closed, meanwhile
+	ShadowTimeout        Reason = "shadow_timeout"        // the candidate took too long
+	ShadowUnavailable    Reason = "shadow_unavailable"    // the candidate could not be reached, or could not serve
+	ShadowContended      Reason = "shadow_contended"      // the candidate gave up because other writers kept the key busy
+	PrimaryFailed        Reason = "primary_failed"        // the serving path failed, and wrote nothing
+	PrimaryIndeterminate Reason = "primary_indeterminate" // the serving path does not know whether it has written
+	Superseded           Reason = "superseded"            // the key was copied anew before this call's turn, with its change in the copy
+	ShadowPanic          Reason = "shadow_panic"          // the comparison itself panicked
+	NotApplicable        Reason = "not_applicable"        // this Comparator has nothing to say of such a call
 )
 
-// Reasons returns all of them, in the order in which they are shown.
-func Reasons() []Reason {
-	return []Reason{
-		DroppedQueue, DroppedBytes, DroppedBreaker, DroppedRate, DroppedMode, ShadowTimeout, ShadowUnavailable,
-		ShadowContended, PrimaryFailed, PrimaryIndeterminate, Superseded, ShadowPanic, NotApplicable,
+// reasonInfo says in words what a Reason is, and what to do, with the field of the Store's
+// Config, or of the candidate's, that takes.
+type reasonInfo struct {
+	reason         Reason
+	drops, excused bool
+	means, todo    string
+}
+
+var reasonInfos = []reasonInfo{
+	{DroppedQueue, true, false, "too many calls waited", "raise Config.Workers or Config.QueueCalls, or lower Config.Percent"},
+	{DroppedBytes, true, false, "waiting calls held too many bytes",
+		"raise Config.Workers or Config.QueueBytes, or lower Config.Percent"},
+	{DroppedBreaker, true, false, "the candidate's breaker was open", outOfReach},
+	{DroppedRate, true, false, "more than the rate limit allows", "raise Config.Rate, or lower Config.Percent"},
+	{DroppedMode, true, false, "the shadow was switched off, or closed",
+		"the shadow was switched off meanwhile (Kill, Close, SetPercent): count anew"},
+	{ShadowTimeout, true, false, "the candidate took too long",
+		"the candidate took too long: see its latencies and lock waits; raise Config.Timeout only if callers wait that long too"},
+	{ShadowUnavailable, true, false, "the candidate could not serve", outOfReach},
+	{ShadowContended, true, false, "the candidate gave up: other writers kept the key busy",
+		"the candidate was contended: other writers kept the key busy until it gave up. Raise its lockupdate.Config.MaxWait or " +
+			"MaxAttempts, see whether a lock outlives its holder (Config.Lease) or is shared by many keys (Config.LockName), " +
+			"or split the hot key"},
+	{PrimaryFailed, false, true, "the serving path failed, and wrote nothing", findOut},
+	{PrimaryIndeterminate, false, false, "the serving path does not know whether it has written",
+		"the serving path did not know whether it had written: look at its connections"},
+	{Superseded, false, false, "the key was copied anew meanwhile",
+		"keys were copied anew too often: either another process mirrors them later than Config.LockstepWait, or two keys share one " +
+			"value at the candidate (names that differ in case, or by a prefix); to learn which ones, run one process with Config.Sole"},
+	{ShadowPanic, false, false, "the comparison panicked",
+		"the comparison panicked: a Project of Config.Domains, or the candidate; see panics"},
+	{NotApplicable, false, true, "this comparator has nothing to say of it", findOut},
+}
+
+const (
+	outOfReach = "the candidate's store was out of reach: see its errors; if it is overloaded, lower Config.Percent or Config.Rate"
+	findOut    = "find out why they were not compared"
+)
+
+func (r Reason) info() reasonInfo {
+	if i := slices.IndexFunc(reasonInfos, func(i reasonInfo) bool { return i.reason == r }); i >= 0 {
+		return reasonInfos[i]
 	}
+	return reasonInfo{reason: r, todo: findOut}
+}
+
+// Reasons returns all of them, in the order in which they are shown.
+func Reasons() (all []Reason) {
+	for _, i := range reasonInfos {
+		all = append(all, i.reason)
+	}
+	return all
 }
 
 // Drops reports whether such calls could have been compared, but for want of room, rate,
 // time or a candidate that lives.
-func (r Reason) Drops() bool {
-	switch r {
-	case DroppedQueue, DroppedBytes, DroppedBreaker, DroppedRate, DroppedMode, ShadowTimeout, ShadowUnavailable,
-		ShadowContended:
-		return true
-	default:
-		return false
-	}
-}
+func (r Reason) Drops() bool { return r.info().drops }
 
 // Excused reports whether calls that are not compared for that reason say nothing
 // against the coverage: there was nothing to compare.
-func (r Reason) Excused() bool { return r == NotApplicable || r == PrimaryFailed }
+func (r Reason) Excused() bool { return r.info().excused }

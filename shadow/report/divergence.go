@@ -23,7 +23,7 @@ func (d difference) String() string {
 	if d.path != "" {
 		where += ", " + d.path
 	}
-	return where + ": " + classText(d.class)
+	return where + ": " + d.class.info().text
 }
 
 // blocking splits what one Comparator found of an operation: calls whose differences
@@ -96,7 +96,7 @@ func (j *judgement) divergence(op Operation) {
 	switch {
 	case blocked > 0:
 		g.State = NotReady
-		g.Why = listed(differences) + ". What to do: " + classAdvice(worst(differences))
+		g.Why = listed(differences) + ". What to do: " + worst(differences).info().todo
 	case n == 0:
 		g.State, g.Why = NotEnoughData, "no call was compared: see why not under coverage, or raise Config.Percent and wait for calls"
 	case bound > j.policy.Rate:
@@ -192,7 +192,7 @@ func (j *judgement) coverage(op Operation) {
 		g.Have = fmt.Sprintf("%s not compared (%s)", percentage(worst), comparator)
 		if worst >= j.policy.NotCompared {
 			g.State = NotReady
-			g.Why = fmt.Sprintf("mostly %s, %s: %s", reason, times(most), reasonAdvice(reason))
+			g.Why = fmt.Sprintf("mostly %s, %s: %s", reason, times(most), reason.info().todo)
 			// The first calls can look worse than they are, and so can calls on their way.
 			if RateLower(lost, calls, j.policy.Confidence) < j.policy.NotCompared {
 				g.State = NotEnoughData
@@ -211,7 +211,7 @@ func listed(differences []difference) string {
 	sorted := gathered(differences)
 	var parts []string
 	for _, d := range sorted[:min(shown, len(sorted))] {
-		text := classText(d.class)
+		text := d.class.info().text
 		if d.path != "" {
 			text += " at " + d.path
 		}
@@ -250,7 +250,7 @@ func gathered(differences []difference) []difference {
 	}
 	slices.SortFunc(out, func(a, b difference) int {
 		return cmp.Or(
-			cmp.Compare(b.count, a.count), cmp.Compare(slices.Index(Classes(), a.class), slices.Index(Classes(), b.class)),
+			cmp.Compare(b.count, a.count), cmp.Compare(a.class.rank(), b.class.rank()),
 			cmp.Compare(a.domain, b.domain), cmp.Compare(a.operation, b.operation), cmp.Compare(a.path, b.path))
 	})
 	return out

@@ -17,7 +17,7 @@ func compareOperations(a, b Operation) int {
 func compareFindings(a, b Finding) int {
 	return cmp.Or(
 		cmp.Compare(slices.Index(Comparators(), a.Comparator), slices.Index(Comparators(), b.Comparator)),
-		cmp.Compare(slices.Index(Classes(), a.Class), slices.Index(Classes(), b.Class)),
+		cmp.Compare(a.Class.rank(), b.Class.rank()),
 		cmp.Compare(a.Comparator, b.Comparator), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Path, b.Path))
 }
 

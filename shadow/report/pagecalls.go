@@ -133,39 +133,6 @@ func newPageBar(c Comparator, t Tally, unbalanced []string) pageBar {
 	return bar
 }
 
-func pageReason(r Reason) string {
-	switch r {
-	case DroppedQueue:
-		return "too many calls waited"
-	case DroppedBytes:
-		return "waiting calls held too many bytes"
-	case DroppedBreaker:
-		return "the candidate's breaker was open"
-	case DroppedRate:
-		return "more than the rate limit allows"
-	case DroppedMode:
-		return "the shadow was switched off, or closed"
-	case ShadowTimeout:
-		return "the candidate took too long"
-	case ShadowUnavailable:
-		return "the candidate could not serve"
-	case ShadowContended:
-		return "the candidate gave up: other writers kept the key busy"
-	case PrimaryFailed:
-		return "the serving path failed, and wrote nothing"
-	case PrimaryIndeterminate:
-		return "the serving path does not know whether it has written"
-	case Superseded:
-		return "the key was copied anew meanwhile"
-	case ShadowPanic:
-		return "the comparison panicked"
-	case NotApplicable:
-		return "this comparator has nothing to say of it"
-	default:
-		return ""
-	}
-}
-
 // pageKnown returns the known ones, and then any that a newer program has added.
 func pageKnown[K ~string](known []K, totals map[Comparator]Tally, of func(Tally) map[K]int64) []K {
 	var extra []K
@@ -198,7 +165,7 @@ func pageCallsTable(totals map[Comparator]Tally) pageTable {
 	row(pageHead("in flight"), func(t Tally) int64 { return t.InFlight }, false)
 	reasons := pageKnown(Reasons(), totals, func(t Tally) map[Reason]int64 { return t.NotCompared })
 	for _, reason := range reasons {
-		head := pageCell{Text: string(reason), Sub: pageReason(reason), Head: true, Kind: "code what"}
+		head := pageCell{Text: string(reason), Sub: reason.info().means, Head: true, Kind: "code what"}
 		if reason.Excused() {
 			head.Tag = "excused"
 		}
@@ -207,43 +174,8 @@ func pageCallsTable(totals map[Comparator]Tally) pageTable {
 	return table
 }
 
-func pageClass(c Class) string {
-	switch c {
-	case Nondeterministic:
-		return "the operation disagrees with itself on the same input"
-	case ErrorClass:
-		return "one path succeeded, the other refused, or refused otherwise"
-	case LostWrite:
-		return "the candidate reports a write that is not there"
-	case ValueDiffers:
-		return "what is stored differs"
-	case TTLDiffers:
-		return "the expiry differs, or one has none"
-	case LostUpdate:
-		return "an acknowledged commit is not in the chain"
-	case DoubleApply:
-		return "a commit is in the chain twice"
-	case ForeignWrite:
-		return "the candidate's store holds what nobody here has written"
-	case DriftGap:
-		return "the call before was not mirrored, so this one could not follow"
-	case DriftInherited:
-		return "the key had diverged before; counted under the first cause"
-	case OrderOnly:
-		return "the same operations, in another order"
-	case EncodingOnly:
-		return "other bytes, the same meaning"
-	case MatchNoop:
-		return "both wrote nothing, and agree"
-	case Match:
-		return "both are the same"
-	default:
-		return ""
-	}
-}
-
 func pageClassHead(c Class) pageCell {
-	head := pageCell{Text: string(c), Sub: pageClass(c), Head: true, Kind: "code what"}
+	head := pageCell{Text: string(c), Sub: c.info().means, Head: true, Kind: "code what"}
 	if c.Blocks() {
 		head.Tag = "blocks"
 	}

@@ -41,7 +41,7 @@ func pageFoundTable(label string, all []pageFound) *pageTable {
 	table := &pageTable{Label: label, Head: pageColumns("Operation", "Class", "Path", "#Count", "Found by", "First", "Last")}
 	for _, f := range all[:min(len(all), pageRows/2)] {
 		class, count := pageCode(string(f.Class)), pageNumberOf(f.Count)
-		class.Sub = pageClass(f.Class)
+		class.Sub = f.Class.info().means
 		switch {
 		case f.known:
 			class.Tag = "known"

@@ -123,7 +123,7 @@ func pageVerify(v Verify) pageTable {
 			if class.Blocks() {
 				mark = NotReady
 			}
-			row(string(class), n, "confirmed since the start: "+pageClass(class), mark)
+			row(string(class), n, "confirmed since the start: "+class.info().means, mark)
 		}
 	}
 	return table

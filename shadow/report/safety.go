@@ -29,7 +29,7 @@ func (j *judgement) audit() {
 	switch {
 	case blocked > 0:
 		g.State = NotReady
-		g.Why = listed(differences) + ". What to do: " + classAdvice(worst(differences))
+		g.Why = listed(differences) + ". What to do: " + worst(differences).info().todo
 	case contended < need:
 		g.State = NotEnoughData
 		g.Why = fmt.Sprintf("the zero is empty: only %s met another writer; run longer, or raise Config.Percent so that busier keys are in it",
@@ -48,7 +48,7 @@ func (j *judgement) endState() {
 		if n := v.Findings[class]; n > 0 && class.Blocks() && !j.policy.knows("", "", class, "") {
 			confirmed += n
 			first = cmp.Or(first, class)
-			kinds = append(kinds, fmt.Sprintf("%s, %s", classText(class), times(n)))
+			kinds = append(kinds, fmt.Sprintf("%s, %s", class.info().text, times(n)))
 		}
 	}
 	need := max(j.policy.Rounds, 0)
@@ -64,7 +64,7 @@ func (j *judgement) endState() {
 		if confirmed > 1 {
 			g.Have = fmt.Sprintf("%s keys that differ confirmed", grouped(confirmed))
 		}
-		g.Why = strings.Join(kinds, "; ") + ". Both stores were at rest. What to do: " + classAdvice(first)
+		g.Why = strings.Join(kinds, "; ") + ". Both stores were at rest. What to do: " + first.info().todo
 	case need == 0:
 		g.State = Ready
 	case v.Rounds == 0 || v.Checked == 0:

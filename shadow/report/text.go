@@ -193,7 +193,7 @@ func (t *text) classes() {
 	}
 	out.row(append(header, "")...)
 	for _, class := range Classes() {
-		cells, any := []string{fmt.Sprintf("%s (%s)", class, classText(class))}, false
+		cells, any := []string{fmt.Sprintf("%s (%s)", class, class.info().text)}, false
 		for _, c := range Comparators() {
 			n := sums[c].Classes[class]
 			any = any || n != 0

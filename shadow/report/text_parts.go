@@ -100,7 +100,7 @@ func (t *text) samples() {
 	}
 	t.title("SAMPLES")
 	for _, s := range samples[:min(len(samples), shown)] {
-		head := fmt.Sprintf("%s: %s (%s)", operationName(s.Domain, s.Operation), classText(s.Class), s.Comparator)
+		head := fmt.Sprintf("%s: %s (%s)", operationName(s.Domain, s.Operation), s.Class.info().text, s.Comparator)
 		paragraph(&t.out, "  ", "    ", head)
 		by := fmt.Sprintf("%s, key %s, %s UTC", s.OpID, s.Key, s.At.UTC().Format(moment))
 		if s.Process != "" {
