@@ -23,16 +23,7 @@ func (r *Report) accounting() []string {
 	var problems []string
 	for _, op := range r.Operations {
 		for _, comparator := range sortedKeys(op.Tallies) {
-			t := op.Tallies[comparator]
-			where := fmt.Sprintf("%s, %s: ", operationName(op.Domain, op.Name), comparator)
-			if sum := t.Compared + t.InFlight + total(t.NotCompared); sum != t.Eligible {
-				problems = append(problems, fmt.Sprintf("%s%s eligible, %s compared, not compared or in flight",
-					where, counted(t.Eligible, "call"), grouped(sum)))
-			}
-			if sum := total(t.Classes); sum != t.Compared {
-				problems = append(problems, fmt.Sprintf("%s%s compared, %s with a class",
-					where, counted(t.Compared, "call"), grouped(sum)))
-			}
+			problems = append(problems, op.unbalanced(comparator)...)
 		}
 		for _, f := range op.Findings {
 			// A call can differ at several places, and so be found more often than it counts.
@@ -149,12 +140,4 @@ func (c *checker) counts(where string, counts ...int64) {
 			c.add("%s: a count is %d", where, n)
 		}
 	}
-}
-
-func total[K comparable](counts map[K]int64) int64 {
-	var sum int64
-	for _, n := range counts {
-		sum += n
-	}
-	return sum
 }

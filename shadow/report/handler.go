@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // HandlerOption changes what [Handler] does.
@@ -65,7 +64,7 @@ const (
 type request struct {
 	format   string
 	download bool
-	live     time.Duration
+	live     int // seconds
 }
 
 func parseRequest(target *url.URL) (request, error) {
@@ -91,7 +90,7 @@ func parseRequest(target *url.URL) (request, error) {
 		if err != nil {
 			return q, fmt.Errorf("live is %q: it is a number of seconds, from %d to %d", live, liveLeast, liveMost)
 		}
-		q.live = time.Duration(min(max(seconds, liveLeast), liveMost)) * time.Second
+		q.live = min(max(seconds, liveLeast), liveMost)
 	}
 	return q, nil
 }
@@ -134,7 +133,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if q.download {
 		header.Set("Content-Disposition", `attachment; filename="`+fileName(report, q.format)+`"`)
 	} else if q.live > 0 && (q.format == "html" || q.format == "text") {
-		header.Set("Refresh", strconv.Itoa(int(q.live/time.Second)))
+		header.Set("Refresh", strconv.Itoa(q.live))
 	}
 	if r.Method == http.MethodGet {
 		_, _ = body.WriteTo(w) // whoever asked has gone
@@ -152,7 +151,9 @@ func (h *handler) render(w io.Writer, r *Report, q request) error {
 	case q.download:
 		return r.WriteHTML(w, h.policy)
 	default:
-		return newPage(r, h.policy, r.Judge(h.policy), &pageNav{Live: q.live}).write(w)
+		p := newPage(r, h.policy)
+		p.Served, p.Live = true, q.live
+		return p.write(w)
 	}
 }
 

@@ -139,18 +139,10 @@ func (r *Report) AsCalibration() (*Calibration, error) {
 		_, n, _ := op.evidence(Policy{}.withDefaults())
 		c.Compared += n
 		for _, comparator := range Comparators() {
-			for class, n := range op.Tallies[comparator].Classes {
-				if class.Blocks() {
-					c.Blocking += n
-				}
-			}
+			c.Blocking += blocked(op.Tallies[comparator].Classes)
 		}
 	}
-	for class, n := range r.Verify.Findings {
-		if class.Blocks() {
-			c.Blocking += n
-		}
-	}
+	c.Blocking += blocked(r.Verify.Findings)
 	return c, nil
 }
 

@@ -103,10 +103,7 @@ func (r *Report) addMinute(m Minute) {
 		r.Timeline = append(r.Timeline, m)
 		return
 	}
-	r.Timeline[i].Compared += m.Compared
-	r.Timeline[i].NotCompared += m.NotCompared
-	r.Timeline[i].Dropped += m.Dropped
-	r.Timeline[i].Diverged += m.Diverged
+	r.Timeline[i].add(m)
 }
 
 // addKey keeps all of them, which are a few of each process: to leave out now what is rare

@@ -88,6 +88,13 @@ func (p *PathHealth) add(other PathHealth) {
 	p.Errors = added(p.Errors, other.Errors)
 }
 
+func (m *Minute) add(other Minute) {
+	m.Compared += other.Compared
+	m.NotCompared += other.NotCompared
+	m.Dropped += other.Dropped
+	m.Diverged += other.Diverged
+}
+
 // breakerRank orders the states of a breaker, the worst last.
 func breakerRank(state string) int {
 	return slices.Index([]string{"closed", "half-open", "open"}, state)

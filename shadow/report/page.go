@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"time"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 //go:embed page.tmpl
@@ -20,87 +22,29 @@ var pageStyle string
 // WriteHTML writes the Report, judged by p, as one HTML page that needs nothing else: no
 // script, no style sheet, no font and no image from elsewhere. It can be mailed, attached
 // and printed. [Handler] serves the same page.
-func (r *Report) WriteHTML(w io.Writer, p Policy) error {
-	return newPage(r, p, r.Judge(p), nil).write(w)
-}
+func (r *Report) WriteHTML(w io.Writer, p Policy) error { return newPage(r, p).write(w) }
 
-// page is what page.tmpl shows. Everything in it is text: html/template escapes it where
-// it stands.
+// page is what page.tmpl shows: its fields and methods, and those of the Report.
+// html/template escapes each text where it stands.
 type page struct {
-	Style  template.CSS
-	Policy string // what the browser may load and run: nothing
-	Title  string
-	Nav    *pageNav // nil in a file, which nobody serves
-	Now    string   // what is in effect, and when that was
-	Facts  []pageFact
-
 	*Report
-	Verdict  pageVerdict
-	Calls    pageCalls
-	Latency  pageLatency
-	Timeline pageTimeline
-	Coverage pageTable
-	Proves   string // what its bounds are
-	EndState pageTable
-	Rounds   string // how far the verifier is
-	Dirty    pageTable
-	Cases    []pageSample
-	MoreOf   string // samples that are not shown
-	Fleet    pageTable
+	Policy  Policy
+	Verdict Verdict
+	Totals  tallies
+	Served  bool // not a file: there are links that a server can follow
+	Live    int  // how often a served page loads itself again, in seconds; 0 if it does not
 }
 
-// pageNav is what a server can do and a file cannot.
-type pageNav struct {
-	Live time.Duration // how often the page loads itself again; 0 if it does not
-}
-
-// Seconds is how often, as the query has it.
-func (n *pageNav) Seconds() int { return int(n.Live / time.Second) }
-
-// The states, for the template.
-func (*page) Ready() State     { return Ready }
-func (*page) NotReady() State  { return NotReady }
-func (*page) Undecided() State { return NotEnoughData }
-
-type pageFact struct{ Name, Value, Sub string }
-
-func newPage(r *Report, policy Policy, v Verdict, nav *pageNav) *page {
-	policy = policy.withDefaults()
-	p := &page{
-		Style: template.CSS(pageStyle), Policy: pagePolicy(), Nav: nav, Report: r, //nolint:gosec // it is ours
-		Verdict: newPageVerdict(r, v), Calls: newPageCalls(r, policy), Latency: newPageLatency(r), Timeline: newPageTimeline(r),
-		Coverage: pageCoverage(r, v, policy), EndState: pageVerify(r.Verify), Rounds: pageRounds(r.Verify),
-		Dirty: pageDirty(r), Fleet: pageFleet(r, policy),
-	}
-	p.Proves = fmt.Sprintf("The rate of differences is what the calls prove, at %s: an upper bound, also if none was found.",
-		pagePercent(100*policy.Confidence))
-	p.Cases, p.MoreOf = newPageSamples(r)
-	name := r.Name
-	if name == "" {
-		name = "shadow"
-	}
-	p.Title = fmt.Sprintf("%s %s: %s", pageSign(v.State), v.State, name)
-	p.Now = pageModeText(r)
-	if r.Mode != "mixed" { // each has a share of its own then
-		p.Now += ", " + pagePercent(r.Percent) + " of the keys"
-	}
-	p.Now += ". Taken " + pageTime(r.Taken) + "."
-	p.Facts = []pageFact{
-		{"Covers", pageUp(r), "since " + pageTime(r.Started)},
-		{"Build", pageOr(r.Build), "in " + pagePlural(len(r.Processes), "process")},
-	}
-	noise := pageFact{"Calibration", "none", "no A/A run is known: differences may be noise"}
-	if c := r.Calibration; c != nil {
-		noise.Value = pagePlural(c.Blocking, "false alarm")
-		noise.Sub = "in " + grouped(c.Compared) + " calls, " + pageTime(c.Taken)
-	}
-	p.Facts = append(p.Facts, noise)
-	return p
+func newPage(r *Report, p Policy) *page {
+	return &page{Report: r, Policy: p.withDefaults(), Verdict: r.Judge(p), Totals: r.totals()}
 }
 
 // write renders first and writes then, so that w never gets half a page.
 func (p *page) write(w io.Writer) error {
-	t, err := template.New("page").Funcs(template.FuncMap{"sign": pageSign, "kind": pageKind}).Parse(pageTemplate)
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"sign": pageSign, "kind": pageKind, "time": pageTime, "percent": pagePercent, "known": pageOr,
+		"operation": operationName, "grouped": grouped, "comparator": pageComparator,
+	}).Parse(pageTemplate)
 	if err != nil {
 		return fmt.Errorf("report: page.tmpl: %w", err)
 	}
@@ -120,26 +64,234 @@ func pagePolicy() string {
 		"'; img-src data:; base-uri 'none'; form-action 'none'"
 }
 
+func (*page) Loads() string       { return pagePolicy() }
+func (*page) Style() template.CSS { return template.CSS(pageStyle) } //nolint:gosec // it is ours
+
+// The states, for the template.
+func (*page) Ready() State     { return Ready }
+func (*page) NotReady() State  { return NotReady }
+func (*page) Undecided() State { return NotEnoughData }
+
 // pageSign is the sign of a state: colours are not for everybody.
 func pageSign(s State) string {
-	switch s {
-	case Ready:
-		return "✓"
-	case NotReady:
-		return "✗"
-	default:
-		return "○"
-	}
+	return map[State]string{Ready: "✓", NotReady: "✗", NotEnoughData: "○"}[s]
 }
 
 // pageKind is the state's class in page.css.
 func pageKind(s State) string {
-	switch s {
-	case Ready:
-		return "good"
-	case NotReady:
-		return "bad"
+	return map[State]string{Ready: "good", NotReady: "bad", NotEnoughData: "open"}[s]
+}
+
+// Heading is the name of what is shadowed, if it has one.
+func (p *page) Heading() string {
+	if p.Name == "" {
+		return "shadow"
+	}
+	return p.Name
+}
+
+// Now says what is in effect.
+func (p *page) Now() string {
+	text, known := map[string]string{
+		"": "Mode unknown", "off": "Off: nothing is compared", "shadow": "Shadow: the legacy path serves",
+		"reverse": "Reverse: the candidate serves", mixed: "Mixed: the processes do not agree",
+	}[p.Mode]
+	if !known {
+		text = p.Mode
+	}
+	if p.Mode != mixed { // each has a share of its own then
+		text += ", " + pagePercent(p.Percent) + " of the keys"
+	}
+	return text
+}
+
+// Headline is the cause. The name of an operation is spelt as it is.
+func (p *page) Headline() string { return pageHeadline(p.Verdict.Cause) }
+
+func pageHeadline(cause string) string {
+	if word, _, _ := strings.Cut(cause, " "); word == "" || strings.ContainsAny(word, "/._") {
+		return cause
+	}
+	first, size := utf8.DecodeRuneInString(cause)
+	return string(unicode.ToUpper(first)) + cause[size:]
+}
+
+// pageGates is how many gates are listed one by one; a fleet has hundreds while it warms up.
+const pageGates = 16
+
+// gates are those of a state.
+func (p *page) gates(state State) (found []Gate) {
+	for _, g := range p.Verdict.Gates {
+		if g.State == state {
+			found = append(found, g)
+		}
+	}
+	return found
+}
+
+func (p *page) Blocked() []Gate {
+	all := p.gates(NotReady)
+	return all[:min(len(all), pageGates)]
+}
+
+func (p *page) Missing() []Gate {
+	all := p.gates(NotEnoughData)
+	return all[:min(len(all), max(pageGates-len(p.Blocked()), 6))]
+}
+
+func (p *page) MoreGates() string {
+	return pageLeftOut(len(p.gates(NotReady))+len(p.gates(NotEnoughData)), len(p.Blocked())+len(p.Missing()), "gate")
+}
+
+// Passed says all of them in a line.
+func (p *page) Passed() string {
+	passed := p.gates(Ready)
+	names, counts := gateNames(passed)
+	for i, name := range names {
+		if counts[name] > 1 {
+			names[i] = fmt.Sprintf("%s × %d", name, counts[name])
+		}
+	}
+	return fmt.Sprintf("%s passed: %s", counted(len(passed), "gate"), strings.Join(names, ", "))
+}
+
+// gateNames lists each name once, in their order, and counts them.
+func gateNames(gates []Gate) (names []string, counts map[string]int) {
+	counts = map[string]int{}
+	for _, g := range gates {
+		if counts[g.Name]++; counts[g.Name] == 1 {
+			names = append(names, g.Name)
+		}
+	}
+	return names, counts
+}
+
+// pageTile is a number that sums up a section.
+type pageTile struct {
+	Label, Value, Sub string
+	Mark              State
+}
+
+func (p *page) Tiles() []pageTile {
+	blocking := blocked(p.Verify.Findings)
+	var compared, missing, excused int64
+	for _, c := range Comparators() {
+		t := p.Totals[c]
+		compared += t.Compared
+		blocking += blocked(t.Classes)
+		more, said := t.missed()
+		missing, excused = missing+more, excused+said
+	}
+	missed := counted(missing, "comparison") + " missed"
+	if excused > 0 {
+		missed += ", " + grouped(excused) + " excused"
+	}
+	tiles := []pageTile{
+		{"Differences that block", grouped(blocking), "in " + counted(compared, "comparison"), pageMark(blocking == 0, compared > 0)},
+		{"Calls compared", grouped(p.Totals[Seeded].Compared), "with the same input, in " + counted(len(p.Operations), "operation"), ""},
+		{"Not compared", pageShare(missing, compared+missing), missed, ""},
+		{"p99, candidate", pageNone, "nothing measured yet", ""},
+		{"End state", pageNone, "not verified yet", ""},
+	}
+	if legacy, candidate := p.latencies(); candidate.Count() > 0 {
+		tiles[3].Value, tiles[3].Sub = pageDuration(candidate.Quantile(0.99)), "legacy "+pageDuration(legacy.Quantile(0.99))
+	}
+	if v := p.Verify; v.Rounds > 0 {
+		tiles[4] = pageTile{
+			"End state", pageShare(v.Equal, v.Checked), fmt.Sprintf("%s of %s keys equal", grouped(v.Equal), grouped(v.Checked)), v.mark(),
+		}
+	}
+	return tiles
+}
+
+// mark is how the end state stands: what is looked at again is not decided.
+func (v Verify) mark() State {
+	switch {
+	case blocked(v.Findings) > 0:
+		return NotReady
+	case v.Rounds == 0 || v.Checked == 0:
+		return ""
+	case v.Equal == v.Checked:
+		return Ready
+	case v.Equal+v.Pending+v.Unknown >= v.Checked:
+		return NotEnoughData
 	default:
-		return "open"
+		return NotReady
 	}
 }
+
+// pageMark is what a number says by itself; the gates say more.
+func pageMark(good, enough bool) State {
+	switch {
+	case !enough:
+		return ""
+	case good:
+		return Ready
+	default:
+		return NotReady
+	}
+}
+
+// latencies sums up those of all operations.
+func (r *Report) latencies() (legacy, candidate Latency) {
+	for _, o := range r.Operations {
+		legacy.Add(o.Legacy)
+		candidate.Add(o.Candidate)
+	}
+	return legacy, candidate
+}
+
+// Covers is for how long the calls were counted.
+func (p *page) Covers() string {
+	if d := p.Taken.Sub(p.Started); d >= 1e9 && !p.Started.IsZero() {
+		return pageDuration(d.Truncate(1e9))
+	}
+	return "just started"
+}
+
+func (p *page) In() string { return counted(len(p.Processes), "process") }
+
+// Noise sums up the calibration.
+func (c *Calibration) Noise() string { return counted(c.Blocking, "false alarm") }
+
+// Proves says what the bounds of the coverage are.
+func (p *page) Proves() string {
+	return fmt.Sprintf("The rate of differences is what the calls prove, at %s: an upper bound, also if none was found.",
+		pagePercent(100*p.Policy.Confidence))
+}
+
+// Rounded says how far the verifier is.
+func (p *page) Rounded() string {
+	v := p.Verify
+	text := counted(v.Rounds, "round") + ", the last one ended at " + pageTime(v.Last)
+	switch v.Settled {
+	case 0:
+		return text + ", and did not find all keys equal"
+	case 1:
+		return text + ", and found all keys equal"
+	default:
+		return text + "; all keys were equal in the last " + grouped(int64(v.Settled))
+	}
+}
+
+// pageSamples is how many are shown, pageOpen how many of those unfolded.
+const (
+	pageSamples     = 9
+	pageOpen        = 3
+	pageDifferences = 8
+)
+
+// pageSample is a call that differed.
+type pageSample struct {
+	Sample
+	Open bool
+}
+
+func (p *page) Cases() (shown []pageSample) {
+	for i, s := range p.Samples[:min(len(p.Samples), pageSamples)] {
+		shown = append(shown, pageSample{s, i < pageOpen})
+	}
+	return shown
+}
+
+func (p *page) MoreCases() string { return pageLeftOut(len(p.Samples), pageSamples, "sample") }

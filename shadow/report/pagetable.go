@@ -1,5 +1,13 @@
 package report
 
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
 // pageTable is a table in a box of its own, which scrolls where the window is too narrow.
 type pageTable struct {
 	Label string // what the box is called, for those who do not see it
@@ -7,6 +15,10 @@ type pageTable struct {
 	Rows  [][]pageCell
 	Note  string // beneath; that rows are left out, for example
 }
+
+// pageRows is how many rows a table shows at most: the page must stay one that opens at
+// once, on a phone as well.
+const pageRows = 30
 
 // pageCell is a cell of it.
 type pageCell struct {
@@ -19,35 +31,97 @@ type pageCell struct {
 	Rows int    // that it spans; 0 is 1
 }
 
-// The cells, each in its kind.
-func pageText(text string) pageCell    { return pageCell{Text: pageOr(text)} }
-func pageNumber(text string) pageCell  { return pageCell{Text: text, Kind: "num"} }
-func pageCode(text string) pageCell    { return pageCell{Text: pageOr(text), Kind: "code"} }
-func pageHead(text string) pageCell    { return pageCell{Text: pageOr(text), Head: true} }
-func pageMoment(text string) pageCell  { return pageCell{Text: text, Kind: "when"} }
-func pageProse(text string) pageCell   { return pageCell{Text: pageOr(text), Kind: "wide"} }
-func pageNumHead(text string) pageCell { return pageCell{Text: text, Kind: "num"} }
+// Texts that need a cell of their own kind.
+type (
+	code   string // a name, as a program has it
+	prose  string // takes several lines
+	figure string // a number that is no count
+)
 
-// pageNumberOf is a count; one of nothing stands back.
-func pageNumberOf(n int64) pageCell {
-	if n == 0 {
-		return pageCell{Text: "0", Kind: "num zero"}
+// newPageTable makes an empty one. A column whose name starts with # is of numbers.
+func newPageTable(label string, columns ...string) *pageTable {
+	t := &pageTable{Label: label}
+	for _, name := range columns {
+		cell := pageCell{Text: name}
+		if text, ok := strings.CutPrefix(name, "#"); ok {
+			cell = pageCell{Text: text, Kind: "num"}
+		}
+		t.Head = append(t.Head, cell)
 	}
-	return pageNumber(grouped(n))
+	return t
 }
 
-// pageColumns makes the head of a table; a name that starts with # is that of a column
-// of numbers.
-func pageColumns(names ...string) []pageCell {
-	head := make([]pageCell, 0, len(names))
-	for _, name := range names {
-		if name[0] == '#' {
-			head = append(head, pageNumHead(name[1:]))
-			continue
+// newCell makes a cell of a text, a count or a time, in its kind.
+func newCell(value any) pageCell {
+	switch v := value.(type) {
+	case pageCell:
+		return v
+	case code:
+		return pageCell{Text: pageOr(string(v)), Kind: "code"}
+	case prose:
+		return pageCell{Text: pageOr(string(v)), Kind: "wide"}
+	case figure:
+		return pageCell{Text: string(v), Kind: "num"}
+	case time.Time:
+		return pageCell{Text: pageTime(v), Kind: "when"}
+	case int64:
+		if v == 0 { // stands back
+			return pageCell{Text: "0", Kind: "num zero"}
 		}
-		head = append(head, pageCell{Text: name})
+		return pageCell{Text: grouped(v), Kind: "num"}
+	case Class:
+		cell := newCell(code(v))
+		if v.Blocks() {
+			cell.Tag = "blocks"
+		}
+		return cell
+	default:
+		return pageCell{Text: pageOr(fmt.Sprint(v))}
 	}
-	return head
+}
+
+// heading names a row.
+func heading(value any) pageCell { return newCell(value).as(func(c *pageCell) { c.Head = true }) }
+
+func (c pageCell) as(change func(*pageCell)) pageCell {
+	change(&c)
+	return c
+}
+
+// marked has a sign if it is one of what stands in the way.
+func marked(value any, bad bool) pageCell {
+	cell := newCell(value)
+	if bad {
+		cell.Mark = NotReady
+	}
+	return cell
+}
+
+func (t *pageTable) row(values ...any) {
+	cells := make([]pageCell, 0, len(values))
+	for _, value := range values {
+		cells = append(cells, newCell(value))
+	}
+	t.Rows = append(t.Rows, cells)
+}
+
+// counts adds a row of counts, unless all are 0. Those of what blocks have a sign.
+func (t *pageTable) counts(head pageCell, always bool, counts []int64) {
+	row := []any{head}
+	for _, n := range counts {
+		always = always || n != 0
+		row = append(row, marked(n, n > 0 && head.Tag == "blocks"))
+	}
+	if always {
+		t.row(row...)
+	}
+}
+
+// limit leaves out what are more rows than most, and says so.
+func (t *pageTable) limit(most int, noun string) *pageTable {
+	t.Note = pageLeftOut(len(t.Rows), most, noun)
+	t.Rows = t.Rows[:min(len(t.Rows), most)]
+	return t
 }
 
 // pageLeftOut says how many of all are not shown, or nothing if none.
@@ -55,5 +129,251 @@ func pageLeftOut(all, shown int, noun string) string {
 	if all <= shown {
 		return ""
 	}
-	return pagePlural(all-shown, noun) + " more: the JSON has all of them."
+	return counted(all-shown, noun) + " more: the JSON has all of them."
+}
+
+func (p *page) PassedGates() *pageTable {
+	t := newPageTable("Gates that passed", "Gate", "Where", "Have", "Need", "Why")
+	for _, g := range p.gates(Ready) {
+		name := pageCell{Text: g.Name, Mark: Ready, Head: true}
+		t.row(name, operationName(g.Domain, g.Operation), prose(g.Have), prose(g.Need), prose(g.Why))
+	}
+	return t.limit(pageRows, "gate")
+}
+
+// CallsTable says where every call went.
+func (p *page) CallsTable() *pageTable {
+	t := newPageTable("Where every call went, by comparator", "Calls", "#Seeded", "#Lockstep", "#Free")
+	t.counts(heading("sampled in"), true, p.Totals.each(func(t Tally) int64 { return t.Eligible }))
+	t.counts(heading("compared"), true, p.Totals.each(func(t Tally) int64 { return t.Compared }))
+	t.counts(heading("in flight"), false, p.Totals.each(func(t Tally) int64 { return t.InFlight }))
+	for _, reason := range allOf(Reasons(), p.Totals, func(t Tally) map[Reason]int64 { return t.NotCompared }) {
+		head := pageCell{Text: string(reason), Sub: reason.info().means, Head: true, Kind: "code what"}
+		if reason.Excused() {
+			head.Tag = "excused"
+		}
+		t.counts(head, false, p.Totals.each(func(t Tally) int64 { return t.NotCompared[reason] }))
+	}
+	return t
+}
+
+// ClassTable says what the comparisons came to.
+func (p *page) ClassTable() *pageTable {
+	t := newPageTable("Outcome of the comparisons, by class", "Class", "#Seeded", "#Lockstep", "#Free")
+	verified := p.Report.Verify.Findings
+	if len(verified) > 0 {
+		t.Head = append(t.Head, pageCell{Text: "End state", Kind: "num"})
+	}
+	for _, class := range allOf(Classes(), p.Totals, func(t Tally) map[Class]int64 { return t.Classes }) {
+		head := heading(class)
+		head.Sub, head.Kind = class.info().means, "code what"
+		counts := p.Totals.each(func(t Tally) int64 { return t.Classes[class] })
+		if len(verified) > 0 {
+			counts = append(counts, verified[class])
+		}
+		t.counts(head, class == Match, counts)
+	}
+	return t
+}
+
+// HealthTable is how both paths and the shadow did.
+func (p *page) HealthTable() *pageTable {
+	h, t := p.Report.Health, newPageTable("Health of both paths and of the shadow", "What", "Value")
+	row := func(name, value, sub string, mark State) {
+		t.row(heading(name), pageCell{Text: value, Sub: sub, Mark: mark, Kind: "wide"})
+	}
+	row("legacy path", counted(h.Legacy.Calls, "call"), pageCounts("errors: ", h.Legacy.Errors), "")
+	row("candidate", counted(h.Candidate.Calls, "call"), pageCounts("errors: ", h.Candidate.Errors), "")
+	trips := "never opened"
+	if h.BreakerTrips != 0 {
+		trips = "opened " + counted(h.BreakerTrips, "time")
+	}
+	row("breaker", pageOr(h.Breaker), trips, pageMark(h.Breaker == "closed", h.Breaker != ""))
+	row("queue", counted(h.Queue, "call")+", "+pageBytes(h.QueueBytes), "at most "+counted(h.QueueMost, "call")+" at once", "")
+	if h.Panics > 0 {
+		row("panics", grouped(h.Panics), "of the shadow's own code", NotReady)
+	}
+	if len(h.Resyncs) > 0 {
+		row("keys copied anew", pageCounts("", h.Resyncs), "", "")
+	}
+	took := func(name, what string, l Latency) {
+		if l.Count() > 0 {
+			row(name, "p50 "+pageDuration(l.Quantile(0.5))+", p99 "+pageDuration(l.Quantile(0.99)), what, "")
+		}
+	}
+	took("lag", "from the call's end to its comparison's", h.Lag)
+	took("queue wait", "until a worker took the call", h.QueueWait)
+	took("lock wait", "of the candidate for other writers, in the free run", h.LockWait)
+	return t
+}
+
+func (p *page) Findings() *pageTable {
+	return p.found("Differences that block", func(blocks, known bool) bool { return blocks && !known })
+}
+
+func (p *page) Harmless() *pageTable {
+	return p.found("Differences that do not block", func(blocks, known bool) bool { return !blocks || known })
+}
+
+// found lists what differed and where, the most frequent first.
+func (p *page) found(label string, wanted func(blocks, known bool) bool) *pageTable {
+	type found struct {
+		where string
+		known bool
+		Finding
+	}
+	var all []found
+	for _, o := range p.Operations {
+		for _, f := range o.Findings {
+			if known := p.Policy.knows(o.Domain, o.Name, f.Class, f.Path); wanted(f.Class.Blocks(), known) {
+				all = append(all, found{operationName(o.Domain, o.Name), known, f})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b found) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.where, b.where))
+	})
+	t := newPageTable(label, "Operation", "Class", "Path", "#Count", "Found by", "First", "Last")
+	for _, f := range all {
+		class := newCell(f.Class)
+		class.Sub = f.Class.info().means
+		if f.known {
+			class.Tag = "known"
+		}
+		t.row(heading(f.where), class, code(f.Path), marked(f.Count, class.Tag == "blocks"), pageComparator(f.Comparator), f.First, f.Last)
+	}
+	return t.limit(pageRows/2, "finding")
+}
+
+// Coverage lists the operations: how much of each was compared, what that proves, and
+// what it lacks.
+func (p *page) Coverage() *pageTable {
+	t := newPageTable("Coverage, by operation",
+		"Operation", "State and what is missing", "#Seeded", "#Lockstep", "#Free", "#Contended", "#Keys", "#Rate of differences")
+	for _, o := range p.Operations {
+		state, missing := p.gatesOf(o)
+		seeded := o.Tallies[Seeded]
+		t.row(
+			pageCell{Text: operationName(o.Domain, o.Name), Sub: pageCounts("", o.Outcomes), Head: true, Kind: "op"},
+			pageCell{Text: pageOr(string(state)), Sub: missing, Mark: state, Kind: "wide"},
+			seeded.Compared, o.Tallies[Lockstep].Compared, o.Tallies[Free].Compared, o.Contended,
+			figure(pageKeys(o.Keys.Count())), figure(pageBound(seeded, p.Policy.Confidence)))
+	}
+	// What lacks most is what somebody looks for.
+	slices.SortStableFunc(t.Rows, func(a, b []pageCell) int { return pageOrder(a[1].Mark) - pageOrder(b[1].Mark) })
+	return t.limit(pageRows, "operation")
+}
+
+func pageOrder(s State) int { return slices.Index([]State{NotReady, NotEnoughData, Ready, ""}, s) }
+
+// gatesOf is what the gates of an operation come to.
+func (p *page) gatesOf(o Operation) (state State, missing string) {
+	var lacks []string
+	for _, g := range p.Verdict.Gates {
+		if g.Domain != o.Domain || g.Operation != o.Name {
+			continue
+		}
+		if pageOrder(g.State) < pageOrder(state) {
+			state = g.State
+		}
+		if g.State != Ready {
+			lacks = append(lacks, fmt.Sprintf("%s: %s, need %s", g.Name, g.Have, g.Need))
+		}
+	}
+	return state, strings.Join(lacks, "; ")
+}
+
+// pageKeys tells about how many keys a sketch has seen.
+func pageKeys(n int64) string {
+	switch {
+	case n == 0:
+		return "0"
+	case n > 100_000:
+		return "> 100,000"
+	default:
+		return "≈ " + grouped(n)
+	}
+}
+
+// pageBound is what the rate of blocking differences is below, with the given confidence.
+func pageBound(t Tally, confidence float64) string {
+	upper := RateUpper(blocked(t.Classes), t.Compared, confidence)
+	if upper > 0.5 {
+		return pageNone
+	}
+	return "< 1 in " + grouped(int64(1/upper))
+}
+
+// EndState is what the verifier found while nobody wrote.
+func (p *page) EndState() *pageTable {
+	v, t := p.Report.Verify, newPageTable("End state", "What", "#Keys", "Meaning")
+	row := func(name string, n int64, meaning string, mark State) {
+		t.row(heading(name), newCell(n).as(func(c *pageCell) { c.Mark = mark }), prose(meaning))
+	}
+	some := func(name string, n int64, meaning string, mark State) {
+		if n > 0 {
+			row(name, n, meaning, mark)
+		}
+	}
+	row("touched", v.Touched, "keys that were called, and are to be compared", "")
+	row("checked", v.Checked, "of those, in the last round", "")
+	row("equal", v.Equal, "of those, with their expiry", v.mark())
+	some("pending", v.Pending, "differed, and are looked at again", "")
+	some("unknown", v.Unknown, "could not be read, or moved all the time", "")
+	some("untimed", v.Untimed, "equal, but a store cannot tell expiries", "")
+	some("evicted", v.Evicted, "had no room in the registry, and are never checked", "")
+	for _, class := range Classes() {
+		some(string(class), v.Findings[class], "confirmed since the start: "+class.info().means, pageMark(false, class.Blocks()))
+	}
+	return t
+}
+
+// Dirty lists the keys that diverge most.
+func (p *page) Dirty() *pageTable {
+	t := newPageTable("Keys that diverge most", "Key", "Domain", "#Count", "First cause", "Path", "First seen", "By operation")
+	for _, k := range p.Report.Keys {
+		t.row(heading(code(k.Key)), k.Domain, k.Count, k.Class, code(k.Path), k.First, code(k.OpID))
+	}
+	return t.limit(20, "key")
+}
+
+// Fleet lists the processes: a mode that was asked for and is not in effect must be seen.
+func (p *page) Fleet() *pageTable {
+	t := newPageTable("Fleet, by process", "Process", "In effect", "Asked for", "#Of the keys", "Seen", "Build", "#Queue", "Breaker")
+	for _, one := range p.Processes {
+		effect := pageCell{Text: pageOr(one.Mode), Sub: one.Reason, Kind: "wide"}
+		if one.Asked != one.Mode {
+			effect.Mark, effect.Sub = NotReady, cmp.Or(one.Reason, "not what was asked for")
+		}
+		seen := pageCell{Text: pageAgo(one.Seen, p.Taken), Kind: "when"}
+		if p.Taken.Sub(one.Seen) > p.Policy.Silence {
+			seen.Mark, seen.Sub = NotEnoughData, pageTime(one.Seen)
+		}
+		t.row(heading(code(one.Name)), effect, one.Asked, figure(pagePercent(one.Percent)), seen, code(one.Build), one.Queue,
+			marked(one.Breaker, one.Breaker != "" && one.Breaker != "closed"))
+	}
+	return t.limit(pageRows, "process")
+}
+
+// Differs is what a call left, on both paths.
+func (s pageSample) Differs() *pageTable {
+	t := newPageTable("Differences of operation "+pageOr(s.OpID), "Path", "Legacy", "Candidate")
+	row := func(path any, legacy, candidate string) {
+		cell := newCell(code(candidate))
+		if legacy != candidate {
+			cell.Kind, cell.Tag = "code differs", "differs"
+		}
+		t.row(heading(path), code(legacy), cell)
+	}
+	for _, d := range s.Differences[:min(len(s.Differences), pageDifferences)] {
+		row(code(d.Path), d.Legacy, d.Candidate)
+	}
+	row("answered", s.Legacy, s.Candidate)
+	if s.LegacyExpiry != "" || s.CandidateExpiry != "" {
+		row("expires in", pageExpiry(s.LegacyExpiry), pageExpiry(s.CandidateExpiry))
+	}
+	if more := s.More + max(0, len(s.Differences)-pageDifferences); more > 0 {
+		t.Note = counted(more, "difference") + " more not listed."
+	}
+	return t
 }

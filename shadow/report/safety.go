@@ -168,11 +168,8 @@ func (j *judgement) rate(name string, events, n int64, limit float64, todo, fiel
 func (j *judgement) fleet() {
 	r := j.report
 	g := Gate{
-		Name: "fleet", State: Ready, Have: counted(int64(len(r.Processes)), "process"),
+		Name: "fleet", State: Ready, Have: counted(len(r.Processes), "process"),
 		Need: "one mode, one build, none behind",
-	}
-	if n := len(r.Processes); n != 1 {
-		g.Have = fmt.Sprintf("%d processes", n)
 	}
 	var problems []string
 	if r.Mode == mixed {
@@ -202,10 +199,7 @@ func (j *judgement) fleet() {
 	}
 	if n := len(problems); n > 0 {
 		g.State, g.Have = NotReady, fmt.Sprintf("%s, %s", g.Have, counted(int64(n), "disagreement"))
-		g.Why = strings.Join(problems[:min(n, 3)], "; ")
-		if n > 3 {
-			g.Why += fmt.Sprintf("; and %d more", n-3)
-		}
+		g.Why = firstOf(problems)
 		g.Why += ". Bring them together (Config.Build, Config.Percent, Config.Serve), or take what is gone off the list; then count anew"
 	}
 	j.add(1, g)

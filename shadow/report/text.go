@@ -123,19 +123,9 @@ func (t *text) passed() {
 	}
 }
 
-// sums are the tallies of all operations.
-func (r *Report) sums() map[Comparator]Tally {
-	var all Operation
-	all.Tallies = map[Comparator]Tally{}
-	for _, op := range r.Operations {
-		all.add(Operation{Tallies: op.Tallies})
-	}
-	return all.Tallies
-}
-
 // calls says where every call went, by comparator.
 func (t *text) calls() {
-	sums := t.report.sums()
+	sums := t.report.totals()
 	if len(sums) == 0 {
 		return
 	}
@@ -185,7 +175,7 @@ func (t *text) calls() {
 
 // classes says what the comparisons came to.
 func (t *text) classes() {
-	sums := t.report.sums()
+	sums := t.report.totals()
 	out := table{text: map[int]bool{4: true}}
 	header := []string{""}
 	for _, c := range Comparators() {
