@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"reflect"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -43,7 +44,9 @@ func newPage(r *Report, p Policy) *page {
 func (p *page) write(w io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"sign": pageSign, "kind": pageKind, "time": pageTime, "percent": pagePercent, "known": pageOr,
-		"operation": operationName, "grouped": grouped, "comparator": pageComparator,
+		"operation": operationName, "comparator": pageComparator,
+		"grouped": func(n any) string { return grouped(reflect.ValueOf(n).Int()) },
+		"counted": func(n any, noun string) string { return counted(reflect.ValueOf(n).Int(), noun) },
 	}).Parse(pageTemplate)
 	if err != nil {
 		return fmt.Errorf("report: page.tmpl: %w", err)
@@ -119,33 +122,23 @@ func pageHeadline(cause string) string {
 // pageGates is how many gates are listed one by one; a fleet has hundreds while it warms up.
 const pageGates = 16
 
-// gates are those of a state.
-func (p *page) gates(state State) (found []Gate) {
-	for _, g := range p.Verdict.Gates {
-		if g.State == state {
-			found = append(found, g)
-		}
-	}
-	return found
-}
-
 func (p *page) Blocked() []Gate {
-	all := p.gates(NotReady)
+	all := p.Verdict.in(NotReady)
 	return all[:min(len(all), pageGates)]
 }
 
 func (p *page) Missing() []Gate {
-	all := p.gates(NotEnoughData)
+	all := p.Verdict.in(NotEnoughData)
 	return all[:min(len(all), max(pageGates-len(p.Blocked()), 6))]
 }
 
 func (p *page) MoreGates() string {
-	return pageLeftOut(len(p.gates(NotReady))+len(p.gates(NotEnoughData)), len(p.Blocked())+len(p.Missing()), "gate")
+	return pageLeftOut(len(p.Verdict.in(NotReady))+len(p.Verdict.in(NotEnoughData)), len(p.Blocked())+len(p.Missing()), "gate")
 }
 
 // Passed says all of them in a line.
 func (p *page) Passed() string {
-	passed := p.gates(Ready)
+	passed := p.Verdict.in(Ready)
 	names, counts := gateNames(passed)
 	for i, name := range names {
 		if counts[name] > 1 {
@@ -153,17 +146,6 @@ func (p *page) Passed() string {
 		}
 	}
 	return fmt.Sprintf("%s passed: %s", counted(len(passed), "gate"), strings.Join(names, ", "))
-}
-
-// gateNames lists each name once, in their order, and counts them.
-func gateNames(gates []Gate) (names []string, counts map[string]int) {
-	counts = map[string]int{}
-	for _, g := range gates {
-		if counts[g.Name]++; counts[g.Name] == 1 {
-			names = append(names, g.Name)
-		}
-	}
-	return names, counts
 }
 
 // pageTile is a number that sums up a section.
@@ -249,29 +231,10 @@ func (p *page) Covers() string {
 	return "just started"
 }
 
-func (p *page) In() string { return counted(len(p.Processes), "process") }
-
-// Noise sums up the calibration.
-func (c *Calibration) Noise() string { return counted(c.Blocking, "false alarm") }
-
 // Proves says what the bounds of the coverage are.
 func (p *page) Proves() string {
 	return fmt.Sprintf("The rate of differences is what the calls prove, at %s: an upper bound, also if none was found.",
 		pagePercent(100*p.Policy.Confidence))
-}
-
-// Rounded says how far the verifier is.
-func (p *page) Rounded() string {
-	v := p.Verify
-	text := counted(v.Rounds, "round") + ", the last one ended at " + pageTime(v.Last)
-	switch v.Settled {
-	case 0:
-		return text + ", and did not find all keys equal"
-	case 1:
-		return text + ", and found all keys equal"
-	default:
-		return text + "; all keys were equal in the last " + grouped(int64(v.Settled))
-	}
 }
 
 // pageSamples is how many are shown, pageOpen how many of those unfolded.

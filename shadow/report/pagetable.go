@@ -134,7 +134,7 @@ func pageLeftOut(all, shown int, noun string) string {
 
 func (p *page) PassedGates() *pageTable {
 	t := newPageTable("Gates that passed", "Gate", "Where", "Have", "Need", "Why")
-	for _, g := range p.gates(Ready) {
+	for _, g := range p.Verdict.in(Ready) {
 		name := pageCell{Text: g.Name, Mark: Ready, Head: true}
 		t.row(name, operationName(g.Domain, g.Operation), prose(g.Have), prose(g.Need), prose(g.Why))
 	}
@@ -251,7 +251,7 @@ func (p *page) Coverage() *pageTable {
 	t := newPageTable("Coverage, by operation",
 		"Operation", "State and what is missing", "#Seeded", "#Lockstep", "#Free", "#Contended", "#Keys", "#Rate of differences")
 	for _, o := range p.Operations {
-		state, missing := p.gatesOf(o)
+		state, missing := p.Verdict.of(o)
 		seeded := o.Tallies[Seeded]
 		t.row(
 			pageCell{Text: operationName(o.Domain, o.Name), Sub: pageCounts("", o.Outcomes), Head: true, Kind: "op"},
@@ -260,27 +260,8 @@ func (p *page) Coverage() *pageTable {
 			figure(pageKeys(o.Keys.Count())), figure(pageBound(seeded, p.Policy.Confidence)))
 	}
 	// What lacks most is what somebody looks for.
-	slices.SortStableFunc(t.Rows, func(a, b []pageCell) int { return pageOrder(a[1].Mark) - pageOrder(b[1].Mark) })
+	slices.SortStableFunc(t.Rows, func(a, b []pageCell) int { return stateOrder(a[1].Mark) - stateOrder(b[1].Mark) })
 	return t.limit(pageRows, "operation")
-}
-
-func pageOrder(s State) int { return slices.Index([]State{NotReady, NotEnoughData, Ready, ""}, s) }
-
-// gatesOf is what the gates of an operation come to.
-func (p *page) gatesOf(o Operation) (state State, missing string) {
-	var lacks []string
-	for _, g := range p.Verdict.Gates {
-		if g.Domain != o.Domain || g.Operation != o.Name {
-			continue
-		}
-		if pageOrder(g.State) < pageOrder(state) {
-			state = g.State
-		}
-		if g.State != Ready {
-			lacks = append(lacks, fmt.Sprintf("%s: %s, need %s", g.Name, g.Have, g.Need))
-		}
-	}
-	return state, strings.Join(lacks, "; ")
 }
 
 // pageKeys tells about how many keys a sketch has seen.

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,66 +13,58 @@ import (
 // width is that of a terminal, in characters.
 const width = 80
 
-// table is laid out in columns: the first is text, and so are those that it names, the
-// others are numbers.
-type table struct {
-	rows [][]string
-	text map[int]bool
-}
+// table is laid out in columns. One whose name in the head starts with # is of numbers.
+type table struct{ rows [][]string }
 
-func (t *table) row(cells ...string) {
-	for i := range cells {
-		cells[i] = printable(cells[i])
+func newTable(columns ...string) *table { return &table{[][]string{columns}} }
+
+// row takes texts, and counts.
+func (t *table) row(values ...any) {
+	var cells []string
+	for _, value := range values {
+		switch v := value.(type) {
+		case int64:
+			cells = append(cells, grouped(v))
+		case []int64:
+			for _, n := range v {
+				cells = append(cells, grouped(n))
+			}
+		default:
+			cells = append(cells, printable(fmt.Sprint(v)))
+		}
 	}
 	t.rows = append(t.rows, cells)
 }
 
 // write lays it out, indented. Where it is too wide, the widest columns are made narrower.
 func (t *table) write(out *strings.Builder) {
-	const indent, gap = "  ", 2
-	var widths []int
-	for _, row := range t.rows {
-		for i, cell := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
+	const indent, gap = "  ", "  "
+	head := t.rows[0]
+	widths, numbers := make([]int, len(head)), make([]bool, len(head))
+	for i, name := range head {
+		head[i], numbers[i] = strings.CutPrefix(name, "#")
 	}
-	room := width - len(indent) - gap*(len(widths)-1)
-	for sum(widths) > room {
-		widest := 0
-		for i := range widths {
-			if widths[i] > widths[widest] {
-				widest = i
-			}
+	room := width - len(indent) + len(gap)
+	for i := range head {
+		for _, row := range t.rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
 		}
-		widths[widest]--
+		room -= widths[i] + len(gap)
+	}
+	for ; room < 0; room++ {
+		widths[slices.Index(widths, slices.Max(widths))]--
 	}
 	for _, row := range t.rows {
-		var line strings.Builder
-		line.WriteString(indent)
+		cells := make([]string, len(row))
 		for i, cell := range row {
 			cell = shorten(cell, widths[i])
 			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i == 0 || t.text[i] {
-				line.WriteString(cell + space)
-			} else {
-				line.WriteString(space + cell)
-			}
-			if i < len(row)-1 {
-				line.WriteString(strings.Repeat(" ", gap))
+			if cells[i] = cell + space; numbers[i] {
+				cells[i] = space + cell
 			}
 		}
-		out.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		out.WriteString(strings.TrimRight(indent+strings.Join(cells, gap), " ") + "\n")
 	}
-}
-
-func sum(of []int) (n int) {
-	for _, i := range of {
-		n += i
-	}
-	return n
 }
 
 // shorten takes out of the middle of s what is more than n characters: names differ at

@@ -1,6 +1,11 @@
 package report
 
-import "cmp"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // State is where a gate, or all of them together, stand.
 type State string
@@ -45,3 +50,43 @@ type Verdict struct {
 
 // String returns the Headline, or the State if there is none.
 func (v Verdict) String() string { return cmp.Or(v.Headline, string(v.State)) }
+
+// in returns the gates of a state.
+func (v Verdict) in(state State) (found []Gate) {
+	for _, g := range v.Gates {
+		if g.State == state {
+			found = append(found, g)
+		}
+	}
+	return found
+}
+
+// gateNames lists each name once, in their order, and counts them.
+func gateNames(gates []Gate) (names []string, counts map[string]int) {
+	counts = map[string]int{}
+	for _, g := range gates {
+		if counts[g.Name]++; counts[g.Name] == 1 {
+			names = append(names, g.Name)
+		}
+	}
+	return names, counts
+}
+
+func stateOrder(s State) int { return slices.Index([]State{NotReady, NotEnoughData, Ready, ""}, s) }
+
+// of is what the gates of an operation come to.
+func (v Verdict) of(o Operation) (state State, missing string) {
+	var lacks []string
+	for _, g := range v.Gates {
+		if g.Domain != o.Domain || g.Operation != o.Name {
+			continue
+		}
+		if stateOrder(g.State) < stateOrder(state) {
+			state = g.State
+		}
+		if g.State != Ready {
+			lacks = append(lacks, fmt.Sprintf("%s: %s, need %s", g.Name, g.Have, g.Need))
+		}
+	}
+	return state, strings.Join(lacks, "; ")
+}
