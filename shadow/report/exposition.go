@@ -7,16 +7,11 @@ import (
 	"unicode"
 )
 
-// exposition is what a scraper reads, in the making: the text format of Prometheus, in
-// its version 0.0.4.
-type exposition struct{ families []*family }
-
-// family is all series of one name.
+// family is all series of a metric, in the text format of Prometheus, version 0.0.4.
 type family struct {
-	kind, name, help string
-	labels           []string
-	series           []*series
-	known            map[string]*series // by their labels
+	metric
+	series []*series
+	known  map[string]*series // by their labels
 }
 
 type series struct {
@@ -25,29 +20,11 @@ type series struct {
 	latency Latency // of a histogram
 }
 
-func (e *exposition) counter(name, help string, labels ...string) *family {
-	return e.family("counter", name, help, labels)
-}
-
-func (e *exposition) gauge(name, help string, labels ...string) *family {
-	return e.family("gauge", name, help, labels)
-}
-
-func (e *exposition) histogram(name, help string, labels ...string) *family {
-	return e.family("histogram", name, help, labels)
-}
-
-func (e *exposition) family(kind, name, help string, labels []string) *family {
-	f := &family{kind: kind, name: name, help: help, labels: labels, known: map[string]*series{}}
-	e.families = append(e.families, f)
-	return f
-}
-
 // of finds the series with these labels. There may be one already: names that differ in
 // what no label can hold are the same here, and a scraper refuses all if one is there twice.
 func (f *family) of(values []string) (s *series, isNew bool) {
 	var labels []string
-	for i, name := range f.labels {
+	for i, name := range strings.Fields(f.labels) {
 		labels = append(labels, name+`="`+escaped(values[i])+`"`)
 	}
 	key := strings.Join(labels, ",")
@@ -71,13 +48,6 @@ func (f *family) add(n int64, values ...string) {
 func (f *family) least(value float64, values ...string) {
 	if s, isNew := f.of(values); isNew || value < s.value {
 		s.value = value
-	}
-}
-
-// one tells which of some states it is.
-func (f *family) one(state string, states ...string) {
-	for _, s := range states {
-		f.least(indicator(s == state), s)
 	}
 }
 
@@ -108,23 +78,19 @@ func indicator(is bool) float64 {
 	return 0
 }
 
-// text writes all of it down. It leaves out what is empty.
-func (e *exposition) text() string {
-	var out strings.Builder
-	for _, f := range e.families {
-		if len(f.series) == 0 {
-			continue
-		}
-		out.WriteString("# HELP " + f.name + " " + f.help + "\n# TYPE " + f.name + " " + f.kind + "\n")
-		for _, s := range f.series {
-			if f.kind == "histogram" {
-				s.distribution(&out, f.name)
-				continue
-			}
-			sample(&out, f.name, s.value, s.labels)
+// write leaves out what is empty.
+func (f *family) write(out *strings.Builder) {
+	if len(f.series) == 0 {
+		return
+	}
+	out.WriteString("# HELP " + f.name + " " + f.help + "\n# TYPE " + f.name + " " + f.kind + "\n")
+	for _, s := range f.series {
+		if f.kind == histogram {
+			s.distribution(out, f.name)
+		} else {
+			sample(out, f.name, s.value, s.labels)
 		}
 	}
-	return out.String()
 }
 
 // bounds are those of the buckets of all histograms: fixed, so that those of a fleet, and

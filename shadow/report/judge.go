@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -29,7 +28,7 @@ func (r *Report) Judge(p Policy) Verdict {
 			Why: "nothing was called yet: see that the shadow is on, and that calls go through it",
 		})
 	}
-	for _, op := range slices.SortedStableFunc(slices.Values(r.Operations), compareOperations) {
+	for _, op := range sortedBy(r.Operations, compareOperations) {
 		j.divergence(op)
 		j.keys(op)
 		j.outcomes(op)

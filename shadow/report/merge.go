@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -52,85 +53,141 @@ func whose(r *Report) string {
 }
 
 func (r *Report) add(other *Report) {
-	r.Name = joined(r.Name, other.Name)
-	r.Build = joined(r.Build, other.Build)
+	r.Name, r.Build = joined(r.Name, other.Name), joined(r.Build, other.Build)
 	r.Mode = agreed(r.Mode, other.Mode)
 	r.Percent = min(r.Percent, other.Percent)
-	r.Started = earlier(r.Started, other.Started)
-	r.Taken = later(r.Taken, other.Taken)
+	r.Started, r.Taken = earlier(r.Started, other.Started), later(r.Taken, other.Taken)
 	for _, op := range other.Operations {
-		i := slices.IndexFunc(r.Operations, func(o Operation) bool { return o.Domain == op.Domain && o.Name == op.Name })
-		if i < 0 {
-			i = len(r.Operations)
-			r.Operations = append(r.Operations, Operation{Domain: op.Domain, Name: op.Name, Tallies: map[Comparator]Tally{}})
+		sum, isNew := entry(&r.Operations, func(o Operation) bool { return compareOperations(o, op) == 0 })
+		if isNew {
+			sum.Domain, sum.Name, sum.Tallies = op.Domain, op.Name, map[Comparator]Tally{}
 		}
-		r.Operations[i].add(op)
+		sum.add(op)
 	}
 	r.Verify.add(other.Verify)
 	r.Health.add(other.Health)
 	r.Peak.merge(other.Peak)
 	for _, m := range other.Timeline {
-		r.addMinute(m)
+		m.At = utc(m.At).Truncate(time.Minute)
+		sum, _ := entry(&r.Timeline, func(o Minute) bool { return o.At.Equal(m.At) })
+		sum.At = m.At
+		addUp(sum, m)
 	}
 	for _, m := range other.Marks {
 		m.At = utc(m.At)
 		r.Marks = append(r.Marks, m)
 	}
+	// All keys are kept, which are a few of each process: to leave out now what is rare among
+	// some would lose its count among the next.
 	for _, k := range other.Keys {
-		r.addKey(k)
+		k.First = utc(k.First)
+		first, isNew := entry(&r.Keys, func(o DirtyKey) bool { return o.Domain == k.Domain && o.Key == k.Key })
+		count := first.Count + k.Count
+		if isNew || compareFirst(k, *first) < 0 {
+			*first = k
+		}
+		first.Count = count
 	}
 	for _, s := range other.Samples {
-		s.At = utc(s.At)
-		s.Differences = slices.Clone(s.Differences)
+		s.At, s.Differences = utc(s.At), slices.Clone(s.Differences)
 		r.Samples = append(r.Samples, s)
 	}
 	for _, p := range other.Processes {
-		r.addProcess(p)
+		p.Seen = utc(p.Seen)
+		if last, isNew := entry(&r.Processes, func(o Process) bool { return o.Name == p.Name }); isNew || compareProcesses(p, *last) > 0 {
+			*last = p
+		}
 	}
-	if c := other.Calibration; c != nil {
-		if r.Calibration == nil || compareCalibrations(*c, *r.Calibration) > 0 {
-			news := *c
-			news.Taken = utc(news.Taken)
-			r.Calibration = &news
+	if c := other.Calibration; c != nil && (r.Calibration == nil || compareCalibrations(*c, *r.Calibration) > 0) {
+		r.Calibration = &Calibration{utc(c.Taken), c.Compared, c.Blocking}
+	}
+}
+
+// entry finds one of all, or appends an empty one.
+func entry[T any](all *[]T, same func(T) bool) (found *T, isNew bool) {
+	i := slices.IndexFunc(*all, same)
+	if isNew = i < 0; isNew {
+		i = len(*all)
+		*all = append(*all, *new(T))
+	}
+	return &(*all)[i], isNew
+}
+
+// addUp adds every count, latency and sketch of other to those of sum, and shares nothing with it.
+// What is no sum stays: texts, times and lists.
+func addUp[T any](sum *T, other T) { addFields(reflect.ValueOf(sum).Elem(), reflect.ValueOf(other)) }
+
+func addFields(sum, other reflect.Value) {
+	switch into := sum.Addr().Interface().(type) {
+	case *Latency:
+		into.Add(other.Interface().(Latency))
+		return
+	case *KeySketch:
+		into.Merge(other.Interface().(KeySketch))
+		return
+	case *time.Time:
+		return
+	}
+	switch sum.Kind() {
+	case reflect.Int, reflect.Int64:
+		sum.SetInt(sum.Int() + other.Int())
+	case reflect.Struct:
+		for i := range sum.NumField() {
+			addFields(sum.Field(i), other.Field(i))
+		}
+	case reflect.Map:
+		if sum.IsNil() && other.Len() > 0 {
+			sum.Set(reflect.MakeMap(sum.Type()))
+		}
+		for key, value := range other.Seq2() {
+			total := reflect.New(value.Type()).Elem()
+			if had := sum.MapIndex(key); had.IsValid() {
+				total.Set(had)
+			}
+			addFields(total, value)
+			sum.SetMapIndex(key, total)
 		}
 	}
 }
 
-func (r *Report) addMinute(m Minute) {
-	m.At = utc(m.At).Truncate(time.Minute)
-	i := slices.IndexFunc(r.Timeline, func(o Minute) bool { return o.At.Equal(m.At) })
-	if i < 0 {
-		r.Timeline = append(r.Timeline, m)
-		return
+func (op *Operation) add(other Operation) {
+	op.Since = earlier(op.Since, other.Since)
+	for _, f := range other.Findings {
+		sum, isNew := entry(&op.Findings, func(g Finding) bool { return compareFindings(f, g) == 0 })
+		if isNew {
+			*sum = Finding{Comparator: f.Comparator, Class: f.Class, Path: f.Path}
+		}
+		sum.Count += f.Count
+		sum.First, sum.Last = earlier(sum.First, f.First), later(sum.Last, f.Last)
 	}
-	r.Timeline[i].add(m)
+	addUp(op, other)
 }
 
-// addKey keeps all of them, which are a few of each process: to leave out now what is rare
-// among some would lose its count among the next.
-func (r *Report) addKey(k DirtyKey) {
-	k.First = utc(k.First)
-	i := slices.IndexFunc(r.Keys, func(o DirtyKey) bool { return o.Domain == k.Domain && o.Key == k.Key })
-	if i < 0 {
-		r.Keys = append(r.Keys, k)
+// add leaves a process out that has had no call yet: its rounds settle nothing. Each of
+// the others has to verify the keys that it knows.
+func (v *Verify) add(other Verify) {
+	if other.idle() {
 		return
 	}
-	count := r.Keys[i].Count + k.Count
-	if compareFirst(k, r.Keys[i]) < 0 {
-		r.Keys[i] = k
+	settled := other.Settled
+	if !v.idle() {
+		settled = min(v.Settled, settled)
 	}
-	r.Keys[i].Count = count
+	addUp(v, other)
+	v.Settled, v.Last = settled, later(v.Last, other.Last)
 }
 
-func (r *Report) addProcess(p Process) {
-	p.Seen = utc(p.Seen)
-	i := slices.IndexFunc(r.Processes, func(o Process) bool { return o.Name == p.Name })
-	switch {
-	case i < 0:
-		r.Processes = append(r.Processes, p)
-	case compareProcesses(p, r.Processes[i]) > 0:
-		r.Processes[i] = p
+func (v *Verify) idle() bool {
+	return v.Touched == 0 && v.Evicted == 0 && v.Checked == 0 && len(v.Findings) == 0
+}
+
+func (h *Health) add(other Health) {
+	if states := []string{"closed", "half-open", "open"}; slices.Index(states, other.Breaker) > slices.Index(states, h.Breaker) {
+		h.Breaker = other.Breaker
 	}
+	most := max(h.QueueMost, other.QueueMost)
+	addUp(h, other)
+	h.QueueMost = most
 }
 
 // perKind is how many samples are kept of each kind.
@@ -150,11 +207,48 @@ func (r *Report) sort() {
 	slices.SortFunc(r.Keys, func(a, b DirtyKey) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), compareFirst(a, b), cmp.Compare(a.Domain, b.Domain), cmp.Compare(a.Key, b.Key))
 	})
-	slices.SortFunc(r.Processes, func(a, b Process) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(r.Processes, compareNames)
 	slices.SortFunc(r.Samples, compareSamples)
 	kept := map[place]int{}
 	r.Samples = slices.DeleteFunc(r.Samples, func(s Sample) bool {
 		kept[placeOf(s)]++
 		return kept[placeOf(s)] > perKind
 	})
+}
+
+// joined lists what both name, once, with commas.
+func joined(a, b string) string {
+	all := slices.Concat(splitList(a), splitList(b))
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), ",")
+}
+
+// agreed is the mode of both, or "mixed".
+func agreed(a, b string) string {
+	switch {
+	case a == "" || a == b:
+		return b
+	case b == "":
+		return a
+	default:
+		return mixed
+	}
+}
+
+// utc makes a time one that compares and prints the same, wherever it was taken.
+func utc(t time.Time) time.Time { return t.Round(0).UTC() }
+
+// earlier returns the first of two times; one that is not set does not count.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return utc(b)
+	}
+	return utc(a)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return utc(b)
+	}
+	return utc(a)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 )
 
 // MetricsType is the Content-Type of what [Report.WriteMetrics] writes.
@@ -26,73 +27,185 @@ const MetricsType = "text/plain; version=0.0.4; charset=utf-8"
 // most 200 series of differences have their path, those that were seen first, so that
 // no series ends; the rest has path="other".
 func (r *Report) WriteMetrics(w io.Writer, p Policy) error {
-	m := metrics{report: r}
-	m.verdict(r.Judge(p))
-	m.calls()
-	m.divergences()
-	m.chain()
-	m.paths()
-	m.health()
-	m.verify()
-	m.processes()
-	if _, err := io.WriteString(w, m.text()); err != nil {
+	var out strings.Builder
+	for _, m := range r.metrics(r.Judge(p)) {
+		f := family{metric: m, known: map[string]*series{}}
+		m.fill(&f)
+		f.write(&out)
+	}
+	if _, err := io.WriteString(w, out.String()); err != nil {
 		return fmt.Errorf("report: writing metrics: %w", err)
 	}
 	return nil
 }
 
-// metrics is a Report as metrics, in the making.
-type metrics struct {
-	exposition
-	report *Report
+// metric is what all series of a name have in common.
+type metric struct {
+	name, kind, help string
+	labels           string // their names, with blanks
+	fill             func(*family)
 }
 
-func (m *metrics) verdict(v Verdict) {
-	m.gauge("shadow_verdict", "1 for what all gates come to, 0 for the others.", "state").
-		one(string(v.State), string(Ready), string(NotReady), string(NotEnoughData))
-	ok := m.gauge("shadow_gate_ok", "1 if this gate is open, 0 if something stands against it or too little is known.",
-		"gate", "domain", "op")
-	for _, g := range v.Gates {
-		ok.least(indicator(g.State == Ready), g.Name, g.Domain, g.Operation)
-	}
-	m.gauge("shadow_started_timestamp_seconds", "When the counting began.").at(m.report.Started)
-	m.gauge("shadow_taken_timestamp_seconds", "When this was counted.").at(m.report.Taken)
-}
+const counter, gauge, histogram = "counter", "gauge", "histogram"
 
-// operations are in the order of their names, wherever the Report is from.
-func (m *metrics) operations() []Operation {
-	return slices.SortedStableFunc(slices.Values(m.report.Operations), compareOperations)
-}
-
-func (m *metrics) calls() {
-	eligible := m.counter("shadow_calls_eligible_total", "Calls sampled in, by who was to compare them.", "domain", "op", "comparator")
-	compared := m.counter("shadow_calls_compared_total", "Calls compared.", "domain", "op", "comparator")
-	not := m.counter("shadow_not_compared_total", "Calls not compared, by why.", "domain", "op", "comparator", "reason")
-	inFlight := m.gauge("shadow_calls_in_flight", "Calls on their way to their comparison.", "domain", "op", "comparator")
-	outcomes := m.counter("shadow_outcomes_total", "What the comparisons of calls came to.", "domain", "op", "comparator", "class")
-	keys := m.gauge("shadow_compared_keys", "Distinct keys of the calls compared, within a few percent.", "domain", "op")
-	for _, op := range m.operations() {
-		for _, comparator := range sortedKeys(op.Tallies) {
-			t, c := op.Tallies[comparator], string(comparator)
-			eligible.add(t.Eligible, op.Domain, op.Name, c)
-			compared.add(t.Compared, op.Domain, op.Name, c)
-			inFlight.add(t.InFlight, op.Domain, op.Name, c)
-			for _, reason := range sortedKeys(t.NotCompared) {
-				not.add(t.NotCompared[reason], op.Domain, op.Name, c, string(reason))
-			}
-			for _, class := range blockingClasses() {
-				outcomes.add(0, op.Domain, op.Name, c, string(class))
-			}
-			for _, class := range sortedKeys(t.Classes) {
-				outcomes.add(t.Classes[class], op.Domain, op.Name, c, string(class))
+// metrics lists all of them in their order. Operations, processes and what is counted by name are
+// in the order of their names, wherever the Report is from.
+func (r *Report) metrics(verdict Verdict) []metric {
+	operations := sortedBy(r.Operations, compareOperations)
+	each := func(add func(f *family, op Operation, labels ...string)) func(*family) {
+		return func(f *family) {
+			for _, op := range operations {
+				add(f, op, op.Domain, op.Name)
 			}
 		}
-		keys.add(op.Keys.Count(), op.Domain, op.Name)
+	}
+	tallies := func(add func(f *family, t Tally, labels ...string)) func(*family) {
+		return each(func(f *family, op Operation, labels ...string) {
+			for _, c := range sortedKeys(op.Tallies) {
+				add(f, op.Tallies[c], append(labels, string(c))...)
+			}
+		})
+	}
+	operation := func(get func(Operation) int64) func(*family) {
+		return each(func(f *family, op Operation, labels ...string) { f.add(get(op), labels...) })
+	}
+	tally := func(get func(Tally) int64) func(*family) {
+		return tallies(func(f *family, t Tally, labels ...string) { f.add(get(t), labels...) })
+	}
+	processes := func(add func(f *family, p Process)) func(*family) {
+		return func(f *family) {
+			for _, p := range sortedBy(r.Processes, compareNames) {
+				add(f, p)
+			}
+		}
+	}
+	h, v := r.Health, r.Verify
+	return []metric{
+		{"shadow_verdict", gauge, "1 for what all gates come to, 0 for the others.", "state",
+			oneOf(verdict.State, Ready, NotReady, NotEnoughData)},
+		{"shadow_gate_ok", gauge, "1 if this gate is open, 0 if something stands against it or too little is known.", "gate domain op",
+			func(f *family) {
+				for _, g := range verdict.Gates {
+					f.least(indicator(g.State == Ready), g.Name, g.Domain, g.Operation)
+				}
+			}},
+		{"shadow_started_timestamp_seconds", gauge, "When the counting began.", "", func(f *family) { f.at(r.Started) }},
+		{"shadow_taken_timestamp_seconds", gauge, "When this was counted.", "", func(f *family) { f.at(r.Taken) }},
+
+		{"shadow_calls_eligible_total", counter, "Calls sampled in, by who was to compare them.", "domain op comparator",
+			tally(func(t Tally) int64 { return t.Eligible })},
+		{"shadow_calls_compared_total", counter, "Calls compared.", "domain op comparator",
+			tally(func(t Tally) int64 { return t.Compared })},
+		{"shadow_not_compared_total", counter, "Calls not compared, by why.", "domain op comparator reason",
+			tallies(func(f *family, t Tally, labels ...string) { addAll(f, t.NotCompared, labels...) })},
+		{"shadow_calls_in_flight", gauge, "Calls on their way to their comparison.", "domain op comparator",
+			tally(func(t Tally) int64 { return t.InFlight })},
+		{"shadow_outcomes_total", counter, "What the comparisons of calls came to.", "domain op comparator class",
+			tallies(func(f *family, t Tally, labels ...string) { addClasses(f, t.Classes, labels...) })},
+		{"shadow_compared_keys", gauge, "Distinct keys of the calls compared, within a few percent.", "domain op",
+			operation(func(op Operation) int64 { return op.Keys.Count() })},
+		{"shadow_divergences_total", counter, "What differed, by where in the document; one call can differ at several places.",
+			"domain op comparator class path", func(f *family) { divergences(f, operations) }},
+
+		{"shadow_chain_audited_commits_total", counter, "Commits of the free run whose place in the chain is known.", "domain op",
+			operation(func(op Operation) int64 { return op.Audited })},
+		{"shadow_chain_contended_commits_total", counter, "Of those, commits that had to wait or to try again.", "domain op",
+			operation(func(op Operation) int64 { return op.Contended })},
+		{"shadow_chain_forks_total", counter, "Acknowledged commits that are not in the chain, or twice.", "domain op",
+			operation(func(op Operation) int64 {
+				return op.Tallies[Free].Classes[LostUpdate] + op.Tallies[Free].Classes[DoubleApply]
+			})},
+
+		{"shadow_path_duration_seconds", histogram,
+			"How long a path took for a call: legacy as its caller saw it, candidate in the shadow, without the queue.", "domain op path",
+			each(func(f *family, op Operation, labels ...string) {
+				f.observe(op.Legacy, append(labels, "legacy")...)
+				f.observe(op.Candidate, append(labels, "candidate")...)
+			})},
+		{"shadow_path_calls_total", counter, "Calls of a path.", "path", func(f *family) {
+			f.add(h.Legacy.Calls, "legacy")
+			f.add(h.Candidate.Calls, "candidate")
+		}},
+		{"shadow_path_errors_total", counter, "Calls that a path could not answer, by why; a refusal is an answer.", "path reason",
+			func(f *family) {
+				addAll(f, h.Legacy.Errors, "legacy")
+				addAll(f, h.Candidate.Errors, "candidate")
+			}},
+		{"shadow_lock_wait_seconds", histogram, "How long the candidate waited for other writers, in the free run.", "",
+			observed(h.LockWait)},
+
+		{"shadow_queue_depth", gauge, "Calls that wait to be compared.", "", count(h.Queue)},
+		{"shadow_queue_depth_most", gauge, "Calls that waited at once, at most.", "", count(h.QueueMost)},
+		{"shadow_queue_bytes", gauge, "What the calls that wait hold.", "", count(h.QueueBytes)},
+		{"shadow_queue_wait_seconds", histogram, "From the end of a call until a worker took it.", "", observed(h.QueueWait)},
+		{"shadow_lag_seconds", histogram, "From the end of a call to that of its comparison.", "", observed(h.Lag)},
+		{"shadow_breaker_state", gauge, "1 for the state of the candidate's circuit breaker, 0 for the others.", "state",
+			oneOf(cmp.Or(h.Breaker, "closed"), "closed", "half-open", "open")},
+		{"shadow_breaker_trips_total", counter, "How often the circuit breaker opened.", "", count(h.BreakerTrips)},
+		{"shadow_panics_total", counter, "Panics of the candidate, or of a comparison.", "", count(h.Panics)},
+		{"shadow_resync_total", counter, "Keys copied anew, by why.", "cause", func(f *family) { addAll(f, h.Resyncs) }},
+		{"shadow_dirty_keys", gauge, "Keys in the report's list of those that diverge most, 20 of each process at most.", "domain",
+			func(f *family) {
+				for _, k := range r.Keys {
+					f.add(1, k.Domain)
+				}
+			}},
+
+		// What the verifier says of keys is of the last round, so it can fall.
+		{"shadow_verify_round", gauge, "How many rounds the verifier has ended.", "", count(int64(v.Rounds))},
+		{"shadow_verify_settled_rounds", gauge, "Rounds in a row in which all keys were equal.", "", count(int64(v.Settled))},
+		{"shadow_verify_last_timestamp_seconds", gauge, "When the last round ended.", "", func(f *family) { f.at(v.Last) }},
+		{"shadow_verify_touched_keys", gauge, "Keys in the verifier's registry, at its last round.", "", count(v.Touched)},
+		{"shadow_verify_evicted_keys", gauge, "Keys that the registry had no room for: they are never verified.", "", count(v.Evicted)},
+		{"shadow_verify_keys", gauge, "Keys of the verifier's last round, by what came out; untimed is equal, but without the expiry.",
+			"result", func(f *family) {
+				if v.Rounds > 0 {
+					f.add(v.Equal-v.Untimed, "equal")
+					f.add(v.Untimed, "untimed")
+					f.add(v.Pending, "pending")
+					f.add(v.Unknown, "unknown")
+					f.add(v.Checked-v.Equal-v.Pending-v.Unknown, "different")
+				}
+			}},
+		{"shadow_verify_findings_total", counter, "Differences that the verifier has confirmed.", "class",
+			func(f *family) { addClasses(f, v.Findings) }},
+
+		{"shadow_process_info", gauge, "1 for each process: the mode somebody asked for, and what is in effect.",
+			"process build asked effective", processes(func(f *family, p Process) { f.least(1, p.Name, p.Build, p.Asked, p.Mode) })},
+		{"shadow_ramp_ratio", gauge, "Share of the keys that are in the shadow, 0 to 1.", "process",
+			processes(func(f *family, p Process) { f.least(p.Percent/100, p.Name) })},
+		{"shadow_process_seen_timestamp_seconds", gauge, "When a process was last heard of.", "process",
+			processes(func(f *family, p Process) { f.at(p.Seen, p.Name) })},
 	}
 }
 
-func blockingClasses() []Class {
-	return slices.DeleteFunc(Classes(), func(c Class) bool { return !c.Blocks() })
+func count(n int64) func(*family)      { return func(f *family) { f.add(n) } }
+func observed(l Latency) func(*family) { return func(f *family) { f.observe(l) } }
+
+// oneOf tells which of some states it is.
+func oneOf[S ~string](state S, states ...S) func(*family) {
+	return func(f *family) {
+		for _, s := range states {
+			f.least(indicator(s == state), string(s))
+		}
+	}
+}
+
+// addAll counts by name, which is the last label.
+func addAll[K ~string](f *family, counts map[K]int64, labels ...string) {
+	for _, name := range sortedKeys(counts) {
+		f.add(counts[name], append(slices.Clip(labels), string(name))...)
+	}
+}
+
+// addClasses counts by class. Those that block are there before their first event.
+func addClasses(f *family, counts map[Class]int64, labels ...string) {
+	for _, class := range Classes() {
+		if class.Blocks() {
+			f.add(0, append(slices.Clip(labels), string(class))...)
+		}
+	}
+	addAll(f, counts, labels...)
 }
 
 // mostPaths is how many series have the path of a difference: what can be anywhere in a
@@ -102,20 +215,19 @@ const mostPaths = 200
 // divergences counts what differed, by where. The oldest keep their path, not the most
 // frequent: a place that is overtaken must not become part of "other", or the one counter
 // would vanish and the other one jump.
-func (m *metrics) divergences() {
+func divergences(out *family, operations []Operation) {
 	type place struct {
 		op Operation
 		f  Finding
 	}
 	var all []place
-	for _, op := range m.operations() {
+	for _, op := range operations {
 		for _, f := range op.Findings {
 			all = append(all, place{op, f})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b place) int {
-		return cmp.Or(a.f.First.Compare(b.f.First), compareOperations(a.op, b.op), compareFindings(a.f, b.f))
-	})
+	compare := func(a, b place) int { return cmp.Or(compareOperations(a.op, b.op), compareFindings(a.f, b.f)) }
+	slices.SortStableFunc(all, func(a, b place) int { return cmp.Or(a.f.First.Compare(b.f.First), compare(a, b)) })
 	paths := 0
 	for i := range all {
 		if all[i].f.Path == "" { // has no place, and so is one for each class
@@ -125,113 +237,8 @@ func (m *metrics) divergences() {
 			all[i].f.Path = "other"
 		}
 	}
-	slices.SortStableFunc(all, func(a, b place) int {
-		return cmp.Or(compareOperations(a.op, b.op), compareFindings(a.f, b.f))
-	})
-	out := m.counter("shadow_divergences_total", "What differed, by where in the document; one call can differ at several places.",
-		"domain", "op", "comparator", "class", "path")
+	slices.SortStableFunc(all, compare)
 	for _, d := range all {
 		out.add(d.f.Count, d.op.Domain, d.op.Name, string(d.f.Comparator), string(d.f.Class), d.f.Path)
-	}
-}
-
-// chain is what the free run has audited.
-func (m *metrics) chain() {
-	audited := m.counter("shadow_chain_audited_commits_total", "Commits of the free run whose place in the chain is known.", "domain", "op")
-	contended := m.counter("shadow_chain_contended_commits_total", "Of those, commits that had to wait or to try again.", "domain", "op")
-	forks := m.counter("shadow_chain_forks_total", "Acknowledged commits that are not in the chain, or twice.", "domain", "op")
-	for _, op := range m.operations() {
-		audited.add(op.Audited, op.Domain, op.Name)
-		contended.add(op.Contended, op.Domain, op.Name)
-		classes := op.Tallies[Free].Classes
-		forks.add(classes[LostUpdate], op.Domain, op.Name)
-		forks.add(classes[DoubleApply], op.Domain, op.Name)
-	}
-}
-
-// paths is how both of them did.
-func (m *metrics) paths() {
-	took := m.histogram("shadow_path_duration_seconds",
-		"How long a path took for a call: legacy as its caller saw it, candidate in the shadow, without the queue.", "domain", "op", "path")
-	for _, op := range m.operations() {
-		took.observe(op.Legacy, op.Domain, op.Name, "legacy")
-		took.observe(op.Candidate, op.Domain, op.Name, "candidate")
-	}
-	calls := m.counter("shadow_path_calls_total", "Calls of a path.", "path")
-	errs := m.counter("shadow_path_errors_total", "Calls that a path could not answer, by why; a refusal is an answer.", "path", "reason")
-	h := m.report.Health
-	for _, path := range []struct {
-		name string
-		PathHealth
-	}{{"legacy", h.Legacy}, {"candidate", h.Candidate}} {
-		calls.add(path.Calls, path.name)
-		for _, reason := range sortedKeys(path.Errors) {
-			errs.add(path.Errors[reason], path.name, reason)
-		}
-	}
-	m.histogram("shadow_lock_wait_seconds", "How long the candidate waited for other writers, in the free run.").observe(h.LockWait)
-}
-
-// health is how the shadow itself did.
-func (m *metrics) health() {
-	h := m.report.Health
-	m.gauge("shadow_queue_depth", "Calls that wait to be compared.").add(h.Queue)
-	m.gauge("shadow_queue_depth_most", "Calls that waited at once, at most.").add(h.QueueMost)
-	m.gauge("shadow_queue_bytes", "What the calls that wait hold.").add(h.QueueBytes)
-	m.histogram("shadow_queue_wait_seconds", "From the end of a call until a worker took it.").observe(h.QueueWait)
-	m.histogram("shadow_lag_seconds", "From the end of a call to that of its comparison.").observe(h.Lag)
-	m.gauge("shadow_breaker_state", "1 for the state of the candidate's circuit breaker, 0 for the others.", "state").
-		one(cmp.Or(h.Breaker, "closed"), "closed", "half-open", "open")
-	m.counter("shadow_breaker_trips_total", "How often the circuit breaker opened.").add(h.BreakerTrips)
-	m.counter("shadow_panics_total", "Panics of the candidate, or of a comparison.").add(h.Panics)
-	resyncs := m.counter("shadow_resync_total", "Keys copied anew, by why.", "cause")
-	for _, cause := range sortedKeys(h.Resyncs) {
-		resyncs.add(h.Resyncs[cause], cause)
-	}
-	dirty := m.gauge("shadow_dirty_keys", "Keys in the report's list of those that diverge most, 20 of each process at most.", "domain")
-	for _, k := range m.report.Keys {
-		dirty.add(1, k.Domain)
-	}
-}
-
-// verify is what the verifier found. What it says of keys is of the last round, so it can
-// fall.
-func (m *metrics) verify() {
-	v := m.report.Verify
-	m.gauge("shadow_verify_round", "How many rounds the verifier has ended.").add(int64(v.Rounds))
-	m.gauge("shadow_verify_settled_rounds", "Rounds in a row in which all keys were equal.").add(int64(v.Settled))
-	m.gauge("shadow_verify_last_timestamp_seconds", "When the last round ended.").at(v.Last)
-	m.gauge("shadow_verify_touched_keys", "Keys in the verifier's registry, at its last round.").add(v.Touched)
-	m.gauge("shadow_verify_evicted_keys", "Keys that the registry had no room for: they are never verified.").add(v.Evicted)
-	keys := m.gauge("shadow_verify_keys", "Keys of the verifier's last round, by what came out; untimed is equal, but without the expiry.",
-		"result")
-	if v.Rounds > 0 {
-		keys.add(v.Equal-v.Untimed, "equal")
-		keys.add(v.Untimed, "untimed")
-		keys.add(v.Pending, "pending")
-		keys.add(v.Unknown, "unknown")
-		keys.add(v.Checked-v.Equal-v.Pending-v.Unknown, "different")
-	}
-	findings := m.counter("shadow_verify_findings_total", "Differences that the verifier has confirmed.", "class")
-	for _, class := range blockingClasses() {
-		findings.add(0, string(class))
-	}
-	for _, class := range sortedKeys(v.Findings) {
-		findings.add(v.Findings[class], string(class))
-	}
-}
-
-// processes are those of the fleet, or this one.
-func (m *metrics) processes() {
-	info := m.gauge("shadow_process_info", "1 for each process: the mode somebody asked for, and what is in effect.",
-		"process", "build", "asked", "effective")
-	ramp := m.gauge("shadow_ramp_ratio", "Share of the keys that are in the shadow, 0 to 1.", "process")
-	seen := m.gauge("shadow_process_seen_timestamp_seconds", "When a process was last heard of.", "process")
-	for _, p := range slices.SortedStableFunc(slices.Values(m.report.Processes), func(a, b Process) int {
-		return cmp.Compare(a.Name, b.Name)
-	}) {
-		info.least(1, p.Name, p.Build, p.Asked, p.Mode)
-		ramp.least(p.Percent/100, p.Name)
-		seen.at(p.Seen, p.Name)
 	}
 }

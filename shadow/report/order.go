@@ -2,12 +2,21 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 )
 
 // sortedKeys makes the order of a map the same each time.
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+
+// sortedBy returns a sorted copy.
+func sortedBy[T any](all []T, compare func(a, b T) int) []T {
+	return slices.SortedStableFunc(slices.Values(all), compare)
+}
+
+func compareNames(a, b Process) int { return cmp.Compare(a.Name, b.Name) }
 
 func compareOperations(a, b Operation) int {
 	return cmp.Or(cmp.Compare(a.Domain, b.Domain), cmp.Compare(a.Name, b.Name))
@@ -30,13 +39,15 @@ func compareFirst(a, b DirtyKey) int {
 	return cmp.Or(a.First.Compare(b.First), cmp.Compare(a.OpID, b.OpID), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Path, b.Path))
 }
 
-// compareProcesses orders by news. Of what was seen at once, any will do, if it is always
-// the same.
-func compareProcesses(a, b Process) int {
-	return cmp.Or(
-		a.Seen.Compare(b.Seen), cmp.Compare(a.Build, b.Build), cmp.Compare(a.Asked, b.Asked), cmp.Compare(a.Mode, b.Mode),
-		cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Percent, b.Percent), cmp.Compare(a.Queue, b.Queue),
-		cmp.Compare(a.Breaker, b.Breaker))
+// compareProcesses orders by news.
+func compareProcesses(a, b Process) int { return cmp.Or(a.Seen.Compare(b.Seen), compareText(a, b)) }
+
+// compareText orders what is the same otherwise: any order will do, if it is always the same.
+func compareText(a, b any) int {
+	if reflect.DeepEqual(a, b) { // nearly always, and cheaper
+		return 0
+	}
+	return cmp.Compare(fmt.Sprintf("%#v", a), fmt.Sprintf("%#v", b))
 }
 
 // compareCalibrations orders by news, and prefers the one that says less good.
@@ -46,17 +57,10 @@ func compareCalibrations(a, b Calibration) int {
 
 // compareSamples orders by time, so that the first of each kind are kept.
 func compareSamples(a, b Sample) int {
-	return cmp.Or(
-		a.At.Compare(b.At), cmp.Compare(a.Process, b.Process), cmp.Compare(a.OpID, b.OpID),
-		cmp.Compare(a.Domain, b.Domain), cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Comparator, b.Comparator),
-		cmp.Compare(a.Class, b.Class), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Explain, b.Explain),
-		cmp.Compare(a.Legacy, b.Legacy), cmp.Compare(a.Candidate, b.Candidate),
-		cmp.Compare(a.LegacyExpiry, b.LegacyExpiry), cmp.Compare(a.CandidateExpiry, b.CandidateExpiry),
-		cmp.Compare(a.More, b.More), slices.CompareFunc(a.Differences, b.Differences, compareDifferences))
-}
-
-func compareDifferences(a, b Difference) int {
-	return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Legacy, b.Legacy), cmp.Compare(a.Candidate, b.Candidate))
+	if c := cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Process, b.Process), cmp.Compare(a.OpID, b.OpID)); c != 0 {
+		return c
+	}
+	return compareText(a, b)
 }
 
 // place is where a sample belongs: of each, a few are enough.

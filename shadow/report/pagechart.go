@@ -331,7 +331,7 @@ func pageBuckets(minutes []Minute) (buckets []Minute, step time.Duration) {
 		if n := len(buckets); n == 0 || !buckets[n-1].At.Equal(at) {
 			buckets = append(buckets, Minute{At: at})
 		}
-		buckets[len(buckets)-1].add(m)
+		addUp(&buckets[len(buckets)-1], m)
 	}
 	return buckets, step
 }
@@ -344,7 +344,7 @@ func (t *pageTimeline) columns(buckets []Minute, step time.Duration, across func
 	var most, worst int64
 	for _, b := range buckets {
 		most, worst = max(most, b.calls()), max(worst, b.Diverged)
-		sum.add(b)
+		addUp(&sum, b)
 	}
 	for _, b := range buckets {
 		x, at := across(b.At), b.At.UTC().Format("15:04")

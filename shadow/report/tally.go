@@ -9,11 +9,11 @@ import (
 type tallies map[Comparator]Tally
 
 func (r *Report) totals() tallies {
-	all := Operation{Tallies: tallies{}}
+	all := tallies{}
 	for _, op := range r.Operations {
-		all.add(Operation{Tallies: op.Tallies})
+		addUp(&all, op.Tallies)
 	}
-	return all.Tallies
+	return all
 }
 
 // each returns a count of each Comparator, in the order in which they are shown.
