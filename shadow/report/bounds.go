@@ -2,18 +2,15 @@ package report
 
 import (
 	"math"
+	"slices"
 	"sort"
 )
 
-// RateUpper returns the rate, per call, that the true one does not exceed, with the given
-// confidence (0.95: in 95 of 100 such samples), after events of n calls. It is the
-// one-sided bound of Clopper and Pearson (Biometrika 26, 1934), exact for independent
-// calls: the p at which so few events have a probability of 1 - confidence. Without
-// events it is the rule of three, 2.9957/n at 95 %; for 1, 2 and 3 events about 4.744/n,
-// 6.296/n and 7.754/n, the bounds of a Poisson distribution.
-//
-// Calls of one key are not independent: that is why a Policy asks for keys as well.
-func RateUpper(events, n int64, confidence float64) float64 {
+// rateUpper returns the rate, per call, that the true one does not exceed, with the given
+// confidence, after events of n calls: the one-sided bound of Clopper and Pearson (Biometrika
+// 26, 1934), exact for independent calls. Without events it is the rule of three, 2.9957/n at
+// 95 %. Calls of one key are not independent: that is why a Policy asks for keys as well.
+func rateUpper(events, n int64, confidence float64) float64 {
 	switch {
 	case n <= 0 || events >= n:
 		return 1
@@ -23,10 +20,8 @@ func RateUpper(events, n int64, confidence float64) float64 {
 	return solve(1-confidence, func(p float64) float64 { return binomial{n, p}.atMost(events) })
 }
 
-// RateLower returns the rate, per call, that the true one does not fall below, with the
-// given confidence: the other bound of Clopper and Pearson, see [RateUpper]. It is 0
-// without events.
-func RateLower(events, n int64, confidence float64) float64 {
+// rateLower is the other bound of Clopper and Pearson: 0 without events.
+func rateLower(events, n int64, confidence float64) float64 {
 	if events <= 0 || n <= 0 {
 		return 0
 	}
@@ -34,10 +29,9 @@ func RateLower(events, n int64, confidence float64) float64 {
 	return solve(confidence, func(p float64) float64 { return binomial{n, p}.atMost(events - 1) })
 }
 
-// CallsFor returns how many calls it takes until events of them support a rate of at
-// most rate: the smallest n whose [RateUpper] is not above it. Without events and at
-// 95 % these are 2,995 for 1e-3, 29,956 for 1e-4 and 299,572 for 1e-5.
-func CallsFor(rate float64, events int64, confidence float64) int64 {
+// callsFor returns how many calls it takes until events of them support a rate: the smallest
+// n whose rateUpper is not above it. Without events and at 95 % these are 29,956 for 1e-4.
+func callsFor(rate float64, events int64, confidence float64) int64 {
 	const most = math.MaxInt64 / 8 // nobody counts further, and nothing overflows
 	switch {
 	case rate <= 0 || confidence >= 1 || events > most:
@@ -61,50 +55,45 @@ func CallsFor(rate float64, events int64, confidence float64) int64 {
 	return low + int64(sort.Search(int(high-low), func(i int) bool { return enough(low + int64(i)) }))
 }
 
-// UpperRank returns the rank, counted from 1 for the smallest, of that of n values which
-// the q-quantile (0.99 for the p99) of where they come from does not exceed, with the
-// given confidence; 0 if there are too few values for any to do, see [ValuesFor].
-//
-// It needs no assumption about the distribution: how many of n values lie below the
-// quantile is binomial (Thompson, Annals of Mathematical Statistics 7, 1936; Hahn and
-// Meeker, Statistical Intervals, 1991, section 5.2).
-func UpperRank(n int64, q, confidence float64) int64 {
+// upperRank returns the rank, counted from 1 for the smallest, of that of n values which
+// the q-quantile (0.99 for the p99) of where they come from does not exceed, with the given
+// confidence; 0 if there are too few values for any to do. It needs no assumption about the
+// distribution: how many of n values lie below the quantile is binomial (Thompson, Annals of
+// Mathematical Statistics 7, 1936; Hahn and Meeker, Statistical Intervals, 1991, section 5.2).
+func upperRank(n int64, q, confidence float64) int64 {
 	if n <= 0 || q <= 0 || q >= 1 || float64(n)*math.Log(q) > math.Log1p(-confidence) {
 		return 0
 	}
 	return n - rankAtLeast(n, 1-q, confidence) + 1
 }
 
-// LowerRank returns the rank of that of n values which the q-quantile does not fall
-// below, with the given confidence; 0 if there are too few values. See [UpperRank].
-func LowerRank(n int64, q, confidence float64) int64 {
+// lowerRank returns the rank of that of n values which the q-quantile does not fall
+// below, with the given confidence; 0 if there are too few values. See upperRank.
+func lowerRank(n int64, q, confidence float64) int64 {
 	if n <= 0 || q <= 0 || q >= 1 {
 		return 0
 	}
 	return rankAtLeast(n, q, confidence)
 }
 
-// QuantileRanks returns the ranks of two of n values between which the q-quantile lies,
-// with the given confidence: what is left is split evenly between both sides. The p99 of
-// 10,000 calls lies between the 9,880th and the 9,920th at 95 %. (The normal
-// approximation np ± 1.96 √(np(1-p)), rounded outwards and one rank more, ends at the
-// 9,921st. It is no bound at every confidence: at 99 %, each of its sides errs too often for some n.)
-// Each is 0 if there are too few values.
-func QuantileRanks(n int64, q, confidence float64) (low, high int64) {
+// quantileRanks returns the ranks of two of n values between which the q-quantile lies, with
+// the given confidence: what is left is split evenly between both sides. The p99 of 10,000
+// calls lies between the 9,880th and the 9,920th at 95 %. Each is 0 if there are too few
+// values. The normal approximation is no bound: at 99 %, each of its sides errs too often for some n.
+func quantileRanks(n int64, q, confidence float64) (low, high int64) {
 	side := (1 + confidence) / 2
-	return LowerRank(n, q, side), UpperRank(n, q, side)
+	return lowerRank(n, q, side), upperRank(n, q, side)
 }
 
-// ValuesFor returns how many values it takes until [UpperRank] has an answer: the
-// smallest n at which the largest of them exceeds the q-quantile with the given
-// confidence. At 95 % these are 299 for the p99 and 2,995 for the p99.9.
-func ValuesFor(q, confidence float64) int64 {
+// valuesFor returns how many values it takes until upperRank has an answer: 299 for the p99
+// at 95 %, 2,995 for the p99.9.
+func valuesFor(q, confidence float64) int64 {
 	if q <= 0 || q >= 1 || confidence >= 1 {
 		return math.MaxInt64
 	}
 	n := max(1, int64(math.Ceil(math.Log1p(-confidence)/math.Log(q))))
-	// What was rounded must not contradict UpperRank.
-	for UpperRank(n, q, confidence) == 0 {
+	// What was rounded must not contradict upperRank.
+	for upperRank(n, q, confidence) == 0 {
 		n++
 	}
 	return n
@@ -131,4 +120,82 @@ func rankAtLeast(n int64, q, confidence float64) int64 {
 		k++
 	}
 	return k
+}
+
+// binomial is the distribution of how many of n calls are hit, each with probability p.
+type binomial struct {
+	n int64
+	p float64
+}
+
+func (b binomial) variance() float64 { return float64(b.n) * b.p * (1 - b.p) }
+
+// huge reports whether there are more terms than it makes sense to add up: the normal
+// distribution tells no other story then.
+func (b binomial) huge() bool { return b.variance() > 1e8 }
+
+// atMost returns P(B <= k).
+func (b binomial) atMost(k int64) float64 {
+	switch {
+	case k < 0:
+		return 0
+	case k >= b.n || b.p <= 0:
+		return 1
+	case b.p >= 1:
+		return 0
+	case b.huge():
+		return math.Erfc((float64(b.n)*b.p-float64(k)-0.5)/math.Sqrt(2*b.variance())) / 2
+	}
+	first, weights := b.terms()
+	var below, above float64
+	for i, weight := range weights {
+		if first+int64(i) <= k {
+			below += weight
+		} else {
+			above += weight
+		}
+	}
+	return below / (below + above)
+}
+
+// terms returns the probabilities that count, from that of first on, as multiples of the
+// largest. They are walked from there outwards, by the ratio of neighbours: no logarithm
+// of a factorial can cancel, and what it costs grows with the standard deviation only.
+func (b binomial) terms() (first int64, weights []float64) {
+	const negligible = 1e-25
+	mode := min(int64((float64(b.n)+1)*b.p), b.n)
+	odds := b.p / (1 - b.p)
+	weight := 1.0
+	for first = mode; first > 0 && weight > negligible; first-- {
+		weight *= float64(first) / (odds * float64(b.n-first+1))
+		weights = append(weights, weight)
+	}
+	slices.Reverse(weights)
+	weights = append(weights, 1)
+	weight = 1.0
+	for i := mode; i < b.n && weight > negligible; i++ {
+		weight *= odds * float64(b.n-i) / float64(i+1)
+		weights = append(weights, weight)
+	}
+	return first, weights
+}
+
+// solve returns the p within 0 and 1 at which falling, which falls in p, passes target.
+func solve(target float64, falling func(p float64) float64) float64 {
+	low, high := 0.0, 1.0
+	for range 200 {
+		middle := (low + high) / 2
+		if low > 0 { // small rates need their own digits
+			middle = math.Sqrt(low * high)
+		}
+		if middle <= low || middle >= high {
+			break
+		}
+		if falling(middle) > target {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
 }

@@ -1,4 +1,4 @@
-package report_test
+package report
 
 import (
 	"math"
@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-
-	"github.com/unwatch/unwatch/shadow/report"
 )
 
 func TestRateUpperHasTheValuesOfTheTables(t *testing.T) {
@@ -35,38 +33,38 @@ func TestRateUpperHasTheValuesOfTheTables(t *testing.T) {
 		{7, 7, 0.95, 1},
 		{-1, 10, 0.95, 0.258866},
 	} {
-		assert.InEpsilon(t, c.want, report.RateUpper(c.events, c.n, c.confidence), 1e-4, "%+v", c)
+		assert.InEpsilon(t, c.want, rateUpper(c.events, c.n, c.confidence), 1e-4, "%+v", c)
 	}
-	assert.Less(t, report.RateUpper(0, 29_956, 0.95), 1e-4)
-	assert.Greater(t, report.RateUpper(0, 29_955, 0.95), 1e-4)
+	assert.Less(t, rateUpper(0, 29_956, 0.95), 1e-4)
+	assert.Greater(t, rateUpper(0, 29_955, 0.95), 1e-4)
 }
 
 func TestRateLowerHasTheValuesOfTheTables(t *testing.T) {
-	assert.InEpsilon(t, 0.0512933e-6, report.RateLower(1, 1e6, 0.95), 1e-4)
-	assert.InEpsilon(t, 0.355362e-6, report.RateLower(2, 1e6, 0.95), 1e-4)
-	assert.InEpsilon(t, 0.086571, report.RateLower(5, 20, 0.975), 1e-4)
-	assert.InEpsilon(t, math.Pow(0.05, 0.1), report.RateLower(10, 10, 0.95), 1e-6)
-	assert.InEpsilon(t, math.Pow(0.05, 0.1), report.RateLower(11, 10, 0.95), 1e-6)
-	assert.Zero(t, report.RateLower(0, 10, 0.95))
-	assert.Zero(t, report.RateLower(3, 0, 0.95))
+	assert.InEpsilon(t, 0.0512933e-6, rateLower(1, 1e6, 0.95), 1e-4)
+	assert.InEpsilon(t, 0.355362e-6, rateLower(2, 1e6, 0.95), 1e-4)
+	assert.InEpsilon(t, 0.086571, rateLower(5, 20, 0.975), 1e-4)
+	assert.InEpsilon(t, math.Pow(0.05, 0.1), rateLower(10, 10, 0.95), 1e-6)
+	assert.InEpsilon(t, math.Pow(0.05, 0.1), rateLower(11, 10, 0.95), 1e-6)
+	assert.Zero(t, rateLower(0, 10, 0.95))
+	assert.Zero(t, rateLower(3, 0, 0.95))
 }
 
 func TestCallsFor(t *testing.T) {
-	assert.EqualValues(t, 2_995, report.CallsFor(1e-3, 0, 0.95))
-	assert.EqualValues(t, 29_956, report.CallsFor(1e-4, 0, 0.95))
-	assert.EqualValues(t, 299_572, report.CallsFor(1e-5, 0, 0.95))
-	assert.EqualValues(t, 46_050, report.CallsFor(1e-4, 0, 0.99))
-	assert.InEpsilon(t, 47_439, report.CallsFor(1e-4, 1, 0.95), 1e-4)
-	assert.EqualValues(t, 1, report.CallsFor(1, 5, 0.95))
-	assert.EqualValues(t, math.MaxInt64, report.CallsFor(0, 0, 0.95))
-	assert.EqualValues(t, math.MaxInt64, report.CallsFor(1e-4, math.MaxInt64-1, 0.95))
-	assert.EqualValues(t, math.MaxInt64, report.CallsFor(1e-12, 1<<59, 0.95))
+	assert.EqualValues(t, 2_995, callsFor(1e-3, 0, 0.95))
+	assert.EqualValues(t, 29_956, callsFor(1e-4, 0, 0.95))
+	assert.EqualValues(t, 299_572, callsFor(1e-5, 0, 0.95))
+	assert.EqualValues(t, 46_050, callsFor(1e-4, 0, 0.99))
+	assert.InEpsilon(t, 47_439, callsFor(1e-4, 1, 0.95), 1e-4)
+	assert.EqualValues(t, 1, callsFor(1, 5, 0.95))
+	assert.EqualValues(t, math.MaxInt64, callsFor(0, 0, 0.95))
+	assert.EqualValues(t, math.MaxInt64, callsFor(1e-4, math.MaxInt64-1, 0.95))
+	assert.EqualValues(t, math.MaxInt64, callsFor(1e-12, 1<<59, 0.95))
 	for _, rate := range []float64{0.3, 0.02, 1e-3} {
 		for events := range int64(12) {
 			for _, confidence := range []float64{0.9, 0.95, 0.999} {
-				n := report.CallsFor(rate, events, confidence)
-				assert.LessOrEqual(t, report.RateUpper(events, n, confidence), rate*(1+1e-9))
-				assert.Greater(t, report.RateUpper(events, n-1, confidence), rate*(1-1e-9))
+				n := callsFor(rate, events, confidence)
+				assert.LessOrEqual(t, rateUpper(events, n, confidence), rate*(1+1e-9))
+				assert.Greater(t, rateUpper(events, n-1, confidence), rate*(1-1e-9))
 			}
 		}
 	}
@@ -84,18 +82,18 @@ func TestQuantileRanks(t *testing.T) {
 		{0, 0.99, 0, 0}, {10, 1, 0, 0},
 		{368, 0.99, 360, 368}, {367, 0.99, 359, 0},
 	} {
-		low, high := report.QuantileRanks(c.n, c.q, 0.95)
+		low, high := quantileRanks(c.n, c.q, 0.95)
 		assert.Equal(t, []int64{c.low, c.high}, []int64{low, high}, "%+v", c)
 	}
-	assert.EqualValues(t, 299, report.ValuesFor(0.99, 0.95))
-	assert.EqualValues(t, 2_995, report.ValuesFor(0.999, 0.95))
-	assert.EqualValues(t, 299, report.UpperRank(299, 0.99, 0.95))
-	assert.Zero(t, report.UpperRank(298, 0.99, 0.95))
-	assert.EqualValues(t, math.MaxInt64, report.ValuesFor(1, 0.95))
+	assert.EqualValues(t, 299, valuesFor(0.99, 0.95))
+	assert.EqualValues(t, 2_995, valuesFor(0.999, 0.95))
+	assert.EqualValues(t, 299, upperRank(299, 0.99, 0.95))
+	assert.Zero(t, upperRank(298, 0.99, 0.95))
+	assert.EqualValues(t, math.MaxInt64, valuesFor(1, 0.95))
 
 	// The normal approximation takes over without a jump.
-	low, high := report.QuantileRanks(400_000_000, 0.5, 0.95)
-	below, above := report.QuantileRanks(401_000_000, 0.5, 0.95)
+	low, high := quantileRanks(400_000_000, 0.5, 0.95)
+	below, above := quantileRanks(401_000_000, 0.5, 0.95)
 	assert.InDelta(t, 200_000_000-low, 200_500_000-below, 60)
 	assert.InDelta(t, high-200_000_000, above-200_500_000, 60)
 }
@@ -109,8 +107,8 @@ func TestQuantileRanksCover(t *testing.T) {
 		n int64
 		q float64
 	}{{400, 0.99}, {1000, 0.99}, {60, 0.5}} {
-		low, high := report.QuantileRanks(c.n, c.q, 0.95)
-		upper := report.UpperRank(c.n, c.q, 0.95)
+		low, high := quantileRanks(c.n, c.q, 0.95)
+		upper := upperRank(c.n, c.q, 0.95)
 		var between, above, control int
 		values := make([]float64, c.n)
 		for range runs {
@@ -150,7 +148,7 @@ func TestRateBoundsCover(t *testing.T) {
 			}
 			b, ok := bounds[events]
 			if !ok {
-				b = [2]float64{report.RateLower(events, n, 0.95), report.RateUpper(events, n, 0.95)}
+				b = [2]float64{rateLower(events, n, 0.95), rateUpper(events, n, 0.95)}
 				bounds[events] = b
 			}
 			if rate <= b[1] {
@@ -168,11 +166,11 @@ func TestRateBoundsCover(t *testing.T) {
 func TestBoundsAreMonotonous(t *testing.T) {
 	for n := int64(100); n < 40_000; n = n*3/2 + 1 {
 		for events := range int64(5) {
-			upper := report.RateUpper(events, n, 0.95)
-			assert.Less(t, upper, report.RateUpper(events+1, n, 0.95))
-			assert.Greater(t, upper, report.RateUpper(events, n*2, 0.95))
-			assert.Less(t, upper, report.RateUpper(events, n, 0.99))
-			assert.LessOrEqual(t, report.RateLower(events, n, 0.95), float64(events)/float64(n))
+			upper := rateUpper(events, n, 0.95)
+			assert.Less(t, upper, rateUpper(events+1, n, 0.95))
+			assert.Greater(t, upper, rateUpper(events, n*2, 0.95))
+			assert.Less(t, upper, rateUpper(events, n, 0.99))
+			assert.LessOrEqual(t, rateLower(events, n, 0.95), float64(events)/float64(n))
 		}
 	}
 }

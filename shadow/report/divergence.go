@@ -69,7 +69,7 @@ func (op Operation) evidence(p Policy) (events, n int64, bound float64) {
 		// What could not follow the call before it has compared nothing.
 		n = max(n, t.Compared-t.Classes[DriftGap]-t.Classes[DriftInherited])
 	}
-	return events, n, RateUpper(events, n, p.Confidence)
+	return events, n, rateUpper(events, n, p.Confidence)
 }
 
 // divergence asks whether an operation has differed, and how much that says.
@@ -83,7 +83,7 @@ func (j *judgement) divergence(op Operation) {
 	}
 	j.differences = append(j.differences, differences...)
 	events, n, bound := op.evidence(j.policy)
-	need := CallsFor(j.policy.Rate, events, j.policy.Confidence)
+	need := callsFor(j.policy.Rate, events, j.policy.Confidence)
 	g := Gate{
 		Name: "divergence", Domain: op.Domain, Operation: op.Name,
 		Have: fmt.Sprintf("%s in %s", counted(blocked, "difference"), counted(n, "call")),
@@ -194,7 +194,7 @@ func (j *judgement) coverage(op Operation) {
 			g.State = NotReady
 			g.Why = fmt.Sprintf("mostly %s, %s: %s", reason, times(most), reason.info().todo)
 			// The first calls can look worse than they are, and so can calls on their way.
-			if RateLower(lost, calls, j.policy.Confidence) < j.policy.NotCompared {
+			if rateLower(lost, calls, j.policy.Confidence) < j.policy.NotCompared {
 				g.State = NotEnoughData
 			}
 			if t.InFlight > most {

@@ -104,7 +104,7 @@ const (
 // calibration asks whether the harness itself was quiet.
 func (j *judgement) calibration() {
 	const todo = "run it with a second legacy path as the candidate (A/A, Config.AA) first, and pass its report as Config.Calibration: what differs then is noise of the harness"
-	need := CallsFor(j.policy.Rate, 0, j.policy.Confidence)
+	need := callsFor(j.policy.Rate, 0, j.policy.Confidence)
 	g := Gate{
 		Name: "calibration", State: Ready, Have: "none", Need: fmt.Sprintf("%s of an A/A run, 0 differences", counted(need, "call")),
 	}

@@ -9,7 +9,7 @@ import (
 type interval struct{ low, high time.Duration }
 
 func (l Latency) interval(q, confidence float64) (interval, bool) {
-	low, high := QuantileRanks(l.Count(), q, confidence)
+	low, high := quantileRanks(l.Count(), q, confidence)
 	if low == 0 || high == 0 {
 		return interval{}, false
 	}
@@ -22,7 +22,7 @@ func (l Latency) interval(q, confidence float64) (interval, bool) {
 func (j *judgement) latency(op Operation) {
 	p := j.policy
 	g := Gate{Name: "latency", Domain: op.Domain, Operation: op.Name, State: NotEnoughData}
-	need := ValuesFor(0.99, (1+p.Confidence)/2)
+	need := valuesFor(0.99, (1+p.Confidence)/2)
 	n := min(op.Legacy.Count(), op.Candidate.Count())
 	legacy, known := op.Legacy.interval(0.99, p.Confidence)
 	candidate, knownToo := op.Candidate.interval(0.99, p.Confidence)

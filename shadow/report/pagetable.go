@@ -278,7 +278,7 @@ func pageKeys(n int64) string {
 
 // pageBound is what the rate of blocking differences is below, with the given confidence.
 func pageBound(t Tally, confidence float64) string {
-	upper := RateUpper(blocked(t.Classes), t.Compared, confidence)
+	upper := rateUpper(blocked(t.Classes), t.Compared, confidence)
 	if upper > 0.5 {
 		return pageNone
 	}

@@ -109,7 +109,7 @@ func (j *judgement) health() {
 	j.rate("lock timeouts", contended, n, j.policy.LockTimeouts, "the candidate was contended: raise its lockupdate.Config.MaxWait, find what holds the lock (Config.Lease, Config.LockName), or split the hot key", "Policy.LockTimeouts")
 
 	g := Gate{Name: "lag", State: NotEnoughData, Need: "p99 < " + took(j.policy.Lag)}
-	need := ValuesFor(0.99, (1+j.policy.Confidence)/2)
+	need := valuesFor(0.99, (1+j.policy.Confidence)/2)
 	lag, known := h.Lag.interval(0.99, j.policy.Confidence)
 	switch {
 	case !known:
@@ -148,13 +148,13 @@ func (j *judgement) rate(name string, events, n int64, limit float64, todo, fiel
 		Have: fmt.Sprintf("%s in %s", grouped(events), counted(n, "call")),
 		Need: "rate <= " + scientific(limit),
 	}
-	upper := RateUpper(events, n, j.policy.Confidence)
+	upper := rateUpper(events, n, j.policy.Confidence)
 	g.Why = fmt.Sprintf("rate < %s at %s", scientific(upper), percentage(j.policy.Confidence))
 	done := 0.0
 	switch {
 	case n == 0:
 		g.State, g.Why = NotEnoughData, "wait for calls"
-	case RateLower(events, n, j.policy.Confidence) > limit:
+	case rateLower(events, n, j.policy.Confidence) > limit:
 		g.State, g.Why = NotReady, todo+"; "+field+" is the limit"
 	case upper > limit:
 		g.State = NotEnoughData
