@@ -1,9 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"time"
 )
 
 // Check reports everything that cannot be in a Report: calls that are not accounted for
@@ -62,32 +65,28 @@ func (r *Report) implausible() []string {
 	}
 	seen := map[[2]string]bool{}
 	for _, op := range r.Operations {
-		where := operationName(op.Domain, op.Name)
-		if key := [2]string{op.Domain, op.Name}; seen[key] {
+		where, key := operationName(op.Domain, op.Name), [2]string{op.Domain, op.Name}
+		if seen[key] {
 			c.add("%s is there twice", where)
-		} else {
-			seen[key] = true
 		}
-		c.operation(where, op)
-	}
-	v := r.Verify
-	c.counts("the verifier", int64(v.Rounds), v.Touched, v.Checked, v.Equal, v.Pending, v.Unknown, v.Untimed, v.Evicted, int64(v.Settled))
-	for _, class := range sortedKeys(v.Findings) {
-		c.class("the verifier", class)
-		c.counts("the verifier", v.Findings[class])
-	}
-	h := r.Health
-	c.counts("health", h.Legacy.Calls, h.Candidate.Calls, h.BreakerTrips, h.Queue, h.QueueBytes, h.QueueMost, h.Panics)
-	for _, counts := range []map[string]int64{h.Legacy.Errors, h.Candidate.Errors, h.Resyncs} {
-		for _, key := range sortedKeys(counts) {
-			c.counts("health, "+key, counts[key])
+		seen[key] = true
+		if len(op.Keys) != 0 && len(op.Keys) != sketchBytes {
+			c.add("%s: the sketch of the keys has %d bytes, not %d", where, len(op.Keys), sketchBytes)
 		}
+		for _, comparator := range sortedKeys(op.Tallies) {
+			if !slices.Contains(Comparators(), comparator) {
+				c.add("%s: a comparator %q is not known here", where, comparator)
+			}
+		}
+		c.counts(where, reflect.ValueOf(op))
 	}
+	c.counts("the verifier", reflect.ValueOf(r.Verify))
+	c.counts("health", reflect.ValueOf(r.Health))
 	for _, m := range append(slices.Clone(r.Timeline), r.Peak.Busiest, r.Peak.Clear) {
-		c.counts("minute "+m.At.Format("15:04"), m.Compared, m.NotCompared, m.Dropped, m.Diverged)
+		c.counts("minute "+m.At.Format("15:04"), reflect.ValueOf(m))
 	}
 	if r.Calibration != nil {
-		c.counts("calibration", r.Calibration.Compared, r.Calibration.Blocking)
+		c.counts("calibration", reflect.ValueOf(*r.Calibration))
 	}
 	return c.problems
 }
@@ -99,45 +98,45 @@ func (c *checker) add(format string, args ...any) {
 	c.problems = append(c.problems, fmt.Sprintf(format, args...))
 }
 
-func (c *checker) operation(where string, op Operation) {
-	c.counts(where, op.Audited, op.Contended)
-	for _, outcome := range sortedKeys(op.Outcomes) {
-		c.counts(where+", "+outcome, op.Outcomes[outcome])
-	}
-	if len(op.Keys) != 0 && len(op.Keys) != sketchBytes {
-		c.add("%s: the sketch of the keys has %d bytes, not %d", where, len(op.Keys), sketchBytes)
-	}
-	for _, comparator := range sortedKeys(op.Tallies) {
-		t := op.Tallies[comparator]
-		if !slices.Contains(Comparators(), comparator) {
-			c.add("%s: a comparator %q is not known here", where, comparator)
+// counts refuses negative ones, wherever they are in v, and classes that this program cannot
+// know to block or not.
+func (c *checker) counts(where string, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Int, reflect.Int64:
+		if v.Int() < 0 {
+			c.add("%s: a count is %d", where, v.Int())
 		}
-		c.counts(where, t.Eligible, t.Compared, t.InFlight)
-		for _, reason := range sortedKeys(t.NotCompared) {
-			c.counts(where+", "+string(reason), t.NotCompared[reason])
+	case reflect.Map:
+		for _, key := range slices.SortedFunc(v.Seq(), func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) }) {
+			below := where
+			if c.class(where, key) || key.Type() != reflect.TypeFor[Comparator]() {
+				below += ", " + key.String()
+			}
+			c.counts(below, v.MapIndex(key))
 		}
-		for _, class := range sortedKeys(t.Classes) {
-			c.class(where, class)
-			c.counts(where+", "+string(class), t.Classes[class])
+	case reflect.Slice:
+		for i := range v.Len() {
+			if v.Index(i).Kind() == reflect.Struct { // no sketch
+				c.counts(where, v.Index(i))
+			}
 		}
-	}
-	for _, f := range op.Findings {
-		c.class(where, f.Class)
-		c.counts(where+", "+string(f.Class), f.Count)
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			return
+		}
+		for _, field := range v.Fields() {
+			if c.class(where, field) {
+				where += ", " + field.String()
+			}
+			c.counts(where, field)
+		}
 	}
 }
 
-// class refuses what this program cannot know to block or not.
-func (c *checker) class(where string, class Class) {
-	if !slices.Contains(Classes(), class) {
-		c.add("%s: a class %q is not known here: a later version has written it", where, class)
+func (c *checker) class(where string, v reflect.Value) (is bool) {
+	is = v.Type() == reflect.TypeFor[Class]()
+	if is && Class(v.String()).rank() < 0 {
+		c.add("%s: a class %q is not known here: a later version has written it", where, v.String())
 	}
-}
-
-func (c *checker) counts(where string, counts ...int64) {
-	for _, n := range counts {
-		if n < 0 {
-			c.add("%s: a count is %d", where, n)
-		}
-	}
+	return is
 }

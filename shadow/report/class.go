@@ -148,8 +148,8 @@ func (r Reason) info() reasonInfo {
 	return reasonInfo{reason: r, todo: findOut}
 }
 
-// Reasons returns all of them, in the order in which they are shown.
-func Reasons() (all []Reason) {
+// reasons returns all of them, in the order in which they are shown.
+func reasons() (all []Reason) {
 	for _, i := range reasonInfos {
 		all = append(all, i.reason)
 	}

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -60,6 +59,16 @@ const (
 	liveMost  = 3600
 )
 
+var formats = map[string]struct {
+	kind, extension string
+	write           func(*Report, io.Writer, Policy) error
+}{
+	"html":    {"text/html; charset=utf-8", "html", (*Report).WriteHTML},
+	"json":    {"application/json", "json", (*Report).WriteJSON},
+	"text":    {"text/plain; charset=utf-8", "txt", (*Report).WriteText},
+	"metrics": {MetricsType, "prom", (*Report).WriteMetrics},
+}
+
 // request is what the query asks for.
 type request struct {
 	format   string
@@ -75,7 +84,7 @@ func parseRequest(target *url.URL) (request, error) {
 	if format := query.Get("format"); format != "" {
 		q.format = format
 	}
-	if !slices.Contains([]string{"html", "json", "text", "metrics"}, q.format) {
+	if _, ok := formats[q.format]; !ok {
 		return q, fmt.Errorf("format is %q: it is html, json, text or metrics", q.format)
 	}
 	switch download := query.Get("download"); download {
@@ -125,10 +134,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.failed(w, r, "The report was collected, but could not be written as "+q.format, err)
 		return
 	}
-	header.Set("Content-Type", map[string]string{
-		"html": "text/html; charset=utf-8", "json": "application/json", "text": "text/plain; charset=utf-8",
-		"metrics": MetricsType,
-	}[q.format])
+	header.Set("Content-Type", formats[q.format].kind)
 	header.Set("Content-Length", strconv.Itoa(body.Len()))
 	if q.download {
 		header.Set("Content-Disposition", `attachment; filename="`+fileName(report, q.format)+`"`)
@@ -141,20 +147,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *handler) render(w io.Writer, r *Report, q request) error {
-	switch {
-	case q.format == "json":
-		return r.WriteJSON(w, h.policy)
-	case q.format == "text":
-		return r.WriteText(w, h.policy)
-	case q.format == "metrics":
-		return r.WriteMetrics(w, h.policy)
-	case q.download:
-		return r.WriteHTML(w, h.policy)
-	default:
+	if q.format == "html" && !q.download {
 		p := newPage(r, h.policy)
 		p.Served, p.Live = true, q.live
 		return p.write(w)
 	}
+	return formats[q.format].write(r, w, h.policy)
 }
 
 // failed tells the log what happened, and the caller that something did: the error may
@@ -185,19 +183,9 @@ func refuse(w http.ResponseWriter, status int, text string) {
 
 // fileName says what is in the file, and of when: many such files end up in one folder.
 func fileName(r *Report, format string) string {
-	name := strings.Map(func(c rune) rune {
-		switch {
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
-			return c
-		case c >= 'A' && c <= 'Z':
-			return c + 'a' - 'A'
-		default:
-			return '-'
-		}
-	}, r.Name)
-	parts := strings.FieldsFunc("shadow-"+name, func(c rune) bool { return c == '-' })
-	joined := strings.Join(parts, "-")
-	return joined[:min(len(joined), 80)] + "-" + r.Taken.UTC().Format("20060102T150405Z") + "." + map[string]string{
-		"html": "html", "json": "json", "text": "txt", "metrics": "prom",
-	}[format]
+	parts := strings.FieldsFunc("shadow-"+r.Name, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9')
+	})
+	joined := strings.ToLower(strings.Join(parts, "-"))
+	return joined[:min(len(joined), 80)] + "-" + r.Taken.UTC().Format("20060102T150405Z") + "." + formats[format].extension
 }

@@ -13,7 +13,7 @@ func (l Latency) interval(q, confidence float64) (interval, bool) {
 	if low == 0 || high == 0 {
 		return interval{}, false
 	}
-	return interval{l.Rank(low), l.Rank(high)}, true
+	return interval{l.rank(low), l.rank(high)}, true
 }
 
 // latency asks that the candidate is not slower than the policy permits. Both bounds of

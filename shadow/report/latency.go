@@ -36,8 +36,8 @@ func (l Latency) Count() int64 {
 	return l.h.TotalCount()
 }
 
-// Rank returns the duration that is n-th from below, counted from 1; 0 if there is none.
-func (l Latency) Rank(n int64) time.Duration {
+// rank returns the duration that is n-th from below, counted from 1; 0 if there is none.
+func (l Latency) rank(n int64) time.Duration {
 	count := l.Count()
 	if n < 1 || n > count {
 		return 0

@@ -123,7 +123,7 @@ func addFields(sum, other reflect.Value) {
 		into.Add(other.Interface().(Latency))
 		return
 	case *KeySketch:
-		into.Merge(other.Interface().(KeySketch))
+		into.merge(other.Interface().(KeySketch))
 		return
 	case *time.Time:
 		return

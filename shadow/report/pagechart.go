@@ -177,7 +177,7 @@ func newPageCurves(title string, legacy, candidate Latency) pageCurves {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, l := range []Latency{legacy, candidate} {
 		if l.Count() > 0 {
-			low = min(low, pageLog(l.Rank(1)))
+			low = min(low, pageLog(l.rank(1)))
 			high = max(high, pageLog(l.Quantile(1-math.Pow(10, -pageReach(l)))))
 		}
 	}
@@ -229,7 +229,7 @@ func pageCurve(l Latency, height func(time.Duration) float64) string {
 	const steps = 64
 	var points []string
 	for i := range steps + 1 {
-		nines, d := pageReach(l)*float64(i)/steps, l.Rank(1)
+		nines, d := pageReach(l)*float64(i)/steps, l.rank(1)
 		if i > 0 {
 			d = l.Quantile(1 - math.Pow(10, -nines))
 		}

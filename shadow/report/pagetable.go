@@ -147,7 +147,7 @@ func (p *page) CallsTable() *pageTable {
 	t.counts(heading("sampled in"), true, p.Totals.each(func(t Tally) int64 { return t.Eligible }))
 	t.counts(heading("compared"), true, p.Totals.each(func(t Tally) int64 { return t.Compared }))
 	t.counts(heading("in flight"), false, p.Totals.each(func(t Tally) int64 { return t.InFlight }))
-	for _, reason := range allOf(Reasons(), p.Totals, func(t Tally) map[Reason]int64 { return t.NotCompared }) {
+	for _, reason := range allOf(reasons(), p.Totals, func(t Tally) map[Reason]int64 { return t.NotCompared }) {
 		head := pageCell{Text: string(reason), Sub: reason.info().means, Head: true, Kind: "code what"}
 		if reason.Excused() {
 			head.Tag = "excused"

@@ -21,8 +21,8 @@ func (k *KeySketch) Add(hash uint64) {
 	(*k)[bit/8] |= 1 << (bit % 8)
 }
 
-// Merge counts the keys of another, those of both once.
-func (k *KeySketch) Merge(other KeySketch) {
+// merge counts the keys of another, those of both once.
+func (k *KeySketch) merge(other KeySketch) {
 	if len(other) != sketchBytes {
 		return
 	}

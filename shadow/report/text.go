@@ -13,7 +13,7 @@ import (
 // WriteText writes the Report for a terminal of 80 columns, or a log: no line is longer,
 // nothing is coloured. The first line is the verdict under p. Below: what blocks and what
 // is missing, with what to do, and the numbers behind it. WriteText leaves out what is
-// empty.
+// empty. In a test, t.Output() is the log.
 func (r *Report) WriteText(w io.Writer, p Policy) error {
 	t := text{report: r, policy: p.withDefaults(), verdict: r.Judge(p)}
 	t.head()
@@ -31,18 +31,6 @@ func (r *Report) WriteText(w io.Writer, p Policy) error {
 		return fmt.Errorf("report: writing text: %w", err)
 	}
 	return nil
-}
-
-// Log writes the Report as WriteText does into a test's log; tb is a *testing.T, or a *testing.B.
-func (r *Report) Log(tb interface {
-	Helper()
-	Log(args ...any)
-}, p Policy,
-) {
-	tb.Helper()
-	var out strings.Builder
-	_ = r.WriteText(&out, p) // a Builder takes everything
-	tb.Log("\n" + out.String())
 }
 
 // text is a Report as text, in the making.
@@ -136,7 +124,7 @@ func (t *text) calls() {
 	}
 	line("eligible", true, func(t Tally) int64 { return t.Eligible })
 	line("= compared", true, func(t Tally) int64 { return t.Compared })
-	for _, reason := range allOf(Reasons(), totals, func(t Tally) map[Reason]int64 { return t.NotCompared }) {
+	for _, reason := range allOf(reasons(), totals, func(t Tally) map[Reason]int64 { return t.NotCompared }) {
 		name := "+ " + string(reason)
 		if reason.Excused() {
 			name += " (excused)"

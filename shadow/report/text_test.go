@@ -66,18 +66,3 @@ func TestTextOfWhatNobodyExpects(t *testing.T) {
 	assert.Contains(t, out.String(), "THIS DOES NOT ADD UP")
 	assert.Contains(t, out.String(), "..")
 }
-
-func TestLog(t *testing.T) {
-	var tb logged
-	reporttest.NotReady().Log(&tb, report.Policy{})
-	assert.True(t, tb.helper)
-	assert.Contains(t, tb.text, "\nNOT READY: all 3 differences are session/close, rating")
-}
-
-type logged struct {
-	helper bool
-	text   string
-}
-
-func (l *logged) Helper()         { l.helper = true }
-func (l *logged) Log(args ...any) { l.text += args[0].(string) }
