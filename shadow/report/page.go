@@ -45,6 +45,7 @@ func (p *page) write(w io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"sign": pageSign, "kind": pageKind, "time": pageTime, "percent": pagePercent, "known": pageOr,
 		"operation": operationName, "comparator": pageComparator,
+		"differs": pageDiffers, "leftOut": pageLeftOut, "share": func(s float64) string { return pagePercent(100 * s) },
 		"grouped": func(n any) string { return grouped(reflect.ValueOf(n).Int()) },
 		"counted": func(n any, noun string) string { return counted(reflect.ValueOf(n).Int(), noun) },
 	}).Parse(pageTemplate)
@@ -70,10 +71,8 @@ func pagePolicy() string {
 func (*page) Loads() string       { return pagePolicy() }
 func (*page) Style() template.CSS { return template.CSS(pageStyle) } //nolint:gosec // it is ours
 
-// The states, for the template.
-func (*page) Ready() State     { return Ready }
-func (*page) NotReady() State  { return NotReady }
-func (*page) Undecided() State { return NotEnoughData }
+// Ready is for the template.
+func (*page) Ready() State { return Ready }
 
 // pageSign is the sign of a state: colours are not for everybody.
 func pageSign(s State) string {
@@ -83,14 +82,6 @@ func pageSign(s State) string {
 // pageKind is the state's class in page.css.
 func pageKind(s State) string {
 	return map[State]string{Ready: "good", NotReady: "bad", NotEnoughData: "open"}[s]
-}
-
-// Heading is the name of what is shadowed, if it has one.
-func (p *page) Heading() string {
-	if p.Name == "" {
-		return "shadow"
-	}
-	return p.Name
 }
 
 // Now says what is in effect.
@@ -119,21 +110,33 @@ func pageHeadline(cause string) string {
 	return string(unicode.ToUpper(first)) + cause[size:]
 }
 
-// pageGates is how many gates are listed one by one; a fleet has hundreds while it warms up.
-const pageGates = 16
-
-func (p *page) Blocked() []Gate {
-	all := p.Verdict.in(NotReady)
-	return all[:min(len(all), pageGates)]
+// pageGates are those of a state that are listed one by one.
+type pageGates struct {
+	State State
+	Title string
+	Gates []Gate
 }
 
-func (p *page) Missing() []Gate {
-	all := p.Verdict.in(NotEnoughData)
-	return all[:min(len(all), max(pageGates-len(p.Blocked()), 6))]
+func (p *page) blocked() []Gate { return p.Verdict.in(NotReady) }
+func (p *page) missing() []Gate { return p.Verdict.in(NotEnoughData) }
+
+// Closed lists no more gates than can be read; a fleet has hundreds while it warms up.
+func (p *page) Closed() []pageGates {
+	const most = 16
+	blocked, missing := p.blocked(), p.missing()
+	blocked = blocked[:min(len(blocked), most)]
+	return []pageGates{
+		{NotReady, "What blocks", blocked},
+		{NotEnoughData, "What is missing", missing[:min(len(missing), max(most-len(blocked), 6))]},
+	}
 }
 
-func (p *page) MoreGates() string {
-	return pageLeftOut(len(p.Verdict.in(NotReady))+len(p.Verdict.in(NotEnoughData)), len(p.Blocked())+len(p.Missing()), "gate")
+func (p *page) MoreClosed() string {
+	shown := 0
+	for _, listed := range p.Closed() {
+		shown += len(listed.Gates)
+	}
+	return pageLeftOut(len(p.blocked())+len(p.missing()), shown, "gate")
 }
 
 // Passed says all of them in a line.
@@ -230,31 +233,3 @@ func (p *page) Covers() string {
 	}
 	return "just started"
 }
-
-// Proves says what the bounds of the coverage are.
-func (p *page) Proves() string {
-	return fmt.Sprintf("The rate of differences is what the calls prove, at %s: an upper bound, also if none was found.",
-		pagePercent(100*p.Policy.Confidence))
-}
-
-// pageSamples is how many are shown, pageOpen how many of those unfolded.
-const (
-	pageSamples     = 9
-	pageOpen        = 3
-	pageDifferences = 8
-)
-
-// pageSample is a call that differed.
-type pageSample struct {
-	Sample
-	Open bool
-}
-
-func (p *page) Cases() (shown []pageSample) {
-	for i, s := range p.Samples[:min(len(p.Samples), pageSamples)] {
-		shown = append(shown, pageSample{s, i < pageOpen})
-	}
-	return shown
-}
-
-func (p *page) MoreCases() string { return pageLeftOut(len(p.Samples), pageSamples, "sample") }

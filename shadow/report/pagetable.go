@@ -336,8 +336,9 @@ func (p *page) Fleet() *pageTable {
 	return t.limit(pageRows, "process")
 }
 
-// Differs is what a call left, on both paths.
-func (s pageSample) Differs() *pageTable {
+// pageDiffers is what a call left, on both paths.
+func pageDiffers(s Sample) *pageTable {
+	const most = 8
 	t := newPageTable("Differences of operation "+pageOr(s.OpID), "Path", "Legacy", "Candidate")
 	row := func(path any, legacy, candidate string) {
 		cell := newCell(code(candidate))
@@ -346,14 +347,14 @@ func (s pageSample) Differs() *pageTable {
 		}
 		t.row(heading(path), code(legacy), cell)
 	}
-	for _, d := range s.Differences[:min(len(s.Differences), pageDifferences)] {
+	for _, d := range s.Differences[:min(len(s.Differences), most)] {
 		row(code(d.Path), d.Legacy, d.Candidate)
 	}
 	row("answered", s.Legacy, s.Candidate)
 	if s.LegacyExpiry != "" || s.CandidateExpiry != "" {
 		row("expires in", pageExpiry(s.LegacyExpiry), pageExpiry(s.CandidateExpiry))
 	}
-	if more := s.More + max(0, len(s.Differences)-pageDifferences); more > 0 {
+	if more := s.More + max(0, len(s.Differences)-most); more > 0 {
 		t.Note = counted(more, "difference") + " more not listed."
 	}
 	return t
