@@ -225,28 +225,17 @@ func listed(differences []difference) string {
 
 // worst returns the class that comes first in the order of precedence.
 func worst(differences []difference) Class {
-	for _, class := range Classes() {
-		if slices.ContainsFunc(differences, func(d difference) bool { return d.class == class }) {
-			return class
-		}
-	}
-	return ""
+	return slices.MinFunc(differences, func(a, b difference) int { return cmp.Compare(a.class.rank(), b.class.rank()) }).class
 }
 
 // gathered adds up differences of one kind that several Comparators have found, and puts
 // the most frequent first.
 func gathered(differences []difference) []difference {
 	var out []difference
-	index := map[difference]int{}
 	for _, d := range differences {
-		kind := d
-		kind.count = 0
-		if i, ok := index[kind]; ok {
-			out[i].count += d.count
-			continue
-		}
-		index[kind] = len(out)
-		out = append(out, d)
+		sum, _ := entry(&out, func(o difference) bool { o.count = d.count; return o == d })
+		d.count += sum.count
+		*sum = d
 	}
 	slices.SortFunc(out, func(a, b difference) int {
 		return cmp.Or(

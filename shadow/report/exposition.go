@@ -133,19 +133,11 @@ func number(value float64) string { return strconv.FormatFloat(value, 'f', -1, 6
 // and takes the rest as UTF-8; a NUL ends the text for some scrapers, and other control
 // characters are for a terminal that shows it.
 func escaped(value string) string {
-	var out strings.Builder
-	for _, c := range value { // what is no UTF-8 comes as U+FFFD
-		switch {
-		case c == '\\' || c == '"':
-			out.WriteRune('\\')
-			out.WriteRune(c)
-		case c == '\n':
-			out.WriteString(`\n`)
-		case unicode.IsControl(c):
-			out.WriteRune(unicode.ReplacementChar)
-		default:
-			out.WriteRune(c)
+	value = strings.Map(func(c rune) rune { // what is no UTF-8 comes as U+FFFD
+		if c != '\n' && unicode.IsControl(c) {
+			return unicode.ReplacementChar
 		}
-	}
-	return out.String()
+		return c
+	}, value)
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(value)
 }

@@ -73,14 +73,10 @@ func milliseconds(d time.Duration) string {
 
 // operationName is how texts name an operation.
 func operationName(domain, name string) string {
-	switch {
-	case domain == "":
-		return name
-	case name == "":
-		return domain
-	default:
-		return domain + "/" + name
+	if domain == "" || name == "" {
+		return domain + name
 	}
+	return domain + "/" + name
 }
 
 // pageNone stands where there is nothing to say: an empty cell reads like a mistake.

@@ -167,10 +167,7 @@ func (j *judgement) rate(name string, events, n int64, limit float64, todo, fiel
 // fleet asks whether all processes do the same, and whether all are heard of.
 func (j *judgement) fleet() {
 	r := j.report
-	g := Gate{
-		Name: "fleet", State: Ready, Have: counted(len(r.Processes), "process"),
-		Need: "one mode, one build, none behind",
-	}
+	g := Gate{Name: "fleet", State: Ready, Have: counted(len(r.Processes), "process"), Need: "one mode, one build, none behind"}
 	var problems []string
 	if r.Mode == mixed {
 		problems = append(problems, "several modes")

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/unwatch/unwatch/internal/wrap"
@@ -30,7 +29,7 @@ func (t *table) row(values ...any) {
 				cells = append(cells, grouped(n))
 			}
 		default:
-			cells = append(cells, printable(fmt.Sprint(v)))
+			cells = append(cells, wrap.Printable(fmt.Sprint(v)))
 		}
 	}
 	t.rows = append(t.rows, cells)
@@ -82,21 +81,11 @@ func shorten(s string, n int) string {
 	return string(runes[:front]) + gap + string(runes[len(runes)-(n-len(gap)-front):])
 }
 
-// printable replaces what could steer a terminal: names come from users.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, s)
-}
-
 // paragraph writes text in lines that fit, after lead in the first and indent in others.
 func paragraph(out *strings.Builder, lead, indent, text string) {
 	words := strings.Fields(text)
 	for i := range words {
-		words[i] = shorten(printable(words[i]), width-utf8.RuneCountInString(indent)-1)
+		words[i] = shorten(wrap.Printable(words[i]), width-utf8.RuneCountInString(indent)-1)
 	}
 	// A first word that does not fit behind lead, alone in a line, does: leads are short.
 	out.WriteString(wrap.Paragraph(width, lead, indent, strings.Join(words, " ")))

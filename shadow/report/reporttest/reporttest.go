@@ -18,12 +18,20 @@ const lasted = 6*time.Hour + 12*time.Minute
 // Ready returns a report with which a cut-over may begin: one process, thirteen
 // operations, each of them often enough, nothing that differs.
 func Ready() *report.Report {
+	return with(nil, func(*operation) {})
+}
+
+// with changes each operation of the example that is ready.
+func with(diverged map[int]int64, change func(*operation)) *report.Report {
 	r := base()
 	for i, op := range operations() {
+		change(&op)
 		r.Operations = append(r.Operations, op.build(uint64(i)))
 	}
-	r.Timeline = timeline(nil)
-	r.Peak = peak(r.Timeline)
+	r.Timeline = timeline(diverged)
+	for _, m := range r.Timeline {
+		r.Peak.Add(m)
+	}
 	return r
 }
 
@@ -31,18 +39,14 @@ func Ready() *report.Report {
 // store no rating where the legacy path stores one, three times. The sample of
 // session/transfer is too thin besides.
 func NotReady() *report.Report {
-	r := base()
-	for i, op := range operations() {
+	r := with(map[int]int64{22: 2, 41: 1}, func(op *operation) {
 		switch op.domain + "/" + op.name {
 		case "session/close":
 			op.differ = 3
 		case "session/transfer":
 			op.calls = 27_434
 		}
-		r.Operations = append(r.Operations, op.build(uint64(i)))
-	}
-	r.Timeline = timeline(map[int]int64{22: 2, 41: 1})
-	r.Peak = peak(r.Timeline)
+	})
 	first := Start().Add(5*time.Hour + 34*time.Minute)
 	r.Verify.Settled = 0
 	r.Verify.Equal, r.Verify.Pending = r.Verify.Equal-1, 1
@@ -70,16 +74,11 @@ func NotReady() *report.Report {
 // Thin returns a report in which nothing stands against a cut-over, but session/transfer
 // was called too seldom, on too few keys, and was refused with moved_on only twice.
 func Thin() *report.Report {
-	r := base()
-	for i, op := range operations() {
+	return with(nil, func(op *operation) {
 		if op.domain == "session" && op.name == "transfer" {
 			op.calls, op.keys, op.refused = 27_434, 2_100, map[string]int64{"no-op": 310, "moved_on": 2}
 		}
-		r.Operations = append(r.Operations, op.build(uint64(i)))
-	}
-	r.Timeline = timeline(nil)
-	r.Peak = peak(r.Timeline)
-	return r
+	})
 }
 
 // Empty returns a report from before the first call.
@@ -170,11 +169,4 @@ func timeline(diverged map[int]int64) []report.Minute {
 		}
 	}
 	return minutes
-}
-
-func peak(minutes []report.Minute) (p report.Peak) {
-	for _, m := range minutes {
-		p.Add(m)
-	}
-	return p
 }
