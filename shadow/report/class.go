@@ -8,7 +8,7 @@ type Class string
 // The classes, in their order of precedence: the first that fits is the one.
 const (
 	Nondeterministic Class = "nondeterministic" // the operation, run twice on the same input, disagrees with itself
-	ErrorClass       Class = "error_class"      // one path succeeded, the other refused, or refused otherwise; a store that is down is of Health
+	ErrorClass       Class = "error_class"      // one path succeeded, the other refused, or refused otherwise; a store that is down is not
 	LostWrite        Class = "lost_write"       // the candidate reports a write, and the key still holds the value from before, or none
 	ValueDiffers     Class = "value"            // what is stored differs, decoded and normalised
 	TTLDiffers       Class = "ttl"              // the expiry differs by more than the tolerance, or one has none
