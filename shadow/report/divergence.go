@@ -84,11 +84,7 @@ func (j *judgement) divergence(op Operation) {
 	j.differences = append(j.differences, differences...)
 	events, n, bound := op.evidence(j.policy)
 	need := callsFor(j.policy.Rate, events, j.policy.Confidence)
-	g := Gate{
-		Name: "divergence", Domain: op.Domain, Operation: op.Name,
-		Have: fmt.Sprintf("%s in %s", counted(blocked, "difference"), counted(n, "call")),
-		Need: fmt.Sprintf("0 in %s", counted(need, "call")),
-	}
+	g := openGate("divergence", fmt.Sprintf("%s in %s", counted(blocked, "difference"), counted(n, "call")), "0 in "+counted(need, "call"))
 	if events > 0 {
 		g.Have += fmt.Sprintf(", %s known", grouped(events))
 	}
@@ -104,7 +100,7 @@ func (j *judgement) divergence(op Operation) {
 		g.Why = fmt.Sprintf("%s of %s: %s; wait for %s more, or raise Config.Percent",
 			grouped(n), counted(need, "call"), supports, grouped(need-n))
 	default:
-		g.State, g.Why = Ready, supports
+		g.Why = supports
 	}
 	j.add(share(n, need), g)
 }
@@ -115,10 +111,7 @@ func (j *judgement) keys(op Operation) {
 		return
 	}
 	n := op.Keys.Count()
-	g := Gate{
-		Name: "keys", Domain: op.Domain, Operation: op.Name, State: Ready,
-		Have: counted(n, "key"), Need: counted(j.policy.Keys, "key"),
-	}
+	g := openGate("keys", counted(n, "key"), counted(j.policy.Keys, "key"))
 	if n < j.policy.Keys {
 		g.State = NotEnoughData
 		g.Why = "wait for calls of other keys, or raise Config.Percent; if there are no more, lower Policy.Keys"
@@ -137,11 +130,7 @@ func (j *judgement) outcomes(op Operation) {
 		}
 		success = success || n > 0 && slices.Contains([]string{"ok", "no-op", "read"}, outcome)
 	}
-	g := Gate{
-		Name: "outcomes", Domain: op.Domain, Operation: op.Name, State: Ready,
-		Have: counted(int64(len(op.Outcomes)), "outcome") + " seen",
-		Need: fmt.Sprintf("each compared %s", times(need)),
-	}
+	g := openGate("outcomes", counted(len(op.Outcomes), "outcome")+" seen", "each compared "+times(need))
 	switch {
 	case name != "":
 		g.State, g.Have = NotEnoughData, fmt.Sprintf("%s compared %s", name, times(least))
@@ -163,7 +152,7 @@ func times(n int64) string {
 // coverage asks whether too many calls went by without a comparison.
 func (j *judgement) coverage(op Operation) {
 	g := Gate{
-		Name: "coverage", Domain: op.Domain, Operation: op.Name, State: NotEnoughData, Have: "no call",
+		Name: "coverage", State: NotEnoughData, Have: "no call",
 		Need: "less than " + percentage(j.policy.NotCompared) + " not compared",
 		Why:  "nothing was eligible yet: see that calls go through the shadow, and that Config.Off is false",
 	}

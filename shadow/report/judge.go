@@ -29,12 +29,16 @@ func (r *Report) Judge(p Policy) Verdict {
 		})
 	}
 	for _, op := range sortedBy(r.Operations, compareOperations) {
+		from := len(j.gates)
 		j.divergence(op)
 		j.keys(op)
 		j.outcomes(op)
 		j.coverage(op)
 		if !r.AA {
 			j.latency(op)
+		}
+		for i := range j.gates[from:] {
+			j.gates[from+i].Domain, j.gates[from+i].Operation = op.Domain, op.Name
 		}
 	}
 	j.peak()
@@ -57,6 +61,10 @@ type judgement struct {
 	// wait for data waits longest.
 	done        []float64
 	differences []difference // that block
+}
+
+func openGate(name, have, need string) Gate {
+	return Gate{Name: name, State: Ready, Have: have, Need: need}
 }
 
 func (j *judgement) add(done float64, g Gate) {
@@ -84,9 +92,9 @@ func (j *judgement) accounting() {
 	if len(problems) == 0 {
 		problems, cause = j.report.implausible(), implausible
 	}
-	g := Gate{Name: "accounting", State: Ready, Have: "every call is accounted for", Need: "every call accounted for"}
+	g := openGate("accounting", "every call is accounted for", "every call accounted for")
 	if n := len(problems); n > 0 {
-		g.State, g.Have = NotReady, counted(int64(n), "contradiction")
+		g.State, g.Have = NotReady, counted(n, "contradiction")
 		g.Why = fmt.Sprintf("%s: %s", cause, problems[0])
 		if n > 1 {
 			g.Why += fmt.Sprintf("; and %d more", n-1)
@@ -105,9 +113,7 @@ const (
 func (j *judgement) calibration() {
 	const todo = "run it with a second legacy path as the candidate (A/A, Config.AA) first, and pass its report as Config.Calibration: what differs then is noise of the harness"
 	need := callsFor(j.policy.Rate, 0, j.policy.Confidence)
-	g := Gate{
-		Name: "calibration", State: Ready, Have: "none", Need: fmt.Sprintf("%s of an A/A run, 0 differences", counted(need, "call")),
-	}
+	g := openGate("calibration", "none", counted(need, "call")+" of an A/A run, 0 differences")
 	done := 0.0
 	switch c := j.report.Calibration; {
 	case j.policy.Uncalibrated:

@@ -21,7 +21,7 @@ func (l Latency) interval(q, confidence float64) (interval, bool) {
 // confidence leaves, so together they keep it (Bonferroni).
 func (j *judgement) latency(op Operation) {
 	p := j.policy
-	g := Gate{Name: "latency", Domain: op.Domain, Operation: op.Name, State: NotEnoughData}
+	g := Gate{Name: "latency", State: NotEnoughData}
 	need := valuesFor(0.99, (1+p.Confidence)/2)
 	n := min(op.Legacy.Count(), op.Candidate.Count())
 	legacy, known := op.Legacy.interval(0.99, p.Confidence)

@@ -51,11 +51,7 @@ func (j *judgement) peak() {
 	if j.policy.Peak < 0 || len(j.report.Operations) == 0 {
 		return
 	}
-	g := Gate{
-		Name: "peak", State: Ready,
-		Have: fmt.Sprintf("%s of the busiest minute's load without a drop", percentage(p.share())),
-		Need: percentage(need),
-	}
+	g := openGate("peak", percentage(p.share())+" of the busiest minute's load without a drop", percentage(need))
 	switch {
 	case p.Busiest.calls() == 0:
 		g.State, g.Have, g.Why = NotEnoughData, "no minute", "no minute of traffic was seen yet: see that Config.Off is false"

@@ -21,11 +21,9 @@ func (j *judgement) audit() {
 	}
 	j.differences = append(j.differences, differences...)
 	need := max(j.policy.Contended, 0)
-	g := Gate{
-		Name: "audit", State: Ready,
-		Have: fmt.Sprintf("%s in %s, %s contended", counted(blocked, "fork"), counted(audited, "commit"), grouped(contended)),
-		Need: fmt.Sprintf("0 in %s", counted(need, "contended commit")),
-	}
+	g := openGate("audit",
+		fmt.Sprintf("%s in %s, %s contended", counted(blocked, "fork"), counted(audited, "commit"), grouped(contended)),
+		"0 in "+counted(need, "contended commit"))
 	switch {
 	case blocked > 0:
 		g.State = NotReady
@@ -125,16 +123,13 @@ func (j *judgement) health() {
 	}
 	j.add(share(h.Lag.Count(), need), g)
 
-	g = Gate{Name: "breaker", State: Ready, Have: h.Breaker, Need: "closed"}
-	if h.Breaker == "" {
-		g.Have = "closed"
-	}
+	g = openGate("breaker", cmp.Or(h.Breaker, "closed"), "closed")
 	if g.Have != g.Need {
 		g.State, g.Why = NotReady, "the candidate's store fails, or did a moment ago: see its errors"
 	}
 	j.add(1, g)
 
-	g = Gate{Name: "panics", State: Ready, Have: grouped(h.Panics), Need: "0"}
+	g = openGate("panics", grouped(h.Panics), "0")
 	if h.Panics > 0 {
 		g.State, g.Why = NotReady, "the candidate or a comparison panicked: its stack is in the log"
 	}
@@ -143,11 +138,7 @@ func (j *judgement) health() {
 
 // rate asks that what is counted stays below a limit, per call.
 func (j *judgement) rate(name string, events, n int64, limit float64, todo, field string) {
-	g := Gate{
-		Name: name, State: Ready,
-		Have: fmt.Sprintf("%s in %s", grouped(events), counted(n, "call")),
-		Need: "rate <= " + scientific(limit),
-	}
+	g := openGate(name, fmt.Sprintf("%s in %s", grouped(events), counted(n, "call")), "rate <= "+scientific(limit))
 	upper := rateUpper(events, n, j.policy.Confidence)
 	g.Why = fmt.Sprintf("rate < %s at %s", scientific(upper), percentage(j.policy.Confidence))
 	done := 0.0
@@ -167,7 +158,7 @@ func (j *judgement) rate(name string, events, n int64, limit float64, todo, fiel
 // fleet asks whether all processes do the same, and whether all are heard of.
 func (j *judgement) fleet() {
 	r := j.report
-	g := Gate{Name: "fleet", State: Ready, Have: counted(len(r.Processes), "process"), Need: "one mode, one build, none behind"}
+	g := openGate("fleet", counted(len(r.Processes), "process"), "one mode, one build, none behind")
 	var problems []string
 	if r.Mode == mixed {
 		problems = append(problems, "several modes")
@@ -195,7 +186,7 @@ func (j *judgement) fleet() {
 		problems = append(problems, "several shares of the keys")
 	}
 	if n := len(problems); n > 0 {
-		g.State, g.Have = NotReady, fmt.Sprintf("%s, %s", g.Have, counted(int64(n), "disagreement"))
+		g.State, g.Have = NotReady, fmt.Sprintf("%s, %s", g.Have, counted(n, "disagreement"))
 		g.Why = firstOf(problems)
 		g.Why += ". Bring them together (Config.Build, Config.Percent, Config.Serve), or take what is gone off the list; then count anew"
 	}
