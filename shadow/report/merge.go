@@ -209,7 +209,7 @@ func (r *Report) sort() {
 	})
 	slices.SortFunc(r.Processes, compareNames)
 	slices.SortFunc(r.Samples, compareSamples)
-	kept := map[place]int{}
+	kept := map[[5]string]int{}
 	r.Samples = slices.DeleteFunc(r.Samples, func(s Sample) bool {
 		kept[placeOf(s)]++
 		return kept[placeOf(s)] > perKind

@@ -63,18 +63,11 @@ func compareSamples(a, b Sample) int {
 	return compareText(a, b)
 }
 
-// place is where a sample belongs: of each, a few are enough.
-type place struct {
-	comparator        Comparator
-	class             Class
-	domain, operation string
-	path              string
-}
-
-func placeOf(s Sample) place {
-	p := place{s.Comparator, s.Class, s.Domain, s.Operation, ""}
+// placeOf is where a sample belongs: of each place, a few are enough.
+func placeOf(s Sample) [5]string {
+	p := [5]string{string(s.Comparator), string(s.Class), s.Domain, s.Operation}
 	if len(s.Differences) > 0 {
-		p.path = s.Differences[0].Path
+		p[4] = s.Differences[0].Path
 	}
 	return p
 }

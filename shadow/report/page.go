@@ -117,13 +117,10 @@ type pageGates struct {
 	Gates []Gate
 }
 
-func (p *page) blocked() []Gate { return p.Verdict.in(NotReady) }
-func (p *page) missing() []Gate { return p.Verdict.in(NotEnoughData) }
-
 // Closed lists no more gates than can be read; a fleet has hundreds while it warms up.
 func (p *page) Closed() []pageGates {
 	const most = 16
-	blocked, missing := p.blocked(), p.missing()
+	blocked, missing := p.Verdict.in(NotReady), p.Verdict.in(NotEnoughData)
 	blocked = blocked[:min(len(blocked), most)]
 	return []pageGates{
 		{NotReady, "What blocks", blocked},
@@ -132,11 +129,8 @@ func (p *page) Closed() []pageGates {
 }
 
 func (p *page) MoreClosed() string {
-	shown := 0
-	for _, listed := range p.Closed() {
-		shown += len(listed.Gates)
-	}
-	return pageLeftOut(len(p.blocked())+len(p.missing()), shown, "gate")
+	closed := len(p.Verdict.Gates) - len(p.Verdict.in(Ready))
+	return pageLeftOut(closed, len(p.Closed()[0].Gates)+len(p.Closed()[1].Gates), "gate")
 }
 
 // Passed says all of them in a line.
