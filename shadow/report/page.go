@@ -211,6 +211,8 @@ func pageMark(good, enough bool) State {
 	}
 }
 
+func badIf(is bool) State { return pageMark(false, is) }
+
 // latencies sums up those of all operations.
 func (r *Report) latencies() (legacy, candidate Latency) {
 	for _, o := range r.Operations {

@@ -362,7 +362,7 @@ func (t *pageTimeline) columns(buckets []Minute, step time.Duration, across func
 		part("missed", b.NotCompared, most, top, columnsHigh, ", "+grouped(b.NotCompared)+" not compared")
 		part("diverged", b.Diverged, worst, divergedFoot, divergedHigh, ", "+grouped(b.Diverged)+" diverged")
 		t.Bars = append(t.Bars, c)
-		t.Table.row(heading(at), b.Compared, b.NotCompared, marked(b.Diverged, b.Diverged > 0))
+		t.Table.row(heading(at), b.Compared, b.NotCompared, marked(b.Diverged, badIf(b.Diverged > 0)))
 	}
 	per := "minute"
 	if step > time.Minute {

@@ -81,19 +81,16 @@ func newCell(value any) pageCell {
 }
 
 // heading names a row.
-func heading(value any) pageCell { return newCell(value).as(func(c *pageCell) { c.Head = true }) }
-
-func (c pageCell) as(change func(*pageCell)) pageCell {
-	change(&c)
-	return c
+func heading(value any) pageCell {
+	cell := newCell(value)
+	cell.Head = true
+	return cell
 }
 
-// marked has a sign if it is one of what stands in the way.
-func marked(value any, bad bool) pageCell {
+// marked has the sign of a state, if there is one.
+func marked(value any, mark State) pageCell {
 	cell := newCell(value)
-	if bad {
-		cell.Mark = NotReady
-	}
+	cell.Mark = mark
 	return cell
 }
 
@@ -110,7 +107,7 @@ func (t *pageTable) counts(head pageCell, always bool, counts []int64) {
 	row := []any{head}
 	for _, n := range counts {
 		always = always || n != 0
-		row = append(row, marked(n, n > 0 && head.Tag == "blocks"))
+		row = append(row, marked(n, badIf(n > 0 && head.Tag == "blocks")))
 	}
 	if always {
 		t.row(row...)
@@ -240,7 +237,8 @@ func (p *page) found(label string, wanted func(blocks, known bool) bool) *pageTa
 		if f.known {
 			class.Tag = "known"
 		}
-		t.row(heading(f.where), class, code(f.Path), marked(f.Count, class.Tag == "blocks"), pageComparator(f.Comparator), f.First, f.Last)
+		count := marked(f.Count, badIf(class.Tag == "blocks"))
+		t.row(heading(f.where), class, code(f.Path), count, pageComparator(f.Comparator), f.First, f.Last)
 	}
 	return t.limit(pageRows/2, "finding")
 }
@@ -289,7 +287,7 @@ func pageBound(t Tally, confidence float64) string {
 func (p *page) EndState() *pageTable {
 	v, t := p.Report.Verify, newPageTable("End state", "What", "#Keys", "Meaning")
 	row := func(name string, n int64, meaning string, mark State) {
-		t.row(heading(name), newCell(n).as(func(c *pageCell) { c.Mark = mark }), prose(meaning))
+		t.row(heading(name), marked(n, mark), prose(meaning))
 	}
 	some := func(name string, n int64, meaning string, mark State) {
 		if n > 0 {
@@ -304,7 +302,7 @@ func (p *page) EndState() *pageTable {
 	some("untimed", v.Untimed, "equal, but a store cannot tell expiries", "")
 	some("evicted", v.Evicted, "had no room in the registry, and are never checked", "")
 	for _, class := range Classes() {
-		some(string(class), v.Findings[class], "confirmed since the start: "+class.info().means, pageMark(false, class.Blocks()))
+		some(string(class), v.Findings[class], "confirmed since the start: "+class.info().means, badIf(class.Blocks()))
 	}
 	return t
 }
@@ -331,7 +329,7 @@ func (p *page) Fleet() *pageTable {
 			seen.Mark, seen.Sub = NotEnoughData, pageTime(one.Seen)
 		}
 		t.row(heading(code(one.Name)), effect, one.Asked, figure(pagePercent(one.Percent)), seen, code(one.Build), one.Queue,
-			marked(one.Breaker, one.Breaker != "" && one.Breaker != "closed"))
+			marked(one.Breaker, badIf(one.Breaker != "" && one.Breaker != "closed")))
 	}
 	return t.limit(pageRows, "process")
 }

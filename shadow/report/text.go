@@ -60,10 +60,7 @@ const moment = "2006-01-02 15:04:05"
 func (t *text) head() {
 	r := t.report
 	paragraph(&t.out, "", "  ", t.verdict.Headline)
-	about := []string{r.Mode, percentage(r.Percent/100) + " of the keys"}
-	if r.Name != "" {
-		about = slices.Insert(about, 0, r.Name)
-	}
+	about := []string{r.Name, r.Mode, percentage(r.Percent/100) + " of the keys"}
 	if r.AA {
 		about = append(about, "a calibration (A/A)")
 	}
