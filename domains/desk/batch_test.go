@@ -119,7 +119,7 @@ func (d day) edit(sessionID string, change func(*session.Session) error) {
 // However many slots are wrong, the agent is read once and written once; each session is
 // read once, and written if the epoch has to be raised.
 func TestReapCost(t *testing.T) {
-	for _, k := range []int{0, 1, 25, 100} {
+	for _, k := range []int{0, 100} {
 		t.Run(fmt.Sprint(4*k, " of 500"), func(t *testing.T) {
 			w := newWorld()
 			d := newDay(t, w)

@@ -34,7 +34,9 @@ func TestWindowsEnd(t *testing.T) {
 
 		s = made(t, session.Active)
 		require.NoError(t, s.Close(at(4), session.ByAgent, session.Windows{}))
-		require.ErrorIs(t, c.op(&s, at(4)), c.late, "no window")
+		err = c.op(&s, at(4))
+		require.ErrorIs(t, err, c.late, "no window")
+		require.ErrorContains(t, err, ": it cannot be ")
 	}
 	s, end := made(t, session.Active), domains.At(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC))
 	require.NoError(t, s.VisitorWrites(end))
