@@ -5,42 +5,35 @@ import (
 	"errors"
 	"io"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/unwatch/unwatch/examples/rehearsal/internal/wire"
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
 // actRefused runs the unchanged code behind the proxy.
 func (r *rehearsal) actRefused(ctx context.Context) error {
-	r.screen.title("B", "The same code, unchanged, behind the proxy ("+r.stage.profile.Name()+")")
-	on := r.stage.proxy
-	k := r.stage.keys.sub("b")
-	rdb := on.client(wire.NewProcess(nil))
-	defer rdb.Close() //nolint:errcheck // has no effect on the run
-	room := r.stream[0].Room
-	defer r.stage.clear(on, k, []string{room}) //nolint:errcheck // the keys expire
-
+	r.screen.title("B  The same code, unchanged, behind the proxy (" + r.stage.profile.Name() + ")")
+	r.screen.say(3, dim, "A proxy spreads the keys over several Redis servers, and its clients share connections to them. "+
+		"A transaction (MULTI … EXEC) needs one server and one connection, so most proxies refuse it.")
 	if r.stage.profile.RefusalText("X") == "" {
 		r.screen.say(3, dim, "This proxy closes the connection on HELLO, with which go-redis opens every "+
 			"one: without the dialer of proxycompat.Options it could not even connect.")
 	}
-	if err := r.tryUpdates(ctx, legacyChat{rdb, k}); err != nil {
+	if err := r.tryUpdates(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
-	if err := r.tryPost(ctx, rdb, k, room); err != nil {
+	if err := r.tryPost(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
-	return r.tryHook(ctx, k, room)
+	return r.tryHook(ctx)
 }
 
 // tryUpdates runs the WATCH helper on the first events of the stream.
-func (r *rehearsal) tryUpdates(ctx context.Context, chat legacyChat) error {
-	const few = 100
-	events := r.stream[:min(few, len(r.stream))]
+func (r *rehearsal) tryUpdates(ctx context.Context) error {
+	p := byHand(r.stage.proxy).process(&traffic{}, r.stage.prefix+"b:")
+	defer p.close()
+	events := r.stream[:min(100, len(r.stream))]
 	refusals, first := 0, error(nil)
-	for _, n := range events {
-		if _, err := chat.apply(ctx, n); err != nil {
+	for _, e := range events {
+		if _, err := p.service.apply(ctx, e); err != nil {
 			refusals++
 			if first == nil {
 				first = err
@@ -50,96 +43,77 @@ func (r *rehearsal) tryUpdates(ctx context.Context, chat legacyChat) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	r.rows = append(r.rows, row{run: "B  WATCH by hand, proxy", acked: len(events) - refusals, verdict: "refused", as: yellow})
-	if first == nil {
-		r.rows[len(r.rows)-1].verdict = "accepted"
+	line := row{"B  WATCH by hand, proxy", len(events) - refusals, len(events), "-", "-", "refused", yellow}
+	if first != nil {
+		r.screen.item("WATCH helper", normal, "%v", events[0])
+		r.screen.item("", red, "%s", reply(first))
+		r.screen.item("", normal, "%d of %d updates fail like this; nothing was written", refusals, len(events))
+	} else {
+		line.verdict = "accepted"
 		text := "works here: this proxy lets WATCH through, so it is not the one that the profile describes"
 		if rule := r.stage.profile.Rule("WATCH"); rule.Verdict != proxycompat.Refused && rule.Verdict != proxycompat.Closes {
 			text = "is answered, as the profile says: " + rule.Why
 		}
 		r.screen.item("WATCH helper", yellow, "%s", text)
-		return r.stage.clear(r.stage.proxy, chat.keys, roomsOf(events))
 	}
-	r.screen.item("WATCH helper", normal, "%v", events[0].Event)
-	r.screen.item("", red, "%s", reply(first))
-	r.screen.item("", normal, "%d of %d updates fail like this; nothing was written", refusals, len(events))
-	return r.stage.clear(r.stage.proxy, chat.keys, roomsOf(events))
+	r.rows = append(r.rows, line)
+	return nil
 }
 
 // reply returns the error reply of the proxy.
 func reply(err error) string {
-	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return "EOF: the connection was closed without a word"
 	}
 	return err.Error()
 }
 
 // tryPost runs the two-key transaction, and prints the keys that it leaves.
-func (r *rehearsal) tryPost(ctx context.Context, rdb *redis.Client, k keys, room string) error {
-	chat := legacyChat{rdb, k}
-	before, err := readPair(ctx, rdb, k, room)
+func (r *rehearsal) tryPost(ctx context.Context) error {
+	before, after, failed, err := r.post(ctx, r.stage.proxy, "b:post:", &traffic{})
 	if err != nil {
 		return err
 	}
-	failed := chat.post(ctx, room, "hello")
-	after, err := readPair(ctx, rdb, k, room)
-	if err != nil {
-		return err
+	r.pair("post helper", normal, "before", before, "")
+	if failed != nil {
+		r.screen.item("", red, "%s", reply(failed))
 	}
-	r.screen.item("post helper", normal, "before   %v", before)
-	if failed == nil && (after.last == before.last || after.posts == before.posts) {
-		r.screen.item("", red, "after    %v  no error, yet only one of the keys was written", after)
-		return nil
+	half := (after.last == before.last) != (after.posts == before.posts)
+	switch {
+	case failed == nil && half:
+		r.pair("", red, "after", after, "no error, yet one key")
+	case failed == nil:
+		r.pair("", yellow, "after", after, "no error: MULTI works")
+	case after == before:
+		r.pair("", normal, "after", after, "nothing was written")
+	default:
+		r.pair("", red, "after", after, "an error, yet written")
+		_, again, failed, err := r.post(ctx, r.stage.proxy, "b:post:", &traffic{})
+		if err != nil || failed == nil {
+			return err
+		}
+		r.pair("", red, "retried", again, "one post, counted twice")
 	}
-	if failed == nil {
-		r.screen.item("", yellow, "after    %v  no error: MULTI works here", after)
-		return nil
-	}
-	r.screen.item("", red, "%s", reply(failed))
-	if after == before {
-		r.screen.item("", normal, "after    %v  nothing was written", after)
-		return nil
-	}
-	r.screen.item("", red, "after    %v  an error, yet written", after)
-	if chat.post(ctx, room, "hello") == nil {
-		return nil
-	}
-	again, err := readPair(ctx, rdb, k, room)
-	if err != nil {
-		return err
-	}
-	r.screen.item("", red, "retried  %v  one post, counted twice", again)
 	return nil
 }
 
-// tryHook runs the same with the hook, on new keys.
-func (r *rehearsal) tryHook(ctx context.Context, k keys, room string) error {
-	k = k.sub("hook")
-	sent := wire.NewProcess(nil)
-	rdb := r.stage.proxy.client(sent)
-	defer rdb.Close()                                     //nolint:errcheck // has no effect on the run
-	defer r.stage.clear(r.stage.proxy, k, []string{room}) //nolint:errcheck // the keys expire
-	rdb.AddHook(proxycompat.Hook(r.stage.profile))
-	err := legacyChat{rdb, k}.post(ctx, room, "hello")
-	if ctx.Err() != nil {
-		return nil
-	}
-	commands := sent.Stats().Commands
-	left, err2 := readPair(ctx, rdb, k, room)
-	if err2 != nil {
-		return err2
+// tryHook runs the same with the hook of proxycompat, on new keys.
+func (r *rehearsal) tryHook(ctx context.Context) error {
+	sent := &traffic{}
+	_, after, failed, err := r.post(ctx, r.stage.proxy, "b:hook:", sent, proxycompat.Hook(r.stage.profile))
+	if err != nil || ctx.Err() != nil {
+		return err
 	}
 	var refusal *proxycompat.RefusedError
-	if err == nil {
+	switch {
+	case failed == nil:
 		r.screen.item("with the hook", yellow, "not refused: the profile permits this transaction")
-		return nil
+	case errors.As(failed, &refusal):
+		_, commands, _ := sent.take()
+		r.screen.item("with the hook", green, "proxycompat: %s not sent: %s", refusal.Command, refusal.Reason)
+		r.pair("", normal, "after", after, count(commands)+" commands sent")
+	default:
+		r.screen.item("with the hook", red, "no refusal, but: %v", failed)
 	}
-	if !errors.As(err, &refusal) {
-		r.screen.item("with the hook", red, "no refusal, but: %v", err)
-		return nil
-	}
-	r.screen.item("with the hook", green, "proxycompat: %s not sent: %s", refusal.Command, refusal.Reason)
-	r.screen.item("", normal, "after    %v  %d commands sent", left, commands)
 	return nil
 }

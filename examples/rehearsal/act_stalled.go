@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
-	"github.com/unwatch/unwatch/examples/rehearsal/internal/events"
 	"github.com/unwatch/unwatch/lockupdate"
 )
 
@@ -14,117 +14,77 @@ const stallLimit = 6
 // actStalled shows that a lock alone does not make updates safe. Processes stall past their lease,
 // first without and then with the guard.
 func (r *rehearsal) actStalled(ctx context.Context) (err error) {
-	r.screen.title("D", "A lock is not enough: processes that stall past their lease")
-	stream, own := r.hotStream()
-	lease := r.lease()
-	r.screen.say(3, dim, "%s updates of the 3 busiest rooms%s, lease %v. %d times, a process freezes "+
-		"just before its commit goes out, until another has taken its lock and written. "+
-		"\"lock only\" is GET and SET under lockupdate's lock, without its guard.",
-		count(len(stream)), ofRecording(own), lease, stallLimit)
+	r.screen.title("D  A lock is not enough: processes that stall past their lease")
+	stream, lease := hottest(r.stream, 3, r.sample()), r.lease()
+	r.screen.say(3, dim, "A lease is the time after which a lock ends by itself, so that a dead process blocks nobody: here %v. "+
+		"%d times, a process freezes just before it writes, as in a garbage collection, until another has taken its lock "+
+		"and written. \"lock only\" is GET and SET under the same lock, without the guard. %s updates of 3 rooms.",
+		lease, stallLimit, count(len(stream)))
 
-	k := r.stage.keys.sub("d")
 	plain := onLockOnly(r.stage.proxy, "lock only", lockupdate.Config{Lease: lease})
-	if r.unguarded, err = r.stalled(ctx, plain, k.sub("plain"), stream); err != nil || ctx.Err() != nil {
+	if r.unguarded, err = r.stalled(ctx, plain, stream); err != nil || ctx.Err() != nil {
 		return err
 	}
 	r.showUnguarded(r.unguarded, stream)
-	control := rowOf("D  lock only, stalls", r.unguarded)
-	control.verdict, control.as = "none given", yellow
-	r.rows = append(r.rows, control)
+	r.rows = append(r.rows, r.unguarded.row("D  lock only, stalls", "none given", yellow))
 
 	guarded := onLock(r.stage.proxy, "lock + guard", lockupdate.Config{Lease: lease})
-	if r.guarded, err = r.stalled(ctx, guarded, k.sub("guard"), stream); err != nil || ctx.Err() != nil {
+	if r.guarded, err = r.stalled(ctx, guarded, stream); err != nil || ctx.Err() != nil {
 		return err
 	}
 	r.shown(r.guarded, "D  lock + guard, same stalls")
 	r.screen.item("", normal, "%d stalls; the guard refused %s commits: computed again",
-		r.guarded.stalls, count(int(r.guarded.replay.conflicts.Load())))
+		r.guarded.stalls.count(), count(r.guarded.conflicts.Load()))
 	return nil
 }
 
-// lease returns a lease that a healthy update can keep, even with a slow proxy or a busy machine.
+// lease returns a lease that a healthy update can keep, also on a slow or busy machine: several
+// times what an update took in act C.
 func (r *rehearsal) lease() time.Duration {
-	return max(25*time.Millisecond, 10*r.stage.ping).Round(time.Millisecond)
+	if r.lock == nil || r.lock.audit.Acknowledged == 0 {
+		return 200 * time.Millisecond
+	}
+	update := writers * r.lock.took / time.Duration(r.lock.audit.Acknowledged)
+	return max(50*time.Millisecond, 5*update).Round(time.Millisecond)
 }
 
-func (r *rehearsal) stalled(ctx context.Context, p path, k keys, stream []numbered) (result, error) {
-	room := roomsOf(stream)[0]
-	commits := 0
-	for _, n := range stream {
-		if n.Room == room {
-			commits++
-		}
-	}
-	return r.play(ctx, p, k, stream, &stalls{
-		ctx: ctx, key: k.room(room), frozen: -1,
+// stalled plays a stream while processes stall at commits of its busiest room.
+func (r *rehearsal) stalled(ctx context.Context, p path, stream []event) (*run, error) {
+	part := "d:" + p.name + ":"
+	return r.on(ctx, p, part, stream, &stalls{
+		ctx: ctx, key: r.stage.prefix + part + "room:" + roomsOf(stream)[0], limit: stallLimit,
 		// Often, since one commit may store several updates.
-		every: max(commits/(8*stallLimit), 1), limit: stallLimit,
+		every: max(len(hottest(stream, 1, len(stream)))/(8*stallLimit), 1),
 	})
 }
 
 // showUnguarded prints the lost updates, and one event to look for.
-func (r *rehearsal) showUnguarded(res result, stream []numbered) {
-	a := res.audit
-	r.outcome(res, red, count(len(a.Lost))+" of them VANISHED")
-	if len(a.Lost) == 0 {
+func (r *rehearsal) showUnguarded(x *run, stream []event) {
+	lost := x.audit.Lost
+	r.outcome(x, red, count(len(lost))+" of them VANISHED")
+	if len(lost) == 0 {
 		r.screen.item("", yellow, "the control lost nothing this time, so this act has shown nothing")
 		return
 	}
-	for _, n := range stream {
-		if n.ID == a.Lost[0] {
-			r.screen.item("", normal, "%d stalls; the first victim: %v, event %s", res.stalls, n.Event, count(n.ID+1))
-		}
-	}
+	at := slices.IndexFunc(stream, func(e event) bool { return e.ID == lost[0] })
+	r.screen.item("", normal, "%d stalls; the first victim: %v, event %s", x.stalls.count(), stream[at], count(lost[0]+1))
 }
 
-// hotStream returns events of the busiest rooms, where processes contend. Without contention in the
-// stream, it takes them from the recording. Events keep their IDs.
-func (r *rehearsal) hotStream() (stream []numbered, own bool) {
-	if stream = hottest(r.stream, r.sample()); r.meet(stream) {
-		return stream, true
-	}
-	recorded, err := events.Recorded()
-	if err != nil {
-		return stream, true // the recording was not read before
-	}
-	return hottest(number(recorded[:min(beginning, len(recorded))]), r.sample()), false
-}
-
+// sample is the number of events in act D.
 func (r *rehearsal) sample() int {
 	if r.cfg.sample > 0 {
 		return r.cfg.sample
 	}
-	return 600
+	return 300
 }
 
-// meet reports whether two processes have enough events in the busiest room.
-func (r *rehearsal) meet(stream []numbered) bool {
-	run := replay{writers: r.cfg.writers, seed: r.cfg.seed}
-	room, perProcess := roomsOf(stream)[0], map[int]int{}
-	for _, n := range stream {
-		if n.Room == room {
-			perProcess[run.writerOf(n.Member)%processes]++
-		}
-	}
-	enough := 0
-	for _, n := range perProcess {
-		if n >= 2*stallLimit {
-			enough++
-		}
-	}
-	return enough >= 2
-}
-
-// hottest returns the first events of the three busiest rooms.
-func hottest(stream []numbered, limit int) []numbered {
-	hot := map[string]bool{}
-	for i, name := range roomsOf(stream) {
-		hot[name] = i < 3
-	}
-	var out []numbered
-	for _, n := range stream {
-		if hot[n.Room] && len(out) < limit {
-			out = append(out, n)
+// hottest returns the first events of the busiest rooms, where processes contend.
+func hottest(stream []event, rooms, limit int) (out []event) {
+	hot := roomsOf(stream)
+	hot = hot[:min(rooms, len(hot))]
+	for _, e := range stream {
+		if slices.Contains(hot, e.Room) && len(out) < limit {
+			out = append(out, e)
 		}
 	}
 	return out

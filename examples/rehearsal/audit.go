@@ -36,45 +36,34 @@ func (a audit) clean() bool {
 }
 
 // load reads the stored rooms by plain GET, independently of the audited paths.
-func load(ctx context.Context, rdb *redis.Client, keys keys, names []string) (map[string]room, error) {
+func load(ctx context.Context, rdb *redis.Client, prefix string, names []string) (map[string]room, error) {
 	rooms := make(map[string]room, len(names))
 	for part := range slices.Chunk(names, batch) {
 		pipe := rdb.Pipeline()
 		for _, name := range part {
-			pipe.Get(ctx, keys.room(name))
+			pipe.Get(ctx, prefix+"room:"+name)
 		}
 		replies, _ := pipe.Exec(ctx) // each reply has its own error
 		for i, reply := range replies {
-			if err := add(rooms, part[i], reply.(*redis.StringCmd)); err != nil {
-				return nil, err
+			raw, err := reply.(*redis.StringCmd).Bytes()
+			if errors.Is(err, redis.Nil) || redis.HasErrorPrefix(err, "WRONGTYPE") {
+				continue // the room does not exist
 			}
+			var r room
+			if err == nil {
+				err = json.Unmarshal(raw, &r)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("audit: read room %s: %w", part[i], err)
+			}
+			rooms[part[i]] = r
 		}
 	}
 	return rooms, nil
 }
 
-// batch is the number of keys per pipeline, which proxies limit.
-const batch = 200
-
-// add decodes one reply and adds its room.
-func add(rooms map[string]room, name string, reply *redis.StringCmd) error {
-	raw, err := reply.Bytes()
-	switch {
-	case errors.Is(err, redis.Nil), redis.HasErrorPrefix(err, "WRONGTYPE"):
-		return nil // the room does not exist
-	case err != nil:
-		return fmt.Errorf("audit: read room %s: %w", name, err)
-	}
-	var r room
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return fmt.Errorf("audit: room %s: %w", name, err)
-	}
-	rooms[name] = r
-	return nil
-}
-
 // judge finds lost, doubled and phantom events by ID. fates has one entry per event of the stream.
-func judge(stream []numbered, fates []fate, rooms map[string]room) audit {
+func judge(stream []event, fates []fate, rooms map[string]room) audit {
 	var a audit
 	want := map[string]*room{}
 	open := map[string]bool{} // rooms with an unknown expected state

@@ -23,18 +23,14 @@ const (
 type config struct {
 	legacy, proxy string // both or none; none: everything runs in this process
 	profile       *proxycompat.Profile
-	events        string // event file; "": the recording
-	all           bool
-	seed          uint64
-	writers       int
-	reports       string // folder for the shadow reports; "": none
-	freshReports  bool   // create a new folder instead
+	events        int
+	reports       string // folder for the shadow reports; "": a new one; "-": none
 
-	prefix   string // prefix of all keys; "": random
-	limit    int    // number of recorded events; 0: the default. For tests.
-	sample   int    // number of events in acts D and E; 0: the default. For tests.
-	noShadow bool   // omit act E. For tests of the other acts.
-	harmless bool   // plant no bugs in act E. For tests.
+	// For tests:
+	acts     string // the letters of the acts to play; "": all
+	prefix   string // of all keys; "": random
+	sample   int    // number of events in acts D and E; 0: the default
+	harmless bool   // plant no bugs in act E
 }
 
 // usage is a wrong command line.
@@ -56,11 +52,7 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, code int, ok bool)
 	fs.StringVar(&cfg.proxy, "proxy", "", "`HOST:PORT` of a proxy for the service as it shall be")
 	fs.StringVar(&profile, "profile", "codis", "what the proxy is: the `NAME` of a profile of proxycompat,\n"+
 		"as predixy or codis@3.2, or a profile file (.yaml, .yml, .json)")
-	fs.StringVar(&cfg.events, "events", "", "`FILE` with a stream of your own, JSON lines:\n"+
-		`{"room":"lobby","op":"join|leave|post|react","member":"ann"}`)
-	fs.BoolVar(&cfg.all, "all", false, "run the whole recording, not only its beginning")
-	fs.Uint64Var(&cfg.seed, "seed", 1, "decides which writer serves which member")
-	fs.IntVar(&cfg.writers, "writers", 16, "how many writers work at once")
+	fs.IntVar(&cfg.events, "events", 0, fmt.Sprintf("how many `EVENTS` to play, %d at most (default 2000, or all on real servers)", dayEvents))
 	fs.StringVar(&cfg.reports, "report", "", "`FOLDER` for the reports of the shadow, - for none; "+
 		"without this flag, a new one\namong the temporary files of the system")
 	if err := fs.Parse(args); err != nil {
@@ -68,11 +60,6 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, code int, ok bool)
 			return cfg, exitOK, false
 		}
 		return cfg, exitUsage, false // Parse has printed the reason
-	}
-	cfg.freshReports = true
-	fs.Visit(func(f *flag.Flag) { cfg.freshReports = cfg.freshReports && f.Name != "report" })
-	if cfg.reports == "-" {
-		cfg.reports = ""
 	}
 	if err := cfg.complete(profile, fs.Args()); err != nil {
 		say(stderr, "rehearsal: %v\n", err)
@@ -88,8 +75,12 @@ func (c *config) complete(profile string, rest []string) (err error) {
 		return fmt.Errorf("unexpected %q; all settings are flags, see -help", rest[0])
 	case (c.legacy == "") != (c.proxy == ""):
 		return errors.New("-legacy and -proxy belong together: give both, or none to run in this process")
-	case c.writers < 2 || c.writers > 256:
-		return fmt.Errorf("-writers is %d; use 2 to 256", c.writers)
+	case c.events != 0 && (c.events < 500 || c.events > dayEvents):
+		return fmt.Errorf("-events is %d; use 500 to %d", c.events, dayEvents)
+	case c.events == 0 && c.proxy != "":
+		c.events = dayEvents
+	case c.events == 0:
+		c.events = 2000
 	}
 	if c.proxy != "" {
 		if host, port, err := net.SplitHostPort(c.proxy); err != nil || host == "" || port == "" {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -53,11 +52,12 @@ func TestFlags(t *testing.T) {
 		{"proxy alone", []string{"-proxy", "h:1"}, exitUsage, "-legacy and -proxy belong together"},
 		{"proxy without port", []string{"-legacy", "redis://h:1", "-proxy", "h"}, exitUsage, `-proxy is "h"; use HOST:PORT`},
 		{"proxy as URL", []string{"-legacy", "redis://h:1", "-proxy", "redis://h:1"}, exitUsage, "use HOST:PORT"},
-		{"one writer", []string{"-writers", "1"}, exitUsage, "-writers is 1; use 2 to 256"},
-		{"writers in words", []string{"-writers", "many"}, exitUsage, "invalid value"},
+		{"too few events", []string{"-events", "499"}, exitUsage, "-events is 499; use 500 to 24000"},
+		{"too many events", []string{"-events", "24001"}, exitUsage, "-events is 24001; use 500 to 24000"},
+		{"events in words", []string{"-events", "many"}, exitUsage, "invalid value"},
 		{"unknown flag", []string{"-x"}, exitUsage, "not defined: -x"},
 		{"argument", []string{"events.jsonl"}, exitUsage, `unexpected "events.jsonl"`},
-		{"help", []string{"-help"}, exitOK, "-events FILE"},
+		{"help", []string{"-help"}, exitOK, "-events EVENTS"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var stderr bytes.Buffer
@@ -69,33 +69,18 @@ func TestFlags(t *testing.T) {
 	}
 	t.Run("good", func(t *testing.T) {
 		var stderr bytes.Buffer
-		cfg, _, ok := parseFlags([]string{"-profile", "Twemproxy", "-seed", "7", "-writers", "32", "-all"}, &stderr)
+		cfg, _, ok := parseFlags([]string{"-profile", "Twemproxy", "-legacy", "redis://h:1", "-proxy", "h:1"}, &stderr)
 		require.True(t, ok, stderr.String())
 		assert.Equal(t, "twemproxy", cfg.profile.Name())
-		assert.Equal(t, uint64(7), cfg.seed)
-		assert.Equal(t, 32, cfg.writers)
-		assert.True(t, cfg.all)
+		assert.Equal(t, dayEvents, cfg.events, "real servers are fast")
 	})
 }
 
-// A bad event file is a usage error, and nothing is played. Package events tests the messages.
-func TestBadEventFile(t *testing.T) {
-	bad := filepath.Join(t.TempDir(), "bad.jsonl")
-	require.NoError(t, os.WriteFile(bad, []byte(`{"room":"a","op":"join","member":"m"}`+"\n{\"room\":\n"), 0o600))
-	for name, tt := range map[string]struct{ file, want string }{
-		"malformed": {bad, bad + ":2: not an event"},
-		"missing":   {filepath.Join(t.TempDir(), "none"), "no such file"},
-		"a folder":  {t.TempDir(), "is a directory"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cfg, legacy, proxy := servers(t, "codis")
-			cfg.events = tt.file
-			code, out, errs := played(t, context.Background(), cfg)
-			assert.Equal(t, exitUsage, code)
-			assert.Contains(t, errs, tt.want)
-			assert.Empty(t, out)
-			assert.Empty(t, legacy.Calls())
-			assert.Empty(t, proxy.Calls())
-		})
-	}
+func TestBadLegacyURL(t *testing.T) {
+	cfg, _, _ := servers(t, "codis", "")
+	cfg.legacy = "http://user:secret@127.0.0.1:1"
+	code, _, errs := played(t, t.Context(), cfg)
+	assert.Equal(t, exitUsage, code)
+	assert.Contains(t, errs, "-legacy")
+	assert.NotContains(t, errs, "secret")
 }

@@ -12,43 +12,22 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/examples/rehearsal/internal/events"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// small returns a config for a run of a second or two.
-func small(t *testing.T, profile string) config {
+// small returns a config for a short run of these acts.
+func small(t *testing.T, profile, acts string) config {
 	t.Helper()
 	p, err := proxycompat.Lookup(profile)
 	require.NoError(t, err)
-	return config{profile: p, seed: 1, writers: 8, limit: 400, sample: 300, noShadow: underRace}
+	return config{profile: p, acts: acts, events: 600, sample: 100, reports: "-"}
 }
-
-// played runs the program and returns its output.
-func played(t *testing.T, ctx context.Context, cfg config) (code int, stdout, stderr string) { //nolint:revive // t comes first in tests
-	t.Helper()
-	var out, errs bytes.Buffer
-	code = run(ctx, cfg, &out, &errs)
-	fits(t, out.String())
-	return code, out.String(), errs.String()
-}
-
-// fits requires that no line exceeds the width of a terminal.
-func fits(t *testing.T, text string) {
-	t.Helper()
-	for line := range strings.SplitSeq(colours.ReplaceAllString(text, ""), "\n") {
-		assert.LessOrEqual(t, utf8.RuneCountInString(line), width, "too wide: %s", line)
-		assert.Equal(t, strings.TrimRight(line, " "), line, "spaces at the end")
-	}
-}
-
-var colours = regexp.MustCompile("\x1b\\[[0-9;]*[mK]")
 
 // servers starts a Redis and a proxy that are reached by address, like real servers.
-func servers(t *testing.T, profile string) (cfg config, legacy, proxy *proxytest.Proxy) {
+func servers(t *testing.T, profile, acts string) (cfg config, legacy, proxy *proxytest.Proxy) {
 	t.Helper()
-	cfg = small(t, profile)
+	cfg = small(t, profile, acts)
 	start := func(p *proxycompat.Profile) *proxytest.Proxy {
 		proxy, err := proxytest.Start(proxytest.Config{Profile: p})
 		require.NoError(t, err)
@@ -58,6 +37,39 @@ func servers(t *testing.T, profile string) (cfg config, legacy, proxy *proxytest
 	legacy, proxy = start(proxycompat.Redis()), start(cfg.profile)
 	cfg.legacy, cfg.proxy = "redis://"+legacy.Addr(), proxy.Addr()
 	return cfg, legacy, proxy
+}
+
+// played runs the program and returns its output. Of the standard error it leaves out the progress.
+func played(t *testing.T, ctx context.Context, cfg config) (code int, stdout, stderr string) { //nolint:revive // t comes first in tests
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = play(ctx, cfg, &out, &errs)
+	fits(t, out.String())
+	return code, out.String(), regexp.MustCompile(`(?m)^ .*\n`).ReplaceAllString(errs.String(), "")
+}
+
+// opened returns a rehearsal whose acts can be played one by one, and its output.
+func opened(t *testing.T, cfg config) (*rehearsal, *bytes.Buffer) {
+	t.Helper()
+	var out bytes.Buffer
+	r := &rehearsal{cfg: cfg, screen: newScreen(&out, &out)}
+	require.NoError(t, r.open(t.Context()))
+	t.Cleanup(func() { assert.NoError(t, r.close()) })
+	return r, &out
+}
+
+// fits requires that no line exceeds the width of a terminal.
+func fits(t *testing.T, text string) {
+	t.Helper()
+	for line := range strings.SplitSeq(regexp.MustCompile("\x1b\\[[0-9;]*[mK]").ReplaceAllString(text, ""), "\n") {
+		assert.LessOrEqual(t, utf8.RuneCountInString(line), width, "too wide: %s", line)
+		assert.Equal(t, strings.TrimRight(line, " "), line, "spaces at the end")
+	}
+}
+
+// unwrapped joins the lines of a text, so that a test can search for a sentence.
+func unwrapped(text string) string {
+	return text + regexp.MustCompile(`\n +`).ReplaceAllString(text, " ") + strings.ReplaceAll(text, "\n", " ")
 }
 
 // leftBehind returns the stacks of remaining goroutines of this project or of the client, except
@@ -73,13 +85,4 @@ func leftBehind() string {
 		}
 	}
 	return strings.Join(out, "\n\n")
-}
-
-// streamOf returns a stream of one post per member in one room.
-func streamOf(room string, members ...string) []numbered {
-	var out []events.Event
-	for _, m := range members {
-		out = append(out, events.Event{Room: room, Op: "post", Member: m})
-	}
-	return number(out)
 }

@@ -12,20 +12,23 @@ import (
 // legacyChat is the chat service as such services are written today, on go-redis alone. It is
 // correct on a plain Redis.
 type legacyChat struct {
-	rdb  *redis.Client
-	keys keys
+	rdb    *redis.Client
+	prefix string // of all keys
 }
 
-const maxRetries = 1000
+func (c legacyChat) room(name string) string  { return c.prefix + "room:" + name }
+func (c legacyChat) last(name string) string  { return c.prefix + "last:" + name }
+func (c legacyChat) count(name string) string { return c.prefix + "posts:" + name }
 
 // apply applies one event to its room. It returns the number of attempts.
-func (c legacyChat) apply(ctx context.Context, n numbered) (int, error) {
-	return c.update(ctx, n.Room, func(r *room) { r.apply(n) })
+func (c legacyChat) apply(ctx context.Context, e event) (int, error) {
+	return c.update(ctx, e.Room, func(r *room) { r.apply(e) })
 }
 
 // update is a typical WATCH helper.
 func (c legacyChat) update(ctx context.Context, name string, change func(*room)) (tries int, err error) {
-	key := c.keys.room(name)
+	const maxRetries = 1000
+	key := c.room(name)
 	for tries = 1; tries <= maxRetries; tries++ {
 		err := c.rdb.Watch(ctx, func(tx *redis.Tx) error {
 			var r room
@@ -43,7 +46,7 @@ func (c legacyChat) update(ctx context.Context, name string, change func(*room))
 				return err
 			}
 			_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-				pipe.Set(ctx, key, raw, c.keys.ttl)
+				pipe.Set(ctx, key, raw, roomTTL)
 				return nil
 			})
 			return err
@@ -58,9 +61,9 @@ func (c legacyChat) update(ctx context.Context, name string, change func(*room))
 // post writes two keys in one transaction, so that readers never see a message that is not counted.
 func (c legacyChat) post(ctx context.Context, name, text string) error {
 	_, err := c.rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-		pipe.Set(ctx, c.keys.last(name), text, c.keys.ttl)
-		pipe.Incr(ctx, c.keys.count(name))
-		pipe.Expire(ctx, c.keys.count(name), c.keys.ttl)
+		pipe.Set(ctx, c.last(name), text, roomTTL)
+		pipe.Incr(ctx, c.count(name))
+		pipe.Expire(ctx, c.count(name), roomTTL)
 		return nil
 	})
 	return err

@@ -8,23 +8,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/examples/rehearsal/internal/wire"
 	"github.com/unwatch/unwatch/lockupdate"
-	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/rmw"
 )
 
 // An update under the lock alone keeps the expiry too.
 func TestLockOnlyKeepsTheExpiry(t *testing.T) {
-	p, err := proxycompat.Lookup("codis")
-	require.NoError(t, err)
-	on, err := newStage(t.Context(), config{profile: p})
-	require.NoError(t, err)
-	defer func() { assert.NoError(t, on.close()) }()
-	rdb := on.proxy.client(wire.NewProcess(nil))
+	r, _ := opened(t, small(t, "codis", ""))
+	rdb := r.stage.proxy.client(&traffic{})
 	defer func() { assert.NoError(t, rdb.Close()) }()
-	store, closeStore := lockOnlyIn(on.proxy, lockupdate.Config{}).open(rdb)
-	defer func() { assert.NoError(t, closeStore()) }()
+	store := onLockOnly(r.stage.proxy, "lock only", lockupdate.Config{}).open(rdb)
+	defer func() { assert.NoError(t, store.Close()) }()
 	for _, next := range []rmw.Value{rmw.String("a").WithTTL(time.Hour), rmw.String("b")} {
 		_, err := store.Update(t.Context(), rmw.Key{Name: "k"}, func(context.Context, rmw.Value) (rmw.Value, error) { return next, nil })
 		require.NoError(t, err)

@@ -4,9 +4,9 @@
 //
 //	go run ./examples/rehearsal
 //
-// With -legacy and -proxy it uses real servers, and with -events your own stream. All keys,
-// including those of the shadow, have a random prefix and expire. It writes no files except
-// the reports of the shadow: into a new temporary folder, or as -report says.
+// With -legacy and -proxy it uses real servers. All keys, including those of the shadow, have a
+// random prefix and expire. It writes no files except the reports of the shadow: into a new
+// temporary folder, or as -report says.
 package main
 
 import (
@@ -37,5 +37,5 @@ func mainCode(args []string) int {
 		// often.
 		debug.SetGCPercent(400)
 	}
-	return run(ctx, cfg, os.Stdout, os.Stderr)
+	return play(ctx, cfg, os.Stdout, os.Stderr)
 }

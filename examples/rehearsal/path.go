@@ -3,157 +3,100 @@ package main
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/cas"
-	"github.com/unwatch/unwatch/examples/rehearsal/internal/wire"
 	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/rmw"
 )
+
+// store is a store of Unwatch.
+type store interface {
+	rmw.Store
+	Close() error
+}
 
 // path is one way to update rooms.
 type path struct {
 	name string
-	on   endpoint
-	open func(rdb *redis.Client, k keys) (s service, closeStore func() error)
+	on   *endpoint
+	open func(rdb *redis.Client) store // nil: WATCH by hand
 }
 
 // byHand is the unchanged legacy service.
-func byHand(on endpoint) path {
-	return path{"WATCH by hand", on, func(rdb *redis.Client, k keys) (service, func() error) {
-		return legacyChat{rdb, k}, func() error { return nil }
-	}}
-}
+func byHand(on *endpoint) path { return path{name: "WATCH by hand", on: on} }
 
-// onCAS is the service on the rmw contract, with WATCH underneath.
-func onCAS(on endpoint) path {
-	return path{"cas", on, func(rdb *redis.Client, k keys) (service, func() error) {
-		store := cas.New(rdb, cas.Config{})
-		return newChat(store, k), store.Close
-	}}
+// onCAS is the service on rmw.Store, with WATCH underneath.
+func onCAS(on *endpoint) path {
+	return path{"cas", on, func(rdb *redis.Client) store { return cas.New(rdb, cas.Config{}) }}
 }
 
 // onLock is the service on lockupdate. Only the store differs.
-func onLock(on endpoint, name string, cfg lockupdate.Config) path {
-	return path{name, on, func(rdb *redis.Client, k keys) (service, func() error) {
-		cfg.LockName = k.lock
-		store := lockupdate.New(rdb, cfg)
-		return newChat(store, k), store.Close
-	}}
+func onLock(on *endpoint, name string, cfg lockupdate.Config) path {
+	cfg.LockName = lockName
+	return path{name, on, func(rdb *redis.Client) store { return lockupdate.New(rdb, cfg) }}
 }
 
 // onLockOnly is the service on the lock alone.
-func onLockOnly(on endpoint, name string, cfg lockupdate.Config) path {
-	return path{name, on, func(rdb *redis.Client, k keys) (service, func() error) {
-		cfg.LockName = k.lock
-		store := lockupdate.New(rdb, cfg)
-		return newChat(lockOnly{store, rdb}, k), store.Close
-	}}
+func onLockOnly(on *endpoint, name string, cfg lockupdate.Config) path {
+	cfg.LockName = lockName
+	return path{name, on, func(rdb *redis.Client) store { return lockOnly{lockupdate.New(rdb, cfg), rdb} }}
+}
+
+// lockName keeps the prefix of a key.
+func lockName(key string) string { return key + ":lock" }
+
+// service is the chat service on any path. It returns the number of attempts.
+type service interface {
+	apply(ctx context.Context, e event) (tries int, err error)
+}
+
+// service opens the service with a client.
+func (p path) service(rdb *redis.Client, prefix string) (s service, done func()) {
+	if p.open == nil {
+		return legacyChat{rdb, prefix}, func() {}
+	}
+	opened := p.open(rdb)
+	return newChat(prefixed{opened, prefix}), func() { _ = opened.Close() } // waits for releases in flight
 }
 
 // process starts one process of the service.
-func (p path) process(k keys, before func(*wire.Process, []wire.Command)) process {
-	w := wire.NewProcess(before)
-	rdb := p.on.client(w)
-	s, closeStore := p.open(rdb, k)
-	return process{service: s, wire: w, close: func() {
-		_ = closeStore() // waits for releases in flight
+func (p path) process(t *traffic, prefix string) process {
+	rdb := p.on.client(t)
+	s, done := p.service(rdb, prefix)
+	return process{s, t, func() {
+		done()
 		_ = rdb.Close()
 	}}
 }
 
-// result is the result of one run.
-type result struct {
-	path   string
-	audit  audit
-	sent   wire.Stats
-	replay *replay
-	stalls int
+// prefixed puts a prefix before every key, also before those that the shadow makes. It has no
+// Unwrap, since the inner store has other key names.
+type prefixed struct {
+	inner  rmw.Store
+	prefix string
 }
 
-// perSecond returns the acknowledged updates per second.
-func (r result) perSecond() float64 {
-	return float64(r.audit.Acknowledged) / max(r.replay.took.Seconds(), 1e-9)
+func (s prefixed) with(key rmw.Key) rmw.Key {
+	key.Name = s.prefix + key.Name
+	return key
 }
 
-// per divides by the number of acknowledged updates.
-func (r result) per(n int) string {
-	if r.audit.Acknowledged == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%.2f", float64(n)/float64(r.audit.Acknowledged))
+func (s prefixed) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+	return s.inner.Read(ctx, s.with(key))
 }
 
-// play runs a stream on a path, in several processes, and audits it, even if it was interrupted.
-func (r *rehearsal) play(ctx context.Context, p path, k keys, stream []numbered, st *stalls) (result, error) {
-	var done atomic.Int64
-	run := &replay{stream: stream, writers: r.cfg.writers, seed: r.cfg.seed, done: &done}
-	sockets := make([]*wire.Process, 0, processes)
-	for i := range r.processes() {
-		var before func(*wire.Process, []wire.Command)
-		if st != nil {
-			before = st.before(i)
-		}
-		proc := p.process(k, before)
-		run.procs = append(run.procs, proc)
-		sockets = append(sockets, proc.wire)
-	}
-	if st != nil {
-		run.stalls = st
-		run.acked = func(n numbered, proc int) { st.wrote(k.room(n.Room), proc) }
-	}
-	stop := r.screen.watch(p.name, len(stream), done.Load, r.stage.forget)
-	run.run(ctx)
-	for _, proc := range run.procs {
-		proc.close()
-	}
-	stop()
-	r.stage.forget()
-
-	names := roomsOf(stream)
-	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
-	defer cancel()
-	reader := p.on.client(wire.NewProcess(nil))
-	rooms, err := load(after, reader, k, names)
-	_ = reader.Close()
-	res := result{path: p.name, sent: wire.Sum(sockets...), replay: run}
-	r.stage.measured(p.on, res.sent)
-	if st != nil {
-		res.stalls = st.count()
-	}
-	if err == nil {
-		res.audit = judge(stream, run.fates, rooms)
-	}
-	if cleared := r.stage.clear(p.on, k, names); err == nil {
-		err = cleared
-	}
-	return res, err
+func (s prefixed) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	return s.inner.Update(ctx, s.with(key), fn)
 }
 
-// alone measures one update without contention: its writes to the socket and its round trips.
-func (r *rehearsal) alone(ctx context.Context, p path, k keys) (trace [][]wire.Command, sent wire.Stats, err error) {
-	w := wire.NewProcess(nil)
-	rdb := p.on.client(w)
-	defer rdb.Close() //nolint:errcheck // has no effect on the run
-	n := r.stream[0]
-	// The first update opens connections and loads the scripts.
-	for range 2 {
-		before := w.Stats()
-		w.Trace()
-		s, closeStore := p.open(rdb, k)
-		_, err = s.apply(ctx, n)
-		_ = closeStore()
-		trace, sent = w.Trace(), w.Stats()
-		sent.RoundTrips -= before.RoundTrips
-		sent.Commands -= before.Commands
-		if err != nil {
-			break
-		}
+// Peek implements rmw.Peeker.
+func (s prefixed) Peek(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration, error) {
+	peeker, ok := rmw.As[rmw.Peeker](s.inner)
+	if !ok {
+		return rmw.Value{}, 0, fmt.Errorf("%w: %T cannot tell expiries", rmw.ErrUnsupported, s.inner)
 	}
-	if cleared := r.stage.clear(p.on, k, []string{n.Room}); err == nil {
-		err = cleared
-	}
-	return trace, sent, err
+	return peeker.Peek(ctx, s.with(key))
 }

@@ -5,40 +5,32 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"strings"
 	"time"
 
-	"github.com/unwatch/unwatch/examples/rehearsal/internal/events"
-)
+	"github.com/redis/go-redis/v9"
 
-const (
-	// processes is the number of processes, each with its own client and store.
-	processes = 4
-
-	// beginning is the number of recorded events without -all. The in-process engine
-	// allocates a Lua interpreter per script, so the whole recording takes half a minute.
-	beginning = 4000
+	"github.com/unwatch/unwatch/rmw"
 )
 
 // rehearsal is one run of the program.
 type rehearsal struct {
-	cfg    config
-	stage  *stage
-	folder *folder // nil: no reports
-	screen *screen
-	stream []numbered
-	of     int // number of events in total
-	began  time.Time
+	cfg     config
+	stage   *stage
+	reports *folder // nil: no reports
+	screen  *screen
+	stream  []event
+	began   time.Time
 
-	legacy, cas, lock  result // results of the runs so far
-	unguarded, guarded result
-	rows               []row
-	broken             []string // broken promises
+	legacy                   []*run // runs of act A
+	lock, unguarded, guarded *run   // runs of acts C and D, or nil
+	rows                     []row
+	broken                   []string // broken promises
 }
 
-// run plays all acts and returns the exit code.
-func run(ctx context.Context, cfg config, stdout, stderr io.Writer) int {
-	r := &rehearsal{cfg: cfg, screen: newScreen(stdout), began: time.Now()}
+// play plays all acts and returns the exit code.
+func play(ctx context.Context, cfg config, stdout, stderr io.Writer) int {
+	r := &rehearsal{cfg: cfg, screen: newScreen(stdout, stderr), began: time.Now()}
 	err := r.all(ctx)
 	switch {
 	case ctx.Err() != nil:
@@ -60,30 +52,21 @@ func run(ctx context.Context, cfg config, stdout, stderr io.Writer) int {
 }
 
 func (r *rehearsal) all(ctx context.Context) (err error) {
-	if err := r.readStream(); err != nil {
-		return usage{err}
-	}
-	if r.folder, err = openFolder(r.cfg); err != nil {
-		return usage{err}
-	}
-	defer func() { err = errors.Join(err, r.folder.close()) }()
-	r.stage, err = newStage(ctx, r.cfg)
-	if err != nil {
+	if err := r.open(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.stage.close()) }()
-
-	r.head()
-	acts := []func(context.Context) error{r.actLegacy, r.actRefused, r.actSwapped, r.actStalled}
-	if !r.cfg.noShadow {
-		acts = append(acts, r.actShadow)
-	}
-	for _, act := range acts {
+	defer func() { err = errors.Join(err, r.close()) }()
+	for _, act := range []struct {
+		letter string
+		play   func(context.Context) error
+	}{{"A", r.actLegacy}, {"B", r.actRefused}, {"C", r.actSwapped}, {"D", r.actStalled}, {"E", r.actShadow}} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := act(ctx); err != nil {
-			return err
+		if strings.Contains(r.cfg.acts, act.letter) || r.cfg.acts == "" {
+			if err := act.play(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	if ctx.Err() == nil {
@@ -92,54 +75,170 @@ func (r *rehearsal) all(ctx context.Context) (err error) {
 	return ctx.Err()
 }
 
-// readStream reads the recording or the event file.
-func (r *rehearsal) readStream() error {
-	if r.cfg.events != "" {
-		f, err := os.Open(r.cfg.events)
-		if err != nil {
-			return err
-		}
-		defer f.Close() //nolint:errcheck // only read
-		own, err := events.Read(f, r.cfg.events)
-		r.stream, r.of = number(own), len(own)
-		return err
+// open makes what the acts need, and prints the settings.
+func (r *rehearsal) open(ctx context.Context) (err error) {
+	if r.reports, err = openFolder(r.cfg.reports); err != nil {
+		return usage{err}
 	}
-	recorded, err := events.Recorded()
-	if err != nil {
-		return err
+	s := r.screen
+	s.line(s.paint(bold, "Unwatch rehearsal: a chat service goes from WATCH to lock-guarded updates"))
+	r.stream = day(r.cfg.events)
+	if r.stage, err = newStage(ctx, r.cfg); err != nil {
+		return errors.Join(err, r.reports.close())
 	}
-	r.of = len(recorded)
-	limit := r.cfg.limit
-	if limit == 0 {
-		limit = beginning
-		if r.cfg.all || r.cfg.proxy != "" {
-			limit = len(recorded)
-		}
+	where := "No server is needed: Redis and the proxy run in this process, and the traffic is real, over loopback TCP."
+	if r.stage.real {
+		where = fmt.Sprintf("On real servers: Redis %s, proxy %s. All keys begin with %s and expire.",
+			r.stage.legacy.addr, r.stage.proxy.addr, r.stage.prefix)
 	}
-	r.stream = number(recorded[:min(limit, len(recorded))])
+	s.say(0, dim, "%s Played are the first %s of %s events of a day, in %s rooms: one event is one update of a room, "+
+		"which is one key. %d writers work in %d processes, each with a client of its own. After each run the "+
+		"audit looks up every event, by its number, in what is stored.",
+		where, count(len(r.stream)), count(dayEvents), count(len(roomsOf(r.stream))), writers, processes)
 	return nil
 }
 
-// kept records the promises that a run broke.
-func (r *rehearsal) kept(res result) {
-	a := res.audit
-	for _, n := range []struct {
-		what string
-		n    int
-	}{
-		{"lost", len(a.Lost)}, {"doubled", len(a.Doubled)}, {"written though refused", len(a.Phantom)},
-	} {
-		if n.n > 0 {
-			r.broken = append(r.broken, fmt.Sprintf("%s: %s updates %s", res.path, count(n.n), n.what))
+func (r *rehearsal) close() error { return errors.Join(r.stage.close(), r.reports.close()) }
+
+// shown prints the result of a run that must keep its promises.
+func (r *rehearsal) shown(x *run, as string) {
+	a := x.audit
+	verdict, look := "every one is there, once", green
+	switch {
+	case len(a.Lost)+len(a.Doubled) > 0:
+		verdict, look = fmt.Sprintf("%s LOST, %s doubled", count(len(a.Lost)), count(len(a.Doubled))), red
+	case !a.clean():
+		verdict, look = fmt.Sprintf("%d written though refused, %d rooms wrong", len(a.Phantom), len(a.Different)), red
+	}
+	r.outcome(x, look, verdict)
+	r.judged(x, as)
+}
+
+// outcome prints one line about a run.
+func (r *rehearsal) outcome(x *run, as style, verdict string) {
+	r.screen.line(fmt.Sprintf("   %s%6s acknowledged   %s %4.1f s", fit(x.name, 16), count(x.audit.Acknowledged),
+		r.screen.paint(as, fit(verdict, 26)), x.took.Seconds()))
+}
+
+// judged prints the updates that were not acknowledged, and adds the run to the closing table.
+func (r *rehearsal) judged(x *run, as string) {
+	if x.failures > 0 {
+		r.screen.item("", yellow, "%s not acknowledged, the first: %v (event %s)", count(x.failures), x.failed, count(x.failed.ID+1))
+		// Without the random prefix of the key.
+		text := strings.ReplaceAll(x.failure.Error(), r.stage.prefix, "…")
+		if errors.Is(x.failure, rmw.ErrWrongKind) || redis.HasErrorPrefix(x.failure, "WRONGTYPE") {
+			text += " — a key of another type is in the way; it was not touched"
+		}
+		r.screen.item("", yellow, "%s", text)
+	}
+	if n := x.audit.Unclear; n > 0 {
+		r.screen.item("", yellow, "of %s it is unknown whether they were written", count(n))
+	}
+	line := x.row(as, "kept", green)
+	if broken := x.kept(); len(broken) > 0 {
+		r.broken = append(r.broken, broken...)
+		line.verdict, line.as = "BROKEN", red
+	}
+	r.rows = append(r.rows, line)
+}
+
+// row is a row of the closing table.
+type row struct {
+	run           string
+	acked, of     int
+	lost, doubled string // "-" if it was not audited
+	verdict       string
+	as            style
+}
+
+func (x *run) row(name, verdict string, as style) row {
+	return row{name, x.audit.Acknowledged, len(x.stream), count(len(x.audit.Lost)), count(len(x.audit.Doubled)), verdict, as}
+}
+
+// closing prints the table, the result, and what to do next.
+func (r *rehearsal) closing() {
+	s := r.screen
+	const title = "── What was shown "
+	s.title(title + strings.Repeat("─", width-len([]rune(title))))
+	s.line(s.paint(bold, fmt.Sprintf("   %-34s%13s%8s%9s   %s", "run", "acknowledged", "lost", "doubled", "promise")))
+	for _, row := range r.rows {
+		s.line(fmt.Sprintf("   %-34s%13s%8s%9s   %s", row.run, count(row.acked), row.lost, row.doubled, s.paint(row.as, row.verdict)))
+	}
+	s.line("")
+	if len(r.broken) > 0 {
+		s.say(0, red, "VERDICT: A PROMISE WAS BROKEN.")
+		for _, b := range r.broken {
+			s.say(3, red, "%s", b)
+		}
+		r.saved()
+		return
+	}
+	s.say(0, green, "%s", r.verdict())
+	r.saved()
+	s.say(0, dim, "%.1f s in all.", time.Since(r.began).Seconds())
+	r.next()
+}
+
+func (r *rehearsal) verdict() string {
+	text := "VERDICT: every promise was kept."
+	if r.lock != nil && r.guarded != nil {
+		text = fmt.Sprintf("VERDICT: behind the proxy, each of the %s updates that lockupdate acknowledged is stored exactly once, "+
+			"also through %d stalls.", count(r.lock.audit.Acknowledged+r.guarded.audit.Acknowledged), r.guarded.stalls.count())
+	}
+	if r.unguarded != nil {
+		text += " The control, a lock without the guard, lost nothing this time."
+		if lost := len(r.unguarded.audit.Lost); lost > 0 {
+			text = strings.Replace(text, "The control, a lock without the guard, lost nothing this time.",
+				fmt.Sprintf("A lock without the guard lost %s of %s.", count(lost), count(r.unguarded.audit.Acknowledged)), 1)
 		}
 	}
-	switch {
-	case len(a.Different) > 0 && len(a.Lost)+len(a.Doubled)+len(a.Phantom) == 0:
-		r.broken = append(r.broken, fmt.Sprintf("%s: %s rooms are not what their events make", res.path, count(len(a.Different))))
-	case a.Acknowledged == 0:
-		r.broken = append(r.broken, res.path+": not one update was acknowledged")
+	if strings.Contains(r.cfg.acts, "E") || r.cfg.acts == "" {
+		text += " The shadow was quiet where nothing is wrong, and found every planted bug."
 	}
-	if res.replay.broken() {
-		r.broken = append(r.broken, fmt.Sprintf("%s: given up after %d errors", res.path, tooMany))
+	return text
+}
+
+// next prints what to do after the rehearsal.
+func (r *rehearsal) next() {
+	s := r.screen
+	s.title("What to do next")
+	for _, step := range [][2]string{
+		{"Read the service before and after:", "examples/rehearsal/legacy.go and examples/rehearsal/chat.go"},
+		{
+			"Find every WATCH in your own service, and all else that a proxy refuses:",
+			"go run github.com/unwatch/unwatch/cmd/migrate-check@latest ./...",
+		},
+		{"Play this on servers of your own:", "go run ./examples/rehearsal -legacy redis://HOST:PORT -proxy HOST:PORT"},
+		{"See a whole service migrated, commit by commit:", "docs/migration.md"},
+	} {
+		s.say(3, normal, "%s", step[0])
+		s.say(5, bold, "%s", step[1])
+	}
+}
+
+// saved prints the location of the reports.
+func (r *rehearsal) saved() {
+	if r.reports != nil && r.reports.saved > 0 {
+		r.screen.say(0, normal, "Reports of the shadow: %s", r.reports.path)
+	}
+}
+
+// interrupted prints the progress until the interruption. left is the error of the cleanup, or nil.
+func (r *rehearsal) interrupted(left error) {
+	s := r.screen
+	s.title("Interrupted. Done until then:")
+	if len(r.rows) == 0 {
+		s.line("   nothing yet")
+	}
+	for _, row := range r.rows {
+		s.line(fmt.Sprintf("   %s%s of %s acknowledged, %s lost, %s doubled",
+			fit(row.run, 31), count(row.acked), count(row.of), row.lost, row.doubled))
+	}
+	r.saved()
+	switch {
+	case left != nil:
+		s.say(0, red, "%v", left)
+	case r.stage != nil && r.stage.real:
+		s.line("All keys of this run were deleted.")
 	}
 }

@@ -14,84 +14,63 @@ type folder struct {
 	path  string
 	root  *os.Root
 	fresh bool // made for this run
-	files []string
+	saved int  // number of files
 }
 
-// openFolder returns the folder of the flags, or nil without one. An unwritable folder fails before
-// any act runs.
-func openFolder(cfg config) (f *folder, err error) {
-	f = &folder{path: cfg.reports}
-	switch {
-	case cfg.freshReports:
-		f.fresh = true
-		f.path, err = os.MkdirTemp("", "unwatch-rehearsal-")
-	case f.path == "":
+// openFolder returns the folder at a path, a new one for "", and nil for "-". An unwritable folder
+// fails before any act runs.
+func openFolder(path string) (f *folder, err error) {
+	if path == "-" {
 		return nil, nil
-	default:
-		err = os.MkdirAll(f.path, 0o755) //nolint:gosec // reports are redacted and may be shared
+	}
+	f = &folder{path: path, fresh: path == ""}
+	if f.fresh {
+		f.path, err = os.MkdirTemp("", "unwatch-rehearsal-")
+	} else {
+		err = os.MkdirAll(path, 0o755) //nolint:gosec // reports are redacted and may be shared
 	}
 	if err == nil {
 		f.root, err = os.OpenRoot(f.path)
 	}
 	if err == nil {
-		err = f.try()
+		const try = ".unwatch-rehearsal-try"
+		_ = f.root.Remove(try) // left by a killed run
+		err = errors.Join(f.root.Mkdir(try, 0o700), f.root.Remove(try))
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("-report: cannot write there: %w; give another folder, or - for none", err), f.close())
+		return nil, fmt.Errorf("-report: cannot write there: %w; give another folder, or - for none", err)
 	}
 	return f, nil
 }
 
-// try writes a temporary file.
-func (f *folder) try() error {
-	const name = ".unwatch-rehearsal-try"
-	_ = f.root.Remove(name) // left by a killed run
-	file, err := f.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Close(), f.root.Remove(name))
-}
-
-// close removes an empty folder.
-func (f *folder) close() (err error) {
+// close removes a fresh folder without files.
+func (f *folder) close() error {
 	if f == nil {
 		return nil
 	}
-	if f.root != nil {
-		err = f.root.Close()
-	}
-	if f.fresh && len(f.files) == 0 && f.path != "" {
+	if f.fresh && f.saved == 0 {
 		_ = os.Remove(f.path)
 	}
-	return err
+	return f.root.Close()
 }
 
 // save writes a report in every format.
-func (r *rehearsal) save(name string, rep *report.Report) error {
-	if r.folder == nil {
+func (f *folder) save(name string, rep *report.Report) error {
+	if f == nil {
 		return nil
 	}
 	for _, form := range []struct {
 		ending string
 		write  func(io.Writer, report.Policy) error
-	}{
-		{".json", rep.WriteJSON},
-		{".txt", rep.WriteText},
-		{".html", rep.WriteHTML},
-	} {
-		if err := r.folder.write(name+form.ending, form.write); err != nil {
+	}{{".json", rep.WriteJSON}, {".txt", rep.WriteText}, {".html", rep.WriteHTML}} {
+		file, err := f.root.Create(name + form.ending)
+		if err == nil {
+			f.saved++
+			err = errors.Join(form.write(file, rehearsalPolicy()), file.Close())
+		}
+		if err != nil {
 			return fmt.Errorf("save the report: %w", err)
 		}
 	}
 	return nil
-}
-
-func (f *folder) write(name string, write func(io.Writer, report.Policy) error) error {
-	file, err := f.root.Create(name)
-	if err != nil {
-		return err
-	}
-	f.files = append(f.files, name)
-	return errors.Join(write(file, rehearsalPolicy()), file.Close())
 }

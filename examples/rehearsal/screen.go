@@ -7,30 +7,34 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 // width is the maximal line length in columns.
 const width = 80
 
-// screen writes to a terminal or another output.
+// screen writes the results, and the progress until there are any.
 type screen struct {
-	out    io.Writer
-	live   bool // a terminal, with a progress line
-	colour bool
+	out, progress io.Writer
+	colour        bool // results go to a terminal
+	live          bool // progress goes to a terminal, as one line that is erased
 
-	mu       sync.Mutex
-	progress bool // the last line is a progress line
+	mu    sync.Mutex
+	shown bool // the last line on the terminal is a progress line
 }
 
-func newScreen(out io.Writer) *screen {
-	s := &screen{out: out}
-	if f, ok := out.(*os.File); ok && os.Getenv("TERM") != "dumb" {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			s.live, s.colour = true, os.Getenv("NO_COLOR") == ""
-		}
+func newScreen(out, progress io.Writer) *screen {
+	return &screen{out: out, progress: progress, colour: terminal(out) && os.Getenv("NO_COLOR") == "", live: terminal(progress)}
+}
+
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return false
 	}
-	return s
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // style is a terminal style.
@@ -62,42 +66,38 @@ func (s *screen) line(text string) {
 
 // say writes a text in lines that begin at a column.
 func (s *screen) say(column int, as style, format string, args ...any) {
-	for _, line := range wrap(fmt.Sprintf(format, args...), width-column) {
-		s.line(strings.Repeat(" ", column) + s.paint(as, line))
-	}
+	s.text(strings.Repeat(" ", column), as, fmt.Sprintf(format, args...))
 }
 
 // item writes a label and a text beside it.
 func (s *screen) item(label string, as style, format string, args ...any) {
-	const column = 19
-	for i, line := range wrap(fmt.Sprintf(format, args...), width-column) {
-		if i > 0 {
-			label = ""
-		}
-		s.line(fmt.Sprintf("   %s%s", fit(label, column-3), s.paint(as, line)))
+	s.text(fit("   "+label, 19), as, fmt.Sprintf(format, args...))
+}
+
+func (s *screen) text(lead string, as style, text string) {
+	for line := range strings.Lines(wrap.Paragraph(width-len(lead), "", "", text)) {
+		s.line(lead + s.paint(as, strings.TrimSpace(line)))
+		lead = strings.Repeat(" ", len(lead))
 	}
 }
 
-// title writes the title of an act.
-func (s *screen) title(letter, text string) {
+// title writes the title of a part.
+func (s *screen) title(text string) {
 	s.line("")
-	s.line(s.paint(bold, fmt.Sprintf("%s  %s", letter, text)))
+	s.line(s.paint(bold, text))
 }
 
-// rule writes a separator with a text.
-func (s *screen) rule(text string) {
-	s.line("")
-	s.line(s.paint(bold, "── "+text+" "+strings.Repeat("─", max(width-4-utf8.RuneCountInString(text), 0))))
-}
-
-// watch shows a progress line until stop is called. It calls tick periodically, even without
-// a terminal.
+// watch shows the progress until stop is called: on a terminal in one line, and otherwise in a
+// plain line every two seconds. It calls tick as often.
 func (s *screen) watch(what string, total int, done func() int64, tick func()) (stop func()) {
 	quit, gone := make(chan struct{}), make(chan struct{})
-	began := time.Now()
+	began, pause := time.Now(), 2*time.Second
+	if s.live {
+		pause /= 20
+	}
 	go func() {
 		defer close(gone)
-		ticker := time.NewTicker(100 * time.Millisecond)
+		ticker := time.NewTicker(pause)
 		defer ticker.Stop()
 		for {
 			select {
@@ -119,25 +119,25 @@ func (s *screen) watch(what string, total int, done func() int64, tick func()) (
 }
 
 func (s *screen) show(what string, done, total int, took time.Duration) {
-	if !s.live {
-		return
-	}
 	const cells = 24
 	full := cells * done / max(total, 1)
-	bar := strings.Repeat("█", full) + strings.Repeat("░", cells-full)
+	text := fmt.Sprintf("   %s%s%s %s of %s  %.1f s", fit(what, 18), strings.Repeat("█", full), strings.Repeat("░", cells-full),
+		count(done), count(total), took.Seconds())
+	if done == total {
+		text += "  comparing"
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erase()
-	fmt.Fprintf(s.out, "   %s%s %s of %s  %.1f s", //nolint:errcheck // see line
-		fit(what, 18), bar, count(done), count(total), took.Seconds())
-	s.progress = true
+	s.shown = s.live
+	fmt.Fprint(s.progress, text, map[bool]string{false: "\n"}[s.live]) //nolint:errcheck // see line
 }
 
 // erase removes the progress line. s.mu is held.
 func (s *screen) erase() {
-	if s.progress {
-		fmt.Fprint(s.out, "\r\x1b[K") //nolint:errcheck // see line
-		s.progress = false
+	if s.shown {
+		fmt.Fprint(s.progress, "\r\x1b[K") //nolint:errcheck // see line
+		s.shown = false
 	}
 }
 
@@ -151,42 +151,10 @@ func fit(text string, n int) string {
 }
 
 // count writes a number with separators: 24,000.
-func count(n int) string {
+func count[N int | int64](n N) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
-}
-
-// wrap breaks a text at spaces, and breaks words that are longer than a line. It keeps line
-// breaks of the text.
-func wrap(text string, columns int) []string {
-	var out []string
-	for part := range strings.SplitSeq(text, "\n") {
-		if utf8.RuneCountInString(part) <= columns {
-			out = append(out, part) // keep aligned columns
-			continue
-		}
-		line := ""
-		for word := range strings.FieldsSeq(part) {
-			for utf8.RuneCountInString(word) > columns {
-				if line != "" {
-					out, line = append(out, line), ""
-				}
-				r := []rune(word)
-				out, word = append(out, string(r[:columns])), string(r[columns:])
-			}
-			switch {
-			case line == "":
-				line = word
-			case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= columns:
-				line += " " + word
-			default:
-				out, line = append(out, line), word
-			}
-		}
-		out = append(out, line)
-	}
-	return out
 }

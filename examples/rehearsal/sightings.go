@@ -14,45 +14,37 @@ import (
 type sighting struct {
 	by    report.Comparator
 	class report.Class
-	path  string
 	count int64
-}
-
-func (s sighting) String() string {
-	text := string(s.class)
-	if s.path != "" {
-		text += " at " + s.path
-	}
-	if s.by == report.Verifier {
-		return fmt.Sprintf("%s, %s times", text, count(int(s.count))) // keys times rounds
-	}
-	return fmt.Sprintf("%s, %s calls", text, count(int(s.count)))
+	text  string
 }
 
 // sightings returns all differences of a report that prevent a cut-over, by comparator.
 func sightings(r *report.Report) (all []sighting) {
 	for _, op := range r.Operations {
 		for _, f := range op.Findings {
-			if f.Class.Blocks() {
-				all = append(all, sighting{f.Comparator, f.Class, f.Path, f.Count})
+			if !f.Class.Blocks() {
+				continue
 			}
+			text, unit := string(f.Class), "calls"
+			if f.Path != "" {
+				text += " at " + f.Path
+			}
+			if f.Comparator == report.Verifier {
+				unit = "times" // keys times rounds
+			}
+			all = append(all, sighting{f.Comparator, f.Class, f.Count, fmt.Sprintf("%s, %s %s", text, count(f.Count), unit)})
 		}
 	}
 	slices.SortFunc(all, func(a, b sighting) int {
-		return cmp.Or(cmp.Compare(a.by, b.by), cmp.Compare(b.count, a.count), cmp.Compare(a.path, b.path), cmp.Compare(a.class, b.class))
+		return cmp.Or(cmp.Compare(a.by, b.by), cmp.Compare(b.count, a.count), cmp.Compare(a.text, b.text))
 	})
 	return all
-}
-
-// of returns the differences of one comparator.
-func of(c report.Comparator, all []sighting) []sighting {
-	return slices.DeleteFunc(slices.Clone(all), func(s sighting) bool { return s.by != c })
 }
 
 func listed(all []sighting) string {
 	texts := make([]string, len(all))
 	for i, s := range all {
-		texts[i] = s.String()
+		texts[i] = s.text
 	}
 	return strings.Join(texts, "; ")
 }
@@ -65,15 +57,13 @@ func comparatorName(c report.Comparator) string {
 	return string(c)
 }
 
-// talliesOf describes the number of calls that a comparator compared, and the result.
-func talliesOf(r *report.Report, c report.Comparator) string {
-	compared, audited, contended := int64(0), int64(0), int64(0)
+// tally describes the number of calls that a comparator compared, and the result.
+func tally(r *report.Report, c report.Comparator) string {
+	var compared, audited, contended int64
 	classes, not := map[report.Class]int64{}, map[report.Reason]int64{}
 	for _, op := range r.Operations {
 		t := op.Tallies[c]
-		compared += t.Compared
-		audited += op.Audited
-		contended += op.Contended
+		compared, audited, contended = compared+t.Compared, audited+op.Audited, contended+op.Contended
 		for class, n := range t.Classes {
 			classes[class] += n
 		}
@@ -81,17 +71,17 @@ func talliesOf(r *report.Report, c report.Comparator) string {
 			not[reason] += n
 		}
 	}
-	parts := []string{count(int(compared)) + " calls compared"}
+	text := count(compared) + " calls compared"
 	for _, class := range report.Classes() {
 		if n := classes[class]; n > 0 {
-			parts = append(parts, count(int(n))+" "+string(class))
+			text += fmt.Sprintf(", %s %s", count(n), class)
 		}
 	}
 	if c == report.Free {
-		parts = append(parts, fmt.Sprintf("%s audited, %s contended", count(int(audited)), count(int(contended))))
+		text += fmt.Sprintf(", %s audited, %s contended", count(audited), count(contended))
 	}
 	for _, reason := range slices.Sorted(maps.Keys(not)) {
-		parts = append(parts, fmt.Sprintf("%s not compared (%s)", count(int(not[reason])), reason))
+		text += fmt.Sprintf(", %s not compared (%s)", count(not[reason]), reason)
 	}
-	return strings.Join(parts, ", ")
+	return text
 }

@@ -4,132 +4,105 @@ import (
 	"context"
 	"strings"
 	"sync"
-
-	"github.com/unwatch/unwatch/examples/rehearsal/internal/wire"
+	"time"
 )
 
-// stalls freezes a process before it sends a commit, like a garbage collection or a paused
-// virtual machine. The stall ends when the lease is over and another process has updated the
-// room. The process does not detect the stall, and sends its commit.
-//
-// A stall waits for an event, not for a time, so it works on slow and fast machines. If no
-// other process can write any more, it ends and does not count.
+// stalls freezes a process just before it sends a commit, like a garbage collection or a paused
+// virtual machine. The stall ends when another process has written the same key, for which it needs
+// the lease of the frozen process to end. The process does not detect the stall, and sends its
+// commit. A stall waits for that event, not for a time, so it works on slow and fast machines.
 type stalls struct {
 	ctx   context.Context // its end ends every stall
-	key   string          // key of the room
-	every int             // number of commits of that room per stall
-	limit int             // maximal number of stalls
+	key   string
+	every int // number of commits of that key per stall
+	limit int // maximal number of stalls
 
 	mu       sync.Mutex
 	commits  int
-	happened int           // stalls with an update by another process
-	frozen   int           // the frozen process, or -1
+	happened int           // stalls with a write by another process
+	frozen   *traffic      // the frozen process, or nil
 	over     chan struct{} // closed when the stall may end; nil without a stall
-	sent     map[int]bool  // processes that sent a commit of the room during the stall
-	active   map[int]int   // writers and background updates of the room, by process
 }
 
-// before returns the hook for the connections of one process.
-func (s *stalls) before(proc int) func(*wire.Process, []wire.Command) {
-	return func(p *wire.Process, sent []wire.Command) {
-		for _, c := range sent {
-			if s.isCommit(c) && s.due(proc) {
-				s.stall(p)
-			}
+// alone ends a stall that no other process ends, since none has anything left to write.
+const alone = 10 * time.Second
+
+// sending is called before a process sends commands, and may freeze it. It returns the stall of
+// another process that one of the commands overtakes, or nil.
+func (s *stalls) sending(t *traffic, sent []command) (overtaking chan struct{}) {
+	if s == nil {
+		return nil
+	}
+	for _, c := range sent {
+		if !s.isCommit(c) {
+			continue
+		}
+		stall, mine := s.commit(t)
+		if mine {
+			s.stall(t, stall)
+		} else {
+			overtaking = stall
 		}
 	}
+	return overtaking
 }
 
-// isCommit distinguishes a commit from a read: a SET of the room, or a script on it with more
+// isCommit distinguishes a commit from a read: a SET of the key, or a script on it with more
 // arguments than the expected type.
-func (s *stalls) isCommit(c wire.Command) bool {
-	return c.Key == s.key && (c.Name == "SET" || c.Args > 1 && strings.HasPrefix(c.Name, "EVAL"))
+func (s *stalls) isCommit(c command) bool {
+	return c.key == s.key && (c.name == "SET" || c.args > 1 && strings.HasPrefix(c.name, "EVAL"))
 }
 
-// due counts a commit, and reports whether to stall at it. There is one stall at a time, and only
-// if another process can end it.
-func (s *stalls) due(proc int) bool {
+// commit counts a commit. It begins a stall there if one is due, and otherwise returns the present
+// one of another process. There is one stall at a time.
+func (s *stalls) commit(t *traffic) (stall chan struct{}, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over != nil && s.frozen != proc {
-		s.sent[proc] = true
-	}
-	if s.frozen >= 0 || s.happened == s.limit || !s.othersThan(proc) {
-		return false
+	if s.frozen != nil || s.happened >= s.limit {
+		if s.frozen == t {
+			return nil, false
+		}
+		return s.over, false
 	}
 	if s.commits++; s.commits%s.every != 0 {
-		return false
+		return nil, false
 	}
-	s.frozen = proc
-	return true
+	s.frozen, s.over = t, make(chan struct{})
+	return s.over, true
 }
 
-// stall blocks all writes of p, including this commit.
-func (s *stalls) stall(p *wire.Process) {
-	defer p.Freeze()()
-	over := make(chan struct{})
-	s.mu.Lock()
-	s.over, s.sent = over, map[int]bool{} // set before the lease ends, since other processes may finish soon after
-	s.endIfAlone()
-	s.mu.Unlock()
+// stall blocks all writes of the process, including this commit.
+func (s *stalls) stall(t *traffic, over chan struct{}) {
+	defer t.freeze()()
 	select {
 	case <-over:
 	case <-s.ctx.Done():
+	case <-time.After(alone):
 	}
-	s.mu.Lock()
-	s.frozen, s.over = -1, nil
-	s.mu.Unlock()
-}
-
-// enter records that a process may update the room, until it leaves.
-func (s *stalls) enter(proc int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.active == nil {
-		s.active = map[int]int{}
+	if s.over == over { // nobody has overtaken it, so no further stall either
+		s.limit = s.happened
 	}
-	s.active[proc]++
+	s.frozen, s.over = nil, nil
 }
 
-func (s *stalls) leave(proc int) {
+// overtaken ends a stall: another process has sent a commit during it, and got its reply.
+func (s *stalls) overtaken(stall chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.active[proc]--
-	s.endIfAlone()
-}
-
-// othersThan reports whether another process may update the room. s.mu is held.
-func (s *stalls) othersThan(proc int) bool {
-	for other, n := range s.active {
-		if other != proc && n > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// endIfAlone ends a stall that no other process can end. s.mu is held.
-func (s *stalls) endIfAlone() {
-	if s.over != nil && !s.othersThan(s.frozen) {
-		close(s.over)
-		s.over = nil
-	}
-}
-
-// wrote is called for each acknowledged update. A stall counts if the commit was sent during it:
-// then it was executed between the read and the commit of the frozen process.
-func (s *stalls) wrote(key string, proc int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.over != nil && key == s.key && s.sent[proc] {
+	if s.over == stall {
 		s.happened++
-		close(s.over)
 		s.over = nil
+		close(stall)
 	}
 }
 
-// count returns the number of stalls with an update by another process.
+// count returns the number of stalls with a write by another process.
 func (s *stalls) count() int {
+	if s == nil {
+		return 0
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.happened

@@ -1,78 +1,90 @@
 package main
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/unwatch/unwatch/examples/rehearsal/internal/wire"
 )
 
-// A stall ends and counts after an update by another process, however long that takes.
+// A stall ends and counts after a commit of another process that was sent during it and answered.
+// It ends and does not count if none comes, and then there is no further one.
 func TestStalls(t *testing.T) {
-	commit := []wire.Command{{Name: "SET", Key: "room", Args: 1}}
 	for _, tt := range []struct {
 		name     string
-		others   func(s *stalls)
+		others   func(other *traffic)
 		happened int
 		within   time.Duration
 	}{
-		{"another process writes after an hour", func(s *stalls) {
-			time.Sleep(time.Hour)
-			s.before(1)(nil, commit)
-			s.wrote("room", 1)
-		}, 1, time.Hour},
-		{"a commit of before is answered", func(s *stalls) {
-			time.Sleep(time.Minute)
-			s.wrote("room", 1)
-			s.before(1)(nil, []wire.Command{{Name: "SET", Key: "another", Args: 1}})
-			s.wrote("room", 1)
-			time.Sleep(time.Minute)
-			s.before(1)(nil, commit)
-			s.wrote("another", 1)
-			time.Sleep(time.Minute)
-			s.wrote("room", 1)
-		}, 1, 3 * time.Minute},
-		{"all others end", func(*stalls) { time.Sleep(time.Minute) }, 0, time.Minute},
-		{"all others end at once", func(*stalls) {}, 0, 0},
+		{"another process writes after a while", func(other *traffic) {
+			time.Sleep(9 * time.Second)
+			_ = other.write(cmds([]any{"set", "room", "v"}), sent)
+		}, 1, 9 * time.Second},
+		{"reads, other keys and refused commits end none", func(other *traffic) {
+			_ = other.write(cmds([]any{"get", "room"}, []any{"evalsha", "a", 1, "room", "x"}, []any{"set", "another", "v"}), sent)
+			_ = other.write(cmds([]any{"set", "room", "v"}), func() error { return errors.New("refused") })
+			time.Sleep(time.Second)
+			_ = other.write(cmds([]any{"evalsha", "a", 1, "room", "x", "y"}), sent)
+		}, 1, time.Second},
+		{"no other process writes", func(*traffic) {}, 0, alone},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &stalls{ctx: t.Context(), key: "room", every: 1, limit: 1, frozen: -1}
-				s.before(0)(wire.NewProcess(nil), commit)
-				require.Negative(t, s.frozen, "no other process could end it")
-				s.enter(0)
-				s.enter(1)
-				began, ended := time.Now(), make(chan struct{})
+				s := &stalls{ctx: t.Context(), key: "room", every: 2, limit: 1}
+				process := func() *traffic { return &traffic{stalls: s, keys: newKeys("")} }
+				frozen, other := process(), process()
+				commit := cmds([]any{"set", "room", "v"})
+				began := time.Now()
+				require.NoError(t, frozen.write(commit, sent), "the first of two")
+				over := make(chan struct{})
 				go func() {
-					s.before(0)(wire.NewProcess(nil), commit)
-					close(ended)
+					defer close(over)
+					_ = frozen.write(commit, sent)
 				}()
 				synctest.Wait()
-				tt.others(s)
-				s.leave(1)
-				<-ended
+				tt.others(other)
+				<-over
 				assert.Equal(t, tt.happened, s.count())
 				assert.Equal(t, tt.within, time.Since(began))
-				s.enter(1)
-				assert.Equal(t, tt.happened == 0, s.due(0), "again, until it has happened often enough")
+				for range 4 {
+					require.NoError(t, frozen.write(commit, sent))
+				}
+				assert.Equal(t, tt.within, time.Since(began), "no further stall")
 			})
 		})
 	}
 }
 
-// The lease follows the reply times of the proxy, without the time of stalls.
+// A stall begins before a commit of before is answered: that one ends no stall.
+func TestStallsIgnoreEarlierCommits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stalls{ctx: t.Context(), key: "room", every: 2, limit: 1}
+		frozen, other := &traffic{stalls: s, keys: newKeys("")}, &traffic{stalls: s, keys: newKeys("")}
+		commit, answer := cmds([]any{"set", "room", "v"}), make(chan struct{})
+		go func() { _ = other.write(commit, func() error { <-answer; return nil }) }()
+		synctest.Wait()
+		go func() { _ = frozen.write(commit, sent) }()
+		synctest.Wait()
+		close(answer)
+		synctest.Wait()
+		assert.Zero(t, s.count())
+		require.NoError(t, other.write(commit, sent))
+		synctest.Wait()
+		assert.Equal(t, 1, s.count())
+	})
+}
+
+// The lease follows the time of an update in act C.
 func TestLease(t *testing.T) {
-	r := &rehearsal{stage: &stage{proxy: endpoint{addr: "proxy"}, ping: time.Millisecond}}
-	assert.Equal(t, 25*time.Millisecond, r.lease())
-	r.stage.measured(endpoint{addr: "legacy"}, wire.Stats{RoundTrips: 1, Waited: time.Hour})
-	r.stage.measured(endpoint{addr: "proxy"}, wire.Stats{})
-	assert.Equal(t, 25*time.Millisecond, r.lease())
-	r.stage.measured(endpoint{addr: "proxy"}, wire.Stats{RoundTrips: 100, Waited: 5 * time.Second})
-	assert.Equal(t, 500*time.Millisecond, r.lease())
-	r.stage.measured(endpoint{addr: "proxy"}, wire.Stats{RoundTrips: 100, Waited: time.Second})
-	assert.Equal(t, 500*time.Millisecond, r.lease(), "it was busy, and may be again")
+	r := &rehearsal{}
+	assert.Equal(t, 200*time.Millisecond, r.lease(), "it was not played")
+	r.lock = &run{took: time.Second, audit: audit{Acknowledged: 1000}}
+	assert.Equal(t, 80*time.Millisecond, r.lease())
+	r.lock.took = time.Minute
+	assert.Equal(t, 4800*time.Millisecond, r.lease())
+	r.lock.took = time.Millisecond
+	assert.Equal(t, 50*time.Millisecond, r.lease())
 }
