@@ -28,8 +28,8 @@ func TestShadowAct(t *testing.T) {
 	assert.Regexp(t, `1\. codec: .*\n +seeded +value at `, out)
 	// The free run checks expiries after some seconds, if it lasts that long.
 	assert.Regexp(t, `2\. expiry: .*and leaves none\n +seeded +ttl, .*\n +lockstep +nothing\n`+
-		` +free run +(nothing|ttl, [0-9]+ calls)\n +verifier +ttl, `, out)
-	assert.Regexp(t, `3\. guard: [^:]*\n +seeded +nothing\n +lockstep +nothing\n +free run +lost_update, [1-9]`, out)
+		` +free +(nothing|ttl, [0-9]+ calls)\n +verifier +ttl, `, out)
+	assert.Regexp(t, `3\. guard: [^:]*\n +seeded +nothing\n +lockstep +nothing\n +free +lost_update, [1-9]`, out)
 	assert.Contains(t, unwrapped(out), "By the default one, latencies aside, which asks for 1e-4, 3,000 and 3,000: NOT ENOUGH DATA")
 
 	reports := map[string]*report.Report{}
@@ -66,7 +66,7 @@ func TestShadowWithoutBugs(t *testing.T) {
 	r, out := opened(t, cfg)
 	require.NoError(t, r.plant(t.Context(), nil))
 	require.Len(t, r.broken, 3, out)
-	for i, want := range []string{"seeded did not find", "seeded did not find", "free run did not find"} {
+	for i, want := range []string{"seeded did not find", "seeded did not find", "free did not find"} {
 		assert.Contains(t, r.broken[i], want)
 	}
 	assert.Equal(t, 3, strings.Count(out.String(), "NOT FOUND by "), out)
@@ -78,7 +78,7 @@ func TestShadowWithoutBugs(t *testing.T) {
 func TestShadowThatIsNotQuiet(t *testing.T) {
 	t.Parallel()
 	r, out := opened(t, small(t, "codis", ""))
-	_, err := r.quiet(t.Context(), r.bugs(t.Context())[0].run, "A/B", "cas, a bug")
+	_, err := r.quiet(t.Context(), r.bugs(t.Context())[0], "A/B", "cas, a bug")
 	require.NoError(t, err)
 	require.NotEmpty(t, r.broken)
 	assert.Contains(t, r.broken[0], "found where there is nothing to find")
@@ -106,7 +106,7 @@ func TestFolder(t *testing.T) {
 	require.NoError(t, f.close())
 	assert.NoDirExists(t, f.path, "nothing was written")
 
-	cfg, legacy, proxy := servers(t, "codis", "")
+	cfg, legacy, proxy := servers(t, "codis", "ABCDE")
 	cfg.reports = filepath.Join(outside, "below a file")
 	code, out, errs := played(t, context.Background(), cfg)
 	assert.Equal(t, exitUsage, code)

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -11,6 +11,11 @@ import (
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
 )
+
+// service is the chat service on any path.
+type service interface {
+	apply(ctx context.Context, e event) (tries int, err error)
+}
 
 // store is a store of Unwatch.
 type store interface {
@@ -48,26 +53,15 @@ func onLockOnly(on *endpoint, name string, cfg lockupdate.Config) path {
 // lockName keeps the prefix of a key.
 func lockName(key string) string { return key + ":lock" }
 
-// service is the chat service on any path. It returns the number of attempts.
-type service interface {
-	apply(ctx context.Context, e event) (tries int, err error)
-}
-
-// service opens the service with a client.
-func (p path) service(rdb *redis.Client, prefix string) (s service, done func()) {
-	if p.open == nil {
-		return legacyChat{rdb, prefix}, func() {}
-	}
-	opened := p.open(rdb)
-	return newChat(prefixed{opened, prefix}), func() { _ = opened.Close() } // waits for releases in flight
-}
-
 // process starts one process of the service.
 func (p path) process(t *traffic, prefix string) process {
 	rdb := p.on.client(t)
-	s, done := p.service(rdb, prefix)
-	return process{s, t, func() {
-		done()
+	if p.open == nil {
+		return process{legacyChat{rdb, prefix}, t, func() { _ = rdb.Close() }}
+	}
+	s := p.open(rdb)
+	return process{newChat(prefixed{s, prefix}), t, func() {
+		_ = s.Close() // waits for releases in flight
 		_ = rdb.Close()
 	}}
 }
@@ -94,9 +88,42 @@ func (s prefixed) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (r
 
 // Peek implements rmw.Peeker.
 func (s prefixed) Peek(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration, error) {
-	peeker, ok := rmw.As[rmw.Peeker](s.inner)
-	if !ok {
-		return rmw.Value{}, 0, fmt.Errorf("%w: %T cannot tell expiries", rmw.ErrUnsupported, s.inner)
-	}
+	peeker, _ := rmw.As[rmw.Peeker](s.inner) // each path is one
 	return peeker.Peek(ctx, s.with(key))
+}
+
+// lockOnly uses the lock as most services do: read and SET while it is held. The SET is not
+// guarded, so a process that stalls past its lease overwrites other updates.
+type lockOnly struct {
+	*lockupdate.Store
+	rdb *redis.Client
+}
+
+func (s lockOnly) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res rmw.Result, err error) {
+	err = s.WithLock(ctx, key.Name, func(context.Context) error { // the inner ctx would end with the lease
+		cur, left, err := s.Peek(ctx, key)
+		if err != nil {
+			return err
+		}
+		next, err := fn(ctx, cur)
+		if err != nil {
+			return err
+		}
+		write, ttl, err := rmw.CheckWrite(key, cur, next)
+		switch {
+		case err != nil || !write:
+		case next.Exists(): // a plain SET removes the expiry
+			err = s.rdb.Set(ctx, key.Name, next.Text(), max(cmp.Or(ttl, left), 0)).Err()
+		default:
+			err = s.rdb.Del(ctx, key.Name).Err()
+		}
+		if err == nil {
+			res = rmw.Result{Before: cur, After: next, Written: write, Attempts: 1}
+		}
+		return err
+	})
+	if res.Attempts > 0 { // most services ignore the loss of the lock
+		err = nil
+	}
+	return res, err
 }

@@ -7,10 +7,6 @@ import (
 	"io"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
-
-	"github.com/unwatch/unwatch/rmw"
 )
 
 // rehearsal is one run of the program.
@@ -34,16 +30,13 @@ func play(ctx context.Context, cfg config, stdout, stderr io.Writer) int {
 	err := r.all(ctx)
 	switch {
 	case ctx.Err() != nil:
-		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-			err = nil
-		}
 		r.interrupted(err)
 		return exitInterrupted
-	case errors.As(err, new(usage)):
-		say(stderr, "rehearsal: %v\n", err)
-		return exitUsage
 	case err != nil:
 		say(stderr, "rehearsal: %v\n", err)
+		if errors.As(err, new(usage)) {
+			return exitUsage
+		}
 		return exitBroken
 	case len(r.broken) > 0:
 		return exitBroken
@@ -56,15 +49,10 @@ func (r *rehearsal) all(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	for _, act := range []struct {
-		letter string
-		play   func(context.Context) error
-	}{{"A", r.actLegacy}, {"B", r.actRefused}, {"C", r.actSwapped}, {"D", r.actStalled}, {"E", r.actShadow}} {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if strings.Contains(r.cfg.acts, act.letter) || r.cfg.acts == "" {
-			if err := act.play(ctx); err != nil {
+	acts := []func(context.Context) error{r.actLegacy, r.actRefused, r.actSwapped, r.actStalled, r.actShadow}
+	for i, act := range acts {
+		if ctx.Err() == nil && strings.Contains(r.cfg.acts, "ABCDE"[i:i+1]) {
+			if err := act(ctx); err != nil {
 				return err
 			}
 		}
@@ -72,7 +60,7 @@ func (r *rehearsal) all(ctx context.Context) (err error) {
 	if ctx.Err() == nil {
 		r.closing()
 	}
-	return ctx.Err()
+	return nil
 }
 
 // open makes what the acts need, and prints the settings.
@@ -102,15 +90,11 @@ func (r *rehearsal) close() error { return errors.Join(r.stage.close(), r.report
 
 // shown prints the result of a run that must keep its promises.
 func (r *rehearsal) shown(x *run, as string) {
-	a := x.audit
-	verdict, look := "every one is there, once", green
-	switch {
-	case len(a.Lost)+len(a.Doubled) > 0:
-		verdict, look = fmt.Sprintf("%s LOST, %s doubled", count(len(a.Lost)), count(len(a.Doubled))), red
-	case !a.clean():
-		verdict, look = fmt.Sprintf("%d written though refused, %d rooms wrong", len(a.Phantom), len(a.Different)), red
+	if x.audit.clean() {
+		r.outcome(x, green, "every one is there, once")
+	} else {
+		r.outcome(x, red, count(len(x.audit.Lost))+" LOST, "+count(len(x.audit.Doubled))+" doubled")
 	}
-	r.outcome(x, look, verdict)
 	r.judged(x, as)
 }
 
@@ -122,14 +106,9 @@ func (r *rehearsal) outcome(x *run, as style, verdict string) {
 
 // judged prints the updates that were not acknowledged, and adds the run to the closing table.
 func (r *rehearsal) judged(x *run, as string) {
-	if x.failures > 0 {
-		r.screen.item("", yellow, "%s not acknowledged, the first: %v (event %s)", count(x.failures), x.failed, count(x.failed.ID+1))
-		// Without the random prefix of the key.
-		text := strings.ReplaceAll(x.failure.Error(), r.stage.prefix, "…")
-		if errors.Is(x.failure, rmw.ErrWrongKind) || redis.HasErrorPrefix(x.failure, "WRONGTYPE") {
-			text += " — a key of another type is in the way; it was not touched"
-		}
-		r.screen.item("", yellow, "%s", text)
+	if n := x.failures.Load(); n > 0 {
+		r.screen.item("", yellow, "%s not acknowledged, the first: %v (event %s)", count(n), x.failed, count(x.failed.ID+1))
+		r.screen.item("", yellow, "%s", strings.ReplaceAll(x.failure.Error(), r.stage.prefix, "…"))
 	}
 	if n := x.audit.Unclear; n > 0 {
 		r.screen.item("", yellow, "of %s it is unknown whether they were written", count(n))
@@ -173,29 +152,20 @@ func (r *rehearsal) closing() {
 		r.saved()
 		return
 	}
-	s.say(0, green, "%s", r.verdict())
+	text := "VERDICT: every promise was kept."
+	if r.guarded != nil && r.lock != nil {
+		text = fmt.Sprintf("VERDICT: behind the proxy, each of the %s updates that lockupdate acknowledged is stored exactly once, "+
+			"also through %d stalls. The control, a lock without the guard, lost %s of %s.",
+			count(r.lock.audit.Acknowledged+r.guarded.audit.Acknowledged), r.guarded.stalls.count(),
+			count(len(r.unguarded.audit.Lost)), count(r.unguarded.audit.Acknowledged))
+	}
+	if strings.Contains(r.cfg.acts, "E") {
+		text += " The shadow was quiet where nothing is wrong, and found every planted bug."
+	}
+	s.say(0, green, "%s", text)
 	r.saved()
 	s.say(0, dim, "%.1f s in all.", time.Since(r.began).Seconds())
 	r.next()
-}
-
-func (r *rehearsal) verdict() string {
-	text := "VERDICT: every promise was kept."
-	if r.lock != nil && r.guarded != nil {
-		text = fmt.Sprintf("VERDICT: behind the proxy, each of the %s updates that lockupdate acknowledged is stored exactly once, "+
-			"also through %d stalls.", count(r.lock.audit.Acknowledged+r.guarded.audit.Acknowledged), r.guarded.stalls.count())
-	}
-	if r.unguarded != nil {
-		text += " The control, a lock without the guard, lost nothing this time."
-		if lost := len(r.unguarded.audit.Lost); lost > 0 {
-			text = strings.Replace(text, "The control, a lock without the guard, lost nothing this time.",
-				fmt.Sprintf("A lock without the guard lost %s of %s.", count(lost), count(r.unguarded.audit.Acknowledged)), 1)
-		}
-	}
-	if strings.Contains(r.cfg.acts, "E") || r.cfg.acts == "" {
-		text += " The shadow was quiet where nothing is wrong, and found every planted bug."
-	}
-	return text
 }
 
 // next prints what to do after the rehearsal.
@@ -223,7 +193,7 @@ func (r *rehearsal) saved() {
 	}
 }
 
-// interrupted prints the progress until the interruption. left is the error of the cleanup, or nil.
+// interrupted prints what was done until then. left is the error of the cleanup, or nil.
 func (r *rehearsal) interrupted(left error) {
 	s := r.screen
 	s.title("Interrupted. Done until then:")
@@ -235,10 +205,9 @@ func (r *rehearsal) interrupted(left error) {
 			fit(row.run, 31), count(row.acked), count(row.of), row.lost, row.doubled))
 	}
 	r.saved()
-	switch {
-	case left != nil:
+	if left != nil && !errors.Is(left, context.Canceled) {
 		s.say(0, red, "%v", left)
-	case r.stage != nil && r.stage.real:
+	} else if r.stage != nil && r.stage.real {
 		s.line("All keys of this run were deleted.")
 	}
 }

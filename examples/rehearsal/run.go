@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,15 +37,13 @@ type run struct {
 	procs  []process
 	stalls *stalls // may be nil
 
-	done, conflicts atomic.Int64 // progress, and repeated attempts
-	fates           []fate
-	took            time.Duration
-	audit           audit
-	trips, commands int
-	mu              sync.Mutex
-	failures        int
-	failure         error // the first one
-	failed          event
+	done, conflicts, failures atomic.Int64 // progress, repeated attempts, and errors
+	failure                   error        // the first one, and its event
+	failed                    event
+	fates                     []fate
+	took                      time.Duration
+	audit                     audit
+	trips, commands           int
 }
 
 // play plays a run, and audits it by reading what is stored on an endpoint, even if it was
@@ -58,8 +58,7 @@ func (r *rehearsal) play(ctx context.Context, x *run, on *endpoint, prefix strin
 	}
 	for _, p := range x.procs {
 		p.close()
-		trips, commands, _ := p.traffic.take()
-		x.trips, x.commands = x.trips+trips, x.commands+commands
+		x.trips, x.commands = x.trips+p.traffic.trips, x.commands+p.traffic.commands
 	}
 	stop()
 	if err != nil {
@@ -88,20 +87,14 @@ func (r *rehearsal) on(ctx context.Context, p path, part string, stream []event,
 // write runs the writers until the stream or ctx ends. Each writer has the events of its own
 // members, in order, since a member is connected to one process. All writers share the rooms.
 func (x *run) write(ctx context.Context) {
-	queues := make([][]int, writers)
-	for i, e := range x.stream {
-		w := writerOf(e.Member)
-		queues[w] = append(queues[w], i)
-	}
 	began := time.Now()
 	var all sync.WaitGroup
-	for w, queue := range queues {
+	for w := range writers {
 		all.Go(func() {
-			for _, i := range queue {
-				if ctx.Err() != nil || x.broken() {
-					return
+			for i, e := range x.stream {
+				if writerOf(e.Member) == w && ctx.Err() == nil && !x.broken() {
+					x.one(ctx, i, x.procs[w%len(x.procs)])
 				}
-				x.one(ctx, i, x.procs[w%len(x.procs)])
 			}
 		})
 	}
@@ -119,21 +112,13 @@ func (x *run) one(ctx context.Context, i int, p process) {
 	tries, err := p.service.apply(ctx, x.stream[i])
 	x.conflicts.Add(int64(max(tries-1, 0)))
 	x.done.Add(1)
-	if x.fates[i] = fateOf(err); err == nil || ctx.Err() != nil {
-		return
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.failures++; x.failures == 1 {
+	x.fates[i] = fateOf(err)
+	if err != nil && ctx.Err() == nil && x.failures.Add(1) == 1 {
 		x.failure, x.failed = err, x.stream[i]
 	}
 }
 
-func (x *run) broken() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.failures >= tooMany
-}
+func (x *run) broken() bool { return x.failures.Load() >= tooMany }
 
 // fateOf reports whether an error means that nothing was written. Errors of the rmw contract say
 // so. A legacy error means it only if the server sent it.
@@ -151,38 +136,119 @@ func fateOf(err error) fate {
 	return unclear
 }
 
-// perSecond returns the acknowledged updates per second.
-func (x *run) perSecond() float64 {
-	return float64(x.audit.Acknowledged) / max(x.took.Seconds(), 1e-9)
-}
-
-// per divides by the number of acknowledged updates.
-func (x *run) per(n int) string {
-	if x.audit.Acknowledged == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%.2f", float64(n)/float64(x.audit.Acknowledged))
-}
-
 // kept returns how a run broke its promises.
 func (x *run) kept() (broken []string) {
 	a := x.audit
-	for _, n := range []struct {
-		n    int
-		what string
+	for _, p := range []struct {
+		broken bool
+		text   string
 	}{
-		{len(a.Lost), "updates lost"}, {len(a.Doubled), "updates doubled"}, {len(a.Phantom), "updates written though refused"},
-		{len(a.Different), "rooms are not what their events make"},
+		{len(a.Lost) > 0, count(len(a.Lost)) + " updates lost"},
+		{len(a.Doubled) > 0, count(len(a.Doubled)) + " updates doubled"},
+		{len(a.Phantom) > 0, count(len(a.Phantom)) + " updates written though refused"},
+		{len(a.Different) > 0, count(len(a.Different)) + " rooms are not what their events make"},
+		{a.Acknowledged == 0, "not one update was acknowledged"},
+		{x.broken(), fmt.Sprintf("given up after %d errors", tooMany)},
 	} {
-		if n.n > 0 {
-			broken = append(broken, fmt.Sprintf("%s: %s %s", x.name, count(n.n), n.what))
+		if p.broken {
+			broken = append(broken, x.name+": "+p.text)
 		}
 	}
-	if a.Acknowledged == 0 {
-		broken = append(broken, x.name+": not one update was acknowledged")
-	}
-	if x.broken() {
-		broken = append(broken, fmt.Sprintf("%s: given up after %d errors", x.name, tooMany))
-	}
 	return broken
+}
+
+// fate is the result of one event for the service.
+type fate uint8
+
+const (
+	untried fate = iota
+	acknowledged
+	refused // certainly not stored
+	unclear // outcome unknown
+)
+
+// audit compares acknowledged events with the stored rooms.
+type audit struct {
+	Acknowledged int
+	Unclear      int      // events with an unknown outcome
+	Lost         []int    // IDs of acknowledged events that are not stored
+	Doubled      []int    // IDs of events applied more than once
+	Phantom      []int    // IDs of stored events that were reported as not stored
+	Different    []string // rooms that differ from the acknowledged events applied one by one
+}
+
+// clean reports whether the audit found no violation.
+func (a audit) clean() bool {
+	return len(a.Lost)+len(a.Doubled)+len(a.Phantom)+len(a.Different) == 0
+}
+
+// load reads the stored rooms by plain GET, independently of the audited paths.
+func load(ctx context.Context, rdb *redis.Client, prefix string, names []string) (map[string]room, error) {
+	rooms := make(map[string]room, len(names))
+	for part := range slices.Chunk(names, batch) {
+		pipe := rdb.Pipeline()
+		for _, name := range part {
+			pipe.Get(ctx, prefix+"room:"+name)
+		}
+		replies, _ := pipe.Exec(ctx) // each reply has its own error
+		for i, reply := range replies {
+			raw, err := reply.(*redis.StringCmd).Bytes()
+			if errors.Is(err, redis.Nil) || redis.HasErrorPrefix(err, "WRONGTYPE") {
+				continue // the room does not exist
+			}
+			var r room
+			if err == nil {
+				err = json.Unmarshal(raw, &r)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("audit: read room %s: %w", part[i], err)
+			}
+			rooms[part[i]] = r
+		}
+	}
+	return rooms, nil
+}
+
+// judge finds lost, doubled and phantom events by ID. fates has one entry per event of the stream.
+func judge(stream []event, fates []fate, rooms map[string]room) audit {
+	var a audit
+	want := map[string]*room{}
+	open := map[string]bool{} // rooms with an unknown expected state
+	for i, n := range stream {
+		stored := rooms[n.Room].Applied.has(n.InRoom)
+		switch fates[i] {
+		case acknowledged:
+			a.Acknowledged++
+			if !stored {
+				a.Lost = append(a.Lost, n.ID)
+			}
+			if want[n.Room] == nil {
+				want[n.Room] = &room{}
+			}
+			want[n.Room].apply(n)
+		case unclear:
+			a.Unclear++
+			open[n.Room] = true
+		default:
+			if stored {
+				a.Phantom = append(a.Phantom, n.ID)
+			}
+		}
+		if slices.Contains(rooms[n.Room].Twice, n.InRoom) {
+			a.Doubled = append(a.Doubled, n.ID)
+		}
+	}
+	for name, w := range want {
+		if !open[name] && !sameState(*w, rooms[name]) {
+			a.Different = append(a.Different, name)
+		}
+	}
+	slices.Sort(a.Different)
+	return a
+}
+
+// sameState compares only state that does not depend on the order between members. The events of
+// one member stay in order.
+func sameState(a, b room) bool {
+	return slices.Equal(a.Members, b.Members) && a.Posts == b.Posts && a.Reacts == b.Reacts
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/wrap"
@@ -19,9 +18,6 @@ type screen struct {
 	out, progress io.Writer
 	colour        bool // results go to a terminal
 	live          bool // progress goes to a terminal, as one line that is erased
-
-	mu    sync.Mutex
-	shown bool // the last line on the terminal is a progress line
 }
 
 func newScreen(out, progress io.Writer) *screen {
@@ -58,26 +54,23 @@ func (s *screen) paint(as style, text string) string {
 
 // line writes one line unchanged.
 func (s *screen) line(text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.erase()
 	fmt.Fprintln(s.out, strings.TrimRight(text, " ")) //nolint:errcheck // a closed screen is no failure of the run
 }
 
 // say writes a text in lines that begin at a column.
 func (s *screen) say(column int, as style, format string, args ...any) {
-	s.text(strings.Repeat(" ", column), as, fmt.Sprintf(format, args...))
+	s.text("", column, as, fmt.Sprintf(format, args...))
 }
 
 // item writes a label and a text beside it.
 func (s *screen) item(label string, as style, format string, args ...any) {
-	s.text(fit("   "+label, 19), as, fmt.Sprintf(format, args...))
+	s.text("   "+label, 19, as, fmt.Sprintf(format, args...))
 }
 
-func (s *screen) text(lead string, as style, text string) {
-	for line := range strings.Lines(wrap.Paragraph(width-len(lead), "", "", text)) {
-		s.line(lead + s.paint(as, strings.TrimSpace(line)))
-		lead = strings.Repeat(" ", len(lead))
+func (s *screen) text(label string, column int, as style, text string) {
+	for line := range strings.Lines(wrap.Paragraph(width-column, "", "", text)) {
+		s.line(fit(label, column) + s.paint(as, strings.TrimSpace(line)))
+		label = ""
 	}
 }
 
@@ -87,13 +80,13 @@ func (s *screen) title(text string) {
 	s.line(s.paint(bold, text))
 }
 
-// watch shows the progress until stop is called: on a terminal in one line, and otherwise in a
-// plain line every two seconds. It calls tick as often.
+// watch shows the progress until stop is called, before which nothing else is written: on a terminal
+// in one line, and otherwise in a plain line every two seconds. It calls tick as often.
 func (s *screen) watch(what string, total int, done func() int64, tick func()) (stop func()) {
 	quit, gone := make(chan struct{}), make(chan struct{})
-	began, pause := time.Now(), 2*time.Second
+	began, pause, begin, end := time.Now(), 2*time.Second, "", "\n"
 	if s.live {
-		pause /= 20
+		pause, begin, end = 100*time.Millisecond, "\r\x1b[K", ""
 	}
 	go func() {
 		defer close(gone)
@@ -102,42 +95,24 @@ func (s *screen) watch(what string, total int, done func() int64, tick func()) (
 		for {
 			select {
 			case <-quit:
+				fmt.Fprint(s.progress, begin) //nolint:errcheck // see line
 				return
 			case <-ticker.C:
 				tick()
-				s.show(what, int(done()), total, time.Since(began))
+				n := int(done())
+				full := 24 * n / max(total, 1)
+				text := fmt.Sprintf("   %s%s%s %s of %s  %.1f s", fit(what, 18), strings.Repeat("█", full), strings.Repeat("░", 24-full),
+					count(n), count(total), time.Since(began).Seconds())
+				if n == total {
+					text += "  comparing"
+				}
+				fmt.Fprint(s.progress, begin, text, end) //nolint:errcheck // see line
 			}
 		}
 	}()
 	return func() {
 		close(quit)
 		<-gone
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.erase()
-	}
-}
-
-func (s *screen) show(what string, done, total int, took time.Duration) {
-	const cells = 24
-	full := cells * done / max(total, 1)
-	text := fmt.Sprintf("   %s%s%s %s of %s  %.1f s", fit(what, 18), strings.Repeat("█", full), strings.Repeat("░", cells-full),
-		count(done), count(total), took.Seconds())
-	if done == total {
-		text += "  comparing"
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.erase()
-	s.shown = s.live
-	fmt.Fprint(s.progress, text, map[bool]string{false: "\n"}[s.live]) //nolint:errcheck // see line
-}
-
-// erase removes the progress line. s.mu is held.
-func (s *screen) erase() {
-	if s.shown {
-		fmt.Fprint(s.progress, "\r\x1b[K") //nolint:errcheck // see line
-		s.shown = false
 	}
 }
 

@@ -24,10 +24,12 @@ type shadowRun struct {
 	patience  time.Duration // limit of lockstep for a missing call
 	rounds    int           // rounds of the verifier
 	cfg       shadow.Config
-}
 
-// impatient is the patience of a run whose differences are expected.
-const impatient = 300 * time.Millisecond
+	// Of a planted bug: what it is, which comparator must find it, and as what.
+	title  string
+	finder report.Comparator
+	class  report.Class
+}
 
 // prefixes returns what the keys of both paths begin with, which may share a server.
 func (r *rehearsal) prefixes(name string) (serving, hidden string) {
@@ -39,39 +41,36 @@ func (r *rehearsal) prefixes(name string) (serving, hidden string) {
 func (r *rehearsal) shadowed(ctx context.Context, s shadowRun) (x *run, rep *report.Report, err error) {
 	defer r.stage.empty()
 	x = &run{name: "shadow " + s.name, stream: s.stream, stalls: s.stalls}
-	var shadows []*shadow.Store
-	for i := range s.processes {
-		p, store, err := r.shadowProcess(ctx, s, i)
-		x.procs, shadows = append(x.procs, p), append(shadows, store)
-		if err != nil {
-			for _, p := range x.procs {
-				p.close()
-			}
-			return x, nil, err
-		}
+	shadows := make([]*shadow.Store, s.processes)
+	for i := range shadows {
+		var p process
+		p, shadows[i] = r.shadowProcess(s, i)
+		x.procs = append(x.procs, p)
 	}
-	serving, _ := r.prefixes(s.name)
+	serving, hidden := r.prefixes(s.name)
+	if err = r.create(ctx, s.stream, onCAS(r.stage.legacy), serving); err == nil {
+		err = r.create(ctx, s.stream, s.candidate, hidden)
+	}
+	if err != nil {
+		for _, p := range x.procs {
+			p.close()
+		}
+		return x, nil, err
+	}
 	err = r.play(ctx, x, r.stage.legacy, serving, func() (err error) {
 		rep, err = compared(ctx, shadows, s.rounds)
 		return err
 	})
-	if ctx.Err() != nil {
-		rep = nil
-	}
 	return x, rep, err
 }
 
 // shadowProcess starts one process with the serving path, the candidate, and the shadow between
-// them. The first one creates the rooms.
-func (r *rehearsal) shadowProcess(ctx context.Context, s shadowRun, i int) (process, *shadow.Store, error) {
+// them.
+func (r *rehearsal) shadowProcess(s shadowRun, i int) (process, *shadow.Store) {
 	serving, hidden := r.prefixes(s.name)
 	service := onCAS(r.stage.legacy)
 	rdb, other := service.on.client(&traffic{}), s.candidate.on.client(&traffic{stalls: s.stalls})
 	old, candidate := service.open(rdb), s.candidate.open(other)
-	var err error
-	if i == 0 {
-		err = create(ctx, s.stream, prefixed{old, serving}, prefixed{candidate, hidden})
-	}
 	next := rmw.Store(candidate)
 	if s.fault != nil {
 		next = s.fault(next)
@@ -88,24 +87,25 @@ func (r *rehearsal) shadowProcess(ctx context.Context, s shadowRun, i int) (proc
 		_ = old.Close()
 		_ = other.Close()
 		_ = rdb.Close()
-	}}, store, err
+	}}, store
 }
 
 // create stores empty rooms. Without them, a shadow would copy a key at its first call, and other
 // processes would wait in vain for the calls before.
-func create(ctx context.Context, stream []event, stores ...rmw.Store) error {
-	for _, store := range stores {
-		for _, name := range roomsOf(stream) {
-			if _, err := newChat(store).edit(ctx, name, func(*room) {}); err != nil {
-				return err
-			}
+func (r *rehearsal) create(ctx context.Context, stream []event, p path, prefix string) (err error) {
+	made := p.process(&traffic{}, prefix)
+	defer made.close()
+	for _, name := range roomsOf(stream) {
+		if _, err = made.service.(chat).edit(ctx, name, func(*room) {}); err != nil {
+			break
 		}
 	}
-	return nil
+	return err
 }
 
 // compared waits until the shadows have compared all calls, verifies the final state, and returns
-// their merged report. A differing value counts after two rounds, an expiry after four.
+// their merged report, or nil after an interruption. A differing value counts after two rounds, an
+// expiry after four.
 func compared(ctx context.Context, shadows []*shadow.Store, rounds int) (*report.Report, error) {
 	const limit = 10 * patient
 	limited, cancel := context.WithTimeout(ctx, limit)
@@ -116,18 +116,18 @@ func compared(ctx context.Context, shadows []*shadow.Store, rounds int) (*report
 		all.Go(func() { failed[i] = s.Drain(limited) })
 	}
 	all.Wait()
-	for _, err := range failed {
-		if err != nil && ctx.Err() == nil {
-			return nil, fmt.Errorf("the shadow did not come to an end within %v: %w", limit, err)
-		}
-	}
 	reports := make([]*report.Report, len(shadows))
 	for range rounds {
 		for i, s := range shadows {
-			if _, err := s.Verify(ctx); ctx.Err() != nil {
+			err := failed[i]
+			if err == nil {
+				_, err = s.Verify(ctx)
+			}
+			if ctx.Err() != nil {
 				return nil, nil
-			} else if err != nil {
-				return nil, err
+			}
+			if err != nil {
+				return nil, fmt.Errorf("the shadow did not come to an end: %w", err)
 			}
 			reports[i] = s.Report()
 		}
@@ -135,29 +135,37 @@ func compared(ctx context.Context, shadows []*shadow.Store, rounds int) (*report
 	return shadow.Merge(reports...)
 }
 
-// fault is a store with a bug: it changes the value or the expiry of an update.
+// fault is a store with a bug.
 type fault struct {
 	rmw.Store
-	key   func(key rmw.Key) rmw.Key
-	value func(v rmw.Value) rmw.Value
+	ttl   time.Duration             // 0, or what a commit sets instead of the requested expiry
+	codec func(rmw.Value) rmw.Value // what a commit stores instead of a value
 }
 
 // Unwrap exposes the inner store to rmw.As.
 func (f fault) Unwrap() rmw.Store { return f.Store }
 
 func (f fault) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-	return f.Store.Update(ctx, f.key(key), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+	if f.ttl != 0 {
+		key.TTL = f.ttl
+	}
+	return f.Store.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 		next, err := fn(ctx, cur)
 		if err != nil || !next.Exists() {
 			return next, err
 		}
-		return f.value(next), nil
+		return f.codec(next), nil
 	})
+}
+
+// dropsExpiry is a commit that sets an expiry of its own.
+func dropsExpiry(store rmw.Store, ttl time.Duration) rmw.Store {
+	return fault{store, ttl, func(v rmw.Value) rmw.Value { return v.WithTTL(0) }}
 }
 
 // dropsZeros is a codec that drops fields with a zero value.
 func dropsZeros(store rmw.Store) rmw.Store {
-	return fault{store, func(key rmw.Key) rmw.Key { return key }, func(v rmw.Value) rmw.Value {
+	return fault{store, 0, func(v rmw.Value) rmw.Value {
 		var doc map[string]json.RawMessage
 		if json.Unmarshal([]byte(v.Text()), &doc) != nil {
 			return v // links of the free run are not documents
@@ -170,14 +178,4 @@ func dropsZeros(store rmw.Store) rmw.Store {
 		}
 		return rmw.Bytes(text).WithTTL(v.TTL())
 	}}
-}
-
-// dropsExpiry is a commit that sets this expiry instead of the requested one.
-func dropsExpiry(leaves time.Duration) func(store rmw.Store) rmw.Store {
-	return func(store rmw.Store) rmw.Store {
-		return fault{store, func(key rmw.Key) rmw.Key {
-			key.TTL = leaves
-			return key
-		}, func(v rmw.Value) rmw.Value { return v.WithTTL(0) }}
-	}
 }

@@ -6,11 +6,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
-	"net/url"
-	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -45,12 +43,12 @@ type stage struct {
 type endpoint struct {
 	name, addr string
 	options    func() *redis.Options
-	keys       *keys
+	keys       sync.Map // every key that was sent
 }
 
 // client returns a client whose commands t counts, but for those that a hook refuses.
 func (e *endpoint) client(t *traffic, hooks ...redis.Hook) *redis.Client {
-	t.keys = e.keys
+	t.keys = &e.keys
 	o := e.options()
 	o.ReadTimeout, o.WriteTimeout = cmp.Or(o.ReadTimeout, patient), cmp.Or(o.WriteTimeout, patient)
 	rdb := redis.NewClient(o)
@@ -67,16 +65,15 @@ func newStage(ctx context.Context, cfg config) (s *stage, err error) {
 		s.prefix = "unwatch-rehearsal:" + strings.ToLower(rand.Text()[:12]) + ":"
 	}
 	if s.real {
-		err = s.useReal(cfg)
-	} else {
-		err = s.start()
-	}
-	for _, e := range []*endpoint{s.legacy, s.proxy} {
-		if err == nil {
-			err = e.reach(ctx)
+		o, bad := redis.ParseURL(cfg.legacy)
+		if bad != nil { // its text may have the password
+			return nil, usage{errors.New("-legacy is no URL of a Redis; use redis://HOST:PORT, with % written as %25")}
 		}
+		s.use(o, cfg.proxy)
+	} else if err = s.start(); err != nil {
+		return nil, errors.Join(err, s.close())
 	}
-	if err != nil {
+	if err = cmp.Or(s.legacy.reach(ctx), s.proxy.reach(ctx)); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
@@ -99,40 +96,14 @@ func (s *stage) start() error {
 	return nil
 }
 
-func (s *stage) useReal(cfg config) error {
-	o, err := redis.ParseURL(cfg.legacy)
-	if err != nil {
-		if parse, ok := errors.AsType[*url.Error](err); ok {
-			err = parse.Err // omits the URL with its password
-		}
-		if _, ok := errors.AsType[url.EscapeError](err); ok {
-			err = errors.New("bad escape; write % as %25")
-		}
-		return usage{fmt.Errorf("-legacy %s: %w", hidePassword(cfg.legacy), err)}
-	}
-	s.use(o, cfg.proxy)
-	return nil
-}
-
-// hidePassword removes the user info from a URL.
-func hidePassword(address string) string {
-	scheme, rest, ok := strings.Cut(address, "://")
-	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {
-		return scheme + "://…@" + rest[at+1:]
-	}
-	return address
-}
-
 func (s *stage) use(legacy *redis.Options, proxy string) {
 	legacy.Protocol = 2
 	legacy.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	s.legacy = &endpoint{"the legacy Redis", legacy.Addr, func() *redis.Options {
+	s.legacy = &endpoint{name: "the legacy Redis", addr: legacy.Addr, options: func() *redis.Options {
 		o := *legacy // go-redis sets defaults in it
 		return &o
-	}, newKeys(s.prefix)}
-	s.proxy = &endpoint{"the proxy", proxy, func() *redis.Options {
-		return proxycompat.Options(s.profile, proxy)
-	}, newKeys(s.prefix)}
+	}}
+	s.proxy = &endpoint{name: "the proxy", addr: proxy, options: func() *redis.Options { return proxycompat.Options(s.profile, proxy) }}
 }
 
 // reach checks that a server replies.
@@ -151,9 +122,6 @@ func (e *endpoint) reach(ctx context.Context) error {
 	}
 	if err == nil || ctx.Err() != nil {
 		return ctx.Err()
-	}
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		err = op.Err
 	}
 	return fmt.Errorf("cannot reach %s at %s: %w\nCheck that it runs and listens there, that no firewall is in between,\n"+
 		"and that it wants no password, or the one in the URL", e.name, e.addr, err)
@@ -180,30 +148,31 @@ func (s *stage) close() (err error) {
 	for _, p := range s.inProcess {
 		err = errors.Join(err, p.Close())
 	}
-	if s.real && s.proxy != nil {
-		err = errors.Join(s.legacy.clear(), s.proxy.clear())
+	if s.real {
+		err = errors.Join(s.clear(s.legacy), s.clear(s.proxy))
 	}
 	return err
 }
 
-// clear deletes every key that was sent to a server.
-func (e *endpoint) clear() error {
-	if len(e.keys.sent) == 0 {
-		return nil
-	}
-	// Without the ctx of the run, to work after Ctrl-C.
-	ctx, cancel := context.WithTimeout(context.Background(), 10*reachable)
-	defer cancel()
+// clear deletes every key that was sent to a server. It has no ctx, to work after Ctrl-C.
+func (s *stage) clear(e *endpoint) (err error) {
 	rdb := redis.NewClient(e.options())
 	defer rdb.Close() //nolint:errcheck // has no effect on the run
-	for part := range slices.Chunk(slices.Collect(maps.Keys(e.keys.sent)), batch) {
-		pipe := rdb.Pipeline() // one DEL per key, since a proxy splits larger ones
-		for _, key := range part {
-			pipe.Del(ctx, key)
-		}
-		if _, err := pipe.Exec(ctx); err != nil {
-			return fmt.Errorf("delete %s…: %w; what is left expires within an hour", e.keys.prefix, err)
+	pipe := rdb.Pipeline()
+	send := func() {
+		if _, failed := pipe.Exec(context.Background()); failed != nil {
+			err = fmt.Errorf("delete %s…: %w; what is left expires within an hour", s.prefix, failed)
 		}
 	}
-	return nil
+	e.keys.Range(func(key, _ any) bool {
+		if strings.HasPrefix(key.(string), s.prefix) {
+			pipe.Del(context.Background(), key.(string)) // one DEL per key, since a proxy splits larger ones
+		}
+		if pipe.Len() == batch {
+			send()
+		}
+		return err == nil
+	})
+	send()
+	return err
 }

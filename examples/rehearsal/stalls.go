@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // stalls freezes a process just before it sends a commit, like a garbage collection or a paused
@@ -20,30 +23,44 @@ type stalls struct {
 	mu       sync.Mutex
 	commits  int
 	happened int           // stalls with a write by another process
-	frozen   *traffic      // the frozen process, or nil
-	over     chan struct{} // closed when the stall may end; nil without a stall
+	frozen   *traffic      // the process of the present stall
+	over     chan struct{} // closed at its end; nil without a stall
 }
 
 // alone ends a stall that no other process ends, since none has anything left to write.
 const alone = 10 * time.Second
 
-// sending is called before a process sends commands, and may freeze it. It returns the stall of
-// another process that one of the commands overtakes, or nil.
+// sending is called before a process sends commands, and waits while that process is frozen. If
+// they overtake a stall of another process, it returns that stall.
 func (s *stalls) sending(t *traffic, sent []command) (overtaking chan struct{}) {
 	if s == nil {
 		return nil
 	}
-	for _, c := range sent {
-		if !s.isCommit(c) {
-			continue
-		}
-		stall, mine := s.commit(t)
-		if mine {
-			s.stall(t, stall)
-		} else {
-			overtaking = stall
+	commit := slices.ContainsFunc(sent, s.isCommit)
+	s.mu.Lock()
+	over := s.over
+	switch {
+	case over != nil && s.frozen == t:
+		s.mu.Unlock()
+		<-over
+		return nil
+	case over != nil && commit:
+		overtaking = over
+	case over == nil && commit && s.happened < s.limit:
+		if s.commits++; s.commits%s.every == 0 {
+			over = make(chan struct{})
+			s.frozen, s.over = t, over
+			s.mu.Unlock()
+			select {
+			case <-over:
+			case <-s.ctx.Done():
+			case <-time.After(alone):
+			}
+			s.end(over, 0)
+			return nil
 		}
 	}
+	s.mu.Unlock()
 	return overtaking
 }
 
@@ -53,46 +70,15 @@ func (s *stalls) isCommit(c command) bool {
 	return c.key == s.key && (c.name == "SET" || c.args > 1 && strings.HasPrefix(c.name, "EVAL"))
 }
 
-// commit counts a commit. It begins a stall there if one is due, and otherwise returns the present
-// one of another process. There is one stall at a time.
-func (s *stalls) commit(t *traffic) (stall chan struct{}, mine bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.frozen != nil || s.happened >= s.limit {
-		if s.frozen == t {
-			return nil, false
-		}
-		return s.over, false
-	}
-	if s.commits++; s.commits%s.every != 0 {
-		return nil, false
-	}
-	s.frozen, s.over = t, make(chan struct{})
-	return s.over, true
-}
-
-// stall blocks all writes of the process, including this commit.
-func (s *stalls) stall(t *traffic, over chan struct{}) {
-	defer t.freeze()()
-	select {
-	case <-over:
-	case <-s.ctx.Done():
-	case <-time.After(alone):
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.over == over { // nobody has overtaken it, so no further stall either
-		s.limit = s.happened
-	}
-	s.frozen, s.over = nil, nil
-}
-
-// overtaken ends a stall: another process has sent a commit during it, and got its reply.
-func (s *stalls) overtaken(stall chan struct{}) {
+// end ends a stall, unless it has ended. overtaken is 1 if another process has sent a commit during
+// it, and got its reply. After a stall without, there is no further one.
+func (s *stalls) end(stall chan struct{}, overtaken int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over == stall {
-		s.happened++
+		if s.happened += overtaken; overtaken == 0 {
+			s.limit = s.happened
+		}
 		s.over = nil
 		close(stall)
 	}
@@ -106,4 +92,81 @@ func (s *stalls) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.happened
+}
+
+// traffic counts what the client of one process sends. It is the innermost hook of the client, so
+// it sees no command that another hook has refused. It excludes the handshake of a connection,
+// which is not a cost of an update.
+type traffic struct {
+	stalls *stalls   // may be nil; can stop the process
+	keys   *sync.Map // every key that was sent
+
+	mu       sync.Mutex
+	trips    int // a write and its reply, whether of one command or a pipeline
+	commands int
+	trace    [][]command // the first 16 writes
+}
+
+// command is one command that was sent.
+type command struct {
+	name string // in upper case
+	key  string // its first key, or ""
+	args int    // number of words after the key
+}
+
+// DialHook implements redis.Hook.
+func (t *traffic) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook implements redis.Hook.
+func (t *traffic) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		return t.write([]redis.Cmder{cmd}, func() error { return next(ctx, cmd) })
+	}
+}
+
+// ProcessPipelineHook implements redis.Hook.
+func (t *traffic) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		return t.write(cmds, func() error { return next(ctx, cmds) })
+	}
+}
+
+// write sends commands, and waits before while the process is frozen.
+func (t *traffic) write(cmds []redis.Cmder, send func() error) error {
+	sent := make([]command, 0, len(cmds))
+	for _, cmd := range cmds {
+		switch c := commandOf(cmd); c.name {
+		case "HELLO", "CLIENT", "AUTH", "SELECT":
+		default:
+			sent = append(sent, c)
+			t.keys.Store(c.key, true)
+		}
+	}
+	overtaking := t.stalls.sending(t, sent)
+	if len(sent) > 0 {
+		t.mu.Lock()
+		t.trips++
+		t.commands += len(sent)
+		if len(t.trace) < 16 {
+			t.trace = append(t.trace, sent)
+		}
+		t.mu.Unlock()
+	}
+	err := send()
+	if overtaking != nil && err == nil {
+		t.stalls.end(overtaking, 1)
+	}
+	return err
+}
+
+func commandOf(cmd redis.Cmder) command {
+	c, words, key := command{name: strings.ToUpper(cmd.Name())}, cmd.Args(), 1
+	if strings.HasPrefix(c.name, "EVAL") {
+		key = 3 // after the script and the number of keys
+	}
+	if len(words) > key {
+		c.key, _ = words[key].(string)
+		c.args = len(words) - key - 1
+	}
+	return c
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,19 +35,26 @@ func TestStalls(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &stalls{ctx: t.Context(), key: "room", every: 2, limit: 1}
-				process := func() *traffic { return &traffic{stalls: s, keys: newKeys("")} }
+				process := func() *traffic { return &traffic{stalls: s, keys: new(sync.Map)} }
 				frozen, other := process(), process()
 				commit := cmds([]any{"set", "room", "v"})
 				began := time.Now()
 				require.NoError(t, frozen.write(commit, sent), "the first of two")
-				over := make(chan struct{})
+				over, reads := make(chan struct{}), 0
 				go func() {
 					defer close(over)
 					_ = frozen.write(commit, sent)
 				}()
 				synctest.Wait()
+				go func() { _ = frozen.write(cmds([]any{"get", "other"}), func() error { reads++; return nil }) }()
 				tt.others(other)
+				synctest.Wait()
+				if tt.happened == 0 {
+					require.Zero(t, reads, "a frozen process sends nothing")
+				}
 				<-over
+				synctest.Wait()
+				assert.Equal(t, 1, reads)
 				assert.Equal(t, tt.happened, s.count())
 				assert.Equal(t, tt.within, time.Since(began))
 				for range 4 {
@@ -62,7 +70,7 @@ func TestStalls(t *testing.T) {
 func TestStallsIgnoreEarlierCommits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stalls{ctx: t.Context(), key: "room", every: 2, limit: 1}
-		frozen, other := &traffic{stalls: s, keys: newKeys("")}, &traffic{stalls: s, keys: newKeys("")}
+		frozen, other := &traffic{stalls: s, keys: new(sync.Map)}, &traffic{stalls: s, keys: new(sync.Map)}
 		commit, answer := cmds([]any{"set", "room", "v"}), make(chan struct{})
 		go func() { _ = other.write(commit, func() error { <-answer; return nil }) }()
 		synctest.Wait()

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/unwatch/unwatch/lockupdate"
+)
+
+// actSwapped runs the service on lockupdate, through the proxy.
+func (r *rehearsal) actSwapped(ctx context.Context) (err error) {
+	r.screen.title("C  The service on lockupdate, through the proxy")
+	r.screen.say(3, dim, "chat.go, the service of \"cas\" above: a different store is all that changed. lockupdate takes a lock, which is "+
+		"a key beside the room, and writes by a script, the guard: it stores the room only if it is still the one that was read. "+
+		"Each command has one key, so a proxy lets it through.")
+	lock := onLock(r.stage.proxy, "lockupdate", lockupdate.Config{})
+	if r.lock, err = r.on(ctx, lock, "c:", r.stream, nil); err != nil {
+		return err
+	}
+	r.shown(r.lock, "C  lockupdate, proxy")
+	if ctx.Err() != nil || len(r.legacy) < 2 {
+		return nil
+	}
+	return r.sideBySide(ctx, []path{byHand(r.stage.legacy), onCAS(r.stage.legacy), lock}, append(r.legacy, r.lock))
+}
+
+// sideBySide prints the cost of an update on each path, as counted below the client's API.
+func (r *rehearsal) sideBySide(ctx context.Context, paths []path, runs []*run) error {
+	table := [][]string{
+		{"Counted in the client"},
+		{"one update, alone: round trips"}, {"                   commands"},
+		{"per update, busy:  round trips"}, {"                   commands"},
+		{"conflicts, computed again"}, {"updates/s in this run"},
+	}
+	traces := make([]string, len(paths))
+	for i, p := range paths {
+		trace, err := r.alone(ctx, p)
+		if err != nil {
+			return err
+		}
+		var later int
+		traces[i], later = inWords(trace)
+		trips := fmt.Sprint(len(trace) - later)
+		if later > 0 {
+			trips += fmt.Sprintf(" + %d later", later)
+		}
+		x := runs[i]
+		per := func(n int) string { return fmt.Sprintf("%.2f", float64(n)/float64(max(x.audit.Acknowledged, 1))) }
+		for j, cell := range []string{
+			p.name, trips, fmt.Sprint(len(slices.Concat(trace...))), per(x.trips), per(x.commands),
+			count(x.conflicts.Load()), count(int(float64(x.audit.Acknowledged) / x.took.Seconds())),
+		} {
+			table[j] = append(table[j], cell)
+		}
+	}
+	r.screen.line("")
+	for i, cells := range table {
+		line := fit(cells[0], 33)
+		for _, cell := range cells[1:] {
+			line += fmt.Sprintf("%14s", cell)
+		}
+		r.screen.line("   " + r.screen.paint(map[int]style{0: bold, len(table) - 1: dim}[i], line))
+	}
+	if !r.stage.real {
+		r.screen.line("")
+		r.screen.say(3, normal, "Why lockupdate is the slowest here: in one process there is no network, so its saved round trip is worth nothing. "+
+			"Only CPU counts, and this in-process Redis makes a Lua interpreter for each of its scripts. "+
+			"On real servers with 1 ms each way, lockupdate does 1.4 times the updates of WATCH, "+
+			"and on one hot key 120 times: docs/performance.md.")
+	}
+	r.screen.line("")
+	for _, i := range []int{0, 2} {
+		r.screen.item(paths[i].name, dim, "%s", traces[i])
+	}
+	r.screen.item("", dim, "lock and read → guarded commit, answer → release")
+	return nil
+}
+
+// alone returns the writes of one update without contention.
+func (r *rehearsal) alone(ctx context.Context, p path) (trace [][]command, err error) {
+	for range 2 { // the first update loads the scripts
+		t := &traffic{}
+		one := p.process(t, r.stage.prefix+"alone:")
+		if _, err2 := one.service.apply(ctx, r.stream[0]); err2 != nil {
+			err = err2
+		}
+		one.close() // waits for the release
+		trace = t.trace
+	}
+	return trace, err
+}
+
+// inWords formats a trace: one word per write, with its commands joined. It counts the writes after
+// the last one of the room itself, whose reply ends the update.
+func inWords(trace [][]command) (text string, later int) {
+	writes := make([]string, len(trace))
+	for i, write := range trace {
+		later++
+		words := make([]string, len(write))
+		for j, c := range write {
+			words[j] = c.name
+			switch {
+			case strings.HasSuffix(c.key, lockName("")):
+				words[j] += " lock"
+			case strings.HasPrefix(c.name, "EVAL"):
+				words[j] += " room"
+				fallthrough
+			default:
+				later = 0
+			}
+		}
+		writes[i] = strings.Join(words, ", ")
+	}
+	return strings.Join(writes, " → "), later
+}
+
+// stallLimit is the number of stalls in each run of act D.
+const stallLimit = 6
+
+// actStalled shows that a lock alone does not make updates safe. Processes stall past their lease,
+// first without and then with the guard.
+func (r *rehearsal) actStalled(ctx context.Context) (err error) {
+	r.screen.title("D  A lock is not enough: processes that stall past their lease")
+	stream, lease := hottest(r.stream, 3, r.cfg.sample), r.lease()
+	r.screen.say(3, dim, "A lease is the time after which a lock ends by itself, so that a dead process blocks nobody: here %v. "+
+		"%d times, a process freezes just before it writes, as in a garbage collection, until another has taken its lock "+
+		"and written. \"lock only\" is GET and SET under the same lock, without the guard. %s updates of 3 rooms.",
+		lease, stallLimit, count(len(stream)))
+
+	plain := onLockOnly(r.stage.proxy, "lock only", lockupdate.Config{Lease: lease})
+	if r.unguarded, err = r.stalled(ctx, plain, stream); err != nil || ctx.Err() != nil {
+		return err
+	}
+	r.showUnguarded(r.unguarded, stream)
+	r.rows = append(r.rows, r.unguarded.row("D  lock only, stalls", "none given", yellow))
+
+	guarded := onLock(r.stage.proxy, "lock + guard", lockupdate.Config{Lease: lease})
+	if r.guarded, err = r.stalled(ctx, guarded, stream); err != nil || ctx.Err() != nil {
+		return err
+	}
+	r.shown(r.guarded, "D  lock + guard, same stalls")
+	r.screen.item("", normal, "%d stalls; the guard refused %s commits: computed again",
+		r.guarded.stalls.count(), count(r.guarded.conflicts.Load()))
+	return nil
+}
+
+// lease returns a lease that a healthy update can keep, also on a slow or busy machine: several
+// times what an update took in act C.
+func (r *rehearsal) lease() time.Duration {
+	if r.lock == nil || r.lock.audit.Acknowledged == 0 {
+		return 200 * time.Millisecond
+	}
+	update := writers * r.lock.took / time.Duration(r.lock.audit.Acknowledged)
+	return max(50*time.Millisecond, 5*update).Round(time.Millisecond)
+}
+
+// stalled plays a stream while processes stall at commits of its busiest room.
+func (r *rehearsal) stalled(ctx context.Context, p path, stream []event) (*run, error) {
+	part := "d:" + p.name + ":"
+	return r.on(ctx, p, part, stream, &stalls{
+		ctx: ctx, key: r.stage.prefix + part + "room:" + roomsOf(stream)[0], limit: stallLimit,
+		// Often, since one commit may store several updates.
+		every: max(len(hottest(stream, 1, len(stream)))/(8*stallLimit), 1),
+	})
+}
+
+// showUnguarded prints the lost updates, and one event to look for.
+func (r *rehearsal) showUnguarded(x *run, stream []event) {
+	lost := x.audit.Lost
+	r.outcome(x, red, count(len(lost))+" of them VANISHED")
+	if len(lost) == 0 {
+		r.screen.item("", yellow, "the control lost nothing this time, so this act has shown nothing")
+		return
+	}
+	at := slices.IndexFunc(stream, func(e event) bool { return e.ID == lost[0] })
+	r.screen.item("", normal, "%d stalls; the first victim: %v, event %s", x.stalls.count(), stream[at], count(lost[0]+1))
+}
+
+// hottest returns the first events of the busiest rooms, where processes contend.
+func hottest(stream []event, rooms, limit int) (out []event) {
+	hot := roomsOf(stream)
+	hot = hot[:min(rooms, len(hot))]
+	for _, e := range stream {
+		if slices.Contains(hot, e.Room) && len(out) < limit {
+			out = append(out, e)
+		}
+	}
+	return out
+}
