@@ -50,6 +50,7 @@ docs: ## Check the documents: code, commands and links
 	go test -count=1 -v -run TestDocs ./internal/doccheck/
 
 rehearsal: ## Play the whole migration in this process; needs no server
+	@echo "go run compiles first; on a new machine that takes a minute"
 	go run ./examples/rehearsal
 
 rehearsal-real: servers ## Play the whole migration against real servers and a real proxy

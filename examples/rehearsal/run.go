@@ -37,6 +37,8 @@ type run struct {
 	procs  []process
 	stalls *stalls // may be nil
 
+	prepare, compare func() error // before the stream, and after it; may be nil
+
 	done, conflicts, failures atomic.Int64 // progress, repeated attempts, and errors
 	failure                   error        // the first one, and its event
 	failed                    event
@@ -47,14 +49,18 @@ type run struct {
 }
 
 // play plays a run, and audits it by reading what is stored on an endpoint, even if it was
-// interrupted. compare, if not nil, runs after the stream and before the processes end.
-func (r *rehearsal) play(ctx context.Context, x *run, on *endpoint, prefix string, compare func() error) error {
+// interrupted.
+func (r *rehearsal) play(ctx context.Context, x *run, on *endpoint, prefix string) (err error) {
 	x.fates = make([]fate, len(x.stream))
 	stop := r.screen.watch(x.name, len(x.stream), x.done.Load, r.stage.forget)
-	x.write(ctx)
-	var err error
-	if compare != nil && ctx.Err() == nil {
-		err = compare()
+	if x.prepare != nil {
+		err = x.prepare()
+	}
+	if err == nil {
+		x.write(ctx)
+	}
+	if x.compare != nil && err == nil && ctx.Err() == nil {
+		err = x.compare()
 	}
 	for _, p := range x.procs {
 		p.close()
@@ -81,7 +87,7 @@ func (r *rehearsal) on(ctx context.Context, p path, part string, stream []event,
 	for range processes {
 		x.procs = append(x.procs, p.process(&traffic{stalls: st}, prefix))
 	}
-	return x, r.play(ctx, x, p.on, prefix, nil)
+	return x, r.play(ctx, x, p.on, prefix)
 }
 
 // write runs the writers until the stream or ctx ends. Each writer has the events of its own

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,8 +18,8 @@ import (
 type shadowRun struct {
 	name      string // part of the names of keys and files
 	candidate path
-	fault     func(rmw.Store) rmw.Store // may be nil: a bug of the candidate
-	stalls    *stalls                   // of the candidate; may be nil
+	fault     *fault  // of the candidate; may be nil
+	stalls    *stalls // of the candidate; may be nil
 	stream    []event
 	processes int
 	patience  time.Duration // limit of lockstep for a missing call
@@ -48,19 +49,14 @@ func (r *rehearsal) shadowed(ctx context.Context, s shadowRun) (x *run, rep *rep
 		x.procs = append(x.procs, p)
 	}
 	serving, hidden := r.prefixes(s.name)
-	if err = r.create(ctx, s.stream, onCAS(r.stage.legacy), serving); err == nil {
-		err = r.create(ctx, s.stream, s.candidate, hidden)
+	x.prepare = func() error {
+		return cmp.Or(r.create(ctx, s.stream, onCAS(r.stage.legacy), serving), r.create(ctx, s.stream, s.candidate, hidden))
 	}
-	if err != nil {
-		for _, p := range x.procs {
-			p.close()
-		}
-		return x, nil, err
-	}
-	err = r.play(ctx, x, r.stage.legacy, serving, func() (err error) {
+	x.compare = func() (err error) {
 		rep, err = compared(ctx, shadows, s.rounds)
 		return err
-	})
+	}
+	err = r.play(ctx, x, r.stage.legacy, serving)
 	return x, rep, err
 }
 
@@ -73,7 +69,7 @@ func (r *rehearsal) shadowProcess(s shadowRun, i int) (process, *shadow.Store) {
 	old, candidate := service.open(rdb), s.candidate.open(other)
 	next := rmw.Store(candidate)
 	if s.fault != nil {
-		next = s.fault(next)
+		next = fault{next, s.fault.ttl}
 	}
 	cfg := s.cfg
 	cfg.Name, cfg.Process, cfg.Policy, cfg.Sole = "rehearsal-"+s.name, fmt.Sprintf("process-%d", i+1), rehearsalPolicy(), s.processes == 1
@@ -138,8 +134,7 @@ func compared(ctx context.Context, shadows []*shadow.Store, rounds int) (*report
 // fault is a store with a bug.
 type fault struct {
 	rmw.Store
-	ttl   time.Duration             // 0, or what a commit sets instead of the requested expiry
-	codec func(rmw.Value) rmw.Value // what a commit stores instead of a value
+	ttl time.Duration // what a commit sets instead of the requested expiry; 0: a codec drops fields that are zero
 }
 
 // Unwrap exposes the inner store to rmw.As.
@@ -151,31 +146,27 @@ func (f fault) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.
 	}
 	return f.Store.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 		next, err := fn(ctx, cur)
-		if err != nil || !next.Exists() {
+		switch {
+		case err != nil || !next.Exists():
 			return next, err
+		case f.ttl != 0:
+			return next.WithTTL(0), nil
 		}
-		return f.codec(next), nil
+		return withoutZeros(next), nil
 	})
 }
 
-// dropsExpiry is a commit that sets an expiry of its own.
-func dropsExpiry(store rmw.Store, ttl time.Duration) rmw.Store {
-	return fault{store, ttl, func(v rmw.Value) rmw.Value { return v.WithTTL(0) }}
-}
-
-// dropsZeros is a codec that drops fields with a zero value.
-func dropsZeros(store rmw.Store) rmw.Store {
-	return fault{store, 0, func(v rmw.Value) rmw.Value {
-		var doc map[string]json.RawMessage
-		if json.Unmarshal([]byte(v.Text()), &doc) != nil {
-			return v // links of the free run are not documents
-		}
-		all := len(doc)
-		maps.DeleteFunc(doc, func(_ string, field json.RawMessage) bool { return string(field) == "0" })
-		text, err := json.Marshal(doc)
-		if err != nil || len(doc) == all {
-			return v
-		}
-		return rmw.Bytes(text).WithTTL(v.TTL())
-	}}
+// withoutZeros drops the fields of a document that are zero.
+func withoutZeros(v rmw.Value) rmw.Value {
+	var doc map[string]json.RawMessage
+	if json.Unmarshal([]byte(v.Text()), &doc) != nil {
+		return v // links of the free run are not documents
+	}
+	all := len(doc)
+	maps.DeleteFunc(doc, func(_ string, field json.RawMessage) bool { return string(field) == "0" })
+	text, err := json.Marshal(doc)
+	if err != nil || len(doc) == all {
+		return v
+	}
+	return rmw.Bytes(text).WithTTL(v.TTL())
 }

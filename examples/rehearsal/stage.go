@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"sync"
 	"time"
@@ -110,16 +109,12 @@ func (s *stage) use(legacy *redis.Options, proxy string) {
 func (e *endpoint) reach(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, reachable)
 	defer cancel()
-	// The client would retry, and return only a timeout.
-	conn, err := (&net.Dialer{}).DialContext(limited, "tcp", e.addr)
-	if err == nil {
-		_ = conn.Close()
-		o := e.options()
-		o.ReadTimeout = reachable // go-redis ignores ctx while it reads
-		rdb := redis.NewClient(o)
-		defer rdb.Close() //nolint:errcheck // has no effect on the run
-		err = rdb.Ping(limited).Err()
-	}
+	o := e.options()
+	o.MaxRetries, o.DialerRetries = -1, 1 // retries would hide the error
+	o.ReadTimeout = reachable             // go-redis ignores ctx while it reads
+	rdb := redis.NewClient(o)
+	defer rdb.Close() //nolint:errcheck // has no effect on the run
+	err := rdb.Ping(limited).Err()
 	if err == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
