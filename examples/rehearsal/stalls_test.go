@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,21 +41,21 @@ func TestStalls(t *testing.T) {
 				commit := cmds([]any{"set", "room", "v"})
 				began := time.Now()
 				require.NoError(t, frozen.write(commit, sent), "the first of two")
-				over, reads := make(chan struct{}), 0
+				over, reads := make(chan struct{}), atomic.Int32{}
 				go func() {
 					defer close(over)
 					_ = frozen.write(commit, sent)
 				}()
 				synctest.Wait()
-				go func() { _ = frozen.write(cmds([]any{"get", "other"}), func() error { reads++; return nil }) }()
+				go func() { _ = frozen.write(cmds([]any{"get", "other"}), func() error { reads.Add(1); return nil }) }()
 				tt.others(other)
 				synctest.Wait()
 				if tt.happened == 0 {
-					require.Zero(t, reads, "a frozen process sends nothing")
+					require.Zero(t, reads.Load(), "a frozen process sends nothing")
 				}
 				<-over
 				synctest.Wait()
-				assert.Equal(t, 1, reads)
+				assert.EqualValues(t, 1, reads.Load())
 				assert.Equal(t, tt.happened, s.count())
 				assert.Equal(t, tt.within, time.Since(began))
 				for range 4 {

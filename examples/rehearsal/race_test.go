@@ -1,0 +1,7 @@
+//go:build race
+
+package main
+
+// underRace is set under the race detector, which is several times slower. Only TestShadowAct
+// plays the shadow then.
+const underRace = true
