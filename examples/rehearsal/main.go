@@ -73,8 +73,6 @@ type config struct {
 // usage is a wrong command line.
 type usage struct{ error }
 
-func (u usage) Unwrap() error { return u.error }
-
 // parseFlags returns the config, or the exit code.
 func parseFlags(args []string, stderr io.Writer) (cfg config, code int, ok bool) {
 	fs := flag.NewFlagSet("rehearsal", flag.ContinueOnError)

@@ -2,6 +2,6 @@
 
 package main
 
-// underRace is set under the race detector, which is several times slower. Only TestShadowAct
-// plays the shadow then.
+// underRace is set under the race detector, which is several times slower. Fewer tests play
+// the shadow then.
 const underRace = true

@@ -191,26 +191,19 @@ func (a audit) clean() bool {
 // load reads the stored rooms by plain GET, independently of the audited paths.
 func load(ctx context.Context, rdb *redis.Client, prefix string, names []string) (map[string]room, error) {
 	rooms := make(map[string]room, len(names))
-	for part := range slices.Chunk(names, batch) {
-		pipe := rdb.Pipeline()
-		for _, name := range part {
-			pipe.Get(ctx, prefix+"room:"+name)
+	for _, name := range names {
+		raw, err := rdb.Get(ctx, prefix+"room:"+name).Bytes()
+		if errors.Is(err, redis.Nil) || redis.HasErrorPrefix(err, "WRONGTYPE") {
+			continue // the room does not exist
 		}
-		replies, _ := pipe.Exec(ctx) // each reply has its own error
-		for i, reply := range replies {
-			raw, err := reply.(*redis.StringCmd).Bytes()
-			if errors.Is(err, redis.Nil) || redis.HasErrorPrefix(err, "WRONGTYPE") {
-				continue // the room does not exist
-			}
-			var r room
-			if err == nil {
-				err = json.Unmarshal(raw, &r)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("audit: read room %s: %w", part[i], err)
-			}
-			rooms[part[i]] = r
+		var r room
+		if err == nil {
+			err = json.Unmarshal(raw, &r)
 		}
+		if err != nil {
+			return nil, fmt.Errorf("audit: read room %s: %w", name, err)
+		}
+		rooms[name] = r
 	}
 	return rooms, nil
 }

@@ -24,9 +24,6 @@ const (
 	// patient limits a command, a call of the candidate, and the wait of lockstep for a call of
 	// another process. It is long, since a slow machine must not look like a difference.
 	patient = time.Minute
-
-	// batch is the number of commands per pipeline, which proxies limit.
-	batch = 200
 )
 
 // stage has a Redis and a proxy, in this process or real ones.
@@ -153,21 +150,14 @@ func (s *stage) close() (err error) {
 func (s *stage) clear(e *endpoint) (err error) {
 	rdb := redis.NewClient(e.options())
 	defer rdb.Close() //nolint:errcheck // has no effect on the run
-	pipe := rdb.Pipeline()
-	send := func() {
-		if _, failed := pipe.Exec(context.Background()); failed != nil {
-			err = fmt.Errorf("delete %s…: %w; what is left expires within an hour", s.prefix, failed)
-		}
-	}
 	e.keys.Range(func(key, _ any) bool {
-		if strings.HasPrefix(key.(string), s.prefix) {
-			pipe.Del(context.Background(), key.(string)) // one DEL per key, since a proxy splits larger ones
-		}
-		if pipe.Len() == batch {
-			send()
+		if name := key.(string); strings.HasPrefix(name, s.prefix) {
+			err = rdb.Del(context.Background(), name).Err()
 		}
 		return err == nil
 	})
-	send()
+	if err != nil {
+		err = fmt.Errorf("delete %s…: %w; what is left expires within an hour", s.prefix, err)
+	}
 	return err
 }
