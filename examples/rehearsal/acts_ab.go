@@ -80,7 +80,8 @@ func (r *rehearsal) actRefused(ctx context.Context) error {
 	profile := r.stage.profile
 	r.screen.title("B  The same code, unchanged, behind the proxy (" + profile.Name() + ")")
 	r.screen.say(3, dim, "A proxy spreads the keys over several Redis servers, and its clients share connections to them. "+
-		"A transaction (WATCH, MULTI … EXEC) needs one server and one connection, so most proxies refuse it.")
+		"A transaction (WATCH, MULTI … EXEC) needs one server and one connection, so most proxies refuse it. "+
+		"The hook of proxycompat asks a profile of the proxy before each command, and refuses what the proxy would.")
 	if profile.RefusalText("X") == "" {
 		r.screen.say(3, dim, "This proxy closes the connection on HELLO, with which go-redis opens every "+
 			"one: without the dialer of proxycompat.Options it could not even connect.")
