@@ -108,6 +108,16 @@ func TestVisitorMovedOn(t *testing.T) {
 				assert.ErrorIs(b, err, session.ErrMovedOn, what)
 			})
 		}
+		once := b.reserve(session.Visitor{}, "s1", 0)
+		twice := b.reserve(once, "s1", 0)
+		moved(once, "reserved once more")
+		b.release("s1", 1)
+		b.reserve(session.Visitor{}, "s1", 0)
+		b.confirm("s1")
+		require.Equal(b, twice.Version, b.entry().Version)
+		moved(twice, "held, and not reserved")
+		b.release("s1", 1)
+
 		first := b.reserve(session.Visitor{}, "s1", 0)
 		moved(session.Visitor{}, "somebody was quicker")
 		b.confirm("s1")
