@@ -136,7 +136,7 @@ func (s story) play(t *testing.T, store *world) service {
 func TestCrash(t *testing.T) {
 	for _, story := range stories() {
 		for _, executed := range []bool{false, true} {
-			for n, struck := 1, true; struck; n++ {
+			for n, struck := 1, true; struck && !t.Failed(); n++ {
 				t.Run(fmt.Sprintf("memory/%s/%d,executed=%v", story.name, n, executed), func(t *testing.T) {
 					for _, again := range []bool{true, false} {
 						struck = crashAtStep(t, story, n, executed, again)
