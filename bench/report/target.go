@@ -104,7 +104,7 @@ func Targets(f *result.File) []Target {
 	alone := "1 goroutine, loopback"
 	both("unc1", alone, "flights an update, with the release", atMost(3+rest, ""), atMost(2+rest, ""), measure("reads"))
 	both("unc1", alone, "commands an update", atMost(4+rest, ""), atMost(3+rest, ""), measure("commands"))
-	both("unc1", alone, "server calls an update", atMost(10+rest, ""), atMost(6+rest, ""), calls)
+	both("unc1", alone, "server calls an update", atMost(12+rest, ""), atMost(6+rest, ""), calls)
 	both("unc1", alone, "allocations an update", atMost(60, ""), atMost(45, ""), measure("allocs"))
 	row("hot64", "unwatch", "hot key, 1x64, loopback: server calls an update", atMost(0.2, ""), calls)
 	row("d-hot64", "unwatch", "hot key, 1x64, +1 ms: server calls an update", atMost(0.2, ""), calls)

@@ -9,9 +9,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
 func TestCheckOfTheLegacyService(t *testing.T) {
+	long.Only(t)
 	r := try(t.Context(), "../../examples/legacy-service/...")
 	assert.Equal(t, codeFindings, r.code, r.stderr)
 	assert.Empty(t, r.stderr)
@@ -94,6 +97,7 @@ func TestCheckEndsWithItsCtx(t *testing.T) {
 }
 
 func TestVetTool(t *testing.T) {
+	long.Only(t)
 	tool := filepath.Join(t.TempDir(), "migrate-check")
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", tool, ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)

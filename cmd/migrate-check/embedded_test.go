@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
 const unheard = "line 2 of the script: PUBLISH"
@@ -14,6 +16,7 @@ const unheard = "line 2 of the script: PUBLISH"
 // A script is read from the file that is embedded, and keys are followed into the package
 // that makes them.
 func TestCheckOfAnEmbeddedScript(t *testing.T) {
+	long.Only(t)
 	r := try(t.Context(), "./testdata/embedded/...")
 	assert.Equal(t, codeFindings, r.code, r.stderr)
 	assert.Contains(t, r.stdout, unheard)
@@ -21,6 +24,7 @@ func TestCheckOfAnEmbeddedScript(t *testing.T) {
 }
 
 func TestVetOfAnEmbeddedScript(t *testing.T) {
+	long.Only(t)
 	tool := filepath.Join(t.TempDir(), "migrate-check")
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", tool, ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
 // legacyModule is a copy of the legacy service that can be written to: a module of its own
@@ -61,6 +62,7 @@ func findings(t *testing.T, report string) (all []finding.Finding) {
 // writes; after it the rest is found as before, each WATCH and MULTI of it with the reason
 // why there is no fix; and the service is as good as it was.
 func TestFixOfTheLegacyService(t *testing.T) {
+	long.Only(t)
 	dir := legacyModule(t)
 	read := func() string {
 		text, err := os.ReadFile(filepath.Join(dir, "queues.go"))

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
 const guided = `// Package guided has a transaction that is one command, and one that is not.
@@ -42,6 +44,7 @@ func Move(ctx context.Context, rdb *redis.Client, v string) error {
 
 // The guide's commands do what it says, for somebody who has installed the program.
 func TestGuide(t *testing.T) {
+	long.Only(t)
 	script, err := filepath.Abs("../../docs/migrate-check.sh")
 	require.NoError(t, err)
 	bin, dir := t.TempDir(), t.TempDir()

@@ -3,6 +3,7 @@ package desk_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,12 +63,12 @@ func TestInterruptionControl(t *testing.T) {
 		_, err := s.Assign(ctx, op, "s", "a")
 		return err
 	}}
-	seen := ""
+	var seen strings.Builder
 	for n := 1; n < 9; n++ {
 		w, _ := interrupt(t, reap, comeback, n, false)
-		seen += w.verdict()
+		seen.WriteString(w.verdict())
 	}
-	assert.Contains(t, seen, "M2: ")
+	assert.Contains(t, seen.String(), "M2: ")
 }
 
 // sessionFirst commits on the session, and takes the slot afterwards.

@@ -58,11 +58,12 @@ func (r *rehearsal) sideBySide(ctx context.Context, paths []path, runs []*run) e
 	}
 	r.screen.line("")
 	for i, cells := range table {
-		line := fit(cells[0], 33)
+		var line strings.Builder
+		line.WriteString(fit(cells[0], 33))
 		for _, cell := range cells[1:] {
-			line += fmt.Sprintf("%14s", cell)
+			line.WriteString(fmt.Sprintf("%14s", cell))
 		}
-		r.screen.line("   " + r.screen.paint(map[int]style{0: bold, len(table) - 1: dim}[i], line))
+		r.screen.line("   " + r.screen.paint(map[int]style{0: bold, len(table) - 1: dim}[i], line.String()))
 	}
 	if !r.stage.real {
 		r.screen.line("")

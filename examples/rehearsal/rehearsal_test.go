@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
@@ -72,6 +73,7 @@ func TestOtherProxies(t *testing.T) {
 // On real servers, foreign keys stay, and the keys of the rehearsal have its prefix and are deleted.
 func TestOnServers(t *testing.T) {
 	t.Parallel()
+	long.Only(t)
 	cfg, legacy, proxy := servers(t, "codis", "ABCDE")
 	if cfg.sample = 40; underRace {
 		cfg.acts = "ABCD"
@@ -132,6 +134,7 @@ func TestUnreachable(t *testing.T) {
 
 // Ctrl-C at a command of each act.
 func TestInterrupted(t *testing.T) {
+	long.Only(t)
 	for _, tt := range []struct {
 		name, act string
 		command   string // where, by its name or a part of its key

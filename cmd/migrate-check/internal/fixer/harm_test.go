@@ -13,6 +13,7 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/fixer"
+	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
 // A file that is as long as before may be another.
@@ -87,6 +88,7 @@ func TestAFileKeepsItsLooks(t *testing.T) {
 
 // Of a file that is not built nobody knows whether it compiles; there may be another build that it is in.
 func TestAFileIsCheckedInTheBuildThatItIsIn(t *testing.T) {
+	long.Only(t)
 	tagged := "//go:build old\n\npackage a\n\nfunc H() int { return 1 }\n"
 	dir := module(t, map[string]string{"a/tagged.go": tagged})
 	bad, good := swap("a/tagged.go", tagged, "return 1", `return "1"`), swap("a/tagged.go", tagged, "return 1", `return 2`)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
 // heads make each file one that counts.
@@ -30,6 +32,7 @@ var repeated = []string{
 
 // TestLinear: three times the file is about three times the work, whatever is in it.
 func TestLinear(t *testing.T) {
+	long.Only(t)
 	for lang, head := range heads {
 		t.Run(lang.String(), func(t *testing.T) {
 			for _, s := range repeated {
@@ -46,6 +49,7 @@ func TestLinear(t *testing.T) {
 
 // TestLarge: a file of a megabyte is gone through, also if nothing in it is ever closed.
 func TestLarge(t *testing.T) {
+	long.Only(t)
 	for lang, head := range heads {
 		for _, s := range []string{"redis.multi(", "private "} {
 			all, steps := scan(lang, "x", head+strings.Repeat(s, 1_000_000/len(s)))

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/fixer"
+	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
 // chance puts functions together from what people write, and from what they should not.
@@ -215,6 +216,7 @@ type function = func(ctx context.Context, key, text string, n int, ttl time.Dura
 
 // What chance puts together is refused, or compiles and does the same. UNWATCH_SEED makes it other things.
 func TestByChance(t *testing.T) {
+	long.Only(t)
 	seed := uint64(1)
 	if text := os.Getenv("UNWATCH_SEED"); text != "" {
 		var err error

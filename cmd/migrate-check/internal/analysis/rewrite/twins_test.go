@@ -16,6 +16,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/fixer"
+	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
 const twins = "internal/twins"
@@ -69,6 +70,7 @@ func moduleBeside(t *testing.T) string {
 // Package after is what the tool makes of package before, to the letter.
 // UNWATCH_UPDATE_GOLDEN=1 writes it.
 func TestAfterIsMadeOfBefore(t *testing.T) {
+	long.Only(t)
 	dir := moduleBeside(t)
 	files, err := filepath.Glob(filepath.Join(twins, "before/*.go"))
 	require.NoError(t, err)
