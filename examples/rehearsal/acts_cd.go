@@ -61,7 +61,7 @@ func (r *rehearsal) sideBySide(ctx context.Context, paths []path, runs []*run) e
 		var line strings.Builder
 		line.WriteString(fit(cells[0], 33))
 		for _, cell := range cells[1:] {
-			line.WriteString(fmt.Sprintf("%14s", cell))
+			fmt.Fprintf(&line, "%14s", cell)
 		}
 		r.screen.line("   " + r.screen.paint(map[int]style{0: bold, len(table) - 1: dim}[i], line.String()))
 	}
