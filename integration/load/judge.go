@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -16,7 +17,7 @@ type Measured struct {
 	Turns   Waits         // for how long a store was without the key that all want, while another had it
 	Passed  Spread[int64] // how many updates of it others made meanwhile
 	Shares  []int64       // updates of the one key that all want, of each store
-	Served  []int64       // updates of each goroutine, over all rounds
+	Served  [][]int64     // updates of each store's goroutines, over all rounds
 	Stats   lockupdate.Stats
 
 	Held, HeldLost int64 // functions that outlived a lease; functions whose ctx ended, though nobody had cancelled it
@@ -69,7 +70,7 @@ const (
 	patience = heldFor + lease
 
 	// fairShare is the least that a store may have of what it would have if all had the same,
-	// and the worst-served goroutine of the median.
+	// and the worst-served goroutine of its store's median.
 	fairShare = 0.5
 )
 
@@ -161,7 +162,7 @@ func judgeWaits(waits [parts]Waits) (rows []Row) {
 }
 
 func judgeFairness(m *Measured) []Row {
-	turns, passed, shares, served := m.Turns, m.Passed, m.Shares, m.Served
+	turns, passed, shares := m.Turns, m.Passed, m.Shares
 	sum := int64(0)
 	for _, n := range shares {
 		sum += n
@@ -173,8 +174,17 @@ func judgeFairness(m *Measured) []Row {
 		{"  longest", seconds(turns.Longest), "<= " + seconds(lease), turns.Longest > lease},
 		told("  longest / median", fmt.Sprintf("%.1f", float64(turns.Longest)/float64(turns.P50))),
 		ratio("  updates of a store, least / fair share", float64(slices.Min(shares)), float64(sum)/float64(len(shares)), ">=", fairShare),
-		ratio("updates of a goroutine, least / median", float64(slices.Min(served)), float64(median(served)), ">=", fairShare),
+		judgeServed(m.Served),
 	}
+}
+
+// judgeServed compares goroutines of one store. What stores get of the one key is judged above.
+func judgeServed(served [][]int64) Row {
+	least := math.Inf(1)
+	for _, all := range served {
+		least = min(least, float64(slices.Min(all))/float64(median(all))) // NaN stays, and is broken
+	}
+	return ratio("  updates of its goroutine, least / median", least, 1, ">=", fairShare)
 }
 
 // ratio is broken if there is none.

@@ -18,7 +18,7 @@ func fair() *Measured {
 		Passed: Spread[int64]{N: 100, P50: 3000, P99: 9000},
 		Stats:  lockupdate.Stats{Renewed: 100},
 		Held:   20, Bound: 32, ConnectionsMost: 32, ConnectionsAtServer: 32, GoroutinesBefore: 10,
-		Shares: []int64{250, 260, 240, 250}, Served: []int64{90, 100, 110, 100},
+		Shares: []int64{250, 260, 240, 250}, Served: [][]int64{{90, 100, 110}, {50, 45, 45}},
 		Ending: Ending{Calls: 1000, Inside: 600, Took: 2 * time.Second, Goroutines: 10},
 	}
 	for p := range ending {
@@ -68,7 +68,7 @@ func TestEveryJudgeFails(t *testing.T) {
 		{"a store that has to wait for a lease to end", "  longest", func(m *Measured) { m.Turns.Longest = lease + 1 }},
 		{"stores that do not take turns", "    99th percentile / median", func(m *Measured) { m.Passed = Spread[int64]{} }},
 		{"a store that is hardly let in", "  updates of a store, least / fair share", func(m *Measured) { m.Shares[2] = 80 }},
-		{"a starved goroutine", "updates of a goroutine, least / median", func(m *Measured) { m.Served[3] = 40 }},
+		{"a starved goroutine", "  updates of its goroutine, least / median", func(m *Measured) { m.Served[1][2] = 20 }},
 		{"nothing was held for long", "held longer than a lease of 2s", func(m *Measured) { m.Held = 0 }},
 		{"nothing was renewed", "leases renewed", func(m *Measured) { m.Stats.Renewed = 19 }},
 		{"a lost lease", "leases lost", func(m *Measured) { m.Stats.Lost = 1 }},

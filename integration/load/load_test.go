@@ -82,6 +82,7 @@ type spoiled struct {
 	*mistakes
 	rdb     *redis.Client
 	starved bool // its callers wait for no reason
+	held    atomic.Bool
 }
 
 func (s *spoiled) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
@@ -99,7 +100,11 @@ func (s *spoiled) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (r
 		return rmw.Result{}, err
 	}
 	if s.starved {
-		_ = pause(ctx, 100*time.Millisecond)
+		wait := 100 * time.Millisecond
+		if s.held.CompareAndSwap(false, true) {
+			wait = patience // of one goroutine
+		}
+		_ = pause(ctx, wait)
 	}
 	return s.Store.Update(ctx, key, fn)
 }
@@ -117,14 +122,14 @@ func TestMistakesShow(t *testing.T) {
 	defer close(m.end)
 	cfg := small(t, "redis")
 	cfg.open = func(rdb *redis.Client) store {
-		return &spoiled{lockupdate.New(rdb, lockupdate.Config{Lease: lease}), m, rdb, m.opened.Add(1) == 1}
+		return &spoiled{Store: lockupdate.New(rdb, lockupdate.Config{Lease: lease}), mistakes: m, rdb: rdb, starved: m.opened.Add(1) == 1}
 	}
 	report, err := Run(t.Context(), cfg)
 	require.NoError(t, err)
 	assert.True(t, report.Bad())
 	assert.Subset(t, broken(report.Rows), []string{
 		"  lost", "heap alive, first -> last round", "goroutines, first -> last round", "  updates of a store, least / fair share",
-		"updates of a goroutine, least / median", "  locks left", "  goroutines left",
+		"  updates of its goroutine, least / median", "  locks left", "  goroutines left",
 	})
 	assert.Equal(t, []string{"/lock/load:1"}, report.Ending.Locks)
 }

@@ -200,7 +200,7 @@ func (p *play) load(ctx context.Context) error {
 
 // turnsPerRound is the number of turns that the shares of four stores are judged by. A slow
 // machine needs longer for them than a tenth of a short run.
-const turnsPerRound = 50
+const turnsPerRound = 100
 
 // awaitTurns prolongs a round until the stores have taken n turns in all, for patience at most:
 // stores that take no turns are judged for that.
@@ -234,10 +234,14 @@ func (p *play) measure(m *Measured) {
 		m.Waits[i] = p.waits[i].spread()
 	}
 	m.Turns, m.Passed = p.turns.spread(), p.passed.spread()
-	for _, w := range p.workers {
-		m.Served = append(m.Served, w.served.Load())
-	}
 	for _, one := range p.members {
+		var served []int64
+		for _, w := range p.workers {
+			if w.member == one {
+				served = append(served, w.served.Load())
+			}
+		}
+		m.Served = append(m.Served, served)
 		m.Shares = append(m.Shares, one.hot.Load())
 		s := one.Stats()
 		m.Stats = add(m.Stats, s)
