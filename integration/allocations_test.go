@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -39,9 +40,12 @@ func TestAllocationsOfAnUpdate(t *testing.T) {
 					_, err = s.Update(ctx, rmw.Key{Name: "k"}, fn)
 				}
 			}
-			allocs := testing.AllocsPerRun(1000, update)
+			least := math.Inf(1)
+			for range 10 { // what others of this process allocate meanwhile is counted as well
+				least = min(least, testing.AllocsPerRun(100, update))
+			}
 			require.NoError(t, err)
-			assert.LessOrEqual(t, allocs, tc.most)
+			assert.LessOrEqual(t, least, tc.most)
 		})
 	}
 }

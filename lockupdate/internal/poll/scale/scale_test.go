@@ -64,7 +64,7 @@ func TestModelAgreesWithStores(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := loadOf(n, 1, 2*time.Millisecond, 5*time.Millisecond)
 			l.warm = 0
-			l.lasting = 4 * time.Second
+			l.lasting = time.Duration(n) * time.Second // as many acquisitions for each process
 			want, got := run(l, seed), withStores(t, l)
 			t.Logf("%d processes: model %.2f polls per acquisition, %d acquired, least %.2f; Stores %.2f, %d, %.2f", n,
 				want.pollsPerAcquisition(), want.acquired, want.least(), got.pollsPerAcquisition(), got.acquired, got.least())
