@@ -137,9 +137,9 @@ func TestHolds(t *testing.T) {
 		if renews := h.Worker.Renewals > 0; renews != (h.Impl != "none") {
 			t.Errorf("%s: %d renewals", h.Impl, h.Worker.Renewals)
 		}
-		// 500 leases give few samples. No sample means that the functions of the watchdog
-		// have new names.
-		if each := h.Worker.Watch / 500; h.Impl == "unwatch" && (each < 20 || each > 150) {
+		// No sample means that the functions of the watchdog have new names. Package lockupdate
+		// tests the size: here, renewals in flight are counted as well.
+		if each := h.Worker.Watch / 500; h.Impl == "unwatch" && each < 20 {
 			t.Errorf("the watch takes %d bytes a lock", each)
 		}
 	}

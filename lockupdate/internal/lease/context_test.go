@@ -193,6 +193,7 @@ func TestErrChecksTheClock(t *testing.T) {
 		k := newKeeper(t)
 		lease := k.Keep(lockOf("l"), time.Now())
 		ctx := Enter(t.Context(), k, lease, "s", true)
+		synctest.Wait() // the loop sleeps now, and does not see the stall
 		k.Stall(890 * time.Millisecond)
 		require.NoError(t, ctx.Err())
 		require.Same(t, ctx, k.Held(ctx, "l"))
