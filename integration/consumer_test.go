@@ -158,7 +158,7 @@ func TestCheckingAServiceKeepsItsModule(t *testing.T) {
 	long.Only(t)
 	c := newConsumer(t)
 	before := c.requirements()
-	command := readme(t, "## What is left of WATCH?\n\n```sh\n", "\n```")
+	command := readme(t, "in your code? [On servers](docs/migrate-check-live.md)?\n\n```sh\n", "\n```")
 	out, err := c.try(strings.Fields(command)...)
 	require.Error(t, err, "its WATCH is a finding")
 	assert.Contains(t, out, "main.go:11:")
@@ -178,7 +178,7 @@ func TestCheckingAServiceKeepsItsModule(t *testing.T) {
 
 var snippet = regexp.MustCompile("(?s)<!-- snippet: examples/quickstart/main.go#(\\w+) -->\n```go\n(.*?)```")
 
-// The README's go get and its quick start make a program.
+// The README's go get, connection and Update make a program.
 func TestQuickStartOfAService(t *testing.T) {
 	c := newConsumer(t)
 	c.run(strings.Fields(readme(t, "## Get it\n\n```sh\n", "\n```"))...)
@@ -186,23 +186,29 @@ func TestQuickStartOfAService(t *testing.T) {
 	for _, s := range snippet.FindAllStringSubmatch(readme(t, "## Get it", "## What is promised"), -1) {
 		part[s[1]] = s[2]
 	}
+	update := ""
+	for line := range strings.Lines(readme(t, "```diff\n", "```")) {
+		if text, added := strings.CutPrefix(line, "+"); added {
+			update += text
+		}
+	}
 	c.write(c.dir, "main.go", `package main
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"time"
 
 `+part["imports"]+`)
 
+func add(room, member string) string { return room + " " + member }
+
 func main() {
 	proxyAddr := "127.0.0.1:19000"
 `+part["connect"]+`
-	_, _ = join(context.Background(), store, "7", "ada")
+	_ = join(context.Background(), store, "7", "ada")
 }
 
-`+part["update"])
+`+update)
 	c.run("go", "vet", ".")
 	assert.Contains(t, c.requirements(), "go 1.26")
 }

@@ -1,15 +1,15 @@
-// Command quickstart is the quick start of the README, as a program: it lets a
-// member join a chat room through a Codis proxy.
+// Command quickstart is the example of the README, as a program: it lets a member join
+// a chat room through a Codis proxy.
 //
 //	go run ./examples/quickstart HOST:PORT
 package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	// snippet:imports
@@ -42,33 +42,33 @@ func run(ctx context.Context, proxyAddr string) error {
 	defer store.Close()                               // before the client: it releases what is still locked
 	// endsnippet
 
-	room, err := join(ctx, store, "7", "ada")
+	if err := join(ctx, store, "7", "ada"); err != nil {
+		return err
+	}
+	room, err := store.Read(ctx, rmw.Key{Name: "room:7"})
 	if err != nil {
 		return err
 	}
-	fmt.Printf("room 7: %v\n", room.Members)
+	fmt.Println("room 7:", room.Text())
 	return nil
 }
 
 // snippet:update
-type Room struct{ Members []string }
-
-var ErrRoomFull = errors.New("the room is full")
-
-func join(ctx context.Context, store rmw.Store, id, member string) (Room, error) {
+func join(ctx context.Context, store rmw.Store, id, member string) error {
 	key := rmw.Key{Name: "room:" + id, TTL: 24 * time.Hour}
-	rooms := rmw.NewTyped(store, rmw.JSON[Room]())
-	room, _, err := rooms.Edit(ctx, key, func(_ context.Context, room *Room, _ bool) error {
-		if slices.Contains(room.Members, member) {
-			return rmw.Keep // write nothing
-		}
-		if len(room.Members) == 100 {
-			return ErrRoomFull // write nothing, and return this very error
-		}
-		room.Members = append(room.Members, member)
-		return nil // store it, if nobody else has changed it; else call me again
+	_, err := store.Update(ctx, key, func(_ context.Context, room rmw.Value) (rmw.Value, error) {
+		return rmw.String(add(room.Text(), member)), nil
 	})
-	return room, err
+	return err
 }
 
 // endsnippet
+
+// add returns the room with one more member.
+func add(room, member string) string {
+	members := strings.Fields(room)
+	if !slices.Contains(members, member) {
+		members = append(members, member)
+	}
+	return strings.Join(members, " ")
+}

@@ -1,13 +1,16 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
@@ -19,16 +22,19 @@ func TestRun(t *testing.T) {
 	require.NoError(t, run(t.Context(), p.Addr()), "joining twice")
 }
 
-// What the README says of a service's own unit tests: they need no server.
+// Both sides of the README's diff do the same. The new one is tested without a server.
 func TestJoin(t *testing.T) {
-	store := rmwtest.NewMemory()
-	for i := range 100 {
-		_, err := join(t.Context(), store, "7", fmt.Sprint("member", i))
-		require.NoError(t, err)
-	}
-	room, err := join(t.Context(), store, "7", "member3")
+	p, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Redis()})
 	require.NoError(t, err)
-	assert.Len(t, room.Members, 100)
-	_, err = join(t.Context(), store, "7", "late")
-	require.ErrorIs(t, err, ErrRoomFull)
+	rdb := redis.NewClient(p.Options())
+	defer func() { assert.NoError(t, errors.Join(rdb.Close(), p.Close())) }()
+	store := rmwtest.NewMemory()
+	for _, member := range []string{"ada", "bob", "ada"} {
+		require.NoError(t, joinWatch(t.Context(), rdb, "7", member))
+		require.NoError(t, join(t.Context(), store, "7", member))
+	}
+	assert.Equal(t, "ada bob", rdb.Get(t.Context(), "room:7").Val())
+	room, err := store.Read(t.Context(), rmw.Key{Name: "room:7"})
+	require.NoError(t, err)
+	assert.Equal(t, "ada bob", room.Text())
 }

@@ -7,7 +7,8 @@
 //   - A block of Go is a copy of real code. The comment
 //     <!-- snippet: path/to/file.go#name --> stands before the block, and the
 //     file holds the same lines between "// snippet:name" and "// endsnippet".
-//     Indentation that all the lines share does not count.
+//     Indentation that all the lines share does not count. A diff names the
+//     snippet that it removes, and the one that it adds.
 //   - A block of shell, marked sh, holds only commands that somebody runs: a
 //     target of the Makefile, go run and go install of packages that exist, go
 //     test, go vet, go get of this module, or any line of the file that the

@@ -52,6 +52,8 @@ func TestBrokenDocumentsAreReported(t *testing.T) {
 		"README.md:30: snippet testdata/x.go#x: the go command ignores this path",
 		"README.md:35: snippet code/ignored.go#x: nothing compiles",
 		`README.md:40: snippet "code/code.go" is not FILE#NAME`,
+		"README.md:44: the block differs from its snippet code/code.go#changed, which is:\nconst New = 1",
+		"README.md:50: the block is made of 2 snippets, and names 1",
 		"README.zh-CN.md:3: a block of Go needs",
 		"docs/links.md:3: link missing.md: no such file",
 		"docs/links.md:3: link shell.md#missing: no such heading",

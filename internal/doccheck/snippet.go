@@ -9,23 +9,46 @@ import (
 	"strings"
 )
 
-// checkSnippets compares every block of Go, and every other block that names a
-// snippet, with the code it is copied from.
+// checkSnippets compares every block of Go, and every other block that names snippets,
+// with the code that it is copied from. A diff names two: what it removes, and what it adds.
 func (c *checker) checkSnippets(doc *document) {
 	for _, b := range doc.blocks {
-		source, isSnippet := strings.CutPrefix(b.comment, "snippet:")
+		sources, isSnippet := strings.CutPrefix(b.comment, "snippet:")
 		switch {
 		case isSnippet:
-			want, err := c.region(strings.TrimSpace(source))
-			if err != nil {
-				c.found(doc, b.line, "%v", err)
-			} else if want != b.text {
-				c.found(doc, b.line, "the block differs from its snippet %s, which is:\n%s", strings.TrimSpace(source), want)
+			copies := []string{b.text}
+			if b.lang == "diff" {
+				copies = []string{side(b.text, "-"), side(b.text, "+")}
+			}
+			each := strings.Fields(sources)
+			if len(each) != len(copies) {
+				c.found(doc, b.line, "the block is made of %d snippets, and names %d", len(copies), len(each))
+				continue
+			}
+			for i, source := range each {
+				if want, err := c.region(source); err != nil {
+					c.found(doc, b.line, "%v", err)
+				} else if want != copies[i] {
+					c.found(doc, b.line, "the block differs from its snippet %s, which is:\n%s", source, want)
+				}
 			}
 		case b.lang == "go" || b.lang == "golang" || b.lang == "Go":
 			c.found(doc, b.line, "a block of Go needs <!-- snippet: path/to/file.go#name --> on the line before it")
 		}
 	}
+}
+
+// side returns the lines of a diff with that mark, and those with none, without the marks.
+func side(diff, mark string) string {
+	var b strings.Builder
+	for line := range strings.Lines(diff) {
+		if text, ok := strings.CutPrefix(line, mark); ok {
+			b.WriteString(text)
+		} else if text, ok := strings.CutPrefix(line, " "); ok {
+			b.WriteString(text)
+		}
+	}
+	return b.String()
 }
 
 var marker = regexp.MustCompile(`^(?://|--|#)\s*(snippet:\s*(\S+)|endsnippet)$`)
