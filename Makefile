@@ -30,10 +30,12 @@ race: ## Run the tests of the root module under the race detector
 	go test -race -cpu 1 -timeout 30m $$(go list ./... | grep -v -e '/examples/' -e '/migrate-check$$' -e '/rewrite$$' -e '/fixer$$' -e '/poll/scale$$')
 	go test -race -timeout 30m ./examples/...
 
-lint: ## Run gofmt, go vet, go fix and golangci-lint; none may find anything
+lint: ## Run gofmt, go vet, go fix and golangci-lint; measure comments and commit subjects
 	@found=$$(gofmt -l .); if [ -n "$$found" ]; then echo "run gofmt -w on:"; echo "$$found"; exit 1; fi
 	go vet ./...
 	go fix -diff ./...
+	go -C tools run ./prose ..
+	@git log --since=2026-11-23T12:00:00Z --format=%s | awk 'length > 60 || /\.$$/ { print "not a subject of at most 60 characters: " $$0; bad = 1 } END { exit bad }'
 	go tool -modfile=tools/go.mod golangci-lint run ./...
 	@root=$$PWD; for module in $(NESTED); do echo "vet and golangci-lint in $$module"; \
 		(cd $$module && go vet ./... && go tool -modfile=$$root/tools/go.mod golangci-lint run -c $$root/.golangci.yml ./...) || exit 1; done
