@@ -200,7 +200,7 @@ func TestProbeUnanswered(t *testing.T) {
 	t.Parallel()
 	proxy := start(t, proxytest.Config{})
 	proxy.Inject(proxytest.Fault{Command: "ZCARD", Times: -1, Action: proxytest.HangRequest})
-	r := try(t.Context(), "probe", proxy.Addr(), "-profile", "codis", "-timeout", "300ms")
+	r := try(t.Context(), "probe", proxy.Addr(), "-profile", "codis", "-timeout", "3s")
 	assert.NotContains(t, r.stdout, "observed timeout")
 	assert.Contains(t, r.stdout, "nothing is known of it: ZCARD")
 }

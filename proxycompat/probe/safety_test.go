@@ -54,7 +54,7 @@ func TestEndsWithContext(t *testing.T) {
 func TestHang(t *testing.T) {
 	proxy := play(t, "codis")
 	proxy.Inject(proxytest.Fault{Command: "GEODIST", Times: -1, Action: proxytest.HangReply})
-	r := ask(t, proxy, probe.Config{Timeout: 500 * time.Millisecond})
+	r := ask(t, proxy, probe.Config{Timeout: 3 * time.Second})
 	assert.Equal(t, "codis", r.MostLike())
 	assert.Equal(t, []string{"GEODIST"}, r.Unanswered())
 	for _, d := range r.Differences {
@@ -127,8 +127,8 @@ func TestClosesAfterErrors(t *testing.T) {
 // A reply that is late is not taken for that of the next command.
 func TestLate(t *testing.T) {
 	proxy := play(t, "codis")
-	proxy.Inject(proxytest.Fault{Command: "LPOP", Times: -1, Action: proxytest.DelayReply, Delay: time.Second})
-	r := ask(t, proxy, probe.Config{Timeout: 400 * time.Millisecond})
+	proxy.Inject(proxytest.Fault{Command: "LPOP", Times: -1, Action: proxytest.DelayReply, Delay: 6 * time.Second})
+	r := ask(t, proxy, probe.Config{Timeout: 3 * time.Second})
 	assert.Equal(t, []string{"LPOP"}, r.Unanswered())
 	a, asked := r.Answer("RPOP")
 	require.True(t, asked)
