@@ -189,6 +189,53 @@ func (f failing) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rm
 	return f.Store.Update(ctx, key, fn)
 }
 
+// A fence raises the epoch of a session that an agent has. The next Reap raises the epoch of the agent's slot, and
+// counts the slot as confirmed; the one after that finds it sound.
+func TestReapRaisesTheEpochOfAHeldSlot(t *testing.T) {
+	w := newWorld()
+	d := newDay(t, w, "s")
+	d.ok(d.sessions.Fence(t.Context(), "s", d.now, d.assign("s", "a").Epoch))
+	for _, want := range []desk.Reaped{{Confirmed: 1}, {Sound: 1}} {
+		found, err := d.Reap(t.Context(), d.now, "a")
+		require.NoError(t, err)
+		assert.Equal(t, want, found)
+		assert.Equal(t, d.get("s").Epoch, w.agents["a"].Slots["s"].Epoch)
+	}
+	w.quiet(t)
+}
+
+// contended is a Store in which another process writes a key between an update's read and its write, once.
+type contended struct {
+	rmw.Store
+	key   string
+	write func()
+}
+
+func (s *contended) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	return s.Store.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		next, err := fn(ctx, cur)
+		if write := s.write; key.Name == s.key && write != nil {
+			s.write = nil
+			write()
+		}
+		return next, err
+	})
+}
+
+// SignOff counts a session only if its own update requeued it: a transfer that is written first does not count.
+func TestSignOffLosesASessionToATransfer(t *testing.T) {
+	w := newWorld()
+	d := newDay(t, w, "s")
+	d.assign("s", "a")
+	n, err := newService(&contended{Store: w, key: "session:s", write: func() {
+		d.ok(d.Transfer(t.Context(), d.op(), "s", desk.TransferTo{AgentID: "b"}))
+	}}).SignOff(t.Context(), d.op(), "a")
+	require.NoError(t, err)
+	assert.Zero(t, n)
+	assert.Equal(t, "b", d.get("s").AgentID)
+	w.quiet(t)
+}
+
 // One session that cannot be looked at, or whose epoch cannot be raised, is named, and
 // keeps no other slot from being settled.
 func TestReapWithAFailure(t *testing.T) {
