@@ -6,10 +6,8 @@ import (
 	"maps"
 	"time"
 
-	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/mcc"
 	"github.com/unwatch/unwatch/domains/session"
-	"github.com/unwatch/unwatch/rmw"
 )
 
 // Reaped is what a Reap found, in slots. What failed is not in it.
@@ -89,10 +87,6 @@ func (d Desk) fence(ctx context.Context, at time.Time, agentID, sessionID string
 	if err != nil || s.AgentID == agentID || s.Epoch > epoch {
 		return s, err
 	}
-	return d.sessions.Settle(ctx, sessionID, at, func(s *session.Session) error {
-		if s.AgentID == agentID { // the commit came first
-			return rmw.Keep
-		}
-		return s.Fence(domains.At(at), epoch)
-	})
+	// A commit by the slot between the two calls has raised the epoch, so that Fence changes nothing.
+	return d.sessions.Fence(ctx, sessionID, at, epoch)
 }
