@@ -1,125 +1,88 @@
 package main
 
 import (
-	"fmt"
 	"slices"
+	"time"
 )
 
-// audit compares what buyers were told with what is stored, order by order.
-type audit struct {
-	Sold     int // orders that were told "sold"
-	Oversold int // more than there were
-	Unsold   int // items left over, although more were wanted
+// The ways in which the stored sale can differ from the buyers' answers.
+const (
+	oversold = iota
+	unsold
+	lost
+	phantom
+	twice
+	sameLeft
+	uneven
+)
 
-	Lost    []int // orders that were told "sold" and are not stored
-	Doubled []int // stored more than once
-	Phantom []int // stored, though told that they are not, or not ordered at all
-	Twice   []int // buyers with more than one order told "sold" or stored
-	Turned  []int // orders told "sold out" before it was, or "bought before" of who had not
-
-	SameItem int  // sold an item that another was sold: told that as many were left
-	Negative bool // the stock, stored or told
-	Uneven   bool // stock and stored orders do not add up
+var faults = [...]string{
+	oversold: "items sold beyond the stock",
+	unsold:   "items left over",
+	lost:     "orders told \"sold\" and not stored",
+	phantom:  "orders stored twice, or told otherwise",
+	twice:    "buyers with two items",
+	sameLeft: "orders told the remaining stock of another",
+	uneven:   "items more stored and left than there were",
 }
 
-// judge audits a round. Of one that is not finished, less can be said.
-func judge(p plan, receipts map[int]receipt, stored sale, finished bool) audit {
-	orders := p.orders()
-	a := audit{Negative: stored.Left < 0, Uneven: stored.Left+len(stored.Orders) != p.Stock}
-	times := map[int]int{}              // how often each order is stored
-	hasOrders := map[int]map[int]bool{} // of each buyer, those told "sold" or stored
-	perhaps := map[int]bool{}           // buyers with an order that may have been written
-	has := func(o order) {
-		if hasOrders[o.Buyer] == nil {
-			hasOrders[o.Buyer] = map[int]bool{}
-		}
-		hasOrders[o.Buyer][o.No] = true
+// audit counts each of the faults.
+type audit [len(faults)]int
+
+func judge(c crowd, told []receipt, stored sale) (a audit) {
+	orders := c.orders()
+	answers, isStored, bought, lefts := map[int]answer{}, map[int]bool{}, map[order]bool{}, map[int]bool{}
+	for _, r := range told {
+		answers[r.No] = r.Answer
 	}
 	for _, o := range stored.Orders {
-		if times[o.No]++; times[o.No] == 2 {
-			a.Doubled = append(a.Doubled, o.No)
+		if isStored[o.No] || answers[o.No] != sold || orders[o.No] != o {
+			a[phantom]++
 		}
-		if o.No < 0 || o.No >= len(orders) || orders[o.No] != o {
-			a.Phantom = append(a.Phantom, o.No)
-		}
-		has(o)
+		isStored[o.No], bought[o] = true, true
 	}
-	left := map[int]bool{}
-	untolds := 0 // orders that are stored, though not told "sold"
-	for _, o := range orders {
-		r := receipts[o.No]
-		switch r.Fate {
-		case sold:
-			a.Sold++
-			has(o)
-			if times[o.No] == 0 {
-				a.Lost = append(a.Lost, o.No)
-			}
-			if left[r.Left] {
-				a.SameItem++
-			}
-			left[r.Left] = true
-			a.Negative = a.Negative || r.Left < 0
-		case untold, unclear:
-			perhaps[o.Buyer] = true
-			untolds += min(1, times[o.No])
-		default:
-			if times[o.No] > 0 {
-				a.Phantom = append(a.Phantom, o.No)
-				untolds++
-			}
+	for _, r := range told {
+		if r.Answer != sold {
+			continue
+		}
+		a[oversold]++
+		bought[orders[r.No]] = true
+		if !isStored[r.No] {
+			a[lost]++
+		}
+		if lefts[r.Left] {
+			a[sameLeft]++
+		}
+		lefts[r.Left] = true
+	}
+	items := map[int]int{}
+	for o := range bought {
+		if items[o.Buyer]++; items[o.Buyer] == 2 {
+			a[twice]++
 		}
 	}
-	for buyer, of := range hasOrders {
-		if len(of) > 1 {
-			a.Twice = append(a.Twice, buyer)
-		}
-	}
-	slices.Sort(a.Twice)
-	for _, o := range orders {
-		switch receipts[o.No].Fate {
-		case soldOut:
-			if stored.Left > 0 { // nothing is ever put back
-				a.Turned = append(a.Turned, o.No)
-			}
-		case boughtBefore:
-			if len(hasOrders[o.Buyer]) == 0 && !perhaps[o.Buyer] {
-				a.Turned = append(a.Turned, o.No)
-			}
-		}
-	}
-	a.Oversold = max(0, a.Sold-p.Stock, len(stored.Orders)-p.Stock)
-	if finished {
-		a.Unsold = max(0, p.Stock-a.Sold-untolds)
-	}
+	a[oversold] = max(0, a[oversold]-c.Stock, len(stored.Orders)-c.Stock)
+	a[unsold], a[uneven] = max(0, stored.Left), stored.Left+len(stored.Orders)-c.Stock
 	return a
 }
 
-// broken lists the promises that were not kept.
-func (a audit) broken() []string {
-	var out []string
-	for _, c := range []struct {
-		n    int
-		what string
-	}{
-		{a.Oversold, "more sold than there were"},
-		{a.Unsold, "left over, although they were wanted"},
-		{len(a.Lost), "told \"sold\", and not stored"},
-		{len(a.Doubled), "stored more than once"},
-		{len(a.Phantom), "stored, though the buyer was told otherwise"},
-		{len(a.Twice), "buyers bought twice"},
-		{a.SameItem, "sold an item that another has bought"},
-		{len(a.Turned), "refused without cause"},
-	} {
-		if c.n > 0 {
-			out = append(out, fmt.Sprintf("%s %s", count(c.n), c.what))
-		}
+// result is the figures of one round.
+type result struct {
+	audit   audit
+	answers map[answer]int
+	took    time.Duration
+	waits   []time.Duration // sorted
+}
+
+func summarize(told []receipt, a audit) result {
+	r := result{audit: a, answers: map[answer]int{}}
+	for _, t := range told {
+		r.answers[t.Answer]++
+		r.waits = append(r.waits, t.End.Sub(t.Begin))
 	}
-	if a.Negative {
-		out = append(out, "the stock was negative")
-	}
-	if a.Uneven {
-		out = append(out, "what is left and what is sold do not add up to the stock")
-	}
-	return out
+	slices.Sort(r.waits)
+	first := slices.MinFunc(told, func(a, b receipt) int { return a.Begin.Compare(b.Begin) })
+	last := slices.MaxFunc(told, func(a, b receipt) int { return a.End.Compare(b.End) })
+	r.took = last.End.Sub(first.Begin)
+	return r
 }

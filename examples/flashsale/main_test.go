@@ -3,179 +3,234 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// programEnv makes the test binary the program itself. The children that it starts
-// are test binaries, too.
+// programEnv makes the test binary the program. The processes that it starts are test
+// binaries, too.
 const programEnv = "UNWATCH_FLASHSALE_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(childEnv) != "" || os.Getenv(programEnv) != "" {
-		os.Exit(mainCode(os.Args[1:]))
+	if os.Getenv(jobEnv) != "" || os.Getenv(programEnv) != "" {
+		os.Exit(realMain())
 	}
 	os.Exit(m.Run())
 }
 
-// small is a config whose run takes half a second.
+// small parses the flags of a sale that takes half a second.
 func small(t *testing.T, args ...string) config {
 	t.Helper()
-	var stderr bytes.Buffer
-	cfg, _, ok := parseFlags(append([]string{"-processes", "2", "-workers", "2", "-stock", "20", "-timeout", "30s"}, args...), &stderr)
-	require.True(t, ok, stderr.String())
+	cfg, err := parseFlags(append([]string{"-processes", "2", "-workers", "2", "-stock", "20"}, args...))
+	require.NoError(t, err)
 	return cfg
 }
 
-// behind is a proxy to be reached by its address only, and a config that does. All
-// keys begin with "test:".
+// behind starts a proxy, and returns a config for it with the key prefix "test:".
 func behind(t *testing.T, args ...string) (config, *proxytest.Proxy) {
 	t.Helper()
 	cfg := small(t, args...)
-	p, err := proxytest.Start(proxytest.Config{Profile: cfg.profile})
+	p, err := proxytest.Start(proxytest.Config{})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = p.Close() })
 	cfg.proxy, cfg.prefix = p.Addr(), "test:"
 	return cfg, p
 }
 
-// played runs the program and returns what it printed. No process is left behind.
-func played(t *testing.T, ctx context.Context, cfg config) (code int, stdout, stderr string) { //nolint:revive // t comes first in tests
-	t.Helper()
-	var children family
-	if cfg.started == nil {
-		cfg.started = children.add
-	}
+// played runs the program.
+func played(ctx context.Context, cfg config) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	code = run(ctx, cfg, &out, &errs)
-	fits(t, out.String())
-	assert.Empty(t, children.alive(t), "processes left behind")
 	return code, out.String(), errs.String()
 }
 
-// family is the processes that a run has started.
-type family struct {
-	mu   sync.Mutex
-	pids []int
-}
-
-func (f *family) add(pid int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.pids = append(f.pids, pid)
-}
-
-func (f *family) all() []int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.pids)
-}
-
-// alive returns those that still run.
-func (f *family) alive(t *testing.T) []int {
+// figures returns the numbers of a row: of GET and SET, and of lockupdate.
+func figures(t *testing.T, out, row string) []string {
 	t.Helper()
-	return slices.DeleteFunc(f.all(), func(pid int) bool {
-		p, err := os.FindProcess(pid)
-		return err != nil || p.Signal(syscall.Signal(0)) != nil
-	})
+	found := regexp.MustCompile(regexp.QuoteMeta(row) + ` +(-?\d+) +(-?\d+)\n`).FindStringSubmatch(out)
+	require.NotNil(t, found, "%s: %s", row, out)
+	return found[1:]
 }
-
-// fits fails the test if a line is wider than a terminal, or coloured.
-func fits(t *testing.T, text string) {
-	t.Helper()
-	assert.NotContains(t, text, "\x1b")
-	for line := range strings.SplitSeq(text, "\n") {
-		assert.LessOrEqual(t, utf8.RuneCountInString(line), width, "too wide: %s", line)
-		assert.Equal(t, strings.TrimRight(line, " "), line, "spaces at the end")
-	}
-}
-
-// unwrapped joins the lines of a text, so that a sentence can be looked for.
-func unwrapped(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func TestBothRounds(t *testing.T) {
 	t.Parallel()
-	ours := filepath.Join(t.TempDir(), "ours.yaml") // which each process has to read
+	ours := filepath.Join(t.TempDir(), "ours.yaml") // each process reads it
 	require.NoError(t, os.WriteFile(ours, []byte("name: ours\nbase: codis\nbackend: \"3.2\"\n"), 0o600))
-	for profile, named := range map[string]string{"codis": "codis", "twemproxy": "twemproxy", "predixy": "predixy", "ours": ours} {
+	for _, profile := range []string{"codis", "twemproxy", "predixy", ours} {
 		t.Run(profile, func(t *testing.T) {
-			code, out, errs := played(t, context.Background(), small(t, "-profile", named))
-			require.Equal(t, exitOK, code, out+errs)
+			code, out, errs := played(t.Context(), small(t, "-profile", profile))
+			require.Equal(t, 0, code, out+errs)
 			assert.Empty(t, errs)
-			assert.Contains(t, out, "The proxy ("+profile+") runs in this process")
-			assert.Regexp(t, `NAIVE: GET, think, SET\n   sold +[234]\d of 20 items; OVERSOLD BY \d+\n`, out)
-			assert.Regexp(t, `stored +\d+ orders, \d+ items left; \d+ SOLD ORDERS ARE MISSING\n`, out)
-			_, out, _ = strings.Cut(out, "UNWATCH: ")
-			assert.Regexp(t, `sold +20 of 20 items; no two saw the same stock, none below zero\n`, out)
-			assert.Regexp(t, `stored +20 orders, 0 items left; every sold order, once\n`, out)
-			assert.Contains(t, out, "no buyer has bought twice")
-			assert.Regexp(t, `refused +\d+ sold out, \d+ bought before; nothing was written for them\n`, out)
-			assert.Contains(t, unwrapped(out), "VERDICT: unwatch sold 20 of 20 items, each once, to as many buyers.")
+			assert.NotEqual(t, "0", figures(t, out, faults[oversold])[0])
+			assert.NotEqual(t, "0", figures(t, out, faults[lost])[0])
+			assert.Equal(t, "20", figures(t, out, `orders told "sold"`)[1])
+			for _, fault := range faults {
+				assert.Equal(t, "0", figures(t, out, fault)[1], fault)
+			}
+			assert.Contains(t, out, "lockupdate sold 20 items, each once.")
 		})
 	}
 }
 
-// What is sent through the proxy in our round, and what stays there.
+// Only keys with the prefix are written, they are deleted, and the profile permits each command.
 func TestOnAProxy(t *testing.T) {
 	t.Parallel()
-	cfg, p := behind(t, "-round", unwatchRound)
-	require.NoError(t, p.Engine(0).Set("somebody", "else's"))
-	code, out, errs := played(t, context.Background(), cfg)
-	require.Equal(t, exitOK, code, out+errs)
-	assert.Contains(t, unwrapped(out), "is at "+p.Addr()+". All keys begin with test: and expire.")
-	assert.NotContains(t, out, "NAIVE")
-	assert.Equal(t, []string{"somebody"}, p.Engine(0).Keys())
+	cfg, p := behind(t)
+	require.NoError(t, p.Engine(0).Set("another", "value"))
+	code, out, errs := played(t.Context(), cfg)
+	require.Equal(t, 0, code, out+errs)
+	assert.Equal(t, []string{"another"}, p.Engine(0).Keys())
 	for _, c := range p.Calls() {
-		assert.Contains(t, []string{"PING", "SET", "DEL", "EVAL", "EVALSHA"}, c.Command())
-		assert.NoError(t, cfg.profile.Check(c.Args...))
+		assert.NoError(t, proxycompat.Codis32().Check(c.Args...))
 	}
 }
 
-func TestNaiveAlone(t *testing.T) {
+// isCommit matches the command that writes the sale in the second round: a script with more
+// arguments than a read has.
+func isCommit(args []string) bool { return len(args) > 5 && args[3] == "test:"+unwatchRound }
+
+// The negative control of the whole program: a server that forgets a write after it
+// acknowledged it.
+func TestBrokenPromiseIsReported(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{
-		{"-processes", "1", "-workers", "2", "-stock", "10"},
-		{"-processes", "2", "-workers", "1", "-stock", "10"},
-		{"-processes", "4", "-workers", "16", "-stock", "10"},
-	} {
-		code, out, errs := played(t, context.Background(), small(t, append(args, "-round", naiveRound)...))
-		assert.Equal(t, exitOK, code, out+errs)
-		assert.Contains(t, out, "VERDICT: naive sold ")
-		assert.NotContains(t, out, "UNWATCH")
+	cfg, p := behind(t)
+	p.Inject(proxytest.Fault{
+		Command: "EVALSHA", Match: isCommit, Skip: 3, Action: proxytest.DelayReply,
+		Do: func() { // after the commit and before its reply
+			var s sale
+			raw, err := p.Engine(0).Get("test:" + unwatchRound)
+			if assert.NoError(t, err) && assert.NoError(t, json.Unmarshal([]byte(raw), &s)) && assert.NotEmpty(t, s.Orders) {
+				s.Left++
+				s.Orders = s.Orders[:len(s.Orders)-1]
+				forgotten, _ := json.Marshal(s)
+				assert.NoError(t, p.Engine(0).Set("test:"+unwatchRound, string(forgotten)))
+			}
+		},
+	})
+	code, out, errs := played(t.Context(), cfg)
+	assert.Equal(t, 1, code, out+errs)
+	assert.Contains(t, out, "lockupdate broke a promise.")
+	for _, fault := range []int{oversold, lost, sameLeft} {
+		assert.Equal(t, "1", figures(t, out, faults[fault])[1], faults[fault])
 	}
 }
 
-func TestNobodyThere(t *testing.T) {
+// A negative control that makes no mistake fails the run.
+func TestRunWithoutAMistakeFails(t *testing.T) {
+	r := result{answers: map[answer]int{}, waits: []time.Duration{1}, took: 1}
+	var out bytes.Buffer
+	assert.Equal(t, 1, show(&out, config{}, r, r))
+	assert.Contains(t, out.String(), "this run shows nothing")
+}
+
+// Ctrl-C in either round leaves no key and no lock.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]proxytest.Fault{
+		"naive":   {Command: "SET", Skip: 10},
+		"unwatch": {Command: "EVALSHA", Match: isCommit, Skip: 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg, p := behind(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			fault.Do = cancel
+			p.Inject(fault)
+			code, out, errs := played(ctx, cfg)
+			assert.Equal(t, 130, code)
+			assert.Empty(t, out)
+			assert.Equal(t, "flashsale: interrupted\n", errs)
+			assert.Empty(t, p.Engine(0).Keys())
+		})
+	}
+}
+
+// The same by a signal to the program.
+func TestSignal(t *testing.T) {
+	t.Parallel()
+	_, p := behind(t)
+	program, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), program, "-proxy", p.Addr(), "-processes", "2", "-workers", "2")
+	cmd.Env = append(os.Environ(), programEnv+"=1")
+	p.Inject(proxytest.Fault{Command: "EVALSHA", Skip: 60, Do: func() { assert.NoError(t, cmd.Process.Signal(os.Interrupt)) }})
+	out, err := cmd.CombinedOutput()
+	require.Equal(t, 130, cmd.ProcessState.ExitCode(), "%v\n%s", err, out)
+	assert.Equal(t, "flashsale: interrupted\n", string(out))
+	assert.Empty(t, p.Engine(0).Keys())
+}
+
+// A proxy that refuses a command ends the sale with its error.
+func TestRefusedCommand(t *testing.T) {
+	t.Parallel()
+	cfg, p := behind(t)
+	p.Inject(proxytest.Fault{Command: "GET", Skip: 8, Action: proxytest.RefuseWith, Text: "ERR out of order", Times: -1})
+	code, out, errs := played(t.Context(), cfg)
+	assert.Equal(t, 1, code, out)
+	assert.Regexp(t, `^flashsale: round naive: process [12]: exit status 1: .*ERR out of order\n$`, errs)
+	assert.Empty(t, p.Engine(0).Keys())
+}
+
+func TestNoProxy(t *testing.T) {
 	t.Parallel()
 	cfg, p := behind(t)
 	require.NoError(t, p.Close())
-	began := time.Now()
-	code, out, errs := played(t, context.Background(), cfg)
-	assert.Equal(t, exitBroken, code)
+	code, out, errs := played(t.Context(), cfg)
+	assert.Equal(t, 1, code)
 	assert.Empty(t, out)
 	assert.Contains(t, errs, "cannot reach the proxy at "+cfg.proxy+": ")
-	assert.Contains(t, errs, "connection refused\nCheck that it runs")
-	assert.Less(t, time.Since(began), 2*reachable)
 }
 
-// A proxy that takes the connection and says nothing.
-func TestSilentProxy(t *testing.T) {
-	t.Parallel()
-	cfg, p := behind(t)
-	p.Inject(proxytest.Fault{Command: "PING", Action: proxytest.HangRequest, Times: -1})
-	code, _, errs := played(t, context.Background(), cfg)
-	assert.Equal(t, exitBroken, code)
-	assert.Contains(t, errs, "cannot reach the proxy at "+p.Addr())
+// A selling process refuses a broken job, and ends with its stdin: before the sale begins and during it.
+func TestServeEnds(t *testing.T) {
+	for _, text := range []string{"nonsense", "{}", `{"Profile":"redis"}`} {
+		assert.Error(t, serve(text, strings.NewReader(""), &bytes.Buffer{}), text)
+	}
+	_, p := behind(t)
+	require.NoError(t, p.Engine(0).Set("test:sale", `{"left":10}`))
+	text, err := json.Marshal(job{crowd{10, 2, 2}, unwatchRound, 0, p.Addr(), "codis", "test:sale"})
+	require.NoError(t, err)
+	assert.NoError(t, serve(string(text), strings.NewReader(""), &bytes.Buffer{}), "two workers of another process are missing")
+	assert.NotContains(t, p.Engine(0).Keys(), "test:sale:lock")
+}
+
+// Every profile of proxycompat can be named, or read from a file. A profile without scripts is refused.
+func TestProfiles(t *testing.T) {
+	unusable := map[string]string{
+		"redis": "is a server", "cluster": "is a server", "pika": "EVALSHA is refused", "redis-cluster-proxy": "EVALSHA is refused",
+	}
+	for _, name := range append(proxycompat.Names(), "codis@3.2") {
+		_, err := parseFlags([]string{"-profile", name})
+		if want, isUnusable := unusable[name]; isUnusable {
+			assert.ErrorContains(t, err, want)
+			continue
+		}
+		assert.NoError(t, err)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"-profile dynomite", `no profile named "dynomite"`},
+		{"-profile none.yaml", "open none.yaml: no such file"},
+		{"-processes 0", "-processes is 0; use 1 to 16"},
+		{"-workers 1", "-workers is 1; use 2 to 64"},
+		{"-stock 9", "-stock is 9; use 10 to 1000"},
+		{"500", "number of arguments is 1"},
+	} {
+		_, err := parseFlags(strings.Fields(tt.args))
+		assert.ErrorContains(t, err, tt.want)
+	}
 }
