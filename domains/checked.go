@@ -11,28 +11,23 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// CodecOf returns the codec of a layout. expiry, if not nil, tells the expiry that
-// a write of the entity leaves behind, as in [rmw.Key]; 0 leaves it to the Key.
+// CodecOf returns the codec of a layout. It decodes only entities that Check accepts. If expiry is not nil, a
+// write leaves the TTL that expiry returns for the entity, as in [rmw.Key]; 0 uses the Key's TTL.
 //
-// What it reads is an entity that Check accepts, or an error.
+// # Values from before the rules
 //
-// # Documents from before the rules
+// Decode calls each mend that is not nil with every entity, before Check. A mend can repair a value from before
+// there were rules, or from a service that does not know them. It changes the wrong fields and keeps all
+// others, also Unknown. It must have no side effects, and must be idempotent.
 //
-// Each mend that is not nil is called with every entity that is read, before Check is:
-// it can repair what was stored before there were rules, or by somebody who does not know
-// them. It changes the fields that are wrong and leaves the others alone, those in
-// Unknown too; it computes only, and twice is as once.
+// Every read returns the repaired entity, and its next change stores the repair. An entity that still breaks a
+// rule is an [rmw.ErrUndecodable]. So is a malformed value or a later Format, which mend does not see. Changes
+// of mend to the Header are discarded.
 //
-// What it changes is stored with the next change of the entity, whatever that is about,
-// and shows in what is read until then. What still breaks a rule is an
-// [rmw.ErrUndecodable], and so is what mend does not get to see: what is of another form,
-// or of a later Format. A Header is kept as it is stored, whatever mend does to it.
+// If no id is stored, mend sees the id of the key. It may empty a wrong id: see Config.ID.
 //
-// mend is shown the id of the key where none is stored, and may empty one that is wrong:
-// see Config.ID.
-//
-// Whoever has stored such an entity may not count the version up. So one that mend has
-// changed is guarded by all its fields in [HashByVersion], too, until it is stored.
+// The service that stored such a value may not count versions. So in [HashByVersion], the guard of a repaired
+// entity covers all its fields until the repair is stored.
 func CodecOf[T any, E Entity[T]](layout Layout, expiry func(E) time.Duration, mend ...func(E)) rmw.Codec[T] {
 	mend = slices.DeleteFunc(slices.Clone(mend), func(m func(E)) bool { return m == nil })
 	c := checked[T, E]{document[T]{}, expiry, false, mend}
@@ -43,7 +38,7 @@ func CodecOf[T any, E Entity[T]](layout Layout, expiry func(E) time.Duration, me
 	return c
 }
 
-// checked is a codec that knows the entity's rules and its expiry.
+// checked adds the entity's rules, repairs and expiry to a codec.
 type checked[T any, E Entity[T]] struct {
 	rmw.Codec[T]
 	expiry    func(E) time.Duration
@@ -53,12 +48,12 @@ type checked[T any, E Entity[T]] struct {
 
 func (c checked[T, E]) Decode(v rmw.Value, dst *T) error { return c.decode(v, dst, identity[T]{}) }
 
-// decode is Decode for an entity that should be somebody.
+// decode is Decode for the entity of a key.
 func (c checked[T, E]) decode(v rmw.Value, dst *T, who identity[T]) error {
 	if err := c.Codec.Decode(v, dst); err != nil {
 		return err
 	}
-	// A later Format is refused before anybody repairs what he cannot know.
+	// Before mend, which does not know a later Format.
 	if err := E(dst).Head().check(); err != nil {
 		return err
 	}
@@ -71,14 +66,13 @@ func (c checked[T, E]) decode(v rmw.Value, dst *T, who identity[T]) error {
 		return err
 	}
 	err := E(dst).Check()
-	if errors.Is(err, rmw.ErrInvalid) { // of what is stored, not of an argument
+	if errors.Is(err, rmw.ErrInvalid) { // the stored value is invalid, not an argument
 		return &trouble{strings.TrimPrefix(err.Error(), rmw.ErrInvalid.Error()+": ")}
 	}
 	return err
 }
 
-// repair lets mend change what was read from v, but for its Header: that says what is
-// stored, and by which operations.
+// repair lets mend change the entity that was read from v, except its Header.
 func (c checked[T, E]) repair(v rmw.Value, dst *T) error {
 	if len(c.mend) == 0 {
 		return nil
@@ -97,7 +91,7 @@ func (c checked[T, E]) repair(v rmw.Value, dst *T) error {
 		return err
 	}
 	if !reflect.DeepEqual(&before, dst) {
-		v.Len() // for the Trace: mend may have gone by any field
+		v.Len() // traces all fields: mend may depend on any of them
 	}
 	return nil
 }

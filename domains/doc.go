@@ -1,44 +1,38 @@
-// Package domains is what packages chat, session and mcc have in common: how an
-// entity is stored, how an operation is named, and what a refusal is.
+// Package domains holds the parts that packages chat, session and mcc share: storage of an entity, names of
+// operations, and refusals.
 //
-// # An entity
+// # Entities
 //
-// A room, a session, an agent: each is one value under one key, changed by one
-// [rmw.Store.Update] at a time. So every rule about a single entity holds at every
-// instant, whatever crashes. Rules about several entities are package desk's.
+// A room, a session and an agent are entities. Each is one value under one key, and one [rmw.Store.Update] at a
+// time changes it. So every rule about a single entity holds at every instant, whatever crashes. Package desk
+// keeps the rules about several entities.
 //
-// [Repository] stores entities of any type that embeds a [Header]. It knows
-// [rmw.Store] only, so a service changes its path in one line.
+// [Repository] stores entities of any type that embeds a [Header]. It depends on [rmw.Store] only, so a service
+// changes its path in one line.
 //
-// # An operation
+// # Operations
 //
-// Every change carries an [Op]: an id and the time. Nothing in these packages asks
-// a clock, so an operation computes the same wherever and however often it runs.
+// Every change carries an [Op]: an id and the time. These packages never read a clock, so an operation computes
+// the same result wherever and however often it runs.
 //
-// The id makes it idempotent. An entity remembers the last [Remembered] operations
-// that changed it; one that comes again changes nothing and succeeds. So after an
-// [rmw.ErrOutcomeUnknown], send the same Op again. It remembers their names, too: an id
-// that was used for another operation is refused, because that would not happen at all.
+// The id makes an operation idempotent. An entity remembers the last [Remembered] operations that changed it. A
+// remembered operation that is sent again changes nothing and succeeds. So after an [rmw.ErrOutcomeUnknown], send
+// the same Op again. The entity also remembers names: an id that was used for another operation is refused.
 //
-// # A refusal
+// # Refusals
 //
-// What the rules do not permit returns a [*Refusal] (chat.ErrRoomFull,
-// session.ErrRated): nothing is written, the lock is free again, and trying once
-// more will not help. Any other error is about the store.
+// A change that a rule forbids returns a [*Refusal], such as chat.ErrRoomFull or session.ErrRated. Nothing is
+// written, the lock is free again, and a retry does not help. Any other error is about the store or the call.
 //
 // # Layouts
 //
-// [JSON] keeps an entity as one document, [Hash] as one field per attribute, which
-// services in other languages can read, and change, one by one; [HashByVersion] is the
-// same, with a lighter guard. All keep what they do not know: a field that another service has put there is still there after any
-// change, within members, slots and transfers, too. All refuse, with
-// [rmw.ErrUndecodable], to touch what they cannot read.
+// [JSON] keeps an entity as one document. [Hash] keeps one field per attribute, which services in other languages
+// can read and change one by one. [HashByVersion] is Hash with a lighter guard. All three keep unknown fields: a
+// field of another service survives every change, also within members, slots and transfers.
 //
-// What was stored before there were rules, and breaks one, is such a thing, too, unless
-// the Mend of a Config repairs it on the way in: see [CodecOf].
+// A Get or an update of a value that cannot be decoded returns an [rmw.ErrUndecodable] and leaves the value as it
+// is. So does a value that breaks a rule, unless the Mend of a Config repairs it (see [CodecOf]), and a value whose
+// stored id differs from the id of its key. A value without an id gets the id of its key.
 //
-// So is an entity whose stored id is not that of its key: a copy under another key, or a
-// backup under a wrong name. One without an id has that of its key.
-//
-// A layout of one's own is an [rmw.Codec]; give it to a Config.
+// For another layout, give a Config your own [rmw.Codec].
 package domains

@@ -16,8 +16,8 @@ type field struct {
 	each string
 }
 
-// fieldsOf returns what encoding/json stores of typ, a struct, in order. The fields
-// of an embedded struct without a name of its own count as typ's.
+// fieldsOf returns the fields of struct typ that encoding/json stores, in order. It includes the fields of an
+// embedded struct without a name of its own.
 func fieldsOf(typ reflect.Type) []field {
 	var fields []field
 	for i := range typ.NumField() {

@@ -8,56 +8,49 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Format is the version of the stored form. A field more is not a new Format,
-// because nobody drops fields that he does not know. An entity of a later Format is
-// refused: whoever raises it makes sure that all readers can follow first.
+// Format is the version of the stored form. An additional field is not a new Format, because readers keep
+// unknown fields. An entity of a later Format returns an [rmw.ErrUndecodable]: upgrade all readers before a
+// writer uses a new Format.
 const Format = 1
 
-// Remembered is how many operations an entity remembers.
+// Remembered is the number of operations that an entity remembers.
 const Remembered = 32
 
-// versionName is the name of Header.Version in the store.
+// versionName is the stored name of Header.Version.
 const versionName = "version"
 
-// Header is what every entity begins with. Embed it.
+// Header holds the fields that every entity has. Embed it in an entity.
 type Header struct {
-	// Format is the version of the stored form; 0 stands for a form from before
-	// there was one.
+	// Format is the version of the stored form; 0 is the form before versions existed.
 	Format int `json:"format,omitempty"`
-	// Version counts the changes. No two states of an entity have the same, so
-	// a value that changes and changes back (A-B-A) does not look untouched. An entity
-	// that was removed, or has expired, begins anew.
+	// Version counts the changes, so that a value that changes and changes back (A-B-A) is not taken for
+	// unchanged. It restarts if the entity was removed or has expired.
 	Version uint64 `json:"version,omitempty"`
-	// Applied are the last operations that changed the entity, the latest last.
+	// Applied holds the last operations that changed the entity, the latest last.
 	Applied []Applied `json:"applied,omitempty"`
 }
 
-// Applied is an operation that has happened.
+// Applied is an operation that changed the entity.
 type Applied struct {
 	ID string `json:"id"`
-	// Op is the operation's name. Who does not know this field leaves it out: then only the
-	// id counts.
+	// Op is the operation's name. If it is empty, because another service left it out, only the id counts.
 	Op string `json:"op,omitempty"`
-	// Number is what the operation returned, for one that returns a number.
+	// Number is the result of an operation that returns a number.
 	Number uint64 `json:"number,omitempty"`
 }
 
-// Head returns h itself: with it, what embeds a Header is an [Entity].
+// Head returns h. It makes a type that embeds a Header an [Entity].
 func (h *Header) Head() *Header { return h }
 
-// Has reports whether an operation with that id has happened, and what it returned.
-// [Header.Find] looks at its name, too.
+// Has reports whether an operation with that id has happened, and its number. It ignores the name;
+// [Header.Find] compares it.
 func (h *Header) Has(id string) (number uint64, ok bool) {
-	i := slices.IndexFunc(h.Applied, func(a Applied) bool { return a.ID == id })
-	if id == "" || i < 0 {
-		return 0, false
-	}
-	return h.Applied[i].Number, true
+	number, ok, _ = h.Find(Op{ID: id})
+	return number, ok
 }
 
-// Find reports whether op has happened, and what it returned. That its id is the id of
-// another operation is an [rmw.ErrInvalid]. An operation without a name, here or there,
-// counts as the same.
+// Find reports whether op has happened, and its number. It returns an [rmw.ErrInvalid] if an operation of
+// another name had the same id. An operation without a name, stored or given, matches any name.
 func (h *Header) Find(op Op) (number uint64, done bool, err error) {
 	i := slices.IndexFunc(h.Applied, func(a Applied) bool { return a.ID == op.ID })
 	if op.ID == "" || i < 0 {
@@ -71,7 +64,7 @@ func (h *Header) Find(op Op) (number uint64, done bool, err error) {
 	return a.Number, true, nil
 }
 
-// record notes that a change has happened, and by which operation if it has an id.
+// record counts a change, and remembers the operation if it has an id.
 func (h *Header) record(op Op, number uint64) {
 	h.Format = Format
 	h.Version++
@@ -79,11 +72,10 @@ func (h *Header) record(op Op, number uint64) {
 		return
 	}
 	keep := h.Applied[max(0, len(h.Applied)-(Remembered-1)):]
-	// A copy: h may share its array with a state that somebody else still looks at.
+	// A copy: h may share its array with an earlier state.
 	h.Applied = append(slices.Clip(slices.Clone(keep)), Applied{ID: op.ID, Op: op.Name, Number: number})
 }
 
-// check reports what is wrong with the Header.
 func (h *Header) check() error {
 	switch {
 	case h.Format < 0 || h.Format > Format:

@@ -6,14 +6,13 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// identity is what a key says of the entity that lies under it. The zero identity says
-// nothing.
+// identity is the id that a key demands of its entity. The zero identity demands nothing.
 type identity[T any] struct {
 	name, id string
 	of       func(*T) *string
 }
 
-// complete gives an entity without an id that of its key.
+// complete sets a missing id to the id of the key.
 func (i identity[T]) complete(t *T) {
 	if i.of == nil {
 		return
@@ -25,7 +24,6 @@ func (i identity[T]) complete(t *T) {
 
 func (i identity[T]) holds(t *T) bool { return i.of == nil || *i.of(t) == i.id }
 
-// check reports that what is stored is another entity.
 func (i identity[T]) check(t *T) error {
 	if i.holds(t) {
 		return nil

@@ -7,10 +7,11 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// MaxID is the longest permitted id of anything, in bytes.
+// MaxID is the longest permitted id of an entity, member, group and so on, in bytes.
 const MaxID = 128
 
-// CheckID reports, as an [rmw.ErrInvalid], what makes id unusable as that of what.
+// CheckID returns an [rmw.ErrInvalid] if id is empty, longer than [MaxID] bytes or not UTF-8. The error names
+// what, such as "agent".
 func CheckID(what, id string) error {
 	switch {
 	case id == "":
@@ -23,7 +24,8 @@ func CheckID(what, id string) error {
 	return nil
 }
 
-// CheckText is CheckID for texts, which may be empty and have up to limit bytes.
+// CheckText returns an [rmw.ErrInvalid] if text has more than limit bytes or is not UTF-8. The error names
+// what.
 func CheckText(what, text string, limit int) error {
 	switch {
 	case len(text) > limit:
@@ -34,7 +36,7 @@ func CheckText(what, text string, limit int) error {
 	return nil
 }
 
-// CheckIDs is CheckID for several that may be empty, by what they are of.
+// CheckIDs applies [CheckID] to every id that is not empty. The map's keys name the ids in errors.
 func CheckIDs(ids map[string]string) error {
 	for what, id := range ids {
 		if id == "" {

@@ -9,22 +9,19 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Layout is how an entity lies in the store.
+// Layout is the stored form of an entity.
 type Layout uint8
 
 const (
 	// JSON is one document in a string. It is the zero Layout.
 	JSON Layout = iota
-	// Hash is one hash field per attribute: text, numbers as decimals, times in
-	// milliseconds, true as 1, anything else in JSON. Of the members of a room and
-	// the slots of an agent, each has a field of its own.
+	// Hash is one hash field per attribute: text, numbers as decimals, times in milliseconds, true as 1, and
+	// JSON for the rest. Each member of a room and each slot of an agent has its own field.
 	Hash
-	// HashByVersion lies as Hash does, and may be used beside it. It takes an entity
-	// for unchanged if its version is, and what the operation changes: so a path with
-	// a guard of its own sends these fields, not all of them. That is right if
-	// whoever writes the entity counts the version up, as these packages do. Somebody
-	// who does not cannot make an update get lost, but can slip a change in that the
-	// operation's rules have not seen.
+	// HashByVersion stores the same fields as Hash, and both may be used on one key. Its guard compares only
+	// the version and the fields that the operation changes, so an update sends fewer bytes. Every writer of
+	// the key must count the version up, as these packages do. The change of a writer that does not is never
+	// overwritten unseen, but an operation may be decided without its rules having checked that change.
 	HashByVersion
 )
 
@@ -57,13 +54,12 @@ func (document[T]) Encode(src *T, _ rmw.Value) (rmw.Value, error) {
 	return rmw.Bytes(b), err
 }
 
-// trouble is an error whose text quotes nothing of what is stored.
+// trouble is an error whose text quotes no stored data.
 type trouble struct{ text string }
 
 func (t *trouble) Error() string { return t.text }
 
-// describe says what is wrong with a stored document without quoting it: what is
-// stored may be private.
+// describe returns an error about a stored document that does not quote it: stored data may be private.
 func describe(err error) error {
 	if t, ok := errors.AsType[*trouble](err); ok {
 		return t
@@ -81,7 +77,7 @@ func describe(err error) error {
 	return &trouble{"what is stored is of another form"}
 }
 
-// form says what encoding/json reads into a typ.
+// form names the JSON that encoding/json decodes into typ.
 func form(typ reflect.Type) string {
 	switch typ.Kind() {
 	case reflect.Struct, reflect.Map:

@@ -10,9 +10,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// hashOf is the hash layout. It looks at the fields it knows and, where a map's
-// entries have fields of their own, at all of them; or, for what the guard of a path
-// goes by, at the version only.
+// hashOf is the hash layout. Decode reads all known fields, and every field if the entries of a map have their
+// own fields. With byVersion, the guard covers only the version.
 type hashOf[T any] struct {
 	fields    []field
 	byVersion bool
@@ -49,7 +48,7 @@ func (h hashOf[T]) Decode(v rmw.Value, dst *T) error {
 	return nil
 }
 
-// gather reads a map from the fields that begin with prefix.
+// gather decodes a map from the fields that begin with prefix.
 func gather(v rmw.Value, prefix string, target reflect.Value) error {
 	for name, text := range v.All() {
 		key, ok := strings.CutPrefix(name, prefix)
@@ -68,15 +67,14 @@ func gather(v rmw.Value, prefix string, target reflect.Value) error {
 	return nil
 }
 
-// Encode changes those fields of cur that differ, and leaves alone what it does not
-// know.
+// Encode changes the fields of cur that differ, and keeps unknown fields.
 func (h hashOf[T]) Encode(src *T, cur rmw.Value) (rmw.Value, error) {
 	set, err := h.format(src)
 	if err != nil {
 		return rmw.Value{}, err
 	}
 	var gone []string
-	stored := cur.Untraced() // what is looked at here is what was decoded already
+	stored := cur.Untraced() // Decode has traced the fields of the guard
 	for name, text := range stored.All() {
 		switch now, stays := set[name]; {
 		case !stays && h.knows(name):
@@ -92,7 +90,7 @@ func (h hashOf[T]) Encode(src *T, cur rmw.Value) (rmw.Value, error) {
 	return next, nil
 }
 
-// format returns all fields of src.
+// format returns the fields of src.
 func (h hashOf[T]) format(src *T) (map[string]string, error) {
 	set := map[string]string{}
 	rv := reflect.ValueOf(src).Elem()
@@ -129,7 +127,7 @@ func (h hashOf[T]) knows(name string) bool {
 	return false
 }
 
-// isEmpty reports what encoding/json calls empty.
+// isEmpty reports whether encoding/json omits v as empty.
 func isEmpty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Map, reflect.Slice:

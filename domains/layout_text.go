@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// readJSON reads a document of which nothing is lost. encoding/json takes what is not
-// UTF-8 for U+FFFD, so that two names can become one.
+// readJSON decodes a document without loss. encoding/json replaces invalid UTF-8 by U+FFFD, so that two names
+// can become one; readJSON returns an error.
 func readJSON(text string, dst any) error {
 	if !utf8.ValidString(text) {
 		return &trouble{"what is stored is not UTF-8"}
@@ -20,7 +20,7 @@ func readJSON(text string, dst any) error {
 	return json.Unmarshal([]byte(text), dst)
 }
 
-// loneSurrogate reports whether a JSON text has an escape of half a surrogate pair.
+// loneSurrogate reports whether a JSON text escapes half a surrogate pair.
 func loneSurrogate(text string) bool {
 	for {
 		i := strings.IndexByte(text, '\\')
@@ -41,8 +41,7 @@ func loneSurrogate(text string) bool {
 	}
 }
 
-// surrogate returns the half of a surrogate pair whose escape text begins with, and the
-// length of that; 0 if it is none.
+// surrogate returns the surrogate half that text begins with, and the length of its escape; 0 if there is none.
 func surrogate(text string) (half rune, n int) {
 	const length = len(`\u0000`)
 	if len(text) < length || text[:2] != `\u` {

@@ -10,37 +10,32 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Entity is what a pointer to an entity's type offers. Embed a [Header] and write
-// Check.
+// Entity is the constraint of a pointer to an entity. Embed a [Header] and implement Check.
 type Entity[T any] interface {
 	*T
 	// Head returns the entity's Header.
 	Head() *Header
-	// Check reports the first of the entity's rules that does not hold. Its text
-	// quotes nothing that may be private.
+	// Check returns an error for the first rule that the entity breaks. The text quotes no private data.
 	Check() error
 }
 
-// Config says how a [Repository] stores its entities.
+// Config configures a [Repository]. All fields but ID are required.
 type Config[T any] struct {
-	// Name is what one of them is called, in errors and as [rmw.Key] Label.
+	// Name is the kind of entity, such as "room", in errors and as [rmw.Key] Label.
 	Name string
-	// Key names the key of an id, and its TTL.
+	// Key returns the key of an id, with its TTL.
 	Key func(id string) rmw.Key
-	// ID, if not nil, returns where an entity holds its id. One that holds none gets that of
-	// its key. One that holds another, after a Mend has seen it (see [CodecOf]), is an
-	// [rmw.ErrUndecodable]: it lies under a key that is not its own. A change that gives it
-	// another, or none, is an [rmw.ErrInvalid].
+	// ID, if not nil, returns a pointer to the entity's id. A stored entity without an id gets the id of its
+	// key. One with another id, after Mend (see [CodecOf]), is an [rmw.ErrUndecodable]: it is stored under a
+	// wrong key. A change of the id returns an [rmw.ErrInvalid].
 	ID func(*T) *string
 	// Codec is the layout.
 	Codec rmw.Codec[T]
-	// Absent and Present are the refusals of what needs an entity that is not there,
-	// and of what creates one that is.
+	// Absent is the refusal if the entity does not exist, Present if an entity to be created does.
 	Absent, Present *Refusal
 }
 
-// Repository stores entities of one type. It is safe for concurrent use if its Store
-// is, and has nothing to close.
+// Repository stores entities of one type. It is safe for concurrent use if its Store is, and needs no Close.
 type Repository[T any, E Entity[T]] struct {
 	cfg   Config[T]
 	store rmw.Store
@@ -51,7 +46,7 @@ func NewRepository[T any, E Entity[T]](store rmw.Store, cfg Config[T]) Repositor
 	return Repository[T, E]{cfg: cfg, store: store}
 }
 
-// Get returns the entity with that id.
+// Get returns the entity with that id, or the refusal Config.Absent.
 func (r Repository[T, E]) Get(ctx context.Context, id string) (T, error) {
 	key, err := r.key(id)
 	if err != nil {
@@ -65,18 +60,17 @@ func (r Repository[T, E]) Get(ctx context.Context, id string) (T, error) {
 	return t, err
 }
 
-// Edit changes the entity with that id by one operation, and returns it as it is
-// stored then. change may run several times and computes only; its error aborts and
-// is returned, with the entity's name in front. If it returns [rmw.Keep], or if the
-// operation has happened already, nothing is written, and Edit succeeds. If another
-// operation with that id has, it fails: see [Header.Find].
+// Edit changes the entity with that id by one operation, and returns the stored entity. change may run several
+// times and must have no side effects. An error of change aborts; Edit returns it with the entity's name in
+// front. If change returns [rmw.Keep], or if the operation has already happened, nothing is written and Edit
+// succeeds. If an operation of another name had the same id, Edit returns an [rmw.ErrInvalid].
 func (r Repository[T, E]) Edit(ctx context.Context, id string, op Op, change func(E) error) (T, error) {
 	t, _, err := r.Number(ctx, id, op, func(e E) (uint64, error) { return 0, change(e) })
 	return t, err
 }
 
-// Number is Edit for a change that returns a number. The entity remembers it with
-// the operation, so the same operation sent again returns the same number.
+// Number is Edit for a change that returns a number. The entity remembers the number with the operation, so the
+// same operation sent again returns the same number.
 func (r Repository[T, E]) Number(
 	ctx context.Context, id string, op Op, change func(E) (uint64, error),
 ) (t T, number uint64, err error) {
@@ -105,8 +99,9 @@ func (r Repository[T, E]) Number(
 	return t, number, err
 }
 
-// Create stores a new entity, as change makes it of a zero one. If the operation has
-// happened already, it returns the entity as it is; another one with that id, as for Edit.
+// Create stores a new entity, which change builds from a zero one, and returns the refusal Config.Present if
+// the entity exists. If the operation has already happened, Create returns the stored entity. If an operation
+// of another name had the same id, it returns an [rmw.ErrInvalid].
 func (r Repository[T, E]) Create(ctx context.Context, id string, op Op, change func(E) error) (T, error) {
 	if err := op.Validate(); err != nil {
 		var none T
@@ -128,9 +123,8 @@ func (r Repository[T, E]) Create(ctx context.Context, id string, op Op, change f
 	})
 }
 
-// Settle is Edit for a change that needs no operation id: what it does shows in the
-// entity, and doing it again changes nothing. exists tells whether the entity does;
-// if not, change may make one of the zero entity it is given.
+// Settle is Edit for an idempotent change, which needs no operation id. If the entity does not exist, exists is
+// false, and change may build it from the zero entity.
 func (r Repository[T, E]) Settle(ctx context.Context, id string, at time.Time, change func(e E, exists bool) error) (T, error) {
 	if err := checkMoment(at); err != nil {
 		var none T
@@ -151,7 +145,7 @@ func (r Repository[T, E]) apply(ctx context.Context, id string, edit func(e E, e
 	if err != nil {
 		return none, err
 	}
-	var own error // what edit said, to be told from what the store says
+	var own error // of edit, as opposed to an error of the store
 	who := r.identity(id)
 	t, _, err := r.typed(id).Edit(ctx, key, func(_ context.Context, t *T, exists bool) error {
 		if !exists {
@@ -171,7 +165,6 @@ func (r Repository[T, E]) apply(ctx context.Context, id string, edit func(e E, e
 	return t, nil
 }
 
-// typed is a view of the store for one entity.
 func (r Repository[T, E]) typed(id string) rmw.Typed[T] {
 	return rmw.NewTyped[T](r.store, bound[T, E]{r.cfg.Codec, r.identity(id)})
 }

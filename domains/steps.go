@@ -6,9 +6,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Steps runs several operations on one entity as one change, for a Repository's
-// Edit. It stops at the first that fails; a step that returns [rmw.Keep] has nothing
-// to change, and the next one follows.
+// Steps runs several operations on one entity as one change, within [Repository.Edit]. It returns the first
+// error other than [rmw.Keep], and rmw.Keep if no step changed the entity.
 func Steps(steps ...func() error) error {
 	outcome := rmw.Keep
 	for _, step := range steps {

@@ -6,29 +6,26 @@ import (
 	"strings"
 )
 
-// Table says which operation takes an entity from which state to which. The
-// packages' operations ask it; their documents are made of it.
+// Table is the state machine of an entity. The operations consult it, and the documents are generated from it.
 type Table struct {
-	// Entity is what has the states: "session".
+	// Entity is the kind of entity, such as "session".
 	Entity string
 	Rows   []Transition
 }
 
 // Transition is a row of a [Table].
 type Transition struct {
-	// Op is the operation's name, that of the method.
+	// Op is the name of the operation and of its method.
 	Op string
-	// From are the states in which the operation may happen; none stands for an
-	// entity that does not exist.
+	// From holds the states in which the operation may happen. It is empty if the operation creates the entity.
 	From []string
-	// To is the state that follows; empty means that the state stays.
+	// To is the next state; empty keeps the state.
 	To string
-	// When is the condition, for people: where an operation has several rows for
-	// one state, it tells which of them it is.
+	// When is the condition, for people. It tells apart several rows of one operation and state.
 	When string
 }
 
-// Clone returns a copy of the table.
+// Clone returns a deep copy of the table.
 func (t Table) Clone() Table {
 	t.Rows = slices.Clone(t.Rows)
 	for i := range t.Rows {
@@ -37,8 +34,8 @@ func (t Table) Clone() Table {
 	return t
 }
 
-// Next returns the state that follows when op happens in state from, and whether it
-// may. If there are several, want chooses; it may be empty if there is one.
+// Next returns the state after op in state from, and whether op is permitted there. want selects one of several
+// next states; it may be empty if there is one.
 func (t Table) Next(op, from, want string) (to string, ok bool) {
 	for _, row := range t.Rows {
 		if row.Op != op || !slices.Contains(row.From, from) {
@@ -62,7 +59,7 @@ func (t Table) Creates(op, to string) bool {
 	})
 }
 
-// States returns all states, in the order in which the rows name them.
+// States returns all states in the order of the rows.
 func (t Table) States() []string {
 	var states []string
 	for _, row := range t.Rows {
@@ -75,7 +72,7 @@ func (t Table) States() []string {
 	return states
 }
 
-// Text returns the table with its columns aligned, for a package's doc comment.
+// Text returns the table with aligned columns, for a doc comment.
 func (t Table) Text() string {
 	rows := [][]string{{"operation", "from", "to", "when"}}
 	for _, row := range t.Rows {
@@ -106,7 +103,6 @@ func (t Table) Markdown() string {
 	return b.String()
 }
 
-// cells returns the row as people read it.
 func (row Transition) cells() []string {
 	from, to := strings.Join(row.From, ", "), row.To
 	if from == "" {
@@ -118,8 +114,7 @@ func (row Transition) cells() []string {
 	return []string{row.Op, from, to, row.When}
 }
 
-// Mermaid returns the table as a Mermaid state diagram. Operations that never change
-// the state are left out.
+// Mermaid returns the table as a Mermaid state diagram, without the rows that keep the state.
 func (t Table) Mermaid() string {
 	type edge struct{ from, to string }
 	var edges []edge

@@ -2,14 +2,14 @@ package domains
 
 import "time"
 
-// Time is a moment as it is stored: milliseconds since 1970, UTC. Zero means that it
-// has not come yet. Times compare by < and >, and max gives the later one.
+// Time is a stored time: milliseconds since 1970, UTC. Zero means not yet. Times compare by < and >, and max
+// returns the later one.
 type Time int64
 
-// maxTime is the end of the year 9999: later ones have no RFC 3339 form.
+// maxTime is the end of the year 9999: later times have no RFC 3339 form.
 const maxTime Time = 253402300799999
 
-// At returns t as a Time. What is finer than a millisecond is cut off.
+// At returns t as a Time, truncated to milliseconds.
 func At(t time.Time) Time {
 	if t.IsZero() {
 		return 0
@@ -25,14 +25,13 @@ func (t Time) Time() time.Time {
 	return time.UnixMilli(int64(t)).UTC()
 }
 
-// IsZero reports whether the moment has not come yet.
+// IsZero reports whether t is zero, which means not yet.
 func (t Time) IsZero() bool { return t == 0 }
 
-// Add returns the moment d later, in whole milliseconds.
+// Add returns t plus d, in whole milliseconds.
 func (t Time) Add(d time.Duration) Time { return t + Time(d.Milliseconds()) }
 
-// Sub returns how long t is after u, or the longest [time.Duration] if it is longer
-// than that; 0 if one of them has not come yet.
+// Sub returns t minus u, at most the longest [time.Duration]; 0 if either is zero.
 func (t Time) Sub(u Time) time.Duration {
 	if t == 0 || u == 0 {
 		return 0
@@ -40,7 +39,7 @@ func (t Time) Sub(u Time) time.Duration {
 	return t.Time().Sub(u.Time())
 }
 
-// Valid reports whether t is zero or a moment between 1970 and the year 9999.
+// Valid reports whether t is zero or from 1970 to 9999.
 func (t Time) Valid() bool { return t >= 0 && t <= maxTime }
 
 // String returns t in RFC 3339, in UTC, and "never" for zero.

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Unknown is what a stored JSON object held besides the fields of the struct that it
-// was read into. A struct with a field of this type and the two methods that
-// [Names.Unmarshal] and [Names.Marshal] make easy carries it along.
+// Unknown holds the members of a stored JSON object for which the struct has no field. A struct keeps them with
+// a field of this type, an UnmarshalJSON that calls [Names.Unmarshal] and a MarshalJSON that calls
+// [Names.Marshal].
 type Unknown struct {
 	members string // `"a":1,"b":[2]`: the inside of an object
 }
 
-// Field returns the JSON text of one of the fields, of several with that name the
-// last: so do the readers of JSON.
+// Field returns the JSON text of the member with that name. Of several it returns the last, as JSON decoders
+// do.
 func (u Unknown) Field(name string) (raw json.RawMessage, ok bool) {
 	for quoted, value := range members([]byte("{" + u.members + "}")) {
 		if unquote(quoted) == name {
@@ -26,12 +26,12 @@ func (u Unknown) Field(name string) (raw json.RawMessage, ok bool) {
 	return raw, ok
 }
 
-// Names are the names of a struct's fields in JSON.
+// Names holds the JSON names of a struct's fields.
 type Names struct {
 	known map[string]bool
 }
 
-// NamesOf returns the names of the fields of T, a struct.
+// NamesOf returns the JSON names of the fields of struct T.
 func NamesOf[T any]() Names {
 	n := Names{known: map[string]bool{}}
 	for _, f := range fieldsOf(reflect.TypeFor[T]()) {
@@ -40,16 +40,16 @@ func NamesOf[T any]() Names {
 	return n
 }
 
-// Unmarshal reads the object in data into dst, and what dst has no field for into
-// unknown. dst points to a type without an UnmarshalJSON of its own:
+// Unmarshal decodes the object in data into dst, and the members without a field into unknown. dst points to a
+// type without an UnmarshalJSON method:
 //
 //	func (m *Member) UnmarshalJSON(data []byte) error {
 //		type plain Member
 //		return memberNames.Unmarshal(data, (*plain)(m), &m.Unknown)
 //	}
 //
-// A name that differs from a known one in case only is an error: encoding/json
-// would take it for that field, and it would be two fields on the way back.
+// A member whose name differs from a field's in case only is an error: encoding/json would decode it into that
+// field, and Marshal would write it twice.
 func (n Names) Unmarshal(data []byte, dst any, unknown *Unknown) error {
 	if err := json.Unmarshal(data, dst); err != nil {
 		return err
@@ -74,8 +74,7 @@ func (n Names) Unmarshal(data []byte, dst any, unknown *Unknown) error {
 	return nil
 }
 
-// Marshal returns src, a value without a MarshalJSON of its own, as an object with
-// the unknown fields at the end.
+// Marshal encodes src, a value without a MarshalJSON method, with the unknown members at the end.
 func (n Names) Marshal(src any, unknown Unknown) ([]byte, error) {
 	b, err := json.Marshal(src)
 	if err != nil || unknown.members == "" {
@@ -89,8 +88,7 @@ func (n Names) Marshal(src any, unknown Unknown) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// members iterates over the members of an object, which must be valid JSON: the
-// name in its quotes and the value. There are none if it is not an object.
+// members iterates over the quoted names and the values of a valid JSON object. Any other JSON has no members.
 func members(object []byte) func(yield func(quoted, raw []byte) bool) {
 	return func(yield func(quoted, raw []byte) bool) {
 		rest := skipSpace(object)
@@ -110,19 +108,19 @@ func members(object []byte) func(yield func(quoted, raw []byte) bool) {
 	}
 }
 
-// unquote returns what a JSON string says.
+// unquote decodes a JSON string.
 func unquote(quoted []byte) string {
 	if len(quoted) >= 2 && bytes.IndexByte(quoted, '\\') < 0 {
 		return string(quoted[1 : len(quoted)-1])
 	}
 	var s string
-	_ = json.Unmarshal(quoted, &s) // it is valid: the whole document was
+	_ = json.Unmarshal(quoted, &s) // valid, as the whole document is
 	return s
 }
 
 func skipSpace(b []byte) []byte { return bytes.TrimLeft(b, " \t\r\n") }
 
-// valueEnd returns where the JSON value at the beginning of b ends.
+// valueEnd returns the length of the JSON value that b begins with.
 func valueEnd(b []byte) int {
 	depth := 0
 	for i := 0; i < len(b); i++ {
