@@ -1,30 +1,26 @@
-// Package chat stores chat rooms: who is in, who owns the room, how many may be in,
-// and how far everybody has read.
+// Package chat stores chat rooms: the members, the owner, the limit of members, and how far each member has read.
 //
 //	rooms := chat.New(store, chat.Config{})
 //	room, err := rooms.Join(ctx, "7", domains.NewOp(now), "ann", chat.Member{})
 //	if errors.Is(err, chat.ErrRoomFull) { ... }
 //
-// store is any [rmw.Store]: cas.New on the legacy path, lockupdate.New behind a
-// proxy.
+// store is any [rmw.Store]: cas.New on the legacy path, lockupdate.New behind a proxy.
 //
 // # Rules
 //
-// They hold after every operation, whoever else is writing:
+// They hold after every operation, also with concurrent writers:
 //
-//   - A room has at most Cap members. The place is taken in the step that counts.
-//   - A room with members has an owner, who is one of them. When the owner leaves,
-//     the member who has been in longest is the next; among several, the one
-//     whose id comes first.
-//   - The last one to leave closes the room, unless it is made to stay.
-//   - A closed room stays as it is: nobody joins, nothing is posted.
-//   - Seq, the number of messages, only grows, and nobody has read more than that.
+//   - A room has at most Cap members. Join counts the members and adds one in the same update.
+//   - A room with members has an owner, one of the members. When the owner leaves, the member with the earliest
+//     JoinedAt is the next owner; if several joined at that time, the one with the first id.
+//   - The room closes when the last member leaves, unless StayOpen is set.
+//   - A closed room does not change: no member joins, and no message is posted.
+//   - Seq, the number of messages, only grows, and ReadSeq of a member is at most Seq.
 //   - Times do not run backwards.
 //
-// Joining where one is, leaving where one is not, and closing what is closed succeed and change
-// nothing. The messages themselves are not here: Post gives one its number, and
-// whatever keeps messages keeps it under that.
+// A Join of a member, a Leave of any other user, and a Close of a closed room succeed and change nothing.
+// The messages are stored elsewhere, under the number that Post returns.
 //
-// Whether somebody is connected at this moment is not here, either. That changes
-// all the time and matters for seconds: a key of its own, with a TTL.
+// The connections of members are not stored here. They change often and matter for seconds: use a key of its own
+// per member, with a TTL.
 package chat

@@ -10,16 +10,15 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// System, as the one by whom something is done, is the service itself: it may do all
-// that the owner may.
+// System, as by of an operation, is the service itself. It has the rights of the owner.
 const System = ""
 
-// The operations below compute on the Room they are given, and nothing else. They
-// return [rmw.Keep] when there is nothing to change, or a Refusal, and leave the
-// Room as it was then. One function given to [Rooms.Edit] may use several.
+// The operations below have no side effects besides the change of the Room. They return [rmw.Keep] if nothing
+// changes, or a Refusal; both leave the Room as it was. A function for [Rooms.Edit] may call several: see
+// [domains.Steps].
 
-// Join makes somebody a member, the owner if there is none. Of m, it uses all but
-// the times and the number read: what was said before is not unread.
+// Join adds a member, and makes it the owner if the room has none. It sets JoinedAt and ReadSeq of m: earlier
+// messages do not count as unread. A Join of a member changes nothing.
 func (r *Room) Join(at domains.Time, memberID string, m Member) error {
 	if err := r.move("Join", ""); err != nil {
 		return err
@@ -45,17 +44,14 @@ func (r *Room) Join(at domains.Time, memberID string, m Member) error {
 	return nil
 }
 
-// Leave takes a member out. Whoever is not in has left already.
+// Leave removes a member. A Leave of any other user changes nothing.
 func (r *Room) Leave(at domains.Time, memberID string) error {
 	return r.takeOut("Leave", at, memberID)
 }
 
-// Remove is Leave, by the owner.
+// Remove removes a member. by must be the owner or System.
 func (r *Room) Remove(at domains.Time, by, memberID string) error {
-	if err := r.move("Remove", ""); err != nil {
-		return err
-	}
-	if err := r.byOwner(by); err != nil {
+	if err := cmp.Or(r.move("Remove", ""), r.byOwner(by)); err != nil {
 		return err
 	}
 	return r.takeOut("Remove", at, memberID)
@@ -79,7 +75,7 @@ func (r *Room) takeOut(op string, at domains.Time, memberID string) error {
 	return r.shut(op, at)
 }
 
-// heir is the member who has been in longest; "" if there is none.
+// heir returns the member with the earliest JoinedAt; "" if the room has no members.
 func (r *Room) heir() string {
 	ids := slices.Collect(maps.Keys(r.Members))
 	if len(ids) == 0 {
@@ -106,7 +102,7 @@ func (r *Room) Describe(at domains.Time, name, topic string) error {
 	return nil
 }
 
-// SetCap sets how many members there may be; 0 is no limit.
+// SetCap sets the limit of members; 0 is no limit.
 func (r *Room) SetCap(at domains.Time, limit int) error {
 	if err := r.move("SetCap", ""); err != nil {
 		return err
@@ -124,25 +120,19 @@ func (r *Room) SetCap(at domains.Time, limit int) error {
 	return nil
 }
 
-// SetRole makes a member something else.
+// SetRole sets the role of a member. by must be the owner or System.
 func (r *Room) SetRole(at domains.Time, by, memberID string, role Role) error {
 	return r.adjust("SetRole", at, by, memberID, func(m *Member) { m.Role = role })
 }
 
-// Mute keeps a member from posting, or lets the member post again.
+// Mute forbids or permits a member to post. by must be the owner or System.
 func (r *Room) Mute(at domains.Time, by, memberID string, muted bool) error {
 	return r.adjust("Mute", at, by, memberID, func(m *Member) { m.Muted = muted })
 }
 
 func (r *Room) adjust(op string, at domains.Time, by, memberID string, set func(*Member)) error {
-	if err := r.move(op, ""); err != nil {
-		return err
-	}
-	if err := r.byOwner(by); err != nil {
-		return err
-	}
 	old, err := r.member(memberID)
-	if err != nil {
+	if err := cmp.Or(r.move(op, ""), r.byOwner(by), err); err != nil {
 		return err
 	}
 	m := old
@@ -157,15 +147,10 @@ func (r *Room) adjust(op string, at domains.Time, by, memberID string, set func(
 	return nil
 }
 
-// TransferOwner makes another member the owner.
+// TransferOwner makes a member the owner. by must be the owner or System.
 func (r *Room) TransferOwner(at domains.Time, by, memberID string) error {
-	if err := r.move("TransferOwner", ""); err != nil {
-		return err
-	}
-	if err := r.byOwner(by); err != nil {
-		return err
-	}
-	if _, err := r.member(memberID); err != nil {
+	_, err := r.member(memberID)
+	if err := cmp.Or(r.move("TransferOwner", ""), r.byOwner(by), err); err != nil {
 		return err
 	}
 	if r.OwnerID == memberID {
@@ -176,13 +161,10 @@ func (r *Room) TransferOwner(at domains.Time, by, memberID string) error {
 	return nil
 }
 
-// Post counts one more message and returns its number. Its author has read it.
+// Post counts one more message and returns its number. The author's ReadSeq follows.
 func (r *Room) Post(at domains.Time, memberID string) (seq uint64, err error) {
-	if err := r.move("Post", ""); err != nil {
-		return 0, err
-	}
 	m, err := r.member(memberID)
-	if err != nil {
+	if err := cmp.Or(r.move("Post", ""), err); err != nil {
 		return 0, err
 	}
 	if m.Muted || m.Role == Observer {
@@ -195,14 +177,11 @@ func (r *Room) Post(at domains.Time, memberID string) (seq uint64, err error) {
 	return r.Seq, nil
 }
 
-// MarkRead notes that a member has read all up to a message. Marks that come late,
-// in another order, do not take it back.
+// MarkRead records that a member has read all messages up to number seq. A lower number than before changes
+// nothing.
 func (r *Room) MarkRead(at domains.Time, memberID string, seq uint64) error {
-	if err := r.move("MarkRead", ""); err != nil {
-		return err
-	}
 	m, err := r.member(memberID)
-	if err != nil {
+	if err := cmp.Or(r.move("MarkRead", ""), err); err != nil {
 		return err
 	}
 	switch {
@@ -217,7 +196,7 @@ func (r *Room) MarkRead(at domains.Time, memberID string, seq uint64) error {
 	return nil
 }
 
-// Touch notes that something has happened in the room.
+// Touch sets ActiveAt, unless it is later already.
 func (r *Room) Touch(at domains.Time) error {
 	if err := r.move("Touch", ""); err != nil {
 		return err
@@ -229,7 +208,7 @@ func (r *Room) Touch(at domains.Time) error {
 	return nil
 }
 
-// Close ends the room. Its members stay on record.
+// Close closes the room for good, and keeps the list of members. by must be the owner or System.
 func (r *Room) Close(at domains.Time, by string) error {
 	if r.Status == Closed {
 		return rmw.Keep
@@ -248,8 +227,7 @@ func (r *Room) shut(op string, at domains.Time) error {
 	return nil
 }
 
-// move asks the table whether op may happen now, and follows it. want chooses among
-// several rows.
+// move asks the table whether op may happen now, and follows it. want chooses among several rows.
 func (r *Room) move(op string, want Status) error {
 	to, ok := transitions.Next(op, string(r.Status), string(want))
 	if !ok {
@@ -261,7 +239,7 @@ func (r *Room) move(op string, want Status) error {
 	return nil
 }
 
-// touch notes the time, unless the room has seen a later one, and returns which it is.
+// touch advances ActiveAt to at, unless it is later already, and returns it.
 func (r *Room) touch(at domains.Time) domains.Time {
 	r.ActiveAt = max(r.ActiveAt, at)
 	return r.ActiveAt

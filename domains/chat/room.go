@@ -1,14 +1,15 @@
 package chat
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
 	"github.com/unwatch/unwatch/domains"
 )
 
-// Room is one chat room. Its exported methods that change it are the operations; a
-// [Rooms] stores what they do.
+// Room is one chat room. The methods that change it are the operations; the methods of [Rooms] with the same
+// names store the result.
 type Room struct {
 	domains.Header
 	ID       string `json:"id"`
@@ -17,25 +18,25 @@ type Room struct {
 	Name   string `json:"name,omitempty"`
 	Topic  string `json:"topic,omitempty"`
 	Status Status `json:"status"`
-	// Cap is how many members there may be; 0 is no limit.
+	// Cap is the limit of members; 0 is no limit.
 	Cap int `json:"cap,omitempty"`
 	// StayOpen keeps the room open when the last member leaves.
 	StayOpen bool `json:"stay_open,omitempty"`
-	// OwnerID is the member who may remove others; empty in a room without members.
+	// OwnerID is the member with the right to remove others; empty if the room has no members.
 	OwnerID string `json:"owner_id,omitempty"`
 	// Members are the members by id.
 	Members map[string]Member `json:"members,omitempty" hash:"member:"`
 	// Seq is the number of the latest message.
 	Seq       uint64       `json:"seq,omitempty"`
 	CreatedAt domains.Time `json:"created_at,omitempty"`
-	// ActiveAt is when something last happened in the room.
+	// ActiveAt is the time of the last change.
 	ActiveAt domains.Time `json:"active_at,omitempty"`
 	ClosedAt domains.Time `json:"closed_at,omitempty"`
 
 	Unknown domains.Unknown `json:"-"`
 }
 
-// Status says whether a room takes part in life.
+// Status is the state of a room.
 type Status string
 
 // The states of a room.
@@ -44,7 +45,7 @@ const (
 	Closed Status = "closed"
 )
 
-// Member is somebody in a room.
+// Member is one member of a room.
 type Member struct {
 	Role     Role         `json:"role,omitempty"`
 	JoinedAt domains.Time `json:"joined_at,omitempty"`
@@ -55,14 +56,14 @@ type Member struct {
 	Unknown domains.Unknown `json:"-"`
 }
 
-// Role is what a member is in the room. Owning it is not a role: any member can.
+// Role is the role of a member, at most MaxRole bytes. Ownership is no role: any member can own the room.
 type Role string
 
-// The roles. Other texts are kept as they are: services may have more.
+// The roles with a meaning here. A service may use others.
 const (
 	Visitor  Role = "visitor"
 	Agent    Role = "agent"
-	Observer Role = "observer" // reads along, and cannot post
+	Observer Role = "observer" // cannot post
 )
 
 // The longest texts, in bytes.
@@ -72,15 +73,10 @@ const (
 	MaxRole  = 64
 )
 
-// Check implements [domains.Entity]: it reports the first rule that does not hold.
+// Check returns an error for the first rule that the room breaks. It implements [domains.Entity].
 func (r *Room) Check() error {
-	if err := domains.CheckID("room", r.ID); err != nil {
-		return err
-	}
-	if err := domains.CheckIDs(map[string]string{"tenant": r.TenantID}); err != nil {
-		return err
-	}
-	if err := checkTexts(r.Name, r.Topic); err != nil {
+	err := cmp.Or(domains.CheckID("room", r.ID), domains.CheckIDs(map[string]string{"tenant": r.TenantID}), checkTexts(r.Name, r.Topic))
+	if err != nil {
 		return err
 	}
 	_, owned := r.Members[r.OwnerID]
@@ -98,17 +94,11 @@ func (r *Room) Check() error {
 	case (r.Status == Closed) != (r.ClosedAt != 0):
 		return errors.New("a room has a time of closing if and only if it is closed")
 	}
-	if err := r.checkTimes(); err != nil {
-		return err
-	}
-	return r.checkMembers()
+	return cmp.Or(r.checkTimes(), r.checkMembers())
 }
 
 func checkTexts(name, topic string) error {
-	if err := domains.CheckText("name", name, MaxName); err != nil {
-		return err
-	}
-	return domains.CheckText("topic", topic, MaxTopic)
+	return cmp.Or(domains.CheckText("name", name, MaxName), domains.CheckText("topic", topic, MaxTopic))
 }
 
 func checkRole(role Role) error { return domains.CheckText("role", string(role), MaxRole) }
@@ -127,10 +117,7 @@ func (r *Room) checkTimes() error {
 
 func (r *Room) checkMembers() error {
 	for id, m := range r.Members {
-		if err := domains.CheckID("member", id); err != nil {
-			return err
-		}
-		if err := checkRole(m.Role); err != nil {
+		if err := cmp.Or(domains.CheckID("member", id), checkRole(m.Role)); err != nil {
 			return err
 		}
 		switch {

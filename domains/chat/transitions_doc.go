@@ -6,7 +6,7 @@
 //	Create         –     open
 //	Describe       open  same
 //	SetCap         open  same    not below the number of members
-//	Join           open  same    a place is free; who is in already stays
+//	Join           open  same    below the cap; a member stays a member
 //	Leave          open  same    others remain, or the room stays open
 //	Leave          open  closed  the last member
 //	Remove         open  same    by the owner; others remain, or the room stays open
@@ -14,29 +14,10 @@
 //	SetRole        open  same    by the owner
 //	Mute           open  same    by the owner
 //	TransferOwner  open  same    by the owner, to a member
-//	Post           open  same    by a member who is neither muted nor an observer
+//	Post           open  same    by a member, not muted, not an observer
 //	MarkRead       open  same    by a member, up to the latest message
 //	Touch          open  same
 //	Close          open  closed  by the owner
 //
-// # Sizes and cost
-//
-// An update takes 3 round trips; on the new path the caller waits for 2 of them. It reads
-// all that is stored, and what it sends depends on the layout. Of MarkRead:
-//
-//	members  layout            sent, legacy     sent, new    received
-//	     10  json                    2.6 KB        3.0 KB      2.5 KB
-//	     10  hash                    1.9 KB        5.0 KB      2.7 KB
-//	     10  hash by version         1.9 KB        5.0 KB      2.7 KB
-//	    100  json                    8.1 KB        8.5 KB      8.0 KB
-//	    100  hash                    1.9 KB         12 KB      9.7 KB
-//	    100  hash by version         1.9 KB        4.2 KB      9.7 KB
-//	   1000  json                     63 KB         63 KB       63 KB
-//	   1000  hash                    1.9 KB         82 KB       80 KB
-//	   1000  hash by version         1.9 KB        4.2 KB       80 KB
-//	  10000  json                    612 KB        612 KB      612 KB
-//	  10000  hash                    1.9 KB        784 KB      782 KB
-//	  10000  hash by version         1.9 KB        4.2 KB      782 KB
-//
-// docs/domains.md draws the transitions, and has more figures.
+// docs/domains.md draws the transitions, and counts the round trips and bytes of an update.
 package chat

@@ -20,9 +20,9 @@ var agentTransitions = domains.Table{Entity: "agent", Rows: []domains.Transition
 	{Op: "SetStatus", From: every, To: string(Busy)},
 	{Op: "SetStatus", From: every, To: string(Away)},
 	{Op: "SetStatus", From: every, To: string(Offline)},
-	{Op: "SignOff", From: every, To: string(Offline), When: "accepts no more either; the slots stay until they are cleared"},
+	{Op: "SignOff", From: every, To: string(Offline), When: "also stops accepting; desk releases the slots"},
 	{Op: "SetAccepting", From: every},
-	{Op: "SetMax", From: every, When: "what is above the new limit stays"},
+	{Op: "SetMax", From: every, When: "slots above the new limit stay"},
 	{Op: "SetGroups", From: every},
 	{Op: "Reserve", From: []string{string(Online)}, When: "accepting, and below the limit or forced"},
 	{Op: "Confirm", From: every},
@@ -32,9 +32,9 @@ var agentTransitions = domains.Table{Entity: "agent", Rows: []domains.Transition
 var statuses = agentTransitions.States()
 
 var slotTransitions = domains.Table{Entity: "slot", Rows: []domains.Transition{
-	{Op: "Reserve", To: string(Reserved), When: "the agent takes it; see above"},
+	{Op: "Reserve", To: string(Reserved), When: "the agent accepts it: see the agent's Reserve"},
 	{Op: "Reserve", From: either, To: string(Reserved), When: "for a later epoch of the session"},
-	{Op: "Confirm", From: reserved, To: string(Held), When: "the session is the agent's, at no earlier epoch than the slot's"},
-	{Op: "Confirm", From: []string{string(Held)}, When: "the session is still the agent's; the epoch follows"},
-	{Op: "Release", From: either, When: "the session has a later epoch than the slot; the slot is gone"},
+	{Op: "Confirm", From: reserved, To: string(Held), When: "the agent has the session, at the slot's epoch or a later one"},
+	{Op: "Confirm", From: []string{string(Held)}, When: "the agent still has the session; the epoch follows"},
+	{Op: "Release", From: either, When: "the session has a later epoch than the slot; removes the slot"},
 }}

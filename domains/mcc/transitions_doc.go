@@ -8,9 +8,9 @@
 //	SetStatus     online, busy, away, offline  busy
 //	SetStatus     online, busy, away, offline  away
 //	SetStatus     online, busy, away, offline  offline
-//	SignOff       online, busy, away, offline  offline  accepts no more either; the slots stay until they are cleared
+//	SignOff       online, busy, away, offline  offline  also stops accepting; desk releases the slots
 //	SetAccepting  online, busy, away, offline  same
-//	SetMax        online, busy, away, offline  same     what is above the new limit stays
+//	SetMax        online, busy, away, offline  same     slots above the new limit stay
 //	SetGroups     online, busy, away, offline  same
 //	Reserve       online                       same     accepting, and below the limit or forced
 //	Confirm       online, busy, away, offline  same
@@ -19,27 +19,11 @@
 // # Transitions of a slot
 //
 //	operation  from            to        when
-//	Reserve    –               reserved  the agent takes it; see above
+//	Reserve    –               reserved  the agent accepts it: see the agent's Reserve
 //	Reserve    reserved, held  reserved  for a later epoch of the session
-//	Confirm    reserved        held      the session is the agent's, at no earlier epoch than the slot's
-//	Confirm    held            same      the session is still the agent's; the epoch follows
-//	Release    reserved, held  same      the session has a later epoch than the slot; the slot is gone
+//	Confirm    reserved        held      the agent has the session, at the slot's epoch or a later one
+//	Confirm    held            same      the agent still has the session; the epoch follows
+//	Release    reserved, held  same      the session has a later epoch than the slot; removes the slot
 //
-// # Sizes and cost
-//
-// An update takes 3 round trips; on the new path the caller waits for 2 of them. It reads
-// all that is stored, and what it sends depends on the layout. Of SetAccepting:
-//
-//	slots  layout            sent, legacy     sent, new    received
-//	    5  json                    2.4 KB        2.8 KB      2.2 KB
-//	    5  hash                    1.9 KB        4.7 KB      2.4 KB
-//	    5  hash by version         1.9 KB        4.7 KB      2.4 KB
-//	   50  json                    5.4 KB        5.8 KB      5.3 KB
-//	   50  hash                    1.9 KB        8.4 KB      6.1 KB
-//	   50  hash by version         1.9 KB        8.4 KB      6.1 KB
-//	  500  json                     36 KB         36 KB       36 KB
-//	  500  hash                    1.9 KB         46 KB       43 KB
-//	  500  hash by version         1.9 KB        4.1 KB       43 KB
-//
-// docs/domains.md draws the transitions, and has more figures.
+// docs/domains.md draws the transitions, and counts the round trips and bytes of an update.
 package mcc

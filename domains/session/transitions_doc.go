@@ -3,9 +3,9 @@
 // # Transitions of a session
 //
 //	operation      from                                            to        when
-//	Open           –                                               bot       a program answers first
+//	Open           –                                               bot       a bot answers first
 //	Open           –                                               queued
-//	Abandon        –                                               closed    so that it is never opened; epoch 1
+//	Abandon        –                                               closed    if there is no such session; epoch 1
 //	Escalate       bot                                             queued
 //	Assign         queued                                          assigned  at the epoch that was seen; epoch + 1
 //	Reply          assigned                                        active    by its agent
@@ -18,22 +18,12 @@
 //	Transfer       assigned, active, on_hold                       assigned  to another agent, at the epoch that was seen; epoch + 1
 //	Requeue        assigned, active, on_hold                       queued    epoch + 1
 //	Close          bot, queued, assigned, active, on_hold          closed    epoch + 1
-//	CloseIdle      queued, assigned, active                        closed    nobody has written for too long; epoch + 1
+//	CloseIdle      queued, assigned, active                        closed    idle for the limit; epoch + 1
 //	Rate           closed                                          same      once, in time, 1 to 5
 //	Reopen         closed                                          queued    in time, not rated, at the epoch that was seen; epoch + 1
 //	SetPriority    bot, queued, assigned, active, on_hold          same
 //	SetMerchant    bot, queued, assigned, active, on_hold          same
-//	Fence          bot, queued, assigned, active, on_hold, closed  same      epoch + 1, unless it has grown already
+//	Fence          bot, queued, assigned, active, on_hold, closed  same      epoch above the given one, unless it is already
 //
-// # Sizes and cost
-//
-// An update takes 3 round trips; on the new path the caller waits for 2 of them. It reads
-// all that is stored, and what it sends depends on the layout. Of Reply:
-//
-//	session  layout            sent, legacy     sent, new    received
-//	      1  json                     780 B        1.7 KB       585 B
-//	      1  hash                     487 B        1.9 KB       710 B
-//	      1  hash by version          487 B        1.6 KB       710 B
-//
-// docs/domains.md draws the transitions, and has more figures.
+// docs/domains.md draws the transitions, and counts the round trips and bytes of an update.
 package session
