@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,7 +9,7 @@ import (
 	"github.com/unwatch/unwatch/domains"
 )
 
-// Check implements [domains.Entity]: it reports the first rule that does not hold.
+// Check returns an error for the first rule that the session breaks. It implements [domains.Entity].
 func (s *Session) Check() error {
 	if err := domains.CheckID("session", s.ID); err != nil {
 		return err
@@ -25,13 +26,7 @@ func (s *Session) Check() error {
 	case len(s.Declined) > MaxDeclined:
 		return fmt.Errorf("%d agents who declined, at most %d are stored", len(s.Declined), MaxDeclined)
 	}
-	if err := s.checkTexts(); err != nil {
-		return err
-	}
-	if err := s.checkEnd(); err != nil {
-		return err
-	}
-	return s.checkTimes()
+	return cmp.Or(s.checkTexts(), s.checkEnd(), s.checkTimes())
 }
 
 func (s *Session) checkTexts() error {
@@ -41,23 +36,18 @@ func (s *Session) checkTexts() error {
 		}
 	}
 	for _, t := range s.Transfers {
-		if err := checkWhy(t.By, t.Reason); err != nil {
-			return err
-		}
-		if err := domains.CheckIDs(map[string]string{"one it came from": t.From, "one it went to": t.To}); err != nil {
+		ids := map[string]string{"one it came from": t.From, "one it went to": t.To}
+		if err := cmp.Or(checkWhy(t.By, t.Reason), domains.CheckIDs(ids)); err != nil {
 			return err
 		}
 	}
-	if err := domains.CheckText("reason", string(s.CloseReason), MaxReason); err != nil {
-		return err
-	}
-	return domains.CheckIDs(map[string]string{
+	return cmp.Or(domains.CheckText("reason", string(s.CloseReason), MaxReason), domains.CheckIDs(map[string]string{
 		"tenant": s.TenantID, "visitor": s.VisitorID, "room": s.RoomID, "queue": s.QueueID, "merchant": s.MerchantID,
 		"agent": s.AgentID, "last agent": s.LastAgentID,
-	})
+	}))
 }
 
-// checkEnd reports what is wrong with the closing and the rating.
+// checkEnd checks the closing and the rating.
 func (s *Session) checkEnd() error {
 	closed := s.Status == Closed
 	switch {
@@ -72,7 +62,7 @@ func (s *Session) checkEnd() error {
 	case s.RateUntil != 0 && s.Rating.At > s.RateUntil:
 		return errors.New("a session was rated too late")
 	case !s.Rating.inRange():
-		return errors.New("a score is not from 1 to 5") // no Refusal: it is about what is stored
+		return errors.New("a score is not from 1 to 5") // not ErrScore: the stored value is wrong, not an argument
 	}
 	return domains.CheckText("comment", s.Rating.Comment, MaxComment)
 }
@@ -99,7 +89,7 @@ func (s *Session) checkTimes() error {
 	return nil
 }
 
-// latest is when something last happened to the session before it was closed.
+// latest returns the last time before the closing.
 func (s *Session) latest() domains.Time {
 	return max(s.QueuedAt, s.TakenAt, s.AssignedAt, s.FirstResponseAt, s.LastVisitorAt, s.LastAgentAt, s.HoldAt, s.ResumedAt)
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Windows are how long something may be done after a session was closed; 0 is never.
+// Windows limits the time after the closing in which a session can be rated and reopened; 0 is never.
 type Windows struct {
 	Rate, Reopen time.Duration
 }
 
-// Close ends the session, whoever has it. The first reason stays.
+// Close closes the session in any state. A Close of a closed session changes nothing: the first reason stays.
 func (s *Session) Close(at domains.Time, reason Reason, windows Windows) error {
 	return s.end("Close", at, reason, windows)
 }
@@ -25,10 +25,7 @@ func (s *Session) end(op string, at domains.Time, reason Reason, windows Windows
 	if reason == "" {
 		return fmt.Errorf("%w: a session is closed for a reason", rmw.ErrInvalid)
 	}
-	if err := domains.CheckText("reason", string(reason), MaxReason); err != nil {
-		return err
-	}
-	if err := s.move(op); err != nil {
+	if err := s.move(op, domains.CheckText("reason", string(reason), MaxReason)); err != nil {
 		return err
 	}
 	s.ClosedAt, s.CloseReason = s.touch(at), reason
@@ -41,8 +38,8 @@ func (s *Session) end(op string, at domains.Time, reason Reason, windows Windows
 	return nil
 }
 
-// until returns the end of a window. A session whose clock is far ahead can be closed,
-// too, so there is always one.
+// until returns the end of a window, or t if that end is after 9999: a session whose clock is far ahead can be
+// closed, too.
 func until(t domains.Time, d time.Duration) domains.Time {
 	end := t.Add(d)
 	switch {
@@ -54,16 +51,15 @@ func until(t domains.Time, d time.Duration) domains.Time {
 	return end
 }
 
-// Idle is how long nobody may write before a session is idle; 0 is no limit.
+// Idle holds the times without a message after which a session is idle; 0 is no limit.
 type Idle struct {
-	Queue   time.Duration // since it was queued, while it is
-	Visitor time.Duration // since the agent wrote, or resumed it, while it is the visitor's turn
-	Agent   time.Duration // since the visitor wrote, or the agent got or resumed it, while it is the agent's turn
+	Queue   time.Duration // of a queued session: since QueuedAt
+	Visitor time.Duration // while the visitor's message is due: since the agent wrote or resumed the session
+	Agent   time.Duration // while the agent's message is due: since the visitor wrote, or the agent got or resumed the session
 }
 
-// IdleFor returns why the session would be closed as idle, or "" if it is not. It is
-// the visitor's turn if the agent who has it wrote last. One that is on hold, or with
-// a program, is never idle.
+// IdleFor returns the reason for which CloseIdle would close the session, or "" if the session is not idle. The
+// visitor's message is due if the agent wrote last. A session on hold or with a bot is never idle.
 func (s *Session) IdleFor(at domains.Time, limits Idle) Reason {
 	reason, since, limit := AgentIdle, max(s.LastVisitorAt, s.AssignedAt, s.ResumedAt), limits.Agent
 	switch {
@@ -80,8 +76,8 @@ func (s *Session) IdleFor(at domains.Time, limits Idle) Reason {
 	return reason
 }
 
-// CloseIdle is Close for a session that is idle. It looks again: somebody may have
-// written since the caller looked.
+// CloseIdle closes the session if it is idle, else returns [ErrNotIdle]. It evaluates the limits again: a
+// message may have come since the caller evaluated them.
 func (s *Session) CloseIdle(at domains.Time, limits Idle, windows Windows) error {
 	if s.Status == Closed {
 		return rmw.Keep
@@ -93,7 +89,7 @@ func (s *Session) CloseIdle(at domains.Time, limits Idle, windows Windows) error
 	return s.end("CloseIdle", at, reason, windows)
 }
 
-// Rate is what the visitor thought of the session. Its time is set by the operation.
+// Rate stores the visitor's rating of a closed session, once, within [Windows] Rate. It sets rating.At.
 func (s *Session) Rate(at domains.Time, rating Rating) error {
 	if s.Status != Closed {
 		return ErrNotClosed
@@ -120,9 +116,8 @@ func (s *Session) Rate(at domains.Time, rating Rating) error {
 	return nil
 }
 
-// Reopen queues a closed session again, provided that it still has the epoch that was
-// seen. Whoever calls it has made sure that the visitor has no other open session:
-// see package desk.
+// Reopen queues a closed session again, provided that the session still has the given epoch, else returns
+// [ErrMovedOn]. It does not check that the visitor has no other open session: desk.Reopen does.
 func (s *Session) Reopen(at domains.Time, epoch uint64) error {
 	if s.Status != Closed {
 		return ErrNotClosed

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -8,34 +9,23 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// The operations below compute on the Session they are given, and nothing else. They
-// return [rmw.Keep] when there is nothing to change, or a Refusal, and leave the
-// Session as it was then. One function given to [Sessions.Edit] may use several;
-// see [domains.Steps].
+// The operations below have no side effects besides the change of the Session. They return [rmw.Keep] if
+// nothing changes, or a Refusal; both leave the Session as it was. A function for [Sessions.Edit] may call
+// several: see [domains.Steps].
 
-// Escalate asks for an agent where a program has answered so far.
+// Escalate queues a session that a bot has answered so far.
 func (s *Session) Escalate(at domains.Time, queueID string) error {
-	if err := checkQueue(queueID); err != nil {
-		return err
-	}
-	if err := s.move("Escalate"); err != nil {
+	if err := s.move("Escalate", checkQueue(queueID)); err != nil {
 		return err
 	}
 	s.QueuedAt, s.QueueID = s.touch(at), queueID
 	return nil
 }
 
-// Assign gives a queued session to an agent, provided that it still has the epoch
-// that was seen. Whoever calls it has made sure that the agent has room: see package
-// desk.
+// Assign gives a queued session to an agent, provided that the session still has the given epoch, else returns
+// [ErrMovedOn]. It does not check the agent's limit: desk.Assign does.
 func (s *Session) Assign(at domains.Time, agentID string, epoch uint64) error {
-	if err := domains.CheckID("agent", agentID); err != nil {
-		return err
-	}
-	if err := s.at(epoch); err != nil {
-		return err
-	}
-	if err := s.move("Assign"); err != nil {
+	if err := s.move("Assign", domains.CheckID("agent", agentID), s.at(epoch)); err != nil {
 		return err
 	}
 	s.handTo(at, agentID)
@@ -43,16 +33,11 @@ func (s *Session) Assign(at domains.Time, agentID string, epoch uint64) error {
 	return nil
 }
 
-// Transfer gives the session from its agent to another, provided that it still has
-// the epoch that was seen.
+// Transfer gives the session to another agent, provided that the session still has the given epoch, else
+// returns [ErrMovedOn]. by is the id of the requester, empty for the system. It does not check the agent's
+// limit: desk.Transfer does.
 func (s *Session) Transfer(at domains.Time, toAgentID string, epoch uint64, by, reason string) error {
-	if err := domains.CheckID("agent", toAgentID); err != nil {
-		return err
-	}
-	if err := checkWhy(by, reason); err != nil {
-		return err
-	}
-	if err := s.at(epoch); err != nil {
+	if err := cmp.Or(domains.CheckID("agent", toAgentID), checkWhy(by, reason), s.at(epoch)); err != nil {
 		return err
 	}
 	if s.AgentID == toAgentID {
@@ -61,19 +46,16 @@ func (s *Session) Transfer(at domains.Time, toAgentID string, epoch uint64, by, 
 	if err := s.move("Transfer"); err != nil {
 		return err
 	}
-	s.note(Transfer{From: s.AgentID, To: toAgentID, Kind: ToAgent, By: by, At: s.touch(at), Reason: reason})
+	s.addTransfer(Transfer{From: s.AgentID, To: toAgentID, Kind: ToAgent, By: by, At: s.touch(at), Reason: reason})
 	s.LastAgentID = s.AgentID
 	s.handTo(at, toAgentID)
 	return nil
 }
 
-// Requeue takes the session from an agent and puts it into a queue. agentID is who
-// must have it; empty is whoever does. An empty queueID leaves it in its queue.
+// Requeue takes the session from its agent and queues it. If agentID is not empty, that agent must have the
+// session, else Requeue returns [ErrNotHolder]. An empty queueID keeps the queue.
 func (s *Session) Requeue(at domains.Time, agentID, queueID, by, reason string) error {
-	if err := checkWhy(by, reason); err != nil {
-		return err
-	}
-	if err := checkQueue(queueID); err != nil {
+	if err := cmp.Or(checkWhy(by, reason), checkQueue(queueID)); err != nil {
 		return err
 	}
 	if !s.Held() {
@@ -82,41 +64,30 @@ func (s *Session) Requeue(at domains.Time, agentID, queueID, by, reason string) 
 	if agentID != "" && s.AgentID != agentID {
 		return ErrNotHolder
 	}
-	if queueID == "" {
-		queueID = s.QueueID
-	}
-	from := s.AgentID
 	if err := s.move("Requeue"); err != nil {
 		return err
 	}
-	s.note(Transfer{From: from, To: queueID, Kind: ToQueue, By: by, At: s.touch(at), Reason: reason})
-	s.QueueID = queueID
+	s.QueueID = cmp.Or(queueID, s.QueueID)
+	s.addTransfer(Transfer{From: s.AgentID, To: s.QueueID, Kind: ToQueue, By: by, At: s.touch(at), Reason: reason})
 	s.backToQueue(at)
 	return nil
 }
 
-// Decline is an agent who does not want the session, or lets it ring out.
+// Decline queues a session that its agent refuses, or does not answer.
 func (s *Session) Decline(at domains.Time, agentID string) error {
-	if err := s.heldBy("Decline", agentID); err != nil {
-		return err
-	}
-	if err := s.move("Decline"); err != nil {
+	if err := s.move("Decline", s.heldBy("Decline", agentID)); err != nil {
 		return err
 	}
 	if !slices.Contains(s.Declined, agentID) {
-		s.Declined = append(slices.Clone(s.Declined[max(0, len(s.Declined)-(MaxDeclined-1)):]), agentID)
+		s.Declined = appendLast(s.Declined, agentID, MaxDeclined)
 	}
 	s.backToQueue(at)
 	return nil
 }
 
-// Reply notes that the agent has written. The first time, it makes the session
-// active.
+// Reply records that the agent has written. The first reply makes the session active.
 func (s *Session) Reply(at domains.Time, agentID string) error {
-	if err := s.heldBy("Reply", agentID); err != nil {
-		return err
-	}
-	if err := s.move("Reply"); err != nil {
+	if err := s.move("Reply", s.heldBy("Reply", agentID)); err != nil {
 		return err
 	}
 	s.LastAgentAt = s.touch(at)
@@ -127,7 +98,7 @@ func (s *Session) Reply(at domains.Time, agentID string) error {
 	return nil
 }
 
-// VisitorWrites notes that the visitor has written. It ends being on hold.
+// VisitorWrites records that the visitor has written. It makes a session on hold active.
 func (s *Session) VisitorWrites(at domains.Time) error {
 	if err := s.move("VisitorWrites"); err != nil {
 		return err
@@ -136,7 +107,7 @@ func (s *Session) VisitorWrites(at domains.Time) error {
 	return nil
 }
 
-// Hold sets the session aside until the visitor writes.
+// Hold puts an active session on hold until the visitor writes.
 func (s *Session) Hold(at domains.Time, agentID string) error {
 	if err := s.heldBy("Hold", agentID); err != nil {
 		return err
@@ -151,7 +122,7 @@ func (s *Session) Hold(at domains.Time, agentID string) error {
 	return nil
 }
 
-// Resume takes up a session that is on hold.
+// Resume makes a session on hold active.
 func (s *Session) Resume(at domains.Time, agentID string) error {
 	if err := s.heldBy("Resume", agentID); err != nil {
 		return err
@@ -166,7 +137,7 @@ func (s *Session) Resume(at domains.Time, agentID string) error {
 	return nil
 }
 
-// SetPriority puts the session before or behind others.
+// SetPriority sets the order in a queue; higher comes first.
 func (s *Session) SetPriority(at domains.Time, priority int) error {
 	if err := s.move("SetPriority"); err != nil {
 		return err
@@ -179,14 +150,9 @@ func (s *Session) SetPriority(at domains.Time, priority int) error {
 	return nil
 }
 
-// SetMerchant says which merchant the conversation is about.
+// SetMerchant sets the merchant that the conversation is about; empty is none.
 func (s *Session) SetMerchant(at domains.Time, merchantID string) error {
-	if merchantID != "" {
-		if err := domains.CheckID("merchant", merchantID); err != nil {
-			return err
-		}
-	}
-	if err := s.move("SetMerchant"); err != nil {
+	if err := s.move("SetMerchant", domains.CheckIDs(map[string]string{"merchant": merchantID})); err != nil {
 		return err
 	}
 	if s.MerchantID == merchantID {
@@ -197,8 +163,8 @@ func (s *Session) SetMerchant(at domains.Time, merchantID string) error {
 	return nil
 }
 
-// Fence makes sure that whoever has seen the session at epoch, or before, cannot
-// change its agent any more.
+// Fence raises the epoch above the given one, so that an Assign, Transfer or Reopen at that epoch or an earlier
+// one returns [ErrMovedOn].
 func (s *Session) Fence(at domains.Time, epoch uint64) error {
 	if s.Epoch > epoch {
 		return rmw.Keep
@@ -214,7 +180,7 @@ func (s *Session) Fence(at domains.Time, epoch uint64) error {
 	return nil
 }
 
-// handTo makes an agent the one who has the session.
+// handTo gives the session to an agent.
 func (s *Session) handTo(at domains.Time, agentID string) {
 	s.AgentID, s.AssignedAt, s.HoldAt = agentID, s.touch(at), 0
 	s.Epoch++
@@ -227,11 +193,14 @@ func (s *Session) backToQueue(at domains.Time) {
 	s.Epoch++
 }
 
-func (s *Session) note(t Transfer) {
-	s.Transfers = append(slices.Clone(s.Transfers[max(0, len(s.Transfers)-(MaxTransfers-1)):]), t)
+func (s *Session) addTransfer(t Transfer) { s.Transfers = appendLast(s.Transfers, t, MaxTransfers) }
+
+// appendLast returns a copy of the last elements of list and e: at most limit elements.
+func appendLast[E any](list []E, e E, limit int) []E {
+	return append(slices.Clone(list[max(0, len(list)-(limit-1)):]), e)
 }
 
-// at refuses who has seen the session at another epoch.
+// at returns ErrMovedOn if the session has another epoch.
 func (s *Session) at(epoch uint64) error {
 	if s.Epoch != epoch {
 		return fmt.Errorf("%w: from epoch %d to %d", ErrMovedOn, epoch, s.Epoch)
@@ -239,7 +208,7 @@ func (s *Session) at(epoch uint64) error {
 	return nil
 }
 
-// heldBy refuses an agent who does not have the session.
+// heldBy returns a refusal if the agent does not have the session.
 func (s *Session) heldBy(op, agentID string) error {
 	if err := domains.CheckID("agent", agentID); err != nil {
 		return err
@@ -255,16 +224,16 @@ func (s *Session) heldBy(op, agentID string) error {
 
 func checkQueue(id string) error { return domains.CheckIDs(map[string]string{"queue": id}) }
 
-// checkWhy looks at who wants a transfer, and why.
+// checkWhy validates the requester and the reason of a transfer.
 func checkWhy(by, reason string) error {
-	if err := domains.CheckIDs(map[string]string{"one who wants it": by}); err != nil {
-		return err
-	}
-	return domains.CheckText("reason", reason, MaxReason)
+	return cmp.Or(domains.CheckIDs(map[string]string{"one who wants it": by}), domains.CheckText("reason", reason, MaxReason))
 }
 
-// move asks the table whether op may happen now, and follows it.
-func (s *Session) move(op string) error {
+// move changes the status as the table says for op, unless one of the checks failed or the table forbids it.
+func (s *Session) move(op string, checks ...error) error {
+	if err := cmp.Or(checks...); err != nil {
+		return err
+	}
 	to, ok := transitions.Next(op, string(s.Status), "")
 	if !ok {
 		return s.notNow(op)

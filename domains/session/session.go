@@ -4,8 +4,8 @@ import (
 	"github.com/unwatch/unwatch/domains"
 )
 
-// Session is one customer-service session. Its exported methods that change it are
-// the operations; a [Sessions] stores what they do.
+// Session is one customer-service session. The methods that change it are the operations; the methods of
+// [Sessions] and of desk.Desk with the same names store the result.
 type Session struct {
 	domains.Header
 	ID        string `json:"id"`
@@ -13,65 +13,65 @@ type Session struct {
 	VisitorID string `json:"visitor_id,omitempty"`
 	RoomID    string `json:"room_id,omitempty"`
 	QueueID   string `json:"queue_id,omitempty"`
-	// MerchantID is whom the conversation is about: on a market place, one of the
-	// merchants that the same agents serve ("virtual merchant").
+	// MerchantID is the merchant that the conversation is about, on a market place where one group of agents
+	// serves several merchants.
 	MerchantID string `json:"merchant_id,omitempty"`
 	Status     Status `json:"status"`
 	// Priority orders a queue; higher comes first.
 	Priority int `json:"priority,omitempty"`
 
-	// AgentID is who has the session now, LastAgentID who had it last.
+	// AgentID is the present agent, LastAgentID the previous one.
 	AgentID     string `json:"agent_id,omitempty"`
 	LastAgentID string `json:"last_agent_id,omitempty"`
-	// Epoch is the fence: see the package's rules.
+	// Epoch is the fencing token: it grows with every change of the agent, closing, reopening and Fence.
 	Epoch uint64 `json:"epoch,omitempty"`
-	// Declined are the agents who did not want it since it was last answered.
+	// Declined holds the agents that declined since the last reply, at most MaxDeclined.
 	Declined []string `json:"declined,omitempty"`
-	// Transfers are the last changes of the agent, at most MaxTransfers.
+	// Transfers holds the last transfers and requeues, at most MaxTransfers.
 	Transfers []Transfer `json:"transfers,omitempty"`
 
 	CreatedAt domains.Time `json:"created_at,omitempty"`
-	// QueuedAt is when it was last queued, TakenAt when an agent got it from there, and
-	// AssignedAt when the present agent got it, which is later after a transfer.
+	// QueuedAt is the last queueing, TakenAt the assignment from that queue, and AssignedAt the assignment to
+	// the present agent, which is later after a transfer.
 	QueuedAt   domains.Time `json:"queued_at,omitempty"`
 	TakenAt    domains.Time `json:"taken_at,omitempty"`
 	AssignedAt domains.Time `json:"assigned_at,omitempty"`
-	// FirstResponseAt is when an agent first answered; it is set once.
+	// FirstResponseAt is the first reply of an agent; it is set once.
 	FirstResponseAt domains.Time `json:"first_response_at,omitempty"`
 	LastVisitorAt   domains.Time `json:"last_visitor_at,omitempty"`
 	LastAgentAt     domains.Time `json:"last_agent_at,omitempty"`
-	// HoldAt is since when it is on hold, ResumedAt when its agent last took it up again.
+	// HoldAt is the beginning of the present hold, ResumedAt the agent's last Resume.
 	HoldAt    domains.Time `json:"hold_at,omitempty"`
 	ResumedAt domains.Time `json:"resumed_at,omitempty"`
-	// UpdatedAt is the latest time that an operation of this package has seen.
+	// UpdatedAt is the time of the last operation of this package.
 	UpdatedAt domains.Time `json:"updated_at,omitempty"`
 
 	ClosedAt    domains.Time `json:"closed_at,omitempty"`
 	CloseReason Reason       `json:"close_reason,omitempty"`
-	// RateUntil and ReopenUntil are set on closing; zero means never.
+	// RateUntil and ReopenUntil end the windows of a closed session; zero means never.
 	RateUntil   domains.Time `json:"rate_until,omitempty"`
 	ReopenUntil domains.Time `json:"reopen_until,omitempty"`
 	Rating      *Rating      `json:"rating,omitempty"`
 
 	Unknown domains.Unknown `json:"-"`
 
-	reopened bool // just now
+	reopened bool // by the present update
 }
 
-// Status says where a session stands.
+// Status is the state of a session.
 type Status string
 
 // The states of a session.
 const (
-	Bot      Status = "bot"      // a program answers
+	Bot      Status = "bot"      // a bot answers
 	Queued   Status = "queued"   // waiting for an agent
-	Assigned Status = "assigned" // an agent has it and has not answered yet
+	Assigned Status = "assigned" // an agent has the session, and has not answered yet
 	Active   Status = "active"   // the agent has answered
-	OnHold   Status = "on_hold"  // set aside until the visitor writes
+	OnHold   Status = "on_hold"  // until the visitor writes
 	Closed   Status = "closed"
 )
 
-// Reason says why a session is closed. Other texts are kept as they are.
+// Reason is the reason of a closing, at most MaxReason bytes. A service may use others than the constants.
 type Reason string
 
 // The reasons.
@@ -81,11 +81,11 @@ const (
 	VisitorIdle  Reason = "visitor_idle"
 	AgentIdle    Reason = "agent_idle"
 	QueueTimeout Reason = "queue_timeout"
-	Abandoned    Reason = "abandoned" // never came to be
+	Abandoned    Reason = "abandoned" // closed before it was created
 	BySystem     Reason = "system"
 )
 
-// Rating is what the visitor thought of it.
+// Rating is the visitor's rating of a session.
 type Rating struct {
 	Score   int          `json:"score"` // 1 to 5
 	Comment string       `json:"comment,omitempty"`
@@ -94,13 +94,13 @@ type Rating struct {
 	Unknown domains.Unknown `json:"-"`
 }
 
-// Transfer is one change of the agent.
+// Transfer is one transfer to an agent or to a queue.
 type Transfer struct {
 	From string `json:"from,omitempty"`
-	// To is the agent, or the queue, who has it then.
+	// To is the new agent or queue.
 	To   string       `json:"to,omitempty"`
 	Kind TransferKind `json:"kind,omitempty"`
-	// By is who wanted it; empty is the system.
+	// By is the id of the requester; empty is the system.
 	By     string       `json:"by,omitempty"`
 	At     domains.Time `json:"at,omitempty"`
 	Reason string       `json:"reason,omitempty"`
@@ -108,7 +108,7 @@ type Transfer struct {
 	Unknown domains.Unknown `json:"-"`
 }
 
-// TransferKind says where a session went.
+// TransferKind is the kind of a transfer's destination.
 type TransferKind string
 
 // The kinds of transfer.
@@ -123,7 +123,7 @@ const (
 	MaxDeclined  = 16   // older ones are dropped
 	MaxComment   = 4096 // bytes
 	MaxReason    = 256  // bytes
-	// MaxEpoch is the last epoch there is: what every language reads as a number.
+	// MaxEpoch is the last epoch: the largest integer that a JSON number holds in every language.
 	MaxEpoch = 1<<53 - 1
 )
 

@@ -10,64 +10,58 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Config says how sessions are stored, and what the times are. The zero Config
-// works.
+// Config configures [Sessions]. The zero Config works.
 type Config struct {
 	// Prefix comes before a session's id in its key. Default: "session:".
 	Prefix string
-	// VisitorPrefix is that of the index, whose entries have no expiry: one that is gone
-	// before its session is would permit a second. Default: "visitor:".
+	// VisitorPrefix comes before a visitor's id in the key of the [Visitor] index. Its entries have no expiry:
+	// without its entry, a visitor could open a second session. Default: "visitor:".
 	VisitorPrefix string
-	// Layout is how a session lies in the store. Default: domains.JSON.
+	// Layout is the stored form of a session. Default: domains.JSON. docs/domains.md compares the costs.
 	Layout domains.Layout
-	// TTL is the expiry that every change of an open session leaves behind, as in
-	// [rmw.Key]. Default: it stays as it is; a new session has none.
+	// TTL is the expiry after every change of an open session, as in [rmw.Key]. Default: a change keeps the
+	// expiry, and a new session has none.
 	TTL time.Duration
-	// ClosedTTL is TTL for a closed session. Default: TTL. If it is set and TTL is
-	// not, reopening a session removes its expiry.
+	// ClosedTTL is TTL for a closed session. Default: TTL. If it is set and TTL is not, reopening a session
+	// removes its expiry.
 	ClosedTTL time.Duration
-	// RateWindow is how long after closing a session can be rated. Default: 24 h;
-	// negative: never.
+	// RateWindow is the time after the closing in which a session can be rated. Default: 24 h; negative: never.
 	RateWindow time.Duration
-	// ReopenWindow is how long after closing it can be reopened. Default: never.
+	// ReopenWindow is the time after the closing in which a session can be reopened. Default: never.
 	ReopenWindow time.Duration
-	// Mend, if not nil, repairs a session that was stored before there were rules: it is called
-	// with each that is read, before the rules are looked at. What it changes is stored
-	// with the next change. See [domains.CodecOf] for what it may do.
+	// Mend, if not nil, repairs a session from before the rules. It is called with each session that is read,
+	// before the rules are checked. The next change stores the repair. See [domains.CodecOf] for its limits.
 	Mend func(*Session)
-	// Codec, if not nil, is a layout of your own. Layout, ClosedTTL and Mend do
-	// not count then.
+	// Codec, if not nil, replaces Layout, ClosedTTL and Mend.
 	Codec rmw.Codec[Session]
 }
 
-// DefaultRateWindow is [Config] RateWindow's default.
+// DefaultRateWindow is the default of [Config] RateWindow.
 const DefaultRateWindow = 24 * time.Hour
 
-// AbandonedTTL is how long, at least, a session stays on record that was given up while it
-// was being opened. Whoever was opening it, and has stalled for longer, could open it
-// after all.
+// AbandonedTTL is the least expiry of a session that was abandoned while it was being opened. A process that
+// stalls for longer while it opens the session could open it after all.
 const AbandonedTTL = 24 * time.Hour
 
-// Windows returns how long sessions can be rated and reopened.
+// Windows returns the times in which sessions can be rated and reopened, with the defaults applied.
 func (c Config) Windows() Windows {
 	return Windows{Rate: max(0, cmp.Or(c.RateWindow, DefaultRateWindow)), Reopen: max(0, c.ReopenWindow)}
 }
 
-// Sessions stores sessions. It is safe for concurrent use.
+// Sessions stores sessions. It is safe for concurrent use, and needs no Close.
 //
-// Each method that takes an Op is one [rmw.Store.Update] with the operation of the
-// same name of [Session], and returns the session as it is stored then. What a rule
-// refuses comes back as a [domains.Refusal].
+// Each method that takes an Op is one [rmw.Store.Update] with the operation of the same name of [Session]. It
+// returns the stored session, or a [domains.Refusal] if a rule forbids the change.
 //
-// What changes a session's agent is not here: that concerns the agent, too. Package
-// desk has it. A service that keeps no agents does it with Edit.
+// Operations that change the agent are in package desk, because they also change the agent's slots. A service
+// that stores no agents calls them in Edit.
 type Sessions struct {
 	cfg      Config
 	sessions domains.Repository[Session, *Session]
 	visitors domains.Repository[Visitor, *Visitor]
 }
 
-// New returns the sessions in store.
+// New returns Sessions over store.
 func New(store rmw.Store, cfg Config) Sessions {
 	codec := cfg.Codec
 	if codec == nil {
@@ -85,7 +79,7 @@ func New(store rmw.Store, cfg Config) Sessions {
 			Present: ErrSessionExists,
 		}),
 		visitors: domains.NewRepository[Visitor, *Visitor](store, domains.Config[Visitor]{
-			// No ID: an entry of somebody else is nobody's, and the next session overwrites it.
+			// No ID: the next session overwrites an entry with a wrong id.
 			Name:    "visitor",
 			Key:     func(id string) rmw.Key { return rmw.Key{Name: visitors + id} },
 			Codec:   domains.CodecOf[Visitor, *Visitor](min(cfg.Layout, domains.Hash), nil), // its version begins anew with each session
@@ -95,10 +89,10 @@ func New(store rmw.Store, cfg Config) Sessions {
 	}
 }
 
-// expiry is what a write of s leaves behind.
+// expiry returns the TTL after a write of s; 0 leaves it to the key.
 func (c Config) expiry(s *Session) time.Duration {
 	switch {
-	case s.CloseReason == Abandoned && cmp.Or(c.ClosedTTL, c.TTL) > 0: // else it stays anyway
+	case s.CloseReason == Abandoned && cmp.Or(c.ClosedTTL, c.TTL) > 0: // else it never expires
 		return max(c.TTL, c.ClosedTTL, AbandonedTTL)
 	case s.Status == Closed:
 		return c.ClosedTTL
@@ -108,14 +102,14 @@ func (c Config) expiry(s *Session) time.Duration {
 	return 0
 }
 
-// Get returns a session.
+// Get returns a session, or [ErrNoSession].
 func (s Sessions) Get(ctx context.Context, id string) (Session, error) {
 	return s.sessions.Get(ctx, id)
 }
 
-// Create makes a session with what info has under TenantID, VisitorID, RoomID,
-// QueueID, MerchantID, Priority and Status, which is Bot or Queued. It does not ask
-// whether its visitor has another one: desk.Open does.
+// Create stores a new session with TenantID, VisitorID, RoomID, QueueID, MerchantID, Priority, Unknown and
+// Status of info. Status must be Bot or Queued. Create does not check that the visitor has no other session:
+// desk.Open does.
 func (s Sessions) Create(ctx context.Context, id string, op domains.Op, info Session) (Session, error) {
 	if err := s.Validate(id, op, info); err != nil {
 		return Session{}, err
@@ -126,7 +120,7 @@ func (s Sessions) Create(ctx context.Context, id string, op domains.Op, info Ses
 	})
 }
 
-// Validate reports, as an [rmw.ErrInvalid], why Create would not take info.
+// Validate returns an [rmw.ErrInvalid] if Create would not accept the arguments.
 func (s Sessions) Validate(id string, op domains.Op, info Session) error {
 	if err := op.Validate(); err != nil {
 		return err
@@ -138,7 +132,7 @@ func (s Sessions) Validate(id string, op domains.Op, info Session) error {
 	return n.Check()
 }
 
-// begin is a session as it is at first.
+// begin returns a new session.
 func begin(id string, op domains.Op, info Session) Session {
 	n := Session{
 		ID: id, TenantID: info.TenantID, VisitorID: info.VisitorID, RoomID: info.RoomID, QueueID: info.QueueID,
@@ -151,58 +145,57 @@ func begin(id string, op domains.Op, info Session) Session {
 	return n
 }
 
-// Edit changes a session by whatever change does, in one step. change may run
-// several times, and computes only; see [rmw.UpdateFunc].
+// Edit applies change to a session in one update. change may run several times and must have no side effects.
 func (s Sessions) Edit(ctx context.Context, id string, op domains.Op, change func(*Session) error) (Session, error) {
 	n, err := s.sessions.Edit(ctx, id, op, change)
-	n.reopened = false // it is what is stored, not how it came about
+	n.reopened = false
 	return n, err
 }
 
-// Escalate asks for an agent where a program has answered so far.
+// Escalate queues a session that a bot has answered so far.
 func (s Sessions) Escalate(ctx context.Context, id string, op domains.Op, queueID string) (Session, error) {
 	return s.Edit(ctx, id, op.As("Escalate"), func(n *Session) error { return n.Escalate(op.Time(), queueID) })
 }
 
-// Reply notes that the agent has written.
+// Reply records that the agent has written. The first reply makes the session active.
 func (s Sessions) Reply(ctx context.Context, id string, op domains.Op, agentID string) (Session, error) {
 	return s.Edit(ctx, id, op.As("Reply"), func(n *Session) error { return n.Reply(op.Time(), agentID) })
 }
 
-// VisitorWrites notes that the visitor has written.
+// VisitorWrites records that the visitor has written. It makes a session on hold active.
 func (s Sessions) VisitorWrites(ctx context.Context, id string, op domains.Op) (Session, error) {
 	return s.Edit(ctx, id, op.As("VisitorWrites"), func(n *Session) error { return n.VisitorWrites(op.Time()) })
 }
 
-// Hold sets the session aside until the visitor writes.
+// Hold puts an active session on hold until the visitor writes.
 func (s Sessions) Hold(ctx context.Context, id string, op domains.Op, agentID string) (Session, error) {
 	return s.Edit(ctx, id, op.As("Hold"), func(n *Session) error { return n.Hold(op.Time(), agentID) })
 }
 
-// Resume takes up a session that is on hold.
+// Resume makes a session on hold active.
 func (s Sessions) Resume(ctx context.Context, id string, op domains.Op, agentID string) (Session, error) {
 	return s.Edit(ctx, id, op.As("Resume"), func(n *Session) error { return n.Resume(op.Time(), agentID) })
 }
 
-// SetPriority puts the session before or behind others.
+// SetPriority sets the order in a queue; higher comes first.
 func (s Sessions) SetPriority(ctx context.Context, id string, op domains.Op, priority int) (Session, error) {
 	return s.Edit(ctx, id, op.As("SetPriority"), func(n *Session) error { return n.SetPriority(op.Time(), priority) })
 }
 
-// SetMerchant says which merchant the conversation is about.
+// SetMerchant sets the merchant that the conversation is about; empty is none.
 func (s Sessions) SetMerchant(ctx context.Context, id string, op domains.Op, merchantID string) (Session, error) {
 	return s.Edit(ctx, id, op.As("SetMerchant"), func(n *Session) error { return n.SetMerchant(op.Time(), merchantID) })
 }
 
-// Rate is what the visitor thought of the session.
+// Rate stores the visitor's rating of a closed session, once: score is 1 to 5, comment at most MaxComment
+// bytes.
 func (s Sessions) Rate(ctx context.Context, id string, op domains.Op, score int, comment string) (Session, error) {
 	return s.Edit(ctx, id, op.As("Rate"), func(n *Session) error {
 		return n.Rate(op.Time(), Rating{Score: score, Comment: comment})
 	})
 }
 
-// Settle is Edit for a change that needs no operation id: what it does shows in the
-// session, and doing it again changes nothing.
+// Settle is Edit for an idempotent change, which needs no operation id. Package desk uses it.
 func (s Sessions) Settle(ctx context.Context, id string, at time.Time, change func(*Session) error) (Session, error) {
 	n, err := s.sessions.Settle(ctx, id, at, func(n *Session, exists bool) error {
 		if !exists {
@@ -214,14 +207,14 @@ func (s Sessions) Settle(ctx context.Context, id string, at time.Time, change fu
 	return n, err
 }
 
-// Fence makes sure that whoever has seen the session at epoch, or before, cannot
-// change its agent any more. It needs no operation id.
+// Fence raises the epoch above the given one, so that an Assign, Transfer or Reopen at that epoch or an earlier
+// one returns [ErrMovedOn]. It is idempotent.
 func (s Sessions) Fence(ctx context.Context, id string, at time.Time, epoch uint64) (Session, error) {
 	return s.Settle(ctx, id, at, func(n *Session) error { return n.Fence(domains.At(at), epoch) })
 }
 
-// Abandon makes sure that a session which does not exist never will: it stores one
-// that is closed. If there is one already, it returns that.
+// Abandon prevents the creation of a session: it stores a closed one under the id. If the session exists,
+// Abandon changes nothing and returns it.
 func (s Sessions) Abandon(ctx context.Context, id string, at time.Time, visitorID string) (Session, error) {
 	now := domains.At(at)
 	return s.sessions.Settle(ctx, id, at, func(n *Session, exists bool) error {
@@ -236,5 +229,5 @@ func (s Sessions) Abandon(ctx context.Context, id string, at time.Time, visitorI
 	})
 }
 
-// Windows returns how long after closing the sessions can be rated and reopened.
+// Windows returns the times after the closing in which sessions can be rated and reopened.
 func (s Sessions) Windows() Windows { return s.cfg.Windows() }

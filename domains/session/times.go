@@ -7,19 +7,19 @@ import (
 	"github.com/unwatch/unwatch/domains"
 )
 
-// now returns the time of an operation: at, unless the session has seen a later one. It
-// does not rely on UpdatedAt: who has written last may not know that field.
+// now returns the time of an operation: at, or the latest time of the session if that is later. UpdatedAt alone
+// is not enough: a service that does not know it may have written last.
 func (s *Session) now(at domains.Time) domains.Time {
 	return max(at, s.UpdatedAt, slices.Max(s.times()))
 }
 
-// touch notes the time of an operation, and returns it.
+// touch sets UpdatedAt to the time of an operation, and returns it.
 func (s *Session) touch(at domains.Time) domains.Time {
 	s.UpdatedAt = s.now(at)
 	return s.UpdatedAt
 }
 
-// times are the moments that have come.
+// times returns the times of all events.
 func (s *Session) times() []domains.Time {
 	times := []domains.Time{
 		s.CreatedAt, s.QueuedAt, s.TakenAt, s.AssignedAt, s.FirstResponseAt, s.LastVisitorAt, s.LastAgentAt,
@@ -34,11 +34,11 @@ func (s *Session) times() []domains.Time {
 	return times
 }
 
-// Waited returns how long the visitor waited since the session was last queued: until
-// an agent had it, or it was closed, or now. It is 0 if it never was queued.
+// Waited returns the time from the last queueing to the assignment, else to the closing, else to now. It is 0
+// if the session was never queued.
 func (s *Session) Waited(now time.Time) time.Duration {
 	taken := s.TakenAt
-	if taken < s.QueuedAt { // stored by somebody who does not know the field
+	if taken < s.QueuedAt { // written by a service that does not know TakenAt
 		taken = s.AssignedAt
 	}
 	switch {
@@ -52,11 +52,10 @@ func (s *Session) Waited(now time.Time) time.Duration {
 	return max(0, domains.At(now).Sub(s.QueuedAt))
 }
 
-// FirstResponse returns how long it took from the beginning to an agent's first
-// answer; 0 if there is none.
+// FirstResponse returns the time from the creation to the first reply of an agent; 0 without a reply.
 func (s *Session) FirstResponse() time.Duration { return s.FirstResponseAt.Sub(s.CreatedAt) }
 
-// Lasted returns how long the session has existed, until it was closed.
+// Lasted returns the time from the creation to the closing, else to now.
 func (s *Session) Lasted(now time.Time) time.Duration {
 	if s.ClosedAt != 0 {
 		return s.ClosedAt.Sub(s.CreatedAt)
@@ -64,8 +63,7 @@ func (s *Session) Lasted(now time.Time) time.Duration {
 	return max(0, domains.At(now).Sub(s.CreatedAt))
 }
 
-// Chatted returns how long visitor and agent have talked: from the first answer to
-// the end, or to what either last wrote.
+// Chatted returns the time from the first reply to the closing, else to the last message.
 func (s *Session) Chatted() time.Duration {
 	if s.ClosedAt != 0 {
 		return s.ClosedAt.Sub(s.FirstResponseAt)

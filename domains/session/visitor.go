@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -8,39 +9,35 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Visitor is the index from a visitor to the one session of theirs that may be open.
-// It is written before the session is: so it may name a session that does not exist,
-// or not any more, but never misses one that does.
+// Visitor is the index entry from a visitor to their only session that may be open. It is written before the
+// session is, so it may name a session that does not exist, but no open session lacks an entry.
 type Visitor struct {
 	domains.Header
 	ID        string `json:"id"`
 	SessionID string `json:"session_id"`
-	// Epoch is the session's when the entry was made; 0 if it did not exist.
+	// Epoch is the session's epoch before the session was opened; 0 if the session did not exist.
 	Epoch uint64 `json:"epoch,omitempty"`
 	// State is Reserved until the session is known to be open.
 	State Hold `json:"state"`
-	// Until is how long whoever reserved has to do what it was for. Others wait that
-	// long; nothing but their patience rests on it.
+	// Until ends the reservation. Other processes wait until then before they clear it; safety does not depend
+	// on the clock.
 	Until domains.Time `json:"until,omitempty"`
 
 	Unknown domains.Unknown `json:"-"`
 }
 
-// Hold says how sure an entry of an index is.
+// Hold is the state of an index entry.
 type Hold string
 
 // The states of an entry.
 const (
-	Reserved Hold = "reserved" // about to be
-	Held     Hold = "held"
+	Reserved Hold = "reserved" // the session is about to be opened
+	Held     Hold = "held"     // the session was opened
 )
 
-// Check implements [domains.Entity].
+// Check returns an error for the first rule that the entry breaks. It implements [domains.Entity].
 func (v *Visitor) Check() error {
-	if err := domains.CheckID("visitor", v.ID); err != nil {
-		return err
-	}
-	if err := domains.CheckID("session", v.SessionID); err != nil {
+	if err := cmp.Or(domains.CheckID("visitor", v.ID), domains.CheckID("session", v.SessionID)); err != nil {
 		return err
 	}
 	switch {
@@ -54,8 +51,8 @@ func (v *Visitor) Check() error {
 	return nil
 }
 
-// Reserve makes the entry point to a session that is about to be opened, provided
-// that it is still what was seen.
+// Reserve points the entry to a session that is about to be opened, provided that the entry is still seen, else
+// returns [ErrMovedOn].
 func (v *Visitor) Reserve(id string, seen Visitor, sessionID string, epoch uint64, until domains.Time) error {
 	if !v.same(seen) {
 		return ErrMovedOn
@@ -67,7 +64,7 @@ func (v *Visitor) Reserve(id string, seen Visitor, sessionID string, epoch uint6
 	return nil
 }
 
-// Confirm notes that the session is open.
+// Confirm records that the session is open.
 func (v *Visitor) Confirm(sessionID string) error {
 	if v.SessionID != sessionID || v.State == Held {
 		return rmw.Keep
@@ -76,7 +73,7 @@ func (v *Visitor) Confirm(sessionID string) error {
 	return nil
 }
 
-// Release removes the entry of a session that was closed, and has had epoch since.
+// Release removes the entry of a session that was closed at the given epoch, or an earlier one.
 func (v *Visitor) Release(sessionID string, epoch uint64) error {
 	if v.SessionID != sessionID || v.Epoch >= epoch {
 		return rmw.Keep
@@ -84,8 +81,7 @@ func (v *Visitor) Release(sessionID string, epoch uint64) error {
 	return rmw.Remove
 }
 
-// same compares more than the Version: an entry that was removed counts from one
-// again.
+// same compares more than the Version, which restarts after a removal.
 func (v *Visitor) same(w Visitor) bool {
 	return v.Version == w.Version && v.SessionID == w.SessionID && v.Epoch == w.Epoch && v.State == w.State
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Visitor returns the index entry of a visitor, the zero Visitor if there is none.
+// Visitor returns the index entry of a visitor, or the zero Visitor.
 func (s Sessions) Visitor(ctx context.Context, visitorID string) (Visitor, error) {
 	v, err := s.visitors.Get(ctx, visitorID)
 	if errors.Is(err, ErrNoSession) {
@@ -18,8 +18,8 @@ func (s Sessions) Visitor(ctx context.Context, visitorID string) (Visitor, error
 	return v, err
 }
 
-// ReserveVisitor makes a visitor's entry point to a session that is about to be
-// opened, provided that it is still what was seen; else it returns an [ErrMovedOn].
+// ReserveVisitor points a visitor's entry to a session that is about to be opened, provided that the entry is
+// still seen, else returns [ErrMovedOn].
 func (s Sessions) ReserveVisitor(
 	ctx context.Context, visitorID string, at time.Time, seen Visitor, sessionID string, epoch uint64, until time.Time,
 ) (Visitor, error) {
@@ -28,7 +28,7 @@ func (s Sessions) ReserveVisitor(
 	})
 }
 
-// ConfirmVisitor notes that the session a visitor's entry points to is open.
+// ConfirmVisitor records that the session of a visitor's entry is open.
 func (s Sessions) ConfirmVisitor(ctx context.Context, visitorID string, at time.Time, sessionID string) error {
 	_, err := s.visitors.Settle(ctx, visitorID, at, func(v *Visitor, exists bool) error {
 		if !exists {
@@ -39,8 +39,8 @@ func (s Sessions) ConfirmVisitor(ctx context.Context, visitorID string, at time.
 	return err
 }
 
-// ReleaseVisitor removes a visitor's entry if it points to a session that was closed,
-// and has had epoch since.
+// ReleaseVisitor removes a visitor's entry if it points to that session, which was closed at the given epoch or
+// an earlier one.
 func (s Sessions) ReleaseVisitor(ctx context.Context, visitorID string, at time.Time, sessionID string, epoch uint64) error {
 	_, err := s.visitors.Settle(ctx, visitorID, at, func(v *Visitor, exists bool) error {
 		if !exists {
