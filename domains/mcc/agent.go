@@ -1,6 +1,7 @@
 package mcc
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,82 +9,80 @@ import (
 	"github.com/unwatch/unwatch/domains"
 )
 
-// Agent is somebody who serves sessions. Its exported methods that change it are the
-// operations; an [Agents] stores what they do.
+// Agent is a person that serves sessions. The methods that change it are the operations; the methods of
+// [Agents] with the same names store the result.
 type Agent struct {
 	domains.Header
 	ID       string `json:"id"`
 	TenantID string `json:"tenant_id,omitempty"`
 	Status   Status `json:"status"`
-	// Accepting is whether new sessions may come.
+	// Accepting permits new sessions while the agent is online.
 	Accepting bool `json:"accepting,omitempty"`
-	// Max is how many sessions the agent may have; 0 is what the groups, or all, may,
-	// and [Unlimited] is no limit.
+	// Max is the limit of slots that are not forced. 0 uses the limit of the groups, else Config.Max;
+	// [Unlimited] is no limit.
 	Max int `json:"max,omitempty"`
-	// Groups are those the agent belongs to.
+	// Groups holds the agent's groups, the most important first, at most MaxGroups.
 	Groups []string `json:"groups,omitempty"`
-	// Slots are the sessions, by id.
+	// Slots holds the agent's slots by session id, at most MaxSlots.
 	Slots map[string]Slot `json:"slots,omitempty" hash:"slot:"`
-	// LastAssignedAt is when the agent last got a session: who got one longest ago
-	// may be next.
+	// LastAssignedAt is the time of the last reservation, for routing to the agent that has waited longest.
 	LastAssignedAt domains.Time `json:"last_assigned_at,omitempty"`
-	// StatusAt is when the status last changed, UpdatedAt the latest time that an
-	// operation of this package has seen.
+	// StatusAt is the last change of the status, UpdatedAt the last operation of this package.
 	StatusAt  domains.Time `json:"status_at,omitempty"`
 	UpdatedAt domains.Time `json:"updated_at,omitempty"`
 
 	Unknown domains.Unknown `json:"-"`
 }
 
-// Status is what an agent wants to be.
+// Status is the status that an agent has set.
 type Status string
 
 // The states of an agent.
 const (
 	Online  Status = "online"
-	Busy    Status = "busy" // there, and not to be given more
+	Busy    Status = "busy" // present, without new sessions
 	Away    Status = "away"
 	Offline Status = "offline"
 )
 
-// Unlimited as a Max is no limit.
+// Unlimited, as a limit, is no limit.
 const Unlimited = -1
 
-// Slot is an agent's place for a session.
+// Slot is an agent's capacity for one session.
 type Slot struct {
-	// Epoch is the session's: while the slot is reserved, the one at which the session
-	// may be given to the agent; once it is held, the one since which it is the agent's.
+	// Epoch is an epoch of the session. A reserved slot permits to give the session to the agent at that epoch.
+	// For a held slot, the agent has the session since that epoch.
 	Epoch uint64    `json:"epoch"`
 	State SlotState `json:"state"`
-	// Since is when the slot was reserved.
+	// Since is the time of the reservation.
 	Since domains.Time `json:"since,omitempty"`
-	// Until is how long whoever reserved it has. Others wait that long before they
-	// clear up; nothing but their patience rests on it.
+	// Until ends the reservation. Other processes wait until then before they clear it; safety does not depend
+	// on the clock. Zero if held.
 	Until domains.Time `json:"until,omitempty"`
-	// Forced is a slot that was taken whatever the limit is, and does not count.
+	// Forced exempts the slot from the limit.
 	Forced bool `json:"forced,omitempty"`
 
 	Unknown domains.Unknown `json:"-"`
 }
 
-// SlotState says how sure a slot is.
+// SlotState is the state of a slot.
 type SlotState string
 
 // The states of a slot.
 const (
-	Reserved SlotState = "reserved" // the session may be about to come
-	Held     SlotState = "held"     // the session came
+	Reserved SlotState = "reserved" // before the session is given to the agent
+	Held     SlotState = "held"     // after the session was given to the agent
 )
 
-// Limits of what an agent stores.
+// Limits of a stored agent.
 const (
 	MaxGroups = 64
 	MaxSlots  = 10_000
-	// MaxEpoch is a session's last epoch: what every language reads as a number.
+	// MaxEpoch is the last epoch: the largest integer that a JSON number holds in every language.
 	MaxEpoch = 1<<53 - 1
 )
 
-// Load returns how many slots count against the limit.
+// Load returns the number of slots that count against the limit.
 func (a *Agent) Load() int {
 	n := 0
 	for _, s := range a.Slots {
@@ -94,15 +93,12 @@ func (a *Agent) Load() int {
 	return n
 }
 
-// Takes reports whether new sessions may come at all.
+// Takes reports whether the agent is online and accepting.
 func (a *Agent) Takes() bool { return a.Status == Online && a.Accepting }
 
-// Check implements [domains.Entity]: it reports the first rule that does not hold.
+// Check returns an error for the first rule that the agent breaks. It implements [domains.Entity].
 func (a *Agent) Check() error {
-	if err := domains.CheckID("agent", a.ID); err != nil {
-		return err
-	}
-	if err := domains.CheckIDs(map[string]string{"tenant": a.TenantID}); err != nil {
+	if err := cmp.Or(domains.CheckID("agent", a.ID), domains.CheckIDs(map[string]string{"tenant": a.TenantID})); err != nil {
 		return err
 	}
 	switch {
@@ -114,8 +110,7 @@ func (a *Agent) Check() error {
 		return fmt.Errorf("%d groups, at most %d are stored", len(a.Groups), MaxGroups)
 	case len(a.Slots) > MaxSlots:
 		return fmt.Errorf("%d slots, at most %d are stored", len(a.Slots), MaxSlots)
-	}
-	if !a.LastAssignedAt.Valid() || !a.StatusAt.Valid() || !a.UpdatedAt.Valid() {
+	case !a.LastAssignedAt.Valid() || !a.StatusAt.Valid() || !a.UpdatedAt.Valid():
 		return errNoTime
 	}
 	for _, g := range a.Groups {
@@ -124,10 +119,7 @@ func (a *Agent) Check() error {
 		}
 	}
 	for id, s := range a.Slots {
-		if err := domains.CheckID("session", id); err != nil {
-			return err
-		}
-		if err := s.check(); err != nil {
+		if err := cmp.Or(domains.CheckID("session", id), s.check()); err != nil {
 			return err
 		}
 	}

@@ -9,47 +9,41 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Config says how agents are stored, and how much they may have to do. The zero
-// Config works.
+// Config configures [Agents]. The zero Config works.
 type Config struct {
 	// Prefix comes before an agent's id in its key. Default: "agent:".
 	Prefix string
-	// Layout is how an agent lies in the store. Default: domains.JSON. See the
-	// package's "Sizes and cost".
+	// Layout is the stored form of an agent. Default: domains.JSON. docs/domains.md compares the costs.
 	Layout domains.Layout
-	// TTL is the expiry that every change of an agent leaves behind, as in [rmw.Key].
-	// Default: it stays as it is; a new agent has none. Leave it so where package desk
-	// is used: an agent that expires, or is removed, takes the slots along, and one made
-	// anew under the same id knows nothing of the sessions that are still theirs.
+	// TTL is the expiry after every change of an agent, as in [rmw.Key]. Default: a change keeps the expiry,
+	// and a new agent has none. Do not set it together with package desk: the slots expire with the agent, and
+	// a new agent under the same id has no slots for the sessions that it still has.
 	TTL time.Duration
-	// Max is how many sessions an agent may have for whom neither Agent.Max nor
-	// GroupMax says it; 0 is no limit.
+	// Max is the limit of an agent for which neither Agent.Max nor GroupMax has one; 0 is no limit.
 	Max int
-	// GroupMax is the same for the agents of a group; 0 leaves it to Max, [Unlimited] is
-	// no limit. All processes must agree on it.
+	// GroupMax is the limit of the agents of a group; 0 uses Max, [Unlimited] is no limit. All processes must
+	// use the same limits.
 	GroupMax map[string]int
-	// Mend, if not nil, repairs an agent that was stored before there were rules: it is called
-	// with each that is read, before the rules are looked at. What it changes is stored
-	// with the next change. See [domains.CodecOf] for what it may do.
+	// Mend, if not nil, repairs an agent from before the rules. It is called with each agent that is read,
+	// before the rules are checked. The next change stores the repair. See [domains.CodecOf] for its limits.
 	Mend func(*Agent)
-	// Codec, if not nil, is a layout of your own. Layout and Mend do not count then.
+	// Codec, if not nil, replaces Layout and Mend.
 	Codec rmw.Codec[Agent]
 }
 
-// Agents stores agents. It is safe for concurrent use.
+// Agents stores agents. It is safe for concurrent use, and needs no Close.
 //
-// Each method that takes an Op or a time is one [rmw.Store.Update] with the operation
-// of the same name of [Agent], and returns the agent as it is stored then. What a
-// rule refuses comes back as a [domains.Refusal].
+// Each method that takes an Op or a time is one [rmw.Store.Update] with the operation of the same name of
+// [Agent]. It returns the stored agent, or a [domains.Refusal] if a rule forbids the change.
 //
-// Reserve, Confirm, Release and Settle take no Op: what they do shows in the agent, so
-// doing it again changes nothing. Package desk calls them in the right order.
+// Reserve, Confirm, Release and Settle are idempotent and take no Op. Package desk calls them in the right
+// order.
 type Agents struct {
 	cfg  Config
 	repo domains.Repository[Agent, *Agent]
 }
 
-// New returns the agents in store.
+// New returns Agents over store.
 func New(store rmw.Store, cfg Config) Agents {
 	codec := cfg.Codec
 	if codec == nil {
@@ -66,7 +60,7 @@ func New(store rmw.Store, cfg Config) Agents {
 	})}
 }
 
-// Limit returns how many sessions the agent may have; [Unlimited] is no limit.
+// Limit returns the agent's limit of slots that are not forced; [Unlimited] is no limit.
 func (s Agents) Limit(a Agent) int {
 	if a.Max != 0 {
 		return a.Max
@@ -79,11 +73,10 @@ func (s Agents) Limit(a Agent) int {
 	return cmp.Or(s.cfg.Max, Unlimited)
 }
 
-// Get returns an agent.
+// Get returns an agent, or [ErrNoAgent].
 func (s Agents) Get(ctx context.Context, id string) (Agent, error) { return s.repo.Get(ctx, id) }
 
-// Create makes an agent, offline and without slots, with what info has under
-// TenantID, Max and Groups.
+// Create stores a new agent, offline and without slots, with TenantID, Max, Groups and Unknown of info.
 func (s Agents) Create(ctx context.Context, id string, op domains.Op, info Agent) (Agent, error) {
 	return s.repo.Create(ctx, id, op.As("Create"), func(a *Agent) error {
 		*a = Agent{
@@ -94,39 +87,38 @@ func (s Agents) Create(ctx context.Context, id string, op domains.Op, info Agent
 	})
 }
 
-// Edit changes an agent by whatever change does, in one step. change may run several
-// times, and computes only; see [rmw.UpdateFunc].
+// Edit applies change to an agent in one update. change may run several times and must have no side effects.
 func (s Agents) Edit(ctx context.Context, id string, op domains.Op, change func(*Agent) error) (Agent, error) {
 	return s.repo.Edit(ctx, id, op, change)
 }
 
-// SetStatus says what the agent wants. Whoever comes online accepts sessions.
+// SetStatus sets the status. Online also sets Accepting, and Offline clears it.
 func (s Agents) SetStatus(ctx context.Context, id string, op domains.Op, status Status) (Agent, error) {
 	return s.Edit(ctx, id, op.As("SetStatus"), func(a *Agent) error { return a.SetStatus(op.Time(), status) })
 }
 
-// SetAccepting says whether new sessions may come.
+// SetAccepting permits or stops new sessions.
 func (s Agents) SetAccepting(ctx context.Context, id string, op domains.Op, accepting bool) (Agent, error) {
 	return s.Edit(ctx, id, op.As("SetAccepting"), func(a *Agent) error { return a.SetAccepting(op.Time(), accepting) })
 }
 
-// SetMax sets how many sessions the agent may have.
+// SetMax sets the agent's own limit; 0 uses the limit of the groups, else Config.Max.
 func (s Agents) SetMax(ctx context.Context, id string, op domains.Op, limit int) (Agent, error) {
 	return s.Edit(ctx, id, op.As("SetMax"), func(a *Agent) error { return a.SetMax(op.Time(), limit) })
 }
 
-// SetGroups says which groups the agent belongs to, the most important first.
+// SetGroups sets the agent's groups, the most important first.
 func (s Agents) SetGroups(ctx context.Context, id string, op domains.Op, groups ...string) (Agent, error) {
 	return s.Edit(ctx, id, op.As("SetGroups"), func(a *Agent) error { return a.SetGroups(op.Time(), groups) })
 }
 
-// SignOff takes the agent offline. The slots stay: desk.SignOff clears them.
+// SignOff takes the agent offline and keeps the slots. desk.SignOff also releases them.
 func (s Agents) SignOff(ctx context.Context, id string, op domains.Op) (Agent, error) {
 	return s.Edit(ctx, id, op.As("SignOff"), func(a *Agent) error { return a.SignOff(op.Time()) })
 }
 
-// Reserve takes a slot for a session that may be given to the agent while it has
-// epoch.
+// Reserve takes a slot, which permits to give the session to the agent at the given epoch. A forced slot is
+// exempt from the limit.
 func (s Agents) Reserve(
 	ctx context.Context, id string, at time.Time, sessionID string, epoch uint64, until time.Time, forced bool,
 ) (Agent, error) {
@@ -135,20 +127,18 @@ func (s Agents) Reserve(
 	})
 }
 
-// Confirm notes that the session is the agent's, and has epoch since or again.
+// Confirm records that the agent has the session at the given epoch.
 func (s Agents) Confirm(ctx context.Context, id string, at time.Time, sessionID string, epoch uint64) (Agent, error) {
 	return s.settle(ctx, id, at, func(a *Agent) error { return a.Confirm(domains.At(at), sessionID, epoch) })
 }
 
-// Release gives up the slot of a session that has epoch, and is not the agent's any
-// more.
+// Release removes the slot of a session that the agent does not have at the given epoch.
 func (s Agents) Release(ctx context.Context, id string, at time.Time, sessionID string, epoch uint64) (Agent, error) {
 	return s.settle(ctx, id, at, func(a *Agent) error { return a.Release(domains.At(at), sessionID, epoch) })
 }
 
-// Settle does what Confirm and Release do, for any number of slots in one update. Slots
-// that are not any more what was decided about stay as they are: compare with the agent
-// that is returned.
+// Settle confirms or releases any number of slots in one update. It keeps slots to which a decision no longer
+// applies: compare with the returned agent.
 func (s Agents) Settle(ctx context.Context, id string, at time.Time, slots []Settlement) (Agent, error) {
 	return s.settle(ctx, id, at, func(a *Agent) error { return a.Settle(domains.At(at), slots) })
 }

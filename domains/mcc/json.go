@@ -2,7 +2,7 @@ package mcc
 
 import "github.com/unwatch/unwatch/domains"
 
-// What is stored by another service besides the fields known here stays.
+// The methods below keep fields that another service stores.
 
 var (
 	agentNames = domains.NamesOf[Agent]()

@@ -8,14 +8,13 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// The operations below compute on the Agent they are given, and nothing else. They
-// return [rmw.Keep] when there is nothing to change, or a Refusal, and leave the
-// Agent as it was then. One function given to [Agents.Edit] may use several; see
+// The operations below have no side effects besides the change of the Agent. They return [rmw.Keep] if nothing
+// changes, or a Refusal; both leave the Agent as it was. A function for [Agents.Edit] may call several: see
 // [domains.Steps].
 
-// SetStatus says what the agent wants. Whoever comes online accepts sessions.
+// SetStatus sets the status. Online also sets Accepting, and Offline clears it.
 func (a *Agent) SetStatus(at domains.Time, status Status) error {
-	if status == "" { // the table would take it for any
+	if status == "" { // the table would match any status
 		return ErrStatus
 	}
 	if a.Status == status && (status != Online || a.Accepting) {
@@ -24,7 +23,7 @@ func (a *Agent) SetStatus(at domains.Time, status Status) error {
 	return a.move("SetStatus", at, status, status == Online || a.Accepting && status != Offline)
 }
 
-// SignOff takes the agent offline. The slots stay: they say what is left to clear.
+// SignOff takes the agent offline and keeps the slots, which name the sessions left to requeue.
 func (a *Agent) SignOff(at domains.Time) error {
 	if a.Status == Offline && !a.Accepting {
 		return rmw.Keep
@@ -45,7 +44,7 @@ func (a *Agent) move(op string, at domains.Time, status Status, accepting bool) 
 	return nil
 }
 
-// SetAccepting says whether new sessions may come.
+// SetAccepting permits or stops new sessions.
 func (a *Agent) SetAccepting(at domains.Time, accepting bool) error {
 	if a.Accepting == accepting {
 		return rmw.Keep
@@ -55,8 +54,8 @@ func (a *Agent) SetAccepting(at domains.Time, accepting bool) error {
 	return nil
 }
 
-// SetMax sets how many sessions the agent may have; 0 is what the groups, or all,
-// may, and [Unlimited] is no limit.
+// SetMax sets the agent's own limit; 0 uses the limit of the groups, else Config.Max, and [Unlimited] is no
+// limit.
 func (a *Agent) SetMax(at domains.Time, limit int) error {
 	switch {
 	case limit < Unlimited:
@@ -69,7 +68,7 @@ func (a *Agent) SetMax(at domains.Time, limit int) error {
 	return nil
 }
 
-// SetGroups says which groups the agent belongs to, the most important first.
+// SetGroups sets the agent's groups, the most important first, at most MaxGroups.
 func (a *Agent) SetGroups(at domains.Time, groups []string) error {
 	if slices.Equal(a.Groups, groups) {
 		return rmw.Keep
@@ -87,9 +86,8 @@ func (a *Agent) SetGroups(at domains.Time, groups []string) error {
 	return nil
 }
 
-// Reserve takes a slot for a session that may be given to the agent while it has
-// epoch. limit is how many may count, [Unlimited] if any number may. A forced slot is
-// taken whatever the limit is, and does not count.
+// Reserve takes a slot, which permits to give the session to the agent at the given epoch. limit is the number
+// of slots that may count, or [Unlimited]. A forced slot is exempt from the limit.
 func (a *Agent) Reserve(at domains.Time, sessionID string, epoch uint64, until domains.Time, limit int, forced bool) error {
 	if err := domains.CheckID("session", sessionID); err != nil {
 		return err
@@ -101,7 +99,7 @@ func (a *Agent) Reserve(at domains.Time, sessionID string, epoch uint64, until d
 	if _, ok := agentTransitions.Next("Reserve", string(a.Status), ""); !ok || !a.Accepting {
 		return fmt.Errorf("%w: the agent is %s", ErrNotAccepting, a.Status)
 	}
-	// One that was forced has not been counted: whoever does not force it must fit in.
+	// A forced slot did not count: without force, it must now fit the limit.
 	if there && old.Epoch == epoch && (old.State == Held || !old.Forced || forced) {
 		return a.extend(at, sessionID, until)
 	}
@@ -125,7 +123,7 @@ func (a *Agent) Reserve(at domains.Time, sessionID string, epoch uint64, until d
 	return nil
 }
 
-// extend gives whoever has reserved the slot more time.
+// extend prolongs a reservation.
 func (a *Agent) extend(at domains.Time, sessionID string, until domains.Time) error {
 	s := a.Slots[sessionID]
 	if s.State == Held || until <= s.Until {
@@ -137,21 +135,20 @@ func (a *Agent) extend(at domains.Time, sessionID string, until domains.Time) er
 	return nil
 }
 
-// Confirm notes that the session is the agent's, and has epoch since or again. A slot
-// that is gone, or is for a later epoch, stays as it is.
+// Confirm records that the agent has the session at the given epoch. It does not create a slot, and keeps a
+// slot for a later epoch.
 func (a *Agent) Confirm(at domains.Time, sessionID string, epoch uint64) error {
 	return a.Settle(at, []Settlement{{SessionID: sessionID, Has: true, Epoch: epoch}})
 }
 
-// Release gives up the slot of a session that has epoch, and is not the agent's any
-// more. A slot for that epoch, or a later one, stays: the session may be about to
-// come back.
+// Release removes the slot of a session that the agent does not have at the given epoch. It keeps a slot for
+// that epoch or a later one: the session may be about to be given to the agent again.
 func (a *Agent) Release(at domains.Time, sessionID string, epoch uint64) error {
 	return a.Settle(at, []Settlement{{SessionID: sessionID, Epoch: epoch}})
 }
 
-// touch notes the time, unless the agent has seen a later one, and returns which it
-// is. It does not rely on UpdatedAt: who has written last may not know that field.
+// touch advances UpdatedAt to at, or to the latest time of the agent, and returns it. UpdatedAt alone is not
+// enough: a service that does not know it may have written last.
 func (a *Agent) touch(at domains.Time) domains.Time {
 	a.UpdatedAt = max(a.UpdatedAt, a.LastAssignedAt, a.StatusAt, at)
 	for _, s := range a.Slots {

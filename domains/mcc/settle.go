@@ -5,27 +5,22 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Settlement is what an agent's slot for a session comes to, as somebody has decided who
-// has looked at the session.
+// Settlement is a decision about an agent's slot, made from a read of the session.
 type Settlement struct {
 	SessionID string
-	// Has says that the agent has the session: the slot is confirmed. Otherwise it is
-	// released.
+	// Has confirms the slot, because the agent has the session. Otherwise the slot is released.
 	Has bool
-	// Epoch is the session's. See [Agent.Confirm] and [Agent.Release] for the slots that
-	// stay as they are.
+	// Epoch is the session's epoch at the read. A slot for a later epoch is kept, and a slot for that epoch is
+	// not released.
 	Epoch uint64
-	// Seen, if not nil, is the slot that was decided about: any other stays, too. It is for
-	// a session that does not exist, and so has no epoch that could tell.
+	// Seen, if not nil, is the slot at the decision; a slot that has changed since is kept. It replaces the
+	// epoch of a session that does not exist.
 	Seen *Slot
 }
 
-// Settle brings any number of slots in line with their sessions, as one change: to each it
-// does what [Agent.Confirm] or [Agent.Release] does. It asks of each slot as it is now
-// whether the decision still applies, and leaves alone those to which it does not. Its
-// time grows with the number of slots plus that of settlements, not with their product.
-//
-// It returns [rmw.Keep] if none changes, and nothing else but nil.
+// Settle confirms or releases any number of slots as one change. It keeps each slot to which its decision no
+// longer applies. It takes linear time in the slots plus the settlements, and returns nil, or [rmw.Keep] if no
+// slot changes.
 func (a *Agent) Settle(at domains.Time, slots []Settlement) error {
 	touched := false
 	for _, s := range slots {
@@ -33,7 +28,7 @@ func (a *Agent) Settle(at domains.Time, slots []Settlement) error {
 		if !there || !s.applies(slot) {
 			continue
 		}
-		if !touched { // once: it looks at all slots
+		if !touched { // touch reads all slots
 			a.touch(at)
 			touched = true
 		}

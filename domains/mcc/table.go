@@ -5,7 +5,7 @@ import "github.com/unwatch/unwatch/domains"
 // Transitions returns the agent's transition table.
 func Transitions() domains.Table { return agentTransitions.Clone() }
 
-// SlotTransitions returns that of a slot.
+// SlotTransitions returns the transition table of a slot.
 func SlotTransitions() domains.Table { return slotTransitions.Clone() }
 
 var (
