@@ -9,24 +9,26 @@ import (
 	"github.com/unwatch/unwatch/domains/session"
 )
 
-// Assign gives a queued session to an agent who has room for it.
+// Assign gives a queued session to an agent, and takes a slot of the agent. It returns [mcc.ErrFull] if the
+// agent's slots have reached the limit.
 func (d Desk) Assign(ctx context.Context, op domains.Op, sessionID, agentID string) (session.Session, error) {
 	return d.give(ctx, op.As("Assign"), sessionID, agentID, false, func(s *session.Session, epoch uint64) error {
 		return s.Assign(op.Time(), agentID, epoch)
 	})
 }
 
-// TransferTo says to whom a session goes, and why.
+// TransferTo is the destination of a transfer.
 type TransferTo struct {
 	AgentID string
-	// Force gives it to the agent whatever the limit is.
+	// Force exempts the slot from the agent's limit.
 	Force bool
-	// By is who wants it; empty is the system.
+	// By is the id of the requester; empty is the system.
 	By     string
 	Reason string
 }
 
-// Transfer gives a session from the agent who has it to another.
+// Transfer gives a session from its agent to another. It takes a slot of the new agent, and releases the slot
+// of the previous one.
 func (d Desk) Transfer(ctx context.Context, op domains.Op, sessionID string, to TransferTo) (session.Session, error) {
 	return d.give(ctx, op.As("Transfer"), sessionID, to.AgentID, to.Force, func(s *session.Session, epoch uint64) error {
 		return s.Transfer(op.Time(), to.AgentID, epoch, to.By, to.Reason)
@@ -47,11 +49,11 @@ func (d Desk) give(
 		if err != nil {
 			return session.Session{}, err
 		}
-		from := seen.AgentID
+		from := seen.AgentID // loses its slot
 		if done {
-			from = seen.LastAgentID // whom it was taken from may not have been told
+			from = seen.LastAgentID // the crashed operation may not have released the slot
 		} else {
-			trial := seen // what is refused anyway needs no slot
+			trial := seen // a refused operation needs no slot
 			if err := commit(&trial, seen.Epoch); err != nil {
 				return session.Session{}, err
 			}
@@ -61,11 +63,14 @@ func (d Desk) give(
 		}
 		s, err := d.sessions.Edit(ctx, sessionID, op, func(s *session.Session) error { return commit(s, seen.Epoch) })
 		if err == nil {
-			d.finish(ctx, sessionID, d.settle(op.At, agentID, sessionID, s), d.settleOther(op, from, agentID, sessionID, s))
+			if from == agentID {
+				from = ""
+			}
+			d.finish(ctx, sessionID, d.settle(op.At, agentID, sessionID, s), d.settle(op.At, from, sessionID, s))
 			return s, nil
 		}
 		if domains.RefusalOf(err) == nil {
-			return session.Session{}, err // the slot stays: it is not known to be useless
+			return session.Session{}, err // the slot stays: the commit may have happened
 		}
 		d.withdraw(ctx, op, agentID, sessionID)
 		if !errors.Is(err, session.ErrMovedOn) || attempt == maxAttempts {
@@ -74,16 +79,8 @@ func (d Desk) give(
 	}
 }
 
-// settleOther settles the slot of who had the session, unless that is who has it.
-func (d Desk) settleOther(op domains.Op, from, agentID, sessionID string, s session.Session) func(context.Context) error {
-	if from == agentID {
-		from = ""
-	}
-	return d.settle(op.At, from, sessionID, s)
-}
-
-// reserve takes a slot for the session at the epoch that was seen. If the agent is
-// full, it clears up first what is overdue: that shows in the agent.
+// reserve takes a slot for the session at the given epoch. If the agent is full, it first clears the agent's
+// overdue reservations.
 func (d Desk) reserve(ctx context.Context, op domains.Op, agentID, sessionID string, epoch uint64, force bool) error {
 	take := func() error {
 		_, err := d.agents.Reserve(ctx, agentID, op.At, sessionID, epoch, d.until(op), force)
@@ -93,7 +90,7 @@ func (d Desk) reserve(ctx context.Context, op domains.Op, agentID, sessionID str
 	if !errors.Is(err, mcc.ErrFull) && !errors.Is(err, mcc.ErrMovedOn) {
 		return err
 	}
-	if cleared, _ := d.reap(ctx, op.At, agentID, true); cleared.Released == 0 { // what failed does not take back what is free
+	if cleared, _ := d.reap(ctx, op.At, agentID, true); cleared.Released == 0 { // after an error, some slots may be released
 		return err
 	}
 	return take()

@@ -13,18 +13,16 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Config says how patient a Desk is. The zero Config works.
+// Config configures a [Desk]. The zero Config works.
 type Config struct {
-	// Patience is how long a reservation is left alone before others clear it up.
-	// It should be longer than an operation takes on a bad day. Default: 30 s.
+	// Patience is the time for which a reservation is left alone before other processes clear it. It should
+	// exceed the longest duration of an operation. Default: 30 s.
 	Patience time.Duration
-	// FinishTimeout bounds each of the at most two steps that are left once an operation
-	// is decided, also if the caller's ctx has ended; and, once the ctx of a Reap or a
-	// SignOff has ended, the one update that settles what was decided. Default: 5 s.
+	// FinishTimeout bounds each of the at most two steps after a commit; these steps ignore the end of the
+	// caller's ctx. It also bounds the last update of a Reap or SignOff whose ctx has ended. Default: 5 s.
 	FinishTimeout time.Duration
-	// Unfinished, if not nil, is told when that failed: the operation has
-	// happened, and the next Reap finishes it. It must be quick and safe for
-	// concurrent use.
+	// Unfinished, if not nil, is called with the error of a step after a commit. The operation has happened,
+	// and the next Reap finishes it. Unfinished must be quick and safe for concurrent use.
 	Unfinished func(ctx context.Context, sessionID string, err error)
 }
 
@@ -34,32 +32,31 @@ const (
 	DefaultFinishTimeout = 5 * time.Second
 )
 
-// maxAttempts is how often an operation starts again because others were quicker
-// between its steps.
+// maxAttempts limits the attempts of an operation that loses races between its steps.
 const maxAttempts = 8
 
-// Desk works on sessions and agents. It is safe for concurrent use, also of many
-// processes.
+// Desk changes sessions together with agents and visitors. It is safe for concurrent use, also by many
+// processes, and needs no Close.
 //
-// An error is a refusal of package session, mcc or this one, or is about the store.
-// Nothing was decided then, with one exception: after an [rmw.ErrOutcomeUnknown], send
-// the same operation again. If that is refused, the first may still have happened, or
-// happen: look at the session before it is given to another.
+// An error is a refusal of package session, mcc or desk, or is about the store. After an error the operation
+// has not happened, except after an [rmw.ErrOutcomeUnknown]: send the same operation again. If the retry is
+// refused, the first attempt may still happen or have happened: read the session before you give it to another
+// agent.
 type Desk struct {
 	sessions session.Sessions
 	agents   mcc.Agents
 	cfg      Config
 }
 
-// New returns a desk for the sessions and the agents.
+// New returns a Desk over the sessions and the agents.
 func New(sessions session.Sessions, agents mcc.Agents, cfg Config) Desk {
 	cfg.Patience = cmp.Or(cfg.Patience, DefaultPatience)
 	cfg.FinishTimeout = cmp.Or(cfg.FinishTimeout, DefaultFinishTimeout)
 	return Desk{sessions, agents, cfg}
 }
 
-// happened reports whether op has happened to the session. What reads before it writes
-// has to know: it would take another operation's id for its own.
+// happened reports whether op has happened to the session. It returns an rmw.ErrInvalid if another operation
+// used the id.
 func happened(op domains.Op, sessionID string, s session.Session) (bool, error) {
 	_, done, err := s.Find(op)
 	if err != nil {
@@ -68,10 +65,10 @@ func happened(op domains.Op, sessionID string, s session.Session) (bool, error) 
 	return done, err
 }
 
-// until is the end of a reservation made at that time.
+// until returns the end of the operation's reservation.
 func (d Desk) until(op domains.Op) time.Time { return op.At.Add(d.cfg.Patience) }
 
-// finish does what is left to do once an operation is decided.
+// finish runs the steps after a commit.
 func (d Desk) finish(ctx context.Context, sessionID string, steps ...func(context.Context) error) {
 	ctx = context.WithoutCancel(ctx)
 	for _, step := range steps {
@@ -84,10 +81,8 @@ func (d Desk) finish(ctx context.Context, sessionID string, steps ...func(contex
 	}
 }
 
-// settle brings an agent's slot for a session in line with the session as it was at
-// its epoch: who has it holds a slot, who does not has none from before.
-//
-// An agent who does not exist any more has no slots, and cannot have the session.
+// settle returns the step that confirms the agent's slot for a session if the agent has the session, and else
+// releases it. If the agent was removed, the step requeues the session. An empty agentID does nothing.
 func (d Desk) settle(at time.Time, agentID, sessionID string, s session.Session) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var err error
@@ -115,8 +110,8 @@ func takeBack(at time.Time, agentID, reason string) func(*session.Session) error
 	}
 }
 
-// waits reports whether a reservation until then is left alone. One that is longer than
-// anybody here makes comes from a clock that is ahead.
+// waits reports whether a reservation is left alone. A reservation longer than Patience comes from a clock that
+// is ahead, and does not count.
 func (d Desk) waits(until domains.Time, at time.Time) bool {
 	now := domains.At(at)
 	return now <= until && until <= now.Add(d.cfg.Patience)

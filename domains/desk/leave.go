@@ -11,44 +11,46 @@ import (
 	"github.com/unwatch/unwatch/domains/session"
 )
 
-// Close ends a session, whoever has it. The first reason stays.
+// Close closes a session in any state, and releases its agent's slot and its visitor's entry. A Close of a
+// closed session succeeds: the first reason stays.
 func (d Desk) Close(ctx context.Context, op domains.Op, sessionID string, reason session.Reason) (session.Session, error) {
 	return d.take(ctx, op.As("Close"), sessionID, func(s *session.Session) error {
 		return s.Close(op.Time(), reason, d.sessions.Windows())
 	})
 }
 
-// CloseIdle is Close for a session in which nobody has written for too long.
+// CloseIdle is Close for a session that is idle by the limits; else it returns [session.ErrNotIdle].
 func (d Desk) CloseIdle(ctx context.Context, op domains.Op, sessionID string, limits session.Idle) (session.Session, error) {
 	return d.take(ctx, op.As("CloseIdle"), sessionID, func(s *session.Session) error {
 		return s.CloseIdle(op.Time(), limits, d.sessions.Windows())
 	})
 }
 
-// ToQueue says where a session goes, and why.
+// ToQueue is the destination of a requeue.
 type ToQueue struct {
-	// FromAgentID is who must have it; empty is whoever does.
+	// FromAgentID is the agent that must have the session; empty is any agent.
 	FromAgentID string
-	// QueueID is where it goes; empty is where it came from.
+	// QueueID is the queue; empty keeps the session's queue.
 	QueueID string
-	// By is who wants it; empty is the system.
+	// By is the id of the requester; empty is the system.
 	By     string
 	Reason string
 }
 
-// Requeue takes a session from the agent who has it, and queues it.
+// Requeue takes a session from its agent and queues it.
 func (d Desk) Requeue(ctx context.Context, op domains.Op, sessionID string, to ToQueue) (session.Session, error) {
 	return d.take(ctx, op.As("Requeue"), sessionID, func(s *session.Session) error {
 		return s.Requeue(op.Time(), to.FromAgentID, to.QueueID, to.By, to.Reason)
 	})
 }
 
-// Decline is an agent who does not want the session, or lets it ring out.
+// Decline queues a session that its agent refuses, or does not answer.
 func (d Desk) Decline(ctx context.Context, op domains.Op, sessionID, agentID string) (session.Session, error) {
 	return d.take(ctx, op.As("Decline"), sessionID, func(s *session.Session) error { return s.Decline(op.Time(), agentID) })
 }
 
-// take commits on the session, and releases what it leaves behind.
+// take commits on the session, and then releases the agent's slot and, if the session is closed, the visitor's
+// entry.
 func (d Desk) take(
 	ctx context.Context, op domains.Op, sessionID string, commit func(*session.Session) error,
 ) (session.Session, error) {
@@ -60,7 +62,7 @@ func (d Desk) take(
 	if err != nil {
 		return session.Session{}, err
 	}
-	from = cmp.Or(from, s.LastAgentID) // if it has happened before, and was not finished
+	from = cmp.Or(from, s.LastAgentID) // a retry finishes the steps of a crashed operation
 	d.finish(ctx, sessionID, d.settle(op.At, from, sessionID, s), func(ctx context.Context) error {
 		if s.Status != session.Closed || s.VisitorID == "" {
 			return nil
@@ -70,22 +72,22 @@ func (d Desk) take(
 	return s, nil
 }
 
-// SignOff takes an agent off duty: offline first, so that nothing new comes, and then
-// each session back to its queue. It returns how many there were. If it fails
-// half-way, the agent is offline, and the same operation sent again does the rest.
+// SignOff takes an agent offline, so that no session is added, requeues each of the agent's sessions, and
+// releases all slots in one more update of the agent. It returns the number of requeued sessions. After an
+// error the agent is offline, and the same operation sent again does the rest.
 //
-// It looks at the sessions one after the other, and takes them one after the other; then
-// it releases all slots in one more update of the agent. An agent who comes back before
-// that keeps what came after, and, if that is before the first session is taken, all.
+// If the agent comes online again before the first session is requeued, the agent keeps all sessions; later,
+// the sessions that were assigned since.
 //
-// One session's failure and the end of ctx are as with [Desk.Reap]: what was taken is
-// released.
+// The failure of one session does not stop the others. After the end of ctx no further session is read, and the
+// slots of requeued sessions are released within [Config] FinishTimeout. The error names each session that
+// failed.
 func (d Desk) SignOff(ctx context.Context, op domains.Op, agentID string) (requeued int, err error) {
 	a, err := d.agents.SignOff(ctx, agentID, op)
 	if err != nil {
 		return 0, err
 	}
-	if a.Status != mcc.Offline { // it has happened, and the agent has come back since
+	if a.Status != mcc.Offline { // a retry: the agent came online again after the SignOff
 		return 0, nil
 	}
 	var decided []mcc.Settlement

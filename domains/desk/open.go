@@ -8,9 +8,8 @@ import (
 	"github.com/unwatch/unwatch/domains/session"
 )
 
-// Open makes a session for the visitor that info names, unless the visitor has an
-// open one: then it returns that, and an [ErrHasSession]. sessionID must be new; info
-// is as for [session.Sessions.Create].
+// Open creates a session for the visitor info.VisitorID. If the visitor has an open session, Open returns that
+// session and [ErrHasSession]. sessionID must be new; info is as for [session.Sessions.Create].
 func (d Desk) Open(ctx context.Context, op domains.Op, sessionID string, info session.Session) (session.Session, error) {
 	if err := domains.CheckID("visitor", info.VisitorID); err != nil {
 		return session.Session{}, err
@@ -33,8 +32,8 @@ func (d Desk) Open(ctx context.Context, op domains.Op, sessionID string, info se
 	})
 }
 
-// Reopen queues a closed session again, unless its visitor has another open one: then
-// it returns that, and an [ErrHasSession].
+// Reopen queues a closed session again, within Config.ReopenWindow of package session. If the visitor has
+// another open session, Reopen returns that session and [ErrHasSession].
 func (d Desk) Reopen(ctx context.Context, op domains.Op, sessionID string) (session.Session, error) {
 	s, err := d.sessions.Get(ctx, sessionID)
 	if err != nil {
@@ -43,7 +42,7 @@ func (d Desk) Reopen(ctx context.Context, op domains.Op, sessionID string) (sess
 	op = op.As("Reopen")
 	return d.open(ctx, op, s.VisitorID, sessionID, func(v view) (session.Session, error) {
 		reopen := func(s *session.Session) error { return s.Reopen(op.Time(), v.session.Epoch) }
-		trial := v.session // what is refused anyway needs no entry
+		trial := v.session // a refused operation needs no entry
 		if err := reopen(&trial); err != nil {
 			return session.Session{}, err
 		}
@@ -54,36 +53,35 @@ func (d Desk) Reopen(ctx context.Context, op domains.Op, sessionID string) (sess
 	})
 }
 
-// view is what was seen before a session is opened.
+// view is the state that was read before a session is opened.
 type view struct {
 	session session.Session
 	exists  bool
-	visitor string // "" for a session of nobody
+	visitor string // "" for a session without a visitor
 	entry   session.Visitor
 }
 
-// open makes a session the visitor's open one, once no other is.
+// open makes a session the only open one of the visitor.
 func (d Desk) open(
 	ctx context.Context, op domains.Op, visitorID, sessionID string, commit func(view) (session.Session, error),
 ) (session.Session, error) {
 	for attempt := 1; ; attempt++ {
-		s, quicker, err := d.tryOpen(ctx, op, visitorID, sessionID, commit)
+		s, lost, err := d.tryOpen(ctx, op, visitorID, sessionID, commit)
 		if err == nil && visitorID != "" {
 			d.finish(ctx, sessionID, func(ctx context.Context) error {
 				return d.sessions.ConfirmVisitor(ctx, visitorID, op.At, sessionID)
 			})
 		}
-		if !quicker || attempt == maxAttempts {
+		if !lost || attempt == maxAttempts {
 			return s, err
 		}
 	}
 }
 
-// tryOpen is one attempt. quicker tells that others were, so that it is worth looking
-// again.
+// tryOpen is one attempt. lost reports a lost race, after which another attempt is worthwhile.
 func (d Desk) tryOpen(
 	ctx context.Context, op domains.Op, visitorID, sessionID string, commit func(view) (session.Session, error),
-) (s session.Session, quicker bool, err error) {
+) (s session.Session, lost bool, err error) {
 	v := view{visitor: visitorID, exists: true}
 	v.session, err = d.sessions.Get(ctx, sessionID)
 	if errors.Is(err, session.ErrNoSession) {
@@ -111,7 +109,7 @@ func (d Desk) tryOpen(
 	return s, errors.Is(err, session.ErrMovedOn) || errors.Is(err, session.ErrSessionExists) && !v.exists, err
 }
 
-// point makes the visitor's entry name the session.
+// point reserves the visitor's entry for the session.
 func (d Desk) point(ctx context.Context, op domains.Op, v view, sessionID string) error {
 	if v.visitor == "" {
 		return nil
@@ -120,8 +118,8 @@ func (d Desk) point(ctx context.Context, op domains.Op, v view, sessionID string
 	return err
 }
 
-// vacate makes sure that the session which the entry names is not open, and never will
-// be by that entry. If it is open, vacate returns it, and an ErrHasSession.
+// vacate ensures that the session in the entry is not open, and cannot be opened by that entry. If it is open,
+// vacate returns it and ErrHasSession.
 func (d Desk) vacate(ctx context.Context, op domains.Op, v view) (session.Session, error) {
 	named := v.entry.SessionID
 	s, err := d.sessions.Get(ctx, named)
@@ -141,7 +139,7 @@ func (d Desk) vacate(ctx context.Context, op domains.Op, v view) (session.Sessio
 		s, err = d.sessions.Fence(ctx, named, op.At, max(s.Epoch, v.entry.Epoch))
 	}
 	if err == nil && s.Status != session.Closed {
-		err = session.ErrMovedOn // it has been opened meanwhile
+		err = session.ErrMovedOn // another process has opened it
 	}
 	return session.Session{}, err
 }

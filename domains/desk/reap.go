@@ -10,33 +10,30 @@ import (
 	"github.com/unwatch/unwatch/domains/session"
 )
 
-// Reaped is what a Reap found, in slots. What failed is not in it.
+// Reaped counts the slots that a Reap found, without those that failed.
 type Reaped struct {
-	Sound     int // as they should be
-	Confirmed int // the session had come, and the slot did not say so
-	Released  int // the session had not come, or had gone
-	Waiting   int // reserved, and still left alone; or reserved anew meanwhile
+	Sound     int // held, at the session's epoch
+	Confirmed int // the agent had the session, and the slot was reserved or at an earlier epoch
+	Released  int // the agent did not have the session
+	Waiting   int // reserved and left alone, or reserved again during the Reap
 }
 
-// Reap brings an agent's slots in line with the sessions, after crashes. Any process
-// may do it, at any time, for any agent; now and then for each is enough. at is the
-// present time, by which it tells for how long a reservation is left alone.
+// Reap repairs an agent's slots after crashes: it confirms or releases the slots that differ from their
+// sessions. Any process may call it, at any time, for any agent; an occasional call for each agent is enough.
+// at is the present time: reservations within [Config] Patience are left alone.
 //
-// It reads the agent, then one after the other each session that the agent has a slot
-// for, but those that are left alone; it raises the epoch of those that could still come.
-// Then it writes the agent: once, however many slots are wrong, and not at all if none
-// is. A slot that was taken anew in between stays.
+// Reap reads the agent, then each session of the other slots, one after the other. It raises the epoch of a
+// session to which a commit could still come. Then it updates the agent, once for all wrong slots, or not at
+// all. A slot that is reserved again meanwhile is kept.
 //
-// A session that cannot be read does not keep the others from being settled; nor does
-// the end of ctx, after which no further session is looked at, but what was decided is
-// written, for which it may take [Config] FinishTimeout longer. The error, of
-// [errors.Join], names each session that was not settled, but of those left at the end of
-// ctx one, and how many others there are. Another Reap does the rest.
+// The failure of one session does not stop the others. After the end of ctx no further session is read, and the
+// decided slots are written within FinishTimeout. The error is of [errors.Join]. It names each session that
+// failed, and after the end of ctx one session and the number of the others. Another Reap does the rest.
 func (d Desk) Reap(ctx context.Context, at time.Time, agentID string) (Reaped, error) {
 	return d.reap(ctx, at, agentID, false)
 }
 
-// reap looks at all slots, or only at those that are reserved.
+// reap repairs all slots, or only the reserved ones.
 func (d Desk) reap(ctx context.Context, at time.Time, agentID string, reserved bool) (Reaped, error) {
 	a, err := d.agents.Get(ctx, agentID)
 	if err != nil {
@@ -80,8 +77,8 @@ func (d Desk) reap(ctx context.Context, at time.Time, agentID string, reserved b
 	return sum, failed
 }
 
-// fence returns the session in a state in which nobody can give it to the agent by a
-// slot of that epoch: the agent has it, or it has a later epoch.
+// fence returns the session once no commit by a slot of that epoch is possible: the agent has the session, or
+// the session has a later epoch.
 func (d Desk) fence(ctx context.Context, at time.Time, agentID, sessionID string, epoch uint64) (session.Session, error) {
 	s, err := d.sessions.Get(ctx, sessionID)
 	if err != nil || s.AgentID == agentID || s.Epoch > epoch {

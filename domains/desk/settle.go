@@ -12,14 +12,12 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// What concerns many slots of an agent looks at the sessions first, each a key of its own,
-// and then writes the agent once: an update per slot would move the whole agent each time.
-// It is the epochs that permit to wait: what was decided of a slot is true for as long as
-// the slot is for an earlier epoch, and the update looks whether it still is.
+// Reap and SignOff read the sessions first, and then update the agent once: an update per slot would transfer
+// the whole agent each time. A decision about a slot stays right while the slot is for an earlier epoch, which
+// the update checks.
 
-// eachSlot calls look for each of the slots, until ctx ends, and returns what failed. One
-// that fails does not keep the others from being looked at. The order is that of the map,
-// by chance: if time is always short, it is not always the same slots that miss out.
+// eachSlot calls look for each slot until ctx ends, and joins the errors. The order is random, so that a ctx
+// that is always too short does not always miss the same slots.
 func eachSlot(ctx context.Context, slots map[string]mcc.Slot, look func(sessionID string, slot mcc.Slot) error) error {
 	var failed []error
 	left := len(slots)
@@ -36,8 +34,8 @@ func eachSlot(ctx context.Context, slots map[string]mcc.Slot, look func(sessionI
 	return errors.Join(failed...)
 }
 
-// judge says what an agent's slot comes to. Unless the agent has the session, nobody can
-// give it to the agent by that slot any more.
+// judge decides about an agent's slot. Afterwards the agent has the session, or no commit by that slot is
+// possible.
 func (d Desk) judge(ctx context.Context, at time.Time, agentID, sessionID string, slot mcc.Slot) (mcc.Settlement, error) {
 	s, err := d.fence(ctx, at, agentID, sessionID, slot.Epoch)
 	if errors.Is(err, session.ErrNoSession) {
@@ -46,17 +44,14 @@ func (d Desk) judge(ctx context.Context, at time.Time, agentID, sessionID string
 	return mcc.Settlement{SessionID: sessionID, Has: s.AgentID == agentID, Epoch: s.Epoch}, err
 }
 
-// forget is what the slot for a session that does not exist comes to.
+// forget releases the slot for a session that does not exist.
 func forget(sessionID string, slot mcc.Slot) mcc.Settlement {
 	return mcc.Settlement{SessionID: sessionID, Epoch: slot.Epoch + 1, Seen: &slot}
 }
 
-// settleAll writes what was decided of an agent's slots, in one update; also if ctx has
-// ended by now, or ends meanwhile, for which it has [Config] FinishTimeout. Otherwise, all
-// that was looked at would have to be looked at again.
-//
-// It returns the agent as it is then, the zero one if the agent does not exist any more:
-// who does not has no slots, and cannot have a session.
+// settleAll writes the decisions about an agent's slots in one update. After the end of ctx it has
+// FinishTimeout to do so: otherwise all sessions would have to be read again. It returns the stored agent. If
+// the agent was removed, it requeues the agent's sessions and returns the zero Agent.
 func (d Desk) settleAll(ctx context.Context, at time.Time, agentID string, slots []mcc.Settlement) (a mcc.Agent, err error) {
 	if len(slots) == 0 {
 		return a, nil
@@ -79,7 +74,7 @@ func (d Desk) settleAll(ctx context.Context, at time.Time, agentID string, slots
 	return a, nil
 }
 
-// takeAllBack requeues what an agent has who does not exist any more.
+// takeAllBack requeues the sessions of a removed agent.
 func (d Desk) takeAllBack(ctx context.Context, at time.Time, agentID string, slots []mcc.Settlement) error {
 	var failed []error
 	for _, slot := range slots {
@@ -94,9 +89,8 @@ func (d Desk) takeAllBack(ctx context.Context, at time.Time, agentID string, slo
 	return errors.Join(failed...)
 }
 
-// evict takes one session from an agent who is offline, provided that the agent has it
-// since the epoch that was seen: one who has come back may have got it anew. It says
-// what the slot comes to then, if anything.
+// evict requeues one session of an offline agent, provided that the session still has the epoch of seen: an
+// agent that came online again may have got it anew. It returns the decision about the slot.
 func (d Desk) evict(
 	ctx context.Context, at time.Time, agentID string, slot mcc.Slot, seen mcc.Settlement,
 ) (then mcc.Settlement, requeued bool, err error) {
@@ -128,11 +122,11 @@ func (d Desk) evict(
 		if err != nil || !off {
 			return then, false, err
 		}
-		seen = then // the epoch of what an agent has grows also by a fence
+		seen = then // a fence raised the epoch
 	}
 }
 
-// off reports whether the agent is off duty, or does not exist.
+// off reports whether the agent is offline or does not exist.
 func (d Desk) off(ctx context.Context, agentID string) (bool, error) {
 	a, err := d.agents.Get(ctx, agentID)
 	if errors.Is(err, mcc.ErrNoAgent) {
