@@ -47,11 +47,10 @@ func NewRepository[T any, E Entity[T]](store rmw.Store, cfg Config[T]) Repositor
 }
 
 // Get returns the entity with that id, or the refusal Config.Absent.
-func (r Repository[T, E]) Get(ctx context.Context, id string) (T, error) {
+func (r Repository[T, E]) Get(ctx context.Context, id string) (t T, err error) {
 	key, err := r.key(id)
 	if err != nil {
-		var none T
-		return none, err
+		return t, err
 	}
 	t, exists, err := r.typed(id).Get(rmw.WithOperation(ctx, "Get"), key)
 	if err == nil && !exists {
@@ -74,24 +73,41 @@ func (r Repository[T, E]) Edit(ctx context.Context, id string, op Op, change fun
 func (r Repository[T, E]) Number(
 	ctx context.Context, id string, op Op, change func(E) (uint64, error),
 ) (t T, number uint64, err error) {
+	op.Name = cmp.Or(op.Name, "Edit")
+	return r.once(ctx, id, op, true, change)
+}
+
+// Create stores a new entity, which change builds from a zero one, and returns the refusal Config.Present if
+// the entity exists. If the operation has already happened, Create returns the stored entity. If an operation
+// of another name had the same id, it returns an [rmw.ErrInvalid].
+func (r Repository[T, E]) Create(ctx context.Context, id string, op Op, change func(E) error) (T, error) {
+	op.Name = cmp.Or(op.Name, "Create")
+	t, _, err := r.once(ctx, id, op, false, func(e E) (uint64, error) { return 0, change(e) })
+	return t, err
+}
+
+// once applies change unless op has already happened. The entity must exist, or must not.
+func (r Repository[T, E]) once(
+	ctx context.Context, id string, op Op, mustExist bool, change func(E) (uint64, error),
+) (t T, number uint64, err error) {
 	if err := op.Validate(); err != nil {
 		return t, 0, err
 	}
-	op.Name = cmp.Or(op.Name, "Edit")
-	t, err = r.apply(rmw.WithOperation(ctx, op.Name), id, func(e E, exists bool) error {
+	t, err = r.apply(rmw.WithOperation(ctx, op.Name), id, func(e E, exists bool) (err error) {
 		var done bool
-		var err error
-		if number, done, err = e.Head().Find(op); done || err != nil {
+		number, done, err = e.Head().Find(op)
+		switch {
+		case done || err != nil:
 			return cmp.Or(err, rmw.Keep)
-		}
-		if !exists {
+		case mustExist && !exists:
 			return r.cfg.Absent
+		case exists && !mustExist:
+			return r.cfg.Present
 		}
-		if number, err = change(e); err != nil {
-			return err
+		if number, err = change(e); err == nil {
+			e.Head().record(op, number)
 		}
-		e.Head().record(op, number)
-		return nil
+		return err
 	})
 	if err != nil {
 		number = 0
@@ -99,48 +115,24 @@ func (r Repository[T, E]) Number(
 	return t, number, err
 }
 
-// Create stores a new entity, which change builds from a zero one, and returns the refusal Config.Present if
-// the entity exists. If the operation has already happened, Create returns the stored entity. If an operation
-// of another name had the same id, it returns an [rmw.ErrInvalid].
-func (r Repository[T, E]) Create(ctx context.Context, id string, op Op, change func(E) error) (T, error) {
-	if err := op.Validate(); err != nil {
-		var none T
-		return none, err
-	}
-	op.Name = cmp.Or(op.Name, "Create")
-	return r.apply(rmw.WithOperation(ctx, op.Name), id, func(e E, exists bool) error {
-		if _, done, err := e.Head().Find(op); done || err != nil {
-			return cmp.Or(err, rmw.Keep)
-		}
-		if exists {
-			return r.cfg.Present
-		}
-		if err := change(e); err != nil {
-			return err
-		}
-		e.Head().record(op, 0)
-		return nil
-	})
-}
-
 // Settle is Edit for an idempotent change, which needs no operation id. If the entity does not exist, exists is
 // false, and change may build it from the zero entity.
-func (r Repository[T, E]) Settle(ctx context.Context, id string, at time.Time, change func(e E, exists bool) error) (T, error) {
+func (r Repository[T, E]) Settle(
+	ctx context.Context, id string, at time.Time, change func(e E, exists bool) error,
+) (t T, err error) {
 	if err := checkMoment(at); err != nil {
-		var none T
-		return none, err
+		return t, err
 	}
 	return r.apply(rmw.WithOperation(ctx, "Settle"), id, func(e E, exists bool) error {
-		if err := change(e, exists); err != nil {
-			return err
+		err := change(e, exists)
+		if err == nil {
+			e.Head().record(Op{}, 0)
 		}
-		e.Head().record(Op{}, 0)
-		return nil
+		return err
 	})
 }
 
-func (r Repository[T, E]) apply(ctx context.Context, id string, edit func(e E, exists bool) error) (T, error) {
-	var none T
+func (r Repository[T, E]) apply(ctx context.Context, id string, edit func(e E, exists bool) error) (none T, err error) {
 	key, err := r.key(id)
 	if err != nil {
 		return none, err
@@ -182,8 +174,6 @@ func (r Repository[T, E]) key(id string) (rmw.Key, error) {
 		return rmw.Key{}, err
 	}
 	key := r.cfg.Key(id)
-	if key.Label == "" {
-		key.Label = r.cfg.Name
-	}
+	key.Label = cmp.Or(key.Label, r.cfg.Name)
 	return key, nil
 }

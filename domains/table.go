@@ -1,9 +1,11 @@
 package domains
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"text/tabwriter"
 )
 
 // Table is the state machine of an entity. The operations consult it, and the documents are generated from it.
@@ -41,10 +43,7 @@ func (t Table) Next(op, from, want string) (to string, ok bool) {
 		if row.Op != op || !slices.Contains(row.From, from) {
 			continue
 		}
-		to := row.To
-		if to == "" {
-			to = from
-		}
+		to := cmp.Or(row.To, from)
 		if want == "" || want == to {
 			return to, true
 		}
@@ -74,20 +73,15 @@ func (t Table) States() []string {
 
 // Text returns the table with aligned columns, for a doc comment.
 func (t Table) Text() string {
-	rows := [][]string{{"operation", "from", "to", "when"}}
+	var aligned, b strings.Builder
+	w := tabwriter.NewWriter(&aligned, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "operation\tfrom\tto\twhen")
 	for _, row := range t.Rows {
-		rows = append(rows, row.cells())
+		fmt.Fprintln(w, strings.Join(row.cells(), "\t"))
 	}
-	var width [3]int
-	for _, cells := range rows {
-		for i := range width {
-			width[i] = max(width[i], len(cells[i]))
-		}
-	}
-	var b strings.Builder
-	for _, cells := range rows {
-		line := fmt.Sprintf("%-*s  %-*s  %-*s  %s", width[0], cells[0], width[1], cells[1], width[2], cells[2], cells[3])
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	_ = w.Flush() // a strings.Builder never fails
+	for line := range strings.Lines(aligned.String()) {
+		b.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
 	return b.String()
 }
@@ -104,14 +98,7 @@ func (t Table) Markdown() string {
 }
 
 func (row Transition) cells() []string {
-	from, to := strings.Join(row.From, ", "), row.To
-	if from == "" {
-		from = "–"
-	}
-	if to == "" {
-		to = "same"
-	}
-	return []string{row.Op, from, to, row.When}
+	return []string{row.Op, cmp.Or(strings.Join(row.From, ", "), "–"), cmp.Or(row.To, "same"), row.When}
 }
 
 // Mermaid returns the table as a Mermaid state diagram, without the rows that keep the state.
