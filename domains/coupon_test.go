@@ -11,9 +11,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Coupon is an entity as somebody may write it who takes the defaults of encoding/json:
-// no tag where the Go name is good enough, structs embedded for what they hold or, with
-// a tag, as a field, and no entries with fields of their own.
+// Coupon is an entity that relies on the defaults of encoding/json: a field without a tag, structs embedded for
+// their fields or, with a tag, as a field, and no entries with fields of their own.
 type Coupon struct {
 	domains.Header
 	Audit
@@ -43,7 +42,7 @@ func couponCodec(layout domains.Layout) rmw.Codec[Coupon] {
 }
 
 // The hash has the fields that the document has.
-func TestBothLayoutsStoreTheSameFields(t *testing.T) {
+func TestLayoutsStoreTheSameFields(t *testing.T) {
 	want := Coupon{ID: "7", Hits: 2, Memo: "m", Audit: Audit{By: "ann"}, Place: Place{City: "c", Hits: "h"}}
 	want.Version = 3
 	document, err := couponCodec(domains.JSON).Encode(&want, rmw.Value{})
@@ -82,9 +81,9 @@ func TestNamesOfFieldsWithoutATag(t *testing.T) {
 	assert.Len(t, all, 7)
 }
 
-// Where no entry has a field of its own, a write touches the fields that differ and
-// asks for no others: a store that guards by what was read lets their writers be.
-func TestHashLayoutReadsItsOwnFieldsOnly(t *testing.T) {
+// Without entries that have fields of their own, a write touches the fields that differ and traces no others: a
+// guard by the traced fields lets writers of other fields succeed.
+func TestHashLayoutTracesKnownFields(t *testing.T) {
 	codec := couponCodec(domains.Hash)
 	v, trace := rmw.Hash(map[string]string{"id": "7", "Hits": "1", "Memo": "m", "other": "x"}).Traced()
 	var c Coupon

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The documents that other services may have stored: any JSON, with white space and
-// escapes wherever the grammar permits them.
+// The documents that other services may have stored: any JSON, with white space and escapes wherever the
+// grammar permits them.
 
 // aString returns a text and one of the ways to write it in JSON.
 func aString(t *rapid.T, text string) string {
@@ -77,7 +77,7 @@ func aText(t *rapid.T) string {
 	return rapid.OneOf(awkward, rapid.StringN(0, 6, 12)).Draw(t, "text")
 }
 
-// strangers are members whose names no struct of the tests knows. Names may come twice.
+// strangers are members whose names no struct of the tests has. Names may come twice.
 func strangers(t *rapid.T, depth, n int) []string {
 	members := make([]string, n)
 	for i := range members {
@@ -99,8 +99,7 @@ func anObject(t *rapid.T, members []string) string {
 	return b.String() + aSpace(t) + "}" + aSpace(t)
 }
 
-// aTicketDocument has every attribute of a Ticket, none of them empty, and strangers
-// at every level.
+// aTicketDocument has every attribute of a Ticket, none of them empty, and strangers at every level.
 func aTicketDocument(t *rapid.T) string {
 	with := func(known ...string) string {
 		return anObject(t, append(known, strangers(t, 2, rapid.IntRange(0, 3).Draw(t, "strangers"))...))
@@ -115,8 +114,8 @@ func aTicketDocument(t *rapid.T) string {
 	)
 }
 
-// reading is a document as its reader sees it: numbers by their digits, and of two
-// members with one name the last.
+// reading is a document as its reader sees it: numbers by their digits, and of two members with one name the
+// last.
 func reading(t require.TestingT, document []byte) map[string]any {
 	dec := json.NewDecoder(bytes.NewReader(document))
 	dec.UseNumber()
@@ -125,8 +124,8 @@ func reading(t require.TestingT, document []byte) map[string]any {
 	return m
 }
 
-// The generator makes what it says: else the properties that use it prove little.
-func TestTicketDocumentsAreVaried(t *testing.T) {
+// The generator covers every shape of document; otherwise the properties that use it prove little.
+func TestTicketGeneratorCoverage(t *testing.T) {
 	var spaced, twice, nested, escaped int
 	for seed := range 200 {
 		doc := rapid.Custom(aTicketDocument).Example(seed)

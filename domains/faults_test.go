@@ -19,15 +19,15 @@ import (
 // late is how long after its connection broke a command still happens.
 const late = 20 * time.Millisecond
 
-// faults are what can happen to a command on its way.
+// faults are the possible faults of a command.
 func faults() []rmwtest.Fault {
 	return []rmwtest.Fault{
 		{Kind: rmwtest.RequestLost}, {Kind: rmwtest.ReplyLost}, {Kind: rmwtest.Hang}, {Kind: rmwtest.Late, Delay: late},
 	}
 }
 
-// striking runs test once for every fault of every command, until no command is left
-// to strike. arm makes the next command that the test sends the first.
+// striking runs test once for every fault of every command, until no command is left to strike. arm makes the
+// next command that the test sends the first.
 func striking(t *testing.T, faulty rmwtest.Faults, test func(id string, arm func() (struck func() bool))) {
 	t.Helper()
 	for _, fault := range faults() {
@@ -36,7 +36,7 @@ func striking(t *testing.T, faulty rmwtest.Faults, test func(id string, arm func
 			n++
 			require.Less(t, n, 50)
 			test(fmt.Sprintf("%v-%d", fault.Kind, n), func() func() bool {
-				synctest.Wait() // what the call before has left to be sent is not what is struck
+				synctest.Wait() // the fault must not hit a command that the previous call left behind
 				stop := faulty.Arm(n, fault)
 				return func() bool { struck = stop(); return struck }
 			})
@@ -45,10 +45,10 @@ func striking(t *testing.T, faulty rmwtest.Faults, test func(id string, arm func
 	}
 }
 
-// insist sends one operation until it succeeds, each time as another process would.
-// An error other than ErrOutcomeUnknown must have left the stored value as it was, and
-// for good. It returns whether the first outcome was unknown.
-func insist(t *testing.T, w world, id string, arm func() func() bool, send func(context.Context, tickets) error) (unknown bool) {
+// insist sends one operation until it succeeds, each time as another process would. An error other than
+// ErrOutcomeUnknown must have left the stored value as it was, and for good. It returns whether the first
+// outcome was unknown.
+func insist(t *testing.T, w fixture, id string, arm func() func() bool, send func(context.Context, tickets) error) (unknown bool) {
 	t.Helper()
 	before := stored(t, w.Direct, id)
 	stop := arm()
@@ -73,16 +73,16 @@ func insist(t *testing.T, w world, id string, arm func() func() bool, send func(
 			require.True(t, before.Equal(stored(t, w.Direct, id)), "%s: %v, and yet it was written", id, err)
 		}
 	}
-	// What is still on its way arrives.
+	// Delayed commands arrive.
 	time.Sleep(2 * late)
 	synctest.Wait()
 	return unknown
 }
 
-// After an error, the same operation sent again has happened exactly once, whichever
-// command or reply was lost, on every path.
-func TestSentAgainHappensOnce(t *testing.T) {
-	everywhere(t, func(t *testing.T, w world) {
+// After an error, the same operation sent again has happened exactly once, whichever command or reply was lost,
+// on every path.
+func TestRetryHappensOnce(t *testing.T) {
+	everywhere(t, func(t *testing.T, w fixture) {
 		unknowns := 0
 		striking(t, w.Faults, func(id string, arm func() func() bool) {
 			made, err := w.Create(t.Context(), id, opAt("create"), named(id))
@@ -110,8 +110,8 @@ func TestSentAgainHappensOnce(t *testing.T) {
 }
 
 // The same holds for what creates, and for what settles.
-func TestCreatedAgainHappensOnce(t *testing.T) {
-	everywhere(t, func(t *testing.T, w world) {
+func TestCreateIsIdempotent(t *testing.T) {
+	everywhere(t, func(t *testing.T, w fixture) {
 		striking(t, w.Faults, func(id string, arm func() func() bool) {
 			insist(t, w, id, arm, func(ctx context.Context, repo tickets) error {
 				_, err := repo.Create(ctx, id, opAt("once"), named(id))
@@ -125,8 +125,8 @@ func TestCreatedAgainHappensOnce(t *testing.T) {
 	})
 }
 
-func TestSettledAgainHappensOnce(t *testing.T) {
-	everywhere(t, func(t *testing.T, w world) {
+func TestSettleIsIdempotent(t *testing.T) {
+	everywhere(t, func(t *testing.T, w fixture) {
 		striking(t, w.Faults, func(id string, arm func() func() bool) {
 			insist(t, w, id, arm, func(ctx context.Context, repo tickets) error {
 				_, err := repo.Settle(ctx, id, now, func(n *Ticket, exists bool) error {
@@ -144,10 +144,10 @@ func TestSettledAgainHappensOnce(t *testing.T) {
 	})
 }
 
-// A refusal is no failure of the store: it comes through the faults, or the store's
-// error does, and nothing is written either way.
-func TestRefusedAmongFaults(t *testing.T) {
-	everywhere(t, func(t *testing.T, w world) {
+// A refusal is no failure of the store: it comes through the faults, or the store's error does, and nothing is
+// written either way.
+func TestRefusalDespiteFaults(t *testing.T) {
+	everywhere(t, func(t *testing.T, w fixture) {
 		striking(t, w.Faults, func(id string, arm func() func() bool) {
 			_, err := w.Create(t.Context(), id, opAt("create"), named(id))
 			require.NoError(t, err)

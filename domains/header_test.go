@@ -14,8 +14,8 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// An operation that comes again does nothing, and returns what it returned: as long
-// as no more than 31 others have followed it. Then it is forgotten, and happens again.
+// An operation that is sent again changes nothing, and returns its number, as long as at most 31 others have
+// followed. Then it is forgotten, and happens again.
 func TestRememberedOperations(t *testing.T) {
 	eachLayout(t, func(t *testing.T, layout domains.Layout) {
 		memory := rmwtest.NewMemory()
@@ -72,9 +72,9 @@ func TestCreateIsRemembered(t *testing.T) {
 	require.ErrorIs(t, err, errTicketExists)
 }
 
-// Any sequence of operations, new and old ones, that change, keep and refuse, leaves
-// what a list of the last 32 predicts.
-func TestAnySequenceIsRemembered(t *testing.T) {
+// Any sequence of operations, new and repeated, that change, keep and refuse, leaves the list of the last 32
+// that the model predicts.
+func TestRememberedSequence(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		memory := rmwtest.NewMemory()
 		repo := newTickets(memory, rapid.SampledFrom(layouts()).Draw(t, "layout"))

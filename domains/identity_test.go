@@ -11,7 +11,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// keyed are tickets whose stored id is compared with that of their key.
+// keyed returns tickets whose stored id is compared with the id of their key.
 func keyed(store rmw.Store, codec rmw.Codec[Ticket]) tickets {
 	return domains.NewRepository[Ticket, *Ticket](store, domains.Config[Ticket]{
 		Name:   "ticket",
@@ -22,10 +22,10 @@ func keyed(store rmw.Store, codec rmw.Codec[Ticket]) tickets {
 	})
 }
 
-// What lies under the key of another, as a copy does, or a backup that was restored
-// under a wrong name, is an error which says so, shows nothing of it and changes nothing.
-func TestAnotherID(t *testing.T) {
-	everywhere(t, func(t *testing.T, w world) {
+// A value under another entity's key, such as a copy or a backup restored under a wrong name, is an error that
+// quotes nothing of it and changes nothing.
+func TestWrongStoredID(t *testing.T) {
+	everywhere(t, func(t *testing.T, w fixture) {
 		old := before(w.layout, map[string]string{"id": `"` + secret + `"`, "size": "1"})
 		put(t, w.Direct, "7", old)
 		codecs := map[string]rmw.Codec[Ticket]{"ours": ticketCodec(w.layout)}
@@ -44,9 +44,9 @@ func TestAnotherID(t *testing.T) {
 	})
 }
 
-// What has no id has that of its key, and keeps it from the next change on; a Mend may
-// empty a wrong one, and sees that of the key where there is none.
-func TestNoID(t *testing.T) {
+// An entity without an id gets the id of its key, and stores it with the next change. A Mend may empty a wrong
+// id, and sees the key's id where none is stored.
+func TestMissingStoredID(t *testing.T) {
 	for name, test := range map[string]struct {
 		id   string
 		mend func(*Ticket)
@@ -57,7 +57,7 @@ func TestNoID(t *testing.T) {
 		"set":     {secret, func(t *Ticket) { t.ID = "7" }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, w world) {
+			everywhere(t, func(t *testing.T, w fixture) {
 				old := before(w.layout, map[string]string{"id": `"` + test.id + `"`, "size": "1"})
 				put(t, w.Direct, "7", old)
 				repo := keyed(w.Open(), domains.CodecOf(w.layout, nil, test.mend))
@@ -79,10 +79,9 @@ func TestNoID(t *testing.T) {
 	}
 }
 
-// A change that gives an entity another id, or none, could never be read again: it is
-// refused. Who makes one need not say which id it has.
-func TestIDsStay(t *testing.T) {
-	everywhere(t, func(t *testing.T, w world) {
+// A change of an entity's id is refused: the entity could never be read again.
+func TestIDCannotChange(t *testing.T) {
+	everywhere(t, func(t *testing.T, w fixture) {
 		repo := keyed(w.Open(), ticketCodec(w.layout))
 		_, err := repo.Create(t.Context(), "7", opAt("a"), named("8"))
 		require.ErrorIs(t, err, rmw.ErrInvalid)

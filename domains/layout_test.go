@@ -20,8 +20,7 @@ func ticketCodec(layout domains.Layout) rmw.Codec[Ticket] {
 	return domains.CodecOf[Ticket, *Ticket](layout, nil)
 }
 
-// aTicket is any Ticket that Check accepts. Empty maps and lists are nil: neither
-// layout tells them apart.
+// aTicket is any Ticket that Check accepts. Empty maps and lists are nil: neither layout tells them apart.
 func aTicket(t *rapid.T) Ticket {
 	text := rapid.StringN(0, 5, 10)
 	ticket := Ticket{
@@ -62,7 +61,7 @@ func tidy(t Ticket) Ticket {
 	return t
 }
 
-// What is encoded decodes to the same, also over what was there before.
+// An encoded entity decodes to the same, also over an earlier value.
 func TestLayoutsRoundTrip(t *testing.T) {
 	eachLayout(t, func(t *testing.T, layout domains.Layout) {
 		codec := ticketCodec(layout)
@@ -114,8 +113,7 @@ func TestJSONLayoutGolden(t *testing.T) {
 		`"parts":{"p":{"name":"p","count":5}},"votes":{"ann":-6}}`, v.Text())
 }
 
-// Fields of the hash that nobody here knows stay, whatever else changes; strangers
-// within an entry do, too.
+// Unknown fields of the hash and unknown members of its entries survive every change.
 func TestUnknownHashFieldsStay(t *testing.T) {
 	codec := ticketCodec(domains.Hash)
 	rapid.Check(t, func(t *rapid.T) {
@@ -150,7 +148,7 @@ func TestUnknownHashFieldsStay(t *testing.T) {
 	})
 }
 
-func TestStrangersWithinHashEntriesStay(t *testing.T) {
+func TestUnknownMembersOfHashEntriesStay(t *testing.T) {
 	codec := ticketCodec(domains.Hash)
 	v := rmw.Hash(map[string]string{
 		"id": "7", "part:p": `{"name":"p","x":9007199254740993}`, "part:q": `{"y":1,"name":"q"}`, "note": `{"z":[1],"text":"n"}`,
@@ -166,8 +164,8 @@ func TestStrangersWithinHashEntriesStay(t *testing.T) {
 	}, v.Fields())
 }
 
-// Truth has more than one spelling; 1 and 0 are what is written.
-func TestHashTruths(t *testing.T) {
+// A bool is decoded in several spellings, and encoded as 1 or 0.
+func TestHashBoolSpellings(t *testing.T) {
 	codec := ticketCodec(domains.Hash)
 	for text, want := range map[string]bool{"1": true, "true": true, "TRUE": true, "0": false, "false": false} {
 		var ticket Ticket

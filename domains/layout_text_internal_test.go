@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzLoneSurrogate: a text has half a surrogate pair if, and only if, encoding/json
-// puts U+FFFD where nobody wrote one.
+// FuzzLoneSurrogate checks that a text has half a surrogate pair if and only if encoding/json replaces
+// something by U+FFFD.
 func FuzzLoneSurrogate(f *testing.F) {
 	for _, s := range []string{
 		``, `a`, `\ud800`, `\udc00`, `\ud83d\ude42`, `\ud83d\ud83d\ude42`, `\\ud800`, `\\\ud800`, `\ud83d\n`, `\ud83dx`, `\uD83D\uDE42`,
@@ -22,7 +22,7 @@ func FuzzLoneSurrogate(f *testing.F) {
 	written := regexp.MustCompile(`(?i)\\ufffd|\x{FFFD}`)
 	f.Fuzz(func(t *testing.T, s string) {
 		text := `"` + s + `"`
-		loneSurrogate(s) // whatever it is: no panic
+		loneSurrogate(s) // any text: no panic
 		if !utf8.ValidString(text) || !json.Valid([]byte(text)) {
 			return
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// Two members whose names are no text must not become one.
-func TestWhatIsNoTextIsNotRead(t *testing.T) {
+// Two members with names of invalid UTF-8 must not become one.
+func TestInvalidUTF8IsUndecodable(t *testing.T) {
 	for name, tc := range map[string]struct {
 		a, b string
 		ok   bool

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzMembers: the scanner takes any bytes, and of an object it finds the members
-// that the decoder of encoding/json finds.
+// FuzzMembers: the scanner takes any bytes, and of an object it finds the members that the decoder of
+// encoding/json finds.
 func FuzzMembers(f *testing.F) {
 	for _, s := range []string{
 		``, `{`, `{"`, `{"a`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":"\`, `{"a":{"\`, `{"a":]}`, `{"a" 1 "b"}`, `[1]`, "{\"a\":\"\\",
@@ -39,7 +39,7 @@ func FuzzMembers(f *testing.F) {
 			require.NoError(t, err)
 			var raw json.RawMessage
 			require.NoError(t, dec.Decode(&raw))
-			// The decoder puts U+FFFD for what is not UTF-8; the scanner has it as it is.
+			// The decoder replaces invalid UTF-8 by U+FFFD; the scanner keeps it.
 			require.Equal(t, name, string([]rune(names[i])))
 			require.Equal(t, string(raw), string(values[i]))
 		}
@@ -47,8 +47,8 @@ func FuzzMembers(f *testing.F) {
 	})
 }
 
-// Who stops looking gets no more.
-func TestMembersStop(t *testing.T) {
+// An iteration that stops gets no further member.
+func TestMembersStopEarly(t *testing.T) {
 	n := 0
 	for range members([]byte(`{"a":1,"b":2}`)) {
 		n++

@@ -13,8 +13,8 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// bySize is a repair that goes by another field than the one it writes: a size below
-// zero, which breaks a rule, is that of the tags.
+// bySize is a repair that goes by another field than the one it writes: a size below zero, which breaks a rule,
+// is that of the tags.
 func bySize(t *Ticket) {
 	if t.Size < 0 {
 		t.Size = len(t.Tags)
@@ -51,10 +51,10 @@ func before(layout domains.Layout, changes map[string]string) rmw.Value {
 	return rmw.String(text.String() + "}")
 }
 
-// What breaks a rule cannot be read, unless it is mended. Reading stores nothing of
-// that; the next change stores all of it, and keeps what it does not know.
+// A value that breaks a rule cannot be read without Mend. A read stores no repair; the next change stores the
+// whole repair, and keeps unknown fields.
 func TestMend(t *testing.T) {
-	everywhere(t, func(t *testing.T, w world) {
+	everywhere(t, func(t *testing.T, w fixture) {
 		old := before(w.layout, nil)
 		put(t, w.Direct, "7", old)
 		_, err := w.Get(t.Context(), "7")
@@ -94,9 +94,9 @@ func TestMend(t *testing.T) {
 	})
 }
 
-// What breaks a rule after all, is of a later Format, or is of another form is an error
-// as without mend, and nobody mends what he cannot know.
-func TestMendIsNoWayAround(t *testing.T) {
+// A value that still breaks a rule, is of a later Format or is malformed is an error as without Mend, which
+// sees no later Format.
+func TestMendCannotBypassCheck(t *testing.T) {
 	eachLayout(t, func(t *testing.T, layout domains.Layout) {
 		for says, test := range map[string]struct {
 			changes map[string]string
@@ -128,8 +128,7 @@ func TestMendIsNoWayAround(t *testing.T) {
 	})
 }
 
-// Mend cannot change what the Header says: which Format it is, how often the entity has
-// changed, and by which operations.
+// Mend cannot change the Header: the Format, the Version and the remembered operations.
 func TestMendKeepsTheHeader(t *testing.T) {
 	applied := map[string]string{"applied": `[{"id":"a","op":"Edit","number":3}]`, "format": "1"}
 	for name, mend := range map[string]func(*Ticket){
@@ -154,8 +153,8 @@ func TestMendKeepsTheHeader(t *testing.T) {
 	}
 }
 
-// The guard compares what is stored, and all that mend may have gone by: somebody who
-// writes meanwhile, and does not count the version up, makes the change begin anew.
+// The guard compares the stored value and every field that Mend may have read: a concurrent write that does not
+// count the version up makes the change start again.
 func TestMendIsGuarded(t *testing.T) {
 	for name, meanwhile := range map[string]struct {
 		changes    map[string]string
@@ -167,7 +166,7 @@ func TestMendIsGuarded(t *testing.T) {
 		"as the change leaves it": {map[string]string{"size": "2"}, 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, w world) {
+			everywhere(t, func(t *testing.T, w fixture) {
 				put(t, w.Direct, "7", before(w.layout, nil))
 				calls := 0
 				n, err := mended(w.Open(), w.layout, bySize).Edit(t.Context(), "7", opAt("a"), func(n *Ticket) error {
@@ -189,8 +188,8 @@ func TestMendIsGuarded(t *testing.T) {
 	}
 }
 
-// By version, an entity that mend leaves alone costs what it does without mend.
-func TestMendAndTheGuardByVersion(t *testing.T) {
+// With HashByVersion, an entity that Mend does not change costs the same as without Mend.
+func TestMendKeepsVersionGuard(t *testing.T) {
 	codec := domains.CodecOf(domains.HashByVersion, nil, bySize)
 	for _, test := range []struct {
 		size string

@@ -20,10 +20,10 @@ import (
 // never is a change that must not be made.
 func never(*Ticket) error { panic("it was refused before") }
 
-// An id that was used for one operation is refused for another, on every path and in
-// every layout: it would succeed without having happened.
-func TestAnIDIsOfOneOperation(t *testing.T) {
-	everywhere(t, func(t *testing.T, w world) {
+// An id that was used for one operation is refused for another, on every path and in every layout: it would
+// succeed without having happened.
+func TestOpIDServesOneOperation(t *testing.T) {
+	everywhere(t, func(t *testing.T, w fixture) {
 		_, err := w.Create(t.Context(), "7", opAt("made"), named("7"))
 		require.NoError(t, err)
 		_, err = w.Edit(t.Context(), "7", opAt("grown").As("Grow"), grow)
@@ -69,11 +69,11 @@ func TestAnIDIsOfOneOperation(t *testing.T) {
 	})
 }
 
-func edits(w world) func(domains.Op) (Ticket, error) {
+func edits(w fixture) func(domains.Op) (Ticket, error) {
 	return func(op domains.Op) (Ticket, error) { return w.Edit(context.Background(), "7", op, never) }
 }
 
-func numbers(w world) func(domains.Op) (Ticket, error) {
+func numbers(w fixture) func(domains.Op) (Ticket, error) {
 	return func(op domains.Op) (Ticket, error) {
 		n, number, err := w.Number(context.Background(), "7", op, func(n *Ticket) (uint64, error) { return 9, never(n) })
 		if number != 0 {
@@ -83,13 +83,12 @@ func numbers(w world) func(domains.Op) (Ticket, error) {
 	}
 }
 
-func creates(w world) func(domains.Op) (Ticket, error) {
+func creates(w fixture) func(domains.Op) (Ticket, error) {
 	return func(op domains.Op) (Ticket, error) { return w.Create(context.Background(), "7", op, never) }
 }
 
-// What was stored without a name, by an older version or by somebody else, counts as
-// the same operation, whatever that is.
-func TestOperationsStoredWithoutAName(t *testing.T) {
+// A remembered operation without a name, from an older version or another service, matches every name.
+func TestStoredOperationWithoutName(t *testing.T) {
 	eachLayout(t, func(t *testing.T, layout domains.Layout) {
 		memory := rmwtest.NewMemory()
 		repo := newTickets(memory, layout)
@@ -142,9 +141,8 @@ func TestHeaderFind(t *testing.T) {
 	}
 }
 
-// Whatever ids are used for whatever operations, what succeeds has happened: by this
-// operation, or by one of the same name before.
-func TestWhatSucceedsHasHappened(t *testing.T) {
+// For any ids and names, a success means that this operation, or an earlier one of the same name, has happened.
+func TestSuccessMeansDone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		repo := newTickets(rmwtest.NewMemory(), rapid.SampledFrom(layouts()).Draw(t, "layout"))
 		_, err := repo.Create(context.Background(), "7", opAt("create"), named("7"))

@@ -74,7 +74,7 @@ func TestOpFor(t *testing.T) {
 }
 
 // An operation that cannot be is refused before the store is asked.
-func TestInvalidOpsReachNoStore(t *testing.T) {
+func TestInvalidOpReachesNoStore(t *testing.T) {
 	repo := newTickets(nil, domains.JSON)
 	bad := domains.Op{ID: "", At: now}
 	_, err := repo.Edit(t.Context(), "7", bad, grow)

@@ -24,6 +24,6 @@ func TestRefusalOf(t *testing.T) {
 }
 
 // Two refusals are two, even if they say the same.
-func TestRefusalsAreTheirVariables(t *testing.T) {
+func TestRefusalsMatchVariables(t *testing.T) {
 	require.NotErrorIs(t, domains.NewRefusal("too_loud", "the ticket is loud enough"), errTooLoud)
 }

@@ -17,24 +17,23 @@ import (
 )
 
 // everywhere runs test on every path and with all layouts.
-func everywhere(t *testing.T, test func(t *testing.T, w world)) {
+func everywhere(t *testing.T, test func(t *testing.T, w fixture)) {
 	t.Helper()
 	eachLayout(t, func(t *testing.T, layout domains.Layout) {
 		paths.Each(t, func(t *testing.T, target rmwtest.Target) {
-			test(t, world{target, layout, newTickets(target.Open(), layout)})
+			test(t, fixture{target, layout, newTickets(target.Open(), layout)})
 		})
 	})
 }
 
-// world is a path, a layout, and the tickets there.
-type world struct {
+// fixture is a path, a layout, and the tickets there.
+type fixture struct {
 	rmwtest.Target
 	layout domains.Layout
 	tickets
 }
 
-// requireRefused fails unless err is that refusal, says of which ticket, and came with
-// no ticket.
+// requireRefused fails unless err is that refusal, says of which ticket, and came with no ticket.
 func requireRefused(t *testing.T, why *domains.Refusal, got Ticket, err error) {
 	t.Helper()
 	require.Same(t, why, domains.RefusalOf(err))
@@ -43,8 +42,8 @@ func requireRefused(t *testing.T, why *domains.Refusal, got Ticket, err error) {
 	require.False(t, rmw.Retryable(err), "trying once more does not help")
 }
 
-func TestNothingComesOfNothing(t *testing.T) {
-	everywhere(t, func(t *testing.T, w world) {
+func TestAbsentEntity(t *testing.T) {
+	everywhere(t, func(t *testing.T, w fixture) {
 		never := func(*Ticket) error { panic("there is nothing to change") }
 		n, err := w.Get(t.Context(), "7")
 		requireRefused(t, errNoTicket, n, err)
@@ -66,7 +65,7 @@ func TestNothingComesOfNothing(t *testing.T) {
 }
 
 func TestCreateAndChange(t *testing.T) {
-	everywhere(t, func(t *testing.T, w world) {
+	everywhere(t, func(t *testing.T, w fixture) {
 		made, err := w.Create(t.Context(), "7", opAt("a"), named("7"))
 		require.NoError(t, err)
 		assert.Equal(t, uint64(1), made.Version)
@@ -95,10 +94,10 @@ func TestCreateAndChange(t *testing.T) {
 	})
 }
 
-// What a change does before it keeps, refuses or fails is not stored and not returned.
-func TestHalfAChangeIsNone(t *testing.T) {
+// Changes made before a Keep, a refusal or an error are neither stored nor returned.
+func TestPartialChangeIsDiscarded(t *testing.T) {
 	own := errors.New("own")
-	everywhere(t, func(t *testing.T, w world) {
+	everywhere(t, func(t *testing.T, w fixture) {
 		made, err := w.Create(t.Context(), "7", opAt("a"), named("7"))
 		require.NoError(t, err)
 		before := stored(t, w.Direct, "7")
@@ -135,8 +134,8 @@ func TestHalfAChangeIsNone(t *testing.T) {
 	})
 }
 
-func TestSettleMakesOne(t *testing.T) {
-	everywhere(t, func(t *testing.T, w world) {
+func TestSettleCreates(t *testing.T) {
+	everywhere(t, func(t *testing.T, w fixture) {
 		n, err := w.Settle(t.Context(), "7", now, func(n *Ticket, exists bool) error {
 			assert.False(t, exists)
 			return named("7")(n)
@@ -150,7 +149,7 @@ func TestSettleMakesOne(t *testing.T) {
 
 // The end of a ctx is about the call, and not about a rule.
 func TestContextEnds(t *testing.T) {
-	everywhere(t, func(t *testing.T, w world) {
+	everywhere(t, func(t *testing.T, w fixture) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err := w.Edit(ctx, "7", opAt("a"), grow)
@@ -162,7 +161,7 @@ func TestContextEnds(t *testing.T) {
 	})
 }
 
-// scripted is a Store that calls fn with what the script has, and then fails, or not.
+// scripted is a Store that calls fn with the values of a script, and then succeeds or fails.
 type scripted struct {
 	values []rmw.Value
 	err    error
@@ -186,9 +185,8 @@ func (s scripted) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (r
 	return rmw.Result{}, err
 }
 
-// Only the last call of a change counts: neither the refusal nor the number of an
-// earlier one is left over.
-func TestTheLastAttemptCounts(t *testing.T) {
+// Only the last call of a change counts: neither the refusal nor the number of an earlier one is left over.
+func TestLastAttemptCounts(t *testing.T) {
 	quiet, loud := rmw.String(`{"id":"7","size":1}`), rmw.String(`{"id":"7","size":1,"loud":true}`)
 	known := rmw.String(`{"id":"7","applied":[{"id":"a","number":9}]}`)
 	lost := &rmw.Error{Path: "test", Op: "commit", Reason: rmw.ErrOutcomeUnknown}
@@ -247,7 +245,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// naming is a path that notes what it is asked for.
+// naming is a Store that records the operation names of its calls.
 type naming struct {
 	rmw.Store
 	heard *[]string
@@ -263,8 +261,8 @@ func (p naming) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	return p.Store.Update(ctx, key, fn)
 }
 
-// Whoever counts or compares what an adapter does can tell its operations apart.
-func TestOperationsAreNamed(t *testing.T) {
+// A middleware can tell the operations of a Repository apart.
+func TestOperationNamesReachStore(t *testing.T) {
 	var heard []string
 	tickets := newTickets(naming{rmwtest.NewMemory(), &heard}, domains.JSON)
 	_, err := tickets.Create(t.Context(), "7", opAt("a"), named("7"))

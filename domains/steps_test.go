@@ -40,7 +40,7 @@ func TestSteps(t *testing.T) {
 }
 
 // A change of several steps is one change, or none.
-func TestStepsAreOneChange(t *testing.T) {
+func TestStepsMakeOneChange(t *testing.T) {
 	memory := rmwtest.NewMemory()
 	repo := newTickets(memory, domains.JSON)
 	_, err := repo.Create(t.Context(), "7", opAt("a"), named("7"))

@@ -65,7 +65,7 @@ func TestTableStates(t *testing.T) {
 	assert.Empty(t, domains.Table{}.States())
 }
 
-// A clone is nobody else's.
+// A clone shares nothing with the table.
 func TestTableClone(t *testing.T) {
 	original := lamp()
 	clone := original.Clone()

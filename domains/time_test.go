@@ -33,7 +33,7 @@ func TestTimeValid(t *testing.T) {
 	}
 }
 
-func TestTimeOfNothing(t *testing.T) {
+func TestZeroTime(t *testing.T) {
 	assert.Zero(t, domains.At(time.Time{}))
 	assert.True(t, domains.Time(0).Time().IsZero())
 	assert.True(t, domains.Time(0).IsZero())
@@ -46,8 +46,7 @@ func aMoment(t *rapid.T, label string) time.Time {
 	return time.Unix(rapid.Int64Range(1, int64(lastTime/1000)).Draw(t, label), rapid.Int64Range(0, 999_999_999).Draw(t, label+" ns"))
 }
 
-// Times keep the order of moments, to the millisecond, whatever the zone and the
-// monotonic reading.
+// Times have the order of their moments, to the millisecond, in every time zone and with a monotonic reading.
 func TestTimesKeepTheOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := aMoment(t, "a"), aMoment(t, "b")

@@ -14,11 +14,10 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// Many processes change one entity: no change is lost, none happens twice, and every
-// number is given out once.
-func TestTogether(t *testing.T) {
+// Many processes change one entity: no change is lost, none happens twice, and every number is given out once.
+func TestConcurrentUpdates(t *testing.T) {
 	const processes, each = 8, 4
-	everywhere(t, func(t *testing.T, w world) {
+	everywhere(t, func(t *testing.T, w fixture) {
 		_, err := w.Create(t.Context(), "7", opAt("create"), named("7"))
 		require.NoError(t, err)
 		var mu sync.Mutex
@@ -52,8 +51,8 @@ func TestTogether(t *testing.T) {
 }
 
 // The same operation, sent by many at once, happens once and gives all the same number.
-func TestOneOperationByMany(t *testing.T) {
-	everywhere(t, func(t *testing.T, w world) {
+func TestConcurrentRetries(t *testing.T) {
+	everywhere(t, func(t *testing.T, w fixture) {
 		_, err := w.Create(t.Context(), "7", opAt("create"), named("7"))
 		require.NoError(t, err)
 		var wg sync.WaitGroup
@@ -75,9 +74,9 @@ func TestOneOperationByMany(t *testing.T) {
 	})
 }
 
-// Hash and HashByVersion may be used beside each other; whoever counts the version up
-// is seen by the rules of the others.
-func TestHashLayoutsBesideEachOther(t *testing.T) {
+// Hash and HashByVersion may be used on one key: a change that counts the version up is seen by the rules of
+// both.
+func TestHashLayoutsOnOneKey(t *testing.T) {
 	const limit = 10
 	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
 		_, err := newTickets(target.Open(), domains.Hash).Create(t.Context(), "7", opAt("create"), named("7"))
@@ -109,9 +108,8 @@ func TestHashLayoutsBesideEachOther(t *testing.T) {
 	})
 }
 
-// By version, what a guard goes by is the version and what changes, however large the
-// rest is.
-func TestHashByVersionGoesByTheVersion(t *testing.T) {
+// With HashByVersion, the guard covers the version and the changed fields, for any size of the rest.
+func TestHashByVersionGuardsVersion(t *testing.T) {
 	codec := ticketCodec(domains.HashByVersion)
 	v, trace := rmw.Hash(map[string]string{
 		"id": "7", "big": "0", "loud": "0", "version": "4", "size": "1", "title": "t",

@@ -47,7 +47,7 @@ func everyCall(t *testing.T, repo tickets) map[string]error {
 	return map[string]error{"Get": get, "Edit": edit, "Number": number, "Create": create, "Settle": settle}
 }
 
-// undecodable is what cannot be read, and what the error says of it.
+// undecodable lists values that cannot be decoded, and their errors.
 var undecodable = []struct {
 	layout domains.Layout
 	stored rmw.Value
@@ -119,8 +119,7 @@ func hash(name, value string) rmw.Value {
 	return rmw.Hash(fields)
 }
 
-// What cannot be read is left as it is; the error says where the trouble is and shows
-// nothing of it.
+// A value that cannot be decoded is left as it is. The error names the place and quotes nothing.
 func TestUndecodable(t *testing.T) {
 	tests := undecodable
 	for _, test := range undecodable {
@@ -157,8 +156,8 @@ func TestLaterFormat(t *testing.T) {
 	})
 }
 
-// A value of the other layout is not an undecodable one: the store says what it is.
-func TestTheOtherLayout(t *testing.T) {
+// A value of the other layout is of a wrong type, not undecodable.
+func TestValueOfOtherLayout(t *testing.T) {
 	memory := rmwtest.NewMemory()
 	put(t, memory, "7", rmw.Hash(map[string]string{"id": secret}))
 	for call, err := range everyCall(t, newTickets(memory, domains.JSON)) {
@@ -172,9 +171,8 @@ func TestTheOtherLayout(t *testing.T) {
 	}
 }
 
-// A change that breaks a rule of the entity is refused as the caller's mistake, and
-// nothing is written; no error shows what the change did.
-func TestBrokenRulesAreNotStored(t *testing.T) {
+// A change that breaks a rule is an invalid argument. Nothing is written, and no error quotes the change.
+func TestInvalidChangeIsNotStored(t *testing.T) {
 	breaks := map[string]func(*Ticket){
 		"size":   func(t *Ticket) { t.Size = -1 },
 		"title":  func(t *Ticket) { t.Title = strings.Repeat(secret, 11) },
@@ -213,7 +211,7 @@ func TestBrokenRulesAreNotStored(t *testing.T) {
 
 var zero float64
 
-// Stamp is of a type whose author shows what it could not read.
+// Stamp is a type whose decoder quotes its input in errors.
 type Stamp struct{ text string }
 
 func (s *Stamp) UnmarshalText(text []byte) error { return fmt.Errorf("what is %q?", text) }
@@ -225,8 +223,8 @@ type stamped struct {
 
 func (s *stamped) Check() error { return errors.New(s.Stamp.text) }
 
-// What the types of other packages say of what they cannot read is kept back.
-func TestForeignErrorsAreKeptBack(t *testing.T) {
+// Errors of other packages' decoders are not quoted.
+func TestForeignErrorsAreNotQuoted(t *testing.T) {
 	text := `"` + secret + `"`
 	for layout, v := range map[domains.Layout]rmw.Value{
 		domains.JSON: rmw.String(`{"stamp":` + text + `}`),

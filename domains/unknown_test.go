@@ -14,8 +14,7 @@ import (
 	"github.com/unwatch/unwatch/domains"
 )
 
-// Whatever a document holds is still there after it was read and written, at every
-// level; and nothing else is.
+// Every member of a document is still there after a read and a write, at every level; no other member is added.
 func TestUnknownMembersStay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		doc := []byte(aTicketDocument(t))
@@ -27,8 +26,8 @@ func TestUnknownMembersStay(t *testing.T) {
 	})
 }
 
-// What the program sets is what is written; what it does not know stays beside it.
-func TestKnownMembersWin(t *testing.T) {
+// Known fields are written as set; unknown members stay beside them.
+func TestKnownFieldsReplaceUnknown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		doc := []byte(aTicketDocument(t))
 		var ticket Ticket
@@ -75,7 +74,7 @@ func TestUnknownField(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// Reading again forgets what was unknown before.
+// A second Unmarshal replaces the unknown members of the first.
 func TestUnknownIsReplaced(t *testing.T) {
 	var note Note
 	require.NoError(t, json.Unmarshal([]byte(`{"text":"t","a":1}`), &note))
@@ -99,8 +98,8 @@ func TestUnknownInAnEmptyObject(t *testing.T) {
 	}
 }
 
-// A name that encoding/json would take for a known one, and another reader would
-// not, is refused; the error quotes nothing else of the document.
+// A name that encoding/json would take for a known one, and another reader would not, is refused; the error
+// quotes nothing else of the document.
 func TestNamesThatDifferInCaseAreRefused(t *testing.T) {
 	known := []string{"id", "title", "done", "loud", "size", "big", "rate", "due", "tags", "note", "parts", "votes",
 		"format", "version", "applied"}

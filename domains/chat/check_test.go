@@ -12,7 +12,7 @@ import (
 )
 
 // A room that breaks a rule is not stored, and the error says which rule.
-func TestBrokenRoomsAreNotStored(t *testing.T) {
+func TestInvalidRoomIsNotStored(t *testing.T) {
 	late := domains.Time(253402300800000)
 	member := func(change func(m *chat.Member)) func(*chat.Room) {
 		return func(r *chat.Room) { with(r, "bob", change) }
@@ -62,7 +62,7 @@ func TestBrokenRoomsAreNotStored(t *testing.T) {
 	}
 }
 
-// What a room looks like in the store is a promise to other services.
+// The stored form of a room is a contract with other services.
 func TestWireFormat(t *testing.T) {
 	const head = `{"format":1,"version":3,"applied":[{"id":"a","op":"Post","number":5}],"id":"7","tenant_id":"t","name":"n",` +
 		`"topic":"é","status":"closed","cap":3,"stay_open":true,"owner_id":"ann",`

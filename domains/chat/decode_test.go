@@ -38,8 +38,7 @@ func asHash(data []byte) rmw.Value {
 	return rmw.Hash(fields)
 }
 
-// plain is the room with what is not known in one spelling, and its members in one
-// form of none.
+// plain returns the room with unknown members in one spelling, and a nil map for no members.
 func plain(r chat.Room) chat.Room {
 	r = tidy(r)
 	r.Unknown = domains.Unknown{}
@@ -53,8 +52,8 @@ func plain(r chat.Room) chat.Room {
 	return r
 }
 
-// FuzzDecode: whatever lies under a key is a room that keeps the rules, survives being
-// written and goes on from there, or an error that says undecodable.
+// FuzzDecode: whatever lies under a key is a room that keeps the rules, survives being written and goes on from
+// there, or an error that says undecodable.
 func FuzzDecode(f *testing.F) {
 	full := `{"format":1,"version":3,"applied":[{"id":"a","number":2}],"id":"7","tenant_id":"t","name":"n","topic":"<é>",` +
 		`"status":"open","cap":2,"stay_open":true,"owner_id":"ann","members":{"ann":{"role":"agent","joined_at":5,"read_seq":2,` +
@@ -89,7 +88,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// decodes reads v as a room, writes what it has read, and goes on from there.
+// decodes reads v as a room, writes the room, and applies operations to it.
 func decodes(t require.TestingT, layout domains.Layout, v rmw.Value) {
 	memory := rmwtest.NewMemory()
 	require.NoError(t, memory.Set(context.Background(), "chat:room:7", v, rmw.NoTTL))
@@ -141,8 +140,8 @@ func strangersStay(t require.TestingT, layout domains.Layout, before, after rmw.
 	require.Equal(t, a, b)
 }
 
-// goesOn fails if a room that could be read cannot be used: an operation changes it,
-// keeps it or is refused by a rule.
+// goesOn fails if a room that could be read cannot be used: an operation changes it, keeps it or is refused by
+// a rule.
 func goesOn(t require.TestingT, rooms chat.Rooms, room chat.Room) {
 	o := domains.Op{ID: "go on", At: time.UnixMilli(int64(max(1, room.ActiveAt)))}
 	next, err := rooms.Join(context.Background(), "7", o, "somebody", chat.Member{})

@@ -10,8 +10,8 @@ import (
 	"github.com/unwatch/unwatch/domains/chat"
 )
 
-// model is the package doc once more, as simple as possible: members stand in the order
-// in which they joined. It shares no code with the package.
+// model is the package doc once more, as simple as possible: members stand in the order in which they joined.
+// It shares no code with the package.
 type model struct {
 	exists, over, stay  bool
 	limit               int
@@ -51,8 +51,8 @@ const (
 	invalid = "invalid"
 )
 
-// take does a step, and returns its outcome and the number that a Post returns. A step
-// that is refused leaves m as it was.
+// take does a step, and returns its outcome and the number that a Post returns. A step that is refused leaves m
+// as it was.
 func (m *model) take(s step) (outcome string, number uint64) {
 	for _, a := range m.applied {
 		if a.ID == s.id && a.Op != s.op {
@@ -171,7 +171,7 @@ func (m *model) join(s step, place int) string {
 		m.owner = s.who
 	}
 	p := member{id: s.who, role: s.role, since: max(m.latest, s.at), read: m.messages, muted: s.flag}
-	i := len(m.members) // behind all who joined before; by id among those who joined at the same time
+	i := len(m.members) // after all earlier members; by id among members of the same time
 	for i > 0 && m.members[i-1].since == p.since && m.members[i-1].id > p.id {
 		i--
 	}
@@ -217,8 +217,8 @@ func (m *model) setLimit(limit int) string {
 	return changed
 }
 
-// unknown is what Create takes along besides what it knows. A hash keeps that only where
-// another service has put it.
+// unknown returns the unknown fields that Create keeps. A hash keeps them only where another service stored
+// them.
 func (m *model) unknown(layout domains.Layout) domains.Unknown {
 	if layout == domains.JSON {
 		return foreign()
@@ -260,8 +260,8 @@ func foreign() domains.Unknown {
 	return m.Unknown
 }
 
-// broken names the first rule of the package doc that a change of a room breaks. It looks
-// at two states only, and asks neither the model nor Room.Check.
+// broken names the first rule of the package doc that a change of a room breaks. It looks at two states only,
+// and asks neither the model nor Room.Check.
 func broken(prev, next *chat.Room) string {
 	_, owned := next.Members[next.OwnerID]
 	unread := uint64(0)

@@ -25,8 +25,8 @@ type run struct {
 	layout domains.Layout
 	rows   map[string]int // how often each row of the table was taken: "op from to"
 	codes  map[string]int // how often each outcome occurred
-	// mistake, if not nil, changes what was stored as a mistake in the package would. It
-	// is the negative control: the run has to fail.
+	// mistake, if not nil, changes the stored room like a bug in the package. It is the negative control: the
+	// run has to fail.
 	mistake func(prev, next *chat.Room, s step)
 }
 
@@ -81,8 +81,7 @@ func (q *run) play(store rmw.Store, direct rmwtest.Direct, steps []step) error {
 	return nil
 }
 
-// tidy is the room without the difference between no map and an empty one, and shares
-// nothing with it.
+// tidy is the room without the difference between no map and an empty one, and shares nothing with it.
 func tidy(r chat.Room) chat.Room {
 	r.Members = maps.Clone(r.Members)
 	if len(r.Members) == 0 {
@@ -91,7 +90,7 @@ func tidy(r chat.Room) chat.Room {
 	return r
 }
 
-// outcomeOf says what came of a step in the words of the model.
+// outcomeOf returns the outcome of a step in the words of the model.
 func outcomeOf(err error, differs bool) string {
 	switch refusal := domains.RefusalOf(err); {
 	case refusal != nil:
@@ -113,7 +112,7 @@ func send(rooms chat.Rooms, s step, unknown domains.Unknown) (room chat.Room, se
 	case "Create":
 		room, err = rooms.Create(ctx, "7", o, chat.Room{
 			TenantID: s.who, Cap: s.number, StayOpen: s.flag, Name: s.text, Topic: s.topic, Unknown: unknown,
-			// What Create does not take.
+			// Create ignores these fields.
 			Header: domains.Header{Format: 9, Version: 9, Applied: []domains.Applied{{ID: "x"}}}, ID: "8", OwnerID: "zoe", Seq: 9,
 			Members: map[string]chat.Member{"zoe": {}}, Status: chat.Closed, CreatedAt: 1, ActiveAt: 2, ClosedAt: 3,
 		})
@@ -152,9 +151,8 @@ var operations = []string{
 	"TransferOwner", "Post", "Post", "Post", "Post", "Post", "MarkRead", "MarkRead", "MarkRead", "MarkRead", "Touch", "Close",
 }
 
-// someSteps draws operations by four people. Most runs begin with a Create. Clocks go on,
-// stand still and go back; now and then an operation comes again, or one comes with the
-// id of another.
+// someSteps draws operations by four people. Most runs begin with a Create. Clocks go on, stand still and go
+// back; now and then an operation comes again, or one comes with the id of another.
 func someSteps(t *rapid.T) []step {
 	n := rapid.SampledFrom([]int{1, 10, 60, 120}).Draw(t, "steps")
 	people := []string{"ann", "bob", "cid", "dan"}
@@ -197,9 +195,9 @@ func someSteps(t *rapid.T) []step {
 // example is the run with that number; it is always the same.
 func example(seed int) []step { return rapid.Custom(someSteps).Example(seed) }
 
-// Any sequence of operations does what the model does, breaks no rule and takes only rows
-// of the table. All rows are taken, and all refusals met.
-func TestRoomIsTheModel(t *testing.T) {
+// Any sequence of operations matches the model, breaks no rule and follows only rows of the table. All rows and
+// all refusals occur.
+func TestRoomMatchesModel(t *testing.T) {
 	rows, codes := map[string]int{}, map[string]int{}
 	eachLayout(t, func(t *testing.T, layout domains.Layout) {
 		q := newRun(layout)
@@ -231,7 +229,7 @@ func TestRoomIsTheModel(t *testing.T) {
 }
 
 // The same on every path, for a few runs that are always the same.
-func TestEveryPathIsTheModel(t *testing.T) {
+func TestEveryPathMatchesModel(t *testing.T) {
 	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
 		for i, layout := range layouts() {
 			require.NoError(t, target.Direct.Set(t.Context(), "chat:room:7", rmw.Value{}, rmw.NoTTL))
@@ -241,7 +239,7 @@ func TestEveryPathIsTheModel(t *testing.T) {
 }
 
 // The negative controls: if the package made one of these mistakes, the model would find it.
-func TestModelFindsMistakes(t *testing.T) {
+func TestModelNegativeControls(t *testing.T) {
 	for name, mistake := range map[string]func(prev, next *chat.Room, s step){
 		"none": func(_, _ *chat.Room, _ step) {},
 		"the youngest is the heir": func(prev, next *chat.Room, _ step) {
@@ -298,7 +296,7 @@ func TestModelFindsMistakes(t *testing.T) {
 }
 
 // The negative controls of broken: each change breaks one rule.
-func TestBrokenNamesTheRule(t *testing.T) {
+func TestCheckNamesTheRule(t *testing.T) {
 	for rule, change := range map[string]func(prev, next *chat.Room){
 		"":                                  func(_, next *chat.Room) { next.Version++ },
 		"more members than Cap":             func(_, next *chat.Room) { next.Cap = 3; next.Members["dan"] = chat.Member{} },

@@ -55,7 +55,7 @@ func TestRefusals(t *testing.T) {
 
 // A change of one's own has the name that it is given; it may consist of several
 // operations. The methods of Rooms have their own names.
-func TestEditHasTheNameOfItsOp(t *testing.T) {
+func TestEditKeepsOpName(t *testing.T) {
 	rooms := chat.New(rmwtest.NewMemory(), chat.Config{})
 	_, err := rooms.Create(t.Context(), "7", op("a", 0).As("Mine"), chat.Room{})
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestEditHasTheNameOfItsOp(t *testing.T) {
 
 // The id of another operation is no message's, also if it was stored without its name:
 // there is no number that the message could have.
-func TestPostByTheIDOfAnother(t *testing.T) {
+func TestPostWithIDOfAnotherOperation(t *testing.T) {
 	m := rmwtest.NewMemory()
 	rooms := chat.New(m, chat.Config{})
 	require.NoError(t, m.Set(t.Context(), "chat:room:7",
@@ -143,7 +143,7 @@ func TestExpiry(t *testing.T) {
 }
 
 // The table is a copy each time.
-func TestTransitionsAreACopy(t *testing.T) {
+func TestTransitionsReturnsACopy(t *testing.T) {
 	table := chat.Transitions()
 	table.Rows[0].To, table.Rows[1].From[0] = "x", "y"
 	assert.Equal(t, []string{"open", "closed"}, chat.Transitions().States())
@@ -152,7 +152,7 @@ func TestTransitionsAreACopy(t *testing.T) {
 // Many processes use one room on every path: a place is given once, every message has a
 // number of its own, and while owners leave and others come, one of the members owns the
 // room.
-func TestProcessesAtOnce(t *testing.T) {
+func TestConcurrentProcesses(t *testing.T) {
 	const many, places = 6, 4
 	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
 		ctx := t.Context()

@@ -21,33 +21,33 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// ledger is a Store that counts its calls, by what they do to which entities.
-type ledger struct {
+// callCounter is a Store that counts its calls by kind and entity.
+type callCounter struct {
 	rmw.Store
 	mu    sync.Mutex
 	calls map[string]int
 }
 
-func (l *ledger) enter(call string, key rmw.Key) {
+func (l *callCounter) enter(call string, key rmw.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	kind, _, _ := strings.Cut(key.Name, ":")
 	l.calls[call+" "+kind]++
 }
 
-func (l *ledger) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+func (l *callCounter) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 	l.enter("read", key)
 	return l.Store.Read(ctx, key)
 }
 
-func (l *ledger) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+func (l *callCounter) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 	l.enter("update", key)
 	return l.Store.Update(ctx, key, fn)
 }
 
-// counted is one more process, and what it costs.
-func counted(w *world) (service, map[string]int) {
-	l := &ledger{Store: w, calls: map[string]int{}}
+// counted returns another process, and the counts of its calls.
+func counted(w *observedStore) (service, map[string]int) {
+	l := &callCounter{Store: w, calls: map[string]int{}}
 	return newService(l), l.calls
 }
 
@@ -56,17 +56,16 @@ type kind int
 
 const (
 	sound       kind = iota
-	waiting          // reserved, and somebody may be at it
+	waiting          // reserved, and a commit may come
 	unconfirmed      // the session has come, and the slot does not say so
 	gone             // the session came, and has left
 	overdue          // the session never came, and still might
 	missing          // there is no session
 )
 
-// crowd gives agent a a slot of each kind, as often as it says, and returns the sessions'
-// ids by kind. Crashes have left them so. Slots are forced, for there are more than the
-// limit permits.
-func (d day) crowd(want map[kind]int) map[kind][]string {
+// addSlots gives agent a a slot of each kind, as often as it says, and returns the sessions' ids by kind. Crashes
+// have left them so. Slots are forced, for there are more than the limit permits.
+func (d fixture) addSlots(want map[kind]int) map[kind][]string {
 	d.t.Helper()
 	ctx, now := d.t.Context(), domains.At(d.now)
 	ids, slots := map[kind][]string{}, map[string]mcc.Slot{}
@@ -110,20 +109,20 @@ func (d day) crowd(want map[kind]int) map[kind][]string {
 }
 
 // edit changes a session, and nothing else.
-func (d day) edit(sessionID string, change func(*session.Session) error) {
+func (d fixture) edit(sessionID string, change func(*session.Session) error) {
 	d.t.Helper()
 	_, err := d.sessions.Edit(d.t.Context(), sessionID, d.op(), change)
 	require.NoError(d.t, err)
 }
 
-// However many slots are wrong, the agent is read once and written once; each session is
-// read once, and written if the epoch has to be raised.
+// However many slots are wrong, the agent is read once and written once; each session is read once, and written
+// if the epoch has to be raised.
 func TestReapCost(t *testing.T) {
 	for _, k := range []int{0, 100} {
 		t.Run(fmt.Sprint(4*k, " of 500"), func(t *testing.T) {
-			w := newWorld()
-			d := newDay(t, w)
-			d.crowd(map[kind]int{sound: 490 - 4*k, waiting: 10, unconfirmed: k, gone: k, overdue: k, missing: k})
+			w := newObservedStore()
+			d := newFixture(t, w)
+			d.addSlots(map[kind]int{sound: 490 - 4*k, waiting: 10, unconfirmed: k, gone: k, overdue: k, missing: k})
 			reaper, calls := counted(w)
 			found, err := reaper.Reap(t.Context(), d.now, "a")
 			require.NoError(t, err)
@@ -140,17 +139,17 @@ func TestReapCost(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, desk.Reaped{Sound: 490 - 3*k, Waiting: 10}, found)
 			assert.Equal(t, map[string]int{"read agent": 1, "read session": 500 - 3*k - 10}, calls)
-			assert.Empty(t, w.verdict())
+			assert.Empty(t, w.broken())
 		})
 	}
 }
 
-// A sign-off writes the agent twice: to be offline, and for all slots; and each session
-// once that the agent has, or could still get.
+// A sign-off writes the agent twice: to be offline, and for all slots; and each session once that the agent
+// has, or could still get.
 func TestSignOffCost(t *testing.T) {
-	w := newWorld()
-	d := newDay(t, w)
-	ids := d.crowd(map[kind]int{sound: 400, waiting: 20, unconfirmed: 20, gone: 20, overdue: 20, missing: 20})
+	w := newObservedStore()
+	d := newFixture(t, w)
+	ids := d.addSlots(map[kind]int{sound: 400, waiting: 20, unconfirmed: 20, gone: 20, overdue: 20, missing: 20})
 	leaving, calls := counted(w)
 	n, err := leaving.SignOff(t.Context(), d.op(), "a")
 	require.NoError(t, err)
@@ -189,11 +188,11 @@ func (f failing) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rm
 	return f.Store.Update(ctx, key, fn)
 }
 
-// A fence raises the epoch of a session that an agent has. The next Reap raises the epoch of the agent's slot, and
-// counts the slot as confirmed; the one after that finds it sound.
+// A fence raises the epoch of a session that an agent has. The next Reap raises the epoch of the agent's slot,
+// and counts the slot as confirmed; the one after that finds it sound.
 func TestReapRaisesTheEpochOfAHeldSlot(t *testing.T) {
-	w := newWorld()
-	d := newDay(t, w, "s")
+	w := newObservedStore()
+	d := newFixture(t, w, "s")
 	d.ok(d.sessions.Fence(t.Context(), "s", d.now, d.assign("s", "a").Epoch))
 	for _, want := range []desk.Reaped{{Confirmed: 1}, {Sound: 1}} {
 		found, err := d.Reap(t.Context(), d.now, "a")
@@ -223,9 +222,9 @@ func (s *contended) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) 
 }
 
 // SignOff counts a session only if its own update requeued it: a transfer that is written first does not count.
-func TestSignOffLosesASessionToATransfer(t *testing.T) {
-	w := newWorld()
-	d := newDay(t, w, "s")
+func TestSignOffLosesSessionToTransfer(t *testing.T) {
+	w := newObservedStore()
+	d := newFixture(t, w, "s")
 	d.assign("s", "a")
 	n, err := newService(&contended{Store: w, key: "session:s", write: func() {
 		d.ok(d.Transfer(t.Context(), d.op(), "s", desk.TransferTo{AgentID: "b"}))
@@ -236,14 +235,13 @@ func TestSignOffLosesASessionToATransfer(t *testing.T) {
 	w.quiet(t)
 }
 
-// One session that cannot be looked at, or whose epoch cannot be raised, is named, and
-// keeps no other slot from being settled.
-func TestReapWithAFailure(t *testing.T) {
+// A session that cannot be read or fenced is named in the error, and the other slots are settled.
+func TestReapContinuesAfterFailure(t *testing.T) {
 	for name, reads := range map[string]bool{"to read": true, "to fence": false} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld()
-			d := newDay(t, w)
-			ids := d.crowd(map[kind]int{sound: 3, unconfirmed: 2, gone: 2, overdue: 3})
+			w := newObservedStore()
+			d := newFixture(t, w)
+			ids := d.addSlots(map[kind]int{sound: 3, unconfirmed: 2, gone: 2, overdue: 3})
 			bad := ids[overdue][1]
 			reaper := newService(failing{w, "session:" + bad, reads, func() error { return rmw.ErrUnavailable }})
 			found, err := reaper.Reap(t.Context(), d.now, "a")
@@ -261,12 +259,11 @@ func TestReapWithAFailure(t *testing.T) {
 	}
 }
 
-// As with a Reap, a sign-off goes on behind the session that fails, and the same sent again
-// does the rest.
-func TestSignOffWithAFailure(t *testing.T) {
-	w := newWorld()
-	d := newDay(t, w)
-	ids := d.crowd(map[kind]int{sound: 4, overdue: 2})
+// As with a Reap, a sign-off goes on behind the session that fails, and the same sent again does the rest.
+func TestSignOffContinuesAfterFailure(t *testing.T) {
+	w := newObservedStore()
+	d := newFixture(t, w)
+	ids := d.addSlots(map[kind]int{sound: 4, overdue: 2})
 	bad := ids[sound][2]
 	op := d.op()
 	leaving := newService(failing{w, "session:" + bad, false, func() error { return rmw.ErrUnavailable }})
@@ -281,13 +278,13 @@ func TestSignOffWithAFailure(t *testing.T) {
 	w.quiet(t)
 }
 
-// When the ctx ends, no further session is looked at; what is decided is written.
-func TestReapWhoseCtxEnds(t *testing.T) {
+// After the end of ctx no further session is read, and the decisions are written.
+func TestReapCtxEnds(t *testing.T) {
 	for name, begun := range map[string]int{"before a session": 4, "before the agent": 11} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld()
-			d := newDay(t, w)
-			d.crowd(map[kind]int{gone: 10})
+			w := newObservedStore()
+			d := newFixture(t, w)
+			d.addSlots(map[kind]int{gone: 10})
 			ctx, cancel := context.WithCancel(t.Context())
 			// Reap: 1 the agent, 2 to 11 the sessions, 12 the agent.
 			found, err := slow(w, 1+begun, cancel).Reap(ctx, d.now, "a")
@@ -307,11 +304,11 @@ func TestReapWhoseCtxEnds(t *testing.T) {
 	}
 }
 
-// The same for a sign-off, in the midst of taking: what was taken has no slot any more.
-func TestSignOffWhoseCtxEnds(t *testing.T) {
-	w := newWorld()
-	d := newDay(t, w)
-	ids := d.crowd(map[kind]int{sound: 10})
+// The same for SignOff between two requeues: the requeued sessions have no slot.
+func TestSignOffCtxEnds(t *testing.T) {
+	w := newObservedStore()
+	d := newFixture(t, w)
+	ids := d.addSlots(map[kind]int{sound: 10})
 	ctx, cancel := context.WithCancel(t.Context())
 	op := d.op()
 	// SignOff: 1 offline, 2 to 11 the sessions, 12 the agent, 13 to 22 the sessions.
@@ -329,13 +326,12 @@ func TestSignOffWhoseCtxEnds(t *testing.T) {
 	w.quiet(t)
 }
 
-// The last update gets its time, and no more, once ctx has ended; what was not written is
-// not said to be.
-func TestReapOnAStoreThatHangs(t *testing.T) {
+// After the end of ctx, the last update has FinishTimeout. Slots that were not written are not counted.
+func TestReapTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := newDay(t, w)
-		d.crowd(map[kind]int{gone: 3})
+		w := newObservedStore()
+		d := newFixture(t, w)
+		d.addSlots(map[kind]int{gone: 3})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		begun := time.Now()

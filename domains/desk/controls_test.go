@@ -16,16 +16,15 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Two ways to do it that look as good, and are not. The first is what most services
-// do; the second clears up by the clock. Without what this package adds, the same
-// storm breaks the rules: so it is that which keeps them.
-func TestControls(t *testing.T) {
+// Negative controls. The first commits on the session before it takes a slot, as most services do; the second
+// clears slots by the clock alone. The same workload breaks the rules with each.
+func TestNegativeControls(t *testing.T) {
 	for name, control := range map[string]struct {
-		change func(*storm)
+		change func(*workload)
 		breaks []string
 	}{
-		"session first":        {func(st *storm) { st.assign = sessionFirst }, []string{"M1", "M2"}},
-		"reaper without epoch": {func(st *storm) { st.reap = reapByTheClock }, []string{"M2"}},
+		"session first":        {func(st *workload) { st.assign = sessionFirst }, []string{"M1", "M2"}},
+		"reaper without epoch": {func(st *workload) { st.reap = reapByTheClock }, []string{"M2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := map[string]int{}
@@ -46,14 +45,14 @@ func TestControls(t *testing.T) {
 	}
 }
 
-// The same for the interruptions: a Reap without a second look loses the slot of a session
-// that comes back to the agent meanwhile.
-func TestInterruptionControl(t *testing.T) {
+// The same for the interruptions: a Reap without a second look loses the slot of a session that comes back to
+// the agent meanwhile.
+func TestInterruptionNegativeControl(t *testing.T) {
 	reap := story{
 		before: func(ctx context.Context, s service, at time.Time) error {
 			_, err := s.Assign(ctx, domains.NewOp(at), "s", "a")
 			if err == nil {
-				_, err = newService(&mortal{Store: s.store, dieAt: 2}).Requeue(ctx, domains.NewOp(at), "s", desk.ToQueue{})
+				_, err = newService(&crashing{Store: s.store, dieAt: 2}).Requeue(ctx, domains.NewOp(at), "s", desk.ToQueue{})
 			}
 			return err
 		},
@@ -66,7 +65,7 @@ func TestInterruptionControl(t *testing.T) {
 	var seen strings.Builder
 	for n := 1; n < 9; n++ {
 		w, _ := interrupt(t, reap, comeback, n, false)
-		seen.WriteString(w.verdict())
+		seen.WriteString(w.broken())
 	}
 	assert.Contains(t, seen.String(), "M2: ")
 }
@@ -104,7 +103,7 @@ func unforce(a *mcc.Agent, sessionID string) error {
 	return nil
 }
 
-// reapByTheClock takes away what is overdue, and does not raise the epoch first.
+// reapByTheClock releases overdue slots without raising the epoch.
 func reapByTheClock(ctx context.Context, s service, at time.Time, agentID string) error {
 	a, err := s.agents.Get(ctx, agentID)
 	if err != nil {
@@ -135,8 +134,7 @@ func reapByTheClock(ctx context.Context, s service, at time.Time, agentID string
 	return nil
 }
 
-// reapAtOnce is Reap without a second look: it writes what was decided, whatever has
-// become of the slots. It is a control.
+// reapAtOnce is Reap without the epoch check in the agent's update: a negative control.
 func reapAtOnce(ctx context.Context, s service, at time.Time, agentID string) error {
 	a, err := s.agents.Get(ctx, agentID)
 	if err != nil {

@@ -26,7 +26,7 @@ type story struct {
 	before func(ctx context.Context, s service, at time.Time) error
 	// op is the operation.
 	op func(ctx context.Context, s service, op domains.Op) error
-	// after is what must hold once it has happened.
+	// after asserts the state once the operation has happened.
 	after func(t *testing.T, s session.Session)
 	// likeAnother has the steps of another story, so that its commands show nothing new.
 	likeAnother bool
@@ -46,8 +46,8 @@ func stories() []story {
 		_, err := s.Close(ctx, domains.NewOp(at), "s", session.ByVisitor)
 		return err
 	}
-	// leftovers gives a also what others have left: s has come, and nobody has said so;
-	// t0 never came, and t1 has been closed instead. Nobody is patient any more.
+	// leftovers adds slots of crashed processes to a: s was assigned and not confirmed, t0 was not assigned,
+	// and t1 was closed. All reservations have expired.
 	leftovers := func(ctx context.Context, s service, at time.Time) error {
 		err := s.queue(ctx, at, "t0", "t1")
 		for _, id := range []string{"s", "t0", "t1"} {
@@ -119,7 +119,7 @@ func stories() []story {
 }
 
 // play sets the stage.
-func (s story) play(t *testing.T, store *world) service {
+func (s story) play(t *testing.T, store *observedStore) service {
 	t.Helper()
 	live := newService(store)
 	require.NoError(t, live.hire(t.Context(), begin(), "a", "b"))
@@ -130,9 +130,8 @@ func (s story) play(t *testing.T, store *world) service {
 	return live
 }
 
-// A process may die at each call of each operation, or on a path at each command, with the
-// call executed or not. Whoever sends the same operation again completes it; and if nobody
-// does, the next Reap clears up.
+// A process dies at each call of each operation, or on a path at each command, with the call executed or not. A
+// retry of the operation completes it; without a retry, the next Reap clears up.
 func TestCrash(t *testing.T) {
 	for _, story := range stories() {
 		for _, executed := range []bool{false, true} {
@@ -167,9 +166,9 @@ func TestCrash(t *testing.T) {
 }
 
 func crashAtStep(t *testing.T, story story, n int, executed, again bool) (died bool) {
-	w, op := newWorld(), domains.NewOp(begin().Add(time.Second))
+	w, op := newObservedStore(), domains.NewOp(begin().Add(time.Second))
 	live := story.play(t, w)
-	doomed := &mortal{Store: w, dieAt: n, executed: executed}
+	doomed := &crashing{Store: w, dieAt: n, executed: executed}
 	err := story.op(t.Context(), newService(doomed), op)
 	if died = doomed.dead(); !died {
 		require.NoError(t, err)
@@ -178,13 +177,13 @@ func crashAtStep(t *testing.T, story story, n int, executed, again bool) (died b
 	return died
 }
 
-// crashAtCommand looks at the recovery twice: on the path, where the operation is sent
-// again, and in memory, where it is not.
+// crashAtCommand looks at the recovery twice: on the path, where the operation is sent again, and in memory,
+// where it is not.
 func crashAtCommand(t *testing.T, w wire, story story, n int, executed bool) (struck bool) {
 	p, err := proxytest.Start(proxytest.Config{Profile: w.profile(), Engines: w.engines, InMemory: true})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, p.Close()) }()
-	stage := newWorld()
+	stage := newObservedStore()
 	story.play(t, stage)
 	stage.copyTo(t, p)
 	live, closeLive := process(w, p, &contract.Network{})
@@ -208,24 +207,23 @@ func crashAtCommand(t *testing.T, w wire, story story, n int, executed bool) (st
 	if !struck {
 		require.NoError(t, err)
 	}
-	time.Sleep(11 * time.Second) // what the dead process has locked is free after a lease
-	left := newWorld()
+	time.Sleep(11 * time.Second) // the lease of the dead process's lock ends
+	left := newObservedStore()
 	left.copyFrom(t, p)
 	story.recover(t, newService(left), op, false, left)
 	story.recover(t, live, op, true, nil)
 	return struck
 }
 
-// recover sends the operation again, or does not, and clears up. w, if not nil, has seen
-// each state.
-func (s story) recover(t *testing.T, live service, op domains.Op, again bool, w *world) {
+// recover sends the operation again, or does not, and clears up. w, if not nil, has seen each state.
+func (s story) recover(t *testing.T, live service, op domains.Op, again bool, w *observedStore) {
 	t.Helper()
 	if again {
 		require.NoError(t, s.op(t.Context(), live, op), "the same operation again")
 		n, err := live.sessions.Get(t.Context(), "s")
 		require.NoError(t, err)
 		s.after(t, n)
-		assertSlots(t, live) // without anybody clearing up
+		assertSlots(t, live) // without a Reap
 	}
 	later := op.At.Add(patience + time.Second)
 	require.NoError(t, live.reapAll(t.Context(), later, "a", "b"))
@@ -233,26 +231,26 @@ func (s story) recover(t *testing.T, live service, op domains.Op, again bool, w 
 	if w != nil {
 		w.rest()
 		assertUsable(t, live, later)
-		assert.Empty(t, w.verdict())
+		assert.Empty(t, w.broken())
 	}
 }
 
-// Before each call of each operation, another operation may happen, at once or after the
-// reservation has lapsed. No state ever breaks a rule, and a Reap clears up.
+// Before each call of each operation, another operation may happen, at once or after the reservation has
+// lapsed. No state ever breaks a rule, and a Reap clears up.
 func TestInterruptedAtEveryStep(t *testing.T) {
 	for _, one := range stories() {
 		for _, other := range append(stories(), meetings()...) {
 			for _, late := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%s,late=%v", one.name, other.name, late), func(t *testing.T) {
 					for n, struck := 1, true; struck; n++ {
-						var w *world
+						var w *observedStore
 						w, struck = interrupt(t, one, other, n, late)
-						require.Empty(t, w.verdict(), "before call %d", n)
+						require.Empty(t, w.broken(), "before call %d", n)
 						live, later := newService(w), begin().Add(3*patience)
 						require.NoError(t, live.reapAll(t.Context(), later, "a", "b"))
 						w.rest()
 						assertUsable(t, live, later)
-						require.Empty(t, w.verdict(), "at rest, after call %d", n)
+						require.Empty(t, w.broken(), "at rest, after call %d", n)
 					}
 				})
 			}
@@ -261,9 +259,9 @@ func TestInterruptedAtEveryStep(t *testing.T) {
 }
 
 // interrupt plays one, and before its n-th call other.
-func interrupt(t *testing.T, one, other story, n int, late bool) (w *world, struck bool) {
+func interrupt(t *testing.T, one, other story, n int, late bool) (w *observedStore, struck bool) {
 	t.Helper()
-	w = newWorld()
+	w = newObservedStore()
 	live, at := one.play(t, w), begin().Add(time.Second)
 	mayRefuse := func(err error) {
 		t.Helper()
@@ -325,8 +323,8 @@ func assertUsable(t *testing.T, s service, at time.Time) {
 	require.NoError(t, err)
 }
 
-// The observer of these tests sees what is wrong: each rule has a step that breaks it.
-func TestTheWorldSeesViolations(t *testing.T) {
+// Negative controls of the observed store: for each rule, a step that breaks it is reported.
+func TestObservedStoreSeesViolations(t *testing.T) {
 	ctx := context.Background()
 	for rule, harm := range map[string]func(s service){
 		"M1": func(s service) {
@@ -364,9 +362,9 @@ func TestTheWorldSeesViolations(t *testing.T) {
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			w := newWorld()
+			w := newObservedStore()
 			harm(story{}.play(t, w))
-			assert.Contains(t, w.verdict(), rule+": ")
+			assert.Contains(t, w.broken(), rule+": ")
 		})
 	}
 }

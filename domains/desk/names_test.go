@@ -14,9 +14,9 @@ import (
 
 // Every operation is recognised when it comes again, and its id serves no other: before
 // anything is reserved, for a session or for a visitor.
-func TestAnIDIsOfOneOperation(t *testing.T) {
-	w := newWorld()
-	d := newDay(t, w, "s")
+func TestOpIDServesOneOperation(t *testing.T) {
+	w := newObservedStore()
+	d := newFixture(t, w, "s")
 	ctx := t.Context()
 	visited := session.Session{VisitorID: "of-s", Status: session.Queued}
 	calls := map[string]func(op domains.Op) (session.Session, error){

@@ -37,7 +37,7 @@ func wires() []wire {
 }
 
 // copyTo stores all that w has behind the proxy.
-func (w *world) copyTo(t *testing.T, p *proxytest.Proxy) {
+func (w *observedStore) copyTo(t *testing.T, p *proxytest.Proxy) {
 	t.Helper()
 	rdb := redis.NewClient(p.CalmOptions())
 	for name, v := range w.values {
@@ -48,8 +48,8 @@ func (w *world) copyTo(t *testing.T, p *proxytest.Proxy) {
 	require.NoError(t, rdb.Close())
 }
 
-// copyFrom takes over what the proxy has.
-func (w *world) copyFrom(t *testing.T, p *proxytest.Proxy) {
+// copyFrom copies the proxy's values into w.
+func (w *observedStore) copyFrom(t *testing.T, p *proxytest.Proxy) {
 	t.Helper()
 	rdb := redis.NewClient(p.CalmOptions())
 	for _, name := range []string{
@@ -84,7 +84,7 @@ func process(w wire, p *proxytest.Proxy, network *contract.Network) (s service, 
 	}
 }
 
-// assertSlots: the agents have slots for what they have, and for nothing else.
+// assertSlots asserts that agents have slots for their sessions, and no others.
 func assertSlots(t *testing.T, s service) {
 	t.Helper()
 	n, err := s.sessions.Get(t.Context(), "s")

@@ -15,11 +15,11 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// errDead is what a dead process gets to hear; nobody sees it in real life.
+// errDead is the error of every call of a dead process.
 var errDead = errors.New("the process is dead")
 
-// mortal is the Store of a process that dies at one of its calls.
-type mortal struct {
+// crashing is the Store of a process that dies at one of its calls.
+type crashing struct {
 	rmw.Store
 	dieAt    int  // the call, counted from 1; 0: never
 	executed bool // the call that kills is executed, and its answer never seen
@@ -28,17 +28,17 @@ type mortal struct {
 	calls int
 }
 
-func (m *mortal) Read(ctx context.Context, key rmw.Key) (v rmw.Value, err error) {
+func (m *crashing) Read(ctx context.Context, key rmw.Key) (v rmw.Value, err error) {
 	err = m.live(func() error { v, err = m.Store.Read(ctx, key); return err })
 	return v, err
 }
 
-func (m *mortal) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res rmw.Result, err error) {
+func (m *crashing) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res rmw.Result, err error) {
 	err = m.live(func() error { res, err = m.Store.Update(ctx, key, fn); return err })
 	return res, err
 }
 
-func (m *mortal) live(call func() error) error {
+func (m *crashing) live(call func() error) error {
 	m.mu.Lock()
 	m.calls++
 	n := m.calls
@@ -53,14 +53,13 @@ func (m *mortal) live(call func() error) error {
 }
 
 // dead reports whether the process has come to the call that kills it.
-func (m *mortal) dead() bool {
+func (m *crashing) dead() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.dieAt > 0 && m.calls >= m.dieAt
 }
 
-// interrupted is the Store of a process in whose way something comes, before one of
-// its calls.
+// interrupted is a Store that runs a function before one of its calls.
 type interrupted struct {
 	rmw.Store
 	before int // the call, counted from 1
@@ -85,13 +84,13 @@ func (s interrupted) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc)
 }
 
 // slow is a process to which by happens before one of its calls.
-func slow(w *world, before int, by func()) service {
+func slow(w *observedStore, before int, by func()) service {
 	return newService(interrupted{w, before, by, new(atomic.Int64)})
 }
 
 const patience = time.Minute
 
-// service is what a process has of the packages.
+// service is the packages over the Store of one process.
 type service struct {
 	desk.Desk
 	sessions session.Sessions

@@ -73,8 +73,7 @@ func brokenAgents() []violation {
 	}
 }
 
-// An agent that breaks a rule is not stored and not read, and the error quotes nothing of
-// what is stored.
+// An agent that breaks a rule is neither stored nor read, and the error quotes no stored data.
 func TestCheck(t *testing.T) {
 	for _, status := range statuses() {
 		a := made(status, true, map[string]mcc.Slot{"s": slotOf(mcc.Reserved)})

@@ -15,8 +15,8 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// The bytes of the fuzz test are a document, or the fields of a hash: names and values
-// in turn, each ended by a zero.
+// The bytes of the fuzz test are a document, or the fields of a hash: names and values in turn, each ended by a
+// zero.
 
 func valueOf(layout domains.Layout, data []byte) rmw.Value {
 	if layout == domains.JSON {
@@ -84,8 +84,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// everyOperation applies each operation to an agent who was read: one that succeeds
-// leaves an agent who can be stored, and one that is refused leaves the agent as before.
+// everyOperation applies each operation to a decoded agent: after a success the agent can be stored, and a
+// refusal leaves the agent as before.
 func everyOperation(t *testing.T, layout domains.Layout, a mcc.Agent, cur rmw.Value) {
 	a.Takes()
 	mcc.New(nil, mcc.Config{}).Limit(a)

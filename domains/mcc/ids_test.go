@@ -12,7 +12,7 @@ import (
 
 // An agent under another's key is an error, and one without an id has that of the key.
 func TestIDs(t *testing.T) {
-	each(t, mcc.Config{}, func(b *bench) {
+	each(t, mcc.Config{}, func(b *fixture) {
 		b.put(`{"id":"b","status":"away"}`)
 		b.untouched("another's", func() {
 			_, err := b.agents.SetMax(b.Context(), "a", b.op(1), 3)

@@ -13,8 +13,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// The limit is the agent's own, or else the first that a group has, or else the general
-// one.
+// The limit is the agent's own, or else the first that a group has, or else the general one.
 func TestLimit(t *testing.T) {
 	groups := map[string]int{"two": 2, "nine": 9, "any": mcc.Unlimited, "none": 0}
 	for _, c := range []struct {
@@ -55,7 +54,7 @@ func TestMaxSlots(t *testing.T) {
 	assert.NoError(b, err, "it is there already")
 }
 
-// What a change leaves behind as the expiry, and where an agent lies.
+// The expiry after a change, and the key of an agent.
 func TestExpiry(t *testing.T) {
 	for _, c := range []struct {
 		ttl, created, afterForeign time.Duration
@@ -65,7 +64,7 @@ func TestExpiry(t *testing.T) {
 		{rmw.NoTTL, rmw.NoTTL, rmw.NoTTL},
 	} {
 		t.Run(c.ttl.String(), func(t *testing.T) {
-			each(t, mcc.Config{TTL: c.ttl, Prefix: "staff:"}, func(b *bench) {
+			each(t, mcc.Config{TTL: c.ttl, Prefix: "staff:"}, func(b *fixture) {
 				_, err := b.agents.Create(b.Context(), "a", b.op(0), mcc.Agent{})
 				require.NoError(b, err)
 				v, left := b.look("staff:a")
@@ -90,9 +89,8 @@ func TestExpiry(t *testing.T) {
 	assert.Equal(t, rmw.KindString, v.Kind())
 }
 
-// Times do not run backwards, also if a service that does not know updated_at has written
-// last.
-func TestClocksThatAreBehind(t *testing.T) {
+// Times do not run backwards, also if a service that does not know updated_at has written last.
+func TestClockBehind(t *testing.T) {
 	for where, seen := range map[string]func(a *mcc.Agent){
 		"UpdatedAt":      func(a *mcc.Agent) { a.UpdatedAt = at(20) },
 		"StatusAt":       func(a *mcc.Agent) { a.StatusAt, a.UpdatedAt = at(20), 0 },
@@ -107,7 +105,7 @@ func TestClocksThatAreBehind(t *testing.T) {
 }
 
 // The tables are copies each time.
-func TestTransitionsAreACopy(t *testing.T) {
+func TestTransitionsReturnsACopy(t *testing.T) {
 	for _, table := range []func() domains.Table{mcc.Transitions, mcc.SlotTransitions} {
 		changed := table()
 		changed.Rows[1].To, changed.Rows[1].From[0] = "nowhere", "nowhere"

@@ -9,7 +9,7 @@ import (
 	"github.com/unwatch/unwatch/domains/mcc"
 )
 
-// model is what the package's document says, once more and as simply as possible.
+// model implements the package's document once more, as simply as possible.
 type model struct {
 	version                    uint64
 	status                     string
@@ -26,7 +26,7 @@ type slot struct {
 	since, until int64
 }
 
-// seen is the model of what is stored.
+// seen returns the model of a stored agent.
 func seen(a mcc.Agent) model {
 	m := model{
 		version: a.Version, status: string(a.Status), accepting: a.Accepting, limit: a.Max, groups: a.Groups,
@@ -67,7 +67,7 @@ const (
 // ofSlot tells the operations that concern one slot, and need no id.
 func (s step) ofSlot() bool { return s.op == "Reserve" || s.op == "Confirm" || s.op == "Release" }
 
-// do does a step, and returns what comes of it: done, kept, invalid or a refusal's code.
+// do runs a step, and returns its outcome: done, kept, invalid or a refusal's code.
 func (m *model) do(s step, limits map[string]int, general int) string {
 	if !s.ofSlot() && slices.Contains(m.applied, s.id+" "+s.op) {
 		return kept
@@ -205,7 +205,7 @@ func (m *model) place(s step, now int64, most int) string {
 	return done
 }
 
-// run does the step on what is stored, except for a slot's.
+// run runs the step on the stored agent, except the steps of slots.
 func (s step) run(a *mcc.Agent) error {
 	at := domains.Time(s.at)
 	switch s.op {
@@ -227,8 +227,8 @@ func (s step) run(a *mcc.Agent) error {
 	return a.Reserve(at, s.session, s.epoch, domains.Time(s.until), s.limit, s.accepting)
 }
 
-// broken names the first rule of the package doc that an operation breaks. It looks at two
-// states only, and asks neither the model nor Agent.Check. limit was the agent's.
+// broken names the first rule of the package doc that an operation breaks. It looks at two states only, and
+// asks neither the model nor Agent.Check. limit was the agent's.
 func broken(op string, before, after mcc.Agent, limit int) string {
 	counts := func(a mcc.Agent) (n int) {
 		for _, s := range a.Slots {

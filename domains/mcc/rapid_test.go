@@ -25,8 +25,8 @@ func groupMax() map[string]int {
 	return map[string]int{"one": 1, "two": 2, "any": mcc.Unlimited, "none": 0}
 }
 
-// world is one agent as a document and as a hash, and the model of them.
-type world struct {
+// state is one agent as a document and as a hash, and the model of them.
+type state struct {
 	stores []*rmwtest.Memory
 	agents []mcc.Agents
 	stored []rmw.Value // as it was after the last step
@@ -37,8 +37,8 @@ type world struct {
 	rows   map[string]int // how often each row of the tables was followed
 }
 
-func newWorld(t *rapid.T, rows map[string]int, hash domains.Layout) *world {
-	w := &world{rows: rows, now: int64(at(0)), stored: make([]rmw.Value, 2), last: make([]mcc.Agent, 2)}
+func newState(t *rapid.T, rows map[string]int, hash domains.Layout) *state {
+	w := &state{rows: rows, now: int64(at(0)), stored: make([]rmw.Value, 2), last: make([]mcc.Agent, 2)}
 	for _, layout := range []domains.Layout{domains.JSON, hash} {
 		m := rmwtest.NewMemory()
 		agents := mcc.New(m, mcc.Config{Layout: layout, Max: general, GroupMax: groupMax()})
@@ -56,7 +56,7 @@ func newWorld(t *rapid.T, rows map[string]int, hash domains.Layout) *world {
 }
 
 // draw makes up a step. Clocks are sometimes behind, and mostly run on.
-func (w *world) draw(t *rapid.T) step {
+func (w *state) draw(t *rapid.T) step {
 	if len(w.past) > 0 && rapid.IntRange(0, 9).Draw(t, "again") == 0 {
 		return rapid.SampledFrom(w.past[max(0, len(w.past)-3):]).Draw(t, "the same")
 	}
@@ -103,7 +103,7 @@ func (s step) send(agents mcc.Agents) (mcc.Agent, error) {
 	return agents.Release(ctx, "a", when, s.session, s.epoch)
 }
 
-// outcome says what came of an operation, as the model does.
+// outcome returns the outcome of an operation in the words of the model.
 func outcome(before, after mcc.Agent, err error) string {
 	switch {
 	case domains.RefusalOf(err) != nil:
@@ -119,7 +119,7 @@ func outcome(before, after mcc.Agent, err error) string {
 }
 
 // do does a step in the model and on both, and looks at all that must hold.
-func (w *world) do(t *rapid.T, s step) {
+func (w *state) do(t *rapid.T, s step) {
 	from, slotFrom, limit := w.model.status, w.slotState(s.session), w.model.most(groupMax(), general)
 	want := w.model.do(s, groupMax(), general)
 	for i, agents := range w.agents {
@@ -143,7 +143,7 @@ func (w *world) do(t *rapid.T, s step) {
 	}
 }
 
-func (w *world) slotState(id string) string {
+func (w *state) slotState(id string) string {
 	s, there := w.model.slots[id]
 	switch {
 	case !there:
@@ -154,8 +154,8 @@ func (w *world) slotState(id string) string {
 	return "reserved"
 }
 
-// compare looks at what is stored, in both layouts.
-func (w *world) compare(t *rapid.T) {
+// compare compares the stored agent with the model, in both layouts.
+func (w *state) compare(t *rapid.T) {
 	for i, agents := range w.agents {
 		got, err := agents.Get(context.Background(), "a")
 		require.NoError(t, err)
@@ -167,13 +167,12 @@ func (w *world) compare(t *rapid.T) {
 	}
 }
 
-// Whatever is done in whatever order, by clocks that run as they like, the agent is what
-// the model says, in both layouts; no rule is broken, what is refused writes nothing, and
-// each row of the tables is followed some time.
+// Any sequence of operations, with any clocks, matches the model in both layouts. No rule is broken, a refusal
+// writes nothing, and each row of the tables occurs.
 func TestModel(t *testing.T) {
 	rows := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t, rows, rapid.SampledFrom(layouts()[1:]).Draw(t, "hash"))
+		w := newState(t, rows, rapid.SampledFrom(layouts()[1:]).Draw(t, "hash"))
 		for range rapid.IntRange(100, 130).Draw(t, "steps") {
 			w.do(t, w.draw(t))
 		}
@@ -210,7 +209,7 @@ func expectedRows() []string {
 					to = "" // the slot is gone
 				case to == "":
 					to = f
-				case row.Op == "SetStatus" && to == f && f != "online": // who is may accept again
+				case row.Op == "SetStatus" && to == f && f != "online": // an online agent may accept again
 					continue // which is no change
 				}
 				keys = append(keys, prefix+row.Op+" "+f+" "+to)
@@ -223,9 +222,9 @@ func expectedRows() []string {
 }
 
 // example is a run of the model that is always the same. look sees each step in memory.
-func example(seed int, look func(w *world, s step)) *world {
-	return rapid.Custom(func(t *rapid.T) *world {
-		w := newWorld(t, map[string]int{}, domains.Hash)
+func example(seed int, look func(w *state, s step)) *state {
+	return rapid.Custom(func(t *rapid.T) *state {
+		w := newState(t, map[string]int{}, domains.Hash)
 		for range 60 {
 			s := w.draw(t)
 			w.do(t, s)
@@ -237,7 +236,7 @@ func example(seed int, look func(w *world, s step)) *world {
 
 // The same steps come to the same on every path.
 func TestEveryPath(t *testing.T) {
-	w := example(1, func(*world, step) {})
+	w := example(1, func(*state, step) {})
 	require.Greater(t, w.model.version, uint64(20))
 	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
 		agents := mcc.New(target.Open(), mcc.Config{Layout: domains.HashByVersion, Max: general, GroupMax: groupMax()})
@@ -254,7 +253,7 @@ func TestEveryPath(t *testing.T) {
 }
 
 // The negative controls: had the package one of these mistakes, the model would find it.
-func TestModelFindsMistakes(t *testing.T) {
+func TestModelNegativeControls(t *testing.T) {
 	for name, mistake := range map[string]func(s step, a *mcc.Agent){
 		"none":                          func(step, *mcc.Agent) {},
 		"a version is not counted":      func(_ step, a *mcc.Agent) { a.Version-- },
@@ -268,7 +267,7 @@ func TestModelFindsMistakes(t *testing.T) {
 	} {
 		found := false
 		for seed := 0; seed < 5 && !found; seed++ {
-			example(seed, func(w *world, s step) {
+			example(seed, func(w *state, s step) {
 				a := w.last[0]
 				mistake(s, &a)
 				found = found || !assert.ObjectsAreEqual(w.model, seen(a))
@@ -279,7 +278,7 @@ func TestModelFindsMistakes(t *testing.T) {
 }
 
 // The negative controls of broken: each change breaks one rule.
-func TestBrokenNamesTheRule(t *testing.T) {
+func TestCheckNamesTheRule(t *testing.T) {
 	for _, c := range []struct {
 		op, rule string
 		change   func(before, after *mcc.Agent)

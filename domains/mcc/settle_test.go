@@ -13,9 +13,9 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Many settlements at once are what one after the other would be, and one change.
+// Many settlements in one change equal the same settlements one after the other.
 func TestSettle(t *testing.T) {
-	each(t, mcc.Config{}, func(b *bench) {
+	each(t, mcc.Config{}, func(b *fixture) {
 		foreign := mcc.Slot{Epoch: 9, State: mcc.Held, Since: at(0), Forced: true}
 		reserved, held := slotOf(mcc.Reserved), slotOf(mcc.Held)
 		before := b.online(map[string]mcc.Slot{
@@ -60,7 +60,7 @@ func TestSettle(t *testing.T) {
 }
 
 // The same for any slots and settlements, several of one slot among them.
-func TestSettleIsOneByOne(t *testing.T) {
+func TestSettleEqualsSingleSteps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		many := made(mcc.Online, true, map[string]mcc.Slot{})
 		for i := range rapid.IntRange(0, 6).Draw(t, "slots") {

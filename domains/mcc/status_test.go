@@ -22,9 +22,9 @@ func TestGroupsAreCopied(t *testing.T) {
 	assert.Equal(t, []string{"g1", "g2"}, a.Groups)
 }
 
-// Create takes what it says it takes, and nothing else.
+// Create uses the documented fields of info only.
 func TestCreate(t *testing.T) {
-	each(t, mcc.Config{}, func(b *bench) {
+	each(t, mcc.Config{}, func(b *fixture) {
 		op := b.op(3)
 		info := mcc.Agent{
 			ID: "other", TenantID: "t", Max: 4, Groups: []string{"g"}, Status: mcc.Online, Accepting: true,
@@ -81,7 +81,7 @@ func TestUnusableArguments(t *testing.T) {
 	}
 }
 
-// An agent who does not exist is not made by the way.
+// No operation but Create creates an agent.
 func TestNoAgent(t *testing.T) {
 	b := onMemory(t, mcc.Config{})
 	for name, call := range map[string]func() error{

@@ -11,19 +11,18 @@ import (
 	"github.com/unwatch/unwatch/domains/mcc"
 )
 
-// foreign is what another service has put beside the fields that are known here, with more
-// digits than a float64 has.
+// foreign is what another service has put beside the fields that are known here, with more digits than a
+// float64 has.
 const foreign = `{"list":[1.50,12345678901234567890],"null":null}`
 
-// withForeign is a document with every field, and foreign ones beside each. Its fields are
-// in the order in which they are written.
+// withForeign is a document with every field, and foreign ones beside each. Its fields are in the order in
+// which they are written.
 const withForeign = `{"format":1,"version":3,"applied":[{"id":"x","op":"SetMax"}],"id":"a","tenant_id":"t","status":"online",` +
 	`"accepting":true,"max":4,"groups":["g"],"slots":{"other":{"epoch":1,"state":"held","since":4,"forced":true,"foreign":` + foreign +
 	`},"s":{"epoch":5,"state":"reserved","since":5,"until":9,"foreign":` + foreign +
 	`}},"last_assigned_at":6,"status_at":7,"updated_at":8,"foreign":` + foreign + `}`
 
-// What an agent looks like in the store is a promise to other services, and what they have
-// put there stays.
+// The stored form of an agent is a contract with other services, whose fields are kept.
 func TestWireFormat(t *testing.T) {
 	for _, layout := range layouts()[:2] {
 		v := stored(t, layout, withForeign)
@@ -49,8 +48,8 @@ func TestWireFormat(t *testing.T) {
 	}
 }
 
-// Operations keep what another service has stored, within the slots, too; and a new agent
-// takes along what its maker has put beside the known fields.
+// Operations keep what another service has stored, within the slots, too; and a new agent takes along what its
+// maker has put beside the known fields.
 func TestUnknownFieldsStay(t *testing.T) {
 	for op, change := range map[string]func(a *mcc.Agent) error{
 		"nothing":       func(*mcc.Agent) error { return nil },
@@ -73,11 +72,10 @@ func TestUnknownFieldsStay(t *testing.T) {
 	}
 }
 
-// Operations work on an agent without a format, a version or times, as a service stores
-// it that knows next to nothing of what is known here.
+// Operations work on an agent without a format, a version or times, as an older service stores it.
 func TestLegacyDocuments(t *testing.T) {
 	for _, status := range statuses() {
-		each(t, mcc.Config{Max: 1}, func(b *bench) {
+		each(t, mcc.Config{Max: 1}, func(b *fixture) {
 			b.put(`{"id":"a","status":"` + string(status) + `","slots":{"s":{"epoch":0,"state":"reserved"}}}`)
 			before := b.get()
 			assert.Zero(b, before.Header)

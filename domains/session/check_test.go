@@ -110,8 +110,7 @@ func brokenSessions() []violation {
 	return cases
 }
 
-// A session that breaks a rule is not stored and not read, and the error quotes nothing of
-// what is stored.
+// A session that breaks a rule is neither stored nor read, and the error quotes no stored data.
 func TestCheck(t *testing.T) {
 	for _, status := range session.Transitions().States() {
 		s := made(t, session.Status(status))

@@ -11,8 +11,8 @@ import (
 	"github.com/unwatch/unwatch/domains/session"
 )
 
-// A closed session is rated and reopened until the window has passed, and not a
-// millisecond longer; never if there is no window. A clock that is behind does not help.
+// A closed session is rated and reopened until the window has passed, and not a millisecond longer; never if
+// there is no window. A clock that is behind does not help.
 func TestWindowsEnd(t *testing.T) {
 	rate := func(s *session.Session, at domains.Time) error { return s.Rate(at, session.Rating{Score: 5}) }
 	reopen := func(s *session.Session, at domains.Time) error { return s.Reopen(at, s.Epoch) }
@@ -88,12 +88,12 @@ func idleCases() []idleCase {
 	}
 }
 
-// Who is idle, since when, and not a millisecond too early.
+// A session is idle for the right reason, and not a millisecond too early.
 func TestCloseIdle(t *testing.T) {
 	limits := session.Idle{Queue: 30 * time.Minute, Visitor: 20 * time.Minute, Agent: 5 * time.Minute}
 	for _, c := range idleCases() {
 		t.Run(c.name, func(t *testing.T) {
-			each(t, func(b *bench) {
+			each(t, func(b *fixture) {
 				s := b.in(c.from)
 				for i, step := range c.then {
 					s = b.edit(10+i, step)

@@ -13,7 +13,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// What each change leaves behind as the expiry, by the two settings.
+// The expiry after each change, by TTL and ClosedTTL.
 func TestExpiry(t *testing.T) {
 	const open, closed, foreign = time.Hour, 10 * time.Minute, 7 * time.Minute
 	for _, c := range []struct {
@@ -31,7 +31,7 @@ func TestExpiry(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := session.Config{TTL: c.ttl, ClosedTTL: c.closedTTL, ReopenWindow: time.Hour}
-			eachWith(t, cfg, func(b *bench) {
+			eachWith(t, cfg, func(b *fixture) {
 				expiry := func(want time.Duration, what string) {
 					b.Helper()
 					_, left := b.look("session:s")
@@ -65,11 +65,11 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// A closed session is gone when its time is over; one that was reopened stays, and so
-// does one that was reopened and closed in one step, for as long as closed ones do.
+// A closed session is gone when its time is over; one that was reopened stays, and so does one that was
+// reopened and closed in one step, for as long as closed ones do.
 func TestExpires(t *testing.T) {
 	cfg := session.Config{ClosedTTL: 10 * time.Minute, ReopenWindow: time.Hour}
-	eachWith(t, cfg, func(b *bench) {
+	eachWith(t, cfg, func(b *fixture) {
 		b.open()
 		s := b.edit(1, func(s *session.Session, at domains.Time) error {
 			return s.Close(at, session.ByAgent, b.sessions.Windows())
@@ -91,8 +91,7 @@ func TestExpires(t *testing.T) {
 	})
 }
 
-// A session that was abandoned stays for longer than anybody may stall who was about to
-// open it.
+// An abandoned session outlives every process that may stall while opening it.
 func TestAbandonedExpires(t *testing.T) {
 	const long, short = 3 * session.AbandonedTTL, time.Minute
 	for _, c := range []struct{ ttl, closedTTL, want time.Duration }{
@@ -106,7 +105,7 @@ func TestAbandonedExpires(t *testing.T) {
 		{short, rmw.NoTTL, rmw.NoTTL},
 	} {
 		t.Run(fmt.Sprint(c.ttl, " and ", c.closedTTL), func(t *testing.T) {
-			eachWith(t, session.Config{TTL: c.ttl, ClosedTTL: c.closedTTL}, func(b *bench) {
+			eachWith(t, session.Config{TTL: c.ttl, ClosedTTL: c.closedTTL}, func(b *fixture) {
 				_, err := b.sessions.Abandon(b.Context(), "s", minute(0), "v")
 				require.NoError(b, err)
 				_, left := b.look("session:s")
@@ -118,7 +117,7 @@ func TestAbandonedExpires(t *testing.T) {
 
 // The keys, and a codec of one's own.
 func TestConfig(t *testing.T) {
-	eachWith(t, session.Config{Prefix: "p:", VisitorPrefix: "w:"}, func(b *bench) {
+	eachWith(t, session.Config{Prefix: "p:", VisitorPrefix: "w:"}, func(b *fixture) {
 		b.open()
 		_, err := b.sessions.ReserveVisitor(b.Context(), "v", minute(0), session.Visitor{}, "s", 0, minute(1))
 		require.NoError(b, err)
@@ -128,7 +127,7 @@ func TestConfig(t *testing.T) {
 			assert.Equal(b, b.layout != domains.JSON, v.Kind() == rmw.KindHash, key)
 		}
 	})
-	eachWith(t, session.Config{Codec: rmw.JSON[session.Session](), ClosedTTL: time.Hour}, func(b *bench) {
+	eachWith(t, session.Config{Codec: rmw.JSON[session.Session](), ClosedTTL: time.Hour}, func(b *fixture) {
 		b.open()
 		b.edit(1, func(s *session.Session, at domains.Time) error { return s.Close(at, session.ByAgent, windows) })
 		v, left := b.look("session:s")

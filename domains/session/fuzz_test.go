@@ -14,8 +14,8 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// The bytes of a fuzz test are a document, or the fields of a hash: names and values
-// in turn, each ended by a zero.
+// The bytes of a fuzz test are a document, or the fields of a hash: names and values in turn, each ended by a
+// zero.
 
 func valueOf(layout domains.Layout, data []byte) rmw.Value {
 	if layout == domains.JSON {
@@ -65,8 +65,7 @@ func again[T any, E domains.Entity[T]](t *testing.T, layout domains.Layout, valu
 	require.True(t, once.Equal(twice), "%q, then %q", once.Text(), twice.Text())
 }
 
-// read gets what is stored as Sessions does, and fails unless it is a value or a clear
-// error.
+// read decodes data as Sessions does, and fails unless the result is a value or a clear error.
 func read[T any](t *testing.T, data rmw.Value, key string, get func(s session.Sessions) (T, error)) (T, bool) {
 	for _, layout := range layouts() {
 		if data.Exists() && (data.Kind() == rmw.KindHash) == (layout == domains.JSON) {
@@ -119,8 +118,8 @@ func FuzzDecodeSession(f *testing.F) {
 	})
 }
 
-// everyOperation applies each operation to a session that was read: one that succeeds
-// leaves a session that can be stored, and one that is refused leaves it as it was.
+// everyOperation applies each operation to a session that was read: one that succeeds leaves a session that can
+// be stored, and one that is refused leaves it as it was.
 func everyOperation(t *testing.T, layout domains.Layout, s session.Session, cur rmw.Value) {
 	s.Waited(minute(0))
 	s.FirstResponse()

@@ -11,7 +11,7 @@ import (
 
 // A session under another's key is an error, and one without an id has that of its key.
 func TestIDs(t *testing.T) {
-	each(t, func(b *bench) {
+	each(t, func(b *fixture) {
 		b.put(`{"id":"cs-s","status":"queued"}`)
 		b.untouched("session:s", "another's", func() {
 			_, err := b.sessions.SetPriority(b.Context(), "s", b.op(1), 3)

@@ -12,7 +12,7 @@ import (
 	"github.com/unwatch/unwatch/domains/session"
 )
 
-// legacy is what a service stores that knows next to nothing of what is known here.
+// legacy is the document of an older service, with few fields.
 func legacy(status session.Status) string {
 	rest := ""
 	switch status {
@@ -24,8 +24,8 @@ func legacy(status session.Status) string {
 	return `{"id":"s","status":"` + string(status) + `"` + rest + `}`
 }
 
-// Operations work on a session without a format, a version, an epoch or times. What
-// needs a time is refused: nobody has been idle, and no window is open.
+// Operations work on a session without a format, a version, an epoch or times. Operations that need a time are
+// refused: the session is not idle, and no window is open.
 func TestLegacyDocuments(t *testing.T) {
 	needsTime := map[string]string{"CloseIdle": "not_idle", "Rate": "rate_late", "Reopen": "reopen_late"}
 	cells(func(op string, from session.Status, want string) {
@@ -63,10 +63,10 @@ func TestLegacyDocuments(t *testing.T) {
 	})
 }
 
-// A service that knows the session's times but not updated_at, taken_at and the like
-// may write after this one: its times count, whatever updated_at says.
+// A service that knows the session's times but not updated_at, taken_at and the like may write after this one:
+// its times count, whatever updated_at says.
 func TestMixedFleet(t *testing.T) {
-	each(t, func(b *bench) {
+	each(t, func(b *fixture) {
 		b.put(`{"id":"s","status":"assigned","agent_id":"ben","format":1,"version":7,"epoch":4,"created_at":1000,
 			"queued_at":5000,"taken_at":2000,"assigned_at":6000,"last_visitor_at":7000,"updated_at":3000}`)
 		s := b.get()
@@ -77,7 +77,7 @@ func TestMixedFleet(t *testing.T) {
 		assert.Equal(b, domains.Time(7000), s.UpdatedAt)
 		assert.Equal(b, uint64(8), s.Version)
 	})
-	each(t, func(b *bench) { // rated by somebody who notes no time
+	each(t, func(b *fixture) { // rated by a service that stores no time
 		b.put(`{"id":"s","status":"closed","closed_at":5,"close_reason":"agent","rating":{"score":3}}`)
 		assert.Equal(b, 3, b.get().Rating.Score)
 		_, err := b.sessions.Rate(b.Context(), "s", b.op(1), 5, "")

@@ -8,8 +8,8 @@ import (
 	"github.com/unwatch/unwatch/domains/session"
 )
 
-// model is what the package's document says, once more and as simply as possible:
-// states by name, times in milliseconds, no table.
+// model implements the package's document once more, as simply as possible: states by name, times in
+// milliseconds, no table.
 type model struct {
 	version, epoch          uint64
 	status, agent, last     string
@@ -23,7 +23,7 @@ type model struct {
 	applied                                                   []string
 }
 
-// seen is the model of what is stored.
+// seen returns the model of a stored session.
 func seen(s session.Session) model {
 	m := model{
 		version: s.Version, epoch: s.Epoch, status: string(s.Status), agent: s.AgentID, last: s.LastAgentID,
@@ -63,8 +63,7 @@ const (
 	invalid = "invalid"
 )
 
-// do does a step, and returns what comes of it: changed, kept, invalid or a refusal's
-// code.
+// do runs a step, and returns its outcome: changed, kept, invalid or a refusal's code.
 func (m *model) do(s step) string {
 	if s.op != "Fence" && slices.Contains(m.applied, s.remembered()) {
 		return kept
@@ -83,8 +82,7 @@ func (m *model) do(s step) string {
 	return changed
 }
 
-// remembered is what the session remembers of the step. What has no method of Sessions is
-// an Edit.
+// remembered is the stored name of the step. A step without a method of Sessions is an Edit.
 func (s step) remembered() string {
 	if slices.Contains([]string{"Assign", "Transfer", "Requeue", "Decline", "Close", "CloseIdle", "Reopen"}, s.op) {
 		return s.id + " Edit"
@@ -99,7 +97,7 @@ func lastOf(n int, list []string, one string) []string {
 
 func (m *model) change(s step, now int64) string {
 	busy := m.status == "assigned" || m.status == "active" || m.status == "on_hold"
-	// What everybody asks first.
+	// The checks of all operations.
 	switch s.op {
 	case "Reply", "Hold", "Resume", "Decline":
 		if s.agent == "" {
@@ -151,7 +149,7 @@ func (m *model) change(s step, now int64) string {
 	return m.follow(s, now)
 }
 
-// follow is for what the state does not forbid.
+// follow runs a step that the state permits.
 func (m *model) follow(s step, now int64) string {
 	switch s.op {
 	case "Escalate":
@@ -277,7 +275,7 @@ func (m *model) endOrBegin(s step, now int64) string {
 	return changed
 }
 
-// idle asks the clock of whoever closes, which may be behind.
+// idle uses the clock of the closing process, which may be behind.
 func (m *model) idle(s step) string {
 	queue, visitor, agent := s.idle.Queue.Milliseconds(), s.idle.Visitor.Milliseconds(), s.idle.Agent.Milliseconds()
 	switch {
@@ -304,7 +302,7 @@ func opened(s step, status string) model {
 	return m
 }
 
-// run does the step on what is stored.
+// run runs the step on the stored session.
 func (s step) run(n *session.Session) error {
 	at, windows := domains.Time(s.at), s.windows()
 	switch s.op {
@@ -342,13 +340,13 @@ func (s step) run(n *session.Session) error {
 	return n.Fence(at, s.epoch)
 }
 
-// broken names the first rule of the package doc that an operation breaks. It looks at two
-// states only, and asks neither the model nor Session.Check.
+// broken names the first rule of the package doc that an operation breaks. It looks at two states only, and
+// asks neither the model nor Session.Check.
 func broken(op string, before, after session.Session) string {
 	busy := after.Status == "assigned" || after.Status == "active" || after.Status == "on_hold"
 	was, is := before.Status == "closed", after.Status == "closed"
 	grows := before.AgentID != after.AgentID || was != is || op == "Fence"
-	same := after // but for what may happen to a closed session
+	same := after // except the changes of a closed session
 	same.Header, same.Epoch, same.Rating, same.UpdatedAt = before.Header, before.Epoch, before.Rating, before.UpdatedAt
 	switch {
 	case busy != (after.AgentID != ""):

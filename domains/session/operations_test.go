@@ -12,7 +12,7 @@ import (
 	"github.com/unwatch/unwatch/domains/session"
 )
 
-// Create takes what it says it takes, and nothing else.
+// Create uses the documented fields of info only.
 func TestCreate(t *testing.T) {
 	info := session.Session{
 		ID: "other", TenantID: "t", VisitorID: "v", RoomID: "r", QueueID: "q", MerchantID: "m", Priority: 2,
@@ -20,7 +20,7 @@ func TestCreate(t *testing.T) {
 	}
 	for _, status := range []session.Status{session.Bot, session.Queued} {
 		t.Run(string(status), func(t *testing.T) {
-			each(t, func(b *bench) {
+			each(t, func(b *fixture) {
 				info.Status = status
 				op := b.op(0)
 				got, err := b.sessions.Create(b.Context(), "s", op, info)
@@ -44,9 +44,9 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// Of transfers, and of agents who declined, the latest are kept. Who declines twice is
-// named once, and an answer forgets them.
-func TestCapped(t *testing.T) {
+// The latest transfers and declining agents are kept. An agent that declines twice is listed once, and a reply
+// clears the list.
+func TestBoundedLists(t *testing.T) {
 	agent := func(i int) string { return fmt.Sprint("agent-", i) }
 	s := session.Session{ID: "s", Status: session.Queued}
 	for i := range 3 * session.MaxDeclined {
@@ -75,12 +75,11 @@ func TestCapped(t *testing.T) {
 	assert.Empty(t, s.Declined)
 }
 
-// An operation works on a copy: who still looks at the session as it was sees no
-// change. Package desk tries operations on such copies.
-func TestCopiesShareNothing(t *testing.T) {
+// An operation on a copy leaves the original as it was. Package desk tries operations on copies.
+func TestOperationsOnCopies(t *testing.T) {
 	s := session.Session{
 		ID: "s", Status: session.Assigned, AgentID: "ann",
-		// There is room behind both, where an append could put what others see.
+		// Both slices have spare capacity, which an append could overwrite.
 		Declined:  append(make([]string, 0, 4), "dan"),
 		Transfers: append(make([]session.Transfer, 0, 4), session.Transfer{From: "dan", To: "ann"}),
 	}
@@ -100,7 +99,7 @@ func TestCopiesShareNothing(t *testing.T) {
 
 // A session that was abandoned was never open, and never will be.
 func TestAbandon(t *testing.T) {
-	each(t, func(b *bench) {
+	each(t, func(b *fixture) {
 		got, err := b.sessions.Abandon(b.Context(), "s", minute(0), "v")
 		require.NoError(b, err)
 		assert.Equal(b, session.Session{
@@ -117,7 +116,7 @@ func TestAbandon(t *testing.T) {
 			assert.Equal(b, got, again)
 		})
 	})
-	each(t, func(b *bench) {
+	each(t, func(b *fixture) {
 		before := b.in(session.Active)
 		b.untouched("session:s", "Abandon", func() {
 			s, err := b.sessions.Abandon(b.Context(), "s", minute(9), "v")

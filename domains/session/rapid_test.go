@@ -20,8 +20,8 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// world is one session as a document and as a hash, and the model of it.
-type world struct {
+// state is one session as a document and as a hash, and the model of it.
+type state struct {
 	stores []*rmwtest.Memory
 	all    []session.Sessions
 	stored []rmw.Value       // as it was after the last step
@@ -30,12 +30,12 @@ type world struct {
 	model  model
 	now    int64
 	ops    int
-	past   []step         // what was done to the session, to be sent again
+	past   []step         // the steps so far, to be sent again
 	rows   map[string]int // how often each row of the table was followed
 }
 
-func newWorld(rows map[string]int, hash domains.Layout) *world {
-	w := &world{rows: rows, now: int64(at(0))}
+func newState(rows map[string]int, hash domains.Layout) *state {
+	w := &state{rows: rows, now: int64(at(0))}
 	for _, layout := range []domains.Layout{domains.JSON, hash} {
 		m := rmwtest.NewMemory()
 		w.stores = append(w.stores, m)
@@ -63,7 +63,7 @@ func favourites() map[string][]string {
 }
 
 // draw makes up a step. Clocks are sometimes behind, and mostly run on.
-func (w *world) draw(t *rapid.T, likely map[string][]string) step {
+func (w *state) draw(t *rapid.T, likely map[string][]string) step {
 	if len(w.past) > 0 && rapid.IntRange(0, 9).Draw(t, "again") == 0 {
 		return rapid.SampledFrom(w.past[max(0, len(w.past)-3):]).Draw(t, "the same")
 	}
@@ -80,7 +80,7 @@ func (w *world) draw(t *rapid.T, likely map[string][]string) step {
 		}[w.model.status]
 	}
 	op := rapid.SampledFrom(ops).Draw(t, "op")
-	if op == "CloseIdle" { // who closes for that has waited
+	if op == "CloseIdle" { // the limit has passed
 		w.now += rapid.Int64Range(0, 20).Draw(t, "patience") * 60_000
 	}
 	s := step{
@@ -103,7 +103,7 @@ func (w *world) draw(t *rapid.T, likely map[string][]string) step {
 }
 
 // open begins a new session.
-func (w *world) open(t *rapid.T) {
+func (w *state) open(t *rapid.T) {
 	w.ops++
 	w.id, w.past = fmt.Sprint("s-", w.ops), nil
 	status := rapid.SampledFrom([]string{"bot", "bot", "queued"}).Draw(t, "status")
@@ -120,7 +120,7 @@ func (w *world) open(t *rapid.T) {
 }
 
 // do does a step in the model and in both layouts, and looks at all that must hold.
-func (w *world) do(t *rapid.T, s step) {
+func (w *state) do(t *rapid.T, s step) {
 	from := w.model.status
 	want := w.model.do(s)
 	for i, sessions := range w.all {
@@ -165,7 +165,7 @@ func (s step) send(sessions session.Sessions, id string) (session.Session, error
 	return sessions.Edit(ctx, id, op, s.run)
 }
 
-// outcome says what came of an operation, as the model does.
+// outcome returns the outcome of an operation in the words of the model.
 func outcome(before, after session.Session, err error) string {
 	switch {
 	case domains.RefusalOf(err) != nil:
@@ -180,8 +180,8 @@ func outcome(before, after session.Session, err error) string {
 	return changed
 }
 
-// compare looks at what is stored, in both layouts.
-func (w *world) compare(t *rapid.T) {
+// compare compares the stored session with the model, in both layouts.
+func (w *state) compare(t *rapid.T) {
 	for i, sessions := range w.all {
 		got, err := sessions.Get(context.Background(), w.id)
 		require.NoError(t, err)
@@ -194,13 +194,12 @@ func (w *world) compare(t *rapid.T) {
 	}
 }
 
-// Whatever is done in whatever order, by clocks that run as they like, the session is
-// what the model says, in both layouts; no rule is broken, what is refused writes
-// nothing, and each row of the table is followed some time.
+// Any sequence of operations, with any clocks, matches the model in both layouts. No rule is broken, a refusal
+// writes nothing, and each row of the table occurs.
 func TestModel(t *testing.T) {
 	rows, likely := map[string]int{}, favourites()
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(rows, rapid.SampledFrom(layouts()[1:]).Draw(t, "hash"))
+		w := newState(rows, rapid.SampledFrom(layouts()[1:]).Draw(t, "hash"))
 		w.open(t)
 		for range rapid.IntRange(90, 130).Draw(t, "steps") {
 			if w.model.status == "closed" && rapid.IntRange(0, 7).Draw(t, "a new one") == 0 {
@@ -243,7 +242,7 @@ func covered(t *testing.T, rows map[string]int) {
 }
 
 // The negative controls: had the package one of these mistakes, the model would find it.
-func TestModelFindsMistakes(t *testing.T) {
+func TestModelNegativeControls(t *testing.T) {
 	for name, mistake := range map[string]func(s step, n *session.Session){
 		"none":                      func(step, *session.Session) {},
 		"an epoch is not counted":   func(s step, n *session.Session) { n.Epoch -= min(n.Epoch, uint64(len(s.op)/8)) },
@@ -254,7 +253,7 @@ func TestModelFindsMistakes(t *testing.T) {
 		found := false
 		for seed := 0; seed < 20 && !found; seed++ {
 			m := rapid.Custom(func(t *rapid.T) model {
-				w := newWorld(map[string]int{}, domains.Hash)
+				w := newState(map[string]int{}, domains.Hash)
 				w.open(t)
 				likely := favourites()
 				for range 40 {
@@ -273,7 +272,7 @@ func TestModelFindsMistakes(t *testing.T) {
 }
 
 // The negative controls of broken: each change breaks one rule.
-func TestBrokenNamesTheRule(t *testing.T) {
+func TestCheckNamesTheRule(t *testing.T) {
 	for _, c := range []struct {
 		op, rule string
 		from     session.Status

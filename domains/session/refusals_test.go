@@ -31,8 +31,7 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// Arguments that cannot be used are refused before they are stored, and leave the session
-// as it was.
+// Arguments that cannot be used are refused before they are stored, and leave the session as it was.
 func TestUnusableArguments(t *testing.T) {
 	type change = func(s *session.Session) error
 	refused := func(name string, from session.Status, do change) {
@@ -89,7 +88,7 @@ func TestUnusableArguments(t *testing.T) {
 	}
 }
 
-// What concerns a session that does not exist is refused, and makes none.
+// An operation on a session that does not exist is refused, and creates none.
 func TestNoSession(t *testing.T) {
 	m := rmwtest.NewMemory()
 	sessions := session.New(m, session.Config{})

@@ -11,7 +11,7 @@ import (
 	"github.com/unwatch/unwatch/domains/session"
 )
 
-// How long somebody waited, and how long it took, is computed from the times.
+// Durations are computed from the stored times.
 func TestDerivedTimes(t *testing.T) {
 	const min = time.Minute
 	s := session.Session{ID: "s", Status: session.Bot, CreatedAt: at(0), UpdatedAt: at(0)}
@@ -50,8 +50,8 @@ func TestDerivedTimes(t *testing.T) {
 	}
 }
 
-// A clock that is behind gives no negative durations, and neither does a session of
-// which not all times are known.
+// A clock that is behind gives no negative durations, and neither does a session of which not all times are
+// known.
 func TestDerivedTimesAreNotNegative(t *testing.T) {
 	for _, s := range []session.Session{
 		{Status: session.Queued, CreatedAt: at(5), QueuedAt: at(6)},

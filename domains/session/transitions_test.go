@@ -16,9 +16,8 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// matrix says what comes of each operation in each state, written down apart from the
-// transition table: the state that follows, "keep" for nothing, or a refusal's code.
-// A mark + is an epoch that grows.
+// matrix holds the outcome of each operation in each state, independently of the transition table: the next
+// state, "keep", or a refusal's code. A + means that the epoch grows.
 const matrix = `
 operation      bot           queued        assigned      active        on_hold       closed
 Escalate       queued        not_now       not_now       not_now       not_now       session_closed
@@ -51,8 +50,7 @@ func cells(f func(op string, from session.Status, want string)) {
 	}
 }
 
-// usual is an operation at minute 10 by the agent who has the session, at the epoch that it
-// has, so that only its state decides.
+// usual is an operation at minute 10 by the session's agent, at its epoch, so that only the state decides.
 func usual(op string, seen session.Session) step {
 	return step{
 		op: op, id: "it", at: int64(at(10)), agent: cmp.Or(seen.AgentID, "ann"), to: "ben", queue: "q2", by: "boss", epoch: seen.Epoch,
@@ -61,7 +59,7 @@ func usual(op string, seen session.Session) step {
 	}
 }
 
-// Each operation does on every path what it does in memory.
+// Each operation has the same result on every path as in memory.
 func TestEveryPath(t *testing.T) {
 	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
 		const layout = domains.HashByVersion
@@ -72,7 +70,7 @@ func TestEveryPath(t *testing.T) {
 				return
 			}
 			done[op] = true
-			memory, path := onMemory(t, layout), &bench{T: t, target: target, layout: layout, sessions: session.New(target.Open(), cfg)}
+			memory, path := onMemory(t, layout), &fixture{T: t, target: target, layout: layout, sessions: session.New(target.Open(), cfg)}
 			before := memory.in(from)
 			path.in(from)
 			expected, err := usual(op, before).send(memory.sessions, "s")
@@ -92,7 +90,7 @@ func moves(want string) bool {
 }
 
 // The table that the operations ask, and that the documents are made of, is the matrix.
-func TestTableIsTheMatrix(t *testing.T) {
+func TestTableMatchesMatrix(t *testing.T) {
 	table := session.Transitions()
 	rows := map[string]int{}
 	cells(func(op string, from session.Status, want string) {
@@ -117,8 +115,8 @@ func TestTableIsTheMatrix(t *testing.T) {
 	assert.Equal(t, []string{"bot", "queued", "closed", "assigned", "active", "on_hold"}, table.States())
 }
 
-// Nobody can change the table that the operations ask.
-func TestTransitionsIsACopy(t *testing.T) {
+// A caller cannot change the table of the operations.
+func TestTransitionsReturnsACopy(t *testing.T) {
 	table := session.Transitions()
 	for i := range table.Rows {
 		table.Rows[i].To = "nowhere"

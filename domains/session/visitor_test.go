@@ -16,7 +16,7 @@ import (
 )
 
 // entry returns the index entry of visitor "v".
-func (b *bench) entry() session.Visitor {
+func (b *fixture) entry() session.Visitor {
 	b.Helper()
 	v, err := b.sessions.Visitor(b.Context(), "v")
 	require.NoError(b, err)
@@ -24,26 +24,26 @@ func (b *bench) entry() session.Visitor {
 }
 
 // reserve makes the entry, which is as it was seen, point to a session.
-func (b *bench) reserve(seen session.Visitor, id string, epoch uint64) session.Visitor {
+func (b *fixture) reserve(seen session.Visitor, id string, epoch uint64) session.Visitor {
 	b.Helper()
 	v, err := b.sessions.ReserveVisitor(b.Context(), "v", minute(1), seen, id, epoch, minute(2))
 	require.NoError(b, err)
 	return v
 }
 
-func (b *bench) confirm(id string) {
+func (b *fixture) confirm(id string) {
 	b.Helper()
 	require.NoError(b, b.sessions.ConfirmVisitor(b.Context(), "v", minute(1), id))
 }
 
-func (b *bench) release(id string, epoch uint64) {
+func (b *fixture) release(id string, epoch uint64) {
 	b.Helper()
 	require.NoError(b, b.sessions.ReleaseVisitor(b.Context(), "v", minute(1), id, epoch))
 }
 
 // The way of an entry: reserved, held, gone. It has no expiry, whatever sessions have.
 func TestVisitor(t *testing.T) {
-	eachWith(t, session.Config{TTL: time.Hour, ClosedTTL: time.Minute}, func(b *bench) {
+	eachWith(t, session.Config{TTL: time.Hour, ClosedTTL: time.Minute}, func(b *fixture) {
 		assert.Zero(b, b.entry())
 		v := b.reserve(session.Visitor{}, "s1", 0)
 		assert.Equal(b, session.Visitor{
@@ -70,9 +70,9 @@ func TestVisitor(t *testing.T) {
 	})
 }
 
-// What concerns another session, or an epoch that is over, changes nothing.
-func TestVisitorLate(t *testing.T) {
-	each(t, func(b *bench) {
+// A Confirm or Release for another session, or an earlier epoch, changes nothing.
+func TestVisitorIgnoresLateCalls(t *testing.T) {
+	each(t, func(b *fixture) {
 		b.untouched("visitor:v", "without an entry", func() {
 			b.confirm("s1")
 			b.release("s1", 9)
@@ -97,10 +97,10 @@ func TestVisitorLate(t *testing.T) {
 	})
 }
 
-// Reserve changes only what was seen, also if the entry has gone and come back in
-// between, and counts from one again.
+// Reserve changes only the entry that was seen, also if the entry was removed and created again, and counts
+// from one.
 func TestVisitorMovedOn(t *testing.T) {
-	each(t, func(b *bench) {
+	each(t, func(b *fixture) {
 		moved := func(seen session.Visitor, what string) {
 			b.Helper()
 			b.untouched("visitor:v", what, func() {
@@ -141,12 +141,12 @@ func TestVisitorMovedOn(t *testing.T) {
 	})
 }
 
-// An entry that has gone and come back as another session's while a process confirms the
-// first, at whatever command: the other is not confirmed, although its version is the same.
-func TestVisitorReplacedMeanwhile(t *testing.T) {
+// An entry that has gone and come back as another session's while a process confirms the first, at whatever
+// command: the other is not confirmed, although its version is the same.
+func TestVisitorReplacedDuringReserve(t *testing.T) {
 	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
 		const layout = domains.HashByVersion
-		b := &bench{T: t, target: target, layout: layout, sessions: session.New(target.Open(), session.Config{Layout: layout})}
+		b := &fixture{T: t, target: target, layout: layout, sessions: session.New(target.Open(), session.Config{Layout: layout})}
 		for n := range 8 { // commands: a confirmation takes fewer
 			other := b.reserve(b.entry(), "s2", 0)
 			replacement, _ := b.look("visitor:v")
@@ -157,7 +157,7 @@ func TestVisitorReplacedMeanwhile(t *testing.T) {
 				assert.NoError(b, b.target.Direct.Set(b.Context(), "visitor:v", replacement, rmw.NoTTL))
 			}})
 			b.confirm("s1")
-			synctest.Wait() // also for what a path does after it has answered
+			synctest.Wait() // also for commands after the answer
 			stop()
 			if left := b.entry(); left.SessionID == "s2" {
 				assert.Equal(b, other, left, "replaced at command %d", n+1)

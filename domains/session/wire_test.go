@@ -12,12 +12,12 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// foreign is what another service has put beside the fields that are known here, with more
-// digits than a float64 has.
+// foreign is what another service has put beside the fields that are known here, with more digits than a
+// float64 has.
 const foreign = `{"list":[1.50,12345678901234567890],"null":null}`
 
-// full is a document with every field, and foreign ones beside each. Its fields are in the
-// order in which they are written.
+// full is a document with every field, and foreign ones beside each. Its fields are in the order in which they
+// are written.
 const full = `{"format":1,"version":9,"applied":[{"id":"x","op":"Rate"}],"id":"s","tenant_id":"t","visitor_id":"v","room_id":"r",` +
 	`"queue_id":"q","merchant_id":"m","status":"closed","priority":2,"last_agent_id":"ann","epoch":7,"declined":["dan"],` +
 	`"transfers":[{"from":"ben","to":"ann","kind":"agent","by":"boss","at":4,"reason":"ill","foreign":` + foreign + `}],` +
@@ -25,8 +25,7 @@ const full = `{"format":1,"version":9,"applied":[{"id":"x","op":"Rate"}],"id":"s
 	`"resumed_at":8,"updated_at":11,"closed_at":10,"close_reason":"agent","rate_until":20,"reopen_until":21,` +
 	`"rating":{"score":4,"comment":"so so","at":11,"foreign":` + foreign + `},"foreign":` + foreign + `}`
 
-// What a session looks like in the store is a promise to other services, and what they have
-// put there stays.
+// The stored form of a session is a contract with other services, whose fields are kept.
 func TestWireFormat(t *testing.T) {
 	for _, layout := range layouts()[:2] {
 		v := stored(t, layout, full)
@@ -61,7 +60,7 @@ func TestWireFormat(t *testing.T) {
 // The same of an entry of the index, also when it changes.
 func TestWireFormatOfVisitor(t *testing.T) {
 	const entry = `{"id":"v","session_id":"s1","epoch":3,"state":"reserved","until":9,"foreign":` + foreign + `}`
-	each(t, func(b *bench) {
+	each(t, func(b *fixture) {
 		require.NoError(b, b.target.Direct.Set(b.Context(), "visitor:v", stored(b, b.layout, entry), rmw.NoTTL))
 		v := b.entry()
 		assert.Equal(b, session.Visitor{

@@ -16,8 +16,7 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// start is when the sessions of these tests begin. What happens later is told in
-// minutes after it.
+// start is the first time of these tests; later times are minutes after it.
 var start = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
 func minute(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
@@ -32,8 +31,8 @@ func layouts() []domains.Layout {
 	return []domains.Layout{domains.JSON, domains.Hash, domains.HashByVersion}
 }
 
-// bench is a store with sessions, in one layout.
-type bench struct {
+// fixture is a store with sessions, in one layout.
+type fixture struct {
 	*testing.T
 	target   rmwtest.Target
 	layout   domains.Layout
@@ -41,49 +40,48 @@ type bench struct {
 	ops      int
 }
 
-// each runs test in all layouts, on the store in memory: what a path does to a value is
-// not this package's, see TestEveryPath.
-func each(t *testing.T, test func(b *bench)) {
+// each runs test in all layouts, on the store in memory. TestEveryPath covers the paths.
+func each(t *testing.T, test func(b *fixture)) {
 	eachWith(t, session.Config{RateWindow: windows.Rate, ReopenWindow: windows.Reopen}, test)
 }
 
-func eachWith(t *testing.T, cfg session.Config, test func(b *bench)) {
+func eachWith(t *testing.T, cfg session.Config, test func(b *fixture)) {
 	for _, layout := range layouts() {
 		t.Run(layout.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := rmwtest.NewMemory()
 				cfg.Layout = layout
 				target := rmwtest.Target{Open: func() rmw.Store { return m }, Direct: m}
-				test(&bench{T: t, target: target, layout: layout, sessions: session.New(m, cfg)})
+				test(&fixture{T: t, target: target, layout: layout, sessions: session.New(m, cfg)})
 			})
 		})
 	}
 }
 
-// onMemory is a bench over the store in memory, without fake time.
-func onMemory(t *testing.T, layout domains.Layout) *bench {
+// onMemory is a fixture over the store in memory, without fake time.
+func onMemory(t *testing.T, layout domains.Layout) *fixture {
 	m := rmwtest.NewMemory()
 	cfg := session.Config{Layout: layout, RateWindow: windows.Rate, ReopenWindow: windows.Reopen}
 	target := rmwtest.Target{Open: func() rmw.Store { return m }, Direct: m}
-	return &bench{T: t, target: target, layout: layout, sessions: session.New(m, cfg)}
+	return &fixture{T: t, target: target, layout: layout, sessions: session.New(m, cfg)}
 }
 
 // op is an operation of its own that happens n minutes after the start.
-func (b *bench) op(n int) domains.Op {
+func (b *fixture) op(n int) domains.Op {
 	b.ops++
 	return domains.Op{ID: fmt.Sprint("op-", b.ops), At: minute(n)}
 }
 
-// edit is Sessions.Edit for what must succeed.
-func (b *bench) edit(n int, change func(s *session.Session, at domains.Time) error) session.Session {
+// edit is Sessions.Edit; it fails the test on an error.
+func (b *fixture) edit(n int, change func(s *session.Session, at domains.Time) error) session.Session {
 	b.Helper()
 	s, err := b.sessions.Edit(b.Context(), "s", b.op(n), func(s *session.Session) error { return change(s, at(n)) })
 	require.NoError(b, err)
 	return s
 }
 
-// made returns a session in a state: queued at minute 0, Ann's at 1, answered at 2, on
-// hold at 3. A closed one was active, and was closed at 4.
+// made returns a session in a state: queued at minute 0, Ann's at 1, answered at 2, on hold at 3. A closed one
+// was active, and was closed at 4.
 func made(t testing.TB, status session.Status) session.Session {
 	t.Helper()
 	s := session.Session{
@@ -113,7 +111,7 @@ func made(t testing.TB, status session.Status) session.Session {
 }
 
 // in stores a session, "s", that is in a state.
-func (b *bench) in(status session.Status) session.Session {
+func (b *fixture) in(status session.Status) session.Session {
 	b.Helper()
 	s := made(b, status)
 	v, err := domains.CodecOf[session.Session, *session.Session](b.layout, nil).Encode(&s, rmw.Value{})
@@ -123,7 +121,7 @@ func (b *bench) in(status session.Status) session.Session {
 }
 
 // open makes the session "s", as a service would.
-func (b *bench) open() session.Session {
+func (b *fixture) open() session.Session {
 	b.Helper()
 	s, err := b.sessions.Create(b.Context(), "s", b.op(0), session.Session{Status: session.Queued})
 	require.NoError(b, err)
@@ -131,7 +129,7 @@ func (b *bench) open() session.Session {
 }
 
 // get returns the session "s".
-func (b *bench) get() session.Session {
+func (b *fixture) get() session.Session {
 	b.Helper()
 	s, err := b.sessions.Get(b.Context(), "s")
 	require.NoError(b, err)
@@ -139,16 +137,15 @@ func (b *bench) get() session.Session {
 }
 
 // look returns what lies under a key, and how long it has left.
-func (b *bench) look(key string) (rmw.Value, time.Duration) {
+func (b *fixture) look(key string) (rmw.Value, time.Duration) {
 	b.Helper()
 	v, ttl, err := b.target.Direct.Get(b.Context(), key)
 	require.NoError(b, err)
 	return v, ttl
 }
 
-// put stores a document as another service would have: as it is, or as the hash with
-// the same fields.
-func (b *bench) put(document string) {
+// put stores a document as another service would have: as it is, or as the hash with the same fields.
+func (b *fixture) put(document string) {
 	b.Helper()
 	require.NoError(b, b.target.Direct.Set(b.Context(), "session:s", stored(b, b.layout, document), rmw.NoTTL))
 }
@@ -173,9 +170,8 @@ func stored(t testing.TB, layout domains.Layout, document string) rmw.Value {
 	return rmw.Hash(hash)
 }
 
-// untouched runs call, and reports what it changed of the key: neither the value nor
-// the expiry may change.
-func (b *bench) untouched(key, what string, call func()) {
+// untouched asserts that call changes neither the value nor the expiry of the key.
+func (b *fixture) untouched(key, what string, call func()) {
 	b.Helper()
 	value, ttl := b.look(key)
 	call()

@@ -16,20 +16,20 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// TestInterruptedAtEveryStep shows that no rule is ever broken. These scenes pin what comes
-// of an operation that another one meets: the answer, and who has the session then.
+// TestInterruptedAtEveryStep shows that no rule is ever broken. The tests below pin the results of operations
+// that meet: the answers, and the agent of the session.
 
-// What an Assign does, call by call: it reads the session first.
+// The calls of an Assign, after the read of the session.
 const (
 	theCommit  = 3
 	theConfirm = 4
 )
 
 // dying is a process that dies before the answer to a call.
-func dying(store rmw.Store, at int) service { return newService(&mortal{Store: store, dieAt: at}) }
+func dying(store rmw.Store, at int) service { return newService(&crashing{Store: store, dieAt: at}) }
 
 // removed removes an agent's key.
-func (d day) removed(agentID string) {
+func (d fixture) removed(agentID string) {
 	_, err := d.store.Update(d.t.Context(), rmw.Key{Name: "agent:" + agentID}, func(context.Context, rmw.Value) (rmw.Value, error) {
 		return rmw.Value{}, nil
 	})
@@ -40,12 +40,12 @@ func queuedOf(visitor string) session.Session {
 	return session.Session{VisitorID: visitor, Status: session.Queued}
 }
 
-// A reservation is left alone for as long as Patience says, and then the epoch stops whoever
-// comes late: the Assign starts again.
-func TestReapAgainstALateAssign(t *testing.T) {
+// A reservation is left alone for Patience. After that, Reap raises the epoch, and the late Assign starts
+// again.
+func TestReapMeetsLateAssign(t *testing.T) {
 	for after, found := range map[time.Duration]desk.Reaped{patience: {Waiting: 1}, patience + time.Millisecond: {Released: 1}} {
-		w := newWorld()
-		d := newDay(t, w, "s")
+		w := newObservedStore()
+		d := newFixture(t, w, "s")
 		s, err := slow(w, theCommit, func() {
 			was, err := d.Reap(t.Context(), d.now.Add(after), "a")
 			require.NoError(t, err)
@@ -57,11 +57,11 @@ func TestReapAgainstALateAssign(t *testing.T) {
 	}
 }
 
-// Who loses a race for a session keeps no slot for it; and who loses it again and again
-// gives up, and says why.
-func TestLosersKeepNoSlot(t *testing.T) {
-	w := newWorld()
-	d := newDay(t, w, "s", "t0")
+// The loser of a race for a session keeps no slot. After maxAttempts lost races, the operation returns the
+// refusal.
+func TestLostRaceKeepsNoSlot(t *testing.T) {
+	w := newObservedStore()
+	d := newFixture(t, w, "s", "t0")
 	_, err := slow(w, theCommit, func() { d.assign("s", "b") }).Assign(t.Context(), d.op(), "s", "a")
 	require.ErrorIs(t, err, session.ErrNotNow)
 	assert.Empty(t, d.slots("a"))
@@ -75,7 +75,7 @@ func TestLosersKeepNoSlot(t *testing.T) {
 	assert.Empty(t, d.slots("a"))
 }
 
-// always is a Store before each of whose updates something happens.
+// always is a Store that runs a function before each of its updates.
 type always struct {
 	rmw.Store
 	by func()
@@ -86,30 +86,30 @@ func (s always) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	return s.Store.Update(ctx, key, fn)
 }
 
-// A sign-off takes what the agent has when it begins, unless the agent comes back.
-func TestSignOffMeets(t *testing.T) {
-	online := func(d day) { d.ok(d.agents.SetStatus(d.t.Context(), "a", d.op(), mcc.Online)) }
+// SignOff requeues the sessions that the agent has when it begins, unless the agent comes online again.
+func TestSignOffMeetsOtherOperations(t *testing.T) {
+	online := func(d fixture) { d.ok(d.agents.SetStatus(d.t.Context(), "a", d.op(), mcc.Online)) }
 	for name, tc := range map[string]struct {
 		before   int // SignOff: 1 offline, 2 the session, 3 the agent, 4 the session, 5 the agent
-		by       func(d day)
+		by       func(d fixture)
 		requeued int
 		slots    []string // of the agent
 	}{
 		"the return": {3, online, 0, []string{"s"}},
-		"a fence, which is no later session": {4, func(d day) {
+		"a fence, which is no later session": {4, func(d fixture) {
 			d.ok(d.sessions.Fence(d.t.Context(), "s", d.now, d.get("s").Epoch))
 		}, 1, nil},
-		"the next shift, with what there was before": {4, func(d day) {
+		"the next shift, with what there was before": {4, func(d fixture) {
 			online(d)
 			d.ok(d.Requeue(d.t.Context(), d.op(), "s", desk.ToQueue{}))
 			d.assign("s", "a")
 			d.assign("t0", "a")
 		}, 0, []string{"s", "t0"}},
-		"a transfer": {4, func(d day) { d.ok(d.Transfer(d.t.Context(), d.op(), "s", desk.TransferTo{AgentID: "b"})) }, 0, nil},
+		"a transfer": {4, func(d fixture) { d.ok(d.Transfer(d.t.Context(), d.op(), "s", desk.TransferTo{AgentID: "b"})) }, 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld()
-			d := newDay(t, w, "s", "t0")
+			w := newObservedStore()
+			d := newFixture(t, w, "s", "t0")
 			d.assign("s", "a")
 			op := d.op()
 			n, err := slow(w, tc.before, func() { tc.by(d) }).SignOff(t.Context(), op, "a")
@@ -124,12 +124,12 @@ func TestSignOffMeets(t *testing.T) {
 	}
 }
 
-// A session that fell behind its slot, since a server lost what was last written, is taken
-// like any; and whoever it goes to, the slot is one by which nobody can come.
-func TestSignOffOfASessionThatFellBehind(t *testing.T) {
+// A session whose epoch is behind its slot, because a server lost the last write, is requeued like any other.
+// No commit by the slot is possible afterwards.
+func TestSignOffSessionBehindItsSlot(t *testing.T) {
 	for _, quicker := range []bool{false, true} {
-		w := newWorld()
-		d := newDay(t, w, "s")
+		w := newObservedStore()
+		d := newFixture(t, w, "s")
 		d.assign("s", "a")
 		d.ok(d.agents.Confirm(t.Context(), "a", d.now, "s", 7))
 		n, err := slow(w, 4, func() { // 1 offline, 2 the session, 3 the agent
@@ -142,13 +142,13 @@ func TestSignOffOfASessionThatFellBehind(t *testing.T) {
 		assert.Equal(t, session.Queued, d.get("s").Status)
 		assert.Equal(t, uint64(8), d.get("s").Epoch)
 		assert.Empty(t, d.slots("a"))
-		assert.Empty(t, w.verdict())
+		assert.Empty(t, w.broken())
 	}
 }
 
 // The same for an Assign: the slot is in the way until its time is over.
-func TestAssignOfASessionThatFellBehind(t *testing.T) {
-	d := newDay(t, newWorld(), "s")
+func TestAssignSessionBehindItsSlot(t *testing.T) {
+	d := newFixture(t, newObservedStore(), "s")
 	d.ok(d.agents.Reserve(t.Context(), "a", d.now, "s", 7, d.now, false))
 	_, err := d.Assign(t.Context(), d.op(), "s", "a")
 	require.ErrorIs(t, err, mcc.ErrMovedOn)
@@ -157,15 +157,15 @@ func TestAssignOfASessionThatFellBehind(t *testing.T) {
 	assert.Equal(t, []string{"s"}, d.slots("a"))
 }
 
-// A full agent is refused after one look at the agent; one who is full of leftovers has
-// room, also if one of the sessions cannot be read.
-func TestAFullAgent(t *testing.T) {
-	w := newWorld()
-	d := newDay(t, w, "s", "t0", "t1", "t2")
+// A full agent is refused after one read of the agent. An agent full of overdue reservations has room, also if
+// one of the sessions cannot be read.
+func TestAssignToAFullAgent(t *testing.T) {
+	w := newObservedStore()
+	d := newFixture(t, w, "s", "t0", "t1", "t2")
 	for i := range limit {
 		d.assign(name2(i), "b")
 	}
-	counting := &mortal{Store: w}
+	counting := &crashing{Store: w}
 	_, err := newService(counting).Assign(t.Context(), d.op(), "s", "b")
 	require.ErrorIs(t, err, mcc.ErrFull)
 	assert.LessOrEqual(t, counting.calls, 3)
@@ -181,17 +181,17 @@ func TestAFullAgent(t *testing.T) {
 	around := newService(failing{w, "session:t1", true, func() error { return rmw.ErrUnavailable }})
 	d.ok(around.Assign(t.Context(), d.op(), "s", "a"))
 	assert.Equal(t, []string{"s", "t1"}, d.slots("a"))
-	assert.Empty(t, w.verdict())
+	assert.Empty(t, w.broken())
 }
 
-// A session that is being opened is left alone for a while; after that it is given up, and
-// never will be open: whoever was opening it is told so.
-func TestOpenAgainstALateOpen(t *testing.T) {
+// A session that is being opened is left alone for Patience. After that it is abandoned, and the late Open
+// returns a refusal.
+func TestOpenMeetsLateOpen(t *testing.T) {
 	// Open: 1 the session, 2 the entry, 3 its reservation, 4 the session.
 	const theCreation = 4
 	for _, late := range []bool{false, true} {
-		w := newWorld()
-		d := newDay(t, w)
+		w := newObservedStore()
+		d := newFixture(t, w)
 		op := d.op()
 		s, err := slow(w, theCreation, func() {
 			if late {
@@ -212,14 +212,14 @@ func TestOpenAgainstALateOpen(t *testing.T) {
 		d.ok(d.Close(t.Context(), d.op(), "s2", session.ByVisitor))
 		_, err = d.Open(t.Context(), op, "s1", queuedOf("v"))
 		require.ErrorIs(t, err, desk.ErrAbandoned)
-		assert.Empty(t, w.verdict())
+		assert.Empty(t, w.broken())
 	}
 }
 
-// Who loses a race for the id of a session is not given somebody else's.
-func TestOpenAfterALostRace(t *testing.T) {
-	w := newWorld()
-	d := newDay(t, w)
+// The loser of a race for a session id does not get the other visitor's session.
+func TestOpenAfterLostRace(t *testing.T) {
+	w := newObservedStore()
+	d := newFixture(t, w)
 	_, err := slow(w, 3, func() { // after it has seen that the session does not exist
 		d.ok(d.Open(t.Context(), d.op(), "s1", queuedOf("u")))
 	}).Open(t.Context(), d.op(), "s1", queuedOf("w"))
@@ -229,13 +229,13 @@ func TestOpenAfterALostRace(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "w", s.VisitorID)
 	assert.Equal(t, "u", d.get("s1").VisitorID)
-	assert.Empty(t, w.verdict())
+	assert.Empty(t, w.broken())
 }
 
-// A process whose clock is ahead, and dies, keeps others waiting for no longer than any.
-func TestAClockThatIsAhead(t *testing.T) {
-	w := newWorld()
-	d := newDay(t, w, "s")
+// A crashed process whose clock is ahead delays others for no longer than Patience.
+func TestClockAheadDelaysNoOther(t *testing.T) {
+	w := newObservedStore()
+	d := newFixture(t, w, "s")
 	ahead := domains.NewOp(d.now.AddDate(1, 0, 0))
 	_, err := dying(w, theCommit).Assign(t.Context(), ahead, "s", "a")
 	require.ErrorIs(t, err, errDead)
@@ -245,15 +245,15 @@ func TestAClockThatIsAhead(t *testing.T) {
 	_, err = dying(w, 4).Open(t.Context(), ahead, "s1", queuedOf("v"))
 	require.ErrorIs(t, err, errDead)
 	d.ok(d.Open(t.Context(), d.op(), "s2", queuedOf("v")))
-	assert.Empty(t, w.verdict())
+	assert.Empty(t, w.broken())
 }
 
-// What is decided is finished, also if the caller has gone. Each step that is left has its
-// own time; if one fails, the service hears of it, the others are taken, and a Reap does it.
-func TestFinish(t *testing.T) {
+// The steps after a commit run also if the caller's ctx has ended, each with its own timeout. The failure of
+// one is reported to Unfinished, the others run, and a Reap does the rest.
+func TestStepsAfterCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := newDay(t, w, "s", "t0")
+		w := newObservedStore()
+		d := newFixture(t, w, "s", "t0")
 		ctx, cancel := context.WithCancel(t.Context())
 		s, err := slow(w, theConfirm, cancel).Assign(ctx, d.op(), "s", "a")
 		require.NoError(t, err)
@@ -300,21 +300,21 @@ func (s hanging) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rm
 	return s.Store.Update(ctx, key, fn)
 }
 
-// Nobody has a session who does not exist, and an agent whose key is gone has no slots.
-func TestAnAgentWhoIsRemoved(t *testing.T) {
-	for name, do := range map[string]func(d day, s service) error{
-		"assign": func(d day, s service) error { _, err := s.Assign(d.t.Context(), d.op(), "s", "a"); return err },
-		"reap":   func(d day, s service) error { _, err := s.Reap(d.t.Context(), d.now, "a"); return err },
-		"sign off": func(d day, s service) error {
+// A removed agent has no slots, and keeps no session.
+func TestRemovedAgent(t *testing.T) {
+	for name, do := range map[string]func(d fixture, s service) error{
+		"assign": func(d fixture, s service) error { _, err := s.Assign(d.t.Context(), d.op(), "s", "a"); return err },
+		"reap":   func(d fixture, s service) error { _, err := s.Reap(d.t.Context(), d.now, "a"); return err },
+		"sign off": func(d fixture, s service) error {
 			_, err := s.SignOff(d.t.Context(), d.op(), "a")
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld()
-			d, id := newDay(t, w, "s"), "s"
+			w := newObservedStore()
+			d, id := newFixture(t, w, "s"), "s"
 			if name != "assign" {
-				id = d.crowd(map[kind]int{unconfirmed: 1})[unconfirmed][0]
+				id = d.addSlots(map[kind]int{unconfirmed: 1})[unconfirmed][0]
 			}
 			require.NoError(t, do(d, slow(w, theCommit, func() { d.removed("a") }))) // or before the agent's update
 			assert.Equal(t, session.Queued, d.get(id).Status)
@@ -324,25 +324,25 @@ func TestAnAgentWhoIsRemoved(t *testing.T) {
 	}
 }
 
-// What Reap says it has found is what is stored then: a slot that was taken anew waits.
+// Reap counts the stored slots: a slot that is reserved again during the Reap is Waiting.
 func TestReapMeetsAReservation(t *testing.T) {
-	w := newWorld()
-	d := newDay(t, w)
-	ids := d.crowd(map[kind]int{overdue: 2})[overdue]
+	w := newObservedStore()
+	d := newFixture(t, w)
+	ids := d.addSlots(map[kind]int{overdue: 2})[overdue]
 	found, err := slow(w, 6, func() { // 1 the agent, 2 to 5 the sessions, read and fenced
 		d.ok(d.agents.Reserve(t.Context(), "a", d.now, ids[0], d.get(ids[0]).Epoch, d.now.Add(patience), true))
 	}).Reap(t.Context(), d.now, "a")
 	require.NoError(t, err)
 	assert.Equal(t, desk.Reaped{Waiting: 1, Released: 1}, found)
 	assert.Equal(t, ids[:1], d.slots("a"))
-	assert.Empty(t, w.verdict())
+	assert.Empty(t, w.broken())
 }
 
-// There is no epoch of a session that does not exist. So it is the slot itself that tells
-// whether another process uses it by now.
-func TestReapMeetsASessionThatIsNew(t *testing.T) {
-	w := newWorld()
-	d := newDay(t, w)
+// There is no epoch of a session that does not exist. So it is the slot itself that tells whether another
+// process uses it by now.
+func TestReapMeetsNewSession(t *testing.T) {
+	w := newObservedStore()
+	d := newFixture(t, w)
 	d.ok(d.agents.Reserve(t.Context(), "a", d.now, "s", 0, d.now.Add(-time.Second), false))
 	_, err := slow(w, 3, func() { // 1 the agent, 2 the session
 		require.NoError(t, d.queue(t.Context(), d.now, "s"))
@@ -350,5 +350,5 @@ func TestReapMeetsASessionThatIsNew(t *testing.T) {
 	}).Reap(t.Context(), d.now, "a")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"s"}, d.slots("a"))
-	assert.Empty(t, w.verdict())
+	assert.Empty(t, w.broken())
 }

@@ -21,10 +21,9 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// storm is a rush hour: workers that assign, transfer, close, requeue, reopen and
-// sign off, crash now and then between any two steps, and sometimes stall for longer
-// than others are patient. Meanwhile somebody reaps, who may stall, too.
-type storm struct {
+// workload is concurrent workers that assign, transfer, close, requeue, reopen and sign off, crash at random
+// between two steps, and sometimes stall for longer than Patience. Meanwhile a reaper runs, and may stall, too.
+type workload struct {
 	seed    uint64
 	crashes float64 // the part of the operations in which the process dies
 	stalls  float64 // the part of the calls before which it stalls
@@ -34,28 +33,28 @@ type storm struct {
 }
 
 const (
-	stormAgents   = 4
-	stormSessions = 30
-	stormWorkers  = 12
-	stormOps      = 250 // of each worker
+	workloadAgents   = 4
+	workloadSessions = 30
+	workloadWorkers  = 12
+	workloadOps      = 250 // of each worker
 )
 
 // ops is how many operations each worker does.
-func (st storm) ops() int {
+func (st workload) ops() int {
 	if underRace {
-		return stormOps / 5
+		return workloadOps / 5
 	}
-	return stormOps
+	return workloadOps
 }
 
-// fickle is a Store whose calls take time.
-type fickle struct {
+// delayed is a Store whose calls take a random time.
+type delayed struct {
 	rmw.Store
 	rng    *rand.Rand
 	stalls float64
 }
 
-func (f fickle) delay() {
+func (f delayed) delay() {
 	d := time.Duration(f.rng.IntN(10)) * time.Millisecond
 	if f.rng.Float64() < f.stalls {
 		d = patience + time.Duration(f.rng.IntN(60))*time.Second
@@ -63,46 +62,46 @@ func (f fickle) delay() {
 	time.Sleep(d)
 }
 
-func (f fickle) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+func (f delayed) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 	f.delay()
 	return f.Store.Read(ctx, key)
 }
 
-func (f fickle) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+func (f delayed) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 	f.delay()
 	return f.Store.Update(ctx, key, fn)
 }
 
-// run plays the storm on fake time, and returns what was seen.
-func (st storm) run(t *testing.T) (w *world, done int) {
+// run runs the workload on fake time, and returns the observed store.
+func (st workload) run(t *testing.T) (w *observedStore, done int) {
 	t.Helper()
-	w = newWorld()
+	w = newObservedStore()
 	var happened atomic.Int64
 	synctest.Test(t, func(t *testing.T) {
 		live := newService(w)
-		for i := range stormAgents {
+		for i := range workloadAgents {
 			require.NoError(t, live.hire(t.Context(), time.Now(), name("a", i)))
 		}
-		for i := range stormSessions {
+		for i := range workloadSessions {
 			require.NoError(t, live.queue(t.Context(), time.Now(), name("s", i)))
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		var workers, reaper sync.WaitGroup
-		for i := range stormWorkers {
+		for i := range workloadWorkers {
 			rng := rand.New(rand.NewPCG(st.seed, uint64(i)))
 			workers.Go(func() { happened.Add(st.work(ctx, w, rng)) })
 		}
 		reaper.Go(func() {
-			slow := newService(fickle{w, rand.New(rand.NewPCG(st.seed, stormWorkers)), st.stalls})
+			slow := newService(delayed{w, rand.New(rand.NewPCG(st.seed, workloadWorkers)), st.stalls})
 			for i := 0; ctx.Err() == nil; i++ {
 				time.Sleep(10 * time.Second)
-				_ = st.reap(ctx, slow, time.Now(), name("a", i%stormAgents))
+				_ = st.reap(ctx, slow, time.Now(), name("a", i%workloadAgents))
 			}
 		})
 		workers.Wait()
 		stop()
 		reaper.Wait()
-		for i := range stormAgents {
+		for i := range workloadAgents {
 			require.NoError(t, st.reap(t.Context(), live, time.Now().Add(2*patience), name("a", i)))
 		}
 		w.rest()
@@ -111,9 +110,9 @@ func (st storm) run(t *testing.T) (w *world, done int) {
 }
 
 // work is one worker. Each of its operations is a process of its own, which may die.
-func (st storm) work(ctx context.Context, w *world, rng *rand.Rand) (happened int64) {
+func (st workload) work(ctx context.Context, w *observedStore, rng *rand.Rand) (happened int64) {
 	for range st.ops() {
-		process := &mortal{Store: fickle{w, rng, st.stalls}}
+		process := &crashing{Store: delayed{w, rng, st.stalls}}
 		if rng.Float64() < st.crashes {
 			process.dieAt, process.executed = 1+rng.IntN(8), rng.IntN(2) == 0
 		}
@@ -127,11 +126,11 @@ func (st storm) work(ctx context.Context, w *world, rng *rand.Rand) (happened in
 	return happened
 }
 
-// operate does something, to somebody.
-func (st storm) operate(ctx context.Context, w *world, s service, rng *rand.Rand) (err error) {
+// operate runs a random operation on a random session.
+func (st workload) operate(ctx context.Context, w *observedStore, s service, rng *rand.Rand) (err error) {
 	op := domains.NewOp(time.Now())
-	visitor := "of-" + name("s", rng.IntN(stormSessions))
-	sessionID, agentID := w.latest(visitor), name("a", rng.IntN(stormAgents))
+	visitor := "of-" + name("s", rng.IntN(workloadSessions))
+	sessionID, agentID := w.latest(visitor), name("a", rng.IntN(workloadAgents))
 	switch n := rng.IntN(100); {
 	case n < 45:
 		return st.assign(ctx, s, op, sessionID, agentID)
@@ -155,8 +154,8 @@ func (st storm) operate(ctx context.Context, w *world, s service, rng *rand.Rand
 	return err
 }
 
-func ours(seed uint64, crashes, stalls float64) storm {
-	return storm{
+func ours(seed uint64, crashes, stalls float64) workload {
+	return workload{
 		seed: seed, crashes: crashes, stalls: stalls,
 		assign: func(ctx context.Context, s service, op domains.Op, sessionID, agentID string) error {
 			_, err := s.Assign(ctx, op, sessionID, agentID)
@@ -169,8 +168,8 @@ func ours(seed uint64, crashes, stalls float64) storm {
 	}
 }
 
-// Whatever crashes, and however long it stalls, no state ever breaks a rule.
-func TestStorm(t *testing.T) {
+// No state breaks a rule, with crashes and stalls at random.
+func TestConcurrentWorkload(t *testing.T) {
 	snapshots := 0
 	for seed, trouble := range []struct{ crashes, stalls float64 }{
 		{0, 0}, {0.05, 0.1}, {0.2, 0.05}, {0.38, 0.1},
@@ -178,7 +177,7 @@ func TestStorm(t *testing.T) {
 		t.Run(fmt.Sprintf("crashes %g, stalls %g", trouble.crashes, trouble.stalls), func(t *testing.T) {
 			st := ours(uint64(seed), trouble.crashes, trouble.stalls)
 			w, done := st.run(t)
-			assert.Empty(t, w.verdict())
+			assert.Empty(t, w.broken())
 			assert.Greater(t, done, st.ops()/3, "operations that happened")
 			snapshots += w.snapshots
 		})

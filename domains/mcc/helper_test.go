@@ -17,14 +17,14 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// start is when these tests begin. What happens later is told in minutes after it.
+// start is the first time of these tests; later times are minutes after it.
 var start = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
 func minute(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
 
 func at(n int) domains.Time { return domains.At(minute(n)) }
 
-// What no id and no text may be.
+// Invalid ids and texts.
 var (
 	long    = strings.Repeat("x", 5000)
 	garbled = "\xff"
@@ -37,8 +37,8 @@ func layouts() []domains.Layout {
 
 func statuses() []mcc.Status { return []mcc.Status{mcc.Online, mcc.Busy, mcc.Away, mcc.Offline} }
 
-// bench is a store with agents, in one layout.
-type bench struct {
+// fixture is a store with agents, in one layout.
+type fixture struct {
 	*testing.T
 	target rmwtest.Target
 	layout domains.Layout
@@ -46,9 +46,8 @@ type bench struct {
 	ops    int
 }
 
-// each runs test in all layouts, on the store in memory: what a path does to a value is
-// not this package's, see TestEveryPath.
-func each(t *testing.T, cfg mcc.Config, test func(b *bench)) {
+// each runs test in all layouts, on the store in memory. TestEveryPath covers the paths.
+func each(t *testing.T, cfg mcc.Config, test func(b *fixture)) {
 	for _, layout := range layouts() {
 		t.Run(layout.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -59,20 +58,20 @@ func each(t *testing.T, cfg mcc.Config, test func(b *bench)) {
 	}
 }
 
-// onMemory is a bench over the store in memory, without fake time.
-func onMemory(t *testing.T, cfg mcc.Config) *bench {
+// onMemory is a fixture over the store in memory, without fake time.
+func onMemory(t *testing.T, cfg mcc.Config) *fixture {
 	m := rmwtest.NewMemory()
 	target := rmwtest.Target{Open: func() rmw.Store { return m }, Direct: m}
-	return &bench{T: t, target: target, layout: cfg.Layout, agents: mcc.New(m, cfg)}
+	return &fixture{T: t, target: target, layout: cfg.Layout, agents: mcc.New(m, cfg)}
 }
 
 // op is an operation of its own that happens n minutes after the start.
-func (b *bench) op(n int) domains.Op {
+func (b *fixture) op(n int) domains.Op {
 	b.ops++
 	return domains.Op{ID: fmt.Sprint("op-", b.ops), At: minute(n)}
 }
 
-// made returns an agent who is in a state since minute 0 and has these slots.
+// made returns an agent with a state since minute 0 and these slots.
 func made(status mcc.Status, accepting bool, slots map[string]mcc.Slot) mcc.Agent {
 	return mcc.Agent{
 		Header: domains.Header{Format: 1, Version: 9, Applied: []domains.Applied{{ID: "before"}}},
@@ -82,7 +81,7 @@ func made(status mcc.Status, accepting bool, slots map[string]mcc.Slot) mcc.Agen
 }
 
 // in stores an agent.
-func (b *bench) in(a mcc.Agent) mcc.Agent {
+func (b *fixture) in(a mcc.Agent) mcc.Agent {
 	b.Helper()
 	v, err := domains.CodecOf[mcc.Agent, *mcc.Agent](b.layout, nil).Encode(&a, rmw.Value{})
 	require.NoError(b, err)
@@ -90,14 +89,14 @@ func (b *bench) in(a mcc.Agent) mcc.Agent {
 	return b.get()
 }
 
-// online stores an agent who takes sessions.
-func (b *bench) online(slots map[string]mcc.Slot) mcc.Agent {
+// online stores an agent that accepts sessions.
+func (b *fixture) online(slots map[string]mcc.Slot) mcc.Agent {
 	b.Helper()
 	return b.in(made(mcc.Online, true, slots))
 }
 
-// changed compares an agent with what was expected, and with what is stored.
-func changed(b *bench, want, got mcc.Agent) {
+// changed compares an agent with the expected one, and with the stored one.
+func changed(b *fixture, want, got mcc.Agent) {
 	b.Helper()
 	assert.Equal(b, want.Version+1, got.Version)
 	want.Header = got.Header
@@ -114,7 +113,7 @@ func slotOf(state mcc.SlotState) mcc.Slot {
 }
 
 // get returns the agent "a".
-func (b *bench) get() mcc.Agent {
+func (b *fixture) get() mcc.Agent {
 	b.Helper()
 	a, err := b.agents.Get(b.Context(), "a")
 	require.NoError(b, err)
@@ -122,21 +121,20 @@ func (b *bench) get() mcc.Agent {
 }
 
 // reserve takes a slot until minute 2, at minute 1.
-func (b *bench) reserve(id string, epoch uint64, forced bool) (mcc.Agent, error) {
+func (b *fixture) reserve(id string, epoch uint64, forced bool) (mcc.Agent, error) {
 	return b.agents.Reserve(b.Context(), "a", minute(1), id, epoch, minute(2), forced)
 }
 
 // look returns what lies under a key, and how long it has left.
-func (b *bench) look(key string) (rmw.Value, time.Duration) {
+func (b *fixture) look(key string) (rmw.Value, time.Duration) {
 	b.Helper()
 	v, ttl, err := b.target.Direct.Get(b.Context(), key)
 	require.NoError(b, err)
 	return v, ttl
 }
 
-// untouched runs call, and reports what it changed of the agent: neither the value nor
-// the expiry may change.
-func (b *bench) untouched(what string, call func()) {
+// untouched asserts that call changes neither the value nor the expiry of the agent.
+func (b *fixture) untouched(what string, call func()) {
 	b.Helper()
 	value, ttl := b.look("agent:a")
 	call()
@@ -145,9 +143,8 @@ func (b *bench) untouched(what string, call func()) {
 	assert.Equal(b, ttl, left, "%s: the expiry changed", what)
 }
 
-// put stores a document as another service would have: as it is, or as the hash with
-// the same fields.
-func (b *bench) put(document string) {
+// put stores a document as another service would have: as it is, or as the hash with the same fields.
+func (b *fixture) put(document string) {
 	b.Helper()
 	require.NoError(b, b.target.Direct.Set(b.Context(), "agent:a", stored(b, b.layout, document), rmw.NoTTL))
 }

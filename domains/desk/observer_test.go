@@ -19,9 +19,8 @@ import (
 // limit is how many sessions each agent of the tests may have.
 const limit = 3
 
-// world is a Store that looks at every state it goes through: what the rules forbid
-// is seen, however short it lasts.
-type world struct {
+// observedStore is a Store in memory that checks the rules in each of its states.
+type observedStore struct {
 	mu      sync.Mutex
 	values  map[string]rmw.Value
 	version map[string]uint64
@@ -35,8 +34,8 @@ type world struct {
 	first      map[string]string // the first of each
 }
 
-func newWorld() *world {
-	return &world{
+func newObservedStore() *observedStore {
+	return &observedStore{
 		values: map[string]rmw.Value{}, version: map[string]uint64{},
 		sessions: map[string]session.Session{}, agents: map[string]mcc.Agent{}, visitors: map[string]session.Visitor{},
 		violations: map[string]int{}, first: map[string]string{},
@@ -44,13 +43,13 @@ func newWorld() *world {
 }
 
 // Read implements [rmw.Store].
-func (w *world) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+func (w *observedStore) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 	v, _ := w.load(key)
 	return v, ctx.Err()
 }
 
 // Update implements [rmw.Store], as optimistically as can be.
-func (w *world) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+func (w *observedStore) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 	for attempt := 1; ; attempt++ {
 		if err := ctx.Err(); err != nil {
 			return rmw.Result{}, err
@@ -70,13 +69,13 @@ func (w *world) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	}
 }
 
-func (w *world) load(key rmw.Key) (rmw.Value, uint64) {
+func (w *observedStore) load(key rmw.Key) (rmw.Value, uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.values[key.Name], w.version[key.Name]
 }
 
-func (w *world) commit(key rmw.Key, version uint64, next rmw.Value) bool {
+func (w *observedStore) commit(key rmw.Key, version uint64, next rmw.Value) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.version[key.Name] != version {
@@ -89,7 +88,7 @@ func (w *world) commit(key rmw.Key, version uint64, next rmw.Value) bool {
 }
 
 // observe takes a snapshot: nothing else is written meanwhile.
-func (w *world) observe(name string, v rmw.Value) {
+func (w *observedStore) observe(name string, v rmw.Value) {
 	kind, id, _ := strings.Cut(name, ":")
 	switch kind {
 	case "session":
@@ -116,7 +115,7 @@ func (w *world) observe(name string, v rmw.Value) {
 }
 
 // latest returns the session of the visitor that was last opened.
-func (w *world) latest(visitorID string) string {
+func (w *observedStore) latest(visitorID string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last := w.sessions[strings.TrimPrefix(visitorID, "of-")]
@@ -136,14 +135,14 @@ func decode[T any](v rmw.Value) T {
 	return t
 }
 
-func (w *world) violated(rule, format string, args ...any) {
+func (w *observedStore) violated(rule, format string, args ...any) {
 	if w.violations[rule]++; w.violations[rule] == 1 {
 		w.first[rule] = fmt.Sprintf(format, args...)
 	}
 }
 
-// reservations is M5: nothing is reserved with an agent who takes nothing.
-func (w *world) reservations(before, after mcc.Agent) {
+// reservations checks M5: no slot is reserved with an agent that is not online and accepting.
+func (w *observedStore) reservations(before, after mcc.Agent) {
 	for id, slot := range after.Slots {
 		old, there := before.Slots[id]
 		fresh := !there || old.Epoch < slot.Epoch
@@ -154,7 +153,7 @@ func (w *world) reservations(before, after mcc.Agent) {
 }
 
 // slots is M1: not more slots than permitted.
-func (w *world) slots() {
+func (w *observedStore) slots() {
 	for id, a := range w.agents {
 		n := 0
 		for _, slot := range a.Slots {
@@ -168,8 +167,8 @@ func (w *world) slots() {
 	}
 }
 
-// owners is M2 and M4: who has a session has a slot, and two never hold the same.
-func (w *world) owners() {
+// owners checks M2 and M4: an agent with a session has a slot, and no two agents hold the same session.
+func (w *observedStore) owners() {
 	has := map[string]int{}
 	for id, s := range w.sessions {
 		if s.AgentID == "" {
@@ -196,7 +195,7 @@ func (w *world) owners() {
 }
 
 // open is V1: one open session for a visitor, the one that the entry names.
-func (w *world) open() {
+func (w *observedStore) open() {
 	of := map[string]string{}
 	for id, s := range w.sessions {
 		if s.Status == session.Closed || s.VisitorID == "" {
@@ -212,8 +211,8 @@ func (w *world) open() {
 	}
 }
 
-// rest is M3: at rest, slots are for what the agent has.
-func (w *world) rest() {
+// rest checks M3: at rest, an agent has slots for its sessions only.
+func (w *observedStore) rest() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for id, a := range w.agents {
@@ -227,14 +226,14 @@ func (w *world) rest() {
 }
 
 // quiet fails if a rule was broken, or is at rest.
-func (w *world) quiet(t *testing.T) {
+func (w *observedStore) quiet(t *testing.T) {
 	t.Helper()
 	w.rest()
-	assert.Empty(t, w.verdict())
+	assert.Empty(t, w.broken())
 }
 
-// verdict says what was seen, "" if nothing.
-func (w *world) verdict() string {
+// broken lists the broken rules; it is empty if there are none.
+func (w *observedStore) broken() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.violations) == 0 {
