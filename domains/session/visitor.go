@@ -73,7 +73,8 @@ func (v *Visitor) Confirm(sessionID string) error {
 	return nil
 }
 
-// Release removes the entry of a session that was closed at the given epoch, or an earlier one.
+// Release removes the entry of a closed session that has the given epoch. It keeps an entry for that epoch or a
+// later one.
 func (v *Visitor) Release(sessionID string, epoch uint64) error {
 	if v.SessionID != sessionID || v.Epoch >= epoch {
 		return rmw.Keep

@@ -39,8 +39,8 @@ func (s Sessions) ConfirmVisitor(ctx context.Context, visitorID string, at time.
 	return err
 }
 
-// ReleaseVisitor removes a visitor's entry if it points to that session, which was closed at the given epoch or
-// an earlier one.
+// ReleaseVisitor removes a visitor's entry for a closed session that has the given epoch. It keeps an entry for
+// another session, for that epoch or for a later one.
 func (s Sessions) ReleaseVisitor(ctx context.Context, visitorID string, at time.Time, sessionID string, epoch uint64) error {
 	_, err := s.visitors.Settle(ctx, visitorID, at, func(v *Visitor, exists bool) error {
 		if !exists {
