@@ -1,23 +1,23 @@
--- Change a hash if, and only if, it still holds what fn went by, and write only what fn
--- changed. See commit_string.lua for why this is the guard.
+-- Change a hash only if the fields that fn depended on are unchanged, and write only the
+-- fields that fn changed. This is the guard, on which the safety of an update depends.
 --
 -- KEYS[1]  the data key
--- ARGV[1]  the expiry to leave: milliseconds, 'keep' or 'none'
--- ARGV[2]  how many fields fn was given, 0 for an absent key
--- ARGV[3]  how many of these fn has read, -1 if it went by all there is
--- ARGV[4]  how many fields fn has missed
--- ARGV[5]  how many of the fields it was given follow: all, or those it has read
--- ARGV[6]  how many fields to set, -1 to delete the whole key
--- ARGV[7]  how many fields to delete
--- ARGV[8…] the fields fn was given with their values, those it has read first, then the
---          names of those it has missed, then the fields to set with their values, then
---          the names of the fields to delete
+-- ARGV[1]  the expiry to set: milliseconds, 'keep' or 'none'
+-- ARGV[2]  the number of fields that fn received, 0 for an absent key
+-- ARGV[3]  the number of fields in fn's read set, -1 if fn depends on the whole hash
+-- ARGV[4]  the number of absent fields that fn looked up
+-- ARGV[5]  the number of received fields sent: all, or those of the read set
+-- ARGV[6]  the number of fields to set, -1 to delete the whole key
+-- ARGV[7]  the number of fields to delete
+-- ARGV[8…] the received fields with their values, the read set first; the names of the
+--          absent fields; the fields to set with their values; the names of the fields
+--          to delete
 --
 -- Returns 1 if written.
---         {3, field, value, ...} if written, with what the key held if fn was given
---         other values of fields that it has not read, and these were sent.
---         {0, field, value, ...} with what the key holds if that is something else. Then
---         transactions that watch the key fail.
+--         {3, field, value, ...} if written and the previous hash differs from the sent
+--         one outside the read set; the previous hash follows.
+--         {0, field, value, ...} if a field that fn depends on differs; the stored hash
+--         follows. Transactions that watch the key fail.
 --         {2, TYPE} if the key is not a hash.
 local function answer(status, fields)
   local reply = {status}
@@ -27,7 +27,8 @@ local function answer(status, fields)
   return reply
 end
 local function refuse(fields)
-  -- Break the transactions that watch the key, as in commit_string.lua.
+  -- Abort the transactions that watch the key: each began before fn runs again. The
+  -- expiry stays the same; before Redis 7, it may end a millisecond later.
   local ttl = redis.call('PTTL', KEYS[1])
   if ttl > 0 then
     redis.pcall('PEXPIRE', KEYS[1], ttl)
@@ -39,13 +40,13 @@ local function refuse(fields)
 end
 local given, read, missed = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local sent, sets, dels = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
-local now -- all fields if they are compared, else their number
+local now -- all fields if all were sent, else their number
 if sent == given then
   now = redis.pcall('HGETALL', KEYS[1])
 else
   now = redis.pcall('HLEN', KEYS[1])
 end
-if type(now) == 'table' and now.err then -- most likely about the type
+if type(now) == 'table' and now.err then -- most likely WRONGTYPE
   local kind = redis.call('TYPE', KEYS[1]).ok
   if kind == 'none' or kind == 'hash' then
     return now
@@ -55,7 +56,7 @@ end
 local at = 8
 local reply = 1
 if sent < given then
-  -- See below for why one field more must be left. An empty hash has none of these.
+  -- One field outside the read set must remain, for the reason below.
   local same = now > read
   for i = at, at + 2 * sent - 1, 2 do
     same = same and redis.call('HMGET', KEYS[1], ARGV[i])[1] == ARGV[i + 1]
@@ -73,14 +74,14 @@ else
   for i = 1, #now, 2 do
     value[now[i]] = now[i + 1]
   end
-  local same = 0 -- as many fields, from the first on, are as they were
+  local same = 0 -- the number of leading fields that are unchanged
   while same < given and value[ARGV[at + 2 * same]] == ARGV[at + 2 * same + 1] do
     same = same + 1
   end
   at = at + 2 * given
   if same < given or #now ~= 2 * given then
-    -- Where fn was given fields that it has not read, what it made of the hash was never
-    -- empty without its doing: one such field must be left.
+    -- If fn received fields outside its read set, the hash must still hold one of these:
+    -- fn may delete all that it read, and did not mean to delete the key.
     if read < 0 or same < read or #now == 0 or given > read and #now <= 2 * read then
       return refuse(now)
     end

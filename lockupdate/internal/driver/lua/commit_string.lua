@@ -1,23 +1,23 @@
--- Write a string if, and only if, the key still holds what fn was given. This is
--- the guard: the whole safety of an update. It looks at one key only, so no proxy
--- and no slot move can part the check from the write.
+-- Write a string only if the key still holds the value that fn received. This is the
+-- guard, on which the safety of an update depends. It uses one key only, so no proxy and
+-- no slot migration can separate the check from the write.
 --
 -- KEYS[1]  the data key
--- ARGV[1]  the expiry to leave: milliseconds, 'none', 'keepttl', or 'keep' for a server
+-- ARGV[1]  the expiry to set: milliseconds, 'none', 'keepttl', or 'keep' for a server
 --          without KEEPTTL; or 'del' to delete the key
--- ARGV[2]  what fn was given: 'absent', 'value' or 'sha1' (then ARGV[3])
--- ARGV[3]  the value fn was given, or its SHA-1 in hexadecimal
+-- ARGV[2]  the form of ARGV[3]: 'absent', 'value' or 'sha1'
+-- ARGV[3]  the value that fn received, or its SHA-1 in hexadecimal
 -- ARGV[4]  the value to write
 --
 -- Returns 1 if written.
---         {5} if written, by a server without KEEPTTL.
---         {0} or {0, value} if the key holds nothing, or another value: this one. Then
---         transactions that watch the key fail.
+--         {5} if written by a server without KEEPTTL.
+--         {0} if the key is absent, {0, value} if it holds another value. Transactions
+--         that watch the key fail.
 --         {2, TYPE} if the key is not a string.
---         {4, error} if it cannot be read, as where an ACL forbids GET. Nothing is written.
+--         {4, error} if the key cannot be read, as when an ACL forbids GET. Nothing is written.
 local now = redis.pcall('GET', KEYS[1])
 if now ~= ARGV[3] or ARGV[2] ~= 'value' then
-  if type(now) == 'table' then -- an error, most likely about the type
+  if type(now) == 'table' then -- an error, most likely WRONGTYPE
     local kind = redis.call('TYPE', KEYS[1]).ok
     if kind == 'string' or kind == 'none' then
       return {4, now.err}
@@ -25,13 +25,12 @@ if now ~= ARGV[3] or ARGV[2] ~= 'value' then
     return {2, kind}
   end
   if not (ARGV[2] == 'absent' and not now or ARGV[2] == 'sha1' and now and redis.sha1hex(now) == ARGV[3]) then
-    -- Break the transactions that watch the key: they began before fn runs again, so that
-    -- each would end before it. The expiry is set to what it was; before Redis 7, it may
-    -- end a millisecond later.
+    -- Abort the transactions that watch the key: each began before fn runs again. The
+    -- expiry stays the same; before Redis 7, it may end a millisecond later.
     local ttl = redis.call('PTTL', KEYS[1])
     if ttl > 0 then
       redis.pcall('PEXPIRE', KEYS[1], ttl)
-    elseif ttl == -1 and redis.pcall('PERSIST', KEYS[1]) == 0 then -- an ACL allows it
+    elseif ttl == -1 and redis.pcall('PERSIST', KEYS[1]) == 0 then -- 0: no expiry to remove, and the ACL permits PERSIST
       redis.pcall('PEXPIRE', KEYS[1], '86400000')
       redis.pcall('PERSIST', KEYS[1])
     end
@@ -45,7 +44,7 @@ if ttl == 'del' then
   return 1
 end
 if ttl == 'keepttl' then
-  -- Redis before 6 refuses this. Any other error comes again below.
+  -- Redis before 6 rejects KEEPTTL. Any other error occurs again below.
   if not redis.pcall('SET', KEYS[1], ARGV[4], 'KEEPTTL').err then
     return 1
   end

@@ -1,4 +1,4 @@
--- Look at a lock, from the master.
+-- Read a lock, from the master.
 --
 -- KEYS[1]  the lock
 --

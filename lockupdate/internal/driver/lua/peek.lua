@@ -1,15 +1,15 @@
--- Read a value and how long it has left, of one moment, from the master: a proxy may
--- serve PTTL from a replica, too. See read.lua.
+-- Read a value and its remaining time to live in one step, from the master. A proxy may
+-- send GET, HGETALL and PTTL to a replica, but not a script.
 --
 -- KEYS[1]  the data key
--- ARGV[1]  the type it should have, 'string' or 'hash'
+-- ARGV[1]  the expected type, 'string' or 'hash'
 --
--- Returns {TYPE, PTTL}, followed by the value, or by field, value, ..., if it is of the
---         type it should have.
+-- Returns {TYPE, PTTL}, followed by the value, or by field, value, ..., if the key has
+--         the expected type.
 local reply = {redis.call('TYPE', KEYS[1]).ok, redis.call('PTTL', KEYS[1])}
 if reply[1] == ARGV[1] then
   if ARGV[1] == 'string' then
-    -- Nothing, where a script does not stop the clock and the key has just expired.
+    -- GET returns nothing if the key expired since TYPE: old servers let time pass in a script.
     reply[3] = redis.call('GET', KEYS[1]) or nil
   else
     for i, v in ipairs(redis.call('HGETALL', KEYS[1])) do

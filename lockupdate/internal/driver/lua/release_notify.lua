@@ -1,21 +1,21 @@
--- Give the lock back as release.lua does, and wake the Redisson clients that wait for it.
+-- Release the lock if the owner still holds it, and wake waiting Redisson clients.
 --
 -- KEYS[1]  the lock
 -- ARGV[1]  the owner
 --
--- Returns 0 if the lock was not ours, else 1 plus the note of a waiter: the
---         milliseconds within which it asks again; 0 if nobody waits.
+-- Returns 0 if the owner did not hold the lock, else 1 plus the waiters' hint: the
+--         milliseconds within which the slowest waiter polls again, or 0.
 local lock = redis.call('HMGET', KEYS[1], ARGV[1], 'unwatch-waiting')
 if not lock[1] then
   return 0
 end
 redis.call('DEL', KEYS[1])
--- The channel and the message are those of RLock. The lock is free also if they are refused.
+-- RLock subscribes to this channel. The lock is free even if PUBLISH is refused.
 local channel = KEYS[1]
 if not string.find(channel, '{', 1, true) then
   channel = '{' .. channel .. '}'
 end
 channel = 'redisson_lock__channel:' .. channel
 redis.pcall('PUBLISH', channel, '0')
--- A note that is none of ours must not make this a 0.
+-- A malformed hint must not turn the result into 0.
 return 1 + math.min(math.max(0, tonumber(lock[2] or 0) or 0), 2^31)
