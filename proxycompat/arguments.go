@@ -14,17 +14,16 @@ var argumentFile string
 type Argument struct {
 	What    string  // "GT or LT", or a description: "more than one field"
 	Since   Version // of Redis that introduced it
-	Instead string  // what to send to an older server
-	Error   string  // the error reply of an older server; empty: not known
+	Instead string  // the command or argument for an older server
+	Error   string  // the error reply of an older server; empty: unknown
 
-	patterns          [][]string // one of these sequences of words, "?" being any
+	patterns          [][]string // alternative word sequences; "?" matches any word
 	first, last, step int        // indices at which a pattern may begin; last 0: no limit
 	options           bool       // not behind the first number or *
 }
 
-// NewerArgument returns an argument that a server of this version does not know, if args, the
-// command among them, has one. A word that is not known may be "". The zero Version knows all
-// arguments.
+// NewerArgument returns the first argument in args that this server version does not support. args[0] is
+// the command; an unknown word may be "". The zero Version supports all arguments.
 func (c Command) NewerArgument(server Version, args []string) (a Argument, found bool) {
 	if server == (Version{}) {
 		return Argument{}, false
@@ -44,7 +43,7 @@ func tooNew(arguments []Argument, server Version, n int, word func(i int) string
 	return nil
 }
 
-// in reports whether the call is sure to have the argument. It does not allocate.
+// in reports whether the call certainly has the argument. It does not allocate.
 func (a *Argument) in(n int, word func(i int) string) bool {
 	for i := a.first; i < n && (a.last == 0 || i <= a.last); i += a.step {
 		for _, p := range a.patterns {
@@ -71,7 +70,7 @@ func matches(pattern []string, at, n int, word func(i int) string) bool {
 	return true
 }
 
-// endsOptions reports whether a word is a score, a coordinate or an ID, or is not known.
+// endsOptions reports whether a word is a score, a coordinate, an ID or unknown.
 func endsOptions(word string) bool {
 	if word == "" || word == "*" || '0' <= word[0] && word[0] <= '9' {
 		return true
@@ -80,7 +79,7 @@ func endsOptions(word string) bool {
 	return err == nil
 }
 
-// Why says that a server of this version does not know the argument.
+// Why explains that this server version does not support the argument.
 func (a Argument) Why(server Version) string {
 	return fmt.Sprintf("%s needs Redis %v or later, and the server behind is %v", a.What, a.Since, server)
 }

@@ -7,22 +7,20 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Check reports whether the command may be sent to this proxy; args[0] is the
-// command. A refusal is a [*RefusedError].
+// Check reports whether the command may be sent to this proxy; args[0] is the command. A refusal is a
+// [*RefusedError].
 //
-// Refused is what the proxy refuses or closes the connection on, what it sends
-// to the wrong server in silence, and what harms other clients: the verdicts
-// Refused, Closes, Misrouted and HarmsOthers; a number of arguments that the
-// proxy does not accept; an argument that the server behind does not know, if
-// [Profile.Over] says which that is; OneKey with more than one key; and SameSlot
-// with keys that have no slot in common. A script that is routed by its key needs one: with
-// none there is nothing to route by.
+// Check refuses these:
 //
-// Split passes, because each key's own effect is right, but it is not atomic.
-// Backend and Unknown pass too: only the server can tell. Check does not look
-// at keys across several commands, and not at what a script does.
+//   - the verdicts Refused, Closes, Misrouted and HarmsOthers
+//   - a number of arguments that the proxy does not accept
+//   - an argument that the server behind the proxy does not support, if [Profile.Over] set its version
+//   - OneKey with more than one key, and SameSlot with keys of different slots
+//   - a script without a key, if the proxy routes scripts by their key
 //
-// Check of no arguments passes: nothing would be sent.
+// Split passes although it is not atomic, because the effect on each key is right. Backend and Unknown
+// pass, because only the server can decide. Check does not look at keys across several commands, nor into
+// scripts. Check passes if there are no arguments.
 func (p *Profile) Check(args ...string) error {
 	return check(p, args, func(s string) string { return s })
 }
@@ -76,7 +74,7 @@ func check[A any](p *Profile, args []A, word func(A) string) error {
 	return p.refused(name, r, fmt.Sprintf("%d keys, and %s", keys, r.Why))
 }
 
-// textOf returns an argument that is text, and "" for a number: no option is one.
+// textOf returns a text argument, and "" for a number, since no option is a number.
 func textOf[A any](arg A) string {
 	switch v := any(arg).(type) {
 	case string:
@@ -87,15 +85,14 @@ func textOf[A any](arg A) string {
 	return ""
 }
 
-// maxName is how long a command's name may be. Nobody knows of a longer one.
+// maxName is the length limit of a command name. All known names are shorter.
 const maxName = 64
 
-// lookup finds the rule for a command name without allocating: names are
-// short, so they are put in upper case on the stack.
+// lookup finds the rule for a command name without allocating: the upper-case name is built on the stack.
 func lookup[S string | []byte](p *Profile, name S) *Rule {
 	var buf [maxName]byte
 	n := upper(buf[:], name)
-	// A space is part of a name to a server: only subcommands are kept with one.
+	// A server takes a space as part of the name, so a subcommand's rule does not match here.
 	if r := p.rules[string(buf[:n])]; n > 0 && r != nil && !r.sub {
 		return r
 	}
@@ -115,7 +112,7 @@ func lookupSub[S string | []byte](p *Profile, container *Rule, name, sub S) *Rul
 	return container
 }
 
-// upper puts a name into buf, in upper case, and returns its length, 0 if it has no room.
+// upper writes the name to buf in upper case and returns its length, or 0 if buf is too short.
 func upper[S string | []byte](buf []byte, name S) int {
 	if len(name) > len(buf) {
 		return 0
@@ -130,7 +127,7 @@ func upper[S string | []byte](buf []byte, name S) int {
 	return len(name)
 }
 
-// passes reports whether the verdict lets a command pass whatever its keys.
+// passes reports whether the verdict permits a command regardless of its keys.
 func (r *Rule) passes() bool {
 	switch r.Verdict {
 	case OK, Split, Backend, Unknown:
@@ -148,7 +145,7 @@ func at[A any](args []A, word func(A) string) func(int) string {
 	return func(i int) string { return word(args[i]) }
 }
 
-// sameSlot reports whether the keys are sure to be together.
+// sameSlot reports whether all keys certainly have the same slot.
 func (p *Profile) sameSlot(word func(int) string, l *located) bool {
 	first, seen := "", false
 	return l.each(func(i int) bool {

@@ -12,33 +12,33 @@ import (
 //go:embed commands.tsv
 var commandFile string
 
-// commandTable is parsed once: it is the same for all profiles.
+// commandTable is shared by all profiles, so it is parsed once.
 var commandTable = sync.OnceValue(func() map[string]*Command {
 	table, err := parseCommands(commandFile)
 	if err == nil {
 		err = addArguments(table, argumentFile)
 	}
 	if err != nil {
-		panic(err) // it was compiled into the program; a test rules it out
+		panic(err) // the table is embedded, and a test parses it
 	}
 	return table
 })
 
-// Command is what Redis says of one of its commands.
+// Command describes a command of Redis.
 type Command struct {
 	Name  string  // upper case; a subcommand with its container: "SCRIPT LOAD"
 	Since Version // of Redis that introduced it
-	Group string  // as Redis' documentation groups them: "string", "scripting", …
+	Group string  // as in the documentation of Redis: "string", "scripting", …
 
 	keys  keySpec
 	flags string
-	arity int // as COMMAND has it; 0: not known
+	arity int // as in COMMAND INFO; 0: unknown
 
 	arguments []Argument // newer than the command
 }
 
-// Commands returns the command list of Redis, up to 8.10 and with the modules that come with it,
-// and of Valkey 9, up to 9.1, sorted by name. What both have is listed with Redis' version.
+// Commands returns the commands of Redis up to 8.10, with its bundled modules, and of Valkey 9 up to 9.1,
+// sorted by name. A command of both has the version of Redis.
 func Commands() []Command {
 	table := commandTable()
 	out := make([]Command, 0, len(table))
@@ -49,27 +49,26 @@ func Commands() []Command {
 	return out
 }
 
-// Keys returns the indices in args of all the command's keys, args[0] being the
-// command.
+// Keys returns the indices in args of all keys. args[0] is the command.
 func (c Command) Keys(args []string) []int { return c.keys.in(args) }
 
-// States returns how many keys the command says it has, if a word of it counts them.
+// States returns the number of keys that a count argument declares, if the command has one.
 func (c Command) States(args []string) (n int, counted bool) {
 	l := c.keys.find(len(args), func(i int) string { return args[i] })
 	return l.stated, l.stated >= 0
 }
 
-// ReadOnly reports whether it only reads what is stored. A script may do anything.
+// ReadOnly reports whether the command only reads data. It is false for scripts, which may write.
 func (c Command) ReadOnly() bool { return strings.Contains(c.flags, "r") }
 
-// Writes reports whether it may change what is stored.
+// Writes reports whether the command may change data.
 func (c Command) Writes() bool { return strings.Contains(c.flags, "w") }
 
-// Blocks reports whether it may keep its connection waiting.
+// Blocks reports whether the command may block its connection.
 func (c Command) Blocks() bool { return strings.Contains(c.flags, "b") }
 
-// Fits reports whether a server accepts so many words, the command's name among them. It
-// accepts any number of those commands whose arity is not known.
+// Fits reports whether a server accepts this number of words, including the command name. It is true if the
+// arity of the command is unknown.
 func (c Command) Fits(words int) bool {
 	if c.arity < 0 {
 		return words >= -c.arity
@@ -77,12 +76,11 @@ func (c Command) Fits(words int) bool {
 	return c.arity == 0 || words == c.arity
 }
 
-// Subcommand reports whether it is one.
+// Subcommand reports whether the command is a subcommand.
 func (c Command) Subcommand() bool { return strings.Contains(c.Name, " ") }
 
-// KeysOf returns the indices in args of all keys, args[0] being the command, and
-// whether Redis knows the command. Hash tags and slots are the profile's: see
-// [Profile.SameSlot].
+// KeysOf returns the indices in args of all keys, and whether Redis has the command args[0]. For hash tags
+// and slots, see [Profile.SameSlot].
 func KeysOf(args ...string) (keys []int, known bool) {
 	c, known := CommandOf(args...)
 	if !known {
@@ -91,8 +89,7 @@ func KeysOf(args ...string) (keys []int, known bool) {
 	return c.Keys(args), true
 }
 
-// CommandOf returns the command as it would be sent, args[0] being its name, and whether
-// Redis knows it.
+// CommandOf returns the command that args would run, and whether Redis has it. args[0] is the name.
 func CommandOf(args ...string) (c Command, known bool) {
 	if len(args) == 0 {
 		return Command{}, false
@@ -104,7 +101,6 @@ func CommandOf(args ...string) (c Command, known bool) {
 	return *found, true
 }
 
-// commandOf finds a command, or its subcommand.
 func commandOf(name string, rest []string) *Command {
 	table, name := commandTable(), strings.ToUpper(name)
 	if len(rest) > 0 {
@@ -129,7 +125,7 @@ func (k keySpec) in(args []string) []int {
 // Version is a major and minor version of Redis. The zero Version is unknown.
 type Version struct{ Major, Minor int }
 
-// ParseVersion reads "6.2", and "6.2.14", whose last number it drops.
+// ParseVersion parses "6.2". It accepts "6.2.14" and drops the patch number.
 func ParseVersion(s string) (Version, error) {
 	var v Version
 	major, rest, _ := strings.Cut(s, ".")
@@ -143,7 +139,6 @@ func ParseVersion(s string) (Version, error) {
 	return v, nil
 }
 
-// String returns "6.2".
 func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
 
 // Before reports whether v is older than w.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// complete makes a rule for every command that is known: of its row, or its
-// container's, or the "*" row; and of what the server behind lacks.
+// complete makes a rule for every known command, from the first that applies: its own row, its container's
+// row, the "*" row. Then it adds the commands and arguments that the server behind the proxy lacks.
 func (p *Profile) complete() {
 	table := commandTable()
 	p.rules = make(map[string]*Rule, len(table))
@@ -19,7 +19,7 @@ func (p *Profile) complete() {
 		if table[name] == nil && !strings.Contains(name, " ") {
 			r := *row
 			if !r.known {
-				r.keys = keySpec{first: 1, last: 1, step: 1} // as nearly all of them have it
+				r.keys = keySpec{first: 1, last: 1, step: 1} // as for nearly all commands
 			}
 			p.rules[name] = &r
 		}
@@ -27,7 +27,7 @@ func (p *Profile) complete() {
 	for name := range p.subcommands(table) {
 		first, _, _ := strings.Cut(name, " ")
 		container := p.rules[first]
-		if container == nil { // nobody knows it but for this
+		if container == nil { // neither Redis nor a row has the container
 			r := *p.other
 			r.Command = first
 			container = &r
@@ -46,7 +46,7 @@ func (p *Profile) complete() {
 	}
 }
 
-// subcommands are those that Redis has, and those of rows.
+// subcommands returns the subcommands of Redis and those that have rows.
 func (p *Profile) subcommands(table map[string]*Command) map[string]bool {
 	names := map[string]bool{}
 	for name, c := range table {
@@ -62,8 +62,7 @@ func (p *Profile) subcommands(table map[string]*Command) map[string]bool {
 	return names
 }
 
-// ruleOf is the rule of a command of Redis. Of a subcommand without a row it is the
-// container's.
+// ruleOf returns the rule of a command of Redis. A subcommand without a row has its container's rule.
 func (p *Profile) ruleOf(c *Command, container *Rule) *Rule {
 	var r Rule
 	switch row := p.rows[c.Name]; {
@@ -79,7 +78,7 @@ func (p *Profile) ruleOf(c *Command, container *Rule) *Rule {
 		r.keys = c.keys
 	}
 	r.newer = nil
-	// A rule of Changes is an observation of the server behind.
+	// A rule of Changes was observed, with that server behind the proxy.
 	if p.backend == (Version{}) || !reaches(r.Verdict) || r.route == byItself || r.ours {
 		return &r
 	}
@@ -97,12 +96,12 @@ func (p *Profile) ruleOf(c *Command, container *Rule) *Rule {
 	return &r
 }
 
-// commandList is the source of rules that follow from the server's version.
+// commandList is the Source of rules that follow from the server's version.
 const commandList = "Redis' command list"
 
-// unknownTo is the error of a server of this version that does not know a command, or, if it
-// knows the container, the subcommand; the signs are those of [Profile.RefusalText]. Seen with
-// 3.2.11 and 7.0.15; the texts of versions in between are not measured.
+// unknownTo returns the error text of a server of this version for an unknown command or subcommand, with
+// the placeholders of [Profile.RefusalText]. The texts of 3.2.11 and 7.0.15 were observed; those of
+// versions between were not.
 func unknownTo(server Version, name string, sub bool) string {
 	container, _, _ := strings.Cut(name, " ")
 	five, seven := Version{Major: 5}, Version{Major: 7}
@@ -111,7 +110,7 @@ func unknownTo(server Version, name string, sub bool) string {
 		return "ERR Unknown subcommand or wrong number of arguments."
 	case sub && server.Before(five) && container == "PUBSUB":
 		return "ERR Unknown PUBSUB subcommand or wrong number of arguments for '%2'"
-	case sub && server.Before(five): // each container has its own words
+	case sub && server.Before(five): // each container has its own text
 	case sub && server.Before(seven):
 		return "ERR Unknown subcommand or wrong number of arguments for '%2'. Try %s HELP."
 	case sub:
@@ -125,7 +124,7 @@ func unknownTo(server Version, name string, sub bool) string {
 	return "ERR unknown command '%n'"
 }
 
-// reaches reports whether a command of this verdict gets to a server.
+// reaches reports whether the proxy sends a command of this verdict to a server.
 func reaches(v Verdict) bool {
 	switch v {
 	case OK, OneKey, SameSlot, Split, Backend, Unknown, Misrouted, HarmsOthers:
@@ -134,11 +133,11 @@ func reaches(v Verdict) bool {
 	return false
 }
 
-// unlisted is the rule of a command of Redis that the proxy does not know. If that
-// forwards it by its first argument, what becomes of it follows.
+// unlisted returns the rule of a command of Redis that the proxy does not know. If the proxy forwards
+// unknown commands by their first argument, the verdict follows from the position of the key.
 func (p *Profile) unlisted(c *Command) Rule {
 	r := *p.other
-	r.ours = false // what is said of all the rest was not seen of each
+	r.ours = false // the "*" row was not observed for each command
 	switch {
 	case r.Verdict == Backend && p.hash == hashCluster && c.keys.several() && !strings.Contains(c.flags, "p"):
 		r.Verdict = SameSlot

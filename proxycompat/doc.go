@@ -1,53 +1,50 @@
-// Package proxycompat says what a Redis proxy permits, and keeps a program from
-// sending what it does not.
+// Package proxycompat describes the commands that a Redis proxy permits, and prevents a program from
+// sending others.
 //
-// A proxy in front of many servers speaks Redis but is not Redis. What breaks
-// is rarely an honest error:
+// A proxy in front of many servers speaks Redis but is not Redis. An unsupported command often fails
+// without an error:
 //
-//   - A transaction is not refused, it is taken apart. Codis answers MULTI and
-//     EXEC with errors and executes what stands between them one by one.
-//   - A script with two keys is routed by the first. If the second lives
-//     elsewhere the script reads and writes the wrong server, and says nothing.
+//   - A proxy may execute parts of a transaction. Codis answers MULTI and
+//     EXEC with errors and executes the commands between them one by one.
+//   - A script with two keys is routed by the first. If the second key belongs to
+//     another server, the script reads and writes the wrong server without an error.
 //   - twemproxy answers an unknown command by closing the connection, after
-//     executing what came before it. go-redis then sends all of it again.
+//     executing the commands before it. go-redis then sends all of them again.
 //   - HELLO 3, with which go-redis opens connections, breaks a server
 //     connection that other clients of a Codis proxy share.
 //
 // # How to use it
 //
-// Start from [Options] and add [Hook], and a command that cannot work fails at
-// once, with a reason, before it leaves the process:
+// Start from [Options] and add [Hook]. A command that cannot work then fails at once, with a reason, before
+// it leaves the process:
 //
 //	profile := proxycompat.Codis32()
 //	rdb := redis.NewClient(proxycompat.Options(profile, "codis-proxy:19000"))
 //	rdb.AddHook(proxycompat.Hook(profile))
 //
-// On the way there, [Report] is a hook for a service that still runs on its own Redis: it
-// lets everything pass, and tells what Hook would refuse.
+// [Report] is a hook for a service that still runs on its own Redis: it permits everything and reports the
+// commands that Hook would refuse.
 //
-// [Profile.Check] asks the same question without a client, for a test of your
-// own commands, and [Explain] what in your own client options will hurt. [Lookup] has the
-// profiles of other proxies, and with "codis@3.2" says which Redis is behind: commands and
-// arguments that this version does not know are refused, too.
+// [Profile.Check] makes the same decision without a client, for tests of your own commands, and [Explain]
+// reviews client options. [Lookup] returns the profiles of other proxies. "codis@3.2" adds the version of
+// Redis behind the proxy: the profile then also refuses commands and arguments that this version does not
+// support.
 //
-// The sub-packages: probe asks a live address what it permits; custom reads the profile of
-// a proxy of your own from a file; scriptcheck reads Lua scripts; proxytest has a proxy to
-// test against.
+// The sub-packages: probe tests the commands of a live address; custom reads the profile of your own proxy
+// from a file; scriptcheck analyzes Lua scripts; proxytest has a proxy to test against.
 //
 // # How a verdict comes about
 //
-// The command list of Redis (commands.tsv) says where the keys of each command are and
-// since when there is one, and arguments.tsv which of its arguments came later. A profile
-// (profiles/*.tsv) has rows for what its proxy treats in a way of its own, and one for all
-// the rest. What follows from these is not written
-// down: that a proxy which forwards unknown commands by their first argument misroutes
-// one whose key is elsewhere, or that a server of version 3.2 does not know UNLINK.
+// The command list of Redis (commands.tsv) has the key positions and the first version of each command;
+// arguments.tsv has the arguments that were added later. A profile (profiles/*.tsv) has rows for the
+// commands that its proxy treats specially, and one row for all others. The rest is derived: a proxy which
+// forwards unknown commands by their first argument misroutes a command whose key is elsewhere, and a
+// server of version 3.2 does not have UNLINK.
 //
-// # What passes is not safe by that alone
+// # A permitted command is not always safe
 //
-// A profile looks at one command at a time. Through a proxy, also this holds:
-// two commands of one pipeline may be executed in either order, even on one
-// key; GET may be answered by a replica that is behind; DEL, MGET and MSET of
-// several keys are not atomic; and a timeout or a broken connection says
-// nothing about whether the command was executed.
+// A profile looks at one command at a time. Through a proxy, expect also that two commands of one pipeline
+// may be executed in either order, even on one key; that a stale replica may answer GET; that DEL, MGET and
+// MSET of several keys are not atomic; and that a timeout or a broken connection does not tell whether the
+// command was executed.
 package proxycompat

@@ -9,15 +9,15 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Advice is one thing in a client's options that will hurt behind a proxy.
+// Advice describes an option of a client that will cause trouble behind a proxy.
 type Advice struct {
 	Option  string // the field of redis.Options
-	Fatal   bool   // no command works with it, or it breaks other clients
-	Why     string // what happens, one sentence
-	Instead string // what to set
+	Fatal   bool   // every command fails, or other clients suffer
+	Why     string // the consequence, in one sentence
+	Instead string // the value to set
 }
 
-// String is the advice in one line.
+// String returns the advice in one line.
 func (a Advice) String() string {
 	grade := "costs"
 	if a.Fatal {
@@ -26,12 +26,12 @@ func (a Advice) String() string {
 	return fmt.Sprintf("%s: %s: %s; instead: %s", grade, a.Option, a.Why, a.Instead)
 }
 
-// Explain lists what in these options will hurt a client of this proxy, and why: the
-// fatal first, else in the order in which a connection meets it. What [Options] returns
-// has nothing to explain. Zero fields are taken for go-redis v9's defaults. A Dialer
-// of your own is taken to be a [HelloDialer], and what OnConnect sends is not known.
+// Explain lists the options that will cause trouble behind this proxy, with reasons. Fatal ones come first,
+// the others in the order in which a connection uses them. It returns nothing for the result of [Options].
+// Zero fields count as go-redis v9's defaults. A custom Dialer is assumed to be a [HelloDialer]. Commands
+// sent by OnConnect are not examined.
 //
-// Nil options are the zero Options; a nil profile is that of a plain Redis.
+// Nil options count as the zero Options, and a nil profile as [Redis].
 func Explain(opts *redis.Options, p *Profile) []Advice {
 	if opts == nil {
 		opts = &redis.Options{}
@@ -69,7 +69,7 @@ func (e *explainer) add(fatal bool, option, instead, why string, args ...any) {
 	}
 }
 
-// tls: go-redis looks at TLSConfig only in the Dialer that it makes itself (options.go).
+// tls: go-redis uses TLSConfig only in the Dialer that it makes itself (options.go).
 func (e *explainer) tls() {
 	if e.o.TLSConfig != nil && e.o.Dialer != nil {
 		e.add(true, "TLSConfig", "HelloDialer(redis.NewDialer(opts)), made before Dialer is set",
@@ -77,8 +77,8 @@ func (e *explainer) tls() {
 	}
 }
 
-// hello: go-redis v9 opens every connection with HELLO, and goes on without it only if
-// the answer is an error (redis.go, initConn).
+// hello: go-redis v9 opens every connection with HELLO and continues without it only after an error reply
+// (redis.go, initConn).
 func (e *explainer) hello() {
 	resp3 := e.o.Protocol != 2
 	rule := e.p.Rule("HELLO")
@@ -120,7 +120,7 @@ func (e *explainer) credentials() {
 
 func (e *explainer) connection() {
 	switch rule := e.p.Rule("SELECT"); {
-	case e.o.DB <= 0: // go-redis then sends none
+	case e.o.DB <= 0: // go-redis sends no SELECT
 	case !rule.passes():
 		e.add(true, "DB", "0", "every connection fails with its SELECT: %s", rule.Why)
 	case !e.p.server:
@@ -133,7 +133,7 @@ func (e *explainer) connection() {
 
 func (e *explainer) identity() {
 	rule := e.p.Rule("CLIENT SETINFO")
-	//nolint:staticcheck // the misspelt option still works, and is in use
+	//nolint:staticcheck // the misspelt option still works and is in use
 	if e.o.DisableIdentity || e.o.DisableIndentity || rule.passes() {
 		return
 	}
@@ -186,5 +186,5 @@ func (e *explainer) pool() {
 	}
 }
 
-// wantProcesses is how many processes should be able to fill their pools at once.
+// wantProcesses is the number of processes that should be able to fill their pools at the same time.
 const wantProcesses = 10

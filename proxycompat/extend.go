@@ -7,54 +7,52 @@ import (
 	"time"
 )
 
-// Changes describes a proxy of your own as what differs from a profile: fields that are
-// zero leave it as it is. Package custom reads them from a file.
+// Changes describes a proxy as a difference from a profile; zero fields change nothing. Package custom
+// reads Changes from a file.
 type Changes struct {
-	Name    string // of the new profile: required, lower case
+	Name    string // of the new profile, lower case; required
 	Title   string
 	About   string
-	Refusal string // text of the error for a refused command: %s is the command in upper case, %l in lower; "-": it closes the connection
+	Refusal string // error text for a refused command: %s is the command in upper case, %l in lower; "-": the proxy closes the connection
 	Hash    string // codis, cluster, config or none
 	HashTag string // see Profile.WithHashTag
 	Backend string // see Profile.Over
 
-	Idle    time.Duration // after which it closes a client's connection; negative: never
-	Clients int           // it accepts at most; negative: any number
+	Idle    time.Duration // the time after which the proxy closes an idle connection; negative: never
+	Clients int           // the limit on client connections; negative: none
 
 	Rules []RuleChange
 }
 
-// RuleChange replaces the rule of some commands. It counts whatever Changes.Backend says,
-// as it is about what somebody has seen. A rule for a container ("SCRIPT") leaves those alone
-// that its subcommands ("SCRIPT LOAD") have in the profile that is extended.
+// RuleChange replaces the rule of some commands. It has precedence over Changes.Backend, because it records
+// an observation. A rule for a container ("SCRIPT") does not apply to subcommands ("SCRIPT LOAD") that have
+// a rule in the extended profile.
 type RuleChange struct {
-	Commands []string // in any case; a subcommand with its container; "*" for all that have no rule
+	Commands []string // in any case; a subcommand with its container; "*" for all commands without a rule
 	Verdict  string   // as Verdict.String has it
-	Why      string   // what happens; required
-	Source   string   // who found that out, when; required
+	Why      string   // the consequence; required
+	Source   string   // the origin and date of the observation; required
 	Instead  string
-	Error    string // if it is not the profile's refusal
+	Error    string // the error text; empty: that of the profile
 
-	Args  string // how many arguments the proxy insists on: "2", "2+", "2-4", "pairs"
-	Route string // by what it routes: the index of a word, "local", "any", "all"
-	Keys  string // where the keys are, if Redis does not know the command: "1", "1:-1", "1:-1:2", "num2", "-"; default "1"
+	Args  string // the number of arguments that the proxy accepts: "2", "2+", "2-4", "pairs"
+	Route string // the routing word: its index, "local", "any" or "all"
+	Keys  string // key positions of a command that Redis does not have: "1", "1:-1", "1:-1:2", "num2", "-"; default "1"
 }
 
-// RuleError tells which of Changes.Rules is bad.
+// RuleError reports an invalid element of Changes.Rules.
 type RuleError struct {
 	Index int
 	Err   error
 }
 
-// Error implements error.
 func (e *RuleError) Error() string {
 	return fmt.Sprintf("proxycompat: rule %d: %v", e.Index+1, e.Err)
 }
 
-// Unwrap returns Err.
 func (e *RuleError) Unwrap() error { return e.Err }
 
-// Extend returns the profile with these changes. A bad rule is a [*RuleError].
+// Extend returns a copy of the profile with the changes applied. An invalid rule returns a [*RuleError].
 func (p *Profile) Extend(c Changes) (*Profile, error) {
 	if c.Name == "" || c.Name != strings.ToLower(c.Name) || strings.ContainsAny(c.Name, " \t\n@") {
 		return nil, fmt.Errorf("proxycompat: bad name %q for a profile: want one word in lower case, without @", c.Name)

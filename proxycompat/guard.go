@@ -10,11 +10,10 @@ import (
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
-// guardConn looks at the commands that are written to a connection and lets
-// only whole, permitted ones out. Of a write that contains a refused command
-// nothing leaves. The connection ends there, because its user's idea of what
-// was sent is wrong from then on: every later Write and Read gives the reason.
-// With report it lets all out, and only tells of what hooks do not see.
+// guardConn parses the commands written to a connection and sends only whole, permitted ones. If a write
+// contains a refused command, no byte of that write is sent and the connection ends: the caller can no
+// longer know what was sent. Every later Write and Read returns the reason. With report set, guardConn
+// sends everything and reports only the commands that bypass hooks.
 type guardConn struct {
 	net.Conn
 	p      *Profile
@@ -22,9 +21,9 @@ type guardConn struct {
 
 	dead atomic.Pointer[error] // why the connection ended
 
-	mu      sync.Mutex // guards what follows, and keeps writes in order
-	pending []byte     // the start of a command that is not complete yet
-	blind   bool       // these bytes are no commands, and it is not ours to refuse them
+	mu      sync.Mutex // guards the fields below and the order of writes
+	pending []byte     // the start of an incomplete command
+	blind   bool       // the bytes do not parse as commands; the server will reject them
 	args    [][]byte   // reused
 }
 
@@ -48,7 +47,7 @@ func (g *guardConn) Write(b []byte) (int, error) {
 	}
 	if err != nil {
 		g.dead.Store(&err)
-		_ = g.Conn.Close() // wakes a Read that is waiting
+		_ = g.Conn.Close() // wakes a blocked Read
 		return 0, asSubscribeAnswer(err)
 	}
 	held := len(buf) - len(b) // bytes from earlier writes
@@ -59,7 +58,7 @@ func (g *guardConn) Write(b []byte) (int, error) {
 	}
 	g.pending = append(g.pending[:0], buf[pass:]...)
 	if pass > 0 && len(g.pending) == 0 && cap(g.pending) > 1<<20 {
-		g.pending = nil // do not let one huge value pin a huge buffer
+		g.pending = nil // so that one large value does not keep a large buffer alive
 	}
 	return len(b), nil
 }
@@ -74,10 +73,9 @@ func (g *guardConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// asSubscribeAnswer makes the refusal of a subscription look like a server's
-// answer. On any other error go-redis replaces the connection before it has
-// noted the channel, and Receive would then wait for ever on a connection that
-// nobody subscribed on. This way it keeps the dead one, and Receive fails.
+// asSubscribeAnswer turns the refusal of a subscription into an error reply of a server. After any other
+// error go-redis replaces the connection before it has recorded the channel, and Receive would block for
+// ever. After an error reply go-redis keeps the dead connection, and Receive fails.
 func asSubscribeAnswer(err error) error {
 	if refused, ok := errors.AsType[*RefusedError](err); ok && unhooked(refused) {
 		return answeredRefusal{refused}
@@ -85,7 +83,7 @@ func asSubscribeAnswer(err error) error {
 	return err
 }
 
-// scan returns how many bytes of buf are complete commands, all permitted.
+// scan returns the number of bytes of buf that are complete commands, all permitted.
 func (g *guardConn) scan(buf []byte) (pass int, err error) {
 	for pass < len(buf) {
 		var n int
@@ -103,11 +101,11 @@ func (g *guardConn) scan(buf []byte) (pass int, err error) {
 		}
 		pass += n
 	}
-	clear(g.args[:cap(g.args)]) // they alias the caller's buffer
+	clear(g.args[:cap(g.args)]) // the arguments alias the caller's buffer
 	return pass, nil
 }
 
-// checkBytes is Check without strings, unless the rule needs to read words.
+// checkBytes is Check without converting the arguments to strings, unless the rule reads words.
 func (p *Profile) checkBytes(args [][]byte) error {
 	if len(args) == 0 {
 		return nil

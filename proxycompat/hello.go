@@ -15,23 +15,20 @@ import (
 // DialFunc is the Dialer of redis.Options.
 type DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// HelloDialer returns a dialer whose connections answer HELLO themselves, as
-// long as nothing else has been sent. Everything else goes through untouched.
+// HelloDialer returns a dialer whose connections answer HELLO locally until another command is sent. All
+// other bytes pass unchanged.
 //
-// go-redis v9 opens every connection with HELLO, whatever the options say.
-// twemproxy closes the connection on it, so without this go-redis cannot
-// connect at all; Codis forwards it into a server connection that other
+// go-redis v9 opens every connection with HELLO, whatever its options. twemproxy then closes the
+// connection, so go-redis cannot connect at all. Codis forwards HELLO to a server connection that other
 // clients share, and HELLO 3 breaks that connection for all of them.
 //
-// HELLO and HELLO 2 are answered with a RESP2 description of a server. HELLO
-// with another version, with AUTH or with SETNAME is answered with an error,
-// because what it asks for was not done; go-redis then stays on RESP2 and
-// sends a plain AUTH, which is forwarded. HELLO may arrive in any number of
-// writes, also together with later commands.
+// The connection answers HELLO and HELLO 2 with a RESP2 description of a server. It answers another
+// protocol version, AUTH or SETNAME with an error, because it does not execute the command.
+// go-redis then stays on RESP2 and sends a plain AUTH, which is forwarded. HELLO may arrive in any number
+// of writes, also together with later commands.
 //
-// inner opens the connection; nil means a plain net.Dialer. For TLS pass a
-// tls.Dialer's DialContext. The connections are as safe for concurrent use as
-// the inner ones.
+// inner opens the connection; nil means a plain net.Dialer. For TLS pass the DialContext of a tls.Dialer.
+// The connections are as safe for concurrent use as the inner ones.
 func HelloDialer(inner DialFunc) DialFunc {
 	if inner == nil {
 		inner = new(net.Dialer).DialContext
@@ -45,21 +42,21 @@ func HelloDialer(inner DialFunc) DialFunc {
 	}
 }
 
-// helloConn answers HELLO at the start of a connection. Until the first other
-// command no server has anything to say, so reads wait for our own answers
-// only; after it both directions belong to the inner connection.
+// helloConn answers HELLO at the start of a connection. Until another command is sent the server sends
+// nothing, so Read waits for the local answers only. After it both directions belong to the inner
+// connection.
 type helloConn struct {
 	net.Conn
 
 	writing sync.Mutex // keeps writes in order; never held by Close or Read
 
-	mu       sync.Mutex // guards what follows; never held while the network is waited for
-	through  bool       // the first other command was seen
+	mu       sync.Mutex // guards the fields below; never held during network I/O
+	through  bool       // a command other than HELLO was written
 	closed   bool
 	pending  []byte        // bytes that may still become a HELLO
 	answers  []byte        // answers not yet read
-	changed  chan struct{} // closed and replaced whenever one of the above changes
-	deadline time.Time     // for reads
+	changed  chan struct{} // closed and replaced whenever a field above changes
+	deadline time.Time     // for Read
 }
 
 func newHelloConn(inner net.Conn) *helloConn {
@@ -80,13 +77,13 @@ func (c *helloConn) Write(p []byte) (int, error) {
 	if err == nil {
 		return len(p), nil
 	}
-	// Of p itself, so many bytes went out.
+	// Of these bytes, so many are from p.
 	return min(max(n-held, 0), len(p)), err
 }
 
-// sift takes the leading HELLOs out of what was written so far and returns
-// what is left to send, held bytes of which are from before p (negative when
-// a HELLO ended inside p). Nothing is left as long as a HELLO may still grow.
+// sift consumes the leading HELLOs and returns the bytes to send. The first held of them were written
+// before p; held is negative if a HELLO ended inside p. It returns no bytes while they may still become a
+// HELLO.
 func (c *helloConn) sift(p []byte) (send []byte, held int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +99,7 @@ func (c *helloConn) sift(p []byte) (send []byte, held int, err error) {
 	for len(c.pending) > 0 && maybeHello(c.pending) {
 		n, args, err := resp.ScanCommand(c.pending, nil, resp.Limits{Bulk: 64 << 10, Args: 64})
 		if err != nil {
-			break // not ours to judge: let the server say so
+			break // malformed: the server will reject it
 		}
 		if n == 0 {
 			return nil, held, nil
@@ -159,7 +156,7 @@ func waitChange(changed <-chan struct{}, deadline time.Time) error {
 	}
 }
 
-// broadcast wakes every waiting Read. c.mu is held.
+// broadcast wakes every waiting Read. The caller holds c.mu.
 func (c *helloConn) broadcast() {
 	close(c.changed)
 	c.changed = make(chan struct{})
@@ -187,13 +184,13 @@ func (c *helloConn) setReadDeadline(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.deadline = t
-	if !c.through { // nobody waits here any more after the handshake
+	if !c.through { // after the handshake no Read waits here
 		c.broadcast()
 	}
 }
 
-// maybeHello reports whether buf is a HELLO command or may still become one.
-// It looks no further than the first argument, so nothing else is held back.
+// maybeHello reports whether buf is a HELLO command or a prefix of one. It looks at the first argument
+// only, so that no other command is held back.
 func maybeHello(buf []byte) bool {
 	const tail = "\r\n$5\r\nHELLO\r\n"
 	if buf[0] != '*' {
@@ -208,14 +205,14 @@ func maybeHello(buf []byte) bool {
 	for i < len(buf) && '0' <= buf[i] && buf[i] <= '9' {
 		i++
 	}
-	if i > 3 { // HELLO has at most 7 words
+	if i > 3 { // a HELLO has at most 7 words
 		return false
 	}
 	n := min(len(buf)-i, len(tail))
 	return bytes.EqualFold(buf[i:i+n], []byte(tail[:n]))
 }
 
-// helloAnswer is what the connection says to one HELLO.
+// helloAnswer returns the reply to one HELLO.
 func helloAnswer(args [][]byte) []byte {
 	switch {
 	case len(args) == 1, len(args) == 2 && string(args[1]) == "2":

@@ -8,37 +8,32 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Hook returns a go-redis hook that refuses, before anything is sent, what the
-// profile's proxy does not permit; see [Profile.Check] for what that is. The
-// error is a [*RefusedError].
+// Hook returns a go-redis hook that refuses commands which the profile's proxy does not permit, by
+// [Profile.Check], before they are sent. The error is a [*RefusedError].
 //
 //   - A single command is refused alone.
 //   - One refused command refuses its whole pipeline, and every command of the
-//     pipeline gets that error: a pipeline whose rest is executed is worse
-//     than none.
-//   - TxPipelined is refused for the MULTI that go-redis puts in front, and
-//     Watch for its WATCH.
-//   - Subscribe bypasses the hooks of go-redis v9. What such code writes is
-//     caught at the connection: nothing leaves, and Receive returns the error.
-//     (Channel swallows errors and keeps trying, as it does for all of them.)
-//     The same net catches anything else that goes around hooks.
-//   - It does not work with AutoPipelineOptions.FullDuplex of go-redis v9.23, which
-//     queues a command before it calls hooks. A refused command is then caught at the
-//     connection only, which ends: commands of other callers on that connection fail
+//     pipeline gets that error: a partly executed pipeline is worse than none.
+//   - TxPipelined is refused because go-redis adds MULTI to it, and Watch because of its WATCH.
+//   - Subscribe bypasses the hooks of go-redis v9. The connection refuses such
+//     commands: it sends nothing, and Receive returns the error. (Channel
+//     swallows errors and retries, as it does for all errors.)
+//     The connection refuses every other command that bypasses hooks, too.
+//   - The hook does not work with AutoPipelineOptions.FullDuplex of go-redis v9.23, which
+//     queues a command before it calls hooks. Only the connection then refuses the
+//     command, and ends: commands of other callers on that connection fail
 //     with the same [*RefusedError], although they may have been executed. Use the
 //     half-duplex AutoPipeline, or the client itself. [Explain] reports it.
-//   - The handshake of go-redis still works, without [HelloDialer] even: its
-//     HELLO and CLIENT SETINFO are refused in a way that go-redis takes for a
-//     server without them.
+//   - The handshake of go-redis works even without [HelloDialer]: its HELLO and
+//     CLIENT SETINFO get an error reply, as from an old server.
 //
-// Call AddHook right after NewClient and keep MinIdleConns at 0: connections
-// that exist before are not watched. Hooks added later see only what this one
-// lets through.
+// Call AddHook right after NewClient and keep MinIdleConns at 0: the hook does not see existing
+// connections. Hooks added later see only permitted commands.
 //
-// A command that passes costs no allocation. Bytes are held back until their
-// command is complete, so a value of many megabytes is buffered once more.
+// A permitted command costs no allocation. The connection holds bytes back until their command is complete,
+// so a value of many megabytes is buffered once more.
 //
-// A nil profile is that of a plain Redis, as for [Options].
+// A nil profile counts as [Redis].
 func Hook(p *Profile) redis.Hook {
 	if p == nil {
 		p = Redis()
@@ -89,9 +84,8 @@ func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessP
 	}
 }
 
-// asAnswer makes the refusal of a handshake command look like a server's
-// answer. go-redis gives up a connection whose HELLO or CLIENT SETINFO fails in
-// any other way.
+// asAnswer turns the refusal of a handshake command into an error reply of a server. go-redis closes a
+// connection on which HELLO or CLIENT SETINFO fails with any other error.
 func asAnswer(cmd redis.Cmder, err error) error {
 	refused, ok := errors.AsType[*RefusedError](err)
 	if !ok {

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// keySpec says where a command's keys are, as the key specifications of Redis'
-// COMMAND do. The zero value: it has none.
+// keySpec describes the key positions of a command, like the key specifications of COMMAND. The zero value
+// means no keys.
 type keySpec struct {
-	first, last, step int    // as in COMMAND INFO: first 0 means no such range
-	numkeys, each     int    // index of a word that counts the keys after it, each with each-1 more words; 0: none
-	store             int    // index of the first option, of which STORE dst, BY and GET patterns name further keys; 0: none
-	from              int    // index from which to look for after
-	after             string // the first half of what follows this word
-	migrate           bool   // the word at 3, or if it is empty all after KEYS
+	first, last, step int    // as in COMMAND INFO; first 0: no such range
+	numkeys, each     int    // index of the key count, and the words per key after it; 0: none
+	store             int    // index of the first option; STORE dst, BY and GET patterns name further keys; 0: none
+	from              int    // index from which to look for the word after
+	after             string // a word: the first half of the words that follow it are keys
+	migrate           bool   // MIGRATE: the key is word 3, or, if that is empty, all words after KEYS
 }
 
-// parseKeys reads what commands.tsv has in its column keys.
+// parseKeys parses the column keys of commands.tsv.
 func parseKeys(s string) (keySpec, error) {
 	var k keySpec
 	switch {
@@ -66,7 +66,7 @@ func parseKeys(s string) (keySpec, error) {
 	return k, nil
 }
 
-// maxIndex is more words than any command of a fixed form has.
+// maxIndex exceeds the index of any word in a command of fixed form.
 const maxIndex = 1000
 
 func positions(s string) ([]int, error) {
@@ -87,10 +87,10 @@ func positions(s string) ([]int, error) {
 // none reports whether the command has no keys.
 func (k keySpec) none() bool { return k == keySpec{} }
 
-// atOne reports whether its first key is its first argument.
+// atOne reports whether the first key is the first argument.
 func (k keySpec) atOne() bool { return k.first == 1 }
 
-// several reports whether it may have more than one key.
+// several reports whether the command may have more than one key.
 func (k keySpec) several() bool {
 	return k.last != k.first || k.numkeys > 0 || k.store > 0 || k.after != "" || k.migrate
 }
@@ -105,18 +105,17 @@ func (s span) count() int {
 	return (s.end - s.first + s.step - 1) / s.step
 }
 
-// located is where the keys of one command are.
+// located holds the key positions of one command.
 type located struct {
 	spans   [2]span
 	options [8]int // indices of keys that options name
-	named   int    // how many of these there are; more than have room only as a number
-	stated  int    // what a word that counts the keys says, -1 if there is none or it is no number
+	named   int    // the number of keys that options name, including those that options has no room for
+	stated  int    // the declared key count; -1 if absent or not a number
 }
 
 func (l *located) count() int { return l.spans[0].count() + l.spans[1].count() + l.named }
 
-// each calls f with the index of each key until f returns false, and reports whether all
-// were seen.
+// each calls f with the index of each key until f returns false, and reports whether f saw all keys.
 func (l *located) each(f func(i int) bool) bool {
 	for _, s := range l.spans {
 		for i := s.first; i < s.end; i += s.step {
@@ -133,7 +132,7 @@ func (l *located) each(f func(i int) bool) bool {
 	return l.named <= len(l.options)
 }
 
-// same reports whether all keys are one.
+// same reports whether all keys are equal.
 func (l *located) same(word func(int) string) bool {
 	first, seen := "", false
 	return l.stated <= l.spans[1].count() && l.each(func(i int) bool {
@@ -144,8 +143,7 @@ func (l *located) same(word func(int) string) bool {
 	})
 }
 
-// find locates the keys among n words (command included). word(i) returns word i. It
-// does not allocate.
+// find locates the keys among n words, including the command. word(i) returns word i. It does not allocate.
 func (k keySpec) find(n int, word func(int) string) (l located) {
 	l.stated = -1
 	switch {
@@ -163,7 +161,7 @@ func (k keySpec) find(n int, word func(int) string) (l located) {
 	if k.numkeys > 0 && k.numkeys < n {
 		if num, err := strconv.Atoi(word(k.numkeys)); err == nil {
 			l.stated = num
-			// A count that is larger than the command is cut off before it can overflow.
+			// A count larger than the command is cut off, so that it cannot overflow.
 			l.spans[1] = span{k.numkeys + 1, min(k.numkeys+1+min(max(num, 0), n)*k.each, n), k.each}
 		}
 	}
@@ -173,8 +171,8 @@ func (k keySpec) find(n int, word func(int) string) (l located) {
 	return l
 }
 
-// nameOptions finds the keys that the options of SORT and GEORADIUS name, from index
-// first on. What follows an option is its value, whatever it looks like.
+// nameOptions finds the keys that the options of SORT and GEORADIUS name, from index first on. The word
+// after such an option is always its value.
 func (l *located) nameOptions(first, n int, word func(int) string) {
 	for i := first; i+1 < n; i++ {
 		switch opt := word(i); {
@@ -186,7 +184,7 @@ func (l *located) nameOptions(first, n int, word func(int) string) {
 			i++
 			l.name(i)
 		case strings.EqualFold(opt, "BY"), strings.EqualFold(opt, "GET"):
-			// These are patterns of keys; without a "*" (BY nosort, GET #) they touch none.
+			// BY and GET take patterns of keys; without a "*" (BY nosort, GET #) they access no key.
 			if i++; strings.Contains(word(i), "*") {
 				l.name(i)
 			}
@@ -201,7 +199,7 @@ func (l *located) name(i int) {
 	l.named++
 }
 
-// half is the first half of what follows the word.
+// half returns the first half of the words after the given word.
 func half(from int, after string, n int, word func(int) string) span {
 	for i := from; i < n; i++ {
 		if strings.EqualFold(word(i), after) {

@@ -11,31 +11,30 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Options returns go-redis options that work through the profile's proxy. They
-// are yours to change. For the profile "redis" only Addr is set.
+// Options returns new go-redis options that work through the profile's proxy; the caller may change them.
+// For the profile "redis" only Addr is set.
 //
-//   - Protocol 2, no CLIENT SETINFO, no maintenance notifications: what they
-//     send is refused or closes the connection.
-//   - Dialer is [HelloDialer], since go-redis cannot be told not to send HELLO.
-//     It also checks the address, so that a typing error is named as one. go-redis
-//     does NOT look at TLSConfig once there is a Dialer: for TLS, make that of
-//     your options, and set Dialer to HelloDialer(redis.NewDialer(opts)).
+//   - Protocol 2, no CLIENT SETINFO and no maintenance notifications: a proxy refuses these
+//     commands or closes the connection.
+//   - Dialer is [HelloDialer], since go-redis always sends HELLO. The Dialer also checks
+//     the address and reports a mistyped one. go-redis ignores TLSConfig when there is a
+//     Dialer: for TLS, build the options, then set Dialer to HelloDialer(redis.NewDialer(opts)).
 //   - MaxRetries -1. With its default of 3, go-redis sends a script that timed
 //     out up to four times, and each of them may be executed.
 //   - PoolSize 20 and PipelinePoolSize 10, with a hard limit on both: a Codis
 //     proxy accepts 1000 clients (proxy_max_clients) from all processes
-//     together, which is enough for 33 of these. Of a profile with fewer
-//     [Profile.Clients], as many fewer.
+//     together, which is enough for 33 of these pools. They are smaller in proportion if
+//     [Profile.Clients] is below 1000.
 //   - ConnMaxIdleTime 4 minutes: below the 30 minutes after which Codis closes
 //     an idle client (session_recv_timeout), and below the 5 minutes that
-//     other proxies and load balancers like. Less where [Profile.Idle] is less.
+//     other proxies and load balancers often use. It is shorter if [Profile.Idle] is shorter.
 //
-// Leave ClientName and Username empty: CLIENT SETNAME and AUTH with a user name
-// fail on both proxies, and with them every command. Set ReadTimeout (go-redis'
-// default is 5 s) above the longest stall that you expect while slots move.
+// Leave ClientName and Username empty: CLIENT SETNAME and AUTH with a user name fail on Codis and
+// twemproxy, and with them every command. Set ReadTimeout (go-redis' default is 5 s) above the longest
+// stall that you expect during slot migration.
 //
-// To allow more connections raise PoolSize and MaxActiveConns together: beyond the
-// latter go-redis does not wait, it fails. A nil profile is that of a plain Redis.
+// To allow more connections raise PoolSize and MaxActiveConns together: beyond MaxActiveConns, go-redis
+// fails instead of waiting. A nil profile counts as [Redis].
 func Options(profile *Profile, addr string) *redis.Options {
 	if profile == nil || profile.permitsAll() {
 		return &redis.Options{Addr: addr}
@@ -61,8 +60,7 @@ func Options(profile *Profile, addr string) *redis.Options {
 	}
 }
 
-// checkedDial names a bad address as such before the resolver makes something
-// else of it.
+// checkedDial reports an invalid address before the resolver fails with a less clear error.
 func checkedDial(ctx context.Context, network, addr string) (net.Conn, error) {
 	if network != "unix" {
 		if err := checkAddr(addr); err != nil {

@@ -7,29 +7,27 @@ import (
 	"time"
 )
 
-// parse reads a profile from a table; file is used in errors only.
+// parse reads a profile from a table; file appears in errors only.
 //
-// Lines that start with "#" and empty lines are comments. A line that starts
-// with "@" sets
+// Lines that start with "#" and empty lines are comments. A line that starts with "@" sets
 //
 //	@name NAME, @title TEXT, @about TEXT
 //	@refusal TEXT   of the error for a refused command, %s being the command in upper
 //	                case, %l in lower and %n as it was sent; without it the proxy closes the connection
 //	@hash RULE      codis, cluster, config or none: see hashRule
-//	@proxy none     it is the server itself
-//	@keys literal   it reads scripts, and wants each key spelt KEYS[1]
-//	@idle DURATION  after which it closes idle clients, @clients N it accepts at most
+//	@proxy none     the profile is that of a server
+//	@keys literal   the proxy reads scripts and requires each key spelt KEYS[1]
+//	@idle DURATION  after which the proxy closes idle clients, @clients N that it accepts at most
 //
 // Every other line is a row of eight fields, separated by tabs, "-" for none:
 //
 //	command[,command...] verdict args route error why instead source
 //
-// args is how many arguments the proxy itself insists on: see parseArgs.
-// route is by what it routes: "-" the first key, the index of a word, "local" (it
-// answers itself), "any" or "all" servers; "replica": as "-", and a replica of that server may
-// answer. error is the text of the error, if it is not
-// that of @refusal. The row of command "*" is for every command without a row; that of
-// "SCRIPT" for every subcommand without one.
+// args is the number of arguments that the proxy accepts: see parseArgs. route selects the server: "-" by
+// the first key, the index of a word, "local" (the proxy answers itself), "any" or "all" servers; "replica"
+// is "-", where a replica of that server may answer, too. error is the error text, if it differs from
+// that of @refusal. The row of command "*" applies to every command without a row; that of "SCRIPT" to
+// every subcommand without one.
 func parse(file, text string) (*Profile, error) {
 	p := &Profile{rows: map[string]*Rule{}}
 	for i, line := range strings.Split(text, "\n") {
@@ -149,8 +147,7 @@ func parseRow(line string) ([]*Rule, error) {
 	return rules, nil
 }
 
-// checkName accepts what a row can be about: a command in upper case, or a command
-// and its subcommand.
+// checkName accepts a command in upper case, or a command and its subcommand.
 func checkName(name string) error {
 	words := strings.Split(name, " ")
 	if strings.Contains(name, ",") {

@@ -8,22 +8,20 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// RefusedError says that a command was not sent, because the profile's proxy
-// would refuse it, misdirect it or harm others with it. Nothing of it reached
-// the network.
+// RefusedError reports that a command was not sent, because the profile's proxy would refuse it, misroute
+// it or harm other clients with it. No byte of it reached the network.
 //
-// errors.Is(err, rmw.ErrUnsupported) is true: retrying cannot help.
+// errors.Is(err, rmw.ErrUnsupported) is true: a retry cannot succeed.
 type RefusedError struct {
 	Command string // upper case
 	Profile string // name of the profile
 	Rule    Rule   // the rule that decided
 	Reason  string // why this call was refused; often Rule.Why
 	Instead string // what to send instead; may be empty
-	Source  string // where the rule is known from
+	Source  string // the origin of the rule
 }
 
-// Error names the command, the profile, the reason and the way out. It never
-// contains keys or values.
+// Error names the command, the profile, the reason and the alternative. It never contains keys or values.
 func (e *RefusedError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "proxycompat: %s not sent: %s: %s", showCommand(e.Command), e.Profile, e.Reason)
@@ -36,10 +34,9 @@ func (e *RefusedError) Error() string {
 	return b.String()
 }
 
-// Unwrap makes errors.Is(err, rmw.ErrUnsupported) true.
 func (e *RefusedError) Unwrap() error { return rmw.ErrUnsupported }
 
-// showCommand keeps a hostile command name short and on one line.
+// showCommand shortens a command name and keeps it on one line, since it may be hostile.
 func showCommand(name string) string {
 	const limit = 64
 	if len(name) > limit {

@@ -9,17 +9,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Report returns a go-redis hook that lets everything pass, and first tells f what the
-// profile's proxy would not permit: for a service that still runs on its own Redis, to
-// learn in staging what [Hook] would refuse.
+// Report returns a go-redis hook that permits every command and calls f for each one that [Hook] would
+// refuse. Use it in a service that still runs on its own Redis.
 //
-// f gets the caller's ctx and is called on the caller's goroutine, so that a stack trace
-// names the culprit, once for each such command of a pipeline. It must be quick, and safe
-// for concurrent use. Subscriptions bypass the hooks of go-redis v9: they are seen at the
-// connection, where ctx is that of the dial.
+// f gets the caller's ctx and runs on the caller's goroutine, so that a stack trace shows the call site. It
+// runs once for each such command of a pipeline. It must be quick, and safe for concurrent use.
+// Subscriptions bypass the hooks of go-redis v9: the connection reports them, with the ctx of the dial.
 //
-// A command that is permitted costs no allocation. A nil profile is that of a plain
-// Redis; a nil f gives a hook that does nothing.
+// A permitted command costs no allocation. A nil profile counts as [Redis]; with a nil f the hook does
+// nothing.
 func Report(p *Profile, f func(ctx context.Context, refused *RefusedError)) redis.Hook {
 	if p == nil || f == nil {
 		p = Redis()
@@ -68,5 +66,5 @@ func (r reporter) DialHook(next redis.DialHook) redis.DialHook {
 	}
 }
 
-// unhooked reports whether go-redis sends a command without asking its hooks.
+// unhooked reports whether go-redis sends a command without calling hooks.
 func unhooked(refused *RefusedError) bool { return strings.HasSuffix(refused.Command, "SUBSCRIBE") }

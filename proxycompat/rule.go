@@ -6,30 +6,29 @@ import (
 	"strings"
 )
 
-// Rule is what a profile knows about one command.
+// Rule describes how a proxy treats one command.
 type Rule struct {
-	Command string // upper case; "*" is the rule for every command that has none
+	Command string // upper case; "*" is the rule for commands without one
 	Verdict Verdict
-	Error   string // text of the error that a refused command gets; empty: the profile's own
-	Why     string // what happens, one sentence
+	Error   string // error text for a refused command; empty: that of the profile
+	Why     string // the consequence, in one sentence
 	Instead string // what to send instead; may be empty
-	Source  string // where it is known from: a source file, or an observation with versions
+	Source  string // the evidence: a source file, or an observation with versions
 
-	args  argCount // how many arguments the proxy itself insists on
-	newer *newer   // nil: the server behind knows all arguments, or its version is not known
-	keys  keySpec  // where the keys are
-	known bool     // by the profile, and not by Redis' command list
+	args  argCount // the number of arguments that the proxy accepts
+	newer *newer   // nil: the server supports all arguments, or its version is unknown
+	keys  keySpec
+	known bool // only the profile knows the command, not Redis' command list
 	route route
 
-	replica bool // the proxy sends it to replicas, too
-	ours    bool // of Changes, and not of an embedded table
-	sub     bool // it is a subcommand's
+	replica bool // the proxy may send the command to a replica
+	ours    bool // from Changes, not from an embedded table
+	sub     bool // a subcommand
 	subs    bool // some of its subcommands have rules of their own
 }
 
-// Route returns the index in args of the word that the proxy routes this
-// command by, args[0] being the command; -1 if it goes by no word, or args has
-// no such word.
+// Route returns the index in args of the word that the proxy routes the command by; -1 if it uses no word,
+// or args is too short. args[0] is the command.
 func (r Rule) Route(args []string) int {
 	at := int(r.route)
 	switch {
@@ -47,13 +46,11 @@ func (r Rule) Route(args []string) int {
 	return at
 }
 
-// Keys returns the indices in args of the keys, as far as it is known where
-// they are.
+// Keys returns the indices in args of the keys, if their positions are known.
 func (r Rule) Keys(args []string) []int { return r.keys.in(args) }
 
-// ArgsFit reports whether the proxy accepts this number of arguments, and the number of
-// keys among them. A proxy that parses commands, as twemproxy does, closes the connection
-// when not.
+// ArgsFit reports whether the proxy accepts this number of arguments and of keys. A proxy that parses
+// commands, such as twemproxy, closes the connection otherwise.
 func (r Rule) ArgsFit(args []string) bool {
 	if !r.args.fit(len(args) - 1) {
 		return false
@@ -62,15 +59,15 @@ func (r Rule) ArgsFit(args []string) bool {
 	return !r.args.counted || l.stated > 0
 }
 
-// newer are the arguments of a command that the server behind may be too old for.
+// newer holds the arguments of a command that the server may be too old for.
 type newer struct {
 	arguments []Argument
 	server    Version
 }
 
-// TooNew returns an argument that the server behind the proxy does not know, if args, the
-// command among them, has one. A word that is not known may be "". A profile that does not say
-// which server that is knows of none: see [Profile.Over].
+// TooNew returns an argument in args that the server behind the proxy does not support. args[0] is the
+// command; an unknown word may be "". It finds none if the profile has no server version: see
+// [Profile.Over].
 func (r Rule) TooNew(args []string) (a Argument, found bool) {
 	if r.newer == nil {
 		return Argument{}, false
@@ -82,14 +79,14 @@ func (r Rule) TooNew(args []string) (a Argument, found bool) {
 // Local reports whether the proxy answers the command itself.
 func (r Rule) Local() bool { return r.route == byItself }
 
-// Replica reports whether a replica may answer the command, so that what it says may be old. Only
-// the profile of Codis says so.
+// Replica reports whether a replica may answer the command, so that the reply may be stale. Only the
+// profile of Codis says so.
 func (r Rule) Replica() bool { return r.replica }
 
 // Everywhere reports whether the proxy sends the command to every server.
 func (r Rule) Everywhere() bool { return r.route == toAll }
 
-// route is the index of the word that a proxy routes a command by, or one of these.
+// route is the index of the routing word, or one of these constants.
 type route int
 
 const (
@@ -123,7 +120,7 @@ type argCount struct {
 	set      bool
 	min, max int // max < 0: no upper bound
 	pairs    bool
-	counted  bool // the word that counts the keys must be a positive number
+	counted  bool // the key count must be a positive number
 }
 
 func (a argCount) fit(n int) bool {
@@ -133,8 +130,8 @@ func (a argCount) fit(n int) bool {
 	return n >= a.min && (a.max < 0 || n <= a.max) && (!a.pairs || n%2 == 0)
 }
 
-// parseArgs reads "-" (any), "2" (exactly), "2+" (at least), "2-4", "pairs", or "3+keys" (at
-// least, and the word that counts the keys is a positive number).
+// parseArgs parses "-" (any), "2" (exactly), "2+" (at least), "2-4", "pairs", or "3+keys" (at least 3, and
+// the key count is a positive number).
 func parseArgs(s string) (argCount, error) {
 	switch {
 	case s == "-" || s == "":

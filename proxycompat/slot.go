@@ -12,18 +12,17 @@ const CodisSlots = 1024
 // ClusterSlots is the number of slots of a Redis Cluster.
 const ClusterSlots = 16384
 
-// CodisSlot returns the Codis slot of a key: the CRC-32 (IEEE) of its hash tag,
-// or of the whole key, modulo 1024.
+// CodisSlot returns the Codis slot of a key: the CRC-32 (IEEE) of its hash tag, or of the whole key, modulo
+// 1024.
 //
-// Unlike Redis Cluster, Codis takes an empty pair of braces for a tag: every
-// key whose first "{" is followed at once by "}" is in slot 0.
-// Source: codis release3.2 pkg/proxy/mapper.go (Hash).
+// Unlike Redis Cluster, Codis accepts an empty hash tag: each key with "{" followed at once by
+// "}" is in slot 0. Source: codis release3.2 pkg/proxy/mapper.go (Hash).
 func CodisSlot(key string) int {
 	return int(crc32.ChecksumIEEE([]byte(CodisTag(key))) % CodisSlots)
 }
 
-// CodisTag returns the part of the key that [CodisSlot] hashes: what lies
-// between the first "{" and the first "}" after it, or the whole key.
+// CodisTag returns the part of the key that [CodisSlot] hashes: the text between the first "{" and the
+// first "}" after it, or the whole key.
 func CodisTag(key string) string {
 	tag, found := tagOf(key, '{', '}')
 	if !found {
@@ -53,7 +52,7 @@ func ClusterSlot(key string) int {
 	return int(crc) % ClusterSlots
 }
 
-// tagOf returns what lies between the first open and the first shut after it.
+// tagOf returns the text between the first open and the first shut after it.
 func tagOf(key string, open, shut byte) (tag string, found bool) {
 	i := strings.IndexByte(key, open)
 	if i < 0 {
@@ -66,14 +65,14 @@ func tagOf(key string, open, shut byte) (tag string, found bool) {
 	return key[i+1 : i+1+j], true
 }
 
-// hashRule is how a proxy finds the server of a key.
+// hashRule is the method by which a proxy finds the server of a key.
 type hashRule uint8
 
 const (
 	hashNone    hashRule = iota // one server has all keys
 	hashCodis                   // see CodisSlot
 	hashCluster                 // see ClusterSlot
-	hashConfig                  // by the key, or its tag if one is configured, onto any number of servers
+	hashConfig                  // by the key or its configured hash tag, onto any number of servers
 )
 
 func parseHash(s string) (hashRule, error) {
@@ -93,10 +92,9 @@ func parseHash(s string) (hashRule, error) {
 // String returns the word that profile files use.
 func (h hashRule) String() string { return [...]string{"none", "codis", "cluster", "config"}[h] }
 
-// WithHashTag returns a copy of the profile for a proxy that is configured to hash what
-// lies between these two characters, such as "{}" (twemproxy: hash_tag, predixy:
-// HashTag, Envoy: enable_hashtagging). Where the proxy has a rule of its own, and where
-// it takes more or less than two characters, that is an error.
+// WithHashTag returns a copy of the profile for a proxy with these two hash tag characters, such as "{}"
+// (twemproxy: hash_tag, predixy: HashTag, Envoy: enable_hashtagging). It returns an error if the proxy has
+// a fixed rule, or accepts another number of characters.
 func (p *Profile) WithHashTag(tag string) (*Profile, error) {
 	switch {
 	case p.hash != hashConfig:
@@ -109,7 +107,7 @@ func (p *Profile) WithHashTag(tag string) (*Profile, error) {
 	return &c, nil
 }
 
-// Tag returns the part of a key by which the proxy finds its server.
+// Tag returns the part of a key that the proxy hashes.
 func (p *Profile) Tag(key string) string {
 	switch p.hash {
 	case hashCodis:
@@ -122,7 +120,7 @@ func (p *Profile) Tag(key string) string {
 		if p.tag == "" {
 			return key
 		}
-		// nc_server.c of twemproxy and HashFunc.cpp of predixy: an empty one is none.
+		// Both nc_server.c of twemproxy and HashFunc.cpp of predixy ignore an empty tag.
 		if tag, found := tagOf(key, p.tag[0], p.tag[1]); found && tag != "" {
 			return tag
 		}
@@ -130,8 +128,8 @@ func (p *Profile) Tag(key string) string {
 	return key
 }
 
-// Slot returns the slot of a key, or -1 where there are none: a single server has all
-// keys, and other proxies hash in ways of their own.
+// Slot returns the slot of a key, or -1 if the proxy has no fixed slots: a single server has all keys, and
+// some proxies hash by their configuration.
 func (p *Profile) Slot(key string) int {
 	switch p.hash {
 	case hashCodis:
@@ -142,7 +140,7 @@ func (p *Profile) Slot(key string) int {
 	return -1
 }
 
-// Slots returns how many slots there are, 0 where there are none.
+// Slots returns the number of slots, 0 if the proxy has no fixed slots.
 func (p *Profile) Slots() int {
 	switch p.hash {
 	case hashCodis:
@@ -153,7 +151,7 @@ func (p *Profile) Slots() int {
 	return 0
 }
 
-// SameSlot reports whether these keys are sure to be together, whatever the servers.
+// SameSlot reports whether these keys are certainly on one server, however many servers there are.
 func (p *Profile) SameSlot(keys ...string) bool {
 	for _, key := range keys[min(1, len(keys)):] {
 		if !p.together(keys[0], key) {

@@ -5,9 +5,8 @@ import (
 	"syscall"
 )
 
-// keepSyscall returns outer, with the syscall.Conn of inner if it has one.
-// go-redis looks for it to notice that an idle connection was closed by its
-// peer; a wrapper without it would turn that check off without a word.
+// keepSyscall returns outer, with the syscall.Conn of inner if it has one. go-redis uses it to detect an
+// idle connection that its peer has closed, and silently skips the check without it.
 func keepSyscall(outer, inner net.Conn) net.Conn {
 	if raw, ok := inner.(syscall.Conn); ok {
 		return sysConn{Conn: outer, raw: raw}

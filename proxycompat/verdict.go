@@ -2,44 +2,40 @@ package proxycompat
 
 import "fmt"
 
-// Verdict is what a proxy does with a command.
+// Verdict classifies how a proxy treats a command.
 type Verdict uint8
 
-// The verdicts. [Profile.Check] lets OK, Split, Backend and Unknown pass, and
-// OneKey as long as there is one key, and SameSlot if its keys share a slot.
+// The verdicts. [Profile.Check] permits OK, Split, Backend and Unknown, OneKey with a single key, and
+// SameSlot if all keys share a slot.
 const (
-	// OK: handled, or forwarded to the server that owns the key.
+	// OK: the proxy handles the command, or forwards it to the server that owns the key.
 	OK Verdict = iota
-	// Refused: answered with an error, the connection stays open and the rest
-	// of the pipeline is executed.
+	// Refused: the proxy answers with an error, the connection stays open and the rest of the pipeline is
+	// executed.
 	Refused
-	// Closes: the connection is closed without a reply. What was sent before
-	// in the same pipeline has been executed, its replies are lost.
+	// Closes: the proxy closes the connection without a reply. Earlier commands of the pipeline were
+	// executed, and their replies are lost.
 	Closes
-	// OneKey: routed by one key, all other keys are taken to be on the same
-	// server. If they are not, the answer is wrong and no error says so.
+	// OneKey: the proxy routes by one key and assumes all others on the same server. If they are not, the
+	// reply is wrong and there is no error.
 	OneKey
-	// SameSlot: all its keys must be in one slot; whoever answers checks that, and
-	// says so with an error.
+	// SameSlot: all keys must be in one slot; otherwise the proxy or the server returns an error.
 	SameSlot
-	// Split: fanned out, one command per key, and the replies merged. Each
-	// key's own effect is right, the whole is not atomic, and an error may
-	// mean that it was partly done.
+	// Split: the proxy sends one command per key and merges the replies. The effect on each key is right,
+	// the whole is not atomic, and after an error some keys may have changed.
 	Split
-	// Backend: passed on; whether it works depends on the server's version.
+	// Backend: the proxy forwards the command; whether it works depends on the server's version.
 	Backend
-	// Misrouted: routed by a word that is not its key, so it reaches a server
-	// that may not own the key and answers as if the key did not exist.
+	// Misrouted: the proxy routes by a word that is not the key. The server that it selects may not own the
+	// key, and answers as if the key did not exist.
 	Misrouted
-	// Unknown: the proxy does not know the command and forwards it by its
-	// first argument.
+	// Unknown: the proxy does not know the command and forwards it by its first argument.
 	Unknown
-	// HarmsOthers: passed on into a connection that other clients share, and
+	// HarmsOthers: the proxy forwards the command into a connection that other clients share. The command
 	// changes or blocks it for all of them.
 	HarmsOthers
 )
 
-// words are the spellings in a profile file, by verdict.
 func (Verdict) words() [10]string {
 	return [...]string{"ok", "refused", "closes", "onekey", "sameslot", "split", "backend", "misrouted", "unknown", "harms"}
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// wordOf returns an argument of a go-redis command as it is sent (v9: proto.Writer). What
-// go-redis would refuse to send comes out in some way.
+// wordOf returns an argument of a go-redis command as go-redis sends it (v9: proto.Writer). For a type that
+// go-redis rejects, the result is unspecified.
 func wordOf(arg any) string {
 	switch v := arg.(type) {
 	case nil:

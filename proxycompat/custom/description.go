@@ -6,12 +6,12 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// description is what a file has, with the nodes that it was read from.
+// description holds the values of a file and the YAML nodes that they were read from.
 type description struct {
 	node    *yaml.Node
 	at      map[string]*yaml.Node // the values by key
 	base    string
-	adrift  bool // the base is not known
+	adrift  bool // the base is unknown
 	changes proxycompat.Changes
 	rules   []rule
 }
@@ -28,7 +28,7 @@ func readDescription(found *problems, root *yaml.Node) *description {
 	return d
 }
 
-// descriptionFields are the keys of a file. profile.schema.json has the same.
+// descriptionFields lists the keys of a file. profile.schema.json has the same list.
 func descriptionFields() []field[description] {
 	of := func(target func(*description) *string, read func(*problems, *yaml.Node) string) func(*problems, *yaml.Node, *description) {
 		return func(found *problems, value *yaml.Node, d *description) { *target(d) = read(found, value) }
@@ -47,7 +47,7 @@ func descriptionFields() []field[description] {
 		{key: "idle", read: func(found *problems, v *yaml.Node, d *description) { d.changes.Idle = duration(found, v) }},
 		{key: "clients", read: func(found *problems, v *yaml.Node, d *description) { d.changes.Clients = count(found, v) }},
 		{key: "commands", read: readRules},
-		// Editors look there for the schema of a JSON file.
+		// Editors find the schema of a JSON file by this key.
 		{key: "$schema", read: func(found *problems, v *yaml.Node, _ *description) { text(found, v) }},
 	}
 }
@@ -60,7 +60,7 @@ func refusal(found *problems, node *yaml.Node) string {
 	return s
 }
 
-// closes exists because Changes has "-" for it, which nobody who reads a file would guess.
+// closes sets Changes.Refusal to "-", a value that is not readable in a file.
 func closes(found *problems, node *yaml.Node, d *description) {
 	if isTrue(found, node, "of a proxy that answers, give the text as refusal") {
 		d.changes.Refusal = "-"

@@ -1,9 +1,7 @@
-// Package custom reads the profile of a proxy of your own from a YAML or JSON
-// file.
+// Package custom reads the profile of your own proxy from a YAML or JSON file.
 //
-// Proxies are patched, configured and put in front of servers of all ages, so
-// the one you have is rarely the one that [proxycompat.Lookup] knows. A file
-// says in what it differs:
+// A proxy may be patched, configured, or in front of servers of another version, so that no profile of
+// [proxycompat.Lookup] describes it exactly. A file lists the differences:
 //
 //	name: rooms-proxy         # required, one word in lower case
 //	title: Codis of the rooms
@@ -25,24 +23,21 @@
 //	    why: not in the command table
 //	    source: our configuration
 //
-// A rule may also have instead, error, args, route and keys; all these are the
-// fields of [proxycompat.Changes] and [proxycompat.RuleChange]. A proxy that
-// closes the connection on a command, instead of answering, has closes: true in
-// place of refusal. [Schema] describes each key, and makes an editor check them.
+// A rule may also have instead, error, args, route and keys; these are the fields of [proxycompat.Changes]
+// and [proxycompat.RuleChange]. For a proxy that closes the connection on a refused command, write closes:
+// true instead of refusal. [Schema] describes each key, and lets an editor check them.
 //
 //	profile, err := custom.Load("rooms-proxy.yaml")
 //
 // # Errors
 //
-// All that is wrong with a file is reported at once, in the order of its lines,
-// one line each, as file:line:column: text. Only what is no YAML or JSON at all
-// is reported by itself.
+// All errors of a file are reported at once, in the order of its lines, one line each, as file:line:column:
+// text. A syntax error is reported alone.
 //
-// # What is not read
+// # Restrictions
 //
-// A file is small and says what it says: no aliases, no merge keys, one
-// document, UTF-8, at most [MaxSize] bytes. What YAML would silently take for
-// something else, such as a text that is a number, has to be quoted.
+// A file has no aliases, no merge keys, one document, UTF-8 text and at most [MaxSize] bytes. Quote a text
+// that YAML would convert to another type, such as a number.
 //
 // Functions of this package may be called concurrently.
 package custom

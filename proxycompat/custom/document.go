@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// parse returns the one document in data, or nil and why not.
+// parse returns the only document in data, or nil after a problem.
 func parse(found *problems, data []byte) *yaml.Node {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	top := position{line: 1}
@@ -25,7 +25,7 @@ func parse(found *problems, data []byte) *yaml.Node {
 	case len(bytes.TrimSpace(data)) == 0:
 		found.add(top, "the file is empty: it needs at least a name and a base")
 	case strings.HasSuffix(strings.ToLower(found.file), ".json") || json.Valid(data):
-		// YAML claims to contain JSON, but knows no surrogate pairs, and tabs only here and there.
+		// YAML claims to contain JSON, but does not support surrogate pairs, and restricts tabs.
 		return parseJSON(found, data)
 	default:
 		return parseYAML(found, data)
@@ -68,8 +68,7 @@ func parseYAML(found *problems, data []byte) *yaml.Node {
 	return nil
 }
 
-// decode keeps a panic of the library inside: it has had some on files that are
-// no YAML, and a file that cannot be read must not end a process.
+// decode recovers a panic of the library. Invalid files have caused panics, and must not end the process.
 func decode(decoder *yaml.Decoder, into *yaml.Node) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -83,15 +82,14 @@ func blank(document *yaml.Node) bool {
 	return len(document.Content) == 0 || document.Content[0].ShortTag() == "!!null"
 }
 
-// lineReader hands out one line at a time, so that its count tells how far the
-// library had got when it found an error.
+// lineReader returns one line per Read, so that its line count shows how far the library had read at an
+// error.
 type lineReader struct {
 	rest []byte
-	open bool // the line before was not handed out to its end
+	open bool // the previous line was not returned completely
 	read int
 }
 
-// Read implements io.Reader.
 func (l *lineReader) Read(p []byte) (int, error) {
 	if len(l.rest) == 0 {
 		return 0, io.EOF
@@ -109,9 +107,8 @@ func (l *lineReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// syntax reports an error of the library. Its line is where something began that was
-// not ended, and for a few messages the line before that; and some have none. How far
-// it had read is right for these.
+// syntax reports an error of the library. The library reports the line where an unterminated element began,
+// for some messages the line before, and sometimes none. The number of lines read replaces a missing line.
 func (p *problems) syntax(err error, read int) {
 	text, line := strings.TrimPrefix(err.Error(), "yaml: "), read
 	if match := regexp.MustCompile(`^line (\d+): `).FindStringSubmatch(text); match != nil {
@@ -135,7 +132,7 @@ func misplaced(text string) bool {
 	return false
 }
 
-// hint says what is behind the messages that a file of this kind provokes.
+// hint explains common messages of the library.
 func hint(text string) string {
 	for start, hint := range map[string]string{
 		"block sequence entries are not allowed": `; a "-" by itself has to be quoted`,

@@ -8,13 +8,12 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// Extend returns the profile that data describes, as a change of base. With a
-// nil base the data has to name one; with both, it is an error, because one of
-// them would be ignored. The name of the file is used in errors, and decides
-// with the ending .json that nothing but JSON is read.
+// Extend returns the profile that data describes, as a change of base. With a nil base the data has to name
+// one. It is an error if both are given, because one of them would be ignored. file is the name in errors;
+// with the extension .json, only JSON is accepted.
 //
-// The error joins everything that is wrong, in the order of the lines. Each
-// begins with file:line, mostly with the column, too.
+// The error joins all problems, in the order of the lines. Each begins with file:line, mostly also with the
+// column.
 func Extend(base *proxycompat.Profile, file string, data []byte) (*proxycompat.Profile, error) {
 	found := &problems{file: file}
 	root := parse(found, data)
@@ -32,7 +31,7 @@ func Extend(base *proxycompat.Profile, file string, data []byte) (*proxycompat.P
 	}
 	p, err := base.Extend(description.changes)
 	if err != nil {
-		// The trial has missed it: then at least the line of the rule is known.
+		// The trial missed this error; the line of the rule is the closest known place.
 		at := place(root)
 		var bad *proxycompat.RuleError
 		if errors.As(err, &bad) && bad.Index < len(description.rules) {
@@ -44,8 +43,8 @@ func Extend(base *proxycompat.Profile, file string, data []byte) (*proxycompat.P
 	return p, nil
 }
 
-// resolve finds the base. Where there is none it is a problem, and a plain Redis
-// takes its place, so that the rest of the file is looked at all the same.
+// resolve finds the base. Without one it reports a problem and uses plain Redis, so that the rest of the
+// file is checked.
 func (d *description) resolve(found *problems, base *proxycompat.Profile) *proxycompat.Profile {
 	node := d.at["base"]
 	switch {

@@ -10,11 +10,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// parseJSON returns what data has as the nodes that a YAML file would have, so that
-// there is one reader for both; or nil and why not.
+// parseJSON returns data as YAML nodes, so that both formats share one reader; or nil after a problem.
 func parseJSON(found *problems, data []byte) *yaml.Node {
 	var whole json.RawMessage
-	if err := json.Unmarshal(data, &whole); err != nil { // it bounds how deep lists are nested, too
+	if err := json.Unmarshal(data, &whole); err != nil { // it also limits nesting
 		at := &cursor{data: data, position: position{1, 1}}
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
@@ -48,7 +47,7 @@ func (r *jsonReader) value() (*yaml.Node, error) {
 	switch token := token.(type) {
 	case json.Delim:
 		if token == ']' || token == '}' {
-			return nil, nil //nolint:nilnil // the end is no value, and no error
+			return nil, nil //nolint:nilnil // nil is the end, not an error
 		}
 		return r.children(node, token)
 	case string:
@@ -69,7 +68,7 @@ func (r *jsonReader) value() (*yaml.Node, error) {
 	return node, nil
 }
 
-// children reads what is in a list or an object, the keys as values of their own.
+// children reads the elements of a list, or the keys and values of an object.
 func (r *jsonReader) children(node *yaml.Node, open json.Delim) (*yaml.Node, error) {
 	node.Kind, node.Tag = yaml.SequenceNode, "!!seq"
 	if open == '{' {
@@ -84,7 +83,7 @@ func (r *jsonReader) children(node *yaml.Node, open json.Delim) (*yaml.Node, err
 	}
 }
 
-// token reads the next token and puts the cursor where it begins.
+// token reads the next token and moves the cursor to its start.
 func (r *jsonReader) token() (json.Token, error) {
 	start := int(r.decoder.InputOffset())
 	for start < len(r.at.data) && strings.IndexByte(" \t\r\n,:", r.at.data[start]) >= 0 {
@@ -94,8 +93,8 @@ func (r *jsonReader) token() (json.Token, error) {
 	return r.decoder.Token()
 }
 
-// cursor turns offsets into lines and columns. It only moves on: counting from the
-// start each time would take the square of the file's length.
+// cursor converts offsets to lines and columns. It only moves forward, so that the total time stays linear
+// in the file's length.
 type cursor struct {
 	data   []byte
 	offset int

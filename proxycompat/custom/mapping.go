@@ -11,11 +11,11 @@ import (
 type field[T any] struct {
 	key  string
 	read func(found *problems, value *yaml.Node, into *T)
-	need string // what to say if the key is missing; empty: it may be
+	need string // the error if the key is missing; empty: the key is optional
 }
 
-// readMapping reads a mapping into a T and returns the values by key. Of a key that is
-// there twice it reads the first.
+// readMapping reads a mapping into a T and returns the values by key. It ignores the second of two equal
+// keys.
 func readMapping[T any](found *problems, node *yaml.Node, what string, fields []field[T], into *T) map[string]*yaml.Node {
 	if node.Kind != yaml.MappingNode {
 		found.add(place(node), "%s has to be a mapping of keys to values, and this is %s", what, kind(node))
@@ -51,7 +51,7 @@ func readMapping[T any](found *problems, node *yaml.Node, what string, fields []
 	return values
 }
 
-// kind says in an error what a node is.
+// kind names the type of a node in an error.
 func kind(node *yaml.Node) string {
 	switch node.Kind {
 	case yaml.MappingNode:
@@ -77,7 +77,7 @@ func kind(node *yaml.Node) string {
 
 func quoted(s string) string { return fmt.Sprintf("%q", clipped(s)) }
 
-// clipped keeps an error readable, whatever is in the file.
+// clipped limits the length of file content in an error.
 func clipped(s string) string {
 	const most = 60
 	runes := []rune(s[:min(len(s), 4*most)])

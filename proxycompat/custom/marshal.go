@@ -13,13 +13,13 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// Marshal writes the YAML file of a profile that has these rules where it differs from
-// base: what [Extend] reads from it has the rules that base.Extend would make of them.
+// Marshal returns the YAML file of a profile with these rules over base. [Extend] reads it back as
+// base.Extend(rules).
 //
-// With a nil base the file names none, and whoever reads it has to give one. A file can
-// only name a base that [proxycompat.Lookup] knows; another one, such as what Extend
-// returned, is an error. So is what Extend would not read: a bad rule, as a
-// [*proxycompat.RuleError], two rules for one command, and text that is not UTF-8.
+// With a nil base the file names none, and the reader has to supply one. A file can only name a base that
+// [proxycompat.Lookup] knows; any other, such as a result of Extend, is an error. Marshal also returns an
+// error for input that Extend rejects: an invalid rule (a [*proxycompat.RuleError]), two rules for one
+// command, and text that is not UTF-8.
 func Marshal(name string, base *proxycompat.Profile, rules []proxycompat.RuleChange) ([]byte, error) {
 	over := base
 	if base == nil {
@@ -34,7 +34,7 @@ func Marshal(name string, base *proxycompat.Profile, rules []proxycompat.RuleCha
 	if err != nil {
 		return nil, fmt.Errorf("custom: not written: %w", err)
 	}
-	// Rather no file than one that cannot be read.
+	// No file is better than one that Extend rejects.
 	if base != nil {
 		over = nil
 	}
@@ -44,7 +44,7 @@ func Marshal(name string, base *proxycompat.Profile, rules []proxycompat.RuleCha
 	return data, nil
 }
 
-// nameable reports why a file that has the name of base would mean something else.
+// nameable returns an error if the name of base in a file would mean another profile.
 func nameable(base *proxycompat.Profile) error {
 	named, err := proxycompat.Lookup(base.Name())
 	if err == nil && !reflect.DeepEqual(named, base) {
@@ -115,8 +115,8 @@ func put(mapping *yaml.Node, key, value string) {
 	mapping.Content = append(mapping.Content, scalarOf(key), scalarOf(value))
 }
 
-// scalarOf quotes what a block of text would change, such as a line that ends with a
-// blank. Of the rest the library knows what has to be quoted.
+// scalarOf quotes a text that a block scalar would change, such as a line with a trailing blank. The
+// library quotes the others as needed.
 func scalarOf(s string) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {

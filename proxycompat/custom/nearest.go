@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// suggest names the known word that is nearest to one that is not known, or all if
-// none is near.
+// suggest names the known word closest to an unknown one, or all if none is close.
 func suggest(word string, known []string) string {
-	nearest, least := "", 3 // more than two letters are another word
+	nearest, least := "", 3 // more than two edits make another word
 	if len(word) <= 2*len("instead") {
 		for _, k := range known {
 			distance := edits(strings.ToLower(word), strings.ToLower(k))

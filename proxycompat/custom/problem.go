@@ -10,12 +10,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// position is a place in a file; column 0 is not known.
+// position is a place in a file; column 0 is unknown.
 type position struct{ line, column int }
 
 func place(node *yaml.Node) position { return position{max(node.Line, 1), node.Column} }
 
-// problem is one thing that is wrong with a file.
+// problem is one error in a file.
 type problem struct {
 	file string
 	at   position
@@ -32,8 +32,7 @@ func (p *problem) Error() string {
 
 func (p *problem) Unwrap() error { return p.err }
 
-// problems are collected, because who is told one at a time has to try again
-// for each.
+// problems collects errors, so that one run reports all of them.
 type problems struct {
 	file string
 	list []*problem
@@ -43,7 +42,7 @@ func (p *problems) add(at position, format string, args ...any) {
 	p.list = append(p.list, &problem{p.file, at, fmt.Errorf(format, args...)})
 }
 
-// err joins them in the order of the lines, nil if there are none.
+// err joins the problems in the order of their lines; nil if there are none.
 func (p *problems) err() error {
 	slices.SortStableFunc(p.list, func(a, b *problem) int {
 		return cmp.Or(cmp.Compare(a.at.line, b.at.line), cmp.Compare(a.at.column, b.at.column))
@@ -55,8 +54,7 @@ func (p *problems) err() error {
 	return errors.Join(errs...)
 }
 
-// bare is an error of package proxycompat without its prefix: the file and the
-// line stand in front of it already.
+// bare is an error of package proxycompat without its prefix, since file and line precede it.
 type bare struct{ error }
 
 func plain(err error) error { return bare{err} }

@@ -8,7 +8,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// rule is one entry of commands, with the nodes that it was read from.
+// rule holds one entry of commands and the YAML nodes that it was read from.
 type rule struct {
 	node     *yaml.Node
 	at       map[string]*yaml.Node // the values by key
@@ -39,7 +39,7 @@ func readRules(found *problems, node *yaml.Node, d *description) {
 	}
 }
 
-// ruleFields are the keys of a rule. profile.schema.json has the same.
+// ruleFields lists the keys of a rule. profile.schema.json has the same list.
 func ruleFields() []field[rule] {
 	of := func(target func(*rule) *string, read func(*problems, *yaml.Node) string) func(*problems, *yaml.Node, *rule) {
 		return func(found *problems, value *yaml.Node, r *rule) { *target(r) = read(found, value) }
@@ -68,7 +68,6 @@ func verdict(found *problems, node *yaml.Node) string {
 	return s
 }
 
-// verdicts are the words for all there are.
 func verdicts() []string {
 	var words []string
 	for v := proxycompat.OK; ; v++ {

@@ -9,15 +9,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// text reads a text. What YAML takes for a number or for true has to be quoted: it
-// may have been changed already by whatever wrote the file. A date is a text in
-// today's YAML, and taken for one.
+// text reads a string. A value that YAML reads as a number or a boolean must be quoted: the program that
+// wrote the file may have changed it already. A date is a string in current YAML.
 func text(found *problems, node *yaml.Node) string {
 	return scalar(found, node, "a text", "!!str", "!!timestamp")
 }
 
-// word reads a text that may look like a number, such as a version. It is taken as it
-// is written, so 7.10 does not become 7.1.
+// word reads a string that may look like a number, such as a version. It keeps the spelling, so 7.10 does
+// not become 7.1.
 func word(found *problems, node *yaml.Node) string {
 	return scalar(found, node, "a text", "!!str", "!!timestamp", "!!int", "!!float")
 }
@@ -38,7 +37,7 @@ func scalar(found *problems, node *yaml.Node, want string, tags ...string) strin
 	return ""
 }
 
-// isTrue reads a switch that can only be turned on.
+// isTrue reads a flag that accepts only the value true.
 func isTrue(found *problems, node *yaml.Node, otherwise string) bool {
 	if node.Kind == yaml.ScalarNode && node.ShortTag() == "!!bool" && strings.EqualFold(node.Value, "true") {
 		return true
@@ -76,7 +75,7 @@ func count(found *problems, node *yaml.Node) int {
 	return 0
 }
 
-// texts reads a text, or a list of texts, and returns the nodes, too.
+// texts reads a string or a list of strings, and returns the nodes, too.
 func texts(found *problems, node *yaml.Node) (words []string, nodes []*yaml.Node) {
 	nodes = []*yaml.Node{node}
 	if node.Kind == yaml.SequenceNode {

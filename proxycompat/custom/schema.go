@@ -8,11 +8,11 @@ import (
 //go:embed profile.schema.json
 var schema []byte
 
-// Schema returns a JSON Schema (draft 2020-12) of the file. Editors check a file
-// against it and explain its keys: written to profile.schema.json, a JSON file refers
-// to it by the key $schema, and a YAML file by a comment in its first line:
+// Schema returns a JSON Schema (draft 2020-12) of the file. Editors check a file against it and explain its
+// keys. Write it to profile.schema.json; a JSON file refers to it by the key $schema, and a YAML file by a
+// comment in its first line:
 //
 //	# yaml-language-server: $schema=profile.schema.json
 //
-// It cannot tell everything that [Extend] does, such as whether a base exists.
+// [Extend] checks more than the schema can, such as whether a base exists.
 func Schema() []byte { return bytes.Clone(schema) }

@@ -9,12 +9,11 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// try lets package proxycompat judge the values one by one. Extend would report the
-// first that is bad, and not where it stands. What is empty here is missing, or has
-// been reported.
+// try lets package proxycompat validate the values one by one. Extend would report only the first invalid
+// one, without its position. Empty values are missing, or were reported.
 func (d *description) try(found *problems, base *proxycompat.Profile) {
 	c := d.changes
-	name, _, _ := strings.Cut(base.Name(), "@") // some errors have the name in them
+	name, _, _ := strings.Cut(base.Name(), "@") // some errors contain the name
 	d.attempt(found, base, "name", c.Name, proxycompat.Changes{Name: c.Name})
 	d.attempt(found, base, "backend", c.Backend, proxycompat.Changes{Name: name, Backend: c.Backend})
 	hashed := d.attempt(found, base, "hash", c.Hash, proxycompat.Changes{Name: name, Hash: c.Hash})
@@ -28,7 +27,7 @@ func (d *description) try(found *problems, base *proxycompat.Profile) {
 	all.run(found, base)
 }
 
-// attempt reports whether base can be changed so. If not, it is for the value of key.
+// attempt reports whether base accepts the change. If not, it reports the error for the value of key.
 func (d *description) attempt(found *problems, base *proxycompat.Profile, key, value string, c proxycompat.Changes) bool {
 	if value == "" {
 		return true
@@ -40,7 +39,7 @@ func (d *description) attempt(found *problems, base *proxycompat.Profile, key, v
 	return err == nil
 }
 
-// trials are rules that are right but for what stands in one place each, and these places.
+// trials are rules with a single unverified value each, and the positions of these values.
 type trials struct {
 	changes []proxycompat.RuleChange
 	nodes   []*yaml.Node
@@ -66,8 +65,8 @@ func (t *trials) add(node *yaml.Node, value string, set func(*proxycompat.RuleCh
 	t.changes, t.nodes = append(t.changes, c), append(t.nodes, node)
 }
 
-// run tries all at once, and after one that is bad the rest: the time is linear in
-// their number.
+// run tries all rules at once, and after an invalid one the rest, so that the time is linear in their
+// number.
 func (t *trials) run(found *problems, base *proxycompat.Profile) {
 	for start := 0; start < len(t.changes); {
 		_, err := base.Extend(proxycompat.Changes{Name: "trial", Rules: t.changes[start:]})

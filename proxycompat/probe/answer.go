@@ -6,31 +6,31 @@ import (
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
-// Outcome is what became of a command, as far as it shows.
+// Outcome classifies the reply to a command.
 type Outcome string
 
 // The outcomes.
 const (
 	OK        Outcome = "ok"        // answered
-	Refused   Outcome = "refused"   // an error that says that this command, or its keys, are not permitted or not known
-	Failed    Outcome = "failed"    // another error: it says nothing about what is permitted
-	Forbidden Outcome = "forbidden" // the user of the connection lacks the right
-	Closes    Outcome = "closes"    // the connection was closed instead, and again on a new one
+	Refused   Outcome = "refused"   // an error: the command or its keys are unknown or not permitted
+	Failed    Outcome = "failed"    // another error, which does not concern permission
+	Forbidden Outcome = "forbidden" // the user lacks the permission
+	Closes    Outcome = "closes"    // the peer closed the connection, also after a retry
 	Timeout   Outcome = "timeout"   // no answer in time
 )
 
-// Answer is what became of one command.
+// Answer is the result of one command.
 type Answer struct {
 	Command string  `json:"command"`
-	Case    string  `json:"case,omitempty"` // what was special about it: "two slots"
+	Case    string  `json:"case,omitempty"` // the special case: "two slots"
 	Outcome Outcome `json:"outcome"`
 	Text    string  `json:"text,omitempty"` // of an error, without keys and values
 
 	question question
-	raw      string // the error as it came
+	raw      string // the error as received
 }
 
-// classify says what a reply to a question means.
+// classify returns the outcome of a reply to a question, and the error text.
 func classify(q question, reply resp.Reply) (Outcome, string) {
 	text, failed := reply.ErrorText()
 	if !failed {
@@ -47,8 +47,8 @@ func classify(q question, reply resp.Reply) (Outcome, string) {
 	return Failed, text
 }
 
-// saysRefused knows the words with which proxies and servers refuse a command. The
-// text is in lower case.
+// saysRefused recognizes the error texts with which proxies and servers refuse a command. The text is in
+// lower case.
 func saysRefused(text string) bool {
 	for _, words := range [...]string{
 		"unknown command", "unknown subcommand", "unknown redis command", "invalid command", // servers, Envoy, Pika
@@ -65,19 +65,18 @@ func saysRefused(text string) bool {
 	return false
 }
 
-// lacksRight knows the words for a user who may not do that, in lower case: of a
-// command, and of one inside a script.
+// lacksRight recognizes the error texts for a missing permission, in lower case: on a command, and on one
+// inside a script.
 func lacksRight(text string) bool {
 	return strings.HasPrefix(text, "noperm") || strings.Contains(text, "acl failure in script") ||
 		strings.Contains(text, "the user executing the script can't")
 }
 
-// passing knows errors, in lower case, about the state that something is in: they say
-// nothing about the command.
+// passing recognizes errors, in lower case, about a temporary state; they do not concern the command.
 func passing(text string) bool {
 	for _, code := range [...]string{
 		"loading", "oom ", "misconf", "busy ", "readonly", "masterdown", "clusterdown", "tryagain", "noreplicas",
-		"err handle response", "err handle request, slot is not ready", // Codis, whose server is away
+		"err handle response", "err handle request, slot is not ready", // Codis without its server
 	} {
 		if strings.HasPrefix(text, code) {
 			return true
@@ -86,7 +85,7 @@ func passing(text string) bool {
 	return false
 }
 
-// finding is what became of one command that should work.
+// finding converts the reply to a command that should work.
 func finding(reply resp.Reply, outcome Outcome) Finding {
 	switch outcome {
 	case Closes:
@@ -106,8 +105,8 @@ func finding(reply resp.Reply, outcome Outcome) Finding {
 	return Refuses
 }
 
-// worded reports whether a refusal has the words of a profile's refusal. Servers repeat
-// the command as it was sent, and may go on with its arguments.
+// worded reports whether a refusal matches the text of a profile. Servers repeat the command as it was
+// sent, and may append its arguments.
 func worded(text, refusal string) bool {
 	return refusal != "" && strings.HasPrefix(strings.ToLower(text), strings.ToLower(refusal))
 }

@@ -1,14 +1,14 @@
 package probe
 
-// battery is what every address is asked, in this order: each finds the keys as those
-// before it left them. All of it succeeds on a healthy Redis that is new enough.
+// battery lists the commands that are sent to every address, in this order: each finds the keys as the
+// previous one left them. All of them succeed on a healthy Redis of a recent version.
 //
-// Whoever adds a line keeps to this, which tests check:
+// Tests check these rules for every line:
 //   - No profile may mark the command as harmful to others.
-//   - What writes names one key only, be it several times: a proxy that looks at the
-//     first key alone would put the second one where nothing finds it again. COPY alone
+//   - A command that writes names one key only, though maybe several times: a proxy that looks at the
+//     first key alone would put the second one where no command finds it again. COPY alone
 //     names two; its copy has the expiry of the original.
-//   - It reads no keys but these, and blocks never.
+//   - It reads no other keys, and never blocks.
 const battery = `
 PING
 SET @s 10 PX 60000
@@ -202,14 +202,14 @@ XDEL @t 0-1
 XTRIM @t MAXLEN 5
 `
 
-// guarded is what some profile marks as harmful to others: asked only once that profile
-// is ruled out. See prober.allowed.
+// guarded lists commands that some profile marks as harmful to others. They are sent only if the answers
+// exclude that profile. See prober.allowed.
 const (
 	guardedSelect = "SELECT"
 	guardedWatch  = "WATCH"
 )
 
-// risky is what is asked with Config.Risky only: each on a connection of its own.
+// risky lists the commands for Config.Risky. Each is sent on its own connection.
 const risky = `
 HELLO 2
 HELLO 3

@@ -8,15 +8,14 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// BaseProfile is the profile that Differences are from; nil for a Report that was not
-// returned by [Probe].
+// BaseProfile returns the profile that Differences refer to; nil for a Report that [Probe] did not return.
 func (r *Report) BaseProfile() *proxycompat.Profile { return r.base }
 
-// Changes returns the differences as rules of a profile of its own, for
-// [proxycompat.Profile.Extend] of [Report.BaseProfile], and for a file of package custom.
-// The name is that profile's: one word in lower case.
+// Changes returns the differences as rules of a new profile, for [proxycompat.Profile.Extend] of
+// [Report.BaseProfile], and for a file of package custom. name is the name of the new profile: one word in
+// lower case.
 //
-// What was not answered in time is no difference, and makes no rule.
+// A command without an answer in time is no difference, and makes no rule.
 func (r *Report) Changes(name string) proxycompat.Changes {
 	c := proxycompat.Changes{Name: name, About: fmt.Sprintf("%s, as probe found it at %s", r.Base, r.Addr)}
 	source := fmt.Sprintf("observed: probe of %s, %s", r.Addr, r.At.Format("2006-01-02"))
@@ -43,8 +42,8 @@ func (r *Report) Changes(name string) proxycompat.Changes {
 	return c
 }
 
-// ruleOf makes a rule of a difference. Of commands with several keys it shows only
-// whether a second key makes an error.
+// ruleOf converts a difference to a rule. For a command with several keys a difference shows only whether a
+// second key causes an error.
 func (r *Report) ruleOf(d Difference) (proxycompat.RuleChange, bool) {
 	rule := proxycompat.RuleChange{Commands: []string{d.Command}}
 	several := false
@@ -53,7 +52,7 @@ func (r *Report) ruleOf(d Difference) (proxycompat.RuleChange, bool) {
 	}
 	switch {
 	case d.Case != "" && (d.Observed != Refused || !several):
-		return rule, false // a special case says nothing about the command in general
+		return rule, false // a special case does not describe the command in general
 	case d.Case != "":
 		rule.Verdict, rule.Why = proxycompat.SameSlot.String(), "answered with an error if its keys are in different slots"
 	case d.Observed == Refused:
@@ -71,15 +70,15 @@ func (r *Report) ruleOf(d Difference) (proxycompat.RuleChange, bool) {
 	return rule, true
 }
 
-// isMany reports whether a command may have several keys, so that having seen it work
-// with one says little about two. The arguments fit wherever it wants their number.
+// isMany reports whether a command may have several keys, so that a success with one key does not prove
+// support for two. The arguments fit if it has a key count.
 func isMany(command string) bool {
 	keys, known := proxycompat.KeysOf(append(strings.Fields(command), "2", "2", "2", "2", "2", "2")...)
 	return known && len(keys) > 1
 }
 
-// pattern is the text of a refusal with the command as %s or %l, if it is not what the
-// profile has anyway, and nothing in it was masked.
+// pattern returns the text of a refusal, with the command replaced by %s or %l; empty if it equals that of
+// the profile, or if a part was masked.
 func pattern(d Difference, base *proxycompat.Profile) string {
 	if d.Text == "" || strings.ContainsAny(d.Text, "…%") || base != nil && worded(d.Text, base.RefusalText(d.Command)) {
 		return ""

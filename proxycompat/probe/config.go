@@ -14,43 +14,41 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// Config says how to ask. The zero value works.
+// Config configures Probe. The zero value is valid.
 type Config struct {
-	// Profile is what the address is expected to be; nil: compare with the profile that
-	// it is most like. What it marks as harmful to others is not asked.
+	// Profile is the expected profile; nil: compare with the most similar one. Probe does not send commands
+	// that it marks as harmful to others.
 	Profile *proxycompat.Profile
 
-	// Password and Username are for AUTH on each connection. Without a Password there
-	// is no AUTH. With a Username it is sent with two arguments, which most proxies refuse.
+	// Password and Username are for AUTH on each connection. An empty Password sends no AUTH. With a
+	// Username, AUTH has two arguments, which most proxies refuse.
 	Password, Username string
 
-	// TLS, if not nil, is spoken from the first byte on. An empty ServerName becomes
-	// the host of the address.
+	// TLS, if not nil, makes every connection use TLS. An empty ServerName becomes the host of the address.
 	TLS *tls.Config
 
-	// Timeout is how long to wait for a connection, and for each reply. 0: 2 s.
+	// Timeout limits the wait for a connection, and for each reply. 0: 2 s.
 	Timeout time.Duration
 
-	// Budget is how long the whole may take. What has not been asked by then is
-	// missing in the report, which says so. 0: 30 s.
+	// Budget limits the duration of the probe. The report names the parts that did not fit. 0: 30 s.
 	Budget time.Duration
 
-	// Risky also asks what can harm other clients of the same proxy: HELLO 3, pub/sub,
-	// blocking commands, RESET; and larger values and pipelines.
+	// Risky also sends commands that can harm other clients of the same proxy: HELLO 3, pub/sub, blocking
+	// commands, RESET; and larger values and pipelines.
 	Risky bool
 
-	// Prefix is how all its keys begin. Empty: "unwatch:probe:" and something random.
-	// It may not have braces, which decide about servers.
+	// Prefix begins all keys of the probe. Empty: "unwatch:probe:" and a random text. It must not contain
+	// braces, which select servers.
 	Prefix string
 }
 
-// plain is a Config that prints as any struct does.
+// plain is Config without its String methods.
 type plain Config
 
-// String shows all but the password.
+// String shows all fields but the password.
 func (c Config) String() string { return fmt.Sprintf("%+v", c.withoutPassword()) }
 
-// GoString is the same: %#v must not show what String hides.
+// GoString hides the password from %#v.
 func (c Config) GoString() string { return "probe.Config" + c.String() }
 
 func (c Config) withoutPassword() plain {
@@ -60,11 +58,11 @@ func (c Config) withoutPassword() plain {
 	return plain(c)
 }
 
-// lifetime is how long its keys live at most: longer than the default budget, and short
-// enough to leave nothing behind.
+// lifetime limits the expiry of the probe's keys: longer than the default budget, and short enough to leave
+// nothing behind.
 const lifetime = time.Minute
 
-// farewell is how long deleting its keys may take, after all else has ended.
+// farewell limits the time for deleting the keys after the probe.
 const farewell = time.Second
 
 // maxPrefix keeps keys short: servers keep each key in memory, and some refuse long ones.
@@ -91,7 +89,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// checkAddr names a typing error as one, before a resolver makes something else of it.
+// checkAddr reports a mistyped address before a resolver fails with a less clear error.
 func checkAddr(addr string) error {
 	if shown := wrap.WithoutSecrets(addr); shown != addr {
 		return &ConnectError{Addr: shown, Reason: BadAddress, what: "this is a URL, or has a user in it"}

@@ -14,31 +14,31 @@ import (
 	"time"
 )
 
-// Reason is why an address could not be asked.
+// Reason classifies a failure to probe an address.
 type Reason string
 
 // The reasons of a [ConnectError].
 const (
-	BadAddress     Reason = "bad address"      // it is not HOST:PORT
-	UnknownHost    Reason = "unknown host"     // no resolver knows the host
+	BadAddress     Reason = "bad address"      // not HOST:PORT
+	UnknownHost    Reason = "unknown host"     // the host has no address
 	NotListening   Reason = "not listening"    // the connection was refused
-	Unreachable    Reason = "unreachable"      // the network said no, or nothing
-	NoAnswer       Reason = "no answer"        // it accepts connections, and is silent
-	Hangs          Reason = "hangs"            // it answered, and then no more
-	WantsTLS       Reason = "wants TLS"        // it speaks TLS, and we did not
-	WantsPlain     Reason = "wants plain"      // we spoke TLS, and it does not
-	BadCertificate Reason = "bad certificate"  // its certificate is not trusted, or it wants one
-	NotRedis       Reason = "not Redis"        // it speaks something else
-	HangsUp        Reason = "hangs up"         // it closes the connection
-	WantsPassword  Reason = "wants a password" // it wants AUTH
+	Unreachable    Reason = "unreachable"      // a network error, or no answer of the network
+	NoAnswer       Reason = "no answer"        // the peer accepts connections and sends nothing
+	Hangs          Reason = "hangs"            // the peer stopped answering
+	WantsTLS       Reason = "wants TLS"        // the peer requires TLS
+	WantsPlain     Reason = "wants plain"      // the peer does not support TLS
+	BadCertificate Reason = "bad certificate"  // the certificate is not trusted, or a client certificate is required
+	NotRedis       Reason = "not Redis"        // another protocol
+	HangsUp        Reason = "hangs up"         // the peer closes the connection
+	WantsPassword  Reason = "wants a password" // AUTH is required
 	BadPassword    Reason = "bad password"     // AUTH failed
-	NotReady       Reason = "not ready"        // it is a Redis that cannot work now
-	NotWritable    Reason = "not writable"     // SET failed, so nothing else can be found out
-	LacksRight     Reason = "lacks a right"    // the user may not SET the keys of the probe
+	NotReady       Reason = "not ready"        // a Redis that cannot serve now, as while it loads
+	NotWritable    Reason = "not writable"     // SET failed, so that nothing else can be tested
+	LacksRight     Reason = "lacks a right"    // the user may not SET the probe's keys
 )
 
-// ConnectError says that an address could not be asked, why, and what to do. It never
-// shows a key, a value or a password.
+// ConnectError reports that an address could not be probed, the reason, and the remedy. It never shows a
+// key, a value or a password.
 type ConnectError struct {
 	Addr   string
 	Reason Reason
@@ -47,7 +47,6 @@ type ConnectError struct {
 	what string
 }
 
-// Error says what happened, and what to do.
 func (e *ConnectError) Error() string {
 	text := fmt.Sprintf("probe: %q: %s", e.Addr, e.what)
 	if advice := e.Reason.Advice(); advice != "" {
@@ -56,10 +55,9 @@ func (e *ConnectError) Error() string {
 	return text
 }
 
-// Unwrap returns Err.
 func (e *ConnectError) Unwrap() error { return e.Err }
 
-// Advice says what to do, one sentence.
+// Advice returns the remedy, in one sentence.
 func (r Reason) Advice() string {
 	switch r {
 	case BadAddress:
@@ -96,7 +94,7 @@ func (r Reason) Advice() string {
 	return ""
 }
 
-// dialError names what dialling failed of. It has no secrets: nothing was sent yet.
+// dialError classifies an error of dialling. It contains no secrets, since nothing was sent.
 func dialError(addr string, err error, within time.Duration) error {
 	e := &ConnectError{Addr: addr, Err: err}
 	var dns *net.DNSError
@@ -113,7 +111,7 @@ func dialError(addr string, err error, within time.Duration) error {
 	return e
 }
 
-// handshakeError names what a TLS handshake failed of.
+// handshakeError classifies an error of a TLS handshake.
 func handshakeError(addr string, err error, within time.Duration) error {
 	e := &ConnectError{Addr: addr, Err: err}
 	var record tls.RecordHeaderError
@@ -136,12 +134,11 @@ func handshakeError(addr string, err error, within time.Duration) error {
 	return e
 }
 
-// greetingError names what the first bytes show of a server that is no Redis, or not
-// reached as it wants to be.
+// greetingError classifies the first bytes of a server that is not a Redis, or that requires TLS or AUTH.
 func greetingError(addr string, first []byte, err error, within time.Duration) *ConnectError {
 	e := &ConnectError{Addr: addr, Err: err}
 	switch {
-	case isAlert(err): // with TLS 1.3 a server refuses our certificate, or that we have none, only now
+	case isAlert(err): // with TLS 1.3 a server rejects a missing or invalid certificate only now
 		e.Reason, e.what = BadCertificate, "it refused the TLS handshake: "+clean(err.Error())
 	case len(first) > 0 && first[0] == 0x15: // a TLS alert
 		e.Reason, e.what = WantsTLS, "it speaks TLS"
@@ -159,8 +156,7 @@ func greetingError(addr string, first []byte, err error, within time.Duration) *
 	return e
 }
 
-// isAlert reports whether the peer said no in TLS. The type of an alert is not exported,
-// but for QUIC.
+// isAlert reports whether the peer sent a TLS alert. The type of an alert is exported for QUIC only.
 func isAlert(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "remote error"

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The experiments on consistency. Each has its share of the budget, so that a slow
-// network makes them smaller and not endless.
+// The consistency experiments. Each has its share of the budget, so that a slow network makes them smaller,
+// not longer.
 const (
 	readsAsked    = 100
 	readsLimit    = 3 * time.Second
@@ -18,11 +18,11 @@ const (
 	orderingLimit = 3 * time.Second
 )
 
-// padding makes a write take longer than the read after it: where they may overtake each
-// other, they then do.
+// padding makes a write slower than the read after it, so that the read overtakes it wherever reordering is
+// possible.
 func padding() string { return strings.Repeat(".", 8<<10) }
 
-// askReads counts reads that are old although the write before them was answered.
+// askReads counts stale reads after an acknowledged write.
 func (p *prober) askReads(ctx context.Context) error {
 	r := &p.report.Reads
 	get := func(key string) []string { return []string{"GET", key} }
@@ -60,11 +60,11 @@ func (p *prober) countStale(ctx context.Context, count *Count, read func(key str
 	return nil
 }
 
-// askOrdering sends pipelines of two commands on several connections at once, and
-// counts those whose second command did not see the first.
+// askOrdering sends pipelines of two commands on several connections at once, and counts those whose second
+// command did not see the first.
 func (p *prober) askOrdering(ctx context.Context) error {
 	o := &p.report.Ordering
-	// A replica that is behind is no sign of disorder: ask the master, where scripts run.
+	// A stale replica is no proof of reordering: read from the master, where scripts run.
 	scripts := p.report.Scripts.Eval == Works
 	sameKey := func(i int, value string) [][]string {
 		key := p.keys.home(i, "o"+strconv.Itoa(i))
@@ -79,7 +79,7 @@ func (p *prober) askOrdering(ctx context.Context) error {
 		}
 	}
 	if p.report.Scripts.OneTag != Works {
-		return nil // no way to see it
+		return nil // reordering is not observable
 	}
 	twoKeys := func(i int, value string) [][]string {
 		a, b := p.keys.home(i, "qa"+strconv.Itoa(i)), p.keys.home(i, "qb"+strconv.Itoa(i))
@@ -108,7 +108,7 @@ func (p *prober) countOverdue(ctx context.Context, count *Count, pipeline func(c
 	}
 	pad := padding()
 	for i, w := range wires {
-		commands := make([][][]string, pipelines) // made here: the keyring is not for several goroutines
+		commands := make([][][]string, pipelines) // made here, because the keyring is for one goroutine
 		for n := range commands {
 			commands[n] = pipeline(i, strconv.Itoa(n)+pad)
 		}
@@ -126,7 +126,7 @@ func (p *prober) countOverdue(ctx context.Context, count *Count, pipeline func(c
 	return nil
 }
 
-// overtaken sends pipelines of a SET and a read, and counts reads of something else.
+// overtaken sends pipelines of a SET and a read, and counts the reads that return another value.
 func overtaken(w *wire, wait time.Duration, until time.Time, commands [][][]string) (count Count) {
 	for _, c := range commands {
 		if time.Now().After(until) {

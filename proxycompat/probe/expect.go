@@ -6,35 +6,33 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// oracle says what a profile predicts.
+// oracle predicts outcomes from a profile.
 type oracle struct {
-	foreign bool // the server is no Redis, so that its version says little about what it lacks
+	foreign bool // the server is not Redis, so its version does not determine its commands
 }
 
 func newOracle(server Server) oracle {
 	return oracle{foreign: server.Product != "" && server.Product != "redis"}
 }
 
-// commandOf finds a command of Redis by the name of a question.
 func commandOf(name string) (proxycompat.Command, bool) {
 	return proxycompat.CommandOf(strings.Fields(name)...)
 }
 
-// writes reports whether a question may change what is stored.
+// writes reports whether a question may change data.
 func writes(name string) bool {
 	c, _ := commandOf(name)
 	return c.Writes()
 }
 
-// expect is what the profile predicts for a question; "" if it predicts nothing that
-// would show.
+// expect returns the outcome that the profile predicts for a question; "" if it predicts no visible one.
 func (o oracle) expect(p *proxycompat.Profile, q question) Outcome {
 	rule := p.RuleFor(q.args...)
 	if !rule.ArgsFit(q.args) {
 		if p.RefusalText(q.name) == "" {
 			return Closes
 		}
-		return "" // an error, of words that no profile has
+		return "" // an error whose text no profile predicts
 	}
 	switch rule.Verdict {
 	case proxycompat.Refused:
@@ -61,19 +59,19 @@ func (o oracle) expect(p *proxycompat.Profile, q question) Outcome {
 	return ""
 }
 
-// served is OK, unless only the version of the server could tell, and that is not known.
+// served returns OK, or "" if the outcome depends on an unknown server version.
 func (o oracle) served(p *proxycompat.Profile, q question) Outcome {
 	switch {
 	case o.tooNew(p, q.name):
 		return ""
 	case q.name == "CLUSTER INFO" && p.Server():
-		return "" // passed to a server that may have no cluster
+		return "" // forwarded to a server that may not be in cluster mode
 	}
 	return OK
 }
 
-// tooNew reports whether the server of the profile may lack the command. Nobody runs a
-// server behind a proxy that is older than that of Codis, which is 3.2.
+// tooNew reports whether the server of the profile may lack the command. No supported server is older than
+// that of Codis, 3.2.
 func (o oracle) tooNew(p *proxycompat.Profile, name string) bool {
 	version := p.Backend()
 	if version == (proxycompat.Version{}) {
@@ -83,8 +81,8 @@ func (o oracle) tooNew(p *proxycompat.Profile, name string) bool {
 	return known && version.Before(c.Since)
 }
 
-// judge compares an answer with what was expected. counts is false where the answer says
-// neither that the profile is right nor that it is wrong.
+// judge compares an answer with the expected outcome. counts is false if the answer neither supports nor
+// contradicts the profile.
 func judge(p *proxycompat.Profile, expected Outcome, a Answer) (counts, agrees bool) {
 	switch {
 	case expected == "" || a.Outcome == Forbidden || a.Outcome == Timeout:
@@ -95,7 +93,7 @@ func judge(p *proxycompat.Profile, expected Outcome, a Answer) (counts, agrees b
 		if worded(a.raw, p.RefusalText(a.Command)) {
 			return true, true
 		}
-		return false, false // refused in words that we do not know, or an error of the server
+		return false, false // an unknown refusal, or an error of the server
 	case a.Outcome == Failed && expected == OK:
 		return false, false
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
-// askDatabases asks on a connection of its own whether SELECT 1 leads elsewhere.
+// askDatabases tests, on its own connection, whether SELECT 1 selects another database.
 func (p *prober) askDatabases(ctx context.Context) error {
 	key := p.keys.home(0, "s")
 	q := question{name: guardedSelect, args: []string{"SELECT", "1"}}
@@ -37,17 +37,17 @@ func (p *prober) askDatabases(ctx context.Context) error {
 	} else if there[0].Kind() != "nil" {
 		p.report.Databases = Ignored
 	}
-	// Back, should the connection to the server outlive ours.
+	// The connection to the server may outlive ours, so select the first database again.
 	_, _, err = p.do(ctx, []string{"SELECT", "0"})
 	return err
 }
 
-// askTransactions sends a whole transaction in one write, so that no connection that is
-// shared against all expectations stays inside MULTI.
+// askTransactions sends a whole transaction in one write, so that a connection that is unexpectedly shared
+// does not stay inside MULTI.
 func (p *prober) askTransactions(ctx context.Context) error {
 	p.drop()
 	defer p.drop()
-	// One key, twice: some put the second key of a transaction on the server of the first.
+	// The transaction uses one key twice: some proxies send the second key to the server of the first.
 	key := p.keys.home(0, "tm")
 	multi := question{name: "MULTI", args: []string{"MULTI"}}
 	if p.harmsBase(multi) {
@@ -60,7 +60,7 @@ func (p *prober) askTransactions(ctx context.Context) error {
 	p.put(multi, replies, outcome)
 	p.report.Transactions.Multi = multiFinding(replies, outcome)
 	if p.report.Transactions.Multi == Refuses {
-		// It may say that the commands were refused too, and execute them all the same.
+		// A proxy may report the commands as refused and execute them all the same.
 		if replies, outcome, err = p.do(ctx, []string{"GET", key}); err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func multiFinding(replies []resp.Reply, outcome Outcome) Finding {
 	begun, done := finding(replies[0], OK), finding(replies[3], OK)
 	switch {
 	case begun == NoRight || begun == Unclear:
-		return begun // it was not asked, so to say, and neither is what came after it
+		return begun // an outcome of MULTI alone does not describe the rest of the transaction
 	case begun == Works && done == NoRight:
 		return NoRight
 	case begun == Works && done == Works && replies[3].Kind() == "array":
@@ -91,7 +91,7 @@ func multiFinding(replies []resp.Reply, outcome Outcome) Finding {
 	return Refuses
 }
 
-// askWatch asks what WATCH is there for: EXEC must do nothing once the key was changed.
+// askWatch tests WATCH: EXEC must do nothing after a change of the watched key.
 func (p *prober) askWatch(ctx context.Context) error {
 	key := p.keys.home(0, "tw")
 	q := question{name: guardedWatch, args: []string{"WATCH", key}}
@@ -102,7 +102,7 @@ func (p *prober) askWatch(ctx context.Context) error {
 		return err
 	}
 	p.drop()
-	defer p.drop() // ends the watch, where it is the connection's
+	defer p.drop() // ends the watch if it belongs to the connection
 	replies, outcome, err := p.do(ctx, q.args)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (p *prober) askWatch(ctx context.Context) error {
 		return err
 	}
 	switch {
-	case outcome != OK, p.main != watching: // a new connection watches nothing
+	case outcome != OK, p.main != watching: // the watch ended with the old connection
 		p.report.Transactions.Watch = Unclear
 	case replies[2].Kind() == "array":
 		p.report.Transactions.Watch = Ignored

@@ -11,8 +11,8 @@ import (
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
-// askExpiry tries on a key of its own whether keys can be given an expiry later, and how
-// they are deleted. Without the former nothing is written but by SET, which gives one.
+// askExpiry tests whether PEXPIRE works and which command deletes keys. Without PEXPIRE, the probe writes
+// by SET with an expiry only.
 func (p *prober) askExpiry(ctx context.Context) error {
 	key := p.keys.home(0, "expiry")
 	if _, _, err := p.do(ctx, set(key, "probe")); err != nil {
@@ -32,7 +32,7 @@ func (p *prober) askExpiry(ctx context.Context) error {
 	default:
 		p.report.WritesSkipped = "PEXPIRE did not find the key"
 	}
-	for _, name := range []string{"DEL", "UNLINK"} { // DEL is sent too if both fail
+	for _, name := range []string{"DEL", "UNLINK"} { // if both fail, DEL is used
 		deleted, err := p.find(ctx, name, key)
 		if err != nil {
 			return err
@@ -45,18 +45,17 @@ func (p *prober) askExpiry(ctx context.Context) error {
 	return nil
 }
 
-// mayStay reports whether a question could leave a key for ever.
+// mayStay reports whether a question could leave a key without an expiry.
 func (p *prober) mayStay(q question) bool {
 	return !p.expires && writes(q.name) && !q.harmless()
 }
 
-// harmless reports whether a question that writes gives its key an expiry by itself, or
-// writes nothing after all.
+// harmless reports whether a question sets an expiry itself, or does not write.
 func (q question) harmless() bool {
 	return q.name == "SET" && slices.Contains(q.args, "PX") || q.name == "EVAL" || q.name == "EVALSHA"
 }
 
-// ask asks one question and puts the answer down.
+// ask sends one question and records the answer.
 func (p *prober) ask(ctx context.Context, q question) error {
 	replies, outcome, err := p.store(ctx, q)
 	if err == nil {
@@ -65,8 +64,8 @@ func (p *prober) ask(ctx context.Context, q question) error {
 	return err
 }
 
-// store asks a question, gives the keys that it may have written an expiry again, and
-// remembers which of them lack it, or may be written to later.
+// store sends a question, renews the expiry of the keys that it may have written, and records the keys
+// without an expiry or with a possible late write.
 func (p *prober) store(ctx context.Context, q question) ([]resp.Reply, Outcome, error) {
 	commands := q.flush(writes)
 	if len(commands) == 1 || q.harmless() {
@@ -93,7 +92,7 @@ func (p *prober) store(ctx context.Context, q question) ([]resp.Reply, Outcome, 
 		if definite && !slices.Contains(before, c[1]) {
 			delete(p.keys.late, c[1])
 		}
-		// A pipeline may be executed in any order: the expiry may have come first.
+		// The proxy may reorder a pipeline, so PEXPIRE may have been executed first.
 		if i+1 < len(replies) && isOne(replies[i+1]) {
 			delete(p.keys.bare, c[1])
 			continue
@@ -102,15 +101,15 @@ func (p *prober) store(ctx context.Context, q question) ([]resp.Reply, Outcome, 
 		if err != nil {
 			return replies, outcome, err
 		}
-		if _, answered := first(again).Int(); answered { // 0: there is no such key
+		if _, answered := first(again).Int(); answered { // 0: the key does not exist
 			delete(p.keys.bare, c[1])
 		}
 	}
 	return replies, outcome, nil
 }
 
-// isDefinite reports whether a reply says that the command was executed, or never will
-// be. Some proxies execute a command after they have answered that it failed.
+// isDefinite reports whether the reply proves that the command was executed, or never will be. Some proxies
+// execute a command after they have reported an error.
 func isDefinite(q question, reply resp.Reply) bool {
 	if len(reply) == 0 {
 		return false
@@ -129,15 +128,15 @@ func isDefinite(q question, reply resp.Reply) bool {
 	return false
 }
 
-// isOne reports whether PEXPIRE gave a key an expiry.
+// isOne reports whether PEXPIRE set an expiry.
 func isOne(r resp.Reply) bool {
 	n, ok := r.Int()
 	return ok && n == 1
 }
 
-// cleanUp deletes what was written, also after ctx has ended, and counts what may be
-// left. Where a write may yet be executed, a value with an expiry takes the place of the
-// key: a late HSET finds a key of another type then, and creates none.
+// cleanUp deletes the probe's keys, also after ctx has ended, and counts those that may remain. If a late
+// write is possible, it replaces the key with a value that expires: a late HSET then finds another type,
+// and creates no key.
 func (p *prober) cleanUp(ctx context.Context) {
 	if len(p.keys.used) == 0 {
 		return
@@ -152,7 +151,7 @@ func (p *prober) cleanUp(ctx context.Context) {
 		}
 	}
 	var commands [][]string
-	ends := map[string]int{} // which command ends that key
+	ends := map[string]int{} // the index of the command that deletes the key
 	for _, key := range slices.Sorted(maps.Keys(p.keys.used)) {
 		end := []string{p.deletes, key}
 		switch {
@@ -165,8 +164,8 @@ func (p *prober) cleanUp(ctx context.Context) {
 		commands = append(commands, end)
 	}
 	if p.report.Scripts.Eval == Works {
-		// Where a proxy looks at the first key only, the copy is with its original, and
-		// DEL does not find it.
+		// If the proxy looks at the first key only, the copy is on the server of its original, and DEL does
+		// not find it.
 		commands = append(commands, []string{"EVAL", scriptDelOther, "2", p.keys.home(0, "s"), p.keys.home(0, "copy")})
 	}
 	var replies []resp.Reply
@@ -180,13 +179,13 @@ func (p *prober) cleanUp(ctx context.Context) {
 	}
 }
 
-// count counts what became of a key whose end was the reply at that place.
+// count records the end of a key from the reply at index at.
 func (p *prober) count(key string, at int, replies []resp.Reply) {
 	ended := false
 	if at < len(replies) {
 		text, failed := replies[at].ErrorText()
 		if strings.HasPrefix(text, "MOVED ") {
-			return // a key that is on another node was never written
+			return // the key belongs to another node, so it was never written
 		}
 		ended = !failed
 	}
@@ -203,7 +202,7 @@ func (p *prober) count(key string, at int, replies []resp.Reply) {
 	p.report.Left++
 }
 
-// lasting says which keys may stay; empty: none.
+// lasting describes the keys that may remain; empty: none.
 func (r *Report) lasting() string {
 	if r.Lasting == 0 {
 		return ""

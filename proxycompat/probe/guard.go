@@ -5,16 +5,15 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// ruledOut is how many commands more than the most like profile one has to get wrong
-// until what it marks as harmful may be asked: more than a configuration or a patch of
-// that proxy explains.
+// ruledOut is the margin of wrong predictions over the most similar profile that excludes a profile, so
+// that its harmful commands may be sent. It exceeds the effect of a configuration or a patch.
 const ruledOut = 8
 
-// familiar is how much the address has to be like some profile for that: of what nothing
-// is known, anything may be harmful.
+// familiar is the similarity to some profile that is required for it: behind an unknown proxy any command
+// may be harmful.
 const familiar = 0.9
 
-// harmsBase reports whether the question harms others by the profile that was given.
+// harmsBase reports whether the question harms others by the given profile.
 func (p *prober) harmsBase(q question) bool {
 	return !p.cfg.Risky && p.cfg.Profile != nil && harms(p.cfg.Profile, q)
 }
@@ -23,8 +22,8 @@ func harms(profile *proxycompat.Profile, q question) bool {
 	return profile.RuleFor(q.args...).Verdict == proxycompat.HarmsOthers
 }
 
-// allowed reports whether a guarded question may be asked: some profile marks it as
-// harmful to others, and the answers so far say that this is another proxy.
+// allowed reports whether a guarded question may be sent: the answers so far exclude each profile that
+// marks it as harmful to others.
 func (p *prober) allowed(q question) bool {
 	switch {
 	case p.cfg.Risky:
@@ -35,7 +34,7 @@ func (p *prober) allowed(q question) bool {
 	best := p.report.Likeness[0]
 	enough := best.Differs() + ruledOut
 	if p.server && best.profile.Server() {
-		// An old Redis lacks most commands in which it differs from a proxy: one is enough.
+		// An old Redis lacks most commands that distinguish it from a proxy, so one difference is enough.
 		enough = best.Differs() + 1
 	}
 	for _, l := range p.report.Likeness {
@@ -46,8 +45,8 @@ func (p *prober) allowed(q question) bool {
 	return true
 }
 
-// saysServer reports whether ROLE was answered as a server does, with its role first. A
-// proxy that answers for several servers has an array for each.
+// saysServer reports whether ROLE was answered by a single server, with its role first. A proxy that
+// answers for several servers returns an array for each.
 func saysServer(role resp.Reply) bool {
 	_, elements, ok := role.Elements()
 	name, _ := resp.Reply(elements).Text()

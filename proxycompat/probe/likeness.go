@@ -9,24 +9,24 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// Likeness is how much an address is like a profile.
+// Likeness is the similarity of an address to a profile.
 type Likeness struct {
 	Profile string `json:"profile"` // its name without a version: "codis"
 	Lookup  string `json:"lookup"`  // for proxycompat.Lookup: "codis@7.0"
 	Title   string `json:"title"`
-	Agreed  int    `json:"agreed"` // commands that were answered as it predicts
-	Asked   int    `json:"asked"`  // commands for which it predicts something that shows
-	Worded  int    `json:"worded"` // refusals that have its words
+	Agreed  int    `json:"agreed"` // commands with the predicted outcome
+	Asked   int    `json:"asked"`  // commands with a visible prediction
+	Worded  int    `json:"worded"` // refusals with its error text
 
 	profile *proxycompat.Profile
 }
 
-// Differs is how many commands were answered in another way.
+// Differs returns the number of commands with a different outcome.
 func (l Likeness) Differs() int { return l.Asked - l.Agreed }
 
 func (l Likeness) share() float64 { return float64(l.Agreed) / float64(max(l.Asked, 1)) }
 
-// Difference is a command that was not answered as a profile predicts.
+// Difference is a command with an outcome that the profile did not predict.
 type Difference struct {
 	Command  string  `json:"command"`
 	Case     string  `json:"case,omitempty"`
@@ -37,7 +37,7 @@ type Difference struct {
 	question question
 }
 
-// likeness compares the answers with all profiles, the most like first.
+// likeness compares the answers with all profiles, most similar first.
 func likeness(answers []Answer, o oracle, profiles []*proxycompat.Profile) []Likeness {
 	out := make([]Likeness, 0, len(profiles))
 	for _, p := range profiles {
@@ -64,7 +64,7 @@ func likeness(answers []Answer, o oracle, profiles []*proxycompat.Profile) []Lik
 	return out
 }
 
-// differences lists what was not answered as the profile predicts, in the order asked.
+// differences lists the answers that the profile did not predict, in the order of the questions.
 func differences(answers []Answer, o oracle, p *proxycompat.Profile) []Difference {
 	out := []Difference{}
 	for _, a := range answers {
@@ -78,8 +78,8 @@ func differences(answers []Answer, o oracle, p *proxycompat.Profile) []Differenc
 	return out
 }
 
-// profiles are the profiles to compare with: all that are known, and the given one, each
-// over the version of the server if that is known and the profile does not say it.
+// profiles returns all known profiles and the given one. If the version of the server is known, profiles
+// without a version get it.
 func profiles(given *proxycompat.Profile, server Server) ([]*proxycompat.Profile, *proxycompat.Profile, error) {
 	var all []*proxycompat.Profile
 	for _, name := range proxycompat.Names() {
@@ -107,5 +107,5 @@ func over(p *proxycompat.Profile, server Server) *proxycompat.Profile {
 	if versioned, err := p.Over(server.Version); err == nil {
 		return versioned
 	}
-	return p // a version that is none decides nothing
+	return p // an invalid version
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// askLimits sends larger and larger values, and longer and longer pipelines.
+// askLimits sends values of increasing size, and pipelines of increasing length.
 func (p *prober) askLimits(ctx context.Context) error {
 	values := []int{64 << 10, 256 << 10, 1 << 20}
 	lengths := []int{100, 1000}
@@ -17,7 +17,7 @@ func (p *prober) askLimits(ctx context.Context) error {
 	}
 	p.drop()
 	defer p.drop()
-	// One that is refused half-way must not end the whole: each has a time of its own.
+	// A value that stalls must not use up the budget, so each has its own timeout.
 	wait := p.cfg.Timeout
 	defer func() { p.cfg.Timeout = wait }()
 	l := &p.report.Limits
@@ -52,8 +52,8 @@ func (p *prober) askLimits(ctx context.Context) error {
 	return nil
 }
 
-// tryValue stores a value, reads it, and deletes it at once. That it did not pass and
-// has no end says nothing about the address.
+// tryValue stores a value, reads it, and deletes it at once. A failure without an end does not concern the
+// address.
 func (p *prober) tryValue(ctx context.Context, size int) (passed bool, end string, err error) {
 	key := p.keys.home(0, "large")
 	for _, command := range [][]string{set(key, strings.Repeat("v", size)), {"GET", key}, {p.deletes, key}} {
@@ -74,15 +74,15 @@ func (p *prober) tryValue(ctx context.Context, size int) (passed bool, end strin
 			case stored != int64(size):
 				return false, "another value came back", nil
 			}
-			p.report.Reads.Get.Found++ // a replica does not have it yet
+			p.report.Reads.Get.Found++ // the replica is stale
 		}
 		p.report.Reads.Get.Asked++
 	}
 	return true, "", nil
 }
 
-// lengthOnMaster returns the length of a value, -1 if it is not known. A replica may answer
-// a read, but no write, and APPEND writes nothing here.
+// lengthOnMaster returns the length of a value, -1 if unknown. A replica may answer a read but not a write;
+// APPEND of nothing is a write.
 func (p *prober) lengthOnMaster(ctx context.Context, key string) (int64, error) {
 	q := question{name: "APPEND", args: []string{"APPEND", key, ""}}
 	if p.mayStay(q) || p.harmsBase(q) {
@@ -95,7 +95,7 @@ func (p *prober) lengthOnMaster(ctx context.Context, key string) (int64, error) 
 	return -1, err
 }
 
-// endOf is the error at which a limit ends; empty if the user lacks a right.
+// endOf returns the error at which a limit ends; empty if it reports a missing permission.
 func (p *prober) endOf(text string) string {
 	if lacksRight(strings.ToLower(text)) {
 		return ""
@@ -121,13 +121,12 @@ func (p *prober) tryPipeline(ctx context.Context, length int) (passed bool, end 
 	return true, "", nil
 }
 
-// askRisky asks what can harm other clients, each on a connection of its own that is
-// closed afterwards.
+// askRisky sends commands that can harm other clients, each on its own connection.
 func (p *prober) askRisky(ctx context.Context) error {
 	if !p.cfg.Risky {
 		return nil
 	}
-	// What blocks finds something, and does not.
+	// The blocking commands find an element, so that they do not block.
 	fill := questions("RPUSH @l a\nZADD @z 1 a", p.keys)
 	for _, q := range questions(risky, p.keys) {
 		if p.mayStay(q) {

@@ -5,11 +5,10 @@ import (
 	"unicode"
 )
 
-// maxText is how much of an error text a report shows.
+// maxText limits the error text in a report.
 const maxText = 160
 
-// mask takes out of an error text what does not belong into a report: servers quote the
-// arguments of what they do not know, and those may be keys or, of AUTH, a password.
+// mask removes quoted arguments from an error text: they may be keys or, of AUTH, a password.
 func (p *prober) mask(text string) string {
 	text, _, _ = strings.Cut(text, ", with args beginning with:")
 	for _, secret := range []string{p.cfg.Password, p.cfg.Username} {
@@ -31,7 +30,7 @@ func (p *prober) mask(text string) string {
 	return clean(text)
 }
 
-// clean makes a text of others fit for one line of a terminal.
+// clean makes a foreign text safe for one line of a terminal.
 func clean(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -7,8 +7,8 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// Meaning is what the answers mean for a service that uses this address: one sentence
-// each, what breaks first.
+// Meaning returns the consequences for a service that uses this address: one sentence each, most serious
+// first.
 func (r *Report) Meaning() []string {
 	m := &meanings{}
 	m.profile(r)
@@ -105,7 +105,7 @@ func (m *meanings) scripts(s Scripts, node bool) {
 		text += ", and EVALSHA after EVAL"
 	}
 	switch {
-	case node: // of which others were not asked
+	case node: // the other nodes were not probed
 	case s.Caches > 1:
 		text += fmt.Sprintf("; at least %d servers have a script cache each, so that NOSCRIPT has to be followed by EVAL", s.Caches)
 	case s.Caches == 1:
@@ -198,8 +198,7 @@ func (m *meanings) rest(r *Report) {
 	}
 }
 
-// limit is the largest that went through, also where it ended only because more was not
-// tried: a service has to know how far the answers reach.
+// limit describes the largest success, also if nothing larger was tried.
 func (m *meanings) limit(what, unit string, largest int, end string) {
 	switch {
 	case end != "":
@@ -209,10 +208,10 @@ func (m *meanings) limit(what, unit string, largest int, end string) {
 	}
 }
 
-// maxNamed is how many commands a sentence names.
+// maxNamed limits the commands named in a sentence.
 const maxNamed = 12
 
-// some names the first of many.
+// some names the first maxNamed commands.
 func some(names []string) string {
 	if len(names) > maxNamed {
 		return fmt.Sprintf("%s, and %d more", strings.Join(names[:maxNamed], ", "), len(names)-maxNamed)
@@ -220,7 +219,7 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// NotEnough says why no profile is named; empty if one is.
+// NotEnough explains why the report names no profile; empty if it names one.
 func (r *Report) NotEnough() string {
 	if r.Enough {
 		return ""

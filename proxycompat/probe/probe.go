@@ -8,16 +8,14 @@ import (
 	"time"
 )
 
-// errBudget is the cause of a ctx whose budget ended.
 var errBudget = errors.New("probe: the budget ended")
 
-// Probe asks an address, HOST:PORT, what it permits. See the package on what it does to
-// the servers.
+// Probe tests the commands that an address, HOST:PORT, permits. The package comment describes its effects
+// on the servers.
 //
-// It returns within cfg.Budget, plus a second for deleting its keys; within that second
-// if ctx ends, with ctx's cause as the error. If the budget ends the report is of what has
-// been asked by then. An address that cannot be asked, or not by
-// then, is a [*ConnectError].
+// It returns within cfg.Budget, plus a second for deleting its keys. If ctx ends, it returns within that
+// second with ctx's cause as the error. If the budget ends, the report covers the questions answered so
+// far. If the address cannot be probed, or not within the budget, the error is a [*ConnectError].
 func Probe(ctx context.Context, addr string, cfg Config) (*Report, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -53,7 +51,7 @@ func Probe(ctx context.Context, addr string, cfg Config) (*Report, error) {
 	return p.report, nil
 }
 
-// step is one part of the whole.
+// step is one part of the probe.
 type step struct {
 	name string
 	run  func(context.Context) error
@@ -90,13 +88,13 @@ func (p *prober) run(ctx context.Context) error {
 			return err
 		}
 		if p.all > 0 && !p.report.Enough {
-			return nil // of what nothing is known, nothing more is asked
+			return nil // an unknown proxy gets no further commands
 		}
 	}
 	return nil
 }
 
-// askBattery asks what every address is asked, and says preliminarily what it is like.
+// askBattery sends the battery and makes a preliminary comparison.
 func (p *prober) askBattery(ctx context.Context) error {
 	all := slices.DeleteFunc(questions(battery, p.keys), p.harmsBase)
 	p.all = len(all)
@@ -113,7 +111,7 @@ func (p *prober) askBattery(ctx context.Context) error {
 	return nil
 }
 
-// conclude compares the answers with the profiles, if they are enough.
+// conclude compares the answers with the profiles, if there are enough answers.
 func (p *prober) conclude() {
 	r := p.report
 	says := 0
@@ -128,7 +126,7 @@ func (p *prober) conclude() {
 	}
 	all, given, err := profiles(p.cfg.Profile, r.Server)
 	if err != nil {
-		return // the profiles are part of the program; a test rules it out
+		return // the profiles are embedded, and a test parses them
 	}
 	r.Likeness = likeness(r.Commands, p.oracle, all)
 	r.base, r.Given = r.Likeness[0].profile, false

@@ -2,7 +2,7 @@ package probe
 
 import (
 	"context"
-	"crypto/sha1" // it is by SHA-1 that servers name scripts
+	"crypto/sha1" // servers identify scripts by SHA-1
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -11,19 +11,17 @@ import (
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
-// maxSilent is after how many commands without an answer, one after the other, nothing
-// more is expected.
+// maxSilent is the number of successive commands without an answer that ends the probe.
 const maxSilent = 3
 
-// maxAttempts is how often a command is sent, at most, to a proxy that closes connections.
+// maxAttempts limits the attempts of a command at a proxy that closes connections.
 const maxAttempts = 3
 
-// maxClosed is how many connections the other side may close until we give up: several
-// times what the commands that a proxy refuses in that way come to.
+// maxClosed limits the connections that the peer closes: several times the number of commands that a proxy
+// may refuse in that way.
 const maxClosed = 1000
 
-// prober asks one address, on one goroutine. Experiments with several connections have
-// a wire for each.
+// prober probes one address, on one goroutine. Experiments with several connections have a wire for each.
 type prober struct {
 	addr   string
 	cfg    Config
@@ -31,19 +29,19 @@ type prober struct {
 	oracle oracle
 	report *Report
 
-	main    *wire // nil: to be dialled
-	silent  int   // commands in a row without an answer
-	closed  int   // connections that the other side closed
-	retried bool  // the last do was sent more than once, so that it may be executed more than once
+	main    *wire // nil: not connected
+	silent  int   // successive commands without an answer
+	closed  int   // connections that the peer closed
+	retried bool  // the last do was sent more than once, so it may be executed more than once
 
-	server  bool       // ROLE was answered as by a server
+	server  bool       // the reply to ROLE is that of a server
 	deletes string     // the command that deletes keys
 	expires bool       // PEXPIRE was acknowledged
-	cut     []question // that write, and closed the connection
-	all     int        // questions of the battery; 0: it was not begun
+	cut     []question // questions that write, and after which the peer closed the connection
+	all     int        // the number of questions in the battery; 0: not started
 }
 
-// dial opens a connection and identifies itself.
+// dial opens a connection and authenticates.
 func (p *prober) dial(ctx context.Context) (*wire, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -63,7 +61,7 @@ func (p *prober) dial(ctx context.Context) (*wire, error) {
 	return w, nil
 }
 
-// login sends AUTH. What the server says of it is not shown: it may repeat the password.
+// login sends AUTH. The server's error is not shown, since it may contain the password.
 func (p *prober) login(ctx context.Context, w *wire) error {
 	auth := []string{"AUTH", p.cfg.Password}
 	if p.cfg.Username != "" {
@@ -79,12 +77,12 @@ func (p *prober) login(ctx context.Context, w *wire) error {
 	if text, failed := replies[0].ErrorText(); failed {
 		return &ConnectError{Addr: p.addr, Reason: BadPassword, what: "AUTH failed: " + p.mask(text)}
 	}
-	w.used = false // by a command: do tells by it whether that one made the other side close
+	w.used = false // only commands count: do uses it to find the command after which the peer closed
 	return nil
 }
 
-// greet is the first exchange on a wire. It also returns the first bytes, for the case
-// that they are no Redis'.
+// greet sends the first command on a wire. It also returns the first bytes, in case the peer is not a
+// Redis.
 func (p *prober) greet(w *wire, command []string) (first []byte, replies []resp.Reply, err error) {
 	p.report.Sent++
 	replies, err = w.exchange(p.cfg.Timeout, command)
@@ -94,12 +92,12 @@ func (p *prober) greet(w *wire, command []string) (first []byte, replies []resp.
 	return nil, replies, nil
 }
 
-// do sends commands in one write, on the main connection, and returns their replies. The
-// outcome is OK, Closes or Timeout; with the latter two there may be fewer replies, and the
-// next do has a new connection. A connection that is closed is asked again with a new one,
-// so that a close is not blamed on the command after the one that caused it.
+// do sends commands in one write on the main connection and returns their replies. The outcome is OK,
+// Closes or Timeout. After Closes and Timeout there may be fewer replies, and the next do opens a new
+// connection. If a used connection is closed, do retries on a new one, so that the close is not attributed
+// to the next command.
 //
-// The error says that nothing more can be asked.
+// The error means that the probe cannot continue.
 func (p *prober) do(ctx context.Context, commands ...[]string) ([]resp.Reply, Outcome, error) {
 	afterError := false
 	p.retried = false
@@ -145,7 +143,7 @@ func (p *prober) drop() {
 	}
 }
 
-// on sends commands on a connection of the caller.
+// on sends commands on the given connection.
 func (p *prober) on(ctx context.Context, w *wire, commands ...[]string) ([]resp.Reply, Outcome, error) {
 	p.report.Sent += len(commands)
 	replies, err := w.exchange(p.cfg.Timeout, commands...)
@@ -170,7 +168,7 @@ func (p *prober) on(ctx context.Context, w *wire, commands ...[]string) ([]resp.
 	return replies, Closes, nil
 }
 
-// after is the error for a connection that could be opened before, and now not.
+// after returns the error for a connection that can no longer be opened.
 func (p *prober) after(err error) error {
 	var failed *ConnectError
 	if errors.As(err, &failed) {
@@ -179,7 +177,7 @@ func (p *prober) after(err error) error {
 	return err
 }
 
-// put puts an answer down: the first of these replies.
+// put records an answer: the first of the replies.
 func (p *prober) put(q question, replies []resp.Reply, outcome Outcome) {
 	a := Answer{Command: q.name, Case: q.about, Outcome: outcome, question: q}
 	if len(replies) > 0 {
@@ -190,7 +188,7 @@ func (p *prober) put(q question, replies []resp.Reply, outcome Outcome) {
 	p.report.Commands = append(p.report.Commands, a)
 }
 
-// first returns one of the replies, nil if there are fewer.
+// first returns the first reply, or nil.
 func first(replies []resp.Reply) resp.Reply {
 	if len(replies) == 0 {
 		return nil
@@ -201,9 +199,9 @@ func first(replies []resp.Reply) resp.Reply {
 func lifetimeText() string { return strconv.FormatInt(lifetime.Milliseconds(), 10) }
 
 func shaOf(script string) string {
-	sum := sha1.Sum([]byte(script)) // as above
+	sum := sha1.Sum([]byte(script)) // as script caches do
 	return hex.EncodeToString(sum[:])
 }
 
-// set is SET with the expiry that every key of the probe has.
+// set returns a SET with the expiry of all keys of the probe.
 func set(key, value string) []string { return []string{"SET", key, value, "PX", lifetimeText()} }

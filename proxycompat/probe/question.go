@@ -6,20 +6,20 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// question is one command to send, as a client would send it.
+// question is one command, as a client would send it.
 type question struct {
-	name   string // as a profile's rule is called: "SET", "CLIENT ID"
-	about  string // what is special about it; may be empty
+	name   string // the rule's name in a profile: "SET", "CLIENT ID"
+	about  string // the special case; may be empty
 	args   []string
-	strict bool // any error is a no
+	strict bool // any error means no
 }
 
-// The texts of scripts. None has an argument in it: servers keep every text for ever.
+// Scripts have no values in their text, since servers cache each text for ever.
 const (
 	scriptGet = "return redis.call('GET',KEYS[1])"
 	scriptOne = "return 1"
-	// What a script stores has its expiry at once: it may be on a server on which
-	// nothing that we send later finds it.
+	// A script sets the expiry with each write: its key may be on a server that later commands do not
+	// reach.
 	scriptSetTwo   = "redis.call('SET',KEYS[1],ARGV[1],'PX',ARGV[2]) redis.call('SET',KEYS[2],ARGV[1],'PX',ARGV[2]) return 1"
 	scriptDelTwo   = "redis.call('DEL',KEYS[1]) redis.call('DEL',KEYS[2]) return 1"
 	scriptDelOther = "return redis.call('DEL',KEYS[2])"
@@ -27,9 +27,8 @@ const (
 	scriptInfo     = "return redis.call('INFO','server')"
 )
 
-// questions reads lines of words: "@name" is a key of the first tag, "@@name" one of the
-// second, "$name" a script, "!" before the command says that any error is a no, and what
-// follows "#" is what is special about it.
+// questions parses one question per line: "@name" is a key of the first tag, "@@name" of the second,
+// "$name" a script, "!" before the command makes any error mean no, and a special case follows "#".
 func questions(lines string, keys *keyring) []question {
 	var out []question
 	for line := range strings.SplitSeq(strings.TrimSpace(lines), "\n") {
@@ -71,7 +70,7 @@ func expand(word string, keys *keyring) string {
 	return word
 }
 
-// isContainer reports whether a command's first argument is the name of a subcommand.
+// isContainer reports whether a command's first argument is a subcommand.
 func isContainer(name string) bool {
 	switch name {
 	case "ACL", "CLIENT", "CLUSTER", "COMMAND", "CONFIG", "FUNCTION", "MEMORY", "OBJECT", "SCRIPT", "SLOWLOG", "XGROUP", "XINFO", "PUBSUB":
@@ -80,7 +79,7 @@ func isContainer(name string) bool {
 	return false
 }
 
-// keysIn are the keys in the question.
+// keysIn returns the keys of the question.
 func (q question) keysIn() []string {
 	at, _ := proxycompat.KeysOf(q.args...)
 	out := make([]string, len(at))
@@ -90,8 +89,8 @@ func (q question) keysIn() []string {
 	return out
 }
 
-// flush is the question, and after it what gives the keys that it may have written an
-// expiry again, all in one write: nothing may stay behind if we end in between.
+// flush returns the question, followed by commands that renew the expiry of the keys that it may write.
+// They are sent in one write, so that nothing remains if the probe ends between.
 func (q question) flush(writes func(name string) bool) [][]string {
 	out := [][]string{q.args}
 	if !writes(q.name) {

@@ -7,33 +7,33 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// Report is what an address answered. The names of its fields in JSON stay.
+// Report is the result of a probe. The names of its JSON fields are stable.
 type Report struct {
 	Addr     string    `json:"addr"`
-	At       time.Time `json:"at"`       // when it began
-	TookMS   int64     `json:"tookMs"`   // how long it took, in milliseconds
+	At       time.Time `json:"at"`       // the start
+	TookMS   int64     `json:"tookMs"`   // the duration in milliseconds
 	Sent     int       `json:"sent"`     // commands
 	Dialled  int       `json:"dialled"`  // connections
 	Server   Server    `json:"server"`   // behind the proxy
-	Commands []Answer  `json:"commands"` // in the order asked
+	Commands []Answer  `json:"commands"` // in the order sent
 
-	// AllCommands: every command was asked that is asked of any address. If the budget
-	// ended before that, or WritesSkipped, that nothing differs says little.
+	// AllCommands: every command of the battery was sent. It is false if the budget ended before, or if
+	// WritesSkipped; then few differences prove little.
 	AllCommands bool `json:"allCommands"`
 
-	// Enough: at least half of those commands were answered in a way that says something
-	// about the address. If not, no profile is named, and nothing else was asked.
+	// Enough: at least half of those commands had a conclusive answer. If not, the report names no profile,
+	// and the probe sent nothing else.
 	Enough bool `json:"enough"`
 
-	// WritesSkipped says why no command was asked that writes, but SET with an expiry:
-	// keys could be given none. Empty: they were asked.
+	// WritesSkipped explains why SET with an expiry was the only write: PEXPIRE does not work. Empty: all
+	// writes were sent.
 	WritesSkipped string `json:"writesSkipped,omitempty"`
 
-	// Likeness has all known profiles, the most like first; none if not Enough.
+	// Likeness has all known profiles, most similar first; none if not Enough.
 	Likeness []Likeness `json:"likeness"`
 
-	// Base is the profile that Differences are from, as proxycompat.Lookup takes it:
-	// the given one, or the most like. Empty if not Enough.
+	// Base is the profile that Differences refer to, as proxycompat.Lookup takes it: the given one, or the
+	// most similar. Empty if not Enough.
 	Base        string       `json:"base"`
 	Differences []Difference `json:"differences"`
 
@@ -42,96 +42,93 @@ type Report struct {
 	Scripts       Scripts       `json:"scripts"`
 	CompareAndSet CompareAndSet `json:"compareAndSet"`
 	Transactions  Transactions  `json:"transactions"`
-	Databases     Finding       `json:"databases"` // does SELECT 1 lead to another database?
+	Databases     Finding       `json:"databases"` // SELECT 1 selects another database
 	Limits        Limits        `json:"limits"`
 
-	// ClosesAfterErrors: connections were closed some time after an error was answered,
-	// as by Codis with session_break_on_failure.
+	// ClosesAfterErrors: connections were closed some time after an error reply, as by Codis with
+	// session_break_on_failure.
 	ClosesAfterErrors bool `json:"closesAfterErrors"`
 
-	// Unfinished says what was not asked because the budget ended; empty: nothing.
+	// Unfinished names the parts that did not fit into the budget; empty: none.
 	Unfinished string `json:"unfinished,omitempty"`
 
-	// Left is how many keys were not deleted, or may not have been. All but Lasting
-	// expire within a minute.
+	// Left counts the keys that may not have been deleted. All but Lasting expire within a minute.
 	Left int `json:"left"`
-	// Lasting is how many of those may stay for ever: that they expire was not acknowledged.
+	// Lasting counts the keys that may never expire: their expiry was not acknowledged.
 	Lasting int `json:"lasting"`
-	// Prefix is how all keys began.
+	// Prefix is the prefix of all keys.
 	Prefix string `json:"prefix"`
 
-	// Given: the base is the profile that was expected, and not just the most like.
+	// Given: the base is the expected profile, not the most similar one.
 	Given bool `json:"given"`
 
 	base *proxycompat.Profile
 }
 
-// Server is what is known of the server that stores the keys.
+// Server describes the server that stores the keys.
 type Server struct {
 	Product string `json:"product,omitempty"` // "redis", "valkey", "pika", …
-	Version string `json:"version,omitempty"` // of Redis, or what it calls itself for clients of Redis
+	Version string `json:"version,omitempty"` // of Redis, or its compatibility version
 	Mode    string `json:"mode,omitempty"`    // "standalone", "cluster", "sentinel"
-	By      string `json:"by,omitempty"`      // who answered: "INFO", or "EVAL", which a proxy cannot answer itself
+	By      string `json:"by,omitempty"`      // the source: "INFO", or "EVAL", which a proxy cannot answer itself
 }
 
-// Finding is whether something works.
+// Finding tells whether a feature works.
 type Finding string
 
-// The findings. The zero value means that it was not asked.
+// The findings. The zero value means that the probe did not test the feature.
 const (
 	NotAsked    Finding = ""
 	Works       Finding = "works"
 	Refuses     Finding = "refused" // with an error
 	Silent      Finding = "timeout" // no answer in time
 	Disconnects Finding = "closes"  // the connection
-	Ignored     Finding = "ignored" // answered OK, and without the effect
-	// NoRight: the user of the connection may not do that, which says nothing about the
-	// address.
+	Ignored     Finding = "ignored" // answered OK without an effect
+	// NoRight: the user lacks the permission, which does not concern the address.
 	NoRight Finding = "forbidden"
 	// TakenApart: MULTI was refused, and the commands after it were executed one by one.
 	TakenApart Finding = "taken apart"
 	Unclear    Finding = "unclear"
 )
 
-// Count is how often something happened.
+// Count counts occurrences.
 type Count struct {
 	Asked int `json:"asked"`
 	Found int `json:"found"`
 }
 
-// Ordering is about pipelines of two commands: how many were not executed in the order
-// in which they were sent. None found is no promise.
+// Ordering counts pipelines of two commands that were executed in the wrong order. Zero proves nothing.
 type Ordering struct {
 	SameKey Count `json:"sameKey"` // SET k, and a script that reads k; GET k where scripts do not run
 	TwoKeys Count `json:"twoKeys"` // SET {tag}a, and a script routed by {tag}b that reads {tag}a
 }
 
-// Reads is how many reads were old after a write that was answered: GET may be answered
-// by a replica, EVAL is not. Those of large values, for Limits, are among them.
+// Reads counts stale reads after an acknowledged write: a replica may answer GET, but not EVAL. It includes
+// the large values of Limits.
 type Reads struct {
 	Get  Count `json:"get"`
 	Eval Count `json:"eval"`
 }
 
-// Scripts is what scripts can do.
+// Scripts describes support for scripts.
 type Scripts struct {
 	Eval Finding `json:"eval"` // with one key
-	// EvalSHA is EVALSHA for the key that an EVAL of the same script had before.
+	// EvalSHA is EVALSHA for the key of an earlier EVAL of the same script.
 	EvalSHA Finding `json:"evalSha"`
 	NoKey   Finding `json:"noKey"`
 	OneTag  Finding `json:"oneTag"` // two keys of one tag
-	// TwoSlots is about two keys of different slots. Ignored means that it ran, and that
-	// the second key was not where the proxy looks for it.
+	// TwoSlots is about two keys of different slots. Ignored means that the script ran, and that the proxy
+	// does not find the second key.
 	TwoSlots Finding `json:"twoSlots"`
-	// HashTags: are keys of one tag together? Unclear if all keys are.
+	// HashTags tells whether keys with one tag are together. Unclear if all keys are.
 	HashTags Finding `json:"hashTags"`
-	// Caches is how many servers had to be sent a script that another one already had;
-	// an estimate from below of how many there are.
+	// Caches counts the servers that lacked a script which another one had; a lower bound for the number of
+	// servers.
 	Caches int `json:"caches"`
-	Keys   int `json:"keys"` // that Caches was found with
+	Keys   int `json:"keys"` // the number of keys used for Caches
 }
 
-// CompareAndSet is which commands of the server's own compare and set, in one step.
+// CompareAndSet lists the native commands that compare and set in one step.
 type CompareAndSet struct {
 	SetIFEQ Finding `json:"setIfeq"` // SET k new IFEQ old: Redis 8.4, Valkey 8.1
 	DelEX   Finding `json:"delex"`   // DELEX k IFEQ old: Redis 8.4
@@ -142,23 +139,22 @@ type CompareAndSet struct {
 	CAD     Finding `json:"cad"`     // CAD k old: Kvrocks, Tair
 }
 
-// Transactions is what became of transactions.
+// Transactions describes support for transactions.
 type Transactions struct {
 	Multi Finding `json:"multi"`
-	// Watch: does EXEC do nothing once the watched key was changed?
+	// Watch tells whether EXEC does nothing after a change of the watched key.
 	Watch Finding `json:"watch"`
 }
 
-// Limits is the largest that went through, and what came after it.
+// Limits holds the largest successes, and the errors after them.
 type Limits struct {
 	Value       int    `json:"value"`       // bytes, of SET and GET
-	ValueEnd    string `json:"valueEnd"`    // why not more; empty: more was not tried
+	ValueEnd    string `json:"valueEnd"`    // the error above Value; empty: more was not tried
 	Pipeline    int    `json:"pipeline"`    // commands
-	PipelineEnd string `json:"pipelineEnd"` // why not more; empty: more was not tried
+	PipelineEnd string `json:"pipelineEnd"` // the error above Pipeline; empty: more was not tried
 }
 
-// MostLike returns the name of the profile that the address is most like, without a
-// version.
+// MostLike returns the name of the most similar profile, without a version.
 func (r *Report) MostLike() string {
 	if len(r.Likeness) == 0 {
 		return ""
@@ -166,7 +162,7 @@ func (r *Report) MostLike() string {
 	return r.Likeness[0].Profile
 }
 
-// Lookup returns what to give to proxycompat.Lookup for the most like profile.
+// Lookup returns the most similar profile as proxycompat.Lookup takes it.
 func (r *Report) Lookup() string {
 	if len(r.Likeness) == 0 {
 		return ""
@@ -174,8 +170,8 @@ func (r *Report) Lookup() string {
 	return r.Likeness[0].Lookup
 }
 
-// Answer returns the answer to a command, and whether it was asked; the first one, if
-// that was asked in several cases.
+// Answer returns the answer to a command, and whether it was sent; if it was sent in several cases, the
+// first answer.
 func (r *Report) Answer(command string) (Answer, bool) {
 	for _, a := range r.Commands {
 		if a.Command == command {
@@ -185,11 +181,11 @@ func (r *Report) Answer(command string) (Answer, bool) {
 	return Answer{}, false
 }
 
-// Unanswered lists the commands that were not answered in time. They are no
-// differences: it may have been the network, or a server.
+// Unanswered lists the commands without an answer in time. They are no differences: the network or a server
+// may be the cause.
 func (r *Report) Unanswered() []string { return r.commandsWith(Timeout) }
 
-// Lacking lists the commands that the user of the connection lacks the right for.
+// Lacking lists the commands that the user lacks the permission for.
 func (r *Report) Lacking() []string { return r.commandsWith(Forbidden) }
 
 func (r *Report) commandsWith(outcome Outcome) []string {

@@ -8,14 +8,13 @@ import (
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
-// pairs is how many pairs of keys a question about two keys is asked with: two keys can
-// be on one server by chance.
+// pairs is the number of key pairs for a test of two keys: two keys can be on one server by chance.
 const pairs = 16
 
-// cacheKeys is how many keys look for servers with a script cache of their own.
+// cacheKeys is the number of keys that search for servers with their own script cache.
 const cacheKeys = 256
 
-// askScripts asks what scripts can do.
+// askScripts tests scripts.
 func (p *prober) askScripts(ctx context.Context) error {
 	s := &p.report.Scripts
 	key := p.keys.home(0, "script")
@@ -32,8 +31,8 @@ func (p *prober) askScripts(ctx context.Context) error {
 	if s.NoKey, err = p.find(ctx, "EVAL", scriptOne, "0"); err != nil {
 		return err
 	}
-	// What is not the tag differs much: proxies put keys that differ in their last
-	// byte only next to each other, tag or not.
+	// The keys differ in more than the tag: some proxies hash keys that differ only in their last byte to
+	// one server, with or without a tag.
 	tagged := func(i int) (string, string) { return p.keys.home(i, newTag()), p.keys.home(i, newTag()) }
 	if s.OneTag, err = p.askPairs(ctx, tagged); err != nil {
 		return err
@@ -46,14 +45,14 @@ func (p *prober) askScripts(ctx context.Context) error {
 	case s.OneTag == Works && (s.TwoSlots == Ignored || s.TwoSlots == Refuses || s.TwoSlots == Disconnects):
 		s.HashTags = Works
 	case s.OneTag == Works:
-		s.HashTags = Unclear // any two keys are together, or it was not answered
+		s.HashTags = Unclear // any two keys are together, or there was no answer
 	default:
 		s.HashTags = s.OneTag
 	}
 	return p.askCaches(ctx)
 }
 
-// find asks one command, and says what became of it.
+// find sends one command, and returns the finding.
 func (p *prober) find(ctx context.Context, command ...string) (Finding, error) {
 	replies, outcome, err := p.do(ctx, command)
 	if err != nil {
@@ -62,8 +61,8 @@ func (p *prober) find(ctx context.Context, command ...string) (Finding, error) {
 	return finding(first(replies), outcome), nil
 }
 
-// askPairs has a script write two keys, and looks for the second where the proxy looks
-// for it: by a script, since GET may ask a replica.
+// askPairs runs a script that writes two keys, and reads the second through the proxy. The read is a
+// script, since a replica may answer GET.
 func (p *prober) askPairs(ctx context.Context, pair func(int) (string, string)) (Finding, error) {
 	result := Works
 	for i := range min(pairs, len(p.keys.homes)) {
@@ -89,8 +88,8 @@ func (p *prober) askPairs(ctx context.Context, pair func(int) (string, string)) 
 	return result, nil
 }
 
-// askCaches counts the servers that do not know a script which others know. It is a new
-// script, or a probe before this one would have taught it to all of them.
+// askCaches counts the servers without a script that another one has. The script is new, so that no earlier
+// probe can have loaded it.
 func (p *prober) askCaches(ctx context.Context) error {
 	script := "return '" + newTag() + "'"
 	sha := shaOf(script)
@@ -131,8 +130,8 @@ func (p *prober) askCaches(ctx context.Context) error {
 	return nil
 }
 
-// askCompareAndSet asks for each command whether it compares and sets: once with the
-// right value, and once with a wrong one.
+// askCompareAndSet tests for each command whether it compares and sets: once with the right value, and once
+// with a wrong one.
 func (p *prober) askCompareAndSet(ctx context.Context) error {
 	c := &p.report.CompareAndSet
 	px := lifetimeText()
@@ -156,7 +155,7 @@ func (p *prober) askCompareAndSet(ctx context.Context) error {
 		if _, _, err := p.do(ctx, set(key, "old")); err != nil {
 			return err
 		}
-		// The wrong value first: a server that ignores the condition would write.
+		// The wrong value comes first: a server that ignores the condition would write.
 		wrong, outcome, err := p.do(ctx, form.command(key, "other", "bad"))
 		if err != nil {
 			return err
@@ -169,11 +168,11 @@ func (p *prober) askCompareAndSet(ctx context.Context) error {
 			return err
 		}
 		if *form.into = finding(first(right), outcome); *form.into == Works && string(right[0]) == string(wrong[0]) {
-			*form.into = Ignored // the answer does not tell
+			*form.into = Ignored // the answer is inconclusive
 		}
 	}
 	return nil
 }
 
-// isSet reports whether a reply is that of a SET that was done.
+// isSet reports whether SET succeeded.
 func isSet(r resp.Reply) bool { return text(r) == "OK" }

@@ -8,8 +8,8 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// askServer finds out which server stores the keys. INFO may be answered by the proxy,
-// about itself; a script cannot be.
+// askServer identifies the server that stores the keys. A proxy may answer INFO about itself, but not a
+// script.
 func (p *prober) askServer(ctx context.Context) error {
 	replies, outcome, err := p.do(ctx, []string{"INFO"})
 	if err != nil {
@@ -31,8 +31,8 @@ func (p *prober) askServer(ctx context.Context) error {
 	return nil
 }
 
-// serverOf reads what INFO answers. Servers that are not Redis say so in a line of
-// their own, and have redis_version for the sake of clients.
+// serverOf parses INFO. Servers other than Redis have a line with their own name, and redis_version for
+// compatibility.
 func serverOf(info, by string) Server {
 	s := Server{By: by}
 	for line := range strings.SplitSeq(info, "\n") {
@@ -57,7 +57,7 @@ func serverOf(info, by string) Server {
 	return s
 }
 
-// text is the content of a bulk or status reply; empty for others.
+// text returns the content of a bulk or status reply; empty for others.
 func text(r resp.Reply) string {
 	content, _ := r.Text()
 	return content

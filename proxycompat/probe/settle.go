@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// greeting is the first contact: it tells a Redis from what is none.
+// greeting is the first contact; it fails if the peer is not a Redis.
 func (p *prober) greeting(ctx context.Context) error {
 	w, err := p.dial(ctx)
 	if err != nil {
@@ -26,7 +26,7 @@ func (p *prober) greeting(ctx context.Context) error {
 		return nil
 	}
 	if lacksRight(strings.ToLower(text)) {
-		return nil // it is a Redis; what the user may do, the rest shows
+		return nil // it is a Redis; later answers show the permissions
 	}
 	e := &ConnectError{Addr: p.addr, Reason: NotReady, what: "PING is answered with an error: " + p.mask(text)}
 	switch lower := strings.ToLower(text); {
@@ -41,21 +41,21 @@ func (p *prober) greeting(ctx context.Context) error {
 	return e
 }
 
-// explain looks closer at a server that hung up: most that speak TLS do that without a
-// word when they are not spoken to in TLS.
+// explain examines a server that closed the connection: most TLS servers do that without an answer to plain
+// text.
 func (p *prober) explain(ctx context.Context, e *ConnectError) error {
 	switch {
 	case e.Reason != HangsUp:
 		return e
 	case p.cfg.TLS != nil && len(p.cfg.TLS.Certificates) == 0 && p.cfg.TLS.GetClientCertificate == nil:
-		// With TLS 1.3 a handshake is done before the server misses our certificate.
+		// In TLS 1.3 the handshake ends before the server notices a missing client certificate.
 		e.Reason, e.what = BadCertificate, "it closes the connection after the TLS handshake"
 		return e
 	case p.cfg.TLS != nil:
 		return e
 	}
 	secure := p.cfg
-	secure.TLS = &tls.Config{InsecureSkipVerify: true} // it only asks whether this is TLS, and sends nothing
+	secure.TLS = &tls.Config{InsecureSkipVerify: true} // it only detects TLS, and sends no data
 	w, err := connect(ctx, p.addr, secure)
 	if err == nil {
 		w.close()
@@ -66,12 +66,12 @@ func (p *prober) explain(ctx context.Context, e *ConnectError) error {
 	return e
 }
 
-// candidates is how many tags are tried, at most, until one is on the node that was
-// asked: enough for a cluster of a few hundred nodes.
+// candidates limits the tags that are tried to find one on this node: enough for a cluster of a few hundred
+// nodes.
 const candidates = 2048
 
-// settle finds tags whose keys the address accepts. Behind a proxy that is any; a node
-// of a cluster has a part of the slots only, and names the node of the others.
+// settle finds tags whose keys the address accepts. A proxy accepts all; a node of a cluster owns a part of
+// the slots, and redirects the others.
 func (p *prober) settle(ctx context.Context) error {
 	var moved string
 	for tried := 0; tried < candidates && len(p.keys.homes) < homes; tried += 64 {

@@ -8,15 +8,14 @@ import (
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// Width is how many columns [Report.Text] has at most.
+// Width limits the columns of [Report.Text].
 const Width = 80
 
-// maxShown is how many differences the text lists.
+// maxShown limits the listed differences.
 const maxShown = 20
 
-// Text says what the address is most like, then what differs, then what that means for
-// a service that uses it. It has no line of more than [Width] columns, unless a name is
-// longer.
+// Text returns the most similar profile, the differences, and their consequences for a service. No line has
+// more than [Width] columns, unless a name is longer.
 func (r *Report) Text() string {
 	t := &page{}
 	r.textLikeness(t)
@@ -115,7 +114,7 @@ type page struct{ strings.Builder }
 
 func (t *page) blank() { t.WriteByte('\n') }
 
-// para writes words, indented by lead and below it by as many blanks.
+// para writes words, the first line indented by lead and the others by blanks of the same width.
 func (t *page) para(lead, words string) {
 	t.WriteString(wrap.Paragraph(Width, lead, strings.Repeat(" ", max(len(lead), 2)), words))
 }

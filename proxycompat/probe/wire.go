@@ -12,18 +12,17 @@ import (
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
-// wire is one connection, used by one goroutine at a time. It ends with the ctx that
-// it was dialled with.
+// wire is one connection, used by one goroutine at a time. It ends with the ctx of its dial.
 type wire struct {
 	conn   net.Conn
 	br     *bufio.Reader
-	used   bool   // something was answered on it
+	used   bool   // it has received a reply
 	failed bool   // the last reply was an error
-	seen   []byte // the first bytes that came, for the case that they are no reply
+	seen   []byte // the first bytes received, in case they are not a reply
 	stop   func() bool
 }
 
-// connect dials, and shakes hands if TLS is wanted.
+// connect dials, and completes the TLS handshake if configured.
 func connect(ctx context.Context, addr string, cfg Config) (*wire, error) {
 	limited, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
@@ -37,7 +36,7 @@ func connect(ctx context.Context, addr string, cfg Config) (*wire, error) {
 	if cfg.TLS != nil {
 		secure := tls.Client(conn, namedTLS(cfg.TLS, addr))
 		if err := secure.HandshakeContext(limited); err != nil {
-			_ = conn.Close() // the handshake's error is the one that matters
+			_ = conn.Close() // the error of the handshake matters
 			if ended := hasEnded(ctx); ended != nil {
 				return nil, ended
 			}
@@ -46,13 +45,13 @@ func connect(ctx context.Context, addr string, cfg Config) (*wire, error) {
 		conn = secure
 	}
 	w := &wire{conn: conn, br: bufio.NewReaderSize(conn, 32<<10)}
-	// Closing is for ever: no deadline that is set later can undo it.
+	// Close is final; a later deadline cannot undo it.
 	w.stop = context.AfterFunc(ctx, func() { _ = conn.Close() })
 	return w, nil
 }
 
-// hasEnded returns the cause of a ctx that has ended, or whose deadline has come: a dial
-// notices that by itself, and a moment before the ctx.
+// hasEnded returns the cause of a ctx that has ended, or whose deadline has passed: a dial notices the
+// deadline itself, a moment before the ctx.
 func hasEnded(ctx context.Context) error {
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
 		<-ctx.Done()
@@ -68,24 +67,24 @@ func namedTLS(cfg *tls.Config, addr string) *tls.Config {
 		return cfg
 	}
 	named := cfg.Clone()
-	named.ServerName, _, _ = net.SplitHostPort(addr) // checkAddr has seen it
+	named.ServerName, _, _ = net.SplitHostPort(addr) // checkAddr has validated it
 	return named
 }
 
 func (w *wire) close() {
 	w.stop()
-	_ = w.conn.Close() // there is nobody to tell
+	_ = w.conn.Close() // the error has no reader
 }
 
-// exchange sends commands in one write and reads a reply to each, waiting that long for
-// each of them. It returns the replies that came. After an error the wire is of no use.
+// exchange sends commands in one write and reads a reply to each, with a timeout of wait for each. It
+// returns the received replies. After an error the wire is unusable.
 func (w *wire) exchange(wait time.Duration, commands ...[]string) ([]resp.Reply, error) {
 	var out []byte
 	for _, c := range commands {
 		out = resp.AppendCommand(out, c...)
 	}
-	// A peer that does not read because we do not must not make both wait: what is
-	// large is written while replies are read.
+	// A large write continues while replies are read: otherwise both sides would block if the peer stops
+	// reading until its replies are read.
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	var failed error
@@ -95,14 +94,14 @@ func (w *wire) exchange(wait time.Duration, commands ...[]string) ([]resp.Reply,
 	if len(out) <= 16<<10 {
 		_, failed = w.conn.Write(out)
 	} else {
-		writing.Go(func() { _, _ = w.conn.Write(out) }) // reading shows what became of it
+		writing.Go(func() { _, _ = w.conn.Write(out) }) // the replies show the result
 	}
 	replies := make([]resp.Reply, 0, len(commands))
 	for range commands {
-		// A failed write is not the end: what the peer said before it closed is there.
+		// A failed write is not the end: the peer may have replied before it closed.
 		reply, err := w.read(wait)
 		if err != nil {
-			_ = w.conn.Close() // ends the writing
+			_ = w.conn.Close() // ends the write
 			if failed != nil && !isClosed(err) {
 				err = failed
 			}
@@ -115,7 +114,7 @@ func (w *wire) exchange(wait time.Duration, commands ...[]string) ([]resp.Reply,
 	return replies, nil
 }
 
-// read reads one reply. Messages that a server pushes are skipped.
+// read reads one reply. It skips push messages.
 func (w *wire) read(wait time.Duration) (resp.Reply, error) {
 	for {
 		if err := w.conn.SetDeadline(time.Now().Add(wait)); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// answer gives the answers that are the proxy's own.
+// answer returns replies that the proxy makes itself.
 func (s *session) answer(args []string, rule proxycompat.Rule) (o outcome, done bool) {
 	codis := s.p.codis()
 	switch {
@@ -28,7 +28,7 @@ func (s *session) answer(args []string, rule proxycompat.Rule) (o outcome, done 
 	case is(args, "SELECT") && rule.Local():
 		return s.selectDatabase(args), true
 	case is(args, "HELLO") && codis && s.p.profile.Backend() == (proxycompat.Version{}):
-		// What codis-server 3.2 says; it repeats the name as it was sent.
+		// codis-server 3.2 repeats the name as it was sent.
 		return localError(fmt.Sprintf("ERR unknown command '%s'", args[0])), true
 	case codis && !rule.ArgsFit(args):
 		return s.wrongArgs(args), true
@@ -40,7 +40,7 @@ func (s *session) answer(args []string, rule proxycompat.Rule) (o outcome, done 
 	return outcome{}, false
 }
 
-// ownAnswer is what proxies say that do not ask a server.
+// ownAnswer returns the replies of commands that do not reach a server.
 func (s *session) ownAnswer(args []string) outcome {
 	switch strings.ToUpper(args[0]) {
 	case "PING", "ECHO":
@@ -86,11 +86,11 @@ func (s *session) selectDatabase(args []string) outcome {
 		return localError(fmt.Sprintf("ERR invalid DB index, only accept DB [0,%d)", databases))
 	}
 	if db := strconv.Itoa(n); db != s.database {
-		if s.pin.multi || s.pin.backend != Local { // what is watched and queued would be lost
+		if s.pin.multi || s.pin.backend != Local { // watched and queued state would be lost
 			return outcome{reply: resp.AppendError(nil, "ERR SELECT in a transaction"), backend: Local, then: closeAfter}
 		}
 		s.database = db
-		for _, l := range s.links { // the proxy keeps connections by database
+		for _, l := range s.links { // the proxy has separate connections per database
 			l.close()
 		}
 		clear(s.links)
@@ -98,7 +98,7 @@ func (s *session) selectDatabase(args []string) outcome {
 	return local(resp.AppendStatus(nil, "OK"))
 }
 
-// harmful reports whether a command changes the connection that it is executed on.
+// harmful reports whether a command changes the state of its connection.
 func harmful(args []string) bool {
 	switch name := strings.ToUpper(args[0]); name {
 	case "HELLO":
@@ -110,8 +110,8 @@ func harmful(args []string) bool {
 	}
 }
 
-// harm breaks the connections to a backend, everybody's, as the proxies do that share
-// them: whatever is being executed on them gets no answer.
+// harm breaks all connections to a backend, as proxies with shared connections do: a command in flight gets
+// no reply.
 func (s *session) harm(args []string, rule proxycompat.Rule) outcome {
 	backend := s.p.BackendOf(s.routed(args, rule))
 	s.p.backends[backend].cut()

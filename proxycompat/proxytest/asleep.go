@@ -2,9 +2,8 @@ package proxytest
 
 import "math/rand/v2"
 
-// awake returns nil if a backend answers. Else the command is executed when it wakes
-// up, and the backend ejected, where the proxy does that, from this failure on. What is
-// part of a transaction is lost with the connection that it was said on.
+// awake returns nil if a backend answers. Otherwise the backend executes the command after it wakes up, and
+// is ejected if the proxy does so. A part of a transaction is lost with its connection.
 func (b *backend) awake(s *session, args []string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -24,7 +23,7 @@ type late struct {
 	args     []string
 }
 
-// execute executes it, over the link of its database or a new one.
+// execute runs the command over the link of its database, or over a new one.
 func (c late) execute(p *Proxy, b *backend, links map[string]*link) {
 	l := links[c.database]
 	if l == nil {
@@ -44,7 +43,8 @@ func (c late) execute(p *Proxy, b *backend, links map[string]*link) {
 	}
 }
 
-// wakeUp executes what came while the backend was asleep. What may block gets a link of its own.
+// wakeUp executes the commands received while the backend was asleep. A command that may block gets its own
+// link.
 func (b *backend) wakeUp(p *Proxy, all []late) {
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	run := func(all []late) {
@@ -67,8 +67,8 @@ func (b *backend) wakeUp(p *Proxy, all []late) {
 	run(prompt)
 }
 
-// Sleep makes a backend hang, as a stopped process does: clients are told that it timed
-// out, and what it was sent is executed when it wakes up, in no order.
+// Sleep makes a backend hang like a stopped process: clients get a timeout, and the backend executes their
+// commands when it wakes up, in no order.
 func (p *Proxy) Sleep(backend int) {
 	b := p.backends[backend]
 	b.mu.Lock()
@@ -76,7 +76,7 @@ func (p *Proxy) Sleep(backend int) {
 	b.asleep = true
 }
 
-// Wake ends what [Proxy.Sleep] began.
+// Wake ends a Sleep. The backend executes the commands that it received meanwhile.
 func (p *Proxy) Wake(backend int) {
 	b := p.backends[backend]
 	b.mu.Lock()

@@ -13,7 +13,7 @@ import (
 var (
 	errDown = errors.New("backend is down")
 	errGone = errors.New("backend connection is gone")
-	// A server that does not answer in time may still execute what it was sent.
+	// A server that does not answer in time may still execute the command.
 	errAsleep = errors.New("backend does not answer")
 )
 
@@ -21,14 +21,14 @@ var (
 type backend struct {
 	dial func(ctx context.Context) (net.Conn, error)
 
-	replica *replica // answers what only reads; nil: none
+	replica *replica // answers read-only commands; nil: none
 	engine  bool     // in this process: see seconds
 
 	mu      sync.Mutex
 	down    bool
 	ejected bool
 	asleep  bool
-	late    []late // what it was sent while it was asleep
+	late    []late // commands received while asleep
 	links   map[*link]struct{}
 }
 
@@ -36,15 +36,15 @@ func newBackend(dial func(ctx context.Context) (net.Conn, error)) *backend {
 	return &backend{dial: dial, links: map[*link]struct{}{}}
 }
 
-// link is one connection to a backend. It is used by one session, one command
-// at a time, and redialled when it broke.
+// link is one connection to a backend. One session uses it, one command at a time, and dials again after an
+// error.
 type link struct {
 	b    *backend
 	conn net.Conn
 	br   *bufio.Reader
 }
 
-// connect opens a link. database is selected if it is not 0.
+// connect opens a link and selects the database unless it is 0.
 func (b *backend) connect(ctx context.Context, database string) (*link, error) {
 	b.mu.Lock()
 	down := b.down
@@ -73,8 +73,7 @@ func (b *backend) connect(ctx context.Context, database string) (*link, error) {
 	return l, nil
 }
 
-// do sends one command and waits for its reply. Push messages that come first
-// are part of what is returned.
+// do sends one command and returns its reply, with any push messages before it.
 func (l *link) do(args []string) (resp.Reply, error) {
 	if l.b.engine {
 		args = seconds(args)
@@ -85,9 +84,9 @@ func (l *link) do(args []string) (resp.Reply, error) {
 	return l.reply()
 }
 
-// seconds makes an in-process server answer TTL and EXPIRETIME as Redis does, which rounds to the
-// nearest second (expire.c, ttlGenericCommand), while miniredis rounds down. It is a script, so
-// that it works in a transaction, too. TTL within a script of a client is still rounded down.
+// seconds makes an in-process server round TTL and EXPIRETIME to the nearest second, as Redis does
+// (expire.c, ttlGenericCommand); miniredis rounds down. It uses a script, so that it works in a
+// transaction, too. TTL inside a client's script is still rounded down.
 func seconds(args []string) []string {
 	if len(args) != 2 || !is(args, "TTL") && !is(args, "EXPIRETIME") {
 		return args
@@ -96,15 +95,15 @@ func seconds(args []string) []string {
 	return []string{"EVAL", rounded, "1", args[1], args[0]}
 }
 
-// pipeline sends commands in one go and waits for their replies. After an error the connection is
-// closed: its remaining replies belong to no request.
+// pipeline sends commands in one write and returns their replies. It closes the connection after an error,
+// since the remaining replies have no request.
 func (l *link) pipeline(commands [][]string) ([]resp.Reply, error) {
 	var request []byte
 	for _, args := range commands {
 		request = resp.AppendCommand(request, args...)
 	}
 	sent := make(chan error, 1)
-	go func() { // a connection in memory holds nothing: who answers waits for us to read
+	go func() { // net.Pipe has no buffer: the server blocks until its replies are read
 		_, err := l.conn.Write(request)
 		sent <- err
 	}()
@@ -156,7 +155,7 @@ func (b *backend) open() {
 	b.down = false
 }
 
-// cut cuts the connections to a backend that itself goes on.
+// cut closes the connections to a backend that keeps running.
 func (b *backend) cut() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -165,18 +164,15 @@ func (b *backend) cut() {
 	}
 }
 
-// present reports whether keys are sent to a backend of a proxy that ejects those that
-// fail.
+// present reports whether the proxy sends keys to this backend: an ejecting proxy skips failed ones.
 func (b *backend) present() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return !b.down && !b.ejected
 }
 
-// Down makes a backend unreachable: its connections are cut at once and new
-// ones refused, until [Proxy.Up]. What it stores stays. A command that was
-// being executed gets the proxy's error for a broken connection and may have
-// been executed.
+// Down makes a backend unreachable until [Proxy.Up]: it cuts the connections and refuses new ones. The data
+// stays. A command in flight gets the proxy's error for a broken connection and may have been executed.
 func (p *Proxy) Down(backend int) { p.backends[backend].close() }
 
 // Up makes a backend reachable again.
@@ -188,15 +184,14 @@ func (p *Proxy) Up(backend int) {
 	}
 }
 
-// FlushScripts makes a backend forget its script cache, as a restart or a
-// failover would: the next EVALSHA there answers NOSCRIPT. The other backends
-// keep theirs. The error says that the backend could not be reached.
+// FlushScripts clears the script cache of one backend, as a restart or a failover would: the next EVALSHA
+// there returns NOSCRIPT. The error reports an unreachable backend.
 func (p *Proxy) FlushScripts(backend int) error {
 	_, err := p.exec(p.ctx, backend, "", []string{"SCRIPT", "FLUSH"})
 	return err
 }
 
-// exec runs one command on a connection of its own.
+// exec runs one command on its own connection.
 func (p *Proxy) exec(ctx context.Context, backend int, database string, args []string) (resp.Reply, error) {
 	l, err := p.backends[backend].connect(ctx, database)
 	if err != nil {

@@ -14,38 +14,36 @@ const (
 	Several = -2 // split over several backends
 )
 
-// Call is one command that the proxy received, in the order in which it
-// finished with them.
+// Call is one command that the proxy received. Calls are in the order of completion.
 type Call struct {
 	Conn    int                 // which client connection, counted from 1
 	Args    []string            // as received
-	Backend int                 // index of the backend that executed it, or Local or Several
-	Verdict proxycompat.Verdict // what the profile says about the command
-	Fault   Action              // the fault that acted on it, or None
-	Reply   string              // kind of the reply, errors with their text; "" when the client got none
+	Backend int                 // the index of the executing backend, or Local or Several
+	Verdict proxycompat.Verdict // of the profile for the command
+	Fault   Action              // the fault applied to it, or None
+	Reply   string              // the kind of reply, errors with their text; "" if the client got none
 }
 
 // Command returns the command's name in upper case.
 func (c Call) Command() string { return strings.ToUpper(c.Args[0]) }
 
-// Calls returns what the proxy has received since it started or since
-// [Proxy.ResetCalls]. A command that is still being executed, or that hangs on
-// purpose, is not in it yet.
+// Calls returns the commands received since the start or [Proxy.ResetCalls]. It does not include commands
+// that are in flight or hang on purpose.
 func (p *Proxy) Calls() []Call {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.calls)
 }
 
-// ResetCalls forgets the calls so far.
+// ResetCalls clears the result of [Proxy.Calls].
 func (p *Proxy) ResetCalls() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.calls = nil
 }
 
-// Count returns how often each command was received, by its name in upper
-// case. See [Proxy.Calls] for when.
+// Count returns the number of completed calls by command name in upper case, as [Proxy.Calls] would list
+// them.
 func (p *Proxy) Count() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +60,7 @@ func (p *Proxy) record(c Call) {
 	p.calls = append(p.calls, c)
 }
 
-// replyKind describes a reply without showing what is stored.
+// replyKind describes a reply without its content.
 func replyKind(r resp.Reply) string {
 	if text, ok := r.ErrorText(); ok {
 		return "error " + text

@@ -2,14 +2,14 @@ package proxytest
 
 import "strconv"
 
-// databases is how many a client can select, unless the proxy has one alone.
+// databases is the number of databases, unless the proxy has only one.
 const databases = 16
 
 // entry is a key of a database.
 type entry struct{ database, key string }
 
-// everyDatabase calls f for each database of the server of a new link, which is selected
-// meanwhile. A server that refuses a number has no more.
+// everyDatabase selects each database of the server on a new link and calls f. It stops at the first number
+// that the server rejects.
 func (l *link) everyDatabase(f func(database string) error) error {
 	for n := range databases {
 		database := strconv.Itoa(n)
@@ -29,7 +29,7 @@ func (l *link) everyDatabase(f func(database string) error) error {
 	return nil
 }
 
-// keys lists the keys of the database that is selected.
+// keys lists the keys of the selected database.
 func (l *link) keys() ([]string, error) {
 	reply, err := l.do([]string{"KEYS", "*"})
 	if err != nil {

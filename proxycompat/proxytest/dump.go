@@ -11,15 +11,14 @@ import (
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
-// dump is what a backend holds under a key: a command that makes the same elsewhere.
+// dump is the content of a key as a command that recreates it.
 type dump struct {
 	key   string
-	set   []string  // nil: there is nothing
-	until time.Time // when it expires; zero: never
+	set   []string  // nil: the key is absent
+	until time.Time // the expiry; zero: none
 }
 
-// lookups are the commands after which it is known what is under a key. Only one of those
-// in the middle fits its kind.
+// lookups returns commands that read a key of any type. Only one of those in the middle matches the type.
 func lookups(key string) [][]string {
 	return [][]string{
 		{"TYPE", key},
@@ -32,7 +31,7 @@ func lookups(key string) [][]string {
 	}
 }
 
-// dumpOf reads keys over l, all of them as they are at one moment.
+// dumpOf reads keys over l in one transaction.
 func dumpOf(l *link, keys ...string) ([]dump, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -64,7 +63,7 @@ func dumpOf(l *link, keys ...string) ([]dump, error) {
 	return out, nil
 }
 
-// dumpFrom makes a dump of the answers to lookups, given at a time.
+// dumpFrom makes a dump from the replies to lookups, read at now.
 func dumpFrom(key string, now time.Time, replies []resp.Reply) (d dump, err error) {
 	d.key = key
 	kind, _ := replies[0].Text()
@@ -87,7 +86,7 @@ func dumpFrom(key string, now time.Time, replies []resp.Reply) (d dump, err erro
 		d.set, err = texts([]string{"SADD", key}, replies[4])
 	case "zset":
 		d.set, err = texts([]string{"ZADD", key}, replies[5])
-		for i := 2; i+1 < len(d.set); i += 2 { // ZADD wants the score first
+		for i := 2; i+1 < len(d.set); i += 2 { // ZADD takes the score first
 			d.set[i], d.set[i+1] = d.set[i+1], d.set[i]
 		}
 	default:
@@ -99,7 +98,7 @@ func dumpFrom(key string, now time.Time, replies []resp.Reply) (d dump, err erro
 	return d, err
 }
 
-// commands make what was dumped, whatever is there, as far as it has not expired since.
+// commands recreate the key, replacing any value, with the remaining expiry.
 func (d dump) commands() [][]string {
 	out := [][]string{{"DEL", d.key}}
 	left := time.Until(d.until).Milliseconds()
@@ -114,7 +113,7 @@ func (d dump) commands() [][]string {
 	return append(out, d.set, []string{"PEXPIRE", d.key, strconv.FormatInt(left, 10)})
 }
 
-// restore makes dumps over l, at one moment; flush deletes everything else.
+// restore executes dumps over l in one transaction; flush deletes everything else first.
 func restore(l *link, flush bool, dumps ...dump) error {
 	commands := [][]string{{"MULTI"}}
 	if flush {
@@ -135,7 +134,7 @@ func restore(l *link, flush bool, dumps ...dump) error {
 	return err
 }
 
-// queue says commands, the first of which is MULTI or comes after it.
+// queue sends commands, the first of which is MULTI or follows it.
 func (l *link) queue(commands ...[]string) error {
 	replies, err := l.pipeline(commands)
 	if err != nil {
@@ -149,7 +148,7 @@ func (l *link) queue(commands ...[]string) error {
 	return nil
 }
 
-// commit says EXEC, and returns the answers to what was queued.
+// commit sends EXEC, and returns the replies of the queued commands.
 func (l *link) commit() ([]resp.Reply, error) {
 	reply, err := l.do([]string{"EXEC"})
 	if err != nil {
@@ -158,7 +157,7 @@ func (l *link) commit() ([]resp.Reply, error) {
 	return elementsOf(reply)
 }
 
-// elementsOf returns what is in an array.
+// elementsOf returns the elements of an array.
 func elementsOf(reply resp.Reply) ([]resp.Reply, error) {
 	n, raw, ok := reply.Elements()
 	if !ok {

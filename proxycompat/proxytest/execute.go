@@ -9,7 +9,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// execute does with a command what the profile's proxy does with it.
+// execute handles a command as the profile's proxy does.
 func (s *session) execute(args []string) outcome {
 	rule := s.p.profile.RuleFor(args...)
 	switch {
@@ -44,7 +44,7 @@ func (s *session) execute(args []string) outcome {
 	return s.forwardBy(s.routed(args, rule), args)
 }
 
-// routed is the word that a command is routed by, "" if there is none.
+// routed returns the routing word of a command, "" if there is none.
 func (s *session) routed(args []string, rule proxycompat.Rule) string {
 	if i := rule.Route(args); i > 0 {
 		return args[i]
@@ -60,7 +60,7 @@ func (s *session) refuse(args []string) outcome {
 	return outcome{backend: Local, then: closeMute}
 }
 
-// wrongArgs answers a command with more or fewer arguments than the proxy takes.
+// wrongArgs answers a command with a number of arguments that the proxy rejects.
 func (s *session) wrongArgs(args []string) outcome {
 	if s.p.closes() {
 		return outcome{backend: Local, then: closeMute}
@@ -72,13 +72,13 @@ func (s *session) wrongArgs(args []string) outcome {
 	return localError("ERR wrong number of arguments for '" + name + "' command")
 }
 
-// crossSlot answers a command whose keys have to be in one slot, and are not.
+// crossSlot answers a command whose keys must be in one slot, but are not.
 func (s *session) crossSlot(args []string, rule proxycompat.Rule) (o outcome, apart bool) {
 	if rule.Verdict != proxycompat.SameSlot {
 		return outcome{}, false
 	}
 	if c, _ := proxycompat.CommandOf(args...); s.p.transparent() {
-		if n, counted := c.States(args); counted && n > len(args) { // then a server does not look for keys
+		if n, counted := c.States(args); counted && n > len(args) { // the server rejects the count before it looks for keys
 			return outcome{}, false
 		}
 	}
@@ -95,8 +95,8 @@ func (s *session) crossSlot(args []string, rule proxycompat.Rule) (o outcome, ap
 	return localError(s.p.profile.RefusalText(args[0])), true
 }
 
-// forward executes a command on one backend. Who is pinned to it loses what was watched
-// and queued there with the link, and so the own connection.
+// forward executes a command on one backend. If a link in a transaction fails, its watches and queued
+// commands are lost, so the client is disconnected.
 func (s *session) forward(backend int, args []string) outcome {
 	reply, err := s.do(backend, args)
 	switch {
@@ -113,8 +113,7 @@ func (o outcome) on(backend int) outcome {
 	return o
 }
 
-// do sends a command over the session's link to a backend, opening it first if
-// need be.
+// do sends a command over the session's link to a backend. It opens the link if necessary.
 func (s *session) do(backend int, args []string) (resp.Reply, error) {
 	b := s.p.backends[backend]
 	if err := b.awake(s, args); err != nil {
@@ -153,8 +152,8 @@ func (s *session) link(backend int) (*link, error) {
 	return l, nil
 }
 
-// backendError is what the client is told about a backend that failed. None of
-// these texts says whether the command was executed.
+// backendError returns the client's error text for a failed backend. No text tells whether the command was
+// executed.
 func (p *Proxy) backendError(err error) string {
 	switch broke := errors.Is(err, errGone); {
 	case p.codis() && broke:
@@ -169,8 +168,8 @@ func (p *Proxy) backendError(err error) string {
 	return "ERR Connection refused"
 }
 
-// everywhere executes a command on all backends. The first error is the answer, else
-// what the first backend said.
+// everywhere executes a command on all backends. It returns the first error, or the reply of the first
+// backend.
 func (s *session) everywhere(args []string) outcome {
 	first := s.forward(0, args)
 	if first.then != goOn {
@@ -190,9 +189,8 @@ func (s *session) everywhere(args []string) outcome {
 	return first.on(Several)
 }
 
-// split executes a command key by key and merges the replies: arrays are
-// joined, integers added, of equal statuses one is left. The first error is
-// the answer, whatever the other keys did.
+// split executes a command key by key and merges the replies: it joins arrays, adds integers, and keeps one
+// of several equal statuses. It returns the first error regardless of the other keys.
 func (s *session) split(args []string, keys []int) outcome {
 	o := outcome{backend: s.p.BackendOf(args[keys[0]])}
 	var sum int64

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// Action is what a [Fault] does.
+// Action is the effect of a [Fault].
 type Action uint8
 
-// The actions. "Cut" means that the client's connection is closed; replies to
-// earlier commands of the same pipeline are delivered before.
+// The actions. "Cut" closes the client's connection after the replies to earlier commands of the same
+// pipeline.
 const (
-	None         Action = iota // execute and answer; for a Do
-	DropReply                  // execute, swallow the reply but for its first Keep bytes, cut
+	None         Action = iota // execute and answer; for use with Do
+	DropReply                  // execute, drop the reply but for its first Keep bytes, cut
 	DropRequest                // do not execute, cut
 	HangReply                  // execute, never answer; with a Delay, cut after it
 	HangRequest                // do not execute, never answer; with a Delay, cut after it
-	Delay                      // wait for Delay, then execute and answer; also if the client has gone by then
+	Delay                      // wait for Delay, then execute and answer; also if the client has disconnected by then
 	DelayReply                 // execute, wait for Delay, then answer
 	RefuseWith                 // do not execute, answer the error Text
 	ExecuteLater               // answer the error Text, or cut if it is empty; execute after Delay
@@ -35,25 +35,24 @@ func (a Action) String() string {
 	return fmt.Sprintf("Action(%d)", uint8(a))
 }
 
-// Fault makes the proxy misbehave on some commands.
+// Fault makes the proxy misbehave for some commands.
 type Fault struct {
 	// Command is the name of the command in upper case; empty means any.
 	Command string
 
-	// Match, if set, must also say yes. It must not change args.
+	// Match, if set, must also return true. It must not change args.
 	Match func(args []string) bool
 
-	Skip  int // let that many matching commands pass first
-	Times int // then act that often: 0 means once, -1 always
+	Skip  int // the number of matching commands that pass first
+	Times int // the number of commands affected after them: 0 means one, -1 all
 
 	Action Action
-	Delay  time.Duration // for Delay, DelayReply, ExecuteLater, and, where not 0, the Hang actions
+	Delay  time.Duration // for Delay, DelayReply, ExecuteLater, and, if not 0, the Hang actions
 	Text   string        // for RefuseWith and ExecuteLater: the error, with its code
 	Keep   int           // for DropReply: bytes of the reply that still reach the client
 
-	// Do, if set, runs just before the action, for instance to change what is
-	// stored. With DropReply, HangReply and DelayReply it runs after the
-	// command was executed, with the others before.
+	// Do, if set, runs just before the action, for instance to change stored data. With DropReply,
+	// HangReply and DelayReply it runs after the execution of the command, with the others before it.
 	Do func()
 }
 
@@ -64,9 +63,8 @@ type armed struct {
 	skipped, done int
 }
 
-// Inject arms a fault. Of several faults that match a command, the one that
-// was injected first acts. remove disarms it; calling it again does nothing.
-// Commands that the proxy's client sends for its handshake are matched too.
+// Inject arms a fault. If several faults match a command, the first one injected applies. remove disarms
+// it; a second call has no effect. Handshake commands of a client are matched, too.
 func (p *Proxy) Inject(f Fault) (remove func()) {
 	a := &armed{Fault: f}
 	p.mu.Lock()
@@ -79,7 +77,7 @@ func (p *Proxy) Inject(f Fault) (remove func()) {
 	}
 }
 
-// fault returns the fault that acts on this command, or nil.
+// fault returns the fault for this command, or nil.
 func (p *Proxy) fault(args []string) *Fault {
 	p.mu.Lock()
 	faults := slices.Clone(p.faults)

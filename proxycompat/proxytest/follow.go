@@ -6,9 +6,9 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// change does something that executes commands on a backend, and has its replica get what
-// they have left there. A server executes one command at a time, and so what changes a
-// master that has a replica waits for its turn; what blocks goes without.
+// change runs do, which executes commands on a backend, and replicates their effects. A server executes one
+// command at a time, so changes of a master with a replica take turns. Blocking commands do not wait for
+// their turn.
 func (b *backend) change(database string, commands [][]string, do func() error) error {
 	r := b.replica
 	if r == nil || !mayChange(commands) {
@@ -25,7 +25,7 @@ func (b *backend) change(database string, commands [][]string, do func() error) 
 	err := do()
 	r.follow(database, commands)
 	r.leave()
-	if err != nil { // the server may execute them only now
+	if err != nil { // the server may execute the commands only now
 		r.p.wg.Go(func() {
 			if r.p.wait(r.lag) {
 				r.catchUp(database, commands)
@@ -47,7 +47,7 @@ func (r *replica) enter() bool {
 
 func (r *replica) leave() { <-r.turn }
 
-// catchUp is follow, when it is not its turn.
+// catchUp takes a turn and calls follow.
 func (r *replica) catchUp(database string, commands [][]string) {
 	if r.enter() {
 		defer r.leave()
@@ -55,8 +55,7 @@ func (r *replica) catchUp(database string, commands [][]string) {
 	}
 }
 
-// follow has the replica get what commands have left on its master, those of one call at
-// one moment. What cannot be read stays as it is.
+// follow replicates the keys of some commands, in one step per call. It leaves unreadable keys unchanged.
 func (r *replica) follow(database string, commands [][]string) {
 	var keys []string
 	for _, args := range commands {
@@ -74,7 +73,7 @@ func (r *replica) follow(database string, commands [][]string) {
 		return
 	}
 	dumps, err := r.read(database, keys)
-	if err != nil { // the link may have ended with a server that is there again
+	if err != nil { // the link may have failed at a restarted server
 		dumps, err = r.read(database, keys)
 	}
 	if err == nil {
@@ -100,7 +99,7 @@ func (r *replica) read(database string, keys []string) ([]dump, error) {
 	return dumps, err
 }
 
-// afresh has the replica get all that there is on its master.
+// afresh replicates all data of the master.
 func (r *replica) afresh() {
 	l, err := r.master.connect(r.p.ctx, "")
 	if err != nil {

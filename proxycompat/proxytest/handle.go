@@ -6,8 +6,7 @@ import (
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
-// handle executes one command, with the fault that is armed for it, and
-// records the call.
+// handle executes one command with its armed fault, and records the call.
 func (s *session) handle(args []string) outcome {
 	f := s.p.fault(args)
 	if f == nil {
@@ -27,7 +26,7 @@ func (s *session) handle(args []string) outcome {
 	return o
 }
 
-// before does what a fault does instead of executing the command, or before.
+// before applies a fault before, or instead of, the execution.
 func (s *session) before(f *Fault, args []string) (o outcome, done bool) {
 	o.backend = Local
 	switch f.Action {
@@ -61,7 +60,7 @@ func (s *session) before(f *Fault, args []string) (o outcome, done bool) {
 	return o, true
 }
 
-// after does what a fault does to the reply of an executed command.
+// after applies a fault to the reply of an executed command.
 func (s *session) after(f *Fault, o *outcome) {
 	switch f.Action {
 	case DropReply, HangReply, DelayReply:
@@ -80,8 +79,7 @@ func (s *session) after(f *Fault, o *outcome) {
 	}
 }
 
-// executeLater executes the command on a connection of its own, when the
-// client has long been told something else.
+// executeLater executes the command on its own connection after the client has received another reply.
 func (s *session) executeLater(f *Fault, args []string) {
 	later := &session{
 		p: s.p, id: s.id, links: map[int]*link{}, database: s.database, authed: s.authed, pin: pinned{backend: Local},
@@ -101,7 +99,7 @@ func (s *session) executeLater(f *Fault, args []string) {
 	})
 }
 
-// local is an outcome that no backend took part in.
+// local is an outcome without a backend.
 func local(reply []byte) outcome { return outcome{reply: reply, backend: Local} }
 
 func localError(text string) outcome { return local(resp.AppendError(nil, text)) }

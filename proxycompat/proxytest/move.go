@@ -10,37 +10,34 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// Method is how Codis moves a slot.
+// Method is a way of slot migration in Codis.
 type Method uint8
 
 const (
-	// Sync moves the key of a command, and all keys that have its hash tag, before it
-	// executes the command on the new backend (SLOTSMGRTTAGONE).
+	// Sync moves the key of a command, and all keys that have its hash tag, before it executes the command
+	// on the new backend (SLOTSMGRTTAGONE).
 	Sync Method = iota
-	// SemiAsync, the default of Codis' dashboard, executes a command on the old backend
-	// as long as its key is there, and else on the new one; one that changes a key which
-	// is just being moved waits (SLOTSMGRT-EXEC-WRAPPER). Only the key that the command
-	// is routed by is looked at.
+	// SemiAsync, the default of Codis' dashboard, executes a command on the old backend as long as its key
+	// is there, and then on the new one. A command that changes a key in transfer waits
+	// (SLOTSMGRT-EXEC-WRAPPER). Only the routing key of the command is considered.
 	SemiAsync
 )
 
-// Move is a slot on its way from one backend to another. Its methods are safe for
-// concurrent use.
+// Move is a slot migration. Its methods are safe for concurrent use.
 type Move struct {
 	p        *Proxy
 	slot     int
 	from, to int
 	method   Method
 
-	mu       sync.Mutex    // held while a command or a key of the slot is under way
-	busy     entry         // the key that is being moved semi-asynchronously
-	done     chan struct{} // closed when it is; nil: none is
+	mu       sync.Mutex    // held while a command or a key of the slot is in flight
+	busy     entry         // the key in semi-asynchronous transfer
+	done     chan struct{} // closed at the end of the transfer; nil: no transfer
 	finished bool
 }
 
-// MoveSlot begins to move a slot to a backend. Until [Move.Finish], keys move as
-// commands meet them, and by [Move.Step], those of all databases. The profile must have
-// slots.
+// MoveSlot starts the migration of a slot to a backend. Until [Move.Finish], commands and [Move.Step] move
+// keys, in all databases. The profile must have slots.
 func (p *Proxy) MoveSlot(slot, to int, method Method) (*Move, error) {
 	if slot < 0 || slot >= p.profile.Slots() || to < 0 || to >= len(p.backends) {
 		return nil, fmt.Errorf("proxytest: no slot %d of %s, or no backend %d", slot, p.profile.Name(), to)
@@ -60,7 +57,7 @@ func (p *Proxy) MoveSlot(slot, to int, method Method) (*Move, error) {
 	return m, nil
 }
 
-// moving returns the move of the slot of a key, if it is being moved.
+// moving returns the migration of the key's slot, or nil.
 func (p *Proxy) moving(key string) *Move {
 	slot := p.profile.Slot(key)
 	p.mu.Lock()
@@ -68,8 +65,8 @@ func (p *Proxy) moving(key string) *Move {
 	return p.moves[slot]
 }
 
-// Step moves one key, which semi-asynchronously takes some time, and reports whether
-// there was one left. One key is moved at a time, and none after [Move.Finish].
+// Step moves one key, and reports whether there was one left. A semi-asynchronous transfer lasts took. Only
+// one key moves at a time, and none after [Move.Finish].
 func (m *Move) Step(took time.Duration) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,8 +95,8 @@ func (m *Move) Step(took time.Duration) (bool, error) {
 	return true, m.carry(entries[0])
 }
 
-// Finish moves what is left, and the slot is the new backend's. It waits for what is
-// under way. A second Finish does nothing.
+// Finish moves the remaining keys and gives the slot to the new backend. It waits for commands and
+// transfers in flight. A second Finish does nothing.
 func (m *Move) Finish() error {
 	m.lockAll()
 	defer m.p.routing.Unlock()
@@ -124,8 +121,8 @@ func (m *Move) Finish() error {
 	return nil
 }
 
-// lockAll keeps all commands from their slots while no key is being moved. It holds
-// nothing while it waits for one, as that takes time.
+// lockAll blocks all commands on slots while no key is in transfer. It holds no lock while it waits for a
+// transfer, since that takes time.
 func (m *Move) lockAll() {
 	for {
 		m.p.routing.Lock()
@@ -140,8 +137,7 @@ func (m *Move) lockAll() {
 	}
 }
 
-// execute executes a command whose key is in the slot, or returns what to wait for
-// before.
+// execute executes a command on a key of the slot, or returns a channel to wait for first.
 func (m *Move) execute(s *session, key string, args []string) (o outcome, busy <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -168,7 +164,7 @@ func (m *Move) execute(s *session, key string, args []string) (o outcome, busy <
 	return s.forward(m.from, args), nil
 }
 
-// carryTagged moves a key, and all keys of its database and hash tag if it has one.
+// carryTagged moves a key, and all keys of its database with the same hash tag.
 func (m *Move) carryTagged(e entry) error {
 	entries := []entry{e}
 	if tag := proxycompat.CodisTag(e.key); tag != e.key {
@@ -190,7 +186,7 @@ func (m *Move) carryTagged(e entry) error {
 	return nil
 }
 
-// carry moves a key if it is still there, over whatever the new backend has.
+// carry moves a key if it still exists, replacing any value in the new backend.
 func (m *Move) carry(e entry) error {
 	old, err := m.on(m.from, e.database)
 	if err != nil {
@@ -217,7 +213,7 @@ func (m *Move) carry(e entry) error {
 	})
 }
 
-// left lists the keys of the slot that have not been moved, of all databases.
+// left lists the unmoved keys of the slot, in all databases.
 func (m *Move) left() ([]entry, error) {
 	old, err := m.on(m.from, "")
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// order is the order in which a pipeline is executed.
+// order returns the order in which a pipeline is executed.
 func (s *session) order(batch [][]string) []int {
 	order := make([]int, len(batch))
 	for i := range order {
@@ -21,16 +21,16 @@ func (s *session) order(batch [][]string) []int {
 	return order
 }
 
-// lane is one of the proxy's connections, in which nothing overtakes.
+// lane is one connection of the proxy; commands in it keep their order.
 type lane struct{ backend, nth int }
 
-// interleave spreads a pipeline over the connections to the backends, and executes what
-// is in them in an order that could come out.
+// interleave spreads a pipeline over the connections to the backends, and returns a possible order of
+// execution.
 func (s *session) interleave(batch [][]string) []int {
 	if s.rng == nil {
 		s.rng = rand.New(rand.NewPCG(s.p.cfg.Seed, uint64(s.id)))
 	}
-	var lanes []lane // one for each command that is still to come, so that long lanes are as quick as short ones
+	var lanes []lane // one per remaining command, so that long lanes are drawn as often as they have commands
 	waiting := map[lane][]int{}
 	for i, args := range batch {
 		l := lane{s.p.BackendOf(s.routed(args, s.p.profile.RuleFor(args...))), s.rng.IntN(s.p.cfg.Parallel)}

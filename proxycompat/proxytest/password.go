@@ -8,8 +8,8 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// password answers as a server that wants a password, whoever is behind. It returns the
-// command without what was for it, or the answer if it goes no further.
+// password behaves as a server with a password, for any server behind. It returns the command without its
+// AUTH part, or the reply if the command ends here.
 func (s *session) password(args []string) (instead []string, o outcome, done bool) {
 	switch name := strings.ToUpper(args[0]); {
 	case s.p.cfg.Password == "" || s.tunnel:
@@ -26,7 +26,7 @@ func (s *session) password(args []string) (instead []string, o outcome, done boo
 	return args, outcome{}, false
 }
 
-// serverAuth answers AUTH, before Redis 6 with a password alone.
+// serverAuth answers AUTH; before Redis 6 it accepts a password only.
 func (s *session) serverAuth(args []string) outcome {
 	old := s.beforeUsers()
 	switch {
@@ -44,7 +44,7 @@ func (s *session) serverAuth(args []string) outcome {
 	return localError("WRONGPASS invalid username-password pair or user is disabled.")
 }
 
-// helloAuth takes AUTH out of HELLO.
+// helloAuth removes AUTH from HELLO.
 func (s *session) helloAuth(args []string) (instead []string, o outcome, done bool) {
 	for i := 2; i < len(args); i++ {
 		switch {
@@ -65,12 +65,12 @@ func (s *session) helloAuth(args []string) (instead []string, o outcome, done bo
 	return args, outcome{}, false
 }
 
-// admits reports whether words are the password, or the default user and it.
+// admits reports whether words are the password, or the default user and the password.
 func (s *session) admits(words []string) bool {
 	return words[len(words)-1] == s.p.cfg.Password && (len(words) == 1 || words[0] == "default")
 }
 
-// beforeUsers reports whether the server is older than Redis 6, which knows no users.
+// beforeUsers reports whether the server is older than Redis 6, which introduced users.
 func (s *session) beforeUsers() bool {
 	v := s.p.profile.Backend()
 	return v != (proxycompat.Version{}) && v.Before(proxycompat.Version{Major: 6})

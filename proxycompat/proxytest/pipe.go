@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// pipeConn makes the client's end of a net.Pipe fail as a socket does. A pipe
-// that the peer has closed refuses deadlines, so that a client which sets one
-// before it reads would see "closed pipe", not what was sent before and EOF.
+// pipeConn makes the client's end of a net.Pipe fail as a socket does. A pipe closed by the peer rejects
+// deadlines. A client that sets a deadline before a read would get "closed pipe" instead of the remaining
+// data and EOF.
 type pipeConn struct{ net.Conn }
 
 func (c pipeConn) SetDeadline(t time.Time) error      { return open(c.Conn.SetDeadline(t)) }

@@ -16,12 +16,12 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// memoryAddr is what an in-memory proxy calls its address: an IP literal, so
-// that nothing asks a resolver, from the range kept for documentation.
+// memoryAddr is the address of an in-memory proxy: an IP literal reserved for documentation, so that no
+// resolver is used.
 const memoryAddr = "192.0.2.1:19000"
 
-// Config says which proxy to be. The zero value is Codis 3.2 in front of one
-// in-process server, on a free TCP port of the loopback interface.
+// Config configures a Proxy. The zero value is Codis 3.2 in front of one in-process server, on a free TCP
+// port of the loopback interface.
 type Config struct {
 	// Profile is the proxy's behaviour; nil means proxycompat.Codis32().
 	Profile *proxycompat.Profile
@@ -34,44 +34,41 @@ type Config struct {
 	// means 1. The profile "redis" has exactly one server.
 	Engines int
 
-	// Store is which store the servers are to be; the zero value is Lua.
+	// Store selects the command set of the servers; the zero value is Lua.
 	Store Store
 
 	// Dial connects to Backends; nil means a net.Dialer.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// InMemory means no TCP listener: clients connect through Proxy.Dial. With
-	// in-process servers nothing then touches the network, and the whole works
-	// inside a testing/synctest bubble.
+	// InMemory disables the TCP listener: clients connect through Proxy.Dial. With in-process servers
+	// nothing then uses the network, and the proxy works inside a testing/synctest bubble.
 	InMemory bool
 
-	// Password is what clients have to AUTH with; empty means none. It is the
-	// proxy's own (Codis session_auth), not the servers', and also that of a profile
-	// that is a server itself.
+	// Password is the password that clients need; empty means none. It is the proxy's own (Codis
+	// session_auth), not the servers', unless the profile is that of a server.
 	Password string
 
-	// Parallel is the number of connections that the proxy has to each backend, and
-	// among which it spreads the commands of a pipeline whatever their keys (Codis:
-	// backend_primary_parallel, twemproxy: server_connections). 0 executes everything in
-	// the order in which it came; with 1, what goes to the same backend keeps its order;
-	// with more, nothing does. Replies keep theirs. Who waits for each reply sees no
-	// difference.
+	// Parallel is the number of connections from the proxy to each backend, over which it spreads the
+	// commands of a pipeline regardless of keys (Codis: backend_primary_parallel, twemproxy:
+	// server_connections). 0 executes everything in the order received; with 1, commands for one backend
+	// keep their order; with more, there is no order. Replies keep their order. A client that waits for
+	// each reply sees no difference.
 	Parallel int
 
-	// Reorder executes the commands of each pipeline back to front, while the
-	// replies keep their order: the worst that Parallel can do.
+	// Reorder executes the commands of each pipeline in reverse order; the replies keep their order. It is
+	// the worst case of Parallel.
 	Reorder bool
 
-	// Seed decides what is left to chance, so that a run can be repeated.
+	// Seed makes random decisions repeatable.
 	Seed uint64
 
-	// ReplicaLag above 0 gives each backend a replica that is behind by so much, and
-	// has it answer all commands that only read, as Codis does by default once it has
-	// replicas. Scripts go to the master. A profile that is a server itself has none.
+	// ReplicaLag above 0 gives each backend a replica with this lag, and sends it all read-only commands,
+	// as Codis does by default when it has replicas. Scripts go to the master. The profile of a server has
+	// no replicas.
 	ReplicaLag time.Duration
 
-	// AutoEject spreads the keys of a backend that fails over the others for as long as
-	// it does, as twemproxy's auto_eject_hosts.
+	// AutoEject spreads the keys of a failed backend over the others until it recovers, as auto_eject_hosts
+	// of twemproxy does.
 	AutoEject bool
 }
 
@@ -94,11 +91,11 @@ type Proxy struct {
 	conns    int
 	faults   []*armed
 	calls    []Call
-	owners   map[int]int   // of slots that have been moved
-	moves    map[int]*Move // of slots that are being moved
+	owners   map[int]int   // of migrated slots
+	moves    map[int]*Move // migrations in progress
 }
 
-// Start starts a proxy. Close it when done.
+// Start starts a proxy. The caller must Close it.
 func Start(cfg Config) (*Proxy, error) {
 	if cfg.Profile == nil {
 		cfg.Profile = proxycompat.Codis32()
@@ -144,7 +141,7 @@ func (p *Proxy) addBackend(dial func(ctx context.Context) (net.Conn, error)) *ba
 
 func (p *Proxy) addEngine() error {
 	m := miniredis.NewMiniRedis()
-	m.ClockTTL(true) // keys expire as time passes, which in a synctest bubble is fake time
+	m.ClockTTL(true) // keys expire by the clock, which is fake in a synctest bubble
 	p.engines = append(p.engines, m)
 	p.addBackend(func(context.Context) (net.Conn, error) { return m.Dial() }).engine = true
 	if p.profile.Backend() == (proxycompat.Version{}) {
@@ -158,8 +155,8 @@ func (p *Proxy) addEngine() error {
 	return conn.Close()
 }
 
-// refuseNewer makes an engine as old as the profile says. The hook also runs for what a
-// script calls, which the proxy does not see.
+// refuseNewer makes an engine reject arguments newer than the profile's version. The hook also runs for
+// commands of a script, which the proxy does not see.
 func (p *Proxy) refuseNewer(c *server.Peer, command string, args ...string) bool {
 	words := append([]string{command}, args...)
 	a, newer := p.profile.RuleFor(words...).TooNew(words)
@@ -205,8 +202,7 @@ func (p *Proxy) serve(conn net.Conn, calm bool) error {
 
 var errClosed = errors.New("proxytest: proxy is closed")
 
-// Addr returns the address that clients connect to. For an in-memory proxy it
-// is only a name, see [Proxy.Dial].
+// Addr returns the address for clients. That of an in-memory proxy is a placeholder, see [Proxy.Dial].
 func (p *Proxy) Addr() string {
 	if p.listener == nil {
 		return memoryAddr
@@ -214,8 +210,8 @@ func (p *Proxy) Addr() string {
 	return p.listener.Addr().String()
 }
 
-// Dial returns an in-memory connection (a net.Pipe) to the proxy. It fits the
-// Dialer of redis.Options; network and addr are not looked at.
+// Dial returns an in-memory connection (a net.Pipe) to the proxy. It fits the Dialer of redis.Options;
+// network and addr are ignored.
 func (p *Proxy) Dial(ctx context.Context, _, _ string) (net.Conn, error) { return p.dial(ctx, false) }
 
 func (p *Proxy) dial(ctx context.Context, calm bool) (net.Conn, error) {
@@ -229,9 +225,8 @@ func (p *Proxy) dial(ctx context.Context, calm bool) (net.Conn, error) {
 	return pipeConn{client}, nil
 }
 
-// Options returns go-redis options with which a client can use this proxy:
-// [proxycompat.Options], the address, the password, and the in-memory dialer
-// if there is no listener. They are the caller's to change.
+// Options returns go-redis options for a client of this proxy: [proxycompat.Options], the address, the
+// password, and the in-memory dialer if there is no listener. The caller may change them.
 func (p *Proxy) Options() *redis.Options {
 	o := proxycompat.Options(p.profile, p.Addr())
 	o.Password = p.cfg.Password
@@ -249,25 +244,22 @@ func (p *Proxy) Options() *redis.Options {
 	return o
 }
 
-// CalmOptions is like [Proxy.Options], for a client that looks at what is stored: its
-// commands are executed in order and by the masters, whatever the others have to bear.
+// CalmOptions is like [Proxy.Options] for a client that inspects stored data: its commands are executed in
+// order and by the masters, without the faults of Config.
 func (p *Proxy) CalmOptions() *redis.Options {
 	o := p.Options()
 	o.Dialer = proxycompat.HelloDialer(func(ctx context.Context, _, _ string) (net.Conn, error) { return p.dial(ctx, true) })
 	return o
 }
 
-// Backends returns the number of backends.
 func (p *Proxy) Backends() int { return len(p.backends) }
 
-// Engine returns in-process server i, to look at or change what is stored.
-// It panics if there is no such server; [Config.Backends] have no engines.
-// Do not Close it: use [Proxy.Down].
+// Engine returns in-process server i, to read or change stored data. It panics if there is no such server;
+// [Config.Backends] have no engines. Do not Close it: use [Proxy.Down].
 func (p *Proxy) Engine(i int) *miniredis.Miniredis { return p.engines[i] }
 
-// Close cuts all connections, stops the in-process servers and waits for every
-// goroutine that the proxy started. Delayed executions that are still due
-// (ExecuteLater) do not take place any more. A second Close does nothing.
+// Close cuts all connections, stops the in-process servers and waits for all goroutines of the proxy. It
+// cancels pending executions (ExecuteLater). A second Close does nothing.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	if p.closed {
@@ -303,11 +295,11 @@ func (p *Proxy) Close() error {
 	return err
 }
 
-// transparent reports whether the proxy only relays: it is the server itself.
+// transparent reports whether the profile is that of a server, so that the proxy only relays.
 func (p *Proxy) transparent() bool { return p.profile.Server() }
 
-// codis reports whether errors and local answers are worded as Codis words them.
+// codis reports whether error texts and local replies are those of Codis.
 func (p *Proxy) codis() bool { return p.profile.Hash() == "codis" }
 
-// closes reports whether the proxy never says no, as twemproxy: it closes the connection.
+// closes reports whether the proxy closes the connection instead of returning errors, as twemproxy does.
 func (p *Proxy) closes() bool { return p.profile.RefusalText("NO-SUCH-COMMAND") == "" }

@@ -2,9 +2,8 @@ package proxytest
 
 import "sync"
 
-// queue holds the commands that were read and not yet executed. It has no
-// bound: a client may write a whole pipeline before it reads the first reply,
-// and over a net.Pipe it would otherwise wait for us while we wait for it.
+// queue holds the received commands that were not executed yet. It is unbounded: a client may write a whole
+// pipeline before it reads the first reply, and a bounded queue over a net.Pipe would deadlock.
 type queue struct {
 	mu     sync.Mutex
 	ready  sync.Cond
@@ -26,8 +25,7 @@ func (q *queue) put(batch [][]string) {
 	q.ready.Signal()
 }
 
-// take waits for commands and returns all of them. It returns nil when the
-// queue is closed and everything was taken.
+// take waits for commands and returns all of them; nil after the queue is closed and empty.
 func (q *queue) take() [][]string {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -9,12 +9,11 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// relay passes a command to the one server and its reply back, as if there
-// were no proxy. What the version of the server lacks, and keys that a cluster would
-// not take together, are answered as it would.
+// relay sends a command to the single server and returns its reply. It makes the server's error for missing
+// commands of its version, and for keys of different slots in a cluster.
 func (s *session) relay(args []string, rule proxycompat.Rule) outcome {
 	c, _ := proxycompat.CommandOf(args...)
-	fits := c.Fits(len(args)) // else that is what the server says
+	fits := c.Fits(len(args)) // otherwise the server reports the error
 	if fits && rule.Verdict == proxycompat.Refused && !selectsNothing(args) {
 		return s.refuse(args)
 	}
@@ -40,15 +39,14 @@ func (s *session) relay(args []string, rule proxycompat.Rule) outcome {
 	return outcome{reply: reply}
 }
 
-// selectsNothing reports whether args is a SELECT of the database that there is anyway,
-// or of none.
+// selectsNothing reports whether args selects the only database, or a missing one.
 func selectsNothing(args []string) bool {
 	n, err := strconv.Atoi(args[len(args)-1])
 	return is(args, "SELECT") && (err != nil || n == 0)
 }
 
-// relayStream passes a command on without waiting for a reply: from the first
-// subscription on, replies are relayed by a goroutine as they come.
+// relayStream forwards a command without waiting for a reply: after the first subscription a goroutine
+// relays replies as they arrive.
 func (s *session) relayStream(args []string) outcome {
 	l, err := s.link(0)
 	if err != nil {

@@ -9,32 +9,31 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// replica is a copy of a backend that is behind. What commands have left under their keys
-// arrives there after the lag, in the order in which they were executed.
+// replica is a stale copy of a backend. The effects of commands arrive there after the lag, in the order of
+// execution.
 type replica struct {
 	p      *Proxy
 	engine *miniredis.Miniredis
 	lag    time.Duration
 
-	// Both are reached over connections of their own: what the proxy has lost sight of
-	// still replicates.
+	// Both have their own connections, since effects replicate also after the proxy has lost the client.
 	master, copy *backend
 
-	// turn is full while somebody changes the master, until what that has left is on its
-	// way. No mutex, because who waits for it may wait for time to pass.
+	// turn is full while a goroutine changes the master, until the change is in transit. It is a channel,
+	// since a mutex does not count as durably blocked in a synctest bubble.
 	turn    chan struct{}
-	reading map[string]*link // from the master, by database; of whose turn it is
+	reading map[string]*link // from the master, by database; owned by the holder of turn
 
 	mu      sync.Mutex
 	running bool
 	queue   []arrival
 }
 
-// arrival is a change on its way.
+// arrival is a change in transit.
 type arrival struct {
 	at       time.Time
 	database string
-	flush    bool // the dumps are all that there is in the database
+	flush    bool // dumps is the whole content of the database
 	dumps    []dump
 }
 
@@ -56,7 +55,7 @@ func (r *replica) close() {
 	r.copy.close()
 }
 
-// execute answers a command that only reads.
+// execute answers a read-only command.
 func (r *replica) execute(s *session, backend int, args []string) outcome {
 	l, err := r.copy.connect(r.p.ctx, s.database)
 	if err != nil {
@@ -81,7 +80,7 @@ func (r *replica) send(a arrival) {
 	}
 }
 
-// run lets what is on its way arrive, until nothing is.
+// run applies changes after their lag until none is in transit.
 func (r *replica) run() {
 	for {
 		r.mu.Lock()

@@ -7,10 +7,9 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// BackendOf returns the index of the backend that owns a key. Slots are spread over the
-// backends in contiguous ranges, until [Proxy.MoveSlot] moves one; proxies without slots
-// hash the key, or its tag where one is configured, over the backends, those that have
-// been ejected excepted.
+// BackendOf returns the index of the backend that owns a key. Backends have contiguous ranges of slots,
+// except slots moved by [Proxy.MoveSlot]. Proxies without slots hash the key, or its configured tag, over
+// the backends that are not ejected.
 func (p *Proxy) BackendOf(key string) int {
 	if slot := p.profile.Slot(key); slot >= 0 {
 		return p.ownerOf(slot)
@@ -32,8 +31,7 @@ func (p *Proxy) BackendOf(key string) int {
 	return alive[h.Sum64()%uint64(len(alive))]
 }
 
-// Slot returns the slot of a key that [Proxy.MoveSlot] can move, and false where there
-// are none.
+// Slot returns the slot of a key that [Proxy.MoveSlot] can move; false if there are no slots.
 func (p *Proxy) Slot(key string) (int, bool) {
 	slot := p.profile.Slot(key)
 	return slot, slot >= 0 && !p.transparent()
@@ -48,7 +46,7 @@ func (p *Proxy) ownerOf(slot int) int {
 	return slot * len(p.backends) / p.profile.Slots()
 }
 
-// forwardBy executes a command on the backend of the word that it is routed by.
+// forwardBy executes a command on the backend of its routing word.
 func (s *session) forwardBy(word string, args []string) outcome {
 	for {
 		o, busy := s.attempt(word, args)
@@ -63,8 +61,8 @@ func (s *session) forwardBy(word string, args []string) outcome {
 	}
 }
 
-// attempt is forwardBy, unless the key is being moved: then it returns what to wait for.
-// No slot begins or ends to move meanwhile, as Codis waits for the commands under way.
+// attempt is forwardBy, unless the key is in transfer: then it returns a channel to wait for. No migration
+// starts or ends meanwhile, since Codis waits for commands in flight.
 func (s *session) attempt(word string, args []string) (o outcome, busy <-chan struct{}) {
 	s.p.routing.RLock()
 	defer s.p.routing.RUnlock()
@@ -74,7 +72,7 @@ func (s *session) attempt(word string, args []string) (o outcome, busy <-chan st
 	return s.master(s.p.BackendOf(word), args), nil
 }
 
-// master executes a command on a backend, or, what only reads, on its replica.
+// master executes a command on a backend, or a read-only one on its replica.
 func (s *session) master(backend int, args []string) outcome {
 	if r := s.p.backends[backend].replica; r != nil && !s.calm && s.replicated(args) {
 		return r.execute(s, backend, args)
@@ -82,8 +80,8 @@ func (s *session) master(backend int, args []string) outcome {
 	return s.forward(backend, args)
 }
 
-// replicated reports whether the proxy sends a command to replicas: Codis does as its table
-// says, the others send all that only reads.
+// replicated reports whether the proxy sends a command to replicas: Codis by its table, the others all
+// read-only commands.
 func (s *session) replicated(args []string) bool {
 	if s.p.codis() {
 		return s.p.profile.RuleFor(args...).Replica()

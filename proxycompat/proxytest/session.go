@@ -13,18 +13,17 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// maxPipeline is how many unanswered commands Codis allows on one connection
-// (session_max_pipeline); it resets the connection at one more.
+// maxPipeline limits the unanswered commands of one connection in Codis (session_max_pipeline); beyond it
+// Codis resets the connection.
 const maxPipeline = 10000
 
-// session is one client connection. One goroutine reads it, another executes
-// and answers.
+// session is one client connection. One goroutine reads, another executes and answers.
 type session struct {
 	p     *Proxy
 	id    int
 	conn  net.Conn
 	queue *queue
-	gone  chan struct{} // closed when the client can no longer be read from
+	gone  chan struct{} // closed when the client has disconnected
 	once  sync.Once
 
 	unanswered atomic.Int64 // commands read and not yet answered
@@ -50,8 +49,8 @@ func newSession(p *Proxy, id int, conn net.Conn) *session {
 // cut closes the client connection.
 func (s *session) cut() { s.once.Do(func() { _ = s.conn.Close() }) }
 
-// read reads commands until the connection ends. Whatever arrived together is
-// handed over together, so that a pipeline is seen as one.
+// read reads commands until the connection ends. Commands that arrive together form one batch, which is a
+// pipeline.
 func (s *session) read() {
 	defer close(s.gone)
 	defer s.queue.close()
@@ -71,7 +70,7 @@ func (s *session) read() {
 			var n int
 			n, scratch, err = resp.ScanCommand(buf, scratch, resp.Limits{})
 			if n == 0 || err != nil {
-				break // the rest is not here yet, or is bad: both show at the next ReadCommand
+				break // incomplete or malformed: the next ReadCommand reports it
 			}
 			if len(scratch) > 0 {
 				batch = append(batch, toStrings(scratch))
@@ -96,7 +95,7 @@ func toStrings(words [][]byte) []string {
 	return out
 }
 
-// run executes and answers until the client has gone and all is done.
+// run executes and answers until the client has disconnected and the queue is empty.
 func (s *session) run() {
 	defer func() {
 		s.cut()
@@ -113,11 +112,11 @@ func (s *session) run() {
 	}
 }
 
-// serve executes one batch and reports whether to go on.
+// serve executes one batch and reports whether to continue.
 func (s *session) serve(batch [][]string) bool {
 	outcomes := make([]outcome, len(batch))
 	order := s.order(batch)
-	end := len(batch) // no reply from here on
+	end := len(batch) // the index of the first command without a reply
 	for _, i := range order {
 		outcomes[i] = s.handle(batch[i])
 		if outcomes[i].then != goOn {
@@ -133,7 +132,7 @@ func (s *session) serve(batch [][]string) bool {
 		return s.flush(out)
 	}
 	switch last := outcomes[end]; last.then {
-	case closeMute: // twemproxy: what was executed before is not answered either
+	case closeMute: // twemproxy: earlier replies are lost, too
 		return false
 	case closeAfter:
 		s.flush(append(out, last.reply...))
@@ -159,15 +158,15 @@ func (s *session) flush(out []byte) bool {
 	if len(out) == 0 {
 		return true
 	}
-	// A client that has gone does not stop what was already read from being
-	// executed, so a failed write is no reason to stop.
+	// A failed write is no reason to stop: commands already received are executed even if the client has
+	// disconnected.
 	_, _ = s.conn.Write(out)
 	return true
 }
 
 func (s *session) wait(d time.Duration) bool { return s.p.wait(d) }
 
-// wait waits for d, and reports whether the proxy still runs after it.
+// wait waits for d, and reports whether the proxy still runs.
 func (p *Proxy) wait(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -179,16 +178,16 @@ func (p *Proxy) wait(d time.Duration) bool {
 	}
 }
 
-// outcome is how a command ended.
+// outcome is the result of a command.
 type outcome struct {
 	reply   resp.Reply
 	backend int
 	then    then
-	hangs   time.Duration // with hang: the connection is closed after it; 0: never
+	hangs   time.Duration // with hang: the time until the connection is closed; 0: never
 	verdict proxycompat.Verdict
 }
 
-// then is what happens to the connection after a command.
+// then is the state of the connection after a command.
 type then uint8
 
 const (

@@ -9,7 +9,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// slots answers SLOTSINFO, SLOTSSCAN and SLOTSMAPPING, as pkg/proxy/session.go of Codis does.
+// slots answers SLOTSINFO, SLOTSSCAN and SLOTSMAPPING like pkg/proxy/session.go of Codis.
 func (s *session) slots(args []string) outcome {
 	if is(args, "SLOTSINFO") {
 		for backend := range s.p.backends {
@@ -40,7 +40,7 @@ func (s *session) slots(args []string) outcome {
 	return s.forward(s.p.ownerOf(int(slot)), args)
 }
 
-// appendSlot appends the number of a slot, its server, whence it is being moved, and its replicas.
+// appendSlot appends the number of a slot, its server, the source of its migration, and its replicas.
 func (p *Proxy) appendSlot(out []byte, slot int) []byte {
 	out = resp.AppendArray(out, 4)
 	out = resp.AppendBulk(out, strconv.Itoa(slot))
@@ -49,7 +49,7 @@ func (p *Proxy) appendSlot(out []byte, slot int) []byte {
 	return append(out, "*-1\r\n"...)
 }
 
-// scanSlot answers SLOTSSCAN for an in-process server, which does not know it: all in one step.
+// scanSlot answers SLOTSSCAN for an in-process server, which lacks the command, in a single step.
 func (s *session) scanSlot(slot int, cursor string) outcome {
 	backend := s.p.ownerOf(slot)
 	if _, err := strconv.ParseUint(cursor, 10, 64); err != nil {
@@ -75,7 +75,7 @@ func (s *session) scanSlot(slot int, cursor string) outcome {
 	return outcome{reply: append(resp.AppendArray(out, n), found...), backend: backend}
 }
 
-// backendAddr is how the proxy names a server: an in-process one has no address of its own.
+// backendAddr returns the displayed address of a server; an in-process one has no real address.
 func (p *Proxy) backendAddr(backend int) string {
 	if backend < len(p.cfg.Backends) {
 		return p.cfg.Backends[backend]

@@ -9,22 +9,22 @@ import (
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
-// Store says which store the servers behind a proxy are, as far as scripts and the
-// server's own compare-and-set go. The servers stay what they are: commands that they
-// lack are executed there as scripts, atomically, and scripts of clients are refused.
+// Store selects the support for scripts and native compare-and-set commands behind a proxy. The servers
+// stay the same: missing commands run as scripts, atomically, and scripts of clients are refused.
 type Store uint8
 
 const (
-	// Lua is a server with scripts, and otherwise as it is.
+	// Lua is a server with scripts, without changes.
 	Lua Store = iota
-	// Redis84 has SET … IFEQ, SET … IFNE and DELEX … IFEQ, as Redis since 8.4; no scripts, as where an ACL forbids them.
+	// Redis84 has SET … IFEQ, SET … IFNE and DELEX … IFEQ, as Redis since 8.4; no scripts, as if an ACL
+	// forbade them.
 	Redis84
 	// Valkey9 has SET … IFEQ and DELIFEQ, as Valkey since 9.0; no scripts.
 	Valkey9
 	// Pika has SET … VX and DELVX and no Lua.
 	Pika
-	// OldPika is Pika before 4, which counts expiries in seconds of its clock: one below
-	// a second is none, PTTL tells whole ones, and a key lives on in its last.
+	// OldPika is Pika before 4, which stores expiries in whole seconds of its clock. An expiry below a
+	// second is none, PTTL returns whole seconds, and a key lives until the end of its last second.
 	OldPika
 	// Kvrocks has CAS and CAD, as Kvrocks and Tair; no scripts.
 	Kvrocks
@@ -35,9 +35,8 @@ func (s Store) String() string {
 	return [...]string{"lua", "redis 8.4", "valkey 9", "pika", "old pika", "kvrocks"}[s]
 }
 
-// compareAndSet compares ARGV[1]; sets ARGV[2] with the expiry ARGV[3] (milliseconds,
-// "keep" or "none"), or deletes; and answers as ARGV[4] says. With "ne" the comparison
-// must fail.
+// compareAndSet compares ARGV[1] with the value, then sets ARGV[2] with the expiry ARGV[3] (milliseconds,
+// "keep" or "none"), or deletes; the reply has the form of ARGV[4]. With "ne" the comparison must fail.
 const compareAndSet = `
 local now = redis.call('GET', KEYS[1])
 local answers = {ok = {redis.status_reply('OK'), false, false}, int = {1, 0, 0}, vx = {1, 0, -1}, cas = {1, -1, 0}}
@@ -56,8 +55,8 @@ if ttl == 'none' or ttl == -1 then redis.call('SET', KEYS[1], ARGV[2])
 else redis.call('SET', KEYS[1], ARGV[2], 'PX', ttl) end
 return a[1]`
 
-// secondsLeft is the PTTL of one who knows only the second, and not the last of a key.
-// ARGV[1] is how much of the present second has passed.
+// secondsLeft is PTTL in whole seconds, without the last second of a key. ARGV[1] is the elapsed part of
+// the current second.
 const secondsLeft = `
 local ttl = redis.call('PTTL', KEYS[1])
 if ttl < 0 then return ttl end
@@ -65,8 +64,8 @@ return math.floor((ttl - 500 + ARGV[1]) / 1000) * 1000`
 
 func (s Store) isPika() bool { return s == Pika || s == OldPika }
 
-// translate returns the command that a server behind the proxy executes instead of
-// args, or the error reply if its store does not know the command.
+// translate returns the command that a server behind the proxy executes instead of args, or an error reply
+// if the store lacks the command.
 func (s Store) translate(args []string) (instead []string, refusal string) {
 	if s == Lua {
 		return args, ""
@@ -122,7 +121,7 @@ func (s Store) translate(args []string) (instead []string, refusal string) {
 	return args, ""
 }
 
-// expiry reads the options after the values of a command that sets.
+// expiry parses the options that follow the values of a command.
 func (s Store) expiry(options []string) (ttl string, ok bool) {
 	switch {
 	case len(options) == 0:
@@ -140,13 +139,13 @@ func (s Store) expiry(options []string) (ttl string, ok bool) {
 		if ms < 1000 {
 			return "none", true
 		}
-		// It is stale when its second is over.
+		// The key expires at the end of its second.
 		ms = ms/1000*1000 + 1000 - time.Now().UnixMilli()%1000
 	}
 	return strconv.FormatInt(ms, 10), true
 }
 
-// ask is a link's do, for a store.
+// ask is link.do for a store.
 func (s Store) ask(l *link, args []string) (resp.Reply, error) {
 	instead, refusal := s.translate(args)
 	if refusal != "" {

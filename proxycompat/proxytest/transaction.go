@@ -7,15 +7,15 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// pinned is the state of a client that is in a transaction, or about to: proxies that
-// permit them keep it on one backend from WATCH, or the first key after MULTI, on.
+// pinned is the state of a client in a transaction. Proxies that permit transactions keep the client on one
+// backend from WATCH, or the first key after MULTI, on.
 type pinned struct {
 	backend int // Local: none yet
 	multi   bool
 	queued  [][]string
 }
 
-// transactional reports whether a command is about transactions.
+// transactional reports whether a command controls transactions.
 func transactional(args []string) bool {
 	switch strings.ToUpper(args[0]) {
 	case "WATCH", "UNWATCH", "MULTI", "EXEC", "DISCARD":
@@ -24,12 +24,12 @@ func transactional(args []string) bool {
 	return false
 }
 
-// transaction executes the commands of transactions, and what is said in one. Only
-// profiles that let WATCH or MULTI pass get here with them.
+// transaction executes the commands of a transaction. Only profiles that permit WATCH or MULTI get here
+// with them.
 func (s *session) transaction(args []string, rule proxycompat.Rule) (o outcome, done bool) {
 	switch name := strings.ToUpper(args[0]); name {
 	case "WATCH":
-		if rule.Verdict == proxycompat.HarmsOthers { // said on a connection that others share, and so to nobody
+		if rule.Verdict == proxycompat.HarmsOthers { // on a shared connection it has no effect
 			return local(resp.AppendStatus(nil, "OK")), true
 		}
 		if s.pin.backend == Local && s.pin.multi {
@@ -37,7 +37,7 @@ func (s *session) transaction(args []string, rule proxycompat.Rule) (o outcome, 
 		}
 		if s.pin.backend == Local && len(args) > 1 {
 			o = s.forward(s.p.BackendOf(args[1]), args)
-			if s.links[o.backend] != nil { // else nothing is watched, and the client has been told
+			if s.links[o.backend] != nil { // otherwise nothing is watched, and the client has received an error
 				s.pin.backend = o.backend
 			}
 			return o, true

@@ -8,7 +8,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// call is a call of whatever it is.
+// call evaluates a call expression.
 func (w *walker) call(e *ast.FuncCallExpr, s *scope) values {
 	if e.Func == nil {
 		return w.method(e, s)
@@ -26,7 +26,6 @@ func (w *walker) call(e *ast.FuncCallExpr, s *scope) values {
 	return values{open: true, rest: value{origin: unclear}}
 }
 
-// method is object:name(…).
 func (w *walker) method(e *ast.FuncCallExpr, s *scope) values {
 	object := w.eval(e.Receiver, s)
 	args := w.list(e.Args, s)
@@ -39,13 +38,13 @@ func (w *walker) method(e *ast.FuncCallExpr, s *scope) values {
 	case library:
 		w.handedOn(e.Line(), one(object))
 	case declared, literal, argument, reply, computed:
-		return values{open: true, rest: value{origin: computed}} // of a string, as k:lower()
+		return values{open: true, rest: value{origin: computed}} // a string method, such as k:lower()
 	}
 	return values{open: true, rest: value{origin: unclear}}
 }
 
-// mayCall: a function that is not known, called with what looks like a command, may well be
-// redis.call by another name.
+// mayCall reports an unknown function with arguments like those of a command: it may be an alias of
+// redis.call.
 func (w *walker) mayCall(line int, f value, args values) {
 	if f.origin != unclear && f.origin != nothing {
 		return
@@ -59,11 +58,11 @@ func (w *walker) mayCall(line int, f value, args values) {
 	}
 }
 
-// command is a call of Redis. exprs and args are all the arguments, the command's name
-// included.
+// command checks a call of redis.call or redis.pcall. exprs and args are all its arguments, including the
+// command name.
 func (w *walker) command(line int, exprs []ast.Expr, args values) {
 	if len(args.list) == 0 && !args.open {
-		return // an error, whatever the server
+		return // an error on any server
 	}
 	name := args.at(0)
 	if name.origin != literal || name.texts == nil {
@@ -86,10 +85,11 @@ func (w *walker) command(line int, exprs []ast.Expr, args values) {
 }
 
 const (
-	// unknownWord stands for a word that is not known. It is no option of any command, and
-	// where a number of keys is expected there is at least that one.
+	// unknownWord replaces a word with an unknown value. It matches no option of a command, and as a key
+	// count it is at least 1.
 	unknownWord = "1"
-	// opened is how many words stand for an unpacked list: enough for keys at every other place.
+	// opened is the number of words that replace an unpacked list: enough for keys at every second
+	// position.
 	opened = 4
 )
 
@@ -100,20 +100,20 @@ func wordOf(v value) string {
 	return unknownWord
 }
 
-// redisCall is one call of one command.
+// redisCall is a call of one command.
 type redisCall struct {
 	line  int
-	words []string // the command in upper case, then what is known of its arguments
+	words []string // the command in upper case, then the known arguments
 	exprs []ast.Expr
 	args  values
 }
 
 func (c *redisCall) name() string { return c.words[0] }
 
-// fixed is how many words there are for sure, the command included.
+// fixed returns the number of words that are certainly present, including the command.
 func (c *redisCall) fixed() int { return len(c.args.list) }
 
-// literal reports whether word i stands in the script, and is this one, in any case.
+// literal reports whether word i is a literal in the script and equals word, ignoring case.
 func (c *redisCall) literal(i int, word string) bool {
 	text, ok := c.known(i)
 	return ok && strings.EqualFold(text, word)
@@ -126,10 +126,10 @@ func (c *redisCall) known(i int) (string, bool) {
 	return c.args.list[i].text()
 }
 
-// judge holds the call against all rules.
+// judge applies all rules to the call.
 func (w *walker) judge(c *redisCall) {
 	if w.forbidden(c) {
-		return // then nothing of it is executed
+		return // the server rejects the call
 	}
 	w.wholeServer(c)
 	w.message(c)

@@ -6,12 +6,11 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// CheckScript lists what will go wrong with a script behind this proxy, by line; nothing if
-// all is well. The error, a [*SyntaxError], is for a script that does not parse. It is safe
-// for concurrent use.
+// CheckScript lists the lines of a script that will fail behind this proxy, sorted; empty if there are
+// none. The error is a [*SyntaxError] if the script does not parse. It is safe for concurrent use.
 func CheckScript(p *proxycompat.Profile, src string) (found []Finding, err error) {
 	defer func() {
-		// Nobody's script may end a program that only wanted to look at it.
+		// A defect in this package must not crash the program that checks a script.
 		if r := recover(); r != nil {
 			found, err = nil, fmt.Errorf("scriptcheck: a mistake of the checker: %v", r)
 		}

@@ -1,24 +1,23 @@
-// Package scriptcheck reads a Lua script, as it is sent with EVAL, before it is ever sent,
-// and says what will go wrong with it behind a proxy.
+// Package scriptcheck analyzes a Lua script for EVAL without executing it, and reports the lines that will
+// fail behind a proxy.
 //
-// A proxy looks at the keys that are declared with EVAL and never into the script. So what a
-// script does to other keys happens on whatever server it was sent to: it answers with
-// nothing, or writes where nobody will look, and no error says so. [CheckScript] finds that,
-// and what a server of the version behind the proxy does not know or forbids:
+// A proxy reads the keys that are declared with EVAL, not the script. If a script uses another key, the
+// server that received the script handles it. It may not own that key: the command returns nothing or
+// writes to the wrong server, without an error. [CheckScript] finds such keys, and commands that the server
+// behind the proxy lacks or forbids:
 //
 //	findings, err := scriptcheck.CheckScript(profile, script)
 //
-// Every kind of finding has a constant below, such as [UndeclaredKey].
+// Every rule has a constant below, such as [UndeclaredKey].
 //
-// # How it looks
+// # Analysis
 //
-// The script is parsed, never executed. Values are followed through local variables, tables,
-// branches, loops and the script's own functions, as far as where they come from: KEYS, ARGV,
-// an answer of Redis, a literal. Both branches of an if are taken to be possible, and a loop
-// is followed twice. What cannot be followed and matters is a finding of its own,
-// [CannotTell]; a value that comes out of a table into which keys and other things were put is
-// one of these.
+// The script is parsed, never executed. CheckScript follows the origin of values (KEYS, ARGV, a reply of
+// Redis, a literal) through local variables, tables, branches, loops and the script's own functions. It
+// assumes that both branches of an if are possible, and follows a loop twice. If an important value cannot
+// be followed, it reports [CannotTell]; such a value is, for example, an element of a table that holds both
+// keys and other values.
 //
-// What is sent with a script is not seen: whether KEYS has one element is a question for
-// [proxycompat.Profile.Check], and so is whether the proxy takes EVAL at all.
+// CheckScript does not see the arguments of EVAL. [proxycompat.Profile.Check] checks the number of KEYS,
+// and whether the proxy permits EVAL at all.
 package scriptcheck

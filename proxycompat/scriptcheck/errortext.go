@@ -8,8 +8,8 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// raises is error(…). Up to 6.2 the wrapper around a script puts the error into a string, and
-// fails over a table: attempt to concatenate local 'err' (a table value), seen on 3.2.
+// raises checks error(…). Up to 6.2 the wrapper around a script converts the error to a string and fails
+// with a table: attempt to concatenate local 'err' (a table value), observed on 3.2.
 func (w *walker) raises(e *ast.FuncCallExpr, first value, s *scope) {
 	if len(e.Args) == 0 {
 		return
@@ -28,7 +28,7 @@ func (w *walker) raises(e *ast.FuncCallExpr, first value, s *scope) {
 	}
 }
 
-// errorTable is {err = …}, returned or raised.
+// errorTable checks {err = …}, returned or raised.
 func (w *walker) errorTable(t *ast.TableExpr, s *scope) {
 	for _, field := range t.Fields {
 		if name, ok := field.Key.(*ast.StringExpr); ok && name.Value == "err" {
@@ -37,7 +37,7 @@ func (w *walker) errorTable(t *ast.TableExpr, s *scope) {
 	}
 }
 
-// errorText: clients know an error by its first word.
+// errorText checks that an error starts with a code: clients recognize errors by their first word.
 func (w *walker) errorText(line int, about string, args []ast.Expr, s *scope) {
 	if len(args) == 0 {
 		return
@@ -51,7 +51,7 @@ func (w *walker) errorText(line int, about string, args []ast.Expr, s *scope) {
 		"the error %s starts with no code, so no client can tell it from others", quoted(text))
 }
 
-// start is what is known of how a text starts, and whether that is all of it.
+// start returns the known prefix of a text, and whether that is the whole text.
 func (w *walker) start(e ast.Expr, s *scope) (text string, whole bool) {
 	for {
 		concat, ok := e.(*ast.StringConcatOpExpr)

@@ -6,7 +6,7 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// list evaluates expressions, of which the last may result in several values.
+// list evaluates expressions. The last one may have several values.
 func (w *walker) list(exprs []ast.Expr, s *scope) values {
 	var out values
 	for i, e := range exprs {
@@ -17,7 +17,7 @@ func (w *walker) list(exprs []ast.Expr, s *scope) values {
 		last := w.several(e, s)
 		out.list = append(out.list, last.list...)
 		out.open, out.rest = last.open, last.rest
-		w.steps += len(out.list) // long lists cost as much as long scripts
+		w.steps += len(out.list) // a long list costs as much as a long script
 	}
 	return out
 }
@@ -41,7 +41,7 @@ func (w *walker) several(e ast.Expr, s *scope) values {
 	return one(w.eval(e, s))
 }
 
-// eval says where the value of an expression comes from.
+// eval returns the origin of an expression's value.
 func (w *walker) eval(e ast.Expr, s *scope) value {
 	defer w.up()
 	if !w.down(e.Line()) {
@@ -94,7 +94,7 @@ func (w *walker) eval(e ast.Expr, s *scope) value {
 	return value{origin: computed}
 }
 
-// number is how Lua would spell an index: 1 for 1.0 and 0x1.
+// number returns an index as Lua spells it: 1 for 1.0 and 0x1.
 func number(s string) string {
 	if f, err := strconv.ParseFloat(s, 64); err == nil {
 		return strconv.FormatFloat(f, 'f', -1, 64)
@@ -105,7 +105,7 @@ func number(s string) string {
 	return s
 }
 
-// concatenated: a command's name may be put together of literals.
+// concatenated returns the value of a..b: a script may build a command name from literals.
 func concatenated(a, b value) value {
 	x, ok1 := a.text()
 	y, ok2 := b.text()
@@ -118,7 +118,7 @@ func concatenated(a, b value) value {
 func (w *walker) logical(e *ast.LogicalOpExpr, s *scope) value {
 	if e.Operator == "and" {
 		w.condition(e.Lhs, s)
-		// What is left of the left side is nil or false, and neither is a key.
+		// The left operand is nil or false here, and neither is a key.
 		var right value
 		w.either(func() bool { right = w.eval(e.Rhs, s); return false }, func() bool { return false })
 		return right
@@ -132,14 +132,14 @@ func (w *walker) logical(e *ast.LogicalOpExpr, s *scope) value {
 	return join(left, right)
 }
 
-// isAnd: of a and b or c, b alone is not known to be the value.
+// isAnd reports whether this is the a and b of a and b or c: b alone may not be the value.
 func isAnd(e ast.Expr) bool {
 	op, ok := e.(*ast.LogicalOpExpr)
 	return ok && op.Operator == "and"
 }
 
-// condition evaluates what decides. What of the library is asked for here, the script is
-// taken to use only where there is such a thing.
+// condition evaluates a condition. If the script tests for a function of the library here, it is assumed to
+// use it only where it exists.
 func (w *walker) condition(e ast.Expr, s *scope) {
 	v := w.eval(e, s)
 	if c, ok := e.(*ast.RelationalOpExpr); ok {
@@ -177,7 +177,6 @@ func (w *walker) constructor(e *ast.TableExpr, s *scope) value {
 	return value{origin: tabular, table: t}
 }
 
-// index is object[index].
 func (w *walker) index(line int, object, index value) value {
 	switch object.origin {
 	case allKeys:

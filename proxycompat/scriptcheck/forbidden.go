@@ -2,9 +2,9 @@ package scriptcheck
 
 import "github.com/unwatch/unwatch/proxycompat"
 
-// forbidden finds what a server takes from clients and not from scripts, and reports
-// whether it did: Redis marks these commands noscript (COMMAND INFO). Those that all
-// versions mark are here; administration is not, of which each version has another list.
+// forbidden reports whether servers reject this command inside a script: Redis marks such commands noscript
+// (COMMAND INFO). The list has the commands that all versions mark. It omits administrative commands, which
+// differ between versions.
 func (w *walker) forbidden(c *redisCall) bool {
 	instead := ""
 	switch c.name() {
@@ -15,7 +15,7 @@ func (w *walker) forbidden(c *redisCall) bool {
 		instead = "a local function"
 	case "AUTH", "HELLO", "RESET", "QUIT", "CLIENT", "MONITOR":
 	case "BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "BZPOPMIN", "BZPOPMAX":
-		// Observed with 7.0.15. It is not known here which later one takes them.
+		// Observed with 7.0.15. Later versions may permit them.
 		if w.backend == (proxycompat.Version{}) || !w.backend.Before(proxycompat.Version{Major: 7, Minor: 1}) {
 			return false
 		}

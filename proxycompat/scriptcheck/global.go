@@ -6,10 +6,10 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// redis7 made all that scripts share readonly, and took print away.
+// redis7 made the shared globals readonly, and removed print.
 var redis7 = proxycompat.Version{Major: 7}
 
-// global is a name that the script did not declare.
+// global evaluates a name that the script did not declare.
 func (w *walker) global(e *ast.IdentExpr) value {
 	v, known := globalOf(e.Value)
 	switch {
@@ -24,8 +24,8 @@ func (w *walker) global(e *ast.IdentExpr) value {
 	return v
 }
 
-// globalOf is what Redis gives scripts by this name: the allow lists in src/script_lua.c, and
-// what versions before 7 had besides.
+// globalOf returns the global that Redis defines by this name: the allow lists in src/script_lua.c, and the
+// additions of versions before 7.
 func globalOf(name string) (v value, known bool) {
 	switch name {
 	case "KEYS":
@@ -44,12 +44,12 @@ func globalOf(name string) (v value, known bool) {
 	return value{origin: unclear}, harmless(name)
 }
 
-// harmless are those that nobody uses, and that do nothing to be followed.
+// harmless reports whether a global function has no effect that the analysis needs.
 func harmless(name string) bool {
 	return name == "_VERSION" || name == "gcinfo" || name == "newproxy"
 }
 
-// changesGlobal is an assignment to a name that the script did not declare.
+// changesGlobal checks an assignment to a name that the script did not declare.
 func (w *walker) changesGlobal(name *ast.IdentExpr) {
 	if name.Value == "KEYS" && w.sharded {
 		w.changesKeys(name.Line())
@@ -68,7 +68,7 @@ func (w *walker) changesGlobal(name *ast.IdentExpr) {
 
 const readonly = "Attempt to modify a readonly table"
 
-// changesLibrary is an assignment to something that Redis gives, which it takes up to 6.2.
+// changesLibrary checks an assignment to a global that Redis defines, which servers permit up to 6.2.
 func (w *walker) changesLibrary(line int, name string) {
 	if w.backend == (proxycompat.Version{}) || !w.before(redis7) {
 		w.add(line, GlobalVariable, name, "a local variable", "Redis 7 and later do not let a script change it: %s", readonly)

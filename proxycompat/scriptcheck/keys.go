@@ -11,14 +11,14 @@ import (
 
 const passIt = "pass the key with EVAL and use it as KEYS[1]"
 
-// keys are the keys of one command.
+// keys checks the keys of one command.
 func (w *walker) keys(c *redisCall) {
 	at, known := w.keysOf(c.words)
 	if !known {
 		w.add(c.line, CannotTell, quoted(c.name()), "", "neither Redis' command list nor the profile has it, so it is not known where its keys are")
 		return
 	}
-	sure := true // that none of them is undeclared
+	sure := true // no key is undeclared
 	for _, i := range at {
 		w.key(c, i)
 		sure = sure && c.args.at(i).origin == declared
@@ -29,8 +29,8 @@ func (w *walker) keys(c *redisCall) {
 	}
 }
 
-// atMost returns the indices of all that may be keys, where a word says how many there are and
-// is not known; nothing if there is no such word.
+// atMost returns the indices of all possible keys if the key count is unknown; nil if the command has no
+// key count.
 func (w *walker) atMost(c *redisCall) []int {
 	for i := 1; i < len(c.words) && i <= lastCount; i++ {
 		if _, known := c.known(i); known {
@@ -47,15 +47,15 @@ func (w *walker) atMost(c *redisCall) []int {
 	return nil
 }
 
-// lastCount is the last place where a command has the number of its keys.
+// lastCount is the last index at which a command has its key count.
 const lastCount = 3
 
-// allDeclared reports whether all words at these places are of KEYS.
+// allDeclared reports whether all words at these indices come from KEYS.
 func (c *redisCall) allDeclared(at []int) bool {
 	return !slices.ContainsFunc(at, func(i int) bool { return c.args.at(i).origin != declared })
 }
 
-// key is one key of a command: word i.
+// key checks word i, a key.
 func (w *walker) key(c *redisCall, i int) {
 	v := c.args.at(i)
 	switch {
@@ -73,7 +73,7 @@ func (w *walker) key(c *redisCall, i int) {
 	}
 }
 
-// describe says what a key is that it should not be.
+// describe names the origin of a value that is no declared key.
 func describe(v value) string {
 	switch v.origin {
 	case literal:
@@ -102,7 +102,7 @@ func quoted(s string) string {
 	return "'" + strings.Map(printable, strings.ToValidUTF8(s, "?")) + "'"
 }
 
-// isOneOfKeys reports whether this is KEYS[n] with a number n.
+// isOneOfKeys reports whether this is KEYS[n] with a literal n.
 func isOneOfKeys(e ast.Expr) bool {
 	get, ok := e.(*ast.AttrGetExpr)
 	if !ok {
@@ -115,7 +115,7 @@ func isOneOfKeys(e ast.Expr) bool {
 
 const oneEach = "one key per script; a state that must change together belongs under one key"
 
-// oneOfKeys is KEYS[index].
+// oneOfKeys records a use of KEYS[index].
 func (w *walker) oneOfKeys(line int, index value) {
 	if w.oneKey == "" {
 		return
@@ -129,7 +129,7 @@ func (w *walker) oneOfKeys(line int, index value) {
 	}
 }
 
-// allOfKeys is a loop over KEYS, or unpack(KEYS).
+// allOfKeys records a loop over KEYS, or unpack(KEYS).
 func (w *walker) allOfKeys(line int) {
 	if w.oneKey != "" {
 		w.add(line, SeveralKeys, "KEYS", oneEach, "takes any number of keys, and %s", w.oneKey)

@@ -6,7 +6,7 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// member is something of the library that is part of something else.
+// member evaluates a field of a library table.
 func (w *walker) member(line int, of string, index value) value {
 	name, known := index.text()
 	if known {
@@ -21,7 +21,7 @@ func (w *walker) member(line int, of string, index value) value {
 	return value{origin: unclear}
 }
 
-// builtin is a call of a function of Lua or Redis.
+// builtin evaluates a call of a function of Lua or Redis.
 func (w *walker) builtin(name string, e *ast.FuncCallExpr, args values, s *scope) values {
 	first := args.at(0)
 	if since, known := scriptFunctions()[name]; known && !w.tested[name] {
@@ -84,7 +84,7 @@ func (w *walker) builtin(name string, e *ast.FuncCallExpr, args values, s *scope
 	return values{open: true, rest: value{origin: computed}}
 }
 
-// handedOn: once redis.call is somewhere else, nobody knows what is called with it.
+// handedOn reports redis.call passed as a value: its later calls cannot be followed.
 func (w *walker) handedOn(line int, args values) {
 	for _, v := range args.list {
 		if v.origin == library && (v.name == "redis" || v.name == "redis.call" || v.name == "redis.pcall") {
@@ -93,7 +93,7 @@ func (w *walker) handedOn(line int, args values) {
 	}
 }
 
-// protected is pcall(f, …), which is as if f were called here.
+// protected evaluates pcall(f, …) as a call of f.
 func (w *walker) protected(name string, e *ast.FuncCallExpr, args values) values {
 	rest := args.from(1)
 	exprs := e.Args[min(1, len(e.Args)):]
@@ -116,7 +116,7 @@ func (w *walker) protected(name string, e *ast.FuncCallExpr, args values) values
 	return out
 }
 
-// unpacked is unpack(v), unpack(v, i) or unpack(v, i, j).
+// unpacked evaluates unpack(v), unpack(v, i) and unpack(v, i, j).
 func (w *walker) unpacked(line int, args values) values {
 	switch v := args.at(0); v.origin {
 	case allKeys:
@@ -130,7 +130,7 @@ func (w *walker) unpacked(line int, args values) values {
 	return values{open: true, rest: value{origin: unclear}}
 }
 
-// inserted is table.insert(t, v) or table.insert(t, at, v).
+// inserted evaluates table.insert(t, v) and table.insert(t, at, v).
 func (w *walker) inserted(e *ast.FuncCallExpr, args values) {
 	switch list := args.at(0); {
 	case list.origin == allKeys:
@@ -143,7 +143,7 @@ func (w *walker) inserted(e *ast.FuncCallExpr, args values) {
 	}
 }
 
-// removed is table.remove(t) or table.remove(t, at).
+// removed evaluates table.remove(t) and table.remove(t, at).
 func (w *walker) removed(e *ast.FuncCallExpr, args values) value {
 	list := args.at(0)
 	if list.origin != tabular {

@@ -2,15 +2,15 @@ package scriptcheck
 
 import "github.com/unwatch/unwatch/proxycompat"
 
-// newer finds what the server behind is known to be too old for.
+// newer reports a feature if the server behind the proxy is known to be older.
 func (w *walker) newer(line int, command, what string, since proxycompat.Version) {
 	if w.lacks(since) {
 		w.add(line, TooNew, command, "", "%s is known from Redis %v on, and the server behind is %v", what, since, w.backend)
 	}
 }
 
-// scriptFunctions are the functions that scripts have of Redis, and since when: Redis Lua API
-// reference (redis.io, lua-api). What is not here was there in 2.6.
+// scriptFunctions returns the first version of the Lua functions that Redis added after 2.6: Redis Lua API
+// reference (redis.io, lua-api).
 func scriptFunctions() map[string]proxycompat.Version {
 	return map[string]proxycompat.Version{
 		"redis.replicate_commands": {Major: 3, Minor: 2},
@@ -22,7 +22,7 @@ func scriptFunctions() map[string]proxycompat.Version {
 	}
 }
 
-// age finds a command, or an argument of it, that the server behind does not know.
+// age reports a command or argument that the server behind the proxy lacks.
 func (w *walker) age(c *redisCall) {
 	known, found := proxycompat.CommandOf(c.words...)
 	if !found {

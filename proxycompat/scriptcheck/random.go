@@ -6,8 +6,8 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// isRandom reports whether a replica could answer this command otherwise: the flag R in the
-// command table of Redis 3.2 and 4.0 (src/server.c).
+// isRandom reports whether a replica may give another reply to this command: the flag R in the command
+// table of Redis 3.2 and 4.0 (src/server.c).
 func isRandom(name string) bool {
 	switch name {
 	case "TIME", "RANDOMKEY", "SRANDMEMBER", "SPOP", "SCAN", "SSCAN", "HSCAN", "ZSCAN", "LASTSAVE", "PUBSUB":
@@ -16,8 +16,8 @@ func isRandom(name string) bool {
 	return false
 }
 
-// writes: up to 4.0 a replica executes the script once more, so what is written must not
-// depend on chance (src/scripting.c, lua_random_dirty). From 5.0 on it gets what was written.
+// writes checks a write after a random command. Up to 4.0 a replica executes the script again, so its
+// writes must be deterministic (src/scripting.c, lua_random_dirty). Since 5.0 Redis replicates the writes.
 func (w *walker) writes(c *redisCall) {
 	known, found := proxycompat.CommandOf(c.words...)
 	if random := w.random.value; found && known.Writes() && random.origin != nothing && !w.replicated &&
@@ -30,7 +30,7 @@ func (w *walker) writes(c *redisCall) {
 	}
 }
 
-// older names the server that is too old.
+// older names the server that is too old for a feature.
 func (t *target) older() string {
 	if t.backend == (proxycompat.Version{}) {
 		return "a server before Redis 5"

@@ -1,6 +1,6 @@
 package scriptcheck
 
-// variable is a variable of the script, at the place that is being looked at.
+// variable is a variable of the script, with its value at the current statement.
 type variable struct{ value value }
 
 // scope is a block of the script.
@@ -18,7 +18,7 @@ func (s *scope) declare(name string, v value) {
 	s.names[name] = &variable{v}
 }
 
-// find returns nil if the name is a global one.
+// find returns nil for a global name.
 func (s *scope) find(name string) *variable {
 	for ; s != nil; s = s.outer {
 		if v := s.names[name]; v != nil {
@@ -28,11 +28,10 @@ func (s *scope) find(name string) *variable {
 	return nil
 }
 
-// history is what was assigned to variables, so that one branch of a script can be undone
-// before the other is looked at.
+// history records the assignments, so that the walker can undo one branch before it follows the other.
 type history struct {
 	changes []change
-	stopped bool // nobody looks at what comes after
+	stopped bool // the code that follows is unreachable
 }
 
 type change struct {
@@ -45,8 +44,8 @@ func (h *history) set(v *variable, to value) {
 	v.value = to
 }
 
-// since returns what the variables that were assigned to since then hold now, and undoes it.
-// The order is that of the first assignments.
+// since undoes the assignments after mark, and returns the variables in the order of their first
+// assignment, with the values that they had.
 func (h *history) since(mark int) (order []*variable, now map[*variable]value) {
 	now = map[*variable]value{}
 	for _, c := range h.changes[mark:] {
@@ -62,9 +61,8 @@ func (h *history) since(mark int) (order []*variable, now map[*variable]value) {
 	return order, now
 }
 
-// branches takes each path from the same start, and goes on with what any of those that come
-// to an end may have left. It reports whether none does. A path reports whether it leaves the
-// function.
+// branches follows each path from the same state. The new state joins the results of all paths that reach
+// their end. It reports whether no path does. A path reports whether it leaves the function.
 func (h *history) branches(paths ...func() (leaves bool)) (leaves bool) {
 	mark := len(h.changes)
 	var order []*variable

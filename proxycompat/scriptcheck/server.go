@@ -1,6 +1,6 @@
 package scriptcheck
 
-// wholeServer: a command about all that a server has means another thing on each of several.
+// wholeServer checks a command that covers all data of a server: with several servers its meaning changes.
 func (w *walker) wholeServer(c *redisCall) {
 	if !w.sharded {
 		return
@@ -22,7 +22,7 @@ func (w *walker) wholeServer(c *redisCall) {
 	}
 }
 
-// message: what is published on a server is heard by those who are connected to it.
+// message checks a publication: only clients that are connected to this server receive it.
 func (w *walker) message(c *redisCall) {
 	why := ""
 	switch c.name() {

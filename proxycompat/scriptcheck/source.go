@@ -10,20 +10,19 @@ import (
 )
 
 const (
-	// maxSource is how long a script may be. Redis would take more, but nobody writes it.
+	// maxSource limits the length of a script. Redis accepts longer ones, but none are known.
 	maxSource = 1 << 20
-	// maxDepth is how deep it may be nested. Lua itself gives up at 200 (LUAI_MAXCCALLS), but
-	// does not count the links of a chain such as a+b+c.
+	// maxDepth limits nesting. Lua itself stops at 200 (LUAI_MAXCCALLS), but does not count the links of a
+	// chain such as a+b+c.
 	maxDepth = 1000
 )
 
-// SyntaxError is a script that is no script.
+// SyntaxError reports that a script does not parse.
 type SyntaxError struct {
 	Line   int // from 1
 	Reason string
 }
 
-// Error implements error.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("scriptcheck: line %d: %s", e.Line, e.Reason)
 }
@@ -40,7 +39,7 @@ func parseScript(src string) (chunk, error) {
 		return c, &SyntaxError{1, fmt.Sprintf("%d bytes are too many, at most %d", len(src), maxSource)}
 	}
 	if strings.HasPrefix(src, "#!") {
-		// Redis 7 takes the first line away. Its end stays, for the numbers of the others.
+		// Redis 7 removes the first line. Its newline stays, so that line numbers do not change.
 		end := strings.IndexByte(src, '\n')
 		if end < 0 {
 			return c, &SyntaxError{1, "nothing follows the first line"}
@@ -53,7 +52,7 @@ func parseScript(src string) (chunk, error) {
 	}
 	stmts, err := parse.Parse(strings.NewReader(src), "script")
 	if err == nil && stmts == nil {
-		err = errors.New("the parser gave up") // it swallows panics that are no errors
+		err = errors.New("the parser gave up") // it drops panics whose value is no error
 	}
 	if err != nil {
 		return c, syntaxError(src, err)

@@ -2,7 +2,7 @@ package scriptcheck
 
 import "github.com/yuin/gopher-lua/ast"
 
-// block goes through statements, and reports whether they leave the function.
+// block follows statements, and reports whether they leave the function.
 func (w *walker) block(stmts []ast.Stmt, s *scope) (leaves bool) {
 	for _, stmt := range stmts {
 		if !w.down(stmt.Line()) {
@@ -74,8 +74,8 @@ func (w *walker) statement(stmt ast.Stmt, s *scope) (leaves bool) {
 	return false
 }
 
-// otherwise is the block after else, or an elseif, which the parser makes an if of its own: a
-// chain of those is not nested.
+// otherwise follows the block after else or an elseif. The parser turns an elseif into an if, but a chain
+// of these does not count as nested.
 func (w *walker) otherwise(stmts []ast.Stmt, s *scope) (leaves bool) {
 	if len(stmts) != 1 {
 		return w.block(stmts, s)
@@ -95,7 +95,7 @@ func (w *walker) otherwise(stmts []ast.Stmt, s *scope) (leaves bool) {
 func (w *walker) local(stmt *ast.LocalAssignStmt, s *scope) {
 	if len(stmt.Names) == 1 && len(stmt.Exprs) == 1 {
 		if f, ok := stmt.Exprs[0].(*ast.FunctionExpr); ok {
-			// local function f: may call itself. local f = function is taken for the same.
+			// A local function f may call itself. local f = function is treated the same.
 			s.declare(stmt.Names[0], value{})
 			s.names[stmt.Names[0]].value = w.eval(f, s)
 			return
@@ -149,10 +149,10 @@ func (w *walker) changesKeys(line int) {
 	}
 }
 
-// certain reports whether what is looked at is sure to happen, and once.
+// certain reports whether the current statement is executed exactly once.
 func (w *walker) certain() bool { return w.conditional == 0 && w.calls == 0 }
 
-// append is t[#t+1] = v. Where it is sure to happen once, the place is known.
+// append evaluates t[#t+1] = v. If it is executed exactly once, the index is known.
 func (w *walker) append(t *table, v value) {
 	if w.certain() {
 		t.push(v)
@@ -161,7 +161,6 @@ func (w *walker) append(t *table, v value) {
 	}
 }
 
-// appends reports whether this is t[#t+1].
 func appends(left *ast.AttrGetExpr) bool {
 	list, named := left.Object.(*ast.IdentExpr)
 	sum, ok := left.Key.(*ast.ArithmeticOpExpr)
@@ -179,7 +178,7 @@ func appends(left *ast.AttrGetExpr) bool {
 
 func (w *walker) define(stmt *ast.FuncDefStmt, s *scope) {
 	if stmt.Name.Method != "" {
-		// A method has one parameter more.
+		// A method has self as an additional parameter.
 		syntax := *stmt.Func
 		names := append([]string{"self"}, stmt.Func.ParList.Names...)
 		syntax.ParList = &ast.ParList{HasVargs: stmt.Func.ParList.HasVargs, Names: names}
@@ -206,7 +205,7 @@ func (w *walker) returned(stmt *ast.ReturnStmt, s *scope) {
 	}
 }
 
-// fails reports whether the statement is a call of error.
+// fails reports whether the expression is a call of error.
 func (w *walker) fails(e ast.Expr, s *scope) bool {
 	call, ok := e.(*ast.FuncCallExpr)
 	if !ok || call.Func == nil {
@@ -216,7 +215,7 @@ func (w *walker) fails(e ast.Expr, s *scope) bool {
 	return ok && name.Value == "error" && s.find("error") == nil
 }
 
-// generic is for … in ….
+// generic follows for … in ….
 func (w *walker) generic(stmt *ast.GenericForStmt, s *scope) {
 	index, element := w.iterated(stmt.Exprs, s)
 	w.loop(func() bool {

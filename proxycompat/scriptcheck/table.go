@@ -6,24 +6,23 @@ import (
 	"strconv"
 )
 
-// maxListed is how many elements of a list are kept apart.
+// maxListed limits the list elements that are tracked one by one.
 const maxListed = 256
 
-// table is a table of the script. What was put into it may still be in there, so it only
-// ever grows.
+// table is a table of the script. It keeps every value ever stored, since a removal may not be executed.
 type table struct {
-	fields map[string]value // by an index that is known
-	length int              // the fields 1 to length were put there in this order
-	rest   value            // what was appended after them
-	loose  value            // what was put at an index that is not known
-	moved  value            // what is at an index that is not known, but a place in the list
+	fields map[string]value // by known index
+	length int              // the fields 1 to length were stored in this order
+	rest   value            // values appended after them
+	loose  value            // values stored at an unknown index
+	moved  value            // list elements at an unknown index
 	names  value            // the indices
-	all    value            // any of the values
+	all    value            // the join of all values
 }
 
 func newTable() *table { return &table{fields: map[string]value{}} }
 
-// put is t[index] = v.
+// put evaluates t[index] = v.
 func (t *table) put(index, v value) {
 	t.names = collect(t.names, index)
 	t.all = collect(t.all, v)
@@ -37,14 +36,14 @@ func (t *table) put(index, v value) {
 	t.loose = collect(t.loose, v)
 }
 
-// add is t[#t+1] = v, which may or may not happen, or happen often.
+// add evaluates t[#t+1] = v that may be executed any number of times.
 func (t *table) add(v value) {
 	t.names = collect(t.names, value{origin: computed})
 	t.all = collect(t.all, v)
 	t.rest = collect(t.rest, v)
 }
 
-// push is the same where it happens once.
+// push evaluates t[#t+1] = v that is executed exactly once.
 func (t *table) push(v value) {
 	if t.after().origin != nothing || t.length == maxListed {
 		t.add(v)
@@ -53,7 +52,7 @@ func (t *table) push(v value) {
 	t.put(textOf(strconv.Itoa(t.length+1)), v)
 }
 
-// get is t[index].
+// get evaluates t[index].
 func (t *table) get(index value) value {
 	name, ok := index.text()
 	if !ok {
@@ -69,16 +68,16 @@ func (t *table) get(index value) value {
 	return collect(v, t.loose)
 }
 
-// after is what may follow the fields 1 to length.
+// after returns the possible values behind the fields 1 to length.
 func (t *table) after() value { return collect(collect(t.rest, t.moved), t.loose) }
 
-// unpackedFrom is unpack(t, from, to), of which from and to may be nil.
+// unpackedFrom evaluates unpack(t, from, to). from and to may be nil.
 func (t *table) unpackedFrom(from, to value) values {
 	first := 1
 	if from.origin != nothing {
 		var ok bool
 		if first, ok = position(from); !ok {
-			// Anything of the list may come first.
+			// Any element of the list may come first.
 			v := t.elements()
 			return values{open: v.origin != nothing, rest: v}
 		}
@@ -98,7 +97,7 @@ func (t *table) unpackedFrom(from, to value) values {
 	return out
 }
 
-// position is a place in a list that stands in the script. Others than these are not looked for.
+// position returns the list index that a literal denotes. Computed indices are not followed.
 func position(v value) (int, bool) {
 	text, ok := v.text()
 	if !ok {
@@ -108,10 +107,10 @@ func position(v value) (int, bool) {
 	return i, err == nil && i > 0 && i <= maxPosition
 }
 
-// maxPosition is far more than anyone would write.
+// maxPosition exceeds any index that a script is likely to contain.
 const maxPosition = 1 << 20
 
-// elements is what any element of the list may be.
+// elements returns the join of all list elements.
 func (t *table) elements() value {
 	out := t.after()
 	for _, name := range slices.Sorted(maps.Keys(t.fields)) {
@@ -122,7 +121,7 @@ func (t *table) elements() value {
 	return out
 }
 
-// loosen is for when the elements of the list are moved, and it is not known where to.
+// loosen records that list elements move to unknown indices.
 func (t *table) loosen() {
 	t.names = collect(t.names, value{origin: computed})
 	t.moved = t.elements()
@@ -133,7 +132,7 @@ func (t *table) loosen() {
 	})
 }
 
-// inOrder reports whether all that is at a known place is among the fields 1 to length.
+// inOrder reports whether all values at known indices are among the fields 1 to length.
 func (t *table) inOrder() bool {
 	for name := range t.fields {
 		if i, err := strconv.Atoi(name); err == nil && (i < 1 || i > t.length) {
@@ -143,7 +142,7 @@ func (t *table) inOrder() bool {
 	return true
 }
 
-// insert is table.insert(t, at, v), which happens once if that is certain.
+// insert evaluates table.insert(t, at, v). certain means that it is executed exactly once.
 func (t *table) insert(at, v value, certain bool) {
 	i, ok := position(at)
 	switch {
@@ -165,7 +164,7 @@ func (t *table) insert(at, v value, certain bool) {
 	t.all = collect(t.all, v)
 }
 
-// remove is table.remove(t, at), and returns what is taken out.
+// remove evaluates table.remove(t, at) and returns the removed value.
 func (t *table) remove(at value, certain bool) value {
 	v := t.get(at)
 	i, ok := position(at)
@@ -182,7 +181,7 @@ func (t *table) remove(at value, certain bool) value {
 	return v
 }
 
-// pop is table.remove(t). What stays is where it was.
+// pop evaluates table.remove(t). The other elements keep their index.
 func (t *table) pop(certain bool) value {
 	if !certain || t.length == 0 || t.after().origin != nothing || !t.inOrder() {
 		return t.elements()
@@ -190,10 +189,10 @@ func (t *table) pop(certain bool) value {
 	return t.remove(textOf(strconv.Itoa(t.length)), true)
 }
 
-// maxMerged is how many fields are kept apart where it is not known which table it is.
+// maxMerged limits the fields that are tracked one by one in a join of tables.
 const maxMerged = 64
 
-// merge puts in all that the other table has.
+// merge adds all values of the other table.
 func (t *table) merge(other *table, depth int) {
 	for _, name := range slices.Sorted(maps.Keys(other.fields)) {
 		if old, known := t.fields[name]; known || len(t.fields) < maxMerged {

@@ -2,20 +2,20 @@ package scriptcheck
 
 import "github.com/unwatch/unwatch/proxycompat"
 
-// target is what the rules want to know of a profile.
+// target holds the facts of a profile that the rules use.
 type target struct {
 	profile  *proxycompat.Profile
-	backend  proxycompat.Version // zero if it is not known
+	backend  proxycompat.Version // zero if unknown
 	sharded  bool                // keys may be on different servers
-	oneKey   string              // why a script may use one key only; empty: it may use several
+	oneKey   string              // the reason why a script may use one key only; empty: several keys are permitted
 	literal  bool                // see LiteralKeys
-	unheard  string              // why nobody hears PUBLISH; empty: somebody may
-	sunheard string              // the same of SPUBLISH
+	unheard  string              // the reason why no client receives PUBLISH; empty: a client may
+	sunheard string              // the same for SPUBLISH
 }
 
 func targetOf(p *proxycompat.Profile) target {
 	t := target{profile: p, backend: p.Backend(), literal: p.LiteralKeys()}
-	// Two keys that share nothing are sure to be together only where there is one server.
+	// Two unrelated keys are certainly together only on a single server.
 	t.sharded = !p.SameSlot("a", "b")
 	if eval := p.Rule("EVAL"); eval.Verdict == proxycompat.OneKey && !p.TakesTagged() {
 		t.oneKey = eval.Why
@@ -24,7 +24,7 @@ func targetOf(p *proxycompat.Profile) target {
 	return t
 }
 
-// deaf returns why nobody can subscribe, and nothing if somebody can.
+// deaf returns the reason why no client can subscribe; empty if one can.
 func deaf(p *proxycompat.Profile, command string) string {
 	switch r := p.Rule(command); r.Verdict {
 	case proxycompat.OK, proxycompat.Split, proxycompat.Backend, proxycompat.Unknown:
@@ -34,18 +34,18 @@ func deaf(p *proxycompat.Profile, command string) string {
 	}
 }
 
-// lacks reports whether the server is known to be older than this.
+// lacks reports whether the server is known to be older than this version.
 func (t *target) lacks(since proxycompat.Version) bool {
 	return t.backend != proxycompat.Version{} && t.backend.Before(since)
 }
 
-// before reports whether the server is, or may be, older than this.
+// before reports whether the server is, or may be, older than this version.
 func (t *target) before(v proxycompat.Version) bool {
 	return t.backend == proxycompat.Version{} || t.backend.Before(v)
 }
 
-// keysOf returns the indices of the keys in args, as Redis or else the proxy has it, and
-// whether either knows the command.
+// keysOf returns the indices of the keys in args by the command list of Redis, or else by the profile, and
+// whether either has the command.
 func (t *target) keysOf(args []string) (keys []int, known bool) {
 	if keys, known = proxycompat.KeysOf(args...); known {
 		return keys, true

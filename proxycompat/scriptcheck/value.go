@@ -2,38 +2,38 @@ package scriptcheck
 
 import "slices"
 
-// origin is where a value comes from.
+// origin classifies the source of a value.
 type origin uint8
 
 const (
-	nothing  origin = iota // nil, or not assigned so far
+	nothing  origin = iota // nil, or not yet assigned
 	declared               // an element of KEYS
-	literal                // stands in the script
-	argument               // ARGV, or something out of it
-	reply                  // what Redis answered, or something out of it
-	computed               // made of something
-	unclear                // could be anything
+	literal                // written in the script
+	argument               // from ARGV
+	reply                  // from a reply of Redis
+	computed               // computed from other values
+	unclear                // unknown
 	allKeys                // KEYS
 	tabular                // a table of the script
 	callable               // a function of the script
-	library                // something of Lua's or Redis'
+	library                // a value of Lua's or Redis' library
 )
 
-// undeclared reports whether it is sure to be none of KEYS.
+// undeclared reports whether the value certainly does not come from KEYS.
 func (o origin) undeclared() bool { return o >= literal && o <= computed }
 
-// value is what is known of a value.
+// value describes the knowledge about a value of the script.
 type value struct {
 	origin   origin
-	texts    []string // of a literal: one of these; none if there are too many
+	texts    []string // the possible texts of a literal; empty if there are too many
 	table    *table
 	function *function
-	name     string // of something of the library: "redis.call"
+	name     string // of a library value: "redis.call"
 }
 
 func textOf(s string) value { return value{origin: literal, texts: []string{s}} }
 
-// text returns what is sure to be the value.
+// text returns the value, if it has exactly one possible text.
 func (v value) text() (string, bool) {
 	if v.origin == literal && len(v.texts) == 1 {
 		return v.texts[0], true
@@ -41,7 +41,7 @@ func (v value) text() (string, bool) {
 	return "", false
 }
 
-// truthy reports whether it is sure to be neither nil nor false.
+// truthy reports whether the value is certainly neither nil nor false.
 func (v value) truthy() bool {
 	switch v.origin {
 	case literal, allKeys, tabular, callable, library:
@@ -50,13 +50,13 @@ func (v value) truthy() bool {
 	return false
 }
 
-// maxTexts is how many literals a variable is followed with.
+// maxTexts limits the literals that are tracked per variable.
 const maxTexts = 8
 
-// join is what a variable holds that may hold either. For a key the worse decides.
+// join returns a value that may be either. Of two origins of a key, the worse one counts.
 func join(a, b value) value { return joinTo(a, b, 0) }
 
-// maxJoined is how deep tables in tables are joined: they may contain each other.
+// maxJoined limits the depth to which nested tables are joined, since tables may contain each other.
 const maxJoined = 2
 
 func joinTo(a, b value, depth int) value {
@@ -123,8 +123,8 @@ func joinSame(a, b value, depth int) value {
 	return a
 }
 
-// collect is what comes out of a heap into which both were put. Which of them it is may be
-// clear to the reader, as in a list of keys and values in turn.
+// collect returns an element of a collection that holds both values. A reader may know which one it is, as
+// in a list of alternating keys and values.
 func collect(a, b value) value { return collectTo(a, b, 0) }
 
 func collectTo(a, b value, depth int) value {
@@ -136,11 +136,11 @@ func collectTo(a, b value, depth int) value {
 	return joinTo(a, b, depth)
 }
 
-// values is what a list of expressions, or a call, results in.
+// values are the results of an expression list or a call.
 type values struct {
 	list []value
-	open bool  // any number of others may follow
-	rest value // each of them
+	open bool  // any number of further values may follow
+	rest value // the join of the further values
 }
 
 func one(v value) values { return values{list: []value{v}} }
@@ -155,13 +155,13 @@ func (v values) at(i int) value {
 	return value{}
 }
 
-// from drops the first n.
+// from drops the first n values.
 func (v values) from(n int) values {
 	v.list = v.list[min(n, len(v.list)):]
 	return v
 }
 
-// all is what any of them may be.
+// all returns the join of all values.
 func (v values) all() value {
 	out := v.rest
 	for _, each := range v.list {

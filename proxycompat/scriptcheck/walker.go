@@ -3,19 +3,17 @@ package scriptcheck
 import "github.com/yuin/gopher-lua/ast"
 
 const (
-	// maxSteps is how many expressions are looked at, loops and functions of the script again
-	// and again.
+	// maxSteps limits the visited expressions, counting repeated visits in loops and functions.
 	maxSteps = 1 << 20
-	// maxCalls is how deep calls of the script's own functions are followed, and maxSelf how
-	// often a function is entered from within.
+	// maxCalls limits the depth of calls of the script's functions, and maxSelf the depth of recursion.
 	maxCalls, maxSelf = 16, 2
-	// maxLoops is how deep in each other loops are followed twice.
+	// maxLoops is the nesting depth up to which loops are followed twice.
 	maxLoops = 4
-	// maxChained is how many elseifs may follow each other before they count as nested.
+	// maxChained limits a chain of elseifs; beyond it they count as nested.
 	maxChained = 10000
 )
 
-// walker goes through a script as it would be executed.
+// walker visits the statements of a script in the order of execution.
 type walker struct {
 	target
 	findings
@@ -23,16 +21,16 @@ type walker struct {
 
 	functions   []*function
 	frame       *frame
-	random      *variable       // computed once the script may have asked for something random, with its name
+	random      *variable       // origin computed after a possible random command, with that command's name
 	replicated  bool            // the script has called redis.replicate_commands
-	tested      map[string]bool // what the script asks for before it uses it
-	conditional int             // how deep in branches and loops
+	tested      map[string]bool // functions that the script tests before use
+	conditional int             // the nesting depth of branches and loops
 	loops       int
 	calls       int
 	depth       int
-	chained     int // elseifs
+	chained     int // the current chain of elseifs
 	steps       int
-	given       bool // up, for too many steps
+	given       bool // the walker stopped at maxSteps
 	failed      error
 }
 
@@ -48,14 +46,14 @@ type function struct {
 type frame struct {
 	varargs values
 	results []value
-	random  value // of the walker, where the function returned
+	random  value // walker.random at the return
 }
 
-// script is the whole of it, with the functions that nobody was seen to call.
+// script follows the whole script, then the functions that it never called.
 func (w *walker) script(stmts []ast.Stmt) {
 	w.frame = &frame{}
 	w.block(stmts, &scope{})
-	for i := 0; i < len(w.functions); i++ { // more may come
+	for i := 0; i < len(w.functions); i++ { // the loop may add functions
 		if f := w.functions[i]; !f.walked {
 			w.random.value = value{}
 			w.invoke(f, values{open: true, rest: value{origin: unclear}})
@@ -63,7 +61,7 @@ func (w *walker) script(stmts []ast.Stmt) {
 	}
 }
 
-// step counts, and reports whether to go on.
+// step counts a visit, and reports whether to continue.
 func (w *walker) step(line int) bool {
 	w.steps++
 	if w.steps < maxSteps {
@@ -76,7 +74,7 @@ func (w *walker) step(line int) bool {
 	return false
 }
 
-// down goes one level deeper into the syntax, and reports whether to go on.
+// down enters a nested expression, and reports whether to continue.
 func (w *walker) down(line int) bool {
 	if w.depth++; w.depth > maxDepth && w.failed == nil {
 		w.failed = &SyntaxError{line, "nested too deeply"}
@@ -86,7 +84,7 @@ func (w *walker) down(line int) bool {
 
 func (w *walker) up() { w.depth-- }
 
-// invoke is a call of a function of the script.
+// invoke evaluates a call of a function of the script.
 func (w *walker) invoke(f *function, args values) values {
 	if f.active >= maxSelf || w.calls >= maxCalls {
 		return values{open: true, rest: value{origin: unclear}}
@@ -98,7 +96,7 @@ func (w *walker) invoke(f *function, args values) values {
 	w.frame, w.depth = w.newFrame(f, args), 0
 	inner := f.scope.inner()
 	if f.syntax.ParList.HasVargs {
-		inner.declare("arg", value{origin: unclear}) // Lua 5.1 has it still, as 5.0 had
+		inner.declare("arg", value{origin: unclear}) // Lua 5.1 still defines it for compatibility with 5.0
 	}
 	for i, name := range f.syntax.ParList.Names {
 		inner.declare(name, args.at(i))
@@ -116,7 +114,7 @@ func (w *walker) newFrame(f *function, args values) *frame {
 	return &frame{varargs: args.from(len(f.syntax.ParList.Names))}
 }
 
-// returns notes what a function returns here.
+// returns records the values that a function returns here.
 func (f *frame) returns(v values) {
 	for i, each := range v.list {
 		if i == len(f.results) {
@@ -129,18 +127,18 @@ func (f *frame) returns(v values) {
 	}
 }
 
-// either takes the paths as branches.
+// either follows the paths as branches.
 func (w *walker) either(paths ...func() bool) bool {
 	w.conditional++
 	mark := len(w.changes)
 	leaves := w.branches(paths...)
 	w.conditional--
-	w.steps += len(w.changes) - mark // many variables at many branches cost as much as a long script
+	w.steps += len(w.changes) - mark // many variables in many branches cost as much as a long script
 	w.stopped = w.steps >= maxSteps
 	return leaves
 }
 
-// loop takes the path not at all, once, or again after it was taken.
+// loop follows the body not at all, once and twice.
 func (w *walker) loop(body func() bool) {
 	rounds := 2
 	if w.loops >= maxLoops {
