@@ -24,13 +24,12 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// closer is a Store as its package opens it.
 type closer interface {
 	rmw.Store
 	io.Closer
 }
 
-// documentedRights returns the words behind ACL SETUSER of the line for this user.
+// documentedRights returns the ACL rules after ACL SETUSER in the line for this user.
 func documentedRights(t *testing.T, page, user string) []string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/" + page)
@@ -44,7 +43,7 @@ func documentedRights(t *testing.T, page, user string) []string {
 	return nil
 }
 
-// withRights sets the user, with a password, and connects as it.
+// withRights creates the user with a password, and connects as that user.
 func withRights(t *testing.T, admin *redis.Client, addr string, words []string) *redis.Client {
 	t.Helper()
 	args := []any{"acl", "setuser"}
@@ -59,8 +58,8 @@ func withRights(t *testing.T, admin *redis.Client, addr string, words []string) 
 	return rdb
 }
 
-// everything does all that a service can ask of a Store, and returns each error. If renewed
-// is not nil, the first update waits until its lease is renewed.
+// everything uses all operations of a Store, and returns each error. If renewed is not nil, the first
+// update waits until its lease is renewed.
 func everything(t *testing.T, admin *redis.Client, store rmw.Store, renewed <-chan struct{}) (failed []error) {
 	ctx := t.Context()
 	note := func(err error) {
@@ -70,11 +69,11 @@ func everything(t *testing.T, admin *redis.Client, store rmw.Store, renewed <-ch
 	}
 	require.NoError(t, admin.FlushAll(ctx).Err())
 	require.NoError(t, admin.ScriptFlush(ctx).Err()) // so that EVAL is needed
-	filler := strings.Repeat("x", 5000)              // too much to send along unread
+	filler := strings.Repeat("x", 5000)              // above the size that a commit sends unread
 	for _, ttl := range []time.Duration{0, time.Hour, rmw.NoTTL} {
 		for _, key := range []rmw.Key{{Name: "room:text", TTL: ttl}, {Name: "room:hash", Kind: rmw.KindHash, TTL: ttl}} {
 			for _, step := range []string{"create", "change", "same", "delete"} {
-				halfLease := time.After(30 * time.Millisecond) // if it is short
+				halfLease := time.After(30 * time.Millisecond) // if the lease is short
 				_, err := store.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 					<-halfLease
 					if renewed != nil {
@@ -114,7 +113,7 @@ func everything(t *testing.T, admin *redis.Client, store rmw.Store, renewed <-ch
 	return failed
 }
 
-// locking is what only lockupdate can.
+// locking uses the operations that only lockupdate has.
 func locking(t *testing.T, admin *redis.Client, s *lockupdate.Store) (failed []error) {
 	ctx := t.Context()
 	note := func(err error) {
@@ -136,8 +135,8 @@ func locking(t *testing.T, admin *redis.Client, s *lockupdate.Store) (failed []e
 	return failed
 }
 
-// leaving is what needs UNWATCH: a connection that went back to the pool and still watches
-// a key refuses somebody else's update of another one.
+// leaving tests UNWATCH: without it, an idle connection that still watches a key makes the next update of
+// another key fail.
 func leaving(t *testing.T, admin *redis.Client, store rmw.Store) error {
 	no := errors.New("no")
 	_, err := store.Update(t.Context(), rmw.Key{Name: "room:left"}, func(context.Context, rmw.Value) (rmw.Value, error) {
@@ -147,7 +146,7 @@ func leaving(t *testing.T, admin *redis.Client, store rmw.Store) error {
 		return err
 	}
 	require.NoError(t, admin.Set(t.Context(), "room:left", "changed", 0).Err())
-	// One within the other, so that each idle connection is used, and so is that one.
+	// Nested updates use each idle connection, including that one.
 	var nested func(depth int) error
 	nested = func(depth int) error {
 		if depth == 0 {
@@ -165,7 +164,7 @@ func leaving(t *testing.T, admin *redis.Client, store rmw.Store) error {
 	return nested(5)
 }
 
-// What docs/security.md says suffices, and none of it can be left out.
+// The rights in docs/security.md suffice, and each of them is necessary.
 func TestMinimalACL(t *testing.T) {
 	t.Parallel()
 	for user, open := range map[string]func(rdb *redis.Client, cfg lockupdate.Config) closer{
@@ -179,13 +178,13 @@ func TestMinimalACL(t *testing.T) {
 			use := func(words []string, cfg lockupdate.Config, renewed <-chan struct{}) []error {
 				s := open(withRights(t, admin, server.Addr, words), cfg)
 				failed := everything(t, admin, s, renewed)
-				if err := s.Close(); err != nil { // of a lock that it cannot give back
+				if err := s.Close(); err != nil { // reports a lock that it cannot release
 					failed = append(failed, err)
 				}
 				return failed
 			}
 			words := documentedRights(t, "security.md", user)
-			// With the default lease, which a slow machine keeps as well.
+			// A slow machine also keeps a lease of the default length.
 			var renewed chan struct{}
 			all := lockupdate.Config{}
 			if user == "lockupdate" {
@@ -205,7 +204,7 @@ func TestMinimalACL(t *testing.T) {
 					continue
 				}
 				rest := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == left })
-				// Some locks cannot be given back, and the next update waits until they end.
+				// Some locks cannot be released, so the next update waits until they expire.
 				failed := use(rest, lockupdate.Config{Lease: 50 * time.Millisecond}, nil)
 				if !assert.NotEmpty(t, failed, "%s is too much: nothing fails without it", left) {
 					continue
@@ -220,10 +219,10 @@ func TestMinimalACL(t *testing.T) {
 						refused++
 						continue
 					}
-					// A lock that cannot be kept, or given back, is also felt by others.
+					// Other callers notice a lock that cannot be renewed or released.
 					assert.True(t, errors.Is(err, rmw.ErrLockLost) || errors.Is(err, rmw.ErrContended), "without %s: %v", left, err)
 				}
-				if user == "lockupdate" { // a lease that ends on a slow machine shows nothing
+				if user == "lockupdate" { // an expired lease on a slow machine proves nothing
 					assert.Positive(t, refused, "without %s: no error is about the rights", left)
 				}
 				nothingStays(t, admin, left)
@@ -232,7 +231,7 @@ func TestMinimalACL(t *testing.T) {
 	}
 }
 
-// nothingStays requires that each lock will end by itself.
+// nothingStays requires that each lock has an expiry.
 func nothingStays(t *testing.T, admin *redis.Client, without string) {
 	locks, _, err := admin.Scan(t.Context(), 0, "/lock/*", 1000).Result()
 	require.NoError(t, err)
@@ -242,7 +241,7 @@ func nothingStays(t *testing.T, admin *redis.Client, without string) {
 	}
 }
 
-// The documented rights are those of the code: see also TestLiveRights.
+// The documented rights are those in the code: see also TestLiveRights.
 func TestDocumentedRights(t *testing.T) {
 	var commands []string
 	for _, word := range documentedRights(t, "security.md", "lockupdate") {

@@ -15,7 +15,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// What an update allocates, the client included. fn allocates nothing here.
+// The allocations of an update, including the client. fn allocates nothing here.
 func TestAllocationsOfAnUpdate(t *testing.T) {
 	addr := servers.Redis(t).Addr
 	for name, tc := range map[string]struct {

@@ -20,7 +20,7 @@ import (
 	"github.com/unwatch/unwatch/internal/servers"
 )
 
-// certificate makes one that signs itself, for servers and clients, in two PEM files.
+// certificate makes a self-signed certificate for servers and clients, in two PEM files.
 func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -44,8 +44,8 @@ func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
 	return cert, key, pool
 }
 
-// redisTLS starts a server that also speaks TLS, at addr, as redis.example, and wants a
-// certificate from its clients. trusted is a client's whom it lets in.
+// redisTLS starts a server with TLS at addr, as redis.example, that requires client certificates. trusted
+// has an accepted one.
 func redisTLS(t *testing.T) (plain *servers.Server, addr string, trusted *tls.Config) {
 	t.Helper()
 	cert, key, pool := certificate(t)

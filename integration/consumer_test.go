@@ -16,8 +16,8 @@ import (
 	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
-// consumer is a service in a module of its own, with go 1.23 and go-redis 9.11, that gets
-// this checkout from a module proxy of files, as version v0.0.1.
+// consumer is a service in its own module, with go 1.23 and go-redis 9.11, that gets this checkout from a
+// file-based module proxy, as version v0.0.1.
 type consumer struct {
 	t   *testing.T
 	dir string
@@ -29,7 +29,7 @@ func newConsumer(t *testing.T) consumer {
 	c := consumer{t: t, dir: t.TempDir(), env: os.Environ()}
 	proxy := t.TempDir()
 	publish(t, proxy, "github.com/unwatch/unwatch", "v0.0.1", os.DirFS(".."))
-	older := t.TempDir() // stands for go-redis 9.11, which nothing here has downloaded
+	older := t.TempDir() // replaces go-redis 9.11, which is not downloaded here
 	c.write(older, "go.mod", "module github.com/redis/go-redis/v9\n\ngo 1.18\n")
 	c.write(older, "redis.go", `package redis
 
@@ -49,7 +49,7 @@ func (*Client) Watch(context.Context, func(*Tx) error, ...string) error { return
 	downloaded := strings.TrimSpace(c.run("go", "env", "GOMODCACHE"))
 	c.env = append(c.env,
 		"GOPROXY=file://"+proxy+",file://"+filepath.Join(downloaded, "cache", "download"),
-		// The version is another one with each change, so the user's own cache must not have it.
+		// The content of the version changes with the checkout, so the user's cache must not store it.
 		"GOMODCACHE="+filepath.Join(t.TempDir(), "mod"),
 		// -trimpath lets the build cache serve modules wherever they are.
 		"GOFLAGS=-modcacherw -trimpath", "GOSUMDB=off", "GOWORK=off", "GOTOOLCHAIN=local")
@@ -71,7 +71,7 @@ func main() {
 	return c
 }
 
-// publish puts a version of a module into a proxy of files.
+// publish adds a version of a module to a file-based proxy.
 func publish(t *testing.T, proxy, module, version string, files fs.FS) {
 	t.Helper()
 	at := filepath.Join(proxy, filepath.FromSlash(module), "@v")
@@ -129,7 +129,7 @@ func (c consumer) run(command ...string) string {
 	return out
 }
 
-// requirements are the service's go.mod and go.sum.
+// requirements returns the service's go.mod and go.sum.
 func (c consumer) requirements() string {
 	c.t.Helper()
 	mod, err := os.ReadFile(filepath.Join(c.dir, "go.mod"))
@@ -139,7 +139,7 @@ func (c consumer) requirements() string {
 	return string(mod) + string(sum)
 }
 
-// readme returns the text of the README between two others.
+// readme returns the text of the README between two markers.
 func readme(t *testing.T, from, to string) string {
 	t.Helper()
 	data, err := os.ReadFile("../README.md")
@@ -151,8 +151,8 @@ func readme(t *testing.T, from, to string) string {
 	return text
 }
 
-// The commands of the README check a service that has no toolchain line, no newer go-redis
-// and no requirement for it, and leave its go.mod and go.sum as they are.
+// The commands of the README check a service that has no toolchain line, no newer go-redis and no
+// requirement for it, and do not change its go.mod and go.sum.
 func TestCheckingAServiceKeepsItsModule(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
@@ -166,7 +166,7 @@ func TestCheckingAServiceKeepsItsModule(t *testing.T) {
 	assert.Contains(t, out, "exit status 3")
 	assert.Equal(t, before, c.requirements())
 
-	// The control: without a version the package has to be required first.
+	// Negative control: without a version the package has to be required first.
 	unversioned := strings.Fields(strings.Replace(command, "@latest", "", 1))
 	out, err = c.try(unversioned...)
 	require.Error(t, err)

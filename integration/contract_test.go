@@ -36,7 +36,7 @@ func TestContractOnRedis(t *testing.T) {
 				Proxy: proxytest.Config{Profile: proxycompat.Redis(), Backends: []string{server.Addr}},
 				Options: func(relay *proxytest.Proxy) *redis.Options {
 					opts := relay.Options()
-					if strings.HasSuffix(name, "RESP3") { // where HGETALL answers otherwise
+					if strings.HasSuffix(name, "RESP3") { // because HGETALL has another reply type
 						opts.Protocol = 3
 					}
 					return opts

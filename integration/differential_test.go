@@ -23,9 +23,8 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// battery is commands with arguments that fit, that do not, and that are none, in an
-// order in which each finds what those before have left. It has every command of Redis
-// whose answer is a matter of what is stored, and no other.
+// battery returns commands with valid, invalid and missing arguments; each finds the state that earlier
+// ones left. It has every command of Redis with a reply that depends on stored data only.
 func battery(seed uint64, rounds int, keys []string) [][]string {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var names []string
@@ -59,8 +58,8 @@ func battery(seed uint64, rounds int, keys []string) [][]string {
 
 const knownScript = "redis.call('HSET', KEYS[1] or '', 'f', 'v') return {KEYS[1] or 'none', ARGV[1] or 'none', #KEYS, #ARGV}"
 
-// scripts are calls that a server runs, which words by chance never are: with the number of
-// keys that is said and with another, known by their text and by their SHA, and unknown.
+// scripts returns EVAL and EVALSHA calls, which random words never form: with a right and a wrong number of
+// keys, known and unknown.
 func scripts(rng *rand.Rand, keys []string) (out [][]string) {
 	sha := fmt.Sprintf("%x", sha1.Sum([]byte(knownScript)))
 	for _, n := range []string{"0", "1", "2", "-1", "x", "9"} {
@@ -76,28 +75,27 @@ func scripts(rng *rand.Rand, keys []string) (out [][]string) {
 	return out
 }
 
-// steady reports whether the same command gives the same answer again, on any server,
-// and none that waits or ends anything.
+// steady reports whether a command always has the same reply on any server, and neither blocks nor closes.
 func steady(c proxycompat.Command) bool {
 	switch c.Group {
 	case "string", "hash", "list", "set", "zset", "generic", "bitmap", "geo", "hyperloglog", "stream",
 		"txn", "pubsub", "scripting", "connection":
-	default: // nothing that tells of the server, or changes it
+	default: // no command about the server itself
 		return false
 	}
 	return !c.Blocks() && !slices.Contains([]string{
-		// By chance, by the clock, by an order that no server promises, or by what else the server does;
-		// those of the clock have a test of their own, TestExpiryOfOursIsTheRealOne.
+		// Random replies, the clock, undefined orders, or the server's other activity;
+		// TestProxytestMatchesExpiry covers the clock.
 		"SPOP", "SRANDMEMBER", "RANDOMKEY", "HRANDFIELD", "ZRANDMEMBER", "XADD",
 		"TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME", "OBJECT", "DUMP",
 		"SCAN", "SSCAN", "HSCAN", "ZSCAN", "KEYS", "SMEMBERS", "SUNION", "SINTER", "SDIFF", "HGETALL", "HKEYS", "HVALS", "SORT", "SORT_RO",
-		"EXPIRE", "PEXPIRE", "SETEX", "PSETEX", "GETEX", // of soon; see battery
+		"EXPIRE", "PEXPIRE", "SETEX", "PSETEX", "GETEX", // with a short expiry; see battery
 		"CLIENT", "HELLO", "AUTH", "RESET", "QUIT", "SCRIPT", "FUNCTION", "MIGRATE", "WAIT", "WAITAOF", "PUBSUB", "XINFO", "XPENDING",
 		"SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE",
 	}, c.Name)
 }
 
-// asker sends commands one by one, on a new connection whenever the last one was closed.
+// asker sends commands one by one, and dials again after a close.
 type asker struct {
 	t    *testing.T
 	dial func() (net.Conn, error)
@@ -138,7 +136,7 @@ func tcp(addr string) func() (net.Conn, error) {
 	return func() (net.Conn, error) { return net.DialTimeout("tcp", addr, 10*time.Second) }
 }
 
-// differ asks both the same, and lists what they answered differently.
+// differ sends the same commands to both, and lists different replies.
 func differ(t *testing.T, commands [][]string, real, ours func(args []string) string) (differences []string) {
 	t.Helper()
 	for _, args := range commands {
@@ -149,8 +147,8 @@ func differ(t *testing.T, commands [][]string, real, ours func(args []string) st
 	return differences
 }
 
-// The proxy of our tests answers as the real nutcracker does, command by command.
-func TestTwemproxyOfOursIsTheRealOne(t *testing.T) {
+// Package proxytest replies like the real nutcracker, command by command.
+func TestProxytestMatchesTwemproxy(t *testing.T) {
 	t.Parallel()
 	for backends := 1; backends <= 2; backends++ {
 		t.Run(fmt.Sprint(backends, " servers"), func(t *testing.T) {
@@ -168,10 +166,10 @@ func TestTwemproxyOfOursIsTheRealOne(t *testing.T) {
 			defer a.close()
 			defer b.close()
 			commands := battery(uint64(backends), 30, []string{"k1", "k2", "k3"})
-			if backends > 1 { // keys of one command on two servers: each has its own way of spreading them
+			if backends > 1 { // keys of one command on two servers: the hash functions differ
 				commands = slices.DeleteFunc(commands, func(args []string) bool {
 					keys, _ := proxycompat.KeysOf(args...)
-					several := len(keys) > 1 || args[0] == "EVALSHA" // which server knows a script is a matter of the spreading, too
+					several := len(keys) > 1 || args[0] == "EVALSHA" // the server that has a script depends on the hash function, too
 					return several && proxycompat.Twemproxy05().RuleFor(args...).Verdict == proxycompat.OneKey
 				})
 			}
@@ -182,12 +180,11 @@ func TestTwemproxyOfOursIsTheRealOne(t *testing.T) {
 	}
 }
 
-// The cluster of our tests answers as a real one does to a client that asks the right
-// node.
-func TestClusterOfOursIsTheRealOne(t *testing.T) {
+// Package proxytest replies like the right node of a real cluster.
+func TestProxytestMatchesCluster(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
-	profile, err := proxycompat.Lookup("cluster@7.0") // as the nodes are: what 7.0 does not know is refused in its words
+	profile, err := proxycompat.Lookup("cluster@7.0") // the version of the nodes
 	require.NoError(t, err)
 	nodes := servers.Cluster(t, 3)
 	p, err := proxytest.Start(proxytest.Config{Profile: profile, Backends: []string{servers.Redis(t).Addr}, InMemory: true})
@@ -200,7 +197,7 @@ func TestClusterOfOursIsTheRealOne(t *testing.T) {
 	}
 	ours := &asker{t: t, dial: func() (net.Conn, error) { return p.Dial(t.Context(), "", "") }}
 	defer ours.close()
-	for _, a := range append(askers, ours) { // else only the nodes that have run it know the script
+	for _, a := range append(askers, ours) { // otherwise only the executing nodes have the script
 		a.ask([]string{"SCRIPT", "LOAD", knownScript})
 	}
 	owner := func(args []string) *asker {
@@ -209,7 +206,7 @@ func TestClusterOfOursIsTheRealOne(t *testing.T) {
 		}
 		return askers[0]
 	}
-	// A transaction is a matter of one node, and the others would not know of it.
+	// A transaction lives on one node; the other askers do not see it.
 	commands := slices.DeleteFunc(battery(3, 30, []string{"{a}1", "{a}2", "b", "c"}), func(args []string) bool {
 		c, _ := proxycompat.CommandOf(args...)
 		return c.Group == "txn"
@@ -219,10 +216,10 @@ func TestClusterOfOursIsTheRealOne(t *testing.T) {
 	assert.Empty(t, strings.Join(differences[:min(len(differences), 300)], "\n"))
 }
 
-// An in-process server tells the time that a key has left as a real one does: TTL and EXPIRETIME
-// to the nearest second. What they say is asked in the command that sets it, or of a time far off
-// the limit between two seconds, so that it does not depend on when they are asked.
-func TestExpiryOfOursIsTheRealOne(t *testing.T) {
+// An in-process server rounds TTL and EXPIRETIME like a real one, to the nearest second. Each reading is in
+// the command that sets the expiry, or far from a rounding limit, so that it does not depend on the time of
+// the query.
+func TestProxytestMatchesExpiry(t *testing.T) {
 	p, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Redis(), InMemory: true})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, p.Close()) }()
@@ -239,7 +236,7 @@ func TestExpiryOfOursIsTheRealOne(t *testing.T) {
 	for _, ms := range []int64{0, 400, 600, 999} {
 		commands = append(commands, []string{"PEXPIREAT", "k", fmt.Sprint(year + ms)}, []string{"EXPIRETIME", "k"})
 	}
-	for _, ms := range []string{"1999", "60999", "100001"} { // they round down, and to the nearest, differently for half a second
+	for _, ms := range []string{"1999", "60999", "100001"} { // values that rounding down and rounding to the nearest change differently
 		commands = append(commands, []string{"SET", "k", "v", "PX", ms}, []string{"TTL", "k"},
 			[]string{"MULTI"}, []string{"PEXPIRE", "k", ms}, []string{"TTL", "k"}, []string{"EXEC"})
 	}

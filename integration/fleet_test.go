@@ -20,8 +20,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// fleet runs 4 WATCH writers and 4 lock writers, each a process of its own, on 2
-// keys of one redis-server, and returns how many acknowledged updates are gone.
+// fleet runs 4 WATCH writers and 4 lock writers, each a separate process, on 2 keys of one redis-server,
+// and returns the number of lost acknowledged updates.
 func fleet(t *testing.T, addr string, guard bool) (acked, lost int) {
 	t.Helper()
 	const pairs, each, keys = 4, 100, 2

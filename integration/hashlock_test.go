@@ -21,12 +21,11 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// A lock is a hash of one owner and a count, as Redisson's RLock has it: so a service in
-// another language can share locks with ours. Here redis-cli is that service, and what it
-// sends are the scripts of RLock.
+// A lock is a hash of one owner and a count, like Redisson's RLock, so that a service in another language
+// can share locks with lockupdate. Here redis-cli is that service, and runs the scripts of RLock.
 
-// rlockAcquire is RLock's tryLock. KEYS: the lock. ARGV: the lease in milliseconds, the
-// owner. It answers nil if it has the lock, else for how long another has.
+// rlockAcquire is RLock's tryLock. KEYS: the lock. ARGV: the lease in milliseconds, the owner. It returns
+// nil on success, else the PTTL of the other owner's lock.
 const rlockAcquire = `
 if ((redis.call('exists', KEYS[1]) == 0) or (redis.call('hexists', KEYS[1], ARGV[2]) == 1)) then
   redis.call('hincrby', KEYS[1], ARGV[2], 1);
@@ -35,9 +34,8 @@ if ((redis.call('exists', KEYS[1]) == 0) or (redis.call('hexists', KEYS[1], ARGV
 end;
 return redis.call('pttl', KEYS[1]);`
 
-// rlockUnlock is RLock's unlock. KEYS: the lock, its channel. ARGV: the message, the
-// lease, the owner. It answers nil if the lock is another's, 1 if it is free now, and 0 if
-// the owner has it once more.
+// rlockUnlock is RLock's unlock. KEYS: the lock, its channel. ARGV: the message, the lease, the owner. It
+// returns nil if another owner has the lock, 1 if it is free now, and 0 if the owner still holds it.
 const rlockUnlock = `
 if (redis.call('hexists', KEYS[1], ARGV[3]) == 0) then
   return nil;
@@ -53,11 +51,11 @@ else
 end;
 return nil;`
 
-// An RLock's owner is the uuid, of version 4, of a client, and a thread.
+// An RLock's owner is a client's UUID (version 4) and a thread.
 const foreigner = "9d1b6a53-20c7-4b0e-8f5d-2f3f0c1e7a64:42"
 
-// layouts are the two ways to share names: a foreigner that follows ours, and we who
-// follow RLock's.
+// layouts are the two naming schemes: a foreign service that follows lockupdate's, and lockupdate with
+// RLock's.
 type layout struct {
 	prefix string
 	config lockupdate.Config
@@ -71,7 +69,7 @@ func layouts() map[string]layout {
 	}
 }
 
-// foreign is a service that has no Go: it runs redis-cli.
+// foreign is a service in another language: it runs redis-cli.
 type foreign struct {
 	t       *testing.T
 	program string
@@ -91,7 +89,7 @@ func newForeign(t *testing.T, addr, lock string) *foreign {
 	return &foreign{t: t, program: program, addr: addr, lock: lock, admin: client(t, addr)}
 }
 
-// cli returns what redis-cli prints: "(nil)", "(integer) 7".
+// cli returns redis-cli's output: "(nil)", "(integer) 7".
 func (f *foreign) cli(args ...string) string {
 	f.t.Helper()
 	host, port, err := net.SplitHostPort(f.addr)
@@ -110,7 +108,7 @@ func (f *foreign) unlock() string {
 	return f.cli("EVAL", rlockUnlock, "2", f.lock, rlockChannel(f.lock), "0", "30000", foreigner)
 }
 
-// polled waits until a Store has asked for the lock n more times.
+// polled waits until a Store has polled the lock n more times.
 func (f *foreign) polled(n int) {
 	f.t.Helper()
 	calls := func() int {
@@ -132,10 +130,10 @@ func (f *foreign) content() map[string]string {
 	return f.admin.HGetAll(f.t.Context(), f.lock).Val()
 }
 
-// patience is for what happens soon.
+// patience limits the wait for an immediate event.
 const patience = 20 * time.Second
 
-// updating is an Update under way.
+// updating is an Update in flight.
 type updating struct {
 	t    *testing.T
 	done chan error
@@ -174,7 +172,7 @@ func (u *updating) ends() {
 	}
 }
 
-// shared runs test once for each layout, with a foreigner and a Store on one server.
+// shared runs test once for each layout, with a foreign service and a Store on one server.
 func shared(t *testing.T, test func(t *testing.T, f *foreign, store *lockupdate.Store)) {
 	t.Parallel()
 	for name, l := range layouts() {
@@ -188,9 +186,9 @@ func shared(t *testing.T, test func(t *testing.T, f *foreign, store *lockupdate.
 	}
 }
 
-// An Update waits for a foreign owner, also for one that has the lock twice, and goes on
-// when that has unlocked as often.
-func TestWeWaitForAForeignOwner(t *testing.T) {
+// An Update waits for a foreign owner, also for one that holds the lock twice, until it has unlocked as
+// often.
+func TestUpdateWaitsForForeignOwner(t *testing.T) {
 	shared(t, func(t *testing.T, f *foreign, store *lockupdate.Store) {
 		require.Equal(t, "(nil)", f.acquire(time.Hour))
 		require.Equal(t, "(nil)", f.acquire(time.Hour), "once more")
@@ -212,8 +210,8 @@ func TestWeWaitForAForeignOwner(t *testing.T) {
 	})
 }
 
-// A foreign owner that dies blocks us until its lease ends, and no longer.
-func TestAForeignLeaseEnds(t *testing.T) {
+// A foreign owner that dies blocks an Update until its lease ends, and no longer.
+func TestForeignLeaseExpires(t *testing.T) {
 	shared(t, func(t *testing.T, f *foreign, store *lockupdate.Store) {
 		require.Equal(t, "(nil)", f.acquire(500*time.Millisecond))
 		u := update(t, store, "k")
@@ -222,8 +220,8 @@ func TestAForeignLeaseEnds(t *testing.T) {
 	})
 }
 
-// A foreigner cannot have a lock of ours, nor unlock it, and gets it after us.
-func TestAForeignerWaitsForUs(t *testing.T) {
+// A foreign service cannot take or unlock a lock of lockupdate, and gets it after the release.
+func TestForeignOwnerWaitsForUpdate(t *testing.T) {
 	shared(t, func(t *testing.T, f *foreign, store *lockupdate.Store) {
 		const lease = 10 * time.Second // the default
 		kept := func() {
@@ -257,9 +255,9 @@ func TestAForeignerWaitsForUs(t *testing.T) {
 	})
 }
 
-// Our waiters leave no note in a foreign lock: an owner that gives it back field by field
-// would leave the note behind, and other foreigners would take that for an owner.
-func TestNoNoteInAForeignLock(t *testing.T) {
+// Waiters set no hint in a foreign lock: an owner that releases field by field would leave it behind, and
+// other foreign services would take it for an owner.
+func TestNoHintInForeignLock(t *testing.T) {
 	shared(t, func(t *testing.T, f *foreign, store *lockupdate.Store) {
 		require.Equal(t, "(nil)", f.acquire(time.Hour))
 		u := update(t, store, "k")
@@ -273,8 +271,8 @@ func TestNoNoteInAForeignLock(t *testing.T) {
 	})
 }
 
-// Operators see a foreign owner as well.
-func TestInspectAForeignOwner(t *testing.T) {
+// Operators see a foreign owner, too.
+func TestInspectForeignOwner(t *testing.T) {
 	shared(t, func(t *testing.T, f *foreign, store *lockupdate.Store) {
 		require.Equal(t, "(nil)", f.acquire(time.Hour))
 		require.Equal(t, "(nil)", f.acquire(time.Hour))
@@ -293,8 +291,8 @@ func TestInspectAForeignOwner(t *testing.T) {
 	})
 }
 
-// Under load, what both sides do under the lock without any guard is not lost.
-func TestForeignersAndWeExclude(t *testing.T) {
+// Under load, unguarded writes of both services under the lock are not lost.
+func TestForeignOwnersAndUpdatesExclude(t *testing.T) {
 	shared(t, func(t *testing.T, f *foreign, store *lockupdate.Store) {
 		const each = 20
 		add := func(get func() string, set func(n string)) {

@@ -21,9 +21,9 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// What real servers count, list and log is what package live makes of it.
+// Package live interprets the counters, lists and logs of real servers.
 
-// looked looks at servers for a moment, while load runs.
+// looked observes servers while load runs.
 func looked(t *testing.T, addr live.Address, cfg live.Config, load func()) *live.Report {
 	t.Helper()
 	r, err := tryLook(t.Context(), addr, cfg, load)
@@ -34,7 +34,7 @@ func looked(t *testing.T, addr live.Address, cfg live.Config, load func()) *live
 	return r
 }
 
-// tryLook calls load within the window: after the first look, and before the last.
+// tryLook runs load within the window: after the first observation, and before the last.
 func tryLook(ctx context.Context, addr live.Address, cfg live.Config, load func()) (*live.Report, error) {
 	if cfg.For == 0 {
 		cfg.For = 600 * time.Millisecond
@@ -51,7 +51,7 @@ func tryLook(ctx context.Context, addr live.Address, cfg live.Config, load func(
 	return live.Run(ctx, []live.Address{addr}, cfg)
 }
 
-// named is a client that says who it is.
+// named returns a client with a name.
 func named(t *testing.T, addr, name string) *redis.Client {
 	t.Helper()
 	rdb := redis.NewClient(&redis.Options{Addr: addr, ClientName: name})
@@ -76,7 +76,7 @@ func updates(t *testing.T, store rmw.Store, n int) {
 	t.Helper()
 	for range n {
 		_, err := store.Update(t.Context(), rmw.Key{Name: "session"}, func(context.Context, rmw.Value) (rmw.Value, error) {
-			return rmw.String(rand.Text()), nil // what does not change is not written
+			return rmw.String(rand.Text()), nil // an unchanged value is not written
 		})
 		require.NoError(t, err)
 	}
@@ -122,7 +122,7 @@ func TestLiveFindsTheLegacyPath(t *testing.T) {
 	require.NoError(t, worker.RPush(t.Context(), "queue", "x").Err())
 }
 
-// The new path passes: this is the negative control of the test above.
+// Negative control of the test above: the new path has no findings.
 func TestLiveOfTheNewPath(t *testing.T) {
 	server := servers.Redis(t)
 	rdb := redis.NewClient(proxycompat.Options(proxycompat.Codis32(), server.Addr))
@@ -135,9 +135,9 @@ func TestLiveOfTheNewPath(t *testing.T) {
 	assert.Greater(t, r.Commands, int64(40))
 }
 
-// A look at an idle server counts nothing at all: of what it sends itself it takes out each
-// command, which also shows that it writes nothing.
-func TestLiveCountsNotItself(t *testing.T) {
+// An observation of an idle server counts nothing: it subtracts each of its own commands, which also shows
+// that it writes nothing.
+func TestLiveExcludesItself(t *testing.T) {
 	server := servers.Redis(t)
 	r := looked(t, live.Address{Host: server.Addr}, live.Config{Strict: true, Monitor: &live.MonitorConfig{}}, nil)
 	assert.Equal(t, live.Clean, r.Verdict, r.Incomplete)
@@ -149,8 +149,8 @@ func TestLiveCountsNotItself(t *testing.T) {
 	assert.Contains(t, info, "rdb_changes_since_last_save:0\r\n")
 }
 
-// A user with the rights that are documented sees all, and can do nothing else; the line
-// that is printed for what lacks is what helps.
+// A user with the documented rights gets a complete report and can do nothing else; the printed ACL line
+// adds a missing right.
 func TestLiveRights(t *testing.T) {
 	t.Parallel()
 	server := servers.Redis(t)
@@ -191,7 +191,7 @@ func TestLiveRights(t *testing.T) {
 	assert.NotContains(t, err.Error(), "hunter")
 }
 
-// A service that got a user without transactions is named by ACL LOG.
+// ACL LOG names a service with a user that may not use transactions.
 func TestLiveACLLog(t *testing.T) {
 	server := servers.Redis(t)
 	admin := client(t, server.Addr)
@@ -228,8 +228,8 @@ func TestLiveReset(t *testing.T) {
 	assert.Equal(t, int64(3), uses)
 }
 
-// A replica counts MULTI and EXEC that no client has sent to it, so it is not asked; its
-// primary is not blamed for what replication sends.
+// A replica counts replicated MULTI and EXEC, so it is not observed, and its primary gets no finding for
+// replication.
 func TestLiveReplica(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
@@ -250,7 +250,7 @@ func TestLiveReplica(t *testing.T) {
 	assert.True(t, slices.ContainsFunc(r.Attributed, func(a live.Attributed) bool { return a.Command == "REPLCONF" }),
 		"control: they were sent")
 
-	// Negative control: what would be said of the replica if it were asked.
+	// Negative control: the findings of the replica if it were observed.
 	r = looked(t, live.Address{Host: replica.Addr}, live.Config{Replicas: true}, func() {
 		_, err := rdb.TxPipelined(t.Context(), func(p redis.Pipeliner) error {
 			p.Set(t.Context(), "a", 1, 0)
@@ -264,7 +264,7 @@ func TestLiveReplica(t *testing.T) {
 	assert.Equal(t, int64(1), uses)
 }
 
-// Of a cluster one address is enough.
+// One address of a cluster suffices.
 func TestLiveCluster(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
@@ -278,7 +278,7 @@ func TestLiveCluster(t *testing.T) {
 	assert.Equal(t, map[string]live.Stat{nodes[2].Addr: {Calls: 1}}, r.Findings[0].Servers)
 }
 
-// A proxy is told from a server, for it counts nothing.
+// A proxy is recognized, since it counts nothing.
 func TestLiveProxy(t *testing.T) {
 	backend := servers.Redis(t)
 	proxy := servers.Nutcracker(t, []string{backend.Addr}, 1)

@@ -18,7 +18,7 @@ import (
 	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
-// replicaOf starts a replica, and waits until it follows.
+// replicaOf starts a replica, and waits until it is in sync.
 func replicaOf(t *testing.T, primary *servers.Server, options ...string) *servers.Server {
 	t.Helper()
 	host, port, _ := strings.Cut(primary.Addr, ":")
@@ -36,7 +36,7 @@ func connectedReplicas(t *testing.T, rdb *redis.Client) int {
 	return strings.Count(info, "state=online")
 }
 
-// Behind sentinels the primary is found, and that it is another one in the end is seen.
+// The sentinels name the primary, and a failover during the observation is noticed.
 func TestLiveSentinel(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
@@ -69,7 +69,7 @@ func TestLiveSentinel(t *testing.T) {
 	assert.Contains(t, strings.Join(r.Incomplete, "\n"), "the sentinels name "+replica.Addr)
 }
 
-// A first replica begins a new history of its primary, which was none itself for that.
+// A first replica starts a new replication history, although the primary did not change.
 func TestLiveFirstReplica(t *testing.T) {
 	t.Parallel()
 	primary := servers.Redis(t)
@@ -86,7 +86,7 @@ func TestLiveFirstReplica(t *testing.T) {
 	assert.Equal(t, live.Clean, r.Verdict, r.Incomplete)
 }
 
-// A primary that followed another one in between has lost what was sent to that.
+// A primary that was a replica in between has lost counts of the other primary.
 func TestLiveFailoverAndBack(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
@@ -111,8 +111,7 @@ func TestLiveServerDies(t *testing.T) {
 	assert.Contains(t, r.Incomplete[0], "could not be asked since")
 }
 
-// A server that stands still for a while has sent nothing in it; one that does not go on is
-// no verdict.
+// A server that hangs has processed nothing meanwhile; one that stays stopped gets no verdict.
 func TestLiveServerHangs(t *testing.T) {
 	t.Parallel()
 	server := servers.Redis(t)
@@ -130,7 +129,7 @@ func TestLiveServerHangs(t *testing.T) {
 	require.NoError(t, server.Signal(syscall.SIGCONT))
 }
 
-// A server that ends idle connections is looked at to the end.
+// A server that closes idle connections is observed to the end.
 func TestLiveIdleTimeout(t *testing.T) {
 	server := servers.Redis(t)
 	r := looked(t, live.Address{Host: server.Addr}, live.Config{}, func() {
@@ -139,7 +138,7 @@ func TestLiveIdleTimeout(t *testing.T) {
 	assert.Equal(t, live.Clean, r.Verdict, r.Incomplete)
 }
 
-// No answer of a server brings the password back.
+// No reply of a server reveals the password.
 func TestLiveRenamedCommands(t *testing.T) {
 	server := servers.Redis(t, "--rename-command", "AUTH", "other", "--rename-command", "WATCH", "hidden")
 	_, err := tryLook(t.Context(), live.Address{Host: server.Addr, Password: "hunter2"}, live.Config{}, nil)
@@ -175,8 +174,8 @@ func TestLiveSocket(t *testing.T) {
 	assert.Equal(t, socket, r.Servers[0].Addr)
 }
 
-// A key with an escape sequence does not act on the terminal of who asks for keys.
-func TestLiveEvilKeys(t *testing.T) {
+// A key with an escape sequence does not reach the user's terminal.
+func TestLiveHostileKeys(t *testing.T) {
 	server := servers.Redis(t)
 	r := looked(t, live.Address{Host: server.Addr}, live.Config{Monitor: &live.MonitorConfig{ShowKeys: true}}, func() {
 		require.NoError(t, client(t, server.Addr).SInter(t.Context(), "a\x1b[2J\n", "b\xff\u009b").Err())

@@ -10,11 +10,11 @@ import (
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
-// mayLeave is all that a look may send to a server, whatever happens.
+// mayLeave matches all commands that an observation may send to a server.
 var mayLeave = regexp.MustCompile(`^(INFO|INFO commandstats|CLIENT LIST|CLIENT SETNAME migrate-check-live-[0-9a-z]{8}|` +
 	`ACL WHOAMI|ACL LOG 1000|CLUSTER NODES|MONITOR|SENTINEL GET-MASTER-ADDR-BY-NAME [^ ]+|AUTH [^ ]+( [^ ]+)?)$`)
 
-// recorded opens a connection that panics on the first byte which is not of those commands.
+// recorded opens a connection that panics when another command is sent.
 func recorded(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
 	if err != nil {
@@ -25,7 +25,7 @@ func recorded(ctx context.Context, network, addr string) (net.Conn, error) {
 
 type recorder struct {
 	net.Conn
-	secret bool // TLS: what it is cannot be seen from here
+	secret bool // TLS: the content is not visible here
 }
 
 const handshake = 0x16

@@ -18,8 +18,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// lockers is a Store over a real server, or a real proxy, as the suite for Lockers sees
-// it.
+// lockers is a Store over a real server or proxy, as a target of the suite for Lockers.
 func lockers(t *testing.T, profile *proxycompat.Profile, addr string) locktest.Target {
 	const lease = 6 * time.Second // a busy machine may delay a renewal for seconds
 	admin := redis.NewClient(proxycompat.Options(profile, addr))
@@ -37,7 +36,7 @@ func lockers(t *testing.T, profile *proxycompat.Profile, addr string) locktest.T
 			store := lockupdate.New(rdb, lockupdate.Config{Lease: lease})
 			networks[store] = network
 			tb.Cleanup(func() {
-				_ = store.Close() // a clause may have cut it off
+				_ = store.Close() // a clause may have cut its connection
 				_ = rdb.Close()
 			})
 			return store
@@ -53,7 +52,7 @@ func lockers(t *testing.T, profile *proxycompat.Profile, addr string) locktest.T
 	}
 }
 
-// A Store is a Locker over a real server, in real time, …
+// A Store passes the suite for Lockers over a real server, in real time.
 func TestLockerOnRedis(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
@@ -61,7 +60,7 @@ func TestLockerOnRedis(t *testing.T) {
 	locktest.Run(t, func(t *testing.T) locktest.Target { return lockers(t, proxycompat.Redis(), server.Addr) })
 }
 
-// … and behind a real proxy.
+// A Store passes the suite for Lockers behind a real proxy.
 func TestLockerBehindNutcracker(t *testing.T) {
 	t.Parallel()
 	long.Only(t)

@@ -22,10 +22,9 @@ import (
 	"github.com/unwatch/unwatch/shadow/report/reporttest"
 )
 
-// The page of a shadow's report, in a real browser: what no parser sees is whether it
-// fits a phone, and whether a keyboard gets everywhere.
+// The report page of a shadow in a real browser: its fit on a phone, and keyboard navigation.
 
-// screenshotsEnv names a folder that gets a screenshot of each page, to be looked at.
+// screenshotsEnv names a folder for a screenshot of each page.
 const screenshotsEnv = "UNWATCH_SCREENSHOTS"
 
 // tab is a page in a browser.
@@ -34,29 +33,28 @@ type tab struct {
 	ctx context.Context
 }
 
-// browser starts one, for the time of the test.
+// browser starts a browser for the duration of the test.
 func browser(t *testing.T) tab {
 	t.Helper()
 	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(servers.Chromium(t)), chromedp.UserDataDir(t.TempDir())}
 	if os.Getuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // which root cannot have
+		options = append(options, chromedp.NoSandbox) // root cannot use the sandbox
 	}
-	limited, stop := context.WithTimeout(context.Background(), 3*time.Minute) // that of the test ends before its cleanups
+	limited, stop := context.WithTimeout(context.Background(), 3*time.Minute) // the test's own ctx ends before its cleanups
 	t.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(limited, chromedp.WithAllocatorOptions(options...))
 	t.Cleanup(cancel)
 	require.NoError(t, chromedp.Do(ctx))
-	t.Cleanup(func() { _ = chromedp.Cancel(ctx) }) // waits until it has ended, and has left its folder
+	t.Cleanup(func() { _ = chromedp.Cancel(ctx) }) // waits for its end, so that its folder is no longer in use
 	return tab{t, ctx}
 }
 
-// do runs actions.
 func (b tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
 	require.NoError(b, chromedp.Do(b.ctx, actions...))
 }
 
-// evaluate returns what an expression comes to in the page.
+// evaluate returns the value of an expression in the page.
 func evaluate[T any](b tab, expression string) T {
 	b.Helper()
 	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
@@ -64,8 +62,8 @@ func evaluate[T any](b tab, expression string) T {
 	return value
 }
 
-// look opens a page in a window that wide and in a scheme, and returns what the browser
-// has complained about by the end of check.
+// look opens a page in a window of that width and color scheme, and returns the browser's complaints until
+// the end of check.
 func (b tab) look(url string, width int64, scheme string, check func()) (complaints []string) {
 	b.Helper()
 	messages := chromedp.Console(b.ctx)
@@ -87,13 +85,13 @@ func (b tab) look(url string, width int64, scheme string, check func()) (complai
 	return complaints
 }
 
-// sticksOut lists what reaches beyond the window, but for what is in a box that scrolls.
+// sticksOut lists elements that extend beyond the window, except in scrolling boxes.
 const sticksOut = `[...document.querySelectorAll("body *")].filter(e => {
 	const apart = e.parentElement.closest(".scroll") || e.closest("svg svg, .sr, .skip");
 	return !apart && e.getBoundingClientRect().right > innerWidth + 0.5;
 }).map(e => e.tagName + "." + e.getAttribute("class") + ": " + e.textContent.slice(0, 40))`
 
-// unfold opens what is folded.
+// unfold opens all details elements.
 const unfold = `document.querySelectorAll("details").forEach(d => d.open = true)`
 
 func TestPageFits(t *testing.T) {
@@ -136,8 +134,8 @@ func (b tab) screenshot(name string) {
 	}
 }
 
-// What a keyboard has to reach; what has the focus, if that is not seen; and what never
-// had it.
+// Elements that need keyboard focus; those that have it without a visible mark; and those that never had
+// it.
 const (
 	targets = `document.querySelectorAll("a[href], summary, .scroll").length`
 	unseen  = `(() => {
@@ -150,7 +148,7 @@ const (
 		.filter(e => !e.dataset.reached).map(e => e.outerHTML.slice(0, 80))`
 )
 
-// As it is served, so that the links and the policy of the header are there as well.
+// The page is served over HTTP, with the links and the policy header.
 func TestPageByKeyboard(t *testing.T) {
 	long.Only(t)
 	b := browser(t)
@@ -173,13 +171,13 @@ func TestPageByKeyboard(t *testing.T) {
 		})
 		assert.Empty(t, complaints)
 	}
-	// The first key leads past all links.
+	// The first Tab skips all links.
 	b.do(chromedp.Navigate(server.URL+"/debug/shadow/"), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
 	assert.Equal(t, "verdict", evaluate[string](b, "document.activeElement.id"))
 }
 
-// The control: what these tests would complain about is heard and seen.
-func TestPageControl(t *testing.T) {
+// Negative control: these tests detect complaints and invisible focus.
+func TestPageNegativeControl(t *testing.T) {
 	long.Only(t)
 	b := browser(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -21,10 +21,9 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// In pipelines, too, the proxy of our tests does what the real nutcracker does: it closes
-// the connection at what it does not parse, the replies to what came before are lost, and
-// all of that was executed.
-func TestPipelinesOfOursAreTheRealOnes(t *testing.T) {
+// Package proxytest treats pipelines like the real nutcracker: it closes the connection at an unparsable
+// command, loses the replies of earlier commands, and has executed all of these.
+func TestProxytestMatchesPipelines(t *testing.T) {
 	nutcracker := servers.Nutcracker(t, []string{servers.Redis(t).Addr}, 1)
 	p, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Twemproxy05(), Backends: []string{servers.Redis(t).Addr}})
 	require.NoError(t, err)
@@ -56,7 +55,7 @@ func TestPipelinesOfOursAreTheRealOnes(t *testing.T) {
 	assert.Greater(t, cut, pipelines/10)
 }
 
-// pipelined sends all commands in one write on a connection of their own.
+// pipelined sends all commands in one write on a new connection.
 func pipelined(t *testing.T, addr string, commands [][]string) (replies []string) {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", addr, 10*time.Second)

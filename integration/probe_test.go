@@ -19,12 +19,12 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// What real servers and a real proxy answer is what the profiles say, command by
-// command: this tests the profiles as much as the probe.
+// The profiles predict the replies of real servers and a real proxy, command by command: this tests the
+// profiles as much as the probe.
 
 func probed(t *testing.T, addr string, cfg probe.Config) *probe.Report {
 	t.Helper()
-	cfg.Timeout, cfg.Budget = 30*time.Second, 10*time.Minute // a busy machine is slow; no command here is without an answer
+	cfg.Timeout, cfg.Budget = 30*time.Second, 10*time.Minute // a busy machine is slow; every command here gets a reply
 	r, err := probe.Probe(t.Context(), addr, cfg)
 	require.NoError(t, err)
 	t.Log("\n" + r.Text())
@@ -51,8 +51,8 @@ func TestProbeRedis(t *testing.T) {
 	}
 }
 
-// An old Redis lacks most commands in which it differs from the proxy on which WATCH is
-// harmful. It is asked all the same, and that proxy in front of it is not.
+// An old Redis lacks most commands that distinguish it from the proxy on which WATCH is harmful. The probe
+// sends WATCH to it, but not to that proxy in front of it.
 func TestProbeOldRedis(t *testing.T) {
 	server := servers.Redis(t)
 	info := client(t, server.Addr).Info(t.Context(), "server").Val()
@@ -79,8 +79,7 @@ func TestProbeOldRedis(t *testing.T) {
 	}
 }
 
-// A user who may use no scripts and no other keys is told so, and nothing is blamed on
-// a proxy.
+// The report names a user without scripts and other keys, and does not attribute this to a proxy.
 func TestProbeRedisWithUser(t *testing.T) {
 	server := servers.Redis(t)
 	admin := client(t, server.Addr)
@@ -139,8 +138,8 @@ func TestProbeCluster(t *testing.T) {
 	}
 }
 
-// replacing is the address of a relay to addr that replaces one text in answers by another
-// of the same length.
+// replacing returns the address of a relay to addr that replaces a text in replies by another of the same
+// length.
 func replacing(t *testing.T, addr, text, by string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

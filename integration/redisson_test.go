@@ -14,13 +14,13 @@ import (
 	"github.com/unwatch/unwatch/lockupdate"
 )
 
-// rlockWaiter waits for a lock as Redisson's RLock.lock does: it subscribes to the channel of
-// the lock, tries, and sleeps until a message comes or the lease that it saw has ended.
+// rlockWaiter waits for a lock as Redisson's RLock.lock does: it subscribes to the channel of the lock,
+// tries, and sleeps until a message arrives or the observed lease has ended.
 type rlockWaiter struct {
 	rdb    *redis.Client
 	lock   string
-	asleep chan time.Duration // the lease that it saw, each time it falls asleep
-	woken  []string           // by what, each time; to be read when got is closed
+	asleep chan time.Duration // the observed lease, at each sleep
+	woken  []string           // the causes; readable after got is closed
 	got    chan struct{}
 }
 
@@ -28,7 +28,7 @@ func (w *rlockWaiter) run(t *testing.T) {
 	defer close(w.got)
 	messages := w.rdb.Subscribe(t.Context(), rlockChannel(w.lock))
 	defer func() { assert.NoError(t, messages.Close()) }()
-	if _, err := messages.Receive(t.Context()); !assert.NoError(t, err) { // it is subscribed
+	if _, err := messages.Receive(t.Context()); !assert.NoError(t, err) { // subscribed
 		return
 	}
 	for {
@@ -50,7 +50,7 @@ func (w *rlockWaiter) run(t *testing.T) {
 	}
 }
 
-// rlockChannel is the channel on which Redisson expects the release of a lock.
+// rlockChannel returns the channel of RLock's release messages.
 func rlockChannel(lock string) string {
 	if !strings.Contains(lock, "{") {
 		lock = "{" + lock + "}"
@@ -58,8 +58,8 @@ func rlockChannel(lock string) string {
 	return "redisson_lock__channel:" + lock
 }
 
-// A Redisson that waits for a lock of ours gets it at once if the release is published, and
-// only at the end of the lease that it saw if not.
+// A waiting Redisson client gets the lock at once if the release is published, and otherwise at the end of
+// the observed lease.
 func TestRedissonIsWoken(t *testing.T) {
 	t.Parallel()
 	server := servers.Redis(t)
@@ -97,7 +97,7 @@ func TestRedissonIsWoken(t *testing.T) {
 	}
 }
 
-// Without the right to publish, no message is sent, and the lock is given back all the same.
+// Without the right to publish, the release sends no message and succeeds.
 func TestNotifyRedissonRights(t *testing.T) {
 	t.Parallel()
 	server := servers.Redis(t)

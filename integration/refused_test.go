@@ -13,10 +13,9 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// A server that refuses a command which a script calls refuses it in the middle of
-// the script.
+// A server that refuses a command inside a script does so in the middle of the script.
 
-// A lock that cannot be given an expiry must not stay: it would be there for ever.
+// A lock without an expiry is deleted again: it would stay for ever.
 func TestNoLockWithoutExpiry(t *testing.T) {
 	server := servers.Redis(t, "--rename-command", "PEXPIRE", "")
 	rdb := client(t, server.Addr)
@@ -29,8 +28,8 @@ func TestNoLockWithoutExpiry(t *testing.T) {
 	assert.Zero(t, rdb.DBSize(t.Context()).Val(), "something is left behind")
 }
 
-// A commit that failed half-way is not one that wrote nothing.
-func TestHalfACommitIsUnknown(t *testing.T) {
+// A commit that failed half-way has an unknown outcome.
+func TestPartialCommitIsUnknown(t *testing.T) {
 	server := servers.Redis(t, "--rename-command", "PERSIST", "")
 	rdb := client(t, server.Addr)
 	store := lockupdate.New(rdb, lockupdate.Config{})
@@ -43,8 +42,7 @@ func TestHalfACommitIsUnknown(t *testing.T) {
 	assert.Equal(t, "value", rdb.HGet(t.Context(), key.Name, "field").Val(), "control: it was written")
 }
 
-// A server quotes the arguments of a command that it does not know. Stored values
-// do not belong into errors.
+// A server quotes the arguments of an unknown command. Errors must not contain stored values.
 func TestErrorsHideArguments(t *testing.T) {
 	server := servers.Redis(t, "--rename-command", "HMSET", "")
 	store := cas.New(client(t, server.Addr), cas.Config{})

@@ -32,8 +32,7 @@ func onNutcracker(t *testing.T) func() *redis.Options {
 	return func() *redis.Options { return proxycompat.Options(proxycompat.Twemproxy05(), nutcracker.Addr) }
 }
 
-// Two stores without a fault: nothing is found, all is compared, and both are equal in
-// the end.
+// Two stores without a fault: everything is compared, there is no finding, and both are equal in the end.
 func TestShadowOfAFleet(t *testing.T) {
 	t.Parallel()
 	for name, on := range map[string]func(*testing.T) func() *redis.Options{"redis": onRedis, "nutcracker": onNutcracker} {
@@ -83,7 +82,7 @@ func TestShadowFindsDroppedExpiries(t *testing.T) {
 	assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
 }
 
-// Commits that are held up past the lease lose updates if nothing guards them.
+// Commits delayed past the lease lose updates if they are unguarded.
 func TestShadowFindsLostUpdates(t *testing.T) {
 	t.Parallel()
 	for name, hooks := range map[string][]redis.Hook{"unguarded": {unguarded.Hook{}}, "guarded": nil} {
@@ -96,7 +95,7 @@ func TestShadowFindsLostUpdates(t *testing.T) {
 			var nth atomic.Int64
 			stop := relay.Inject(proxytest.Fault{
 				Command: "EVALSHA", Match: func(args []string) bool {
-					// A stall holds up everything of a process: no renewal gets through either.
+					// A stall delays all commands of a process, including renewals.
 					renewal := slices.Contains(args, "/lock/~free:{k0}") && len(args) == 6
 					return renewal || slices.Contains(args, "~free:{k0}") && slices.Contains(args, "set") && nth.Add(1)%5 == 0
 				},
@@ -122,13 +121,13 @@ func TestShadowFindsLostUpdates(t *testing.T) {
 				return
 			}
 			assert.Zero(t, lost())
-			r := f.merged() // the lease is too short for a busy machine to publish
+			r := f.merged() // the lease is too short to publish on a busy machine
 			assert.Empty(t, blocking(r), told(r))
 		})
 	}
 }
 
-// Somebody writes to the candidate by hand.
+// Another client writes to the candidate.
 func TestShadowFindsAForeignWriter(t *testing.T) {
 	t.Parallel()
 	f := shadowed(t, onRedis(t), lockupdate.Config{}, nil)
@@ -141,14 +140,14 @@ func TestShadowFindsAForeignWriter(t *testing.T) {
 	require.NoError(t, err)
 	f.settle()
 	require.NoError(t, f.candidate.Set(ctx, "k2", `{"n":1,"state":"stolen"}`, redis.KeepTTL).Err())
-	f.settle() // it is mended, too
+	f.settle() // it is repaired, too
 	f.same()
 	r := f.report()
 	assert.Equal(t, map[string]int64{"verifier foreign_write state": 1}, blocking(r), told(r))
 }
 
-// The candidate is out of reach for a while: that is no finding, and what was missed is
-// copied afterwards.
+// The candidate is unreachable for a while: that is no finding, and the missed updates are copied
+// afterwards.
 func TestShadowOfAnOutage(t *testing.T) {
 	t.Parallel()
 	for name, outage := range map[string]func(relay *proxytest.Proxy, backend *servers.Server) (end func()){
@@ -175,10 +174,10 @@ func TestShadowOfAnOutage(t *testing.T) {
 			var during sync.WaitGroup
 			during.Go(func() { f.traffic(6, 20) })
 			patience := time.NewTimer(4 * time.Second)
-			<-patience.C // what is out of reach cannot say that it is
+			<-patience.C // an unreachable store cannot report itself
 			end()
 			during.Wait()
-			require.Eventually(t, func() bool { // half-open, it is tried again
+			require.Eventually(t, func() bool { // half-open, the breaker tries again
 				f.traffic(7, 2)
 				for _, s := range f.fleet {
 					if s.Report().Health.Breaker != "closed" {

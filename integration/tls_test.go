@@ -17,30 +17,29 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// overTLS opens a Store whose client uses this configuration; nil is plain text.
+// overTLS opens a Store with this TLS configuration; nil is plain text.
 func overTLS(t *testing.T, path, addr string, config *tls.Config) rmw.Store {
 	t.Helper()
 	opts := proxycompat.Options(proxycompat.Redis(), addr)
 	opts.TLSConfig, opts.ReadTimeout, opts.MaxRetries = config, time.Second, -1
-	opts.DialTimeout, opts.DialerRetries = 500*time.Millisecond, 1 // who speaks no TLS never answers a handshake
+	opts.DialTimeout, opts.DialerRetries = 500*time.Millisecond, 1 // a plain-text server never completes a handshake
 	rdb := redis.NewClient(opts)
 	var s closer = cas.New(rdb, cas.Config{})
 	if path == "lockupdate" {
 		s = lockupdate.New(rdb, lockupdate.Config{})
 	}
 	t.Cleanup(func() {
-		_ = s.Close() // tells of a lock whose acquire was not answered
+		_ = s.Close() // reports a lock with an unanswered acquire
 		assert.NoError(t, rdb.Close())
 	})
 	return s
 }
 
-// Both paths work over TLS. Without trust, nothing is written, and the error says whom the
-// certificate does not convince of what.
+// Both paths work over TLS. Without trust they write nothing, and the error names the certificate's defect.
 func TestPathsOverTLS(t *testing.T) {
 	t.Parallel()
 	plain, addr, trusted := redisTLS(t)
-	_, _, stranger := certificate(t) // an authority that has not signed the server's
+	_, _, stranger := certificate(t) // an authority that has not signed the server's certificate
 	change := func(edit func(c *tls.Config)) *tls.Config {
 		c := trusted.Clone()
 		edit(c)

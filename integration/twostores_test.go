@@ -22,13 +22,13 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// twoStores is a fleet that is served by one server and shadows it on another one.
+// twoStores is a fleet that uses one server and shadows it on another.
 type twoStores struct {
 	t         *testing.T
 	legacy    *redis.Client
 	candidate *redis.Client
 	fleet     []*shadow.Store
-	paths     []rmw.Store // the candidate's, of each process
+	paths     []rmw.Store // of the candidate, per process
 }
 
 const (
@@ -37,8 +37,8 @@ const (
 	shadowKeys      = 9
 )
 
-// shadowed opens a fleet whose candidate is behind what options lead to. wrap may put
-// something in between; the hooks are of the candidate's clients.
+// shadowed opens a fleet with a candidate behind the given options. wrap may wrap its path; the hooks are
+// for the candidate's clients.
 func shadowed(
 	t *testing.T, options func() *redis.Options, cfg lockupdate.Config, wrap func(rmw.Store) rmw.Store, hooks ...redis.Hook,
 ) *twoStores {
@@ -76,7 +76,7 @@ type refused struct{}
 func (refused) Error() string { return "refused" }
 func (refused) Code() string  { return "refused" }
 
-// change is one of the operations of a service: its name, and its key's TTL.
+// change returns a random operation of a service: its name, its key's TTL and its function.
 func (f *twoStores) change(r *rand.Rand, kind rmw.Kind) (string, time.Duration, rmw.UpdateFunc) {
 	set := func(text string) rmw.Value {
 		if kind == rmw.KindHash {
@@ -109,7 +109,7 @@ func (f *twoStores) change(r *rand.Rand, kind rmw.Kind) (string, time.Duration, 
 	return "write", 0, always(set(n))
 }
 
-// traffic has all clients of all processes do so many calls, half of them of two keys.
+// traffic makes all clients of all processes do so many calls, half of them on two keys.
 func (f *twoStores) traffic(seed uint64, calls int) {
 	f.t.Helper()
 	var all sync.WaitGroup
@@ -145,7 +145,7 @@ func (f *twoStores) traffic(seed uint64, calls int) {
 	all.Wait()
 }
 
-// settle waits until all is compared, and both stores are found to be equal.
+// settle waits until everything is compared, and both stores are equal.
 func (f *twoStores) settle() {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
@@ -165,7 +165,7 @@ func (f *twoStores) settle() {
 	}, 45*time.Second, 300*time.Millisecond, "the fleet's verifiers do not settle: %+v", &last)
 }
 
-// same compares the two stores past all of our code.
+// same compares the two stores without any code of the product.
 func (f *twoStores) same() {
 	f.t.Helper()
 	ctx := f.t.Context()
@@ -186,7 +186,7 @@ func (f *twoStores) same() {
 	}
 }
 
-// merged is the report of the whole fleet, past all stores.
+// merged merges the reports of the fleet directly.
 func (f *twoStores) merged() *report.Report {
 	f.t.Helper()
 	var all []*report.Report
@@ -198,7 +198,7 @@ func (f *twoStores) merged() *report.Report {
 	return r
 }
 
-// report is that of the whole fleet, published under a key per process and collected.
+// report returns the report of the fleet, published under a key per process and collected.
 func (f *twoStores) report() *report.Report {
 	f.t.Helper()
 	for i, s := range f.fleet {
@@ -224,7 +224,7 @@ func (f *twoStores) report() *report.Report {
 	return got
 }
 
-// blocking returns the findings that block: comparator, class and path.
+// blocking returns the findings that block a cutover: comparator, class and path.
 func blocking(r *report.Report) map[string]int64 {
 	found := map[string]int64{}
 	for _, op := range r.Operations {
@@ -237,7 +237,7 @@ func blocking(r *report.Report) map[string]int64 {
 	return found
 }
 
-// told is what to print of a report in which nothing should be.
+// told returns the text of a report that should be empty.
 func told(r *report.Report) (text string) {
 	for _, s := range r.Samples {
 		if s.Class.Blocks() {

@@ -16,8 +16,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// The stores without Lua, played over real servers: the commands that these lack are
-// executed there, atomically, as scripts.
+// The stores without Lua, over real servers: the servers execute the missing commands as scripts,
+// atomically.
 func TestContractWithoutLua(t *testing.T) {
 	t.Parallel()
 	for store, commit := range map[proxytest.Store]lockupdate.Commit{
@@ -45,8 +45,8 @@ func TestContractWithoutLua(t *testing.T) {
 	}
 }
 
-// A real server that has Lua is found to have it; and one whose ACL forbids scripts,
-// and that has no compare-and-set, to be of no use.
+// A real server with Lua is recognized; one with an ACL that forbids scripts, and without compare-and-set,
+// is unusable.
 func TestProbe(t *testing.T) {
 	server := servers.Redis(t)
 	admin := client(t, server.Addr)

@@ -86,7 +86,7 @@ func (p *Profile) ruleOf(c *Command, container *Rule) *Rule {
 		return &Rule{
 			Command: c.Name, Verdict: Refused, keys: r.keys, route: r.route, Instead: r.Instead,
 			Error:  unknownTo(p.backend, c.Name, container != nil && container.Verdict != Refused),
-			Why:    fmt.Sprintf("the server behind knows it from Redis %v on, and is %v", c.Since, p.backend),
+			Why:    fmt.Sprintf("the server behind has it since Redis %v, and is %v", c.Since, p.backend),
 			Source: commandList,
 		}
 	}

@@ -101,7 +101,7 @@ func (e *explainer) hello() {
 	}
 	if m := e.o.MaintNotificationsConfig; resp3 && m != nil && m.Mode == maintnotifications.ModeEnabled {
 		e.add(true, "MaintNotificationsConfig", "maintnotifications.ModeDisabled",
-			"maintenance notifications need RESP3 and a server that knows them, so every connection fails")
+			"maintenance notifications need RESP3 and support by the server, so every connection fails")
 	}
 }
 
@@ -124,7 +124,7 @@ func (e *explainer) connection() {
 	case !rule.passes():
 		e.add(true, "DB", "0", "every connection fails with its SELECT: %s", rule.Why)
 	case !e.p.server:
-		e.add(false, "DB", "0, unless you know that there is this one", "SELECT may be refused, and with it every connection: %s", rule.Why)
+		e.add(false, "DB", "0, unless this database exists", "SELECT may be refused, and with it every connection: %s", rule.Why)
 	}
 	if rule := e.p.Rule("CLIENT SETNAME"); e.o.ClientName != "" && !rule.passes() {
 		e.add(true, "ClientName", "none", "every connection, and so every command, fails with its CLIENT SETNAME: %s", rule.Why)

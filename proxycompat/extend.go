@@ -128,7 +128,7 @@ func (p *Profile) change(c RuleChange) (err error) {
 	case c.Why == "":
 		return fmt.Errorf("no reason: say what happens")
 	case c.Source == "":
-		return fmt.Errorf("no source: say who found it out, and when")
+		return fmt.Errorf("no source: name the observer and the date")
 	}
 	for _, name := range c.Commands {
 		name = strings.ToUpper(strings.TrimSpace(name))

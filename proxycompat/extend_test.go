@@ -46,7 +46,7 @@ func TestExtend(t *testing.T) {
 }
 
 // What somebody has seen counts for more than what follows from a version.
-func TestExtendIsBelieved(t *testing.T) {
+func TestRuleChangeOverridesBackend(t *testing.T) {
 	base, err := proxycompat.Lookup("codis@3.2")
 	require.NoError(t, err)
 	p, err := base.Extend(proxycompat.Changes{Name: "x", Rules: []proxycompat.RuleChange{

@@ -163,7 +163,7 @@ func TestGuardAtEveryByte(t *testing.T) {
 
 // Who waits for an answer when a command is refused is told why, and does not wait for
 // ever: go-redis reads what a subscription is sent on a goroutine of its own.
-func TestGuardWakesWhoWaits(t *testing.T) {
+func TestGuardWakesWaitingRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn, _ := guarded(t)
 		woken := make(chan error, 1)

@@ -58,7 +58,7 @@ func TestParseCommandsErrors(t *testing.T) {
 }
 
 // What a profile says of a command is no contradiction in terms.
-func TestVerdictsMakeSense(t *testing.T) {
+func TestVerdictsAreConsistent(t *testing.T) {
 	for _, name := range Names() {
 		p := mustEmbedded(name)
 		assert.Equal(t, name, p.Name())
@@ -84,7 +84,7 @@ func TestVerdictsMakeSense(t *testing.T) {
 }
 
 // A row about a command that nobody has is a spelling mistake.
-func TestRowsAreOfUse(t *testing.T) {
+func TestEveryRowHasAnEffect(t *testing.T) {
 	foreign := map[string]bool{}
 	for name := range strings.FieldsSeq(foreignCommands) {
 		foreign[name] = true

@@ -260,7 +260,7 @@ type marshaler string
 
 func (m marshaler) MarshalBinary() ([]byte, error) { return []byte(m), nil }
 
-func TestProxiesOfTheirOwnMind(t *testing.T) {
+func TestProxiesWithSpecialRules(t *testing.T) {
 	for _, c := range []struct {
 		profile string
 		args    []string

@@ -11,23 +11,23 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Ending is how the stores were closed: all at once, while their callers were at work.
+// Ending records the close of all stores at once, with calls in flight.
 type Ending struct {
-	Calls  int64 // under way when Close was called
-	Inside int64 // of which had their function running
+	Calls  int64 // in flight when Close was called
+	Inside int64 // of these with a running function
 
 	Took      time.Duration // of the slowest Close
 	Errors    []string      // of Close
-	Unended   int64         // calls that had no outcome when all of Close had returned
-	Abandoned int64         // calls that were refused though their function had been called
-	Admitted  int           // stores that took a new call afterwards
+	Unended   int64         // calls without a result after all Close had returned
+	Abandoned int64         // calls that were refused after their function was called
+	Admitted  int           // stores that accepted a new call afterwards
 
-	Locks           []string // that are left on the servers
+	Locks           []string // left on the servers
 	ConnectionsLeft int
-	Goroutines      int // when all is closed
+	Goroutines      int // after all was closed
 }
 
-// awaitInside has the workers' functions take their time, until most are in the midst of it.
+// awaitInside slows the workers' functions, until most calls are inside one.
 func (p *play) awaitInside(ctx context.Context) error {
 	p.part.Store(int32(ending))
 	ctx, cancel := context.WithTimeoutCause(ctx, 10*endingWork, errors.New("the workers do not come to call their functions"))
@@ -40,11 +40,10 @@ func (p *play) awaitInside(ctx context.Context) error {
 	return nil
 }
 
-// settled is how long what Close has promised to be over may take to show: the callers have to
-// wake up to count themselves out.
+// settled is the time for the effects of Close to show: callers must wake up to be counted out.
 const settled = 5 * time.Second
 
-// end closes the stores, with their callers' contexts as they are.
+// end closes the stores while their callers' contexts are active.
 func (p *play) end() Ending {
 	e := Ending{Calls: p.calls.Load(), Inside: p.inside.Load()}
 	began := time.Now()
@@ -83,12 +82,12 @@ func (p *play) end() Ending {
 	return e
 }
 
-// after looks at what is left once the stores are closed, then closes their clients and looks
-// at what is left of those.
+// after counts the resources that are left once the stores are closed, then closes their clients and counts
+// again.
 func (p *play) after(ctx context.Context, m *Measured) error {
 	values, locks, err := p.site.stored(ctx, p.keys)
 	if err != nil {
-		return fmt.Errorf("what is stored at the end: %w", err)
+		return fmt.Errorf("read the final state: %w", err)
 	}
 	m.Tally = p.ledger.tally(values)
 	m.Ending.Locks = locks

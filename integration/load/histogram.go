@@ -10,7 +10,7 @@ import (
 // histogram counts durations, or other numbers, to within 1 %. It is safe for concurrent use.
 type histogram[T ~int64] struct {
 	mu     sync.Mutex
-	values *hdrhistogram.Histogram // nil: none
+	values *hdrhistogram.Histogram // nil: empty
 }
 
 func (h *histogram[T]) add(v T) {
@@ -19,7 +19,7 @@ func (h *histogram[T]) add(v T) {
 	if h.values == nil {
 		h.values = hdrhistogram.New(1, math.MaxInt64/2, 2)
 	}
-	_ = h.values.RecordValue(int64(min(max(v, 0), math.MaxInt64/2))) // it is within the limits
+	_ = h.values.RecordValue(int64(min(max(v, 0), math.MaxInt64/2))) // the value is within the limits
 }
 
 func (h *histogram[T]) spread() Spread[T] {
@@ -33,7 +33,6 @@ func (h *histogram[T]) spread() Spread[T] {
 	return Spread[T]{N: v.TotalCount(), P50: at(50), P99: at(99), P999: at(99.9), Longest: T(v.Max())}
 }
 
-// reset begins anew.
 func (h *histogram[T]) reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -9,72 +9,71 @@ import (
 	"github.com/unwatch/unwatch/lockupdate"
 )
 
-// Measured is what a run has shown, to be judged.
+// Measured holds the measurements of a run.
 type Measured struct {
 	Tally   Tally
 	Samples []Sample // of the rounds
 	Waits   [parts]Waits
-	Turns   Waits         // for how long a store was without the key that all want, while another had it
-	Passed  Spread[int64] // how many updates of it others made meanwhile
-	Shares  []int64       // updates of the one key that all want, of each store
-	Served  [][]int64     // updates of each store's goroutines, over all rounds
+	Turns   Waits         // the times a store spent without the contended key while another one had it
+	Passed  Spread[int64] // the updates that other stores made meanwhile
+	Shares  []int64       // updates of the contended key, per store
+	Served  [][]int64     // updates per goroutine of each store, over all rounds
 	Stats   lockupdate.Stats
 
-	Held, HeldLost int64 // functions that outlived a lease; functions whose ctx ended, though nobody had cancelled it
+	Held, HeldLost int64 // functions that outlived a lease; functions with a ctx that ended without a cancel
 
 	Bound, ConnectionsMost int // of connections
-	ConnectionsAtServer    int // the most that were seen; -1: they are a proxy's
-	GoroutinesBefore       int // the stores were made
+	ConnectionsAtServer    int // the maximum seen; -1: hidden by a proxy
+	GoroutinesBefore       int // before the stores were made
 
 	Ending Ending
 }
 
-// Spread sums up N values.
+// Spread summarizes N values.
 type Spread[T ~int64] struct {
 	N                       int64
 	P50, P99, P999, Longest T
 }
 
-// Waits is how long calls took, from beginning to answer.
+// Waits summarizes the durations of calls.
 type Waits = Spread[time.Duration]
 
-// Row is one line of the verdict.
+// Row is one line of the result.
 type Row struct {
 	What     string
 	Measured string
-	Bound    string // "": it is told, not judged
+	Bound    string // "": informational only
 	Broken   bool
 }
 
 // The bounds.
 const (
-	// heapSpare and heapShare are what the heap may be larger in the last round than in the
-	// first: buffers grow with the largest group that they have seen. In a minute there are some
-	// hundred thousand updates between the two: keeping ten bytes of each shows.
+	// heapSpare and heapShare limit the growth of the heap from the first to the last round: buffers grow
+	// with the largest batch. A minute has some hundred thousand updates between the two, so a leak of ten
+	// bytes per update shows.
 	heapSpare = 1 << 20
 	heapShare = 20 // a twentieth
 
-	// goroutineSpare and goroutineShare: the stores have goroutines for calls under way.
+	// goroutineSpare and goroutineShare allow for calls in flight, which have goroutines.
 	goroutineSpare = 10
 	goroutineShare = 10 // a tenth
 
-	// unfair bounds the 99th percentile of the updates that other stores make while a store is
-	// without the key that all want, as a multiple of the median. Updates count, not time: a
-	// machine that stands still holds up all stores. The longest time may be a lease: by then a
-	// lock that is never released ends by itself.
+	// unfair bounds the 99th percentile of the updates that other stores make while a store is without the
+	// contended key, as a multiple of the median. It counts updates instead of time, since a stalled
+	// machine delays all stores. The longest wait may be a lease: then a lock that is never released
+	// expires.
 	unfair = 20
 
-	// patience is the longest wait of all: for a lock that is only free when the lease of its holder
-	// has ended, and its successor's work. A store that is not let in waits for as long as the load
-	// goes on.
+	// patience bounds any wait: a lock that its holder keeps to the end of its lease, and the work of the
+	// successor. A starved store waits until the end of the load.
 	patience = heldFor + lease
 
-	// fairShare is the least that a store may have of what it would have if all had the same,
-	// and the worst-served goroutine of its store's median.
+	// fairShare is the minimum share of a store relative to an equal distribution, and of the worst-served
+	// goroutine relative to its store's median.
 	fairShare = 0.5
 )
 
-// judge holds all that was measured against what is promised.
+// judge compares the measurements with the promises.
 func judge(m *Measured) []Row {
 	return slices.Concat(judgeTally(m.Tally), judgeHeap(m.Samples), judgeGoroutines(m.Samples), judgeConnections(m),
 		judgeWaits(m.Waits), judgeFairness(m), judgeLeases(m), judgeEnding(m.Ending, m.GoroutinesBefore))
@@ -101,8 +100,7 @@ func judgeTally(t Tally) []Row {
 	}
 }
 
-// least of a round is what is read from its samples when least was in flight: that comes and
-// goes, and what leaks stays.
+// least returns the smallest value of a round: temporary use varies, a leak stays.
 func least(samples []Sample, round int, read func(s Sample) uint64) (n uint64) {
 	for _, s := range samples {
 		if s.Round == round && (n == 0 || read(s) < n) {
@@ -120,13 +118,13 @@ func median(all []int64) int64 {
 	return all[len(all)/2]
 }
 
-// compared is a row about the first and the last round.
+// compared returns a row that compares the first and the last round.
 func compared(what string, samples []Sample, spare, share uint64, read func(s Sample) uint64, show func(n uint64) string) Row {
 	first, last := least(samples, 0, read), least(samples, rounds-1, read)
 	bound := first + spare + first/share
 	return Row{
 		What: what, Measured: show(first) + " -> " + show(last), Bound: "<= " + show(bound),
-		Broken: first == 0 || last == 0 || last > bound, // or it was not measured
+		Broken: first == 0 || last == 0 || last > bound, // 0: not measured
 	}
 }
 
@@ -178,16 +176,16 @@ func judgeFairness(m *Measured) []Row {
 	}
 }
 
-// judgeServed compares goroutines of one store. What stores get of the one key is judged above.
+// judgeServed compares the goroutines of one store. Another row compares the stores.
 func judgeServed(served [][]int64) Row {
 	least := math.Inf(1)
 	for _, all := range served {
-		least = min(least, float64(slices.Min(all))/float64(median(all))) // NaN stays, and is broken
+		least = min(least, float64(slices.Min(all))/float64(median(all))) // NaN stays NaN, which breaks the row
 	}
 	return ratio("  updates of its goroutine, least / median", least, 1, ">=", fairShare)
 }
 
-// ratio is broken if there is none.
+// ratio returns a row that is broken if b is 0.
 func ratio(what string, a, b float64, relation string, bound float64) Row {
 	r := a / b
 	kept := r <= bound

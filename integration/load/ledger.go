@@ -7,9 +7,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// record is what a key holds: how many updates it has taken, and the sum of their numbers,
-// which are drawn at random. So an update that is lost and another that is carried out twice
-// do not make up for each other, and a key stays as small as it was.
+// record is the value of a key: its number of updates, and the sum of their random ids. The sum detects a
+// lost update that a duplicate one would hide in the count, and the value stays small.
 type record struct {
 	n   int64
 	sum uint64
@@ -29,34 +28,34 @@ func (r record) with(number uint64) record { return record{r.n + 1, r.sum + numb
 
 func (r record) value() rmw.Value { return rmw.String(fmt.Sprintf("%d %x", r.n, r.sum)) }
 
-// account is what the callers know of a key.
+// account holds the callers' knowledge of a key.
 type account struct {
 	acknowledged, unknown atomic.Int64
-	sum                   atomic.Uint64 // of the acknowledged
+	sum                   atomic.Uint64 // of the acknowledged updates
 }
 
 // ledger has an account for each key.
 type ledger struct {
 	accounts []account
 	failed   atomic.Int64
-	example  atomic.Pointer[string] // of a failure
+	example  atomic.Pointer[string] // a sample failure
 }
 
 func newLedger(keys int) *ledger { return &ledger{accounts: make([]account, keys)} }
 
-// Tally is what became of the updates.
+// Tally counts the results of the updates.
 type Tally struct {
 	Acknowledged int64
 	Unknown      int64
-	Failed       int64  // for another reason than that the store was closed
-	Example      string // of a failure
+	Failed       int64  // errors other than a closed store
+	Example      string // a sample failure
 
-	Lost  int64 // acknowledged, and not stored
-	Extra int64 // stored, though fewer were acknowledged or unknown
-	Mixed int64 // keys that have the right count, of other updates
+	Lost  int64 // acknowledged but not stored
+	Extra int64 // stored beyond the acknowledged and unknown ones
+	Mixed int64 // keys with the right count of wrong updates
 }
 
-// tally holds the accounts against what is stored. Those whose outcome is unknown may be there.
+// tally compares the accounts with the stored values. Updates with an unknown outcome may be stored.
 func (l *ledger) tally(stored []record) Tally {
 	t := Tally{Failed: l.failed.Load()}
 	if text := l.example.Load(); text != nil {

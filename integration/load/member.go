@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// stores is how many a run has, each as if it were a process of its own.
+	// stores is the number of stores in a run, each as in a process of its own.
 	stores = 4
 
-	// lease is short, so that a short run has holders that outlive theirs.
+	// lease is short, so that a short run has holders that outlive a lease.
 	lease = 2 * time.Second
 )
 
-// store is what is judged; tests put one with a mistake in its place.
+// store is the subject of a run; tests replace it with a defective one.
 type store interface {
 	rmw.Updater
 	Stats() lockupdate.Stats
@@ -35,19 +35,18 @@ type member struct {
 	store
 	rdb *redis.Client
 
-	hot      atomic.Int64 // updates of the key that all want
-	others   atomic.Int64 // those of the other stores, when the last of them was acknowledged
-	servedAt atomic.Int64 // when the last of them was acknowledged, or the first one called; 0: there is none
+	hot      atomic.Int64 // updates of the contended key
+	others   atomic.Int64 // the other stores' updates at the last acknowledgment
+	servedAt atomic.Int64 // the time of the last acknowledgment, or of the first call; 0: neither
 }
 
-// join opens a member with a share of the pool.
 func join(s *site, share int, dials *dials, open func(rdb *redis.Client) store) *member {
 	rdb := redis.NewClient(options(s, share, dials))
 	return &member{store: open(rdb), rdb: rdb}
 }
 
-// options are those of proxycompat, with a third of the connections for pipelines as there. A
-// thousand callers wait for them longer than go-redis thinks is right.
+// options are those of proxycompat, with a third of the connections for pipelines. Pool timeouts are
+// longer, since a thousand callers wait for few connections.
 func options(s *site, share int, dials *dials) *redis.Options {
 	opts := proxycompat.Options(s.profile, s.addr)
 	if opts.Dialer = dials.dial; s.profile.Name() != "redis" {
@@ -60,7 +59,7 @@ func options(s *site, share int, dials *dials) *redis.Options {
 	return opts
 }
 
-// dials counts connections from where they are made, so that none between two looks is missed.
+// dials counts connections at the dialer, so that it misses none.
 type dials struct {
 	mu         sync.Mutex
 	open, most int
@@ -86,14 +85,14 @@ func (d *dials) add(n int) {
 	d.most = max(d.most, d.open)
 }
 
-// counts returns how many connections are open, and how many were at once.
+// counts returns the current and the maximum number of open connections.
 func (d *dials) counts() (open, most int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.open, d.most
 }
 
-// conn is still a TCP connection for go-redis, which asks the system whether it is alive.
+// conn implements syscall.Conn like a TCP connection: go-redis uses it to detect closed connections.
 type conn struct {
 	*net.TCPConn
 	gone func()

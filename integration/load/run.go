@@ -18,27 +18,27 @@ import (
 	"github.com/unwatch/unwatch/lockupdate"
 )
 
-// Config says what a run is to be.
+// Config configures a run.
 type Config struct {
-	Duration   time.Duration // of the load that is judged; to warm up and to end comes on top
+	Duration   time.Duration // of the measured load; warming up and closing take additional time
 	Seed       uint64
 	Keys       int
 	Goroutines int
 	Pool       int // connections of all stores together
 	Topology   string
 	OnDemand   bool   // lockupdate.Config.LockOnDemand
-	Dir        string // where servers keep their files; "": in the system's folder for such
+	Dir        string // of the servers' files; "": a temporary one
 	Progress   func(text string)
 
-	open func(rdb *redis.Client) store // nil: the stores that are to be judged
+	open func(rdb *redis.Client) store // nil: the product's stores
 }
 
 const (
-	// rounds are alike, so that the last can be held against the first.
+	// rounds are equal, so that the last is comparable with the first.
 	rounds = 3
 
-	// holders of each store hold a key for longer than a lease. Each key has one of the next
-	// store, too, which has to wait for it.
+	// holders is the number of goroutines per store that hold a key for longer than a lease. The next store
+	// has one for each key, too, which has to wait.
 	holders = 2
 )
 
@@ -56,7 +56,7 @@ func (cfg Config) validate() error {
 	return nil
 }
 
-// play is a run under way.
+// play is a run in progress.
 type play struct {
 	Config
 	began   time.Time
@@ -70,18 +70,18 @@ type play struct {
 
 	part, round    atomic.Int32
 	updates        atomic.Int64 // acknowledged
-	calls, inside  atomic.Int64 // updates under way; those whose function takes its time
+	calls, inside  atomic.Int64 // updates in flight; those inside a slow function
 	held, heldLost atomic.Int64
 	abandoned      atomic.Int64
 	waits          [parts]histogram[time.Duration]
-	turns          histogram[time.Duration] // how long a store was without the key that all want
-	passed         histogram[int64]         // how many updates of it other stores made meanwhile
+	turns          histogram[time.Duration] // times a store spent without the contended key
+	passed         histogram[int64]         // updates of it by other stores meanwhile
 
-	samples  []Sample // of the sampling goroutine, until it has ended
+	samples  []Sample // owned by the sampling goroutine until it ends
 	atServer int      // likewise
 }
 
-// Run plays the load and measures it. The error says why it could not be played to its end.
+// Run runs the load and measures it. The error reports an incomplete run.
 func Run(ctx context.Context, cfg Config) (*Report, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	// Also after an interruption the stores are closed while there are servers.
+	// The stores are closed before the servers also after an interruption.
 	site, err := startSite(context.WithoutCancel(ctx), cfg.Topology, dir)
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (p *play) run(ctx context.Context) (*Report, error) {
 		p.Progress("closing")
 		err = p.awaitInside(ctx)
 	}
-	m.Ending = p.end() // also if ctx has ended: the workers go by their stores only
+	m.Ending = p.end() // also if ctx has ended: the workers depend on their stores only
 	defer p.leave()
 	if err != nil {
 		return nil, err
@@ -142,14 +142,14 @@ func (p *play) run(ctx context.Context) (*Report, error) {
 	return &Report{Config: p.Config, Measured: m, Rows: judge(m)}, nil
 }
 
-// leave closes the clients, for the second time if all went well.
+// leave closes the clients, a second time after a successful run.
 func (p *play) leave() {
 	for _, m := range p.members {
 		_ = m.rdb.Close()
 	}
 }
 
-// start has all goroutines begin.
+// start starts all goroutines.
 func (p *play) start() {
 	p.round.Store(-1)
 	for i := range p.Goroutines {
@@ -163,8 +163,7 @@ func (p *play) start() {
 	}
 }
 
-// load plays the rounds, and one before that is not judged: pools, buffers and the servers'
-// scripts are there after it.
+// load runs the rounds, after a warm-up that fills pools, buffers and the servers' script caches.
 func (p *play) load(ctx context.Context) error {
 	for round := -1; round < rounds; round++ {
 		length := p.Duration / rounds
@@ -174,7 +173,7 @@ func (p *play) load(ctx context.Context) error {
 		}
 		for _, next := range []struct {
 			part
-			share time.Duration // of ten
+			share time.Duration // in tenths
 		}{{even, 4}, {skewed, 4}, {hot, 2}} {
 			for _, m := range p.members {
 				m.servedAt.Store(0)
@@ -198,12 +197,12 @@ func (p *play) load(ctx context.Context) error {
 	return nil
 }
 
-// turnsPerRound is the number of turns that the shares of four stores are judged by. A slow
-// machine needs longer for them than a tenth of a short run.
+// turnsPerRound is the number of turns that makes the shares of four stores comparable. A slow machine
+// needs longer for them than a tenth of a short run.
 const turnsPerRound = 100
 
-// awaitTurns prolongs a round until the stores have taken n turns in all, for patience at most:
-// stores that take no turns are judged for that.
+// awaitTurns prolongs a round until the stores have taken n turns in all, for patience at most: stores
+// without turns fail the check.
 func (p *play) awaitTurns(ctx context.Context, n int64) error {
 	for limit := time.Now().Add(patience); p.turns.spread().N < n && time.Now().Before(limit); {
 		if err := pause(ctx, 10*time.Millisecond); err != nil {
@@ -213,7 +212,7 @@ func (p *play) awaitTurns(ctx context.Context, n int64) error {
 	return nil
 }
 
-// forgetWaits begins to count anew after the warming up.
+// forgetWaits resets the counters after the warm-up.
 func (p *play) forgetWaits() {
 	for i := range p.waits {
 		p.waits[i].reset()
@@ -225,7 +224,7 @@ func (p *play) forgetWaits() {
 	}
 }
 
-// measure sums up what the goroutines have counted, which have all ended.
+// measure sums the counters of the goroutines, all of which have ended.
 func (p *play) measure(m *Measured) {
 	m.Samples = p.samples
 	_, m.ConnectionsMost = p.dials.counts()

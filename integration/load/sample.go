@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// Sample is how things are at one moment of the load.
+// Sample is a measurement during the load.
 type Sample struct {
 	Round      int
 	Updates    int64  // acknowledged so far
-	Heap       uint64 // what the garbage collector found alive, just now
-	Resident   uint64 // memory of the process; 0: the system does not tell
+	Heap       uint64 // live objects after a garbage collection
+	Resident   uint64 // memory of the process; 0: not supported
 	Goroutines int
 }
 
@@ -34,8 +34,7 @@ func (p *play) sampling(ctx context.Context, every time.Duration) {
 	}
 }
 
-// alive is the size of what the garbage collector marks: unlike what is allocated, it does not
-// count the garbage of the moment.
+// alive returns the live heap after a collection: unlike the allocated size, it excludes garbage.
 func alive() uint64 {
 	runtime.GC()
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -43,7 +42,7 @@ func alive() uint64 {
 	return live[0].Value.Uint64()
 }
 
-// resident is the memory of this process, where there is a /proc.
+// resident returns the memory of this process, if there is a /proc.
 func resident() uint64 {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// Topologies are the names that [Config] knows.
+// Topologies returns the names that [Config] accepts.
 func Topologies() []string { return []string{"redis", "nutcracker", "codis"} }
 
-// site is servers that run, and clients that look at them past any proxy.
+// site holds running servers, and clients that bypass any proxy.
 type site struct {
 	profile *proxycompat.Profile
 	addr    string
 	servers []*redis.Client
-	codis   *proxytest.Proxy // if it is one
+	codis   *proxytest.Proxy // nil for other topologies
 	end     []func()
 }
 
@@ -83,15 +83,14 @@ func (s *site) start(ctx context.Context, topology, dir string) error {
 	return nil
 }
 
-// forget has a proxy in this process forget what it was sent: it keeps that for tests, and it
-// would pass for growth of ours.
+// forget drops the call log of the in-process proxy, which would look like growth of the stores.
 func (s *site) forget() {
 	if s.codis != nil {
 		s.codis.ResetCalls()
 	}
 }
 
-// connections is how many the server has besides the one that asks, or -1 if those are a proxy's.
+// connections returns the number of connections at the server except its own, or -1 behind a proxy.
 func (s *site) connections(ctx context.Context) (int, error) {
 	if len(s.servers) > 1 {
 		return -1, nil
@@ -109,8 +108,7 @@ func (s *site) connections(ctx context.Context) (int, error) {
 	return 0, errors.New("INFO clients does not tell connected_clients")
 }
 
-// stored reads all that the servers hold: the values of keys, and the names of whatever else
-// there is, which belongs to locks.
+// stored reads all servers: the values of keys, and the names of all other keys, which belong to locks.
 func (s *site) stored(ctx context.Context, keys *keys) (values []record, locks []string, err error) {
 	values = make([]record, keys.all())
 	for _, server := range s.servers {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Report is what a run has found.
+// Report is the result of a run.
 type Report struct {
 	Config
 	*Measured
@@ -21,7 +21,7 @@ func (r *Report) Bad() bool {
 	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Broken })
 }
 
-// Table writes what was found, in lines of 80 columns and less.
+// Table writes the results, in lines of at most 80 columns.
 func (r *Report) Table(w io.Writer) error {
 	out := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
 	out("%s: %d keys, %d goroutines, %d connections, %v\n", r.Topology, r.Keys, r.Goroutines, r.Pool, r.Duration)

@@ -11,45 +11,43 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// part is what the workers do at a time.
+// part is the current load pattern.
 type part int32
 
 const (
-	even   part = iota // each key as often as any other
-	skewed             // the first key a fifth of the times, and so on, as Zipf found
-	hot                // all want one key
-	ending             // functions take their time, so that many are inside when the stores close
+	even   part = iota // keys with equal frequency
+	skewed             // a Zipf distribution: a fifth for the first key
+	hot                // one key for all
+	ending             // slow functions, so that many are running when the stores close
 	parts
 )
 
-// String is how a part is called in the table.
 func (p part) String() string { return [parts]string{"even", "skewed", "one key", "ending"}[p] }
 
 const (
 	// exponent of Zipf's law: with it the first of 10,000 keys gets a fifth.
 	exponent = 1.2
 
-	// endingWork is how long a function takes at the end, and heldFor how long those of the
-	// holders do, always: a renewal at half the lease and one at its end.
+	// endingWork is the duration of a function at the end, and heldFor that of a holder's: a renewal at
+	// half the lease and one at its end.
 	endingWork = lease / 4
 	heldFor    = 3 * lease / 2
 
-	// ownPace: a store that has a lock commits what waits for it about every millisecond, and asks
-	// after ten whether others wait for it.
+	// ownPace: a store that holds a lock commits its queue about every millisecond, and checks after ten
+	// for other waiters.
 	ownPace = 5 * time.Millisecond
 
-	// queuing is which of the workers want the same key at the end: each tenth.
+	// queuing: at the end one worker in queuing updates the contended key.
 	queuing = 10
 )
 
-// worker is one goroutine that updates keys until its store is closed.
 type worker struct {
 	*play
 	*member
 	number int
 	rng    *rand.Rand
 	zipf   *rand.Zipf
-	served atomic.Int64 // acknowledged until the ending
+	served atomic.Int64 // acknowledged before the ending
 }
 
 func newWorker(p *play, number int) *worker {
@@ -68,7 +66,7 @@ func (w *worker) run() {
 	}
 }
 
-// step is one update, of a key as the part wants it.
+// step runs one update, of a key as the part selects it.
 func (w *worker) step(p part) error {
 	key, work := 0, time.Duration(0)
 	switch {
@@ -77,7 +75,7 @@ func (w *worker) step(p part) error {
 	case p == skewed:
 		key = int(w.zipf.Uint64())
 	case p == ending:
-		// Not the key that all have wanted: some still wait for it, and are counted.
+		// Not the contended key: calls still wait for it, and are measured.
 		if work, key = endingWork, 1; w.number%queuing > 0 {
 			key += w.rng.IntN(w.Keys - 1)
 		}
@@ -99,8 +97,8 @@ func (w *worker) step(p part) error {
 	return nil
 }
 
-// turn notes how long the store was without the key, if that was for longer than its own updates
-// follow each other when it has the lock: then another store had it.
+// turn records the time a store was without the key, if it exceeds the gap between its own updates under
+// one lock: then another store had the lock.
 func (w *worker) turn() {
 	now := int64(time.Since(w.began))
 	was, others := w.servedAt.Swap(now), w.hotOfOthers(w.member)
@@ -111,7 +109,7 @@ func (w *worker) turn() {
 	}
 }
 
-// hotOfOthers counts the updates of the one key by the other stores.
+// hotOfOthers counts the updates of the contended key by the other stores.
 func (p *play) hotOfOthers(m *member) (n int64) {
 	for _, other := range p.members {
 		if other != m {
@@ -121,7 +119,7 @@ func (p *play) hotOfOthers(m *member) (n int64) {
 	return n
 }
 
-// hold updates a key that few want, slowly, again and again.
+// hold repeatedly updates a key of few callers, slowly.
 func (p *play) hold(m *member, key int, rng *rand.Rand) {
 	for {
 		switch _, err := p.update(m, rmw.Key{Name: p.keys.name(key), Label: "held"}, key, rng.Uint64(), heldFor); {
@@ -133,7 +131,7 @@ func (p *play) hold(m *member, key int, rng *rand.Rand) {
 	}
 }
 
-// update adds one to a key, by a function that takes so long, and notes what became of it.
+// update adds one to a key with a function of that duration, and records the outcome.
 func (p *play) update(m *member, key rmw.Key, number int, id uint64, work time.Duration) (time.Duration, error) {
 	var entered atomic.Bool
 	began := time.Now()
@@ -168,12 +166,12 @@ func (p *play) update(m *member, key rmw.Key, number int, id uint64, work time.D
 		p.ledger.failed.Add(1)
 		text := fmt.Sprint(key.Name, ": ", err)
 		p.ledger.example.CompareAndSwap(nil, &text)
-		_ = pause(context.Background(), 5*time.Millisecond) // as nobody would who is refused
+		_ = pause(context.Background(), 5*time.Millisecond) // a refused connection must not make a busy loop
 	}
 	return took, err
 }
 
-// pause waits, or returns why ctx has ended.
+// pause waits for d, or returns the cause of ctx's end.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

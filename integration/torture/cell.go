@@ -17,18 +17,18 @@ import (
 	"github.com/unwatch/unwatch/lockupdate"
 )
 
-// Result is one cell of the table.
+// Result is the result of one cell.
 type Result struct {
 	Topology string
 	Nemesis  string
-	Remedy   string // "": it is none of a remedy
+	Remedy   string // "": the cell has no remedy
 	Seed     uint64
 	Took     time.Duration
 
 	Operations, Acknowledged, NotWritten, Unknown int
-	Sections, Transfers, Services                 int // that were carried out as a whole
+	Sections, Transfers, Services                 int // completed
 
-	Stall time.Duration // the longest time in which nothing was acknowledged
+	Stall time.Duration // the longest time without an acknowledgment
 	*Verdict
 
 	History  *History
@@ -36,13 +36,13 @@ type Result struct {
 	external *external
 }
 
-// settle is how long after the end the last locks may take to end by themselves.
+// settle is the time after a cell in which the last locks may expire.
 const settle = 3 * lease
 
-// prepareLimit is how long the servers may take to be ready for a cell.
+// prepareLimit limits the wait for the servers before a cell.
 const prepareLimit = 10 * time.Second
 
-// Cell plays one nemesis at one site, for a time.
+// Cell runs one nemesis on one site for a duration.
 func Cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64) *Result {
 	return cell(ctx, s, n, d, seed, variant{open: openLockupdate, openOdd: openOnDemand})
 }
@@ -94,7 +94,7 @@ func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64,
 	return r
 }
 
-// settle waits until the servers answer and the last lock has ended, and judges.
+// settle waits until the servers respond and the last lock has expired, then checks the history.
 func (r *Result) settle(ctx context.Context, s *Site, forgets bool) error {
 	r.Verdict = &Verdict{Forgiven: forgets}
 	calm, cancel := context.WithTimeout(ctx, 60*time.Second)
@@ -107,7 +107,7 @@ func (r *Result) settle(ctx context.Context, s *Site, forgets bool) error {
 	}
 	all, err := s.stored(calm)
 	if err != nil {
-		return fmt.Errorf("what is stored at the end: %w", err)
+		return fmt.Errorf("read the final state: %w", err)
 	}
 	r.external.into(all)
 	r.stored = all
@@ -154,7 +154,7 @@ func (r *Result) count() {
 	}
 }
 
-// leaked are the goroutines of closed stores.
+// leaked returns the goroutines of closed stores.
 func leaked() string {
 	var text bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&text, 1); err != nil {
@@ -169,7 +169,7 @@ func leaked() string {
 	return strings.Join(found, "\n\n")
 }
 
-// office calls fn with the desk, by a store of its own.
+// office calls fn with the desk on a new store.
 func (s *Site) office(ctx context.Context, fn func(o office, ctx context.Context) error) error {
 	rdb, err := s.client(0)
 	if err != nil {
@@ -179,8 +179,8 @@ func (s *Site) office(ctx context.Context, fn func(o office, ctx context.Context
 	return errors.Join(fn(newOffice(store), ctx), store.Close(), rdb.Close())
 }
 
-// prepare empties the servers and furnishes the desk. A failover may be just ending: so it is
-// tried for some time. A fleet on what another one has left would be held to account for that.
+// prepare empties the servers and creates the desk's agents and sessions. It retries, since a failover may
+// be in progress. Old data would make the checks fail.
 func (s *Site) prepare(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, prepareLimit)
 	defer cancel()
@@ -193,12 +193,12 @@ func (s *Site) prepare(ctx context.Context) error {
 			return nil
 		}
 		if pause(limited, 100*time.Millisecond) != nil {
-			return fmt.Errorf("the servers cannot be made ready for a cell: %w", err)
+			return fmt.Errorf("prepare the servers for a cell: %w", err)
 		}
 	}
 }
 
-// clean empties the servers. Replicas behind a proxy hear only of what goes through it.
+// clean empties the servers. Replicas behind a proxy receive only the commands that pass the proxy.
 func (s *Site) clean(ctx context.Context) error {
 	if s.codis != nil {
 		if err := s.throughProxy(ctx); err != nil {
@@ -210,7 +210,7 @@ func (s *Site) clean(ctx context.Context) error {
 	})
 }
 
-// throughProxy deletes all keys over the proxy.
+// throughProxy deletes all keys through the proxy.
 func (s *Site) throughProxy(ctx context.Context) (err error) {
 	proxy := redis.NewClient(s.codis.CalmOptions())
 	defer func() { err = errors.Join(err, proxy.Close()) }()

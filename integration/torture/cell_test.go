@@ -13,14 +13,14 @@ import (
 
 // started is a site of the first topology.
 func started(t *testing.T) *Site {
-	servers.Redis(t) // skips, or fails, where there is none
+	servers.Redis(t) // skips or fails without a redis-server
 	site, err := Topologies()[0].Start(t.Context(), t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(site.Close)
 	return site
 }
 
-// A cell on servers that cannot be emptied is not played.
+// A cell does not run on servers that cannot be emptied.
 func TestUnreadySite(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()

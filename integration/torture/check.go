@@ -9,28 +9,28 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Verdict is what the checks of one cell have found.
+// Verdict holds the findings of one cell.
 type Verdict struct {
-	// Forgiven: Redis itself loses here what it has acknowledged, values and locks. Lost, Chain,
-	// NotLinearizable, Overlap, Stale, Torn and Desk are its own. What the token guards is not.
+	// Forgiven: the fault makes Redis lose acknowledged values and locks. Then Lost, Chain,
+	// NotLinearizable, Overlap, Stale, Torn and Desk are expected. Unfenced is not.
 	Forgiven bool
 
-	Lost   int // acknowledged, and not there
-	Double int // there more than once
-	Ghost  int // "not written", and there
-	Chain  int // acknowledged updates that were given something else than what was before them
+	Lost   int // acknowledged ids that are missing
+	Double int // ids that are stored more than once
+	Ghost  int // ids reported as "not written" that are stored
+	Chain  int // acknowledged updates with an input other than the result of the update before
 
-	Overlap  int      // pairs of holders that both held a lock at one time
-	Stale    int      // fencing tokens that are smaller than one that was drawn before
-	Torn     int      // transfers that were carried out, and that no order of all explains
-	Refused  int      // sections within one of the same name that were refused while it was held
-	Unfenced int      // updates of the external store that are lost, or out of order
-	Desk     []string // its rules that are broken
+	Overlap  int      // pairs of holders that held one lock at the same time
+	Stale    int      // fencing tokens smaller than an earlier one
+	Torn     int      // completed transfers that fit no total order
+	Refused  int      // sections nested in one of the same name that were refused while it was held
+	Unfenced int      // updates of the external store that are lost or out of order
+	Desk     []string // violated rules of the desk
 
 	NotLinearizable []string // keys
-	Undecided       []string // keys of which porcupine did not know in time
+	Undecided       []string // keys for which porcupine timed out
 	Immortal        []string // keys of locks without an expiry
-	Leaked          string   // goroutines of a store that are left
+	Leaked          string   // goroutines of closed stores
 	Errors          []string
 
 	examples []string
@@ -44,7 +44,7 @@ func (v *Verdict) Bad() bool {
 	return v.Double+v.Ghost+v.Refused+v.Unfenced+len(v.Immortal)+len(v.Errors) > 0 || v.Leaked != ""
 }
 
-// check holds a history against what is stored at its end.
+// check compares a history with the final state of the servers.
 func check(h *History, all *stored) *Verdict {
 	v := &Verdict{Immortal: all.immortal()}
 	byKey := h.byKey()
@@ -74,7 +74,7 @@ func check(h *History, all *stored) *Verdict {
 	return v
 }
 
-// ledger counts what became of each id.
+// ledger counts the occurrences of each id.
 func (v *Verdict) ledger(key string, ops []Operation, final []string) {
 	times, place := map[string]int{}, map[string]int{}
 	for i, id := range final {
@@ -114,11 +114,11 @@ func (v *Verdict) example(format string, args ...any) {
 // input is an operation for porcupine.
 type input struct {
 	id      string   // "": a read
-	unknown bool     // its outcome is
-	seen    []string // that it was given, or has read
+	unknown bool     // the outcome is unknown
+	seen    []string // the ids that the operation received or read
 }
 
-// model is a list that ids are added to. Its states are texts: as they are stored as a string.
+// model is a list with appended ids. Its states are strings, in the stored format.
 func model() porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return "" },
@@ -150,8 +150,8 @@ func joined(list []string) (text string) {
 	return text
 }
 
-// linearizable asks porcupine. What was not written has no part in it; what may have been has
-// one if it is there in the end, and may then have happened whenever after its call.
+// linearizable runs porcupine. It omits updates that were not written. It includes an update with an
+// unknown outcome if its id is stored; that update may have taken effect at any time after its call.
 func linearizable(ops []Operation, final []string, end time.Duration) (porcupine.CheckResult, porcupine.LinearizationInfo) {
 	there := map[string]bool{}
 	for _, id := range final {
@@ -170,7 +170,7 @@ func linearizable(ops []Operation, final []string, end time.Duration) (porcupine
 		}
 		all = append(all, o)
 	}
-	// What is there at the end, read by nobody's process after all of them.
+	// The final state counts as a read by a further process after all operations.
 	all = append(all, porcupine.Operation{
 		ClientId: 99, Input: input{seen: final}, Call: int64(end) + 1, Return: int64(end) + 2,
 	})

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// count holds what was done to a counter against its end. It has no ids, so what an unknown
-// update did shows only in the sum of them.
+// count compares the updates of a counter with its final value. A counter has no ids, so the effects of
+// updates with an unknown outcome show only in the sum.
 func (v *Verdict) count(key string, ops []Operation, final int) {
-	made := map[int]string{} // by whom each number was acknowledged
+	made := map[int]string{} // the id of the update acknowledged for each number
 	acknowledged, unknown := 0, 0
 	for _, op := range ops {
 		switch {
@@ -39,15 +39,15 @@ func (v *Verdict) count(key string, ops []Operation, final int) {
 	}
 }
 
-// fell reports whether something that began after another one had come back was given less than
-// that had left, or whether one was given more than all that had begun by then could have made.
+// fell reports whether an update received a number smaller than an earlier update had left, or larger than
+// all updates begun by then could produce.
 func fell(ops []Operation) bool {
 	type left struct {
 		at     time.Duration
 		number int
 	}
 	var known []left
-	var begun []time.Duration // updates that may have been carried out
+	var begun []time.Duration // updates that may have been executed
 	for _, op := range ops {
 		if op.ID != "" && op.Outcome != NotWritten {
 			begun = append(begun, op.Call)

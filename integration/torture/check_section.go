@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// sections looks for two that held one lock at one time, and for tokens that fall.
+// sections finds overlapping holders of one lock, and decreasing tokens.
 func (v *Verdict) sections(all []Section) {
 	byName := map[string][]Section{}
 	for _, s := range all {
@@ -21,7 +21,7 @@ func (v *Verdict) sections(all []Section) {
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		sections := byName[name]
 		slices.SortFunc(sections, func(a, b Section) int { return cmp.Compare(a.Enter, b.Enter) })
-		var last Section // of those before, the one that held it for longest
+		var last Section // of the sections so far, the one with the latest Held
 		token := uint64(0)
 		for _, s := range sections {
 			if s.Enter < last.Held && s.Held > s.Enter {
@@ -40,9 +40,8 @@ func (v *Verdict) sections(all []Section) {
 	}
 }
 
-// transfers looks whether there is an order of all transfers that were carried out which
-// explains what each of the lists has: two that have two lists in common are in the same order
-// in both, and no circle of them goes through three.
+// transfers checks that all completed transfers fit one total order: two transfers with two lists in common
+// have the same order in both, and no cycle goes through the three lists.
 func (v *Verdict) transfers(all []Section, values *stored) {
 	names, done := map[string]bool{}, map[string]bool{}
 	for _, s := range all {
@@ -54,7 +53,7 @@ func (v *Verdict) transfers(all []Section, values *stored) {
 			names[name] = true
 		}
 	}
-	next, before := map[string][]string{}, map[string]int{} // in each list those that follow, and how many are in front of one
+	next, before := map[string][]string{}, map[string]int{} // per list: the following transfers, and the number of preceding ones
 	for name := range names {
 		last := ""
 		for _, id := range values.list(name) {

@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// histories are written as one line an operation: who, when, what; the value is what is stored
-// at the end.
+// Each line of a history is an operation: process, interval, action. The value is the final state.
 func TestCheck(t *testing.T) {
 	add := func(process int, from, to time.Duration, id, seen string, outcome Outcome) Operation {
 		return Operation{Process: process, Key: "k", ID: id, Outcome: outcome, Seen: listed(seen), Call: from, Return: to}
@@ -77,9 +76,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Histories of a store that does nothing wrong have nothing to be found in; with one loss in
-// them, it is.
-func TestCheckByChance(t *testing.T) {
+// The checks find nothing in histories of a correct store, and find one loss planted in them.
+func TestCheckRandomHistories(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		h, final := made(rng)
@@ -95,7 +93,7 @@ func TestCheckByChance(t *testing.T) {
 	}
 }
 
-// made is a history of updates that each take effect at one moment between call and return.
+// made returns a history of updates that each take effect at a moment between call and return.
 func made(rng *rand.Rand) (*History, string) {
 	h, text := newHistory(), ""
 	for i := range 30 {
@@ -131,8 +129,8 @@ func TestLeaked(t *testing.T) {
 	assert.Empty(t, leaked())
 }
 
-// Each nemesis and each mistake has a name of its own, a mistake names a nemesis that there is,
-// and the table fits a terminal.
+// Every nemesis and control has a unique name, a control names an existing nemesis, and the table fits a
+// terminal.
 func TestPlan(t *testing.T) {
 	names := map[string]bool{}
 	for _, n := range Nemeses() {
@@ -156,7 +154,7 @@ func TestPlan(t *testing.T) {
 	assert.Equal(t, len(Controls()), controls)
 }
 
-// A short run has all that is short, and of the rest what fits, by its seed; a long one has all.
+// A short run has all short cells, and those long ones that fit, selected by its seed; a long run has all.
 func TestShorten(t *testing.T) {
 	count := func(cells map[string][]planned) (short, long int) {
 		for _, of := range cells {

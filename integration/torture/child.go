@@ -19,10 +19,10 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// childEnv tells this program that it is to be a process of a fleet, and which.
+// childEnv marks a process of a fleet, and contains its order.
 const childEnv = "UNWATCH_TORTURE_CHILD"
 
-// order is what a child is told.
+// order is the task of a child.
 type order struct {
 	Addr    string
 	Profile string
@@ -33,8 +33,8 @@ type order struct {
 	Seed    uint64
 }
 
-// Child is called by a main, or a TestMain, before anything else. In a process that was started
-// as one of a fleet it works until its standard input ends, and reports true.
+// Child must be called first in main or TestMain. In a child process of a fleet it works until standard
+// input ends, and returns true.
 func Child() (was bool, err error) {
 	text := os.Getenv(childEnv)
 	if text == "" {
@@ -62,7 +62,7 @@ func Child() (was bool, err error) {
 		follow(os.Stdin, out)
 		cancel()
 	}()
-	history := &History{sink: out.say} // its times are the machine's
+	history := &History{sink: out.say} // its times are those of the machine
 	f := &fleet{
 		history: history, seed: o.Seed, mind: nemesis.mind, open: v.open, openOdd: v.openOdd,
 		client:     func(int) (redis.UniversalClient, error) { return newClient(profile, o.Addr), nil },
@@ -72,16 +72,16 @@ func Child() (was bool, err error) {
 	return true, errors.Join(f.process(ctx, o.Process, o.Prefix), out.err)
 }
 
-// timed has all processes go on to the next key at the same time, as they cannot count together.
+// timed moves all processes to the next key at the same time, since they share no counter.
 func timed(kind string) int64 {
 	period := 400 * time.Millisecond
-	if kind == sectionKind || kind == accountKind { // fewer of them end in a time
+	if kind == sectionKind || kind == accountKind { // slower operations, so the key lasts longer
 		period *= 4
 	}
 	return int64(monotonic() / period)
 }
 
-// telling writes lines, one at a time.
+// telling writes lines under a mutex.
 type telling struct {
 	mu  sync.Mutex
 	to  *json.Encoder
@@ -94,28 +94,28 @@ func (t *telling) say(s said) {
 	t.err = errors.Join(t.err, t.to.Encode(s))
 }
 
-// children are the processes of a fleet as processes of the system.
+// children runs the processes of a fleet as operating system processes.
 type children struct {
 	site    *Site
 	history *History
 	seed    uint64
 	nemesis Nemesis
 	control string // "": none
-	program string // "": this one
+	program string // "": this executable
 
 	mu        sync.Mutex
-	running   [processes]*running // nil: none at the moment
-	steps     int                 // of their clocks
-	unstepped error               // the last that was none
+	running   [processes]*running // nil: not running
+	steps     int                 // clock steps
+	unstepped error               // the last clock step that failed
 }
 
-// running is one of them.
+// running is a child process.
 type running struct {
 	*os.Process
-	in io.Writer // what it is told
+	in io.Writer // orders to the process
 }
 
-// run has all of them work until ctx ends. Who is killed is followed by another one.
+// run keeps all processes running until ctx ends. It replaces a killed process.
 func (c *children) run(ctx context.Context) error {
 	var all sync.WaitGroup
 	errs := make([]error, processes)
@@ -130,7 +130,7 @@ func (c *children) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// one is the life of one process.
+// one starts a process and waits for its end.
 func (c *children) one(ctx context.Context, number int, prefix string) error {
 	addr, err := c.site.relays.addr(number, c.site.addr)
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *children) one(ctx context.Context, number int, prefix string) error {
 			return err
 		}
 	}
-	cmd := exec.Command(program) // its end is that of its input: it has to say how its last updates ended
+	cmd := exec.Command(program) // the process ends with its input, after it has reported its last updates
 	cmd.Env = append(os.Environ(), childEnv+"="+string(text))
 	var complaint tail
 	cmd.Stderr = &complaint
@@ -178,7 +178,7 @@ func (c *children) one(ctx context.Context, number int, prefix string) error {
 	return nil
 }
 
-// listen takes over what a process says. The last line of one that is killed may be half.
+// listen records the output of a process. The last line of a killed process may be incomplete.
 func (c *children) listen(out io.Reader) {
 	begun := map[string]Operation{}
 	lines := bufio.NewScanner(out)
@@ -219,7 +219,7 @@ func (c *children) set(number int, p *running) {
 	c.running[number] = p
 }
 
-// some calls fn with one of the processes, if it runs.
+// some calls fn with a random running process.
 func (c *children) some(rng *rand.Rand, fn func(p *running) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -233,7 +233,7 @@ func (c *children) some(rng *rand.Rand, fn func(p *running) error) error {
 	return nil
 }
 
-// kill kills one in the middle of what it does.
+// kill kills a process in the middle of its work.
 func (c *children) kill(rng *rand.Rand, note func(string, ...any)) error {
 	return c.some(rng, func(p *running) error {
 		note("process %d is killed", p.Pid)
@@ -241,11 +241,11 @@ func (c *children) kill(rng *rand.Rand, note func(string, ...any)) error {
 	})
 }
 
-// stop has one stand still for a time.
+// stop suspends a process for a time.
 func (c *children) stop(ctx context.Context, rng *rand.Rand, note func(string, ...any)) error {
 	return c.some(rng, func(p *running) error {
 		d := within(rng, time.Millisecond, 4*lease)
-		note("process %d stands still for %v", p.Pid, d)
+		note("process %d is suspended for %v", p.Pid, d)
 		if err := p.Signal(syscall.SIGSTOP); err != nil {
 			return err
 		}
@@ -254,7 +254,7 @@ func (c *children) stop(ctx context.Context, rng *rand.Rand, note func(string, .
 	})
 }
 
-// tail keeps the last of what a process complains of.
+// tail keeps the end of a process's error output.
 type tail struct{ text []byte }
 
 func (t *tail) Write(p []byte) (int, error) {

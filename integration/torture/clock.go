@@ -11,52 +11,51 @@ import (
 	"time"
 )
 
-// step is what is to become of a process's wall clock.
+// step is the size of a wall clock step.
 const step = time.Hour
 
-// onTheClock is what sets the wall clocks of processes. Leases are counted by the monotonic
-// clock, which nobody sets. Functions stall past the lease, as whoever counts it by the other
-// clock would be right by luck otherwise.
+// onTheClock returns the nemeses that step the wall clocks of processes. Leases use the monotonic clock,
+// which does not step. Functions stall past the lease, so that a lease measured by the wall clock fails.
 func onTheClock() []Nemesis {
 	return []Nemesis{
 		{Name: "clock", About: "a process's wall clock steps an hour forward or back; one call in eight of the user's function lasts up to four leases",
 			every: 40 * time.Millisecond, mind: mind{stall: chance{8, 4 * lease}},
 			children: true, stepped: true, least: 2 * time.Second,
-			// Who answers has no part in it: with one proxy is as with another.
+			// The servers and proxies have no effect on clocks.
 			needs:   clocks,
 			strike:  func(_ context.Context, c *striking) error { return c.children.step(c.rng, c.note) },
 			outcome: (*children).allStepped},
 	}
 }
 
-// told is what a process is told while it works.
+// told is a command to a running process.
 type told struct {
-	Step int64 // seconds by which its wall clock is to step
+	Step int64 // the size of a wall clock step in seconds
 }
 
-// stepped is what a process says of a step of its clock.
+// stepped is a process's report on a clock step.
 type stepped struct {
 	Asked  time.Duration
-	Wall   time.Duration // between one time before and one after, by the wall clock
+	Wall   time.Duration // the difference of two readings around the step, by the wall clock
 	Passed time.Duration // by the monotonic one
 }
 
-// stepper is the package time of a program whose clock can step, see buildStepped.
+// stepper is package time in a program with a steppable clock, see buildStepped.
 type stepper interface{ StepWall(seconds int64) }
 
-// follow does what a process is told, until nothing more comes.
+// follow executes commands until the input ends.
 func follow(in io.Reader, out *telling) {
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		var t told
 		if json.Unmarshal(lines.Bytes(), &t) != nil {
-			return // nobody but this program writes here
+			return // only this program writes here
 		}
 		s := stepBy(t.Step)
 		out.say(said{Stepped: &s})
 	}
 }
 
-// stepBy has the clock step, if it can, and looks at what came of it.
+// stepBy steps the clock if possible, and measures the result.
 func stepBy(seconds int64) stepped {
 	before := time.Now()
 	if clock, can := any(time.UTC).(stepper); can {
@@ -68,10 +67,10 @@ func stepBy(seconds int64) stepped {
 	}
 }
 
-// check says how a clock failed to do as it was told.
+// check returns an error if the clock did not step as ordered.
 func (s stepped) check() error {
 	if off := s.Wall - s.Passed - s.Asked; off.Abs() > step/2 {
-		return fmt.Errorf("a wall clock that was to step by %v has stepped by %v", s.Asked, s.Wall-s.Passed)
+		return fmt.Errorf("a wall clock stepped by %[2]v instead of %[1]v", s.Asked, s.Wall-s.Passed)
 	}
 	if s.Passed < 0 || s.Passed > step/2 {
 		return fmt.Errorf("the monotonic clock has stepped by %v", s.Passed)
@@ -79,7 +78,7 @@ func (s stepped) check() error {
 	return nil
 }
 
-// step sets the clock of one.
+// step steps the clock of one process.
 func (c *children) step(rng *rand.Rand, note func(string, ...any)) error {
 	return c.some(rng, func(p *running) error {
 		by := step
@@ -87,12 +86,12 @@ func (c *children) step(rng *rand.Rand, note func(string, ...any)) error {
 			by = -step
 		}
 		note("the wall clock of process %d steps by %v", p.Pid, by)
-		_ = json.NewEncoder(p.in).Encode(told{Step: int64(by / time.Second)}) // it may be about to end
+		_ = json.NewEncoder(p.in).Encode(told{Step: int64(by / time.Second)}) // the process may be ending
 		return nil
 	})
 }
 
-// hasStepped writes down what a process said of its clock.
+// hasStepped records a process's report.
 func (c *children) hasStepped(s stepped) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +102,7 @@ func (c *children) hasStepped(s stepped) {
 	c.steps++
 }
 
-// allStepped tells why the clocks have not stepped as they were told. A cell in which they have not shows nothing.
+// allStepped returns an error if a clock did not step: then the cell proves nothing.
 func (c *children) allStepped() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

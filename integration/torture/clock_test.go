@@ -59,7 +59,7 @@ func TestStepIsChecked(t *testing.T) {
 	}
 }
 
-// The control of the nemesis itself: of a program like any other the clock does not step.
+// Negative control of the nemesis: the clock of a normal program does not step.
 func TestClockThatDoesNotStep(t *testing.T) {
 	n, err := nemesisOf("clock")
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestClockNeedsTheGoTool(t *testing.T) {
 	servers.Redis(t)
 	dir := t.TempDir()
 	file, err := exec.LookPath("redis-server")
-	if err == nil { // else it is in a folder of the system, and found there
+	if err == nil { // otherwise it was found in a system directory
 		require.NoError(t, os.Symlink(file, filepath.Join(dir, "redis-server")))
 	}
 	t.Setenv("PATH", dir)
@@ -93,9 +93,9 @@ func TestClockNeedsTheGoTool(t *testing.T) {
 	assert.ErrorContains(t, err, "redis/clock: go env: ")
 }
 
-// Each nemesis and each control is played somewhere, and known by its name, as processes of the
-// system are told no more.
-func TestEverythingIsPlayed(t *testing.T) {
+// Every nemesis and control runs somewhere, and is found by its name, since child processes get the name
+// only.
+func TestEveryNemesisAndControlRuns(t *testing.T) {
 	played := map[string]bool{}
 	for _, cells := range plan("") {
 		for _, p := range cells {

@@ -14,7 +14,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Control is a store with one mistake, and where it shows.
+// Control is a store with a planted defect, and the cell in which it shows.
 type Control struct {
 	Name     string
 	About    string
@@ -25,15 +25,15 @@ type Control struct {
 	variant
 }
 
-// variant is what a fleet works with.
+// variant configures the stores of a fleet.
 type variant struct {
-	control  string // its name; "": none
+	control  string // name of the control; "": none
 	open     func(rdb redis.UniversalClient) rmw.Store
-	openOdd  func(rdb redis.UniversalClient) rmw.Store // of every other process; nil: the same
-	unfenced bool                                      // the external store takes whatever token comes
+	openOdd  func(rdb redis.UniversalClient) rmw.Store // for every second process; nil: the same
+	unfenced bool                                      // the external store accepts any token
 }
 
-// Controls returns all of them.
+// Controls returns all negative controls.
 func Controls() []Control {
 	lost := func(v *Verdict) bool { return v.Lost > 0 }
 	all := []Control{
@@ -76,7 +76,7 @@ func Controls() []Control {
 	return all
 }
 
-// variantOf returns that of a control, or without a name what is to be tried.
+// variantOf returns the variant of a control, or with an empty name the product.
 func variantOf(control string) (variant, error) {
 	if control == "" {
 		return variant{open: openLockupdate, openOdd: openOnDemand}, nil
@@ -86,10 +86,10 @@ func variantOf(control string) (variant, error) {
 			return c.variant, nil
 		}
 	}
-	return variant{}, fmt.Errorf("no control is called %q", control)
+	return variant{}, fmt.Errorf("unknown control %q", control)
 }
 
-// unlocked has sections that anybody may enter.
+// unlocked has sections without mutual exclusion.
 type unlocked struct{ *lockupdate.Store }
 
 func (unlocked) WithLock(ctx context.Context, _ string, fn func(ctx context.Context) error) error {
@@ -100,7 +100,7 @@ func (unlocked) WithLocks(ctx context.Context, _ []string, fn func(ctx context.C
 	return fn(ctx)
 }
 
-// again takes the mark from commands by which go-redis knows not to send them twice.
+// again removes the no-retry mark from commands, so that go-redis retries them.
 type again struct{ redis.UniversalClient }
 
 func (a again) Process(ctx context.Context, cmd redis.Cmder) error {
@@ -113,12 +113,12 @@ func (a again) Process(ctx context.Context, cmd redis.Cmder) error {
 	return err
 }
 
-// naive is a store as it is written in an afternoon: SET NX, GET, SET, DEL.
+// naive is a simple lock without a guard: SET NX, GET, SET, DEL.
 type naive struct {
 	rdb      redis.UniversalClient
-	px       time.Duration // 0: the lock has no expiry
-	asks     bool          // before it writes, whether the lock is its own
-	together bool          // it writes and unlocks in one pipeline
+	px       time.Duration // expiry of the lock; 0: none
+	asks     bool          // verify before the write that the process owns the lock
+	together bool          // write and unlock in one pipeline
 }
 
 func (s *naive) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// leased counts its lease by a clock, and writes only as long as half of it is left: half of one
-// is more than a write takes.
+// leased measures its lease by a clock, and writes only in the first half of the lease, since half a lease
+// is longer than a write.
 type leased struct {
 	naive
 	now func() time.Time
@@ -20,7 +20,7 @@ func newLeased(rdb redis.UniversalClient, now func() time.Time) *leased {
 	return &leased{naive{rdb: rdb, px: lease}, now}
 }
 
-// wallClock is the time without its monotonic reading, as whoever stores or sends a time has it.
+// wallClock returns the time without its monotonic reading, as after storing or sending it.
 func wallClock() time.Time { return time.Now().Round(0) }
 
 func (s *leased) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {

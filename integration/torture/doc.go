@@ -1,49 +1,48 @@
-// Package torture tries to make the stores lose an update, and checks that none is lost.
+// Package torture tries to make the stores lose an update, and checks that they lose none.
 //
-// A run is a table of cells. Each cell is a [Topology], real servers behind relays that can be
-// cut; a [Nemesis], which strikes again and again while the cell lasts; and a fleet: processes
-// of their own that update the same few keys, each with a client of its own.
+// A run is a table of cells. Each cell has a [Topology], real servers behind relays; a [Nemesis], which
+// injects faults repeatedly while the cell lasts; and a fleet: processes that update the same few keys,
+// each with its own client.
 //
-// # What is promised, and checked
+// # Promises and checks
 //
-// Every update adds an id that nobody else adds. So what is stored at the end tells of each
-// update whether it was carried out, how often, and in which order:
+// Every update adds a unique id. The final state therefore shows for each update whether it was executed,
+// how often, and in which order:
 //
-//   - an acknowledged id is there exactly once,
-//   - an id whose update failed is not there: "not written" is a promise,
-//   - an id whose outcome is unknown is there at most once,
-//   - each acknowledged update was given exactly what those before it had left,
-//   - the order agrees with time: with what came back before it, everything that began later
-//     begins. That is linearizability, and [porcupine] decides it over updates and reads,
-//     with the unknown ones left open,
-//   - at the end no lock stays without an expiry, and no goroutine of a store is left.
+//   - an acknowledged id is stored exactly once,
+//   - an id of a failed update is not stored: "not written" is a promise,
+//   - an id with an unknown outcome is stored at most once,
+//   - each acknowledged update received exactly the result of those before it,
+//   - the order agrees with time: an operation follows all operations that returned before it
+//     began. That is linearizability; [porcupine] decides it over updates and reads,
+//     with the unknown outcomes left open,
+//   - at the end no lock is without an expiry, and no goroutine of a store is left.
 //
-// A counter has no ids; of it the sum is checked, that no two were told they made the same
-// number, and that it does not fall. Besides values, each process works with locks ([Works]):
+// A counter has no ids. The check compares its sum, requires that no two updates report the same number,
+// and that it never decreases. Each process also works with locks ([Works]):
 //
-//   - a section lasts as long as its ctx was seen not to have ended: no two of one lock overlap,
-//     and one within another is let in at once,
-//   - what a store outside Redis takes by the fencing token is not lost, whatever becomes of the
-//     lock: this holds also where Redis forgets it,
-//   - transfers under the locks of two keys that were carried out have an order that all keys agree on,
-//   - the rules of the desk hold once what crashes have left is cleared up.
+//   - a section lasts until its ctx was last seen active: no two of one lock overlap,
+//     and a nested one starts at once,
+//   - a store outside Redis that checks the fencing token loses no update, even if Redis
+//     forgets the lock,
+//   - completed transfers under the locks of two keys have one order in all keys,
+//   - the rules of the desk hold after the cleanup of crashed work.
 //
-// # What proves the checks
+// # Negative controls
 //
-// A [Control] is a store with one mistake, as people make them. A run in which one of them is
-// not caught has proven nothing, and fails.
+// A [Control] is a store with a common defect. A run that does not detect each of them has proven nothing,
+// and fails.
 //
-// # Where Redis itself loses
+// # Losses of Redis
 //
-// A failover loses what had not been replicated, whoever the client is: that is counted, and
-// fails no run. A [Remedy] is what people do against it. It is played beside none at the same
-// place, so that both meet the same strikes, and what it loses nevertheless is counted likewise.
+// A failover loses data that was not replicated, with any client. Such losses are counted, and fail no run.
+// A [Remedy] is a mitigation for them. It runs beside an unmitigated fleet on the same site, so that both
+// get the same faults, and its losses are counted likewise.
 //
-// # Chance
+// # Randomness
 //
-// Everything left to chance comes from one seed. Time does not: with the same seed the
-// nemeses strike in the same order and ways, and the servers' and goroutines' timing is what
-// the machine makes of it.
+// All random choices come from one seed. Timing does not: with the same seed the nemeses inject the same
+// faults in the same order, but servers and goroutines vary.
 //
 // [porcupine]: https://github.com/anishathalye/porcupine
 package torture

@@ -5,11 +5,10 @@ import (
 	"sync"
 )
 
-// external is a store beside Redis, as a SQL table, that remembers with each list the greatest
-// fencing token it has seen, and refuses smaller ones. Reading raises it, too: a write depends
-// on what was read.
+// external is a store outside Redis, like a SQL table, that keeps the greatest fencing token of each list
+// and refuses smaller ones. A read raises it, too, since a write depends on the value read.
 type external struct {
-	unfenced bool // it takes whatever comes: the mistake of a control
+	unfenced bool // accept any token: the defect of a control
 
 	mu    sync.Mutex
 	token map[string]uint64
@@ -44,7 +43,7 @@ func (e *external) passes(key string, token uint64) bool {
 	return true
 }
 
-// into adds the lists to what is stored.
+// into adds the lists to the stored state.
 func (e *external) into(all *stored) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -17,42 +17,42 @@ import (
 )
 
 const (
-	// keyPrefix begins the names of all values; whatever else is stored belongs to locks.
+	// keyPrefix begins the keys of all values; all other keys belong to locks.
 	keyPrefix = "torture:"
 
-	// lease is short, so that a cell of seconds has many that end.
+	// lease is short, so that many leases expire in a cell of seconds.
 	lease = 150 * time.Millisecond
 
-	// updateLimit is what one step may take in all.
+	// updateLimit limits the time of one step.
 	updateLimit = 5 * time.Second
 
-	// perKey is how many updates a key takes before the next one takes its place: what is
-	// stored, and with it the check, grows with the square.
+	// perKey is the number of updates after which a key is replaced: the stored value, and with it the
+	// check, grows with the square.
 	perKey = 100
 )
 
 // The size of a fleet.
 const (
 	processes = 4
-	writers   = 2 // of lists and counters, in each process
+	writers   = 2 // of lists and counters, per process
 )
 
-// fleet is the processes of a cell.
+// fleet runs the processes of a cell.
 type fleet struct {
 	history  *History
 	seed     uint64
 	mind     mind
 	client   func(process int) (redis.UniversalClient, error)
-	open     func(rdb redis.UniversalClient) rmw.Store // what processes on the new path use
-	openOdd  func(rdb redis.UniversalClient) rmw.Store // what every other of these uses; nil: the same
-	watch    int                                       // processes on the legacy path
-	external *external                                 // nil: the processes have nothing in common but the servers
+	open     func(rdb redis.UniversalClient) rmw.Store // the store of processes on the new path
+	openOdd  func(rdb redis.UniversalClient) rmw.Store // the store of every second one of these; nil: the same
+	watch    int                                       // the number of processes on the legacy path
+	external *external                                 // nil: the processes share only the servers
 
-	generation func(kind string) int64 // of the keys of a kind
-	begin      func(op *Operation)     // nil: it need not be known of an update that it has begun
+	generation func(kind string) int64 // of the current key of a kind
+	begin      func(op *Operation)     // nil: the start of an update is not recorded
 }
 
-// counted has each key take so many updates, and then the next one.
+// counted replaces each key after a number of updates.
 func counted() func(kind string) int64 {
 	var started sync.Map
 	return func(kind string) int64 {
@@ -69,7 +69,7 @@ func openOnDemand(rdb redis.UniversalClient) rmw.Store {
 	return lockupdate.New(rdb, lockupdate.Config{Lease: lease, MaxAttempts: 1000, LockOnDemand: true})
 }
 
-// run works until ctx ends, and returns when every process has closed what it had.
+// run works until ctx ends, and returns when every process has closed its store.
 func (f *fleet) run(ctx context.Context) error {
 	var all sync.WaitGroup
 	errs := make([]error, processes+f.watch)
@@ -80,8 +80,7 @@ func (f *fleet) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// process is a service's process: a client, a store, some goroutines. The ids that it adds begin
-// with a prefix.
+// process simulates a service process: a client, a store and some goroutines. prefix begins its ids.
 func (f *fleet) process(ctx context.Context, number int, prefix string) error {
 	rdb, err := f.client(number)
 	if err != nil {
@@ -99,7 +98,7 @@ func (f *fleet) process(ctx context.Context, number int, prefix string) error {
 	return rdb.Close()
 }
 
-// work has a goroutine for each of the works do it until ctx ends, and closes the store.
+// work runs each of the works in a goroutine until ctx ends, then closes the store.
 func (f *fleet) work(ctx context.Context, s rmw.Store, works []Work, number int, prefix string) {
 	var all sync.WaitGroup
 	for i, work := range works {
@@ -109,7 +108,7 @@ func (f *fleet) work(ctx context.Context, s rmw.Store, works []Work, number int,
 			w.rng = rand.New(rand.NewPCG(f.seed, uint64(id)))
 			for ctx.Err() == nil {
 				if work.step(w) == NotWritten {
-					_ = pause(ctx, 5*time.Millisecond) // as nobody would who is refused a connection
+					_ = pause(ctx, 5*time.Millisecond) // a refused connection must not make a busy loop
 				}
 			}
 		})
@@ -117,7 +116,7 @@ func (f *fleet) work(ctx context.Context, s rmw.Store, works []Work, number int,
 	all.Wait()
 	if c, ok := s.(interface{ Close() error }); ok {
 		if err := c.Close(); err != nil {
-			// Of locks that could not be given back: they end by themselves, which is looked at.
+			// Close reports locks that could not be released. They expire, and the check verifies that.
 			f.history.note(fmt.Sprintf("process %d: %v", number, err))
 		}
 	}

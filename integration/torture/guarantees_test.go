@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// docs/guarantees.md shows a run. Every cell of it is one that there is, and nothing that is
-// played is missing from it; the commands that it names play something.
+// docs/guarantees.md shows a run. It has exactly the cells that exist, and its commands select some.
 func TestGuarantees(t *testing.T) {
 	text, err := os.ReadFile("../../docs/guarantees.md")
 	require.NoError(t, err)

@@ -7,42 +7,42 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Outcome is what an update said of itself.
+// Outcome is the result of an update, as reported to its caller.
 type Outcome uint8
 
 // The outcomes.
 const (
-	Unknown      Outcome = iota // rmw.ErrOutcomeUnknown, or nobody has been told
+	Unknown      Outcome = iota // rmw.ErrOutcomeUnknown, or no report
 	Acknowledged                // no error
 	NotWritten                  // any other error
 )
 
-// Operation is one update, or one read.
+// Operation is one update or one read.
 type Operation struct {
-	Process int    // who: the processes of a fleet are numbered, and those of each worker
+	Process int    // the number of the process and worker
 	Key     string //
-	ID      string // that the update adds; "": a read
+	ID      string // added by the update; "": a read
 	Outcome Outcome
-	Seen    []string      // what the last call of fn was given, or what was read
-	Call    time.Duration // since the cell began
+	Seen    []string      // the input of the last call of fn, or the result of a read
+	Call    time.Duration // since the start of the cell
 	Return  time.Duration
 	Err     string
 }
 
-// History is what a fleet has done.
+// History records the operations of a fleet.
 type History struct {
-	began time.Duration // of the machine's clock, which all processes read alike
+	began time.Duration // by the clock of the machine, which all processes share
 
 	mu        sync.Mutex
 	ops       []Operation
 	sections  []Section
 	decisions []Decision
-	services  int // steps at the desk that were carried out
+	services  int // completed steps at the desk
 	notes     []Note
-	sink      func(s said) // takes everything but notes instead; nil: nobody
+	sink      func(s said) // receives everything but notes instead; nil: no receiver
 }
 
-// Note is what a nemesis has done.
+// Note is a fault that a nemesis injected.
 type Note struct {
 	At   time.Duration
 	Text string
@@ -52,11 +52,11 @@ func newHistory() *History { return &History{began: monotonic()} }
 
 func (h *History) now() time.Duration { return monotonic() - h.began }
 
-// monotonic is a clock that nobody sets, and that is one for all processes.
+// monotonic reads a clock that never steps and is the same for all processes.
 func monotonic() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
-		panic(err) // it is there on every system that has the servers
+		panic(err) // every system with the servers has it
 	}
 	return time.Duration(t.Nano())
 }
@@ -69,17 +69,17 @@ func (h *History) decide(d Decision) { h.take(said{Decision: &d}) }
 
 func (h *History) served() { h.take(said{Served: true}) }
 
-// said is one thing that a process has to say.
+// said is one message of a process.
 type said struct {
-	Begin    bool       `json:",omitempty"` // the operation begins; of one of which no more is heard nobody knows how it ended
+	Begin    bool       `json:",omitempty"` // the operation begins; without another message its outcome is unknown
 	Op       *Operation `json:",omitempty"`
 	Section  *Section   `json:",omitempty"`
 	Decision *Decision  `json:",omitempty"`
 	Served   bool       `json:",omitempty"`
-	Stepped  *stepped   `json:",omitempty"` // not for the history
+	Stepped  *stepped   `json:",omitempty"` // not part of the history
 }
 
-// take writes down what was said.
+// take records a message.
 func (h *History) take(s said) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -104,7 +104,7 @@ func (h *History) note(text string) {
 	h.notes = append(h.notes, Note{at, text})
 }
 
-// byKey are the operations of each key.
+// byKey returns the operations of each key.
 func (h *History) byKey() map[string][]Operation {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// holders are the goroutines of a process that do nothing but hold locks, each one of its own
-	// that the other processes want, too.
+	// holders is the number of goroutines of a process that only hold locks, each its own lock, for which
+	// the other processes compete.
 	holders = 3
 
-	// remedyLease is that of locks of which only the exclusion is looked at: etcd has none shorter.
+	// remedyLease is the lease of locks that are tested for exclusion only: etcd permits none shorter.
 	remedyLease = time.Second
 )
 
@@ -28,7 +28,7 @@ func (lockOnly) Update(context.Context, rmw.Key, rmw.UpdateFunc) (rmw.Result, er
 	return rmw.Result{}, rmw.ErrUnsupported
 }
 
-// holds are the works of a process that holds locks.
+// holds returns the works of a process that holds locks.
 func holds() (all []Work) {
 	for i := range holders {
 		all = append(all, Work{Name: "holds", step: func(w *worker) Outcome { return w.hold(i) }})
@@ -36,8 +36,8 @@ func holds() (all []Work) {
 	return all
 }
 
-// hold holds a lock for a while, mostly shortly, sometimes for longer than a lease, and keeps
-// looking whether it still does.
+// hold holds a lock, mostly for a short time, sometimes for longer than a lease, and checks repeatedly
+// whether it is still held.
 func (w *worker) hold(which int) Outcome {
 	ctx, cancel := w.limited()
 	defer cancel()

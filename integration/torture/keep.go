@@ -14,8 +14,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// keep writes the history of a failure, and porcupine's picture of each key that is not
-// linearizable, and returns the files.
+// keep writes the history of a failure, and porcupine's visualization of each key that is not linearizable,
+// and returns the files.
 func (r *Result) keep(dir string) (files []string, err error) {
 	name := strings.ReplaceAll(strings.Trim(r.Topology+" "+r.Nemesis+" "+r.Remedy, " "), " ", "-")
 	dir = filepath.Join(cmp.Or(dir, os.TempDir()), fmt.Sprintf("unwatch-torture-%s-%d", name, r.Seed))
@@ -30,7 +30,7 @@ func (r *Result) keep(dir string) (files []string, err error) {
 	byKey := r.History.byKey()
 	for i, key := range r.NotLinearizable {
 		if i == 3 {
-			break // one is read at a time
+			break // one picture is enough to read
 		}
 		_, info := linearizable(byKey[key], r.stored.list(key), r.Took)
 		picture := filepath.Join(dir, fmt.Sprintf("key-%d.html", i))
@@ -42,10 +42,10 @@ func (r *Result) keep(dir string) (files []string, err error) {
 	return files, nil
 }
 
-// forget lets go what only keep needs: a run of an hour has gigabytes of it.
+// forget drops the data that only keep needs: a run of an hour collects gigabytes.
 func (r *Result) forget() { r.History, r.stored, r.external = nil, nil, nil }
 
-// write writes everything that is known of the cell, as text.
+// write writes all data of the cell as text.
 func (r *Result) write(path string) (err error) {
 	file, err := os.Create(path)
 	if err != nil {

@@ -10,43 +10,43 @@ import (
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
 )
 
-// Nemesis does harm while a fleet works.
+// Nemesis injects faults while a fleet works.
 type Nemesis struct {
 	Name  string
 	About string
 
-	needs trait         // all of them; 0: it can do its harm everywhere
-	every time.Duration // between two strikes, about
-	mind  mind          // what the fleet suffers from all the while
-	// children has the fleet be processes of the system, which can be killed.
+	needs trait         // the traits of a topology that it requires; 0: none
+	every time.Duration // the mean time between two strikes
+	mind  mind          // faults inside the clients during the whole cell
+	// children runs the fleet as operating system processes, which can be killed.
 	children bool
-	// stepped has these be of a program whose wall clock can step.
+	// stepped runs these from a program with a steppable wall clock.
 	stepped bool
-	// outcome tells why the harm was not done after all; nil: it shows by itself.
+	// outcome returns an error if the fault had no effect; nil: the effect shows by itself.
 	outcome func(c *children) error
 
-	// forgets: Redis itself loses there what it has acknowledged. What is lost is counted, and
-	// breaks no promise of ours.
+	// forgets: the fault makes Redis lose acknowledged data. Such losses are counted, and break no promise
+	// of the stores.
 	forgets bool
-	least   time.Duration // of a cell: a strike takes its time
+	least   time.Duration // the minimum duration of a cell
 
 	strike func(ctx context.Context, c *striking) error
 }
 
-// striking is what one strike has.
+// striking is the context of a strike.
 type striking struct {
 	*Site
 	rng      *rand.Rand
 	children *children
-	note     func(format string, args ...any) // what is done, for the history
+	note     func(format string, args ...any) // records a fault in the history
 }
 
-// fits reports whether the nemesis can do its harm there, and tells something new.
+// fits reports whether the topology supports the nemesis, and differs from others for it.
 func (n Nemesis) fits(t Topology) bool {
 	return t.has&n.needs == n.needs && (t.only == nil || slices.Contains(t.only, n.Name))
 }
 
-// run strikes until ctx ends. Each strike has healed when it returns, whatever ctx says.
+// run strikes until ctx ends. Each strike has healed when it returns, even if ctx has ended.
 func (n Nemesis) run(ctx context.Context, c *striking) error {
 	if n.strike == nil {
 		<-ctx.Done()
@@ -62,15 +62,15 @@ func (n Nemesis) run(ctx context.Context, c *striking) error {
 	}
 }
 
-// during is a ctx that ends after d, without a deadline: connections would have that, too, and fail
-// of it a moment before the ctx says that it has ended.
+// during returns a ctx that ends after d, without a deadline: connections would use the deadline, and fail
+// a moment before the ctx ends.
 func during(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	timer := time.AfterFunc(d, cancel)
 	return ctx, func() { timer.Stop(); cancel() }
 }
 
-// poisoned adds a toxic for a time.
+// poisoned adds a toxic for a random time.
 func (c *striking) poisoned(ctx context.Context, t toxic, from, to time.Duration) error {
 	d := within(c.rng, from, to)
 	return c.poisonedAt(ctx, c.relays.some(c.rng), t, d)
@@ -87,7 +87,7 @@ func (c *striking) poisonedAt(ctx context.Context, who []*toxiproxy.Proxy, t tox
 	return nil
 }
 
-// direction is that of requests or of replies, by chance.
+// direction returns requests or replies at random.
 func (c *striking) direction() string {
 	if c.rng.IntN(2) == 0 {
 		return "upstream"
@@ -146,22 +146,22 @@ func nemesisOf(name string) (Nemesis, error) {
 			return n, nil
 		}
 	}
-	return Nemesis{}, fmt.Errorf("no nemesis is called %q", name)
+	return Nemesis{}, fmt.Errorf("unknown nemesis %q", name)
 }
 
-// mind is what the fleet's own processes suffer from.
+// mind lists the faults inside the fleet's processes.
 type mind struct {
-	stall  chance // within fn, past the lease
-	cancel chance // of the ctx of an update
+	stall  chance // fn stalls past the lease
+	cancel chance // the ctx of an update is cancelled
 }
 
-// chance is how often something happens; none at zero.
+// chance is a probability with a duration; the zero value never happens.
 type chance struct {
-	in   int // one in so many
+	in   int // one in this number
 	upTo time.Duration
 }
 
-// oftener is a chance that is so many times as good.
+// oftener multiplies the probability.
 func (c chance) oftener(times int) chance { return chance{(c.in + times - 1) / times, c.upTo} }
 
 func (c chance) draw(rng *rand.Rand) (time.Duration, bool) {

@@ -15,9 +15,8 @@ import (
 	"github.com/unwatch/unwatch/internal/servers"
 )
 
-// inTheCluster is what makes slots change hands. Of a move nothing may be lost, nor of a
-// failover that the old master takes part in; a master that dies takes along what its replica
-// did not have yet.
+// inTheCluster returns the nemeses that move slots. A slot migration, and a failover with the cooperation
+// of the old master, must lose nothing. A killed master loses the data that its replica lacks.
 func inTheCluster() []Nemesis {
 	return []Nemesis{
 		{Name: "slot-move", About: "a slot in use moves to another master, with a rest of up to three leases in the middle", every: 50 * time.Millisecond,
@@ -29,12 +28,13 @@ func inTheCluster() []Nemesis {
 				if err != nil {
 					return err
 				}
-				c.note("CLUSTER FAILOVER of who has slot %d", slot)
-				// To its end, whatever ctx says: the next cell empties the masters first.
+				c.note("CLUSTER FAILOVER of the owner of slot %d", slot)
+				// The failover continues after ctx has ended, because the next cell empties the masters
+				// first.
 				if _, err := c.cluster.Failover(context.WithoutCancel(ctx), slot); err != nil {
 					return err
 				}
-				return c.cluster.AwaitOK(ctx) // the old one follows, and could take over again
+				return c.cluster.AwaitOK(ctx) // until then the old master could take over again
 			}},
 		{Name: "master-kill", About: "a master is killed; its replica takes its place, and it comes back as one", every: 500 * time.Millisecond,
 			needs: cluster, forgets: true, least: 8 * time.Second,
@@ -51,7 +51,7 @@ func inTheCluster() []Nemesis {
 				if err := master.Kill(); err != nil {
 					return err
 				}
-				_, err = c.cluster.AwaitTakeover(context.WithoutCancel(ctx), slot, master) // as above
+				_, err = c.cluster.AwaitTakeover(context.WithoutCancel(ctx), slot, master) // for the same reason
 				if again := master.Restart(context.WithoutCancel(ctx)); again != nil {
 					return again
 				}
@@ -60,8 +60,8 @@ func inTheCluster() []Nemesis {
 	}
 }
 
-// keyInUse is one of the fleet's youngest, by chance, values and locks alike: names change all
-// the time, and the old ones are nobody's any more. "": nobody has written yet.
+// keyInUse returns a random current key of the fleet, of a value or a lock: keys are replaced all the time,
+// and the old ones are unused. "": no process has written yet.
 func (c *striking) keyInUse(ctx context.Context) (key string, err error) {
 	type generation struct {
 		number int
@@ -74,7 +74,7 @@ func (c *striking) keyInUse(ctx context.Context) (key string, err error) {
 			end := strings.LastIndex(name, ":")
 			number, err := strconv.Atoi(name[end+1:])
 			if err != nil {
-				number = 0 // the desk's keep their names
+				number = 0 // the desk's keys are not replaced
 				end = len(name)
 			}
 			if last, known := youngest[name[:end]]; !known || last.number < number {
@@ -90,7 +90,7 @@ func (c *striking) keyInUse(ctx context.Context) (key string, err error) {
 	return youngest[kinds[c.rng.IntN(len(kinds))]].name, nil
 }
 
-// slotInUse is that of such a key.
+// slotInUse returns the slot of a current key.
 func (c *striking) slotInUse(ctx context.Context) (key string, slot int, err error) {
 	key, err = c.keyInUse(ctx)
 	if err != nil || key == "" {
@@ -104,8 +104,8 @@ func (c *striking) slotInUse(ctx context.Context) (key string, slot int, err err
 	return key, slot, err
 }
 
-// slotMove moves one slot. In every other case it rests in the middle: the key is at the new
-// owner, all that ask the old one are sent there for each command, and WATCH is not let in.
+// slotMove migrates one slot. Half of the time it pauses in the middle: the key is at the new owner, the
+// old one redirects each command, and WATCH fails.
 func slotMove(ctx context.Context, c *striking) error {
 	key, slot, err := c.slotInUse(ctx)
 	if err != nil {
@@ -125,16 +125,16 @@ func slotMove(ctx context.Context, c *striking) error {
 	}
 	if key != "" && c.rng.IntN(2) == 0 {
 		d := within(c.rng, 10*time.Millisecond, 3*lease)
-		c.note("slot %d of %s goes to %s, and rests for %v", slot, key, to.Addr, d)
+		c.note("slot %d of %s migrates to %s, with a pause of %v", slot, key, to.Addr, d)
 		err = c.halfway(context.WithoutCancel(ctx), key, slot, from, to)
 		_ = pause(ctx, d)
 	} else {
-		c.note("slot %d of %s goes to %s", slot, key, to.Addr)
+		c.note("slot %d of %s migrates to %s", slot, key, to.Addr)
 	}
 	return errors.Join(err, c.cluster.MoveSlot(context.WithoutCancel(ctx), slot, to))
 }
 
-// halfway begins the move of a slot with one key.
+// halfway starts the migration of a slot with one key.
 func (c *striking) halfway(ctx context.Context, key string, slot int, from, to *servers.Server) error {
 	ids := map[*servers.Server]string{}
 	do := func(server *servers.Server, args ...any) (any, error) {
@@ -155,7 +155,7 @@ func (c *striking) halfway(ctx context.Context, key string, slot int, from, to *
 	if _, err := do(from, "CLUSTER", "SETSLOT", slot, "MIGRATING", ids[to]); err != nil {
 		return err
 	}
-	host, port, _ := strings.Cut(to.Addr, ":") // it is ours
+	host, port, _ := strings.Cut(to.Addr, ":") // an address of this process, so it is valid
 	_, err := do(from, "MIGRATE", host, port, key, 0, 5000)
 	return err
 }

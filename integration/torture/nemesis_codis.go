@@ -8,7 +8,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// inTheProxy is what Codis itself does. Of none of it may anything be lost.
+// inTheProxy returns the faults of Codis itself. They must lose nothing.
 func inTheProxy() []Nemesis {
 	return []Nemesis{
 		{Name: "codis-move", About: "a slot in use moves to the other server, in each of Codis' two ways, key by key, with a rest of up to three leases",
@@ -17,7 +17,7 @@ func inTheProxy() []Nemesis {
 			every: 100 * time.Millisecond, needs: codis,
 			strike: func(ctx context.Context, c *striking) error {
 				backend, d := c.rng.IntN(c.codis.Backends()), within(c.rng, time.Millisecond, 2*lease)
-				c.note("the proxy loses server %d for %v", backend, d)
+				c.note("the proxy is disconnected from server %d for %v", backend, d)
 				c.codis.Down(backend)
 				_ = pause(ctx, d)
 				c.codis.Up(backend)
@@ -31,8 +31,8 @@ func inTheProxy() []Nemesis {
 				c.codis.Sleep(backend)
 				_ = pause(ctx, d)
 				c.codis.Wake(backend)
-				// That is thousands of commands, as the fleet is told of each at once that it failed:
-				// the next strike is to meet a fleet that works again.
+				// Thousands of commands pass in that time, since the fleet gets an error for each at once.
+				// The next strike waits until the fleet works again.
 				_ = c.awaitCalm(ctx)
 				return nil
 			}},
@@ -64,11 +64,10 @@ func inTheProxy() []Nemesis {
 	}
 }
 
-// lostReply is what Codis says when the connection to a server has ended. It does not tell
-// whether the command was carried out.
+// lostReply is Codis' error when the connection to a server has ended. The command may have been executed.
 const lostReply = "ERR handle response, backend conn failure, EOF"
 
-// faulty lets some commands pass and has a fault act on the next one.
+// faulty lets some commands pass and applies a fault to the next one.
 func (c *striking) faulty(ctx context.Context, f proxytest.Fault) error {
 	f.Skip = c.rng.IntN(8)
 	c.note("after %d commands: %v %v %q", f.Skip, f.Action, f.Delay, f.Text)
@@ -78,17 +77,17 @@ func (c *striking) faulty(ctx context.Context, f proxytest.Fault) error {
 	return nil
 }
 
-// codisMove moves the slot of a key in use. Meanwhile keys move as commands meet them.
+// codisMove migrates the slot of a key in use. Meanwhile commands move keys.
 func codisMove(ctx context.Context, c *striking) error {
 	key, err := c.keyInUse(ctx)
 	if err != nil || key == "" {
 		return err
 	}
-	slot, _ := c.codis.Slot(key) // Codis has them
+	slot, _ := c.codis.Slot(key) // Codis has slots
 	to := (c.codis.BackendOf(key) + 1) % c.codis.Backends()
 	method := [...]proxytest.Method{proxytest.Sync, proxytest.SemiAsync}[c.rng.IntN(2)]
 	took, rest := within(c.rng, 0, lease/3), within(c.rng, 0, 3*lease)
-	c.note("slot %d of %s goes to server %d, by method %d with %v for a key, and rests for %v", slot, key, to, method, took, rest)
+	c.note("slot %d of %s migrates to server %d, by method %d with %v for a key, with a pause of %v", slot, key, to, method, took, rest)
 	move, err := c.codis.MoveSlot(slot, to, method)
 	if err != nil {
 		return err

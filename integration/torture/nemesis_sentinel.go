@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// atTheSentinels is what has another server take the place of the primary. Replication does
-// not wait for replicas: what they did not have yet is gone, whoever the client is.
+// atTheSentinels returns the nemeses that replace the primary. Replication is asynchronous: data that the
+// replicas lack is lost, with any client.
 func atTheSentinels() []Nemesis {
 	return []Nemesis{
 		{Name: "failover", About: "SENTINEL FAILOVER: a replica takes the place of a primary that lives", every: time.Second,
@@ -41,7 +41,7 @@ func atTheSentinels() []Nemesis {
 				if err != nil {
 					return err
 				}
-				c.note("the primary %s stands still", primary.Addr)
+				c.note("the primary %s is suspended", primary.Addr)
 				if err := primary.Pause(); err != nil {
 					return err
 				}
@@ -49,7 +49,7 @@ func atTheSentinels() []Nemesis {
 				if again := primary.Resume(); again != nil {
 					return again
 				}
-				c.note("it goes on")
+				c.note("the primary is resumed")
 				return errors.Join(err, c.sentinels.AwaitSettled(ctx))
 			}},
 		{Name: "isolated-primary", About: "the primary and half of the clients are cut off from replicas, sentinels and the others, until another one has its place",
@@ -57,17 +57,16 @@ func atTheSentinels() []Nemesis {
 	}
 }
 
-// isolated makes two primaries: the sentinels' and the one that has not heard of it, with
-// clients of its own. When the wires are whole again, the sentinels make the latter a replica,
-// some ten seconds later.
+// isolated makes two primaries: that of the sentinels, and the isolated old one, each with clients. About
+// ten seconds after the partition heals, the sentinels make the old one a replica.
 func isolated(ctx context.Context, c *striking) error {
 	primary, err := c.sentinels.Primary(ctx)
 	if err != nil {
 		return err
 	}
 	cut := c.relays.around(c.rng, primary.Addr)
-	c.note("the primary %s is alone with half of the processes", primary.Addr)
-	var heal func() // of both
+	c.note("the primary %s is partitioned with half of the processes", primary.Addr)
+	var heal func() // heals both partitions
 	for _, stream := range []string{"upstream", "downstream"} {
 		if heal, err = poison(cut, toxic{Type: "timeout", Stream: stream, Attributes: map[string]any{"timeout": 0}}); err != nil {
 			return err
@@ -76,6 +75,6 @@ func isolated(ctx context.Context, c *striking) error {
 	_, err = c.sentinels.AwaitPrimary(ctx, primary)
 	_ = pause(ctx, within(c.rng, 0, time.Second))
 	heal()
-	c.note("it is not alone any more")
+	c.note("the partition is healed")
 	return errors.Join(err, c.sentinels.AwaitSettled(ctx))
 }

@@ -18,7 +18,7 @@ func atTheServer() []Nemesis {
 		{Name: "freeze", About: "a server stands still (SIGSTOP), for up to three leases", every: 300 * time.Millisecond, needs: ownServers,
 			strike: func(ctx context.Context, c *striking) error {
 				server, d := c.servers[c.rng.IntN(len(c.servers))], within(c.rng, 10*time.Millisecond, 3*lease)
-				c.note("server %s stands still for %v", server.Addr, d)
+				c.note("server %s is suspended for %v", server.Addr, d)
 				if err := server.Signal(syscall.SIGSTOP); err != nil {
 					return err
 				}
@@ -29,7 +29,7 @@ func atTheServer() []Nemesis {
 			needs: ownProxy,
 			strike: func(ctx context.Context, c *striking) error {
 				d := within(c.rng, 10*time.Millisecond, 3*lease)
-				c.note("the proxy stands still for %v", d)
+				c.note("the proxy is suspended for %v", d)
 				if err := c.proxies[0].Signal(syscall.SIGSTOP); err != nil {
 					return err
 				}
@@ -68,10 +68,10 @@ func atTheServer() []Nemesis {
 	}
 }
 
-// killed kills a server, and starts it again some time later.
+// killed kills a server, and restarts it after a while.
 func (c *striking) killed(ctx context.Context, server *servers.Server) error {
 	d := within(c.rng, time.Millisecond, 2*lease)
-	c.note("%s is killed, and starts again %v later", server.Addr, d)
+	c.note("%s is killed, and restarts %v later", server.Addr, d)
 	if err := server.Kill(); err != nil {
 		return err
 	}
@@ -79,13 +79,13 @@ func (c *striking) killed(ctx context.Context, server *servers.Server) error {
 	return server.Restart(context.WithoutCancel(ctx))
 }
 
-// outOfMemory has a server refuse to write: locks and commits, and not the deletions.
+// outOfMemory makes a server refuse locks and commits, but not deletions.
 func outOfMemory(ctx context.Context, c *striking) error {
 	return c.one(context.WithoutCancel(ctx), c.rng, func(ctx context.Context, rdb *redis.Client) error {
 		if err := rdb.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
 			return err
 		}
-		c.note("no memory")
+		c.note("out of memory")
 		_ = pause(ctx, within(c.rng, time.Millisecond, lease))
 		return rdb.ConfigSet(ctx, "maxmemory", "0").Err()
 	})

@@ -13,15 +13,15 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// The size of an office.
+// The size of the desk.
 const (
 	officeAgents   = 3
 	officeSessions = 8
-	officeSlots    = 3 // of each agent
+	officeSlots    = 3 // per agent
 	officePatience = 4 * lease
 )
 
-// office is a desk with its agents and sessions.
+// office is the desk workload: a desk with its agents and sessions.
 type office struct {
 	desk     desk.Desk
 	sessions session.Sessions
@@ -39,7 +39,7 @@ func newOffice(store rmw.Store) office {
 func agentName(i int) string   { return fmt.Sprint("a", i) }
 func sessionName(i int) string { return fmt.Sprint("s", i) }
 
-// furnish makes the agents, online, and the sessions, queued.
+// furnish creates online agents and queued sessions.
 func (o office) furnish(ctx context.Context) error {
 	var errs []error
 	for i := range officeAgents {
@@ -56,14 +56,14 @@ func (o office) furnish(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Decision is who was said to have got a session.
+// Decision records the assignment of a session to an agent, as reported to the caller.
 type Decision struct {
 	Session string
 	Epoch   uint64
 	Agent   string
 }
 
-// serve is one step of somebody at the desk.
+// serve is one random step at the desk.
 func (w *worker) serve() Outcome {
 	o := newOffice(w.store)
 	ctx, cancel := w.limited()
@@ -108,8 +108,7 @@ func (w *worker) serve() Outcome {
 	return NotWritten
 }
 
-// audit clears up what crashes have left, and returns the rules that are broken then: those of
-// package desk.
+// audit cleans up after crashed processes, and returns the rules of package desk that are still violated.
 func (o office) audit(ctx context.Context, decisions []Decision) (broken []string, err error) {
 	violated := func(format string, args ...any) { broken = append(broken, fmt.Sprintf(format, args...)) }
 	agents, sessions := map[string]mcc.Agent{}, map[string]session.Session{}
@@ -146,8 +145,8 @@ func (o office) audit(ctx context.Context, decisions []Decision) (broken []strin
 	return append(broken, contradictions(decisions, sessions)...), nil
 }
 
-// contradictions are sessions that two were told they have, at the same epoch, or that are not
-// of whom was told so: each change of hands raises the epoch, so an update would be lost.
+// contradictions returns sessions that were assigned to two agents in one epoch, or that belong to another
+// agent than reported: each assignment raises the epoch, so an update was lost.
 func contradictions(decisions []Decision, sessions map[string]session.Session) (broken []string) {
 	type at struct {
 		session string
@@ -161,9 +160,9 @@ func contradictions(decisions []Decision, sessions map[string]session.Session) (
 		s := sessions[d.Session]
 		switch {
 		case known && other != d.Agent:
-			broken = append(broken, fmt.Sprintf("M4: %s was given to %s and to %s at epoch %d", d.Session, other, d.Agent, d.Epoch))
+			broken = append(broken, fmt.Sprintf("M4: %s was assigned to %s and to %s at epoch %d", d.Session, other, d.Agent, d.Epoch))
 		case d.Epoch > s.Epoch, d.Epoch == s.Epoch && d.Agent != s.AgentID && s.AgentID != "":
-			broken = append(broken, fmt.Sprintf("%s was given to %s at epoch %d, and is of %q at epoch %d",
+			broken = append(broken, fmt.Sprintf("%s was assigned to %s at epoch %d, and belongs to %q at epoch %d",
 				d.Session, d.Agent, d.Epoch, s.AgentID, s.Epoch))
 		}
 	}

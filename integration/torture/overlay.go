@@ -12,18 +12,18 @@ import (
 	"strings"
 )
 
-// steppedMain is the program of which one with a clock that can step is built.
+// steppedMain is the program that is built with a steppable clock.
 const steppedMain = "github.com/unwatch/unwatch/integration/cmd/torture"
 
-// The line of Go's own time.Now that reads both clocks, and what follows it in a program whose
-// wall clock steps: the monotonic reading stays what it is, as on a machine whose clock is set.
+// clockLine of Go's time.Now reads both clocks. Its replacement steps the wall clock only, as if the machine's
+// clock were set: the monotonic reading does not change.
 const (
 	readsClocks = "\tsec, nsec, mono := runtimeNow()\n"
 	stepsClock  = readsClocks + "\tsec += wallStep.Load()\n"
 )
 
-// stepFile is added to the package time. The method is on a type of which everybody has a value,
-// so that who wants to call it can ask whether it is there, see [stepper].
+// stepFile is added to package time. Its method is on an exported type, so that a program can test for its
+// presence, see [stepper].
 const stepFile = `package time
 
 import "sync/atomic"
@@ -34,9 +34,9 @@ var wallStep atomic.Int64
 func (*Location) StepWall(seconds int64) { wallStep.Add(seconds) }
 `
 
-// buildStepped builds this program with a wall clock that can step, which the machine's own
-// cannot without harm to others, and returns its path in dir. The package time is the Go tool's
-// own, with a line and a file more. The first build of a Go release compiles everything anew.
+// buildStepped builds this program with a steppable wall clock and returns its path in dir. Stepping the
+// machine's own clock would harm other programs. Package time is that of the Go toolchain with one changed
+// line and one more file. The first build with a Go release compiles everything.
 func buildStepped(ctx context.Context, dir string) (program string, err error) {
 	root, err := goTool(ctx, "env", "GOROOT")
 	if err != nil {
@@ -45,7 +45,7 @@ func buildStepped(ctx context.Context, dir string) (program string, err error) {
 	folder := filepath.Join(strings.TrimSpace(root), "src", "time")
 	text, err := os.ReadFile(filepath.Join(folder, "time.go"))
 	if err != nil {
-		return "", fmt.Errorf("the source of Go's package time: %w", err)
+		return "", fmt.Errorf("read Go's package time: %w", err)
 	}
 	if text, err = withStep(text); err != nil {
 		return "", err
@@ -71,16 +71,16 @@ func buildStepped(ctx context.Context, dir string) (program string, err error) {
 	return program, err
 }
 
-// withStep is Go's time.go with a wall clock that can step.
+// withStep returns Go's time.go with a steppable wall clock.
 func withStep(source []byte) ([]byte, error) {
 	if n := bytes.Count(source, []byte(readsClocks)); n != 1 {
-		return nil, fmt.Errorf("time.go of this Go has %q %d times, not once: time.Now has changed, and this has to follow",
+		return nil, fmt.Errorf("time.go of this Go has %q %d times, not once: time.Now has changed; adapt readsClocks",
 			strings.TrimSpace(readsClocks), n)
 	}
 	now := bytes.Index(source, []byte("\nfunc Now() Time {\n"))
 	at := bytes.Index(source, []byte(readsClocks))
 	if now < 0 || at < now || bytes.Contains(source[now:at], []byte("\n}\n")) {
-		return nil, errors.New("time.go of this Go does not read the clocks in time.Now: it has changed, and this has to follow")
+		return nil, errors.New("time.go of this Go does not read the clocks in time.Now: it has changed; adapt withStep")
 	}
 	return bytes.Replace(source, []byte(readsClocks), []byte(stepsClock), 1), nil
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// planned is one cell that is to be played.
+// planned is a cell to run.
 type planned struct {
 	nemesis Nemesis
 	control *Control
@@ -24,7 +24,7 @@ func (p planned) name(t Topology) string {
 	return t.Name + "/" + p.nemesis.Name
 }
 
-// plan is what is to be played on each topology.
+// plan returns the cells of each topology.
 func plan(only string) map[string][]planned {
 	wanted := func(name string) bool { return strings.Contains(name, only) }
 	all := map[string][]planned{}
@@ -49,17 +49,17 @@ func plan(only string) map[string][]planned {
 	return all
 }
 
-// long is what takes its time however short a run is: a server has to be replaced, and the old
-// one to be taken back.
+// long reports whether a cell has a long minimum duration: a server has to be replaced, and the old one to
+// rejoin.
 func (p planned) long() bool {
 	return p.control == nil && (p.trial != nil || p.nemesis.least >= 5*time.Second)
 }
 
-// recovery is how long a long cell takes besides what is played, about.
+// recovery is the approximate additional time of a long cell.
 const recovery = 12 * time.Second
 
-// shorten leaves out long cells until the others of them take no more than a third of a run. The
-// seed says which, so that runs that are short and many play all of them.
+// shorten omits long cells until the remaining ones take at most a third of a run. The seed selects them,
+// so that many short runs cover all.
 func shorten(cells map[string][]planned, d time.Duration, seed uint64) (omitted []string) {
 	type place struct {
 		topology Topology

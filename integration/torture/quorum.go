@@ -14,10 +14,10 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// masters is how many servers a Redlock asks.
+// masters is the number of servers of a Redlock.
 const masters = 5
 
-// quorums are topologies for locks only: no store of ours works over them.
+// quorums returns topologies for locks only: the stores do not support them.
 func quorums() []Topology {
 	return []Topology{
 		{Name: "masters", About: "five redis-servers that know nothing of each other, and write each command to their logs",
@@ -57,7 +57,7 @@ func startEtcd(ctx context.Context, s *Site, dir string) (err error) {
 	return nil
 }
 
-// atTheQuorum is what only remedies suffer from.
+// atTheQuorum returns the nemeses that only concern remedies.
 func atTheQuorum() []Nemesis {
 	return []Nemesis{
 		{Name: "one-down", About: "one server is killed, or stands still, for up to a lease, and goes on",
@@ -88,7 +88,7 @@ func atTheQuorum() []Nemesis {
 	}
 }
 
-// powerCut kills all of them, and starts each again at once.
+// powerCut kills all servers, and restarts each at once.
 func powerCut(ctx context.Context, most []*servers.Server) error {
 	errs := make([]error, len(most))
 	var all sync.WaitGroup

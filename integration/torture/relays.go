@@ -14,15 +14,15 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// relays stand between the clients and the servers, one for each process and server, as if each
-// process had a wire of its own, and do to the connections what a nemesis wants.
+// relays connect the clients and the servers, one for each process and server, so that a nemesis can fault
+// each connection separately.
 type relays struct {
 	mu    sync.Mutex
 	wires [][]*toxiproxy.Proxy // of each process
-	inner []*toxiproxy.Proxy   // between the servers themselves, one before each
+	inner []*toxiproxy.Proxy   // between the servers, one before each
 }
 
-// addr is where a process finds its relay to a server.
+// addr returns a process's relay to a server.
 func (r *relays) addr(process int, upstream string) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,7 +42,7 @@ func (r *relays) addr(process int, upstream string) (string, error) {
 	return relay.Listen, nil
 }
 
-// start starts one more relay.
+// start starts a relay.
 func start(upstream string) (*toxiproxy.Proxy, error) {
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop())
 	relay := toxiproxy.NewProxy(server, upstream, loopback(), upstream)
@@ -52,7 +52,7 @@ func start(upstream string) (*toxiproxy.Proxy, error) {
 	return relay, nil
 }
 
-// between is where other servers find one.
+// between returns the relay for other servers.
 func (r *relays) between(upstream string) (string, error) {
 	relay, err := start(upstream)
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *relays) between(upstream string) (string, error) {
 	return relay.Listen, nil
 }
 
-// around are the relays that part a server, and half of the processes, from everybody else.
+// around returns the relays that isolate a server, with half of the processes, from all others.
 func (r *relays) around(rng *rand.Rand, upstream string) (cut []*toxiproxy.Proxy) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,8 +83,8 @@ func (r *relays) around(rng *rand.Rand, upstream string) (cut []*toxiproxy.Proxy
 	return cut
 }
 
-// some are those of all processes, or of one, by chance: who is cut off alone is overtaken by
-// others.
+// some returns the relays of all processes, or of a random one: a process that is cut off alone is
+// overtaken by others.
 func (r *relays) some(rng *rand.Rand) []*toxiproxy.Proxy {
 	if rng.IntN(2) == 0 {
 		return r.one(rng)
@@ -94,12 +94,12 @@ func (r *relays) some(rng *rand.Rand) []*toxiproxy.Proxy {
 	return slices.Concat(r.wires...)
 }
 
-// one are those of one process, by chance.
+// one returns the relays of a random process.
 func (r *relays) one(rng *rand.Rand) []*toxiproxy.Proxy {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.wires) == 0 {
-		return nil // nobody has come yet
+		return nil // no process has connected yet
 	}
 	return slices.Clone(r.wires[rng.IntN(len(r.wires))])
 }
@@ -112,7 +112,7 @@ func (r *relays) stop() {
 	}
 }
 
-// toxic is one thing that a relay does to what passes it.
+// toxic is a fault of a relay.
 type toxic struct {
 	Name       string         `json:"name"`
 	Type       string         `json:"type"`   // of toxiproxy
@@ -121,7 +121,7 @@ type toxic struct {
 	Attributes map[string]any `json:"attributes"`
 }
 
-// poison adds a toxic to relays; the function that it returns takes it away again.
+// poison adds a toxic to relays; heal removes it.
 func poison(all []*toxiproxy.Proxy, t toxic) (heal func(), err error) {
 	t.Name, t.Toxicity = "nemesis-"+t.Stream, 1
 	raw, err := json.Marshal(t)

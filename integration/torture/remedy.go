@@ -14,8 +14,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Remedy is something against the losses of Redis itself, and where it is played. What it does
-// is measured: that something is lost nevertheless fails no run.
+// Remedy is a mitigation for the losses of Redis itself, with the places where it is measured. Losses under
+// a remedy fail no run.
 type Remedy struct {
 	Name  string
 	About string
@@ -25,11 +25,11 @@ type Remedy struct {
 	works []Work
 }
 
-// Place is where a remedy is played: with others of the same place at once, so that all of them
-// meet the same strikes.
+// Place is the cell of a remedy. All remedies of a place run at the same time, so that they get the same
+// strikes.
 type Place struct{ Topology, Nemesis string }
 
-// Remedies returns all of them. The first is to have none: the others are held against it.
+// Remedies returns all of them. The first is no remedy, the baseline.
 func Remedies() []Remedy {
 	behind := []Place{{"sentinel", "failover"}, {"sentinel", "primary-kill"}, {"sentinel", "none"}}
 	values := slices.Repeat(Works()[:1], writers)
@@ -48,7 +48,7 @@ func Remedies() []Remedy {
 	}
 }
 
-// closing is a lock with what it needs.
+// closing is a lock with the resources to close.
 type closing struct {
 	withLock
 	also []func() error

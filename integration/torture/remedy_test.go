@@ -42,13 +42,13 @@ func TestRemediesArePlanned(t *testing.T) {
 	}
 	assert.ElementsMatch(t, want, places(plan("remedy/")))
 
-	// One is never without what it is held against.
+	// A remedy always runs with the baseline.
 	one := plan("remedy/WAIT 1")["sentinel"][0].trial.remedies
 	assert.Equal(t, []string{"none", "WAIT 1"}, []string{one[0].Name, one[1].Name})
 	assert.Empty(t, trials(func(string) bool { return false }))
 }
 
-// replicated is a primary with a replica, a client with one connection, and one that looks on.
+// replicated returns a primary with a replica: a client with one connection, and an observer.
 func replicated(t *testing.T) (rdb single, admin *redis.Client) {
 	primary := servers.Redis(t, "--repl-diskless-sync-delay", "0")
 	host, port, err := net.SplitHostPort(primary.Addr)
@@ -75,8 +75,8 @@ func appending(ctx context.Context, s *waiting, key string) error {
 	return err
 }
 
-// WAIT speaks of the writes of its own connection: so it has to be that of the commit, whoever
-// else uses the client, and with the pipelines that renew leases.
+// WAIT covers the writes of its own connection, so it has to use the connection of the commit, despite
+// other users of the client and the pipelines of renewals.
 func TestWaitGoesOverTheConnectionThatWrote(t *testing.T) {
 	t.Parallel()
 	rdb, admin := replicated(t)
@@ -101,7 +101,7 @@ func TestWaitGoesOverTheConnectionThatWrote(t *testing.T) {
 	require.NoError(t, store.Close())
 }
 
-// connectionsOf is how many a server has ever taken.
+// connectionsOf returns the number of connections that a server has ever accepted.
 func connectionsOf(t *testing.T, admin *redis.Client) string {
 	info, err := admin.InfoMap(t.Context(), "stats").Result()
 	require.NoError(t, err)
@@ -110,9 +110,9 @@ func connectionsOf(t *testing.T, admin *redis.Client) string {
 	return n
 }
 
-// A connection that ends between the commit and WAIT takes the meaning of WAIT along: over the
-// next one it is answered at once, by the replicas that there are.
-func TestWaitOverAnotherConnectionSaysNothing(t *testing.T) {
+// If the connection ends between the commit and WAIT, WAIT proves nothing: on the next connection it
+// returns at once.
+func TestWaitOverAnotherConnectionProvesNothing(t *testing.T) {
 	t.Parallel()
 	rdb, admin := replicated(t)
 	store := newWaiting(rdb, 1, time.Minute)
@@ -128,7 +128,7 @@ func TestWaitOverAnotherConnectionSaysNothing(t *testing.T) {
 	require.NoError(t, store.Close())
 }
 
-// killing ends all other connections before each WAIT.
+// killing closes all other connections before each WAIT.
 type killing struct{ admin *redis.Client }
 
 func (k killing) DialHook(next redis.DialHook) redis.DialHook { return next }

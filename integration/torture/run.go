@@ -12,51 +12,50 @@ import (
 	"github.com/unwatch/unwatch/internal/servers"
 )
 
-// Config says what a run is to be.
+// Config configures a run.
 type Config struct {
-	Duration time.Duration // of the whole, about; the cells share it
+	Duration time.Duration // approximate total; the cells share it
 	Seed     uint64
-	Only     string // play only cells whose "topology/nemesis" has this in it; controls are "control/NAME", remedies "remedy/NAME"
-	Dir      string // where histories of failures are kept; "": in the system's folder for such
+	Only     string // run only cells whose "topology/nemesis" contains this; controls are "control/NAME", remedies "remedy/NAME"
+	Dir      string // the directory for histories of failures; "": a temporary one
 	Progress func(done, of int, what string)
 }
 
-// Report is what a run has found.
+// Report is the result of a run.
 type Report struct {
 	Config
 	Results  []*Result
 	Controls []ControlResult
 	Remedies []*Result
-	Skipped  []string // cells that could not be played here, and why
-	Omitted  []string // cells that take too long for a run of this duration
+	Skipped  []string // cells that cannot run here, and the reason
+	Omitted  []string // cells that are too long for this duration
 	Kept     []string // files of failures
 }
 
-// ControlResult tells whether a mistake was caught.
+// ControlResult tells whether a control's defect was detected.
 type ControlResult struct {
 	Control
 	*Result
 	Found bool
 }
 
-// Bad reports whether a promise was broken, or a mistake was not caught.
+// Bad reports whether a promise was broken, or a control's defect was missed.
 func (r *Report) Bad() bool {
 	return slices.ContainsFunc(r.Results, func(c *Result) bool { return c.Bad() }) ||
 		slices.ContainsFunc(r.Controls, func(c ControlResult) bool { return !c.Found }) ||
 		slices.ContainsFunc(r.Remedies, func(c *Result) bool { return c.Bad() })
 }
 
-// A mistake shows by chance: it has so long, so many times. The rarest is "no token", which shows in
-// every other try of 4 seconds, and on a machine that has a lot else to do in fewer: not in 20 of them
-// is once in a million, or at one in three once in 3000. Who is caught sooner is not tried again, so a
-// long row costs nothing.
+// A defect shows by chance, so a control gets several tries. The rarest is "no token", which shows in every
+// second try of 4 seconds, and in fewer on a busy machine: 20 tries miss it once in a million runs, or once
+// in 3000 if one try in three shows it. Detection ends the tries, so a high limit costs nothing.
 const (
 	controlLeast = 4 * time.Second
 	controlTries = 20
 )
 
-// Run plays all cells. It returns what was found until ctx ended, and an error if that, or a
-// server that does not start, kept it from the rest.
+// Run runs all cells. It returns the results until ctx ended, and an error if ctx or a server that does not
+// start prevented the rest.
 func Run(ctx context.Context, cfg Config) (*Report, error) {
 	report := &Report{Config: cfg}
 	dir, err := os.MkdirTemp("", "unwatch-torture-")
@@ -113,7 +112,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 }
 
 func (r *Report) play(ctx context.Context, site *Site, p planned, d time.Duration, seed uint64) {
-	// What is waited for at the end of each cell is a part of its time.
+	// The wait at the end of each cell is a part of its time.
 	d = max(d-settle, time.Second, p.nemesis.least)
 	if p.control != nil {
 		r.catch(ctx, site, p, max(d, controlLeast), seed)
@@ -138,7 +137,7 @@ func (r *Report) play(ctx context.Context, site *Site, p planned, d time.Duratio
 	r.keep(result)
 }
 
-// keep keeps the history of a failure, and forgets every other.
+// keep keeps the history of a failure, and drops every other.
 func (r *Report) keep(result *Result) {
 	if result.Bad() {
 		kept, err := result.keep(r.Dir)
@@ -150,7 +149,7 @@ func (r *Report) keep(result *Result) {
 	result.forget()
 }
 
-// catch plays a control until its mistake is caught.
+// catch runs a control until its defect is detected.
 func (r *Report) catch(ctx context.Context, site *Site, p planned, d time.Duration, seed uint64) {
 	for try := range uint64(controlTries) {
 		result := cell(ctx, site, p.nemesis, d, seed+try, p.control.variant)

@@ -9,37 +9,37 @@ import (
 	"github.com/unwatch/unwatch/lock"
 )
 
-// locker is a store that has sections.
+// locker is a store with critical sections.
 type locker interface {
 	WithLock(ctx context.Context, name string, fn func(ctx context.Context) error) error
 	WithLocks(ctx context.Context, names []string, fn func(ctx context.Context) error) error
 }
 
-// Section is what a holder of locks has seen of them.
+// Section records a critical section, as its holder saw it.
 type Section struct {
 	Process int
 	Names   []string
-	ID      string        // of a transfer; "": it is none
-	Token   uint64        // 0: none was drawn
-	Enter   time.Duration // when fn was called; since the cell began
-	Held    time.Duration // when its ctx was last seen not to have ended
+	ID      string        // of a transfer; "": no transfer
+	Token   uint64        // 0: none
+	Enter   time.Duration // the start of fn, since the start of the cell
+	Held    time.Duration // the last time that its ctx was active
 	Done    bool          // no error
-	Refused string        // why one in it, of the same name, was not begun although the lock was held
+	Refused string        // the reason why a nested section of the same name was refused although the lock was held
 	Err     string
 }
 
-// held notes that the locks are, if so. The clock is read first: who is stopped between the two
-// is not to have held what has ended meanwhile.
+// held records that the locks are held, if ctx is active. It reads the clock first: the process may be
+// suspended between the two, and the lock may expire meanwhile.
 func (s *Section) held(ctx context.Context, now func() time.Duration) {
 	if at := now(); ctx.Err() == nil {
 		s.Held = at
 	}
 }
 
-// errStep ends a section of which a step was not carried out.
-var errStep = errors.New("a step of the section was not carried out")
+// errStep ends a section after a failed step.
+var errStep = errors.New("a step of the section failed")
 
-// section holds a lock for a while: mostly shortly, sometimes for longer than a lease.
+// section holds a lock, mostly for a short time, sometimes for longer than a lease.
 func (w *worker) section() Outcome {
 	key, id := w.key(sectionKind), w.id()
 	ctx, cancel := w.limited()
@@ -49,7 +49,7 @@ func (w *worker) section() Outcome {
 		stay = within(w.rng, 0, 2*lease)
 	}
 	nests, fences := w.rng.IntN(2) == 0, w.external != nil && w.rng.IntN(4) > 0
-	stall, stalls := w.mind.stall.oftener(3).draw(w.rng) // there are fewer sections than updates
+	stall, stalls := w.mind.stall.oftener(3).draw(w.rng) // sections are rarer than updates
 	s := Section{Process: w.number, Names: []string{key.Name}}
 	locks := w.store.(locker)
 	err := locks.WithLock(ctx, key.Name, func(ctx context.Context) error {
@@ -81,7 +81,7 @@ func (w *worker) section() Outcome {
 	return w.end(&s, err)
 }
 
-// end writes down what became of a section.
+// end records the result of a section.
 func (w *worker) end(s *Section, err error) Outcome {
 	if s.Done = err == nil; !s.Done {
 		s.Err = err.Error()
@@ -95,7 +95,7 @@ func (w *worker) end(s *Section, err error) Outcome {
 	return NotWritten
 }
 
-// fenced adds an id to a list that is not in Redis, and that only the token guards.
+// fenced adds an id to a list outside Redis that only the token guards.
 func (w *worker) fenced(ctx context.Context, s *Section, id string, stall time.Duration, stalls bool) (err error) {
 	if s.Token, err = lock.Token(ctx); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (w *worker) fenced(ctx context.Context, s *Section, id string, stall time.D
 		return errStep
 	}
 	if stalls {
-		_ = pause(context.Background(), stall) // whatever its ctx says
+		_ = pause(context.Background(), stall) // ignores ctx, as a stalled process would
 	}
 	ok = w.external.write(key, s.Token, append(list[:len(list):len(list)], id))
 	op.Return, op.Seen = w.history.now(), list

@@ -15,20 +15,20 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// Site is a topology that runs.
+// Site is a running topology.
 type Site struct {
 	Topology string
-	Profile  *proxycompat.Profile // what the clients are told of who answers them
-	Watch    bool                 // it takes WATCH, so a fleet has writers on the legacy path, too
+	Profile  *proxycompat.Profile // the profile for the clients
+	Watch    bool                 // WATCH works, so that a fleet has writers on the legacy path, too
 
-	forgets bool // who is killed comes back with nothing
+	forgets bool // a killed server restarts empty
 
 	servers []*servers.Server // redis-servers
-	proxies []*servers.Server // in front of them, if any
+	proxies []*servers.Server // in front of them; may be empty
 	codis   *proxytest.Proxy  // likewise
 	relays  *relays
-	stepped string // a program whose clock can step; "": there is none
-	addr    string // of who answers the clients; "": the sentinels, or the nodes of the cluster, say
+	stepped string // a program with a steppable clock; "": none
+	addr    string // the address for clients; "": discovered from the sentinels or the cluster
 
 	sentinels *servers.Sentinels
 	cluster   *servers.ClusterNodes
@@ -36,8 +36,8 @@ type Site struct {
 	end       []func()
 }
 
-// client returns a client of its own for one process of a fleet. It gives up soon, so that a
-// short cell has many of the cases in which it does.
+// client returns a new client for one process of a fleet. It has short timeouts, so that a short cell
+// contains many.
 func (s *Site) client(process int) (redis.UniversalClient, error) {
 	switch {
 	case s.sentinels != nil:
@@ -60,7 +60,7 @@ func newClient(profile *proxycompat.Profile, addr string) *redis.Client {
 	return redis.NewClient(opts)
 }
 
-// failoverClient asks the sentinels for the primary. All its connections go over relays.
+// failoverClient gets the primary from the sentinels. All its connections go through relays.
 func (s *Site) failoverClient(process int) *redis.Client {
 	return redis.NewFailoverClient(s.failoverOptions(process))
 }
@@ -77,7 +77,7 @@ func (s *Site) failoverOptions(process int) *redis.FailoverOptions {
 	}
 }
 
-// clusterClient asks the nodes of a cluster who has which slot, likewise.
+// clusterClient gets the slots from the nodes of a cluster. All its connections go through relays.
 func (s *Site) clusterClient(process int) *redis.ClusterClient {
 	return redis.NewClusterClient(&redis.ClusterOptions{
 		Addrs:    s.cluster.Addrs(),
@@ -88,7 +88,7 @@ func (s *Site) clusterClient(process int) *redis.ClusterClient {
 	})
 }
 
-// dialer takes the relay of a process to wherever it is to connect to.
+// dialer connects through the relay of a process to the requested address.
 func (s *Site) dialer(process int) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		addr, err := s.relays.addr(process, addr)
@@ -99,8 +99,7 @@ func (s *Site) dialer(process int) func(ctx context.Context, network, addr strin
 	}
 }
 
-// holders are the servers that hold what is stored: of a primary and its replicas only the
-// former.
+// holders returns the servers that store data: of a primary and its replicas only the primary.
 func (s *Site) holders(ctx context.Context) ([]*servers.Server, error) {
 	switch {
 	case s.cluster != nil:
@@ -112,10 +111,10 @@ func (s *Site) holders(ctx context.Context) ([]*servers.Server, error) {
 	return s.servers, nil
 }
 
-// patience is how long a client of the fleet waits for a reply.
+// patience is the read timeout of the fleet's clients.
 const patience = 300 * time.Millisecond
 
-// direct calls fn with a client of each server, past relays and proxies.
+// direct calls fn with a client of each server, without relays and proxies.
 func (s *Site) direct(ctx context.Context, fn func(ctx context.Context, rdb *redis.Client) error) error {
 	holders, err := s.holders(ctx)
 	if err != nil {
@@ -129,7 +128,7 @@ func (s *Site) direct(ctx context.Context, fn func(ctx context.Context, rdb *red
 	return errors.Join(errs...)
 }
 
-// one calls fn with a client of one server, by chance.
+// one calls fn with a client of a random server.
 func (s *Site) one(ctx context.Context, rng *rand.Rand, fn func(ctx context.Context, rdb *redis.Client) error) error {
 	holders, err := s.holders(ctx)
 	if err != nil {
@@ -140,11 +139,11 @@ func (s *Site) one(ctx context.Context, rng *rand.Rand, fn func(ctx context.Cont
 	return errors.Join(fn(ctx, rdb), rdb.Close())
 }
 
-// calmKeys are so many that each server has some of them.
+// calmKeys is large enough that each server has some of the keys.
 const calmKeys = 16
 
-// awaitCalm waits until the fleet's way to the servers is open again, and each has carried out what
-// it was sent while it hung: a script waits for that, even if what only reads need not.
+// awaitCalm waits until the fleet can reach the servers again, and each has executed its backlog after a
+// hang: a script waits for that, a read may not.
 func (s *Site) awaitCalm(ctx context.Context) error {
 	if s.sentinels != nil {
 		if err := s.sentinels.AwaitSettled(ctx); err != nil {
@@ -168,20 +167,20 @@ func (s *Site) awaitCalm(ctx context.Context) error {
 			continue
 		}
 		if pause(ctx, 20*time.Millisecond) != nil {
-			return fmt.Errorf("the servers do not answer after the nemesis has gone: %w", err)
+			return fmt.Errorf("the servers do not respond after the nemesis ended: %w", err)
 		}
 	}
 	return nil
 }
 
-// Close ends everything.
+// Close stops all servers and relays.
 func (s *Site) Close() {
 	for i := len(s.end) - 1; i >= 0; i-- {
 		s.end[i]()
 	}
 }
 
-// pause waits, or returns why ctx has ended.
+// pause waits for d, or returns the cause of ctx's end.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -193,10 +192,10 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// within is a duration between two, by chance.
+// within returns a random duration between two.
 func within(rng *rand.Rand, from, to time.Duration) time.Duration {
 	return from + time.Duration(rng.Int64N(int64(to-from)+1))
 }
 
-// loopback is a free port of the machine itself.
+// loopback returns a loopback address with a free port.
 func loopback() string { return net.JoinHostPort("127.0.0.1", "0") }

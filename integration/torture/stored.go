@@ -10,11 +10,11 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// stored is everything that the servers hold: what each key has, and how long it lives.
+// stored is the content of the servers: the values of all keys, and their expiries.
 type stored struct {
 	text map[string]string            // strings
 	hash map[string]map[string]string // hashes
-	ttl  map[string]time.Duration     // of all; -1: it does not end
+	ttl  map[string]time.Duration     // of all keys; -1: none
 }
 
 func (s *Site) stored(ctx context.Context) (*stored, error) {
@@ -42,7 +42,7 @@ func (all *stored) add(ctx context.Context, rdb *redis.Client, name string) erro
 	if err != nil {
 		return err
 	}
-	if kind == "none" || ttl == -2 { // the key ended before TYPE, or between TYPE and PTTL
+	if kind == "none" || ttl == -2 { // the key expired before TYPE, or between TYPE and PTTL
 		return nil
 	}
 	switch kind {
@@ -58,7 +58,7 @@ func (all *stored) add(ctx context.Context, rdb *redis.Client, name string) erro
 	return err
 }
 
-// list are the ids that a key holds, in the order in which they were added.
+// list returns the ids of a key, in the order in which they were added.
 func (all *stored) list(key string) []string {
 	if fields, ok := all.hash[key]; ok {
 		return ordered(fields)
@@ -66,7 +66,7 @@ func (all *stored) list(key string) []string {
 	return listed(all.text[key])
 }
 
-// immortal are the keys of locks, and of what belongs to them, that nothing will ever remove.
+// immortal returns the keys of locks and their companions without an expiry.
 func (all *stored) immortal() (names []string) {
 	for name, ttl := range all.ttl {
 		if !strings.HasPrefix(name, keyPrefix) && ttl < 0 {

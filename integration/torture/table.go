@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// String is how an outcome is called in a history.
+// String names an outcome in a history.
 func (o Outcome) String() string {
 	return [...]string{"unknown", "acknowledged", "not written"}[o]
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// Table writes what was found, in lines of 80 columns and less. What a cell's operations have in
-// neither column was said not to be written.
+// Table writes the results, in lines of at most 80 columns. A cell's operations in neither column were
+// reported as not written.
 func (r *Report) Table(w io.Writer) error {
 	if len(r.Results)+len(r.Controls)+len(r.Remedies)+len(r.Skipped) == 0 {
 		return nil
@@ -67,14 +67,14 @@ func (r *Report) Table(w io.Writer) error {
 	return r.problems(w)
 }
 
-// remedies writes what each of them was good for.
+// remedies writes the measured effect of each remedy.
 func (r *Report) remedies(w io.Writer, table *tabwriter.Writer, row func(cells ...any)) error {
 	if len(r.Remedies) == 0 {
 		return nil
 	}
 	_, _ = fmt.Fprintln(w, "\nRemedies against what Redis loses; overlap: times two held one lock.")
 	row("remedy", "where", "ops", "acked", "not", "unknown", "lost", "held", "overlap", "")
-	some := func(n, of int) string { // a lock has no updates to lose, and a store that is not locked no holders
+	some := func(n, of int) string { // a lock alone has no updates to lose, and a store without a lock no holders
 		if of == 0 {
 			return "-"
 		}
@@ -88,20 +88,20 @@ func (r *Report) remedies(w io.Writer, table *tabwriter.Writer, row func(cells .
 	return table.Flush()
 }
 
-// word is what is to be said of a cell in one.
+// word summarizes a cell in one word.
 func (r *Result) word() string {
 	switch {
 	case r.Bad():
 		return " FAILED"
 	case r.Forgiven && r.Lost > 0:
-		return " Redis" // has lost them
+		return " Redis" // lost them
 	case len(r.Undecided) > 0:
-		return " open" // for some keys porcupine took too long
+		return " open" // porcupine timed out for some keys
 	}
 	return " ok"
 }
 
-// found is what was most found, in few words.
+// found returns the most frequent finding in few words.
 func (v *Verdict) found() string {
 	type found struct {
 		n    int
@@ -119,7 +119,7 @@ func (v *Verdict) found() string {
 	return fmt.Sprint(most.n, " ", most.what)
 }
 
-// broken are the promises that were, each in a line.
+// broken returns the broken promises, one per line.
 func (v *Verdict) broken() (lines []string) {
 	for _, p := range []struct {
 		n    int
@@ -148,7 +148,7 @@ func (v *Verdict) broken() (lines []string) {
 	return lines
 }
 
-// problems says what there is to know of the failures.
+// problems describes the failures.
 func (r *Report) problems(w io.Writer) error {
 	for _, c := range r.Results {
 		name := c.Topology + "/" + c.Nemesis
@@ -191,7 +191,7 @@ func (r *Report) problems(w io.Writer) error {
 	return nil
 }
 
-// Fold writes a text in lines of 80 columns, indented.
+// Fold writes a text in indented lines of 80 columns.
 func Fold(w io.Writer, text string) {
 	line := "   "
 	for word := range strings.FieldsSeq(text) {

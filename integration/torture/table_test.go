@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A run of hours, in which everything breaks, fits on a terminal.
-func TestTableIsNarrow(t *testing.T) {
+// Even a run of hours with all failures fits on a terminal.
+func TestTableFits80Columns(t *testing.T) {
 	const many, bad = 999_999, 99_999
 	result := func(topology, nemesis, remedy string) *Result {
 		return &Result{

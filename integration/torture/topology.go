@@ -12,26 +12,26 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// Topology is a way to put servers together.
+// Topology is an arrangement of servers.
 type Topology struct {
 	Name  string
 	About string
 	start func(ctx context.Context, s *Site, dir string) error
 	has   trait
 
-	// only are the nemeses that are played there; nil: all. One that differs from another
-	// topology in one respect tells something new only of those that it matters to.
+	// only lists the nemeses that run there; nil: all. A variant of another topology runs only the nemeses
+	// that its difference affects.
 	only []string
 }
 
-// trait is what a nemesis needs to do its harm.
+// trait is a property of a topology that a nemesis requires.
 type trait uint8
 
 const (
-	ownServers trait = 1 << iota // whose place nobody takes
-	ownProxy                     // a process before them
-	oneAddress                   // all that processes of the system are told
-	clocks                       // those of clients are stepped here; elsewhere that would show the same
+	ownServers trait = 1 << iota // no failover replaces them
+	ownProxy                     // a proxy process in front of them
+	oneAddress                   // a single address for the processes
+	clocks                       // the client clocks step here; other topologies would show the same
 	sentinels
 	cluster
 	codis
@@ -74,11 +74,10 @@ func (t Topology) Start(ctx context.Context, dir string) (*Site, error) {
 	return s, nil
 }
 
-// onDisk are options with which what is acknowledged is on the disk.
+// onDisk returns the options that persist a write before its acknowledgment.
 func onDisk() []string { return []string{"--appendonly", "yes", "--appendfsync", "always"} }
 
-// redisServer starts one more redis-server. What is acknowledged is on its disk: a kill loses
-// nothing.
+// redisServer starts a redis-server that persists a write before its acknowledgment: a kill loses nothing.
 func (s *Site) redisServer(ctx context.Context, dir string) error {
 	return s.redisServerWith(ctx, dir, onDisk())
 }
@@ -114,7 +113,7 @@ func startRedisInMemory(ctx context.Context, s *Site, dir string) error {
 	return nil
 }
 
-// single has the clients talk to one server.
+// single connects the clients to one server.
 func (s *Site) single() {
 	s.Profile, s.Watch = proxycompat.Redis(), true
 	s.addr = s.servers[0].Addr
@@ -160,8 +159,8 @@ func startSentinel(options ...string) func(ctx context.Context, s *Site, dir str
 	}
 }
 
-// startCluster starts one in which a replica takes over soon after its master is silent, and
-// no sooner than after what other nemeses make of that.
+// startCluster starts a cluster in which a replica takes over soon after its master fails, but not during
+// the faults of other nemeses.
 func startCluster(ctx context.Context, s *Site, dir string) (err error) {
 	s.cluster, err = servers.StartClusterNodes(ctx, dir, 3, 1, append(onDisk(), "--cluster-node-timeout", "1500")...)
 	if err != nil {

@@ -28,12 +28,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// One cell for each kind of harm, and one at least for each topology; make torture plays them
-// all. Not here are those in which sentinels replace a server, which take half a minute each, and
-// so the topology that has no others.
+// One cell for each kind of fault, and at least one for each topology; make torture runs all. It excludes
+// the cells in which sentinels replace a server, since they take half a minute each, and therefore their
+// topology.
 func TestTorture(t *testing.T) {
 	long.Only(t)
-	redis := servers.Redis(t) // skips, or fails, where there is none
+	redis := servers.Redis(t) // skips or fails without a redis-server
 	played := map[string]bool{}
 	for _, only := range []string{
 		"redis/cut", "redis/stall", "redis/process-kill", "redis/clock", "redis-memory/kill",
@@ -45,7 +45,7 @@ func TestTorture(t *testing.T) {
 		played[topology] = true
 		t.Run(only, func(t *testing.T) {
 			if strings.HasPrefix(topology, "nutcracker") {
-				servers.Nutcracker(t, []string{redis.Addr}, 1) // as above
+				servers.Nutcracker(t, []string{redis.Addr}, 1) // likewise
 			}
 			report, err := torture.Run(t.Context(), torture.Config{Duration: time.Second, Seed: 1, Only: only, Dir: t.TempDir()})
 			require.NoError(t, err)

@@ -8,11 +8,11 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// accounts are the lists between which is transferred.
+// accounts is the number of lists with transfers between them.
 const accounts = 3
 
-// transfer puts an id into two lists, under the locks of both. Each of the updates is one like
-// any other; what the locks add is that others see none of it, or both.
+// transfer adds an id to two lists, under the locks of both. Each update is a normal one; because of the
+// locks other holders see none or both.
 func (w *worker) transfer() Outcome {
 	id, generation := w.id(), w.generation(accountKind)
 	from := w.rng.IntN(accounts)
@@ -34,7 +34,7 @@ func (w *worker) transfer() Outcome {
 				return errStep
 			}
 			if stalls {
-				_ = pause(context.Background(), stall) // whatever its ctx says
+				_ = pause(context.Background(), stall) // ignores ctx, as a stalled process would
 			} else {
 				_ = pause(ctx, stay)
 			}

@@ -10,14 +10,13 @@ import (
 	"time"
 )
 
-// trial is some remedies at one place.
+// trial is a set of remedies at one place.
 type trial struct {
 	Place
 	remedies []Remedy
 }
 
-// trials are the places of the remedies that are wanted. Whoever wants one wants to see what is
-// without it, too.
+// trials returns the places of the wanted remedies. Each trial includes the baseline without a remedy.
 func trials(wanted func(name string) bool) (all []*trial) {
 	at := map[Place]*trial{}
 	remedies := slices.DeleteFunc(Remedies(), func(r Remedy) bool { return !wanted("remedy/" + r.Name) })
@@ -36,10 +35,10 @@ func trials(wanted func(name string) bool) (all []*trial) {
 	return all
 }
 
-// generationsApart keeps the keys of remedies apart that are played at once.
+// generationsApart separates the keys of remedies that run at the same time.
 const generationsApart = 1_000_000
 
-// play has one fleet for each remedy, all at once.
+// play runs one fleet for each remedy, all at once.
 func (t *trial) play(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64) []*Result {
 	err := s.clean(ctx)
 	working, stop := during(ctx, d)
@@ -81,7 +80,7 @@ func (t *trial) play(ctx context.Context, s *Site, n Nemesis, d time.Duration, s
 	return results
 }
 
-// calm waits until the servers answer, and returns what they have.
+// calm waits until the servers respond, and returns their content.
 func (s *Site) calm(ctx context.Context) (*stored, error) {
 	if s.etcd != nil {
 		return &stored{}, nil
@@ -94,7 +93,7 @@ func (s *Site) calm(ctx context.Context) (*stored, error) {
 	return s.stored(ctx)
 }
 
-// try is [fleet.run] of a remedy, whose processes have numbers from first on.
+// try runs the fleet of a remedy, with processes numbered from first.
 func (f *fleet) try(ctx context.Context, s *Site, r Remedy, first int) error {
 	var all sync.WaitGroup
 	errs := make([]error, processes)
@@ -110,8 +109,8 @@ func (f *fleet) try(ctx context.Context, s *Site, r Remedy, first int) error {
 	return errors.Join(errs...)
 }
 
-// tally counts what is lost, and doubled. Who was given what is not looked at: where updates are
-// lost, those after them were given something else.
+// tally counts lost and duplicate updates. It ignores the inputs of updates: after a lost update, all later
+// inputs differ.
 func (r *Result) tally() {
 	for key, ops := range r.History.byKey() {
 		if isCount(key) {

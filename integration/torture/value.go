@@ -10,22 +10,21 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// The kinds of values, as their keys are called.
+// The kinds of values, as in their keys.
 const (
 	listKind     = "list"     // a string with ids
-	hashKind     = "hash"     // a hash with an id in each field, and its place
+	hashKind     = "hash"     // a hash with an id in each field, and its position
 	countKind    = "count"    // a number
 	sectionKind  = "section"  // a list that is updated in sections
-	accountKind  = "account"  // three lists between which is transferred
-	externalKind = "external" // a list that is not in Redis
+	accountKind  = "account"  // three lists with transfers between them
+	externalKind = "external" // a list outside Redis
 )
 
 func isExternal(key string) bool { return strings.HasPrefix(key, keyPrefix+externalKind+":") }
 
 func isCount(key string) bool { return strings.HasPrefix(key, keyPrefix+countKind+":") }
 
-// with is the value with one more id: at the end of a list, as a field with its place, or
-// counted.
+// with returns the value with one more id: at the end of a list, as a field with its position, or counted.
 func with(cur rmw.Value, key rmw.Key, id string, seen []string) rmw.Value {
 	switch {
 	case key.Kind == rmw.KindHash:
@@ -36,8 +35,8 @@ func with(cur rmw.Value, key rmw.Key, id string, seen []string) rmw.Value {
 	return rmw.String(cur.Text() + id + ",")
 }
 
-// seenIn is what there is to be seen in a value: the ids, in the order in which they were added,
-// or the number.
+// seenIn returns the visible content of a value: the ids, in the order in which they were added, or the
+// number.
 func seenIn(key rmw.Key, v rmw.Value) []string {
 	switch {
 	case v.Kind() == rmw.KindHash:
@@ -48,7 +47,7 @@ func seenIn(key rmw.Key, v rmw.Value) []string {
 	return listed(v.Text())
 }
 
-// number is a counter's; none is 0, and what is not one is -1.
+// number parses a counter: 0 if empty, -1 if malformed.
 func number(text string) int {
 	if text == "" {
 		return 0
@@ -67,8 +66,8 @@ func listed(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, ","), ",")
 }
 
-// ordered are the fields by their places. Two at one place, which is a lost update, follow each
-// other in the order of their names.
+// ordered returns the fields by their positions. Two fields at one position, which is a lost update, are
+// ordered by name.
 func ordered(fields map[string]string) []string {
 	place := func(id string) int {
 		n, err := strconv.Atoi(fields[id])

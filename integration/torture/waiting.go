@@ -16,11 +16,11 @@ import (
 // replicasLimit limits a WAIT of the fleet. It is below the client's read timeout.
 const replicasLimit = patience / 2
 
-// single is a client with one connection, and tells how many it has had.
+// single is a client with one connection that counts its connections.
 //
-// WAIT is about the writes of the connection that it comes over. Over another one it is answered
-// at once, by however many replicas there are, and says nothing; so is one that the client sends
-// again over a new connection, to a primary which has never had the write.
+// WAIT covers the writes of its own connection. On another connection it returns at once, with any number
+// of replicas, and proves nothing; the same holds if the client resends it on a new connection, to a
+// primary that never received the write.
 type single struct {
 	redis.UniversalClient
 	made *atomic.Int64 // connections so far
@@ -34,7 +34,7 @@ func singleClient(s *Site, process int) single {
 	return single{redis.NewFailoverClient(opts), made}
 }
 
-// limitToOne leaves no pool of its own to pipelines: lockupdate renews leases by them.
+// limitToOne disables the separate pool for pipelines, over which lockupdate renews leases.
 func limitToOne(pool, active, pipelines *int) { *pool, *active, *pipelines = 1, 1, -1 }
 
 func counting(made *atomic.Int64) func(context.Context, *redis.Conn) error {
@@ -48,7 +48,7 @@ func counting(made *atomic.Int64) func(context.Context, *redis.Conn) error {
 type waiting struct {
 	*lockupdate.Store
 	rdb      single
-	replicas int           // 0: it sends no WAIT
+	replicas int           // 0: no WAIT
 	limit    time.Duration // of each WAIT
 }
 
@@ -57,10 +57,10 @@ func newWaiting(rdb single, replicas int, limit time.Duration) *waiting {
 	return &waiting{store, rdb, replicas, limit}
 }
 
-// Update is that of lockupdate, and a WAIT. It has been written if the latter fails: then only
-// nobody knows for how long.
+// Update runs lockupdate's Update, then WAIT. If only WAIT fails, the update is written, but may not
+// survive a failover.
 func (s *waiting) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-	var made atomic.Int64 // before the commit, when the value has been read
+	var made atomic.Int64 // read before the commit, after the value was read
 	result, err := s.Store.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 		made.Store(s.rdb.made.Load())
 		return fn(ctx, cur)
@@ -73,7 +73,7 @@ func (s *waiting) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (r
 	case err == nil && n < int64(s.replicas):
 		err = fmt.Errorf("%d replicas acknowledged the write within %v, need %d", n, s.limit, s.replicas)
 	case err == nil && s.rdb.made.Load() != made.Load():
-		err = net.ErrClosed // that connection: this WAIT was about another one
+		err = net.ErrClosed // that connection has ended, so this WAIT covers another one
 	}
 	if err != nil {
 		err = &rmw.Error{Path: "waiting", Op: "wait", Key: key.Name, Reason: rmw.ErrOutcomeUnknown, Cause: err}

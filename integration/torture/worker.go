@@ -21,17 +21,17 @@ type worker struct {
 	made   int    // ids
 }
 
-// Work is what workers do, over and over.
+// Work is a task that workers repeat.
 type Work struct {
 	Name  string
 	About string
 	step  func(w *worker) Outcome
 }
 
-// maxWorks is how many workers a process has at most.
+// maxWorks is the maximum number of workers of a process.
 const maxWorks = writers + 3
 
-// Works returns what each process does, side by side.
+// Works returns the tasks of each process.
 func Works() []Work {
 	return []Work{
 		{"values", "updates and reads of a list of ids in a string, one in a hash, and a counter", (*worker).value},
@@ -41,8 +41,8 @@ func Works() []Work {
 	}
 }
 
-// worksOf are those that a store is capable of, each for a goroutine. One without sections, as
-// that of the legacy path or of a control, updates values only.
+// worksOf returns the tasks that a store supports, one per goroutine. A store without sections, as that of
+// the legacy path or of a control, only updates values.
 func worksOf(s rmw.Store) []Work {
 	all := Works()
 	values := []Work{all[0], all[0]}
@@ -52,19 +52,19 @@ func worksOf(s rmw.Store) []Work {
 	return append(values, all[1:]...)
 }
 
-// id is one that nobody else adds.
+// id returns a unique id.
 func (w *worker) id() string {
 	w.made++
 	return fmt.Sprint(w.prefix, w.made-1)
 }
 
-// key is the present one of a kind.
+// key returns the current key of a kind.
 func (w *worker) key(kind string) rmw.Key {
 	return rmw.Key{Name: fmt.Sprintf("%s%s:%d", keyPrefix, kind, w.generation(kind))}
 }
 
-// limited is the ctx of a step. It does not end with the cell, but with a limit of its own: what
-// is under way when the cell ends is to have an outcome, too.
+// limited returns the ctx of a step. It has its own limit instead of ending with the cell, so that a step
+// in flight at the end gets an outcome, too.
 func (w *worker) limited() (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), updateLimit)
 	if d, yes := w.mind.cancel.draw(w.rng); yes {
@@ -105,14 +105,14 @@ func (w *worker) update(ctx context.Context, key rmw.Key, id string) Outcome {
 	if w.begin != nil {
 		w.begin(&op)
 	}
-	// Drawn beforehand: fn may run after Update has returned.
+	// Drawn here, since fn may run after Update has returned.
 	stall, stalls := w.mind.stall.draw(w.rng)
 	var seen atomic.Pointer[[]string]
 	_, err := w.store.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 		list := seenIn(key, cur)
 		seen.Store(&list)
 		if stalls {
-			_ = pause(context.Background(), stall) // whatever its ctx says: as a process that stands still
+			_ = pause(context.Background(), stall) // ignores ctx, as a stalled process would
 		}
 		return with(cur, key, id, list), nil
 	})
@@ -125,7 +125,7 @@ func (w *worker) update(ctx context.Context, key rmw.Key, id string) Outcome {
 	return op.Outcome
 }
 
-// end is what an error says of an update.
+// end records the outcome of an update from its error.
 func (op *Operation) end(err error) {
 	switch {
 	case err == nil:

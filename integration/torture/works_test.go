@@ -62,8 +62,8 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// A counter that counts right is in order, however its updates overlap.
-func TestCountByChance(t *testing.T) {
+// A correct counter has no finding, even if its updates overlap.
+func TestCountRandomHistories(t *testing.T) {
 	for seed := range uint64(200) {
 		rng, n := rand.New(rand.NewPCG(seed, 2)), 0
 		h := newHistory()
@@ -163,7 +163,7 @@ func TestExternal(t *testing.T) {
 	assert.Equal(t, []string{"a"}, all.list("k"))
 }
 
-// What the token guards is to be kept also where Redis forgets.
+// The external store is protected even if Redis forgets the lock.
 func TestUnfenced(t *testing.T) {
 	h, key := newHistory(), keyPrefix+externalKind+":0"
 	for i, id := range []string{"a", "b"} {
@@ -175,7 +175,7 @@ func TestUnfenced(t *testing.T) {
 	assert.True(t, got.Bad())
 }
 
-// What the audit calls broken: each rule, with a store that somebody has been at.
+// The audit reports each broken rule of a corrupted store.
 func TestAudit(t *testing.T) {
 	for name, test := range map[string]struct {
 		harm func(t *testing.T, o office) []Decision

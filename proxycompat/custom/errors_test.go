@@ -54,8 +54,8 @@ func TestErrors(t *testing.T) {
 		},
 		{head + "title: a\nname: b\n", "f:4:1: a second name, the first is in line 1"},
 		{head + "? [a]\n: b\n", "f:3:3: a key has to be a word, and this is a list"},
-		{head + "title: &t a\nabout: *t\n", "f:4:8: this has to be a text, and is an alias: write out what it stands for"},
-		{head + "title: &t a\n*t : b\n", "f:4:1: a key has to be a word, and this is an alias: write out what it stands for"},
+		{head + "title: &t a\nabout: *t\n", "f:4:8: this has to be a text, and is an alias: write out its value"},
+		{head + "title: &t a\n*t : b\n", "f:4:1: a key has to be a word, and this is an alias: write out its value"},
 
 		// Of the values.
 		{"name: My Proxy\nbase: codis\n", `f:1:7: bad name "My Proxy" for a profile: want one word in lower case, without @`},

@@ -50,7 +50,7 @@ commands:
 	// Output:
 	// rooms-proxy.yaml:4:7: this has to be a time with its unit, as in 30m or 90s, or never, and is the number 30
 	// rooms-proxy.yaml:5:1: unknown key "comands", did you mean commands?
-	// rooms-proxy.yaml:7:5: no source: say who found it out, and when
+	// rooms-proxy.yaml:7:5: no source: name the observer and the date
 	// rooms-proxy.yaml:10:11: bad argument count "two": want -, 2, 2+, 2-4, 2+keys or pairs
 	// rooms-proxy.yaml:11:12: bad route "far": want -, local, any, all or the index of a word
 }

@@ -65,7 +65,7 @@ func extended(t *testing.T, base *proxycompat.Profile, c proxycompat.Changes) *p
 }
 
 // A field that Changes gains, and no file can say, is found here.
-func TestEveryFieldCanBeSaid(t *testing.T) {
+func TestEveryFieldIsRead(t *testing.T) {
 	c := everyChange()
 	for _, of := range []reflect.Value{reflect.ValueOf(c), reflect.ValueOf(c.Rules[0])} {
 		for i := range of.NumField() {
@@ -77,7 +77,7 @@ func TestEveryFieldCanBeSaid(t *testing.T) {
 	assert.Equal(t, extended(t, proxycompat.Twemproxy05(), c), got)
 }
 
-func TestOddButRight(t *testing.T) {
+func TestUnusualValidFiles(t *testing.T) {
 	base := proxycompat.Codis32()
 	for name, of := range map[string]struct {
 		data string

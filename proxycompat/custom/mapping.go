@@ -59,7 +59,7 @@ func kind(node *yaml.Node) string {
 	case yaml.SequenceNode:
 		return "a list"
 	case yaml.AliasNode:
-		return "an alias: write out what it stands for"
+		return "an alias: write out its value"
 	}
 	switch tag := node.ShortTag(); tag {
 	case "!!str":

@@ -47,10 +47,10 @@ func ruleFields() []field[rule] {
 	return []field[rule]{
 		{key: "command", need: "say which the rule is for",
 			read: func(found *problems, v *yaml.Node, r *rule) { r.change.Commands, r.commands = texts(found, v) }},
-		{key: "verdict", need: "say what the proxy does with the command",
+		{key: "verdict", need: "name the effect of the proxy on the command",
 			read: of(func(r *rule) *string { return &r.change.Verdict }, verdict)},
 		{key: "why", need: "say what happens", read: of(func(r *rule) *string { return &r.change.Why }, text)},
-		{key: "source", need: "say who found it out, and when", read: of(func(r *rule) *string { return &r.change.Source }, text)},
+		{key: "source", need: "name the observer and the date", read: of(func(r *rule) *string { return &r.change.Source }, text)},
 		{key: "instead", read: of(func(r *rule) *string { return &r.change.Instead }, text)},
 		{key: "error", read: of(func(r *rule) *string { return &r.change.Error }, text)},
 		{key: "args", read: of(func(r *rule) *string { return &r.change.Args }, word)},

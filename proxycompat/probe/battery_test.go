@@ -27,7 +27,7 @@ func forbidden() []string {
 	}
 }
 
-func TestBatteryHarmsNobody(t *testing.T) {
+func TestBatteryHarmsNoOtherClient(t *testing.T) {
 	asked := questions(battery, ringOfTwo())
 	for _, name := range proxycompat.Names() {
 		profile, err := proxycompat.Lookup(name)
@@ -41,7 +41,7 @@ func TestBatteryHarmsNobody(t *testing.T) {
 	}
 }
 
-func TestNothingForbiddenIsAsked(t *testing.T) {
+func TestForbiddenCommandsAreNotSent(t *testing.T) {
 	for _, q := range slices.Concat(questions(battery, ringOfTwo()), questions(risky, ringOfTwo())) {
 		assert.NotContains(t, forbidden(), q.name)
 		assert.NotContains(t, forbidden(), q.args[0])
@@ -95,7 +95,7 @@ func TestBatteryWritesExpire(t *testing.T) {
 }
 
 // A profile that marks a command of the battery as harmful keeps it from being asked.
-func TestGivenProfileIsHeeded(t *testing.T) {
+func TestGivenProfileLimitsTheQuestions(t *testing.T) {
 	profile, err := proxycompat.Redis().Extend(proxycompat.Changes{Name: "ours", Rules: []proxycompat.RuleChange{
 		{Commands: []string{"GEOADD"}, Verdict: "harms", Why: "a test", Source: "a test"},
 	}})

@@ -71,11 +71,11 @@ func (r Reason) Advice() string {
 	case NoAnswer:
 		return "it may be overloaded, or speak another protocol; try again with more time"
 	case Hangs:
-		return "it may be overloaded, or hold back what it refuses; try again with more time"
+		return "it may be overloaded, or delay refused commands; try again with a longer timeout"
 	case WantsTLS:
-		return "ask with TLS"
+		return "use TLS"
 	case WantsPlain:
-		return "ask without TLS, or at its TLS port"
+		return "disable TLS, or use the TLS port"
 	case BadCertificate:
 		return "give the authority that signed it; and a certificate of your own, if it wants one"
 	case NotRedis:
@@ -85,11 +85,11 @@ func (r Reason) Advice() string {
 	case WantsPassword, BadPassword:
 		return "give the password that clients of this address use, and a user name only where there are users"
 	case NotReady:
-		return "ask again when it is"
+		return "try again when it is"
 	case LacksRight:
 		return "give the user the right to SET, or a Prefix that this user's keys begin with"
 	case NotWritable:
-		return "ask a master, as a user who may write, with room left"
+		return "use a master with free memory, and a user that may write"
 	}
 	return ""
 }
@@ -102,7 +102,7 @@ func dialError(addr string, err error, within time.Duration) error {
 	case errors.As(err, &dns):
 		e.Reason, e.what = UnknownHost, "there is no such host"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		e.Reason, e.what = NotListening, "nobody listens there"
+		e.Reason, e.what = NotListening, "no process listens there"
 	case isTimeout(err):
 		e.Reason, e.what = Unreachable, fmt.Sprintf("no connection within %v", within)
 	default:

@@ -52,7 +52,7 @@ func TestBadConfig(t *testing.T) {
 	}
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestNotListening(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	addr := l.Addr().String()

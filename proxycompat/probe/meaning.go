@@ -91,7 +91,7 @@ func (m *meanings) scripts(s Scripts, node bool) {
 		return
 	case Works:
 	case NoRight:
-		m.add("Whether scripts run is not known: the user may not use EVAL, or what the script calls.")
+		m.add("Unknown whether scripts run: the user may not use EVAL, or a command inside the script.")
 		return
 	case Silent, Unclear:
 		m.add("Whether scripts run is not known: EVAL was not answered as it should be, or not in time.")

@@ -68,7 +68,7 @@ func TestRedis(t *testing.T) {
 }
 
 // What was asked and turned out well is said, too, and how far it was asked.
-func TestTextSaysWhatHeld(t *testing.T) {
+func TestTextReportsSuccesses(t *testing.T) {
 	t.Parallel()
 	text := strings.Join(strings.Fields(ask(t, play(t, "redis"), probe.Config{}).Text()), " ")
 	assert.Regexp(t, `No pipeline of \d+ was out of order; that is no promise\.`, text)
@@ -78,7 +78,7 @@ func TestTextSaysWhatHeld(t *testing.T) {
 }
 
 // Where a limit was met it is named, with the answer that met it.
-func TestTextSaysWhereItEnded(t *testing.T) {
+func TestTextReportsLimits(t *testing.T) {
 	t.Parallel()
 	proxy := start(t, proxytest.Config{})
 	proxy.Inject(proxytest.Fault{
@@ -90,7 +90,7 @@ func TestTextSaysWhereItEnded(t *testing.T) {
 }
 
 // So is a WATCH that is answered, and watches nothing: TOUCH is sent in its place.
-func TestWatchThatDoesNothing(t *testing.T) {
+func TestIneffectiveWatch(t *testing.T) {
 	t.Parallel()
 	proxy := play(t, "redis")
 	addr := serve(t, func(conn net.Conn) {

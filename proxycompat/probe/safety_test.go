@@ -65,7 +65,7 @@ func TestHang(t *testing.T) {
 }
 
 // A proxy that stops answering is not waited for command by command.
-func TestHangsForGood(t *testing.T) {
+func TestHangsForever(t *testing.T) {
 	proxy := play(t, "codis")
 	proxy.Inject(proxytest.Fault{Skip: 60, Times: -1, Action: proxytest.HangRequest})
 	_, err := probe.Probe(t.Context(), proxy.Addr(), probe.Config{Timeout: 100 * time.Millisecond})

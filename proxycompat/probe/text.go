@@ -27,7 +27,7 @@ func (r *Report) Text() string {
 
 func (r *Report) textLikeness(t *page) {
 	if len(r.Likeness) == 0 {
-		t.para("", r.Addr+" did not answer enough to say what it is like.")
+		t.para("", r.Addr+" gave too few conclusive answers to name a similar profile.")
 		return
 	}
 	best := r.Likeness[0]

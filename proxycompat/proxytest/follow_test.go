@@ -77,7 +77,7 @@ func TestReplicaFollows(t *testing.T) {
 
 // Several writers leave the same on both, and who reads meanwhile finds the key, and what
 // one command wrote together.
-func TestReplicaShowsWhatWas(t *testing.T) {
+func TestReplicaIsStale(t *testing.T) {
 	p, rdb := start(t, proxytest.Config{InMemory: true, ReplicaLag: time.Millisecond})
 	calm := redis.NewClient(p.CalmOptions())
 	defer calm.Close()

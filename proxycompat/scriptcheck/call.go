@@ -54,7 +54,7 @@ func (w *walker) mayCall(line int, f value, args values) {
 		return
 	}
 	if _, known := proxycompat.CommandOf(name); known {
-		w.add(line, CannotTell, strings.ToUpper(name), "redis.call", "what is called here cannot be told; it may be redis.call")
+		w.add(line, CannotTell, strings.ToUpper(name), "redis.call", "the function called here is unknown; it may be redis.call")
 	}
 }
 

@@ -19,7 +19,7 @@ func (w *walker) raises(e *ast.FuncCallExpr, first value, s *scope) {
 		if w.backend != (proxycompat.Version{}) {
 			older = "Redis " + w.backend.String()
 		}
-		w.add(e.Line(), ErrorText, "error", "return a number or a table that says what is wrong",
+		w.add(e.Line(), ErrorText, "error", "return a number or a table that describes the error",
 			"%s cannot raise a table, and answers with an error about that", older)
 		return
 	}
@@ -47,7 +47,7 @@ func (w *walker) errorText(line int, about string, args []ast.Expr, s *scope) {
 	if !whole && !more || isCode(word) {
 		return
 	}
-	w.add(line, ErrorText, about, "an upper case word first, as in 'LOCKED somebody has it'",
+	w.add(line, ErrorText, about, "an upper case word first, as in 'LOCKED by another owner'",
 		"the error %s starts with no code, so no client can tell it from others", quoted(text))
 }
 

@@ -30,5 +30,5 @@ return members`
 	// 3 too-new SET
 	//   KEEPTTL needs Redis 6.0 or later, and the server behind is 3.2
 	// 3 undeclared-key SET
-	//   its key may be put together by the script, not one of KEYS, so the proxy does not know of it and it may belong to another server
+	//   its key may be put together by the script, not one of KEYS, so the proxy does not see it and it may belong to another server
 }

@@ -19,7 +19,7 @@ func (w *walker) global(e *ast.IdentExpr) value {
 	case e.Value == "os":
 		w.newer(e.Line(), "os", "the library", proxycompat.Version{Major: 7, Minor: 4}) // redis/redis#12971
 	case v.origin == unclear && !harmless(e.Value):
-		w.add(e.Line(), CannotTell, e.Value, "plain code", "what the script does with %s cannot be followed", e.Value)
+		w.add(e.Line(), CannotTell, e.Value, "plain code", "the use of %s cannot be followed", e.Value)
 	}
 	return v
 }

@@ -67,7 +67,7 @@ func (w *walker) key(c *redisCall, i int) {
 		}
 	case v.origin.undeclared():
 		w.add(c.line, UndeclaredKey, c.name(), passIt,
-			"%s, not one of KEYS, so the proxy does not know of it and it may belong to another server", describe(v))
+			"%s, not one of KEYS, so the proxy does not see it and it may belong to another server", describe(v))
 	default:
 		w.add(c.line, CannotTell, c.name(), "KEYS[1]", "whether its key is one of KEYS cannot be told")
 	}
@@ -84,7 +84,7 @@ func describe(v value) string {
 	case argument:
 		return "its key may be out of ARGV"
 	case reply:
-		return "its key may be what was read from Redis"
+		return "its key may have been read from Redis"
 	}
 	return "its key may be put together by the script"
 }

@@ -18,7 +18,7 @@ func (w *walker) wholeServer(c *redisCall) {
 			"it changes one server, and there are several behind the proxy")
 	case "SELECT":
 		w.add(c.line, OneServer, c.name(), "the database that the client has chosen",
-			"it turns to another database of one server, which the proxy does not know of")
+			"it selects another database of one server, which the proxy does not notice")
 	}
 }
 
@@ -33,6 +33,6 @@ func (w *walker) message(c *redisCall) {
 	}
 	if why != "" {
 		w.add(c.line, Unheard, c.name(), "polling, or a channel of your own",
-			"nobody can subscribe through the proxy: %s", why)
+			"no client can subscribe through the proxy: %s", why)
 	}
 }

@@ -145,7 +145,7 @@ func (w *walker) assignName(name *ast.IdentExpr, v value, s *scope) {
 
 func (w *walker) changesKeys(line int) {
 	if w.sharded {
-		w.add(line, CannotTell, "KEYS", "a variable of another name", "KEYS is changed, so it is no longer what was declared")
+		w.add(line, CannotTell, "KEYS", "a variable of another name", "KEYS is changed, so it no longer holds the declared keys")
 	}
 }
 

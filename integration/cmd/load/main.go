@@ -1,12 +1,4 @@
-// Load has a thousand goroutines update ten thousand keys on real servers through a few
-// connections, and fails if memory or goroutines grow, somebody is left waiting, an update is
-// lost, or closing the stores leaves anything behind.
-//
-//	go run ./cmd/load -duration 10m
-//	go run ./cmd/load -topology nutcracker -seed 7
-//
-// It needs redis-server, and nutcracker for that topology. Exit codes: 0 all promises held;
-// 1 not; 2 it could not be run as asked.
+// a promise was broken; 2 the run was not possible.
 package main
 
 import (

@@ -1,11 +1,11 @@
-// Torture has fleets update values on real servers while nemeses do harm, and fails if an
-// acknowledged update is lost, carried out twice, or seen in the wrong order.
+// Torture updates values on real servers while nemeses inject faults, and fails if an acknowledged update
+// is lost, executed twice, or seen in the wrong order.
 //
 //	go run ./cmd/torture -duration 5m
 //	go run ./cmd/torture -seed 7 -only redis/stall
 //
-// It needs redis-server, nutcracker and etcd. Exit codes: 0 all promises held, and each mistake of
-// the controls was caught; 1 not; 2 it could not be run as asked.
+// It needs redis-server, nutcracker and etcd. Exit codes: 0 all promises held, and every negative control
+// was detected; 1 otherwise; 2 the run was not possible.
 package main
 
 import (
