@@ -1,5 +1,5 @@
-// Package etcdlock is a [lock.Locker] over etcd, for sections that must stay exclusive also while
-// a Redis fails over: etcd loses nothing that it has acknowledged.
+// Package etcdlock is a [lock.Locker] over etcd, for sections that must stay exclusive during a failover of
+// Redis: etcd loses no acknowledged write.
 //
 //	locker := etcdlock.New(client, 5*time.Second)
 //	defer locker.Close()
@@ -8,19 +8,18 @@
 //		...
 //	})
 //
-// It guards no values: a holder who stands still past its lease may write after another has begun,
-// which the store that is written to has to refuse, by [lock.Token]. The token is the revision of
-// etcd at which the lock was granted, and costs nothing. A cluster that was restored from a snapshot
-// gives out tokens again, unless it was restored by etcdutl snapshot restore --bump-revision
-// --mark-compacted.
+// The Locker guards no values: a holder that stalls past its lease may write after the next one has begun.
+// The store must refuse that write by its [lock.Token]. The token is the etcd revision at which the lock
+// was granted, and costs nothing. A cluster restored from a snapshot repeats tokens, unless it was restored
+// by etcdutl snapshot restore --bump-revision --mark-compacted.
 //
-// A lock is a [concurrency.Mutex] of its own lease: a Grant, a Txn and, at the end, a Revoke,
-// each of which most of the members have on their disks before it is answered. Whoever waits is
-// told by a watch, in the order of arrival.
+// A lock is a [concurrency.Mutex] with its own lease: a Grant, a Txn and, at the end, a Revoke, each of
+// which a majority of the members persists before the answer. Waiters are served in the order of arrival,
+// by a watch.
 //
-// # Why not the session's own end
+// # Why not concurrency.Session
 //
-// A [concurrency.Session] counts a lease from when the answer came, and looks twice a second: it
-// may call a lock held that another has. Here each renewal counts from before it was sent, less
+// A [concurrency.Session] counts a lease from the arrival of the reply, and checks twice a second: it may
+// report a lock as held after another owner got it. Here each renewal counts from before it was sent, less
 // a tenth.
 package etcdlock

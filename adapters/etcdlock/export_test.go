@@ -2,5 +2,5 @@ package etcdlock
 
 import "time"
 
-// SetClock has l measure its leases by another clock.
+// SetClock replaces the clock that measures leases.
 func SetClock(l *Locker, now func() time.Time) { l.now = now }

@@ -15,33 +15,33 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Prefix begins the names of all keys. What follows is the lock's name in hexadecimal: of names
-// with slashes one could lie within another.
+// Prefix begins all keys. The lock's name follows in hexadecimal: with slashes, one name could be a prefix
+// of another.
 const Prefix = "/lock/"
 
 // Locker is a [lock.Locker] over etcd. It is safe for concurrent use, and not reentrant.
 type Locker struct {
 	client *clientv3.Client
 	ttl    time.Duration
-	now    func() time.Time // what leases are measured by; a test can let it jump
+	now    func() time.Time // measures leases; tests replace it
 
 	closing context.Context
 	close   context.CancelFunc
-	mu      sync.Mutex // between Close and those that begin
+	mu      sync.Mutex // orders Close and new calls
 	running sync.WaitGroup
 }
 
 var _ lock.Locker = (*Locker)(nil)
 
-// New makes a Locker over a client, which stays the caller's. ttl is how long a lock outlives a
-// process that died with it, in whole seconds.
+// New makes a Locker over a client, which the caller still owns. ttl is the time that a lock outlives its
+// crashed process, in whole seconds.
 func New(client *clientv3.Client, ttl time.Duration) *Locker {
 	l := &Locker{client: client, ttl: max(ttl.Truncate(time.Second), time.Second), now: time.Now}
 	l.closing, l.close = context.WithCancel(context.Background())
 	return l
 }
 
-// Close refuses new calls, ends those that wait, and waits for functions that run.
+// Close refuses new calls, cancels waiting ones, and waits for running functions.
 func (l *Locker) Close() error {
 	l.mu.Lock()
 	l.close()
@@ -50,40 +50,39 @@ func (l *Locker) Close() error {
 	return nil
 }
 
-// WithLock runs fn while no other holder of the lock runs, and waits for it as long as ctx allows,
-// in the order of arrival. fn's ctx ends with the cause rmw.ErrLockLost when the lease does: its Done
-// is closed by a timer, which is late after a stop of the process; its own Err looks at the clock, that of
-// a ctx derived from it does not.
+// WithLock runs fn while no other holder of the lock runs. It waits for the lock until ctx ends, in the
+// order of arrival. fn's ctx ends with the cause rmw.ErrLockLost when the lease does. A timer closes its
+// Done, which is late after a stall of the process. Its own Err checks the clock; Err of a derived ctx does
+// not.
 //
-// The error is fn's own, or an [rmw.Error]. Its reason is rmw.ErrLockLost if fn was called and returned
-// no error, but may not have been alone. With any other, rmw.ErrInvalid, ErrClosed, ErrUnavailable, or
-// ErrContended where ctx ended first, fn was not called.
+// The error is fn's own, or an [rmw.Error]. The reason rmw.ErrLockLost means that fn returned no error, but
+// may not have been exclusive. With the reasons rmw.ErrInvalid, ErrClosed and ErrUnavailable, and with
+// ErrContended, if ctx ended first, fn was not called.
 func (l *Locker) WithLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
 	return l.run(ctx, name, fn, (*concurrency.Mutex).Lock)
 }
 
-// TryLock is [Locker.WithLock] that does not wait: rmw.ErrContended if the lock is held.
+// TryLock is [Locker.WithLock] without waiting: rmw.ErrContended if the lock is held.
 func (l *Locker) TryLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
 	return l.run(ctx, name, fn, (*concurrency.Mutex).TryLock)
 }
 
-// held is where fn's ctx says that it is under a lock.
+// held is the key of the lock in fn's ctx.
 type held struct {
 	locker *Locker
 	name   string
 }
 
-// lockContext is fn's ctx, whose Err looks at the clock.
+// lockContext is fn's ctx. Its Err checks the clock.
 type lockContext struct {
 	context.Context
 
 	tenure   *tenure
 	name     string
 	lose     context.CancelCauseFunc
-	returned atomic.Bool // fn has
+	returned atomic.Bool // fn has returned
 }
 
-// Err implements context.Context.
 func (c *lockContext) Err() error {
 	if !c.tenure.alive() {
 		c.lose(rmw.ErrLockLost)
@@ -91,7 +90,6 @@ func (c *lockContext) Err() error {
 	return c.Context.Err()
 }
 
-// Value implements context.Context.
 func (c *lockContext) Value(key any) any {
 	if key == (lock.ContextKey{}) {
 		return c

@@ -32,7 +32,7 @@ func connect(tb testing.TB, addr string, dial func(ctx context.Context, network,
 	return client
 }
 
-// The suite that every Locker has to pass, over a real etcd.
+// A Locker over a real etcd passes the suite for Lockers.
 func TestLocker(t *testing.T) {
 	t.Parallel()
 	addr := servers.Etcd(t, 1)[0].Addr
@@ -49,7 +49,7 @@ func TestLocker(t *testing.T) {
 				return l
 			},
 			Tokens: true,
-			Lease:  2 * time.Second, // etcd looks for those that have ended twice a second
+			Lease:  2 * time.Second, // etcd expires leases twice a second
 			Faults: locktest.Faults{
 				TakeAway: func(ctx context.Context, name string) error { return takeAway(ctx, admin, name) },
 				Cut:      func(l lock.Locker) (restore func()) { return networks[l].Cut() },
@@ -59,7 +59,7 @@ func TestLocker(t *testing.T) {
 	})
 }
 
-// takeAway ends the lease of whoever holds a lock.
+// takeAway revokes the lease of a lock's holder.
 func takeAway(ctx context.Context, admin *clientv3.Client, name string) error {
 	found, err := admin.Get(ctx, etcdlock.Prefix+hex.EncodeToString([]byte(name))+"/", clientv3.WithFirstCreate()...)
 	if err != nil || len(found.Kvs) == 0 {

@@ -13,21 +13,21 @@ import (
 
 var errLease = errors.New("the lease has ended")
 
-// tenure is the lease of one holder, or of one who waits.
+// tenure is the lease of one holder or waiter.
 type tenure struct {
 	*Locker
 	session *concurrency.Session
-	ctx     context.Context // ends with the lease, at the latest
+	ctx     context.Context // ends with the lease at the latest
 	stop    context.CancelFunc
 	token   uint64
-	renewed chan struct{} // closed when nobody renews it any more
+	renewed chan struct{} // closed at the end of renewals
 	drop    context.CancelFunc
 
 	mu    sync.Mutex
-	until time.Time // when the lease counts as ended
+	until time.Time // the end of the lease
 }
 
-// grant asks for a lease. It does not wait for other holders, so it may take as long as one.
+// grant requests a lease. It does not wait for other holders, so its limit is the duration of a lease.
 func (l *Locker) grant(ctx context.Context) (*tenure, error) {
 	asking, cancel := context.WithTimeout(ctx, l.ttl)
 	defer cancel()
@@ -37,8 +37,8 @@ func (l *Locker) grant(ctx context.Context) (*tenure, error) {
 		return nil, err
 	}
 	t := &tenure{Locker: l, renewed: make(chan struct{}), until: sent.Add(l.life())}
-	// A Mutex whose wait has ended deletes its key by the client's own ctx, which would be
-	// without an end: so it gets a client with one that ends.
+	// If its wait ends, a Mutex deletes its key with the client's ctx, which never ends. So it gets a
+	// client with a limited ctx.
 	whole, drop := context.WithCancel(context.WithoutCancel(ctx))
 	own := clientv3.NewCtxClient(whole)
 	own.KV, own.Lease, own.Watcher = l.client.KV, l.client.Lease, l.client.Watcher
@@ -53,10 +53,10 @@ func (l *Locker) grant(ctx context.Context) (*tenure, error) {
 	return t, nil
 }
 
-// life is how much of a lease is used.
+// life is the usable part of a lease.
 func (l *Locker) life() time.Duration { return l.ttl - l.ttl/10 }
 
-// renew prolongs the lease at thirds, and ends ctx when that was not possible in time.
+// renew renews the lease at each third, and ends ctx when it fails until the end of the lease.
 func (t *tenure) renew() {
 	defer close(t.renewed)
 	defer t.stop()
@@ -86,15 +86,15 @@ func (t *tenure) renew() {
 	}
 }
 
-// left is for how long the lease can be used.
+// left returns the remaining usable time of the lease.
 func (t *tenure) left() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.until.Sub(t.now())
 }
 
-// alive reports whether the holder still has it. It looks at the clock itself: after a stop of the
-// process, fn may run before renew does.
+// alive reports whether the lease lasts. It reads the clock: after a stall of the process, fn may run
+// before renew does.
 func (t *tenure) alive() bool {
 	if t.left() <= 0 {
 		t.stop()
@@ -102,8 +102,8 @@ func (t *tenure) alive() bool {
 	return t.ctx.Err() == nil
 }
 
-// end gives the lease back, and with it the lock: etcd deletes what belongs to it. If it cannot
-// be asked, it does so when the lease has ended by itself.
+// end revokes the lease, so that etcd deletes the lock. If etcd is unreachable, the lock expires with the
+// lease.
 func (t *tenure) end() {
 	t.stop()
 	<-t.renewed

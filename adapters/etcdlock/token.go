@@ -10,8 +10,8 @@ import (
 
 var _ lock.Tokener = (*lockContext)(nil)
 
-// Token implements [lock.Tokener]. It costs nothing: the token is the revision of etcd at which
-// the lock was granted.
+// Token implements [lock.Tokener]. It costs nothing: the token is the etcd revision at which the lock was
+// granted.
 func (c *lockContext) Token(context.Context) (uint64, error) {
 	fail := func(reason error) error {
 		return &rmw.Error{Path: "etcdlock", Op: "token", Key: c.name, Reason: reason}

@@ -10,7 +10,7 @@ import (
 
 type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// counting returns a dial function whose connections count their commands in n.
+// counting returns a dial function; its connections count their commands in n.
 func counting(n *atomic.Int64, dial dialFunc) dialFunc {
 	if n == nil {
 		return dial

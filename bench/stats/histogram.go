@@ -11,7 +11,7 @@ import (
 // its own, to be merged at the end.
 type Histogram struct{ counts *hdrhistogram.Histogram }
 
-// longest is what a longer duration counts as.
+// longest is the largest duration; longer ones count as this one.
 const longest = time.Hour
 
 func (h *Histogram) init() {

@@ -66,7 +66,7 @@ func Main(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	if err := out.Encode(answer); err != nil {
 		return err
 	}
-	// Other processes may wait for a lock whose release is in flight. So the child runs
+	// Other processes may wait for a lock with a release in flight. So the child runs
 	// until the slot ends.
 	<-gone
 	return nil

@@ -1,34 +1,33 @@
-// Command fencing guards a SQL table with lock.Token. It needs no server:
-// Redis, a Codis proxy in front of it and SQLite all run in this process.
+// Command fencing guards a SQL table with lock.Token. It needs no server: Redis, a Codis proxy in front of
+// it and SQLite all run in this process.
 //
 //	go run .
 //
 // # Why
 //
-// What lockupdate.Store.Update writes to Redis is guarded. What a function under
-// WithLock writes elsewhere is not: its process can stall between its last look at
-// ctx and its write, for a garbage collection, a suspended machine or a slow network,
-// until the lease has ended and somebody else has taken the lock and written. The
-// late write then wipes the newer one, and nobody is told.
+// lockupdate.Store.Update guards its writes to Redis. WithLock cannot guard a write to another store: the
+// process can stall between its last check of ctx and its write, for a garbage collection, a suspended
+// machine or a slow network. Meanwhile the lease ends, and another process takes the lock and writes. The
+// late write then overwrites the newer one without an error.
 //
-// The store itself can tell who is late. Whoever gets the lock later draws a greater
-// token, the row remembers the greatest that has written it, and a write with a
-// smaller one changes no row. Here with SQLite; with PostgreSQL it is
+// The other store can detect the late write. Each later holder of the lock gets a greater token, the row
+// keeps the greatest token that has written it, and a write with a smaller one changes no row. This example
+// uses SQLite; with PostgreSQL it is
 //
 //	CREATE TABLE rooms (id text PRIMARY KEY, state text NOT NULL, token bigint NOT NULL);
 //	UPDATE rooms SET state = $1, token = $2 WHERE id = $3 AND token <= $2;
 //
 // # How to use it
 //
-//   - Look at the number of rows affected: 0 means that a later holder was there. It
+//   - Check the number of affected rows: 0 means that a later holder has written. It
 //     is also 0 if there is no such row, so create it first, with token 0. MySQL does
-//     not count a row that stays as it was, unless told to: clientFoundRows=true.
-//   - Check and write are one statement, so that nothing comes between them. Where
-//     there are more, put them into one transaction and roll back when one is refused.
-//   - It is <= and not <, because one holder may write more than once.
+//     not count an unchanged row unless clientFoundRows=true.
+//   - Check and write in one statement, so that no other write comes between. If
+//     there are more statements, put them into one transaction and roll back when one is refused.
+//   - Use <= and not <, because one holder may write more than once.
 //
-// A write that depends on what was read needs a read that raises the token, or a late
-// write could still come between the two:
+// A write that depends on a read needs a read that raises the token, or a late write could still come
+// between the two:
 //
 //	UPDATE rooms SET token = $1 WHERE id = $2 AND token <= $1 RETURNING state;
 package main
@@ -50,8 +49,7 @@ func main() {
 	}
 }
 
-// run plays the same stall twice, with the token and without it, and reports whether
-// the outcome is as it should be.
+// run plays the stall with the token and without it, and reports whether both have the expected outcome.
 func run(ctx context.Context, out io.Writer) (ok bool, err error) {
 	fenced, err := play(ctx, out, fencedWrite)
 	if err != nil {
@@ -66,8 +64,7 @@ func run(ctx context.Context, out io.Writer) (ok bool, err error) {
 	return ok, nil
 }
 
-// verdict judges the states that are left. A control that loses nothing is a failure
-// too: a stall that does no harm anyway proves nothing.
+// verdict checks the final states. The control must lose the write: otherwise the stall proves nothing.
 func verdict(fenced, control string) (ok bool, text string) {
 	switch {
 	case fenced != newer:

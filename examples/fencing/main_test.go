@@ -43,7 +43,7 @@ func TestTheTokenKeepsTheNewerWrite(t *testing.T) {
 	assert.Equal(t, newer, state)
 }
 
-// The control: the same stall, and nothing to stop the late write.
+// Negative control: without the token, the same stall loses the newer write.
 func TestWithoutTheTokenItIsLost(t *testing.T) {
 	state, err := play(t.Context(), io.Discard, plainWrite)
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// What the package comment says about the statement.
+// The statements of the package comment work as described.
 func TestRooms(t *testing.T) {
 	r := open(t)
 	require.NoError(t, r.set(t.Context(), room, "a", 5))
@@ -75,8 +75,8 @@ func TestRooms(t *testing.T) {
 	assertState(t, r, "a")
 }
 
-// A read that raises the token shuts out a late write also before the first new one;
-// a plain read does not.
+// A read that raises the token excludes a late write even before the first new write; a plain read does
+// not.
 func TestAReadThatRaisesTheToken(t *testing.T) {
 	r := open(t)
 	require.NoError(t, r.set(t.Context(), room, "a", 5))

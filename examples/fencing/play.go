@@ -15,12 +15,12 @@ import (
 
 const (
 	room  = "7"
-	late  = "ada was here" // by the one that stalls
-	newer = "bob was here" // by the one that got the lock after it
+	late  = "ada was here" // by the process that stalls
+	newer = "bob was here" // by the next holder of the lock
 )
 
-// play has ada stall under the lock until bob has written, and then write after all.
-// It returns the state that is left.
+// play stalls ada under the lock until bob has written, and then lets ada write. It returns the final
+// state.
 func play(ctx context.Context, out io.Writer, write string) (state string, err error) {
 	proxy, err := proxytest.Start(proxytest.Config{InMemory: true})
 	if err != nil {
@@ -64,21 +64,21 @@ func play(ctx context.Context, out io.Writer, write string) (state string, err e
 	return state, err
 }
 
-// process is a client of its own, as another process would have it.
+// process simulates a process with its own client.
 type process struct {
 	rdb   *redis.Client
 	locks *lockupdate.Store
 }
 
 func newProcess(proxy *proxytest.Proxy) process {
-	rdb := redis.NewClient(proxy.Options()) // of a real one: proxycompat.Options
-	// The lease is long so that no renewal finds out too early here.
+	rdb := redis.NewClient(proxy.Options()) // for a real proxy: proxycompat.Options
+	// With a long lease no renewal detects the loss too early here.
 	return process{rdb, lockupdate.New(rdb, lockupdate.Config{Lease: time.Minute})}
 }
 
 func (p process) close() error { return errors.Join(p.locks.Close(), p.rdb.Close()) }
 
-// writes is what every holder should do: lock, draw, write.
+// writes locks, draws a token and writes, as every holder should.
 func (p process) writes(ctx context.Context, out io.Writer, table *rooms) error {
 	return p.locks.WithLock(ctx, room, func(ctx context.Context) error {
 		token, err := lock.Token(ctx)
@@ -90,7 +90,7 @@ func (p process) writes(ctx context.Context, out io.Writer, table *rooms) error 
 	})
 }
 
-// expire does to the lock what the end of its lease would do, without the wait.
+// expire has the effect of an expired lease, without the wait.
 func expire(ctx context.Context, proxy *proxytest.Proxy) error {
 	rdb := redis.NewClient(proxy.Options())
 	n, err := rdb.Del(ctx, "/lock/"+room).Result()

@@ -8,13 +8,13 @@ import (
 	_ "modernc.org/sqlite" // the driver: SQLite in Go, without cgo
 )
 
-// Each takes the state, the token and the id. The check is one with the write.
+// Each statement takes the state, the token and the id. It checks and writes in one step.
 const (
 	fencedWrite = `UPDATE rooms SET state = ?1, token = ?2 WHERE id = ?3 AND token <= ?2`
-	plainWrite  = `UPDATE rooms SET state = ?1, token = ?2 WHERE id = ?3` // the control
+	plainWrite  = `UPDATE rooms SET state = ?1, token = ?2 WHERE id = ?3` // the negative control
 )
 
-// errStale is what a holder learns whose lock has been another's since.
+// errStale reports that a later holder of the lock has written.
 var errStale = errors.New("stale token: a later holder has written")
 
 // rooms is a table of rooms, each with the greatest token that has written it.
@@ -29,7 +29,7 @@ func openRooms(ctx context.Context, write, id string) (*rooms, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1) // each connection would have a memory of its own
+	db.SetMaxOpenConns(1) // each connection would have its own database
 	_, err = db.ExecContext(ctx, `
 		CREATE TABLE rooms (id TEXT PRIMARY KEY, state TEXT NOT NULL, token INTEGER NOT NULL);
 		INSERT INTO rooms VALUES (?, '', 0)`, id)
@@ -52,7 +52,6 @@ func (r *rooms) set(ctx context.Context, id, state string, token uint64) error {
 	return err
 }
 
-// state returns what is stored.
 func (r *rooms) state(ctx context.Context, id string) (state string, err error) {
 	err = r.db.QueryRowContext(ctx, `SELECT state FROM rooms WHERE id = ?`, id).Scan(&state)
 	return state, err

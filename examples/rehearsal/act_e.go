@@ -218,7 +218,7 @@ func listed(all []sighting) string {
 	return strings.Join(texts, "; ")
 }
 
-// tally describes what a comparator compared.
+// tally summarizes the work of a comparator.
 func tally(r *report.Report, c report.Comparator) string {
 	var compared, equal, audited, contended int64
 	for _, op := range r.Operations {

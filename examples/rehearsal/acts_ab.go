@@ -46,7 +46,7 @@ func (r *rehearsal) pair(label string, as style, when string, p pair, remark str
 	r.screen.line(fit("   "+label, 19) + r.screen.paint(as, fmt.Sprintf("%-8s last=%-7s posts=%-7s  %s", when, p.last, p.posts, remark)))
 }
 
-// post sends one transaction over two keys, whose commands t counts. It returns the values of the
+// post sends one transaction over two keys; t counts its commands. It returns the values of the
 // keys before and after, and the error that the service gets.
 func (r *rehearsal) post(
 	ctx context.Context, on *endpoint, part string, t *traffic, hooks ...redis.Hook,

@@ -95,7 +95,7 @@ func (r *rehearsal) alone(ctx context.Context, p path) (trace [][]command, err e
 }
 
 // inWords formats a trace: one word per write, with its commands joined. It counts the writes after
-// the last one of the room itself, whose reply ends the update.
+// the last one of the room itself; its reply ends the update.
 func inWords(trace [][]command) (text string, later int) {
 	writes := make([]string, len(trace))
 	for i, write := range trace {
@@ -149,7 +149,7 @@ func (r *rehearsal) actStalled(ctx context.Context) (err error) {
 }
 
 // lease returns a lease that a healthy update can keep, also on a slow or busy machine: several
-// times what an update took in act C.
+// times the duration of an update in act C.
 func (r *rehearsal) lease() time.Duration {
 	if r.lock == nil || r.lock.audit.Acknowledged == 0 {
 		return 200 * time.Millisecond

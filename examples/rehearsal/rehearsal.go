@@ -63,7 +63,7 @@ func (r *rehearsal) all(ctx context.Context) (err error) {
 	return nil
 }
 
-// open makes what the acts need, and prints the settings.
+// open prepares the acts, and prints the settings.
 func (r *rehearsal) open(ctx context.Context) (err error) {
 	if r.reports, err = openFolder(r.cfg.reports); err != nil {
 		return usage{err}
@@ -193,7 +193,7 @@ func (r *rehearsal) saved() {
 	}
 }
 
-// interrupted prints what was done until then. left is the error of the cleanup, or nil.
+// interrupted prints the completed acts. left is the error of the cleanup, or nil.
 func (r *rehearsal) interrupted(left error) {
 	s := r.screen
 	s.title("Interrupted. Done until then:")

@@ -48,7 +48,7 @@ type run struct {
 	trips, commands           int
 }
 
-// play plays a run, and audits it by reading what is stored on an endpoint, even if it was
+// play plays a run, and audits it by reading the values on an endpoint, even if it was
 // interrupted.
 func (r *rehearsal) play(ctx context.Context, x *run, on *endpoint, prefix string) (err error) {
 	x.fates = make([]fate, len(x.stream))

@@ -26,13 +26,13 @@ type shadowRun struct {
 	rounds    int           // rounds of the verifier
 	cfg       shadow.Config
 
-	// Of a planted bug: what it is, which comparator must find it, and as what.
+	// Of a planted bug: its name, the comparator that must find it, and the class of the finding.
 	title  string
 	finder report.Comparator
 	class  report.Class
 }
 
-// prefixes returns what the keys of both paths begin with, which may share a server.
+// prefixes returns the key prefixes of both paths, which may share a server.
 func (r *rehearsal) prefixes(name string) (serving, hidden string) {
 	return r.stage.prefix + "e:" + name + ":old:", r.stage.prefix + "e:" + name + ":new:"
 }
@@ -134,7 +134,7 @@ func compared(ctx context.Context, shadows []*shadow.Store, rounds int) (*report
 // fault is a store with a bug.
 type fault struct {
 	rmw.Store
-	ttl time.Duration // what a commit sets instead of the requested expiry; 0: a codec drops fields that are zero
+	ttl time.Duration // the expiry that a commit sets instead of the requested one; 0: a codec drops fields that are zero
 }
 
 // Unwrap exposes the inner store to rmw.As.

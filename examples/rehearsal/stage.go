@@ -42,7 +42,7 @@ type endpoint struct {
 	keys       sync.Map // every key that was sent
 }
 
-// client returns a client whose commands t counts, but for those that a hook refuses.
+// client returns a client; t counts its commands, but for those that a hook refuses.
 func (e *endpoint) client(t *traffic, hooks ...redis.Hook) *redis.Client {
 	t.keys = &e.keys
 	o := e.options()
@@ -126,7 +126,7 @@ func (s *stage) forget() {
 	}
 }
 
-// empty deletes all keys of the in-process servers, whose commands take time per stored key.
+// empty deletes all keys of the in-process servers, since their commands take time per stored key.
 func (s *stage) empty() {
 	for _, p := range s.inProcess {
 		for i := range p.Backends() {

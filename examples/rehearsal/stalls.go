@@ -94,7 +94,7 @@ func (s *stalls) count() int {
 	return s.happened
 }
 
-// traffic counts what the client of one process sends. It is the innermost hook of the client, so
+// traffic counts the commands of one process's client. It is the innermost hook of the client, so
 // it sees no command that another hook has refused. It excludes the handshake of a connection,
 // which is not a cost of an update.
 type traffic struct {

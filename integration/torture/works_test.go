@@ -189,13 +189,13 @@ func TestAudit(t *testing.T) {
 		}, "M2: a0 has s0 and no slot for it"},
 		"it is of another one": {func(t *testing.T, o office) []Decision {
 			return []Decision{{"s0", 1, "a1"}}
-		}, `s0 was given to a1 at epoch 1, and is of "a0" at epoch 1`},
+		}, `s0 was assigned to a1 at epoch 1, and belongs to "a0" at epoch 1`},
 		"it is gone": {func(t *testing.T, o office) []Decision {
 			return []Decision{{"s0", 2, "a1"}}
-		}, `s0 was given to a1 at epoch 2, and is of "a0" at epoch 1`},
+		}, `s0 was assigned to a1 at epoch 2, and belongs to "a0" at epoch 1`},
 		"two have it": {func(t *testing.T, o office) []Decision {
 			return []Decision{{"s0", 1, "a0"}, {"s0", 1, "a1"}}
-		}, "M4: s0 was given to a0 and to a1 at epoch 1"},
+		}, "M4: s0 was assigned to a0 and to a1 at epoch 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			proxy, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Codis32(), Engines: 1})

@@ -53,7 +53,7 @@ func TestRequirements(t *testing.T) {
 		read(t, root+"/go.mod"), read(t, "testdata/requirements.golden"), read(t, root+"/CONTRIBUTING.md")))
 }
 
-// A walk that finds nothing would pass every test above.
+// An empty tree would pass every test above.
 func TestTheTreeIsNotEmpty(t *testing.T) {
 	packages := loadTree(t, root).packages()
 	for _, pkg := range []string{"rmw", "internal/archtest"} {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// The negative controls: over a tree that breaks every rule, each check must
-// report each break, and nothing else.
+// Negative controls: in a tree that breaks every rule, each check reports each violation, and nothing else.
 
 func TestBrokenImportsAreReported(t *testing.T) {
 	equal(t, checkImports(loadTree(t, "testdata/broken"), houseRules()), []string{
@@ -115,7 +114,7 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// equal wants as many findings as prefixes, each with its prefix.
+// equal requires as many findings as prefixes, each with its prefix.
 func equal(t *testing.T, findings, prefixes []string) {
 	t.Helper()
 	if !slices.EqualFunc(findings, prefixes, strings.HasPrefix) {

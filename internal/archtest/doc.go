@@ -1,8 +1,7 @@
-// Package archtest holds the rules of the house that no compiler checks, and
-// the test that enforces them: who may import whom, nothing global, no
-// sleeping tests, every package documented, files that can be read in one
-// sitting, and a golden list of the modules we depend on.
+// Package archtest tests the rules of this repository that no compiler checks: permitted imports, no global
+// state, no sleeping tests, documented packages, a limit on file size, and a golden list of required
+// modules.
 //
-// It reads the source with go/parser only, so it sees every file whatever its
-// build constraints, and needs nothing but the standard library.
+// It reads the source with go/parser only, so it sees every file whatever its build constraints, and needs
+// nothing but the standard library.
 package archtest

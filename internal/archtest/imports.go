@@ -47,8 +47,7 @@ func (r rule) permits(pkg, imported string) bool {
 		return true
 	}
 	if inside && below(own, pkg) && !strings.HasSuffix(own, "test") {
-		// A package may be split into packages below it. A suite that tests
-		// the package is not a part of it.
+		// A package may be split into packages below it. Its test suite is a separate package.
 		return true
 	}
 	for _, may := range r.may {
@@ -78,8 +77,8 @@ func covers(pattern, pkg string) bool {
 
 func below(name, parent string) bool { return strings.HasPrefix(name, parent+"/") }
 
-// standard: only the standard library has no dot in its first element. The
-// module itself is not standard, and "C" is neither.
+// standard reports whether a path belongs to the standard library: its first element has no dot. The module
+// itself is not standard, and neither is "C".
 func standard(imported string) bool {
 	first, _, _ := strings.Cut(imported, "/")
 	return !strings.Contains(first, ".") && imported != "C"

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// programs are how built programs begin, for Linux, Windows and macOS.
+// programs are the first bytes of executables for Linux, Windows and macOS.
 var programs = []string{"\x7fELF", "MZ\x90\x00", "\xcf\xfa\xed\xfe"}
 
-// checkPrograms reports built programs: go build leaves one in a folder that has a main
-// package only, and the next commit takes it along.
+// checkPrograms reports executables: go build leaves one in the folder of a main package, and the next
+// commit would include it.
 func checkPrograms(root string) (findings []string, err error) {
 	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -33,7 +33,7 @@ func checkPrograms(root string) (findings []string, err error) {
 		_, err = io.ReadFull(in, begin)
 		_ = in.Close() // it was only read
 		if err != nil {
-			return nil // it is shorter than any program
+			return nil // shorter than any executable
 		}
 		for _, magic := range programs {
 			if strings.HasPrefix(string(begin), magic) {

@@ -32,8 +32,8 @@ func directRequirements(gomod string) []string {
 	return modules
 }
 
-// checkRequirements compares go.mod with the golden list, and wants a reason
-// for every module in the contributor's guide.
+// checkRequirements compares go.mod with the golden list, and requires a reason for every module in the
+// contributor's guide.
 func checkRequirements(gomod, golden, contributing string) []string {
 	have, want := directRequirements(gomod), strings.Fields(golden)
 	var findings []string

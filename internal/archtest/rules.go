@@ -17,21 +17,20 @@ const (
 	plugins   = "github.com/golangci/plugin-module-register"
 )
 
-// rule says what the packages it covers may import besides the standard
-// library and, for any package, what lies below it.
+// rule lists the packages that the covered packages may import besides the standard library. An entry
+// includes the packages below it.
 type rule struct {
 	// pkg is a folder of the module. "…/*" covers its direct children,
 	// "…/..." the folder and everything below it.
 	pkg string
 	// may are folders of the module (with the same two endings) and modules.
 	may []string
-	// why is the sentence that a failure prints.
+	// why is the reason that a failure prints.
 	why string
 }
 
-// houseRules is "who may import whom". The first rule that covers a package
-// decides; a package that no rule covers is a failure, so that a new package
-// is a decision.
+// houseRules is the table of permitted imports. The first rule that covers a package decides. A package
+// without a rule is a failure, so that a new package is a decision.
 func houseRules() []rule {
 	return []rule{
 		{"rmw", nil,

@@ -6,12 +6,10 @@ import (
 	"strings"
 )
 
-// maxLines is where a file is too long to be about one thing. Most of ours
-// stay below 350.
+// maxLines is the limit for a file about one subject. Most files stay below 350.
 const maxLines = 450
 
-// checkSize reports files, tests included, that are longer than limit. A
-// generated file is nobody's reading.
+// checkSize reports files, tests included, that are longer than limit. Generated files are exempt.
 func checkSize(t *tree, limit int) []string {
 	var findings []string
 	for _, f := range t.files {
@@ -31,7 +29,7 @@ func checkDocs(t *tree) []string {
 		files := packages[pkg]
 		want := "Package " + files[0].syntax.Name.Name + " "
 		if files[0].syntax.Name.Name == "main" {
-			want = "" // a program introduces itself by its own name
+			want = "" // a program's comment begins with its own name
 		}
 		if !documented(files, want) {
 			findings = append(findings, fmt.Sprintf("%s: no package comment that starts with %q", pkg, want))

@@ -2,9 +2,9 @@ package archtest
 
 import "go/ast"
 
-// checkSleep reports time.Sleep in tests, nested modules included: a test that
-// sleeps is slow when it passes and flaky when it fails. In a synctest bubble a
-// sleep costs nothing and is how time passes, so files that make bubbles may.
+// checkSleep reports time.Sleep in tests, nested modules included: a test that sleeps is slow when it
+// passes and flaky when it fails. In a synctest bubble a sleep costs nothing and advances the time, so
+// files with bubbles may sleep.
 func checkSleep(t *tree) []string {
 	var findings []string
 	for _, f := range t.files {

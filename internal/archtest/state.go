@@ -6,13 +6,12 @@ import (
 	"slices"
 )
 
-// plugin is the one package that is there to be imported and nothing else.
+// plugin is the only package with effects at import.
 const plugin = "cmd/migrate-check/golangci"
 
-// checkState reports everything that happens or is kept because a package was
-// imported: init functions, and package variables that hold channels, timers,
-// goroutines or maps that someone writes to. Such state cannot be owned,
-// stopped or put into a bubble of fake time. A main program may do as it likes.
+// checkState reports effects and state of a package import: init functions, and package variables that hold
+// channels, timers, goroutines or modified maps. Such state has no owner, and cannot be stopped or put into
+// a bubble of fake time. Main programs are exempt.
 func checkState(t *tree) []string {
 	var findings []string
 	packages := t.packages()
@@ -41,7 +40,7 @@ func checkState(t *tree) []string {
 type stateOf struct {
 	*tree
 	file     *file
-	maps     map[string]bool // the maps among the variables of the package
+	maps     map[string]bool // the map variables of the package
 	findings []string
 }
 
@@ -74,7 +73,7 @@ func (s *stateOf) variable(spec *ast.ValueSpec) {
 	}
 }
 
-// kind looks at the type of a package variable.
+// kind checks the type of a package variable.
 func (s *stateOf) kind(of ast.Expr, spec *ast.ValueSpec) {
 	switch of.(type) {
 	case *ast.ChanType:
@@ -86,8 +85,8 @@ func (s *stateOf) kind(of ast.Expr, spec *ast.ValueSpec) {
 	}
 }
 
-// atStart looks at what runs while the package is initialized. The body of a
-// function literal runs then only if the literal is called on the spot.
+// atStart checks code that runs during package initialization. The body of a function literal runs then
+// only if the literal is called on the spot.
 func (s *stateOf) atStart(n ast.Node, spec *ast.ValueSpec) bool {
 	switch n := n.(type) {
 	case *ast.FuncLit:
@@ -112,8 +111,8 @@ func isTimer(fun ast.Expr) bool {
 	return isCallOf(fun, "time", "NewTimer", "NewTicker", "AfterFunc", "After", "Tick")
 }
 
-// write reports the places where a map of the package changes. A table that
-// nobody writes to is a constant in all but name.
+// write reports the places that modify a map variable of the package. An unmodified map is a constant in
+// all but name.
 func (s *stateOf) write(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
@@ -150,8 +149,8 @@ func isBuiltin(fun ast.Expr, name string) bool {
 	return ok && ident.Name == name
 }
 
-// isCallOf reports whether fun is pkg.NAME for one of the names. Nobody renames
-// an import of the standard library here.
+// isCallOf reports whether fun is pkg.NAME for one of the names. It ignores renamed imports, which this
+// repository does not use for the standard library.
 func isCallOf(fun ast.Expr, pkg string, names ...string) bool {
 	selector, ok := fun.(*ast.SelectorExpr)
 	if !ok {

@@ -31,7 +31,7 @@ type tree struct {
 	files []*file
 }
 
-// load parses every Go file below root, except what the go command ignores:
+// load parses every Go file below root, except those that the go command ignores:
 // testdata and names that start with a dot or an underscore.
 func load(root string) (*tree, error) {
 	t := &tree{fset: token.NewFileSet()}
@@ -90,7 +90,7 @@ func (t *tree) packages() map[string][]*file {
 	return packages
 }
 
-// finding is one broken rule, at a place.
+// finding formats a violation with its position.
 func (t *tree) finding(f *file, at token.Pos, format string, args ...any) string {
 	return fmt.Sprintf("%s:%d: %s", f.path, t.fset.Position(at).Line, fmt.Sprintf(format, args...))
 }
@@ -104,7 +104,7 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// sortedKeys makes the order of the findings the same in every run.
+// sortedKeys makes the order of the findings deterministic.
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for key := range m {

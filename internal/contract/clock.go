@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Clock is the clock of one process, which Stall makes jump. The zero Clock works.
+// Clock is the clock of one process; Stall advances it. The zero Clock is ready for use.
 type Clock struct{ ahead atomic.Int64 }
 
 // Now is time.Now plus all the stalls.

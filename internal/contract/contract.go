@@ -1,6 +1,5 @@
-// Package contract puts a Store over go-redis into the conformance suite of
-// package rmwtest: with a proxy on the way that can lose any command or reply, in
-// this process and on fake time, or over real servers.
+// Package contract runs the conformance suite of package rmwtest on a Store over go-redis: behind a proxy
+// that can lose any command or reply, in this process with fake time, or over real servers.
 package contract
 
 import (
@@ -18,29 +17,29 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// Bench is a place to test a Store at.
+// Bench configures the environment of a Store under test.
 type Bench struct {
-	// Proxy is where the Stores connect to, and what injects the faults.
+	// Proxy is the address of the Stores, and injects the faults.
 	Proxy proxytest.Config
 	// Options makes the Stores' client options; nil means Proxy.Options.
 	Options func(p *proxytest.Proxy) *redis.Options
-	// Direct is how the suite looks at the storage beside the Stores; nil means
-	// through the proxy, too, as [proxytest.Proxy.CalmOptions] has it.
+	// Direct is the suite's access to the storage, without a Store; nil means through the proxy, with
+	// [proxytest.Proxy.CalmOptions].
 	Direct *redis.Options
-	// Trouble, if any, goes on beside the test until ctx ends.
+	// Trouble, if set, runs beside the test until ctx ends.
 	Trouble func(ctx context.Context, p *proxytest.Proxy)
-	// Kinds are those that the Stores store; nil means all.
+	// Kinds are the kinds that the Stores support; nil means all.
 	Kinds []rmw.Kind
-	// ExpiryUnit is what the storage counts expiries in; 0 means milliseconds.
+	// ExpiryUnit is the unit of expiries in the storage; 0 means milliseconds.
 	ExpiryUnit time.Duration
-	// Open makes a Store. It gets a client of its own, which is closed after it.
+	// Open makes a Store over a new client. The client is closed after the Store.
 	Open func(rdb *redis.Client) rmw.Store
 
-	// hangFor is after what time the connection of a hanging command is cut; 0 is never.
+	// hangFor is the time after which the connection of a hanging command is cut; 0 is never.
 	hangFor time.Duration
 }
 
-// Target starts the proxy. All it opens is closed at the end of the test.
+// Target starts the proxy. The end of the test closes it.
 func (b Bench) Target(t testing.TB) rmwtest.Target {
 	t.Helper()
 	p, err := proxytest.Start(b.Proxy)
@@ -98,8 +97,8 @@ func (b Bench) Run(t *testing.T) {
 	rmwtest.Run(t, func(t *testing.T) rmwtest.Target { return b.Target(t) })
 }
 
-// RunFake runs the suite on fake time: waiting costs nothing, and a goroutine
-// that stays behind fails the test. The proxy must be InMemory.
+// RunFake runs the suite on fake time: waiting costs nothing, and a leaked goroutine fails the test. The
+// proxy must be InMemory.
 func (b Bench) RunFake(t *testing.T) {
 	t.Helper()
 	rmwtest.RunFake(t, func(t *testing.T) rmwtest.Target { return b.Target(t) })
@@ -149,8 +148,8 @@ var actions = [...]proxytest.Action{
 	rmwtest.Late:        proxytest.ExecuteLater,
 }
 
-// ofAStore tells what a Store sends from connection set-up, and from what Direct
-// sends: it marks each command by its spelling, which Redis does not mind.
+// ofAStore distinguishes a Store's commands from connection set-up and from Direct's, which are marked by
+// their spelling; Redis ignores case.
 func ofAStore(args []string) bool {
 	switch strings.ToUpper(args[0]) {
 	case "HELLO", "CLIENT", "AUTH", "SELECT", "PING":
@@ -162,8 +161,8 @@ func ofAStore(args []string) bool {
 // mark spells a command as only Direct does.
 func mark(name string) string { return strings.ToUpper(name[:1]) + strings.ToLower(name[1:]) }
 
-// Direct is access to the storage by plain commands that every profile permits, with
-// the arguments that Redis 3.2 accepts: it refuses HSET with several fields.
+// Direct accesses the storage by plain commands that every profile permits, with the arguments that Redis
+// 3.2 accepts: it refuses HSET with several fields.
 type Direct struct{ rdb *redis.Client }
 
 func (d Direct) do(ctx context.Context, name string, args ...any) *redis.Cmd {

@@ -19,7 +19,7 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// naive reads and writes with two plain commands: what everybody writes first.
+// naive reads and writes with two unguarded commands.
 type naive struct{ rdb *redis.Client }
 
 func (s naive) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
@@ -58,8 +58,8 @@ func bench() Bench {
 	}
 }
 
-// Negative control: through this bench, too, the suite fails a naive Store where
-// it is wrong, and only there.
+// Negative control: through this bench, too, the suite fails a naive Store in the right clauses, and only
+// there.
 func TestANaiveStoreFailsAtTheBench(t *testing.T) {
 	failed := map[string]bool{}
 	for _, clause := range rmwtest.Clauses() {

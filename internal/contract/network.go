@@ -33,7 +33,7 @@ func (n *Network) Dialer(next DialFunc) DialFunc {
 	}
 }
 
-// Cut breaks all connections and lets none be made until restore is called.
+// Cut breaks all connections and refuses new ones until restore is called.
 func (n *Network) Cut() (restore func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

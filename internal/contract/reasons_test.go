@@ -19,7 +19,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// situation is a row of the second table of docs/errors.md, provoked.
+// situation provokes a row of the second table of docs/errors.md.
 type situation struct {
 	name    string
 	profile *proxycompat.Profile
@@ -29,7 +29,7 @@ type situation struct {
 	ctx     func(ctx context.Context) (context.Context, context.CancelFunc)
 	fn      func(cancel context.CancelFunc, rdb *redis.Client) rmw.UpdateFunc
 	want    map[string]error
-	written bool // may be
+	written bool // the value may be written
 }
 
 func both(reason error) map[string]error {
@@ -117,7 +117,7 @@ func is(args []string, call string) bool {
 	return call == "first" && name == "watch" || call == "write" && name == "exec"
 }
 
-// TestSameSituationSameReason is the second table of docs/errors.md.
+// TestSameSituationSameReason tests the second table of docs/errors.md.
 func TestSameSituationSameReason(t *testing.T) {
 	for _, s := range situations() {
 		for path, want := range s.want {
@@ -148,7 +148,7 @@ func (s situation) check(t *testing.T, path string, want error) {
 		"lockupdate": func() rmw.Store { return lockupdate.New(rdb, lockupdate.Config{MaxAttempts: 5}) },
 	}[path]()
 	defer func() { require.NoError(t, store.(io.Closer).Close()) }()
-	// Script caches; where the path is refused anyway, nothing is to be warmed.
+	// Fill the script caches; a refused path needs none.
 	_, _ = store.Update(t.Context(), rmw.Key{Name: "warm"}, add)
 
 	if s.prepare != nil {
@@ -183,7 +183,7 @@ func (s situation) check(t *testing.T, path string, want error) {
 	}
 }
 
-// Nobody listens there.
+// The address has no listener.
 func TestConnectionRefused(t *testing.T) {
 	rdb := redis.NewClient(proxycompat.Options(proxycompat.Redis(), "127.0.0.1:1"))
 	defer func() { require.NoError(t, rdb.Close()) }()

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// checker collects what is wrong with the documents below root.
+// checker collects the defects of the documents below root.
 type checker struct {
 	root     string
 	module   string // the path of the root module
@@ -21,8 +21,7 @@ func (c *checker) found(doc *document, number int, format string, args ...any) {
 	c.findings = append(c.findings, fmt.Sprintf("%s:%d: %s", doc.path, number, fmt.Sprintf(format, args...)))
 }
 
-// documents are the files that are checked, if they exist. The second README
-// is a translation of the first.
+// documents returns the existing documents. The second README is a translation of the first.
 func documents(root string) ([]string, error) {
 	var paths []string
 	for _, pattern := range []string{
@@ -44,8 +43,8 @@ func documents(root string) ([]string, error) {
 	return paths, nil
 }
 
-// Check returns the findings of all checks over the documents below root, and
-// the documents it has read.
+// Check runs all checks on the documents below root, and returns the findings and the names of the
+// documents.
 func Check(root string) (findings, read []string, err error) {
 	c := &checker{root: root}
 	if c.module, err = moduleOf(root); err != nil {

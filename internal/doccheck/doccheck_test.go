@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// TestDocs checks the documents of this repository.
 func TestDocs(t *testing.T) {
 	findings, read, err := Check("../..")
 	if err != nil {
@@ -36,7 +35,7 @@ func TestGoodDocumentsHaveNoFindings(t *testing.T) {
 	}
 }
 
-// The negative control: every broken promise is reported, and nothing else.
+// Negative control: every defect is reported, and nothing else.
 func TestBrokenDocumentsAreReported(t *testing.T) {
 	findings, _, err := Check("testdata/broken")
 	if err != nil {
@@ -105,7 +104,7 @@ func TestAMissingTranslationIsReported(t *testing.T) {
 	}
 }
 
-// Where the README claims speed, it says how many targets are missed.
+// If the README claims speed, it states the number of missed targets.
 func TestMissedTargetsAreNamed(t *testing.T) {
 	read := func(name string) string {
 		text, err := os.ReadFile("../../" + name)

@@ -20,7 +20,7 @@ var (
 	scheme     = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*:|^//`)
 )
 
-// checkLinks wants every relative link to lead somewhere.
+// checkLinks checks the target of every relative link.
 func (c *checker) checkLinks(doc *document) {
 	for _, l := range doc.prose {
 		text := codeSpan.ReplaceAllString(l.text, "")
@@ -34,7 +34,7 @@ func (c *checker) checkLinks(doc *document) {
 
 func (c *checker) checkLink(doc *document, number int, link string) {
 	if scheme.MatchString(link) {
-		return // somebody else's page
+		return // an external page
 	}
 	raw, fragment, _ := strings.Cut(link, "#")
 	name, err := url.PathUnescape(raw)
@@ -47,7 +47,7 @@ func (c *checker) checkLink(doc *document, number int, link string) {
 	case name == "":
 		to = doc.path
 	case strings.HasPrefix(name, "/"):
-		to = path.Clean(name[1:]) // the host shows these relative to the root
+		to = path.Clean(name[1:]) // the host resolves these from the root
 	}
 	if to == ".." || strings.HasPrefix(to, "../") {
 		c.found(doc, number, "link %s leaves the repository", link)
@@ -73,7 +73,7 @@ func unescape(fragment string) string {
 	return fragment
 }
 
-// anchors are the fragments that lead into the document.
+// anchors returns the fragments of the document's headings.
 func (d *document) anchors() map[string]bool {
 	anchors := map[string]bool{}
 	for _, h := range d.headings {
@@ -94,7 +94,7 @@ func (d *document) anchors() map[string]bool {
 
 var linkText = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
 
-// slug is how GitHub makes an anchor from a heading.
+// slug returns GitHub's anchor of a heading.
 func slug(text string) string {
 	text = linkText.ReplaceAllString(text, "$1")
 	return strings.Map(func(r rune) rune {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// document is a Markdown file, as far as the checks look at it.
+// document holds the checked parts of a Markdown file.
 type document struct {
 	path     string // relative to the root, with slashes
 	blocks   []block
@@ -51,7 +51,7 @@ var (
 
 func parse(path, text string) *document {
 	doc := &document{path: path}
-	var open *block // the block we are in
+	var open *block // the current block
 	var indent, mark, before string
 	for i, text := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		text = strings.TrimSuffix(text, "\r")
@@ -75,7 +75,7 @@ func parse(path, text string) *document {
 		}
 		before = text
 	}
-	if open != nil { // never closed: it reaches to the end, as it does in HTML
+	if open != nil { // unclosed: it reaches to the end, as in HTML
 		doc.blocks = append(doc.blocks, *open)
 	}
 	return doc

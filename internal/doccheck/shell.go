@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// checkShell wants somebody to run every command that a document shows.
+// checkShell requires that every command in a document is executed somewhere.
 func (c *checker) checkShell(doc *document) {
 	for _, b := range doc.blocks {
 		switch b.lang {
@@ -54,7 +54,7 @@ func withoutComment(text string) string {
 	return strings.TrimSpace(command)
 }
 
-// shell judges commands one after the other; cd changes where it is.
+// shell checks commands in order; cd changes its folder.
 type shell struct {
 	*checker
 	dir string
@@ -66,7 +66,7 @@ var quoted = regexp.MustCompile(`'[^']*'|"[^"$` + "`" + `]*"`)
 
 var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z_0-9]*=\S*$`)
 
-// line returns why the commands of a line cannot be trusted, or nothing.
+// line returns the reason why a line is not executed anywhere, or "".
 func (s *shell) line(text string) string {
 	text = quoted.ReplaceAllString(text, "QUOTED")
 	if strings.ContainsAny(text, "|;<>`\\") || strings.Contains(text, "$(") {
@@ -106,7 +106,7 @@ func (s *shell) command(words []string) string {
 
 func (s *shell) changeDir(dir string) string {
 	if s.dir == "." && dir == path.Base(s.module) {
-		return "" // into the clone
+		return "" // the clone's folder
 	}
 	s.dir = path.Join(s.dir, dir)
 	if info, err := os.Stat(filepath.Join(s.root, s.dir)); err != nil || !info.IsDir() {
@@ -134,7 +134,7 @@ func (s *shell) makeTargets(args []string) string {
 	return ""
 }
 
-// goCommand wants the packages of this module that it sees to exist.
+// goCommand checks that the packages of this module exist.
 func (s *shell) goCommand(verb string, args []string) string {
 	if !slices.Contains([]string{"run", "test", "install", "get", "vet", "build"}, verb) {
 		return nobody
@@ -150,7 +150,7 @@ func (s *shell) goCommand(verb string, args []string) string {
 			return "no such package: " + arg
 		}
 		if verb == "run" {
-			break // the rest are arguments of the program
+			break // the rest are the program's arguments
 		}
 	}
 	if !mentioned && verb != "test" {
@@ -159,8 +159,7 @@ func (s *shell) goCommand(verb string, args []string) string {
 	return ""
 }
 
-// packageDir returns the folder, relative to the root, of an argument that
-// names a package of this module.
+// packageDir returns the folder, relative to the root, of an argument that names a package of this module.
 func (s *shell) packageDir(arg string) (string, bool) {
 	arg, _, _ = strings.Cut(arg, "@")
 	if arg == "." || strings.HasPrefix(arg, "./") || strings.HasPrefix(arg, "../") {

@@ -120,12 +120,12 @@ func dedent(lines []string) string {
 	for _, text := range lines {
 		b.WriteString(strings.TrimRight(strings.TrimPrefix(text, shared), "\t ") + "\n")
 	}
-	// gofmt wants blank lines around a marker between declarations.
+	// gofmt inserts blank lines around a marker between declarations.
 	return strings.Trim(b.String(), "\n") + "\n"
 }
 
-// compiled: the go command ignores testdata and names with a dot or an
-// underscore in front.
+// compiled reports whether the go command builds the file: it ignores testdata and names that begin with a
+// dot or an underscore.
 func compiled(file string) bool {
 	for element := range strings.SplitSeq(file, "/") {
 		if element == "testdata" || strings.HasPrefix(element, ".") || strings.HasPrefix(element, "_") {

@@ -2,9 +2,8 @@ package doccheck
 
 import "strings"
 
-// checkTwins wants a translation to show the same code under the same outline.
-// It compares in order, and reports the first difference only: after that, every
-// other one follows from it.
+// checkTwins requires that a translation has the same outline and code. It reports the first difference
+// only, since the others follow from it.
 func (c *checker) checkTwins(original, twin *document) {
 	for i := range max(len(original.headings), len(twin.headings)) {
 		if at(original.headings, i).level != at(twin.headings, i).level {

@@ -13,12 +13,12 @@ import (
 //go:embed costs.tsv
 var costsText string
 
-// cost is one operation on an entity of some size.
+// cost holds the counts of one operation on an entity of some size.
 type cost struct {
 	Sent, Received int
 }
 
-// costs are the counted ones, as the page asks for them.
+// costs looks up the counts for the page.
 type costs struct {
 	all   map[string]cost
 	trips map[string]int
@@ -49,7 +49,7 @@ func readCosts() (costs, error) {
 	return c, nil
 }
 
-// Of returns what an operation costs; the page must not ask for what was not counted.
+// Of returns the cost of an operation, or an error if it was not counted.
 func (c costs) Of(what string, size int, layout any, path string) (cost, error) {
 	found, ok := c.all[key(what, size, layout, path)]
 	if !ok {
@@ -58,7 +58,7 @@ func (c costs) Of(what string, size int, layout any, path string) (cost, error) 
 	return found, nil
 }
 
-// Trips returns how many round trips it takes.
+// Trips returns the number of round trips of an operation.
 func (c costs) Trips(what string, size int, layout any, path string) (int, error) {
 	if _, err := c.Of(what, size, layout, path); err != nil {
 		return 0, err
@@ -66,7 +66,7 @@ func (c costs) Trips(what string, size int, layout any, path string) (int, error
 	return c.trips[key(what, size, layout, path)], nil
 }
 
-// bytes renders a number of bytes as people compare it.
+// bytes formats a number of bytes in a readable unit.
 func bytes(n int) string {
 	switch {
 	case n < 1_000:

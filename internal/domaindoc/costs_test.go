@@ -29,7 +29,7 @@ import (
 
 var update = flag.Bool("update", false, "write costs.tsv anew")
 
-// What the documents say of round trips and bytes is what was counted at the socket.
+// The documented round trips and bytes are those counted at the socket.
 func TestCosts(t *testing.T) {
 	if underRace {
 		t.Skip("what crosses the wire does not depend on the detector")
@@ -62,13 +62,13 @@ func TestCosts(t *testing.T) {
 type work struct {
 	name  string
 	sizes []int
-	// before makes an entity of that size; do is what is counted. round tells apart the
-	// operations of one run, of which the last is counted.
+	// before makes an entity of that size; do is counted. round numbers the operations of one run, of which
+	// the last is counted.
 	before func(ctx context.Context, s services, size int) error
 	do     func(ctx context.Context, s services, round int) error
 }
 
-const rounds = 4 // enough for connections and script caches to be warm
+const rounds = 4 // enough to warm connections and script caches
 
 type services struct {
 	store    rmw.Store
@@ -79,14 +79,14 @@ type services struct {
 	desk     desk.Desk
 }
 
-// ids of a length that is common, and of the same length always.
+// The ids have a common, constant length.
 func op(n int) domains.Op {
 	return domains.Op{ID: fmt.Sprintf("op-%023d", n), At: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)}
 }
 
 func id(kind string, n int) string { return fmt.Sprintf("%s-%08d", kind, n) }
 
-// remembered is the list of operations that every busy entity has, all of a common kind.
+// remembered is the list of operations that every busy entity has, of a common kind.
 func remembered(name string) domains.Header {
 	h := domains.Header{Format: domains.Format, Version: 1_000}
 	for n := range domains.Remembered {
@@ -216,8 +216,8 @@ func works() []work {
 	}
 }
 
-// calm lets what a call leaves behind be done before the next: where a release is
-// still under way, the next lock of the key names the last owner, which is 45 B more.
+// calm waits for background work between calls: while a release is in flight, the next acquire names the
+// previous owner, which is 45 B more.
 type calm struct{ rmw.Store }
 
 func (s calm) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
@@ -230,7 +230,7 @@ func (s calm) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.R
 	return s.Store.Update(ctx, key, fn)
 }
 
-// warm opens more connections than an operation uses, so that none is counted.
+// warm opens more connections than an operation uses, so that no dial is counted.
 func warm(t *testing.T, rdb *redis.Client) {
 	t.Helper()
 	for range 8 {
@@ -240,7 +240,7 @@ func warm(t *testing.T, rdb *redis.Client) {
 	}
 }
 
-// count returns what one operation costs, with all that follows the answer.
+// count returns the cost of one operation, including its background work.
 func count(t *testing.T, path string, layout domains.Layout, w work, size int) (c meter.Count) {
 	synctest.Test(t, func(t *testing.T) {
 		profile, engines := proxycompat.Redis(), 1
@@ -276,7 +276,7 @@ func count(t *testing.T, path string, layout domains.Layout, w work, size int) (
 			synctest.Wait()
 			start := wire.Read()
 			require.NoError(t, w.do(t.Context(), s, round))
-			time.Sleep(time.Second) // fake time: the release comes behind the answer
+			time.Sleep(time.Second) // fake time: the release follows in the background
 			synctest.Wait()
 			c = wire.Read().Sub(start)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The documents are what the code says.
+// The documents match the code.
 func TestDocuments(t *testing.T) {
 	files, err := render()
 	require.NoError(t, err)
@@ -20,7 +20,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// A page cannot show a figure that nobody has counted.
+// A page can only show counted figures.
 func TestUncountedCosts(t *testing.T) {
 	c, err := readCosts()
 	require.NoError(t, err)
@@ -34,7 +34,7 @@ func TestBytes(t *testing.T) {
 	assert.Equal(t, []string{"999 B", "1.0 KB", "10 KB"}, []string{bytes(999), bytes(1_000), bytes(10_000)})
 }
 
-// Writing goes where it is told, or says why not.
+// Writing succeeds in the given folder, or returns an error.
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	require.Error(t, write(dir), "there is no docs folder")

@@ -1,6 +1,6 @@
-// Domaindoc writes what is said of the entities: the transition tables in the packages'
-// docs, and docs/domains.md, which has the diagrams, and what the operations cost. A test
-// compares them, so that they never differ from the code.
+// Domaindoc writes the generated documents of the domain packages: the transition tables in the packages'
+// docs, and docs/domains.md with the diagrams and the costs of the operations. A test compares them with
+// the code.
 package main
 
 import (

@@ -2,6 +2,5 @@
 
 package main
 
-// underRace: the detector makes everything ten times slower, and looks at the code, not
-// at how often it runs.
+// underRace: the race detector makes the test ten times slower and changes no count.
 const underRace = true

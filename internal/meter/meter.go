@@ -1,6 +1,5 @@
-// Package meter counts what really crosses a client's connections: round trips
-// and bytes. It sits below the client, so that nothing a client does by itself
-// (handshakes, retries) escapes it.
+// Package meter counts the round trips and bytes of a client's connections. It works below the client, so
+// that it includes handshakes and retries.
 package meter
 
 import (
@@ -20,17 +19,17 @@ type Meter struct {
 
 // Count is a reading.
 type Count struct {
-	RoundTrips    int64 // times that a connection was written to and then answered
+	RoundTrips    int64 // writes to a connection that were followed by a read
 	BytesSent     int64
 	BytesReceived int64
 }
 
-// Sub returns what was counted since before.
+// Sub returns the difference from an earlier count.
 func (c Count) Sub(before Count) Count {
 	return Count{c.RoundTrips - before.RoundTrips, c.BytesSent - before.BytesSent, c.BytesReceived - before.BytesReceived}
 }
 
-// Read returns what has been counted so far.
+// Read returns the count so far.
 func (m *Meter) Read() Count {
 	return Count{m.roundTrips.Load(), m.sent.Load(), m.received.Load()}
 }
@@ -46,8 +45,8 @@ func (m *Meter) Dialer(dial DialFunc) DialFunc {
 	}
 }
 
-// meteredConn counts one connection. A client that writes on while answers arrive
-// would blur what a round trip is; go-redis' pipelines do not.
+// meteredConn counts one connection. Writing while replies arrive would blur round trips; go-redis'
+// pipelines do not do that.
 type meteredConn struct {
 	net.Conn
 	m     *Meter

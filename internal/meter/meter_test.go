@@ -28,8 +28,8 @@ func metered(t *testing.T, m *meter.Meter) (conn, peer net.Conn) {
 	return conn, far
 }
 
-// play is a scripted peer: it reads what it is asked, then writes each answer in a
-// write of its own. It stops at the end of the script.
+// play is a scripted peer: it reads each request, then writes each reply in a separate write. It stops at
+// the end of the script.
 type step struct {
 	asked   string
 	answers []string

@@ -26,8 +26,7 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// clone is a folder in which the commands of the document work as in a clone of the
-// repository.
+// clone is a folder in which the commands of the document work as in a clone of the repository.
 type clone struct{ dir string }
 
 func newClone(t *testing.T) *clone {
@@ -42,7 +41,7 @@ func newClone(t *testing.T) *clone {
 	}
 	mod, err := os.ReadFile(filepath.Join(root(t), "go.mod"))
 	require.NoError(t, err)
-	_, rest, _ := strings.Cut(string(mod), "\n") // all but its name
+	_, rest, _ := strings.Cut(string(mod), "\n") // all but the name
 	c.write(t, "go.mod", fmt.Sprintf("module example.com/migrating\n%s\nrequire %[2]s v0.0.0\n\nreplace %[2]s => %[3]s\n",
 		rest, "github.com/unwatch/unwatch", strconv.Quote(root(t))))
 	sum, err := os.ReadFile(filepath.Join(root(t), "go.sum"))
@@ -52,8 +51,7 @@ func newClone(t *testing.T) *clone {
 	return c
 }
 
-// serve makes the program of the service's tests the service itself, on demand: so that
-// each step is compiled and linked once.
+// serve lets the service's test binary act as the service, so that each step is compiled and linked once.
 const (
 	serveFile = "serve_for_internal_migration_test.go"
 	serve     = `package main
@@ -77,17 +75,17 @@ func (c *clone) write(t *testing.T, name, text string) {
 	require.NoError(t, os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o644))
 }
 
-// run executes a command as it stands in the document, and returns what it has printed.
-// Tests say more than they do for the reader, and leave their program behind.
+// run executes a command of the document and returns its output. Its flags make tests more verbose and keep
+// the test binary.
 func (c *clone) run(t *testing.T, command string) (output string, err error) {
 	t.Helper()
 	words := strings.Fields(command)
 	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
 	cmd.Dir = c.dir
 	cmd.Env = append(os.Environ(),
-		"GOFLAGS=-mod=mod -count=1 -v -vet=off -o="+c.program()+" -gcflags=-l -ldflags=-s", "GOGC=400", // the latter for speed
+		"GOFLAGS=-mod=mod -count=1 -v -vet=off -o="+c.program()+" -gcflags=-l -ldflags=-s", "GOGC=400", // the last two for speed
 		"GOPROXY=off", "GOWORK=off", "GOTOOLCHAIN=local",
-		"GIT_CEILING_DIRECTORIES="+filepath.Dir(c.dir)) // not a repository that we may be in
+		"GIT_CEILING_DIRECTORIES="+filepath.Dir(c.dir)) // excludes a surrounding repository
 	text, err := cmd.CombinedOutput()
 	return string(text), err
 }
@@ -99,10 +97,10 @@ func (c *clone) mustRun(t *testing.T, command string) string {
 	return output
 }
 
-// program is what the last go test has left behind.
+// program is the binary of the last go test.
 func (c *clone) program() string { return filepath.Join(c.dir, "service.test") }
 
-// keep puts the program aside.
+// keep saves the binary.
 func (c *clone) keep(t *testing.T, name string) (program string) {
 	t.Helper()
 	program = filepath.Join(c.dir, name)
@@ -132,8 +130,8 @@ func files(t *testing.T, dir string) map[string]string {
 	return texts
 }
 
-// control breaks two rules of the migration after step 7, and wants the service's tests
-// to notice both: somebody still publishes, and the epoch is not stored.
+// control breaks two rules of the migration after step 7, and requires that the service's tests detect
+// both: one writer still publishes, and the epoch is not stored.
 func (c *clone) control(t *testing.T) {
 	t.Helper()
 	for file, change := range map[string][2]string{

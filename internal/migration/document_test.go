@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// section is what the document says of a step.
+// section is the document's section on a step.
 type section struct {
 	number int
 	title  string
@@ -25,7 +25,7 @@ type block struct {
 	lang, text string
 }
 
-// commands are the lines of the blocks of shell.
+// commands returns the lines of the shell blocks.
 func (s section) commands() []string {
 	var commands []string
 	for _, b := range s.blocks {
@@ -71,7 +71,7 @@ func readDocument(t *testing.T) string {
 	return string(text)
 }
 
-// misquoted returns the blocks of a language that are no part of the text they are from.
+// misquoted returns the blocks of a language that are not part of their source.
 func (s section) misquoted(lang, source string) (wrong []string) {
 	for _, b := range s.blocks {
 		if b.lang == lang && !strings.Contains("\n"+source, "\n"+b.text) {
@@ -81,7 +81,7 @@ func (s section) misquoted(lang, source string) (wrong []string) {
 	return wrong
 }
 
-// A control: the smallest difference is noticed.
+// Negative control: the smallest difference is detected.
 func TestMisquoted(t *testing.T) {
 	const patch = "@@ -1 +1 @@\n-a\n+b\n"
 	for text, want := range map[string]int{"-a\n+b\n": 0, "+b\n": 0, "-a\n+c\n": 1, "b\n": 1, "-a\n+b": 0, "-a\n\n+b\n": 1} {
@@ -90,8 +90,7 @@ func TestMisquoted(t *testing.T) {
 	}
 }
 
-// unindented is what go test prints, and the same without the indentation it gives to
-// what a test writes.
+// unindented returns the output of go test, followed by the same without the indentation of test logs.
 func unindented(printed string) string {
 	var b strings.Builder
 	for line := range strings.Lines(printed) {
@@ -100,14 +99,14 @@ func unindented(printed string) string {
 	return printed + "\n" + b.String()
 }
 
-// stat counts the lines of a patch, those of the service and those of its tests.
+// stat counts the lines of a patch, in the service and in its tests.
 type stat struct{ code, codeGone, tests, testsGone int }
 
 func (s stat) String() string {
 	return fmt.Sprintf("| +%d −%d | +%d −%d |", s.code, s.codeGone, s.tests, s.testsGone)
 }
 
-// read returns the lines that a patch adds and takes away, and the files it changes.
+// read returns the counts of added and removed lines of a patch, and the changed files.
 func read(patch string) (s stat, changed []string) {
 	var test bool
 	for line := range strings.Lines(patch) {
@@ -131,8 +130,8 @@ func read(patch string) (s stat, changed []string) {
 	return s, changed
 }
 
-// The document has a section for each patch, a row in its table with the patch's size,
-// and the commands of play.sh. No patch touches the tests of the service's HTTP API.
+// The document has a section for each patch, a row in its table with the patch's size, and the commands of
+// play.sh. No patch changes the tests of the service's HTTP API.
 func TestDocument(t *testing.T) {
 	text := readDocument(t)
 	steps, rest := parse(text)
@@ -168,5 +167,5 @@ func TestDocument(t *testing.T) {
 	require.Equal(t, slices.DeleteFunc(commands, isProbe), played)
 }
 
-// isProbe: a command with a placeholder for the address of a proxy.
+// isProbe reports whether a command has a placeholder for the address of a proxy.
 func isProbe(command string) bool { return strings.Contains(command, "HOST:PORT") }

@@ -25,7 +25,7 @@ type process struct {
 
 var serving = regexp.MustCompile(`serving http=(\S+)`)
 
-// launch starts a program, and returns when it serves.
+// launch starts a program, and returns when it accepts requests.
 func launch(t *testing.T, program string, args ...string) process {
 	t.Helper()
 	cmd := exec.Command(program, append([]string{"-listen", "127.0.0.1:0"}, args...)...)
@@ -78,7 +78,7 @@ func (p process) do(t *testing.T, method, path, body string) (status int, answer
 	return resp.StatusCode, string(raw)
 }
 
-// want is do for what must work.
+// want is do for a request that must succeed.
 func (p process) want(t *testing.T, method, path, body string) string {
 	t.Helper()
 	status, answer := p.do(t, method, path, body)

@@ -16,12 +16,12 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// controlStep is after which the controls break the rules: each of them is there, and
-// the transactions are not.
+// controlStep is the step after which the controls break rules: both rules hold there, and there are no
+// transactions.
 const controlStep = 7
 
-// TestMigration plays the migration: the odd steps in one clone, and the even ones in
-// another, so that one is compiled while the other is tested.
+// TestMigration plays the migration: the odd steps in one clone and the even ones in another, so that one
+// is compiled while the other is tested.
 func TestMigration(t *testing.T) {
 	long.Only(t)
 	switch {
@@ -66,10 +66,10 @@ type migration struct {
 	steps    []section
 	redis    string        // the address of a Redis
 	proxy    string        // and of a Codis proxy in front of it
-	programs []chan string // the service after each step, once there is one; "" if there is none
+	programs []chan string // the service after each step, once built; "" if the build failed
 
 	mu    sync.Mutex
-	known []string // the paths that callers know of
+	known []string // the paths that callers know
 }
 
 func newMigration(t *testing.T) *migration {
@@ -86,7 +86,7 @@ func newMigration(t *testing.T) *migration {
 	return m
 }
 
-// play plays every other step from the first on. Step 0 is the service as it is.
+// play plays every second step from the first on. Step 0 is the original service.
 func (m *migration) play(t *testing.T, c *clone, first int) {
 	ok := true
 	for n := first; n <= len(m.steps); n += 2 {
@@ -102,13 +102,13 @@ func (m *migration) play(t *testing.T, c *clone, first int) {
 			}
 			program = c.keep(t, fmt.Sprint("step", n))
 		})
-		m.programs[n] <- program // also if there is none: the other lane waits for it
+		m.programs[n] <- program // also without a program, since the other lane waits
 		ok = ok && (n == 0 || t.Run(fmt.Sprintf("steps %d and %d", n-1, n), func(t *testing.T) { m.sideBySide(t, n) }))
 		ok = ok && (n != controlStep || t.Run("what breaks a rule is noticed", c.control))
 	}
 }
 
-// patches are the commands of a step that change the service.
+// patches returns the commands of a step that change the service.
 func (s section) patches() []string {
 	return slices.DeleteFunc(s.commands(), func(command string) bool { return !strings.HasPrefix(command, "git apply ") })
 }
@@ -121,7 +121,7 @@ func (s section) apply(t *testing.T, c *clone) {
 	}
 }
 
-// play runs the commands of a step and compares what the document quotes.
+// play runs the commands of a step and compares the document's quotations.
 func (s section) play(t *testing.T, c *clone) {
 	t.Helper()
 	s.apply(t, c)
@@ -138,7 +138,7 @@ func (s section) play(t *testing.T, c *clone) {
 			defer codis.Close()
 			command = strings.ReplaceAll(command, "HOST:PORT", codis.Addr())
 		}
-		running.Go(func() { // they do not need each other
+		running.Go(func() { // the commands are independent
 			output, err := c.run(t, command)
 			assert.NoError(t, err, "%s\n%s", command, output)
 			printed[i] = output
@@ -161,7 +161,7 @@ func (s section) play(t *testing.T, c *clone) {
 func (m *migration) program(t *testing.T, step int) string {
 	t.Helper()
 	program := <-m.programs[step]
-	m.programs[step] <- program // for the next who asks
+	m.programs[step] <- program // for the next caller
 	if program == "" {
 		t.Skipf("step %d has failed", step)
 	}
@@ -179,7 +179,7 @@ func (m *migration) sideBySide(t *testing.T, n int) {
 	m.known = append(m.known, paths...)
 }
 
-// launch starts the service as it is after a step; that of the last behind the proxy.
+// launch starts the service of a step; that of the last step uses the proxy.
 func (m *migration) launch(t *testing.T, step int) process {
 	t.Helper()
 	program := m.program(t, step)
@@ -189,7 +189,7 @@ func (m *migration) launch(t *testing.T, step int) process {
 	return launch(t, program, "-redis", "redis://"+m.redis)
 }
 
-// sameForAll wants the first and the last step to read all that there is alike.
+// sameForAll requires that the first and the last step read all data alike.
 func (m *migration) sameForAll(t *testing.T) {
 	first, last := m.launch(t, 0), m.launch(t, len(m.steps))
 	require.NotEmpty(t, m.known)
@@ -198,8 +198,7 @@ func (m *migration) sameForAll(t *testing.T) {
 	}
 }
 
-// seen is what a process says of something. The order of an agent's sessions does not
-// count.
+// seen returns a process's response. The order of an agent's sessions does not count.
 func seen(t *testing.T, p process, path string) map[string]any {
 	t.Helper()
 	v := look[map[string]any](t, p, path)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What callers see, as far as the rules are about it.
+// The fields of responses that the rules concern.
 type (
 	seenSession struct {
 		ID, Status, Agent, Queue string
@@ -30,7 +30,7 @@ type (
 	}
 )
 
-// disagreements says where sessions, agents and a queue do not fit together.
+// disagreements lists inconsistencies between sessions, agents and a queue.
 func disagreements(sessions []seenSession, agents []seenAgent, queue []string) (wrong []string) {
 	has, waiting := map[string][]string{}, []string{}
 	for _, s := range sessions {
@@ -56,7 +56,7 @@ func disagreements(sessions []seenSession, agents []seenAgent, queue []string) (
 	return wrong
 }
 
-// holes says where events are missing, twice there, or out of order.
+// holes lists missing, duplicate and misordered events.
 func holes(events []seenEvent, first int64, texts int) (wrong []string) {
 	said := map[string]bool{}
 	for i, e := range events {
@@ -73,7 +73,7 @@ func holes(events []seenEvent, first int64, texts int) (wrong []string) {
 	return wrong
 }
 
-// A control: what is wrong is found.
+// Negative control: inconsistencies are found.
 func TestFindings(t *testing.T) {
 	s := []seenSession{{ID: "1", Status: "active", Agent: "ben"}, {ID: "2", Status: "queued"}, {ID: "3", Status: "closed", Agent: "ben"}}
 	ben := func(limit int, ids ...string) []seenAgent { return []seenAgent{{ID: "ben", Max: limit, Sessions: ids}} }
@@ -97,7 +97,7 @@ func TestFindings(t *testing.T) {
 	require.NotEmpty(t, holes(e(3, 4), 3, 3))
 }
 
-// look reads what a process says of something.
+// look decodes a process's response.
 func look[T any](t *testing.T, p process, path string) (v T) {
 	t.Helper()
 	assert.NoError(t, json.Unmarshal([]byte(p.want(t, "GET", path, "")), &v))
@@ -106,7 +106,7 @@ func look[T any](t *testing.T, p process, path string) (v T) {
 
 const messages = 12 // of each process
 
-// rooms has both processes talk in one room, while somebody follows it at each.
+// rooms makes both processes post in one room, with a subscriber at each.
 func rooms(t *testing.T, fleet [2]process, room string) {
 	t.Helper()
 	path := "/rooms/" + room
@@ -145,7 +145,7 @@ func rooms(t *testing.T, fleet [2]process, room string) {
 	}
 }
 
-// sessions has both processes give sessions to the same agents, all at once.
+// sessions makes both processes assign sessions to the same agents concurrently.
 func sessions(t *testing.T, fleet [2]process, name string) (paths []string) {
 	t.Helper()
 	room, queue, team := name+"s", name+"q", []string{name + "a", name + "b"}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The repository that steps.sh makes of the patches makes the same patches.
+// steps.sh makes a repository of the patches, and the same patches of the repository.
 func TestSteps(t *testing.T) {
 	script := filepath.Join(root(t), patchDir, "steps.sh")
 	repository, out := filepath.Join(t.TempDir(), "steps"), t.TempDir()

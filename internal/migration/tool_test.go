@@ -8,8 +8,8 @@ import (
 	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
-// What step 2 does to a file that migrate-check rewrites is what it writes there, and
-// nothing else: so whoever migrates a service of their own gets it for nothing, too.
+// The changes of step 2 to a file that migrate-check rewrites are exactly those of migrate-check, so that
+// users get them automatically.
 func TestTheToolWritesAPartOfStep2(t *testing.T) {
 	long.Only(t)
 	if testing.Short() {

@@ -17,7 +17,7 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// hostileNames are what no service means to use as a name, and one day does.
+// hostileNames are unusual names that a service may use by accident.
 func hostileNames() map[string]string {
 	return map[string]string{
 		"space":         " ",
@@ -45,8 +45,8 @@ func set(v rmw.Value) rmw.UpdateFunc {
 	return func(context.Context, rmw.Value) (rmw.Value, error) { return v, nil }
 }
 
-// A name is bytes: of a key, of a field, and of a value. Nothing is lost, nothing else is
-// touched, and each path does the same.
+// A name of a key, a field or a value is a byte string. Every path stores it exactly, and changes nothing
+// else.
 func TestHostileNames(t *testing.T) {
 	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
 		s := target.Open()
@@ -87,8 +87,8 @@ func TestHostileNames(t *testing.T) {
 	})
 }
 
-// What cannot be used is refused before anything is sent, in words that say what can be
-// used instead, and the same on each path.
+// Every path refuses an unusable key before it sends anything, with the same error, which describes a
+// usable one.
 func TestUnusableKeys(t *testing.T) {
 	said := map[string]map[string]bool{}
 	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
@@ -133,8 +133,8 @@ func TestUnusableKeys(t *testing.T) {
 	}
 }
 
-// The longest expiry that a time.Duration can say is 292 years. It is an expiry like any
-// other, and so is one of a fraction of a millisecond more than one.
+// The longest time.Duration is 292 years. It is a valid expiry, and so is a fraction of a millisecond more
+// than one.
 func TestHostileExpiries(t *testing.T) {
 	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
 		s := target.Open()
@@ -157,7 +157,7 @@ func TestHostileExpiries(t *testing.T) {
 					v, left, err := target.Direct.Get(t.Context(), key.Name)
 					require.NoError(t, err, ttl)
 					if ttl < time.Second && !v.Exists() {
-						continue // it was that short
+						continue // it has expired already
 					}
 					assert.True(t, v.Equal(then), "%v: %v", ttl, v)
 					assert.Greater(t, left, time.Duration(0), ttl)
@@ -175,7 +175,7 @@ func TestHostileExpiries(t *testing.T) {
 	})
 }
 
-// A value of 64 MiB goes through, and so does one without a byte in its place.
+// A value of 64 MiB works, and so does one that differs by a byte.
 func TestHostileSizes(t *testing.T) {
 	long.Only(t)
 	if testing.Short() || raceEnabled {

@@ -1,5 +1,5 @@
-// Package paths opens each path to a store in this process and on fake time, for tests
-// of what must work on all of them.
+// Package paths opens each path to a store in this process with fake time, for tests that must pass on all
+// of them.
 package paths
 
 import (
@@ -21,12 +21,12 @@ import (
 // Path is one way to a store.
 type Path struct {
 	Name string
-	// Open returns the storage, empty, with Stores over it.
+	// Open returns an empty storage with Stores over it.
 	Open func(t testing.TB) rmwtest.Target
 }
 
-// All returns the paths: the store in memory, WATCH on a Redis, the lock and the guard
-// behind a Codis proxy over two servers, and the former with the latter in its shadow.
+// All returns the paths: the store in memory, WATCH on a Redis, the lock and the guard behind a Codis proxy
+// over two servers, and WATCH with the lock path as its shadow.
 func All() []Path {
 	legacy := contract.Bench{
 		Proxy: proxytest.Config{Profile: proxycompat.Redis(), Engines: 1, InMemory: true},
@@ -57,8 +57,7 @@ func Each(t *testing.T, test func(t *testing.T, target rmwtest.Target)) {
 	}
 }
 
-// shadowed serves from one storage, in whose shadow is another. Whatever the shadow finds
-// is an error of the test.
+// shadowed serves from one storage and shadows it on another. A finding of the shadow fails the test.
 func shadowed(t testing.TB, serving, hidden rmwtest.Target) rmwtest.Target {
 	open := serving.Open
 	serving.Open = func() rmw.Store {

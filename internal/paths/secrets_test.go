@@ -25,7 +25,7 @@ import (
 	"github.com/unwatch/unwatch/shadow"
 )
 
-// What must not be seen anywhere. They are not alike, so that a failure tells which it was.
+// Texts that must not be visible anywhere. They differ, so that a failure identifies the text.
 const (
 	rightPassword = "passw0rdOfTheServer"
 	wrongPassword = "passw0rdOfAnother"
@@ -34,8 +34,7 @@ const (
 	fieldStored   = "st0redField"
 )
 
-// spy collects all that a service could log: the records of every logger, and each thing
-// that it is shown, in each way to print it.
+// spy collects all possible logs of a service: the records of every logger, and each value in each format.
 type spy struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -55,12 +54,12 @@ func (s *spy) Write(p []byte) (int, error) {
 	return s.text.Write(p)
 }
 
-// Printf is what go-redis logs with.
+// Printf implements go-redis' logger.
 func (s *spy) Printf(_ context.Context, format string, args ...any) { s.printf(format+"\n", args...) }
 
 func (s *spy) printf(format string, args ...any) { _, _ = fmt.Fprintf(s, format, args...) }
 
-// show prints what, and whatever error it wraps.
+// show prints a value, and every error that it wraps.
 func (s *spy) show(what any) {
 	for _, verb := range []string{"%v", "%+v", "%#v", "%q", "%s", "%x"} {
 		s.printf(verb+"\n", what)
@@ -94,7 +93,7 @@ func (s *spy) assertClean(t *testing.T, what string) {
 	s.text.Reset()
 }
 
-// guarded is a path to a store that wants a password, with its server.
+// guarded is a path to a store that requires a password, with its server.
 type guarded struct {
 	proxy *proxytest.Proxy
 	store rmw.Store
@@ -102,7 +101,7 @@ type guarded struct {
 	kinds []rmw.Kind
 }
 
-// guardedPaths open each path with all its logging on.
+// guardedPaths opens each path with all its logging enabled.
 func guardedPaths() map[string]func(t *testing.T, s *spy, password string) guarded {
 	server := func(t *testing.T, profile *proxycompat.Profile, store proxytest.Store) *proxytest.Proxy {
 		p, err := proxytest.Start(proxytest.Config{Profile: profile, InMemory: true, Password: rightPassword, Store: store})
@@ -169,17 +168,17 @@ func guardedPaths() map[string]func(t *testing.T, s *spy, password string) guard
 	}
 }
 
-// update runs fn and shows all that comes of it, a panic included.
+// update runs fn and shows all results, including a panic.
 func (g guarded) update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	defer func() { _ = recover() }() // the caller's own
+	defer func() { _ = recover() }() // a panic of the caller
 	res, err := g.store.Update(ctx, key, fn)
 	g.spy.show(res)
 	g.spy.show(err)
 }
 
-// read does what only looks.
+// read runs the operations that only read.
 func (g guarded) read(ctx context.Context, key rmw.Key) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -226,8 +225,7 @@ func eachGuarded(t *testing.T, password string, test func(t *testing.T, g guarde
 	}
 }
 
-// A service logs what it likes, as loudly as it likes: nothing stored and no password is
-// in it, whatever works and whatever fails.
+// No log of a service contains a stored value or a password, whether its calls succeed or fail.
 func TestSecretsStaySecret(t *testing.T) {
 	eachGuarded(t, rightPassword, func(t *testing.T, g guarded) {
 		g.life(t.Context())
@@ -240,7 +238,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	})
 }
 
-// A password that is refused is not shown, and neither is the right one.
+// Neither a refused password nor the right one is shown.
 func TestRefusedPasswordStaysSecret(t *testing.T) {
 	eachGuarded(t, wrongPassword, func(t *testing.T, g guarded) {
 		g.life(t.Context())
@@ -252,8 +250,8 @@ func TestRefusedPasswordStaysSecret(t *testing.T) {
 	})
 }
 
-// Whatever a server answers, also what quotes the arguments, and however the connection
-// breaks, at each command that a life sends.
+// Nor after any reply of a server, including quoted arguments, and any broken connection, at each command
+// of a life.
 func TestSecretsStaySecretInFaults(t *testing.T) {
 	long.Only(t)
 	quoted := "'" + rightPassword + "' '" + firstStored + "' '" + thenStored + "' '" + fieldStored + "' "
@@ -271,7 +269,7 @@ func TestSecretsStaySecretInFaults(t *testing.T) {
 		faults = append(faults, proxytest.Fault{Action: proxytest.RefuseWith, Text: text})
 	}
 	step := 1
-	if raceEnabled { // which finds nothing more at each of them
+	if raceEnabled { // the race detector finds nothing more in the others
 		step = 5
 	}
 	eachGuarded(t, rightPassword, func(t *testing.T, g guarded) {

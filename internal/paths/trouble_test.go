@@ -10,7 +10,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// trouble is what can go wrong without the server's doing.
+// trouble lists failures that the server does not cause.
 func trouble() map[string]func(ctx context.Context, g guarded) {
 	text, hash := rmw.Key{Name: "text"}, rmw.Key{Name: "hash", Kind: rmw.KindHash}
 	to := func(v rmw.Value) rmw.UpdateFunc {
@@ -96,7 +96,7 @@ func trouble() map[string]func(ctx context.Context, g guarded) {
 	}
 }
 
-// undecodable reads and edits a key through a codec that it does not fit.
+// undecodable reads and edits a key through the wrong codec.
 func undecodable[T any](ctx context.Context, g guarded, codec rmw.Codec[T], key rmw.Key) {
 	typed := rmw.NewTyped(g.store, codec)
 	v, _, err := typed.Get(ctx, key)

@@ -1,5 +1,5 @@
-// Proxydoc writes docs/proxies.md and docs/proxies/*.md from the profiles of package
-// proxycompat. A test compares them, so that the pages never differ from the code.
+// Proxydoc writes docs/proxies.md and docs/proxies/*.md from the profiles of package proxycompat. A test
+// compares them with the code.
 package main
 
 import (

@@ -20,8 +20,8 @@ var overviewText string
 //go:embed proxy.tmpl
 var proxyText string
 
-// columns are the profiles in the overview, in its order: Codis first, as it is what
-// the toolkit is for. over is the Redis behind, as most have it.
+// columns are the profiles in the overview: Codis first, as the main target of the toolkit. over is the
+// most common version of Redis behind each.
 func columns() []column {
 	return []column{
 		{"codis@3.2", "Codis over codis-server 3.2"}, {"codis@7.0", "Codis over Redis 7"}, {"pika", "Pika's Codis"},
@@ -33,7 +33,7 @@ func columns() []column {
 
 type column struct{ profile, head string }
 
-// line is a row of the overview: commands of a group that all proxies treat alike.
+// line is a row of the overview: commands of a group with the same rules in all proxies.
 type line struct {
 	Group    string
 	Commands []string
@@ -104,7 +104,7 @@ func functions() template.FuncMap {
 	}
 }
 
-// matrix has the commands that services use: no modules, no administration.
+// matrix returns the commands that services use: no modules, no administration.
 func matrix() ([]line, error) {
 	var profiles []*proxycompat.Profile
 	for _, c := range columns() {
@@ -139,8 +139,8 @@ func matrix() ([]line, error) {
 	return lines, nil
 }
 
-// spoken reports whether the subcommands of a group have lines of their own: what a
-// client says on its own, or for a script.
+// spoken reports whether the subcommands of a group have their own lines: those that clients and scripts
+// use.
 func spoken(group string) bool { return group == "scripting" || group == "connection" }
 
 func groups() []string {
@@ -150,7 +150,7 @@ func groups() []string {
 	}
 }
 
-// sign is a verdict in as few letters as tell it from the others.
+// sign abbreviates a verdict unambiguously.
 func sign(v proxycompat.Verdict) string {
 	return map[proxycompat.Verdict]string{
 		proxycompat.OK: "ok", proxycompat.Refused: "**R**", proxycompat.Closes: "**X**", proxycompat.OneKey: "1k",
@@ -159,7 +159,7 @@ func sign(v proxycompat.Verdict) string {
 	}[v]
 }
 
-// rows are the rules of a profile, those together that say the same.
+// rows returns the rules of a profile, with equal ones merged.
 func rows(p *proxycompat.Profile) []row {
 	var out []row
 	at := map[proxycompat.Rule]int{}

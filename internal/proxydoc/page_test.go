@@ -11,7 +11,7 @@ import (
 
 const docs = "../../docs"
 
-// The pages say what the code does.
+// The pages match the code.
 func TestPagesAreUpToDate(t *testing.T) {
 	pages, err := render()
 	require.NoError(t, err)

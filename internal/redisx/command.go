@@ -13,8 +13,8 @@ type Command struct{ *redis.Cmd }
 // NoRetry implements redis.Cmder.
 func (*Command) NoRetry() bool { return true }
 
-// Content makes a Value of the reply to GET or HGETALL, or of the part of a script's reply
-// that is a value. ok is false if the reply is of another form.
+// Content converts the reply to GET or HGETALL, or the part of a script's reply that is a value. ok is
+// false if the reply has another form.
 func Content(kind rmw.Kind, reply any) (v rmw.Value, ok bool) {
 	switch r := reply.(type) {
 	case string:

@@ -10,9 +10,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Fail dresses an error of a path's own for its caller, as an *rmw.Error. An err
-// that does not name a reason itself is judged as of a command that did not run,
-// or only read.
+// Fail wraps an error of a path as an *rmw.Error. An error without a reason is classified as that of a
+// command that did not run, or only read.
 func Fail(path, op string, key rmw.Key, attempts int, err error) error {
 	e := &rmw.Error{Path: path, Op: op, Key: key.Name, Attempts: attempts}
 	var own *rmw.Error
@@ -33,10 +32,9 @@ func Fail(path, op string, key rmw.Key, attempts int, err error) error {
 // Because gives err a reason, for Fail.
 func Because(reason, err error) error { return &rmw.Error{Reason: reason, Cause: err} }
 
-// Blame keeps an error of go-redis from passing for the end of ctx: net calls a
-// dial that took longer than its own limit a context.DeadlineExceeded as well.
-// Unless ctx has ended, such an error becomes an rmw.ErrUnavailable that is no
-// context's.
+// Blame separates a timeout of go-redis from the end of ctx: net reports a dial that exceeded its own limit
+// as context.DeadlineExceeded, too. Unless ctx has ended, Blame returns an rmw.ErrUnavailable that matches
+// no error of a context.
 func Blame(ctx context.Context, err error) error {
 	var own *rmw.Error
 	switch {
@@ -47,7 +45,7 @@ func Blame(ctx context.Context, err error) error {
 	return Because(rmw.ErrUnavailable, ownLimit{err})
 }
 
-// ended also knows of a deadline that has passed a moment before ctx notices.
+// ended also detects a deadline that has passed a moment before ctx ends.
 func ended(ctx context.Context) bool {
 	deadline, ok := ctx.Deadline()
 	return ctx.Err() != nil || ok && !time.Now().Before(deadline)
@@ -58,9 +56,8 @@ type ownLimit struct{ error }
 
 func (l ownLimit) As(target any) bool { return errors.As(l.error, target) }
 
-// WithoutArguments keeps stored values and passwords out of logs: a server that does
-// not know a command quotes the beginning of its arguments, and a client that cannot
-// make sense of a reply quotes that. Fail does it for errors that are returned.
+// WithoutArguments keeps stored values and passwords out of logs: a server quotes the first arguments of an
+// unknown command, and a client quotes an unparsable reply. Fail does the same for returned errors.
 func WithoutArguments(err error) error {
 	if err == nil {
 		return nil
@@ -72,8 +69,8 @@ func WithoutArguments(err error) error {
 	return &shortened{err, text}
 }
 
-// quotes are what precedes a quotation: of a server, and of go-redis' reader
-// (internal/proto/reader.go), which goes on in a value if replies get out of step.
+// quotes are the texts before a quotation: those of a server, and of go-redis' reader
+// (internal/proto/reader.go), which parses a part of a value if replies get out of step.
 var quotes = []string{
 	", with args beginning with",
 	"redis: can't parse", "redis: invalid reply", "redis: can't read raw reply", "bigInt(",
@@ -93,8 +90,8 @@ func withoutQuotes(text string) string {
 	return text
 }
 
-// shortened is an error with less text. errors.Is and errors.As see all of it. It is a
-// pointer, which %#v of what holds it does not follow.
+// shortened is an error with a shorter text. errors.Is and errors.As see the whole error. It is a pointer,
+// so that %#v of a wrapping value does not print its content.
 type shortened struct {
 	err  error
 	text string

@@ -13,7 +13,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// A server that does not know a command quotes its arguments: they may be private.
+// A server quotes the arguments of an unknown command: they may be private.
 func TestFailHidesArguments(t *testing.T) {
 	reply := redisError("ERR unknown command 'hmset', with args beginning with: 'k' 'password' 'SECRET' ")
 	for _, err := range []error{reply, redisx.Because(rmw.ErrOutcomeUnknown, reply)} {
@@ -33,7 +33,7 @@ type redisError string
 func (e redisError) Error() string { return string(e) }
 func (redisError) RedisError()     {}
 
-// A client that is out of step with the server quotes what it takes for a reply.
+// A client out of step with the server quotes a part of a value as a reply.
 func TestFailHidesReplies(t *testing.T) {
 	_, number := strconv.ParseInt("SECRET", 10, 64)
 	for want, err := range map[string]error{

@@ -10,8 +10,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// FuzzErrorReply: whatever a server says, it has an outcome and a reason, and what it
-// quotes after the name of a command is not passed on.
+// FuzzErrorReply: every error reply has an outcome and a reason, and its quoted arguments are removed.
 func FuzzErrorReply(f *testing.F) {
 	for _, j := range replies() {
 		f.Add(j.err.Error())

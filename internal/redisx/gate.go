@@ -8,8 +8,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Gate counts what a Store has running, refuses newcomers once it is closed, and
-// lets Close wait for the rest. Make it with NewGate.
+// Gate counts the running calls of a Store, refuses new ones after Close, and lets Close wait for the rest.
+// Make it with NewGate.
 type Gate struct {
 	// Closing is closed by Close.
 	Closing chan struct{}
@@ -48,8 +48,8 @@ func (g *Gate) Admit(ctx context.Context, key rmw.Key) error {
 // Leave ends what Enter began.
 func (g *Gate) Leave() { g.running.Done() }
 
-// Go runs work on a goroutine that Close waits for. Call it only between Enter
-// and Leave, or from other work: so it is never refused.
+// Go runs work on a goroutine that Close waits for. Call it only between Enter and Leave, or from other
+// work, so that it is never refused.
 func (g *Gate) Go(work func()) { g.running.Go(work) }
 
 // Closed reports whether Close was called.
@@ -75,8 +75,7 @@ func (g *Gate) Open(d time.Duration) bool {
 	}
 }
 
-// Close refuses newcomers and waits for everything that is running. It may be
-// called again.
+// Close refuses new calls and waits for all running ones. It may be called again.
 func (g *Gate) Close() {
 	g.mu.Lock()
 	if !g.closed {

@@ -14,7 +14,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// closing starts Close and returns a channel that tells when it has returned.
+// closing starts Close and returns a channel that is closed when it has returned.
 func closing(g *redisx.Gate) <-chan struct{} {
 	closed := make(chan struct{})
 	go func() {
@@ -71,7 +71,7 @@ func TestCloseWaitsForWhatEntered(t *testing.T) {
 	})
 }
 
-// What a call leaves behind may start more of it, even while Close waits.
+// Background work of a call may start more work, even while Close waits.
 func TestCloseWaitsForWorkThatCallsLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := redisx.NewGate()
@@ -143,8 +143,8 @@ func TestAwaitPrefersTheAnswerToTheEndOfCtx(t *testing.T) {
 	})
 }
 
-// The work runs elsewhere, but its panic is the caller's, whose deferred functions
-// must run.
+// The work runs on another goroutine, but its panic reaches the caller, so that the caller's deferred
+// functions run.
 func TestAwaitPassesAPanicOn(t *testing.T) {
 	g := redisx.NewGate()
 	for _, ctx := range []context.Context{context.Background(), t.Context()} {

@@ -7,9 +7,9 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Left is what PTTL answered, as an rmw.Peeker shows it; gone means that there is no key.
+// Left converts a reply of PTTL for an rmw.Peeker; gone means that the key is absent.
 func Left(pttl int64) (left time.Duration, gone bool) {
-	const most = math.MaxInt64 / int64(time.Millisecond) // others may set more
+	const most = math.MaxInt64 / int64(time.Millisecond) // other clients may set more
 	switch {
 	case pttl == -2:
 		return 0, true

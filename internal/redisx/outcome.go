@@ -1,6 +1,5 @@
-// Package redisx holds what both paths need to know about go-redis and the
-// servers behind it: what an error says about whether a command ran, and how to
-// stop waiting for one.
+// Package redisx holds the knowledge about go-redis and its servers that both paths share: the outcome of a
+// command by its error, and how to stop waiting for one.
 package redisx
 
 import (
@@ -15,32 +14,32 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Outcome is what is known about a command once its call has returned.
+// Outcome is the knowledge about a command after its call has returned.
 type Outcome uint8
 
 const (
-	// Done: it ran, and this is its answer.
+	// Done: it ran, and this is its reply.
 	Done Outcome = iota
 	// NotDone: it certainly did not run, and will not.
 	NotDone
-	// Unknown: it may have run, or may run yet.
+	// Unknown: it may have run, or may still run.
 	Unknown
 )
 
-// OutcomeOf judges a command by the error that go-redis returned for it. redis.Nil
-// is an answer. What is not certainly NotDone is Unknown: an error reply can come
-// from a proxy that lost its backend after passing the command on.
+// OutcomeOf classifies a command by the error that go-redis returned for it. redis.Nil is a reply. An error
+// that does not prove NotDone is Unknown: an error reply can come from a proxy that lost its backend after
+// forwarding the command.
 func OutcomeOf(err error) Outcome {
 	if err == nil {
-		return Done // without the allocations below
+		return Done // avoids the allocations below
 	}
 	var op *net.OpError
 	var reply redis.Error
 	switch {
 	case errors.Is(err, redis.Nil):
 		return Done
-	case errors.Is(err, rmw.ErrUnsupported), // refused by our own check, before sending
-		errors.Is(err, rmw.ErrWrongKind), // an answer, as we read it
+	case errors.Is(err, rmw.ErrUnsupported), // refused by a local check, before sending
+		errors.Is(err, rmw.ErrWrongKind), // from a reply
 		errors.Is(err, ErrNotSent),
 		errors.Is(err, redis.ErrClosed),
 		errors.Is(err, redis.ErrPoolTimeout),
@@ -53,13 +52,13 @@ func OutcomeOf(err error) Outcome {
 	return Unknown
 }
 
-// ErrNotSent marks a command that we decided not to send.
+// ErrNotSent marks a command that was not sent.
 var ErrNotSent = errors.New("not sent")
 
-// notRun are the beginnings of error replies that mean: not executed. Those of a
-// server precede the execution of a command, or are a script's first write; those
-// of Codis are from its source, pkg/proxy/{session,forward,router}.go of
-// release3.2; "Err unknown" is an old Pika's, "Invalid argument: WRONGTYPE" Kvrocks'.
+// notRun are the prefixes of error replies that mean: not executed. A server sends them before it executes
+// a command, or at a script's first write; those of Codis are from its source,
+// pkg/proxy/{session,forward,router}.go of release3.2; "Err unknown" is that of old Pika versions, "Invalid
+// argument: WRONGTYPE" that of Kvrocks.
 var notRun = []string{
 	"NOSCRIPT", "NOAUTH", "WRONGPASS", "NOPERM", "WRONGTYPE", "LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN",
 	"TRYAGAIN", "MOVED ", "ASK ", "CROSSSLOT", "BUSY ", "OOM ", "MISCONF", "NOREPLICAS", "EXECABORT",
@@ -67,23 +66,22 @@ var notRun = []string{
 	"unknown command", "Unknown Redis command", "Err unknown or unsupported command",
 	"Invalid argument: WRONGTYPE", "unknown subcommand", "wrong number of arguments", "syntax error",
 	"router is not online",
-	// Other "handle request, …" stay open: during a semi-async slot move the
-	// wrapped command may have run on the old backend already.
+	// Other texts "handle request, …" stay open: during a semi-async slot migration the wrapped command may
+	// have run on the old backend already.
 	"handle request, command", "handle request, slot is not ready", "handle request, bad slotsmgrt resp",
 }
 
 func refusedBeforeRunning(text string) bool {
 	text = strings.TrimPrefix(text, "ERR ")
 	if fromWithinScript(text) {
-		// The script may have written before this command failed. Of these four
-		// a server spares a script that has.
+		// The script may have written before this command failed. A server does not return these four to a
+		// script that has written.
 		return hasPrefix(text, "OOM ", "READONLY", "MISCONF", "NOREPLICAS")
 	}
 	return hasPrefix(text, notRun...)
 }
 
-// fromWithinScript recognises the error of a command that a script called, by the
-// texts of Redis 3.2 to 8.
+// fromWithinScript recognizes the error of a command that a script called, by the texts of Redis 3.2 to 8.
 func fromWithinScript(text string) bool {
 	for _, sign := range []string{"@user_script", "Error running script", "script: ", "called from script", "ACL failure in script"} {
 		if strings.Contains(text, sign) {
@@ -112,12 +110,12 @@ func Reason(err error) error {
 }
 
 func reasonOfReply(text string) error {
-	text = strings.TrimPrefix(text, "EXECABORT Transaction discarded because of: ") // the reason of an EXEC
+	text = strings.TrimPrefix(text, "EXECABORT Transaction discarded because of: ") // the cause of a failed EXEC
 	switch {
 	case hasPrefix(text, "NOPERM", "NOAUTH", "WRONGPASS", "CROSSSLOT", "unknown command", "Unknown Redis command",
 		"Err unknown or unsupported command",
 		"unknown subcommand", "wrong number of arguments", "syntax error"),
-		// The ACL's answers from within a script: Redis 7.2, 7.0, and a renamed command.
+		// ACL errors inside a script: Redis 7.2, 7.0, and a renamed command.
 		strings.Contains(text, "ACL failure in script"), strings.Contains(text, "can't run this command"),
 		strings.Contains(text, "called from script"):
 		return rmw.ErrUnsupported
@@ -129,11 +127,11 @@ func reasonOfReply(text string) error {
 	return rmw.ErrUnavailable
 }
 
-// IsWrongType reports whether a server refused a command because the key holds a value
-// of another type. Kvrocks says so in more words than others.
+// IsWrongType reports whether a server refused a command because the key holds a value of another type. The
+// text of Kvrocks has an additional prefix.
 func IsWrongType(err error) bool {
 	if err == nil {
-		return false // without the allocation below
+		return false // avoids the allocation below
 	}
 	var reply redis.Error
 	return errors.As(err, &reply) && isWrongType(strings.TrimPrefix(reply.Error(), "ERR "))
@@ -143,5 +141,5 @@ func isWrongType(text string) bool {
 	return strings.HasPrefix(strings.TrimPrefix(text, "Invalid argument: "), "WRONGTYPE")
 }
 
-// IsNoScript reports whether a backend did not know the script of an EVALSHA.
+// IsNoScript reports whether a backend lacks the script of an EVALSHA.
 func IsNoScript(err error) bool { return err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") }

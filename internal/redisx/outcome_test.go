@@ -19,7 +19,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// reply is an error reply, as go-redis returns those it has no type for.
+// reply is an error reply, as go-redis returns one without a specific type.
 type reply string
 
 func (r reply) Error() string { return string(r) }
@@ -31,8 +31,7 @@ var (
 	brokenWrite = &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.EPIPE)}
 )
 
-// slowDial is what a dial returns that takes longer than the client allows. It
-// does not come to dialling.
+// slowDial returns the error of a dial that exceeds the client's limit. It does not dial.
 func slowDial(t *testing.T) error {
 	t.Helper()
 	_, err := (&net.Dialer{Timeout: 1}).Dial("tcp", "127.0.0.1:1")
@@ -40,11 +39,11 @@ func slowDial(t *testing.T) error {
 	return err
 }
 
-// judgement is what an error says about its command.
+// judgement is the classification of an error.
 type judgement struct {
 	err     error
 	outcome redisx.Outcome
-	reason  error // of a command that did not run, or only read; not asked if Done
+	reason  error // of a command that did not run, or only read; not checked if Done
 }
 
 func replies() []judgement {
@@ -75,7 +74,7 @@ func replies() []judgement {
 		{reply("ERR unknown subcommand 'SETINFO'."), redisx.NotDone, rmw.ErrUnsupported},
 		{reply("ERR wrong number of arguments for 'hset' command"), redisx.NotDone, rmw.ErrUnsupported},
 		{reply("ERR syntax error"), redisx.NotDone, rmw.ErrUnsupported},
-		// Redis, from within a script, which may have written before
+		// Redis, inside a script, which may have written before
 		{reply("ERR Error running script (call to f_1): @user_script:1: boom"), redisx.Unknown, rmw.ErrUnavailable},
 		{reply("ERR Error running script (call to f_1): @user_script: 1: -OOM command not allowed"), redisx.Unknown, rmw.ErrUnavailable},
 		{reply("WRONGTYPE Operation against a key holding the wrong kind of value script: 1, on @user_script:1."), redisx.Unknown, rmw.ErrWrongKind},
@@ -102,12 +101,12 @@ func replies() []judgement {
 		{reply("ERR handle response, backend conn reset"), redisx.Unknown, rmw.ErrUnavailable},
 		{reply("ERR backend server 'x' not found"), redisx.Unknown, rmw.ErrUnavailable},
 
-		// twemproxy: it says little, and closes when it refuses
+		// twemproxy: it has few error texts, and closes the connection instead of refusing
 		{reply("ERR Connection timed out"), redisx.Unknown, rmw.ErrUnavailable},
 		{reply("ERR Connection refused"), redisx.Unknown, rmw.ErrUnavailable},
 		{reply("ERR Connection reset by peer"), redisx.Unknown, rmw.ErrUnavailable},
 
-		// What only looks like one of those above.
+		// Texts that only resemble those above.
 		{reply("MOVEDAWAY"), redisx.Unknown, rmw.ErrUnavailable},
 		{reply("ERR the key is BUSY "), redisx.Unknown, rmw.ErrUnavailable},
 		{reply(""), redisx.Unknown, rmw.ErrUnavailable},
@@ -118,14 +117,14 @@ func others(t *testing.T) []judgement {
 	return []judgement{
 		{nil, redisx.Done, nil},
 		{redis.Nil, redisx.Done, nil},
-		// go-redis, of itself
+		// errors of go-redis itself
 		{redis.ErrClosed, redisx.NotDone, rmw.ErrUnavailable},
 		{redis.ErrPoolTimeout, redisx.NotDone, rmw.ErrUnavailable},
 		{redis.ErrPoolExhausted, redisx.NotDone, rmw.ErrUnavailable},
 		{refusedDial, redisx.NotDone, rmw.ErrUnavailable},
 		{redisx.Because(rmw.ErrUnavailable, redisx.ErrNotSent), redisx.NotDone, rmw.ErrUnavailable},
 		{&net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "redis"}}, redisx.NotDone, rmw.ErrUnavailable},
-		{slowDial(t), redisx.NotDone, nil}, // Blame finds the reason
+		{slowDial(t), redisx.NotDone, nil}, // Blame returns the reason
 		{brokenRead, redisx.Unknown, rmw.ErrUnavailable},
 		{brokenWrite, redisx.Unknown, rmw.ErrUnavailable},
 		{&net.OpError{Op: "read", Net: "tcp", Err: os.ErrDeadlineExceeded}, redisx.Unknown, rmw.ErrUnavailable},
@@ -137,9 +136,9 @@ func others(t *testing.T) []judgement {
 		{errors.New("NOSCRIPT, but not from a server"), redisx.Unknown, rmw.ErrUnavailable},
 		{context.Canceled, redisx.Unknown, nil},
 		{context.DeadlineExceeded, redisx.Unknown, nil},
-		// our own
+		// errors of this module
 		{rmw.ErrUnsupported, redisx.NotDone, rmw.ErrUnsupported},
-		{rmw.ErrWrongKind, redisx.NotDone, rmw.ErrUnavailable}, // Fail takes it as it is
+		{rmw.ErrWrongKind, redisx.NotDone, rmw.ErrUnavailable}, // Fail keeps it
 	}
 }
 
@@ -158,7 +157,7 @@ func TestErrorsAreJudged(t *testing.T) {
 	}
 }
 
-// The same texts, parsed by go-redis, which has types of its own for some.
+// The same texts, parsed by go-redis, which has specific types for some.
 func TestRepliesAreJudgedAsGoRedisReturnsThem(t *testing.T) {
 	for _, j := range replies() {
 		if j.err.Error() == "" {
@@ -178,7 +177,7 @@ func TestRepliesAreJudgedAsGoRedisReturnsThem(t *testing.T) {
 	}
 }
 
-// answer answers everything but the handshake with text.
+// answer sends text as the reply to every command but the handshake.
 func answer(conn net.Conn, text string) {
 	buf := make([]byte, 4096)
 	for {
@@ -224,8 +223,8 @@ func TestFailGivesOneReasonAndTheCause(t *testing.T) {
 	}
 }
 
-// A dial that exceeds the client's limit is a context.DeadlineExceeded to net,
-// but no ctx has ended: the caller may well try again.
+// net reports a dial that exceeds the client's limit as context.DeadlineExceeded, but no ctx has ended: the
+// caller may retry.
 func TestBlameTellsALimitOfTheClientFromTheCallersCtx(t *testing.T) {
 	slow := slowDial(t)
 	require.ErrorIs(t, slow, context.DeadlineExceeded, "else all this is for nothing")

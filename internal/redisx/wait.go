@@ -20,28 +20,24 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Abandoned is the error of a [Gate.Await] whose ctx ended first. The work goes on.
+// Abandoned is the error of a [Gate.Await] after the end of its ctx. The work continues.
 type Abandoned struct {
 	// Cause is ctx.Err().
 	Cause error
-	// Finished is closed once the work has ended after all.
+	// Finished is closed when the work has ended.
 	Finished <-chan struct{}
 }
 
 func (a *Abandoned) Error() string { return "no longer waiting: " + a.Cause.Error() }
 
-// Unwrap returns the ctx's error.
 func (a *Abandoned) Unwrap() error { return a.Cause }
 
-// Await runs work and waits for it, but no longer than ctx: then it returns an
-// *Abandoned and work ends on a goroutine that Close waits for. Call it as [Gate.Go]
-// is called. go-redis looks at a ctx between
-// commands only; a command under way ends with its read timeout. This is how a
-// caller is let go at once.
+// Await runs work and waits for it until ctx ends. Then it returns an *Abandoned, and work continues on a
+// goroutine that Close waits for. The rules of [Gate.Go] apply. go-redis checks a ctx between commands
+// only; a command in flight ends with its read timeout. Await lets the caller return at once.
 //
-// Until Finished is closed, nothing that work writes may be touched. A panic in
-// work, from a hook of the client for instance, is the caller's, unless it has
-// left.
+// Until Finished is closed, the caller must not read or write the variables of work. A panic in work, from
+// a hook of the client for instance, reaches the caller, unless it has returned.
 func (g *Gate) Await(ctx context.Context, work func()) error {
 	if ctx.Done() == nil {
 		work()
@@ -58,7 +54,7 @@ func (g *Gate) Await(ctx context.Context, work func()) error {
 	case <-finished:
 	case <-ctx.Done():
 		select {
-		case <-finished: // both at once: the answer is worth more
+		case <-finished: // if both are ready, the result has priority
 		default:
 			return &Abandoned{Cause: ctx.Err(), Finished: finished}
 		}

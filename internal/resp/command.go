@@ -8,13 +8,11 @@ import (
 	"slices"
 )
 
-// ReadCommand reads one command. Empty lines and empty arrays are skipped, as
-// Redis skips them. Inline words are split at white space; the quoting rules
-// of redis-cli are not known here.
+// ReadCommand reads one command. It skips empty lines and empty arrays, as Redis does. Inline words are
+// split at white space; the quoting rules of redis-cli are not supported.
 //
-// io.EOF means that the peer closed between two commands,
-// io.ErrUnexpectedEOF that it closed inside one. Bad bytes and exceeded limits
-// are a [ProtocolError]. Other errors are the reader's own.
+// io.EOF means that the peer closed between two commands, io.ErrUnexpectedEOF that it closed inside one.
+// Malformed bytes and exceeded limits are a [ProtocolError]. Other errors come from the reader.
 func ReadCommand(r *bufio.Reader, lim Limits) ([]string, error) {
 	lim = lim.withDefaults()
 	for {
@@ -69,20 +67,19 @@ func readBulks(r *bufio.Reader, n int, lim Limits) ([]string, error) {
 			return nil, bad("bulk string does not end with CRLF")
 		}
 		args = append(args, string(buf[:size]))
-		if cap(buf) > 1<<20 { // do not let one huge argument pin a huge buffer
+		if cap(buf) > 1<<20 { // so that one large argument does not keep a large buffer alive
 			buf = nil
 		}
 	}
 	return args, nil
 }
 
-// ScanCommand looks for one complete command at the start of buf. It returns
-// how many bytes the command takes and its arguments, which alias buf and
-// reuse the array of args. n == 0 with a nil error means: not complete yet.
+// ScanCommand parses the command at the start of buf. It returns its length in bytes and its arguments,
+// which alias buf and reuse the array of args. n == 0 with a nil error means that the command is
+// incomplete.
 //
-// It differs from [ReadCommand] in that it consumes nothing and blocks never,
-// which is what a guard on outgoing bytes needs. A command without arguments
-// (an empty line, an empty array) gives n > 0 and no arguments.
+// Unlike [ReadCommand] it consumes nothing and never blocks, as a filter of outgoing bytes requires. A
+// command without arguments (an empty line, an empty array) gives n > 0 and no arguments.
 func ScanCommand(buf []byte, args [][]byte, lim Limits) (n int, out [][]byte, err error) {
 	lim = lim.withDefaults()
 	out = args[:0]
@@ -124,8 +121,8 @@ func ScanCommand(buf []byte, args [][]byte, lim Limits) (n int, out [][]byte, er
 	return pos, out, nil
 }
 
-// scanLine returns the line at buf[pos:] without its ending and the position
-// after it; next == 0 when the line is not complete.
+// scanLine returns the line at buf[pos:] without its ending and the position after it; next == 0 when the
+// line is not complete.
 func scanLine(buf []byte, pos, limit int) (line []byte, next int, err error) {
 	rest := buf[pos:]
 	i := bytes.IndexByte(rest[:min(len(rest), limit)], '\n')
@@ -165,8 +162,8 @@ func trimEnding(line []byte) []byte {
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte{'\n'}), []byte{'\r'})
 }
 
-// appendExactly appends n bytes of r to dst. It grows dst only as bytes
-// arrive: a peer that announces half a gigabyte and sends nothing costs 32 KiB.
+// appendExactly appends n bytes of r to dst. It grows dst only as bytes arrive: a peer that announces half
+// a gigabyte and sends nothing costs 32 KiB.
 func appendExactly(dst []byte, r *bufio.Reader, n int) ([]byte, error) {
 	const step = 32 << 10
 	for n > 0 {

@@ -1,17 +1,14 @@
-// Package resp reads and writes the Redis wire protocol, as little of it as a
-// proxy needs: one command in, one raw reply through, and the helpers to
-// answer without a server.
+// Package resp reads and writes the part of the Redis wire protocol that a proxy needs: reading commands,
+// relaying raw replies, and building replies.
 //
-// It is made for input that may be hostile or cut at any byte. Bad input is a
-// [ProtocolError], never a panic; a length is only believed as far as bytes
-// have arrived, so "$536870912" alone allocates nothing worth mentioning.
+// It accepts input that may be hostile or cut at any byte. Malformed input is a [ProtocolError], never a
+// panic. It allocates memory only for bytes that have arrived, so "$536870912" alone allocates almost
+// nothing.
 //
-// Commands are RESP2 (arrays of bulk strings, or inline words). Replies may be
-// of any RESP2 type; the RESP3 types are passed through as well, so that a
-// transparent relay does not have to care what was negotiated.
+// Commands are RESP2 (arrays of bulk strings, or inline words). Replies may have any RESP2 or RESP3 type,
+// so that a transparent relay need not track the negotiated version.
 //
-// Nothing here is safe for concurrent use of one reader or one buffer, and
-// nothing keeps state between calls.
+// A reader or buffer is not safe for concurrent use. The package keeps no state between calls.
 package resp
 
 import (
@@ -19,24 +16,22 @@ import (
 	"fmt"
 )
 
-// ErrProtocol is what every [ProtocolError] Is.
+// ErrProtocol matches every [ProtocolError] by errors.Is.
 var ErrProtocol = errors.New("resp: protocol error")
 
-// ProtocolError says what was wrong with the bytes. The connection they came
-// from cannot be used any more: where the next command starts is unknown.
+// ProtocolError describes malformed bytes. Their connection is unusable, since the start of the next
+// command is unknown.
 type ProtocolError struct{ Text string }
 
 func (e *ProtocolError) Error() string { return "resp: protocol error: " + e.Text }
 
-// Is makes errors.Is(err, ErrProtocol) true.
 func (e *ProtocolError) Is(target error) bool { return target == ErrProtocol }
 
 func bad(format string, args ...any) error {
 	return &ProtocolError{Text: fmt.Sprintf(format, args...)}
 }
 
-// Limits bound what one command or one reply may cost. The zero value means
-// the limits of Redis itself.
+// Limits bound the cost of one command or reply. The zero value means the limits of Redis itself.
 type Limits struct {
 	Args  int // arguments of a command, elements of a reply; 0: 1048576
 	Bulk  int // bytes of one bulk string; 0: 512 MiB
@@ -60,8 +55,8 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// number parses the decimal after a type byte: at most 18 digits, an optional
-// minus, nothing else. It does not allocate.
+// number parses the decimal after a type byte: at most 18 digits, an optional minus, nothing else. It does
+// not allocate.
 func number(b []byte) (int, bool) {
 	neg := len(b) > 0 && b[0] == '-'
 	if neg {

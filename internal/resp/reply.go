@@ -49,8 +49,8 @@ func ReadReply(dst []byte, r *bufio.Reader, lim Limits) (Reply, error) {
 	return dst, nil
 }
 
-// shape says what follows a reply's first line: so many further replies, or
-// a bulk of so many bytes (-1: none).
+// shape parses a reply's first line: it returns the number of replies that follow, and the size of the bulk
+// that follows (-1: none).
 func shape(line []byte, lim Limits) (more, bulk int, err error) {
 	switch line[0] {
 	case '+', '-', ':', '_', '#', ',', '(':
@@ -70,7 +70,7 @@ func shape(line []byte, lim Limits) (more, bulk int, err error) {
 		switch line[0] {
 		case '%':
 			return 2 * n, -1, nil
-		case '|': // an attribute precedes the reply it belongs to
+		case '|': // an attribute precedes its reply
 			return 2*n + 1, -1, nil
 		}
 		return n, -1, nil
@@ -78,8 +78,8 @@ func shape(line []byte, lim Limits) (more, bulk int, err error) {
 	return 0, 0, bad("unknown reply type %s", show(line[:1]))
 }
 
-// Kind names the type of the reply: "status", "error", "integer", "bulk",
-// "array", "nil", or the RESP3 type byte. It never shows content.
+// Kind returns the type of the reply: "status", "error", "integer", "bulk", "array", "nil", or the RESP3
+// type byte, without content.
 func (r Reply) Kind() string {
 	if len(r) == 0 {
 		return ""
@@ -122,7 +122,7 @@ func (r Reply) Int() (int64, bool) {
 	return n, err == nil
 }
 
-// Text returns the content of a status or bulk reply. A reply that is nil has none.
+// Text returns the content of a status or bulk reply; ok is false for a nil reply.
 func (r Reply) Text() (string, bool) {
 	switch r.Kind() {
 	case "status":

@@ -143,7 +143,7 @@ func FuzzCommand(f *testing.F) {
 		if n == 0 || len(args) == 0 {
 			return
 		}
-		// What scans as a command must read as the same command.
+		// ScanCommand and ReadCommand must parse the same command.
 		if scanErr != nil || readErr != nil || len(got) != len(args) {
 			t.Fatalf("scan %q %v, read %q %v", args, scanErr, got, readErr)
 		}

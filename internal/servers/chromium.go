@@ -2,8 +2,8 @@ package servers
 
 import "cmp"
 
-// Chromium returns the path of a Chromium, or of a Chrome, or skips the test like a
-// missing server does. It starts nothing: who drives a browser starts it.
+// Chromium returns the path of a Chromium or Chrome, or skips the test like a missing server does. It does
+// not start the browser.
 func Chromium(t TB) string {
 	t.Helper()
 	path, err := findChromium(systemDirs())
@@ -11,7 +11,7 @@ func Chromium(t TB) string {
 	return path
 }
 
-// findChromium looks for all names that distributions have for it.
+// findChromium tries the names that distributions use.
 func findChromium(dirs []string) (string, error) {
 	var first error
 	for _, program := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {

@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// clusterSlots is the number of slots of a Redis Cluster.
 const clusterSlots = 16384
 
-// clusterLimit is how long the nodes may take to agree. A node believes others only
-// after a second or two, and calls one dead that was silent for five.
+// clusterLimit limits the time in which the nodes agree. A node trusts others only after a second or two,
+// and marks one as failed after five seconds of silence.
 const clusterLimit = 60 * time.Second
 
 // StartCluster is [StartClusterNodes] without replicas.
@@ -27,21 +26,19 @@ func StartCluster(ctx context.Context, dir string, masters int) ([]*Server, erro
 	return c.nodes, nil
 }
 
-// ClusterNodes are the nodes of a Redis Cluster. Its methods may be called from any
-// goroutine.
+// ClusterNodes are the nodes of a Redis Cluster. Its methods are safe for concurrent use.
 type ClusterNodes struct {
 	nodes    []*Server
 	replicas int
-	moving   sync.Mutex // held by the one MoveSlot under way
+	moving   sync.Mutex // held by the running MoveSlot
 }
 
-// StartClusterNodes starts a Redis Cluster of this many masters, at least three, each with
-// this many replicas, and returns once all nodes call it complete and the replicas are
-// attached. Their files are in dir; the options go to every node. All end with ctx; after an
-// error none is left.
+// StartClusterNodes starts a Redis Cluster of this many masters, at least three, each with this many
+// replicas, and returns once all nodes report it complete and the replicas are attached. Their files are in
+// dir; the options go to every node. All end with ctx; after an error none is left.
 //
-// A node that restarts is in the cluster again, because it keeps what it knows of it in its
-// folder. A replica stays with its master, even with one that has lost all slots.
+// A restarted node rejoins the cluster, because its folder keeps the cluster state. A replica stays with
+// its master, even if that has lost all slots.
 func StartClusterNodes(ctx context.Context, dir string, masters, replicas int, options ...string) (c *ClusterNodes, err error) {
 	if masters < 3 || replicas < 0 {
 		return nil, fmt.Errorf("cluster: needs at least 3 masters, not %d, and 0 replicas, not %d", masters, replicas)
@@ -70,8 +67,8 @@ func StartClusterNodes(ctx context.Context, dir string, masters, replicas int, o
 	return c, c.AwaitOK(ctx)
 }
 
-// clusterNode starts one node. Nodes talk to each other on a second port, which is
-// 10000 above the first unless one says otherwise: and that may be taken, or too high.
+// clusterNode starts one node. Its bus port is given explicitly: the default, 10000 above the first, may be
+// taken or too high.
 func clusterNode(ctx context.Context, dir string, options []string) (*Server, error) {
 	l := redisLaunch(dir, nil)
 	l.ports = 2
@@ -86,8 +83,7 @@ func clusterNode(ctx context.Context, dir string, options []string) (*Server, er
 	return l.start(ctx)
 }
 
-// join gives each master its part of the slots, introduces all to the first, and attaches
-// the replicas.
+// join assigns the slots to the masters, introduces all nodes to the first, and attaches the replicas.
 func (c *ClusterNodes) join(ctx context.Context, masters int) error {
 	ctx, cancel := context.WithTimeout(ctx, clusterLimit)
 	defer cancel()
@@ -101,7 +97,7 @@ func (c *ClusterNodes) join(ctx context.Context, masters int) error {
 		if i == 0 {
 			continue
 		}
-		host, port, _ := net.SplitHostPort(c.nodes[0].Addr) // it is ours
+		host, port, _ := net.SplitHostPort(c.nodes[0].Addr) // an address of this process, so it is valid
 		if _, err := do(ctx, node.Addr, "CLUSTER", "MEET", host, port, strconv.Itoa(c.nodes[0].ports[1])); err != nil {
 			return err
 		}
@@ -111,7 +107,7 @@ func (c *ClusterNodes) join(ctx context.Context, masters int) error {
 		if err != nil {
 			return err
 		}
-		// It is refused as long as the replica has not heard of its master.
+		// A replica refuses this until it knows its master.
 		if err := poll(ctx, func() error {
 			_, err := do(ctx, node.Addr, "CLUSTER", "REPLICATE", id.s)
 			return err
@@ -122,11 +118,11 @@ func (c *ClusterNodes) join(ctx context.Context, masters int) error {
 	return nil
 }
 
-// Servers are the masters of the start and then their replicas: of each master the first,
-// then of each the second. They are the same servers whatever their roles are now.
+// Servers returns the initial masters, then their replicas: the first of each master, then the second of
+// each. The order does not change with their roles.
 func (c *ClusterNodes) Servers() []*Server { return append([]*Server(nil), c.nodes...) }
 
-// Addrs is where the nodes listen.
+// Addrs returns the addresses of the nodes.
 func (c *ClusterNodes) Addrs() []string {
 	var addrs []string
 	for _, node := range c.nodes {
@@ -138,8 +134,8 @@ func (c *ClusterNodes) Addrs() []string {
 // Stop kills all nodes.
 func (c *ClusterNodes) Stop() { stopAll(c.nodes) }
 
-// AwaitOK waits until all nodes are up, call the cluster complete and see all others, and
-// all replicas are attached. All faults must have ended.
+// AwaitOK waits until all nodes are up, report the cluster as complete and know all others, and all
+// replicas are attached. All faults must have ended.
 func (c *ClusterNodes) AwaitOK(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, clusterLimit)
 	defer cancel()
@@ -151,7 +147,7 @@ func (c *ClusterNodes) AwaitOK(ctx context.Context) error {
 	return nil
 }
 
-// ok asks one node.
+// ok checks one node.
 func (c *ClusterNodes) ok(ctx context.Context, node *Server) error {
 	select {
 	case <-node.Done():

@@ -8,7 +8,7 @@ import (
 	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
-// A key belongs to one node, and the others say to which.
+// A key belongs to one node, and the others redirect to it.
 func TestClusterAnswersForItsSlots(t *testing.T) {
 	nodes := Cluster(t, 3)
 	served, moved := 0, 0
@@ -33,10 +33,9 @@ func TestClusterNeedsThreeMasters(t *testing.T) {
 	}
 }
 
-// A master gives its place away, and gets it back, without the loss of a write that it has
-// acknowledged meanwhile.
+// A failover and the failover back lose no acknowledged write.
 func TestClusterFailover(t *testing.T) {
-	t.Parallel() // it waits nearly all the time
+	t.Parallel() // the test mostly waits
 	long.Only(t)
 	c := NewClusterNodes(t, 3, 1)
 	nodes := c.Servers()
@@ -63,9 +62,9 @@ func TestClusterFailover(t *testing.T) {
 	}
 }
 
-// Replicas hold what their masters hold, and one of them takes over.
+// Replicas have the data of their masters, and one of them takes over.
 func TestClusterReplicaTakesOver(t *testing.T) {
-	t.Parallel() // it waits nearly all the time
+	t.Parallel() // the test mostly waits
 	long.Only(t)
 	c := NewClusterNodes(t, 3, 1, "--cluster-node-timeout", "1000")
 	if len(c.Servers()) != 6 || len(c.Addrs()) != 6 {

@@ -12,19 +12,17 @@ import (
 	"time"
 )
 
-// answerLimit is how long a server may take to answer one command, so that one silent peer
-// cannot use up a whole start limit.
+// answerLimit limits the time for one reply, so that a silent peer cannot use up a whole start limit.
 const answerLimit = time.Second
 
-// conn is as much of a client as starting servers needs: nested modules use this package,
-// and it must not bring a client along.
+// conn is a minimal client: nested modules use this package, and must not depend on a client.
 type conn struct {
 	net.Conn
 	replies *bufio.Reader
 	limit   time.Duration
 }
 
-// refused is an error that the server itself answered.
+// refused is an error reply.
 type refused string
 
 func (r refused) Error() string { return string(r) }
@@ -35,7 +33,7 @@ type value struct {
 	list []value
 }
 
-// texts are the elements of a list of texts.
+// texts returns the elements of a list of texts.
 func (v value) texts() []string {
 	all := make([]string, 0, len(v.list))
 	for _, one := range v.list {
@@ -44,7 +42,7 @@ func (v value) texts() []string {
 	return all
 }
 
-// fields reads a list as names and values in turn.
+// fields reads a list of alternating names and values.
 func (v value) fields() map[string]string {
 	all := map[string]string{}
 	for i := 0; i+1 < len(v.list); i += 2 {
@@ -71,7 +69,7 @@ func connect(ctx context.Context, addr string) (*conn, error) {
 	return &conn{Conn: c, replies: bufio.NewReader(c), limit: answerLimit}, nil
 }
 
-// do sends one command on a connection of its own.
+// do sends one command on a new connection.
 func do(ctx context.Context, addr string, args ...string) (value, error) {
 	c, err := connect(ctx, addr)
 	if err != nil {
@@ -81,8 +79,8 @@ func do(ctx context.Context, addr string, args ...string) (value, error) {
 	return c.do(ctx, args...)
 }
 
-// do sends one command and waits for its reply. After an error that is not [refused] the
-// connection is of no more use.
+// do sends one command and waits for its reply. After an error other than [refused] the connection is
+// unusable.
 func (c *conn) do(ctx context.Context, args ...string) (value, error) {
 	deadline := time.Now().Add(c.limit)
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
@@ -107,7 +105,7 @@ func (c *conn) do(ctx context.Context, args ...string) (value, error) {
 	return v, nil
 }
 
-// reply reads one reply of the second version of the protocol.
+// reply reads one RESP2 reply.
 func (c *conn) reply() (value, error) {
 	line, err := c.replies.ReadString('\n')
 	if err != nil {
@@ -128,7 +126,7 @@ func (c *conn) reply() (value, error) {
 		return value{}, fmt.Errorf("a reply that is none: %q", line)
 	}
 	n, err := strconv.Atoi(rest)
-	if err != nil || n < 0 { // nothing is an empty text
+	if err != nil || n < 0 { // nil counts as an empty text
 		return value{}, err
 	}
 	if line[0] == '$' {
@@ -147,7 +145,7 @@ func (c *conn) reply() (value, error) {
 	return v, nil
 }
 
-// dial connects with a deadline for everything that follows.
+// dial connects with a deadline for all later operations.
 func dial(ctx context.Context, addr string) (net.Conn, error) {
 	var d net.Dialer
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
@@ -159,7 +157,7 @@ func dial(ctx context.Context, addr string) (net.Conn, error) {
 	return conn, conn.SetDeadline(time.Now().Add(answerLimit))
 }
 
-// poll calls ok until it has no error. The error of the last call tells why ctx ended first.
+// poll calls ok until it returns no error. If ctx ends first, the error is that of the last call.
 func poll(ctx context.Context, ok func() error) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// StartEtcd starts an etcd of this many members, which keep their files in dir, and returns once
-// most of them answer. All end with ctx; after an error none is left. They miss a leader after
-// 300 ms, a third of the default, so that a lease may be as short as a second.
+// StartEtcd starts an etcd of this many members, which keep their files in dir, and returns once a majority
+// responds. All end with ctx; after an error none is left. They detect a lost leader
+// after 300 ms, a third of the default, so that a lease may be as short as a second.
 //
-// A member that restarts is one again: what was acknowledged is on the disk of most.
+// A restarted member rejoins: a majority has persisted each acknowledged write.
 func StartEtcd(ctx context.Context, dir string, members int) (all []*Server, err error) {
 	ports, err := freePorts(2 * members)
 	if err != nil {
@@ -27,7 +27,7 @@ func StartEtcd(ctx context.Context, dir string, members int) (all []*Server, err
 	found, errs := make([]*Server, members), make([]error, members)
 	var starting sync.WaitGroup
 	for i := range members {
-		// At once: none is ready before most of them are.
+		// All at once, since none is ready before a majority runs.
 		starting.Go(func() {
 			folder, err := subfolder(dir, "etcd", i)
 			if err != nil {
@@ -65,13 +65,12 @@ func etcdLaunch(dir string, number int, ports []int, cluster string) launch {
 			}, nil
 		},
 		ready: etcdReady,
-		// The members have to know each other's before the first of them runs.
+		// Each member needs the ports of the others before the first one starts.
 		freePorts: func(int) ([]int, error) { return ports, nil },
 	}
 }
 
-// etcdReady asks whether the member has a leader. One on a port that was not free ends by
-// itself.
+// etcdReady reports whether the member has a leader. A member on a port in use exits.
 func etcdReady(ctx context.Context, s *Server) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// kv asks the gateway of a member until it answers: what was asked while a leader was missed gets
-// none for seconds.
+// kv sends a request to a member's gateway until it answers: a request during a leader election gets no
+// answer for seconds.
 func kv(t *testing.T, s *Server, method, body string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), startLimit)
@@ -36,7 +36,7 @@ func kv(t *testing.T, s *Server, method, body string) {
 	}
 }
 
-// Two of three take writes, and the third is a member again after its restart.
+// Two of three members accept writes, and the third rejoins after its restart.
 func TestEtcdOutlivesAMember(t *testing.T) {
 	all := Etcd(t, 3)
 	all[0].Stop()

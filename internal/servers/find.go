@@ -8,23 +8,23 @@ import (
 	"path/filepath"
 )
 
-// RequireEnv is the environment variable that, set to 1, turns a missing
-// server program from a reason to skip into a failure.
+// RequireEnv is an environment variable. If it is 1, a missing server program fails the test instead of
+// skipping it.
 const RequireEnv = "UNWATCH_REQUIRE_SERVERS"
 
 // Install is the command that installs the programs on Debian and Ubuntu.
 const Install = "apt-get install redis-server nutcracker etcd-server chromium"
 
-// ErrMissing: the program is not installed.
+// ErrMissing means that the program is not installed.
 var ErrMissing = errors.New("not installed")
 
-// systemDirs are the folders of system programs, which are not in the PATH of
-// every user: Debian puts nutcracker in /usr/sbin.
+// systemDirs returns folders of system programs that are not in the PATH of every user: Debian puts
+// nutcracker in /usr/sbin.
 func systemDirs() []string {
 	return []string{"/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/local/bin", "/opt/homebrew/bin"}
 }
 
-// find looks in PATH and then in dirs.
+// find searches PATH and then dirs.
 func find(program string, dirs []string) (string, error) {
 	path, err := exec.LookPath(program)
 	if err == nil {
@@ -38,8 +38,7 @@ func find(program string, dirs []string) (string, error) {
 	return "", fmt.Errorf("%s is %w: %s", program, ErrMissing, Install)
 }
 
-// Required reports whether a missing server, or whatever else a test cannot do without, must
-// fail instead of skip.
+// Required reports whether a missing server or other requirement must fail the test instead of skipping it.
 func Required() bool {
 	return os.Getenv("CI") == "true" || os.Getenv(RequireEnv) == "1"
 }

@@ -26,8 +26,7 @@ func TestFindLooksInSystemFoldersToo(t *testing.T) {
 	}
 }
 
-// A missing program skips on a laptop and fails where it was promised. Any
-// other trouble always fails.
+// A missing program skips the test on a laptop and fails it in CI. Any other error always fails it.
 func TestMissingSkipsOrFails(t *testing.T) {
 	missing := fmt.Errorf("redis-server is %w", ErrMissing)
 	tests := []struct {
@@ -70,7 +69,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	r.did, r.said = "fatal", fmt.Sprintf(format, args...)
 }
 
-// Any of the names will do, and an error names the one to install.
+// Any of the names suffices, and an error names the package to install.
 func TestFindChromium(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	dir := t.TempDir()

@@ -9,25 +9,24 @@ import (
 	"strings"
 )
 
-// launch is what tells one kind of server from another.
+// launch describes a kind of server.
 type launch struct {
 	program string
 	dir     string
-	// ports is how many free ports the server needs; the first is its Addr.
+	// ports is the number of ports that the server needs; the first is its Addr.
 	ports int
-	// args prepares the folder and gives the arguments for the ports and the
-	// log of s, which is not running yet. A restart takes the same arguments
-	// and leaves the folder as it is: what a server wrote there is its own.
+	// args prepares the folder and returns the arguments for the ports and the log of s, before it runs. A
+	// restart uses the same arguments and does not change the folder.
 	args func(s *Server) ([]string, error)
-	// ready reports whether the server answers, and whether it is ours: a
-	// foreign server on a port that ours failed to bind also answers.
+	// ready reports whether the server answers and is the started process: a foreign server on its port
+	// also answers.
 	ready func(ctx context.Context, s *Server) bool
 
 	// freePorts is replaced by tests that need a collision.
 	freePorts func(n int) ([]int, error)
 }
 
-// start runs the program until it is ready, on other ports if it must.
+// start runs the program until it is ready, with other ports if necessary.
 func (l launch) start(ctx context.Context) (*Server, error) {
 	path, err := find(l.program, systemDirs())
 	if err != nil {
@@ -69,7 +68,7 @@ func (l launch) startOnce(ctx context.Context, path string) (*Server, error) {
 	return s, nil
 }
 
-// tail is the last n lines of text.
+// tail returns the last n lines of text.
 func tail(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")

@@ -12,10 +12,9 @@ import (
 	"strings"
 )
 
-// StartNutcracker starts a nutcracker (twemproxy) over these Redis backends,
-// each HOST:PORT, with this many connections to each. More than one connection
-// lets commands of one client overtake each other. It returns once the proxy
-// accepts; the proxy ends with ctx.
+// StartNutcracker starts a nutcracker (twemproxy) over these Redis backends, each HOST:PORT, with this many
+// connections to each. With more than one connection, commands of one client can overtake each other. It
+// returns once the proxy accepts; the proxy ends with ctx.
 func StartNutcracker(ctx context.Context, dir string, backends []string, connections int) (*Server, error) {
 	if len(backends) == 0 {
 		return nil, errors.New("nutcracker: needs at least one backend")
@@ -24,16 +23,15 @@ func StartNutcracker(ctx context.Context, dir string, backends []string, connect
 }
 
 func nutcrackerLaunch(dir string, backends []string, connections int) launch {
-	pool := "unwatch-" + rand.Text() // a name that no other proxy has
+	pool := "unwatch-" + rand.Text() // unique to this proxy
 	return launch{
 		program: "nutcracker",
 		dir:     dir,
-		ports:   2, // the second is for its statistics, which cannot be turned off
+		ports:   2, // the second is for its statistics, which are always on
 		args: func(s *Server) ([]string, error) {
 			file := filepath.Join(dir, fmt.Sprintf("nutcracker-%d", s.ports[0]))
 			text := nutcrackerConfig(pool, s.Addr, backends, connections)
-			// The log and the pid file are in system folders by default,
-			// where only root may write.
+			// By default the log and the pid file are in system folders, where only root may write.
 			return []string{
 				"--conf-file", file + ".yml", "--pid-file", file + ".pid", "--output", s.logPath,
 				"--stats-addr", "127.0.0.1", "--stats-port", strconv.Itoa(s.ports[1]), "--stats-interval", "50",
@@ -43,10 +41,9 @@ func nutcrackerLaunch(dir string, backends []string, connections int) launch {
 	}
 }
 
-// nutcrackerConfig is the configuration of one pool. The timeout is below the
-// read timeout of the usual client (3 s), so that a stalled backend shows as
-// the proxy's error and not as the client's. Keys are spread as twemproxy does
-// by default: without hash tags.
+// nutcrackerConfig is the configuration of one pool. The timeout is below the read timeout of the usual
+// client (3 s), so that a stalled backend results in the proxy's error instead of the client's. Keys are
+// spread by twemproxy's default: without hash tags.
 func nutcrackerConfig(pool, addr string, backends []string, connections int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `%s:
@@ -66,9 +63,8 @@ func nutcrackerConfig(pool, addr string, backends []string, connections int) str
 	return b.String()
 }
 
-// nutcrackerReady connects once and wants to see that in the statistics of our
-// pool. No command tells one proxy from another, and a proxy says nothing when
-// it starts to listen: this is how we know that we did not reach a foreign one.
+// nutcrackerReady connects once and looks for that connection in the statistics of this pool. No command
+// identifies a proxy, and a foreign one on this port would accept, too.
 func nutcrackerReady(ctx context.Context, s *Server, pool string) bool {
 	conn, err := dial(ctx, s.Addr)
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// A foreign proxy on our port accepts as ours would. Only the statistics of our
-// own pool prove that it was ours that we reached.
+// A foreign proxy on the port accepts, too. Only the statistics of the pool identify the started proxy.
 func TestOnlyOurOwnNutcrackerIsReady(t *testing.T) {
 	tests := map[string]struct {
 		stats string
@@ -41,7 +40,7 @@ func TestNutcrackerConfig(t *testing.T) {
 	}
 }
 
-// answering listens, and says the same to everyone.
+// answering listens, and sends the same text to every client.
 func answering(t *testing.T, text string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// peer is one node of a cluster, as one of the nodes sees it.
+// peer is a cluster node as seen by another node.
 type peer struct {
 	id, addr, flags string
-	master          string // the id of its own, of a replica
+	master          string // the id of a replica's master
 	epoch           int
-	well            bool // connected, and nothing is wrong with it
+	well            bool // connected and healthy
 	slots           [][2]int
 }
 
-// peersOf asks a node for all that it knows, itself included.
+// peersOf returns all nodes that a node knows, itself included.
 func peersOf(ctx context.Context, node *Server) ([]peer, error) {
 	v, err := do(ctx, node.Addr, "CLUSTER", "NODES")
 	if err != nil {
@@ -54,7 +54,7 @@ func parsePeer(line string) (peer, error) {
 	}
 	for _, field := range fields[8:] {
 		if strings.HasPrefix(field, "[") {
-			continue // it is on its way, and still belongs to where it was
+			continue // migrating, and still owned by the source
 		}
 		from, to, ok := strings.Cut(field, "-")
 		if !ok {
@@ -79,7 +79,7 @@ func (p peer) has(slot int) bool {
 	return slices.ContainsFunc(p.slots, func(r [2]int) bool { return r[0] <= slot && slot <= r[1] })
 }
 
-// myself is what a node says of itself.
+// myself returns a node's entry for itself.
 func myself(ctx context.Context, node *Server) (peer, error) {
 	peers, err := peersOf(ctx, node)
 	if err != nil {

@@ -6,17 +6,15 @@ import (
 	"strconv"
 )
 
-// The ports that a server gets are below those that systems give to the other ends of
-// connections (Linux: from 32768, others: from 49152). A port among those could be taken by
-// any connection while its server is down, so that the server could not start again on it.
+// Server ports are below the ephemeral ports (Linux: from 32768, others: from 49152). While its server is
+// down, any connection could take an ephemeral port, so that the server could not restart on it.
 const (
 	firstPort = 10000
 	endPort   = 32768
 	portTries = 1000
 )
 
-// freePorts finds n distinct loopback ports that nobody listens on right now.
-// All are held until all are found, so that they differ.
+// freePorts finds n distinct free loopback ports. It holds all until all are found, so that they differ.
 func freePorts(n int) ([]int, error) {
 	ports := make([]int, 0, n)
 	for range n {

@@ -10,12 +10,12 @@ import (
 // process is one run of a server.
 type process struct {
 	cmd    *exec.Cmd
-	cancel context.CancelFunc // kills it
+	cancel context.CancelFunc // kills the process
 	done   chan struct{}
 }
 
-// startProcess starts a program that ends with ctx, and keeps watch over it until then.
-// The flag says how its log is opened.
+// startProcess starts a program that ends with ctx, and waits for its end in the background. flag selects
+// how its log is opened.
 func startProcess(ctx context.Context, path string, args []string, dir, log string, flag int) (*process, error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND|flag, 0o600)
 	if err != nil {
@@ -29,8 +29,8 @@ func startProcess(ctx context.Context, path string, args []string, dir, log stri
 
 	started := make(chan error)
 	go func() {
-		// The kernel ties the life of the server to the thread that
-		// started it, so that thread must stay ours until it has ended.
+		// The kernel ties the life of the server to the thread that started it, so the thread must live as
+		// long.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		defer close(p.done)
@@ -39,7 +39,7 @@ func startProcess(ctx context.Context, path string, args []string, dir, log stri
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {
-			_ = p.cmd.Wait() // killed is how it is meant to end
+			_ = p.cmd.Wait() // being killed is the normal end
 		}
 	}()
 	return p, <-started

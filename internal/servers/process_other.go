@@ -4,6 +4,6 @@ package servers
 
 import "os/exec"
 
-// dieWithUs can do no more here than exec.CommandContext does by itself: the
-// server ends with its ctx, but survives us if we are killed.
+// dieWithUs adds nothing to exec.CommandContext here: the server ends with its ctx, but survives a kill of
+// this process.
 func dieWithUs(*exec.Cmd) {}

@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// StartRedis starts a redis-server that keeps its files in dir and stores
-// nothing. It returns once the server answers; the server ends with ctx. The
-// options go to redis-server as they are: "--maxmemory", "1mb". With
-// "--appendonly", "yes", "--appendfsync", "always" it stores every write, and
-// has it again after [Server.Restart].
+// StartRedis starts a redis-server that keeps its files in dir and persists nothing. It returns once the
+// server answers; the server ends with ctx. The options are those of redis-server: "--maxmemory", "1mb".
+// With "--appendonly", "yes", "--appendfsync", "always" it persists every write, also across
+// [Server.Restart].
 func StartRedis(ctx context.Context, dir string, options ...string) (*Server, error) {
 	return redisLaunch(dir, options).start(ctx)
 }
@@ -33,8 +32,7 @@ func redisLaunch(dir string, options []string) launch {
 	}
 }
 
-// redisReady asks for PING and for the process id, which only ours can answer
-// rightly.
+// redisReady checks PING and the process id, which identifies the started server.
 func redisReady(ctx context.Context, s *Server) bool {
 	conn, err := dial(ctx, s.Addr)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Only what is on the disk is there after a kill.
+// Only persisted data survives a kill.
 func TestRestartKeepsWhatWasPersisted(t *testing.T) {
 	tests := map[string]struct {
 		options []string
@@ -35,8 +35,7 @@ func TestRestartKeepsWhatWasPersisted(t *testing.T) {
 	}
 }
 
-// The proxy and the sentinel come back on their ports too, and the proxy finds a backend
-// that was away.
+// The proxy and the sentinel restart on their ports, too, and the proxy reconnects to a restarted backend.
 func TestEveryKindRestarts(t *testing.T) {
 	backend := Redis(t)
 	proxy := Nutcracker(t, []string{backend.Addr}, 1)
@@ -68,9 +67,9 @@ func TestRestartNeedsAnEndFirst(t *testing.T) {
 	}
 }
 
-// The ctx of a restart is for the wait. The life is that of the first start.
+// The ctx of a restart limits the wait only. The server lives until the end of its first ctx.
 func TestRestartedServerEndsWithItsFirstContext(t *testing.T) {
-	Redis(t) // skips when the program is missing
+	Redis(t) // skips if the program is missing
 	life, end := context.WithCancel(t.Context())
 	defer end()
 	s, err := StartRedis(life, t.TempDir())
@@ -93,7 +92,7 @@ func TestRestartedServerEndsWithItsFirstContext(t *testing.T) {
 	}
 }
 
-// A restart that fails leaves no process, and the next one may succeed.
+// A failed restart leaves no process, and the next one may succeed.
 func TestRestartWithoutTimeCanBeRepeated(t *testing.T) {
 	s := Redis(t)
 	s.Stop()
@@ -108,7 +107,7 @@ func TestRestartWithoutTimeCanBeRepeated(t *testing.T) {
 	}
 }
 
-// Of many restarts at once, one starts the server. The race detector watches the rest.
+// Of many concurrent restarts, one starts the server. The race detector checks the rest.
 func TestRestartsDoNotRace(t *testing.T) {
 	s := Redis(t)
 	for range 3 {
@@ -157,5 +156,5 @@ func TestPausedServerAnswersAfterItsPause(t *testing.T) {
 	if err := s.Pause(); err != nil {
 		t.Fatal(err)
 	}
-	again(t, s) // a kill ends a paused one too
+	again(t, s) // a kill ends a paused server, too
 }

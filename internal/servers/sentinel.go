@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// StartSentinel starts a redis-server as a sentinel that alone watches the primary, under
-// this name, and takes it for down after half a second. It ends with ctx.
+// StartSentinel starts a redis-server as the only sentinel of the primary, under this name. It reports the
+// primary as down after half a second. It ends with ctx.
 func StartSentinel(ctx context.Context, dir, name string, primary *Server) (*Server, error) {
 	return watcher{name: name, quorum: 1, down: 500 * time.Millisecond, failover: 2 * time.Second}.start(ctx, dir, primary.Addr)
 }
 
-// watcher is how one sentinel watches.
+// watcher configures a sentinel.
 type watcher struct {
 	name           string
 	quorum         int
@@ -29,7 +29,7 @@ func (w watcher) start(ctx context.Context, dir, primary string) (*Server, error
 		if err != nil {
 			return nil, err
 		}
-		// It writes into its configuration, so that has to be a file.
+		// A sentinel needs a writable configuration file.
 		file := filepath.Join(dir, "sentinel.conf")
 		text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %q\nsentinel monitor %s %s %s %d\n"+
 			"sentinel down-after-milliseconds %s %d\nsentinel failover-timeout %s %d\n",

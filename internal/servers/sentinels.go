@@ -13,44 +13,42 @@ import (
 )
 
 const (
-	// sentinelsLimit is how long the sentinels may take to agree. They tell each other
-	// every two seconds, look at the replicas every ten, and may have to vote twice.
+	// sentinelsLimit limits the time in which the sentinels agree. They gossip every two seconds, poll the
+	// replicas every ten, and may vote twice.
 	sentinelsLimit = 60 * time.Second
 
-	// sentinelsName is what the sentinels call their primary.
+	// sentinelsName is the sentinels' name for their primary.
 	sentinelsName = "main"
 
 	downAfter       = time.Second
 	failoverTimeout = 3 * time.Second
 )
 
-// Sentinels are a primary, its replicas, and the sentinels that watch them. Its methods
-// may be called from any goroutine.
+// Sentinels are a primary, its replicas, and their sentinels. The methods are safe for concurrent use.
 type Sentinels struct {
 	servers, sentinels []*Server
 }
 
-// Between returns where a server is to be found by those that reach it over something in
-// between, such as a relay that can be cut. It may listen there only later.
+// Between returns the address of a server for clients that reach it through an intermediary, such as a
+// relay that can be cut. The intermediary may start to listen later.
 type Between func(addr string) (string, error)
 
-// StartSentinels is [StartSentinelsBetween] without anything in between.
+// StartSentinels is [StartSentinelsBetween] without intermediaries.
 func StartSentinels(ctx context.Context, dir string, replicas, sentinels int, options ...string) (*Sentinels, error) {
 	direct := func(addr string) (string, error) { return addr, nil }
 	return StartSentinelsBetween(ctx, dir, replicas, sentinels, direct, options...)
 }
 
-// StartSentinelsBetween starts a primary with this many replicas, watched by this many sentinels
-// of which most must agree, and returns once each sentinel knows all replicas and all other
-// sentinels. Their files are in dir; the options go to primary and replicas. All end with
-// ctx; after an error none is left.
+// StartSentinelsBetween starts a primary with this many replicas, watched by this many sentinels of which a
+// majority must agree, and returns once each sentinel knows all replicas and all other sentinels. Their
+// files are in dir; the options go to primary and replicas. All end with ctx; after an error none is left.
 //
-// A server that restarts comes back as what it was in the end, as in a deployment: sentinels
-// write the roles that they give into the configurations. A primary that was killed comes
-// back as a primary, until the sentinels make it a replica, some ten seconds later.
+// A server that restarts has its last role, as in a deployment: sentinels write the roles into the
+// configurations. A killed primary restarts as a primary, until the sentinels make it a replica, some ten
+// seconds later.
 //
-// Replicas and sentinels reach a server over what is between, and only so: a primary connects
-// to nobody. Sentinels name it by that address as well; see [Sentinels.Find].
+// Replicas and sentinels reach a server only through its intermediary; a primary does not connect to other
+// servers. Sentinels use that address as the server's name, too; see [Sentinels.Find].
 func StartSentinelsBetween(
 	ctx context.Context, dir string, replicas, sentinels int, between Between, options ...string,
 ) (all *Sentinels, err error) {
@@ -79,8 +77,8 @@ func StartSentinelsBetween(
 		}
 		all.servers = append(all.servers, s)
 	}
-	// A sentinel that meets its primary asks for the replicas at once, and then only every
-	// ten seconds: so they come first.
+	// A sentinel reads the list of replicas from its primary at once, and then only every ten seconds: so
+	// the replicas attach first.
 	if err := all.awaitReplicas(ctx); err != nil {
 		return all, err
 	}
@@ -99,8 +97,8 @@ func StartSentinelsBetween(
 	return all, all.AwaitSettled(ctx)
 }
 
-// watched starts a server whose role sentinels can change for good: it is in a file, because
-// the arguments come after it and would win.
+// watched starts a server that sentinels can reconfigure permanently: its role is in the configuration
+// file, since arguments would override the file.
 func watched(ctx context.Context, dir string, primary *Server, between Between, options []string) (*Server, error) {
 	l := redisLaunch(dir, nil)
 	plain := l.args
@@ -119,7 +117,7 @@ func watched(ctx context.Context, dir string, primary *Server, between Between, 
 		args = append(args, "--replica-announce-ip", host, "--replica-announce-port", port)
 		text := ""
 		if primary != nil {
-			host, port, _ := net.SplitHostPort(primary.known) // it is ours
+			host, port, _ := net.SplitHostPort(primary.known) // an address of this process, so it is valid
 			text = fmt.Sprintf("replicaof %s %s\n", host, port)
 		}
 		file := filepath.Join(dir, "redis.conf")
@@ -129,8 +127,8 @@ func watched(ctx context.Context, dir string, primary *Server, between Between, 
 	return l.start(ctx)
 }
 
-// fastReplicas are options with which replicas attach at once, where a primary would wait
-// five seconds for more of them.
+// fastReplicas returns options with which replicas attach at once; by default a primary waits five seconds
+// for more of them.
 func fastReplicas() []string { return []string{"--repl-diskless-sync-delay", "0"} }
 
 func subfolder(dir, kind string, i int) (string, error) {
@@ -138,16 +136,16 @@ func subfolder(dir, kind string, i int) (string, error) {
 	return folder, os.MkdirAll(folder, 0o700)
 }
 
-// Name is what the sentinels call their primary.
+// Name returns the sentinels' name for their primary.
 func (*Sentinels) Name() string { return sentinelsName }
 
-// Servers are the primary of the start and then its replicas, whatever they are now.
+// Servers returns the initial primary and then its replicas, whatever their roles are now.
 func (all *Sentinels) Servers() []*Server { return append([]*Server(nil), all.servers...) }
 
-// Sentinels are the sentinels.
+// Sentinels returns the sentinels.
 func (all *Sentinels) Sentinels() []*Server { return append([]*Server(nil), all.sentinels...) }
 
-// Addrs is where the sentinels listen.
+// Addrs returns the addresses of the sentinels.
 func (all *Sentinels) Addrs() []string {
 	var addrs []string
 	for _, s := range all.sentinels {
@@ -156,7 +154,7 @@ func (all *Sentinels) Addrs() []string {
 	return addrs
 }
 
-// Find returns where the server listens that the sentinels name so.
+// Find returns the listening address of a server by the sentinels' name for it.
 func (all *Sentinels) Find(named string) string {
 	for _, s := range all.servers {
 		if s.known == named {
@@ -166,14 +164,14 @@ func (all *Sentinels) Find(named string) string {
 	return named
 }
 
-// Stop kills all of them, the sentinels first: they would look for a new primary.
+// Stop kills all servers, the sentinels first: they would start a failover.
 func (all *Sentinels) Stop() {
 	stopAll(all.sentinels)
 	stopAll(all.servers)
 }
 
-// Primary waits until most of the sentinels name the same primary, and returns it. It is not
-// asked itself: it may be dead.
+// Primary waits until a majority of the sentinels names the same primary, and returns it. It does not
+// contact the primary, which may be down.
 func (all *Sentinels) Primary(ctx context.Context) (*Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, sentinelsLimit)
 	defer cancel()
@@ -188,8 +186,8 @@ func (all *Sentinels) Primary(ctx context.Context) (*Server, error) {
 	return primary, nil
 }
 
-// AwaitPrimary waits until most of the sentinels name a primary that is another one than not
-// and takes writes: what happens after not was killed.
+// AwaitPrimary waits until a majority of the sentinels names a writable primary other than not. Call it
+// after a kill of not.
 func (all *Sentinels) AwaitPrimary(ctx context.Context, not *Server) (*Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, sentinelsLimit)
 	defer cancel()
@@ -209,9 +207,9 @@ func (all *Sentinels) AwaitPrimary(ctx context.Context, not *Server) (*Server, e
 	return primary, nil
 }
 
-// Failover makes the sentinels give the role of the primary to a replica, although nothing is
-// wrong, and waits for the new one as [Sentinels.AwaitPrimary] does. The old primary takes
-// writes until the sentinels make it a replica, some ten seconds later; these writes are lost.
+// Failover makes the sentinels promote a replica without a failure, and waits for the new primary as
+// [Sentinels.AwaitPrimary] does. The old primary accepts writes until the sentinels make it a replica, some
+// ten seconds later; these writes are lost.
 func (all *Sentinels) Failover(ctx context.Context) (*Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, sentinelsLimit)
 	defer cancel()
@@ -229,9 +227,9 @@ func (all *Sentinels) Failover(ctx context.Context) (*Server, error) {
 	return all.AwaitPrimary(ctx, old)
 }
 
-// order tells a sentinel to replace old, again and again: it refuses while another failover
-// is under way or no replica is fit, and gives up one that takes too long. One sentinel that
-// still names old is told, so that this never replaces the new primary.
+// order repeatedly tells a sentinel to replace old: a sentinel refuses while another failover is in
+// progress or no replica is suitable, and abandons a slow one. Only a sentinel that still names old gets
+// the command, so that it never replaces the new primary.
 func (all *Sentinels) order(ctx context.Context, old *Server, stop <-chan struct{}) {
 	tick := time.NewTicker(failoverTimeout / 10)
 	defer tick.Stop()
@@ -239,9 +237,9 @@ func (all *Sentinels) order(ctx context.Context, old *Server, stop <-chan struct
 		for _, s := range all.sentinels {
 			if addr, err := primaryOf(ctx, s); err == nil {
 				if addr == old.known {
-					_, _ = do(ctx, s.Addr, "SENTINEL", "FAILOVER", sentinelsName) // refused is tried again
+					_, _ = do(ctx, s.Addr, "SENTINEL", "FAILOVER", sentinelsName) // a refusal is retried
 				}
-				break // only one: two at once would both try
+				break // only one, since two at once would compete
 			}
 		}
 		select {
@@ -254,7 +252,7 @@ func (all *Sentinels) order(ctx context.Context, old *Server, stop <-chan struct
 	}
 }
 
-// named is the server that most of the sentinels name.
+// named returns the server that a majority of the sentinels names.
 func (all *Sentinels) named(ctx context.Context) (*Server, error) {
 	votes, most := map[string]int{}, len(all.sentinels)/2+1
 	var errs []error
@@ -277,7 +275,7 @@ func (all *Sentinels) named(ctx context.Context) (*Server, error) {
 	return nil, fmt.Errorf("the sentinels name %v: %w", votes, errors.Join(errs...))
 }
 
-// primaryOf is what one sentinel says.
+// primaryOf returns the primary by one sentinel.
 func primaryOf(ctx context.Context, sentinel *Server) (string, error) {
 	v, err := do(ctx, sentinel.Addr, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", sentinelsName)
 	if err != nil {
@@ -289,16 +287,16 @@ func primaryOf(ctx context.Context, sentinel *Server) (string, error) {
 	return net.JoinHostPort(v.list[0].s, v.list[1].s), nil
 }
 
-// writable tries a write that changes nothing: a replica refuses it, and so does a primary
-// that misses its replicas.
+// writable tests a write without an effect: a replica refuses it, and so does a primary that lacks its
+// replicas.
 func writable(ctx context.Context, s *Server) error {
 	_, err := do(ctx, s.Addr, "DEL", "unwatch:no-such-key")
 	return err
 }
 
-// AwaitSettled waits until all servers and sentinels are up and see each other: most of the
-// sentinels name a writable primary, all other servers follow it, and each sentinel knows
-// that. All faults must have ended.
+// AwaitSettled waits until all servers and sentinels are up and know each other: a majority of the
+// sentinels names a writable primary, all other servers replicate it, and each sentinel knows that. All
+// faults must have ended.
 func (all *Sentinels) AwaitSettled(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, sentinelsLimit)
 	defer cancel()
@@ -338,8 +336,8 @@ func (all *Sentinels) settled(ctx context.Context) error {
 	return nil
 }
 
-// knows compares what a sentinel lists with how many there are. Only the flag of their kind
-// means that it is connected and finds nothing wrong.
+// knows compares a sentinel's list with the expected number. Only an entry with the bare flag of its kind
+// is connected and healthy.
 func knows(ctx context.Context, sentinel *Server, list, flag string, want int) error {
 	v, err := do(ctx, sentinel.Addr, "SENTINEL", list, sentinelsName)
 	if err != nil {
@@ -358,7 +356,7 @@ func knows(ctx context.Context, sentinel *Server, list, flag string, want int) e
 	return nil
 }
 
-// awaitReplicas waits until the replicas of the start follow their primary.
+// awaitReplicas waits until the initial replicas replicate their primary.
 func (all *Sentinels) awaitReplicas(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, sentinelsLimit)
 	defer cancel()
@@ -370,7 +368,7 @@ func (all *Sentinels) awaitReplicas(ctx context.Context) error {
 	return nil
 }
 
-// follows asks a server whether it is a replica of this primary, and connected.
+// follows checks that a server is a connected replica of this primary.
 func follows(ctx context.Context, replica, primary *Server) error {
 	v, err := do(ctx, replica.Addr, "INFO", "replication")
 	if err != nil {

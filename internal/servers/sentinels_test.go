@@ -12,10 +12,10 @@ import (
 	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
-// A primary dies, a replica takes over with what was replicated, and the dead one comes back
-// as a replica of the new one.
+// After a kill of the primary a replica takes over with the replicated data, and the old primary restarts
+// as its replica.
 func TestSentinelsReplaceAKilledPrimary(t *testing.T) {
-	t.Parallel() // it waits nearly all the time
+	t.Parallel() // the test mostly waits
 	long.Only(t)
 	all := NewSentinels(t, 2, 3, "--appendonly", "yes", "--appendfsync", "always")
 	if len(all.Servers()) != 3 || len(all.Sentinels()) != 3 || len(all.Addrs()) != 3 {
@@ -60,9 +60,9 @@ func TestSentinelsReplaceAKilledPrimary(t *testing.T) {
 	}
 }
 
-// One of the sentinels may be away.
+// One of the sentinels may be down.
 func TestSentinelsFailOver(t *testing.T) {
-	t.Parallel() // it waits nearly all the time
+	t.Parallel() // the test mostly waits
 	long.Only(t)
 	all := NewSentinels(t, 2, 3)
 	if err := all.Sentinels()[0].Pause(); err != nil {
@@ -82,16 +82,16 @@ func TestSentinelsFailOver(t *testing.T) {
 	if err := all.Sentinels()[0].Resume(); err != nil {
 		t.Fatal(err)
 	}
-	again(t, all.Sentinels()[1]) // it remembers what it knew
+	again(t, all.Sentinels()[1]) // its configuration keeps its state
 	if err := all.AwaitSettled(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// A primary that nobody but its clients reaches is replaced, takes writes meanwhile, and
-// follows when it is reached again.
+// An isolated primary is replaced, accepts writes from its clients meanwhile, and becomes a replica after
+// the partition.
 func TestSentinelsReplaceAnIsolatedPrimary(t *testing.T) {
-	t.Parallel() // it waits nearly all the time
+	t.Parallel() // the test mostly waits
 	long.Only(t)
 	between := map[string]*wire{}
 	all := useAs(t, func(ctx context.Context) (*Sentinels, error) {
@@ -127,15 +127,15 @@ func TestSentinelsReplaceAnIsolatedPrimary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// On a busy machine the sentinels may have gone back to the old primary meanwhile.
+	// On a busy machine the sentinels may have returned to the old primary meanwhile.
 	if v, err := do(t.Context(), old.Addr, "GET", "k"); err != nil || v.s != primary.Addr {
 		t.Fatalf("the old primary holds %q, and %s is the primary, error %v", v.s, primary.Addr, err)
 	}
 }
 
-// Without most of the sentinels nobody says who is the primary.
+// Without a majority of the sentinels there is no primary.
 func TestSentinelsNeedAMajority(t *testing.T) {
-	t.Parallel() // it waits nearly all the time
+	t.Parallel() // the test mostly waits
 	all := NewSentinels(t, 1, 3)
 	for _, s := range all.Sentinels()[:2] {
 		s.Stop()
@@ -156,10 +156,10 @@ func TestSentinelsNeedSomebodyToPromote(t *testing.T) {
 	}
 }
 
-// All of them end with their ctx, those that were restarted or hang too.
+// All servers end with their ctx, including restarted and paused ones.
 func TestSentinelsEndWithTheirContext(t *testing.T) {
 	t.Parallel()
-	Redis(t) // skips when the program is missing
+	Redis(t) // skips if the program is missing
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	all, err := StartSentinels(ctx, t.TempDir(), 1, 1)

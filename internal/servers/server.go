@@ -10,13 +10,11 @@ import (
 )
 
 const (
-	// startLimit is how long a server may take until it answers. It is
-	// generous because CI machines are slow, and it is only waited out by a
-	// server that will never answer.
+	// startLimit limits the time until a server answers. It is generous for slow CI machines; only a server
+	// that never answers uses it up.
 	startLimit = 15 * time.Second
 
-	// startTries: a free port can be taken by another process between the
-	// moment we find it and the moment the server binds it.
+	// startTries: another process can take a free port before the server binds it.
 	startTries = 5
 )
 
@@ -24,43 +22,40 @@ var (
 	// errExited: the process ended before it was ready. Another port may help.
 	errExited = errors.New("the server ended before it was ready")
 
-	// ErrRunning: what has to end first has not ended.
+	// ErrRunning: the previous process has not ended.
 	ErrRunning = errors.New("the server is still running")
 )
 
-// Server is one server on its port: the process that runs now, or that ran last. Its
-// methods may be called from any goroutine.
+// Server is one server on its port, with its current or last process. Its methods are safe for concurrent
+// use.
 type Server struct {
-	// Addr is where the server listens, as HOST:PORT. It stays over restarts.
+	// Addr is the address of the server, as HOST:PORT. It does not change at a restart.
 	Addr string
 
-	known   string // where the servers and sentinels of one [Sentinels] find it
+	known   string // its address for the servers and sentinels of one [Sentinels]
 	ports   []int  // the first is in Addr
 	logPath string
 
-	// What a restart needs.
 	launch launch
 	path   string
 	args   []string
-	life   context.Context // that of the first start: every process ends with it
+	life   context.Context // of the first start: every process ends with it
 
-	restarting sync.Mutex // held by the one Restart under way
+	restarting sync.Mutex // held by the running Restart
 
 	mu  sync.Mutex
-	now *process // only a started one
+	now *process // nil before the first start
 }
 
-// Stop kills the server and returns once it is gone. There is no graceful end,
-// because a server that must save something does so with every write. Stopping
-// twice is harmless. A Restart under way fails if Stop meets its process.
+// Stop kills the server and returns once it has ended. A graceful end is not needed, because persistence is
+// per write. A second Stop has no effect. A concurrent Restart fails if Stop kills its process.
 func (s *Server) Stop() {
 	p := s.process()
 	p.cancel()
 	<-p.done
 }
 
-// Kill is [Server.Stop] for whoever counts faults: it fails with
-// [os.ErrProcessDone] if the server had ended before.
+// Kill is [Server.Stop], but fails with [os.ErrProcessDone] if the server had ended before.
 func (s *Server) Kill() error {
 	p := s.process()
 	select {
@@ -73,13 +68,11 @@ func (s *Server) Kill() error {
 	return nil
 }
 
-// Restart starts the server again after its end, with the same arguments, port and
-// folder, and returns once it answers, as the first start did. Before the end it fails
-// with [ErrRunning].
+// Restart starts the server again after its end, with the same arguments, port and folder, and returns once
+// it answers, like the first start. Before the end it fails with [ErrRunning].
 //
-// This ctx limits the wait only: the server still ends with the ctx of its first start,
-// and when that is over there is no restart. After an error the server does not run, and
-// Restart may be called again.
+// This ctx limits the wait only: the server still ends with the ctx of its first start, and cannot restart
+// after that. After an error the server does not run, and Restart may be called again.
 func (s *Server) Restart(ctx context.Context) error {
 	s.restarting.Lock()
 	defer s.restarting.Unlock()
@@ -91,28 +84,25 @@ func (s *Server) Restart(ctx context.Context) error {
 	if s.life.Err() != nil {
 		return fmt.Errorf("restart %s: its time is over: %w", s.Addr, context.Cause(s.life))
 	}
-	// The log goes on, so that it tells of the end as well.
+	// The log is appended, so that it keeps the end of the last process.
 	if err := s.spawn(os.O_APPEND); err != nil {
 		return fmt.Errorf("restart %s: %w", s.Addr, err)
 	}
 	return s.awaitReady(ctx)
 }
 
-// Done is closed when the process that runs at the time of this call has ended, for
-// whatever reason. Each process has a channel of its own: one that is closed stays closed,
-// and after [Server.Restart] a new call of Done gives the channel of the new process. So
-// whoever waits for the end of this process keeps the channel, and whoever asks whether
-// the server runs now calls Done again.
+// Done returns a channel that is closed when the current process has ended. Each process has its own
+// channel: after [Server.Restart] a new call of Done returns the channel of the new process. To wait for
+// the end of this process, keep the channel; to check whether the server runs now, call Done again.
 func (s *Server) Done() <-chan struct{} { return s.process().done }
 
-// PID is the id of the process that runs, or that ran last.
+// PID returns the id of the current or last process.
 func (s *Server) PID() int { return s.process().cmd.Process.Pid }
 
-// Signal sends sig to the server process, and fails with [os.ErrProcessDone] if it has
-// ended.
+// Signal sends sig to the server process, and fails with [os.ErrProcessDone] if it has ended.
 func (s *Server) Signal(sig os.Signal) error { return s.process().cmd.Process.Signal(sig) }
 
-// Log is what the server has written to its log since its first start.
+// Log returns the server's log since its first start.
 func (s *Server) Log() string {
 	text, err := os.ReadFile(s.logPath)
 	if err != nil {
@@ -127,7 +117,7 @@ func (s *Server) process() *process {
 	return s.now
 }
 
-// spawn starts a process. With [os.O_TRUNC] its log is new, with [os.O_APPEND] it goes on.
+// spawn starts a process. [os.O_TRUNC] starts a new log, [os.O_APPEND] continues it.
 func (s *Server) spawn(log int) error {
 	p, err := startProcess(s.life, s.path, s.args, s.launch.dir, s.logPath, log)
 	if err != nil {
@@ -148,7 +138,7 @@ func (s *Server) awaitReady(ctx context.Context) error {
 	return nil
 }
 
-// await returns nil as soon as ready says so.
+// await returns nil once ready returns true.
 func (s *Server) await(ctx context.Context, ready func(context.Context, *Server) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()

@@ -41,8 +41,8 @@ func TestNutcrackerForwardsToItsBackends(t *testing.T) {
 	a, b := Redis(t), Redis(t)
 	proxy := Nutcracker(t, []string{a.Addr, b.Addr}, 1)
 	for i := range 64 {
-		// The part that differs comes first: fnv1a_64 puts keys that differ
-		// only at their end next to each other on the ring.
+		// The distinguishing part comes first: fnv1a_64 puts keys that differ only at their end next to
+		// each other on the ring.
 		if got := ask(t, proxy.Addr, "SET", fmt.Sprintf("%d:members", i), "v"); got != "+OK" {
 			t.Fatalf("SET answered %q", got)
 		}
@@ -60,7 +60,7 @@ func TestNutcrackerNeedsABackend(t *testing.T) {
 }
 
 func TestServerEndsWithItsContext(t *testing.T) {
-	Redis(t) // skips when the program is missing
+	Redis(t) // skips if the program is missing
 	ctx, cancel := context.WithCancel(t.Context())
 	s, err := StartRedis(ctx, t.TempDir())
 	if err != nil {
@@ -70,8 +70,8 @@ func TestServerEndsWithItsContext(t *testing.T) {
 	await(t, s.Done())
 }
 
-// A port that was free when we looked is taken when the server binds it. What
-// took it may even answer like ours would, so answering is not enough.
+// Another process takes a free port before the server binds it. It may even answer as the server would, so
+// an answer is not enough.
 func TestTakenPortIsTriedAgain(t *testing.T) {
 	taken := Redis(t)
 	tests := map[string]launch{
@@ -109,22 +109,22 @@ func TestPortsThatAreAlwaysTakenEndInAnError(t *testing.T) {
 	}
 }
 
-// The mechanism is Pdeathsig: without it the server of a killed test lives on.
+// Pdeathsig ends the server of a killed test.
 func TestServerDiesWithAKilledTest(t *testing.T) {
 	if os.Getenv("UNWATCH_START_AND_HANG") == "1" {
 		s := Redis(t)
 		s.Stop()
-		if err := s.Restart(t.Context()); err != nil { // which must hold after a restart too
+		if err := s.Restart(t.Context()); err != nil { // Pdeathsig must hold after a restart, too
 			t.Fatal(err)
 		}
 		fmt.Println("ADDR " + s.Addr)
-		<-t.Context().Done() // until we are killed
+		<-t.Context().Done() // until this process is killed
 		return
 	}
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux ties the life of a child to its parent")
 	}
-	probe := Redis(t) // skips when the program is missing
+	probe := Redis(t) // skips if the program is missing
 	probe.Stop()
 
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
@@ -148,7 +148,7 @@ func TestServerDiesWithAKilledTest(t *testing.T) {
 	_ = child.Process.Kill()
 	_ = child.Wait()
 
-	// The end of the server is the end of our connection to it.
+	// The end of the server ends the connection to it.
 	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func ask(t *testing.T, addr string, args ...string) string {
 	return strings.TrimRight(reply, "\r\n")
 }
 
-// again kills and restarts the server, and looks at what Done says of both processes.
+// again kills and restarts the server, and checks Done of both processes.
 func again(t *testing.T, s *Server) {
 	t.Helper()
 	old, pid := s.Done(), s.PID()
@@ -202,7 +202,7 @@ func again(t *testing.T, s *Server) {
 	}
 }
 
-// until waits for what comes soon, but not at once.
+// until waits for a condition that holds soon.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// moveKeys is how many keys of a slot move at once. Both nodes wait for them.
+	// moveKeys is the number of keys that move at once. Both nodes block meanwhile.
 	moveKeys = 100
 
-	// migrateLimit is how long the nodes may take to hand over that many.
+	// migrateLimit limits the time of one such transfer.
 	migrateLimit = 5 * time.Second
 )
 
-// Owner is the master that the slot belongs to, as the masters say of themselves: of two the
-// one that had it given later, because the other will hear of it.
+// Owner returns the master that owns the slot, by the masters' own entries. Of two it is the one with the
+// later epoch, because the other will learn of it.
 func (c *ClusterNodes) Owner(ctx context.Context, slot int) (*Server, error) {
 	var owner *Server
 	var errs []error
@@ -40,17 +40,15 @@ func (c *ClusterNodes) Owner(ctx context.Context, slot int) (*Server, error) {
 	return owner, nil
 }
 
-// MoveSlot gives a slot with all its keys to another master while clients use it, as
-// redis-cli does, and returns once every node that answers knows. One slot moves at a time.
+// MoveSlot migrates a slot with all its keys to another master while clients use it, as redis-cli does, and
+// returns once every reachable node knows. Only one slot moves at a time.
 //
-// No key is lost by the move: the old owner answers for a key until the new one has it, and
-// sends clients there for a key that it does not have. While the new owner is away the move
-// waits for it. After an error the slot may be open, which works for clients; MoveSlot may be
-// called again, and goes on.
+// The migration loses no key: the old owner serves a key until the new one has it, and redirects clients
+// for a missing key. While the new owner is down the migration waits for it. After an error the slot may
+// stay in migration, which works for clients; MoveSlot may be called again, and continues.
 //
-// What Redis itself loses is lost: what a killed node had not stored, and, because replicas do
-// not know that a slot is on its way, keys of a slot whose old or new owner is replaced by a
-// replica in between.
+// Losses of Redis itself remain: data that a killed node had not persisted, and, because replicas do not
+// know of a migration, keys of a slot whose old or new owner is replaced by a replica meanwhile.
 func (c *ClusterNodes) MoveSlot(ctx context.Context, slot int, to *Server) error {
 	c.moving.Lock()
 	defer c.moving.Unlock()
@@ -80,7 +78,8 @@ func (c *ClusterNodes) moveSlot(ctx context.Context, slot int, to *Server) error
 		if err != nil {
 			return err
 		}
-		// In this order: whom the old owner sends to the new one must be let in.
+		// In this order, since the new owner must accept redirected clients before the old one redirects
+		// them.
 		if _, err := do(ctx, to.Addr, "CLUSTER", "SETSLOT", number, "IMPORTING", source.id); err != nil {
 			return err
 		}
@@ -94,8 +93,8 @@ func (c *ClusterNodes) moveSlot(ctx context.Context, slot int, to *Server) error
 	return c.announce(ctx, slot, target.id, to, from)
 }
 
-// moveAll moves keys until none is left. Then none can come: the old owner creates no key in
-// a slot that is on its way.
+// moveAll moves keys until none is left. Then no key can appear: the old owner creates no key in a
+// migrating slot.
 func moveAll(ctx context.Context, slot string, from, to *Server) error {
 	c, err := connect(ctx, from.Addr)
 	if err != nil {
@@ -103,7 +102,7 @@ func moveAll(ctx context.Context, slot string, from, to *Server) error {
 	}
 	defer func() { _ = c.Close() }()
 	c.limit = 2 * migrateLimit
-	host, port, _ := net.SplitHostPort(to.Addr) // it is ours
+	host, port, _ := net.SplitHostPort(to.Addr) // an address of this process, so it is valid
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -114,8 +113,8 @@ func moveAll(ctx context.Context, slot string, from, to *Server) error {
 		if len(keys.list) == 0 {
 			return nil
 		}
-		// With REPLACE: if both have a key, a hand-over was cut off, and all writes since went
-		// to the old owner.
+		// With REPLACE: if both have a key, a transfer was interrupted, and all later writes went to the
+		// old owner.
 		args := []string{"MIGRATE", host, port, "", "0", strconv.FormatInt(migrateLimit.Milliseconds(), 10), "REPLACE", "KEYS"}
 		_, err = c.do(ctx, append(args, keys.texts()...)...)
 		if err == nil {
@@ -132,8 +131,7 @@ func moveAll(ctx context.Context, slot string, from, to *Server) error {
 	}
 }
 
-// passes reports whether a hand-over failed for a reason that may pass: the new owner is
-// away, or just back.
+// passes reports whether the error of a transfer is temporary: the new owner is down, or restarting.
 func passes(err error) bool {
 	var no refused
 	if !errors.As(err, &no) {
@@ -147,9 +145,9 @@ func passes(err error) bool {
 	return false
 }
 
-// announce tells all nodes to whom the slot belongs: first the new owner, so that there is
-// one at any time, then the old one, which refuses if it still has a key. The others would
-// hear of it from those, and replicas do, because they cannot be told.
+// announce tells all nodes the owner of the slot: first the new owner, so that the slot always has one,
+// then the old one, which refuses if it still has a key. The others would learn it by gossip, as replicas
+// do, which reject the command.
 func (c *ClusterNodes) announce(ctx context.Context, slot int, id string, to, from *Server) error {
 	set := func(node *Server) error {
 		_, err := do(ctx, node.Addr, "CLUSTER", "SETSLOT", strconv.Itoa(slot), "NODE", id)
@@ -174,7 +172,7 @@ func (c *ClusterNodes) announce(ctx context.Context, slot int, id string, to, fr
 	return nil
 }
 
-// knowsOwner has no error for a node that does not answer: it may be down.
+// knowsOwner returns no error for an unreachable node, which may be down.
 func knowsOwner(ctx context.Context, node *Server, slot int, id string) error {
 	peers, err := peersOf(ctx, node)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
-// Clients count in keys of one slot while it goes round. Each answer is the count before and
-// one, so a key that is lost, doubled or brought back old shows at once.
+// Clients increment counters in one slot while it migrates. Each reply is the previous count plus one, so a
+// lost, duplicated or outdated key shows at once.
 func TestMoveSlotLosesNothing(t *testing.T) {
 	t.Parallel()
 	c := NewClusterNodes(t, 3, 1)
@@ -45,7 +45,7 @@ func TestMoveSlotLosesNothing(t *testing.T) {
 			node := client{at: first.Addr, asked: &asked, open: map[string]*conn{}}
 			defer node.close()
 			for n := 1; ctx.Err() == nil; n++ {
-				// Each round makes a new key as well, which the old owner must refuse.
+				// Each round creates a new key as well, which the old owner must redirect.
 				for _, key := range []string{fmt.Sprintf("{slot}count%d", w), fmt.Sprintf("{slot}new%d:%d", w, n%1000)} {
 					got, err := node.do(t.Context(), "INCR", key)
 					want := n
@@ -96,7 +96,7 @@ func TestMoveSlotLosesNothing(t *testing.T) {
 	}
 }
 
-// The new owner dies on the way, and comes back. What it had and what it had not yet is there.
+// The new owner is killed during the migration and restarts. No key is lost.
 func TestMoveSlotOutlivesAKilledTarget(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
@@ -134,7 +134,7 @@ func TestMoveSlotOutlivesAKilledTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-moved; err != nil {
-		// Killed while it was spoken to by us and not by the old owner.
+		// The kill hit a command of this test instead of the old owner's.
 		t.Logf("moved again after: %v", err)
 		until(t, "the slot moves", func() bool { return c.MoveSlot(t.Context(), slot, to) == nil })
 	}
@@ -143,7 +143,7 @@ func TestMoveSlotOutlivesAKilledTarget(t *testing.T) {
 	}
 }
 
-// A slot that an aborted move left open is moved by the next one, whatever arrived before.
+// The next migration completes a slot that an aborted one left open.
 func TestMoveSlotGoesOnAfterAnAbort(t *testing.T) {
 	t.Parallel()
 	c := NewClusterNodes(t, 3, 0)
@@ -201,7 +201,7 @@ func TestParsePeer(t *testing.T) {
 	}
 }
 
-// client follows the redirections of a cluster as clients do.
+// client follows redirections as cluster clients do.
 type client struct {
 	at    string
 	asked *atomic.Int64

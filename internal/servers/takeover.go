@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// failoverAgain is when a replica that has not taken over is told again: it gives up after
-// five seconds, and before that it would begin anew.
+// failoverAgain is the time after which the command to take over is repeated: a replica abandons an attempt
+// after five seconds, and an earlier command would restart it.
 const failoverAgain = 6 * time.Second
 
-// Masters are the nodes that have slots, as they say of themselves. While a replica takes
-// over, both it and its master may be among them.
+// Masters returns the nodes with slots, by their own entries. During a takeover both the replica and its
+// master may be among them.
 func (c *ClusterNodes) Masters(ctx context.Context) ([]*Server, error) {
 	var masters []*Server
 	var errs []error
@@ -32,8 +32,7 @@ func (c *ClusterNodes) Masters(ctx context.Context) ([]*Server, error) {
 	return masters, nil
 }
 
-// AwaitTakeover waits until a slot belongs to another master than not: what happens after not
-// was killed.
+// AwaitTakeover waits until a slot belongs to a master other than not. Call it after a kill of not.
 func (c *ClusterNodes) AwaitTakeover(ctx context.Context, slot int, not *Server) (*Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, clusterLimit)
 	defer cancel()
@@ -50,9 +49,8 @@ func (c *ClusterNodes) AwaitTakeover(ctx context.Context, slot int, not *Server)
 	return owner, nil
 }
 
-// Failover has a replica take the place of the master of a slot, by CLUSTER FAILOVER: the
-// master takes no writes until the replica has all that it has. It returns the new master once
-// the old one calls itself a replica.
+// Failover promotes a replica of a slot's master by CLUSTER FAILOVER: the master refuses writes until the
+// replica has all data. It returns the new master once the old one reports itself as a replica.
 func (c *ClusterNodes) Failover(ctx context.Context, slot int) (*Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, clusterLimit)
 	defer cancel()
@@ -76,7 +74,7 @@ func (c *ClusterNodes) Failover(ctx context.Context, slot int) (*Server, error) 
 	}
 }
 
-// order tells a replica of a master to take its place.
+// order tells a replica of a master to take over.
 func (c *ClusterNodes) order(ctx context.Context, master *Server) error {
 	of, err := myself(ctx, master)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// TB is the part of testing.TB that starting a server needs. It is declared
-// here so that a main program that starts servers does not link testing.
+// TB is the part of testing.TB that this package needs. It is declared here so that a main program does not
+// link testing.
 type TB interface {
 	Helper()
 	Cleanup(func())
@@ -15,8 +15,7 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Redis starts a redis-server for the time of the test, or skips it. See
-// [StartRedis] for the options.
+// Redis starts a redis-server for the duration of the test, or skips it. See [StartRedis] for the options.
 func Redis(t TB, options ...string) *Server {
 	t.Helper()
 	return use(t, func(ctx context.Context) (*Server, error) {
@@ -24,8 +23,8 @@ func Redis(t TB, options ...string) *Server {
 	})
 }
 
-// Sentinel starts a sentinel that watches the primary under this name for the time of the
-// test, or skips it. See [StartSentinel].
+// Sentinel starts a sentinel for the primary under this name for the duration of the test, or skips it. See
+// [StartSentinel].
 func Sentinel(t TB, name string, primary *Server) *Server {
 	t.Helper()
 	return use(t, func(ctx context.Context) (*Server, error) {
@@ -33,8 +32,8 @@ func Sentinel(t TB, name string, primary *Server) *Server {
 	})
 }
 
-// NewSentinels starts a primary with replicas and sentinels for the time of the test, or
-// skips it. See [StartSentinels].
+// NewSentinels starts a primary with replicas and sentinels for the duration of the test, or skips it. See
+// [StartSentinels].
 func NewSentinels(t TB, replicas, sentinels int, options ...string) *Sentinels {
 	t.Helper()
 	return useAs(t, func(ctx context.Context) (*Sentinels, error) {
@@ -42,8 +41,8 @@ func NewSentinels(t TB, replicas, sentinels int, options ...string) *Sentinels {
 	}, (*Sentinels).Stop)
 }
 
-// Nutcracker starts a nutcracker over these backends for the time of the test,
-// or skips it. See [StartNutcracker].
+// Nutcracker starts a nutcracker over these backends for the duration of the test, or skips it. See
+// [StartNutcracker].
 func Nutcracker(t TB, backends []string, connections int) *Server {
 	t.Helper()
 	return use(t, func(ctx context.Context) (*Server, error) {
@@ -51,8 +50,8 @@ func Nutcracker(t TB, backends []string, connections int) *Server {
 	})
 }
 
-// Cluster starts a Redis Cluster of this many masters for the time of the test, or skips
-// it. See [StartCluster].
+// Cluster starts a Redis Cluster of this many masters for the duration of the test, or skips it. See
+// [StartCluster].
 func Cluster(t TB, masters int) []*Server {
 	t.Helper()
 	return useAs(t, func(ctx context.Context) ([]*Server, error) {
@@ -60,8 +59,8 @@ func Cluster(t TB, masters int) []*Server {
 	}, stopAll)
 }
 
-// NewClusterNodes starts a Redis Cluster with replicas for the time of the test, or skips
-// it. See [StartClusterNodes].
+// NewClusterNodes starts a Redis Cluster with replicas for the duration of the test, or skips it. See
+// [StartClusterNodes].
 func NewClusterNodes(t TB, masters, replicas int, options ...string) *ClusterNodes {
 	t.Helper()
 	return useAs(t, func(ctx context.Context) (*ClusterNodes, error) {
@@ -69,8 +68,7 @@ func NewClusterNodes(t TB, masters, replicas int, options ...string) *ClusterNod
 	}, (*ClusterNodes).Stop)
 }
 
-// Etcd starts an etcd of this many members for the time of the test, or skips it. See
-// [StartEtcd].
+// Etcd starts an etcd of this many members for the duration of the test, or skips it. See [StartEtcd].
 func Etcd(t TB, members int) []*Server {
 	t.Helper()
 	return useAs(t, func(ctx context.Context) ([]*Server, error) {
@@ -84,8 +82,8 @@ func use(t TB, start func(context.Context) (*Server, error)) *Server {
 	return useAs(t, start, (*Server).Stop)
 }
 
-// useAs starts with a ctx of its own: the ctx of a test ends before its cleanups
-// run, and those may still need the server. After its end nothing restarts.
+// useAs starts with a separate ctx: the ctx of a test ends before its cleanups run, and those may still
+// need the server. After its end nothing restarts.
 func useAs[T any](t TB, start func(context.Context) (T, error), stop func(T)) T {
 	t.Helper()
 	ctx, end := context.WithCancel(context.Background())
@@ -99,8 +97,8 @@ func useAs[T any](t TB, start func(context.Context) (T, error), stop func(T)) T 
 	return s
 }
 
-// missing skips or fails the test if err is not nil: a program that is not installed
-// skips it on a laptop. What was not tested is named by how.
+// missing skips or fails the test if err is not nil: a program that is not installed skips it on a laptop.
+// how names the untested feature.
 func missing(t TB, err error, how string) {
 	t.Helper()
 	switch {

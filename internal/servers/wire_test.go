@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// wire leads to an address as long as it is not cut.
+// wire is a connection to an address that can be cut.
 type wire struct {
 	net.Listener
 
@@ -43,7 +43,7 @@ func newWire(ctx context.Context, to string) (*wire, error) {
 	return w, nil
 }
 
-// keep takes note of two ends, or closes the far one if it is cut.
+// keep registers both ends, or closes the far one if the wire is cut.
 func (w *wire) keep(near, far net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -55,7 +55,7 @@ func (w *wire) keep(near, far net.Conn) bool {
 	return true
 }
 
-// cut ends all that goes over the wire, and lets nothing through until it is whole again.
+// cut closes all connections, and refuses new ones until it is undone.
 func (w *wire) cut(yes bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

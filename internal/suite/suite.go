@@ -1,5 +1,5 @@
-// Package suite runs the clauses of a conformance suite: package rmwtest has one for Stores,
-// locktest one for Lockers.
+// Package suite runs the clauses of a conformance suite: those of rmwtest for Stores and of locktest for
+// Lockers.
 package suite
 
 import (
@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// Soon is how long what happens "at once" may take: far above a round trip under the race
-// detector.
+// Soon limits events that should be immediate: far above a round trip under the race detector.
 const Soon = 4 * time.Second
 
 // Check is one run of a clause. It collects the violations of the clause.
@@ -30,8 +29,8 @@ type Check struct {
 }
 
 // Run runs a clause for patience at most; 0 means a minute. It returns the violations, or nil.
-// A panic is one, too. In a testing/synctest bubble a subject that spins keeps Run from ever
-// returning; see [Fake].
+// A panic counts as a violation. In a testing/synctest bubble Run never returns if a goroutine
+// spins; see [Fake].
 func Run(ctx context.Context, patience time.Duration, clause func(*Check)) error {
 	if patience == 0 {
 		patience = time.Minute
@@ -43,7 +42,7 @@ func Run(ctx context.Context, patience time.Duration, clause func(*Check)) error
 	go func() {
 		defer close(done)
 		defer c.helpers.Wait()
-		defer cancel() // whatever a helper waits for
+		defer cancel() // so that waiting helpers end
 		defer c.guard()
 		clause(c)
 	}()
@@ -64,7 +63,7 @@ func (c *Check) Errorf(format string, args ...any) {
 	c.failures = append(c.failures, fmt.Sprintf(format, args...))
 }
 
-// Violations returns how many violations were recorded.
+// Violations returns the number of recorded violations.
 func (c *Check) Violations() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +76,7 @@ func (c *Check) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// guard makes a violation of a panic. It is deferred.
+// guard converts a panic to a violation. It is deferred.
 func (c *Check) guard() {
 	if p := recover(); p != nil {
 		c.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -125,15 +124,15 @@ func (c *Check) result() error {
 	return errors.New(strings.Join(shown, "\n") + more)
 }
 
-// fakeLimit bounds the real time of a clause on fake time, of which it takes some seconds.
+// fakeLimit limits the real time of a clause on fake time, which normally takes seconds.
 const fakeLimit = 2 * time.Minute
 
 // Fake runs a clause in a testing/synctest bubble.
 //
-// Fake time stands still while a goroutine of the bubble runs, or waits for a sync.Mutex or the
-// network. With a subject that spins, no timer of the bubble would ever fire, and nothing ends
-// a goroutine that spins. Fake therefore panics if the clause takes two minutes of real time,
-// and so ends the test binary. The panic names the clause and shows the goroutines of the bubble.
+// Fake time does not advance while a goroutine of the bubble runs, or waits for a sync.Mutex or the
+// network. If a goroutine spins, no timer of the bubble fires, and nothing ends the goroutine. Fake
+// therefore panics if the clause takes two minutes of real time, which ends the test binary. The panic
+// names the clause and shows the goroutines of the bubble.
 func Fake(t *testing.T, name string, clause func(t *testing.T)) {
 	t.Helper()
 	fake(t, name, clause, fakeLimit, func(message string) { panic(message) })

@@ -34,7 +34,7 @@ func BenchmarkReschedule(b *testing.B) {
 	}
 }
 
-// BenchmarkScheduleCancel adds one timer to 100k and takes it away again.
+// BenchmarkScheduleCancel adds one timer to 100k and removes it.
 func BenchmarkScheduleCancel(b *testing.B) {
 	w, _, whens := filled()
 	var timer timewheel.Timer[int]
@@ -47,8 +47,8 @@ func BenchmarkScheduleCancel(b *testing.B) {
 	}
 }
 
-// BenchmarkAdvance goes from tick to tick; every timer that fires, 17 per tick,
-// is scheduled again a minute later.
+// BenchmarkAdvance advances tick by tick; every timer that fires, 17 per tick, is scheduled again a minute
+// later.
 func BenchmarkAdvance(b *testing.B) {
 	w, _, _ := filled()
 	now := time.Duration(0)

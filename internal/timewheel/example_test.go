@@ -25,11 +25,11 @@ func Example() {
 	bob := open("bob", 2*time.Second)
 	eve := open("eve", time.Hour)
 
-	wheel.Schedule(bob.timer(), 5*time.Second) // he is still there
-	wheel.Cancel(eve.timer())                  // she has left
+	wheel.Schedule(bob.timer(), 5*time.Second) // bob is active again
+	wheel.Cancel(eve.timer())                  // eve has disconnected
 
 	for now, ok := wheel.Next(); ok; now, ok = wheel.Next() {
-		// Here its owner would sleep.
+		// The owner would sleep here.
 		wheel.Advance(now, func(t *timewheel.Timer[state]) {
 			fmt.Printf("%v: %s\n", now, (*session)(t).Value.name)
 		})

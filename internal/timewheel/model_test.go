@@ -12,7 +12,7 @@ import (
 	"github.com/unwatch/unwatch/internal/timewheel"
 )
 
-// model is what a wheel promises, as a list that is sorted when it is asked.
+// model implements the promises of a wheel as a sorted list.
 type model struct {
 	tick, now time.Duration
 	seq       int
@@ -45,7 +45,7 @@ func (m *model) cancel(id int) bool {
 	return len(m.entries) < n
 }
 
-// first returns what fires next, if that was scheduled before seq.
+// first returns the next timer to fire, if it was scheduled before seq.
 func (m *model) first(seq int) (entry, bool) {
 	var old []entry
 	for _, e := range m.entries {
@@ -67,13 +67,13 @@ func (m *model) first(seq int) (entry, bool) {
 	}), true
 }
 
-// due returns what fires next in an Advance that began after seq.
+// due returns the next timer to fire in an Advance that began after seq.
 func (m *model) due(seq int) (id int, ok bool) {
 	e, ok := m.first(seq)
 	return e.id, ok && (e.past || e.tick <= uint64(m.now/m.tick))
 }
 
-// next returns when the next timer fires: now, within a callback, if another is due.
+// next returns the time of the next timer: now, within a callback, if another is due.
 func (m *model) next() (time.Duration, bool) {
 	e, ok := m.first(math.MaxInt)
 	switch {
@@ -86,7 +86,7 @@ func (m *model) next() (time.Duration, bool) {
 	}
 }
 
-// script runs what its bytes say on a wheel and on the model.
+// script applies the operations in its bytes to a wheel and to the model.
 type script struct {
 	t      *testing.T
 	data   []byte
@@ -127,7 +127,7 @@ func (s *script) intn(n int) int {
 	return int(b) % n
 }
 
-// moment returns now plus or minus something of any order of magnitude.
+// moment returns now plus or minus a duration of any order of magnitude.
 func (s *script) moment() time.Duration {
 	var d uint64
 	for range 3 {
@@ -138,7 +138,7 @@ func (s *script) moment() time.Duration {
 		return s.model.now - time.Duration(d)
 	case 1: // the end of time
 		return math.MaxInt64 - time.Duration(d%64)
-	case 2: // where Next says
+	case 2: // the result of Next
 		at, _ := s.wheel.Next()
 		return at
 	case 3, 4, 5, 6, 7, 8: // a few ticks ahead

@@ -13,35 +13,33 @@ const (
 	spanBits = levels * slotBits
 )
 
-// The indices of the lists. Those of the slots come first: slot s of level l
-// has l*slots+s.
+// The indices of the lists. Slots come first: slot s of level l has l*slots+s.
 const (
 	beyond    = levels * slots // the tick is outside of the current span
 	past      = beyond + 1     // for the next Advance
-	ready     = beyond + 2     // for the present one
+	ready     = beyond + 2     // for the current Advance
 	listCount = beyond + 3
 )
 
 // Wheel holds the scheduled timers. It is not safe for concurrent use.
 //
-// The place of a timer follows from its tick and the current one alone: read as
-// numbers of base 64, the level is the highest digit in which they differ, and
-// the slot is that digit of the timer's tick. Every change of the current tick
-// keeps it so, by moving down what is in the slots that it enters. Hence
+// The place of a timer follows from its tick and the current one alone: written as numbers of base 64, the
+// level is the highest digit in which they differ, and the slot is that digit of the timer's tick. Every
+// change of the current tick keeps this rule, by moving down the timers of the slots that it enters. Hence
 //
 //   - the timers of one tick are always in one list, in the order of their
 //     scheduling;
 //   - an occupied slot is above the current tick's digit of its level;
-//   - a timer need not know the list that it is in;
-//   - whatever is on a lower level comes first.
+//   - a timer need not store its list;
+//   - timers on a lower level come first.
 type Wheel[T any] struct {
 	tick time.Duration
-	now  time.Duration // the latest that Advance was given
+	now  time.Duration // the latest argument of Advance
 	cur  uint64        // the current tick
 	n    int
 
 	occupied [levels]uint64 // bit s: slot s is not empty
-	nearest  uint64         // no timer beyond has an earlier tick
+	nearest  uint64         // no timer beyond the span has an earlier tick
 	lists    [listCount]list[T]
 }
 
@@ -56,9 +54,8 @@ func New[T any](tick time.Duration) *Wheel[T] {
 // Len returns the number of scheduled timers.
 func (w *Wheel[T]) Len() int { return w.n }
 
-// Schedule has t fire at when, rounded up to a tick, and not at the time that it
-// may have been scheduled for until now. A time that is not after the latest one
-// given to Advance fires in the next Advance.
+// Schedule makes t fire at when, rounded up to a tick, and replaces an earlier schedule of t. A time that
+// is not after the latest argument of Advance fires in the next Advance.
 func (w *Wheel[T]) Schedule(t *Timer[T], when time.Duration) {
 	w.Cancel(t)
 	w.n++
@@ -72,8 +69,8 @@ func (w *Wheel[T]) Schedule(t *Timer[T], when time.Duration) {
 	w.place(t)
 }
 
-// Cancel keeps t from firing, and reports whether it would have fired. Within a
-// callback that holds too for what is due in the same Advance.
+// Cancel keeps t from firing, and reports whether it would have fired. Within a callback this includes
+// timers that are due in the same Advance.
 func (w *Wheel[T]) Cancel(t *Timer[T]) bool {
 	if !t.Scheduled() {
 		return false
@@ -88,13 +85,13 @@ func (w *Wheel[T]) Cancel(t *Timer[T]) bool {
 	return true
 }
 
-// Advance tells the wheel that it is now, and calls fire for every timer that is
+// Advance sets the time of the wheel, and calls fire for every timer that is
 // due, in the order of the package documentation. A now before the latest one
 // counts as the latest one.
 //
 // A timer is no longer scheduled when fire is called with it. The callback may
-// schedule and cancel any timer, this one included; what it schedules fires in
-// a later Advance. It must not call Advance. If it panics, the timers that were
+// schedule and cancel any timer, this one included; a timer scheduled there fires
+// in a later Advance. It must not call Advance. If it panics, the timers that were
 // due after this one fire in the next Advance.
 func (w *Wheel[T]) Advance(now time.Duration, fire func(*Timer[T])) {
 	w.now = max(w.now, now)
@@ -103,8 +100,8 @@ func (w *Wheel[T]) Advance(now time.Duration, fire func(*Timer[T])) {
 		w.lists[ready].push(t)
 	}
 
-	// First everything that is due is taken, then it is fired: the callbacks see
-	// a wheel that has arrived.
+	// All due timers are collected before the first fires, so that callbacks see
+	// the wheel at the new time.
 	target := uint64(w.now / w.tick)
 	for {
 		tick, at, ok := w.event()
@@ -122,12 +119,10 @@ func (w *Wheel[T]) Advance(now time.Duration, fire func(*Timer[T])) {
 	}
 }
 
-// Next returns the earliest moment at which Advance could have anything to do:
-// to fire timers, or to move them to a lower level, after which Next is closer
-// to their time. No timer fires before it. It is the latest now if a timer is
-// past already. An owner that sleeps from one Next to the following is woken at
-// most seven times per call of Schedule: once per level that the timer passes.
-// ok is false if it need not wake up until something is scheduled.
+// Next returns the earliest moment at which Advance can have work: to fire timers, or to move them to a
+// lower level, after which Next is closer to their time. No timer fires before it. It is the latest now if
+// a timer is past already. An owner that sleeps from one Next to the following wakes at most seven times
+// per call of Schedule: once per level that the timer passes. ok is false if the wheel is empty.
 func (w *Wheel[T]) Next() (at time.Duration, ok bool) {
 	if w.lists[past].head != nil || w.lists[ready].head != nil {
 		return w.now, true
@@ -139,8 +134,8 @@ func (w *Wheel[T]) Next() (at time.Duration, ok bool) {
 	return time.Duration(tick) * w.tick, true
 }
 
-// event returns the next tick that enters an occupied slot, or a span in which a
-// timer from beyond could be, and the list that has to move then.
+// event returns the next tick that enters an occupied slot, or a span with a timer from beyond, and the
+// list that has to move then.
 func (w *Wheel[T]) event() (tick uint64, at int, ok bool) {
 	for level, occupied := range w.occupied {
 		if occupied == 0 {
@@ -157,7 +152,7 @@ func (w *Wheel[T]) event() (tick uint64, at int, ok bool) {
 	return 0, 0, false
 }
 
-// move puts the timers of a list where they belong now, in their order.
+// move places the timers of a list again, in their order.
 func (w *Wheel[T]) move(at int) {
 	first := w.lists[at].head
 	w.lists[at].head = nil
@@ -173,8 +168,8 @@ func (w *Wheel[T]) move(at int) {
 	}
 }
 
-// place puts t, which is in no list, into the one for its tick. That is not
-// before the current one, and is the current one only for move.
+// place adds t, which is in no list, to the list for its tick. That is not before the current tick, and
+// equals it only during move.
 func (w *Wheel[T]) place(t *Timer[T]) {
 	tick := t.key >> 1
 	if tick == w.cur {
@@ -192,7 +187,6 @@ func (w *Wheel[T]) place(t *Timer[T]) {
 	w.lists[at].push(t)
 }
 
-// slotOf returns the list for a tick that is not the current one.
 func (w *Wheel[T]) slotOf(tick uint64) int {
 	level := uint(bits.Len64(tick^w.cur)-1) / slotBits
 	if level >= levels {
@@ -201,8 +195,8 @@ func (w *Wheel[T]) slotOf(tick uint64) int {
 	return int(level*slots + uint(tick>>(level*slotBits))%slots)
 }
 
-// listOf returns the list that t is in. Of one that is due, and is not the first of its
-// list, it may be the wrong one of two, which makes no difference to a removal.
+// listOf returns the list of t. For a due timer that is not the first of its list it may return the wrong
+// one of two, which makes no difference to a removal.
 func (w *Wheel[T]) listOf(t *Timer[T]) int {
 	switch {
 	case t.key != due:
@@ -213,7 +207,7 @@ func (w *Wheel[T]) listOf(t *Timer[T]) int {
 	return ready
 }
 
-// vacate notes that a list has become empty.
+// vacate records that a list has become empty.
 func (w *Wheel[T]) vacate(at int) {
 	if at < beyond {
 		w.occupied[at/slots] &^= 1 << (at % slots)

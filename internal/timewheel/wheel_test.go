@@ -46,7 +46,7 @@ func FuzzWheel(f *testing.F) {
 	})
 }
 
-// advance returns the values of what fires.
+// advance returns the values of the fired timers.
 func advance[T any](w *timewheel.Wheel[T], now time.Duration) (fired []T) {
 	w.Advance(now, func(t *timewheel.Timer[T]) { fired = append(fired, t.Value) })
 	return fired
@@ -138,7 +138,7 @@ func TestAPanicLosesNoTimer(t *testing.T) {
 	assert.Equal(t, []int{1, 2}, advance(w, 0))
 }
 
-// Were the price of an empty stretch the number of its ticks, this would not end.
+// If the cost of an empty stretch were proportional to its ticks, this test would not end.
 func TestALongSleepCostsNothing(t *testing.T) {
 	w := timewheel.New[int](1)
 	var timers [64]timewheel.Timer[int]

@@ -8,11 +8,11 @@ import (
 	"unicode/utf16"
 )
 
-// Printable replaces with "?" each character that a terminal would act on or that would
-// reorder or break the text: control characters, and so escape sequences and line ends, direction
-// marks, and bytes that are not UTF-8.
+// Printable replaces with "?" each character that a terminal would interpret, or that would reorder or
+// break the text: control characters, including escape sequences and line ends, direction marks, and bytes
+// that are not UTF-8.
 func Printable(text string) string {
-	if isPlain(text) { // nearly always
+	if isPlain(text) { // the common case
 		return text
 	}
 	return strings.Map(func(r rune) rune {

@@ -3,9 +3,9 @@ package wrap
 
 import "strings"
 
-// Paragraph puts the words of text into lines of at most width characters, unless a word
-// is longer: after lead in the first line, after indent in those below. It ends with the
-// end of a line. Each line is one that Line returns, whatever lead and text hold.
+// Paragraph breaks text into lines of at most width characters, unless a word is longer: after lead in the
+// first line, after indent in those below. It ends with a line end. Each line is safe as by Line, whatever
+// lead and text contain.
 func Paragraph(width int, lead, indent, text string) string {
 	var out strings.Builder
 	line := lead

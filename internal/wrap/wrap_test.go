@@ -27,7 +27,7 @@ func TestParagraph(t *testing.T) {
 	}
 }
 
-// A terminal and a CI runner act on no line, even if a name in it is hostile.
+// No line has an effect on a terminal or a CI runner, even if it contains a hostile name.
 func TestParagraphOfHostileText(t *testing.T) {
 	assert.Equal(t, "nl?::error::x: a\n  ?:error::y\n", wrap.Paragraph(17, "nl\n::error::x: ", "  ", "a\n::error::y"))
 }

@@ -21,7 +21,7 @@ var hashSource string
 type script struct{ replaces, source, sha string }
 
 func newScript(replaces, source string) script {
-	sum := sha1.Sum([]byte(source)) // what EVALSHA wants
+	sum := sha1.Sum([]byte(source)) // the name in EVALSHA
 	return script{replaces, source, hex.EncodeToString(sum[:])}
 }
 
@@ -41,9 +41,9 @@ func Replaces(args []string) string {
 	return ""
 }
 
-// Hook replaces the commit scripts that a Store sends through a client by scripts that
-// write without comparing. It panics if it is sent a script that has as many arguments as
-// a commit and is none that it knows: then lockupdate's scripts have changed.
+// Hook replaces the commit scripts that a Store sends through a client by scripts that write without
+// comparing. It panics at an unknown script with as many arguments as a commit: then lockupdate's scripts
+// have changed.
 type Hook struct{}
 
 // DialHook implements redis.Hook.
@@ -67,16 +67,15 @@ func (Hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPip
 	}
 }
 
-// The arguments before those of the script: the command, the script, the number of keys
-// and the key. Those of a commit to a string, and at least those of one to a hash, follow.
+// The arguments before those of the script: the command, the script, the number of keys and the key. The
+// next two constants count the arguments of a commit to a string, and the minimum for a hash.
 const (
 	header     = 4
 	stringArgs = 4
 	hashArgs   = 7
 )
 
-// replace changes the second argument of a commit in place: lockupdate sets it anew
-// whenever it sends the command.
+// replace changes the second argument of a commit in place: lockupdate sets it again at each send.
 func replace(args []any) {
 	verb := strings.ToLower(fmt.Sprint(args[0]))
 	if verb != "eval" && verb != "evalsha" || len(args) < header+stringArgs {

@@ -43,7 +43,7 @@ func newStage(t *testing.T, hooks ...redis.Hook) *stage {
 	return s
 }
 
-// race runs an Update and has another client write while fn runs the first time.
+// race runs an Update and lets another client write during the first call of fn.
 func (s *stage) race(t *testing.T, key rmw.Key, write func() error, fn rmw.UpdateFunc) {
 	t.Helper()
 	_, err := s.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
@@ -64,9 +64,8 @@ func (s *stage) setFields(key string, fields ...any) func() error {
 	return func() error { return s.direct.HSet(context.Background(), key, fields...).Err() }
 }
 
-// races are updates that meet a concurrent write, each by its own form of the commit.
-// A race returns what the key holds, as the words "theirs", if the concurrent write is
-// still there, and "ours".
+// races are updates with a concurrent write, one for each form of the commit. A race returns the words in
+// the key: "theirs", if the concurrent write survives, and "ours".
 var races = map[string]func(t *testing.T, s *stage, name string) string{
 	"absent string": func(t *testing.T, s *stage, name string) string {
 		s.race(t, rmw.Key{Name: name}, s.setText(name, "theirs"), add("ours"))
@@ -114,8 +113,8 @@ func addField(text string) rmw.UpdateFunc {
 	}
 }
 
-// With the hook a commit destroys a concurrent write, without it a commit never does,
-// whether it is sent as the source of a script or as its digest.
+// With the hook a commit destroys a concurrent write; without it a commit never does, whether it is sent as
+// source or as digest.
 func TestHook(t *testing.T) {
 	for name, race := range races {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +146,7 @@ func TestHook(t *testing.T) {
 	}
 }
 
-// All but the comparison is as it was: expiries, deletes, and keys of another type.
+// The hook changes only the comparison: expiries, deletes, and keys of another type work as before.
 func TestTheRestOfACommitIsTheSame(t *testing.T) {
 	for _, hooks := range [][]redis.Hook{nil, {unguarded.Hook{}}} {
 		for kind, value := range map[rmw.Kind]rmw.Value{
@@ -187,7 +186,7 @@ func TestTheRestOfACommitIsTheSame(t *testing.T) {
 	}
 }
 
-// A commit of another form is not let through in silence.
+// An unknown form of commit panics.
 func TestHookRefusesAnUnknownCommit(t *testing.T) {
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	defer rdb.Close()

@@ -12,13 +12,12 @@ import (
 	"github.com/unwatch/unwatch/internal/servers"
 )
 
-// group is the servers that run, by kind.
+// group holds the running servers, by kind.
 type group struct {
 	redis, nutcracker, cluster []*servers.Server
 }
 
-// start starts all servers of the plan. Those that did start are in the group
-// even when it fails.
+// start starts all servers of the plan. After an error the group has those that did start.
 func (g *group) start(ctx context.Context, dir string, p plan) error {
 	if p.nutcracker > 0 && p.redis < 2 {
 		return errors.New("-nutcracker needs -redis 2 or more: the first stands alone")
@@ -45,7 +44,7 @@ func (g *group) start(ctx context.Context, dir string, p plan) error {
 	return err
 }
 
-// backends are the servers behind every proxy: all Redis servers but the first.
+// backends returns the servers behind every proxy: all Redis servers but the first.
 func (g *group) backends() []string {
 	var addrs []string
 	for _, s := range g.redis[1:] {
@@ -60,8 +59,7 @@ func (g *group) stop() {
 	}
 }
 
-// fill replaces the placeholders in the arguments. Other braces stay: they may
-// be hash tags.
+// fill replaces the placeholders in the arguments. Other braces stay: they may be hash tags.
 func (g *group) fill(args []string) ([]string, error) {
 	placeholder := regexp.MustCompile(`\{(redis|nutcracker|cluster)(\d+)\}`)
 	var errs []error

@@ -1,12 +1,10 @@
-// With-servers runs a command against real servers that live exactly as long
-// as the command does:
+// With-servers runs a command against real servers, which it starts before and stops after the command:
 //
 //	with-servers -redis 3 -nutcracker 2 -cluster 3 -- COMMAND {redis0} {nutcracker0} {cluster0}
 //
-// {redisN}, {nutcrackerN} and {clusterN} in the arguments become HOST:PORT. {redis0} stands
-// alone; every nutcracker spreads its keys over all the other Redis servers; the cluster
-// has masters of its own.
-// The exit code is the command's own.
+// {redisN}, {nutcrackerN} and {clusterN} in the arguments become HOST:PORT. {redis0} is a single server;
+// every nutcracker spreads its keys over all the other Redis servers; the cluster has separate masters. The
+// exit code is that of the command.
 package main
 
 import (
@@ -21,7 +19,7 @@ import (
 	"syscall"
 )
 
-// codeTrouble is the exit code when we, and not the command, failed.
+// codeTrouble is the exit code if with-servers itself failed.
 const codeTrouble = 2
 
 func main() {
@@ -48,7 +46,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return code
 }
 
-// plan is how many servers of each kind to start.
+// plan is the number of servers of each kind.
 type plan struct{ redis, nutcracker, connections, cluster int }
 
 // with starts the servers, runs the command and stops the servers.
@@ -62,7 +60,7 @@ func with(p plan, command []string, attach func(*exec.Cmd)) (code int, err error
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 
-	// From here on an interrupt must not end us before the servers are gone.
+	// From here on an interrupt must not end this process before the servers have stopped.
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
@@ -81,7 +79,7 @@ func with(p plan, command []string, attach func(*exec.Cmd)) (code int, err error
 	return supervise(cmd, signals)
 }
 
-// supervise runs cmd to its end and passes every signal on to it.
+// supervise runs cmd to its end and forwards every signal to it.
 func supervise(cmd *exec.Cmd, signals <-chan os.Signal) (int, error) {
 	if err := cmd.Start(); err != nil {
 		return codeTrouble, err
@@ -91,15 +89,15 @@ func supervise(cmd *exec.Cmd, signals <-chan os.Signal) (int, error) {
 	for {
 		select {
 		case sig := <-signals:
-			_ = cmd.Process.Signal(sig) // it may just have ended
+			_ = cmd.Process.Signal(sig) // the process may just have ended
 		case err := <-ended:
 			return exitCode(err)
 		}
 	}
 }
 
-// exitCode keeps the code of the command. A command that a signal ended has
-// none; shells call it 128 plus the signal.
+// exitCode returns the code of the command. For a command ended by a signal it returns 128 plus the signal,
+// as shells do.
 func exitCode(err error) (int, error) {
 	var exit *exec.ExitError
 	switch {

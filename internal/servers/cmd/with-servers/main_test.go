@@ -14,8 +14,8 @@ import (
 	"github.com/unwatch/unwatch/internal/servers"
 )
 
-// asCommand is the environment variable that makes this test binary play the
-// command: it prints its arguments and does what the variable says.
+// asCommand is an environment variable that makes this test binary act as the command: it prints its
+// arguments and obeys the variable's value.
 const asCommand = "UNWATCH_TEST_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -28,8 +28,7 @@ func TestMain(m *testing.M) {
 	}
 	switch role {
 	case "interrupt":
-		// The parent of this process is with-servers itself (or a test that
-		// plays it): interrupt it, and wait for the signal to come back.
+		// The parent is with-servers (or its test): interrupt it, and wait for the forwarded signal.
 		back := make(chan os.Signal, 1)
 		signal.Notify(back, os.Interrupt)
 		parent, err := os.FindProcess(os.Getppid())
