@@ -44,7 +44,7 @@ func TestTheTokenKeepsTheNewerWrite(t *testing.T) {
 }
 
 // Negative control: without the token, the same stall loses the newer write.
-func TestWithoutTheTokenItIsLost(t *testing.T) {
+func TestWithoutTokenUpdateIsLost(t *testing.T) {
 	state, err := play(t.Context(), io.Discard, plainWrite)
 	require.NoError(t, err)
 	assert.Equal(t, late, state)
@@ -77,7 +77,7 @@ func TestRooms(t *testing.T) {
 
 // A read that raises the token excludes a late write even before the first new write; a plain read does
 // not.
-func TestAReadThatRaisesTheToken(t *testing.T) {
+func TestReadRaisesToken(t *testing.T) {
 	r := open(t)
 	require.NoError(t, r.set(t.Context(), room, "a", 5))
 	assertState(t, r, "a")

@@ -54,7 +54,7 @@ func TestRequirements(t *testing.T) {
 }
 
 // An empty tree would pass every test above.
-func TestTheTreeIsNotEmpty(t *testing.T) {
+func TestTreeIsNotEmpty(t *testing.T) {
 	packages := loadTree(t, root).packages()
 	for _, pkg := range []string{"rmw", "internal/archtest"} {
 		if len(packages[pkg]) == 0 {

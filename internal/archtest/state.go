@@ -52,7 +52,7 @@ func (s *stateOf) declaration(decl ast.Decl) {
 	switch decl := decl.(type) {
 	case *ast.FuncDecl:
 		if decl.Name.Name == "init" && decl.Recv == nil {
-			s.found(decl, "no init functions: whoever needs this calls it")
+			s.found(decl, "no init functions: call it where it is needed")
 		}
 	case *ast.GenDecl:
 		for _, spec := range decl.Specs {

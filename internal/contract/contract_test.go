@@ -60,7 +60,7 @@ func bench() Bench {
 
 // Negative control: through this bench, too, the suite fails a naive Store in the right clauses, and only
 // there.
-func TestANaiveStoreFailsAtTheBench(t *testing.T) {
+func TestNaiveStoreFailsTheSuite(t *testing.T) {
 	failed := map[string]bool{}
 	for _, clause := range rmwtest.Clauses() {
 		synctest.Test(t, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestDirectSendsWhatRedis32Accepts(t *testing.T) {
 }
 
 // Faults count the Stores' commands only: neither a handshake nor Direct.
-func TestFaultsStrikeTheNthCommandOfAStore(t *testing.T) {
+func TestFaultsAffectTheNthCommandOfAStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		target := bench().Target(t)
 		ctx, key := t.Context(), rmw.Key{Name: "k"}

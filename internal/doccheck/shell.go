@@ -60,7 +60,7 @@ type shell struct {
 	dir string
 }
 
-const nobody = "nobody runs this command: use <!-- executed-by: FILE -->, or a target of the Makefile"
+const unexecuted = "no target or script executes this command: use <!-- executed-by: FILE -->, or a target of the Makefile"
 
 var quoted = regexp.MustCompile(`'[^']*'|"[^"$` + "`" + `]*"`)
 
@@ -70,7 +70,7 @@ var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z_0-9]*=\S*$`)
 func (s *shell) line(text string) string {
 	text = quoted.ReplaceAllString(text, "QUOTED")
 	if strings.ContainsAny(text, "|;<>`\\") || strings.Contains(text, "$(") {
-		return nobody
+		return unexecuted
 	}
 	for command := range strings.SplitSeq(text, " && ") {
 		words := strings.Fields(command)
@@ -101,7 +101,7 @@ func (s *shell) command(words []string) string {
 	case name == "go" && len(args) > 0:
 		return s.goCommand(args[0], args[1:])
 	}
-	return nobody
+	return unexecuted
 }
 
 func (s *shell) changeDir(dir string) string {
@@ -137,7 +137,7 @@ func (s *shell) makeTargets(args []string) string {
 // goCommand checks that the packages of this module exist.
 func (s *shell) goCommand(verb string, args []string) string {
 	if !slices.Contains([]string{"run", "test", "install", "get", "vet", "build"}, verb) {
-		return nobody
+		return unexecuted
 	}
 	mentioned := false
 	for _, arg := range args {
@@ -154,7 +154,7 @@ func (s *shell) goCommand(verb string, args []string) string {
 		}
 	}
 	if !mentioned && verb != "test" {
-		return nobody
+		return unexecuted
 	}
 	return ""
 }

@@ -72,7 +72,7 @@ func TestCloseWaitsForWhatEntered(t *testing.T) {
 }
 
 // Background work of a call may start more work, even while Close waits.
-func TestCloseWaitsForWorkThatCallsLeftBehind(t *testing.T) {
+func TestCloseWaitsForBackgroundWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := redisx.NewGate()
 		require.NoError(t, g.Enter())
@@ -145,7 +145,7 @@ func TestAwaitPrefersTheAnswerToTheEndOfCtx(t *testing.T) {
 
 // The work runs on another goroutine, but its panic reaches the caller, so that the caller's deferred
 // functions run.
-func TestAwaitPassesAPanicOn(t *testing.T) {
+func TestAwaitForwardsPanic(t *testing.T) {
 	g := redisx.NewGate()
 	for _, ctx := range []context.Context{context.Background(), t.Context()} {
 		assert.PanicsWithValue(t, "boom", func() { _ = g.Await(ctx, func() { panic("boom") }) })

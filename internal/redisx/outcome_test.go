@@ -158,7 +158,7 @@ func TestErrorsAreJudged(t *testing.T) {
 }
 
 // The same texts, parsed by go-redis, which has specific types for some.
-func TestRepliesAreJudgedAsGoRedisReturnsThem(t *testing.T) {
+func TestOutcomeOfRepliesParsedByGoRedis(t *testing.T) {
 	for _, j := range replies() {
 		if j.err.Error() == "" {
 			continue
@@ -225,7 +225,7 @@ func TestFailGivesOneReasonAndTheCause(t *testing.T) {
 
 // net reports a dial that exceeds the client's limit as context.DeadlineExceeded, but no ctx has ended: the
 // caller may retry.
-func TestBlameTellsALimitOfTheClientFromTheCallersCtx(t *testing.T) {
+func TestBlameSeparatesClientTimeoutFromCallersCtx(t *testing.T) {
 	slow := slowDial(t)
 	require.ErrorIs(t, slow, context.DeadlineExceeded, "else all this is for nothing")
 

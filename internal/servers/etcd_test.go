@@ -37,7 +37,7 @@ func kv(t *testing.T, s *Server, method, body string) {
 }
 
 // Two of three members accept writes, and the third rejoins after its restart.
-func TestEtcdOutlivesAMember(t *testing.T) {
+func TestEtcdSurvivesLossOfAMember(t *testing.T) {
 	all := Etcd(t, 3)
 	all[0].Stop()
 	kv(t, all[1], "put", `{"key": "aw==", "value": "dg=="}`)

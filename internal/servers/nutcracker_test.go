@@ -8,7 +8,7 @@ import (
 )
 
 // A foreign proxy on the port accepts, too. Only the statistics of the pool identify the started proxy.
-func TestOnlyOurOwnNutcrackerIsReady(t *testing.T) {
+func TestForeignNutcrackerIsNotReady(t *testing.T) {
 	tests := map[string]struct {
 		stats string
 		want  bool

@@ -90,5 +90,5 @@ func myself(ctx context.Context, node *Server) (peer, error) {
 			return p, nil
 		}
 	}
-	return peer{}, fmt.Errorf("%s does not know itself", node.Addr)
+	return peer{}, fmt.Errorf("%s does not list itself", node.Addr)
 }

@@ -35,7 +35,7 @@ func (c *ClusterNodes) Owner(ctx context.Context, slot int) (*Server, error) {
 		}
 	}
 	if owner == nil {
-		return nil, fmt.Errorf("cluster: nobody has slot %d: %w", slot, errors.Join(errs...))
+		return nil, fmt.Errorf("cluster: slot %d has no owner: %w", slot, errors.Join(errs...))
 	}
 	return owner, nil
 }

@@ -97,7 +97,7 @@ func TestMoveSlotLosesNothing(t *testing.T) {
 }
 
 // The new owner is killed during the migration and restarts. No key is lost.
-func TestMoveSlotOutlivesAKilledTarget(t *testing.T) {
+func TestMoveSlotSurvivesKilledTarget(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
 	c := NewClusterNodes(t, 3, 0, "--appendonly", "yes", "--appendfsync", "always")
@@ -144,7 +144,7 @@ func TestMoveSlotOutlivesAKilledTarget(t *testing.T) {
 }
 
 // The next migration completes a slot that an aborted one left open.
-func TestMoveSlotGoesOnAfterAnAbort(t *testing.T) {
+func TestMoveSlotContinuesAfterAbort(t *testing.T) {
 	t.Parallel()
 	c := NewClusterNodes(t, 3, 0)
 	from, to := c.Servers()[0], c.Servers()[1]

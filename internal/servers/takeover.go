@@ -27,7 +27,7 @@ func (c *ClusterNodes) Masters(ctx context.Context) ([]*Server, error) {
 		}
 	}
 	if len(masters) == 0 {
-		return nil, fmt.Errorf("cluster: nobody has slots: %w", errors.Join(errs...))
+		return nil, fmt.Errorf("cluster: no master has slots: %w", errors.Join(errs...))
 	}
 	return masters, nil
 }
@@ -44,7 +44,7 @@ func (c *ClusterNodes) AwaitTakeover(ctx context.Context, slot int, not *Server)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("cluster: nobody else has slot %d: %w", slot, err)
+		return nil, fmt.Errorf("cluster: slot %d has no other owner: %w", slot, err)
 	}
 	return owner, nil
 }

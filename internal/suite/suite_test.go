@@ -12,7 +12,7 @@ import (
 )
 
 // The clause cannot end before the watchdog has fired, which releases it.
-func TestFakeTellsWhichClauseIsStuck(t *testing.T) {
+func TestFakeNamesTheStuckClause(t *testing.T) {
 	var released atomic.Bool
 	spin := func() {
 		for !released.Load() {

@@ -139,7 +139,7 @@ func TestAPanicLosesNoTimer(t *testing.T) {
 }
 
 // If the cost of an empty stretch were proportional to its ticks, this test would not end.
-func TestALongSleepCostsNothing(t *testing.T) {
+func TestLongSleepCostsNothing(t *testing.T) {
 	w := timewheel.New[int](1)
 	var timers [64]timewheel.Timer[int]
 	var want []int

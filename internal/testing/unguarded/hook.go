@@ -90,7 +90,7 @@ func replace(args []any) {
 	case len(args) == header+stringArgs && isNumber(args[header+1]): // the acquire
 		return
 	default:
-		panic(fmt.Sprintf("unguarded: a script with %d arguments is no commit that this package knows; "+
+		panic(fmt.Sprintf("unguarded: a script with %d arguments is no known commit; "+
 			"make string.lua and hash.lua fit lockupdate's scripts again", len(args)-header))
 	}
 	if args[1] = s.sha; verb == "eval" {

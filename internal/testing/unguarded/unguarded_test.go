@@ -147,7 +147,7 @@ func TestHook(t *testing.T) {
 }
 
 // The hook changes only the comparison: expiries, deletes, and keys of another type work as before.
-func TestTheRestOfACommitIsTheSame(t *testing.T) {
+func TestHookChangesOnlyTheComparison(t *testing.T) {
 	for _, hooks := range [][]redis.Hook{nil, {unguarded.Hook{}}} {
 		for kind, value := range map[rmw.Kind]rmw.Value{
 			rmw.KindString: rmw.String("v"), rmw.KindHash: rmw.Hash(map[string]string{"f": "v"}),
