@@ -16,7 +16,7 @@ import (
 func TestArgumentsNewerThanTheServer(t *testing.T) {
 	for _, c := range []struct {
 		command string
-		since   string // the first version that takes it; "": 3.2 does
+		since   string // the first version that accepts it; "": 3.2
 	}{
 		{"HSET k f v", ""}, {"HSET k f v g w", "4.0"}, {"hset k f v g w", "4.0"}, {"HMSET k f v g w", ""},
 		{"LPOP k", ""}, {"LPOP k 2", "6.2"}, {"RPOP k 2", "6.2"}, {"LPUSHX k a", ""}, {"LPUSHX k a b", "4.0"},
@@ -34,7 +34,7 @@ func TestArgumentsNewerThanTheServer(t *testing.T) {
 		for _, base := range []string{"codis", "redis"} {
 			args := strings.Fields(c.command)
 			if base == "codis" && proxycompat.Codis32().Check(args...) != nil {
-				continue // whatever the server
+				continue // with any server
 			}
 			for _, version := range []string{"", "3.2", "4.0", "5.0", "6.0", "6.2", "7.0", "7.2", "8.4"} {
 				name := base
@@ -109,7 +109,7 @@ func TestNewerArgumentIsCaughtAtTheSocket(t *testing.T) {
 			"instead: HMSET, or one HSET for each field (Redis' command list)")
 }
 
-// A rule of a custom profile is an observation, and so holds for any server version.
+// A rule of a custom profile is an observation, and so applies to any server version.
 func TestArgumentsOfACustomRule(t *testing.T) {
 	p, err := proxycompat.Codis32().Extend(proxycompat.Changes{Name: "ours", Backend: "3.2", Rules: []proxycompat.RuleChange{
 		{Commands: []string{"HSET"}, Verdict: "ok", Why: "patched server", Source: "us"},

@@ -13,7 +13,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// policy is a hook that refuses RANDOMKEY, and does nothing at the connection.
+// policy is a hook that refuses RANDOMKEY, without a check at the connection.
 type policy struct{}
 
 var errPolicy = errors.New("refused by the policy")
@@ -38,9 +38,9 @@ func (policy) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessP
 	}
 }
 
-// A full-duplex AutoPipeline sends a command that a hook refuses. That is why Explain
-// calls it fatal, and lockupdate.New refuses it; if this test fails after an update of
-// go-redis, both may go. The control is half-duplex.
+// A full-duplex AutoPipeline sends a command that a hook refuses. Explain calls it fatal for that reason,
+// and lockupdate.New refuses it; if this test fails after an update of go-redis, remove both. The control
+// is half-duplex.
 func TestFullDuplexSendsWhatAHookRefuses(t *testing.T) {
 	for _, full := range []bool{true, false} {
 		p, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Codis32(), InMemory: true, Engines: 1})

@@ -108,7 +108,7 @@ func TestKeysOf(t *testing.T) {
 	}
 }
 
-// The server behind the proxy decides as well.
+// The version of the server behind the proxy affects the rules.
 func TestOver(t *testing.T) {
 	for _, c := range []struct {
 		profile, command string
@@ -118,7 +118,7 @@ func TestOver(t *testing.T) {
 		{"codis@3.2", "GETDEL k", false},
 		{"codis@7.0", "GETDEL k", true},
 		{"codis@3.2", "SET k v", true},
-		{"codis@3.2", "CAS k a b", true}, // a store of its own may have it
+		{"codis@3.2", "CAS k a b", true}, // another store may have it
 		{"redis@3.2", "UNLINK k", false},
 		{"redis@6.2", "UNLINK k", true},
 		{"redis@6.2", "FCALL f 0", false},

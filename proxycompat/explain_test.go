@@ -16,7 +16,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// Our own options have nothing to explain, for any proxy.
+// Options returns options without advice, for any proxy.
 func TestOptionsNeedNoExplanation(t *testing.T) {
 	for _, name := range proxycompat.Names() {
 		p, err := proxycompat.Lookup(name)
@@ -73,7 +73,7 @@ func TestExplain(t *testing.T) {
 			grades{"codis": "costs CredentialsProvider"},
 		},
 		"RESP3":         {func(o *redis.Options) { o.Protocol = 3 }, grades{"codis": "costs Protocol", "envoy": "costs Protocol"}},
-		"notifications": {func(o *redis.Options) { o.MaintNotificationsConfig = enabled }, grades{"codis": ""}}, // not with Protocol 2
+		"notifications": {func(o *redis.Options) { o.MaintNotificationsConfig = enabled }, grades{"codis": ""}}, // except with Protocol 2
 		"TLS beside a dialer": {
 			func(o *redis.Options) { o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12} },
 			grades{"codis": "fatal TLSConfig", "twemproxy": "fatal TLSConfig", "redis": ""},
@@ -113,7 +113,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// go-redis' defaults, as somebody has them who has not heard of proxies.
+// The defaults of go-redis get this advice.
 func TestExplainDefaults(t *testing.T) {
 	codis := proxycompat.Codis32()
 	advice := proxycompat.Explain(nil, codis)
@@ -134,7 +134,7 @@ func TestExplainDefaults(t *testing.T) {
 	assert.Empty(t, proxycompat.Explain(o, codis))
 }
 
-// What Explain says of TLSConfig is so: with a Dialer, go-redis speaks in clear text.
+// The advice on TLSConfig is right: with a Dialer, go-redis sends plain text.
 func TestDialerMakesTLSConfigVoid(t *testing.T) {
 	client, server := net.Pipe()
 	rdb := redis.NewClient(&redis.Options{

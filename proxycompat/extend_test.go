@@ -45,7 +45,7 @@ func TestExtend(t *testing.T) {
 	assert.True(t, closing.SameSlot("{a}1", "{a}2"))
 }
 
-// What somebody has seen counts for more than what follows from a version.
+// An observation has precedence over a rule that follows from a version.
 func TestRuleChangeOverridesBackend(t *testing.T) {
 	base, err := proxycompat.Lookup("codis@3.2")
 	require.NoError(t, err)
@@ -99,8 +99,8 @@ func TestExtendErrors(t *testing.T) {
 	assert.Equal(t, 1, bad.Index)
 }
 
-// Of a proxy that forwards by the first argument what it does not know, what becomes of
-// each command follows from what Redis says of it.
+// If a proxy forwards unknown commands by the first argument, the verdict of each follows from Redis' key
+// positions.
 func TestUnknownIsForwardedByItsFirstArgument(t *testing.T) {
 	p, err := proxycompat.Redis().Extend(proxycompat.Changes{
 		Name: "blind", Hash: "codis",

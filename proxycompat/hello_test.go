@@ -34,7 +34,7 @@ func helloPipe(t *testing.T) (conn, server net.Conn) {
 
 func TestHelloInEverySplit(t *testing.T) {
 	helloInEverySplit(t, string(resp.AppendCommand(nil, "hello", "2")))
-	helloInEverySplit(t, "hello 2\r\n") // as somebody types it
+	helloInEverySplit(t, "hello 2\r\n") // an inline command
 }
 
 func helloInEverySplit(t *testing.T, hello string) {
@@ -126,7 +126,7 @@ func TestHelloReadWaitsAndWakes(t *testing.T) {
 	})
 }
 
-// helloReply is what a connection answers to HELLO.
+// helloReply is the reply of a connection to HELLO.
 func helloReply() []byte {
 	client, server := net.Pipe()
 	defer server.Close()
@@ -165,7 +165,7 @@ func TestOptions(t *testing.T) {
 	assert.Nil(t, proxycompat.Options(proxycompat.Redis(), "x:1").Dialer)
 	for _, addr := range []string{"", "localhost", "localhost:", "localhost:x", ":6379", "a:b:1", "h:70000"} {
 		o := proxycompat.Options(proxycompat.Twemproxy05(), addr)
-		o.Addr = addr // go-redis would fill in localhost:6379 for an empty one
+		o.Addr = addr // go-redis would replace an empty address with localhost:6379
 		o.DialerRetries = 1
 		_, err := o.Dialer(background, "tcp", addr)
 		require.ErrorContains(t, err, "bad proxy address", addr)

@@ -161,8 +161,8 @@ func TestGuardAtEveryByte(t *testing.T) {
 	require.ErrorIs(t, err, resp.ErrProtocol)
 }
 
-// Who waits for an answer when a command is refused is told why, and does not wait for
-// ever: go-redis reads what a subscription is sent on a goroutine of its own.
+// A refusal wakes a blocked Read with the reason: go-redis reads messages of a subscription on a separate
+// goroutine.
 func TestGuardWakesWaitingRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn, _ := guarded(t)
@@ -208,7 +208,6 @@ func BenchmarkHookAllowed(b *testing.B) {
 	}
 }
 
-// A nil profile is that of a plain Redis.
 func TestHookWithoutAProfile(t *testing.T) {
 	p, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Redis()})
 	require.NoError(t, err)

@@ -57,7 +57,7 @@ func TestParseCommandsErrors(t *testing.T) {
 	}
 }
 
-// What a profile says of a command is no contradiction in terms.
+// No profile contradicts itself.
 func TestVerdictsAreConsistent(t *testing.T) {
 	for _, name := range Names() {
 		p := mustEmbedded(name)
@@ -83,7 +83,7 @@ func TestVerdictsAreConsistent(t *testing.T) {
 	}
 }
 
-// A row about a command that nobody has is a spelling mistake.
+// A row about an unknown command is a spelling mistake.
 func TestEveryRowHasAnEffect(t *testing.T) {
 	foreign := map[string]bool{}
 	for name := range strings.FieldsSeq(foreignCommands) {
@@ -97,7 +97,7 @@ func TestEveryRowHasAnEffect(t *testing.T) {
 	}
 }
 
-// foreignCommands are those that proxies and other stores have of their own.
+// foreignCommands are those of proxies and other stores only.
 const foreignCommands = `
 	HOST: POST STRALGO SENTINEL CAS CAD DELVX
 	CACHE CLEARCACHE CLEARREPLICATIONID COMPACT COMPACTRANGE DBSLAVEOF DELBACKUP DISABLEWAL DISKRECOVERY

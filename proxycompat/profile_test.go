@@ -92,8 +92,8 @@ func TestVerdicts(t *testing.T) {
 	assert.Equal(t, "ERR unknown command 'DELEX', with args beginning with: ", seven.RefusalText("DELEX"))
 }
 
-// Codis 3.2.2 looks up only names of letters in its command table, and forwards the others: the
-// 12 administrative commands with a hyphen reach a server.
+// Codis 3.2.2 looks up only names of letters in its command table, and forwards the others: the 12
+// administrative commands with a hyphen reach a server.
 func TestCodisForwardsNamesWithAHyphen(t *testing.T) {
 	codis, forwarded := proxycompat.Codis32(), 0
 	for _, r := range codis.Rules() {
@@ -108,7 +108,7 @@ func TestCodisForwardsNamesWithAHyphen(t *testing.T) {
 	assert.Equal(t, 12, forwarded)
 }
 
-// Which commands a replica answers was measured with replicas that had been stopped.
+// The commands that replicas answer were determined with stopped replicas.
 func TestCodisReadsFromReplicas(t *testing.T) {
 	const measured = "GET STRLEN EXISTS TTL PTTL TYPE GETBIT GETRANGE SUBSTR BITCOUNT BITPOS DUMP MGET HGET HMGET HGETALL " +
 		"HEXISTS HKEYS HVALS HLEN HSTRLEN LRANGE LLEN LINDEX SMEMBERS SCARD SISMEMBER SRANDMEMBER SINTER SUNION SDIFF ZRANGE " +
@@ -126,7 +126,7 @@ func TestCodisReadsFromReplicas(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	codis, twem := proxycompat.Codis32(), proxycompat.Twemproxy05()
-	for command, want := range map[string]string{ // "" passes both; c and t: that one refuses
+	for command, want := range map[string]string{ // "": both permit it; c and t: that profile refuses
 		"":                                   "",
 		"GET k":                              "",
 		"get":                                "t",
@@ -233,7 +233,7 @@ func TestAllowTagged(t *testing.T) {
 	require.Error(t, proxycompat.Twemproxy05().AllowTagged().Check("SINTER", "{a}1", "{a}2"))
 }
 
-// What a go-redis command is checked for is what go-redis sends.
+// CheckCmd checks the arguments that go-redis sends.
 func TestCheckCmdReadsArgumentsAsTheyAreSent(t *testing.T) {
 	two, key := 2, "k"
 	codis := proxycompat.Codis32()
@@ -270,7 +270,7 @@ func TestProxiesWithSpecialRules(t *testing.T) {
 		{"predixy", []string{"SUBSCRIBE", "a", "b"}, false},
 		{"predixy", []string{"ZRANGE", "k", "0", "-1", "WITHSCORES"}, true},
 		{"predixy", []string{"ZRANGE", "k", "0", "-1", "BYSCORE", "REV", "LIMIT", "0", "10"}, false},
-		{"predixy", []string{"SCRIPT LOAD", "s"}, false}, // one word, to a server
+		{"predixy", []string{"SCRIPT LOAD", "s"}, false}, // a single word, for a server
 		{"predixy", []string{"SCRIPT", "LOAD", "s"}, true},
 		{"camellia", []string{"CONFIG GET", "x"}, false},
 		{"alibaba", []string{"EVAL", "return 1", "0"}, false},
@@ -278,7 +278,7 @@ func TestProxiesWithSpecialRules(t *testing.T) {
 		{"alibaba", []string{"EVAL", "return 1", "2", "{a}1", "{a}2"}, true},
 		{"cluster", []string{"XREADGROUP", "GROUP", "streams", "c", "STREAMS", "s", ">"}, true},
 		{"cluster", []string{"XREADGROUP", "GROUP", "g", "c", "STREAMS", "s", "t", ">", ">"}, false},
-		{"envoy@3.2", []string{"HELLO", "2"}, true}, // it answers that itself
+		{"envoy@3.2", []string{"HELLO", "2"}, true}, // the proxy answers it
 		{"pika", []string{"DBSLAVEOF", "x"}, false},
 		{"pika", []string{"HELLO", "2"}, false},
 	} {

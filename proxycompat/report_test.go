@@ -15,7 +15,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// reports collects what a hook tells.
+// reports collects the refusals that a hook reports.
 type reports struct {
 	mu       sync.Mutex
 	commands []string
@@ -26,7 +26,7 @@ type mark struct{}
 
 func (r *reports) add(ctx context.Context, refused *proxycompat.RefusedError) {
 	if refused.Command == "HELLO" || refused.Command == "CLIENT" {
-		return // of a handshake: whenever a pool wants one more connection
+		return // of a handshake: the pool may dial at any time
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,7 +42,7 @@ func (r *reports) take() []string {
 	return out
 }
 
-// A service on its own Redis learns what a proxy would refuse, and is not disturbed.
+// A service on its own Redis learns the commands that a proxy would refuse, without an effect on its calls.
 func TestReportLetsAllPass(t *testing.T) {
 	p, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Redis()})
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestReportLetsAllPass(t *testing.T) {
 	assert.Equal(t, "hello", msg.Payload)
 }
 
-// Whatever is written passes, commands or not, in whatever pieces.
+// All bytes pass unchanged, in any pieces, whether they are commands or not.
 func TestReportChangesNoByte(t *testing.T) {
 	text := "*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\nc\r\nPING inline\r\n*1\r\n:1\r\nwhat is this"
 	for i := range text {

@@ -64,7 +64,7 @@ func extended(t *testing.T, base *proxycompat.Profile, c proxycompat.Changes) *p
 	return p
 }
 
-// A field that Changes gains, and no file can say, is found here.
+// This test fails if Changes has a field that no file can set.
 func TestEveryFieldIsRead(t *testing.T) {
 	c := everyChange()
 	for _, of := range []reflect.Value{reflect.ValueOf(c), reflect.ValueOf(c.Rules[0])} {

@@ -13,7 +13,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/custom"
 )
 
-// awkward are texts that YAML would rather take for something else.
+// awkward are texts that YAML would read as other types.
 var awkward = []string{
 	"null", "~", "true", "yes", "off", "0", "007", "0x1F", "1e3", ".inf", "-", "--- a", "...", "? a", "- a", "a: b", "a #b", "#a",
 	"*a", "&a", "!a", "%a", "@a", "`a", "|", ">", "'", "\"", "''a", `"a"`, "{}", "[a", "a]", ",", "<<", "=", "2026-01-02", "12:30:45",

@@ -17,7 +17,7 @@ func ringOfTwo() *keyring {
 	return k
 }
 
-// forbidden is what must never be sent, whatever the configuration.
+// forbidden lists commands that must never be sent, with any configuration.
 func forbidden() []string {
 	return []string{
 		"FLUSHALL", "FLUSHDB", "KEYS", "RANDOMKEY", "CONFIG SET", "CONFIG REWRITE", "CONFIG RESETSTAT", "SHUTDOWN", "DEBUG", "MIGRATE",
@@ -48,7 +48,7 @@ func TestForbiddenCommandsAreNotSent(t *testing.T) {
 	}
 }
 
-// Blocking is for who asks for risks.
+// Only Config.Risky permits blocking commands.
 func TestBatteryBlocksNever(t *testing.T) {
 	for _, q := range questions(battery, ringOfTwo()) {
 		c, known := commandOf(q.name)
@@ -65,8 +65,8 @@ func TestBatteryKeysAreItsOwn(t *testing.T) {
 	}
 }
 
-// What writes gets an expiry in the same flush, and names no key that a proxy which
-// looks at the first one only would put elsewhere.
+// A write is followed by an expiry in the same flush, and names no second key, which a proxy might route
+// elsewhere.
 func TestBatteryWritesExpire(t *testing.T) {
 	wrote := 0
 	for _, q := range questions(battery, ringOfTwo()) {
@@ -79,8 +79,8 @@ func TestBatteryWritesExpire(t *testing.T) {
 		slices.Sort(keys)
 		keys = slices.Compact(keys)
 		switch q.name {
-		case "EVAL", "EVALSHA": // these read only
-		case "COPY": // with the expiry
+		case "EVAL", "EVALSHA": // these scripts only read
+		case "COPY": // keeps the expiry
 			assert.Len(t, keys, 2)
 		default:
 			assert.Len(t, keys, 1, q.name)
@@ -94,7 +94,7 @@ func TestBatteryWritesExpire(t *testing.T) {
 	assert.Greater(t, wrote, 60)
 }
 
-// A profile that marks a command of the battery as harmful keeps it from being asked.
+// Probe does not send a command that the given profile marks as harmful.
 func TestGivenProfileLimitsTheQuestions(t *testing.T) {
 	profile, err := proxycompat.Redis().Extend(proxycompat.Changes{Name: "ours", Rules: []proxycompat.RuleChange{
 		{Commands: []string{"GEOADD"}, Verdict: "harms", Why: "a test", Source: "a test"},

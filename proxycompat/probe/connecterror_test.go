@@ -60,7 +60,7 @@ func TestNotListening(t *testing.T) {
 	assert.Equal(t, probe.NotListening, reasonOf(t, addr, probe.Config{}))
 }
 
-// serve answers each connection with what handle does.
+// serve runs handle on each connection.
 func serve(t *testing.T, handle func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -90,10 +90,10 @@ func serveOn(t *testing.T, l net.Listener, handle func(net.Conn)) string {
 	return l.Addr().String()
 }
 
-// silent reads until the peer has gone.
+// silent reads until the peer disconnects.
 func silent(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
-// says answers the first command with this.
+// says sends a text as the reply to the first command.
 func says(text string) func(net.Conn) {
 	return func(conn net.Conn) {
 		_, _ = conn.Read(make([]byte, 1024))
@@ -113,13 +113,13 @@ func TestNoRedis(t *testing.T) {
 	assert.Equal(t, probe.WantsPassword, reasonOf(t, serve(t, says("-NOAUTH Authentication required.\r\n")), probe.Config{}))
 	assert.Equal(t, probe.NotReady, reasonOf(t, serve(t, says("-LOADING Redis is loading\r\n")), probe.Config{}))
 	assert.Equal(t, probe.NotReady, reasonOf(t, serve(t, says("-DENIED Redis is running in protected mode\r\n")), probe.Config{}))
-	// A server that repeats what it was sent.
+	// A server that quotes its input.
 	assert.Equal(t, probe.BadPassword, reasonOf(t, serve(t, says("-ERR unknown command 'AUTH', with args beginning with: 'hunter2'\r\n")),
 		probe.Config{Password: "hunter2"}))
 	assert.Equal(t, probe.BadPassword, reasonOf(t, serve(t, says("-ERR hunter2 is wrong\r\n")), probe.Config{Password: "hunter2"}))
 }
 
-// It answers PING, and SET with this.
+// The server accepts PING, and refuses SET with these errors.
 func TestNotWritable(t *testing.T) {
 	for text, want := range map[string]probe.Reason{
 		"-READONLY You can't write against a read only replica.\r\n": probe.NotWritable,

@@ -12,7 +12,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// Each proxy that we can play is recognized, and is safe while it is asked.
+// Every emulated proxy is recognized, and the probe harms none of them.
 func TestEveryProxy(t *testing.T) {
 	for _, name := range proxycompat.Names() {
 		t.Run(name, func(t *testing.T) {
@@ -29,8 +29,8 @@ func TestEveryProxy(t *testing.T) {
 	}
 }
 
-// recognized: the engine lacks a few commands of Redis, and its version, which is why a
-// plain server is left to the integration tests.
+// recognized checks the most similar profile. The engine lacks a few commands of Redis and its version, so
+// plain servers are left to the integration tests.
 func recognized(t *testing.T, r *probe.Report, name string) {
 	t.Helper()
 	if name == "redis" {
@@ -44,8 +44,8 @@ func recognized(t *testing.T, r *probe.Report, name string) {
 	}
 }
 
-// safe: nothing was sent that this proxy is known to hand on into connections which
-// others share, and no key of others.
+// safe checks that the probe sent no command that this proxy forwards into shared connections, and used no
+// foreign key.
 func safe(t *testing.T, proxy *proxytest.Proxy, name string) {
 	t.Helper()
 	profile, err := proxycompat.Lookup(name)

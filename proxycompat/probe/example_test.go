@@ -10,7 +10,7 @@ import (
 
 // What is this address, and what does that mean for a service?
 func Example() {
-	proxy, err := proxytest.Start(proxytest.Config{Engines: 2}) // it plays Codis
+	proxy, err := proxytest.Start(proxytest.Config{Engines: 2}) // as Codis
 	if err != nil {
 		panic(err)
 	}
@@ -18,7 +18,7 @@ func Example() {
 
 	report, err := probe.Probe(context.Background(), proxy.Addr(), probe.Config{})
 	if err != nil {
-		fmt.Println(err) // says what to do
+		fmt.Println(err) // names the remedy
 		return
 	}
 	fmt.Println("most like:   ", report.MostLike())

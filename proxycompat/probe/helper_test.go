@@ -13,7 +13,6 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// start starts a proxy in this process for the time of the test.
 func start(t *testing.T, cfg proxytest.Config) *proxytest.Proxy {
 	t.Helper()
 	p, err := proxytest.Start(cfg)
@@ -22,7 +21,7 @@ func start(t *testing.T, cfg proxytest.Config) *proxytest.Proxy {
 	return p
 }
 
-// play starts the proxy of a profile, over as many servers as it may have.
+// play starts the proxy of a profile with its maximum number of servers.
 func play(t *testing.T, name string) *proxytest.Proxy {
 	t.Helper()
 	profile, err := proxycompat.Lookup(name)
@@ -30,7 +29,7 @@ func play(t *testing.T, name string) *proxytest.Proxy {
 	return start(t, proxytest.Config{Profile: profile, Engines: engines(name)})
 }
 
-// engines is how many servers there are behind what the profile describes.
+// engines returns the number of servers behind a proxy of this profile.
 func engines(name string) int {
 	switch name {
 	case "redis", "cluster", "predixy-single":
@@ -46,7 +45,7 @@ func ask(t *testing.T, p *proxytest.Proxy, cfg probe.Config) *probe.Report {
 	return r
 }
 
-// nothingStays checks that every key that is left in the servers will expire.
+// nothingStays checks that every remaining key has an expiry.
 func nothingStays(t *testing.T, p *proxytest.Proxy, servers int) (left int) {
 	t.Helper()
 	for i := range servers {

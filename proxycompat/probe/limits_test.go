@@ -12,7 +12,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// stepsOf runs a few steps of a probe, and not those that could show a replica before.
+// stepsOf runs some steps of a probe, without earlier ones that would detect a replica.
 func stepsOf(t *testing.T, proxy *proxytest.Proxy, steps ...func(*prober, context.Context) error) *Report {
 	t.Helper()
 	cfg, err := Config{}.withDefaults()
@@ -34,7 +34,7 @@ func started(t *testing.T, cfg proxytest.Config) *proxytest.Proxy {
 	return proxy
 }
 
-// A replica that is behind does not limit the size of values, with scripts or without.
+// A stale replica does not limit the size of values, with or without scripts.
 func TestStaleReadIsNoLimit(t *testing.T) {
 	t.Parallel()
 	for _, store := range []proxytest.Store{proxytest.Lua, proxytest.Pika} {
@@ -48,7 +48,7 @@ func TestStaleReadIsNoLimit(t *testing.T) {
 	}
 }
 
-// A value that the master does not have either met a limit.
+// A value that the master lacks, too, exceeds a limit.
 func TestShortenedValueIsALimit(t *testing.T) {
 	t.Parallel()
 	proxy := started(t, proxytest.Config{})
@@ -69,7 +69,7 @@ func TestShortenedValueIsALimit(t *testing.T) {
 	assert.Equal(t, Count{Asked: 1}, r.Reads.Get)
 }
 
-// Nor is it disorder, if no read before has shown the replica.
+// A stale read is no reordering, even if no earlier read has shown the replica.
 func TestStaleReadIsNoDisorder(t *testing.T) {
 	t.Parallel()
 	r := stepsOf(t, started(t, proxytest.Config{ReplicaLag: time.Hour}), (*prober).askScripts, (*prober).askOrdering)

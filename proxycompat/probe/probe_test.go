@@ -67,7 +67,7 @@ func TestRedis(t *testing.T) {
 	}
 }
 
-// What was asked and turned out well is said, too, and how far it was asked.
+// The text also reports successes, and their extent.
 func TestTextReportsSuccesses(t *testing.T) {
 	t.Parallel()
 	text := strings.Join(strings.Fields(ask(t, play(t, "redis"), probe.Config{}).Text()), " ")
@@ -77,7 +77,7 @@ func TestTextReportsSuccesses(t *testing.T) {
 	assert.Contains(t, text, "Pipelines: 1000 commands went through; more was not tried.")
 }
 
-// Where a limit was met it is named, with the answer that met it.
+// The text names a limit, with the error.
 func TestTextReportsLimits(t *testing.T) {
 	t.Parallel()
 	proxy := start(t, proxytest.Config{})
@@ -89,7 +89,7 @@ func TestTextReportsLimits(t *testing.T) {
 	assert.Contains(t, text, "Values: 262144 bytes went through, and not 1048576 bytes: ERR too large.")
 }
 
-// So is a WATCH that is answered, and watches nothing: TOUCH is sent in its place.
+// The text reports a WATCH without an effect: TOUCH is sent instead.
 func TestIneffectiveWatch(t *testing.T) {
 	t.Parallel()
 	proxy := play(t, "redis")
@@ -115,7 +115,7 @@ func TestIneffectiveWatch(t *testing.T) {
 	assert.Contains(t, strings.Join(strings.Fields(r.Text()), " "), "WATCH is answered OK and does nothing: updates get lost.")
 }
 
-// A proxy that reorders pipelines is found out.
+// Reordering is detected.
 func TestReordering(t *testing.T) {
 	t.Parallel()
 	r := ask(t, start(t, proxytest.Config{Reorder: true}), probe.Config{})
@@ -125,7 +125,7 @@ func TestReordering(t *testing.T) {
 	assert.Contains(t, r.Text(), "Pipelines are not ordered")
 }
 
-// Replicas that are behind are found out, and not taken for disorder.
+// Stale replicas are detected, and not reported as reordering.
 func TestStaleReads(t *testing.T) {
 	t.Parallel()
 	r := ask(t, start(t, proxytest.Config{ReplicaLag: 300 * time.Millisecond}), probe.Config{})
@@ -138,7 +138,7 @@ func TestStaleReads(t *testing.T) {
 	assert.Contains(t, r.Text(), "GET is old after a write")
 }
 
-// The server's own compare-and-set, of each store that has one.
+// Native compare-and-set commands of each store are detected.
 func TestCompareAndSet(t *testing.T) {
 	t.Parallel()
 	for store, want := range map[proxytest.Store]probe.CompareAndSet{
@@ -164,8 +164,7 @@ func TestCompareAndSet(t *testing.T) {
 	}
 }
 
-// What is expected is what the differences are from, and they make a profile that has
-// none any more.
+// Differences refer to the expected profile, and make a profile without differences.
 func TestDifferencesBecomeAProfile(t *testing.T) {
 	t.Parallel()
 	proxy := play(t, "predixy")
@@ -184,7 +183,7 @@ func TestDifferencesBecomeAProfile(t *testing.T) {
 	}
 }
 
-// The names of the fields are a promise.
+// The names of the fields are stable.
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	r := ask(t, play(t, "twemproxy"), probe.Config{Profile: proxycompat.Codis32()})
@@ -207,7 +206,7 @@ func TestJSON(t *testing.T) {
 	assert.Equal(t, r.Text(), back.Text(), "what a report says is in its JSON")
 }
 
-// When the budget ends, the report is of what was asked by then.
+// When the budget ends, the report covers the questions answered so far.
 func TestBudget(t *testing.T) {
 	proxy := play(t, "codis")
 	proxy.Inject(proxytest.Fault{Command: "ZADD", Times: -1, Action: proxytest.HangRequest})
@@ -222,7 +221,7 @@ func TestBudget(t *testing.T) {
 	assert.Equal(t, r.Left, nothingStays(t, proxy, 2))
 	assert.Equal(t, 1, r.Left, "ZADD may yet be executed")
 
-	// Not of less than half.
+	// Less than half: no profile is named.
 	proxy.Inject(proxytest.Fault{Command: "GETRANGE", Times: -1, Action: proxytest.HangRequest})
 	_, err = probe.Probe(t.Context(), proxy.Addr(), probe.Config{Budget: time.Second, Timeout: 10 * time.Second})
 	require.ErrorContains(t, err, "too early for a report")

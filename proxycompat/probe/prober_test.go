@@ -12,7 +12,7 @@ import (
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
-// hangUp is the address of a server that reads a little and hangs up, and how often.
+// hangUp starts a server that reads a little and disconnects; each signal is a connection.
 func hangUp(t *testing.T) (string, chan struct{}) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -38,7 +38,7 @@ func hangUp(t *testing.T) (string, chan struct{}) {
 	return l.Addr().String(), seen
 }
 
-// A connection that is closed is dialled again, and not without end.
+// A closed connection is dialled again, up to a limit.
 func TestRedialsEnd(t *testing.T) {
 	addr, seen := hangUp(t)
 	p := &prober{addr: addr, cfg: Config{Timeout: 5 * time.Second}, keys: newKeyring("prefix:"), report: &Report{}}
@@ -56,12 +56,12 @@ func TestRedialsEnd(t *testing.T) {
 	assert.Contains(t, err.Error(), "it closed 1000 connections, after 2 connections and 2 commands")
 }
 
-// lateContext has reached its deadline, and does not know yet.
+// lateContext has passed its deadline, but its Err is still nil.
 type lateContext struct{ context.Context }
 
 func (lateContext) Deadline() (time.Time, bool) { return time.Unix(1, 0), true }
 
-// A dial that the budget has ended is not blamed on a firewall.
+// A dial ended by the budget is not reported as a network problem.
 func TestDeadlineBeforeItsContext(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
 	require.NoError(t, hasEnded(ctx))
@@ -75,7 +75,7 @@ func TestAddressErrorsShowNoPassword(t *testing.T) {
 	assert.NotContains(t, err.Error(), "hunter2")
 }
 
-// Envoy answers ROLE with an array of the answers of its servers.
+// Envoy answers ROLE with an array of its servers' replies.
 func TestSaysServer(t *testing.T) {
 	for role, want := range map[string]bool{
 		"*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n":                 true,

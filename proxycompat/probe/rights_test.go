@@ -17,8 +17,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// forbid makes a proxy answer as a server whose user may use only these commands, or
-// all but these.
+// forbid makes a proxy answer like a server with a user that may use only these commands, or all others.
 func forbid(p *proxytest.Proxy, allBut bool, commands ...string) {
 	p.Inject(proxytest.Fault{
 		Match: func(args []string) bool { return slices.Contains(commands, strings.ToUpper(args[0])) == allBut },
@@ -26,7 +25,7 @@ func forbid(p *proxytest.Proxy, allBut bool, commands ...string) {
 	})
 }
 
-// Of a user who may do next to nothing, nothing is concluded.
+// A user with few permissions allows no conclusion.
 func TestUserWithFewPermissions(t *testing.T) {
 	t.Parallel()
 	for _, given := range []*proxycompat.Profile{nil, proxycompat.Codis32()} {
@@ -50,7 +49,7 @@ func TestUserWithFewPermissions(t *testing.T) {
 	}
 }
 
-// What the user may not do is not blamed on the address.
+// Missing permissions are not attributed to the address.
 func TestUserWithSomePermissions(t *testing.T) {
 	t.Parallel()
 	proxy := play(t, "redis")
@@ -70,7 +69,7 @@ func TestUserWithSomePermissions(t *testing.T) {
 	assert.NotContains(t, text, "Values:")
 }
 
-// The first commands say what right is missing, and not that the server is not ready.
+// The first commands report a missing permission, not an unready server.
 func TestUserWithoutSet(t *testing.T) {
 	proxy := play(t, "redis")
 	forbid(proxy, true, "PING", "SET")
@@ -82,7 +81,7 @@ func TestUserWithoutSet(t *testing.T) {
 	assert.Contains(t, err.Error(), "Prefix")
 }
 
-// Without the right to give an expiry nothing is written that has none.
+// Without permission for PEXPIRE every written key has an expiry.
 func TestNoExpiry(t *testing.T) {
 	t.Parallel()
 	proxy := play(t, "redis")
@@ -98,7 +97,7 @@ func TestNoExpiry(t *testing.T) {
 	}
 }
 
-// A right that is lost half-way is said honestly.
+// A permission lost during the probe is reported.
 func TestExpiryIsNoLongerAcknowledged(t *testing.T) {
 	t.Parallel()
 	proxy := play(t, "redis")
@@ -116,8 +115,8 @@ func TestExpiryIsNoLongerAcknowledged(t *testing.T) {
 	assert.Contains(t, strings.Join(strings.Fields(r.Text()), " "), `was not acknowledged: look for keys that begin with "mine:"`)
 }
 
-// A proxy that executes a command after it has said that it failed, and after its key
-// was deleted, leaves no key without expiry.
+// A proxy may execute a command after it has reported an error and after the key was deleted. No key stays
+// without an expiry.
 func TestLateExecution(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
@@ -143,7 +142,7 @@ func TestLateExecution(t *testing.T) {
 			assert.Positive(t, r.Left, "that a value is left in its place is said")
 			assert.Zero(t, r.Lasting)
 			client := redis.NewClient(proxy.Options())
-			client.Do(t.Context(), first...) // it may fail, and had better
+			client.Do(t.Context(), first...) // it may fail
 			require.NoError(t, client.Close())
 			t.Log(command, action)
 			nothingStays(t, proxy, 1)
@@ -151,7 +150,7 @@ func TestLateExecution(t *testing.T) {
 	}
 }
 
-// With a password a connection is not unused after AUTH: what closes it is the command.
+// After AUTH a connection counts as unused: if the peer closes it, the command is the cause.
 func TestPasswordAndCloses(t *testing.T) {
 	t.Parallel()
 	twemproxy, err := proxycompat.Lookup("twemproxy")

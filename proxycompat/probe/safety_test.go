@@ -17,7 +17,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// WATCH and SELECT are not asked behind the proxy on which they harm others.
+// WATCH and SELECT are not sent behind the proxy on which they harm others.
 func TestGuardedCommands(t *testing.T) {
 	t.Parallel()
 	r := ask(t, play(t, "envoy"), probe.Config{})
@@ -25,14 +25,14 @@ func TestGuardedCommands(t *testing.T) {
 	assert.Equal(t, probe.NotAsked, r.Databases)
 	assert.Contains(t, r.Text(), "WATCH was not asked")
 
-	// Nor where such a proxy is expected, whatever answers.
+	// Nor if such a proxy is expected, for any answers.
 	envoy, err := proxycompat.Lookup("envoy")
 	require.NoError(t, err)
 	r = ask(t, play(t, "redis"), probe.Config{Profile: envoy})
 	assert.Equal(t, probe.NotAsked, r.Transactions.Watch)
 }
 
-// It ends with ctx, at once, and deletes what it wrote.
+// Probe ends with ctx at once, and deletes its keys.
 func TestEndsWithContext(t *testing.T) {
 	proxy := play(t, "codis")
 	gone := errors.New("the user has gone")
@@ -50,7 +50,7 @@ func TestEndsWithContext(t *testing.T) {
 	require.ErrorIs(t, err, gone)
 }
 
-// One reply that never comes is the answer of that command, and of no other.
+// A missing reply affects that command only.
 func TestHang(t *testing.T) {
 	proxy := play(t, "codis")
 	proxy.Inject(proxytest.Fault{Command: "GEODIST", Times: -1, Action: proxytest.HangReply})
@@ -64,7 +64,7 @@ func TestHang(t *testing.T) {
 	assert.Zero(t, nothingStays(t, proxy, 2))
 }
 
-// A proxy that stops answering is not waited for command by command.
+// The probe does not wait for each command of a proxy that has stopped answering.
 func TestHangsForever(t *testing.T) {
 	proxy := play(t, "codis")
 	proxy.Inject(proxytest.Fault{Skip: 60, Times: -1, Action: proxytest.HangRequest})
@@ -76,7 +76,7 @@ func TestHangsForever(t *testing.T) {
 	assert.Zero(t, ours())
 }
 
-// A connection that is cut once is the network; cut each time, it is the answer.
+// A connection closed once is a network failure; closed each time, it is the answer.
 func TestCut(t *testing.T) {
 	t.Parallel()
 	proxy := play(t, "codis")
@@ -91,8 +91,8 @@ func TestCut(t *testing.T) {
 	assert.Equal(t, 1, r.Left, "the first SADD may yet be executed")
 }
 
-// A proxy that closes connections after it has answered an error, as Codis may be
-// configured to, is not taken for one that closes them instead of answering.
+// Codis may be configured to close a connection after an error reply. Such a proxy is not classified as
+// closing instead of answering.
 func TestClosesAfterErrors(t *testing.T) {
 	proxy := play(t, "codis")
 	addr := serve(t, func(conn net.Conn) {
@@ -124,7 +124,7 @@ func TestClosesAfterErrors(t *testing.T) {
 	}
 }
 
-// A reply that is late is not taken for that of the next command.
+// A late reply is not taken for that of the next command.
 func TestLate(t *testing.T) {
 	proxy := play(t, "codis")
 	proxy.Inject(proxytest.Fault{Command: "LPOP", Times: -1, Action: proxytest.DelayReply, Delay: 6 * time.Second})
@@ -136,7 +136,7 @@ func TestLate(t *testing.T) {
 	assert.Equal(t, r.Left, nothingStays(t, proxy, 2))
 }
 
-// Replies that were lost together with an expiry must not leave a key for ever.
+// Replies lost together with an expiry must not leave a key for ever.
 func TestExpiryIsLost(t *testing.T) {
 	t.Parallel()
 	proxy := start(t, proxytest.Config{Reorder: true})
@@ -155,7 +155,7 @@ func TestRiskyAsksMore(t *testing.T) {
 		Command: "SET", Match: func(args []string) bool { return len(args[2]) > large }, Times: -1,
 		Action: proxytest.RefuseWith, Text: "ERR too large",
 	})
-	// A proxy that has had enough after what all else reads, and a pipeline of 1000.
+	// The fault starts after all other reads, and a pipeline of 1000.
 	proxy.Inject(proxytest.Fault{Command: "GET", Skip: 3000, Times: -1, Action: proxytest.RefuseWith, Text: "ERR too many"})
 	r := ask(t, proxy, probe.Config{Risky: true, Timeout: 10 * time.Second})
 	for _, command := range []string{"HELLO", "BLPOP", "SUBSCRIBE", "PUBLISH"} {

@@ -90,7 +90,7 @@ func TestCodisOwnAnswers(t *testing.T) {
 	assert.Equal(t, "EOF", w.reply())
 }
 
-// A server names an unknown command as it was sent, and an unknown subcommand in words of its own.
+// A server quotes an unknown command as it was sent, and has another text for an unknown subcommand.
 func TestCodisOverOldServers(t *testing.T) {
 	for version, commands := range map[string]map[string]string{
 		"3.2": {
@@ -111,7 +111,7 @@ func TestCodisOverOldServers(t *testing.T) {
 	}
 }
 
-// Codis 3.2.2 forwards POST and HOST:, and the server closes the connection that clients share.
+// Codis 3.2.2 forwards POST and HOST:, and the server closes the shared connection.
 func TestCodisForwardsWhatEndsAConnection(t *testing.T) {
 	for _, command := range []string{"POST x", "HOST: x", "slotsrestore-async-ack x"} {
 		p, _ := start(t, proxytest.Config{InMemory: true})
@@ -182,7 +182,7 @@ func TestCodisLooksAtTheFirstKeyOnly(t *testing.T) {
 
 	p.Engine(0).FlushAll()
 	p.Engine(1).FlushAll()
-	// The destination of ZUNIONSTORE lands with the first source.
+	// The destination of ZUNIONSTORE is on the server of the first source.
 	require.NoError(t, rdb.ZAdd(background, one, redis.Z{Member: "m"}).Err())
 	require.NoError(t, rdb.ZUnionStore(background, zero, &redis.ZStore{Keys: []string{one}}).Err())
 	assert.EqualValues(t, 0, rdb.Exists(background, zero).Val())

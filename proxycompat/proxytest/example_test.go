@@ -9,8 +9,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// A Codis proxy takes a transaction apart, and a lost reply leaves open what
-// happened.
+// A Codis proxy executes parts of a transaction, and a lost reply leaves the outcome unknown.
 func Example() {
 	p, err := proxytest.Start(proxytest.Config{Engines: 2})
 	if err != nil {

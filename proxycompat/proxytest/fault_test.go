@@ -35,9 +35,9 @@ func TestFaultActions(t *testing.T) {
 	const timeout = 5 * time.Second // go-redis' ReadTimeout
 	tests := []struct {
 		fault    proxytest.Fault
-		executed bool          // right after the client got its answer
+		executed bool          // when the client got its reply
 		later    bool          // a minute later
-		took     time.Duration // until the client got its answer
+		took     time.Duration // until the client got its reply
 		err      string        // "" means none
 	}{
 		{proxytest.Fault{Action: proxytest.DropReply}, true, true, 0, "EOF"},

@@ -12,8 +12,8 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// The replica reads its master over one connection. When that has ended, as with a server that
-// was started again, the next writes are followed over a new one.
+// The replica reads its master over one connection. If that fails, as after a restart of the server, it
+// follows the next writes over a new one.
 func TestReplicaFollowsOverANewLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, err := Start(Config{InMemory: true, Profile: proxycompat.Codis32(), ReplicaLag: time.Millisecond})

@@ -14,7 +14,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// After the lag a replica has what its master has, whatever has changed that.
+// After the lag a replica equals its master, for every kind of change.
 func TestReplicaFollows(t *testing.T) {
 	const lag = 100 * time.Millisecond
 	move := func(method proxytest.Method) func(*testing.T, *proxytest.Proxy, *wire) {
@@ -75,8 +75,8 @@ func TestReplicaFollows(t *testing.T) {
 	}
 }
 
-// Several writers leave the same on both, and who reads meanwhile finds the key, and what
-// one command wrote together.
+// Concurrent writers leave the same on both. A concurrent reader finds the key, with all or none of a
+// command's changes.
 func TestReplicaIsStale(t *testing.T) {
 	p, rdb := start(t, proxytest.Config{InMemory: true, ReplicaLag: time.Millisecond})
 	calm := redis.NewClient(p.CalmOptions())
@@ -106,7 +106,7 @@ func TestReplicaIsStale(t *testing.T) {
 	}
 }
 
-// A key expires on the replica when it does on the master, however late it came.
+// A key expires on the replica and the master at the same time, also if it arrived late.
 func TestReplicaExpiry(t *testing.T) {
 	const lag = time.Second
 	synctest.Test(t, func(t *testing.T) {
@@ -125,7 +125,8 @@ func TestReplicaExpiry(t *testing.T) {
 	})
 }
 
-// What only reads waits for nobody who waits for a key, and neither does who writes it.
+// A read-only command does not wait for a client that blocks on a key, and neither does a write to that
+// key.
 func TestReplicaBlocking(t *testing.T) {
 	const lag = 100 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// FuzzSession sends whatever bytes to a proxy, as one client of two. What comes back are
-// replies, one after the other, and the other client is served as before.
+// FuzzSession sends arbitrary bytes to a proxy with two clients. It returns well-formed replies, and
+// continues to serve the other client.
 func FuzzSession(f *testing.F) {
 	for _, seed := range []string{
 		"PING\r\n", "*1\r\n$4\r\nPING\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n", "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$-1\r\n",
@@ -71,8 +71,8 @@ func FuzzSession(f *testing.F) {
 	})
 }
 
-// blocks reports whether the bytes may be commands that the in-process server is not asked
-// for here: scripts that never end are its business, not the proxy's.
+// blocks reports whether the bytes may contain commands that this test excludes: endless scripts concern
+// the in-process server, not the proxy.
 func blocks(in []byte) bool {
 	upper := bytes.ToUpper(in)
 	for _, word := range []string{"WHILE", "FOR", "REPEAT", "GOTO", "REP", "SHUTDOWN", "FUNCTION"} {

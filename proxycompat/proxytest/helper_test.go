@@ -17,7 +17,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// start starts a proxy that the test ends by closing, and a client for it.
+// start starts a proxy and a client for the duration of the test.
 func start(t *testing.T, cfg proxytest.Config) (*proxytest.Proxy, *redis.Client) {
 	t.Helper()
 	p, err := proxytest.Start(cfg)
@@ -28,7 +28,7 @@ func start(t *testing.T, cfg proxytest.Config) (*proxytest.Proxy, *redis.Client)
 	return p, rdb
 }
 
-// wire is a connection on which a test speaks RESP itself.
+// wire is a raw RESP connection.
 type wire struct {
 	t    *testing.T
 	conn net.Conn
@@ -71,7 +71,7 @@ func (w *wire) ask(command string) string {
 	return w.reply()
 }
 
-// keysOnTwo returns two keys that live on backends 0 and 1.
+// keysOnTwo returns two keys of backends 0 and 1.
 func keysOnTwo(p *proxytest.Proxy) (zero, one string) {
 	for c := 'a'; zero == "" || one == ""; c++ {
 		if p.BackendOf(string(c)) == 0 {

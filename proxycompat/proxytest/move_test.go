@@ -13,21 +13,21 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// raiseIfHeld is the script of the measurements: raise the data if the lock is ours.
+// raiseIfHeld is the script of the measurements: increment the data if the lock is held by ARGV.
 const (
 	lockFirst = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('INCRBY', KEYS[2], 1) end return 'LOCK-NOT-HELD'"
 	dataFirst = "if redis.call('GET', KEYS[2]) == ARGV[1] then return redis.call('INCRBY', KEYS[1], 1) end return 'LOCK-NOT-HELD'"
 )
 
-// The cases that were measured while Codis moved a slot: what a script that looks at a
-// lock beside the data returned, and what GET returned afterwards.
+// The cases that were measured during a slot migration of Codis: the result of a script on a lock and the
+// data, and of GET after it.
 func TestMoveSlot(t *testing.T) {
 	const gone, held = "100", "101"
 	for name, c := range map[string]struct {
 		data, lock       string
 		dataIsFirst      bool
 		lockedBefore     bool
-		sync, semi       any // what the script returns
+		sync, semi       any // the result of the script
 		syncGet, semiGet string
 	}{
 		"untagged data, KEYS[1]=lock": {
@@ -84,7 +84,7 @@ func TestMoveSlot(t *testing.T) {
 	}
 }
 
-// A script on one key is right, however the slot moves, and so is an expiry.
+// A script on one key is right throughout a slot migration, and so is an expiry.
 func TestMoveSlotOneKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, rdb := start(t, proxytest.Config{InMemory: true, Engines: 2})

@@ -17,7 +17,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// moveAway begins to move the slot of k to the other of two backends.
+// moveAway starts the migration of the slot of k to the other of two backends.
 func moveAway(t *testing.T, p *proxytest.Proxy, method proxytest.Method) *proxytest.Move {
 	t.Helper()
 	slot, ok := p.Slot("k")
@@ -27,7 +27,7 @@ func moveAway(t *testing.T, p *proxytest.Proxy, method proxytest.Method) *proxyt
 	return m
 }
 
-// Steps and Finish wait for the step that is under way, and who writes for its key alone.
+// Steps and Finish wait for a step in progress, and so does a write to its key, but no other.
 func TestStepsOverlap(t *testing.T) {
 	const took = 50 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestStepsOverlap(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		for _, key := range []string{"k", "{k}2"} { // one of them is under way
+		for _, key := range []string{"k", "{k}2"} { // one of them is in transfer
 			wg.Go(func() { assert.NoError(t, rdb.Set(background, key, "w", 0).Err()) })
 		}
 		wg.Wait()
@@ -57,7 +57,7 @@ func TestStepsOverlap(t *testing.T) {
 	})
 }
 
-// A step that was under way at the end does not carry the key away when the slot is back.
+// A step in progress at the end does not move the key after the slot has returned.
 func TestStepEndsBeforeFinish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, rdb := start(t, proxytest.Config{InMemory: true, Engines: 2})
@@ -86,7 +86,7 @@ func TestStepEndsBeforeFinish(t *testing.T) {
 	})
 }
 
-// The keys of a slot move in all databases, and stay in theirs.
+// The keys of a slot move in all databases, and keep their database.
 func TestMoveSlotDatabases(t *testing.T) {
 	for _, method := range []proxytest.Method{proxytest.Sync, proxytest.SemiAsync} {
 		p, rdb := start(t, proxytest.Config{InMemory: true, Engines: 2})
@@ -106,7 +106,7 @@ func TestMoveSlotDatabases(t *testing.T) {
 	}
 }
 
-// lateConn is a connection on which PTTL takes its time.
+// lateConn is a connection on which PTTL is slow.
 type lateConn struct {
 	net.Conn
 	before func()
@@ -119,7 +119,7 @@ func (c lateConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// A key that expires while it is being moved is not there for ever afterwards.
+// A key that expires during its transfer does not stay for ever.
 func TestMoveSlotExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engines := map[string]*miniredis.Miniredis{}
@@ -148,7 +148,7 @@ func (c goneConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A key that expires between two answers to those who copy it is not copied.
+// A key that expires between two replies of its copy is not copied.
 func TestMoveSlotExpiredLast(t *testing.T) {
 	engines := map[string]*miniredis.Miniredis{"a": miniredis.NewMiniRedis(), "b": miniredis.NewMiniRedis()}
 	for _, engine := range engines {

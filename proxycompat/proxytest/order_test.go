@@ -9,8 +9,8 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// overtaken sends pairs of commands, and counts the pairs whose second one was executed
-// first: on one key, and on two that are on two backends.
+// overtaken sends pairs of commands, and counts the pairs executed in reverse order: on one key, and on two
+// keys of two backends.
 func overtaken(t *testing.T, cfg proxytest.Config, pipelined bool) (same, others int) {
 	t.Helper()
 	const pairs = 100
@@ -44,9 +44,8 @@ func overtaken(t *testing.T, cfg proxytest.Config, pipelined bool) (same, others
 	return same, others
 }
 
-// What keeps its order, and what does not, is as it was measured with Codis and
-// twemproxy: nothing with several connections to a backend, all that goes to one backend
-// with one, and everything for those who wait for each answer.
+// The order is as measured with Codis and twemproxy: none with several connections to a backend, per
+// backend with one, and total for clients that wait for each reply.
 func TestOrder(t *testing.T) {
 	same, others := overtaken(t, proxytest.Config{}, true)
 	assert.Zero(t, same)
@@ -63,7 +62,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// The same Seed makes the same mistakes.
+// Equal seeds make equal orders.
 func TestOrderIsRepeatable(t *testing.T) {
 	one, _ := overtaken(t, proxytest.Config{Parallel: 3, Seed: 7}, true)
 	again, _ := overtaken(t, proxytest.Config{Parallel: 3, Seed: 7}, true)

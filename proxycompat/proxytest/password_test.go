@@ -10,7 +10,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// A profile that is a server itself wants the password as a server does.
+// The profile of a server requires the password as a server does.
 func TestServerPassword(t *testing.T) {
 	for _, name := range []string{"redis", "cluster"} {
 		t.Run(name, func(t *testing.T) {

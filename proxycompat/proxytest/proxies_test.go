@@ -21,7 +21,7 @@ func profile(t *testing.T, name string) *proxycompat.Profile {
 	return p
 }
 
-// Each proxy refuses what its table says in the words that it says.
+// Each proxy refuses the commands of its table with the table's error texts.
 func TestEveryProxyRefusesAsItsTableSays(t *testing.T) {
 	for _, name := range proxycompat.Names() {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestEveryProxyRefusesAsItsTableSays(t *testing.T) {
 	}
 }
 
-// HELLO 3 through Codis over a newer Redis breaks a connection that others use.
+// HELLO 3 through Codis over a newer Redis breaks a shared connection.
 func TestHarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := start(t, proxytest.Config{InMemory: true, Profile: profile(t, "codis@7.0")})
@@ -60,8 +60,8 @@ func TestHarm(t *testing.T) {
 	})
 }
 
-// auto_eject_hosts breaks every lock by design: while one server hangs there is a second
-// one to lock on, and afterwards both have it.
+// auto_eject_hosts breaks mutual exclusion: while one server hangs, a second one grants the lock, and
+// afterwards both have it.
 func TestAutoEjectMakesASecondOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := start(t, proxytest.Config{InMemory: true, Profile: twemproxy(), Engines: 2, AutoEject: true})
@@ -76,7 +76,7 @@ func TestAutoEjectMakesASecondOwner(t *testing.T) {
 	})
 }
 
-// What a proxy says timed out is executed all the same.
+// A command that timed out at the proxy is executed all the same.
 func TestTimedOutAndExecuted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, name := range []string{"codis", "twemproxy"} {
@@ -91,7 +91,7 @@ func TestTimedOutAndExecuted(t *testing.T) {
 	})
 }
 
-// The proxies that permit transactions keep a client on one server for them.
+// The proxies that permit transactions keep a client on one server during a transaction.
 func TestTransactions(t *testing.T) {
 	for _, name := range []string{"predixy-single", "alibaba", "cluster", "redis"} {
 		t.Run(name, func(t *testing.T) {
@@ -152,8 +152,8 @@ func TestServerOfAVersion(t *testing.T) {
 	assert.Equal(t, "-ERR unknown command 'UNLINK'", w.ask("UNLINK k"))
 }
 
-// A server refuses what its version does not know; the texts are those of codis-server 3.2.11
-// and Redis 7.0.
+// A server refuses arguments that its version lacks; the texts are those of codis-server 3.2.11 and Redis
+// 7.0.
 func TestServerRefusesNewerArguments(t *testing.T) {
 	for command, want := range map[string][2]string{ // over 3.2, over 7.0
 		"HSET k f v g w":      {"-ERR wrong number of arguments for 'hset' command", ":2"},
@@ -177,7 +177,7 @@ func TestServerRefusesNewerArguments(t *testing.T) {
 	}
 }
 
-// A script meets the same server as a command does.
+// The version also applies inside scripts.
 func TestServerRefusesNewerArgumentsInAScript(t *testing.T) {
 	const script = "local set = redis.pcall('SET', KEYS[1], 'v', 'KEEPTTL') return set.err or 'set'"
 	for version, want := range map[string]string{"": "set", "3.2": "ERR syntax error", "7.0": "set"} {

@@ -13,8 +13,8 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// What only reads is answered by a replica that is behind; what may write, a script
-// included, by the master. So it was seen with Codis: SET … NX answered OK, and GET nil.
+// A stale replica answers read-only commands; the master answers all others, scripts included. Observed
+// with Codis: SET … NX returned OK, and GET nil.
 func TestReplicaLag(t *testing.T) {
 	const lag = 100 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestReplicaLag(t *testing.T) {
 		time.Sleep(lag + time.Millisecond)
 		assert.EqualValues(t, 0, rdb.Exists(background, "k", "h").Val())
 
-		for command, write := range map[string]string{ // read-only to Redis, and yet answered by the master
+		for command, write := range map[string]string{ // read-only to Redis, but answered by the master
 			"HSCAN fresh 0": "HSET fresh f v", "SSCAN members 0": "SADD members m",
 			"ZSCAN scores 0": "ZADD scores 1 m", "TOUCH text": "SET text v",
 		} {

@@ -10,8 +10,8 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// What was watched and queued is lost with the proxy's connection, and so is the client's:
-// else it would write unwatched.
+// A failed link loses watches and queued commands, so the client is disconnected: otherwise it would write
+// unwatched.
 func TestTransactionLosesItsBackend(t *testing.T) {
 	for _, name := range []string{"predixy-single", "redis-cluster-proxy", "alibaba"} {
 		for _, said := range []string{"", "GET k", "MULTI", "MULTI;SET k mine", "MULTI;SET k mine;SET k mine"} {

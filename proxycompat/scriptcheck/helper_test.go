@@ -21,7 +21,7 @@ func profile(t testing.TB, name string) *proxycompat.Profile {
 	return p
 }
 
-// brief is "line rule command" of each finding.
+// brief returns "line rule command" of each finding.
 func brief(found []scriptcheck.Finding) []string {
 	out := []string{}
 	for _, f := range found {
@@ -30,7 +30,7 @@ func brief(found []scriptcheck.Finding) []string {
 	return out
 }
 
-// example is a script and what is to be found in it; nothing means that it is fine.
+// example is a script and its findings; none means that it is fine.
 type example struct {
 	name    string
 	profile string

@@ -65,7 +65,7 @@ func TestEmptyScriptIsFine(t *testing.T) {
 	}
 }
 
-// What this project sends must not have what it warns of.
+// The scripts of this project have no findings.
 func TestOwnScriptsAreFine(t *testing.T) {
 	var files []string
 	subscribes := map[string]bool{"redis": true, "redis@3.2": true, alibaba: true}
@@ -81,11 +81,11 @@ func TestOwnScriptsAreFine(t *testing.T) {
 		for _, name := range []string{"codis", "codis@3.2", "twemproxy", "twemproxy@3.2", "redis", "redis@3.2", alibaba} {
 			found, err := scriptcheck.CheckScript(profile(t, name), string(script))
 			require.NoError(t, err)
-			if filepath.Base(file) == "release_notify.lua" && !subscribes[name] { // opt-in, for where a Redisson can subscribe
+			if filepath.Base(file) == "release_notify.lua" && !subscribes[name] { // opt-in, for proxies through which Redisson can subscribe
 				assert.Equal(t, []string{"19 unheard PUBLISH"}, brief(found), name)
 				continue
 			}
-			if filepath.Base(file) == "commit_string.lua" && strings.HasSuffix(name, "@3.2") { // it catches the error
+			if filepath.Base(file) == "commit_string.lua" && strings.HasSuffix(name, "@3.2") { // the script handles the error
 				assert.Equal(t, []string{"48 too-new SET"}, brief(found), name)
 				continue
 			}
@@ -94,7 +94,7 @@ func TestOwnScriptsAreFine(t *testing.T) {
 	}
 }
 
-// A script must not be able to keep the checker busy.
+// No script keeps the checker busy for long.
 func TestComplexScriptExceedsTheLimit(t *testing.T) {
 	calls := "f0()"
 	script := strings.Builder{}
