@@ -1,6 +1,7 @@
 package proxycompat
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strings"
@@ -59,7 +60,7 @@ func (p *Profile) Extend(c Changes) (*Profile, error) {
 	}
 	e := *p
 	e.name, e.rows, e.server = c.Name, maps.Clone(p.rows), p.server && c.Hash == "" && len(c.Rules) == 0
-	e.title, e.about = or(c.Title, c.Name), or(c.About, fmt.Sprintf("%s, changed: %s", p.name, p.about))
+	e.title, e.about = cmp.Or(c.Title, c.Name), cmp.Or(c.About, fmt.Sprintf("%s, changed: %s", p.name, p.about))
 	switch c.Refusal {
 	case "":
 	case "-":
@@ -96,13 +97,6 @@ func (p *Profile) Extend(c Changes) (*Profile, error) {
 	}
 	result.complete()
 	return result, nil
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 func (p *Profile) change(c RuleChange) (err error) {
