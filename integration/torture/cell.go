@@ -55,7 +55,7 @@ func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64,
 		return r
 	}
 	f := &fleet{
-		history: r.History, seed: seed, mind: n.mind, client: s.client, open: v.open, openOdd: v.openOdd,
+		history: r.History, seed: seed, clientFaults: n.clientFaults, client: s.client, open: v.open, openOdd: v.openOdd,
 		external: r.external, generation: counted(),
 	}
 	if s.Watch {
@@ -70,7 +70,7 @@ func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64,
 		children.program = s.stepped
 	}
 	go func() {
-		c := &striking{Site: s, rng: rand.New(rand.NewPCG(seed, seed)), children: children}
+		c := &injection{Site: s, rng: rand.New(rand.NewPCG(seed, seed)), children: children}
 		c.note = func(format string, args ...any) { r.History.note(fmt.Sprintf(format, args...)) }
 		struck <- n.run(working, c)
 	}()
@@ -113,7 +113,7 @@ func (r *Result) settle(ctx context.Context, s *Site, forgets bool) error {
 	r.stored = all
 	r.Verdict = check(r.History, all)
 	r.Forgiven = forgets
-	err = s.office(calm, func(o office, ctx context.Context) (err error) {
+	err = s.deskLoad(calm, func(o deskLoad, ctx context.Context) (err error) {
 		r.Desk, err = o.audit(ctx, r.History.decisions)
 		return err
 	})
@@ -169,14 +169,14 @@ func leaked() string {
 	return strings.Join(found, "\n\n")
 }
 
-// office calls fn with the desk on a new store.
-func (s *Site) office(ctx context.Context, fn func(o office, ctx context.Context) error) error {
+// deskLoad calls fn with the desk on a new store.
+func (s *Site) deskLoad(ctx context.Context, fn func(o deskLoad, ctx context.Context) error) error {
 	rdb, err := s.client(0)
 	if err != nil {
 		return err
 	}
 	store := lockupdate.New(rdb, lockupdate.Config{})
-	return errors.Join(fn(newOffice(store), ctx), store.Close(), rdb.Close())
+	return errors.Join(fn(newDeskLoad(store), ctx), store.Close(), rdb.Close())
 }
 
 // prepare empties the servers and creates the desk's agents and sessions. It retries, since a failover may
@@ -187,7 +187,7 @@ func (s *Site) prepare(ctx context.Context) error {
 	for {
 		err := s.clean(limited)
 		if err == nil {
-			err = s.office(limited, office.furnish)
+			err = s.deskLoad(limited, deskLoad.populate)
 		}
 		if err == nil {
 			return nil

@@ -64,7 +64,7 @@ func Child() (was bool, err error) {
 	}()
 	history := &History{sink: out.say} // its times are those of the machine
 	f := &fleet{
-		history: history, seed: o.Seed, mind: nemesis.mind, open: v.open, openOdd: v.openOdd,
+		history: history, seed: o.Seed, clientFaults: nemesis.clientFaults, open: v.open, openOdd: v.openOdd,
 		client:     func(int) (redis.UniversalClient, error) { return newClient(profile, o.Addr), nil },
 		generation: timed,
 		begin:      func(op *Operation) { out.say(said{Begin: true, Op: op}) },

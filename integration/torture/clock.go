@@ -19,11 +19,11 @@ const step = time.Hour
 func onTheClock() []Nemesis {
 	return []Nemesis{
 		{Name: "clock", About: "a process's wall clock steps an hour forward or back; one call in eight of the user's function lasts up to four leases",
-			every: 40 * time.Millisecond, mind: mind{stall: chance{8, 4 * lease}},
+			every: 40 * time.Millisecond, clientFaults: clientFaults{stall: chance{8, 4 * lease}},
 			children: true, stepped: true, least: 2 * time.Second,
 			// The servers and proxies have no effect on clocks.
 			needs:   clocks,
-			strike:  func(_ context.Context, c *striking) error { return c.children.step(c.rng, c.note) },
+			inject:  func(_ context.Context, c *injection) error { return c.children.step(c.rng, c.note) },
 			outcome: (*children).allStepped},
 	}
 }
@@ -70,7 +70,7 @@ func stepBy(seconds int64) stepped {
 // check returns an error if the clock did not step as ordered.
 func (s stepped) check() error {
 	if off := s.Wall - s.Passed - s.Asked; off.Abs() > step/2 {
-		return fmt.Errorf("a wall clock stepped by %[2]v instead of %[1]v", s.Asked, s.Wall-s.Passed)
+		return fmt.Errorf("a wall clock stepped by %v instead of %v", s.Wall-s.Passed, s.Asked)
 	}
 	if s.Passed < 0 || s.Passed > step/2 {
 		return fmt.Errorf("the monotonic clock has stepped by %v", s.Passed)

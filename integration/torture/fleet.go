@@ -39,14 +39,14 @@ const (
 
 // fleet runs the processes of a cell.
 type fleet struct {
-	history  *History
-	seed     uint64
-	mind     mind
-	client   func(process int) (redis.UniversalClient, error)
-	open     func(rdb redis.UniversalClient) rmw.Store // the store of processes on the new path
-	openOdd  func(rdb redis.UniversalClient) rmw.Store // the store of every second one of these; nil: the same
-	watch    int                                       // the number of processes on the legacy path
-	external *external                                 // nil: the processes share only the servers
+	history      *History
+	seed         uint64
+	clientFaults clientFaults
+	client       func(process int) (redis.UniversalClient, error)
+	open         func(rdb redis.UniversalClient) rmw.Store // the store of processes on the new path
+	openOdd      func(rdb redis.UniversalClient) rmw.Store // the store of every second one of these; nil: the same
+	watch        int                                       // the number of processes on the legacy path
+	external     *external                                 // nil: the processes share only the servers
 
 	generation func(kind string) int64 // of the current key of a kind
 	begin      func(op *Operation)     // nil: the start of an update is not recorded

@@ -19,8 +19,8 @@ const (
 
 // Operation is one update or one read.
 type Operation struct {
-	Process int    // the number of the process and worker
-	Key     string //
+	Process int // the number of the process and worker
+	Key     string
 	ID      string // added by the update; "": a read
 	Outcome Outcome
 	Seen    []string      // the input of the last call of fn, or the result of a read

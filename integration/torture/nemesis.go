@@ -15,9 +15,9 @@ type Nemesis struct {
 	Name  string
 	About string
 
-	needs trait         // the traits of a topology that it requires; 0: none
-	every time.Duration // the mean time between two strikes
-	mind  mind          // faults inside the clients during the whole cell
+	needs        trait         // the traits of a topology that it requires; 0: none
+	every        time.Duration // the mean time between two faults
+	clientFaults clientFaults  // faults inside the clients during the whole cell
 	// children runs the fleet as operating system processes, which can be killed.
 	children bool
 	// stepped runs these from a program with a steppable wall clock.
@@ -30,11 +30,11 @@ type Nemesis struct {
 	forgets bool
 	least   time.Duration // the minimum duration of a cell
 
-	strike func(ctx context.Context, c *striking) error
+	inject func(ctx context.Context, c *injection) error
 }
 
-// striking is the context of a strike.
-type striking struct {
+// injection is the context of a fault.
+type injection struct {
 	*Site
 	rng      *rand.Rand
 	children *children
@@ -46,9 +46,9 @@ func (n Nemesis) fits(t Topology) bool {
 	return t.has&n.needs == n.needs && (t.only == nil || slices.Contains(t.only, n.Name))
 }
 
-// run strikes until ctx ends. Each strike has healed when it returns, even if ctx has ended.
-func (n Nemesis) run(ctx context.Context, c *striking) error {
-	if n.strike == nil {
+// run injects faults until ctx ends. Each fault has healed when run returns, even if ctx has ended.
+func (n Nemesis) run(ctx context.Context, c *injection) error {
+	if n.inject == nil {
 		<-ctx.Done()
 		return nil
 	}
@@ -56,7 +56,7 @@ func (n Nemesis) run(ctx context.Context, c *striking) error {
 		if err := pause(ctx, within(c.rng, n.every/2, n.every*3/2)); err != nil {
 			return nil
 		}
-		if err := n.strike(ctx, c); err != nil && ctx.Err() == nil {
+		if err := n.inject(ctx, c); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("nemesis %s: %w", n.Name, err)
 		}
 	}
@@ -71,12 +71,12 @@ func during(ctx context.Context, d time.Duration) (context.Context, context.Canc
 }
 
 // poisoned adds a toxic for a random time.
-func (c *striking) poisoned(ctx context.Context, t toxic, from, to time.Duration) error {
+func (c *injection) poisoned(ctx context.Context, t toxic, from, to time.Duration) error {
 	d := within(c.rng, from, to)
 	return c.poisonedAt(ctx, c.relays.some(c.rng), t, d)
 }
 
-func (c *striking) poisonedAt(ctx context.Context, who []*toxiproxy.Proxy, t toxic, d time.Duration) error {
+func (c *injection) poisonedAt(ctx context.Context, who []*toxiproxy.Proxy, t toxic, d time.Duration) error {
 	c.note("%d processes: %s %s, %v for %v", len(who), t.Stream, t.Type, t.Attributes, d)
 	heal, err := poison(who, t)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *striking) poisonedAt(ctx context.Context, who []*toxiproxy.Proxy, t tox
 }
 
 // direction returns requests or replies at random.
-func (c *striking) direction() string {
+func (c *injection) direction() string {
 	if c.rng.IntN(2) == 0 {
 		return "upstream"
 	}
@@ -110,29 +110,29 @@ func Nemeses() []Nemesis {
 func onTheWire() []Nemesis {
 	return []Nemesis{
 		{Name: "cut", About: "connections end after some byte of a request or of a reply", every: 60 * time.Millisecond,
-			strike: func(ctx context.Context, c *striking) error {
+			inject: func(ctx context.Context, c *injection) error {
 				t := toxic{Type: "limit_data", Stream: c.direction(), Attributes: map[string]any{"bytes": c.rng.IntN(600)}}
 				return c.poisoned(ctx, t, 5*time.Millisecond, 60*time.Millisecond)
 			}},
 		{Name: "slow", About: "requests or replies take up to a third of a lease longer, and overtake those of others", every: 50 * time.Millisecond,
-			strike: func(ctx context.Context, c *striking) error {
+			inject: func(ctx context.Context, c *injection) error {
 				how := map[string]any{"latency": c.rng.IntN(60), "jitter": c.rng.IntN(40)}
 				t := toxic{Type: "latency", Stream: c.direction(), Attributes: how}
 				return c.poisoned(ctx, t, 50*time.Millisecond, 300*time.Millisecond)
 			}},
 		{Name: "black-hole", About: "nothing comes through, and no connection ends, for longer than clients wait", every: 400 * time.Millisecond,
-			strike: func(ctx context.Context, c *striking) error {
+			inject: func(ctx context.Context, c *injection) error {
 				t := toxic{Type: "timeout", Stream: c.direction(), Attributes: map[string]any{"timeout": 0}}
 				return c.poisoned(ctx, t, patience, 2*patience)
 			}},
 		{Name: "deaf", About: "one process gets no replies for longer than it waits; what it sends arrives", every: 50 * time.Millisecond,
-			strike: func(ctx context.Context, c *striking) error {
+			inject: func(ctx context.Context, c *injection) error {
 				t := toxic{Type: "timeout", Stream: "downstream", Attributes: map[string]any{"timeout": 0}}
 				return c.poisonedAt(ctx, c.relays.one(c.rng), t, within(c.rng, patience, 2*patience))
 			}},
 		{Name: "stuck", About: "nothing comes from one process for up to four leases, and functions last as long and do not heed their ctx",
-			every: 100 * time.Millisecond, mind: mind{stall: chance{6, 4 * lease}},
-			strike: func(ctx context.Context, c *striking) error {
+			every: 100 * time.Millisecond, clientFaults: clientFaults{stall: chance{6, 4 * lease}},
+			inject: func(ctx context.Context, c *injection) error {
 				t := toxic{Type: "timeout", Stream: "upstream", Attributes: map[string]any{"timeout": 0}}
 				return c.poisonedAt(ctx, c.relays.one(c.rng), t, within(c.rng, lease, 4*lease))
 			}},
@@ -149,8 +149,8 @@ func nemesisOf(name string) (Nemesis, error) {
 	return Nemesis{}, fmt.Errorf("unknown nemesis %q", name)
 }
 
-// mind lists the faults inside the fleet's processes.
-type mind struct {
+// clientFaults lists the faults inside the fleet's processes.
+type clientFaults struct {
 	stall  chance // fn stalls past the lease
 	cancel chance // the ctx of an update is cancelled
 }
@@ -174,14 +174,14 @@ func (c chance) draw(rng *rand.Rand) (time.Duration, bool) {
 func inTheClient() []Nemesis {
 	return []Nemesis{
 		{Name: "stall", About: "one call in eight of the user's function lasts up to four leases, and does not heed its ctx",
-			mind: mind{stall: chance{8, 4 * lease}}},
+			clientFaults: clientFaults{stall: chance{8, 4 * lease}}},
 		{Name: "cancel", About: "every other update's ctx is cancelled within 5 ms",
-			mind: mind{cancel: chance{2, 5 * time.Millisecond}}},
+			clientFaults: clientFaults{cancel: chance{2, 5 * time.Millisecond}}},
 		{Name: "process-kill", About: "a process is killed (SIGKILL) in the middle of its updates, and another one begins",
 			every: 60 * time.Millisecond, children: true, needs: oneAddress,
-			strike: func(_ context.Context, c *striking) error { return c.children.kill(c.rng, c.note) }},
+			inject: func(_ context.Context, c *injection) error { return c.children.kill(c.rng, c.note) }},
 		{Name: "process-stop", About: "a process stands still (SIGSTOP) for up to four leases, and goes on",
 			every: 60 * time.Millisecond, children: true, needs: oneAddress,
-			strike: func(ctx context.Context, c *striking) error { return c.children.stop(ctx, c.rng, c.note) }},
+			inject: func(ctx context.Context, c *injection) error { return c.children.stop(ctx, c.rng, c.note) }},
 	}
 }

@@ -20,10 +20,10 @@ import (
 func inTheCluster() []Nemesis {
 	return []Nemesis{
 		{Name: "slot-move", About: "a slot in use moves to another master, with a rest of up to three leases in the middle", every: 50 * time.Millisecond,
-			needs: cluster, least: 4 * time.Second, strike: slotMove},
+			needs: cluster, least: 4 * time.Second, inject: slotMove},
 		{Name: "cluster-failover", About: "CLUSTER FAILOVER: a replica takes the place of a master that lives, once it has all", every: 500 * time.Millisecond,
 			needs: cluster, least: 6 * time.Second,
-			strike: func(ctx context.Context, c *striking) error {
+			inject: func(ctx context.Context, c *injection) error {
 				_, slot, err := c.slotInUse(ctx)
 				if err != nil {
 					return err
@@ -38,7 +38,7 @@ func inTheCluster() []Nemesis {
 			}},
 		{Name: "master-kill", About: "a master is killed; its replica takes its place, and it comes back as one", every: 500 * time.Millisecond,
 			needs: cluster, forgets: true, least: 8 * time.Second,
-			strike: func(ctx context.Context, c *striking) error {
+			inject: func(ctx context.Context, c *injection) error {
 				_, slot, err := c.slotInUse(ctx)
 				if err != nil {
 					return err
@@ -62,7 +62,7 @@ func inTheCluster() []Nemesis {
 
 // keyInUse returns a random current key of the fleet, of a value or a lock: keys are replaced all the time,
 // and the old ones are unused. "": no process has written yet.
-func (c *striking) keyInUse(ctx context.Context) (key string, err error) {
+func (c *injection) keyInUse(ctx context.Context) (key string, err error) {
 	type generation struct {
 		number int
 		name   string
@@ -91,7 +91,7 @@ func (c *striking) keyInUse(ctx context.Context) (key string, err error) {
 }
 
 // slotInUse returns the slot of a current key.
-func (c *striking) slotInUse(ctx context.Context) (key string, slot int, err error) {
+func (c *injection) slotInUse(ctx context.Context) (key string, slot int, err error) {
 	key, err = c.keyInUse(ctx)
 	if err != nil || key == "" {
 		return "", c.rng.IntN(16384), err
@@ -106,7 +106,7 @@ func (c *striking) slotInUse(ctx context.Context) (key string, slot int, err err
 
 // slotMove migrates one slot. Half of the time it pauses in the middle: the key is at the new owner, the
 // old one redirects each command, and WATCH fails.
-func slotMove(ctx context.Context, c *striking) error {
+func slotMove(ctx context.Context, c *injection) error {
 	key, slot, err := c.slotInUse(ctx)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func slotMove(ctx context.Context, c *striking) error {
 }
 
 // halfway starts the migration of a slot with one key.
-func (c *striking) halfway(ctx context.Context, key string, slot int, from, to *servers.Server) error {
+func (c *injection) halfway(ctx context.Context, key string, slot int, from, to *servers.Server) error {
 	ids := map[*servers.Server]string{}
 	do := func(server *servers.Server, args ...any) (any, error) {
 		rdb := redis.NewClient(&redis.Options{Addr: server.Addr, Protocol: 2, DisableIdentity: true})

@@ -12,10 +12,10 @@ import (
 func inTheProxy() []Nemesis {
 	return []Nemesis{
 		{Name: "codis-move", About: "a slot in use moves to the other server, in each of Codis' two ways, key by key, with a rest of up to three leases",
-			every: 30 * time.Millisecond, needs: codis, least: 2 * time.Second, strike: codisMove},
+			every: 30 * time.Millisecond, needs: codis, least: 2 * time.Second, inject: codisMove},
 		{Name: "codis-down", About: "the proxy loses a server for up to two leases: what was under way is answered by an error, carried out or not",
 			every: 100 * time.Millisecond, needs: codis,
-			strike: func(ctx context.Context, c *striking) error {
+			inject: func(ctx context.Context, c *injection) error {
 				backend, d := c.rng.IntN(c.codis.Backends()), within(c.rng, time.Millisecond, 2*lease)
 				c.note("the proxy is disconnected from server %d for %v", backend, d)
 				c.codis.Down(backend)
@@ -25,20 +25,20 @@ func inTheProxy() []Nemesis {
 			}},
 		{Name: "codis-sleep", About: "a server hangs for up to three leases: errors are answered, and what it was sent is carried out when it wakes up, in no order",
 			every: 200 * time.Millisecond, needs: codis,
-			strike: func(ctx context.Context, c *striking) error {
+			inject: func(ctx context.Context, c *injection) error {
 				backend, d := c.rng.IntN(c.codis.Backends()), within(c.rng, 10*time.Millisecond, 3*lease)
 				c.note("server %d hangs for %v", backend, d)
 				c.codis.Sleep(backend)
 				_ = pause(ctx, d)
 				c.codis.Wake(backend)
 				// Thousands of commands pass in that time, since the fleet gets an error for each at once.
-				// The next strike waits until the fleet works again.
+				// The next fault waits until the fleet works again.
 				_ = c.awaitCalm(ctx)
 				return nil
 			}},
 		{Name: "codis-late", About: "a command is answered by an error, or by the end of its connection, and carried out up to two leases later",
 			every: 10 * time.Millisecond, needs: codis,
-			strike: func(ctx context.Context, c *striking) error {
+			inject: func(ctx context.Context, c *injection) error {
 				f := proxytest.Fault{Action: proxytest.ExecuteLater, Delay: within(c.rng, time.Millisecond, 2*lease)}
 				if c.rng.IntN(2) == 0 {
 					f.Text = lostReply
@@ -47,7 +47,7 @@ func inTheProxy() []Nemesis {
 			}},
 		{Name: "codis-faults", About: "in the middle of pipelines commands or replies are swallowed, cut, delayed, never answered or refused",
 			every: 10 * time.Millisecond, needs: codis,
-			strike: func(ctx context.Context, c *striking) error {
+			inject: func(ctx context.Context, c *injection) error {
 				actions := []proxytest.Action{
 					proxytest.DropReply, proxytest.DropRequest, proxytest.HangReply, proxytest.HangRequest,
 					proxytest.Delay, proxytest.DelayReply, proxytest.RefuseWith,
@@ -68,7 +68,7 @@ func inTheProxy() []Nemesis {
 const lostReply = "ERR handle response, backend conn failure, EOF"
 
 // faulty lets some commands pass and applies a fault to the next one.
-func (c *striking) faulty(ctx context.Context, f proxytest.Fault) error {
+func (c *injection) faulty(ctx context.Context, f proxytest.Fault) error {
 	f.Skip = c.rng.IntN(8)
 	c.note("after %d commands: %v %v %q", f.Skip, f.Action, f.Delay, f.Text)
 	remove := c.codis.Inject(f)
@@ -78,7 +78,7 @@ func (c *striking) faulty(ctx context.Context, f proxytest.Fault) error {
 }
 
 // codisMove migrates the slot of a key in use. Meanwhile commands move keys.
-func codisMove(ctx context.Context, c *striking) error {
+func codisMove(ctx context.Context, c *injection) error {
 	key, err := c.keyInUse(ctx)
 	if err != nil || key == "" {
 		return err

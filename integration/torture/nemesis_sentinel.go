@@ -12,14 +12,14 @@ func atTheSentinels() []Nemesis {
 	return []Nemesis{
 		{Name: "failover", About: "SENTINEL FAILOVER: a replica takes the place of a primary that lives", every: time.Second,
 			needs: sentinels, forgets: true, least: 10 * time.Second,
-			strike: func(ctx context.Context, c *striking) error {
+			inject: func(ctx context.Context, c *injection) error {
 				c.note("SENTINEL FAILOVER")
 				_, err := c.sentinels.Failover(ctx)
 				return err
 			}},
 		{Name: "primary-kill", About: "the primary is killed; a replica takes its place, and it comes back as one", every: time.Second,
 			needs: sentinels, forgets: true, least: 10 * time.Second,
-			strike: func(ctx context.Context, c *striking) error {
+			inject: func(ctx context.Context, c *injection) error {
 				primary, err := c.sentinels.Primary(ctx)
 				if err != nil {
 					return err
@@ -36,7 +36,7 @@ func atTheSentinels() []Nemesis {
 			}},
 		{Name: "primary-freeze", About: "the primary stands still (SIGSTOP) until another one has its place, and goes on as if nothing had happened",
 			every: time.Second, needs: sentinels, forgets: true, least: 6 * time.Second,
-			strike: func(ctx context.Context, c *striking) error {
+			inject: func(ctx context.Context, c *injection) error {
 				primary, err := c.sentinels.Primary(ctx)
 				if err != nil {
 					return err
@@ -53,13 +53,13 @@ func atTheSentinels() []Nemesis {
 				return errors.Join(err, c.sentinels.AwaitSettled(ctx))
 			}},
 		{Name: "isolated-primary", About: "the primary and half of the clients are cut off from replicas, sentinels and the others, until another one has its place",
-			every: time.Second, needs: sentinels, forgets: true, least: 8 * time.Second, strike: isolated},
+			every: time.Second, needs: sentinels, forgets: true, least: 8 * time.Second, inject: isolated},
 	}
 }
 
 // isolated makes two primaries: that of the sentinels, and the isolated old one, each with clients. About
 // ten seconds after the partition heals, the sentinels make the old one a replica.
-func isolated(ctx context.Context, c *striking) error {
+func isolated(ctx context.Context, c *injection) error {
 	primary, err := c.sentinels.Primary(ctx)
 	if err != nil {
 		return err

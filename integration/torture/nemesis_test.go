@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A strike interrupted by the end of its cell has not failed. With deadlines on connections it would at
+// A fault interrupted by the end of its cell has not failed. With deadlines on connections it would at
 // times, since these expire a moment before the ctx.
-func TestInterruptedStrikeIsNoError(t *testing.T) {
+func TestInterruptedFaultIsNoError(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = silent.Close() }()
-	n := Nemesis{Name: "asking", strike: func(ctx context.Context, _ *striking) error {
+	n := Nemesis{Name: "asking", inject: func(ctx context.Context, _ *injection) error {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", silent.Addr().String())
 		if err != nil {
 			return err
@@ -31,7 +31,7 @@ func TestInterruptedStrikeIsNoError(t *testing.T) {
 	}}
 	for range 200 {
 		ctx, stop := during(t.Context(), time.Millisecond)
-		require.NoError(t, n.run(ctx, &striking{rng: rand.New(rand.NewPCG(1, 1))}))
+		require.NoError(t, n.run(ctx, &injection{rng: rand.New(rand.NewPCG(1, 1))}))
 		stop()
 	}
 }

@@ -62,7 +62,7 @@ func atTheQuorum() []Nemesis {
 	return []Nemesis{
 		{Name: "one-down", About: "one server is killed, or stands still, for up to a lease, and goes on",
 			every: 200 * time.Millisecond, least: 5 * time.Second,
-			strike: func(ctx context.Context, c *striking) error {
+			inject: func(ctx context.Context, c *injection) error {
 				all := slices.Concat(c.servers, c.etcd)
 				server := all[c.rng.IntN(len(all))]
 				c.note("%s is down", server.Addr)
@@ -76,7 +76,7 @@ func atTheQuorum() []Nemesis {
 				return server.Resume()
 			}},
 		{Name: "most-down", About: "most of the servers are killed at once, as by a power cut, and start again", every: remedyLease, least: 5 * time.Second,
-			strike: func(ctx context.Context, c *striking) error {
+			inject: func(ctx context.Context, c *injection) error {
 				all := slices.Concat(c.servers, c.etcd)
 				most := all[:0:0]
 				for _, i := range c.rng.Perm(len(all))[:len(all)/2+1] {

@@ -26,7 +26,7 @@ type Remedy struct {
 }
 
 // Place is the cell of a remedy. All remedies of a place run at the same time, so that they get the same
-// strikes.
+// faults.
 type Place struct{ Topology, Nemesis string }
 
 // Remedies returns all of them. The first is no remedy, the baseline.

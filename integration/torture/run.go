@@ -124,7 +124,7 @@ func (r *Report) play(ctx context.Context, site *Site, p planned, d time.Duratio
 			return
 		}
 		for _, result := range results {
-			r.keep(result)
+			r.saveOrDrop(result)
 		}
 		r.Remedies = append(r.Remedies, results...)
 		return
@@ -134,19 +134,19 @@ func (r *Report) play(ctx context.Context, site *Site, p planned, d time.Duratio
 		return
 	}
 	r.Results = append(r.Results, result)
-	r.keep(result)
+	r.saveOrDrop(result)
 }
 
-// keep keeps the history of a failure, and drops every other.
-func (r *Report) keep(result *Result) {
+// saveOrDrop saves the history of a failure, and drops every other.
+func (r *Report) saveOrDrop(result *Result) {
 	if result.Bad() {
-		kept, err := result.keep(r.Dir)
+		kept, err := result.saveHistory(r.Dir)
 		if err != nil {
 			result.Errors = append(result.Errors, "the history could not be kept: "+err.Error())
 		}
 		r.Kept = append(r.Kept, kept...)
 	}
-	result.forget()
+	result.drop()
 }
 
 // catch runs a control until its defect is detected.
@@ -157,7 +157,7 @@ func (r *Report) catch(ctx context.Context, site *Site, p planned, d time.Durati
 			return
 		}
 		found := p.control.Caught(result.Verdict)
-		result.forget()
+		result.drop()
 		if found || try == controlTries-1 {
 			r.Controls = append(r.Controls, ControlResult{*p.control, result, found})
 			return

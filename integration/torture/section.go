@@ -49,7 +49,7 @@ func (w *worker) section() Outcome {
 		stay = within(w.rng, 0, 2*lease)
 	}
 	nests, fences := w.rng.IntN(2) == 0, w.external != nil && w.rng.IntN(4) > 0
-	stall, stalls := w.mind.stall.oftener(3).draw(w.rng) // sections are rarer than updates
+	stall, stalls := w.clientFaults.stall.oftener(3).draw(w.rng) // sections are rarer than updates
 	s := Section{Process: w.number, Names: []string{key.Name}}
 	locks := w.store.(locker)
 	err := locks.WithLock(ctx, key.Name, func(ctx context.Context) error {

@@ -23,7 +23,7 @@ func (w *worker) transfer() Outcome {
 	}
 	ctx, cancel := w.limited()
 	defer cancel()
-	stall, stalls := w.mind.stall.draw(w.rng)
+	stall, stalls := w.clientFaults.stall.draw(w.rng)
 	stay := within(w.rng, 0, 2*time.Millisecond)
 	s := Section{Process: w.number, Names: []string{keys[0].Name, keys[1].Name}, ID: id}
 	err := w.store.(locker).WithLocks(ctx, s.Names, func(ctx context.Context) error {

@@ -55,12 +55,12 @@ func (t *trial) play(ctx context.Context, s *Site, n Nemesis, d time.Duration, s
 		}}
 		all.Go(func() { errs[i] = f.try(working, s, r, i*processes) })
 	}
-	strikes := &striking{Site: s, rng: rand.New(rand.NewPCG(seed, seed)), note: func(format string, args ...any) {
+	faults := &injection{Site: s, rng: rand.New(rand.NewPCG(seed, seed)), note: func(format string, args ...any) {
 		for _, r := range results {
 			r.History.note(fmt.Sprintf(format, args...))
 		}
 	}}
-	err = errors.Join(err, n.run(working, strikes))
+	err = errors.Join(err, n.run(working, faults))
 	all.Wait()
 	for _, r := range results {
 		r.Took = r.History.now()

@@ -67,7 +67,7 @@ func (w *worker) key(kind string) rmw.Key {
 // in flight at the end gets an outcome, too.
 func (w *worker) limited() (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), updateLimit)
-	if d, yes := w.mind.cancel.draw(w.rng); yes {
+	if d, yes := w.clientFaults.cancel.draw(w.rng); yes {
 		timer := time.AfterFunc(d, cancel)
 		return ctx, func() { timer.Stop(); cancel() }
 	}
@@ -106,7 +106,7 @@ func (w *worker) update(ctx context.Context, key rmw.Key, id string) Outcome {
 		w.begin(&op)
 	}
 	// Drawn here, since fn may run after Update has returned.
-	stall, stalls := w.mind.stall.draw(w.rng)
+	stall, stalls := w.clientFaults.stall.draw(w.rng)
 	var seen atomic.Pointer[[]string]
 	_, err := w.store.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 		list := seenIn(key, cur)

@@ -178,22 +178,22 @@ func TestUnfenced(t *testing.T) {
 // The audit reports each broken rule of a corrupted store.
 func TestAudit(t *testing.T) {
 	for name, test := range map[string]struct {
-		harm func(t *testing.T, o office) []Decision
+		harm func(t *testing.T, o deskLoad) []Decision
 		want string // "": nothing
 	}{
-		"nothing": {func(*testing.T, office) []Decision { return []Decision{{"s0", 1, "a0"}, {"s0", 1, "a0"}} }, ""},
-		"a slot is gone": {func(t *testing.T, o office) []Decision {
+		"nothing": {func(*testing.T, deskLoad) []Decision { return []Decision{{"s0", 1, "a0"}, {"s0", 1, "a0"}} }, ""},
+		"a slot is gone": {func(t *testing.T, o deskLoad) []Decision {
 			_, err := o.agents.Release(t.Context(), "a0", time.Now(), "s0", 2)
 			require.NoError(t, err)
 			return nil
 		}, "M2: a0 has s0 and no slot for it"},
-		"it is of another one": {func(t *testing.T, o office) []Decision {
+		"it is of another one": {func(t *testing.T, o deskLoad) []Decision {
 			return []Decision{{"s0", 1, "a1"}}
 		}, `s0 was assigned to a1 at epoch 1, and belongs to "a0" at epoch 1`},
-		"it is gone": {func(t *testing.T, o office) []Decision {
+		"it is gone": {func(t *testing.T, o deskLoad) []Decision {
 			return []Decision{{"s0", 2, "a1"}}
 		}, `s0 was assigned to a1 at epoch 2, and belongs to "a0" at epoch 1`},
-		"two have it": {func(t *testing.T, o office) []Decision {
+		"two have it": {func(t *testing.T, o deskLoad) []Decision {
 			return []Decision{{"s0", 1, "a0"}, {"s0", 1, "a1"}}
 		}, "M4: s0 was assigned to a0 and to a1 at epoch 1"},
 	} {
@@ -205,8 +205,8 @@ func TestAudit(t *testing.T) {
 			defer func() { require.NoError(t, rdb.Close()) }()
 			store := lockupdate.New(rdb, lockupdate.Config{})
 			defer func() { require.NoError(t, store.Close()) }()
-			o := newOffice(store)
-			require.NoError(t, o.furnish(t.Context()))
+			o := newDeskLoad(store)
+			require.NoError(t, o.populate(t.Context()))
 			s, err := o.desk.Assign(t.Context(), domains.NewOp(time.Now()), "s0", "a0")
 			require.NoError(t, err)
 			require.Equal(t, Decision{"s0", 1, "a0"}, Decision{"s0", s.Epoch, s.AgentID})

@@ -14,9 +14,9 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// keep writes the history of a failure, and porcupine's visualization of each key that is not linearizable,
+// saveHistory writes the history of a failure, and porcupine's visualization of each key that is not linearizable,
 // and returns the files.
-func (r *Result) keep(dir string) (files []string, err error) {
+func (r *Result) saveHistory(dir string) (files []string, err error) {
 	name := strings.ReplaceAll(strings.Trim(r.Topology+" "+r.Nemesis+" "+r.Remedy, " "), " ", "-")
 	dir = filepath.Join(cmp.Or(dir, os.TempDir()), fmt.Sprintf("unwatch-torture-%s-%d", name, r.Seed))
 	if err := os.MkdirAll(dir, 0o750); err != nil {
@@ -42,8 +42,8 @@ func (r *Result) keep(dir string) (files []string, err error) {
 	return files, nil
 }
 
-// forget drops the data that only keep needs: a run of an hour collects gigabytes.
-func (r *Result) forget() { r.History, r.stored, r.external = nil, nil, nil }
+// drop releases the data that only saveHistory needs: a run of an hour collects gigabytes.
+func (r *Result) drop() { r.History, r.stored, r.external = nil, nil, nil }
 
 // write writes all data of the cell as text.
 func (r *Result) write(path string) (err error) {

@@ -15,40 +15,40 @@ import (
 
 // The size of the desk.
 const (
-	officeAgents   = 3
-	officeSessions = 8
-	officeSlots    = 3 // per agent
-	officePatience = 4 * lease
+	deskAgents    = 3
+	deskSessions  = 8
+	slotsPerAgent = 3
+	deskPatience  = 4 * lease
 )
 
-// office is the desk workload: a desk with its agents and sessions.
-type office struct {
+// deskLoad is the desk workload: a desk with its agents and sessions.
+type deskLoad struct {
 	desk     desk.Desk
 	sessions session.Sessions
 	agents   mcc.Agents
 }
 
-func newOffice(store rmw.Store) office {
+func newDeskLoad(store rmw.Store) deskLoad {
 	sessions := session.New(store, session.Config{
 		Prefix: keyPrefix + "session:", VisitorPrefix: keyPrefix + "visitor:", ReopenWindow: 24 * time.Hour,
 	})
-	agents := mcc.New(store, mcc.Config{Prefix: keyPrefix + "agent:", Max: officeSlots})
-	return office{desk.New(sessions, agents, desk.Config{Patience: officePatience}), sessions, agents}
+	agents := mcc.New(store, mcc.Config{Prefix: keyPrefix + "agent:", Max: slotsPerAgent})
+	return deskLoad{desk.New(sessions, agents, desk.Config{Patience: deskPatience}), sessions, agents}
 }
 
 func agentName(i int) string   { return fmt.Sprint("a", i) }
 func sessionName(i int) string { return fmt.Sprint("s", i) }
 
-// furnish creates online agents and queued sessions.
-func (o office) furnish(ctx context.Context) error {
+// populate creates online agents and queued sessions.
+func (o deskLoad) populate(ctx context.Context) error {
 	var errs []error
-	for i := range officeAgents {
+	for i := range deskAgents {
 		_, err := o.agents.Create(ctx, agentName(i), domains.NewOp(time.Now()), mcc.Agent{})
 		errs = append(errs, err)
 		_, err = o.agents.SetStatus(ctx, agentName(i), domains.NewOp(time.Now()), mcc.Online)
 		errs = append(errs, err)
 	}
-	for i := range officeSessions {
+	for i := range deskSessions {
 		info := session.Session{VisitorID: "of-" + sessionName(i), Status: session.Queued}
 		_, err := o.desk.Open(ctx, domains.NewOp(time.Now()), sessionName(i), info)
 		errs = append(errs, err)
@@ -65,11 +65,11 @@ type Decision struct {
 
 // serve is one random step at the desk.
 func (w *worker) serve() Outcome {
-	o := newOffice(w.store)
+	o := newDeskLoad(w.store)
 	ctx, cancel := w.limited()
 	defer cancel()
 	op := domains.NewOp(time.Now())
-	id, agent := sessionName(w.rng.IntN(officeSessions)), agentName(w.rng.IntN(officeAgents))
+	id, agent := sessionName(w.rng.IntN(deskSessions)), agentName(w.rng.IntN(deskAgents))
 	var s session.Session
 	var err error
 	given := false
@@ -109,10 +109,10 @@ func (w *worker) serve() Outcome {
 }
 
 // audit cleans up after crashed processes, and returns the rules of package desk that are still violated.
-func (o office) audit(ctx context.Context, decisions []Decision) (broken []string, err error) {
+func (o deskLoad) audit(ctx context.Context, decisions []Decision) (broken []string, err error) {
 	violated := func(format string, args ...any) { broken = append(broken, fmt.Sprintf(format, args...)) }
 	agents, sessions := map[string]mcc.Agent{}, map[string]session.Session{}
-	for i := range officeAgents {
+	for i := range deskAgents {
 		name := agentName(i)
 		if _, err := o.desk.Reap(ctx, time.Now().Add(time.Hour), name); err != nil {
 			return nil, fmt.Errorf("reap %s: %w", name, err)
@@ -121,7 +121,7 @@ func (o office) audit(ctx context.Context, decisions []Decision) (broken []strin
 			return nil, err
 		}
 	}
-	for i := range officeSessions {
+	for i := range deskSessions {
 		name := sessionName(i)
 		if sessions[name], err = o.sessions.Get(ctx, name); err != nil {
 			return nil, err
@@ -133,8 +133,8 @@ func (o office) audit(ctx context.Context, decisions []Decision) (broken []strin
 		}
 	}
 	for name, a := range agents {
-		if len(a.Slots) > officeSlots {
-			violated("M1: %s has %d slots of %d", name, len(a.Slots), officeSlots)
+		if len(a.Slots) > slotsPerAgent {
+			violated("M1: %s has %d slots of %d", name, len(a.Slots), slotsPerAgent)
 		}
 		for id, slot := range a.Slots {
 			if s := sessions[id]; s.AgentID != name || slot.State != mcc.Held || slot.Epoch > s.Epoch {
