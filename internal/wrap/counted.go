@@ -1,11 +1,27 @@
 package wrap
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
-// Counted is a count with its noun: "1 finding", "2 findings".
-func Counted(n int, noun string) string {
-	if n != 1 {
+// Grouped writes a number with a comma between its thousands: 29,956.
+func Grouped(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// Counted writes a number with its noun: "1 file", "1,200 files", "2 processes".
+func Counted[N ~int | ~int64](n N, noun string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(noun, "ss"):
+		noun += "es"
+	default:
 		noun += "s"
 	}
-	return strconv.Itoa(n) + " " + noun
+	return Grouped(int64(n)) + " " + noun
 }

@@ -1,4 +1,4 @@
-// Package wrap lays out paragraphs for a terminal.
+// Package wrap formats text for a terminal: paragraphs, tables, numbers and names.
 package wrap
 
 import "strings"
