@@ -3,9 +3,11 @@ package report
 import (
 	"fmt"
 	"slices"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// cause names the single most likely one.
+// cause names the single most likely cause of a state.
 func (j *judgement) cause(state State) string {
 	switch state {
 	case Ready:
@@ -13,51 +15,41 @@ func (j *judgement) cause(state State) string {
 	case NotEnoughData:
 		return j.waitsLongest()
 	}
-	for _, first := range []string{"policy", "accounting"} {
-		if g, ok := j.failed(first); ok {
-			if first == "policy" {
-				return g.Why
-			}
-			if len(j.report.accounting()) > 0 {
-				return notAddingUp
-			}
-			return implausible
-		}
-	}
-	if len(j.differences) > 0 {
-		return j.mostlyDiffers()
-	}
-	// What is upstream comes first: a fleet that does not agree makes errors, errors make
-	// drops, and drops make keys differ.
+	// Upstream causes come first: a fleet that does not agree makes errors, errors make drops,
+	// and drops make keys differ.
 	for _, name := range []string{
-		"calibration", "fleet", "panics", "breaker", "errors", "end state", "coverage", "lock timeouts", "latency", "lag",
+		"policy", "accounting", "divergence", "calibration", "fleet", "panics", "breaker", "errors", "end state", "coverage",
+		"lock timeouts", "latency", "lag",
 	} {
-		if g, ok := j.failed(name); ok {
-			return about(g) + g.Have + "; need " + g.Need
+		i := slices.IndexFunc(j.gates, func(g Gate) bool { return g.Name == name && g.State == NotReady })
+		switch {
+		case name == "divergence" && len(j.differences) > 0:
+			return j.mostlyDiffers()
+		case i < 0 || name == "divergence":
+		case name == "policy":
+			return j.gates[i].Why
+		case name == "accounting" && len(j.report.accounting()) > 0:
+			return notAddingUp
+		case name == "accounting":
+			return implausible
+		default:
+			return j.gates[i].lacks()
 		}
 	}
 	return "a gate is closed"
 }
 
-// failed returns the first gate of a name that stands against a cut-over.
-func (j *judgement) failed(name string) (Gate, bool) {
-	i := slices.IndexFunc(j.gates, func(g Gate) bool { return g.Name == name && g.State == NotReady })
-	if i < 0 {
-		return Gate{}, false
-	}
-	return j.gates[i], true
-}
-
-// about says what a gate is about.
-func about(g Gate) string {
+// about names the gate, and its operation.
+func (g Gate) about() string {
 	if where := operationName(g.Domain, g.Operation); where != "" {
-		return where + ", " + g.Name + ": "
+		return where + ", " + g.Name
 	}
-	return g.Name + ": "
+	return g.Name
 }
 
-// mostlyDiffers names the kind of difference that makes up four of five, or says that
-// there is none.
+func (g Gate) lacks() string { return g.about() + ": " + g.Have + "; need " + g.Need }
+
+// mostlyDiffers names the kind of four in five differences, or says that there is none.
 func (j *judgement) mostlyDiffers() string {
 	kinds := gathered(j.differences)
 	var sum int64
@@ -69,23 +61,22 @@ func (j *judgement) mostlyDiffers() string {
 	case sum == 1:
 		return fmt.Sprintf("the only difference is %s", first)
 	case first.count == sum:
-		return fmt.Sprintf("all %s differences are %s; one cause", grouped(sum), first)
+		return fmt.Sprintf("all %s differences are %s; one cause", wrap.Grouped(sum), first)
 	case float64(first.count) >= 0.8*float64(sum):
-		return fmt.Sprintf("%s of %s differences are %s; one cause for most", grouped(first.count), grouped(sum), first)
+		return fmt.Sprintf("%s of %s differences are %s; one cause for most", wrap.Grouped(first.count), wrap.Grouped(sum), first)
 	}
 	// One cause can show at several places of a document.
-	var together []difference
-	for _, d := range kinds {
-		d.path = ""
-		together = append(together, d)
+	together := slices.Clone(kinds)
+	for i := range together {
+		together[i].path = ""
 	}
 	if most := gathered(together)[0]; float64(most.count) >= 0.8*float64(sum) && most.count > first.count {
-		return fmt.Sprintf("%s of %s differences are %s, at several places", grouped(most.count), grouped(sum), most)
+		return fmt.Sprintf("%s of %s differences are %s, at several places", wrap.Grouped(most.count), wrap.Grouped(sum), most)
 	}
-	return fmt.Sprintf("%s differences of %d kinds, most often (%s) %s", grouped(sum), len(kinds), grouped(first.count), first)
+	return fmt.Sprintf("%s differences of %d kinds, most often (%s) %s", wrap.Grouped(sum), len(kinds), wrap.Grouped(first.count), first)
 }
 
-// waitsLongest names the gate that has least of what it needs.
+// waitsLongest names the gate with the smallest share of its sample.
 func (j *judgement) waitsLongest() string {
 	first, waiting := -1, 0
 	for i, g := range j.gates {
@@ -97,8 +88,7 @@ func (j *judgement) waitsLongest() string {
 			first = i
 		}
 	}
-	g := j.gates[first]
-	text := about(g) + g.Have + "; need " + g.Need
+	text := j.gates[first].lacks()
 	switch waiting {
 	case 1:
 	case 2:
@@ -109,10 +99,10 @@ func (j *judgement) waitsLongest() string {
 	return text
 }
 
-// proved says how much the sample supports.
+// proved says which rate the sample supports.
 func (j *judgement) proved() string {
 	var calls int64
-	thinnest, worst := "", 0.0
+	thinnest, worst, quiet := "", 0.0, ""
 	for _, op := range j.report.Operations {
 		_, n, bound := op.evidence(j.policy)
 		calls += n
@@ -120,10 +110,9 @@ func (j *judgement) proved() string {
 			thinnest, worst = operationName(op.Domain, op.Name), bound
 		}
 	}
-	text := fmt.Sprintf("0 differences in %s; the thinnest, %s, supports a rate < %s at %s",
-		counted(calls, "call"), thinnest, scientific(worst), percentage(j.policy.Confidence))
 	if j.report.AA {
-		return "the harness is quiet: " + text
+		quiet = "the harness is quiet: "
 	}
-	return text
+	return fmt.Sprintf("%s0 differences in %s; the thinnest, %s, supports a rate < %s at %s",
+		quiet, wrap.Counted(calls, "call"), thinnest, scientific(worst), percentage(j.policy.Confidence))
 }

@@ -2,32 +2,31 @@ package report
 
 import "slices"
 
-// Class is what a comparison came to.
+// Class is the result of a comparison.
 type Class string
 
-// The classes, in their order of precedence: the first that fits is the one.
+// The classes, in order of precedence: a comparison has the first that fits.
 const (
-	Nondeterministic Class = "nondeterministic" // the operation, run twice on the same input, disagrees with itself
-	ErrorClass       Class = "error_class"      // one path succeeded, the other refused, or refused otherwise; a store that is down is not
-	LostWrite        Class = "lost_write"       // the candidate reports a write, and the key still holds the value from before, or none
-	ValueDiffers     Class = "value"            // what is stored differs, decoded and normalised
-	TTLDiffers       Class = "ttl"              // the expiry differs by more than the tolerance, or one has none
-	LostUpdate       Class = "lost_update"      // an acknowledged commit is not in the chain: another one, or a delete, has overwritten it
+	Nondeterministic Class = "nondeterministic" // the operation, run twice on the same input, returned different results
+	ErrorClass       Class = "error_class"      // one path succeeded, the other refused, or refused otherwise; outages do not count
+	LostWrite        Class = "lost_write"       // the candidate reports a write, and the key holds the value from before, or none
+	ValueDiffers     Class = "value"            // the stored values differ, decoded and normalised
+	TTLDiffers       Class = "ttl"              // the expiries differ by more than the tolerance, or one is missing
+	LostUpdate       Class = "lost_update"      // an acknowledged commit is not in the chain: another commit, or a delete, has overwritten it
 	DoubleApply      Class = "double_apply"     // a commit is in the chain twice
-	ForeignWrite     Class = "foreign_write"    // the candidate's store holds what nobody here has written
+	ForeignWrite     Class = "foreign_write"    // the candidate's store holds a value that no shadow has written
 	DriftGap         Class = "drift_gap"        // the call before this one was not mirrored, so this one could not follow
 	DriftInherited   Class = "drift_inherited"  // the key had diverged before; it counts under the first cause
 	OrderOnly        Class = "order_only"       // the same operations, in another order
-	EncodingOnly     Class = "encoding_only"    // the bytes differ, what they mean does not
-	MatchNoop        Class = "match_noop"       // both wrote nothing, and agree
-	Match            Class = "match"            // both are the same
+	EncodingOnly     Class = "encoding_only"    // different bytes with the same meaning
+	MatchNoop        Class = "match_noop"       // neither path wrote, and both agree
+	Match            Class = "match"            // both paths stored the same
 )
 
-// classInfo says in words what a Class is, and what to do about one that blocks.
 type classInfo struct {
 	class             Class
 	blocks            bool
-	text, means, todo string
+	text, means, todo string // todo: of a class that blocks
 }
 
 var classInfos = []classInfo{
@@ -71,7 +70,7 @@ func (c Class) info() classInfo {
 	return classInfo{class: c, text: string(c), todo: "look at the samples"}
 }
 
-// Classes returns all of them, in their order of precedence.
+// Classes returns all classes, in order of precedence.
 func Classes() (all []Class) {
 	for _, i := range classInfos {
 		all = append(all, i.class)
@@ -79,31 +78,30 @@ func Classes() (all []Class) {
 	return all
 }
 
-// Blocks reports whether a single finding of that class stands in the way of a cut-over.
+// Blocks reports whether a single finding of that class forbids a cut-over.
 func (c Class) Blocks() bool { return c.info().blocks }
 
-// Reason is why a call was not compared.
+// Reason says why a call was not compared.
 type Reason string
 
-// The reasons, in the order in which they are shown.
+// The reasons, in the order of all tables.
 const (
-	DroppedQueue         Reason = "dropped_queue"         // too many calls waited
-	DroppedBytes         Reason = "dropped_bytes"         // they held too many bytes
-	DroppedBreaker       Reason = "dropped_breaker"       // the candidate's breaker was open
-	DroppedRate          Reason = "dropped_rate"          // more than the rate limit allows
-	DroppedMode          Reason = "dropped_mode"          // the shadow was switched off, or closed, meanwhile
-	ShadowTimeout        Reason = "shadow_timeout"        // the candidate took too long
-	ShadowUnavailable    Reason = "shadow_unavailable"    // the candidate could not be reached, or could not serve
+	DroppedQueue         Reason = "dropped_queue"         // the queue was full
+	DroppedBytes         Reason = "dropped_bytes"         // the calls in the queue held too many bytes
+	DroppedBreaker       Reason = "dropped_breaker"       // the candidate's circuit breaker was open
+	DroppedRate          Reason = "dropped_rate"          // the rate limit was reached
+	DroppedMode          Reason = "dropped_mode"          // the shadow was switched off, or closed, before the comparison
+	ShadowTimeout        Reason = "shadow_timeout"        // the candidate exceeded the timeout
+	ShadowUnavailable    Reason = "shadow_unavailable"    // the candidate's store was unreachable, or could not serve
 	ShadowContended      Reason = "shadow_contended"      // the candidate gave up because other writers kept the key busy
 	PrimaryFailed        Reason = "primary_failed"        // the serving path failed, and wrote nothing
 	PrimaryIndeterminate Reason = "primary_indeterminate" // the serving path does not know whether it has written
 	Superseded           Reason = "superseded"            // the key was copied anew before this call's turn, with its change in the copy
 	ShadowPanic          Reason = "shadow_panic"          // the comparison itself panicked
-	NotApplicable        Reason = "not_applicable"        // this Comparator has nothing to say of such a call
+	NotApplicable        Reason = "not_applicable"        // this Comparator does not apply to such a call
 )
 
-// reasonInfo says in words what a Reason is, and what to do, with the field of the Store's
-// Config, or of the candidate's, that takes.
+// reasonInfo describes a Reason. Its todo names the field of Config to change.
 type reasonInfo struct {
 	reason         Reason
 	drops, excused bool
@@ -148,7 +146,6 @@ func (r Reason) info() reasonInfo {
 	return reasonInfo{reason: r, todo: findOut}
 }
 
-// reasons returns all of them, in the order in which they are shown.
 func reasons() (all []Reason) {
 	for _, i := range reasonInfos {
 		all = append(all, i.reason)
@@ -156,10 +153,9 @@ func reasons() (all []Reason) {
 	return all
 }
 
-// Drops reports whether such calls could have been compared, but for want of room, rate,
-// time or a candidate that lives.
+// Drops reports whether the call was comparable, and was dropped for lack of room, rate, time or
+// a working candidate.
 func (r Reason) Drops() bool { return r.info().drops }
 
-// Excused reports whether calls that are not compared for that reason say nothing
-// against the coverage: there was nothing to compare.
+// Excused reports whether such calls do not lower the coverage: nothing was comparable.
 func (r Reason) Excused() bool { return r.info().excused }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// difference is what blocks, of an operation, by class and place.
+// difference counts blocking differences of one class at one place.
 type difference struct {
 	domain, operation string
 	class             Class
@@ -16,19 +18,15 @@ type difference struct {
 }
 
 func (d difference) String() string {
-	where := operationName(d.domain, d.operation)
-	if where == "" {
-		where = "the end state"
-	}
+	where := cmp.Or(operationName(d.domain, d.operation), "the end state")
 	if d.path != "" {
 		where += ", " + d.path
 	}
 	return where + ": " + d.class.info().text
 }
 
-// blocking splits what one Comparator found of an operation: calls whose differences
-// block, the same by class and place, and calls that differed by what is known only. A
-// call with both blocks. Calls that no Finding accounts for, block.
+// blocking splits the calls of one Comparator that have a blocking class: known calls have only
+// differences that the Policy knows, all others are blocked. Calls without a Finding are blocked.
 func (op Operation) blocking(comparator Comparator, p Policy) (blocked, known int64, differences []difference) {
 	for _, class := range Classes() {
 		calls := op.Tallies[comparator].Classes[class]
@@ -57,69 +55,68 @@ func (op Operation) blocking(comparator Comparator, p Policy) (blocked, known in
 	return blocked, known, differences
 }
 
-// evidence is how many calls say how often the paths differ, how many known events are
-// left among them, and the bound of the rate that follows. It is the larger sample of the
-// seeded comparison and of the lockstep, with the events of whichever saw more: they may
-// have seen the same calls, so neither adds up.
+// evidence returns the sample size n, the known events in it, and the upper bound of the rate.
+// The seeded comparator and the lockstep may have compared the same calls, so their samples do
+// not add up: evidence takes the larger sample and the larger number of events.
 func (op Operation) evidence(p Policy) (events, n int64, bound float64) {
 	for _, comparator := range []Comparator{Seeded, Lockstep} {
 		t := op.Tallies[comparator]
 		_, known, _ := op.blocking(comparator, p)
 		events = max(events, known)
-		// What could not follow the call before it has compared nothing.
-		n = max(n, t.Compared-t.Classes[DriftGap]-t.Classes[DriftInherited])
+		n = max(n, t.Compared-t.Classes[DriftGap]-t.Classes[DriftInherited]) // drift compares nothing
 	}
 	return events, n, rateUpper(events, n, p.Confidence)
 }
 
-// divergence asks whether an operation has differed, and how much that says.
+// divergence is the gate for the differences of an operation, and for the size of its sample.
 func (j *judgement) divergence(op Operation) {
-	var blocked int64
-	var differences []difference
-	for _, comparator := range []Comparator{Seeded, Lockstep} {
-		calls, _, found := op.blocking(comparator, j.policy)
-		blocked += calls
-		differences = append(differences, found...)
-	}
-	j.differences = append(j.differences, differences...)
+	blocked, differences := j.blocking(op, Seeded, Lockstep)
 	events, n, bound := op.evidence(j.policy)
 	need := callsFor(j.policy.Rate, events, j.policy.Confidence)
-	g := openGate("divergence", fmt.Sprintf("%s in %s", counted(blocked, "difference"), counted(n, "call")), "0 in "+counted(need, "call"))
+	g := openGate("divergence", wrap.Counted(blocked, "difference")+" in "+wrap.Counted(n, "call"), "0 in "+wrap.Counted(need, "call"))
 	if events > 0 {
-		g.Have += fmt.Sprintf(", %s known", grouped(events))
+		g.Have += ", " + wrap.Grouped(events) + " known"
 	}
 	supports := fmt.Sprintf("rate < %s at %s", scientific(bound), percentage(j.policy.Confidence))
 	switch {
 	case blocked > 0:
-		g.State = NotReady
-		g.Why = listed(differences) + ". What to do: " + worst(differences).info().todo
+		g.fail("%s", listed(differences))
 	case n == 0:
-		g.State, g.Why = NotEnoughData, "no call was compared: see why not under coverage, or raise Config.Percent and wait for calls"
+		g.wait("no call was compared: see why not under coverage, or raise Config.Percent and wait for calls")
 	case bound > j.policy.Rate:
-		g.State = NotEnoughData
-		g.Why = fmt.Sprintf("%s of %s: %s; wait for %s more, or raise Config.Percent",
-			grouped(n), counted(need, "call"), supports, grouped(need-n))
+		g.wait("%s of %s: %s; wait for %s more, or raise Config.Percent",
+			wrap.Grouped(n), wrap.Counted(need, "call"), supports, wrap.Grouped(need-n))
 	default:
 		g.Why = supports
 	}
 	j.add(share(n, need), g)
 }
 
-// keys asks whether calls of enough keys were compared: those of one are much alike.
+// blocking adds the blocking differences of some comparators to those of the verdict.
+func (j *judgement) blocking(op Operation, comparators ...Comparator) (blocked int64, differences []difference) {
+	for _, comparator := range comparators {
+		calls, _, found := op.blocking(comparator, j.policy)
+		blocked += calls
+		differences = append(differences, found...)
+	}
+	j.differences = append(j.differences, differences...)
+	return blocked, differences
+}
+
+// keys is the gate for the number of keys: calls of one key are much alike.
 func (j *judgement) keys(op Operation) {
 	if j.policy.Keys < 0 {
 		return
 	}
 	n := op.Keys.Count()
-	g := openGate("keys", counted(n, "key"), counted(j.policy.Keys, "key"))
+	g := openGate("keys", wrap.Counted(n, "key"), wrap.Counted(j.policy.Keys, "key"))
 	if n < j.policy.Keys {
-		g.State = NotEnoughData
-		g.Why = "wait for calls of other keys, or raise Config.Percent; if there are no more, lower Policy.Keys"
+		g.wait("wait for calls of other keys, or raise Config.Percent; if there are no more, lower Policy.Keys")
 	}
 	j.add(share(n, j.policy.Keys), g)
 }
 
-// outcomes asks whether each answer that was seen was compared more than by chance.
+// outcomes is the gate for each outcome that occurred.
 func (j *judgement) outcomes(op Operation) {
 	need := max(j.policy.Outcomes, 1)
 	least, name, success := need, "", false
@@ -130,14 +127,14 @@ func (j *judgement) outcomes(op Operation) {
 		}
 		success = success || n > 0 && slices.Contains([]string{"ok", "no-op", "read"}, outcome)
 	}
-	g := openGate("outcomes", counted(len(op.Outcomes), "outcome")+" seen", "each compared "+times(need))
+	g := openGate("outcomes", wrap.Counted(len(op.Outcomes), "outcome")+" seen", "each compared "+times(need))
 	switch {
 	case name != "":
-		g.State, g.Have = NotEnoughData, fmt.Sprintf("%s compared %s", name, times(least))
-		g.Why = "a refusal is an answer too: wait for more of them, provoke them in a test against the shadow; Policy.Outcomes is the limit"
+		g.Have = name + " compared " + times(least)
+		g.wait("a refusal is an answer too: wait for more of them, provoke them in a test against the shadow; Policy.Outcomes is the limit")
 	case !success && op.Tallies[Seeded].Compared > 0:
-		g.State, g.Have = NotEnoughData, "no call that succeeded"
-		g.Why = "only refusals were compared: raise Config.Percent, or wait for calls that the operation does something for"
+		g.Have = "no call that succeeded"
+		g.wait("only refusals were compared: raise Config.Percent, or wait for calls that the operation does something for")
 	}
 	j.add(share(least, need), g)
 }
@@ -146,55 +143,46 @@ func times(n int64) string {
 	if n == 1 {
 		return "once"
 	}
-	return grouped(n) + " times"
+	return wrap.Grouped(n) + " times"
 }
 
-// coverage asks whether too many calls went by without a comparison.
+// coverage is the gate for the share of calls that were not compared, by the worst Comparator.
 func (j *judgement) coverage(op Operation) {
-	g := Gate{
-		Name: "coverage", State: NotEnoughData, Have: "no call",
-		Need: "less than " + percentage(j.policy.NotCompared) + " not compared",
-		Why:  "nothing was eligible yet: see that calls go through the shadow, and that Config.Off is false",
-	}
+	g := openGate("coverage", "no call", "less than "+percentage(j.policy.NotCompared)+" not compared")
+	g.wait("nothing was eligible yet: see that calls go through the shadow, and that Config.Off is false")
 	worst := -1.0
 	for _, comparator := range Comparators() {
 		t := op.Tallies[comparator]
-		calls, missed := t.Compared, int64(0)
+		missed, _ := t.missed()
+		calls, late := t.Compared+missed+t.InFlight, missed+t.InFlight
+		if calls <= 0 || float64(late)/float64(calls) <= worst {
+			continue
+		}
+		worst = float64(late) / float64(calls)
+		g.State, g.Why = Ready, ""
+		g.Have = fmt.Sprintf("%s not compared (%s)", percentage(worst), comparator)
+		if worst < j.policy.NotCompared {
+			continue
+		}
 		reason, most := Reason(""), int64(0)
 		for _, r := range sortedKeys(t.NotCompared) {
-			n := t.NotCompared[r]
-			if r.Excused() {
-				continue
-			}
-			calls, missed = calls+n, missed+n
-			if n > most {
+			if n := t.NotCompared[r]; n > most && !r.Excused() {
 				reason, most = r, n
 			}
 		}
-		lost := missed
-		calls, missed = calls+t.InFlight, missed+t.InFlight
-		if calls <= 0 || float64(missed)/float64(calls) <= worst {
-			continue
+		g.fail("mostly %s, %s: %s", reason, times(most), reason.info().todo)
+		// A small sample, or calls in flight, can look worse than they are.
+		if rateLower(missed, calls, j.policy.Confidence) < j.policy.NotCompared {
+			g.State = NotEnoughData
 		}
-		worst = float64(missed) / float64(calls)
-		g.State, g.Why = Ready, ""
-		g.Have = fmt.Sprintf("%s not compared (%s)", percentage(worst), comparator)
-		if worst >= j.policy.NotCompared {
-			g.State = NotReady
-			g.Why = fmt.Sprintf("mostly %s, %s: %s", reason, times(most), reason.info().todo)
-			// The first calls can look worse than they are, and so can calls on their way.
-			if rateLower(lost, calls, j.policy.Confidence) < j.policy.NotCompared {
-				g.State = NotEnoughData
-			}
-			if t.InFlight > most {
-				g.Why = counted(t.InFlight, "call") + " on their way: wait, raise Config.Workers, or see what holds the candidate up"
-			}
+		if t.InFlight > most {
+			g.Why = wrap.Counted(t.InFlight, "call") + " on their way: wait, raise Config.Workers, or see what holds the candidate up"
 		}
 	}
 	j.add(0, g)
 }
 
-// listed names the most frequent differences.
+// listed names the most frequent differences, and the remedy for the class with the highest precedence.
 func listed(differences []difference) string {
 	const shown = 3
 	sorted := gathered(differences)
@@ -204,23 +192,17 @@ func listed(differences []difference) string {
 		if d.path != "" {
 			text += " at " + d.path
 		}
-		parts = append(parts, fmt.Sprintf("%s, %s", text, times(d.count)))
+		parts = append(parts, text+", "+times(d.count))
 	}
 	if more := len(sorted) - shown; more > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more kinds", more))
 	}
-	return strings.Join(parts, "; ")
+	worst := slices.MinFunc(differences, func(a, b difference) int { return cmp.Compare(a.class.rank(), b.class.rank()) })
+	return strings.Join(parts, "; ") + ". What to do: " + worst.class.info().todo
 }
 
-// worst returns the class that comes first in the order of precedence.
-func worst(differences []difference) Class {
-	return slices.MinFunc(differences, func(a, b difference) int { return cmp.Compare(a.class.rank(), b.class.rank()) }).class
-}
-
-// gathered adds up differences of one kind that several Comparators have found, and puts
-// the most frequent first.
-func gathered(differences []difference) []difference {
-	var out []difference
+// gathered adds up equal kinds of differences, and sorts them by frequency.
+func gathered(differences []difference) (out []difference) {
 	for _, d := range differences {
 		sum, _ := entry(&out, func(o difference) bool { o.count = d.count; return o == d })
 		d.count += sum.count

@@ -1,17 +1,18 @@
 package report
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 )
 
-// family is all series of a metric, in the text format of Prometheus, version 0.0.4.
+// family is a metric in the text format of Prometheus, version 0.0.4, with all its series.
 type family struct {
 	metric
 	series []*series
-	known  map[string]*series // by their labels
+	known  map[string]*series // by labels
 }
 
 type series struct {
@@ -20,8 +21,8 @@ type series struct {
 	latency Latency // of a histogram
 }
 
-// of finds the series with these labels. There may be one already: names that differ in
-// what no label can hold are the same here, and a scraper refuses all if one is there twice.
+// of returns the series with these label values, made if it is new. Names that differ only in
+// characters that no label can hold have the same series: a scraper refuses duplicates.
 func (f *family) of(values []string) (s *series, isNew bool) {
 	var labels []string
 	for i, name := range strings.Fields(f.labels) {
@@ -37,21 +38,30 @@ func (f *family) of(values []string) (s *series, isNew bool) {
 	return s, !ok
 }
 
-// add counts n more. To add 0 makes the series be there: Prometheus sees no increase in one
-// that begins with its first event.
+// add increases a series by n. A series must exist before its first event: Prometheus sees
+// no increase in a series that begins with 1.
 func (f *family) add(n int64, values ...string) {
 	s, _ := f.of(values)
 	s.value += float64(n)
 }
 
-// least keeps the smaller of what is said of the same.
+// least sets a series, to the smallest value if there are several.
 func (f *family) least(value float64, values ...string) {
 	if s, isNew := f.of(values); isNew || value < s.value {
 		s.value = value
 	}
 }
 
-// at tells a time, if there is one.
+// flag sets a series to 1 or 0.
+func (f *family) flag(is bool, values ...string) {
+	if is {
+		f.least(1, values...)
+	} else {
+		f.least(0, values...)
+	}
+}
+
+// at sets a series to a time, unless the time is zero.
 func (f *family) at(at time.Time, values ...string) {
 	if !at.IsZero() {
 		f.least(float64(at.UnixMilli())/1000, values...)
@@ -67,34 +77,37 @@ func (f *family) observe(l Latency, values ...string) {
 		s.latency = l
 		return
 	}
-	s.latency = s.latency.Clone() // it is the report's
+	s.latency = s.latency.Clone() // the report keeps its own
 	s.latency.Add(l)
 }
 
-func indicator(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
-}
-
-// write leaves out what is empty.
+// write writes nothing for a family without series.
 func (f *family) write(out *strings.Builder) {
 	if len(f.series) == 0 {
 		return
 	}
-	out.WriteString("# HELP " + f.name + " " + f.help + "\n# TYPE " + f.name + " " + f.kind + "\n")
+	fmt.Fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", f.name, f.help, f.name, f.kind)
 	for _, s := range f.series {
-		if f.kind == histogram {
-			s.distribution(out, f.name)
-		} else {
+		if f.kind != histogram {
 			sample(out, f.name, s.value, s.labels)
+			continue
 		}
+		within, count, sum := s.latency.within(bounds())
+		prefix := s.labels
+		if prefix != "" {
+			prefix += ","
+		}
+		for i, bound := range bounds() {
+			sample(out, f.name+"_bucket", float64(within[i]), prefix+`le="`+number(bound.Seconds())+`"`)
+		}
+		sample(out, f.name+"_bucket", float64(count), prefix+`le="+Inf"`)
+		sample(out, f.name+"_sum", sum, s.labels)
+		sample(out, f.name+"_count", float64(count), s.labels)
 	}
 }
 
-// bounds are those of the buckets of all histograms: fixed, so that those of a fleet, and
-// of two builds, add up.
+// bounds are the buckets of all histograms. They are fixed, so that histograms of a fleet, and of
+// two builds, add up.
 func bounds() []time.Duration {
 	const us, ms = time.Microsecond, time.Millisecond
 	return []time.Duration{
@@ -103,37 +116,20 @@ func bounds() []time.Duration {
 	}
 }
 
-// distribution writes a histogram.
-func (s *series) distribution(out *strings.Builder, name string) {
-	within, count, sum := s.latency.within(bounds())
-	prefix := s.labels
-	if prefix != "" {
-		prefix += ","
-	}
-	for i, bound := range bounds() {
-		sample(out, name+"_bucket", float64(within[i]), prefix+`le="`+number(bound.Seconds())+`"`)
-	}
-	sample(out, name+"_bucket", float64(count), prefix+`le="+Inf"`)
-	sample(out, name+"_sum", sum, s.labels)
-	sample(out, name+"_count", float64(count), s.labels)
-}
-
 func sample(out *strings.Builder, name string, value float64, labels string) {
-	out.WriteString(name)
 	if labels != "" {
-		out.WriteString("{" + labels + "}")
+		labels = "{" + labels + "}"
 	}
-	out.WriteString(" " + number(value) + "\n")
+	out.WriteString(name + labels + " " + number(value) + "\n")
 }
 
-// number keeps counts readable as such: no exponent.
+// number writes counts without an exponent.
 func number(value float64) string { return strconv.FormatFloat(value, 'f', -1, 64) }
 
-// escaped makes a label's value of any name. The format has escapes for three characters
-// and takes the rest as UTF-8; a NUL ends the text for some scrapers, and other control
-// characters are for a terminal that shows it.
+// escaped returns a label value. The format escapes three characters and takes any other UTF-8.
+// Some scrapers end the text at a NUL, and terminals act on control characters: both are replaced.
 func escaped(value string) string {
-	value = strings.Map(func(c rune) rune { // what is no UTF-8 comes as U+FFFD
+	value = strings.Map(func(c rune) rune { // invalid UTF-8 becomes U+FFFD
 		if c != '\n' && unicode.IsControl(c) {
 			return unicode.ReplacementChar
 		}

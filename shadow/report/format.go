@@ -3,39 +3,16 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// grouped writes a count for people: 29,956.
-func grouped(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	sign := ""
-	if strings.HasPrefix(digits, "-") {
-		sign, digits = "-", digits[1:]
-	}
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return sign + digits
-}
-
-// counted is a count with its noun: "1 call", "2 calls".
-func counted[N ~int | ~int64](n N, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if strings.HasSuffix(noun, "ss") {
-		noun += "e"
-	}
-	return grouped(int64(n)) + " " + noun + "s"
-}
-
-// percentage writes a share, 0 to 1, with what digits it takes: 0.08 %.
+// percentage writes a share, 0 to 1, with up to three digits: 0.08 %.
 func percentage(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + " %" }
 
 // scientific writes a rate: 1.09e-4.
@@ -44,13 +21,17 @@ func scientific(rate float64) string {
 		return strconv.FormatFloat(rate, 'g', 3, 64)
 	}
 	digits, exponent, _ := strings.Cut(strconv.FormatFloat(rate, 'e', 2, 64), "e-")
-	if strings.Contains(digits, ".") {
-		digits = strings.TrimRight(strings.TrimRight(digits, "0"), ".")
-	}
-	return digits + "e-" + strings.TrimLeft(exponent, "0")
+	return trimZeros(digits) + "e-" + strings.TrimLeft(exponent, "0")
 }
 
-// took writes a duration of a call, with three digits: 2.15 ms.
+func trimZeros(number string) string {
+	if strings.Contains(number, ".") {
+		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
+	}
+	return number
+}
+
+// took writes the duration of a call with three digits: 2.15 ms.
 func took(d time.Duration) string {
 	if d >= time.Second {
 		return fmt.Sprintf("%.3g s", d.Seconds())
@@ -58,7 +39,6 @@ func took(d time.Duration) string {
 	return milliseconds(d) + " ms"
 }
 
-// milliseconds is took where the unit is said elsewhere.
 func milliseconds(d time.Duration) string {
 	ms := float64(d) / float64(time.Millisecond)
 	switch {
@@ -71,7 +51,6 @@ func milliseconds(d time.Duration) string {
 	}
 }
 
-// operationName is how texts name an operation.
 func operationName(domain, name string) string {
 	if domain == "" || name == "" {
 		return domain + name
@@ -79,11 +58,10 @@ func operationName(domain, name string) string {
 	return domain + "/" + name
 }
 
-// pageNone stands where there is nothing to say: an empty cell reads like a mistake.
+// pageNone is the text of an empty cell.
 const pageNone = "–"
 
-// pageShare writes part of whole in percent. It never rounds something to nothing, nor
-// almost all to all.
+// pageShare writes part of whole in percent. Only exact values are 0 % and 100 %.
 func pageShare(part, whole int64) string {
 	if whole <= 0 {
 		return pageNone
@@ -105,11 +83,18 @@ func pageShare(part, whole int64) string {
 	}
 }
 
-// pagePercent writes what is in percent already.
+// pagePercent writes a number of percent.
 func pagePercent(p float64) string { return strconv.FormatFloat(p, 'f', -1, 64) + " %" }
 
-// pageDuration writes a duration with three digits, in the unit that suits it.
+// pageDuration writes a duration with three digits, or in two units.
 func pageDuration(d time.Duration) string {
+	two := func(big time.Duration, bigName string, small time.Duration, smallName string) string {
+		text := fmt.Sprintf("%d %s", d/big, bigName)
+		if rest := d % big / small; rest > 0 {
+			text += fmt.Sprintf(" %d %s", rest, smallName)
+		}
+		return text
+	}
 	switch {
 	case d < 0:
 		return "−" + pageDuration(-d)
@@ -122,32 +107,20 @@ func pageDuration(d time.Duration) string {
 	case d < time.Minute:
 		return pageDigits(d.Seconds()) + " s"
 	case d < time.Hour:
-		return pageTwo(d, time.Minute, "min", time.Second, "s")
+		return two(time.Minute, "min", time.Second, "s")
 	case d < 48*time.Hour:
-		return pageTwo(d, time.Hour, "h", time.Minute, "min")
+		return two(time.Hour, "h", time.Minute, "min")
 	default:
-		return pageTwo(d, 24*time.Hour, "d", time.Hour, "h")
+		return two(24*time.Hour, "d", time.Hour, "h")
 	}
 }
 
+// pageDigits writes a number with three significant digits.
 func pageDigits(v float64) string {
-	digits := max(0, 2-int(math.Floor(math.Log10(v))))
-	text := strconv.FormatFloat(v, 'f', digits, 64)
-	if strings.Contains(text, ".") {
-		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
-	}
-	return text
+	return trimZeros(strconv.FormatFloat(v, 'f', max(0, 2-int(math.Floor(math.Log10(v)))), 64))
 }
 
-func pageTwo(d, big time.Duration, bigName string, small time.Duration, smallName string) string {
-	text := fmt.Sprintf("%d %s", d/big, bigName)
-	if rest := d % big / small; rest > 0 {
-		text += fmt.Sprintf(" %d %s", rest, smallName)
-	}
-	return text
-}
-
-// pageTime writes a moment, in UTC: those who read the page sit in several zones.
+// pageTime writes a time in UTC: the readers of a page are in several time zones.
 func pageTime(t time.Time) string {
 	if t.IsZero() {
 		return pageNone
@@ -155,7 +128,7 @@ func pageTime(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
-// pageAgo writes how long before now something was.
+// pageAgo writes the time from t to now.
 func pageAgo(t, now time.Time) string {
 	switch d := now.Sub(t); {
 	case t.IsZero():
@@ -167,15 +140,9 @@ func pageAgo(t, now time.Time) string {
 	}
 }
 
-// pageOr returns text, or what stands for none.
-func pageOr(text string) string {
-	if text == "" {
-		return pageNone
-	}
-	return text
-}
+func pageOr(text string) string { return cmp.Or(text, pageNone) }
 
-// pageExpiry writes a [time.Duration] in text as one for people; any other text stays.
+// pageExpiry rewrites the text of a [time.Duration]. Any other text stays.
 func pageExpiry(text string) string {
 	if d, err := time.ParseDuration(text); err == nil {
 		return pageDuration(d)
@@ -185,18 +152,18 @@ func pageExpiry(text string) string {
 
 // pageCounts lists counts by name, the largest first.
 func pageCounts(prefix string, counts map[string]int64) string {
-	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
-	})
-	if len(names) == 0 {
+	const most = 8
+	names := sortedKeys(counts)
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(counts[b], counts[a]) })
+	var parts []string
+	for _, name := range names[:min(len(names), most)] {
+		parts = append(parts, name+" "+wrap.Grouped(counts[name]))
+	}
+	if more := len(names) - most; more > 0 {
+		parts = append(parts, wrap.Grouped(int64(more))+" more")
+	}
+	if len(parts) == 0 {
 		return ""
-	}
-	parts := make([]string, 0, len(names))
-	for _, name := range names[:min(len(names), 8)] {
-		parts = append(parts, name+" "+grouped(counts[name]))
-	}
-	if more := len(names) - 8; more > 0 {
-		parts = append(parts, grouped(int64(more))+" more")
 	}
 	return prefix + strings.Join(parts, ", ")
 }
@@ -204,7 +171,7 @@ func pageCounts(prefix string, counts map[string]int64) string {
 func pageBytes(n int64) string {
 	switch {
 	case n < 1<<10:
-		return counted(n, "byte")
+		return wrap.Counted(n, "byte")
 	case n < 1<<20:
 		return pageDigits(float64(n)/(1<<10)) + " KiB"
 	default:
@@ -212,7 +179,7 @@ func pageBytes(n int64) string {
 	}
 }
 
-// firstOf lists three of them, and says how many more there are.
+// firstOf lists three texts, and counts the others.
 func firstOf(all []string) string {
 	text := strings.Join(all[:min(len(all), 3)], "; ")
 	if more := len(all) - 3; more > 0 {
@@ -221,7 +188,7 @@ func firstOf(all []string) string {
 	return text
 }
 
-// pageComparator is the name as a word of a sentence.
+// pageComparator writes a known name with a capital letter.
 func pageComparator(c Comparator) string {
 	if slices.Contains(append(Comparators(), Verifier), c) {
 		return strings.ToUpper(string(c[:1])) + string(c[1:])

@@ -13,32 +13,30 @@ import (
 	"strings"
 )
 
-// HandlerOption changes what [Handler] does.
+// HandlerOption is an option of [Handler].
 type HandlerOption func(*handler)
 
-// LogErrors has the errors of the source logged to l. Default [slog.Default].
+// LogErrors sets the logger for the errors of the source. Default [slog.Default].
 func LogErrors(l *slog.Logger) HandlerOption { return func(h *handler) { h.log = l } }
 
-// Handler serves what source returns, judged by p: as the page of [Report.WriteHTML],
-// as JSON, as text, and as metrics. It can be mounted below any prefix, as it links to
-// itself only:
+// Handler serves the Report of source, judged by p: as the page of [Report.WriteHTML], as JSON, as
+// text, and as metrics. The page links only to itself, so any prefix will do:
 //
 //	mux.Handle("/debug/shadow/", report.Handler(source, report.Policy{}))
 //
-// Nothing is registered anywhere by itself. Like the handlers of net/http/pprof it asks
-// for no password: mount it where only operators get.
+// Handler registers nothing by itself. Like the handlers of net/http/pprof it asks for no
+// password: mount it where only operators have access.
 //
-// It answers GET and HEAD. The query says how:
+// It answers GET and HEAD, with these parameters:
 //
-//	?format=html|json|text|metrics   as what; html by default
+//	?format=html|json|text|metrics   default html
 //	?download=1                      as a file to save
-//	?live=5                          the page, which loads itself again every 5 seconds (2 to 3600)
+//	?live=5                          the page reloads itself every 5 seconds (2 to 3600)
 //
-// A scraper is configured with a path: one that ends in /metrics, as /debug/shadow/metrics
-// does, has the metrics by default.
+// The format of a path that ends in /metrics, such as /debug/shadow/metrics, is metrics by default.
 //
-// The page needs no script, and its Content-Security-Policy permits none. Whoever calls
-// it sees of an error of source that there was one; the log has what it says.
+// The page has no script, and its Content-Security-Policy permits none. An error of source is
+// logged. Its text is not served.
 func Handler(source func(context.Context) (*Report, error), p Policy, opts ...HandlerOption) http.Handler {
 	h := &handler{source: source, policy: p}
 	for _, opt := range opts {
@@ -53,11 +51,7 @@ type handler struct {
 	log    *slog.Logger
 }
 
-// The limits of how often a page loads itself again.
-const (
-	liveLeast = 2
-	liveMost  = 3600
-)
+const liveLeast, liveMost = 2, 3600 // seconds
 
 var formats = map[string]struct {
 	kind, extension string
@@ -69,7 +63,7 @@ var formats = map[string]struct {
 	"metrics": {MetricsType, "prom", (*Report).WriteMetrics},
 }
 
-// request is what the query asks for.
+// request has the parameters of the query.
 type request struct {
 	format   string
 	download bool
@@ -142,7 +136,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		header.Set("Refresh", strconv.Itoa(q.live))
 	}
 	if r.Method == http.MethodGet {
-		_, _ = body.WriteTo(w) // whoever asked has gone
+		_, _ = body.WriteTo(w) // the client may be gone
 	}
 }
 
@@ -155,33 +149,32 @@ func (h *handler) render(w io.Writer, r *Report, q request) error {
 	return formats[q.format].write(r, w, h.policy)
 }
 
-// failed tells the log what happened, and the caller that something did: the error may
-// name hosts, and who calls may be anybody.
-func (h *handler) failed(w http.ResponseWriter, r *http.Request, what string, err error) {
+// failed logs err. The response has only message: the text of err may name hosts.
+func (h *handler) failed(w http.ResponseWriter, r *http.Request, message string, err error) {
 	if r.Context().Err() != nil {
-		return // nobody waits
+		return // the client is gone
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		what += " in time"
+		message += " in time"
 	case errors.Is(err, context.Canceled):
-		what += ": it was cancelled"
+		message += ": it was cancelled"
 	}
 	log := h.log
 	if log == nil {
 		log = slog.Default()
 	}
-	log.ErrorContext(r.Context(), "shadow report: "+what, "error", err)
-	refuse(w, http.StatusInternalServerError, what+". The log of this process has the reason.")
+	log.ErrorContext(r.Context(), "shadow report: "+message, "error", err)
+	refuse(w, http.StatusInternalServerError, message+". The log of this process has the reason.")
 }
 
 func refuse(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = fmt.Fprintln(w, text) // whoever asked has gone
+	_, _ = fmt.Fprintln(w, text) // the client may be gone
 }
 
-// fileName says what is in the file, and of when: many such files end up in one folder.
+// fileName has the name and the time of the report: many such files end up in one folder.
 func fileName(r *Report, format string) string {
 	parts := strings.FieldsFunc("shadow-"+r.Name, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9')

@@ -8,31 +8,28 @@ import (
 	"io"
 )
 
-// judged is a Report as JSON: with the verdict, for whoever has no [Report.Judge] at
-// hand, and the policy that it was judged by. [Read] leaves both out.
-type judged struct {
-	*Report
-	Policy  Policy  `json:"policy"`
-	Verdict Verdict `json:"verdict"`
-}
-
-// WriteJSON writes the Report, indented and in an order that is always the same, with
-// the verdict under p as "verdict". [Read] reads it.
+// WriteJSON writes the Report as indented JSON, with p as "policy" and the verdict under p as
+// "verdict". The order of all fields is fixed. [Read] ignores the policy and the verdict.
 func (r *Report) WriteJSON(w io.Writer, p Policy) error {
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")
 	out.SetEscapeHTML(false) // people read "rate < 1e-04"
-	if err := out.Encode(judged{r, p.withDefaults(), r.Judge(p)}); err != nil {
+	err := out.Encode(struct {
+		*Report
+		Policy  Policy  `json:"policy"`
+		Verdict Verdict `json:"verdict"`
+	}{r, p.withDefaults(), r.Judge(p)})
+	if err != nil {
 		return fmt.Errorf("report: writing JSON: %w", err)
 	}
 	return nil
 }
 
-// mostJSON is more than a fleet of a thousand processes comes to.
+// mostJSON is more than the report of a fleet of a thousand processes.
 const mostJSON = 256 << 20
 
-// Read reads a Report from JSON, as [Report.WriteJSON] writes it. Fields that it does not
-// know are left out. It does not judge what it reads: see [Report.Check].
+// Read reads a Report from the JSON of [Report.WriteJSON]. It ignores unknown fields. It does not
+// check the Report: see [Report.Check].
 func Read(r io.Reader) (*Report, error) { return read(r, mostJSON) }
 
 func read(r io.Reader, most int64) (*Report, error) {
@@ -45,8 +42,7 @@ func read(r io.Reader, most int64) (*Report, error) {
 	case len(bytes.TrimSpace(text)) == 0:
 		return nil, errors.New("report: it is empty")
 	}
-	// The schema first: what a later one means differently must not be misread, nor be
-	// called damaged.
+	// The schema comes first: fields of a later one may have other types and meanings.
 	var head struct {
 		Schema *int `json:"schema"`
 	}
@@ -68,7 +64,7 @@ func read(r io.Reader, most int64) (*Report, error) {
 	return out, nil
 }
 
-// unreadable tells apart what was cut off from what never was a report.
+// unreadable distinguishes a truncated report from a file that is no report.
 func unreadable(err error, length int) error {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok && syntax.Offset >= int64(length) {
 		return fmt.Errorf("report: it ends in the middle, after %d bytes: was it copied completely? (%w)", length, err)

@@ -3,30 +3,29 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// Judge makes a verdict of what was found: a gate for each condition, by operation where
-// it makes sense, so that the thinnest decides and not the total. What stands against a
-// cut-over outweighs what is missing.
+// Judge returns the verdict under p. It has a gate for each condition, and for each operation where
+// that applies, so that the smallest sample decides and not the total. A failed gate outweighs a
+// gate that lacks data.
 //
-// A Report of a calibration (AA) is judged likewise, but for what two legacy paths have
-// not to prove: the latencies, and another calibration. Ready then means that the harness
-// is quiet, and nothing else.
+// A calibration (AA) needs no gates for latency and calibration. Ready then means that the
+// harness finds no difference between two legacy paths.
 func (r *Report) Judge(p Policy) Verdict {
 	j := judgement{report: r, policy: p.withDefaults()}
 	if err := p.Validate(); err != nil {
-		j.add(1, Gate{
-			Name: "policy", State: NotReady, Have: "a policy that makes no sense", Need: "one that does",
-			Why: strings.ReplaceAll(err.Error(), "\n", "; "),
-		})
+		g := openGate("policy", "a policy that makes no sense", "one that does")
+		g.fail("%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		j.add(1, g)
 		return j.verdict()
 	}
 	j.accounting()
 	if len(r.Operations) == 0 {
-		j.add(0, Gate{
-			Name: "divergence", State: NotEnoughData, Have: "0 calls", Need: "calls to compare",
-			Why: "nothing was called yet: see that the shadow is on, and that calls go through it",
-		})
+		g := openGate("divergence", "0 calls", "calls to compare")
+		g.wait("nothing was called yet: see that the shadow is on, and that calls go through it")
+		j.add(0, g)
 	}
 	for _, op := range sortedBy(r.Operations, compareOperations) {
 		from := len(j.gates)
@@ -52,27 +51,27 @@ func (r *Report) Judge(p Policy) Verdict {
 	return j.verdict()
 }
 
-// judgement is a verdict in the making.
+// judgement is a Verdict under construction.
 type judgement struct {
-	report *Report
-	policy Policy
-	gates  []Gate
-	// done is how much of what a gate needs is there, 0 to 1, to tell which of those that
-	// wait for data waits longest.
-	done        []float64
-	differences []difference // that block
+	report      *Report
+	policy      Policy
+	gates       []Gate
+	done        []float64 // by gate: the share of its sample that is there, 0 to 1
+	differences []difference
 }
 
 func openGate(name, have, need string) Gate {
 	return Gate{Name: name, State: Ready, Have: have, Need: need}
 }
 
+func (g *Gate) fail(why string, args ...any) { g.State, g.Why = NotReady, fmt.Sprintf(why, args...) }
+func (g *Gate) wait(why string, args ...any) { g.State, g.Why = NotEnoughData, fmt.Sprintf(why, args...) }
+
 func (j *judgement) add(done float64, g Gate) {
 	j.gates = append(j.gates, g)
 	j.done = append(j.done, done)
 }
 
-// verdict sums up.
 func (j *judgement) verdict() Verdict {
 	v := Verdict{State: Ready, Gates: j.gates}
 	for _, g := range j.gates {
@@ -85,21 +84,20 @@ func (j *judgement) verdict() Verdict {
 	return v
 }
 
-// accounting comes first: if calls are lost count of, no other number can be believed.
+// accounting is the first gate: no other number is reliable if calls are missing.
 func (j *judgement) accounting() {
-	problems := j.report.accounting()
-	cause := notAddingUp
-	if len(problems) == 0 {
-		problems, cause = j.report.implausible(), implausible
+	found, cause := j.report.accounting(), notAddingUp
+	if len(found) == 0 {
+		found, cause = j.report.implausible(), implausible
 	}
 	g := openGate("accounting", "every call is accounted for", "every call accounted for")
-	if n := len(problems); n > 0 {
-		g.State, g.Have = NotReady, counted(n, "contradiction")
-		g.Why = fmt.Sprintf("%s: %s", cause, problems[0])
+	if n := len(found); n > 0 {
+		more := ""
 		if n > 1 {
-			g.Why += fmt.Sprintf("; and %d more", n-1)
+			more = fmt.Sprintf("; and %d more", n-1)
 		}
-		g.Why += ". Believe no other number here: it is a bug of the shadow, or somebody changed the report"
+		g.Have = wrap.Counted(n, "contradiction")
+		g.fail("%s: %s%s. Believe no other number here: it is a bug of the shadow, or somebody changed the report", cause, found[0], more)
 	}
 	j.add(1, g)
 }
@@ -109,32 +107,31 @@ const (
 	implausible = "the report is not plausible"
 )
 
-// calibration asks whether the harness itself was quiet.
+// calibration is the gate for the A/A run.
 func (j *judgement) calibration() {
-	const todo = "run it with a second legacy path as the candidate (A/A, Config.AA) first, and pass its report as Config.Calibration: what differs then is noise of the harness"
 	need := callsFor(j.policy.Rate, 0, j.policy.Confidence)
-	g := openGate("calibration", "none", counted(need, "call")+" of an A/A run, 0 differences")
+	g := openGate("calibration", "none", wrap.Counted(need, "call")+" of an A/A run, 0 differences")
 	done := 0.0
-	switch c := j.report.Calibration; {
+	c := j.report.Calibration
+	if c != nil && !j.policy.Uncalibrated {
+		g.Have = wrap.Counted(c.Blocking, "difference") + " in " + wrap.Counted(c.Compared, "call")
+	}
+	switch {
 	case j.policy.Uncalibrated:
 		g.Need, g.Why = "none", "the policy does not ask for one"
 	case c == nil:
-		g.State, g.Why = NotEnoughData, todo
-	default:
-		g.Have = fmt.Sprintf("%s in %s", counted(c.Blocking, "difference"), counted(c.Compared, "call"))
-		switch {
-		case c.Blocking > 0:
-			g.State, g.Why = NotReady, "the harness has noise of its own: make the A/A run quiet (Config.Domains), then count anew"
-		case c.Compared < need:
-			g.State = NotEnoughData
-			g.Why = fmt.Sprintf("the A/A run of Config.Calibration was too short by %s", counted(need-c.Compared, "call"))
-			done = share(c.Compared, need)
-		}
+		g.wait("run it with a second legacy path as the candidate (A/A, Config.AA) first, and pass its report as Config.Calibration: " +
+			"what differs then is noise of the harness")
+	case c.Blocking > 0:
+		g.fail("the harness has noise of its own: make the A/A run quiet (Config.Domains), then count anew")
+	case c.Compared < need:
+		g.wait("the A/A run of Config.Calibration was too short by %s", wrap.Counted(need-c.Compared, "call"))
+		done = share(c.Compared, need)
 	}
 	j.add(done, g)
 }
 
-// AsCalibration sums up a report of an A/A run, for the reports that rely on it.
+// AsCalibration summarises the report of an A/A run, for Config.Calibration of the next run.
 func (r *Report) AsCalibration() (*Calibration, error) {
 	if !r.AA {
 		return nil, fmt.Errorf("report: %q is no A/A run: its candidate is not a second legacy path", r.Name)
@@ -151,7 +148,7 @@ func (r *Report) AsCalibration() (*Calibration, error) {
 	return c, nil
 }
 
-// share is a part of what is needed, 0 to 1.
+// share returns have/need, from 0 to 1.
 func share(have, need int64) float64 {
 	if have <= 0 || need <= 0 {
 		return 0

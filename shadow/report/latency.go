@@ -5,30 +5,30 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// Latency is a histogram of durations in microseconds, with two significant digits, up
-// to a minute. As JSON it is base64 of the compressed form (V2) that every
-// implementation of HdrHistogram reads, or "" if nothing was recorded. The zero Latency
-// is empty. It is not safe for concurrent use.
+// Latency is a histogram of durations from a microsecond to a minute, with two significant digits.
+// Its JSON is base64 of the compressed form (V2) that every implementation of HdrHistogram reads,
+// or "" for an empty histogram. The zero Latency is empty. It is not safe for concurrent use.
 type Latency struct{ h *hdrhistogram.Histogram }
 
-// longest is what a Latency can tell apart; whatever takes longer counts as that. All have
-// the same limits, or they would not add up.
+// Histograms add up only if all have the same limits. A longer duration counts as longest.
 const (
 	longest = time.Minute
 	digits  = 2
 )
 
-// Record counts a duration. It allocates only the first time.
+// Record counts a duration. Only the first call allocates.
 func (l *Latency) Record(d time.Duration) {
 	if l.h == nil {
 		l.h = hdrhistogram.New(1, longest.Microseconds(), digits)
 	}
-	_ = l.h.RecordValue(min(max(d, time.Microsecond), longest).Microseconds()) // it is within the limits
+	_ = l.h.RecordValue(min(max(d, time.Microsecond), longest).Microseconds()) // within the limits
 }
 
-// Count returns how many durations were recorded.
+// Count returns the number of durations.
 func (l Latency) Count() int64 {
 	if l.h == nil {
 		return 0
@@ -36,19 +36,18 @@ func (l Latency) Count() int64 {
 	return l.h.TotalCount()
 }
 
-// rank returns the duration that is n-th from below, counted from 1; 0 if there is none.
+// rank returns the n-th shortest duration, counted from 1; 0 if n is out of range.
 func (l Latency) rank(n int64) time.Duration {
 	count := l.Count()
 	if n < 1 || n > count {
 		return 0
 	}
-	// The library adds half a rank and drops the fraction, so n itself is as far as can be
-	// from both neighbours.
+	// The library adds half a rank and drops the fraction, so n has the largest margin of rounding.
 	return time.Duration(l.h.ValueAtPercentile(100*float64(n)/float64(count))) * time.Microsecond
 }
 
-// Quantile returns the duration that a share of q, 0 to 1, does not exceed; 0 if there
-// is none.
+// Quantile returns the smallest duration that at least a share q of all, 0 to 1, do not exceed;
+// 0 for an empty histogram.
 func (l Latency) Quantile(q float64) time.Duration {
 	if l.Count() == 0 {
 		return 0
@@ -56,9 +55,9 @@ func (l Latency) Quantile(q float64) time.Duration {
 	return time.Duration(l.h.ValueAtQuantile(100*q)) * time.Microsecond
 }
 
-// within counts the durations that do not exceed each of the bounds, and all of them, with
-// their sum in seconds. A duration counts as the longest that it cannot be told from, as
-// it does in [Latency.Quantile], but in the sum, where that would add up.
+// within counts the durations up to each of bounds, and all durations, with their sum in seconds.
+// A duration counts with the upper end of its bar, as in Quantile. The sum has the middle of
+// each bar, where errors would add up.
 func (l Latency) within(bounds []time.Duration) (within []int64, count int64, sum float64) {
 	within = make([]int64, len(bounds))
 	if l.h == nil {
@@ -76,7 +75,7 @@ func (l Latency) within(bounds []time.Duration) (within []int64, count int64, su
 	return within, count, sum / 1e6
 }
 
-// Add counts what another has counted.
+// Add adds the counts of other.
 func (l *Latency) Add(other Latency) {
 	switch {
 	case other.h == nil:
@@ -87,12 +86,10 @@ func (l *Latency) Add(other Latency) {
 	}
 }
 
-// Clone returns a copy that shares nothing.
-func (l Latency) Clone() Latency {
-	if l.h == nil {
-		return l
-	}
-	return Latency{l.h.Clone()}
+// Clone returns a deep copy.
+func (l Latency) Clone() (c Latency) {
+	c.Add(l)
+	return c
 }
 
 // MarshalText implements [encoding.TextMarshaler].
@@ -123,30 +120,26 @@ func (l *Latency) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// interval is between which durations a quantile lies, with the confidence of a Policy.
+// interval is a confidence interval of a quantile.
 type interval struct{ low, high time.Duration }
 
 func (l Latency) interval(q, confidence float64) (interval, bool) {
 	low, high := quantileRanks(l.Count(), q, confidence)
-	if low == 0 || high == 0 {
-		return interval{}, false
-	}
-	return interval{l.rank(low), l.rank(high)}, true
+	return interval{l.rank(low), l.rank(high)}, low != 0 && high != 0
 }
 
-// latency asks that the candidate is not slower than the policy permits. Both bounds of
-// the p99 have to hold at once; each of them fails in half of the cases that the
-// confidence leaves, so together they keep it (Bonferroni).
+// latency is the gate for the candidate's p50 and p99. Both bounds of the p99 must hold at once.
+// Each of them fails in half of the cases that the confidence leaves, so together they keep the
+// confidence (Bonferroni).
 func (j *judgement) latency(op Operation) {
 	p := j.policy
-	g := Gate{Name: "latency", State: NotEnoughData}
 	need := valuesFor(0.99, (1+p.Confidence)/2)
 	n := min(op.Legacy.Count(), op.Candidate.Count())
 	legacy, known := op.Legacy.interval(0.99, p.Confidence)
 	candidate, knownToo := op.Candidate.interval(0.99, p.Confidence)
 	if !known || !knownToo {
-		g.Have, g.Need = counted(n, "call")+" of both paths", counted(need, "call")
-		g.Why = "below that, nothing can be said of a p99: wait for more calls, or raise Config.Percent"
+		g := openGate("latency", wrap.Counted(n, "call")+" of both paths", wrap.Counted(need, "call"))
+		g.wait("below that, nothing can be said of a p99: wait for more calls, or raise Config.Percent")
 		j.add(share(n, need), g)
 		return
 	}
@@ -154,20 +147,17 @@ func (j *judgement) latency(op Operation) {
 		return time.Duration(float64(d)*p.LatencyFactor) + p.LatencySlack
 	}
 	p50, limit50 := op.Candidate.Quantile(0.5), op.Legacy.Quantile(0.5)+2*p.RTT
-	g.Have = fmt.Sprintf("p99 <= %s, p50 %s", took(candidate.high), took(p50))
-	g.Need = fmt.Sprintf("p99 <= %s, p50 <= %s", took(allowed(legacy.low)), took(limit50))
+	g := openGate("latency", fmt.Sprintf("p99 <= %s, p50 %s", took(candidate.high), took(p50)),
+		fmt.Sprintf("p99 <= %s, p50 <= %s", took(allowed(legacy.low)), took(limit50)))
 	switch {
 	case candidate.low > allowed(legacy.high):
-		g.State = NotReady
-		g.Why = "the p99 is slower than permitted, beyond doubt: look at the lock waits, and at the candidate's store; Policy.LatencyFactor and Policy.LatencySlack are the limit"
+		g.fail("the p99 is slower than permitted, beyond doubt: look at the lock waits, and at the candidate's store; " +
+			"Policy.LatencyFactor and Policy.LatencySlack are the limit")
 	case p50 > limit50:
-		g.State = NotReady
-		g.Why = "the usual call takes more than two round trips longer: measure the round trip to the candidate, and set Policy.RTT"
+		g.fail("the usual call takes more than two round trips longer: measure the round trip to the candidate, and set Policy.RTT")
 	case candidate.high > allowed(legacy.low):
-		g.Why = fmt.Sprintf("%s leave the p99 open, %s to %s: wait for more calls, or raise Config.Percent", counted(n, "call"),
+		g.wait("%s leave the p99 open, %s to %s: wait for more calls, or raise Config.Percent", wrap.Counted(n, "call"),
 			took(candidate.low), took(candidate.high))
-	default:
-		g.State = Ready
 	}
 	j.add(share(n, 10*need), g)
 }

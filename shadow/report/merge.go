@@ -10,17 +10,15 @@ import (
 	"time"
 )
 
-// Merge adds up what many processes have found. It does not matter in which order, nor
-// whether some were merged before. None of the reports is changed, and the one returned
-// shares nothing with them.
+// Merge adds up the reports of many processes. The order of the reports does not matter, and a
+// report may be merged already. Merge changes none of the reports and shares nothing with them.
 //
-// Counts and latencies add up, keys that several have seen count once, and minutes of the
-// same time are one. Of a process that is there twice, the news count; the counts of both
-// are added all the same, so merge the latest report of each process only. What the
-// processes do not agree about shows: Mode is "mixed", Build and Name list all, Percent
-// is the smallest, and so is Settled.
+// Counts and latencies add up. A key that several processes have seen counts once. Minutes of
+// the same time become one. Of a process that is there twice, the later state is shown, but the counts
+// of both are added: merge only the latest report of each process. Where processes
+// disagree, Mode is "mixed", Build and Name list all values, and Percent and Settled are the smallest.
 //
-// Reports of different Schema do not add up, nor do those of an A/A run with others.
+// Merge returns an error for reports of another Schema, and for an A/A run among others.
 func Merge(reports ...*Report) (*Report, error) {
 	if len(reports) == 0 {
 		return nil, errors.New("report: there is nothing to merge")
@@ -30,9 +28,9 @@ func Merge(reports ...*Report) (*Report, error) {
 	for _, r := range reports {
 		switch {
 		case r.Schema != Schema:
-			return nil, fmt.Errorf("report: %s has schema %d, this program merges %d", whose(r), r.Schema, Schema)
+			return nil, fmt.Errorf("report: %s has schema %d, this program merges %d", r.title(), r.Schema, Schema)
 		case r.AA != first.AA:
-			return nil, fmt.Errorf("report: one of %s and %s is an A/A run, the other is not: these do not add up", whose(first), whose(r))
+			return nil, fmt.Errorf("report: one of %s and %s is an A/A run, the other is not: these do not add up", first.title(), r.title())
 		}
 		out.add(r)
 	}
@@ -40,8 +38,8 @@ func Merge(reports ...*Report) (*Report, error) {
 	return out, nil
 }
 
-// whose names a report in an error.
-func whose(r *Report) string {
+// title names a report in an error.
+func (r *Report) title() string {
 	var names []string
 	for _, p := range r.Processes {
 		names = append(names, p.Name)
@@ -77,8 +75,7 @@ func (r *Report) add(other *Report) {
 		m.At = utc(m.At)
 		r.Marks = append(r.Marks, m)
 	}
-	// All keys are kept, which are a few of each process: to leave out now what is rare among
-	// some would lose its count among the next.
+	// All keys stay: a key that is rare in these processes may be frequent in the next.
 	for _, k := range other.Keys {
 		k.First = utc(k.First)
 		first, isNew := entry(&r.Keys, func(o DirtyKey) bool { return o.Domain == k.Domain && o.Key == k.Key })
@@ -103,7 +100,7 @@ func (r *Report) add(other *Report) {
 	}
 }
 
-// entry finds one of all, or appends an empty one.
+// entry finds an element, or appends a zero one.
 func entry[T any](all *[]T, same func(T) bool) (found *T, isNew bool) {
 	i := slices.IndexFunc(*all, same)
 	if isNew = i < 0; isNew {
@@ -113,8 +110,8 @@ func entry[T any](all *[]T, same func(T) bool) (found *T, isNew bool) {
 	return &(*all)[i], isNew
 }
 
-// addUp adds every count, latency and sketch of other to those of sum, and shares nothing with it.
-// What is no sum stays: texts, times and lists.
+// addUp adds the counts, latencies and sketches of other to those of sum. Texts, times and lists
+// of sum stay. Both share nothing afterwards.
 func addUp[T any](sum *T, other T) { addFields(reflect.ValueOf(sum).Elem(), reflect.ValueOf(other)) }
 
 func addFields(sum, other reflect.Value) {
@@ -163,8 +160,7 @@ func (op *Operation) add(other Operation) {
 	addUp(op, other)
 }
 
-// add leaves a process out that has had no call yet: its rounds settle nothing. Each of
-// the others has to verify the keys that it knows.
+// add ignores a process without calls: its rounds prove nothing. Every other process has to verify its own keys.
 func (v *Verify) add(other Verify) {
 	if other.idle() {
 		return
@@ -190,19 +186,16 @@ func (h *Health) add(other Health) {
 	h.QueueMost = most
 }
 
-// perKind is how many samples are kept of each kind.
-const perKind = 5
-
-// sort makes the order, and what is kept of it, one that does not depend on that of the
-// reports.
+// sort makes a merged report independent of the order of the reports.
 func (r *Report) sort() {
+	const perKind = 5 // samples
 	slices.SortFunc(r.Operations, compareOperations)
 	for i := range r.Operations {
 		slices.SortFunc(r.Operations[i].Findings, compareFindings)
 	}
 	slices.SortFunc(r.Timeline, func(a, b Minute) int { return a.At.Compare(b.At) })
 	slices.SortFunc(r.Marks, compareMarks)
-	// What an operator switches, each process notes.
+	// Every process records the switches of an operator.
 	r.Marks = slices.CompactFunc(r.Marks, func(a, b Mark) bool { return compareMarks(a, b) == 0 })
 	slices.SortFunc(r.Keys, func(a, b DirtyKey) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), compareFirst(a, b), cmp.Compare(a.Domain, b.Domain), cmp.Compare(a.Key, b.Key))
@@ -216,14 +209,14 @@ func (r *Report) sort() {
 	})
 }
 
-// joined lists what both name, once, with commas.
+// joined lists the names of both, sorted, with commas.
 func joined(a, b string) string {
 	all := slices.Concat(splitList(a), splitList(b))
 	slices.Sort(all)
 	return strings.Join(slices.Compact(all), ",")
 }
 
-// agreed is the mode of both, or "mixed".
+// agreed returns the mode of both, or "mixed".
 func agreed(a, b string) string {
 	switch {
 	case a == "" || a == b:
@@ -235,10 +228,10 @@ func agreed(a, b string) string {
 	}
 }
 
-// utc makes a time one that compares and prints the same, wherever it was taken.
+// utc removes the zone and the monotonic clock, so that equal times compare and print equally.
 func utc(t time.Time) time.Time { return t.Round(0).UTC() }
 
-// earlier returns the first of two times; one that is not set does not count.
+// earlier ignores a zero time.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return utc(b)

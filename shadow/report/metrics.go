@@ -8,24 +8,21 @@ import (
 	"strings"
 )
 
-// MetricsType is the Content-Type of what [Report.WriteMetrics] writes.
+// MetricsType is the Content-Type of [Report.WriteMetrics].
 const MetricsType = "text/plain; version=0.0.4; charset=utf-8"
 
-// WriteMetrics writes the Report, judged by p, in the text format that Prometheus and most
-// other monitoring scrapes: [MetricsType]. The order of the series is always the same.
+// WriteMetrics writes the Report, judged by p, in the text format of Prometheus, which most other
+// monitoring systems scrape too: [MetricsType]. The order of the series is fixed.
 //
-// Every name begins with "shadow_", also where a service has no other such metric today:
-// what a library calls "path_duration_seconds" or "gate_ok" is what another one would
-// call so, and a scraper cannot tell the two apart.
+// Every name begins with "shadow_", so that names such as "path_duration_seconds" and "gate_ok"
+// do not collide with those of other libraries.
 //
-// Durations are histograms, not summaries: these count from the start, so that only the
-// difference of two scrapes tells of now, and only histograms add up over a fleet. A bound
-// is exact to the two digits that a [Latency] has.
+// Durations are histograms: they count from the start, so the difference of two scrapes describes
+// the time between, and they add up over a fleet. Bounds are exact to the two digits of [Latency].
 //
-// The labels are names of domains, operations, processes and builds, templates of paths, and
-// words of this package. No key, no value, no operation's id and no sample becomes one. At
-// most 200 series of differences have their path, those that were seen first, so that
-// no series ends; the rest has path="other".
+// Labels are names of domains, operations, processes and builds, templates of paths, and fixed
+// words. Keys, values, operation ids and samples are never labels. The first 200 paths with a
+// difference have a series of their own, so that no series ends. The others have path="other".
 func (r *Report) WriteMetrics(w io.Writer, p Policy) error {
 	var out strings.Builder
 	for _, m := range r.metrics(r.Judge(p)) {
@@ -39,19 +36,18 @@ func (r *Report) WriteMetrics(w io.Writer, p Policy) error {
 	return nil
 }
 
-// metric is what all series of a name have in common.
 type metric struct {
 	name, kind, help string
-	labels           string // their names, with blanks
+	labels           string // names, with blanks
 	fill             func(*family)
 }
 
 const counter, gauge, histogram = "counter", "gauge", "histogram"
 
-// metrics lists all of them in their order. Operations, processes and what is counted by name are
-// in the order of their names, wherever the Report is from.
+// metrics lists all metrics in order. Series are in the order of their names.
 func (r *Report) metrics(verdict Verdict) []metric {
-	operations := sortedBy(r.Operations, compareOperations)
+	const byOp, byComparator = "domain op", "domain op comparator"
+	h, v, operations := r.Health, r.Verify, sortedBy(r.Operations, compareOperations)
 	each := func(add func(f *family, op Operation, labels ...string)) func(*family) {
 		return func(f *family) {
 			for _, op := range operations {
@@ -79,45 +75,43 @@ func (r *Report) metrics(verdict Verdict) []metric {
 			}
 		}
 	}
-	h, v := r.Health, r.Verify
 	return []metric{
 		{"shadow_verdict", gauge, "1 for what all gates come to, 0 for the others.", "state",
 			oneOf(verdict.State, Ready, NotReady, NotEnoughData)},
 		{"shadow_gate_ok", gauge, "1 if this gate is open, 0 if something stands against it or too little is known.", "gate domain op",
 			func(f *family) {
 				for _, g := range verdict.Gates {
-					f.least(indicator(g.State == Ready), g.Name, g.Domain, g.Operation)
+					f.flag(g.State == Ready, g.Name, g.Domain, g.Operation)
 				}
 			}},
 		{"shadow_started_timestamp_seconds", gauge, "When the counting began.", "", func(f *family) { f.at(r.Started) }},
 		{"shadow_taken_timestamp_seconds", gauge, "When this was counted.", "", func(f *family) { f.at(r.Taken) }},
 
-		{"shadow_calls_eligible_total", counter, "Calls sampled in, by who was to compare them.", "domain op comparator",
+		{"shadow_calls_eligible_total", counter, "Calls sampled in, by who was to compare them.", byComparator,
 			tally(func(t Tally) int64 { return t.Eligible })},
-		{"shadow_calls_compared_total", counter, "Calls compared.", "domain op comparator",
-			tally(func(t Tally) int64 { return t.Compared })},
-		{"shadow_not_compared_total", counter, "Calls not compared, by why.", "domain op comparator reason",
+		{"shadow_calls_compared_total", counter, "Calls compared.", byComparator, tally(func(t Tally) int64 { return t.Compared })},
+		{"shadow_not_compared_total", counter, "Calls not compared, by why.", byComparator + " reason",
 			tallies(func(f *family, t Tally, labels ...string) { addAll(f, t.NotCompared, labels...) })},
-		{"shadow_calls_in_flight", gauge, "Calls on their way to their comparison.", "domain op comparator",
+		{"shadow_calls_in_flight", gauge, "Calls on their way to their comparison.", byComparator,
 			tally(func(t Tally) int64 { return t.InFlight })},
-		{"shadow_outcomes_total", counter, "What the comparisons of calls came to.", "domain op comparator class",
+		{"shadow_outcomes_total", counter, "What the comparisons of calls came to.", byComparator + " class",
 			tallies(func(f *family, t Tally, labels ...string) { addClasses(f, t.Classes, labels...) })},
-		{"shadow_compared_keys", gauge, "Distinct keys of the calls compared, within a few percent.", "domain op",
+		{"shadow_compared_keys", gauge, "Distinct keys of the calls compared, within a few percent.", byOp,
 			operation(func(op Operation) int64 { return op.Keys.Count() })},
 		{"shadow_divergences_total", counter, "What differed, by where in the document; one call can differ at several places.",
-			"domain op comparator class path", func(f *family) { divergences(f, operations) }},
+			byComparator + " class path", func(f *family) { divergences(f, operations) }},
 
-		{"shadow_chain_audited_commits_total", counter, "Commits of the free run whose place in the chain is known.", "domain op",
+		{"shadow_chain_audited_commits_total", counter, "Commits of the free run whose place in the chain is known.", byOp,
 			operation(func(op Operation) int64 { return op.Audited })},
-		{"shadow_chain_contended_commits_total", counter, "Of those, commits that had to wait or to try again.", "domain op",
+		{"shadow_chain_contended_commits_total", counter, "Of those, commits that had to wait or to try again.", byOp,
 			operation(func(op Operation) int64 { return op.Contended })},
-		{"shadow_chain_forks_total", counter, "Acknowledged commits that are not in the chain, or twice.", "domain op",
+		{"shadow_chain_forks_total", counter, "Acknowledged commits that are not in the chain, or twice.", byOp,
 			operation(func(op Operation) int64 {
 				return op.Tallies[Free].Classes[LostUpdate] + op.Tallies[Free].Classes[DoubleApply]
 			})},
 
 		{"shadow_path_duration_seconds", histogram,
-			"How long a path took for a call: legacy as its caller saw it, candidate in the shadow, without the queue.", "domain op path",
+			"How long a path took for a call: legacy as its caller saw it, candidate in the shadow, without the queue.", byOp + " path",
 			each(func(f *family, op Operation, labels ...string) {
 				f.observe(op.Legacy, append(labels, "legacy")...)
 				f.observe(op.Candidate, append(labels, "candidate")...)
@@ -151,7 +145,7 @@ func (r *Report) metrics(verdict Verdict) []metric {
 				}
 			}},
 
-		// What the verifier says of keys is of the last round, so it can fall.
+		// The verifier's counts of keys describe its last round, so they are gauges.
 		{"shadow_verify_round", gauge, "How many rounds the verifier has ended.", "", count(int64(v.Rounds))},
 		{"shadow_verify_settled_rounds", gauge, "Rounds in a row in which all keys were equal.", "", count(int64(v.Settled))},
 		{"shadow_verify_last_timestamp_seconds", gauge, "When the last round ended.", "", func(f *family) { f.at(v.Last) }},
@@ -171,7 +165,7 @@ func (r *Report) metrics(verdict Verdict) []metric {
 			func(f *family) { addClasses(f, v.Findings) }},
 
 		{"shadow_process_info", gauge, "1 for each process: the mode somebody asked for, and what is in effect.",
-			"process build asked effective", processes(func(f *family, p Process) { f.least(1, p.Name, p.Build, p.Asked, p.Mode) })},
+			"process build asked effective", processes(func(f *family, p Process) { f.flag(true, p.Name, p.Build, p.Asked, p.Mode) })},
 		{"shadow_ramp_ratio", gauge, "Share of the keys that are in the shadow, 0 to 1.", "process",
 			processes(func(f *family, p Process) { f.least(p.Percent/100, p.Name) })},
 		{"shadow_process_seen_timestamp_seconds", gauge, "When a process was last heard of.", "process",
@@ -182,23 +176,23 @@ func (r *Report) metrics(verdict Verdict) []metric {
 func count(n int64) func(*family)      { return func(f *family) { f.add(n) } }
 func observed(l Latency) func(*family) { return func(f *family) { f.observe(l) } }
 
-// oneOf tells which of some states it is.
+// oneOf sets the series of state to 1, and of the other states to 0.
 func oneOf[S ~string](state S, states ...S) func(*family) {
 	return func(f *family) {
 		for _, s := range states {
-			f.least(indicator(s == state), string(s))
+			f.flag(s == state, string(s))
 		}
 	}
 }
 
-// addAll counts by name, which is the last label.
+// addAll adds counts by name. The name is the last label.
 func addAll[K ~string](f *family, counts map[K]int64, labels ...string) {
 	for _, name := range sortedKeys(counts) {
 		f.add(counts[name], append(slices.Clip(labels), string(name))...)
 	}
 }
 
-// addClasses counts by class. Those that block are there before their first event.
+// addClasses adds counts by class. Blocking classes have a series before their first event.
 func addClasses(f *family, counts map[Class]int64, labels ...string) {
 	for _, class := range Classes() {
 		if class.Blocks() {
@@ -208,14 +202,10 @@ func addClasses(f *family, counts map[Class]int64, labels ...string) {
 	addAll(f, counts, labels...)
 }
 
-// mostPaths is how many series have the path of a difference: what can be anywhere in a
-// document can be at very many places.
-const mostPaths = 200
-
-// divergences counts what differed, by where. The oldest keep their path, not the most
-// frequent: a place that is overtaken must not become part of "other", or the one counter
-// would vanish and the other one jump.
+// divergences counts differences by place, with a bound on the number of places. The oldest
+// places keep their path, not the most frequent: a counter must never move to "other".
 func divergences(out *family, operations []Operation) {
+	const mostPaths = 200
 	type place struct {
 		op Operation
 		f  Finding
@@ -230,7 +220,7 @@ func divergences(out *family, operations []Operation) {
 	slices.SortStableFunc(all, func(a, b place) int { return cmp.Or(a.f.First.Compare(b.f.First), compare(a, b)) })
 	paths := 0
 	for i := range all {
-		if all[i].f.Path == "" { // has no place, and so is one for each class
+		if all[i].f.Path == "" { // one series by class, within the bound anyway
 			continue
 		}
 		if paths++; paths > mostPaths {

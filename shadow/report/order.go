@@ -8,7 +8,6 @@ import (
 	"slices"
 )
 
-// sortedKeys makes the order of a map the same each time.
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
 // sortedBy returns a sorted copy.
@@ -22,7 +21,7 @@ func compareOperations(a, b Operation) int {
 	return cmp.Or(cmp.Compare(a.Domain, b.Domain), cmp.Compare(a.Name, b.Name))
 }
 
-// compareFindings orders by comparator and by precedence, as they are shown.
+// compareFindings orders by comparator and class, known ones first in the order of their tables.
 func compareFindings(a, b Finding) int {
 	return cmp.Or(
 		cmp.Compare(slices.Index(Comparators(), a.Comparator), slices.Index(Comparators(), b.Comparator)),
@@ -34,28 +33,26 @@ func compareMarks(a, b Mark) int {
 	return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.What, b.What), cmp.Compare(a.Why, b.Why))
 }
 
-// compareFirst orders dirty keys by what was seen first.
+// compareFirst orders dirty keys by their first difference.
 func compareFirst(a, b DirtyKey) int {
 	return cmp.Or(a.First.Compare(b.First), cmp.Compare(a.OpID, b.OpID), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Path, b.Path))
 }
 
-// compareProcesses orders by news.
 func compareProcesses(a, b Process) int { return cmp.Or(a.Seen.Compare(b.Seen), compareText(a, b)) }
 
-// compareText orders what is the same otherwise: any order will do, if it is always the same.
+// compareText is an arbitrary total order.
 func compareText(a, b any) int {
-	if reflect.DeepEqual(a, b) { // nearly always, and cheaper
+	if reflect.DeepEqual(a, b) { // the usual case, and cheaper
 		return 0
 	}
 	return cmp.Compare(fmt.Sprintf("%#v", a), fmt.Sprintf("%#v", b))
 }
 
-// compareCalibrations orders by news, and prefers the one that says less good.
+// compareCalibrations orders by time. Of the same time, the worse result is the greater one.
 func compareCalibrations(a, b Calibration) int {
 	return cmp.Or(a.Taken.Compare(b.Taken), cmp.Compare(a.Blocking, b.Blocking), cmp.Compare(b.Compared, a.Compared))
 }
 
-// compareSamples orders by time, so that the first of each kind are kept.
 func compareSamples(a, b Sample) int {
 	if c := cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Process, b.Process), cmp.Compare(a.OpID, b.OpID)); c != 0 {
 		return c
@@ -63,7 +60,7 @@ func compareSamples(a, b Sample) int {
 	return compareText(a, b)
 }
 
-// placeOf is where a sample belongs: of each place, a few are enough.
+// placeOf identifies the kind of a sample.
 func placeOf(s Sample) [5]string {
 	p := [5]string{string(s.Comparator), string(s.Class), s.Domain, s.Operation}
 	if len(s.Differences) > 0 {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 //go:embed page.tmpl
@@ -20,34 +22,34 @@ var pageTemplate string
 //go:embed page.css
 var pageStyle string
 
-// WriteHTML writes the Report, judged by p, as one HTML page that needs nothing else: no
-// script, no style sheet, no font and no image from elsewhere. It can be mailed, attached
-// and printed. [Handler] serves the same page.
+// WriteHTML writes the Report, judged by p, as one self-contained HTML page: it has no script, and
+// loads no style sheet, font or image. It can be mailed and printed. [Handler] serves the same page.
 func (r *Report) WriteHTML(w io.Writer, p Policy) error { return newPage(r, p).write(w) }
 
-// page is what page.tmpl shows: its fields and methods, and those of the Report.
-// html/template escapes each text where it stands.
+// page is the data of page.tmpl. html/template escapes each text by its context.
 type page struct {
 	*Report
 	Policy  Policy
 	Verdict Verdict
 	Totals  tallies
-	Served  bool // not a file: there are links that a server can follow
-	Live    int  // how often a served page loads itself again, in seconds; 0 if it does not
+	Served  bool // not a file: the page may link to other formats
+	Live    int  // seconds between two loads of a served page; 0 for none
 }
 
 func newPage(r *Report, p Policy) *page {
 	return &page{Report: r, Policy: p.withDefaults(), Verdict: r.Judge(p), Totals: r.totals()}
 }
 
-// write renders first and writes then, so that w never gets half a page.
+// write renders the whole page before it writes, so that w never has half a page.
 func (p *page) write(w io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"sign": pageSign, "kind": pageKind, "time": pageTime, "percent": pagePercent, "known": pageOr,
-		"operation": operationName, "comparator": pageComparator,
-		"differs": pageDiffers, "leftOut": pageLeftOut, "share": func(s float64) string { return pagePercent(100 * s) },
-		"grouped": func(n any) string { return grouped(reflect.ValueOf(n).Int()) },
-		"counted": func(n any, noun string) string { return counted(reflect.ValueOf(n).Int(), noun) },
+		"sign":      func(s State) string { return map[State]string{Ready: "✓", NotReady: "✗", NotEnoughData: "○"}[s] },
+		"kind":      func(s State) string { return map[State]string{Ready: "good", NotReady: "bad", NotEnoughData: "open"}[s] },
+		"share":     func(s float64) string { return pagePercent(100 * s) },
+		"grouped":   func(n any) string { return wrap.Grouped(reflect.ValueOf(n).Int()) },
+		"counted":   func(n any, noun string) string { return wrap.Counted(reflect.ValueOf(n).Int(), noun) },
+		"operation": operationName, "comparator": pageComparator, "time": pageTime, "known": pageOr,
+		"differs": pageDiffers, "leftOut": pageLeftOut,
 	}).Parse(pageTemplate)
 	if err != nil {
 		return fmt.Errorf("report: page.tmpl: %w", err)
@@ -60,31 +62,20 @@ func (p *page) write(w io.Writer) error {
 	return err
 }
 
-// pagePolicy is the page's Content-Security-Policy: its own style, by its hash, and
-// nothing else.
+// pagePolicy is the Content-Security-Policy of the page: only its own style, by hash.
 func pagePolicy() string {
 	hash := sha256.Sum256([]byte(pageStyle))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) +
 		"'; img-src data:; base-uri 'none'; form-action 'none'"
 }
 
+// The template calls the methods below.
+
 func (*page) Loads() string       { return pagePolicy() }
-func (*page) Style() template.CSS { return template.CSS(pageStyle) } //nolint:gosec // it is ours
+func (*page) Style() template.CSS { return template.CSS(pageStyle) } //nolint:gosec // embedded, not user input
+func (*page) Ready() State        { return Ready }
 
-// Ready is for the template.
-func (*page) Ready() State { return Ready }
-
-// pageSign is the sign of a state: colours are not for everybody.
-func pageSign(s State) string {
-	return map[State]string{Ready: "✓", NotReady: "✗", NotEnoughData: "○"}[s]
-}
-
-// pageKind is the state's class in page.css.
-func pageKind(s State) string {
-	return map[State]string{Ready: "good", NotReady: "bad", NotEnoughData: "open"}[s]
-}
-
-// Now says what is in effect.
+// Now describes the mode in effect.
 func (p *page) Now() string {
 	text, known := map[string]string{
 		"": "Mode unknown", "off": "Off: nothing is compared", "shadow": "Shadow: the legacy path serves",
@@ -93,15 +84,15 @@ func (p *page) Now() string {
 	if !known {
 		text = p.Mode
 	}
-	if p.Mode != mixed { // each has a share of its own then
+	if p.Mode != mixed { // the processes have different shares
 		text += ", " + pagePercent(p.Percent) + " of the keys"
 	}
 	return text
 }
 
-// Headline is the cause. The name of an operation is spelt as it is.
 func (p *page) Headline() string { return pageHeadline(p.Verdict.Cause) }
 
+// pageHeadline begins a sentence with a capital letter, but keeps the name of an operation.
 func pageHeadline(cause string) string {
 	if word, _, _ := strings.Cut(cause, " "); word == "" || strings.ContainsAny(word, "/._") {
 		return cause
@@ -110,14 +101,14 @@ func pageHeadline(cause string) string {
 	return string(unicode.ToUpper(first)) + cause[size:]
 }
 
-// pageGates are those of a state that are listed one by one.
+// pageGates lists gates of a state.
 type pageGates struct {
 	State State
 	Title string
 	Gates []Gate
 }
 
-// Closed lists no more gates than can be read; a fleet has hundreds while it warms up.
+// Closed lists a readable number of closed gates: a fleet has hundreds while it warms up.
 func (p *page) Closed() []pageGates {
 	const most = 16
 	blocked, missing := p.Verdict.in(NotReady), p.Verdict.in(NotEnoughData)
@@ -133,7 +124,7 @@ func (p *page) MoreClosed() string {
 	return pageLeftOut(closed, len(p.Closed()[0].Gates)+len(p.Closed()[1].Gates), "gate")
 }
 
-// Passed says all of them in a line.
+// Passed lists the names of the open gates.
 func (p *page) Passed() string {
 	passed := p.Verdict.in(Ready)
 	names, counts := gateNames(passed)
@@ -142,48 +133,47 @@ func (p *page) Passed() string {
 			names[i] = fmt.Sprintf("%s × %d", name, counts[name])
 		}
 	}
-	return fmt.Sprintf("%s passed: %s", counted(len(passed), "gate"), strings.Join(names, ", "))
+	return fmt.Sprintf("%s passed: %s", wrap.Counted(len(passed), "gate"), strings.Join(names, ", "))
 }
 
-// pageTile is a number that sums up a section.
+// pageTile summarises a section by a number.
 type pageTile struct {
 	Label, Value, Sub string
 	Mark              State
 }
 
 func (p *page) Tiles() []pageTile {
-	blocking := blocked(p.Verify.Findings)
+	v, blocking := p.Verify, blocked(p.Verify.Findings)
 	var compared, missing, excused int64
 	for _, c := range Comparators() {
 		t := p.Totals[c]
-		compared += t.Compared
-		blocking += blocked(t.Classes)
 		more, said := t.missed()
-		missing, excused = missing+more, excused+said
+		compared, missing, excused = compared+t.Compared, missing+more, excused+said
+		blocking += blocked(t.Classes)
 	}
-	missed := counted(missing, "comparison") + " missed"
+	missed := wrap.Counted(missing, "comparison") + " missed"
 	if excused > 0 {
-		missed += ", " + grouped(excused) + " excused"
+		missed += ", " + wrap.Grouped(excused) + " excused"
 	}
-	tiles := []pageTile{
-		{"Differences that block", grouped(blocking), "in " + counted(compared, "comparison"), pageMark(blocking == 0, compared > 0)},
-		{"Calls compared", grouped(p.Totals[Seeded].Compared), "with the same input, in " + counted(len(p.Operations), "operation"), ""},
-		{"Not compared", pageShare(missing, compared+missing), missed, ""},
-		{"p99, candidate", pageNone, "nothing measured yet", ""},
-		{"End state", pageNone, "not verified yet", ""},
-	}
+	latency := pageTile{"p99, candidate", pageNone, "nothing measured yet", ""}
 	if legacy, candidate := p.latencies(); candidate.Count() > 0 {
-		tiles[3].Value, tiles[3].Sub = pageDuration(candidate.Quantile(0.99)), "legacy "+pageDuration(legacy.Quantile(0.99))
+		latency.Value, latency.Sub = pageDuration(candidate.Quantile(0.99)), "legacy "+pageDuration(legacy.Quantile(0.99))
 	}
-	if v := p.Verify; v.Rounds > 0 {
-		tiles[4] = pageTile{
-			"End state", pageShare(v.Equal, v.Checked), fmt.Sprintf("%s of %s keys equal", grouped(v.Equal), grouped(v.Checked)), v.mark(),
-		}
+	end := pageTile{"End state", pageNone, "not verified yet", ""}
+	if v.Rounds > 0 {
+		end.Value, end.Mark = pageShare(v.Equal, v.Checked), v.mark()
+		end.Sub = fmt.Sprintf("%s of %s keys equal", wrap.Grouped(v.Equal), wrap.Grouped(v.Checked))
 	}
-	return tiles
+	return []pageTile{
+		{"Differences that block", wrap.Grouped(blocking), "in " + wrap.Counted(compared, "comparison"), pageMark(blocking == 0, compared > 0)},
+		{"Calls compared", wrap.Grouped(p.Totals[Seeded].Compared), "with the same input, in " + wrap.Counted(len(p.Operations), "operation"), ""},
+		{"Not compared", pageShare(missing, compared+missing), missed, ""},
+		latency,
+		end,
+	}
 }
 
-// mark is how the end state stands: what is looked at again is not decided.
+// mark is the state of the verified keys. Keys that will be compared again are undecided.
 func (v Verify) mark() State {
 	switch {
 	case blocked(v.Findings) > 0:
@@ -199,7 +189,7 @@ func (v Verify) mark() State {
 	}
 }
 
-// pageMark is what a number says by itself; the gates say more.
+// pageMark marks a number as good or bad, if it has enough data.
 func pageMark(good, enough bool) State {
 	switch {
 	case !enough:
@@ -213,7 +203,7 @@ func pageMark(good, enough bool) State {
 
 func badIf(is bool) State { return pageMark(false, is) }
 
-// latencies sums up those of all operations.
+// latencies adds up all operations.
 func (r *Report) latencies() (legacy, candidate Latency) {
 	for _, o := range r.Operations {
 		legacy.Add(o.Legacy)
@@ -222,7 +212,7 @@ func (r *Report) latencies() (legacy, candidate Latency) {
 	return legacy, candidate
 }
 
-// Covers is for how long the calls were counted.
+// Covers is the duration of the counts.
 func (p *page) Covers() string {
 	if d := p.Taken.Sub(p.Started); d >= 1e9 && !p.Started.IsZero() {
 		return pageDuration(d.Truncate(1e9))

@@ -7,26 +7,25 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// pageBar is a comparator's calls as a bar.
+// pageBar shows the calls of a comparator as a bar.
 type pageBar struct {
 	Name, What string
 
-	Sum   string // that it adds up, or that it does not
+	Sum   string // whether the counts add up
 	Mark  State
 	Desc  string
 	Parts []pagePart
 }
 
-// pagePart is a part of it, in percent of its width.
+// pagePart is a part of a bar, in percent of its width. Kind is a class of page.css.
 type pagePart struct {
-	Kind     string // "compared", "inflight", "missed" or "excused", as page.css has them
-	From, To float64
+	Kind     string
+	X, Width float64
 }
-
-// Width is how wide the part is.
-func (p pagePart) Width() float64 { return p.To - p.From }
 
 func (p *page) Bars() (bars []pageBar) {
 	for _, c := range Comparators() {
@@ -38,6 +37,7 @@ func (p *page) Bars() (bars []pageBar) {
 }
 
 func newPageBar(c Comparator, t Tally, unbalanced []string) pageBar {
+	const least = 0.4 // of a small count, to be visible; the widest part shrinks
 	bar := pageBar{Name: pageComparator(c), Mark: Ready, Sum: "Adds up", What: map[Comparator]string{
 		Seeded:   "the same input for both: do they compute and store the same?",
 		Lockstep: "the same order for both: do the stores stay the same?",
@@ -48,48 +48,35 @@ func newPageBar(c Comparator, t Tally, unbalanced []string) pageBar {
 	}
 	missed, excused := t.missed()
 	whole := max(t.Eligible, t.Compared+t.InFlight+missed+excused, 1)
-	for _, part := range []struct {
-		kind string
-		n    int64
-	}{{"compared", t.Compared}, {"inflight", t.InFlight}, {"missed", missed}, {"excused", excused}} {
-		if part.n > 0 {
-			bar.Parts = append(bar.Parts, pagePart{part.kind, 0, 100 * float64(part.n) / float64(whole)})
+	over, widest, x := 0.0, 0, 0.0
+	for i, n := range []int64{t.Compared, t.InFlight, missed, excused} {
+		if n <= 0 {
+			continue
+		}
+		width := 100 * float64(n) / float64(whole)
+		over += max(least-width, 0)
+		bar.Parts = append(bar.Parts, pagePart{Kind: []string{"compared", "inflight", "missed", "excused"}[i], Width: max(width, least)})
+		if width > bar.Parts[widest].Width {
+			widest = len(bar.Parts) - 1
 		}
 	}
-	pageSpread(bar.Parts)
+	for i := range bar.Parts {
+		part := &bar.Parts[i]
+		if i == widest {
+			part.Width -= over
+		}
+		part.X = x
+		x += part.Width
+	}
 	bar.Desc = fmt.Sprintf("%s of %s calls compared, %s in flight, %s missed, %s excused",
-		grouped(t.Compared), grouped(t.Eligible), grouped(t.InFlight), grouped(missed), grouped(excused))
+		wrap.Grouped(t.Compared), wrap.Grouped(t.Eligible), wrap.Grouped(t.InFlight), wrap.Grouped(missed), wrap.Grouped(excused))
 	return bar
 }
 
-// pageSpread puts the parts side by side. A few calls of a million would be no pixel
-// wide: what is there must be seen, so the widest part makes room.
-func pageSpread(parts []pagePart) {
-	const least = 0.4
-	over, widest, at := 0.0, 0, 0.0
-	for i := range parts {
-		if parts[i].To < least {
-			over, parts[i].To = over+least-parts[i].To, least
-		}
-		if parts[i].To > parts[widest].To {
-			widest = i
-		}
-	}
-	for i := range parts {
-		if i == widest {
-			parts[i].To -= over
-		}
-		parts[i].From, parts[i].To = at, at+parts[i].To
-		at = parts[i].To
-	}
-}
-
-// pageLatency shows how long both paths took: all calls together, and the operation in
-// which the candidate does worst against the legacy path.
+// pageLatency shows all operations together, and the one with the worst ratio of both paths.
 type pageLatency struct {
-	Charts []pageCurves
-	Table  *pageTable // of all, and of the slowest
-	Rest   *pageTable
+	Charts      []pageCurves
+	Table, Rest *pageTable
 }
 
 func (p *page) Latency() (out pageLatency) {
@@ -103,11 +90,11 @@ func (p *page) Latency() (out pageLatency) {
 		if o.Legacy.Count() == 0 && o.Candidate.Count() == 0 {
 			continue
 		}
-		slower := 0.0
+		ratio := 0.0
 		if before := o.Legacy.Quantile(0.99); before > 0 {
-			slower = float64(o.Candidate.Quantile(0.99)) / float64(before)
+			ratio = float64(o.Candidate.Quantile(0.99)) / float64(before)
 		}
-		rows = append(rows, row{operationName(o.Domain, o.Name), o.Legacy, o.Candidate, slower})
+		rows = append(rows, row{operationName(o.Domain, o.Name), o.Legacy, o.Candidate, ratio})
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Or(cmp.Compare(b.ratio, a.ratio), cmp.Compare(a.name, b.name)) })
 	if len(rows) == 0 {
@@ -136,8 +123,7 @@ func (p *page) Latency() (out pageLatency) {
 	return out
 }
 
-// pageQuantiles leaves those out that the calls are too few for: the p99.9 of a hundred
-// calls is only their longest.
+// pageQuantiles leaves out quantiles of too few calls: the p99.9 of a hundred is their maximum.
 func pageQuantiles(l Latency) (cells []any) {
 	for _, q := range []float64{0.5, 0.9, 0.99, 0.999} {
 		text := pageNone
@@ -149,21 +135,19 @@ func pageQuantiles(l Latency) (cells []any) {
 	return append(cells, l.Count())
 }
 
-// pageCurves is a chart of quantiles: from left to right the share of the calls that are
-// faster, on an axis in which every nine has the same room, from below to above the time,
-// on a logarithmic one.
+// pageCurves is a chart of quantiles. The x axis is the share of faster calls, with the same room
+// for every nine. The y axis is the time, logarithmic.
 type pageCurves struct {
 	Title, Desc       string
 	Legacy, Candidate string // points of a polyline in a box of curveWide by curveHigh
 	Nines, Times      []pageTick
 }
 
-// pageTick is a line of a grid, with its label; At is in percent from the left, or in
-// pixels from above.
+// pageTick is a grid line with a label. At is in percent from the left, or in pixels from the top.
 type pageTick struct {
 	At    float64
 	Label string
-	End   bool // the last, whose label must end where the chart does
+	End   bool // the label is right-aligned at the edge
 }
 
 const (
@@ -191,15 +175,19 @@ func newPageCurves(title string, legacy, candidate Latency) pageCurves {
 		at := 100 * -math.Log10(1-q) / curveMost
 		out.Nines = append(out.Nines, pageTick{at, fmt.Sprintf("p%v", math.Round(1e4*q)/100), at > 99})
 	}
-	steps := []float64{1}
-	if high-low < 2.5 {
-		steps = []float64{1, 2, 5}
+	steps := []float64{1, 2, 5}
+	if high-low >= 2.5 {
+		steps = steps[:1]
 	}
 	for decade := math.Floor(low); decade <= high; decade++ {
 		for _, step := range steps {
 			ms := step * math.Pow(10, decade)
+			label := pageDigits(ms)
+			if ms >= 1000 {
+				label = wrap.Grouped(int64(math.Round(ms)))
+			}
 			if at := height(time.Duration(ms * float64(time.Millisecond))); at >= 0 && at <= curveHigh {
-				out.Times = append(out.Times, pageTick{At: at, Label: pageMilliseconds(ms)})
+				out.Times = append(out.Times, pageTick{At: at, Label: label + " ms"})
 			}
 		}
 	}
@@ -211,13 +199,13 @@ func pageInWords(l Latency) string {
 		return "nothing measured"
 	}
 	return fmt.Sprintf("p50 %s, p90 %s, p99 %s, of %s", pageDuration(l.Quantile(0.5)), pageDuration(l.Quantile(0.9)),
-		pageDuration(l.Quantile(0.99)), counted(l.Count(), "call"))
+		pageDuration(l.Quantile(0.99)), wrap.Counted(l.Count(), "call"))
 }
 
-// pageReach is up to how many nines the calls tell something.
+// pageReach is the number of nines that the sample supports.
 func pageReach(l Latency) float64 { return min(curveMost, math.Log10(float64(max(l.Count(), 1)))) }
 
-// pageLog is where a duration is on its axis: 0 is a millisecond.
+// pageLog is the place on the time axis: 0 is a millisecond.
 func pageLog(d time.Duration) float64 {
 	return math.Log10(float64(max(d, time.Microsecond)) / float64(time.Millisecond))
 }
@@ -238,53 +226,46 @@ func pageCurve(l Latency, height func(time.Duration) float64) string {
 	return strings.Join(points, " ")
 }
 
-func pageMilliseconds(ms float64) string {
-	if ms >= 1000 {
-		return grouped(int64(math.Round(ms))) + " ms"
-	}
-	return pageDigits(ms) + " ms"
-}
-
-// pageTimeline shows what was compared, minute by minute, and what was switched.
+// pageTimeline shows the counts by minute, and the switches.
 type pageTimeline struct {
 	Bars  []pageColumn
 	Ticks []pageTick
 	Marks []pageMarker
 	Desc  string
-	Most  string // what the highest column stands for
-	Worst string // likewise, of what diverged
+	Most  string // the scale of the columns
+	Worst string // the scale of the differences
 	Table *pageTable
-	Left  string // of the marks, how many are not shown
+	Left  string // the number of marks that are not shown
 }
 
-// pageColumn is a minute, or a few: x and width in percent.
+// pageColumn is one or more minutes; X and Width are in percent.
 type pageColumn struct {
 	X, Width float64
 	Title    string
 	Parts    []pageStack
 }
 
-// pageStack is a part of it, in pixels from above.
+// pageStack is a part of a column, in pixels from the top.
 type pageStack struct {
 	Kind    string
 	Y, High float64
 }
 
-// pageMarker is something that was switched.
+// pageMarker is a mark in the chart.
 type pageMarker struct {
 	Mark
 	Number int
-	X      float64 // in percent; of no meaning unless Seen
-	Seen   bool    // it is within the time shown
-	Top    float64 // of its number, in pixels
-	End    bool    // it is near the right edge
+	X      float64 // in percent, if Seen
+	Seen   bool    // within the chart
+	Top    float64 // of the number, in pixels
+	End    bool    // near the right edge
 }
 
 const (
-	columnsMost  = 64    // columns; more would be no pixel wide on a phone
-	columnsHigh  = 116.0 // how high one can be, below the numbers of the marks
-	columnsFoot  = 150.0 // where all columns stand
-	divergedHigh = 34.0  // likewise of what diverged, in a lane of its own
+	columnsMost  = 64    // columns; more are narrower than a pixel on a phone
+	columnsHigh  = 116.0 // the highest column, below the numbers of the marks
+	columnsFoot  = 150.0
+	divergedHigh = 34.0 // the highest column of differences, in a lane of its own
 	divergedFoot = 194.0
 	marksMost    = 12
 )
@@ -297,20 +278,19 @@ func newPageTimeline(r *Report) *pageTimeline {
 	var from, until time.Time
 	if len(buckets) > 0 {
 		from, until = buckets[0].At, buckets[len(buckets)-1].At.Add(step)
+		t.columns(buckets, step, from, until)
 	}
-	across := func(at time.Time) float64 { return 100 * float64(at.Sub(from)) / float64(until.Sub(from)) }
-	t.columns(buckets, step, across)
-	skipped := max(0, len(r.Marks)-marksMost) // the latest ones matter
+	skipped := max(0, len(r.Marks)-marksMost) // the latest marks matter
 	if skipped > 0 {
-		t.Left = grouped(int64(skipped)) + " earlier: the JSON has all of them."
+		t.Left = wrap.Grouped(int64(skipped)) + " earlier: the JSON has all of them."
 	}
 	for i, m := range r.Marks[skipped:] {
 		marker := pageMarker{Mark: m, Number: skipped + i + 1, Top: 10}
 		if marker.Seen = !from.IsZero() && !m.At.Before(from) && m.At.Before(until); marker.Seen {
-			marker.X = across(m.At)
+			marker.X = across(m.At, from, until)
 			marker.End = marker.X > 95
 			if i > 0 && t.Marks[i-1].Seen && marker.X-t.Marks[i-1].X < 7 && t.Marks[i-1].Top == 10 {
-				marker.Top = 23 // two that are close take turns
+				marker.Top = 23 // two close numbers do not overlap
 			}
 		}
 		t.Marks = append(t.Marks, marker)
@@ -318,7 +298,10 @@ func newPageTimeline(r *Report) *pageTimeline {
 	return t
 }
 
-// pageBuckets puts as many minutes together as are needed to have few enough.
+// across is the place of a time in the chart, in percent.
+func across(at, from, until time.Time) float64 { return 100 * float64(at.Sub(from)) / float64(until.Sub(from)) }
+
+// pageBuckets adds up minutes, so that at most columnsMost columns are left.
 func pageBuckets(minutes []Minute) (buckets []Minute, step time.Duration) {
 	if len(minutes) == 0 {
 		return nil, time.Minute
@@ -336,10 +319,7 @@ func pageBuckets(minutes []Minute) (buckets []Minute, step time.Duration) {
 	return buckets, step
 }
 
-func (t *pageTimeline) columns(buckets []Minute, step time.Duration, across func(time.Time) float64) {
-	if len(buckets) == 0 {
-		return
-	}
+func (t *pageTimeline) columns(buckets []Minute, step time.Duration, from, until time.Time) {
 	var sum Minute
 	var most, worst int64
 	for _, b := range buckets {
@@ -347,20 +327,20 @@ func (t *pageTimeline) columns(buckets []Minute, step time.Duration, across func
 		addUp(&sum, b)
 	}
 	for _, b := range buckets {
-		x, at := across(b.At), b.At.UTC().Format("15:04")
-		c := pageColumn{X: x, Width: (across(b.At.Add(step)) - x) * 0.82, Title: at + ": " + grouped(b.Compared) + " compared"}
+		x, at := across(b.At, from, until), b.At.UTC().Format("15:04")
+		c := pageColumn{X: x, Width: (across(b.At.Add(step), from, until) - x) * 0.82, Title: at + ": " + wrap.Grouped(b.Compared) + " compared"}
 		part := func(kind string, n, of int64, foot, room float64, told string) float64 {
 			if n <= 0 || of <= 0 {
 				return foot
 			}
-			high := max(room*float64(n)/float64(of), 1.5) // what is there must be seen
+			high := max(room*float64(n)/float64(of), 1.5) // small counts are visible
 			c.Parts = append(c.Parts, pageStack{kind, foot - high, high})
 			c.Title += told
 			return foot - high
 		}
 		top := part("compared", b.Compared, most, columnsFoot, columnsHigh, "")
-		part("missed", b.NotCompared, most, top, columnsHigh, ", "+grouped(b.NotCompared)+" not compared")
-		part("diverged", b.Diverged, worst, divergedFoot, divergedHigh, ", "+grouped(b.Diverged)+" diverged")
+		part("missed", b.NotCompared, most, top, columnsHigh, ", "+wrap.Grouped(b.NotCompared)+" not compared")
+		part("diverged", b.Diverged, worst, divergedFoot, divergedHigh, ", "+wrap.Grouped(b.Diverged)+" diverged")
 		t.Bars = append(t.Bars, c)
 		t.Table.row(heading(at), b.Compared, b.NotCompared, marked(b.Diverged, badIf(b.Diverged > 0)))
 	}
@@ -368,15 +348,14 @@ func (t *pageTimeline) columns(buckets []Minute, step time.Duration, across func
 	if step > time.Minute {
 		per = pageDuration(step)
 	}
-	t.Most, t.Worst = fmt.Sprintf("%s in a %s", grouped(most), per), "nothing diverged"
+	t.Most, t.Worst = fmt.Sprintf("%s in a %s", wrap.Grouped(most), per), "nothing diverged"
 	if worst > 0 {
-		t.Worst = fmt.Sprintf("diverged: up to %s in a %s", grouped(worst), per)
+		t.Worst = fmt.Sprintf("diverged: up to %s in a %s", wrap.Grouped(worst), per)
 	}
 	t.Desc = fmt.Sprintf("%s from %s: %s compared, %s not compared, %s diverged; at most %s",
-		pageDuration(step*time.Duration(len(buckets))), pageTime(buckets[0].At),
-		grouped(sum.Compared), grouped(sum.NotCompared), grouped(sum.Diverged), t.Most)
-	from, whole := buckets[0].At, buckets[len(buckets)-1].At.Add(step).Sub(buckets[0].At)
-	layout := "15:04"
+		pageDuration(step*time.Duration(len(buckets))), pageTime(from),
+		wrap.Grouped(sum.Compared), wrap.Grouped(sum.NotCompared), wrap.Grouped(sum.Diverged), t.Most)
+	whole, layout := until.Sub(from), "15:04"
 	if whole > 24*time.Hour {
 		layout = "2 Jan 15:04"
 	}

@@ -6,39 +6,39 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// pageTable is a table in a box of its own, which scrolls where the window is too narrow.
+// pageTable is a table that scrolls where the window is too narrow.
 type pageTable struct {
-	Label string // what the box is called, for those who do not see it
+	Label string // for screen readers
 	Head  []pageCell
 	Rows  [][]pageCell
-	Note  string // beneath; that rows are left out, for example
+	Note  string // beneath
 }
 
-// pageRows is how many rows a table shows at most: the page must stay one that opens at
-// once, on a phone as well.
+// pageRows is the limit of rows: the page must open at once, on a phone as well.
 const pageRows = 30
 
-// pageCell is a cell of it.
 type pageCell struct {
 	Text string
-	Sub  string // smaller, on a line of its own
-	Kind string // "", "num", "code" or "wide", as page.css has them
-	Mark State  // shown as a sign and a word before the text; empty for none
-	Tag  string // a word in a frame, after the text
+	Sub  string // small, on a line of its own
+	Kind string // a class of page.css: "", "num", "code" or "wide"
+	Mark State  // a sign and a word before the text, unless empty
+	Tag  string // in a frame, after the text
 	Head bool   // names its row
-	Rows int    // that it spans; 0 is 1
+	Rows int    // rowspan; 0 is 1
 }
 
-// Texts that need a cell of their own kind.
+// Texts with a kind of cell.
 type (
-	code   string // a name, as a program has it
-	prose  string // takes several lines
-	figure string // a number that is no count
+	code   string // an identifier
+	prose  string // several lines
+	figure string // a number with a unit
 )
 
-// newPageTable makes an empty one. A column whose name starts with # is of numbers.
+// newPageTable names the columns. A name that begins with # marks a column of numbers.
 func newPageTable(label string, columns ...string) *pageTable {
 	t := &pageTable{Label: label}
 	for _, name := range columns {
@@ -51,7 +51,6 @@ func newPageTable(label string, columns ...string) *pageTable {
 	return t
 }
 
-// newCell makes a cell of a text, a count or a time, in its kind.
 func newCell(value any) pageCell {
 	switch v := value.(type) {
 	case pageCell:
@@ -65,10 +64,10 @@ func newCell(value any) pageCell {
 	case time.Time:
 		return pageCell{Text: pageTime(v), Kind: "when"}
 	case int64:
-		if v == 0 { // stands back
+		if v == 0 {
 			return pageCell{Text: "0", Kind: "num zero"}
 		}
-		return pageCell{Text: grouped(v), Kind: "num"}
+		return pageCell{Text: wrap.Grouped(v), Kind: "num"}
 	case Class:
 		cell := newCell(code(v))
 		if v.Blocks() {
@@ -80,14 +79,12 @@ func newCell(value any) pageCell {
 	}
 }
 
-// heading names a row.
 func heading(value any) pageCell {
 	cell := newCell(value)
 	cell.Head = true
 	return cell
 }
 
-// marked has the sign of a state, if there is one.
 func marked(value any, mark State) pageCell {
 	cell := newCell(value)
 	cell.Mark = mark
@@ -95,14 +92,14 @@ func marked(value any, mark State) pageCell {
 }
 
 func (t *pageTable) row(values ...any) {
-	cells := make([]pageCell, 0, len(values))
+	var cells []pageCell
 	for _, value := range values {
 		cells = append(cells, newCell(value))
 	}
 	t.Rows = append(t.Rows, cells)
 }
 
-// counts adds a row of counts, unless all are 0. Those of what blocks have a sign.
+// counts adds a row of counts, unless all are 0. Blocking counts are marked.
 func (t *pageTable) counts(head pageCell, always bool, counts []int64) {
 	row := []any{head}
 	for _, n := range counts {
@@ -114,19 +111,18 @@ func (t *pageTable) counts(head pageCell, always bool, counts []int64) {
 	}
 }
 
-// limit leaves out what are more rows than most, and says so.
 func (t *pageTable) limit(most int, noun string) *pageTable {
 	t.Note = pageLeftOut(len(t.Rows), most, noun)
 	t.Rows = t.Rows[:min(len(t.Rows), most)]
 	return t
 }
 
-// pageLeftOut says how many of all are not shown, or nothing if none.
+// pageLeftOut counts the items that are not shown.
 func pageLeftOut(all, shown int, noun string) string {
 	if all <= shown {
 		return ""
 	}
-	return counted(all-shown, noun) + " more: the JSON has all of them."
+	return wrap.Counted(all-shown, noun) + " more: the JSON has all of them."
 }
 
 func (p *page) PassedGates() *pageTable {
@@ -138,7 +134,7 @@ func (p *page) PassedGates() *pageTable {
 	return t.limit(pageRows, "gate")
 }
 
-// CallsTable says where every call went.
+// CallsTable accounts for every call.
 func (p *page) CallsTable() *pageTable {
 	t := newPageTable("Where every call went, by comparator", "Calls", "#Seeded", "#Lockstep", "#Free")
 	t.counts(heading("sampled in"), true, p.Totals.each(func(t Tally) int64 { return t.Eligible }))
@@ -154,7 +150,7 @@ func (p *page) CallsTable() *pageTable {
 	return t
 }
 
-// ClassTable says what the comparisons came to.
+// ClassTable counts the results of the comparisons.
 func (p *page) ClassTable() *pageTable {
 	t := newPageTable("Outcome of the comparisons, by class", "Class", "#Seeded", "#Lockstep", "#Free")
 	verified := p.Report.Verify.Findings
@@ -173,22 +169,22 @@ func (p *page) ClassTable() *pageTable {
 	return t
 }
 
-// HealthTable is how both paths and the shadow did.
+// HealthTable describes both paths and the shadow itself.
 func (p *page) HealthTable() *pageTable {
 	h, t := p.Report.Health, newPageTable("Health of both paths and of the shadow", "What", "Value")
 	row := func(name, value, sub string, mark State) {
 		t.row(heading(name), pageCell{Text: value, Sub: sub, Mark: mark, Kind: "wide"})
 	}
-	row("legacy path", counted(h.Legacy.Calls, "call"), pageCounts("errors: ", h.Legacy.Errors), "")
-	row("candidate", counted(h.Candidate.Calls, "call"), pageCounts("errors: ", h.Candidate.Errors), "")
+	row("legacy path", wrap.Counted(h.Legacy.Calls, "call"), pageCounts("errors: ", h.Legacy.Errors), "")
+	row("candidate", wrap.Counted(h.Candidate.Calls, "call"), pageCounts("errors: ", h.Candidate.Errors), "")
 	trips := "never opened"
 	if h.BreakerTrips != 0 {
-		trips = "opened " + counted(h.BreakerTrips, "time")
+		trips = "opened " + wrap.Counted(h.BreakerTrips, "time")
 	}
 	row("breaker", pageOr(h.Breaker), trips, pageMark(h.Breaker == "closed", h.Breaker != ""))
-	row("queue", counted(h.Queue, "call")+", "+pageBytes(h.QueueBytes), "at most "+counted(h.QueueMost, "call")+" at once", "")
+	row("queue", wrap.Counted(h.Queue, "call")+", "+pageBytes(h.QueueBytes), "at most "+wrap.Counted(h.QueueMost, "call")+" at once", "")
 	if h.Panics > 0 {
-		row("panics", grouped(h.Panics), "of the shadow's own code", NotReady)
+		row("panics", wrap.Grouped(h.Panics), "of the shadow's own code", NotReady)
 	}
 	if len(h.Resyncs) > 0 {
 		row("keys copied anew", pageCounts("", h.Resyncs), "", "")
@@ -204,16 +200,11 @@ func (p *page) HealthTable() *pageTable {
 	return t
 }
 
-func (p *page) Findings() *pageTable {
-	return p.found("Differences that block", func(blocks, known bool) bool { return blocks && !known })
-}
+func (p *page) Findings() *pageTable { return p.found("Differences that block", true) }
+func (p *page) Harmless() *pageTable { return p.found("Differences that do not block", false) }
 
-func (p *page) Harmless() *pageTable {
-	return p.found("Differences that do not block", func(blocks, known bool) bool { return !blocks || known })
-}
-
-// found lists what differed and where, the most frequent first.
-func (p *page) found(label string, wanted func(blocks, known bool) bool) *pageTable {
+// found lists differences that block, or the others, the most frequent first.
+func (p *page) found(label string, blocking bool) *pageTable {
 	type found struct {
 		where string
 		known bool
@@ -222,7 +213,7 @@ func (p *page) found(label string, wanted func(blocks, known bool) bool) *pageTa
 	var all []found
 	for _, o := range p.Operations {
 		for _, f := range o.Findings {
-			if known := p.Policy.knows(o.Domain, o.Name, f.Class, f.Path); wanted(f.Class.Blocks(), known) {
+			if known := p.Policy.knows(o.Domain, o.Name, f.Class, f.Path); blocking == (f.Class.Blocks() && !known) {
 				all = append(all, found{operationName(o.Domain, o.Name), known, f})
 			}
 		}
@@ -243,8 +234,8 @@ func (p *page) found(label string, wanted func(blocks, known bool) bool) *pageTa
 	return t.limit(pageRows/2, "finding")
 }
 
-// Coverage lists the operations: how much of each was compared, what that proves, and
-// what it lacks.
+// Coverage lists the sample of each operation, the rate that it supports, and the closed gates.
+// Operations with closed gates come first.
 func (p *page) Coverage() *pageTable {
 	t := newPageTable("Coverage, by operation",
 		"Operation", "State and what is missing", "#Seeded", "#Lockstep", "#Free", "#Contended", "#Keys", "#Rate of differences")
@@ -257,12 +248,11 @@ func (p *page) Coverage() *pageTable {
 			seeded.Compared, o.Tallies[Lockstep].Compared, o.Tallies[Free].Compared, o.Contended,
 			figure(pageKeys(o.Keys.Count())), figure(pageBound(seeded, p.Policy.Confidence)))
 	}
-	// What lacks most is what somebody looks for.
 	slices.SortStableFunc(t.Rows, func(a, b []pageCell) int { return stateOrder(a[1].Mark) - stateOrder(b[1].Mark) })
 	return t.limit(pageRows, "operation")
 }
 
-// pageKeys tells about how many keys a sketch has seen.
+// pageKeys writes the estimate of a sketch.
 func pageKeys(n int64) string {
 	switch {
 	case n == 0:
@@ -270,20 +260,20 @@ func pageKeys(n int64) string {
 	case n > 100_000:
 		return "> 100,000"
 	default:
-		return "≈ " + grouped(n)
+		return "≈ " + wrap.Grouped(n)
 	}
 }
 
-// pageBound is what the rate of blocking differences is below, with the given confidence.
+// pageBound writes the upper bound of the rate of blocking differences.
 func pageBound(t Tally, confidence float64) string {
 	upper := rateUpper(blocked(t.Classes), t.Compared, confidence)
 	if upper > 0.5 {
 		return pageNone
 	}
-	return "< 1 in " + grouped(int64(1/upper))
+	return "< 1 in " + wrap.Grouped(int64(1/upper))
 }
 
-// EndState is what the verifier found while nobody wrote.
+// EndState has the findings of the verifier.
 func (p *page) EndState() *pageTable {
 	v, t := p.Report.Verify, newPageTable("End state", "What", "#Keys", "Meaning")
 	row := func(name string, n int64, meaning string, mark State) {
@@ -316,7 +306,7 @@ func (p *page) Dirty() *pageTable {
 	return t.limit(20, "key")
 }
 
-// Fleet lists the processes: a mode that was asked for and is not in effect must be seen.
+// Fleet lists the processes, and marks those whose mode is not the one that was set.
 func (p *page) Fleet() *pageTable {
 	t := newPageTable("Fleet, by process", "Process", "In effect", "Asked for", "#Of the keys", "Seen", "Build", "#Queue", "Breaker")
 	for _, one := range p.Processes {
@@ -334,7 +324,7 @@ func (p *page) Fleet() *pageTable {
 	return t.limit(pageRows, "process")
 }
 
-// pageDiffers is what a call left, on both paths.
+// pageDiffers compares the results of both paths for a call.
 func pageDiffers(s Sample) *pageTable {
 	const most = 8
 	t := newPageTable("Differences of operation "+pageOr(s.OpID), "Path", "Legacy", "Candidate")
@@ -353,7 +343,7 @@ func pageDiffers(s Sample) *pageTable {
 		row("expires in", pageExpiry(s.LegacyExpiry), pageExpiry(s.CandidateExpiry))
 	}
 	if more := s.More + max(0, len(s.Differences)-most); more > 0 {
-		t.Note = counted(more, "difference") + " more not listed."
+		t.Note = wrap.Counted(more, "difference") + " more not listed."
 	}
 	return t
 }

@@ -2,20 +2,21 @@ package report
 
 import (
 	"cmp"
-	"fmt"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// Peak tells how the busiest time went: what is dropped under load is what differs under
-// load. Of a merged Report it is that of the process which fared worst.
+// Peak describes the busiest time: a shadow that drops calls under load misses the differences
+// that occur under load. A merged Report has the Peak of the worst process.
 type Peak struct {
 	Busiest Minute `json:"busiest"` // of all minutes since the share of the keys was last changed
-	Clear   Minute `json:"clear"`   // of those in which nothing was dropped
+	Clear   Minute `json:"clear"`   // the busiest minute without a drop
 }
 
-// calls is how much there was to compare.
+// calls is the number of comparisons, done or missed.
 func (m Minute) calls() int64 { return m.Compared + m.NotCompared }
 
-// Add takes in a minute that is over.
+// Add includes a minute that is over.
 func (p *Peak) Add(m Minute) {
 	if m.calls() > p.Busiest.calls() {
 		p.Busiest = m
@@ -25,10 +26,10 @@ func (p *Peak) Add(m Minute) {
 	}
 }
 
-// share is how much of the busiest minute's load was once compared without a drop.
+// share is the load of the Clear minute, as a share of the busiest.
 func (p Peak) share() float64 { return share(p.Clear.calls(), p.Busiest.calls()) }
 
-// merge keeps the worse.
+// merge keeps the worse of both.
 func (p *Peak) merge(other Peak) {
 	other.Busiest.At, other.Clear.At = utc(other.Busiest.At), utc(other.Clear.At)
 	if other.Busiest.calls() > 0 && (p.Busiest.calls() == 0 || comparePeaks(other, *p) < 0) {
@@ -45,7 +46,7 @@ func compareMinutes(a, b Minute) int {
 		cmp.Compare(a.Compared, b.Compared), cmp.Compare(a.Diverged, b.Diverged))
 }
 
-// peak asks whether the busiest time was compared, and not just the quiet hours.
+// peak is the gate for a busy minute without a drop.
 func (j *judgement) peak() {
 	p, need := j.report.Peak, max(j.policy.Peak, 0)
 	if j.policy.Peak < 0 || len(j.report.Operations) == 0 {
@@ -54,11 +55,11 @@ func (j *judgement) peak() {
 	g := openGate("peak", percentage(p.share())+" of the busiest minute's load without a drop", percentage(need))
 	switch {
 	case p.Busiest.calls() == 0:
-		g.State, g.Have, g.Why = NotEnoughData, "no minute", "no minute of traffic was seen yet: see that Config.Off is false"
+		g.Have = "no minute"
+		g.wait("no minute of traffic was seen yet: see that Config.Off is false")
 	case p.share() < need:
-		g.State = NotEnoughData
-		g.Why = fmt.Sprintf("at %s, of %s, %s; raise Config.QueueCalls, Config.Workers or Config.Rate, or lower Config.Percent, and wait for the next peak",
-			p.Busiest.At.Format("15:04"), counted(p.Busiest.calls(), "comparison"), counted(p.Busiest.Dropped, "drop"))
+		g.wait("at %s, of %s, %s; raise Config.QueueCalls, Config.Workers or Config.Rate, or lower Config.Percent, and wait for the next peak",
+			p.Busiest.At.Format("15:04"), wrap.Counted(p.Busiest.calls(), "comparison"), wrap.Counted(p.Busiest.Dropped, "drop"))
 	}
 	j.add(p.share()/need, g)
 }

@@ -8,80 +8,80 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"time"
 )
 
-// Policy is what it takes to be ready. The zero Policy asks for what the comments say.
-// As JSON, its durations are text ("5ms").
+// Policy sets the limits of the gates. The zero Policy has the defaults in the comments. In JSON,
+// durations are text ("5ms").
 type Policy struct {
-	// Rate is how often the paths may differ, per call of an operation. Default 1e-4,
-	// which takes 29,956 calls without a difference to support.
+	// Rate is the limit of differences per call of an operation. Default 1e-4, which takes 29,956
+	// calls without a difference to support.
 	Rate float64 `json:"rate,omitempty"`
-	// Confidence is that of every bound: how often it must be right. Default 0.95.
+	// Confidence is the confidence of every bound. Default 0.95.
 	Confidence float64 `json:"confidence,omitempty"`
-	// Keys is on how many keys each operation has to be compared, as calls of one key are
-	// much alike. Default 3,000; negative: on any.
+	// Keys is the number of keys on which each operation must be compared: calls of one key are
+	// much alike. Default 3,000; negative: any number.
 	Keys int64 `json:"keys,omitempty"`
-	// Outcomes is how often each outcome of an operation that was seen ("ok", or the code
-	// of a refusal) has to be compared. Default 5; negative: once will do.
+	// Outcomes is the number of comparisons for each outcome of an operation that occurred: "ok",
+	// or the code of a refusal. Default 5; negative: 1.
 	Outcomes int64 `json:"outcomes,omitempty"`
-	// NotCompared is the share of an operation's calls, 0 to 1, that may go by without a
-	// comparison: what overload hides is what differs under load. Default 0.005.
+	// NotCompared is the share of an operation's calls, 0 to 1, that may be missed: calls that
+	// overload drops are the ones that differ under load. Default 0.005.
 	NotCompared float64 `json:"notCompared,omitempty"`
-	// Peak is the share of the busiest minute's load, 0 to 1, that has to be compared once
-	// in a minute without a single drop: drops come with contention, which is what the
-	// shadow is there to see. Default 0.8; negative: none.
+	// Peak is the share of the busiest minute's load, 0 to 1, that must be compared in one minute
+	// without a drop: drops come with contention, which the shadow has to cover. Default 0.8;
+	// negative: none.
 	Peak float64 `json:"peak,omitempty"`
-	// Contended is how many commits of the free run must have met another writer: without
-	// them, that no update was lost says nothing. Default 3,000; negative: none.
+	// Contended is the number of commits of the free run that must have met another writer.
+	// Without contention, no update can be lost. Default 3,000; negative: none.
 	Contended int64 `json:"contended,omitempty"`
-	// Rounds is in how many rounds in a row the verifier has to find all keys equal.
-	// Default 2; negative: none, and no verifier is asked for.
+	// Rounds is the number of consecutive rounds in which the verifier must find all keys equal.
+	// Default 2; negative: none, and no verifier is needed.
 	Rounds int `json:"rounds,omitempty"`
 
-	// LatencyFactor and LatencySlack say how much slower the candidate's p99 may be:
-	// at most the legacy path's, times the factor, plus the slack. Defaults 1.2 and 5 ms.
+	// The candidate's p99 may be at most the legacy path's, times LatencyFactor, plus LatencySlack.
+	// Defaults 1.2 and 5 ms.
 	LatencyFactor float64       `json:"latencyFactor,omitempty"`
 	LatencySlack  time.Duration `json:"latencySlack,omitempty"`
 	// RTT is a round trip to the candidate's store. The candidate's p50 may be slower by
 	// two of them: to lock, and to unlock. Default 1 ms.
 	RTT time.Duration `json:"rtt,omitempty"`
 
-	// Errors is by how much the candidate's rate of infrastructure errors, per call, may
+	// Errors is the limit by which the candidate's rate of infrastructure errors, per call, may
 	// exceed the legacy path's. Default 1e-4.
 	Errors float64 `json:"errors,omitempty"`
-	// LockTimeouts is how often, per call, the candidate may give up because of other
-	// writers ("contended"). Default 1e-4.
+	// LockTimeouts is the limit of calls that the candidate gives up because of other writers
+	// ("contended"), per call. Default 1e-4.
 	LockTimeouts float64 `json:"lockTimeouts,omitempty"`
-	// Lag is what the p99 of the time from a call to its comparison has to stay below.
-	// Default 1 s.
+	// Lag is the limit of the p99 of the time from a call to its comparison. Default 1 s.
 	Lag time.Duration `json:"lag,omitempty"`
-	// Silence is after how long without a sign a process counts as behind. Default 1 m.
+	// Silence is the time after which a process without a sign of life counts as behind. Default 1 m.
 	Silence time.Duration `json:"silence,omitempty"`
 
 	// Uncalibrated accepts a report without a clean A/A run before it.
 	Uncalibrated bool `json:"uncalibrated,omitempty"`
 
-	// Known are the differences that are explained, and fixed.
+	// Known lists differences that are explained and fixed.
 	Known []Known `json:"known,omitempty"`
 }
 
-// Known is a kind of difference that is explained, and fixed. What was found of it before
-// the fix does not block any more. It did happen, though, and counts as events for the
-// bound of the rate. All four must fit.
+// Known is a kind of difference that is explained and fixed. Its findings from before the fix do
+// not block. They still count as events for the bound of the rate. A finding must match Domain,
+// Operation, Class and Path.
 type Known struct {
-	// Domain and Operation name the operation. Both are empty for what the verifier has
-	// found; Domain alone is, for keys without a label.
+	// Domain and Operation name the operation. Both are empty for findings of the verifier.
+	// Only Domain is empty for keys without a label.
 	Domain    string `json:"domain,omitempty"`
 	Operation string `json:"operation,omitempty"`
 	Class     Class  `json:"class"`
-	// Path is the template as the Finding has it, empty included.
+	// Path is the template of the Finding. It may be empty.
 	Path string `json:"path,omitempty"`
-	// Why says what it was, and where it was fixed.
+	// Why states the cause, and where it was fixed.
 	Why string `json:"why"`
 }
 
-// Validate reports everything that makes no sense.
+// Validate reports every field that makes no sense.
 func (p Policy) Validate() error {
 	var errs []error
 	refuse := func(bad bool, format string, args ...any) {
@@ -89,27 +89,24 @@ func (p Policy) Validate() error {
 			errs = append(errs, fmt.Errorf("report: policy: "+format, args...))
 		}
 	}
-	for _, share := range []struct {
-		name  string
-		value float64
-	}{
-		{"rate", p.Rate}, {"notCompared", p.NotCompared}, {"errors", p.Errors}, {"lockTimeouts", p.LockTimeouts},
-	} {
-		refuse(!(share.value >= 0 && share.value < 1), "%s is %v: it is a share, from 0 (the default) to less than 1",
-			share.name, share.value)
+	share := func(name string, value float64) {
+		refuse(!(value >= 0 && value < 1), "%s is %v: it is a share, from 0 (the default) to less than 1", name, value)
 	}
+	share("rate", p.Rate)
+	share("notCompared", p.NotCompared)
+	share("errors", p.Errors)
+	share("lockTimeouts", p.LockTimeouts)
 	refuse(p.Rate > 0 && p.Rate < 1e-9, "rate is %v: nobody has as many calls as that takes", p.Rate)
 	refuse(!(p.Peak <= 1), "peak is %v: it is a share, up to 1", p.Peak)
 	refuse(p.Confidence != 0 && !(p.Confidence >= 0.5 && p.Confidence <= 0.999999),
 		"confidence is %v: it is a share from 0.5 to 0.999999, like 0.95", p.Confidence)
 	refuse(p.LatencyFactor != 0 && !(p.LatencyFactor >= 1 && p.LatencyFactor <= math.MaxInt32),
 		"latencyFactor is %v: 1.2 permits a fifth more, and less than 1 asks for a gain", p.LatencyFactor)
-	for _, d := range []struct {
-		name  string
-		value time.Duration
-	}{{"latencySlack", p.LatencySlack}, {"rtt", p.RTT}, {"lag", p.Lag}, {"silence", p.Silence}} {
-		refuse(d.value < 0, "%s is %v: it cannot be negative", d.name, d.value)
-	}
+	duration := func(name string, value time.Duration) { refuse(value < 0, "%s is %v: it cannot be negative", name, value) }
+	duration("latencySlack", p.LatencySlack)
+	duration("rtt", p.RTT)
+	duration("lag", p.Lag)
+	duration("silence", p.Silence)
 	for i, known := range p.Known {
 		refuse(!known.Class.Blocks(), "known %d: class %q does not block anyway", i+1, known.Class)
 		refuse(known.Why == "", "known %d (%s): say why it is explained, and where it was fixed", i+1, known.Class)
@@ -119,7 +116,6 @@ func (p Policy) Validate() error {
 	return errors.Join(errs...)
 }
 
-// withDefaults returns p with every default in its place.
 func (p Policy) withDefaults() Policy {
 	p.Rate = cmp.Or(p.Rate, 1e-4)
 	p.Confidence = cmp.Or(p.Confidence, 0.95)
@@ -141,18 +137,13 @@ func (p Policy) withDefaults() Policy {
 
 // knows reports whether a difference is explained.
 func (p Policy) knows(domain, operation string, class Class, path string) bool {
-	for _, k := range p.Known {
-		if k.Domain == domain && k.Operation == operation && k.Class == class && k.Path == path {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Known, func(k Known) bool { k.Why = ""; return k == Known{domain, operation, class, path, ""} })
 }
 
 // plainPolicy is a Policy without its methods.
 type plainPolicy Policy
 
-// policyText is a Policy with its durations as text: they hide those of the same name.
+// policyText is a Policy with its durations as text. Its fields hide those of the same name.
 type policyText struct {
 	*plainPolicy
 	LatencySlack durationText `json:"latencySlack,omitempty"`
@@ -178,8 +169,8 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. A field that a Policy has not is an error:
-// people write these files, and what is misspelt would be a default.
+// UnmarshalJSON implements [json.Unmarshaler]. An unknown field is an error: people write these
+// files, and a misspelt field would have its default.
 func (p *Policy) UnmarshalJSON(text []byte) error {
 	var read Policy
 	t := policyText{plainPolicy: (*plainPolicy)(&read)}
@@ -194,7 +185,7 @@ func (p *Policy) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// ReadPolicy reads a Policy from JSON, and validates it.
+// ReadPolicy reads and validates a Policy in JSON.
 func ReadPolicy(r io.Reader) (Policy, error) {
 	var p Policy
 	text, err := io.ReadAll(io.LimitReader(r, 1<<20))

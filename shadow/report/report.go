@@ -2,22 +2,22 @@ package report
 
 import "time"
 
-// Schema is the version of a Report as JSON. A field more is the same Schema; a field
-// that goes, or means something else, is a new one.
+// Schema is the version of the JSON. A new field keeps the Schema. A field that is removed, or has
+// another meaning, changes it.
 const Schema = 1
 
-// Report is what one process has found, or, merged, what many have.
+// Report has the findings of one process, or, merged, of many.
 type Report struct {
 	Schema int    `json:"schema"`
-	Name   string `json:"name"`            // what is shadowed, as its owner calls it
-	Build  string `json:"build,omitempty"` // of the program; several are listed with commas
+	Name   string `json:"name"`            // Config.Name of the Store
+	Build  string `json:"build,omitempty"` // of the program; a merged Report lists several with commas
 
-	// Mode is what is in effect: "off", "shadow" (legacy serves), "reverse" (the candidate
+	// Mode is the mode in effect: "off", "shadow" (legacy serves), "reverse" (the candidate
 	// serves), or "mixed" if the processes of a merged Report do not agree.
 	Mode    string  `json:"mode"`
-	Percent float64 `json:"percent"` // of the keys, that are in the shadow
-	// AA is a calibration: the candidate is a second legacy path, so that whatever differs
-	// is the harness's own noise.
+	Percent float64 `json:"percent"` // share of the keys that are in the shadow
+	// AA marks a calibration: the candidate is a second legacy path, so that every difference
+	// is noise of the harness.
 	AA bool `json:"aa,omitempty"`
 
 	Started time.Time `json:"started"`
@@ -28,60 +28,59 @@ type Report struct {
 	Health     Health      `json:"health"`
 	Timeline   []Minute    `json:"timeline,omitempty"` // oldest first
 	Peak       Peak        `json:"peak"`
-	Marks      []Mark      `json:"marks,omitempty"` // what was switched, and when
-	Keys       []DirtyKey  `json:"keys,omitempty"`  // that diverge most, the worst first
+	Marks      []Mark      `json:"marks,omitempty"` // operators' switches
+	Keys       []DirtyKey  `json:"keys,omitempty"`  // the keys that diverge most, the worst first
 	Samples    []Sample    `json:"samples,omitempty"`
 	Processes  []Process   `json:"processes"`
 
-	// Calibration sums up the A/A run that this one relies on; nil if there was none.
+	// Calibration summarises the A/A run before this run; nil without one.
 	Calibration *Calibration `json:"calibration,omitempty"`
 }
 
-// Comparator is a way to compare both paths. They answer different questions, and none
-// answers those of another.
+// Comparator is a way to compare both paths. Each answers another question.
 type Comparator string
 
 const (
-	// Seeded gives the candidate the very input that the legacy path had, on a scratch
-	// key: does it compute and store the same?
+	// Seeded gives the candidate the input of the legacy path, on a scratch key: does it compute
+	// and store the same?
 	Seeded Comparator = "seeded"
 	// Lockstep applies each call to the candidate's own key, in the order of the legacy
 	// path: do both stores stay the same?
 	Lockstep Comparator = "lockstep"
-	// Free lets the candidate run free on a scratch key, with all the contention there
-	// is, and audits the chain of its commits: is any of them lost, or applied twice?
+	// Free lets the candidate run free on a scratch key, with all contention, and audits the
+	// chain of its commits: is a commit lost, or applied twice?
 	Free Comparator = "free"
-	// Verifier compares both stores while nobody changes them. It looks at keys, not at
-	// calls, and so has findings and samples, but no tally.
+	// Verifier compares both stores at rest. It compares keys, not calls, so it has findings and
+	// samples, but no tally.
 	Verifier Comparator = "verifier"
 )
 
-// Comparators returns those that compare calls, in the order in which they are shown.
+// Comparators returns the comparators of calls, in the order of all tables.
 func Comparators() []Comparator { return []Comparator{Seeded, Lockstep, Free} }
 
-// Operation is what was found of one operation of one domain.
+// Operation has the findings of one operation of one domain.
 type Operation struct {
 	Domain string    `json:"domain"` // rmw.Key.Label
 	Name   string    `json:"name"`
-	Since  time.Time `json:"since"` // when its counting began (anew)
+	Since  time.Time `json:"since"` // start of its counts
 
 	Tallies map[Comparator]Tally `json:"tallies"`
-	// Outcomes counts the calls compared, seeded, by what the legacy path answered: "ok",
+	// Outcomes counts the calls of the seeded comparator by the answer of the legacy path: "ok",
 	// "no-op", "read", or the code of a refusal.
 	Outcomes map[string]int64 `json:"outcomes,omitempty"`
-	// Findings counts what differed, by class and by where.
+	// Findings counts the differences by class and place.
 	Findings []Finding `json:"findings,omitempty"`
-	// Keys tells about how many keys were compared.
+	// Keys estimates the number of keys that were compared.
 	Keys KeySketch `json:"keys,omitempty"`
 
-	Legacy    Latency `json:"legacy"`    // of a call, or of one in eight, less what its UpdateFunc took: the path's own
+	Legacy    Latency `json:"legacy"`    // of a call, or of one in eight, without its UpdateFunc
 	Candidate Latency `json:"candidate"` // of the same call in the shadow, without the queue
 
-	Audited   int64 `json:"audited,omitempty"`   // commits of the free run whose place in the chain is known
-	Contended int64 `json:"contended,omitempty"` // of those, how many had to wait or to try again
+	Audited   int64 `json:"audited,omitempty"`   // commits of the free run with a known place in the chain
+	Contended int64 `json:"contended,omitempty"` // the audited commits that had to wait or to try again
 }
 
-// Tally says where the calls of an operation went, for one Comparator. It adds up:
+// Tally accounts for the calls of an operation, for one Comparator. It adds up:
 //
 //	Eligible == Compared + all NotCompared + InFlight
 //	Compared == all Classes
@@ -93,56 +92,56 @@ type Tally struct {
 	Classes     map[Class]int64  `json:"classes,omitempty"`
 }
 
-// Finding is a kind of difference, and how often it was seen.
+// Finding counts a kind of difference.
 type Finding struct {
 	Comparator Comparator `json:"comparator"`
 	Class      Class      `json:"class"`
-	// Path is where in the document, as a template: members[].name, not members[17].name.
-	// It is empty where a place makes no sense.
+	// Path is the place in the document, as a template: members[].name, not members[17].name.
+	// It is empty for a class without a place.
 	Path  string    `json:"path,omitempty"`
 	Count int64     `json:"count"`
 	First time.Time `json:"first"`
 	Last  time.Time `json:"last"`
 }
 
-// Verify is what the quiescent verifier found: it compares the keys of both stores while
-// nobody changes them, in both directions.
+// Verify has the findings of the verifier. It compares the keys of both stores at rest, in both
+// directions.
 type Verify struct {
 	Rounds   int             `json:"rounds"`
-	Last     time.Time       `json:"last,omitzero"`      // when the last round ended
+	Last     time.Time       `json:"last,omitzero"`      // end of the last round
 	Touched  int64           `json:"touched"`            // keys in the registry
-	Checked  int64           `json:"checked"`            // of those, in the last round
-	Equal    int64           `json:"equal"`              // of those, equal, with their expiry
-	Pending  int64           `json:"pending,omitempty"`  // differed, to be looked at again
-	Unknown  int64           `json:"unknown,omitempty"`  // could not be read, or moved all the time
-	Untimed  int64           `json:"untimed,omitempty"`  // equal, but a store cannot tell expiries
-	Evicted  int64           `json:"evicted,omitempty"`  // keys that the registry had no room for, before they were verified
-	Settled  int             `json:"settled"`            // rounds in a row in which all keys were equal
+	Checked  int64           `json:"checked"`            // keys of the last round
+	Equal    int64           `json:"equal"`              // keys of the last round that were equal, with their expiry
+	Pending  int64           `json:"pending,omitempty"`  // differed, and will be compared again
+	Unknown  int64           `json:"unknown,omitempty"`  // could not be read, or changed during every comparison
+	Untimed  int64           `json:"untimed,omitempty"`  // equal, but a store cannot report expiries
+	Evicted  int64           `json:"evicted,omitempty"`  // keys that left the full registry before they were verified
+	Settled  int             `json:"settled"`            // consecutive rounds in which all keys were equal
 	Findings map[Class]int64 `json:"findings,omitempty"` // confirmed, since the start
 }
 
-// Health is how the paths and the shadow itself did.
+// Health describes both paths and the shadow itself.
 type Health struct {
 	Legacy    PathHealth `json:"legacy"`
 	Candidate PathHealth `json:"candidate"`
 
 	Breaker      string           `json:"breaker"` // "closed", "half-open", "open"
 	BreakerTrips int64            `json:"breakerTrips,omitempty"`
-	Queue        int64            `json:"queue"`      // calls that wait
-	QueueBytes   int64            `json:"queueBytes"` // which they hold
-	QueueMost    int64            `json:"queueMost"`  // calls that waited at once
+	Queue        int64            `json:"queue"`      // calls in the queue
+	QueueBytes   int64            `json:"queueBytes"` // of those calls
+	QueueMost    int64            `json:"queueMost"`  // the largest number of calls in the queue
 	Panics       int64            `json:"panics,omitempty"`
 	Resyncs      map[string]int64 `json:"resyncs,omitempty"` // by cause
 
-	// Lag is from the call's end to its comparison's, QueueWait the part of it until a
-	// worker took it.
+	// Lag is the time from the end of a call to the end of its comparison. QueueWait is the part
+	// of it until a worker took the call.
 	Lag       Latency `json:"lag"`
 	QueueWait Latency `json:"queueWait"`
-	// LockWait is how long the candidate waited for other writers, in the free run.
+	// LockWait is the candidate's wait for other writers, in the free run.
 	LockWait Latency `json:"lockWait"`
 }
 
-// PathHealth counts a path's calls and what kept it from answering them.
+// PathHealth counts the calls and the errors of a path.
 type PathHealth struct {
 	Calls  int64            `json:"calls"`
 	Errors map[string]int64 `json:"errors,omitempty"` // by reason: "unavailable", "contended", …; refusals of fn are not errors
@@ -153,11 +152,11 @@ type Minute struct {
 	At          time.Time `json:"at"`
 	Compared    int64     `json:"compared"`
 	NotCompared int64     `json:"notCompared"`
-	Dropped     int64     `json:"dropped,omitempty"` // of those, for want of room, rate, time or a living candidate
+	Dropped     int64     `json:"dropped,omitempty"` // calls of NotCompared that were dropped: see Reason.Drops
 	Diverged    int64     `json:"diverged"`          // blocking classes only
 }
 
-// Mark is something that was switched.
+// Mark is a switch by an operator, or by the shadow.
 type Mark struct {
 	At   time.Time `json:"at"`
 	What string    `json:"what"`
@@ -169,13 +168,13 @@ type DirtyKey struct {
 	Key    string    `json:"key"` // redacted
 	Domain string    `json:"domain"`
 	Count  int64     `json:"count"`
-	Class  Class     `json:"class"` // of the first
+	Class  Class     `json:"class"` // of the first difference
 	Path   string    `json:"path,omitempty"`
 	First  time.Time `json:"first"`
-	OpID   string    `json:"opId"` // of the call that was the first
+	OpID   string    `json:"opId"` // of the first call that differed
 }
 
-// Sample is one call that differed, redacted when it was captured.
+// Sample is a call that differed. The shadow redacts it when it captures it.
 type Sample struct {
 	Comparator Comparator `json:"comparator"`
 	Class      Class      `json:"class"`
@@ -189,14 +188,14 @@ type Sample struct {
 	Differences []Difference `json:"differences,omitempty"`
 	More        int          `json:"more,omitempty"` // differences not listed
 
-	// What each path answered, and what expiry it left: a duration from then, "none", or
+	// The answers of both paths, and the expiries that they left: a duration from At, "none", or
 	// empty if unknown.
 	Legacy          string `json:"legacy"`
 	Candidate       string `json:"candidate"`
 	LegacyExpiry    string `json:"legacyExpiry,omitempty"`
 	CandidateExpiry string `json:"candidateExpiry,omitempty"`
 
-	// Explain says in a sentence what this means.
+	// Explain is a sentence on the meaning of the sample.
 	Explain string `json:"explain"`
 }
 
@@ -208,22 +207,22 @@ type Difference struct {
 	Candidate string `json:"candidate"`
 }
 
-// Process is one of the fleet.
+// Process is a process of the fleet.
 type Process struct {
 	Name    string    `json:"name"`
 	Build   string    `json:"build,omitempty"`
-	Asked   string    `json:"asked"`  // the mode somebody asked for
-	Mode    string    `json:"mode"`   // what is in effect
-	Reason  string    `json:"reason"` // why these differ; empty if they do not
+	Asked   string    `json:"asked"`  // the mode that an operator has set
+	Mode    string    `json:"mode"`   // the mode in effect
+	Reason  string    `json:"reason"` // why Asked and Mode differ, or empty
 	Percent float64   `json:"percent"`
 	Seen    time.Time `json:"seen"`
 	Queue   int64     `json:"queue"`
 	Breaker string    `json:"breaker"`
 }
 
-// Calibration sums up an A/A run.
+// Calibration summarises an A/A run.
 type Calibration struct {
 	Taken    time.Time `json:"taken"`
 	Compared int64     `json:"compared"`
-	Blocking int64     `json:"blocking"` // findings that would have blocked: noise
+	Blocking int64     `json:"blocking"` // findings that would block in another run: noise
 }

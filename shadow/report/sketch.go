@@ -5,14 +5,14 @@ import (
 	"math/bits"
 )
 
-// KeySketch counts distinct keys, within a few percent up to some ten thousand and as "at
-// least" beyond, in 4 KB that add up: a bitmap for linear counting (Whang et al., 1990).
-// As JSON it is base64.
+// KeySketch counts distinct keys, within a few percent up to about 10,000. Larger counts are lower
+// bounds. It is a bitmap of 4 KB for linear counting (Whang et al., 1990), and sketches can be
+// merged. Its JSON is base64.
 type KeySketch []byte
 
 const sketchBytes = 4 << 10
 
-// Add counts a key by a hash of it.
+// Add counts a key by its hash.
 func (k *KeySketch) Add(hash uint64) {
 	if len(*k) != sketchBytes {
 		*k = make(KeySketch, sketchBytes)
@@ -21,7 +21,7 @@ func (k *KeySketch) Add(hash uint64) {
 	(*k)[bit/8] |= 1 << (bit % 8)
 }
 
-// merge counts the keys of another, those of both once.
+// merge adds the keys of other. A key of both counts once.
 func (k *KeySketch) merge(other KeySketch) {
 	if len(other) != sketchBytes {
 		return
@@ -34,7 +34,7 @@ func (k *KeySketch) merge(other KeySketch) {
 	}
 }
 
-// Count estimates how many keys there were.
+// Count estimates the number of keys.
 func (k KeySketch) Count() int64 {
 	empty := 8 * sketchBytes
 	for _, b := range k {

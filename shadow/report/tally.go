@@ -3,9 +3,11 @@ package report
 import (
 	"fmt"
 	"slices"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// tallies are those of all operations together.
+// tallies are the sums over all operations.
 type tallies map[Comparator]Tally
 
 func (r *Report) totals() tallies {
@@ -16,7 +18,7 @@ func (r *Report) totals() tallies {
 	return all
 }
 
-// each returns a count of each Comparator, in the order in which they are shown.
+// each returns a count by Comparator, in the order of Comparators.
 func (t tallies) each(count func(Tally) int64) (counts []int64) {
 	for _, c := range Comparators() {
 		counts = append(counts, count(t[c]))
@@ -24,21 +26,23 @@ func (t tallies) each(count func(Tally) int64) (counts []int64) {
 	return counts
 }
 
-// allOf returns the known ones, and then any that a newer program has added.
+// allOf returns known, and then the names that a later version has added.
 func allOf[K ~string](known []K, totals tallies, counts func(Tally) map[K]int64) []K {
-	var extra []K
+	extra := map[K]bool{}
 	for _, c := range Comparators() {
 		for k := range counts(totals[c]) {
-			if !slices.Contains(known, k) && !slices.Contains(extra, k) {
-				extra = append(extra, k)
-			}
+			extra[k] = !slices.Contains(known, k)
 		}
 	}
-	slices.Sort(extra)
-	return append(known, extra...)
+	for _, k := range sortedKeys(extra) {
+		if extra[k] {
+			known = append(known, k)
+		}
+	}
+	return known
 }
 
-// missed splits the calls that were not compared.
+// missed counts the calls that were not compared, those with an excuse apart.
 func (t Tally) missed() (missed, excused int64) {
 	for reason, n := range t.NotCompared {
 		if reason.Excused() {
@@ -50,7 +54,7 @@ func (t Tally) missed() (missed, excused int64) {
 	return missed, excused
 }
 
-// blocked counts what is of a class that blocks.
+// blocked counts the calls of blocking classes.
 func blocked(classes map[Class]int64) (sum int64) {
 	for class, n := range classes {
 		if class.Blocks() {
@@ -60,28 +64,26 @@ func blocked(classes map[Class]int64) (sum int64) {
 	return sum
 }
 
-// unbalanced lists what of a Comparator's calls does not add up.
-func (r *Report) unbalanced(c Comparator) (problems []string) {
+// unbalanced lists the counts of a Comparator that do not add up, over all operations.
+func (r *Report) unbalanced(c Comparator) (found problems) {
 	for _, op := range r.Operations {
-		problems = append(problems, op.unbalanced(c)...)
+		found = append(found, op.unbalanced(c)...)
 	}
-	return problems
+	return found
 }
 
-func (op Operation) unbalanced(c Comparator) (problems []string) {
-	t, where := op.Tallies[c], fmt.Sprintf("%s, %s: ", operationName(op.Domain, op.Name), c)
+func (op Operation) unbalanced(c Comparator) (found problems) {
+	t, where := op.Tallies[c], fmt.Sprintf("%s, %s", operationName(op.Domain, op.Name), c)
 	if sum := t.Compared + t.InFlight + total(t.NotCompared); sum != t.Eligible {
-		problems = append(problems, fmt.Sprintf("%s%s eligible, %s compared, not compared or in flight",
-			where, counted(t.Eligible, "call"), grouped(sum)))
+		found.add("%s: %s eligible, %s compared, not compared or in flight", where, wrap.Counted(t.Eligible, "call"), wrap.Grouped(sum))
 	}
 	if sum := total(t.Classes); sum != t.Compared {
-		problems = append(problems, fmt.Sprintf("%s%s compared, %s with a class", where, counted(t.Compared, "call"), grouped(sum)))
+		found.add("%s: %s compared, %s with a class", where, wrap.Counted(t.Compared, "call"), wrap.Grouped(sum))
 	}
-	return problems
+	return found
 }
 
-func total[K comparable](counts map[K]int64) int64 {
-	var sum int64
+func total[K comparable](counts map[K]int64) (sum int64) {
 	for _, n := range counts {
 		sum += n
 	}

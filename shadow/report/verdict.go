@@ -7,17 +7,16 @@ import (
 	"strings"
 )
 
-// State is where a gate, or all of them together, stand.
+// State is the state of a gate, or of a Verdict.
 type State string
 
-// The states.
 const (
-	Ready         State = "ready"           // proved, as far as a sample can
-	NotReady      State = "not ready"       // something stands against it
-	NotEnoughData State = "not enough data" // nothing does, but the sample is too small
+	Ready         State = "ready"           // the sample supports a cut-over
+	NotReady      State = "not ready"       // a condition is violated
+	NotEnoughData State = "not enough data" // no condition is violated, but the sample is too small
 )
 
-// ExitCode is what a program returns for it: 0 ready, 1 not ready, 2 not enough data.
+// ExitCode returns the exit code for a program: 0 ready, 1 not ready, 2 not enough data.
 func (s State) ExitCode() int {
 	switch s {
 	case Ready:
@@ -29,18 +28,18 @@ func (s State) ExitCode() int {
 	}
 }
 
-// Gate is one condition for a cut-over.
+// Gate is a condition for a cut-over.
 type Gate struct {
 	Name      string `json:"name"`                // "divergence", "coverage", "audit", "end state", "latency", "health", …
-	Domain    string `json:"domain,omitempty"`    // empty: it is about all of them
-	Operation string `json:"operation,omitempty"` // likewise
+	Domain    string `json:"domain,omitempty"`    // empty for a gate over all operations
+	Operation string `json:"operation,omitempty"` // empty for a gate over all operations
 	State     State  `json:"state"`
-	Have      string `json:"have"`          // what was measured
-	Need      string `json:"need"`          // what is wanted
-	Why       string `json:"why,omitempty"` // the bound that this supports, or what to do
+	Have      string `json:"have"`          // the measurement
+	Need      string `json:"need"`          // the condition
+	Why       string `json:"why,omitempty"` // the bound that the sample supports, or a remedy
 }
 
-// Verdict is what all gates come to.
+// Verdict summarises all gates.
 type Verdict struct {
 	State    State  `json:"state"`
 	Headline string `json:"headline"` // the state and its single most likely cause, in a line
@@ -48,20 +47,15 @@ type Verdict struct {
 	Gates    []Gate `json:"gates"`
 }
 
-// String returns the Headline, or the State if there is none.
+// String returns the Headline, or the State if the Headline is empty.
 func (v Verdict) String() string { return cmp.Or(v.Headline, string(v.State)) }
 
 // in returns the gates of a state.
-func (v Verdict) in(state State) (found []Gate) {
-	for _, g := range v.Gates {
-		if g.State == state {
-			found = append(found, g)
-		}
-	}
-	return found
+func (v Verdict) in(state State) []Gate {
+	return slices.DeleteFunc(slices.Clone(v.Gates), func(g Gate) bool { return g.State != state })
 }
 
-// gateNames lists each name once, in their order, and counts them.
+// gateNames lists each name once, in order, and counts it.
 func gateNames(gates []Gate) (names []string, counts map[string]int) {
 	counts = map[string]int{}
 	for _, g := range gates {
@@ -74,7 +68,7 @@ func gateNames(gates []Gate) (names []string, counts map[string]int) {
 
 func stateOrder(s State) int { return slices.Index([]State{NotReady, NotEnoughData, Ready, ""}, s) }
 
-// of is what the gates of an operation come to.
+// of returns the worst state of an operation's gates, and lists the gates that are closed.
 func (v Verdict) of(o Operation) (state State, missing string) {
 	var lacks []string
 	for _, g := range v.Gates {
