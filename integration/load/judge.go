@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/wrap"
 	"github.com/unwatch/unwatch/lockupdate"
 )
 
@@ -80,11 +81,11 @@ func judge(m *Measured) []Row {
 }
 
 func atMost(what string, n, bound int64) Row {
-	return Row{what, grouped(n), "<= " + grouped(bound), n > bound}
+	return Row{what, wrap.Grouped(n), "<= " + wrap.Grouped(bound), n > bound}
 }
 
 func atLeast(what string, n, bound int64) Row {
-	return Row{what, grouped(n), ">= " + grouped(bound), n < bound}
+	return Row{what, wrap.Grouped(n), ">= " + wrap.Grouped(bound), n < bound}
 }
 
 func told(what, measured string) Row { return Row{What: what, Measured: measured} }
@@ -139,7 +140,7 @@ func judgeHeap(samples []Sample) []Row {
 
 func judgeGoroutines(samples []Sample) []Row {
 	return []Row{compared("goroutines, first -> last round", samples, goroutineSpare, goroutineShare,
-		func(s Sample) uint64 { return uint64(s.Goroutines) }, func(n uint64) string { return grouped(int64(n)) })}
+		func(s Sample) uint64 { return uint64(s.Goroutines) }, func(n uint64) string { return wrap.Grouped(int64(n)) })}
 }
 
 func judgeConnections(m *Measured) []Row {
@@ -167,7 +168,7 @@ func judgeFairness(m *Measured) []Row {
 	}
 	return []Row{
 		told("one key: a store waits its turn, median", milli(turns.P50)),
-		told("  updates of other stores meanwhile, median", grouped(passed.P50)),
+		told("  updates of other stores meanwhile, median", wrap.Grouped(passed.P50)),
 		ratio("    99th percentile / median", float64(passed.P99), float64(passed.P50), "<=", unfair),
 		{"  longest", seconds(turns.Longest), "<= " + seconds(lease), turns.Longest > lease},
 		told("  longest / median", fmt.Sprintf("%.1f", float64(turns.Longest)/float64(turns.P50))),
@@ -199,14 +200,14 @@ func judgeLeases(m *Measured) []Row {
 	return []Row{
 		atLeast("held longer than a lease of "+lease.String(), m.Held, 1),
 		atLeast("leases renewed", int64(m.Stats.Renewed), m.Held),
-		told("  renewals that had to be tried again", grouped(int64(m.Stats.RenewFailures))),
+		told("  renewals that had to be tried again", wrap.Grouped(int64(m.Stats.RenewFailures))),
 		atMost("leases lost", int64(m.Stats.Lost)+m.HeldLost, 0),
 	}
 }
 
 func judgeEnding(e Ending, goroutines int) []Row {
 	return []Row{
-		told("Close: updates under way", grouped(e.Calls)),
+		told("Close: updates under way", wrap.Grouped(e.Calls)),
 		atLeast("  of which in their function", e.Inside, 1),
 		{"  took", seconds(e.Took), "<= " + seconds(patience), e.Took > patience},
 		atMost("  errors", int64(len(e.Errors)), 0),

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 // Report is the result of a run.
@@ -30,7 +31,7 @@ func (r *Report) Table(w io.Writer) error {
 		share := []time.Duration{even: 4, skewed: 4, hot: 2}[p]
 		one := r.Waits[p]
 		each := float64(one.N) / (r.Duration * share / 10).Seconds()
-		out("%-10s %12s %9s %9s %9s %9s %9s", p, grouped(one.N), grouped(int64(each)),
+		out("%-10s %12s %9s %9s %9s %9s %9s", p, wrap.Grouped(one.N), wrap.Grouped(int64(each)),
 			milli(one.P50), milli(one.P99), milli(one.P999), milli(one.Longest))
 	}
 	out("")
@@ -57,15 +58,6 @@ func (r *Report) Table(w io.Writer) error {
 		out("Close: %s", text)
 	}
 	return nil
-}
-
-// grouped writes a number with a comma between its thousands.
-func grouped(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }
 
 func megabytes(n uint64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20)) }
