@@ -11,13 +11,13 @@ import (
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// Denied is an entry of ACL LOG: what a user was refused.
+// Denied is an entry of ACL LOG.
 type Denied struct {
-	ID       int64   `json:"id,omitempty"` // since Redis 7.2
+	ID       int64   `json:"id,omitempty"` // since Redis 7.2, plus 1
 	Count    int64   `json:"count"`
 	Reason   string  `json:"reason"`  // "command", "key", "channel", "auth"
 	Context  string  `json:"context"` // "toplevel", "multi", "lua", "module"
-	Object   string  `json:"object"`  // the command, or the key's pattern if the reason is another
+	Object   string  `json:"object"`  // the command; empty for any other reason
 	Username string  `json:"username"`
 	Age      float64 `json:"age_seconds"`
 	Client   Client  `json:"-"`
@@ -25,7 +25,7 @@ type Denied struct {
 	Server   string  `json:"server,omitempty"`
 }
 
-// command is the command that was denied, if it was a command.
+// command returns the denied command, or "" for any other reason.
 func (d Denied) command() string {
 	if d.Reason != "command" {
 		return ""
@@ -33,20 +33,15 @@ func (d Denied) command() string {
 	return commandName(d.Object)
 }
 
-// same reports whether two entries are of the same thing, which a server adds up for a
-// minute.
+// same reports whether a server adds up both entries, which it does for a minute.
 func (d Denied) same(o Denied) bool {
 	return d.Reason == o.Reason && d.Context == o.Context && d.Object == o.Object && d.Username == o.Username
 }
 
-// elements are those of an array; nil if it is none.
-func elements(r resp.Reply) []resp.Reply {
-	n, raw, ok := r.Elements()
-	if !ok {
-		return nil
-	}
+// elements returns the elements of an array; nil for any other reply.
+func elements(r resp.Reply) (all []resp.Reply) {
+	n, raw, _ := r.Elements()
 	br := bufio.NewReader(bytes.NewReader(raw))
-	var all []resp.Reply
 	for range n {
 		one, err := resp.ReadReply(nil, br, resp.Limits{})
 		if err != nil {
@@ -57,21 +52,30 @@ func elements(r resp.Reply) []resp.Reply {
 	return all
 }
 
-// parseDenied reads an answer to ACL LOG. A name that is no command's is not kept: it is
-// that of a key, or of a channel.
-func parseDenied(r resp.Reply) []Denied {
-	var all []Denied
+// parseDenied parses a reply to ACL LOG. It drops names of keys and channels.
+func parseDenied(r resp.Reply) (all []Denied) {
 	for _, entry := range elements(r) {
-		fields := elements(entry)
 		var d Denied
+		values := map[string]string{}
+		fields := elements(entry)
 		for i := 0; i+1 < len(fields); i += 2 {
-			d.field(textOf(fields[i]), textOf(fields[i+1]))
+			values[textOf(fields[i])] = wrap.Printable(textOf(fields[i+1]))
 		}
-		if d.Reason == "" {
+		if d.Reason = values["reason"]; d.Reason == "" {
 			continue
 		}
-		if d.Reason != "command" {
-			d.Object = ""
+		if d.Reason == "command" {
+			d.Object = values["object"]
+		}
+		if id, known := values["entry-id"]; known {
+			d.ID = number(id) + 1 // the first is 0
+		}
+		if age, err := strconv.ParseFloat(values["age-seconds"], 64); err == nil && !math.IsNaN(age) && !math.IsInf(age, 0) {
+			d.Age = age
+		}
+		d.Count, d.Context, d.Username = number(values["count"]), values["context"], values["username"]
+		if info, known := values["client-info"]; known {
+			d.Client = parseClient(info)
 		}
 		d.Who = whoOf(d.Client)
 		all = append(all, d)
@@ -79,34 +83,7 @@ func parseDenied(r resp.Reply) []Denied {
 	return all
 }
 
-func (d *Denied) field(key, value string) {
-	value = wrap.Printable(value)
-	n, err := strconv.ParseInt(value, 10, 64)
-	if err != nil {
-		n = 0
-	}
-	switch key {
-	case "entry-id":
-		d.ID = n + 1 // they begin with 0, which is ours for none
-	case "count":
-		d.Count = n
-	case "reason":
-		d.Reason = value
-	case "context":
-		d.Context = value
-	case "object":
-		d.Object = value
-	case "username":
-		d.Username = value
-	case "age-seconds":
-		if f, err := strconv.ParseFloat(value, 64); err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
-			d.Age = f
-		}
-	case "client-info":
-		d.Client = parseClient(value)
-	}
-}
-
+// textOf returns a text, or a number as text.
 func textOf(r resp.Reply) string {
 	if text, ok := r.Text(); ok {
 		return text
@@ -114,25 +91,23 @@ func textOf(r resp.Reply) string {
 	if n, ok := r.Int(); ok {
 		return strconv.FormatInt(n, 10)
 	}
-	if strings.HasPrefix(string(r), ",") { // a number of RESP3
-		return strings.TrimSpace(string(r[1:]))
+	if double, ok := strings.CutPrefix(string(r), ","); ok { // RESP3
+		return strings.TrimSpace(double)
 	}
 	return ""
 }
 
-// newDenied are the entries of a later look that are new since an earlier one, or have
-// grown, with how much. Both have the newest first.
+// newDenied returns the entries of after that are new, or have grown, with the difference of
+// their counts. Both lists have the newest entry first.
 func newDenied(before, after []Denied) []Denied {
 	var grown []Denied
 	used := make([]bool, len(before))
-	for i := len(after) - 1; i >= 0; i-- { // the oldest pair up first
+	for i := len(after) - 1; i >= 0; i-- { // pairs the oldest first
 		d := after[i]
 		for j := len(before) - 1; j >= 0; j-- {
 			b := before[j]
-			if used[j] || b.ID != d.ID || !b.same(d) || b.Count > d.Count {
-				continue
-			}
-			if b.Count == d.Count && d.Age < b.Age { // what did not grow only gets older: this is another
+			// An entry with the same count and a smaller age is another one.
+			if used[j] || b.ID != d.ID || !b.same(d) || b.Count > d.Count || b.Count == d.Count && d.Age < b.Age {
 				continue
 			}
 			used[j] = true

@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// Address is a server, and as whom to ask it. Printing one shows no password.
+// Address is a server, with the user for its connections. Printing it shows no password.
 type Address struct {
 	Host               string // HOST:PORT, or the path of a socket
 	Username, Password string
 	TLS                bool // rediss://
 
-	// Primary, if not empty, is the name under which Sentinels know the server; Host is
-	// empty then. They are asked without a password, or with this one if they want one.
+	// Primary, if not empty, is the name of the server at its Sentinels. Host is empty then. The
+	// password is sent to a Sentinel only if it asks for one.
 	Primary   string
 	Sentinels []string // HOST:PORT
 }
 
-// String is where it is, and not as whom it is asked.
+// String returns the address without user and password.
 func (a Address) String() string {
 	if a.Primary != "" {
 		return "sentinel://" + strings.Join(a.Sentinels, ",") + "/" + a.Primary
@@ -30,10 +30,10 @@ func (a Address) String() string {
 	return a.Host
 }
 
-// GoString is the same: %#v must not show what String hides.
+// GoString makes %#v as safe as %v.
 func (a Address) GoString() string { return strconv.Quote(a.String()) }
 
-// network is what net.Dial wants to know.
+// network returns the network for net.Dial.
 func (a Address) network() string {
 	if strings.HasPrefix(a.Host, "/") {
 		return "unix"
@@ -41,11 +41,10 @@ func (a Address) network() string {
 	return "tcp"
 }
 
-// ParseAddress reads HOST:PORT, or redis://USER:PASSWORD@HOST:PORT/0, or the same with
-// rediss:// for TLS; the path of a socket, or unix://USER:PASSWORD@/PATH; or
-// sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/NAME. The number of a database is accepted
-// and has no meaning: what is counted is counted of the server. No error repeats what may
-// be a password.
+// ParseAddress parses HOST:PORT, redis://USER:PASSWORD@HOST:PORT/0, the same with rediss:// for TLS,
+// the path of a socket, unix://USER:PASSWORD@/PATH, or sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/NAME.
+// It ignores the number of a database: counts are those of the server. Its errors repeat no
+// password.
 func ParseAddress(word string) (Address, error) {
 	scheme, rest, isURL := strings.Cut(word, "://")
 	switch {
@@ -61,19 +60,19 @@ func ParseAddress(word string) (Address, error) {
 		return Address{}, errors.New("want redis://, rediss:// (for TLS), unix:// or sentinel://")
 	}
 	hosts := ""
-	if scheme == "sentinel" { // a list is no host of a URL
+	if scheme == "sentinel" { // url.Parse accepts one host only
 		authority, name, _ := strings.Cut(rest, "/")
 		at := strings.LastIndex(authority, "@") + 1
 		hosts, rest = authority[at:], authority[:at]+"sentinels/"+name
 	}
 	u, err := url.Parse("redis://" + rest)
-	if err != nil { // its text has the password in it
+	if err != nil { // the text of err has the password
 		return Address{}, errURL
 	}
 	a := Address{Host: u.Host, Username: u.User.Username(), TLS: scheme == "rediss"}
 	a.Password, _ = u.User.Password()
-	if strings.ContainsAny(rest, "/?#") && strings.Contains(rest[strings.IndexAny(rest, "/?#"):], "@") {
-		return Address{}, errURL // what was read as a host is the beginning of a password
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 && strings.Contains(rest[end:], "@") {
+		return Address{}, errURL // the host is the beginning of a password
 	}
 	if a.Username != "" && a.Password == "" {
 		return Address{}, errors.New("a URL with a user and no password: redis://:PASSWORD@HOST has no user")
@@ -91,13 +90,13 @@ func ParseAddress(word string) (Address, error) {
 	if u.Hostname() != "" && u.Port() == "" {
 		a.Host = net.JoinHostPort(u.Hostname(), "6379")
 	}
-	if checkHost(a.Host) != nil { // it is not shown: it may be a password, with the user forgotten
+	if checkHost(a.Host) != nil { // the host may be a password without a user
 		return Address{}, errURL
 	}
 	return a, nil
 }
 
-// readSentinels reads HOST:PORT,HOST:PORT.
+// readSentinels parses HOST:PORT,HOST:PORT.
 func (a *Address) readSentinels(hosts string) error {
 	for host := range strings.SplitSeq(hosts, ",") {
 		if _, _, err := net.SplitHostPort(host); err != nil && host != "" {
@@ -114,16 +113,15 @@ func (a *Address) readSentinels(hosts string) error {
 	return nil
 }
 
-var errSentinel = errors.New("want sentinel://HOST:PORT,HOST:PORT/NAME, with the name that the sentinels have for the primary")
-
-var errURL = errors.New("this is no URL such as redis://HOST:PORT or redis://USER:PASSWORD@HOST:PORT; " +
-	"signs such as @ / # ? in a password are written as %40 %2F %23 %3F")
+var (
+	errSentinel = errors.New("want sentinel://HOST:PORT,HOST:PORT/NAME, with the name that the sentinels have for the primary")
+	errURL      = errors.New("this is no URL such as redis://HOST:PORT or redis://USER:PASSWORD@HOST:PORT; " +
+		"signs such as @ / # ? in a password are written as %40 %2F %23 %3F")
+)
 
 func checkHost(addr string) error {
-	host, port, err := net.SplitHostPort(addr)
-	if err == nil {
-		var n int
-		if n, err = strconv.Atoi(port); err == nil && host != "" && n > 0 && n <= 65535 {
+	if host, port, err := net.SplitHostPort(addr); err == nil && host != "" {
+		if n, err := strconv.Atoi(port); err == nil && n > 0 && n <= 65535 {
 			return nil
 		}
 	}

@@ -11,13 +11,11 @@ import (
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
-// ErrNotAllowed is why something did not leave: it is none of the few commands that a
-// look at a server needs.
+// ErrNotAllowed is the error for a command that this package must not send.
 var ErrNotAllowed = errors.New("live: not one of the commands that may be sent")
 
-// allowed reports whether the command is one of those that this package may send. It is
-// the whole list: none of them reads or writes a key, and none has an effect on others,
-// but for the price of MONITOR, which is opt-in.
+// allowed reports whether this package may send a command. The list is complete. None of the
+// commands reads or writes a key, and only MONITOR, which is opt-in, slows a server down.
 func allowed(args []string) bool {
 	if len(args) == 0 {
 		return false
@@ -27,29 +25,26 @@ func allowed(args []string) bool {
 		words[i] = strings.ToUpper(arg)
 	}
 	is := func(want ...string) bool { return slices.Equal(words, want) }
-	switch words[0] {
-	case "AUTH":
+	begins := func(want ...string) bool { return len(words) == 3 && slices.Equal(words[:2], want) }
+	switch {
+	case words[0] == "AUTH":
 		return len(args) == 2 || len(args) == 3
-	case "CLIENT":
-		return is("CLIENT", "LIST") || len(words) == 3 && words[1] == "SETNAME" && strings.HasPrefix(args[2], ownName)
-	case "ACL":
-		if len(words) == 3 && words[1] == "LOG" { // ACL LOG RESET takes away what others need
-			_, err := strconv.ParseUint(words[2], 10, 16)
-			return err == nil
-		}
-		return is("ACL", "WHOAMI")
+	case begins("CLIENT", "SETNAME"):
+		return strings.HasPrefix(args[2], ownName)
+	case begins("ACL", "LOG"): // ACL LOG RESET would delete the entries of others
+		_, err := strconv.ParseUint(words[2], 10, 16)
+		return err == nil
+	case begins("SENTINEL", "GET-MASTER-ADDR-BY-NAME"):
+		return true
 	}
-	if words[0] == "SENTINEL" { // for nothing but where a primary is
-		return len(words) == 3 && words[1] == "GET-MASTER-ADDR-BY-NAME"
-	}
-	return is("INFO") || is("INFO", "COMMANDSTATS") || is("CLUSTER", "NODES") || is("MONITOR")
+	return is("INFO") || is("INFO", "COMMANDSTATS") || is("CLIENT", "LIST") || is("ACL", "WHOAMI") || is("CLUSTER", "NODES") || is("MONITOR")
 }
 
-// ownName is how the names begin that the connections of this package give themselves.
+// ownName is the prefix of the names of our connections.
 const ownName = "migrate-check-live-"
 
-// guard is a connection on which nothing leaves but whole commands of the list. It looks
-// at the bytes themselves, so that no other mistake can get around it.
+// guard is a connection that sends allowed commands only. It checks the bytes themselves, so that
+// no other mistake can bypass it.
 type guard struct{ net.Conn }
 
 // Write implements net.Conn.
@@ -66,7 +61,7 @@ func (g guard) Write(p []byte) (int, error) {
 		for i, w := range words {
 			args[i] = string(w)
 		}
-		if !allowed(args) { // its words are not shown: they might be anything
+		if !allowed(args) { // the error has no words: they may be secret
 			return 0, ErrNotAllowed
 		}
 		rest = rest[n:]

@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// assembly makes a report of what the nodes have seen.
+// assembly is a Report under construction.
 type assembly struct {
 	*Report
+
 	cfg   Config
 	found map[crossingOf]*Finding
 	runs  int64 // of scripts
@@ -21,7 +23,7 @@ type assembly struct {
 func assemble(nodes []*node, cfg Config, began, ended time.Time, notes, troubles []string) *Report {
 	a := assembly{cfg: cfg, found: map[crossingOf]*Finding{}, Report: &Report{
 		Schema: Schema, Profile: cfg.Profile.Name(), Began: began.UTC(), Ended: ended.UTC(), Wanted: cfg.For.Seconds(),
-		Incomplete: troubles, Notes: notes, Findings: []Finding{},
+		Incomplete: troubles, Notes: notes, Findings: []Finding{}, Verdict: Clean,
 	}}
 	for _, n := range nodes {
 		a.server(n)
@@ -30,10 +32,9 @@ func assemble(nodes []*node, cfg Config, began, ended time.Time, notes, troubles
 		slices.SortStableFunc(f.From, func(a, b Seen) int {
 			return cmp.Or(a.compareEvidence(b), cmp.Compare(a.Server, b.Server))
 		})
-		if f.Counts() && f.Sampled == 0 { // what MONITOR shows of keys, others have counted
-			a.Uses += f.Stat.Uses()
-		} else if f.Counts() {
-			a.Uses += f.Sampled
+		if f.Counts() {
+			a.Verdict = Findings
+			a.Uses += cmp.Or(f.Sampled, f.Stat.Uses()) // other findings count the uses of a sampled one
 		}
 		a.Findings = append(a.Findings, *f)
 	}
@@ -44,11 +45,7 @@ func assemble(nodes []*node, cfg Config, began, ended time.Time, notes, troubles
 	})
 	if a.runs > 0 {
 		a.Notes = append(a.Notes, fmt.Sprintf("scripts: %s; what they call is counted, too: a proxy does not see it, "+
-			"so it works, but for PUBLISH, which nobody can subscribe to", plural(a.runs, "run")))
-	}
-	a.Verdict = Clean
-	if slices.ContainsFunc(a.Findings, func(f Finding) bool { return f.Counts() }) {
-		a.Verdict = Findings
+			"so it works, but for PUBLISH, which nobody can subscribe to", wrap.Counted(a.runs, "run")))
 	}
 	if len(a.Incomplete) > 0 {
 		a.Verdict = Incomplete
@@ -57,7 +54,7 @@ func assemble(nodes []*node, cfg Config, began, ended time.Time, notes, troubles
 	return a.Report
 }
 
-// server adds what one node has seen.
+// server adds a server.
 func (a *assembly) server(n *node) {
 	s := Server{
 		Addr: n.addr.Host, Version: n.info.version(), Product: n.info.product(),
@@ -72,7 +69,7 @@ func (a *assembly) server(n *node) {
 		}
 		a.counted(n, name, stat)
 	}
-	for _, name := range n.people.heldCommands() {
+	for _, name := range slices.Sorted(maps.Keys(n.people.held)) {
 		if f := a.of(name, ""); f != nil {
 			f.Held += n.people.held[name]
 		}
@@ -94,11 +91,12 @@ func (a *assembly) server(n *node) {
 	}
 }
 
-// of is the finding of a command, made if there is none yet; nil if its use means nothing.
+// of returns the finding of a command, made if it is new; nil for a harmless command. rule is
+// empty, or that of incompatible keys.
 func (a *assembly) of(command, rule string) *Finding {
 	j := judge(a.cfg.Profile, command, a.cfg.Strict)
-	if rule != "" { // found by its keys, and so for sure
-		j.rule, j.severity = rule, rules.Error
+	if rule != "" {
+		j.rule, j.severity, j.keys = rule, rules.Error, false
 		if known, ok := rules.Of(rule); ok && known.Severity == rules.Critical {
 			j.severity = rules.Critical
 		}
@@ -106,16 +104,13 @@ func (a *assembly) of(command, rule string) *Finding {
 	if j.rule == "" {
 		return nil
 	}
-	at := crossingOf{command: command}
-	if rule != "" {
-		at.rule = rule
-	}
+	at := crossingOf{rule, command}
 	f := a.found[at]
 	if f == nil {
 		f = &Finding{
 			Rule: j.rule, Severity: j.severity, Command: command, Why: j.why, Instead: j.instead, Servers: map[string]Stat{},
 		}
-		if j.keys && rule == "" {
+		if j.keys {
 			f.Remark = "a count does not show the keys; -monitor does"
 		}
 		a.found[at] = f
@@ -123,7 +118,7 @@ func (a *assembly) of(command, rule string) *Finding {
 	return f
 }
 
-// counted adds what a server has counted of a command.
+// counted adds a server's counts for a command.
 func (a *assembly) counted(n *node, command string, stat Stat) {
 	attributed, to := attribute(n, command, stat)
 	if attributed > 0 {
@@ -133,15 +128,13 @@ func (a *assembly) counted(n *node, command string, stat Stat) {
 	if stat.Uses() == 0 {
 		return
 	}
-	f := a.of(command, "")
-	if f == nil {
-		return
+	if f := a.of(command, ""); f != nil {
+		f.Stat = f.plus(stat)
+		f.Servers[n.addr.Host] = f.Servers[n.addr.Host].plus(stat) // two servers can have one address
 	}
-	f.Stat = f.plus(stat)
-	f.Servers[n.addr.Host] = f.Servers[n.addr.Host].plus(stat) // two servers can have one address
 }
 
-// attribute says how many uses of a command are no service's, and whose.
+// attribute returns the uses of a command by replication or sentinels.
 func attribute(n *node, command string, stat Stat) (uses int64, to string) {
 	switch {
 	case replication(command):
@@ -154,16 +147,15 @@ func attribute(n *node, command string, stat Stat) (uses int64, to string) {
 	return 0, ""
 }
 
-// A sentinel publishes its hello every 2 seconds (SENTINEL_PUBLISH_PERIOD), which its
-// timer, with up to 10 a second, makes a little longer.
+// A sentinel publishes its hello every 2 seconds (SENTINEL_PUBLISH_PERIOD). Its timer, with up to
+// 10 ticks a second, makes that a little longer.
 const (
 	helloAtLeast = 2 * time.Second
 	helloAtMost  = 2300 * time.Millisecond
 )
 
-// sentinels attributes what sentinels publish. Their number is known, the number of their
-// publications but roughly: where somebody else was seen to publish, only what is sure to
-// be theirs.
+// sentinels attributes PUBLISH to sentinels. The number of their hellos is known within a range. If
+// another client was seen to publish, only the smallest number is attributed.
 func sentinels(n *node, calls int64) (uses int64, to string) {
 	number := int64(len(n.people.sentinel))
 	window := n.looked.Sub(n.began)
@@ -178,11 +170,10 @@ func sentinels(n *node, calls int64) (uses int64, to string) {
 	if others {
 		uses = min(calls, least)
 	}
-	return uses, fmt.Sprintf("the hello of %s, which would be %d to %d", plural(number, "sentinel"), least, most)
+	return uses, fmt.Sprintf("the hello of %s, which would be %d to %d", wrap.Counted(number, "sentinel"), least, most)
 }
 
-// subscriptionsWithoutNames finds what INFO tells of subscriptions, where CLIENT LIST may
-// not be asked for.
+// subscriptionsWithoutNames adds the subscriptions in INFO, if CLIENT LIST is not permitted.
 func (a *assembly) subscriptionsWithoutNames(n *node) {
 	if n.people.looks > 0 {
 		return
@@ -199,7 +190,7 @@ func (a *assembly) subscriptionsWithoutNames(n *node) {
 	}
 }
 
-// monitored adds what MONITOR has shown.
+// monitored adds the results of MONITOR.
 func (a *assembly) monitored(n *node) {
 	m := n.monitor
 	if m == nil {
@@ -213,16 +204,15 @@ func (a *assembly) monitored(n *node) {
 	}
 	for command, addrs := range m.sources {
 		for addr, lines := range addrs {
-			if n.ours[addr] { // known only now: a CLIENT LIST may have shown more of them
-				continue
+			if !n.ours[addr] { // complete only after the last CLIENT LIST
+				n.people.monitored(command, addr, lines)
 			}
-			n.people.monitored(command, addr, lines)
 		}
 	}
 	for command, lines := range m.together {
 		if f := a.of(command, ""); f != nil {
 			f.Together += int64(lines)
-			f.Remark = fmt.Sprintf("MONITOR has seen it %s, with one key, or keys of one slot", plural(f.Together, "time"))
+			f.Remark = fmt.Sprintf("MONITOR has seen it %s, with one key, or keys of one slot", wrap.Counted(f.Together, "time"))
 		}
 	}
 	for of, c := range m.crossing {
@@ -240,7 +230,7 @@ func (a *assembly) monitored(n *node) {
 	}
 }
 
-// denied adds what ACL LOG has of the window. Since Redis 6.2 the counts have it as well.
+// denied adds the new entries of ACL LOG. Since Redis 6.2 the counts include them as well.
 func (a *assembly) denied(n *node) {
 	for _, d := range n.grown {
 		d.Server = n.addr.Host

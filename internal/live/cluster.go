@@ -12,23 +12,22 @@ import (
 type member struct {
 	id      string
 	addr    string // HOST:PORT
-	primary string // the id of its primary; empty: it is one
+	primary string // id of its primary; empty for a primary
 	myself  bool
-	down    bool // it failed, or has no address
+	down    bool // failed, or without an address
 }
 
-// parseMembers reads an answer to CLUSTER NODES:
+// parseMembers parses a reply to CLUSTER NODES:
 //
 //	07c3… 10.0.0.7:6379@16379,name master - 0 1426238317239 4 connected 0-5460
-func parseMembers(text string) []member {
-	var all []member
+func parseMembers(text string) (all []member) {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
 		if len(fields) < 8 {
 			continue
 		}
-		addr, _, _ := strings.Cut(fields[1], ",") // since Redis 7 a name may follow
-		addr, _, _ = strings.Cut(addr, "@")       // since Redis 4 the port of the bus
+		addr, _, _ := strings.Cut(fields[1], ",") // a name follows, since Redis 7
+		addr, _, _ = strings.Cut(addr, "@")       // the port of the bus follows, since Redis 4
 		m := member{id: fields[0]}
 		if at := strings.LastIndex(addr, ":"); at > 0 { // an IPv6 address has no brackets here
 			m.addr = net.JoinHostPort(strings.Trim(addr[:at], "[]"), addr[at+1:])
@@ -48,11 +47,11 @@ func parseMembers(text string) []member {
 	return all
 }
 
-// membersEvery is how often the other servers of a cluster are asked for: what joins and
-// leaves within that time takes no slots, for moving them takes longer.
+// membersEvery is the interval between two looks at the members of a cluster. A slot migration
+// takes longer, so no member can serve slots in between.
 const membersEvery = time.Minute
 
-// lookAtMembers looks whether the primaries are still those of the beginning.
+// lookAtMembers checks that the primaries of the cluster have not changed.
 func (n *node) lookAtMembers(ctx context.Context) {
 	text, err := n.wire.text(ctx, "CLUSTER", "NODES")
 	n.membersAt, n.membersSeen = time.Now().Add(membersEvery), err == nil
@@ -65,7 +64,7 @@ func (n *node) lookAtMembers(ctx context.Context) {
 	}
 }
 
-// primariesOf are the ids of those that serve, for a comparison with a later look.
+// primariesOf lists the ids of the primaries that serve.
 func primariesOf(all []member) string {
 	var ids []string
 	for _, m := range all {

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -13,76 +14,66 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// Config says what to look for, and how long. The zero value works.
+// Config configures Run. The zero value works.
 type Config struct {
-	// Profile is the proxy that is to come. nil: Codis 3.2.
+	// Profile is the proxy to migrate to. Default Codis 3.2.
 	Profile *proxycompat.Profile
 
-	// For is how long to look. 0: 10 minutes.
+	// For is the length of the window. Default 10 minutes.
 	For time.Duration
 
-	// Every is how often to look. 0: once a second. CLIENT LIST is asked for less often
-	// where it takes long: see the documentation of the package.
+	// Every is the interval between two looks. Default 1 second. A slow CLIENT LIST is sent less
+	// often: see the documentation of the package.
 	Every time.Duration
 
-	// Timeout is how long to wait for a connection, and for each reply. 0: 5 s.
+	// Timeout bounds connecting, and the wait for each reply. Default 5 s.
 	Timeout time.Duration
 
-	// TLS, if not nil, is spoken with all servers. An empty ServerName becomes the host
-	// of the address. An address of rediss:// is asked with TLS in any case.
+	// TLS, if not nil, is used with all servers. An empty ServerName becomes the host of the
+	// address. An address with rediss:// always uses TLS.
 	TLS *tls.Config
 
-	// Replicas also judges replicas, whose counts have what replication does in them:
-	// MULTI, EXEC and PUBLISH that no client has sent.
+	// Replicas accepts replicas. Their counts include MULTI, EXEC and PUBLISH of replication.
 	Replicas bool
 
-	// OnlyThese asks no other server of a Redis Cluster than those that were given.
+	// OnlyThese asks none of the other servers of a Redis Cluster.
 	OnlyThese bool
 
-	// Strict makes a finding of administration that is refused, too: CONFIG, SLOWLOG and
-	// the like, which operators and exporters send to a server itself.
+	// Strict also reports refused administration as findings: CONFIG, SLOWLOG and the like, which
+	// operators and exporters send to a server itself.
 	Strict bool
 
-	// Monitor, if not nil, also looks with MONITOR, which costs: see there.
+	// Monitor, if not nil, also sends MONITOR, which is expensive: see MonitorConfig.
 	Monitor *MonitorConfig
 
-	// Progress, if not nil, is told of each look, the first one included, before the
-	// wait for the next one.
+	// Progress, if not nil, is called after each look.
 	Progress func(Progress)
 
-	// Dial opens connections. nil: a net.Dialer's DialContext.
+	// Dial opens connections. Default the DialContext of a net.Dialer.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	name string // of our connections
 }
 
-// Progress is what was seen up to now.
+// Progress is the state of a run.
 type Progress struct {
 	Elapsed, For time.Duration
 	Servers      int
 	Commands     int64
-	Uses         int64 // of what is refused
+	Uses         int64 // of refused commands
 }
 
 func (c Config) withDefaults() (Config, error) {
-	if c.Profile == nil {
-		c.Profile = proxycompat.Codis32()
-	}
+	c.Profile = cmp.Or(c.Profile, proxycompat.Codis32())
 	if c.Profile.Server() {
 		return c, fmt.Errorf("live: the profile %q is that of a server, which refuses nothing", c.Profile.Name())
 	}
 	if c.For < 0 || c.Every < 0 || c.Timeout < 0 {
 		return c, errors.New("live: a time below 0")
 	}
-	if c.For == 0 {
-		c.For = 10 * time.Minute
-	}
-	if c.Every == 0 {
-		c.Every = time.Second
-	}
-	if c.Timeout == 0 {
-		c.Timeout = 5 * time.Second
-	}
+	c.For = cmp.Or(c.For, 10*time.Minute)
+	c.Every = cmp.Or(c.Every, time.Second)
+	c.Timeout = cmp.Or(c.Timeout, 5*time.Second)
 	if c.Dial == nil {
 		c.Dial = new(net.Dialer).DialContext
 	}
@@ -98,10 +89,7 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 func (c Config) tlsFor(a Address) *tls.Config {
-	cfg := c.TLS
-	if cfg == nil {
-		cfg = &tls.Config{MinVersion: tls.VersionTLS12}
-	}
+	cfg := cmp.Or(c.TLS, &tls.Config{MinVersion: tls.VersionTLS12})
 	if cfg.ServerName != "" || cfg.InsecureSkipVerify {
 		return cfg
 	}

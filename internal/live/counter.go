@@ -2,36 +2,34 @@ package live
 
 import "strings"
 
-// counter adds up what a server counts from one look to the next.
+// counter adds up the counts of a server from look to look.
 type counter struct {
 	last  map[string]Stat
-	total map[string]Stat // since the beginning, without our own
-	own   map[string]Stat // of ourselves, since the last look
-	mine  int64           // of ourselves, since the beginning
+	total map[string]Stat // since the beginning, without our own commands
+	own   map[string]Stat // our own since the last look
+	mine  int64           // our own since the beginning
 }
 
 func newCounter() *counter {
 	return &counter{total: map[string]Stat{}, own: map[string]Stat{}}
 }
 
-// sent notes a command of ours, which the server will have counted at the next look.
+// sent records a command of ours. The server has counted it at the next look.
 func (c *counter) sent(args []string, rejected bool) {
 	name := strings.ToUpper(args[0])
 	switch name {
 	case "CLIENT", "ACL", "CLUSTER":
 		name += " " + strings.ToUpper(args[1])
 	}
-	s := c.own[name]
+	one := Stat{Calls: 1}
 	if rejected {
-		s.Rejected++
-	} else {
-		s.Calls++
+		one = Stat{Rejected: 1}
 	}
-	c.own[name] = s
+	c.own[name] = c.own[name].plus(one)
 }
 
-// fell reports whether a total went down, which only CONFIG RESETSTAT does. A single command
-// may be sent often enough after it to be as many as before.
+// fell reports whether a total decreased, which means CONFIG RESETSTAT. The count of a single
+// command may have caught up already.
 func fell(before, now Info) bool {
 	for _, field := range []string{"total_commands_processed", "total_connections_received", "total_net_input_bytes"} {
 		if now.number(field) < before.number(field) {
@@ -41,10 +39,10 @@ func fell(before, now Info) bool {
 	return false
 }
 
-// advance takes the next look, and reports whether the counters began anew since the last
-// one: then it has what was counted after that.
+// advance adds the next look. anew means that the server's counters were reset since the last
+// look. advance also detects that itself, and reports it: then it adds the counts after the reset.
 func (c *counter) advance(now map[string]Stat, anew bool) (reset bool) {
-	// The INFO that brought this look is counted by the next one.
+	// The next look counts the INFO of this one.
 	bearer := Stat{Calls: 1}
 	c.own["INFO"] = c.own["INFO"].minus(bearer)
 	defer func() {
@@ -56,18 +54,14 @@ func (c *counter) advance(now map[string]Stat, anew bool) (reset bool) {
 	}
 	for name, was := range c.last {
 		is, counted := now[name]
-		if !counted && strings.Contains(name, ".") { // of a module that was unloaded
-			continue
-		}
-		if is.Calls < was.Calls || is.Rejected < was.Rejected || is.Failed < was.Failed {
-			anew = true
-		}
+		unloaded := !counted && strings.Contains(name, ".") // with its module
+		anew = anew || !unloaded && (is.Calls < was.Calls || is.Rejected < was.Rejected || is.Failed < was.Failed)
 	}
 	own := map[string]Stat{}
 	for name, s := range c.own {
 		c.mine += s.Uses()
 		if container, _, is := strings.Cut(name, " "); is {
-			if _, apart := now[name]; !apart { // before Redis 7 subcommands are not counted by themselves
+			if _, apart := now[name]; !apart { // Redis 7 is the first to count subcommands
 				name = container
 			}
 		}

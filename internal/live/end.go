@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// end is the last look.
+// end takes the last look.
 func (n *node) end(ctx context.Context) {
 	if n.monitor != nil {
 		n.monitor.stop()
@@ -19,9 +19,7 @@ func (n *node) end(ctx context.Context) {
 		return
 	}
 	if n.looks == before {
-		if n.behind != nil {
-			n.askSentinelsAgain(ctx)
-		}
+		n.askSentinelsAgain(ctx)
 		n.trouble("could not be asked since %s", n.looked.UTC().Format(time.TimeOnly))
 		return
 	}
@@ -31,19 +29,17 @@ func (n *node) end(ctx context.Context) {
 	if n.members != nil && !n.membersSeen {
 		n.trouble("could not be asked again for the other servers of its cluster")
 	}
-	if n.behind != nil {
-		n.askSentinelsAgain(ctx)
-	}
+	n.askSentinelsAgain(ctx)
 	n.endDenied(ctx)
 }
 
-// endDenied is the last look at ACL LOG. Since Redis 6.2 the counts have what was refused,
-// too, and the log only says whom.
+// endDenied takes the last look at ACL LOG. Since Redis 6.2 the counts include rejected commands,
+// and the log only adds their clients.
 func (n *node) endDenied(ctx context.Context) {
 	if n.info.major() < 6 {
 		return
 	}
-	if !n.cannotSee("ACL LOG") {
+	if !slices.ContainsFunc(n.unseen, func(u Unseen) bool { return u.What == "ACL LOG" }) {
 		after, err := n.askDenied(ctx)
 		if err == nil {
 			n.grown = slices.DeleteFunc(newDenied(n.denied, after), func(d Denied) bool { return n.isOurs(d.Client) })
@@ -54,8 +50,4 @@ func (n *node) endDenied(ctx context.Context) {
 	if !n.info.countsRefusals() {
 		n.trouble("did not show ACL LOG, and before Redis 6.2 does not count what it refuses")
 	}
-}
-
-func (n *node) cannotSee(what string) bool {
-	return slices.ContainsFunc(n.unseen, func(u Unseen) bool { return u.What == what })
 }

@@ -7,10 +7,10 @@ import (
 	"io"
 )
 
-// Static counts the findings of a check of code, by rule.
+// Static counts the findings of migrate-check in code, by rule.
 type Static map[string]int
 
-// ReadStatic reads a file of JSON objects, of which those with a "rule" are findings.
+// ReadStatic reads JSON objects. Those with a "rule" are findings.
 func ReadStatic(r io.Reader) (Static, error) {
 	static := Static{}
 	objects := 0
@@ -32,7 +32,7 @@ func ReadStatic(r io.Reader) (Static, error) {
 	}
 }
 
-// inCode are the rules that find in code what a rule finds here.
+// inCode returns the rules for code that find the commands of a rule for servers.
 func inCode(rule string) []string {
 	switch rule {
 	case "MC101":
@@ -41,14 +41,14 @@ func inCode(rule string) []string {
 		return []string{"MC101", "MC102", "MC103"}
 	case "MC202":
 		return []string{"MC202", "MC504"}
-	case "MC302", "MC401", "MC404", "MC701": // by its name, too
+	case "MC302", "MC401", "MC404", "MC701": // MC901 finds them by name
 		return []string{rule, "MC901"}
 	}
 	return []string{rule}
 }
 
-// Join notes at each finding that counts whether the code that was checked has a place
-// that can be it. Where it has none, another code base sends it.
+// Join sets Finding.InCode. Commands of a finding without a place in that code come from another
+// code base.
 func (r *Report) Join(static Static) {
 	for i := range r.Findings {
 		f := &r.Findings[i]

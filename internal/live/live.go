@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Run looks at the servers for a while and reports what was sent to them that the proxy
-// would refuse. When ctx ends it comes to its end early, with a report that says so.
+// Run observes the servers for Config.For, and reports the commands that the proxy would refuse. If
+// ctx ends early, the report is Incomplete.
 //
-// An error, a *[SetupError] as a rule, says that there is nothing to report.
+// An error, usually a *[SetupError], means that there is nothing to report.
 func Run(ctx context.Context, addresses []Address, cfg Config) (*Report, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -30,7 +30,7 @@ func Run(ctx context.Context, addresses []Address, cfg Config) (*Report, error) 
 	}
 	wait(ctx, nodes, cfg, began)
 
-	// What was seen is worth a report also when ctx has ended.
+	// The last look is worth its time even if ctx has ended.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLooks*cfg.Timeout)
 	defer cancel()
 	each(nodes, func(n *node) { n.end(last) })
@@ -42,10 +42,10 @@ func Run(ctx context.Context, addresses []Address, cfg Config) (*Report, error) 
 	return assemble(nodes, cfg, began, ended, notes, troubles), nil
 }
 
-// lastLooks is how many timeouts the last look may take: two connections, and some questions.
+// lastLooks bounds the last look, in timeouts: two connections, and some commands.
 const lastLooks = 4
 
-// sharedAddresses finds several servers behind one address: there may be more of them.
+// sharedAddresses finds addresses of several servers, as a load balancer has.
 func sharedAddresses(nodes []*node) (troubles []string) {
 	number := map[string]int{}
 	for _, n := range nodes {
@@ -56,7 +56,7 @@ func sharedAddresses(nodes []*node) (troubles []string) {
 	return troubles
 }
 
-// each calls f for all nodes at the same time.
+// each calls f for all nodes concurrently.
 func each(nodes []*node, f func(*node)) {
 	var all sync.WaitGroup
 	for _, n := range nodes {
@@ -65,7 +65,7 @@ func each(nodes []*node, f func(*node)) {
 	all.Wait()
 }
 
-// wait looks every now and then, until the time is over.
+// wait looks every cfg.Every, until the window ends.
 func wait(ctx context.Context, nodes []*node, cfg Config, began time.Time) {
 	tick := time.NewTicker(cfg.Every)
 	defer tick.Stop()
@@ -97,7 +97,7 @@ func progress(nodes []*node, cfg Config, began time.Time) Progress {
 	return p
 }
 
-// beginMonitor starts MONITOR, unless the server has too much to do for that.
+// beginMonitor starts MONITOR, unless the server is too busy.
 func (n *node) beginMonitor(ctx context.Context) {
 	cfg := *n.cfg.Monitor
 	if n.wire == nil {

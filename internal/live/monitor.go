@@ -2,6 +2,7 @@ package live
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,62 +14,54 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// MonitorConfig bounds what MONITOR costs: a server writes each command that it gets to
-// each MONITOR as well, which can halve what it gets done. The zero value works.
+// MonitorConfig bounds the cost of MONITOR, which can halve the throughput of a server. The zero
+// value works.
 type MonitorConfig struct {
-	// For is how long. 0: 10 seconds.
+	// For is the time limit. Default 10 seconds.
 	For time.Duration
-	// Lines ends it after so many commands of a server. 0: 10,000.
+	// Lines is the limit of commands of a server. Default 10,000.
 	Lines int
-	// Rate ends it, or does not let it begin, where a server gets more commands a second.
-	// 0: 5,000.
+	// Rate is the limit of commands per second: MONITOR does not start above it, and ends above
+	// it. Default 5,000.
 	Rate int
-	// Force does not look at Rate.
+	// Force ignores Rate.
 	Force bool
-	// ShowKeys shows keys as they are, and not their patterns.
+	// ShowKeys reports keys instead of their patterns.
 	ShowKeys bool
 }
 
 func (c MonitorConfig) withDefaults() MonitorConfig {
-	if c.For <= 0 {
-		c.For = 10 * time.Second
-	}
-	if c.Lines <= 0 {
-		c.Lines = 10_000
-	}
-	if c.Rate <= 0 {
-		c.Rate = 5_000
-	}
+	c.For = cmp.Or(max(c.For, 0), 10*time.Second)
+	c.Lines = cmp.Or(max(c.Lines, 0), 10_000)
+	c.Rate = cmp.Or(max(c.Rate, 0), 5_000)
 	return c
 }
 
-// maxLine is what is read of a line. The names and keys of most commands are in front.
-const maxLine = 64 << 10
+const (
+	maxLine     = 64 << 10 // bytes; names and keys come first in most commands
+	maxPatterns = 20       // of keys, for each command
+)
 
-// maxPatterns is how many patterns of keys are kept of a command.
-const maxPatterns = 20
-
-// monitor is one run of MONITOR against one server. What it found may be read once done
-// is closed.
+// monitor is a run of MONITOR on a server. Its results may be read after done is closed.
 type monitor struct {
 	cfg     MonitorConfig
 	profile *proxycompat.Profile
 	wire    *wire
 	done    chan struct{}
-	stopped atomic.Bool // by us
+	stopped atomic.Bool // by stop
 
 	lines, cut int
 	took       time.Duration
-	ended      string                    // why
+	ended      string                    // the reason
 	sources    map[string]map[string]int // lines, by command and address
-	lua        map[string]int            // lines, by command, of scripts
+	lua        map[string]int            // lines of scripts, by command
 	crossing   map[crossingOf]*crossing
-	together   map[string]int // lines whose keys fit together, of commands that need it
+	together   map[string]int // lines with compatible keys, by command
 	hello      int            // PUBLISH of sentinels
 }
 
-// crossingOf is a command whose keys do not fit together or that the server is too old for, and
-// the rule that says so.
+// crossingOf is a command with incompatible keys, or with arguments of a later server version, and the
+// rule for it.
 type crossingOf struct{ rule, command string }
 
 type crossing struct {
@@ -91,7 +84,7 @@ func startMonitor(ctx context.Context, w *wire, cfg MonitorConfig, profile *prox
 	return m, nil
 }
 
-// stop ends it, and waits until it has.
+// stop ends the run, and waits for it.
 func (m *monitor) stop() {
 	m.stopped.Store(true)
 	m.wire.close()
@@ -102,31 +95,31 @@ func (m *monitor) run() {
 	defer close(m.done)
 	defer m.wire.close()
 	began := time.Now()
-	defer func() { m.took = time.Since(began) }()
+	m.ended = m.read(began)
+	m.took = time.Since(began)
+}
+
+// read reads lines, and returns the reason for its end.
+func (m *monitor) read(began time.Time) (ended string) {
 	if err := m.wire.conn.SetReadDeadline(began.Add(m.cfg.For)); err != nil {
-		m.ended = "the connection was lost"
-		return
+		return "the connection was lost"
 	}
 	second, inSecond := began, 0
 	for m.lines < m.cfg.Lines {
 		line, cut, err := readMonitorLine(m.wire.br)
 		switch now := time.Now(); {
 		case err != nil && now.Sub(began) >= m.cfg.For:
-			m.ended = "its time was over"
-			return
+			return "its time was over"
 		case err != nil && m.stopped.Load():
-			m.ended = "the look was over"
-			return
+			return "the look was over"
 		case err != nil:
-			m.ended = "the server closed the connection"
-			return
+			return "the server closed the connection"
 		case now.Sub(second) >= time.Second:
 			second, inSecond = now, 0
 		}
 		m.lines++
 		if inSecond++; inSecond > m.cfg.Rate && !m.cfg.Force {
-			m.ended = fmt.Sprintf("there were more than %d commands within a second", m.cfg.Rate)
-			return
+			return fmt.Sprintf("there were more than %d commands within a second", m.cfg.Rate)
 		}
 		if cut {
 			m.cut++
@@ -136,10 +129,10 @@ func (m *monitor) run() {
 			m.take(parsed)
 		}
 	}
-	m.ended = fmt.Sprintf("%d commands were seen", m.lines)
+	return fmt.Sprintf("%d commands were seen", m.lines)
 }
 
-// readMonitorLine reads a line, and of a long one only the beginning.
+// readMonitorLine reads a line, and keeps maxLine bytes of it.
 func readMonitorLine(br *bufio.Reader) (line string, cut bool, err error) {
 	var kept []byte
 	for {
@@ -155,7 +148,7 @@ func readMonitorLine(br *bufio.Reader) (line string, cut bool, err error) {
 	}
 }
 
-// take counts a command, and forgets its values.
+// take counts a command. It keeps no values.
 func (m *monitor) take(line MonitorLine) {
 	args := line.Args
 	name := clean(strings.ToUpper(args[0]))
@@ -168,29 +161,25 @@ func (m *monitor) take(line MonitorLine) {
 	}
 	j := judge(m.profile, name, true)
 	_, newer := m.profile.RuleFor(args...).TooNew(args)
-	switch {
-	case j.rule == "" && !newer:
-		return
-	case j.rule != "" && !j.keys || !m.passes(name, line):
-	default:
+	finding := j.rule != "" && !j.keys
+	if j.rule == "" && !newer || !finding && m.passes(name, line) {
 		return
 	}
 	if line.Source == "lua" {
 		m.lua[name]++
 		return
 	}
-	line.Source = wrap.Printable(line.Source)
 	if m.sources[name] == nil {
 		m.sources[name] = map[string]int{}
 	}
-	m.sources[name][line.Source]++
+	m.sources[name][wrap.Printable(line.Source)]++
 }
 
-// helloChannel is where sentinels find each other.
+// helloChannel is the channel of the sentinels.
 const helloChannel = "__sentinel__:hello"
 
-// passes reports whether all keys of a command are where the proxy looks for them, and the
-// server knows its arguments. It cannot tell for a line that was cut, nor for a script's commands.
+// passes reports whether the proxy accepts the keys of a command, and the server its arguments. It
+// returns true for a line that was cut, and for commands of scripts.
 func (m *monitor) passes(name string, line MonitorLine) bool {
 	if line.Cut || line.Source == "lua" {
 		return true
@@ -220,11 +209,13 @@ func (m *monitor) passes(name string, line MonitorLine) bool {
 		m.crossing[of] = c
 	}
 	c.lines++
+	show := keyPattern
+	if m.cfg.ShowKeys {
+		show = clean
+	}
 	keys := make([]string, len(indices))
 	for i, at := range indices {
-		if keys[i] = clean(line.Args[at]); !m.cfg.ShowKeys {
-			keys[i] = keyPattern(line.Args[at])
-		}
+		keys[i] = show(line.Args[at])
 	}
 	text := strings.Join(keys, " ")
 	if _, known := c.patterns[text]; text != "" && (known || len(c.patterns) < maxPatterns) {

@@ -6,115 +6,59 @@ import (
 	"strings"
 )
 
-// MonitorLine is what MONITOR shows of one command. It has the values in it, and so is
-// never kept.
+// MonitorLine is a command in the output of MONITOR. It has values, so it must not be kept.
 type MonitorLine struct {
 	Source string // HOST:PORT, "lua", or the path of a socket
 	Args   []string
-	Cut    bool // the line was longer than what is read of one
+	Cut    bool // Args is not complete
 }
 
-// ParseMonitorLine reads `1700000000.123456 [0 10.0.0.7:51234] "SET" "key" "value"`.
-func ParseMonitorLine(line string) (MonitorLine, bool) {
-	line = strings.TrimPrefix(strings.TrimRight(line, "\r\n"), "+")
-	_, rest, ok := strings.Cut(line, " [")
-	if !ok {
-		return MonitorLine{}, false
-	}
-	// A path may have a bracket in it; the first word is in quotes.
-	from, rest, ok := strings.Cut(rest, `] "`)
-	if !ok {
-		return MonitorLine{}, false
-	}
-	_, source, ok := strings.Cut(from, " ") // before it is the number of the database
+// ParseMonitorLine parses `1700000000.123456 [0 10.0.0.7:51234] "SET" "key" "value"`.
+func ParseMonitorLine(line string) (m MonitorLine, ok bool) {
+	_, rest, _ := strings.Cut(strings.TrimRight(line, "\r\n"), " [")
+	from, rest, ok := strings.Cut(rest, `] "`) // a path may have a bracket
+	_, source, _ := strings.Cut(from, " ")     // after the number of the database
 	if !ok || source == "" {
 		return MonitorLine{}, false
 	}
-	m := MonitorLine{Source: source}
-	rest = `"` + rest
-	for rest != "" {
-		word, after, whole := unquote(rest)
-		if !whole {
+	m.Source = source
+	for rest = `"` + rest; rest != ""; rest = strings.TrimLeft(rest, " ") {
+		// A server escapes like Go: see sdscatrepr in sds.c.
+		quoted, err := strconv.QuotedPrefix(rest)
+		if err != nil || quoted[0] != '"' {
 			m.Cut = true
 			break
 		}
+		word, _ := strconv.Unquote(quoted) // QuotedPrefix has checked it
 		m.Args = append(m.Args, word)
-		rest = strings.TrimLeft(after, " ")
+		rest = rest[len(quoted):]
 	}
 	return m, len(m.Args) > 0
 }
 
-// unquote reads a word as a server's sdscatrepr writes it.
-func unquote(s string) (word, rest string, ok bool) {
-	if !strings.HasPrefix(s, `"`) {
-		return "", "", false
-	}
-	var out strings.Builder
-	for i := 1; i < len(s); i++ {
-		switch c := s[i]; c {
-		case '"':
-			return out.String(), s[i+1:], true
-		case '\\':
-			i++
-			if i == len(s) {
-				return "", "", false
-			}
-			switch s[i] {
-			case 'n':
-				out.WriteByte('\n')
-			case 'r':
-				out.WriteByte('\r')
-			case 't':
-				out.WriteByte('\t')
-			case 'a':
-				out.WriteByte('\a')
-			case 'b':
-				out.WriteByte('\b')
-			case 'x':
-				if i+2 >= len(s) {
-					return "", "", false
-				}
-				b, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
-				if err != nil {
-					return "", "", false
-				}
-				out.WriteByte(byte(b))
-				i += 2
-			default:
-				out.WriteByte(s[i])
-			}
-		default:
-			out.WriteByte(c)
-		}
-	}
-	return "", "", false
+// variable matches the parts of a key that distinguish it from others: mail addresses, UUIDs, hashes
+// and numbers. They are replaced in this order.
+var variable = []*regexp.Regexp{
+	regexp.MustCompile(`[^\s:{}/|]+@[^\s:{}/|]+`),
+	regexp.MustCompile(`[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`),
+	regexp.MustCompile(`[0-9a-fA-F]*[0-9][0-9a-fA-F]{7,}|[0-9a-fA-F]{16,}`),
+	regexp.MustCompile(`[0-9]+`),
 }
 
-var (
-	uuids   = regexp.MustCompile(`[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`)
-	hexes   = regexp.MustCompile(`[0-9a-fA-F]*[0-9][0-9a-fA-F]{7,}|[0-9a-fA-F]{16,}`)
-	numbers = regexp.MustCompile(`[0-9]+`)
-	mails   = regexp.MustCompile(`[^\s:{}/|]+@[^\s:{}/|]+`)
-)
-
-// maxPattern is how long a pattern may get: what is longer is no name that people gave.
-const maxPattern = 80
-
-// keyPattern is the form of a key, without what tells one from another: numbers, UUIDs,
-// hashes and mail addresses are a star. What cannot be printed is one, too.
+// keyPattern returns the form of a key, with a star for each variable part, and at most 80 bytes of it.
 func keyPattern(key string) string {
-	key = mails.ReplaceAllString(key, "*")
-	key = uuids.ReplaceAllString(key, "*")
-	key = hexes.ReplaceAllString(key, "*")
-	key = numbers.ReplaceAllString(key, "*")
+	const most = 80
+	for _, re := range variable {
+		key = re.ReplaceAllString(key, "*")
+	}
 	key = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return '?'
 		}
 		return r
 	}, key)
-	if len(key) > maxPattern {
-		key = key[:maxPattern] + "…"
+	if len(key) > most {
+		key = key[:most] + "…"
 	}
 	return key
 }

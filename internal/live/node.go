@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,38 +9,38 @@ import (
 	"time"
 )
 
-// node is one server that is looked at. One goroutine at a time uses it.
+// node is an observed server. It is used by one goroutine at a time.
 type node struct {
 	cfg  Config
 	addr Address
 
-	behind *Address // the sentinels that have named addr, if any
-	wire   *wire    // nil: the connection is lost
+	behind *Address // the sentinels of addr, if any
+	wire   *wire    // nil if the connection is lost
 
 	count  *counter
 	people *people
 	info   Info // of the last look
 	began  time.Time
-	looked time.Time // when the last look was answered
+	looked time.Time // time of the last reply
 	looks  int
-	gone   bool // it is no primary any more: nothing of it counts from then on
+	gone   bool // no primary any more; later looks do not count
 
-	clientsAt time.Time // when CLIENT LIST may be asked for again
+	clientsAt time.Time // no CLIENT LIST before
 	denied    []Denied  // of ACL LOG, at the beginning
-	grown     []Denied  // and what came since
+	grown     []Denied  // of ACL LOG, since the beginning
 	members   []member  // of a Redis Cluster, at the beginning
-	membersAt time.Time // when CLUSTER NODES may be asked for again
+	membersAt time.Time // no CLUSTER NODES before
 
-	membersSeen bool // the last time it was asked for, it was answered
+	membersSeen bool // the last CLUSTER NODES was answered
 	ours        map[string]bool
 	user        string
 
 	monitor  *monitor
-	troubles []string // why what was counted is not all
+	troubles []string // why the counts are not complete
 	unseen   []Unseen
 }
 
-// Unseen is what could not be looked at, and what to do about it.
+// Unseen is a failed question, with a remedy.
 type Unseen struct {
 	Server string `json:"server"`
 	What   string `json:"what"`
@@ -75,12 +76,10 @@ func (n *node) trouble(format string, args ...any) {
 	}
 }
 
-// notSeen notes what could not be asked, once, with the right that is missing.
+// notSeen records the first failure of a question, with the missing right.
 func (n *node) notSeen(what string, err error, right string) {
-	for _, u := range n.unseen {
-		if u.What == what {
-			return
-		}
+	if slices.ContainsFunc(n.unseen, func(u Unseen) bool { return u.What == what }) {
+		return
 	}
 	u := Unseen{Server: n.addr.Host, What: what, Why: clean(err.Error())}
 	if lacksRight(err) {
@@ -89,14 +88,9 @@ func (n *node) notSeen(what string, err error, right string) {
 	n.unseen = append(n.unseen, u)
 }
 
-func (n *node) userName() string {
-	if n.user == "" {
-		return "default"
-	}
-	return n.user
-}
+func (n *node) userName() string { return cmp.Or(n.user, "default") }
 
-// begin is the first look. An error says that this server cannot be judged.
+// begin takes the first look. It returns an error for a server that cannot be judged.
 func (n *node) begin(ctx context.Context) error {
 	info, err := n.ask(ctx)
 	if err != nil {
@@ -124,7 +118,7 @@ func (n *node) begin(ctx context.Context) error {
 			n.notSeen("ACL LOG", err, "+acl|log")
 		}
 	}
-	// The window begins with this look: all that was asked before it is not in it.
+	// The window begins here, after our own first commands.
 	if info, err = n.ask(ctx); err != nil {
 		return n.cannotAsk(err)
 	}
@@ -133,7 +127,7 @@ func (n *node) begin(ctx context.Context) error {
 	return nil
 }
 
-// ask asks for what the server counts.
+// ask returns the server's counts.
 func (n *node) ask(ctx context.Context) (Info, error) {
 	general, err := n.wire.text(ctx, "INFO")
 	if err != nil {
@@ -146,8 +140,7 @@ func (n *node) ask(ctx context.Context) (Info, error) {
 	return ParseInfo(general + "\r\n" + stats), nil
 }
 
-// askAgain asks over another connection if the one we have is of no use any more: a server,
-// and what stands before it, ends those that were idle for long.
+// askAgain reconnects once: servers and load balancers close idle connections.
 func (n *node) askAgain(ctx context.Context) (Info, error) {
 	if n.wire != nil {
 		info, err := n.ask(ctx)
@@ -163,7 +156,7 @@ func (n *node) askAgain(ctx context.Context) (Info, error) {
 }
 
 func (n *node) askDenied(ctx context.Context) ([]Denied, error) {
-	if n.wire == nil { // CLIENT LIST was too much
+	if n.wire == nil { // after a failed CLIENT LIST
 		if err := n.connect(ctx); err != nil {
 			return nil, err
 		}
@@ -175,27 +168,28 @@ func (n *node) askDenied(ctx context.Context) ([]Denied, error) {
 	return parseDenied(reply), nil
 }
 
-// look is any later one. ctx bounds connecting anew.
+// look takes any look but the first. ctx bounds reconnecting.
 func (n *node) look(ctx context.Context) {
 	if n.gone {
 		return
 	}
 	info, err := n.askAgain(ctx)
-	if isRefusal(err) { // it is loading its data, say
+	if isRefusal(err) { // LOADING, for example
 		return
 	}
-	if err != nil {
+	if err != nil { // the next look tries again
 		n.close()
-		return // tried again at the next look; at the end it is a trouble
+		return
 	}
 	if n.changed(info) {
 		return
 	}
 	restarted := info.Fields["run_id"] != n.info.Fields["run_id"]
-	reset := !restarted && fell(n.info, info)
-	if reset = n.count.advance(info.Commands, restarted || reset); restarted {
+	reset := n.count.advance(info.Commands, restarted || fell(n.info, info))
+	switch {
+	case restarted:
 		n.trouble("was started anew: what was sent before that, after %s, was not counted", n.looked.UTC().Format(time.TimeOnly))
-	} else if reset {
+	case reset:
 		n.trouble("had its counters reset (CONFIG RESETSTAT): what was sent shortly before that was not counted")
 	}
 	n.info, n.looked = info, time.Now()
@@ -208,8 +202,7 @@ func (n *node) look(ctx context.Context) {
 	}
 }
 
-// changed reports whether it is no primary any more, so that its counts have what
-// replication does in them.
+// changed reports whether the role has changed, so that the counts include replication.
 func (n *node) changed(info Info) bool {
 	before, now := n.info.Fields, info.Fields
 	switch {
@@ -225,16 +218,15 @@ func (n *node) changed(info Info) bool {
 	return n.gone
 }
 
-// wasReplica reports whether a primary has been a replica since an earlier look. It has
-// another history then, and still knows that of the primary it had. One that gets its first
-// replica, or has lost all for an hour, begins a new history as well, but with none before.
+// wasReplica reports whether a primary was a replica between two looks: it has a new replication id,
+// and remembers the id of its own primary. A primary with its first replica, or without one for an
+// hour, has a new id as well, but no second one.
 func wasReplica(before, now map[string]string) bool {
 	return before["master_replid"] != now["master_replid"] && strings.Trim(now["master_replid2"], "0") != ""
 }
 
-// A CLIENT LIST that is long (10,000 clients are about 3 MB) is asked for less often: share
-// is how many times as long as it took is waited before the next one, so that it gets at
-// most a hundredth of a server's time.
+// After a CLIENT LIST of longList bytes (10,000 clients are about 3 MB), the next one waits share
+// times as long as it took: it uses at most a hundredth of a server's time.
 const (
 	longList = 256 << 10
 	share    = 100
@@ -243,19 +235,18 @@ const (
 func (n *node) lookAtClients(ctx context.Context) {
 	began := time.Now()
 	text, err := n.wire.text(ctx, "CLIENT", "LIST")
+	n.clientsAt = began
 	switch {
 	case isRefusal(err):
 		n.notSeen("CLIENT LIST: who sent it, and who is subscribed or in a transaction now", err, "+client|list")
 		n.clientsAt = began.Add(24 * 365 * time.Hour) // each refusal is an entry of ACL LOG
 		return
-	case err != nil:
-		n.close()
-		n.clientsAt = began.Add(share * time.Since(began)) // it may be what is too much
-		return
-	}
-	n.clientsAt = began
-	if len(text) > longList {
+	case err != nil || len(text) > longList:
 		n.clientsAt = began.Add(share * time.Since(began))
+	}
+	if err != nil {
+		n.close()
+		return
 	}
 	clients := ParseClients(text)
 	for _, c := range clients {
@@ -268,8 +259,8 @@ func (n *node) lookAtClients(ctx context.Context) {
 	})
 }
 
-// isOurs reports whether a client is this program, or another run of it: with its name, and
-// in nothing that it does not do.
+// isOurs reports whether a client is this program, or another run of it: it has our name, and holds
+// nothing, as this program never does.
 func (n *node) isOurs(c Client) bool {
 	return n.ours[c.Addr] || strings.HasPrefix(c.Name, ownName) && len(c.Holds()) == 0
 }

@@ -8,22 +8,20 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
-// Schema is what Report.Schema says. A change that a reader of the JSON would notice makes
-// a new one.
+// Schema is the version of the JSON. An incompatible change has a new one.
 const Schema = "unwatch-live/1"
 
-// Verdict is what a report comes to.
+// Verdict is the result of a run.
 type Verdict string
 
-// The verdicts. A run that is not complete is Incomplete whatever it has found, as in a
-// check of code: what it did not see may be worse.
+// An incomplete run is Incomplete even with findings: the gap may hide worse ones.
 const (
 	Clean      Verdict = "clean"
 	Findings   Verdict = "findings"
 	Incomplete Verdict = "incomplete"
 )
 
-// ExitCode is that of the program: 0, 3 or 1.
+// ExitCode returns the exit code for a program: 0 clean, 3 findings, 1 incomplete.
 func (v Verdict) ExitCode() int {
 	switch v {
 	case Clean:
@@ -34,7 +32,7 @@ func (v Verdict) ExitCode() int {
 	return 1
 }
 
-// Report is what was seen.
+// Report is the result of Run.
 type Report struct {
 	Schema  string    `json:"schema"`
 	Verdict Verdict   `json:"verdict"`
@@ -44,25 +42,25 @@ type Report struct {
 	Ended   time.Time `json:"ended"`
 	Wanted  float64   `json:"wanted_seconds"`
 
-	Uses     int64 `json:"uses"`     // of what is refused: the sum over findings that count
-	Commands int64 `json:"commands"` // all that was sent, but for our own
-	Clients  int   `json:"clients"`  // different connections that were seen
-	Own      int64 `json:"own"`      // commands that this look has sent
+	Uses     int64 `json:"uses"`     // of refused commands: the sum over findings that count
+	Commands int64 `json:"commands"` // of all clients, without our own
+	Clients  int   `json:"clients"`  // distinct connections
+	Own      int64 `json:"own"`      // commands of this program
 
 	Servers    []Server     `json:"servers"`
 	Findings   []Finding    `json:"findings"`
 	Attributed []Attributed `json:"attributed,omitempty"`
 	Denied     []Denied     `json:"denied,omitempty"`
-	Incomplete []string     `json:"incomplete,omitempty"` // why it is
+	Incomplete []string     `json:"incomplete,omitempty"` // the reasons
 	Unseen     []Unseen     `json:"unseen,omitempty"`
 	Monitored  []Monitored  `json:"monitored,omitempty"`
 	Notes      []string     `json:"notes,omitempty"`
 }
 
-// Server is one that was asked.
+// Server is an observed server.
 type Server struct {
 	Addr     string  `json:"addr"`
-	Version  string  `json:"version"` // of the Redis that it is compatible with
+	Version  string  `json:"version"` // of the compatible Redis
 	Product  string  `json:"product"` // "Redis 7.0.15"
 	Role     string  `json:"role"`
 	Cluster  bool    `json:"cluster,omitempty"`
@@ -73,34 +71,34 @@ type Server struct {
 	Clients  int     `json:"clients"`
 }
 
-// Finding is a command that was sent and that the proxy does not carry out.
+// Finding is a command that clients have sent and that the proxy refuses.
 type Finding struct {
 	Rule     string          `json:"rule"`
 	Severity rules.Severity  `json:"severity"`
 	Command  string          `json:"command"`
-	Stat                     // of the servers' own counts, over all of them
-	Sampled  int64           `json:"sampled,omitempty"`    // seen by MONITOR, where that is what shows it
-	Held     int             `json:"held,omitempty"`       // clients under its effect at one moment: subscribed, in MULTI, blocked
-	InLua    int64           `json:"in_scripts,omitempty"` // lines of MONITOR that came from a script
+	Stat                     // the servers' own counts, over all servers
+	Sampled  int64           `json:"sampled,omitempty"`    // lines of MONITOR, if only MONITOR shows it
+	Held     int             `json:"held,omitempty"`       // clients subscribed, in MULTI or blocked at one moment
+	InLua    int64           `json:"in_scripts,omitempty"` // lines of MONITOR from scripts
 	Servers  map[string]Stat `json:"servers,omitempty"`    // by address
 	Why      string          `json:"why"`
 	Instead  string          `json:"instead,omitempty"`
-	Keys     []string        `json:"keys,omitempty"`     // patterns of keys that do not fit together
-	Together int64           `json:"together,omitempty"` // lines of MONITOR whose keys do fit together
+	Keys     []string        `json:"keys,omitempty"`     // patterns of incompatible keys
+	Together int64           `json:"together,omitempty"` // lines of MONITOR with compatible keys
 	From     []Seen          `json:"seen_from,omitempty"`
 	Remark   string          `json:"remark,omitempty"`
-	InCode   *int            `json:"in_code,omitempty"` // places that a check of code has found; see Join
+	InCode   *int            `json:"in_code,omitempty"` // places in the checked code; see Join
 }
 
-// Counts reports whether it makes the verdict Findings.
+// Counts reports whether the finding makes the verdict Findings.
 func (f *Finding) Counts() bool { return counts(f.Severity) }
 
 func counts(s rules.Severity) bool { return s != "" && s != rules.Note }
 
-// Number is how often it was seen, by whatever has seen it.
+// Number returns the uses by the servers' counts, or by MONITOR if those are more.
 func (f *Finding) Number() int64 { return max(f.Uses(), f.Sampled) }
 
-// Attributed are uses that are no service's.
+// Attributed counts uses by replication and sentinels.
 type Attributed struct {
 	Server  string `json:"server"`
 	Command string `json:"command"`
@@ -108,11 +106,11 @@ type Attributed struct {
 	To      string `json:"to"`
 }
 
-// Monitored says how much MONITOR has seen of a server.
+// Monitored describes the run of MONITOR on a server.
 type Monitored struct {
 	Server  string  `json:"server"`
 	Lines   int     `json:"lines"`
-	Cut     int     `json:"cut,omitempty"` // too long to be read whole
+	Cut     int     `json:"cut,omitempty"` // lines that were too long
 	Seconds float64 `json:"seconds"`
 	Ended   string  `json:"ended"`
 }

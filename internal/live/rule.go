@@ -1,54 +1,55 @@
 package live
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// judgement is what it means that a command was sent. The zero judgement: nothing.
+// judgement is the meaning of a command behind the proxy. The zero judgement is harmless.
 type judgement struct {
 	rule     string
 	severity rules.Severity
 	why      string
 	instead  string
-	// keys says that it depends on the keys, which no count knows.
-	keys bool
+	keys     bool // depends on the keys, which no count shows
 }
 
-// judge says what the use of a command means behind the proxy.
+// judge returns the meaning of a command behind the proxy.
 func judge(p *proxycompat.Profile, command string, strict bool) judgement {
 	rule := p.Rule(command)
-	j := judgement{why: rule.Why, instead: rule.Instead}
+	j := judgement{why: rule.Why, instead: rule.Instead, severity: rules.Note, keys: true}
 	known, isKnown := proxycompat.CommandOf(strings.Fields(command)...)
 	switch rule.Verdict {
 	case proxycompat.OK, proxycompat.Backend:
 		return judgement{}
 	case proxycompat.Split:
-		j.rule, j.severity, j.keys = "MC403", rules.Note, true
+		j.rule = "MC403"
 		return j
 	case proxycompat.OneKey, proxycompat.SameSlot:
-		j.rule, j.severity, j.keys = "MC402", rules.Note, true
-		if known.Group == "scripting" {
+		if j.rule = "MC402"; known.Group == "scripting" {
 			j.rule = "MC501"
 		}
 		return j
 	case proxycompat.Unknown:
-		j.rule, j.severity, j.keys = "MC404", rules.Note, true
+		j.rule = "MC404"
 		return j
 	}
+	j.keys = false
 	j.rule = ruleOf(command, known, isKnown, rule.Verdict)
 	if j.severity = rules.SeverityOf(j.rule); j.severity == rules.Note {
-		j.severity = rules.Error // in code it depends on the profile, which has decided here
+		j.severity = rules.Error // the profile has decided; in code the severity depends on it
 	}
-	if !strict && (j.rule == "MC701" && !ofServices(command) || j.rule == "MC601" || j.rule == "MC602" || j.rule == "MC603") {
+	administration := []string{"MC601", "MC602", "MC603"}
+	if !strict && (j.rule == "MC701" && !ofServices(command) || slices.Contains(administration, j.rule)) {
 		j.severity = rules.Note
 	}
 	return j
 }
 
-// ruleOf is the rule that finds in code what a proxy does not carry out rightly.
+// ruleOf returns the rule for a command that a proxy does not execute correctly.
 func ruleOf(command string, known proxycompat.Command, isKnown bool, verdict proxycompat.Verdict) string {
 	first, _, _ := strings.Cut(command, " ")
 	switch first {
@@ -86,30 +87,17 @@ func ruleOf(command string, known proxycompat.Command, isKnown bool, verdict pro
 	return "MC401"
 }
 
-// ofServices reports whether it is administration that services send as well, and that
-// exporters do not need.
+// ofServices reports whether services send an administrative command, and exporters do not.
 func ofServices(command string) bool {
-	switch command {
-	case "TIME", "DBSIZE", "FLUSHALL", "FLUSHDB", "SWAPDB":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"TIME", "DBSIZE", "FLUSHALL", "FLUSHDB", "SWAPDB"}, command)
 }
 
-// replication are the commands that only a replica sends, or its primary.
+// replication reports whether only replicas and primaries send a command.
 func replication(command string) bool {
-	switch command {
-	case "REPLCONF", "PSYNC", "SYNC":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"REPLCONF", "PSYNC", "SYNC"}, command)
 }
 
-// isScript reports whether a command runs a script, whose commands are counted as well.
+// isScript reports whether a command runs a script. Servers count the commands of scripts as well.
 func isScript(command string) bool {
-	switch command {
-	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO"}, command)
 }

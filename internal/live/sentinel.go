@@ -8,11 +8,16 @@ import (
 	"strings"
 )
 
-// askSentinels asks where the primary is. The first sentinel that knows is believed.
+// askSentinels returns the address of the primary. The first answer wins.
 func askSentinels(ctx context.Context, a Address, cfg Config) (Address, error) {
 	var all []error
 	for _, host := range a.Sentinels {
-		primary, err := askSentinel(ctx, host, a, cfg)
+		to := Address{Host: host, TLS: a.TLS}
+		primary, err := askSentinel(ctx, to, a.Primary, cfg)
+		if isRefusal(err) && strings.HasPrefix(err.Error(), "NOAUTH") && a.Password != "" {
+			to.Username, to.Password = a.Username, a.Password
+			primary, err = askSentinel(ctx, to, a.Primary, cfg)
+		}
 		if err == nil {
 			return Address{Host: primary, Username: a.Username, Password: a.Password, TLS: a.TLS}, nil
 		}
@@ -22,18 +27,8 @@ func askSentinels(ctx context.Context, a Address, cfg Config) (Address, error) {
 	return Address{}, &SetupError{Server: a.String(), What: strings.ReplaceAll(err.Error(), "\n", "; "), Err: err}
 }
 
-func askSentinel(ctx context.Context, host string, a Address, cfg Config) (string, error) {
-	to := Address{Host: host, TLS: a.TLS}
-	primary, err := askSentinelAs(ctx, to, a.Primary, cfg)
-	if isRefusal(err) && strings.HasPrefix(err.Error(), "NOAUTH") && a.Password != "" {
-		to.Username, to.Password = a.Username, a.Password
-		return askSentinelAs(ctx, to, a.Primary, cfg)
-	}
-	return primary, err
-}
-
-func askSentinelAs(ctx context.Context, to Address, name string, cfg Config) (string, error) {
-	w, err := dial(ctx, to, cfg, func([]string, bool) {}) // what a sentinel counts is no matter
+func askSentinel(ctx context.Context, to Address, name string, cfg Config) (string, error) {
+	w, err := dial(ctx, to, cfg, func([]string, bool) {}) // counts of a sentinel are not reported
 	if err != nil {
 		return "", err
 	}
@@ -50,9 +45,11 @@ func askSentinelAs(ctx context.Context, to Address, name string, cfg Config) (st
 	return addr, checkHost(addr)
 }
 
-// askSentinelsAgain finds a failover that the old primary has not noticed: it may be cut off
-// from the others, and still call itself one.
+// askSentinelsAgain detects a failover that a partitioned old primary has not noticed.
 func (n *node) askSentinelsAgain(ctx context.Context) {
+	if n.behind == nil {
+		return
+	}
 	now, err := askSentinels(ctx, *n.behind, n.cfg)
 	switch {
 	case err != nil:

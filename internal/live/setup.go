@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// Rights is what a user needs for all that is looked at, MONITOR excepted.
+// Rights is the ACL for everything but MONITOR.
 const Rights = "resetkeys resetchannels -@all +info +client|list +client|setname +acl|log +acl|whoami +cluster|nodes"
 
-// SetupError is why a server cannot be judged at all.
+// SetupError says why a server cannot be judged.
 type SetupError struct {
 	Server string // HOST:PORT
 	What   string
@@ -21,7 +21,7 @@ type SetupError struct {
 	Err    error  // may be nil
 }
 
-// Error says what is wrong, and what to do.
+// Error returns the problem and the remedy.
 func (e *SetupError) Error() string {
 	text := e.Server + ": " + e.What
 	if e.Do != "" {
@@ -37,7 +37,6 @@ func (n *node) setupError(err error, what, do string) error {
 	return &SetupError{Server: n.addr.Host, What: what, Do: do, Err: err}
 }
 
-// cannotConnect names what connecting failed of.
 func (n *node) cannotConnect(err error) error {
 	text := clean(err.Error())
 	var dns *net.DNSError
@@ -60,7 +59,7 @@ func (n *node) cannotConnect(err error) error {
 	return n.setupError(err, text, "")
 }
 
-// closed reports whether the other side has ended the connection.
+// closed reports whether the peer has closed the connection.
 func closed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
@@ -68,7 +67,7 @@ func closed(err error) bool {
 
 const askServers = "ask the servers behind it, all of them: only they count"
 
-// cannotAsk names what the first INFO failed of.
+// cannotAsk explains the error of an INFO of the first look.
 func (n *node) cannotAsk(err error) error {
 	text := clean(err.Error())
 	switch {
@@ -87,7 +86,7 @@ func (n *node) cannotAsk(err error) error {
 	return n.setupError(err, text, "")
 }
 
-// judgeable reports what a server is that cannot be judged.
+// judgeable returns an error for a sentinel, a proxy or a replica.
 func (n *node) judgeable(info Info) error {
 	f := info.Fields
 	switch {
@@ -105,7 +104,7 @@ func (n *node) judgeable(info Info) error {
 	return nil
 }
 
-// watchedBy are the primaries that a sentinel names: "name=main,status=ok,address=10.0.0.7:6379,…".
+// watchedBy lists the primaries of a sentinel: "name=main,status=ok,address=10.0.0.7:6379,…".
 func watchedBy(fields map[string]string) string {
 	var all []string
 	for i := 0; fields[fmt.Sprintf("master%d", i)] != ""; i++ {
@@ -121,8 +120,8 @@ func watchedBy(fields map[string]string) string {
 	return ": " + strings.Join(all, ", ")
 }
 
-// setup connects to the servers, and finds the other primaries of a Redis Cluster. It has
-// taken the first look at each. With an error all connections are closed.
+// setup connects to the servers and to the other primaries of a Redis Cluster, and takes the
+// first look. If it returns an error, all connections are closed.
 func setup(ctx context.Context, addresses []Address, cfg Config) (nodes []*node, notes, troubles []string, err error) {
 	defer func() {
 		if err != nil {
@@ -132,48 +131,43 @@ func setup(ctx context.Context, addresses []Address, cfg Config) (nodes []*node,
 		}
 	}()
 	byRun, byID := map[string]string{}, map[string]bool{}
-	add := func(a Address) (*node, error) {
+	add := func(a Address) (err error) {
 		var behind *Address
 		if a.Primary != "" {
 			sentinels := a
 			behind = &sentinels
 			if a, err = askSentinels(ctx, sentinels, cfg); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		n := newNode(a, cfg)
 		n.behind = behind
 		if err := n.connect(ctx); err != nil {
-			return nil, n.cannotConnect(err)
+			return n.cannotConnect(err)
 		}
 		if err := n.begin(ctx); err != nil {
 			n.close()
-			return nil, err
+			return err
 		}
 		run := n.info.Fields["run_id"]
 		if other, twice := byRun[run]; twice {
 			n.close()
 			notes = append(notes, fmt.Sprintf("%s is the same server as %s", a, other))
-			return nil, nil
+			return nil
 		}
 		byRun[run] = a.Host
 		for _, m := range n.members {
-			if m.myself {
-				byID[m.id] = true
-			}
+			byID[m.id] = byID[m.id] || m.myself
 		}
 		nodes = append(nodes, n)
-		return n, nil
+		return nil
 	}
 	for _, a := range addresses {
-		if _, err := add(a); err != nil {
+		if err := add(a); err != nil {
 			return nodes, nil, nil, err
 		}
 	}
-	if cfg.OnlyThese {
-		return nodes, notes, nil, nil
-	}
-	for i := 0; i < len(nodes); i++ { // it grows
+	for i := 0; i < len(nodes) && !cfg.OnlyThese; i++ { // add appends to nodes
 		for _, m := range nodes[i].members {
 			if m.primary != "" || m.down || byID[m.id] {
 				continue
@@ -181,7 +175,7 @@ func setup(ctx context.Context, addresses []Address, cfg Config) (nodes []*node,
 			byID[m.id] = true
 			a := nodes[i].addr
 			a.Host = m.addr
-			if _, err := add(a); err != nil {
+			if err := add(a); err != nil {
 				troubles = append(troubles, "another server of the cluster could not be asked: "+err.Error())
 			}
 		}

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -9,12 +10,10 @@ import (
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-const width = 80
-
-// summary is the verdict in one line. Its first number is what a gate waits for to be 0.
+// summary returns the result in one line. Its first number is 0 for a finished migration.
 func (r *Report) summary() string {
-	text := fmt.Sprintf("%s in %s of %s from %s on %s", plural(r.Uses, "use"), duration(r.Ended.Sub(r.Began)),
-		plural(r.Commands, "command"), plural(int64(r.Clients), "client"), plural(int64(len(r.Servers)), "server"))
+	text := fmt.Sprintf("%s in %s of %s from %s on %s", wrap.Counted(r.Uses, "use"), duration(r.Ended.Sub(r.Began)),
+		wrap.Counted(r.Commands, "command"), wrap.Counted(r.Clients, "client"), wrap.Counted(len(r.Servers), "server"))
 	held := 0
 	for _, f := range r.Findings {
 		if f.Counts() {
@@ -22,7 +21,7 @@ func (r *Report) summary() string {
 		}
 	}
 	if held > 0 {
-		text += fmt.Sprintf("; %s in the middle of one", plural(int64(held), "client"))
+		text += fmt.Sprintf("; %s in the middle of one", wrap.Counted(held, "client"))
 	}
 	if r.Verdict == Incomplete {
 		text += "; incomplete"
@@ -30,122 +29,137 @@ func (r *Report) summary() string {
 	return text
 }
 
-// WriteText writes the report in lines of at most 80 columns, but for names that are
-// longer themselves.
+// WriteText writes the report in lines of at most 80 columns. Only longer names make longer lines.
 func (r *Report) WriteText(w io.Writer) error {
 	var t text
-	t.paragraph("", "", r.Summary)
-	switch {
-	case r.Verdict == Clean:
-		t.paragraph("", "", fmt.Sprintf("Nothing was sent that %s does not carry out.", r.Profile))
-	case r.Verdict == Incomplete:
+	t.paragraph("", r.Summary)
+	switch r.Verdict {
+	case Clean:
+		t.paragraph("", fmt.Sprintf("Nothing was sent that %s does not carry out.", r.Profile))
+	case Incomplete:
 		t.WriteString("\nThis is no verdict, for not all was seen:\n")
 		for _, why := range r.Incomplete {
-			t.paragraph("  - ", "    ", why)
+			t.paragraph("  - ", why)
 		}
 	}
-	notes := 0
+	var notes, denied, unseen, nobody, monitored []string
 	for _, f := range r.Findings {
 		if f.Counts() {
 			t.finding(f)
-		} else {
-			notes++
+			continue
 		}
-	}
-	if notes > 0 {
-		t.WriteString("\nNotes, which count for nothing:\n")
-		for _, f := range r.Findings {
-			if !f.Counts() {
-				t.note(f)
-			}
+		note := f.headline() + ": " + f.Why
+		if f.Remark != "" {
+			note += "; " + f.Remark
 		}
+		notes = append(notes, note)
 	}
-	t.denied(r.Denied)
-	t.rest(r)
+	for _, d := range r.Denied {
+		denied = append(denied, fmt.Sprintf("%s, %d times, user %s, %s: %s, on %s",
+			clean(d.Object), d.Count, clean(d.Username), d.Context, d.Who, d.Server))
+	}
+	for _, u := range r.Unseen {
+		line := fmt.Sprintf("%s: %s: %s", u.Server, u.What, u.Why)
+		if u.Do != "" {
+			line += "; " + u.Do
+		}
+		unseen = append(unseen, line)
+	}
+	for _, a := range r.Attributed {
+		nobody = append(nobody, fmt.Sprintf("%s: %s %s: %s", a.Server, wrap.Grouped(a.Uses), a.Command, a.To))
+	}
+	for _, m := range r.Monitored {
+		monitored = append(monitored, fmt.Sprintf("%s: %s in %.1f s; it ended, for %s",
+			m.Server, wrap.Counted(m.Lines, "line"), m.Seconds, m.Ended))
+	}
+	how := r.Notes
+	for _, s := range r.Servers {
+		how = append(how, fmt.Sprintf("%s: %s, %s, %s, %s, looked at %s times, clients %s times",
+			s.Addr, s.Product, s.Role, wrap.Counted(s.Commands, "command"), wrap.Counted(s.Clients, "client"),
+			wrap.Grouped(int64(s.Looks)), wrap.Grouped(int64(s.Lists))))
+	}
+	t.list("Notes, which count for nothing:", notes)
+	t.list("Refused by an ACL (ACL LOG):", denied)
+	t.list("Could not be looked at:", unseen)
+	t.list("Counted for nobody:", nobody)
+	t.list("MONITOR, which is a sample:", monitored)
+	t.list("How:", how)
 	_, err := io.WriteString(w, t.String())
 	return err
 }
 
 type text struct{ strings.Builder }
 
-func (t *text) paragraph(lead, indent, words string) {
-	t.WriteString(wrap.Paragraph(width, lead, indent, words))
+// paragraph indents all lines by lead, the first by its text.
+func (t *text) paragraph(lead, words string) {
+	t.WriteString(wrap.Paragraph(wrap.Width, lead, strings.Repeat(" ", len(lead)), words))
+}
+
+func (t *text) list(title string, lines []string) {
+	for i, line := range lines {
+		if i == 0 {
+			t.WriteString("\n" + title + "\n")
+		}
+		t.paragraph("  - ", line)
+	}
 }
 
 func (t *text) finding(f Finding) {
+	const most, indent = 10, "         "
 	t.WriteString("\n")
-	t.paragraph(fmt.Sprintf("%-8s ", f.Severity), "         ", f.headline())
-	t.paragraph("         ", "         ", f.Why)
+	t.WriteString(wrap.Paragraph(wrap.Width, fmt.Sprintf("%-8s ", f.Severity), indent, f.headline()))
+	t.paragraph(indent, f.Why)
 	if f.Instead != "" {
-		t.paragraph("         ", "         ", "instead: "+f.Instead)
+		t.paragraph(indent, "instead: "+f.Instead)
 	}
 	if f.Remark != "" {
-		t.paragraph("         ", "         ", f.Remark)
+		t.paragraph(indent, f.Remark)
 	}
 	for _, keys := range f.Keys {
-		t.paragraph("         keys ", "              ", keys)
+		t.paragraph(indent+"keys ", keys)
 	}
-	const most = 10
-	for i, seen := range f.From {
-		if i == most {
-			t.paragraph("         ", "", fmt.Sprintf("and %d more, in the JSON", len(f.From)-most))
-			break
-		}
-		t.paragraph("         from ", "              ", seen.String())
+	for _, seen := range f.From[:min(len(f.From), most)] {
+		t.paragraph(indent+"from ", seen.String())
+	}
+	if more := len(f.From) - most; more > 0 {
+		t.paragraph(indent, fmt.Sprintf("and %d more, in the JSON", more))
 	}
 }
 
-// headline is "WATCH: 12 uses, 2 of them refused (MC101)".
+// headline returns "WATCH: 12 uses, 2 of them refused by the server (MC101)".
 func (f *Finding) headline() string {
 	var parts []string
-	if f.Uses() > 0 {
-		parts = append(parts, plural(f.Uses(), "use"))
+	add := func(n int64, words string) {
+		if n > 0 {
+			parts = append(parts, words)
+		}
 	}
-	if f.Rejected > 0 {
-		parts = append(parts, grouped(f.Rejected)+" of them refused by the server")
-	}
-	if f.Sampled > 0 {
-		parts = append(parts, grouped(f.Sampled)+" seen by MONITOR")
-	}
-	if f.InLua > 0 {
-		parts = append(parts, grouped(f.InLua)+" in scripts")
-	}
-	if f.Held > 0 {
-		parts = append(parts, plural(int64(f.Held), "client")+" in the middle of it")
-	}
+	add(f.Uses(), wrap.Counted(f.Uses(), "use"))
+	add(f.Rejected, wrap.Grouped(f.Rejected)+" of them refused by the server")
+	add(f.Sampled, wrap.Grouped(f.Sampled)+" seen by MONITOR")
+	add(f.InLua, wrap.Grouped(f.InLua)+" in scripts")
+	add(int64(f.Held), wrap.Counted(f.Held, "client")+" in the middle of it")
 	return fmt.Sprintf("%s: %s (%s)", f.Command, strings.Join(parts, ", "), f.Rule)
 }
 
-func (t *text) note(f Finding) {
-	words := f.headline() + ": " + f.Why
-	if f.Remark != "" {
-		words += "; " + f.Remark
-	}
-	t.paragraph("  - ", "    ", words)
-}
-
-// String names who it is: "desk at 10.0.0.7 (go-redis 9.7.0), 3 connections".
+// String describes the evidence: "desk at 10.0.0.7 (go-redis 9.7.0), 3 connections, on redis-0:6379".
 func (s Seen) String() string {
 	text := s.Who.String()
 	if s.Connections > 0 {
-		text += ", " + plural(int64(s.Connections), "connection")
+		text += ", " + wrap.Counted(s.Connections, "connection")
 	}
 	if s.MaxAge > 0 {
 		text += fmt.Sprintf(", the oldest %s", duration(time.Duration(s.MaxAge)*time.Second))
 	}
 	if s.Lines > 0 {
-		text += fmt.Sprintf(", %s of MONITOR", plural(int64(s.Lines), "line"))
+		text += fmt.Sprintf(", %s of MONITOR", wrap.Counted(s.Lines, "line"))
 	}
 	return text + ", on " + s.Server
 }
 
-// String names who it is.
+// String describes the connections: "desk at 10.0.0.7 (go-redis 9.7.0, user desk)".
 func (w Who) String() string {
-	name := w.Name
-	if name == "" {
-		name = "no name"
-	}
-	text := clean(name) + " at " + w.Host
+	text := clean(cmp.Or(w.Name, "no name")) + " at " + w.Host
 	var more []string
 	if w.Lib != "" {
 		more = append(more, clean(w.Lib))
@@ -159,52 +173,28 @@ func (w Who) String() string {
 	return text
 }
 
-func (t *text) denied(all []Denied) {
-	if len(all) == 0 {
-		return
+// duration returns "10 min", "1 h 30 min", "45 s".
+func duration(d time.Duration) string {
+	d = d.Round(time.Second)
+	var parts []string
+	for _, unit := range []struct {
+		of   time.Duration
+		name string
+	}{{time.Hour, "h"}, {time.Minute, "min"}, {time.Second, "s"}} {
+		if n := d / unit.of; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, unit.name))
+			d -= n * unit.of
+		}
 	}
-	t.WriteString("\nRefused by an ACL (ACL LOG):\n")
-	for _, d := range all {
-		t.paragraph("  - ", "    ", fmt.Sprintf("%s, %d times, user %s, %s: %s, on %s",
-			clean(d.Object), d.Count, clean(d.Username), d.Context, d.Who, d.Server))
-	}
+	return cmp.Or(strings.Join(parts, " "), "less than 1 s")
 }
 
-// rest is what belongs to every report: what was not seen, and how it was counted.
-func (t *text) rest(r *Report) {
-	list := func(title string, lines []string) {
-		if len(lines) > 0 {
-			t.WriteString("\n" + title + "\n")
-		}
-		for _, line := range lines {
-			t.paragraph("  - ", "    ", line)
-		}
+// clean returns a text of a server in one printable line of at most 200 bytes.
+func clean(text string) string {
+	const most = 200
+	text = wrap.Printable(text)
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
-	var lines []string
-	for _, u := range r.Unseen {
-		line := fmt.Sprintf("%s: %s: %s", u.Server, u.What, u.Why)
-		if u.Do != "" {
-			line += "; " + u.Do
-		}
-		lines = append(lines, line)
-	}
-	list("Could not be looked at:", lines)
-	lines = nil
-	for _, a := range r.Attributed {
-		lines = append(lines, fmt.Sprintf("%s: %s %s: %s", a.Server, grouped(a.Uses), a.Command, a.To))
-	}
-	list("Counted for nobody:", lines)
-	lines = nil
-	for _, m := range r.Monitored {
-		lines = append(lines, fmt.Sprintf("%s: %s in %.1f s; it ended, for %s",
-			m.Server, plural(int64(m.Lines), "line"), m.Seconds, m.Ended))
-	}
-	list("MONITOR, which is a sample:", lines)
-	lines = r.Notes
-	for _, s := range r.Servers {
-		lines = append(lines, fmt.Sprintf("%s: %s, %s, %s, %s, looked at %s times, clients %s times",
-			s.Addr, s.Product, s.Role, plural(s.Commands, "command"), plural(int64(s.Clients), "client"),
-			grouped(int64(s.Looks)), grouped(int64(s.Lists))))
-	}
-	list("How:", lines)
+	return text
 }

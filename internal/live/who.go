@@ -2,13 +2,12 @@ package live
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 )
 
-// Who is a group of connections that are alike.
+// Who identifies a group of similar connections.
 type Who struct {
 	Name string `json:"name,omitempty"` // CLIENT SETNAME
 	Host string `json:"host"`
@@ -22,28 +21,28 @@ func (w Who) compare(o Who) int {
 	return cmp.Or(cmp.Compare(w.Name, o.Name), cmp.Compare(w.Host, o.Host), cmp.Compare(w.Lib, o.Lib), cmp.Compare(w.User, o.User))
 }
 
-// Seen is who was seen with a command, and how: evidence of who it is, and no count.
+// Seen is evidence that some connections send a command. It is a sample, and no count.
 type Seen struct {
 	Who
-	Connections int    `json:"connections"`       // different ones
-	Samples     int    `json:"samples,omitempty"` // in so many looks at CLIENT LIST
-	Lines       int    `json:"lines,omitempty"`   // in so many lines of MONITOR
+	Connections int    `json:"connections"`       // distinct ones
+	Samples     int    `json:"samples,omitempty"` // in CLIENT LIST
+	Lines       int    `json:"lines,omitempty"`   // of MONITOR
 	MaxAge      int64  `json:"max_age_seconds,omitempty"`
 	Server      string `json:"server"`
 }
 
-// compareEvidence puts those with the most evidence first.
+// compareEvidence puts the most evidence first.
 func (s Seen) compareEvidence(o Seen) int {
 	return cmp.Or(cmp.Compare(o.Lines, s.Lines), cmp.Compare(o.Samples, s.Samples), s.compare(o.Who))
 }
 
-// people are the clients of one server.
+// people are the clients of a server.
 type people struct {
 	ids      map[int64]bool // of services
 	byAddr   map[string]Who
 	seen     map[string]map[Who]*sighting // by command
-	held     map[string]int               // by command: at most so many at one look
-	sentinel map[string]bool              // the names of their command connections
+	held     map[string]int               // by command: the maximum of all looks
+	sentinel map[string]bool              // names of their command connections
 	fresh    map[int64]bool               // subscriptions of sentinels that began within the window
 	looks    int
 }
@@ -61,20 +60,22 @@ func newPeople() *people {
 	}
 }
 
-// look takes a CLIENT LIST of a moment of the window. matters says of which commands it
-// is good to know who sent them.
+// look adds a CLIENT LIST, elapsed after the start of the window. matters reports the commands to
+// record.
 func (p *people) look(clients []Client, own func(Client) bool, elapsed time.Duration, matters func(string) bool) {
 	p.looks++
+	window := int64(elapsed / time.Second)
 	held := map[string]int{}
 	for _, c := range clients {
-		if own(c) {
+		switch kind := c.Kind(); {
+		case own(c) || kind == Replica || kind == Monitor:
 			continue
-		}
-		switch c.Kind() {
-		case Sentinel:
-			p.sentinelSeen(c, elapsed)
-			continue
-		case Replica, Monitor:
+		case kind == Sentinel:
+			if id, isCmd := strings.CutSuffix(c.Name, "-cmd"); isCmd {
+				p.sentinel[id] = true
+			} else if c.Age <= window {
+				p.fresh[c.ID] = true
+			}
 			continue
 		}
 		p.ids[c.ID] = true
@@ -84,23 +85,13 @@ func (p *people) look(clients []Client, own func(Client) bool, elapsed time.Dura
 			held[command]++
 			p.sighted(command, c)
 		}
-		// What was sent before the window is no use within it.
-		if c.Cmd != "" && !slices.Contains(holds, c.Cmd) && c.Idle <= int64(elapsed/time.Second) && matters(c.Cmd) {
+		// A command from before the window does not count.
+		if c.Cmd != "" && !slices.Contains(holds, c.Cmd) && c.Idle <= window && matters(c.Cmd) {
 			p.sighted(c.Cmd, c)
 		}
 	}
 	for command, n := range held {
 		p.held[command] = max(p.held[command], n)
-	}
-}
-
-func (p *people) sentinelSeen(c Client, elapsed time.Duration) {
-	id, isCmd := strings.CutSuffix(c.Name, "-cmd")
-	switch {
-	case isCmd:
-		p.sentinel[id] = true
-	case c.Age <= int64(elapsed/time.Second):
-		p.fresh[c.ID] = true
 	}
 }
 
@@ -123,7 +114,7 @@ func (p *people) sighting(command string, who Who) *sighting {
 	return s
 }
 
-// monitored notes that MONITOR has shown a command of an address.
+// monitored adds lines of MONITOR.
 func (p *people) monitored(command, addr string, lines int) {
 	who, known := p.byAddr[addr]
 	if !known {
@@ -132,9 +123,8 @@ func (p *people) monitored(command, addr string, lines int) {
 	p.sighting(command, who).lines += lines
 }
 
-// from are those who were seen with a command, those with the most evidence first.
-func (p *people) from(command, server string) []Seen {
-	var all []Seen
+// from returns the evidence for a command, the most first.
+func (p *people) from(command, server string) (all []Seen) {
 	for who, s := range p.seen[command] {
 		all = append(all, Seen{
 			Who: who, Connections: len(s.ids), Samples: s.samples, Lines: s.lines, MaxAge: s.age, Server: server,
@@ -143,6 +133,3 @@ func (p *people) from(command, server string) []Seen {
 	slices.SortFunc(all, Seen.compareEvidence)
 	return all
 }
-
-// heldCommands are the commands whose effect was seen.
-func (p *people) heldCommands() []string { return slices.Sorted(maps.Keys(p.held)) }

@@ -7,46 +7,47 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
-// refusal is an error that a server answered.
+// refusal is an error reply.
 type refusal struct{ text string }
 
 func (e refusal) Error() string { return e.text }
 
-// lacksRight reports whether the user may not do it.
-func lacksRight(err error) bool {
+// refused reports whether err is an error reply that begins with one of prefixes.
+func refused(err error, prefixes ...string) bool {
 	var r refusal
-	return errors.As(err, &r) && strings.HasPrefix(r.text, "NOPERM")
+	return errors.As(err, &r) && slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(r.text, p) })
 }
 
-func isRefusal(err error) bool {
-	var r refusal
-	return errors.As(err, &r)
-}
+func isRefusal(err error) bool  { return refused(err, "") }
+func lacksRight(err error) bool { return refused(err, "NOPERM") }
 
-// rejected reports whether a server has refused a command before it began, and so has
-// counted no call.
+// rejected reports whether a server has refused a command before its execution, so that it counts
+// no call.
 func rejected(err error) bool {
-	var r refusal
-	return errors.As(err, &r) && (strings.HasPrefix(r.text, "NO") || strings.HasPrefix(r.text, "ERR unknown") ||
-		strings.HasPrefix(r.text, "ERR wrong number") || strings.HasPrefix(r.text, "LOADING"))
+	return refused(err, "NO", "ERR unknown", "ERR wrong number", "LOADING")
 }
 
-// wire is one connection, used by one goroutine at a time.
+// turnedAway reports whether a server has refused the connection, and not the command: it has
+// too many clients, or is in protected mode.
+func turnedAway(err error) bool { return refused(err, "ERR max number of clients", "DENIED") }
+
+// wire is a connection. It is used by one goroutine at a time.
 type wire struct {
-	broken  error // why it is of no use any more: a late reply would be taken for the next one
+	broken  error // no command may follow: its reply could be an earlier one
 	conn    net.Conn
 	br      *bufio.Reader
 	timeout time.Duration
-	sent    func(args []string, rejected bool) // is told of every command that was sent
+	sent    func(args []string, rejected bool) // called for every command that was sent
 }
 
-// dial connects to an address, through the guard, and says who we are.
+// dial connects through the guard, and authenticates.
 func dial(ctx context.Context, a Address, cfg Config, sent func([]string, bool)) (*wire, error) {
 	ctx, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
@@ -57,7 +58,7 @@ func dial(ctx context.Context, a Address, cfg Config, sent func([]string, bool))
 	if a.TLS || cfg.TLS != nil {
 		secure := tls.Client(conn, cfg.tlsFor(a))
 		if err := secure.HandshakeContext(ctx); err != nil {
-			_ = conn.Close() // the handshake's error is the one that matters
+			_ = conn.Close() // the error of the handshake matters
 			return nil, fmt.Errorf("no TLS: %w", err)
 		}
 		conn = secure
@@ -70,8 +71,8 @@ func dial(ctx context.Context, a Address, cfg Config, sent func([]string, bool))
 	return w, nil
 }
 
-// greet authenticates, if there is a password. The name is for those who look at a CLIENT
-// LIST themselves; a user who may not set it is none the worse for it.
+// greet authenticates, if there is a password, and sets the name of the connection. A missing
+// right to set the name is no error.
 func (w *wire) greet(ctx context.Context, a Address, cfg Config) error {
 	var err error
 	switch {
@@ -92,15 +93,8 @@ func (w *wire) greet(ctx context.Context, a Address, cfg Config) error {
 	return nil
 }
 
-// turnedAway reports whether a server has refused the connection itself, whatever was asked:
-// it has too many clients, or protects itself from other hosts.
-func turnedAway(err error) bool {
-	var r refusal
-	return errors.As(err, &r) && (strings.HasPrefix(r.text, "ERR max number of clients") || strings.HasPrefix(r.text, "DENIED"))
-}
-
-// withoutWords is a refusal without the words of the command, which a server repeats if it
-// does not know it: those of AUTH are a password.
+// withoutWords removes the words of the command from an error reply: some servers repeat an unknown
+// command, and the words of AUTH include the password.
 func withoutWords(err error, password string) error {
 	var r refusal
 	if !errors.As(err, &r) {
@@ -113,8 +107,8 @@ func withoutWords(err error, password string) error {
 	return r
 }
 
-// ask sends a command and reads the reply to it. A reply that is an error is a refusal;
-// after any other error, and after the end of ctx, nothing can be asked any more.
+// ask sends a command and reads the reply. An error reply is a refusal. After any other error, and
+// after the end of ctx, the connection is unusable.
 func (w *wire) ask(ctx context.Context, args ...string) (resp.Reply, error) {
 	if w.broken != nil {
 		return nil, w.broken
@@ -122,7 +116,7 @@ func (w *wire) ask(ctx context.Context, args ...string) (resp.Reply, error) {
 	if w.broken = w.conn.SetDeadline(time.Now().Add(w.timeout)); w.broken != nil {
 		return nil, w.broken
 	}
-	inTime := context.AfterFunc(ctx, func() { _ = w.conn.SetDeadline(time.Unix(1, 0)) }) // a reader wakes up
+	inTime := context.AfterFunc(ctx, func() { _ = w.conn.SetDeadline(time.Unix(1, 0)) }) // wakes the reader
 	defer func() {
 		if !inTime() && w.broken == nil {
 			w.broken = context.Cause(ctx)
@@ -133,7 +127,7 @@ func (w *wire) ask(ctx context.Context, args ...string) (resp.Reply, error) {
 	}
 	reply, err := resp.ReadReply(nil, w.br, resp.Limits{Total: 256 << 20})
 	if err != nil {
-		w.sent(args, false) // it may have been carried out
+		w.sent(args, false) // the server may have executed it
 		if ctx.Err() != nil {
 			err = fmt.Errorf("it was ended while it waited for an answer: %w", context.Cause(ctx))
 		}
@@ -147,7 +141,7 @@ func (w *wire) ask(ctx context.Context, args ...string) (resp.Reply, error) {
 	return reply, err
 }
 
-// text asks for a reply that is a text.
+// text returns a reply that is a text.
 func (w *wire) text(ctx context.Context, args ...string) (string, error) {
 	reply, err := w.ask(ctx, args...)
 	if err != nil {
@@ -160,4 +154,4 @@ func (w *wire) text(ctx context.Context, args ...string) (string, error) {
 	return text, nil
 }
 
-func (w *wire) close() { _ = w.conn.Close() } // there is nobody to tell
+func (w *wire) close() { _ = w.conn.Close() } // nothing depends on the error

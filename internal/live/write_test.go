@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 func example() *Report {
@@ -46,7 +47,7 @@ func TestText(t *testing.T) {
 	text := out.String()
 	assert.True(t, strings.HasPrefix(text, "1,234 uses in 1 h 30 min of 7,654,321 commands from 42 clients on 1 server; 2\nclients"), text)
 	for line := range strings.Lines(text) {
-		assert.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), width, line)
+		assert.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), wrap.Width, line)
 	}
 	assert.NotContains(t, text, "\x1b")
 	oneLine := strings.Join(strings.Fields(text), " ")
@@ -136,10 +137,7 @@ func TestTheGuideHasTheRights(t *testing.T) {
 	assert.Contains(t, string(text), " on >... "+Rights+"\n")
 }
 
-func TestWords(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "-1,234", -123: "-123"} {
-		assert.Equal(t, want, grouped(n))
-	}
+func TestDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "less than 1 s", time.Second: "1 s", 600 * time.Second: "10 min", 25*time.Hour + time.Second: "25 h 1 s",
 	} {
