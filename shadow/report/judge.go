@@ -65,7 +65,9 @@ func openGate(name, have, need string) Gate {
 }
 
 func (g *Gate) fail(why string, args ...any) { g.State, g.Why = NotReady, fmt.Sprintf(why, args...) }
-func (g *Gate) wait(why string, args ...any) { g.State, g.Why = NotEnoughData, fmt.Sprintf(why, args...) }
+func (g *Gate) wait(why string, args ...any) {
+	g.State, g.Why = NotEnoughData, fmt.Sprintf(why, args...)
+}
 
 func (j *judgement) add(done float64, g Gate) {
 	j.gates = append(j.gates, g)

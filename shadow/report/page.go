@@ -43,8 +43,10 @@ func newPage(r *Report, p Policy) *page {
 // write renders the whole page before it writes, so that w never has half a page.
 func (p *page) write(w io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"sign":      func(s State) string { return map[State]string{Ready: "✓", NotReady: "✗", NotEnoughData: "○"}[s] },
-		"kind":      func(s State) string { return map[State]string{Ready: "good", NotReady: "bad", NotEnoughData: "open"}[s] },
+		"sign": func(s State) string { return map[State]string{Ready: "✓", NotReady: "✗", NotEnoughData: "○"}[s] },
+		"kind": func(s State) string {
+			return map[State]string{Ready: "good", NotReady: "bad", NotEnoughData: "open"}[s]
+		},
 		"share":     func(s float64) string { return pagePercent(100 * s) },
 		"grouped":   func(n any) string { return wrap.Grouped(reflect.ValueOf(n).Int()) },
 		"counted":   func(n any, noun string) string { return wrap.Counted(reflect.ValueOf(n).Int(), noun) },

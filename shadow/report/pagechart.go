@@ -299,7 +299,9 @@ func newPageTimeline(r *Report) *pageTimeline {
 }
 
 // across is the place of a time in the chart, in percent.
-func across(at, from, until time.Time) float64 { return 100 * float64(at.Sub(from)) / float64(until.Sub(from)) }
+func across(at, from, until time.Time) float64 {
+	return 100 * float64(at.Sub(from)) / float64(until.Sub(from))
+}
 
 // pageBuckets adds up minutes, so that at most columnsMost columns are left.
 func pageBuckets(minutes []Minute) (buckets []Minute, step time.Duration) {

@@ -102,7 +102,9 @@ func (p Policy) Validate() error {
 		"confidence is %v: it is a share from 0.5 to 0.999999, like 0.95", p.Confidence)
 	refuse(p.LatencyFactor != 0 && !(p.LatencyFactor >= 1 && p.LatencyFactor <= math.MaxInt32),
 		"latencyFactor is %v: 1.2 permits a fifth more, and less than 1 asks for a gain", p.LatencyFactor)
-	duration := func(name string, value time.Duration) { refuse(value < 0, "%s is %v: it cannot be negative", name, value) }
+	duration := func(name string, value time.Duration) {
+		refuse(value < 0, "%s is %v: it cannot be negative", name, value)
+	}
 	duration("latencySlack", p.LatencySlack)
 	duration("rtt", p.RTT)
 	duration("lag", p.Lag)
