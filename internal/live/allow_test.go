@@ -14,7 +14,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// sink is a connection that keeps what is written.
+// sink is a connection that keeps all written bytes.
 type sink struct {
 	net.Conn
 	got []byte
@@ -25,7 +25,7 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestOnlyTheListLeaves(t *testing.T) {
+func TestGuardSendsAllowedCommandsOnly(t *testing.T) {
 	for _, ok := range [][]string{
 		{"AUTH", "pw"}, {"auth", "user", "pw"}, {"INFO"}, {"info", "commandstats"}, {"CLIENT", "LIST"},
 		{"CLIENT", "SETNAME", ownName + "x"},
@@ -51,7 +51,7 @@ func TestOnlyTheListLeaves(t *testing.T) {
 		require.ErrorIs(t, err, ErrNotAllowed, no)
 		assert.Empty(t, s.got, no)
 
-		// Nor does it behind one that may, or in parts, or inline.
+		// Nor does it after an allowed command, in parts, or inline.
 		both := resp.AppendCommand(resp.AppendCommand(nil, "INFO"), no...)
 		for _, bytes := range [][]byte{both, both[:len(both)-3], []byte(strings.Join(no, " ") + "\r\n")} {
 			_, err = guard{&s}.Write(bytes)
@@ -61,8 +61,8 @@ func TestOnlyTheListLeaves(t *testing.T) {
 	}
 }
 
-// No command of Redis with any other words gets through.
-func TestNoOtherCommandLeaves(t *testing.T) {
+// No other command of Redis gets through, with any words.
+func TestGuardRefusesEveryOtherCommand(t *testing.T) {
 	passed := map[string]bool{}
 	for _, c := range proxycompat.Commands() {
 		name := strings.Fields(c.Name)
@@ -79,9 +79,8 @@ func TestNoOtherCommandLeaves(t *testing.T) {
 	}, passed)
 }
 
-// Nothing gets at a connection but through the guard: there is one place that opens any, and
-// what it opens is wrapped before anything is written.
-func TestThereIsOneWayOut(t *testing.T) {
+// Only one function opens connections, and it wraps them in the guard before the first write.
+func TestOneFunctionOpensConnections(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)
 	for _, file := range files {
@@ -131,7 +130,7 @@ func TestParseAddress(t *testing.T) {
 		"h", "h:0", "h:x", ":1", "", "u:hunter2@h:1", "http://u:hunter2@h:1", "redis://u:hunter2 @h", "redis://u:hunter2/x@h:1",
 		"sentinel://u:hunter2@s:1", "sentinel://u:hunter2@/main", "sentinel://u:hunter2@s:x,/main", "unix://u:hunter2@h/x", "unix:///",
 		"redis://u:hunter2%zz@h:1", "redis://u@h:1", "redis://",
-		// Numbers in front make a port of what is a password.
+		// A password that begins with digits looks like a port.
 		"redis://u:1234/hunter2@h", "redis://:1234/hunter2@h:1", "redis://u:1234#hunter2@h", "redis://:1234?hunter2@h",
 	} {
 		_, err := ParseAddress(word)

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever may name a key, a user or a module does not get at the terminal of who looks.
-func TestNothingReachesTheTerminal(t *testing.T) {
+// Hostile names of keys, users and modules do not reach the terminal.
+func TestHostileNamesDoNotReachTheTerminal(t *testing.T) {
 	const evil = "\x1b]0;pwned\a\u009b2J\u202e\xff"
 	for name, write := range map[string]func(*Report, io.Writer) error{
 		"text": (*Report).WriteText, "json": (*Report).WriteJSON, "prometheus": (*Report).WritePrometheus,

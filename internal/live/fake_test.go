@@ -16,12 +16,12 @@ import (
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
-// mayArrive is all that this package may ever send, said once more and without its code.
+// mayArrive lists the allowed commands independently of the code.
 var mayArrive = regexp.MustCompile(`^(INFO|INFO commandstats|CLIENT LIST|CLIENT SETNAME migrate-check-live-[0-9a-z]{8}|` +
 	`ACL WHOAMI|ACL LOG 1000|CLUSTER NODES|MONITOR|SENTINEL GET-MASTER-ADDR-BY-NAME [^ ]+|AUTH [^ ]+( [^ ]+)?)$`)
 
-// fake is a server as far as this package asks one. It counts as a real one does, what is
-// asked of it as well.
+// fake is a server with the commands of this package. Like a real one it counts all commands,
+// ours included.
 type fake struct {
 	mu       sync.Mutex
 	fields   map[string]string
@@ -30,10 +30,10 @@ type fake struct {
 	log      []Denied
 	nodes    string
 	deny     map[string]string // an error, by command
-	down     bool              // it accepts no connection
-	slow     time.Duration     // so long takes a CLIENT LIST
-	password string            // it wants this one
-	hang     bool              // it reads, and answers nothing
+	down     bool              // refuses connections
+	slow     time.Duration     // duration of a CLIENT LIST
+	password string            // required
+	hang     bool              // reads, and never replies
 	received [][]string
 	conns    []net.Conn
 	monitors []net.Conn
@@ -94,7 +94,7 @@ func (f *fake) serve(conn net.Conn) {
 func (f *fake) answer(conn net.Conn, args []string) []byte {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !mayArrive.MatchString(strings.Join(args, " ")) { // in whatever test, on whatever way
+	if !mayArrive.MatchString(strings.Join(args, " ")) { // in any test
 		panic(fmt.Sprintf("%q was sent", args))
 	}
 	f.received = append(f.received, args)
@@ -115,7 +115,7 @@ func (f *fake) answer(conn net.Conn, args []string) []byte {
 		f.add(name, Stat{Rejected: 1})
 		return resp.AppendError(nil, text)
 	}
-	defer f.add(name, Stat{Calls: 1}) // as a server does: INFO does not count itself yet
+	defer f.add(name, Stat{Calls: 1}) // like a server, INFO does not count itself yet
 	switch name {
 	case "INFO":
 		var text strings.Builder
@@ -158,7 +158,7 @@ func (f *fake) add(name string, s Stat) {
 	f.stats[name] = f.stats[name].plus(s)
 }
 
-// do changes something at once.
+// do calls change under the mutex.
 func (f *fake) do(change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -177,10 +177,10 @@ func (f *fake) slowness() time.Duration {
 	return f.slow
 }
 
-// use has clients call a command.
+// use counts calls by clients.
 func (f *fake) use(name string, calls int64) { f.do(func() { f.add(name, Stat{Calls: calls}) }) }
 
-// hangUp ends all connections.
+// hangUp closes all connections.
 func (f *fake) hangUp() {
 	f.do(func() {
 		for _, c := range f.conns {

@@ -10,7 +10,7 @@ import (
 	"github.com/unwatch/unwatch/internal/live"
 )
 
-// FuzzReadStatic: a file is counted, or the error says which object is wrong.
+// ReadStatic counts a file, or its error names the wrong object.
 func FuzzReadStatic(f *testing.F) {
 	for _, seed := range []string{"", "{}", `{"rule":"MC101"}{"rule":"MC101"}`, "[]", `{"rule":1}`, `{"rule":"x"}garbage`, "null null",
 		strings.Repeat("[", 20000), `{"rule":"` + strings.Repeat("x", 5000)} {
@@ -34,7 +34,7 @@ func FuzzReadStatic(f *testing.F) {
 	})
 }
 
-// FuzzParseAddress: no error and no printed address shows the password, wherever it stands.
+// No error and no printed address shows the password, at any place.
 func FuzzParseAddress(f *testing.F) {
 	const secret = "pa55-Sw0rd"
 	for _, seed := range []string{
@@ -50,7 +50,7 @@ func FuzzParseAddress(f *testing.F) {
 	f.Fuzz(func(t *testing.T, before, after string) {
 		a, err := live.ParseAddress(before + secret + after)
 		if err != nil {
-			if strings.Contains(before, "://") || strings.Contains(before+after, "@") { // else it is a part of a host
+			if strings.Contains(before, "://") || strings.Contains(before+after, "@") { // otherwise the password is a part of a host
 				require.NotContains(t, err.Error(), secret)
 			}
 			return

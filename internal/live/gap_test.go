@@ -14,10 +14,10 @@ import (
 
 const zeros = "0000000000000000000000000000000000000000"
 
-// What looks like a gap, and is none.
-func TestNoGaps(t *testing.T) {
+// Events that look like a gap, and are none.
+func TestEventsThatAreNoGap(t *testing.T) {
 	for name, change := range map[string]func(f *fake){
-		"a first replica": func(f *fake) { // a new history with none before it
+		"a first replica": func(f *fake) { // a new replication id without a second one
 			f.fields["master_replid"], f.fields["master_replid2"] = "repl-2", zeros
 		},
 		"a module unloaded": func(f *fake) { delete(f.stats, "FT.SEARCH") },
@@ -34,8 +34,8 @@ func TestNoGaps(t *testing.T) {
 	}
 }
 
-// After a reset there may be more of each command than before.
-func TestResetOfABusyServer(t *testing.T) {
+// After a reset, every count may be higher than before.
+func TestResetOfBusyServerIsDetected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.fields["total_commands_processed"] = "90000"
@@ -52,8 +52,8 @@ func TestResetOfABusyServer(t *testing.T) {
 	})
 }
 
-// Behind one address there may be several servers, and nobody knows how many.
-func TestSeveralServersOfOneAddress(t *testing.T) {
+// An unknown number of servers may be behind one address.
+func TestSharedAddressIsIncomplete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, two := newFake(), newFake()
 		two.fields["run_id"] = "run-2"
@@ -79,8 +79,8 @@ func TestSeveralServersOfOneAddress(t *testing.T) {
 	})
 }
 
-// A Redis 6.0 does not count what it refuses: of what ACL LOG has, nothing is left out.
-func TestTheACLLogOfAnOldServer(t *testing.T) {
+// Redis 6.0 does not count rejected commands, so the report needs all of ACL LOG.
+func TestOldServerNeedsACLLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.fields["redis_version"] = "6.0.16"
@@ -98,7 +98,7 @@ func TestTheACLLogOfAnOldServer(t *testing.T) {
 	})
 }
 
-// Valkey has its own names for what Redis tells.
+// Valkey has its own names for some fields of INFO.
 func TestValkey(t *testing.T) {
 	valkey := func() *fake {
 		f := newFake()
@@ -121,7 +121,7 @@ func TestValkey(t *testing.T) {
 	})
 }
 
-func TestNoRole(t *testing.T) {
+func TestServerWithoutRoleIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		delete(f.fields, "role")

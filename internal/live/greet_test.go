@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A server may repeat what it was asked, and of AUTH that is the password.
-func TestWhatIsSaidOfAUTH(t *testing.T) {
+// An error reply may repeat the words of AUTH, and so the password.
+func TestAUTHErrorsHideThePassword(t *testing.T) {
 	for text, want := range map[string]string{
 		"ERR unknown command 'AUTH', with args beginning with: 'hunter2' ":  "AUTH was refused: ERR unknown command 'AUTH'",
 		"ERR unknown command `auth`, with args beginning with: `hunter2`, ": "AUTH was refused: ERR unknown command `auth`",
@@ -28,8 +28,8 @@ func TestWhatIsSaidOfAUTH(t *testing.T) {
 	}
 }
 
-// Who is turned away at the door is not told that this is a proxy.
-func TestTurnedAway(t *testing.T) {
+// A refused connection is not mistaken for a proxy.
+func TestRefusedConnectionIsNoProxy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.deny["CLIENT SETNAME"] = "ERR max number of clients reached"
@@ -38,8 +38,8 @@ func TestTurnedAway(t *testing.T) {
 	})
 }
 
-// A name does not hide who is in the middle of something.
-func TestFalseNames(t *testing.T) {
+// A client with our name is reported if it holds anything.
+func TestOwnNameDoesNotHideSubscriber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.clients = []string{clientLine(9, ownName+"false", "flags=P sub=1 multi=-1 cmd=subscribe")}
@@ -49,7 +49,7 @@ func TestFalseNames(t *testing.T) {
 	})
 }
 
-// Before 7.4 a list does not show who watches, but who would be refused an EXEC.
-func TestDirtyWatch(t *testing.T) {
+// Before 7.4, CLIENT LIST shows a WATCH only after a watched key was written.
+func TestDirtyFlagShowsWatch(t *testing.T) {
 	assert.Equal(t, []string{"WATCH"}, parseClient("id=1 addr=a:1 flags=d multi=-1 cmd=get").Holds())
 }

@@ -41,8 +41,8 @@ func TestSentinels(t *testing.T) {
 	}
 }
 
-// MONITOR shows arguments that the server behind the proxy does not know.
-func TestMonitorShowsNewerArguments(t *testing.T) {
+// MONITOR shows arguments of a later server version.
+func TestMonitorReportsNewerArguments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		profile, err := proxycompat.Lookup("codis@3.2")
 		require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestMonitorShowsNewerArguments(t *testing.T) {
 	})
 }
 
-func TestMonitorShowsKeys(t *testing.T) {
+func TestMonitorReportsIncompatibleKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.clients = []string{

@@ -94,7 +94,7 @@ func FuzzParseClients(f *testing.F) {
 	})
 }
 
-// logReply is an answer to ACL LOG: of Redis 7.2, or without numbers as before.
+// logReply is a reply to ACL LOG, of Redis 7.2 with entry ids, or of an earlier version.
 func logReply(numbered bool, entries ...Denied) []byte {
 	out := resp.AppendArray(nil, len(entries))
 	for _, d := range entries {

@@ -41,8 +41,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Whatever a profile says of a command has a meaning here, and what it does not let pass
-// is a finding when all is wanted.
+// judge handles every verdict of every profile. With strict, every refused command is a finding.
 func TestEveryCommandOfEveryProfile(t *testing.T) {
 	for _, name := range proxycompat.Names() {
 		profile, err := proxycompat.Lookup(name)

@@ -13,7 +13,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// ran looks at one server for ten seconds of a bubble's time. At each second step is called.
+// ran observes a server for ten seconds of a bubble's time, and calls step every second.
 func ran(t *testing.T, f *fake, cfg Config, step func(second int)) *Report {
 	t.Helper()
 	r, err := tried(t.Context(), fakes{"redis:6379": f}, cfg, step)
@@ -53,8 +53,8 @@ func found(r *Report, command string) *Finding {
 	return nil
 }
 
-// Nothing was sent but by ourselves, and of that nothing counts: by any version.
-func TestOwnCommandsAreTakenOut(t *testing.T) {
+// Our own commands do not count, on any version.
+func TestOwnCommandsDoNotCount(t *testing.T) {
 	for _, version := range []string{"3.2.12", "6.2.14", "7.0.15", "8.0.2"} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake()
@@ -70,8 +70,8 @@ func TestOwnCommandsAreTakenOut(t *testing.T) {
 	}
 }
 
-// All that a whole run has sent is of the list.
-func TestWhatARunSends(t *testing.T) {
+// A whole run sends allowed commands only.
+func TestRunSendsAllowedCommandsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.fields["cluster_enabled"] = "1"
@@ -101,7 +101,7 @@ func TestUsesAreCounted(t *testing.T) {
 			f.use("CONFIG GET", 4)
 			f.use("HELLO", 6)
 			f.use("REPLCONF", 10)
-			f.use("INFO", 10) // of others: not one of them is taken for ours
+			f.use("INFO", 10) // by others; none is taken for ours
 			f.do(func() {
 				f.clients = []string{clientLine(9, "desk", "flags=x multi=2 cmd=watch"),
 					clientLine(8, "desk", "flags=N multi=-1 cmd=watch")}
@@ -128,7 +128,7 @@ func TestUsesAreCounted(t *testing.T) {
 	})
 }
 
-func TestStrict(t *testing.T) {
+func TestStrictReportsAdministration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		r := ran(t, f, Config{Strict: true}, at(3, func() { f.use("CONFIG GET", 4) }))
@@ -137,8 +137,8 @@ func TestStrict(t *testing.T) {
 	})
 }
 
-// Who was subscribed before the window sends nothing within it.
-func TestSubscribersFromBefore(t *testing.T) {
+// A subscriber from before the window is found, although it sends nothing.
+func TestEarlierSubscribersAreFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.clients = []string{clientLine(9, "feed", "flags=P sub=2 multi=-1 cmd=subscribe")}
@@ -150,7 +150,7 @@ func TestSubscribersFromBefore(t *testing.T) {
 }
 
 // A last command from before the window is no evidence of a use within it.
-func TestOldCommandsNameNobody(t *testing.T) {
+func TestEarlierCommandIsNoEvidence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.clients = []string{strings.Replace(clientLine(9, "old", "flags=N multi=-1 cmd=watch"), "idle=0", "idle=900", 1)}
@@ -159,7 +159,7 @@ func TestOldCommandsNameNobody(t *testing.T) {
 	})
 }
 
-func TestGapsMakeItIncomplete(t *testing.T) {
+func TestGapsAreIncomplete(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(f *fake)
 		why    string
@@ -208,8 +208,8 @@ func TestGapsMakeItIncomplete(t *testing.T) {
 	}
 }
 
-// A connection that breaks is no gap: the server counts on.
-func TestConnectionLost(t *testing.T) {
+// A lost connection is no gap: the server goes on counting.
+func TestLostConnectionIsNoGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		r := ran(t, f, Config{}, func(second int) {
@@ -228,7 +228,7 @@ func TestConnectionLost(t *testing.T) {
 	})
 }
 
-func TestEndedEarly(t *testing.T) {
+func TestEarlyEndIsIncomplete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -244,7 +244,7 @@ func TestEndedEarly(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeJudged(t *testing.T) {
+func TestSetupErrors(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(f *fake)
 		want   string
@@ -275,7 +275,7 @@ func TestWhatCannotBeJudged(t *testing.T) {
 				f := newFake()
 				test.change(f)
 				r, err := tried(t.Context(), fakes{"redis:6379": f}, Config{}, nil)
-				if test.want == "" { // our own INFO is there by the second look
+				if test.want == "" { // the second look counts our own INFO
 					require.NoError(t, err)
 					return
 				}
@@ -288,7 +288,7 @@ func TestWhatCannotBeJudged(t *testing.T) {
 	}
 }
 
-func TestReplicasOnRequest(t *testing.T) {
+func TestReplicasAreOptIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.fields["role"] = "slave"
@@ -298,8 +298,8 @@ func TestReplicasOnRequest(t *testing.T) {
 	})
 }
 
-// A user who may not do all is told what it takes, and the counts are there.
-func TestRightsThatLack(t *testing.T) {
+// A missing right is named, and the counts are reported.
+func TestMissingRightsAreNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.fields["pubsub_channels"] = "2"
@@ -327,7 +327,7 @@ func TestRightsThatLack(t *testing.T) {
 	})
 }
 
-func TestTheACLLog(t *testing.T) {
+func TestACLLogNamesClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		old := Denied{ID: 1, Count: 3, Reason: "command", Context: "toplevel", Object: "publish", Username: "desk"}
@@ -346,7 +346,7 @@ func TestTheACLLog(t *testing.T) {
 	})
 }
 
-func TestClusterIsFound(t *testing.T) {
+func TestClusterPrimariesAreFound(t *testing.T) {
 	const nodes = "a redis:6379@1 myself,master - 0 0 1 connected 0-1\nb two:6379@1 master - 0 0 1 connected 2-3\n" +
 		"c three:6379@1 slave a 0 0 1 connected\nd four:6379@1 master,fail - 0 0 1 connected\n"
 	start := func() fakes {
@@ -385,8 +385,8 @@ func TestClusterIsFound(t *testing.T) {
 	})
 }
 
-// A server that was given twice counts once.
-func TestTheSameServerTwice(t *testing.T) {
+// A server with two addresses counts once.
+func TestSameServerCountsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		all := fakes{"redis:6379": f, "alias:6379": f}
@@ -399,9 +399,9 @@ func TestTheSameServerTwice(t *testing.T) {
 	})
 }
 
-// A long list gets a hundredth of the time; a short one is asked for each time, however far
-// the server is.
-func TestLongListsAreSeldom(t *testing.T) {
+// A long CLIENT LIST takes a hundredth of the time. A short one is sent at each look, at any round
+// trip.
+func TestLongClientListsAreRare(t *testing.T) {
 	for clients, want := range map[int]int{10: 61, 5000: 4} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake()
@@ -417,8 +417,8 @@ func TestLongListsAreSeldom(t *testing.T) {
 	}
 }
 
-// A server that does not answer any more holds nobody up for longer than the timeout.
-func TestServerThatHangs(t *testing.T) {
+// A hanging server delays a run by the timeout at most.
+func TestHangingServerIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		began := time.Now()
@@ -436,11 +436,11 @@ func TestServerThatHangs(t *testing.T) {
 			}
 		}
 		assert.Equal(t, 5, lists, "what takes too long is not tried again soon")
-		time.Sleep(time.Hour) // the fake's answer is due
+		time.Sleep(time.Hour) // ends the fake's wait
 	})
 }
 
-func TestConfigThatCannotWork(t *testing.T) {
+func TestConfigErrors(t *testing.T) {
 	_, err := Run(t.Context(), []Address{{Host: "redis:6379"}}, Config{Profile: proxycompat.Redis()})
 	require.ErrorContains(t, err, "refuses nothing")
 	_, err = Run(t.Context(), nil, Config{})

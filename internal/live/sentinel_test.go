@@ -16,7 +16,7 @@ func behindSentinels(t *testing.T, f fakes, step func(second int)) (*Report, err
 	})
 }
 
-func TestBehindSentinels(t *testing.T) {
+func TestSentinelsNameThePrimary(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(s *fake)
 		late   func(s, f *fake)

@@ -13,8 +13,8 @@ import (
 
 const noRight = "NOPERM User watcher has no permissions to run the command"
 
-// What could not be looked at may be what is in use: then nothing is called clean.
-func TestNothingUnseenIsClean(t *testing.T) {
+// A report is not clean if anything could not be observed.
+func TestUnseenIsNeverClean(t *testing.T) {
 	entry := Denied{ID: 1, Count: 3, Reason: "command", Context: "toplevel", Object: "publish", Username: "desk"}
 	for name, test := range map[string]struct {
 		change func(f *fake)
@@ -59,14 +59,14 @@ func TestNothingUnseenIsClean(t *testing.T) {
 					assert.Equal(t, Incomplete, r.Verdict)
 					assert.Contains(t, strings.Join(r.Incomplete, "\n"), test.why)
 				}
-				<-time.After(time.Hour) // the fake's answer is due
+				<-time.After(time.Hour) // ends the fake's wait
 			})
 		})
 	}
 }
 
-// A server ends connections that were idle, as its timeout says: also before the last look.
-func TestIdleConnectionsAreEnded(t *testing.T) {
+// A server may close idle connections, before the last look as well.
+func TestClosedIdleConnectionIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		r := ran(t, f, Config{For: 65 * time.Second, Every: 20 * time.Second}, func(int) { f.hangUp() })
@@ -76,8 +76,8 @@ func TestIdleConnectionsAreEnded(t *testing.T) {
 	})
 }
 
-// A server that joins and leaves within the window was not looked at.
-func TestClusterThatWasOther(t *testing.T) {
+// A server that joins and leaves within the window makes the run incomplete.
+func TestClusterChangesAreIncomplete(t *testing.T) {
 	const own = "a redis:6379@1 myself,master - 0 0 1 connected 0-1\n"
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
@@ -95,8 +95,8 @@ func TestClusterThatWasOther(t *testing.T) {
 	})
 }
 
-// Nobody who ends it waits for a server that does not answer, however long one may take.
-func TestEndedWhileItHangs(t *testing.T) {
+// Cancelling does not wait for a hanging server, with any timeout.
+func TestCancelDoesNotWaitForHangingServer(t *testing.T) {
 	for _, second := range []int{0, 3} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake()

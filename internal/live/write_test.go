@@ -60,7 +60,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestTextOfTheOthers(t *testing.T) {
+func TestTextOfOtherVerdicts(t *testing.T) {
 	for verdict, want := range map[Verdict]string{
 		Clean: "Nothing was sent that codis does not carry out", Incomplete: "This is no verdict",
 	} {
@@ -82,8 +82,8 @@ func TestJSON(t *testing.T) {
 	assert.Equal(t, example().Summary, back.Summary)
 }
 
-// The text format of Prometheus: each metric has one HELP and one TYPE, before its samples,
-// and all its samples are together and differ.
+// In the text format of Prometheus, each metric has one HELP and one TYPE before its samples. Samples
+// are together and unique.
 func TestPrometheus(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, example().WritePrometheus(&out))
@@ -130,8 +130,8 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// The guide has the rights that a test against a real server has proved to be enough.
-func TestTheGuideHasTheRights(t *testing.T) {
+// The guide has Rights, which a test with a real server uses.
+func TestGuideHasRights(t *testing.T) {
 	text, err := os.ReadFile("../../docs/migrate-check-live.md")
 	require.NoError(t, err)
 	assert.Contains(t, string(text), " on >... "+Rights+"\n")

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestRateUpperHasTheValuesOfTheTables(t *testing.T) {
+func TestRateUpperMatchesPublishedTables(t *testing.T) {
 	for _, c := range []struct {
 		events, n  int64
 		confidence float64
@@ -39,7 +39,7 @@ func TestRateUpperHasTheValuesOfTheTables(t *testing.T) {
 	assert.Greater(t, rateUpper(0, 29_955, 0.95), 1e-4)
 }
 
-func TestRateLowerHasTheValuesOfTheTables(t *testing.T) {
+func TestRateLowerMatchesPublishedTables(t *testing.T) {
 	assert.InEpsilon(t, 0.0512933e-6, rateLower(1, 1e6, 0.95), 1e-4)
 	assert.InEpsilon(t, 0.355362e-6, rateLower(2, 1e6, 0.95), 1e-4)
 	assert.InEpsilon(t, 0.086571, rateLower(5, 20, 0.975), 1e-4)
@@ -98,9 +98,9 @@ func TestQuantileRanks(t *testing.T) {
 	assert.InDelta(t, high-200_000_000, above-200_500_000, 60)
 }
 
-// What is found in a sample must cover the truth as often as it says: the controls, with
+// The bounds of a sample must cover the quantile with their confidence. The negative controls, with
 // one rank less, must not.
-func TestQuantileRanksCover(t *testing.T) {
+func TestQuantileRanksCoverTheQuantile(t *testing.T) {
 	const runs = 4000
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct {
@@ -133,7 +133,7 @@ func TestQuantileRanksCover(t *testing.T) {
 	}
 }
 
-func TestRateBoundsCover(t *testing.T) {
+func TestRateBoundsCoverTheRate(t *testing.T) {
 	const runs, n = 4000, 2000
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, rate := range []float64{2.9e-3, 1e-3, 0.02} {
@@ -163,7 +163,7 @@ func TestRateBoundsCover(t *testing.T) {
 	}
 }
 
-func TestBoundsAreMonotonous(t *testing.T) {
+func TestBoundsAreMonotonic(t *testing.T) {
 	for n := int64(100); n < 40_000; n = n*3/2 + 1 {
 		for events := range int64(5) {
 			upper := rateUpper(events, n, 0.95)

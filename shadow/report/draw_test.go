@@ -10,7 +10,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report/reporttest"
 )
 
-// drawReport draws a report that adds up, of few names, so that two of them meet.
+// drawReport draws a report that adds up. It has few names, so that two reports share some.
 func drawReport(t *rapid.T, label string) *report.Report {
 	d := drawing{t, label}
 	r := &report.Report{
@@ -67,7 +67,7 @@ func drawReport(t *rapid.T, label string) *report.Report {
 	return r
 }
 
-// drawing draws from few values, some of them unusual.
+// drawing draws from small sets of values, some of them unusual.
 type drawing struct {
 	t     *rapid.T
 	label string
@@ -85,7 +85,7 @@ func (d drawing) some(what string, values ...string) []string {
 	return rapid.SliceOfNDistinct(rapid.SampledFrom(values), 0, len(values), rapid.ID).Draw(d.t, d.label+" "+what)
 }
 
-// at is a time in one of two zones, as those of a fleet may be.
+// at draws a time in one of two zones.
 func (d drawing) at(what string) time.Time {
 	at := reporttest.Start().Add(time.Duration(d.n(what, 3)) * 30 * time.Second)
 	if d.n("zone", 1) == 1 {

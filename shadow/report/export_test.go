@@ -2,7 +2,7 @@ package report
 
 import "time"
 
-// What the tests outside of the package ask for, and nobody else.
+// Exports for tests in package report_test.
 
 var Reasons = reasons
 

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scraped is what a scraper makes of a text.
+// scraped is the result of a scrape.
 type scraped struct {
 	kinds   map[string]string // by family
 	samples []scrapedSample
@@ -25,7 +25,7 @@ type scrapedSample struct {
 	value  float64
 }
 
-// sum adds up the samples of a name that have these labels, given as pairs.
+// sum adds up the samples of a name with these labels, names and values in turn.
 func (s scraped) sum(name string, labels ...string) (sum float64) {
 	for _, sample := range s.having(name, labels...) {
 		sum += sample.value
@@ -54,9 +54,8 @@ var (
 	labelPair  = regexp.MustCompile(`^([a-z]+)="((?:[^"\\\n]|\\["\\n])*)"(?:,|$)`)
 )
 
-// scrape reads the text format of Prometheus, version 0.0.4, and is stricter than any
-// scraper: it wants the help and the type of each family once, before its samples, and no
-// series twice.
+// scrape parses the text format of Prometheus, version 0.0.4. It is stricter than any scraper: each
+// family needs one help and one type before its samples, and a series must be unique.
 func scrape(t require.TestingT, text string) scraped {
 	if h, ok := t.(interface{ Helper() }); ok {
 		h.Helper()
@@ -113,7 +112,7 @@ func labelsOf(t require.TestingT, text string) map[string]string {
 	return labels
 }
 
-// histograms wants buckets that rise, the last of them with all there is.
+// histograms requires that buckets rise, and that the last one has the count.
 func (s scraped) histograms(t require.TestingT) {
 	bound, before := math.Inf(-1), 0.0
 	for i, sample := range s.samples {
@@ -136,8 +135,8 @@ func (s scraped) histograms(t require.TestingT) {
 	require.True(t, math.IsInf(bound, -1), "a histogram without its end")
 }
 
-// A reader that takes everything proves nothing.
-func TestScrapeRefuses(t *testing.T) {
+// Negative controls for scrape.
+func TestScrapeRefusesMalformedText(t *testing.T) {
 	const head = "# HELP shadow_a Some.\n# TYPE shadow_a gauge\n"
 	require.Len(t, scrape(t, head+"shadow_a{op=\"x\\\"\\\\\\n,}\"} 1\n").having("shadow_a", "op", "x\"\\\n,}"), 1)
 	for _, text := range []string{
@@ -165,7 +164,7 @@ func TestScrapeRefuses(t *testing.T) {
 	}
 }
 
-// failed notes that a test would have failed.
+// failed records a failure instead of failing the test.
 type failed bool
 
 func (f *failed) Errorf(string, ...any) { *f = true }

@@ -11,7 +11,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report/reporttest"
 )
 
-// Whatever a file says: it is refused, or can be checked, judged, shown and merged.
+// Read refuses a file, or returns a report that can be checked, judged, shown and merged.
 func FuzzRead(f *testing.F) {
 	for _, r := range []*report.Report{reporttest.Empty(), reporttest.Ready()} {
 		r.Operations = r.Operations[:min(len(r.Operations), 1)]

@@ -12,8 +12,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report/reporttest"
 )
 
-// FuzzReadPolicy: a policy is refused, or says the same when it is written and read again,
-// and can be judged by.
+// ReadPolicy refuses a file, or returns a policy that survives a round trip and can judge a report.
 func FuzzReadPolicy(f *testing.F) {
 	whole, err := json.Marshal(report.Policy{})
 	require.NoError(f, err)

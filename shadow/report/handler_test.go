@@ -17,7 +17,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report/reporttest"
 )
 
-// answer is what a handler has answered.
+// answer is the response of a handler.
 type answer struct {
 	status int
 	header http.Header
@@ -74,7 +74,7 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// HEAD says what GET would, and nothing more.
+// HEAD has the headers of GET, and no body.
 func TestHandlerHead(t *testing.T) {
 	h := report.Handler(notReady, report.Policy{})
 	for _, target := range []string{"/", "/metrics"} {
@@ -85,7 +85,7 @@ func TestHandlerHead(t *testing.T) {
 	}
 }
 
-// Wherever the handler is mounted, a scraper finds the metrics, with the type that it asks for.
+// The path /metrics has the metrics and their Content-Type under any prefix.
 func TestHandlerMetrics(t *testing.T) {
 	h := report.Handler(notReady, report.Policy{})
 	var want strings.Builder
@@ -106,7 +106,7 @@ func TestHandlerMetrics(t *testing.T) {
 	assert.Equal(t, 500, serve(broken, "GET", "/metrics").status, "a scrape without a report is a failed one")
 }
 
-// The page that is served permits what it has, and says where else to go.
+// The Content-Security-Policy permits the page's own style. The page links to the other formats.
 func TestHandlerPage(t *testing.T) {
 	response := serve(report.Handler(notReady, report.Policy{}), "GET", "/")
 	nodes := parse(t, response.body)
@@ -135,7 +135,7 @@ func TestHandlerLive(t *testing.T) {
 	assert.Empty(t, serve(h, "GET", "/metrics?live=5").header.Get("Refresh"))
 }
 
-// What is saved is the page without what takes a server.
+// A saved page has no links to a server.
 func TestHandlerDownload(t *testing.T) {
 	h := report.Handler(notReady, report.Policy{})
 	for query, name := range map[string]string{
@@ -160,8 +160,8 @@ func TestHandlerDownload(t *testing.T) {
 	assert.Less(t, len(disposition), 140)
 }
 
-// Who calls learns that something failed, and the log what.
-func TestHandlerSourceFails(t *testing.T) {
+// The response says that the source failed. Only the log has the error.
+func TestHandlerHidesErrorsOfTheSource(t *testing.T) {
 	for text, fail := range map[string]error{
 		"The report could not be collected. The log":         errors.New("dial tcp 10.1.2.3:6379: refused"),
 		"The report could not be collected in time. The log": context.DeadlineExceeded,
@@ -183,7 +183,7 @@ func TestHandlerSourceFails(t *testing.T) {
 	assert.Equal(t, 500, serve(none, "GET", "/").status)
 }
 
-// The source gets the ctx of the request, and nothing is said to who has gone.
+// The source gets the ctx of the request. A cancelled request gets no response and no log.
 func TestHandlerPassesTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -193,8 +193,8 @@ func TestHandlerPassesTheContext(t *testing.T) {
 	assert.Zero(t, w.Body.Len())
 }
 
-// Who imports the package does not publish a report.
-func TestNothingIsRegistered(t *testing.T) {
+// Importing the package registers no handler.
+func TestImportRegistersNoHandler(t *testing.T) {
 	_, pattern := http.DefaultServeMux.Handler(httptest.NewRequest("GET", "/debug/shadow/", nil))
 	assert.Empty(t, pattern)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestReadHasALimit(t *testing.T) {
+func TestReadLimitsTheSize(t *testing.T) {
 	const most = 1 << 20
 	text := `{"schema": 1}`
 	_, err := read(strings.NewReader(text+strings.Repeat(" ", most-len(text))), most)

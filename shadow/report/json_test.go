@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of this package")
 
-// golden compares with a file, or with -update writes it.
+// golden compares text with a file, or writes the file with -update.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -37,7 +37,7 @@ func golden(t *testing.T, name, got string) {
 func TestWriteJSON(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, reporttest.NotReady().WriteJSON(&out, report.Policy{}))
-	// How well a release of Go compresses histograms is no promise of ours.
+	// The compression of histograms depends on the release of Go.
 	golden(t, "not-ready.json", regexp.MustCompile(`"[A-Za-z0-9+/=]{100,}"`).ReplaceAllString(out.String(), `"(base64)"`))
 
 	again, err := report.Read(bytes.NewReader(out.Bytes()))
@@ -49,7 +49,7 @@ func TestWriteJSON(t *testing.T) {
 	require.ErrorIs(t, reporttest.Empty().WriteJSON(brokenWriter{}, report.Policy{}), assert.AnError)
 }
 
-func TestReadOfWhatWasWrittenIsTheSame(t *testing.T) {
+func TestReadReturnsTheWrittenReport(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawReport(t, "r")
 		var out bytes.Buffer
@@ -64,7 +64,7 @@ type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, assert.AnError }
 
-func TestReadRefuses(t *testing.T) {
+func TestReadRefusesOtherFiles(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, reporttest.Ready().WriteJSON(&out, report.Policy{}))
 	whole := out.String()

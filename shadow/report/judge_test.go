@@ -12,7 +12,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report/reporttest"
 )
 
-// gate returns the gate of that name, of session/close where it is about operations.
+// gate returns the gate of that name, of session/close if the gate has operations.
 func gate(t *testing.T, v report.Verdict, name string) report.Gate {
 	t.Helper()
 	for _, g := range v.Gates {
@@ -34,7 +34,7 @@ func closing(r *report.Report) *report.Operation {
 	return nil
 }
 
-// found adds differences to a report, without making its accounting wrong.
+// found adds differences to a report, and keeps the accounting balanced.
 func found(r *report.Report, comparator report.Comparator, class report.Class, path string, n int64) {
 	op := closing(r)
 	op.Tallies[comparator].Classes[class] += n
@@ -44,7 +44,7 @@ func found(r *report.Report, comparator report.Comparator, class report.Class, p
 	})
 }
 
-func TestExamplesAreWhatTheySay(t *testing.T) {
+func TestExamplesHaveTheirState(t *testing.T) {
 	for name, c := range map[string]struct {
 		example  *report.Report
 		state    report.State
@@ -87,8 +87,8 @@ func TestExamplesAreWhatTheySay(t *testing.T) {
 	}
 }
 
-// Each gate, with what closes it and what leaves it waiting. The example is ready but
-// for that, so the verdict must be the gate's.
+// Each gate fails, or waits for data, in a report that is ready otherwise, so that the verdict must be the
+// gate's.
 func TestEachGateDecides(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*report.Report)
@@ -292,8 +292,8 @@ func TestEachGateDecides(t *testing.T) {
 	}
 }
 
-// What the policy can do without.
-func TestPolicyWaives(t *testing.T) {
+// A Policy can waive some gates.
+func TestPolicyWaivesGates(t *testing.T) {
 	r := reporttest.Ready()
 	r.Calibration = nil
 	r.Verify = report.Verify{}
@@ -307,7 +307,7 @@ func TestPolicyWaives(t *testing.T) {
 	assert.Equal(t, report.Ready, v.State, v.Headline)
 }
 
-func TestExcusedReasonsAreNotHeldAgainstTheCoverage(t *testing.T) {
+func TestExcusedReasonsKeepTheCoverage(t *testing.T) {
 	r := reporttest.Ready()
 	tally := closing(r).Tallies[report.Seeded]
 	tally.NotCompared[report.NotApplicable] = 40_000
@@ -325,7 +325,7 @@ func TestKnownDifferences(t *testing.T) {
 	assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
 	assert.Equal(t, report.NotReady, r.Judge(report.Policy{Known: []report.Known{known("note")}}).State, "of another place")
 
-	// They happened: two events take 62,956 calls for 1e-4.
+	// Known events count: with two of them, 1e-4 takes 62,956 calls.
 	v := r.Judge(report.Policy{Known: []report.Known{known("rating")}})
 	assert.Equal(t, report.NotEnoughData, v.State)
 	g := gate(t, v, "divergence")
@@ -334,7 +334,7 @@ func TestKnownDifferences(t *testing.T) {
 	v = r.Judge(report.Policy{Rate: 1.4e-4, Known: []report.Known{known("rating")}})
 	assert.Equal(t, report.Ready, v.State, v.Headline)
 
-	// A call in which something else differed as well, blocks.
+	// A call with another difference blocks.
 	closing(r).Findings = append(closing(r).Findings, report.Finding{
 		Comparator: report.Seeded, Class: report.ValueDiffers, Path: "note", Count: 1,
 	})
@@ -349,8 +349,8 @@ func TestKnownDifferences(t *testing.T) {
 	assert.Equal(t, report.Ready, v.State, v.Headline)
 }
 
-// A call that differs at several places is found several times, and is one call.
-func TestCallsThatDifferAtSeveralPlaces(t *testing.T) {
+// A call that differs at several places has several findings, and counts once.
+func TestCallWithSeveralDifferencesCountsOnce(t *testing.T) {
 	r := reporttest.Ready()
 	found(r, report.Seeded, report.ValueDiffers, "rating", 2)
 	closing(r).Findings = append(closing(r).Findings,
@@ -364,7 +364,7 @@ func TestHeadlineNamesTheCause(t *testing.T) {
 	for want, change := range map[string]func(*report.Report){
 		"NOT READY: all 4 differences are session/close, rating: value differs; one cause": func(r *report.Report) {
 			found(r, report.Seeded, report.ValueDiffers, "rating", 2)
-			found(r, report.Lockstep, report.ValueDiffers, "rating", 2) // the same, seen twice
+			found(r, report.Lockstep, report.ValueDiffers, "rating", 2) // the same calls, seen by two comparators
 		},
 		"NOT READY: 8 of 10 differences are session/close, rating: value differs; one cause for most": func(r *report.Report) {
 			found(r, report.Seeded, report.ValueDiffers, "rating", 8)
@@ -399,7 +399,7 @@ func TestCalibration(t *testing.T) {
 	require.ErrorContains(t, err, "no A/A run")
 
 	r.AA, r.Calibration = true, nil
-	closing(r).Candidate = constant(time.Second, 1000) // nobody asks
+	closing(r).Candidate = constant(time.Second, 1000) // without effect
 	v := r.Judge(report.Policy{})
 	assert.Equal(t, report.Ready, v.State, v.Headline)
 	assert.Contains(t, v.Headline, "READY: the harness is quiet: 0 differences")
@@ -433,12 +433,12 @@ func TestVerdictString(t *testing.T) {
 	assert.Equal(t, "ready", report.Verdict{State: report.Ready}.String())
 }
 
-// What to do about calls that are not compared names the setting that helps, for each reason.
-func TestReasonsNameSettings(t *testing.T) {
+// The remedy for each Reason names a setting.
+func TestRemediesNameSettings(t *testing.T) {
 	for _, reason := range report.Reasons() {
 		switch reason {
 		case report.PrimaryFailed, report.NotApplicable, report.PrimaryIndeterminate, report.DroppedMode:
-			continue // no setting helps
+			continue // without a remedy
 		}
 		r := reporttest.Ready()
 		tally := closing(r).Tallies[report.Lockstep]

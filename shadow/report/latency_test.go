@@ -42,10 +42,10 @@ func TestLatency(t *testing.T) {
 	require.Error(t, json.Unmarshal([]byte(`"bm8gaGlzdG9ncmFt"`), &again))
 }
 
-// A bound of a quantile is one rank: the one below it would promise too much.
+// rank is exact: bounds of quantiles would be wrong by one rank otherwise.
 func TestRankIsExact(t *testing.T) {
 	var l report.Latency
-	for count := range 250 { // below that the histogram knows each microsecond
+	for count := range 250 { // the histogram is exact below that
 		l.Record(time.Duration(count+1) * time.Microsecond)
 		for n := range count + 1 {
 			require.Equal(t, time.Duration(n+1)*time.Microsecond, l.Rank(int64(n+1)), "of %d", count+1)

@@ -47,7 +47,7 @@ func TestMergeIsAssociativeAndCommutative(t *testing.T) {
 	})
 }
 
-func TestMergeOfOneIsTheSame(t *testing.T) {
+func TestMergeKeepsASingleReport(t *testing.T) {
 	for _, r := range []*report.Report{
 		reporttest.Ready(), reporttest.NotReady(), reporttest.Thin(), reporttest.Empty(), reporttest.Fleet(),
 	} {
@@ -126,15 +126,15 @@ func TestMergeKeepsTheFirstSamplesOfEachKind(t *testing.T) {
 	}, ids)
 }
 
-func TestMergeOfAProcessThatVerifiesNothing(t *testing.T) {
+func TestMergeProcessWithoutVerifier(t *testing.T) {
 	a, b := reporttest.Ready(), reporttest.Ready()
 	b.Verify = report.Verify{}
 	assert.Equal(t, 5, merged(t, a, b).Verify.Settled)
 	assert.Equal(t, 5, merged(t, b, a).Verify.Settled)
 }
 
-// A standby runs its rounds, and has no key to look at.
-func TestMergeOfAProcessWithoutCalls(t *testing.T) {
+// A standby process runs rounds without keys.
+func TestMergeProcessWithoutCalls(t *testing.T) {
 	standby := reporttest.Empty()
 	standby.Verify = report.Verify{Rounds: 9, Last: standby.Taken}
 	busy := reporttest.Ready()
@@ -145,7 +145,7 @@ func TestMergeOfAProcessWithoutCalls(t *testing.T) {
 	}
 }
 
-func TestMergeRefuses(t *testing.T) {
+func TestMergeRefusesOtherReports(t *testing.T) {
 	_, err := report.Merge()
 	require.ErrorContains(t, err, "nothing to merge")
 	later := reporttest.Empty()

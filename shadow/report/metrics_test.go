@@ -34,7 +34,7 @@ func TestWriteMetrics(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			text := metricsOf(t, r)
 			s := scrape(t, text)
-			if r.Check() == nil && name != "big" { // what does not add up cannot add up here
+			if r.Check() == nil && name != "big" { // a report that does not add up has no sums to compare
 				addsUp(t, r, s)
 			}
 			if name == "not ready" || name == "empty" {
@@ -45,14 +45,14 @@ func TestWriteMetrics(t *testing.T) {
 	require.ErrorIs(t, reporttest.Empty().WriteMetrics(brokenWriter{}, report.Policy{}), assert.AnError)
 }
 
-func TestMetricsOfAnyReportAddUp(t *testing.T) {
+func TestMetricsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawReport(t, "r")
 		addsUp(t, r, scrape(t, metricsOf(t, r)))
 	})
 }
 
-// addsUp compares every number with the report's.
+// addsUp compares every metric with the report.
 func addsUp(t require.TestingT, r *report.Report, s scraped) {
 	equal := func(want int64, name string, labels ...string) {
 		assert.InDelta(t, float64(want), s.sum(name, labels...), 0.1, "%s %q", name, labels)
@@ -128,7 +128,7 @@ func addsUp(t require.TestingT, r *report.Report, s scraped) {
 	}
 }
 
-// A difference that comes first must be an increase: its series is there before.
+// A series exists before its first difference, so that the difference is an increase.
 func TestMetricsBeginAtZero(t *testing.T) {
 	s := scrape(t, metricsOf(t, reporttest.Ready()))
 	for _, class := range report.Classes() {
@@ -141,8 +141,8 @@ func TestMetricsBeginAtZero(t *testing.T) {
 	}
 }
 
-// The keys of a round are told apart: none counts twice, none is missing.
-func TestMetricsOfTheVerifier(t *testing.T) {
+// Every key of a round has exactly one result.
+func TestMetricsCountVerifiedKeysOnce(t *testing.T) {
 	r := reporttest.NotReady()
 	r.Verify.Checked, r.Verify.Equal, r.Verify.Untimed, r.Verify.Pending, r.Verify.Unknown = 100, 80, 30, 7, 5
 	s := scrape(t, metricsOf(t, r))
@@ -153,7 +153,7 @@ func TestMetricsOfTheVerifier(t *testing.T) {
 	assert.Equal(t, map[string]float64{"equal": 50, "untimed": 30, "pending": 7, "unknown": 5, "different": 8}, got)
 }
 
-// The bucket of a bound holds what Quantile tells of it.
+// Buckets and ranks of a Latency agree.
 func TestMetricsHistograms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := reporttest.Empty()
@@ -181,8 +181,8 @@ func TestMetricsHistograms(t *testing.T) {
 	})
 }
 
-// Whatever something is called, it is one label of one line, and no scrape fails by it.
-func TestMetricsOfHostileNames(t *testing.T) {
+// Hostile names stay within their label, and no scrape fails.
+func TestMetricsEscapeHostileNames(t *testing.T) {
 	const evil = "x\"} 1\nshadow_verdict{state=\"ready\"} 1\n# TYPE \\"
 	r := reporttest.NotReady()
 	op := closing(r)
@@ -194,7 +194,7 @@ func TestMetricsOfHostileNames(t *testing.T) {
 	addsUp(t, r, s)
 	assert.Len(t, s.having("shadow_divergences_total", "domain", evil, "op", `C:\new"`+"\n", "path", "räting[].\\\"\n"), 1)
 
-	// What no label can hold is replaced. Names that are the same then add up.
+	// Characters that no label can hold are replaced. Series with equal names then add up.
 	op.Name, op.Findings[0].Path = "a\xffb\x00c\rd\x1b[31m", "\xff\xfe"
 	other := *op
 	other.Name = "a\xfeb\x01c\rd\x1b[31m"
@@ -209,8 +209,8 @@ func TestMetricsOfHostileNames(t *testing.T) {
 	assert.Equal(t, int64(4000), op.Legacy.Count(), "the report itself stays as it is")
 }
 
-// Nothing of a sample, of a key or of a note becomes a label.
-func TestMetricsTellNoData(t *testing.T) {
+// Samples, keys and marks never become labels.
+func TestMetricsHaveNoUserData(t *testing.T) {
 	r := reporttest.NotReady()
 	before := metricsOf(t, r)
 	for _, s := range r.Samples {
@@ -233,8 +233,8 @@ func TestMetricsTellNoData(t *testing.T) {
 	assert.Equal(t, before, metricsOf(t, r))
 }
 
-// The order is that of the names, whoever collected the report.
-func TestMetricsHaveOneOrder(t *testing.T) {
+// The order of the series does not depend on the order in the report.
+func TestMetricsHaveAFixedOrder(t *testing.T) {
 	r := reporttest.Fleet()
 	before := metricsOf(t, r)
 	assert.Equal(t, before, metricsOf(t, reporttest.Fleet()))
@@ -247,7 +247,7 @@ func TestMetricsHaveOneOrder(t *testing.T) {
 	assert.Equal(t, before, metricsOf(t, r))
 }
 
-// What is at very many places has a bound, and a series that is there never shrinks.
+// The number of paths is bounded, and no series shrinks.
 func TestMetricsBoundThePaths(t *testing.T) {
 	r := reporttest.Ready()
 	find := func(i int, count int64) {
@@ -294,8 +294,8 @@ var (
 	selector  = regexp.MustCompile(`(shadow_[a-z_]+)(?:\{([a-z]+)(?:=|!~)"([^"]+)"\})?`)
 )
 
-// The alerts of the guide ask for what there is.
-func TestTheGuidesAlerts(t *testing.T) {
+// The alerts of the guide use existing metrics and labels.
+func TestAlertsOfTheGuideUseExistingMetrics(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/shadow.md")
 	require.NoError(t, err)
 	block := yamlBlock.FindSubmatch(guide)
@@ -328,7 +328,7 @@ func TestTheGuidesAlerts(t *testing.T) {
 			}
 		}
 	}
-	// The second one leaves out what says nothing against the coverage.
+	// The second alert leaves out excused reasons.
 	for _, reason := range report.Reasons() {
 		assert.Equal(t, reason.Excused(), strings.Contains(rules[1].Expr, string(reason)), reason)
 	}

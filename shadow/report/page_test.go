@@ -25,12 +25,12 @@ import (
 type node struct {
 	name  string
 	attrs map[string]string
-	text  string // of all below it
+	text  string // including descendants
 	path  []string
 }
 
-// parse reads a page as XML, which forgives nothing: a tag that stays open, an attribute
-// without quotes, an ampersand that was not escaped.
+// parse parses a page as XML, which refuses open tags, attributes without quotes, and unescaped
+// ampersands.
 func parse(t *testing.T, page string) []*node {
 	t.Helper()
 	decoder := xml.NewDecoder(strings.NewReader(page))
@@ -76,7 +76,7 @@ func examples() map[string]*report.Report {
 	}
 }
 
-// big is a report of a fleet that has everything in excess.
+// big is a report of a fleet with too many items for every table.
 func big() *report.Report {
 	r := reporttest.NotReady()
 	operations := slices.Clone(r.Operations)
@@ -102,7 +102,7 @@ func big() *report.Report {
 
 const attack = `</style></title><script>alert(1)</script>"'><img src=x onerror=alert(1)> & {{.}} javascript:alert(1)`
 
-// hostile is a report in which every text is an attack.
+// hostile is a report with an attack in every text.
 func hostile() *report.Report {
 	r := reporttest.NotReady()
 	poison(reflect.ValueOf(r).Elem())
@@ -134,9 +134,9 @@ func poison(v reflect.Value) {
 	}
 }
 
-// Of whatever is shown, the page is one file that loads nothing, that a keyboard and a
-// screen reader can use, and that is not too big for a phone.
-func TestPageIsWellMade(t *testing.T) {
+// The page of any report is one file that loads nothing. Keyboards and screen readers can use it, and
+// it is small enough for a phone.
+func TestPageIsValidAndAccessible(t *testing.T) {
 	for name, r := range examples() {
 		t.Run(name, func(t *testing.T) {
 			page := render(t, r)
@@ -237,7 +237,7 @@ func accessible(t *testing.T, nodes []*node) {
 	}
 }
 
-// The verdict comes first, then what it is made of.
+// The verdict is the first section.
 func TestPageOutline(t *testing.T) {
 	var outline []string
 	nodes := parse(t, render(t, reporttest.NotReady()))
@@ -264,8 +264,8 @@ func TestPageOutline(t *testing.T) {
 	assert.Equal(t, "✗ not ready: customer service", nodes[slices.IndexFunc(nodes, func(n *node) bool { return n.name == "title" })].text)
 }
 
-// What is said by a colour is said by a word, too.
-func TestPageSaysWhatItColours(t *testing.T) {
+// Every colour with a meaning has a word as well.
+func TestPageColoursHaveWords(t *testing.T) {
 	for name, r := range examples() {
 		for _, n := range parse(t, render(t, r)) {
 			class := strings.Fields(n.attrs["class"])
@@ -287,8 +287,8 @@ func TestPageEscapes(t *testing.T) {
 	assert.Greater(t, seen, 30, "the texts are there, as texts")
 }
 
-// A difference in the accounting must not look like one in the paths.
-func TestPageSaysWhatDoesNotAddUp(t *testing.T) {
+// An accounting error must not look like a difference of the paths.
+func TestPageShowsAccountingErrors(t *testing.T) {
 	r := reporttest.Ready()
 	page := render(t, r)
 	assert.Equal(t, 3, strings.Count(page, "Adds up"+": "))
@@ -300,8 +300,8 @@ func TestPageSaysWhatDoesNotAddUp(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(page, "Adds up"+": "))
 }
 
-// A file has no links that only a server can follow.
-func TestPageOfAFileHasNoServer(t *testing.T) {
+// A saved page has no links to a server.
+func TestSavedPageHasNoServerLinks(t *testing.T) {
 	assert.NotRegexp(t, regexp.MustCompile(`href="\?`), render(t, reporttest.Ready()))
 }
 
@@ -309,6 +309,6 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-func TestPageReportsWhatCannotBeWritten(t *testing.T) {
+func TestPageReturnsWriteErrors(t *testing.T) {
 	assert.ErrorIs(t, reporttest.Empty().WriteHTML(broken{}, report.Policy{}), io.ErrClosedPipe)
 }

@@ -51,8 +51,8 @@ func TestPageHeadline(t *testing.T) {
 	}
 }
 
-// What is there is seen, however little it is; and the parts fill the bar.
-func TestPageBar(t *testing.T) {
+// Small parts of a bar are visible, and the parts fill the bar.
+func TestPageBarShowsSmallParts(t *testing.T) {
 	bar := newPageBar(Seeded, Tally{
 		Eligible: 1_000_000, Compared: 999_996, InFlight: 1, NotCompared: map[Reason]int64{DroppedQueue: 1, NotApplicable: 2},
 	}, nil)
@@ -66,12 +66,12 @@ func TestPageBar(t *testing.T) {
 	assert.InDelta(t, 100, bar.Parts[3].X+bar.Parts[3].Width, 1e-6)
 }
 
-// A column is a minute or more of them, so that three days have as many as fit.
-func TestPageTimeline(t *testing.T) {
+// Columns add up minutes, so that three days fit.
+func TestPageTimelineFitsThreeDays(t *testing.T) {
 	start := time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 	var r Report
 	for i := range 3 * 24 * 60 {
-		if i < 60 || i >= 600 { // the shadow was off meanwhile
+		if i < 60 || i >= 600 { // the shadow was off in between
 			r.Timeline = append(r.Timeline, Minute{At: start.Add(time.Duration(i) * time.Minute), Compared: 10, Diverged: int64(i % 2)})
 		}
 	}
@@ -89,8 +89,8 @@ func TestPageTimeline(t *testing.T) {
 	assert.Contains(t, line.Desc, "37,800 compared")
 }
 
-// A quantile for which the calls are too few is not shown, and the curve ends there.
-func TestPageLatencyOfFewCalls(t *testing.T) {
+// Quantiles of too few calls are left out, and the curve ends before them.
+func TestPageLatencyLeavesOutUnknownQuantiles(t *testing.T) {
 	var few Latency
 	for range 100 {
 		few.Record(time.Millisecond)

@@ -58,14 +58,14 @@ func TestContrast(t *testing.T) {
 		front, back string
 		least       float64
 	}{
-		// Texts.
+		// Text.
 		{"ink", "ground", 7}, {"ink", "card", 7}, {"soft", "ground", 4.5}, {"soft", "card", 4.5},
 		{"link", "ground", 4.5}, {"link", "card", 4.5},
 		{"good", "card", 4.5}, {"bad", "card", 4.5}, {"open", "card", 4.5},
 		{"ink", "good-tint", 7}, {"ink", "bad-tint", 7}, {"ink", "open-tint", 7}, {"soft", "bad-tint", 4.5},
 		{"good", "good-tint", 4.5}, {"bad", "bad-tint", 4.5}, {"open", "open-tint", 4.5},
 		{"card", "good", 4.5}, {"card", "bad", 4.5}, {"card", "open", 4.5}, // the sign in its seal
-		// What is drawn.
+		// Graphics.
 		{"legacy", "card", 3}, {"candidate", "card", 3}, {"focus", "ground", 3}, {"focus", "card", 3},
 		{"missed", "card", 3}, {"compared", "card", 2.5},
 	}
@@ -77,8 +77,8 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// A colour that is not a property escapes the schemes, and the test above.
-func TestColoursAreProperties(t *testing.T) {
+// Only properties follow the colour schemes, and TestContrast.
+func TestColoursAreCSSProperties(t *testing.T) {
 	_, rules, _ := strings.Cut(pageStyle, "* { box-sizing")
 	assert.NotRegexp(t, `#[0-9a-f]{3,8}\b`, rules)
 	assert.NotRegexp(t, `\b(rgb|hsl|oklch)a?\(`, rules)

@@ -24,7 +24,7 @@ func peakOf(minutes ...report.Minute) (p report.Peak) {
 	return p
 }
 
-// What is compared in quiet hours only proves nothing of the busy ones.
+// The gate needs comparisons in a busy minute.
 func TestPeakGate(t *testing.T) {
 	for name, test := range map[string]struct {
 		peak   report.Peak
@@ -63,8 +63,8 @@ func TestPeakGate(t *testing.T) {
 	}
 }
 
-// Of a fleet, the process that fared worst decides: the others' traffic says nothing of it.
-func TestPeaksOfAFleet(t *testing.T) {
+// The worst process of a fleet decides.
+func TestMergeKeepsTheWorstPeak(t *testing.T) {
 	good, bad, idle := reporttest.Ready(), reporttest.Ready(), reporttest.Ready()
 	good.Peak = peakOf(minute(0, 900, 0))
 	bad.Peak = peakOf(minute(0, 40, 0), minute(1, 99, 1))

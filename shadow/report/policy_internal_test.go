@@ -11,9 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The guide has a row for each field of a Policy, in order, with its name in JSON and its
-// default, and no other row.
-func TestTheGuideListsThePolicy(t *testing.T) {
+// The guide has exactly one row for each field of a Policy, in order, with its JSON name and default.
+func TestGuideListsThePolicy(t *testing.T) {
 	text, err := os.ReadFile("../../docs/shadow.md")
 	require.NoError(t, err)
 	_, table, found := strings.Cut(string(text), "| `Policy` | as JSON | default |")

@@ -14,7 +14,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-func TestPolicyIsAFile(t *testing.T) {
+func TestPolicySurvivesARoundTrip(t *testing.T) {
 	want := report.Policy{
 		Rate: 1e-3, Confidence: 0.99, Keys: -1, LatencySlack: 2 * time.Millisecond, RTT: 300 * time.Microsecond,
 		Lag: 2 * time.Second, Silence: time.Minute, Uncalibrated: true,

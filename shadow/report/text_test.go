@@ -28,7 +28,7 @@ func TestWriteText(t *testing.T) {
 	require.ErrorIs(t, reporttest.Empty().WriteText(brokenWriter{}, report.Policy{}), assert.AnError)
 }
 
-// narrow requires that a text fits into a terminal and does nothing else to it.
+// narrow requires lines of at most 80 columns without trailing blanks and escape sequences.
 func narrow(t require.TestingT, text string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
@@ -48,7 +48,7 @@ func TestNoLineIsTooLong(t *testing.T) {
 	})
 }
 
-func TestTextOfWhatNobodyExpects(t *testing.T) {
+func TestTextOfHostileReport(t *testing.T) {
 	r := reporttest.NotReady()
 	long := strings.Repeat("long", 60)
 	op := closing(r)

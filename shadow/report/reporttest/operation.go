@@ -8,14 +8,14 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// operation is what an example tells of one operation.
+// operation describes an operation of an example.
 type operation struct {
 	domain, name string
 	calls        int64            // compared, by each comparator
 	keys         int              // among them
 	refused      map[string]int64 // by outcome; the rest is "ok"
 	contended    int64            // commits of the free run
-	differ       int64            // times that the rating was lost
+	differ       int64            // calls with a lost rating
 }
 
 func operations() []operation {
@@ -64,7 +64,7 @@ func (o operation) build(seed uint64) report.Operation {
 	for i := range o.keys {
 		out.Keys.Add(scatter(seed<<32 | uint64(i)))
 	}
-	n := int(min(o.calls, 4_000)) // more would only take time
+	n := int(min(o.calls, 4_000)) // a larger sample would only take time
 	record(&out.Legacy, 2*seed, n, 1300*time.Microsecond, 0.55)
 	record(&out.Candidate, 2*seed+1, n, 2150*time.Microsecond, 0.5)
 	return out
@@ -120,7 +120,7 @@ func record(l *report.Latency, seed uint64, n int, median time.Duration, sigma f
 	}
 }
 
-// scatter is a hash that is the same in each process: the finaliser of SplitMix64.
+// scatter is a deterministic hash: the finaliser of SplitMix64.
 func scatter(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -1,6 +1,5 @@
-// Package reporttest makes example reports for the tests of whatever shows, judges or
-// sends one: of a customer-service back end, the same ones on each call, and by each of
-// them one state.
+// Package reporttest makes example reports for tests, of a customer-service back end. There is one for
+// each state, and each call returns the same.
 package reporttest
 
 import (
@@ -9,19 +8,19 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// Start returns when the examples' counting began; each of them was taken six hours and
-// twelve minutes later.
+// Start returns the start of the counts of all examples. They were taken six hours and twelve
+// minutes later.
 func Start() time.Time { return time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC) }
 
 const lasted = 6*time.Hour + 12*time.Minute
 
-// Ready returns a report with which a cut-over may begin: one process, thirteen
-// operations, each of them often enough, nothing that differs.
+// Ready returns a report that is ready: one process and thirteen operations, with enough calls
+// and without differences.
 func Ready() *report.Report {
 	return with(nil, func(*operation) {})
 }
 
-// with changes each operation of the example that is ready.
+// with changes the operations of the report that is ready.
 func with(diverged map[int]int64, change func(*operation)) *report.Report {
 	r := base()
 	for i, op := range operations() {
@@ -35,9 +34,8 @@ func with(diverged map[int]int64, change func(*operation)) *report.Report {
 	return r
 }
 
-// NotReady returns a report that is ready but for one bug: session/close was found to
-// store no rating where the legacy path stores one, three times. The sample of
-// session/transfer is too thin besides.
+// NotReady returns a report with one bug: three times, session/close stored no rating, and the
+// legacy path did. The sample of session/transfer is too small besides.
 func NotReady() *report.Report {
 	r := with(map[int]int64{22: 2, 41: 1}, func(op *operation) {
 		switch op.domain + "/" + op.name {
@@ -71,8 +69,8 @@ func NotReady() *report.Report {
 	return r
 }
 
-// Thin returns a report in which nothing stands against a cut-over, but session/transfer
-// was called too seldom, on too few keys, and was refused with moved_on only twice.
+// Thin returns a report without failed gates. session/transfer has too few calls, on too few
+// keys, and only two refusals with moved_on.
 func Thin() *report.Report {
 	return with(nil, func(op *operation) {
 		if op.domain == "session" && op.name == "transfer" {
@@ -93,8 +91,8 @@ func Empty() *report.Report {
 	}
 }
 
-// Fleet returns a report of five processes that do not agree: one has not heard that the
-// shadow was switched on, one has another build, and has an open breaker.
+// Fleet returns a report of five processes that disagree: one has another mode than the one set,
+// one is silent, and one has another build and an open breaker.
 func Fleet() *report.Report {
 	r := Ready()
 	taken := r.Taken
@@ -123,7 +121,7 @@ func Fleet() *report.Report {
 	return r
 }
 
-// base is all but the operations and the timeline.
+// base returns the report that is ready, without operations and timeline.
 func base() *report.Report {
 	taken := Start().Add(lasted)
 	r := &report.Report{
@@ -153,11 +151,11 @@ func base() *report.Report {
 	return r
 }
 
-// timeline is the last hour, with what diverged by minute.
+// timeline returns the last hour, with differences by minute.
 func timeline(diverged map[int]int64) []report.Minute {
 	minutes := make([]report.Minute, 60)
 	for i := range minutes {
-		// A morning's shape: it rises, and has a peak.
+		// The load rises, and has a peak.
 		n := 1_400 + int64(i)*11 + int64(i*i%7)*23
 		if i >= 31 && i < 36 {
 			n += 900

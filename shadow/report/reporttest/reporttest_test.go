@@ -11,7 +11,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report/reporttest"
 )
 
-func TestSameOnEachCall(t *testing.T) {
+func TestExamplesAreDeterministic(t *testing.T) {
 	for name, example := range map[string]func() *report.Report{
 		"ready": reporttest.Ready, "not ready": reporttest.NotReady, "thin": reporttest.Thin,
 		"empty": reporttest.Empty, "fleet": reporttest.Fleet,
