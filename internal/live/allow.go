@@ -12,7 +12,7 @@ import (
 )
 
 // ErrNotAllowed is the error for a command that this package must not send.
-var ErrNotAllowed = errors.New("live: not one of the commands that may be sent")
+var ErrNotAllowed = errors.New("live: command is not on the list of allowed commands")
 
 // allowed reports whether this package may send a command. The list is complete. None of the
 // commands reads or writes a key, and only MONITOR, which is opt-in, slows a server down.
@@ -55,7 +55,7 @@ func (g guard) Write(p []byte) (int, error) {
 		var err error
 		n, words, err = resp.ScanCommand(rest, words, resp.Limits{})
 		if err != nil || n == 0 {
-			return 0, fmt.Errorf("%w: bytes that are no command", ErrNotAllowed)
+			return 0, fmt.Errorf("%w: malformed command", ErrNotAllowed)
 		}
 		args := make([]string, len(words))
 		for i, w := range words {

@@ -66,10 +66,10 @@ type Progress struct {
 func (c Config) withDefaults() (Config, error) {
 	c.Profile = cmp.Or(c.Profile, proxycompat.Codis32())
 	if c.Profile.Server() {
-		return c, fmt.Errorf("live: the profile %q is that of a server, which refuses nothing", c.Profile.Name())
+		return c, fmt.Errorf("live: profile %q is a server, which refuses nothing: choose a proxy", c.Profile.Name())
 	}
 	if c.For < 0 || c.Every < 0 || c.Timeout < 0 {
-		return c, errors.New("live: a time below 0")
+		return c, errors.New("live: For, Every and Timeout must not be negative")
 	}
 	c.For = cmp.Or(c.For, 10*time.Minute)
 	c.Every = cmp.Or(c.Every, time.Second)

@@ -17,7 +17,7 @@ func Run(ctx context.Context, addresses []Address, cfg Config) (*Report, error) 
 		return nil, err
 	}
 	if len(addresses) == 0 {
-		return nil, errors.New("live: no address")
+		return nil, errors.New("live: no address: pass at least one server")
 	}
 	nodes, notes, troubles, err := setup(ctx, addresses, cfg)
 	if err != nil {

@@ -446,5 +446,5 @@ func TestConfigErrors(t *testing.T) {
 	_, err = Run(t.Context(), nil, Config{})
 	require.ErrorContains(t, err, "no address")
 	_, err = Run(t.Context(), nil, Config{For: -1})
-	require.ErrorContains(t, err, "below 0")
+	require.ErrorContains(t, err, "For, Every and Timeout must not be negative")
 }

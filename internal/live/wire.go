@@ -129,7 +129,7 @@ func (w *wire) ask(ctx context.Context, args ...string) (resp.Reply, error) {
 	if err != nil {
 		w.sent(args, false) // the server may have executed it
 		if ctx.Err() != nil {
-			err = fmt.Errorf("it was ended while it waited for an answer: %w", context.Cause(ctx))
+			err = fmt.Errorf("cancelled during the wait for a reply: %w", context.Cause(ctx))
 		}
 		w.broken = err
 		return nil, err
@@ -149,7 +149,7 @@ func (w *wire) text(ctx context.Context, args ...string) (string, error) {
 	}
 	text, ok := reply.Text()
 	if !ok {
-		return "", fmt.Errorf("%s was answered with no text: this is no Redis", strings.Join(args, " "))
+		return "", fmt.Errorf("the reply to %s is no string: this is no Redis", strings.Join(args, " "))
 	}
 	return text, nil
 }

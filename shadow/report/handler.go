@@ -79,19 +79,19 @@ func parseRequest(target *url.URL) (request, error) {
 		q.format = format
 	}
 	if _, ok := formats[q.format]; !ok {
-		return q, fmt.Errorf("format is %q: it is html, json, text or metrics", q.format)
+		return q, fmt.Errorf("format is %q: want html, json, text or metrics", q.format)
 	}
 	switch download := query.Get("download"); download {
 	case "", "0":
 	case "1":
 		q.download = true
 	default:
-		return q, fmt.Errorf("download is %q: it is 1, or is left out", download)
+		return q, fmt.Errorf("download is %q: want 1, or no value", download)
 	}
 	if live := query.Get("live"); live != "" {
 		seconds, err := strconv.Atoi(live)
 		if err != nil {
-			return q, fmt.Errorf("live is %q: it is a number of seconds, from %d to %d", live, liveLeast, liveMost)
+			return q, fmt.Errorf("live is %q: want a number of seconds from %d to %d", live, liveLeast, liveMost)
 		}
 		q.live = min(max(seconds, liveLeast), liveMost)
 	}
@@ -117,7 +117,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	report, err := h.source(r.Context())
 	if err == nil && report == nil {
-		err = errors.New("there is no report")
+		err = errors.New("the source returned no report")
 	}
 	if err != nil {
 		h.failed(w, r, "The report could not be collected", err)

@@ -38,9 +38,9 @@ func read(r io.Reader, most int64) (*Report, error) {
 	case err != nil:
 		return nil, fmt.Errorf("report: reading: %w", err)
 	case int64(len(text)) > most:
-		return nil, fmt.Errorf("report: it is longer than %d MB: this is no report", most>>20)
+		return nil, fmt.Errorf("report: the file is longer than %d MB: this is no report", most>>20)
 	case len(bytes.TrimSpace(text)) == 0:
-		return nil, errors.New("report: it is empty")
+		return nil, errors.New("report: the file is empty")
 	}
 	// The schema comes first: fields of a later one may have other types and meanings.
 	var head struct {
@@ -51,11 +51,11 @@ func read(r io.Reader, most int64) (*Report, error) {
 	}
 	switch {
 	case head.Schema == nil:
-		return nil, errors.New(`report: this is no report: it has no "schema"`)
+		return nil, errors.New(`report: this is no report: the field "schema" is missing`)
 	case *head.Schema > Schema:
-		return nil, fmt.Errorf("report: it has schema %d, this program reads %d: take a later version of it", *head.Schema, Schema)
+		return nil, fmt.Errorf("report: the file has schema %d, this program reads %d: use a later version of the program", *head.Schema, Schema)
 	case *head.Schema < Schema:
-		return nil, fmt.Errorf("report: it has schema %d, this program reads %d", *head.Schema, Schema)
+		return nil, fmt.Errorf("report: the file has schema %d, this program reads %d: use an earlier version of the program", *head.Schema, Schema)
 	}
 	out := new(Report)
 	if err := json.Unmarshal(text, out); err != nil {
@@ -67,7 +67,7 @@ func read(r io.Reader, most int64) (*Report, error) {
 // unreadable distinguishes a truncated report from a file that is no report.
 func unreadable(err error, length int) error {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok && syntax.Offset >= int64(length) {
-		return fmt.Errorf("report: it ends in the middle, after %d bytes: was it copied completely? (%w)", length, err)
+		return fmt.Errorf("report: the file ends early, after %d bytes: was it copied completely? (%w)", length, err)
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("report: this is no report: %q is a JSON %s: %w", wrong.Field, wrong.Value, err)

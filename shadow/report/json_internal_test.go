@@ -13,5 +13,5 @@ func TestReadLimitsTheSize(t *testing.T) {
 	_, err := read(strings.NewReader(text+strings.Repeat(" ", most-len(text))), most)
 	assert.NoError(t, err)
 	_, err = read(strings.NewReader(text+strings.Repeat(" ", most-len(text)+1)), most)
-	assert.EqualError(t, err, "report: it is longer than 1 MB: this is no report")
+	assert.EqualError(t, err, "report: the file is longer than 1 MB: this is no report")
 }

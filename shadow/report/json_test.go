@@ -76,17 +76,17 @@ func TestReadRefusesOtherFiles(t *testing.T) {
 	require.ErrorContains(t, other.UnmarshalText(bytes.Repeat([]byte("a"), 1<<20)), "too long")
 
 	for text, want := range map[string]string{
-		"":                                   "it is empty",
-		" \n":                                "it is empty",
+		"":                                   "the file is empty",
+		" \n":                                "the file is empty",
 		"<html>":                             "this is no report",
 		"[1]":                                "this is no report",
-		"{}":                                 `it has no "schema"`,
-		`{"schema": 2, "operations": "new"}`: "it has schema 2, this program reads 1: take a later version",
-		`{"schema": 0}`:                      "it has schema 0",
+		"{}":                                 `"schema" is missing`,
+		`{"schema": 2, "operations": "new"}`: "the file has schema 2, this program reads 1: use a later version",
+		`{"schema": 0}`:                      "the file has schema 0, this program reads 1: use an earlier version",
 		`{"schema": "x"}`:                    `"schema" is a JSON string`,
 		`{"schema": 1, "operations": 7}`:     `"operations" is a JSON number`,
-		whole[:len(whole)/2]:                 "it ends in the middle",
-		whole[:len(whole)-2]:                 "it ends in the middle",
+		whole[:len(whole)/2]:                 "the file ends early",
+		whole[:len(whole)-2]:                 "the file ends early",
 		whole + "more":                       "invalid character 'm' after",
 		strings.Replace(whole, `"lag": "HISTF`, `"lag": "xISTF`, 1): "not a histogram",
 	} {

@@ -107,14 +107,14 @@ func (l *Latency) UnmarshalText(text []byte) error {
 		return nil
 	}
 	if len(text) > 64<<10 {
-		return fmt.Errorf("report: not a histogram: %d bytes are too long for one", len(text))
+		return fmt.Errorf("report: not a histogram: %d bytes are too long", len(text))
 	}
 	h, err := hdrhistogram.Decode(text)
 	if err != nil {
 		return fmt.Errorf("report: not a histogram: %w", err)
 	}
 	if h.LowestTrackableValue() != 1 || h.HighestTrackableValue() != longest.Microseconds() || h.SignificantFigures() != digits {
-		return fmt.Errorf("report: a histogram of other limits: from 1 to %d with %d digits is wanted", longest.Microseconds(), digits)
+		return fmt.Errorf("report: a histogram of other limits: want 1 to %d with %d digits", longest.Microseconds(), digits)
 	}
 	l.h = h
 	return nil

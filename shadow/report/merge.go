@@ -21,7 +21,7 @@ import (
 // Merge returns an error for reports of another Schema, and for an A/A run among others.
 func Merge(reports ...*Report) (*Report, error) {
 	if len(reports) == 0 {
-		return nil, errors.New("report: there is nothing to merge")
+		return nil, errors.New("report: nothing to merge: pass at least one report")
 	}
 	first := reports[0]
 	out := &Report{Schema: first.Schema, AA: first.AA, Percent: first.Percent}
@@ -30,7 +30,7 @@ func Merge(reports ...*Report) (*Report, error) {
 		case r.Schema != Schema:
 			return nil, fmt.Errorf("report: %s has schema %d, this program merges %d", r.title(), r.Schema, Schema)
 		case r.AA != first.AA:
-			return nil, fmt.Errorf("report: one of %s and %s is an A/A run, the other is not: these do not add up", first.title(), r.title())
+			return nil, fmt.Errorf("report: one of %s and %s is an A/A run: merge A/A runs apart from others", first.title(), r.title())
 		}
 		out.add(r)
 	}

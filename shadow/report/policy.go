@@ -90,30 +90,30 @@ func (p Policy) Validate() error {
 		}
 	}
 	share := func(name string, value float64) {
-		refuse(!(value >= 0 && value < 1), "%s is %v: it is a share, from 0 (the default) to less than 1", name, value)
+		refuse(!(value >= 0 && value < 1), "%s is %v: want a share from 0 (the default) to less than 1", name, value)
 	}
 	share("rate", p.Rate)
 	share("notCompared", p.NotCompared)
 	share("errors", p.Errors)
 	share("lockTimeouts", p.LockTimeouts)
-	refuse(p.Rate > 0 && p.Rate < 1e-9, "rate is %v: nobody has as many calls as that takes", p.Rate)
-	refuse(!(p.Peak <= 1), "peak is %v: it is a share, up to 1", p.Peak)
+	refuse(p.Rate > 0 && p.Rate < 1e-9, "rate is %v: want at least 1e-9; a smaller rate takes too many calls", p.Rate)
+	refuse(!(p.Peak <= 1), "peak is %v: want a share of at most 1", p.Peak)
 	refuse(p.Confidence != 0 && !(p.Confidence >= 0.5 && p.Confidence <= 0.999999),
-		"confidence is %v: it is a share from 0.5 to 0.999999, like 0.95", p.Confidence)
+		"confidence is %v: want a share from 0.5 to 0.999999, like 0.95", p.Confidence)
 	refuse(p.LatencyFactor != 0 && !(p.LatencyFactor >= 1 && p.LatencyFactor <= math.MaxInt32),
-		"latencyFactor is %v: 1.2 permits a fifth more, and less than 1 asks for a gain", p.LatencyFactor)
+		"latencyFactor is %v: want at least 1; 1.2 permits a fifth more", p.LatencyFactor)
 	duration := func(name string, value time.Duration) {
-		refuse(value < 0, "%s is %v: it cannot be negative", name, value)
+		refuse(value < 0, "%s is %v: want 0 (the default) or more", name, value)
 	}
 	duration("latencySlack", p.LatencySlack)
 	duration("rtt", p.RTT)
 	duration("lag", p.Lag)
 	duration("silence", p.Silence)
 	for i, known := range p.Known {
-		refuse(!known.Class.Blocks(), "known %d: class %q does not block anyway", i+1, known.Class)
-		refuse(known.Why == "", "known %d (%s): say why it is explained, and where it was fixed", i+1, known.Class)
+		refuse(!known.Class.Blocks(), "known %d: class %q does not block: remove the entry", i+1, known.Class)
+		refuse(known.Why == "", "known %d (%s): set why to the cause, and where it was fixed", i+1, known.Class)
 		refuse(known.Domain != "" && known.Operation == "",
-			"known %d (%s): name the operation too, or neither for what the verifier has found", i+1, known.Class)
+			"known %d (%s): set operation too, or leave domain empty for findings of the verifier", i+1, known.Class)
 	}
 	return errors.Join(errs...)
 }
@@ -195,7 +195,7 @@ func ReadPolicy(r io.Reader) (Policy, error) {
 		return Policy{}, fmt.Errorf("report: reading the policy: %w", err)
 	}
 	if err := json.Unmarshal(text, &p); err != nil {
-		return Policy{}, fmt.Errorf("report: the policy cannot be used: %w", err)
+		return Policy{}, fmt.Errorf("report: parsing the policy: %w", err)
 	}
 	return p, p.Validate()
 }

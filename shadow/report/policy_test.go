@@ -38,7 +38,7 @@ func TestPolicySurvivesARoundTrip(t *testing.T) {
 		`{"lag": 3}`:            "cannot unmarshal number",
 		`{"lag": "3 parsecs"}`:  "3 parsecs",
 		`{"rate": `:             "unexpected end",
-		`{"rate": 2}`:           "it is a share",
+		`{"rate": 2}`:           "want a share from 0 (the default) to less than 1",
 		`{"known": [{"p": 1}]}`: `unknown field "p"`,
 	} {
 		_, err := report.ReadPolicy(strings.NewReader(text))
@@ -59,21 +59,21 @@ func TestPolicyValidate(t *testing.T) {
 		return report.Policy{Known: []report.Known{known, k}}
 	}
 	for want, p := range map[string]report.Policy{
-		"rate is 1:":          {Rate: 1},
-		"rate is -1:":         {Rate: -1},
-		"rate is NaN":         {Rate: math.NaN()},
-		"as many calls":       {Rate: 1e-12},
-		"notCompared is 2":    {NotCompared: 2},
-		"errors is 1":         {Errors: 1},
-		"lockTimeouts is -1":  {LockTimeouts: -1},
-		"confidence is 95":    {Confidence: 95},
-		"confidence is NaN":   {Confidence: math.NaN()},
-		"latencyFactor is":    {LatencyFactor: 0.2},
-		"lag is -1s":          {Lag: -time.Second},
-		"silence is -1s":      {Silence: -time.Second},
-		"does not block":      with(func(k *report.Known) { k.Class = report.OrderOnly }),
-		"known 2 (value): sa": with(func(k *report.Known) { k.Why = "" }),
-		"or neither":          with(func(k *report.Known) { k.Operation = "" }),
+		"rate is 1:":                     {Rate: 1},
+		"rate is -1:":                    {Rate: -1},
+		"rate is NaN":                    {Rate: math.NaN()},
+		"want at least 1e-9":             {Rate: 1e-12},
+		"notCompared is 2":               {NotCompared: 2},
+		"errors is 1":                    {Errors: 1},
+		"lockTimeouts is -1":             {LockTimeouts: -1},
+		"confidence is 95":               {Confidence: 95},
+		"confidence is NaN":              {Confidence: math.NaN()},
+		"latencyFactor is":               {LatencyFactor: 0.2},
+		"lag is -1s":                     {Lag: -time.Second},
+		"silence is -1s":                 {Silence: -time.Second},
+		"does not block":                 with(func(k *report.Known) { k.Class = report.OrderOnly }),
+		"known 2 (value): set why":       with(func(k *report.Known) { k.Why = "" }),
+		"known 2 (value): set operation": with(func(k *report.Known) { k.Operation = "" }),
 	} {
 		assert.ErrorContains(t, p.Validate(), want)
 	}
