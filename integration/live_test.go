@@ -64,7 +64,7 @@ func sightings(r *live.Report, command string) (uses int64, held int, from []str
 		if f.Command != command || !f.Counts() {
 			continue
 		}
-		uses, held = f.Number(), f.Held
+		uses, held = max(f.Uses(), f.Sampled), f.Held
 		for _, seen := range f.From {
 			from = append(from, seen.Name)
 		}

@@ -64,7 +64,7 @@ func (a *assembly) server(n *node) {
 	for _, name := range slices.Sorted(maps.Keys(n.count.total)) {
 		stat := n.count.total[name]
 		s.Commands += stat.Uses()
-		if isScript(name) {
+		if slices.Contains(scriptCommands, name) {
 			a.runs += stat.Calls
 		}
 		a.counted(n, name, stat)
@@ -137,7 +137,7 @@ func (a *assembly) counted(n *node, command string, stat Stat) {
 // attribute returns the uses of a command by replication or sentinels.
 func attribute(n *node, command string, stat Stat) (uses int64, to string) {
 	switch {
-	case replication(command):
+	case slices.Contains(replicationCommands, command):
 		return stat.Calls, "replication"
 	case command == "PUBLISH" && len(n.people.sentinel) > 0:
 		return sentinels(n, stat.Calls)

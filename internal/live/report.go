@@ -95,9 +95,6 @@ func (f *Finding) Counts() bool { return counts(f.Severity) }
 
 func counts(s rules.Severity) bool { return s != "" && s != rules.Note }
 
-// Number returns the uses by the servers' counts, or by MONITOR if those are more.
-func (f *Finding) Number() int64 { return max(f.Uses(), f.Sampled) }
-
 // Attributed counts uses by replication and sentinels.
 type Attributed struct {
 	Server  string `json:"server"`

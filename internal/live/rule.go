@@ -43,34 +43,35 @@ func judge(p *proxycompat.Profile, command string, strict bool) judgement {
 		j.severity = rules.Error // the profile has decided; in code the severity depends on it
 	}
 	administration := []string{"MC601", "MC602", "MC603"}
-	if !strict && (j.rule == "MC701" && !ofServices(command) || slices.Contains(administration, j.rule)) {
+	if !strict && (j.rule == "MC701" && !slices.Contains(serviceCommands, command) || slices.Contains(administration, j.rule)) {
 		j.severity = rules.Note
 	}
 	return j
 }
 
+// named are the rules for commands, by their first word.
+var named = []struct {
+	rule     string
+	commands []string
+}{
+	{"MC101", []string{"WATCH"}},
+	{"MC103", []string{"MULTI", "EXEC", "DISCARD", "UNWATCH"}},
+	{"MC201", []string{"SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE"}},
+	{"MC202", []string{"PUBLISH", "SPUBLISH"}},
+	{"MC301", []string{"BLPOP", "BRPOP", "BRPOPLPUSH"}},
+	{"MC505", []string{"SCRIPT"}},
+	{"MC602", []string{"HELLO"}},
+	{"MC603", []string{"SELECT"}},
+	{"MC701", []string{"PUBSUB", "HOST:", "POST", "PSYNC", "SYNC", "REPLCONF"}},
+}
+
 // ruleOf returns the rule for a command that a proxy does not execute correctly.
 func ruleOf(command string, known proxycompat.Command, isKnown bool, verdict proxycompat.Verdict) string {
 	first, _, _ := strings.Cut(command, " ")
-	switch first {
-	case "WATCH":
-		return "MC101"
-	case "MULTI", "EXEC", "DISCARD", "UNWATCH":
-		return "MC103"
-	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE":
-		return "MC201"
-	case "PUBLISH", "SPUBLISH":
-		return "MC202"
-	case "BLPOP", "BRPOP", "BRPOPLPUSH":
-		return "MC301"
-	case "SCRIPT":
-		return "MC505"
-	case "SELECT":
-		return "MC603"
-	case "HELLO":
-		return "MC602"
-	case "PUBSUB", "HOST:", "POST", "PSYNC", "SYNC", "REPLCONF":
-		return "MC701"
+	for _, n := range named {
+		if slices.Contains(n.commands, first) {
+			return n.rule
+		}
 	}
 	switch {
 	case strings.HasPrefix(command, "CLIENT SET"), command == "CLIENT TRACKING", command == "CLIENT CACHING":
@@ -87,17 +88,10 @@ func ruleOf(command string, known proxycompat.Command, isKnown bool, verdict pro
 	return "MC401"
 }
 
-// ofServices reports whether services send an administrative command, and exporters do not.
-func ofServices(command string) bool {
-	return slices.Contains([]string{"TIME", "DBSIZE", "FLUSHALL", "FLUSHDB", "SWAPDB"}, command)
-}
-
-// replication reports whether only replicas and primaries send a command.
-func replication(command string) bool {
-	return slices.Contains([]string{"REPLCONF", "PSYNC", "SYNC"}, command)
-}
-
-// isScript reports whether a command runs a script. Servers count the commands of scripts as well.
-func isScript(command string) bool {
-	return slices.Contains([]string{"EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO"}, command)
-}
+var (
+	// serviceCommands are administrative commands that services send, and exporters do not.
+	serviceCommands     = []string{"TIME", "DBSIZE", "FLUSHALL", "FLUSHDB", "SWAPDB"}
+	replicationCommands = []string{"REPLCONF", "PSYNC", "SYNC"}
+	// Servers count the commands of scripts as well.
+	scriptCommands = []string{"EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO"}
+)

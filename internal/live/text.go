@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,7 +43,7 @@ func (r *Report) WriteText(w io.Writer) error {
 			t.paragraph("  - ", why)
 		}
 	}
-	var notes, denied, unseen, nobody, monitored []string
+	var notes []string
 	for _, f := range r.Findings {
 		if f.Counts() {
 			t.finding(f)
@@ -54,38 +55,32 @@ func (r *Report) WriteText(w io.Writer) error {
 		}
 		notes = append(notes, note)
 	}
-	for _, d := range r.Denied {
-		denied = append(denied, fmt.Sprintf("%s, %d times, user %s, %s: %s, on %s",
-			clean(d.Object), d.Count, clean(d.Username), d.Context, d.Who, d.Server))
-	}
-	for _, u := range r.Unseen {
-		line := fmt.Sprintf("%s: %s: %s", u.Server, u.What, u.Why)
-		if u.Do != "" {
-			line += "; " + u.Do
-		}
-		unseen = append(unseen, line)
-	}
-	for _, a := range r.Attributed {
-		nobody = append(nobody, fmt.Sprintf("%s: %s %s: %s", a.Server, wrap.Grouped(a.Uses), a.Command, a.To))
-	}
-	for _, m := range r.Monitored {
-		monitored = append(monitored, fmt.Sprintf("%s: %s in %.1f s; it ended, for %s",
-			m.Server, wrap.Counted(m.Lines, "line"), m.Seconds, m.Ended))
-	}
-	how := r.Notes
-	for _, s := range r.Servers {
-		how = append(how, fmt.Sprintf("%s: %s, %s, %s, %s, looked at %s times, clients %s times",
-			s.Addr, s.Product, s.Role, wrap.Counted(s.Commands, "command"), wrap.Counted(s.Clients, "client"),
-			wrap.Grouped(int64(s.Looks)), wrap.Grouped(int64(s.Lists))))
-	}
 	t.list("Notes, which count for nothing:", notes)
-	t.list("Refused by an ACL (ACL LOG):", denied)
-	t.list("Could not be looked at:", unseen)
-	t.list("Counted for nobody:", nobody)
-	t.list("MONITOR, which is a sample:", monitored)
-	t.list("How:", how)
+	t.list("Refused by an ACL (ACL LOG):", lines(r.Denied, func(d Denied) string {
+		return fmt.Sprintf("%s, %d times, user %s, %s: %s, on %s", clean(d.Object), d.Count, clean(d.Username), d.Context, d.Who, d.Server)
+	}))
+	t.list("Could not be looked at:", lines(r.Unseen, func(u Unseen) string {
+		return strings.TrimSuffix(fmt.Sprintf("%s: %s: %s; %s", u.Server, u.What, u.Why, u.Do), "; ")
+	}))
+	t.list("Counted for nobody:", lines(r.Attributed, func(a Attributed) string {
+		return fmt.Sprintf("%s: %s %s: %s", a.Server, wrap.Grouped(a.Uses), a.Command, a.To)
+	}))
+	t.list("MONITOR, which is a sample:", lines(r.Monitored, func(m Monitored) string {
+		return fmt.Sprintf("%s: %s in %.1f s; it ended, for %s", m.Server, wrap.Counted(m.Lines, "line"), m.Seconds, m.Ended)
+	}))
+	t.list("How:", slices.Concat(r.Notes, lines(r.Servers, func(s Server) string {
+		return fmt.Sprintf("%s: %s, %s, %s, %s, looked at %s times, clients %s times", s.Addr, s.Product, s.Role,
+			wrap.Counted(s.Commands, "command"), wrap.Counted(s.Clients, "client"), wrap.Grouped(int64(s.Looks)), wrap.Grouped(int64(s.Lists)))
+	})))
 	_, err := io.WriteString(w, t.String())
 	return err
+}
+
+func lines[T any](all []T, line func(T) string) (lines []string) {
+	for _, one := range all {
+		lines = append(lines, line(one))
+	}
+	return lines
 }
 
 type text struct{ strings.Builder }
