@@ -11,176 +11,259 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// apply plays a call on the hidden path's own key.
-func (l *lane) apply(t *track, i int) {
+const notHeld = "the store in the shadow does not hold what it has acknowledged"
+
+// playback is the update that repeats a call on the hidden path's own key.
+type playback struct {
+	*item
+	t    *keyState
+	seen rmw.Value // instead of the call's input
+}
+
+func (p *playback) run(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+	if p.op.compare.digest(cur) != p.was {
+		p.seen = cur.Untraced()
+		return rmw.Value{}, errInput
+	}
+	next := p.next.Untraced()
+	if ttl := cmp.Or(next.TTL(), p.key.TTL); ttl > 0 { // the expiry runs since the serving path's write
+		next = next.WithTTL(max(ttl-time.Since(p.ended), time.Millisecond))
+	}
+	p.t.lives(p.call, next)
+	return next, nil
+}
+
+// apply plays a pending call on the hidden path's own key.
+func (w *worker) apply(t *keyState, i int) {
 	it := t.pending[i]
-	c := it.call
 	seeded := false
-	if !t.known && c.old.Exists() {
+	if !t.known && it.old.Exists() {
 		var err error
-		if seeded, err = l.seed(t, c); err != nil {
-			l.lose(t, err)
+		if seeded, err = w.seed(t, it.call); err != nil {
+			w.lose(t, err)
 			return
 		}
 	}
-	if err := l.leave(t, it.is); err != nil {
-		l.lose(t, err)
+	if err := w.logWrite(t, it.is); err != nil {
+		w.lose(t, err)
 		return
 	}
-	var seen rmw.Value
-	var res rmw.Result
-	life := t.life
-	err := l.ask(func(ctx context.Context) (err error) {
-		res, err = l.hidden.Update(ctx, c.key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-			if c.op.compare.digest(cur) != it.was {
-				seen = cur.Untraced()
-				return rmw.Value{}, errInput
-			}
-			next := l.timed(c)
-			t.lives(c, next)
-			return next, nil
-		})
-		return err
-	})
+	life, play := t.life, &playback{item: it, t: t}
+	res, err := w.hidden.update(it.key, play.run)
+	why := w.hidden.outage(err)
 	switch {
 	case errors.Is(err, errInput):
 		t.life = life
-		l.elsewhere(t, it, seen, seeded)
+		w.elsewhere(t, it, play.seen, seeded)
 		return
-	case err != nil && l.outage(err) != "":
-		t.pending = slices.Delete(t.pending, i, i+1)
-		l.pass(it, report.Lockstep, l.outage(err))
-		t.known, t.gap = false, true
-		t.unsure()
-		return
-	case errors.Is(err, rmw.ErrWrongKind):
-		l.lose(t, err)
-		return
-	case err != nil:
-		t.pending = slices.Delete(t.pending, i, i+1)
-		t.known, t.gap = false, true
-		l.settle(it, report.Lockstep, refusedFinding(c, err, "an update"))
+	case why == "" && errors.Is(err, rmw.ErrWrongKind):
+		w.lose(t, err)
 		return
 	}
 	t.pending = slices.Delete(t.pending, i, i+1)
-	t.holds(it.is)
-	t.gap = false
-	t.wait = time.Now().Add(l.book.cfg.LockstepWait)
-	l.readBack(t, it, res)
+	switch {
+	case err == nil:
+		t.holds(it.is)
+		t.gap = false
+		t.waitUntil = time.Now().Add(w.cfg.LockstepWait)
+		w.readBack(t, it, res)
+		return
+	case why != "":
+		w.pass(it, why)
+		t.unsure()
+	default:
+		w.settle(it, refused(it.call, err, "an update"))
+	}
+	t.known, t.gap = false, true
 }
 
-// elsewhere notes that the hidden path does not hold what it was left with, or what it
-// was just seeded with.
-func (l *lane) elsewhere(t *track, it *item, seen rmw.Value, seeded bool) {
-	c := it.call
+// elsewhere handles a hidden path that holds another value than it was left with, or than
+// it was just seeded with.
+func (w *worker) elsewhere(t *keyState, it *item, seen rmw.Value, seeded bool) {
 	d := t.op.compare.digest(seen)
-	alone := l.book.cfg.Sole && t.dirty == "" && t.settled()
+	provable := w.cfg.Sole && t.dirty == "" && t.settled()
 	switch {
 	case t.known && !seen.Exists():
-		t.known = false // it has expired since, and is to be seeded again
+		t.known = false // the key has expired: it is seeded again
 		return
-	case alone && seeded && !t.gone(seen):
-		l.note(t, it, c.judge(c.old, seen, "the store in the shadow does not hold what it has acknowledged"))
-		t.gap = true
-	case alone && t.certain() && !t.gap && !t.remembers(d):
-		// Nobody else mirrors, and this was never a value of the key's.
-		f := c.judge(c.old, seen, l.foreign(t, seen, "the store in the shadow holds what this process has not written"))
+	case provable && seeded && !t.expired(seen):
+		w.blame(t, it, it.judge(it.old, seen, notHeld))
+	case provable && t.certain() && !t.gap && !t.remembers(d): // the key never had this value
+		f := it.judge(it.old, seen, w.explainForeign(t, seen, "the store in the shadow holds what this process has not written"))
 		f.class = report.ForeignWrite
-		l.note(t, it, f)
-		t.gap = true
+		w.blame(t, it, f)
 	}
 	t.holds(d)
 }
 
-// note keeps a finding for when the call in hand is settled.
-func (l *lane) note(t *track, it *item, f finding) {
+// blame keeps a finding until the call is settled.
+func (w *worker) blame(t *keyState, it *item, f finding) {
 	it.blame = &f
-	t.dirty = opID(l.book.cfg, it.call)
+	t.dirty, t.gap = opID(w.cfg, it.call), true
 }
 
-// timed is what a call left, with its expiry as it was there: not a while later.
-func (l *lane) timed(c *call) rmw.Value {
-	next := c.next.Untraced()
-	if ttl := cmp.Or(next.TTL(), c.key.TTL); ttl > 0 {
-		next = next.WithTTL(max(ttl-time.Since(c.ended), time.Millisecond))
-	}
-	return next
-}
-
-// seed gives the hidden path what the call was computed from, if it has nothing yet,
-// with the expiry that the serving path has.
-func (l *lane) seed(t *track, c *call) (seeded bool, err error) {
+// seed writes the input of a call to a key that the hidden path does not have, with the
+// expiry on the serving path.
+func (w *worker) seed(t *keyState, c *call) (seeded bool, err error) {
 	ttl := rmw.NoTTL
-	if peeker, ok := rmw.As[rmw.Peeker](l.store.serving); ok {
-		ctx, cancel := context.WithTimeout(l.ctx, l.book.cfg.Timeout)
-		v, left, err := peeker.Peek(ctx, t.key)
-		cancel()
-		if err == nil && v.Exists() {
-			ttl = left
-		}
+	if v, left, err := w.readServing(w.ctx, t.key); err == nil && v.Exists() {
+		ttl = left
 	}
-	if err := l.leave(t, c.op.compare.digest(c.old)); err != nil {
+	if err := w.logWrite(t, c.op.compare.digest(c.old)); err != nil {
 		return false, err
 	}
-	err = l.ask(func(ctx context.Context) error {
-		res, err := l.hidden.Update(ctx, c.key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-			if cur.Exists() {
-				return cur, nil
-			}
-			return c.old.Untraced().WithTTL(ttl), nil
-		})
-		seeded = res.Written
-		return err
+	res, err := w.hidden.update(c.key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		if cur.Exists() {
+			return cur, nil
+		}
+		return c.old.Untraced().WithTTL(ttl), nil
 	})
 	t.life = lifetime{}
 	switch {
 	case err != nil:
 		t.unsure()
-	case seeded:
+	case res.Written:
 		t.setLife(ttl)
 	}
-	return seeded, err
+	return res.Written, err
 }
 
-// gone reports whether a value is not there because it has expired, or may have.
-func (t *track) gone(v rmw.Value) bool {
-	return !v.Exists() && t.life.mayBeOver(t.op.compare.tolerance)
-}
-
-// readBack looks whether what was acknowledged is there. Another process may have been
-// quicker: then it proves nothing.
-func (l *lane) readBack(t *track, it *item, res rmw.Result) {
+// readBack compares the stored value with the acknowledged one. Unless this process is the
+// only one, another may have written in between, and a difference proves nothing.
+func (w *worker) readBack(t *keyState, it *item, res rmw.Result) {
 	defer func() {
-		if p := recover(); p != nil { // a Project of the user's: nobody else has the call in hand any more
-			l.pass(it, report.Lockstep, report.ShadowPanic)
+		if p := recover(); p != nil { // of Domain.Project: the call is no longer pending
+			w.pass(it, report.ShadowPanic)
 			panic(p)
 		}
 	}()
-	c := it.call
-	v, err := l.read(c.key)
+	v, err := w.hidden.read(it.key)
 	if err != nil {
-		if why := l.outage(err); why != "" {
-			l.pass(it, report.Lockstep, why)
-		} else {
-			l.settle(it, report.Lockstep, refusedFinding(c, err, "a read after the update"))
+		if why := w.hidden.outage(err); why != "" {
+			w.pass(it, why)
+			return
 		}
+		w.settle(it, refused(it.call, err, "a read after the update"))
 		return
 	}
-	f := c.judge(c.next, v, "the store in the shadow does not hold what it has acknowledged")
-	f = l.lostWrite(f, c.op, c.key, res, c.old, c.next, v)
+	f := w.lostWrite(it.judge(it.next, v, notHeld), it.op.compare, it.key, res, it.old, it.next, v)
 	t.sure = !f.class.Blocks()
 	switch {
 	case t.sure:
-	case !l.book.cfg.Sole, !t.settled(), t.gone(v):
-		// The verifier will tell.
+	case !w.cfg.Sole, !t.settled(), t.expired(v): // the verifier finds out
 		f = finding{class: report.Match}
-		t.holds(c.op.compare.digest(v))
+		t.holds(it.op.compare.digest(v))
 	case t.dirty != "":
 		f.class = report.DriftInherited
 		t.gap = true
 	default:
-		t.dirty = opID(l.book.cfg, c)
+		t.dirty = opID(w.cfg, it.call)
 		t.gap = true
 	}
-	l.settle(it, report.Lockstep, f)
+	w.settle(it, f)
+}
+
+// maxRetries is how often a key is copied in vain while another process changes it.
+const maxRetries = 3
+
+// resync copies a key anew: a call before the pending ones is missing. Calls that the copy
+// contains are not compared.
+func (w *worker) resync(t *keyState) {
+	first := t.pending[0]
+	cause := "gap"
+	if !t.gap {
+		cause = "unexplained"
+	}
+	if !w.look(t) {
+		return
+	}
+	v, err := w.copyOver(t)
+	switch {
+	case errors.Is(err, errInput) && t.retries < maxRetries:
+		t.retries++
+		t.known, t.gap = false, false
+		t.waitUntil, t.next = time.Now().Add(w.cfg.LockstepWait), time.Now().Add(firstLook)
+		return
+	case errors.Is(err, errInput):
+		for _, it := range t.abandon() {
+			w.settle(it, finding{class: report.DriftGap, explain: "the key changes whenever it is copied anew"})
+		}
+		t.retries = 0
+		return
+	case err != nil:
+		w.lose(t, err)
+		return
+	}
+	w.counters.resynced(cause)
+	t.holds(t.op.compare.digest(v))
+	t.gap, t.retries = false, 0
+	t.waitUntil = time.Now().Add(w.cfg.LockstepWait)
+	class := report.DriftGap
+	if t.dirty != "" {
+		class = report.DriftInherited
+	}
+	t.pending = slices.DeleteFunc(t.pending, func(it *item) bool {
+		switch {
+		case it == first:
+			w.settle(it, finding{
+				class: class, explain: "the call before this one did not arrive (" + cause + "); the key was copied anew",
+			})
+		case t.copied.covers(it):
+			w.pass(it, report.Superseded)
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+// supersede ends pending calls that the last copy seems to contain, and reports whether
+// there were any.
+func (w *worker) supersede(t *keyState) bool {
+	covered := t.copied.leadingTo(t.pending)
+	t.pending = slices.DeleteFunc(t.pending, func(it *item) bool {
+		if covered[it] {
+			w.pass(it, report.Superseded)
+		}
+		return covered[it]
+	})
+	return len(covered) > 0
+}
+
+// copyOver copies the serving path's value to the hidden path, unless that no longer holds
+// t.left. As t.left was read first, the copy is newer than the value that it replaces.
+func (e *engine) copyOver(t *keyState) (rmw.Value, error) {
+	began := time.Now()
+	v, left, err := e.readServing(e.ctx, t.key)
+	if err != nil {
+		return v, err
+	}
+	read, d := time.Now(), t.op.compare.digest(v)
+	if err := e.logWrite(t, d); err != nil {
+		return v, err
+	}
+	_, err = e.hidden.update(t.key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		switch {
+		case t.op.compare.digest(cur) != t.left:
+			return rmw.Value{}, errInput
+		case !v.Exists():
+			return rmw.Value{}, nil
+		}
+		return v.WithTTL(left), nil
+	})
+	switch {
+	case err == nil:
+		t.copied = copied{began, read, d}
+		t.setLife(left)
+	case !errors.Is(err, errInput):
+		t.unsure()
+	}
+	return v, err
+}
+
+// readServing reads a value and its expiry from the serving path.
+func (e *engine) readServing(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
+	defer cancel()
+	return readTTL(ctx, e.store.serving, key)
 }

@@ -63,7 +63,7 @@ func BenchmarkCallerQueues(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		if i%4096 == 0 { // as the dispatcher would
-			s.engine.n, s.book.health.inFlight, s.book.health.bytes = 0, 0, 0
+			s.engine.n, s.counters.health.Queue, s.counters.health.QueueBytes = 0, 0, 0
 		}
 		_, _ = s.Update(ctx, key, fn)
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// comparison is how the values of one domain are compared.
+// comparison compares the values of one domain.
 type comparison struct {
 	differ    *diff.Comparer
 	project   func(v rmw.Value) (rmw.Value, error)
-	tolerance time.Duration
-	rules     string // names them: digests by other rules are other ones
+	tolerance time.Duration // between expiries
+	rules     string        // identifies the rules: digests by other rules differ
 }
 
 func newComparison(cfg Config, domain string) *comparison {
@@ -33,7 +33,8 @@ func newComparison(cfg Config, domain string) *comparison {
 	return &comparison{differ: differ, project: d.Project, tolerance: d.TTLTolerance, rules: hex.EncodeToString(sum[:4])}
 }
 
-// form is a value as it is compared: the bytes as they are if they cannot be projected.
+// form returns the form of a value that is compared. A value that Project refuses is
+// compared as it is.
 func (c *comparison) form(v rmw.Value) rmw.Value {
 	v = v.Untraced()
 	if c.project == nil || !v.Exists() {
@@ -45,18 +46,42 @@ func (c *comparison) form(v rmw.Value) rmw.Value {
 	return v
 }
 
-// digest is equal for values that are the same.
-func (c *comparison) digest(v rmw.Value) digest { return c.differ.Digest(c.form(v)) }
-
 type digest = [16]byte
 
-// compare tells where what the candidate has differs from what legacy has.
+// digest is the same for equal values.
+func (c *comparison) digest(v rmw.Value) digest { return c.differ.Digest(c.form(v)) }
+
 func (c *comparison) compare(legacy, candidate rmw.Value) diff.Result {
 	return c.differ.Compare(c.form(legacy), c.form(candidate))
 }
 
-// near reports whether two expiries are the same, as far as that can be told. slack is
-// for what is known of the time between them.
+func (c *comparison) same(a, b rmw.Value) bool { return c.compare(a, b).Same }
+
+// judge compares two values; explain says what a difference means.
+func (c *comparison) judge(legacy, candidate rmw.Value, explain string) finding {
+	r := c.compare(legacy, candidate)
+	switch {
+	case !r.Same:
+		return finding{class: report.ValueDiffers, differences: r.Differences, more: r.More, explain: explain}
+	case r.EncodingOnly:
+		return finding{class: report.EncodingOnly, explain: "the bytes differ, the documents do not"}
+	}
+	return finding{class: report.Match}
+}
+
+// judge compares the values that a call left on both paths.
+func (c *call) judge(legacy, candidate rmw.Value, explain string) finding {
+	f := c.op.compare.judge(legacy, candidate, explain)
+	switch {
+	case f.class == report.ValueDiffers:
+		f.legacy = c.outcome()
+	case f.class == report.Match && !c.written:
+		f.class = report.MatchNoop
+	}
+	return f
+}
+
+// near reports whether two expiries agree, with slack for the time between the two reads.
 func (c *comparison) near(a, b, slack time.Duration) bool {
 	if a == rmw.NoTTL || b == rmw.NoTTL {
 		return a == b
@@ -64,36 +89,39 @@ func (c *comparison) near(a, b, slack time.Duration) bool {
 	return (a - b).Abs() <= c.tolerance+slack
 }
 
-// lostWrite names a difference a lost write if the path has reported that it wrote want,
-// and v, which was there then, is old, or no value. A codec that changes values reports
-// the changed one; a read from a replica is right the second time.
-func (e *engine) lostWrite(f finding, op *operation, key rmw.Key, res rmw.Result, old, want, v rmw.Value) finding {
-	compare := op.compare.compare
-	if f.class != report.ValueDiffers || !res.Written || !compare(want, res.After).Same || v.Exists() && !compare(old, v).Same {
-		return f
+// expiryFinding describes two expiries that differ.
+func expiryFinding(legacy, candidate time.Duration, explain string) finding {
+	return finding{
+		class: report.TTLDiffers, explain: explain, legacyExpiry: expiryText(legacy), candidateExpiry: expiryText(candidate),
 	}
-	again, err := e.read(key)
-	switch {
-	case err != nil:
-		return f
-	case compare(want, again).Same:
-		f.explain = "a read after the update did not see it, a later one did: the path reads from a replica, or from a cache"
-		return f
-	}
-	f.class, f.explain = report.LostWrite, "the update reports that it has written, and the key holds the value from before"
-	if !v.Exists() {
-		f.explain = "the update reports that it has written, and the key is not there"
-	}
-	return f
 }
 
-// expiryText is an expiry in a report.
 func expiryText(left time.Duration) string {
-	switch {
-	case left == rmw.NoTTL:
+	switch left {
+	case rmw.NoTTL:
 		return "none"
-	case left == 0:
+	case 0:
 		return ""
 	}
 	return left.Round(time.Millisecond).String()
+}
+
+// lostWrite changes a difference into a lost write if the path reported that it had written
+// want, and the key still holds old, or nothing. A path whose codec changes values reports
+// the changed value. A path that reads from a replica is right on the second read.
+func (e *engine) lostWrite(f finding, c *comparison, key rmw.Key, res rmw.Result, old, want, got rmw.Value) finding {
+	if f.class != report.ValueDiffers || !res.Written || !c.same(want, res.After) || got.Exists() && !c.same(old, got) {
+		return f
+	}
+	again, err := e.hidden.read(key)
+	switch {
+	case err != nil:
+	case c.same(want, again):
+		f.explain = "a read after the update did not see it, a later one did: the path reads from a replica, or from a cache"
+	case got.Exists():
+		f.class, f.explain = report.LostWrite, "the update reports that it has written, and the key holds the value from before"
+	default:
+		f.class, f.explain = report.LostWrite, "the update reports that it has written, and the key is not there"
+	}
+	return f
 }

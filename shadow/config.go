@@ -1,7 +1,10 @@
 package shadow
 
 import (
+	"crypto/rand"
 	"fmt"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -15,9 +18,9 @@ import (
 type Side uint8
 
 const (
-	// Legacy is the path that the service comes from.
+	// Legacy is the path in use before the migration.
 	Legacy Side = iota
-	// Candidate is the path that it goes to.
+	// Candidate is the path to migrate to.
 	Candidate
 )
 
@@ -29,104 +32,99 @@ func (s Side) String() string {
 	return "legacy"
 }
 
-// Config tunes a [Store]. The zero Config works: it shadows all keys.
+// Config configures a [Store]. The zero Config works: it shadows all keys.
 type Config struct {
-	// Name is what is shadowed, in the report. Default "shadow".
+	// Name is the report's title. Default "shadow".
 	Name string
-	// Process names this process in the report of a fleet; if it has several Stores, each
-	// needs another name. Default: host name, pid and some letters.
+	// Process names this process in the report of a fleet. Each Store of a process needs a
+	// name of its own. Default: host name, process id and four random letters.
 	Process string
-	// Build is the version of the program, in the report. Default: the VCS revision that
-	// it was built from, if it knows.
+	// Build is the program's version in the report. Default: the VCS revision of the build
+	// information, if there is one.
 	Build string
 
-	// Serve is the side that answers, for as long as the Store lives; the other one is in
-	// its shadow. Candidate is the reverse shadow, of after the cut-over: it keeps the
-	// legacy store ready to go back. To move the authority takes more than this switch:
-	// every process has to move at once.
+	// Serve is the side that answers, for the Store's lifetime; the other side is in its
+	// shadow. Candidate is for after the cut-over: it keeps the legacy store ready to go
+	// back. A change of Serve alone does not move the authority: all processes must change
+	// at once.
 	Serve Side
 	// Off starts with no key in the shadow; [Store.SetPercent] changes that.
 	Off bool
-	// Percent is how many of the keys are in the shadow, chosen by a hash of their names.
+	// Percent is the share of the keys in the shadow, selected by a hash of their names.
 	// Default 100.
 	Percent float64
-	// Reads is how many reads of these keys are compared, in percent. Updates always are.
-	// Default 10; negative: none.
+	// Reads is the share of the reads of these keys to compare, in percent. All updates are
+	// compared. Default 10; negative: none.
 	Reads float64
 
-	// Sole promises that no other process mirrors into the same store. Then what the
-	// lockstep comparator finds there and has not written itself is a finding; otherwise
-	// another process may have been quicker, and only the verifier can tell.
+	// Sole promises that no other process mirrors to the same store. Then a value that this
+	// process did not write is a finding of the lockstep comparator. Otherwise another
+	// process may have written it, and only the verifier can tell.
 	Sole bool
-	// Skip lists comparators that are not wanted. In reverse, only lockstep is used.
+	// Skip lists comparators to leave out. With Serve: Candidate, only lockstep runs.
 	Skip []report.Comparator
-	// AA marks a calibration: both stores are made alike, and what differs is noise.
+	// AA marks a calibration: both paths are alike, so every difference is noise.
 	AA bool
-	// Calibration is the report of such a run, which the verdict relies on.
+	// Calibration is the report of a calibration, which the verdict relies on.
 	Calibration *report.Report
 
-	// Domains say, by Key.Label, how values are compared; "" is for all others.
+	// Domains configure the comparison of values, by Key.Label; "" is for all other labels.
 	Domains map[string]Domain
-	// Pure lists the operations that may be run again in the shadow, as "domain/operation"
-	// (Key.Label, and the name of [rmw.WithOperation]): they change nothing but what they
-	// return, and take time, ids and chance from [EnvOf] only.
+	// Pure lists the operations that may run again in the shadow, as "domain/operation"
+	// (Key.Label, and the name of [rmw.WithOperation]). A pure operation changes nothing but
+	// its result, and takes time, ids and random numbers from [EnvOf] only.
 	Pure []string
-	// RedactKey is what a report shows for a key's name. Default: a keyed hash.
+	// RedactKey returns the name that a report shows for a key. Default: a keyed hash.
 	RedactKey func(key rmw.Key) string
-	// RedactSecret keys the hashes that stand for values and names. With the same secret,
-	// reports of several processes show the same tokens. Default: random.
+	// RedactSecret is the key of the hashes that replace values and names. With the same
+	// secret, the reports of several processes show the same hashes. Default: random.
 	RedactSecret []byte
-	// Policy is what the verdict asks for.
+	// Policy has the limits of the verdict.
 	Policy report.Policy
 
-	// QueueCalls and QueueBytes bound the calls that wait to be compared. Defaults 8,192
-	// and 64 MB.
+	// QueueCalls and QueueBytes bound the calls in flight. Calls beyond that are dropped and
+	// counted. Defaults 8,192 and 64 MB.
 	QueueCalls int
 	QueueBytes int64
-	// Workers is how many calls each comparator works on at once. Default 8.
+	// Workers is the number of calls that each comparator works on at once. Default 8.
 	Workers int
-	// Timeout bounds each call of the path in the shadow. Default 2 s.
+	// Timeout bounds each call of the hidden path. Default 2 s.
 	Timeout time.Duration
-	// Rate bounds the calls compared in a second, of all comparators. Default: unbounded.
+	// Rate bounds the calls compared in a second, all comparators together. Default: no
+	// bound.
 	Rate int
-	// LockstepWait is how long a call waits for the one before it, which may be in another
-	// process's queue, until the key is copied anew. Default 2 s.
+	// LockstepWait is how long a call waits for the one before it, which may be queued in
+	// another process. Then the key is copied anew. Default 2 s.
 	LockstepWait time.Duration
-	// Keys bounds how many keys are remembered for the verifier. Default 100,000.
+	// Keys bounds the number of keys remembered for the verifier. Default 100,000.
 	Keys int
-	// CloseTimeout bounds Close. Default 5 s.
+	// CloseTimeout bounds [Store.Close]. Default 5 s.
 	CloseTimeout time.Duration
 }
 
-// Domain says how the values of one domain are compared. The zero Domain compares JSON
-// documents by what they mean, and anything else by its bytes.
+// Domain configures the comparison of the values of one Key.Label. The zero Domain compares
+// JSON documents by structure, and all other values byte by byte. The templates of paths are
+// like "members[].seen"; docs/shadow.md has the syntax.
 type Domain struct {
-	// Ignore lists paths that do not count: "updatedAt", "members[].seen".
+	// Ignore lists paths to leave out of the comparison: "updatedAt", "members[].seen".
 	Ignore []string
-	// Sets lists arrays in which order does not count.
+	// Sets lists arrays to compare without regard to order.
 	Sets []string
 	// Show lists paths whose values the report may show. All others are redacted.
 	Show []string
-	// Keys lists names that are somebody's, and not a field's: "unread.*", where that maps
-	// users to something. A finding calls them "*". Names that look like data are called so
-	// anyway.
+	// Keys lists names of fields that are data: "unread.*", if unread maps users to counts.
+	// A finding shows them as "*", as it does with names that look like data.
 	Keys []string
-	// Project translates a value, of either side, into the form that is compared, where
-	// the two sides store it differently. It must be pure.
+	// Project converts a value of either side into the form that is compared, where both
+	// sides store it differently. It must be pure.
 	Project func(v rmw.Value) (rmw.Value, error)
-	// TTLTolerance is how far expiries may be apart. Default 2 s.
+	// TTLTolerance is the difference of expiries that counts as equal. Default 2 s.
 	TTLTolerance time.Duration
 }
 
 func (d Domain) rules() diff.Rules {
 	return diff.Rules{Ignore: d.Ignore, Sets: d.Sets, Show: d.Show, Keys: d.Keys}
 }
-
-// scratch lifetimes.
-const (
-	seedTTL = time.Minute
-	freeTTL = 10 * time.Minute
-)
 
 func (c Config) withDefaults() Config {
 	setDefault(&c.Name, "shadow")
@@ -151,8 +149,8 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// Validate reports, as an [rmw.ErrInvalid], what cannot work. A Store made with such a
-// Config serves all the same, compares nothing, and its report says why.
+// Validate returns an [rmw.ErrInvalid] that names the first field with an invalid value. A
+// Store with an invalid Config serves, compares nothing, and its report shows that error.
 func (c Config) Validate() error {
 	for _, n := range []struct {
 		name  string
@@ -191,7 +189,7 @@ func (c Config) Validate() error {
 			return fmt.Errorf("%w: shadow.Config.Domains[%q]: %w", rmw.ErrInvalid, label, err)
 		}
 		if d.TTLTolerance < 0 {
-			return fmt.Errorf("%w: shadow.Config.Domains[%q].TTLTolerance is negative", rmw.ErrInvalid, label)
+			return fmt.Errorf("%w: shadow.Config.Domains[%q].TTLTolerance is negative; use a positive one, or 0 for 2s", rmw.ErrInvalid, label)
 		}
 	}
 	if c.Calibration != nil {
@@ -203,4 +201,33 @@ func (c Config) Validate() error {
 		return fmt.Errorf("%w: shadow.Config.Policy: %w", rmw.ErrInvalid, err)
 	}
 	return nil
+}
+
+// processName returns a name that no other Store has.
+func processName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "host"
+	}
+	return fmt.Sprintf("%.40s:%d:%s", strings.ReplaceAll(host, " ", "-"), os.Getpid(), strings.ToLower(rand.Text()[:4]))
+}
+
+// buildName returns the VCS revision of the build, "" if there is none.
+func buildName() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	revision, modified := "", ""
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			revision = s.Value[:min(len(s.Value), 12)]
+		case "vcs.modified":
+			if s.Value == "true" {
+				modified = "+"
+			}
+		}
+	}
+	return revision + modified
 }

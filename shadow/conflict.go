@@ -2,27 +2,26 @@ package shadow
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// conflict is a trial of the free run: two updates of a new scratch key are made to
-// overlap, and both must show in what is stored afterwards. The first update stays in fn
-// until the second one is acknowledged, but no longer than hold. So a lease that ends
-// before fn does, and a write or a delete without a guard, lose an update.
+// conflict is a trial of the free run: two updates of a new scratch key overlap, and both
+// must show in the stored value. The first update stays in fn until the second one is
+// acknowledged, for at most hold. So a lease that ends before fn does, and a write or a
+// delete without a guard, lose an update.
 type conflict struct {
 	*free
 	it      *item
 	key     rmw.Key
-	size    int           // of the value, always the same: a guard must compare more than lengths
+	size    int           // of the value; constant, as a guard must compare more than lengths
 	deletes bool          // the first update deletes the key
-	hold    time.Duration // the first update stays in fn this long, at most
+	hold    time.Duration // the longest time that the first update stays in fn
 
 	seed, first, second string // ids of the three updates
-	before              link   // given to the first update, the last time
+	before              link   // given to the last run of the first update
 	rival               chan attempt
 	held                bool
 }
@@ -33,33 +32,35 @@ type attempt struct {
 	err error
 }
 
+func (a attempt) contended() bool { return a.Attempts > 1 || a.Waited > 0 }
+
 const (
-	// minHold is long enough for another update to come in between, if nothing prevents it.
+	// minHold lets another update come in between, if nothing prevents it.
 	minHold = 10 * time.Millisecond
-	// The value is longer in one conflict of four: a guard may compare the beginning only.
+	// One value in four is longer: a guard may compare only the beginning.
 	conflictBytes, longConflictBytes = 256, 4 << 10
 )
 
-// conflicts tells whether a call is played as a conflict: one in four, among them all
-// later ones of which fn's time is known. See clocked.
-func conflicts(id uint64) bool { return id*0x9e3779b97f4a7c15>>62 == 0 }
+// playsConflict selects one call in four. Calls after the first 4,096 are selected only if
+// the time of their fn is known; see clocked.
+func playsConflict(id uint64) bool { return id*0x9e3779b97f4a7c15>>62 == 0 }
 
-// conflict plays a call as a conflict, if there is room. It reports false, and settles
-// nothing, if the trial has no result: then the call races like others, and whatever
-// prevents that is counted there.
+// conflict plays a call as a conflict, if there is room. It returns false, and settles
+// nothing, if the trial has no result: then the call races like the others, which counts
+// the cause.
 func (f *free) conflict(it *item) (settled bool) {
 	select {
-	case f.trials <- struct{}{}:
-		defer func() { <-f.trials }()
+	case f.conflicts <- struct{}{}:
+		defer func() { <-f.conflicts }()
 	default:
 		return false
 	}
-	id := f.me + strconv.FormatUint(it.id, 36)
+	id := f.idOf(it)
 	c := &conflict{
 		free: f, it: it, size: conflictBytes,
 		key:     rmw.Key{Name: scratch("pair", it.key, id), Kind: it.key.Kind, TTL: seedTTL, Label: it.key.Label},
 		deletes: !it.next.Exists() || it.id%2 == 0,
-		hold:    min(max(it.inFn, minHold), f.book.cfg.Timeout/4),
+		hold:    min(max(it.inFn, minHold), f.cfg.Timeout/4),
 		seed:    id + ".0", first: id + ".1", second: id + ".2",
 		rival: make(chan attempt, 1),
 	}
@@ -71,10 +72,7 @@ func (f *free) conflict(it *item) (settled bool) {
 
 func (c *conflict) run() (settled bool) {
 	began := time.Now()
-	if err := c.ask(func(ctx context.Context) error {
-		_, err := c.hidden.Update(ctx, c.key, c.append(c.seed))
-		return err
-	}); err != nil {
+	if _, err := c.hidden.update(c.key, c.append(c.seed)); err != nil {
 		return false
 	}
 	first := c.try(c.overlapped)
@@ -85,31 +83,25 @@ func (c *conflict) run() (settled bool) {
 	if first.err != nil {
 		return false
 	}
-	v, err := c.read(c.key)
+	v, err := c.hidden.read(c.key)
 	if err != nil || time.Since(began)+c.it.op.compare.tolerance >= seedTTL {
 		return false
 	}
-	_ = c.try(func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.Value{}, nil }) // it would expire
-	contended := first.Attempts > 1 || first.Waited > 0 || second.Attempts > 1 || second.Waited > 0
+	_ = c.try(always(rmw.Value{})) // without it, the key would stay until it expires
 	class, explain := c.judge(linkOf(v), second.err == nil)
 	if class != report.Match {
 		explain += "; its fn ran for up to " + c.hold.Round(time.Microsecond).String()
 	}
-	c.found(ack{item: c.it, contended: contended}, class, explain)
+	c.audited(ack{item: c.it, contended: first.contended() || second.contended()}, class, explain)
 	return true
 }
 
-// try runs an update that is not counted in Health: a path may give up in a conflict that
-// is made.
+// try runs an update that Health does not count: a path may give up in a forced conflict.
 func (c *conflict) try(fn rmw.UpdateFunc) (a attempt) {
-	ctx, cancel := context.WithTimeout(c.ctx, c.book.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(c.ctx, c.cfg.Timeout)
 	defer cancel()
-	defer func() {
-		if p := recover(); p != nil {
-			a.err = errPanicked
-		}
-	}()
-	a.Result, a.err = c.hidden.Update(ctx, c.key, fn)
+	defer recoverAs(&a.err)
+	a.Result, a.err = c.hidden.store.Update(ctx, c.key, fn)
 	return a
 }
 
@@ -120,8 +112,7 @@ func (c *conflict) append(id string) rmw.UpdateFunc {
 	}
 }
 
-// overlapped is the first update. In its first run it starts the second update, and
-// waits for it.
+// overlapped is the first update. Its first run starts the second update and waits for it.
 func (c *conflict) overlapped(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 	c.before = linkOf(cur)
 	if !c.held {
@@ -145,8 +136,8 @@ func (c *conflict) overlapped(ctx context.Context, cur rmw.Value) (rmw.Value, er
 	return c.append(c.first)(ctx, cur)
 }
 
-// judge compares the stored link with the acknowledged updates: the first one,
-// and maybe the second one.
+// judge compares the stored link with the first update, which was acknowledged, and with
+// the second one, which may have been.
 func (c *conflict) judge(stored link, second bool) (report.Class, string) {
 	switch {
 	case !c.deletes && stored.count(c.first) == 0:

@@ -19,8 +19,8 @@ func TestWhatACopyHas(t *testing.T) {
 	assert.False(t, c.covers(at(1, 2, 0)), "it may have ended later")
 	before, last := at(3, 4, 0), at(4, 5, time.Second)
 	elsewhere, later := at(7, 8, 0), at(4, 5, time.Second+1)
-	assert.Equal(t, map[*item]bool{before: true, last: true}, c.perhaps([]*item{before, elsewhere, later, last}))
-	assert.Empty(t, c.perhaps([]*item{before, elsewhere}), "what leads to what it holds is missing")
+	assert.Equal(t, map[*item]bool{before: true, last: true}, c.leadingTo([]*item{before, elsewhere, later, last}))
+	assert.Empty(t, c.leadingTo([]*item{before, elsewhere}), "what leads to what it holds is missing")
 }
 
 // An eighth of the updates are clocked, in no pattern that calls in turn could fall into.

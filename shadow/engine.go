@@ -4,47 +4,44 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
 
-	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// engine takes calls from callers and gives them to the comparators. It has goroutines
-// of its own, started with the first call.
+// engine takes calls from callers and gives them to the comparators. Its goroutines start
+// with the first call.
 //
-// A call is counted in where a caller leaves it, and out by the last comparator that is
-// done with it. Only at the entrance is anything ever turned away for want of room, so
-// no channel behind it is ever full.
+// A call is in flight from its caller until the last comparator is done with it. Only
+// record turns calls away for lack of room, so no channel behind it is ever full.
 type engine struct {
-	store  *Store
-	book   *book
-	hidden rmw.Store
-	active [3]bool // comparators
-	me     string  // in the names of this engine's scratch keys, and of its commits; a process that is started again is another one
+	store    *Store
+	cfg      Config
+	counters *counters
+	hidden   *hiddenPath
+	active   [3]bool // by index
+	me       string  // in the ids of this engine; a restarted process has another one
 
-	ctx     context.Context // of all that is sent to the hidden path
-	cancel  context.CancelFunc
+	ctx     context.Context // of the hidden path; ends with Kill and Close
 	start   sync.Once
 	running sync.WaitGroup
 	ending  sync.Once
 	ended   chan struct{} // closed when all goroutines have ended
-	breaker *gobreaker.CircuitBreaker[struct{}]
-	rate    *rate
-	dropAll atomic.Bool // nothing more is to be compared
+	rate    rate
 
-	// Guarded by the book's lock.
+	// Guarded by the counters' lock.
 	ring    []call // of QueueCalls
 	head, n int
-	gaps    []uint64 // keys of which a call was not recorded
-	allGaps bool     // more than gaps has room for
-	parked  bool     // the dispatcher waits to be woken
+	gaps    []uint64 // hashes of keys with a call that was not recorded
+	allGaps bool     // gaps has overflown
+	parked  bool     // the dispatcher waits for wake
 	closed  bool
-	idle    chan struct{} // closed when nothing is in flight any more; nil if nobody waits for that
+	idle    chan struct{} // closed when nothing is in flight; nil while Drain does not wait
 
 	wake     chan struct{}
 	seeds    chan *item
@@ -60,71 +57,53 @@ type item struct {
 	left atomic.Int32 // comparators that are not done with it
 
 	// Of the lockstep comparator.
-	was, is digest   // of what the call was computed from, and what it left
-	blame   *finding // on the way
+	was, is digest   // of the call's input and of the value that it left
+	blame   *finding // until the call is settled
 }
 
 const maxGaps = 1024
 
 func newEngine(s *Store) *engine {
 	e := &engine{
-		store: s, book: s.book, hidden: s.hidden, active: [3]bool{true, true, true}, rate: newRate(s.cfg.Rate),
+		store: s, cfg: s.cfg, counters: s.counters, hidden: newHiddenPath(s.hidden, s.counters), active: [3]bool{true, true, true},
 		wake: make(chan struct{}, 1), ended: make(chan struct{}), gaps: make([]uint64, 0, maxGaps),
 		seeds: make(chan *item, s.cfg.QueueCalls), races: make(chan *item, s.cfg.QueueCalls),
 		touched: newRegistry(s.cfg.Keys), me: rand.Text()[:13] + ".",
+		rate: rate{perSecond: float64(s.cfg.Rate), tokens: float64(s.cfg.Rate)},
 	}
+	e.ctx = e.hidden.ctx
 	for _, c := range s.cfg.Skip {
 		e.active[index(c)] = false
 	}
 	if s.cfg.Serve == Candidate {
-		e.active = [3]bool{false, true, false}
+		e.active = [3]bool{false, true, false} // lockstep
 	}
-	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.lockstep, e.free = newLockstep(e), newFree(e)
-	e.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
-		Timeout:      5 * time.Second,
-		MaxRequests:  1,
-		IsSuccessful: func(err error) bool { return err == nil || !isOutage(err) || e.ctx.Err() != nil },
-		ReadyToTrip: func(c gobreaker.Counts) bool {
-			return c.ConsecutiveFailures >= 10 || c.Requests >= 100 && c.TotalFailures*2 > c.Requests
-		},
-		Interval: 10 * time.Second,
-		OnStateChange: func(_ string, _, to gobreaker.State) {
-			e.book.mu.Lock()
-			defer e.book.mu.Unlock()
-			e.book.health.breaker = to.String()
-			if to == gobreaker.StateOpen {
-				e.book.health.trips++
-			}
-		},
-	})
 	return e
 }
 
-// concerns reports whether a comparator has anything to say of a call: only what was
-// written is a link of a chain.
+// concerns reports whether a comparator compares a call: the chains of lockstep and of the
+// free run consist of writes.
 func (e *engine) concerns(i int, c *call) bool { return e.active[i] && (i == 0 || c.written) }
 
-// record takes a call from its caller, who waits: it must be quick and allocate nothing.
+// record takes a call from its caller. It must be quick and must not allocate.
 func (e *engine) record(c *call, failed report.Reason, err error) {
 	c.bytes = int64(c.old.ApproxSize() + c.next.ApproxSize() + len(c.key.Name))
 	reason := ""
-	if err != nil && failed != "" {
-		reason = reasonName(err) // it may call methods of the user's: not behind a lock
+	if failed != "" {
+		reason = reasonName(err) // may call methods of the user's error: not under the lock
 	}
-	b := e.book
-	b.mu.Lock()
-	h := &b.health
-	h.calls++
+	e.counters.mu.Lock()
+	h := &e.counters.health
+	h.Legacy.Calls++
 	if reason != "" {
-		h.errors[reason]++
+		h.Legacy.Errors[reason]++
 	}
-	full := e.closed || h.inFlight >= int64(b.cfg.QueueCalls)
-	large := h.bytes+c.bytes > b.cfg.QueueBytes
-	gap := failed == report.PrimaryIndeterminate
+	full := e.closed || h.Queue >= int64(e.cfg.QueueCalls)
+	large := h.QueueBytes+c.bytes > e.cfg.QueueBytes
 	concerned := int64(0)
 	for i := range c.op.tallies {
-		// What failed might have been of any kind.
+		// A failed call may have been of any kind.
 		if !e.concerns(i, c) && (failed == "" || !e.active[i]) {
 			continue
 		}
@@ -145,12 +124,12 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 	switch {
 	case failed == "" && concerned == 0:
 	case failed == "" && !full && !large:
-		e.push(c)
-	case c.written || gap:
-		e.gap(c.hash)
+		e.pushLocked(c)
+	case c.written || failed == report.PrimaryIndeterminate:
+		e.gapLocked(c.hash)
 	}
 	if failed == "" && (full || large) {
-		m := b.minute(e.store.epoch.Add(c.at)) // quicker than time.Now
+		m := e.counters.minuteLocked(e.store.epoch.Add(c.at)) // quicker than time.Now
 		m.NotCompared += concerned
 		m.Dropped += concerned
 	}
@@ -158,7 +137,7 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 	if wake {
 		e.parked = false
 	}
-	b.mu.Unlock()
+	e.counters.mu.Unlock()
 	if wake {
 		select {
 		case e.wake <- struct{}{}:
@@ -167,36 +146,35 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 	}
 }
 
-// push queues a call. The book's lock is held.
-func (e *engine) push(c *call) {
+func (e *engine) pushLocked(c *call) {
 	if e.ring == nil {
-		e.ring = make([]call, e.book.cfg.QueueCalls)
+		e.ring = make([]call, e.cfg.QueueCalls)
 		e.parked = true
 		e.start.Do(e.run)
 	}
 	e.ring[(e.head+e.n)%len(e.ring)] = *c
 	e.n++
-	h := &e.book.health
-	h.inFlight++
-	h.bytes += c.bytes
-	h.most = max(h.most, h.inFlight)
+	h := &e.counters.health
+	h.Queue++
+	h.QueueBytes += c.bytes
+	h.QueueMost = max(h.QueueMost, h.Queue)
 }
 
-// takeAll empties the queue. The book's lock is held.
-func (e *engine) takeAll() []*item {
+// takeAllLocked empties the queue.
+func (e *engine) takeAllLocked() []*item {
 	items := make([]*item, 0, e.n)
 	for ; e.n > 0; e.n-- {
 		c := e.ring[e.head]
 		c.ended = e.store.epoch.Add(c.at)
-		e.ring[e.head] = call{} // its values may go
+		e.ring[e.head] = call{} // frees its values
 		e.head = (e.head + 1) % len(e.ring)
 		items = append(items, &item{call: &c})
 	}
 	return items
 }
 
-// gap notes that a link of a key's chain is missing. The book's lock is held.
-func (e *engine) gap(hash uint64) {
+// gapLocked notes that a call of a key was not recorded.
+func (e *engine) gapLocked(hash uint64) {
 	if len(e.gaps) == maxGaps {
 		e.allGaps = true
 		return
@@ -207,18 +185,18 @@ func (e *engine) gap(hash uint64) {
 // run starts the goroutines.
 func (e *engine) run() {
 	e.running.Go(e.dispatch)
-	for range e.book.cfg.Workers {
-		if e.active[0] {
-			e.running.Go(func() { e.work(e.seeds, report.Seeded, e.seeded) })
+	for range e.cfg.Workers {
+		if e.active[index(report.Seeded)] {
+			e.running.Go(func() { e.work(e.seeds, report.Seeded) })
 		}
-		if e.active[2] {
-			e.running.Go(func() { e.work(e.races, report.Free, e.free.race) })
+		if e.active[index(report.Free)] {
+			e.running.Go(func() { e.work(e.races, report.Free) })
 		}
 	}
-	if e.active[1] {
+	if e.active[index(report.Lockstep)] {
 		e.lockstep.run()
 	}
-	if e.active[2] {
+	if e.active[index(report.Free)] {
 		e.running.Go(e.free.audit)
 	}
 }
@@ -226,12 +204,12 @@ func (e *engine) run() {
 // dispatch gives each call to the comparators.
 func (e *engine) dispatch() {
 	for {
-		e.book.mu.Lock()
-		batch := e.takeAll()
+		e.counters.mu.Lock()
+		batch := e.takeAllLocked()
 		gaps, all := append([]uint64(nil), e.gaps...), e.allGaps
 		e.gaps, e.allGaps = e.gaps[:0], false
 		e.parked = len(batch) == 0
-		e.book.mu.Unlock()
+		e.counters.mu.Unlock()
 		e.lockstep.miss(gaps, all)
 		for _, it := range batch {
 			e.hand(it)
@@ -251,26 +229,25 @@ func (e *engine) dispatch() {
 func (e *engine) hand(it *item) {
 	why := report.Reason("")
 	switch {
-	case e.dropAll.Load():
+	case e.hidden.ended():
 		why = report.DroppedMode
-	case e.breaker.State() == gobreaker.StateOpen:
+	case e.hidden.breaker.State() == gobreaker.StateOpen:
 		why = report.DroppedBreaker
 	case !e.rate.take():
 		why = report.DroppedRate
 	}
-	var concerned [3]bool
-	for i := range concerned {
-		if concerned[i] = e.concerns(i, it.call); concerned[i] {
+	for i := range comparators {
+		if e.concerns(i, it.call) {
 			it.left.Add(1)
 		}
 	}
-	e.book.waited(it)
+	e.counters.waited(it)
 	if why != "" && it.written {
 		e.lockstep.miss([]uint64{it.hash}, false)
 	}
-	for i, c := range report.Comparators() {
+	for i, c := range comparators {
 		switch {
-		case !concerned[i]:
+		case !e.concerns(i, it.call):
 		case why != "":
 			e.pass(it, c, why)
 		case c == report.Seeded:
@@ -283,132 +260,170 @@ func (e *engine) hand(it *item) {
 	}
 }
 
-// work is a worker of the comparators that need no order.
-func (e *engine) work(items <-chan *item, comparator report.Comparator, compare func(it *item)) {
+// work is a goroutine of a comparator that needs no order.
+func (e *engine) work(items <-chan *item, comparator report.Comparator) {
 	for {
 		select {
 		case it := <-items:
-			e.guarded(it, comparator, compare)
+			e.compare(it, comparator)
 		case <-e.ctx.Done():
 			return
 		}
 	}
 }
 
-// guarded compares, and survives what it runs.
-func (e *engine) guarded(it *item, comparator report.Comparator, compare func(it *item)) {
-	if e.dropAll.Load() {
-		e.pass(it, comparator, report.DroppedMode)
-		return
-	}
+func (e *engine) compare(it *item, comparator report.Comparator) {
 	defer func() {
 		if p := recover(); p != nil {
-			e.book.panicked()
+			e.counters.panicked()
 			e.pass(it, comparator, report.ShadowPanic)
 		}
 	}()
-	compare(it)
+	switch {
+	case e.hidden.ended():
+		e.pass(it, comparator, report.DroppedMode)
+	case comparator == report.Seeded:
+		e.seeded(it)
+	default:
+		e.free.race(it)
+	}
 }
 
-// settle ends a comparison with a finding, pass without one. Each item gets exactly one
-// of them from each comparator.
+// settle ends a comparison with a finding, pass without one. Each comparator that a call
+// concerns calls exactly one of them, once.
 func (e *engine) settle(it *item, comparator report.Comparator, f finding) {
-	if comparator == report.Lockstep && it.blame != nil && !f.class.Blocks() {
-		f = *it.blame
-	}
-	e.book.settle(it, comparator, f)
+	e.counters.settle(it, comparator, f)
 	e.done(it)
 }
 
 func (e *engine) pass(it *item, comparator report.Comparator, why report.Reason) {
-	if comparator == report.Lockstep && it.blame != nil {
-		e.settle(it, comparator, *it.blame)
-		return
-	}
-	e.book.pass(it, comparator, why)
+	e.counters.pass(it, comparator, why)
 	e.done(it)
 }
 
+// done makes room for another call once all comparators are done with this one.
 func (e *engine) done(it *item) {
-	if it.left.Add(-1) == 0 {
-		e.release(it)
+	if it.left.Add(-1) > 0 {
+		return
 	}
-}
-
-// release makes room for another call.
-func (e *engine) release(it *item) {
-	b := e.book
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.health.inFlight--
-	b.health.bytes -= it.bytes
-	if b.health.inFlight == 0 && e.idle != nil {
+	e.counters.mu.Lock()
+	defer e.counters.mu.Unlock()
+	h := &e.counters.health
+	h.Queue--
+	h.QueueBytes -= it.bytes
+	if h.Queue == 0 && e.idle != nil {
 		close(e.idle)
 		e.idle = nil
 	}
 }
 
-// ask sends something to the hidden path: in time, and only while that seems to live.
-func (e *engine) ask(do func(ctx context.Context) error) error {
-	_, err := e.breaker.Execute(func() (_ struct{}, err error) {
-		ctx, cancel := context.WithTimeout(e.ctx, e.book.cfg.Timeout)
-		defer cancel()
-		defer func() {
-			if p := recover(); p != nil {
-				err = errPanicked
-			}
-		}()
-		return struct{}{}, do(ctx)
-	})
-	if err == nil || e.ctx.Err() == nil { // what Close or Kill has cut off says nothing of the path
-		e.book.asked(err)
-	}
-	return err
+func (e *engine) isClosed() bool {
+	e.counters.mu.Lock()
+	defer e.counters.mu.Unlock()
+	return e.closed
 }
 
-// read asks the hidden path for a value.
-func (e *engine) read(key rmw.Key) (v rmw.Value, err error) {
-	err = e.ask(func(ctx context.Context) (err error) {
-		v, err = e.hidden.Read(ctx, key)
-		return err
-	})
-	return v, err
+// stop drops the calls that come from now on.
+func (e *engine) stop() {
+	e.counters.mu.Lock()
+	defer e.counters.mu.Unlock()
+	e.closed = true
 }
 
-// errPanicked is what the hidden path returns when it panics. What it says may be
-// private.
-var errPanicked = errors.New("shadow: the path panicked")
-
-// outage tells why the hidden path could not answer; "" if it did, whatever it said.
-func (e *engine) outage(err error) report.Reason {
-	switch {
-	case err == nil:
-		return ""
-	case errors.Is(err, errPanicked):
-		return report.ShadowPanic
-	case e.dropAll.Load():
-		return report.DroppedMode
-	case errors.Is(err, gobreaker.ErrOpenState), errors.Is(err, gobreaker.ErrTooManyRequests):
-		return report.DroppedBreaker
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return report.ShadowTimeout
-	case errors.Is(err, rmw.ErrContended):
-		return report.ShadowContended
-	case isOutage(err):
-		return report.ShadowUnavailable
-	}
-	return ""
-}
-
-// isOutage reports whether an error is about the store, and not about the call.
-func isOutage(err error) bool {
-	for _, reason := range []error{
-		rmw.ErrUnavailable, rmw.ErrOutcomeUnknown, rmw.ErrContended, rmw.ErrLockLost, rmw.ErrClosed,
-		context.DeadlineExceeded, context.Canceled, gobreaker.ErrOpenState, gobreaker.ErrTooManyRequests, errPanicked,
-	} {
-		if errors.Is(err, reason) {
-			return true
+// drain waits until nothing is in flight.
+func (e *engine) drain(ctx context.Context) error {
+	for {
+		e.counters.mu.Lock()
+		if e.counters.health.Queue == 0 {
+			e.counters.mu.Unlock()
+			return nil
+		}
+		if e.idle == nil {
+			e.idle = make(chan struct{})
+		}
+		idle := e.idle
+		e.counters.mu.Unlock()
+		e.free.hurry()
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-e.ctx.Done():
+			return errEnded
 		}
 	}
-	return false
+}
+
+// kill drops all queued calls and cancels those of the hidden path.
+func (e *engine) kill() {
+	e.stop()
+	e.hidden.cancel()
+	e.ending.Do(func() {
+		go func() {
+			e.running.Wait()
+			e.sweep()
+			close(e.ended)
+		}()
+	})
+}
+
+// sweep counts the remaining calls as dropped, once the goroutines have ended.
+func (e *engine) sweep() {
+	e.counters.mu.Lock()
+	batch := e.takeAllLocked()
+	e.counters.mu.Unlock()
+	for _, it := range batch {
+		e.hand(it) // as the hidden path has ended, it only counts the call
+	}
+	for len(e.seeds) > 0 {
+		e.pass(<-e.seeds, report.Seeded, report.DroppedMode)
+	}
+	for len(e.races) > 0 {
+		e.pass(<-e.races, report.Free, report.DroppedMode)
+	}
+	e.free.sweep()
+	e.lockstep.sweep()
+}
+
+// close ends the goroutines, within Config.CloseTimeout.
+func (e *engine) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), e.cfg.CloseTimeout)
+	defer cancel()
+	e.stop()
+	drained := e.drain(ctx)
+	e.kill()
+	grace := time.NewTimer(time.Second)
+	defer grace.Stop()
+	select {
+	case <-e.ended:
+	case <-grace.C:
+		return errors.New("shadow: a call of the hidden path does not end although its ctx has")
+	}
+	if drained != nil {
+		return fmt.Errorf("shadow: closed before all calls were compared: %w", drained)
+	}
+	return nil
+}
+
+// rate is a token bucket for one second of calls. Only the dispatcher uses it.
+type rate struct {
+	perSecond float64 // 0: unlimited
+	tokens    float64
+	filled    time.Time
+}
+
+func (r *rate) take() bool {
+	if r.perSecond == 0 {
+		return true
+	}
+	now := time.Now()
+	if !r.filled.IsZero() {
+		r.tokens = min(r.perSecond, r.tokens+now.Sub(r.filled).Seconds()*r.perSecond)
+	}
+	r.filled = now
+	if r.tokens < 1 {
+		return false
+	}
+	r.tokens--
+	return true
 }

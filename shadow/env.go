@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Env is what an operation takes from the world besides its input. One that takes it
-// from here only can be run again, and returns the same. It is drawn once for each
-// Update, however often fn runs, and is for the goroutine that runs fn.
+// Env is the time, the ids and the random numbers of an operation. An operation that takes
+// them from its Env only returns the same result when it runs again. All runs of fn in one
+// Update have the same Env. It is not safe for concurrent use.
 type Env struct {
 	now    time.Time
 	source *rand.ChaCha8
 }
 
-// seed makes the same Env again.
+// seed creates equal Envs.
 type seed struct {
 	now   time.Time
 	bytes [32]byte
@@ -24,31 +24,30 @@ type seed struct {
 
 func newSeed() seed {
 	s := seed{now: time.Now()}
-	_, _ = crand.Read(s.bytes[:]) // it never fails
+	_, _ = crand.Read(s.bytes[:]) // never fails
 	return s
 }
 
 func (s seed) env() *Env { return &Env{now: s.now, source: rand.NewChaCha8(s.bytes)} }
 
-// Now returns when the operation happens.
+// Now returns the time of the operation.
 func (e *Env) Now() time.Time { return e.now }
 
-// NewID returns an id of 26 letters and digits, with 128 bits of chance. Each call
-// returns another one.
+// NewID returns a new id of 26 letters and digits, with 128 random bits.
 func (e *Env) NewID() string {
 	var b [16]byte
-	_, _ = e.source.Read(b[:]) // it never fails
+	_, _ = e.source.Read(b[:]) // never fails
 	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:])
 }
 
-// Rand returns a source of chance. It is not for secrets that must outlive the report.
+// Rand returns a source of random numbers. Do not use it for secrets.
 func (e *Env) Rand() *rand.Rand { return rand.New(e.source) }
 
 type envKey struct{}
 
-// EnvOf returns the Env of the operation that fn is called for. Outside of a [Store],
-// or for an operation that is not registered in [Config.Pure], it returns a new one, so
-// that the same fn works there, too: take it once.
+// EnvOf returns the Env of the operation that fn runs for. Without a [Store], and for an
+// operation that is not listed in [Config.Pure], each call returns a new Env: call EnvOf
+// once in each run of fn.
 func EnvOf(ctx context.Context) *Env {
 	if e, ok := ctx.Value(envKey{}).(*Env); ok {
 		return e
@@ -56,7 +55,7 @@ func EnvOf(ctx context.Context) *Env {
 	return newSeed().env()
 }
 
-// withEnv gives one run of fn its Env.
+// withEnv returns the context of one run of fn.
 func (s *seed) withEnv(ctx context.Context) context.Context {
 	return context.WithValue(ctx, envKey{}, s.env())
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,19 +12,18 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// Merge adds up the reports of many processes. See [report.Merge].
+// Merge adds up the reports of several processes. See [report.Merge].
 func Merge(reports ...*report.Report) (*report.Report, error) { return report.Merge(reports...) }
 
-// publishedFor is how long a published report lasts if its process says nothing more.
-const publishedFor = 10 * time.Minute
+const (
+	publishedFor = 10 * time.Minute // the expiry of a published report
+	maxFleet     = 1000             // processes in the list; each restart adds a name
+)
 
-// maxFleet is how many processes are listed. Each that is started has a name of its own.
-const maxFleet = 1000
-
-// Publish stores the report of this process under a key of its own, prefix, ":" and
-// Config.Process, and adds that to the list under prefix, for [Collect]. The report
-// lasts for ten minutes. store may be the legacy or the candidate path, or any other; not
-// this Store itself, which would shadow it.
+// Publish stores the report of this process under the key prefix + ":" + Config.Process,
+// and adds the process to the list under prefix, for [Collect]. Both keys expire after ten
+// minutes. store may be the legacy path, the candidate path, or any other; a [Store] is an
+// error, as it would shadow the report.
 func (s *Store) Publish(ctx context.Context, store rmw.Store, prefix string) error {
 	if _, is := rmw.As[*Store](store); is {
 		return fmt.Errorf("%w: Publish to a shadow.Store would be shadowed; pass one of its two paths", rmw.ErrInvalid)
@@ -35,23 +33,20 @@ func (s *Store) Publish(ctx context.Context, store rmw.Store, prefix string) err
 		return err
 	}
 	key := rmw.Key{Name: prefix + ":" + s.cfg.Process, TTL: publishedFor, Label: "shadow-report"}
-	if _, err := store.Update(ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) {
-		return rmw.String(text.String()).WithTTL(publishedFor), nil
-	}); err != nil {
+	if _, err := store.Update(ctx, key, always(rmw.String(text.String()).WithTTL(publishedFor))); err != nil {
 		return err
 	}
 	list := rmw.Key{Name: prefix, TTL: publishedFor, Label: "shadow-report"}
 	_, err := store.Update(ctx, list, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-		// The one that has said something last is at the end: what is gone falls off the other.
-		names := slices.DeleteFunc(strings.Fields(cur.Text()), func(name string) bool { return name == s.cfg.Process })
-		names = append(names, s.cfg.Process)
-		return rmw.String(strings.Join(names[max(0, len(names)-maxFleet):], " ")).WithTTL(publishedFor), nil
+		// The process that published last is at the end; the oldest ones are dropped.
+		names := moveLast(strings.Fields(cur.Text()), s.cfg.Process, maxFleet)
+		return rmw.String(strings.Join(names, " ")).WithTTL(publishedFor), nil
 	})
 	return err
 }
 
-// Collect reads what the processes of a fleet have published under prefix, and merges
-// it. Those that have said nothing for ten minutes are left out.
+// Collect reads the reports that the processes of a fleet published under prefix in the
+// last ten minutes, and merges them.
 func Collect(ctx context.Context, store rmw.Reader, prefix string) (*report.Report, error) {
 	list, err := store.Read(ctx, rmw.Key{Name: prefix})
 	if err != nil {
@@ -73,7 +68,7 @@ func Collect(ctx context.Context, store rmw.Reader, prefix string) (*report.Repo
 		reports = append(reports, r)
 	}
 	if len(reports) == 0 {
-		return nil, errors.New("shadow: no process has published a report under this prefix")
+		return nil, errors.New("shadow: no process has published a report under this prefix in the last ten minutes")
 	}
 	return report.Merge(reports...)
 }

@@ -11,16 +11,15 @@ import (
 
 // link is the value of a scratch key of the free run.
 type link struct {
-	n     int64    // commits so far
-	dated string   // id of the commit that has set the expiry
-	at    int64    // when that was, in Unix milliseconds, by that process's clock
+	n     int64    // number of commits
+	dated string   // id of the commit that set the expiry
+	at    int64    // when, in Unix milliseconds of the process that set it
 	ids   []string // of the last commits, the latest last
 }
 
-// maxLinks is how many ids a link holds.
-const maxLinks = 64
+const maxLinks = 64 // ids in a link
 
-// linkOf reads a link. Anything else is the zero link.
+// linkOf decodes a link. Any other value is the zero link.
 func linkOf(v rmw.Value) link {
 	text := v.Text()
 	if v.Kind() == rmw.KindHash {
@@ -39,10 +38,20 @@ func linkOf(v rmw.Value) link {
 	return link{n: n, at: at, dated: words[2], ids: words[3:]}
 }
 
-// then is the link after one more commit.
+// then returns the link after one more commit.
 func (l link) then(id string) link {
-	ids := append(slices.Clone(l.ids), id)
-	return link{n: l.n + 1, at: l.at, dated: l.dated, ids: ids[max(0, len(ids)-maxLinks):]}
+	return link{n: l.n + 1, at: l.at, dated: l.dated, ids: appendLast(l.ids, id, maxLinks)}
+}
+
+// appendLast returns a copy of words with one more at the end, and at most limit in all.
+func appendLast(words []string, word string, limit int) []string {
+	words = append(slices.Clone(words), word)
+	return words[max(0, len(words)-limit):]
+}
+
+// moveLast is appendLast without an earlier occurrence of the word.
+func moveLast(words []string, word string, limit int) []string {
+	return appendLast(slices.DeleteFunc(words, func(w string) bool { return w == word }), word, limit)
 }
 
 func (l link) count(id string) (times int) {
@@ -54,8 +63,8 @@ func (l link) count(id string) (times int) {
 	return times
 }
 
-// value pads a link to a size, at its beginning: what differs between two links comes
-// last, where a guard that compares the beginning only does not see it.
+// value encodes a link, with padding before it: two links differ at their end, where a
+// guard that compares only the beginning does not see it.
 func (l link) value(kind rmw.Kind, size int) rmw.Value {
 	dated := l.dated
 	if dated == "" {
@@ -69,20 +78,20 @@ func (l link) value(kind rmw.Kind, size int) rmw.Value {
 	return rmw.String(text)
 }
 
-// dating is a commit that has set the expiry of a scratch key. The ones after it keep
-// that, until it is time to set it again.
+// dating is a commit that set the expiry of a scratch key. Later commits keep the expiry,
+// until one of them sets it again.
 type dating struct {
-	n            int64 // its place
+	n            int64 // its place in the chain
 	id           string
 	began, ended time.Time // the expiry was set in between
-	compared     bool      // with what the store has
+	compared     bool
 }
 
-// datedFor is how long the commits of a chain keep an expiry, until one sets it again. It
-// is long enough for an expiry that begins anew to differ by more than the tolerance.
+// datedFor is how long the commits of a chain keep an expiry. In that time, an expiry that
+// starts anew moves by more than the tolerance.
 func datedFor(tolerance time.Duration) time.Duration { return min(4*tolerance, freeTTL/10) }
 
-// ripe reports whether the expiry of a chain is old enough to be compared.
+// ripe reports whether the expiry of a chain is old enough for a comparison.
 func (c *chain) ripe() bool {
 	return c.dated.n > 0 && !c.dated.compared && time.Since(c.dated.ended) > datedFor(c.tolerance)/2
 }

@@ -10,240 +10,249 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// lockstep applies each call to the hidden path's own key, when that holds what the call
-// was computed from. All calls of a key go through the same worker.
+// lockstep applies each call to the hidden path's own key, once that holds the value that
+// the call was computed from. All calls of a key go to the same worker.
 type lockstep struct {
 	*engine
-	lanes []*lane
+	workers []*worker
 }
 
-// lane is one worker's keys.
-type lane struct {
+// worker is one goroutine of the lockstep comparator.
+type worker struct {
 	*lockstep
 	items   chan *item
-	waiting map[*track]struct{} // with calls that wait for the one before
+	waiting map[*keyState]struct{} // with pending calls
 
 	mu      sync.Mutex
-	gaps    map[uint64]struct{} // hashes of keys of which a call is missing
-	allGaps int                 // how often it was too many of them: then all keys may be
+	gaps    map[uint64]struct{} // hashes of keys with a missing call
+	allGaps int                 // counts overflows of gaps: after one, any key may have a gap
 }
 
-// firstLook is after what time a call looks again whether the one before has arrived
-// from another process; it doubles while nothing arrives at all.
+// firstLook is the delay until a pending call looks for a write of another process. It
+// doubles while the key does not change.
 const firstLook = 10 * time.Millisecond
 
-// seedWait is how long the first call of a key waits for one before it, until the hidden
-// path is given what the call was computed from: calls come in the order in which their
-// callers were woken, and from a fleet in any.
+// seedWait is how long the first call of a key waits for an earlier one, until the hidden
+// path is given the call's input: calls arrive in the order in which their callers woke
+// up, and from a fleet in any order.
 const seedWait = 50 * time.Millisecond
 
 func newLockstep(e *engine) *lockstep {
 	l := &lockstep{engine: e}
-	for range e.book.cfg.Workers {
-		l.lanes = append(l.lanes, &lane{
-			lockstep: l, items: make(chan *item, e.book.cfg.QueueCalls),
-			waiting: map[*track]struct{}{}, gaps: map[uint64]struct{}{},
+	for range e.cfg.Workers {
+		l.workers = append(l.workers, &worker{
+			lockstep: l, items: make(chan *item, e.cfg.QueueCalls),
+			waiting: map[*keyState]struct{}{}, gaps: map[uint64]struct{}{},
 		})
 	}
 	return l
 }
 
 func (l *lockstep) run() {
-	for _, lane := range l.lanes {
-		l.running.Go(lane.work)
+	for _, w := range l.workers {
+		l.running.Go(w.run)
 	}
 }
 
-func (l *lockstep) lane(hash uint64) *lane { return l.lanes[(hash>>16)%uint64(len(l.lanes))] }
+func (l *lockstep) worker(hash uint64) *worker { return l.workers[(hash>>16)%uint64(len(l.workers))] }
 
-func (l *lockstep) give(it *item) { l.lane(it.hash).items <- it }
+func (l *lockstep) give(it *item) { l.worker(it.hash).items <- it }
 
-// miss notes that calls of these keys will not come.
+// miss notes that calls of these keys are missing, or that calls of any key may be.
 func (l *lockstep) miss(hashes []uint64, all bool) {
 	for _, hash := range hashes {
-		lane := l.lane(hash)
-		lane.mu.Lock()
-		if lane.gaps[hash] = struct{}{}; len(lane.gaps) > maxGaps {
-			lane.forget()
+		w := l.worker(hash)
+		w.mu.Lock()
+		w.gaps[hash] = struct{}{}
+		if len(w.gaps) > maxGaps {
+			w.missAllLocked()
 		}
-		lane.mu.Unlock()
+		w.mu.Unlock()
 	}
-	if all {
-		for _, lane := range l.lanes {
-			lane.mu.Lock()
-			lane.forget()
-			lane.mu.Unlock()
-		}
+	if !all {
+		return
+	}
+	for _, w := range l.workers {
+		w.mu.Lock()
+		w.missAllLocked()
+		w.mu.Unlock()
 	}
 }
 
-// forget takes all keys for incomplete, instead of many. The lock is held.
-func (l *lane) forget() {
-	clear(l.gaps)
-	l.allGaps++
+func (w *worker) missAllLocked() {
+	clear(w.gaps)
+	w.allGaps++
 }
 
-// missed reports, and forgets, that a call of the key is missing.
-func (l *lane) missed(t *track, hash uint64) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, missed := l.gaps[hash]
-	delete(l.gaps, hash)
-	missed = missed || t.allGaps != l.allGaps
-	t.allGaps = l.allGaps
+// missed reports whether a call of the key is missing since the last look.
+func (w *worker) missed(t *keyState, hash uint64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, missed := w.gaps[hash]
+	delete(w.gaps, hash)
+	missed = missed || t.allGaps != w.allGaps
+	t.allGaps = w.allGaps
 	return missed
 }
 
-// sweep counts out what is left when the workers have ended.
+// sweep counts the remaining calls as dropped, once the workers have ended.
 func (l *lockstep) sweep() {
-	for _, lane := range l.lanes {
-		for t := range lane.waiting {
-			for _, it := range t.pending {
-				l.pass(it, report.Lockstep, report.DroppedMode)
-			}
-			t.pending = nil
+	for _, w := range l.workers {
+		for t := range w.waiting {
+			w.passAll(t, report.DroppedMode)
 		}
-		for len(lane.items) > 0 {
-			l.pass(<-lane.items, report.Lockstep, report.DroppedMode)
+		for len(w.items) > 0 {
+			w.pass(<-w.items, report.DroppedMode)
 		}
 	}
 }
 
-func (l *lane) work() {
+func (w *worker) run() {
 	clock := time.NewTimer(time.Hour)
 	defer clock.Stop()
 	for {
-		clock.Reset(l.untilNext())
+		clock.Reset(w.untilNext())
 		select {
-		case it := <-l.items:
-			t := l.touched.touch(it.call)
-			l.step(t, it)
+		case it := <-w.items:
+			w.step(w.touched.touch(it.call), it)
 		case <-clock.C:
-			for _, t := range l.due() {
-				l.step(t, nil)
+			for _, t := range w.due() {
+				w.step(t, nil)
 			}
-		case <-l.ctx.Done():
+		case <-w.ctx.Done():
 			return
 		}
 	}
 }
 
-func (l *lane) untilNext() time.Duration {
+func (w *worker) untilNext() time.Duration {
 	wait := time.Hour
-	for t := range l.waiting {
+	for t := range w.waiting {
 		wait = min(wait, time.Until(t.next))
 	}
 	return max(wait, 0)
 }
 
-func (l *lane) due() (tracks []*track) {
+func (w *worker) due() (states []*keyState) {
 	now := time.Now()
-	for t := range l.waiting {
+	for t := range w.waiting {
 		if !now.Before(t.next) {
-			tracks = append(tracks, t)
+			states = append(states, t)
 		}
 	}
-	return tracks
+	return states
 }
 
-// step takes in a call, if there is one, and does what can be done for its key.
-func (l *lane) step(t *track, it *item) {
+// step adds a call, if there is one, and advances its key.
+func (w *worker) step(t *keyState, it *item) {
 	t.lock()
 	defer t.unlock()
 	defer func() {
 		if p := recover(); p != nil {
-			l.panicked(t)
+			w.counters.panicked()
+			w.passAll(t, report.ShadowPanic)
 		}
-		l.touched.worked(t, len(t.pending))
+		w.touched.unpin(t)
 		if len(t.pending) > 0 {
-			l.waiting[t] = struct{}{}
+			w.waiting[t] = struct{}{}
 		} else {
-			delete(l.waiting, t)
+			delete(w.waiting, t)
 		}
 	}()
-	t.equal = t.equal && it == nil
-	if it != nil && t.copied.covers(it) {
-		l.pass(it, report.Lockstep, report.Superseded)
-		it = nil
+	switch {
+	case it == nil:
+	case t.copied.covers(it):
+		t.equal = false
+		w.pass(it, report.Superseded)
+	default:
+		t.equal = false
+		w.add(t, it)
 	}
-	if it != nil {
-		if len(t.pending) == 0 {
-			t.wait, t.next = time.Now().Add(l.book.cfg.LockstepWait), time.Time{}
-			t.moved = time.Now()
-		}
-		t.key, t.op, t.pending = it.key, it.op, append(t.pending, it) // its kind may change
-		t.healed = 0
-		it.was, it.is = it.op.compare.digest(it.old), it.op.compare.digest(it.next)
-		t.remember(it.was)
-		t.remember(it.is)
-		t.gap = l.missed(t, it.hash) || t.gap
-	}
-	l.advance(t)
+	w.advance(t)
 }
 
-func (l *lane) panicked(t *track) {
-	l.book.panicked()
-	l.passAll(t, report.ShadowPanic)
+func (w *worker) add(t *keyState, it *item) {
+	if len(t.pending) == 0 {
+		t.waitUntil, t.next, t.moved = time.Now().Add(w.cfg.LockstepWait), time.Time{}, time.Now()
+	}
+	t.key, t.op, t.pending = it.key, it.op, append(t.pending, it) // the key's kind may change
+	t.healed = 0
+	it.was, it.is = it.op.compare.digest(it.old), it.op.compare.digest(it.next)
+	t.remember(it.was)
+	t.remember(it.is)
+	t.gap = w.missed(t, it.hash) || t.gap
 }
 
-// advance applies the calls that fit to what the hidden path holds, one after the other,
-// until none does.
-func (l *lane) advance(t *track) {
+// action is the next action for a key with pending calls.
+type action uint8
+
+const (
+	drop    action = iota // the shadow was closed or killed
+	apply                 // a call was computed from the value that the hidden path holds
+	wait                  // the call before the pending ones may still come
+	look                  // it may have come from another process, or the key may have expired
+	copyKey               // it is missing: copy the key anew
+)
+
+// decide is the table of the actions: the first row that applies counts. i is the call to
+// apply.
+func (w *worker) decide(t *keyState) (next action, i int) {
+	i = w.fitting(t)
+	switch now := time.Now(); {
+	case w.hidden.ended():
+		return drop, 0
+	case i >= 0:
+		return apply, i
+	case !t.known:
+		t.next = w.seedAt(t)
+		return wait, 0
+	case t.gap || !now.Before(t.waitUntil):
+		return copyKey, 0
+	case now.Before(t.next):
+		return wait, 0
+	}
+	return look, 0
+}
+
+// advance applies calls until none fits.
+func (w *worker) advance(t *keyState) {
 	for len(t.pending) > 0 {
-		if l.dropAll.Load() {
-			l.passAll(t, report.DroppedMode)
+		switch next, i := w.decide(t); next {
+		case drop:
+			w.passAll(t, report.DroppedMode)
+		case apply:
+			w.apply(t, i)
+		case wait:
 			return
-		}
-		i := l.fitting(t)
-		if i >= 0 {
-			l.apply(t, i)
-			continue
-		}
-		if !t.known {
-			t.next = l.seedAt(t)
-			return
-		}
-		if !l.mayWait(t) {
-			if !l.supersede(t) {
-				l.resync(t)
+		case look:
+			now := time.Now()
+			if !w.look(t) {
+				return
 			}
-			continue
-		}
-		// What is known may be from before that another process was here, or from before
-		// it has expired.
-		now := time.Now()
-		if now.Before(t.next) {
-			return
-		}
-		if !l.look(t) {
-			return
-		}
-		t.next = earlier(t.wait, now.Add(max(firstLook, now.Sub(t.moved))))
-		if l.fitting(t) < 0 {
-			return
+			t.next = earliest(t.waitUntil, now.Add(max(firstLook, now.Sub(t.moved))))
+			if w.fitting(t) < 0 {
+				return // other keys of this worker are due, too
+			}
+		case copyKey:
+			if !w.supersede(t) {
+				w.resync(t)
+			}
 		}
 	}
 }
 
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
-// fitting returns the first call that was computed from what the hidden path holds, or
-// -1. While that is not known, it is the one that the others come from; it may yet come,
-// unless it is there because it has made the key.
-func (l *lane) fitting(t *track) int {
+// fitting returns the first call that was computed from the value that the hidden path
+// holds, or -1. While that value is unknown, it returns the head of the chain of pending
+// calls; an earlier call may still arrive, unless the head created the key.
+func (w *worker) fitting(t *keyState) int {
 	if t.known {
 		return slices.IndexFunc(t.pending, func(it *item) bool { return it.was == t.left })
 	}
-	made := slices.IndexFunc(t.pending, func(it *item) bool { return !it.old.Exists() })
-	if made >= 0 && !slices.ContainsFunc(t.pending, func(it *item) bool { return !it.next.Exists() }) {
-		return made
+	created := slices.IndexFunc(t.pending, func(it *item) bool { return !it.old.Exists() })
+	if created >= 0 && !slices.ContainsFunc(t.pending, func(it *item) bool { return !it.next.Exists() }) {
+		return created
 	}
-	if !t.gap && time.Now().Before(l.seedAt(t)) {
+	if !t.gap && time.Now().Before(w.seedAt(t)) {
 		return -1
 	}
 	after := map[digest]bool{}
@@ -255,19 +264,17 @@ func (l *lane) fitting(t *track) int {
 	return max(0, slices.IndexFunc(t.pending, func(it *item) bool { return !after[it.was] }))
 }
 
-// seedAt is when a key of which nothing is known is seeded, whatever has come until then.
-func (l *lane) seedAt(t *track) time.Time {
-	return t.pending[0].ended.Add(min(seedWait, l.book.cfg.LockstepWait))
+// seedAt is when the first pending call stops waiting for an earlier one.
+func (w *worker) seedAt(t *keyState) time.Time {
+	return t.pending[0].ended.Add(min(seedWait, w.cfg.LockstepWait))
 }
 
-// mayWait reports whether the call before those that wait may still come.
-func (l *lane) mayWait(t *track) bool { return !t.gap && time.Now().Before(t.wait) }
-
-// look reads what the hidden path holds. If it cannot, all that waits is given up.
-func (l *lane) look(t *track) bool {
-	v, err := l.read(t.key)
+// look reads the value that the hidden path holds. If it fails, the pending calls are given
+// up.
+func (w *worker) look(t *keyState) bool {
+	v, err := w.hidden.read(t.key)
 	if err != nil {
-		l.lose(t, err)
+		w.lose(t, err)
 		return false
 	}
 	if d := t.op.compare.digest(v); !t.known || d != t.left {
@@ -277,33 +284,41 @@ func (l *lane) look(t *track) bool {
 	return true
 }
 
-// lose gives up all that waits for a key, as the hidden path cannot be asked.
-func (l *lane) lose(t *track, err error) {
-	why := l.outage(err)
-	if errors.Is(err, rmw.ErrWrongKind) { // what has changed the kind was not mirrored; the seeded comparator sees any other reason
-		for _, it := range t.abandon() {
-			l.settle(it, report.Lockstep, finding{class: report.DriftGap, explain: "the store in the shadow holds a value of another kind"})
-		}
-		return
-	}
-	if why == "" {
-		for _, it := range t.abandon() {
-			l.settle(it, report.Lockstep, refusedFinding(it.call, err, "a read"))
-		}
-		return
-	}
-	l.passAll(t, why)
-}
-
-func (l *lane) passAll(t *track, why report.Reason) {
+// lose gives up the pending calls of a key after an error of the hidden path. A call that
+// changed the kind of the key was not mirrored; the seeded comparator sees any other cause
+// of ErrWrongKind.
+func (w *worker) lose(t *keyState, err error) {
+	why := w.hidden.outage(err)
 	for _, it := range t.abandon() {
-		l.pass(it, report.Lockstep, why)
+		switch {
+		case errors.Is(err, rmw.ErrWrongKind):
+			w.settle(it, finding{class: report.DriftGap, explain: "the store in the shadow holds a value of another kind"})
+		case why == "":
+			w.settle(it, refused(it.call, err, "a read"))
+		default:
+			w.pass(it, why)
+		}
 	}
 }
 
-func refusedFinding(c *call, err error, doing string) finding {
-	return finding{
-		class: report.ErrorClass, legacy: c.outcome(), candidate: reasonName(err),
-		explain: doing + ": the path in the shadow refuses what the serving one accepts (" + reasonName(err) + ")",
+func (w *worker) passAll(t *keyState, why report.Reason) {
+	for _, it := range t.abandon() {
+		w.pass(it, why)
 	}
+}
+
+// settle ends the comparison of a call, with the finding it was blamed for before, if any.
+func (w *worker) settle(it *item, f finding) {
+	if it.blame != nil && !f.class.Blocks() {
+		f = *it.blame
+	}
+	w.engine.settle(it, report.Lockstep, f)
+}
+
+func (w *worker) pass(it *item, why report.Reason) {
+	if it.blame != nil {
+		w.settle(it, *it.blame)
+		return
+	}
+	w.engine.pass(it, report.Lockstep, why)
 }

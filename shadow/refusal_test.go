@@ -16,37 +16,44 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// detailed is an error that == panics of, although its type compares.
+// detailed is an error on which == panics, although its type has ==.
 type detailed struct{ detail any }
 
 func (detailed) Error() string { return "refused" }
 
-// A refusal may be of any type: neither its caller nor the shadow stumbles over it.
-func TestRefusalsThatDoNotCompare(t *testing.T) {
+// reasons is an error whose type has no ==.
+type reasons []string
+
+func (reasons) Error() string { return "refused" }
+
+// A refusal of any type is compared, also one that errors.Is does not match.
+func TestRefusalWithoutEquality(t *testing.T) {
 	for name, of := range map[string]struct {
-		candidate *mutant
+		candidate func() *mutant
 		want      map[string]int64
 	}{
-		"sound":            {&mutant{Memory: rmwtest.NewMemory()}, map[string]int64{}},
-		"forgets refusals": {forgetsRefusals(), map[string]int64{"seeded error_class ": 1}},
-		"renames refusals": {renamesRefusals(), map[string]int64{"seeded error_class ": 1}},
+		"no fault":         {func() *mutant { return &mutant{Memory: rmwtest.NewMemory()} }, map[string]int64{}},
+		"forgets refusals": {forgetsRefusals, map[string]int64{"seeded error_class ": 1}},
+		"renames refusals": {renamesRefusals, map[string]int64{"seeded error_class ": 1}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := shadow.New(rmwtest.NewMemory(), of.candidate, shadow.Config{Sole: true})
-				_, err := s.Update(t.Context(), counter(1), func(context.Context, rmw.Value) (rmw.Value, error) {
-					return rmw.Value{}, detailed{[]string{"what", "and", "why"}}
+		for _, refusal := range []error{detailed{[]string{"state", "closed"}}, reasons{"state", "closed"}} {
+			t.Run(fmt.Sprintf("%s/%T", name, refusal), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := shadow.New(rmwtest.NewMemory(), of.candidate(), shadow.Config{Sole: true})
+					_, err := s.Update(t.Context(), counter(1), func(context.Context, rmw.Value) (rmw.Value, error) {
+						return rmw.Value{}, refusal
+					})
+					require.IsType(t, refusal, err)
+					require.NoError(t, s.Drain(t.Context()))
+					r := s.Report()
+					addsUp(t, r)
+					assert.Equal(t, of.want, named(r))
+					assert.EqualValues(t, 1, compared(r, report.Seeded))
+					assert.Zero(t, r.Health.Panics)
+					require.NoError(t, s.Close())
 				})
-				require.IsType(t, detailed{}, err)
-				require.NoError(t, s.Drain(t.Context()))
-				r := s.Report()
-				addsUp(t, r)
-				assert.Equal(t, of.want, named(r))
-				assert.EqualValues(t, 1, compared(r, report.Seeded))
-				assert.Zero(t, r.Health.Panics)
-				require.NoError(t, s.Close())
 			})
-		})
+		}
 	}
 }
 

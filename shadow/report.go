@@ -9,47 +9,50 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// report is what was counted so far, all of one moment.
-func (b *book) report(s *Store) *report.Report {
+const maxDirtyShown = 20
+
+// report returns a snapshot.
+func (c *counters) report(s *Store) *report.Report {
 	touched := s.engine.touched.len()
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	r := &report.Report{
-		Schema: report.Schema, Name: b.cfg.Name, Build: b.cfg.Build, AA: b.cfg.AA,
-		Started: b.started, Taken: time.Now(), Timeline: slices.Clone(b.minutes), Marks: slices.Clone(b.marks), Peak: b.peak,
-		Percent: float64(s.share.Load()) * 100 / buckets, Verify: b.verified, Health: b.health.report(),
-		Operations: b.tell(),
+		Schema: report.Schema, Name: c.cfg.Name, Build: c.cfg.Build, AA: c.cfg.AA,
+		Started: c.started, Taken: time.Now(), Timeline: slices.Clone(c.minutes), Marks: slices.Clone(c.marks), Peak: c.peak,
+		Percent: float64(s.share.Load()) * 100 / buckets, Verify: c.verify, Health: clonedHealth(c.health),
 	}
-	r.Verify.Findings = maps.Clone(b.verified.Findings)
+	r.Verify.Findings = maps.Clone(c.verify.Findings)
 	if r.Verify.Rounds == 0 {
-		r.Verify.Touched = touched // by nobody verified
+		r.Verify.Touched = touched // no round has counted them
 	}
-	if n := len(b.minutes); n > 0 {
-		b.over(b.minutes[n-1], &r.Peak)
-	}
+	c.addPeakLocked(&r.Peak)
 	p := s.process()
-	p.Queue, p.Breaker, p.Percent, p.Seen = b.health.inFlight, b.health.breaker, r.Percent, r.Taken
+	p.Queue, p.Breaker, p.Percent, p.Seen = r.Health.Queue, r.Health.Breaker, r.Percent, r.Taken
 	r.Mode, r.Processes = p.Mode, []report.Process{p}
-	for _, d := range b.dirty {
+	for _, op := range *c.operations.Load() {
+		r.Operations = append(r.Operations, op.report())
+	}
+	slices.SortFunc(r.Operations, func(x, y report.Operation) int {
+		return cmp.Or(cmp.Compare(x.Domain, y.Domain), cmp.Compare(x.Name, y.Name))
+	})
+	for _, d := range c.dirty {
 		r.Keys = append(r.Keys, *d)
 	}
 	slices.SortFunc(r.Keys, func(x, y report.DirtyKey) int {
 		return cmp.Or(cmp.Compare(y.Count, x.Count), x.First.Compare(y.First), cmp.Compare(x.Key, y.Key))
 	})
 	r.Keys = r.Keys[:min(len(r.Keys), maxDirtyShown)]
-	for _, kind := range slices.SortedFunc(maps.Keys(b.samples), compareKinds) {
-		r.Samples = append(r.Samples, b.samples[kind]...)
+	for _, kind := range slices.SortedFunc(maps.Keys(c.samples), compareKinds) {
+		r.Samples = append(r.Samples, c.samples[kind]...)
 	}
-	if of := b.cfg.Calibration; of != nil {
-		r.Calibration, _ = of.AsCalibration() // Validate has looked at it
+	if of := c.cfg.Calibration; of != nil {
+		r.Calibration, _ = of.AsCalibration() // Validate has checked it
 	}
-	if b.cfg.Serve == Candidate {
-		turn(r)
+	if c.cfg.Serve == Candidate {
+		swapSides(r)
 	}
 	return r
 }
-
-const maxDirtyShown = 20
 
 func compareKinds(x, y sampleKind) int {
 	return cmp.Or(
@@ -57,7 +60,7 @@ func compareKinds(x, y sampleKind) int {
 		cmp.Compare(x.path, y.path), cmp.Compare(x.comparator, y.comparator))
 }
 
-// process is this one, of a fleet.
+// process describes this process, as one of a fleet.
 func (s *Store) process() report.Process {
 	asked := "shadow"
 	if s.cfg.Serve == Candidate {
@@ -75,31 +78,23 @@ func (s *Store) process() report.Process {
 	return p
 }
 
-// tell returns what is counted of the operations.
-func (b *book) tell() (ops []report.Operation) {
-	for _, op := range *b.operations.Load() {
-		o := report.Operation{
-			Domain: op.domain, Name: op.name, Since: op.since, Tallies: map[report.Comparator]report.Tally{},
-			Outcomes: maps.Clone(op.outcomes), Keys: slices.Clone(op.keys),
-			Legacy: op.legacy.Clone(), Candidate: op.candidate.Clone(), Audited: op.audited, Contended: op.contended,
+func (op *operation) report() report.Operation {
+	o := op.Operation
+	o.Outcomes, o.Keys = maps.Clone(op.Outcomes), slices.Clone(op.Keys)
+	o.Legacy, o.Candidate = op.Legacy.Clone(), op.Candidate.Clone()
+	o.Tallies = map[report.Comparator]report.Tally{}
+	for i, c := range comparators {
+		if t := op.tallies[i]; t.eligible > 0 {
+			o.Tallies[c] = t.report()
 		}
-		for i, c := range report.Comparators() {
-			if t := op.tallies[i]; t.eligible > 0 {
-				o.Tallies[c] = t.report()
-			}
-		}
-		for _, f := range op.findings {
-			o.Findings = append(o.Findings, *f)
-		}
-		slices.SortFunc(o.Findings, func(x, y report.Finding) int {
-			return cmp.Or(cmp.Compare(x.Class, y.Class), cmp.Compare(x.Path, y.Path), cmp.Compare(x.Comparator, y.Comparator))
-		})
-		ops = append(ops, o)
 	}
-	slices.SortFunc(ops, func(x, y report.Operation) int {
-		return cmp.Or(cmp.Compare(x.Domain, y.Domain), cmp.Compare(x.Name, y.Name))
+	for _, f := range op.findings {
+		o.Findings = append(o.Findings, *f)
+	}
+	slices.SortFunc(o.Findings, func(x, y report.Finding) int {
+		return cmp.Or(cmp.Compare(x.Class, y.Class), cmp.Compare(x.Path, y.Path), cmp.Compare(x.Comparator, y.Comparator))
 	})
-	return ops
+	return o
 }
 
 func (t tally) report() report.Tally {
@@ -116,19 +111,15 @@ func (t tally) report() report.Tally {
 	return r
 }
 
-func (h *health) report() report.Health {
-	return report.Health{
-		Legacy:    report.PathHealth{Calls: h.calls, Errors: maps.Clone(h.errors)},
-		Candidate: report.PathHealth{Calls: h.hiddenCalls, Errors: maps.Clone(h.hiddenErrors)},
-		Breaker:   h.breaker, BreakerTrips: h.trips, Queue: h.inFlight, QueueBytes: h.bytes, QueueMost: h.most,
-		Panics: h.panics, Resyncs: maps.Clone(h.resyncs),
-		Lag: h.lag.Clone(), QueueWait: h.queueWait.Clone(), LockWait: h.lock.Clone(),
-	}
+func clonedHealth(h report.Health) report.Health {
+	h.Legacy.Errors, h.Candidate.Errors = maps.Clone(h.Legacy.Errors), maps.Clone(h.Candidate.Errors)
+	h.Resyncs = maps.Clone(h.Resyncs)
+	h.Lag, h.QueueWait, h.LockWait = h.Lag.Clone(), h.QueueWait.Clone(), h.LockWait.Clone()
+	return h
 }
 
-// turn puts what was counted of the serving and of the hidden path under the right
-// names, when it is the candidate that serves.
-func turn(r *report.Report) {
+// swapSides names both paths as the report's reader does, when the candidate serves.
+func swapSides(r *report.Report) {
 	for i := range r.Operations {
 		o := &r.Operations[i]
 		o.Legacy, o.Candidate = o.Candidate, o.Legacy
@@ -138,7 +129,7 @@ func turn(r *report.Report) {
 		s := &r.Samples[i]
 		s.Legacy, s.Candidate = s.Candidate, s.Legacy
 		s.LegacyExpiry, s.CandidateExpiry = s.CandidateExpiry, s.LegacyExpiry
-		s.Differences = slices.Clone(s.Differences) // the book's stay as they are
+		s.Differences = slices.Clone(s.Differences) // the counters' own stay as they are
 		for j := range s.Differences {
 			d := &s.Differences[j]
 			d.Legacy, d.Candidate = d.Candidate, d.Legacy

@@ -12,11 +12,13 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// errInput is what a playback says that was given another value than the one it is the
-// update of.
-var errInput = errors.New("shadow: the value is not the one that the update was computed from")
+// Lifetimes of scratch keys.
+const (
+	seedTTL = time.Minute
+	freeTTL = 10 * time.Minute
+)
 
-// scratch is the name of a key for trials, in the slot of the key that it is for.
+// scratch returns the name of a scratch key, in the slot of the key that it is for.
 func scratch(kind string, key rmw.Key, id string) string {
 	name := key.Name
 	if !strings.Contains(name, "{") {
@@ -28,204 +30,166 @@ func scratch(kind string, key rmw.Key, id string) string {
 	return "~" + kind + ":" + name + id
 }
 
-// trial is a call on its way through the seeded comparator.
+// idOf identifies a call among those of all processes, also after a restart.
+func (e *engine) idOf(it *item) string { return e.me + strconv.FormatUint(it.id, 36) }
+
+// trial replays one call on a scratch key that holds the call's input.
 type trial struct {
 	*engine
-	it    *item
-	began time.Time // before the seed was sown
-	key   rmw.Key
-	want  rmw.Value     // what shall be stored in the end
-	sown  rmw.Result    // of the update that wrote the seed
-	seen  rmw.Value     // what the path gave to the update
-	inFn  time.Duration // what the update took of it, run again
-	// The call makes a key without an expiry. The scratch key gets one all the same: if this
-	// process ends in between, nothing shall be left for ever. The verifier sees expiries that
-	// nobody asked for.
-	mortal bool
+	it      *item
+	began   time.Time // before the input was written
+	key     rmw.Key
+	want    rmw.Value     // the expected value in the end
+	input   rmw.Result    // of the update that wrote the input
+	given   rmw.Value     // the value that the path gave to the update
+	inFn    time.Duration // spent in a pure operation
+	expires bool          // see expiry
 }
 
-// seeded compares a call by doing it again, on the same input.
+// seeded compares a call by a replay on the same input.
 func (e *engine) seeded(it *item) {
-	c := it.call
-	t := &trial{engine: e, it: it, began: time.Now(), key: c.key}
-	t.key.Name = scratch("seed", c.key, e.me+strconv.FormatUint(c.id, 36))
-	t.mortal = c.written && !c.old.Exists() && t.expiry() == rmw.NoTTL
-	t.want = c.old
-	if c.written {
-		t.want = c.next
+	t := &trial{engine: e, it: it, began: time.Now(), key: it.key, want: it.old}
+	t.key.Name = scratch("seed", it.key, e.idOf(it))
+	t.expires = it.written && !it.old.Exists() && t.expiry() == rmw.NoTTL
+	if it.written {
+		t.want = it.next
 	}
-	if c.old.Exists() {
-		if err := e.ask(t.sow); err != nil {
-			t.failed(err, "the scratch key could not be written")
-			return
-		}
-	}
-	defer func() { _ = e.ask(t.clear) }() // it would expire, but for one whose expiry the update takes away
-	if c.read {
-		t.looked()
+	f, why := t.run()
+	if why != "" {
+		e.pass(it, report.Seeded, why)
 		return
 	}
-	t.updated()
-}
-
-func (t *trial) sow(ctx context.Context) (err error) {
-	t.sown, err = t.hidden.Update(ctx, t.key, func(context.Context, rmw.Value) (rmw.Value, error) {
-		return t.it.old.Untraced().WithTTL(seedTTL), nil
-	})
-	return err
-}
-
-func (t *trial) clear(ctx context.Context) error {
-	_, err := t.hidden.Update(ctx, t.key, func(context.Context, rmw.Value) (rmw.Value, error) {
-		return rmw.Value{}, nil
-	})
-	return err
-}
-
-// failed ends a trial with an error of the path: an outage is no finding.
-func (t *trial) failed(err error, doing string) {
-	if why := t.outage(err); why != "" {
-		t.pass(t.it, report.Seeded, why)
-		return
-	}
-	t.end(refusedFinding(t.it.call, err, doing))
-}
-
-// end settles the trial, unless the operation itself is to blame.
-func (t *trial) end(f finding) {
-	if f.class.Blocks() && t.it.wavers(t.ctx) {
+	if f.class.Blocks() && it.nondeterministic(e.ctx) {
 		f.class = report.Nondeterministic
 		f.explain = "the operation is registered as pure, but returned something else on the same input: what it takes from the clock or from chance must come from EnvOf"
 	}
-	t.settle(t.it, report.Seeded, f)
+	e.settle(it, report.Seeded, f)
 }
 
-// looked compares a read.
-func (t *trial) looked() {
+// run returns what the trial found, or the reason why it found nothing.
+func (t *trial) run() (f finding, why report.Reason) {
+	if t.it.old.Exists() {
+		var err error
+		if t.input, err = t.hidden.update(t.key, always(t.it.old.Untraced().WithTTL(seedTTL))); err != nil {
+			return t.failed(err, "the scratch key could not be written")
+		}
+	}
+	// The key would expire, unless the update removed its expiry.
+	defer func() { _, _ = t.hidden.update(t.key, always(rmw.Value{})) }()
+	if t.it.read {
+		return t.read()
+	}
+	return t.update()
+}
+
+func (t *trial) failed(err error, doing string) (finding, report.Reason) {
+	return refused(t.it.call, err, doing), t.hidden.outage(err)
+}
+
+func (t *trial) read() (finding, report.Reason) {
 	began := time.Now()
-	v, err := t.read(t.key)
+	v, err := t.hidden.read(t.key)
 	if err != nil {
-		t.failed(err, "a read")
-		return
+		return t.failed(err, "a read")
 	}
-	if t.withered(v) {
-		return
+	f, why := t.judgeInput(v, "a value that was stored is read otherwise")
+	if why == "" {
+		t.recordLatency(time.Since(began))
 	}
-	t.timed(time.Since(began))
-	t.end(t.seedLost(t.it.judge(t.it.old, v, "a value that was stored is read otherwise"), v))
+	return f, why
 }
 
-// seedLost names a difference a lost write if it is the seed that is not there.
-func (t *trial) seedLost(f finding, v rmw.Value) finding {
-	return t.lostWrite(f, t.it.op, t.key, t.sown, rmw.Value{}, t.it.old, v)
-}
-
-// withered ends a trial whose seed has expired before the path had read it.
-func (t *trial) withered(seen rmw.Value) bool {
-	over := t.it.old.Exists() && !seen.Exists() && time.Since(t.began)+t.it.op.compare.tolerance >= seedTTL
-	if over {
-		t.pass(t.it, report.Seeded, report.ShadowTimeout)
-	}
-	return over
-}
-
-// timed notes how long the hidden path took for an operation that the free run does not
-// have.
-func (t *trial) timed(took time.Duration) {
-	t.book.mu.Lock()
-	defer t.book.mu.Unlock()
-	if !t.it.written || !t.active[index(report.Free)] {
-		t.it.op.candidate.Record(took - t.inFn)
-	}
-}
-
-// updated compares an update.
-func (t *trial) updated() {
+// judgeInput compares the call's input with the input that the path returned.
+func (t *trial) judgeInput(got rmw.Value, explain string) (finding, report.Reason) {
 	c := t.it.call
-	var res rmw.Result
+	if c.old.Exists() && !got.Exists() && time.Since(t.began)+c.op.compare.tolerance >= seedTTL {
+		return finding{}, report.ShadowTimeout // the scratch key expired first
+	}
+	return t.lostWrite(c.judge(c.old, got, explain), c.op.compare, t.key, t.input, rmw.Value{}, c.old, got), ""
+}
+
+// recordLatency records the latency of an operation that the free run does not measure.
+func (t *trial) recordLatency(took time.Duration) {
+	if t.it.written && t.active[index(report.Free)] {
+		return
+	}
+	t.counters.mu.Lock()
+	defer t.counters.mu.Unlock()
+	t.it.op.Candidate.Record(took - t.inFn)
+}
+
+func (t *trial) update() (finding, report.Reason) {
+	c := t.it.call
 	began := time.Now()
-	err := t.ask(func(ctx context.Context) (err error) {
-		res, err = t.hidden.Update(ctx, t.key, t.play)
-		return err
-	})
+	res, err := t.hidden.update(t.key, t.play)
 	switch {
 	case errors.Is(err, errInput):
-		if !t.withered(t.seen) {
-			t.end(t.seedLost(t.it.judge(c.old, t.seen, "what was stored is given to the update otherwise"), t.seen))
-		}
-		return
+		return t.judgeInput(t.given, "what was stored is given to the update otherwise")
 	case c.refused() && err == nil:
-		t.end(finding{
+		return finding{
 			class: report.ErrorClass, legacy: c.outcome(), candidate: "ok",
 			explain: "the serving path returned the operation's refusal, the one in the shadow succeeded",
-		})
-		return
+		}, ""
 	case err != nil && !(c.refused() && passesOn(err, c.err)):
-		t.failed(err, "an update")
-		return
+		return t.failed(err, "an update")
 	}
-	t.timed(time.Since(began))
-	v, left, timed, err := t.look()
+	t.recordLatency(time.Since(began))
+	v, left, err := t.hidden.readTTL(t.key)
 	if err != nil {
-		t.failed(err, "a read after the update")
-		return
+		return t.failed(err, "a read after the update")
 	}
 	if want := t.expiry(); want != rmw.NoTTL && t.want.Exists() && !v.Exists() && time.Since(t.began)+c.op.compare.tolerance >= want {
-		t.pass(t.it, report.Seeded, report.NotApplicable) // it was gone before it was looked at
-		return
+		return finding{}, report.NotApplicable // the key expired before the read
 	}
-	f := t.lostWrite(t.it.judge(t.want, v, "the same update of the same value stores something else"), c.op, t.key, res, c.old, t.want, v)
-	if !f.class.Blocks() && !c.refused() && !t.it.op.compare.compare(t.want, res.After).Same {
-		f = t.it.judge(t.want, res.After, "what the update answers is not what it has stored")
-	}
-	if !f.class.Blocks() && !c.refused() && !t.it.op.compare.compare(c.old, res.Before).Same {
-		f = t.it.judge(c.old, res.Before, "what the update says that it was given is not what was there")
-	}
-	if !f.class.Blocks() && !c.refused() && res.Written != c.written && t.tells() {
-		f = finding{class: report.ValueDiffers, explain: "the update answers otherwise whether it has written"}
-	}
-	if want := t.expiry(); timed && !f.class.Blocks() && v.Exists() && !t.it.op.compare.near(want, left, time.Since(t.began)) {
-		f = finding{
-			class: report.TTLDiffers, legacyExpiry: expiryText(want), candidateExpiry: expiryText(left),
-			explain: "the same update of the same value leaves another expiry",
-		}
-	}
+	f := t.judge(res, v, left)
 	f.legacy, f.candidate = c.outcome(), c.outcome()
-	t.end(f)
+	return f, ""
 }
 
-// tells reports whether it can be told by the values that the update has written, or not:
-// of two encodings of the same, each path may think its own.
-func (t *trial) tells() bool {
-	c := t.it.call
-	return !c.written || !c.op.compare.compare(c.old, c.next).Same
+// judge compares everything that the update left: the stored value, both values and the
+// flag of its Result, and the expiry.
+func (t *trial) judge(res rmw.Result, v rmw.Value, left time.Duration) finding {
+	c, compare := t.it.call, t.it.op.compare
+	f := c.judge(t.want, v, "the same update of the same value stores something else")
+	f = t.lostWrite(f, compare, t.key, res, c.old, t.want, v)
+	switch {
+	case f.class.Blocks():
+	case !c.refused() && !compare.same(t.want, res.After):
+		return c.judge(t.want, res.After, "what the update answers is not what it has stored")
+	case !c.refused() && !compare.same(c.old, res.Before):
+		return c.judge(c.old, res.Before, "what the update says that it was given is not what was there")
+	// Two encodings of one document: each path may decide for itself whether to write.
+	case !c.refused() && res.Written != c.written && !(c.written && compare.same(c.old, c.next)):
+		return finding{class: report.ValueDiffers, explain: "the update answers otherwise whether it has written"}
+	case t.hidden.peeker != nil && v.Exists() && !compare.near(t.expiry(), left, time.Since(t.began)):
+		return expiryFinding(t.expiry(), left, "the same update of the same value leaves another expiry")
+	}
+	return f
 }
 
-// play is the update, once more.
+// play repeats the update, on the input that it was computed from only.
 func (t *trial) play(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-	next, err := t.again(ctx, cur)
-	if err == nil && t.mortal {
+	c := t.it.call
+	if c.op.compare.digest(cur) != c.op.compare.digest(c.old) {
+		t.given = cur.Untraced()
+		return rmw.Value{}, errInput
+	}
+	next, err := t.result(ctx, cur)
+	if err == nil && t.expires {
 		next = next.WithTTL(seedTTL)
 	}
 	return next, err
 }
 
-func (t *trial) again(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+// result returns the result of the call's fn, from a new run if the operation is pure.
+func (t *trial) result(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 	c := t.it.call
-	if c.op.compare.digest(cur) != c.op.compare.digest(c.old) {
-		t.seen = cur.Untraced()
-		return rmw.Value{}, errInput
-	}
-	if c.fn != nil {
-		defer func(began time.Time) { t.inFn += time.Since(began) }(time.Now())
-		return c.fn(c.seed.withEnv(ctx), cur)
-	}
-	return c.playback(cur)
-}
-
-// playback returns what fn has returned for the same value.
-func (c *call) playback(cur rmw.Value) (rmw.Value, error) {
 	switch {
+	case c.fn != nil:
+		began := time.Now()
+		next, err := c.fn(c.seed.withEnv(ctx), cur)
+		t.inFn += time.Since(began)
+		return next, err
 	case c.refused():
 		return rmw.Value{}, c.err
 	case !c.written:
@@ -234,12 +198,14 @@ func (c *call) playback(cur rmw.Value) (rmw.Value, error) {
 	return c.next.Untraced(), nil
 }
 
-// expiry is what the contract says the update leaves of the seed's.
+// expiry returns the expiry that the contract asks for after the update. A call that
+// creates a key without an expiry gets one on the scratch key: the key must not stay for
+// ever if this process ends. The verifier compares such expiries.
 func (t *trial) expiry() time.Duration {
 	c := t.it.call
 	ttl := cmp.Or(c.next.TTL(), c.key.TTL)
 	switch {
-	case t.mortal:
+	case t.expires:
 		return seedTTL
 	case c.written && ttl != 0:
 		return ttl
@@ -249,37 +215,9 @@ func (t *trial) expiry() time.Duration {
 	return rmw.NoTTL
 }
 
-// look reads the scratch key, with its expiry if the path can tell it.
-func (t *trial) look() (v rmw.Value, left time.Duration, timed bool, err error) {
-	v, err = t.read(t.key)
-	peeker, timed := rmw.As[rmw.Peeker](t.hidden)
-	if err != nil || !timed {
-		return v, 0, false, err
-	}
-	err = t.ask(func(ctx context.Context) (err error) {
-		_, left, err = peeker.Peek(ctx, t.key)
-		return err
-	})
-	return v, left, true, err
-}
-
-// judge compares two values.
-func (c *call) judge(legacy, candidate rmw.Value, explain string) finding {
-	r := c.op.compare.compare(legacy, candidate)
-	switch {
-	case !r.Same:
-		return finding{class: report.ValueDiffers, differences: r.Differences, more: r.More, explain: explain, legacy: c.outcome()}
-	case r.EncodingOnly:
-		return finding{class: report.EncodingOnly, explain: "the bytes differ, the documents do not"}
-	case !c.written:
-		return finding{class: report.MatchNoop}
-	}
-	return finding{class: report.Match}
-}
-
-// wavers runs a pure operation twice more, until ctx ends, and reports whether it does not return what
-// it has returned.
-func (c *call) wavers(ctx context.Context) bool {
+// nondeterministic runs a pure operation twice more and reports whether it returns another
+// result than on the serving path.
+func (c *call) nondeterministic(ctx context.Context) bool {
 	if c.fn == nil {
 		return false
 	}
@@ -288,9 +226,17 @@ func (c *call) wavers(ctx context.Context) bool {
 		if (err != nil) != c.refused() || err != nil && codeOf(err) != codeOf(c.err) {
 			return true
 		}
-		if err == nil && !c.op.compare.compare(c.next, next).Same {
+		if err == nil && !c.op.compare.same(c.next, next) {
 			return true
 		}
 	}
 	return false
+}
+
+// refused describes an error of the hidden path where the serving path had none.
+func refused(c *call, err error, doing string) finding {
+	return finding{
+		class: report.ErrorClass, legacy: c.outcome(), candidate: reasonName(err),
+		explain: doing + ": the path in the shadow refuses what the serving one accepts (" + reasonName(err) + ")",
+	}
 }

@@ -15,15 +15,15 @@ import (
 // document of megabytes it takes long. Behind the lock they are not looked at any more.
 func TestValuesAreRedactedBeforeTheLock(t *testing.T) {
 	s := New(nil, nil, Config{Domains: map[string]Domain{"": {Show: []string{"state"}}}})
-	c := &call{key: rmw.Key{Name: "k"}, op: s.book.operation("", "update"), id: 1, written: true}
+	c := &call{key: rmw.Key{Name: "k"}, op: s.counters.operation("", "update"), id: 1, written: true}
 	for range maxSamples + 1 {
 		f := c.judge(rmw.String(`{"state":"open"}`), rmw.String(`{"state":"closed"}`), "a test")
-		f.show(s.book, c, report.Seeded)
+		s.counters.redact(&f, c, report.Seeded)
 		clear(f.differences)
 		f.differences[0].Template = "state"
-		s.book.mu.Lock()
-		s.book.found(c, report.Seeded, f)
-		s.book.mu.Unlock()
+		s.counters.mu.Lock()
+		s.counters.foundLocked(c, report.Seeded, f)
+		s.counters.mu.Unlock()
 	}
 	samples := s.Report().Samples
 	require.Len(t, samples, maxSamples)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -12,33 +13,32 @@ import (
 )
 
 // Store is an [rmw.Store] that answers from one path and compares it with another in
-// the background. It is safe for concurrent use. Close it to end its goroutines; it does
-// not close the two Stores that it was given.
+// the background. It is safe for concurrent use. Close ends its goroutines, and does not
+// close the two paths.
 type Store struct {
 	cfg     Config
-	invalid error // why nothing is compared
+	invalid error // of Config.Validate: nothing is compared
 	serving rmw.Store
 	hidden  rmw.Store
 
-	recorders *recorders
-	book      *book
-	engine    *engine
+	counters *counters
+	engine   *engine
 
-	epoch  time.Time     // calls count their time from here
-	share  atomic.Uint32 // of the keys that are in the shadow, in 1/buckets
-	shares atomic.Int64  // how often that was changed
+	epoch  time.Time     // of call.at
+	share  atomic.Uint32 // of the keys in the shadow, in 1/buckets
+	shares atomic.Int64  // counts the changes of share
 	killed atomic.Bool
 	ids    atomic.Uint64
 	reads  atomic.Uint64
 }
 
-// buckets is how finely keys are sampled.
+// buckets is the resolution of Config.Percent.
 const buckets = 10_000
 
-// New returns a Store that serves from legacy, or, with Config.Serve, from candidate,
-// and shadows the other. It starts no goroutine before the first call is sampled.
+// New returns a Store that serves from legacy and shadows candidate, or the reverse if
+// Config.Serve is Candidate. It starts no goroutine before the first call is sampled.
 func New(legacy, candidate rmw.Store, cfg Config) *Store {
-	s := &Store{serving: legacy, hidden: candidate, recorders: newRecorders(), epoch: time.Now()}
+	s := &Store{serving: legacy, hidden: candidate, epoch: time.Now()}
 	serve := Legacy
 	if cfg.Serve == Candidate {
 		serve, s.serving, s.hidden = Candidate, candidate, legacy
@@ -47,7 +47,7 @@ func New(legacy, candidate rmw.Store, cfg Config) *Store {
 		cfg = Config{Name: cfg.Name, Process: cfg.Process, Build: cfg.Build, Serve: serve, Off: true}
 	}
 	s.cfg = cfg.withDefaults()
-	s.book = newBook(s.cfg)
+	s.counters = newCounters(s.cfg)
 	s.engine = newEngine(s)
 	if !s.cfg.Off {
 		s.share.Store(shareOf(s.cfg.Percent))
@@ -57,10 +57,10 @@ func New(legacy, candidate rmw.Store, cfg Config) *Store {
 
 var _ rmw.Store = (*Store)(nil)
 
-// Unwrap returns the path that serves.
+// Unwrap returns the serving path.
 func (s *Store) Unwrap() rmw.Store { return s.serving }
 
-// shareOf is none only if that was asked for.
+// shareOf rounds a percentage to buckets, but not to none.
 func shareOf(percent float64) uint32 {
 	share := uint32(math.Round(percent * buckets / 100))
 	if percent > 0 {
@@ -69,8 +69,8 @@ func shareOf(percent float64) uint32 {
 	return share
 }
 
-// SetPercent changes how many of the keys are in the shadow, 0 to 100; why is for the
-// report. Keys that were in it stay in it when the share grows.
+// SetPercent changes the share of the keys in the shadow, from 0 to 100; the report shows
+// why. When the share grows, the keys that were in the shadow stay in it.
 func (s *Store) SetPercent(percent float64, why string) error {
 	switch {
 	case s.invalid != nil:
@@ -78,35 +78,35 @@ func (s *Store) SetPercent(percent float64, why string) error {
 	case !(percent >= 0 && percent <= 100):
 		return fmt.Errorf("%w: %v percent; use 0 to 100", rmw.ErrInvalid, percent)
 	case s.killed.Load():
-		return fmt.Errorf("%w: the shadow was killed; restart the process to have it again", rmw.ErrClosed)
+		return fmt.Errorf("%w: the shadow was killed; restart the process to start it again", rmw.ErrClosed)
 	}
 	if s.engine.isClosed() {
-		return fmt.Errorf("%w: the shadow was closed; it compares nothing any more", rmw.ErrClosed)
+		return fmt.Errorf("%w: the shadow was closed; create a new Store to compare calls again", rmw.ErrClosed)
 	}
 	s.share.Store(shareOf(percent))
 	s.shares.Add(1)
 	if s.engine.isClosed() {
-		s.share.Store(0) // somebody has closed or killed it meanwhile
+		s.share.Store(0) // a Close or Kill came in between
 	}
-	s.book.mark(fmt.Sprintf("%v %% of the keys", percent), why)
-	s.book.newPeak()
+	s.counters.mark(fmt.Sprintf("%v %% of the keys", percent), why)
+	s.counters.newPeak()
 	return nil
 }
 
-// Kill switches the shadow off for good: nothing is sampled any more, what waits is
-// dropped, and what is on its way to the other path ends. It returns at once, and needs
-// nothing to work. The Store goes on serving.
+// Kill switches the shadow off for good: it samples no more calls, drops the queued ones
+// and cancels those of the hidden path. It returns at once and contacts no store. The
+// Store goes on serving.
 func (s *Store) Kill(why string) {
 	if s.killed.Swap(true) {
 		return
 	}
 	s.share.Store(0)
-	s.book.mark("killed", why)
+	s.counters.mark("killed", why)
 	s.engine.kill()
-	s.share.Store(0) // whatever SetPercent has done meanwhile
+	s.share.Store(0) // a SetPercent may have come in between
 }
 
-// Read implements [rmw.Reader]: it answers what the serving path does.
+// Read implements [rmw.Reader] on the serving path.
 func (s *Store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 	hash, sampled := s.sample(key.Name)
 	if !sampled || !s.sampleRead() {
@@ -115,23 +115,23 @@ func (s *Store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 	began := time.Since(s.epoch)
 	v, err := s.serving.Read(ctx, key)
 	c := call{
-		key: key, hash: hash, op: s.book.operation(key.Label, operationName(ctx, "read")), id: s.ids.Add(1), read: true,
+		key: key, hash: hash, op: s.counters.operation(key.Label, operationName(ctx, "read")), id: s.ids.Add(1), read: true,
 		old: v, next: v, at: time.Since(s.epoch), clocked: true,
 	}
 	c.took = c.at - began
-	s.engine.record(&c, verdictOf(err, nil), err)
+	s.engine.record(&c, servingFailure(err, nil), err)
 	return v, err
 }
 
-// Update implements [rmw.Updater]: it answers what the serving path does, and fn runs
-// there only.
+// Update implements [rmw.Updater] on the serving path. Unless the operation is listed in
+// [Config.Pure], fn runs there only.
 func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 	hash, sampled := s.sample(key.Name)
 	if !sampled || fn == nil {
 		return s.serving.Update(ctx, key, fn)
 	}
-	c := call{key: key, hash: hash, op: s.book.operation(key.Label, operationName(ctx, "update")), id: s.ids.Add(1)}
-	r := s.recorders.get()
+	c := call{key: key, hash: hash, op: s.counters.operation(key.Label, operationName(ctx, "update")), id: s.ids.Add(1)}
+	r := recorders.Get().(*recorder)
 	r.fn = fn
 	if c.clocked = clocked(c.id); c.clocked {
 		r.epoch = &s.epoch
@@ -146,21 +146,21 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	c.took, c.inFn = c.at-began-r.took, r.last
 	c.old, c.next, c.written = r.old, r.next, res.Written
 	if res.Written && key.Kind == rmw.KindHash {
-		// A path may guard and write single fields: then it has not stored what fn has seen.
+		// A path may guard and write single fields: then it stored other values than fn's.
 		c.old, c.next = res.Before, res.After.WithTTL(r.next.TTL())
 	}
-	why := verdictOf(err, r.err)
+	why := servingFailure(err, r.err)
 	if err != nil && why == "" {
 		c.err = r.err
 	}
-	s.recorders.put(r)
+	r.free()
 	s.engine.record(&c, why, err)
 	return res, err
 }
 
-// clocked tells whether an update's latency is measured. It takes two more looks at the
-// clock to leave out what fn takes, and after the first few thousand calls an eighth of
-// them, in no pattern that those of a service could have, is enough to tell.
+// clocked selects the updates whose latency is measured: the first 4,096, then one in
+// eight. To leave out the time of fn takes two more readings of the clock. The hash keeps
+// the selection from following a pattern of the service's calls.
 func clocked(id uint64) bool { return id <= 4096 || id*0x9e3779b97f4a7c15>>61 == 0 }
 
 func operationName(ctx context.Context, otherwise string) string {
@@ -170,7 +170,7 @@ func operationName(ctx context.Context, otherwise string) string {
 	return otherwise
 }
 
-// sample tells whether a key is in the shadow.
+// sample reports whether a key is in the shadow.
 func (s *Store) sample(name string) (hash uint64, sampled bool) {
 	share := s.share.Load()
 	if share == 0 {
@@ -180,13 +180,13 @@ func (s *Store) sample(name string) (hash uint64, sampled bool) {
 	return hash, hash%buckets < uint64(share)
 }
 
-// sampleRead tells whether a read is one of those that are compared. Single reads may
-// be left out: they are no part of a chain.
+// sampleRead reports whether a read is compared. Reads are not part of a chain, so single
+// ones may be left out.
 func (s *Store) sampleRead() bool {
 	if s.cfg.Reads <= 0 {
 		return false
 	}
-	const prime = 6_700_417 // spreads those that are, among any number of threads
+	const prime = 6_700_417 // spreads the selected reads over all threads
 	return float64(s.reads.Add(1)*prime%buckets) < s.cfg.Reads*buckets/100
 }
 
@@ -202,21 +202,33 @@ func hashOf(name string) uint64 {
 	return h ^ h>>28
 }
 
-// Drain waits until every call recorded so far is compared, or ctx ends.
+// Drain waits until every call recorded so far is compared, or until ctx ends.
 func (s *Store) Drain(ctx context.Context) error { return s.engine.drain(ctx) }
 
-// Close stops the sampling, waits for what was recorded to be compared, for at most
-// Config.CloseTimeout, drops the rest, and ends all goroutines. The Store goes on
-// serving.
+// Close stops the sampling, waits at most Config.CloseTimeout until the recorded calls are
+// compared, drops the rest, and ends all goroutines. The Store goes on serving.
 func (s *Store) Close() error {
 	s.share.Store(0)
-	defer s.share.Store(0) // whatever SetPercent has done meanwhile
+	defer s.share.Store(0) // a SetPercent may have come in between
 	return s.engine.close()
 }
 
-// Reset begins to count an operation anew, as its code has changed. A domain is a
-// Key.Label, an operation what [rmw.WithOperation] names, or "update" or "read".
-func (s *Store) Reset(domain, operation string) { s.book.reset(domain, operation) }
+// Reset restarts the counts of an operation whose code has changed. domain is a Key.Label;
+// operation is a name of [rmw.WithOperation], or "update" or "read" for a call without one.
+func (s *Store) Reset(domain, operation string) { s.counters.reset(domain, operation) }
 
-// Report returns what was found so far.
-func (s *Store) Report() *report.Report { return s.book.report(s) }
+// Report returns a snapshot of all counts and findings.
+func (s *Store) Report() *report.Report { return s.counters.report(s) }
+
+// Handler shows the report as a live page, as text, as JSON and as metrics. Mount it under
+// any path:
+//
+//	mux.Handle("/debug/shadow/", store.Handler())
+//
+// Prometheus scrapes /debug/shadow/metrics then. See [report.Handler].
+//
+// Handler answers GET and HEAD only and changes nothing. It shows no value and no name of a
+// key unless Config permits it. Do not make it public all the same.
+func (s *Store) Handler() http.Handler {
+	return report.Handler(func(context.Context) (*report.Report, error) { return s.Report(), nil }, s.cfg.Policy)
+}

@@ -9,14 +9,14 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// Verify compares the keys that were touched, in both stores, one round. A key that
-// differs is looked at again in the next round, and counts as a finding if it still
-// does: unless the serving path has changed it meanwhile, or a call of it was not
-// mirrored, and it is copied anew.
+// Verify runs one round: it compares the keys that were touched, in both stores. A key that
+// differs is read again in the next round, and is a finding if it still differs. It is no
+// finding if the serving path changed it meanwhile, or if a call of it was not mirrored:
+// then the verifier copies the key anew.
 //
-// Call it in quiet times, or run it again and again with [Store.VerifyEvery]. It ends
-// with ctx, and once the Store is closed or killed it is an [rmw.ErrClosed]: a round that
-// does not come to its end counts for nothing.
+// Call Verify in quiet times, or run rounds with [Store.VerifyEvery]. Verify ends with ctx,
+// and returns an [rmw.ErrClosed] once the Store is closed or killed. A round that does not
+// come to its end counts for nothing.
 func (s *Store) Verify(ctx context.Context) (report.Verify, error) {
 	if s.invalid != nil {
 		return report.Verify{}, s.invalid
@@ -25,8 +25,8 @@ func (s *Store) Verify(ctx context.Context) (report.Verify, error) {
 }
 
 // VerifyEvery runs rounds of [Store.Verify] until ctx ends, or the Store is closed or
-// killed: one every interval, and, while keys are in doubt, one after a fifth of it. An
-// interval that is not positive is five minutes.
+// killed. The pause between rounds is interval, and a fifth of it while keys are in doubt.
+// An interval that is not positive is five minutes.
 func (s *Store) VerifyEvery(ctx context.Context, interval time.Duration) {
 	if interval <= 0 {
 		interval = 5 * time.Minute
@@ -50,45 +50,37 @@ func (s *Store) VerifyEvery(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// state is what the verifier finds of a key.
-type state uint8
+// keyResult is the result of a round for one key.
+type keyResult uint8
 
 const (
-	stateEqual state = iota
-	stateUntimed
-	statePending
-	stateUnknown
-	stateFound
+	keyEqual   keyResult = iota
+	keyUntimed           // equal values; a store does not tell expiries
+	keyPending           // differs; the next round decides
+	keyUnknown           // busy, unreadable, or about to expire
+	keyDiffers           // a finding
 )
 
 func (e *engine) verify(ctx context.Context) (report.Verify, error) {
-	tracks, unverified := e.touched.all()
-	round := report.Verify{Touched: int64(len(tracks)), Evicted: unverified}
-	for _, t := range tracks {
+	states, unverified := e.touched.all()
+	var counts [keyDiffers + 1]int64
+	for _, t := range states {
 		if err := e.over(ctx); err != nil {
 			return report.Verify{}, err
 		}
-		round.Checked++
-		switch e.verifyKey(ctx, t) {
-		case stateEqual:
-			round.Equal++
-		case stateUntimed:
-			round.Equal++
-			round.Untimed++
-		case statePending:
-			round.Pending++
-		case stateUnknown:
-			round.Unknown++
-		case stateFound:
-		}
+		counts[e.verifyKey(ctx, t)]++
 	}
-	if err := e.over(ctx); err != nil { // then it knows nothing of the last keys
+	if err := e.over(ctx); err != nil { // the last keys may be unknown for that reason
 		return report.Verify{}, err
 	}
-	return e.book.round(round), nil
+	n := int64(len(states))
+	return e.counters.round(report.Verify{
+		Touched: n, Checked: n, Evicted: unverified, Equal: counts[keyEqual] + counts[keyUntimed],
+		Untimed: counts[keyUntimed], Pending: counts[keyPending], Unknown: counts[keyUnknown],
+	}), nil
 }
 
-// over tells why there is nothing more to verify.
+// over returns the reason why the verifier must end.
 func (e *engine) over(ctx context.Context) error {
 	if e.ctx.Err() != nil {
 		return errEnded
@@ -96,200 +88,134 @@ func (e *engine) over(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// round takes in what a round has found.
-func (b *book) round(r report.Verify) report.Verify {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	r.Rounds, r.Last, r.Findings = b.verified.Rounds+1, time.Now(), b.verified.Findings
-	if r.Checked > 0 && r.Equal == r.Checked {
-		r.Settled = b.verified.Settled + 1
-	}
-	b.verified = r
-	return r
-}
-
-// verifyKey compares one key.
-func (e *engine) verifyKey(ctx context.Context, t *track) (found state) {
+func (e *engine) verifyKey(ctx context.Context, t *keyState) (result keyResult) {
 	if !t.try() {
-		return stateUnknown // a call of it is on its way, for as long as that may take
+		return keyUnknown // a call of the key is on its way, which may take any time
 	}
 	defer t.unlock()
-	if t.evicted {
-		return stateUnknown // another track may have it by now
-	}
 	defer func() {
-		if p := recover(); p != nil { // a Project of the user's, say
-			e.book.panicked()
-			found = stateUnknown
+		if p := recover(); p != nil { // of Domain.Project
+			e.counters.panicked()
+			result = keyUnknown
 		}
 	}()
-	if len(t.pending) > 0 {
-		return stateUnknown // there is more to come
+	if t.evicted || len(t.pending) > 0 {
+		return keyUnknown
 	}
 	began := time.Now()
-	a1, leftA, err := e.peekServing(ctx, t.key)
+	a, leftA, err := e.readServing(ctx, t.key)
 	if err != nil {
-		return stateUnknown
+		return keyUnknown
 	}
-	var b rmw.Value
-	var leftB time.Duration
-	if err := e.ask(func(ctx context.Context) (err error) {
-		b, leftB, err = peek(ctx, e.hidden, t.key)
-		return err
-	}); err != nil {
-		return stateUnknown
+	b, leftB, err := e.hidden.readTTL(t.key)
+	if err != nil {
+		return keyUnknown
 	}
-	a2, _, err := e.peekServing(ctx, t.key)
-	if err != nil || !a1.Equal(a2) {
-		return stateUnknown
+	again, _, err := e.readServing(ctx, t.key)
+	if err != nil || !a.Equal(again) {
+		return keyUnknown
 	}
 	slack := time.Since(began)
-	timed := e.timed()
-	if timed && a1.Exists() != b.Exists() && t.soonGone(leftA, leftB, slack) {
-		return stateUnknown // it has expired here, and is about to there
+	_, timed := rmw.As[rmw.Peeker](e.store.serving)
+	timed = timed && e.hidden.peeker != nil
+	tolerance := t.op.compare.tolerance
+	if left := max(leftA, leftB); timed && a.Exists() != b.Exists() && left != rmw.NoTTL && left <= tolerance+slack {
+		return keyUnknown // expired in one store, and about to expire in the other
 	}
-	f := t.judge(a1, b)
-	if timed && !f.class.Blocks() && a1.Exists() && !t.op.compare.near(leftA, leftB, slack+e.book.cfg.Timeout) {
-		f = finding{
-			class: report.TTLDiffers, explain: "the key's expiry differs, although it was set anew",
-			legacyExpiry: expiryText(leftA), candidateExpiry: expiryText(leftB),
-		}
+	f := t.op.compare.judge(a, b, "the stores hold different values, and nobody is changing them")
+	if timed && !f.class.Blocks() && a.Exists() && !t.op.compare.near(leftA, leftB, slack+e.cfg.Timeout) {
+		f = expiryFinding(leftA, leftB, "the key's expiry differs, although it was set anew")
 	}
-	if !f.class.Blocks() {
-		t.doubts, t.healed = 0, 0
-		t.holds(t.op.compare.digest(b))
-		t.sure, t.equal = true, true
-		if !timed {
-			return stateUntimed
-		}
-		t.setLife(leftB)
-		return stateEqual
+	if f.class.Blocks() {
+		return e.differs(t, f, a, b)
 	}
-	// Two rounds that saw the same: what is on its way does not stay.
-	if pair := [2]digest{t.op.compare.digest(a1), t.op.compare.digest(b)}; t.doubts == 0 || pair != t.doubted {
-		t.doubts, t.doubted = 1, pair
-		return statePending
+	t.differed, t.healed = false, 0
+	t.holds(t.op.compare.digest(b))
+	t.sure, t.equal = true, true
+	if !timed {
+		return keyUntimed
 	}
-	t.doubts = 0
-	return e.confirm(t, f, b)
+	t.setLife(leftB)
+	return keyEqual
 }
 
-// soonGone reports whether the one that is there is about to expire.
-func (t *track) soonGone(leftA, leftB, slack time.Duration) bool {
-	left := max(leftA, leftB) // the other one has none
-	return left != rmw.NoTTL && left <= t.op.compare.tolerance+slack
-}
-
-// confirm judges a key that has differed twice, and copies it anew.
-func (e *engine) confirm(t *track, f finding, b rmw.Value) state {
-	t.gap = e.lockstep.lane(hashOf(t.key.Name)).missed(t, hashOf(t.key.Name)) || t.gap
-	f = e.blame(t, f, b)
-	t.known, t.left = true, t.doubted[1]
+// differs judges a key that differs. Two rounds must see the same difference: a write that
+// is on its way does not stay. Then the key is copied anew.
+func (e *engine) differs(t *keyState, f finding, a, b rmw.Value) keyResult {
+	pair := [2]digest{t.op.compare.digest(a), t.op.compare.digest(b)}
+	if !t.differed || pair != t.pair {
+		t.differed, t.pair = true, pair
+		return keyPending
+	}
+	t.differed = false
+	hash := hashOf(t.key.Name)
+	t.gap = e.lockstep.worker(hash).missed(t, hash) || t.gap
+	f = e.explain(t, f, b)
+	t.known, t.left = true, pair[1]
 	v, err := e.copyOver(t)
-	// Who has changed it meanwhile has mirrored it; if it could not be copied, it is no
-	// surprise that it differs.
+	// errInput: another process changed the key, and mirrored that. After any other error
+	// it is no surprise that the key still differs.
 	t.known, t.gap = false, err != nil && !errors.Is(err, errInput)
 	if err == nil {
 		t.holds(t.op.compare.digest(v))
 	}
-	e.book.confirmed(t, f)
+	e.counters.verified(t, f)
 	if f.class.Blocks() {
-		return stateFound
+		return keyDiffers
 	}
-	return statePending
+	return keyPending
 }
 
-// heals is how often a fleet copies a key anew until an expiry that differs again is
-// no matter of order any more.
-const heals = 3
+// maxHealed is how often a fleet copies a key anew before an expiry that differs again is a
+// finding, and not a matter of order.
+const maxHealed = 3
 
-// blame tells why a key differs: it may be that somebody's call did not arrive here.
-func (e *engine) blame(t *track, f finding, b rmw.Value) finding {
-	sole := e.book.cfg.Sole
+// explain finds the reason why a key differs. DriftGap is a call that did not arrive here.
+func (e *engine) explain(t *keyState, f finding, b rmw.Value) finding {
+	sole := e.cfg.Sole
 	gap := finding{class: report.DriftGap}
 	switch {
 	case f.class == report.TTLDiffers && e.unseen(t):
 		t.healed = 0
 		return gap
 	case f.class == report.TTLDiffers:
-		// Updates that change nothing but the expiry may be mirrored in any order. Only one
+		// Updates that change only the expiry may be mirrored in any order. Only an expiry
 		// that was copied from the serving path is known to be right.
 		t.healed++
-		if t.gap || !t.settled() || sole && t.healed < 2 || !sole && t.healed <= heals {
+		if t.gap || !t.settled() || sole && t.healed < 2 || !sole && t.healed <= maxHealed {
 			return gap
 		}
+	case !sole && !e.unlogged(t, b):
+		return gap
 	case !sole:
-		if !e.strange(t, b) {
-			return gap
-		}
-		f.class, f.explain = report.ForeignWrite, e.foreign(t, b, "the store in the shadow holds what no process has mirrored there")
-	case t.gap, !t.certain(), t.gone(b), t.doubted[1] == t.left:
-		return gap // it holds what it was left with: the serving path has gone on without us
+		f.class, f.explain = report.ForeignWrite, e.explainForeign(t, b, "the store in the shadow holds what no process has mirrored there")
+	case t.gap, !t.certain(), t.expired(b), t.pair[1] == t.left:
+		return gap // with t.left, it is the serving path that went on without a call
 	case t.sure:
 		f.class = report.ForeignWrite
-		f.explain = e.foreign(t, b, "the store in the shadow held what it was given, and was changed by another writer")
+		f.explain = e.explainForeign(t, b, "the store in the shadow held what it was given, and was changed by another writer")
 	}
 	return f
 }
 
-// foreign explains a value that was not mirrored to its key: it may be another key's.
-func (e *engine) foreign(t *track, v rmw.Value, explain string) string {
+// explainForeign names the other key of a value that was not mirrored to its key, if this
+// process mirrored it there.
+func (e *engine) explainForeign(t *keyState, v rmw.Value, explain string) string {
 	if !v.Exists() {
 		return explain
 	}
 	if other := e.touched.sharing(t, t.op.compare.digest(v)); other.Name != "" {
-		explain += "; the same value was mirrored to " + e.book.name(other) + ": the candidate may store both keys under one name"
+		explain += "; the same value was mirrored to " + e.counters.keyName(other) + ": the candidate may store both keys under one name"
 	}
 	return explain
 }
 
-// unseen reports whether calls of a key may have gone by without a sample since its expiry
-// was last judged: no gap tells of those.
-func (e *engine) unseen(t *track) bool {
+// unseen reports whether calls of a key may have gone by unsampled since its expiry was
+// last judged: such calls leave no gap.
+func (e *engine) unseen(t *keyState) bool {
 	shares := e.store.shares.Load()
 	_, sampled := e.store.sample(t.key.Name)
 	changed := shares != t.shares
 	t.shares = shares
 	return changed || !sampled
-}
-
-// judge compares what both stores hold.
-func (t *track) judge(legacy, candidate rmw.Value) finding {
-	r := t.op.compare.compare(legacy, candidate)
-	if r.Same {
-		return finding{class: report.Match}
-	}
-	return finding{
-		class: report.ValueDiffers, differences: r.Differences, more: r.More,
-		explain: "the stores hold different values, and nobody is changing them",
-	}
-}
-
-func (e *engine) timed() bool {
-	_, a := rmw.As[rmw.Peeker](e.store.serving)
-	_, b := rmw.As[rmw.Peeker](e.hidden)
-	return a && b
-}
-
-func (e *engine) peekServing(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.book.cfg.Timeout)
-	defer cancel()
-	return peek(ctx, e.store.serving, key)
-}
-
-// confirmed counts what the verifier has found.
-func (b *book) confirmed(t *track, f finding) {
-	c := &call{key: t.key, op: t.op}
-	f.show(b, c, report.Verifier)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.verified.Findings == nil {
-		b.verified.Findings = map[report.Class]int64{}
-	}
-	b.verified.Findings[f.class]++
-	if !f.class.Blocks() {
-		return
-	}
-	b.minute(time.Now()).Diverged++
-	b.found(c, report.Verifier, f)
 }

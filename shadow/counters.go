@@ -1,0 +1,290 @@
+package shadow
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/shadow/internal/diff"
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+// counters hold everything that the report counts. One lock guards all of it, so that a
+// report is a snapshot and adds up.
+type counters struct {
+	cfg        Config
+	redactor   *diff.Redactor
+	operations atomic.Pointer[map[opName]*operation] // replaced, never changed
+
+	mu       sync.Mutex
+	started  time.Time
+	health   report.Health   // Legacy counts the serving path, Candidate the hidden one
+	minutes  []report.Minute // oldest first
+	peak     report.Peak     // of the minutes that are over
+	switched time.Time       // when the share of the keys last changed
+	marks    []report.Mark
+	dirty    map[string]*report.DirtyKey // by the redacted name
+	samples  map[sampleKind][]report.Sample
+	verify   report.Verify
+}
+
+const (
+	maxOperations = 256
+	maxMinutes    = 180
+	maxMarks      = 50
+	maxDirty      = 1000
+	maxSamples    = 5   // of each kind
+	maxKinds      = 100 // of samples, and of the findings of an operation
+)
+
+// overflow is the name of the operations of a domain beyond maxOperations.
+const overflow = "(other)"
+
+type opName struct{ domain, name string }
+
+// operation counts the calls of one operation. The counters' lock guards all but id, pure
+// and compare, which never change.
+type operation struct {
+	id      opName
+	pure    bool
+	compare *comparison
+
+	report.Operation          // without Tallies and Findings
+	tallies          [3]tally // by index
+	findings         map[findingKind]*report.Finding
+}
+
+// tally is a report.Tally with fields for what callers count, which is quicker.
+type tally struct {
+	eligible, compared, inFlight int64
+	droppedQueue, droppedBytes   int64
+	not                          map[report.Reason]int64
+	classes                      map[report.Class]int64
+}
+
+type findingKind struct {
+	comparator report.Comparator
+	class      report.Class
+	path       string
+}
+
+type sampleKind struct {
+	opName
+	findingKind
+}
+
+// index returns a comparator's place in the tallies.
+func index(c report.Comparator) int { return slices.Index(comparators, c) }
+
+var comparators = report.Comparators()
+
+func newCounters(cfg Config) *counters {
+	c := &counters{
+		cfg: cfg, started: time.Now(), redactor: diff.NewRedactor(cfg.RedactSecret),
+		dirty: map[string]*report.DirtyKey{}, samples: map[sampleKind][]report.Sample{},
+		health: report.Health{
+			Legacy: report.PathHealth{Errors: map[string]int64{}}, Candidate: report.PathHealth{Errors: map[string]int64{}},
+			Resyncs: map[string]int64{}, Breaker: "closed",
+		},
+		verify: report.Verify{Findings: map[report.Class]int64{}},
+	}
+	c.operations.Store(&map[opName]*operation{})
+	return c
+}
+
+// operation finds or creates the counters of an operation. Only its first call takes the
+// lock.
+func (c *counters) operation(domain, name string) *operation {
+	id := opName{domain, name}
+	if op := (*c.operations.Load())[id]; op != nil {
+		return op
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	present := *c.operations.Load()
+	if len(present) >= maxOperations { // names that contain ids must not fill the memory
+		if _, ok := c.cfg.Domains[domain]; !ok {
+			domain = ""
+		}
+		id = opName{domain, overflow}
+	}
+	if op := present[id]; op != nil {
+		return op
+	}
+	op := &operation{
+		id: id, compare: newComparison(c.cfg, domain), pure: slices.Contains(c.cfg.Pure, id.domain+"/"+id.name),
+	}
+	op.restart()
+	grown := maps.Clone(present)
+	grown[id] = op
+	c.operations.Store(&grown)
+	return op
+}
+
+// restart sets all counts to zero. Calls in flight stay counted.
+func (op *operation) restart() {
+	op.Operation = report.Operation{Domain: op.id.domain, Name: op.id.name, Since: time.Now(), Outcomes: map[string]int64{}}
+	op.findings = map[findingKind]*report.Finding{}
+	for i := range op.tallies {
+		inFlight := op.tallies[i].inFlight
+		op.tallies[i] = tally{
+			eligible: inFlight, inFlight: inFlight, not: map[report.Reason]int64{}, classes: map[report.Class]int64{},
+		}
+	}
+}
+
+// reset restarts the counts of an operation, if it was called yet.
+func (c *counters) reset(domain, name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	op := (*c.operations.Load())[opName{domain, name}]
+	if op == nil {
+		return
+	}
+	op.restart()
+	maps.DeleteFunc(c.samples, func(kind sampleKind, _ []report.Sample) bool { return kind.opName == op.id })
+	c.markLocked("counted anew: "+domain+"/"+name, "")
+}
+
+func (c *counters) mark(what, why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.markLocked(what, why)
+}
+
+func (c *counters) markLocked(what, why string) {
+	c.marks = append(c.marks, report.Mark{At: time.Now(), What: what, Why: why})
+	c.marks = c.marks[max(0, len(c.marks)-maxMarks):]
+}
+
+// minuteLocked returns the timeline's minute of now.
+func (c *counters) minuteLocked(now time.Time) *report.Minute {
+	now = now.Truncate(time.Minute)
+	if n := len(c.minutes); n == 0 || c.minutes[n-1].At.Before(now) {
+		c.addPeakLocked(&c.peak)
+		c.minutes = append(c.minutes, report.Minute{At: now})
+		c.minutes = c.minutes[max(0, len(c.minutes)-maxMinutes):]
+	}
+	return &c.minutes[len(c.minutes)-1]
+}
+
+// addPeakLocked adds the last minute to a peak, if it was one of the present share of keys.
+func (c *counters) addPeakLocked(peak *report.Peak) {
+	if n := len(c.minutes); n > 0 && !c.minutes[n-1].At.Before(c.switched) {
+		peak.Add(c.minutes[n-1])
+	}
+}
+
+// newPeak forgets the busiest minute, after a change of the share of keys.
+func (c *counters) newPeak() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.peak, c.switched = report.Peak{}, time.Now()
+}
+
+// keyName returns the name that a report shows for a key.
+func (c *counters) keyName(key rmw.Key) (name string) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.panicked()
+			name = c.redactor.Text(key.Name)
+		}
+	}()
+	if c.cfg.RedactKey != nil {
+		return c.cfg.RedactKey(key)
+	}
+	return c.redactor.Text(key.Name)
+}
+
+// called counts a call of the hidden path.
+func (c *counters) called(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.health.Candidate.Calls++
+	if errors.Is(err, errPanicked) {
+		c.health.Panics++
+	}
+	if outageOf(err) != "" {
+		c.health.Candidate.Errors[reasonName(err)]++
+	}
+}
+
+func (c *counters) breakerChanged(to gobreaker.State) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.health.Breaker = to.String()
+	if to == gobreaker.StateOpen {
+		c.health.BreakerTrips++
+	}
+}
+
+// panicked counts a panic of a comparison.
+func (c *counters) panicked() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.health.Panics++
+}
+
+// waited records how long a call was in the queue.
+func (c *counters) waited(it *item) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.health.QueueWait.Record(time.Since(it.ended))
+}
+
+// resynced counts a copy of a key, by its cause.
+func (c *counters) resynced(cause string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.health.Resyncs[cause]++
+}
+
+// raced records the latency of an update of the free run.
+func (c *counters) raced(it *item, took, waited time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	it.op.Candidate.Record(took)
+	c.health.LockWait.Record(waited)
+}
+
+// audited counts a commit of the free run whose place in the chain is known.
+func (c *counters) audited(a ack) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a.op.Audited++
+	if a.contended {
+		a.op.Contended++
+	}
+}
+
+// round adds a round of the verifier.
+func (c *counters) round(r report.Verify) report.Verify {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.Rounds, r.Last, r.Findings = c.verify.Rounds+1, time.Now(), c.verify.Findings
+	if r.Checked > 0 && r.Equal == r.Checked {
+		r.Settled = c.verify.Settled + 1
+	}
+	c.verify = r
+	r.Findings = maps.Clone(r.Findings)
+	return r
+}
+
+// verified counts a difference that the verifier has confirmed.
+func (c *counters) verified(t *keyState, f finding) {
+	about := &call{key: t.key, op: t.op}
+	c.redact(&f, about, report.Verifier)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.verify.Findings[f.class]++
+	if f.class.Blocks() {
+		c.minuteLocked(time.Now()).Diverged++
+		c.foundLocked(about, report.Verifier, f)
+	}
+}

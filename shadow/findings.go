@@ -1,0 +1,185 @@
+package shadow
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/unwatch/unwatch/shadow/internal/diff"
+	"github.com/unwatch/unwatch/shadow/report"
+)
+
+// finding is the result of a comparison.
+type finding struct {
+	class       report.Class
+	differences []diff.Difference
+	more        int
+	explain     string
+	key         string              // as the report shows it
+	redacted    []report.Difference // likewise, if a sample is wanted
+
+	legacy, candidate             string // what each path answered, in a word
+	legacyExpiry, candidateExpiry string
+}
+
+// matches reports whether the report shows nothing of a finding but its count.
+func (f *finding) matches() bool {
+	switch f.class {
+	case report.Match, report.MatchNoop, report.OrderOnly:
+		return true
+	}
+	return false
+}
+
+// paths returns the templates of the places that differ, each once.
+func (f *finding) paths() (paths []string) {
+	for _, d := range f.differences {
+		if !slices.Contains(paths, d.Template) {
+			paths = append(paths, d.Template)
+		}
+	}
+	if len(paths) == 0 {
+		return []string{""}
+	}
+	return paths
+}
+
+// redact replaces the key and the values of a finding by what the report may show. It calls
+// Config.RedactKey and may hash megabytes, so it must not run under the counters' lock.
+func (c *counters) redact(f *finding, about *call, comparator report.Comparator) {
+	if f.matches() {
+		return
+	}
+	f.key = c.keyName(about.key)
+	if !c.wantsSample(about, comparator, f) {
+		return
+	}
+	for _, d := range f.differences {
+		f.redacted = append(f.redacted, report.Difference{
+			Path: c.redactor.Path(d), Legacy: c.redactor.Token(d.A), Candidate: c.redactor.Token(d.B),
+		})
+	}
+}
+
+func (c *counters) wantsSample(about *call, comparator report.Comparator, f *finding) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(f.paths(), func(path string) bool {
+		return !c.fullLocked(sampleKind{about.op.id, findingKind{comparator, f.class, path}})
+	})
+}
+
+// fullLocked reports whether there are enough samples of a kind.
+func (c *counters) fullLocked(of sampleKind) bool {
+	return len(c.samples[of]) >= maxSamples || len(c.samples) >= maxKinds && c.samples[of] == nil
+}
+
+// settle counts a call as compared.
+func (c *counters) settle(it *item, comparator report.Comparator, f finding) {
+	c.redact(&f, it.call, comparator)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	op, t := it.op, &it.op.tallies[index(comparator)]
+	t.inFlight--
+	t.compared++
+	t.classes[f.class]++
+	now := time.Now()
+	c.health.Lag.Record(now.Sub(it.ended))
+	if comparator == report.Seeded {
+		op.Outcomes[bounded(op.Outcomes, it.outcome())]++
+		op.Keys.Add(it.hash)
+		if it.clocked {
+			op.Legacy.Record(it.took)
+		}
+	}
+	minute := c.minuteLocked(now)
+	minute.Compared++
+	if f.class.Blocks() {
+		minute.Diverged++
+	}
+	c.foundLocked(it.call, comparator, f)
+}
+
+// bounded limits a map of names that users choose.
+func bounded(m map[string]int64, name string) string {
+	if _, ok := m[name]; !ok && len(m) >= maxKinds {
+		return otherError
+	}
+	return name
+}
+
+// pass counts a call as not compared.
+func (c *counters) pass(it *item, comparator report.Comparator, why report.Reason) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := &it.op.tallies[index(comparator)]
+	t.inFlight--
+	t.not[why]++
+	m := c.minuteLocked(time.Now())
+	m.NotCompared++
+	if why.Drops() {
+		m.Dropped++
+	}
+}
+
+// foundLocked counts a finding, by each place that differs.
+func (c *counters) foundLocked(about *call, comparator report.Comparator, f finding) {
+	if f.matches() {
+		return
+	}
+	now, findings := time.Now(), about.op.findings
+	for _, path := range f.paths() {
+		kind := findingKind{comparator, f.class, path}
+		if findings[kind] == nil && len(findings) >= maxKinds {
+			kind.path = otherError
+		}
+		seen := findings[kind]
+		if seen == nil {
+			seen = &report.Finding{Comparator: comparator, Class: f.class, Path: kind.path, First: now}
+			findings[kind] = seen
+		}
+		seen.Count++
+		seen.Last = now
+		c.sampleLocked(about, kind, f, now)
+	}
+	if f.class.Blocks() {
+		c.markDirtyLocked(about, f, now)
+	}
+}
+
+// markDirtyLocked notes that a key diverges.
+func (c *counters) markDirtyLocked(about *call, f finding, now time.Time) {
+	d := c.dirty[f.key]
+	if d == nil {
+		if len(c.dirty) >= maxDirty {
+			return
+		}
+		d = &report.DirtyKey{
+			Key: f.key, Domain: about.op.id.domain, Class: f.class, Path: f.paths()[0], First: now, OpID: opID(c.cfg, about),
+		}
+		c.dirty[f.key] = d
+	}
+	d.Count++
+}
+
+// sampleLocked keeps a redacted finding as a sample, if there is room.
+func (c *counters) sampleLocked(about *call, kind findingKind, f finding, now time.Time) {
+	of := sampleKind{about.op.id, kind}
+	if c.fullLocked(of) || len(f.redacted) < len(f.differences) {
+		return
+	}
+	c.samples[of] = append(c.samples[of], report.Sample{
+		Comparator: kind.comparator, Class: f.class, Domain: of.domain, Operation: of.name, OpID: opID(c.cfg, about),
+		Key: f.key, At: now, Process: c.cfg.Process, More: f.more, Explain: f.explain,
+		Legacy: f.legacy, Candidate: f.candidate, LegacyExpiry: f.legacyExpiry, CandidateExpiry: f.candidateExpiry,
+		Differences: slices.Clone(f.redacted),
+	})
+}
+
+// opID identifies a call in reports; "" for a finding about a key.
+func opID(cfg Config, c *call) string {
+	if c.id == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s#%d", cfg.Process, c.id)
+}
