@@ -7,11 +7,12 @@ import (
 	"slices"
 )
 
-// end closes what is between an array's or object's letter and its end.
+// end closes an array, an object or a hash.
 const end = 'z'
 
-// appendCanonical appends the form that exactly those nodes share which are the same:
-// a letter for what it is, and whatever is of variable length behind its length.
+// appendCanonical appends the canonical form of a node: a letter for its kind, then its
+// content, with a length before each part of variable length. Two nodes have the same form
+// if and only if they are equal.
 func appendCanonical(to []byte, n *node, at *state) []byte {
 	switch n.kind {
 	case number:
@@ -40,8 +41,8 @@ func appendText(to []byte, s string) []byte {
 	return append(to, s...)
 }
 
-// appendElements appends what of the elements counts. Those of a set are represented by
-// their digests, in order: so each byte is digested once for each set that it is in.
+// appendElements appends the elements that count. A set appends the sorted digests of its
+// elements, so each byte is digested once for each set that contains it.
 func appendElements(to []byte, n *node, at *state) []byte {
 	below := at.elements()
 	switch {
@@ -67,8 +68,7 @@ func appendElements(to []byte, n *node, at *state) []byte {
 	return append(to, end)
 }
 
-// sum is the digest of a canonical form. 128 bits are enough where nobody gains by
-// forging one.
+// sum is the digest of a canonical form. 128 bits suffice, as a forged digest has no use.
 type sum [16]byte
 
 func sumOf(canonical []byte) sum {
@@ -78,7 +78,7 @@ func sumOf(canonical []byte) sum {
 
 func (s sum) compare(t sum) int { return bytes.Compare(s[:], t[:]) }
 
-// digest returns the digest of what counts of n.
+// digest returns the digest of all parts of n that count.
 func digest(n *node, at *state) sum {
 	var buf [512]byte
 	return sumOf(appendCanonical(buf[:0], n, at))

@@ -1,26 +1,30 @@
 package diff
 
-import "github.com/unwatch/unwatch/rmw"
+import (
+	"fmt"
+	"slices"
+	"strings"
 
-// maxListed is how many differences a Result lists. Whoever looks at a finding needs
-// some; the verdict does not depend on it.
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// maxListed bounds the differences in a Result. The verdict does not depend on it.
 const maxListed = 32
 
-// Comparer compares values by compiled Rules. It never changes and is safe for
-// concurrent use.
+// Comparer compares values by compiled Rules. It is safe for concurrent use.
 type Comparer struct{ root *state }
 
-// Result is what a comparison found.
+// Result is the result of a comparison.
 type Result struct {
-	// Same means: all that counts is the same.
+	// Same means that all places that count are equal.
 	Same bool
-	// EncodingOnly means: the same, in other bytes.
+	// EncodingOnly means that only the bytes differ.
 	EncodingOnly bool
-	// ByRules means: the same only because the Rules leave out a part or an order that
-	// differs.
+	// ByRules means that the values are equal only because the Rules leave out a part or an
+	// order that differs.
 	ByRules bool
 
-	// Differences has the first 32, in the order of the document; empty if Same.
+	// Differences has the first 32 differences, in the order of the document.
 	Differences []Difference
 	// More counts the rest.
 	More int
@@ -28,21 +32,21 @@ type Result struct {
 
 // Difference is a place where two values differ.
 type Difference struct {
-	// Template is where, without anything that is a user's: "members[].name". It is
-	// empty for the value as a whole. Of templates there are few.
+	// Template is the place, without any data of users: "members[].name". It is empty for
+	// the value as a whole. The number of templates is small.
 	Template string
-	// A and B are what the two sides have there. If the lengths of two arrays differ, they
-	// are the arrays and Template is that of the elements; if an element of a set is on one
-	// side only, it is absent on the other.
+	// A and B are the values of both sides at that place. If the lengths of two arrays
+	// differ, they are the arrays, and Template is that of the elements. If only one side
+	// has an element of a set, it is absent on the other.
 	A, B Leaf
-	// Note tells more in a few words, numbers only: lengths, or from where bytes differ.
+	// Note has details without content: lengths, or the offset at which bytes differ.
 	Note string
 
 	// path is behind two pointers for the same reason as the content of a Leaf.
 	path **[]hop
 }
 
-// Compare tells whether a and b are the same, and where they are not. It takes any bytes.
+// Compare compares two values. Any bytes are valid.
 func (c *Comparer) Compare(a, b rmw.Value) Result {
 	if a.Equal(b) {
 		return Result{Same: true}
@@ -56,17 +60,128 @@ func (c *Comparer) Compare(a, b rmw.Value) Result {
 	return Result{Differences: w.listed, More: w.count - len(w.listed)}
 }
 
-// Digest returns a digest of all that counts: two values have the same one if, and only
-// if, they are the same. It is not redacted: short content can be guessed by it.
+// Digest returns a digest of all places that count: two values have the same digest if and
+// only if they are equal. Do not publish it: short content can be guessed from it.
 func (c *Comparer) Digest(v rmw.Value) [16]byte {
 	root := tree(v)
 	return digest(&root, c.root)
 }
 
-// alike reports whether all that counts of two nodes is the same. It stops at the first
-// difference.
+// alike reports whether two nodes are equal. It stops at the first difference.
 func alike(a, b *node, at *state) bool {
 	w := walk{probe: true}
 	w.compare(a, b, at)
 	return w.count == 0
+}
+
+// walk compares two trees.
+type walk struct {
+	probe bool // stop at the first difference
+	none  node // for a field that one side lacks
+
+	path   []hop
+	count  int
+	listed []Difference
+}
+
+func (w *walk) decided() bool { return w.probe && w.count > 0 }
+
+// differ adds a difference at the current place, or at hops below it.
+func (w *walk) differ(a, b Leaf, note string, hops ...hop) {
+	w.count++
+	if w.probe || len(w.listed) == maxListed {
+		return
+	}
+	path := slices.Concat(w.path, hops)
+	at := &path
+	w.listed = append(w.listed, Difference{Template: template(path), A: a, B: b, Note: note, path: &at})
+}
+
+// compare compares two nodes at the current place.
+func (w *walk) compare(a, b *node, at *state) {
+	switch {
+	case a.kind != b.kind:
+		w.differ(leafOf(a, at), leafOf(b, at), "")
+	case a.kind.named():
+		w.fields(a, b, at)
+	case a.kind == array:
+		w.elements(a, b, at)
+	case a.text == b.text:
+	case a.kind == number && decimal(a.text) == decimal(b.text):
+	case w.probe:
+		w.count++
+	case a.kind == plainBytes:
+		w.differ(leafOf(a, at), leafOf(b, at), bytesNote(a.text, b.text))
+	default:
+		w.differ(leafOf(a, at), leafOf(b, at), "")
+	}
+}
+
+// bytesNote describes a difference of bytes without their content.
+func bytesNote(a, b string) string {
+	same := 0
+	for same < len(a) && same < len(b) && a[same] == b[same] {
+		same++
+	}
+	return fmt.Sprintf("%d and %d bytes, which differ from offset %d", len(a), len(b), same)
+}
+
+// down compares two nodes one hop below the current place.
+func (w *walk) down(h hop, a, b *node, at *state) {
+	w.path = append(w.path, h)
+	w.compare(a, b, at)
+	w.path = w.path[:len(w.path)-1]
+}
+
+// fields compares two sorted lists of fields.
+func (w *walk) fields(a, b *node, at *state) {
+	isMap := max(len(a.items), len(b.items)) > maxNames
+	w.none.kind = absent
+	for i, j := 0, 0; (i < len(a.items) || j < len(b.items)) && !w.decided(); {
+		left, right := &w.none, &w.none
+		order := 0
+		switch {
+		case j == len(b.items):
+			order = -1
+		case i == len(a.items):
+			order = 1
+		default:
+			order = strings.Compare(a.items[i].name, b.items[j].name)
+		}
+		name := ""
+		if order <= 0 {
+			left, name = &a.items[i], a.items[i].name
+			i++
+		}
+		if order >= 0 {
+			right, name = &b.items[j], b.items[j].name
+			j++
+		}
+		if below := at.of(name); !below.ignored() {
+			w.down(hop{name: name, data: isMap || below.isKey()}, left, right, below)
+		}
+	}
+}
+
+// elements compares two arrays.
+func (w *walk) elements(a, b *node, at *state) {
+	below := at.elements()
+	switch {
+	case below.ignored():
+		return
+	case at.isSet():
+		w.sets(a.items, b.items, below)
+		return
+	}
+	left, right := a.items, b.items
+	if len(left) != len(right) {
+		w.differ(leafOf(a, at), leafOf(b, at), fmt.Sprintf("%d and %d elements", len(left), len(right)), hop{element: true, index: -1})
+		// An element more or less in the middle must not make all later ones differ.
+		for len(left) > 0 && len(right) > 0 && !w.decided() && alike(&left[len(left)-1], &right[len(right)-1], below) {
+			left, right = left[:len(left)-1], right[:len(right)-1]
+		}
+	}
+	for i := 0; i < min(len(left), len(right)) && !w.decided(); i++ {
+		w.down(hop{element: true, index: i}, &left[i], &right[i], below)
+	}
 }

@@ -7,23 +7,23 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// kind is what a node is. The letters are those of the canonical form.
+// kind is the kind of a node, by its letter in the canonical form.
 type kind byte
 
 const (
-	absent     kind = 'A' // nothing is there; the zero node is not valid
+	absent     kind = 'A' // the zero node is not valid
 	null       kind = 'n'
 	falseWord  kind = 'f'
 	trueWord   kind = 't'
 	number     kind = 'd'
 	text       kind = 's' // a JSON string
-	plainBytes kind = 'b' // not JSON, or not to be read as such
+	plainBytes kind = 'b' // not JSON, or ambiguous
 	array      kind = 'a'
 	object     kind = 'o'
 	hash       kind = 'h'
 )
 
-// String returns the word that a token begins with.
+// String returns the first word of a token.
 func (k kind) String() string {
 	switch k {
 	case absent:
@@ -55,13 +55,12 @@ func (k kind) named() bool { return k == object || k == hash }
 // node is a value, or a part of one.
 type node struct {
 	kind kind
-	name string // of the field that this is
-	// text is a number as it is written, a JSON string as it is meant, or the bytes.
+	name string // of the field, in an object or hash
+	// text is a number as written, a decoded JSON string, or the bytes.
 	text  string
-	items []node // elements in their order, fields by name
+	items []node // elements in order, fields by name
 }
 
-// tree returns the value as a node.
 func tree(v rmw.Value) node {
 	switch {
 	case !v.Exists():
@@ -79,7 +78,7 @@ func tree(v rmw.Value) node {
 	return root
 }
 
-// read returns the document that s is, or its bytes.
+// read parses a document; any other text is bytes.
 func read(s string) node {
 	if document, ok := parse(s); ok {
 		return document
@@ -87,12 +86,11 @@ func read(s string) node {
 	return node{kind: plainBytes, text: s}
 }
 
-// sort orders fields by name.
 func (n *node) sort() {
 	slices.SortFunc(n.items, func(a, b node) int { return strings.Compare(a.name, b.name) })
 }
 
-// ambiguous reports whether two fields, in order, have the same name.
+// ambiguous reports whether two of the sorted fields have the same name.
 func (n *node) ambiguous() bool {
 	for i := 1; i < len(n.items); i++ {
 		if n.items[i].name == n.items[i-1].name {

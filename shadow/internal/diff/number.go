@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// chunk is as many digits of an exponent as fit an int64 with room to add.
+// chunk digits of an exponent fit an int64 with room for an addition.
 const (
 	chunkDigits = 18
 	chunk       = 1_000_000_000_000_000_000
 )
 
-// decimal returns the one spelling that all JSON numbers of the same value share:
-// digits without zeros at either end, and an exponent: "15e-1" for 1.50. Nothing is
-// expanded, so 1e999999999 stays as short as it is.
+// decimal returns the normal form of a JSON number: digits without zeros at either end, and
+// an exponent, as in "15e-1" for 1.50. It expands nothing, so 1e999999999 stays short.
 func decimal(literal string) string {
 	sign := ""
 	if literal[0] == '-' {
@@ -33,7 +32,8 @@ func decimal(literal string) string {
 	return sign + significant + "e" + addTo(exponent, shift)
 }
 
-// addTo adds to a decimal integer of any length, which may have a sign and leading zeros.
+// addTo adds n to a decimal integer of any length. The integer may have a sign and leading
+// zeros.
 func addTo(integer string, n int64) string {
 	negative := strings.HasPrefix(integer, "-")
 	integer = strings.TrimLeft(strings.TrimLeft(integer, "+-"), "0")
@@ -64,8 +64,8 @@ func addTo(integer string, n int64) string {
 	return sum
 }
 
-// carry adds one, or takes it away, at the end of the digits: full is the digit at which
-// that goes on to the next one and leaves empty.
+// carry adds by, 1 or -1, to the last digit. A digit that equals full becomes empty and
+// passes the carry on.
 func carry(digits string, full, empty byte, by int) string {
 	b := []byte(digits)
 	i := len(b) - 1
@@ -73,7 +73,7 @@ func carry(digits string, full, empty byte, by int) string {
 		b[i] = empty
 	}
 	if i < 0 {
-		return "1" + string(b) // only upwards: what is taken away from is never zero
+		return "1" + string(b) // only upwards: a decrement never meets a zero
 	}
 	b[i] = byte(int(b[i]) + by)
 	return string(b)

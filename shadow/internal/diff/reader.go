@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// parse returns the JSON object or array that s is, and false if it is none, or one that
-// readers disagree about.
+// parse parses a JSON object or array. It returns false for any other text, and for a
+// document that JSON readers interpret in different ways.
 //
-// encoding/json judges the grammar, and limits the depth to 10,000. It cannot build the
-// tree, though: it takes the last of two fields of one name, and replaces half a surrogate
-// pair as well as invalid UTF-8, so that documents that differ would become the same.
+// encoding/json checks the grammar, and limits the depth to 10,000. It does not build the
+// tree: it keeps only the last of two fields with one name, and replaces half a surrogate
+// pair and invalid UTF-8, so documents that differ would become equal.
 func parse(s string) (node, bool) {
 	start := strings.TrimLeft(s, " \t\r\n")
 	if start == "" || start[0] != '{' && start[0] != '[' || !utf8.ValidString(s) || !json.Valid([]byte(s)) {
@@ -24,14 +24,14 @@ func parse(s string) (node, bool) {
 	return root, !r.ambiguous
 }
 
-// reader builds the tree of a text whose grammar has been checked.
+// reader builds the tree of a valid JSON text.
 type reader struct {
 	rest      string
 	ambiguous bool
-	open      []node // what is in the objects and arrays that have not ended, the outermost first
+	open      []node // the items of the open objects and arrays, the outermost first
 }
 
-// since takes what was read into one object or array, in a slice of its own.
+// since moves the items of one object or array to a new slice.
 func (r *reader) since(start int) []node {
 	items := make([]node, len(r.open)-start)
 	copy(items, r.open[start:])
@@ -49,7 +49,7 @@ func (r *reader) next() byte {
 	return r.rest[0]
 }
 
-// take returns the next n bytes and moves behind them.
+// take consumes and returns the next n bytes.
 func (r *reader) take(n int) string {
 	taken := r.rest[:n]
 	r.rest = r.rest[n:]
@@ -132,7 +132,7 @@ func (r *reader) string() string {
 	}
 }
 
-// escape reads what follows a backslash.
+// escape reads an escape sequence without its backslash.
 func (r *reader) escape(b *strings.Builder) {
 	switch c := r.take(1)[0]; c {
 	case 'b':
@@ -152,9 +152,9 @@ func (r *reader) escape(b *strings.Builder) {
 	}
 }
 
-// unit reads the digits of a \u, and the other half if they are one of a pair. Half a pair
-// alone, which JavaScript leaves where it cuts an emoji in two, becomes three bytes that
-// UTF-8 does not permit, so that it stays different from everything else.
+// unit reads the digits of a \u escape, and of the next one if both form a surrogate pair.
+// Half a pair, which JavaScript leaves where it cuts an emoji in two, becomes three bytes
+// that UTF-8 does not permit, and so stays different from all other text.
 func (r *reader) unit(b *strings.Builder) {
 	unit := codeUnit(r.take(4))
 	if !utf16.IsSurrogate(unit) {

@@ -1,39 +1,43 @@
 package diff
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Rules say what of a document counts. Each is a list of templates, in the syntax of the
+// Rules configure a Comparer. Each field is a list of templates, in the syntax of the
 // package's description. With the zero Rules everything counts and nothing is shown.
 type Rules struct {
-	// Ignore lists what does not count, with all below it: neither what it is, nor
-	// whether it is there. Of an array whose elements do not count ("members[]"), the
-	// length does not count either.
+	// Ignore lists places that do not count, with everything below them. Neither their
+	// values count nor their presence. If the elements of an array do not count
+	// ("members[]"), its length does not count either.
 	Ignore []string
 
-	// Sets lists arrays in which order does not count, but how often something occurs
-	// does: "tags", "members[].roles".
+	// Sets lists arrays whose order does not count: "tags", "members[].roles". The number
+	// of equal elements counts.
 	Sets []string
 
-	// Show lists scalars and plain bytes that may be shown. What is below an object or
-	// array has to be listed itself. Everything else is redacted.
+	// Show lists scalars and plain bytes that a token may show. A template of an object or
+	// an array does not cover the places below it. Everything else is redacted.
 	Show []string
 
-	// Keys lists names that are data, like the keys of a map from users to something:
-	// "unread.*". A finding calls them "*".
+	// Keys lists names that are data: "unread.*", if unread maps users to counts. A template
+	// shows them as "*".
 	Keys []string
 }
 
-// state is what the rules say of one place in a document, and of those below it. It
-// never changes once compiled; nil says nothing of anything.
+// state holds the compiled rules for one place in a document and the places below it. It
+// never changes. No rule concerns a nil state.
 type state struct {
 	ignore, set, show, key bool
 
-	names   map[string]*state // that some rule names
-	other   *state            // any other name
+	names   map[string]*state // names in a rule
+	other   *state            // all other names
 	element *state
 }
 
@@ -59,19 +63,19 @@ func (s *state) isSet() bool   { return s != nil && s.set }
 func (s *state) shown() bool   { return s != nil && s.show }
 func (s *state) isKey() bool   { return s != nil && s.key }
 
-// rule is one template that has yet to be followed, and what it says at its end.
+// rule is the rest of a template, and the mark for the state at its end.
 type rule struct {
 	steps []step
 	mark  func(*state)
 }
 
-// compiler counts states: wildcards in many places multiply.
+// compiler limits the number of states, which wildcards multiply.
 type compiler struct{ states int }
 
 const maxStates = 10_000
 
-// Compile returns a Comparer by these Rules. An error is an rmw.ErrInvalid which names the
-// template that is malformed.
+// Compile returns a Comparer with these Rules. The error for a malformed template is an
+// rmw.ErrInvalid that names the template.
 func Compile(r Rules) (*Comparer, error) {
 	var rules []rule
 	for _, list := range []struct {
@@ -108,7 +112,7 @@ func anything([]step) string { return "" }
 
 func notWhole(steps []step) string {
 	if len(steps) == 0 {
-		return "if the whole document does not count, there is nothing to compare"
+		return "it ignores the whole document; list the places to ignore"
 	}
 	return ""
 }
@@ -120,8 +124,8 @@ func aName(steps []step) string {
 	return ""
 }
 
-// compile merges rules into a state: what a name leads to is what all rules say that
-// name it, or any name. So a walk over a document is in one state at a time.
+// compile merges rules into one state. The state below a name has all rules with that name
+// or with "*". So a walk over a document is in one state at a time.
 func (c *compiler) compile(rules []rule) *state {
 	if len(rules) == 0 {
 		return nil
@@ -156,4 +160,89 @@ func (c *compiler) compile(rules []rule) *state {
 		s.names[name] = c.compile(append(rules, other...))
 	}
 	return s
+}
+
+// maxSteps bounds a template.
+const maxSteps = 32
+
+// step is one step of a template: to an element, to any name, or to one name.
+type step struct {
+	kind stepKind
+	name string
+}
+
+type stepKind uint8
+
+const (
+	stepName stepKind = iota
+	stepAny
+	stepElement
+)
+
+// parseTemplate returns the steps of a template; "." has none.
+func parseTemplate(template string) ([]step, error) {
+	if template == "." {
+		return nil, nil
+	}
+	switch {
+	case template == "":
+		return nil, errors.New(`it is empty; the document itself is "."`)
+	case !utf8.ValidString(template):
+		return nil, errors.New("it is not UTF-8")
+	}
+	var steps []step
+	for rest := template; rest != ""; {
+		var s step
+		var err error
+		switch {
+		case strings.HasPrefix(rest, "[]"):
+			s, rest = step{kind: stepElement}, rest[2:]
+		case rest[0] == '[':
+			return nil, errors.New(`an element is written "[]", without an index: a rule is for all of them`)
+		case len(steps) > 0 && rest[0] != '.':
+			return nil, fmt.Errorf("a dot is missing before %q", rest)
+		default:
+			if len(steps) > 0 {
+				rest = rest[1:]
+			}
+			if s, rest, err = parseName(rest); err != nil {
+				return nil, err
+			}
+		}
+		if steps = append(steps, s); len(steps) > maxSteps {
+			return nil, fmt.Errorf("it has more than %d steps", maxSteps)
+		}
+	}
+	return steps, nil
+}
+
+// parseName splits a name, quoted or not, off the text.
+func parseName(text string) (s step, rest string, err error) {
+	if strings.HasPrefix(text, `"`) {
+		return parseQuoted(text)
+	}
+	end := strings.IndexAny(text, ".[")
+	if end < 0 {
+		end = len(text)
+	}
+	name, rest := text[:end], text[end:]
+	switch {
+	case name == "*":
+		return step{kind: stepAny}, rest, nil
+	case name == "**":
+		return s, "", errors.New(`there is no "**"; "*" is one name, so write it as often as there are levels`)
+	case name == "":
+		return s, "", errors.New("a name is missing")
+	case strings.ContainsAny(name, "]*\" \t\r\n"):
+		return s, "", fmt.Errorf("the name %q must be quoted", name)
+	}
+	return step{name: name}, rest, nil
+}
+
+func parseQuoted(text string) (s step, rest string, err error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	if err := d.Decode(&s.name); err != nil {
+		return s, "", fmt.Errorf("the quoted name in %q has no end, or is no JSON string", text)
+	}
+	return s, text[d.InputOffset():], nil
 }

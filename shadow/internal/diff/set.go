@@ -5,14 +5,13 @@ import (
 	"slices"
 )
 
-// maxPaired is how many elements of a set that are on one side only are looked at for
-// their counterparts: each with each.
+// maxPaired bounds the elements of a set that are paired, each with each.
 const maxPaired = 32
 
-// single is an element of a set that the other side does not have.
+// single is an element of a set that the other side lacks.
 type single struct {
 	node   *node
-	fields []named // what counts of an object
+	fields []named // of an object, those that count
 }
 
 // named is a field, by name and digest.
@@ -21,9 +20,9 @@ type named struct {
 	value sum
 }
 
-// sets compares arrays in which order does not count. An element that is on one side only
-// is a difference, unless the other side has one that is much like it: an object which
-// lost a field is told by that field.
+// sets compares arrays without regard to order. An element on one side only is a
+// difference. It is paired with a similar element of the other side, if there is one: for an
+// object that lost a field, the difference is that field.
 func (w *walk) sets(a, b []node, below *state) {
 	left, right := singles(a, b, below)
 	if w.probe {
@@ -47,10 +46,10 @@ func (w *walk) sets(a, b []node, below *state) {
 	}
 }
 
-// singles returns what is left of each side after taking away what both have.
+// singles returns the elements of each side that the other side lacks.
 func singles(a, b []node, below *state) (left, right []single) {
 	right = make([]single, len(b))
-	at := make(map[sum][]int, len(b)) // in b, the first one last
+	at := make(map[sum][]int, len(b)) // indexes in b, the first one last
 	for i := len(b) - 1; i >= 0; i-- {
 		right[i].node = &b[i]
 		d := digest(&b[i], below)
@@ -68,14 +67,13 @@ func singles(a, b []node, below *state) (left, right []single) {
 	return left, slices.DeleteFunc(right, func(s single) bool { return s.node == nil })
 }
 
-// pair is a guess that two elements are the same one, and what speaks for it.
+// pair is a guess that two elements are states of one object.
 type pair struct {
 	a, b  int
-	alike int // fields
+	alike int // number of equal fields
 }
 
-// pairs guesses which elements are two states of one, the most similar first. Neither
-// side's elements are preferred, so that swapping the sides swaps the result.
+// pairs returns the pairs, the most similar first. It is symmetric in both sides.
 func pairs(left, right []single, below *state) []pair {
 	if len(left) == 1 && len(right) == 1 && left[0].node.kind == right[0].node.kind {
 		switch left[0].node.kind {
@@ -104,7 +102,7 @@ func pairs(left, right []single, below *state) []pair {
 		return cmp.Or(
 			cmp.Compare(q.alike, p.alike),
 			cmp.Compare(p.distance(), q.distance()),
-			cmp.Compare(p.a+p.b, q.a+q.b), // if that is the same too, both can be had
+			cmp.Compare(p.a+p.b, q.a+q.b), // if these are equal, too, the pairs are disjoint
 		)
 	})
 	usedA, usedB := make([]bool, len(left)), make([]bool, len(right))
@@ -119,7 +117,7 @@ func pairs(left, right []single, below *state) []pair {
 
 func (p pair) distance() int { return max(p.a, p.b) - min(p.a, p.b) }
 
-// fieldsOf returns what counts of an object, by name, and nothing for anything else.
+// fieldsOf returns the fields of an object that count; other nodes have none.
 func fieldsOf(n *node, at *state) []named {
 	if n.kind != object {
 		return nil
@@ -133,7 +131,7 @@ func fieldsOf(n *node, at *state) []named {
 	return fields
 }
 
-// common counts the fields that are the same in both.
+// common counts the equal fields.
 func common(a, b []named) int {
 	n := 0
 	for i, j := 0, 0; i < len(a) && j < len(b); {
