@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -20,9 +19,6 @@ type Result struct {
 	Same bool
 	// EncodingOnly means that only the bytes differ.
 	EncodingOnly bool
-	// ByRules means that the values are equal only because the Rules leave out a part or an
-	// order that differs.
-	ByRules bool
 
 	// Differences has the first 32 differences, in the order of the document.
 	Differences []Difference
@@ -39,8 +35,6 @@ type Difference struct {
 	// differ, they are the arrays, and Template is that of the elements. If only one side
 	// has an element of a set, it is absent on the other.
 	A, B Leaf
-	// Note has details without content: lengths, or the offset at which bytes differ.
-	Note string
 
 	// path is behind two pointers for the same reason as the content of a Leaf.
 	path **[]hop
@@ -55,7 +49,7 @@ func (c *Comparer) Compare(a, b rmw.Value) Result {
 	w := walk{}
 	w.compare(&left, &right, c.root)
 	if w.count == 0 {
-		return Result{Same: true, EncodingOnly: true, ByRules: c.root != nil && !alike(&left, &right, nil)}
+		return Result{Same: true, EncodingOnly: true}
 	}
 	return Result{Differences: w.listed, More: w.count - len(w.listed)}
 }
@@ -87,43 +81,30 @@ type walk struct {
 func (w *walk) decided() bool { return w.probe && w.count > 0 }
 
 // differ adds a difference at the current place, or at hops below it.
-func (w *walk) differ(a, b Leaf, note string, hops ...hop) {
+func (w *walk) differ(a, b Leaf, hops ...hop) {
 	w.count++
 	if w.probe || len(w.listed) == maxListed {
 		return
 	}
 	path := slices.Concat(w.path, hops)
 	at := &path
-	w.listed = append(w.listed, Difference{Template: template(path), A: a, B: b, Note: note, path: &at})
+	w.listed = append(w.listed, Difference{Template: template(path), A: a, B: b, path: &at})
 }
 
 // compare compares two nodes at the current place.
 func (w *walk) compare(a, b *node, at *state) {
 	switch {
 	case a.kind != b.kind:
-		w.differ(leafOf(a, at), leafOf(b, at), "")
+		w.differ(leafOf(a, at), leafOf(b, at))
 	case a.kind.named():
 		w.fields(a, b, at)
 	case a.kind == array:
 		w.elements(a, b, at)
 	case a.text == b.text:
 	case a.kind == number && decimal(a.text) == decimal(b.text):
-	case w.probe:
-		w.count++
-	case a.kind == plainBytes:
-		w.differ(leafOf(a, at), leafOf(b, at), bytesNote(a.text, b.text))
 	default:
-		w.differ(leafOf(a, at), leafOf(b, at), "")
+		w.differ(leafOf(a, at), leafOf(b, at))
 	}
-}
-
-// bytesNote describes a difference of bytes without their content.
-func bytesNote(a, b string) string {
-	same := 0
-	for same < len(a) && same < len(b) && a[same] == b[same] {
-		same++
-	}
-	return fmt.Sprintf("%d and %d bytes, which differ from offset %d", len(a), len(b), same)
 }
 
 // down compares two nodes one hop below the current place.
@@ -175,7 +156,7 @@ func (w *walk) elements(a, b *node, at *state) {
 	}
 	left, right := a.items, b.items
 	if len(left) != len(right) {
-		w.differ(leafOf(a, at), leafOf(b, at), fmt.Sprintf("%d and %d elements", len(left), len(right)), hop{element: true, index: -1})
+		w.differ(leafOf(a, at), leafOf(b, at), hop{element: true, index: -1})
 		// An element more or less in the middle must not make all later ones differ.
 		for len(left) > 0 && len(right) > 0 && !w.decided() && alike(&left[len(left)-1], &right[len(right)-1], below) {
 			left, right = left[:len(left)-1], right[:len(right)-1]

@@ -24,8 +24,8 @@ func TestLooksLikeData(t *testing.T) {
 	}
 }
 
-// Whatever the names are, a template has a few characters only.
-func TestTemplatesAreTame(t *testing.T) {
+// A template contains only a few safe characters, for any names.
+func TestTemplateCharacters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var path []hop
 		for range rapid.IntRange(0, 20).Draw(t, "hops") {

@@ -15,7 +15,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/internal/diff"
 )
 
-// tokens returns those of the first difference.
+// tokens returns both tokens of the first difference.
 func tokens(t *testing.T, r *diff.Redactor, rules diff.Rules, a, b rmw.Value) (string, string) {
 	t.Helper()
 	differences := compile(t, rules).Compare(a, b).Differences
@@ -90,8 +90,8 @@ func TestPaths(t *testing.T) {
 	assert.Equal(t, "here", r.Path(diff.Difference{Template: "here"}))
 }
 
-// Somebody will log a Result. That must show neither content nor the names in a map.
-func TestPrintingNeverShowsContent(t *testing.T) {
+// A printed Result shows neither content nor the names of a map.
+func TestPrintingShowsNoContent(t *testing.T) {
 	const private = "s3cretContent"
 	c := compile(t, diff.Rules{Show: []string{"shown"}})
 	a := `{"a":"` + private + `","b":["` + private + `"],"` + private + `@x":1,"shown":"` + private + `"}`

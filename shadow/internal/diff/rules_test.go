@@ -41,7 +41,7 @@ func TestCompileRefuses(t *testing.T) {
 	}
 }
 
-// Wildcards that multiply are refused, instead of taking all memory.
+// Compile refuses wildcards that multiply beyond a limit.
 func TestCompileIsBounded(t *testing.T) {
 	var templates []string
 	for i := range 20 {

@@ -36,12 +36,12 @@ func (w *walk) sets(a, b []node, below *state) {
 	}
 	for _, s := range left {
 		if s.node != nil {
-			w.differ(leafOf(s.node, below), Leaf{}, "", here)
+			w.differ(leafOf(s.node, below), Leaf{}, here)
 		}
 	}
 	for _, s := range right {
 		if s.node != nil {
-			w.differ(Leaf{}, leafOf(s.node, below), "", here)
+			w.differ(Leaf{}, leafOf(s.node, below), here)
 		}
 	}
 }
