@@ -109,13 +109,13 @@ func TestAnExpiryThatIsShort(t *testing.T) {
 	})
 }
 
-// slowly is a path that does at once what it is asked to, and tells it late.
-type slowly struct {
+// delayed is a path that answers an update late.
+type delayed struct {
 	*rmwtest.Memory
 	by time.Duration
 }
 
-func (p slowly) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+func (p delayed) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 	res, err := p.Memory.Update(ctx, key, fn)
 	time.Sleep(p.by)
 	return res, err
@@ -129,7 +129,7 @@ func TestASeedThatIsSlowlySown(t *testing.T) {
 	} {
 		t.Run(of.by.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := shadow.New(rmwtest.NewMemory(), slowly{rmwtest.NewMemory(), of.by}, shadow.Config{
+				s := shadow.New(rmwtest.NewMemory(), delayed{rmwtest.NewMemory(), of.by}, shadow.Config{
 					Sole: true, Reads: 100, Timeout: time.Hour, Domains: map[string]shadow.Domain{"n": {TTLTolerance: of.tolerance}},
 				})
 				for range 3 {

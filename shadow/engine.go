@@ -354,6 +354,12 @@ func (e *engine) drain(ctx context.Context) error {
 	}
 }
 
+func (e *engine) draining() bool {
+	e.counters.mu.Lock()
+	defer e.counters.mu.Unlock()
+	return e.idle != nil
+}
+
 // kill drops all queued calls and cancels those of the hidden path.
 func (e *engine) kill() {
 	e.stop()

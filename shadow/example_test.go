@@ -18,7 +18,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// A service in staging: it answers as before, and its page says whether it may go over.
+// A service in staging: it answers as before, and its page shows the verdict.
 func Example_service() {
 	old := redis.NewClient(&redis.Options{Addr: "redis.old:6379"})
 	proxy := redis.NewClient(&redis.Options{Addr: "codis:19000"})
@@ -37,7 +37,7 @@ func Example_service() {
 	_ = mux
 }
 
-// A calibration: the legacy path in the shadow of itself, to learn what differs anyway.
+// A calibration: the legacy path in the shadow of itself. Every difference is noise.
 func Example_calibration() {
 	old := redis.NewClient(&redis.Options{Addr: "redis.old:6379"})
 	spare := redis.NewClient(&redis.Options{Addr: "redis.spare:6379"})
@@ -59,7 +59,52 @@ func Example_calibration() {
 	// Output: <nil> <nil>
 }
 
-// What a comparison needs to know of a service's values, and what may be shown of them.
+// The policy of a small service, and its A/A run: both paths are the same, and the verdict
+// must be ready.
+func Example_smallService() {
+	ctx := context.Background()
+	// snippet:small
+	policy := report.Policy{
+		Rate:         0.01, // 299 calls of each operation without a difference
+		Keys:         50,   // each operation is compared on that many keys
+		Contended:    20,   // forced conflicts alone yield them
+		Errors:       0.01,
+		LockTimeouts: 0.01,
+		Lag:          10 * time.Second, // no caller waits for a comparison
+	}
+	store := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{
+		Name: "orders", AA: true, Sole: true, Policy: policy,
+	})
+	defer store.Close()
+	// endsnippet
+	for i := range 400 {
+		key := rmw.Key{Name: fmt.Sprint("order:", i%100), Label: "order"}
+		_, err := store.Update(rmw.WithOperation(ctx, "pay"), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+			return rmw.String(cur.Text() + "x"), nil
+		})
+		if err != nil {
+			fmt.Println(err)
+		}
+		if i%8 == 7 {
+			_ = store.Drain(ctx) // a real service has minutes for its 400 calls
+		}
+	}
+	for range 2 { // Policy.Rounds
+		if _, err := store.Verify(ctx); err != nil {
+			fmt.Println(err)
+		}
+	}
+	v := store.Report().Judge(policy)
+	for _, g := range v.Gates {
+		if g.State != report.Ready {
+			fmt.Println(g.Name, g.State, g.Have, g.Need, g.Why)
+		}
+	}
+	fmt.Println(v.State)
+	// Output: ready
+}
+
+// The comparison of a service's values, and the fields that the report may show.
 func ExampleConfig() {
 	legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
 	// snippet:config
@@ -80,7 +125,7 @@ func ExampleConfig() {
 	// Output: 10 <nil>
 }
 
-// verdict waits until all is compared, and lets the gates decide.
+// verdict waits for all comparisons and judges the report.
 //
 // snippet:verdict
 func verdict(ctx context.Context, store *shadow.Store) (report.Verdict, error) {
@@ -95,11 +140,11 @@ func verdict(ctx context.Context, store *shadow.Store) (report.Verdict, error) {
 
 // endsnippet
 
-// The report among the variables of the process, for whoever collects those.
+// The report as an expvar.
 func Example_expvar() {
 	store := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Name: "session"})
 	defer store.Close()
-	if expvar.Get("shadow") == nil { // a name is for once, and go test -count=2 is twice
+	if expvar.Get("shadow") == nil { // go test -count=2 must not publish it twice
 		// snippet:expvar
 		expvar.Publish("shadow", expvar.Func(func() any { return store.Report() }))
 		// endsnippet
@@ -113,7 +158,7 @@ func Example_expvar() {
 	// Output: session shadow
 }
 
-// In a test: run the service's own traffic, then let the verdict decide.
+// In a test: run the service's own calls, then check the verdict.
 func ExampleStore_Report() {
 	ctx := context.Background()
 	store := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Name: "rooms"})
@@ -131,7 +176,7 @@ func ExampleStore_Report() {
 	// Output: not enough data 2 <nil> <nil>
 }
 
-// The reports of a fleet add up.
+// The reports of a fleet are merged.
 func ExampleMerge() {
 	var reports []*report.Report
 	for _, process := range []string{"a", "b"} {

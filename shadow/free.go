@@ -84,6 +84,9 @@ func (f *free) race(it *item) {
 		dated = dating{n: l.after.n, id: l.id, began: began, ended: ended}
 	}
 	f.committed(l.key, l.before, a, dated)
+	if f.draining() {
+		f.hurry()
+	}
 }
 
 // linkUpdate is the update that appends a link.

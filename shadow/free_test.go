@@ -34,3 +34,20 @@ func TestTheAuditKeepsUp(t *testing.T) {
 		require.NoError(t, s.Close())
 	})
 }
+
+// Drain waits for the calls in flight and for their audit, not for the next tick of the
+// audit.
+func TestDrainAuditsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := shadow.New(rmwtest.NewMemory(), delayed{rmwtest.NewMemory(), 100 * time.Millisecond}, shadow.Config{Sole: true})
+		for i := range 20 {
+			_, err := s.Update(t.Context(), counter(i), add)
+			require.NoError(t, err)
+		}
+		began := time.Now()
+		require.NoError(t, s.Drain(t.Context()))
+		assert.Less(t, time.Since(began), 900*time.Millisecond)
+		assert.EqualValues(t, 20, s.Report().Operations[0].Audited)
+		quiet(t, s)
+	})
+}

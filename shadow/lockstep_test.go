@@ -17,21 +17,13 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// far is a path whose store is some milliseconds away.
-type far struct{ *rmwtest.Memory }
-
-func (f far) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-	time.Sleep(5 * time.Millisecond)
-	return f.Memory.Update(ctx, key, fn)
-}
-
 // Several processes take turns at one key, and come to compare it only later. Each has to
 // wait for calls of the others again and again: not the longer, the longer it has waited
 // before, or the chain of a busy key would break for want of patience.
 func TestLockstepOfABusyKeyInAFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const processes, calls = 4, 300
-		serving, hidden := rmwtest.NewMemory(), far{rmwtest.NewMemory()}
+		serving, hidden := rmwtest.NewMemory(), delayed{rmwtest.NewMemory(), 5 * time.Millisecond}
 		for _, m := range []*rmwtest.Memory{serving, hidden.Memory} {
 			_, err := m.Update(t.Context(), counter(1), add)
 			require.NoError(t, err)
