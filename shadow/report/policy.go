@@ -8,80 +8,98 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"time"
 )
 
-// Policy sets the limits of the gates. The zero Policy has the defaults in the comments. In JSON,
+// Policy has the limits of a verdict. The zero Policy has the defaults below, which fit a
+// service that calls each operation 30,000 times while the shadow runs. Below a minimum, a
+// gate says not enough data and what is missing; above a maximum, it says not ready. As JSON,
 // durations are text ("5ms").
 type Policy struct {
-	// Rate is the limit of differences per call of an operation. Default 1e-4, which takes 29,956
-	// calls without a difference to support.
+	// Rate is the highest acceptable rate of differences, per call of an operation. n calls
+	// without a difference support a rate of 3/n at 95 % confidence. Default 1e-4, which
+	// takes 29,956 calls: a service with a million calls a day then has at most 100 wrong
+	// ones. A service with fewer calls needs a higher rate: 1e-3 takes 2,995 calls, 0.01
+	// takes 299.
 	Rate float64 `json:"rate,omitempty"`
-	// Confidence is the confidence of every bound. Default 0.95.
+	// Confidence is the probability, per gate, that a bound holds. Default 0.95, as is usual
+	// for bounds. 0.99 takes 1.5 times the calls.
 	Confidence float64 `json:"confidence,omitempty"`
-	// Keys is the number of keys on which each operation must be compared: calls of one key are
-	// much alike. Default 3,000; negative: any number.
+	// Keys is the number of keys on which each operation must be compared. Calls of one key
+	// are alike and prove less than as many independent calls. Default 3,000, a tenth of the
+	// calls; negative: any number. A service with fewer keys sets their number.
 	Keys int64 `json:"keys,omitempty"`
-	// Outcomes is the number of comparisons for each outcome of an operation that occurred: "ok",
-	// or the code of a refusal. Default 5; negative: 1.
+	// Outcomes is the number of comparisons of each outcome that was seen: "ok", or the code
+	// of a refusal. Default 5, so that a rare refusal is not compared by chance only;
+	// negative: one.
 	Outcomes int64 `json:"outcomes,omitempty"`
-	// NotCompared is the share of an operation's calls, 0 to 1, that may be missed: calls that
-	// overload drops are the ones that differ under load. Default 0.005.
+	// NotCompared is the highest share, 0 to 1, of an operation's calls without a comparison.
+	// Default 0.005: calls are dropped under load, which is when paths differ. A higher share
+	// is not ready, with the most frequent reason.
 	NotCompared float64 `json:"notCompared,omitempty"`
-	// Peak is the share of the busiest minute's load, 0 to 1, that must be compared in one minute
-	// without a drop: drops come with contention, which the shadow has to cover. Default 0.8;
-	// negative: none.
+	// Peak is the share, 0 to 1, of the busiest minute's load that some minute without a drop
+	// must have reached. Default 0.8, as loads vary by a fifth between two peaks; negative:
+	// none.
 	Peak float64 `json:"peak,omitempty"`
-	// Contended is the number of commits of the free run that must have met another writer.
-	// Without contention, no update can be lost. Default 3,000; negative: none.
+	// Contended is the number of commits of the free run that must have met another writer:
+	// without them, no lost update proves nothing. Default 3,000, which supports a rate of
+	// 0.001 per contended commit; negative: none. Forced conflicts yield one for up to a
+	// quarter of the writes, if the candidate makes writers wait or try again.
 	Contended int64 `json:"contended,omitempty"`
-	// Rounds is the number of consecutive rounds in which the verifier must find all keys equal.
-	// Default 2; negative: none, and no verifier is needed.
+	// Rounds is the number of consecutive rounds in which the verifier must find all keys
+	// equal. Default 2, as one round may miss a write on its way; negative: none, and no
+	// verifier is needed.
 	Rounds int `json:"rounds,omitempty"`
 
-	// The candidate's p99 may be at most the legacy path's, times LatencyFactor, plus LatencySlack.
-	// Defaults 1.2 and 5 ms.
+	// LatencyFactor and LatencySlack bound the candidate's p99: the legacy path's p99, times
+	// the factor, plus the slack. Defaults 1.2 and 5 ms: a fifth is below what users notice,
+	// and the slack covers the two additional round trips of a lock. The gate needs 368
+	// calls of each operation.
 	LatencyFactor float64       `json:"latencyFactor,omitempty"`
 	LatencySlack  time.Duration `json:"latencySlack,omitempty"`
-	// RTT is a round trip to the candidate's store. The candidate's p50 may be slower by
-	// two of them: to lock, and to unlock. Default 1 ms.
+	// RTT is the time of a round trip to the candidate's store. The candidate's p50 may
+	// exceed the legacy path's by two of them, to lock and to unlock. Default 1 ms, for a
+	// proxy in the same data centre. With a longer round trip, the default is not ready.
 	RTT time.Duration `json:"rtt,omitempty"`
 
-	// Errors is the limit by which the candidate's rate of infrastructure errors, per call, may
-	// exceed the legacy path's. Default 1e-4.
+	// Errors is the highest excess of the candidate's rate of infrastructure errors, per call
+	// of its store, over the legacy path's. Default 1e-4, which takes 29,956 such calls; each
+	// call of the service makes several.
 	Errors float64 `json:"errors,omitempty"`
-	// LockTimeouts is the limit of calls that the candidate gives up because of other writers
-	// ("contended"), per call. Default 1e-4.
+	// LockTimeouts is the highest rate, per call of its store, at which the candidate gives
+	// up because of other writers ("contended"). Default 1e-4, for the same number of calls.
 	LockTimeouts float64 `json:"lockTimeouts,omitempty"`
-	// Lag is the limit of the p99 of the time from a call to its comparison. Default 1 s.
+	// Lag bounds the p99 of the time from a call to the end of its comparison. Default 1 s:
+	// with a longer lag, the shadow does not keep up with the load. The gate needs 368 calls.
 	Lag time.Duration `json:"lag,omitempty"`
-	// Silence is the time after which a process without a sign of life counts as behind. Default 1 m.
+	// Silence is the age of a process's last report from which the process counts as behind,
+	// which is not ready. Default 1 m, for processes that publish several times a minute.
 	Silence time.Duration `json:"silence,omitempty"`
 
-	// Uncalibrated accepts a report without a clean A/A run before it.
+	// Uncalibrated accepts a report without a calibration: an A/A run without a difference,
+	// of as many calls as Rate takes. Default false, as noise would look like a fault.
 	Uncalibrated bool `json:"uncalibrated,omitempty"`
 
-	// Known lists differences that are explained and fixed.
+	// Known lists differences that are explained and fixed. Default none.
 	Known []Known `json:"known,omitempty"`
 }
 
-// Known is a kind of difference that is explained and fixed. Its findings from before the fix do
-// not block. They still count as events for the bound of the rate. A finding must match Domain,
-// Operation, Class and Path.
+// Known is a kind of difference that is explained, and fixed. What was found of it before
+// the fix does not block any more. It did happen, though, and counts as events for the
+// bound of the rate. All four must fit.
 type Known struct {
-	// Domain and Operation name the operation. Both are empty for findings of the verifier.
-	// Only Domain is empty for keys without a label.
+	// Domain and Operation name the operation. Both are empty for what the verifier has
+	// found; Domain alone is, for keys without a label.
 	Domain    string `json:"domain,omitempty"`
 	Operation string `json:"operation,omitempty"`
 	Class     Class  `json:"class"`
-	// Path is the template of the Finding. It may be empty.
+	// Path is the template as the Finding has it, empty included.
 	Path string `json:"path,omitempty"`
-	// Why states the cause, and where it was fixed.
+	// Why says what it was, and where it was fixed.
 	Why string `json:"why"`
 }
 
-// Validate reports every field that makes no sense.
+// Validate reports everything that makes no sense.
 func (p Policy) Validate() error {
 	var errs []error
 	refuse := func(bad bool, format string, args ...any) {
@@ -89,35 +107,37 @@ func (p Policy) Validate() error {
 			errs = append(errs, fmt.Errorf("report: policy: "+format, args...))
 		}
 	}
-	share := func(name string, value float64) {
-		refuse(!(value >= 0 && value < 1), "%s is %v: want a share from 0 (the default) to less than 1", name, value)
+	for _, share := range []struct {
+		name  string
+		value float64
+	}{
+		{"rate", p.Rate}, {"notCompared", p.NotCompared}, {"errors", p.Errors}, {"lockTimeouts", p.LockTimeouts},
+	} {
+		refuse(!(share.value >= 0 && share.value < 1), "%s is %v: it is a share, from 0 (the default) to less than 1",
+			share.name, share.value)
 	}
-	share("rate", p.Rate)
-	share("notCompared", p.NotCompared)
-	share("errors", p.Errors)
-	share("lockTimeouts", p.LockTimeouts)
-	refuse(p.Rate > 0 && p.Rate < 1e-9, "rate is %v: want at least 1e-9; a smaller rate takes too many calls", p.Rate)
-	refuse(!(p.Peak <= 1), "peak is %v: want a share of at most 1", p.Peak)
+	refuse(p.Rate > 0 && p.Rate < 1e-9, "rate is %v: nobody has as many calls as that takes", p.Rate)
+	refuse(!(p.Peak <= 1), "peak is %v: it is a share, up to 1", p.Peak)
 	refuse(p.Confidence != 0 && !(p.Confidence >= 0.5 && p.Confidence <= 0.999999),
-		"confidence is %v: want a share from 0.5 to 0.999999, like 0.95", p.Confidence)
+		"confidence is %v: it is a share from 0.5 to 0.999999, like 0.95", p.Confidence)
 	refuse(p.LatencyFactor != 0 && !(p.LatencyFactor >= 1 && p.LatencyFactor <= math.MaxInt32),
-		"latencyFactor is %v: want at least 1; 1.2 permits a fifth more", p.LatencyFactor)
-	duration := func(name string, value time.Duration) {
-		refuse(value < 0, "%s is %v: want 0 (the default) or more", name, value)
+		"latencyFactor is %v: 1.2 permits a fifth more, and less than 1 asks for a gain", p.LatencyFactor)
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{{"latencySlack", p.LatencySlack}, {"rtt", p.RTT}, {"lag", p.Lag}, {"silence", p.Silence}} {
+		refuse(d.value < 0, "%s is %v: it cannot be negative", d.name, d.value)
 	}
-	duration("latencySlack", p.LatencySlack)
-	duration("rtt", p.RTT)
-	duration("lag", p.Lag)
-	duration("silence", p.Silence)
 	for i, known := range p.Known {
-		refuse(!known.Class.Blocks(), "known %d: class %q does not block: remove the entry", i+1, known.Class)
-		refuse(known.Why == "", "known %d (%s): set why to the cause, and where it was fixed", i+1, known.Class)
+		refuse(!known.Class.Blocks(), "known %d: class %q does not block anyway", i+1, known.Class)
+		refuse(known.Why == "", "known %d (%s): say why it is explained, and where it was fixed", i+1, known.Class)
 		refuse(known.Domain != "" && known.Operation == "",
-			"known %d (%s): set operation too, or leave domain empty for findings of the verifier", i+1, known.Class)
+			"known %d (%s): name the operation too, or neither for what the verifier has found", i+1, known.Class)
 	}
 	return errors.Join(errs...)
 }
 
+// withDefaults returns p with every default in its place.
 func (p Policy) withDefaults() Policy {
 	p.Rate = cmp.Or(p.Rate, 1e-4)
 	p.Confidence = cmp.Or(p.Confidence, 0.95)
@@ -139,13 +159,18 @@ func (p Policy) withDefaults() Policy {
 
 // knows reports whether a difference is explained.
 func (p Policy) knows(domain, operation string, class Class, path string) bool {
-	return slices.ContainsFunc(p.Known, func(k Known) bool { k.Why = ""; return k == Known{domain, operation, class, path, ""} })
+	for _, k := range p.Known {
+		if k.Domain == domain && k.Operation == operation && k.Class == class && k.Path == path {
+			return true
+		}
+	}
+	return false
 }
 
 // plainPolicy is a Policy without its methods.
 type plainPolicy Policy
 
-// policyText is a Policy with its durations as text. Its fields hide those of the same name.
+// policyText is a Policy with its durations as text: they hide those of the same name.
 type policyText struct {
 	*plainPolicy
 	LatencySlack durationText `json:"latencySlack,omitempty"`
@@ -171,8 +196,8 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. An unknown field is an error: people write these
-// files, and a misspelt field would have its default.
+// UnmarshalJSON implements [json.Unmarshaler]. A field that a Policy has not is an error:
+// people write these files, and what is misspelt would be a default.
 func (p *Policy) UnmarshalJSON(text []byte) error {
 	var read Policy
 	t := policyText{plainPolicy: (*plainPolicy)(&read)}
@@ -187,7 +212,7 @@ func (p *Policy) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// ReadPolicy reads and validates a Policy in JSON.
+// ReadPolicy reads a Policy from JSON, and validates it.
 func ReadPolicy(r io.Reader) (Policy, error) {
 	var p Policy
 	text, err := io.ReadAll(io.LimitReader(r, 1<<20))
@@ -195,7 +220,7 @@ func ReadPolicy(r io.Reader) (Policy, error) {
 		return Policy{}, fmt.Errorf("report: reading the policy: %w", err)
 	}
 	if err := json.Unmarshal(text, &p); err != nil {
-		return Policy{}, fmt.Errorf("report: parsing the policy: %w", err)
+		return Policy{}, fmt.Errorf("report: the policy cannot be used: %w", err)
 	}
 	return p, p.Validate()
 }
