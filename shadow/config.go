@@ -103,8 +103,11 @@ type Config struct {
 }
 
 // Domain configures the comparison of the values of one Key.Label. The zero Domain compares
-// JSON documents by structure, and all other values byte by byte. The templates of paths are
-// like "members[].seen"; docs/shadow.md has the syntax.
+// JSON documents by structure, and all other values byte by byte.
+//
+// A path joins fields with dots: "updatedAt", "members[].seen", "unread.*". "[]" is any
+// element of an array, "*" any one name, "." the whole document. A name with other special
+// characters is quoted, as a JSON string.
 type Domain struct {
 	// Ignore lists paths to leave out of the comparison: "updatedAt", "members[].seen".
 	Ignore []string

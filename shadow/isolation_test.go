@@ -94,7 +94,7 @@ func TestAHungPathHurtsNobody(t *testing.T) {
 		addsUp(t, after)
 		assert.Equal(t, "closed", after.Health.Breaker)
 		assert.GreaterOrEqual(t, compared(after, report.Lockstep)-compared(r, report.Lockstep), int64(10))
-		assert.Empty(t, blocking(after), "an outage is no finding")
+		assert.Empty(t, named(after), "an outage is no finding")
 		require.NoError(t, s.Close())
 	})
 }
@@ -180,7 +180,7 @@ func TestBreaker(t *testing.T) {
 		load()
 		r = s.Report()
 		assert.Equal(t, "closed", r.Health.Breaker)
-		assert.Empty(t, blocking(r))
+		assert.Empty(t, named(r))
 		require.NoError(t, s.Close())
 	})
 }
@@ -215,7 +215,7 @@ func TestRate(t *testing.T) {
 		r := s.Report()
 		addsUp(t, r)
 		assert.InDelta(t, 110, compared(r, report.Free), 2)
-		assert.Empty(t, blocking(r), "what was left out breaks no chain")
+		assert.Empty(t, named(r), "what was left out breaks no chain")
 		require.NoError(t, s.Close())
 	})
 }
@@ -313,7 +313,7 @@ func TestAnInvalidConfigServes(t *testing.T) {
 		{Calibration: &report.Report{}},
 	} {
 		require.ErrorIs(t, cfg.Validate(), rmw.ErrInvalid)
-		legacy, candidate, asked := rmw.Store(rmwtest.NewMemory()), rmw.Store(hung{}), "shadow"
+		legacy, candidate, asked := rmw.Store(rmwtest.NewMemory()), rmw.Store(nil), "shadow"
 		if cfg.Serve == shadow.Candidate {
 			legacy, candidate, asked = candidate, legacy, "reverse"
 		}
@@ -355,7 +355,7 @@ func TestTheServingPathFails(t *testing.T) {
 		addsUp(t, r)
 		assert.Equal(t, map[report.Reason]int64{report.PrimaryFailed: 1, report.PrimaryIndeterminate: 1}, passed(r, report.Seeded))
 		assert.EqualValues(t, 1, r.Health.Legacy.Errors["unavailable"])
-		assert.Empty(t, blocking(r))
+		assert.Empty(t, named(r))
 		tally := r.Operations[0].Tallies[report.Lockstep]
 		assert.EqualValues(t, 1, tally.Classes[report.DriftGap], tally)
 		for range 2 {
