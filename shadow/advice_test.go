@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +17,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// why returns what a gate that is not ready says, of all operations.
+// why returns the advice of a gate that is not ready, for all operations.
 func why(v report.Verdict, gate string) (text string) {
 	for _, g := range v.Gates {
 		if g.Name == gate && g.State != report.Ready {
@@ -28,43 +27,7 @@ func why(v report.Verdict, gate string) (text string) {
 	return text
 }
 
-// A candidate that gives up because of other writers is told so, and which settings matter.
-func TestAContendedCandidateIsNamed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := &mutant{Memory: rmwtest.NewMemory()}
-		var count atomic.Int64
-		m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-			if count.Add(1)%10 == 0 {
-				return rmw.Result{}, &rmw.Error{Path: "mutant", Op: "acquire", Key: key.Name, Reason: rmw.ErrContended}
-			}
-			return m.Memory.Update(ctx, key, fn)
-		}
-		r := verdictOn(t, m, shadow.Config{Sole: true}, nil)
-		assert.Empty(t, named(r))
-		coverage := why(r.Judge(report.Policy{}), "coverage")
-		assert.Contains(t, coverage, "mostly shadow_contended")
-		assert.Contains(t, coverage, "MaxWait")
-		assert.Contains(t, coverage, "hot key")
-		assert.NotContains(t, coverage, "out of reach")
-	})
-}
-
-// A write that is reported and not stored is named a lost write, with advice of its own.
-func TestALostWriteIsNamed(t *testing.T) {
-	for name, candidate := range map[string]func() *mutant{"not stored": losesWrites, "evicted": evicts} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := verdictOn(t, candidate(), shadow.Config{Sole: true}, nil)
-				assert.Contains(t, named(r), "seeded lost_write ")
-				divergence := why(r.Judge(report.Policy{}), "divergence")
-				assert.Contains(t, divergence, "the candidate reports a write that is not stored")
-				assert.NotContains(t, divergence, "codec", named(r))
-			})
-		})
-	}
-}
-
-// aliases is a candidate that stores keys under another name.
+// aliases is a candidate that stores keys under other names.
 func aliases(name func(name string) string) *mutant {
 	m := &mutant{Memory: rmwtest.NewMemory()}
 	change := func(key rmw.Key) rmw.Key {
@@ -81,8 +44,8 @@ func aliases(name func(name string) string) *mutant {
 	return m
 }
 
-// Two keys that the candidate stores under one name are named, in one process and in a
-// fleet.
+// A finding names both keys that the candidate stores under one name, in one process and
+// in a fleet.
 func TestKeysThatShareAValueAreNamed(t *testing.T) {
 	for _, m := range []struct {
 		name  string

@@ -2,7 +2,6 @@ package shadow_test
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,37 +16,8 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// A fault of a guard, a lease or an expiry is explained by what was seen, and the advice
-// names it.
-func TestLostUpdatesAreExplained(t *testing.T) {
-	for _, m := range []struct {
-		name            string
-		candidate       func() *mutant
-		explain, advice string
-	}{
-		{"lease", leasesForTooShort, "made while its fn ran", "the lease that ends before fn does"},
-		{"delete", deletesUnguarded, "a delete removed an update that was made while its fn ran", "the delete that is not guarded"},
-		{"guard", guardsTheBeginning, "overwrote another one", "guarded by the whole value"},
-		{"expiry", startsExpiriesAnew, "an update that keeps the expiry has changed it", "must not start it anew"},
-	} {
-		t.Run(m.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := verdictOn(t, m.candidate(), shadow.Config{Sole: true}, nil)
-				var explained strings.Builder
-				for _, s := range r.Samples {
-					if s.Comparator == report.Free {
-						explained.WriteString(s.Explain + "\n")
-					}
-				}
-				assert.Contains(t, explained.String(), m.explain)
-				assert.Contains(t, why(r.Judge(report.Policy{}), "audit"), m.advice)
-			})
-		})
-	}
-}
-
-// A conflict stays in fn as long as the serving path did, within bounds.
-func TestAConflictIsBounded(t *testing.T) {
+// A conflict stays in fn as long as on the serving path, within bounds.
+func TestConflictHoldIsBounded(t *testing.T) {
 	for _, of := range []struct{ took, least, most time.Duration }{
 		{0, 10 * time.Millisecond, 10 * time.Millisecond},
 		{100 * time.Millisecond, 100 * time.Millisecond, 100 * time.Millisecond},
@@ -92,9 +62,9 @@ func TestAConflictIsBounded(t *testing.T) {
 	}
 }
 
-// A path that gives up when another update is there is not blamed for conflicts that are
-// forced: its callers never met.
-func TestAForcedConflictIsNoError(t *testing.T) {
+// A path that gives up on a concurrent update is not blamed for forced conflicts: its
+// callers never met.
+func TestForcedConflictIsNoError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &mutant{Memory: rmwtest.NewMemory()}
 		var held sync.Map

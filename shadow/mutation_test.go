@@ -20,7 +20,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// verdictOn runs traffic over a candidate, and returns what the shadow says.
+// verdictOn runs traffic on a candidate and returns the report.
 func verdictOn(t *testing.T, candidate rmw.Store, cfg shadow.Config, meanwhile func()) *report.Report {
 	t.Helper()
 	return verdictAfter(t, 150, candidate, cfg, meanwhile)
@@ -34,7 +34,7 @@ func verdictAfter(t *testing.T, calls int, candidate rmw.Store, cfg shadow.Confi
 		go meanwhile()
 	}
 	traffic(t, s, 6, calls, 4)
-	time.Sleep(5 * time.Second) // expiries that are kept grow older
+	time.Sleep(5 * time.Second) // kept expiries grow older
 	slowTraffic(t, s, 4, 60)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
@@ -50,13 +50,13 @@ func verdictAfter(t *testing.T, calls int, candidate rmw.Store, cfg shadow.Confi
 	return r
 }
 
-// unguarded reads, takes its time, and writes, whatever others do meanwhile.
+// unguarded reads, waits, and writes over any update in between.
 func unguarded() *mutant {
 	return guardedBy(func(_, _, _ rmw.Value) bool { return true })
 }
 
-// guardedBy reads, takes its time, and writes if the guard says so of the values that were
-// read, that are there now, and that are written.
+// guardedBy reads, waits, and writes if the guard accepts the value read, the value stored
+// now, and the next value.
 func guardedBy(guard func(read, now, next rmw.Value) bool) *mutant {
 	m := &mutant{Memory: rmwtest.NewMemory()}
 	var mu sync.Mutex
@@ -92,7 +92,7 @@ func guardedBy(guard func(read, now, next rmw.Value) bool) *mutant {
 	return m
 }
 
-// named returns the findings that block: comparator, class and path of each.
+// named counts the findings that block, by comparator, class and path.
 func named(r *report.Report) map[string]int64 {
 	found := map[string]int64{}
 	for _, op := range r.Operations {
@@ -105,64 +105,100 @@ func named(r *report.Report) map[string]int64 {
 	return found
 }
 
-// planted are faults, and what each is found as.
-func planted() []struct {
+// fault is a fault of a candidate, and the finding and the advice that name it.
+type fault struct {
 	name      string
 	candidate func() *mutant
 	want      string // comparator, class, path
-} {
-	return []struct {
-		name      string
-		candidate func() *mutant
-		want      string
-	}{
-		{"drops a zero field", dropsZeroFields, "seeded value rating"},
-		{"rounds numbers", roundsNumbers, "seeded value id"},
-		{"sorts lists", sortsLists, "seeded value notes[]"},
-		{"drops a field of a hash", dropsAField, "seeded value limit"},
-		{"drops the expiry", dropsTTL, "seeded ttl "},
-		{"mistakes units", mistakesUnits, "seeded ttl "},
-		{"shows empty for absent", emptyForAbsent, "seeded value "},
-		{"forgets refusals", forgetsRefusals, "seeded error_class "},
-		{"renames refusals", renamesRefusals, "seeded error_class "},
-		{"refuses commands", refusesCommands, "seeded error_class "},
-		{"is not guarded", unguarded, "free lost_update "},
-		{"applies twice", appliesTwice, "free double_apply "},
-		{"reads from a replica", readsLate, "seeded value "},
-		{"answers otherwise", answersOtherwise, "seeded value state"},
-		{"guards no fields", guardsNoFields, "free lost_update "},
-		{"mistakes what was before", mistakesBefore, "seeded value state"},
-		{"deletes what is kept", deletesForKeep, "seeded value "},
-		{"drops expiries of hashes", dropsTTLOfHashes, "seeded ttl "},
-		{"denies its writes", deniesWrites, "seeded value "},
-		{"applies twice when contended", appliesTwiceUnderContention, "free double_apply "},
-		{"outlives its lease", outlivesItsLease, "free lost_update "},
-		{"leases for too short", leasesForTooShort, "free lost_update "},
-		{"deletes unguarded", deletesUnguarded, "free lost_update "},
-		{"guards the beginning", guardsTheBeginning, "free lost_update "},
-		{"starts expiries anew", startsExpiriesAnew, "free ttl "},
-		{"loses writes", losesWrites, "seeded lost_write "},
+	explain   string // part of a sample
+	advice    string // part of a gate's advice
+}
+
+func faults() []fault {
+	return []fault{
+		{name: "drops a zero field", candidate: dropsZeroFields, want: "seeded value rating"},
+		{name: "rounds numbers", candidate: roundsNumbers, want: "seeded value id"},
+		{name: "sorts lists", candidate: sortsLists, want: "seeded value notes[]"},
+		{name: "drops a field of a hash", candidate: dropsAField, want: "seeded value limit"},
+		{name: "drops the expiry", candidate: dropsTTL, want: "seeded ttl "},
+		{name: "mistakes units", candidate: mistakesUnits, want: "seeded ttl "},
+		{name: "shows empty for absent", candidate: emptyForAbsent, want: "seeded value "},
+		{name: "forgets refusals", candidate: forgetsRefusals, want: "seeded error_class "},
+		{name: "renames refusals", candidate: renamesRefusals, want: "seeded error_class "},
+		{name: "refuses commands", candidate: refusesCommands, want: "seeded error_class "},
+		{name: "is not guarded", candidate: unguarded, want: "free lost_update "},
+		{name: "applies twice", candidate: appliesTwice, want: "free double_apply "},
+		{name: "reads from a replica", candidate: readsLate, want: "seeded value "},
+		{name: "answers otherwise", candidate: answersOtherwise, want: "seeded value state"},
+		{name: "guards no fields", candidate: guardsNoFields, want: "free lost_update "},
+		{name: "mistakes what was before", candidate: mistakesBefore, want: "seeded value state"},
+		{name: "deletes what is kept", candidate: deletesForKeep, want: "seeded value "},
+		{name: "drops expiries of hashes", candidate: dropsTTLOfHashes, want: "seeded ttl "},
+		{name: "denies its writes", candidate: deniesWrites, want: "seeded value "},
+		{name: "applies twice when contended", candidate: appliesTwiceUnderContention, want: "free double_apply "},
+		{name: "outlives its lease", candidate: outlivesItsLease, want: "free lost_update "},
+		{
+			name: "leases for too short", candidate: leasesForTooShort, want: "free lost_update ",
+			explain: "made while its fn ran", advice: "the lease that ends before fn does",
+		},
+		{
+			name: "deletes unguarded", candidate: deletesUnguarded, want: "free lost_update ",
+			explain: "a delete removed an update that was made while its fn ran", advice: "the delete that is not guarded",
+		},
+		{
+			name: "guards the beginning", candidate: guardsTheBeginning, want: "free lost_update ",
+			explain: "overwrote another one", advice: "guarded by the whole value",
+		},
+		{
+			name: "starts expiries anew", candidate: startsExpiriesAnew, want: "free ttl ",
+			explain: "an update that keeps the expiry has changed it", advice: "must not start it anew",
+		},
+		{
+			name: "loses writes", candidate: losesWrites, want: "seeded lost_write ",
+			advice: "the candidate reports a write that is not stored",
+		},
+		{
+			name: "evicts writes", candidate: evicts, want: "seeded lost_write ",
+			advice: "the candidate reports a write that is not stored",
+		},
 	}
 }
 
-// Each fault is found by the comparator that is there for it, and named.
+// Each fault is found by its comparator. Where one fault has several causes, the samples
+// and the advice name the one.
 func TestMutants(t *testing.T) {
-	for _, m := range planted() {
+	for _, m := range faults() {
 		t.Run(m.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := verdictOn(t, m.candidate(), shadow.Config{Sole: true}, nil)
 				assert.Contains(t, named(r), m.want)
-				assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
+				v := r.Judge(report.Policy{})
+				assert.Equal(t, report.NotReady, v.State)
+				var explained strings.Builder
+				for _, s := range r.Samples {
+					if strings.HasPrefix(m.want, string(s.Comparator)) {
+						explained.WriteString(s.Explain + "\n")
+					}
+				}
+				assert.Contains(t, explained.String(), m.explain)
+				gate := "divergence"
+				if strings.HasPrefix(m.want, string(report.Free)) {
+					gate = "audit"
+				}
+				assert.Contains(t, why(v, gate), m.advice)
+				if strings.Contains(m.want, string(report.LostWrite)) {
+					assert.NotContains(t, why(v, gate), "codec", named(r))
+				}
 			})
 		})
 	}
 }
 
-// The guide lists them all.
+// The guide lists all faults.
 func TestTheGuideListsTheMutants(t *testing.T) {
 	guide, err := os.ReadFile("../docs/shadow.md")
 	require.NoError(t, err)
-	for _, m := range planted() {
+	for _, m := range faults() {
 		of := strings.SplitN(m.want, " ", 3)
 		row := fmt.Sprintf("| %s | %s | %s | ", m.name, of[0], of[1])
 		if of[2] != "" {
@@ -172,35 +208,43 @@ func TestTheGuideListsTheMutants(t *testing.T) {
 	}
 }
 
-// A candidate that does not come to an answer has no finding, and is not ready either.
+// A candidate that does not answer has no finding, and is not ready either. The advice
+// names the reason.
 func TestMutantsThatDoNotAnswer(t *testing.T) {
 	for _, m := range []struct {
 		name      string
 		candidate func() *mutant
 		want      report.Reason
+		advice    []string
 	}{
-		{"is slow", slow, report.ShadowTimeout},
-		{"panics", panics, report.ShadowPanic},
+		{"is slow", slow, report.ShadowTimeout, []string{"out of reach"}}, // by then, the breaker is open
+		{"panics", panics, report.ShadowPanic, []string{"panicked"}},
+		{"is contended", contended, report.ShadowContended, []string{"mostly shadow_contended", "MaxWait", "hot key"}},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := verdictOn(t, m.candidate(), shadow.Config{Sole: true}, nil)
 				assert.Empty(t, named(r))
-				passed := int64(0)
-				for _, op := range r.Operations {
-					for _, tally := range op.Tallies {
-						passed += tally.NotCompared[m.want]
-					}
+				var missed int64
+				for _, c := range report.Comparators() {
+					missed += passed(r, c)[m.want]
 				}
-				assert.Positive(t, passed)
-				assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
+				assert.Positive(t, missed)
+				v := r.Judge(report.Policy{})
+				assert.Equal(t, report.NotReady, v.State)
+				for _, advice := range m.advice {
+					assert.Contains(t, why(v, "coverage"), advice)
+				}
+				if m.want == report.ShadowContended {
+					assert.NotContains(t, why(v, "coverage"), "out of reach")
+				}
 			})
 		})
 	}
 }
 
-// Somebody else writes to the candidate's store. Lockstep sees it in passing if no other
-// process mirrors there, the verifier always.
+// Another program writes to the candidate's store. The verifier finds it; lockstep does, if
+// no other process mirrors there.
 func TestForeignWriter(t *testing.T) {
 	for _, m := range []struct {
 		name string
@@ -208,7 +252,7 @@ func TestForeignWriter(t *testing.T) {
 		when time.Duration
 		want string
 	}{
-		{"amid the traffic", true, 100 * time.Millisecond, "lockstep foreign_write state"},
+		{"during the traffic", true, 100 * time.Millisecond, "lockstep foreign_write state"},
 		{"afterwards", false, time.Minute, "verifier foreign_write state"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
@@ -225,7 +269,7 @@ func TestForeignWriter(t *testing.T) {
 	}
 }
 
-// The same traffic over a path without a fault finds nothing.
+// Negative control: the same traffic on a path without a fault has no finding.
 func TestNoMutant(t *testing.T) {
 	for _, sole := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
