@@ -16,8 +16,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// What was once taken for a finding, and is none. TestNoFaultNoFinding has come across
-// most of it; here is each by itself.
+// Cases that were once false alarms. TestNoFaultNoFinding found most of them.
 
 func set(t *testing.T, s rmw.Store, key rmw.Key, v rmw.Value) {
 	t.Helper()
@@ -25,7 +24,7 @@ func set(t *testing.T, s rmw.Store, key rmw.Key, v rmw.Value) {
 	require.NoError(t, err)
 }
 
-// verified runs rounds, a minute apart, and returns the last one.
+// verified runs rounds of the verifier, a minute apart, and returns the last one.
 func verified(t *testing.T, s *shadow.Store, rounds int) (last report.Verify) {
 	t.Helper()
 	require.NoError(t, s.Drain(t.Context()))
@@ -42,13 +41,13 @@ func quiet(t *testing.T, stores ...*shadow.Store) {
 	t.Helper()
 	for _, s := range stores {
 		r := s.Report()
-		assert.Empty(t, named(r), told(r))
+		assert.Empty(t, named(r), findingsOf(r))
 		require.NoError(t, s.Close())
 	}
 }
 
-// A container that is started again has the same name, and counts from one again.
-func TestAProcessThatStartsAgain(t *testing.T) {
+// A restarted container has the same name and restarts its counters.
+func TestRestartedProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
 		for range 2 {
@@ -63,7 +62,7 @@ func TestAProcessThatStartsAgain(t *testing.T) {
 	})
 }
 
-func TestAKeyThatChangesItsKind(t *testing.T) {
+func TestKeyChangesItsKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
 		for range 3 {
@@ -77,8 +76,8 @@ func TestAKeyThatChangesItsKind(t *testing.T) {
 	})
 }
 
-// An update without a TTL keeps the expiry, whatever the key's first one was.
-func TestAnExpiryThatIsKept(t *testing.T) {
+// An update without a TTL keeps the expiry.
+func TestExpiryIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
 		s := shadow.New(legacy, candidate, shadow.Config{Sole: true})
@@ -95,8 +94,8 @@ func TestAnExpiryThatIsKept(t *testing.T) {
 	})
 }
 
-// What is gone before anybody looks at it was there.
-func TestAnExpiryThatIsShort(t *testing.T) {
+// A key that expires before it is read is no finding.
+func TestShortExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shadow.New(rmwtest.NewMemory(), newDistant(1, 50*time.Millisecond, 0), shadow.Config{Sole: true, Reads: 100})
 		for range 50 {
@@ -121,9 +120,8 @@ func (p delayed) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rm
 	return res, err
 }
 
-// The scratch key's time runs from when it was written, not from when that is known: it
-// has less left than a minute then, or nothing.
-func TestASeedThatIsSlowlySown(t *testing.T) {
+// The expiry of a scratch key runs from its write, not from the reply to it.
+func TestSlowSeed(t *testing.T) {
 	for _, of := range []struct{ by, tolerance time.Duration }{
 		{300 * time.Millisecond, 100 * time.Millisecond}, {3 * time.Second, 0}, {40 * time.Second, 0}, {2 * time.Minute, 0},
 	} {
@@ -147,9 +145,9 @@ func TestASeedThatIsSlowlySown(t *testing.T) {
 	}
 }
 
-// One process mirrors a value, and drops the call that takes it back. To the other one,
-// the old store holds what it has always held, and the new one what it has never seen.
-func TestAGapOfAnotherProcess(t *testing.T) {
+// One process mirrors a value, and drops the call that restores the value before. The other
+// process sees an unchanged value in the old store, and an unknown one in the new store.
+func TestGapOfAnotherProcess(t *testing.T) {
 	for name, of := range map[string]struct {
 		foreign bool
 		want    map[string]int64
@@ -182,9 +180,9 @@ func TestAGapOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// The rules of a domain change, one process after the other: by the new ones, a value has
-// another digest, and is no stranger for that.
-func TestRulesThatChangeProcessByProcess(t *testing.T) {
+// The rules of a domain change, process by process. A value whose digest depends on the old
+// rules is not foreign.
+func TestRulesChangeProcessByProcess(t *testing.T) {
 	for name, foreign := range map[string]bool{"dropped": false, "written by hand": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -201,7 +199,7 @@ func TestRulesThatChangeProcessByProcess(t *testing.T) {
 				require.NoError(t, a.SetPercent(0, "too much load"))
 				set(t, a, key, rmw.String(`{"state":"free","seen":3}`))
 				verified(t, b, 3)
-				assert.Empty(t, named(b.Report()), told(b.Report()))
+				assert.Empty(t, named(b.Report()), findingsOf(b.Report()))
 				if foreign {
 					require.NoError(t, candidate.Set(t.Context(), key.Name, rmw.String(`{"state":"stolen"}`), rmw.NoTTL))
 					verified(t, b, 3)
@@ -214,8 +212,8 @@ func TestRulesThatChangeProcessByProcess(t *testing.T) {
 	}
 }
 
-// A gap of the process itself: calls that were not sampled may have taken it back.
-func TestAGapOfItsOwn(t *testing.T) {
+// A call that was not sampled may restore a value.
+func TestGapOfTheSameProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
 		key := rmw.Key{Name: "seat"}
@@ -229,9 +227,9 @@ func TestAGapOfItsOwn(t *testing.T) {
 	})
 }
 
-// A session that somebody prolongs again and again, while its key is not in the shadow, or
-// is in it now and then: the mirror's expiry stays behind, and that is no fault.
-func TestAnExpiryThatIsProlongedUnseen(t *testing.T) {
+// Calls outside the shadow may extend an expiry again and again. The hidden path's expiry
+// stays behind, which is no fault.
+func TestExpiryIsExtendedUnseen(t *testing.T) {
 	for _, sole := range []bool{true, false} {
 		for name, share := range map[string]func(i int) float64{
 			"off":          func(int) float64 { return 0 },
@@ -258,8 +256,8 @@ func TestAnExpiryThatIsProlongedUnseen(t *testing.T) {
 	}
 }
 
-// The shadow has a fault all the same if it loses an expiry that it was just given.
-func TestAnExpiryThatIsLostAgain(t *testing.T) {
+// Negative control: a hidden path that loses the expiry that it was just given is a finding.
+func TestExpiryIsLostAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		immortal := &mutant{Memory: rmwtest.NewMemory()}
 		immortal.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
@@ -283,7 +281,7 @@ func TestAnExpiryThatIsLostAgain(t *testing.T) {
 	})
 }
 
-// Updates that change the expiry only can come in any order.
+// Updates that change only the expiry may arrive in any order.
 func TestExpiriesInAnotherOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
@@ -298,7 +296,7 @@ func TestExpiriesInAnotherOrder(t *testing.T) {
 	})
 }
 
-// A round does not wait for a key that a call of is on its way.
+// A round does not wait for a key with a call in flight.
 func TestVerifyWaitsForNoKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hidden := newSwitched()

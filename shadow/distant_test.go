@@ -12,15 +12,15 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// distant is a path without a fault, over a network and to a store that have many: each
-// command takes its time, there and back, some are lost, some answers are, some come to
-// be executed long after they were given up, and at times all of it is out of reach.
+// distant is a correct path over a faulty network: commands and replies are delayed or lost,
+// some commands are executed long after the path gave them up, and at times the store is
+// out of reach.
 type distant struct {
 	*rmwtest.Memory
-	most time.Duration // a way takes up to this
-	lose int           // of a thousand updates, so many end with an outcome unknown
+	most time.Duration // the longest usual delay of a way
+	lose int           // updates with an unknown outcome, per thousand
 
-	forget int // of a thousand updates, so many are acknowledged and lost: a fault
+	forget int // updates that are acknowledged and lost, per thousand: a fault
 
 	mu     sync.Mutex
 	random *rand.Rand
@@ -52,7 +52,7 @@ func (d *distant) draw(n int) int {
 	return d.random.IntN(n)
 }
 
-// pass is one way: false if ctx has ended before its end.
+// pass is the way of a command or a reply; false if ctx ends first.
 func (d *distant) pass(ctx context.Context) bool {
 	if d.most == 0 || d.draw(4) == 0 {
 		return ctx.Err() == nil
@@ -75,7 +75,7 @@ func (d *distant) fails(ctx context.Context, reason error) error {
 	return &rmw.Error{Path: "distant", Op: "test", Reason: reason, Cause: ctx.Err()}
 }
 
-// arrive is the way there.
+// arrive is the way of a command.
 func (d *distant) arrive(ctx context.Context) error {
 	d.mu.Lock()
 	state := d.state
@@ -149,8 +149,7 @@ func (d *distant) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (r
 	return res, err
 }
 
-// later executes an update that was given up, unless its guard forbids that: the value
-// is another one by then. A value that is back is no other one.
+// later executes an update that was given up, if the key then holds its input.
 func (d *distant) later(key rmw.Key, old, next rmw.Value) {
 	if d.draw(2) == 0 {
 		return
@@ -167,13 +166,13 @@ func (d *distant) later(key rmw.Key, old, next rmw.Value) {
 	})
 }
 
-// settled waits until nothing is on its way any more.
+// settled waits until no update is in flight.
 func (d *distant) settled() {
 	d.late.Wait()
 	synctest.Wait()
 }
 
-// forgets acknowledges what it does not store.
+// forgets acknowledges an update without storing it.
 func (d *distant) forgets(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 	cur, err := d.Memory.Read(ctx, key)
 	if err != nil {

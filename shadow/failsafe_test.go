@@ -16,8 +16,8 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// A path that hangs whatever its ctx says costs its workers, and nobody else.
-func TestAPathThatIgnoresItsCtx(t *testing.T) {
+// A hidden path that ignores its ctx blocks its workers, but no caller and no verifier.
+func TestPathIgnoresItsCtx(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})
 		hidden := &mutant{Memory: rmwtest.NewMemory()}
@@ -47,8 +47,8 @@ func TestAPathThatIgnoresItsCtx(t *testing.T) {
 	})
 }
 
-// A store that fails over to a replica forgets what it has acknowledged last.
-func TestAStoreThatForgets(t *testing.T) {
+// A store that fails over to a replica loses its last acknowledged writes.
+func TestFailoverLosesWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		candidate := rmwtest.NewMemory()
 		s := shadow.New(rmwtest.NewMemory(), candidate, shadow.Config{Sole: true})
@@ -76,13 +76,13 @@ func TestAStoreThatForgets(t *testing.T) {
 	})
 }
 
-// The same weather as in TestNoFaultNoFinding, over a store that loses some of what it
-// acknowledges: there, a fault is found.
-func TestWeatherHidesNoFault(t *testing.T) {
+// Negative control of TestNoFaultNoFinding: with the same disturbances, a store that loses
+// acknowledged writes is found.
+func TestDisturbancesHideNoFault(t *testing.T) {
 	found := map[string]int64{}
 	for seed := range uint64(6) {
 		synctest.Test(t, func(t *testing.T) {
-			s := newScene(seed+1, func(d *distant) { d.forget = 30 })
+			s := newSimulation(seed+1, func(d *distant) { d.forget = 30 })
 			s.traffic(t)
 			for _, p := range s.fleet {
 				for what, n := range named(p.Report()) {

@@ -13,9 +13,9 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// Calls of ever new keys leave a chain each. The audit keeps up with the workers that make
-// them, or the queue would be full of what waits for it.
-func TestTheAuditKeepsUp(t *testing.T) {
+// Calls of new keys leave a chain each. The audit keeps up with the workers, or the queue
+// would fill up.
+func TestAuditKeepsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hidden := newDistant(1, 2*time.Millisecond, 0)
 		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{

@@ -13,7 +13,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// The page is there wherever it is mounted, and shows what was found.
+// The page works under any path and shows the findings.
 func TestHandler(t *testing.T) {
 	s := shadow.New(rmwtest.NewMemory(), dropsZeroFields(), shadow.Config{Name: "tickets", Sole: true})
 	mux := http.NewServeMux()

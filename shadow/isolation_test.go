@@ -18,7 +18,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// switched is a path that can be made to hang, or to fail.
+// switched is a path that hangs or fails on demand.
 type switched struct {
 	*rmwtest.Memory
 	hang  atomic.Bool
@@ -40,7 +40,7 @@ func (p *switched) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (
 	return p.Memory.Update(ctx, key, fn)
 }
 
-// passed counts the calls that were not compared, by reason, of one comparator.
+// passed counts the calls that one comparator did not compare, by reason.
 func passed(r *report.Report, c report.Comparator) map[report.Reason]int64 {
 	all := map[report.Reason]int64{}
 	for _, op := range r.Operations {
@@ -51,7 +51,7 @@ func passed(r *report.Report, c report.Comparator) map[report.Reason]int64 {
 	return all
 }
 
-// compared counts the calls that were, of one comparator.
+// compared counts the calls that one comparator compared.
 func compared(r *report.Report, c report.Comparator) (n int64) {
 	for _, op := range r.Operations {
 		n += op.Tallies[c].Compared
@@ -61,9 +61,8 @@ func compared(r *report.Report, c report.Comparator) (n int64) {
 
 func counter(i int) rmw.Key { return rmw.Key{Name: "n:" + strconv.Itoa(i), Label: "n"} }
 
-// Whatever the hidden path does, the serving one answers as if it were alone; and what
-// was not compared is counted.
-func TestAHungPathHurtsNobody(t *testing.T) {
+// A hung hidden path delays no caller, and the calls that were not compared are counted.
+func TestHungPathDelaysNoCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hidden := newSwitched()
 		hidden.hang.Store(true)
@@ -80,7 +79,7 @@ func TestAHungPathHurtsNobody(t *testing.T) {
 		assert.EqualValues(t, 50, r.Health.Queue)
 		assert.EqualValues(t, 50, r.Health.QueueMost)
 
-		// It comes back: then it is asked again, by itself.
+		// Once the path answers again, the breaker closes by itself.
 		hidden.hang.Store(false)
 		require.NoError(t, s.Drain(t.Context()))
 		time.Sleep(time.Minute)
@@ -132,7 +131,7 @@ func TestKill(t *testing.T) {
 			require.NoError(t, err)
 		}
 		s.Kill("too much load")
-		synctest.Wait() // and so no goroutine of it is left that waits for anything
+		synctest.Wait() // no goroutine is left that waits
 		sent := hidden.calls.Load()
 		for i := range 100 {
 			_, err := s.Update(t.Context(), counter(i), add)
@@ -144,7 +143,7 @@ func TestKill(t *testing.T) {
 		addsUp(t, r)
 		assert.Zero(t, r.Health.Queue)
 		assert.Equal(t, "killed", r.Processes[0].Reason)
-		assert.Empty(t, r.Health.Candidate.Errors, "it was us")
+		assert.Empty(t, r.Health.Candidate.Errors, "Kill cancelled the calls")
 		assert.Equal(t, "closed", r.Health.Breaker)
 		assert.Equal(t, "too much load", r.Marks[len(r.Marks)-1].Why)
 		require.ErrorIs(t, s.SetPercent(100, ""), rmw.ErrClosed)
@@ -215,13 +214,13 @@ func TestRate(t *testing.T) {
 		r := s.Report()
 		addsUp(t, r)
 		assert.InDelta(t, 110, compared(r, report.Free), 2)
-		assert.Empty(t, named(r), "what was left out breaks no chain")
+		assert.Empty(t, named(r), "calls that were left out break no chain")
 		require.NoError(t, s.Close())
 	})
 }
 
-// An fn runs as often as the serving path calls it: its variables are its caller's.
-func TestNothingIsRunAgain(t *testing.T) {
+// fn runs only as often as the serving path calls it: it writes variables of its caller.
+func TestFnRunsOnServingPathOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
 		runs := 0 // the race detector would see another goroutine
@@ -239,8 +238,8 @@ func TestNothingIsRunAgain(t *testing.T) {
 	})
 }
 
-// A caller's ctx ends with his request. The comparison does not.
-func TestTheCallersCtxIsHis(t *testing.T) {
+// The comparison does not end with the caller's ctx.
+func TestComparisonOutlivesTheCallersCtx(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -255,8 +254,8 @@ func TestTheCallersCtxIsHis(t *testing.T) {
 	})
 }
 
-// What a user's own function does wrong is counted, and hurts nobody.
-func TestPanicsOfTheUsersAreCounted(t *testing.T) {
+// A panic of the user's Project is counted.
+func TestPanicsOfProjectAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{
 			Domains: map[string]shadow.Domain{"n": {Project: func(rmw.Value) (rmw.Value, error) { panic("oops") }}},
@@ -275,9 +274,9 @@ func TestPanicsOfTheUsersAreCounted(t *testing.T) {
 	})
 }
 
-// The same with one that panics only of what the hidden path has made of a value: no call
-// is lost count of, or the queue would fill up for good.
-func TestPanicsOfWhatIsReadBack(t *testing.T) {
+// A Project that panics only on the hidden path's value leaves no call in flight: the queue
+// would fill up for good.
+func TestPanicsOnValuesReadBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shadow.New(rmwtest.NewMemory(), storing(func(rmw.Value) rmw.Value { return rmw.String("broken") }), shadow.Config{
 			Sole: true,
@@ -303,7 +302,8 @@ func TestPanicsOfWhatIsReadBack(t *testing.T) {
 	})
 }
 
-func TestAnInvalidConfigServes(t *testing.T) {
+// A Store with an invalid Config serves, compares nothing, and reports the error.
+func TestInvalidConfigServes(t *testing.T) {
 	for _, cfg := range []shadow.Config{
 		{Percent: 101}, {Workers: -1}, {Reads: 200}, {Process: "a b"}, {Serve: 7}, {Timeout: -1},
 		{Serve: shadow.Candidate, Percent: -1},
@@ -327,13 +327,14 @@ func TestAnInvalidConfigServes(t *testing.T) {
 		require.ErrorIs(t, s.SetPercent(100, ""), rmw.ErrInvalid)
 		_, err = s.Verify(t.Context())
 		require.ErrorIs(t, err, rmw.ErrInvalid)
+		s.VerifyEvery(t.Context(), time.Hour) // it returns
 		require.NoError(t, s.Close())
 	}
 }
 
-// What the serving path could not do is nobody's fault here, and what it does not know
-// leaves a gap.
-func TestTheServingPathFails(t *testing.T) {
+// A failed call of the serving path is not compared. One with an unknown outcome leaves a
+// gap.
+func TestServingPathFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		serving := rmwtest.NewMemory()
 		s := shadow.New(serving, rmwtest.NewMemory(), shadow.Config{Sole: true})
@@ -367,8 +368,8 @@ func TestTheServingPathFails(t *testing.T) {
 	})
 }
 
-// errors of fn that only say that its ctx has ended are no refusals.
-func TestAnEndedCtxIsNoRefusal(t *testing.T) {
+// An error of fn that reports an ended ctx is no refusal.
+func TestEndedCtxIsNoRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{})
 		_, err := s.Update(t.Context(), counter(1), func(context.Context, rmw.Value) (rmw.Value, error) {
@@ -381,8 +382,8 @@ func TestAnEndedCtxIsNoRefusal(t *testing.T) {
 	})
 }
 
-// What is dropped when it is busy stands against the verdict until a time as busy was
-// compared, or the share of the keys is another.
+// Drops of the busiest minute count against the verdict until a minute as busy was compared,
+// or until the share of the keys changes.
 func TestDropsOfTheBusiestMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true, QueueCalls: 5})

@@ -15,9 +15,9 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// What fn takes is in neither path's latency: it is played back on one of them only, and
-// would hide there that the path is slower.
-func TestTheTimeOfFnIsNoLatency(t *testing.T) {
+// The latencies leave out the time of fn: only one path runs it, so it would hide that the
+// other path is slower.
+func TestLatencyLeavesOutFn(t *testing.T) {
 	for _, pure := range [][]string{nil, {"n/update"}} {
 		synctest.Test(t, func(t *testing.T) {
 			slow := &mutant{Memory: rmwtest.NewMemory()}

@@ -17,9 +17,8 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// Several processes take turns at one key, and come to compare it only later. Each has to
-// wait for calls of the others again and again: not the longer, the longer it has waited
-// before, or the chain of a busy key would break for want of patience.
+// Several processes take turns at one key. Each waits for calls of the others again and
+// again. The pauses must not add up, or the chain of a busy key would break.
 func TestLockstepOfABusyKeyInAFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const processes, calls = 4, 300
@@ -57,8 +56,7 @@ func TestLockstepOfABusyKeyInAFleet(t *testing.T) {
 	})
 }
 
-// tardy is a path that answers the call that makes a key late, when others have long seen
-// what it has made.
+// tardy is a path that answers late after it created a key, which other calls already see.
 type tardy struct{ *rmwtest.Memory }
 
 func (p tardy) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
@@ -69,8 +67,8 @@ func (p tardy) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.
 	return res, err
 }
 
-// A key's second call is there before its first, in one process or in two: the mirror
-// must not begin with the second.
+// A key's second call may arrive before the first, in one process or in two. Lockstep must
+// begin with the first.
 func TestLockstepWaitsForAKeysFirstCall(t *testing.T) {
 	for _, processes := range []int{1, 2} {
 		t.Run(strconv.Itoa(processes), func(t *testing.T) {
@@ -104,11 +102,11 @@ func TestLockstepWaitsForAKeysFirstCall(t *testing.T) {
 	}
 }
 
-// merging is a path that guards and writes the fields of a hash that fn has to do with:
-// others may change meanwhile, and Result tells what was stored.
+// merging is a path that guards and writes only the fields of a hash that fn changes. Other
+// fields may change meanwhile; the Result has the stored hash.
 type merging struct {
 	*rmwtest.Memory
-	meanwhile func() // what others do, once
+	meanwhile func() // another update, once
 }
 
 func (p *merging) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {

@@ -18,8 +18,8 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// Whole keys are sampled, the same in every process, and those that are in stay in when
-// the share grows.
+// Whole keys are sampled, the same ones in every process. When the share grows, they stay
+// in it.
 func TestKeysAreSampled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before := map[string]bool{}
@@ -73,7 +73,7 @@ func TestPercentIsChecked(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// What was closed stays closed: a share of the keys would only be counted as dropped.
+// A closed Store refuses a new share: it would count the calls as dropped.
 func TestNoPercentAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{})
@@ -89,7 +89,7 @@ func TestNoPercentAfterClose(t *testing.T) {
 	})
 }
 
-// In reverse the candidate answers, and the legacy store stays ready to go back to.
+// In reverse the candidate answers, and the legacy store stays up to date.
 func TestReverse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		legacy, candidate := rmwtest.NewMemory(), dropsZeroFields()
@@ -104,7 +104,7 @@ func TestReverse(t *testing.T) {
 		r := s.Report()
 		addsUp(t, r)
 		assert.Equal(t, "reverse", r.Mode)
-		assert.Empty(t, named(r), "what serves is right by definition")
+		assert.Empty(t, named(r), "the serving path is right by definition")
 		for _, op := range r.Operations {
 			assert.NotContains(t, op.Tallies, report.Seeded)
 			assert.NotContains(t, op.Tallies, report.Free)
@@ -121,8 +121,8 @@ func TestReverse(t *testing.T) {
 	})
 }
 
-// Two reports of the same say the same, also of what each side holds.
-func TestReverseTwice(t *testing.T) {
+// A report does not change the samples of the next one.
+func TestReverseReportsAreStable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shadow.New(dropsZeroFields(), rmwtest.NewMemory(), shadow.Config{
 			Serve: shadow.Candidate, Sole: true, Domains: map[string]shadow.Domain{"n": {Show: []string{"rating"}}},
@@ -138,7 +138,7 @@ func TestReverseTwice(t *testing.T) {
 	})
 }
 
-// An A/A run is a calibration for what follows.
+// The report of an A/A run calibrates the next run.
 func TestCalibration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		aa := verdictOn(t, rmwtest.NewMemory(), shadow.Config{AA: true, Sole: true}, nil)
@@ -151,11 +151,11 @@ func TestCalibration(t *testing.T) {
 		noisy := verdictOn(t, dropsZeroFields(), shadow.Config{AA: true, Sole: true}, nil)
 		ab = verdictOn(t, rmwtest.NewMemory(), shadow.Config{Calibration: noisy, Sole: true}, nil)
 		assert.Positive(t, ab.Calibration.Blocking)
-		assert.Equal(t, report.NotReady, ab.Judge(report.Policy{}).State, "nobody can believe it")
+		assert.Equal(t, report.NotReady, ab.Judge(report.Policy{}).State, "its calibration was noisy")
 	})
 }
 
-// A short run with a policy to match is ready: nothing else stands in the way.
+// A short run is ready by a policy with low limits.
 func TestReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		policy := report.Policy{Rate: 0.05, Keys: -1, Contended: -1, Uncalibrated: true, Errors: 0.01, LockTimeouts: 0.01}
@@ -168,7 +168,7 @@ func TestReady(t *testing.T) {
 	})
 }
 
-// The reports of a fleet are published in a Store, and add up.
+// Collect merges the published reports of a fleet.
 func TestFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
@@ -202,15 +202,15 @@ func TestFleet(t *testing.T) {
 		require.NoError(t, fleet[1].Publish(t.Context(), candidate, "shadow:test"))
 		r, err = shadow.Collect(t.Context(), candidate, "shadow:test")
 		require.NoError(t, err)
-		assert.Len(t, r.Processes, 1, "the others have said nothing for long")
+		assert.Len(t, r.Processes, 1, "the reports of the others have expired")
 		for _, s := range fleet {
 			require.NoError(t, s.Close())
 		}
 	})
 }
 
-// Processes come and go, each with a name of its own: the list of them has an end.
-func TestAFleetThatIsOftenStarted(t *testing.T) {
+// The list of processes is bounded, although each restart adds a name.
+func TestFleetIsOftenRestarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stayed, store := shadow.New(nil, nil, shadow.Config{Process: "stayed"}), rmwtest.NewMemory()
 		for i := range 1100 {
@@ -228,7 +228,7 @@ func TestAFleetThatIsOftenStarted(t *testing.T) {
 	})
 }
 
-// No value and no key's name is in a report, but what is asked for.
+// A report shows no value and no key's name unless Config permits it.
 func TestReportsAreRedacted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		run := func(cfg shadow.Config) string {
@@ -250,7 +250,7 @@ func TestReportsAreRedacted(t *testing.T) {
 		for _, secret := range []string{"secretname", "secretphone", "goldplan"} {
 			assert.NotContains(t, closed, secret)
 		}
-		assert.Contains(t, closed, `"phone"`, "the path is told")
+		assert.Contains(t, closed, `"phone"`, "the report shows the path")
 		open := run(shadow.Config{
 			RedactKey: func(key rmw.Key) string { return fmt.Sprintf("key of %s", key.Label) },
 			Domains:   map[string]shadow.Domain{"visitor": {Show: []string{"plan"}}},
@@ -265,7 +265,7 @@ func TestReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shadow.New(rmwtest.NewMemory(), dropsZeroFields(), shadow.Config{Sole: true})
 		s.Reset("ticket", "mistyped")
-		assert.Empty(t, s.Report().Operations, "what nobody calls is no operation")
+		assert.Empty(t, s.Report().Operations, "an operation without a call is not created")
 		traffic(t, s, 2, 50, 3)
 		require.NoError(t, s.Drain(t.Context()))
 		require.NotEmpty(t, named(s.Report()))

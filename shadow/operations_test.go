@@ -18,8 +18,8 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// A name that is made of ids does not fill the memory, and what is counted under another
-// name is still compared by its domain's rules.
+// Operations beyond the limit share one name, and are still compared by their domain's
+// rules.
 func TestTooManyOperations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := storing(func(v rmw.Value) rmw.Value {
@@ -57,8 +57,8 @@ func TestTooManyOperations(t *testing.T) {
 	})
 }
 
-// The names of a small map of plain words cannot be told from fields: they have to be
-// declared, and then no report has them.
+// Domain.Keys declares the names of a small map of plain words as data: then no report has
+// them.
 func TestNamesThatAreData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		run := func(cfg shadow.Config) string {
@@ -81,7 +81,7 @@ func TestNamesThatAreData(t *testing.T) {
 	})
 }
 
-// expiring is a path that notes the expiries of scratch keys.
+// expiring is a path that records the expiries of scratch keys.
 type expiring struct {
 	*rmwtest.Memory
 	mu   sync.Mutex
@@ -100,12 +100,12 @@ func (p *expiring) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (
 	return res, err
 }
 
-// Whatever becomes of a process, its scratch keys are gone in an hour.
+// Each scratch key has an expiry.
 func TestScratchKeysExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hidden := &expiring{Memory: rmwtest.NewMemory(), seen: map[string]time.Duration{}}
 		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{Workers: 1})
-		for range 2 { // the second has something to sow
+		for range 2 { // only the second call has an input
 			_, err := s.Update(t.Context(), counter(1), add)
 			require.NoError(t, err)
 			require.NoError(t, s.Drain(t.Context()))
@@ -117,7 +117,7 @@ func TestScratchKeysExpire(t *testing.T) {
 	})
 }
 
-// noting is a path that remembers the names of the keys, and answers late.
+// noting is a path that records the names of the keys and answers late.
 type noting struct {
 	*rmwtest.Memory
 	by   time.Duration
@@ -138,8 +138,8 @@ func (p *noting) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rm
 	}
 }
 
-// No scratch key of a process that was killed, or ended, in between stays for ever: also not
-// of a call that makes a key without an expiry.
+// Scratch keys of a killed process expire, also those of a call that creates a key without
+// an expiry.
 func TestScratchKeysOfAKilledProcessExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &noting{Memory: rmwtest.NewMemory(), by: 100 * time.Millisecond, seen: map[string]bool{}}

@@ -19,7 +19,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// draw is an operation that takes all it needs from its Env.
+// draw is a pure operation.
 func draw(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 	env := shadow.EnvOf(ctx)
 	return rmw.String(fmt.Sprintf(`{"at":%d,"id":%q,"other":%q,"dice":%d,"before":%d}`,
@@ -41,7 +41,7 @@ func runPure(t *testing.T, fn rmw.UpdateFunc, candidate rmw.Store) *report.Repor
 	return s.Report()
 }
 
-// A pure operation is run again, with the same Env, and so returns the same.
+// A pure operation runs again with the same Env, and returns the same result.
 func TestPureOperationsRunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var runs atomic.Int64
@@ -55,7 +55,7 @@ func TestPureOperationsRunAgain(t *testing.T) {
 	})
 }
 
-// A fault of the path is not blamed on a pure operation.
+// A pure operation is not blamed for a fault of the path.
 func TestPureOperationsAreNotBlamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := runPure(t, draw, storing(func(v rmw.Value) rmw.Value {
@@ -66,7 +66,7 @@ func TestPureOperationsAreNotBlamed(t *testing.T) {
 	})
 }
 
-// One that is registered as pure and is not is told so, whoever else is to blame.
+// An operation that is registered as pure and is not is a finding of its own.
 func TestNondeterminismIsNamed(t *testing.T) {
 	for name, fn := range map[string]rmw.UpdateFunc{
 		"clock": func(context.Context, rmw.Value) (rmw.Value, error) {
@@ -92,7 +92,7 @@ func TestNondeterminismIsNamed(t *testing.T) {
 	}
 }
 
-// Outside of a Store, and for operations that are not registered, the Env is a new one.
+// Without a Store, and for operations that are not registered, EnvOf returns a new Env.
 func TestEnvOutside(t *testing.T) {
 	a, b := shadow.EnvOf(t.Context()), shadow.EnvOf(t.Context())
 	assert.NotEqual(t, a.NewID(), b.NewID())

@@ -57,8 +57,8 @@ func TestRefusalWithoutEquality(t *testing.T) {
 	}
 }
 
-// An fn that fails for want of a store, or of a lease, says nothing of the candidate's.
-func TestAnOutageThatFnMeets(t *testing.T) {
+// An outage that fn meets is no error of the candidate.
+func TestOutageInFn(t *testing.T) {
 	for _, own := range []error{rmw.ErrLockLost, fmt.Errorf("the agent: %w", rmw.ErrUnavailable)} {
 		synctest.Test(t, func(t *testing.T) {
 			s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})

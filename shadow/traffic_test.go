@@ -34,7 +34,7 @@ func (r *refusal) Code() string  { return r.code }
 
 var errClosed = &refusal{"closed"}
 
-// operations are what the service does with a ticket.
+// operations are the operations of a service on a ticket.
 func operations() map[string]func(t *ticket, i int) error {
 	return map[string]func(t *ticket, i int) error{
 		"open": func(t *ticket, i int) error {
@@ -87,7 +87,7 @@ func one(op func(t *ticket, i int) error, i int) rmw.UpdateFunc {
 	}
 }
 
-// slowTraffic is what some clients do whose functions take 30 ms.
+// slowTraffic is traffic of clients whose functions take 30 ms.
 func slowTraffic(t *testing.T, store rmw.Store, clients, calls int) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -108,7 +108,7 @@ func slowTraffic(t *testing.T, store rmw.Store, clients, calls int) {
 	synctest.Wait()
 }
 
-// serve counts in a hash.
+// serve increments a field of a hash.
 func serve(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 	load, _ := cur.Field("load")
 	n, _ := strconv.Atoi(load)
@@ -118,7 +118,7 @@ func serve(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 	return cur.With("load", strconv.Itoa(n+1)), nil
 }
 
-// traffic is what some clients do for a while: calls of each of them, over some keys.
+// traffic is a load of random calls by several clients.
 func traffic(t *testing.T, store rmw.Store, clients, calls, keys int) {
 	t.Helper()
 	names := []string{"open", "note", "note", "rate", "close"}

@@ -16,7 +16,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// The verifier ends with its Store, whatever ctx it was given, and what it found stands.
+// The verifier ends with its Store, whatever its ctx, and its counts stay.
 func TestTheVerifierEndsWithTheStore(t *testing.T) {
 	for name, end := range map[string]func(s *shadow.Store){
 		"closed": func(s *shadow.Store) { _ = s.Close() },
@@ -51,15 +51,7 @@ func TestTheVerifierEndsWithTheStore(t *testing.T) {
 	}
 }
 
-func TestAnInvalidStoreHasNoVerifier(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Workers: -1})
-		s.VerifyEvery(context.Background(), time.Hour) // it returns
-		require.NoError(t, s.Close())
-	})
-}
-
-// How many rounds it takes until a difference is one, as the guide says.
+// A difference is a finding after the number of rounds in the guide.
 func TestRoundsToAFinding(t *testing.T) {
 	spoilt := func(t *testing.T, m *rmwtest.Memory) {
 		require.NoError(t, m.Set(t.Context(), "k", rmw.String("spoilt"), time.Hour))
@@ -95,7 +87,7 @@ func TestRoundsToAFinding(t *testing.T) {
 	}
 }
 
-// immortal takes a key's expiry away, as a path does that loses them whenever it writes.
+// immortal removes a key's expiry, like a path that loses it with each write.
 func immortal(t *testing.T, m *rmwtest.Memory) {
 	v, _, err := m.Get(t.Context(), "k")
 	require.NoError(t, err)
@@ -111,9 +103,9 @@ func blocks(r *report.Report) bool {
 	return false
 }
 
-// Each process knows its own keys only: those of one that does not verify are verified by
-// nobody.
-func TestKeysThatNobodyVerifies(t *testing.T) {
+// Each process verifies its own keys only. A process without a verifier leaves the end state
+// open.
+func TestProcessWithoutVerifier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
 		a := shadow.New(legacy, candidate, shadow.Config{Process: "a"})
@@ -135,9 +127,8 @@ func TestKeysThatNobodyVerifies(t *testing.T) {
 	})
 }
 
-// Sessions come and go. Once there were more than Config.Keys of them, those count that
-// were not verified before they went.
-func TestKeysThatWereVerifiedMayGo(t *testing.T) {
+// A key beyond Config.Keys counts as evicted only if it was not verified before.
+func TestVerifiedKeysMayBeEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true, Keys: 10})
 		for i := range 30 {

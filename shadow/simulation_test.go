@@ -22,13 +22,13 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// longEnv is how many calls a long run shall have: 1000000 take two minutes.
+// longEnv sets the number of calls; 1000000 take two minutes.
 const longEnv = "UNWATCH_LONG"
 
-// scene is a fleet that goes about its business over two stores without a fault.
-type scene struct {
+// simulation is a random load of a fleet on two stores without a fault.
+type simulation struct {
 	seed              uint64
-	random            *rand.Rand // of whoever sets the scene, in one goroutine
+	random            *rand.Rand // for one goroutine
 	legacy, candidate *distant
 	fleet             []*shadow.Store
 	keys, clients     int
@@ -38,7 +38,7 @@ type scene struct {
 	sums              *sums
 }
 
-// sums are over all scenes.
+// sums are totals of all simulations.
 type sums struct {
 	mu                              sync.Mutex
 	compared                        [3]int64 // in the order of report.Comparators
@@ -59,9 +59,9 @@ func (s *sums) add(r *report.Report) {
 	s.equal += r.Verify.Equal
 }
 
-func newScene(seed uint64, faults ...func(candidate *distant)) *scene {
+func newSimulation(seed uint64, faults ...func(candidate *distant)) *simulation {
 	r := rand.New(rand.NewPCG(seed, 1))
-	s := &scene{
+	s := &simulation{
 		seed: seed, random: r, keys: 1 + r.IntN(8), clients: 1 + r.IntN(4), calls: 120,
 		legacy:    newDistant(seed, time.Duration(r.IntN(3))*5*time.Millisecond, r.IntN(3)*10),
 		candidate: newDistant(seed+1, time.Duration(r.IntN(4))*5*time.Millisecond, r.IntN(3)*10),
@@ -83,7 +83,7 @@ func newScene(seed uint64, faults ...func(candidate *distant)) *scene {
 	return s
 }
 
-// change is what a client does to a value: few values, which come back.
+// change returns a random operation. It uses few values, so that values recur.
 func change(r *rand.Rand, kind rmw.Kind, ttl time.Duration) (string, rmw.UpdateFunc) {
 	text, unique := strconv.Itoa(r.IntN(3)), strconv.FormatUint(r.Uint64(), 36)
 	set := func(text string) rmw.Value {
@@ -112,7 +112,7 @@ func change(r *rand.Rand, kind rmw.Kind, ttl time.Duration) (string, rmw.UpdateF
 		return "keep", func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil }
 	case n == 7 && ttl != 0:
 		return "touch", func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur.WithTTL(ttl), nil }
-	case n == 8: // held by somebody, and given back
+	case n == 8: // taken and returned
 		return "hold", func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 			if was, _ := cur.Field("v"); len(was+cur.Text()) > 5 {
 				return set("0"), nil
@@ -125,8 +125,8 @@ func change(r *rand.Rand, kind rmw.Kind, ttl time.Duration) (string, rmw.UpdateF
 	return "unique", always(set(unique))
 }
 
-// client is one of a process's goroutines.
-func (s *scene) client(t *testing.T, r *rand.Rand, store *shadow.Store, calls int) {
+// client is a goroutine of a process.
+func (s *simulation) client(t *testing.T, r *rand.Rand, store *shadow.Store, calls int) {
 	for range calls {
 		n := r.IntN(s.keys)
 		key := rmw.Key{Name: "k" + strconv.Itoa(n), Label: "l" + strconv.Itoa(n%2), TTL: s.ttls[r.IntN(len(s.ttls))]}
@@ -155,8 +155,8 @@ func (s *scene) client(t *testing.T, r *rand.Rand, store *shadow.Store, calls in
 	}
 }
 
-// weather changes what is around, until all clients have ended.
-func (s *scene) weather(t *testing.T, r *rand.Rand, ended <-chan struct{}) {
+// disturb changes the state of the stores and the fleet until all clients have ended.
+func (s *simulation) disturb(t *testing.T, r *rand.Rand, ended <-chan struct{}) {
 	for {
 		select {
 		case <-ended:
@@ -176,7 +176,7 @@ func (s *scene) weather(t *testing.T, r *rand.Rand, ended <-chan struct{}) {
 		case 2, 3:
 			s.candidate.become(up)
 		case 4:
-			assert.NoError(t, p.SetPercent(float64(r.IntN(3)*50), "by chance"))
+			assert.NoError(t, p.SetPercent(float64(r.IntN(3)*50), "at random"))
 		case 5, 6:
 			_, err := p.Verify(t.Context())
 			assert.NoError(t, err)
@@ -185,9 +185,8 @@ func (s *scene) weather(t *testing.T, r *rand.Rand, ended <-chan struct{}) {
 	}
 }
 
-// traffic has the clients do what they do, in all weathers, and waits until all is
-// compared.
-func (s *scene) traffic(t *testing.T) {
+// traffic runs the clients with disturbances, and waits until all calls are compared.
+func (s *simulation) traffic(t *testing.T) {
 	ended := make(chan struct{})
 	var clients, around sync.WaitGroup
 	for i, p := range s.fleet {
@@ -197,7 +196,7 @@ func (s *scene) traffic(t *testing.T) {
 		}
 	}
 	r := rand.New(rand.NewPCG(s.seed, 2))
-	around.Go(func() { s.weather(t, r, ended) })
+	around.Go(func() { s.disturb(t, r, ended) })
 	clients.Wait()
 	close(ended)
 	around.Wait()
@@ -208,18 +207,18 @@ func (s *scene) traffic(t *testing.T) {
 		require.NoError(t, p.Drain(ctx))
 	}
 	s.candidate.settled()
-	time.Sleep(6 * time.Second) // the breaker's
+	time.Sleep(6 * time.Second) // the breaker closes
 }
 
-// play runs the scene to its end, and looks that nothing was found.
-func (s *scene) play(t *testing.T) {
+// run runs a simulation and checks that nothing was found.
+func (s *simulation) run(t *testing.T) {
 	s.traffic(t)
-	s.rest(t)
+	s.verify(t)
 	for _, p := range s.fleet {
 		r := p.Report()
 		addsUp(t, r)
 		s.sums.add(r)
-		assert.Empty(t, named(r), "scene %d, %s: %s", s.seed, r.Processes[0].Name, told(r))
+		assert.Empty(t, named(r), "seed %d, %s: %s", s.seed, r.Processes[0].Name, findingsOf(r))
 		assert.Zero(t, r.Health.Queue)
 		assert.Zero(t, r.Health.QueueBytes)
 		assert.Zero(t, r.Health.Panics)
@@ -227,8 +226,8 @@ func (s *scene) play(t *testing.T) {
 	}
 }
 
-// told is what a failure prints of the samples.
-func told(r *report.Report) (text string) {
+// findingsOf returns the samples of findings, for a failure.
+func findingsOf(r *report.Report) (text string) {
 	for _, s := range r.Samples {
 		if s.Class.Blocks() {
 			text += fmt.Sprintf("\n%+v", s)
@@ -237,9 +236,9 @@ func told(r *report.Report) (text string) {
 	return text
 }
 
-// rest has the fleet verify until all is equal: three rounds of each, or some more if
-// what the verifier copies may be lost, too.
-func (s *scene) rest(t *testing.T) {
+// verify runs rounds until all keys are equal: three rounds of each process, or ten if the
+// verifier's copies may be lost, too.
+func (s *simulation) verify(t *testing.T) {
 	pause := []time.Duration{time.Second, time.Minute}[s.random.IntN(2)]
 	most := 3
 	if s.candidate.lose > 0 {
@@ -261,11 +260,11 @@ func (s *scene) rest(t *testing.T) {
 		s.candidate.settled()
 		time.Sleep(pause)
 	}
-	assert.Fail(t, "both stores should be equal", "scene %d: %+v", s.seed, last)
+	assert.Fail(t, "both stores should be equal", "seed %d: %+v", s.seed, last)
 }
 
-// Over stores without a fault nothing is found, whatever the weather, the traffic and
-// the fleet: the claim that all others rest on.
+// Without a fault, no load, disturbance or fleet has a finding. All other claims rest on
+// this one.
 func TestNoFaultNoFinding(t *testing.T) {
 	calls := int64(15_000)
 	if n, err := strconv.ParseInt(os.Getenv(longEnv), 10, 64); err == nil {
@@ -279,11 +278,11 @@ func TestNoFaultNoFinding(t *testing.T) {
 		all.Go(func() {
 			for played.Load() < calls && !t.Failed() {
 				seed := uint64(next.Add(1))
-				t.Run(fmt.Sprint("scene ", seed), func(t *testing.T) {
+				t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						s := newScene(seed)
+						s := newSimulation(seed)
 						s.sums = &total
-						s.play(t)
+						s.run(t)
 						played.Add(s.done.Load())
 					})
 				})
@@ -291,7 +290,7 @@ func TestNoFaultNoFinding(t *testing.T) {
 		})
 	}
 	all.Wait()
-	t.Logf("%d calls in %d scenes, in %v: compared %v (%d gaps), %d commits audited, %d of them contended, %d keys equal at the end",
+	t.Logf("%d calls in %d simulations, in %v: compared %v (%d gaps), %d commits audited, %d of them contended, %d keys equal at the end",
 		played.Load(), next.Load(), time.Since(began).Round(time.Millisecond),
 		total.compared, total.gaps, total.audited, total.contended, total.equal)
 	for i, n := range total.compared {
