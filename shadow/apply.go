@@ -11,7 +11,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-const notHeld = "the store in the shadow does not hold what it has acknowledged"
+const notHeld = "the store in the shadow does not hold the value that it acknowledged"
 
 // playback is the update that repeats a call on the hidden path's own key.
 type playback struct {
@@ -89,7 +89,7 @@ func (w *worker) elsewhere(t *keyState, it *item, seen rmw.Value, seeded bool) {
 	case provable && seeded && !t.expired(seen):
 		w.blame(t, it, it.judge(it.old, seen, notHeld))
 	case provable && t.certain() && !t.gap && !t.remembers(d): // the key never had this value
-		f := it.judge(it.old, seen, w.explainForeign(t, seen, "the store in the shadow holds what this process has not written"))
+		f := it.judge(it.old, seen, w.explainForeign(t, seen, "the store in the shadow holds a value that this process has not written"))
 		f.class = report.ForeignWrite
 		w.blame(t, it, f)
 	}

@@ -119,9 +119,9 @@ func (e *engine) lostWrite(f finding, c *comparison, key rmw.Key, res rmw.Result
 	case c.same(want, again):
 		f.explain = "a read after the update did not see it, a later one did: the path reads from a replica, or from a cache"
 	case got.Exists():
-		f.class, f.explain = report.LostWrite, "the update reports that it has written, and the key holds the value from before"
+		f.class, f.explain = report.LostWrite, "the update reports a write, and the key still holds the value from before"
 	default:
-		f.class, f.explain = report.LostWrite, "the update reports that it has written, and the key is not there"
+		f.class, f.explain = report.LostWrite, "the update reports a write, and the key is absent"
 	}
 	return f
 }

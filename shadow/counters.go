@@ -55,17 +55,9 @@ type operation struct {
 	pure    bool
 	compare *comparison
 
-	report.Operation          // without Tallies and Findings
-	tallies          [3]tally // by index
+	report.Operation                 // without Tallies and Findings
+	tallies          [3]report.Tally // by index
 	findings         map[findingKind]*report.Finding
-}
-
-// tally is a report.Tally with fields for what callers count, which is quicker.
-type tally struct {
-	eligible, compared, inFlight int64
-	droppedQueue, droppedBytes   int64
-	not                          map[report.Reason]int64
-	classes                      map[report.Class]int64
 }
 
 type findingKind struct {
@@ -132,9 +124,9 @@ func (op *operation) restart() {
 	op.Operation = report.Operation{Domain: op.id.domain, Name: op.id.name, Since: time.Now(), Outcomes: map[string]int64{}}
 	op.findings = map[findingKind]*report.Finding{}
 	for i := range op.tallies {
-		inFlight := op.tallies[i].inFlight
-		op.tallies[i] = tally{
-			eligible: inFlight, inFlight: inFlight, not: map[report.Reason]int64{}, classes: map[report.Class]int64{},
+		inFlight := op.tallies[i].InFlight
+		op.tallies[i] = report.Tally{
+			Eligible: inFlight, InFlight: inFlight, NotCompared: map[report.Reason]int64{}, Classes: map[report.Class]int64{},
 		}
 	}
 }

@@ -99,8 +99,14 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 	if reason != "" {
 		h.Legacy.Errors[reason]++
 	}
-	full := e.closed || h.Queue >= int64(e.cfg.QueueCalls)
-	large := h.QueueBytes+c.bytes > e.cfg.QueueBytes
+	missed := failed
+	switch {
+	case failed != "":
+	case e.closed || h.Queue >= int64(e.cfg.QueueCalls):
+		missed = report.DroppedQueue
+	case h.QueueBytes+c.bytes > e.cfg.QueueBytes:
+		missed = report.DroppedBytes
+	}
 	concerned := int64(0)
 	for i := range c.op.tallies {
 		// A failed call may have been of any kind.
@@ -109,26 +115,21 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 		}
 		concerned++
 		t := &c.op.tallies[i]
-		t.eligible++
-		switch {
-		case failed != "":
-			t.not[failed]++
-		case full:
-			t.droppedQueue++
-		case large:
-			t.droppedBytes++
-		default:
-			t.inFlight++
+		t.Eligible++
+		if missed == "" {
+			t.InFlight++
+		} else {
+			t.NotCompared[missed]++
 		}
 	}
 	switch {
 	case failed == "" && concerned == 0:
-	case failed == "" && !full && !large:
+	case missed == "":
 		e.pushLocked(c)
 	case c.written || failed == report.PrimaryIndeterminate:
 		e.gapLocked(c.hash)
 	}
-	if failed == "" && (full || large) {
+	if failed == "" && missed != "" {
 		m := e.counters.minuteLocked(e.store.epoch.Add(c.at)) // quicker than time.Now
 		m.NotCompared += concerned
 		m.Dropped += concerned

@@ -80,9 +80,9 @@ func (c *counters) settle(it *item, comparator report.Comparator, f finding) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	op, t := it.op, &it.op.tallies[index(comparator)]
-	t.inFlight--
-	t.compared++
-	t.classes[f.class]++
+	t.InFlight--
+	t.Compared++
+	t.Classes[f.class]++
 	now := time.Now()
 	c.health.Lag.Record(now.Sub(it.ended))
 	if comparator == report.Seeded {
@@ -113,8 +113,8 @@ func (c *counters) pass(it *item, comparator report.Comparator, why report.Reaso
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := &it.op.tallies[index(comparator)]
-	t.inFlight--
-	t.not[why]++
+	t.InFlight--
+	t.NotCompared[why]++
 	m := c.minuteLocked(time.Now())
 	m.NotCompared++
 	if why.Drops() {

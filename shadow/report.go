@@ -84,8 +84,9 @@ func (op *operation) report() report.Operation {
 	o.Legacy, o.Candidate = op.Legacy.Clone(), op.Candidate.Clone()
 	o.Tallies = map[report.Comparator]report.Tally{}
 	for i, c := range comparators {
-		if t := op.tallies[i]; t.eligible > 0 {
-			o.Tallies[c] = t.report()
+		if t := op.tallies[i]; t.Eligible > 0 {
+			t.NotCompared, t.Classes = maps.Clone(t.NotCompared), maps.Clone(t.Classes)
+			o.Tallies[c] = t
 		}
 	}
 	for _, f := range op.findings {
@@ -95,20 +96,6 @@ func (op *operation) report() report.Operation {
 		return cmp.Or(cmp.Compare(x.Class, y.Class), cmp.Compare(x.Path, y.Path), cmp.Compare(x.Comparator, y.Comparator))
 	})
 	return o
-}
-
-func (t tally) report() report.Tally {
-	r := report.Tally{
-		Eligible: t.eligible, Compared: t.compared, InFlight: t.inFlight,
-		NotCompared: maps.Clone(t.not), Classes: maps.Clone(t.classes),
-	}
-	if t.droppedQueue > 0 {
-		r.NotCompared[report.DroppedQueue] += t.droppedQueue
-	}
-	if t.droppedBytes > 0 {
-		r.NotCompared[report.DroppedBytes] += t.droppedBytes
-	}
-	return r
 }
 
 func clonedHealth(h report.Health) report.Health {

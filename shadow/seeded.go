@@ -61,7 +61,7 @@ func (e *engine) seeded(it *item) {
 	}
 	if f.class.Blocks() && it.nondeterministic(e.ctx) {
 		f.class = report.Nondeterministic
-		f.explain = "the operation is registered as pure, but returned something else on the same input: what it takes from the clock or from chance must come from EnvOf"
+		f.explain = "the operation is registered as pure, but returned another result on the same input: it must take time, ids and random numbers from EnvOf"
 	}
 	e.settle(it, report.Seeded, f)
 }
@@ -92,7 +92,7 @@ func (t *trial) read() (finding, report.Reason) {
 	if err != nil {
 		return t.failed(err, "a read")
 	}
-	f, why := t.judgeInput(v, "a value that was stored is read otherwise")
+	f, why := t.judgeInput(v, "the path stored a value and reads another one")
 	if why == "" {
 		t.recordLatency(time.Since(began))
 	}
@@ -124,7 +124,7 @@ func (t *trial) update() (finding, report.Reason) {
 	res, err := t.hidden.update(t.key, t.play)
 	switch {
 	case errors.Is(err, errInput):
-		return t.judgeInput(t.given, "what was stored is given to the update otherwise")
+		return t.judgeInput(t.given, "the path stored a value and gives another one to the update")
 	case c.refused() && err == nil:
 		return finding{
 			class: report.ErrorClass, legacy: c.outcome(), candidate: "ok",
@@ -150,17 +150,17 @@ func (t *trial) update() (finding, report.Reason) {
 // flag of its Result, and the expiry.
 func (t *trial) judge(res rmw.Result, v rmw.Value, left time.Duration) finding {
 	c, compare := t.it.call, t.it.op.compare
-	f := c.judge(t.want, v, "the same update of the same value stores something else")
+	f := c.judge(t.want, v, "the same update of the same value stores another value")
 	f = t.lostWrite(f, compare, t.key, res, c.old, t.want, v)
 	switch {
 	case f.class.Blocks():
 	case !c.refused() && !compare.same(t.want, res.After):
-		return c.judge(t.want, res.After, "what the update answers is not what it has stored")
+		return c.judge(t.want, res.After, "Result.After of the update is not the stored value")
 	case !c.refused() && !compare.same(c.old, res.Before):
-		return c.judge(c.old, res.Before, "what the update says that it was given is not what was there")
+		return c.judge(c.old, res.Before, "Result.Before of the update is not the value that was stored before")
 	// Two encodings of one document: each path may decide for itself whether to write.
 	case !c.refused() && res.Written != c.written && !(c.written && compare.same(c.old, c.next)):
-		return finding{class: report.ValueDiffers, explain: "the update answers otherwise whether it has written"}
+		return finding{class: report.ValueDiffers, explain: "Result.Written of the update differs"}
 	case t.hidden.peeker != nil && v.Exists() && !compare.near(t.expiry(), left, time.Since(t.began)):
 		return expiryFinding(t.expiry(), left, "the same update of the same value leaves another expiry")
 	}

@@ -122,7 +122,7 @@ func (e *engine) verifyKey(ctx context.Context, t *keyState) (result keyResult) 
 	if left := max(leftA, leftB); timed && a.Exists() != b.Exists() && left != rmw.NoTTL && left <= tolerance+slack {
 		return keyUnknown // expired in one store, and about to expire in the other
 	}
-	f := t.op.compare.judge(a, b, "the stores hold different values, and nobody is changing them")
+	f := t.op.compare.judge(a, b, "the stores hold different values while no call changes them")
 	if timed && !f.class.Blocks() && a.Exists() && !t.op.compare.near(leftA, leftB, slack+e.cfg.Timeout) {
 		f = expiryFinding(leftA, leftB, "the key's expiry differs, although it was set anew")
 	}
@@ -188,12 +188,12 @@ func (e *engine) explain(t *keyState, f finding, b rmw.Value) finding {
 	case !sole && !e.unlogged(t, b):
 		return gap
 	case !sole:
-		f.class, f.explain = report.ForeignWrite, e.explainForeign(t, b, "the store in the shadow holds what no process has mirrored there")
+		f.class, f.explain = report.ForeignWrite, e.explainForeign(t, b, "the store in the shadow holds a value that no process mirrored there")
 	case t.gap, !t.certain(), t.expired(b), t.pair[1] == t.left:
 		return gap // with t.left, it is the serving path that went on without a call
 	case t.sure:
 		f.class = report.ForeignWrite
-		f.explain = e.explainForeign(t, b, "the store in the shadow held what it was given, and was changed by another writer")
+		f.explain = e.explainForeign(t, b, "another writer changed a value that the store in the shadow had stored")
 	}
 	return f
 }

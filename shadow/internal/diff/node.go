@@ -23,32 +23,13 @@ const (
 	hash       kind = 'h'
 )
 
-// String returns the first word of a token.
-func (k kind) String() string {
-	switch k {
-	case absent:
-		return "absent"
-	case null:
-		return "null"
-	case falseWord:
-		return "false"
-	case trueWord:
-		return "true"
-	case number:
-		return "number"
-	case text:
-		return "string"
-	case plainBytes:
-		return "bytes"
-	case array:
-		return "array"
-	case object:
-		return "object"
-	case hash:
-		return "hash"
-	}
-	return "invalid"
+var kindNames = map[kind]string{
+	absent: "absent", null: "null", falseWord: "false", trueWord: "true", number: "number",
+	text: "string", plainBytes: "bytes", array: "array", object: "object", hash: "hash",
 }
+
+// String returns the first word of a token.
+func (k kind) String() string { return kindNames[k] }
 
 func (k kind) named() bool { return k == object || k == hash }
 
