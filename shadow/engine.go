@@ -116,9 +116,14 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 		concerned++
 		t := &c.op.tallies[i]
 		t.Eligible++
-		if missed == "" {
+		switch missed {
+		case "":
 			t.InFlight++
-		} else {
+		case report.DroppedQueue:
+			c.op.dropped[i].queue++
+		case report.DroppedBytes:
+			c.op.dropped[i].bytes++
+		default:
 			t.NotCompared[missed]++
 		}
 	}

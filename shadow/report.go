@@ -86,6 +86,12 @@ func (op *operation) report() report.Operation {
 	for i, c := range comparators {
 		if t := op.tallies[i]; t.Eligible > 0 {
 			t.NotCompared, t.Classes = maps.Clone(t.NotCompared), maps.Clone(t.Classes)
+			if n := op.dropped[i].queue; n > 0 {
+				t.NotCompared[report.DroppedQueue] += n
+			}
+			if n := op.dropped[i].bytes; n > 0 {
+				t.NotCompared[report.DroppedBytes] += n
+			}
 			o.Tallies[c] = t
 		}
 	}
