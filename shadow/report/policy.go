@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -84,22 +85,22 @@ type Policy struct {
 	Known []Known `json:"known,omitempty"`
 }
 
-// Known is a kind of difference that is explained, and fixed. What was found of it before
-// the fix does not block any more. It did happen, though, and counts as events for the
-// bound of the rate. All four must fit.
+// Known is a kind of difference that is explained and fixed. Its findings from before the fix do
+// not block. They still count as events for the bound of the rate. A finding must match Domain,
+// Operation, Class and Path.
 type Known struct {
-	// Domain and Operation name the operation. Both are empty for what the verifier has
-	// found; Domain alone is, for keys without a label.
+	// Domain and Operation name the operation. Both are empty for findings of the verifier.
+	// Only Domain is empty for keys without a label.
 	Domain    string `json:"domain,omitempty"`
 	Operation string `json:"operation,omitempty"`
 	Class     Class  `json:"class"`
-	// Path is the template as the Finding has it, empty included.
+	// Path is the template of the Finding. It may be empty.
 	Path string `json:"path,omitempty"`
-	// Why says what it was, and where it was fixed.
+	// Why states the cause, and where it was fixed.
 	Why string `json:"why"`
 }
 
-// Validate reports everything that makes no sense.
+// Validate reports every field that makes no sense.
 func (p Policy) Validate() error {
 	var errs []error
 	refuse := func(bad bool, format string, args ...any) {
@@ -107,37 +108,35 @@ func (p Policy) Validate() error {
 			errs = append(errs, fmt.Errorf("report: policy: "+format, args...))
 		}
 	}
-	for _, share := range []struct {
-		name  string
-		value float64
-	}{
-		{"rate", p.Rate}, {"notCompared", p.NotCompared}, {"errors", p.Errors}, {"lockTimeouts", p.LockTimeouts},
-	} {
-		refuse(!(share.value >= 0 && share.value < 1), "%s is %v: it is a share, from 0 (the default) to less than 1",
-			share.name, share.value)
+	share := func(name string, value float64) {
+		refuse(!(value >= 0 && value < 1), "%s is %v: want a share from 0 (the default) to less than 1", name, value)
 	}
-	refuse(p.Rate > 0 && p.Rate < 1e-9, "rate is %v: nobody has as many calls as that takes", p.Rate)
-	refuse(!(p.Peak <= 1), "peak is %v: it is a share, up to 1", p.Peak)
+	share("rate", p.Rate)
+	share("notCompared", p.NotCompared)
+	share("errors", p.Errors)
+	share("lockTimeouts", p.LockTimeouts)
+	refuse(p.Rate > 0 && p.Rate < 1e-9, "rate is %v: want at least 1e-9; a smaller rate takes too many calls", p.Rate)
+	refuse(!(p.Peak <= 1), "peak is %v: want a share of at most 1", p.Peak)
 	refuse(p.Confidence != 0 && !(p.Confidence >= 0.5 && p.Confidence <= 0.999999),
-		"confidence is %v: it is a share from 0.5 to 0.999999, like 0.95", p.Confidence)
+		"confidence is %v: want a share from 0.5 to 0.999999, like 0.95", p.Confidence)
 	refuse(p.LatencyFactor != 0 && !(p.LatencyFactor >= 1 && p.LatencyFactor <= math.MaxInt32),
-		"latencyFactor is %v: 1.2 permits a fifth more, and less than 1 asks for a gain", p.LatencyFactor)
-	for _, d := range []struct {
-		name  string
-		value time.Duration
-	}{{"latencySlack", p.LatencySlack}, {"rtt", p.RTT}, {"lag", p.Lag}, {"silence", p.Silence}} {
-		refuse(d.value < 0, "%s is %v: it cannot be negative", d.name, d.value)
+		"latencyFactor is %v: want at least 1; 1.2 permits a fifth more", p.LatencyFactor)
+	duration := func(name string, value time.Duration) {
+		refuse(value < 0, "%s is %v: want 0 (the default) or more", name, value)
 	}
+	duration("latencySlack", p.LatencySlack)
+	duration("rtt", p.RTT)
+	duration("lag", p.Lag)
+	duration("silence", p.Silence)
 	for i, known := range p.Known {
-		refuse(!known.Class.Blocks(), "known %d: class %q does not block anyway", i+1, known.Class)
-		refuse(known.Why == "", "known %d (%s): say why it is explained, and where it was fixed", i+1, known.Class)
+		refuse(!known.Class.Blocks(), "known %d: class %q does not block: remove the entry", i+1, known.Class)
+		refuse(known.Why == "", "known %d (%s): set why to the cause, and where it was fixed", i+1, known.Class)
 		refuse(known.Domain != "" && known.Operation == "",
-			"known %d (%s): name the operation too, or neither for what the verifier has found", i+1, known.Class)
+			"known %d (%s): set operation too, or leave domain empty for findings of the verifier", i+1, known.Class)
 	}
 	return errors.Join(errs...)
 }
 
-// withDefaults returns p with every default in its place.
 func (p Policy) withDefaults() Policy {
 	p.Rate = cmp.Or(p.Rate, 1e-4)
 	p.Confidence = cmp.Or(p.Confidence, 0.95)
@@ -159,18 +158,13 @@ func (p Policy) withDefaults() Policy {
 
 // knows reports whether a difference is explained.
 func (p Policy) knows(domain, operation string, class Class, path string) bool {
-	for _, k := range p.Known {
-		if k.Domain == domain && k.Operation == operation && k.Class == class && k.Path == path {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Known, func(k Known) bool { k.Why = ""; return k == Known{domain, operation, class, path, ""} })
 }
 
 // plainPolicy is a Policy without its methods.
 type plainPolicy Policy
 
-// policyText is a Policy with its durations as text: they hide those of the same name.
+// policyText is a Policy with its durations as text. Its fields hide those of the same name.
 type policyText struct {
 	*plainPolicy
 	LatencySlack durationText `json:"latencySlack,omitempty"`
@@ -196,8 +190,8 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. A field that a Policy has not is an error:
-// people write these files, and what is misspelt would be a default.
+// UnmarshalJSON implements [json.Unmarshaler]. An unknown field is an error: people write these
+// files, and a misspelt field would have its default.
 func (p *Policy) UnmarshalJSON(text []byte) error {
 	var read Policy
 	t := policyText{plainPolicy: (*plainPolicy)(&read)}
@@ -212,7 +206,7 @@ func (p *Policy) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// ReadPolicy reads a Policy from JSON, and validates it.
+// ReadPolicy reads and validates a Policy in JSON.
 func ReadPolicy(r io.Reader) (Policy, error) {
 	var p Policy
 	text, err := io.ReadAll(io.LimitReader(r, 1<<20))
@@ -220,7 +214,7 @@ func ReadPolicy(r io.Reader) (Policy, error) {
 		return Policy{}, fmt.Errorf("report: reading the policy: %w", err)
 	}
 	if err := json.Unmarshal(text, &p); err != nil {
-		return Policy{}, fmt.Errorf("report: the policy cannot be used: %w", err)
+		return Policy{}, fmt.Errorf("report: parsing the policy: %w", err)
 	}
 	return p, p.Validate()
 }
