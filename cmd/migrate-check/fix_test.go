@@ -128,7 +128,7 @@ func TestFixOfTheLegacyService(t *testing.T) {
 		"(*rooms).create: it belongs to a Watch: see there",
 		"(*sessions).open: there are 4 uses of the pipeline, and one command is rewritten",
 		"watchUpdate: it belongs to a Watch: see there",
-		"watch: what fn does is not written here, but where it comes from",
+		"watch: the function in fn is not written here",
 	}, reasons)
 
 	for _, args := range [][]string{{"vet", "."}, {"test", "-vet=off", "."}} {

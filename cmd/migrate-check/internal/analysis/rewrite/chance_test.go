@@ -51,7 +51,7 @@ func (c chance) read() (text string, stored []string, hash bool) {
 	default:
 		stored = []string{"v + 1", "n", "strconv.Itoa(int(v))", "uint8(v)"}
 	}
-	stored = append(stored, c.seldom("level(text)"), c.seldom("s.effect(text)"), c.seldom("text + fmt.Sprint(err)"))
+	stored = append(stored, c.seldom("level(text)"), "s.effect(text)", "text + fmt.Sprint(err)")
 	isNil := c.of("err == redis.Nil", "errors.Is(err, redis.Nil)")
 	notNil := c.of("err != redis.Nil", "!errors.Is(err, redis.Nil)")
 	ret := c.of("err", "err", `fmt.Errorf("read %s: %w", key, err)`, c.seldom("errRefused"))
@@ -84,9 +84,10 @@ func (c chance) middle() string {
 		c.of("", "", "if n > 5 {\nreturn nil\n}\n", "if fmt.Sprint(v) == \"x y\" {\nreturn errRefused\n}\n") +
 		c.of("", "", "kept = fmt.Sprint(v)\n",
 			"all := strings.Fields(fmt.Sprint(v))\nslices.Sort(all)\ntext = strings.Join(all, \",\")\n") +
-		c.seldom("tries++\n") + c.seldom("s.log = append(s.log, text)\n") + c.seldom("defer s.effect(text)\n") +
-		c.seldom("if n < 0 {\nkept = text\n}\n") + c.seldom("alias := s.names\nalias[text] += \"x\"\n") +
-		c.seldom("func() { kept += text }()\n") + c.seldom("if n == 4 {\nreturn redis.TxFailedErr\n}\n") + c.seldom("key += \"x\"\n")
+		c.of("", "", "tries++\n", "s.log = append(s.log, text)\n", "s.log = append(s.log, s.effect(text))\n") +
+		c.seldom("defer s.effect(text)\n") +
+		c.of("", "", "if n < 0 {\nkept = text\n}\n", "alias := s.names\nalias[text] += \"x\"\n", "func() { kept += text }()\n") +
+		c.of("", "", "", "if err == redis.Nil {\nkept += \"new\"\n}\n") + c.seldom("if n == 4 {\nreturn redis.TxFailedErr\n}\n") + c.seldom("key += \"x\"\n")
 }
 
 // write is the statements that write.

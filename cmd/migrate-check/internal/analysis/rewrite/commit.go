@@ -4,96 +4,62 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/token"
+	"go/types"
 	"strings"
+	"time"
 )
 
-// commit is how the key is written.
+// commit is the write of the key.
 type commit struct {
-	stmts    []ast.Stmt // the last of the function
-	method   string     // "Set"
-	call     *ast.CallExpr
-	ctxs     []ast.Expr
-	key      ast.Expr
-	args     []ast.Expr // behind the key
-	hashOnly bool
+	*pipeline
+	stmts  []ast.Stmt // the last of the function
+	method string     // "Set"
+	key    ast.Expr
+	args   []ast.Expr // behind the key
 }
 
 func (c *commit) pos() token.Pos { return c.stmts[0].Pos() }
 
-// findCommit finds the statements that write, which are the last ones.
+// findCommit finds the statements that write, which are the last ones of the function.
 func (u *update) findCommit() error {
-	use, c := u.uses[1], &u.commit
+	call, c := u.uses[1].call, &u.commit
 	list := u.fn.Body.List
-	at := -1
 	for i, stmt := range list {
-		if within(stmt, use.call.Pos()) {
-			at = i
+		if within(stmt, call.Pos()) {
+			c.stmts = list[i:]
 		}
 	}
-	if at <= u.read.at+len(u.read.check.stmts) {
-		return errors.New("it is written before the error of the read is looked at")
-	}
-	c.stmts = list[at:]
-	rest := c.stmts
-	var err error
-	if use.name == "TxPipeline" {
-		var exec *ast.CallExpr
-		if c.call, exec, err = u.pipeline(use.call, c.stmts); err == nil {
-			c.ctxs, rest = append(c.ctxs, exec.Args[0]), c.stmts[2:]
-			u.exchanged[exec] = true
-		}
-	} else {
-		err = u.pipelined(use.call)
-	}
+	p, err := u.oneCommand(call, c.stmts)
 	if err != nil {
 		return err
 	}
-	if err := u.ending(rest, use.call); err != nil {
+	c.pipeline = p
+	if err := u.ending(); err != nil {
 		return err
 	}
 	return u.written()
 }
 
-// pipelined reads TxPipelined(ctx, func(pipe) error { pipe.Set(…); return nil }).
-func (u *update) pipelined(call *ast.CallExpr) error {
-	c := &u.commit
-	one, err := u.oneCommand(call)
-	if err != nil {
-		return err
-	}
-	c.call, c.ctxs = one, append(c.ctxs, call.Args[0])
-	ast.Inspect(call.Args[1], func(n ast.Node) bool { // of return pipe.Set(…).Err()
-		if outer, ok := n.(*ast.CallExpr); ok {
-			if sel, ok := ast.Unparen(outer.Fun).(*ast.SelectorExpr); ok && ast.Unparen(sel.X) == ast.Expr(one) {
-				u.exchanged[outer] = true
-			}
-		}
-		return true
-	})
-	return nil
-}
-
-// ending reads what stands at the end: the call, and the return of its error.
-func (u *update) ending(list []ast.Stmt, call *ast.CallExpr) error {
+// ending reads the statements behind the write, which return its error and do nothing else.
+func (u *update) ending() error {
 	unusual := errors.New("after the write, more happens than that its error is returned")
-	var n *ast.AssignStmt
-	var tail []ast.Stmt
-	checked := false
-	switch first := list[0].(type) {
-	case *ast.AssignStmt:
-		n, tail = first, list[1:]
-	case *ast.IfStmt:
-		n, _ = first.Init.(*ast.AssignStmt)
-		checked = true
-	case *ast.ReturnStmt:
+	first, tail := u.commit.rest[0], u.commit.rest[1:]
+	n, ok := simple(first).(*ast.AssignStmt)
+	if _, returned := first.(*ast.ReturnStmt); returned {
 		return unusual
 	}
-	if n == nil || len(n.Lhs) != 2 || len(n.Rhs) != 1 {
+	if !ok || len(n.Lhs) != 2 || len(n.Rhs) != 1 {
 		return errors.New("the write is one of several branches, or its result is used in an unusual way")
 	}
-	if exec, ok := ast.Unparen(n.Rhs[0]).(*ast.CallExpr); !ok || exec != call && u.uses[1].name == "TxPipelined" {
+	if ast.Unparen(n.Rhs[0]) != ast.Expr(u.commit.exec) {
 		return unusual
+	}
+	if check, ok := first.(*ast.IfStmt); ok {
+		bare := *check
+		bare.Init = nil
+		tail = append([]ast.Stmt{&bare}, tail...)
 	}
 	if id, ok := n.Lhs[0].(*ast.Ident); !ok || id.Name != "_" {
 		return errors.New("the answers of the pipeline are kept")
@@ -105,81 +71,42 @@ func (u *update) ending(list []ast.Stmt, call *ast.CallExpr) error {
 	if !within(u.fn, err.Pos()) {
 		return fmt.Errorf("%s, which is declared outside, gets the error of the write", err.Name())
 	}
-	wrapped := errors.New("a conflict is returned with more words, which a comparison with == tells from TxFailedErr")
-	plain := func(ret *ast.ReturnStmt) bool { return u.object(ret.Results[0]) == err }
-	if checked {
-		bare := *list[0].(*ast.IfStmt)
-		bare.Init = nil
-		ret, ok := u.failed(&bare, err)
-		if !ok || len(list) != 2 {
-			return unusual
-		}
-		if !plain(ret) {
-			return wrapped
-		}
-		return u.returnsNil(list[1], unusual)
+	bad, _ := u.outcome(tail, err, failed, nil)
+	fine, _ := u.outcome(tail, err, isNil, nil)
+	switch {
+	case bad == nil || fine == nil || len(bad.Results) != 1 || len(fine.Results) != 1:
+		return unusual
+	case u.object(bad.Results[0]) != err && u.wraps(bad, err):
+		return errors.New("a conflict is returned with more words, which a comparison with == tells from TxFailedErr")
+	case u.object(bad.Results[0]) != err || !u.isNil(fine.Results[0]) && u.object(fine.Results[0]) != err:
+		return unusual
 	}
-	switch len(tail) {
-	case 1:
-		if ret, ok := tail[0].(*ast.ReturnStmt); !ok || len(ret.Results) != 1 || u.object(ret.Results[0]) != err {
-			return unusual
-		}
-		return nil
-	case 2:
-		ret, ok := u.failed(tail[0], err)
-		if !ok {
-			return unusual
-		}
-		if !plain(ret) {
-			return wrapped
-		}
-		return u.returnsNil(tail[1], unusual)
-	}
-	return unusual
+	return nil
 }
 
-func (u *update) returnsNil(stmt ast.Stmt, otherwise error) error {
-	if ret, ok := stmt.(*ast.ReturnStmt); ok && len(ret.Results) == 1 && u.isNil(ret.Results[0]) {
-		return nil
-	}
-	return otherwise
-}
-
-// written reads what is written.
+// written reads the command that writes.
 func (u *update) written() error {
 	c := &u.commit
-	c.method = ast.Unparen(c.call.Fun).(*ast.SelectorExpr).Sel.Name
+	_, _, c.method = method(c.one)
 	least, most := 2, 2
 	switch c.method {
 	case "Set":
 		least, most = 4, 4
 	case "Del":
 	case "HDel":
-		least, most, c.hashOnly = 3, 99, true
+		least, most = 3, 99
 	case "HSet":
-		least, most, c.hashOnly = 4, 98, true
-		if len(c.call.Args)%2 != 0 {
+		least, most = 4, 98
+		if len(c.one.Args)%2 != 0 {
 			return errors.New("HSet is not given names and values")
 		}
 	default:
 		return fmt.Errorf("%s is neither Set, Del, HSet nor HDel", c.method)
 	}
-	if n := len(c.call.Args); n < least || n > most {
+	if n := len(c.one.Args); n < least || n > most {
 		return fmt.Errorf("%s has %d arguments", c.method, n)
 	}
-	u.exchanged[c.call] = true
-	c.ctxs = append(c.ctxs, c.call.Args[0])
-	c.key, c.args = c.call.Args[1], c.call.Args[2:]
-	return nil
-}
-
-// writeCommit makes the commit the return of what shall be stored.
-func (u *update) writeCommit() error {
-	text, err := u.stored()
-	if err != nil {
-		return err
-	}
-	u.replace(u.commit.pos(), u.commit.stmts[len(u.commit.stmts)-1].End(), text)
+	c.key, c.args = c.one.Args[1], c.one.Args[2:]
 	return nil
 }
 
@@ -189,29 +116,98 @@ func (u *update) stored() (string, error) {
 	switch c.method {
 	case "Del":
 		return fmt.Sprintf("return %s.Value{}, nil", u.rmw), nil
-	case "HDel":
-		var names []string
-		for _, arg := range c.args {
-			if !isString(u.info.TypeOf(arg)) {
-				return "", errors.New("a field is not named by a string")
-			}
-			names = append(names, u.of(arg))
-		}
-		return fmt.Sprintf("return %s.Without(%s), nil", u.cur, strings.Join(names, ", ")), nil
-	case "HSet":
-		var value strings.Builder
-		value.WriteString(u.cur)
-		for i := 0; i < len(c.args); i += 2 {
-			if !isString(u.info.TypeOf(c.args[i])) {
-				return "", errors.New("HSet is given a field that is not named by a string")
-			}
-			stored, err := u.encode(c.args[i+1])
+	case "Set":
+		return u.storedText(c.args[0], c.args[1])
+	}
+	value, names := u.cur, []string(nil)
+	for i, arg := range c.args {
+		if c.method == "HSet" && i%2 == 1 {
+			stored, err := u.encode(arg)
 			if err != nil {
 				return "", err
 			}
-			value.WriteString(fmt.Sprintf(".With(%s, %s)", u.of(c.args[i]), stored))
+			value += fmt.Sprintf(".With(%s, %s)", names[len(names)-1], stored)
+			continue
 		}
-		return fmt.Sprintf("return %s, nil", value.String()), nil
+		if !isString(u.info.TypeOf(arg)) {
+			return "", errors.New("a field is not named by a string")
+		}
+		names = append(names, u.of(arg))
 	}
-	return u.writeSet()
+	if c.method == "HDel" {
+		value += fmt.Sprintf(".Without(%s)", strings.Join(names, ", "))
+	}
+	return fmt.Sprintf("return %s, nil", value), nil
+}
+
+// storedText returns the statements that return the value of a Set, with its expiry. The expiry is always given, so that
+// the Store writes a value that is there already, as Set does.
+func (u *update) storedText(value, ttl ast.Expr) (string, error) {
+	text, err := u.encode(value)
+	if err != nil {
+		return "", err
+	}
+	stored := fmt.Sprintf("%s.String(%s)", u.rmw, text)
+	if v := u.info.Types[ttl].Value; v != nil {
+		switch ns, ok := constant.Int64Val(constant.ToInt(v)); {
+		case !ok:
+			return "", fmt.Errorf("the expiry %s is no whole number", u.of(ttl))
+		case ns == 0:
+			return fmt.Sprintf("return %s.WithTTL(%s.NoTTL), nil", stored, u.rmw), nil
+		case ns == -1: // redis.KeepTTL
+			return fmt.Sprintf("return %s, nil", stored), nil
+		case ns < int64(time.Millisecond):
+			return "", fmt.Errorf("the expiry %s is less than a millisecond", u.of(ttl))
+		}
+		return fmt.Sprintf("return %s.WithTTL(%s), nil", stored, u.of(ttl)), nil
+	}
+	// A Store takes 0 and KeepTTL in another sense.
+	redis, err := u.name(u.redis.Path(), ttl.Pos())
+	if err != nil {
+		return "", err
+	}
+	pkg, err := u.name("time", ttl.Pos())
+	if err != nil {
+		return "", err
+	}
+	next, expiry := u.fresh("next"), u.fresh("expiry")
+	return fmt.Sprintf("%[1]s := %[2]s\n"+
+		"switch %[3]s := %[4]s; {\n"+
+		"case %[3]s > 0:\n%[1]s = %[1]s.WithTTL(max(%[3]s, %[5]s.Millisecond))\n"+
+		"case %[3]s != %[6]s.KeepTTL:\n%[1]s = %[1]s.WithTTL(%[7]s.NoTTL)\n"+
+		"}\nreturn %[1]s, nil", next, stored, expiry, u.of(ttl), pkg, redis, u.rmw), nil
+}
+
+// encode returns an expression for the bytes that go-redis sends for a value. The exact type decides: go-redis refuses a
+// named string, and an untyped constant has its default type.
+func (u *update) encode(e ast.Expr) (string, error) {
+	t, text := types.Default(types.Unalias(u.info.TypeOf(e))), u.of(e)
+	if slice, ok := t.(*types.Slice); ok && types.Identical(slice.Elem(), types.Typ[types.Byte]) {
+		return "string(" + text + ")", nil
+	}
+	basic, ok := t.(*types.Basic)
+	if !ok {
+		return "", fmt.Errorf("the bytes of %s, a %s, are decided when it runs", text, t)
+	}
+	if basic.Info()&types.IsString != 0 {
+		return text, nil
+	}
+	var format, arg string
+	switch info := basic.Info(); {
+	case basic.Kind() == types.Int:
+		format, arg = "%s.Itoa(%s)", "int"
+	case info&types.IsUnsigned != 0:
+		format, arg = "%s.FormatUint(%s, 10)", "uint64"
+	case info&types.IsInteger != 0:
+		format, arg = "%s.FormatInt(%s, 10)", "int64"
+	case info&types.IsFloat != 0:
+		format, arg = "%s.FormatFloat(%s, 'f', -1, 64)", "float64"
+	default:
+		return "", fmt.Errorf("the bytes of %s, a %s, are not known to this tool", text, t)
+	}
+	if basic.Name() != arg {
+		text = arg + "(" + text + ")"
+	}
+	pkg, err := u.name("strconv", e.Pos())
+	return fmt.Sprintf(format, pkg, text), err
 }

@@ -1,6 +1,5 @@
-// Package rewrite offers changes of code that keep what it does, for the few shapes of a
-// transaction where that can be told from the code, and a beginning of what to write for
-// all others.
+// Package rewrite offers changes of code that keep its behaviour, for the few shapes of a transaction where the code
+// proves that, and a scaffold of the new code for all others.
 //
 // Three shapes are changed:
 //
@@ -11,39 +10,36 @@
 //   - a pipeline of one: a TxPipelined or TxPipeline with one command becomes the command, if that may
 //     be sent twice: go-redis sends a command again when its answer is lost, and a transaction only once
 //
-// # What stays the same
+// # Updates
 //
-// The stored bytes, the expiry, the number of attempts, and the error, by errors.Is. A conflict
+// The read becomes redis.NewStringResult of the present value, with redis.Nil if there is none. So the value and the
+// error of each conversion, and all code that uses them, stay the same. The write becomes the returned value.
+//
+// The stored bytes, the expiry, the number of attempts, and the error, by errors.Is, stay the same. A conflict
 // is TxFailedErr as before: an Update calls its function again after a conflict, and the function
 // returns TxFailedErr from that call. So a loop around the call keeps its limit and its own
 // error, and a caller that compares with TxFailedErr still finds it. A ctx that ends among
-// conflicts is the error of the ctx. For that, the Store must allow two calls: a MaxAttempts of 1
-// makes a conflict an rmw.ErrContended.
+// conflicts is the error of the ctx. The Store must allow two calls: a MaxAttempts of 1
+// makes a conflict an rmw.ErrContended. Variables outside change as often as before.
 //
 // Four things differ. A key of another type is an rmw.ErrWrongKind, and an error of the network has
-// another text. An error of Get that is returned as it is, is what Update returns, so its handling
-// goes away; a variable outside, assigned by the function, means nothing beside such an error. An
-// update that would write what is stored already writes nothing, and has no conflict. A Store with
-// locks waits where WATCH has a conflict: that ends with the ctx, or by lockupdate.Config.MaxWait
-// with an rmw.ErrContended.
+// another text. Update itself returns an error of the read, without running the function: variables
+// that the function assigns mean nothing beside such an error. An update that would write the stored value again
+// writes nothing, and has no conflict. A Store with locks waits where WATCH has a conflict: that ends with the ctx,
+// or by lockupdate.Config.MaxWait with an rmw.ErrContended.
 //
-// Where the code does not show that all else stays, nothing is changed, and the reason is told: the
-// key is not the same expression all over, the function does more than compute, an error of the
-// write is wrapped, a value is not of a type whose bytes are known, the result would not compile,
-// and so on.
+// Nothing is changed, and the reason is given, if the code does not prove the rest: the keys differ, the function may
+// block or ignores an error of the read, an error of the write is wrapped, the bytes of a value depend on its type at
+// run time, the result does not compile, and so on.
 //
-// # Where the store comes from
+// # Stores
 //
-// A change cannot conjure a store up: one for each call would cost a loop of leases for each
-// call, and one in a package's variable would hide when it is closed. So the code has to have
-// one already: a variable, or a field of the receiver, with the Update of rmw.Store. It is
-// taken if it is the only one and there is only one client beside it, since nothing tells
-// which of two servers a store writes to. Whoever knows better says so in Options.Store, which
-// is tried wherever it compiles. Otherwise there is the beginning of a change, and no change.
+// The code must have a store: a variable, or a field of the receiver, with the Update of rmw.Store. It is used if it is
+// the only one and there is only one client beside it, since nothing tells the server of a store.
+// Options.Store overrides that, where it compiles. A new store for each call would cost a lease loop for each call.
 //
 // # Imports
 //
-// A change adds the imports that it needs. It does not remove those that it leaves unused: two
-// changes of a file do not know of each other, and whoever applies them, as package fixer and
-// the drivers of golang.org/x/tools, removes them.
+// A change adds the imports that it needs. It leaves unused imports, because two
+// changes of a file do not know of each other: package fixer and the drivers of golang.org/x/tools remove them.
 package rewrite

@@ -2,22 +2,22 @@ package rewrite
 
 import (
 	"go/ast"
+	"go/token"
+	"strings"
 
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
 )
 
-// Options are what the code does not say.
+// Options add to what the code shows.
 type Options struct {
-	// Store is an expression for the rmw.Store that updates shall go to, as "s.store". If it
-	// is empty, one is looked for.
+	// Store is an expression for the rmw.Store of the updates, as "s.store". If it is empty, the only store in scope is used.
 	Store string
 }
 
-// Of returns a change of a call that keeps what the code does. If there is none, fix is nil and
-// why says what is in the way; scaffold is then the beginning of what to write, if there
-// is any use in one.
+// Of returns a change of a call that keeps the behaviour of the code. If there is none, fix is nil, why is the reason,
+// and scaffold is the beginning of the new code, or "".
 func Of(pass *analysis.Pass, call *rediscalls.Call, o Options) (fix *analysis.SuggestedFix, why, scaffold string) {
 	node, ok := call.Node.(*ast.CallExpr)
 	if !ok {
@@ -29,7 +29,18 @@ func Of(pass *analysis.Pass, call *rediscalls.Call, o Options) (fix *analysis.Su
 	}
 	switch call.Func.Name() {
 	case "Watch":
-		return watchOf(s, call, o)
+		w, err := newWatch(s, call)
+		switch {
+		case err != nil:
+		case w.writes():
+			fix, err = w.update(o)
+		default:
+			fix, err = w.look()
+		}
+		if err != nil {
+			return nil, err.Error(), w.scaffold(call, o, err.Error())
+		}
+		return fix, "", ""
 	case "TxPipelined", "TxPipeline":
 		fix, err := single(s, call)
 		if err != nil {
@@ -40,21 +51,29 @@ func Of(pass *analysis.Pass, call *rediscalls.Call, o Options) (fix *analysis.Su
 	return nil, "only Watch and TxPipelined are rewritten", ""
 }
 
-func watchOf(s *source, call *rediscalls.Call, o Options) (*analysis.SuggestedFix, string, string) {
-	w, err := newWatch(s, call)
-	if err != nil {
-		return nil, err.Error(), watchScaffold(s, call, w, o, err.Error())
-	}
-	if !w.writes() {
-		fix, err := w.look()
-		if err != nil {
-			return nil, err.Error(), watchScaffold(s, call, w, o, err.Error())
+// Unfixed stands in a diagnostic in place of a fix.
+type Unfixed struct {
+	Why      string // in one line
+	Scaffold string // Go, or nothing
+}
+
+const unfixed = "not fixed: "
+
+// Related encodes it as a related place, the only free text of a diagnostic.
+func (u Unfixed) Related(pos, end token.Pos) analysis.RelatedInformation {
+	return analysis.RelatedInformation{Pos: pos, End: end, Message: unfixed + u.Why + "\n" + u.Scaffold}
+}
+
+// UnfixedOf returns the Unfixed of a diagnostic, and the other related places.
+func UnfixedOf(d analysis.Diagnostic) (u Unfixed, others []analysis.RelatedInformation, ok bool) {
+	for _, r := range d.Related {
+		text, found := strings.CutPrefix(r.Message, unfixed)
+		if !found {
+			others = append(others, r)
+			continue
 		}
-		return fix, "", ""
+		u.Why, u.Scaffold, _ = strings.Cut(text, "\n")
+		ok = true
 	}
-	fix, err := w.update(o)
-	if err != nil {
-		return nil, err.Error(), watchScaffold(s, call, w, o, err.Error())
-	}
-	return fix, "", ""
+	return u, others, ok
 }

@@ -5,41 +5,45 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/astutil"
-	"golang.org/x/tools/go/types/typeutil"
 )
 
-// source is the file around a call, and the changes to it so far.
+const rmwPath = "github.com/unwatch/unwatch/rmw"
+
+// source is the file around a call, with the edits so far.
 type source struct {
-	pass  *analysis.Pass
-	info  *types.Info
-	file  *ast.File
-	text  []byte
-	call  *ast.CallExpr
-	path  []ast.Node // from the call on outwards
-	edits []analysis.TextEdit
-	above []string        // comments that go above the statement
-	named map[string]bool // what is named in the function around, for new names
+	pass   *analysis.Pass
+	info   *types.Info
+	file   *ast.File
+	text   []byte
+	call   *ast.CallExpr
+	path   []ast.Node // from the call outwards
+	edits  []analysis.TextEdit
+	above  []analysis.TextEdit // comments, before other edits at their places
+	named  map[string]bool     // identifiers of the enclosing declaration, for new names
+	wanted map[string]bool     // imports that are added
 }
 
 func newSource(pass *analysis.Pass, call *ast.CallExpr) (*source, error) {
-	s := &source{pass: pass, info: pass.TypesInfo, call: call}
+	s := &source{pass: pass, info: pass.TypesInfo, call: call, named: map[string]bool{}, wanted: map[string]bool{}}
 	for _, file := range pass.Files {
 		if file.FileStart <= call.Pos() && call.Pos() < file.FileEnd {
 			s.file = file
 		}
 	}
 	if s.file == nil {
-		return nil, errors.New("its file is not among those that are looked at")
+		return nil, errors.New("the package does not list its file")
 	}
 	if ast.IsGenerated(s.file) {
-		return nil, errors.New("the file is generated: change what it is generated from")
+		return nil, errors.New("the file is generated: change its source")
 	}
 	text, err := pass.ReadFile(pass.Fset.File(call.Pos()).Name())
 	if err != nil {
@@ -53,7 +57,6 @@ func newSource(pass *analysis.Pass, call *ast.CallExpr) (*source, error) {
 	if len(s.path) < 2 {
 		return nil, errors.New("the call is not found in its file")
 	}
-	s.named = map[string]bool{}
 	ast.Inspect(s.around(), func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
 			s.named[id.Name] = true
@@ -63,10 +66,10 @@ func newSource(pass *analysis.Pass, call *ast.CallExpr) (*source, error) {
 	return s, nil
 }
 
-// around is the declaration that the call stands in.
+// around is the declaration that holds the call.
 func (s *source) around() ast.Node { return s.path[len(s.path)-2] }
 
-// parent is what the call stands in, parentheses aside.
+// parent is the node around the call, parentheses aside.
 func (s *source) parent() ast.Node {
 	for _, n := range s.path[1:] {
 		if _, ok := n.(*ast.ParenExpr); !ok {
@@ -76,37 +79,13 @@ func (s *source) parent() ast.Node {
 	return s.file
 }
 
-// inner returns the body and the type of the innermost function around the call.
-func (s *source) inner() (*ast.BlockStmt, *ast.FuncType) {
-	for _, n := range s.path {
-		switch n := n.(type) {
-		case *ast.FuncLit:
-			return n.Body, n.Type
-		case *ast.FuncDecl:
-			return n.Body, n.Type
-		}
+// fresh returns a name that the enclosing declaration does not use.
+func (s *source) fresh(name string) string {
+	for s.named[name] {
+		name += "1"
 	}
-	return nil, nil
-}
-
-// fresh returns a name that is not used in the declaration around.
-func (s *source) fresh(names ...string) string {
-	for _, name := range names {
-		if !s.named[name] {
-			s.named[name] = true
-			return name
-		}
-	}
-	return s.fresh(names[0] + "1")
-}
-
-// offset is where a place is in the text. Of code with errors it may be behind its end.
-func (s *source) offset(pos token.Pos) int {
-	file := s.pass.Fset.File(pos)
-	if file == nil {
-		return len(s.text)
-	}
-	return min(file.Offset(pos), len(s.text))
+	s.named[name] = true
+	return name
 }
 
 // of returns the text of a node.
@@ -117,45 +96,20 @@ func (s *source) between(pos, end token.Pos) string {
 	return string(s.text[from:max(from, s.offset(end))])
 }
 
-// commentsIn are the comments in a part of the file that new text does not have.
-func (s *source) commentsIn(pos, end token.Pos, text string) (kept []string) {
-	for _, group := range s.file.Comments {
-		for _, c := range group.List {
-			if pos <= c.Pos() && c.End() <= end && !strings.Contains(text, c.Text) {
-				kept = append(kept, c.Text)
-			}
-		}
+// offset returns the place of a position in the text. In code with syntax errors, a position may lie behind the end.
+func (s *source) offset(pos token.Pos) int {
+	file := s.pass.Fset.File(pos)
+	if file == nil {
+		return len(s.text)
 	}
-	return kept
+	return min(file.Offset(pos), len(s.text))
 }
 
-// replace exchanges a part of the file that is all of some statements, and keeps the comments in it.
-func (s *source) replace(pos, end token.Pos, text string) {
-	if kept := s.commentsIn(pos, end, text); len(kept) > 0 {
-		comments := strings.Join(kept, "\n")
-		if text == "" || text[0] == '\n' {
-			comments = "\n" + comments
-		}
-		text = comments + "\n" + text
-	}
-	s.exchange(pos, end, text)
-}
-
-// replacePart exchanges a part of a statement. Comments in it go above that: in its midst the
-// line that they end could be the end of the statement.
-func (s *source) replacePart(pos, end token.Pos, text string) {
-	s.above = append(s.above, s.commentsIn(pos, end, text)...)
-	s.exchange(pos, end, text)
-}
-
-func (s *source) exchange(pos, end token.Pos, text string) {
-	s.edits = append(s.edits, analysis.TextEdit{Pos: pos, End: end, NewText: []byte(text)})
-}
-
-// statements are the innermost ones around the call that others may stand above, from the call's own on.
-func (s *source) statements() (list []ast.Stmt) {
-	for i, n := range s.path[:len(s.path)-1] {
-		switch block := s.path[i+1].(type) {
+// block returns the statement that holds a position, and those behind it in its block.
+func (s *source) block(pos token.Pos) (list []ast.Stmt) {
+	path, _ := astutil.PathEnclosingInterval(s.file, pos, pos)
+	for i := 0; i+1 < len(path); i++ {
+		switch block := path[i+1].(type) {
 		case *ast.BlockStmt:
 			list = block.List
 		case *ast.CaseClause:
@@ -163,27 +117,41 @@ func (s *source) statements() (list []ast.Stmt) {
 		case *ast.CommClause:
 			list = block.Body
 		}
-		if stmt, ok := n.(ast.Stmt); ok && slices.Contains(list, stmt) {
-			return list[slices.Index(list, stmt):]
+		if stmt, ok := path[i].(ast.Stmt); ok && slices.Contains(list, stmt) {
+			switch stmt.(type) {
+			case *ast.CaseClause, *ast.CommClause:
+			default:
+				return list[slices.Index(list, stmt):]
+			}
 		}
 	}
 	return nil
+}
+
+// replace exchanges a part of the file. Its comments go above the statement: within one, the line that a comment ends
+// could end the statement, too.
+func (s *source) replace(pos, end token.Pos, text string) {
+	var comments string
+	for _, group := range s.file.Comments {
+		for _, c := range group.List {
+			if pos <= c.Pos() && c.End() <= end && !strings.Contains(text, c.Text) {
+				comments += c.Text + "\n"
+			}
+		}
+	}
+	if stmts := s.block(pos); comments != "" && len(stmts) > 0 {
+		s.above = append(s.above, analysis.TextEdit{Pos: stmts[0].Pos(), End: stmts[0].Pos(), NewText: []byte(comments)})
+	}
+	s.edits = append(s.edits, analysis.TextEdit{Pos: pos, End: end, NewText: []byte(text)})
 }
 
 func (s *source) insert(pos token.Pos, text string) {
 	s.edits = append(s.edits, analysis.TextEdit{Pos: pos, End: pos, NewText: []byte(text)})
 }
 
-// fix is all changes so far, if the code compiles with them.
+// fix returns all edits, if the package compiles with them.
 func (s *source) fix(message string) (*analysis.SuggestedFix, error) {
-	if len(s.above) > 0 {
-		stmts := s.statements()
-		if len(stmts) == 0 {
-			return nil, errors.New("there is no room for the comments in it")
-		}
-		text, pos := strings.Join(s.above, "\n")+"\n", stmts[0].Pos()
-		s.edits = slices.Insert(s.edits, 0, analysis.TextEdit{Pos: pos, End: pos, NewText: []byte(text)})
-	}
+	s.edits = append(s.above, s.edits...)
 	slices.SortStableFunc(s.edits, func(a, b analysis.TextEdit) int {
 		return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.End, b.End))
 	})
@@ -193,30 +161,137 @@ func (s *source) fix(message string) (*analysis.SuggestedFix, error) {
 	return &analysis.SuggestedFix{Message: message, TextEdits: s.edits}, nil
 }
 
-// object is what an identifier names; nil of anything else.
-func (s *source) object(e ast.Expr) types.Object {
-	if id, ok := ast.Unparen(e).(*ast.Ident); ok {
-		return s.info.ObjectOf(id)
+// compiles type-checks the package with the edits. Unused imports are no error: the fixer removes them.
+func (s *source) compiles() error {
+	if len(s.pass.TypeErrors) > 0 {
+		return errors.New("the package does not compile as it is")
+	}
+	var text []byte
+	at := 0
+	for _, e := range s.edits {
+		pos, end := s.offset(e.Pos), s.offset(e.End)
+		if pos < at {
+			return errors.New("parts of the change are in each other's way")
+		}
+		text = append(append(text, s.text[at:pos]...), e.NewText...)
+		at = end
+	}
+	changed, err := parser.ParseFile(s.pass.Fset, s.pass.Fset.File(s.call.Pos()).Name(),
+		append(text, s.text[at:]...), parser.SkipObjectResolution)
+	if err != nil {
+		return fmt.Errorf("the result would not be Go: %w", err)
+	}
+	files := slices.Clone(s.pass.Files)
+	files[slices.Index(files, s.file)] = changed
+	var wrong *types.Error
+	config := types.Config{
+		GoVersion: s.pass.Pkg.GoVersion(), Sizes: s.pass.TypesSizes, FakeImportC: true,
+		Importer: importer{}.with(s.pass.Pkg),
+		Error: func(err error) {
+			if e, ok := err.(types.Error); ok && wrong == nil && !strings.Contains(e.Msg, errNotLoaded.Error()) && //nolint:errorlint // as documented
+				!(strings.Contains(e.Msg, " imported") && strings.Contains(e.Msg, "and not used")) {
+				wrong = &e
+			}
+		},
+	}
+	_, _ = config.Check(s.pass.Pkg.Path(), s.pass.Fset, files, nil)
+	if wrong != nil {
+		return fmt.Errorf("it would not compile: %s", wrong.Msg)
 	}
 	return nil
 }
 
-// callee is the function or method that is called; nil if it is not known before it runs.
-func (s *source) callee(call *ast.CallExpr) *types.Func {
-	fn, _ := typeutil.Callee(s.info, call).(*types.Func)
-	return fn
-}
+var errNotLoaded = errors.New("the package is not among those that are loaded")
 
-// usesIn counts where an object is used in a part of the file.
-func (s *source) usesIn(n ast.Node, obj types.Object) (uses []*ast.Ident) {
-	ast.Inspect(n, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && s.info.Uses[id] == obj && obj != nil {
-			uses = append(uses, id)
+// importer has the packages that are loaded.
+type importer map[string]*types.Package
+
+func (m importer) with(pkg *types.Package) importer {
+	for _, p := range pkg.Imports() {
+		if m[p.Path()] == nil {
+			m[p.Path()] = p
+			m.with(p)
 		}
-		return true
-	})
-	return uses
+	}
+	return m
 }
 
-// within reports whether a position is in a node.
-func within(n ast.Node, pos token.Pos) bool { return n.Pos() <= pos && pos < n.End() }
+func (m importer) Import(path string) (*types.Package, error) {
+	if path == "unsafe" {
+		return types.Unsafe, nil
+	}
+	if p := m[path]; p != nil && p.Complete() {
+		return p, nil
+	}
+	return nil, errNotLoaded
+}
+
+// name returns the name by which the file knows a package, and imports the package if needed. The new code uses the
+// name at the given places.
+func (s *source) name(path string, at ...token.Pos) (string, error) {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	i := slices.IndexFunc(s.file.Imports, func(spec *ast.ImportSpec) bool { return spec.Path.Value == strconv.Quote(path) })
+	switch {
+	case i >= 0 && s.file.Imports[i].Name != nil:
+		name = s.file.Imports[i].Name.Name
+	case i >= 0:
+		if pkg := s.info.PkgNameOf(s.file.Imports[i]); pkg != nil {
+			name = pkg.Name()
+		}
+	case !s.wanted[path]:
+		s.wanted[path] = true
+		s.add(path)
+	}
+	if name == "." || name == "_" {
+		return "", fmt.Errorf("%s is imported as %s", path, name)
+	}
+	for _, pos := range at {
+		switch obj := s.lookup(name, pos).(type) {
+		case nil:
+		case *types.PkgName:
+			if obj.Imported().Path() != path {
+				return "", fmt.Errorf("%s is the name of something else there", name)
+			}
+		default:
+			return "", fmt.Errorf("%s is the name of something else there", name)
+		}
+	}
+	return name, nil
+}
+
+// lookup returns the object of a name at a position.
+func (s *source) lookup(name string, pos token.Pos) types.Object {
+	if scope := s.pass.Pkg.Scope().Innermost(pos); scope != nil {
+		_, obj := scope.LookupParent(name, pos)
+		return obj
+	}
+	return nil
+}
+
+// add imports a package behind the last import of its kind that does not come later in the alphabet.
+func (s *source) add(path string) {
+	standard := func(path string) bool {
+		first, _, _ := strings.Cut(path, "/")
+		return !strings.Contains(first, ".")
+	}
+	i := slices.IndexFunc(s.file.Decls, func(d ast.Decl) bool { g, ok := d.(*ast.GenDecl); return ok && g.Tok == token.IMPORT })
+	if i < 0 {
+		return // impossible: the file imports the client
+	}
+	decl := s.file.Decls[i].(*ast.GenDecl)
+	pos, format := decl.Lparen+1, "\n\t%q"
+	for _, spec := range decl.Specs {
+		spec := spec.(*ast.ImportSpec)
+		p, err := strconv.Unquote(spec.Path.Value)
+		if err != nil || decl.Lparen.IsValid() && (standard(p) != standard(path) || p > path && standard(path)) {
+			continue
+		}
+		if pos = spec.End(); spec.Comment != nil {
+			pos = spec.Comment.End()
+		}
+	}
+	if !decl.Lparen.IsValid() {
+		format = "\nimport %q"
+	}
+	s.insert(pos, fmt.Sprintf(format, path))
+}

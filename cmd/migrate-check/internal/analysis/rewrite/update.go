@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -14,13 +15,11 @@ import (
 // update is the rewriting of a watch that writes.
 type update struct {
 	*watch
-	read   read
+	read   *read
 	commit commit
-	cur    string // what the present value is called
-	rmw    string // what package rmw is called
-
-	// exchanged are the calls that are not made any more.
-	exchanged map[*ast.CallExpr]bool
+	fixed  map[types.Object]bool // variables that must keep their values
+	cur    string                // name of the present value
+	rmw    string                // name of package rmw
 }
 
 // update rewrites a watch that gets its key, computes, and writes it, to the Update of a store.
@@ -28,55 +27,37 @@ func (w *watch) update(o Options) (*analysis.SuggestedFix, error) {
 	if len(w.keys) != 1 {
 		return nil, fmt.Errorf("%d keys are watched, and an Update is of one", len(w.keys))
 	}
-	u := &update{watch: w, exchanged: map[*ast.CallExpr]bool{}}
-	for _, step := range []func() error{u.onlyTwoUses, u.findRead, u.findCommit, u.agree, u.stable, u.effects} {
+	u := &update{watch: w, cur: "cur"}
+	for _, step := range []func() error{u.onlyTwoUses, u.findRead, u.findCommit, u.agree} {
 		if err := step(); err != nil {
 			return nil, err
 		}
+	}
+	u.fixed = u.vars(u.ctx, u.keys[0])
+	if err := u.computes(u.fn.Body, depth); err != nil {
+		return nil, err
 	}
 	store, err := w.store(o)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.builtins(w.call.Pos(), w.fn.Pos(), u.commit.pos()); err != nil {
-		return nil, err
+	for _, pos := range []token.Pos{w.call.Pos(), w.fn.Pos(), u.commit.pos()} {
+		for name := range strings.FieldsSeq("error nil string int int64 uint64 float64 max") {
+			if obj := w.lookup(name, pos); obj != types.Universe.Lookup(name) {
+				return nil, fmt.Errorf("%s is the name of something else there", name)
+			}
+		}
 	}
 	if u.rmw, err = w.name(rmwPath, w.call.Pos(), w.fn.Pos(), u.commit.pos()); err != nil {
 		return nil, err
 	}
-	u.cur = w.fresh("cur", "present", "was")
-	key := fmt.Sprintf("%s.Key{Name: %s}", u.rmw, w.of(w.keys[0]))
-	if u.read.hash() {
-		key = fmt.Sprintf("%s.Key{Name: %s, Kind: %s.KindHash}", u.rmw, w.of(w.keys[0]), u.rmw)
-	}
-	if err := u.onlyOnce(); err != nil {
-		return nil, err
-	}
-	if err := w.placeUpdate(store, key); err != nil {
-		return nil, err
-	}
-	for _, step := range []func() error{u.signature, u.writeRead, u.writeReturns, u.writeCommit} {
+	u.cur = w.fresh("cur")
+	for _, step := range []func() error{u.onlyOnce, func() error { return u.place(store) }, u.signature, u.writeRead, u.writeReturns, u.writeCommit} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
 	return w.fix("Rewrite to an Update of " + store)
-}
-
-// builtins refuses where a name that new code uses is not Go's own.
-func (w *watch) builtins(at ...token.Pos) error {
-	for _, pos := range at {
-		scope := w.pass.Pkg.Scope().Innermost(pos)
-		for name := range strings.FieldsSeq("error nil string byte int64 uint64 float64 max") {
-			if scope == nil {
-				continue
-			}
-			if _, obj := scope.LookupParent(name, pos); obj != types.Universe.Lookup(name) {
-				return fmt.Errorf("%s is the name of something else there", name)
-			}
-		}
-	}
-	return nil
 }
 
 // onlyTwoUses refuses a function that does more than to read and to write.
@@ -91,9 +72,6 @@ func (u *update) onlyTwoUses() error {
 			return fmt.Errorf("%s is neither Get, HGet, HGetAll nor TxPipelined", use.name)
 		}
 	}
-	for _, use := range u.uses {
-		u.exchanged[use.call] = true
-	}
 	if len(u.uses) != 2 {
 		return errors.New("the transaction is used more than twice: more than one read, or more than one write")
 	}
@@ -103,116 +81,223 @@ func (u *update) onlyTwoUses() error {
 	return nil
 }
 
-// agree refuses if what is read is not what is watched, or not what is written.
+// findRead finds the statement that reads.
+func (u *update) findRead() error {
+	r, why := u.firstRead()
+	if why != "" {
+		return errors.New(why)
+	}
+	u.read = r
+	if len(r.call.Args) != map[string]int{"Get": 2, "HGet": 3, "HGetAll": 2}[u.uses[0].name] {
+		return fmt.Errorf("%s has an unusual number of arguments", u.uses[0].name)
+	}
+	if r.err == nil {
+		return errors.New("it does not read first, and then write")
+	}
+	if !within(u.fn, r.err.Pos()) {
+		return fmt.Errorf("%s, which is declared outside, gets the error of the read", r.err.Name())
+	}
+	if r.value == nil {
+		return nil
+	}
+	id, ok := r.value.(*ast.Ident)
+	if !ok {
+		return errors.New("the answer is assigned to something else than a variable")
+	}
+	if v := u.info.ObjectOf(id); v != nil && !within(u.fn, v.Pos()) && !u.zero(v) {
+		return fmt.Errorf("%s, which is declared outside with a value, is zero after a read that fails; an Update leaves it", id.Name)
+	}
+	return nil
+}
+
+// zero reports whether a variable still has its zero value at the call: it is declared without a value in the same
+// round of each loop, and assigned by the function only.
+func (u *update) zero(v types.Object) bool {
+	zero := false
+	ast.Inspect(u.around(), func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ValueSpec:
+			for _, name := range n.Names {
+				zero = zero || u.info.Defs[name] == v && len(n.Values) == 0
+			}
+		case *ast.ForStmt, *ast.RangeStmt:
+			zero = zero && !within(n, u.call.Pos())
+		case *ast.AssignStmt, *ast.IncDecStmt:
+			if n != u.parent() && n.Pos() < u.call.Pos() && !within(u.fn, n.Pos()) && u.assigned(n, map[types.Object]bool{v: true}) != nil {
+				zero = false
+			}
+		}
+		return true
+	})
+	return zero
+}
+
+func (u *update) hash() bool { return u.uses[0].name != "Get" }
+
+// agree refuses if the key that is watched, the one that is read and the one that is written differ, or their contexts.
 func (u *update) agree() error {
-	key := u.keys[0]
-	for _, other := range []ast.Expr{u.read.key, u.commit.key} {
-		if !u.same(key, other) {
-			return fmt.Errorf("%s is watched, but %s is used", u.of(key), u.of(other))
+	r, c := u.read, &u.commit
+	for _, other := range []ast.Expr{r.call.Args[1], c.key} {
+		if !u.same(u.keys[0], other) {
+			return fmt.Errorf("%s is watched, but %s is used", u.of(u.keys[0]), u.of(other))
 		}
 	}
-	for _, other := range append(u.commit.ctxs, u.read.ctx) {
-		if !u.same(u.ctx, other) || !u.plain(u.ctx) && !u.background(u.ctx) {
+	for _, other := range []ast.Expr{r.call.Args[0], c.one.Args[0], c.exec.Args[0]} {
+		if !u.same(u.ctx, other) || !u.plain(u.ctx) {
 			return fmt.Errorf("the context is %s here, and %s there", u.of(u.ctx), u.of(other))
 		}
 	}
-	if u.read.field != nil && !u.plain(u.read.field) {
-		return fmt.Errorf("the field %s is not a plain expression: calling it again may tell another", u.of(u.read.field))
-	}
-	if len(u.usesIn(u.commit.call, u.read.err)) > 0 {
-		return fmt.Errorf("%s of the read is used for what is written", u.read.err.Name())
-	}
-	if u.commit.hashOnly && !u.read.hash() {
+	switch {
+	case len(r.call.Args) == 3 && !u.plain(r.call.Args[2]):
+		return fmt.Errorf("the field %s is not a plain expression: calling it again may tell another", u.of(r.call.Args[2]))
+	case c.method[0] == 'H' && !u.hash():
 		return errors.New("a text is read, and a hash is written")
-	}
-	if u.commit.method == "Set" && u.read.hash() {
+	case c.method == "Set" && u.hash():
 		return errors.New("a hash is read, and a text is written")
 	}
 	return nil
 }
 
-// background reports whether a context is one that never ends.
-func (s *source) background(e ast.Expr) bool {
-	call, ok := ast.Unparen(e).(*ast.CallExpr)
-	if !ok {
-		return false
+// onlyOnce makes the function return TxFailedErr when an Update calls it again. So a conflict reaches the caller, which
+// tries again or not, as with WATCH.
+func (u *update) onlyOnce() error {
+	stmt, err := u.beforeCall()
+	if err != nil {
+		return err
 	}
-	fn := s.callee(call)
-	return fn != nil && (fn.FullName() == "context.Background" || fn.FullName() == "context.TODO")
+	redis, err := u.name(u.redis.Path(), u.fn.Pos())
+	if err != nil {
+		return err
+	}
+	tried := u.fresh("tried")
+	if u.fnVar == nil {
+		u.insert(stmt.Pos(), tried+" := false\n")
+	} else {
+		u.insert(u.fnVar.Pos(), "var "+tried+" bool\n")
+		u.insert(stmt.Pos(), tried+" = false\n")
+	}
+	u.insert(u.fn.Body.Lbrace+1, fmt.Sprintf("\n// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.\n"+
+		"if %[1]s {\nreturn %[2]s, %[3]s.TxFailedErr\n}\n%[1]s = true", tried, u.cur, redis))
+	return nil
 }
 
-// stable refuses if what the key is made of changes on the way.
-func (u *update) stable() error {
-	inKey := u.vars(u.keys[0])
-	var err error
-	assigned := func(places ...ast.Expr) {
-		for _, place := range places {
-			if place == nil {
-				continue
-			}
-			for v := range u.vars(place) {
-				if inKey[v] {
-					err = fmt.Errorf("%s, of which the key is made, is assigned", v.Name())
-				}
-			}
+// beforeCall returns the statement of the call, if another one before it runs each time that the call does.
+func (u *update) beforeCall() (ast.Stmt, error) {
+	stmts := u.block(u.call.Pos())
+	i := slices.IndexFunc(u.path, func(n ast.Node) bool { _, ok := n.(*ast.FuncLit); return ok })
+	if i >= 0 && u.fnVar != nil && !within(u.path[i], u.fnVar.Pos()) {
+		return nil, fmt.Errorf("%s is declared outside of the function that calls Watch", u.fnVar.Name())
+	}
+	for _, n := range u.path[1:] {
+		switch n.(type) {
+		case *ast.ParenExpr, *ast.AssignStmt, *ast.ExprStmt, *ast.ReturnStmt, *ast.IfStmt, *ast.SwitchStmt:
+		default:
+			return nil, errors.New("its result is part of an expression, or it stands in the head of a loop or behind a label")
+		}
+		if len(stmts) > 0 && n == ast.Node(stmts[0]) {
+			return stmts[0], nil
 		}
 	}
-	ast.Inspect(u.fn.Body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			assigned(n.Lhs...)
-		case *ast.RangeStmt:
-			if n.Tok == token.ASSIGN {
-				assigned(n.Key, n.Value)
-			}
-		case *ast.IncDecStmt:
-			assigned(n.X)
-		case *ast.UnaryExpr:
-			if n.Op == token.AND {
-				if v := u.root(n.X); v != nil && inKey[v] {
-					err = fmt.Errorf("the address of %s, of which the key is made, is taken", v.Name())
-				}
-			}
+	return nil, errors.New("it is not called by a function")
+}
+
+// place puts the update, which has two results, in the place of the call.
+func (u *update) place(store string) error {
+	key := fmt.Sprintf("%s.Key{Name: %s}", u.rmw, u.of(u.keys[0]))
+	if u.hash() {
+		key = fmt.Sprintf("%s.Key{Name: %s, Kind: %[1]s.KindHash}", u.rmw, u.of(u.keys[0]))
+	}
+	from, arg, head := u.call.Pos(), u.call.Args[1], fmt.Sprintf("%s.Update(%s, %s, ", store, u.of(u.ctx), key)
+	switch n := u.parent().(type) {
+	case *ast.ExprStmt:
+	case *ast.AssignStmt:
+		if len(n.Lhs) != 1 || n.Tok != token.DEFINE && n.Tok != token.ASSIGN {
+			return errors.New("its result is assigned in an unusual way")
 		}
-		return err == nil
-	})
-	return err
+		u.insert(n.Pos(), "_, ")
+	case *ast.ReturnStmt:
+		if len(n.Results) != 1 {
+			return errors.New("its result is returned beside others")
+		}
+		err := "err"
+		if scope := u.pass.Pkg.Scope().Innermost(u.call.Pos()); scope == nil || scope.Lookup(err) != nil {
+			err = u.fresh("failure")
+		}
+		from, head = n.Pos(), fmt.Sprintf("_, %s := %s", err, head)
+		u.insert(n.End(), "\nreturn "+err)
+	default:
+		return errors.New("its result is part of an expression")
+	}
+	u.replace(from, arg.Pos(), head)
+	u.replace(arg.End(), u.call.End(), ")")
+	return nil
 }
 
 // signature makes the function one that an Update takes.
 func (u *update) signature() error {
 	ctx := "_"
-	if id, ok := ast.Unparen(u.ctx).(*ast.Ident); ok && isContext(u.info.TypeOf(id)) {
+	if id, ok := ast.Unparen(u.ctx).(*ast.Ident); ok && isOf(u.info.TypeOf(id), "context", "Context") {
 		for _, use := range u.usesIn(u.fn.Body, u.info.ObjectOf(id)) {
-			if !within(u.read.stmt, use.Pos()) && use.Pos() < u.commit.pos() {
+			if !within(u.read.call, use.Pos()) && use.Pos() < u.commit.pos() {
 				ctx = id.Name
 			}
 		}
 	}
 	pkg, err := u.name("context", u.fn.Pos())
+	u.replace(u.fn.Type.Pos(), u.fn.Type.End(),
+		fmt.Sprintf("func(%s %s.Context, %s %s.Value) (%[4]s.Value, error)", ctx, pkg, u.cur, u.rmw))
+	return err
+}
+
+// writeRead makes the read a command of the client whose answer is the present value. So all that is computed from its
+// value and its error stays as it is.
+func (u *update) writeRead() error {
+	pos := u.read.stmt.Pos()
+	redis, err := u.name(u.redis.Path(), pos)
 	if err != nil {
 		return err
 	}
-	u.replacePart(u.fn.Type.Pos(), u.fn.Type.End(),
-		fmt.Sprintf("func(%s %s.Context, %s %s.Value) (%[4]s.Value, error)", ctx, pkg, u.cur, u.rmw))
+	text, test, missing := u.cur+".Text()", "!"+u.cur+".Exists()", "nil"
+	newResult := "NewStringResult"
+	if u.uses[0].name == "HGetAll" {
+		if newResult = "NewMapStringStringResult"; u.redis.Scope().Lookup(newResult) == nil {
+			newResult = "NewStringStringMapResult" // of version 8
+		}
+		pkg, err := u.name("maps", pos)
+		if err != nil {
+			return err
+		}
+		text = fmt.Sprintf("%s.Collect(%s.All())", pkg, u.cur)
+	} else {
+		lines := ""
+		missing = u.fresh("missing")
+		if u.hash() {
+			ok := u.fresh("ok")
+			text, test = u.fresh("content"), "!"+ok
+			lines = fmt.Sprintf("%s, %s := %s.Field(%s)\n", text, ok, u.cur, u.of(u.read.call.Args[2]))
+		}
+		lines += fmt.Sprintf("var %[1]s error\nif %[2]s {\n%[1]s = %[3]s.Nil\n}\n", missing, test, redis)
+		u.insert(u.block(pos)[0].Pos(), lines)
+		if id, ok := u.read.value.(*ast.Ident); ok && u.read.conv == "Bytes" && id.Name != "_" {
+			if u.block(pos)[0] != u.read.stmt {
+				return errors.New("the read stands in an if, and its bytes may be empty or nil")
+			}
+			u.insert(u.read.stmt.End(), fmt.Sprintf("\nif %[1]s == nil && %[2]s == nil {\n%[1]s = []byte{}\n}", id.Name, missing))
+		}
+	}
+	u.replace(u.read.call.Pos(), u.read.call.End(), fmt.Sprintf("%s.%s(%s, %s)", redis, newResult, text, missing))
 	return nil
 }
 
-func isContext(t types.Type) bool {
-	named, ok := types.Unalias(t).(*types.Named)
-	return ok && named.Obj().Name() == "Context" && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == "context"
-}
-
-// writeReturns has each return say that the value stays: with an error it is not looked at,
-// and without one nothing is written, as before.
-func (u *update) writeReturns() error {
-	var err error
+// writeReturns makes each return leave the value as it is: with an error a Store ignores the value, and without one it
+// writes nothing.
+func (u *update) writeReturns() (err error) {
 	ast.Inspect(u.fn.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
 			return false
 		case *ast.ReturnStmt:
-			if u.read.covers(n.Pos()) || n.Pos() >= u.commit.pos() {
+			if n.Pos() >= u.commit.pos() {
 				return false
 			}
 			if len(n.Results) != 1 {
@@ -223,5 +308,14 @@ func (u *update) writeReturns() error {
 		}
 		return true
 	})
+	return err
+}
+
+// writeCommit makes the commit the return of the new value.
+func (u *update) writeCommit() error {
+	text, err := u.stored()
+	if err == nil {
+		u.replace(u.commit.pos(), u.commit.stmts[len(u.commit.stmts)-1].End(), text)
+	}
 	return err
 }

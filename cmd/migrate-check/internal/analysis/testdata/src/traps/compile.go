@@ -30,7 +30,7 @@ func (s *service) clientUnused(ctx context.Context, key string) error {
 }
 
 func (s *service) labelUnused(ctx context.Context, key string) error {
-	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: it would not compile: declared and not used: label`
+	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^fixed$`
 		label := "read " + key
 		text, err := tx.Get(ctx, key).Result()
 		if err != nil && err != redis.Nil {
@@ -74,7 +74,7 @@ func (s *service) ownString(ctx context.Context, key string) error {
 }
 
 func (s *service) nilAsAValue(ctx context.Context, key string) error {
-	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: err of the read is used by`
+	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^fixed$`
 		text, err := tx.Get(ctx, key).Result()
 		if err == redis.Nil {
 			was := &err
@@ -91,7 +91,7 @@ func (s *service) nilAsAValue(ctx context.Context, key string) error {
 }
 
 func (s *service) nilKept(ctx context.Context, key string) error {
-	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: it would not compile`
+	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^fixed$`
 		text, err := tx.Get(ctx, key).Result()
 		if err == redis.Nil {
 			was := err

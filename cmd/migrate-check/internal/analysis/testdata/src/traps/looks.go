@@ -131,7 +131,7 @@ func (s *service) lookElsewhere(ctx context.Context, any redis.UniversalClient, 
 func (s *service) lookLosesKey(ctx context.Context, id string) error {
 	var key string
 	key = "a:" + id
-	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: .*(?:key would not be used|does not compile)`
+	return s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `^not fixed: it would not compile: declared and not used: key`
 		text, err := tx.Get(ctx, "a:"+id).Result()
 		if err != nil {
 			return err

@@ -23,7 +23,14 @@ func (s *Service) limited(ctx context.Context, key string, in Input) error {
 				return cur, redis.TxFailedErr
 			}
 			tried = true
-			text := cur.Text()
+			var missing error
+			if !cur.Exists() {
+				missing = redis.Nil
+			}
+			text, err := redis.NewStringResult(cur.Text(), missing).Result()
+			if err != nil && err != redis.Nil {
+				return cur, err
+			}
 			if ctx.Value(Runs{}) != nil {
 				return cur, nil
 			}
@@ -50,9 +57,13 @@ func (s *Service) unlimited(ctx context.Context, key string, in Input) error {
 				return cur, redis.TxFailedErr
 			}
 			tried = true
-			text := cur.Text()
+			var missing error
 			if !cur.Exists() {
-				return cur, redis.Nil
+				missing = redis.Nil
+			}
+			text, err := redis.NewStringResult(cur.Text(), missing).Result()
+			if err != nil {
+				return cur, err
 			}
 			if ctx.Value(Runs{}) != nil {
 				return cur, nil
@@ -73,8 +84,12 @@ func (s *Service) once(ctx context.Context, key string, in Input) error {
 			return cur, redis.TxFailedErr
 		}
 		tried = true
-		n, err := strconv.Atoi(cur.Text())
+		var missing error
 		if !cur.Exists() {
+			missing = redis.Nil
+		}
+		n, err := redis.NewStringResult(cur.Text(), missing).Int()
+		if err == redis.Nil {
 			n = 1
 		} else if err != nil {
 			return cur, err

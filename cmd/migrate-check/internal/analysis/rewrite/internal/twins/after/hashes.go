@@ -19,9 +19,13 @@ func (s *Service) field(ctx context.Context, key string, in Input) error {
 			return cur, redis.TxFailedErr
 		}
 		tried = true
-		text, ok := cur.Field(in.Field)
-		n, err := strconv.Atoi(text)
-		if err != nil && ok {
+		content, ok := cur.Field(in.Field)
+		var missing error
+		if !ok {
+			missing = redis.Nil
+		}
+		n, err := redis.NewStringResult(content, missing).Int()
+		if err != nil && err != redis.Nil {
 			return cur, err
 		}
 		return cur.With(in.Field, strconv.Itoa(n+in.N)).With("by", in.Text), nil
@@ -37,9 +41,17 @@ func (s *Service) fieldText(ctx context.Context, key string, in Input) error {
 			return cur, redis.TxFailedErr
 		}
 		tried = true
-		text, ok := cur.Field(in.Field)
+		content, ok := cur.Field(in.Field)
+		var missing error
 		if !ok {
+			missing = redis.Nil
+		}
+		text, err := redis.NewStringResult(content, missing).Result()
+		if err == redis.Nil {
 			return cur, ErrRefused
+		}
+		if err != nil {
+			return cur, err
 		}
 		return cur.With(in.Field, text+in.Text), nil
 	})
@@ -54,7 +66,10 @@ func (s *Service) fields(ctx context.Context, key string, in Input) error {
 			return cur, redis.TxFailedErr
 		}
 		tried = true
-		all := maps.Collect(cur.All())
+		all, err := redis.NewMapStringStringResult(maps.Collect(cur.All()), nil).Result()
+		if err != nil {
+			return cur, err
+		}
 		all["extra"] = in.Text
 		return cur.With("count", strconv.Itoa(len(all))), nil
 	})
@@ -69,10 +84,17 @@ func (s *Service) dropField(ctx context.Context, key string, in Input) error {
 			return cur, redis.TxFailedErr
 		}
 		tried = true
-		text, ok := cur.Field(in.Field)
-		raw := []byte(text)
+		content, ok := cur.Field(in.Field)
+		var missing error
 		if !ok {
-			return cur, redis.Nil
+			missing = redis.Nil
+		}
+		raw, err := redis.NewStringResult(content, missing).Bytes()
+		if raw == nil && missing == nil {
+			raw = []byte{}
+		}
+		if err != nil {
+			return cur, err
 		}
 		if string(raw) == "refuse" {
 			return cur, ErrRefused
@@ -90,7 +112,10 @@ func (s *Service) dropHash(ctx context.Context, key string, _ Input) error {
 			return cur, redis.TxFailedErr
 		}
 		tried = true
-		all := maps.Collect(cur.All())
+		all, err := redis.NewMapStringStringResult(maps.Collect(cur.All()), nil).Result()
+		if err != nil {
+			return cur, err
+		}
 		if len(all) > 2 {
 			return cur, nil
 		}

@@ -20,7 +20,14 @@ func (s *Service) outside(ctx context.Context, key string, in Input) error {
 		}
 		tried = true
 		var err error
-		old = cur.Text()
+		var missing error
+		if !cur.Exists() {
+			missing = redis.Nil
+		}
+		old, err = redis.NewStringResult(cur.Text(), missing).Result()
+		if err != nil && err != redis.Nil {
+			return cur, err
+		}
 		if err = ctx.Err(); err != nil {
 			return cur, err
 		}
@@ -40,8 +47,12 @@ func (s *Service) flag(ctx context.Context, key string, _ Input) error {
 			return cur, redis.TxFailedErr
 		}
 		tried = true
-		on, err := strconv.ParseBool(cur.Text())
-		if err != nil && cur.Exists() {
+		var missing error
+		if !cur.Exists() {
+			missing = redis.Nil
+		}
+		on, err := redis.NewStringResult(cur.Text(), missing).Bool()
+		if err != nil && err != redis.Nil {
 			return cur, err
 		}
 		n := 1
@@ -63,7 +74,14 @@ func (s *Service) prefixed(ctx context.Context, key string, _ Input) error {
 			return cur, redis.TxFailedErr
 		}
 		tried = true
-		text := cur.Text()
+		var missing error
+		if !cur.Exists() {
+			missing = redis.Nil
+		}
+		text, err := redis.NewStringResult(cur.Text(), missing).Result()
+		if err != nil && err != redis.Nil {
+			return cur, err
+		}
 		return rmw.String(text + "x").WithTTL(rmw.NoTTL), nil
 	})
 	return err
@@ -77,8 +95,15 @@ func (s *Service) unless(ctx context.Context, key string, in Input) error {
 			return cur, redis.TxFailedErr
 		}
 		tried = true
-		text := cur.Text()
+		var missing error
 		if !cur.Exists() {
+			missing = redis.Nil
+		}
+		text, err := redis.NewStringResult(cur.Text(), missing).Result()
+		if err != nil {
+			if err != redis.Nil {
+				return cur, err
+			}
 			text = in.Text
 		}
 		return rmw.String(text + "!"), nil

@@ -29,10 +29,11 @@ var ErrConflict = errors.New("conflict")
 type Service struct {
 	rdb   *redis.Client
 	store rmw.Store
+	last  []string
 }
 
 // New returns one.
-func New(rdb *redis.Client, store rmw.Store) *Service { return &Service{rdb, store} }
+func New(rdb *redis.Client, store rmw.Store) *Service { return &Service{rdb, store, nil} }
 
 // Func is a function of a service.
 type Func func(ctx context.Context, key string, in Input) error
@@ -71,5 +72,10 @@ func (s *Service) Funcs() map[string]Func {
 		"limited":     s.limited,
 		"unlimited":   s.unlimited,
 		"once":        s.once,
+		"again":       s.again,
+		"scanned":     s.scanned,
+		"dated":       s.dated,
+		"bytesNil":    s.bytesNil,
+		"counts":      s.counts,
 	}
 }

@@ -21,8 +21,12 @@ func (s *Service) increment(ctx context.Context, key string, in Input) error {
 			return cur, redis.TxFailedErr
 		}
 		tried = true
-		n, err := strconv.Atoi(cur.Text())
-		if err != nil && cur.Exists() {
+		var missing error
+		if !cur.Exists() {
+			missing = redis.Nil
+		}
+		n, err := redis.NewStringResult(cur.Text(), missing).Int()
+		if err != nil && err != redis.Nil {
 			return cur, err
 		}
 		n += in.N
@@ -39,8 +43,12 @@ func (s *Service) addFloat(ctx context.Context, key string, in Input) error {
 			return cur, redis.TxFailedErr
 		}
 		tried = true
-		f, err := strconv.ParseFloat(cur.Text(), 64)
+		var missing error
 		if !cur.Exists() {
+			missing = redis.Nil
+		}
+		f, err := redis.NewStringResult(cur.Text(), missing).Float64()
+		if errors.Is(err, redis.Nil) {
 			f = 0.5
 		} else if err != nil {
 			return cur, err
@@ -60,8 +68,14 @@ func (s *Service) appendText(ctx context.Context, key string, in Input) error {
 		}
 		tried = true
 		// The present text.
-		// with the key
-		old := cur.Text()
+		var missing error
+		if !cur.Exists() {
+			missing = redis.Nil
+		}
+		old, err := redis.NewStringResult(cur.Text(), missing).Result()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return cur, fmt.Errorf("read %s: %w", key, err) // with the key
+		}
 		if strings.HasSuffix(old, "refuse") {
 			return cur, ErrRefused
 		}
@@ -84,9 +98,19 @@ func (s *Service) bytesKept(ctx context.Context, key string, in Input) error {
 			return cur, redis.TxFailedErr
 		}
 		tried = true
-		raw := []byte(cur.Text())
+		var missing error
+		if !cur.Exists() {
+			missing = redis.Nil
+		}
+		raw, err := redis.NewStringResult(cur.Text(), missing).Bytes()
+		if raw == nil && missing == nil {
+			raw = []byte{}
+		}
+		if err != nil && err != redis.Nil {
+			return cur, err
+		}
 		raw = append(raw, in.Text...)
-		return rmw.Bytes(raw).WithTTL(time.Minute), nil
+		return rmw.String(string(raw)).WithTTL(time.Minute), nil
 	})
 	return err
 }
@@ -99,9 +123,15 @@ func (s *Service) claim(ctx context.Context, key string, in Input) error {
 			return cur, redis.TxFailedErr
 		}
 		tried = true
-		owner := cur.Text()
+		var missing error
 		if !cur.Exists() {
+			missing = redis.Nil
+		}
+		owner, err := redis.NewStringResult(cur.Text(), missing).Result()
+		if err == redis.Nil {
 			owner = "nobody"
+		} else if err != nil {
+			return cur, err
 		} else if owner == in.Text {
 			return cur, nil
 		}
@@ -121,9 +151,13 @@ func (s *Service) take(ctx context.Context, key string, in Input) error {
 			return cur, redis.TxFailedErr
 		}
 		tried = true
-		text := cur.Text()
+		var missing error
 		if !cur.Exists() {
-			return cur, redis.Nil
+			missing = redis.Nil
+		}
+		text, err := redis.NewStringResult(cur.Text(), missing).Result()
+		if err != nil {
+			return cur, err
 		}
 		if text != in.Text {
 			return cur, ErrRefused
@@ -152,8 +186,17 @@ func (s *Service) document(ctx context.Context, key string, in Input) error {
 		}
 		tried = true
 		var st state
-		raw := []byte(cur.Text())
-		var err error
+		var missing error
+		if !cur.Exists() {
+			missing = redis.Nil
+		}
+		raw, err := redis.NewStringResult(cur.Text(), missing).Bytes()
+		if raw == nil && missing == nil {
+			raw = []byte{}
+		}
+		if err != nil && err != redis.Nil {
+			return cur, err
+		}
 		if len(raw) > 0 {
 			if err = json.Unmarshal(raw, &st); err != nil {
 				return cur, ErrRefused
@@ -164,7 +207,7 @@ func (s *Service) document(ctx context.Context, key string, in Input) error {
 		if err != nil {
 			return cur, err
 		}
-		return rmw.Bytes(next).WithTTL(time.Hour), nil
+		return rmw.String(string(next)).WithTTL(time.Hour), nil
 	})
 	return err
 }
@@ -177,10 +220,11 @@ func (s *Service) strict(ctx context.Context, key string, _ Input) error {
 			return cur, redis.TxFailedErr
 		}
 		tried = true
+		var missing error
 		if !cur.Exists() {
-			return cur, fmt.Errorf("counter: %w", redis.Nil)
+			missing = redis.Nil
 		}
-		n, err := strconv.ParseInt(cur.Text(), 10, 64)
+		n, err := redis.NewStringResult(cur.Text(), missing).Int64()
 		if err != nil {
 			return cur, fmt.Errorf("counter: %w", err)
 		}
@@ -201,9 +245,13 @@ func (s *Service) expiring(ctx context.Context, key string, _ Input) error {
 			return cur, redis.TxFailedErr
 		}
 		tried = true
-		text := cur.Text()
+		var missing error
 		if !cur.Exists() {
-			return cur, redis.Nil
+			missing = redis.Nil
+		}
+		text, err := redis.NewStringResult(cur.Text(), missing).Result()
+		if err != nil {
+			return cur, err
 		}
 		return rmw.String(text).WithTTL(time.Hour), nil
 	})
@@ -218,7 +266,14 @@ func (s *Service) dynamic(ctx context.Context, key string, in Input) error {
 			return cur, redis.TxFailedErr
 		}
 		tried = true
-		text := cur.Text()
+		var missing error
+		if !cur.Exists() {
+			missing = redis.Nil
+		}
+		text, err := redis.NewStringResult(cur.Text(), missing).Result()
+		if err != nil && err != redis.Nil {
+			return cur, err
+		}
 		if len(text) > 20 {
 			text = ""
 		}
@@ -242,9 +297,13 @@ func (s *Service) wrapped(ctx context.Context, key string, _ Input) error {
 			return cur, redis.TxFailedErr
 		}
 		tried = true
-		n, err := strconv.Atoi(cur.Text())
+		var missing error
 		if !cur.Exists() {
-			return cur, fmt.Errorf("%w: there is none: %w", ErrRefused, redis.Nil)
+			missing = redis.Nil
+		}
+		n, err := redis.NewStringResult(cur.Text(), missing).Int()
+		if errors.Is(err, redis.Nil) {
+			return cur, fmt.Errorf("%w: there is none: %w", ErrRefused, err)
 		}
 		if err != nil {
 			return cur, err
@@ -262,8 +321,12 @@ func (s *Service) unsigned(ctx context.Context, key string, _ Input) error {
 			return cur, redis.TxFailedErr
 		}
 		tried = true
-		n, err := strconv.ParseUint(cur.Text(), 10, 64)
+		var missing error
 		if !cur.Exists() {
+			missing = redis.Nil
+		}
+		n, err := redis.NewStringResult(cur.Text(), missing).Uint64()
+		if err == redis.Nil {
 			return cur, nil
 		} else if err != nil {
 			return cur, err
@@ -281,8 +344,12 @@ func (s *Service) retried(ctx context.Context, key string, _ Input) error {
 			return cur, redis.TxFailedErr
 		}
 		tried = true
-		n, err := strconv.Atoi(cur.Text())
-		if err != nil && cur.Exists() {
+		var missing error
+		if !cur.Exists() {
+			missing = redis.Nil
+		}
+		n, err := redis.NewStringResult(cur.Text(), missing).Int()
+		if err != nil && err != redis.Nil {
 			return cur, err
 		}
 		return rmw.String(strconv.Itoa(n + 1)).WithTTL(rmw.NoTTL), nil
@@ -310,7 +377,14 @@ func (s *Service) forever(ctx context.Context, key string, in Input) error {
 				return cur, redis.TxFailedErr
 			}
 			tried = true
-			text := cur.Text()
+			var missing error
+			if !cur.Exists() {
+				missing = redis.Nil
+			}
+			text, err := redis.NewStringResult(cur.Text(), missing).Result()
+			if err != nil && err != redis.Nil {
+				return cur, err
+			}
 			text = strings.ToUpper(text) + in.Text
 			if text == "" {
 				return cur, ErrRefused
@@ -333,10 +407,15 @@ func (s *Service) piped(ctx context.Context, key string, in Input) error {
 		}
 		tried = true
 		var st state
-		text := cur.Text()
-		var err error
+		var missing error
 		if !cur.Exists() {
+			missing = redis.Nil
+		}
+		text, err := redis.NewStringResult(cur.Text(), missing).Result()
+		if err == redis.Nil {
 			text = "{}"
+		} else if err != nil {
+			return cur, err
 		}
 		if err = json.Unmarshal([]byte(text), &st); err != nil {
 			return cur, ErrRefused

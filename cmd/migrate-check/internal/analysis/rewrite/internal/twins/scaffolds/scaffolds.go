@@ -44,7 +44,7 @@ func (s *Service) Funcs() map[string]Func {
 
 func (s *Service) count(ctx context.Context, key string, _ Input) error {
 	store := s.store
-	// Not rewritten: Get stands in an expression, or in a branch.
+	// Not rewritten: Incr is neither Set, Del, HSet nor HDel.
 	_, err := store.Update(ctx, rmw.Key{Name: key}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 		// TODO: move the checks of the function here. It may only compute, and may be called several times.
 		n, err := strconv.ParseInt(cur.Text(), 10, 64)
@@ -71,7 +71,7 @@ func (s *Service) count(ctx context.Context, key string, _ Input) error {
 // countDown counts only an existing key.
 func (s *Service) countDown(ctx context.Context, key string, in Input) error {
 	store := s.store
-	// Not rewritten: Get stands in an expression, or in a branch.
+	// Not rewritten: DecrBy is neither Set, Del, HSet nor HDel.
 	_, err := store.Update(ctx, rmw.Key{Name: key}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 		if !cur.Exists() {
 			return cur, redis.Nil

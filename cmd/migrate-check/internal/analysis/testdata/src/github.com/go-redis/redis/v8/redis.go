@@ -131,3 +131,6 @@ func (*Tx) TxPipeline() Pipeliner                                  { return nil 
 func (*Tx) TxPipelined(ctx context.Context, fn func(Pipeliner) error) ([]Cmder, error) {
 	return nil, nil
 }
+
+func NewStringResult(val string, err error) *StringCmd                              { return nil }
+func NewStringStringMapResult(val map[string]string, err error) *MapStringStringCmd { return nil }

@@ -135,3 +135,6 @@ func (*StatusCmd) SetVal(val string) {}
 
 // SetErr answers.
 func (*Cmd) SetErr(err error) {}
+
+func NewStringResult(val string, err error) *StringCmd                              { return nil }
+func NewMapStringStringResult(val map[string]string, err error) *MapStringStringCmd { return nil }
