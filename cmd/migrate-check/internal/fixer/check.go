@@ -2,13 +2,12 @@ package fixer
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
-	"go/ast"
 	"go/format"
 	"go/parser"
 	"go/token"
 	"maps"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -20,7 +19,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 )
 
-// try applies changes of a package in memory; why says what does not compile.
+// try applies changes of a package in memory. If the result does not compile, why is the reason.
 func (r *run) try(dir string, fixes []finding.Fix) (texts map[string][]byte, why string, err error) {
 	texts = map[string][]byte{}
 	for _, fix := range fixes {
@@ -28,7 +27,7 @@ func (r *run) try(dir string, fixes []finding.Fix) (texts map[string][]byte, why
 			if texts[e.Path] != nil {
 				continue
 			}
-			if mixed(r.old[e.Path].text) {
+			if n := bytes.Count(r.old[e.Path].text, crlf); n > 0 && n != bytes.Count(r.old[e.Path].text, lf) {
 				return nil, e.Path + " has lines that end in different ways", nil
 			}
 			text, err := format.Source(apply(r.old[e.Path].text, e.Path, fixes))
@@ -38,137 +37,118 @@ func (r *run) try(dir string, fixes []finding.Fix) (texts map[string][]byte, why
 			texts[e.Path] = text
 		}
 	}
-	texts, why, err = r.compiled(dir, texts)
+	removed, why, err := r.check(dir, texts, true)
+	if removed {
+		_, why, err = r.check(dir, texts, false)
+	}
 	for name, text := range texts {
 		texts[name] = dressed(text, r.old[name].text)
 	}
 	return texts, why, err
 }
 
-// compiled takes out the imports that are not used any more; why says what is wrong else.
-func (r *run) compiled(dir string, texts map[string][]byte) (_ map[string][]byte, why string, err error) {
-	// Imports that are used no more are removed, once; what is wrong then is wrong.
-	unused, why, err := r.check(dir, texts)
-	if err != nil || why != "" {
-		return nil, why, err
-	}
-	if len(unused) == 0 {
-		return texts, "", nil
-	}
-	for name, paths := range unused {
-		if texts[name] == nil {
-			return nil, name + " has imports that are not used", nil
-		}
-		if texts[name], err = without(texts[name], paths); err != nil {
-			return nil, "", err
+// apply makes the edits of a file. Changes that insert the same text at the same place, as an import, insert it once.
+func apply(text []byte, name string, fixes []finding.Fix) (out []byte) {
+	var edits []finding.Edit
+	for _, fix := range fixes {
+		before := edits
+		for _, e := range fix.Edits {
+			if e.Path == name && (e.Start != e.End || !slices.Contains(before, e)) {
+				edits = append(edits, e)
+			}
 		}
 	}
-	unused, why, err = r.check(dir, texts)
-	if why == "" && len(unused) > 0 {
-		why = "imports are left that are not used"
+	slices.SortStableFunc(edits, func(a, b finding.Edit) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
+	})
+	at := 0
+	for _, e := range edits {
+		out = append(append(out, text[at:e.Start]...), e.Text...)
+		at = e.End
 	}
-	return texts, why, err
+	return append(out, text[at:]...)
 }
 
-// check type-checks a package as it would be, in all builds. why says what is wrong, but for
-// imports that are not used: those are told by file.
-func (r *run) check(dir string, texts map[string][]byte) (unused map[string][]string, why string, err error) {
-	overlay := map[string][]byte{}
+// check type-checks a package in all builds. It removes unused imports from the texts if it may, and reports whether it
+// has; why is any other mistake.
+func (r *run) check(dir string, texts map[string][]byte, remove bool) (removed bool, why string, err error) {
+	overlay, built, unused := map[string][]byte{}, map[string]bool{}, map[token.Position]bool{}
 	for name, text := range texts {
 		overlay[r.path(name)] = text
 	}
-	unused, built := map[string][]string{}, map[string]bool{}
 	for _, build := range r.Builds {
-		// From its own folder on, since that may be in a module of its own.
 		pkgs, err := packages.Load(&packages.Config{
-			Context: r.ctx, Dir: r.path(dir), Overlay: overlay, Tests: true,
-			BuildFlags: build.Flags, Env: build.Env, Mode: packages.LoadSyntax,
+			Context: r.ctx, Dir: r.path(dir), // which may be in a nested module
+			Overlay: overlay, Tests: true, BuildFlags: build.Flags, Env: build.Env, Mode: packages.LoadSyntax,
 		}, ".")
 		if err != nil {
-			return nil, "", fmt.Errorf("load %s: %w", dir, err)
+			return false, "", fmt.Errorf("load %s: %w", dir, err)
 		}
 		for _, pkg := range pkgs {
 			if len(pkg.CompiledGoFiles) == 0 && len(r.Builds) > 1 {
-				continue // nothing of it is in this build
+				continue // this build has none of its files
 			}
 			for _, name := range pkg.CompiledGoFiles {
 				built[name] = true
 			}
-			if why := unusedIn(pkg, dir, unused); why != "" {
-				return nil, why, nil
+			for _, e := range pkg.TypeErrors {
+				if !remove || !strings.Contains(e.Msg, " imported") || !strings.Contains(e.Msg, "and not used") {
+					return false, "it does not compile: " + e.Msg, nil
+				}
+				unused[e.Fset.PositionFor(e.Pos, false)] = true
+			}
+			if len(pkg.Errors) > 0 && len(pkg.TypeErrors) == 0 {
+				return false, "it does not compile: " + pkg.Errors[0].Msg, nil
 			}
 		}
 	}
 	for name := range texts {
 		if !built[r.path(name)] {
-			return nil, name + " is not built here, so nobody knows whether it would compile", nil
+			return false, name + " is not built here, so nothing shows that it compiles", nil
 		}
 	}
-	return unused, "", nil
-}
-
-// unusedIn notes the imports of a package that are not used, and says what else is wrong.
-func unusedIn(pkg *packages.Package, dir string, unused map[string][]string) (why string) {
-	for _, e := range typeErrors(pkg.Errors) {
-		place := strings.Split(e.Pos, ":")
-		imported, _, ok := strings.Cut(e.Msg, " imported")
-		if !ok || !strings.Contains(e.Msg, "and not used") || len(place) < 2 {
-			return "it does not compile: " + e.Msg
+	removed = len(unused) > 0
+	for name := range texts {
+		at := maps.Clone(unused)
+		maps.DeleteFunc(at, func(p token.Position, _ bool) bool { return p.Filename != r.path(name) })
+		if texts[name], err = without(texts[name], at); err != nil {
+			return false, "", err
 		}
-		of, err := strconv.Unquote(imported)
-		if err != nil {
-			return "it does not compile: " + e.Msg
-		}
-		name := path.Join(dir, filepath.Base(strings.Join(place[:len(place)-2], ":")))
-		unused[name] = append(unused[name], of)
+		maps.DeleteFunc(unused, func(p token.Position, _ bool) bool { return at[p] })
 	}
-	return ""
+	for p := range unused {
+		return false, filepath.Base(p.Filename) + " has imports that are not used", nil
+	}
+	return removed, "", nil
 }
 
-// typeErrors leaves out what the go command says of the same mistakes, if there are others.
-func typeErrors(all []packages.Error) []packages.Error {
-	only := slices.DeleteFunc(slices.Clone(all), func(e packages.Error) bool { return e.Kind != packages.TypeError })
-	if len(only) > 0 {
-		return only
+// without removes the imports at some positions of a file.
+func without(text []byte, unused map[token.Position]bool) ([]byte, error) {
+	if len(unused) == 0 {
+		return text, nil
 	}
-	return all
-}
-
-// without removes imports from a file.
-func without(text []byte, paths []string) ([]byte, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "", text, parser.ParseComments)
 	if err != nil {
 		return nil, err
 	}
-	gone := map[string]bool{}
-	for _, p := range paths {
-		gone[p] = true
-	}
-	for p := range maps.Keys(gone) {
-		for _, spec := range importsOf(f, p) {
+	for _, spec := range slices.Clone(f.Imports) {
+		for p := range unused {
+			if p.Offset != fset.PositionFor(spec.Pos(), false).Offset && p.Offset != fset.PositionFor(spec.Path.Pos(), false).Offset {
+				continue
+			}
 			name := ""
 			if spec.Name != nil {
 				name = spec.Name.Name
 			}
-			if name == "_" {
-				continue // that one is not for its names
+			path, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return nil, err
 			}
-			astutil.DeleteNamedImport(fset, f, name, p)
+			astutil.DeleteNamedImport(fset, f, name, path)
 		}
 	}
 	var b bytes.Buffer
-	if err := format.Node(&b, fset, f); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
-}
-
-func importsOf(f *ast.File, path string) (specs []*ast.ImportSpec) {
-	for _, spec := range f.Imports {
-		if p, err := strconv.Unquote(spec.Path.Value); err == nil && p == path {
-			specs = append(specs, spec)
-		}
-	}
-	return specs
+	err = format.Node(&b, fset, f)
+	return b.Bytes(), err
 }

@@ -3,41 +3,35 @@ package fixer
 import (
 	"bytes"
 	"fmt"
-	"maps"
+	"slices"
 	"strings"
 )
 
-// Diff is a unified diff of two versions of a file, as git apply and patch -p1 take it; nothing if
-// they are the same.
+// Diff returns a unified diff of two versions of a file, for git apply and patch -p1; "" if they are equal.
 func Diff(name string, before, after []byte) string {
 	if bytes.Equal(before, after) {
 		return ""
 	}
-	var b strings.Builder
 	end := ""
 	if strings.ContainsRune(name, ' ') {
-		end = "\t" // else patch takes what is behind the space for a time
+		end = "\t" // patch takes the text behind a space for a time
 	}
+	var b strings.Builder
 	fmt.Fprintf(&b, "--- a/%s%s\n+++ b/%[1]s%[2]s\n", name, end)
-	lines := script(lines(before), lines(after))
 	const around = 3
-	for at := 0; at < len(lines); {
-		if lines[at].op == ' ' {
-			at++
+	all := script(lines(before), lines(after))
+	for at := 0; at < len(all); at++ {
+		if all[at].op == ' ' {
 			continue
 		}
-		start, end, same := max(0, at-around), at, 0
-		for end < len(lines) && same <= 2*around {
-			if lines[end].op == ' ' {
-				same++
-			} else {
-				same = 0
+		start, end := max(0, at-around), at
+		for same := 0; end < len(all) && same <= 2*around; end++ {
+			if same++; all[end].op != ' ' {
+				same, at = 0, end
 			}
-			end++
 		}
-		end -= max(0, same-around)
-		hunk(&b, lines, start, end)
-		at = end
+		end = min(at+1+around, len(all))
+		hunk(&b, all, start, end)
 	}
 	return b.String()
 }
@@ -49,24 +43,20 @@ type line struct {
 }
 
 func lines(text []byte) []string {
-	all := strings.SplitAfter(string(text), "\n")
-	if all[len(all)-1] == "" {
-		all = all[:len(all)-1]
-	}
-	return all
+	return slices.Collect(strings.Lines(string(text)))
 }
 
 func hunk(b *strings.Builder, all []line, start, end int) {
-	count := func(part []line, op byte) (n int) {
-		for _, l := range part {
-			if l.op == ' ' || l.op == op {
-				n++
-			}
-		}
-		return n
-	}
 	place := func(op byte) string {
-		before, n := count(all[:start], op), count(all[start:end], op)
+		count := func(part []line) (n int) {
+			for _, l := range part {
+				if l.op == ' ' || l.op == op {
+					n++
+				}
+			}
+			return n
+		}
+		before, n := count(all[:start]), count(all[start:end])
 		if n > 0 {
 			before++
 		}
@@ -82,60 +72,33 @@ func hunk(b *strings.Builder, all []line, start, end int) {
 	}
 }
 
-// script is the shortest way from one list of lines to another, as Myers found it.
+// script leads from one list of lines to another. Where they differ, it goes on at the nearest line that both have,
+// which suits small edits.
 func script(a, b []string) (out []line) {
-	n, m := len(a), len(b)
-	furthest := map[int]int{1: 0}
-	var trace []map[int]int
-	for d := 0; ; d++ {
-		kept := make(map[int]int, len(furthest))
-		maps.Copy(kept, furthest)
-		trace = append(trace, kept)
-		for k := -d; k <= d; k += 2 {
-			x := furthest[k-1] + 1
-			if k == -d || k != d && furthest[k-1] < furthest[k+1] {
-				x = furthest[k+1]
-			}
-			for x < n && x-k < m && a[x] == b[x-k] {
-				x++
-			}
-			furthest[k] = x
-			if x >= n && x-k >= m {
-				return walk(a, b, trace)
-			}
+	for len(a) > 0 || len(b) > 0 {
+		gone, added := nearest(a, b)
+		for _, text := range a[:gone] {
+			out = append(out, line{'-', text})
 		}
-	}
-}
-
-// walk follows the way back.
-func walk(a, b []string, trace []map[int]int) []line {
-	var out []line
-	x, y := len(a), len(b)
-	for d := len(trace) - 1; d >= 0; d-- {
-		v, k := trace[d], x-y
-		from := k - 1
-		if k == -d || k != d && v[k-1] < v[k+1] {
-			from = k + 1
+		for _, text := range b[:added] {
+			out = append(out, line{'+', text})
 		}
-		px := v[from]
-		py := px - from
-		for x > px && y > py && x > 0 && y > 0 {
-			x, y = x-1, y-1
-			out = append(out, line{' ', a[x]})
+		if a, b = a[gone:], b[added:]; len(a) > 0 {
+			out = append(out, line{' ', a[0]})
+			a, b = a[1:], b[1:]
 		}
-		if d == 0 {
-			break
-		}
-		if x == px {
-			y--
-			out = append(out, line{'+', b[y]})
-		} else {
-			x--
-			out = append(out, line{'-', a[x]})
-		}
-	}
-	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
-		out[i], out[j] = out[j], out[i]
 	}
 	return out
+}
+
+// nearest returns how many lines lie before the nearest common line; all of them if there is none.
+func nearest(a, b []string) (gone, added int) {
+	for sum := range len(a) + len(b) {
+		for gone := max(0, sum-len(b)+1); gone <= sum && gone < len(a); gone++ {
+			if a[gone] == b[sum-gone] {
+				return gone, sum - gone
+			}
+		}
+	}
+	return len(a), len(b)
 }

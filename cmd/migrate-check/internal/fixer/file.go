@@ -11,24 +11,20 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/wholefile"
 )
 
-// file is a file as it was found.
+// file is the state of a file before the changes.
 type file struct {
 	text      []byte
 	mode      fs.FileMode
 	generated bool
 }
 
-// was reports whether a file is the one of a sum; of none nobody knows.
-func (f *file) was(sum string) bool { return sum == "" || sum == finding.Sum(f.text) }
-
 func (r *run) path(name string) string {
-	full, err := filepath.Abs(filepath.Join(r.Root, filepath.FromSlash(name)))
-	if err != nil {
-		return filepath.Join(r.Root, filepath.FromSlash(name))
+	full := filepath.Join(r.Root, filepath.FromSlash(name))
+	if abs, err := filepath.Abs(full); err == nil {
+		return abs
 	}
 	return full
 }
@@ -42,7 +38,7 @@ func (r *run) read(name string) (*file, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file of its own", name)
+		return nil, fmt.Errorf("%s is not a regular file", name)
 	}
 	text, err := os.ReadFile(r.path(name))
 	if err != nil {
@@ -57,13 +53,12 @@ func (r *run) read(name string) (*file, error) {
 	return f, nil
 }
 
-// write writes what has changed. If one file cannot be written, those before get back what
-// they held.
+// write writes the changed files. If one cannot be written, it restores those before.
 func (r *run) write() error {
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
-	for _, name := range r.Files { // the type-checker has taken its time
+	for _, name := range r.Files { // the type check takes a while
 		text, err := os.ReadFile(r.path(name))
 		if err != nil {
 			return err
@@ -87,10 +82,28 @@ func (r *run) write() error {
 	return nil
 }
 
-// swap exchanges a file in one step, so that nobody ever sees half of it.
+// swap replaces a file atomically.
 func (r *run) swap(name string, text []byte) error {
 	return wholefile.Write(r.path(name), r.old[name].mode, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})
+}
+
+// gofmt drops the byte order mark and changes the line endings.
+var (
+	mark = []byte("\ufeff")
+	crlf = []byte("\r\n")
+	lf   = []byte("\n")
+)
+
+// dressed gives a text the line endings and the byte order mark of another one, so that no other lines change.
+func dressed(text, like []byte) []byte {
+	if bytes.Contains(like, crlf) {
+		text = bytes.ReplaceAll(text, lf, crlf)
+	}
+	if bytes.HasPrefix(like, mark) && !bytes.HasPrefix(text, mark) {
+		text = append(bytes.Clone(mark), text...)
+	}
+	return text
 }

@@ -1,3 +1,10 @@
+// Package fixer applies changes to files, or shows them as a diff. The fix driver of golang.org/x/tools cannot serve: it
+// is internal, and the public commands around it load the packages again in one build, and do not type-check the result.
+//
+// The fixer drops a change that overlaps with another one, that concerns a generated file, or whose file has changed,
+// and reports it. It applies the others of a package in memory, formats the files, removes unused imports, and
+// type-checks the package with its tests in each build. If that fails, it drops the changes that break a build. Each
+// file is written atomically and keeps its mode, its owner and its line endings.
 package fixer
 
 import (
@@ -14,30 +21,29 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 )
 
-// Options are how changes are applied.
+// Options configure Apply.
 type Options struct {
-	// Root is the directory that the paths of the changes start from.
+	// Root is the directory of the relative paths of the changes.
 	Root string
-	// Diff, if it is given, gets what would change, as a unified diff. No file is written.
+	// Diff gets a unified diff, unless it is nil. No file is written then.
 	Diff io.Writer
-	// Builds are those that the packages were looked at in, and have to compile in. None stands for
-	// the one without flags.
+	// Builds are those of the analysis. The packages have to compile in each. Empty means one without flags.
 	Builds []Build
-	// Checked, if it is given, is called when it is known what compiles, and nothing is written yet.
+	// Checked is called after the type check, before anything is written. It may be nil.
 	Checked func()
 }
 
 // Build is a way to build the packages.
 type Build struct {
 	Flags []string // as "-tags=x"
-	Env   []string // of the go command; none: that of this program
+	Env   []string // of the go command; nil means that of this process
 }
 
-// Report is what became of the changes.
+// Report lists the changes that were applied and dropped.
 type Report struct {
 	Applied []finding.Fix
 	Dropped []Dropped
-	Files   []string // that were changed, or would be: with slashes, from the root
+	Files   []string // changed, or with Diff to be changed: slash-separated, relative to the root
 }
 
 // Dropped is a change that was not applied.
@@ -46,21 +52,21 @@ type Dropped struct {
 	Why string
 }
 
-// Apply applies changes. An error means that something could not be read or written; the files are
-// then as they were.
+// Apply applies changes. After an error of reading or writing, the files are as before.
 func Apply(ctx context.Context, fixes []finding.Fix, o Options) (Report, error) {
 	r := &run{Options: o, ctx: ctx, old: map[string]*file{}, changed: map[string][]byte{}}
 	if len(r.Builds) == 0 {
 		r.Builds = []Build{{}}
 	}
 	perDir := map[string][]finding.Fix{}
-	var seen []finding.Fix
-	for _, fix := range fixes {
-		if slices.ContainsFunc(seen, func(f finding.Fix) bool { return f.Message == fix.Message && slices.Equal(f.Edits, fix.Edits) }) {
-			continue // of a package with tests there are two
+	for i, fix := range fixes {
+		if slices.ContainsFunc(fixes[:i], func(f finding.Fix) bool { return f.Message == fix.Message && slices.Equal(f.Edits, fix.Edits) }) {
+			continue // a package is analyzed again with its tests
 		}
-		seen = append(seen, fix)
 		dir, why := r.fits(fix)
+		if why == "" {
+			why = overlaps(perDir[dir], fix)
+		}
 		if why != "" {
 			r.drop(fix, why)
 			continue
@@ -68,9 +74,12 @@ func Apply(ctx context.Context, fixes []finding.Fix, o Options) (Report, error) 
 		perDir[dir] = append(perDir[dir], fix)
 	}
 	for _, dir := range slices.Sorted(maps.Keys(perDir)) {
-		if err := r.pkg(dir, perDir[dir]); err != nil {
+		good, texts, err := r.most(dir, nil, nil, perDir[dir])
+		if err != nil {
 			return Report{}, err
 		}
+		r.Applied = append(r.Applied, good...)
+		maps.Copy(r.changed, texts)
 	}
 	slices.SortFunc(r.Applied, func(a, b finding.Fix) int {
 		return cmp.Or(cmp.Compare(a.Edits[0].Path, b.Edits[0].Path), cmp.Compare(a.Edits[0].Start, b.Edits[0].Start))
@@ -101,7 +110,7 @@ type run struct {
 
 func (r *run) drop(fix finding.Fix, why string) { r.Dropped = append(r.Dropped, Dropped{fix, why}) }
 
-// fits tells in which directory a change is, or why it cannot be applied.
+// fits returns the directory of a change, or the reason why it cannot be applied.
 func (r *run) fits(fix finding.Fix) (dir, why string) {
 	if len(fix.Edits) == 0 {
 		return "", "it changes nothing"
@@ -115,6 +124,7 @@ func (r *run) fits(fix finding.Fix) (dir, why string) {
 		}
 		dir = path.Dir(e.Path)
 		f, err := r.read(e.Path)
+		sum := fix.Seen[e.Path]
 		switch {
 		case err != nil:
 			return "", err.Error()
@@ -123,40 +133,37 @@ func (r *run) fits(fix finding.Fix) (dir, why string) {
 		case f.mode&0o200 == 0:
 			return "", e.Path + " is read-only"
 		case slices.Contains(strings.Split(e.Path, "/"), "vendor"):
-			return "", e.Path + " is a copy of somebody else's"
-		case e.Start < 0 || e.End < e.Start || e.End > len(f.text) || !f.was(fix.Seen[e.Path]):
+			return "", e.Path + " is a vendored copy"
+		case e.Start < 0 || e.End < e.Start || e.End > len(f.text) || sum != "" && sum != finding.Sum(f.text):
 			return "", e.Path + " has changed since it was looked at"
-		}
-		for _, other := range fix.Edits[:i] {
-			if other.Path == e.Path && overlap(e, other) {
-				return "", "parts of it are in each other's way"
-			}
+		case slices.ContainsFunc(fix.Edits[:i], func(other finding.Edit) bool { return overlap(e, other) }):
+			return "", "parts of it are in each other's way"
 		}
 	}
 	return dir, ""
 }
 
-// pkg applies the changes of a package: all of them, or as many as compile.
-func (r *run) pkg(dir string, fixes []finding.Fix) error {
-	var taken []finding.Fix
-	for _, fix := range fixes {
-		if other, ok := inTheWay(taken, fix); ok {
-			r.drop(fix, fmt.Sprintf("it is in the way of another change, %q", other.Message))
-			continue
+// overlaps says which of some changes overlaps with another one; "" if none does.
+func overlaps(taken []finding.Fix, fix finding.Fix) string {
+	for _, other := range taken {
+		for _, a := range other.Edits {
+			if slices.ContainsFunc(fix.Edits, func(b finding.Edit) bool { return overlap(a, b) }) {
+				return fmt.Sprintf("it is in the way of another change, %q", other.Message)
+			}
 		}
-		taken = append(taken, fix)
 	}
-	good, texts, err := r.most(dir, nil, nil, taken)
-	if err != nil {
-		return err
-	}
-	r.Applied = append(r.Applied, good...)
-	maps.Copy(r.changed, texts)
-	return nil
+	return ""
 }
 
-// most adds as many changes to those that compile as do with them. It looks for the
-// others by halves, as a package takes its time.
+// overlap reports whether two edits change the same text. Insertions at one place do not.
+func overlap(a, b finding.Edit) bool {
+	if a.Path != b.Path || a.Start == a.End && b.Start == b.End {
+		return false
+	}
+	return a == b || a.Start < b.End && b.Start < a.End
+}
+
+// most adds as many changes as still compile. It looks for the others by halves, because a type check is slow.
 func (r *run) most(dir string, good []finding.Fix, texts map[string][]byte, more []finding.Fix) ([]finding.Fix, map[string][]byte, error) {
 	if len(more) == 0 {
 		return good, texts, nil

@@ -59,10 +59,10 @@ func TestWhatIsNotToBeWrittenIsLeftOut(t *testing.T) {
 	twice := first
 	twice.Edits = append(twice.Edits[:1:1], finding.Edit{Path: "a/a.go", Start: first.Edits[0].Start + 1, End: first.Edits[0].End})
 	for why, fix := range map[string]finding.Fix{
-		"is a copy of somebody else's": swap("vendor/b/b.go", source, "(1)", "(2)"),
-		"is read-only":                 swap("c/c.go", source, "(1)", "(2)"),
-		"is not a file of its own":     swap("a/link.go", source, "(1)", "(2)"),
-		"are in each other's way":      twice,
+		"is a vendored copy":      swap("vendor/b/b.go", source, "(1)", "(2)"),
+		"is read-only":            swap("c/c.go", source, "(1)", "(2)"),
+		"is not a regular file":   swap("a/link.go", source, "(1)", "(2)"),
+		"are in each other's way": twice,
 	} {
 		r, err := fixer.Apply(t.Context(), []finding.Fix{fix}, fixer.Options{Root: dir})
 		require.NoError(t, err)
