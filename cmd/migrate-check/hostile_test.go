@@ -116,3 +116,29 @@ func TestHostileDiff(t *testing.T) {
 	assert.Contains(t, stdout.String(), " ?:error::EVIL`\n")
 	assert.Contains(t, unwrapped(stderr.String()), "apply it by -fix")
 }
+
+// The go command adds a missing requirement to go.mod in some modes.
+func TestGoModIsNotChanged(t *testing.T) {
+	const mod = "module example.com/m\n\ngo   1.26.0\n\nreplace example.com/lib => ./lib\n"
+	for _, flags := range []string{"", "-mod=mod"} {
+		t.Run("GOFLAGS="+flags, func(t *testing.T) {
+			dir := tree(t, map[string]string{
+				"go.mod": mod, "go-redis/redis/redis.go": goRedis,
+				"lib/go.mod": "module example.com/lib\n\ngo 1.26.0\n", "lib/lib.go": "package lib\n",
+				"other/other.go": "package other\n\nimport _ \"example.com/lib\"\n",
+				"own.go": "package m\n\nimport (\n\t\"context\"\n\n\t\"example.com/m/go-redis/redis\"\n)\n\n" +
+					"func own(ctx context.Context, rdb *redis.Client) error {\n" +
+					"\treturn rdb.Watch(ctx, func() error { return nil }, \"k\")\n}\n",
+			})
+			t.Setenv("GOFLAGS", flags)
+			for _, args := range [][]string{{}, {"-fix"}, {"-os", "linux"}} {
+				r := try(t.Context(), append(append([]string{"-C", dir}, args...), "./...")...)
+				require.NotContains(t, r.stderr, "nothing was changed", r)
+				require.Contains(t, r.stdout+r.stderr, "MC101", r)
+			}
+			text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+			require.NoError(t, err)
+			require.Equal(t, mod, string(text))
+		})
+	}
+}

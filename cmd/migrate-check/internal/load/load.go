@@ -23,6 +23,7 @@ import (
 	"go/token"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -272,13 +273,18 @@ func Within(dir, file string) (string, bool) {
 	return filepath.ToSlash(short), true
 }
 
-// Environment is what the go command needs to be told of a system; nil if nothing.
+// Environment is that of the go command for another system, or for this one if system is "". It undoes -mod=mod, with
+// which the go command would write to go.mod.
 func Environment(system string) []string {
+	env := os.Environ()
+	if flags, err := exec.Command("go", "env", "GOFLAGS").Output(); err == nil && strings.Contains(string(flags), "-mod=mod") {
+		env = append(env, "GOFLAGS="+strings.ReplaceAll(strings.TrimSpace(string(flags)), "-mod=mod", "-mod=readonly"))
+	}
 	if system == "" {
-		return nil
+		return env
 	}
 	goos, goarch, _ := strings.Cut(system, "/")
-	env := append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
+	env = append(env, "GOOS="+goos, "CGO_ENABLED=0")
 	if goarch != "" {
 		env = append(env, "GOARCH="+goarch)
 	}
