@@ -7,9 +7,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// Nodes yields all nodes of a package, the outer ones first. An inspector, which others make
-// once for all analyzers, would need as much memory as the types do; over this many calls
-// it saves no time.
+// Nodes yields all nodes of a package in preorder. A shared inspector would need as much memory as the types, and
+// saves no time here.
 func Nodes(pass *analysis.Pass) iter.Seq[ast.Node] {
 	return func(yield func(ast.Node) bool) {
 		for _, file := range pass.Files {
@@ -22,10 +21,10 @@ func Nodes(pass *analysis.Pass) iter.Seq[ast.Node] {
 	}
 }
 
-// Chains are the methods that are called on what other calls return, as those of a builder.
+// Chains maps a call to the call of a method on its result, as of a builder.
 type Chains map[*ast.CallExpr]*ast.CallExpr
 
-// ChainsOf finds them.
+// ChainsOf finds the chains of a package.
 func ChainsOf(pass *analysis.Pass) Chains {
 	chains := Chains{}
 	for n := range Nodes(pass) {
@@ -42,7 +41,7 @@ func ChainsOf(pass *analysis.Pass) Chains {
 	return chains
 }
 
-// Behind yields the names and the calls of the methods behind a call, in their order.
+// Behind yields the methods in the chain of a call, in their order.
 func (c Chains) Behind(call *ast.CallExpr) func(yield func(method string, call *ast.CallExpr) bool) {
 	return func(yield func(string, *ast.CallExpr) bool) {
 		for outer := c[call]; outer != nil; outer = c[outer] {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// goRedis resolves a function or method of go-redis. Like the others it returns which argument
-// the command's name is, or -1, and whether the function sends a command at all.
+// goRedis resolves a function or method of go-redis. Like the resolvers of other clients it returns the index of the
+// argument with the command's name, or -1, and whether the function sends a command at all.
 func goRedis(c *Call) (name int, ok bool) {
 	method, sig := c.Func.Name(), c.Func.Signature()
 	recv := receiver(sig)
@@ -24,7 +24,7 @@ func goRedis(c *Call) (name int, ok bool) {
 		return -1, true
 	case "TxPipeline", "TxPipelined":
 		if pipeline {
-			return -1, false // it continues the pipeline
+			return -1, false // of the same pipeline
 		}
 		return -1, transaction(c)
 	case "Pipeline", "Pipelined":
@@ -38,7 +38,7 @@ func goRedis(c *Call) (name int, ok bool) {
 		if (recv == "Multi" || recv == "Tx") && method == "Exec" && sig.Params().Len() == 1 { // v2 and v3
 			return -1, transaction(c)
 		}
-		return -1, false // of a pipeline, which was found where it was made
+		return -1, false // the call that makes the pipeline is the finding
 	case "Subscribe", "PSubscribe", "SSubscribe", "Unsubscribe", "PUnsubscribe", "SUnsubscribe":
 		c.Commands = []string{strings.ToUpper(method)}
 		return -1, true
@@ -77,8 +77,8 @@ func redigo(c *Call) (name int, ok bool) {
 	default:
 		return -1, false
 	}
-	// Behind the connection, the ctx, or the time: the first text is the command.
-	return firstText(sig) // a Script's has none
+	// The first text is the command, behind the connection, the ctx, or the time. A Script has none.
+	return firstText(sig)
 }
 
 // rueidis resolves a method of the builders of rueidis and valkey-go.
@@ -115,7 +115,7 @@ func radix(c *Call) (name int, ok bool) {
 	return -1, false
 }
 
-// subscribes resolves a method of a connection that receives messages.
+// subscribes resolves a method of a subscriber's connection.
 func subscribes(c *Call) bool {
 	switch c.Func.Name() {
 	case "Subscribe", "PSubscribe", "Unsubscribe", "PUnsubscribe":
@@ -125,7 +125,7 @@ func subscribes(c *Call) bool {
 	return false
 }
 
-// goZero resolves a method of go-zero's stores: of each there is one with a ctx, too.
+// goZero resolves a method of go-zero's stores. Each has a variant with a ctx.
 func goZero(c *Call) (name int, ok bool) {
 	method, sig := strings.TrimSuffix(c.Func.Name(), "Ctx"), c.Func.Signature()
 	if receiver(sig) != "Redis" {
@@ -136,7 +136,7 @@ func goZero(c *Call) (name int, ok bool) {
 		return sig.Params().Len() - 1, sig.Variadic()
 	case "TxPipeline", "TxPipelined":
 		return -1, transaction(c)
-	case "ScriptRun": // a script's Run; it is no command of SCRIPT
+	case "ScriptRun": // it sends EVALSHA, no command of SCRIPT
 		return -1, false
 	}
 	return -1, named(c, method)
@@ -158,7 +158,7 @@ func gredis(c *Call) (name int, ok bool) {
 	return -1, named(c, method)
 }
 
-// named makes a call one of the command that a method is named after.
+// named resolves a method that is named after its command.
 func named(c *Call, method string) bool {
 	command, ok := commandOf(method)
 	if ok {
@@ -167,7 +167,7 @@ func named(c *Call, method string) bool {
 	return ok
 }
 
-// firstText finds the first parameter that is a text.
+// firstText finds the first string parameter.
 func firstText(sig *types.Signature) (index int, ok bool) {
 	for i := range sig.Params().Len() {
 		if basic, ok := sig.Params().At(i).Type().(*types.Basic); ok && basic.Kind() == types.String {
@@ -177,7 +177,7 @@ func firstText(sig *types.Signature) (index int, ok bool) {
 	return -1, false
 }
 
-// receiver is the name of the type that a method is of; "" if it is none.
+// receiver is the name of a method's receiver type; "" for a function.
 func receiver(sig *types.Signature) string {
 	if sig.Recv() == nil {
 		return ""

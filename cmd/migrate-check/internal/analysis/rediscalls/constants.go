@@ -8,11 +8,11 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// spelling is what is known of a text before the program runs.
+// spelling is the set of possible values of a text.
 type spelling struct {
-	texts   []string     // that it may be
-	params  []*types.Var // it may be what is given for these parameters
-	unknown bool         // it may be something else, too
+	texts   []string     // constants
+	params  []*types.Var // values of parameters
+	unknown bool         // other values are possible
 }
 
 func (s *spelling) add(other spelling) {
@@ -23,10 +23,10 @@ func (s *spelling) add(other spelling) {
 
 var unknown = spelling{unknown: true}
 
-// names returns the commands that words may be the beginning of.
+// names returns the possible commands of a first word and the words behind it.
 func (f *finder) names(first spelling, words []ast.Expr) (commands []string) {
 	for _, text := range first.texts {
-		args := strings.Fields(text) // rdb.Do("SCRIPT LOAD") is wrong, but meant
+		args := strings.Fields(text) // rdb.Do("SCRIPT LOAD") is a mistake with a clear meaning
 		if len(args) == 0 {
 			continue
 		}
@@ -44,8 +44,8 @@ func (f *finder) names(first spelling, words []ast.Expr) (commands []string) {
 	return commands
 }
 
-// firstOf returns what the first element of a slice of words may be, and the words behind it
-// as far as they are known: args in rdb.Do(ctx, args...).
+// firstOf returns the possible first elements of a slice of words, and the known words behind them: args in
+// rdb.Do(ctx, args...).
 func (f *finder) firstOf(e ast.Expr) (first spelling, rest []ast.Expr) {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.CompositeLit:
@@ -79,8 +79,8 @@ func (f *finder) firstOf(e ast.Expr) (first spelling, rest []ast.Expr) {
 	return unknown, nil
 }
 
-// firstOfVar is firstOf a variable: of what it begins as, and of what is put into its first
-// place. What is appended to it comes behind, unless it is empty.
+// firstOfVar is firstOf a variable: of its first value, and of assignments to its first element. Appended elements
+// come behind, unless it is empty.
 func (f *finder) firstOfVar(v *types.Var) (s spelling, rest []ast.Expr) {
 	uses := f.uses(v)
 	if uses == nil || uses.open || f.visiting[v] {
@@ -135,8 +135,8 @@ func (f *finder) firstOfVar(v *types.Var) (s spelling, rest []ast.Expr) {
 	return s, rest
 }
 
-// displaced reports whether something is put before what a parameter is given: then its first
-// element is no command's name, as in args = append([]any{name}, args...).
+// displaced reports whether an assignment puts another element before those of a parameter, as in
+// args = append([]any{name}, args...).
 func (f *finder) displaced(v *types.Var, uses *uses) bool {
 	if len(uses.firsts) > 0 {
 		return true
@@ -164,7 +164,7 @@ func (f *finder) mentions(e ast.Expr, v *types.Var) bool {
 	return found
 }
 
-// isEmpty reports whether a slice has no elements, or none that are anything yet.
+// isEmpty reports whether a slice has no elements, or only zero ones.
 func (f *finder) isEmpty(e ast.Expr) bool {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:

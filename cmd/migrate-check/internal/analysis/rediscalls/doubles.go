@@ -5,13 +5,13 @@ import (
 	"go/types"
 )
 
-// answers are what is known of a variable that holds a command of go-redis.
+// answers lists the uses of a variable that holds a command of go-redis.
 type answers struct {
-	set   bool // it is given an answer, as by a double of a client
-	given bool // it is given to a function, as to Process
+	set   bool // SetVal or SetErr, as in a test double of a client
+	given bool // passed to a function, as to Process
 }
 
-// isDouble reports whether a command is made to be answered here, and not to be sent: as in
+// isDouble reports whether the code answers a command itself instead of sending it: as in
 // cmd := redis.NewIntCmd(ctx, "publish"); cmd.SetVal(1); return cmd.
 func (f *finder) isDouble(n ast.Node) bool {
 	if f.answers == nil {

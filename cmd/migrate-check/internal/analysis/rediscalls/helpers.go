@@ -9,33 +9,31 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// Sends is a fact of a function: some of its parameters are the names of commands that it
-// sends. So the call that gives it a name is the one that sends the command.
+// Sends is the fact of a helper: some of its parameters are the names of commands that it
+// sends. So a call of the helper sends the command.
 type Sends struct {
 	Names []NameParam
 }
 
-// NameParam is a parameter that is the name of a command, or of the first of a command's
-// words if it is a variadic one.
+// NameParam is a parameter with the name of a command. A variadic one has all words of the command.
 type NameParam struct {
 	Index   int
 	Library Library
 }
 
-// AFact makes it one.
+// AFact implements analysis.Fact.
 func (*Sends) AFact() {}
 
 // String is for tests.
 func (s *Sends) String() string { return fmt.Sprintf("sends %v", s.Names) }
 
-// Near is a fact of a package: it uses a client, or a package that does. In the others there
-// is nothing to be found.
+// Near is the fact of a package that imports a client, also through other packages.
 type Near struct{}
 
-// AFact makes it one.
+// AFact implements analysis.Fact.
 func (*Near) AFact() {}
 
-// isNear reports whether a package is near a client.
+// isNear reports whether a package imports a client, also through other packages.
 func isNear(pass *analysis.Pass) bool {
 	for _, pkg := range pass.Pkg.Imports() {
 		if _, ok := libraryOf(pkg); ok || pass.ImportPackageFact(pkg, &Near{}) {
@@ -45,8 +43,7 @@ func isNear(pass *analysis.Pass) bool {
 	return false
 }
 
-// wraps notes that the function around a call sends what it is given for some parameters,
-// and reports whether that was not known.
+// wraps notes that the functions of some parameters are helpers, and reports whether one of them is new.
 func (f *finder) wraps(c *Call, params []*types.Var) (news bool) {
 	for _, v := range params {
 		param, ok := f.params[v]
@@ -56,15 +53,14 @@ func (f *finder) wraps(c *Call, params []*types.Var) (news bool) {
 		}
 		news = f.helps(param.owner, NameParam{param.index, c.Library}) || news
 		for _, method := range f.promises(param.owner) {
-			// Others may keep the promise in ways of their own.
+			// Other implementations of the interface may use another client.
 			news = f.helps(method, NameParam{param.index, Library{Name: c.Library.Name}}) || news
 		}
 	}
 	return news
 }
 
-// helps notes that what is called by an object sends one of its parameters, and reports whether
-// that was not known.
+// helps notes a parameter of a helper, and reports whether it is new.
 func (f *finder) helps(owner types.Object, name NameParam) (news bool) {
 	sends := f.helpers[owner]
 	if sends == nil {
@@ -78,7 +74,7 @@ func (f *finder) helps(owner types.Object, name NameParam) (news bool) {
 	return true
 }
 
-// promises are the methods of this package's interfaces behind which a method hides.
+// promises lists the interface methods of this package that a method implements.
 func (f *finder) promises(owner types.Object) (methods []*types.Func) {
 	fn, ok := owner.(*types.Func)
 	if !ok || fn.Signature().Recv() == nil {
@@ -107,7 +103,7 @@ func (f *finder) promises(owner types.Object) (methods []*types.Func) {
 	return methods
 }
 
-// sendsOf returns what is known of a function that is called, or of a variable that holds one.
+// sendsOf returns the fact of a function, or of a variable that holds one.
 func (f *finder) sendsOf(called types.Object) *Sends {
 	if called.Pkg() == f.pass.Pkg {
 		return f.helpers[called]
@@ -119,15 +115,14 @@ func (f *finder) sendsOf(called types.Object) *Sends {
 	return nil
 }
 
-// helperCalls resolves a call of what is given the name of a command; each name is a call of
-// its own.
+// helperCalls resolves a call of a helper. It returns a Call for each name of a command.
 func (f *finder) helperCalls(n *ast.CallExpr, called types.Object, args []ast.Expr) (calls []*Call, news bool) {
 	sends := f.sendsOf(called)
 	if sends == nil {
 		return nil, false
 	}
 	fn, ok := called.(*types.Func)
-	if !ok { // it is reported by the name of the variable
+	if !ok { // the report shows the name of the variable
 		sig, ok := called.Type().Underlying().(*types.Signature)
 		if !ok {
 			return nil, false
@@ -148,9 +143,8 @@ func (f *finder) helperCalls(n *ast.CallExpr, called types.Object, args []ast.Ex
 	return calls, news
 }
 
-// words are the arguments of a helper that may be those of the command: its name, and what
-// follows. A list ends them, as in t.Command("GET", redis.Args{key}, handler), and so does what
-// no command takes.
+// words lists the arguments of a helper that may be words of the command: its name, and those behind it up to a list,
+// as in t.Command("GET", redis.Args{key}, handler), or to a value that no command takes.
 func words(sig *types.Signature, name int, args []ast.Expr, spread bool) (words []ast.Expr, list bool) {
 	params := sig.Params()
 	for i := name; i < min(params.Len(), len(args)); i++ {
@@ -158,7 +152,7 @@ func words(sig *types.Signature, name int, args []ast.Expr, spread bool) (words 
 			break
 		}
 		switch params.At(i).Type().Underlying().(type) {
-		case *types.Slice: // which may have the name, too
+		case *types.Slice: // also if it starts with the name
 			return args[name : i+1], true
 		case *types.Signature, *types.Struct, *types.Pointer, *types.Chan, *types.Map:
 			return args[name:i], false

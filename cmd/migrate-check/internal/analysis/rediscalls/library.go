@@ -10,14 +10,14 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// Name is the name of a client library, whatever its version, or path.
+// Name is the name of a client library, without version and path.
 type Name string
 
 // The libraries.
 const (
 	GoRedis Name = "go-redis"
 	Redigo  Name = "redigo"
-	Rueidis Name = "rueidis" // and valkey-go, which is made from it
+	Rueidis Name = "rueidis" // and its fork valkey-go
 	Radix   Name = "radix"
 	GoZero  Name = "go-zero" // its stores/redis
 	Gredis  Name = "gredis"  // of GoFrame
@@ -29,10 +29,10 @@ type Library struct {
 	Major int
 }
 
-// clients are the paths of the packages. Forks have another beginning.
+// clients lists the import paths. Forks have another prefix.
 var clients = []struct {
 	name  Name
-	major int // without a version in the path
+	major int // if the path has no version
 	path  *regexp.Regexp
 }{
 	{GoRedis, 6, regexp.MustCompile(`^(?:(?:.*/)?go-redis(?:/redis)?(?:/v(\d+))?|gopkg\.in/(?:go-redis/)?redis\.v(\d+))$`)},
@@ -43,13 +43,13 @@ var clients = []struct {
 	{GoZero, 1, regexp.MustCompile(`^(?:.*/)?go-zero/core/stores/redis$`)},
 	{Gredis, 1, regexp.MustCompile(`^(?:.*/)?gf(?:/v(\d+)|/g)?/database/gredis$`)},
 	{Radix, 1, regexp.MustCompile(`^(?:.*/)?radix(?:/v(\d+)|\.v(\d+)/(?:redis|pool|pubsub|cluster|sentinel|util)` +
-		`|/redis|/extra/(?:pool|pubsub|cluster|sentinel))$`)}, // the last two are before there were versions
+		`|/redis|/extra/(?:pool|pubsub|cluster|sentinel))$`)}, // the last two are older than the versions
 }
 
-// inPaths are words of which one is in each path that an expression of clients matches.
+// inPaths lists words: each path in clients has one of them.
 var inPaths = []string{"redi", "rueidis", "valkey", "radix"}
 
-// libraryOf tells which client library a package is of.
+// libraryOf returns the client library of a package.
 func libraryOf(pkg *types.Package) (Library, bool) {
 	if pkg == nil {
 		return Library{}, false
@@ -60,8 +60,7 @@ func libraryOf(pkg *types.Package) (Library, bool) {
 	return forkOf(pkg)
 }
 
-// forkOf tells which client library a package is a fork of, by what it declares. Its path may
-// be any; its name is that of the library's package.
+// forkOf recognizes a fork of a client library by its declarations and its package name, under any path.
 func forkOf(pkg *types.Package) (Library, bool) {
 	if pkg.Name() != "redis" {
 		return Library{}, false
@@ -76,7 +75,7 @@ func forkOf(pkg *types.Package) (Library, bool) {
 	}
 	switch {
 	case has("Tx", "Pipeliner", "StatusCmd", "UniversalClient"):
-		// Since v7 only TxPipelined is a transaction; since v8 there is a ctx.
+		// The version is a guess: since v7 only TxPipelined is a transaction; v8 adds a ctx.
 		return Library{GoRedis, 7}, true
 	case has("Conn", "Pool", "PubSubConn", "Args"):
 		return Library{Redigo, 1}, true
@@ -84,13 +83,13 @@ func forkOf(pkg *types.Package) (Library, bool) {
 	return Library{}, false
 }
 
-// LibraryOfPath tells which client library a package is of by its path, as far as that says.
+// LibraryOfPath returns the client library of an import path.
 func LibraryOfPath(path string) (Library, bool) {
 	if i := strings.LastIndex(path, "/vendor/"); i >= 0 {
 		path = path[i+len("/vendor/"):]
 	}
 	if !slices.ContainsFunc(inPaths, func(word string) bool { return strings.Contains(path, word) }) {
-		return Library{}, false // as nearly all: the expressions were a sixth of the time over a large module
+		return Library{}, false // without this, the expressions took a sixth of the time on a large module
 	}
 	for _, client := range clients {
 		match := client.path.FindStringSubmatch(path)
@@ -108,8 +107,7 @@ func LibraryOfPath(path string) (Library, bool) {
 	return Library{}, false
 }
 
-// shapeOf tells whether a method of an interface of the user's own is one of a client's, by
-// the client's types in it: so a client hides behind it.
+// shapeOf recognizes a method of the user's own interface as one of a client, by the client's types in it.
 func shapeOf(fn *types.Func) (Library, bool) {
 	sig := fn.Signature()
 	if sig.Recv() == nil || !types.IsInterface(sig.Recv().Type()) {
@@ -135,8 +133,8 @@ func shapeOf(fn *types.Func) (Library, bool) {
 	return Library{}, false
 }
 
-// isOfClient reports whether the clients in the package of a type have a method: MultiGet of an
-// interface of one's own is not one of theirs, whatever it returns.
+// isOfClient reports whether the clients in the package of a type have a method. MultiGet of the user's own interface
+// is not one of theirs, even if it returns their types.
 func isOfClient(t types.Type, method string) bool {
 	named := namedType(t)
 	if named == nil || named.Obj().Pkg() == nil {
@@ -157,7 +155,7 @@ func isOfClient(t types.Type, method string) bool {
 	return !known
 }
 
-// namedType is a type that has a name, or what a pointer to one points to; else nil.
+// namedType is a named type, or the named element of a pointer; else nil.
 func namedType(t types.Type) *types.Named {
 	t = types.Unalias(t)
 	if p, ok := t.(*types.Pointer); ok {
@@ -167,8 +165,8 @@ func namedType(t types.Type) *types.Named {
 	return named
 }
 
-// likeRedigo reports whether a method is one that redigo's connections have, too, whose types
-// are nobody's own: Do(name string, args ...any) (any, error), and Send.
+// likeRedigo reports whether a method has the signature of Do or Send of redigo's connections, with builtin types
+// only: Do(name string, args ...any) (any, error).
 func likeRedigo(method string, sig *types.Signature) bool {
 	params, results := sig.Params(), sig.Results()
 	if method != "Do" && method != "Send" || !sig.Variadic() || params.Len() != 2 || results.Len() == 0 {
@@ -188,11 +186,10 @@ func isAny(t types.Type) bool {
 	return ok && i.Empty()
 }
 
-// byShape reports whether only the shape of a method says that it is of the library. So what
-// it sends may be for something else, unless it is a command that Redis has.
+// byShape reports whether only the signature of a method speaks for the library. So only commands that Redis has count.
 func (l Library) byShape() bool { return l.Major == 0 }
 
-// onlyKnown leaves a call the commands that Redis has.
+// onlyKnown removes the commands that Redis does not have.
 func (c *Call) onlyKnown() {
 	c.Unknown = false
 	c.Commands = slices.DeleteFunc(c.Commands, func(command string) bool {
@@ -201,7 +198,7 @@ func (c *Call) onlyKnown() {
 	})
 }
 
-// clientType tells the library and the name of a named type, or of a pointer to one.
+// clientType returns the library and the name of a named type, or of a pointer to one.
 func clientType(t types.Type) (Library, string, bool) {
 	named := namedType(t)
 	if named == nil {
@@ -211,20 +208,19 @@ func clientType(t types.Type) (Library, string, bool) {
 	return lib, named.Obj().Name(), ok
 }
 
-// isCmd reports whether a type is a command of go-redis, with its answer.
+// isCmd reports whether a type is a command of go-redis.
 func isCmd(t types.Type) bool {
 	_, name, ok := clientType(t)
 	return ok && strings.HasSuffix(name, "Cmd")
 }
 
-// IsClient reports whether a path is that of a client library's package.
+// IsClient reports whether an import path is that of a client library.
 func IsClient(path string) bool {
 	_, ok := LibraryOfPath(path)
 	return ok
 }
 
-// MayBeClient reports whether a path may be that of a client, or of a fork, which only its
-// types tell.
+// MayBeClient reports whether an import path may be that of a client, or of a fork that only its types show.
 func MayBeClient(path string) bool {
 	return IsClient(path) || strings.Contains(strings.ToLower(path), "redi")
 }

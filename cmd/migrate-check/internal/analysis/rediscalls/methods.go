@@ -30,7 +30,7 @@ func wordBefore(name string, end int) int {
 	return max(0, strings.LastIndexFunc(name[:end], unicode.IsUpper))
 }
 
-// odd are the methods that are not named after their command.
+// odd lists the methods that are not named after their command.
 var odd = map[string]string{
 	"ClusterAddSlotsRange": "CLUSTER ADDSLOTS",
 	"ClusterDelSlotsRange": "CLUSTER DELSLOTS",
@@ -43,8 +43,7 @@ var odd = map[string]string{
 	"VClearAttributes":     "VSETATTR",
 }
 
-// squeezed are the commands by their names without blanks and other signs: a method's name
-// has none.
+// squeezed maps the names of commands, without blanks and other signs, to the commands.
 var squeezed = sync.OnceValue(func() map[string]string {
 	names := map[string]string{}
 	signs := strings.NewReplacer(" ", "", "-", "", "_", "", ".", "")

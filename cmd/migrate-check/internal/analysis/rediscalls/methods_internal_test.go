@@ -13,7 +13,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// overhearing is a hook that notes what would be sent.
+// overhearing is a hook that records commands instead of sending them.
 type overhearing struct{ heard *[]any }
 
 func (overhearing) DialHook(redis.DialHook) redis.DialHook {
@@ -31,7 +31,7 @@ func (overhearing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 	return next
 }
 
-// What the methods of go-redis send is what it sends: each of them is called.
+// The test calls each method of go-redis and compares the command that it sends.
 func TestCommandOfTheMethodsOfGoRedis(t *testing.T) {
 	var heard []any
 	rdb := redis.NewClient(&redis.Options{})
@@ -62,7 +62,7 @@ func TestCommandOfTheMethodsOfGoRedis(t *testing.T) {
 	assert.Greater(t, tried, 400)
 }
 
-// called calls a method with what is nearest to nothing, and reports whether that worked.
+// called calls a method with zero arguments, and reports whether that worked.
 func called(method reflect.Value) (ok bool) {
 	defer func() {
 		if recover() != nil {

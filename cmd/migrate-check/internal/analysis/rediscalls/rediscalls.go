@@ -19,26 +19,26 @@ var Analyzer = &analysis.Analyzer{
 	Run:        run,
 }
 
-// Call is a place in the code that sends commands, or gets ready to.
+// Call is a place in the code that sends commands, or prepares them.
 type Call struct {
 	Node     ast.Node    // an *ast.CallExpr; for a method that is taken as a value, the *ast.SelectorExpr
-	Func     *types.Func // what is called
+	Func     *types.Func // the called function
 	Library  Library
 	How      How
-	Commands []string   // that it may send, in upper case: "GET", "SCRIPT LOAD"
-	Unknown  bool       // it may send others, too: its name is not known before it runs
-	Args     []ast.Expr // those of the command, as far as they are known
-	on       string     // the type that it is called on, not the one that declares the method
-	Spread   bool       // the last of Args is a slice of more of them, or some are not known
+	Commands []string   // the possible ones, in upper case: "GET", "SCRIPT LOAD"
+	Unknown  bool       // others are possible, too: the name is decided at run time
+	Args     []ast.Expr // the known arguments of the command
+	on       string     // the type of the receiver expression, not that of the declared method
+	Spread   bool       // the last of Args is a slice of further arguments, or some are unknown
 }
 
-// How is how a call says what it sends.
+// How is the way in which a call names its command.
 type How uint8
 
 const (
 	// Method is a method of a typed client: rdb.Get.
 	Method How = iota
-	// ByName is a command that is a text: conn.Do("GET").
+	// ByName is a command named by a text: conn.Do("GET").
 	ByName
 	// Transaction is a pipeline within MULTI and EXEC: rdb.TxPipelined.
 	Transaction
@@ -55,7 +55,7 @@ func run(pass *analysis.Pass) (any, error) {
 		pass: pass, helpers: map[types.Object]*Sends{}, visiting: map[*types.Var]bool{}, returning: map[*types.Func]bool{},
 		indices: map[ast.Expr]constant.Value{},
 	}
-	for again := true; again; { // a helper may be called before it is known for one
+	for again := true; again; { // a call may precede the declaration of its helper
 		again = false
 		f.calls, f.called = nil, map[*ast.SelectorExpr]bool{}
 		for n := range Nodes(pass) {
@@ -78,20 +78,20 @@ func run(pass *analysis.Pass) (any, error) {
 // finder collects the calls of a package.
 type finder struct {
 	pass      *analysis.Pass
-	called    map[*ast.SelectorExpr]bool // these are no values
+	called    map[*ast.SelectorExpr]bool // not used as values
 	calls     []*Call
 	assigned  map[*types.Var]*uses
 	params    map[*types.Var]param
 	bodies    map[*types.Func]*ast.BlockStmt
-	visiting  map[*types.Var]bool  // which is being resolved, as v = v
-	returning map[*types.Func]bool // which is being resolved, as one that returns itself
+	visiting  map[*types.Var]bool  // in progress, against recursion
+	returning map[*types.Func]bool // in progress, against recursion
 	helpers   map[types.Object]*Sends
 	answers   map[*types.Var]*answers
-	holds     map[ast.Node]*types.Var     // what is put into which variable
-	indices   map[ast.Expr]constant.Value // of what is in a literal, where they are known
+	holds     map[ast.Node]*types.Var     // the variable that gets a value
+	indices   map[ast.Expr]constant.Value // the known indices of elements of literals
 }
 
-// call resolves a call, and reports whether it makes a helper of the function around it.
+// call resolves a call, and reports whether the function around it turns out to be a helper.
 func (f *finder) call(n *ast.CallExpr) (news bool) {
 	fun := ast.Unparen(n.Fun)
 	sel, _ := fun.(*ast.SelectorExpr)
@@ -101,7 +101,7 @@ func (f *finder) call(n *ast.CallExpr) (news bool) {
 	args := n.Args
 	if sel != nil && len(args) > 0 {
 		if s := f.pass.TypesInfo.Selections[sel]; s != nil && s.Kind() == types.MethodExpr {
-			args = args[1:] // what it is called on comes first, as in (*redis.Client).Do(rdb, ctx, "GET")
+			args = args[1:] // the first is the receiver, as in (*redis.Client).Do(rdb, ctx, "GET")
 		}
 	}
 	for _, v := range f.holders(fun) {
@@ -110,7 +110,7 @@ func (f *finder) call(n *ast.CallExpr) (news bool) {
 			return helper
 		}
 	}
-	direct := f.named(fun) != nil // what is in a variable was found where it was put there
+	direct := f.named(fun) != nil // a method in a variable was found as a value
 	for _, fn := range f.callees(fun) {
 		if calls, helper := f.helperCalls(n, fn.Origin(), args); len(calls) > 0 || helper {
 			f.calls = append(f.calls, calls...)
@@ -125,7 +125,7 @@ func (f *finder) call(n *ast.CallExpr) (news bool) {
 	return news
 }
 
-// value takes a method that is not called here for one that is called somewhere.
+// value resolves a method that is used as a value, because another place may call it.
 func (f *finder) value(n *ast.SelectorExpr) {
 	if f.called[n] {
 		return
@@ -139,7 +139,7 @@ func (f *finder) value(n *ast.SelectorExpr) {
 
 func (f *finder) add(c *Call) { f.calls = append(f.calls, c) }
 
-// named is the function that an expression names; nil if it is another value.
+// named is the function that an expression names; nil for any other value.
 func (f *finder) named(fun ast.Expr) *types.Func {
 	switch fun := ast.Unparen(fun).(type) {
 	case *ast.SelectorExpr:
@@ -156,8 +156,7 @@ func (f *finder) named(fun ast.Expr) *types.Func {
 	return nil
 }
 
-// holders are the variables that may hold what an expression calls: the one that it names, and
-// those that are put into that.
+// holders lists the variables that may hold a called function: the named one, and those assigned to it.
 func (f *finder) holders(fun ast.Expr) (vars []*types.Var) {
 	v := f.variable(fun)
 	if v == nil {
@@ -178,8 +177,7 @@ func (f *finder) holders(fun ast.Expr) (vars []*types.Var) {
 	return vars
 }
 
-// callees are the functions that may be called: what an expression names, or what is put into
-// the variable that it names.
+// callees lists the functions that a call may call, also through a variable.
 func (f *finder) callees(fun ast.Expr) (fns []*types.Func) {
 	if fn := f.named(fun); fn != nil {
 		return []*types.Func{fn}
@@ -198,7 +196,7 @@ func (f *finder) callees(fun ast.Expr) (fns []*types.Func) {
 	return fns
 }
 
-// resolve tells what a function sends; nil if nothing.
+// resolve resolves a function of a client; nil if it sends no command.
 func (f *finder) resolve(n ast.Node, fn *types.Func, args []ast.Expr) (c *Call, news bool) {
 	fn = fn.Origin()
 	lib, ok := libraryOf(fn.Pkg())
@@ -211,7 +209,7 @@ func (f *finder) resolve(n ast.Node, fn *types.Func, args []ast.Expr) (c *Call, 
 	if call, ok := n.(*ast.CallExpr); ok {
 		c.Spread = call.Ellipsis.IsValid()
 	}
-	name := -1 // where the command's name stands among the arguments, if it does
+	name := -1 // the index of the command's name among the arguments
 	switch lib.Name {
 	case GoRedis:
 		name, ok = goRedis(c)
@@ -239,8 +237,8 @@ func (f *finder) resolve(n ast.Node, fn *types.Func, args []ast.Expr) (c *Call, 
 	return c, news
 }
 
-// typeOf is the name of the type that a method is called on, or taken of: Pipeliner's methods
-// are mostly those of another interface in it.
+// typeOf is the name of the type of the receiver expression: most methods of Pipeliner are declared by an
+// interface in it.
 func (f *finder) typeOf(n ast.Node) string {
 	if call, ok := n.(*ast.CallExpr); ok {
 		n = ast.Unparen(call.Fun)
@@ -257,13 +255,13 @@ func (f *finder) typeOf(n ast.Node) string {
 	return name
 }
 
-// byName makes a call one of a command whose name is an argument, after skip others. It
-// reports whether that makes a helper of the function around it.
+// byName resolves a command named by the argument behind skip others. It
+// reports whether the function around it turns out to be a helper.
 func (f *finder) byName(c *Call, skip int) (news bool) {
 	c.How = ByName
 	if len(c.Args) <= skip {
 		_, called := c.Node.(*ast.CallExpr)
-		c.Unknown = !called // it is taken as a value; a call without words sends nothing
+		c.Unknown = !called // as a value it sends anything; a call without words sends nothing
 		return false
 	}
 	words := c.Args[skip:]
@@ -271,7 +269,7 @@ func (f *finder) byName(c *Call, skip int) (news bool) {
 	if c.Spread && len(words) == 1 {
 		first, rest = f.firstOf(words[0])
 		_, literal := ast.Unparen(words[0]).(*ast.CompositeLit)
-		c.Spread = !literal // of which all words are known
+		c.Spread = !literal // a literal shows all words
 	} else {
 		first = f.spell(words[0])
 	}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// Of returns those of some commands that the call may send.
+// Of returns the given commands that the call may send.
 func (c *Call) Of(commands []string) (found []string) {
 	for _, name := range c.Commands {
 		if slices.Contains(commands, name) && !slices.Contains(found, name) {
@@ -20,12 +20,12 @@ func (c *Call) Of(commands []string) (found []string) {
 	return found
 }
 
-// Through says what is called, for a message: "WATCH through (*redis.Client).Watch".
+// Through formats the call for a message: "WATCH through (*redis.Client).Watch".
 func (c *Call) Through(commands []string) string {
 	return fmt.Sprintf("%s through %s", strings.Join(commands, " or "), c.Name())
 }
 
-// Name is what is called, as code has it: "(*redis.Client).Watch".
+// Name is the called function, as in code: "(*redis.Client).Watch".
 func (c *Call) Name() string {
 	recv := c.Func.Signature().Recv()
 	if recv == nil {
@@ -34,8 +34,8 @@ func (c *Call) Name() string {
 	return "(" + types.TypeString(recv.Type(), (*types.Package).Name) + ")." + c.Func.Name()
 }
 
-// Report reports a call. The rule is the diagnostic's category, and the end of its text; behind
-// a slash it may have a severity that differs from the rule's. more may add to the diagnostic.
+// Report reports a call. The rule is the diagnostic's category, and the end of its text. Behind
+// a slash, it may have a severity other than that of the rule. more may add to the diagnostic.
 func (c *Call) Report(pass *analysis.Pass, rule, text string, more ...func(*analysis.Diagnostic)) {
 	if _, called := c.Node.(*ast.CallExpr); !called {
 		text += "; it is taken as a value here, and called elsewhere"
@@ -50,8 +50,7 @@ func (c *Call) Report(pass *analysis.Pass, rule, text string, more ...func(*anal
 	pass.Report(d)
 }
 
-// About is what the description of an analyzer's package, its doc.go, says of the analyzer:
-// all behind "name: ", up to the next analyzer.
+// About returns the part of a doc.go on an analyzer: the text behind "name: ", up to the next analyzer.
 func About(doc, name string) string {
 	_, doc, _ = strings.Cut(doc, "// "+name+": ")
 	doc, _, _ = strings.Cut(doc, "\npackage ")

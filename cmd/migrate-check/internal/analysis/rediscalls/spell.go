@@ -7,10 +7,10 @@ import (
 	"go/types"
 )
 
-// most is how many texts are put together of others; more are not looked at.
+// most limits the number of concatenated texts.
 const most = 16
 
-// spell returns what a text may be.
+// spell returns the possible values of a text.
 func (f *finder) spell(e ast.Expr) spelling {
 	e = ast.Unparen(e)
 	if v := f.pass.TypesInfo.Types[e].Value; v != nil && v.Kind() == constant.String {
@@ -44,7 +44,7 @@ func (f *finder) spell(e ast.Expr) spelling {
 	return unknown
 }
 
-// spellAny returns what one of several texts may be; they may be all that there are.
+// spellAny returns the possible values of one of several texts. all says that the list is complete.
 func (f *finder) spellAny(list []ast.Expr, all bool) (s spelling) {
 	for _, e := range list {
 		s.add(f.spell(e))
@@ -53,7 +53,7 @@ func (f *finder) spellAny(list []ast.Expr, all bool) (s spelling) {
 	return s
 }
 
-// joined is one text behind another.
+// joined concatenates two texts.
 func joined(a, b spelling) spelling {
 	if a.unknown || b.unknown || len(a.params) > 0 || len(b.params) > 0 || len(a.texts)*len(b.texts) > most {
 		return unknown
@@ -67,8 +67,7 @@ func joined(a, b spelling) spelling {
 	return s
 }
 
-// keepsText reports whether a call returns the text it is given, up to what does not make
-// another command of it.
+// keepsText reports whether a call returns its argument, except for case and spaces.
 func (f *finder) keepsText(call *ast.CallExpr) bool {
 	fn := f.named(call.Fun)
 	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "strings" {
@@ -77,7 +76,7 @@ func (f *finder) keepsText(call *ast.CallExpr) bool {
 	return fn.Name() == "ToUpper" || fn.Name() == "ToLower" || fn.Name() == "TrimSpace"
 }
 
-// spellResult returns what a function of this package returns, if that is one text.
+// spellResult returns the possible results of a function of this package.
 func (f *finder) spellResult(call *ast.CallExpr) (s spelling) {
 	fn := f.named(call.Fun)
 	if fn == nil || fn.Signature().Results().Len() != 1 {
@@ -103,12 +102,12 @@ func (f *finder) spellResult(call *ast.CallExpr) (s spelling) {
 		return true
 	})
 	s = f.spellAny(texts, all)
-	s.unknown = s.unknown || len(s.params) > 0 // what it is given is not looked for
+	s.unknown = s.unknown || len(s.params) > 0 // its arguments are not followed
 	s.params = nil
 	return s
 }
 
-// body is that of a function of this package; nil if there is none.
+// body is the body of a function of this package; nil if there is none.
 func (f *finder) body(fn *types.Func) *ast.BlockStmt {
 	if fn.Pkg() != f.pass.Pkg {
 		return nil
@@ -128,7 +127,7 @@ func (f *finder) body(fn *types.Func) *ast.BlockStmt {
 	return f.bodies[fn]
 }
 
-// spellVar returns what is assigned to a variable that holds a text.
+// spellVar returns the possible values of a text variable.
 func (f *finder) spellVar(v *types.Var) (s spelling) {
 	uses := f.uses(v)
 	if uses == nil || uses.open || f.visiting[v] {
@@ -155,7 +154,7 @@ func (f *finder) spellVar(v *types.Var) (s spelling) {
 	return s
 }
 
-// at leaves of the elements of literals those that are at an index, if it is known.
+// at selects the elements of literals at a known index.
 func (f *finder) at(index constant.Value, elements []ast.Expr) (found []ast.Expr) {
 	if index == nil {
 		return elements
@@ -169,7 +168,7 @@ func (f *finder) at(index constant.Value, elements []ast.Expr) (found []ast.Expr
 	return found
 }
 
-// elements returns what may be in a list or a map, and whether that is all.
+// elements returns the known elements of a list or a map, and whether there are no others.
 func (f *finder) elements(e ast.Expr) (elements []ast.Expr, all bool) {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.CompositeLit:
@@ -223,7 +222,7 @@ func isList(t types.Type) bool {
 	return false
 }
 
-// elementsOf returns what may be in one of several lists.
+// elementsOf returns the known elements of several lists.
 func (f *finder) elementsOf(lists []ast.Expr, all bool) (elements []ast.Expr, known bool) {
 	for _, list := range lists {
 		more, allMore := f.elements(list)
@@ -232,14 +231,14 @@ func (f *finder) elementsOf(lists []ast.Expr, all bool) (elements []ast.Expr, kn
 	return elements, all
 }
 
-// elementsOfVar returns what may be in the list that a variable holds.
+// elementsOfVar returns the known elements of the list in a variable.
 func (f *finder) elementsOfVar(v *types.Var) (elements []ast.Expr, all bool) {
 	uses := f.uses(v)
 	switch {
 	case uses == nil || uses.open:
 		return nil, false
 	case f.visiting[v]:
-		return nil, true // names = append(names, …) has what it had
+		return nil, true // names = append(names, …) adds nothing of its own
 	}
 	f.visiting[v] = true
 	defer delete(f.visiting, v)
@@ -253,7 +252,7 @@ func (f *finder) elementsOfVar(v *types.Var) (elements []ast.Expr, all bool) {
 	return append(elements, uses.elements...), all
 }
 
-// mapKeys returns the keys that a map may have, and whether that is all of them.
+// mapKeys returns the known keys of a map, and whether there are no others.
 func (f *finder) mapKeys(e ast.Expr) (keys []ast.Expr, all bool) {
 	v := f.variable(e)
 	lists := []ast.Expr{ast.Unparen(e)}

@@ -7,18 +7,18 @@ import (
 	"go/types"
 )
 
-// uses is what a package does to a variable, or to a field of a struct.
+// uses lists the assignments of a package to a variable, or to a field of a struct.
 type uses struct {
-	values   []ast.Expr // that are assigned to it
-	firsts   []ast.Expr // that are assigned to its first element
-	elements []ast.Expr // that are assigned to others of them
-	ranges   []ast.Expr // whose elements are
-	keys     []ast.Expr // whose keys are
-	param    bool       // its first value is the caller's
-	open     bool       // others may be assigned, elsewhere or in ways not followed
+	values   []ast.Expr // assigned values
+	firsts   []ast.Expr // values of its first element
+	elements []ast.Expr // values of other elements
+	ranges   []ast.Expr // lists that it ranges over, by their elements
+	keys     []ast.Expr // lists that it ranges over, by their keys
+	param    bool       // a parameter: the caller gives the first value
+	open     bool       // assignments are not all followed
 }
 
-// uses returns what is done to a variable; nil if that is not for this package to say.
+// uses returns the uses of a variable; nil for one of another package.
 func (f *finder) uses(v *types.Var) *uses {
 	v = v.Origin()
 	if v.Pkg() != f.pass.Pkg {
@@ -33,12 +33,12 @@ func (f *finder) uses(v *types.Var) *uses {
 	return f.assigned[v]
 }
 
-// shared reports whether other packages may assign to a variable, too.
+// shared reports whether other packages may assign to a variable.
 func (f *finder) shared(v *types.Var) bool {
 	return v.Exported() && (v.IsField() || v.Parent() == f.pass.Pkg.Scope())
 }
 
-// variable is what an expression names if that is a variable, or a field; else nil.
+// variable is the variable or field that an expression names; else nil.
 func (f *finder) variable(e ast.Expr) *types.Var {
 	var ident *ast.Ident
 	switch e := ast.Unparen(e).(type) {
@@ -56,8 +56,7 @@ func (f *finder) variable(e ast.Expr) *types.Var {
 	return v.Origin()
 }
 
-// of returns the uses of the variable that an expression names; of what is none, and of _,
-// others that nobody looks at.
+// of returns the uses of the variable that an expression names. For any other expression, it returns a dummy.
 func (f *finder) of(e ast.Expr) *uses {
 	if v := f.variable(e); v != nil {
 		return f.ofVar(v)
@@ -72,7 +71,7 @@ func (f *finder) ofVar(v *types.Var) *uses {
 	return f.assigned[v]
 }
 
-// collect notes what a node does to variables.
+// collect notes the assignments of a node.
 func (f *finder) collect(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
@@ -85,7 +84,7 @@ func (f *finder) collect(n ast.Node) bool {
 			}
 		}
 	case *ast.FuncLit:
-		f.given(nil, n.Type) // unless it was put into a variable, which has been seen before
+		f.given(nil, n.Type) // an assignment around it has noted its owner already
 	case *ast.CompositeLit:
 		f.fields(n)
 	case *ast.CallExpr:
@@ -115,7 +114,7 @@ func (f *finder) collect(n ast.Node) bool {
 		}
 	case *ast.UnaryExpr:
 		if n.Op == token.AND {
-			f.of(n.X).open = true // whoever has its address may assign to it
+			f.of(n.X).open = true // its address permits assignments
 		}
 	}
 	return true
@@ -126,7 +125,7 @@ func (f *finder) assign(n *ast.AssignStmt, i int, left ast.Expr) {
 	if index, ok := ast.Unparen(left).(*ast.IndexExpr); ok {
 		u := f.of(index.X)
 		at := f.pass.TypesInfo.Types[index.Index].Value
-		// Where it is not known which element, it is more likely one of the others, in a loop.
+		// An unknown index counts as one of the others, as in a loop.
 		if at != nil && at.Kind() == constant.Int && constant.Sign(at) == 0 && len(n.Rhs) == len(n.Lhs) {
 			u.firsts = append(u.firsts, n.Rhs[i])
 		} else if len(n.Rhs) == len(n.Lhs) {
@@ -143,7 +142,7 @@ func (f *finder) assign(n *ast.AssignStmt, i int, left ast.Expr) {
 	}
 }
 
-// put notes that a value is assigned to what an expression names.
+// put notes the assignment of a value.
 func (f *finder) put(u *uses, to, value ast.Expr) {
 	u.values = append(u.values, value)
 	if literal, ok := ast.Unparen(value).(*ast.FuncLit); ok {
@@ -153,8 +152,8 @@ func (f *finder) put(u *uses, to, value ast.Expr) {
 	}
 }
 
-// passed notes the functions that a function of this package is given, as conn.Do is in
-// store(conn.Do, key): what it calls is known then.
+// passed notes functions as arguments of a function of this package, as in store(conn.Do, key): a call of the
+// parameter calls them.
 func (f *finder) passed(n *ast.CallExpr) {
 	fn := f.named(n.Fun)
 	if fn == nil || fn.Pkg() != f.pass.Pkg {
@@ -174,8 +173,7 @@ func (f *finder) passed(n *ast.CallExpr) {
 	}
 }
 
-// given notes the parameters of a function. Its owner is what it is called by; nil if that is
-// not known.
+// given notes the parameters of a function. Its owner is the object by which it is called; nil if that is unknown.
 func (f *finder) given(owner types.Object, fn *ast.FuncType) {
 	index := 0
 	for _, field := range fn.Params.List {
@@ -193,20 +191,19 @@ func (f *finder) given(owner types.Object, fn *ast.FuncType) {
 	}
 }
 
-// param is a parameter of a function: of a declared one, or of one that a variable or a field
-// holds.
+// param is a parameter of a declared function, or of one in a variable or a field.
 type param struct {
 	owner types.Object
 	index int
 }
 
-// fields notes what a literal of a struct puts into its fields.
+// fields notes the values of the fields in a struct literal.
 func (f *finder) fields(n *ast.CompositeLit) {
 	t := f.pass.TypesInfo.TypeOf(n)
 	if t == nil {
 		return
 	}
-	if p, ok := t.Underlying().(*types.Pointer); ok { // left out within a list of pointers
+	if p, ok := t.Underlying().(*types.Pointer); ok { // the & may be left out within a list of pointers
 		t = p.Elem()
 	}
 	fields, ok := t.Underlying().(*types.Struct)

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Builder is the fact of a function that it only puts a text together, and of what.
+// Builder is the fact of a function that only concatenates a text: its parts.
 type Builder struct{ Parts []Piece }
 
-// Piece is a part of what a [Builder] returns.
+// Piece is a part of the text that a [Builder] returns.
 type Piece struct {
 	Text  string // of a constant
-	From  int    // the parameter that it comes from, from 1; 0: none; -1: the receiver
-	Path  string // what is made of that
-	Var   string // a variable of a package, if it is one
-	Other bool   // it is not known, and each call makes another
+	From  int    // the number of its parameter, from 1; 0: none; -1: the receiver
+	Path  string // from there, as of [Part]
+	Var   string // the path and name of a package variable
+	Other bool   // unknown, and different in each call
 	Label string
 	Plain bool
 }
@@ -23,7 +23,7 @@ type Piece struct {
 // AFact makes it one.
 func (*Builder) AFact() {}
 
-// String says what it is, for tests.
+// String is for tests.
 func (b *Builder) String() string {
 	var parts []string
 	for _, p := range b.Parts {
@@ -37,10 +37,10 @@ func (b *Builder) String() string {
 	return "makes " + strings.Join(parts, "+")
 }
 
-// global is the root of a variable of another package, as that has told of it.
+// global is the root of a variable of another package, from its fact.
 type global struct{ name string }
 
-// builder returns what is known of a function; nil if nothing.
+// builder returns the fact of a function; nil if there is none.
 func (e *Evaluator) builder(fn *types.Func) *Builder {
 	fn = fn.Origin()
 	if fn.Pkg() != e.pass.Pkg {
@@ -53,13 +53,13 @@ func (e *Evaluator) builder(fn *types.Func) *Builder {
 	if b, ok := e.builders[fn]; ok {
 		return b
 	}
-	e.builders[fn] = nil // while it is looked at: it may call itself
+	e.builders[fn] = nil // against recursion
 	b := e.summarize(fn)
 	e.builders[fn] = b
 	return b
 }
 
-// summarize reads a function that does nothing but to return a text.
+// summarize reads a function that only returns a text.
 func (e *Evaluator) summarize(fn *types.Func) *Builder {
 	decl := e.decls[fn]
 	sig := fn.Signature()
@@ -79,19 +79,17 @@ func (e *Evaluator) summarize(fn *types.Func) *Builder {
 	}
 	b := &Builder{}
 	for _, p := range e.Eval(result) {
-		piece := Piece{Text: p.Text, Path: p.Path, Label: p.Label, Plain: p.Plain}
-		switch v, isVar := p.Root.(*types.Var); {
-		case !p.Symbol():
-		case from[p.Root] != 0:
-			piece.From = from[p.Root]
-		case isVar && v.Pkg() != nil && v.Parent() == v.Pkg().Scope():
-			piece.Var = v.Pkg().Path() + "." + v.Name()
-		default:
-			if g, ok := p.Root.(global); ok {
-				piece.Var = g.name
-			} else {
-				piece.Other = true
+		piece := Piece{Text: p.Text, Path: p.Path, Label: p.Label, Plain: p.Plain, From: from[p.Root]}
+		if p.Symbol() && piece.From == 0 {
+			switch v := p.Root.(type) {
+			case global:
+				piece.Var = v.name
+			case *types.Var:
+				if v.Pkg() != nil && v.Parent() == v.Pkg().Scope() {
+					piece.Var = v.Pkg().Path() + "." + v.Name()
+				}
 			}
+			piece.Other = piece.Var == ""
 		}
 		b.Parts = append(b.Parts, piece)
 	}
@@ -101,17 +99,16 @@ func (e *Evaluator) summarize(fn *types.Func) *Builder {
 	return b
 }
 
-// returned is what a body returns, if it does so once, at its end, and only sets variables
-// before.
+// returned is the result of a body of assignments and one return.
 func returned(body *ast.BlockStmt) ast.Expr {
-	for i, stmt := range body.List {
+	for _, stmt := range body.List {
 		switch stmt := stmt.(type) {
+		case *ast.AssignStmt, *ast.DeclStmt:
 		case *ast.ReturnStmt:
-			if i == len(body.List)-1 && len(stmt.Results) == 1 {
+			if len(stmt.Results) == 1 { // it is the last statement that can be reached
 				return stmt.Results[0]
 			}
 			return nil
-		case *ast.AssignStmt, *ast.DeclStmt:
 		default:
 			return nil
 		}
@@ -119,7 +116,7 @@ func returned(body *ast.BlockStmt) ast.Expr {
 	return nil
 }
 
-// build is what a call of a builder makes.
+// build evaluates a call of a builder.
 func (e *Evaluator) build(x *ast.CallExpr, b *Builder) (out Value) {
 	for _, p := range b.Parts {
 		switch {
@@ -145,7 +142,7 @@ func (e *Evaluator) build(x *ast.CallExpr, b *Builder) (out Value) {
 	return out
 }
 
-// argument is what a piece makes of an argument.
+// argument evaluates a piece of a parameter.
 func (e *Evaluator) argument(x *ast.CallExpr, p Piece) Value {
 	at := p.From - 1
 	if sep, joined := strings.CutPrefix(p.Path, rest); joined {

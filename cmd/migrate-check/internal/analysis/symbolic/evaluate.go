@@ -11,7 +11,7 @@ import (
 	"golang.org/x/tools/go/types/typeutil"
 )
 
-// Evaluator tells what the expressions of a package are made of.
+// Evaluator evaluates the expressions of a package.
 type Evaluator struct {
 	pass     *analysis.Pass
 	history  *history
@@ -20,7 +20,7 @@ type Evaluator struct {
 	decls    map[*types.Func]*ast.FuncDecl
 }
 
-// unknown is the root of a symbol that equals no other.
+// unknown is the root of a symbol that equals no other symbol.
 type unknown struct{ at token.Pos }
 
 func (e *Evaluator) unknown(x ast.Expr) Value {
@@ -34,7 +34,7 @@ func (e *Evaluator) typeOf(x ast.Expr) types.Type {
 	return types.Typ[types.Invalid]
 }
 
-// Eval tells what a text is made of. What is no text is a symbol.
+// Eval evaluates a text. An expression of another type is a symbol.
 func (e *Evaluator) Eval(x ast.Expr) Value {
 	x = ast.Unparen(x)
 	if c := e.pass.TypesInfo.Types[x].Value; c != nil && c.Kind() == constant.String {
@@ -57,7 +57,7 @@ func (e *Evaluator) Eval(x ast.Expr) Value {
 	return e.object(x, "", types.ExprString(x), plain(e.typeOf(x)))
 }
 
-// variable is what a variable was given, if it keeps that.
+// variable returns the value of a variable that is assigned once.
 func (e *Evaluator) variable(x ast.Expr, v *types.Var) Value {
 	if known, ok := e.values[v]; ok {
 		return known
@@ -67,7 +67,7 @@ func (e *Evaluator) variable(x ast.Expr, v *types.Var) Value {
 		return e.unknown(x)
 	}
 	symbol := Value{{Root: v, Label: v.Name(), Plain: plain(v.Type())}}
-	e.values[v] = symbol // of itself, while it is looked at
+	e.values[v] = symbol // against recursion
 	if value == nil || !isText(v.Type()) || v.Exported() && v.Parent() == e.pass.Pkg.Scope() {
 		return symbol // another package may assign to it
 	}
@@ -81,7 +81,7 @@ func (e *Evaluator) variable(x ast.Expr, v *types.Var) Value {
 	return given
 }
 
-// object is a symbol for a variable, or a field of one, and what a path makes of it.
+// object is a symbol for a path from a variable or a field.
 func (e *Evaluator) object(x ast.Expr, path, label string, plain bool) Value {
 	root, own, ok := e.place(x)
 	if !ok {
@@ -92,7 +92,7 @@ func (e *Evaluator) object(x ast.Expr, path, label string, plain bool) Value {
 	return Value{{Root: root, Path: own + path, Label: label, Plain: plain}}
 }
 
-// place tells which variable an expression is, or a field of which.
+// place returns the variable of an expression, and the path of fields from there.
 func (e *Evaluator) place(x ast.Expr) (root *types.Var, path string, ok bool) {
 	switch x := ast.Unparen(x).(type) {
 	case *ast.Ident:
@@ -122,7 +122,7 @@ func (e *Evaluator) place(x ast.Expr) (root *types.Var, path string, ok bool) {
 	return nil, "", false
 }
 
-// call tells what a call returns.
+// call evaluates a call.
 func (e *Evaluator) call(x *ast.CallExpr) (Value, bool) {
 	if t, conversion := e.pass.TypesInfo.Types[x.Fun]; conversion && t.IsType() {
 		if len(x.Args) == 1 && isText(t.Type) && isText(e.typeOf(x.Args[0])) {
@@ -158,7 +158,7 @@ func (e *Evaluator) call(x *ast.CallExpr) (Value, bool) {
 	return nil, false
 }
 
-// Callee is the function that a call names; nil if it is another value.
+// Callee is the function that a call names; nil for a function value.
 func Callee(info *types.Info, x *ast.CallExpr) *types.Func {
 	fn, _ := typeutil.Callee(info, x).(*types.Func)
 	return fn
@@ -176,7 +176,7 @@ func (e *Evaluator) join(x *ast.CallExpr) (Value, bool) {
 	return e.object(x.Args[0], rest+sep, types.ExprString(x), false), true
 }
 
-// rest is the path of the elements of a slice that are joined.
+// rest is the path of the joined elements of a slice.
 const rest = "..."
 
 func (e *Evaluator) joined(parts []ast.Expr, sep string) (out Value) {
@@ -189,10 +189,9 @@ func (e *Evaluator) joined(parts []ast.Expr, sep string) (out Value) {
 	return out
 }
 
-// List returns the elements of a slice, if they are all known: those of a literal, also if a
-// variable is given it and nothing else.
+// List returns the elements of a slice literal, also through a variable that is assigned once.
 func (e *Evaluator) List(x ast.Expr) (elements []ast.Expr, known bool) {
-	x = e.origin(x)
+	x = e.Origin(x)
 	if id, ok := x.(*ast.Ident); ok && e.pass.TypesInfo.Types[id].IsNil() {
 		return nil, true
 	}
@@ -213,22 +212,19 @@ func (e *Evaluator) List(x ast.Expr) (elements []ast.Expr, known bool) {
 	return lit.Elts, true
 }
 
-// Literal returns the literal of a struct, or of what points to one, also if a variable is
-// given it and nothing else; nil if it is another expression.
+// Literal returns the literal of a struct, or of a pointer to one, also through a variable that is assigned once; nil
+// for any other expression.
 func (e *Evaluator) Literal(x ast.Expr) *ast.CompositeLit {
-	lit, _ := e.origin(x).(*ast.CompositeLit)
+	lit, _ := e.Origin(x).(*ast.CompositeLit)
 	return lit
 }
 
-// Steady reports whether the function around a place leaves a field as its literal has it.
+// Steady reports whether the function around a position does not assign a field.
 func (e *Evaluator) Steady(field *types.Var, at token.Pos) bool { return e.history.steady(field, at) }
 
-// Origin is the expression that a variable is given, and nothing else; of other expressions it
-// is the expression.
-func (e *Evaluator) Origin(x ast.Expr) ast.Expr { return e.origin(x) }
-
-func (e *Evaluator) origin(x ast.Expr) ast.Expr {
-	for range 10 { // whatever refers to itself
+// Origin returns the only expression that is assigned to a variable; any other expression itself.
+func (e *Evaluator) Origin(x ast.Expr) ast.Expr {
+	for range 10 { // against recursion
 		x = ast.Unparen(x)
 		if ref, ok := x.(*ast.UnaryExpr); ok && ref.Op == token.AND {
 			x = ref.X
@@ -251,9 +247,9 @@ func (e *Evaluator) origin(x ast.Expr) ast.Expr {
 	return x
 }
 
-// Int returns a number that is known.
+// Int returns a constant number.
 func (e *Evaluator) Int(x ast.Expr) (n int64, known bool) {
-	c := e.pass.TypesInfo.Types[e.origin(x)].Value
+	c := e.pass.TypesInfo.Types[e.Origin(x)].Value
 	if c == nil {
 		return 0, false
 	}
@@ -268,7 +264,7 @@ func isText(t types.Type) bool {
 	return ok && b.Info()&types.IsString != 0
 }
 
-// plain reports whether the digits or the word of a type have no brace in it.
+// plain reports whether texts of a type, as digits, never have a brace.
 func plain(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && b.Info()&(types.IsInteger|types.IsBoolean|types.IsFloat) != 0 && !strings.HasPrefix(b.Name(), "untyped")

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// sprintf is fmt.Sprintf with a format that is known.
+// sprintf evaluates fmt.Sprintf with a constant format.
 func (e *Evaluator) sprintf(x *ast.CallExpr) (Value, bool) {
 	if x.Ellipsis.IsValid() || len(x.Args) == 0 {
 		return nil, false
@@ -46,14 +46,14 @@ func (e *Evaluator) sprintf(x *ast.CallExpr) (Value, bool) {
 	return out, true
 }
 
-// format is an argument under a verb: "s", "05d".
+// format evaluates an argument under a verb: "s", "05d".
 func (e *Evaluator) format(x ast.Expr, verb string) Value {
 	x = e.unconverted(x)
 	t := e.typeOf(x)
 	basic, _ := t.Underlying().(*types.Basic)
 	whole := basic != nil && basic.Info()&types.IsInteger != 0
 	speaks := speaks(t)
-	if c := e.pass.TypesInfo.Types[e.origin(x)].Value; c != nil && !speaks {
+	if c := e.pass.TypesInfo.Types[e.Origin(x)].Value; c != nil && !speaks {
 		switch {
 		case c.Kind() == constant.String:
 			return Constant(fmt.Sprintf("%"+verb, constant.StringVal(c)))
@@ -73,7 +73,7 @@ func (e *Evaluator) format(x ast.Expr, verb string) Value {
 		verb = "d"
 	}
 	letter := verb[len(verb)-1]
-	// The digits of a number, and nothing that its own method might say.
+	// The digits of a number, without its String method.
 	digits := strings.ContainsRune("dxXob", rune(letter)) && whole
 	word := !speaks && plain(t) && letter == 'v'
 	if isText(t) {
@@ -82,7 +82,7 @@ func (e *Evaluator) format(x ast.Expr, verb string) Value {
 	return e.object(x, "#"+verb, types.ExprString(x), digits || word)
 }
 
-// unconverted leaves out conversions that keep the number.
+// unconverted drops conversions that keep the number.
 func (e *Evaluator) unconverted(x ast.Expr) ast.Expr {
 	x = ast.Unparen(x)
 	call, ok := x.(*ast.CallExpr)
@@ -101,7 +101,7 @@ func (e *Evaluator) unconverted(x ast.Expr) ast.Expr {
 	return x
 }
 
-// speaks reports whether a type has a method by which fmt would print it.
+// speaks reports whether fmt prints a type by a method of it.
 func speaks(t types.Type) bool {
 	for _, name := range []string{"String", "Error", "Format", "GoString"} {
 		if obj, _, _ := types.LookupFieldOrMethod(t, true, nil, name); obj != nil {

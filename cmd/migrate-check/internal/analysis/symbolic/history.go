@@ -6,18 +6,18 @@ import (
 	"go/types"
 )
 
-// history is what a package does to its variables.
+// history lists the assignments of a package.
 type history struct {
 	info   *types.Info
 	files  []*ast.File
 	vars   map[*types.Var]*assigned
-	fields map[ast.Decl]map[*types.Var]bool // that are assigned to, by declaration
+	fields map[ast.Decl]map[*types.Var]bool // assigned fields, by declaration
 }
 
-// assigned is what a variable is assigned.
+// assigned is the history of one variable.
 type assigned struct {
 	times int
-	value ast.Expr // the last; nil if it is no expression of its own
+	value ast.Expr // the last; nil if no single expression gives it
 }
 
 func newHistory(info *types.Info, files []*ast.File) *history {
@@ -62,14 +62,14 @@ func (h *history) node(decl ast.Decl, n ast.Node) {
 	case *ast.IncDecStmt:
 		h.assign(decl, n.X, nil)
 	case *ast.UnaryExpr:
-		if n.Op == token.AND { // whoever has its address may assign to it
+		if n.Op == token.AND { // its address permits any number of assignments
 			h.assign(decl, n.X, nil)
 			h.assign(decl, n.X, nil)
 		}
 	}
 }
 
-// given are variables that have a value from the beginning.
+// given notes parameters and results, which have a value from the beginning.
 func (h *history) given(decl ast.Decl, fields *ast.FieldList) {
 	if fields == nil {
 		return
@@ -105,14 +105,13 @@ func (h *history) assign(decl ast.Decl, left, value ast.Expr) {
 			}
 			h.fields[decl][v] = true
 		}
-	case *ast.IndexExpr: // an element: who looks at the elements has to know
+	case *ast.IndexExpr: // an element counts as the variable: see List
 		h.assign(decl, left.X, nil)
 	}
 }
 
-// once reports whether a variable keeps what it is first given, and what that is, if an
-// expression says so: what is given to a parameter is not known, nor to a variable of another
-// package.
+// once reports whether a variable keeps its first value, and returns the expression of that value. It is nil for a
+// parameter and for a variable of another package.
 func (h *history) once(v *types.Var) (value ast.Expr, ok bool) {
 	a := h.vars[v]
 	switch {
@@ -124,7 +123,7 @@ func (h *history) once(v *types.Var) (value ast.Expr, ok bool) {
 	return nil, false
 }
 
-// steady reports whether the function around a place leaves a field as it is.
+// steady reports whether the function around a position does not assign a field.
 func (h *history) steady(field *types.Var, at token.Pos) bool {
 	for decl, fields := range h.fields {
 		if decl.Pos() <= at && at < decl.End() && fields[field] {

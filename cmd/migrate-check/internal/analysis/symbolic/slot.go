@@ -7,21 +7,21 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// Proof is what can be said of the slots of two keys.
+// Proof is a statement on the slots of two keys.
 type Proof uint8
 
 // The proofs.
 const (
-	// Unproven: it depends on the symbols, or on what is not known of them.
+	// Unproven: it depends on the texts of the symbols.
 	Unproven Proof = iota
-	// Together: they are in one slot, whatever the symbols are.
+	// Together: they share a slot for all texts of the symbols.
 	Together
-	// Apart: they are in two slots, whatever the symbols are.
+	// Apart: they have different slots for all texts of the symbols.
 	Apart
 )
 
-// Compare tells by the proxy's own rule whether two keys are in one slot. Where that does not
-// count an empty hash tag, a symbol is taken to be no empty text, and to have no braces.
+// Compare applies the proxy's hash rule to two keys. If the rule ignores an empty hash tag, a symbol counts as a
+// non-empty text without braces.
 func Compare(p *proxycompat.Profile, a, b Value) Proof {
 	if a.Equal(b) {
 		return Together
@@ -50,14 +50,14 @@ func Compare(p *proxycompat.Profile, a, b Value) Proof {
 	case p.Slots() > 0:
 		return Apart
 	}
-	return Unproven // which server has which key is the proxy's own business
+	return Unproven // the profile does not assign keys to servers
 }
 
-// rule is how a proxy finds the slot of a key.
+// rule is the hash rule of a proxy.
 type rule struct {
 	single bool // there is one server
-	tags   bool // what is in braces counts
-	empty  bool // also if there is nothing in them
+	tags   bool // only the text in the first braces counts
+	empty  bool // an empty text counts, too
 }
 
 func ruleOf(p *proxycompat.Profile) rule {
@@ -65,14 +65,14 @@ func ruleOf(p *proxycompat.Profile) rule {
 	return rule{single: p.Hash() == "none", tags: p.Tag(tagged) == "b", empty: p.Tag("{}c") == ""}
 }
 
-// hashed is the part of a key that the slot is found by.
+// hashed is the part of a key that the rule hashes.
 type hashed struct {
 	text   Value
 	tagged bool
-	sure   bool // it is this part, whatever the symbols are
+	sure   bool // for all texts of the symbols
 }
 
-// key is one with this part, which is known.
+// key returns a key with a given text as this part.
 func (h hashed) key(text string) string {
 	if h.tagged {
 		return "{" + text + "}"
@@ -80,7 +80,7 @@ func (h hashed) key(text string) string {
 	return text
 }
 
-// hashed finds the tag of a key, or that it has none.
+// hashed finds the hash tag of a key, or takes all of it.
 func (r rule) hashed(key Value) hashed {
 	if !r.tags {
 		return hashed{text: key, sure: true}
@@ -105,7 +105,7 @@ func (r rule) hashed(key Value) hashed {
 		}
 		for _, rest := range key[i+1:] {
 			if rest.Symbol() && !rest.Plain {
-				return hashed{} // the brace that shuts it may be in there
+				return hashed{} // it may hold the closing brace
 			}
 		}
 		break
@@ -113,7 +113,7 @@ func (r rule) hashed(key Value) hashed {
 	return hashed{text: key, sure: true}
 }
 
-// closing is what comes before the first brace that is shut.
+// closing returns the part before the first closing brace.
 func closing(v Value) (tag Value, closed bool) {
 	for i, p := range v {
 		if p.Symbol() {
@@ -126,7 +126,7 @@ func closing(v Value) (tag Value, closed bool) {
 	return nil, false
 }
 
-// sharedTag reports whether two keys begin alike, and both braces of a tag are in there.
+// sharedTag reports whether the common prefix of two keys has both braces of a tag.
 func sharedTag(a, b Value, r rule) bool {
 	same := common(a, b)
 	for i, p := range same {
@@ -143,7 +143,7 @@ func sharedTag(a, b Value, r rule) bool {
 	return false
 }
 
-// common is how two values begin alike.
+// common returns the common prefix of two values.
 func common(a, b Value) (same Value) {
 	for i := 0; i < len(a) && i < len(b); i++ {
 		if a[i].same(b[i]) {
@@ -162,7 +162,7 @@ func common(a, b Value) (same Value) {
 	return same
 }
 
-// Explain says in short why two keys are not known to be in one slot, or why they are not.
+// Explain gives the reason for the Proof of two keys.
 func Explain(p *proxycompat.Profile, a, b Value) string {
 	keys := fmt.Sprintf("keys %s and %s", brief(a), brief(b))
 	r := ruleOf(p)
@@ -186,7 +186,7 @@ func Explain(p *proxycompat.Profile, a, b Value) string {
 	return keys + " share no hash tag"
 }
 
-// brief is a value in a message.
+// brief shortens a value for a message.
 func brief(v Value) string {
 	const limit = 60
 	s := []rune(v.String())

@@ -24,7 +24,7 @@ var Analyzer = &analysis.Analyzer{
 	Run:        run,
 }
 
-// Of returns the evaluator of a pass whose analyzer requires [Analyzer].
+// Of returns the evaluator for a pass. Its analyzer must require [Analyzer].
 func Of(pass *analysis.Pass) *Evaluator { return pass.ResultOf[Analyzer].(*Evaluator) }
 
 func run(pass *analysis.Pass) (any, error) {

@@ -7,14 +7,14 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// Mistake is one in the hash tag of a key.
+// Mistake is a mistake in the hash tag of a key.
 type Mistake struct {
 	What string
-	// Mild says that it may be meant so.
+	// Mild marks a mistake that may be intended.
 	Mild bool
 }
 
-// Mistakes tells what is wrong with the hash tag of a key by the proxy's own rule.
+// Mistakes lists the mistakes in the hash tag of a key, by the proxy's hash rule.
 func Mistakes(p *proxycompat.Profile, key Value) (found []Mistake) {
 	r := ruleOf(p)
 	if !r.tags {

@@ -6,21 +6,20 @@ import (
 	"strings"
 )
 
-// Value is what a text is made of: constants, and symbols whose texts are not known. The
-// zero Value is the empty text.
+// Value is a concatenation of constants, and of symbols with unknown texts. The zero Value is the empty text.
 type Value []Part
 
 // Part is one part of a [Value].
 type Part struct {
 	Text string // of a constant
-	Root any    // what a symbol comes from, nil for a constant; comparable
-	Path string // how it is come by from there, such as ".ID"
-	// Plain says that a symbol never has a brace in it, as the digits of a number.
+	Root any    // the origin of a symbol, comparable; nil for a constant
+	Path string // the way from there, such as ".ID"
+	// Plain marks a symbol that never has a brace, as the digits of a number.
 	Plain bool
-	Label string // how the code spells a symbol
+	Label string // the expression of a symbol
 }
 
-// Constant makes a Value of a text.
+// Constant returns the Value of a known text.
 func Constant(text string) Value {
 	if text == "" {
 		return nil
@@ -28,15 +27,15 @@ func Constant(text string) Value {
 	return Value{{Text: text}}
 }
 
-// Symbol reports whether it is one.
+// Symbol reports whether the part is a symbol.
 func (p Part) Symbol() bool { return p.Root != nil }
 
-// same reports whether two parts have the same text, whenever both are there.
+// same reports whether two parts always have the same text.
 func (p Part) same(q Part) bool {
 	return p.Symbol() == q.Symbol() && p.Text == q.Text && p.Root == q.Root && p.Path == q.Path
 }
 
-// then returns a value and what follows it.
+// then appends a value.
 func (v Value) then(w Value) Value {
 	out := make(Value, 0, len(v)+len(w))
 	for _, p := range append(append(out, v...), w...) {
@@ -51,7 +50,7 @@ func (v Value) then(w Value) Value {
 	return out
 }
 
-// Concat puts values together.
+// Concat concatenates values.
 func Concat(values ...Value) (out Value) {
 	for _, v := range values {
 		out = out.then(v)
@@ -70,7 +69,7 @@ func (v Value) Known() (text string, known bool) {
 	return text, true
 }
 
-// Equal reports whether two values are made of the same: then they are the same text.
+// Equal reports whether two values have the same parts, and so always the same text.
 func (v Value) Equal(w Value) bool {
 	if len(v) != len(w) {
 		return false
@@ -83,7 +82,7 @@ func (v Value) Equal(w Value) bool {
 	return true
 }
 
-// String spells a value as code would: "user:"+id.
+// String formats a value as code: "user:"+id.
 func (v Value) String() string {
 	if len(v) == 0 {
 		return `""`
@@ -100,7 +99,7 @@ func (v Value) String() string {
 	return strings.Join(parts, "+")
 }
 
-// identity tells a value from all others, for symbols that are made of it.
+// identity identifies a value, as the root of a symbol.
 func (v Value) identity() string {
 	var b strings.Builder
 	for _, p := range v {
@@ -113,7 +112,7 @@ func (v Value) identity() string {
 	return b.String()
 }
 
-// through is what a function of nothing but a value makes of it.
+// through is the result of a pure function of a value.
 func (v Value) through(path, label string, plain bool) Value {
 	if len(v) == 1 && v[0].Symbol() {
 		return Value{{Root: v[0].Root, Path: v[0].Path + path, Plain: plain, Label: label}}
