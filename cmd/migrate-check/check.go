@@ -25,14 +25,14 @@ import (
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// The exit codes of a check, which differ from those of the subcommands: CI has to tell
-// findings from a check that did not come to its end.
+// The exit codes of a check differ from those of the subcommands, because CI must tell
+// findings from an incomplete check.
 const (
 	codeIncomplete = 1
 	codeFindings   = 3
 )
 
-// checkName is that of the flags of a check, which is no subcommand.
+// checkName is the name of the flag set of a check, which is no subcommand.
 const checkName = "check"
 
 const checkUsage = `Usage: migrate-check [flags] PACKAGES
@@ -50,7 +50,7 @@ It is a vet tool, too: go vet -vettool=$(which migrate-check) ./...
 `
 
 // isPackages tells patterns of packages, and flags, from a subcommand that does not exist.
-// What has an @ may be an address with a password, which no error may repeat.
+// A word with an @ may be an address with a password, which no error may repeat.
 func isPackages(word string) bool {
 	if strings.Contains(word, "@") || strings.Contains(word, "://") {
 		return false
@@ -58,7 +58,7 @@ func isPackages(word string) bool {
 	return strings.HasPrefix(word, ".") || strings.HasPrefix(word, "-") || strings.HasSuffix(word, "...") || strings.Contains(word, "/")
 }
 
-// checkFlags are what a check is told.
+// checkFlags are the flags of a check.
 type checkFlags struct {
 	dir, rules, tests, generated, scope, reach string
 	format, output, baseline                   string
@@ -107,7 +107,7 @@ func (c *checkFlags) flags() *flag.FlagSet {
 	return flags
 }
 
-// config is what the driver is told; the error says which flag is wrong.
+// config returns the configuration of the driver, or an error that names the wrong flag.
 func (c *checkFlags) config(patterns []string) (driver.Config, error) {
 	tests, err1 := driver.ParseTests(c.tests)
 	scope, err2 := driver.ParseScope(c.scope)
@@ -174,7 +174,7 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 			return codeIncomplete
 		}
 		if c.fix {
-			report = look(ctx, cfg, stderr) // of what has become of it
+			report = look(ctx, cfg, stderr) // of the changed code
 		}
 	}
 	if err := c.judge(report, known, stderr); err != nil {
@@ -182,7 +182,7 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 		return codeIncomplete
 	}
 	if c.diff && c.output == "" {
-		return report.Summary.Exit // stdout has the changes
+		return report.Summary.Exit // the diff is on stdout already
 	}
 	if err := c.print(report, stdout); err != nil {
 		say(stderr, "%s", wrapped("migrate-check: "+err.Error()))
@@ -191,7 +191,7 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	return report.Summary.Exit
 }
 
-// look runs the driver. If it cannot look at all, the report says so.
+// look runs the driver. Its error goes into the report.
 func look(ctx context.Context, cfg driver.Config, stderr io.Writer) *finding.Report {
 	defer tidy(cfg.Reach)()
 	report, err := driver.Run(ctx, cfg)
@@ -206,7 +206,7 @@ func look(ctx context.Context, cfg driver.Config, stderr io.Writer) *finding.Rep
 	return report
 }
 
-// judge holds a report against the baseline, or records it, and decides the exit code.
+// judge compares a report with the baseline, or records it, and decides the exit code.
 func (c *checkFlags) judge(report *finding.Report, known *baseline.Baseline, stderr io.Writer) error {
 	if known != nil && report.Looked() {
 		report.Summary.Baseline = known.Apply(report.Findings)
@@ -268,8 +268,7 @@ func (c *checkFlags) print(report *finding.Report, stdout io.Writer) error {
 // wantsColour reports whether who looks wants colours: see https://no-color.org.
 func wantsColour(terminal bool, noColor string) bool { return terminal && noColor == "" }
 
-// shown returns how a path from a root on is shown to people: from the working directory on,
-// unless that is far away.
+// shown returns a path relative to the working directory, or to the root if the working directory is far away.
 func shown(root string) func(string) string {
 	dir, err := os.Getwd()
 	if err != nil || root == "" {
@@ -288,7 +287,7 @@ func shown(root string) func(string) string {
 	}
 }
 
-// isTerminal reports whether somebody is looking.
+// isTerminal reports whether a writer is a terminal.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok {

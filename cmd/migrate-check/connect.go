@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// connectFlags say as whom, and how, to connect to a server.
+// connectFlags are the flags for the user, the password and TLS of a connection.
 type connectFlags struct {
 	passwordEnv   string
 	passwordFile  string
@@ -64,7 +64,7 @@ func (f *connectFlags) tlsConfig() (cfg *tls.Config, err error) {
 	return cfg, nil
 }
 
-// password reads the password from where the flags say; empty: they say nothing.
+// password reads the password from the source of the flags; "" without such flags.
 func (f *connectFlags) password(env func(string) (string, bool)) (string, error) {
 	switch {
 	case f.passwordEnv != "" && f.passwordFile != "":

@@ -40,7 +40,7 @@ func runExplain(_ context.Context, args []string, stdout, stderr io.Writer) int 
 	return codeOK
 }
 
-// page lays out Markdown for a terminal: what is code stays as it is.
+// page formats Markdown for a terminal, and keeps code as it is.
 func page(text string) string {
 	var out, para strings.Builder
 	flush := func() {

@@ -12,7 +12,7 @@ import (
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// fixes writes the fixes of -fix; for -diff it only prints what they would change.
+// fixes writes the fixes of -fix; for -diff it only prints them as a diff.
 func (c *checkFlags) fixes(ctx context.Context, report *finding.Report, stdout, stderr io.Writer) error {
 	var all []finding.Fix
 	for i := range report.Findings {
@@ -45,7 +45,7 @@ func (c *checkFlags) fixes(ctx context.Context, report *finding.Report, stdout, 
 	return nil
 }
 
-// builds are those that were looked at: a file may be in one of them only.
+// builds are those of the check: a file may be in only one of them.
 func (c *checkFlags) builds() (all []fixer.Build) {
 	tags, systems := c.tags, c.systems
 	if len(tags) == 0 {

@@ -78,7 +78,7 @@ func (f *liveFlags) register(flags *flag.FlagSet) {
 	flags.BoolVar(&f.monitored.ShowKeys, "show-keys", false, "show keys as they are, not as patterns")
 }
 
-// runLive looks at servers for a while.
+// runLive watches servers for a while.
 func runLive(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := newFlags("live", liveUsage, liveMore)
 	var f liveFlags
@@ -124,7 +124,7 @@ func runLive(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return report.Verdict.ExitCode()
 }
 
-// config reads what the arguments and flags name.
+// config reads the files and settings of the arguments and flags.
 func (f *liveFlags) config(words []string, env func(string) (string, bool)) (addresses []live.Address, cfg live.Config, err error) {
 	cfg = live.Config{
 		For: f.duration, Every: f.every, Timeout: f.timeout, Replicas: f.replicas, OnlyThese: f.onlyThese, Strict: f.strict,
@@ -156,7 +156,7 @@ func (f *liveFlags) config(words []string, env func(string) (string, bool)) (add
 	}
 	for i, word := range words {
 		a, err := live.ParseAddress(word)
-		if err != nil { // the word itself may have a password in it
+		if err != nil { // the error must not repeat a password
 			return nil, cfg, fmt.Errorf("ADDRESS %d: %w", i+1, err)
 		}
 		if a.Password == "" {
@@ -191,7 +191,7 @@ func (f *liveFlags) write(r *live.Report, write func(*live.Report, io.Writer) er
 	return f.output.write(func(w io.Writer) error { return write(r, w) })
 }
 
-// progressOn shows on a terminal how far it is; a log gets nothing.
+// progressOn shows the progress on a terminal; a log gets nothing.
 func progressOn(stderr io.Writer) func(live.Progress) {
 	if !isTerminal(stderr) {
 		return nil

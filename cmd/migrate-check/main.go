@@ -1,5 +1,4 @@
-// Migrate-check says what a service has to change before a Redis proxy that refuses
-// WATCH comes between it and its servers.
+// Migrate-check finds the code that a service has to change before it moves behind a Redis proxy that refuses WATCH.
 //
 //	migrate-check ./...
 //	migrate-check live redis:6379 -for 10m
@@ -28,14 +27,13 @@ func main() {
 		unitchecker.Main(guard.All(all.Analyzers())...) // it does not return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	context.AfterFunc(ctx, stop) // so a second Ctrl-C ends the program at once
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
-// isVet reports whether it is go vet that calls: with a file that describes a package, or to
-// learn who is called.
+// isVet reports whether go vet runs the program: with a file that describes a package, or for its version and flags.
 func isVet(args []string) bool {
 	return len(args) > 0 && (strings.HasSuffix(args[len(args)-1], ".cfg") || args[0] == "-V=full" || args[0] == "-flags")
 }

@@ -23,7 +23,7 @@ func (o *outputFile) register(flags *flag.FlagSet, about string) {
 	flags.BoolVar(&o.force, "f", false, "let -o overwrite a file")
 }
 
-// try finds out, before anything is asked, whether the file can be written.
+// try finds out early whether the file can be written.
 func (o *outputFile) try() error {
 	if o.name == "" {
 		return nil
@@ -38,7 +38,7 @@ func (o *outputFile) try() error {
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
-// write makes the file of what write writes.
+// write writes the file with the output of write.
 func (o *outputFile) write(write func(io.Writer) error) error {
 	err := wholefile.Write(o.name, 0o644, func(w io.Writer) error { // others may read it
 		if err := write(w); err != nil || o.force {

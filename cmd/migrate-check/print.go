@@ -10,10 +10,10 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/probe"
 )
 
-// wrapped is a paragraph of at most as many columns as a report has.
+// wrapped wraps a paragraph to the columns of a report.
 func wrapped(text string) string { return wrap.Paragraph(probe.Width, "", "  ", text) }
 
-// newFlags are the flags of a check or a subcommand, which -h explains between two texts.
+// newFlags returns the flag set of a check or a subcommand. Its help stands between two texts.
 func newFlags(name, usage, more string) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.Usage = func() {
@@ -27,8 +27,7 @@ func newFlags(name, usage, more string) *flag.FlagSet {
 	return flags
 }
 
-// flagTable prints the flags, one paragraph each: flag.PrintDefaults has lines of any
-// length.
+// flagTable prints the flags, one paragraph each. flag.PrintDefaults does not wrap lines.
 func flagTable(flags *flag.FlagSet) {
 	const column = 22
 	say(flags.Output(), "Flags:\n")

@@ -161,7 +161,7 @@ func (f *probeFlags) failed(stderr io.Writer, err error) int {
 	return codeError
 }
 
-// hint says which flag does what the error advises.
+// hint names the flag for the advice of an error.
 func (f *probeFlags) hint(err error) string {
 	var failed *probe.ConnectError
 	if !errors.As(err, &failed) {

@@ -11,7 +11,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/probe"
 )
 
-// config reads what the flags name: the profile, the password, the authorities.
+// config reads the files of the flags: the profile, the password, the authorities.
 func (f *probeFlags) config(env func(string) (string, bool)) (probe.Config, error) {
 	cfg := probe.Config{Username: f.username, Timeout: f.timeout, Budget: f.budget, Risky: f.risky, Prefix: f.prefix}
 	if f.timeout <= 0 || f.budget <= 0 {
@@ -42,7 +42,7 @@ func (f *probeFlags) lookup() (*proxycompat.Profile, error) {
 	return custom.Open(f.profile)
 }
 
-// profileName makes the name of a profile of the name of its file.
+// profileName derives the name of a profile from that of its file.
 func profileName(file string) (string, error) {
 	ending := filepath.Ext(file)
 	name := strings.TrimSuffix(filepath.Base(file), ending)

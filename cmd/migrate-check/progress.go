@@ -7,27 +7,25 @@ import (
 	"time"
 )
 
-// How long somebody likes to wait without a word. Who reads a log later wants to know of a
-// build that takes minutes, as the first one does, when the go command compiles all that is
-// imported; not of each step.
+// patience is the time without output. A terminal shows each slow step. A log shows only a
+// build that takes minutes, as the first one does when the go command compiles all imports.
 const (
 	patienceOnTerminal = time.Second
 	patienceInLog      = 20 * time.Second
 )
 
-// progress says what is being done: once patience is at an end, and again whenever it has
-// come to an end since.
+// progress prints the current step whenever the patience has passed.
 type progress struct {
 	mu       sync.Mutex
 	w        io.Writer
 	began    time.Time
 	patience time.Duration
 	what     string
-	timer    *time.Timer // nil: nothing is being done
+	timer    *time.Timer // nil between steps
 	ended    bool
 }
 
-// newProgress begins. It is for several goroutines; w is written to by one at a time.
+// newProgress returns a progress for concurrent use. It writes to w from one goroutine at a time.
 func newProgress(w io.Writer) *progress {
 	p := &progress{w: w, began: time.Now(), patience: patienceInLog}
 	if isTerminal(w) {
@@ -36,7 +34,7 @@ func newProgress(w io.Writer) *progress {
 	return p
 }
 
-// say notes what is being done from now on.
+// say begins a step.
 func (p *progress) say(what string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,7 +63,7 @@ func (p *progress) print() {
 	say(p.w, "%s", wrapped(fmt.Sprintf("%.0f s: %s", time.Since(p.began).Seconds(), p.what)))
 }
 
-// end says nothing more.
+// end stops the output.
 func (p *progress) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,12 +13,12 @@ import (
 
 // The exit codes of all subcommands.
 const (
-	codeOK      = 0 // asked, and all is as it should be
-	codeDiffers = 1 // asked, and something is not
-	codeError   = 2 // could not ask, or was asked wrongly
+	codeOK      = 0 // the answer is as expected
+	codeDiffers = 1 // the answer differs
+	codeError   = 2 // no answer, or wrong usage
 )
 
-// subcommand is one thing that this program can do.
+// subcommand is a subcommand of this program.
 type subcommand struct {
 	name  string
 	about string // one line
@@ -34,7 +34,7 @@ func subcommands() []subcommand {
 	}
 }
 
-// run does what the arguments say and returns the exit code.
+// run runs the subcommand of the arguments and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
 		usage(stderr)
@@ -85,11 +85,10 @@ func parse(flags *flag.FlagSet, args []string, stdout, stderr io.Writer, argumen
 	return words[0], codeOK, true
 }
 
-// parseAll reads flags that may stand before, after and among arguments, which it
-// returns: at least one. If ok is false there is nothing left to do but to exit with the
-// code.
+// parseAll reads flags before, after and among arguments, and returns the arguments: at least one. If ok is false, the
+// program exits with the code.
 func parseAll(flags *flag.FlagSet, args []string, stdout, stderr io.Writer, argument string) (words []string, code int, ok bool) {
-	flags.SetOutput(io.Discard) // we say it ourselves, and where it belongs
+	flags.SetOutput(io.Discard) // complain prints the error
 	for {
 		err := flags.Parse(args)
 		switch {
@@ -112,8 +111,8 @@ func parseAll(flags *flag.FlagSet, args []string, stdout, stderr io.Writer, argu
 	return words, codeOK, true
 }
 
-// complain says what is wrong with the arguments, and where to read more. A file can have
-// several mistakes, one a line.
+// complain prints the error of the arguments, and a hint where to read more. A file can have
+// several mistakes, one per line.
 func complain(stderr io.Writer, name, what string) int {
 	command, help := "migrate-check "+name, name
 	if name == checkName { // a check has packages instead of a name
@@ -126,5 +125,5 @@ func complain(stderr io.Writer, name, what string) int {
 	return codeError
 }
 
-// say prints. That nobody reads it is no reason to stop.
+// say prints, and ignores an error of the output.
 func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }

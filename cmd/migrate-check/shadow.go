@@ -43,7 +43,7 @@ func (f *shadowFlags) register(flags *flag.FlagSet) {
 	flags.StringVar(&f.format, "format", "text", "write text, json or html")
 }
 
-// runShadow judges reports that were saved. It takes no time that ctx could end.
+// runShadow judges saved reports. It needs no ctx, because it only reads files.
 func runShadow(_ context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := newFlags("shadow", shadowUsage, shadowMore)
 	var f shadowFlags

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// transactions is the preset of the rules about WATCH, MULTI and EXEC, and the beginning of
-// their names.
+// transactions is the preset of the rules about WATCH, MULTI and EXEC, and the prefix of their names.
 const transactions, ofTransactions = "tx", "MC1"
 
 // Parse reads a choice of rules, as tx,MC402,-MC403: the last word that fits a rule decides.
@@ -37,7 +36,7 @@ func Parse(choice string) (func(id string) bool, error) {
 	return func(id string) bool { return chosen[id] }, nil
 }
 
-// ID is the rule of a diagnostic's category, which may say how grave it is, too: "MC402/error".
+// ID is the rule of a diagnostic's category, which may have a severity, too: "MC402/error".
 func ID(category string) string {
 	id, _, _ := strings.Cut(category, "/")
 	return id

@@ -1,5 +1,4 @@
-// Package rules are the rules of migrate-check: a page each, whose head says what a program
-// has to know of it.
+// Package rules has the rules of migrate-check: a page each. The head of a page has the data for programs.
 package rules
 
 import (
@@ -13,17 +12,17 @@ import (
 //go:embed pages
 var pages embed.FS
 
-// Rule is one.
+// Rule is a rule of migrate-check.
 type Rule struct {
 	ID       string // "MC101"
 	Name     string // "watch"
 	Severity Severity
 	Summary  string // one line, lower case
-	Off      bool   // not looked for unless it is asked for
+	Off      bool   // only looked for on request
 	Page     string // Markdown: why, an example, what to do
 }
 
-// Advice is what to do, in a sentence: the first one of the page's.
+// Advice returns the first sentence of the page's advice.
 func (r Rule) Advice() string {
 	_, text, _ := strings.Cut(r.Page, "\n## What to do\n")
 	text = strings.Join(strings.Fields(text), " ")
@@ -35,7 +34,7 @@ func (r Rule) Advice() string {
 	return strings.TrimSuffix(text, ".")
 }
 
-// URL is where the page can be read.
+// URL returns the address of the page.
 func (r Rule) URL() string {
 	return "https://github.com/unwatch/unwatch/blob/main/cmd/migrate-check/rules/pages/" + r.ID + ".md"
 }
@@ -45,7 +44,7 @@ var all = read(pages)
 // All returns the rules, by their ID.
 func All() []Rule { return slices.Clone(all) }
 
-// Of returns the rule with an ID, in whatever case.
+// Of returns the rule with an ID, in upper or lower case.
 func Of(id string) (Rule, bool) {
 	for _, r := range all {
 		if strings.EqualFold(r.ID, id) {
@@ -55,7 +54,7 @@ func Of(id string) (Rule, bool) {
 	return Rule{}, false
 }
 
-// SeverityOf is that of a rule; an error's if there is no such rule.
+// SeverityOf returns the severity of a rule; Error for an unknown rule.
 func SeverityOf(id string) Severity {
 	if r, ok := Of(id); ok {
 		return r.Severity
@@ -63,7 +62,7 @@ func SeverityOf(id string) Severity {
 	return Error
 }
 
-// read reads all pages. They are ours: one that cannot be read is a bug, found by any test.
+// read reads all embedded pages. It panics on a malformed page, which any test finds.
 func read(fsys fs.FS) (all []Rule) {
 	names, err := fs.Glob(fsys, "pages/*.md")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
-// Every page says the same things in the same order, so that its reader finds them.
+// Every page has the same sections in the same order.
 func TestPages(t *testing.T) {
 	require.NotEmpty(t, rules.All())
 	names := map[string]string{}

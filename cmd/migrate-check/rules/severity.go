@@ -1,19 +1,19 @@
 package rules
 
-// Severity says how much harm is to be expected.
+// Severity is the harm that a finding does.
 type Severity string
 
 // The severities, the gravest first.
 const (
-	// Critical is what a proxy carries out half: nobody is told, or too late.
+	// Critical marks commands that a proxy carries out half, with a late error or none.
 	Critical Severity = "critical"
-	// Error is what a proxy refuses, or answers wrongly.
+	// Error marks commands that a proxy refuses, or answers wrongly.
 	Error Severity = "error"
-	// Warning is what goes wrong unless something holds that the code does not show.
+	// Warning marks code that works only under a condition that it does not show.
 	Warning Severity = "warning"
-	// Note is what is good to know. A note alone lets nothing fail.
+	// Note marks hints. A note alone fails no check.
 	Note Severity = "note"
 )
 
-// Severities are all of them, the gravest first.
+// Severities returns all severities, the gravest first.
 func Severities() []Severity { return []Severity{Critical, Error, Warning, Note} }

@@ -1,6 +1,6 @@
 // Package all lists the analyzers of migrate-check, for programs that run analyzers, as
-// go vet does. The category of a diagnostic is a rule of package rules; a severity stands
-// behind a slash where it is not that of the rule: "MC402/error".
+// go vet does. The category of a diagnostic is a rule of package rules. A severity stands
+// behind a slash if it is not that of the rule: "MC402/error".
 package all
 
 import (
@@ -10,5 +10,5 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/profile"
 )
 
-// Analyzers returns all that report something, and the one whose flag says which proxy they judge by.
+// Analyzers returns all analyzers that report findings, and the one with the flag for the profile.
 func Analyzers() []*analysis.Analyzer { return append(analyzers.All(), profile.Analyzer) }

@@ -13,15 +13,14 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/profile"
 )
 
-// Settings are those of all analyzers.
+// Settings are the settings of all analyzers.
 type Settings struct {
-	Profile string // the proxy to judge by: a name, or the path of a file; "": codis
-	Store   string // what a fix calls the store; "": that is not known
-	Split   bool   // look for what the proxy splits up, too (MC403)
+	Profile string // the profile of the proxy: a name, or the path of a file; "": codis
+	Store   string // the expression of the store in fixes; "": the only store in scope
+	Split   bool   // look for commands that the proxy splits, too (MC403)
 }
 
-// Apply sets the flags of the analyzers. They are those of the whole program: it is for its
-// beginning, not for calls side by side.
+// Apply sets the flags of the analyzers. They are global: call Apply once, before the analysis.
 func (s Settings) Apply() error {
 	name := s.Profile
 	if name == "" {

@@ -1,8 +1,7 @@
-// Package baseline remembers the findings of a day, so that only new ones make a check fail
-// and the others become fewer.
+// Package baseline records findings, so that only new ones make a check fail.
 //
-// A finding is known again by its rule, its package, the function around it, and its
-// statement, and by which of several such it is: never by a line, as lines shift.
+// A fingerprint identifies a finding by its rule, its package, the function around it, its
+// statement, and its number among equal ones. It has no line number, because lines shift.
 package baseline
 
 import (
@@ -23,10 +22,10 @@ import (
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// version is of the file's form.
+// version is that of the file format.
 const version = 1
 
-// Baseline is what was recorded.
+// Baseline is a list of recorded findings.
 type Baseline struct {
 	Version  int     `json:"version"`
 	Findings []Entry `json:"findings"`
@@ -41,8 +40,7 @@ type Entry struct {
 	Message     string `json:"message"`
 }
 
-// Fingerprint sets the fingerprints of findings, which have to be sorted. Statements are
-// their statements, without what does not matter.
+// Fingerprint sets the fingerprints of sorted findings. statements has the normalized statement of each.
 func Fingerprint(all []finding.Finding, statements []string) {
 	seen := map[string]int{}
 	for i := range all {
@@ -100,7 +98,7 @@ func (b *Baseline) Write(file string) error {
 	})
 }
 
-// mode is that of the file that is there, or what files usually have.
+// mode is that of an existing file, or the usual one.
 func mode(file string) fs.FileMode {
 	if info, err := os.Stat(file); err == nil {
 		return info.Mode().Perm()
@@ -110,7 +108,7 @@ func mode(file string) fs.FileMode {
 
 const byBaseline = "baseline"
 
-// Apply suppresses the findings that are recorded, and tells how many are left of them.
+// Apply suppresses recorded findings, and counts them.
 func (b *Baseline) Apply(all []finding.Finding) *finding.Burndown {
 	recorded := map[string]bool{}
 	for _, e := range b.Findings {

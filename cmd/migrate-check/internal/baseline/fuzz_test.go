@@ -11,8 +11,8 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 )
 
-// FuzzRead: a file is refused by its name, or what was read is written and read again the
-// same, and can be applied.
+// FuzzRead: Read refuses a file with an error that names it, or the baseline survives writing and reading, and can be
+// applied.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		"", "null", "[]", "{}", `{"version":1}`, `{"version":2,"findings":[]}`,

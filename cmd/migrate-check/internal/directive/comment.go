@@ -7,17 +7,16 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 )
 
-// Comment is one of a language other than Go, or of a Go file that was not type-checked.
+// Comment is a comment of another language, or of a Go file that was not type-checked.
 type Comment struct {
 	Text  string // with its signs: "# migratecheck:ignore MC202 reason"
 	Place finding.Place
-	Line  int // that a directive in it is for
-	// Unsure says that not all rules were looked for there: that it ignores nothing is then no
-	// finding.
+	Line  int // the line of a directive in it
+	// Unsure marks a place where only some rules apply: a directive that ignores nothing is no finding there.
 	Unsure bool
 }
 
-// marks are the signs with which a comment begins, in whichever language.
+// marks matches the beginning of a comment in any language.
 var marks = regexp.MustCompile(`^(?://+|#+|--(?:\[=*\[)?|/\*+)`)
 
 // InComment returns the directive that a comment is, or nil. Only migratecheck:ignore is one:

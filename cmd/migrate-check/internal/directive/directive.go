@@ -1,4 +1,4 @@
-// Package directive reads the comments by which somebody has said that a finding is known.
+// Package directive reads comments that suppress findings.
 //
 //	//migratecheck:ignore MC201 a Redis of its own, not behind the proxy until 2027-03-31
 //	//nolint:migratecheck // reason
@@ -9,10 +9,10 @@
 //	# migratecheck:ignore MC202 reason
 //	-- migratecheck:ignore MC504 reason
 //
-// A directive is for its own line, and if it stands alone in it, for the one below. It has to
-// give a reason; a date, if there is one, is the last day on which it holds. A bare
+// A directive applies to its own line, or, if it stands alone, to the next one. It must
+// give a reason. A date is the last day on which it applies. A bare
 // //nolint, or one for other linters, is not for us: whoever wrote it did not know what it
-// would hide. What ignores nothing, has expired, or gives no reason, is a finding itself.
+// would hide. A directive that ignores nothing, has expired, or gives no reason, is a finding itself.
 package directive
 
 import (
@@ -28,19 +28,19 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
-// Rule is the one that a directive breaks which is none.
+// Rule is the rule for wrong directives.
 const Rule = "MC001"
 
-// Directive is one.
+// Directive is a comment that suppresses findings.
 type Directive struct {
 	Rules  []string // none: all of them
 	Reason string
-	Until  time.Time // the day after which it does not hold; zero: none
+	Until  time.Time // its last day; zero: it does not expire
 	Place  finding.Place
-	Line   int    // that it is for
-	wrong  string // why it is none
+	Line   int    // the line that it applies to
+	wrong  string // the mistake in it
 	used   bool
-	unsure bool // not all rules were looked for where it is
+	unsure bool // as Comment.Unsure
 }
 
 var (
@@ -51,10 +51,10 @@ var (
 	rule   = regexp.MustCompile(`^MC\d+$`)
 )
 
-// Linter is the name by which golangci-lint knows us.
+// Linter is the name of the plugin in golangci-lint.
 const Linter = "migratecheck"
 
-// InFile returns the directives of a file. The path is the one that findings of the file have.
+// InFile returns the directives of a file. The path is that of the findings.
 func InFile(fset *token.FileSet, file *ast.File, path string) (all []*Directive) {
 	code := lines(fset, file)
 	for _, group := range file.Comments {
@@ -90,7 +90,7 @@ func lines(fset *token.FileSet, file *ast.File) map[int]bool {
 	return code
 }
 
-// parse reads a comment; nil if it is no directive of ours.
+// parse reads a comment; nil if it is no directive of this tool.
 func parse(text string) *Directive {
 	d := &Directive{}
 	rest := ""
@@ -129,10 +129,8 @@ func parse(text string) *Directive {
 	return d
 }
 
-// Apply suppresses what the directives are for, and returns those that are wrong: findings
-// that have no place in code but their own. Today decides what has expired. Looked says which
-// rules were looked for, nil for all: of others it is not known whether there is something to
-// be ignored.
+// Apply suppresses findings, and returns a finding for each wrong directive. A directive expires by today. looked
+// selects the rules of the check, nil for all: a directive for another rule may be of use.
 func Apply(all []finding.Finding, directives []*Directive, looked func(id string) bool, today time.Time) (more []finding.Finding) {
 	type line struct {
 		path string
@@ -179,7 +177,7 @@ func Apply(all []finding.Finding, directives []*Directive, looked func(id string
 	return more
 }
 
-// meant reports whether all rules of a directive were looked for.
+// meant reports whether the check has all rules of a directive.
 func (d *Directive) meant(looked func(id string) bool) bool {
 	if looked == nil {
 		return true

@@ -1,5 +1,4 @@
-// Package finding is what migrate-check tells of a place in the code, whoever found it and
-// however it is printed.
+// Package finding has the findings of migrate-check, for all analyzers and all output formats.
 package finding
 
 import (
@@ -10,16 +9,16 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
-// Confidence says how sure the finding is.
+// Confidence is the certainty of a finding.
 type Confidence string
 
 // The confidences.
 const (
-	High Confidence = "high" // the types say so
-	Low  Confidence = "low"  // the words look like it
+	High Confidence = "high" // by types
+	Low  Confidence = "low"  // by words
 )
 
-// Label says of which kind the file is that a finding is in.
+// Label is a kind of file.
 type Label string
 
 // The labels.
@@ -27,42 +26,42 @@ const (
 	Test      Label = "test"
 	Generated Label = "generated"
 	Vendored  Label = "vendored"
-	NotBuilt  Label = "not-built" // under the build tags and the system that were asked for
+	NotBuilt  Label = "not-built" // under the given build tags and system
 	Dependent Label = "dependency"
 )
 
-// Finding is one.
+// Finding is a place in the code that breaks a rule.
 type Finding struct {
 	Rule       string         `json:"rule"` // "MC101"
 	Severity   rules.Severity `json:"severity"`
 	Confidence Confidence     `json:"confidence"`
 	Place
-	Began     int     `json:"-"` // the line before Line on which its expression begins; 0: the same
+	Began     int     `json:"-"` // the first line of its expression, if before Line; else 0
 	EndLine   int     `json:"end_line,omitempty"`
 	EndColumn int     `json:"end_column,omitempty"`
 	Labels    []Label `json:"labels,omitempty"`
 
-	Package string `json:"package,omitempty"` // its path; of other languages none
+	Package string `json:"package,omitempty"` // its import path; "" in other languages
 	Func    string `json:"func,omitempty"`    // the function around it: "(*Store).Take"
 
-	// Related are other places that belong to it, as the callers of a helper.
+	// Related lists other places that belong to it, as the callers of a helper.
 	Related []Place `json:"related,omitempty"`
-	// Stack is the shortest way to it, from a main or an exported function on.
+	// Stack is the shortest call path to it, from a main or an exported function.
 	Stack []Place `json:"stack,omitempty"`
-	// Reach says from where it is reached: "main", "exported", "test", or "none".
+	// Reach is the start of that path: "main", "exported", "test", or "none".
 	Reach string `json:"reach,omitempty"`
 	Fix   *Fix   `json:"fix,omitempty"`
-	// Advice is what to do, in one line.
+	// Advice is the advice of the rule, in one line.
 	Advice string `json:"advice,omitempty"`
-	// Unfixed says why there is no fix, where one was looked for.
+	// Unfixed is the reason why there is no fix, for the rules with fixes.
 	Unfixed string `json:"unfixed,omitempty"`
-	// Scaffold is a beginning of what to write in its place, where no fix is safe.
+	// Scaffold is the beginning of the new code, if no fix is safe.
 	Scaffold string `json:"scaffold,omitempty"`
 
-	// Uncounted says that it is only shown: in a test, unless tests count.
+	// Uncounted marks a finding that is only shown: in a test, unless tests count.
 	Uncounted bool `json:"uncounted,omitempty"`
 
-	// Fingerprint is the same after lines were shifted: see package baseline.
+	// Fingerprint does not depend on line numbers: see package baseline.
 	Fingerprint string       `json:"fingerprint,omitempty"`
 	Suppressed  *Suppression `json:"suppressed,omitempty"`
 }
@@ -75,16 +74,16 @@ type Place struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Fix is a change that keeps what the program does.
+// Fix is a change that keeps the behaviour of the program.
 type Fix struct {
 	Message string `json:"message"`
 	Edits   []Edit `json:"edits"`
 
-	// Seen tells by their Sum which files the edits are of, by path.
+	// Seen has the Sum of each edited file, by path.
 	Seen map[string]string `json:"-"`
 }
 
-// Sum tells a file from others.
+// Sum is a checksum of a file.
 func Sum(text []byte) string {
 	sum := sha256.Sum256(text)
 	return string(sum[:])
@@ -98,7 +97,7 @@ type Edit struct {
 	Text  string `json:"text"`
 }
 
-// Suppression says why a finding does not count.
+// Suppression is the reason why a finding does not count.
 type Suppression struct {
 	By     string `json:"by"` // "baseline", "directive"
 	Reason string `json:"reason,omitempty"`

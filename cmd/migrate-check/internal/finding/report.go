@@ -6,57 +6,54 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
-// Report is all that a check has to tell.
+// Report is the result of a check.
 type Report struct {
 	Findings []Finding
 	Summary  Summary
-	Root     string // the folder that paths begin at
+	Root     string // the folder of relative paths
 	Lost     bool   // the go command could not list the packages
 }
 
-// Summary is what a check has looked at, what it has found, and what it could not see.
+// Summary counts the packages and findings of a check, and lists the code that it could not analyze.
 type Summary struct {
-	Packages int            `json:"packages"` // that were asked for
-	Files    int            `json:"files"`    // of other languages, looked at by their words
+	Packages int            `json:"packages"` // matched by the patterns
+	Files    int            `json:"files"`    // of other languages, searched by words
 	Findings int            `json:"findings"` // that count
-	Shown    int            `json:"shown"`    // with those that do not: notes, tests, what is suppressed
-	Lexical  int            `json:"lexical"`  // by words, that do not count without -count-lexical
-	Rules    map[string]int `json:"rules"`    // how many of those that count, by rule
+	Shown    int            `json:"shown"`    // those, and notes, findings in tests, and suppressed ones
+	Lexical  int            `json:"lexical"`  // by words, without -count-lexical
+	Rules    map[string]int `json:"rules"`    // findings that count, by rule
 	Exit     int            `json:"exit"`     // the exit code
 
-	// Reach says how many of those that count are reached from where.
+	// Reach has the number of findings that count, by Finding.Reach.
 	Reach map[string]int `json:"reach,omitempty"`
 
 	Baseline *Burndown `json:"baseline,omitempty"`
-	// Unseen is what could not be looked at. If it is not empty, nothing found does not mean
-	// that nothing is there.
+	// Unseen lists code that the check could not analyze. If it is not empty, the findings are incomplete.
 	Unseen []Unseen `json:"unseen"`
-	// Modules are others below, that are programs of their own and were not asked for.
+	// Modules lists nested modules outside of the check.
 	Modules []Unseen `json:"modules,omitempty"`
-	// Passed are files and folders of other languages that were passed over: not code of one's
-	// own, or too large.
+	// Passed lists skipped files and folders of other languages: third-party code, or too large.
 	Passed []Unseen `json:"passed,omitempty"`
-	// Interrupted says that the check was ended before its end.
+	// Interrupted marks a check that was cancelled.
 	Interrupted bool `json:"interrupted,omitempty"`
 }
 
-// Unseen is a package or a file that could not be looked at with its types.
+// Unseen is a package or a file that the check could not analyze by types.
 type Unseen struct {
 	Path   string `json:"path"` // of a file, or of a package
 	Reason string `json:"reason"`
-	// Scanned says that its words were looked at, so that it may have findings of low
-	// confidence.
+	// Scanned marks one that was searched by words, and may have findings of low confidence.
 	Scanned bool `json:"scanned"`
 }
 
-// Burndown is how far the findings of a baseline have become fewer.
+// Burndown is the progress since a baseline.
 type Burndown struct {
 	Recorded int      `json:"recorded"`
 	Left     int      `json:"left"`
-	Stale    []string `json:"stale,omitempty"` // the fingerprints of those that are gone
+	Stale    []string `json:"stale,omitempty"` // fingerprints without a finding
 }
 
-// Looked reports whether the packages were looked at, as far as their code permits.
+// Looked reports whether the go command could list the packages.
 func (r *Report) Looked() bool { return r.Root != "" && !r.Lost }
 
 // Count counts the findings.

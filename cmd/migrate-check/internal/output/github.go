@@ -10,8 +10,8 @@ import (
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// github prints the commands by which a workflow of GitHub Actions annotates lines, and then
-// what the text has at its end.
+// github prints the workflow commands by which GitHub Actions annotates lines, and then
+// the summary of the text format.
 // https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
 func github(w io.Writer, r *finding.Report, o Options) error {
 	for i := range r.Findings {
@@ -45,12 +45,12 @@ func github(w io.Writer, r *finding.Report, o Options) error {
 	return err
 }
 
-// data escapes the text behind the last "::".
+// data escapes the message of a workflow command.
 func data(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", "\t", " ").Replace(wrap.Lines(s))
 }
 
-// property escapes a value in front of it.
+// property escapes a property of a workflow command.
 func property(s string) string {
 	return strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C").Replace(wrap.Printable(s))
 }

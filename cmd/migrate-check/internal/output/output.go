@@ -1,5 +1,4 @@
-// Package output prints a report: for people, for programs, and for what shows findings in
-// code reviews. All formats tell the same.
+// Package output prints a report: for terminals, for programs, and for code reviews. All formats have the same content.
 package output
 
 import (
@@ -11,11 +10,11 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 )
 
-// Options say how.
+// Options configure Write.
 type Options struct {
 	Colour bool // for a terminal
 	Traces bool // all of a stack, not only its ends
-	// Shown returns the path to show for one of the report: from the working directory on.
+	// Shown maps a path of the report to one relative to the working directory.
 	Shown func(path string) string
 }
 

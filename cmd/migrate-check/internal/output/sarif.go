@@ -10,7 +10,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
-// The objects of SARIF 2.1.0 that are used.
+// The objects of SARIF 2.1.0.
 // https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 type (
 	object  = map[string]any
@@ -19,8 +19,7 @@ type (
 
 const srcRoot = "%SRCROOT%"
 
-// sarif prints a log with one run. It is valid whatever could not be looked at: that stands
-// in its notifications.
+// sarif prints a log with one run. Its notifications list the code that the check could not analyze.
 func sarif(w io.Writer, r *finding.Report, _ Options) error {
 	results := objects{}
 	for i := range r.Findings {

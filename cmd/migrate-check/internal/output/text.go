@@ -12,10 +12,10 @@ import (
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// width is how many columns a line may have. Only a path or a word may be longer.
+// width is the maximum of columns in a line. Only a path or a word may be longer.
 const width = 80
 
-// text prints as vet does: a finding begins with its place, which editors and grep know.
+// text prints like go vet: a finding begins with its position, for editors and grep.
 func text(w io.Writer, r *finding.Report, o Options) error {
 	var b strings.Builder
 	advised := map[string]bool{}
@@ -93,7 +93,7 @@ func inLabels(f *finding.Finding) string {
 	return " [" + strings.Join(words, ", ") + "]"
 }
 
-// stack is a way of calls in a line: its ends and what is between them, unless that is much.
+// stack prints a call path in a line. The middle of a long one is left out.
 func stack(s []finding.Place, o Options) string {
 	var names []string
 	for i, p := range s {
@@ -112,7 +112,7 @@ func stack(s []finding.Place, o Options) string {
 	return strings.Join(names, " → ")
 }
 
-// summary counts, and says what was not seen.
+// summary prints the counts, and the code that the check could not analyze.
 func summary(s *finding.Summary) string {
 	var b strings.Builder
 	para := func(text string) { b.WriteString(wrap.Paragraph(width, "", "  ", text)) }
@@ -165,7 +165,7 @@ var reached = map[string]string{
 	"main": "reached from a main", "exported": "from what is exported", "test": "from tests only", "none": "not reached",
 }
 
-// burndown is a bar of how much of the migration is done: baseline 57 → 41.
+// burndown prints the progress of the migration as a bar: baseline 57 → 41.
 func burndown(d *finding.Burndown) string {
 	const bar = 20
 	done := bar

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// keepOwner gives a file the owner of the one whose place it takes, if whoever runs this may do
-// so: root shall not make somebody's sources its own.
+// keepOwner gives a file the owner of the file that it replaces, if the process may do so. So a run as root does not
+// change the owner of sources.
 func keepOwner(temp *os.File, was os.FileInfo) {
 	mine, err := temp.Stat()
 	if err != nil {

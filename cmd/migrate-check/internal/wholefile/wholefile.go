@@ -1,5 +1,4 @@
-// Package wholefile writes files in one step: who reads one finds what it was, or all of what
-// it has become, whatever goes wrong in between.
+// Package wholefile writes files atomically: a reader sees the old content or all of the new one.
 package wholefile
 
 import (
@@ -10,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// Write makes a file of what write writes. If that or anything else fails, the file is as it
-// was, and nothing is left beside it. A symbolic link becomes a file. What is no file, as
-// /dev/null or a pipe, is written to as it is.
+// Write writes a file with the output of write. On an error, the file keeps its content, and
+// no temporary file remains. A symbolic link becomes a file. Write opens a device or a pipe, as /dev/null, and writes
+// to it.
 func Write(name string, mode fs.FileMode, write func(io.Writer) error) (err error) {
 	was, missing := os.Stat(name)
 	if missing == nil && !was.Mode().IsRegular() {

@@ -23,7 +23,7 @@ func writing(text string, err error) func(io.Writer) error {
 	}
 }
 
-// /dev/null stays what it is, also for root.
+// /dev/null stays a device, also for root.
 func TestWriteToADevice(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "null")
 	require.NoError(t, os.Symlink(os.DevNull, link))
@@ -51,7 +51,7 @@ func TestWrite(t *testing.T) {
 	assert.Len(t, files, 1, "nothing is left beside it")
 }
 
-// Who runs a tool as root finds the sources as they belonged.
+// A run as root keeps the owner of the sources.
 func TestWriteKeepsTheOwner(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root may give files away")

@@ -16,17 +16,16 @@ import (
 //go:embed doc.go
 var doc string
 
-// Default is the profile that is judged by if no other is asked for.
+// Default is the default profile.
 const Default = "codis"
 
 // Flag is the name of the analyzer's flag.
 const Flag = "profile"
 
-// Analyzer's result is the *proxycompat.Profile to judge by.
+// Analyzer's result is the *proxycompat.Profile.
 var Analyzer = New()
 
-// New returns an analyzer with a setting of its own. There is one for all but for tests:
-// [Analyzer].
+// New returns an analyzer with a setting of its own, for tests. All other code shares [Analyzer].
 func New() *analysis.Analyzer {
 	var s setting
 	a := &analysis.Analyzer{
@@ -40,7 +39,7 @@ func New() *analysis.Analyzer {
 	return a
 }
 
-// Of returns the profile of a pass whose analyzer requires [Analyzer].
+// Of returns the profile for a pass. Its analyzer must require [Analyzer].
 func Of(pass *analysis.Pass) *proxycompat.Profile {
 	return pass.ResultOf[Analyzer].(*proxycompat.Profile)
 }
@@ -62,7 +61,7 @@ type setting struct {
 	last loaded
 }
 
-// loaded is what has been read, and by which name.
+// loaded is the last profile with its name.
 type loaded struct {
 	name    string
 	profile *proxycompat.Profile

@@ -6,8 +6,8 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// Refusal says what a proxy does to the first of some commands that it does not carry out as
-// a server does: "the proxy refuses it". If it carries them all out, refused is false.
+// Refusal describes the effect of a proxy on the first of some commands that it does not serve like
+// a server: "the proxy refuses it". If it serves all of them, refused is false.
 func Refusal(p *proxycompat.Profile, commands ...string) (what string, refused bool) {
 	for _, command := range commands {
 		words := strings.Fields(command)

@@ -111,8 +111,8 @@ func (s *source) target(e ast.Expr) types.Object {
 	return nil
 }
 
-// assigned returns a variable of a set that a part of the file may change; nil if there is none. A variable whose
-// address is taken may change.
+// assigned returns a variable of a set that a part of the file may change; nil if there is none. Taking its
+// address may change a variable.
 func (s *source) assigned(n ast.Node, vars map[types.Object]bool) (found types.Object) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		var places []ast.Expr

@@ -10,7 +10,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
 )
 
-// Options add to what the code shows.
+// Options have settings that the code does not show.
 type Options struct {
 	// Store is an expression for the rmw.Store of the updates, as "s.store". If it is empty, the only store in scope is used.
 	Store string

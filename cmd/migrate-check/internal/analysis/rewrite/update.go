@@ -249,7 +249,7 @@ func (u *update) signature() error {
 	return err
 }
 
-// writeRead makes the read a command of the client whose answer is the present value. So all that is computed from its
+// writeRead makes the read a command of the client with the present value as its answer. So the code that uses its
 // value and its error stays as it is.
 func (u *update) writeRead() error {
 	pos := u.read.stmt.Pos()

@@ -1,4 +1,4 @@
-// Package trial tries analyzers on the fixtures that all of them share.
+// Package trial runs analyzers on their shared fixtures.
 package trial
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
-// Run runs an analyzer on fixtures, which say themselves what is to be found, and returns how
-// often each category was found. A category is a rule that has a page, and a severity only if
+// Run runs an analyzer on fixtures with their expectations, and counts the diagnostics of each
+// category. A category is a rule with a page, and a severity if
 // it is not that of the page.
 func Run(t *testing.T, a *analysis.Analyzer, fixtures ...string) map[string]int {
 	t.Helper()
@@ -30,7 +30,7 @@ func Run(t *testing.T, a *analysis.Analyzer, fixtures ...string) map[string]int 
 	return found
 }
 
-// Wrong says what is wrong with the category of a diagnostic; "" if nothing is.
+// Wrong returns the mistake in the category of a diagnostic; "" if there is none.
 func Wrong(d analysis.Diagnostic) string {
 	id, severity, special := strings.Cut(d.Category, "/")
 	rule, known := rules.Of(id)
