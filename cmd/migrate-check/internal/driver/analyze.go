@@ -13,16 +13,16 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
 )
 
-// analyze runs the analyzers also over packages that have errors in them: often all they lack
-// is a module that is not there, and what they do with a client has its types nevertheless.
+// analyze runs the analyzers also over packages with errors: often only a module is missing, and the calls of a client
+// have types nevertheless.
 func analyze(analyzers []*analysis.Analyzer, pkgs []*packages.Package) (*checker.Graph, error) {
 	var ill []*packages.Package
-	holes := map[*packages.Package]bool{} // of what they, or what they import, some has no type
+	holes := map[*packages.Package]bool{} // some expressions, or imports, have no type
 	packages.Visit(pkgs, nil, func(pkg *packages.Package) {
 		if !pkg.IllTyped {
 			return
 		}
-		pkg.IllTyped = false // the checker would pass over it, and over all that import it
+		pkg.IllTyped = false // else the checker would skip it and its importers
 		ill = append(ill, pkg)
 		holes[pkg] = hard(pkg)
 		for _, imported := range pkg.Imports {
@@ -34,16 +34,16 @@ func analyze(analyzers []*analysis.Analyzer, pkgs []*packages.Package) (*checker
 	})
 	defer func() {
 		for _, pkg := range ill {
-			pkg.IllTyped = true // others cannot stand it, as the making of SSA
+			pkg.IllTyped = true // the SSA builder would panic on it
 		}
 	}()
-	// One after the other: side by side each analyzer has a goroutine for each package, most of which
-	// wait for others. Of 230 packages their stacks were a sixth of all memory, and nothing was quicker.
+	// Sequential: in parallel, each analyzer has a goroutine for each package, and most of them
+	// wait. With 230 packages their stacks took a sixth of the memory, and it was no faster.
 	return checker.Analyze(guard.All(analyzers), pkgs, &checker.Options{Sequential: true})
 }
 
-// hard reports whether a package has errors that leave something without a type: an import
-// that is not used, as of a function without its body, does not.
+// hard reports whether a package has errors that leave an expression without a type. An unused import, as of a
+// function without a body, is no such error.
 func hard(pkg *packages.Package) bool {
 	soft := 0
 	for _, err := range pkg.TypeErrors {
@@ -55,8 +55,7 @@ func hard(pkg *packages.Package) bool {
 	return len(pkg.Errors) > soft
 }
 
-// helpers are the functions that the analyzers know something of: a test that calls one may be
-// judged by it.
+// helpers are the functions with facts: the analyzers need their bodies for tests that call them.
 func helpers(graph *checker.Graph) load.Bodies {
 	all := load.Bodies{}
 	for act := range graph.All() {
@@ -69,8 +68,7 @@ func helpers(graph *checker.Graph) load.Bodies {
 	return all
 }
 
-// complete gives a type to all expressions, as they have in code without errors: that of what
-// has none is invalid.
+// complete gives the invalid type to expressions without one, because analyzers expect a type.
 func complete(files []*ast.File, info *types.Info) {
 	for _, file := range files {
 		ast.Inspect(file, func(n ast.Node) bool {
@@ -82,7 +80,7 @@ func complete(files []*ast.File, info *types.Info) {
 	}
 }
 
-// why says why an action has failed; "" if it has not, or only because another one has.
+// why is the error of an action; "" if it succeeded, or failed only because another one did.
 func why(act *checker.Action) string {
 	if act.Err == nil || strings.HasPrefix(act.Err.Error(), "failed prerequisites: ") {
 		return ""

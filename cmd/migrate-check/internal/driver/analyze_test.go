@@ -10,7 +10,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 )
 
-// An analyzer that panics costs what it would have found, and nothing else.
+// A panic of an analyzer loses its findings only.
 func TestPanic(t *testing.T) {
 	inner := &analysis.Analyzer{Name: "inner", Doc: "inner", Run: func(pass *analysis.Pass) (any, error) {
 		if pass.Pkg.Path() == "m/own" {

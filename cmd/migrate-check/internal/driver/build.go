@@ -25,12 +25,12 @@ import (
 type build struct {
 	*merger
 	program *load.Program
-	tests   bool                       // only what is in tests is told of
-	reach   *reach.Graph               // nil: nobody wants to know
-	calls   map[string][]finding.Place // of functions that are given functions; made when first asked for
+	tests   bool                       // report only findings in tests
+	reach   *reach.Graph               // nil without call paths
+	calls   map[string][]finding.Place // of functions with a function parameter; built on first use
 }
 
-// files notes which files are built, and their directives.
+// files records the built files and their directives.
 func (b *build) files() {
 	for _, pkg := range b.program.Packages {
 		for _, file := range pkg.Syntax {
@@ -54,18 +54,18 @@ func (b *build) files() {
 
 func ofTests(file string) bool { return strings.HasSuffix(file, "_test.go") }
 
-// located is a finding of which it is not known yet from where it is reached.
+// located is a finding before its call path is known.
 type located struct {
 	finding.Finding
 	statement string
 	pkg       *packages.Package
-	path      []ast.Node // the syntax around it, from the inside to the outside
+	path      []ast.Node // the syntax around it, innermost first
 }
 
-// diagnostic makes a finding of a diagnostic, unless it is one that nobody wants to see.
+// diagnostic makes a finding of a diagnostic, unless the configuration excludes it.
 func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) (l located, ok bool) {
 	pkg := act.Package
-	rule, severity, ok := strings.Cut(d.Category, "/") // "MC402/error" is graver than its rule usually is
+	rule, severity, ok := strings.Cut(d.Category, "/") // "MC402/error" has another severity than its rule
 	if !ok {
 		severity = string(rules.SeverityOf(rule))
 	}
@@ -74,10 +74,10 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) (l locate
 	}
 	file := fileAt(pkg, d.Pos)
 	if file == nil {
-		return l, false // in what cgo has made; its source is looked at as a file that is not built
+		return l, false // in a file of cgo; its source counts as a file that is not built
 	}
 	if b.tests && !ofTests(pkg.Fset.File(file.FileStart).Name()) {
-		return l, false // it was looked at before
+		return l, false // the check without tests has found it
 	}
 	f := finding.Finding{
 		Rule: rule, Severity: rules.Severity(severity), Confidence: finding.High,
@@ -93,7 +93,7 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) (l locate
 		return l, false
 	}
 	f.Uncounted = f.Has(finding.Test) && b.cfg.Tests == TestsWarn
-	if r, ok := rules.Of(rule); ok && (f.Severity != rules.Note || r.Severity == rules.Note) { // a note has its own in its text
+	if r, ok := rules.Of(rule); ok && (f.Severity != rules.Note || r.Severity == rules.Note) { // the text of a note has its own advice
 		f.Advice = r.Advice()
 	}
 	path, _ := astutil.PathEnclosingInterval(file, d.Pos, max(d.Pos, d.End))
@@ -121,7 +121,7 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) (l locate
 	return located{f, statement(pkg, path, d.Pos, d.End), pkg, path}, true
 }
 
-// selected is the position of the method's name, on whose line readers look for a call over
+// selected is the position of the method's name, where readers look for a call over
 // several lines; pos if there is none.
 func selected(path []ast.Node, pos token.Pos) token.Pos {
 	if len(path) == 0 {
@@ -137,12 +137,12 @@ func selected(path []ast.Node, pos token.Pos) token.Pos {
 	return pos
 }
 
-// reached finds out from where a finding is reached, and keeps it.
+// reached adds the call path of a finding, and keeps the finding.
 func (b *build) reached(l located) {
 	switch {
 	case b.cfg.Reach && l.Has(finding.Test):
 		l.Reach = "test"
-	case b.reach == nil || l.pkg.IllTyped: // nobody knows
+	case b.reach == nil || l.pkg.IllTyped: // unknown
 	default:
 		b.way(&l)
 	}
@@ -156,7 +156,7 @@ func (b *build) way(l *located) {
 	from, frames := b.reach.Of(l.pkg.PkgPath, l.path)
 	l.Reach = string(from)
 	for _, frame := range frames {
-		at := l.Place // of the last one
+		at := l.Place // of the last frame
 		if frame.Pos.IsValid() {
 			at = b.place(l.pkg.Fset, frame.Pos)
 		}
@@ -171,7 +171,7 @@ func (b *build) place(fset *token.FileSet, pos token.Pos) finding.Place {
 	return finding.Place{Path: path, Line: at.Line, Column: at.Column}
 }
 
-// fix takes places as they are in the files, whatever a //line directive says of them.
+// fix ignores //line directives: the edits are of the files themselves.
 func (b *build) fix(fset *token.FileSet, fix analysis.SuggestedFix) *finding.Fix {
 	res := &finding.Fix{Message: fix.Message, Seen: map[string]string{}}
 	for _, e := range fix.TextEdits {
@@ -187,7 +187,7 @@ func (b *build) fix(fset *token.FileSet, fix analysis.SuggestedFix) *finding.Fix
 		}
 		text, err := os.ReadFile(file.Name())
 		if err != nil || len(text) != file.Size() {
-			res.Seen[path] = "another" // than what was parsed
+			res.Seen[path] = "another" // matches no file, because the parsed text is gone
 			continue
 		}
 		res.Seen[path] = finding.Sum(text)
@@ -195,7 +195,7 @@ func (b *build) fix(fset *token.FileSet, fix analysis.SuggestedFix) *finding.Fix
 	return res
 }
 
-// labels tell of which kind a file is.
+// labels are the kinds of a file.
 func (b *build) labels(pkg *packages.Package, file *ast.File, pos token.Pos) (labels []finding.Label) {
 	name := pkg.Fset.File(pos).Name()
 	if ofTests(name) {
@@ -222,7 +222,7 @@ func fileAt(pkg *packages.Package, pos token.Pos) *ast.File {
 	return nil
 }
 
-// enclosing is the declared function around a place; nil if it is in none.
+// enclosing is the declared function around a place; nil if there is none.
 func enclosing(path []ast.Node) *ast.FuncDecl {
 	for _, n := range path {
 		if fn, ok := n.(*ast.FuncDecl); ok {
@@ -232,7 +232,7 @@ func enclosing(path []ast.Node) *ast.FuncDecl {
 	return nil
 }
 
-// nameOf is a function's name as a stack has it: "(*Store).Take".
+// nameOf is the name of a function, as in a stack: "(*Store).Take".
 func nameOf(fn *ast.FuncDecl) string {
 	if fn == nil {
 		return ""

@@ -12,8 +12,8 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 )
 
-// callers are the places that call a helper: a function that gives a function it is given to
-// the client. The helper is one finding, however many use it.
+// callers are the calls of a helper that passes a function parameter on to
+// the client. The helper is one finding with all its callers.
 func (b *build) callers(pkg *packages.Package, fn *ast.FuncDecl, d analysis.Diagnostic) []finding.Place {
 	if fn == nil || !passes(pkg, fn, d) {
 		return nil
@@ -28,8 +28,7 @@ func (b *build) callers(pkg *packages.Package, fn *ast.FuncDecl, d analysis.Diag
 	return b.calls[obj.FullName()]
 }
 
-// passes reports whether a parameter of a function, that is a function, is used within a
-// finding.
+// passes reports whether a finding uses a function parameter of the function around it.
 func passes(pkg *packages.Package, fn *ast.FuncDecl, d analysis.Diagnostic) bool {
 	params := map[types.Object]bool{}
 	for _, field := range fn.Type.Params.List {
@@ -60,7 +59,7 @@ func within(n ast.Node, d analysis.Diagnostic) bool {
 	return d.Pos <= n.Pos() && n.End() <= max(d.End, d.Pos)
 }
 
-// allCalls are the calls of all functions that have a function among their parameters.
+// allCalls are the calls of all functions with a function parameter.
 func (b *build) allCalls() map[string][]finding.Place {
 	calls := map[string][]finding.Place{}
 	for _, pkg := range b.program.Packages {

@@ -1,5 +1,5 @@
-// Package driver looks at Go packages with all analyzers, and makes one report of what they,
-// and what could not be looked at, have to tell.
+// Package driver runs all analyzers over Go packages, searches other files by words, and merges the findings of all
+// builds into one report. The report lists the code that it could not analyze, too.
 package driver
 
 import (
@@ -22,47 +22,47 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/reach"
 )
 
-// Config says what to look at, and how.
+// Config configures Run.
 type Config struct {
 	Dir       string
 	Patterns  []string
-	Tags      []string // each a build of its own; none: one without tags
-	Systems   []string // each a build of its own; none: this one
+	Tags      []string // each a build of its own; empty: one without tags
+	Systems   []string // each a build of its own; empty: this machine
 	Analyzers []*analysis.Analyzer
-	Nested    bool // look at the modules below, too
+	Nested    bool // include nested modules
 	Scope     Scope
-	Reach     bool                 // find out from where a finding is reached
+	Reach     bool                 // find the call path of each finding
 	Rules     func(id string) bool // nil: all
 	Tests     Tests
-	Generated bool              // report what is in generated files
-	Languages lexical.Languages // to look at by their words; none: no files but Go's that are built
-	LowCounts bool              // findings of low confidence count, too
+	Generated bool              // report findings in generated files
+	Languages lexical.Languages // searched by words; empty: only Go files of the builds
+	LowCounts bool              // count findings of low confidence
 	Today     time.Time
-	Progress  func(what string) // nil: nobody wants to know
+	Progress  func(what string) // may be nil
 }
 
-// Scope says whose code is looked at.
+// Scope is the extent of the analyzed code.
 type Scope string
 
 // The scopes.
 const (
-	Module Scope = "module" // the packages asked for
-	Deps   Scope = "deps"   // and what they reach in others
-	All    Scope = "all"    // and what they only import
+	Module Scope = "module" // the packages of the patterns
+	Deps   Scope = "deps"   // and the code that they reach in dependencies
+	All    Scope = "all"    // and all of the dependencies
 )
 
-// Tests says what becomes of findings in tests.
+// Tests is the treatment of findings in tests.
 type Tests string
 
-// What can.
+// The treatments.
 const (
-	TestsOff  Tests = "off"  // tests are not looked at
-	TestsWarn Tests = "warn" // they are shown, and do not count
-	TestsFail Tests = "fail" // they count
+	TestsOff  Tests = "off"  // skip tests
+	TestsWarn Tests = "warn" // show findings, but do not count them
+	TestsFail Tests = "fail" // count findings
 )
 
-// Run looks. It returns an error if nothing could be looked at at all; what could not be
-// otherwise is in the report.
+// Run runs a check. It returns an error if it could analyze nothing. The report lists
+// single packages and files that it could not analyze.
 func Run(ctx context.Context, cfg Config) (*finding.Report, error) {
 	if cfg.Progress == nil {
 		cfg.Progress = func(string) {}
@@ -123,7 +123,7 @@ func Run(ctx context.Context, cfg Config) (*finding.Report, error) {
 	return m.report(unseen), nil
 }
 
-// waiting says what reading packages waits for with an empty build cache.
+// waiting is the progress message while packages are loaded, which is slow with an empty build cache.
 func waiting(build load.Config) string {
 	if build.System == "" {
 		return "; the go command compiles what they import"
@@ -156,25 +156,25 @@ func orOne(all []string) []string {
 	return all
 }
 
-// merger makes one report of what was found in several builds.
+// merger merges the findings of several builds into one report.
 type merger struct {
 	cfg        Config
 	root       string
 	passed     []finding.Unseen
-	others     []string              // the folders of modules that were not looked at
-	members    map[string]bool       // those of modules that were
-	files      int                   // of other languages that were looked at
-	found      map[finding.Place]int // of each rule and message: where it is in all
+	others     []string              // the folders of nested modules outside of the check
+	members    map[string]bool       // the folders of the modules of the check
+	files      int                   // searched files of other languages
+	found      map[finding.Place]int // the index in all, by place, rule and message
 	all        []finding.Finding
 	statements []string
 	directives map[finding.Place]*directive.Directive
 	packages   map[string]bool
 	broken     map[string]load.Broken
-	built      map[string]bool           // files that some build has
-	notBuilt   map[string]string         // files that some build has not, by their paths
-	failed     map[string]finding.Unseen // analyzers and builds that did not come to their end
+	built      map[string]bool           // files of any build
+	notBuilt   map[string]string         // files outside of some build, by their paths
+	failed     map[string]finding.Unseen // analyzers and builds that failed
 	lost       bool                      // a build failed as a whole
-	known      map[finding.Place]bool    // lines of findings by types; made when all of them are there
+	known      map[finding.Place]bool    // lines of findings by types; built when all of them are known
 }
 
 func newMerger(cfg Config) *merger {
@@ -185,7 +185,7 @@ func newMerger(cfg Config) *merger {
 	}
 }
 
-// tests looks at the tests of a build.
+// tests analyzes the tests of a build.
 func (m *merger) tests(later *load.Later, keep load.Bodies) error {
 	program, err := later.Tests(keep)
 	if err != nil {
@@ -199,7 +199,7 @@ func (m *merger) tests(later *load.Later, keep load.Bodies) error {
 	return nil
 }
 
-// add takes over what was found in one build, or in the tests of one.
+// add adds the findings of a build, or of its tests.
 func (m *merger) add(program *load.Program, graph *checker.Graph, tests bool) {
 	m.root = cmp.Or(m.root, program.Root)
 	if _, below := load.Within(m.root, program.Root); below {
@@ -236,7 +236,7 @@ func (m *merger) add(program *load.Program, graph *checker.Graph, tests bool) {
 		}
 	}
 	if m.cfg.Reach && !tests {
-		// The graph of actions, and with it all that is known of expressions, is let go meanwhile.
+		// The graph of actions is garbage by now, and with it the types of all expressions.
 		b.reach = reach.New(program.Packages, func(path string) bool { return program.Asked[path] })
 	}
 	for _, l := range found {
@@ -256,7 +256,7 @@ func (m *merger) keep(f finding.Finding, statement string) {
 	m.statements = append(m.statements, statement)
 }
 
-// report finishes.
+// report builds the report.
 func (m *merger) report(unseen []finding.Unseen) *finding.Report {
 	order := make([]int, len(m.all))
 	for i := range order {
@@ -298,12 +298,12 @@ func (m *merger) report(unseen []finding.Unseen) *finding.Report {
 	return r
 }
 
-// ParseTests reads what becomes of findings in tests.
+// ParseTests parses a Tests.
 func ParseTests(word string) (Tests, error) {
 	return oneOf("-tests", Tests(word), TestsOff, TestsWarn, TestsFail)
 }
 
-// ParseScope reads a scope.
+// ParseScope parses a Scope.
 func ParseScope(word string) (Scope, error) { return oneOf("-scope", Scope(word), Module, Deps, All) }
 
 func oneOf[T ~string](flag string, word T, all ...T) (T, error) {

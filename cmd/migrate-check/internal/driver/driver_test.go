@@ -36,7 +36,7 @@ func (*Client) Publish(channel string, message any) *IntCmd { return nil }
 func (*Client) TxPipeline() Pipeliner { return nil }
 `
 
-// in writes files into a folder of their own, a module if they have no go.mod.
+// in writes files into a new folder, and adds a go.mod if they have none.
 func in(t *testing.T, files string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -141,7 +141,7 @@ func TestLabels(t *testing.T) {
 	assert.Empty(t, lines(look(t, dir, func(c *driver.Config) { c.Rules = func(id string) bool { return id == "MC101" } })))
 }
 
-// A helper is one finding, and names its callers, also those in other packages.
+// A helper is one finding, and lists its callers, also in other packages.
 func TestHelpers(t *testing.T) {
 	r := look(t, in(t, `
 -- kv/kv.go --
@@ -170,7 +170,7 @@ func Take(c *redis.Client) error {
 	assert.Equal(t, []string{"kv/kv.go:6 MC101 Txn <- kv/kv.go:13 <- user/user.go:6", "kv/kv.go:10 MC101 one"}, lines(r))
 }
 
-// What cannot be looked at is told, never passed over.
+// The report lists each file that cannot be analyzed.
 func TestUnseen(t *testing.T) {
 	dir := in(t, `
 -- own/own.go --
@@ -294,7 +294,7 @@ import "example.com/a/go-redis/redis"
 func use(c *redis.Client) { c.Publish("c", 1) }
 `
 
-// A workspace is looked at as a whole, with paths from its folder on.
+// A workspace is one check, with paths relative to its folder.
 func TestWorkspace(t *testing.T) {
 	dir := in(t, workspace)
 	r := look(t, dir, func(c *driver.Config) { c.Patterns = []string{"./a/...", "./b/..."} })
@@ -365,7 +365,7 @@ package client
 module example.com/go-redis
 `
 
-// A module below is not passed over in silence; -nested looks at it.
+// The report lists a nested module; -nested analyzes it.
 func TestNestedModules(t *testing.T) {
 	dir := in(t, several)
 	r := look(t, dir, nil)

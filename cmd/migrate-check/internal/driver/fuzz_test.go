@@ -23,8 +23,8 @@ import (
 
 const fixtures = "../analysis/testdata/src"
 
-// FuzzGo looks at files of the fixtures with some of their words taken out, doubled and
-// swapped. They are looked at whatever errors that makes, as the driver does.
+// FuzzGo analyzes files of the fixtures with some of their tokens removed, doubled and
+// swapped. The errors of the result do not stop the analysis, as in the driver.
 func FuzzGo(f *testing.F) {
 	names, err := filepath.Glob(fixtures + "/*/*.go")
 	require.NoError(f, err)
@@ -61,7 +61,7 @@ func FuzzGo(f *testing.F) {
 	})
 }
 
-// mutate takes out, doubles, or swaps words.
+// mutate removes, doubles, or swaps tokens.
 func mutate(src string, r *rand.Rand, changes int) string {
 	var words []string
 	fset := token.NewFileSet()
@@ -107,7 +107,7 @@ func newInfo() *types.Info {
 	}
 }
 
-// stubs imports the clients that the fixtures have, and the standard library.
+// stubs imports the clients of the fixtures, and the standard library.
 type stubs struct {
 	fset  *token.FileSet
 	known map[string]*types.Package
@@ -138,7 +138,7 @@ func (s *stubs) Import(path string) (*types.Package, error) {
 	return pkg, err
 }
 
-// runAll runs all analyzers over one package, and what they require.
+// runAll runs all analyzers and their requirements over one package.
 func runAll(t *testing.T, base *analysis.Pass) {
 	t.Helper()
 	type key struct {

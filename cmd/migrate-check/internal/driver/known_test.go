@@ -59,7 +59,7 @@ func TestDirectives(t *testing.T) {
 	}, lines(look(t, in(t, directives), nil)))
 }
 
-// A directive for a rule that is not looked for may have its use.
+// A directive for a rule outside of the check is no finding.
 func TestDirectivesOfOtherRules(t *testing.T) {
 	r := look(t, in(t, directives), func(c *driver.Config) {
 		c.Rules = func(id string) bool { return id == "MC001" || id == "MC202" }
@@ -87,8 +87,7 @@ func one(c *redis.Client) {
 }
 `
 
-// What was recorded is known again though lines, blanks, comments and what a function does
-// have changed; what is new is not.
+// A baseline recognizes its findings after changes of lines, blanks, comments and function bodies.
 func TestBaseline(t *testing.T) {
 	dir := in(t, recorded)
 	file := filepath.Join(dir, "baseline.json")

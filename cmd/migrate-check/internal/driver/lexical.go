@@ -16,8 +16,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
 )
 
-// scanGo looks at the words of a Go file that was not type-checked, and reports whether it
-// could.
+// scanGo searches a Go file that was not type-checked by words, and reports whether it could read it.
 func (m *merger) scanGo(file, shown string, label finding.Label) bool {
 	if !slices.Contains(m.cfg.Languages, lexical.Go) {
 		return false
@@ -28,7 +27,7 @@ func (m *merger) scanGo(file, shown string, label finding.Label) bool {
 	}
 	for _, f := range lexical.Scan(shown, src, lexical.Languages{lexical.Go}) {
 		if m.known[finding.Place{Path: f.Path, Line: f.Line}] {
-			continue // its types told more
+			continue // already found by types
 		}
 		if label != "" {
 			f.Labels = append(f.Labels, label)
@@ -41,14 +40,14 @@ func (m *merger) scanGo(file, shown string, label finding.Label) bool {
 	return true
 }
 
-// keepDirective keeps one, unless it is known by a look that told more.
+// keepDirective keeps a directive, unless the type check has found it.
 func (m *merger) keepDirective(d *directive.Directive) {
 	if _, known := m.directives[d.Place]; !known {
 		m.directives[d.Place] = d
 	}
 }
 
-// scanOthers looks at the files of other languages where the patterns point to.
+// scanOthers searches the files of other languages in the folders of the patterns.
 func (m *merger) scanOthers(ctx context.Context) error {
 	languages := slices.DeleteFunc(slices.Clone(m.cfg.Languages), func(l lexical.Language) bool { return l == lexical.Go })
 	if len(languages) == 0 {
@@ -65,7 +64,7 @@ func (m *merger) scanOthers(ctx context.Context) error {
 	for _, pattern := range m.cfg.Patterns {
 		dir, below, ok := folder(base, pattern)
 		if !ok {
-			continue // an import path, or the go command has said that nothing is there
+			continue // an import path, or the go command has reported a missing folder
 		}
 		m.cfg.Progress("looking at other languages: " + dir)
 		prefix, ok := load.Within(m.root, dir)
@@ -89,7 +88,7 @@ func (m *merger) scanOthers(ctx context.Context) error {
 	return errs
 }
 
-// moved is a finding with its paths below a folder.
+// moved prefixes the paths of a finding with a folder.
 func moved(f finding.Finding, prefix string) finding.Finding {
 	f.Path = path.Join(prefix, f.Path)
 	f.Related = slices.Clone(f.Related)
@@ -113,7 +112,7 @@ func (m *merger) keepLexical(f finding.Finding) {
 	m.keep(f, f.Message)
 }
 
-// isTest reports whether a path is that of a test, as the languages name theirs.
+// isTest reports whether a path is that of a test, by the conventions of the languages.
 func isTest(file string) bool {
 	for part := range strings.SplitSeq(path.Dir(file), "/") {
 		switch part {
@@ -130,7 +129,7 @@ func isTest(file string) bool {
 	return strings.HasPrefix(name, "test_") || name == "conftest"
 }
 
-// only is a folder without the ones in it, unless they are meant, too.
+// only is a folder, without its subfolders unless below is set.
 func only(fsys fs.FS, below bool) fs.FS {
 	if below {
 		return fsys

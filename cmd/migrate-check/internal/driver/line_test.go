@@ -14,7 +14,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
 )
 
-// A //line directive names a file that the code was made of. A fix is of the code.
+// A //line directive names the source of generated code. A fix edits the file with the directive.
 func TestAFixIsOfTheFileThatWasParsed(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.go")

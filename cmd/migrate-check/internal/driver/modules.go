@@ -12,8 +12,8 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
 )
 
-// modulesBelow are the folders of the modules below the patterns that end in "...", which the
-// go command leaves out: each is a program of its own.
+// modulesBelow are the folders of the modules below the patterns that end in "...". The
+// go command leaves them out.
 func modulesBelow(base string, patterns []string) (dirs []string, err error) {
 	for _, pattern := range patterns {
 		start, below, ok := load.Folder(base, pattern)
@@ -39,7 +39,7 @@ func modulesBelow(base string, patterns []string) (dirs []string, err error) {
 	return slices.Compact(dirs), nil
 }
 
-// passedBy reports whether the go command looks into folders of a name.
+// passedBy reports whether the search for modules skips folders of a name.
 func passedBy(name string) bool {
 	return name == "vendor" || name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")
 }
@@ -52,8 +52,8 @@ func requires(dir string) bool {
 	return err != nil || client.Match(text)
 }
 
-// modules returns the folders to look in: that of the configuration, and the modules below it
-// with -nested, or if there is none around it. Paths begin at one root for all of them. The
+// modules returns the folders of the check: that of the configuration, and the modules below it
+// with -nested, or if there is none around it. All paths are relative to one root. The
 // report lists the other modules.
 func (m *merger) modules() (dirs []string, err error) {
 	base, err := filepath.Abs(m.cfg.Dir)
@@ -73,14 +73,14 @@ func (m *merger) modules() (dirs []string, err error) {
 		if m.root, ok = load.Above(base, "go.mod"); ok {
 			return append([]string{m.cfg.Dir}, below...), nil
 		}
-		m.root = base // of a workspace, in which no package is beside the modules
+		m.root = base // of a workspace: all its packages are in modules
 		return below, nil
 	}
 	m.others = slices.DeleteFunc(below, func(dir string) bool { return !requires(dir) })
 	return []string{m.cfg.Dir}, nil
 }
 
-// otherModules are those that were not looked at.
+// otherModules lists the modules outside of the check.
 func (m *merger) otherModules() (all []finding.Unseen) {
 	for _, dir := range m.others {
 		if m.members[dir] {

@@ -10,7 +10,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 )
 
-// ways are from where, and how, each finding is reached.
+// ways lists the call path of each finding.
 func ways(r *finding.Report) map[string]string {
 	all := map[string]string{}
 	for _, f := range r.Findings {
@@ -143,7 +143,7 @@ import "m/go-redis/redis"
 func Own(c *redis.Client) { c.Publish("c", 1) }
 `
 
-// Of a library it is what others can import.
+// The paths in a library start at its exported functions.
 func TestReachOfALibrary(t *testing.T) {
 	assert.Equal(t, map[string]string{
 		"take": "exported kv.Take kv.take", "Unused": "exported kv.Unused", "Own": "none",
@@ -178,8 +178,8 @@ func Work() {
 }
 `
 
-// A value comes back out of a package that has no bodies here: what is called then may be its
-// methods, also those that the package could not call itself.
+// A value comes back from a package without bodies. A call of its methods counts, also of those that the package
+// could not call itself.
 func TestReachThroughAContainer(t *testing.T) {
 	assert.Equal(t, map[string]string{
 		"(notify).run": "exported kv.Notify kv.(notify).run", "(notify).walk": "none",
@@ -224,7 +224,7 @@ func Take() { c.Publish("c", 1) }
 func Other() { c.Publish("c", 1) }
 `
 
-// In dependencies there is what this module reaches, and what it only imports.
+// -scope deps adds the reached code of dependencies, and -scope all the imported code.
 func TestScope(t *testing.T) {
 	dir := in(t, dependent)
 	for scope, want := range map[driver.Scope]map[string]string{

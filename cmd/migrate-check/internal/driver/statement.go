@@ -10,9 +10,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// statement is the code of a finding, without its comments and blanks, and without the bodies
-// of functions in it: those may change, and it is the same finding still. Of a finding that is
-// a mere name it is the statement around it.
+// statement is the code of a finding without comments, blanks and function bodies, so that changes of those keep
+// the fingerprint. For a finding that is only a name, it is the statement around it.
 func statement(pkg *packages.Package, path []ast.Node, pos, end token.Pos) string {
 	if !end.IsValid() || end-pos < 12 {
 		for _, n := range path {
@@ -32,7 +31,7 @@ func statement(pkg *packages.Package, path []ast.Node, pos, end token.Pos) strin
 	return words(text[file.Offset(pos):file.Offset(end)])
 }
 
-// words are the tokens of a piece of code, but for those in braces.
+// words are the tokens of a piece of code, except those in braces.
 func words(code []byte) string {
 	var s scanner.Scanner
 	fset := token.NewFileSet()

@@ -8,7 +8,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/driver"
 )
 
-// Tests are read once the rest is done with, and know of its functions what a test has to.
+// Tests are loaded last, with the facts and the bodies of the helpers that they call.
 func TestTestsKnowTheRest(t *testing.T) {
 	dir := in(t, `
 -- own/own.go --

@@ -12,7 +12,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
 )
 
-// notLoaded keeps why the go command could not list the packages of a build.
+// notLoaded records the error of the go command for a build.
 func (m *merger) notLoaded(build load.Config, err error) {
 	u := finding.Unseen{Path: strings.Join(build.Patterns, " "), Reason: err.Error()}
 	if build.Dir != m.cfg.Dir {
@@ -22,9 +22,8 @@ func (m *merger) notLoaded(build load.Config, err error) {
 	m.lost = true
 }
 
-// unloaded searches by their words the Go files that are in no package, because there is no
-// go.mod or the go command failed, and returns those that import a client. Without such a
-// cause it looks at none.
+// unloaded searches Go files by words if there is no
+// go.mod or the go command failed. It returns those that import a client.
 func (m *merger) unloaded(ctx context.Context, dirs []string) (all []finding.Unseen, err error) {
 	base, err := filepath.Abs(m.cfg.Dir)
 	if err != nil {
@@ -76,7 +75,7 @@ func (m *merger) unloaded(ctx context.Context, dirs []string) (all []finding.Uns
 	return all, nil
 }
 
-// folder is load.Folder for patterns that point to a folder which is there.
+// folder is load.Folder for patterns of existing folders.
 func folder(base, pattern string) (dir string, below, ok bool) {
 	if dir, below, ok = load.Folder(base, pattern); !ok {
 		return "", below, false

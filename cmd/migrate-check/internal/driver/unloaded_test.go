@@ -23,8 +23,8 @@ func main() {
 }
 `
 
-// Where the go command cannot list the packages the Go files are searched by their words, and
-// the report says why, and what to do.
+// If the go command cannot list the packages, the driver searches the Go files by words, and
+// the report has the error and advice.
 func TestNoPackages(t *testing.T) {
 	t.Setenv("GOPROXY", "off")
 	t.Setenv("GOFLAGS", "-mod=readonly")

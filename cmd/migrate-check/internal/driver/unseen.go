@@ -14,7 +14,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
 )
 
-// unseen lists what could not be looked at with its types.
+// unseen lists the packages and files that could not be analyzed by types.
 func (m *merger) unseen() (all []finding.Unseen) {
 	m.known = map[finding.Place]bool{}
 	for _, f := range m.all {
@@ -45,7 +45,7 @@ func (m *merger) unseen() (all []finding.Unseen) {
 	return all
 }
 
-// shown is a file's path from the root on.
+// shown is the path of a file relative to the root.
 func (m *merger) shown(file string) string {
 	if short, ok := load.Within(m.root, file); ok {
 		return short

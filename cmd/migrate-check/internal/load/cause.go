@@ -16,12 +16,12 @@ func whole(err error) string {
 	return hinted(text)
 }
 
-// isPattern reports whether it is no package, but a pattern that matches none.
+// isPattern reports whether a package stands for a pattern without packages.
 func isPattern(pkg *packages.Package) bool {
 	return pkg.Name == "" && len(pkg.Errors) > 0 && len(pkg.GoFiles) == 0 && len(pkg.OtherFiles) == 0 && len(pkg.IgnoredFiles) == 0
 }
 
-// causes are the errors of the go command about packages of which it has no files, by path.
+// causes are the errors of the go command about packages without files, by path.
 func causes(asked []*packages.Package) map[string]string {
 	all := map[string]string{}
 	packages.Visit(asked, nil, func(pkg *packages.Package) {
@@ -34,8 +34,8 @@ func causes(asked []*packages.Package) map[string]string {
 
 var couldNotImport = regexp.MustCompile(`^could not import (\S+) \((.*)\)$`)
 
-// reason is the error that tells most: a failed import causes others, and where there is none
-// the errors of the go command are longer than those of types, and say no more.
+// reason is the most useful error: a failed import, which causes others, or else a type error, which is shorter than
+// that of the go command.
 func (p *Program) reason(errs []packages.Error) string {
 	for _, e := range errs {
 		if found := couldNotImport.FindStringSubmatch(e.Msg); found != nil {
@@ -54,7 +54,7 @@ func (p *Program) reason(errs []packages.Error) string {
 	return hinted(errs[0].Msg)
 }
 
-// hints say what to do about an error of the go command.
+// hints has advice for errors of the go command.
 var hints = []struct {
 	when *regexp.Regexp
 	do   string
@@ -69,9 +69,9 @@ var hints = []struct {
 	{regexp.MustCompile(`invalid package name: ""`), "go mod download and go mod tidy say why"},
 }
 
-// hinted is an error in one line, with what to do about it.
+// hinted is an error in one line, with its advice.
 func hinted(text string) string {
-	text, _, _ = strings.Cut(text, "; to add") // its advice has another package
+	text, _, _ = strings.Cut(text, "; to add") // the advice of the go command names another package
 	text = strings.Join(strings.Fields(text), " ")
 	for _, h := range hints {
 		if h.when.MatchString(text) {

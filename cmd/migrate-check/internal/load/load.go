@@ -1,18 +1,17 @@
-// Package load reads the packages that are to be checked, and tells which it could not read,
-// and which of their files are not built.
+// Package load loads the packages of a check, and lists the packages that it could not load
+// and the files that the build leaves out.
 //
-// # Only what is near a client
+// # Packages near a client
 //
-// A first look asks for the imports of all packages, without their types. Those that do not
-// import a Redis client, not even through others, have nothing to be found in them. Only the
-// others are type-checked: the module's own, and of its dependencies those that lead to a
-// client, so that helpers in them are seen through. The rest comes from export data.
+// A first query loads the imports of all packages, without types. A package that does not
+// import a Redis client, not even through other packages, has no findings. Only the
+// others are type-checked: those of the module, and the dependencies that import a
+// client, because they may have helpers. All other packages come from export data.
 //
 // # Tests come later
 //
-// What has tests in its own package is compiled a second time for them. Both at once would be
-// twice the memory, and function bodies would be looked at twice: so [Tests] reads them once the
-// rest has been looked at and let go, with their own bodies and those that matter to them.
+// A package with tests of its own is compiled a second time for them. To save memory, [Tests] loads the tests
+// after the other packages were analyzed and released. Only the tests and their helpers have bodies then.
 package load
 
 import (
@@ -33,27 +32,27 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
 )
 
-// Config says what to read.
+// Config configures Load.
 type Config struct {
-	Dir      string // where the patterns are meant; "": the working directory
+	Dir      string // the folder of relative patterns; "": the working directory
 	Patterns []string
 	Tags     string // build tags, separated by commas
-	System   string // "linux", or "linux/arm64"; "": that of this machine
+	System   string // "linux", or "linux/arm64"; "": this machine
 	Tests    bool
-	All      bool // type-check also those asked for that do not lead to a client
+	All      bool // type-check also packages far from a client
 }
 
-// Program is what was read.
+// Program is the result of Load.
 type Program struct {
-	Packages []*packages.Package // with their types: those asked for, and then dependencies
-	Asked    map[string]bool     // the paths of those asked for
-	Modules  []string            // the folders of theirs, inner ones first
-	Root     string              // what paths are relative to: the folder of the module, or around all modules
-	Broken   []Broken            // that could not be type-checked as a whole; Packages may have them, too
-	NotBuilt []string            // files beside the packages' own that these tags and this system leave out
-	Later    *Later              // the tests; nil: there are none
+	Packages []*packages.Package // with types: those of the patterns, and then dependencies
+	Asked    map[string]bool     // the import paths of the patterns
+	Modules  []string            // the folders of their modules, inner ones first
+	Root     string              // the folder of relative paths: that of the module, or around all modules
+	Broken   []Broken            // with errors; Packages may have them, too
+	NotBuilt []string            // files that the tags and the system leave out
+	Later    *Later              // the tests; nil if there are none
 
-	causes map[string]string // why a package that is imported could not be loaded, by its path
+	causes map[string]string // the errors of imported packages, by import path
 }
 
 // Broken is a package that could not be type-checked.
@@ -63,11 +62,10 @@ type Broken struct {
 	Files   []string
 }
 
-// ErrNoGo is returned where there is no Go to be read: no module around, and no file of Go
-// below.
+// ErrNoGo is returned if there is neither a module around the folder nor a Go file below it.
 var ErrNoGo = errors.New("no Go here")
 
-// Load reads packages. It returns an error if there is nothing to be read at all.
+// Load loads packages. It returns an error if it can load none.
 func Load(ctx context.Context, cfg Config) (*Program, error) {
 	base := packages.Config{Context: ctx, Dir: cfg.Dir, Tests: cfg.Tests, Env: Environment(cfg.System)}
 	if cfg.Tags != "" {
@@ -144,7 +142,7 @@ func Load(ctx context.Context, cfg Config) (*Program, error) {
 
 func (p *Program) load(how packages.Config, patterns []string) error {
 	if len(patterns) == 0 {
-		return nil // none would be the working directory
+		return nil // without patterns, packages.Load takes the working directory
 	}
 	slices.Sort(patterns)
 	loaded, err := packages.Load(&how, slices.Compact(patterns)...)
@@ -155,8 +153,8 @@ func (p *Program) load(how packages.Config, patterns []string) error {
 	return nil
 }
 
-// sort puts the packages asked for before others, and tells which are broken. Of tests only
-// errors in their own files count: the others were told of before.
+// sort puts the packages of the patterns before dependencies, and lists broken ones. Of tests, only
+// errors in their own files count: the others are listed already.
 func (p *Program) sort(loaded []*packages.Package, tests bool) {
 	said := map[string]bool{}
 	for _, pkg := range loaded {
@@ -191,21 +189,20 @@ func (p *Program) sort(loaded []*packages.Package, tests bool) {
 	})
 }
 
-// parseFile leaves out what the parser knows of objects: types know it better, and it is a
-// twentieth of the memory.
+// parseFile skips the parser's object resolution, which nothing uses and takes a twentieth of the memory.
 func parseFile(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
 	return parser.ParseFile(fset, name, src, parser.AllErrors|parser.ParseComments|parser.SkipObjectResolution)
 }
 
-// nearness remembers which packages lead to a client.
+// nearness caches which packages import a client, also through others.
 type nearness map[*packages.Package]bool
 
 func (n nearness) is(pkg *packages.Package) bool {
 	if yes, known := n[pkg]; known {
 		return yes
 	}
-	n[pkg] = false // while it is being looked at
-	// What cannot be found may lead anywhere.
+	n[pkg] = false // against recursion
+	// A missing package may import a client.
 	yes := rediscalls.MayBeClient(pkg.PkgPath) || len(pkg.Errors) > 0
 	for _, imported := range pkg.Imports {
 		if yes {
@@ -217,8 +214,7 @@ func (n nearness) is(pkg *packages.Package) bool {
 	return yes
 }
 
-// withoutVariant is the path that a pattern names a package by: that of a test is the one of
-// the package tested.
+// withoutVariant is the import path of a package in a pattern. A test variant has that of the tested package.
 func withoutVariant(pkg *packages.Package) string {
 	path, _, variant := strings.Cut(pkg.ID, " [")
 	if variant {
@@ -227,15 +223,15 @@ func withoutVariant(pkg *packages.Package) string {
 	return path
 }
 
-// isTest reports whether a package is the tests' copy of one, or has tests only.
+// isTest reports whether a package is a test variant, or has tests only.
 func isTest(pkg *packages.Package) bool {
 	return strings.Contains(pkg.ID, " [") || strings.HasSuffix(pkg.PkgPath, "_test")
 }
 
 func isTestMain(pkg *packages.Package) bool { return strings.HasSuffix(pkg.ID, ".test") }
 
-// Relative is the path of a file from the root on, with slashes, and whether it is below it.
-// Of a dependency it begins with the module's path and its version, as in the module cache.
+// Relative returns the slash-separated path of a file relative to the root, and whether the file is below it. The path
+// of a file in a dependency begins with the module path and version, as in the module cache.
 func (p *Program) Relative(file string) (path string, own bool) {
 	if p.Root != "" {
 		if short, ok := Within(p.Root, file); ok {
@@ -248,7 +244,7 @@ func (p *Program) Relative(file string) (path string, own bool) {
 	return filepath.ToSlash(file), false
 }
 
-// common is the folder that all modules are in.
+// common is the common folder of all modules.
 func common(modules []string) (dir string) {
 	for i, m := range modules {
 		if i == 0 {
@@ -264,7 +260,7 @@ func common(modules []string) (dir string) {
 	return dir
 }
 
-// Within is the path of a file from a folder on, with slashes, if it is below it.
+// Within is the slash-separated path of a file relative to a folder, if the file is below it.
 func Within(dir, file string) (string, bool) {
 	short, err := filepath.Rel(dir, file)
 	if err != nil || !filepath.IsLocal(short) {
@@ -273,8 +269,8 @@ func Within(dir, file string) (string, bool) {
 	return filepath.ToSlash(short), true
 }
 
-// Environment is that of the go command for another system, or for this one if system is "". It undoes -mod=mod, with
-// which the go command would write to go.mod.
+// Environment is the environment of the go command for a system; "" means this machine. It replaces -mod=mod, because
+// the go command would write to go.mod.
 func Environment(system string) []string {
 	env := os.Environ()
 	if flags, err := exec.Command("go", "env", "GOFLAGS").Output(); err == nil && strings.Contains(string(flags), "-mod=mod") {
@@ -291,7 +287,7 @@ func Environment(system string) []string {
 	return env
 }
 
-// String is what a configuration is called in a message.
+// String formats a configuration for a message.
 func (c Config) String() string {
 	var parts []string
 	if c.Tags != "" {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// noGo reports whether all patterns are folders without any Go, in which the go command would
-// only complain of a missing module.
+// noGo reports whether all patterns are folders without a Go file. There the go command would
+// only report a missing module.
 func noGo(cfg Config) bool {
 	base, err := filepath.Abs(cfg.Dir)
 	if err != nil {
@@ -23,8 +23,8 @@ func noGo(cfg Config) bool {
 	return true
 }
 
-// Folder is where a pattern of packages points to from a folder on, and whether it means the
-// folders below, too. It is not ok for an import path.
+// Folder returns the folder of a pattern relative to another folder, and whether the pattern includes the
+// folders below. ok is false for an import path.
 func Folder(base, pattern string) (dir string, below, ok bool) {
 	dir, below = strings.CutSuffix(pattern, "...")
 	if !strings.HasPrefix(pattern, ".") && !filepath.IsAbs(dir) {
@@ -43,7 +43,7 @@ func HasModule(dir string) bool {
 	return inModule || inWorkspace
 }
 
-// Above is the folder, from dir upwards, that has a file of a name.
+// Above finds the nearest folder, from dir upwards, that has a file of a name.
 func Above(dir, name string) (string, bool) {
 	for {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
@@ -57,7 +57,7 @@ func Above(dir, name string) (string, bool) {
 	}
 }
 
-// hasGo reports whether a file of Go is in a folder, or below it.
+// hasGo reports whether a Go file is in a folder, or below it.
 func hasGo(dir string) bool {
 	found := false
 	err := filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// Later is what is needed to read the tests of a program.
+// Later has the parameters of Tests.
 type Later struct {
 	how      packages.Config
 	patterns []string
@@ -19,10 +19,10 @@ type Later struct {
 	causes   map[string]string
 }
 
-// Bodies are functions, by their file and by where in it their name stands.
+// Bodies is a set of functions, by file and by the offset of the name.
 type Bodies map[string]map[int]bool
 
-// Add adds the function whose name stands at a place.
+// Add adds a function by the position of its name.
 func (b Bodies) Add(fset *token.FileSet, name token.Pos) {
 	at := fset.PositionFor(name, false)
 	if b[at.Filename] == nil {
@@ -31,8 +31,8 @@ func (b Bodies) Add(fset *token.FileSet, name token.Pos) {
 	b[at.Filename][at.Offset] = true
 }
 
-// Tests reads the tests, and what they are the tests of, of which only some functions have a
-// body: those that keep has, as helpers by which a test sends something.
+// Tests loads the tests with the tested packages. Of the latter, only the functions in keep have a
+// body, as the helpers by which a test sends commands.
 func (l *Later) Tests(keep Bodies) (*Program, error) {
 	p := &Program{Asked: l.asked, Modules: l.modules, Root: l.root, causes: l.causes}
 	how := l.how
@@ -40,7 +40,7 @@ func (l *Later) Tests(keep Bodies) (*Program, error) {
 	return p, p.load(how, slices.Clone(l.patterns))
 }
 
-// parse parses a file, and leaves out the bodies that are not wanted.
+// parse parses a file, and drops the bodies that are not in keep.
 func (b Bodies) parse(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
 	file, err := parseFile(fset, name, src)
 	if file == nil || strings.HasSuffix(name, "_test.go") {
@@ -53,7 +53,7 @@ func (b Bodies) parse(fset *token.FileSet, name string, src []byte) (*ast.File, 
 		}
 		fn.Body = nil
 		if fn.Recv == nil && fn.Name.Name == "init" {
-			fn.Name = ast.NewIdent("_") // an init has to have a body
+			fn.Name = ast.NewIdent("_") // an init must have a body
 			fn.Name.NamePos = fn.Type.Params.Pos() - 1
 		}
 	}

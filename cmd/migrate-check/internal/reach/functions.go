@@ -7,7 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// exportedMethods are those of a type, and of a pointer to it.
+// exportedMethods are the exported methods of a type, and of a pointer to it.
 func exportedMethods(prog *ssa.Program, t *ssa.Type) (fns []*ssa.Function) {
 	if types.IsInterface(t.Type()) {
 		return nil
@@ -23,7 +23,7 @@ func exportedMethods(prog *ssa.Program, t *ssa.Type) (fns []*ssa.Function) {
 	return methodSets{prog: prog}.of(types.NewPointer(t.Type()))
 }
 
-// invoked are the ids of the unexported methods that are called through interfaces.
+// invoked are the ids of unexported methods with calls through interfaces.
 func invoked(all map[*ssa.Function]bool) map[string]bool {
 	ids := map[string]bool{}
 	for fn := range all {
@@ -39,14 +39,14 @@ func invoked(all map[*ssa.Function]bool) map[string]bool {
 	return ids
 }
 
-// methodSets are the methods that can be called of a value by who does not know its type.
+// methodSets caches the methods that a call through an interface of another package may reach, by type.
 type methodSets struct {
 	prog    *ssa.Program
 	invoked map[string]bool
 }
 
-// of returns the exported methods of a type, and those others that an interface can have: a
-// value may come back from a package that has no bodies here, as from a queue.
+// of returns the exported methods of a type, and the unexported ones of interfaces: a
+// value may come back from a package without bodies, as from a queue.
 func (m methodSets) of(t types.Type) (fns []*ssa.Function) {
 	if types.IsInterface(t) {
 		return nil
@@ -63,7 +63,7 @@ func (m methodSets) of(t types.Type) (fns []*ssa.Function) {
 	return fns
 }
 
-// nameOf is a function's name with its package's: "store.(*Store).Take".
+// nameOf is the name of a function with its package: "store.(*Store).Take".
 func nameOf(fn *ssa.Function) string {
 	if fn.Origin() != nil {
 		fn = fn.Origin()
@@ -87,10 +87,10 @@ func less(a, b edge) int {
 	if a.to == b.to {
 		return 0
 	}
-	return cmp.Compare(a.to.String(), b.to.String()) // it is made anew each time, for ten times what the rest costs
+	return cmp.Compare(a.to.String(), b.to.String()) // last, because String builds the text each time
 }
 
-// item is a function in the queue; of those as near, the first one in comes out first.
+// item is a function in the queue, which is first in, first out for equal costs.
 type item struct {
 	fn    *ssa.Function
 	cost  int

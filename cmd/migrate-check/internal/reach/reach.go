@@ -1,17 +1,17 @@
-// Package reach tells from where code is reached: from a main, from what the module exports,
-// or from nowhere, and by which way.
+// Package reach finds the shortest call path to a place in the code: from a main, or from an exported function of
+// the module.
 //
-// # What is followed
+// # Call graph
 //
-// Calls, those through interfaces and function values included: the call graph is made by
-// variable type analysis (VTA) over class hierarchy analysis, of the packages that are
-// loaded with their syntax. The rest of the program, such as a web framework, has no bodies
-// here. So a function that is passed on counts as called where it is passed, and the methods
-// of a value that is made an interface where that happens; such a step is taken only if
-// there is no way of calls.
+// The call graph comes from variable type analysis (VTA) over class hierarchy analysis, and includes calls through
+// interfaces and function values. It covers the packages that are
+// loaded with their syntax. Other packages, such as a web framework, have no bodies
+// here. So a function counts as called at the place that passes it on, and the methods
+// of a value at its conversion to an interface. A path has such a step only if
+// there is none of calls alone.
 //
-// What reflection calls is not seen, nor what a linker directive or assembly does: "not
-// reached" is a hint, never a reason to leave a finding out.
+// The graph misses calls by reflection, linker directives and assembly: "not
+// reached" is a hint, never a reason to drop a finding.
 package reach
 
 import (
@@ -30,27 +30,27 @@ import (
 	"golang.org/x/tools/go/ssa/ssautil"
 )
 
-// From is where code is reached from.
+// From is the start of a call path.
 type From string
 
-// The places, the weightiest first.
+// The starts, the most important first.
 const (
 	Main     From = "main"     // a main or an init of a program
-	Exported From = "exported" // what others can import
+	Exported From = "exported" // an exported function or method
 	None     From = "none"
 )
 
-// Frame is a function on the way, and where in it the next one is called.
+// Frame is a function on a call path, with the position of the next call.
 type Frame struct {
 	Func string // "server.(*Server).handle"
 	Pos  token.Pos
 }
 
-// Graph knows the ways.
+// Graph has the call paths.
 type Graph struct {
 	bySyntax map[ast.Node][]*ssa.Function
 	inits    map[string]*ssa.Function // of packages, by their paths
-	ways     []way                    // one for each From but None
+	ways     []way                    // for each From but None
 }
 
 type way struct {
@@ -58,26 +58,25 @@ type way struct {
 	to   map[*ssa.Function]step
 }
 
-// step is the last one of the shortest way to a function.
+// step is the last step of the shortest path to a function.
 type step struct {
 	cost int
-	by   *ssa.Function // nil: it is where the way begins
+	by   *ssa.Function // nil at the start
 	pos  token.Pos
 }
 
-// The costs of a step. A way of calls is shorter than any that has another step in it.
+// The costs of a step. A path of calls is shorter than any path with another step.
 const (
 	call   = 1
-	passed = 1 << 10 // a function is passed on
-	boxed  = 1 << 20 // a value is made an interface
+	passed = 1 << 10 // of a function that is passed on
+	boxed  = 1 << 20 // of a value that becomes an interface
 )
 
-// New makes the graph of packages, which have to be loaded with their types and syntax, and
-// without those of tests, which no main reaches. It takes their TypesInfo from them.
-// Own tells which of them are the module's own: others are passed through, and begin nothing.
+// New builds the graph of packages with types and syntax, without tests, which no main reaches. It removes their
+// TypesInfo to save memory. own reports whether a package belongs to the module: no path starts in another one.
 func New(pkgs []*packages.Package, own func(path string) bool) *Graph {
 	prog, made := ssautil.Packages(pkgs, ssa.InstantiateGenerics)
-	for _, pkg := range pkgs { // what is known of a package's expressions goes as soon as its functions are built
+	for _, pkg := range pkgs { // the TypesInfo is released as soon as the functions are built
 		pkg.TypesInfo = nil
 	}
 	prog.Build()
@@ -106,7 +105,7 @@ func New(pkgs []*packages.Package, own func(path string) bool) *Graph {
 	return g
 }
 
-// rootsOf are the functions of a package that others begin with.
+// rootsOf are the functions of a package at which a path may start.
 func rootsOf(prog *ssa.Program, pkg *ssa.Package) (From, []*ssa.Function) {
 	fns := []*ssa.Function{pkg.Func("init")}
 	if pkg.Pkg.Name() == "main" {
@@ -130,7 +129,7 @@ func rootsOf(prog *ssa.Program, pkg *ssa.Package) (From, []*ssa.Function) {
 	return Exported, fns
 }
 
-// edge is a step to a function.
+// edge is a possible step to a function.
 type edge struct {
 	to   *ssa.Function
 	pos  token.Pos
@@ -150,13 +149,13 @@ func edgesOf(prog *ssa.Program, all map[*ssa.Function]bool) map[*ssa.Function][]
 	for fn := range all {
 		edges[fn] = append(edges[fn], mentioned(fn, methods)...)
 	}
-	for _, out := range edges { // the order of maps is not to decide between ways that are as short
+	for _, out := range edges { // sorted, so that equal paths do not depend on the order of maps
 		slices.SortFunc(out, less)
 	}
 	return edges
 }
 
-// mentioned are the functions that one speaks of without calling them.
+// mentioned are the functions that a function names without calling them.
 func mentioned(fn *ssa.Function, methods methodSets) (out []edge) {
 	for _, block := range fn.Blocks {
 		for _, instruction := range block.Instrs {
@@ -180,7 +179,7 @@ func mentioned(fn *ssa.Function, methods methodSets) (out []edge) {
 	return out
 }
 
-// shortest are the shortest ways from some functions to all others: Dijkstra's algorithm.
+// shortest finds the shortest paths from some functions to all others by Dijkstra's algorithm.
 func shortest(roots []*ssa.Function, edges map[*ssa.Function][]edge) map[*ssa.Function]step {
 	to := map[*ssa.Function]step{}
 	queue := &queue{}
@@ -210,8 +209,7 @@ func shortest(roots []*ssa.Function, edges map[*ssa.Function][]edge) map[*ssa.Fu
 	return to
 }
 
-// Of tells from where a place in the code is reached, and by which way. The path is that of
-// the syntax around it, from the inside to the outside.
+// Of returns the start and the call path of a place in the code. path is the syntax around it, innermost first.
 func (g *Graph) Of(pkgPath string, path []ast.Node) (From, []Frame) {
 	fns := g.around(pkgPath, path)
 	for _, way := range g.ways {
@@ -228,14 +226,14 @@ func (g *Graph) Of(pkgPath string, path []ast.Node) (From, []Frame) {
 	return None, nil
 }
 
-// around are the functions that a place is in: several if it is in a generic one.
+// around are the functions around a place: several for the instances of a generic one.
 func (g *Graph) around(pkgPath string, path []ast.Node) []*ssa.Function {
 	for _, n := range path {
 		if fns := g.bySyntax[n]; len(fns) > 0 {
 			return fns
 		}
 		if _, declared := n.(*ast.FuncDecl); declared {
-			return nil // nothing at all speaks of it
+			return nil // nothing names it
 		}
 	}
 	if fn := g.inits[pkgPath]; fn != nil {
@@ -244,8 +242,7 @@ func (g *Graph) around(pkgPath string, path []ast.Node) []*ssa.Function {
 	return nil
 }
 
-// frames are the functions on the way, without those that were made for the compiler, and
-// with function literals as what they are in.
+// frames are the functions on a path. It skips synthetic ones, and shows a function literal as the function around it.
 func (w way) frames(fn *ssa.Function) (frames []Frame) {
 	pos := token.NoPos
 	for ; fn != nil; fn = w.to[fn].by {

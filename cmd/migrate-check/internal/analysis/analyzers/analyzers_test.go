@@ -12,7 +12,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/trial"
 )
 
-// fixtures are what each analyzer is tried on. They say themselves what is to be found.
+// fixtures lists the fixtures of each analyzer, which have their expectations in comments.
 func fixtures() map[string][]string {
 	return map[string][]string{
 		"redistx": {
@@ -53,7 +53,7 @@ func TestSplit(t *testing.T) {
 	trial.Run(t, keys, "keysplit")
 }
 
-// What is found is what the profile says. Without a proxy there is nothing to find.
+// The profile decides about findings. Without a proxy there are none.
 func TestProfiles(t *testing.T) {
 	for _, test := range []struct{ analyzer, profile, fixture string }{
 		{"rediskeys", "twemproxy", "twemproxy"},
@@ -70,14 +70,14 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// A profile that says which server is behind finds arguments that this does not know.
+// A profile with the version of the server finds arguments that the server does not know.
 func TestArgumentsNewerThanTheServer(t *testing.T) {
 	set(t, profile.Analyzer, profile.Flag, "codis@3.2", profile.Default)
 	found := trial.Run(t, analyzers.Named(analyzers.Keys), "arguments")
 	assert.Equal(t, 2, found["MC401/warning"], "of a map or a struct whose size is not known")
 }
 
-// Each description is that of one analyzer: go vet and golangci-lint print it.
+// go vet and golangci-lint print the description of each analyzer.
 func TestDescriptions(t *testing.T) {
 	require.NoError(t, analysis.Validate(analyzers.All()))
 	for _, a := range analyzers.All() {

@@ -43,7 +43,7 @@ func (r *reader) newer(c *rediscalls.Call, command string, rule proxycompat.Rule
 	}
 }
 
-// known are words for [proxycompat.Rule.TooNew].
+// known has the words for [proxycompat.Rule.TooNew].
 func known(words []string) []string {
 	for i, word := range words {
 		if word == notKnown {
@@ -53,8 +53,8 @@ func known(words []string) []string {
 	return words
 }
 
-// chained are the words that a builder sends, as far as its methods tell: one without
-// arguments is a word, an argument of one that has some is not known.
+// chained returns the words of a builder: a method without
+// arguments is a word, and the arguments of other methods are unknown words.
 func (r *reader) chained(call *ast.CallExpr, command string) []string {
 	words := strings.Fields(command)
 	for name, outer := range r.behind(call) {
@@ -70,9 +70,9 @@ func (r *reader) chained(call *ast.CallExpr, command string) []string {
 	return words
 }
 
-// values returns how many words the key and the values of a method are that takes any number
-// of them; 0 if it is another method, or that is not known. A map or a struct may have one
-// field, and is taken for two: then it is not sure.
+// values returns the number of words of the key and the values of a variadic method; 0 if it is another method, or if
+// the number is unknown. A map or a struct counts as one
+// field with its value, and sure is false then.
 func (r *reader) values(c *rediscalls.Call, call *ast.CallExpr) (words int, sure bool) {
 	name, args := c.Func.Name(), behindCtx(c)
 	if name != "HSet" && name != "LPushX" && name != "RPushX" || len(args) < 2 {
@@ -109,8 +109,8 @@ func (r *reader) values(c *rediscalls.Call, call *ast.CallExpr) (words int, sure
 	return 5, false
 }
 
-// form is how a method of go-redis sends an argument: always, or if a field of its last
-// argument is set, or with the expiration KeepTTL. words are the command then.
+// form is a condition under which a method of go-redis sends an argument: always, or if a field of its last
+// argument is set, or with the expiration KeepTTL. words is the command then.
 type form struct{ methods, when, words string }
 
 // forms are from the source of go-redis v9.23.0.
@@ -154,7 +154,7 @@ func forms() []form {
 	}
 }
 
-// formsOf are the commands that a method of go-redis is sure to send as one of forms.
+// formsOf returns the commands of the forms that surely apply to a call.
 func (r *reader) formsOf(c *rediscalls.Call) (calls [][]string) {
 	args := behindCtx(c)
 	if c.Library.Name != rediscalls.GoRedis || len(args) == 0 && !strings.HasPrefix(c.Func.Name(), "Flush") {
@@ -168,7 +168,7 @@ func (r *reader) formsOf(c *rediscalls.Call) (calls [][]string) {
 	return calls
 }
 
-// sets reports whether an argument is KeepTTL, or a struct with a field that is sure not to be zero.
+// sets reports whether an argument is KeepTTL, or a struct with a field that surely is not zero.
 func (r *reader) sets(arg ast.Expr, field string) bool {
 	if n, known := r.eval.Int(arg); known {
 		return n == -1 && field == "KeepTTL"

@@ -66,7 +66,7 @@ func (r *reader) maker(n *ast.CallExpr) {
 	}
 }
 
-// topology reports whether a function makes a client that knows of several servers.
+// topology reports whether a function makes a client of several servers.
 func topology(lib rediscalls.Name, recv, name string) bool {
 	switch lib {
 	case rediscalls.GoRedis:
@@ -81,7 +81,7 @@ func topology(lib rediscalls.Name, recv, name string) bool {
 	return false
 }
 
-// universal is a client of one server, or not, as its options say.
+// universal judges a universal client, which has one server or several by its options.
 func (r *reader) universal(n *ast.CallExpr) {
 	lit := r.eval.Literal(n.Args[0])
 	if lit == nil {
@@ -132,7 +132,7 @@ func (r *reader) rueidis(n *ast.CallExpr) {
 	}
 }
 
-// isSet reports whether a field is given something, or may be later on.
+// isSet reports whether a field has a value, or may get one later.
 func (r *reader) isSet(lit *ast.CompositeLit, name string) bool {
 	value := r.field(lit, name)
 	if value != nil {
@@ -142,7 +142,7 @@ func (r *reader) isSet(lit *ast.CompositeLit, name string) bool {
 	return s != nil && !r.steady(s, name, lit.Pos())
 }
 
-// passes reports whether the proxy takes a command.
+// passes reports whether the proxy permits a command.
 func (r *reader) passes(command string) bool {
 	switch r.profile.Rule(command).Verdict {
 	case proxycompat.OK, proxycompat.Backend, proxycompat.Split:
@@ -151,7 +151,7 @@ func (r *reader) passes(command string) bool {
 	return false
 }
 
-// zero reports whether a value is known to be that of nothing.
+// zero reports whether a value surely is the zero value.
 func (r *reader) zero(x ast.Expr) bool {
 	tv := r.pass.TypesInfo.Types[x]
 	if tv.IsNil() {

@@ -51,7 +51,7 @@ func (r *reader) command(c *rediscalls.Call, command string) {
 	r.tags(c, command)
 }
 
-// other reports whether a rule is that for all that the profile does not know.
+// other reports whether a rule of a profile is the one for unknown commands.
 func (r *reader) other(rule proxycompat.Rule) bool {
 	rule.Command = r.profile.Others().Command
 	return rule == r.profile.Others()
@@ -63,7 +63,7 @@ func (r *reader) unserved(c *rediscalls.Call, id, command, what string, rule pro
 		return
 	}
 	if id == adminRule && command == "CONFIG SET" && r.mentions(c, "notify-keyspace-events") {
-		return // redisnotify has said so
+		return // redisnotify reports it
 	}
 	text := c.Through([]string{command}) + "; " + what
 	if rule.Instead != "" {

@@ -18,15 +18,14 @@ const (
 	adminRule    = "MC701"
 )
 
-// kind is a rule for commands that some proxies do not serve. Whether one does, the profile
-// says.
+// kind is a rule for commands that some proxies do not serve, by their profiles.
 type kind struct {
-	rule     string // "": another analyzer has a rule for it
+	rule     string // "": of another analyzer
 	commands string
 	why      string
 }
 
-// kinds are looked at in this order.
+// kinds is ordered: the first match counts.
 func kinds() []kind {
 	return []kind{
 		{"", "WATCH UNWATCH MULTI EXEC DISCARD", "redistx has rules for transactions"},
@@ -40,12 +39,11 @@ func kinds() []kind {
 	}
 }
 
-// adminGroups are the groups of Redis' documentation whose commands are about a server, or a
-// connection to one, and not about keys.
+// adminGroups are the groups of Redis' documentation with commands about servers and connections.
 const adminGroups = "server connection cluster sentinel"
 
-// ruleOf returns the rule for a command that the proxy does not serve, by what the proxy does
-// with it; "" if another analyzer has one.
+// ruleOf returns the rule for a command that the proxy does not serve, by the effect of the proxy; "" for a rule of
+// another analyzer.
 func ruleOf(command string, verdict proxycompat.Verdict, blocks bool) string {
 	first, _, _ := strings.Cut(command, " ")
 	for _, k := range kinds() {

@@ -32,7 +32,7 @@ func (r *reader) notifications(c *rediscalls.Call, found []string) {
 	}
 }
 
-// settings are the names of what CONFIG SET sets, with values in between.
+// settings returns the names in CONFIG SET, which alternate with values.
 func settings(pass *analysis.Pass, args []ast.Expr) (names []ast.Expr) {
 	for len(args) > 0 {
 		v := pass.TypesInfo.Types[args[0]].Value
@@ -47,7 +47,7 @@ func settings(pass *analysis.Pass, args []ast.Expr) (names []ast.Expr) {
 	return names
 }
 
-// beginning returns which of some texts an argument begins with; "" if none.
+// beginning returns the first of some texts that is a prefix of an argument; "" if none is.
 func beginning(eval *symbolic.Evaluator, args []ast.Expr, texts ...string) string {
 	var all []ast.Expr
 	for _, arg := range args {

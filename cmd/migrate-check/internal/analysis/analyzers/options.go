@@ -10,7 +10,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// isOptions reports whether a type is the options of a client, and of which library.
+// isOptions reports whether a type has the options of a client, and returns the library.
 func isOptions(t types.Type) (lib rediscalls.Library, name string, ok bool) {
 	if t == nil {
 		return lib, "", false
@@ -26,7 +26,7 @@ func isOptions(t types.Type) (lib rediscalls.Library, name string, ok bool) {
 	return lib, name, ok
 }
 
-// literal judges options that are written out.
+// literal judges options in a literal.
 func (r *reader) literal(lit *ast.CompositeLit) {
 	if _, _, ok := isOptions(r.pass.TypesInfo.TypeOf(lit)); !ok {
 		return
@@ -40,7 +40,7 @@ func (r *reader) literal(lit *ast.CompositeLit) {
 	}
 }
 
-// assignment judges options that are set one by one.
+// assignment judges options in an assignment.
 func (r *reader) assignment(n *ast.AssignStmt) {
 	for i, left := range n.Lhs {
 		sel, ok := ast.Unparen(left).(*ast.SelectorExpr)
@@ -65,7 +65,7 @@ func (r *reader) option(n ast.Node, name string, value ast.Expr) {
 	}
 }
 
-// name is the name of a client, which it sends when it connects.
+// name judges the name of a client, which the handshake sends.
 func (r *reader) name(n ast.Node, option string) {
 	rule := r.profile.Rule("CLIENT SETNAME")
 	switch rule.Verdict {
@@ -78,8 +78,8 @@ func (r *reader) name(n ast.Node, option string) {
 	}
 }
 
-// hello is the handshake of go-redis v9: HELLO with the version of the protocol, then CLIENT
-// SETINFO twice. It goes on when they are refused. Options that nobody hands on are another's.
+// hello judges the handshake of go-redis v9: HELLO with the version of the protocol, then CLIENT
+// SETINFO twice. The client ignores a refusal. Options count only if the code passes them on.
 func (r *reader) hello(x ast.Expr) {
 	lit := r.eval.Literal(x)
 	if lit == nil || r.greeted[lit] {
@@ -91,7 +91,7 @@ func (r *reader) hello(x ast.Expr) {
 		return
 	}
 	if r.isSet(lit, "Dialer") {
-		return // it may answer them itself
+		return // a dialer of its own may answer them
 	}
 	two := false
 	if protocol := r.field(lit, "Protocol"); protocol != nil {
@@ -113,7 +113,7 @@ func (r *reader) hello(x ast.Expr) {
 	}
 }
 
-// number is the number of a database.
+// number judges the number of a database.
 func (r *reader) number(n ast.Node, option string, value ast.Expr) {
 	if text, known := r.eval.Eval(value).Known(); known && text != "" && text != "0" { // of radix
 		r.database(n, option+" "+text)
@@ -124,7 +124,7 @@ func (r *reader) number(n ast.Node, option string, value ast.Expr) {
 	}
 }
 
-// database is another database than 0.
+// database reports another database than 0.
 func (r *reader) database(n ast.Node, what string) {
 	rule := r.profile.Rule("SELECT")
 	switch rule.Verdict {

@@ -13,19 +13,18 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// A WATCH that no EXEC follows protects nothing.
+// A WATCH without an EXEC protects nothing.
 const idleRule = "MC104"
 
-// region is the code that a WATCH is for, as far as it can be seen.
+// region is the visible code under a WATCH.
 type region struct {
 	pass  *analysis.Pass
 	calls []*rediscalls.Call
 	body  *ast.BlockStmt
-	conn  types.Object // what the transaction is held by: tx, or redigo's connection
+	conn  types.Object // the variable of the transaction: tx, or redigo's connection
 }
 
-// protects reports a WATCH under which no transaction is carried out. What it cannot see all of
-// it is silent about.
+// protects reports a WATCH without an EXEC, if all of its region is visible.
 func (r *reader) protects(watch *rediscalls.Call) {
 	call, ok := watch.Node.(*ast.CallExpr)
 	if !ok {
@@ -48,7 +47,7 @@ func (r *reader) protects(watch *rediscalls.Call) {
 	}
 }
 
-// fromPool reports whether a method is called on what has just been taken from a pool.
+// fromPool reports whether the receiver of a call is a fresh connection from a pool.
 func fromPool(call *ast.CallExpr) bool {
 	taken, ok := receiver(call).(*ast.CallExpr)
 	if !ok {
@@ -58,7 +57,7 @@ func fromPool(call *ast.CallExpr) bool {
 	return ok && get.Sel.Name == "Get"
 }
 
-// of finds the code that a WATCH in a declaration is for.
+// of finds the region of a WATCH in a declaration.
 func (r *region) of(watch *rediscalls.Call, call *ast.CallExpr, decl ast.Decl) bool {
 	switch {
 	case watch.How == rediscalls.Method && watch.Library.Name == rediscalls.GoRedis:
@@ -103,9 +102,9 @@ func (r *region) transacts() bool {
 	})
 }
 
-// escapes reports whether what holds the transaction is given to others, who may carry it out.
+// escapes reports whether the code passes the transaction on to other code, which may call EXEC.
 func (r *region) escapes() bool {
-	used := map[*ast.Ident]bool{} // as what a method is called on
+	used := map[*ast.Ident]bool{} // as a receiver
 	ast.Inspect(r.body, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
 			if ident, ok := receiver(call).(*ast.Ident); ok {
@@ -122,8 +121,8 @@ func (r *region) escapes() bool {
 	return r.pipelines()
 }
 
-// pipelines reports whether commands are put together under the WATCH: in v6 and before that
-// is a transaction, and afterwards it may have been meant for one.
+// pipelines reports whether the region has a pipeline: up to v6 that
+// is a transaction, and later it may be meant as one.
 func (r *region) pipelines() bool {
 	found := false
 	ast.Inspect(r.body, func(n ast.Node) bool {
@@ -148,7 +147,7 @@ func (r *region) writes() (names []string) {
 	return names
 }
 
-// callsOthers reports whether the region calls functions of which it is not known what they send.
+// callsOthers reports whether the region calls functions that may send unknown commands.
 func (r *region) callsOthers() bool {
 	known := map[ast.Node]bool{}
 	for _, c := range r.inside() {
@@ -166,7 +165,7 @@ func (r *region) callsOthers() bool {
 	return found
 }
 
-// harmless reports whether a call can send nothing: of the standard library, of a client's
+// harmless reports whether a call sends no command: of the standard library, of a client's
 // answer, a builtin, a conversion.
 func (r *region) harmless(call *ast.CallExpr) bool {
 	if r.pass.TypesInfo.Types[call.Fun].IsType() || r.pass.TypesInfo.Types[call.Fun].IsBuiltin() {

@@ -16,15 +16,15 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// reader looks at a package for one analyzer.
+// reader reads a package for one analyzer.
 type reader struct {
 	pass    *analysis.Pass
 	profile *proxycompat.Profile
 	calls   []*rediscalls.Call
-	eval    *symbolic.Evaluator // nil unless the analyzer asks for texts
-	chains  rediscalls.Chains   // nil until they are asked for
+	eval    *symbolic.Evaluator // nil unless the analyzer needs texts
+	chains  rediscalls.Chains   // built on first use
 
-	// What has been looked at, and is not told twice.
+	// Reported once each:
 	tagged  map[token.Pos]bool         // keys, for their hash tags
 	greeted map[*ast.CompositeLit]bool // options, for their handshake
 	checked map[string]bool            // scripts
@@ -52,7 +52,7 @@ func (r *reader) report(n ast.Node, rule, text string, args ...any) {
 	})
 }
 
-// behind yields the methods that are called on what a call returns: see [rediscalls.Chains.Behind].
+// behind yields the chain of methods behind a call: see [rediscalls.Chains.Behind].
 func (r *reader) behind(call *ast.CallExpr) iter.Seq2[string, *ast.CallExpr] {
 	if r.chains == nil {
 		r.chains = rediscalls.ChainsOf(r.pass)
@@ -72,7 +72,7 @@ func (r *reader) around(pos token.Pos) ast.Decl {
 	return nil
 }
 
-// receiver is what a method is called on; nil of a function.
+// receiver is the receiver of a method call; nil for a function.
 func receiver(call *ast.CallExpr) ast.Expr {
 	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
 		return ast.Unparen(sel.X)
@@ -80,10 +80,10 @@ func receiver(call *ast.CallExpr) ast.Expr {
 	return nil
 }
 
-// behindCtx are the arguments of a call, without a context.
+// behindCtx returns the arguments of a call, without a context.
 func behindCtx(c *rediscalls.Call) []ast.Expr { return c.Args[min(leading(c.Func), len(c.Args)):] }
 
-// leading is 1 for a function whose first parameter is a context.
+// leading is 1 for a function with a context as its first parameter.
 func leading(fn *types.Func) int {
 	if params := fn.Signature().Params(); params.Len() > 0 {
 		if named, ok := types.Unalias(params.At(0).Type()).(*types.Named); ok && named.Obj().Name() == "Context" {
@@ -93,7 +93,7 @@ func leading(fn *types.Func) int {
 	return 0
 }
 
-// fieldOf returns what a field of a struct is given; nil if it is left out. It is not known if
+// fieldOf returns the value of a field of a struct; nil if it is left out. The value is unknown if
 // there is no literal, or the function assigns to the field.
 func (r *reader) fieldOf(arg ast.Expr, name string) (value ast.Expr, known bool) {
 	lit := r.eval.Literal(arg)
@@ -107,7 +107,7 @@ func (r *reader) fieldOf(arg ast.Expr, name string) (value ast.Expr, known bool)
 	return r.field(lit, name), true
 }
 
-// field is what a literal gives a field; nil if nothing.
+// field is the value of a field in a literal; nil if there is none.
 func (r *reader) field(lit *ast.CompositeLit, name string) ast.Expr {
 	s := r.structOf(lit)
 	for i, element := range lit.Elts {
@@ -125,7 +125,7 @@ func (r *reader) field(lit *ast.CompositeLit, name string) ast.Expr {
 	return nil
 }
 
-// steady reports whether the function around a place leaves a field as its literal has it.
+// steady reports whether the function around a position does not assign a field.
 func (r *reader) steady(s *types.Struct, name string, at token.Pos) bool {
 	for field := range s.Fields() {
 		if field.Name() == name {
@@ -135,7 +135,7 @@ func (r *reader) steady(s *types.Struct, name string, at token.Pos) bool {
 	return true
 }
 
-// structOf is the struct that a literal makes; nil if it makes another type.
+// structOf is the struct type of a literal; nil for another type.
 func (r *reader) structOf(lit *ast.CompositeLit) *types.Struct {
 	t := r.pass.TypesInfo.TypeOf(lit)
 	if p, ok := t.Underlying().(*types.Pointer); ok { // &T{} within a slice of pointers

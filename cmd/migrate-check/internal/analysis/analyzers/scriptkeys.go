@@ -9,7 +9,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// scriptKeys judges the keys that a script is sent with, and reports whether it reported them.
+// scriptKeys judges the keys of a call of a script, and reports whether it found a mistake.
 func (r *reader) scriptKeys(n *ast.CallExpr, command, through string, k keys) (told bool) {
 	rule := r.profile.Rule(command)
 	switch rule.Verdict {
@@ -36,7 +36,7 @@ func (r *reader) scriptKeys(n *ast.CallExpr, command, through string, k keys) (t
 	return id != ""
 }
 
-// slice are the keys of a slice.
+// slice returns the keys in a slice.
 func (r *reader) slice(x ast.Expr) (k keys) {
 	if x == nil {
 		return keys{open: true}
@@ -45,21 +45,21 @@ func (r *reader) slice(x ast.Expr) (k keys) {
 	return keys{elements, !known}
 }
 
-// counted are the first of some words, as many as the maker of the script was told.
+// counted returns the keys among some words, by the number of keys of the script.
 func (r *reader) counted(n *ast.CallExpr, words []ast.Expr) keys {
 	call := r.made(n)
 	if call == nil || len(call.Args) < 2 {
 		return keys{open: true}
 	}
 	count, known := r.eval.Int(call.Args[0])
-	if known && count < 0 && len(words) > 0 { // of redigo: the first word says how many
+	if known && count < 0 && len(words) > 0 { // of redigo: the first word is the number
 		count, known = r.eval.Int(words[0])
 		words = words[1:]
 	}
 	return r.first(words, count, known, n.Ellipsis.IsValid())
 }
 
-// first are the first of some words; spread says that the last is a slice of them.
+// first returns the first of some words; spread says that the last is a slice of words.
 func (r *reader) first(words []ast.Expr, count int64, known, spread bool) (k keys) {
 	if spread && len(words) > 0 {
 		elements, all := r.eval.List(words[len(words)-1])
@@ -76,7 +76,7 @@ func (r *reader) first(words []ast.Expr, count int64, known, spread bool) (k key
 	return k
 }
 
-// made is the call that has made the script whose method is called; nil if it is not known.
+// made is the call that made the script of a method call; nil if it is unknown.
 func (r *reader) made(n *ast.CallExpr) *ast.CallExpr {
 	script := receiver(n)
 	if script == nil {
@@ -86,7 +86,7 @@ func (r *reader) made(n *ast.CallExpr) *ast.CallExpr {
 	return call
 }
 
-// makerOf is the name of the function that has made it.
+// makerOf is the name of the function that made the script.
 func (r *reader) makerOf(n *ast.CallExpr) string {
 	if call := r.made(n); call != nil {
 		if fn := symbolic.Callee(r.pass.TypesInfo, call); fn != nil {
@@ -96,7 +96,7 @@ func (r *reader) makerOf(n *ast.CallExpr) string {
 	return ""
 }
 
-// parts are the script and the keys of a command that is sent as such.
+// parts returns the script and the keys of an EVAL.
 func (r *reader) parts(c *rediscalls.Call, n *ast.CallExpr) (source ast.Expr, k keys) {
 	switch c.How {
 	case rediscalls.Builder:
@@ -118,7 +118,7 @@ func (r *reader) parts(c *rediscalls.Call, n *ast.CallExpr) (source ast.Expr, k 
 	return args[0], r.slice(args[1])
 }
 
-// builtScript are those that a builder is given.
+// builtScript returns those of a builder.
 func (r *reader) builtScript(n *ast.CallExpr) (source ast.Expr, k keys) {
 	ended := false
 	for name, call := range r.behind(n) {
@@ -140,7 +140,7 @@ func (r *reader) builtScript(n *ast.CallExpr) (source ast.Expr, k keys) {
 	return source, k
 }
 
-// argument is one of a function, counted behind a context; nil if there is none.
+// argument is an argument of a function, counted behind a context; nil if there is none.
 func argument(fn *types.Func, args []ast.Expr, at int) ast.Expr {
 	if at += leading(fn); at < len(args) {
 		return args[at]

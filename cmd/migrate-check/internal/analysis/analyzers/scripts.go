@@ -42,7 +42,7 @@ func (r *reader) script(node ast.Node) {
 	}
 	switch rediscalls.Receiver(fn) {
 	case "Script", "Lua", "EvalScript":
-	case "Redis": // of go-zero, which is given the script
+	case "Redis": // of go-zero: the script is an argument
 		if strings.HasPrefix(fn.Name(), "ScriptRun") {
 			r.scriptKeys(n, "EVAL", full, r.slice(argument(fn, n.Args, 1)))
 		}
@@ -89,7 +89,7 @@ func (r *reader) script(node ast.Node) {
 	}
 }
 
-// scriptCommands judges the commands about scripts that are sent as such.
+// scriptCommands judges EVAL, SCRIPT and the like.
 func (r *reader) scriptCommands(c *rediscalls.Call, _ []string) {
 	n, called := c.Node.(*ast.CallExpr)
 	if !called || rediscalls.Receiver(c.Func) == "Script" {
@@ -111,7 +111,7 @@ func (r *reader) scriptCommands(c *rediscalls.Call, _ []string) {
 				source = nil
 			}
 			through, passed := c.Name(), source != nil && keys.open && len(keys.all) == 0 && r.unknown(source)
-			if passed { // by a wrapper, which is one finding
+			if passed { // a wrapper is one finding
 				through += " with a script that is not known here"
 			}
 			if told := r.scriptKeys(n, command, through, keys); source != nil && !(told && passed) {
@@ -121,7 +121,7 @@ func (r *reader) scriptCommands(c *rediscalls.Call, _ []string) {
 	}
 }
 
-// load judges what a proxy has no place for.
+// load judges SCRIPT and its subcommands.
 func (r *reader) load(n *ast.CallExpr, command, through string) {
 	switch r.profile.Rule(command).Verdict {
 	case proxycompat.Refused, proxycompat.Closes:
@@ -131,14 +131,14 @@ func (r *reader) load(n *ast.CallExpr, command, through string) {
 	}
 }
 
-// fallback judges EVALSHA: somebody has to send the script when the server has it not.
+// fallback judges EVALSHA: on NOSCRIPT, the code must send the script.
 func (r *reader) fallback(n *ast.CallExpr, through string) {
 	if !r.handlesNoScript(n) {
 		r.report(n, loadRule, "EVALSHA through %s; each server has its own scripts, and nothing here sends EVAL when the answer is NOSCRIPT", through)
 	}
 }
 
-// handlesNoScript reports whether the function around a call knows of that answer.
+// handlesNoScript reports whether the function around a call handles NOSCRIPT.
 func (r *reader) handlesNoScript(n *ast.CallExpr) (handles bool) {
 	ast.Inspect(r.around(n.Pos()), func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -152,7 +152,7 @@ func (r *reader) handlesNoScript(n *ast.CallExpr) (handles bool) {
 	return handles
 }
 
-// readOnly judges EVAL_RO and EVALSHA_RO, which are sent by scripts, too.
+// readOnly judges EVAL_RO and EVALSHA_RO, which methods of scripts send, too.
 func (r *reader) readOnly(n *ast.CallExpr, through string) {
 	switch rule := r.profile.Rule("EVAL_RO"); rule.Verdict {
 	case proxycompat.Refused, proxycompat.Closes:

@@ -16,7 +16,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/scriptcheck"
 )
 
-// sourceOf tells which argument of a function is the text of a script; -1 if none is.
+// sourceOf returns the index of the argument with the text of a script; -1 if there is none.
 func sourceOf(lib rediscalls.Library, name string) int {
 	switch {
 	case lib.Name == rediscalls.GoRedis && (name == "NewScript" || name == "NewScriptServerSHA"):
@@ -49,7 +49,7 @@ func (r *reader) source(x ast.Expr) {
 	r.check(x, filled(value), false)
 }
 
-// unknown reports whether nothing of the text of a script is known.
+// unknown reports whether no part of the text of a script is known.
 func (r *reader) unknown(x ast.Expr) bool {
 	_, embedded := r.embedded(x)
 	return !embedded && !slices.ContainsFunc(r.eval.Eval(x), func(part symbolic.Part) bool { return !part.Symbol() })
@@ -63,8 +63,7 @@ func shown(v symbolic.Value) string {
 	return v.String()
 }
 
-// filled is a script with something in the place of what is not known. It may be no script,
-// and where its keys are from is not known.
+// filled is a script with a placeholder for each unknown part. It may be no valid script.
 func filled(v symbolic.Value) string {
 	var b strings.Builder
 	for _, part := range v {
@@ -77,8 +76,7 @@ func filled(v symbolic.Value) string {
 	return b.String()
 }
 
-// check holds a script against the rules. If it is not whole, only what it surely calls
-// counts.
+// check checks a script. If parts of it are unknown, only its certain calls count.
 func (r *reader) check(x ast.Expr, text string, whole bool) {
 	if r.checked[text] {
 		return
@@ -116,7 +114,7 @@ type located struct {
 }
 
 // undeclared reports the uses of keys that are not in KEYS: once for a script, with all lines
-// and the text of the gravest.
+// and the text of the gravest use.
 func (r *reader) undeclared(x ast.Expr, all []located) {
 	if len(all) == 0 {
 		return
@@ -139,8 +137,8 @@ func (r *reader) undeclared(x ast.Expr, all []located) {
 		strings.Join(lines, ", "), first.line, first.text)
 }
 
-// scriptRule is the rule for a finding in a script; "" if it is not about the proxy, or is found
-// where the script is sent.
+// scriptRule is the rule for a finding in a script; "" if it does not depend on the proxy, or belongs to the call of
+// the script.
 func (r *reader) scriptRule(f scriptcheck.Finding) string {
 	switch f.Rule {
 	case scriptcheck.UndeclaredKey:
@@ -151,7 +149,7 @@ func (r *reader) scriptRule(f scriptcheck.Finding) string {
 		return commandRule
 	case scriptcheck.RandomThenWrite:
 		if r.profile.Backend() == (proxycompat.Version{}) {
-			return commandRule + "/warning" // it is one of before 5.0, or not
+			return commandRule + "/warning" // only servers before 5.0 refuse it
 		}
 		return commandRule
 	case scriptcheck.CannotTell:
@@ -184,14 +182,14 @@ func (r *reader) embedded(x ast.Expr) (text string, ok bool) {
 	file := filepath.Join(filepath.Dir(r.pass.Fset.Position(v.Pos()).Filename), filepath.FromSlash(name))
 	data, err := r.pass.ReadFile(file)
 	if err != nil {
-		// Most drivers list Go files alone, and permit to read no other; what is embedded is part
-		// of the package all the same.
+		// Most drivers list only Go files, and let an analyzer read no other file. An embedded file is part
+		// of the package nevertheless.
 		data, err = os.ReadFile(file)
 	}
 	return string(data), err == nil
 }
 
-// embeddedIn is the name of the file that is embedded into a variable; "" if none is.
+// embeddedIn is the name of the file embedded into a variable; "" if there is none.
 func (r *reader) embeddedIn(v *types.Var) string {
 	gen, ok := r.around(v.Pos()).(*ast.GenDecl)
 	if !ok {

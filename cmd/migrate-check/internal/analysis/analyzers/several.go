@@ -12,7 +12,7 @@ import (
 // several judges a command that may have several keys.
 func (r *reader) several(c *rediscalls.Call, command string, rule proxycompat.Rule) {
 	if _, called := c.Node.(*ast.CallExpr); !called {
-		return // how many keys it will have is not to be seen here
+		return // the number of keys is unknown here
 	}
 	k := r.of(c, command)
 	r.mistakes(k)
@@ -30,8 +30,8 @@ func (r *reader) several(c *rediscalls.Call, command string, rule proxycompat.Ru
 	}
 }
 
-// apart tells why keys are not proven to share a slot, and by which rule that is reported; ""
-// if they are proven to. A proxy that refuses such keys says so; else it does what is told.
+// apart returns the reason why keys are not proven to share a slot, and the rule for that; ""
+// if they are proven to.
 func (r *reader) apart(k keys, rule string, verdict proxycompat.Verdict, what string) (id, why string) {
 	if verdict == proxycompat.SameSlot {
 		what = "it is refused unless they share a slot"
@@ -46,8 +46,7 @@ func (r *reader) apart(k keys, rule string, verdict proxycompat.Verdict, what st
 	return rule, why + ", and " + what
 }
 
-// prove tells whether keys are in one slot, and why not. If there may be more of them than
-// are here, that is not proven, but it may be proven that they are not.
+// prove proves that keys are in one slot, or that they are not. Unknown further keys permit only the second.
 func (r *reader) prove(k keys) (proof symbolic.Proof, why string) {
 	if r.profile.Hash() == "none" {
 		return symbolic.Together, ""
@@ -73,7 +72,7 @@ func (r *reader) prove(k keys) (proof symbolic.Proof, why string) {
 	return proof, why
 }
 
-// blocks reports whether a call may keep its connection waiting.
+// blocks reports whether a call may block its connection.
 func (r *reader) blocks(c *rediscalls.Call, command string) bool {
 	words := strings.Fields(command)
 	known, found := proxycompat.CommandOf(words...)
@@ -96,7 +95,7 @@ func (r *reader) blocks(c *rediscalls.Call, command string) bool {
 	if len(args) == 0 {
 		return false
 	}
-	// go-redis leaves BLOCK out only for a negative number: nothing at all is BLOCK 0, for ever.
+	// go-redis omits BLOCK only for a negative number: the zero value is BLOCK 0, for ever.
 	value, known1 := r.fieldOf(args[0], "Block")
 	if !known1 {
 		return false
@@ -126,7 +125,7 @@ func (r *reader) mistakes(k keys) {
 		for _, m := range symbolic.Mistakes(r.profile, key) {
 			id := tagRule
 			if m.Mild && k.several() {
-				continue // that is what brings them together
+				continue // the constant tag puts the keys into one slot
 			}
 			if m.Mild {
 				id += "/note"

@@ -18,28 +18,28 @@ import (
 // The names of the analyzers that have flags, and of the flags.
 const (
 	Transactions = "redistx"
-	StoreFlag    = "store" // the expression for the rmw.Store that a fix sends updates to
+	StoreFlag    = "store" // the expression for the rmw.Store of the fixes
 	Keys         = "rediskeys"
 	SplitFlag    = "split" // also report MC403
 )
 
-// entry is an analyzer: what it looks at, and its rules. The calls are those that
-// [rediscalls.Analyzer] has found.
+// entry is an analyzer: its inputs and its rules. The calls come from
+// [rediscalls.Analyzer].
 type entry struct {
 	name  string
 	flags func(*flag.FlagSet)     // nil: none
-	texts bool                    // asks what texts are made of, as keys
-	proxy bool                    // finds nothing where there is no proxy
-	node  func(*reader, ast.Node) // is given each node of the package, before the calls; nil: none
-	rules []rule                  // are asked for each call, in this order
+	texts bool                    // needs package symbolic
+	proxy bool                    // finds nothing without a proxy
+	node  func(*reader, ast.Node) // called for each node of the package, before the calls; may be nil
+	rules []rule                  // applied to each call, in this order
 }
 
-// rule is what to look for in a call. A rule that needs no judge is a row with its id.
+// rule is a rule for calls. One without a judge is a row with its id.
 type rule struct {
-	id       string   // "": judge says
+	id       string   // "": judge decides
 	commands []string // nil: all calls
-	// judge reports what is wrong with a call that may send some of the commands. nil: the
-	// proxy does not carry them out.
+	// judge reports the mistakes of a call that may send some of the commands. nil: report
+	// that the proxy does not serve them.
 	judge func(r *reader, c *rediscalls.Call, found []string)
 }
 
@@ -154,7 +154,7 @@ func (u rule) on(r *reader, c *rediscalls.Call) {
 	}
 }
 
-// unknownName reports a command whose name is lost.
+// unknownName reports a command with an unknown name.
 func (r *reader) unknownName(c *rediscalls.Call, _ []string) {
 	if !c.Unknown {
 		return

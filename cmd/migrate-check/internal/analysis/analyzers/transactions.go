@@ -43,8 +43,7 @@ func (r *reader) transaction(c *rediscalls.Call, found []string) {
 // carriedOut is the refusal that leaves the connection open.
 const carriedOut = "the proxy refuses it"
 
-// change adds to a diagnostic the change that cures it, or why there is none and how one
-// could begin: see rewrite.Unfixed.
+// change adds the fix to a diagnostic, or a rewrite.Unfixed.
 func (r *reader) change(c *rediscalls.Call) func(*analysis.Diagnostic) {
 	return func(d *analysis.Diagnostic) {
 		store := r.flag(StoreFlag)

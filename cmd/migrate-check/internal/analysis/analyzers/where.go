@@ -15,10 +15,10 @@ import (
 // keys are the keys of a call.
 type keys struct {
 	all  []ast.Expr
-	open bool // there may be more
+	open bool // further keys are possible
 }
 
-// several reports whether there may be more than one.
+// several reports whether more than one key is possible.
 func (k keys) several() bool { return k.open || len(k.all) > 1 }
 
 // list adds the elements of a slice.
@@ -28,16 +28,16 @@ func (k *keys) list(e *symbolic.Evaluator, slice ast.Expr) {
 	k.open = k.open || !known
 }
 
-// place is where a typed method has a key, or several.
+// place is the place of keys among the arguments of a typed method.
 type place struct {
 	at    int    // the argument behind the ctx
-	rest  bool   // and all after it
-	step  int    // with values in between
-	field string // of the struct that the argument is
+	rest  bool   // and all behind it
+	step  int    // between keys, which alternate with values
+	field string // of the argument, a struct
 }
 
-// typed are the methods of go-redis with several keys, or with keys in other places than the
-// first. Of the rest the first argument is the key, if it is a text.
+// typed lists the methods of go-redis with several keys, or with keys in other places than the
+// first. For other methods, the first argument is the key, if it is a text.
 func typed(method string) []place {
 	switch method {
 	case "Del", "Unlink", "Exists", "Touch", "MGet", "PFCount", "SInter", "SUnion", "SDiff", "ZDiff", "ZDiffWithScores":
@@ -126,7 +126,7 @@ func (r *reader) method(c *rediscalls.Call, call *ast.CallExpr) (k keys) {
 	return k
 }
 
-// firstIsKey reports whether what follows a command's name is a key.
+// firstIsKey reports whether the first argument of a command is a key.
 func firstIsKey(command string) bool {
 	words := append(strings.Fields(command), "x")
 	known, found := proxycompat.CommandOf(words...)
@@ -140,7 +140,7 @@ func everyOther(all []ast.Expr) (out []ast.Expr) {
 	return out
 }
 
-// pairs are the keys of what MSET takes as a whole.
+// pairs returns the keys of a single argument of MSET.
 func (r *reader) pairs(k *keys, arg ast.Expr) {
 	lit := r.eval.Literal(arg)
 	if lit == nil {
@@ -162,7 +162,7 @@ func (r *reader) pairs(k *keys, arg ast.Expr) {
 	k.open = true
 }
 
-// fieldKeys are the keys that a field of a struct has.
+// fieldKeys returns the keys in a field of a struct.
 func (r *reader) fieldKeys(k *keys, arg ast.Expr, name string) {
 	value, known := r.fieldOf(arg, name)
 	switch {
@@ -178,7 +178,7 @@ func (r *reader) fieldKeys(k *keys, arg ast.Expr, name string) {
 	}
 }
 
-// named are the keys of a command that is a text, by Redis' own list.
+// named returns the keys of a command given as words, by Redis' own list.
 func (r *reader) named(c *rediscalls.Call, command string) (k keys) {
 	exprs, words, open := r.words(c, command)
 	k.open = open
@@ -197,8 +197,8 @@ func (r *reader) named(c *rediscalls.Call, command string) (k keys) {
 	return k
 }
 
-// words are the arguments of a command that is a text, and with its name what is known of them.
-// open says that there may be more.
+// words returns the arguments of a command given as words, and the known words with its name.
+// open says that further arguments are possible.
 func (r *reader) words(c *rediscalls.Call, command string) (exprs []ast.Expr, words []string, open bool) {
 	exprs = c.Args
 	if c.Spread {
@@ -209,17 +209,17 @@ func (r *reader) words(c *rediscalls.Call, command string) (exprs []ast.Expr, wo
 			open = !known
 		}
 	}
-	words = strings.Fields(command)[:1] // a subcommand stands among the arguments, too
+	words = strings.Fields(command)[:1] // a subcommand is among the arguments, too
 	for _, x := range exprs {
 		words = append(words, r.word(x))
 		if isSlice(r.pass.TypesInfo.TypeOf(x)) {
-			open = true // the client may take its elements for arguments
+			open = true // the client may spread its elements
 		}
 	}
 	return exprs, words, open
 }
 
-// notKnown stands for a word that is not known. No option is called so.
+// notKnown stands for an unknown word. No option has this name.
 const notKnown = "?"
 
 func (r *reader) word(x ast.Expr) string {
@@ -232,7 +232,7 @@ func (r *reader) word(x ast.Expr) string {
 	return notKnown
 }
 
-// counts reports whether a word that is not known says how many keys there are.
+// counts reports whether an unknown word is the number of keys.
 func (*reader) counts(command proxycompat.Command, words []string) bool {
 	for i, word := range words {
 		if word != notKnown {
@@ -248,7 +248,7 @@ func (*reader) counts(command proxycompat.Command, words []string) bool {
 	return false
 }
 
-// built are the keys that the methods of a builder are given, behind the one that begins it.
+// built returns the keys of a builder: the arguments of the methods behind the first.
 func (r *reader) built(call *ast.CallExpr) (k keys) {
 	for name, outer := range r.behind(call) {
 		args := outer.Args
@@ -267,11 +267,11 @@ func (r *reader) built(call *ast.CallExpr) (k keys) {
 			return k
 		}
 	}
-	k.open = true // it goes on elsewhere
+	k.open = true // the chain continues elsewhere
 	return k
 }
 
-// builds reports whether a method of this name is called on what is built.
+// builds reports whether the chain of a builder has a method of this name.
 func (r *reader) builds(call *ast.CallExpr, name string) bool {
 	for method := range r.behind(call) {
 		if method == name {
