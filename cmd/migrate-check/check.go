@@ -265,7 +265,7 @@ func (c *checkFlags) print(report *finding.Report, stdout io.Writer) error {
 	return nil
 }
 
-// wantsColour reports whether who looks wants colours: see https://no-color.org.
+// wantsColour reports whether the output has colours: see https://no-color.org.
 func wantsColour(terminal bool, noColor string) bool { return terminal && noColor == "" }
 
 // shown returns a path relative to the working directory, or to the root if the working directory is far away.

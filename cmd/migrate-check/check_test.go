@@ -88,7 +88,7 @@ func TestCheck(t *testing.T) {
 // unwrapped is a text in one line.
 func unwrapped(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-func TestCheckEndsWithItsCtx(t *testing.T) {
+func TestCancelledCheck(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := try(ctx, "./testdata/tagged")

@@ -107,7 +107,7 @@ func fits(t *testing.T, text string) {
 }
 
 // The command that a complaint names shows the help.
-func TestComplaintsNameACommandThatExists(t *testing.T) {
+func TestUsageErrorsNameExistingCommands(t *testing.T) {
 	for _, args := range [][]string{
 		{"./...", "-tag", "a"}, {"./...", "-tests", "maybe"}, {"-tests", "off"}, {"probe"}, {"live", "-x"}, {"shadow"}, {"explain", "MC9"},
 	} {

@@ -12,7 +12,7 @@ import (
 )
 
 // The guide lists all rules, as their pages have them.
-func TestTheGuideListsTheRules(t *testing.T) {
+func TestGuideListsRules(t *testing.T) {
 	guide, err := os.ReadFile("../../../docs/migrate-check.md")
 	require.NoError(t, err)
 	for _, r := range rules.All() {

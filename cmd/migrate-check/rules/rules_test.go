@@ -41,7 +41,7 @@ func TestPages(t *testing.T) {
 	assert.False(t, ok)
 }
 
-func TestParseKnowsThePresetOfTransactions(t *testing.T) {
+func TestParseTxPreset(t *testing.T) {
 	only, err := rules.Parse("tx")
 	require.NoError(t, err)
 	for _, r := range rules.All() {

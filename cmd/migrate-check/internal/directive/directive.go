@@ -11,7 +11,7 @@
 //
 // A directive applies to its own line, or, if it stands alone, to the next one. It must
 // give a reason. A date is the last day on which it applies. A bare
-// //nolint, or one for other linters, is not for us: whoever wrote it did not know what it
+// //nolint, or one for other linters, does not count: its author did not know the finding that it
 // would hide. A directive that ignores nothing, has expired, or gives no reason, is a finding itself.
 package directive
 

@@ -311,7 +311,7 @@ func TestWorkspace(t *testing.T) {
 	assert.Contains(t, r.Summary.Unseen[0].Reason, "name its modules, as ./a/..., or use -nested")
 }
 
-func TestProgressSaysWhatItWaitsFor(t *testing.T) {
+func TestProgressNamesTheStep(t *testing.T) {
 	var said []string
 	look(t, in(t, "-- own/own.go --\npackage own\n"), func(c *driver.Config) {
 		c.Systems, c.Progress = []string{"windows"}, func(what string) { said = append(said, what) }
@@ -320,7 +320,7 @@ func TestProgressSaysWhatItWaitsFor(t *testing.T) {
 	assert.Equal(t, "reading packages: windows; the go command compiles the standard library for that system first, which can take minutes", said[0])
 }
 
-func TestRunEndsWithItsCtx(t *testing.T) {
+func TestCancelledRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := driver.Run(ctx, driver.Config{Dir: t.TempDir(), Patterns: []string{"./..."}})

@@ -15,7 +15,7 @@ import (
 )
 
 // A //line directive names the source of generated code. A fix edits the file with the directive.
-func TestAFixIsOfTheFileThatWasParsed(t *testing.T) {
+func TestFixIgnoresLineDirectives(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.go")
 	text := "package a\n\n//line b.go:7\nvar V = 1\n"

@@ -9,7 +9,7 @@ import (
 )
 
 // Tests are loaded last, with the facts and the bodies of the helpers that they call.
-func TestTestsKnowTheRest(t *testing.T) {
+func TestTestsSeeHelpers(t *testing.T) {
 	dir := in(t, `
 -- own/own.go --
 package own

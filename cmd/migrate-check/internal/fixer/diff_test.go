@@ -10,8 +10,8 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/fixer"
 )
 
-// Whoever follows a diff comes from one text to the other.
-func TestADiffLeadsFromOneToTheOther(t *testing.T) {
+// Applying a diff to the first text gives the second.
+func TestDiffReproducesTarget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.Custom(func(t *rapid.T) string {
 			return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a\n", "b\n", "c\n"}), 0, 30).Draw(t, "lines"), "")
@@ -21,12 +21,12 @@ func TestADiffLeadsFromOneToTheOther(t *testing.T) {
 	})
 }
 
-func TestNoChangeIsNoDiff(t *testing.T) {
+func TestDiffOfEqualFilesIsEmpty(t *testing.T) {
 	require.Empty(t, fixer.Diff("x", []byte("a\n"), []byte("a\n")))
 	require.Contains(t, fixer.Diff("x", []byte("a"), []byte("b\n")), "-a\n\\ No newline at end of file\n+b\n")
 }
 
-// follow applies a diff by its words, and minds what it says of the lines that stay.
+// follow applies a diff, and checks its context lines.
 func follow(t require.TestingT, before, diff string) string {
 	old, at := strings.SplitAfter(before, "\n"), 0
 	var out strings.Builder
@@ -42,7 +42,7 @@ func follow(t require.TestingT, before, diff string) string {
 				start = 10*start + int(c-'0')
 			}
 			if !strings.Contains(line, ",0 +") {
-				start-- // of no lines, the place is that of the line before
+				start-- // the number of an empty range is that of the line before
 			}
 			for ; at < start; at++ {
 				out.WriteString(old[at])

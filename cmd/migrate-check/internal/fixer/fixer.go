@@ -1,7 +1,7 @@
 // Package fixer applies changes to files, or shows them as a diff. The fix driver of golang.org/x/tools cannot serve: it
 // is internal, and the public commands around it load the packages again in one build, and do not type-check the result.
 //
-// The fixer drops a change that overlaps with another one, that concerns a generated file, or whose file has changed,
+// The fixer drops a change that overlaps with another one, or concerns a generated file or one that has changed,
 // and reports it. It applies the others of a package in memory, formats the files, removes unused imports, and
 // type-checks the package with its tests in each build. If that fails, it drops the changes that break a build. Each
 // file is written atomically and keeps its mode, its owner and its line endings.

@@ -16,8 +16,8 @@ import (
 	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
-// A file that is as long as before may be another.
-func TestAFileThatHasChangedIsLeftAlone(t *testing.T) {
+// A changed file may have the same length.
+func TestChangedFileIsDropped(t *testing.T) {
 	dir := module(t, nil)
 	fix := swap("a/a.go", source, "fmt.Sprint(1)", `fmt.Sprint(2)`)
 	fix.Seen = map[string]string{"a/a.go": finding.Sum([]byte(source))}
@@ -30,8 +30,8 @@ func TestAFileThatHasChangedIsLeftAlone(t *testing.T) {
 	require.Equal(t, other, read(t, dir, "a/a.go"))
 }
 
-// What changes while the type-checker is at work is not overwritten.
-func TestAFileThatChangesMeanwhileIsLeftAlone(t *testing.T) {
+// A file that changes during the type check is not overwritten.
+func TestFileChangedDuringCheckIsKept(t *testing.T) {
 	dir := module(t, nil)
 	other := source + "\n// Mine.\n"
 	fix := swap("a/a.go", source, "fmt.Sprint(1)", `fmt.Sprint(2)`)
@@ -42,7 +42,7 @@ func TestAFileThatChangesMeanwhileIsLeftAlone(t *testing.T) {
 	require.Equal(t, other, read(t, dir, "a/a.go"))
 }
 
-func TestAnEndedContextWritesNothing(t *testing.T) {
+func TestCancelledApplyWritesNothing(t *testing.T) {
 	dir := module(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := fixer.Apply(ctx, []finding.Fix{swap("a/a.go", source, "fmt.Sprint(1)", `fmt.Sprint(2)`)},
@@ -51,7 +51,7 @@ func TestAnEndedContextWritesNothing(t *testing.T) {
 	require.Equal(t, source, read(t, dir, "a/a.go"))
 }
 
-func TestWhatIsNotToBeWrittenIsLeftOut(t *testing.T) {
+func TestUnwritableFileIsDropped(t *testing.T) {
 	dir := module(t, map[string]string{"vendor/b/b.go": source, "c/c.go": source})
 	require.NoError(t, os.Chmod(filepath.Join(dir, "c/c.go"), 0o400))
 	require.NoError(t, os.Symlink("a.go", filepath.Join(dir, "a/link.go")))
@@ -71,8 +71,8 @@ func TestWhatIsNotToBeWrittenIsLeftOut(t *testing.T) {
 	}
 }
 
-// gofmt would end each line in its own way, and change all of a file.
-func TestAFileKeepsItsLooks(t *testing.T) {
+// gofmt would change the end of each line, and so all of a file.
+func TestFileKeepsLineEndings(t *testing.T) {
 	dos := "\ufeff" + strings.ReplaceAll(source, "\n", "\r\n")
 	mixed := strings.Replace(strings.ReplaceAll(source, "package a", "package b"), "\n", "\r\n", 1)
 	dir := module(t, map[string]string{"a/a.go": dos, "b/b.go": mixed})
@@ -86,8 +86,8 @@ func TestAFileKeepsItsLooks(t *testing.T) {
 	require.Equal(t, mixed, read(t, dir, "b/b.go"))
 }
 
-// Of a file that is not built nobody knows whether it compiles; there may be another build that it is in.
-func TestAFileIsCheckedInTheBuildThatItIsIn(t *testing.T) {
+// A file outside of a build cannot be checked there; another build may have it.
+func TestFileIsCheckedInItsBuild(t *testing.T) {
 	long.Only(t)
 	tagged := "//go:build old\n\npackage a\n\nfunc H() int { return 1 }\n"
 	dir := module(t, map[string]string{"a/tagged.go": tagged})
@@ -107,7 +107,7 @@ func TestAFileIsCheckedInTheBuildThatItIsIn(t *testing.T) {
 }
 
 // A module may lie in another, and a folder may have a space in its name.
-func TestADiffOfANestedModule(t *testing.T) {
+func TestDiffOfNestedModule(t *testing.T) {
 	files := map[string]string{"in ner/go.mod": "module example.com/inner\n\ngo 1.26\n", "in ner/b/b.go": source}
 	var diff bytes.Buffer
 	r, err := fixer.Apply(t.Context(), []finding.Fix{swap("in ner/b/b.go", source, "fmt.Sprint(1)", `"1"`)},
@@ -128,8 +128,8 @@ func TestADiffOfANestedModule(t *testing.T) {
 	}
 }
 
-// An import for its effects stays, also beside one that goes.
-func TestAnImportForItsEffectsStays(t *testing.T) {
+// A blank import stays, also beside an unused one of the same package.
+func TestBlankImportStays(t *testing.T) {
 	both := strings.Replace(source, "\t\"fmt\"\n", "\t\"fmt\"\n\t_ \"fmt\"\n", 1)
 	dir := module(t, map[string]string{"a/a.go": both})
 	r, err := fixer.Apply(t.Context(), []finding.Fix{swap("a/a.go", both, "fmt.Sprint(1)", `"1"`)}, fixer.Options{Root: dir})

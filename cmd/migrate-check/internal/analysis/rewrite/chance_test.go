@@ -17,12 +17,12 @@ import (
 	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
-// chance puts functions together from what people write, and from what they should not.
+// chance generates random functions from common and from refused statements.
 type chance struct{ *rand.Rand }
 
 func (c chance) of(all ...string) string { return all[c.IntN(len(all))] }
 
-// seldom is for what is refused: else hardly anything would be left.
+// seldom is for refused statements: else nearly all functions would be refused.
 func (c chance) seldom(text string) string {
 	if c.IntN(25) == 0 {
 		return text
@@ -30,7 +30,7 @@ func (c chance) seldom(text string) string {
 	return ""
 }
 
-// read is a statement that reads, the check behind it, and what may be stored of the value v.
+// read returns a statement that reads, with the check behind it, and expressions of the value v to store.
 func (c chance) read() (text string, stored []string, hash bool) {
 	conv, zero := c.of("Result", "Result", "Int", "Int64", "Uint64", "Float64", "Bool", "Bytes"), "0"
 	call := "Get(ctx, KEY)"
@@ -78,7 +78,7 @@ func (c chance) read() (text string, stored []string, hash bool) {
 	return text, stored, hash
 }
 
-// middle is what happens between the read and the write.
+// middle returns the statements between the read and the write.
 func (c chance) middle() string {
 	return c.of("", "", "// As it is.\n") +
 		c.of("", "", "if n > 5 {\nreturn nil\n}\n", "if fmt.Sprint(v) == \"x y\" {\nreturn errRefused\n}\n") +
@@ -90,7 +90,7 @@ func (c chance) middle() string {
 		c.of("", "", "", "if err == redis.Nil {\nkept += \"new\"\n}\n") + c.seldom("if n == 4 {\nreturn redis.TxFailedErr\n}\n") + c.seldom("key += \"x\"\n")
 }
 
-// write is the statements that write.
+// write returns the statements that write.
 func (c chance) write(stored []string, hash bool) string {
 	value := c.of(stored...)
 	if value == "" {
@@ -124,7 +124,7 @@ func (c chance) write(stored []string, hash bool) string {
 	return "_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {\npipe." + cmd + "\nreturn nil\n})\n" + tail
 }
 
-// function is one of them, by its name.
+// function returns a function of a given name.
 func (c chance) function(name string) string {
 	read, stored, hash := c.read()
 	fn := "func(tx *redis.Tx) error {\n" + read + c.middle() + "_ = v\n" + c.write(stored, hash) + "}"
@@ -215,8 +215,8 @@ func (s *Service) effect(text string) string {
 type function = func(ctx context.Context, key, text string, n int, ttl time.Duration) (string, error)
 `
 
-// What chance puts together is refused, or compiles and does the same. UNWATCH_SEED makes it other things.
-func TestByChance(t *testing.T) {
+// A random function is refused, or its rewritten version compiles and behaves the same. UNWATCH_SEED sets the seed.
+func TestRandomFunctionsKeepBehaviour(t *testing.T) {
 	long.Only(t)
 	seed := uint64(1)
 	if text := os.Getenv("UNWATCH_SEED"); text != "" {
@@ -269,7 +269,7 @@ func TestByChance(t *testing.T) {
 	}
 }
 
-// changed lists the functions that are not as before: the others need not be played.
+// changed lists the rewritten functions.
 func changed(t *testing.T, dir string) (names []string) {
 	was := functions(t, filepath.Join(dir, "before/gen.go"))
 	for name, text := range functions(t, filepath.Join(dir, "after/gen.go")) {

@@ -21,9 +21,9 @@ import (
 type contention struct {
 	name      string
 	fn        string
-	conflicts int32 // so many commits of the function conflict
+	conflicts int32 // the number of commits of the function that conflict
 	locked    bool  // another client holds the key's lock: then there are no conflicts
-	endsAfter int32 // the ctx ends during the attempt of that number; 0: never
+	endsAfter int32 // the number of the attempt during which the ctx ends; 0: never
 	want      string
 }
 
@@ -42,7 +42,7 @@ var contentions = []contention{
 		want: "DeadlineExceeded, 3 runs"},
 }
 
-// A Store with locks lets callers wait where WATCH has them conflict.
+// With a Store with locks, callers wait instead of having conflicts.
 var waits = []contention{
 	{name: "a deadline while the key is locked, in a loop with a limit", fn: "limited", locked: true, endsAfter: 3,
 		want: "DeadlineExceeded, 0 runs"},
@@ -52,8 +52,8 @@ var waits = []contention{
 		want: "DeadlineExceeded, 0 runs"},
 }
 
-// Callers see the same error after as many runs of their function as before, in each kind of contention.
-func TestCallersSeeAConflictAsBefore(t *testing.T) {
+// Callers get the same error after the same number of runs of their function, in each kind of contention.
+func TestConflictKeepsErrorAndAttempts(t *testing.T) {
 	for _, c := range contentions {
 		t.Run("WATCH: "+c.name, func(t *testing.T) {
 			require.Equal(t, c.want, c.play(t, serve(t), ofBefore(c.fn), nil))
@@ -73,7 +73,7 @@ func TestCallersSeeAConflictAsBefore(t *testing.T) {
 	}
 }
 
-// play calls the function, and says what its caller gets.
+// play calls the function, and describes its result.
 func (c contention) play(t *testing.T, s *server, f func(before.Input) call, store rmw.Store) (got string) {
 	require.NoError(t, s.Set(key, "0"))
 	ctx := &counting{}
@@ -109,7 +109,7 @@ func (c contention) play(t *testing.T, s *server, f func(before.Input) call, sto
 	return got
 }
 
-// told names an error by what callers compare it with.
+// told names the known error that an error is.
 func told(err error) string {
 	for name, known := range map[string]error{
 		"nil": nil, "ErrConflict": before.ErrConflict, "TxFailedErr": redis.TxFailedErr, "DeadlineExceeded": context.DeadlineExceeded,
@@ -124,7 +124,7 @@ func told(err error) string {
 	return err.Error()
 }
 
-// counting is a ctx whose deadline is an event, and which counts the runs of a function.
+// counting is a ctx with a deadline that the test triggers. It counts the runs of a function.
 type counting struct {
 	context.Context
 	runs atomic.Int32
@@ -145,7 +145,7 @@ func (c *counting) Err() error {
 	return context.DeadlineExceeded
 }
 
-// rival does something before each commit, or, where there are none, before each attempt to
+// rival acts before each commit, or, under a foreign lock, before each attempt to
 // take the lock.
 type rival struct {
 	act    func(attempt int32)

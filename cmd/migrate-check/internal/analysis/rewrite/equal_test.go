@@ -29,13 +29,13 @@ type call func(ctx context.Context, rdb *redis.Client, store rmw.Store, key stri
 
 const key = "k"
 
-// The client logs each expiry below a millisecond, of which there are many here.
+// The client logs each expiry below a millisecond, and the tests have many.
 func TestMain(m *testing.M) {
 	logging.Disable()
 	m.Run()
 }
 
-// scene is what a function finds.
+// scene is the state before a call of a function.
 type scene struct {
 	name string
 	put  func(m *miniredis.Miniredis, name string)
@@ -44,7 +44,7 @@ type scene struct {
 	done bool // its ctx has ended
 }
 
-// scenes are all that a function could go by: the value, the expiry, and the input.
+// scenes combines values, expiries, and inputs.
 func scenes() (all []scene) {
 	puts := map[string]func(m *miniredis.Miniredis, name string){
 		"absent": nil,
@@ -76,7 +76,7 @@ func scenes() (all []scene) {
 	return append(all, scene{name: "ctx has ended", in: before.Input{Text: "x", N: 1, Field: "f"}, done: true})
 }
 
-// server is a Redis with two ways to update it.
+// server is a Redis with two Stores.
 type server struct {
 	*miniredis.Miniredis
 	rdb    *redis.Client
@@ -95,7 +95,7 @@ func serve(t *testing.T) *server {
 	return &server{m, rdb, map[string]rmw.Store{"cas": old, "lockupdate": next}}
 }
 
-// play plays a scene and says all that came of it.
+// play plays a scene and describes the error and the stored values.
 func (s *server) play(f call, sc scene, store rmw.Store) string {
 	s.FlushAll()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -118,7 +118,7 @@ func (s *server) play(f call, sc scene, store rmw.Store) string {
 	return fmt.Sprintf("%s\n%s", class(err), s.dump())
 }
 
-// dump is all that is stored, but for locks.
+// dump describes all keys, except locks.
 func (s *server) dump() string {
 	var b strings.Builder
 	for _, name := range s.Keys() {
@@ -144,7 +144,7 @@ func (s *server) dump() string {
 	return b.String()
 }
 
-// class is an error as callers tell it from others.
+// class describes an error by the known errors that callers may compare it with.
 func class(err error) string {
 	var all []string
 	for _, known := range []error{redis.Nil, before.ErrRefused, after.ErrRefused, strconv.ErrSyntax, strconv.ErrRange, context.Canceled} {
@@ -194,7 +194,7 @@ func ofAfter(name string) func(in before.Input) call {
 	}
 }
 
-func TestWhatIsStoredAndReturnedStaysTheSame(t *testing.T) {
+func TestStoredValueAndErrorStay(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(new(before.Service).Funcs())) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -205,8 +205,8 @@ func TestWhatIsStoredAndReturnedStaysTheSame(t *testing.T) {
 	}
 }
 
-// Changes that a careless tool would make are told from the function that they were made of.
-func TestACarelessChangeIsFound(t *testing.T) {
+// Negative control: the scenes tell wrong rewrites from the original functions.
+func TestDifferencesFindWrongRewrites(t *testing.T) {
 	update := func(fn func(cur rmw.Value, in before.Input) (rmw.Value, error)) func(in before.Input) call {
 		return func(in before.Input) call {
 			return func(ctx context.Context, _ *redis.Client, store rmw.Store, key string) error {
@@ -290,11 +290,11 @@ func (interloper) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	return next
 }
 
-// After a conflict with another client, callers try again, and get the same. An update that writes
-// what is there already has no conflict: it may have come before the other client.
-func TestAConflictEndsTheSame(t *testing.T) {
+// After a conflict with another client, callers try again, and get the same result. An update that writes
+// the stored value has no conflict: it may have come before the other client.
+func TestConflictKeepsResult(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(new(before.Service).Funcs())) {
-		if strings.HasPrefix(name, "look") { // it is over when the other comes
+		if strings.HasPrefix(name, "look") { // it ends before the other client writes
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -316,7 +316,7 @@ func TestAConflictEndsTheSame(t *testing.T) {
 	}
 }
 
-// another is what somebody else does: with a value of the same kind.
+// another writes a value of the same kind, as another client.
 func (s *server) another() {
 	for _, k := range []string{key, "k:1"} {
 		switch s.Type(k) {
@@ -341,8 +341,8 @@ func (s *server) close() {
 	s.Close()
 }
 
-// Many at once lose nothing, as with the loop that tried again.
-func TestManyAtOnce(t *testing.T) {
+// Concurrent updates are not lost, as with the retry loop.
+func TestConcurrentUpdatesAreKept(t *testing.T) {
 	for _, store := range []string{"cas", "lockupdate"} {
 		for _, f := range []func(before.Input) call{ofBefore("retried"), ofAfter("retried")} {
 			s := serve(t)

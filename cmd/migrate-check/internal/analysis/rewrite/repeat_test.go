@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// cutting loses the answer of the first write that has a word in it.
+// cutting loses the answer of the first write that contains a word.
 type cutting struct {
 	net.Conn
 	word string
@@ -36,8 +36,8 @@ func (c *cutting) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A command that must not happen twice is no replacement for a transaction of it.
-func TestGoRedisSendsACommandAgainAndATransactionOnce(t *testing.T) {
+// go-redis may send a command twice, so a command that must run once cannot replace a transaction.
+func TestGoRedisRetriesCommandsNotTransactions(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
 		send       func(ctx context.Context, rdb *redis.Client) error

@@ -20,7 +20,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite"
 )
 
-// probe reports what becomes of each Watch, and of each transaction outside of one.
+// probe reports the fix of each Watch, and of each transaction outside of one, or the reason why there is none.
 func probe(o rewrite.Options) *analysis.Analyzer {
 	return &analysis.Analyzer{
 		Name: "probe", Doc: "tell what becomes of a transaction", Requires: []*analysis.Analyzer{rediscalls.Analyzer},
@@ -43,18 +43,18 @@ func probe(o rewrite.Options) *analysis.Analyzer {
 
 func testdata() string { return filepath.Join(analysistest.TestData(), "../../testdata") }
 
-func TestWhatIsDoubtfulStays(t *testing.T) {
+func TestRefusedShapes(t *testing.T) {
 	analysistest.Run(t, testdata(), probe(rewrite.Options{}), "refused", "pipelines", "generated", "goredis6only")
 }
 
-func TestTheStoreIsTheOnlyOneOrTheOneAskedFor(t *testing.T) {
+func TestStoreChoice(t *testing.T) {
 	analysistest.Run(t, testdata(), probe(rewrite.Options{}), "stores")
 	analysistest.Run(t, testdata(), probe(rewrite.Options{Store: "a"}), "asked")
 }
 
-// What becomes of code in the dress of real projects, over version 8; and of comments.
-// UNWATCH_UPDATE_GOLDEN=1 writes it.
-func TestTheResultIsAsWritten(t *testing.T) {
+// The results for code as in real projects, with version 8, and for comments.
+// UNWATCH_UPDATE_GOLDEN=1 writes them.
+func TestRewriteGolden(t *testing.T) {
 	for _, name := range []string{"fixed8", "comments"} {
 		if os.Getenv("UNWATCH_UPDATE_GOLDEN") != "" {
 			writeGolden(t, analysistest.Run(t, testdata(), probe(rewrite.Options{}), name))
@@ -90,8 +90,8 @@ func writeGolden(t *testing.T, results []*analysistest.Result) {
 	require.NoError(t, os.WriteFile(file.Name()+".golden", text, 0o600))
 }
 
-func TestAScaffoldHasWhatIsKnown(t *testing.T) {
-	var mu sync.Mutex // packages are looked at side by side
+func TestScaffoldContent(t *testing.T) {
+	var mu sync.Mutex // packages are analyzed in parallel
 	var all []string
 	a := probe(rewrite.Options{})
 	a.Run = func(pass *analysis.Pass) (any, error) {
@@ -115,7 +115,7 @@ func TestAScaffoldHasWhatIsKnown(t *testing.T) {
 	require.Contains(t, text, "//\t\t\tn, err := tx.Get(ctx, key).Int()")
 }
 
-// discard does not care for what is expected in the files.
+// discard ignores the expectations in the files.
 type discard struct{}
 
 func (discard) Errorf(string, ...any) {}

@@ -27,9 +27,9 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Package scaffolds is package unfixed with the scaffold of each function as its body, to the letter.
+// Package scaffolds is package unfixed with the exact scaffold of each function as its body.
 // UNWATCH_UPDATE_GOLDEN=1 writes it.
-func TestScaffoldsAreMadeOfUnfixed(t *testing.T) {
+func TestScaffoldsGolden(t *testing.T) {
 	pkgs, err := packages.Load(&packages.Config{Dir: filepath.Join(twins, "unfixed"), Mode: packages.LoadSyntax}, ".")
 	require.NoError(t, err)
 	require.Empty(t, pkgs[0].Errors)
@@ -72,8 +72,8 @@ func TestScaffoldsAreMadeOfUnfixed(t *testing.T) {
 	require.NotContains(t, string(got), "TODO: return what is stored")
 }
 
-// A scaffold of a counter or of a hash does the same as the transaction, also if there is no such key.
-func TestAScaffoldDoesTheSame(t *testing.T) {
+// A scaffold of a counter or of a hash behaves like the transaction, also without the key.
+func TestScaffoldKeepsBehaviour(t *testing.T) {
 	was := func(name string) func(in before.Input) call {
 		return func(in before.Input) call {
 			return func(ctx context.Context, rdb *redis.Client, store rmw.Store, key string) error {
@@ -98,7 +98,7 @@ func TestAScaffoldDoesTheSame(t *testing.T) {
 	}
 }
 
-// numeric makes one error of all that say that a text is no number: a server does not tell its reasons apart.
+// numeric unifies the errors of a text that is no number, because a server has one error for all.
 func numeric(err error) error {
 	if errors.Is(err, strconv.ErrRange) || err != nil && strings.Contains(err.Error(), "is not an integer") {
 		return strconv.ErrSyntax

@@ -8,7 +8,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite"
 )
 
-// Code that a change would make do something else, or not compile at all, stays as it is.
-func TestATrapIsSeen(t *testing.T) {
+// A change that would alter the behaviour, or not compile, is refused.
+func TestTraps(t *testing.T) {
 	analysistest.Run(t, testdata(), probe(rewrite.Options{}), "traps")
 }

@@ -21,7 +21,7 @@ import (
 
 const twins = "internal/twins"
 
-// fixesOf runs the analyzer on a package, and returns its fixes, and why there are no others.
+// fixesOf runs the analyzer on a package, and returns its fixes, and the reasons of refusals.
 func fixesOf(t *testing.T, dir string) (fixes []finding.Fix, unfixed []string) {
 	pkgs, err := packages.Load(&packages.Config{Dir: dir, Mode: packages.LoadSyntax | packages.NeedModule}, ".")
 	require.NoError(t, err)
@@ -49,8 +49,8 @@ func fixesOf(t *testing.T, dir string) (fixes []finding.Fix, unfixed []string) {
 	return fixes, unfixed
 }
 
-// moduleBeside is the folder of a module that can import what this one can: a test that is
-// killed leaves nothing among the sources.
+// moduleBeside is the folder of a temporary module with the requirements of this one. So a test that is
+// killed leaves no files among the sources.
 func moduleBeside(t *testing.T) string {
 	t.Helper()
 	dir, root := t.TempDir(), "../../../../.."
@@ -67,9 +67,9 @@ func moduleBeside(t *testing.T) string {
 	return dir
 }
 
-// Package after is what the tool makes of package before, to the letter.
+// Package after is the exact result of the tool on package before.
 // UNWATCH_UPDATE_GOLDEN=1 writes it.
-func TestAfterIsMadeOfBefore(t *testing.T) {
+func TestTwinsGolden(t *testing.T) {
 	long.Only(t)
 	dir := moduleBeside(t)
 	files, err := filepath.Glob(filepath.Join(twins, "before/*.go"))
@@ -78,8 +78,8 @@ func TestAfterIsMadeOfBefore(t *testing.T) {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		renamed := strings.NewReplacer(
-			"// Package before has functions that use a transaction. Package after has what becomes of them.",
-			"// Package after is what becomes of package before. It is written by a test.",
+			"// Package before has functions that use a transaction. Package after has their rewritten versions.",
+			"// Package after is the rewritten package before. A test writes it.",
 			"package before", "package after").Replace(string(text))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.Base(file)), []byte(renamed), 0o600))
 	}

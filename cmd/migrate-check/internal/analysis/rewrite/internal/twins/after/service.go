@@ -1,4 +1,4 @@
-// Package after is what becomes of package before. It is written by a test.
+// Package after is the rewritten package before. A test writes it.
 package after
 
 import (
@@ -19,7 +19,7 @@ type Input struct {
 	Field string
 }
 
-// ErrRefused is what a function returns of its own.
+// ErrRefused is an error of the functions themselves.
 var ErrRefused = errors.New("refused")
 
 // ErrConflict is returned by a function that gives up after conflicts.

@@ -58,7 +58,7 @@ func (s *Service) addFloat(ctx context.Context, key string, in Input) error {
 	return err
 }
 
-// appendText keeps what it says, to whoever reads it.
+// appendText keeps its comments.
 func (s *Service) appendText(ctx context.Context, key string, in Input) error {
 	tried := false
 	if _, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {

@@ -1,4 +1,4 @@
-// Package before has functions that use a transaction. Package after has what becomes of them.
+// Package before has functions that use a transaction. Package after has their rewritten versions.
 package before
 
 import (
@@ -19,7 +19,7 @@ type Input struct {
 	Field string
 }
 
-// ErrRefused is what a function returns of its own.
+// ErrRefused is an error of the functions themselves.
 var ErrRefused = errors.New("refused")
 
 // ErrConflict is returned by a function that gives up after conflicts.

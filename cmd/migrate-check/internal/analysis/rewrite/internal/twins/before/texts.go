@@ -45,7 +45,7 @@ func (s *Service) addFloat(ctx context.Context, key string, in Input) error {
 	return err
 }
 
-// appendText keeps what it says, to whoever reads it.
+// appendText keeps its comments.
 func (s *Service) appendText(ctx context.Context, key string, in Input) error {
 	if err := s.rdb.Watch(ctx, func(tx *redis.Tx) error {
 		// The present text.
