@@ -37,7 +37,8 @@ func allowed(args []string) bool {
 	case begins("SENTINEL", "GET-MASTER-ADDR-BY-NAME"):
 		return true
 	}
-	return is("INFO") || is("INFO", "COMMANDSTATS") || is("CLIENT", "LIST") || is("ACL", "WHOAMI") || is("CLUSTER", "NODES") || is("MONITOR")
+	return is("INFO") || is("INFO", "COMMANDSTATS") || is("CLIENT", "LIST") || is("ACL", "WHOAMI") ||
+		is("CLUSTER", "NODES") || is("MONITOR")
 }
 
 // ownName is the prefix of the names of our connections.

@@ -76,6 +76,7 @@ func (c Client) Host() string {
 // Kind is the kind of a client.
 type Kind string
 
+// The kinds.
 const (
 	Service  Kind = "service"
 	Replica  Kind = "replica"  // or the link to the own primary

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -77,7 +76,7 @@ type prometheus struct {
 
 func (p *prometheus) metric(name, kind, help string) {
 	p.name = name
-	fmt.Fprintf(p, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
+	p.WriteString("# HELP " + name + " " + help + "\n# TYPE " + name + " " + kind + "\n")
 }
 
 // sample writes a sample of the current metric. Labels are names and values in turn.

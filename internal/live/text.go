@@ -69,8 +69,9 @@ func (r *Report) WriteText(w io.Writer) error {
 		return fmt.Sprintf("%s: %s in %.1f s; it ended, for %s", m.Server, wrap.Counted(m.Lines, "line"), m.Seconds, m.Ended)
 	}))
 	t.list("How:", slices.Concat(r.Notes, lines(r.Servers, func(s Server) string {
-		return fmt.Sprintf("%s: %s, %s, %s, %s, looked at %s times, clients %s times", s.Addr, s.Product, s.Role,
-			wrap.Counted(s.Commands, "command"), wrap.Counted(s.Clients, "client"), wrap.Grouped(int64(s.Looks)), wrap.Grouped(int64(s.Lists)))
+		return fmt.Sprintf("%s: %s, %s, %s, %s, looked at %s times, clients %s times",
+			s.Addr, s.Product, s.Role, wrap.Counted(s.Commands, "command"), wrap.Counted(s.Clients, "client"),
+			wrap.Grouped(int64(s.Looks)), wrap.Grouped(int64(s.Lists)))
 	})))
 	_, err := io.WriteString(w, t.String())
 	return err

@@ -12,7 +12,7 @@ const (
 	LostWrite        Class = "lost_write"       // the candidate reports a write, and the key holds the value from before, or none
 	ValueDiffers     Class = "value"            // the stored values differ, decoded and normalised
 	TTLDiffers       Class = "ttl"              // the expiries differ by more than the tolerance, or one is missing
-	LostUpdate       Class = "lost_update"      // an acknowledged commit is not in the chain: another commit, or a delete, has overwritten it
+	LostUpdate       Class = "lost_update"      // an acknowledged commit is not in the chain: another write has replaced it
 	DoubleApply      Class = "double_apply"     // a commit is in the chain twice
 	ForeignWrite     Class = "foreign_write"    // the candidate's store holds a value that no shadow has written
 	DriftGap         Class = "drift_gap"        // the call before this one was not mirrored, so this one could not follow

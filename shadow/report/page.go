@@ -167,8 +167,10 @@ func (p *page) Tiles() []pageTile {
 		end.Sub = fmt.Sprintf("%s of %s keys equal", wrap.Grouped(v.Equal), wrap.Grouped(v.Checked))
 	}
 	return []pageTile{
-		{"Differences that block", wrap.Grouped(blocking), "in " + wrap.Counted(compared, "comparison"), pageMark(blocking == 0, compared > 0)},
-		{"Calls compared", wrap.Grouped(p.Totals[Seeded].Compared), "with the same input, in " + wrap.Counted(len(p.Operations), "operation"), ""},
+		{"Differences that block", wrap.Grouped(blocking), "in " + wrap.Counted(compared, "comparison"),
+			pageMark(blocking == 0, compared > 0)},
+		{"Calls compared", wrap.Grouped(p.Totals[Seeded].Compared),
+			"with the same input, in " + wrap.Counted(len(p.Operations), "operation"), ""},
 		{"Not compared", pageShare(missing, compared+missing), missed, ""},
 		latency,
 		end,

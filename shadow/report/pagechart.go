@@ -330,7 +330,8 @@ func (t *pageTimeline) columns(buckets []Minute, step time.Duration, from, until
 	}
 	for _, b := range buckets {
 		x, at := across(b.At, from, until), b.At.UTC().Format("15:04")
-		c := pageColumn{X: x, Width: (across(b.At.Add(step), from, until) - x) * 0.82, Title: at + ": " + wrap.Grouped(b.Compared) + " compared"}
+		width := (across(b.At.Add(step), from, until) - x) * 0.82
+		c := pageColumn{X: x, Width: width, Title: at + ": " + wrap.Grouped(b.Compared) + " compared"}
 		part := func(kind string, n, of int64, foot, room float64, told string) float64 {
 			if n <= 0 || of <= 0 {
 				return foot

@@ -49,8 +49,8 @@ func (j *judgement) endState() {
 		}
 	}
 	need := max(j.policy.Rounds, 0)
-	g := openGate("end state",
-		fmt.Sprintf("%s of %s equal, %s", wrap.Grouped(v.Equal), wrap.Counted(v.Checked, "key"), rounds(v.Settled)), "all equal, "+rounds(need))
+	g := openGate("end state", wrap.Grouped(v.Equal)+" of "+wrap.Counted(v.Checked, "key")+" equal, "+rounds(v.Settled),
+		"all equal, "+rounds(need))
 	switch {
 	case confirmed > 0:
 		g.Have = "1 key that differs confirmed"

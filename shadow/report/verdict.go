@@ -10,6 +10,7 @@ import (
 // State is the state of a gate, or of a Verdict.
 type State string
 
+// The states.
 const (
 	Ready         State = "ready"           // the sample supports a cut-over
 	NotReady      State = "not ready"       // a condition is violated
