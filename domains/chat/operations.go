@@ -20,10 +20,7 @@ const System = ""
 // Join adds a member, and makes it the owner if the room has none. It sets JoinedAt and ReadSeq of m: earlier
 // messages do not count as unread. A Join of a member changes nothing.
 func (r *Room) Join(at domains.Time, memberID string, m Member) error {
-	if err := r.move("Join", ""); err != nil {
-		return err
-	}
-	if err := domains.CheckID("member", memberID); err != nil {
+	if err := cmp.Or(r.move("Join", ""), domains.CheckID("member", memberID)); err != nil {
 		return err
 	}
 	if _, in := r.Members[memberID]; in {

@@ -30,23 +30,21 @@ func (s Sessions) ReserveVisitor(
 
 // ConfirmVisitor records that the session of a visitor's entry is open.
 func (s Sessions) ConfirmVisitor(ctx context.Context, visitorID string, at time.Time, sessionID string) error {
-	_, err := s.visitors.Settle(ctx, visitorID, at, func(v *Visitor, exists bool) error {
-		if !exists {
-			return rmw.Keep
-		}
-		return v.Confirm(sessionID)
-	})
-	return err
+	return s.settleVisitor(ctx, visitorID, at, func(v *Visitor) error { return v.Confirm(sessionID) })
 }
 
 // ReleaseVisitor removes a visitor's entry for a closed session that has the given epoch. It keeps an entry for
 // another session, for that epoch or for a later one.
 func (s Sessions) ReleaseVisitor(ctx context.Context, visitorID string, at time.Time, sessionID string, epoch uint64) error {
+	return s.settleVisitor(ctx, visitorID, at, func(v *Visitor) error { return v.Release(sessionID, epoch) })
+}
+
+func (s Sessions) settleVisitor(ctx context.Context, visitorID string, at time.Time, change func(*Visitor) error) error {
 	_, err := s.visitors.Settle(ctx, visitorID, at, func(v *Visitor, exists bool) error {
 		if !exists {
 			return rmw.Keep
 		}
-		return v.Release(sessionID, epoch)
+		return change(v)
 	})
 	return err
 }
