@@ -20,10 +20,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/unwatch/unwatch/bench/plan"
-	"github.com/unwatch/unwatch/bench/report"
-	"github.com/unwatch/unwatch/bench/result"
-	"github.com/unwatch/unwatch/bench/worker"
+	"github.com/unwatch/unwatch/bench/internal/plan"
+	"github.com/unwatch/unwatch/bench/internal/report"
+	"github.com/unwatch/unwatch/bench/internal/result"
+	"github.com/unwatch/unwatch/bench/internal/worker"
 )
 
 func main() {

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/unwatch/unwatch/bench/stats"
+	"github.com/unwatch/unwatch/bench/internal/stats"
 )
 
 // Chart is a bar chart with a bar per item and series.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/unwatch/unwatch/bench/worker"
+	"github.com/unwatch/unwatch/bench/internal/worker"
 )
 
 // Hold is one measurement of one keeper.

@@ -1,9 +1,9 @@
 package report
 
 import (
-	"github.com/unwatch/unwatch/bench/peers"
-	"github.com/unwatch/unwatch/bench/result"
-	"github.com/unwatch/unwatch/bench/stats"
+	"github.com/unwatch/unwatch/bench/internal/peers"
+	"github.com/unwatch/unwatch/bench/internal/result"
+	"github.com/unwatch/unwatch/bench/internal/stats"
 )
 
 // Figure is a chart and its file name.

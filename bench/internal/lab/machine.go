@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/unwatch/unwatch/bench/result"
+	"github.com/unwatch/unwatch/bench/internal/result"
 )
 
 // Machine describes this machine. Unknown fields stay empty.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unwatch/unwatch/bench/result"
-	"github.com/unwatch/unwatch/bench/worker"
+	"github.com/unwatch/unwatch/bench/internal/result"
+	"github.com/unwatch/unwatch/bench/internal/worker"
 	"github.com/unwatch/unwatch/internal/servers"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/unwatch/unwatch/bench/worker"
+	"github.com/unwatch/unwatch/bench/internal/worker"
 )
 
 // jiffy is the unit of CPU time in /proc on Linux.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/unwatch/unwatch/bench/lab"
-	"github.com/unwatch/unwatch/bench/result"
-	"github.com/unwatch/unwatch/bench/worker"
+	"github.com/unwatch/unwatch/bench/internal/lab"
+	"github.com/unwatch/unwatch/bench/internal/result"
+	"github.com/unwatch/unwatch/bench/internal/worker"
 )
 
 // hold measures a keeper that holds locks.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/unwatch/unwatch/bench/peers"
+	"github.com/unwatch/unwatch/bench/internal/peers"
 )
 
 func TestScenarios(t *testing.T) {

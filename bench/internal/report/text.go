@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/unwatch/unwatch/bench/result"
+	"github.com/unwatch/unwatch/bench/internal/result"
 )
 
 // Text writes all tables for a terminal.

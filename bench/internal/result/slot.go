@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/unwatch/unwatch/bench/stats"
-	"github.com/unwatch/unwatch/bench/worker"
+	"github.com/unwatch/unwatch/bench/internal/stats"
+	"github.com/unwatch/unwatch/bench/internal/worker"
 )
 
 // Of returns the slots of an implementation in a scenario.

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/unwatch/unwatch/bench/worker"
+	"github.com/unwatch/unwatch/bench/internal/worker"
 )
 
 // File is the result of one run of the bench.

@@ -11,10 +11,10 @@ import (
 	"text/template"
 	"time"
 
-	"github.com/unwatch/unwatch/bench/peers"
-	"github.com/unwatch/unwatch/bench/plan"
-	"github.com/unwatch/unwatch/bench/result"
-	"github.com/unwatch/unwatch/bench/stats"
+	"github.com/unwatch/unwatch/bench/internal/peers"
+	"github.com/unwatch/unwatch/bench/internal/plan"
+	"github.com/unwatch/unwatch/bench/internal/result"
+	"github.com/unwatch/unwatch/bench/internal/stats"
 )
 
 //go:embed performance.tmpl

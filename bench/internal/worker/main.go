@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/unwatch/unwatch/bench/relay"
+	"github.com/unwatch/unwatch/bench/internal/relay"
 )
 
 // Main runs a child.

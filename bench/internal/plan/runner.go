@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/unwatch/unwatch/bench/lab"
-	"github.com/unwatch/unwatch/bench/result"
-	"github.com/unwatch/unwatch/bench/worker"
+	"github.com/unwatch/unwatch/bench/internal/lab"
+	"github.com/unwatch/unwatch/bench/internal/result"
+	"github.com/unwatch/unwatch/bench/internal/worker"
 )
 
 // Runner runs scenarios.

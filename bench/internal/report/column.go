@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/unwatch/unwatch/bench/stats"
+	"github.com/unwatch/unwatch/bench/internal/stats"
 )
 
 // column is a column of a table with rows of type R.

@@ -5,10 +5,10 @@ import (
 	"math"
 	"strings"
 
-	"github.com/unwatch/unwatch/bench/peers"
-	"github.com/unwatch/unwatch/bench/plan"
-	"github.com/unwatch/unwatch/bench/result"
-	"github.com/unwatch/unwatch/bench/stats"
+	"github.com/unwatch/unwatch/bench/internal/peers"
+	"github.com/unwatch/unwatch/bench/internal/plan"
+	"github.com/unwatch/unwatch/bench/internal/result"
+	"github.com/unwatch/unwatch/bench/internal/stats"
 )
 
 // HoldTable is the table for one number of locks.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/unwatch/unwatch/bench/result"
+	"github.com/unwatch/unwatch/bench/internal/result"
 )
 
 // Counters returns the sum of the counters of all servers on the path. It corrects them for its own

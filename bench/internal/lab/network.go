@@ -7,8 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/unwatch/unwatch/bench/peers"
-	"github.com/unwatch/unwatch/bench/worker"
+	"github.com/unwatch/unwatch/bench/internal/peers"
+	"github.com/unwatch/unwatch/bench/internal/worker"
 	"github.com/unwatch/unwatch/internal/servers"
 )
 

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unwatch/unwatch/bench/result"
-	"github.com/unwatch/unwatch/bench/stats"
-	"github.com/unwatch/unwatch/bench/worker"
+	"github.com/unwatch/unwatch/bench/internal/result"
+	"github.com/unwatch/unwatch/bench/internal/stats"
+	"github.com/unwatch/unwatch/bench/internal/worker"
 )
 
 // slot returns a slot of a second, with done updates by one process.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/unwatch/unwatch/bench/lab"
-	"github.com/unwatch/unwatch/bench/peers"
-	"github.com/unwatch/unwatch/bench/stats"
+	"github.com/unwatch/unwatch/bench/internal/lab"
+	"github.com/unwatch/unwatch/bench/internal/peers"
+	"github.com/unwatch/unwatch/bench/internal/stats"
 )
 
 // Scenario is one kind of load.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unwatch/unwatch/bench/peers"
-	"github.com/unwatch/unwatch/bench/plan"
-	"github.com/unwatch/unwatch/bench/result"
-	"github.com/unwatch/unwatch/bench/stats"
+	"github.com/unwatch/unwatch/bench/internal/peers"
+	"github.com/unwatch/unwatch/bench/internal/plan"
+	"github.com/unwatch/unwatch/bench/internal/result"
+	"github.com/unwatch/unwatch/bench/internal/stats"
 )
 
 // Table is the table of one scenario.
