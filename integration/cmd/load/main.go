@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/unwatch/unwatch/integration/load"
+	"github.com/unwatch/unwatch/integration/internal/load"
 )
 
 func main() {

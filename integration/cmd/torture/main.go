@@ -22,7 +22,7 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/unwatch/unwatch/integration/torture"
+	"github.com/unwatch/unwatch/integration/internal/torture"
 )
 
 func main() {

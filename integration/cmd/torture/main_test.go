@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/unwatch/unwatch/integration/torture"
+	"github.com/unwatch/unwatch/integration/internal/torture"
 )
 
 func TestUsage(t *testing.T) {

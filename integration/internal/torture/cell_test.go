@@ -28,7 +28,7 @@ func TestUnreadySite(t *testing.T) {
 	require.NoError(t, site.servers[0].Kill())
 	r := Cell(ctx, site, Nemeses()[0], time.Minute, 1)
 	require.Len(t, r.Errors, 1)
-	assert.Contains(t, r.Errors[0], "the servers cannot be made ready for a cell: ")
+	assert.Contains(t, r.Errors[0], "prepare the servers for a cell: ")
 	assert.True(t, r.Bad())
 	assert.Empty(t, r.History.ops)
 }

@@ -12,7 +12,7 @@ import (
 
 // docs/guarantees.md shows a run. It has exactly the cells that exist, and its commands select some.
 func TestGuarantees(t *testing.T) {
-	text, err := os.ReadFile("../../docs/guarantees.md")
+	text, err := os.ReadFile("../../../docs/guarantees.md")
 	require.NoError(t, err)
 	doc := string(text)
 	shown := map[string]bool{}
