@@ -181,6 +181,8 @@ func someSteps(t *rapid.T) []step {
 		switch {
 		case i == 0 && rapid.IntRange(0, 9).Draw(t, "create") > 0:
 			s.op, s.text, s.topic = "Create", "n", "t"
+		case i > 0 && steps[i-1].op == "Post" && rapid.Bool().Draw(t, "read"): // else few runs have an unread message
+			s.op, s.number = "MarkRead", 1
 		case i > 0 && rapid.IntRange(0, 9).Draw(t, "again") == 0:
 			s = steps[rapid.IntRange(0, i-1).Draw(t, "which")]
 			s.at = clock
