@@ -7,7 +7,7 @@ var (
 	// ErrNoRoom: there is no room with that id.
 	ErrNoRoom = domains.NewRefusal("no_room", "there is no such room")
 	// ErrRoomExists: Create found a room with that id.
-	ErrRoomExists = domains.NewRefusal("room_exists", "there is such a room already")
+	ErrRoomExists = domains.NewRefusal("room_exists", "the room already exists")
 	// ErrRoomFull: the room has as many members as it may have.
 	ErrRoomFull = domains.NewRefusal("room_full", "the room is full")
 	// ErrRoomClosed: the room is closed, and cannot change.

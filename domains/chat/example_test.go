@@ -12,8 +12,7 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// People join a room until it is full. The owner leaves, and whoever has been in
-// longest owns it.
+// Users join a room until it is full. The owner leaves, and the member with the earliest JoinedAt is the next owner.
 func Example() {
 	ctx := context.Background()
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
@@ -81,7 +80,7 @@ func ExampleConfig_mend() {
 
 	room, err = rooms.Remove(ctx, "7", op("a", 1), "ann", "bob")
 	fmt.Println(room.OwnerID, err)
-	room, err = chat.New(store, chat.Config{}).Get(ctx, "7") // Mend has done what it can for this one
+	room, err = chat.New(store, chat.Config{}).Get(ctx, "7") // repaired by Mend
 	fmt.Println(room.OwnerID, err)
 	// Output:
 	// rmw: decode "chat:room:7": the stored value cannot be decoded: string(100 bytes): the owner is not one of the members

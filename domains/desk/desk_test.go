@@ -154,7 +154,7 @@ func TestRefusals(t *testing.T) {
 			_, err = d.Assign(ctx, d.op(), "s", "b")
 			return err
 		}, session.ErrClosed},
-		"transfer, nobody's": {func(ctx context.Context, d fixture) error {
+		"transfer, not assigned": {func(ctx context.Context, d fixture) error {
 			_, err := d.Transfer(ctx, d.op(), "s", desk.TransferTo{AgentID: "b"})
 			return err
 		}, session.ErrNotNow},

@@ -11,9 +11,9 @@ var (
 	// ErrHasSession: the visitor has an open session, which is returned with the error.
 	ErrHasSession = domains.NewRefusal("has_session", "the visitor has an open session")
 	// ErrOpening: another session of the visitor is being opened. Try again after Config.Patience.
-	ErrOpening = domains.NewRefusal("opening", "a session of the visitor is being opened")
+	ErrOpening = domains.NewRefusal("opening", "another session of the visitor is being opened: try again later")
 	// ErrAbandoned: opening the session took longer than Config.Patience, and it was closed. Use a new id.
-	ErrAbandoned = domains.NewRefusal("abandoned", "opening the session was given up")
+	ErrAbandoned = domains.NewRefusal("abandoned", "the session was abandoned while it was being opened: use a new id")
 )
 
 func ignore(err error, harmless error) error {

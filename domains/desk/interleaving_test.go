@@ -265,7 +265,7 @@ func TestStepsAfterCommit(t *testing.T) {
 			told++
 			assert.Equal(t, "s", sessionID)
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
-			assert.NoError(t, ctx.Err(), "who is told has time, too")
+			assert.NoError(t, ctx.Err(), "the callback's ctx has not ended")
 		}
 		store := hanging{w, "agent:b"}
 		late := desk.New(session.New(store, session.Config{}), mcc.New(store, mcc.Config{Max: limit}), desk.Config{Unfinished: tell})

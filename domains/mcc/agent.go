@@ -103,7 +103,7 @@ func (a *Agent) Check() error {
 	}
 	switch {
 	case !slices.Contains(statuses, string(a.Status)):
-		return errors.New("the status is none of an agent's")
+		return errors.New("the status is unknown")
 	case a.Max < Unlimited:
 		return fmt.Errorf("max is below %d, which is no limit", Unlimited)
 	case len(a.Groups) > MaxGroups:

@@ -16,7 +16,7 @@ func (s *Session) Check() error {
 	}
 	switch {
 	case !slices.Contains(states, string(s.Status)):
-		return errors.New("the status is none of a session's")
+		return errors.New("the status is unknown")
 	case (s.AgentID != "") != s.Held():
 		return fmt.Errorf("a session has an agent if and only if it is assigned, active or on hold; this one is %s", s.Status)
 	case s.Epoch > MaxEpoch:
@@ -36,7 +36,7 @@ func (s *Session) checkTexts() error {
 		}
 	}
 	for _, t := range s.Transfers {
-		ids := map[string]string{"one it came from": t.From, "one it went to": t.To}
+		ids := map[string]string{"transfer's source": t.From, "transfer's destination": t.To}
 		if err := cmp.Or(checkWhy(t.By, t.Reason), domains.CheckIDs(ids)); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ func (s *Session) end(op string, at domains.Time, reason Reason, windows Windows
 		return rmw.Keep
 	}
 	if reason == "" {
-		return fmt.Errorf("%w: a session is closed for a reason", rmw.ErrInvalid)
+		return fmt.Errorf("%w: the reason of the closing is empty", rmw.ErrInvalid)
 	}
 	if err := s.move(op, domains.CheckText("reason", string(reason), MaxReason)); err != nil {
 		return err

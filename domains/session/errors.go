@@ -7,17 +7,17 @@ var (
 	// ErrNoSession: there is no session with that id.
 	ErrNoSession = domains.NewRefusal("no_session", "there is no such session")
 	// ErrSessionExists: Create found a session with that id.
-	ErrSessionExists = domains.NewRefusal("session_exists", "there is such a session already")
+	ErrSessionExists = domains.NewRefusal("session_exists", "the session already exists")
 	// ErrClosed: the session is closed, and cannot change.
 	ErrClosed = domains.NewRefusal("session_closed", "the session is closed")
 	// ErrNotNow: the transition table forbids the operation in the session's state.
-	ErrNotNow = domains.NewRefusal("not_now", "the session is not in a state for that")
+	ErrNotNow = domains.NewRefusal("not_now", "the session's state does not permit the operation")
 	// ErrNotHolder: the session has another agent, or none.
 	ErrNotHolder = domains.NewRefusal("not_holder", "the session is not with that agent")
 	// ErrMovedOn: the session has another epoch than the given one. Read it again.
-	ErrMovedOn = domains.NewRefusal("moved_on", "the session has moved on")
+	ErrMovedOn = domains.NewRefusal("moved_on", "the session's epoch has changed: read it again")
 	// ErrSameAgent: the agent already has the session.
-	ErrSameAgent = domains.NewRefusal("same_agent", "the session is with that agent already")
+	ErrSameAgent = domains.NewRefusal("same_agent", "the agent already has the session")
 	// ErrNotIdle: the limits of [Idle] have not passed.
 	ErrNotIdle = domains.NewRefusal("not_idle", "the session is not idle")
 

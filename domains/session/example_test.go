@@ -13,7 +13,7 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// A conversation from the queue to the rating. Who has been taken off it is refused.
+// A conversation from the queue to the rating. The previous agent is refused.
 func Example() {
 	ctx := context.Background()
 	nine := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
@@ -25,7 +25,7 @@ func Example() {
 	s, err := sessions.Create(ctx, "42", op(0), session.Session{VisitorID: "v", Status: session.Queued})
 	fmt.Println(s.Status, err)
 
-	// Package desk gives it to an agent, who must have room for it.
+	// desk.Assign also takes a slot of the agent.
 	_, err = sessions.Edit(ctx, "42", op(1), func(s *session.Session) error {
 		return s.Assign(op(1).Time(), "ann", s.Epoch)
 	})
@@ -70,7 +70,7 @@ func ExampleConfig_mend() {
 	// system 1970-01-01T00:00:05.000Z ann <nil>
 }
 
-// closedOnes gives sessions that were closed what they should have.
+// closedOnes completes the fields of closed sessions.
 func closedOnes(s *session.Session) {
 	if s.Status != session.Closed {
 		return

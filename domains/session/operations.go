@@ -226,7 +226,7 @@ func checkQueue(id string) error { return domains.CheckIDs(map[string]string{"qu
 
 // checkWhy validates the requester and the reason of a transfer.
 func checkWhy(by, reason string) error {
-	return cmp.Or(domains.CheckIDs(map[string]string{"one who wants it": by}), domains.CheckText("reason", reason, MaxReason))
+	return cmp.Or(domains.CheckIDs(map[string]string{"requester": by}), domains.CheckText("reason", reason, MaxReason))
 }
 
 // move changes the status as the table says for op, unless one of the checks failed or the table forbids it.
