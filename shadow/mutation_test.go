@@ -1,12 +1,10 @@
 package shadow_test
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,48 +46,6 @@ func verdictAfter(t *testing.T, calls int, candidate rmw.Store, cfg shadow.Confi
 	r := s.Report()
 	require.NoError(t, r.Check())
 	return r
-}
-
-// unguarded reads, waits, and writes over any update in between.
-func unguarded() *mutant {
-	return guardedBy(func(_, _, _ rmw.Value) bool { return true })
-}
-
-// guardedBy reads, waits, and writes if the guard accepts the value read, the value stored
-// now, and the next value.
-func guardedBy(guard func(read, now, next rmw.Value) bool) *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
-	var mu sync.Mutex
-	store := func(ctx context.Context, name string, read, next rmw.Value, ttl time.Duration) (bool, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		now, left, err := m.Get(ctx, name)
-		if err != nil || !guard(read, now, next) {
-			return false, err
-		}
-		return true, m.Set(ctx, name, next, cmp.Or(ttl, left))
-	}
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-		for attempt := 1; ; attempt++ {
-			cur, _, err := m.Get(ctx, key.Name)
-			if err != nil {
-				return rmw.Result{}, err
-			}
-			next, err := fn(ctx, cur)
-			if err != nil {
-				return rmw.Result{Attempts: attempt}, err
-			}
-			write, ttl, err := rmw.CheckWrite(key, cur, next)
-			if err != nil || !write {
-				return rmw.Result{Before: cur, After: cur, Attempts: attempt}, err
-			}
-			time.Sleep(time.Millisecond)
-			if stored, err := store(ctx, key.Name, cur, next, ttl); err != nil || stored {
-				return rmw.Result{Before: cur, After: next.WithTTL(0), Written: true, Attempts: attempt}, err
-			}
-		}
-	}
-	return m
 }
 
 // named counts the findings that block, by comparator, class and path.

@@ -188,7 +188,8 @@ func (e *engine) explain(t *keyState, f finding, b rmw.Value) finding {
 	case !sole && !e.unlogged(t, b):
 		return gap
 	case !sole:
-		f.class, f.explain = report.ForeignWrite, e.explainForeign(t, b, "the store in the shadow holds a value that no process mirrored there")
+		f.class = report.ForeignWrite
+		f.explain = e.explainForeign(t, b, "the store in the shadow holds a value that no process mirrored there")
 	case t.gap, !t.certain(), t.expired(b), t.pair[1] == t.left:
 		return gap // with t.left, it is the serving path that went on without a call
 	case t.sure:
