@@ -5,6 +5,11 @@ import (
 	"strings"
 )
 
+// resolvers resolve the functions of each client.
+var resolvers = map[Name]func(c *Call) (name int, ok bool){
+	GoRedis: goRedis, Redigo: redigo, Rueidis: rueidis, Radix: radix, GoZero: goZero, Gredis: gredis,
+}
+
 // goRedis resolves a function or method of go-redis. Like the resolvers of other clients it returns the index of the
 // argument with the command's name, or -1, and whether the function sends a command at all.
 func goRedis(c *Call) (name int, ok bool) {
@@ -39,22 +44,11 @@ func goRedis(c *Call) (name int, ok bool) {
 			return -1, transaction(c)
 		}
 		return -1, false // the call that makes the pipeline is the finding
-	case "Subscribe", "PSubscribe", "SSubscribe", "Unsubscribe", "PUnsubscribe", "SUnsubscribe":
-		c.Commands = []string{strings.ToUpper(method)}
-		return -1, true
 	case "Do":
 		skip := sig.Params().Len() - 1 // a ctx, or none
 		return skip, sig.Variadic()
 	}
-	if sig.Results().Len() != 1 || !isCmd(sig.Results().At(0).Type()) {
-		return -1, false
-	}
-	command, ok := commandOf(method)
-	if !ok {
-		return -1, false
-	}
-	c.Commands = []string{command}
-	return -1, true
+	return -1, subscribes(c) || sig.Results().Len() == 1 && isCmd(sig.Results().At(0).Type()) && named(c, method)
 }
 
 func transaction(c *Call) bool {
@@ -90,12 +84,8 @@ func rueidis(c *Call) (name int, ok bool) {
 	if method == "Arbitrary" {
 		return 0, true
 	}
-	command, ok := commandOf(method)
-	if !ok {
-		return -1, false
-	}
-	c.How, c.Commands = Builder, []string{command}
-	return -1, true
+	c.How = Builder
+	return -1, named(c, method)
 }
 
 // radix resolves a function or method of radix.
@@ -118,7 +108,7 @@ func radix(c *Call) (name int, ok bool) {
 // subscribes resolves a method of a subscriber's connection.
 func subscribes(c *Call) bool {
 	switch c.Func.Name() {
-	case "Subscribe", "PSubscribe", "Unsubscribe", "PUnsubscribe":
+	case "Subscribe", "PSubscribe", "SSubscribe", "Unsubscribe", "PUnsubscribe", "SUnsubscribe":
 		c.Commands = []string{strings.ToUpper(c.Func.Name())}
 		return true
 	}
@@ -151,11 +141,8 @@ func gredis(c *Call) (name int, ok bool) {
 	switch method {
 	case "Do", "DoVar", "DoWithTimeout", "DoVarWithTimeout", "Send":
 		return firstText(sig)
-	case "Subscribe", "PSubscribe":
-		c.Commands = []string{strings.ToUpper(method)}
-		return -1, true
 	}
-	return -1, named(c, method)
+	return -1, subscribes(c) || named(c, method)
 }
 
 // named resolves a method that is named after its command.

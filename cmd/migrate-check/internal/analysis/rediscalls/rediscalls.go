@@ -86,7 +86,8 @@ type finder struct {
 	visiting  map[*types.Var]bool  // in progress, against recursion
 	returning map[*types.Func]bool // in progress, against recursion
 	helpers   map[types.Object]*Sends
-	answers   map[*types.Var]*answers
+	answered  map[*types.Var]bool         // commands with SetVal or SetErr
+	handedOn  map[*types.Var]bool         // passed to a function, as to Process
 	holds     map[ast.Node]*types.Var     // the variable that gets a value
 	indices   map[ast.Expr]constant.Value // the known indices of elements of literals
 }
@@ -209,21 +210,10 @@ func (f *finder) resolve(n ast.Node, fn *types.Func, args []ast.Expr) (c *Call, 
 	if call, ok := n.(*ast.CallExpr); ok {
 		c.Spread = call.Ellipsis.IsValid()
 	}
-	name := -1 // the index of the command's name among the arguments
-	switch lib.Name {
-	case GoRedis:
-		name, ok = goRedis(c)
-		ok = ok && (fn.Signature().Recv() != nil || !f.isDouble(n))
-	case Redigo:
-		name, ok = redigo(c)
-	case Rueidis:
-		name, ok = rueidis(c)
-	case Radix:
-		name, ok = radix(c)
-	case GoZero:
-		name, ok = goZero(c)
-	case Gredis:
-		name, ok = gredis(c)
+	var name int // the index of the command's name among the arguments, or -1
+	name, ok = resolvers[lib.Name](c)
+	if ok && lib.Name == GoRedis && fn.Signature().Recv() == nil {
+		ok = !f.isDouble(n)
 	}
 	if !ok {
 		return nil, false

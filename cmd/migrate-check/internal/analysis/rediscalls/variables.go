@@ -24,13 +24,26 @@ func (f *finder) uses(v *types.Var) *uses {
 	if v.Pkg() != f.pass.Pkg {
 		return nil
 	}
+	f.collectOnce()
+	return f.assigned[v]
+}
+
+func (f *finder) collectOnce() {
 	if f.assigned == nil {
-		f.assigned, f.params = map[*types.Var]*uses{}, map[*types.Var]param{}
+		f.assigned, f.params, f.holds = map[*types.Var]*uses{}, map[*types.Var]param{}, map[ast.Node]*types.Var{}
+		f.answered, f.handedOn = map[*types.Var]bool{}, map[*types.Var]bool{}
 		for _, file := range f.pass.Files {
 			ast.Inspect(file, f.collect)
 		}
 	}
-	return f.assigned[v]
+}
+
+// isDouble reports whether the code answers a command itself instead of sending it, as a test double of a client does:
+// cmd := redis.NewIntCmd(ctx, "publish"); cmd.SetVal(1); return cmd.
+func (f *finder) isDouble(n ast.Node) bool {
+	f.collectOnce()
+	v := f.holds[n]
+	return f.answered[v] && !f.handedOn[v]
 }
 
 // shared reports whether other packages may assign to a variable.
@@ -89,6 +102,12 @@ func (f *finder) collect(n ast.Node) bool {
 		f.fields(n)
 	case *ast.CallExpr:
 		f.passed(n)
+		if sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr); ok && (sel.Sel.Name == "SetVal" || sel.Sel.Name == "SetErr") {
+			f.note(f.answered, sel.X)
+		}
+		for _, arg := range n.Args {
+			f.note(f.handedOn, arg)
+		}
 	case *ast.AssignStmt:
 		for i, left := range n.Lhs {
 			f.assign(n, i, left)
@@ -145,10 +164,18 @@ func (f *finder) assign(n *ast.AssignStmt, i int, left ast.Expr) {
 // put notes the assignment of a value.
 func (f *finder) put(u *uses, to, value ast.Expr) {
 	u.values = append(u.values, value)
-	if literal, ok := ast.Unparen(value).(*ast.FuncLit); ok {
-		if v := f.variable(to); v != nil {
+	if v := f.variable(to); v != nil {
+		f.holds[ast.Unparen(value)] = v
+		if literal, ok := ast.Unparen(value).(*ast.FuncLit); ok {
 			f.given(v, literal.Type)
 		}
+	}
+}
+
+// note adds the variable of an expression to a set.
+func (f *finder) note(set map[*types.Var]bool, e ast.Expr) {
+	if v := f.variable(e); v != nil {
+		set[v] = true
 	}
 }
 

@@ -2,6 +2,7 @@ package symbolic
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/unwatch/unwatch/proxycompat"
@@ -85,62 +86,42 @@ func (r rule) hashed(key Value) hashed {
 	if !r.tags {
 		return hashed{text: key, sure: true}
 	}
-	for i, p := range key {
-		if p.Symbol() {
-			if !p.Plain {
-				return hashed{} // there may be braces in it
-			}
-			continue
-		}
-		open := strings.IndexByte(p.Text, '{')
-		if open < 0 {
-			continue
-		}
-		tag, closed := closing(Concat(Constant(p.Text[open+1:]), key[i+1:]))
+	before, rest, opened := cut(key, '{')
+	if !before.plain() {
+		return hashed{} // a symbol may have braces
+	}
+	if opened {
+		tag, _, closed := cut(rest, '}')
 		switch {
-		case closed && len(tag) == 0 && !r.empty:
-			return hashed{text: key, sure: true}
-		case closed:
+		case closed && (len(tag) > 0 || r.empty):
 			return hashed{text: tag, tagged: true, sure: true}
+		case !closed && !rest.plain():
+			return hashed{} // a symbol may have the closing brace
 		}
-		for _, rest := range key[i+1:] {
-			if rest.Symbol() && !rest.Plain {
-				return hashed{} // it may hold the closing brace
-			}
-		}
-		break
 	}
 	return hashed{text: key, sure: true}
 }
 
-// closing returns the part before the first closing brace.
-func closing(v Value) (tag Value, closed bool) {
+// cut cuts a value around the first sign in a constant. Without one, before is all of the value.
+func cut(v Value, sign byte) (before, behind Value, found bool) {
 	for i, p := range v {
-		if p.Symbol() {
-			continue
-		}
-		if shut := strings.IndexByte(p.Text, '}'); shut >= 0 {
-			return Concat(v[:i], Constant(p.Text[:shut])), true
+		if at := strings.IndexByte(p.Text, sign); at >= 0 && !p.Symbol() {
+			return Concat(v[:i], Constant(p.Text[:at])), Concat(Constant(p.Text[at+1:]), v[i+1:]), true
 		}
 	}
-	return nil, false
+	return v, nil, false
+}
+
+// plain reports whether no symbol of a value has a brace.
+func (v Value) plain() bool {
+	return !slices.ContainsFunc(v, func(p Part) bool { return p.Symbol() && !p.Plain })
 }
 
 // sharedTag reports whether the common prefix of two keys has both braces of a tag.
 func sharedTag(a, b Value, r rule) bool {
-	same := common(a, b)
-	for i, p := range same {
-		if p.Symbol() {
-			continue
-		}
-		open := strings.IndexByte(p.Text, '{')
-		if open < 0 {
-			continue
-		}
-		tag, closed := closing(Concat(Constant(p.Text[open+1:]), same[i+1:]))
-		return closed && (r.empty || len(tag) > 0)
-	}
-	return false
+	_, rest, _ := cut(common(a, b), '{')
+	tag, _, closed := cut(rest, '}')
+	return closed && (r.empty || len(tag) > 0)
 }
 
 // common returns the common prefix of two values.

@@ -2,7 +2,6 @@ package symbolic
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/unwatch/unwatch/proxycompat"
 )
@@ -20,18 +19,11 @@ func Mistakes(p *proxycompat.Profile, key Value) (found []Mistake) {
 	if !r.tags {
 		return nil
 	}
-	at := -1
-	for i, part := range key {
-		if !part.Symbol() && strings.Contains(part.Text, "{") {
-			at = i
-			break
-		}
-	}
-	if at < 0 {
+	_, rest, opened := cut(key, '{')
+	if !opened {
 		return nil
 	}
-	open := strings.IndexByte(key[at].Text, '{')
-	tag, closed := closing(Concat(Constant(key[at].Text[open+1:]), key[at+1:]))
+	tag, _, closed := cut(rest, '}')
 	text, known := tag.Known()
 	symbols := len(key) > 1
 	switch {
