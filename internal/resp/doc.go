@@ -25,6 +25,7 @@ type ProtocolError struct{ Text string }
 
 func (e *ProtocolError) Error() string { return "resp: protocol error: " + e.Text }
 
+// Is makes errors.Is(err, ErrProtocol) true.
 func (e *ProtocolError) Is(target error) bool { return target == ErrProtocol }
 
 func bad(format string, args ...any) error {

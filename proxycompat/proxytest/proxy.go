@@ -252,6 +252,7 @@ func (p *Proxy) CalmOptions() *redis.Options {
 	return o
 }
 
+// Backends returns the number of backends.
 func (p *Proxy) Backends() int { return len(p.backends) }
 
 // Engine returns in-process server i, to read or change stored data. It panics if there is no such server;

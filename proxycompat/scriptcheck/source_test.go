@@ -81,7 +81,7 @@ func TestOwnScriptsAreFine(t *testing.T) {
 		for _, name := range []string{"codis", "codis@3.2", "twemproxy", "twemproxy@3.2", "redis", "redis@3.2", alibaba} {
 			found, err := scriptcheck.CheckScript(profile(t, name), string(script))
 			require.NoError(t, err)
-			if filepath.Base(file) == "release_notify.lua" && !subscribes[name] { // opt-in, for proxies through which Redisson can subscribe
+			if filepath.Base(file) == "release_notify.lua" && !subscribes[name] { // opt-in, where Redisson can subscribe
 				assert.Equal(t, []string{"19 unheard PUBLISH"}, brief(found), name)
 				continue
 			}
