@@ -48,7 +48,7 @@ func guardedBy(guard func(read, now, next rmw.Value) bool) *mutant {
 			if err != nil || !write {
 				return rmw.Result{Before: cur, After: cur, Attempts: attempt}, err
 			}
-			time.Sleep(time.Millisecond)
+			<-time.After(time.Millisecond)
 			if stored, err := store(ctx, key.Name, cur, next, ttl); err != nil || stored {
 				return rmw.Result{Before: cur, After: next.WithTTL(0), Written: true, Attempts: attempt}, err
 			}
