@@ -57,7 +57,7 @@ func (c *comparison) compare(legacy, candidate rmw.Value) diff.Result {
 
 func (c *comparison) same(a, b rmw.Value) bool { return c.compare(a, b).Same }
 
-// judge compares two values; explain says what a difference means.
+// judge compares two values; explain describes a difference.
 func (c *comparison) judge(legacy, candidate rmw.Value, explain string) finding {
 	r := c.compare(legacy, candidate)
 	switch {
@@ -107,7 +107,7 @@ func expiryText(left time.Duration) string {
 }
 
 // lostWrite changes a difference into a lost write if the path reported that it had written
-// want, and the key still holds old, or nothing. A path whose codec changes values reports
+// want, and the key still holds old, or nothing. A codec that changes values also reports
 // the changed value. A path that reads from a replica is right on the second read.
 func (e *engine) lostWrite(f finding, c *comparison, key rmw.Key, res rmw.Result, old, want, got rmw.Value) finding {
 	if f.class != report.ValueDiffers || !res.Written || !c.same(want, res.After) || got.Exists() && !c.same(old, got) {

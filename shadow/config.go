@@ -113,7 +113,7 @@ type Domain struct {
 	Ignore []string
 	// Sets lists arrays to compare without regard to order.
 	Sets []string
-	// Show lists paths whose values the report may show. All others are redacted.
+	// Show lists paths of values that the report may show. All others are redacted.
 	Show []string
 	// Keys lists names of fields that are data: "unread.*", if unread maps users to counts.
 	// A finding shows them as "*", as it does with names that look like data.

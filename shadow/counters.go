@@ -250,7 +250,7 @@ func (c *counters) raced(it *item, took, waited time.Duration) {
 	c.health.LockWait.Record(waited)
 }
 
-// audited counts a commit of the free run whose place in the chain is known.
+// audited counts a commit of the free run with a known place in the chain.
 func (c *counters) audited(a ack) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -42,7 +42,7 @@
 // # Cost and safety
 //
 // A sampled call costs its caller two readings of the clock, two hashes and a place in a
-// queue. It allocates nothing and never waits, whatever the state of the other store. When
+// queue. It allocates nothing and never waits, in any state of the other store. When
 // the queue is full, by count or by bytes, the Store drops calls and counts them. The hidden
 // path has its own workers, time limits, rate limit and circuit breaker; a panic there is
 // counted. [Store.Kill] switches everything off, for good, without a call of any store.

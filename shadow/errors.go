@@ -88,7 +88,7 @@ func servingFailure(err, own error) report.Reason {
 }
 
 // passesOn reports whether a path returned fn's own error. errors.Is panics on an error
-// whose fields have no ==, so passesOn recognises such an error by its type.
+// with fields that have no ==, so passesOn recognises such an error by its type.
 func passesOn(err, own error) bool {
 	if reflect.ValueOf(own).Comparable() {
 		return errors.Is(err, own)

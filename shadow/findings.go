@@ -18,7 +18,7 @@ type finding struct {
 	key         string              // as the report shows it
 	redacted    []report.Difference // likewise, if a sample is wanted
 
-	legacy, candidate             string // what each path answered, in a word
+	legacy, candidate             string // the answer of each path, in a word
 	legacyExpiry, candidateExpiry string
 }
 
@@ -44,8 +44,8 @@ func (f *finding) paths() (paths []string) {
 	return paths
 }
 
-// redact replaces the key and the values of a finding by what the report may show. It calls
-// Config.RedactKey and may hash megabytes, so it must not run under the counters' lock.
+// redact replaces the key and the values of a finding by names and tokens that the report
+// may show. It calls Config.RedactKey and may hash megabytes, so it must not run under the counters' lock.
 func (c *counters) redact(f *finding, about *call, comparator report.Comparator) {
 	if f.matches() {
 		return

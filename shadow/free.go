@@ -158,7 +158,7 @@ func (f *free) checkLocked(c *chain, seen link, read time.Time) {
 	})
 }
 
-// unknown settles a commit whose place in the chain is no longer visible.
+// unknown settles a commit without a visible place in the chain.
 func (f *free) unknown(a ack) { f.settle(a.item, report.Free, finding{class: report.Match}) }
 
 func (f *free) audited(a ack, class report.Class, explain string) {
@@ -269,8 +269,8 @@ func (f *free) compareExpiryLocked(c *chain, dated dating, seen link, left time.
 		"an update that keeps the expiry has changed it: it was set some seconds before, on the same key"))
 }
 
-// dueChains returns the chains whose last commit is older than age, and those whose expiry
-// is due for a comparison. It removes chains that need neither.
+// dueChains returns the chains with a last commit older than age, and those with an expiry
+// due for a comparison. It removes chains that need neither.
 func (f *free) dueChains(age time.Duration) (chains []*chain) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

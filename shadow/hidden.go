@@ -119,7 +119,7 @@ func (h *hiddenPath) outage(err error) report.Reason {
 	return why
 }
 
-// always returns an update that stores v, whatever the key holds. The zero Value deletes.
+// always returns an update that stores v. The zero Value deletes.
 func always(v rmw.Value) rmw.UpdateFunc {
 	return func(context.Context, rmw.Value) (rmw.Value, error) { return v, nil }
 }

@@ -59,7 +59,7 @@ type verification struct {
 	shares   int64     // the Store's counter, when an expiry was last judged
 }
 
-// abandon gives up the pending calls, and what was known: the chain has a gap.
+// abandon gives up the pending calls and the known value: the chain has a gap.
 func (r *replication) abandon() (pending []*item) {
 	pending, r.pending = r.pending, nil
 	r.known, r.gap = false, true

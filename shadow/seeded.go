@@ -66,7 +66,7 @@ func (e *engine) seeded(it *item) {
 	e.settle(it, report.Seeded, f)
 }
 
-// run returns what the trial found, or the reason why it found nothing.
+// run returns the finding of the trial, or the reason why there is none.
 func (t *trial) run() (f finding, why report.Reason) {
 	if t.it.old.Exists() {
 		var err error

@@ -158,8 +158,7 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	return res, err
 }
 
-// clocked selects the updates whose latency is measured: the first 4,096, then one in
-// eight. To leave out the time of fn takes two more readings of the clock. The hash keeps
+// clocked selects the updates to measure: the first 4,096, then one in eight. To leave out the time of fn takes two more readings of the clock. The hash keeps
 // the selection from following a pattern of the service's calls.
 func clocked(id uint64) bool { return id <= 4096 || id*0x9e3779b97f4a7c15>>61 == 0 }
 
@@ -213,7 +212,7 @@ func (s *Store) Close() error {
 	return s.engine.close()
 }
 
-// Reset restarts the counts of an operation whose code has changed. domain is a Key.Label;
+// Reset restarts the counts of an operation, for example after a change of its code. domain is a Key.Label;
 // operation is a name of [rmw.WithOperation], or "update" or "read" for a call without one.
 func (s *Store) Reset(domain, operation string) { s.counters.reset(domain, operation) }
 

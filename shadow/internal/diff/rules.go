@@ -18,7 +18,7 @@ type Rules struct {
 	// ("members[]"), its length does not count either.
 	Ignore []string
 
-	// Sets lists arrays whose order does not count: "tags", "members[].roles". The number
+	// Sets lists arrays without an order that counts: "tags", "members[].roles". The number
 	// of equal elements counts.
 	Sets []string
 
