@@ -67,17 +67,20 @@ func (e Event) outcome() string {
 	return "kept"
 }
 
-// Log writes one record per call to logger: Warn when the Store failed, else Debug. The
-// attribute outcome of an update is "written", "kept" (fn wants nothing written),
-// "refused" (fn returned an error of its own) or "failed" (there is an [*Error] in the
-// error). Log shows key names, sizes and counts, and never a value, unless an error of fn
-// itself quotes one.
+// Log writes one record per call to logger. The attribute outcome of an update is "written",
+// "kept" (fn wants nothing written), "refused" (fn returned an error of its own) or "failed"
+// (there is an [*Error] in the error). The level is Warn if the Store failed, Info if fn
+// refused, else Debug. Log shows key names, sizes and counts, and never a value, unless an
+// error of fn itself quotes one.
 func Log(logger *slog.Logger) Middleware {
 	return Observe(func(ctx context.Context, e Event) {
-		level := slog.LevelDebug
 		outcome := e.outcome()
-		if outcome == "failed" {
+		level := slog.LevelDebug
+		switch outcome {
+		case "failed":
 			level = slog.LevelWarn
+		case "refused":
+			level = slog.LevelInfo
 		}
 		if !logger.Enabled(ctx, level) {
 			return

@@ -131,7 +131,7 @@ func TestLogTellsAnswersFromFailures(t *testing.T) {
 	}{
 		{level: "DEBUG", outcome: "written"},
 		{level: "DEBUG", outcome: "kept", err: rmw.Keep},
-		{level: "DEBUG", outcome: "refused", err: full},
+		{level: "INFO", outcome: "refused", err: full},
 		{level: "WARN", outcome: "failed", ctx: func() context.Context {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()

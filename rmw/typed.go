@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Keep and Remove steer [Typed.Edit] as fs.SkipDir steers fs.WalkDir: an edit
@@ -54,6 +55,26 @@ func (t Typed[T]) Get(ctx context.Context, key Key) (value T, exists bool, err e
 		return none, true, err
 	}
 	return value, true, nil
+}
+
+// Peek is Get with how long the key has left, both of one moment: [NoTTL] if it has no expiry, 0 if
+// it does not exist. The error is [ErrUnsupported] if no Store of the chain is a [Peeker].
+func (t Typed[T]) Peek(ctx context.Context, key Key) (value T, left time.Duration, err error) {
+	key.Kind = t.codec.Kind()
+	peeker, ok := As[Peeker](t.store)
+	if !ok {
+		cause := fmt.Errorf("%T does not tell how long a key has left: call Get", t.store)
+		return value, 0, &Error{Path: "rmw", Op: "peek", Key: key.Name, Reason: ErrUnsupported, Cause: cause}
+	}
+	v, left, err := peeker.Peek(ctx, key)
+	if err != nil || !v.Exists() {
+		return value, 0, err
+	}
+	if err := t.decode(key, v, &value); err != nil {
+		var none T
+		return none, left, err
+	}
+	return value, left, nil
 }
 
 // Edit calls edit with the present value, the zero T if the key does not exist,
