@@ -163,12 +163,23 @@ func TestSignal(t *testing.T) {
 	_, p := behind(t)
 	program, err := os.Executable()
 	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), program, "-proxy", p.Addr(), "-processes", "2", "-workers", "2")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "-proxy", p.Addr(), "-processes", "2", "-workers", "2")
 	cmd.Env = append(os.Environ(), programEnv+"=1")
-	p.Inject(proxytest.Fault{Command: "EVALSHA", Skip: 60, Do: func() { assert.NoError(t, cmd.Process.Signal(os.Interrupt)) }})
-	out, err := cmd.CombinedOutput()
-	require.Equal(t, 130, cmd.ProcessState.ExitCode(), "%v\n%s", err, out)
-	assert.Equal(t, "flashsale: interrupted\n", string(out))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	selling := make(chan struct{})
+	p.Inject(proxytest.Fault{Command: "EVALSHA", Skip: 60, Do: func() { close(selling) }})
+	require.NoError(t, cmd.Start())
+	select {
+	case <-selling:
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	case <-ctx.Done():
+	}
+	err = cmd.Wait()
+	require.Equal(t, 130, cmd.ProcessState.ExitCode(), "%v\n%s", err, out.String())
+	assert.Equal(t, "flashsale: interrupted\n", out.String())
 	assert.Empty(t, p.Engine(0).Keys())
 }
 
