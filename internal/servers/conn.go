@@ -2,14 +2,15 @@ package servers
 
 import (
 	"bufio"
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/unwatch/unwatch/internal/resp"
 )
 
 // answerLimit limits the time for one reply, so that a silent peer cannot use up a whole start limit.
@@ -90,53 +91,33 @@ func (c *conn) do(ctx context.Context, args ...string) (value, error) {
 		return value{}, err
 	}
 	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
-	var b strings.Builder
-	fmt.Fprintf(&b, "*%d\r\n", len(args))
-	for _, arg := range args {
-		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(arg), arg)
-	}
-	if _, err := io.WriteString(c, b.String()); err != nil {
+	if _, err := c.Write(resp.AppendCommand(nil, args...)); err != nil {
 		return value{}, fmt.Errorf("%s: %w", args[0], err)
 	}
-	v, err := c.reply()
+	v, err := read(c.replies)
 	if err != nil {
 		return v, fmt.Errorf("%s at %s: %w", strings.Join(args[:min(3, len(args))], " "), c.RemoteAddr(), err)
 	}
 	return v, nil
 }
 
-// reply reads one RESP2 reply.
-func (c *conn) reply() (value, error) {
-	line, err := c.replies.ReadString('\n')
+func read(r *bufio.Reader) (value, error) {
+	reply, err := resp.ReadReply(nil, r, resp.Limits{})
 	if err != nil {
 		return value{}, err
 	}
-	line = strings.TrimRight(line, "\r\n")
-	if line == "" {
-		return value{}, errors.New("an empty reply")
+	if text, failed := reply.ErrorText(); failed {
+		return value{}, refused(text)
 	}
-	rest := line[1:]
-	switch line[0] {
-	case '+', ':':
-		return value{s: rest}, nil
-	case '-':
-		return value{}, refused(rest)
-	case '$', '*':
-	default:
-		return value{}, fmt.Errorf("a reply that is none: %q", line)
+	if n, ok := reply.Int(); ok {
+		return value{s: strconv.FormatInt(n, 10)}, nil
 	}
-	n, err := strconv.Atoi(rest)
-	if err != nil || n < 0 { // nil counts as an empty text
-		return value{}, err
-	}
-	if line[0] == '$' {
-		text := make([]byte, n+2)
-		_, err := io.ReadFull(c.replies, text)
-		return value{s: string(text[:n])}, err
-	}
-	var v value
+	text, _ := reply.Text() // nil counts as an empty text
+	v := value{s: text}
+	n, raw, _ := reply.Elements()
+	elements := bufio.NewReader(bytes.NewReader(raw))
 	for range n {
-		one, err := c.reply()
+		one, err := read(elements)
 		if err != nil {
 			return v, err
 		}

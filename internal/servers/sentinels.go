@@ -351,7 +351,7 @@ func knows(ctx context.Context, sentinel *Server, list, flag string, want int) e
 		}
 	}
 	if good != want || len(v.list) != want {
-		return fmt.Errorf("sentinel %s lists %d %s, %d of them healthy, want %d", sentinel.Addr, len(v.list), strings.ToLower(list), good, want)
+		return fmt.Errorf("sentinel %s lists %d %s, %d healthy, want %d", sentinel.Addr, len(v.list), strings.ToLower(list), good, want)
 	}
 	return nil
 }
