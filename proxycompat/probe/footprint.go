@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/internal/resp"
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 // askExpiry tests whether PEXPIRE works and which command deletes keys. Without PEXPIRE, the probe writes
@@ -208,5 +209,5 @@ func (r *Report) lasting() string {
 		return ""
 	}
 	return fmt.Sprintf("%s may stay for ever, for that it expires was not acknowledged: look for keys that begin with %q",
-		plural(r.Lasting, "key"), r.Prefix)
+		wrap.Counted(r.Lasting, "key"), r.Prefix)
 }

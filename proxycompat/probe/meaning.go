@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/unwatch/unwatch/internal/wrap"
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
@@ -188,7 +189,7 @@ func (m *meanings) rest(r *Report) {
 	m.limit("Values", "bytes", r.Limits.Value, r.Limits.ValueEnd)
 	m.limit("Pipelines", "commands", r.Limits.Pipeline, r.Limits.PipelineEnd)
 	if lacking := r.Lacking(); len(lacking) > 0 {
-		m.add("The user may not use %s (NOPERM); that says nothing about the proxy: %s.", plural(len(lacking), "command"), some(lacking))
+		m.add("The user may not use %s (NOPERM); that says nothing about the proxy: %s.", wrap.Counted(len(lacking), "command"), some(lacking))
 	}
 	if silent := r.Unanswered(); len(silent) > 0 {
 		m.add("Not answered in time, so that nothing is known of it: %s.", some(silent))

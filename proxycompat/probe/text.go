@@ -60,7 +60,7 @@ func (r *Report) textDifferences(t *page) {
 		t.para("", "Nothing differs from "+r.Base+".")
 		return
 	}
-	t.para("", fmt.Sprintf("%s from %s:", plural(len(r.Differences), "difference"), r.Base))
+	t.para("", fmt.Sprintf("%s from %s:", wrap.Counted(len(r.Differences), "difference"), r.Base))
 	for i, d := range r.Differences {
 		if i == maxShown {
 			t.para("  ", fmt.Sprintf("and %d more", len(r.Differences)-i))
@@ -93,20 +93,13 @@ func (r *Report) textMeaning(t *page) {
 func (r *Report) textAsked(t *page) {
 	t.blank()
 	took := (time.Duration(r.TookMS) * time.Millisecond).Round(10 * time.Millisecond)
-	t.para("", fmt.Sprintf("Asked with %d commands on %s in %v.", r.Sent, plural(r.Dialled, "connection"), took))
+	t.para("", fmt.Sprintf("Asked with %d commands on %s in %v.", r.Sent, wrap.Counted(r.Dialled, "connection"), took))
 	if expire := r.Left - r.Lasting; expire > 0 {
-		t.para("", fmt.Sprintf("%s could not be deleted, and will expire within a minute.", plural(expire, "key")))
+		t.para("", fmt.Sprintf("%s could not be deleted, and will expire within a minute.", wrap.Counted(expire, "key")))
 	}
 	if r.Lasting > 0 {
 		t.para("", r.lasting()+".")
 	}
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // page is text of limited width.
