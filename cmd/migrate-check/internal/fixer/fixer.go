@@ -60,7 +60,8 @@ func Apply(ctx context.Context, fixes []finding.Fix, o Options) (Report, error) 
 	}
 	perDir := map[string][]finding.Fix{}
 	for i, fix := range fixes {
-		if slices.ContainsFunc(fixes[:i], func(f finding.Fix) bool { return f.Message == fix.Message && slices.Equal(f.Edits, fix.Edits) }) {
+		equal := func(f finding.Fix) bool { return f.Message == fix.Message && slices.Equal(f.Edits, fix.Edits) }
+		if slices.ContainsFunc(fixes[:i], equal) {
 			continue // a package is analyzed again with its tests
 		}
 		dir, why := r.fits(fix)

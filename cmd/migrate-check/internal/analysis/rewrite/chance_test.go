@@ -87,7 +87,8 @@ func (c chance) middle() string {
 		c.of("", "", "tries++\n", "s.log = append(s.log, text)\n", "s.log = append(s.log, s.effect(text))\n") +
 		c.seldom("defer s.effect(text)\n") +
 		c.of("", "", "if n < 0 {\nkept = text\n}\n", "alias := s.names\nalias[text] += \"x\"\n", "func() { kept += text }()\n") +
-		c.of("", "", "", "if err == redis.Nil {\nkept += \"new\"\n}\n") + c.seldom("if n == 4 {\nreturn redis.TxFailedErr\n}\n") + c.seldom("key += \"x\"\n")
+		c.of("", "", "", "if err == redis.Nil {\nkept += \"new\"\n}\n") +
+		c.seldom("if n == 4 {\nreturn redis.TxFailedErr\n}\n") + c.seldom("key += \"x\"\n")
 }
 
 // write returns the statements that write.

@@ -15,7 +15,8 @@ var silent = map[string]map[string]bool{
 	"cmp": {}, "sort": {}, "slices": {}, "maps": {}, "net/url": {}, "path": {},
 	"encoding/base64": set("EncodeToString DecodeString EncodedLen DecodedLen"), "encoding/hex": set("EncodeToString DecodeString"),
 	"encoding/binary": set("Uint16 Uint32 Uint64 Uvarint Varint AppendUint16 AppendUint32 AppendUint64 AppendUvarint AppendVarint"),
-	"crypto/sha256":   set("Sum256 Sum224"), "crypto/sha1": set("Sum"), "crypto/md5": set("Sum"), "hash/crc32": set("ChecksumIEEE Checksum"),
+	"crypto/sha256":   set("Sum256 Sum224"), "crypto/sha1": set("Sum"), "crypto/md5": set("Sum"),
+	"hash/crc32":    set("ChecksumIEEE Checksum"),
 	"context":       set("Err Value Deadline Cause"),
 	"fmt":           set("Sprintf Sprint Sprintln Errorf Sscanf Sscan Append Appendf Appendln"),
 	"encoding/json": set("Marshal MarshalIndent Unmarshal Valid"),
@@ -108,6 +109,13 @@ func (u *update) quiet(call *ast.CallExpr, body ast.Node, deep int) error {
 		}
 		if i < len(call.Args) && !u.handedOn(call.Args[i], body, deep) {
 			return fmt.Errorf("cannot prove that %s, which is handed on, only computes", u.of(call.Args[i]))
+		}
+	}
+	for _, arg := range call.Args {
+		p, pointer := u.info.TypeOf(arg).Underlying().(*types.Pointer)
+		writes := slices.Contains([]string{"Unmarshal", "Sscan", "Sscanf"}, fn.Name())
+		if pointer && writes && holds(p.Elem(), u.fixed, map[types.Type]bool{}) != nil {
+			return fmt.Errorf("%s may change a variable of the key", u.of(call.Fun))
 		}
 	}
 	return nil

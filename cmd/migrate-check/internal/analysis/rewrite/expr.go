@@ -131,13 +131,43 @@ func (s *source) assigned(n ast.Node, vars map[types.Object]bool) (found types.O
 			}
 		}
 		for _, e := range places {
-			if e != nil && vars[s.target(e)] {
-				found = s.target(e)
+			if e == nil || found != nil {
+				continue
+			}
+			if obj := s.target(e); vars[obj] {
+				found = obj
+			} else if t := s.info.TypeOf(e); t != nil {
+				_, address := n.(*ast.UnaryExpr)
+				if _, whole := t.Underlying().(*types.Struct); address || whole {
+					found = holds(t, vars, map[types.Type]bool{})
+				}
 			}
 		}
 		return found == nil
 	})
 	return found
+}
+
+// holds returns a field of a set that a type has, also through other types. Another name of its variable may change it.
+func holds(t types.Type, vars map[types.Object]bool, seen map[types.Type]bool) types.Object {
+	if seen[t] {
+		return nil
+	}
+	seen[t] = true
+	switch u := t.Underlying().(type) {
+	case interface{ Elem() types.Type }: // a pointer, a slice, an array, or a map
+		return holds(u.Elem(), vars, seen)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if vars[f] {
+				return f
+			}
+			if found := holds(f.Type(), vars, seen); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
 }
 
 // plain reports whether an expression has no effect, and the same value each time, unless its variables change.

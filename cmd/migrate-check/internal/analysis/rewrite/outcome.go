@@ -76,9 +76,9 @@ func (w *watch) holds(cond ast.Expr, err types.Object, a assumption) (yes, known
 			return (a == absent) == (e.Op == token.EQL), true
 		}
 	case *ast.CallExpr:
-		if fn := w.callee(e); fn != nil && fn.FullName() == "errors.Is" && w.object(e.Args[0]) == err && w.isName(e.Args[1], w.redis, "Nil") {
-			return a == absent, true
-		}
+		fn := w.callee(e)
+		is := fn != nil && fn.FullName() == "errors.Is" && w.object(e.Args[0]) == err && w.isName(e.Args[1], w.redis, "Nil")
+		return is && a == absent, is
 	}
 	return false, false
 }

@@ -69,7 +69,8 @@ func (w *watch) updateOf(key ast.Expr, store, ctx string) string {
 			if strings.HasPrefix(c.name, "H") {
 				kind = ", Kind: rmw.KindHash"
 			} else if otherKind.MatchString(c.name) {
-				return fmt.Sprintf("// TODO: an Update is of a string or a hash, and %s of neither: send it under %s.WithLock.\n", c.name, store)
+				const other = "// TODO: an Update is of a string or a hash, and %s of neither: send it under %s.WithLock.\n"
+				return fmt.Sprintf(other, c.name, store)
 			}
 		}
 		missing, stored = w.missing(commands), strings.ReplaceAll(w.storedBy(commands), "\n", "\n\t")

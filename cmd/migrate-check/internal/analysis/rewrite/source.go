@@ -188,7 +188,8 @@ func (s *source) compiles() error {
 		GoVersion: s.pass.Pkg.GoVersion(), Sizes: s.pass.TypesSizes, FakeImportC: true,
 		Importer: importer{}.with(s.pass.Pkg),
 		Error: func(err error) {
-			if e, ok := err.(types.Error); ok && wrong == nil && !strings.Contains(e.Msg, errNotLoaded.Error()) && //nolint:errorlint // as documented
+			var e types.Error
+			if errors.As(err, &e) && wrong == nil && !strings.Contains(e.Msg, errNotLoaded.Error()) &&
 				!(strings.Contains(e.Msg, " imported") && strings.Contains(e.Msg, "and not used")) {
 				wrong = &e
 			}

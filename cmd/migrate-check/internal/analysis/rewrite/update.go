@@ -34,6 +34,12 @@ func (w *watch) update(o Options) (*analysis.SuggestedFix, error) {
 		}
 	}
 	u.fixed = u.vars(u.ctx, u.keys[0])
+	for v := range u.fixed {
+		switch v.Type().Underlying().(type) {
+		case *types.Slice, *types.Map:
+			return nil, fmt.Errorf("the key is made of the elements of %s, which may change", v.Name())
+		}
+	}
 	if err := u.computes(u.fn.Body, depth); err != nil {
 		return nil, err
 	}
@@ -52,7 +58,8 @@ func (w *watch) update(o Options) (*analysis.SuggestedFix, error) {
 		return nil, err
 	}
 	u.cur = w.fresh("cur")
-	for _, step := range []func() error{u.onlyOnce, func() error { return u.place(store) }, u.signature, u.writeRead, u.writeReturns, u.writeCommit} {
+	place := func() error { return u.place(store) }
+	for _, step := range []func() error{u.onlyOnce, place, u.signature, u.writeRead, u.writeReturns, u.writeCommit} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -123,7 +130,8 @@ func (u *update) zero(v types.Object) bool {
 		case *ast.ForStmt, *ast.RangeStmt:
 			zero = zero && !within(n, u.call.Pos())
 		case *ast.AssignStmt, *ast.IncDecStmt:
-			if n != u.parent() && n.Pos() < u.call.Pos() && !within(u.fn, n.Pos()) && u.assigned(n, map[types.Object]bool{v: true}) != nil {
+			earlier := n != u.parent() && n.Pos() < u.call.Pos() && !within(u.fn, n.Pos())
+			if earlier && u.assigned(n, map[types.Object]bool{v: true}) != nil {
 				zero = false
 			}
 		}
