@@ -156,7 +156,7 @@ func TestOver(t *testing.T) {
 	p, err := proxycompat.Lookup("codis@3.2")
 	require.NoError(t, err)
 	err = p.Check("GETDEL", "k")
-	require.EqualError(t, err, "proxycompat: GETDEL not sent: codis@3.2: the server behind knows it from Redis 6.2 on, and is 3.2 (Redis' command list)")
+	require.EqualError(t, err, "proxycompat: GETDEL not sent: codis@3.2: the server behind has it since Redis 6.2, and is 3.2 (Redis' command list)")
 	assert.Equal(t, "ERR unknown command 'GETDEL'", p.RefusalText("GETDEL"), "named as it is sent")
 	assert.Equal(t, proxycompat.Refused, p.Rule("HELLO").Verdict, "a server that does not know it is not harmed by it")
 	again, err := p.Over("6.2.14")

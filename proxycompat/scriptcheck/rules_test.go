@@ -156,7 +156,7 @@ func TestErrorText(t *testing.T) {
 		{"raised before 7", "codis@3.2", `error({err = 'LOCKED by me'})`, bad("error")},
 		{"raised on an unknown server", "codis", `local e = {err = 'LOCKED by me'}; error(e)`, bad("error")},
 
-		{"code", "codis@3.2", `return redis.error_reply('LOCKED somebody has it')`, nil},
+		{"code", "codis@3.2", `return redis.error_reply('LOCKED by another owner')`, nil},
 		{"code alone", "codis@3.2", `return {err = '-NOT_MINE2'}`, nil},
 		{"unknown text", "codis@3.2", `return redis.error_reply(ARGV[1]..' x')`, nil},
 		{"may go on in upper case", "codis@3.2", `return redis.error_reply('E'..ARGV[1])`, nil},

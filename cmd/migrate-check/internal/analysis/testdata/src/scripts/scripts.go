@@ -31,7 +31,7 @@ const one = `return redis.call("GET", KEYS[1])`
 var take = redis.NewScript(one)
 
 var (
-	published = redis.NewScript(publishing)       // want `^line 2 of the script: PUBLISH: nobody can subscribe through the proxy: .*\(MC504\)$`
+	published = redis.NewScript(publishing)       // want `^line 2 of the script: PUBLISH: no client can subscribe through the proxy: .*\(MC504\)$`
 	appended  = redigo.NewScript(1, string(more)) // want `line 1 of the script: GET: its key may be put together by the script.*MC503`
 	silent    = redis.NewScript(fine)
 	two       = redigo.NewScript(2, `return redis.call("DEL", KEYS[1], KEYS[2])`)
