@@ -109,15 +109,8 @@ func TestShortExpiry(t *testing.T) {
 }
 
 // delayed is a path that answers an update late.
-type delayed struct {
-	*rmwtest.Memory
-	by time.Duration
-}
-
-func (p delayed) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-	res, err := p.Memory.Update(ctx, key, fn)
-	time.Sleep(p.by)
-	return res, err
+func delayed(by time.Duration) *mutant {
+	return after(func(*mutant, rmw.Key, rmw.Result) { time.Sleep(by) })
 }
 
 // The expiry of a scratch key runs from its write, not from the reply to it.
@@ -127,7 +120,7 @@ func TestSlowSeed(t *testing.T) {
 	} {
 		t.Run(of.by.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := shadow.New(rmwtest.NewMemory(), delayed{rmwtest.NewMemory(), of.by}, shadow.Config{
+				s := shadow.New(rmwtest.NewMemory(), delayed(of.by), shadow.Config{
 					Sole: true, Reads: 100, Timeout: time.Hour, Domains: map[string]shadow.Domain{"n": {TTLTolerance: of.tolerance}},
 				})
 				for range 3 {

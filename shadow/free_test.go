@@ -39,7 +39,7 @@ func TestAuditKeepsUp(t *testing.T) {
 // audit.
 func TestDrainAuditsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := shadow.New(rmwtest.NewMemory(), delayed{rmwtest.NewMemory(), 100 * time.Millisecond}, shadow.Config{Sole: true})
+		s := shadow.New(rmwtest.NewMemory(), delayed(100*time.Millisecond), shadow.Config{Sole: true})
 		for i := range 20 {
 			_, err := s.Update(t.Context(), counter(i), add)
 			require.NoError(t, err)

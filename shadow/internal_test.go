@@ -142,3 +142,36 @@ func TestValuesAreRedactedBeforeTheLock(t *testing.T) {
 		assert.WithinDuration(t, time.Now(), sample.At, time.Minute)
 	}
 }
+
+// held is a path that answers a read only after open is closed.
+type held struct {
+	*rmwtest.Memory
+	reached, open chan struct{}
+}
+
+func (p held) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+	close(p.reached)
+	<-p.open
+	return p.Memory.Read(ctx, key)
+}
+
+// Drain returns only after the lockstep worker has unlocked the key: a round of the verifier
+// must not skip it.
+func TestDrainWaitsForTheKeysLock(t *testing.T) {
+	hidden := held{rmwtest.NewMemory(), make(chan struct{}), make(chan struct{})}
+	s := New(rmwtest.NewMemory(), hidden, Config{Sole: true, Skip: []report.Comparator{report.Seeded, report.Free}})
+	_, err := s.Update(t.Context(), rmw.Key{Name: "k"}, always(rmw.String("v")))
+	require.NoError(t, err)
+	<-hidden.reached
+	s.engine.touched.mu.Lock() // the worker needs it to unlock the key
+	close(hidden.open)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, s.Drain(ctx), context.DeadlineExceeded)
+	s.engine.touched.mu.Unlock()
+	require.NoError(t, s.Drain(t.Context()))
+	states, _ := s.engine.touched.all()
+	assert.True(t, states[0].try())
+	states[0].unlock()
+	require.NoError(t, s.Close())
+}

@@ -22,7 +22,7 @@ import (
 func TestLockstepOfABusyKeyInAFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const processes, calls = 4, 300
-		serving, hidden := rmwtest.NewMemory(), delayed{rmwtest.NewMemory(), 5 * time.Millisecond}
+		serving, hidden := rmwtest.NewMemory(), delayed(5*time.Millisecond)
 		for _, m := range []*rmwtest.Memory{serving, hidden.Memory} {
 			_, err := m.Update(t.Context(), counter(1), add)
 			require.NoError(t, err)
@@ -57,14 +57,12 @@ func TestLockstepOfABusyKeyInAFleet(t *testing.T) {
 }
 
 // tardy is a path that answers late after it created a key, which other calls already see.
-type tardy struct{ *rmwtest.Memory }
-
-func (p tardy) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-	res, err := p.Memory.Update(ctx, key, fn)
-	if err == nil && !res.Before.Exists() {
-		time.Sleep(30 * time.Millisecond)
-	}
-	return res, err
+func tardy() *mutant {
+	return after(func(_ *mutant, _ rmw.Key, res rmw.Result) {
+		if !res.Before.Exists() {
+			time.Sleep(30 * time.Millisecond)
+		}
+	})
 }
 
 // A key's second call may arrive before the first, in one process or in two. Lockstep must
@@ -73,7 +71,7 @@ func TestLockstepWaitsForAKeysFirstCall(t *testing.T) {
 	for _, processes := range []int{1, 2} {
 		t.Run(strconv.Itoa(processes), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				serving, hidden := tardy{rmwtest.NewMemory()}, rmwtest.NewMemory()
+				serving, hidden := tardy(), rmwtest.NewMemory()
 				var fleet []*shadow.Store
 				for i := range processes {
 					fleet = append(fleet, shadow.New(serving, hidden,

@@ -44,6 +44,19 @@ func (m *mutant) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 	return m.read(ctx, key)
 }
 
+// after is a path that does something after each update, before it answers.
+func after(do func(m *mutant, key rmw.Key, res rmw.Result)) *mutant {
+	m := &mutant{Memory: rmwtest.NewMemory()}
+	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		res, err := m.Memory.Update(ctx, key, fn)
+		if err == nil {
+			do(m, key, res)
+		}
+		return res, err
+	}
+	return m
+}
+
 // storing is a path that changes the values that it stores.
 func storing(change func(v rmw.Value) rmw.Value) *mutant {
 	m := &mutant{Memory: rmwtest.NewMemory()}

@@ -81,29 +81,19 @@ func TestNamesThatAreData(t *testing.T) {
 	})
 }
 
-// expiring is a path that records the expiries of scratch keys.
-type expiring struct {
-	*rmwtest.Memory
-	mu   sync.Mutex
-	seen map[string]time.Duration // by kind
-}
-
-func (p *expiring) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-	res, err := p.Memory.Update(ctx, key, fn)
-	if kind, _, ok := strings.Cut(key.Name, ":"); ok && strings.HasPrefix(kind, "~") {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if v, left, _ := p.Get(ctx, key.Name); v.Exists() {
-			p.seen[kind] = left
-		}
-	}
-	return res, err
-}
-
 // Each scratch key has an expiry.
 func TestScratchKeysExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hidden := &expiring{Memory: rmwtest.NewMemory(), seen: map[string]time.Duration{}}
+		var mu sync.Mutex
+		seen := map[string]time.Duration{} // by kind
+		hidden := after(func(m *mutant, key rmw.Key, _ rmw.Result) {
+			mu.Lock()
+			defer mu.Unlock()
+			kind, _, scratch := strings.Cut(key.Name, ":")
+			if v, left, _ := m.Get(t.Context(), key.Name); scratch && v.Exists() && strings.HasPrefix(kind, "~") {
+				seen[kind] = left
+			}
+		})
 		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{Workers: 1})
 		for range 2 { // only the second call has an input
 			_, err := s.Update(t.Context(), counter(1), add)
@@ -113,7 +103,7 @@ func TestScratchKeysExpire(t *testing.T) {
 		require.NoError(t, s.Close())
 		assert.Equal(t, map[string]time.Duration{
 			"~seed": time.Minute, "~free": 10 * time.Minute, "~pair": time.Minute, "~trail": time.Hour,
-		}, hidden.seen)
+		}, seen)
 	})
 }
 
