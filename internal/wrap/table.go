@@ -63,17 +63,17 @@ func (t *Table) String() string {
 	}
 	var out strings.Builder
 	for _, row := range t.rows {
-		line := ""
+		var line strings.Builder
 		for i, cell := range row {
 			cell = Shorten(cell, widths[i])
 			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if line += gap; t.numbers[i] {
-				line += space + cell
+			if line.WriteString(gap); t.numbers[i] {
+				line.WriteString(space + cell)
 			} else {
-				line += cell + space
+				line.WriteString(cell + space)
 			}
 		}
-		out.WriteString(strings.TrimRight(line, " ") + "\n")
+		out.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
 	return out.String()
 }

@@ -131,16 +131,16 @@ func (s *source) block(pos token.Pos) (list []ast.Stmt) {
 // replace exchanges a part of the file. Its comments go above the statement: within one, the line that a comment ends
 // could end the statement, too.
 func (s *source) replace(pos, end token.Pos, text string) {
-	var comments string
+	var comments strings.Builder
 	for _, group := range s.file.Comments {
 		for _, c := range group.List {
 			if pos <= c.Pos() && c.End() <= end && !strings.Contains(text, c.Text) {
-				comments += c.Text + "\n"
+				comments.WriteString(c.Text + "\n")
 			}
 		}
 	}
-	if stmts := s.block(pos); comments != "" && len(stmts) > 0 {
-		s.above = append(s.above, analysis.TextEdit{Pos: stmts[0].Pos(), End: stmts[0].Pos(), NewText: []byte(comments)})
+	if stmts := s.block(pos); comments.String() != "" && len(stmts) > 0 {
+		s.above = append(s.above, analysis.TextEdit{Pos: stmts[0].Pos(), End: stmts[0].Pos(), NewText: []byte(comments.String())})
 	}
 	s.edits = append(s.edits, analysis.TextEdit{Pos: pos, End: end, NewText: []byte(text)})
 }

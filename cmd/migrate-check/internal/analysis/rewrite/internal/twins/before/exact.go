@@ -100,7 +100,7 @@ func (s *Service) counts(ctx context.Context, key string, in Input) error {
 		s.remember(text)
 		seen = append(seen, text)
 		created = created || err == redis.Nil
-		for _, last = range strings.Fields(text) {
+		for last = range strings.FieldsSeq(text) {
 			alias := byName
 			alias[last]++
 		}
