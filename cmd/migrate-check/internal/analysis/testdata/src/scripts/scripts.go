@@ -51,7 +51,7 @@ var (
 
 func made(name string) {
 	redis.NewScript(fmt.Sprintf(`return redis.call("%s", KEYS[1])`, name)) // want `the text of the script, .*, is not known.*MC504`
-	redis.NewScript(`redis.call("PUBLISH", "c", KEYS[1]) return ` + name)  // want `is not known` `PUBLISH: nobody can subscribe.*MC504`
+	redis.NewScript(`redis.call("PUBLISH", "c", KEYS[1]) return ` + name)  // want `is not known` `PUBLISH: no client can subscribe.*MC504`
 }
 
 func several(ctx context.Context, rdb *redis.Client, conn redigo.Conn, c rueidis.Client, a, b string, keys []string) {
