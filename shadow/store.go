@@ -158,8 +158,9 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	return res, err
 }
 
-// clocked selects the updates to measure: the first 4,096, then one in eight. To leave out the time of fn takes two more readings of the clock. The hash keeps
-// the selection from following a pattern of the service's calls.
+// clocked selects the updates to measure: the first 4,096, then one in eight. To leave out
+// the time of fn takes two more readings of the clock. The hash keeps the selection from
+// following a pattern of the service's calls.
 func clocked(id uint64) bool { return id <= 4096 || id*0x9e3779b97f4a7c15>>61 == 0 }
 
 func operationName(ctx context.Context, otherwise string) string {
