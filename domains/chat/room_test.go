@@ -171,8 +171,6 @@ func someSteps(t *rapid.T) []step {
 			flag: rapid.IntRange(0, 3).Draw(t, "flag") == 0, text: text.Draw(t, "text"), topic: topic.Draw(t, "topic"),
 		}
 		switch s.number = number.Draw(t, "number"); {
-		case s.op == "Touch" && i > 0 && steps[i-1].op == "Post": // else few runs mark an unread message
-			s.op, s.number = "MarkRead", 1
 		case s.op == "MarkRead":
 			s.number = max(s.number, 0)
 		case s.op == "Join" && rapid.IntRange(0, 20).Draw(t, "no id") == 0:

@@ -100,7 +100,7 @@ func (s *Service) counts(ctx context.Context, key string, in Input) error {
 		s.remember(text)
 		seen = append(seen, text)
 		created = created || err == redis.Nil
-		for last = range strings.FieldsSeq(text) {
+		for _, last = range strings.SplitAfter(text, " ") {
 			alias := byName
 			alias[last]++
 		}
