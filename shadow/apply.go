@@ -106,8 +106,13 @@ func (w *worker) blame(t *keyState, it *item, f finding) {
 // expiry on the serving path.
 func (w *worker) seed(t *keyState, c *call) (seeded bool, err error) {
 	ttl := rmw.NoTTL
-	if v, left, err := w.readServing(w.ctx, t.key); err == nil && v.Exists() {
-		ttl = left
+	if peeker, ok := rmw.As[rmw.Peeker](w.store.serving); ok {
+		ctx, cancel := context.WithTimeout(w.ctx, w.cfg.Timeout)
+		v, left, err := peeker.Peek(ctx, t.key)
+		cancel()
+		if err == nil && v.Exists() {
+			ttl = left
+		}
 	}
 	if err := w.logWrite(t, c.op.compare.digest(c.old)); err != nil {
 		return false, err
