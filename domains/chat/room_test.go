@@ -147,8 +147,8 @@ func send(rooms chat.Rooms, s step, unknown domains.Unknown) (room chat.Room, se
 
 // operations are all operations, the common ones more than once.
 var operations = []string{
-	"Create", "Join", "Join", "Join", "Join", "Join", "Join", "Leave", "Remove", "Remove", "Remove", "Describe", "SetCap", "SetRole", "Mute",
-	"TransferOwner", "Post", "Post", "Post", "Post", "Post", "MarkRead", "MarkRead", "MarkRead", "MarkRead", "Touch", "Close",
+	"Create", "Join", "Join", "Join", "Join", "Join", "Join", "Leave", "Remove", "Remove", "Remove", "Describe", "SetCap", "SetRole",
+	"Mute", "TransferOwner", "Post", "Post", "Post", "Post", "Post", "MarkRead", "MarkRead", "MarkRead", "MarkRead", "Touch", "Close",
 }
 
 // someSteps draws operations by four people. Most runs begin with a Create. Clocks go on, stand still and go
