@@ -1,9 +1,6 @@
 package lexical
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // ruled are the commands that a proxy does not carry out as they are meant, and the rule of
 // each.
@@ -42,12 +39,19 @@ var dressed = map[string]string{
 	"CLIENTLIST": "CLIENT", "CLIENTKILL": "CLIENT", "CLIENTSETNAME": "CLIENT", "CLIENTGETNAME": "CLIENT", "CLIENTID": "CLIENT",
 	"CLIENTPAUSE": "CLIENT", "CLIENTINFO": "CLIENT", "CLIENTTRACKING": "CLIENT", "CLIENTREPLY": "CLIENT", "CLIENTUNBLOCK": "CLIENT",
 	"SLOWLOGGET": "SLOWLOG", "SLOWLOGLEN": "SLOWLOG", "SLOWLOGRESET": "SLOWLOG", "DEBUGOBJECT": "DEBUG", "DEBUGSEGFAULT": "DEBUG",
+	"KEYMOVE": "MOVE", "KEYRANDOM": "RANDOMKEY", "KEYMIGRATE": "MIGRATE", "KEYRESTORE": "RESTORE", "STRINGBITOPERATION": "BITOP",
+	"KEYIDLETIME": "OBJECT", "KEYENCODING": "OBJECT", "KEYREFCOUNT": "OBJECT", "STREAMREAD": "XREAD", "STREAMREADGROUP": "XREADGROUP",
+	"FLUSHDATABASE": "FLUSHDB", "FLUSHALLDATABASES": "FLUSHALL", "DATABASESIZE": "DBSIZE", "SEARCHKEYS": "SCAN",
+	"UNSUBSCRIBEALL": "UNSUBSCRIBE",
+	"GETALLKEYS":     "KEYS", "GETKEYSBYPATTERN": "SCAN", "BLOCKINGDEQUEUEITEMFROMLIST": "BLPOP",
+	"BLOCKINGREMOVESTARTFROMLIST": "BLPOP", "BLOCKINGPOPITEMFROMLIST": "BRPOP", "BLOCKINGPOPANDPUSHITEMBETWEENLISTS": "BRPOPLPUSH",
+	"BLOCKINGDEQUEUEITEMFROMLISTS": "BLPOP", "GETRANDOMKEY": "RANDOMKEY", "LOADLUASCRIPT": "SCRIPT", "MULTISETIFABSENT": "MSETNX",
 	"FLUSH": "", "LATENCYDOCTOR": "LATENCY", "CLUSTERINFO": "CLUSTER", "CLUSTERNODES": "CLUSTER", "CLUSTERSLOTS": "CLUSTER",
 }
 
 // commandOf is the command that a method sends, if it is one that a proxy does not like.
 func commandOf(method string) (string, bool) {
-	name := fold(method)
+	name := fold(bare(method))
 	if command, ok := dressed[name]; ok {
 		return command, command != ""
 	}
@@ -56,17 +60,11 @@ func commandOf(method string) (string, bool) {
 		if command, ok := dressed[short]; ok && command != "" {
 			return command, true
 		}
-		if _, ok := ruled[short]; ok && (ending == "" || short != name) {
-			return short, !container(short)
+		if ruled[short] != "" {
+			return short, short != "CLUSTER"
 		}
 	}
 	return "", false
-}
-
-// container reports whether a command has subcommands: a method of that name alone is one
-// only of some clients.
-func container(command string) bool {
-	return slices.Contains([]string{"CLUSTER"}, command)
 }
 
 // verdicts is what becomes of the commands of a rule.

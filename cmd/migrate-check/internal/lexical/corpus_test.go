@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/lexical"
@@ -29,35 +30,52 @@ func TestCorpus(t *testing.T) {
 			for _, file := range files {
 				src, err := os.ReadFile(file)
 				require.NoError(t, err)
-				got := byLine(lexical.Scan(file, src, lexical.Languages{lang}))
-				for i, line := range strings.Split(string(src), "\n") {
-					var want []string
-					if m := wanted.FindStringSubmatch(line); m != nil {
-						want = strings.Fields(m[1])
-					}
-					if strings.HasPrefix(filepath.Base(file), "decoy") {
-						assert.Empty(t, want, "%s: a decoy wants nothing", file)
-					}
-					for _, rule := range want {
-						if slices.ContainsFunc(got[i+1], func(f finding.Finding) bool { return f.Rule == rule }) {
-							right++
-						} else {
-							missed++
-							t.Errorf("%s:%d: missed %s: %s", file, i+1, rule, strings.TrimSpace(line))
-						}
-					}
-					for _, f := range got[i+1] {
-						if !slices.Contains(want, f.Rule) {
-							wrong++
-							t.Errorf("%s:%d: not wanted: %s: %s", file, i+1, f.Message, strings.TrimSpace(line))
-						}
-					}
-				}
+				r, m, w := compare(t, file, src, lang)
+				right, missed, wrong = right+r, missed+m, wrong+w
 			}
 			t.Logf("%s: %d right, %d missed, %d wrong: recall %.3f, precision %.3f", lang, right, missed, wrong,
 				share(right, missed), share(right, wrong))
 			assert.GreaterOrEqual(t, right, 12)
 		})
+	}
+}
+
+// compare compares the findings in a file with what its lines want.
+func compare(t *testing.T, file string, src []byte, lang lexical.Language) (right, missed, wrong int) {
+	t.Helper()
+	got := byLine(lexical.Scan(file, src, lexical.Languages{lang}))
+	for i, line := range strings.Split(string(src), "\n") {
+		var want []string
+		if m := wanted.FindStringSubmatch(line); m != nil {
+			want = strings.Fields(m[1])
+		}
+		if strings.HasPrefix(filepath.Base(file), "decoy") {
+			assert.Empty(t, want, "%s: a decoy wants nothing", file)
+		}
+		for _, rule := range want {
+			if slices.ContainsFunc(got[i+1], func(f finding.Finding) bool { return f.Rule == rule }) {
+				right++
+			} else {
+				missed++
+				t.Errorf("%s:%d: missed %s: %s", file, i+1, rule, strings.TrimSpace(line))
+			}
+		}
+		for _, f := range got[i+1] {
+			if !slices.Contains(want, f.Rule) {
+				wrong++
+				t.Errorf("%s:%d: not wanted: %s: %s", file, i+1, f.Message, strings.TrimSpace(line))
+			}
+		}
+	}
+	return right, missed, wrong
+}
+
+// TestLessons has a file for each way in which code gets a client, with a near miss.
+func TestLessons(t *testing.T) {
+	archive, err := txtar.ParseFile("testdata/lessons.txtar")
+	require.NoError(t, err)
+	for _, file := range archive.Files {
+		t.Run(file.Name, func(t *testing.T) { compare(t, file.Name, file.Data, lexical.LanguageOf(file.Name)) })
 	}
 }
 

@@ -1,50 +1,47 @@
-// Package lexical finds what a proxy does not carry out in files that no compiler looked at:
-// those of other languages, and Go files that are not built.
+// Package lexical searches files that no Go compiler read for commands that a proxy refuses:
+// files in other languages, and Go files that are not built.
 //
-// # What it promises
+// One scanner serves all languages. A language is a row of a table: the endings of its files,
+// and where its blocks, types and assignments stand. Client libraries are rows, too:
 //
-// A file counts only if it imports a client of Redis, takes a thing that is called one from a
-// module of its own, or is handed one: then it is called after Redis, calls something a client,
-// or has a method that only clients have, such as bzpopmin. It is taken apart as its language says, so that comments, strings,
-// what stands in a string between the signs for it, and regular expressions are what they are.
-// Then what is a client, a pipeline, a transaction or a subscription is followed, through
-// declarations with a type, assignments, fields, parameters, what functions return, and what a
-// library hands to a function that it is given. A method counts by what it is called on: watch
-// of a file system and publish of another bus are none of its business, also in a file that
-// uses Redis as well. Only of a thing of which nothing is known does a name decide: what is
-// called redis, redisClient or jedis is taken for a client; so is what has a method that only
-// clients have; and what is called a client or a connection, if the method is one that clients
-// share with few others, and the file imports nothing that has such things too.
+//	{js, "ioredis iovalkey", "ioredis' Redis", "ioredis' Pipeline"} // import paths, names in messages
+//	{tx, "js", "ChainableCommander Multi"}                          // a type, by its role
+//	client: {"PIPELINED BATCH": {do: piped, yields: pipe}}          // a method, by the role of its receiver
 //
-// A comment with migratecheck:ignore in it is a directive in every language.
+// A method that is named after its command needs no row.
 //
-// Every finding has the rule of what it is about, such as MC101, so that one can choose by it;
-// that it comes from here is said by its confidence, which is low, and its severity, which is
-// that of a warning. MC902 is only for what is clearly Redis and not clearly anything else,
-// such as a command whose name is a parameter. EXEC and DISCARD belong to the transaction that
-// they end, and are related places of its finding.
+// # Which files count
 //
-// These libraries are known:
+// A file counts if its code has a name that says Redis, such as an import, a type or a variable,
+// or if it calls methods that only clients of Redis have.
 //
-//   - Go: go-redis, redigo, rueidis, valkey-go, radix
-//   - Java and Kotlin: Jedis, Lettuce, Redisson, Spring Data Redis
-//   - Python: redis-py with its asyncio, aioredis, redis-py-cluster, django-redis, and those
-//     that are made like redis-py
-//   - JavaScript and TypeScript: ioredis, node-redis, bull, BullMQ, and the adapters of
-//     socket.io and GraphQL
-//   - C#: StackExchange.Redis and its Extensions, ServiceStack.Redis, CSRedis, FreeRedis
-//   - PHP: phpredis, Predis, Laravel's Redis
-//   - Ruby: redis-rb, redis-client, redis-namespace, and what Sidekiq and a pool hand out
-//   - Lua: scripts for Redis, by proxycompat/scriptcheck
+// # Which calls count
+//
+// The scanner finds what the receiver of a call is: through imports, declared types, assignments,
+// fields, parameters, results of functions, and what a library hands to a callback. Then:
+//
+//   - On a client, each method that sends a refused command is a finding.
+//   - On a receiver that is known to be something else nothing is.
+//   - On an unknown receiver a distinctive method is a finding: multi, psubscribe, blpop. An
+//     ambiguous one, such as publish or keys, needs a receiver named like a connection, and a file
+//     that imports no other client that publishes or subscribes.
+//
+// The type any, and others that say nothing, leave a receiver unknown. A declared type that is
+// none of a client library makes it something else, unless its name says Redis.
+//
+// In strings the scanner looks for commands of Lua scripts, and in lists for commands that are
+// sent later. A comment with migratecheck:ignore is a directive in every language.
+//
+// EXEC and DISCARD are related places of the transaction that they end. Findings have low
+// confidence, and the rule of their command; MC902 stands for a command whose name is a variable.
 //
 // # What it cannot see
 //
-// Nothing is followed from one file to another, so a client that comes from elsewhere under a
-// name that says nothing is missed, and so is what a wrapper does with a command it is told. A
-// declared type that is not a library's is taken to be something else, also if it is derived
-// from one in another file. Java's reflection, Python's getattr, JavaScript's client[name] and
-// Ruby's send are not followed. Keys are not looked at. What a library does behind a method
-// that does not say so is known only for queues: Redisson's locks subscribe, and
-// ScriptEvaluate of StackExchange.Redis may load scripts, and neither is reported. Of a command
-// that is sent only under a condition it is assumed that it is sent.
+// The scanner reads one file at a time. It does not know what a module of the same tree exports,
+// except by its name. It does not follow Java's reflection, Python's getattr, JavaScript's
+// client[name], or Ruby's send. It does not judge the keys of commands. Of what libraries send by
+// themselves it knows job queues only: Redisson's locks subscribe, and are not reported.
+//
+// Each token is looked at a bounded number of times, so that time and memory grow with the length
+// of the file, whatever is in it.
 package lexical

@@ -24,27 +24,43 @@ const (
 	Lua
 )
 
-// languages are their names, as a flag takes them, and the endings of their files.
-var languages = []struct {
-	lang    Language
-	name    string
+// language is what the scanner knows of one.
+type language struct {
+	id      Language
+	name    string // as a flag takes it
 	endings []string
-}{
-	{Go, "go", []string{".go"}},
-	{Java, "java", []string{".java"}},
-	{Kotlin, "kotlin", []string{".kt", ".kts"}},
-	{Python, "py", []string{".py", ".pyi"}},
-	{JS, "js", []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"}},
-	{CSharp, "cs", []string{".cs"}},
-	{PHP, "php", []string{".php", ".phtml", ".inc"}},
-	{Ruby, "rb", []string{".rb", ".rake"}},
-	{Lua, "lua", []string{".lua"}},
+	// indents says that functions and classes end with their indentation. Words in middle stand
+	// at the indentation of a function without ending it.
+	indents bool
+	middle  map[string]bool
+	// lines says that what stands before a brace is on its line.
+	lines bool
+	// typeFirst says that a type stands before a name, and not behind a colon.
+	typeFirst bool
+	// wildcards says that an import may bring in names without naming them.
+	wildcards bool
+	// hoists says that an assignment declares a name in the function around it.
+	hoists bool
+}
+
+// languages are in the order of their constants.
+var languages = []language{
+	{id: Go, name: "go", endings: []string{".go"}, lines: true},
+	{id: Java, name: "java", endings: []string{".java"}, typeFirst: true, wildcards: true},
+	{id: Kotlin, name: "kotlin", endings: []string{".kt", ".kts"}, lines: true, wildcards: true},
+	{id: Python, name: "py", endings: []string{".py", ".pyi"}, indents: true, hoists: true},
+	{id: JS, name: "js", endings: []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"}, lines: true},
+	{id: CSharp, name: "cs", endings: []string{".cs"}, typeFirst: true, wildcards: true},
+	{id: PHP, name: "php", endings: []string{".php", ".phtml", ".inc"}, typeFirst: true, hoists: true},
+	{id: Ruby, name: "rb", endings: []string{".rb", ".rake"}, indents: true, hoists: true, wildcards: true,
+		middle: words("rescue ensure else")},
+	{id: Lua, name: "lua", endings: []string{".lua"}},
 }
 
 // String is the name, as ParseLanguages takes it.
 func (l Language) String() string {
 	for _, of := range languages {
-		if of.lang == l {
+		if of.id == l {
 			return of.name
 		}
 	}
@@ -58,7 +74,7 @@ type Languages []Language
 func All() Languages {
 	var all Languages
 	for _, of := range languages {
-		all = append(all, of.lang)
+		all = append(all, of.id)
 	}
 	return all
 }
@@ -75,7 +91,7 @@ func ParseLanguages(list string) (Languages, error) {
 		known := name == "none" || name == "all"
 		for _, of := range languages {
 			if of.name == name || name == "all" {
-				chosen[of.lang], known = !without, true
+				chosen[of.id], known = !without, true
 			}
 		}
 		if !known {
@@ -103,7 +119,7 @@ func LanguageOf(name string) Language {
 	ending := strings.ToLower(path.Ext(name))
 	for _, of := range languages {
 		if slices.Contains(of.endings, ending) {
-			return of.lang
+			return of.id
 		}
 	}
 	if base := path.Base(name); base == "Rakefile" || base == "Gemfile" || base == "config.ru" {

@@ -2,6 +2,7 @@ package lexical
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
@@ -26,27 +27,18 @@ func scan(lang Language, path, src string) (all []finding.Finding, steps int) {
 	if lang == Lua {
 		return scanLua(path, src), 0
 	}
-	t := lex(lang, src)
-	w := newWalker(dialectOf(lang), path, t)
-	if lang == Ruby && rubyUses(t) {
-		w.guessing("redis")
-	}
-	if lang == PHP && phpUses(t) {
-		w.guessing("redis")
-	}
-	w.run()
-	if w.guess == nil {
-		if w.unnamed(); w.guess != nil {
-			w.run()
-		}
-	}
-	if w.guess == nil {
-		if lang != JS && lang != Java && lang != Kotlin {
-			return nil, w.steps
-		}
-	}
-	return w.findings(), w.steps
+	sc := newScanner(&languages[lang-1], path, lex(lang, src))
+	sc.run()
+	return sc.findings(), sc.steps
 }
+
+// mentioned reports whether a file may use a client: one has a word of these.
+func mentioned(src string) bool {
+	lower := strings.ToLower(src)
+	return slices.ContainsFunc(mentions, func(m string) bool { return strings.Contains(lower, m) })
+}
+
+var mentions = []string{"redis", "jedis", "lettuce", "valkey", "bull", "resque", "sidekiq", "radix", "multi"}
 
 // text8 reports whether a file that is no UTF-8 is text all the same, of an older encoding.
 func text8(src string) bool {
@@ -56,14 +48,4 @@ func text8(src string) bool {
 		}
 	}
 	return true
-}
-
-// phpUses reports whether the file uses phpredis, which needs no import.
-func phpUses(t *tokens) bool {
-	for i := range t.all {
-		if t.all[i].kind == word && (t.is(i, "Redis") || t.is(i, `Predis\Client`) || t.is(i, "RedisCluster")) {
-			return true
-		}
-	}
-	return false
 }

@@ -27,27 +27,42 @@ func scanLua(path, src string) []finding.Finding {
 	if len(calls) == 0 {
 		return nil
 	}
+	s := newScanner(&languages[Lua-1], path, t)
 	found, err := scriptcheck.CheckScript(proxycompat.Codis32(), src)
-	w := newWalker(&dialect{lang: Lua}, path, t)
-	w.reports, w.funcs = map[int][]*report{}, map[int]string{}
 	if err != nil {
 		for _, at := range calls {
-			name := strings.ToUpper(t.at(at + 4).text)
-			if rule := ruled[name]; rule != "" && rule != "MC404" && rule != "MC505" {
-				w.tell(at, "MC504", name+" in a script")
+			if name, ok := refusedInScript(t.at(at + 4).text); ok {
+				s.tell(at, "MC504", name+" in a script")
 			}
 		}
-		return w.findings()
+		return s.findings()
 	}
 	for _, f := range found {
-		rule, ok := luaRules[f.Rule]
-		if !ok {
-			continue
+		if rule, ok := luaRules[f.Rule]; ok {
+			s.tell(luaToken(t, f.Line, calls), rule, f.Command+": "+lowerFirst(strings.TrimSuffix(f.Why, ".")))
 		}
-		at := luaToken(t, f.Line, calls)
-		w.tell(at, rule, f.Command+": "+lowerFirst(strings.TrimSuffix(f.Why, ".")))
 	}
-	return w.findings()
+	return s.findings()
+}
+
+// refusedInScript reports whether a proxy refuses a command of a script.
+func refusedInScript(command string) (string, bool) {
+	name := strings.ToUpper(command)
+	rule := ruled[name]
+	return name, rule != "" && rule != "MC404" && rule != "MC505"
+}
+
+// script reports the commands in a string that holds a script.
+func (s *scanner) script(i int) {
+	t := lex(Lua, s.all[i].text)
+	seen := map[string]bool{}
+	for _, at := range luaCalls(t) {
+		if name, ok := refusedInScript(t.at(at + 4).text); ok && !seen[name] && name != "TIME" {
+			seen[name] = true
+			s.keep(i)
+			s.tell(i, "MC504", name+" in a script")
+		}
+	}
 }
 
 // luaCalls are the tokens at which redis.call and redis.pcall begin.

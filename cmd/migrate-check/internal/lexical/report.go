@@ -16,7 +16,7 @@ type report struct {
 
 // sent reports that a call sends commands. The result is the token of the finding plus one, or
 // zero if there is none.
-func (w *walker) sent(at int, named bool, commands []string, through string) int {
+func (s *scanner) sent(at int, named bool, commands []string, through string) int {
 	for _, command := range commands {
 		name, _, _ := strings.Cut(strings.ToUpper(command), " ")
 		rule, ok := ruled[name]
@@ -26,13 +26,13 @@ func (w *walker) sent(at int, named bool, commands []string, through string) int
 		if named && slices.Contains(transactions, name) {
 			rule = "MC103"
 		}
-		return w.found(at, rule, strings.Join(commands, " and ")+" through "+through, len(commands) > 1)
+		return s.report(at, rule, strings.Join(commands, " and ")+" through "+through, len(commands) > 1)
 	}
 	return 0
 }
 
-// found reports something at a token, once.
-func (w *walker) found(at int, rule, what string, several bool) int {
+// report reports something at a token, once.
+func (s *scanner) report(at int, rule, what string, several bool) int {
 	verdict, ok := verdicts[rule]
 	switch {
 	case ok:
@@ -41,17 +41,17 @@ func (w *walker) found(at int, rule, what string, several bool) int {
 	default:
 		verdict = "the proxy refuses it"
 	}
-	return w.tell(at, rule, what+"; "+verdict)
+	return s.tell(at, rule, what+"; "+verdict)
 }
 
 // tell reports something, in words of its own.
-func (w *walker) tell(at int, rule, message string) int {
-	for _, r := range w.reports[at] {
+func (s *scanner) tell(at int, rule, message string) int {
+	for _, r := range s.reports[at] {
 		if r.rule == rule {
 			return at + 1
 		}
 	}
-	w.reports[at] = append(w.reports[at], &report{rule: rule, message: message + " (" + rule + ")"})
+	s.reports[at] = append(s.reports[at], &report{rule: rule, message: message + " (" + rule + ")"})
 	return at + 1
 }
 
@@ -62,28 +62,28 @@ type relation struct {
 }
 
 // relate adds a place to a finding, if that is one.
-func (w *walker) relate(origin, at int, message string) bool {
-	if len(w.reports[origin-1]) == 0 && !w.opened[origin-1] {
+func (s *scanner) relate(origin, at int, message string) bool {
+	if len(s.reports[origin-1]) == 0 {
 		return false
 	}
-	line, column := w.place(w.at(at).pos)
-	p := finding.Place{Path: w.path, Line: line, Column: column, Message: message}
-	if r := (relation{origin, p}); !slices.Contains(w.joined[max(0, len(w.joined)-20):], r) {
-		w.joined = append(w.joined, r)
+	line, column := s.place(s.at(at).pos)
+	p := finding.Place{Path: s.path, Line: line, Column: column, Message: message}
+	if r := (relation{origin, p}); !slices.Contains(s.joined[max(0, len(s.joined)-20):], r) {
+		s.joined = append(s.joined, r)
 	}
 	return true
 }
 
 // findings are the reports as they go out.
-func (w *walker) findings() []finding.Finding {
+func (s *scanner) findings() []finding.Finding {
 	related := map[int][]finding.Place{}
-	for _, r := range w.joined {
+	for _, r := range s.joined {
 		related[r.origin-1] = append(related[r.origin-1], r.place)
 	}
 	var all []finding.Finding
-	for at, reports := range w.reports {
-		tok := w.at(at)
-		line, column := w.place(tok.pos)
+	for at, reports := range s.reports {
+		tok := s.at(at)
+		line, column := s.place(tok.pos)
 		for i, r := range reports {
 			endLine, endColumn := line, column+len(tok.text)
 			if tok.kind != word {
@@ -91,8 +91,8 @@ func (w *walker) findings() []finding.Finding {
 			}
 			all = append(all, finding.Finding{
 				Rule: r.rule, Severity: rules.Warning, Confidence: finding.Low,
-				Place:   finding.Place{Path: w.path, Line: line, Column: column, Message: r.message},
-				EndLine: endLine, EndColumn: endColumn, Func: w.funcs[at],
+				Place:   finding.Place{Path: s.path, Line: line, Column: column, Message: r.message},
+				EndLine: endLine, EndColumn: endColumn, Func: s.funcs[at],
 				Advice: advices[r.rule],
 			})
 			if i == 0 {

@@ -35,9 +35,9 @@ class Sessions {
 
 function limiter(connection, queue) {
   connection.multi() // want MC102
-  queue.multi()
+  queue.multi() // want MC102
   connection.keys()
-  connection.watch('a')
+  connection.watch('a') // want MC101
   return import('ioredis').then((lib) => lib)
 }
 
