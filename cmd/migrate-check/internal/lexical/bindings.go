@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// binding is something that gives a name a value: an import, a declaration with a type, an
-// assignment, a parameter, or a function by what it returns.
+// binding gives a name a value: an import, a declared type, an assignment, a parameter, or a
+// function with its result.
 type binding struct {
 	at     int // its token
 	region int // the block that it holds in
@@ -30,7 +30,7 @@ func (s *scanner) bind(name string, b binding) {
 	s.names[name] = append(s.names[name], &b)
 }
 
-// notNames are words that no variable is called.
+// notNames are words that are no names of variables.
 var notNames = words("if for while switch catch return new await yield else case default import from in of is as and or not typeof instanceof " +
 	"public private protected static final readonly override abstract async function func fun def class interface struct object enum " +
 	"const let var val throw throws try finally using namespace package true false null None nil self this super with do end then extends " +
@@ -40,7 +40,7 @@ var notNames = words("if for while switch catch return new await yield else case
 
 var declares = words("let const var val my local")
 
-// bindings collects what gives names their values.
+// bindings collects the bindings of all names.
 func (s *scanner) bindings() {
 	for i := range s.all {
 		tok := s.all[i]
@@ -74,12 +74,12 @@ func (s *scanner) bindings() {
 	}
 }
 
-// maxBindings is how many bindings of a name are looked at: more are in generated files only.
+// maxBindings limits the bindings of a name: only generated files have more.
 const maxBindings = 200
 
 var assigns = words("= := ||= ??= |=")
 
-// declaredIn is the block that declares what an assignment sets.
+// declaredIn is the block that declares the name of an assignment.
 func (s *scanner) declaredIn(all []*binding, b *binding) int {
 	for r := s.in[min(b.at, len(s.in)-1)]; r >= 0; r = s.blocks[r].parent {
 		for _, d := range all {
@@ -91,7 +91,7 @@ func (s *scanner) declaredIn(all []*binding, b *binding) int {
 	return 0
 }
 
-// assignment binds what stands before a sign that assigns.
+// assignment binds the name before a sign that assigns.
 func (s *scanner) assignment(i int) {
 	j, b := i-1, binding{at: i, region: s.in[i], values: []int{i + 1}}
 	if tok := s.at(j); tok.kind == clos && (tok.text == "}" || tok.text == "]") && tok.match >= 0 && s.lang.id == JS {
@@ -181,7 +181,7 @@ func (s *scanner) isParam(i int) bool {
 
 // destructure binds { a, b: c } = x.
 func (s *scanner) destructure(from, to, at int) {
-	b := binding{at: at, region: s.in[from], values: []int{at + 1}}
+	b := binding{at: at, region: s.in[max(from-1, 0)], values: []int{at + 1}}
 	if !declares[s.at(from-1).text] {
 		b.loose = true
 	}
@@ -412,7 +412,7 @@ func (s *scanner) endOfType(i int) int {
 	return i
 }
 
-// bindAs binds what a with statement of Python calls its resource.
+// bindAs binds the name after «as» in a with statement of Python.
 func (s *scanner) bindAs(i int) {
 	j := i - 1
 	for n := 0; n < maxLook && j > 0; n++ {
@@ -434,7 +434,7 @@ func (s *scanner) bindAs(i int) {
 	}
 }
 
-// parameters binds what a function calls its parameters, and the function by what it returns.
+// parameters binds the parameters of a function, and the function to its result.
 func (s *scanner) parameters(n int) {
 	b := s.blocks[n]
 	if b.fn && b.name != "" && b.parent >= 0 {
@@ -471,7 +471,7 @@ func (s *scanner) parameters(n int) {
 			if next.kind == sign && next.text == ":" && s.lang.id != Ruby || next.kind == sign && next.text == "?" && s.is(i+2, ":") ||
 				next.text == "<" {
 				start = false
-				continue // a type, or what was bound by it
+				continue // a type, or a name that typed has bound
 			}
 			p := binding{at: i, region: n, param: n + 1}
 			if next.text == "=" || next.text == ":" && s.lang.id == Ruby && i+2 < b.params[1] && !s.is(i+2, ",") {
@@ -645,7 +645,7 @@ func (s *scanner) importJS(i int) {
 	}
 }
 
-// imported binds a name, at a token, to what a path brings in.
+// imported binds the name at a token to an import: the path, and the name there.
 func (s *scanner) imported(from, name string, as int) {
 	lib := libraryOf(s.lang.id, from)
 	if s.lang.id == Go {
@@ -694,7 +694,7 @@ func (s *scanner) imported(from, name string, as int) {
 	s.bind(local, binding{at: 0, fixed: &v})
 }
 
-// classNamed is what a library exports under a name.
+// classNamed is an export of a library.
 func (s *scanner) classNamed(lib *library, name string) value {
 	v := value{role: client, lib: lib, sure: true, class: true, name: name}
 	if r, ok := classRole(s.lang.id, name); ok {

@@ -10,12 +10,12 @@ type block struct {
 	fn       bool
 	column   int      // of Python and Ruby: where it began
 	bases    []string // of a class: the types it is derived from
-	base     *value   // what that makes it, once it is known
-	returns  []int    // of a function: where the values begin that it returns
+	base     *value   // the client that the class is, by its bases; nil until it is known
+	returns  []int    // of a function: the tokens where its results begin
 	params   [2]int   // of a function: the tokens of its parameters
 }
 
-// lambdaLook is how far the body of a function without braces is looked for.
+// lambdaLook limits the search for the end of a function without braces, in tokens.
 const lambdaLook = 300
 
 var control = words("if for while switch catch foreach using lock synchronized when match elseif unless until with fixed else do try " +
@@ -83,7 +83,7 @@ func (s *scanner) structure() {
 	s.nest(begins)
 }
 
-// maxNesting is how many blocks may lie in one another: names are looked for in each.
+// maxNesting limits the nesting of blocks, because a lookup visits each of them.
 const maxNesting = 40
 
 // nest finds the innermost block of each token.
@@ -104,7 +104,7 @@ func (s *scanner) nest(begins map[int][]int) {
 		}
 		s.in[i] = stack[len(stack)-1]
 	}
-	for i := range s.all { // what a function returns
+	for i := range s.all { // the results of functions
 		if !s.is(i, "return") && !(s.is(i, "yield") && s.lang.id == Python) || s.at(i).kind != word {
 			continue
 		}
@@ -192,7 +192,7 @@ func (s *scanner) head(i int) block {
 	return b
 }
 
-// braced reads what stands before an opening brace.
+// braced reads the head of a block in braces: of a class, a function, or a loop.
 func (s *scanner) braced(i int) block {
 	b := block{from: i, to: min(s.at(i).match+1, len(s.all))}
 	if s.lang.id == Kotlin { // { a, b -> … }
@@ -215,7 +215,7 @@ func (s *scanner) braced(i int) block {
 			return b
 		}
 	}
-	// Over the type of a result, what is thrown, and the bases of a class.
+	// Skip the type of a result, a throws clause, and the bases of a class.
 	for n := 0; n < maxLook && j > 0; n++ {
 		tok := s.at(j)
 		if s.lang.lines && j+1 < i && s.at(j+1).nl {

@@ -17,8 +17,8 @@
 //
 // # Which calls count
 //
-// The scanner finds what the receiver of a call is: through imports, declared types, assignments,
-// fields, parameters, results of functions, and what a library hands to a callback. Then:
+// The scanner traces the receiver of a call through imports, declared types, assignments, fields,
+// parameters, results of functions, and values that a library passes to a callback. Then:
 //
 //   - On a client, each method that sends a refused command is a finding.
 //   - On a receiver that is known to be something else nothing is.
@@ -35,13 +35,12 @@
 // EXEC and DISCARD are related places of the transaction that they end. Findings have low
 // confidence, and the rule of their command; MC902 stands for a command whose name is a variable.
 //
-// # What it cannot see
+// # Limits
 //
-// The scanner reads one file at a time. It does not know what a module of the same tree exports,
-// except by its name. It does not follow Java's reflection, Python's getattr, JavaScript's
+// The scanner reads one file at a time. A module of the same tree counts by its
+// name only. It does not follow Java's reflection, Python's getattr, JavaScript's
 // client[name], or Ruby's send. It does not judge the keys of commands. Of what libraries send by
 // themselves it knows job queues only: Redisson's locks subscribe, and are not reported.
 //
-// Each token is looked at a bounded number of times, so that time and memory grow with the length
-// of the file, whatever is in it.
+// Time and memory are linear in the length of the file, also for hostile input.
 package lexical

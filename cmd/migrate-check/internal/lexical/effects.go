@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// effect is what a method does that is not simply named after its command.
+// effect describes a method that is not named after its command.
 type effect struct {
 	sends  string // commands, separated by blanks
 	to     role   // the role of the result
-	yields role   // what a function gets that is handed over, or a block
+	yields role   // the role of the value that a callback, or a block, receives
 	do     func(*call) value
 }
 
-// effectOf finds what a method does on a role.
+// effectOf finds the effect of a method on a role.
 func (s *scanner) effectOf(r role, name string) (effect, bool) {
 	switch r {
 	case plain:
@@ -183,7 +183,7 @@ func (c *call) arguments() {
 	}
 }
 
-// judge reports what a call sends, and tells what it returns.
+// judge reports the commands of a call, and returns its result.
 func (c *call) judge() value {
 	v := c.recv
 	method := bare(c.at(c.pos).text)
@@ -269,7 +269,7 @@ func (c *call) judge() value {
 	return value{role: other}
 }
 
-// yield remembers what a function gets that is handed to the call.
+// yield sets the value that a callback of the call receives.
 func (c *call) yield(y value) {
 	if c.open >= 0 {
 		c.yields[c.open] = y
@@ -279,7 +279,7 @@ func (c *call) yield(y value) {
 	}
 }
 
-// returnsByName is what a method returns whose name says it: getRedis.
+// returnsByName is the result of a method whose name says Redis: getRedis.
 func (c *call) returnsByName(method string) value {
 	if saysRedis(method) {
 		v := c.named(method)
@@ -303,7 +303,8 @@ func (s *scanner) made(v value, at int) bool {
 	return true
 }
 
-// stranger takes a thing of which nothing is known for a client, if the method says so.
+// stranger takes an unknown receiver for a client, if the method is distinctive, or ambiguous and the
+// receiver is named like a connection.
 func (c *call) stranger() value {
 	v := value{role: client, lib: c.library(), name: c.recv.name}
 	given := len(c.args) > 0
@@ -355,7 +356,7 @@ func (c *call) stranger() value {
 	return value{}
 }
 
-// handed reports whether the function around a call is handed to .transaction(…).
+// handed reports whether the function around a call is passed to .transaction(…).
 func (c *call) handed() bool {
 	c.survey()
 	return c.helpers[c.blocks[c.function(c.pos)].name]
@@ -375,8 +376,7 @@ func (s *scanner) transacts() bool {
 	return s.multi
 }
 
-// survey looks once for what the whole file has to say: a transaction, and functions that are
-// handed to one.
+// survey looks once for a transaction in the file, and for functions that are passed to one.
 func (s *scanner) survey() {
 	if s.helpers != nil {
 		return
@@ -460,7 +460,7 @@ func (c *call) sent(named bool, commands ...string) int {
 	return c.scanner.sent(c.pos, named, commands, c.through())
 }
 
-// tells reports what the call does, by a rule.
+// tells reports a finding of a rule at the call.
 func (c *call) tells(rule, what string) {
 	c.keep(c.pos)
 	c.report(c.pos, rule, what+" through "+c.through(), false)
@@ -472,14 +472,8 @@ func (s *scanner) keep(at int) { s.funcs[at] = s.funcName(at) }
 // command judges a command that the method is named after.
 func (c *call) command(name string) {
 	switch name {
-	case "EXEC", "DISCARD":
-		finish(c)
-	case "MULTI":
-		begin(c)
 	case "XREAD", "XREADGROUP":
 		stream(c)
-	case "WAIT":
-		wait(c)
 	default:
 		c.sent(false, name)
 	}
@@ -487,7 +481,7 @@ func (c *call) command(name string) {
 
 func (c *call) of(r role) value { return value{role: r, lib: c.recv.lib, sure: c.recv.sure} }
 
-// begun is a transaction: the token of its finding, and what it was begun on.
+// begun is a transaction: the token of its finding, and the name of its receiver.
 type begun struct {
 	at       int
 	receiver string
@@ -637,7 +631,7 @@ func subscribe(command string) func(*call) value {
 
 var notification = regexp.MustCompile("__key(event|space)@|^notify-keyspace-events$")
 
-// notifications reports what has to do with the notifications of a server.
+// notifications reports a pattern, or a setting, of keyspace notifications.
 func (c *call) notifications() {
 	for _, a := range c.args {
 		for i := a[0]; i < a[1] && i < a[0]+maxLook; i++ {
@@ -816,7 +810,7 @@ func execute(c *call) value {
 	return value{role: other}
 }
 
-// byName judges a command whose name is an argument.
+// byName judges a command that an argument names.
 func byName(c *call) value {
 	result := value{role: other}
 	if c.recv.role == pipe || c.recv.role == tx {

@@ -2,7 +2,7 @@ package lexical
 
 import "strings"
 
-// heredoc is a text of Ruby whose body is yet to come.
+// heredoc is a string of Ruby. Its body follows the line.
 type heredoc struct {
 	token int
 	id    string

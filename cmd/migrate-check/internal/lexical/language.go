@@ -24,7 +24,7 @@ const (
 	Lua
 )
 
-// language is what the scanner knows of one.
+// language is a row of the table of languages.
 type language struct {
 	id      Language
 	name    string // as a flag takes it
@@ -33,7 +33,7 @@ type language struct {
 	// at the indentation of a function without ending it.
 	indents bool
 	middle  map[string]bool
-	// lines says that what stands before a brace is on its line.
+	// lines says that a brace stands on the line of its head.
 	lines bool
 	// typeFirst says that a type stands before a name, and not behind a colon.
 	typeFirst bool

@@ -5,8 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxNest is how deep strings may lie in one another. Nobody reads what is deeper; it is
-// taken for text.
+// maxNest limits the nesting of strings with interpolations; deeper ones are text.
 const maxNest = 40
 
 // lexer takes a file apart. It looks at each byte a bounded number of times.
@@ -21,7 +20,7 @@ type lexer struct {
 	pending []heredoc // of Ruby: their bodies begin on the next line
 	notes   []note    // the comments
 	heads   []bool    // of the open ( in JavaScript: it is the head of an if or of a loop
-	head    bool      // the last ) closed such a head: what follows is no operator
+	head    bool      // the last ) closed such a head: no operator follows
 }
 
 // lex takes a file apart.
@@ -185,7 +184,7 @@ func (l *lexer) skipTo(s string) {
 	}
 }
 
-// html skips what is no PHP.
+// html skips text outside of PHP tags.
 func (l *lexer) html() {
 	n := strings.Index(l.src[l.i:], "<?")
 	for n >= 0 && !strings.HasPrefix(l.src[l.i+n:], "<?php") && !strings.HasPrefix(l.src[l.i+n:], "<?=") {
@@ -259,15 +258,14 @@ func (l *lexer) last() token {
 // heading are the words behind which brackets have a condition in them.
 var heading = map[string]bool{"if": true, "while": true, "for": true, "with": true}
 
-// ends reports whether the last token can end an expression, so that what follows is an
-// operator.
+// ends reports whether the last token can end an expression, so that an operator follows.
 func (l *lexer) ends() bool {
 	switch t := l.last(); t.kind {
 	case num, text:
 		return true
 	case clos:
 		return t.text != ")" || !l.head
-	case sign: // behind what it counts up
+	case sign: // an increment
 		n := len(l.out) - 2
 		return (t.text == "++" || t.text == "--") && n >= 0 && !t.nl && (l.out[n].kind == word || l.out[n].kind == clos)
 	case word:

@@ -8,8 +8,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/scriptcheck"
 )
 
-// luaRules are the rules of what scriptcheck finds. What it finds besides is about the
-// server's version.
+// luaRules map the findings of scriptcheck to rules. Findings about the server's version have none.
 var luaRules = map[string]string{
 	scriptcheck.UndeclaredKey: "MC503",
 	scriptcheck.SeveralKeys:   "MC501",
@@ -76,7 +75,7 @@ func luaCalls(t *tokens) []int {
 	return all
 }
 
-// luaToken is the call on a line, or what comes first there.
+// luaToken is the call on a line, or its first token.
 func luaToken(t *tokens, line int, calls []int) int {
 	for _, at := range calls {
 		if l, _ := t.place(t.at(at).pos); l == line {

@@ -8,7 +8,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
-// report is what is found at a token.
+// report is a finding at a token.
 type report struct {
 	rule    string
 	message string

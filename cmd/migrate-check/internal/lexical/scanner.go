@@ -14,16 +14,16 @@ type scanner struct {
 	blocks  []block
 	up      []int                 // by token: the bracket around it, -1 if there is none
 	in      []int                 // by token: the innermost block
-	names   map[string][]*binding // what each name is bound to, in order
-	taken   map[int][]string      // by the value that is taken apart: the names
-	sources map[string]string     // by such a name: the member that it is
+	names   map[string][]*binding // the bindings of each name, in order
+	taken   map[int][]string      // by a value that is destructured: the names
+	sources map[string]string     // by such a name: its member
 	globals map[string]bool
 	paths   map[string]string // imports by their last word
-	libs    []*library        // that the file imports
+	libs    []*library        // the imports of client libraries
 	found   bool              // something in the file says Redis
-	rivals  bool              // the file imports what publishes and subscribes as well
+	rivals  bool              // the file imports another library that publishes and subscribes
 	chains  map[int]evaluated // by the token where an expression begins
-	yields  map[int]value     // by the bracket of arguments, or of a block: what a function in it gets
+	yields  map[int]value     // by the bracket of arguments, or of a block: the value that a callback receives
 	reports map[int][]*report
 	funcs   map[int]string
 	joined  []relation
@@ -42,14 +42,14 @@ type evaluated struct {
 	next  int
 }
 
-// value is what is known of an expression.
+// value is the result of evaluating an expression.
 type value struct {
 	role   role
 	lib    *library
-	sure   bool   // it is traced to a library, not told by a name
+	sure   bool   // traced to a library; if false, guessed from a name
 	class  bool   // a module or a class
-	called bool   // what a call returns
-	self   bool   // the object that the method is of
+	called bool   // the result of a call
+	self   bool   // this, self
 	name   string // the last word of the expression
 	origin int    // the token of the transaction that it came from, plus one
 	konst  bool   // a constant
@@ -59,10 +59,10 @@ type value struct {
 // redis reports whether it is something of Redis.
 func (v value) redis() bool { return v.role != unknown && v.role != other }
 
-// maxDepth is how deep expressions and names may lead to one another.
+// maxDepth limits the recursion through expressions and names.
 const maxDepth = 60
 
-// maxLook is how many tokens are looked at when the meaning of one depends on what follows.
+// maxLook limits the tokens that are read ahead.
 const maxLook = 80
 
 func newScanner(lang *language, path string, t *tokens) *scanner {
@@ -90,8 +90,7 @@ func (s *scanner) run() {
 	s.finish()
 }
 
-// gate looks for a sign of Redis in the code: a name that says it, or methods that only its
-// clients have.
+// gate sets found if the code has a name that says Redis, or methods that only its clients have.
 func (s *scanner) gate() {
 	watch, multi := false, false
 	for i := range s.all {
@@ -159,10 +158,10 @@ func (s *scanner) begins(i int) bool {
 	return false
 }
 
-// choices are operators between values of which one counts.
+// choices are operators between alternatives.
 var choices = words("|| ?? ?: ? && or and else if")
 
-// value evaluates an expression with what may stand for it: a or b, c ? a : b.
+// value evaluates an expression and its alternatives: a or b, c ? a : b.
 func (s *scanner) value(i int) value {
 	v, next := s.operand(i)
 	for n := 0; n < 6 && !v.redis(); n++ {
@@ -181,7 +180,7 @@ func (s *scanner) value(i int) value {
 	return v
 }
 
-// before are words before an expression that do not change what it is.
+// before are words before an expression that do not change its value.
 var before = words("await yield from return new not typeof async as ref out val const move try raise throw")
 
 // operand evaluates the expression at a token, and returns where it ends.
@@ -218,7 +217,7 @@ func (s *scanner) chain(i int) (value, int) {
 	return v, max(next, i+1)
 }
 
-// first evaluates what an expression begins with.
+// first evaluates the first operand of an expression.
 func (s *scanner) first(i int) (value, int) {
 	tok := s.at(i)
 	switch tok.kind {
@@ -287,7 +286,7 @@ func (s *scanner) first(i int) (value, int) {
 // sendsByName are functions without a receiver that send the command they are told.
 var sendsByName = words("SENDCOMMAND EXECUTECOMMAND EXECUTETYPED EXECUTERAW RAWCOMMAND")
 
-// called is the token behind the arguments that begin at one.
+// called is the token behind the arguments of a call.
 func (s *scanner) called(open int) int { return min(s.at(open).match, len(s.all)) + 1 }
 
 // group evaluates an expression in brackets: (a or b), (Type) a, (a) => b.
@@ -373,7 +372,7 @@ func (s *scanner) generic(i int) int {
 	return i
 }
 
-// instance is what a class makes.
+// instance is an object of a class.
 func (s *scanner) instance(v value) value {
 	if v.class && v.redis() {
 		v.class = false
@@ -513,7 +512,7 @@ func (s *scanner) library() *library {
 	return nil
 }
 
-// required is what require("p") gives.
+// required is the value of require("p").
 func (s *scanner) required(from string) value {
 	switch lib := libraryOf(JS, from); {
 	case lib != nil:
@@ -526,7 +525,7 @@ func (s *scanner) required(from string) value {
 	return value{role: other}
 }
 
-// returned is what a function returns.
+// returned is the result of a function.
 func (s *scanner) returned(b block) value {
 	for i, at := range b.returns {
 		if v := s.value(at); v.redis() {
@@ -540,7 +539,7 @@ func (s *scanner) returned(b block) value {
 	return value{}
 }
 
-// field evaluates this.name: what is assigned or declared in the class, or anywhere in the file.
+// field evaluates this.name by the bindings of the class, or of the file.
 func (s *scanner) field(name string, at int) value {
 	name = bare(name)
 	class := s.classAround(s.in[at])
@@ -622,8 +621,7 @@ func (s *scanner) lookup(name string, at int) value {
 	return value{}
 }
 
-// fixture reports whether a name is also a function's, so that a parameter may be handed what
-// that returns, as in pytest.
+// fixture reports whether a parameter has the name of a function, as a fixture of pytest.
 func (s *scanner) fixture(all []*binding, region int) bool {
 	if s.lang.id != Python || region == 0 {
 		return false
@@ -636,7 +634,7 @@ func (s *scanner) fixture(all []*binding, region int) bool {
 	return false
 }
 
-// bound evaluates what a binding gives.
+// bound evaluates a binding, once.
 func (s *scanner) bound(b *binding, name string) value {
 	if b.known != nil {
 		return *b.known
@@ -698,7 +696,7 @@ func (s *scanner) binds(b *binding, name string) value {
 	return v
 }
 
-// yielded is what a call hands to a function among its arguments, or to its block.
+// yielded is the value that a call passes to a callback, or to its block.
 func (s *scanner) yielded(b *binding) (value, bool) {
 	fn := s.blocks[b.param-1]
 	for _, at := range []int{fn.from, s.up[fn.from]} {
@@ -715,7 +713,7 @@ func (s *scanner) yielded(b *binding) (value, bool) {
 	return value{}, false
 }
 
-// headOf is where the expression begins that a bracket, or a block, is handed to.
+// headOf is the first token of the call that a bracket, or a block, belongs to.
 func (s *scanner) headOf(at int) int {
 	for j, n := at-1, 0; j >= 0 && n < maxLook; n++ {
 		switch tok := s.at(j); {
@@ -732,7 +730,7 @@ func (s *scanner) headOf(at int) int {
 	return -1
 }
 
-// className is what a class is by its name alone, or by an import.
+// className is a class by its name, or by its import.
 func (s *scanner) className(name string) value {
 	name = name[strings.LastIndexByte(name, '\\')+1:]
 	path, imported := s.paths[name]
@@ -762,7 +760,7 @@ func (s *scanner) className(name string) value {
 	return value{}
 }
 
-// base is what a class is derived from, if that is of Redis.
+// base is the client that a class is derived from.
 func (s *scanner) base(b *block) value {
 	if b.base != nil || s.depth >= maxDepth || len(b.bases) == 0 {
 		if b.base != nil {
@@ -786,7 +784,7 @@ func (s *scanner) base(b *block) value {
 	return value{}
 }
 
-// typeValue is what a type is, whose tokens are these.
+// typeValue is the value of a type.
 func (s *scanner) typeValue(from, to int) value {
 	v := value{role: other}
 	seen, wrapped := false, false
@@ -845,7 +843,7 @@ func (s *scanner) typeValue(from, to int) value {
 const collections = " Map List Set Dictionary IDictionary Collection IEnumerable Array HashMap ConcurrentHashMap ConcurrentDictionary ILogger Logger " +
 	"IOptions Action Func Consumer Function Callable "
 
-// lookupType is what a name of a type is.
+// lookupType is the value of the name of a type.
 func (s *scanner) lookupType(name string, at int) value {
 	name = strings.TrimPrefix(name, `\`)
 	for _, b := range s.names[name[strings.LastIndexByte(name, '\\')+1:]] {

@@ -2,10 +2,10 @@ package lexical
 
 import "strings"
 
-// quotes says how a string ends and what may be in it.
+// quotes describes a kind of string.
 type quotes struct {
 	end     string
-	escapes bool   // a backslash takes the meaning of what follows
+	escapes bool   // a backslash escapes the next character
 	doubled bool   // the closing quote twice is no end
 	hole    string // how an interpolation begins, if there is any
 	lines   bool   // it may go over several lines
@@ -56,7 +56,7 @@ func (l *lexer) str() bool {
 	return false
 }
 
-// quoted reads a string whose beginning has this many bytes.
+// quoted reads a string. Its opening quote has this many bytes.
 func (l *lexer) quoted(begin int, q quotes) bool {
 	start := l.i
 	at := len(l.out)
@@ -125,8 +125,8 @@ func unescape(c byte) string {
 	return string(rune(c))
 }
 
-// maxRegex is how far a regular expression is looked for: what is longer is no such thing,
-// and to look to the end of a long line from every slash of it would take forever.
+// maxRegex limits the length of a regular expression, so that a long line with many slashes takes
+// linear time.
 const maxRegex = 1000
 
 // regex reads a regular expression, if one ends on this line.

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// role says what a value is, as far as the tables care.
+// role is the kind of a value: the tables list methods by the role of their receiver.
 type role string
 
 const (
 	unknown   role = ""
 	other     role = "other"     // known to be nothing of Redis
 	client    role = "client"    // a connection, a pool, a factory, or a module that makes them
-	plain     role = "plain"     // a client whose pipelines are no transactions
+	plain     role = "plain"     // a client with pipelines that are no transactions
 	pipe      role = "pipe"      // a pipeline that is no transaction
 	tx        role = "tx"        // a transaction
 	pubsub    role = "pubsub"    // a subscription
@@ -152,7 +152,7 @@ var makers = keyed(map[string]maker{
 	"REDISPUBSUB CREATEADAPTER":        {"MC201", "SUBSCRIBE"},
 })
 
-// keyed makes a table whose keys are several names each into one by name.
+// keyed splits the keys of a table, each several names, into names.
 func keyed[V any](table map[string]V) map[string]V {
 	all := map[string]V{}
 	for names, v := range table {
@@ -171,29 +171,29 @@ func words(list string) map[string]bool {
 	return all
 }
 
-// distinctive are methods that only clients of Redis have: in a file that uses Redis they count
-// on any receiver that is not known to be something else.
+// distinctive are methods that only clients of Redis have. They count on any receiver that is not
+// known to be something else.
 var distinctive = words("MULTI MULTIEXEC UNWATCH PSUBSCRIBE PUNSUBSCRIBE SSUBSCRIBE SUNSUBSCRIBE SPUBLISH BLPOP BRPOP BRPOPLPUSH BLMOVE " +
 	"BLMPOP BZPOPMIN BZPOPMAX BZMPOP EVALSHA EVALSHAASYNC FLUSHDB FLUSHALL SCANITER SCANITERATOR SCANSTREAM SCANBUFFERSTREAM SCANEACH " +
 	"CONFIGSET SCRIPTLOAD SCRIPTFLUSH SCRIPTEXISTS REGISTERSCRIPT CLIENTLIST CLIENTKILL CLIENTSETNAME DBSIZE BGSAVE BGREWRITEAOF " +
 	"LASTSAVE SLOWLOGGET MSETNX RENAMENX BITOP RANDOMKEY XREAD XREADGROUP GETSUBSCRIBER EXECUTEISOLATED SENTINEL REDISCLUSTER")
 
-// ambiguous are methods that other things have as well: on a receiver of which nothing is known
-// they need a name that says connection, and a file without rivals.
+// ambiguous are methods that other libraries have as well. On an unknown receiver they need a name
+// like connection, and a file without rivals.
 var ambiguous = words("PUBLISH SUBSCRIBE UNSUBSCRIBE PIPELINE TRANSACTION KEYS SCAN EVAL WATCH CLIENT")
 
 var (
 	connectionName = regexp.MustCompile(`(?i)(?:^|[_@$#]|redis)(?:conn|connection|client|cli|node|storage|pub|sub|publisher|subscriber|` +
 		`pubsub|rdb|rds)\d*$|(?:Client|Connection|Conn)$`)
 	pipeName = regexp.MustCompile(`(?i)pipe|pipline|(?:^|_)(?:tx|multi|trans|transaction)$`)
-	// redisName is a name that says Redis; what merely belongs to Redis, as a key, is in accessory.
+	// redisName is a name that says Redis. accessory excludes names of keys, settings and the like.
 	redisName = regexp.MustCompile(`(?i)p?redis|jedis|valkey|redisson|^[@$_]*rdb$`)
 	accessory = regexp.MustCompile(`(?i)(?:conf|config|configuration|option|opt|setting|url|uri|host|port|key|prefix|data|value|result|` +
 		`info|name|channel|topic|util|module|error|exception|json|map|list|dict|hash|param|arg|password|timeout|ttl|version|status|` +
 		`serializer|message|script|constant|enabled|available|connected|event|type|user|id|properties|props|address|addr|` +
 		`gateway|broker|bus)s?$|` +
 		`^(?:use|is|has|no|with|enable|disable|to|from|for|mock|publish|send)_?p?redis`)
-	// rivals are libraries whose things are called clients, publish, and subscribe as well.
+	// rivals are other libraries with clients that publish and subscribe.
 	rivals = regexp.MustCompile(`(?i)mqtt|kafka|amqp|nats|zmq|zeromq|rabbit|stomp|pika|nsq|pulsar|rxjs|^rx$|pusher|ably|paho|pubnub|` +
 		`google.cloud|aws|boto|dynamo|elastic|opensearch|hbase|happybase|memcache|psycopg|sqlalchemy|kubernetes|grpc|etcd|` +
 		`consul|zookeeper|kazoo|mongo|mysql|asyncpg|postgres|faye|bunny|mediatr|masstransit|reactor|vertx|curator`)
@@ -203,12 +203,12 @@ var (
 	redisModule = regexp.MustCompile(`(?i)redis|valkey`)
 )
 
-// saysRedis reports whether a name is that of a client.
+// saysRedis reports whether a name is one of a client.
 func saysRedis(name string) bool { return redisName.MatchString(name) && !accessory.MatchString(name) }
 
 // opaque are types that say nothing.
 var opaque = words("Optional None null any unknown object Object mixed var dynamic let const val Any auto interface T K V void def final self static mut")
 
-// wrappers are generic types that hold one of what they are given.
+// wrappers are generic types that hold one value of their argument.
 var wrappers = words("Lazy Optional Task ValueTask Promise ReturnType Awaited InstanceType ObjectProvider Provider ThreadLocal Supplier " +
 	"Mono Union Annotated Type RedissonRetryDecorator Pool GenericObjectPool AtomicReference WeakReference CompletableFuture Deferred")

@@ -21,13 +21,13 @@ const (
 // token is one. Comments and blanks are none.
 type token struct {
 	kind kind
-	// text is what stands there; of a string what it means, as far as it is constant.
+	// text is the source text; of a string its constant parts.
 	text  string
 	pos   int
 	match int  // of a bracket: the index of its partner, or of the end of the tokens
 	nl    bool // the first of its line
 	holed bool // a string that something is put into
-	space bool // something lies between it and the token before
+	space bool // blanks or comments stand before it
 }
 
 // tokens is a file that was taken apart.
@@ -63,8 +63,7 @@ func (t *tokens) column(i int) int {
 	return column
 }
 
-// pair gives every bracket its partner. What is closed twice, or never, is passed over: a
-// file may be broken, or no code at all.
+// pair gives every bracket its partner. It skips brackets that are closed twice, or never.
 func (t *tokens) pair() {
 	var stack []int
 	for i := range t.all {

@@ -37,7 +37,7 @@ type Skipped struct {
 	Reason string
 }
 
-// DefaultMaxSize is how large a file may be. Nobody writes one that is larger.
+// DefaultMaxSize is the largest size of a file, in bytes.
 const DefaultMaxSize = 2 << 20
 
 // passedBy are the folders that have no code of one's own.
@@ -49,9 +49,9 @@ var passedBy = map[string]string{
 	".next": "built",
 }
 
-// Walk looks at all files below the root of fsys. What it passes over it says. The order is
-// that of the paths, which have slashes and begin at the root. If ctx ends, so does Walk, with
-// its error and what was found until then.
+// Walk searches all files below the root of fsys, and returns the findings and the skipped files,
+// ordered by path. Paths have slashes and begin at the root. If ctx ends, Walk returns its error
+// and the findings so far.
 func Walk(ctx context.Context, fsys fs.FS, opts Options) ([]finding.Finding, []Skipped, error) {
 	if opts.Languages == nil {
 		opts.Languages = All()
@@ -178,7 +178,7 @@ func look(fsys fs.FS, name string, opts Options) result {
 	return r
 }
 
-// minified reports whether the lines are so long that nobody can have written them.
+// minified reports whether the lines are too long for code that a person wrote.
 func minified(src []byte) bool {
 	return len(src) > 10_000 && len(src)/(bytes.Count(src, []byte("\n"))+1) > 500
 }
