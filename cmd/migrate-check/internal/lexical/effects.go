@@ -281,6 +281,9 @@ func (c *call) yield(y value) {
 
 // returnsByName is the result of a method whose name says Redis: getRedis.
 func (c *call) returnsByName(method string) value {
+	if len(c.args) > 0 && c.at(c.args[0][0]).kind == text && finds[c.name] && saysRedis(c.at(c.args[0][0]).text) {
+		method = c.at(c.args[0][0]).text
+	}
 	if saysRedis(method) {
 		v := c.named(method)
 		c.yield(v)
@@ -328,7 +331,7 @@ func (c *call) stranger() value {
 		}
 	case c.name == "PIPELINE" && c.mentions("transaction"):
 		return v
-	case c.name == "WATCH" && given && (pipeName.MatchString(v.name) || c.transacts()):
+	case c.name == "WATCH" && given && !c.is(c.args[0][0], "[") && (pipeName.MatchString(v.name) || c.transacts()):
 		if pipeName.MatchString(v.name) {
 			v.role = pipe
 		}
@@ -346,7 +349,7 @@ func (c *call) stranger() value {
 			if !given || c.lang.id != Python || c.at(c.args[0][0]).kind != word {
 				return value{}
 			}
-		case "KEYS", "SCAN", "PUBLISH", "SUBSCRIBE":
+		case "KEYS", "SCAN", "PUBLISH", "SUBSCRIBE", "WATCH":
 			if !given {
 				return value{}
 			}

@@ -94,7 +94,7 @@ func (s *scanner) run() {
 func (s *scanner) gate() {
 	watch, multi := false, false
 	for i := range s.all {
-		if s.found {
+		if s.found && (s.lang.id != CSharp || len(s.libs) > 0) {
 			return
 		}
 		if s.all[i].kind != word {
@@ -102,14 +102,16 @@ func (s *scanner) gate() {
 		}
 		name := s.all[i].text
 		switch {
-		case redisModule.MatchString(name), redisName.MatchString(name), strings.Contains(name, "ConnectionMultiplexer"),
-			name == "Sidekiq", name == "Resque":
+		case strings.Contains(name, "ConnectionMultiplexer"): // the project imports it for all its files
+			s.found = true
+			s.libs = append(s.libs, libraryOf(CSharp, "StackExchange.Redis"))
+		case redisModule.MatchString(name), redisName.MatchString(name), name == "Sidekiq", name == "Resque":
 			s.found = true
 		case s.member(i - 1):
 			fold := fold(name)
 			watch = watch || fold == "WATCH" || dataCommands[fold]
 			multi = multi || fold == "MULTI" || fold == "MULTIEXEC" || fold == "GETSUBSCRIBER" || distinctive[fold] && dataCommands[fold]
-			s.found = watch && multi
+			s.found = s.found || watch && multi
 		}
 	}
 	if redisModule.MatchString(s.path) {
@@ -278,6 +280,9 @@ func (s *scanner) first(i int) (value, int) {
 			c.arguments()
 			return byName(c), s.called(next)
 		}
+		if s.at(next+1).kind == text && finds[fold(tok.text)] && saysRedis(s.at(next+1).text) { // app('redis')
+			v = s.named(s.at(next + 1).text)
+		}
 		next = s.called(next)
 	}
 	return v, next
@@ -285,6 +290,9 @@ func (s *scanner) first(i int) (value, int) {
 
 // sendsByName are functions without a receiver that send the command they are told.
 var sendsByName = words("SENDCOMMAND EXECUTECOMMAND EXECUTETYPED EXECUTERAW RAWCOMMAND")
+
+// finds are functions and methods that find a service by its name.
+var finds = words("APP MAKE GET GETBEAN RESOLVE SERVICE INJECT")
 
 // called is the token behind the arguments of a call.
 func (s *scanner) called(open int) int { return min(s.at(open).match, len(s.all)) + 1 }
@@ -457,7 +465,11 @@ func (s *scanner) property(v value, name string, at int) value {
 	case v.redis() && s.lang.id == Kotlin && name == "keys":
 		return value{role: keyspace, lib: v.lib, sure: v.sure}
 	case v.redis():
-		if e, ok := s.effectOf(v.role, fold(name)); ok && e.to != unknown && e.do == nil && e.sends == "" {
+		e, ok := s.effectOf(v.role, fold(name))
+		if !ok && s.lang.id == Kotlin {
+			e, ok = s.effectOf(v.role, "GET"+fold(name))
+		}
+		if ok && e.to != unknown && e.do == nil && e.sends == "" {
 			return value{role: e.to, lib: v.lib, sure: v.sure, origin: v.origin}
 		}
 		if s.promisified(at) {

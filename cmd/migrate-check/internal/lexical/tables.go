@@ -184,7 +184,7 @@ var ambiguous = words("PUBLISH SUBSCRIBE UNSUBSCRIBE PIPELINE TRANSACTION KEYS S
 
 var (
 	connectionName = regexp.MustCompile(`(?i)(?:^|[_@$#]|redis)(?:conn|connection|client|cli|node|storage|pub|sub|publisher|subscriber|` +
-		`pubsub|rdb|rds)\d*$|(?:Client|Connection|Conn)$`)
+		`pubsub|rdb|rds)\d*$|(?:Client|Connection|Conn|Resource)$`)
 	pipeName = regexp.MustCompile(`(?i)pipe|pipline|(?:^|_)(?:tx|multi|trans|transaction)$`)
 	// redisName is a name that says Redis. accessory excludes names of keys, settings and the like.
 	redisName = regexp.MustCompile(`(?i)p?redis|jedis|valkey|redisson|^[@$_]*rdb$`)
