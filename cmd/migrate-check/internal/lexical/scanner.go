@@ -97,10 +97,13 @@ func (s *scanner) gate() {
 		if s.found && (s.lang.id != CSharp || len(s.libs) > 0) {
 			return
 		}
+		name := s.all[i].text
+		if s.all[i].kind == text && len(name) < maxName && s.is(i-1, "(") && saysRedis(name) { // app('redis')
+			s.found = true
+		}
 		if s.all[i].kind != word {
 			continue
 		}
-		name := s.all[i].text
 		switch {
 		case strings.Contains(name, "ConnectionMultiplexer"): // the project imports it for all its files
 			s.found = true
@@ -118,6 +121,9 @@ func (s *scanner) gate() {
 		s.found = true
 	}
 }
+
+// maxName limits the length of a string that is the name of a service.
+const maxName = 40
 
 // dataCommands are methods for data that only clients of Redis have.
 var dataCommands = words("HSET HGET HGETALL HMSET HINCRBY ZADD ZRANGE ZREM ZCARD ZSCORE SADD SREM SMEMBERS SISMEMBER LPUSH RPUSH LRANGE SETEX " +
