@@ -487,7 +487,7 @@ func (s *scanner) parameters(n int) {
 
 // lastLine is where the last statement of a function of Ruby begins, which is its value.
 func (s *scanner) lastLine(b block) []int {
-	for i := min(b.to, len(s.all)) - 1; i > b.from && i > b.to-maxLook; i-- {
+	for i := min(b.to, len(s.all)) - 1; i >= b.from && i > b.to-maxLook; i-- {
 		if s.at(i).nl && s.at(i).kind != clos && !s.is(i, "end") && !s.member(i) {
 			if j := i + 1; assigns[s.at(j).text] && s.at(j).kind == sign {
 				return []int{j + 1}

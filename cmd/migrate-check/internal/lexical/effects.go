@@ -329,7 +329,7 @@ func (c *call) stranger() value {
 		if databaseName(v.name) {
 			return v
 		}
-	case c.name == "PIPELINE" && c.mentions("transaction"):
+	case c.name == "PIPELINE" && (c.mentions("transaction") || c.lang.id == Python && c.transacts()):
 		return v
 	case c.name == "WATCH" && given && !c.is(c.args[0][0], "[") && (pipeName.MatchString(v.name) || c.transacts()):
 		if pipeName.MatchString(v.name) {
