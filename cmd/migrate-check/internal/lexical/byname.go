@@ -1,0 +1,125 @@
+package lexical
+
+import (
+	"slices"
+	"strings"
+)
+
+// byName judges a command that an argument names.
+func byName(c *call) value {
+	result := value{role: other}
+	if c.recv.role == pipe || c.recv.role == tx {
+		result = c.recv
+	}
+	if c.name == "SEND" && c.lang.id != Go || c.name == "DO" && c.lang.id != Go || c.name == "COMMAND" && c.lang.id != PHP {
+		return result
+	}
+	last := min(1, len(c.args))
+	if c.lang.id == Go { // behind a context
+		last = min(2, len(c.args))
+	}
+	for _, a := range c.args[:last] {
+		if name, ok := c.nameOf(a); ok {
+			c.byText(name)
+			return result
+		}
+	}
+	if last == 0 || !c.recv.sure {
+		return result
+	}
+	if a := c.args[last-1]; c.dynamic(a) {
+		c.keep(c.pos)
+		c.tell(c.pos, "MC902", "a command whose name is not to be seen, through "+c.through())
+	}
+	return result
+}
+
+func (c *call) byText(name string) {
+	fields := strings.Fields(strings.ToUpper(name))
+	if len(fields) == 0 {
+		return
+	}
+	switch command := fields[0]; command {
+	case "XREAD", "XREADGROUP":
+		c.streams(command, true)
+	default:
+		if ruled[command] != "" {
+			c.sent(true, command)
+			c.notifications()
+		}
+	}
+}
+
+// nameOf is the command that an argument names: a text, a constant, the first of a list, or the
+// member of an enumeration.
+func (c *call) nameOf(a [2]int) (string, bool) {
+	i := a[0]
+	for n := 0; n < 3 && (c.is(i, "[") || c.is(i, "array") || c.is(i, "(") || c.is(i, "&") || c.is(i, "CommandType")); n++ {
+		i++
+	}
+	switch tok := c.at(i); {
+	case i >= a[1]:
+	case tok.kind == text:
+		return tok.text, !tok.holed
+	case tok.kind == word && (c.is(i+1, ".") || c.is(i+1, "::")):
+		last := i
+		for (c.is(last+1, ".") || c.is(last+1, "::")) && c.at(last+2).kind == word && last+2 < a[1] {
+			last += 2
+		}
+		name := c.at(last).text
+		return name, strings.ToUpper(name) == name && len(name) > 2 && last+1 == a[1]
+	case tok.kind == word:
+		if v := c.lookup(tok.text, i); v.konst && v.text != "" && v.role == other {
+			return v.text, true
+		}
+	}
+	return "", false
+}
+
+// dynamic reports whether an argument may be the name of any command.
+func (c *call) dynamic(a [2]int) bool {
+	for i := a[0]; i < a[1] && i < a[0]+4; i++ {
+		tok := c.at(i)
+		if tok.kind == word && tok.text != "array" && tok.text != "new" {
+			last := i+1 == a[1] || c.is(i+1, "]") || c.is(i+1, ",") || c.is(i+1, ")")
+			return last && strings.ToUpper(tok.text) != tok.text && tok.text != "ctx"
+		}
+		if tok.kind == text {
+			return tok.holed
+		}
+		if tok.text == "new" {
+			return false
+		}
+	}
+	return false
+}
+
+// text looks into a string: a script for the server, or the name of a command in a list that
+// is sent later.
+func (s *scanner) text(i int) {
+	tok := s.all[i]
+	if strings.Contains(tok.text, "redis.call") || strings.Contains(tok.text, "redis.pcall") {
+		s.script(i)
+		return
+	}
+	command := strings.ToUpper(tok.text)
+	if !slices.Contains(transactions, command) && command != "PSUBSCRIBE" || tok.holed {
+		return
+	}
+	up := s.up[i]
+	if up < 0 || up != i-1 || !(s.is(i+1, ",") || s.is(i+1, "]") || s.is(i+1, ")")) || s.callParen(up) && !s.is(up-1, "array") {
+		return
+	}
+	if s.is(up-1, "array") {
+		up--
+	}
+	before := s.at(up - 1)
+	if before.text == "[" || before.text == "," && s.up[up] >= 0 && s.is(s.up[up], "[") ||
+		before.text == "(" && queues[fold(s.at(up-2).text)] {
+		s.keep(i)
+		s.sent(i, true, []string{command}, "a list of commands")
+	}
+}
+
+// queues are methods that put something into a list.
+var queues = words("PUSH APPEND ADD UNSHIFT")
