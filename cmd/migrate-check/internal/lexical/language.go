@@ -26,9 +26,11 @@ const (
 
 // language is a row of the table of languages.
 type language struct {
-	id      Language
-	name    string // as a flag takes it
-	endings []string
+	id       Language
+	name     string // as a flag takes it
+	endings  []string
+	comments []string // how a comment begins that ends with its line
+	strings  []quotes
 	// indents says that functions and classes end with their indentation. Words in middle stand
 	// at the indentation of a function without ending it.
 	indents bool
@@ -43,19 +45,32 @@ type language struct {
 	hoists bool
 }
 
-// languages are in the order of their constants.
+// languages are in the order of their constants. Python, Ruby and C# have strings that no row
+// describes.
 var languages = []language{
-	{id: Go, name: "go", endings: []string{".go"}, lines: true},
-	{id: Java, name: "java", endings: []string{".java"}, typeFirst: true, wildcards: true},
-	{id: Kotlin, name: "kotlin", endings: []string{".kt", ".kts"}, lines: true, wildcards: true},
-	{id: Python, name: "py", endings: []string{".py", ".pyi"}, indents: true, hoists: true},
-	{id: JS, name: "js", endings: []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"}, lines: true},
-	{id: CSharp, name: "cs", endings: []string{".cs"}, typeFirst: true, wildcards: true},
-	{id: PHP, name: "php", endings: []string{".php", ".phtml", ".inc"}, typeFirst: true, hoists: true},
-	{id: Ruby, name: "rb", endings: []string{".rb", ".rake"}, indents: true, hoists: true, wildcards: true,
+	{id: Go, name: "go", endings: []string{".go"}, lines: true, comments: slashes,
+		strings: []quotes{doubleQuoted, singleQuoted, {begin: "`", end: "`", lines: true}}},
+	{id: Java, name: "java", endings: []string{".java"}, typeFirst: true, wildcards: true, comments: slashes,
+		strings: []quotes{{begin: `"""`, end: `"""`, escapes: true, lines: true}, doubleQuoted, singleQuoted}},
+	{id: Kotlin, name: "kotlin", endings: []string{".kt", ".kts"}, lines: true, wildcards: true, comments: slashes,
+		strings: []quotes{{begin: `"""`, end: `"""`, lines: true, hole: "${"}, {begin: `"`, end: `"`, escapes: true, hole: "${"}, singleQuoted,
+			{begin: "`", end: "`"}}},
+	{id: Python, name: "py", endings: []string{".py", ".pyi"}, indents: true, hoists: true, comments: []string{"#"}},
+	{id: JS, name: "js", endings: []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"}, lines: true, comments: slashes,
+		strings: []quotes{doubleQuoted, singleQuoted, {begin: "`", end: "`", escapes: true, hole: "${", lines: true}}},
+	{id: CSharp, name: "cs", endings: []string{".cs"}, typeFirst: true, wildcards: true, comments: slashes},
+	{id: PHP, name: "php", endings: []string{".php", ".phtml", ".inc"}, typeFirst: true, hoists: true, comments: []string{"//", "#"},
+		strings: []quotes{{begin: `"`, end: `"`, escapes: true, hole: "{$", lines: true}, {begin: "'", end: "'", escapes: true, lines: true}}},
+	{id: Ruby, name: "rb", endings: []string{".rb", ".rake"}, indents: true, hoists: true, wildcards: true, comments: []string{"#"},
 		middle: words("rescue ensure else")},
-	{id: Lua, name: "lua", endings: []string{".lua"}},
+	{id: Lua, name: "lua", endings: []string{".lua"}, comments: []string{"--"}, strings: []quotes{doubleQuoted, singleQuoted}},
 }
+
+var (
+	slashes      = []string{"//"} // and /* */
+	doubleQuoted = quotes{begin: `"`, end: `"`, escapes: true}
+	singleQuoted = quotes{begin: "'", end: "'", escapes: true}
+)
 
 // String is the name, as ParseLanguages takes it.
 func (l Language) String() string {

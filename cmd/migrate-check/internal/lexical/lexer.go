@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -133,7 +134,8 @@ func (l *lexer) operator() {
 
 // comment skips one.
 func (l *lexer) comment() bool {
-	hash := l.lang == Python || l.lang == Ruby || l.lang == PHP && !l.has("#[")
+	rules := &languages[l.lang-1]
+	line := slices.ContainsFunc(rules.comments, l.has) && !(l.lang == PHP && l.has("#["))
 	switch {
 	case l.lang == Lua && l.has("--"):
 		if level := longBracket(l.src[l.i+2:]); level >= 0 {
@@ -146,11 +148,9 @@ func (l *lexer) comment() bool {
 		l.skipLine()
 	case l.lang == Ruby && l.nl && l.has("__END__"):
 		l.i = len(l.src)
-	case hash && l.src[l.i] == '#', l.lang == CSharp && l.nl && l.src[l.i] == '#':
+	case line, l.lang == CSharp && l.nl && l.src[l.i] == '#':
 		l.skipLine()
-	case l.slashes() && l.has("//"):
-		l.skipLine()
-	case l.slashes() && l.has("/*"):
+	case rules.comments[0] == "//" && l.has("/*"):
 		l.i += 2
 		l.skipTo("*/")
 	default:
@@ -158,8 +158,6 @@ func (l *lexer) comment() bool {
 	}
 	return true
 }
-
-func (l *lexer) slashes() bool { return l.lang != Python && l.lang != Ruby && l.lang != Lua }
 
 // skipLine skips the rest of the line; in PHP code may end within it.
 func (l *lexer) skipLine() {

@@ -44,10 +44,7 @@ func (s *scanner) field(name string, at int) value {
 	class := s.classAround(s.in[at])
 	var v value
 	for _, b := range s.names[name] {
-		if !b.field && !b.fn && b.param == 0 || b.param > 0 && class == 0 {
-			continue
-		}
-		if b.param > 0 && !s.isField(b) {
+		if !b.field && !b.fn && b.param == 0 || b.param > 0 && (class == 0 || !s.blocks[b.param-1].class) {
 			continue
 		}
 		w := s.bound(b, name)
@@ -66,9 +63,6 @@ func (s *scanner) field(name string, at int) value {
 	}
 	return v
 }
-
-// isField reports whether a parameter is that of a class.
-func (s *scanner) isField(b *binding) bool { return s.blocks[b.param-1].class }
 
 // lookup evaluates a name where it stands.
 func (s *scanner) lookup(name string, at int) value {

@@ -4,6 +4,7 @@ import "strings"
 
 // quotes describes a kind of string.
 type quotes struct {
+	begin   string // in the table of languages
 	end     string
 	escapes bool   // a backslash escapes the next character
 	doubled bool   // the closing quote twice is no end
@@ -26,31 +27,15 @@ func (l *lexer) str() bool {
 			return l.quoted(level+2, quotes{end: "]" + strings.Repeat("=", level) + "]", lines: true})
 		}
 	}
-	c := l.src[l.i]
-	switch {
-	case c == '"' && (l.lang == Java || l.lang == Kotlin) && l.has(`"""`):
-		q := quotes{end: `"""`, escapes: l.lang == Java, lines: true}
-		if l.lang == Kotlin {
-			q.hole = "${"
+	for _, q := range languages[l.lang-1].strings {
+		if l.has(q.begin) {
+			return l.quoted(len(q.begin), q)
 		}
-		return l.quoted(3, q)
-	case c == '"' && l.lang == Kotlin:
-		return l.quoted(1, quotes{end: `"`, escapes: true, hole: "${"})
-	case c == '"' && l.lang == PHP:
-		return l.quoted(1, quotes{end: `"`, escapes: true, hole: "{$", lines: true})
-	case c == '"':
-		return l.quoted(1, quotes{end: `"`, escapes: true})
-	case c == '\'':
-		return l.quoted(1, quotes{end: "'", escapes: true, lines: l.lang == PHP})
-	case c == '`' && l.lang == Go:
-		return l.quoted(1, quotes{end: "`", lines: true})
-	case c == '`' && l.lang == JS:
-		return l.quoted(1, quotes{end: "`", escapes: true, hole: "${", lines: true})
-	case c == '`' && l.lang == Kotlin: // a name in quotes
-		return l.quoted(1, quotes{end: "`"})
-	case c == '/' && l.lang == JS:
+	}
+	switch {
+	case l.lang == JS && l.src[l.i] == '/':
 		return !l.ends() && !(l.last().kind == sign && l.last().text == "<") && l.regex()
-	case c == '<' && l.lang == PHP && l.has("<<<"):
+	case l.lang == PHP && l.has("<<<"):
 		return l.phpHeredoc()
 	}
 	return false

@@ -80,7 +80,7 @@ func (s *scanner) typed(i int) {
 				return
 			}
 		}
-		if p := s.promoted(i); p {
+		if s.promoted(i) {
 			b.field, b.region = true, s.classAround(s.in[i])
 		}
 		s.bind(tok.text, b)
@@ -107,7 +107,7 @@ func (s *scanner) typed(i int) {
 		return
 	}
 	b.typed = [2]int{j + 1, end}
-	if s.is(end, "=") && s.lang.id != JS || s.is(end, "=") && s.lang.id == JS {
+	if s.is(end, "=") {
 		b.values = []int{end + 1}
 	}
 	if s.is(end, "by") && s.is(end+1, "lazy") {
@@ -303,9 +303,6 @@ func (s *scanner) typeValue(from, to int) value {
 			}
 			if !seen {
 				v = value{role: other}
-				if v0 := v; wrapped && tok.kind == word {
-					v = v0
-				}
 			}
 			seen = true
 		}
