@@ -19,10 +19,10 @@ import (
 	"strings"
 )
 
-// The ceilings only fall. The aim is 10.
+// The ceilings only fall.
 const (
-	maxHeadless = 99
-	maxPeople   = 43
+	maxHeadless = 3
+	maxPeople   = 6
 )
 
 var (
