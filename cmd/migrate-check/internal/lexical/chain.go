@@ -66,7 +66,7 @@ var before = words("await yield from return new not typeof async as ref out val 
 
 // operand evaluates the expression at a token, and returns where it ends.
 func (s *scanner) operand(i int) (value, int) {
-	for n := 0; n < 8; n++ {
+	for range 8 {
 		tok := s.at(i)
 		if tok.kind == word && before[tok.text] && tok.text != "new" && !s.member(i+1) && s.at(i+1).kind != sign ||
 			tok.kind == sign && (tok.text == "&" || tok.text == "*" || tok.text == "!" || tok.text == "...") {

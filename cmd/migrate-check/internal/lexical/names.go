@@ -1,5 +1,7 @@
 package lexical
 
+import "slices"
+
 // named is a client that only a name tells of.
 func (s *scanner) named(name string) value {
 	v := value{role: client, lib: s.library(), name: name}
@@ -15,10 +17,8 @@ func (s *scanner) library() *library {
 		return s.libs[0]
 	}
 	for i := range libraries {
-		for _, l := range libraries[i].langs {
-			if l == s.lang.id {
-				return &libraries[i]
-			}
+		if slices.Contains(libraries[i].langs, s.lang.id) {
+			return &libraries[i]
 		}
 	}
 	return nil
