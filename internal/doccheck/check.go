@@ -25,7 +25,7 @@ func (c *checker) found(doc *document, number int, format string, args ...any) {
 func documents(root string) ([]string, error) {
 	var paths []string
 	for _, pattern := range []string{
-		"README.md", "README.zh-CN.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md",
+		"README.md", "README.zh-CN.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "docs/results/*.md",
 	} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {

@@ -2,7 +2,7 @@
 // their links exist.
 //
 // In the documents (README.md, README.zh-CN.md, ARCHITECTURE.md, CONTRIBUTING.md, CHANGELOG.md and
-// docs/*.md):
+// docs/*.md, docs/results/*.md):
 //
 //   - A block of Go is a copy of real code. The comment
 //     <!-- snippet: path/to/file.go#name --> stands before the block, and the
