@@ -11,7 +11,7 @@ exits() { # exits CODE: what the command before has to end with
 	exit 1
 }
 
-# Into CI, without a red day
+# Use it in CI
 migrate-check ./... -baseline migrate-check.json -write-baseline
 exits 0
 migrate-check ./... -baseline migrate-check.json
@@ -21,7 +21,7 @@ exits 0
 go vet -vettool=$(which migrate-check) ./...
 exits 1
 
-# What it rewrites
+# Automatic fixes
 migrate-check ./... -diff
 exits 3
 migrate-check ./... -fix
