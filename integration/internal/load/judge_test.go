@@ -75,6 +75,7 @@ func TestEveryJudgeFails(t *testing.T) {
 		{"a function whose ctx ended", "leases lost", func(m *Measured) { m.HeldLost = 1 }},
 		{"a Close with nothing to wait for", "  of which in their function", func(m *Measured) { m.Ending.Inside = 0 }},
 		{"a slow Close", "  took", func(m *Measured) { m.Ending.Took = patience + 1 }},
+		{"a slow Close, on demand", "  took", func(m *Measured) { m.OnDemand, m.Ending.Took = true, patience+heldFor+1 }},
 		{"a Close that fails", "  errors", func(m *Measured) { m.Ending.Errors = []string{"no"} }},
 		{"a call that does not end", "  calls that did not end", func(m *Measured) { m.Ending.Unended = 1 }},
 		{"a refusal of one whose function ran", "  refused though their function ran", func(m *Measured) { m.Ending.Abandoned = 1 }},

@@ -111,7 +111,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 }
 
 func (p *play) run(ctx context.Context) (*Report, error) {
-	m := &Measured{Bound: p.Pool, GoroutinesBefore: runtime.NumGoroutine()}
+	m := &Measured{Bound: p.Pool, GoroutinesBefore: runtime.NumGoroutine(), OnDemand: p.OnDemand}
 	for i := range stores {
 		share := p.Pool / stores
 		if i < p.Pool%stores {
