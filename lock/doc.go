@@ -33,13 +33,18 @@
 //
 // # Lockers
 //
-//   - lockupdate.Store: one Redis, also behind a proxy. Reentrant. The first Token
+//   - lockupdate.Store: one Redis, also behind a proxy. Reentrant, no data. The first Token
 //     under a lock costs one round trip, and a key of its own: "/fence" before the
 //     lock's name. The key expires a week after its last token; tokens then go on
 //     from the clock, and do not fall back unless the clock does.
 //   - redlock.Locker: a majority of independent Redis masters. Reentrant, no tokens.
-//   - etcdlock.Locker, in the module adapters/etcdlock: etcd. Not reentrant. A token
+//   - etcdlock.Locker, in the module adapters/etcdlock: etcd. Reentrant. A token
 //     is a revision of etcd, and costs nothing.
+//   - zklock.Locker, in the module adapters/zklock: ZooKeeper. Reentrant. A token is the
+//     transaction id of the node of the holder, and is read with each grant.
+//   - sqllock.Locker, in the module adapters/sqllock: a table of PostgreSQL, MySQL, MariaDB
+//     or SQLite. Reentrant. A token costs nothing. For data in the same database, its Guard
+//     makes exclusion certain.
 //   - locktest.Memory: the memory of one process, for unit tests.
 //
 // Package locktest has the suite that all of them pass.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/driver"
 	"github.com/unwatch/unwatch/lock/locktest"
 )
 
@@ -15,6 +16,7 @@ type table struct {
 	token uint64
 }
 
+// snippet:refuse
 func (t *table) write(state string, token uint64) error {
 	if token < t.token {
 		return errors.New("refused: a later holder has written")
@@ -23,10 +25,12 @@ func (t *table) write(state string, token uint64) error {
 	return nil
 }
 
+// endsnippet
+
 // Ada stalls past her lease, and Bob gets the lock and writes. When Ada's write
 // arrives, the table refuses it, because her token is smaller than Bob's.
 func Example() {
-	memory := locktest.NewMemory(locktest.MemoryConfig{})
+	memory := locktest.NewMemory(driver.Config{})
 	var ada, bob lock.Locker = memory, memory.Peer() // in production: lockupdate.New(rdb, lockupdate.Config{})
 	var room table
 
@@ -38,6 +42,7 @@ func Example() {
 		if err := memory.TakeAway(ctx, "room:7"); err != nil { // as if the lease had ended
 			return err
 		}
+		// snippet:token
 		err = bob.WithLock(context.Background(), "room:7", func(ctx context.Context) error {
 			token, err := lock.Token(ctx)
 			if err != nil {
@@ -45,6 +50,7 @@ func Example() {
 			}
 			return room.write("bob was here", token)
 		})
+		// endsnippet
 		fmt.Println("bob:", err)
 		return room.write("ada was here", token)
 	})

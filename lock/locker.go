@@ -35,4 +35,19 @@ type Locker interface {
 	// TryLock does what WithLock does but never waits. It returns
 	// rmw.ErrContended if the lock is held.
 	TryLock(ctx context.Context, name string, fn func(ctx context.Context) error) error
+
+	// Lock does what WithLock does for a caller that cannot put its work into one
+	// function. Work under the lock with the Context of the Hold, and Unlock it.
+	Lock(ctx context.Context, name string) (Hold, error)
+}
+
+// Hold is a held lock, until Unlock. It is safe for concurrent use.
+type Hold interface {
+	// Context is fn's ctx of [Locker.WithLock]: that of the call of Lock, until the
+	// lock is lost or unlocked.
+	Context() context.Context
+
+	// Unlock releases the lock. It returns rmw.ErrLockLost if the lock was lost
+	// before. Only the first call counts.
+	Unlock() error
 }

@@ -12,5 +12,5 @@ import (
 func TestTokenNeedsALock(t *testing.T) {
 	_, err := lock.Token(t.Context())
 	assert.ErrorIs(t, err, rmw.ErrInvalid)
-	assert.ErrorContains(t, err, "call Token with the ctx that WithLock or Update gave to fn")
+	assert.ErrorContains(t, err, "pass the ctx that WithLock or Update gave to fn")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cas"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/rmw"
@@ -110,6 +111,7 @@ func (n neighbours) run(t *testing.T) float64 {
 
 // A key that old processes update by WATCH and new ones by lockupdate starves neither.
 func TestShareBesideWatch(t *testing.T) {
+	long.Repeats(t)
 	for _, n := range []neighbours{
 		{processes: 4, goroutines: 1},
 		{processes: 4, goroutines: 1, cfg: onDemand},
@@ -137,6 +139,7 @@ func unbroken(cmd redis.Cmder) {
 // The control of TestShareBesideWatch: as fns are about equally long, a commit that was
 // refused once comes after a WATCH writer's for ever.
 func TestStarvedBesideUnbrokenWatch(t *testing.T) {
+	long.Repeats(t)
 	synctest.Test(t, func(t *testing.T) {
 		share := neighbours{processes: 4, goroutines: 1, hooks: []redis.Hook{tap{before: unbroken}}}.run(t)
 		assert.Less(t, share, 0.2)

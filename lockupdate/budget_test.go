@@ -62,6 +62,23 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// A section costs a round trip before it begins, and one behind its caller.
+func TestSectionBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		require.NoError(t, f.store.WithLock(t.Context(), "s", nothing))
+		f.settle()
+		start := f.meter.Read()
+		require.NoError(t, f.store.WithLock(t.Context(), "s", func(context.Context) error {
+			assert.EqualValues(t, 1, f.meter.Read().Sub(start).RoundTrips)
+			return nil
+		}))
+		f.waitReleases()
+		assert.EqualValues(t, 2, f.meter.Read().Sub(start).RoundTrips)
+		assert.Equal(t, []string{"acquire", "release"}, f.calls())
+	})
+}
+
 func TestReadBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})

@@ -3,9 +3,11 @@ package lockupdate
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
 	"time"
 
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 	"github.com/unwatch/unwatch/lockupdate/internal/lease"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
@@ -51,6 +53,12 @@ type Config struct {
 	// without a second holder; safety does not depend on it.
 	Lease time.Duration
 
+	// LockDelay keeps a lock from other holders for this time after its lease has ended
+	// without a release, because its process crashed or lost the lock: requests of the old
+	// holder that are still on their way can arrive first. A release frees the lock at
+	// once. Default 0.
+	LockDelay time.Duration
+
 	// MaxHold ends the renewal, and cancels fn, when one update has held its
 	// lock this long: a stuck fn must not lock a key forever. Default 1 min.
 	MaxHold time.Duration
@@ -87,7 +95,7 @@ type Config struct {
 	// programs that hold the lock and write without a guard, as Redisson's RLock with a
 	// plain SET: with LockOnDemand their writes and those of an Update can overwrite each
 	// other. Two processes may then run their fn at the same time; one of them runs again.
-	// lock.Token takes the lock when it is called. docs/guarantees.md lists all
+	// lock.Token takes the lock when it is called; until then lock.StateOf is lock.Lost. docs/guarantees.md lists all
 	// differences. It cannot be combined with SoleWriter. Default false.
 	LockOnDemand bool
 
@@ -124,12 +132,18 @@ type Config struct {
 	// at once, as TryLock always does, and as all calls do with NoBreaker. Default 3 s.
 	MaxOutage time.Duration
 
-	// OnEvent is called with each event of locks and updates, on the goroutine of the event,
-	// several at a time. It must be quick, and must not call the Store. Default
+	// Observer is told of the events of locks. One acquisition can serve several calls of
+	// this process, one after the other: its events have the ctx and the name of the first.
+	// Default nil: no calls.
+	Observer lock.Observer
+
+	// OnEvent is called with each other event of locks and updates, on the goroutine of the
+	// event, several at a time. It must be quick, and must not call the Store. Default
 	// nil: no calls.
 	OnEvent func(Event)
 
-	// Logger gets the same, at level debug. Default nil: nothing is logged.
+	// Logger gets what Observer and OnEvent get, at level debug. Default nil: nothing is
+	// logged.
 	Logger *slog.Logger
 
 	// Commit is how values are written. Default CommitGuarded.
@@ -175,6 +189,9 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// expiry is the time after which the server ends a lease that is not renewed.
+func (c Config) expiry() time.Duration { return c.Lease + min(c.LockDelay, math.MaxInt64-c.Lease) }
+
 // defaultPrefix begins the name of every lock that has no LockName of its own.
 const defaultPrefix = "/lock/"
 
@@ -203,6 +220,8 @@ func (c Config) Validate() error {
 	switch {
 	case c.Lease < 10*time.Millisecond:
 		return invalid("Lease is %v; use at least 10ms, or 0 for the default", c.Lease)
+	case c.LockDelay < 0:
+		return invalid("LockDelay is %v; use a positive duration, or 0 for none", c.LockDelay)
 	case c.MaxHold < 0:
 		return invalid("MaxHold is %v; use a positive duration, or 0 for the default", c.MaxHold)
 	case c.MaxWait < 0:

@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/internal/contract"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -27,7 +28,12 @@ func newBench(profile *proxycompat.Profile, cfg lockupdate.Config) contract.Benc
 
 func TestContract(t *testing.T) {
 	for _, profile := range []*proxycompat.Profile{proxycompat.Codis32(), proxycompat.Twemproxy05(), proxycompat.Redis()} {
-		t.Run(profile.Name(), func(t *testing.T) { newBench(profile, lockupdate.Config{}).RunFake(t) })
+		t.Run(profile.Name(), func(t *testing.T) {
+			if profile.Name() != proxycompat.Codis32().Name() {
+				long.Repeats(t)
+			}
+			newBench(profile, lockupdate.Config{}).RunFake(t)
+		})
 	}
 	for name, cfg := range map[string]lockupdate.Config{
 		"sole writer":  {SoleWriter: true},

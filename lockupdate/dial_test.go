@@ -16,7 +16,7 @@ import (
 
 // A dial that times out returns context.DeadlineExceeded, although no ctx has ended. The call fails
 // with rmw.ErrUnavailable, and is retryable.
-func TestDialTimeout(t *testing.T) {
+func TestLongDialTimeout(t *testing.T) {
 	long.Only(t)
 	rdb := redis.NewClient(&redis.Options{
 		Addr: "127.0.0.1:1", DialerRetries: 1, MaxRetries: -1,

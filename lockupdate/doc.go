@@ -65,8 +65,16 @@
 //
 // # Fencing tokens
 //
-// [lock.Token], with fn's ctx or [Lock.Context], lets other stores refuse late writes. The first call per lock costs one round
-// trip and one command on its own key, "/fence" before the lock's name; the key expires a week after the last token.
+// [lock.Token], with fn's ctx or the Context of a [lock.Hold], lets other stores refuse late writes. The first call per lock
+// costs one round trip and one command on its own key, "/fence" before the lock's name; the key expires a week after the last
+// token.
+//
+// # A lock by itself
+//
+// [Store.WithLock], [Store.TryLock] and [Store.Lock] take the lock of a key for other work; a Store is a [lock.Locker]. A lock
+// whose renewal fails is in jeopardy until the next one succeeds: see [lock.StateOf] and [Config.Observer]. [Config.LockDelay]
+// keeps a lost lock from others for a while. [lock.SequencerOf] costs what a token costs, and [Store.Check] one round trip. A
+// Store stores no [lock.WithData]: its lock passes from call to call of a process without a command, so data would be out of date.
 //
 // # Tracing
 //

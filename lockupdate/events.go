@@ -8,40 +8,39 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate/internal/event"
 )
 
 // EventKind is the kind of an [Event].
 type EventKind uint8
 
-// The kinds of events of a Store.
+// The kinds of events of a Store, beside those of locks; see [lock.EventKind].
 const (
-	EventAcquired    = EventKind(event.Acquired)    // a lock was taken from the server; Took is how long that took
-	EventWaited      = EventKind(event.Waited)      // an update or lock has its turn after waiting for others; Took is for how long
-	EventPolled      = EventKind(event.Polled)      // a lock was asked for, and is another process's
-	EventRenewed     = EventKind(event.Renewed)     // leases were prolonged; N is how many
-	EventRenewFailed = EventKind(event.RenewFailed) // a renewal failed; Err is why, and it is tried again
-	EventLost        = EventKind(event.Lost)        // a lease is lost; Err is why
-	EventConflicted  = EventKind(event.Conflicted)  // the guard refused a commit, and N updates run again
-	EventCombined    = EventKind(event.Combined)    // N updates were written by one commit
-	EventUnknown     = EventKind(event.Unknown)     // an update ended in rmw.ErrOutcomeUnknown; Err is that
-)
+	EventWaited      EventKind = iota // an update or lock has its turn after waiting for others; Took is for how long
+	EventPolled                       // a lock was asked for, and is another process's
+	EventRenewed                      // leases were prolonged; N is how many
+	EventRenewFailed                  // a renewal failed; Err is why, and it is tried again
+	EventConflicted                   // the guard refused a commit, and N updates run again
+	EventCombined                     // N updates were written by one commit
+	EventUnknown                      // an update ended in rmw.ErrOutcomeUnknown; Err is that
 
-const eventKinds = EventKind(event.Kinds)
+	eventKinds
+)
 
 // String returns the kind's name.
 func (k EventKind) String() string {
-	names := [eventKinds]string{"acquired", "waited", "polled", "renewed", "renew failed", "lost", "conflicted", "combined", "unknown"}
+	names := [eventKinds]string{"waited", "polled", "renewed", "renew failed", "conflicted", "combined", "unknown"}
 	if k < eventKinds {
 		return names[k]
 	}
 	return fmt.Sprintf("EventKind(%d)", uint8(k))
 }
 
-// Event is something that happened to a lock. It never holds a value.
+// Event is something that happened to updates and their locks. It never holds a value.
 type Event struct {
 	Kind EventKind
-	Lock string // its name; "" if the event is about several
+	Lock string // its name on the server; "" if the event is about several
 	N    int    // how many; at least 1
 	Took time.Duration
 	Err  error
@@ -72,31 +71,29 @@ func (s Stats) String() string {
 // Stats returns a snapshot. It is cheap, and its numbers need not be of the very same
 // moment.
 func (s *Store) Stats() Stats {
-	n := func(k EventKind) uint64 { return s.counts[k].Load() }
+	n := func(k event.Kind) uint64 { return s.counts[k].Load() }
 	return Stats{
-		Acquired: n(EventAcquired), Waited: n(EventWaited), Polled: n(EventPolled),
-		Renewed: n(EventRenewed), RenewFailures: n(EventRenewFailed), Lost: n(EventLost),
-		Conflicted: n(EventConflicted), Combined: n(EventCombined), Unknown: n(EventUnknown),
+		Acquired: n(event.Acquired), Waited: n(event.Waited), Polled: n(event.Polled),
+		Renewed: n(event.Renewed), RenewFailures: n(event.RenewFailed), Lost: n(event.Lost),
+		Conflicted: n(event.Conflicted), Combined: n(event.Combined), Unknown: n(event.Unknown),
 		Held: s.keeper.Len(), CircuitOpen: s.transport.CircuitOpen(),
 	}
 }
 
-type counts [eventKinds]atomic.Uint64
+type counts [event.Kinds]atomic.Uint64
 
 // emit counts, publishes and logs an event.
-func (s *Store) emit(internal event.Event) {
-	e := Event{EventKind(internal.Kind), internal.Lock, internal.N, internal.Took, redisx.WithoutArguments(internal.Err)}
+func (s *Store) emit(e event.Event) {
+	e.Err = redisx.WithoutArguments(e.Err)
 	n := e.N
 	switch e.Kind {
-	case EventConflicted: // counts commits, not updates
+	case event.Conflicted: // counts commits, not updates
 		n = 1
-	case EventCombined: // the first would have had a commit anyway
+	case event.Combined: // the first would have had a commit anyway
 		n--
 	}
 	s.counts[e.Kind].Add(uint64(max(n, 0)))
-	if s.cfg.OnEvent != nil {
-		s.cfg.OnEvent(e)
-	}
+	name := s.publish(e)
 	if s.cfg.Logger == nil || !s.cfg.Logger.Enabled(context.Background(), slog.LevelDebug) {
 		return
 	}
@@ -113,5 +110,24 @@ func (s *Store) emit(internal event.Event) {
 	if e.Err != nil {
 		attrs = append(attrs, slog.Any("err", e.Err))
 	}
-	s.cfg.Logger.LogAttrs(context.Background(), slog.LevelDebug, "lockupdate: "+e.Kind.String(), attrs...)
+	s.cfg.Logger.LogAttrs(context.Background(), slog.LevelDebug, "lockupdate: "+name, attrs...)
+}
+
+// publish tells the Observer of events of locks, and OnEvent of the others. It returns the name of
+// the event's kind.
+func (s *Store) publish(e event.Event) (name string) {
+	if e.Kind >= event.Waited {
+		kind := EventKind(e.Kind - event.Waited)
+		if s.cfg.OnEvent != nil {
+			s.cfg.OnEvent(Event{kind, e.Lock, e.N, e.Took, e.Err})
+		}
+		return kind.String()
+	}
+	kind := lock.EventKind(e.Kind)
+	name = kind.String()
+	if s.cfg.Observer != nil {
+		defer func() { _ = recover() }() // a lock must not end because of its Observer
+		s.cfg.Observer(e.Ctx, lock.Event{Kind: kind, Service: "redis", Lock: e.Name, Took: e.Took, Err: e.Err})
+	}
+	return name
 }

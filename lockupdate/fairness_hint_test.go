@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -45,9 +46,10 @@ func eraseHint(cmd redis.Cmder) {
 	}
 }
 
-// Negative control of TestFairBetweenProcesses: without hints, one process holds the lock nearly
+// Negative control of TestLongFairBetweenProcesses: without hints, one process holds the lock nearly
 // all the time.
 func TestUnfairWithoutHints(t *testing.T) {
+	long.Repeats(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		key := rmw.Key{Name: "s"}

@@ -65,7 +65,7 @@ func (r closedLoop) run(t *testing.T) []int {
 
 // Processes that update one key in a closed loop get similar shares, for all durations of fn and
 // all Commits.
-func TestFairBetweenProcesses(t *testing.T) {
+func TestLongFairBetweenProcesses(t *testing.T) {
 	linger, off := lockupdate.Config{Linger: lingerTime}, lockupdate.Config{NoCombining: true}
 	ifeq, vx := lockupdate.Config{Commit: lockupdate.CommitIFEQ}, lockupdate.Config{Commit: lockupdate.CommitVX}
 	eager := lockupdate.Config{Poll: rmw.Backoff{Base: 300 * time.Microsecond, Max: 900 * time.Microsecond}}
@@ -83,6 +83,9 @@ func TestFairBetweenProcesses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if r.duration > 10*time.Second {
 				long.Only(t)
+			}
+			if strings.Contains(name, ", ") {
+				long.Repeats(t)
 			}
 			synctest.Test(t, func(t *testing.T) {
 				r.latency = time.Millisecond
@@ -144,6 +147,7 @@ func TestForeignLocksAreRespected(t *testing.T) {
 // A waiter sets no hint in a foreign lock, whatever the name of its owner. After a release field by
 // field, a hint would look like an owner.
 func TestNoHintInForeignLocks(t *testing.T) {
+	long.Repeats(t)
 	synctest.Test(t, func(t *testing.T) {
 		rdb := newFixture(t, lockupdate.Config{}).direct()
 		ask := func(holder string) map[string]string {

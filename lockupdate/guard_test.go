@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cas"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/internal/testing/unguarded"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
@@ -30,6 +31,7 @@ var guardClauses = map[string]bool{
 
 // Negative control of the package: without the guard, exactly the clauses in guardClauses fail.
 func TestGuardOff(t *testing.T) {
+	long.Repeats(t)
 	for name, cfg := range map[string]lockupdate.Config{"with the lock": {}, "on demand": onDemand} {
 		b := newBench(proxycompat.Codis32(), cfg)
 		open := b.Open

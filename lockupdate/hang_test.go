@@ -24,7 +24,7 @@ import (
 
 // Servers hang, execute timed-out commands later, and close connections. Every acknowledged update
 // is stored once. The contract cannot run under these faults: its calls expect exact results.
-func TestNoUpdateIsLostWhileServersHang(t *testing.T) {
+func TestLongNoUpdateIsLostWhileServersHang(t *testing.T) {
 	long.Only(t)
 	for _, name := range proxycompat.Names() {
 		profile, err := proxycompat.Lookup(name)

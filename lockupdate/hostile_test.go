@@ -19,7 +19,7 @@ import (
 
 // The contract holds over every proxy with all its faults at once: reordered pipelines, lagging
 // replicas, lost script caches, and slot migrations.
-func TestContractOverEveryProxy(t *testing.T) {
+func TestLongContractOverEveryProxy(t *testing.T) {
 	long.Only(t)
 	for _, name := range proxycompat.Names() {
 		profile, err := proxycompat.Lookup(name)

@@ -111,13 +111,13 @@ func ExampleStore_Inspect() {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Println("held:", h.Owner != "", "count:", h.Count, "lease ends:", h.TTL > 0, "others wait:", h.HasWaiters)
+		fmt.Println("held:", h.Held, "lease ends:", h.Left > 0, "others wait:", h.Waiters)
 	}
 	show()
 	if err := store.WithLock(ctx, "invoice:7", func(context.Context) error { show(); return nil }); err != nil {
 		panic(err)
 	}
 	// Output:
-	// held: false count: 0 lease ends: false others wait: false
-	// held: true count: 1 lease ends: true others wait: false
+	// held: false lease ends: false others wait: false
+	// held: true lease ends: true others wait: false
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
@@ -158,7 +159,7 @@ func TestInspect(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
 		h, err := f.store.Inspect(t.Context(), "s")
 		require.NoError(t, err)
-		assert.Zero(t, h)
+		assert.Equal(t, locking.Info{Sequencer: locking.Sequencer{Name: "s"}}, h)
 
 		l, err := f.store.Lock(t.Context(), "s")
 		require.NoError(t, err)
@@ -166,22 +167,22 @@ func TestInspect(t *testing.T) {
 		h, err = f.store.Inspect(t.Context(), "s")
 		require.NoError(t, err)
 		assert.Regexp(t, `^unwatch:[A-Za-z0-9_-]{22}:[0-9a-z]{10}$`, h.Owner)
-		assert.Equal(t, 1, h.Count)
-		assert.Equal(t, 8*time.Second, h.TTL)
+		assert.True(t, h.Held)
+		assert.Equal(t, 8*time.Second, h.Left)
 		assert.InDelta(t, 2*time.Second, h.Age, float64(time.Millisecond))
-		assert.False(t, h.HasWaiters)
+		assert.False(t, h.Waiters)
 
 		other := f.another(lockupdate.Config{})
 		require.ErrorIs(t, other.TryLock(t.Context(), "s", nothing), rmw.ErrContended)
 		h, err = f.store.Inspect(t.Context(), "s")
 		require.NoError(t, err)
-		assert.False(t, h.HasWaiters, "TryLock does not wait")
+		assert.False(t, h.Waiters, "TryLock does not wait")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		require.ErrorIs(t, other.WithLock(ctx, "s", nothing), rmw.ErrContended)
 		h, err = f.store.Inspect(t.Context(), "s")
 		require.NoError(t, err)
-		assert.True(t, h.HasWaiters)
+		assert.True(t, h.Waiters)
 		require.NoError(t, l.Unlock())
 		require.NoError(t, l.Unlock(), "only the first counts")
 		f.waitReleases()
@@ -190,7 +191,7 @@ func TestInspect(t *testing.T) {
 		require.NoError(t, rdb.HSet(t.Context(), lock+"s", "9a1f:42", 3).Err())
 		h, err = f.store.Inspect(t.Context(), "s")
 		require.NoError(t, err)
-		assert.Equal(t, lockupdate.Holder{Owner: "9a1f:42", Count: 3, TTL: -time.Millisecond}, h)
+		assert.Equal(t, locking.Info{Sequencer: locking.Sequencer{Name: "s", Owner: "9a1f:42"}, Held: true, Left: -time.Millisecond}, h)
 		require.NoError(t, rdb.Set(t.Context(), lock+"s", "x", 0).Err())
 		_, err = f.store.Inspect(t.Context(), "s")
 		require.ErrorIs(t, err, rmw.ErrWrongKind)
@@ -203,7 +204,7 @@ func nothing(context.Context) error { return nil }
 func TestHeldLocksNeedNoGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
-		var locks []*lockupdate.Lock
+		var locks []locking.Hold
 		for _, name := range []string{"a", "b", "c", "d"} {
 			l, err := f.store.Lock(t.Context(), name)
 			require.NoError(t, err)
@@ -241,8 +242,8 @@ func TestLostSectionBlocksNoCall(t *testing.T) {
 func TestUnlockDetectsAStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stall := make(chan struct{})
-		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second, OnEvent: func(e lockupdate.Event) {
-			if e.Kind == lockupdate.EventLost {
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second, Observer: func(_ context.Context, e locking.Event) {
+			if e.Kind == locking.EventLost {
 				<-stall
 			}
 		}})

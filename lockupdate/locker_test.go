@@ -3,11 +3,14 @@ package lockupdate_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/contract"
+	"github.com/unwatch/unwatch/internal/doccheck"
 	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/locktest"
 	"github.com/unwatch/unwatch/lockupdate"
@@ -20,23 +23,40 @@ func lockers(t *testing.T, cfg lockupdate.Config) locktest.Target {
 
 func lockersOf(f *fixture, cfg lockupdate.Config) locktest.Target {
 	clients := map[locking.Locker]*contract.Network{}
+	start := func(tb testing.TB, cfg lockupdate.Config, rdb *redis.Client, c *contract.Network) locking.Locker {
+		s := lockupdate.New(rdb, cfg)
+		clients[s] = c
+		tb.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	connect := func(tb testing.TB) (*redis.Client, *contract.Network) {
+		opts, c := f.proxy.Options(), &contract.Network{}
+		opts.Dialer = c.Dialer(opts.Dialer)
+		rdb := redis.NewClient(opts)
+		tb.Cleanup(func() { _ = rdb.Close() })
+		return rdb, c
+	}
 	return locktest.Target{
 		Open: func(tb testing.TB) locking.Locker {
-			opts := f.proxy.Options()
-			c := &contract.Network{}
-			opts.Dialer = c.Dialer(opts.Dialer)
-			rdb := redis.NewClient(opts)
-			s := lockupdate.New(rdb, cfg)
-			clients[s] = c
-			tb.Cleanup(func() {
-				_ = s.Close()
-				_ = rdb.Close()
-			})
-			return s
+			rdb, c := connect(tb)
+			return start(tb, cfg, rdb, c)
+		},
+		Observe: func(tb testing.TB, o locking.Observer) locking.Locker {
+			observed := cfg
+			observed.Observer = o
+			rdb, c := connect(tb)
+			return start(tb, observed, rdb, c)
+		},
+		Share: func(tb testing.TB) (a, b locking.Locker) {
+			rdb, c := connect(tb)
+			return start(tb, cfg, rdb, c), start(tb, cfg, rdb, c)
 		},
 		Reentrant:      true,
 		Tokens:         true,
 		Lease:          cfg.Lease,
+		LockDelay:      cfg.LockDelay,
+		Fair:           cfg.Commit == lockupdate.CommitGuarded,
+		Jeopardy:       true,
 		ReleasedWithin: time.Second,
 		Faults: locktest.Faults{
 			TakeAway: func(ctx context.Context, name string) error {
@@ -46,6 +66,10 @@ func lockersOf(f *fixture, cfg lockupdate.Config) locktest.Target {
 			},
 			Cut:   func(l locking.Locker) (restore func()) { return clients[l].Cut() },
 			Stall: func(l locking.Locker, d time.Duration) { l.(*lockupdate.Store).Stall(d) },
+
+			LoseReply: func(l locking.Locker) (restore func()) { return clients[l].LoseReplies() },
+			Late:      func(l locking.Locker) (deliver func()) { return clients[l].Delay() },
+			Reconnect: func(l locking.Locker) { clients[l].Break() },
 		},
 	}
 }
@@ -56,8 +80,28 @@ func TestLocker(t *testing.T) {
 	})
 }
 
+// With a lock delay, a Store keeps the clause of it. It also leaves a lock to its delay that was lost by a stall.
+func TestLockerWithLockDelay(t *testing.T) {
+	for _, clause := range locktest.Clauses() {
+		if clause.Name == "lock-delay" {
+			synctest.Test(t, func(t *testing.T) {
+				cfg := lockupdate.Config{Lease: 10 * time.Second, LockDelay: 5 * time.Second}
+				require.NoError(t, clause.Check(t, lockers(t, cfg)))
+			})
+			return
+		}
+	}
+	t.Fatal("the suite has no clause of lock delays")
+}
+
 func TestLockerWithLinger(t *testing.T) {
 	locktest.RunFake(t, func(t *testing.T) locktest.Target {
 		return lockers(t, lockupdate.Config{Lease: 10 * time.Second, Linger: 50 * time.Millisecond})
 	})
+}
+
+// The declarations are a row of the table in the documentation.
+func TestDocumentedRow(t *testing.T) {
+	row := lockersOf(nil, lockupdate.Config{LockDelay: time.Second}).Row("Redis")
+	require.NoError(t, doccheck.HasLines("../docs/locks.md", row))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -42,6 +43,7 @@ func TestInvalidHintsDoNotEndALease(t *testing.T) {
 
 // An update waits for a lock with any content, takes it, or returns an error. Inspect reports it.
 func TestMalformedLocks(t *testing.T) {
+	long.Repeats(t)
 	fields := []string{"", "?", "a", ":", "::", "\x00", "unwatch:", "unwatch:a", "unwatch:a:", "unwatch:a:zzzzzzzzzzzzzzzzzzzz",
 		"unwatch:a:1y2p0ij32e8e7", "unwatch:a:-1", "unwatch-waiting"}
 	for _, field := range fields {

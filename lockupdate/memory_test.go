@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 )
@@ -82,7 +83,7 @@ func TestMemoryOfAHeldLock(t *testing.T) {
 				for i := range names {
 					names[i] = fmt.Sprintf("room:%07d", i)
 				}
-				locks := make([]*lockupdate.Lock, 0, many)
+				locks := make([]locking.Hold, 0, many)
 				hold := func(n int) {
 					for _, name := range names[len(locks):n] {
 						l, err := store.Lock(t.Context(), name)

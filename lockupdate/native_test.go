@@ -136,7 +136,7 @@ func TestRequiredCommandsWithoutLua(t *testing.T) {
 				require.NoError(t, err)
 				h, err := f.store.Inspect(ctx, key.Name)
 				require.NoError(t, err)
-				require.True(t, h.HasWaiters)
+				require.True(t, h.Waiters)
 				require.InDelta(t, 6*time.Second, h.Age, float64(time.Second))
 				return rmw.String(cur.Text() + "x"), nil
 			})

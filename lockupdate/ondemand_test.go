@@ -317,7 +317,7 @@ func TestOnDemandTokenIsRefused(t *testing.T) {
 		other := f.another(lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
 		for _, own := range []error{nil, errRoomFull} {
-			var held *lockupdate.Lock
+			var held locking.Hold
 			_, err := f.store.Update(t.Context(), key, func(ctx context.Context, _ rmw.Value) (rmw.Value, error) {
 				var err error
 				held, err = other.Lock(t.Context(), "s")
@@ -346,7 +346,7 @@ func TestOnDemandTokenEndsWithItsCtx(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, onDemand)
 		other := f.another(lockupdate.Config{})
-		var held *lockupdate.Lock
+		var held locking.Hold
 		res, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			if held == nil {
 				var err error
@@ -400,7 +400,7 @@ func TestOnDemandClose(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		s, other := lockupdate.New(f.rdb, onDemand), f.another(lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
-		var held *lockupdate.Lock
+		var held locking.Hold
 		var wg sync.WaitGroup
 		_, err := s.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 			if held == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
@@ -33,8 +34,8 @@ func (h *panicsFirst) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.
 }
 
 // lockAll takes locks and unlocks them at the end of the test.
-func (f *fixture) lockAll(names ...string) []*lockupdate.Lock {
-	locks := make([]*lockupdate.Lock, len(names))
+func (f *fixture) lockAll(names ...string) []locking.Hold {
+	locks := make([]locking.Hold, len(names))
 	for i, name := range names {
 		l, err := f.store.Lock(f.t.Context(), name)
 		require.NoError(f.t, err)
@@ -50,7 +51,7 @@ func (f *fixture) lockAll(names ...string) []*lockupdate.Lock {
 // flush costs no other lease.
 func TestPitfall05WatchdogStallsUnnoticed(t *testing.T) {
 	const lease = 10 * time.Second
-	lost := func(t *testing.T, l *lockupdate.Lock) {
+	lost := func(t *testing.T, l locking.Hold) {
 		require.ErrorIs(t, context.Cause(l.Context()), rmw.ErrLockLost)
 		require.ErrorIs(t, l.Unlock(), rmw.ErrLockLost)
 	}

@@ -151,7 +151,7 @@ func (s *Store) tryLocks(ctx context.Context, name string) error {
 			return errors.Join(fmt.Errorf("%w: a lock that is held was taken", errDeviates), err)
 		}
 		h, err := s.Inspect(ctx, name)
-		if err == nil && (h.Owner == "" || !about(h.TTL, s.cfg.Lease)) {
+		if err == nil && (!h.Held || !about(h.Left, s.cfg.Lease)) {
 			err = fmt.Errorf("%w: a lock that is held shows as %+v", errDeviates, h)
 		}
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
@@ -25,6 +26,7 @@ func TestStatsAndEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		events := map[lockupdate.EventKind]int{}
+		observed := map[locking.EventKind]int{}
 		var text bytes.Buffer
 		cfg := lockupdate.Config{
 			Lease:  10 * time.Second,
@@ -34,6 +36,12 @@ func TestStatsAndEvents(t *testing.T) {
 				defer mu.Unlock()
 				events[e.Kind]++
 				assert.Positive(t, e.N, e.Kind)
+			},
+			Observer: func(_ context.Context, e locking.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				observed[e.Kind]++
+				assert.Equal(t, "s", e.Lock)
 			},
 		}
 		f := newFixture(t, cfg)
@@ -88,10 +96,17 @@ func TestStatsAndEvents(t *testing.T) {
 		f.waitReleases()
 		mu.Lock()
 		defer mu.Unlock()
-		for kind := lockupdate.EventAcquired; kind <= lockupdate.EventUnknown; kind++ {
+		for kind := lockupdate.EventWaited; kind <= lockupdate.EventUnknown; kind++ {
 			assert.Positive(t, events[kind], kind.String())
 			assert.Contains(t, text.String(), "lockupdate: "+kind.String())
 		}
+		for _, kind := range []locking.EventKind{
+			locking.EventAcquired, locking.EventJeopardy, locking.EventSafe, locking.EventLost, locking.EventReleased,
+		} {
+			assert.Positive(t, observed[kind], kind.String())
+			assert.Contains(t, text.String(), "lockupdate: "+kind.String()+`" lock=/lock/s`)
+		}
+		assert.Equal(t, observed[locking.EventAcquired], observed[locking.EventLost]+observed[locking.EventReleased])
 		assert.Equal(t, "EventKind(99)", lockupdate.EventKind(99).String())
 		assert.NotContains(t, text.String(), "theirs", "a value in the log")
 	})

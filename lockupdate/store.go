@@ -29,9 +29,11 @@ type Store struct {
 }
 
 var (
-	_ rmw.Store   = (*Store)(nil)
-	_ rmw.Peeker  = (*Store)(nil)
-	_ lock.Locker = (*Store)(nil)
+	_ rmw.Store      = (*Store)(nil)
+	_ rmw.Peeker     = (*Store)(nil)
+	_ lock.Locker    = (*Store)(nil)
+	_ lock.Checker   = (*Store)(nil)
+	_ lock.Inspector = (*Store)(nil)
 )
 
 // New returns a Store that sends through rdb. A Config that cannot work, or a nil
@@ -52,10 +54,10 @@ func New(rdb Commands, cfg Config) *Store {
 	}), s.gate, transport.Options{
 		NoBreaker: cfg.NoBreaker, MaxOutage: cfg.MaxOutage, WaitForReply: cfg.WaitForReply, MaxAttempts: cfg.MaxAttempts,
 	})
-	s.keeper = lease.NewKeeper(s.transport, s.gate, s.emit, lease.Options{Lease: cfg.Lease, MaxHold: cfg.MaxHold})
+	s.keeper = lease.NewKeeper(s.transport, s.gate, s.emit, lease.Options{Lease: cfg.Lease, Expiry: cfg.expiry(), MaxHold: cfg.MaxHold})
 	s.queues = holder.NewQueues(s.transport, s.keeper, s.gate, s.emit, holder.Options{
-		Lease: cfg.Lease, MaxWait: cfg.MaxWait, Linger: cfg.Linger, MaxAttempts: cfg.MaxAttempts, Poll: cfg.Poll,
-		NoCombining: cfg.NoCombining, SoleWriter: cfg.SoleWriter,
+		Expiry: cfg.expiry(), LockDelay: cfg.LockDelay, MaxWait: cfg.MaxWait, Linger: cfg.Linger, MaxAttempts: cfg.MaxAttempts,
+		Poll: cfg.Poll, NoCombining: cfg.NoCombining, SoleWriter: cfg.SoleWriter, Observed: cfg.Observer != nil,
 	})
 	return s
 }
@@ -196,49 +198,4 @@ func (s *Store) Peek(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration
 		}
 	}
 	return rmw.Value{}, 0, driver.Fail("peek", key, 0, redisx.Blame(ctx, err))
-}
-
-// Holder is the holder of a lock, for operators. The zero Holder is a free lock.
-type Holder struct {
-	// Owner is "unwatch:id:time" for a Store, with one id for all locks of the
-	// Store. Other programs of the same layout use other names.
-	Owner string
-	// Count is how often the owner has taken the lock. A Store counts in memory,
-	// so it is always 1 there.
-	Count int
-	// TTL is the rest of the lease; negative: it does not end.
-	TTL time.Duration
-	// Age is for how long the owner has had the lock, by our clock and its own,
-	// if it is a Store; 0: not known.
-	Age time.Duration
-	// HasWaiters reports whether another process waits for it.
-	HasWaiters bool
-}
-
-// Inspect returns the holder of the lock of name, with one round trip. The answer may be
-// outdated by the time it is read, and older without Lua, if a proxy reads from replicas.
-func (s *Store) Inspect(ctx context.Context, name string) (Holder, error) {
-	key := rmw.Key{Name: name}
-	h, err := s.inspect(ctx, key)
-	if err != nil {
-		return Holder{}, driver.Fail("inspect", key, 0, redisx.Blame(ctx, err))
-	}
-	return h, nil
-}
-
-func (s *Store) inspect(ctx context.Context, key rmw.Key) (Holder, error) {
-	if err := s.begin(ctx, key); err != nil {
-		return Holder{}, err
-	}
-	defer s.gate.Leave()
-	lock, err := s.lockName(key.Name)
-	if err != nil {
-		return Holder{}, err
-	}
-	cmds := s.transport.Driver.Inspect(lock)
-	if err := s.transport.Do(ctx, new(transport.Outage), cmds...); err != nil {
-		return Holder{}, err
-	}
-	h, err := s.transport.Driver.Inspected(lock, cmds, time.Now())
-	return Holder(h), err
 }

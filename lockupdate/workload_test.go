@@ -271,7 +271,7 @@ func listOf(v rmw.Value) string {
 
 // Acknowledged updates are stored once, failed ones are not, every caller saw a stored value, and
 // no lock is left.
-func TestRandomWorkload(t *testing.T) {
+func TestLongRandomWorkload(t *testing.T) {
 	long.Only(t)
 	small := workload{processes: 3, goroutines: 5, calls: 8, locklessWriters: true}
 	for name, change := range map[string]func(*workload){

@@ -3,167 +3,206 @@ package etcdlock
 import (
 	"context"
 	"encoding/hex"
-	"errors"
-	"sync"
-	"sync/atomic"
+	"fmt"
+	"math"
+	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/client/v3/concurrency"
 
 	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/driver"
 	"github.com/unwatch/unwatch/rmw"
 )
 
 // Prefix begins all keys. The lock's name follows in hexadecimal: with slashes, one name could be a prefix
-// of another.
+// of another. Then follow a slash and the owner.
 const Prefix = "/lock/"
 
-// Locker is a [lock.Locker] over etcd. It is safe for concurrent use, and not reentrant.
-type Locker struct {
-	client *clientv3.Client
-	ttl    time.Duration
-	now    func() time.Time // measures leases; tests replace it
+// Locker is a [lock.Locker] over etcd. It is safe for concurrent use, and reentrant. Make it with [New].
+type Locker struct{ *driver.Locker }
 
-	closing context.Context
-	close   context.CancelFunc
-	mu      sync.Mutex // orders Close and new calls
-	running sync.WaitGroup
-}
-
-var _ lock.Locker = (*Locker)(nil)
-
-// New makes a Locker over a client, which the caller still owns. ttl is the time that a lock outlives its
-// crashed process, in whole seconds.
-func New(client *clientv3.Client, ttl time.Duration) *Locker {
-	l := &Locker{client: client, ttl: max(ttl.Truncate(time.Second), time.Second), now: time.Now}
-	l.closing, l.close = context.WithCancel(context.Background())
-	return l
-}
-
-// Close refuses new calls, cancels waiting ones, and waits for running functions.
-func (l *Locker) Close() error {
-	l.mu.Lock()
-	l.close()
-	l.mu.Unlock()
-	l.running.Wait()
-	return nil
-}
-
-// WithLock runs fn while no other holder of the lock runs. It waits for the lock until ctx ends, in the
-// order of arrival. fn's ctx ends with the cause rmw.ErrLockLost when the lease does. A timer closes its
-// Done, which is late after a stall of the process. Its own Err checks the clock; Err of a derived ctx does
-// not.
+// New makes a Locker over a client, which the caller still owns: close it after the Locker. etcd counts
+// leases in whole seconds, so a fraction of cfg.Expiry is rounded up. All calls of a Locker with a Config
+// that cannot work return that error.
 //
-// The error is fn's own, or an [rmw.Error]. The reason rmw.ErrLockLost means that fn returned no error, but
-// may not have been exclusive. With the reasons rmw.ErrInvalid, ErrClosed and ErrUnavailable, and with
-// ErrContended, if ctx ended first, fn was not called.
-func (l *Locker) WithLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
-	return l.run(ctx, name, fn, (*concurrency.Mutex).Lock)
+// After a failed dial, gRPC waits for a second before the next, and later for up to two minutes. To keep locks
+// over a short outage, let it wait for less than an eighth of a lease: pass grpc.WithConnectParams to the client.
+func New(client *clientv3.Client, cfg driver.Config) *Locker {
+	cfg = cfg.WithDefaults()
+	s := &service{client: client, cfg: cfg, ttl: int64(math.Ceil(cfg.Expiry().Seconds())), busy: make(chan struct{}, 1)}
+	s.locker = driver.New(s, driver.Options{Package: "etcdlock", Service: "etcd", Tokens: true}, cfg)
+	return &Locker{s.locker}
 }
 
-// TryLock is [Locker.WithLock] without waiting: rmw.ErrContended if the lock is held.
-func (l *Locker) TryLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
-	return l.run(ctx, name, fn, (*concurrency.Mutex).TryLock)
+// Guard is the condition that the holding of s has not ended, for a transaction on data in the same etcd. Such
+// a transaction needs no token in the data, and is safe from a holder that stalled past its lease:
+//
+//	seq, err := lock.SequencerOf(ctx)
+//	...
+//	resp, err := client.Txn(ctx).If(etcdlock.Guard(seq)).Then(clientv3.OpPut(key, value)).Commit()
+//	if err == nil && !resp.Succeeded { /* the lock was lost, nothing was written */ }
+func Guard(s lock.Sequencer) clientv3.Cmp {
+	return clientv3.Compare(clientv3.CreateRevision(prefixOf(s.Name)+s.Owner), "=", int64(s.Token))
 }
 
-// held is the key of the lock in fn's ctx.
-type held struct {
-	locker *Locker
-	name   string
-}
+func prefixOf(name string) string { return Prefix + hex.EncodeToString([]byte(name)) + "/" }
 
-// lockContext is fn's ctx. Its Err checks the clock.
-type lockContext struct {
-	context.Context
-
-	tenure   *tenure
-	name     string
-	lose     context.CancelCauseFunc
-	returned atomic.Bool // fn has returned
-}
-
-func (c *lockContext) Err() error {
-	if !c.tenure.alive() {
-		c.lose(rmw.ErrLockLost)
-	}
-	return c.Context.Err()
-}
-
-func (c *lockContext) Value(key any) any {
-	if key == (lock.ContextKey{}) {
-		return c
-	}
-	return c.Context.Value(key)
-}
-
-func (l *Locker) begin() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closing.Err() != nil {
-		return false
-	}
-	l.running.Add(1)
-	return true
-}
-
-func (l *Locker) run(
-	ctx context.Context, name string, fn func(ctx context.Context) error, lock func(*concurrency.Mutex, context.Context) error,
-) error {
-	fail := func(op string, reason, cause error) error {
-		return &rmw.Error{Path: "etcdlock", Op: op, Key: name, Reason: reason, Cause: cause}
-	}
-	if name == "" || fn == nil {
-		return fail("acquire", rmw.ErrInvalid, nil)
-	}
-	if t, ok := ctx.Value(held{l, name}).(*tenure); ok && t.alive() {
-		return fail("acquire", rmw.ErrInvalid, errors.New("it is held by this very ctx"))
-	}
-	if !l.begin() {
-		return fail("acquire", rmw.ErrClosed, nil)
-	}
-	defer l.running.Done()
-	if err := context.Cause(ctx); err != nil {
-		return fail("acquire", nil, err)
-	}
-	t, err := l.grant(ctx)
+// Acquire implements [driver.Service]. The owners of a lock are keys in the order of their creation, of which
+// the first holds the lock.
+func (s *service) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	session, err := s.open(ctx, s.cfg.Lease/4)
 	if err != nil {
-		if cause := ctx.Err(); cause != nil {
-			return fail("acquire", nil, cause)
-		}
-		return fail("acquire", rmw.ErrUnavailable, err)
+		return driver.Grant{}, s.failed(r, err)
 	}
-	defer t.end()
-	waiting, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	defer context.AfterFunc(t.ctx, func() { stop(errLease) })()
-	defer context.AfterFunc(l.closing, func() { stop(rmw.ErrClosed) })()
-	mutex := concurrency.NewMutex(t.session, Prefix+hex.EncodeToString([]byte(name)))
-	if err := lock(mutex, waiting); err != nil {
+	prefix, key := prefixOf(r.Name), prefixOf(r.Name)+r.Owner
+	free := clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
+	if !r.Wait { // a key that would have to wait is not created
+		free = clientv3.Compare(clientv3.CreateRevision(prefix).WithPrefix(), "=", 0)
+	}
+	first := clientv3.OpGet(prefix, append(clientv3.WithFirstCreate(), clientv3.WithKeysOnly())...)
+	passed := session.passed.Load()
+	limited, cancel := context.WithTimeout(ctx, s.cfg.Lease)
+	defer cancel()
+	resp, err := s.client.Txn(limited).If(free, clientv3.Compare(clientv3.ModRevision(session.barrier), "=", passed)).
+		Then(clientv3.OpPut(key, string(r.Data), clientv3.WithLease(session.id)), first).
+		Else(clientv3.OpGet(key, clientv3.WithKeysOnly()), first, clientv3.OpGet(session.barrier)).Commit()
+	switch {
+	case isLeaseGone(err):
+		s.drop(session)
+		return s.Acquire(ctx, r)
+	case err != nil:
+		s.doubts.Store(r.Owner, session)
+		return driver.Grant{}, s.failed(r, err)
+	}
+	created := resp.Header.Revision
+	if !resp.Succeeded {
+		for _, barrier := range resp.Responses[2].GetResponseRange().Kvs {
+			if barrier.ModRevision != passed {
+				session.passed.Store(barrier.ModRevision)
+				return s.Acquire(ctx, r)
+			}
+		}
+		own := resp.Responses[0].GetResponseRange().Kvs
 		switch {
-		case ctx.Err() != nil:
-			return fail("acquire", rmw.ErrContended, ctx.Err())
-		case l.closing.Err() != nil:
-			return fail("acquire", rmw.ErrClosed, nil)
-		case errors.Is(err, concurrency.ErrLocked):
-			return fail("acquire", rmw.ErrContended, nil)
+		case len(own) == 0:
+			return driver.Grant{}, rmw.ErrContended
+		case own[0].Lease != int64(session.id):
+			return driver.Grant{}, errPlace
 		}
-		return fail("acquire", rmw.ErrUnavailable, err)
+		created = own[0].CreateRevision
+	} else if r.Tries > 0 {
+		return driver.Grant{}, errPlace
 	}
-	t.token = uint64(mutex.Header().Revision)
-	under, lose := context.WithCancelCause(context.WithValue(ctx, held{l, name}, t))
-	defer lose(nil)
-	defer context.AfterFunc(t.ctx, func() { lose(rmw.ErrLockLost) })()
-	if !t.alive() {
-		return fail("acquire", rmw.ErrUnavailable, errLease)
+	switch holder := resp.Responses[1].GetResponseRange().GetKvs(); {
+	case holder[0].CreateRevision == created:
+		return driver.Grant{Token: uint64(created), Since: *session.since.Load()}, nil
+	case !r.Wait:
+		return driver.Grant{}, rmw.ErrContended
 	}
-	fnCtx := &lockContext{Context: under, tenure: t, name: name, lose: lose}
-	defer fnCtx.returned.Store(true)
-	if err := fn(fnCtx); err != nil {
+	return s.wait(ctx, session, r, created)
+}
+
+// failed returns the error of a request. A waiter keeps its place as long as the session lasts: the Locker calls
+// Acquire again.
+func (s *service) failed(r driver.Request, err error) error {
+	if r.Tries > 0 && s.session.Load() != nil {
+		return rmw.ErrContended
+	}
+	return err
+}
+
+// wait returns when the key of r is the first one, ctx or the session ends, or a request fails. It watches the key
+// before it only, so that a release wakes one process.
+func (s *service) wait(ctx context.Context, session *session, r driver.Request, created int64) (driver.Grant, error) {
+	ctx, stop := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	defer stop()
+	defer context.AfterFunc(session.ended, stop)()
+	before := append(clientv3.WithLastCreate(), clientv3.WithMaxCreateRev(created-1), clientv3.WithKeysOnly())
+	for ctx.Err() == nil {
+		limited, cancel := context.WithTimeout(ctx, s.cfg.Lease)
+		resp, err := s.client.Txn(limited).Then(clientv3.OpGet(prefixOf(r.Name)+r.Owner, clientv3.WithKeysOnly()),
+			clientv3.OpGet(prefixOf(r.Name), before...)).Commit()
+		cancel()
+		if err != nil {
+			break
+		}
+		own, ahead := resp.Responses[0].GetResponseRange().Kvs, resp.Responses[1].GetResponseRange().Kvs
+		switch {
+		case len(own) == 0 || own[0].CreateRevision != created:
+			return driver.Grant{}, errPlace
+		case len(ahead) == 0:
+			return driver.Grant{Token: uint64(created), Since: *session.since.Load()}, nil
+		}
+		if !s.deleted(ctx, string(ahead[0].Key), resp.Header.Revision+1) {
+			break
+		}
+	}
+	if session.ended.Err() != nil {
+		return driver.Grant{}, errPlace
+	}
+	return driver.Grant{}, rmw.ErrContended
+}
+
+// deleted waits until key is deleted, at revision or later. It returns false if the watch fails.
+func (s *service) deleted(ctx context.Context, key string, revision int64) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for change := range s.client.Watch(ctx, key, clientv3.WithRev(revision), clientv3.WithFilterPut()) {
+		if len(change.Events) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+var errPlace = fmt.Errorf("%w: etcd has ended the lease of this process, and with it the place among those that wait", rmw.ErrUnavailable)
+
+// Renew implements [driver.Service]. A key that is older than the session had the lease of an earlier one.
+func (s *service) Renew(ctx context.Context, holds []*driver.Hold) error {
+	session, err := s.open(ctx, 0)
+	if err != nil {
 		return err
 	}
-	if !t.alive() {
-		return fail("hold", rmw.ErrLockLost, nil)
+	for _, h := range holds {
+		if !h.Waiting() && h.Token() <= uint64(session.began) {
+			h.Lose("etcd has ended the lease")
+		}
 	}
 	return nil
+}
+
+// Release implements [driver.Service]. A request for the lock that may yet be executed finds the barrier changed,
+// or its lease ended.
+func (s *service) Release(ctx context.Context, name, owner string) error {
+	key := prefixOf(name) + owner
+	if doubted, ok := s.doubts.Load(owner); ok {
+		session := doubted.(*session)
+		_, err := s.client.Txn(ctx).
+			Then(clientv3.OpDelete(key), clientv3.OpPut(session.barrier, "", clientv3.WithLease(session.id))).Commit()
+		if err == nil || isLeaseGone(err) {
+			s.doubts.Delete(owner)
+		}
+		if !isLeaseGone(err) {
+			return err
+		}
+	}
+	_, err := s.client.Delete(ctx, key)
+	return err
+}
+
+// Inspect implements [driver.Service].
+func (s *service) Inspect(ctx context.Context, name string) (lock.Info, error) {
+	resp, err := s.client.Get(ctx, prefixOf(name), clientv3.WithFirstCreate()...)
+	if err != nil || len(resp.Kvs) == 0 {
+		return lock.Info{}, err
+	}
+	first := resp.Kvs[0]
+	info := lock.Info{Held: true, Data: first.Value, Waiters: resp.Count > 1}
+	info.Owner, info.Token = strings.TrimPrefix(string(first.Key), prefixOf(name)), uint64(first.CreateRevision)
+	lease, err := s.client.TimeToLive(ctx, clientv3.LeaseID(first.Lease))
+	if err == nil {
+		info.Left = max(time.Duration(lease.TTL)*time.Second, 0)
+	}
+	return info, err
 }

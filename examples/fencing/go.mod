@@ -4,10 +4,13 @@ go 1.26.0
 
 replace github.com/unwatch/unwatch => ../..
 
+replace github.com/unwatch/unwatch/adapters/sqllock => ../../adapters/sqllock
+
 require (
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/stretchr/testify v1.12.1
 	github.com/unwatch/unwatch v0.0.0-00010101000000-000000000000
+	github.com/unwatch/unwatch/adapters/sqllock v0.0.0-00010101000000-000000000000
 	modernc.org/sqlite v1.60.1
 )
 

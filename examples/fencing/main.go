@@ -1,5 +1,5 @@
-// Command fencing guards a SQL table with lock.Token. It needs no server: Redis, a Codis proxy in front of
-// it and SQLite all run in this process.
+// Command fencing guards a SQL table with lock.Token, and with a Guard. It needs no server: Redis, a Codis proxy
+// in front of it and SQLite all run in this process.
 //
 //	go run .
 //
@@ -30,6 +30,11 @@
 // between the two:
 //
 //	UPDATE rooms SET token = $1 WHERE id = $2 AND token <= $1 RETURNING state;
+//
+// # Without tokens
+//
+// If the lock is a row of the same database, the transaction of a write can check it, by Guard of package sqllock.
+// Then no row needs a token. The second part of this example sells with a token, with Guard, and with neither.
 package main
 
 import (
@@ -49,7 +54,8 @@ func main() {
 	}
 }
 
-// run plays the stall with the token and without it, and reports whether both have the expected outcome.
+// run plays the stall with the token and without it, and then the sale. It reports whether all have the expected
+// outcome.
 func run(ctx context.Context, out io.Writer) (ok bool, err error) {
 	fenced, err := play(ctx, out, fencedWrite)
 	if err != nil {
@@ -61,7 +67,8 @@ func run(ctx context.Context, out io.Writer) (ok bool, err error) {
 	}
 	ok, text := verdict(fenced, control)
 	say(out, "%s\n", text)
-	return ok, nil
+	sold, err := oversell(ctx, out)
+	return ok && sold, err
 }
 
 // verdict checks the final states. The control must lose the write: otherwise the stall proves nothing.

@@ -83,11 +83,15 @@ func clusterNode(ctx context.Context, dir string, options []string) (*Server, er
 	return l.start(ctx)
 }
 
-// join assigns the slots to the masters, introduces all nodes to the first, and attaches the replicas.
+// join gives each node an epoch of its own, assigns the slots to the masters, introduces all nodes to the
+// first, and attaches the replicas.
 func (c *ClusterNodes) join(ctx context.Context, masters int) error {
 	ctx, cancel := context.WithTimeout(ctx, clusterLimit)
 	defer cancel()
 	for i, node := range c.nodes {
+		if _, err := do(ctx, node.Addr, "CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i+1)); err != nil {
+			return err
+		}
 		if i < masters {
 			from, to := clusterSlots*i/masters, clusterSlots*(i+1)/masters-1
 			if _, err := do(ctx, node.Addr, "CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(from), strconv.Itoa(to)); err != nil {

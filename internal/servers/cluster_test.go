@@ -34,7 +34,7 @@ func TestClusterNeedsThreeMasters(t *testing.T) {
 }
 
 // A failover and the failover back lose no acknowledged write.
-func TestClusterFailover(t *testing.T) {
+func TestLongClusterFailover(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	long.Only(t)
 	c := NewClusterNodes(t, 3, 1)
@@ -63,7 +63,7 @@ func TestClusterFailover(t *testing.T) {
 }
 
 // Replicas have the data of their masters, and one of them takes over.
-func TestClusterReplicaTakesOver(t *testing.T) {
+func TestLongClusterReplicaTakesOver(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	long.Only(t)
 	c := NewClusterNodes(t, 3, 1, "--cluster-node-timeout", "1000")

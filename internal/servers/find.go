@@ -13,7 +13,7 @@ import (
 const RequireEnv = "UNWATCH_REQUIRE_SERVERS"
 
 // Install is the command that installs the programs on Debian and Ubuntu.
-const Install = "apt-get install redis-server nutcracker etcd-server chromium"
+const Install = "apt-get install redis-server nutcracker etcd-server zookeeper postgresql mariadb-server chromium"
 
 // ErrMissing means that the program is not installed.
 var ErrMissing = errors.New("not installed")
@@ -21,7 +21,7 @@ var ErrMissing = errors.New("not installed")
 // systemDirs returns folders of system programs that are not in the PATH of every user: Debian puts
 // nutcracker in /usr/sbin.
 func systemDirs() []string {
-	return []string{"/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/local/bin", "/opt/homebrew/bin"}
+	return append([]string{"/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/local/bin", "/opt/homebrew/bin"}, postgresDirs()...)
 }
 
 // find searches PATH and then dirs.

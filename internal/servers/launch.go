@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -21,6 +22,11 @@ type launch struct {
 	// ready reports whether the server answers and is the started process: a foreign server on its port
 	// also answers.
 	ready func(ctx context.Context, s *Server) bool
+	// lingers tells that children of a killed process may live on for a moment, and keep the next one from its
+	// start.
+	lingers bool
+	// setup changes the command before it starts. It may be nil.
+	setup func(*exec.Cmd) error
 
 	// freePorts is replaced by tests that need a collision.
 	freePorts func(n int) ([]int, error)

@@ -2,6 +2,7 @@ package servers
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"runtime"
@@ -16,7 +17,7 @@ type process struct {
 
 // startProcess starts a program that ends with ctx, and waits for its end in the background. flag selects
 // how its log is opened.
-func startProcess(ctx context.Context, path string, args []string, dir, log string, flag int) (*process, error) {
+func (l launch) startProcess(ctx context.Context, path string, args []string, log string, flag int) (*process, error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND|flag, 0o600)
 	if err != nil {
 		return nil, err
@@ -24,8 +25,13 @@ func startProcess(ctx context.Context, path string, args []string, dir, log stri
 	p := &process{done: make(chan struct{})}
 	ctx, p.cancel = context.WithCancel(ctx)
 	p.cmd = exec.CommandContext(ctx, path, args...)
-	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, out, out
+	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = l.dir, out, out
 	dieWithUs(p.cmd)
+	if l.setup != nil {
+		if err := l.setup(p.cmd); err != nil {
+			return nil, errors.Join(err, out.Close())
+		}
+	}
 
 	started := make(chan error)
 	go func() {

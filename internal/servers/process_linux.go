@@ -1,7 +1,12 @@
 package servers
 
 import (
+	"io/fs"
+	"os"
 	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
 	"syscall"
 )
 
@@ -11,4 +16,47 @@ import (
 func dieWithUs(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+}
+
+// leaveRoot makes cmd run as the user nobody if this process is root's, because PostgreSQL refuses to run as root.
+// The folder and the files in it then belong to nobody, and the folders above it can be entered by all.
+func leaveRoot(cmd *exec.Cmd, folder string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	nobody, err := user.Lookup("nobody")
+	if err != nil {
+		return err
+	}
+	uid, err := strconv.Atoi(nobody.Uid)
+	if err != nil {
+		return err
+	}
+	gid, err := strconv.Atoi(nobody.Gid)
+	if err != nil {
+		return err
+	}
+	err = filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, uid, gid)
+	})
+	if err != nil {
+		return err
+	}
+	for dir := filepath.Dir(folder); dir != os.TempDir() && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return err
+		}
+		if err := os.Chmod(dir, info.Mode().Perm()|0o011); err != nil {
+			return err
+		}
+	}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 // After a kill of the primary a replica takes over with the replicated data, and the old primary restarts
 // as its replica.
-func TestSentinelsReplaceAKilledPrimary(t *testing.T) {
+func TestLongSentinelsReplaceAKilledPrimary(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	long.Only(t)
 	all := NewSentinels(t, 2, 3, "--appendonly", "yes", "--appendfsync", "always")
@@ -61,7 +61,7 @@ func TestSentinelsReplaceAKilledPrimary(t *testing.T) {
 }
 
 // One of the sentinels may be down.
-func TestSentinelsFailOver(t *testing.T) {
+func TestLongSentinelsFailOver(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	long.Only(t)
 	all := NewSentinels(t, 2, 3)
@@ -90,7 +90,7 @@ func TestSentinelsFailOver(t *testing.T) {
 
 // An isolated primary is replaced, accepts writes from its clients meanwhile, and becomes a replica after
 // the partition.
-func TestSentinelsReplaceAnIsolatedPrimary(t *testing.T) {
+func TestLongSentinelsReplaceAnIsolatedPrimary(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	long.Only(t)
 	between := map[string]*wire{}

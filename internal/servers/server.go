@@ -85,10 +85,19 @@ func (s *Server) Restart(ctx context.Context) error {
 		return fmt.Errorf("restart %s: its time is over: %w", s.Addr, context.Cause(s.life))
 	}
 	// The log is appended, so that it keeps the end of the last process.
-	if err := s.spawn(os.O_APPEND); err != nil {
-		return fmt.Errorf("restart %s: %w", s.Addr, err)
+	begin := func() error {
+		if err := s.spawn(os.O_APPEND); err != nil {
+			return fmt.Errorf("restart %s: %w", s.Addr, err)
+		}
+		return s.awaitReady(ctx)
 	}
-	return s.awaitReady(ctx)
+	err := begin()
+	if s.launch.lingers && errors.Is(err, errExited) {
+		ctx, cancel := context.WithTimeout(ctx, startLimit)
+		defer cancel()
+		return poll(ctx, begin)
+	}
+	return err
 }
 
 // Done returns a channel that is closed when the current process has ended. Each process has its own
@@ -119,7 +128,7 @@ func (s *Server) process() *process {
 
 // spawn starts a process. [os.O_TRUNC] starts a new log, [os.O_APPEND] continues it.
 func (s *Server) spawn(log int) error {
-	p, err := startProcess(s.life, s.path, s.args, s.launch.dir, s.logPath, log)
+	p, err := s.launch.startProcess(s.life, s.path, s.args, s.logPath, log)
 	if err != nil {
 		return err
 	}

@@ -89,6 +89,9 @@ func (c *ClusterNodes) moveSlot(ctx context.Context, slot int, to *Server) error
 		if err := moveAll(ctx, number, from, to); err != nil {
 			return err
 		}
+		if err := c.settle(ctx); err != nil {
+			return err
+		}
 	}
 	return c.announce(ctx, slot, target.id, to, from)
 }
@@ -143,6 +146,36 @@ func passes(err error) bool {
 		}
 	}
 	return false
+}
+
+// settle waits until the reachable masters agree on the latest epoch, and no two share one. The new owner
+// takes the slot with the next epoch. If the old owner had the same, it would take a later one and claim the
+// slot again, and the new owner would delete its keys.
+func (c *ClusterNodes) settle(ctx context.Context) error {
+	return poll(ctx, func() error {
+		var latest string
+		owners := map[int]*Server{}
+		for _, node := range c.nodes {
+			me, err := myself(ctx, node)
+			if err != nil || !me.is("master") {
+				continue
+			}
+			v, err := do(ctx, node.Addr, "CLUSTER", "INFO")
+			if err != nil {
+				continue
+			}
+			if other := owners[me.epoch]; other != nil {
+				return fmt.Errorf("%s and %s share epoch %d", other.Addr, node.Addr, me.epoch)
+			}
+			owners[me.epoch] = node
+			known := v.info()["cluster_current_epoch"]
+			if latest != "" && known != latest {
+				return fmt.Errorf("%s knows epoch %s, another %s", node.Addr, known, latest)
+			}
+			latest = known
+		}
+		return ctx.Err()
+	})
 }
 
 // announce tells all nodes the owner of the slot: first the new owner, so that the slot always has one,

@@ -97,7 +97,7 @@ func TestMoveSlotLosesNothing(t *testing.T) {
 }
 
 // The new owner is killed during the migration and restarts. No key is lost.
-func TestMoveSlotSurvivesKilledTarget(t *testing.T) {
+func TestLongMoveSlotSurvivesKilledTarget(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
 	c := NewClusterNodes(t, 3, 0, "--appendonly", "yes", "--appendfsync", "always")
@@ -173,6 +173,32 @@ func TestMoveSlotContinuesAfterAbort(t *testing.T) {
 	for _, node := range c.Servers() {
 		if v, err := do(t.Context(), node.Addr, "CLUSTER", "NODES"); err != nil || strings.Contains(v.s, "[") {
 			t.Errorf("the slot is still open, error %v:\n%s", err, v.s)
+		}
+	}
+}
+
+// The new owner takes a slot with an epoch of its own, even if it has not yet heard of another node's latest.
+func TestMoveSlotWaitsForEpochs(t *testing.T) {
+	t.Parallel()
+	c := NewClusterNodes(t, 3, 0)
+	for round := range 4 {
+		to, bumped := c.Servers()[(round+1)%3], c.Servers()[(round+2)%3]
+		if _, err := do(t.Context(), bumped.Addr, "CLUSTER", "BUMPEPOCH"); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.MoveSlot(t.Context(), 0, to); err != nil {
+			t.Fatal(err)
+		}
+		a, err := myself(t.Context(), bumped)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := myself(t.Context(), to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.epoch >= b.epoch {
+			t.Errorf("round %d: the new owner has epoch %d, another node %d", round, b.epoch, a.epoch)
 		}
 	}
 }

@@ -76,6 +76,31 @@ func Etcd(t TB, members int) []*Server {
 	}, stopAll)
 }
 
+// ZooKeeper starts a ZooKeeper of this many members for the duration of the test, or skips it. See
+// [StartZooKeeper].
+func ZooKeeper(t TB, members int) []*Server {
+	t.Helper()
+	return useAs(t, func(ctx context.Context) ([]*Server, error) {
+		return StartZooKeeper(ctx, t.TempDir(), members)
+	}, stopAll)
+}
+
+// Postgres starts a PostgreSQL for the duration of the test, or skips it. See [StartPostgres] for the options.
+func Postgres(t TB, options ...string) *Server {
+	t.Helper()
+	return use(t, func(ctx context.Context) (*Server, error) {
+		return StartPostgres(ctx, t.TempDir(), options...)
+	})
+}
+
+// MariaDB starts a MariaDB for the duration of the test, or skips it. See [StartMariaDB] for the options.
+func MariaDB(t TB, options ...string) *Server {
+	t.Helper()
+	return use(t, func(ctx context.Context) (*Server, error) {
+		return StartMariaDB(ctx, t.TempDir(), options...)
+	})
+}
+
 // use is [useAs] for one server.
 func use(t TB, start func(context.Context) (*Server, error)) *Server {
 	t.Helper()

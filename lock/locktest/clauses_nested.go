@@ -11,7 +11,7 @@ import (
 )
 
 func nestedClauses() []Clause {
-	needs := []func(Target) string{reentrant}
+	needs := []need{reentrant}
 	return []Clause{
 		{Name: "other-ctx", Says: "Only fn's ctx carries ownership: with any other, the holder's own process and goroutine find the lock taken.", run: checkOtherCtx},
 		{Name: "two-locks", Says: "fn may take a lock of another name; the two are given back each by itself.", run: checkTwoLocks},
@@ -23,7 +23,7 @@ func nestedClauses() []Clause {
 			Says: "Ownership travels with fn's ctx, or one derived from it, to other goroutines."},
 		{Name: "nested-outlives", needs: needs, run: checkNestedOutlives,
 			Says: "Nobody else gets the lock while an inner fn runs on, under a ctx that has not ended, after the outer one has returned."},
-		{Name: "nested-refused", needs: []func(Target) string{notReentrant}, run: checkNestedRefused,
+		{Name: "nested-refused", needs: []need{notReentrant}, run: checkNestedRefused,
 			Says: "Where locks are not reentrant, taking one's own again is ErrInvalid at once, instead of a deadlock."},
 	}
 }

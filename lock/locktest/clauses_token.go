@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/driver"
 	"github.com/unwatch/unwatch/rmw"
 )
 
 func tokenClauses() []Clause {
 	return []Clause{
-		{Name: "token", needs: []func(Target) string{tokens}, run: checkToken,
+		{Name: "token", needs: []need{tokens}, run: checkToken,
 			Says: "The process that gets a lock later has the greater token; a token stays the same until fn returns, and is the innermost lock's."},
-		{Name: "token-lost", needs: []func(Target) string{tokens, takeAway}, run: checkTokenLost,
+		{Name: "token-lost", needs: []need{tokens, takeAway}, run: checkTokenLost,
 			Says: "A holder that has lost its lock gets no token, but ErrLockLost."},
-		{Name: "token-none", needs: []func(Target) string{noTokens}, run: checkTokenNone,
+		{Name: "token-none", needs: []need{noTokens}, run: checkTokenNone,
 			Says: "A Locker without tokens says ErrUnsupported, also under a lock that has one."},
 	}
 }
@@ -43,7 +44,7 @@ func (c *check) noToken(ctx context.Context, when string, reason error) {
 func checkToken(c *check) {
 	a, b := c.open(), c.open()
 	c.tokensGrow(c.Ctx, a, b, c.name("alone"))
-	for i, outer := range []lock.Locker{a, NewMemory(MemoryConfig{})} {
+	for i, outer := range []lock.Locker{a, NewMemory(driver.Config{})} {
 		c.lock(outer, c.name(fmt.Sprint("outer", i)), func(ctx context.Context) error {
 			before := c.token(ctx)
 			c.tokensGrow(ctx, a, b, c.name(fmt.Sprint("inner", i)))
@@ -127,7 +128,7 @@ func checkTokenLost(c *check) {
 }
 
 func checkTokenNone(c *check) {
-	l, outer := c.open(), NewMemory(MemoryConfig{})
+	l, outer := c.open(), NewMemory(driver.Config{})
 	for _, m := range bothMethods() {
 		c.lock(outer, m.name, func(ctx context.Context) error {
 			return m.call(l, ctx, c.name(m.name), func(ctx context.Context) error {

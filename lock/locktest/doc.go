@@ -1,12 +1,12 @@
-// Package locktest proves that a [lock.Locker] keeps what it promises, and gives unit
-// tests a Locker that does.
+// Package locktest tests any [lock.Locker] against its contract, and has a Locker in memory
+// for unit tests.
 //
 // # For a service
 //
 // [NewMemory] is a complete Locker in memory: quick, without a server, with
 // leases on the test's (possibly fake) clock. Its Peer is another process.
 //
-//	svc := NewBilling(locktest.NewMemory(locktest.MemoryConfig{}))
+//	svc := NewBilling(locktest.NewMemory(driver.Config{}))
 //
 // # For a Locker
 //
@@ -18,11 +18,18 @@
 //		locktest.Run(t, func(t *testing.T) locktest.Target { ... })
 //	}
 //
-// Each [Clause] carries the sentence it enforces; [Clauses] lists them. A clause
-// is skipped, by name, if the Target does not declare its needs. No clause
+// The [Target] declares what the Lockers promise beyond the minimum: tokens, an order of
+// waiters, jeopardy, a lock delay, events. Its [Faults] disturb the lock service and the
+// network below the Lockers: lost replies, late requests, crashes, restarts, failovers and
+// clocks.
+//
+// Each [Clause] carries the sentence that it enforces; [Clauses] lists them. A clause
+// is skipped, by name, if the Target does not declare its needs. [Target.Row] prints the
+// declarations for the table in the documentation of lock services. No clause
 // assumes anything about the clock: where time has to pass, it does.
 //
-// A suite that cannot fail proves nothing, so this package's own tests run it
-// over naive Lockers, each with one well-known mistake, and require the clause
-// that names the mistake to fail.
+// # Controls
+//
+// The tests of this package run the suite over Lockers with one well-known mistake each.
+// They require the clauses of the mistake to fail. Each clause has such a control.
 package locktest

@@ -133,3 +133,25 @@ func (c *check) lock(l lock.Locker, name string, fn work) {
 		c.Errorf("WithLock: %v", err)
 	}
 }
+
+// gets runs fn under the lock, which must be had within limit, and returns when it was. An
+// attempt that finds the lock service unavailable is repeated.
+func (c *check) gets(l lock.Locker, name string, limit time.Duration, when string, fn work) (at time.Time) {
+	ctx, cancel := context.WithCancel(c.Ctx)
+	defer cancel()
+	waiting := time.AfterFunc(limit, cancel)
+	for began := time.Now(); ; c.Pass(beat) {
+		err := l.WithLock(ctx, name, func(ctx context.Context) error {
+			waiting.Stop()
+			at = time.Now()
+			return fn(ctx)
+		})
+		switch {
+		case err == nil:
+			return at
+		case ctx.Err() != nil || !errors.Is(err, rmw.ErrUnavailable):
+			c.Errorf("the lock was not to be had %s: %v after %v", when, err, time.Since(began))
+			return at
+		}
+	}
+}

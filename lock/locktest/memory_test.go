@@ -10,49 +10,92 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/doccheck"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/driver"
 	"github.com/unwatch/unwatch/lock/locktest"
 	"github.com/unwatch/unwatch/rmw"
 )
 
-func memoryTarget(cfg locktest.MemoryConfig) locktest.Target {
+func memoryTarget(cfg driver.Config) locktest.Target {
 	m := locktest.NewMemory(cfg)
 	lease := cfg.Lease
 	if lease == 0 {
 		lease = 10 * time.Second
 	}
+	opened := func(tb testing.TB, peer *locktest.Memory) *locktest.Memory {
+		tb.Cleanup(func() { assert.NoError(tb, peer.Close()) })
+		return peer
+	}
 	return locktest.Target{
-		Open:      func(testing.TB) lock.Locker { return m.Peer() },
-		Reentrant: !cfg.NotReentrant,
-		Tokens:    true,
-		Lease:     lease,
+		Open:            func(tb testing.TB) lock.Locker { return opened(tb, m.Peer()) },
+		Observe:         func(tb testing.TB, o lock.Observer) lock.Locker { return opened(tb, m.Observed(o)) },
+		Reentrant:       true,
+		Tokens:          true,
+		Lease:           lease,
+		LockDelay:       cfg.LockDelay,
+		SlackAfterLease: 20 * time.Millisecond,
+		MaxHold:         cfg.MaxHold,
+		Ordered:         true,
+		Wanted:          true,
+		Jeopardy:        true,
+		Checks:          true,
+		Inspects:        true,
+		Data:            true,
+		SteadyClock:     true,
+		Requests:        m.Requests,
+		Share: func(tb testing.TB) (a, b lock.Locker) {
+			first := opened(tb, m.Peer())
+			return first, opened(tb, first.Twin())
+		},
 		Faults: locktest.Faults{
-			TakeAway: m.TakeAway,
-			Cut:      func(l lock.Locker) func() { return l.(*locktest.Memory).Cut() },
-			Stall:    func(l lock.Locker, d time.Duration) { l.(*locktest.Memory).Stall(d) },
+			TakeAway:  m.TakeAway,
+			Cut:       func(l lock.Locker) func() { return l.(*locktest.Memory).Cut() },
+			Stall:     func(l lock.Locker, d time.Duration) { l.(*locktest.Memory).Stall(d) },
+			LoseReply: func(l lock.Locker) func() { return l.(*locktest.Memory).LoseReply() },
+			Late:      func(l lock.Locker) func() { return l.(*locktest.Memory).Late() },
+			Reconnect: func(l lock.Locker) { l.(*locktest.Memory).Reconnect() },
+			Expire:    func(l lock.Locker) { l.(*locktest.Memory).Expire() },
+			Restart:   m.Restart,
+			Failover:  m.Failover,
+			Forget:    m.Forget,
+			Clock:     m.SetClock,
 		},
 	}
 }
 
 func TestMemory(t *testing.T) {
-	for name, cfg := range map[string]locktest.MemoryConfig{"reentrant": {}, "not reentrant": {NotReentrant: true}} {
+	for name, cfg := range map[string]driver.Config{
+		"defaults": {}, "lock delay": {LockDelay: 5 * time.Second}, "short lease": {Lease: time.Second},
+		"max hold": {MaxHold: 40 * time.Second},
+	} {
 		t.Run(name, func(t *testing.T) {
-			locktest.RunFake(t, func(*testing.T) locktest.Target { return memoryTarget(cfg) })
+			locktest.RunFake(t, func(*testing.T) locktest.Target {
+				target := memoryTarget(cfg)
+				target.Patience = time.Hour
+				return target
+			})
 		})
 	}
 }
 
 // Run is the same in real time, as the tests over real servers call it.
-func TestRun(t *testing.T) {
-	locktest.Run(t, func(*testing.T) locktest.Target {
-		return memoryTarget(locktest.MemoryConfig{Lease: 2 * time.Second})
+func TestLongRun(t *testing.T) {
+	t.Parallel()
+	long.Only(t)
+	locktest.Run(t, func(t *testing.T) locktest.Target {
+		t.Parallel()
+		target := memoryTarget(driver.Config{Lease: 2 * time.Second})
+		target.SlackAfterLease = 0 // a busy machine
+		return target
 	})
 }
 
 // A nested fn whose caller has detached its ctx learns of the loss all the same.
 func TestMemoryTellsDetached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := locktest.NewMemory(locktest.MemoryConfig{Lease: time.Second})
+		m := locktest.NewMemory(driver.Config{Lease: time.Second})
 		err := m.WithLock(t.Context(), "a", func(ctx context.Context) error {
 			return m.WithLock(context.WithoutCancel(ctx), "a", func(ctx context.Context) error {
 				require.NoError(t, m.TakeAway(ctx, "a"))
@@ -68,43 +111,61 @@ func TestMemoryTellsDetached(t *testing.T) {
 func TestTargetIsChecked(t *testing.T) {
 	clause := locktest.Clauses()[0]
 	require.ErrorContains(t, clause.Check(t, locktest.Target{}), "Target.Open is nil")
-	short := memoryTarget(locktest.MemoryConfig{Lease: time.Second})
+	short := memoryTarget(driver.Config{Lease: time.Second})
 	short.ReleasedWithin = time.Second
 	require.ErrorContains(t, clause.Check(t, short), "use at least 2.2s")
+	require.ErrorContains(t, clause.Check(t, locktest.Target{Open: short.Open, LockDelay: 1}), "declare both")
+	require.ErrorContains(t, clause.Check(t, locktest.Target{Open: short.Open, Lease: time.Second, MaxHold: 1}), "use at least 4s")
 }
 
-// What a Target does not declare is not checked, and not passed over in silence.
+// A clause whose needs are not declared is not checked, and says which are missing.
 func TestMissing(t *testing.T) {
-	target := memoryTarget(locktest.MemoryConfig{})
-	target.Lease, target.Faults = 0, locktest.Faults{}
+	bare := locktest.Target{Open: memoryTarget(driver.Config{}).Open}
 	missing := map[string]string{}
 	for _, c := range locktest.Clauses() {
-		if m := c.Missing(target); m != "" {
+		if m := c.Missing(bare); m != "" {
 			missing[c.Name] = m
-			require.ErrorContains(t, c.Check(t, target), "cannot be checked: ")
+			assert.Regexp(t, "^(this Locker|this Target|the leases of this Locker) ", m)
+			require.ErrorContains(t, c.Check(t, bare), "cannot be checked: ")
 		}
 	}
-	assert.Equal(t, map[string]string{
-		"nested-refused": "this Locker is reentrant",
-		"renewed":        "this Target declares no lease",
-		"taken-away":     "this Target cannot take a lock away",
-		"not-anothers":   "this Target cannot take a lock away",
-		"cut-off":        "this Target cannot cut a Locker off; this Target declares no lease",
-		"stall":          "this Target cannot stall a Locker; this Target declares no lease",
-		"unavailable":    "this Target cannot cut a Locker off",
-		"token-lost":     "this Target cannot take a lock away",
-		"token-none":     "this Locker has tokens",
-	}, missing)
-	target.Lease = time.Minute
+	for name, want := range map[string]string{
+		"nested":              "this Locker is not reentrant",
+		"renewed":             "this Target declares no lease",
+		"cut-off":             "this Target cannot cut a Locker off; this Target declares no lease",
+		"token":               "this Locker has no tokens",
+		"token-over-failover": "this Locker has no tokens; this Target cannot disturb the lock service",
+		"order":               "this Locker keeps no order",
+		"bounded-waiting":     "this Locker is not fair",
+		"lock-delay":          "this Locker has no lock delay; this Target cannot cut a Locker off; this Target declares no lease",
+		"data":                "this Locker shows no locks; this Locker stores no data",
+		"clock-forward": "the leases of this Locker follow a wall clock; this Target cannot set the clock of the lock service; " +
+			"this Target declares no lease",
+	} {
+		assert.Equal(t, want, missing[name], name)
+	}
+	assert.Len(t, missing, 45)
+	bare.Lease = time.Minute
 	for _, c := range locktest.Clauses() {
 		if c.Name == "renewed" {
-			assert.Equal(t, "three leases of 1m0s are more than its patience of 1m0s", c.Missing(target))
+			assert.Equal(t, "3 leases of 1m0s are more than its patience of 1m0s", c.Missing(bare))
 		}
 	}
+}
+
+func ExampleTarget_Row() {
+	fmt.Print(locktest.Header())
+	fmt.Print(memoryTarget(driver.Config{}).Row("memory"))
+	fmt.Print(locktest.Target{Tokens: true, Fair: true}.Row("another"))
+	// Output:
+	// | lock service | reentrant | tokens | order | jeopardy | delay | session | steady clock | Check | Inspect | data | wanted | events |
+	// |---|---|---|---|---|---|---|---|---|---|---|---|---|
+	// | memory | yes | yes | arrival | yes | no | no | yes | yes | yes | yes | yes | yes |
+	// | another | no | yes | fair | no | no | no | no | no | no | no | no | no |
 }
 
 func ExampleNewMemory() {
-	locks := locktest.NewMemory(locktest.MemoryConfig{})
+	locks := locktest.NewMemory(driver.Config{})
 	other := locks.Peer() // another process
 	err := locks.WithLock(context.Background(), "invoice:7", func(ctx context.Context) error {
 		fmt.Println(other.TryLock(ctx, "invoice:7", func(context.Context) error { return nil }))
@@ -114,4 +175,9 @@ func ExampleNewMemory() {
 	// Output:
 	// memory: lock "invoice:7": contended: other writers kept the key busy
 	// <nil>
+}
+
+// The documentation has the table's head. Each Locker tests its own row.
+func TestDocumentedHeader(t *testing.T) {
+	require.NoError(t, doccheck.HasLines("../../docs/locks.md", locktest.Header()))
 }

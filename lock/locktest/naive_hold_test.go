@@ -25,7 +25,8 @@ type naiveHold struct {
 type naiveContext struct {
 	context.Context
 
-	h *naiveHold
+	outer context.Context // the caller's
+	h     *naiveHold
 }
 
 func (c naiveContext) Err() error {
@@ -34,6 +35,7 @@ func (c naiveContext) Err() error {
 		c.h.expire()
 	}
 	c.h.n.mu.Unlock()
+	_ = c.outer.Err() // so that an outer lock looks at its clock
 	return c.Context.Err()
 }
 
@@ -59,6 +61,20 @@ func (h *naiveHold) Token(context.Context) (uint64, error) {
 		return h.n.token, nil
 	}
 	return h.token, nil
+}
+
+func (h *naiveHold) Sequencer(ctx context.Context) (lock.Sequencer, error) {
+	token, err := h.Token(ctx)
+	return lock.Sequencer{Name: h.key, Owner: h.owner, Token: token}, err
+}
+
+func (h *naiveHold) State() lock.State {
+	h.n.mu.Lock()
+	defer h.n.mu.Unlock()
+	if h.lost || h.users == 0 {
+		return lock.Lost
+	}
+	return lock.Safe
 }
 
 // expire counts the lock as lost when its time is up. The store's lock is held.

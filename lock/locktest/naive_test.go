@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -47,6 +48,45 @@ func (n *naive) WithLock(ctx context.Context, name string, fn func(ctx context.C
 
 func (n *naive) TryLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
 	return n.run(ctx, name, fn, n.flaw == tryWaits)
+}
+
+// Lock has a goroutine hold the lock.
+func (n *naive) Lock(ctx context.Context, name string) (lock.Hold, error) {
+	h := &naiveUnlock{letGo: make(chan struct{}), result: make(chan error, 1)}
+	entered := make(chan struct{})
+	go func() {
+		h.result <- n.run(ctx, name, func(ctx context.Context) error {
+			h.ctx = ctx
+			close(entered)
+			<-h.letGo
+			return nil
+		}, true)
+	}()
+	select {
+	case <-entered:
+		return h, nil
+	case err := <-h.result:
+		return nil, err
+	}
+}
+
+// naiveUnlock is a lock.Hold.
+type naiveUnlock struct {
+	ctx    context.Context
+	once   sync.Once
+	letGo  chan struct{}
+	result chan error
+	err    error
+}
+
+func (h *naiveUnlock) Context() context.Context { return h.ctx }
+
+func (h *naiveUnlock) Unlock() error {
+	h.once.Do(func() {
+		close(h.letGo)
+		h.err = <-h.result
+	})
+	return h.err
 }
 
 func (n *naive) Close() error {
@@ -150,6 +190,7 @@ func (n *naive) call(ctx context.Context, h *naiveHold, fn work) (err error) {
 	if n.flaw == freshCtx {
 		ctx = context.Background()
 	}
+	outer := ctx
 	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, naiveKey{n, h.key}, h))
 	defer func() {
 		if n.flaw != outerGivesAway { // whose inner fn would notice
@@ -161,7 +202,7 @@ func (n *naive) call(ctx context.Context, h *naiveHold, fn work) (err error) {
 		h.cancel = cancel
 	}
 	n.mu.Unlock()
-	ctx = naiveContext{ctx, h}
+	ctx = naiveContext{ctx, outer, h}
 	if n.flaw != elsewhere {
 		return fn(ctx)
 	}

@@ -18,13 +18,14 @@ type Clause struct {
 	// Says is the rule, as one sentence.
 	Says string
 
-	needs []func(Target) string
+	needs []need
 	run   func(c *check)
 }
 
 // Clauses returns all of them in reading order.
 func Clauses() []Clause {
-	return slices.Concat(basicClauses(), callerClauses(), waitClauses(), nestedClauses(), lostClauses(), tokenClauses())
+	return slices.Concat(basicClauses(), callerClauses(), holdClauses(), waitClauses(), orderClauses(), nestedClauses(), lostClauses(),
+		crashClauses(), replyClauses(), outageClauses(), stateClauses(), tokenClauses(), shareClauses())
 }
 
 // Missing returns what target would have to declare for the clause to be checked
@@ -39,7 +40,9 @@ func (c Clause) Missing(target Target) string {
 	return strings.Join(missing, "; ")
 }
 
-// Run checks every clause in a subtest of its own, each on a fresh Target.
+// Run checks every clause in a subtest of its own, each on a fresh Target. Most of the time is
+// spent waiting for leases to end, so open may call t.Parallel, unless the Targets share a
+// server that is restarted.
 func Run(t *testing.T, open func(t *testing.T) Target) {
 	t.Helper()
 	for _, clause := range Clauses() {

@@ -2,18 +2,25 @@ package redlock
 
 import (
 	"fmt"
+	"math"
 	"time"
 
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/rmw"
 )
 
 // Config tunes a [Locker]. The zero Config works.
 type Config struct {
 	// Lease is how long a lock outlives a process that died with it. It is
-	// renewed at half. Default 10 s, at least 10 ms, in whole milliseconds; what
+	// renewed at each third. Default 10 s, at least 10 ms, in whole milliseconds; what
 	// is beyond them is cut off. It should exceed the worst stall you want to sit
 	// out without a second holder.
 	Lease time.Duration
+
+	// LockDelay keeps a lock from other processes for this time after its lease has
+	// ended without a release: requests of the crashed holder that are still on their
+	// way can arrive first. A release frees the lock at once. Default 0.
+	LockDelay time.Duration
 
 	// MaxWait bounds the wait of WithLock; then it fails with rmw.ErrContended.
 	// Default 0: only ctx bounds it.
@@ -38,6 +45,9 @@ type Config struct {
 	// share of a growing ceiling, so that attempts that split the votes do not do so
 	// again. Default 2 ms, doubling up to 128 ms.
 	Poll rmw.Backoff
+
+	// Observer is told of the events of locks. Default none.
+	Observer lock.Observer
 }
 
 func (c Config) withDefaults() Config {
@@ -64,6 +74,8 @@ func (c Config) Validate() error {
 	switch {
 	case c.Lease < 10*time.Millisecond:
 		return invalid("Lease is %v; use at least 10ms, or 0 for the default", c.Lease)
+	case c.LockDelay < 0 || c.LockDelay > math.MaxInt64-c.Lease:
+		return invalid("LockDelay is %v; use a positive duration, or 0 for none", c.LockDelay)
 	case c.MaxWait < 0:
 		return invalid("MaxWait is %v; use a positive duration, or 0 for no limit but ctx", c.MaxWait)
 	case c.MaxHold < 0:
@@ -82,7 +94,5 @@ func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: redlock.Config."+format, append([]any{rmw.ErrInvalid}, args...)...)
 }
 
-// usable is how long after the command that took or renewed it a lock counts as
-// held: the lease less what clocks may differ, and less a twentieth, for fn to
-// notice that its ctx has ended.
-func (c Config) usable() time.Duration { return c.Lease - c.Drift - c.Lease/20 }
+// expiry is the time after which the nodes end a lock that is not renewed.
+func (c Config) expiry() time.Duration { return c.Lease + c.LockDelay }

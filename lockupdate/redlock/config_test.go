@@ -19,6 +19,7 @@ func TestInvalidConfig(t *testing.T) {
 	require.NoError(t, redlock.Config{Lease: 10 * time.Millisecond}.Validate(), "the defaults fit the shortest lease")
 	for field, cfg := range map[string]redlock.Config{
 		"Lease":       {Lease: time.Millisecond},
+		"LockDelay":   {LockDelay: -1},
 		"MaxWait":     {MaxWait: -1},
 		"MaxHold":     {MaxHold: -1},
 		"NodeTimeout": {Lease: time.Second, NodeTimeout: 251 * time.Millisecond},

@@ -12,9 +12,9 @@
 //     lease, less [Config.Drift], less a twentieth for fn to notice its end. If not,
 //     the taken locks are given back, and after a random, growing delay another
 //     attempt is made, by another owner.
-//  2. Call fn. At half of that time, ask all nodes to prolong the lock if it is
+//  2. Call fn. At each third of the lease, ask all nodes to prolong the lock if it is
 //     still ours; a majority of them has to. A node that has lost it does not get
-//     it back.
+//     it back. A renewal that fails puts the lock into lock.Jeopardy, and is tried again.
 //  3. If that does not succeed in time, by our monotonic clock, fn's ctx ends with cause [rmw.ErrLockLost].
 //  4. Give the lock back on every node, if it is still ours there. The caller
 //     waits for those that had granted it, and not beyond [Config.NodeTimeout].

@@ -1,10 +1,8 @@
 package redlock
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
@@ -14,28 +12,16 @@ import (
 // ended.
 var errSilent = errors.New("no answer within Config.NodeTimeout")
 
-// fail dresses an error for the caller. err is, or wraps with more text, a reason
-// of package rmw, or is an *rmw.Error that has one, or is ctx's.
-func fail(op, name string, err error) error {
-	e := &rmw.Error{Path: "redlock", Op: op, Key: name, Reason: err}
-	var own *rmw.Error
-	switch {
-	case errors.As(err, &own):
-		e.Reason, e.Cause = own.Reason, own.Cause
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		e.Reason, e.Cause = nil, err
-	}
-	return e
-}
+// errGone is the refusal of a majority.
+var errGone = fmt.Errorf("%w: a majority of the nodes has it for another owner", rmw.ErrContended)
 
-// endOf is the error of a call after the end of ctx. It has the cause of the end,
-// as of fn's ctx under another lock.
-func endOf(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	if cause == nil || errors.Is(err, cause) {
-		return err
+// silence returns the error of each node before it has answered.
+func (s *service) silence() []error {
+	failures := make([]error, len(s.nodes))
+	for i := range failures {
+		failures[i] = errSilent
 	}
-	return fmt.Errorf("%w: %w", err, cause)
+	return failures
 }
 
 // unreached is the error of a round that no majority of the nodes has answered.
@@ -58,10 +44,4 @@ func unreached(failures []error, spare int) error {
 		reason = rmw.ErrUnsupported
 	}
 	return redisx.Because(reason, fmt.Errorf("a majority of %d nodes is out of reach: %w", len(failures), errors.Join(causes...)))
-}
-
-// tooLate is the error of a majority that came when little of the lease was left.
-func tooLate(elapsed, lease time.Duration) error {
-	return redisx.Because(rmw.ErrUnavailable,
-		fmt.Errorf("the majority took %v, too much of the lease of %v; is the machine overloaded, or Config.Lease too short?", elapsed, lease))
 }

@@ -3,4 +3,4 @@ package redlock
 import "time"
 
 // SetClock has l measure its leases by another clock.
-func SetClock(l *Locker, now func() time.Time) { l.now = now }
+func SetClock(l *Locker, now func() time.Time) { l.service.now = now }

@@ -2,10 +2,7 @@ package redlock_test
 
 import (
 	"context"
-	"errors"
-	"net"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,40 +39,49 @@ func newFixture(t *testing.T, nodes int) *fixture {
 type process struct {
 	*redlock.Locker
 	contract.Clock
-	wires []*wire
+	rdbs     []redlock.Node
+	networks []*contract.Network
 }
 
 func (f *fixture) open(cfg redlock.Config) *process {
 	p := &process{}
-	var nodes []redlock.Node
 	for _, n := range f.nodes {
-		w := &wire{conns: map[net.Conn]struct{}{}}
-		opts := n.Options()
-		w.dial, opts.Dialer = opts.Dialer, w.connect
+		network, opts := &contract.Network{}, n.Options()
+		opts.Dialer = network.Dialer(opts.Dialer)
 		opts.ReadTimeout = 2 * time.Second
 		opts.DialerRetries = 1 // or go-redis still waits for the next when the bubble ends
 		opts.PoolSize = 1000   // or it waits for a connection with a timer that it shares between bubbles
 		rdb := redis.NewClient(opts)
 		f.t.Cleanup(func() { require.NoError(f.t, rdb.Close()) })
-		nodes = append(nodes, rdb)
-		p.wires = append(p.wires, w)
+		p.rdbs, p.networks = append(p.rdbs, rdb), append(p.networks, network)
 	}
-	p.Locker = redlock.New(nodes, cfg)
+	return f.start(p, cfg)
+}
+
+// start makes the Locker of a process.
+func (f *fixture) start(p *process, cfg redlock.Config) *process {
+	p.Locker = redlock.New(p.rdbs, cfg)
 	redlock.SetClock(p.Locker, p.Now)
 	f.t.Cleanup(func() { require.NoError(f.t, p.Close()) }) // before the clients
 	return p
 }
 
-// cut breaks the wires to some nodes.
-func (p *process) cut(nodes ...int) (restore func()) {
+// each disturbs the networks to some nodes, by a method of contract.Network.
+func (p *process) each(disturb func(*contract.Network) (restore func()), nodes ...int) (restore func()) {
+	var restores []func()
 	for _, i := range nodes {
-		p.wires[i].set(true)
+		restores = append(restores, disturb(p.networks[i]))
 	}
 	return func() {
-		for _, i := range nodes {
-			p.wires[i].set(false)
+		for _, restore := range restores {
+			restore()
 		}
 	}
+}
+
+// cut breaks the networks to some nodes.
+func (p *process) cut(nodes ...int) (restore func()) {
+	return p.each((*contract.Network).Cut, nodes...)
 }
 
 // warm opens the connections and fills the script caches. Only in a bubble.
@@ -106,41 +112,6 @@ func (f *fixture) nobody() []string { return make([]string, len(f.nodes)) }
 func (f *fixture) takeAway(name string, nodes ...int) {
 	for _, i := range nodes {
 		f.nodes[i].Engine(0).Del(name)
-	}
-}
-
-// wire is a process' way to a node, which can be cut.
-type wire struct {
-	dial  func(ctx context.Context, network, addr string) (net.Conn, error)
-	mu    sync.Mutex
-	isCut bool
-	conns map[net.Conn]struct{}
-}
-
-var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
-
-func (w *wire) connect(ctx context.Context, network, addr string) (net.Conn, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.isCut {
-		return nil, errRefused
-	}
-	conn, err := w.dial(ctx, network, addr)
-	if err == nil {
-		w.conns[conn] = struct{}{}
-	}
-	return conn, err
-}
-
-func (w *wire) set(cut bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.isCut = cut
-	if cut {
-		for conn := range w.conns {
-			_ = conn.Close()
-		}
-		clear(w.conns)
 	}
 }
 

@@ -20,7 +20,7 @@ const (
 	usable = lease - drift - lease/20
 )
 
-// A lock is renewed at half for as long as fn runs, also by a bare majority.
+// A lock is renewed at each third for as long as fn runs, also by a bare majority.
 func TestRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, 3)
@@ -29,7 +29,7 @@ func TestRenewed(t *testing.T) {
 		p.cut(0)
 		require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
 			for range 8 {
-				time.Sleep(usable/2 + time.Millisecond)
+				time.Sleep(lease/3 + time.Millisecond)
 				synctest.Wait()
 				assert.NoError(t, ctx.Err())
 				assert.Greater(t, f.nodes[1].Engine(0).TTL("a"), lease-100*time.Millisecond)
@@ -92,7 +92,7 @@ func TestMajorityTakenAway(t *testing.T) {
 		f := newFixture(t, 3)
 		p := f.open(redlock.Config{})
 		f.warm(p)
-		assert.Equal(t, usable/2, lostAfter(t, f, p, func() { f.takeAway("a", 0, 2) }))
+		assert.Equal(t, lease/3, lostAfter(t, f, p, func() { f.takeAway("a", 0, 2) }))
 	})
 }
 

@@ -4,17 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strconv"
-	"sync/atomic"
+	"sync"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/driver"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -22,20 +19,23 @@ import (
 // It is safe for concurrent use. Make it with [New], and Close it when done.
 //
 // It is reentrant through the ctx: fn's ctx, or one derived from it, may be used to
-// take the same lock again, on any goroutine, at no cost.
+// take the same lock again, on any goroutine, at no cost. The lock's key on the nodes
+// is its name itself.
+//
+// The error rmw.ErrUnavailable means that no majority of the nodes answered: the Locker
+// does not wait for any to come back. The error rmw.ErrUnsupported means that a majority
+// refuses the commands, or the password.
 type Locker struct {
-	nodes  []Node
-	quorum int
-	cfg    Config
-	err    error // why nothing can work
-	gate   *redisx.Gate
-	now    func() time.Time // what leases are measured by; a test can let it jump
+	*driver.Locker
 
-	id   string
-	last atomic.Uint64
+	service *service
 }
 
-var _ lock.Locker = (*Locker)(nil)
+var (
+	_ lock.Locker    = (*Locker)(nil)
+	_ lock.Checker   = (*Locker)(nil)
+	_ lock.Inspector = (*Locker)(nil)
+)
 
 // New makes a Locker over at least one node. All users of
 // the same locks must have the same nodes; their order does not matter.
@@ -46,11 +46,18 @@ var _ lock.Locker = (*Locker)(nil)
 //
 // Nodes or a Config that cannot work are reported by every call.
 func New(nodes []Node, cfg Config) *Locker {
-	return &Locker{
-		nodes: slices.Clone(nodes), quorum: len(nodes)/2 + 1,
-		cfg: cfg.withDefaults(), err: errors.Join(checkNodes(nodes), cfg.Validate()),
-		gate: redisx.NewGate(), now: time.Now, id: uuid.NewString(),
+	s := &service{
+		nodes: slices.Clone(nodes), quorum: len(nodes)/2 + 1, cfg: cfg.withDefaults(),
+		err: errors.Join(checkNodes(nodes), cfg.Validate()), gate: redisx.NewGate(), now: time.Now,
+		rounds: map[string]*round{},
 	}
+	options := driver.Options{Package: "redlock", Service: "redlock", Margin: s.cfg.Drift + s.cfg.Lease/20}
+	tuned := driver.Config{Now: func() time.Time { return s.now() }}
+	if s.err == nil { // the Service reports it
+		tuned.Lease, tuned.LockDelay, tuned.MaxWait, tuned.MaxHold = s.cfg.Lease, s.cfg.LockDelay, s.cfg.MaxWait, s.cfg.MaxHold
+		tuned.Poll, tuned.Observer = s.cfg.Poll, s.cfg.Observer
+	}
+	return &Locker{driver.New(s, options, tuned), s}
 }
 
 func checkNodes(nodes []Node) error {
@@ -75,139 +82,102 @@ func checkNodes(nodes []Node) error {
 	return nil
 }
 
-// WithLock waits for the lock name, runs fn under it on the caller's goroutine, and
-// gives the lock back when fn ends, be it by a panic or by runtime.Goexit. fn's ctx
-// ends, with cause [rmw.ErrLockLost], before the lock can end without us, as far as
-// our clock can tell. Its Done is closed by a timer, which is late after a stop of the
-// process; its own Err looks at the clock, that of a ctx derived from it does not. The
-// lock's key on the nodes is name itself.
-//
-// It returns fn's own error, or an [*rmw.Error] with one of these reasons:
-//
-//   - rmw.ErrContended: the wait was given up, after MaxWait or with ctx; then the
-//     error of ctx is in it as well.
-//   - rmw.ErrLockLost: fn returned nil, but was not alone for all of its time, or
-//     may not have been.
-//   - rmw.ErrUnavailable: no majority of the nodes answered. It is not waited for
-//     any to come back.
-//   - rmw.ErrUnsupported: a majority refuses the commands, or the password.
-//   - rmw.ErrInvalid: no name, no fn, or nodes or a Config that cannot work.
-//   - rmw.ErrClosed: the Locker was closed before the lock was taken.
-//   - none, and ctx's error as its Cause: ctx ended before others were in the way.
-//
-// Except for ErrLockLost, fn was then not called.
-func (l *Locker) WithLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
-	return l.run(ctx, name, fn, true)
-}
-
-// TryLock is WithLock that does not wait: [rmw.ErrContended] if the lock is taken,
-// or if concurrent attempts split the votes.
-func (l *Locker) TryLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
-	return l.run(ctx, name, fn, false)
-}
-
 // Close refuses new calls, ends those that wait for a lock with [rmw.ErrClosed], and
 // waits for fn that run, and until all commands have been answered or the clients
 // have given up on them, as their ReadTimeout says. Do not call it from within fn,
 // and call it before the clients' Close. It may be called again; its error is
 // always nil.
 func (l *Locker) Close() error {
-	l.gate.Close()
+	err := l.Locker.Close()
+	l.service.gate.Close()
+	return err
+}
+
+// Acquire implements [driver.Service]. Each call is one attempt, by an owner of its own.
+func (s *service) Acquire(ctx context.Context, request driver.Request) (driver.Grant, error) {
+	if s.err != nil {
+		return driver.Grant{}, s.err
+	}
+	r := s.newRound(ctx, request)
+	err := s.majority(ctx, r.take)
+	if err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.rounds[request.Owner] = r
+		return driver.Grant{Since: r.began}, nil
+	}
+	r.giveBack(ctx, (*vote).owes) // so that nothing of this attempt is in the way of the next one
+	return driver.Grant{}, err
+}
+
+// Renew implements [driver.Service]. A node that has lost the lock, or never had it,
+// does not get it back: that would count it into a majority.
+func (s *service) Renew(ctx context.Context, holds []*driver.Hold) error {
+	var asked sync.WaitGroup
+	for _, h := range holds {
+		r := s.round(h.Owner())
+		if r == nil {
+			continue // it waits
+		}
+		asked.Go(func() {
+			switch err := s.majority(ctx, r.renew); {
+			case err == nil:
+			case errors.Is(err, errGone):
+				h.Lose("it is gone from a majority of the nodes (expired, or held by another owner)")
+			default:
+				h.Fail(err)
+			}
+		})
+	}
+	asked.Wait()
 	return nil
 }
 
-func (l *Locker) run(ctx context.Context, name string, fn func(ctx context.Context) error, wait bool) (err error) {
-	if err := l.usable(ctx, name, fn); err != nil {
-		return fail("lock", name, err)
+// Release implements [driver.Service]. It waits for the nodes that have granted the
+// lock, but no longer than NodeTimeout: they are a majority, so after that others can
+// have the lock.
+func (s *service) Release(ctx context.Context, _, owner string) error {
+	r := s.round(owner)
+	if r == nil {
+		return nil // Acquire has given it back
 	}
-	h, err := l.join(ctx, name)
-	if h == nil && err == nil {
-		if err := l.gate.Enter(); err != nil {
-			return fail("lock", name, err)
-		}
-		if h, err = l.acquire(ctx, name, wait); err != nil {
-			l.gate.Leave()
-		}
-	}
-	if err != nil {
-		return fail("lock", name, err)
-	}
-	defer func() { // also when fn panics, or ends its goroutine
-		if lost := h.leave(); err == nil && lost != nil {
-			err = fail("hold", name, lost)
-		}
-	}()
-	ctx, done := h.ctxFor(ctx)
-	defer done()
-	return fn(ctx)
-}
-
-func (l *Locker) usable(ctx context.Context, name string, fn func(ctx context.Context) error) error {
-	switch {
-	case l.err != nil:
-		return l.err
-	case name == "":
-		return fmt.Errorf("%w: the name is empty; name the lock", rmw.ErrInvalid)
-	case fn == nil:
-		return fmt.Errorf("%w: fn is nil; pass what shall run under the lock", rmw.ErrInvalid)
-	case ctx.Err() != nil:
-		return endOf(ctx)
-	}
+	s.mu.Lock()
+	delete(s.rounds, owner)
+	s.mu.Unlock()
+	r.giveBack(ctx, (*vote).has)
 	return nil
 }
 
-// acquire asks until a majority grants the lock.
-func (l *Locker) acquire(ctx context.Context, name string, wait bool) (*hold, error) {
-	began := time.Now()
-	for attempt := 1; ; attempt++ {
-		r := l.ask(ctx, name)
-		err := r.decide(ctx)
-		if err == nil && ctx.Err() == nil {
-			return newHold(r), nil
+// Inspect implements [driver.Service]. A lock is held if a majority of the nodes has the
+// same owner. If too many nodes are silent to tell, the error is rmw.ErrUnavailable.
+func (s *service) Inspect(ctx context.Context, name string) (lock.Info, error) {
+	if s.err != nil {
+		return lock.Info{}, s.err
+	}
+	owners, failures := make([]string, len(s.nodes)), s.silence()
+	votes, most, silent := map[string]int{}, 0, len(s.nodes)
+	for a := range s.ask(ctx, func(ctx context.Context, node int) (_ bool, err error) {
+		owners[node], err = get(ctx, s.nodes[node], name)
+		return false, err
+	}) {
+		if failures[a.node] = a.err; a.err != nil {
+			continue
 		}
-		r.undo(ctx)
-		contended := attempt > 1 || errors.Is(err, rmw.ErrContended)
-		switch {
-		case ctx.Err() != nil && contended:
-			return nil, redisx.Because(rmw.ErrContended, endOf(ctx))
-		case ctx.Err() != nil:
-			return nil, endOf(ctx)
-		case !errors.Is(err, rmw.ErrContended), !wait:
-			return nil, err
+		silent--
+		owner := owners[a.node]
+		if owner == "" {
+			continue
 		}
-		if err := l.pause(ctx, began, attempt); err != nil {
-			return nil, err
+		votes[owner]++
+		if most = max(most, votes[owner]); most == s.quorum {
+			return lock.Info{Held: true, Sequencer: lock.Sequencer{Owner: withoutTry(owner)}}, nil
 		}
 	}
+	if most+silent >= s.quorum {
+		if ctx.Err() != nil {
+			return lock.Info{}, ctx.Err()
+		}
+		return lock.Info{}, unreached(failures, len(s.nodes)-s.quorum)
+	}
+	return lock.Info{}, nil
 }
-
-// pause waits between attempts.
-func (l *Locker) pause(ctx context.Context, began time.Time, attempt int) error {
-	d := l.cfg.Poll.Delay(attempt, jitter())
-	if l.cfg.MaxWait > 0 {
-		left := l.cfg.MaxWait - time.Since(began)
-		if left <= 0 {
-			return fmt.Errorf("%w: waited for the %v that Config.MaxWait allows", rmw.ErrContended, l.cfg.MaxWait)
-		}
-		d = min(d, left)
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		if l.gate.Closed() {
-			return rmw.ErrClosed
-		}
-		return nil
-	case <-ctx.Done():
-		return redisx.Because(rmw.ErrContended, endOf(ctx))
-	case <-l.gate.Closing:
-		return rmw.ErrClosed
-	}
-}
-
-// nextOwner names an acquisition as no other in any process is.
-func (l *Locker) nextOwner() string { return l.id + ":" + strconv.FormatUint(l.last.Add(1), 10) }
-
-// jitter is a random number in [0, 1).
-func jitter() float64 { return rand.Float64() }

@@ -99,7 +99,7 @@ func TestLateRenewal(t *testing.T) {
 			f.on(i, "EVALSHA", proxytest.Fault{Action: proxytest.Delay, Delay: time.Second, Times: 1})
 		}
 		require.NoError(t, p.WithLock(t.Context(), "a", func(context.Context) error {
-			time.Sleep(usable/2 + 10*time.Millisecond) // they are on their way
+			time.Sleep(lease/3 + 10*time.Millisecond) // they are on their way
 			return nil
 		}))
 		time.Sleep(2 * time.Second)

@@ -72,10 +72,7 @@ func take(ctx context.Context, n Node, key, owner string, lease time.Duration) (
 		case errors.Is(err, redis.Nil) && !doubt:
 			return false, false, nil
 		case errors.Is(err, redis.Nil):
-			holder, err := process(ctx, n, "get", key).Text()
-			if errors.Is(err, redis.Nil) { // it has ended in between
-				err = nil
-			}
+			holder, err := get(ctx, n, key) // or it has ended in between
 			return err == nil && holder == owner, true, err
 		case redisx.OutcomeOf(err) == redisx.Unknown:
 			doubt = true
@@ -85,6 +82,15 @@ func take(ctx context.Context, n Node, key, owner string, lease time.Duration) (
 		}
 		return false, doubt, err
 	}
+}
+
+// get asks the node for the owner of the lock, "" if it is free.
+func get(ctx context.Context, n Node, key string) (owner string, err error) {
+	owner, err = process(ctx, n, "get", key).Text()
+	if errors.Is(err, redis.Nil) {
+		return "", nil
+	}
+	return owner, err
 }
 
 // process sends one command, on a goroutine of the Locker: a hook of the client

@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -30,11 +31,6 @@ func (v *vote) has() bool { return v.isSettled() && v.granted }
 // owes reports whether the node has the lock for the round, or may have, or may
 // get it yet. One that has refused, or was certainly not asked, owes nothing.
 func (v *vote) owes() bool { return !v.isSettled() || v.granted || v.doubt }
-
-// undo gives back the locks that a failed round has taken, or may have. It
-// waits until that is done, so that nothing of this attempt is in the way of this
-// process' next one, but no longer than NodeTimeout or ctx.
-func (r *round) undo(ctx context.Context) { r.giveBack(ctx, (*vote).owes) }
 
 // giveBack gives the lock back on every node that owes it, each by itself and
 // whatever becomes of the others. It waits for those that matter, but no longer
@@ -84,7 +80,7 @@ func (r *round) release(v *vote, asked chan<- struct{}) {
 	if !v.doubt {
 		return
 	}
-	for d := r.cfg.Lease / 16; r.now().Sub(r.began) < r.cfg.Lease && r.gate.Open(d); d *= 2 {
+	for d := r.cfg.Lease / 16; r.now().Sub(r.began) < r.cfg.expiry() && r.gate.Open(d); d *= 2 {
 		r.free(v)
 	}
 }
@@ -109,10 +105,10 @@ func (v *vote) settlesWithin(d time.Duration) bool {
 // harmless.
 func (r *round) free(v *vote) {
 	for try := 1; ; try++ {
-		ctx, cancel := r.bounded()
+		ctx, cancel := r.bounded(r.ctx)
 		_, err := releaseScript.run(ctx, r.nodes[v.node], r.name, r.owner)
 		cancel()
-		if redisx.OutcomeOf(err) == redisx.Done || try == tries || redisx.Sleep(r.ctx, retryDelay.Delay(try, jitter())) != nil {
+		if redisx.OutcomeOf(err) == redisx.Done || try == tries || redisx.Sleep(r.ctx, retryDelay.Delay(try, rand.Float64())) != nil {
 			return
 		}
 	}

@@ -2,20 +2,38 @@ package redlock
 
 import (
 	"context"
+	"iter"
+	"strconv"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lock/driver"
 	"github.com/unwatch/unwatch/rmw"
 )
+
+// service is the [driver.Service] of a Locker.
+type service struct {
+	nodes  []Node
+	quorum int
+	cfg    Config
+	err    error // why nothing can work
+	gate   *redisx.Gate
+	now    func() time.Time // what leases are measured by; a test can let it jump
+
+	mu     sync.Mutex
+	rounds map[string]*round // that have won, by the owner of the Request
+}
 
 // round is one attempt to take a lock. It has an owner of its own, so that its late
 // commands cannot touch the next attempt.
 type round struct {
-	*Locker
+	*service
 	name, owner string
 	ctx         context.Context // of the commands: the caller's, without its end
 	began       time.Time
 	votes       []*vote
-	answers     chan *vote
 }
 
 // vote is the answer of a node to a round.
@@ -25,81 +43,119 @@ type vote struct {
 
 	// Set before settled is closed.
 	granted bool
-	doubt   bool  // a SET may have been executed, or may be yet
-	err     error // why there is no answer; nil if it granted or refused
+	doubt   bool // a SET may have been executed, or may be yet
 }
 
-// ask sends the nodes the request for a lock, all at once.
-func (l *Locker) ask(ctx context.Context, name string) *round {
+func (s *service) newRound(ctx context.Context, request driver.Request) *round {
 	r := &round{
-		Locker: l, name: name, owner: l.nextOwner(), ctx: context.WithoutCancel(ctx), began: l.now(),
-		votes: make([]*vote, len(l.nodes)), answers: make(chan *vote, len(l.nodes)),
+		service: s, name: request.Name, owner: request.Owner + ":" + strconv.Itoa(request.Tries),
+		ctx: context.WithoutCancel(ctx), began: s.now(),
 	}
-	for i := range r.votes {
-		v := &vote{node: i, settled: make(chan struct{})}
-		r.votes[i] = v
-		l.gate.Go(func() {
-			ctx, cancel := r.bounded()
-			defer cancel()
-			v.granted, v.doubt, v.err = take(ctx, l.nodes[i], r.name, r.owner, l.cfg.Lease)
-			close(v.settled)
-			r.answers <- v
-		})
+	for i := range s.nodes {
+		r.votes = append(r.votes, &vote{node: i, settled: make(chan struct{})})
 	}
 	return r
 }
 
-// bounded returns the ctx for the commands of one node.
-func (r *round) bounded() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(r.ctx, r.cfg.NodeTimeout)
+// withoutTry returns the owner of the Request from that of a round.
+func withoutTry(owner string) string {
+	return owner[:max(strings.LastIndexByte(owner, ':'), 0)]
 }
 
-// decide waits until the lock is surely won or lost, but no longer than
-// NodeTimeout or ctx. It returns nil if a majority has granted it in time,
-// rmw.ErrContended if a majority has answered, but not so, or another error.
-func (r *round) decide(ctx context.Context) error {
-	timeout := time.NewTimer(r.cfg.NodeTimeout)
-	defer timeout.Stop()
-	failures := make([]error, len(r.votes))
-	for i := range failures {
-		failures[i] = errSilent
+// round returns the round that has won the lock for an owner, or nil.
+func (s *service) round(owner string) *round {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rounds[owner]
+}
+
+func (r *round) take(ctx context.Context, node int) (granted bool, err error) {
+	v := r.votes[node]
+	defer close(v.settled)
+	v.granted, v.doubt, err = take(ctx, r.nodes[node], r.name, r.owner, r.cfg.expiry())
+	return v.granted, err
+}
+
+func (r *round) renew(ctx context.Context, node int) (ours bool, err error) {
+	return renewScript.run(ctx, r.nodes[node], r.name, r.owner, r.cfg.expiry().Milliseconds())
+}
+
+// request asks one node, and returns whether it agrees.
+type request = func(ctx context.Context, node int) (yes bool, err error)
+
+// answer is that of a node to a request.
+type answer struct {
+	node int
+	yes  bool
+	err  error
+}
+
+// ask sends a request to all nodes at once, and yields the answers as they come, but
+// none after NodeTimeout or the end of ctx.
+func (s *service) ask(ctx context.Context, send request) iter.Seq[answer] {
+	answers := make(chan answer, len(s.nodes))
+	for i := range s.nodes {
+		s.gate.Go(func() {
+			ctx, cancel := s.bounded(context.WithoutCancel(ctx))
+			defer cancel()
+			yes, err := send(ctx, i)
+			answers <- answer{i, yes, err}
+		})
 	}
-	var granted, refused, failed int
-	spare := len(r.votes) - r.quorum // more than these cannot be missing
-	for open := len(r.votes); open > 0; open-- {
-		select {
-		case v := <-r.answers:
-			failures[v.node] = v.err
-			switch {
-			case v.granted:
-				granted++
-			case v.err == nil:
-				refused++
-			default:
-				failed++
+	return func(yield func(answer) bool) {
+		timeout := time.NewTimer(s.cfg.NodeTimeout)
+		defer timeout.Stop()
+		for range s.nodes {
+			select {
+			case a := <-answers:
+				if !yield(a) {
+					return
+				}
+			case <-timeout.C:
+				return
+			case <-ctx.Done():
+				return
 			}
-		case <-timeout.C:
-			failed += open
-			open = 0
-		case <-ctx.Done():
-			return ctx.Err()
+		}
+	}
+}
+
+// bounded returns the ctx for the commands of one node.
+func (s *service) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, s.cfg.NodeTimeout)
+}
+
+// majority sends a request to all nodes and waits until a majority surely agrees, or
+// surely does not. It returns nil if it does, and otherwise errGone if a majority
+// cannot agree any more, rmw.ErrContended if the nodes are split, or another error.
+func (s *service) majority(ctx context.Context, send request) error {
+	failures := s.silence()
+	var yes, no, failed int
+	spare := len(s.nodes) - s.quorum // more than these cannot be missing
+	for a := range s.ask(ctx, send) {
+		failures[a.node] = a.err
+		switch {
+		case a.err != nil:
+			failed++
+		case a.yes:
+			yes++
+		default:
+			no++
 		}
 		switch {
-		case granted == r.quorum:
-			return r.inTime()
-		case refused > spare:
-			return rmw.ErrContended
+		case yes == s.quorum:
+			return nil
+		case no > spare:
+			return errGone
 		case failed > spare:
 			return unreached(failures, spare)
 		}
 	}
-	return rmw.ErrContended
-}
-
-// inTime fails if the majority came too late to be of use.
-func (r *round) inTime() error {
-	if elapsed := r.now().Sub(r.began); elapsed >= r.cfg.usable() {
-		return tooLate(elapsed, r.cfg.Lease)
+	switch silent := len(s.nodes) - yes - no; {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case silent > spare:
+		return unreached(failures, spare)
 	}
-	return nil
+	return rmw.ErrContended
 }

@@ -1,10 +1,15 @@
 package redlock_test
 
 import (
+	"cmp"
 	"context"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/contract"
+	"github.com/unwatch/unwatch/internal/doccheck"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/locktest"
@@ -18,34 +23,56 @@ func (f *fixture) target(cfg redlock.Config, lease time.Duration) locktest.Targe
 		all[i] = i
 	}
 	return locktest.Target{
-		Open:      func(testing.TB) lock.Locker { return f.open(cfg) },
+		Open: func(testing.TB) lock.Locker { return f.open(cfg) },
+		Observe: func(_ testing.TB, o lock.Observer) lock.Locker {
+			observed := cfg
+			observed.Observer = o
+			return f.open(observed)
+		},
+		Share: func(testing.TB) (a, b lock.Locker) {
+			one := f.open(cfg)
+			return one, f.start(&process{rdbs: one.rdbs, networks: one.networks}, cfg)
+		},
 		Reentrant: true,
+		MaxHold:   cmp.Or(cfg.MaxHold, time.Minute),
+		Patience:  3 * time.Minute,
+		Jeopardy:  true,
+		Checks:    true,
+		Inspects:  true,
 		Lease:     lease,
+		LockDelay: cfg.LockDelay,
 		Faults: locktest.Faults{
-			TakeAway: func(_ context.Context, name string) error { f.takeAway(name, all...); return nil },
-			Cut:      func(l lock.Locker) func() { return l.(*process).cut(all...) },
-			Stall:    func(l lock.Locker, d time.Duration) { l.(*process).Stall(d) },
+			TakeAway:  func(_ context.Context, name string) error { f.takeAway(name, all...); return nil },
+			Cut:       func(l lock.Locker) func() { return l.(*process).cut(all...) },
+			Stall:     func(l lock.Locker, d time.Duration) { l.(*process).Stall(d) },
+			Reconnect: func(l lock.Locker) { l.(*process).cut(all...)() },
+			LoseReply: func(l lock.Locker) func() { return l.(*process).each((*contract.Network).LoseReplies, all...) },
+			Late:      func(l lock.Locker) func() { return l.(*process).each((*contract.Network).Delay, all...) },
 		},
 	}
 }
 
-func TestLocker(t *testing.T) {
+func TestLongLocker(t *testing.T) {
 	for name, nodes := range map[string]int{"one node": 1, "three nodes": 3, "four nodes": 4, "five nodes": 5} {
 		t.Run(name, func(t *testing.T) {
+			if nodes != 3 {
+				long.Only(t)
+			}
 			locktest.RunFake(t, func(t *testing.T) locktest.Target {
-				return newFixture(t, nodes).target(redlock.Config{}, 10*time.Second)
+				return newFixture(t, nodes).target(redlock.Config{LockDelay: 5 * time.Second}, 10*time.Second)
 			})
 		})
 	}
 }
 
 // A minority that is down, or hangs, makes no difference.
-func TestLockerWithOneNodeDown(t *testing.T) {
+func TestLongLockerWithOneNodeDown(t *testing.T) {
 	for name, down := range map[string]func(f *fixture){
 		"down":  func(f *fixture) { f.nodes[1].Down(0) },
 		"hangs": func(f *fixture) { f.on(1, "SET", proxytest.Fault{Action: proxytest.HangRequest}) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			long.Only(t)
 			locktest.RunFake(t, func(t *testing.T) locktest.Target {
 				f := newFixture(t, 3)
 				down(f)
@@ -57,10 +84,17 @@ func TestLockerWithOneNodeDown(t *testing.T) {
 
 // In real time: what the fake clock may hide. The lease is long, since a busy machine may
 // delay a renewal for seconds.
-func TestLockerInRealTime(t *testing.T) {
+func TestLongLockerInRealTime(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
 	locktest.Run(t, func(t *testing.T) locktest.Target {
-		return newFixture(t, 3).target(redlock.Config{Lease: 6 * time.Second, NodeTimeout: 1200 * time.Millisecond}, 6*time.Second)
+		cfg := redlock.Config{Lease: 6 * time.Second, NodeTimeout: 1200 * time.Millisecond, MaxHold: 24 * time.Second}
+		return newFixture(t, 3).target(cfg, cfg.Lease)
 	})
+}
+
+// The declarations are a row of the table in the documentation.
+func TestDocumentedRow(t *testing.T) {
+	row := new(fixture).target(redlock.Config{LockDelay: time.Second}, lease).Row("Redlock")
+	require.NoError(t, doccheck.HasLines("../../docs/locks.md", row))
 }

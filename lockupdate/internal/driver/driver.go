@@ -96,7 +96,6 @@ type CommitResult struct {
 // LockState is a lock as the server shows it. Owner "" is a free lock.
 type LockState struct {
 	Owner      string
-	Count      int
 	TTL        time.Duration // of the lease; negative: unlimited
 	Age        time.Duration // since the owner took it, by its clock and ours; 0: unknown
 	HasWaiters bool

@@ -173,13 +173,11 @@ func (lua) Inspected(lock string, cmds []*Command, now time.Time) (LockState, er
 	s := LockState{TTL: fromMilliseconds(pttl)}
 	for i := 2; i < len(list); i += 2 {
 		field, _ := list[i].(string)
-		value, _ := list[i+1].(string)
 		if field == hintField {
 			s.HasWaiters = true
 			continue
 		}
 		s.Owner = field
-		s.Count, _ = strconv.Atoi(value)
 		s.Age = ageOf(field, now)
 	}
 	if s.Owner == "" {

@@ -226,7 +226,7 @@ func (d *native) Inspected(lock string, cmds []*Command, now time.Time) (LockSta
 		return LockState{}, err
 	}
 	_, hint := readHint(cmds[3])
-	return LockState{Owner: owner, Count: 1, TTL: fromMilliseconds(pttl), Age: ageOf(owner, now), HasWaiters: hint > 0}, nil
+	return LockState{Owner: owner, TTL: fromMilliseconds(pttl), Age: ageOf(owner, now), HasWaiters: hint > 0}, nil
 }
 
 func (d *native) Token(string, int64, time.Duration) *Command { return nil }

@@ -38,7 +38,7 @@ func (h *holder) tryAcquire(ctx context.Context, c *Call, hint time.Duration) (a
 	t := h.queues.transport
 	h.sent = time.Now()
 	r := driver.AcquireRequest{
-		Lock: h.queue.lock, Owner: h.Owner(), Lease: h.queues.options.Lease,
+		Lock: h.queue.lock, Owner: h.Owner(), Lease: h.queues.options.Expiry,
 		Hint: hint, Polled: h.polling, Again: h.lateUntil != 0,
 	}
 	if h.previous != 0 {
@@ -101,8 +101,7 @@ func (h *holder) acquire() bool {
 		}
 		switch {
 		case err == nil && a.Granted:
-			h.take(first.key, a, schedule.Learned(time.Now()))
-			h.queues.emit(event.Event{Kind: event.Acquired, Lock: h.queue.lock, N: 1, Took: time.Since(began)})
+			h.take(first, began, a, schedule.Learned(time.Now()))
 			return true
 		case err == nil:
 			lostReplies = 0
@@ -134,7 +133,7 @@ func (h *holder) acquire() bool {
 func (h *holder) schedule() poll.Schedule {
 	h.queue.mu.Lock()
 	defer h.queue.mu.Unlock()
-	return poll.Schedule{Backoff: h.queues.options.Poll, Lease: h.queues.options.Lease, Wait: h.queue.usualWait.duration()}
+	return poll.Schedule{Backoff: h.queues.options.Poll, Lease: h.queues.options.Expiry, Wait: h.queue.usualWait.duration()}
 }
 
 // blockedAt records that another process has the lock, and refuses the calls that must not

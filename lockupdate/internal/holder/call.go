@@ -105,7 +105,9 @@ func (s *Queues) Lock(ctx context.Context, name, lock string, noWait bool) (*lea
 		c := s.newCall(ctx, rmw.Key{Name: name}, lock)
 		c.section, c.noWait = true, noWait
 		if !s.join(c) {
-			return nil, c.fail("lock", errTaken)
+			c.err = c.fail("lock", errTaken)
+			c.emitRefused()
+			return nil, c.err
 		}
 		switch c.start() {
 		case running:
@@ -139,10 +141,14 @@ func (c *Call) start() state {
 		defer t.Stop()
 		patience = t.C
 	}
-	if s := c.await(patience); s != answered {
-		return s
+	s := c.await(patience)
+	if s == answered {
+		s = left
 	}
-	return left
+	if s == left && c.lease == nil {
+		c.emitRefused()
+	}
+	return s
 }
 
 func (c *Call) await(patience <-chan time.Time) state {
@@ -251,6 +257,13 @@ func (c *Call) callFn() {
 	c.awaitTaking() // which writes to c as well
 	c.finish(c.ctx, c.held, next, trace, err)
 	returned = true
+}
+
+// emitRefused reports a call that ended without the lock.
+func (c *Call) emitRefused() {
+	c.queues.emit(event.Event{
+		Kind: event.Refused, Lock: c.lock, N: 1, Took: time.Since(c.arrived), Err: c.err, Ctx: c.ctx, Name: c.key.Name,
+	})
 }
 
 func (c *Call) emitWaited() {

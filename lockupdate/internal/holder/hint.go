@@ -21,7 +21,7 @@ func (h *holder) setHint(r driver.AcquireRequest) {
 			t.Send(context.Background(), t.Driver.ClearHint(r))
 		}
 	}) {
-		h.hinted = &r
+		h.rarely().hinted = &r
 	}
 }
 
@@ -40,6 +40,9 @@ func (h *holder) renewed(sent time.Duration, renewal *driver.Command) {
 	if owned {
 		h.queues.emit(event.Event{Kind: event.Renewed, N: 1, Took: h.queues.keeper.Now() - sent})
 	}
+	if hint > 0 {
+		h.queues.keeper.Wanted(h.lease)
+	}
 	h.queue.mu.Lock()
 	defer h.queue.mu.Unlock()
 	h.checked = h.queues.keeper.Now()
@@ -56,6 +59,7 @@ func (h *holder) readHint() {
 	}
 	h.sendAside(c, func() {
 		if t.Driver.Hint(h.Owner(), c) > 0 {
+			h.queues.keeper.Wanted(h.lease)
 			h.queue.mu.Lock()
 			h.yield = true
 			h.wakeLocked()

@@ -17,10 +17,13 @@ import (
 
 // Options are those fields of lockupdate.Config that concern contention.
 type Options struct {
-	Lease, MaxWait, Linger  time.Duration
+	Expiry                  time.Duration // after which the server ends a lease: Lease and LockDelay
+	LockDelay               time.Duration
+	MaxWait, Linger         time.Duration
 	MaxAttempts             int
 	Poll                    rmw.Backoff
 	NoCombining, SoleWriter bool
+	Observed                bool // there is an Observer, to be told the callers
 }
 
 // Queues are the wait queues of one Store, by the name of the lock.
@@ -58,7 +61,7 @@ func (s *Queues) addUnreleased(lock string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unreleased = errors.Join(s.unreleased, fmt.Errorf("lockupdate: the lock %.128q is not released and ends with its lease, within %v: %w",
-		lock, s.options.Lease, err))
+		lock, s.options.Expiry, err))
 }
 
 // join puts c at the end of the queue of its lock. It returns false if c would have to

@@ -12,15 +12,16 @@ import (
 // finish releases the lock, and leaves the waiting calls to the next holder.
 func (h *holder) finish() {
 	q := h.queue
+	kept := h.keptForDelay()
 	q.mu.Lock()
 	h.over = true
 	q.holder = nil
-	owes := h.lease != nil || h.lateUntil != 0
+	owes := !kept && (h.lease != nil || h.lateUntil != 0)
 	if owes {
 		q.releasing = h.owner
 	}
 	var released chan struct{}
-	if h.lease != nil && (h.yield || h.contended) {
+	if owes && h.lease != nil && (h.yield || h.contended) {
 		released = make(chan struct{})
 		q.released = released
 	}
@@ -28,10 +29,19 @@ func (h *holder) finish() {
 		q.startLocked()
 	}
 	q.mu.Unlock()
-	if owes {
+	switch {
+	case owes:
 		h.giveBack(released)
+	case kept:
+		h.queues.keeper.End(h.lease)
 	}
 	h.queues.removeIdle(q)
+}
+
+// keptForDelay reports whether the lock was lost, so that it stays on the server for the rest of
+// its lease and for Config.LockDelay: a function may still run under it.
+func (h *holder) keptForDelay() bool {
+	return h.lease != nil && h.queues.options.LockDelay > 0 && h.queues.keeper.Err(h.lease) != nil
 }
 
 // giveBack releases a lock that is ours, or that may become ours when a late acquire runs:
@@ -73,7 +83,7 @@ func (h *holder) giveBack(released chan struct{}) {
 		h.queue.usualWait = 0
 	}
 	h.queue.mu.Unlock()
-	for d := h.queues.options.Lease / 16; keeper.Now() < h.lateUntil && gate.Open(d); d *= 2 {
+	for d := h.queues.options.Expiry / 16; keeper.Now() < h.lateUntil && gate.Open(d); d *= 2 {
 		_, _ = h.release()
 	}
 	if gap > 0 {
@@ -94,15 +104,15 @@ func (h *holder) release() (hint time.Duration, err error) {
 		if readHint != nil {
 			cmds = append(cmds, readHint)
 		}
-		if h.hinted != nil {
-			cmds = append(cmds, t.Driver.ClearHint(*h.hinted))
+		if h.rare != nil && h.rare.hinted != nil {
+			cmds = append(cmds, t.Driver.ClearHint(*h.rare.hinted))
 		}
 		t.Send(ctx, cmds...)
 		_, hint, err = t.Driver.Owned(cmds[0])
 		if readHint != nil {
 			hint = t.Driver.Hint(h.Owner(), readHint)
 		}
-		if redisx.OutcomeOf(err) == redisx.Done || try == transport.Tries || time.Since(began) > h.queues.options.Lease ||
+		if redisx.OutcomeOf(err) == redisx.Done || try == transport.Tries || time.Since(began) > h.queues.options.Expiry ||
 			t.Pause(ctx, try) != nil {
 			return hint, err
 		}

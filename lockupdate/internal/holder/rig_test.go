@@ -195,11 +195,11 @@ func newQueues(t *testing.T, hook redis.Hook, d driver.Driver, o Options) *Queue
 	})
 	rdb.AddHook(hook)
 	gate := redisx.NewGate()
-	o.Lease, o.MaxAttempts = cmp.Or(o.Lease, testLease), cmp.Or(o.MaxAttempts, 100)
+	o.Expiry, o.MaxAttempts = cmp.Or(o.Expiry, testLease), cmp.Or(o.MaxAttempts, 100)
 	o.Poll = rmw.Backoff{Base: time.Millisecond, Max: 64 * time.Millisecond}
 	emit := func(event.Event) {}
 	tr := transport.New(rdb, d, gate, transport.Options{MaxOutage: time.Second, MaxAttempts: o.MaxAttempts})
-	k := lease.NewKeeper(tr, gate, emit, lease.Options{Lease: o.Lease, MaxHold: time.Minute})
+	k := lease.NewKeeper(tr, gate, emit, lease.Options{Lease: o.Expiry - o.LockDelay, Expiry: o.Expiry, MaxHold: time.Minute})
 	t.Cleanup(func() {
 		gate.Close()
 		require.Zero(t, k.Len())

@@ -1,7 +1,5 @@
 package holder
 
-import "github.com/unwatch/unwatch/lockupdate/internal/event"
-
 // enterSectionLocked gives the first call, one of Lock, its critical section. The holder is
 // detached: its goroutine ends, and LeaveSection or LeaseLost starts another one.
 func (h *holder) enterSectionLocked() {
@@ -26,8 +24,7 @@ func (h *holder) LeaveSection() {
 }
 
 // LeaseLost implements lease.Holder.
-func (h *holder) LeaseLost(cause error) {
-	h.queues.emit(event.Event{Kind: event.Lost, Lock: h.queue.lock, N: 1, Err: cause})
+func (h *holder) LeaseLost() {
 	h.queue.mu.Lock()
 	defer h.queue.mu.Unlock()
 	h.lost = true

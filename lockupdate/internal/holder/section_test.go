@@ -59,12 +59,12 @@ func TestSectionEndsOnce(t *testing.T) {
 			assert.Equal(t, left, c.leave(c.ctx.Err()))
 		},
 		"lost before": func(t *testing.T, c *Call, h *holder, _ func()) {
-			h.LeaseLost(rmw.ErrLockLost)
+			h.LeaseLost()
 			assert.Equal(t, orphaned, c.await(nil))
 			h.LeaveSection()
 		},
 		"lost and left before": func(t *testing.T, c *Call, h *holder, cancel func()) {
-			h.LeaseLost(rmw.ErrLockLost)
+			h.LeaseLost()
 			cancel()
 			assert.Equal(t, left, c.leave(c.ctx.Err()))
 			assert.ErrorIs(t, c.err, context.Canceled)
@@ -76,7 +76,7 @@ func TestSectionEndsOnce(t *testing.T) {
 			assert.True(t, h.detachedLocked() && h.takenLocked() && h.busyLocked() && !h.idleLocked())
 			h.queue.mu.Unlock()
 			cancel()
-			h.LeaseLost(rmw.ErrLockLost)
+			h.LeaseLost()
 			h.LeaveSection()
 		},
 		"left after": func(t *testing.T, c *Call, h *holder, _ func()) {
@@ -86,7 +86,7 @@ func TestSectionEndsOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newQueues(t, granting{}, driver.New(driver.Options{}), Options{Lease: 10 * time.Second})
+				s := newQueues(t, granting{}, driver.New(driver.Options{}), Options{Expiry: 10 * time.Second})
 				require.NoError(t, s.gate.Enter())
 				defer s.gate.Leave()
 				ctx, cancel := context.WithCancel(t.Context())

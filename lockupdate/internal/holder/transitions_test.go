@@ -125,7 +125,7 @@ var scenarios = map[string]func(t *testing.T){
 		defer r.gate.Leave()
 		ctx, cancel := context.WithCancel(t.Context())
 		c := joinSection(ctx, t, r.Queues)
-		c.queue.holder.LeaseLost(rmw.ErrLockLost)
+		c.queue.holder.LeaseLost()
 		cancel()
 		require.Equal(t, left, c.leave(ctx.Err()))
 	},

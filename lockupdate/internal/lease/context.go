@@ -253,15 +253,27 @@ func (c *Context) Deadline() (time.Time, bool) { return c.parent.Deadline() }
 func (c *Context) Done() <-chan struct{} { return c.get().Done() }
 
 // Err implements context.Context. It looks at the clock itself: after a stall of the
-// process, the keeper's loop may notice later than the caller.
+// process, the keeper's loop may notice later than the caller. The ctx of an outer lock
+// does, too.
 func (c *Context) Err() error {
 	if err := c.current().Err(); err != nil {
 		return err
 	}
 	if why := c.undetected(); why != nil {
 		c.End(why)
+	} else if c.parent.Err() != nil {
+		c.endWithParent()
 	}
 	return c.current().Err()
+}
+
+// endWithParent ends the cancellable context with the parent, as it would end itself soon.
+func (c *Context) endWithParent() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.rare; r != nil && r.inner != nil {
+		r.cancel(context.Cause(c.parent))
+	}
 }
 
 // undetected returns why the lock is lost if no loop has noticed yet.
@@ -291,11 +303,40 @@ const (
 	fenceTTL    = 7 * 24 * time.Hour
 )
 
-// Token implements lock.Tokener; see package lockupdate.
-func (c *Context) Token(ctx context.Context) (uint64, error) {
+// Token implements lock.Held; see package lockupdate.
+func (c *Context) Token(ctx context.Context) (uint64, error) { return c.draw(ctx, "token") }
+
+// Sequencer implements lock.Held. It draws the token.
+func (c *Context) Sequencer(ctx context.Context) (lock.Sequencer, error) {
+	token, err := c.draw(ctx, "sequencer")
+	if err != nil {
+		return lock.Sequencer{}, err
+	}
+	return lock.Sequencer{Name: c.key, Owner: c.owner(), Token: token}, nil
+}
+
+// owner is the owner of a lock that is held.
+func (c *Context) owner() string {
+	held, _ := c.held()
+	if outer, nested := held.(*Context); nested {
+		return outer.owner()
+	}
+	return held.(Holder).Owner()
+}
+
+// State implements lock.Held.
+func (c *Context) State() lock.State {
+	_, l := c.held()
+	if l == nil || c.over() {
+		return lock.Lost
+	}
+	return c.keeper.State(l)
+}
+
+func (c *Context) draw(ctx context.Context, op string) (uint64, error) {
 	key := rmw.Key{Name: c.key}
 	if c.over() && c.Lost() == nil {
-		return 0, driver.Fail("token", key, 0, fmt.Errorf("%w: this ctx no longer holds the lock; call lock.Token before fn returns, or before Unlock", rmw.ErrInvalid))
+		return 0, driver.Fail(op, key, 0, fmt.Errorf("%w: this ctx no longer holds the lock; ask before fn returns, or before Unlock", rmw.ErrInvalid))
 	}
 	var token uint64
 	l, err := c.TakeLock(ctx)
@@ -306,7 +347,7 @@ func (c *Context) Token(ctx context.Context) (uint64, error) {
 		if lost := c.Lost(); lost != nil && errors.Is(err, context.Canceled) { // ctx may be c itself
 			err = redisx.Because(rmw.ErrLockLost, lost)
 		}
-		return 0, driver.Fail("token", key, 0, redisx.Blame(ctx, err))
+		return 0, driver.Fail(op, key, 0, redisx.Blame(ctx, err))
 	}
 	return token, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -28,8 +29,10 @@ type lockOf string
 func (l lockOf) LockName() string   { return string(l) }
 func (lockOf) Owner() string        { return "o" }
 func (lockOf) Began() time.Duration { return 0 }
-func (lockOf) LeaseLost(error)      {}
+func (lockOf) LeaseLost()           {}
 func (lockOf) LeaveSection()        {}
+
+func (l lockOf) Caller() (context.Context, string) { return context.Background(), string(l) }
 
 // unkept returns a Context of the lock "l", with a lease that no keeper looks after.
 func unkept(parent context.Context) *Context {
@@ -177,7 +180,7 @@ func TestContextReportsItsLoss(t *testing.T) {
 func newKeeper(t *testing.T) *Keeper {
 	gate := redisx.NewGate()
 	require.NoError(t, gate.Enter())
-	k := NewKeeper(nil, gate, nil, Options{Lease: time.Second, MaxHold: time.Minute})
+	k := NewKeeper(nil, gate, func(event.Event) {}, Options{Lease: time.Second, MaxHold: time.Minute})
 	t.Cleanup(func() {
 		assert.Zero(t, k.Len())
 		gate.Leave()
@@ -191,7 +194,7 @@ func newKeeper(t *testing.T) *Keeper {
 func TestErrChecksTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKeeper(t)
-		lease := k.Keep(lockOf("l"), time.Now())
+		lease := k.Keep(lockOf("l"), time.Now(), time.Now())
 		ctx := Enter(t.Context(), k, lease, "s", true)
 		synctest.Wait() // the loop sleeps now, and does not see the stall
 		k.Stall(890 * time.Millisecond)
@@ -219,7 +222,7 @@ func TestErrChecksTheClock(t *testing.T) {
 func TestLosingALockWithinAnotherOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKeeper(t)
-		outerLease, innerLease := k.Keep(lockOf("outer"), time.Now()), k.Keep(lockOf("inner"), time.Now())
+		outerLease, innerLease := k.Keep(lockOf("outer"), time.Now(), time.Now()), k.Keep(lockOf("inner"), time.Now(), time.Now())
 		outer := Enter(t.Context(), k, outerLease, "outer", true)
 		inner := Enter(outer, k, innerLease, "inner", true)
 		assert.ErrorIs(t, k.Renewed(innerLease, k.Now(), false, nil), rmw.ErrLockLost)
@@ -231,6 +234,31 @@ func TestLosingALockWithinAnotherOne(t *testing.T) {
 		last, lost = outer.Leave()
 		assert.True(t, last)
 		assert.NoError(t, lost)
+		k.End(innerLease)
+		k.End(outerLease)
+	})
+}
+
+// The Err of the ctx of an inner lock reads the clock for the outer one, too.
+func TestErrChecksTheClockOfTheOuterLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKeeper(t)
+		began := time.Now()
+		outerLease := k.Keep(lockOf("outer"), began, began)
+		time.Sleep(100 * time.Millisecond)
+		innerLease := k.Keep(lockOf("inner"), time.Now(), time.Now())
+		outer := Enter(t.Context(), k, outerLease, "outer", true)
+		inner := Enter(outer, k, innerLease, "inner", true)
+		done := inner.Done()
+		synctest.Wait()
+		k.Stall(800 * time.Millisecond) // the outer lease has ended, the inner one has not
+		require.ErrorIs(t, inner.Err(), context.Canceled)
+		<-done
+		require.ErrorIs(t, context.Cause(inner), rmw.ErrLockLost)
+		_, lost := inner.Leave()
+		require.NoError(t, lost, "the inner lock was not lost")
+		_, lost = outer.Leave()
+		require.ErrorIs(t, lost, rmw.ErrLockLost)
 		k.End(innerLease)
 		k.End(outerLease)
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -18,6 +19,7 @@ import (
 // Options tune a Keeper.
 type Options struct {
 	Lease   time.Duration // of every lock
+	Expiry  time.Duration // after which the server ends a lease: Lease and the lock delay
 	MaxHold time.Duration // of one call
 }
 
@@ -33,15 +35,18 @@ type Keeper struct {
 	emit      event.Sink
 	options   Options
 	tick      time.Duration
+	epoch     time.Time
+	stalled   atomic.Int64 // see Stall
 
 	mu       sync.Mutex // also guards the leases
-	epoch    time.Time
 	wheel    *timewheel.Wheel[grant]
 	renewing map[*Lease]int // how many renewals are in flight
 	answered sync.Cond      // some of them were
 	running  bool
 	wakesAt  time.Duration
 	wake     chan struct{} // a lease is due before wakesAt
+	notes    map[*Lease]note
+	log      eventLog
 }
 
 // maxRenewals bounds a pipeline, so that one that hangs delays few leases. Codis closes a
@@ -53,7 +58,8 @@ func NewKeeper(t *transport.Transport, gate *redisx.Gate, emit event.Sink, o Opt
 	tick := min(max(o.Lease/100, 100*time.Microsecond), 10*time.Millisecond)
 	k := &Keeper{
 		transport: t, gate: gate, emit: emit, options: o, tick: tick,
-		epoch: time.Now(), wheel: timewheel.New[grant](tick), renewing: map[*Lease]int{}, wake: make(chan struct{}, 1),
+		epoch: time.Now(), wheel: timewheel.New[grant](tick), renewing: map[*Lease]int{}, notes: map[*Lease]note{},
+		wake: make(chan struct{}, 1),
 	}
 	k.answered.L = &k.mu
 	return k
@@ -63,14 +69,12 @@ func NewKeeper(t *transport.Transport, gate *redisx.Gate, emit event.Sink, o Opt
 func (k *Keeper) Now() time.Duration { return k.At(time.Now()) }
 
 // At is what Now was at t.
-func (k *Keeper) At(t time.Time) time.Duration { return t.Sub(k.epoch) }
+func (k *Keeper) At(t time.Time) time.Duration {
+	return t.Sub(k.epoch) + time.Duration(k.stalled.Load())
+}
 
 // Stall lets d pass on the keeper's clock, while its loop still sleeps. It is for tests.
-func (k *Keeper) Stall(d time.Duration) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.epoch = k.epoch.Add(-d)
-}
+func (k *Keeper) Stall(d time.Duration) { k.stalled.Add(int64(d)) }
 
 // Len returns how many leases are kept.
 func (k *Keeper) Len() int {
@@ -90,12 +94,13 @@ func (k *Keeper) holdLimit(began time.Duration) time.Duration {
 	return began + min(k.options.MaxHold, math.MaxInt64-max(began, 0))
 }
 
-// Keep starts the lease of a lock. Its acquire was sent at sent. Call it from within a
-// call of the Store.
-func (k *Keeper) Keep(h Holder, sent time.Time) *Lease {
+// Keep starts the lease of a lock that was asked for at called. Its acquire was sent at
+// sent. Call it from within a call of the Store.
+func (k *Keeper) Keep(h Holder, called, sent time.Time) *Lease {
 	l := &Lease{Value: grant{under: h, sent: k.At(sent)}}
 	k.mu.Lock()
-	defer k.mu.Unlock()
+	defer k.unlock()
+	k.eventLocked(h, event.Acquired, k.Now()-k.At(called), nil)
 	k.scheduleLocked(l, k.renewAt(l.Value.sent))
 	if !k.running {
 		k.running = true
@@ -104,17 +109,29 @@ func (k *Keeper) Keep(h Holder, sent time.Time) *Lease {
 	return l
 }
 
-// End ends a lease, before its lock is released. It waits for renewals in flight.
-func (k *Keeper) End(l *Lease) {
+// End ends a lease, before its lock is released. It reports whether the lock was lost before.
+// It waits for renewals in flight.
+func (k *Keeper) End(l *Lease) (lost bool) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.wheel.Cancel(l.timer())
+	defer k.unlock()
+	switch {
+	case !l.timer().Scheduled():
+		lost = true
+	case k.Now() >= k.expiresLocked(l): // and the loop has not noticed
+		k.loseLocked(l, k.causeLocked(l))
+		lost = true
+	default:
+		h := l.holderLocked()
+		k.forgetLocked(l)
+		k.eventLocked(h, event.Released, k.Now()-h.Began(), nil)
+	}
 	if k.wheel.Len() == 0 && k.gate.Closed() {
 		k.poke()
 	}
 	for k.renewing[l] > 0 {
 		k.answered.Wait()
 	}
+	return lost
 }
 
 // Err returns nil while the lock is surely ours, or an rmw.ErrLockLost. It looks at the
@@ -187,7 +204,7 @@ func (k *Keeper) loop() {
 	for {
 		lost, due, wait, more := k.advance()
 		for _, l := range lost {
-			l.LeaseLost(l.why)
+			l.LeaseLost()
 		}
 		for len(due) > 0 {
 			n := min(len(due), maxRenewals)
@@ -218,7 +235,7 @@ type renewal struct {
 // for how long nothing more is due. Without more the loop ends.
 func (k *Keeper) advance() (lost []*loss, due []renewal, wait time.Duration, more bool) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
+	defer k.unlock()
 	now := k.Now()
 	k.wheel.Advance(now, func(t *timewheel.Timer[grant]) {
 		l := (*Lease)(t)
@@ -228,6 +245,9 @@ func (k *Keeper) advance() (lost []*loss, due []renewal, wait time.Duration, mor
 		case now < renewAt: // the next call holds it now
 			k.scheduleLocked(l, renewAt)
 		default:
+			if k.renewing[l] > 0 {
+				k.jeopardyLocked(l, k.unansweredLocked())
+			}
 			due = append(due, renewal{l.holderLocked(), l})
 			k.renewing[l]++ // before End can wait for it
 			// The next try, should this renewal never be answered.
@@ -242,8 +262,9 @@ func (k *Keeper) advance() (lost []*loss, due []renewal, wait time.Duration, mor
 // loseLocked marks a lease as lost and ends the ctx of the function under it. The caller
 // calls LeaseLost without the mutex.
 func (k *Keeper) loseLocked(l *Lease, cause error) *loss {
-	k.wheel.Cancel(l.timer())
+	k.forgetLocked(l)
 	lost := &loss{l.holderLocked(), cause}
+	k.eventLocked(lost, event.Lost, k.Now()-lost.Began(), cause)
 	if c := l.ctxLocked(); c != nil {
 		c.End(cause)
 	}
@@ -260,15 +281,18 @@ func (k *Keeper) renew(batch []renewal) {
 	sent, renewed := k.Now(), 0
 	k.transport.SendDirect(context.Background(), cmds)
 	for i, r := range batch {
-		owned, _, err := k.transport.Driver.Owned(cmds[i])
+		owned, hint, err := k.transport.Driver.Owned(cmds[i])
 		if lost := k.Renewed(r.lease, sent, owned, err); lost != nil {
-			r.LeaseLost(lost)
+			r.LeaseLost()
 		}
 		switch {
 		case err != nil:
 			k.emit(event.Event{Kind: event.RenewFailed, Lock: r.LockName(), N: 1, Err: err})
 		case owned:
 			renewed++
+			if hint > 0 {
+				k.Wanted(r.lease)
+			}
 		}
 	}
 	if renewed > 0 {
@@ -289,23 +313,27 @@ func (k *Keeper) renew(batch []renewal) {
 
 // Renewal returns the command that prolongs a lease.
 func (k *Keeper) Renewal(h Holder) *driver.Command {
-	return k.transport.Driver.Renew(h.LockName(), h.Owner(), k.options.Lease)
+	return k.transport.Driver.Renew(h.LockName(), h.Owner(), k.options.Expiry)
 }
 
 // Renewed takes the reply to a Renewal that was sent at sent, by the keeper's clock. It
 // returns why the lease is lost by that, or nil; the caller must tell the holder.
 func (k *Keeper) Renewed(l *Lease, sent time.Duration, owned bool, err error) (lost error) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
+	defer k.unlock()
 	switch {
 	case !l.timer().Scheduled(): // it is lost, or has ended
 	case err != nil: // try again while there is time
+		if sent >= l.Value.sent { // no later renewal has succeeded
+			k.jeopardyLocked(l, err)
+		}
 		k.scheduleLocked(l, k.Now()+k.options.Lease/16)
 	case !owned:
 		lost = fmt.Errorf("%w: the lock is gone from the server, or another owner holds it", rmw.ErrLockLost)
 		k.loseLocked(l, lost)
 	default:
 		l.Value.sent = max(l.Value.sent, sent) // renewals may overtake each other
+		k.safeLocked(l)
 		k.scheduleLocked(l, k.renewAt(l.Value.sent))
 	}
 	return lost

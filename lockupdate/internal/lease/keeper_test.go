@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lockupdate/internal/event"
 )
 
 // Keeping and dropping a lease allocates nothing, for any number of leases.
@@ -17,17 +18,17 @@ func TestKeepingAllocatesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := redisx.NewGate()
 		require.NoError(t, gate.Enter())
-		k := NewKeeper(nil, gate, nil, Options{Lease: time.Hour, MaxHold: time.Hour})
+		k := NewKeeper(nil, gate, func(event.Event) {}, Options{Lease: time.Hour, MaxHold: time.Hour})
 		const n = 10_000
 		h, now := lockOf("l"), time.Now()
 		leases := make([]*Lease, n)
 		for i := range leases {
-			leases[i] = k.Keep(h, now)
+			leases[i] = k.Keep(h, now, now)
 		}
 		synctest.Wait()
 		assert.Equal(t, n, k.Len())
 		holder := Holder(h)
-		assert.Equal(t, 1.0, testing.AllocsPerRun(100, func() { k.End(k.Keep(holder, now)) }), "the Lease")
+		assert.Equal(t, 1.0, testing.AllocsPerRun(100, func() { k.End(k.Keep(holder, now, now)) }), "the Lease")
 		for _, l := range leases {
 			k.End(l)
 		}

@@ -4,6 +4,7 @@
 package lease
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -18,9 +19,12 @@ type Holder interface {
 	Owner() string
 	// Began is when the lock was taken, by the keeper's clock.
 	Began() time.Duration
+	// Caller is the ctx of the call for which the lock was taken, and the lock's name there.
+	// Without an Observer, it need not be known.
+	Caller() (ctx context.Context, name string)
 
 	// LeaseLost is called once if the lease is lost, without any mutex.
-	LeaseLost(cause error)
+	LeaseLost()
 	// LeaveSection ends a critical section under the lock.
 	LeaveSection()
 }

@@ -28,7 +28,7 @@ const leastShare = 0.15
 
 // The polls that an acquisition takes do not grow with the number of processes, whatever a round
 // trip and fn take, and no process starves.
-func TestPollsDoNotGrow(t *testing.T) {
+func TestLongPollsDoNotGrow(t *testing.T) {
 	long.Only(t)
 	check := func(f figures) {
 		least := leastShare
@@ -52,7 +52,7 @@ func TestPollsDoNotGrow(t *testing.T) {
 }
 
 // Negative control: if no process knows its usual wait, the polls grow with the processes.
-func TestPollsGrowWithoutTheUsualWait(t *testing.T) {
+func TestLongPollsGrowWithoutTheUsualWait(t *testing.T) {
 	long.Only(t)
 	tables := played()
 	without := tables[len(tables)-1].runs
@@ -115,7 +115,7 @@ func withStores(t *testing.T, l load) figures {
 }
 
 // docs/scale.md is what the command writes.
-func TestPageIsUpToDate(t *testing.T) {
+func TestLongPageIsUpToDate(t *testing.T) {
 	long.Only(t)
 	var now strings.Builder
 	require.NoError(t, write(&now, played()))

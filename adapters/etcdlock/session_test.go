@@ -1,0 +1,228 @@
+package etcdlock_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/unwatch/unwatch/adapters/etcdlock"
+	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/driver"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+const (
+	txn       = "/etcdserverpb.KV/Txn"
+	deletes   = "/etcdserverpb.KV/DeleteRange"
+	grants    = "/etcdserverpb.Lease/LeaseGrant"
+	revokes   = "/etcdserverpb.Lease/LeaseRevoke"
+	keepAlive = "/etcdserverpb.Lease/LeaseKeepAlive"
+)
+
+// Locks that are taken one after the other share a lease: each costs one request to take and one to release.
+func TestCost(t *testing.T) {
+	t.Parallel()
+	p := open(t, servers.Etcd(t, 1), driver.Config{Lease: time.Minute})
+	for range 10 {
+		require.NoError(t, p.WithLock(t.Context(), "a", nothing))
+		require.NoError(t, p.TryLock(t.Context(), "b", nothing))
+	}
+	for method, want := range map[string]int{txn: 20, deletes: 20, grants: 1, revokes: 0, keepAlive: 0} {
+		assert.Equal(t, want, p.count(method), method)
+	}
+}
+
+// A hundred locks and waiters are renewed by one request.
+func TestOneRenewalForAll(t *testing.T) {
+	t.Parallel()
+	members := servers.Etcd(t, 1)
+	p, other := open(t, members, driver.Config{Lease: 3 * time.Second}), open(t, members, driver.Config{Lease: time.Minute})
+	var holds []lock.Hold
+	for i := range 100 {
+		h, err := p.Lock(t.Context(), fmt.Sprint("held ", i))
+		require.NoError(t, err)
+		holds = append(holds, h)
+	}
+	first, err := other.Lock(t.Context(), "waited for")
+	require.NoError(t, err)
+	var waits sync.WaitGroup
+	for range 10 {
+		waits.Go(func() { assert.NoError(t, p.WithLock(t.Context(), "waited for", nothing)) })
+	}
+	until(t, "a renewal", func() bool { return p.count(keepAlive) > 0 })
+	began, before := time.Now(), p.count(keepAlive)
+	until(t, "renewals", func() bool { return p.count(keepAlive) >= before+3 })
+	assert.Greater(t, time.Since(began), 2*time.Second, "they are a second apart")
+	assert.Equal(t, 1, p.count(grants))
+	require.NoError(t, first.Unlock())
+	waits.Wait()
+	for _, h := range holds {
+		require.NoError(t, h.Unlock())
+	}
+}
+
+// While etcd is unreachable, renewals pause between attempts.
+func TestRenewalsPauseDuringAnOutage(t *testing.T) {
+	t.Parallel()
+	p := open(t, servers.Etcd(t, 1), driver.Config{Lease: 3 * time.Second})
+	h, err := p.Lock(t.Context(), "a")
+	require.NoError(t, err)
+	restore := p.network.Cut()
+	defer restore()
+	<-h.Context().Done()
+	assert.ErrorIs(t, context.Cause(h.Context()), rmw.ErrLockLost)
+	assert.Less(t, p.count(keepAlive), 20, "one for each sixteenth of a lease at most")
+	require.ErrorIs(t, h.Unlock(), rmw.ErrLockLost)
+}
+
+// If etcd has ended the session, the next request begins another one. The locks of the first are lost at once,
+// and the renewals of the second do not renew them.
+func TestLocksOfAnEarlierSession(t *testing.T) {
+	t.Parallel()
+	members := servers.Etcd(t, 1)
+	p, admin := open(t, members, driver.Config{Lease: time.Minute}), connect(t, members).client
+	old, err := p.Lock(t.Context(), "old")
+	require.NoError(t, err)
+	defer func() { _ = old.Unlock() }()
+	p.expire(admin)
+	young, err := p.Lock(t.Context(), "young")
+	require.NoError(t, err)
+	select {
+	case <-old.Context().Done():
+	case <-time.After(10 * time.Second):
+		t.Error("the lock of a session that has ended is held on")
+	}
+	require.ErrorIs(t, old.Unlock(), rmw.ErrLockLost)
+	assert.NoError(t, young.Context().Err())
+	require.NoError(t, young.Unlock())
+	assert.Equal(t, 2, p.count(grants))
+}
+
+// A request that etcd executes after the release of its owner creates no key, although the session lives on.
+func TestLateRequestsAreBarred(t *testing.T) {
+	t.Parallel()
+	members := servers.Etcd(t, 1)
+	p, admin := open(t, members, driver.Config{Lease: time.Minute}), connect(t, members).client
+	h, err := p.Lock(t.Context(), "other") // keeps the session
+	require.NoError(t, err)
+	defer func() { _ = h.Unlock() }()
+	for _, call := range []func(context.Context, string, func(context.Context) error) error{p.WithLock, p.TryLock} {
+		before := p.count(txn)
+		deliver := p.late()
+		ctx, cancel := context.WithCancel(t.Context())
+		result := make(chan error, 1)
+		go func() { result <- call(ctx, "a", nothing) }()
+		until(t, "the request", func() bool { return p.count(txn) == before+1 })
+		p.pass()
+		cancel()
+		require.ErrorIs(t, <-result, context.Canceled)
+		until(t, "the release", func() bool { return p.count(txn) == before+2 })
+		require.NoError(t, call(t.Context(), "b", nothing), "requests of the session work on")
+		deliver()
+		require.NoError(t, open(t, members, driver.Config{MaxWait: 10 * time.Second}).WithLock(t.Context(), "a", nothing))
+		assert.Empty(t, keys(t, admin, "a"))
+	}
+	barriers, err := admin.Get(t.Context(), etcdlock.Prefix+"barrier/", clientv3.WithPrefix())
+	require.NoError(t, err)
+	assert.Len(t, barriers.Kvs, 1, "the session has one barrier, whatever the number of late requests")
+}
+
+// Acquire of an owner that has its key already finds it again.
+func TestAcquireFindsItsKey(t *testing.T) {
+	t.Parallel()
+	members := servers.Etcd(t, 1)
+	p, admin := open(t, members, driver.Config{Lease: time.Minute}), connect(t, members).client
+	restore := p.loseReplies()
+	require.ErrorIs(t, p.TryLock(t.Context(), "first", nothing), rmw.ErrUnavailable, "the reply to the grant of the lease was lost")
+	restore()
+	require.NoError(t, p.TryLock(t.Context(), "a", nothing))
+	restore = p.loseReplies()
+	require.ErrorIs(t, p.TryLock(t.Context(), "a", nothing), rmw.ErrUnavailable)
+	restore()
+	until(t, "the release of a lock without a reply", func() bool { return len(keys(t, admin, "a")) == 0 })
+	require.NoError(t, p.TryLock(t.Context(), "a", nothing))
+}
+
+// TryLock leaves no key behind that would hold up others.
+func TestTryLockTakesNoPlace(t *testing.T) {
+	t.Parallel()
+	members := servers.Etcd(t, 1)
+	a, b, admin := open(t, members, driver.Config{}), open(t, members, driver.Config{}), connect(t, members).client
+	require.NoError(t, a.WithLock(t.Context(), "a", func(ctx context.Context) error {
+		before := b.count(txn)
+		require.ErrorIs(t, b.TryLock(ctx, "a", nothing), rmw.ErrContended)
+		assert.Equal(t, 1, b.count(txn)-before)
+		assert.Zero(t, b.count(deletes))
+		assert.Len(t, keys(t, admin, "a"), 1)
+		return nil
+	}))
+}
+
+// Guard lets a transaction pass while the lock is held, and no longer.
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	members := servers.Etcd(t, 1)
+	p, admin := open(t, members, driver.Config{}), connect(t, members).client
+	write := func(s lock.Sequencer) bool {
+		resp, err := admin.Txn(t.Context()).If(etcdlock.Guard(s)).Then(clientv3.OpPut("data", s.String())).Commit()
+		require.NoError(t, err)
+		return resp.Succeeded
+	}
+	var stale lock.Sequencer
+	require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) (err error) {
+		stale, err = lock.SequencerOf(ctx)
+		require.NoError(t, err)
+		assert.True(t, write(stale))
+		forged := stale
+		forged.Token--
+		assert.False(t, write(forged))
+		return nil
+	}))
+	assert.False(t, write(stale))
+	require.NoError(t, p.WithLock(t.Context(), "a", func(context.Context) error {
+		assert.False(t, write(stale))
+		return nil
+	}))
+}
+
+// Inspect shows the holder, its data, the rest of the lease and whether others wait.
+func TestInspect(t *testing.T) {
+	t.Parallel()
+	members := servers.Etcd(t, 1)
+	p := open(t, members, driver.Config{Lease: time.Minute, LockDelay: 30 * time.Second})
+	ctx := lock.WithData(t.Context(), []byte("nightly run"))
+	waiter := make(chan error, 1)
+	require.NoError(t, p.WithLock(ctx, "a", func(ctx context.Context) error {
+		info, err := p.Inspect(ctx, "a")
+		require.NoError(t, err)
+		holder, err := lock.SequencerOf(ctx)
+		require.NoError(t, err)
+		assert.Equal(t, holder, info.Sequencer)
+		assert.True(t, info.Held)
+		assert.Equal(t, "nightly run", string(info.Data))
+		assert.InDelta(t, 90, info.Left.Seconds(), 20)
+		assert.False(t, info.Waiters)
+		go func() { waiter <- p.WithLock(t.Context(), "a", nothing) }()
+		until(t, "a waiter", func() bool { info, err := p.Inspect(ctx, "a"); return err == nil && info.Waiters })
+		return nil
+	}))
+	require.NoError(t, <-waiter)
+	require.NoError(t, p.Close())
+	_, err := p.Inspect(t.Context(), "a")
+	require.ErrorIs(t, err, rmw.ErrClosed)
+}
+
+// A name of 64 KiB works.
+func TestLongName(t *testing.T) {
+	t.Parallel()
+	p := open(t, servers.Etcd(t, 1), driver.Config{})
+	require.NoError(t, p.WithLock(t.Context(), strings.Repeat("\xff", 64<<10), nothing))
+}

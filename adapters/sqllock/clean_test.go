@@ -1,0 +1,70 @@
+package sqllock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/adapters/sqllock"
+	"github.com/unwatch/unwatch/lock/driver"
+)
+
+const week = int64(7 * 24 * time.Hour / time.Microsecond)
+
+// Clean deletes what has been free for a week, and nothing else.
+func testClean(t *testing.T, d database) {
+	db, _ := d.open(t)
+	l, _ := d.locker(t, driver.Config{Lease: time.Minute})
+	_, err := db.ExecContext(t.Context(), `DELETE FROM unwatch_locks`)
+	require.NoError(t, err)
+	rows := func() (names []string) {
+		rows, err := db.QueryContext(t.Context(), `SELECT name FROM unwatch_locks ORDER BY name`)
+		require.NoError(t, err)
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var name []byte
+			require.NoError(t, rows.Scan(&name))
+			names = append(names, string(name))
+		}
+		require.NoError(t, rows.Err())
+		return names
+	}
+	age := func(name string, by int64) {
+		// Column by column: an argument in an expression has no type in PostgreSQL.
+		set := map[sqllock.Dialect]string{sqllock.PostgreSQL: ` WHERE name = $2`}[d.dialect]
+		if set == "" {
+			set = ` WHERE name = ?`
+		}
+		placeholder := map[bool]string{true: "$1::bigint", false: "?"}[d.dialect == sqllock.PostgreSQL]
+		_, err := db.ExecContext(t.Context(), `UPDATE unwatch_locks SET expires = expires - `+placeholder+set, by, []byte(name))
+		require.NoError(t, err)
+	}
+	for _, name := range []string{"new", "old", "young"} {
+		require.NoError(t, l.WithLock(t.Context(), name, func(context.Context) error { return nil }))
+	}
+	age("old", week+1e6)
+	age("young", week-600e6)
+	require.NoError(t, l.WithLock(t.Context(), "held", func(ctx context.Context) error {
+		n, err := l.Clean(ctx)
+		assert.EqualValues(t, 1, n)
+		return err
+	}))
+	assert.Equal(t, []string{"held", "new", "young"}, rows())
+
+	// The cleaner of a Locker does the same, until Close.
+	age("young", 1200e6)
+	pool, _ := d.open(t)
+	cleaner := sqllock.New(pool, d.dialect, sqllock.Config{CleanEvery: time.Millisecond})
+	for len(rows()) == 3 {
+		require.NoError(t, t.Context().Err())
+	}
+	require.NoError(t, cleaner.Close())
+	assert.Equal(t, []string{"held", "new"}, rows())
+	age("new", week+1e6)
+	never := sqllock.New(pool, d.dialect, sqllock.Config{CleanEvery: -1})
+	require.NoError(t, never.Close())
+	assert.Equal(t, []string{"held", "new"}, rows())
+}

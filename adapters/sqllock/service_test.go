@@ -1,0 +1,269 @@
+package sqllock_test
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/adapters/sqllock"
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/driver"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// A request that is executed twice, because its reply was lost, does what it does once.
+func testRepeatedRequests(t *testing.T, d database) {
+	l, _ := d.locker(t, driver.Config{Lease: 50 * time.Second, LockDelay: 10 * time.Second})
+	s, ctx := sqllock.ServiceOf(l), t.Context()
+	var last uint64
+	for _, owner := range []string{"a", "b"} {
+		r := driver.Request{Name: "repeated", Owner: owner, Data: []byte("of " + owner)}
+		first, err := s.Acquire(ctx, r)
+		require.NoError(t, err)
+		again, err := s.Acquire(ctx, r)
+		require.NoError(t, err)
+		assert.Equal(t, first, again)
+		assert.Greater(t, first.Token, last)
+		last = first.Token
+
+		r.Tries = 1
+		again, err = s.Acquire(ctx, r)
+		require.NoError(t, err)
+		assert.Equal(t, first, again)
+		r.Owner = "c"
+		_, err = s.Acquire(ctx, r)
+		require.ErrorIs(t, err, rmw.ErrContended)
+
+		require.NoError(t, s.Release(ctx, "repeated", "c"))
+		info, err := s.Inspect(ctx, "repeated")
+		require.NoError(t, err)
+		assert.Equal(t, lock.Sequencer{Name: "repeated", Owner: owner, Token: first.Token}, info.Sequencer)
+		assert.Equal(t, "of "+owner, string(info.Data))
+		assert.InDelta(t, time.Minute, info.Left, float64(30*time.Second))
+		for range 2 {
+			require.NoError(t, s.Release(ctx, "repeated", owner))
+		}
+		info, err = s.Inspect(ctx, "repeated")
+		require.NoError(t, err)
+		assert.Equal(t, lock.Info{}, info)
+	}
+}
+
+// Tokens go on from the row, also if the clock is behind it, and from the clock if there is no row.
+func testTokensGoOn(t *testing.T, d database) {
+	db, _ := d.open(t)
+	l, _ := d.locker(t, driver.Config{Lease: time.Minute})
+	token := func() (token int64) {
+		require.NoError(t, l.WithLock(t.Context(), "tokens", func(ctx context.Context) error {
+			drawn, err := lock.Token(ctx)
+			token = int64(drawn)
+			return err
+		}))
+		return token
+	}
+	for range 3 {
+		before := time.Now().UnixMicro()
+		assert.InDelta(t, before, token(), 1e8)
+		_, err := db.ExecContext(t.Context(), `DELETE FROM unwatch_locks`+d.row(), []byte("tokens"))
+		require.NoError(t, err)
+	}
+	ahead := token() + 3600e6
+	_, err := db.ExecContext(t.Context(), `UPDATE unwatch_locks SET token = token + 3600000000`+d.row(), []byte("tokens"))
+	require.NoError(t, err)
+	assert.Equal(t, ahead+1, token())
+	assert.Equal(t, ahead+2, token())
+}
+
+// After the clock of the database was set back, the lock of a crashed process lasts no longer than a lease.
+// Negative control: without the time of the last renewal, it is held for an hour.
+func testClockSetBack(t *testing.T, d database) {
+	db, _ := d.open(t)
+	crashed, _ := d.locker(t, driver.Config{Lease: 50 * time.Millisecond})
+	l, _ := d.locker(t, driver.Config{Lease: time.Minute})
+	ctx := t.Context()
+	for _, control := range []bool{false, true} {
+		_, err := sqllock.ServiceOf(crashed).Acquire(ctx, driver.Request{Name: "clock", Owner: "crashed"})
+		require.NoError(t, err)
+		set := `UPDATE unwatch_locks SET expires = expires + 3600000000, renewed = renewed + 3600000000, taken = taken + 3600000000`
+		if control {
+			set = `UPDATE unwatch_locks SET expires = expires + 3600000000`
+		}
+		_, err = db.ExecContext(ctx, set+d.row(), []byte("clock"))
+		require.NoError(t, err)
+		limit := map[bool]time.Duration{false: time.Minute, true: 300 * time.Millisecond}[control]
+		waiting, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		err = l.WithLock(waiting, "clock", func(context.Context) error { return nil })
+		if control {
+			require.ErrorIs(t, err, rmw.ErrContended)
+		} else {
+			require.NoError(t, err)
+		}
+	}
+	_, err := db.ExecContext(ctx, `DELETE FROM unwatch_locks`+d.row(), []byte("clock"))
+	require.NoError(t, err)
+}
+
+// Broken connections lose no lock, nor does a pooler that gives each statement another connection.
+func testConnectionsDoNotMatter(t *testing.T, d database) {
+	db, network := d.open(t)
+	db.SetMaxIdleConns(-1)
+	l := sqllock.New(db, d.dialect, sqllock.Config{Config: driver.Config{Lease: time.Minute}})
+	t.Cleanup(func() { assert.NoError(t, l.Close()) })
+	admin, _ := d.open(t)
+	require.NoError(t, l.WithLock(t.Context(), "connections", func(ctx context.Context) error {
+		network.Break()
+		_, err := admin.ExecContext(ctx, `UPDATE unwatch_locks SET renewed = 0`+d.row(), []byte("connections"))
+		require.NoError(t, err)
+		l.Renew()
+		for renewed := int64(0); renewed == 0; {
+			row := admin.QueryRowContext(ctx, `SELECT renewed FROM unwatch_locks`+d.row(), []byte("connections"))
+			require.NoError(t, row.Scan(&renewed))
+		}
+		s, err := lock.SequencerOf(ctx)
+		require.NoError(t, err)
+		require.NoError(t, l.Check(ctx, s))
+		return ctx.Err()
+	}))
+}
+
+// Names of 64 KiB are locks, and differ in their last byte.
+func testLongNames(t *testing.T, d database) {
+	l, _ := d.locker(t, driver.Config{Lease: time.Minute})
+	name := string(make([]byte, 64<<10-1))
+	require.NoError(t, l.TryLock(t.Context(), name+"a", func(context.Context) error {
+		return l.TryLock(t.Context(), name+"b", func(context.Context) error {
+			err := l.TryLock(t.Context(), name+"a", func(context.Context) error { return nil })
+			require.ErrorIs(t, err, rmw.ErrContended)
+			assert.Less(t, len(err.Error()), 1000)
+			return nil
+		})
+	}))
+}
+
+// A renewal at the same time as the one before changes no row in MySQL, which is no loss. Tokens grow also if the
+// clock stands still.
+func testClockStandsStill(t *testing.T, d database) {
+	if d.frozen == nil {
+		t.Skip("this clock cannot be stopped")
+	}
+	l := sqllock.New(d.frozen(t), d.dialect, sqllock.Config{Config: driver.Config{Lease: time.Second}})
+	t.Cleanup(func() { assert.NoError(t, l.Close()) })
+	var last uint64
+	for range 3 {
+		require.NoError(t, l.WithLock(t.Context(), "frozen", func(ctx context.Context) error {
+			token, err := lock.Token(ctx)
+			require.NoError(t, err)
+			assert.Greater(t, token, last)
+			last = token
+			longer, stop := context.WithTimeout(ctx, 1200*time.Millisecond) // than the lease
+			defer stop()
+			<-longer.Done()
+			return ctx.Err()
+		}))
+	}
+}
+
+// Locks exclude whatever the isolation level of the database is.
+func testSerializable(t *testing.T, d database) {
+	if d.strict == nil {
+		t.Skip("all transactions are serializable")
+	}
+	var inside, ran atomic.Int64
+	var ended sync.WaitGroup
+	for range 4 {
+		l := sqllock.New(d.strict(t), d.dialect, sqllock.Config{Config: driver.Config{Lease: time.Minute}})
+		t.Cleanup(func() { assert.NoError(t, l.Close()) })
+		ended.Go(func() {
+			for i := range 10 {
+				err := l.WithLock(t.Context(), "strict"+strconv.Itoa(i%2), func(context.Context) error {
+					return l.WithLock(t.Context(), "strict", func(context.Context) error {
+						assert.EqualValues(t, 1, inside.Add(1))
+						ran.Add(1)
+						inside.Add(-1)
+						return nil
+					})
+				})
+				assert.NoError(t, err)
+			}
+		})
+	}
+	ended.Wait()
+	assert.EqualValues(t, 40, ran.Load())
+}
+
+// A lock outlives a crash of the server.
+func testRestart(t *testing.T, d database) {
+	if d.restart == nil {
+		t.Skip("there is no server")
+	}
+	events := make(chan lock.EventKind, 100)
+	l, _ := d.locker(t, driver.Config{Lease: time.Minute, Observer: func(_ context.Context, e lock.Event) { events <- e.Kind }})
+	peer, _ := d.locker(t, driver.Config{Lease: time.Minute})
+	require.NoError(t, l.WithLock(t.Context(), "restart", func(ctx context.Context) error {
+		require.Equal(t, lock.EventAcquired, <-events)
+		d.restart(t, func() {
+			l.Renew()
+			require.Equal(t, lock.EventJeopardy, <-events)
+			require.Equal(t, lock.Jeopardy, lock.StateOf(ctx))
+		})
+		l.Renew()
+		require.Equal(t, lock.EventSafe, <-events)
+		require.ErrorIs(t, peer.TryLock(t.Context(), "restart", nothing), rmw.ErrContended)
+		return ctx.Err()
+	}))
+	require.NoError(t, peer.TryLock(t.Context(), "restart", nothing))
+}
+
+// Locks cost few statements.
+func TestStatements(t *testing.T) {
+	c := &connector{name: "file:" + filepath.Join(t.TempDir(), "locks.db") + "?_pragma=synchronous(OFF)"}
+	db := closed(t, sql.OpenDB(c))
+	db.SetMaxOpenConns(1)
+	require.NoError(t, sqllock.Migrate(t.Context(), db, sqllock.SQLite))
+	l := sqllock.New(db, sqllock.SQLite, sqllock.Config{Config: driver.Config{Lease: time.Hour}})
+	t.Cleanup(func() { assert.NoError(t, l.Close()) })
+	s := sqllock.ServiceOf(l)
+	sent := func(do func()) int64 {
+		before := c.sent.Load()
+		do()
+		return c.sent.Load() - before
+	}
+	for range 2 {
+		assert.EqualValues(t, 2, sent(func() { require.NoError(t, l.TryLock(t.Context(), "a", nothing)) }), "take and release")
+	}
+	require.NoError(t, l.WithLock(t.Context(), "a", func(ctx context.Context) error {
+		assert.EqualValues(t, 2, sent(func() {
+			require.ErrorIs(t, l.TryLock(t.Context(), "a", nothing), rmw.ErrContended)
+		}), "the first try")
+		assert.EqualValues(t, 1, sent(func() {
+			_, err := s.Acquire(ctx, driver.Request{Name: "a", Owner: "b", Wait: true, Tries: 1})
+			require.ErrorIs(t, err, rmw.ErrContended)
+		}), "a poll")
+		return nil
+	}))
+
+	const locks = 1000
+	for i := range locks {
+		hold, err := l.Lock(t.Context(), strconv.Itoa(i))
+		require.NoError(t, err)
+		defer func() { assert.NoError(t, hold.Unlock()) }()
+	}
+	_, err := db.ExecContext(t.Context(), `UPDATE unwatch_locks SET renewed = 0`)
+	require.NoError(t, err)
+	before, looks := c.sent.Load(), int64(0)
+	l.Renew()
+	for left := locks; left > 0; looks++ {
+		count := db.QueryRowContext(t.Context(), `SELECT count(*) FROM unwatch_locks WHERE renewed = 0 AND owner <> ''`)
+		require.NoError(t, count.Scan(&left))
+	}
+	assert.EqualValues(t, 2, c.sent.Load()-before-looks, "1000 renewals")
+}

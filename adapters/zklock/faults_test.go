@@ -1,0 +1,316 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/adapters/zklock"
+	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/long"
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func nothing(context.Context) error { return nil }
+
+// soon bounds the wait for what must happen.
+const soon = 20 * time.Second
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	require.Eventually(t, ok, soon, 5*time.Millisecond, what)
+}
+
+// hold takes a lock and unlocks it at the end of the test at the latest, so that the Locker can be closed.
+func hold(ctx context.Context, t *testing.T, l *zklock.Locker, name string) lock.Hold {
+	t.Helper()
+	held, err := l.Lock(ctx, name)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = held.Unlock() })
+	return held
+}
+
+// bed is a ZooKeeper with a session of an operator.
+type bed struct {
+	members []*servers.Server
+	admin   *zk.Conn
+}
+
+// nodes returns the nodes of a lock.
+func (b bed) nodes(t *testing.T, l *zklock.Locker, name string) []string {
+	t.Helper()
+	children, _, err := b.admin.Children(zklock.NodeOf(l, name))
+	if !errors.Is(err, zk.ErrNoNode) {
+		require.NoError(t, err)
+	}
+	return children
+}
+
+// subtests are methods of a bed, so that one ZooKeeper serves all of them.
+func (b bed) run(t *testing.T, subtests map[string]func(bed, *testing.T)) {
+	for name, test := range subtests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of the time is the client's pause before it connects again
+			test(b, t)
+		})
+	}
+}
+
+func newBed(t *testing.T) bed {
+	t.Helper()
+	members := servers.ZooKeeper(t, 1)
+	return bed{members, connect(t, members)}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	newBed(t).run(t, map[string]func(bed, *testing.T){
+		"requests":                bed.countsRequests,
+		"reply to create lost":    bed.losesReplyToCreate,
+		"reply to delete lost":    bed.losesReplyToDelete,
+		"server lags behind":      bed.searchesOnLaggingServer,
+		"create is late":          bed.createsLate,
+		"node of another session": bed.findsNodeOfAnotherSession,
+		"session expires":         bed.losesSession,
+		"deletion fails":          bed.failsToDelete,
+		"no containers":           bed.hasNoContainers,
+		"long name":               bed.refusesLongName,
+	})
+}
+
+// The package's doc promises these numbers of requests.
+func (b bed) countsRequests(t *testing.T) {
+	w := &wire{}
+	l := open(t, b.members, zklock.Config{Dial: w.dial, Root: "/counts"})
+	require.NoError(t, l.WithLock(t.Context(), "a", nothing))
+	assert.Equal(t, []int32{
+		opCreate, opCreateContainer, opCreate, opCreateContainer, opCreate, opGetChildren, opExists, opDelete,
+	}, w.takeCalls(), "first lock below Root")
+	require.NoError(t, l.WithLock(t.Context(), "a", nothing))
+	assert.Equal(t, []int32{opCreate, opGetChildren, opExists, opDelete}, w.takeCalls(), "uncontended")
+	require.NoError(t, l.WithLock(t.Context(), "b", nothing))
+	assert.Equal(t, []int32{opCreate, opCreateContainer, opCreate, opGetChildren, opExists, opDelete}, w.takeCalls(), "first use of a name")
+
+	held := hold(t.Context(), t, open(t, b.members, zklock.Config{Root: "/counts"}), "a")
+	require.ErrorIs(t, l.TryLock(t.Context(), "a", nothing), rmw.ErrContended)
+	assert.Equal(t, []int32{opCreate, opGetChildren, opDelete}, w.takeCalls(), "TryLock of a held lock")
+
+	waited := make(chan error, 1)
+	go func() { waited <- l.WithLock(t.Context(), "a", nothing) }()
+	var requests []int32
+	collect := func(n int) func() bool {
+		return func() bool {
+			requests = append(requests, w.takeCalls()...)
+			return len(requests) >= n
+		}
+	}
+	eventually(t, "waits", collect(3))
+	require.NoError(t, held.Unlock())
+	require.NoError(t, <-waited)
+	eventually(t, "released", collect(6))
+	assert.Equal(t, []int32{opCreate, opGetChildren, opGetData, opGetChildren, opExists, opDelete}, requests, "one waiter")
+}
+
+// A lost reply to a creation neither blocks the lock nor makes a second node.
+func (b bed) losesReplyToCreate(t *testing.T) {
+	w := &wire{}
+	l := open(t, b.members, zklock.Config{Dial: w.dial})
+	require.NoError(t, l.WithLock(t.Context(), "create", nothing))
+	w.takeCalls()
+	w.loseReply(opCreate)
+	require.NoError(t, l.WithLock(t.Context(), "create", func(context.Context) error {
+		assert.Len(t, b.nodes(t, l, "create"), 1)
+		return nil
+	}))
+	assert.Equal(t, []int32{opCreate, opSync, opGetChildren, opGetChildren, opExists, opDelete}, w.takeCalls())
+}
+
+// A lost reply to a deletion leaves nothing behind.
+func (b bed) losesReplyToDelete(t *testing.T) {
+	w := &wire{}
+	l := open(t, b.members, zklock.Config{Dial: w.dial})
+	w.loseReply(opDelete)
+	require.NoError(t, l.WithLock(t.Context(), "delete", nothing))
+	eventually(t, "forgotten", func() bool { nodes, _ := zklock.Kept(l); return nodes == 0 })
+	assert.Empty(t, b.nodes(t, l, "delete"))
+}
+
+// After a lost reply, the client's next server may not know of the node before a sync.
+func (b bed) searchesOnLaggingServer(t *testing.T) {
+	l := open(t, b.members, zklock.Config{})
+	require.NoError(t, l.WithLock(t.Context(), "lag", nothing))
+	var created int
+	var lags atomic.Bool
+	zklock.Wrap(l, func(c client) client {
+		return &faulty{
+			client: c,
+			create: func(next func() (string, error)) (string, error) {
+				created++
+				if _, err := next(); err != nil {
+					return "", err
+				}
+				lags.Store(true)
+				return "", zk.ErrConnectionClosed
+			},
+			children: func(next func() ([]string, *zk.Stat, error)) ([]string, *zk.Stat, error) {
+				if lags.Load() {
+					return nil, &zk.Stat{}, nil
+				}
+				return next()
+			},
+			sync: func(next func() (string, error)) (string, error) {
+				lags.Store(false)
+				return next()
+			},
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), soon) // in which it would wait for itself
+	defer cancel()
+	require.NoError(t, l.WithLock(ctx, "lag", nothing))
+	assert.Equal(t, 1, created)
+}
+
+// A creation that is executed after its caller has given up leaves no node.
+func (b bed) createsLate(t *testing.T) {
+	l := open(t, b.members, zklock.Config{})
+	require.NoError(t, l.WithLock(t.Context(), "late", nothing))
+	asked, late := make(chan struct{}), make(chan struct{})
+	zklock.Wrap(l, func(c client) client {
+		return &faulty{client: c, create: func(next func() (string, error)) (string, error) {
+			close(asked)
+			<-late
+			return next()
+		}}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	waited := make(chan error, 1)
+	go func() { waited <- l.WithLock(ctx, "late", nothing) }()
+	<-asked
+	cancel()
+	require.ErrorIs(t, <-waited, context.Canceled)
+	close(late)
+	eventually(t, "forgotten", func() bool { nodes, _ := zklock.Kept(l); return nodes == 0 })
+	assert.Empty(t, b.nodes(t, l, "late"))
+}
+
+// A node that belongs to an expired session is no lock: ZooKeeper is about to delete it.
+func (b bed) findsNodeOfAnotherSession(t *testing.T) {
+	l := open(t, b.members, zklock.Config{})
+	zklock.Wrap(l, func(c client) client {
+		return &faulty{client: c, exists: func(next func() (bool, *zk.Stat, error)) (bool, *zk.Stat, error) {
+			ok, stat, err := next()
+			stat.EphemeralOwner++
+			return ok, stat, err
+		}}
+	})
+	err := l.WithLock(t.Context(), "session", func(context.Context) error {
+		assert.Fail(t, "fn was called")
+		return nil
+	})
+	require.ErrorIs(t, err, rmw.ErrUnavailable)
+	eventually(t, "forgotten", func() bool { nodes, _ := zklock.Kept(l); return nodes == 0 })
+	assert.Empty(t, b.nodes(t, l, "session"))
+}
+
+// A hold ends with its session, although its node may still be there for a moment.
+func (b bed) losesSession(t *testing.T) {
+	l := open(t, b.members, zklock.Config{})
+	require.NoError(t, l.WithLock(t.Context(), "expired", nothing))
+	var expired atomic.Int64
+	zklock.Wrap(l, func(c client) client {
+		return &faulty{client: c, sessionID: func(id int64) int64 { return id + expired.Load() }}
+	})
+	held := hold(t.Context(), t, l, "expired")
+	expired.Store(1)
+	l.Renew()
+	<-held.Context().Done()
+	require.ErrorContains(t, context.Cause(held.Context()), "its ZooKeeper session has expired")
+	assert.Len(t, b.nodes(t, l, "expired"), 1)
+	require.ErrorIs(t, held.Unlock(), rmw.ErrLockLost)
+}
+
+// A node that could not be deleted lasts as long as the session. The next connection deletes it.
+func (b bed) failsToDelete(t *testing.T) {
+	l := open(t, b.members, zklock.Config{})
+	var fails atomic.Bool
+	zklock.Wrap(l, func(c client) client {
+		return &faulty{client: c, deletes: func(next func() error) error {
+			if fails.Load() {
+				return zk.ErrConnectionClosed
+			}
+			return next()
+		}}
+	})
+	held := hold(t.Context(), t, l, "orphan")
+	sequencer, err := lock.SequencerOf(held.Context())
+	require.NoError(t, err)
+	fails.Store(true)
+	require.Error(t, zklock.Release(t.Context(), l, sequencer))
+	assert.Len(t, b.nodes(t, l, "orphan"), 1)
+	fails.Store(false)
+	zklock.Reconnect(l)
+	eventually(t, "forgotten", func() bool { nodes, _ := zklock.Kept(l); return nodes == 0 })
+	assert.Empty(t, b.nodes(t, l, "orphan"))
+}
+
+// A server before 3.5 has no containers.
+func (b bed) hasNoContainers(t *testing.T) {
+	l := open(t, b.members, zklock.Config{Root: "/old/root"})
+	asked := 0
+	zklock.Wrap(l, func(c client) client {
+		return &faulty{client: c, createContainer: func() (string, error) {
+			asked++
+			return "", errors.New("unknown error: -6")
+		}}
+	})
+	for range 3 {
+		require.NoError(t, l.WithLock(t.Context(), "old", nothing))
+	}
+	assert.Equal(t, 1, asked)
+	_, stat, err := b.admin.Exists(zklock.NodeOf(l, "old"))
+	require.NoError(t, err)
+	assert.Zero(t, stat.EphemeralOwner) // that of a container is the least number
+}
+
+func (b bed) refusesLongName(t *testing.T) {
+	l := open(t, b.members, zklock.Config{})
+	require.NoError(t, l.WithLock(t.Context(), strings.Repeat("n", 1024), nothing))
+	err := l.WithLock(t.Context(), strings.Repeat("n", 64<<10), nothing)
+	require.ErrorIs(t, err, rmw.ErrInvalid)
+	require.ErrorContains(t, err, "the name has 65536 bytes; use at most 1024")
+	assert.Less(t, len(err.Error()), 500)
+	_, err = l.Inspect(t.Context(), strings.Repeat("n", 1025))
+	require.ErrorIs(t, err, rmw.ErrInvalid)
+}
+
+// While a server hangs, requests whose callers have given up last no longer than a session.
+func TestLongAbandonedRequestsEnd(t *testing.T) {
+	long.Only(t)
+	members := servers.ZooKeeper(t, 1)
+	l := open(t, members, zklock.Config{})
+	require.NoError(t, l.WithLock(t.Context(), "a", nothing))
+	eventually(t, "forgotten", func() bool { nodes, _ := zklock.Kept(l); return nodes == 0 })
+	before := runtime.NumGoroutine()
+	require.NoError(t, members[0].Pause())
+	defer func() { require.NoError(t, members[0].Resume()) }()
+	began, most := time.Now(), 0
+	for range 20 {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		require.Error(t, l.WithLock(ctx, "a", nothing))
+		cancel()
+		most = max(most, runtime.NumGoroutine())
+	}
+	assert.Less(t, time.Since(began), lease, "a call did not end with its ctx")
+	assert.Greater(t, most, before+10)
+	eventually(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before })
+	t.Logf("%d goroutines more for %v", most-before, time.Since(began))
+}

@@ -1,0 +1,141 @@
+package zklock_test
+
+import (
+	"context"
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/adapters/zklock"
+	"github.com/unwatch/unwatch/internal/contract"
+	"github.com/unwatch/unwatch/internal/doccheck"
+	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/long"
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/driver"
+	"github.com/unwatch/unwatch/lock/locktest"
+)
+
+// lease is short, so that tests of its end are.
+const lease = 2 * time.Second
+
+func addresses(members []*servers.Server) (all []string) {
+	for _, s := range members {
+		all = append(all, s.Addr)
+	}
+	return all
+}
+
+// open makes a Locker for the duration of the test.
+func open(tb testing.TB, members []*servers.Server, cfg zklock.Config) *zklock.Locker {
+	tb.Helper()
+	if cfg.Lease == 0 {
+		cfg.Lease = lease
+	}
+	l, err := zklock.New(addresses(members), cfg)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { assert.NoError(tb, l.Close()) })
+	return l
+}
+
+// connect makes a session of an operator.
+func connect(tb testing.TB, members []*servers.Server) *zk.Conn {
+	tb.Helper()
+	admin, _, err := zk.Connect(addresses(members), 20*time.Second, zk.WithLogInfo(false), zk.WithLogger(silent{}))
+	require.NoError(tb, err)
+	tb.Cleanup(admin.Close)
+	return admin
+}
+
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+
+// dialer dials over a network that can be cut.
+func dialer(n *contract.Network) zk.Dialer {
+	return func(network, address string, timeout time.Duration) (net.Conn, error) {
+		dial := n.Dialer((&net.Dialer{Timeout: timeout}).DialContext)
+		return dial(context.Background(), network, address)
+	}
+}
+
+// takeAway deletes the node of a lock's holder: the one with the smallest number.
+func takeAway(admin *zk.Conn, parent string) error {
+	children, _, err := admin.Children(parent)
+	if err != nil {
+		return err
+	}
+	first := slices.MinFunc(children, func(a, b string) int { return slices.Compare([]byte(a[len(a)-10:]), []byte(b[len(b)-10:])) })
+	return admin.Delete(parent+"/"+first, -1)
+}
+
+// A Locker over a real ZooKeeper passes the suite for Lockers.
+func TestLongLocker(t *testing.T) {
+	long.Only(t)
+	t.Parallel()
+	members := servers.ZooKeeper(t, 1)
+	admin := connect(t, members)
+	const lease = 4 * time.Second // the client waits for a second before it connects to its only server again
+	locktest.Run(t, func(t *testing.T) locktest.Target { return target(t, members, admin, driver.Config{Lease: lease}) })
+	for clause, cfg := range map[string]driver.Config{
+		"lock-delay": {Lease: lease, LockDelay: lease}, "max-hold": {Lease: lease, MaxHold: 4 * lease},
+	} {
+		t.Run("Config of "+clause, func(t *testing.T) {
+			for _, c := range locktest.Clauses() {
+				if c.Name == clause {
+					require.NoError(t, c.Check(t, target(t, members, admin, cfg)))
+				}
+			}
+		})
+	}
+}
+
+// target is the subject of the suite.
+func target(t *testing.T, members []*servers.Server, admin *zk.Conn, cfg driver.Config) locktest.Target {
+	networks, clocks := map[lock.Locker]*contract.Network{}, map[lock.Locker]*contract.Clock{}
+	var last *zklock.Locker
+	observed := func(tb testing.TB, o lock.Observer) lock.Locker {
+		network, clock, mine := &contract.Network{}, &contract.Clock{}, cfg
+		mine.Now, mine.Observer = clock.Now, o
+		l := open(tb, members, zklock.Config{Config: mine, Dial: dialer(network)})
+		networks[l], clocks[l], last = network, clock, l
+		return l
+	}
+	return locktest.Target{
+		Open:      func(tb testing.TB) lock.Locker { return observed(tb, nil) },
+		Observe:   observed,
+		Reentrant: true,
+		Tokens:    true,
+		Lease:     cfg.Lease,
+		LockDelay: cfg.LockDelay,
+		MaxHold:   cfg.MaxHold,
+		Ordered:   true,
+		Jeopardy:  true,
+		Wanted:    true,
+		Checks:    true,
+		Inspects:  true,
+		Data:      true,
+		Faults: locktest.Faults{
+			TakeAway:  func(_ context.Context, name string) error { return takeAway(admin, zklock.NodeOf(last, name)) },
+			Cut:       func(l lock.Locker) (restore func()) { return networks[l].Cut() },
+			Stall:     func(l lock.Locker, d time.Duration) { clocks[l].Stall(d) },
+			LoseReply: func(l lock.Locker) func() { return networks[l].LoseReplies() },
+			Late:      func(l lock.Locker) func() { return networks[l].Delay() },
+			Reconnect: func(l lock.Locker) { networks[l].Break() },
+			Restart: func() {
+				require.NoError(t, members[0].Kill())
+				require.NoError(t, members[0].Restart(t.Context()))
+			},
+		},
+	}
+}
+
+// The declarations are a row of the table in the documentation.
+func TestDocumentedRow(t *testing.T) {
+	require.NoError(t, doccheck.HasLines("../../docs/locks.md", target(t, nil, nil, driver.Config{LockDelay: lease}).Row("ZooKeeper")))
+}

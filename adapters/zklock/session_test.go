@@ -1,0 +1,301 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/adapters/zklock"
+	"github.com/unwatch/unwatch/internal/contract"
+	"github.com/unwatch/unwatch/internal/testing/long"
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/driver"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func TestLongSession(t *testing.T) {
+	t.Parallel()
+	newBed(t).run(t, map[string]func(bed, *testing.T){
+		"timeout refused":    bed.refusesTimeout,
+		"unreachable":        bed.findsNoServer,
+		"server hangs":       bed.leavesServerThatHangs,
+		"waiter expires":     bed.expiresWaiter,
+		"watches are shared": bed.sharesWatches,
+		"states":             bed.tellsStates,
+		"inspect":            bed.inspects,
+		"many holds":         bed.renewsMany,
+		"acl":                bed.keepsOthersOut,
+		"shared servers":     bed.closesOneOfTwo,
+		"stall":              bed.stalls,
+	})
+}
+
+func TestInvalidConfig(t *testing.T) {
+	for text, cfg := range map[string]zklock.Config{
+		"Config.Lease is 1ns":      {Config: driver.Config{Lease: 1}},
+		"use at most 40s":          {Config: driver.Config{Lease: 1000 * time.Hour}},
+		`Config.Root is "locks"`:   {Root: "locks"},
+		"Config.LockDelay is -1ns": {Config: driver.Config{LockDelay: -1}},
+	} {
+		_, err := zklock.New([]string{"127.0.0.1:1"}, cfg)
+		require.ErrorIs(t, err, rmw.ErrInvalid)
+		require.ErrorContains(t, err, text)
+	}
+	_, err := zklock.New(nil, zklock.Config{})
+	require.ErrorIs(t, err, rmw.ErrUnavailable)
+}
+
+// A session of another timeout than the lease counts on is no session.
+func (b bed) refusesTimeout(t *testing.T) {
+	for asked, granted := range map[time.Duration]string{400 * time.Millisecond: "500ms", 70 * time.Second: "1m0s"} {
+		l := open(t, b.members, zklock.Config{Config: driver.Config{Lease: asked}})
+		var err error
+		eventually(t, "refused", func() bool {
+			err = l.WithLock(t.Context(), "refused", nothing)
+			return !errors.Is(err, rmw.ErrUnavailable) // a busy server may not answer within 400 ms
+		})
+		require.ErrorIs(t, err, rmw.ErrInvalid)
+		require.ErrorContains(t, err, "grants a session of "+granted+" instead of "+asked.String()+"; set Config.Lease")
+	}
+}
+
+func (b bed) findsNoServer(t *testing.T) {
+	l, err := zklock.New([]string{"127.0.0.1:1"}, zklock.Config{Config: driver.Config{Lease: 100 * time.Millisecond}})
+	require.NoError(t, err)
+	require.ErrorIs(t, l.WithLock(t.Context(), "a", nothing), rmw.ErrUnavailable)
+	require.NoError(t, l.Close())
+	require.ErrorIs(t, l.WithLock(t.Context(), "a", nothing), rmw.ErrClosed)
+}
+
+// A server that accepts connections and grants no session does not use up the session timeout.
+func (b bed) leavesServerThatHangs(t *testing.T) {
+	hangs, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = hangs.Close() }()
+	var dialed atomic.Int32
+	l := open(t, b.members, zklock.Config{
+		Config: driver.Config{Lease: 4 * time.Second},
+		Dial: func(network, address string, timeout time.Duration) (net.Conn, error) {
+			if dialed.Add(1) == 1 {
+				address = hangs.Addr().String()
+			}
+			return net.DialTimeout(network, address, timeout)
+		},
+	})
+	require.NoError(t, l.WithLock(t.Context(), "hangs", nothing))
+	assert.EqualValues(t, 2, dialed.Load())
+}
+
+// A waiter whose session expires is told, and keeps no place.
+func (b bed) expiresWaiter(t *testing.T) {
+	long.Only(t)
+	holder, network := open(t, b.members, zklock.Config{}), &contract.Network{}
+	waiter := open(t, b.members, zklock.Config{Dial: dialer(network)})
+	held := hold(t.Context(), t, holder, "expires")
+	waited := make(chan error, 1)
+	go func() { waited <- waiter.WithLock(t.Context(), "expires", nothing) }()
+	eventually(t, "waits", func() bool { return len(b.nodes(t, holder, "expires")) == 2 })
+	restore := network.Cut()
+	eventually(t, "expired", func() bool { return len(b.nodes(t, holder, "expires")) == 1 })
+	restore()
+	require.ErrorIs(t, <-waited, rmw.ErrUnavailable)
+	require.NoError(t, waiter.WithLock(t.Context(), "again", nothing))
+	assert.Len(t, b.nodes(t, holder, "expires"), 1)
+	require.NoError(t, held.Unlock())
+}
+
+// Waiters that give up leave one watch for each node that they waited for, and none for long.
+func (b bed) sharesWatches(t *testing.T) {
+	holder, w := open(t, b.members, zklock.Config{}), &wire{}
+	waiter := open(t, b.members, zklock.Config{Dial: w.dial})
+	for range 3 {
+		held := hold(t.Context(), t, holder, "watch")
+		var requests []int32
+		w.take()
+		watches := func() (n int) {
+			requests = append(requests, w.take()...)
+			for _, op := range requests {
+				if op == opGetData {
+					n++
+				}
+			}
+			return n
+		}
+		for range 10 {
+			ctx, cancel := context.WithCancel(t.Context())
+			waited := make(chan error, 1)
+			go func() { waited <- waiter.WithLock(ctx, "watch", nothing) }()
+			eventually(t, "waits", func() bool { return len(b.nodes(t, holder, "watch")) == 2 })
+			eventually(t, "watches", func() bool { return watches() > 0 })
+			cancel()
+			require.ErrorIs(t, <-waited, context.Canceled)
+			eventually(t, "gone", func() bool { return len(b.nodes(t, holder, "watch")) == 1 })
+		}
+		assert.Equal(t, 1, watches())
+		require.NoError(t, held.Unlock())
+	}
+	nodes, kept := zklock.Kept(waiter)
+	assert.Zero(t, nodes)
+	assert.Equal(t, 1, kept)
+}
+
+// events records the events of a Locker.
+type events struct {
+	mu    sync.Mutex
+	kinds []lock.EventKind
+}
+
+func (e *events) observe(_ context.Context, event lock.Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.kinds = append(e.kinds, event.Kind)
+}
+
+func (e *events) all() []lock.EventKind {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]lock.EventKind(nil), e.kinds...)
+}
+
+// A lost connection is jeopardy at once, and the next connection ends it. Another that waits is
+// told, too.
+func (b bed) tellsStates(t *testing.T) {
+	var told events
+	network := &contract.Network{}
+	l := open(t, b.members, zklock.Config{
+		Config: driver.Config{Lease: time.Minute, Observer: told.observe}, Dial: dialer(network),
+	})
+	held := hold(t.Context(), t, l, "states")
+	assert.Equal(t, lock.Safe, lock.StateOf(held.Context()))
+	began := time.Now()
+	restore := network.Cut()
+	eventually(t, "jeopardy", func() bool { return lock.StateOf(held.Context()) == lock.Jeopardy })
+	restore()
+	eventually(t, "safe", func() bool { return lock.StateOf(held.Context()) == lock.Safe })
+	assert.Less(t, time.Since(began), 10*time.Second, "no renewal is due for 12 s")
+	ctx, cancel := context.WithCancel(t.Context())
+	waited := make(chan error, 1)
+	go func() { waited <- open(t, b.members, zklock.Config{}).WithLock(ctx, "states", nothing) }()
+	eventually(t, "waits", func() bool { return len(b.nodes(t, l, "states")) == 2 })
+	l.Renew()
+	eventually(t, "wanted", func() bool { return len(told.all()) == 4 })
+	l.Renew()
+	cancel()
+	require.ErrorIs(t, <-waited, rmw.ErrContended)
+	require.NoError(t, held.Unlock())
+	assert.Equal(t, []lock.EventKind{
+		lock.EventAcquired, lock.EventJeopardy, lock.EventSafe, lock.EventWanted, lock.EventReleased,
+	}, told.all())
+}
+
+func (b bed) inspects(t *testing.T) {
+	l, other := open(t, b.members, zklock.Config{}), open(t, b.members, zklock.Config{})
+	info, err := l.Inspect(t.Context(), "inspect")
+	require.NoError(t, err)
+	assert.False(t, info.Held)
+	held := hold(lock.WithData(t.Context(), []byte("host 7")), t, l, "inspect")
+	sequencer, err := lock.SequencerOf(held.Context())
+	require.NoError(t, err)
+	info, err = other.Inspect(t.Context(), "inspect")
+	require.NoError(t, err)
+	assert.Equal(t, lock.Info{Sequencer: sequencer, Held: true, Data: []byte("host 7")}, info)
+	require.NoError(t, other.Check(t.Context(), sequencer))
+
+	waited := make(chan error, 1)
+	go func() { waited <- other.WithLock(t.Context(), "inspect", nothing) }()
+	eventually(t, "waiter", func() bool { info, err := l.Inspect(t.Context(), "inspect"); return err == nil && info.Waiters })
+	require.NoError(t, held.Unlock())
+	require.NoError(t, <-waited)
+	require.ErrorIs(t, other.Check(t.Context(), sequencer), rmw.ErrLockLost)
+	require.NoError(t, other.WithLock(t.Context(), "inspect", func(context.Context) error {
+		require.ErrorIs(t, l.Check(t.Context(), sequencer), rmw.ErrLockLost)
+		return nil
+	}))
+}
+
+// The creator's ACL keeps others out. They are told why.
+func (b bed) keepsOthersOut(t *testing.T) {
+	cfg := zklock.Config{Root: "/private", ACL: zk.AuthACL(zk.PermAll), Digest: "jobs:secret"}
+	l := open(t, b.members, cfg)
+	require.NoError(t, l.WithLock(t.Context(), "a", nothing))
+	zklock.Reconnect(l)
+	require.NoError(t, l.WithLock(t.Context(), "a", nothing))
+	_, err := b.admin.Create("/private/other", nil, 0, zk.WorldACL(zk.PermAll))
+	require.ErrorIs(t, err, zk.ErrNoAuth)
+
+	cfg.Digest = ""
+	err = open(t, b.members, cfg).WithLock(t.Context(), "b", nothing)
+	require.ErrorIs(t, err, rmw.ErrInvalid)
+	cfg.ACL = nil
+	err = open(t, b.members, cfg).WithLock(t.Context(), "a", nothing)
+	require.ErrorIs(t, err, rmw.ErrInvalid)
+	require.ErrorContains(t, err, "see Config.Digest")
+	cfg.Digest = "jobs:secret"
+	require.NoError(t, open(t, b.members, cfg).WithLock(t.Context(), "a", nothing))
+}
+
+// Each Locker has a session of its own.
+func (b bed) closesOneOfTwo(t *testing.T) {
+	l, other := open(t, b.members, zklock.Config{}), open(t, b.members, zklock.Config{})
+	held := hold(t.Context(), t, l, "two")
+	require.NoError(t, other.WithLock(t.Context(), "other", nothing))
+	require.NoError(t, other.Close())
+	l.Renew()
+	require.ErrorIs(t, open(t, b.members, zklock.Config{}).TryLock(t.Context(), "two", nothing), rmw.ErrContended)
+	assert.Equal(t, lock.Safe, lock.StateOf(held.Context()))
+	require.NoError(t, held.Unlock())
+}
+
+// After a stop of the process, the leader may not have heard of the session for long. The Locker
+// asks it before it counts on the session.
+func (b bed) stalls(t *testing.T) {
+	w, clock := &wire{}, &contract.Clock{}
+	l := open(t, b.members, zklock.Config{Config: driver.Config{Lease: 20 * time.Second, Now: clock.Now}, Dial: w.dial})
+	require.NoError(t, l.WithLock(t.Context(), "stall", nothing))
+	w.take()
+	clock.Stall(15 * time.Second)
+	require.NoError(t, l.WithLock(t.Context(), "stall", nothing))
+	assert.Equal(t, []int32{opCreate, opGetChildren, opExists, opMulti}, w.take()[:4])
+	assert.EqualValues(t, 2, w.connections.Load())
+}
+
+// One request renews all holds. A node that is gone ends its own hold only.
+func (b bed) renewsMany(t *testing.T) {
+	const many = 100
+	w := &wire{}
+	l := open(t, b.members, zklock.Config{Config: driver.Config{Lease: time.Minute}, Dial: w.dial})
+	var all []lock.Hold
+	for i := range many {
+		all = append(all, hold(t.Context(), t, l, fmt.Sprint("many", i)))
+	}
+	renew := func(holds int) (requests map[int32]int) {
+		requests = map[int32]int{}
+		l.Renew()
+		eventually(t, "renewed", func() bool {
+			for _, op := range w.take() {
+				requests[op]++
+			}
+			return requests[opGetChildren] >= holds
+		})
+		return requests
+	}
+	w.take()
+	assert.Equal(t, map[int32]int{opMulti: 1, opGetChildren: many}, renew(many))
+
+	require.NoError(t, takeAway(b.admin, zklock.NodeOf(l, "many7")))
+	assert.Equal(t, 2, renew(many - 1)[opMulti])
+	<-all[7].Context().Done()
+	require.ErrorIs(t, context.Cause(all[7].Context()), rmw.ErrLockLost)
+	for i, held := range all {
+		assert.Equal(t, i == 7, held.Context().Err() != nil, i)
+	}
+}

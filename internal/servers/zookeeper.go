@@ -1,0 +1,143 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// zookeeperJar is Debian's; its manifest names the jars that it needs.
+const zookeeperJar = "/usr/share/java/zookeeper.jar"
+
+// zookeeperTick is a quarter of the default. Clients may ask for sessions of one tick to one minute.
+const zookeeperTick = 500 * time.Millisecond
+
+// StartZooKeeper starts a ZooKeeper of this many members, which keep their files in dir, and returns once
+// all of them serve clients. All end with ctx; after an error none is left. Each is a Java process of 100 MB.
+// A tick is half a second, and a session may last from 500 ms to a minute.
+//
+// A restarted member rejoins: its log survives its process, though not its machine, unless an option is forceSync=yes.
+// Options are lines of zoo.cfg, as NAME=VALUE.
+func StartZooKeeper(ctx context.Context, dir string, members int, options ...string) (all []*Server, err error) {
+	if _, err := os.Stat(zookeeperJar); err != nil {
+		return nil, fmt.Errorf("zookeeper is %w: %s", ErrMissing, Install)
+	}
+	ports, err := freePorts(3 * members)
+	if err != nil {
+		return nil, fmt.Errorf("zookeeper: no free port: %w", err)
+	}
+	var cluster strings.Builder
+	for i := range members {
+		if members > 1 { // one alone votes for nothing
+			fmt.Fprintf(&cluster, "server.%d=127.0.0.1:%d:%d\n", i+1, ports[3*i+1], ports[3*i+2])
+		}
+	}
+	found, errs := make([]*Server, members), make([]error, members)
+	var starting sync.WaitGroup
+	for i := range members {
+		// All at once, since none is ready before a majority runs.
+		starting.Go(func() {
+			folder, err := subfolder(dir, "zookeeper", i)
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			settings := strings.Join(options, "\n") + "\n" + cluster.String()
+			found[i], errs[i] = zookeeperLaunch(folder, i+1, ports[3*i:3*i+3], settings).start(ctx)
+		})
+	}
+	starting.Wait()
+	for _, s := range found {
+		if s != nil {
+			all = append(all, s)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		stopAll(all)
+		return nil, err
+	}
+	return all, nil
+}
+
+func zookeeperLaunch(dir string, id int, ports []int, settings string) launch {
+	return launch{
+		program: "java",
+		dir:     dir,
+		ports:   3, // the others are for the other members
+		args: func(s *Server) ([]string, error) {
+			config, myid := filepath.Join(dir, "zoo.cfg"), filepath.Join(dir, "data", "myid")
+			text := fmt.Sprintf(`dataDir=%s
+clientPortAddress=127.0.0.1
+clientPort=%d
+tickTime=%d
+initLimit=20
+syncLimit=4
+minSessionTimeout=500
+maxSessionTimeout=60000
+maxClientCnxns=0
+admin.enableServer=false
+4lw.commands.whitelist=srvr,conf
+%s`, filepath.Dir(myid), s.ports[0], zookeeperTick.Milliseconds(), settings)
+			err := errors.Join(
+				os.MkdirAll(filepath.Dir(myid), 0o700),
+				os.WriteFile(myid, fmt.Append(nil, id), 0o600),
+				os.WriteFile(config, []byte(text), 0o600),
+			)
+			return []string{
+				"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx128m", // a small heap that starts fast
+				"-Dzookeeper.forceSync=no", "-Dzookeeper.admin.enableServer=false",
+				"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+				"-cp", zookeeperJar + ":/usr/share/java/slf4j-simple.jar",
+				"org.apache.zookeeper.server.quorum.QuorumPeerMain", config,
+			}, err
+		},
+		ready: func(ctx context.Context, s *Server) bool {
+			text, err := zookeeperSays(ctx, s, "conf")
+			return err == nil && strings.Contains(text, "dataDir="+dir+"/data/")
+		},
+		// Each member needs the ports of the others before the first one starts.
+		freePorts: func(int) ([]int, error) { return ports, nil },
+	}
+}
+
+// ZooKeeperMode returns the part that a member plays: "leader", "follower" or "standalone". The error is not
+// nil if the member does not serve clients.
+func ZooKeeperMode(ctx context.Context, s *Server) (string, error) {
+	text, err := zookeeperSays(ctx, s, "srvr")
+	if err != nil {
+		return "", err
+	}
+	_, after, ok := strings.Cut(text, "\nMode: ")
+	if !ok {
+		return "", fmt.Errorf("zookeeper on %s: %s", s.Addr, strings.TrimSpace(text))
+	}
+	mode, _, _ := strings.Cut(after, "\n")
+	return mode, nil
+}
+
+// zookeeperSays returns the answer to one of ZooKeeper's commands of four letters.
+func zookeeperSays(ctx context.Context, s *Server, command string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.Addr)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = conn.Close() }()
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		return "", err
+	}
+	if _, err := io.WriteString(conn, command); err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(conn)
+	return string(text), err
+}

@@ -1,0 +1,59 @@
+package driver_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/driver"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// A timeout of the service's own must not pass for the end of the caller's ctx.
+func TestServicesOwnTimeout(t *testing.T) {
+	l := open(scripted{
+		acquire: func(context.Context, driver.Request) (driver.Grant, error) {
+			return driver.Grant{}, context.DeadlineExceeded
+		},
+		inspect: func(context.Context, string) (lock.Info, error) { return lock.Info{}, context.DeadlineExceeded },
+	}, driver.Config{})
+	for call, do := range calls(l) {
+		err := do(t.Context())
+		require.ErrorIs(t, err, rmw.ErrUnavailable, call)
+		require.NotErrorIs(t, err, context.DeadlineExceeded, call)
+		assert.ErrorContains(t, err, "deadline exceeded", call)
+		assert.True(t, rmw.Retryable(err), call)
+	}
+	require.NoError(t, l.Close())
+}
+
+// A wait with the ctx of another lock that is lost ends with that loss.
+func TestWaitUnderALostLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := open(scripted{
+			acquire: func(_ context.Context, r driver.Request) (driver.Grant, error) {
+				if r.Name == "inner" {
+					return driver.Grant{}, rmw.ErrContended
+				}
+				return driver.Grant{Token: 1}, nil
+			},
+		}, driver.Config{MaxHold: time.Second})
+		err := l.WithLock(t.Context(), "outer", func(ctx context.Context) error {
+			err := l.WithLock(ctx, "inner", nothing)
+			for _, want := range []error{context.Canceled, rmw.ErrContended, rmw.ErrLockLost} {
+				require.ErrorIs(t, err, want)
+			}
+			err = l.WithLock(ctx, "inner", nothing)
+			for _, want := range []error{context.Canceled, rmw.ErrLockLost} {
+				require.ErrorIs(t, err, want)
+			}
+			return nil
+		})
+		require.ErrorIs(t, err, rmw.ErrLockLost)
+	})
+}

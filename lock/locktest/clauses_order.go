@@ -1,0 +1,121 @@
+package locktest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/unwatch/unwatch/lock"
+)
+
+func orderClauses() []Clause {
+	return []Clause{
+		{Name: "order", needs: []need{ordered}, run: checkOrder,
+			Says: "Waiters get the lock in the order of their arrival, whichever Lockers they use."},
+		{Name: "bounded-waiting", needs: []need{fair}, run: checkBoundedWaiting,
+			Says: "Of Lockers that take a lock again and again, none gets it for less than a third of its share."},
+		{Name: "no-herd", needs: []need{requests}, run: checkNoHerd,
+			Says: "The requests for one hand-over do not grow with the number of waiters."},
+	}
+}
+
+// queue has n waiters on n Lockers arrive one after the other, while the lock is held. It
+// returns a function that frees the lock and waits for all of them. fn is called under the
+// lock with the number of the waiter.
+func (c *check) queue(name string, n int, fn func(waiter int)) (run func()) {
+	h := c.hold(c.open(), name)
+	var ended []<-chan struct{}
+	for waiter := range n {
+		l := c.open()
+		ended = append(ended, c.Go(func() {
+			c.lock(l, name, func(context.Context) error { fn(waiter); return nil })
+		}))
+		c.Pass(beat)
+	}
+	return func() {
+		c.give(h)
+		for _, e := range ended {
+			<-e
+		}
+	}
+}
+
+func checkOrder(c *check) {
+	const waiters = 8
+	var served []int
+	var mu sync.Mutex // for the race detector, which cannot see a lock on a server
+	c.queue(c.name(""), waiters, func(waiter int) {
+		mu.Lock()
+		defer mu.Unlock()
+		served = append(served, waiter)
+	})()
+	if !slices.IsSorted(served) || len(served) != waiters {
+		c.Errorf("waiters that arrived as 0 to %d were served in the order %v", waiters-1, served)
+	}
+}
+
+func checkBoundedWaiting(c *check) {
+	const lockers, turns, held = 4, 160, 5 * time.Millisecond
+	name := c.name("")
+	var mu sync.Mutex // for the race detector, which cannot see a lock on a server
+	given, of := 0, make([]int, lockers)
+	h := c.hold(c.open(), name)
+	var ended []<-chan struct{}
+	for i := range lockers {
+		l := c.open()
+		ended = append(ended, c.Go(func() {
+			for more := true; more && c.Ctx.Err() == nil; {
+				c.lock(l, name, func(context.Context) error {
+					c.Pass(held)
+					mu.Lock()
+					defer mu.Unlock()
+					if more = given < turns; more {
+						given++
+						of[i]++
+					}
+					return nil
+				})
+			}
+		}))
+	}
+	c.Pass(beat)
+	c.give(h)
+	for _, e := range ended {
+		<-e
+	}
+	for i, n := range of {
+		if n < turns/lockers/3 {
+			c.Errorf("of %d turns, Locker %d of %d got %d: %v", turns, i, lockers, n, of)
+		}
+	}
+}
+
+// checkNoHerd takes the cheapest hand-over, since renewals may fall into others.
+func checkNoHerd(c *check) {
+	const waiters, handOvers, most = 24, 8, 10
+	var mu sync.Mutex // for the race detector, which cannot see a lock on a server
+	last, cost := 0, []int{}
+	run := c.queue(c.name(""), waiters, func(int) {
+		c.Pass(beat) // in which the others could ask
+		mu.Lock()
+		defer mu.Unlock()
+		now := c.Requests()
+		cost = append(cost, now-last)
+		last = now
+	})
+	last = c.Requests()
+	run()
+	if cost = cost[:handOvers]; slices.Min(cost) > most {
+		c.Errorf("with %d waiters and fewer, hand-overs cost %v requests; want at most %d", waiters, cost, most)
+	}
+}
+
+// holds takes n locks.
+func (c *check) holds(l lock.Locker, n int, name func(i int) string) []*hold {
+	var held []*hold
+	for i := range n {
+		held = append(held, c.hold(l, name(i)))
+	}
+	return held
+}

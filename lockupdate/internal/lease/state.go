@@ -1,0 +1,125 @@
+package lease
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lockupdate/internal/event"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// note is the rare part of the state of a lease, so that a Lease stays small.
+type note struct {
+	jeopardy time.Duration // since when, by the keeper's clock; 0: it is safe
+	wanted   bool          // EventWanted was sent
+}
+
+// State returns the state of a lock.
+func (k *Keeper) State(l *Lease) lock.State {
+	if k.Err(l) != nil {
+		return lock.Lost
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.notes[l].jeopardy != 0 {
+		return lock.Jeopardy
+	}
+	return lock.Safe
+}
+
+// Wanted records that another process waits for the lock.
+func (k *Keeper) Wanted(l *Lease) {
+	k.mu.Lock()
+	defer k.unlock()
+	n := k.notes[l]
+	if n.wanted || !l.timer().Scheduled() {
+		return
+	}
+	n.wanted = true
+	k.notes[l] = n
+	k.eventLocked(l.holderLocked(), event.Wanted, 0, nil)
+}
+
+// jeopardyLocked records that the last renewal of a lease failed.
+func (k *Keeper) jeopardyLocked(l *Lease, err error) {
+	n := k.notes[l]
+	if n.jeopardy != 0 {
+		return
+	}
+	n.jeopardy = max(k.Now(), 1)
+	k.notes[l] = n
+	k.eventLocked(l.holderLocked(), event.Jeopardy, 0, err)
+}
+
+func (k *Keeper) unansweredLocked() error {
+	return fmt.Errorf("%w: a renewal was not answered for %v", rmw.ErrUnavailable, k.options.Lease/8)
+}
+
+// safeLocked records that a renewal of a lease succeeded.
+func (k *Keeper) safeLocked(l *Lease) {
+	n := k.notes[l]
+	if n.jeopardy == 0 {
+		return
+	}
+	k.eventLocked(l.holderLocked(), event.Safe, k.Now()-n.jeopardy, nil)
+	if n.jeopardy = 0; n.wanted {
+		k.notes[l] = n
+	} else {
+		k.dropNoteLocked(l)
+	}
+}
+
+// forgetLocked has the loop look at a lease no more.
+func (k *Keeper) forgetLocked(l *Lease) {
+	k.wheel.Cancel(l.timer())
+	k.dropNoteLocked(l)
+}
+
+func (k *Keeper) dropNoteLocked(l *Lease) {
+	if _, noted := k.notes[l]; !noted {
+		return
+	}
+	if delete(k.notes, l); len(k.notes) == 0 {
+		k.notes = map[*Lease]note{} // a map never shrinks
+	}
+}
+
+// eventLog has the events that the Sink has not yet been told. It is guarded by Keeper.mu.
+type eventLog struct {
+	events, spare []event.Event
+	telling       bool
+}
+
+// maxSpare bounds the memory that is kept after a burst of events.
+const maxSpare = 64
+
+func (k *Keeper) eventLocked(h Holder, kind event.Kind, took time.Duration, err error) {
+	ctx, name := h.Caller()
+	k.log.events = append(k.log.events, event.Event{Kind: kind, Lock: h.LockName(), N: 1, Took: took, Err: err, Ctx: ctx, Name: name})
+}
+
+// unlock tells the Sink what happened, and unlocks the mutex. One goroutine at a time calls the
+// Sink, without the mutex, so that the order of events is kept.
+func (k *Keeper) unlock() {
+	defer k.mu.Unlock()
+	log := &k.log
+	if log.telling {
+		return
+	}
+	log.telling = true
+	for len(log.events) > 0 {
+		events := log.events
+		log.events, log.spare = log.spare, nil
+		k.mu.Unlock()
+		for _, e := range events {
+			k.emit(e)
+		}
+		clear(events)
+		k.mu.Lock()
+		if cap(events) <= maxSpare {
+			log.spare = events[:0]
+		}
+	}
+	log.telling = false
+}

@@ -1,0 +1,301 @@
+package lockupdate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	locking "github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+type callKey struct{}
+
+// watcher is an Observer that writes down "call: kind lock duration".
+type watcher struct {
+	mu   sync.Mutex
+	told []string
+	errs map[locking.EventKind]error
+}
+
+func (w *watcher) observe(ctx context.Context, e locking.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.told = append(w.told, fmt.Sprintf("%v: %v %s %v", ctx.Value(callKey{}), e.Kind, e.Lock, e.Took.Round(100*time.Millisecond)))
+	if w.errs == nil {
+		w.errs = map[locking.EventKind]error{}
+	}
+	w.errs[e.Kind] = e.Err
+	if e.Service != "redis" {
+		panic(e.Service)
+	}
+}
+
+// take returns what was told since the last call.
+func (w *watcher) take() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	told := w.told
+	w.told = nil
+	return told
+}
+
+// err is the error of the last event of the kind.
+func (w *watcher) err(kind locking.EventKind) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.errs[kind]
+}
+
+func called(t *testing.T, call string) context.Context {
+	return context.WithValue(t.Context(), callKey{}, call)
+}
+
+// Each acquisition is told with its caller and its wait, and ends with one release or one loss.
+func TestObserver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w watcher
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second, Observer: w.observe})
+		key := rmw.Key{Name: "s"}
+
+		require.NoError(t, f.store.WithLock(called(t, "section"), "s", func(context.Context) error {
+			time.Sleep(2 * time.Second)
+			return nil
+		}))
+		f.waitReleases()
+		assert.Equal(t, []string{"section: acquired s 0s", "section: released s 2s"}, w.take())
+
+		f.takeAsOther(key, 3*time.Second)
+		_, err := f.store.Update(called(t, "update"), key, appendText("x"))
+		require.NoError(t, err)
+		f.waitReleases()
+		assert.Equal(t, []string{"update: acquired s 3s", "update: released s 0s"}, w.take())
+
+		err = f.store.WithLock(called(t, "loser"), "s", func(ctx context.Context) error {
+			require.NoError(t, f.direct().Del(ctx, lock+"s").Err())
+			<-ctx.Done()
+			return nil
+		})
+		require.ErrorIs(t, err, rmw.ErrLockLost)
+		f.waitReleases()
+		assert.Equal(t, []string{"loser: acquired s 0s", "loser: lost s 5s"}, w.take())
+		require.ErrorIs(t, w.err(locking.EventLost), rmw.ErrLockLost)
+	})
+}
+
+// The wait of a call that queued behind others of its process counts, too.
+func TestObserverOfAQueuedCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w watcher
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second, Observer: w.observe})
+		l, err := f.store.Lock(called(t, "first"), "s")
+		require.NoError(t, err)
+		done := make(chan error)
+		go func() { done <- f.store.WithLock(called(t, "second"), "s", nothing) }()
+		time.Sleep(3 * time.Second)
+		require.NoError(t, f.direct().Del(t.Context(), lock+"s").Err())
+		<-l.Context().Done()
+		require.ErrorIs(t, l.Unlock(), rmw.ErrLockLost)
+		require.NoError(t, <-done)
+		f.waitReleases()
+		assert.Equal(t, []string{"first: acquired s 0s", "first: lost s 5s", "second: acquired s 5s", "second: released s 0s"}, w.take())
+	})
+}
+
+// A call that ends without the lock is told, however it ends.
+func TestObserverOfRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w watcher
+		f := newFixture(t, lockupdate.Config{MaxWait: 2 * time.Second, Observer: w.observe})
+		key := rmw.Key{Name: "s"}
+		f.takeAsOther(key, 0)
+		require.ErrorIs(t, f.store.TryLock(called(t, "try"), "s", nothing), rmw.ErrContended)
+		require.ErrorIs(t, f.store.WithLock(called(t, "section"), "s", nothing), rmw.ErrContended)
+		ctx, cancel := context.WithTimeout(called(t, "update"), time.Second)
+		defer cancel()
+		_, err := f.store.Update(ctx, key, appendText("x"))
+		require.ErrorIs(t, err, rmw.ErrContended)
+		assert.Equal(t, []string{"try: refused s 0s", "section: refused s 2s", "update: refused s 1s"}, w.take())
+		assert.Equal(t, err, w.err(locking.EventRefused))
+
+		require.NoError(t, f.direct().Del(t.Context(), lock+"s").Err())
+		l, err := f.store.Lock(called(t, "held"), "s")
+		require.NoError(t, err)
+		require.ErrorIs(t, f.store.TryLock(called(t, "queued"), "s", nothing), rmw.ErrContended)
+		require.NoError(t, l.Unlock())
+		f.waitReleases()
+		assert.Equal(t, []string{"held: acquired s 0s", "queued: refused s 0s", "held: released s 0s"}, w.take())
+	})
+}
+
+// A lock is in jeopardy from the first failed renewal to the next successful one, or to its loss.
+func TestJeopardy(t *testing.T) {
+	for name, fault := range map[string]proxytest.Fault{
+		"refused":    {Action: proxytest.RefuseWith, Text: "ERR handle response, backend conn reset"},
+		"unanswered": {Action: proxytest.HangRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var w watcher
+				f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second, Observer: w.observe})
+				fault.Match, fault.Times = isScript("renew"), -1
+				remove := f.proxy.Inject(fault)
+				l, err := f.store.Lock(called(t, "section"), "s")
+				require.NoError(t, err)
+				state := func() locking.State { return locking.StateOf(l.Context()) }
+				time.Sleep(4900 * time.Millisecond)
+				assert.Equal(t, locking.Safe, state())
+				time.Sleep(1500 * time.Millisecond) // the renewal at half, and an eighth for its reply
+				assert.Equal(t, locking.Jeopardy, state())
+				require.NoError(t, l.Context().Err())
+				remove()
+				time.Sleep(2 * time.Second)
+				assert.Equal(t, locking.Safe, state())
+				told := w.take()
+				require.Len(t, told, 3, told)
+				assert.Contains(t, told[1], "section: jeopardy s")
+				assert.Contains(t, told[2], "section: safe s")
+				require.Error(t, w.err(locking.EventJeopardy))
+
+				f.proxy.Inject(fault)
+				time.Sleep(20 * time.Second)
+				assert.Equal(t, locking.Lost, state())
+				require.ErrorIs(t, l.Unlock(), rmw.ErrLockLost)
+				told = w.take()
+				require.Len(t, told, 2, told)
+				assert.Contains(t, told[0], "section: jeopardy s")
+				assert.Contains(t, told[1], "section: lost s")
+			})
+		})
+	}
+}
+
+// A lock that another process waits for is told once per holding.
+func TestObserverOfWaiters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w watcher
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second, Observer: w.observe})
+		l, err := f.store.Lock(called(t, "section"), "s")
+		require.NoError(t, err)
+		time.Sleep(12 * time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
+		defer cancel()
+		require.ErrorIs(t, f.another(lockupdate.Config{}).WithLock(ctx, "s", nothing), rmw.ErrContended)
+		require.NoError(t, l.Unlock())
+		f.waitReleases()
+		assert.Equal(t, []string{"section: acquired s 0s", "section: wanted s 0s", "section: released s 24s"}, w.take())
+	})
+}
+
+// A stalled process learns of the loss when it unlocks, and no release is told as well.
+func TestObserverOfAStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w watcher
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second, Observer: w.observe})
+		l, err := f.store.Lock(called(t, "section"), "s")
+		require.NoError(t, err)
+		f.store.Stall(10 * time.Second)
+		assert.Equal(t, locking.Lost, locking.StateOf(l.Context()))
+		require.ErrorIs(t, l.Unlock(), rmw.ErrLockLost)
+		f.waitReleases()
+		assert.Equal(t, []string{"section: acquired s 0s", "section: lost s 10s"}, w.take())
+		assert.EqualValues(t, 1, f.store.Stats().Lost)
+	})
+}
+
+// A panic of the Observer concerns nobody else.
+func TestObserverPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		f := newFixture(t, lockupdate.Config{Observer: func(context.Context, locking.Event) { n++; panic("observer") }})
+		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
+		require.NoError(t, err)
+		f.waitReleases()
+		assert.Equal(t, 2, n)
+	})
+}
+
+// A Sequencer names the holding, and Check tells whether it has ended.
+func TestSequencer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+		other := f.another(lockupdate.Config{})
+		var seq locking.Sequencer
+		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			var err1, err2 error
+			seq, err1 = locking.SequencerOf(ctx)
+			token, err2 := locking.Token(ctx)
+			assert.Equal(t, token, seq.Token)
+			info, err3 := other.Inspect(ctx, "s")
+			assert.Equal(t, locking.Sequencer{Name: "s", Owner: seq.Owner}, info.Sequencer)
+			assert.NoError(t, other.Check(ctx, seq))
+			forged := seq
+			forged.Owner += "0"
+			assert.ErrorIs(t, other.Check(ctx, forged), rmw.ErrLockLost)
+			forged.Owner = ""
+			assert.ErrorIs(t, other.Check(ctx, forged), rmw.ErrLockLost)
+			return cur, errors.Join(err1, err2, err3)
+		})
+		require.NoError(t, err)
+		f.waitReleases()
+		require.ErrorIs(t, other.Check(t.Context(), seq), rmw.ErrLockLost, "free")
+		require.ErrorIs(t, other.Check(t.Context(), locking.Sequencer{Name: "s"}), rmw.ErrLockLost, "free, and no owner")
+		require.ErrorIs(t, other.Check(t.Context(), locking.Sequencer{}), rmw.ErrInvalid)
+		require.NoError(t, other.WithLock(t.Context(), "s", func(ctx context.Context) error {
+			require.ErrorIs(t, f.store.Check(ctx, seq), rmw.ErrLockLost, "of the next holder")
+			next, err := locking.SequencerOf(ctx)
+			assert.Greater(t, next.Token, seq.Token)
+			return err
+		}))
+	})
+}
+
+// An Update within a section has the section's Sequencer and State.
+func TestSequencerOfANestedUpdate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		var outlived context.Context
+		require.NoError(t, f.store.WithLock(t.Context(), "s", func(outer context.Context) error {
+			_, err := f.store.Update(outer, rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				inner, err := locking.SequencerOf(ctx)
+				require.NoError(t, err)
+				seq, err := locking.SequencerOf(outer)
+				assert.Equal(t, seq, inner)
+				assert.Equal(t, locking.Safe, locking.StateOf(ctx))
+				outlived = ctx
+				return cur, err
+			})
+			assert.Equal(t, locking.Lost, locking.StateOf(outlived))
+			outlived = outer
+			return err
+		}))
+		assert.Equal(t, locking.Lost, locking.StateOf(outlived))
+		_, err := locking.SequencerOf(outlived)
+		require.ErrorIs(t, err, rmw.ErrInvalid)
+	})
+}
+
+// Without the lock there is no State, until a Sequencer takes the lock.
+func TestSequencerTakesTheLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{LockOnDemand: true})
+		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			assert.Equal(t, locking.Lost, locking.StateOf(ctx))
+			seq, err := locking.SequencerOf(ctx)
+			require.NoError(t, err)
+			require.NoError(t, f.store.Check(ctx, seq))
+			assert.Equal(t, locking.Safe, locking.StateOf(ctx))
+			return rmw.String("x"), nil
+		})
+		require.NoError(t, err)
+	})
+}
