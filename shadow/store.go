@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/keyhash"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/shadow/report"
 )
@@ -176,7 +177,7 @@ func (s *Store) sample(name string) (hash uint64, sampled bool) {
 	if share == 0 {
 		return 0, false
 	}
-	hash = hashOf(name)
+	hash = keyhash.Of(name)
 	return hash, hash%buckets < uint64(share)
 }
 
@@ -188,18 +189,6 @@ func (s *Store) sampleRead() bool {
 	}
 	const prime = 6_700_417 // spreads the selected reads over all threads
 	return float64(s.reads.Add(1)*prime%buckets) < s.cfg.Reads*buckets/100
-}
-
-// hashOf is FNV-1a with a final mix, the same in every process.
-func hashOf(name string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(name) {
-		h ^= uint64(name[i])
-		h *= 1099511628211
-	}
-	h ^= h >> 32
-	h *= 0x9fb21c651e98df25
-	return h ^ h>>28
 }
 
 // Drain waits until every call recorded so far is compared, or until ctx ends.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/keyhash"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/shadow/report"
 )
@@ -148,7 +149,7 @@ func (e *engine) differs(t *keyState, f finding, a, b rmw.Value) keyResult {
 		return keyPending
 	}
 	t.differed = false
-	hash := hashOf(t.key.Name)
+	hash := keyhash.Of(t.key.Name)
 	t.gap = e.lockstep.worker(hash).missed(t, hash) || t.gap
 	f = e.explain(t, f, b)
 	t.known, t.left = true, pair[1]

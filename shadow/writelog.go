@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/keyhash"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -31,7 +32,7 @@ func logKey(key rmw.Key) rmw.Key {
 // logEntry differs for each key: the hidden path may keep the logs and the values of two
 // keys under one name.
 func logEntry(key rmw.Key, d digest) string {
-	return hex.EncodeToString(binary.BigEndian.AppendUint64(nil, binary.BigEndian.Uint64(d[:])^hashOf(key.Name)))
+	return hex.EncodeToString(binary.BigEndian.AppendUint64(nil, binary.BigEndian.Uint64(d[:])^keyhash.Of(key.Name)))
 }
 
 // logged returns the entries of a log, and whether it is one by these rules.

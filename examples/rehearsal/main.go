@@ -1,12 +1,13 @@
 // Rehearsal plays a whole migration in one command. It runs a chat service on WATCH, the proxy
 // that refuses it, and the same service on lockupdate. It stalls processes with and without the
-// guard. A shadow compares both paths and finds planted bugs. It needs no server and no flags:
+// guard. A shadow compares both paths and finds planted bugs. The data moves to the proxy, key by
+// key. It needs no server and no flags:
 //
 //	go run ./examples/rehearsal
 //
 // With -legacy and -proxy it uses real servers. All keys, including those of the shadow, have a
-// random prefix and expire. It writes no files except the reports of the shadow: into a new
-// temporary folder, or as -report says.
+// random prefix, and are deleted at the end. They expire, except the markers of act F. It writes no
+// files except the reports of the shadow: into a new temporary folder, or as -report says.
 package main
 
 import (
@@ -25,6 +26,7 @@ import (
 
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/custom"
+	"github.com/unwatch/unwatch/rmw"
 )
 
 func main() { os.Exit(mainCode(os.Args[1:])) }
@@ -66,8 +68,10 @@ type config struct {
 	// For tests:
 	acts     string // the letters of the acts to play
 	prefix   string // of all keys; "": random
-	sample   int    // number of events in acts D and E
+	sample   int    // number of events in acts D and E, and a third of those in act F
 	harmless bool   // plant no bugs in act E
+
+	newStore func(rmw.Store) rmw.Store // replaces the new store of act F; nil: the store itself
 }
 
 // usage is a wrong command line.
@@ -105,7 +109,7 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, code int, ok bool)
 
 // complete checks the combination of flags.
 func (c *config) complete(profile string, rest []string) (err error) {
-	if c.acts, c.sample = "ABCDE", 300; c.events == 0 {
+	if c.acts, c.sample = "ABCDEF", 300; c.events == 0 {
 		c.events = 2000
 		if c.proxy != "" {
 			c.events = dayEvents

@@ -20,6 +20,7 @@ type rehearsal struct {
 
 	legacy                   []*run // runs of act A
 	lock, unguarded, guarded *run   // runs of acts C and D, or nil
+	moves                    int    // of keys in act F
 	rows                     []row
 	broken                   []string // broken promises
 }
@@ -49,9 +50,9 @@ func (r *rehearsal) all(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	acts := []func(context.Context) error{r.actLegacy, r.actRefused, r.actSwapped, r.actStalled, r.actShadow}
+	acts := []func(context.Context) error{r.actLegacy, r.actRefused, r.actSwapped, r.actStalled, r.actShadow, r.actCutover}
 	for i, act := range acts {
-		if ctx.Err() == nil && strings.Contains(r.cfg.acts, "ABCDE"[i:i+1]) {
+		if ctx.Err() == nil && strings.Contains(r.cfg.acts, "ABCDEF"[i:i+1]) {
 			if err := act(ctx); err != nil && ctx.Err() == nil { // an interrupted act fails somehow
 				return err
 			}
@@ -76,7 +77,7 @@ func (r *rehearsal) open(ctx context.Context) (err error) {
 	}
 	where := "No server is needed: Redis and the proxy run in this process, and the traffic is real, over loopback TCP."
 	if r.stage.real {
-		where = fmt.Sprintf("On real servers: Redis %s, proxy %s. All keys begin with %s and expire.",
+		where = fmt.Sprintf("On real servers: Redis %s, proxy %s. All keys begin with %s, and are deleted at the end.",
 			r.stage.legacy.addr, r.stage.proxy.addr, r.stage.prefix)
 	}
 	s.say(0, dim, "%s Played are the first %s of %s events of a day, in %s rooms: one event is one update of a room, "+
@@ -162,6 +163,10 @@ func (r *rehearsal) closing() {
 	if strings.Contains(r.cfg.acts, "E") {
 		text += " The shadow was quiet where nothing is wrong, and found every planted bug."
 	}
+	if r.moves > 0 {
+		text += fmt.Sprintf(" Keys moved %s times between the legacy Redis and the proxy under load, both ways, and no update was lost.",
+			count(r.moves))
+	}
 	s.say(0, green, "%s", text)
 	r.saved()
 	s.say(0, dim, "%.1f s in all.", time.Since(r.began).Seconds())
@@ -180,6 +185,7 @@ func (r *rehearsal) next() {
 		},
 		{"Play this on servers of your own:", "go run ./examples/rehearsal -legacy redis://HOST:PORT -proxy HOST:PORT"},
 		{"See a whole service migrated, commit by commit:", "docs/migration.md"},
+		{"Move the data to other servers, with a way back:", "docs/cutover.md"},
 	} {
 		s.say(3, normal, "%s", step[0])
 		s.say(5, bold, "%s", step[1])

@@ -157,7 +157,7 @@ func (s *stage) clear(e *endpoint) (err error) {
 		return err == nil
 	})
 	if err != nil {
-		err = fmt.Errorf("delete %s…: %w; what is left expires within an hour", s.prefix, err)
+		err = fmt.Errorf("delete %s…: %w; the remaining keys expire within an hour, except the lists of act F", s.prefix, err)
 	}
 	return err
 }

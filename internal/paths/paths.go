@@ -26,7 +26,7 @@ type Path struct {
 }
 
 // All returns the paths: the store in memory, WATCH on a Redis, the lock and the guard behind a Codis proxy
-// over two servers, and WATCH with the lock path as its shadow.
+// over two servers, a cut-over whose keys move both ways, and WATCH with the lock path as its shadow.
 func All() []Path {
 	legacy := contract.Bench{
 		Proxy: proxytest.Config{Profile: proxycompat.Redis(), Engines: 1, InMemory: true},
@@ -43,6 +43,7 @@ func All() []Path {
 		}},
 		{"cas", legacy.Target},
 		{"lockupdate", candidate.Target},
+		{"cutover", func(t testing.TB) rmwtest.Target { return Moving(t, Flips{}) }},
 		{"shadow", func(t testing.TB) rmwtest.Target { return shadowed(t, legacy.Target(t), candidate.Target(t)) }},
 	}
 }

@@ -29,5 +29,5 @@ func TestEach(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "v", v.Text())
 	})
-	assert.Len(t, seen, 4)
+	assert.Len(t, seen, 5)
 }

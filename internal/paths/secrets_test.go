@@ -18,6 +18,7 @@ import (
 
 	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/internal/testing/long"
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -130,6 +131,7 @@ func guardedPaths() map[string]func(t *testing.T, s *spy, password string) guard
 		cfg := lockupdate.Config{
 			MaxAttempts: 3, Lease: 4 * time.Second, MaxHold: 10 * time.Second, MaxWait: 20 * time.Second,
 			Commit: commit, Logger: s.log, OnEvent: func(e lockupdate.Event) { s.show(e); s.show(e.Err) },
+			Observer: func(_ context.Context, e lock.Event) { s.show(e); s.show(e.Err) },
 		}
 		path := lockupdate.New(client(t, p, password), cfg)
 		t.Cleanup(func() { _ = path.Close(); s.show(cfg) })
@@ -252,7 +254,7 @@ func TestRefusedPasswordStaysSecret(t *testing.T) {
 
 // Nor after any reply of a server, including quoted arguments, and any broken connection, at each command
 // of a life.
-func TestSecretsStaySecretInFaults(t *testing.T) {
+func TestLongSecretsStaySecretInFaults(t *testing.T) {
 	long.Only(t)
 	quoted := "'" + rightPassword + "' '" + firstStored + "' '" + thenStored + "' '" + fieldStored + "' "
 	faults := []proxytest.Fault{

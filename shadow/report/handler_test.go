@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/htmlpage/pagetest"
 	"github.com/unwatch/unwatch/shadow/report"
 	"github.com/unwatch/unwatch/shadow/report/reporttest"
 )
@@ -109,12 +110,12 @@ func TestHandlerMetrics(t *testing.T) {
 // The Content-Security-Policy permits the page's own style. The page links to the other formats.
 func TestHandlerPage(t *testing.T) {
 	response := serve(report.Handler(notReady, report.Policy{}), "GET", "/")
-	nodes := parse(t, response.body)
-	assert.Equal(t, policyOf(nodes)+"; frame-ancestors 'none'", response.header.Get("Content-Security-Policy"))
+	nodes := pagetest.Parse(t, response.body)
+	assert.Equal(t, pagetest.PolicyOf(nodes)+"; frame-ancestors 'none'", response.header.Get("Content-Security-Policy"))
 	links := map[string]bool{}
 	for _, n := range nodes {
-		if n.name == "a" && !strings.HasPrefix(n.attrs["href"], "#") {
-			links[n.attrs["href"]] = true
+		if n.Name == "a" && !strings.HasPrefix(n.Attrs["href"], "#") {
+			links[n.Attrs["href"]] = true
 		}
 	}
 	assert.Equal(t, map[string]bool{

@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"
 
+	"github.com/unwatch/unwatch/internal/htmlpage/pagetest"
 	"github.com/unwatch/unwatch/shadow/report"
 	"github.com/unwatch/unwatch/shadow/report/reporttest"
 )
@@ -219,17 +220,17 @@ func TestMetricsHaveNoUserData(t *testing.T) {
 		}
 	}
 	for i := range r.Samples {
-		poison(reflect.ValueOf(&r.Samples[i]).Elem())
+		pagetest.Poison(reflect.ValueOf(&r.Samples[i]).Elem())
 	}
 	for i := range r.Keys {
 		domain := r.Keys[i].Domain
-		poison(reflect.ValueOf(&r.Keys[i]).Elem())
+		pagetest.Poison(reflect.ValueOf(&r.Keys[i]).Elem())
 		r.Keys[i].Domain = domain
 	}
 	for i := range r.Marks {
-		poison(reflect.ValueOf(&r.Marks[i]).Elem())
+		pagetest.Poison(reflect.ValueOf(&r.Marks[i]).Elem())
 	}
-	r.Name, r.Processes[0].Reason = attack, attack
+	r.Name, r.Processes[0].Reason = pagetest.Attack, pagetest.Attack
 	assert.Equal(t, before, metricsOf(t, r))
 }
 

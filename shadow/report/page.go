@@ -1,10 +1,7 @@
 package report
 
 import (
-	"bytes"
-	"crypto/sha256"
-	_ "embed" // the template and its style
-	"encoding/base64"
+	_ "embed" // the template
 	"fmt"
 	"html/template"
 	"io"
@@ -13,14 +10,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/unwatch/unwatch/internal/htmlpage"
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 //go:embed page.tmpl
 var pageTemplate string
-
-//go:embed page.css
-var pageStyle string
 
 // WriteHTML writes the Report, judged by p, as one self-contained HTML page: it has no script, and
 // loads no style sheet, font or image. It can be mailed and printed. [Handler] serves the same page.
@@ -42,40 +37,18 @@ func newPage(r *Report, p Policy) *page {
 
 // write renders the whole page before it writes, so that w never has half a page.
 func (p *page) write(w io.Writer) error {
-	t, err := template.New("page").Funcs(template.FuncMap{
-		"sign": func(s State) string { return map[State]string{Ready: "✓", NotReady: "✗", NotEnoughData: "○"}[s] },
-		"kind": func(s State) string {
-			return map[State]string{Ready: "good", NotReady: "bad", NotEnoughData: "open"}[s]
-		},
+	return htmlpage.Render(w, "page", pageTemplate, template.FuncMap{
 		"share":     func(s float64) string { return pagePercent(100 * s) },
 		"grouped":   func(n any) string { return wrap.Grouped(reflect.ValueOf(n).Int()) },
 		"counted":   func(n any, noun string) string { return wrap.Counted(reflect.ValueOf(n).Int(), noun) },
-		"operation": operationName, "comparator": pageComparator, "time": pageTime, "known": pageOr,
-		"differs": pageDiffers, "leftOut": pageLeftOut,
-	}).Parse(pageTemplate)
-	if err != nil {
-		return fmt.Errorf("report: page.tmpl: %w", err)
-	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, p); err != nil {
-		return fmt.Errorf("report: page.tmpl: %w", err)
-	}
-	_, err = w.Write(b.Bytes())
-	return err
-}
-
-// pagePolicy is the Content-Security-Policy of the page: only its own style, by hash.
-func pagePolicy() string {
-	hash := sha256.Sum256([]byte(pageStyle))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) +
-		"'; img-src data:; base-uri 'none'; form-action 'none'"
+		"operation": operationName, "comparator": pageComparator, "time": wrap.Time, "known": pageOr,
+		"differs": pageDiffers, "leftOut": htmlpage.LeftOut,
+	}, p)
 }
 
 // The template calls the methods below.
 
-func (*page) Loads() string       { return pagePolicy() }
-func (*page) Style() template.CSS { return template.CSS(pageStyle) } //nolint:gosec // embedded, not user input
-func (*page) Ready() State        { return Ready }
+func (*page) Ready() State { return Ready }
 
 // Now describes the mode in effect.
 func (p *page) Now() string {
@@ -123,7 +96,7 @@ func (p *page) Closed() []pageGates {
 
 func (p *page) MoreClosed() string {
 	closed := len(p.Verdict.Gates) - len(p.Verdict.in(Ready))
-	return pageLeftOut(closed, len(p.Closed()[0].Gates)+len(p.Closed()[1].Gates), "gate")
+	return htmlpage.LeftOut(closed, len(p.Closed()[0].Gates)+len(p.Closed()[1].Gates), "gate")
 }
 
 // Passed lists the names of the open gates.
@@ -157,13 +130,13 @@ func (p *page) Tiles() []pageTile {
 	if excused > 0 {
 		missed += ", " + wrap.Grouped(excused) + " excused"
 	}
-	latency := pageTile{"p99, candidate", pageNone, "nothing measured yet", ""}
+	latency := pageTile{"p99, candidate", wrap.None, "nothing measured yet", ""}
 	if legacy, candidate := p.latencies(); candidate.Count() > 0 {
-		latency.Value, latency.Sub = pageDuration(candidate.Quantile(0.99)), "legacy "+pageDuration(legacy.Quantile(0.99))
+		latency.Value, latency.Sub = wrap.Duration(candidate.Quantile(0.99)), "legacy "+wrap.Duration(legacy.Quantile(0.99))
 	}
-	end := pageTile{"End state", pageNone, "not verified yet", ""}
+	end := pageTile{"End state", wrap.None, "not verified yet", ""}
 	if v.Rounds > 0 {
-		end.Value, end.Mark = pageShare(v.Equal, v.Checked), v.mark()
+		end.Value, end.Mark = wrap.Share(v.Equal, v.Checked), v.mark()
 		end.Sub = fmt.Sprintf("%s of %s keys equal", wrap.Grouped(v.Equal), wrap.Grouped(v.Checked))
 	}
 	return []pageTile{
@@ -171,7 +144,7 @@ func (p *page) Tiles() []pageTile {
 			pageMark(blocking == 0, compared > 0)},
 		{"Calls compared", wrap.Grouped(p.Totals[Seeded].Compared),
 			"with the same input, in " + wrap.Counted(len(p.Operations), "operation"), ""},
-		{"Not compared", pageShare(missing, compared+missing), missed, ""},
+		{"Not compared", wrap.Share(missing, compared+missing), missed, ""},
 		latency,
 		end,
 	}
@@ -219,7 +192,7 @@ func (r *Report) latencies() (legacy, candidate Latency) {
 // Covers is the duration of the counts.
 func (p *page) Covers() string {
 	if d := p.Taken.Sub(p.Started); d >= 1e9 && !p.Started.IsZero() {
-		return pageDuration(d.Truncate(1e9))
+		return wrap.Duration(d.Truncate(1e9))
 	}
 	return "just started"
 }

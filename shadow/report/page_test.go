@@ -1,10 +1,6 @@
 package report_test
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/xml"
-	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -17,50 +13,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/htmlpage/pagetest"
 	"github.com/unwatch/unwatch/shadow/report"
 	"github.com/unwatch/unwatch/shadow/report/reporttest"
 )
-
-// node is an element of a page.
-type node struct {
-	name  string
-	attrs map[string]string
-	text  string // including descendants
-	path  []string
-}
-
-// parse parses a page as XML, which refuses open tags, attributes without quotes, and unescaped
-// ampersands.
-func parse(t *testing.T, page string) []*node {
-	t.Helper()
-	decoder := xml.NewDecoder(strings.NewReader(page))
-	var nodes, open []*node
-	for {
-		token, err := decoder.Token()
-		if errors.Is(err, io.EOF) {
-			require.Empty(t, open)
-			return nodes
-		}
-		require.NoError(t, err)
-		switch token := token.(type) {
-		case xml.StartElement:
-			n := &node{name: token.Name.Local, attrs: map[string]string{}}
-			for _, attr := range token.Attr {
-				n.attrs[attr.Name.Local] = attr.Value
-			}
-			for _, above := range open {
-				n.path = append(n.path, above.name)
-			}
-			nodes, open = append(nodes, n), append(open, n)
-		case xml.EndElement:
-			open = open[:len(open)-1]
-		case xml.CharData:
-			for _, above := range open {
-				above.text += string(token)
-			}
-		}
-	}
-}
 
 func render(t *testing.T, r *report.Report) string {
 	t.Helper()
@@ -100,38 +56,16 @@ func big() *report.Report {
 	return r
 }
 
-const attack = `</style></title><script>alert(1)</script>"'><img src=x onerror=alert(1)> & {{.}} javascript:alert(1)`
-
 // hostile is a report with an attack in every text.
 func hostile() *report.Report {
 	r := reporttest.NotReady()
-	poison(reflect.ValueOf(r).Elem())
+	pagetest.Poison(reflect.ValueOf(r).Elem())
 	r.Operations[0].Tallies = map[report.Comparator]report.Tally{report.Seeded: {
-		Eligible: 3, Compared: 1, Classes: map[report.Class]int64{attack: 2}, NotCompared: map[report.Reason]int64{attack: 1},
+		Eligible: 3, Compared: 1, Classes: map[report.Class]int64{pagetest.Attack: 2},
+		NotCompared: map[report.Reason]int64{pagetest.Attack: 1},
 	}}
-	r.Operations[0].Outcomes = map[string]int64{attack: 1}
+	r.Operations[0].Outcomes = map[string]int64{pagetest.Attack: 1}
 	return r
-}
-
-func poison(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString(attack)
-	case reflect.Pointer:
-		if !v.IsNil() {
-			poison(v.Elem())
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			poison(v.Index(i))
-		}
-	case reflect.Struct:
-		for _, field := range v.Fields() {
-			if field.CanSet() {
-				poison(field)
-			}
-		}
-	}
 }
 
 // The page of any report is one file that loads nothing. Keyboards and screen readers can use it, and
@@ -142,108 +76,20 @@ func TestPageIsValidAndAccessible(t *testing.T) {
 			page := render(t, r)
 			t.Logf("%d bytes", len(page))
 			assert.Less(t, len(page), 150_000)
-			nodes := parse(t, page)
-			selfContained(t, page, nodes)
-			accessible(t, nodes)
-			assert.NotContains(t, page, "ZgotmplZ", "html/template has refused something")
-			assert.NotContains(t, page, "NaN")
-			assert.NotContains(t, page, "Inf")
-			assert.NotContains(t, page, "%!")
+			nodes := pagetest.Parse(t, page)
+			pagetest.SelfContained(t, page, nodes)
+			pagetest.Accessible(t, nodes)
 		})
-	}
-}
-
-func selfContained(t *testing.T, page string, nodes []*node) {
-	t.Helper()
-	allowed := []string{
-		"html", "head", "meta", "title", "link", "style", "body", "a", "svg", "defs", "pattern", "rect", "line", "polyline", "g", "text",
-		"desc", "header", "nav", "main", "section", "footer", "div", "p", "h1", "h2", "h3", "ul", "ol", "li", "dl", "dt", "dd", "strong",
-		"small", "span", "code", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "figure", "figcaption",
-	}
-	for _, n := range nodes {
-		assert.Contains(t, allowed, n.name)
-		for attr, value := range n.attrs {
-			assert.False(t, strings.HasPrefix(attr, "on") || attr == "style" || attr == "src", "%s %s", n.name, attr)
-			if attr == "href" {
-				assert.True(t, strings.HasPrefix(value, "#") || value == "data:,", "%s links to %s", n.name, value)
-			}
-		}
-		if n.name == "style" {
-			hash := sha256.Sum256([]byte(n.text))
-			assert.Contains(t, policyOf(nodes), "'sha256-"+base64.StdEncoding.EncodeToString(hash[:])+"'")
-			for _, loads := range []string{"@import", "http", "//", "@font-face", "url(d"} {
-				assert.NotContains(t, n.text, loads)
-			}
-		}
-	}
-	assert.NotContains(t, page, "http://")
-	assert.NotContains(t, page, "https://")
-	assert.NotContains(t, page, "<script")
-}
-
-func policyOf(nodes []*node) string {
-	for _, n := range nodes {
-		if n.attrs["http-equiv"] == "Content-Security-Policy" {
-			return n.attrs["content"]
-		}
-	}
-	return ""
-}
-
-func accessible(t *testing.T, nodes []*node) {
-	t.Helper()
-	counts, ids, level := map[string]int{}, map[string]bool{}, 0
-	for _, n := range nodes {
-		counts[n.name]++
-		if id, ok := n.attrs["id"]; ok {
-			assert.False(t, ids[id], "id %s is there twice", id)
-			ids[id] = true
-		}
-		if strings.HasPrefix(n.name, "h") && len(n.name) == 2 {
-			next := int(n.name[1] - '0')
-			assert.LessOrEqual(t, next, level+1, "%s %q skips a level", n.name, n.text)
-			assert.NotEmpty(t, strings.TrimSpace(n.text))
-			level = next
-		}
-		if n.attrs["class"] == "scroll" {
-			assert.Equal(t, "0", n.attrs["tabindex"])
-			assert.Equal(t, "region", n.attrs["role"])
-			assert.NotEmpty(t, n.attrs["aria-label"])
-			counts["scroll"]++
-		}
-		if n.name == "svg" && n.attrs["role"] == "img" {
-			assert.NotEmpty(t, n.attrs["aria-label"])
-			counts["img"]++
-		}
-		if n.name == "th" {
-			assert.NotEmpty(t, n.attrs["scope"])
-		}
-		if n.name == "section" {
-			assert.NotEmpty(t, n.attrs["aria-labelledby"])
-		}
-	}
-	for _, n := range nodes {
-		if link, ok := strings.CutPrefix(n.attrs["href"], "#"); ok {
-			assert.True(t, ids[link], "a link to %q, which is nowhere", link)
-		}
-		if label, ok := n.attrs["aria-labelledby"]; ok {
-			assert.True(t, ids[label], "labelled by %q, which is nowhere", label)
-		}
-	}
-	assert.Equal(t, counts["table"], counts["scroll"], "each table scrolls in its own box")
-	assert.Equal(t, counts["img"], counts["desc"], "each chart has a description")
-	for _, once := range []string{"h1", "main", "header", "footer"} {
-		assert.Equal(t, 1, counts[once], once)
 	}
 }
 
 // The verdict is the first section.
 func TestPageOutline(t *testing.T) {
 	var outline []string
-	nodes := parse(t, render(t, reporttest.NotReady()))
+	nodes := pagetest.Parse(t, render(t, reporttest.NotReady()))
 	for _, n := range nodes {
-		if n.name == "h1" || n.name == "h2" {
-			outline = append(outline, n.name+" "+strings.Join(strings.Fields(n.text), " "))
+		if n.Name == "h1" || n.Name == "h2" {
+			outline = append(outline, n.Name+" "+strings.Join(strings.Fields(n.Text), " "))
 		}
 	}
 	assert.Equal(t, []string{
@@ -261,26 +107,26 @@ func TestPageOutline(t *testing.T) {
 		"h2 Samples",
 		"h2 Fleet",
 	}, outline)
-	assert.Equal(t, "✗ not ready: customer service", nodes[slices.IndexFunc(nodes, func(n *node) bool { return n.name == "title" })].text)
+	assert.Equal(t, "✗ not ready: customer service", nodes[slices.IndexFunc(nodes, func(n *pagetest.Node) bool { return n.Name == "title" })].Text)
 }
 
 // Every colour with a meaning has a word as well.
 func TestPageColoursHaveWords(t *testing.T) {
 	for name, r := range examples() {
-		for _, n := range parse(t, render(t, r)) {
-			class := strings.Fields(n.attrs["class"])
+		for _, n := range pagetest.Parse(t, render(t, r)) {
+			class := strings.Fields(n.Attrs["class"])
 			if slices.Contains(class, "sign") {
-				assert.Regexp(t, "^[✓✗○](ready|not ready|not enough data)$", n.text, name)
+				assert.Regexp(t, "^[✓✗○](ready|not ready|not enough data)$", n.Text, name)
 			}
 		}
 	}
 }
 
 func TestPageEscapes(t *testing.T) {
-	nodes := parse(t, render(t, hostile()))
+	nodes := pagetest.Parse(t, render(t, hostile()))
 	seen := 0
 	for _, n := range nodes {
-		if strings.Contains(n.text, attack) && slices.Contains([]string{"td", "th", "code", "h1", "title"}, n.name) {
+		if strings.Contains(n.Text, pagetest.Attack) && slices.Contains([]string{"td", "th", "code", "h1", "title"}, n.Name) {
 			seen++
 		}
 	}

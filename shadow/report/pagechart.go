@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/htmlpage"
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 
@@ -18,13 +19,7 @@ type pageBar struct {
 	Sum   string // whether the counts add up
 	Mark  State
 	Desc  string
-	Parts []pagePart
-}
-
-// pagePart is a part of a bar, in percent of its width. Kind is a class of page.css.
-type pagePart struct {
-	Kind     string
-	X, Width float64
+	Parts []htmlpage.Part
 }
 
 func (p *page) Bars() (bars []pageBar) {
@@ -37,7 +32,6 @@ func (p *page) Bars() (bars []pageBar) {
 }
 
 func newPageBar(c Comparator, t Tally, unbalanced []string) pageBar {
-	const least = 0.4 // of a small count, to be visible; the widest part shrinks
 	bar := pageBar{Name: pageComparator(c), Mark: Ready, Sum: "Adds up", What: map[Comparator]string{
 		Seeded:   "the same input for both: do they compute and store the same?",
 		Lockstep: "the same order for both: do the stores stay the same?",
@@ -48,26 +42,8 @@ func newPageBar(c Comparator, t Tally, unbalanced []string) pageBar {
 	}
 	missed, excused := t.missed()
 	whole := max(t.Eligible, t.Compared+t.InFlight+missed+excused, 1)
-	over, widest, x := 0.0, 0, 0.0
-	for i, n := range []int64{t.Compared, t.InFlight, missed, excused} {
-		if n <= 0 {
-			continue
-		}
-		width := 100 * float64(n) / float64(whole)
-		over += max(least-width, 0)
-		bar.Parts = append(bar.Parts, pagePart{Kind: []string{"compared", "inflight", "missed", "excused"}[i], Width: max(width, least)})
-		if width > bar.Parts[widest].Width {
-			widest = len(bar.Parts) - 1
-		}
-	}
-	for i := range bar.Parts {
-		part := &bar.Parts[i]
-		if i == widest {
-			part.Width -= over
-		}
-		part.X = x
-		x += part.Width
-	}
+	bar.Parts = htmlpage.Parts(whole, []int64{t.Compared, t.InFlight, missed, excused},
+		[]string{"compared", "inflight", "missed", "excused"})
 	bar.Desc = fmt.Sprintf("%s of %s calls compared, %s in flight, %s missed, %s excused",
 		wrap.Grouped(t.Compared), wrap.Grouped(t.Eligible), wrap.Grouped(t.InFlight), wrap.Grouped(missed), wrap.Grouped(excused))
 	return bar
@@ -76,7 +52,7 @@ func newPageBar(c Comparator, t Tally, unbalanced []string) pageBar {
 // pageLatency shows all operations together, and the one with the worst ratio of both paths.
 type pageLatency struct {
 	Charts      []pageCurves
-	Table, Rest *pageTable
+	Table, Rest *htmlpage.Table
 }
 
 func (p *page) Latency() (out pageLatency) {
@@ -106,29 +82,29 @@ func (p *page) Latency() (out pageLatency) {
 		out.Charts = append(out.Charts, newPageCurves("Slowest against legacy, by p99: "+rows[0].name, rows[0].legacy, rows[0].candidate))
 		rows = slices.Insert(rows, 0, row{"all", legacy, candidate, 0})
 	}
-	table := func(label string, rows []row) *pageTable {
-		t := newPageTable(label, "Operation", "Path", "#p50", "#p90", "#p99", "#p99.9", "#Calls")
+	table := func(label string, rows []row) *htmlpage.Table {
+		t := htmlpage.NewTable(label, "Operation", "Path", "#p50", "#p90", "#p99", "#p99.9", "#Calls")
 		for _, one := range rows {
-			name := heading(one.name)
+			name := htmlpage.Heading(one.name)
 			name.Rows = 2
-			t.row(append([]any{name, "legacy"}, pageQuantiles(one.legacy)...)...)
-			t.row(append([]any{"candidate"}, pageQuantiles(one.candidate)...)...)
+			t.Row(append([]any{name, "legacy"}, pageQuantiles(one.legacy)...)...)
+			t.Row(append([]any{"candidate"}, pageQuantiles(one.candidate)...)...)
 		}
 		return t
 	}
 	first, shown := min(len(rows), 5), min(len(rows), pageRows/2)
 	out.Table = table("Latency of both paths: all operations, and the slowest against legacy", rows[:first])
 	out.Rest = table("Latency of both paths, the other operations", rows[first:shown])
-	out.Rest.Note = pageLeftOut(len(rows), shown, "operation")
+	out.Rest.Note = htmlpage.LeftOut(len(rows), shown, "operation")
 	return out
 }
 
 // pageQuantiles leaves out quantiles of too few calls: the p99.9 of a hundred is their maximum.
 func pageQuantiles(l Latency) (cells []any) {
 	for _, q := range []float64{0.5, 0.9, 0.99, 0.999} {
-		text := pageNone
+		text := wrap.None
 		if float64(l.Count())*(1-q) >= 1-1e-9 {
-			text = pageDuration(l.Quantile(q))
+			text = wrap.Duration(l.Quantile(q))
 		}
 		cells = append(cells, figure(text))
 	}
@@ -182,7 +158,7 @@ func newPageCurves(title string, legacy, candidate Latency) pageCurves {
 	for decade := math.Floor(low); decade <= high; decade++ {
 		for _, step := range steps {
 			ms := step * math.Pow(10, decade)
-			label := pageDigits(ms)
+			label := wrap.Digits(ms)
 			if ms >= 1000 {
 				label = wrap.Grouped(int64(math.Round(ms)))
 			}
@@ -198,8 +174,8 @@ func pageInWords(l Latency) string {
 	if l.Count() == 0 {
 		return "nothing measured"
 	}
-	return fmt.Sprintf("p50 %s, p90 %s, p99 %s, of %s", pageDuration(l.Quantile(0.5)), pageDuration(l.Quantile(0.9)),
-		pageDuration(l.Quantile(0.99)), wrap.Counted(l.Count(), "call"))
+	return fmt.Sprintf("p50 %s, p90 %s, p99 %s, of %s", wrap.Duration(l.Quantile(0.5)), wrap.Duration(l.Quantile(0.9)),
+		wrap.Duration(l.Quantile(0.99)), wrap.Counted(l.Count(), "call"))
 }
 
 // pageReach is the number of nines that the sample supports.
@@ -234,7 +210,7 @@ type pageTimeline struct {
 	Desc  string
 	Most  string // the scale of the columns
 	Worst string // the scale of the differences
-	Table *pageTable
+	Table *htmlpage.Table
 	Left  string // the number of marks that are not shown
 }
 
@@ -273,7 +249,7 @@ const (
 func (p *page) Times() *pageTimeline { return newPageTimeline(p.Report) }
 
 func newPageTimeline(r *Report) *pageTimeline {
-	t := &pageTimeline{Table: newPageTable("Calls over time", "From (UTC)", "#Compared", "#Not compared", "#Diverged")}
+	t := &pageTimeline{Table: htmlpage.NewTable("Calls over time", "From (UTC)", "#Compared", "#Not compared", "#Diverged")}
 	buckets, step := pageBuckets(r.Timeline)
 	var from, until time.Time
 	if len(buckets) > 0 {
@@ -345,18 +321,18 @@ func (t *pageTimeline) columns(buckets []Minute, step time.Duration, from, until
 		part("missed", b.NotCompared, most, top, columnsHigh, ", "+wrap.Grouped(b.NotCompared)+" not compared")
 		part("diverged", b.Diverged, worst, divergedFoot, divergedHigh, ", "+wrap.Grouped(b.Diverged)+" diverged")
 		t.Bars = append(t.Bars, c)
-		t.Table.row(heading(at), b.Compared, b.NotCompared, marked(b.Diverged, badIf(b.Diverged > 0)))
+		t.Table.Row(htmlpage.Heading(at), b.Compared, b.NotCompared, marked(b.Diverged, badIf(b.Diverged > 0)))
 	}
 	per := "minute"
 	if step > time.Minute {
-		per = pageDuration(step)
+		per = wrap.Duration(step)
 	}
 	t.Most, t.Worst = fmt.Sprintf("%s in a %s", wrap.Grouped(most), per), "nothing diverged"
 	if worst > 0 {
 		t.Worst = fmt.Sprintf("diverged: up to %s in a %s", wrap.Grouped(worst), per)
 	}
 	t.Desc = fmt.Sprintf("%s from %s: %s compared, %s not compared, %s diverged; at most %s",
-		pageDuration(step*time.Duration(len(buckets))), pageTime(from),
+		wrap.Duration(step*time.Duration(len(buckets))), wrap.Time(from),
 		wrap.Grouped(sum.Compared), wrap.Grouped(sum.NotCompared), wrap.Grouped(sum.Diverged), t.Most)
 	whole, layout := until.Sub(from), "15:04"
 	if whole > 24*time.Hour {

@@ -2,178 +2,98 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
-	"time"
 
+	"github.com/unwatch/unwatch/internal/htmlpage"
 	"github.com/unwatch/unwatch/internal/wrap"
 )
-
-// pageTable is a table that scrolls where the window is too narrow.
-type pageTable struct {
-	Label string // for screen readers
-	Head  []pageCell
-	Rows  [][]pageCell
-	Note  string // beneath
-}
 
 // pageRows is the limit of rows: the page must open at once, on a phone as well.
 const pageRows = 30
 
-type pageCell struct {
-	Text string
-	Sub  string // small, on a line of its own
-	Kind string // a class of page.css: "", "num", "code" or "wide"
-	Mark State  // a sign and a word before the text, unless empty
-	Tag  string // in a frame, after the text
-	Head bool   // names its row
-	Rows int    // rowspan; 0 is 1
-}
-
 // Texts with a kind of cell.
 type (
-	code   string // an identifier
-	prose  string // several lines
-	figure string // a number with a unit
+	code   = htmlpage.Code
+	prose  = htmlpage.Prose
+	figure = htmlpage.Figure
 )
 
-// newPageTable names the columns. A name that begins with # marks a column of numbers.
-func newPageTable(label string, columns ...string) *pageTable {
-	t := &pageTable{Label: label}
-	for _, name := range columns {
-		cell := pageCell{Text: name}
-		if text, ok := strings.CutPrefix(name, "#"); ok {
-			cell = pageCell{Text: text, Kind: "num"}
-		}
-		t.Head = append(t.Head, cell)
+// classCell marks a class that blocks.
+func classCell(class Class) htmlpage.Cell {
+	cell := htmlpage.NewCell(code(class))
+	if class.Blocks() {
+		cell.Tag = "blocks"
 	}
-	return t
-}
-
-func newCell(value any) pageCell {
-	switch v := value.(type) {
-	case pageCell:
-		return v
-	case code:
-		return pageCell{Text: pageOr(string(v)), Kind: "code"}
-	case prose:
-		return pageCell{Text: pageOr(string(v)), Kind: "wide"}
-	case figure:
-		return pageCell{Text: string(v), Kind: "num"}
-	case time.Time:
-		return pageCell{Text: pageTime(v), Kind: "when"}
-	case int64:
-		if v == 0 {
-			return pageCell{Text: "0", Kind: "num zero"}
-		}
-		return pageCell{Text: wrap.Grouped(v), Kind: "num"}
-	case Class:
-		cell := newCell(code(v))
-		if v.Blocks() {
-			cell.Tag = "blocks"
-		}
-		return cell
-	default:
-		return pageCell{Text: pageOr(fmt.Sprint(v))}
-	}
-}
-
-func heading(value any) pageCell {
-	cell := newCell(value)
-	cell.Head = true
 	return cell
 }
 
-func marked(value any, mark State) pageCell {
-	cell := newCell(value)
-	cell.Mark = mark
+func marked(value any, mark State) htmlpage.Cell {
+	cell := htmlpage.NewCell(value)
+	cell.Mark = string(mark)
 	return cell
 }
 
-func (t *pageTable) row(values ...any) {
-	var cells []pageCell
-	for _, value := range values {
-		cells = append(cells, newCell(value))
-	}
-	t.Rows = append(t.Rows, cells)
-}
-
-// counts adds a row of counts, unless all are 0. Blocking counts are marked.
-func (t *pageTable) counts(head pageCell, always bool, counts []int64) {
+// countsRow adds a row of counts, unless all are 0. Blocking counts are marked.
+func countsRow(t *htmlpage.Table, head htmlpage.Cell, always bool, counts []int64) {
 	row := []any{head}
 	for _, n := range counts {
 		always = always || n != 0
 		row = append(row, marked(n, badIf(n > 0 && head.Tag == "blocks")))
 	}
 	if always {
-		t.row(row...)
+		t.Row(row...)
 	}
 }
 
-func (t *pageTable) limit(most int, noun string) *pageTable {
-	t.Note = pageLeftOut(len(t.Rows), most, noun)
-	t.Rows = t.Rows[:min(len(t.Rows), most)]
-	return t
-}
-
-// pageLeftOut counts the items that are not shown.
-func pageLeftOut(all, shown int, noun string) string {
-	if all <= shown {
-		return ""
-	}
-	return wrap.Counted(all-shown, noun) + " more: the JSON has all of them."
-}
-
-func (p *page) PassedGates() *pageTable {
-	t := newPageTable("Gates that passed", "Gate", "Where", "Have", "Need", "Why")
+func (p *page) PassedGates() *htmlpage.Table {
+	t := htmlpage.NewTable("Gates that passed", "Gate", "Where", "Have", "Need", "Why")
 	for _, g := range p.Verdict.in(Ready) {
-		name := pageCell{Text: g.Name, Mark: Ready, Head: true}
-		t.row(name, operationName(g.Domain, g.Operation), prose(g.Have), prose(g.Need), prose(g.Why))
+		name := htmlpage.Cell{Text: g.Name, Mark: string(Ready), Head: true}
+		t.Row(name, operationName(g.Domain, g.Operation), prose(g.Have), prose(g.Need), prose(g.Why))
 	}
-	return t.limit(pageRows, "gate")
+	return t.Limit(pageRows, "gate")
 }
 
 // CallsTable accounts for every call.
-func (p *page) CallsTable() *pageTable {
-	t := newPageTable("Where every call went, by comparator", "Calls", "#Seeded", "#Lockstep", "#Free")
-	t.counts(heading("sampled in"), true, p.Totals.each(func(t Tally) int64 { return t.Eligible }))
-	t.counts(heading("compared"), true, p.Totals.each(func(t Tally) int64 { return t.Compared }))
-	t.counts(heading("in flight"), false, p.Totals.each(func(t Tally) int64 { return t.InFlight }))
+func (p *page) CallsTable() *htmlpage.Table {
+	t := htmlpage.NewTable("Where every call went, by comparator", "Calls", "#Seeded", "#Lockstep", "#Free")
+	countsRow(t, htmlpage.Heading("sampled in"), true, p.Totals.each(func(t Tally) int64 { return t.Eligible }))
+	countsRow(t, htmlpage.Heading("compared"), true, p.Totals.each(func(t Tally) int64 { return t.Compared }))
+	countsRow(t, htmlpage.Heading("in flight"), false, p.Totals.each(func(t Tally) int64 { return t.InFlight }))
 	for _, reason := range allOf(reasons(), p.Totals, func(t Tally) map[Reason]int64 { return t.NotCompared }) {
-		head := pageCell{Text: string(reason), Sub: reason.info().means, Head: true, Kind: "code what"}
+		head := htmlpage.Cell{Text: string(reason), Sub: reason.info().means, Head: true, Kind: "code what"}
 		if reason.Excused() {
 			head.Tag = "excused"
 		}
-		t.counts(head, false, p.Totals.each(func(t Tally) int64 { return t.NotCompared[reason] }))
+		countsRow(t, head, false, p.Totals.each(func(t Tally) int64 { return t.NotCompared[reason] }))
 	}
 	return t
 }
 
 // ClassTable counts the results of the comparisons.
-func (p *page) ClassTable() *pageTable {
-	t := newPageTable("Outcome of the comparisons, by class", "Class", "#Seeded", "#Lockstep", "#Free")
+func (p *page) ClassTable() *htmlpage.Table {
+	t := htmlpage.NewTable("Outcome of the comparisons, by class", "Class", "#Seeded", "#Lockstep", "#Free")
 	verified := p.Report.Verify.Findings
 	if len(verified) > 0 {
-		t.Head = append(t.Head, pageCell{Text: "End state", Kind: "num"})
+		t.Head = append(t.Head, htmlpage.Cell{Text: "End state", Kind: "num"})
 	}
 	for _, class := range allOf(Classes(), p.Totals, func(t Tally) map[Class]int64 { return t.Classes }) {
-		head := heading(class)
+		head := htmlpage.Heading(classCell(class))
 		head.Sub, head.Kind = class.info().means, "code what"
 		counts := p.Totals.each(func(t Tally) int64 { return t.Classes[class] })
 		if len(verified) > 0 {
 			counts = append(counts, verified[class])
 		}
-		t.counts(head, class == Match, counts)
+		countsRow(t, head, class == Match, counts)
 	}
 	return t
 }
 
 // HealthTable describes both paths and the shadow itself.
-func (p *page) HealthTable() *pageTable {
-	h, t := p.Report.Health, newPageTable("Health of both paths and of the shadow", "What", "Value")
+func (p *page) HealthTable() *htmlpage.Table {
+	h, t := p.Report.Health, htmlpage.NewTable("Health of both paths and of the shadow", "What", "Value")
 	row := func(name, value, sub string, mark State) {
-		t.row(heading(name), pageCell{Text: value, Sub: sub, Mark: mark, Kind: "wide"})
+		t.Row(htmlpage.Heading(name), htmlpage.Cell{Text: value, Sub: sub, Mark: string(mark), Kind: "wide"})
 	}
 	row("legacy path", wrap.Counted(h.Legacy.Calls, "call"), pageCounts("errors: ", h.Legacy.Errors), "")
 	row("candidate", wrap.Counted(h.Candidate.Calls, "call"), pageCounts("errors: ", h.Candidate.Errors), "")
@@ -191,7 +111,7 @@ func (p *page) HealthTable() *pageTable {
 	}
 	took := func(name, what string, l Latency) {
 		if l.Count() > 0 {
-			row(name, "p50 "+pageDuration(l.Quantile(0.5))+", p99 "+pageDuration(l.Quantile(0.99)), what, "")
+			row(name, "p50 "+wrap.Duration(l.Quantile(0.5))+", p99 "+wrap.Duration(l.Quantile(0.99)), what, "")
 		}
 	}
 	took("lag", "from the call's end to its comparison's", h.Lag)
@@ -200,11 +120,11 @@ func (p *page) HealthTable() *pageTable {
 	return t
 }
 
-func (p *page) Findings() *pageTable { return p.found("Differences that block", true) }
-func (p *page) Harmless() *pageTable { return p.found("Differences that do not block", false) }
+func (p *page) Findings() *htmlpage.Table { return p.found("Differences that block", true) }
+func (p *page) Harmless() *htmlpage.Table { return p.found("Differences that do not block", false) }
 
 // found lists differences that block, or the others, the most frequent first.
-func (p *page) found(label string, blocking bool) *pageTable {
+func (p *page) found(label string, blocking bool) *htmlpage.Table {
 	type found struct {
 		where string
 		known bool
@@ -221,35 +141,35 @@ func (p *page) found(label string, blocking bool) *pageTable {
 	slices.SortStableFunc(all, func(a, b found) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.where, b.where))
 	})
-	t := newPageTable(label, "Operation", "Class", "Path", "#Count", "Found by", "First", "Last")
+	t := htmlpage.NewTable(label, "Operation", "Class", "Path", "#Count", "Found by", "First", "Last")
 	for _, f := range all {
-		class := newCell(f.Class)
+		class := classCell(f.Class)
 		class.Sub = f.Class.info().means
 		if f.known {
 			class.Tag = "known"
 		}
 		count := marked(f.Count, badIf(class.Tag == "blocks"))
-		t.row(heading(f.where), class, code(f.Path), count, pageComparator(f.Comparator), f.First, f.Last)
+		t.Row(htmlpage.Heading(f.where), class, code(f.Path), count, pageComparator(f.Comparator), f.First, f.Last)
 	}
-	return t.limit(pageRows/2, "finding")
+	return t.Limit(pageRows/2, "finding")
 }
 
 // Coverage lists the sample of each operation, the rate that it supports, and the closed gates.
 // Operations with closed gates come first.
-func (p *page) Coverage() *pageTable {
-	t := newPageTable("Coverage, by operation",
+func (p *page) Coverage() *htmlpage.Table {
+	t := htmlpage.NewTable("Coverage, by operation",
 		"Operation", "State and what is missing", "#Seeded", "#Lockstep", "#Free", "#Contended", "#Keys", "#Rate of differences")
 	for _, o := range p.Operations {
 		state, missing := p.Verdict.of(o)
 		seeded := o.Tallies[Seeded]
-		t.row(
-			pageCell{Text: operationName(o.Domain, o.Name), Sub: pageCounts("", o.Outcomes), Head: true, Kind: "op"},
-			pageCell{Text: pageOr(string(state)), Sub: missing, Mark: state, Kind: "wide"},
+		t.Row(
+			htmlpage.Cell{Text: operationName(o.Domain, o.Name), Sub: pageCounts("", o.Outcomes), Head: true, Kind: "op"},
+			htmlpage.Cell{Text: pageOr(string(state)), Sub: missing, Mark: string(state), Kind: "wide"},
 			seeded.Compared, o.Tallies[Lockstep].Compared, o.Tallies[Free].Compared, o.Contended,
 			figure(pageKeys(o.Keys.Count())), figure(pageBound(seeded, p.Policy.Confidence)))
 	}
-	slices.SortStableFunc(t.Rows, func(a, b []pageCell) int { return stateOrder(a[1].Mark) - stateOrder(b[1].Mark) })
-	return t.limit(pageRows, "operation")
+	slices.SortStableFunc(t.Rows, func(a, b []htmlpage.Cell) int { return stateOrder(State(a[1].Mark)) - stateOrder(State(b[1].Mark)) })
+	return t.Limit(pageRows, "operation")
 }
 
 // pageKeys writes the estimate of a sketch.
@@ -268,16 +188,16 @@ func pageKeys(n int64) string {
 func pageBound(t Tally, confidence float64) string {
 	upper := rateUpper(blocked(t.Classes), t.Compared, confidence)
 	if upper > 0.5 {
-		return pageNone
+		return wrap.None
 	}
 	return "< 1 in " + wrap.Grouped(int64(1/upper))
 }
 
 // EndState has the findings of the verifier.
-func (p *page) EndState() *pageTable {
-	v, t := p.Report.Verify, newPageTable("End state", "What", "#Keys", "Meaning")
+func (p *page) EndState() *htmlpage.Table {
+	v, t := p.Report.Verify, htmlpage.NewTable("End state", "What", "#Keys", "Meaning")
 	row := func(name string, n int64, meaning string, mark State) {
-		t.row(heading(name), marked(n, mark), prose(meaning))
+		t.Row(htmlpage.Heading(name), marked(n, mark), prose(meaning))
 	}
 	some := func(name string, n int64, meaning string, mark State) {
 		if n > 0 {
@@ -298,42 +218,42 @@ func (p *page) EndState() *pageTable {
 }
 
 // Dirty lists the keys that diverge most.
-func (p *page) Dirty() *pageTable {
-	t := newPageTable("Keys that diverge most", "Key", "Domain", "#Count", "First cause", "Path", "First seen", "By operation")
+func (p *page) Dirty() *htmlpage.Table {
+	t := htmlpage.NewTable("Keys that diverge most", "Key", "Domain", "#Count", "First cause", "Path", "First seen", "By operation")
 	for _, k := range p.Report.Keys {
-		t.row(heading(code(k.Key)), k.Domain, k.Count, k.Class, code(k.Path), k.First, code(k.OpID))
+		t.Row(htmlpage.Heading(code(k.Key)), k.Domain, k.Count, classCell(k.Class), code(k.Path), k.First, code(k.OpID))
 	}
-	return t.limit(20, "key")
+	return t.Limit(20, "key")
 }
 
 // Fleet lists the processes, and marks those whose mode is not the one that was set.
-func (p *page) Fleet() *pageTable {
-	t := newPageTable("Fleet, by process", "Process", "In effect", "Asked for", "#Of the keys", "Seen", "Build", "#Queue", "Breaker")
+func (p *page) Fleet() *htmlpage.Table {
+	t := htmlpage.NewTable("Fleet, by process", "Process", "In effect", "Asked for", "#Of the keys", "Seen", "Build", "#Queue", "Breaker")
 	for _, one := range p.Processes {
-		effect := pageCell{Text: pageOr(one.Mode), Sub: one.Reason, Kind: "wide"}
+		effect := htmlpage.Cell{Text: pageOr(one.Mode), Sub: one.Reason, Kind: "wide"}
 		if one.Asked != one.Mode {
-			effect.Mark, effect.Sub = NotReady, cmp.Or(one.Reason, "not what was asked for")
+			effect.Mark, effect.Sub = string(NotReady), cmp.Or(one.Reason, "not what was asked for")
 		}
-		seen := pageCell{Text: pageAgo(one.Seen, p.Taken), Kind: "when"}
+		seen := htmlpage.Cell{Text: wrap.Ago(one.Seen, p.Taken), Kind: "when"}
 		if p.Taken.Sub(one.Seen) > p.Policy.Silence {
-			seen.Mark, seen.Sub = NotEnoughData, pageTime(one.Seen)
+			seen.Mark, seen.Sub = string(NotEnoughData), wrap.Time(one.Seen)
 		}
-		t.row(heading(code(one.Name)), effect, one.Asked, figure(pagePercent(one.Percent)), seen, code(one.Build), one.Queue,
+		t.Row(htmlpage.Heading(code(one.Name)), effect, one.Asked, figure(pagePercent(one.Percent)), seen, code(one.Build), one.Queue,
 			marked(one.Breaker, badIf(one.Breaker != "" && one.Breaker != "closed")))
 	}
-	return t.limit(pageRows, "process")
+	return t.Limit(pageRows, "process")
 }
 
 // pageDiffers compares the results of both paths for a call.
-func pageDiffers(s Sample) *pageTable {
+func pageDiffers(s Sample) *htmlpage.Table {
 	const most = 8
-	t := newPageTable("Differences of operation "+pageOr(s.OpID), "Path", "Legacy", "Candidate")
+	t := htmlpage.NewTable("Differences of operation "+pageOr(s.OpID), "Path", "Legacy", "Candidate")
 	row := func(path any, legacy, candidate string) {
-		cell := newCell(code(candidate))
+		cell := htmlpage.NewCell(code(candidate))
 		if legacy != candidate {
 			cell.Kind, cell.Tag = "code differs", "differs"
 		}
-		t.row(heading(path), code(legacy), cell)
+		t.Row(htmlpage.Heading(path), code(legacy), cell)
 	}
 	for _, d := range s.Differences[:min(len(s.Differences), most)] {
 		row(code(d.Path), d.Legacy, d.Candidate)

@@ -1,4 +1,4 @@
-package report
+package htmlpage
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 // schemes returns the colours of the light and of the dark scheme.
 func schemes(t *testing.T) map[string]map[string]string {
 	t.Helper()
-	light, dark, found := strings.Cut(pageStyle, "@media screen and (prefers-color-scheme: dark)")
+	light, dark, found := strings.Cut(style, "@media screen and (prefers-color-scheme: dark)")
 	require.True(t, found)
 	all := map[string]map[string]string{"light": {}, "dark": {}}
 	property := regexp.MustCompile(`--([a-z-]+): (#[0-9a-f]{6});`)
@@ -79,7 +79,7 @@ func TestContrast(t *testing.T) {
 
 // Only properties follow the colour schemes, and TestContrast.
 func TestColoursAreCSSProperties(t *testing.T) {
-	_, rules, _ := strings.Cut(pageStyle, "* { box-sizing")
+	_, rules, _ := strings.Cut(style, "* { box-sizing")
 	assert.NotRegexp(t, `#[0-9a-f]{3,8}\b`, rules)
 	assert.NotRegexp(t, `\b(rgb|hsl|oklch)a?\(`, rules)
 	for _, use := range regexp.MustCompile(`var\(--([a-z-]+)\)`).FindAllStringSubmatch(rules, -1) {

@@ -1,0 +1,345 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/internal/cutoverstatus"
+	"github.com/unwatch/unwatch/internal/wrap"
+)
+
+const cutoverUsage = `Usage: migrate-check cutover ACTION -name NAME -old ADDRESS -new ADDRESS [flags]
+
+Shows and changes the stage of a cut-over, which processes read from both
+stores. An ACTION is:
+
+  status    show the stage, keys, processes, pauses and the way back; with
+            -http as a page
+  advance   go to the stage of -to, -percent and -labels
+  freeze    stop new moves; with -off, permit them again
+  reverse   move keys back to the old store
+  plan      check the servers and every key before the first move
+  sweep     move every key of the old store as the stage says, once
+  verify    look at every key in both stores, and write nothing
+
+An ADDRESS is as in migrate-check live. advance changes nothing unless its
+conditions hold. freeze and reverse have none. The old store of plan, sweep and
+verify is one server. status looks at some of its keys, at random.
+
+`
+
+const cutoverMore = `
+Exit codes: 0 done, or ready for the next step; 1 not ready, or keys that stay
+or are wrong; 2 not enough data, or a store that fails, or wrong usage.
+
+Examples:
+  migrate-check cutover status -name desk -old redis:6379 -new codis:19000
+  migrate-check cutover status -name desk -old ... -new ... -http 127.0.0.1:8080
+  migrate-check cutover advance -name desk -old ... -new ... -percent 5 -dry-run
+  migrate-check cutover sweep -name desk -old ... -new ... \
+    -keys 'room:*=room' -passes sweep.json
+  migrate-check cutover advance -name desk -old ... -new ... -to complete \
+    -passes sweep.json
+`
+
+// cutoverFlags are the flags of the subcommand cutover.
+type cutoverFlags struct {
+	connectFlags
+	name        string
+	old, new    string
+	to          string
+	percent     int
+	labels      string
+	passes      string
+	keys        string
+	batch       int
+	rate        int
+	maxSeal     int
+	replicas    int
+	newReplicas int
+	newMasters  string
+	off         bool
+	json        bool
+	dryRun      bool
+	timeout     time.Duration
+	http        string
+	set         map[string]bool // the flags of the command line
+}
+
+func (f *cutoverFlags) register(flags *flag.FlagSet) {
+	f.connectFlags.register(flags)
+	flags.StringVar(&f.name, "name", "", "the `NAME` of the cut-over, as in cutover.FromKey")
+	flags.StringVar(&f.old, "old", "", "the `ADDRESS` of the old store")
+	flags.StringVar(&f.new, "new", "", "the `ADDRESS` of the new store")
+	flags.StringVar(&f.to, "to", "copying", "advance to this `STAGE`: follow, copying or complete")
+	flags.IntVar(&f.percent, "percent", 0, "copying moves `N` percent of the keys (default as before)")
+	flags.StringVar(&f.labels, "labels", "", "copying moves keys of these labels, `A,B`; empty: all (default as before)")
+	flags.StringVar(&f.passes, "passes", "", "sweep and verify add results to this JSON `FILE`; status and advance -to complete read it")
+	flags.StringVar(&f.keys, "keys", "", "look only at names that match, `PATTERN=LABEL,...`; empty: all but locks")
+	flags.IntVar(&f.batch, "batch", 16, "sweep `N` keys in one pipeline")
+	flags.IntVar(&f.rate, "rate", 0, "sweep at most `N` keys a second; 0: no limit")
+	flags.IntVar(&f.maxSeal, "max-seal", 1<<20, "values above `N` bytes stay")
+	flags.IntVar(&f.replicas, "replicas", 0, "processes have Config.Replicas of `N`; sweep waits for them, too")
+	flags.IntVar(&f.newReplicas, "new-replicas", 0, "processes have Config.NewReplicas of `N`; sweep waits for them, too")
+	flags.StringVar(&f.newMasters, "new-masters", "", "verify also scans these masters of the new store, `ADDRESS,...`")
+	flags.BoolVar(&f.off, "off", false, "freeze: permit moves again")
+	flags.BoolVar(&f.json, "json", false, "write JSON")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "show the conditions and the steps, and change nothing")
+	flags.StringVar(&f.http, "http", "", "status serves a page at this `ADDRESS`, without a password, until it is stopped")
+	flags.DurationVar(&f.timeout, "timeout", 10*time.Second, "give up after that long; plan, sweep and verify: only if set")
+}
+
+// cutoverAnswer is the output of the subcommand cutover.
+type cutoverAnswer struct {
+	Name      string            `json:"name"`
+	Stage     cutover.Stage     `json:"present"`
+	Next      cutover.Stage     `json:"next"`
+	State     cutover.GateState `json:"state"`
+	Gates     []cutover.Gate    `json:"gates"`
+	Processes []cutover.Process `json:"processes"`
+	Steps     []string          `json:"steps,omitempty"`
+	Published bool              `json:"published"`
+	Error     string            `json:"error,omitempty"`
+}
+
+// runCutover shows or changes the stage of a cut-over.
+func runCutover(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	flags := newFlags("cutover", cutoverUsage, cutoverMore)
+	var f cutoverFlags
+	f.register(flags)
+	action, code, ok := parse(flags, args, stdout, stderr, "ACTION")
+	if !ok {
+		return code
+	}
+	f.set = map[string]bool{}
+	flags.Visit(func(one *flag.Flag) { f.set[one.Name] = true })
+	records, err := f.check(action)
+	var stores cutoverStores
+	if err == nil {
+		stores, err = f.open(os.LookupEnv)
+	}
+	if err != nil {
+		return complain(stderr, "cutover", err.Error())
+	}
+	defer stores.Close()
+	if action == "status" {
+		return f.runStatus(ctx, stores, stdout, stderr)
+	}
+	if f.walks(action) {
+		if f.set["timeout"] {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, f.timeout)
+			defer cancel()
+		}
+		code, err := f.walk(ctx, action, stores, records, stdout)
+		if err != nil {
+			return complain(stderr, "cutover", errors.Join(err, stores.diagnose(context.WithoutCancel(ctx))).Error())
+		}
+		return code
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	a, err := f.run(ctx, action, stores, passesOf(records))
+	if err != nil {
+		err = errors.Join(err, stores.diagnose(ctx))
+		a.Error = err.Error()
+	}
+	if writeErr := f.write(stdout, a); writeErr != nil {
+		err = errors.Join(err, writeErr)
+	}
+	if err != nil {
+		sayFailure(stderr, err.Error())
+		return codeError
+	}
+	return codeOf(a.State)
+}
+
+func sayFailure(stderr io.Writer, text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		say(stderr, "%s", wrapped("migrate-check cutover: "+line))
+	}
+}
+
+func codeOf(state cutover.GateState) int {
+	switch state {
+	case cutover.GateOpen:
+		return codeOK
+	case cutover.GateClosed:
+		return codeDiffers
+	}
+	return codeError
+}
+
+func encode(w io.Writer, result any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(result)
+}
+
+func sayGates(w io.Writer, gates []cutover.Gate) {
+	table := wrap.NewTable("condition", "state", "have", "need")
+	for _, g := range gates {
+		table.Row(g.Name, g.State, g.Have, g.Need)
+	}
+	say(w, "%s", table)
+	var names []string
+	for i, g := range gates {
+		names = append(names, g.Name)
+		if i+1 < len(gates) && gates[i+1].Do == g.Do {
+			continue // one line for all that need the same
+		}
+		if g.Do != "" {
+			say(w, "%s", wrapped(strings.Join(names, ", ")+": "+g.Do))
+		}
+		names = nil
+	}
+}
+
+// check checks the flags, and reads the file of -passes.
+func (f *cutoverFlags) check(action string) ([]cutoverstatus.Record, error) {
+	switch {
+	case !slices.Contains([]string{"status", "advance", "freeze", "reverse", "plan", "sweep", "verify"}, action):
+		return nil, fmt.Errorf("ACTION is status, advance, freeze, reverse, plan, sweep or verify, not %q", wrap.WithoutSecrets(action))
+	case f.name == "" || f.old == "" || f.new == "":
+		return nil, errors.New("-name, -old and -new are needed")
+	case f.timeout <= 0:
+		return nil, errors.New("-timeout must be above 0")
+	case !slices.Contains([]string{"follow", "copying", "complete"}, f.to):
+		return nil, fmt.Errorf("-to is follow, copying or complete, not %q", f.to)
+	case action != "advance" && (f.set["to"] || f.set["percent"] || f.set["labels"]):
+		return nil, errors.New("-to, -percent and -labels are for advance")
+	case action != "freeze" && f.off:
+		return nil, errors.New("-off is for freeze")
+	case action != "status" && f.http != "":
+		return nil, errors.New("-http is for status")
+	case f.http != "" && f.json:
+		return nil, errors.New("-http serves JSON, too, with ?format=json; leave -json out")
+	}
+	if err := f.checkWalk(action); err != nil {
+		return nil, err
+	}
+	return f.records(action)
+}
+
+// run looks at both stores, and publishes the next stage if it may.
+func (f *cutoverFlags) run(ctx context.Context, action string, s cutoverStores, passes []cutover.Pass) (a cutoverAnswer, err error) {
+	a = cutoverAnswer{Name: f.name, State: cutover.GateUnknown, Gates: []cutover.Gate{}, Processes: []cutover.Process{}}
+	present, oneErr := cutover.Current(ctx, f.name, s.old, s.new)
+	if oneErr != nil && present.Epoch == 0 {
+		return a, oneErr
+	}
+	a.Stage, a.Next = present, f.next(action, present)
+	a.Next.Epoch = present.Epoch + 1
+	if err := a.Next.Validate(); err != nil {
+		return a, err
+	}
+	census, err := cutover.Census(ctx, f.name, s.old)
+	if err != nil {
+		return a, err
+	}
+	a.Processes = append(a.Processes, census...)
+	a.Gates = cutover.Ready(present, a.Next, census, passes)
+	if action == "advance" && present.Phase == cutover.Follow && a.Next.Phase == cutover.Copying {
+		refused, err := f.refused(ctx, s)
+		if err != nil {
+			return a, err
+		}
+		a.Gates = append(a.Gates, refused...)
+	}
+	a.State = worst(a.Gates)
+	for _, side := range []string{"old", "new"} {
+		a.Steps = append(a.Steps, fmt.Sprintf("write stage %v with epoch %d into the %s store", a.Next, a.Next.Epoch, side))
+	}
+	if f.dryRun || a.State != cutover.GateOpen {
+		return a, nil
+	}
+	next := a.Next
+	next.Epoch = present.Epoch
+	if err = cutover.Publish(ctx, f.name, s.old, s.new, next); err != nil {
+		a.Steps = nil // the error tells which of them were taken
+	}
+	a.Published = err == nil
+	return a, err
+}
+
+// refused returns the conditions of the servers that forbid the first move.
+func (f *cutoverFlags) refused(ctx context.Context, s cutoverStores) (gates []cutover.Gate, err error) {
+	store, closeStore := f.store(s)
+	defer func() { err = errors.Join(err, closeStore()) }()
+	gates, err = store.Preflight(ctx, cutover.SweepConfig{})
+	return slices.DeleteFunc(gates, func(g cutover.Gate) bool { return g.State != cutover.GateClosed }), err
+}
+
+// next returns the stage after the action; for status, the stage after a typical advance.
+func (f *cutoverFlags) next(action string, present cutover.Stage) cutover.Stage {
+	next := present
+	switch action {
+	case "freeze":
+		next.Freeze = !f.off
+	case "reverse":
+		next.Phase = cutover.Reverse
+	case "advance":
+		_ = next.Phase.UnmarshalText([]byte(f.to)) // check has
+		if f.set["percent"] {
+			next.Percent = f.percent
+		}
+		if f.set["labels"] {
+			next.Labels = strings.FieldsFunc(f.labels, func(r rune) bool { return r == ',' })
+		}
+	default:
+		switch {
+		case present.Phase == cutover.Copying && present.Percent == 100 && len(present.Labels) == 0 && !present.Freeze,
+			present.Phase == cutover.Complete:
+			next.Phase = cutover.Complete
+		default:
+			next = cutover.Stage{Phase: cutover.Copying, Percent: 100}
+		}
+	}
+	return next
+}
+
+func worst(gates []cutover.Gate) cutover.GateState {
+	state := cutover.GateOpen
+	for _, g := range gates {
+		if g.State == cutover.GateClosed || state == cutover.GateOpen {
+			state = g.State
+		}
+	}
+	return state
+}
+
+func (f *cutoverFlags) write(w io.Writer, a cutoverAnswer) error {
+	if f.json {
+		return encode(w, a)
+	}
+	if len(a.Gates) == 0 {
+		return nil // the error says why
+	}
+	say(w, "%s", wrapped(fmt.Sprintf("Cut-over %s: %v, epoch %d", a.Name, a.Stage, a.Stage.Epoch)))
+	processes := wrap.NewTable("process", "#epoch", "build", "heartbeat", "error")
+	for _, p := range a.Processes {
+		processes.Row(p.Name, int64(p.Epoch), p.Build, p.At.Format(time.DateTime), p.Error)
+	}
+	if !processes.Empty() {
+		say(w, "\n%s", processes)
+	}
+	say(w, "\n%s", wrapped(fmt.Sprintf("Next: %v: %s", a.Next, a.State)))
+	sayGates(w, a.Gates)
+	lead := "not done: "
+	if a.Published {
+		lead = "done: "
+	}
+	for _, step := range a.Steps {
+		say(w, "%s", wrapped(lead+step))
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// sides are an old Redis and a Codis proxy, and the flags that name them.
+type sides struct {
+	proxies [2]*proxytest.Proxy
+	stores  [2]*lockupdate.Store
+	flags   []string
+}
+
+func newSides(t *testing.T) *sides {
+	s := &sides{flags: []string{"-name", "desk"}}
+	for i, profile := range []*proxycompat.Profile{proxycompat.Redis(), proxycompat.Codis32()} {
+		p, err := proxytest.Start(proxytest.Config{Profile: profile})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, p.Close()) })
+		rdb := redis.NewClient(p.Options())
+		t.Cleanup(func() { require.NoError(t, rdb.Close()) })
+		store := lockupdate.New(rdb, lockupdate.Config{})
+		t.Cleanup(func() { require.NoError(t, store.Close()) })
+		s.proxies[i], s.stores[i] = p, store
+		s.flags = append(s.flags, []string{"-old", "-new"}[i], p.Addr())
+	}
+	return s
+}
+
+// beat writes the heartbeat of a process that has seen the epoch.
+func (s *sides) beat(t *testing.T, epoch uint64) {
+	key := rmw.Key{Name: "~cutover:{desk}:census", Kind: rmw.KindHash}
+	_, err := s.stores[0].Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		return cur.With("desk-0:1:abcd", fmt.Sprintf(`{"epoch":%d,"at":"2026-01-02T03:04:05Z"}`, epoch)), nil
+	})
+	require.NoError(t, err)
+}
+
+func (s *sides) try(t *testing.T, action string, args ...string) ran {
+	return try(t.Context(), append(append([]string{"cutover", action}, s.flags...), args...)...)
+}
+
+func TestCutoverPlaysAMigration(t *testing.T) {
+	s := newSides(t)
+	r := s.try(t, "status")
+	assert.Equal(t, codeError, r.code, "no heartbeats: %s", r.stderr)
+	assert.Contains(t, r.stdout, "Cut-over desk: follow, epoch 0")
+	assert.Contains(t, unwrapped(r.stdout), "start a Heartbeat in each process")
+	fits(t, r.stdout)
+	r = s.try(t, "advance", "-percent", "5")
+	assert.Equal(t, codeError, r.code)
+	assert.Contains(t, r.stdout, "not done: write")
+
+	s.beat(t, 0)
+	dry := s.try(t, "advance", "-percent", "5", "-labels", "room,visitor", "-dry-run")
+	assert.Equal(t, codeOK, dry.code, dry.stdout)
+	assert.Contains(t, unwrapped(dry.stdout), "not done: write stage copying 5 % of room, visitor with epoch 1 into the old store")
+	present, err := cutover.Current(t.Context(), "desk", s.stores[0], s.stores[1])
+	require.NoError(t, err)
+	assert.Zero(t, present.Epoch)
+
+	passes := filepath.Join(t.TempDir(), "passes.json")
+	for _, step := range []struct {
+		action string
+		args   []string
+		code   int
+		want   string // of the stage afterwards
+		epoch  uint64
+	}{
+		{"reverse", nil, codeDiffers, "follow", 0},
+		{"advance", []string{"-percent", "5", "-labels", "room,visitor"}, codeOK, "copying 5 % of room, visitor", 1},
+		{"freeze", nil, codeOK, "copying 5 % of room, visitor, frozen", 2},
+		{"freeze", []string{"-off"}, codeOK, "copying 5 % of room, visitor", 3},
+		{"advance", []string{"-to", "complete"}, codeDiffers, "copying 5 % of room, visitor", 3},
+		{"reverse", nil, codeOK, "reverse", 4},
+		{"advance", []string{"-percent", "100", "-labels", ""}, codeOK, "copying 100 %", 5},
+		{"advance", []string{"-to", "complete"}, codeError, "copying 100 %", 5},
+		{"advance", []string{"-to", "complete", "-passes", passes}, codeOK, "complete", 6},
+		{"reverse", nil, codeDiffers, "complete", 6},
+	} {
+		require.NoError(t, os.WriteFile(passes, []byte(`[{"epoch":5,"moved":3},{"epoch":5},{"epoch":5}]`), 0o600))
+		r := s.try(t, step.action, step.args...)
+		require.Equal(t, step.code, r.code, "%v: %s%s", step, r.stdout, r.stderr)
+		fits(t, r.stdout)
+		present, err := cutover.Current(t.Context(), "desk", s.stores[0], s.stores[1])
+		require.NoError(t, err)
+		assert.Equal(t, step.want, present.String())
+		assert.Equal(t, step.epoch, present.Epoch)
+		s.beat(t, step.epoch)
+	}
+
+	r = s.try(t, "status", "-json")
+	assert.Equal(t, codeError, r.code, "the passes are not given: %s", r.stdout)
+	var a cutoverAnswer
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), &a))
+	assert.Equal(t, "complete", a.Stage.String())
+	assert.EqualValues(t, 7, a.Next.Epoch)
+	assert.Len(t, a.Processes, 1)
+}
+
+func TestCutoverSweepsAndVerifies(t *testing.T) {
+	s := newSides(t)
+	old := redis.NewClient(s.proxies[0].Options())
+	t.Cleanup(func() { require.NoError(t, old.Close()) })
+	for i := range 40 {
+		require.NoError(t, old.Set(t.Context(), fmt.Sprint("room:", i), "v", 0).Err())
+	}
+	require.NoError(t, old.Set(t.Context(), "other", "v", 0).Err())
+	require.NoError(t, old.SAdd(t.Context(), "room:set", "v").Err())
+	passes := filepath.Join(t.TempDir(), "passes.json")
+	s.beat(t, 0)
+	p := s.try(t, "plan")
+	assert.Equal(t, codeError, p.code, "the emulated servers have no CONFIG: %s", p.stderr)
+	assert.Contains(t, unwrapped(p.stdout), "keys of other types ready 1 0 at the end")
+	fits(t, p.stdout)
+	keys := []string{"-keys", "room:[0-9]*=room"}
+	r := s.try(t, "sweep", keys...)
+	require.Equal(t, codeOK, r.code, r.stderr)
+	assert.Contains(t, unwrapped(r.stdout), "that the stage does not move 40")
+	require.Equal(t, codeOK, s.try(t, "advance", "-percent", "100").code)
+	r = s.try(t, "sweep", append(keys, "-passes", passes)...)
+	require.Equal(t, codeOK, r.code, r.stderr)
+	assert.Contains(t, unwrapped(r.stdout), "moved 40")
+	fits(t, r.stdout)
+	r = s.try(t, "verify", keys...)
+	require.Equal(t, codeOK, r.code, r.stderr)
+	assert.Contains(t, unwrapped(r.stdout), "moved, equal to the marker's value 40")
+	fits(t, r.stdout)
+
+	r = s.try(t, "sweep", "-json", "-passes", passes)
+	assert.Equal(t, codeDiffers, r.code, "a set stays: %s", r.stderr)
+	var pass cutover.Pass
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), &pass))
+	assert.Equal(t, 1, pass.Moved)
+	assert.Equal(t, []string{"room:set"}, pass.OtherType.Names)
+	text, err := os.ReadFile(passes)
+	require.NoError(t, err)
+	var all []cutover.Pass
+	require.NoError(t, json.Unmarshal(text, &all))
+	assert.Len(t, all, 2)
+
+	require.NoError(t, old.Del(t.Context(), "room:set").Err())
+	require.NoError(t, old.Set(t.Context(), "room:7", "blind", 0).Err())
+	r = s.try(t, "verify")
+	assert.Equal(t, codeDiffers, r.code)
+	assert.Contains(t, unwrapped(r.stdout), "two homes 1 room:7")
+}
+
+// A key of the new store without a marker shows only in a scan of that store.
+func TestCutoverVerifiesNewMasters(t *testing.T) {
+	s := newSides(t)
+	p, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Redis()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	s.flags[len(s.flags)-1] = p.Addr()
+	rdb := redis.NewClient(p.Options())
+	t.Cleanup(func() { require.NoError(t, rdb.Close()) })
+	require.NoError(t, rdb.Set(t.Context(), "room:7", "v", 0).Err())
+	assert.Equal(t, codeOK, s.try(t, "verify").code)
+	r := s.try(t, "verify", "-new-masters", p.Addr())
+	assert.Equal(t, codeDiffers, r.code, r.stderr)
+	assert.Contains(t, unwrapped(r.stdout), "no marker in the old store 1 room:7")
+}
+
+func TestCutoverWithoutAStore(t *testing.T) {
+	s := newSides(t)
+	s.beat(t, 0)
+	require.Equal(t, codeOK, s.try(t, "advance", "-percent", "5").code)
+	s.proxies[1].Down(0)
+	r := s.try(t, "freeze", "-timeout", "5s")
+	assert.Equal(t, codeError, r.code)
+	assert.Contains(t, unwrapped(r.stderr), "in force, but not in the new store; publish it again")
+	assert.NotContains(t, r.stdout, "done: ")
+	assert.Equal(t, codeError, s.try(t, "status").code)
+	s.proxies[1].Up(0)
+	assert.Equal(t, codeOK, s.try(t, "freeze").code)
+}
+
+func TestCutoverUsage(t *testing.T) {
+	at := []string{"-name", "desk", "-old", "localhost:1", "-new", "localhost:2"}
+	for want, args := range map[string][]string{
+		"ACTION is missing":         at,
+		"not \"stop\"":              append([]string{"stop"}, at...),
+		"-name, -old and -new":      {"status", "-name", "desk"},
+		"-to is follow":             append([]string{"advance", "-to", "drained"}, at...),
+		"are for advance":           append([]string{"freeze", "-percent", "5"}, at...),
+		"are for plan, sweep and":   append([]string{"freeze", "-keys", "a*"}, at...),
+		"is malformed":              append([]string{"sweep", "-keys", "[a=b"}, at...),
+		"verify writes nothing":     append([]string{"sweep", "-dry-run"}, at...),
+		"-new-masters is for":       append([]string{"sweep", "-new-masters", "localhost:3"}, at...),
+		"-off is for freeze":        append([]string{"reverse", "-off"}, at...),
+		"-http is for status":       append([]string{"advance", "-http", ":0"}, at...),
+		"leave -json out":           append([]string{"status", "-http", ":0", "-json"}, at...),
+		"-http: listen":             append([]string{"status", "-http", "256.0.0.1:0"}, at...),
+		"-timeout must be":          append([]string{"status", "-timeout", "0"}, at...),
+		"-passes testdata/none":     append([]string{"advance", "-passes", "testdata/none"}, at...),
+		"-new: ":                    {"status", "-name", "desk", "-old", "localhost:1", "-new", "redis://bob@hunter2"},
+		"connection refused":        append([]string{"status"}, at...),
+		"-password-env: the enviro": append([]string{"status", "-password-env", "UNWATCH_TEST_UNSET"}, at...),
+	} {
+		r := try(t.Context(), append([]string{"cutover"}, args...)...)
+		assert.Equal(t, codeError, r.code, args)
+		assert.Contains(t, unwrapped(r.stderr), want)
+		assert.NotContains(t, r.stderr, "hunter2")
+		assert.Empty(t, r.stdout)
+	}
+}

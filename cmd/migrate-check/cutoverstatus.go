@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/internal/cutoverstatus"
+)
+
+// records reads the file of -passes, which need not exist yet, except for advance.
+func (f *cutoverFlags) records(action string) (records []cutoverstatus.Record, err error) {
+	if f.passes == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(f.passes)
+	switch {
+	case action != "advance" && errors.Is(err, os.ErrNotExist):
+		return nil, nil
+	case err == nil:
+		err = json.Unmarshal(text, &records)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("-passes %s: %w", f.passes, err)
+	}
+	return records, nil
+}
+
+// record adds a result to the file of -passes.
+func (f *cutoverFlags) record(records []cutoverstatus.Record, last cutoverstatus.Record) error {
+	if f.passes == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(append(records, last), "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(f.passes, append(text, '\n'), 0o600)
+}
+
+func passesOf(records []cutoverstatus.Record) (passes []cutover.Pass) {
+	for _, r := range records {
+		if r.Pass != nil {
+			passes = append(passes, *r.Pass)
+		}
+	}
+	return passes
+}
+
+// runStatus shows the status once, or serves it until ctx ends.
+func (f *cutoverFlags) runStatus(ctx context.Context, s cutoverStores, stdout, stderr io.Writer) int {
+	if f.http != "" {
+		if err := f.serve(ctx, s, stdout); err != nil {
+			return complain(stderr, "cutover", err.Error())
+		}
+		return codeOK
+	}
+	status := f.status(ctx, s)
+	switch {
+	case f.json:
+		if err := status.WriteJSON(stdout); err != nil {
+			return complain(stderr, "cutover", err.Error())
+		}
+	case len(status.Gates) > 0:
+		say(stdout, "%s", status.Text())
+		sayGates(stdout, status.Gates)
+	}
+	if status.Error != "" {
+		sayFailure(stderr, status.Error)
+		return codeError
+	}
+	return codeOf(status.State)
+}
+
+// status reads everything that it can. A store that fails leaves gaps, and an Error.
+func (f *cutoverFlags) status(ctx context.Context, s cutoverStores) cutoverstatus.Status {
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	facts := cutoverstatus.Facts{Name: f.name, Now: time.Now()}
+	present, err := cutover.Current(ctx, f.name, s.old, s.new)
+	if err != nil && present.Epoch == 0 {
+		err = errors.Join(err, s.diagnose(ctx))
+		return cutoverstatus.Status{Name: f.name, At: facts.Now.UTC(), State: cutover.GateUnknown, Error: err.Error()}
+	}
+	facts.Present, facts.Next = present, f.next("status", present)
+	facts.Next.Epoch = present.Epoch + 1
+	records, recordsErr := f.records("status")
+	census, censusErr := cutover.Census(ctx, f.name, s.old)
+	sweeping, sweepingErr := cutover.Census(ctx, sweepers(f.name), s.old)
+	facts.Records, facts.Census, facts.Sweepers = records, census, sweeping
+	facts.Gates = cutover.Ready(present, facts.Next, census, passesOf(records))
+	if censusErr != nil {
+		facts.Gates = append(facts.Gates, cutover.Gate{
+			Name: "heartbeats", Have: "cannot be read", Need: "those of all processes",
+			Do: "repair the old store", State: cutover.GateUnknown,
+		})
+	}
+	var sampleErr error
+	if facts.Sample, facts.Names, sampleErr = f.sample(ctx, s); sampleErr != nil {
+		facts.SampleError = sampleErr.Error()
+	}
+	status := cutoverstatus.New(facts)
+	if err = errors.Join(err, recordsErr, censusErr, sweepingErr); err != nil {
+		status.Error = errors.Join(err, s.diagnose(ctx)).Error()
+	}
+	return status
+}
+
+// sampleSize is the number of places in the old store at which a status looks, each with a name or two.
+const sampleSize = 1024
+
+// sample looks at some keys of the old store, or at all of them if they are few. names is the number
+// of all names there.
+func (f *cutoverFlags) sample(ctx context.Context, s cutoverStores) (report *cutover.Report, names int64, err error) {
+	if names, err = s.clients[0].DBSize(ctx).Result(); err != nil {
+		return nil, 0, err
+	}
+	var master cutover.Scanner = s.clients[0]
+	if names > sampleSize {
+		master = randomNames{s.clients[0]}
+	}
+	store := f.storeAt(s, cutover.Config{})
+	r, err := store.Verify(ctx, cutover.VerifyConfig{Masters: []cutover.Scanner{master}, Keys: f.choose(), Batch: 64})
+	if err = errors.Join(err, store.Close()); err != nil {
+		return nil, names, err
+	}
+	return &r, names, nil
+}
+
+// randomNames is a Scanner that returns one page, of names from sampleSize random cursors. A sweep
+// moves keys in the order of SCAN, so the names of one cursor are all before it or all after it.
+type randomNames struct {
+	client interface{ Pipeline() redis.Pipeliner }
+}
+
+// Scan implements [cutover.Scanner].
+func (r randomNames) Scan(ctx context.Context, _ uint64, match string, _ int64) *redis.ScanCmd {
+	pipe := r.client.Pipeline()
+	cmds := make([]*redis.ScanCmd, sampleSize)
+	for i := range cmds {
+		cmds[i] = pipe.Scan(ctx, rand.Uint64N(1<<48), match, 1)
+	}
+	page := redis.NewScanCmd(ctx, nil)
+	if _, err := pipe.Exec(ctx); err != nil {
+		page.SetErr(err)
+		return page
+	}
+	var names []string
+	for _, cmd := range cmds {
+		some, _ := cmd.Val()
+		names = append(names, some...)
+	}
+	page.SetVal(names, 0)
+	return page
+}
+
+// serve serves the status as a page until ctx ends.
+func (f *cutoverFlags) serve(ctx context.Context, s cutoverStores, stdout io.Writer) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.http)
+	if err != nil {
+		return fmt.Errorf("-http: %w", err)
+	}
+	var mu sync.Mutex
+	var last cutoverstatus.Status
+	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: cutoverstatus.Handler(func(*http.Request) cutoverstatus.Status {
+		mu.Lock() // several viewers share a look at the stores
+		defer mu.Unlock()
+		if time.Since(last.At) > 2*time.Second {
+			last = f.status(ctx, s)
+		}
+		return last
+	})}
+	say(stdout, "http://%s/ shows the cut-over until this command is stopped.\n", listener.Addr())
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("-http: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/internal/cutoverstatus"
+	"github.com/unwatch/unwatch/internal/servers"
+)
+
+// fill stores n rooms in the old store.
+func (s *sides) fill(t *testing.T, n int) *redis.Client {
+	t.Helper()
+	old := redis.NewClient(s.proxies[0].Options())
+	t.Cleanup(func() { require.NoError(t, old.Close()) })
+	for i := range n {
+		require.NoError(t, old.Set(t.Context(), fmt.Sprint("room:", i), "v", 0).Err())
+	}
+	return old
+}
+
+// The status shows what sweep and verify have recorded, and the keys as they are now.
+func TestCutoverStatus(t *testing.T) {
+	s := newSides(t)
+	old := s.fill(t, 40)
+	require.NoError(t, old.SAdd(t.Context(), "queue", "v").Err())
+	passes := filepath.Join(t.TempDir(), "passes.json")
+	s.beat(t, 0)
+	status := func(args ...string) string {
+		t.Helper()
+		r := s.try(t, "status", args...)
+		fits(t, r.stdout)
+		return unwrapped(r.stdout)
+	}
+	assert.Contains(t, status(), "in the old store 40 97.6 % cannot move 1 2.4 %")
+	require.Equal(t, codeOK, s.try(t, "advance", "-percent", "100").code)
+	s.beat(t, 1)
+	text := status()
+	assert.Contains(t, text, "not yet: 40 keys to move: by a sweep, or when a process updates them not yet: no sweep runs")
+	assert.Contains(t, text, "Sweep: none runs, and none was recorded with -passes")
+	assert.Contains(t, text, "Way back: reverse, then sweep process")
+
+	require.Equal(t, codeDiffers, s.try(t, "sweep", "-passes", passes).code, "a set stays")
+	require.Equal(t, codeOK, s.try(t, "verify", "-passes", passes).code)
+	text = status("-passes", passes)
+	assert.Contains(t, text, "in the new store 40 97.6 % in transit 0 0 % in the old store 0 0 % cannot move 1 2.4 %")
+	assert.Contains(t, text, "Keys: 41 keys looked at; none of them in transit")
+	assert.Regexp(t, `Sweep: none runs; the last one ended \S+ (now|.*ago) after [^:]+: \d+ names visited, 40 keys moved`, text)
+	assert.Regexp(t, `Verify: ended .* after [^:]+: 41 keys, 0 wrong, 0 in transit`, text)
+	assert.Regexp(t, `Way back: reverse, then sweep; about .* for 40 keys`, text)
+	assert.Contains(t, text, "passes not enough data 1 at epoch 1 2 in a row", "the verify is no pass")
+	assert.Contains(t, status("-keys", "room:*"), "cannot move 0 0 %")
+
+	require.NoError(t, old.Set(t.Context(), "room:7", "blind", 0).Err())
+	assert.Contains(t, status(), "WRONG 1 2.4 %")
+	require.NoError(t, old.Del(t.Context(), "room:7").Err())
+}
+
+// A status shows the stage of the store that answers, and what is missing.
+func TestCutoverStatusWithoutAStore(t *testing.T) {
+	s := newSides(t)
+	s.fill(t, 3)
+	s.beat(t, 0)
+	require.Equal(t, codeOK, s.try(t, "advance", "-percent", "5").code)
+	s.beat(t, 1)
+	for i, want := range []string{"heartbeats not enough data cannot be read", "processes ready 1 of 1"} {
+		s.proxies[i].Down(0)
+		r := s.try(t, "status")
+		assert.Equal(t, codeError, r.code)
+		text := unwrapped(r.stdout)
+		assert.Contains(t, text, "Cut-over desk: copying 5 %, epoch 1")
+		assert.Contains(t, text, want)
+		assert.Contains(t, text, "Keys: unknown, and no verify was recorded with -passes: ")
+		assert.Contains(t, unwrapped(r.stderr), []string{"-old: ", "-new: "}[i])
+		s.proxies[i].Up(0)
+	}
+}
+
+// A status shows the sweep that another command runs. It is no process of the service.
+func TestCutoverStatusShowsARunningSweep(t *testing.T) {
+	s := newSides(t)
+	s.fill(t, 200)
+	s.beat(t, 0)
+	require.Equal(t, codeOK, s.try(t, "advance", "-percent", "100").code)
+	s.beat(t, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan ran, 1)
+	go func() {
+		ended <- try(ctx, append(append([]string{"cutover", "sweep"}, s.flags...), "-rate", "10", "-batch", "1")...)
+	}()
+	var now cutoverstatus.Status
+	for now.Sweep == nil {
+		require.Empty(t, ended)
+		require.NoError(t, json.Unmarshal([]byte(s.try(t, "status", "-json", "-keys", "none").stdout), &now))
+	}
+	cancel()
+	<-ended
+	assert.NotEmpty(t, now.Sweep.Process)
+	assert.Len(t, now.Processes, 1)
+	now = cutoverstatus.Status{}
+	require.NoError(t, json.Unmarshal([]byte(s.try(t, "status", "-json", "-keys", "none").stdout), &now))
+	assert.Nil(t, now.Sweep, "it has ended")
+}
+
+// The names of a sample are independent: a sweep on its way has moved those before its cursor.
+func TestRandomNames(t *testing.T) {
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
+	t.Cleanup(func() { require.NoError(t, rdb.Close()) })
+	assert.Error(t, randomNames{rdb}.Scan(t.Context(), 0, "", 256).Err())
+	hook := &cursors{counts: map[uint64]int{}}
+	rdb.AddHook(hook)
+	page := randomNames{rdb}.Scan(t.Context(), 0, "", 256)
+	names, cursor := page.Val()
+	require.NoError(t, page.Err())
+	assert.Zero(t, cursor, "there is one page")
+	assert.Len(t, names, sampleSize)
+	assert.Len(t, hook.counts, 4, "parts of the store")
+	for _, n := range hook.counts {
+		assert.InDelta(t, sampleSize/4, n, 100)
+	}
+}
+
+// A sweep has moved an eighth of a real store, in the order of SCAN: that is its share of a sample.
+func TestRandomNamesOfARealStore(t *testing.T) {
+	rdb := redis.NewClient(&redis.Options{Addr: servers.Redis(t).Addr})
+	t.Cleanup(func() { require.NoError(t, rdb.Close()) })
+	const n = 20_000
+	pipe := rdb.Pipeline()
+	for i := range n {
+		pipe.Set(t.Context(), fmt.Sprint("room:", i), "v", 0)
+	}
+	_, err := pipe.Exec(t.Context())
+	require.NoError(t, err)
+	order := map[string]int{}
+	for all := rdb.Scan(t.Context(), 0, "", 1000).Iterator(); all.Next(t.Context()); {
+		if _, twice := order[all.Val()]; !twice {
+			order[all.Val()] = len(order)
+		}
+	}
+	require.Len(t, order, n)
+	share := func(page *redis.ScanCmd) float64 {
+		names, _ := page.Val()
+		require.NotEmpty(t, names)
+		moved := 0
+		for _, name := range names {
+			if order[name] < n/8 {
+				moved++
+			}
+		}
+		return float64(moved) / float64(len(names))
+	}
+	assert.InDelta(t, 1.0/8, share(randomNames{rdb}.Scan(t.Context(), 0, "", 256)), 0.06)
+	assert.InDelta(t, 1, share(rdb.Scan(t.Context(), 0, "", 1000)), 0.01, "control: the first names of the store")
+}
+
+// cursors counts the cursors in each quarter of a store, and answers each SCAN with a name.
+type cursors struct{ counts map[uint64]int }
+
+func (*cursors) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (*cursors) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (c *cursors) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(_ context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			c.counts[cmd.Args()[1].(uint64)%4]++
+			cmd.(*redis.ScanCmd).SetVal([]string{"a"}, 7)
+		}
+		return nil
+	}
+}
+
+func TestCutoverPage(t *testing.T) {
+	s := newSides(t)
+	s.fill(t, 3)
+	s.beat(t, 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	code := make(chan int)
+	go func() {
+		code <- run(ctx, append([]string{"cutover", "status", "-http", "127.0.0.1:0"}, s.flags...), in, io.Discard)
+	}()
+	line := make([]byte, 200)
+	n, err := out.Read(line)
+	require.NoError(t, err)
+	address := regexp.MustCompile(`http://\S+`).FindString(string(line[:n]))
+	get := func(query string) string {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+query, nil)
+		require.NoError(t, err)
+		res, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		text, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		assert.Equal(t, 200, res.StatusCode)
+		return string(text)
+	}
+	assert.Contains(t, get(""), "<h1>desk</h1>")
+	var status cutoverstatus.Status
+	require.NoError(t, json.NewDecoder(strings.NewReader(get("?format=json"))).Decode(&status))
+	assert.Equal(t, cutover.Follow, status.Stage.Phase)
+	assert.EqualValues(t, 3, status.Keys.Old)
+	cancel()
+	assert.Equal(t, codeOK, <-code)
+}

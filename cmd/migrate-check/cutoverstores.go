@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/internal/live"
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// cutoverStores are the stores of a cut-over.
+type cutoverStores struct {
+	old, new *lockupdate.Store
+	clients  []*redis.Client
+}
+
+// Close closes the stores and their clients. Nothing is left to write.
+func (s cutoverStores) Close() {
+	_ = errors.Join(s.old.Close(), s.new.Close())
+	for _, c := range s.clients {
+		_ = c.Close()
+	}
+}
+
+// diagnose returns why a store does not answer: a Store that gives up tells only that the time was up.
+func (s cutoverStores) diagnose(ctx context.Context) (err error) {
+	for i, c := range s.clients {
+		if pingErr := c.Ping(ctx).Err(); pingErr != nil {
+			err = errors.Join(err, fmt.Errorf("-%s: %w", []string{"old", "new", "new-masters"}[min(i, 2)], pingErr))
+		}
+	}
+	return err
+}
+
+// mute drops the log of go-redis: commands return the same errors.
+type mute struct{}
+
+func (mute) Printf(context.Context, string, ...any) {}
+
+// open makes a Store of each address. It connects at the first command.
+func (f *cutoverFlags) open(env func(string) (string, bool)) (s cutoverStores, err error) {
+	redis.SetLogger(mute{})
+	config, err := f.tlsConfig()
+	if err != nil {
+		return s, err
+	}
+	password, err := f.password(env)
+	if err != nil {
+		return s, err
+	}
+	type address struct{ flag, word string }
+	addresses := []address{{"old", f.old}, {"new", f.new}}
+	if f.newMasters != "" {
+		for word := range strings.SplitSeq(f.newMasters, ",") {
+			addresses = append(addresses, address{"new-masters", word})
+		}
+	}
+	for _, side := range addresses {
+		a, err := live.ParseAddress(side.word)
+		if err != nil { // the error must not repeat a password
+			return s, fmt.Errorf("-%s: %w", side.flag, err)
+		}
+		if a.Password == "" {
+			a.Username, a.Password = f.username, password
+		}
+		s.clients = append(s.clients, newClient(a, config))
+	}
+	s.old, s.new = lockupdate.New(s.clients[0], lockupdate.Config{}), lockupdate.New(s.clients[1], lockupdate.Config{})
+	return s, nil
+}
+
+// newClient returns a client that works with a server and through a proxy. It sends each command once.
+func newClient(a live.Address, config *tls.Config) *redis.Client {
+	if a.TLS && config == nil {
+		config = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if a.Primary != "" {
+		return redis.NewFailoverClient(&redis.FailoverOptions{
+			MasterName: a.Primary, SentinelAddrs: a.Sentinels, Username: a.Username, Password: a.Password,
+			TLSConfig: config, Protocol: 2, DisableIdentity: true, MaxRetries: -1, DialerRetries: 1,
+		})
+	}
+	options := proxycompat.Options(proxycompat.Codis32(), a.Host)
+	options.DialerRetries = 1
+	options.Username, options.Password = a.Username, a.Password
+	if strings.HasPrefix(a.Host, "/") {
+		options.Network = "unix"
+	}
+	if config != nil {
+		if options.TLSConfig = config.Clone(); config.ServerName == "" {
+			options.TLSConfig.ServerName, _, _ = net.SplitHostPort(a.Host)
+		}
+		direct := *options
+		direct.Dialer = nil
+		options.Dialer = proxycompat.HelloDialer(redis.NewDialer(&direct))
+	}
+	return redis.NewClient(options)
+}

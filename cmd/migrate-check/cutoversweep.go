@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/internal/cutoverstatus"
+	"github.com/unwatch/unwatch/internal/wrap"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// store opens a Store of the cut-over. close closes it, and not the Stores of its sides.
+func (f *cutoverFlags) store(s cutoverStores) (store *cutover.Store, close func() error) {
+	source := cutover.FromKey(f.name, s.old, s.new)
+	store = f.storeAt(s, cutover.Config{Stage: source})
+	return store, func() error { return errors.Join(store.Close(), source.Close()) }
+}
+
+func (f *cutoverFlags) storeAt(s cutoverStores, cfg cutover.Config) *cutover.Store {
+	cfg.MaxSeal, cfg.Replicas, cfg.NewReplicas = f.maxSeal, f.replicas, f.newReplicas
+	return cutover.New(
+		cutover.Side{Store: s.old, Redis: s.clients[0]}, cutover.Side{Store: s.new, Redis: s.clients[1]}, cfg)
+}
+
+// sweepers is the census of the sweeps that this command runs. They are no processes of the service,
+// so an advance does not wait for them.
+func sweepers(name string) string { return name + ":sweep" }
+
+// sweeper opens a Store that shows its Sweep to status.
+func (f *cutoverFlags) sweeper(s cutoverStores) (store *cutover.Store, close func() error, err error) {
+	source := cutover.FromKey(f.name, s.old, s.new)
+	heartbeat, err := cutover.StartHeartbeat(sweepers(f.name), s.old, source)
+	if err != nil {
+		return nil, nil, errors.Join(err, source.Close())
+	}
+	store = f.storeAt(s, cutover.Config{Stage: source, Heartbeat: heartbeat})
+	return store, func() error { return errors.Join(store.Close(), heartbeat.Close(), source.Close()) }, nil
+}
+
+// walk runs one pass over the old store: sweep moves keys as the stage says, plan and verify write nothing.
+func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores, records []cutoverstatus.Record, w io.Writer) (
+	code int, err error,
+) {
+	var store *cutover.Store
+	var closeStore func() error
+	if action == "sweep" {
+		if store, closeStore, err = f.sweeper(s); err != nil {
+			return codeError, err
+		}
+	} else {
+		store, closeStore = f.store(s)
+	}
+	defer func() { err = errors.Join(err, closeStore()) }()
+	cfg := cutover.SweepConfig{Masters: []cutover.Scanner{s.clients[0]}, Keys: f.choose(), Batch: f.batch, Rate: f.rate}
+	for _, master := range s.clients[2:] {
+		cfg.NewMasters = append(cfg.NewMasters, master)
+	}
+	began := time.Now()
+	if action == "plan" {
+		gates, err := store.Preflight(ctx, cfg)
+		if f.json {
+			err = errors.Join(err, encode(w, gates))
+		} else {
+			sayGates(w, gates)
+		}
+		return codeOf(worst(gates)), err
+	}
+	if action == "verify" {
+		report, err := store.Verify(ctx, cfg)
+		if report.Wrong() > 0 {
+			code = codeDiffers
+		}
+		if err == nil {
+			kept := report
+			kept.Cause = nil // an error has no JSON that can be read back
+			err = f.record(records, cutoverstatus.Record{Began: began.UTC(), Took: time.Since(began), Verify: &kept})
+		}
+		return code, errors.Join(err, f.writeWalk(w, report, []count{
+			{"chosen", report.Chosen, nil},
+			{"in the old store", report.Open, nil},
+			{"moved, equal to the marker's value", report.Equal, nil},
+			{"moved, changed since", report.ChangedSince, nil},
+			{"of these, absent now", report.Missing.Count, report.Missing.Names},
+			{"in transit", report.Transit.Count, report.Transit.Names},
+			{"too large", report.TooLarge.Count, report.TooLarge.Names},
+			{"of another type", report.OtherType.Count, report.OtherType.Names},
+			{"WRONG: two homes", report.TwoHomes.Count, report.TwoHomes.Names},
+			{"WRONG: no marker in the old store", report.Unmarked.Count, report.Unmarked.Names},
+			{"WRONG: marker with an expiry", report.Expiring.Count, report.Expiring.Names},
+			{"WRONG: forgotten by a store", report.Forgotten.Count, report.Forgotten.Names},
+			{"WRONG: impossible states", report.Illegal.Count, report.Illegal.Names},
+			{"WRONG: no answer", report.Failed.Count, report.Failed.Names},
+		}))
+	}
+	pass, err := store.Sweep(ctx, cfg)
+	if pass.TooLarge.Count+pass.OtherType.Count+pass.Refused.Count+pass.Failed.Count > 0 {
+		code = codeDiffers
+	}
+	if err == nil {
+		err = f.record(records, cutoverstatus.Record{Began: began.UTC(), Took: time.Since(began), Pass: &pass})
+	}
+	return code, errors.Join(err, f.writeWalk(w, pass, []count{
+		{"chosen", pass.Chosen, nil},
+		{"moved", pass.Moved, nil},
+		{"where the stage wants them", pass.There, nil},
+		{"that the stage does not move", pass.Kept, nil},
+		{"found on their way, completed", pass.Completed, nil},
+		{"deleted or expired meanwhile", pass.Gone, nil},
+		{"STAY: too large", pass.TooLarge.Count, pass.TooLarge.Names},
+		{"STAY: of another type", pass.OtherType.Count, pass.OtherType.Names},
+		{"STAY: another value in the new store", pass.Refused.Count, pass.Refused.Names},
+		{"FAILED: no answer", pass.Failed.Count, pass.Failed.Names},
+	}))
+}
+
+// count is a row of the result of a pass.
+type count struct {
+	what  string
+	n     int
+	names []string
+}
+
+func (f *cutoverFlags) writeWalk(w io.Writer, result any, counts []count) error {
+	if f.json {
+		return encode(w, result)
+	}
+	table := wrap.NewTable("keys", "#count", "first of them")
+	for _, c := range counts {
+		table.Row(c.what, int64(c.n), strings.Join(c.names, " "))
+	}
+	say(w, "%s", table)
+	return nil
+}
+
+// choose returns the function that -keys describes; nil chooses every key but those of locks.
+func (f *cutoverFlags) choose() func(name string) (rmw.Key, bool) {
+	if f.keys == "" {
+		return nil
+	}
+	return func(name string) (rmw.Key, bool) {
+		for one := range strings.SplitSeq(f.keys, ",") {
+			pattern, label, _ := strings.Cut(one, "=")
+			if ok, _ := path.Match(pattern, name); ok {
+				return rmw.Key{Name: name, Label: label}, true
+			}
+		}
+		return rmw.Key{}, false
+	}
+}
+
+// walks says whether the action visits keys.
+func (f *cutoverFlags) walks(action string) bool {
+	return action == "plan" || action == "sweep" || action == "verify"
+}
+
+// checkWalk checks the flags of plan, sweep and verify.
+func (f *cutoverFlags) checkWalk(action string) error {
+	walks := f.walks(action)
+	switch {
+	case !walks && action != "status" && f.keys != "", !walks && (f.set["batch"] || f.set["rate"] || f.set["max-seal"]):
+		return errors.New("-keys, -batch, -rate and -max-seal are for plan, sweep and verify")
+	case action != "verify" && f.newMasters != "":
+		return errors.New("-new-masters is for verify")
+	case walks && f.dryRun:
+		return errors.New("-dry-run is for advance, freeze and reverse; verify writes nothing")
+	}
+	for one := range strings.SplitSeq(f.keys, ",") {
+		pattern, _, _ := strings.Cut(one, "=")
+		if _, err := path.Match(pattern, ""); err != nil {
+			return fmt.Errorf("-keys: the pattern %q is malformed", pattern)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,308 @@
+package cutover_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+)
+
+var (
+	forward = cutover.Stage{Phase: cutover.Copying, Percent: 100}
+	reverse = cutover.Stage{Phase: cutover.Reverse}
+	follow  = cutover.Stage{}
+	room    = rmw.Key{Name: "room", Label: "room"}
+)
+
+func add(id string) rmw.UpdateFunc {
+	return func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		return rmw.String(cur.Text() + id + ","), nil
+	}
+}
+
+func set(v rmw.Value) rmw.UpdateFunc {
+	return func(context.Context, rmw.Value) (rmw.Value, error) { return v, nil }
+}
+
+// where returns the type of the key in both stores, as the servers tell it.
+func (r *rig) where(name string) (where [2]string) {
+	for i, p := range r.proxies {
+		rdb := redis.NewClient(p.CalmOptions())
+		kind, err := rdb.Type(context.Background(), name).Result()
+		require.NoError(r.t, err)
+		require.NoError(r.t, rdb.Close())
+		where[i] = kind
+	}
+	return where
+}
+
+func TestKeyMovesThereAndBack(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		for i, tc := range []struct {
+			stage cutover.Stage
+			where [2]string
+		}{
+			{follow, [2]string{"string", "none"}},
+			{forward, [2]string{"list", "string"}},
+			{follow, [2]string{"list", "string"}},
+			{reverse, [2]string{"string", "list"}},
+			{forward, [2]string{"list", "string"}},
+		} {
+			p := r.open(tc.stage)
+			_, err := p.Update(t.Context(), room, add(fmt.Sprint(i)))
+			require.NoError(t, err)
+			require.NoError(t, p.Close())
+			assert.Equal(t, tc.where, r.where(room.Name), "after %v", tc.stage)
+		}
+		v, err := r.open(follow).Read(t.Context(), room)
+		require.NoError(t, err)
+		assert.Equal(t, "0,1,2,3,4,", v.Text())
+	})
+}
+
+// A process stops after each command of an update that moves the key. The next one that reads finds
+// the value, and the next one that updates keeps it.
+func TestProcessStopsAfterEachCommand(t *testing.T) {
+	for _, way := range []struct {
+		name        string
+		before, now cutover.Stage
+	}{{"forward", follow, forward}, {"backward", forward, reverse}} {
+		t.Run(way.name, func(t *testing.T) {
+			for n := 0; ; n++ {
+				finished := false
+				bubble(t, func(t *testing.T, r *rig) {
+					p := r.open(way.before)
+					_, err := p.Update(t.Context(), room, add("first"))
+					require.NoError(t, err)
+					require.NoError(t, p.Close())
+					sent := 0
+					var mu sync.Mutex
+					p = r.open(way.now, network{dies: func(string) bool {
+						mu.Lock()
+						defer mu.Unlock()
+						sent++
+						return sent > n
+					}})
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					defer cancel()
+					_, err = p.Update(ctx, room, add("second"))
+					_ = p.Close()
+					finished = err == nil && sent <= n
+					sleep(15 * time.Second) // the lease of a process that stopped
+					other := r.open(follow)
+					v, readErr := other.Read(t.Context(), room)
+					require.NoError(t, readErr)
+					_, updateErr := other.Update(t.Context(), room, add("third"))
+					require.NoError(t, updateErr)
+					got, readErr := other.Read(t.Context(), room)
+					require.NoError(t, readErr)
+					want := "first,"
+					if err == nil || strings.Contains(v.Text(), "second") && errors.Is(err, rmw.ErrOutcomeUnknown) {
+						want += "second,"
+					}
+					assert.Equal(t, want, v.Text(), "stopped after command %d: %v", n, err)
+					assert.Equal(t, want+"third,", got.Text(), "stopped after command %d: %v", n, err)
+				})
+				if finished || t.Failed() {
+					require.Greater(t, n, 6, "the test ended before the move did")
+					return
+				}
+			}
+		})
+	}
+}
+
+func TestExpiryMoves(t *testing.T) {
+	for name, kind := range map[string]rmw.Kind{"string": rmw.KindString, "hash": rmw.KindHash} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				key := rmw.Key{Name: "k", Kind: kind}
+				value := rmw.String("v")
+				if kind == rmw.KindHash {
+					value = rmw.Hash(map[string]string{"f": "v", "g": ""})
+				}
+				p := r.open(follow)
+				_, err := p.Update(t.Context(), key, set(value.WithTTL(time.Hour)))
+				require.NoError(t, err)
+				began := time.Now()
+				for i := range 10 {
+					sleep(time.Minute)
+					p := r.open([]cutover.Stage{forward, reverse}[i%2])
+					_, err := p.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil })
+					require.NoError(t, err)
+					v, left, err := p.Peek(t.Context(), key)
+					require.NoError(t, err)
+					assert.True(t, v.Equal(value))
+					// A move extends the expiry by the time that the fill was on its way.
+					assert.InDelta(t, time.Hour-time.Since(began), left, float64(time.Duration(i+1)*2*time.Millisecond))
+				}
+				sleep(51 * time.Minute)
+				v, err := r.open(follow).Read(t.Context(), key)
+				require.NoError(t, err)
+				assert.False(t, v.Exists())
+			})
+		})
+	}
+}
+
+// A value expires while it is sealed. The next process that looks finds nothing.
+func TestExpiryWhileSealed(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		p := r.open(follow)
+		_, err := p.Update(t.Context(), room, set(rmw.String("v").WithTTL(time.Second)))
+		require.NoError(t, err)
+		sealed := false
+		p = r.open(forward, network{dies: func(string) bool { return sealed }, control: func(script string) string { return script }})
+		r.proxies[0].Inject(proxytest.Fault{
+			Match: func(args []string) bool { return len(args) > 4 && args[4] == "seal" }, Action: proxytest.DelayReply,
+			Do: func() { sealed = true },
+		})
+		_, err = p.Update(t.Context(), room, add("x"))
+		require.Error(t, err)
+		require.Equal(t, [2]string{"list", "list"}, r.where(room.Name))
+		sleep(2 * time.Second)
+		v, err := r.open(follow).Read(t.Context(), room)
+		require.NoError(t, err)
+		assert.False(t, v.Exists())
+		assert.Equal(t, "none", r.where(room.Name)[1])
+	})
+}
+
+func TestKeysThatStay(t *testing.T) {
+	large := strings.Repeat("x", 1<<20+1)
+	fields := map[string]string{"a": large[:1<<19], "b": large[:1<<19+1]}
+	for name, tc := range map[string]struct {
+		key   rmw.Key
+		value rmw.Value
+	}{
+		"string": {room, rmw.String(large)},
+		"hash":   {rmw.Key{Name: "h", Kind: rmw.KindHash}, rmw.Hash(fields)},
+	} {
+		t.Run("larger than MaxSeal, "+name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				_, err := r.open(follow).Update(t.Context(), tc.key, set(tc.value))
+				require.NoError(t, err)
+				_, err = r.open(forward).Update(t.Context(), tc.key, set(tc.value.WithTTL(time.Hour)))
+				require.NoError(t, err)
+				v, left, err := r.open(forward).Peek(t.Context(), tc.key)
+				require.NoError(t, err)
+				assert.True(t, v.Equal(tc.value))
+				assert.InDelta(t, time.Hour, left, float64(time.Second))
+			})
+		})
+	}
+	t.Run("the new store has a value of its own", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			p := r.open(follow)
+			_, err := p.Update(t.Context(), room, add("old"))
+			require.NoError(t, err)
+			require.NoError(t, p.clients[1].Set(t.Context(), room.Name, "foreign", 0).Err())
+			_, err = r.open(follow).Update(t.Context(), room, add("x"))
+			require.NoError(t, err)
+			v, err := r.open(follow).Read(t.Context(), room)
+			require.NoError(t, err)
+			assert.Equal(t, "old,x,", v.Text())
+		})
+	})
+}
+
+// A key that exists in neither store moves only if fn writes it.
+func TestAbsentKeysMoveLate(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		p := r.open(forward)
+		_, err := p.Read(t.Context(), room)
+		require.NoError(t, err)
+		res, err := p.Update(t.Context(), room, func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil })
+		require.NoError(t, err)
+		assert.False(t, res.Written)
+		assert.Equal(t, [2]string{"none", "none"}, r.where(room.Name))
+		_, err = p.Update(t.Context(), room, add("x"))
+		require.NoError(t, err)
+		require.NoError(t, p.Close())
+		assert.Equal(t, [2]string{"list", "string"}, r.where(room.Name))
+	})
+}
+
+func TestReplicasMustHaveTheSeal(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		require.NoError(t, update(add("x"))(r.open(follow)))
+		cfg := cutover.Config{Stage: forward, Replicas: 2}
+		err := update(add("y"))(r.openWith(cfg, network{replicas: 1}))
+		require.ErrorIs(t, err, rmw.ErrUnavailable)
+		require.ErrorContains(t, err, "1 of 2 replicas have the marker")
+		require.Equal(t, [2]string{"list", "list"}, r.where(room.Name), "no fill was sent")
+		require.ErrorIs(t, read(r.openWith(cfg, network{replicas: 1})), rmw.ErrUnavailable, "a process that finds the seal waits, too")
+		require.NoError(t, update(add("y"))(r.openWith(cfg, network{replicas: 2})))
+		v, err := r.open(follow).Read(t.Context(), room)
+		require.NoError(t, err)
+		assert.Equal(t, "x,y,", v.Text())
+	})
+}
+
+func TestInvalid(t *testing.T) {
+	side := cutover.Side{Store: rmwtest.NewMemory(), Redis: redis.NewClient(&redis.Options{})}
+	for name, s := range map[string]*cutover.Store{
+		"no old store":  cutover.New(cutover.Side{Redis: side.Redis}, side, cutover.Config{}),
+		"no new client": cutover.New(side, cutover.Side{Store: side.Store}, cutover.Config{}),
+		"typed nil":     cutover.New(cutover.Side{Store: side.Store, Redis: (*redis.Client)(nil)}, side, cutover.Config{}),
+		"MaxSeal":       cutover.New(side, side, cutover.Config{MaxSeal: -1}),
+		"Replicas":      cutover.New(side, side, cutover.Config{Replicas: -1}),
+		"NewReplicas":   cutover.New(side, side, cutover.Config{NewReplicas: -1}),
+		"Percent":       cutover.New(side, side, cutover.Config{Stage: cutover.Stage{Percent: 101}}),
+		"Phase":         cutover.New(side, side, cutover.Config{Stage: cutover.Stage{Phase: 9}}),
+		"no key":        cutover.New(side, side, cutover.Config{}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			key := rmw.Key{Name: "k"}
+			if name == "no key" {
+				key.Name = ""
+			}
+			_, err := s.Update(t.Context(), key, add("x"))
+			require.ErrorIs(t, err, rmw.ErrInvalid)
+			_, err = s.Read(t.Context(), key)
+			require.ErrorIs(t, err, rmw.ErrInvalid)
+			_, _, err = s.Peek(t.Context(), key)
+			require.ErrorIs(t, err, rmw.ErrInvalid)
+			require.NoError(t, s.Close())
+			_, err = s.Read(t.Context(), key)
+			require.Error(t, err)
+		})
+	}
+}
+
+func TestCompleteUsesTheNewStoreOnly(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		require.NoError(t, update(add("x"))(r.open(forward)))
+		sleep(time.Second)
+		r.proxies[0].Inject(proxytest.Fault{Match: func(args []string) bool { return true }, Times: -1, Action: proxytest.DropRequest})
+		p := r.open(cutover.Stage{Phase: cutover.Complete})
+		require.NoError(t, update(add("y"))(p))
+		require.NoError(t, read(p))
+		_, err := p.Update(t.Context(), rmw.Key{Name: "fresh"}, add("z"))
+		require.NoError(t, err)
+
+		eval := func(key string, args ...any) {
+			require.NoError(t, p.clients[1].Eval(t.Context(), markerScript, []string{key}, args...).Err())
+		}
+		const nonce = "0.1y2p0ij32e8e7"
+		eval("reserved", "reserve", nonce) // nothing was sealed for it
+		_, err = p.Update(t.Context(), rmw.Key{Name: "reserved"}, add("z"))
+		require.NoError(t, err)
+		eval(room.Name, "seal", "2"+nonce[1:], "1"+nonce[1:], 1000)
+		err = update(add("z"))(p)
+		require.ErrorIs(t, err, rmw.ErrUnavailable)
+		require.ErrorContains(t, err, "set the stage to Copying")
+	})
+}

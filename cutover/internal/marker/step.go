@@ -1,0 +1,124 @@
+package marker
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/cutover/internal/protocol"
+	"github.com/unwatch/unwatch/internal/redisx"
+)
+
+// Step is one run of the script, on one key.
+type Step struct{ args []any }
+
+func newStep(key, step, nonce string, args ...any) Step {
+	return Step{append([]any{"evalsha", digest, 1, key, step, nonce}, args...)}
+}
+
+// LookAt returns the state of the key; with value, also the value of a marker that is away.
+func LookAt(key string, value bool) Step {
+	if value {
+		return newStep(key, "look", "", "value")
+	}
+	return newStep(key, "look", "")
+}
+
+// Reserve makes a reservation of an absent key.
+func Reserve(key string, n protocol.Nonce) Step { return newStep(key, "reserve", text(n)) }
+
+// Seal makes a marker of an open key, and returns the value, unless it has more than limit bytes.
+func Seal(key string, n, other protocol.Nonce, limit int) Step {
+	return newStep(key, "seal", text(n), text(other), limit)
+}
+
+// Fill replaces the marker n by the value.
+func Fill(key string, n protocol.Nonce, v Value) Step {
+	args := make([]any, 0, 2+len(v.Data))
+	args = append(args, v.Type, v.Left)
+	for _, d := range v.Data {
+		args = append(args, d)
+	}
+	return newStep(key, "fill", text(n), args...)
+}
+
+// Mark says that the value has arrived in the other store.
+func Mark(key string, n protocol.Nonce) Step { return newStep(key, "mark", text(n)) }
+
+// Unseal replaces the marker n by its value.
+func Unseal(key string, n protocol.Nonce) Step { return newStep(key, "unseal", text(n)) }
+
+// Unreserve deletes the reservation n.
+func Unreserve(key string, n protocol.Nonce) Step { return newStep(key, "unreserve", text(n)) }
+
+// source is the step with the text of the script.
+func (s Step) source() Step {
+	return Step{append([]any{"eval", source}, s.args[2:]...)}
+}
+
+// command does not let the client repeat the step: its caller looks first.
+func (s Step) command(ctx context.Context) *redisx.Command {
+	return &redisx.Command{Cmd: redis.NewCmd(ctx, s.args...)}
+}
+
+func lookOf(cmd *redisx.Command) (Look, error) {
+	reply, err := cmd.Slice()
+	if err != nil {
+		return Look{}, err
+	}
+	look, ok := parse(reply)
+	if !ok {
+		return Look{}, errMarker
+	}
+	return look, nil
+}
+
+// Reply is the reply to one Step.
+type Reply struct {
+	Look Look
+	Err  error
+}
+
+// Do sends the steps in one pipeline. A second pipeline repeats, with the text of the script, the
+// steps that a server refused for lack of it. The order in which steps are executed is not
+// defined: a proxy may change it.
+func (c Client) Do(ctx context.Context, steps []Step) []Reply {
+	replies := make([]Reply, len(steps))
+	var again []int
+	cmds := c.pipeline(ctx, steps)
+	for i, cmd := range cmds {
+		if redisx.IsNoScript(cmd.Err()) {
+			again = append(again, i)
+			continue
+		}
+		replies[i].Look, replies[i].Err = lookOf(cmd)
+	}
+	if len(again) == 0 {
+		return replies
+	}
+	sources := make([]Step, len(again))
+	for n, i := range again {
+		sources[n] = steps[i].source()
+	}
+	for n, cmd := range c.pipeline(ctx, sources) {
+		replies[again[n]].Look, replies[again[n]].Err = lookOf(cmd)
+	}
+	return replies
+}
+
+func (c Client) pipeline(ctx context.Context, steps []Step) []*redisx.Command {
+	pipe := c.Pipeline()
+	cmds := make([]*redisx.Command, len(steps))
+	for i, step := range steps {
+		cmds[i] = step.command(ctx)
+		_ = pipe.Process(ctx, cmds[i]) // queues it
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		for _, cmd := range cmds {
+			if cmd.Err() == nil && cmd.Val() == nil {
+				cmd.SetErr(err) // a client over several servers may not set it
+			}
+		}
+	}
+	return cmds
+}

@@ -1,0 +1,214 @@
+package cutover_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/driver"
+	"github.com/unwatch/unwatch/lock/locktest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// services are two lock services in memory.
+func services() (open func(stage cutover.Source) *cutover.Locks, old, new *locktest.Memory) {
+	old, new = locktest.NewMemory(driver.Config{}), locktest.NewMemory(driver.Config{})
+	return func(stage cutover.Source) *cutover.Locks { return cutover.NewLocks(old.Peer(), new.Peer(), stage) }, old, new
+}
+
+func TestLocks(t *testing.T) {
+	locktest.RunFake(t, func(*testing.T) locktest.Target {
+		open, old, new := services()
+		return locktest.Target{
+			Open:      func(testing.TB) lock.Locker { return open(forward) },
+			Reentrant: true, Tokens: true, Lease: 10 * time.Second,
+			Faults: locktest.Faults{TakeAway: func(ctx context.Context, name string) error {
+				return errors.Join(old.TakeAway(ctx, name), new.TakeAway(ctx, name))
+			}},
+		}
+	})
+}
+
+func TestLossOfEitherLockEndsTheSection(t *testing.T) {
+	for i, side := range []string{"old", "new"} {
+		t.Run(side, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				open, old, new := services()
+				err := open(forward).WithLock(t.Context(), "section", func(ctx context.Context) error {
+					_, err := lock.Token(ctx)
+					require.NoError(t, err)
+					require.NoError(t, []*locktest.Memory{old, new}[i].TakeAway(ctx, "section"))
+					<-ctx.Done()
+					_, err = lock.Token(ctx)
+					require.ErrorIs(t, err, rmw.ErrLockLost)
+					require.Error(t, ctx.Err())
+					require.ErrorIs(t, context.Cause(ctx), rmw.ErrLockLost)
+					return nil
+				})
+				require.ErrorIs(t, err, rmw.ErrLockLost)
+			})
+		})
+	}
+}
+
+// Lock holds both locks until Unlock. If one cannot be taken, none is.
+func TestLockHoldsBoth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open, old, new := services()
+		locks := open(forward)
+		free := func() (names []string) {
+			for name, l := range map[string]*locktest.Memory{"old": old, "new": new} {
+				if l.TryLock(t.Context(), "section", func(context.Context) error { return nil }) == nil {
+					names = append(names, name)
+				}
+			}
+			return names
+		}
+		h, err := locks.Lock(t.Context(), "section")
+		require.NoError(t, err)
+		assert.Empty(t, free())
+		err = locks.WithLock(h.Context(), "section", func(ctx context.Context) error { return ctx.Err() })
+		require.NoError(t, err, "reentrant")
+		require.NoError(t, h.Unlock())
+		require.ErrorIs(t, h.Context().Err(), context.Canceled)
+		assert.Len(t, free(), 2)
+
+		require.NoError(t, new.WithLock(t.Context(), "section", func(context.Context) error {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := locks.Lock(ctx, "section")
+			require.ErrorIs(t, err, rmw.ErrContended)
+			assert.Equal(t, []string{"old"}, free())
+			return nil
+		}))
+		_, err = open(cutover.Stage{Phase: 99}).Lock(t.Context(), "section")
+		require.ErrorIs(t, err, rmw.ErrInvalid)
+	})
+}
+
+// The Sequencer is that of the lock whose token counts, and the State the worse of both.
+func TestSequencerAndStateOfBoth(t *testing.T) {
+	for i, side := range []string{"old", "new"} {
+		t.Run(side, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				old, new := locktest.NewMemory(driver.Config{}), locktest.NewMemory(driver.Config{})
+				h, err := cutover.NewLocks(old, new, forward).Lock(t.Context(), "section")
+				require.NoError(t, err)
+				seq, err := lock.SequencerOf(h.Context())
+				require.NoError(t, err)
+				require.NoError(t, old.Check(t.Context(), seq))
+				require.ErrorIs(t, new.Check(t.Context(), seq), rmw.ErrLockLost)
+				token, err := lock.Token(h.Context())
+				require.NoError(t, err)
+				assert.Equal(t, token, seq.Token)
+				assert.Equal(t, lock.Safe, lock.StateOf(h.Context()))
+
+				restore := []*locktest.Memory{old, new}[i].Cut()
+				time.Sleep(6 * time.Second)
+				assert.Equal(t, lock.Jeopardy, lock.StateOf(h.Context()))
+				time.Sleep(6 * time.Second)
+				assert.Equal(t, lock.Lost, lock.StateOf(h.Context()))
+				_, err = lock.SequencerOf(h.Context())
+				require.ErrorIs(t, err, rmw.ErrLockLost)
+				restore()
+				require.ErrorIs(t, h.Unlock(), rmw.ErrLockLost)
+				require.NoError(t, errors.Join(old.Close(), new.Close()))
+			})
+		})
+	}
+}
+
+// Tokens grow while processes are at Follow and at Copying, also if the new lock's counter is ahead.
+func TestTokensGrowFromFollowToCopying(t *testing.T) {
+	open, _, new := services()
+	for range 5 {
+		require.NoError(t, new.WithLock(t.Context(), "section", func(ctx context.Context) error {
+			_, err := lock.Token(ctx)
+			return err
+		}))
+	}
+	last := uint64(0)
+	for i := range 6 {
+		err := open([]cutover.Stage{follow, forward, reverse}[i%3]).WithLock(t.Context(), "section", func(ctx context.Context) error {
+			token, err := lock.Token(ctx)
+			require.Greater(t, token, last)
+			last = token
+			return err
+		})
+		require.NoError(t, err)
+	}
+}
+
+// Processes at neighbouring stages exclude each other.
+func TestSectionsExcludeEachOther(t *testing.T) {
+	complete := cutover.Stage{Phase: cutover.Complete}
+	for name, tc := range map[string]struct {
+		stages   []cutover.Stage
+		overlaps bool
+	}{
+		"follow and copying":   {[]cutover.Stage{follow, forward, follow, forward}, false},
+		"copying and reverse":  {[]cutover.Stage{forward, reverse, forward, reverse}, false},
+		"copying and complete": {[]cutover.Stage{forward, complete, forward, complete}, false},
+		// Negative control: they have no lock in common.
+		"follow and complete": {[]cutover.Stage{follow, complete, follow, complete}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				open, _, _ := services()
+				var mu sync.Mutex
+				inside, most := 0, 0
+				var wg sync.WaitGroup
+				for i, stage := range tc.stages {
+					locks := open(stage)
+					wg.Go(func() {
+						for range 20 {
+							err := locks.WithLock(t.Context(), "section", func(context.Context) error {
+								mu.Lock()
+								inside++
+								most = max(most, inside)
+								mu.Unlock()
+								time.Sleep(time.Millisecond)
+								mu.Lock()
+								inside--
+								mu.Unlock()
+								return nil
+							})
+							assert.NoError(t, err, "process %d", i)
+						}
+					})
+				}
+				wg.Wait()
+				assert.Equal(t, tc.overlaps, most > 1, fmt.Sprint(most))
+			})
+		})
+	}
+}
+
+// An Update within a section of the same key runs under its lock.
+func TestUpdateWithinASection(t *testing.T) {
+	for name, stage := range map[string]cutover.Stage{"follow": follow, "copying": forward, "reverse": reverse} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				p := r.open(stage)
+				locks := cutover.NewLocks(p.lockers[0], p.lockers[1], stage)
+				err := locks.WithLock(t.Context(), room.Name, func(ctx context.Context) error {
+					_, err := p.Update(ctx, room, add("x"))
+					return err
+				})
+				require.NoError(t, err)
+				v, err := p.Read(t.Context(), room)
+				require.NoError(t, err)
+				assert.Equal(t, "x,", v.Text())
+			})
+		})
+	}
+}

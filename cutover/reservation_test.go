@@ -1,0 +1,42 @@
+package cutover_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// A process that finds the key absent in both stores is slow. Meanwhile a second one writes the key to the
+// old store, and a third one seals it there and stops. No late command of the first one loses the value.
+func TestKeyIsCreatedWhileAnotherProcessFindsItAbsent(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		for _, proxy := range r.proxies {
+			proxy.Inject(proxytest.Fault{
+				Match:  func(args []string) bool { return len(args) > 4 && args[4] == "unreserve" },
+				Action: proxytest.ExecuteLater, Delay: 10 * time.Second, Times: -1,
+			})
+		}
+		slow := r.open(forward)
+		_, err := slow.Update(t.Context(), room, func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil })
+		require.NoError(t, err)
+		require.NoError(t, update(add("x"))(r.open(follow)))
+		sealed := false
+		r.proxies[0].Inject(proxytest.Fault{
+			Match: func(args []string) bool { return len(args) > 4 && args[4] == "seal" }, Action: proxytest.DelayReply,
+			Do: func() { sealed = true },
+		})
+		third := r.open(forward, network{dies: func(string) bool { return sealed }, control: func(script string) string { return script }})
+		require.Error(t, update(add("y"))(third))
+		require.Equal(t, "list", r.where(room.Name)[0], "the seal")
+		sleep(time.Minute) // the late command, and the lease of the third process
+		v, err := r.open(follow).Read(t.Context(), room)
+		require.NoError(t, err)
+		assert.Equal(t, "x,", v.Text())
+	})
+}

@@ -1,0 +1,256 @@
+package cutover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/cutover/internal/protocol"
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Scanner is a client of one server. *redis.Client has it. The client of a cluster is refused: its
+// SCAN asks a server at random.
+type Scanner interface {
+	Scan(ctx context.Context, cursor uint64, match string, count int64) *redis.ScanCmd
+}
+
+// SweepConfig says which keys a Sweep or a Verify visits, and how fast.
+type SweepConfig struct {
+	// Masters are clients of every master of the old store. A pass in either direction scans the
+	// old store: each key that has moved has its marker there.
+	Masters []Scanner
+	// NewMasters are clients of every master of the new store, past its proxy. Verify scans them for
+	// keys without a marker, until the stage is Complete. Default: it does not. Sweep ignores them.
+	NewMasters []Scanner
+	// Keys chooses a key by its name, and gives its Label. Names that begin with "~cutover:" are
+	// never asked for. Default: every key, without a Label, except names that begin with "/lock/",
+	// "/fence/" or "/wait/", the keys of package lockupdate's locks.
+	Keys func(name string) (key rmw.Key, ok bool)
+	// Batch is how many keys share a pipeline. A larger batch is faster, and each of its keys is
+	// without a home for longer. Up to 2 batches are in flight at once while the pass is slower than
+	// Rate, and their values are in memory. Default 16.
+	Batch int
+	// Rate is the greatest number of keys per second. Default: no limit.
+	Rate int
+	// MaxLatency is the round trip of a single-key script above which a pass halves its rate. It
+	// measures one round trip to each store per batch. Default 0: it does not measure.
+	MaxLatency time.Duration
+	// Slow, if set, is asked once per batch: the pass also halves its rate while it returns true.
+	Slow func() bool
+}
+
+// VerifyConfig tunes a [Store.Verify] as a [SweepConfig] does a [Store.Sweep].
+type VerifyConfig = SweepConfig
+
+func (c *SweepConfig) validate() error {
+	if len(c.Masters) == 0 {
+		return fmt.Errorf("%w: SweepConfig.Masters is empty; give a client of every master of the old store", rmw.ErrInvalid)
+	}
+	for _, m := range slices.Concat(c.Masters, c.NewMasters) {
+		switch m.(type) {
+		case *redis.ClusterClient, *redis.Ring:
+			return fmt.Errorf("%w: SweepConfig.Masters has a %T, whose SCAN asks one server at random; give a client of each master",
+				rmw.ErrInvalid, m)
+		}
+		if redisx.IsNil(m) {
+			return fmt.Errorf("%w: SweepConfig.Masters has a nil client", rmw.ErrInvalid)
+		}
+	}
+	if c.Batch < 0 || c.Rate < 0 || c.MaxLatency < 0 {
+		return fmt.Errorf("%w: SweepConfig: Batch is %d, Rate %d and MaxLatency %v; use positive values, or 0 for the defaults",
+			rmw.ErrInvalid, c.Batch, c.Rate, c.MaxLatency)
+	}
+	if c.Batch == 0 {
+		c.Batch = 16
+	}
+	if c.Keys == nil {
+		c.Keys = exceptLocks
+	}
+	return nil
+}
+
+func exceptLocks(name string) (rmw.Key, bool) {
+	for _, prefix := range []string{"/lock/", "/fence/", "/wait/"} {
+		if strings.HasPrefix(name, prefix) {
+			return rmw.Key{}, false
+		}
+	}
+	return rmw.Key{Name: name}, true
+}
+
+// Keys counts keys, and names the first of them.
+type Keys struct {
+	Count int
+	// Names has at most 10 elements.
+	Names []string
+}
+
+func (k *Keys) add(name string) {
+	k.Count++
+	if len(k.Names) < 10 {
+		k.Names = append(k.Names, name)
+	}
+}
+
+// Scanned counts the names that a pass has met. SCAN may return a name twice.
+type Scanned struct {
+	// Names that the masters returned.
+	Names int
+	// Chosen are the names that Config.Keys chose.
+	Chosen int
+}
+
+const (
+	internalPrefix = "~cutover:"
+	// maxLanes is how many batches are in flight at once, at most: both stores work at the same time
+	// then. On two cores, four lanes move no more keys than two, and a key waits three times as long.
+	maxLanes = 2
+	// pageSize is the COUNT of a SCAN.
+	pageSize = 256
+)
+
+// scan calls visit with the chosen keys, until each master has been scanned. A call has the keys of
+// one batch, or of up to maxLanes batches while the pass is slower than Config.Rate.
+func (s *Store) scan(ctx context.Context, op string, cfg SweepConfig, seen *Scanned,
+	visit func(ctx context.Context, keys []rmw.Key, batch int) error,
+) error {
+	err := s.invalid
+	if err == nil {
+		err = cfg.validate()
+	}
+	if err == nil {
+		err = s.gate.Enter()
+	}
+	if err != nil {
+		return redisx.Fail("cutover", op, rmw.Key{}, 0, err)
+	}
+	defer s.gate.Leave()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s.gate.Go(func() {
+		select {
+		case <-s.gate.Closing:
+			cancel(rmw.ErrClosed)
+		case <-ctx.Done():
+		}
+	})
+	pace, lanes := pace{least: interval(cfg.Rate)}, 1
+	batch := make([]rmw.Key, 0, maxLanes*cfg.Batch)
+	flush := func() error {
+		if len(batch) == 0 {
+			return ctx.Err()
+		}
+		slow := s.slow(ctx, cfg, batch[0].Name)
+		began := time.Now()
+		if err := visit(ctx, batch, cfg.Batch); err != nil {
+			return err
+		}
+		n := len(batch)
+		batch = batch[:0]
+		rest := pace.rest(n, time.Since(began), slow)
+		if rest > 0 {
+			lanes = max(lanes/2, 1)
+		} else {
+			lanes = min(lanes+1, maxLanes)
+		}
+		return redisx.Sleep(ctx, rest)
+	}
+	err = func() error {
+		for _, master := range cfg.Masters {
+			for cursor := uint64(0); ; {
+				page, err := await(ctx, s.gate, func(ctx context.Context) *redis.ScanCmd { return master.Scan(ctx, cursor, "", pageSize) })
+				if err == nil {
+					err = page.Err()
+				}
+				if err != nil {
+					return redisx.Blame(ctx, err)
+				}
+				names, next := page.Val()
+				for _, name := range names {
+					seen.Names++
+					if strings.HasPrefix(name, internalPrefix) {
+						continue
+					}
+					key, ok := cfg.Keys(name)
+					if !ok {
+						continue
+					}
+					seen.Chosen++
+					key.Name = name
+					if batch = append(batch, key); len(batch) >= lanes*cfg.Batch {
+						if err := flush(); err != nil {
+							return err
+						}
+					}
+				}
+				if cursor = next; cursor == 0 {
+					break
+				}
+			}
+		}
+		return flush()
+	}()
+	if err == nil {
+		return nil
+	}
+	if errors.Is(context.Cause(ctx), rmw.ErrClosed) {
+		err = rmw.ErrClosed
+	}
+	return redisx.Fail("cutover", op, rmw.Key{}, 0, err)
+}
+
+// inLanes calls work for each batch of n keys, at once.
+func inLanes(n, batch int, work func(from, to int)) {
+	var lanes sync.WaitGroup
+	for from := 0; from < n; from += batch {
+		lanes.Go(func() { work(from, min(from+batch, n)) })
+	}
+	lanes.Wait()
+}
+
+// slow says whether the pass shall halve its rate.
+func (s *Store) slow(ctx context.Context, cfg SweepConfig, key string) bool {
+	slow := cfg.Slow != nil && cfg.Slow()
+	if cfg.MaxLatency > 0 {
+		for side := range s.mover.clients {
+			began := time.Now()
+			_, err := s.mover.look(ctx, protocol.Side(side), key)
+			slow = slow || err != nil || time.Since(began) > cfg.MaxLatency
+		}
+	}
+	return slow
+}
+
+// pace spreads batches over time.
+type pace struct {
+	least time.Duration // per key
+	gap   time.Duration // per key; it doubles while the stores are slow, and halves afterwards
+}
+
+// maxGap bounds the gap: a pass visits 10 keys per second at least.
+const maxGap = 100 * time.Millisecond
+
+func interval(rate int) time.Duration {
+	if rate == 0 {
+		return 0
+	}
+	return time.Second / time.Duration(rate)
+}
+
+// rest returns the time to wait after a batch of n keys that took this long.
+func (p *pace) rest(n int, took time.Duration, slow bool) time.Duration {
+	if slow {
+		p.gap = min(2*max(p.gap, p.least, took/time.Duration(n)), maxGap)
+	} else {
+		p.gap /= 2
+	}
+	return max(p.gap, p.least)*time.Duration(n) - took
+}

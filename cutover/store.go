@@ -1,0 +1,307 @@
+package cutover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/cutover/internal/protocol"
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Side is one of the two stores.
+type Side struct {
+	// Store reads and updates: a lockupdate.Store or a cas.Store over Redis.
+	Store rmw.Store
+	// Redis is the same client. It sends the scripts of a move.
+	Redis Commands
+}
+
+// Commands is the part of a client that a move needs. *redis.Client, *redis.ClusterClient,
+// *redis.Ring and redis.UniversalClient have it. Each command that is sent has exactly one key.
+type Commands interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+	Pipeline() redis.Pipeliner
+}
+
+// RequiredCommands returns the names of the commands that the script of a move calls. An ACL has to
+// allow them, EVAL, EVALSHA, the commands of both Stores, and WAIT with Config.Replicas or Config.NewReplicas.
+func RequiredCommands() []string {
+	return []string{
+		"DEL", "EXISTS", "GET", "HGETALL", "HLEN", "HMSET", "LRANGE", "LSET", "PEXPIRE", "PTTL", "RPUSH", "SET", "STRLEN", "TIME",
+		"TYPE",
+	}
+}
+
+// Source tells the present [Stage]. It is asked for each call, so it must answer from memory. Its
+// error fails the call, so a Source that cannot learn the present Stage returns the last one.
+type Source interface {
+	Stage(ctx context.Context) (Stage, error)
+}
+
+// Config tunes a [Store]. The zero Config follows keys that have moved, and moves none.
+type Config struct {
+	// Stage says which keys move. Default: Stage{}, which is Follow.
+	Stage Source
+	// MaxSeal is the size in bytes above which a value does not move: its seal keeps the server
+	// busy, for 3 ms per MiB of a string. The key stays where it is, and serves. Default 1 MiB.
+	MaxSeal int
+	// Replicas is how many replicas of the old store must have a marker before a process relies on it at
+	// the new store: a seal before its value moves on, and a marker before its key is sent back. The
+	// process asks with WAIT, which costs a round trip per move, so the old store must be reached
+	// without a proxy. With all replicas, no failover of the old store makes a key have two homes.
+	// Add no further replica while an isolated old primary still serves: see docs/cutover.md.
+	// With fewer, one that forgets a seal does. If the replicas do not answer within a second, the
+	// call fails with [rmw.ErrUnavailable]. Default 0: no replicas, or none that takes over.
+	Replicas int
+	// NewReplicas is the same for the new store: how many replicas must have a reservation before its
+	// key is sealed, and a seal of a way back before its value moves on. Without it, a failover of the
+	// new store can make a key look deleted, or have two homes. Proxies refuse WAIT; a Redis Cluster
+	// does not. Default 0.
+	NewReplicas int
+	// MaxAttempts bounds how often one call looks at both stores. Then it fails with
+	// [rmw.ErrContended]. Default 100.
+	MaxAttempts int
+	// Heartbeat, if set, reports the pauses and the running Sweep of this Store to the census.
+	// Several Stores of a process may share it.
+	Heartbeat *Heartbeat
+}
+
+// Store is an [rmw.Store] over two stores. It is safe for concurrent use.
+type Store struct {
+	stores  [2]rmw.Store
+	mover   mover
+	cfg     Config
+	invalid error
+	gate    *redisx.Gate
+}
+
+var (
+	_ rmw.Store  = (*Store)(nil)
+	_ rmw.Peeker = (*Store)(nil)
+	_ io.Closer  = (*Store)(nil)
+)
+
+// New returns a Store that moves keys between old and new. A Side or a Config that cannot work
+// shows as an [rmw.ErrInvalid] from every call.
+func New(old, new Side, cfg Config) *Store {
+	if cfg.Stage == nil {
+		cfg.Stage = Stage{}
+	}
+	if cfg.MaxSeal == 0 {
+		cfg.MaxSeal = 1 << 20
+	}
+	if cfg.MaxAttempts == 0 {
+		cfg.MaxAttempts = 100
+	}
+	s := &Store{stores: [2]rmw.Store{old.Store, new.Store}, cfg: cfg, gate: redisx.NewGate()}
+	switch {
+	case old.Store == nil || new.Store == nil || redisx.IsNil(old.Redis) || redisx.IsNil(new.Redis):
+		s.invalid = fmt.Errorf("%w: cutover.New needs a Store and a client of both sides, not nil", rmw.ErrInvalid)
+	case cfg.MaxSeal < 0 || cfg.MaxAttempts < 0 || cfg.Replicas < 0 || cfg.NewReplicas < 0:
+		s.invalid = fmt.Errorf("%w: cutover.Config: MaxSeal is %d, MaxAttempts %d, Replicas %d, NewReplicas %d; "+
+			"use positive numbers, or 0 for the defaults", rmw.ErrInvalid, cfg.MaxSeal, cfg.MaxAttempts, cfg.Replicas, cfg.NewReplicas)
+	}
+	s.mover = newMover(old.Redis, new.Redis, cfg, s.gate)
+	return s
+}
+
+// Close refuses new calls and waits for those that run. It does not close the Stores.
+func (s *Store) Close() error {
+	s.gate.Close()
+	return nil
+}
+
+// begin admits a call, which must leave the gate.
+func (s *Store) begin(ctx context.Context, key rmw.Key) (Stage, error) {
+	if s.invalid != nil {
+		return Stage{}, s.invalid
+	}
+	stage, err := s.stage(ctx)
+	if err == nil {
+		err = s.gate.Admit(ctx, key)
+	}
+	return stage, err
+}
+
+// stage returns the present Stage.
+func (s *Store) stage(ctx context.Context) (Stage, error) {
+	stage, err := s.cfg.Stage.Stage(ctx)
+	if err == nil {
+		err = stage.Validate()
+	}
+	return stage, err
+}
+
+// Both are fn's answers to a Store that must not run it.
+var (
+	errLook = errors.New("cutover: absent here, so the other store may be the home")
+	errMove = errors.New("cutover: the key moves first")
+)
+
+// call is an Update, a Read or a Peek on its way to the home of the key.
+type call struct {
+	*Store
+	op   string
+	key  rmw.Key
+	goal goal
+	home home
+
+	ofFn bool // fn has failed, or returned a Value of another kind
+}
+
+// home is the store in which a call looks.
+type home struct {
+	protocol.Side
+	// Known says that the key has been there: if it is absent there now, it is absent.
+	Known bool
+	// Stays says that the key cannot move now.
+	Stays bool
+	// TooLarge says that it stays because of Config.MaxSeal.
+	TooLarge bool
+	// Type of the value there when it was looked up, as the command TYPE names it.
+	Type string
+}
+
+// holds says whether the value there is of the key's Kind, or absent.
+func (h home) holds(key rmw.Key) bool { return h.Type == "none" || h.Type == key.Kind.String() }
+
+func (s *Store) newCall(op string, key rmw.Key, stage Stage) *call {
+	c := &call{Store: s, op: op, key: key}
+	switch {
+	case stage.Phase == Complete:
+		c.goal.complete = true
+		c.home = home{Side: protocol.New, Known: true}
+	case stage.Phase == Reverse:
+		c.goal = goal{moves: !stage.Freeze, to: protocol.Old}
+	case stage.Phase == Copying && stage.chosen(key):
+		c.goal = goal{moves: !stage.Freeze, to: protocol.New}
+		c.home.Side = protocol.New
+	}
+	return c
+}
+
+// run calls try at the home of the key, until it is there.
+func (c *call) run(ctx context.Context, try func(rmw.Store) error) error {
+	for attempt := 0; ; attempt++ {
+		err := try(c.stores[c.home.Side])
+		switch {
+		case c.ofFn && errors.Is(err, rmw.ErrWrongKind):
+			return err
+		case !errors.Is(err, errLook) && !errors.Is(err, errMove) && !errors.Is(err, rmw.ErrWrongKind):
+			return err
+		case attempt == c.cfg.MaxAttempts:
+			return redisx.Fail("cutover", c.op, c.key, 0, errTooOften)
+		}
+		if attempt > 1 { // other processes move the key at the same time
+			if err := redisx.Sleep(ctx, pause.Delay(attempt, rand.Float64())); err != nil {
+				return redisx.Fail("cutover", c.op, c.key, 0, err)
+			}
+		}
+		goal, cause := c.goal, err
+		goal.moves = goal.moves && c.op == "update" && !c.home.Stays
+		goal.creates = errors.Is(cause, errMove)
+		goal.unmoved = errors.Is(cause, errLook)
+		if c.home, err = c.mover.settle(ctx, c.key.Name, goal); err != nil {
+			return redisx.Fail("cutover", "move", c.key, 0, redisx.Blame(ctx, err))
+		}
+		if errors.Is(cause, rmw.ErrWrongKind) && !c.home.holds(c.key) {
+			return cause
+		}
+	}
+}
+
+// pause is between two attempts to find a home of the key.
+var pause = rmw.Backoff{Base: 200 * time.Microsecond, Max: 20 * time.Millisecond}
+
+var errTooOften = fmt.Errorf("%w: the key moved each time it was looked for", rmw.ErrContended)
+
+// Update implements [rmw.Updater]. If the stage moves the key, it moves first, and then fn runs
+// under the Store of its new home. A key that exists in neither store moves only if fn writes it.
+// fn may run once more than that Store runs it. With lockupdate's Config.Linger, fn may first run on
+// a value that has moved on since; it then runs again, as after any refused commit.
+func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	stage, err := s.begin(ctx, key)
+	if err == nil && fn == nil {
+		s.gate.Leave()
+		err = fmt.Errorf("%w: the function is nil", rmw.ErrInvalid)
+	}
+	if err != nil {
+		return rmw.Result{}, redisx.Fail("cutover", "update", key, 0, err)
+	}
+	defer s.gate.Leave()
+	c := s.newCall("update", key, stage)
+	var res rmw.Result
+	calls := 0
+	err = c.run(ctx, func(store rmw.Store) (err error) {
+		moves := c.goal.moves && c.goal.to != c.home.Side && !c.home.Stays
+		res, err = store.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			c.ofFn = false
+			switch {
+			case !cur.Exists() && c.home.Side == protocol.New && !c.home.Known:
+				return cur, errLook
+			case cur.Exists() && moves:
+				return cur, errMove
+			}
+			calls++
+			next, err := fn(ctx, cur)
+			c.ofFn = err != nil || next.Exists() && next.Kind() != key.Kind
+			if !c.ofFn && next.Exists() && moves {
+				return cur, errMove
+			}
+			return next, err
+		})
+		return err
+	})
+	res.Attempts = calls
+	return res, err
+}
+
+// Read implements [rmw.Reader]. It moves no key.
+func (s *Store) Read(ctx context.Context, key rmw.Key) (v rmw.Value, err error) {
+	stage, err := s.begin(ctx, key)
+	if err != nil {
+		return rmw.Value{}, redisx.Fail("cutover", "read", key, 0, err)
+	}
+	defer s.gate.Leave()
+	c := s.newCall("read", key, stage)
+	err = c.run(ctx, func(store rmw.Store) (err error) {
+		if v, err = store.Read(ctx, key); err == nil && c.unsure(v) {
+			return errLook
+		}
+		return err
+	})
+	return v, err
+}
+
+// Peek implements [rmw.Peeker], if both Stores do. It moves no key.
+func (s *Store) Peek(ctx context.Context, key rmw.Key) (v rmw.Value, left time.Duration, err error) {
+	stage, err := s.begin(ctx, key)
+	if err != nil {
+		return rmw.Value{}, 0, redisx.Fail("cutover", "peek", key, 0, err)
+	}
+	defer s.gate.Leave()
+	c := s.newCall("peek", key, stage)
+	err = c.run(ctx, func(store rmw.Store) (err error) {
+		peeker, ok := rmw.As[rmw.Peeker](store)
+		if !ok {
+			return redisx.Fail("cutover", "peek", key, 0, fmt.Errorf("%w: the %v Store is no rmw.Peeker", rmw.ErrUnsupported, c.home.Side))
+		}
+		if v, left, err = peeker.Peek(ctx, key); err == nil && c.unsure(v) {
+			return errLook
+		}
+		return err
+	})
+	return v, left, err
+}
+
+// unsure says that the value may be in the other store.
+func (c *call) unsure(v rmw.Value) bool {
+	return !v.Exists() && c.home.Side == protocol.New && !c.home.Known
+}

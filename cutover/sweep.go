@@ -1,0 +1,332 @@
+package cutover
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/cutover/internal/marker"
+	"github.com/unwatch/unwatch/cutover/internal/protocol"
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Pass is the result of one [Store.Sweep]. Each chosen key is in one of the counts from Moved to
+// Failed.
+type Pass struct {
+	// Epoch of the Stage during the pass, 0 if it changed meanwhile.
+	Epoch uint64
+	Scanned
+	// Moved counts the keys that this pass, or a process beside it, moved to the side that the Stage
+	// wants.
+	Moved int
+	// There counts the keys that were at the side that the Stage wants.
+	There int
+	// Kept counts the keys that the Stage does not move.
+	Kept int
+	// Completed counts the keys with a half-done move, which this pass completed.
+	Completed int
+	// Gone counts the keys that were deleted or expired after SCAN returned them.
+	Gone int
+	// TooLarge counts the keys that stay because their value is larger than Config.MaxSeal.
+	TooLarge Keys
+	// OtherType counts the keys that stay because they hold neither a string nor a hash.
+	OtherType Keys
+	// Refused counts the keys that stay because the new store has a value of its own.
+	Refused Keys
+	// Failed counts the keys for which a store did not answer. The next pass completes them.
+	Failed Keys
+	// Cause is the error of the last Failed key.
+	Cause error `json:"-"`
+	// Pause has the batches. Keys that moved one by one, after something unexpected, are not in it.
+	Pause Pause
+}
+
+// Sweep visits each key of the old store once and moves it as the present Stage says: to the new
+// store while Copying, to the old one in Reverse. In every Phase, also under Freeze, it completes
+// the moves that it finds half done. It moves the keys of a batch together, in four pipelines, so
+// that a key waits for its batch only between its seal and its fill.
+//
+// The state of a move is in the keys, so a Sweep may end anywhere, and the next one goes on. Any
+// number of them may run beside each other and beside updates. A key that is created behind the
+// SCAN is in the next pass. The old store needs no more moves of its keys once a pass with a Stage
+// that chooses all of them has Moved, Completed and Failed none.
+//
+// Sweep returns when every key was visited, when ctx ends, when the Store is closed, when a SCAN
+// fails, or when all keys of a batch failed. The Pass is valid beside an error, except for the
+// batch that ctx interrupted: that one completes in the background, and Close waits for it.
+func (s *Store) Sweep(ctx context.Context, cfg SweepConfig) (Pass, error) {
+	first, err := s.stage(ctx)
+	if err != nil {
+		return Pass{}, redisx.Fail("cutover", "sweep", rmw.Key{}, 0, err)
+	}
+	pass := Pass{Epoch: first.Epoch}
+	pauses, began := newPauses(), time.Now().UTC()
+	defer s.cfg.Heartbeat.sweeps(nil)
+	err = s.scan(ctx, "sweep", cfg, &pass.Scanned, func(ctx context.Context, keys []rmw.Key, batch int) error {
+		stage, err := s.stage(ctx)
+		if err != nil {
+			return err
+		}
+		if stage.Epoch != first.Epoch {
+			pass.Epoch = 0
+		}
+		s.cfg.Heartbeat.sweeps(&Progress{Began: began, Pass: pass})
+		return s.sweepBatches(ctx, stage, keys, batch, &pass, pauses)
+	})
+	pass.Pause = pauses.summary()
+	return pass, err
+}
+
+// item is a key of a batch.
+type item struct {
+	key   string
+	goal  goal
+	found found
+	// half says that the key was found on its way.
+	half bool
+	// into is the marker at the other side that the value is for.
+	into protocol.Nonce
+	// seal is the marker that the value was sealed with.
+	seal  protocol.Nonce
+	value marker.Value
+}
+
+// found is the result of the pipelines for one key.
+type found uint8
+
+const (
+	unexpected found = iota // the key needs looks of its own
+	there
+	gone
+	moved
+	unmarked // it has moved, and the mark failed
+	tooLarge
+	otherType
+)
+
+func (s *Store) sweepBatches(ctx context.Context, stage Stage, keys []rmw.Key, batch int, pass *Pass, pauses *pauses) error {
+	items := make([]*item, len(keys))
+	for i, key := range keys {
+		goal := s.newCall("sweep", key, stage).goal
+		goal.complete = false // a sweep looks at the old store in every Phase
+		items[i] = &item{key: key.Name, goal: goal}
+	}
+	took, err := await(ctx, s.gate, func(ctx context.Context) (took []time.Duration) {
+		var mu sync.Mutex
+		inLanes(len(items), batch, func(from, to int) {
+			pauses := s.mover.advance(ctx, items[from:to])
+			mu.Lock()
+			defer mu.Unlock()
+			took = append(took, pauses...)
+		})
+		return took
+	})
+	if err != nil {
+		return err
+	}
+	for _, d := range took {
+		pauses.add(d)
+		s.mover.pauses.add(d)
+	}
+	failed := 0
+	for _, it := range items {
+		if err := s.finish(ctx, it, pass); err != nil && ctx.Err() == nil {
+			failed++
+			pass.Failed.add(it.key)
+			pass.Cause = redisx.Fail("cutover", "sweep", rmw.Key{Name: it.key}, 0, redisx.Blame(ctx, err))
+		}
+	}
+	if failed == len(items) {
+		return fmt.Errorf("all %d keys of a batch failed, the last one: %w", failed, pass.Cause)
+	}
+	return ctx.Err()
+}
+
+// finish counts the key, which moves by itself if something was unexpected.
+func (s *Store) finish(ctx context.Context, it *item, pass *Pass) error {
+	switch it.found {
+	case gone:
+		pass.Gone++
+		return nil
+	case moved:
+		pass.Moved++
+		return nil
+	case there:
+		if it.goal.moves {
+			pass.There++
+		} else {
+			pass.Kept++
+		}
+		return nil
+	case tooLarge:
+		pass.TooLarge.add(it.key)
+		return nil
+	case otherType:
+		pass.OtherType.add(it.key)
+		return nil
+	}
+	h, err := s.mover.settle(ctx, it.key, it.goal)
+	switch {
+	case it.found == unmarked: // the next look at the key marks it
+		pass.Moved++
+	case err != nil:
+		return err
+	case h.TooLarge:
+		pass.TooLarge.add(it.key)
+	case h.Stays && h.Type != "string" && h.Type != "hash":
+		pass.OtherType.add(it.key)
+	case h.Stays:
+		pass.Refused.add(it.key)
+	case it.half:
+		pass.Completed++
+	case it.goal.moves && h.Side == it.goal.to:
+		pass.Moved++
+	case it.goal.moves: // it is absent in both stores
+		pass.Gone++
+	default:
+		pass.Kept++
+	}
+	return nil
+}
+
+// advance moves the keys of a batch in pipelines, and returns its pauses. A key with an unexpected
+// reply is left where it is.
+//
+// It first asks for the TYPE, which is a hint only: a string or a hash is open, and a list is a marker.
+func (m *mover) advance(ctx context.Context, items []*item) (pauses []time.Duration) {
+	var open, marked, away []*item
+	names := make([]string, len(items))
+	for i, it := range items {
+		names[i] = it.key
+	}
+	types := m.ask(ctx, protocol.Old, names, nil, func(p redis.Pipeliner, i int) redis.Cmder { return p.Type(ctx, names[i]) })
+	for i, it := range items {
+		switch kind := types[i].(*redis.StatusCmd).Val(); {
+		case kind == "list":
+			marked = append(marked, it)
+		case kind == "none":
+			it.found = gone
+		case kind == "":
+		case kind != "string" && kind != "hash":
+			it.found = otherType
+		case it.goal.moves && it.goal.to == protocol.New:
+			open = append(open, it)
+		default:
+			it.found = there
+		}
+	}
+	var back []*item
+	for i, old := range m.steps(ctx, protocol.Old, marked, func(it *item) marker.Step { return marker.LookAt(it.key, false) }) {
+		it := marked[i]
+		switch {
+		case old.Err != nil:
+		case old.Look.Kind == protocol.Open && old.Look.Type == "list":
+			it.found = otherType
+		case old.Look.Kind == protocol.Sealed:
+			it.half = true
+		case old.Look.Kind == protocol.Away && it.goal.moves && it.goal.to == protocol.Old:
+			it.into = old.Look.Nonce
+			back = append(back, it)
+		case old.Look.Kind == protocol.Away:
+			away = append(away, it)
+		}
+	}
+	for i, new := range m.steps(ctx, protocol.New, away, func(it *item) marker.Step { return marker.LookAt(it.key, false) }) {
+		switch it := away[i]; {
+		case new.Err != nil:
+		case new.Look.Kind == protocol.Open:
+			it.found = there
+		default:
+			it.half = true
+		}
+	}
+	open = m.each(ctx, protocol.New, open, func(it *item) marker.Step {
+		return marker.Reserve(it.key, protocol.NewNonce(0))
+	}, func(it *item, got marker.Look) bool {
+		it.into = got.Nonce // the new reservation, or the marker that was there
+		return got.Kind == protocol.Away
+	})
+	pauses = append(pauses, m.carry(ctx, protocol.Old, open)...)
+	return append(pauses, m.carry(ctx, protocol.New, back)...)
+}
+
+// carry moves keys away from a side, into the markers that they have at the other one.
+func (m *mover) carry(ctx context.Context, from protocol.Side, items []*item) []time.Duration {
+	if len(items) == 0 {
+		return nil
+	}
+	items = m.confirmed(ctx, from.Other(), items, func(it *item) protocol.Nonce { return it.into })
+	began := time.Now()
+	sealed := m.each(ctx, from, items, func(it *item) marker.Step {
+		it.seal = protocol.NewNonce(it.into.Hop + 1)
+		return marker.Seal(it.key, it.seal, it.into, m.maxSeal)
+	}, func(it *item, got marker.Look) bool {
+		it.value = got.Value
+		if got.TooLarge > 0 {
+			it.found = tooLarge
+		}
+		return got.Kind == protocol.Sealed && got.Nonce == it.seal
+	})
+	sealed = m.confirmed(ctx, from, sealed, func(it *item) protocol.Nonce { return it.seal })
+	if len(sealed) == 0 {
+		return nil
+	}
+	filled := m.each(ctx, from.Other(), sealed, func(it *item) marker.Step {
+		return marker.Fill(it.key, it.into, it.value)
+	}, func(it *item, got marker.Look) bool {
+		it.value = marker.Value{}
+		return got.Kind == protocol.Open
+	})
+	pause := time.Since(began)
+	for _, it := range filled {
+		it.found = unmarked
+	}
+	// The reply of a fill is the further look that a mark needs: the other side was open after the seal.
+	m.each(ctx, from, filled, func(it *item) marker.Step { return marker.Mark(it.key, it.seal) },
+		func(it *item, _ marker.Look) bool { it.found = moved; return true })
+	return []time.Duration{pause}
+}
+
+// confirmed returns the keys whose marker the replicas have.
+func (m *mover) confirmed(ctx context.Context, side protocol.Side, items []*item, of func(*item) protocol.Nonce) (ok []*item) {
+	if m.replicas[side] == 0 || len(items) == 0 {
+		return items
+	}
+	markers := make([]marker.Marker, len(items))
+	for i, it := range items {
+		markers[i] = marker.Marker{Key: it.key, Nonce: of(it)}
+	}
+	for i, reply := range m.confirmAll(ctx, side, markers) {
+		if reply.Err == nil && reply.Look.Nonce == markers[i].Nonce {
+			ok = append(ok, items[i])
+		}
+	}
+	return ok
+}
+
+// each sends one step per key in one pipeline, and returns the keys with a plain reply.
+func (m *mover) each(ctx context.Context, side protocol.Side, items []*item, step func(*item) marker.Step,
+	plain func(*item, marker.Look) bool,
+) (ok []*item) {
+	for i, reply := range m.steps(ctx, side, items, step) {
+		if reply.Err == nil && plain(items[i], reply.Look) {
+			ok = append(ok, items[i])
+		}
+	}
+	return ok
+}
+
+func (m *mover) steps(ctx context.Context, side protocol.Side, items []*item, step func(*item) marker.Step) []marker.Reply {
+	if len(items) == 0 {
+		return nil
+	}
+	steps := make([]marker.Step, len(items))
+	for i, it := range items {
+		steps[i] = step(it)
+	}
+	return m.clients[side].Do(ctx, steps)
+}

@@ -1,0 +1,167 @@
+package cutover_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// admin is a client of one side that no fault strikes.
+func (r *rig) admin(side int) *redis.Client {
+	rdb := redis.NewClient(r.proxies[side].CalmOptions())
+	r.t.Cleanup(func() { _ = rdb.Close() })
+	return rdb
+}
+
+// sweep is a SweepConfig for the old store. Faults strike the scripts only.
+func (r *rig) sweep(batch int) cutover.SweepConfig {
+	return cutover.SweepConfig{Masters: []cutover.Scanner{r.admin(0)}, Batch: batch}
+}
+
+// fill stores n strings, some of them with an expiry, and every fifth key as a hash.
+func (r *rig) fill(n int) {
+	rdb := r.admin(0)
+	for i := range n {
+		name, left := fmt.Sprint("k", i), time.Duration(i%2)*time.Hour
+		if i%5 == 0 {
+			require.NoError(r.t, rdb.HSet(r.t.Context(), name, "f", name, "g", "").Err())
+		} else {
+			require.NoError(r.t, rdb.Set(r.t.Context(), name, "value of "+name, left).Err())
+		}
+	}
+}
+
+// requireFilled checks the keys of fill at their home.
+func (r *rig) requireFilled(n int) {
+	p := r.direct()
+	for i := range n {
+		key, want := rmw.Key{Name: fmt.Sprint("k", i)}, rmw.String(fmt.Sprint("value of k", i))
+		if i%5 == 0 {
+			key.Kind, want = rmw.KindHash, rmw.Hash(map[string]string{"f": key.Name, "g": ""})
+		}
+		v, left, err := p.Peek(r.t.Context(), key)
+		require.NoError(r.t, err, key.Name)
+		require.True(r.t, v.Equal(want), "%s is %v", key.Name, v)
+		if i%5 != 0 && i%2 == 1 {
+			require.InDelta(r.t, time.Hour, left, float64(time.Minute), key.Name)
+		} else {
+			require.Equal(r.t, rmw.NoTTL, left, key.Name)
+		}
+	}
+}
+
+func TestSweepMovesThereAndBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.fill(50)
+		old, new := r.admin(0), r.admin(1)
+		ctx := t.Context()
+		require.NoError(t, old.Set(ctx, "large", strings.Repeat("x", 1<<20+1), 0).Err())
+		require.NoError(t, old.RPush(ctx, "list", "a", "b").Err())
+		require.NoError(t, old.SAdd(ctx, "set", "a").Err())
+		require.NoError(t, old.Set(ctx, "twice", "old", 0).Err())
+		require.NoError(t, new.Set(ctx, "twice", "new", 0).Err())
+		for _, name := range []string{"/lock/k1", "/fence/lock/k1", "/wait/lock/k1", "~cutover:stage"} {
+			require.NoError(t, old.Set(ctx, name, "x", 0).Err())
+		}
+		names := func(names ...string) cutover.Keys { return cutover.Keys{Count: len(names), Names: names} }
+		stay := cutover.Pass{
+			Scanned:  cutover.Scanned{Names: 58, Chosen: 54},
+			TooLarge: names("large"), OtherType: cutover.Keys{Count: 2, Names: []string{"list", "set"}}, Refused: names("twice"),
+		}
+		for i, tc := range []struct {
+			stage cutover.Stage
+			want  func(*cutover.Pass)
+		}{
+			{follow, func(p *cutover.Pass) { p.Kept = 52; p.TooLarge, p.Refused = cutover.Keys{}, cutover.Keys{} }},
+			{forward, func(p *cutover.Pass) { p.Moved = 50 }},
+			{forward, func(p *cutover.Pass) { p.There = 50 }},
+			{cutover.Stage{Phase: cutover.Copying, Percent: 100, Freeze: true},
+				func(p *cutover.Pass) { p.Kept = 52; p.TooLarge, p.Refused = cutover.Keys{}, cutover.Keys{} }},
+			{reverse, func(p *cutover.Pass) {
+				p.Moved, p.There = 50, 2
+				p.TooLarge, p.Refused = cutover.Keys{}, cutover.Keys{}
+			}},
+			{reverse, func(p *cutover.Pass) { p.There = 52; p.TooLarge, p.Refused = cutover.Keys{}, cutover.Keys{} }},
+			{cutover.Stage{Phase: cutover.Copying, Percent: 100, Labels: []string{"other"}},
+				func(p *cutover.Pass) { p.Kept = 52; p.TooLarge, p.Refused = cutover.Keys{}, cutover.Keys{} }},
+			{forward, func(p *cutover.Pass) { p.Moved = 50 }},
+		} {
+			p := r.open(tc.stage)
+			pass, err := p.Sweep(ctx, r.sweep(7))
+			require.NoError(t, err)
+			require.NoError(t, p.Close())
+			want := stay
+			tc.want(&want)
+			if want.Moved > 0 {
+				assert.GreaterOrEqual(t, pass.Pause.Batches, 8)
+				assert.LessOrEqual(t, pass.Pause.P50, pass.Pause.P99)
+				assert.LessOrEqual(t, pass.Pause.P99, pass.Pause.Max)
+				assert.Less(t, pass.Pause.Max, 5*time.Millisecond)
+			}
+			want.Pause = pass.Pause
+			assert.ElementsMatch(t, want.OtherType.Names, pass.OtherType.Names)
+			want.OtherType.Names = pass.OtherType.Names
+			assert.Equal(t, want, pass, "step %d", i)
+			r.requireFilled(50)
+		}
+		assert.Equal(t, [2]string{"list", "string"}, r.where("k1"))
+		assert.Equal(t, [2]string{"string", "none"}, r.where("/lock/k1"))
+		assert.Equal(t, [2]string{"string", "string"}, r.where("twice"))
+	})
+}
+
+// A sweep costs 4 scripts a key in either direction, and a TYPE. A second pass costs 2 looks a key
+// forward, and none backward.
+func TestSweepCommands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		const n = 40
+		r.fill(n)
+		for _, stage := range []cutover.Stage{forward, reverse} { // loads the scripts
+			_, err := r.open(stage).Sweep(t.Context(), r.sweep(16))
+			require.NoError(t, err)
+		}
+		for _, tc := range []struct {
+			stage cutover.Stage
+			want  map[string]int
+		}{
+			{forward, map[string]int{"reserve": n, "seal": n, "fill": n, "mark": n, "type": n}},
+			{forward, map[string]int{"look": 2 * n, "type": n}},
+			{reverse, map[string]int{"look": n, "seal": n, "fill": n, "mark": n, "type": n}},
+			{reverse, map[string]int{"type": n}},
+		} {
+			for _, p := range r.proxies {
+				p.ResetCalls()
+			}
+			_, err := r.open(tc.stage).Sweep(t.Context(), r.sweep(16))
+			require.NoError(t, err)
+			assert.Equal(t, tc.want, r.steps(), tc.stage)
+		}
+	})
+}
+
+// steps counts the steps that the proxies were sent.
+func (r *rig) steps() map[string]int {
+	count := map[string]int{}
+	for _, p := range r.proxies {
+		for _, c := range p.Calls() {
+			switch c.Command() {
+			case "EVALSHA", "EVAL":
+				count[c.Args[4]]++
+			case "TYPE":
+				count["type"]++
+			}
+		}
+	}
+	return count
+}

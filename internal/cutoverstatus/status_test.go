@@ -1,0 +1,355 @@
+package cutoverstatus_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/internal/cutoverstatus"
+	"github.com/unwatch/unwatch/internal/htmlpage/pagetest"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func now() time.Time { return time.Date(2026, 3, 2, 14, 0, 0, 0, time.UTC) }
+
+func ago(d time.Duration) time.Time { return now().Add(-d) }
+
+func process(name string, epoch uint64, pause cutover.Pause) cutover.Process {
+	return cutover.Process{Name: name, Epoch: epoch, Build: "v1.4.2", At: ago(7 * time.Second), Pause: pause}
+}
+
+func pause(n, p50, p99, most int) cutover.Pause {
+	const µs = time.Microsecond
+	return cutover.Pause{Batches: n, P50: time.Duration(p50) * µs, P99: time.Duration(p99) * µs, Max: time.Duration(most) * µs}
+}
+
+// copying are the facts of a service that moves every key, with one process behind and a sweep on
+// its way.
+func copying() cutoverstatus.Facts {
+	f := cutoverstatus.Facts{
+		Name: "desk", Now: now(), Names: 1_000_000,
+		Present: cutover.Stage{Phase: cutover.Copying, Percent: 100, Epoch: 5},
+		Next:    cutover.Stage{Phase: cutover.Complete},
+		Census: []cutover.Process{
+			process("desk-0:4711:abcd", 5, pause(12_031, 410, 1_900, 14_200)),
+			process("desk-1:4711:efgh", 5, pause(9_870, 390, 2_400, 9_000)),
+			process("desk-2:4711:ijkl", 4, pause(2_500, 450, 1_700, 8_000)),
+		},
+		Sweepers: []cutover.Process{process("admin:99:wxyz", 5, pause(31_250, 1_300, 2_900, 8_100))},
+		Sample: &cutover.Report{
+			Scanned: cutover.Scanned{Names: 1_000, Chosen: 990}, Open: 250, Equal: 700, ChangedSince: 30,
+			Transit: cutover.Keys{Count: 2, Names: []string{"room:7", "room:1009"}}, OldestTransit: 1200 * time.Millisecond,
+			OtherType: cutover.Keys{Count: 7, Names: []string{"queue:1"}}, Gone: 1,
+		},
+		Records: []cutoverstatus.Record{
+			{Verify: &cutover.Report{Scanned: cutover.Scanned{Names: 9}}},
+			{Began: ago(5 * time.Hour), Took: 400 * time.Second, Pass: &cutover.Pass{
+				Epoch: 3, Scanned: cutover.Scanned{Names: 900_000}, Moved: 200_000,
+			}},
+			{Began: ago(2 * time.Hour), Took: 4 * time.Minute, Verify: &cutover.Report{
+				Scanned: cutover.Scanned{Names: 1_000_000, Chosen: 990_000}, Open: 989_990, TwoHomes: cutover.Keys{Count: 3},
+				Transit: cutover.Keys{Count: 7}, OldestTransit: 3 * time.Second,
+			}},
+		},
+	}
+	f.Sweepers[0].Sweep = &cutover.Progress{
+		Began: f.Sweepers[0].At.Add(-200 * time.Second), Pass: cutover.Pass{Scanned: cutover.Scanned{Names: 620_000}, Moved: 500_000},
+	}
+	f.Gates = cutover.Ready(f.Present, f.Next, f.Census, nil)
+	return f
+}
+
+// follow are the facts before the first heartbeat.
+func follow() cutoverstatus.Facts {
+	f := cutoverstatus.Facts{
+		Name: "desk", Now: now(), SampleError: "NOPERM no rights for SCAN", Next: cutover.Stage{Phase: cutover.Copying, Percent: 100},
+	}
+	f.Gates = cutover.Ready(f.Present, f.Next, nil, nil)
+	return f
+}
+
+// reverse are the facts of a frozen way back, when a store fails.
+func reverse() cutoverstatus.Facts {
+	f := copying()
+	f.Present = cutover.Stage{Phase: cutover.Reverse, Freeze: true, Epoch: 6}
+	f.Next = cutover.Stage{Phase: cutover.Copying, Percent: 100}
+	f.Sweepers, f.Sample = nil, nil
+	f.Records = append(f.Records, cutoverstatus.Record{
+		Began: ago(time.Hour), Took: 250 * time.Second, Pass: &cutover.Pass{Scanned: cutover.Scanned{Names: 1_000_000}, Moved: 500_000},
+	})
+	f.Census = append(f.Census, process("a-process-with-a-name-as-long-as-a-pod-has-6f7d9c5b4-x2x9z:1:mnop", 6, cutover.Pause{}))
+	f.Census[3].Error = "the new store: store unavailable"
+	f.Gates = cutover.Ready(f.Present, f.Next, f.Census, nil)
+	return f
+}
+
+func examples() map[string]cutoverstatus.Status {
+	down := cutoverstatus.New(reverse())
+	down.Error = "the new store: connection refused"
+	return map[string]cutoverstatus.Status{"copying": cutoverstatus.New(copying()), "follow": cutoverstatus.New(follow()), "reverse": down}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := "testdata/" + name
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(got), 0o600))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got, name)
+}
+
+// The JSON holds all that the text and the page show: both are made of what was read back.
+func TestGolden(t *testing.T) {
+	style := regexp.MustCompile(`(?s)<style>.*</style>|sha256-[^']*`) // golden files do not depend on it
+	for name, s := range examples() {
+		var text, page bytes.Buffer
+		require.NoError(t, s.WriteJSON(&text))
+		golden(t, name+".json", text.String())
+		var back cutoverstatus.Status
+		require.NoError(t, json.Unmarshal(text.Bytes(), &back))
+		golden(t, name+".txt", back.Text())
+		require.NoError(t, back.WriteHTML(&page))
+		golden(t, name+".html", style.ReplaceAllString(page.String(), ""))
+		nodes := pagetest.Parse(t, page.String())
+		pagetest.SelfContained(t, page.String(), nodes)
+		pagetest.Accessible(t, nodes)
+	}
+}
+
+// The document shows a screen that the tests draw.
+func TestDocumentShowsTheScreen(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/cutover.md")
+	require.NoError(t, err)
+	screen := "```text\n" + examples()["copying"].Text() + "```\n"
+	assert.True(t, strings.Contains(string(doc), screen), "copy testdata/copying.txt into docs/cutover.md")
+}
+
+func TestTextFitsAScreen(t *testing.T) {
+	for name, s := range examples() {
+		for line := range strings.Lines(s.Text()) {
+			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 80, name)
+		}
+	}
+}
+
+func TestKeysAreScaled(t *testing.T) {
+	f := copying()
+	k := cutoverstatus.New(f).Keys
+	assert.Equal(t, cutoverstatus.Keys{
+		Looked: 990, Estimate: true, At: now(), Old: 250_000, Transit: 2_000, New: 730_000, Stay: 7_000,
+		Moving: []string{"room:7", "room:1009"}, Oldest: 1200 * time.Millisecond,
+	}, *k)
+	f.Names = 1_000
+	k = cutoverstatus.New(f).Keys
+	assert.False(t, k.Estimate)
+	assert.EqualValues(t, 250, k.Old, "every name was visited")
+	assert.EqualValues(t, 989, k.All())
+	f.Names = 900
+	assert.EqualValues(t, 250, cutoverstatus.New(f).Keys.Old, "names were deleted, or SCAN returned some twice")
+	f.Names = 1_003
+	assert.EqualValues(t, 702+30, cutoverstatus.New(f).Keys.New, "732.19")
+	assert.EqualValues(t, 251, cutoverstatus.New(f).Keys.Old, "250.75")
+	f.Sample = nil
+	k = cutoverstatus.New(f).Keys
+	assert.EqualValues(t, 989_990, k.Old, "the last verify")
+	assert.EqualValues(t, 3, k.Wrong)
+	assert.Equal(t, ago(2*time.Hour), k.At)
+	f.Records = nil
+	assert.Nil(t, cutoverstatus.New(f).Keys)
+}
+
+func TestSweep(t *testing.T) {
+	f := copying()
+	w := cutoverstatus.New(f).Sweep
+	assert.Equal(t, "admin:99:wxyz", w.Process)
+	assert.InDelta(t, 3100, w.Rate, 1e-9, "620,000 names in 200 s")
+	assert.InDelta(t, 380_000/3100.0, w.Left.Seconds(), 1e-3)
+	f.Sweepers = nil
+	w = cutoverstatus.New(f).Sweep
+	assert.Empty(t, w.Process)
+	assert.Zero(t, w.Left)
+	assert.InDelta(t, 900_000/400.0, w.Rate, 1e-9, "the last recorded pass")
+	f.Census[1].Sweep = &cutover.Progress{Began: now().Add(-17 * time.Second), Pass: cutover.Pass{Scanned: cutover.Scanned{Names: 50}}}
+	assert.InDelta(t, 5, cutoverstatus.New(f).Sweep.Rate, 1e-9, "a process of the service sweeps")
+	assert.Equal(t, pause(9_870, 390, 2_400, 9_000), cutoverstatus.New(f).Sweep.Pause)
+	f.Census, f.Records[1].Pause = nil, pause(7, 1, 2, 3)
+	assert.Contains(t, cutoverstatus.New(f).SweepLine(), "2,250 a second; pause p99 2 µs, max 3 µs")
+	f.Records = nil
+	assert.Nil(t, cutoverstatus.New(f).Sweep)
+}
+
+func TestPauseOfTheSlowestProcess(t *testing.T) {
+	assert.Equal(t, pause(24_401, 450, 2_400, 14_200), cutoverstatus.New(copying()).Pause)
+	assert.Contains(t, cutoverstatus.New(follow()).PauseLine(), "no process has reported a move")
+}
+
+func TestVerifyIsTheLast(t *testing.T) {
+	v := cutoverstatus.New(copying()).Verify
+	assert.Equal(t, cutoverstatus.Verify{
+		Began: ago(2 * time.Hour), Took: 4 * time.Minute, Keys: 990_000, Wrong: 3, Transit: 7, Oldest: 3 * time.Second,
+	}, *v)
+	assert.Contains(t, cutoverstatus.New(copying()).VerifyLine(), "3 wrong, 7 in transit, the oldest for 3 s")
+	assert.Nil(t, cutoverstatus.New(follow()).Verify)
+}
+
+func TestWayBack(t *testing.T) {
+	at := func(change func(*cutoverstatus.Facts)) string {
+		f := copying()
+		change(&f)
+		return cutoverstatus.New(f).BackLine()
+	}
+	none := func(*cutoverstatus.Facts) {}
+	assert.Equal(t, "reverse, then sweep; about 4 min 52 s for 730,000 keys", at(none), "the running sweep: 500,000 in 200 s")
+	assert.Equal(t, "reverse, then sweep; about 4 min 52 s for 730,000 keys", at(func(f *cutoverstatus.Facts) {
+		f.Census[0].Sweep = f.Sweepers[0].Sweep
+		f.Sweepers[0].Sweep = &cutover.Progress{Began: ago(time.Hour), Pass: cutover.Pass{Moved: 2}}
+	}), "not a later one that moved few")
+	assert.Equal(t, "reverse, then sweep; about 24 min 20 s for 730,000 keys", at(func(f *cutoverstatus.Facts) { f.Sweepers = nil }))
+	assert.Equal(t, "reverse, then sweep; 730,000 keys, at a rate that no recorded sweep tells",
+		at(func(f *cutoverstatus.Facts) { f.Sweepers, f.Records = nil, nil }))
+	assert.Equal(t, "reverse, then freeze -off, then sweep; about 4 min 52 s for 730,000 keys",
+		at(func(f *cutoverstatus.Facts) { f.Present.Freeze = true }))
+	assert.Equal(t, "forward again: advance -to copying, then sweep; about 1 min 40 s for 250,000 keys",
+		at(func(f *cutoverstatus.Facts) { f.Present.Phase = cutover.Reverse }))
+	assert.Equal(t, "none: the old store misses all updates since this stage",
+		at(func(f *cutoverstatus.Facts) { f.Present.Phase = cutover.Complete }))
+	assert.Equal(t, "none is needed: no stage has moved keys", cutoverstatus.New(follow()).BackLine())
+}
+
+func TestAskedAndNotYet(t *testing.T) {
+	at := func(change func(*cutoverstatus.Facts)) (asked, notYet string) {
+		f := copying()
+		change(&f)
+		s := cutoverstatus.New(f)
+		return s.Asked, strings.Join(s.NotYet, "\n")
+	}
+	asked, why := at(func(*cutoverstatus.Facts) {})
+	assert.Equal(t, "every key in the new store", asked)
+	assert.Contains(t, why, "epoch 5 is not seen by 1 of 3 processes: desk-2:4711:ijkl")
+	assert.Contains(t, why, "about 250,000 keys to move: by a sweep, or when a process updates them")
+	assert.Contains(t, why, "about 7,000 keys cannot move, because of size or type")
+	assert.NotContains(t, why, "no sweep runs")
+	assert.NotContains(t, why, "frozen")
+	assert.NotContains(t, why, "cannot be read")
+
+	_, why = at(func(f *cutoverstatus.Facts) {
+		f.Sweepers, f.Present.Freeze = nil, true
+		f.Census[0].Error = "the old store: timeout"
+		f.Sample.TwoHomes.Count = 1
+	})
+	assert.Contains(t, why, "no sweep runs")
+	assert.Contains(t, why, "frozen: no move begins before freeze -off")
+	assert.Contains(t, why, "the stage cannot be read by 1 of 3 processes: desk-0:4711:abcd: the old store: timeout")
+	assert.Contains(t, why, "about 1,000 keys in a state that no move makes")
+
+	asked, why = at(func(f *cutoverstatus.Facts) {
+		f.Present = cutover.Stage{Phase: cutover.Copying, Percent: 5, Labels: []string{"room", "visitor"}, Epoch: 4}
+	})
+	assert.Equal(t, "5 % of the keys of room, visitor in the new store", asked)
+	assert.NotContains(t, why, "to move")
+
+	asked, why = at(func(f *cutoverstatus.Facts) { f.Present.Phase = cutover.Complete })
+	assert.Equal(t, "every process uses the new store only", asked)
+	assert.Contains(t, why, "about 250,000 keys in the old store, where no process looks")
+
+	asked, why = at(func(f *cutoverstatus.Facts) { f.Present.Phase = cutover.Reverse })
+	assert.Equal(t, "every key in the old store", asked)
+	assert.Contains(t, why, "about 730,000 keys to move")
+
+	done, why := at(func(f *cutoverstatus.Facts) {
+		f.Present.Epoch, f.Sample = 4, &cutover.Report{Scanned: cutover.Scanned{Names: 9, Chosen: 9}, Equal: 9}
+		f.Names = 9
+	})
+	assert.Equal(t, "every key in the new store", done)
+	assert.Empty(t, why)
+}
+
+// Processes with a problem come first, on a screen that has room for six.
+func TestProcessesWithAProblemComeFirst(t *testing.T) {
+	f := copying()
+	for range 20 {
+		f.Census = append([]cutover.Process{process("well:1:aaaa", 5, cutover.Pause{})}, f.Census...)
+	}
+	s := cutoverstatus.New(f)
+	assert.Equal(t, "desk-2:4711:ijkl", s.Processes[0].Name)
+	assert.Contains(t, s.Text(), "desk-2:4711:ijkl")
+	assert.Contains(t, s.Text(), "and 17 more processes; -json has all")
+	f.Census[0].Error = "x"
+	assert.Equal(t, "x", cutoverstatus.New(f).Processes[1].Error)
+}
+
+func TestPageEscapes(t *testing.T) {
+	s := cutoverstatus.New(copying())
+	pagetest.Poison(reflect.ValueOf(&s).Elem())
+	var page bytes.Buffer
+	require.NoError(t, s.WriteHTML(&page))
+	nodes := pagetest.Parse(t, page.String())
+	pagetest.SelfContained(t, page.String(), nodes)
+	pagetest.Accessible(t, nodes)
+	seen := 0
+	for _, n := range nodes {
+		if strings.Contains(n.Text, pagetest.Attack) && (n.Name == "td" || n.Name == "th" || n.Name == "h1" || n.Name == "title") {
+			seen++
+		}
+	}
+	assert.Greater(t, seen, 8)
+	for _, r := range s.Text() {
+		assert.True(t, r == '\n' || r >= ' ')
+	}
+}
+
+// Without a stage there is nothing to show but the error.
+func TestPageWithoutAStage(t *testing.T) {
+	s := cutoverstatus.Status{Name: "desk", At: now(), State: cutover.GateUnknown, Error: "-old: connection refused"}
+	var page bytes.Buffer
+	require.NoError(t, s.WriteHTML(&page))
+	nodes := pagetest.Parse(t, page.String())
+	pagetest.Accessible(t, nodes)
+	assert.Contains(t, page.String(), "The stage is unknown")
+	assert.Contains(t, page.String(), "-old: connection refused")
+	assert.NotContains(t, page.String(), "follow")
+}
+
+func TestHandler(t *testing.T) {
+	s := examples()["copying"]
+	h := cutoverstatus.Handler(func(*http.Request) cutoverstatus.Status { return s })
+	serve := func(method, target string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(method, target, nil))
+		return w
+	}
+	w := serve("GET", "/")
+	assert.Equal(t, 200, w.Code)
+	assert.Equal(t, "5", w.Header().Get("Refresh"))
+	policy := pagetest.PolicyOf(pagetest.Parse(t, w.Body.String()))
+	assert.Equal(t, policy+"; frame-ancestors 'none'", w.Header().Get("Content-Security-Policy"))
+	w = serve("GET", "/?format=json")
+	assert.Empty(t, w.Header().Get("Refresh"))
+	assert.Equal(t, "application/json", w.Header().Get("Content-Type"))
+	var back cutoverstatus.Status
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &back))
+	assert.Equal(t, s.Stage, back.Stage)
+	assert.Empty(t, serve("HEAD", "/").Body.String())
+	assert.Equal(t, 405, serve("POST", "/").Code)
+	assert.Equal(t, 400, serve("GET", "/?format=xml").Code)
+	s = examples()["reverse"]
+	w = serve("GET", "/")
+	assert.Equal(t, 503, w.Code)
+	assert.Contains(t, w.Body.String(), "connection refused")
+}
