@@ -13,7 +13,7 @@ import (
 	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
-func TestCheckOfTheLegacyService(t *testing.T) {
+func TestLongCheckOfTheLegacyService(t *testing.T) {
 	long.Only(t)
 	r := try(t.Context(), "../../examples/legacy-service/...")
 	assert.Equal(t, codeFindings, r.code, r.stderr)
@@ -96,7 +96,7 @@ func TestCancelledCheck(t *testing.T) {
 	assert.Contains(t, r.stderr, "cancel")
 }
 
-func TestVetTool(t *testing.T) {
+func TestLongVetTool(t *testing.T) {
 	long.Only(t)
 	tool := filepath.Join(t.TempDir(), "migrate-check")
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", tool, ".").CombinedOutput()

@@ -15,7 +15,7 @@ const unheard = "line 2 of the script: PUBLISH"
 
 // A script is read from the file that is embedded, and keys are followed into the package
 // that makes them.
-func TestCheckOfAnEmbeddedScript(t *testing.T) {
+func TestLongCheckOfAnEmbeddedScript(t *testing.T) {
 	long.Only(t)
 	r := try(t.Context(), "./testdata/embedded/...")
 	assert.Equal(t, codeFindings, r.code, r.stderr)
@@ -23,7 +23,7 @@ func TestCheckOfAnEmbeddedScript(t *testing.T) {
 	assert.Contains(t, r.stdout, "1 finding (1 MC504) in 2 packages")
 }
 
-func TestVetOfAnEmbeddedScript(t *testing.T) {
+func TestLongVetOfAnEmbeddedScript(t *testing.T) {
 	long.Only(t)
 	tool := filepath.Join(t.TempDir(), "migrate-check")
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", tool, ".").CombinedOutput()

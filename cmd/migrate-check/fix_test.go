@@ -61,7 +61,7 @@ func findings(t *testing.T, report string) (all []finding.Finding) {
 // In a service as it is, the fixes go where they are safe: what -diff shows is what -fix
 // writes; after it the rest is found as before, each WATCH and MULTI of it with the reason
 // why there is no fix; and the service is as good as it was.
-func TestFixOfTheLegacyService(t *testing.T) {
+func TestLongFixOfTheLegacyService(t *testing.T) {
 	long.Only(t)
 	dir := legacyModule(t)
 	read := func() string {

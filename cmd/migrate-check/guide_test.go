@@ -43,7 +43,7 @@ func Move(ctx context.Context, rdb *redis.Client, v string) error {
 `
 
 // The guide's commands do what it says, for somebody who has installed the program.
-func TestGuide(t *testing.T) {
+func TestLongGuide(t *testing.T) {
 	long.Only(t)
 	script, err := filepath.Abs("../../docs/migrate-check.sh")
 	require.NoError(t, err)

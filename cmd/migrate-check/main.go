@@ -4,6 +4,7 @@
 //	migrate-check live redis:6379 -for 10m
 //	migrate-check probe codis-proxy:19000
 //	migrate-check shadow desk-*.json
+//	migrate-check cutover status -name desk -old redis:6379 -new codis-proxy:19000
 //
 // Each subcommand has its own -h. As go vet -vettool=$(which migrate-check) it is a vet
 // tool.

@@ -31,6 +31,7 @@ func subcommands() []subcommand {
 		{"probe", "ask a live address what it permits, and which known proxy it is like", runProbe},
 		{"explain", "say why a rule is one, and what to do; without one list them all", runExplain},
 		{"shadow", "judge saved reports of the shadow: ready, not ready, not enough data", runShadow},
+		{"cutover", "show and change the stage of a cut-over between two stores", runCutover},
 	}
 }
 

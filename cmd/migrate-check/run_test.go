@@ -29,6 +29,7 @@ func try(ctx context.Context, args ...string) ran {
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{"-h"}, {"--help"}, {"help"}, {"probe", "-h"}, {"probe", "h:1", "-help"}, {"shadow", "-h"}, {"live", "-h"},
+		{"cutover", "-h"},
 	} {
 		r := try(t.Context(), args...)
 		assert.Equal(t, codeOK, r.code, args)

@@ -87,7 +87,7 @@ func TestFileKeepsLineEndings(t *testing.T) {
 }
 
 // A file outside of a build cannot be checked there; another build may have it.
-func TestFileIsCheckedInItsBuild(t *testing.T) {
+func TestLongFileIsCheckedInItsBuild(t *testing.T) {
 	long.Only(t)
 	tagged := "//go:build old\n\npackage a\n\nfunc H() int { return 1 }\n"
 	dir := module(t, map[string]string{"a/tagged.go": tagged})

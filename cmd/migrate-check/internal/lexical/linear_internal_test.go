@@ -30,8 +30,8 @@ var repeated = []string{
 	"a: A\n", "redis.use { ",
 }
 
-// TestLinear: three times the file is about three times the work, whatever is in it.
-func TestLinear(t *testing.T) {
+// A file that is three times as long takes about three times the work, whatever it contains.
+func TestLongLinear(t *testing.T) {
 	long.Only(t)
 	for lang, head := range heads {
 		t.Run(lang.String(), func(t *testing.T) {
@@ -47,8 +47,8 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// TestLarge: a file of a megabyte is gone through, also if nothing in it is ever closed.
-func TestLarge(t *testing.T) {
+// A scan of a megabyte ends, even if no bracket in it is ever closed.
+func TestLongLarge(t *testing.T) {
 	long.Only(t)
 	for lang, head := range heads {
 		for _, s := range []string{"redis.multi(", "private "} {

@@ -217,7 +217,7 @@ type function = func(ctx context.Context, key, text string, n int, ttl time.Dura
 `
 
 // A random function is refused, or its rewritten version compiles and behaves the same. UNWATCH_SEED sets the seed.
-func TestRandomFunctionsKeepBehaviour(t *testing.T) {
+func TestLongRandomFunctionsKeepBehaviour(t *testing.T) {
 	long.Only(t)
 	seed := uint64(1)
 	if text := os.Getenv("UNWATCH_SEED"); text != "" {

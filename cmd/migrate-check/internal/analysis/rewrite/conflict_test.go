@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite/internal/twins/after"
-	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite/internal/twins/before"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite/testdata/twins/after"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite/testdata/twins/before"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
 )

@@ -21,9 +21,9 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/analyzers"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite"
-	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite/internal/twins/before"
-	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite/internal/twins/scaffolds"
-	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite/internal/twins/unfixed"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite/testdata/twins/before"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite/testdata/twins/scaffolds"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite/testdata/twins/unfixed"
 	"github.com/unwatch/unwatch/rmw"
 )
 

@@ -19,7 +19,7 @@ import (
 	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
-const twins = "internal/twins"
+const twins = "testdata/twins"
 
 // fixesOf runs the analyzer on a package, and returns its fixes, and the reasons of refusals.
 func fixesOf(t *testing.T, dir string) (fixes []finding.Fix, unfixed []string) {
@@ -69,7 +69,7 @@ func moduleBeside(t *testing.T) string {
 
 // Package after is the exact result of the tool on package before.
 // UNWATCH_UPDATE_GOLDEN=1 writes it.
-func TestTwinsGolden(t *testing.T) {
+func TestLongTwinsGolden(t *testing.T) {
 	long.Only(t)
 	dir := moduleBeside(t)
 	files, err := filepath.Glob(filepath.Join(twins, "before/*.go"))
