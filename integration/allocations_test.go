@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/rmw"
@@ -24,6 +25,7 @@ func TestAllocationsOfAnUpdate(t *testing.T) {
 		most float64
 	}{
 		"lock":      {lockupdate.Config{}, 53},
+		"observed":  {lockupdate.Config{Observer: func(context.Context, lock.Event) {}}, 54},
 		"on demand": {lockupdate.Config{LockOnDemand: true}, 33},
 	} {
 		t.Run(name, func(t *testing.T) {

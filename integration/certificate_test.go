@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/servers"
@@ -49,12 +50,21 @@ func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
 func redisTLS(t *testing.T) (plain *servers.Server, addr string, trusted *tls.Config) {
 	t.Helper()
 	cert, key, pool := certificate(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	addr = l.Addr().String()
-	_, port, _ := net.SplitHostPort(addr)
-	require.NoError(t, l.Close())
-	plain = servers.Redis(t, "--tls-port", port, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert)
+	plain = servers.Redis(t, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert)
+	rdb := redis.NewClient(&redis.Options{Addr: plain.Addr})
+	defer func() { _ = rdb.Close() }()
+	for try := 1; ; try++ {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		addr = l.Addr().String()
+		_, port, _ := net.SplitHostPort(addr)
+		require.NoError(t, l.Close())
+		err = rdb.ConfigSet(t.Context(), "tls-port", port).Err()
+		if err == nil {
+			break
+		}
+		require.Less(t, try, 10, "%v", err) // another program took the port
+	}
 	own, err := tls.LoadX509KeyPair(cert, key)
 	require.NoError(t, err)
 	return plain, addr, &tls.Config{

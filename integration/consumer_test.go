@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/testing/long"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
 // consumer is a service in its own module, with go 1.23 and go-redis 9.11, that gets this checkout from a
@@ -153,7 +154,7 @@ func readme(t *testing.T, from, to string) string {
 
 // The commands of the README check a service that has no toolchain line, no newer go-redis and no
 // requirement for it, and do not change its go.mod and go.sum.
-func TestCheckingAServiceKeepsItsModule(t *testing.T) {
+func TestLongCheckingAServiceKeepsItsModule(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
 	c := newConsumer(t)
@@ -164,6 +165,11 @@ func TestCheckingAServiceKeepsItsModule(t *testing.T) {
 	assert.Contains(t, out, "main.go:11:")
 	assert.Contains(t, out, "(MC101)")
 	assert.Contains(t, out, "exit status 3")
+	codis, err := proxytest.Start(proxytest.Config{Engines: 2})
+	require.NoError(t, err)
+	defer codis.Close()
+	probe := readme(t, "what does it refuse?\n\n```sh\n", "\n```")
+	assert.Contains(t, c.run(strings.Fields(strings.Replace(probe, "HOST:PORT", codis.Addr(), 1))...), "WATCH does not work here")
 	assert.Equal(t, before, c.requirements())
 
 	// Negative control: without a version the package has to be required first.
@@ -211,4 +217,60 @@ func main() {
 `+update)
 	c.run("go", "vet", ".")
 	assert.Contains(t, c.requirements(), "go 1.26")
+}
+
+var (
+	shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
+	findings   = regexp.MustCompile("(?s)```text\n(\\d+ findings .*?)```")
+)
+
+// The example of docs/migration.md migrates in a module of its own, over the published version. Of the
+// page's commands, go test runs after the last step only: package internal/migration runs it after each.
+func TestLongMigrationOfAService(t *testing.T) {
+	t.Parallel()
+	long.Only(t)
+	c := newConsumer(t)
+	c.env = append(c.env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(c.dir)) // excludes a surrounding repository
+	c.run("go", "get", "github.com/unwatch/unwatch@latest")
+	published := strings.TrimSpace(c.run("go", "list", "-m", "-f", "{{.Dir}}", "github.com/unwatch/unwatch"))
+	const service = "examples/legacy-service"
+	for _, dir := range []string{service, "docs/migration"} {
+		require.NoError(t, os.CopyFS(filepath.Join(c.dir, dir), os.DirFS(filepath.Join(published, dir))))
+	}
+	page, err := os.ReadFile(filepath.Join(published, "docs/migration.md"))
+	require.NoError(t, err)
+	codis, err := proxytest.Start(proxytest.Config{Engines: 2})
+	require.NoError(t, err)
+	defer codis.Close()
+
+	var reports, test string
+	for _, block := range shellBlock.FindAllStringSubmatch(string(page), -1) {
+		for command := range strings.Lines(block[1]) {
+			command = strings.TrimSpace(command)
+			switch {
+			case strings.HasPrefix(command, "go test "):
+				test = command
+			case strings.HasPrefix(command, "go run "): // outside of a clone it needs a version
+				command = strings.Replace(command, "cmd/migrate-check ", "cmd/migrate-check@latest ", 1)
+				reports += c.run(strings.Fields(strings.Replace(command, "HOST:PORT", "-timeout 1m "+codis.Addr(), 1))...)
+			case strings.HasPrefix(command, "git apply "):
+				c.run(strings.Fields(command)...)
+				c.run("go", "get", "-t", "./"+service)
+			default:
+				c.run(strings.Fields(command)...)
+			}
+		}
+	}
+	c.run(strings.Fields(test)...)
+	reported := findings.FindAllStringSubmatch(string(page), -1)
+	require.Len(t, reported, 2)
+	for _, r := range reported {
+		assert.Contains(t, reports, r[1])
+	}
+
+	// Negative control: another module cannot import an internal package.
+	c.write(filepath.Join(c.dir, service), "clone.go", "package main\n\nimport _ \"github.com/unwatch/unwatch/internal/redisx\"\n")
+	out, err := c.try("go", "vet", "./"+service)
+	require.Error(t, err)
+	assert.Contains(t, out, "use of internal package")
 }

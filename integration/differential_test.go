@@ -181,7 +181,7 @@ func TestProxytestMatchesTwemproxy(t *testing.T) {
 }
 
 // Package proxytest replies like the right node of a real cluster.
-func TestProxytestMatchesCluster(t *testing.T) {
+func TestLongProxytestMatchesCluster(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
 	profile, err := proxycompat.Lookup("cluster@7.0") // the version of the nodes

@@ -73,7 +73,7 @@ func fleet(t *testing.T, addr string, guard bool) (acked, lost int) {
 	return len(ids), lost
 }
 
-func client(t *testing.T, addr string) *redis.Client {
+func client(t testing.TB, addr string) *redis.Client {
 	rdb := redis.NewClient(proxycompat.Options(proxycompat.Redis(), addr))
 	t.Cleanup(func() { assert.NoError(t, rdb.Close()) })
 	return rdb

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -278,16 +279,17 @@ func TestInspectForeignOwner(t *testing.T) {
 		require.Equal(t, "(nil)", f.acquire(time.Hour))
 		h, err := store.Inspect(t.Context(), "k")
 		require.NoError(t, err)
-		assert.Positive(t, h.TTL)
-		assert.LessOrEqual(t, h.TTL, time.Hour)
-		h.TTL = 0
-		assert.Equal(t, lockupdate.Holder{Owner: foreigner, Count: 2}, h)
+		assert.Positive(t, h.Left)
+		assert.LessOrEqual(t, h.Left, time.Hour)
+		h.Left = 0
+		assert.Equal(t, lock.Info{Sequencer: lock.Sequencer{Name: "k", Owner: foreigner}, Held: true}, h)
+		assert.Equal(t, map[string]string{foreigner: "2"}, f.content())
 
 		require.Equal(t, "(integer) 0", f.unlock())
 		require.Equal(t, "(integer) 1", f.unlock())
 		h, err = store.Inspect(t.Context(), "k")
 		require.NoError(t, err)
-		assert.Zero(t, h)
+		assert.False(t, h.Held)
 	})
 }
 

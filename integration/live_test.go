@@ -230,7 +230,7 @@ func TestLiveReset(t *testing.T) {
 
 // A replica counts replicated MULTI and EXEC, so it is not observed, and its primary gets no finding for
 // replication.
-func TestLiveReplica(t *testing.T) {
+func TestLongLiveReplica(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
 	primary := servers.Redis(t)
@@ -265,7 +265,7 @@ func TestLiveReplica(t *testing.T) {
 }
 
 // One address of a cluster suffices.
-func TestLiveCluster(t *testing.T) {
+func TestLongLiveCluster(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
 	nodes := servers.Cluster(t, 3)

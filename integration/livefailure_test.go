@@ -37,7 +37,7 @@ func connectedReplicas(t *testing.T, rdb *redis.Client) int {
 }
 
 // The sentinels name the primary, and a failover during the observation is noticed.
-func TestLiveSentinel(t *testing.T) {
+func TestLongLiveSentinel(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
 	primary := servers.Redis(t)
@@ -87,7 +87,7 @@ func TestLiveFirstReplica(t *testing.T) {
 }
 
 // A primary that was a replica in between has lost counts of the other primary.
-func TestLiveFailoverAndBack(t *testing.T) {
+func TestLongLiveFailoverAndBack(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
 	primary := servers.Redis(t)

@@ -53,7 +53,7 @@ func lockers(t *testing.T, profile *proxycompat.Profile, addr string) locktest.T
 }
 
 // A Store passes the suite for Lockers over a real server, in real time.
-func TestLockerOnRedis(t *testing.T) {
+func TestLongLockerOnRedis(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
 	server := servers.Redis(t)
@@ -61,7 +61,7 @@ func TestLockerOnRedis(t *testing.T) {
 }
 
 // A Store passes the suite for Lockers behind a real proxy.
-func TestLockerBehindNutcracker(t *testing.T) {
+func TestLongLockerBehindNutcracker(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
 	nutcracker := servers.Nutcracker(t, []string{servers.Redis(t).Addr, servers.Redis(t).Addr}, 4)

@@ -2,11 +2,14 @@ package integration
 
 import (
 	"context"
+	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,13 +19,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/cutoverstatus"
 	"github.com/unwatch/unwatch/internal/servers"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/shadow/report"
 	"github.com/unwatch/unwatch/shadow/report/reporttest"
 )
 
-// The report page of a shadow in a real browser: its fit on a phone, and keyboard navigation.
+// The pages of a shadow and of a cut-over in a real browser: their fit on a phone, and keyboard navigation.
 
 // screenshotsEnv names a folder for a screenshot of each page.
 const screenshotsEnv = "UNWATCH_SCREENSHOTS"
@@ -94,35 +98,63 @@ const sticksOut = `[...document.querySelectorAll("body *")].filter(e => {
 // unfold opens all details elements.
 const unfold = `document.querySelectorAll("details").forEach(d => d.open = true)`
 
-func TestPageFits(t *testing.T) {
+func TestLongPageFits(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
-	b, folder := browser(t), t.TempDir()
+	b := browser(t)
 	for name, r := range map[string]*report.Report{
 		"ready": reporttest.Ready(), "not-ready": reporttest.NotReady(), "thin": reporttest.Thin(),
 		"empty": reporttest.Empty(), "fleet": reporttest.Fleet(),
 	} {
-		file := filepath.Join(folder, name+".html")
-		out, err := os.Create(file)
-		require.NoError(t, err)
-		require.NoError(t, r.WriteHTML(out, report.Policy{}))
-		require.NoError(t, out.Close())
-		grounds := map[string]string{}
-		for _, scheme := range []string{"light", "dark"} {
-			for _, width := range []int64{400, 1400} {
-				what := name + "-" + scheme + "-" + strconv.FormatInt(width, 10)
-				complaints := b.look("file://"+file, width, scheme, func() {
-					b.screenshot(what)
-					evaluate[any](b, unfold)
-					assert.LessOrEqual(t, evaluate[int64](b, "document.documentElement.scrollWidth"), width, what)
-					assert.Empty(t, evaluate[[]string](b, sticksOut), what)
-					grounds[scheme] = evaluate[string](b, "getComputedStyle(document.body).backgroundColor")
-				})
-				assert.Empty(t, complaints, what)
-			}
-		}
-		assert.NotEqual(t, grounds["light"], grounds["dark"], name)
+		b.fits(name, func(w io.Writer) error { return r.WriteHTML(w, report.Policy{}) })
 	}
+}
+
+// The page of a cut-over, from the golden files of its status.
+func TestLongCutoverPageFits(t *testing.T) {
+	t.Parallel()
+	long.Only(t)
+	b := browser(t)
+	files, err := filepath.Glob("../internal/cutoverstatus/testdata/*.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var s cutoverstatus.Status
+		require.NoError(t, json.Unmarshal(text, &s))
+		b.fits("cutover-"+strings.TrimSuffix(filepath.Base(file), ".json"), s.WriteHTML)
+		if s.Keys != nil && len(s.Keys.Moving) > 0 {
+			wide := strings.Repeat("wide", 100)
+			s.Name, s.Keys.Moving[0], s.Processes[0].Name, s.Gates[0].Do, s.NotYet[0], s.Error = wide, wide, wide, wide, wide, wide
+			b.fits("cutover-wide", s.WriteHTML)
+		}
+	}
+}
+
+// fits looks at a page on a desk and on a phone, in both colour schemes.
+func (b tab) fits(name string, write func(io.Writer) error) {
+	b.Helper()
+	file := filepath.Join(b.TempDir(), name+".html")
+	out, err := os.Create(file)
+	require.NoError(b, err)
+	require.NoError(b, write(out))
+	require.NoError(b, out.Close())
+	grounds := map[string]string{}
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int64{400, 1400} {
+			what := name + "-" + scheme + "-" + strconv.FormatInt(width, 10)
+			complaints := b.look("file://"+file, width, scheme, func() {
+				b.screenshot(what)
+				evaluate[any](b, unfold)
+				assert.LessOrEqual(b, evaluate[int64](b, "document.documentElement.scrollWidth"), width, what)
+				assert.Empty(b, evaluate[[]string](b, sticksOut), what)
+				grounds[scheme] = evaluate[string](b, "getComputedStyle(document.body).backgroundColor")
+			})
+			assert.Empty(b, complaints, what)
+		}
+	}
+	assert.NotEqual(b, grounds["light"], grounds["dark"], name)
 }
 
 func (b tab) screenshot(name string) {
@@ -149,7 +181,7 @@ const (
 )
 
 // The page is served over HTTP, with the links and the policy header.
-func TestPageByKeyboard(t *testing.T) {
+func TestLongPageByKeyboard(t *testing.T) {
 	long.Only(t)
 	b := browser(t)
 	mux := http.NewServeMux()
@@ -177,7 +209,7 @@ func TestPageByKeyboard(t *testing.T) {
 }
 
 // Negative control: these tests detect complaints and invisible focus.
-func TestPageNegativeControl(t *testing.T) {
+func TestLongPageNegativeControl(t *testing.T) {
 	long.Only(t)
 	b := browser(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

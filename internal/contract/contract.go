@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,22 +113,26 @@ type faults struct {
 
 // Arm implements [rmwtest.Faults].
 func (f faults) Arm(n int, fault rmwtest.Fault) (stop func() bool) {
-	struck := make(chan struct{})
-	do := func() {
-		if fault.Do != nil {
-			fault.Do()
-		}
-		close(struck)
-	}
 	if fault.Kind == rmwtest.Hang {
 		fault.Delay = f.hangFor
 	}
-	remove := f.p.Inject(proxytest.Fault{
-		Match:  ofAStore,
-		Skip:   n - 1,
+	var seen atomic.Int64
+	return Arm(f.p, fault, func() bool { return seen.Add(1) == int64(n) })
+}
+
+// Arm injects the fault into the first command of a Store for which strikes returns true.
+func Arm(p *proxytest.Proxy, fault rmwtest.Fault, strikes func() bool) (stop func() bool) {
+	struck := make(chan struct{})
+	remove := p.Inject(proxytest.Fault{
+		Match:  func(args []string) bool { return ofAStore(args) && strikes() },
 		Action: actions[fault.Kind],
 		Delay:  fault.Delay,
-		Do:     do,
+		Do: func() {
+			if fault.Do != nil {
+				fault.Do()
+			}
+			close(struck)
+		},
 	})
 	return func() bool {
 		remove()
@@ -155,18 +160,18 @@ func ofAStore(args []string) bool {
 	case "HELLO", "CLIENT", "AUTH", "SELECT", "PING":
 		return false
 	}
-	return args[0] != mark(args[0])
+	return args[0] != Mark(args[0])
 }
 
-// mark spells a command as only Direct does.
-func mark(name string) string { return strings.ToUpper(name[:1]) + strings.ToLower(name[1:]) }
+// Mark spells a command as only Direct does.
+func Mark(name string) string { return strings.ToUpper(name[:1]) + strings.ToLower(name[1:]) }
 
 // Direct accesses the storage by plain commands that every profile permits, with the arguments that Redis
 // 3.2 accepts: it refuses HSET with several fields.
 type Direct struct{ rdb *redis.Client }
 
 func (d Direct) do(ctx context.Context, name string, args ...any) *redis.Cmd {
-	return d.rdb.Do(ctx, append([]any{mark(name)}, args...)...)
+	return d.rdb.Do(ctx, append([]any{Mark(name)}, args...)...)
 }
 
 // Get implements [rmwtest.Direct].
@@ -187,7 +192,7 @@ func (d Direct) Get(ctx context.Context, name string) (rmw.Value, time.Duration,
 		s, err := d.do(ctx, "get", name).Text()
 		return rmw.String(s), ttl, err
 	}
-	fields := redis.NewMapStringStringCmd(ctx, mark("hgetall"), name)
+	fields := redis.NewMapStringStringCmd(ctx, Mark("hgetall"), name)
 	err = d.rdb.Process(ctx, fields)
 	return rmw.Hash(fields.Val()), ttl, err
 }

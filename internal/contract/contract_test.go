@@ -126,7 +126,7 @@ func TestDirectSendsWhatRedis32Accepts(t *testing.T) {
 		b := bench()
 		b.Trouble = func(_ context.Context, p *proxytest.Proxy) {
 			p.Inject(proxytest.Fault{Match: func(args []string) bool {
-				if args[0] != mark(args[0]) {
+				if args[0] != Mark(args[0]) {
 					return false // connection set-up
 				}
 				mu.Lock()

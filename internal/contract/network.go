@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"sync"
+	"syscall"
+	"time"
 )
 
-// Network is a client's network, which can be cut. The zero Network works.
+// Network is a client's network, which can be disturbed. The zero Network works.
 type Network struct {
-	mu    sync.Mutex
-	isCut bool
-	conns []net.Conn
+	mu     sync.Mutex
+	isCut  bool
+	isMute bool // replies are lost
+	isLate bool // what the client writes is held back
+	conns  []*conn
 }
 
 // DialFunc is how a client dials.
@@ -20,17 +25,37 @@ type DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error
 // Dialer dials by next while the network is whole.
 func (n *Network) Dialer(next DialFunc) DialFunc {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if n.cut() {
+			return nil, errCut
+		}
+		opened, err := next(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		if n.isCut {
-			return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("the network is cut")}
+			_ = opened.Close()
+			return nil, errCut
 		}
-		conn, err := next(ctx, network, addr)
-		if err == nil {
-			n.conns = append(n.conns, conn)
+		c := &conn{Conn: opened, network: n}
+		n.conns = append(n.conns, c)
+		if raw, ok := opened.(syscall.Conn); ok {
+			return struct {
+				*conn
+				syscall.Conn
+			}{c, raw}, nil
 		}
-		return conn, err
+		return c, nil
 	}
+}
+
+var errCut = &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("the network is cut")}
+
+func (n *Network) cut() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.isCut
 }
 
 // Cut breaks all connections and refuses new ones until restore is called.
@@ -38,13 +63,126 @@ func (n *Network) Cut() (restore func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.isCut = true
-	for _, conn := range n.conns {
-		_ = conn.Close()
-	}
-	n.conns = nil
+	n.breakLocked()
 	return func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		n.isCut = false
 	}
+}
+
+// Break breaks all connections. New ones work.
+func (n *Network) Break() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.breakLocked()
+}
+
+func (n *Network) breakLocked() {
+	for _, c := range n.conns {
+		_ = c.Conn.Close()
+	}
+	n.conns = nil
+}
+
+// LoseReplies breaks each connection when something arrives on it, until restore is called. So
+// the server has executed the request, and its reply is lost. A new connection breaks at its
+// handshake.
+func (n *Network) LoseReplies() (restore func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.isMute = true
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.isMute = false
+	}
+}
+
+// Delay holds back what the client writes until deliver is called, also if the client closes
+// the connection meanwhile. A connection that was closed is closed a second after deliver has
+// written what was held back, or when the server closes it.
+func (n *Network) Delay() (deliver func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.isLate = true
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.isLate = false
+		for _, c := range slices.Clone(n.conns) {
+			c.deliverLocked()
+		}
+	}
+}
+
+// conn is a connection of a Network.
+type conn struct {
+	net.Conn
+
+	network *Network
+	held    []byte // written, and held back; guarded by the Network's mutex
+	closed  bool   // by the client, while something is held back; guarded as held
+}
+
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.network.mu.Lock()
+	defer c.network.mu.Unlock()
+	if n > 0 && c.network.isMute {
+		_ = c.Conn.Close()
+		return 0, &net.OpError{Op: "read", Net: "tcp", Err: errors.New("the reply is lost")}
+	}
+	return n, err
+}
+
+func (c *conn) Write(b []byte) (int, error) {
+	c.network.mu.Lock()
+	late := c.network.isLate
+	if late {
+		c.held = append(c.held, b...)
+	}
+	c.network.mu.Unlock()
+	if late {
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
+}
+
+func (c *conn) Close() error {
+	c.network.mu.Lock()
+	defer c.network.mu.Unlock()
+	if len(c.held) > 0 {
+		c.closed = true
+		return c.Conn.SetDeadline(time.Unix(1, 0)) // whoever reads returns
+	}
+	c.forgetLocked()
+	return c.Conn.Close()
+}
+
+func (c *conn) forgetLocked() {
+	c.network.conns = slices.DeleteFunc(c.network.conns, func(other *conn) bool { return other == c })
+}
+
+func (c *conn) deliverLocked() {
+	if len(c.held) == 0 {
+		return
+	}
+	held := c.held
+	c.held = nil
+	if !c.closed {
+		_, _ = c.Conn.Write(held)
+		return
+	}
+	c.forgetLocked()
+	_ = c.SetDeadline(time.Now().Add(time.Second))
+	_, _ = c.Conn.Write(held)
+	go func() { // a reply that is not read resets the connection, and with it the request
+		defer func() { _ = c.Conn.Close() }()
+		for buf := make([]byte, 1024); ; {
+			if _, err := c.Conn.Read(buf); err != nil {
+				return
+			}
+		}
+	}()
 }

@@ -35,6 +35,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&cfg.Pool, "pool", 32, "how many connections all stores have together")
 	flags.StringVar(&cfg.Topology, "topology", "redis", "the servers: "+strings.Join(load.Topologies(), ", "))
 	flags.BoolVar(&cfg.OnDemand, "on-demand", false, "update without the lock where nobody contends: Config.LockOnDemand")
+	flags.IntVar(&cfg.Sweep, "sweep", 0, "how many keys a second a sweep moves beside the updates, once as a control without this limit; 0: no cut-over")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0

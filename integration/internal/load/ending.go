@@ -85,6 +85,9 @@ func (p *play) end() Ending {
 // after counts the resources that are left once the stores are closed, then closes their clients and counts
 // again.
 func (p *play) after(ctx context.Context, m *Measured) error {
+	if err := p.sweeper.verify(ctx, m); err != nil {
+		return fmt.Errorf("verify the cut-over: %w", err)
+	}
 	values, locks, err := p.site.stored(ctx, p.keys)
 	if err != nil {
 		return fmt.Errorf("read the final state: %w", err)
@@ -92,7 +95,7 @@ func (p *play) after(ctx context.Context, m *Measured) error {
 	m.Tally = p.ledger.tally(values)
 	m.Ending.Locks = locks
 	for _, one := range p.members {
-		if err := one.rdb.Close(); err != nil {
+		if err := one.leave(); err != nil {
 			return err
 		}
 	}

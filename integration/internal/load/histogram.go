@@ -13,11 +13,13 @@ type histogram[T ~int64] struct {
 	values *hdrhistogram.Histogram // nil: empty
 }
 
+func newValues() *hdrhistogram.Histogram { return hdrhistogram.New(1, math.MaxInt64/2, 2) }
+
 func (h *histogram[T]) add(v T) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.values == nil {
-		h.values = hdrhistogram.New(1, math.MaxInt64/2, 2)
+		h.values = newValues()
 	}
 	_ = h.values.RecordValue(int64(min(max(v, 0), math.MaxInt64/2))) // the value is within the limits
 }
@@ -36,5 +38,5 @@ func (h *histogram[T]) spread() Spread[T] {
 func (h *histogram[T]) reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.values = nil
+	h.values = newValues() // now, so that the heap does not grow later
 }

@@ -27,6 +27,9 @@ type Measured struct {
 	ConnectionsAtServer    int // the maximum seen; -1: hidden by a proxy
 	GoroutinesBefore       int // before the stores were made
 
+	Sweeps                []Swept // empty: no cut-over
+	IdleLost, WrongStates int     // keys after the sweeps: see [cutover.Store.Verify]
+
 	OnDemand bool // updates take the lock only after contention
 	Ending   Ending
 }
@@ -78,7 +81,7 @@ const (
 // judge compares the measurements with the promises.
 func judge(m *Measured) []Row {
 	return slices.Concat(judgeTally(m.Tally), judgeHeap(m.Samples), judgeGoroutines(m.Samples), judgeConnections(m),
-		judgeWaits(m.Waits), judgeFairness(m), judgeLeases(m), judgeEnding(m))
+		judgeWaits(m.Waits), judgeSweeps(m), judgeFairness(m), judgeLeases(m), judgeEnding(m))
 }
 
 func atMost(what string, n, bound int64) Row {
@@ -211,13 +214,17 @@ func judgeEnding(m *Measured) []Row {
 	if m.OnDemand {
 		within += heldFor // a function whose commit is refused runs again, under the lock
 	}
+	abandoned := atMost("  refused though their function ran", e.Abandoned, 0)
+	if len(m.Sweeps) > 0 { // the function of an absent key runs before the key moves, and again afterwards
+		abandoned = told(abandoned.What, abandoned.Measured)
+	}
 	return []Row{
 		told("Close: updates under way", wrap.Grouped(e.Calls)),
 		atLeast("  of which in their function", e.Inside, 1),
 		{"  took", seconds(e.Took), "<= " + seconds(within), e.Took > within},
 		atMost("  errors", int64(len(e.Errors)), 0),
 		atMost("  calls that did not end", e.Unended, 0),
-		atMost("  refused though their function ran", e.Abandoned, 0),
+		abandoned,
 		atMost("  calls admitted afterwards", int64(e.Admitted), 0),
 		atMost("  locks left", int64(len(e.Locks)), 0),
 		atMost("  connections left", int64(e.ConnectionsLeft), 0),

@@ -21,6 +21,7 @@ func fair() *Measured {
 		Shares: []int64{250, 260, 240, 250}, Served: [][]int64{{90, 100, 110}, {50, 45, 45}},
 		Ending: Ending{Calls: 1000, Inside: 600, Took: 2 * time.Second, Goroutines: 10},
 	}
+	m.Sweeps = []Swept{{Limit: 3000, Moved: 2900, Took: time.Second}, {Moved: 9000, Took: time.Second}}
 	for p := range ending {
 		m.Waits[p] = Waits{N: 1000, P50: 10 * time.Millisecond, P99: 20 * time.Millisecond, Longest: time.Second}
 	}
@@ -64,6 +65,10 @@ func TestEveryJudgeFails(t *testing.T) {
 		{"a long wait", "longest wait, keys: even", func(m *Measured) { m.Waits[even].Longest = patience + 1 }},
 		{"a long wait for a key of many", "longest wait, keys: skewed", func(m *Measured) { m.Waits[skewed].Longest = patience + 1 }},
 		{"a part that did not happen", "longest wait, keys: one key", func(m *Measured) { m.Waits[hot] = Waits{} }},
+		{"a sweep that moves nothing", "sweep of 3,000 keys a second at most", func(m *Measured) { m.Sweeps[0].Moved = 0 }},
+		{"a control that moves nothing", "sweep without a limit, keys a second", func(m *Measured) { m.Sweeps[1].Moved = 0 }},
+		{"a lost idle key", "swept keys without their value", func(m *Measured) { m.IdleLost = 1 }},
+		{"a key with two homes", "swept keys in a wrong state", func(m *Measured) { m.WrongStates = 1 }},
 		{"a store that is let in late", "    99th percentile / median", func(m *Measured) { m.Passed.P99 = 31 * m.Passed.P50 }},
 		{"a store that has to wait for a lease to end", "  longest", func(m *Measured) { m.Turns.Longest = lease + 1 }},
 		{"stores that do not take turns", "    99th percentile / median", func(m *Measured) { m.Passed = Spread[int64]{} }},
@@ -78,7 +83,8 @@ func TestEveryJudgeFails(t *testing.T) {
 		{"a slow Close, on demand", "  took", func(m *Measured) { m.OnDemand, m.Ending.Took = true, patience+heldFor+1 }},
 		{"a Close that fails", "  errors", func(m *Measured) { m.Ending.Errors = []string{"no"} }},
 		{"a call that does not end", "  calls that did not end", func(m *Measured) { m.Ending.Unended = 1 }},
-		{"a refusal of one whose function ran", "  refused though their function ran", func(m *Measured) { m.Ending.Abandoned = 1 }},
+		{"a refusal of one whose function ran", "  refused though their function ran",
+			func(m *Measured) { m.Sweeps, m.Ending.Abandoned = nil, 1 }},
 		{"a closed store that is open", "  calls admitted afterwards", func(m *Measured) { m.Ending.Admitted = 1 }},
 		{"a lock that stays", "  locks left", func(m *Measured) { m.Ending.Locks = []string{"/lock/load:1"} }},
 		{"a connection that stays", "  connections left", func(m *Measured) { m.Ending.ConnectionsLeft = 1 }},
@@ -102,6 +108,20 @@ func broken(rows []Row) (names []string) {
 		}
 	}
 	return names
+}
+
+// A store that pauses on a slow machine is not a store that waits for another one.
+func TestTurnNeedsAnotherStore(t *testing.T) {
+	p := &play{began: time.Now().Add(-time.Minute), members: []*member{{}, {}}}
+	w := &worker{play: p, member: p.members[0]}
+	w.servedAt.Store(int64(30 * time.Second))
+	w.turn()
+	assert.Zero(t, p.turns.spread().N, "nobody else had the key")
+	p.members[1].hot.Add(7)
+	w.servedAt.Store(int64(30 * time.Second))
+	w.turn()
+	assert.EqualValues(t, 1, p.turns.spread().N)
+	assert.EqualValues(t, 7, p.passed.spread().Longest)
 }
 
 func TestTally(t *testing.T) {

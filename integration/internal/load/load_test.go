@@ -26,14 +26,17 @@ func small(t *testing.T, topology string) Config {
 }
 
 // A small load over each topology; make load plays a large one.
-func TestLoad(t *testing.T) {
+func TestLongLoad(t *testing.T) {
 	long.Only(t)
-	for _, topology := range append(Topologies(), "redis, on demand") {
+	for _, topology := range append(Topologies(), "redis, on demand", "redis, sweep", "nutcracker, sweep") {
 		t.Run(topology, func(t *testing.T) {
-			topology, _, onDemand := strings.Cut(topology, ", ")
+			topology, variant, _ := strings.Cut(topology, ", ")
 			needs(t, topology)
 			cfg := small(t, topology)
-			cfg.OnDemand = onDemand
+			cfg.OnDemand = variant == "on demand"
+			if variant == "sweep" {
+				cfg.Sweep = 500
+			}
 			report, err := Run(t.Context(), cfg)
 			require.NoError(t, err)
 			var table bytes.Buffer
@@ -56,10 +59,12 @@ func needs(t *testing.T, topology string) {
 
 func TestConfigsThatCannotWork(t *testing.T) {
 	for want, harm := range map[string]func(cfg *Config){
-		"a duration of at least 1s is needed":                                  func(cfg *Config) { cfg.Duration = 0 },
-		"at least 2 keys and 4 goroutines are needed":                          func(cfg *Config) { cfg.Goroutines = 3 },
-		"a pool of at least 8 connections is needed: two for each of 4 stores": func(cfg *Config) { cfg.Pool = 7 },
-		"no topology is called moon; there are redis, nutcracker, codis":       func(cfg *Config) { cfg.Topology = "moon" },
+		"a duration of at least 1s is needed":                                 func(cfg *Config) { cfg.Duration = 0 },
+		"at least 2 keys and 4 goroutines are needed":                         func(cfg *Config) { cfg.Goroutines = 3 },
+		"a pool of at least 8 connections is needed: 2 for each of 4 stores":  func(cfg *Config) { cfg.Pool = 7 },
+		"a sweep needs a positive rate":                                       func(cfg *Config) { cfg.Sweep = -1 },
+		"a pool of at least 16 connections is needed: 4 for each of 4 stores": func(cfg *Config) { cfg.Sweep, cfg.Pool = 1, 15 },
+		"no topology is called moon; there are redis, nutcracker, codis":      func(cfg *Config) { cfg.Topology = "moon" },
 	} {
 		cfg := small(t, "redis")
 		harm(&cfg)
@@ -115,7 +120,7 @@ func (s *spoiled) Close() error {
 }
 
 // The whole run has to find what each judge finds in what it is given.
-func TestMistakesShow(t *testing.T) {
+func TestLongMistakesShow(t *testing.T) {
 	long.Only(t)
 	needs(t, "redis")
 	m := &mistakes{end: make(chan struct{})}

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -25,15 +26,15 @@ const (
 
 // store is the subject of a run; tests replace it with a defective one.
 type store interface {
-	rmw.Updater
+	rmw.Store
 	Stats() lockupdate.Stats
 	Close() error
 }
 
-// member is one store with its client.
+// member is one store with its clients.
 type member struct {
 	store
-	rdb *redis.Client
+	clients []*redis.Client
 
 	hot      atomic.Int64 // updates of the contended key
 	others   atomic.Int64 // the other stores' updates at the last acknowledgment
@@ -41,8 +42,20 @@ type member struct {
 }
 
 func join(s *site, share int, dials *dials, open func(rdb *redis.Client) store) *member {
+	if s.old != nil {
+		return joinMoving(s, share, dials, open)
+	}
 	rdb := redis.NewClient(options(s, share, dials))
-	return &member{store: open(rdb), rdb: rdb}
+	return &member{store: open(rdb), clients: []*redis.Client{rdb}}
+}
+
+// leave closes the clients.
+func (m *member) leave() error {
+	var errs []error
+	for _, rdb := range m.clients {
+		errs = append(errs, rdb.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // options are those of proxycompat, with a third of the connections for pipelines. Pool timeouts are

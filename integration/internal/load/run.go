@@ -27,6 +27,7 @@ type Config struct {
 	Pool       int // connections of all stores together
 	Topology   string
 	OnDemand   bool   // lockupdate.Config.LockOnDemand
+	Sweep      int    // keys a second that a sweep moves beside the updates, at most; 0: no cut-over
 	Dir        string // of the servers' files; "": a temporary one
 	Progress   func(text string)
 
@@ -50,10 +51,21 @@ func (cfg Config) validate() error {
 		return fmt.Errorf("at least 2 keys and %d goroutines are needed", stores)
 	case !slices.Contains(Topologies(), cfg.Topology):
 		return fmt.Errorf("no topology is called %s; there are %s", cfg.Topology, strings.Join(Topologies(), ", "))
-	case cfg.Pool < 2*stores:
-		return fmt.Errorf("a pool of at least %d connections is needed: two for each of %d stores", 2*stores, stores)
+	case cfg.Sweep < 0:
+		return errors.New("a sweep needs a positive rate")
+	case cfg.Pool < cfg.connections()*stores:
+		return fmt.Errorf("a pool of at least %d connections is needed: %d for each of %d stores",
+			cfg.connections()*stores, cfg.connections(), stores)
 	}
 	return nil
+}
+
+// connections returns the number that a store needs, two for each of its servers.
+func (cfg Config) connections() int {
+	if cfg.Sweep > 0 {
+		return 4
+	}
+	return 2
 }
 
 // play is a run in progress.
@@ -65,6 +77,7 @@ type play struct {
 	members []*member
 	keys    *keys
 	ledger  *ledger
+	sweeper *sweeper // nil: no cut-over
 	workers []*worker
 	all     sync.WaitGroup // workers and holders
 
@@ -74,6 +87,7 @@ type play struct {
 	held, heldLost atomic.Int64
 	abandoned      atomic.Int64
 	waits          [parts]histogram[time.Duration]
+	byRound        [rounds][parts]histogram[time.Duration]
 	turns          histogram[time.Duration] // times a store spent without the contended key
 	passed         histogram[int64]         // updates of it by other stores meanwhile
 
@@ -92,7 +106,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	// The stores are closed before the servers also after an interruption.
-	site, err := startSite(context.WithoutCancel(ctx), cfg.Topology, dir)
+	site, err := startSite(context.WithoutCancel(ctx), cfg.Topology, dir, cfg.Sweep > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -118,6 +132,15 @@ func (p *play) run(ctx context.Context) (*Report, error) {
 			share++
 		}
 		p.members = append(p.members, join(p.site, share, &p.dials, p.open))
+	}
+	if p.Sweep > 0 {
+		var err error
+		if p.sweeper, err = newSweeper(ctx, p); err != nil {
+			p.leave()
+			return nil, err
+		}
+		defer p.sweeper.leave()
+		m.Bound += sweeperShare
 	}
 	p.start()
 	sampled, stop := context.WithCancel(ctx)
@@ -145,7 +168,7 @@ func (p *play) run(ctx context.Context) (*Report, error) {
 // leave closes the clients, a second time after a successful run.
 func (p *play) leave() {
 	for _, m := range p.members {
-		_ = m.rdb.Close()
+		_ = m.leave()
 	}
 }
 
@@ -166,6 +189,8 @@ func (p *play) start() {
 // load runs the rounds, after a warm-up that fills pools, buffers and the servers' script caches.
 func (p *play) load(ctx context.Context) error {
 	for round := -1; round < rounds; round++ {
+		stop := p.sweeper.start(ctx, round)
+		defer stop()
 		length := p.Duration / rounds
 		name := fmt.Sprintf("round %d of %d", round+1, rounds)
 		if round < 0 {
@@ -187,6 +212,7 @@ func (p *play) load(ctx context.Context) error {
 				return err
 			}
 		}
+		stop()
 		if err := p.awaitTurns(ctx, int64(turnsPerRound*(round+1))); err != nil {
 			return err
 		}
@@ -217,6 +243,11 @@ func (p *play) forgetWaits() {
 	for i := range p.waits {
 		p.waits[i].reset()
 	}
+	for round := range p.byRound {
+		for i := range p.byRound[round] {
+			p.byRound[round][i].reset()
+		}
+	}
 	p.turns.reset()
 	p.passed.reset()
 	for _, m := range p.members {
@@ -245,6 +276,7 @@ func (p *play) measure(m *Measured) {
 		s := one.Stats()
 		m.Stats = add(m.Stats, s)
 	}
+	p.sweeper.measure(m)
 	m.Held, m.HeldLost = p.held.Load(), p.heldLost.Load()
 }
 

@@ -22,44 +22,41 @@ func Topologies() []string { return []string{"redis", "nutcracker", "codis"} }
 // site holds running servers, and clients that bypass any proxy.
 type site struct {
 	profile *proxycompat.Profile
+	old     *redis.Client // the server that keys move from; nil: no cut-over
 	addr    string
 	servers []*redis.Client
 	codis   *proxytest.Proxy // nil for other topologies
 	end     []func()
 }
 
-// startSite starts a topology; its servers keep their files in dir.
-func startSite(ctx context.Context, topology, dir string) (*site, error) {
+// startSite starts a topology; its servers keep their files in dir. For a cut-over it also starts the old server.
+func startSite(ctx context.Context, topology, dir string, cutover bool) (*site, error) {
 	s := &site{}
-	if err := s.start(ctx, topology, dir); err != nil {
+	if err := s.start(ctx, topology, dir, cutover); err != nil {
 		s.close()
 		return nil, fmt.Errorf("%s: %w", topology, err)
 	}
 	return s, nil
 }
 
-func (s *site) start(ctx context.Context, topology, dir string) error {
+func (s *site) start(ctx context.Context, topology, dir string, cutover bool) error {
 	backends := make([]string, 2)
 	if topology == "redis" {
 		backends = backends[:1]
 	}
 	for i := range backends {
-		own := filepath.Join(dir, strconv.Itoa(i))
-		if err := os.MkdirAll(own, 0o700); err != nil {
-			return err
-		}
-		server, err := servers.StartRedis(ctx, own)
+		look, err := s.startServer(ctx, filepath.Join(dir, strconv.Itoa(i)))
 		if err != nil {
 			return err
 		}
-		s.end = append(s.end, server.Stop)
-		backends[i] = server.Addr
-		look := redis.NewClient(&redis.Options{Addr: server.Addr, Protocol: 2, DisableIdentity: true, PoolSize: 1, PipelinePoolSize: -1})
-		s.end = append(s.end, func() { _ = look.Close() })
-		if err := look.Ping(ctx).Err(); err != nil {
+		backends[i] = look.Options().Addr
+	}
+	if cutover {
+		look, err := s.startServer(ctx, filepath.Join(dir, "old"))
+		if err != nil {
 			return err
 		}
-		s.servers = append(s.servers, look)
+		s.old = look
 	}
 	switch topology {
 	case "redis":
@@ -81,6 +78,22 @@ func (s *site) start(ctx context.Context, topology, dir string) error {
 		s.profile, s.addr = proxycompat.Codis32(), proxy.Addr()
 	}
 	return nil
+}
+
+// startServer starts a server and returns a client of it.
+func (s *site) startServer(ctx context.Context, dir string) (*redis.Client, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	server, err := servers.StartRedis(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	s.end = append(s.end, server.Stop)
+	look := redis.NewClient(&redis.Options{Addr: server.Addr, Protocol: 2, DisableIdentity: true, PoolSize: 1, PipelinePoolSize: -1})
+	s.end = append(s.end, func() { _ = look.Close() })
+	s.servers = append(s.servers, look)
+	return look, look.Ping(ctx).Err()
 }
 
 // forget drops the call log of the in-process proxy, which would look like growth of the stores.
@@ -114,12 +127,18 @@ func (s *site) stored(ctx context.Context, keys *keys) (values []record, locks [
 	for _, server := range s.servers {
 		names := server.Scan(ctx, 0, "*", 1000).Iterator()
 		for names.Next(ctx) {
+			if strings.HasPrefix(names.Val(), idlePrefix) {
+				continue
+			}
 			number, ours := keys.number(names.Val())
 			if !ours {
 				locks = append(locks, names.Val())
 				continue
 			}
 			text, err := server.Get(ctx, names.Val()).Result()
+			if server == s.old && redis.HasErrorPrefix(err, "WRONGTYPE") {
+				continue // a marker
+			}
 			if err != nil {
 				return nil, nil, err
 			}

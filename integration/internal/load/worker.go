@@ -91,19 +91,23 @@ func (w *worker) step(p part) error {
 		w.hot.Add(1)
 		w.turn()
 	}
+	if round := w.round.Load(); w.sweeper != nil && p != ending {
+		w.byRound[max(round, 0)][p].add(took)
+	}
 	if p != ending {
 		w.served.Add(1)
 	}
 	return nil
 }
 
-// turn records the time a store was without the key, if it exceeds the gap between its own updates under
-// one lock: then another store had the lock.
+// turn records the time a store was without the key, if another store updated the key meanwhile and the
+// time exceeds the gap between updates under one lock. On a slow machine either alone says nothing: a store
+// pauses under its own lock, and the last answer of a lock comes after the first one of the next.
 func (w *worker) turn() {
 	now := int64(time.Since(w.began))
 	was, others := w.servedAt.Swap(now), w.hotOfOthers(w.member)
 	passed := others - w.others.Swap(others)
-	if without := time.Duration(now - was); was > 0 && without > ownPace {
+	if without := time.Duration(now - was); was > 0 && passed > 0 && without > ownPace {
 		w.turns.add(without)
 		w.passed.add(passed)
 	}

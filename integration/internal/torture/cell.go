@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/domains"
-	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/rmw"
 )
 
 // Result is the result of one cell.
@@ -27,6 +27,10 @@ type Result struct {
 
 	Operations, Acknowledged, NotWritten, Unknown int
 	Sections, Transfers, Services                 int // completed
+	Moves                                         int // of keys between two stores
+
+	Wrong               int // keys that an audit of a cut-over finds in a wrong state
+	LostKeys, FoundKeys int // keys with lost updates, and those of them that the audit finds
 
 	Stall time.Duration // the longest time without an acknowledgment
 	*Verdict
@@ -44,7 +48,7 @@ const prepareLimit = 10 * time.Second
 
 // Cell runs one nemesis on one site for a duration.
 func Cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64) *Result {
-	return cell(ctx, s, n, d, seed, variant{open: openLockupdate, openOdd: openOnDemand})
+	return cell(ctx, s, n, d, seed, product())
 }
 
 func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64, v variant) *Result {
@@ -55,8 +59,11 @@ func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64,
 		return r
 	}
 	f := &fleet{
-		history: r.History, seed: seed, clientFaults: n.clientFaults, client: s.client, open: v.open, openOdd: v.openOdd,
-		external: r.external, generation: counted(),
+		history: r.History, across: v.across, seed: seed, clientFaults: n.clientFaults, client: s.client, open: v.open, openOdd: v.openOdd,
+		external: r.external, generation: counted(generation),
+	}
+	if s.sides != nil {
+		f.next, f.generation = s.sides[1].client, counted(generationAcross)
 	}
 	if s.Watch {
 		f.watch = 2
@@ -113,6 +120,9 @@ func (r *Result) settle(ctx context.Context, s *Site, forgets bool) error {
 	r.stored = all
 	r.Verdict = check(r.History, all)
 	r.Forgiven = forgets
+	if s.sides != nil {
+		r.moves(all)
+	}
 	err = s.deskLoad(calm, func(o deskLoad, ctx context.Context) (err error) {
 		r.Desk, err = o.audit(ctx, r.History.decisions)
 		return err
@@ -162,8 +172,11 @@ func leaked() string {
 	}
 	var found []string
 	for _, stack := range strings.Split(text.String(), "\n\n") {
-		if strings.Contains(stack, "unwatch/lockupdate") || strings.Contains(stack, "unwatch/cas.") {
-			found = append(found, stack)
+		for _, of := range []string{"unwatch/lockupdate", "unwatch/cas.", "unwatch/cutover."} {
+			if strings.Contains(stack, of) {
+				found = append(found, stack)
+				break
+			}
 		}
 	}
 	return strings.Join(found, "\n\n")
@@ -171,12 +184,7 @@ func leaked() string {
 
 // deskLoad calls fn with the desk on a new store.
 func (s *Site) deskLoad(ctx context.Context, fn func(o deskLoad, ctx context.Context) error) error {
-	rdb, err := s.client(0)
-	if err != nil {
-		return err
-	}
-	store := lockupdate.New(rdb, lockupdate.Config{})
-	return errors.Join(fn(newDeskLoad(store), ctx), store.Close(), rdb.Close())
+	return s.connected(func(store rmw.Store) error { return fn(newDeskLoad(store), ctx) })
 }
 
 // prepare empties the servers and creates the desk's agents and sessions. It retries, since a failover may

@@ -13,10 +13,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/redis/go-redis/v9"
-
-	"github.com/unwatch/unwatch/proxycompat"
 )
 
 // childEnv marks a process of a fleet, and contains its order.
@@ -24,14 +20,16 @@ const childEnv = "UNWATCH_TORTURE_CHILD"
 
 // order is the task of a child.
 type order struct {
-	Addr    string
-	Profile string
+	Stores  []address // one, or the two of a cut-over
 	Nemesis string
 	Control string // "": none
 	Process int
 	Prefix  string // of its ids
 	Seed    uint64
 }
+
+// address is that of a store.
+type address struct{ Addr, Profile string }
 
 // Child must be called first in main or TestMain. In a child process of a fleet it works until standard
 // input ends, and returns true.
@@ -42,10 +40,6 @@ func Child() (was bool, err error) {
 	}
 	var o order
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
-		return true, err
-	}
-	profile, err := proxycompat.Lookup(o.Profile)
-	if err != nil {
 		return true, err
 	}
 	nemesis, err := nemesisOf(o.Nemesis)
@@ -65,9 +59,12 @@ func Child() (was bool, err error) {
 	history := &History{sink: out.say} // its times are those of the machine
 	f := &fleet{
 		history: history, seed: o.Seed, clientFaults: nemesis.clientFaults, open: v.open, openOdd: v.openOdd,
-		client:     func(int) (redis.UniversalClient, error) { return newClient(profile, o.Addr), nil },
+		across: v.across, client: o.Stores[0].newClient,
 		generation: timed,
 		begin:      func(op *Operation) { out.say(said{Begin: true, Op: op}) },
+	}
+	if len(o.Stores) > 1 {
+		f.next = o.Stores[1].newClient
 	}
 	return true, errors.Join(f.process(ctx, o.Process, o.Prefix), out.err)
 }
@@ -132,11 +129,15 @@ func (c *children) run(ctx context.Context) error {
 
 // one starts a process and waits for its end.
 func (c *children) one(ctx context.Context, number int, prefix string) error {
-	addr, err := c.site.relays.addr(number, c.site.addr)
-	if err != nil {
-		return err
+	var stores []address
+	for _, side := range c.site.stores() {
+		addr, err := side.relays.addr(number, side.addr)
+		if err != nil {
+			return err
+		}
+		stores = append(stores, address{addr, side.Profile.Name()})
 	}
-	text, err := json.Marshal(order{addr, c.site.Profile.Name(), c.nemesis.Name, c.control, number, prefix, c.seed})
+	text, err := json.Marshal(order{stores, c.nemesis.Name, c.control, number, prefix, c.seed})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/unwatch/unwatch/cutover"
 	"github.com/unwatch/unwatch/internal/testing/unguarded"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
@@ -30,7 +31,16 @@ type variant struct {
 	control  string // name of the control; "": none
 	open     func(rdb redis.UniversalClient) rmw.Store
 	openOdd  func(rdb redis.UniversalClient) rmw.Store // for every second process; nil: the same
+	across   acrossFunc                                // the store over both sides of a cut-over
 	unfenced bool                                      // the external store accepts any token
+}
+
+// acrossFunc opens the store of a process over the old and the new store.
+type acrossFunc func(clients [2]redis.UniversalClient, process int, stage cutover.Source) rmw.Store
+
+// product returns the stores without a defect.
+func product() variant {
+	return variant{open: openLockupdate, openOdd: openOnDemand, across: openAcross}
 }
 
 // Controls returns all negative controls.
@@ -70,6 +80,7 @@ func Controls() []Control {
 				return lockupdate.New(rdb, lockupdate.Config{Lease: lease, MasterReads: true, MaxAttempts: 1000})
 			}}},
 	}
+	all = append(all, cutoverControls(lost)...)
 	for i := range all {
 		all[i].control = all[i].Name
 	}
@@ -79,7 +90,7 @@ func Controls() []Control {
 // variantOf returns the variant of a control, or with an empty name the product.
 func variantOf(control string) (variant, error) {
 	if control == "" {
-		return variant{open: openLockupdate, openOdd: openOnDemand}, nil
+		return product(), nil
 	}
 	for _, c := range Controls() {
 		if c.Name == control {

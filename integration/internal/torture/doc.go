@@ -28,6 +28,15 @@
 //   - completed transfers under the locks of two keys have one order in all keys,
 //   - the rules of the desk hold after the cleanup of crashed work.
 //
+// # Cut-overs
+//
+// In a topology as old>codis each process uses a [github.com/unwatch/unwatch/cutover.Store] over two
+// stores, and flips every two seconds between Copying and Reverse, at its own times. So keys move in both
+// directions during the whole cell. Two further processes, one with WATCH, know the old store only. Each
+// fault strikes one store, chosen at random. The final state is read through a store that moves nothing
+// but completes moves that are half done. A cell in which no key has moved there and back fails. Such
+// cells have no sections and transfers.
+//
 // # Negative controls
 //
 // A [Control] is a store with a common defect. A run that does not detect each of them has proven nothing,

@@ -43,23 +43,31 @@ type fleet struct {
 	seed         uint64
 	clientFaults clientFaults
 	client       func(process int) (redis.UniversalClient, error)
-	open         func(rdb redis.UniversalClient) rmw.Store // the store of processes on the new path
-	openOdd      func(rdb redis.UniversalClient) rmw.Store // the store of every second one of these; nil: the same
-	watch        int                                       // the number of processes on the legacy path
-	external     *external                                 // nil: the processes share only the servers
+	open         func(rdb redis.UniversalClient) rmw.Store        // the store of processes on the new path
+	openOdd      func(rdb redis.UniversalClient) rmw.Store        // the store of every second one of these; nil: the same
+	watch        int                                              // the number of processes on the legacy path
+	next         func(process int) (redis.UniversalClient, error) // of the new store of a cut-over; nil: none
+	across       acrossFunc                                       // the store over both
+	external     *external                                        // nil: the processes share only the servers
 
 	generation func(kind string) int64 // of the current key of a kind
 	begin      func(op *Operation)     // nil: the start of an update is not recorded
 }
 
-// counted replaces each key after a number of updates.
-func counted() func(kind string) int64 {
+// counted returns the generation of a key for its next update.
+func counted(generation func(update int64) int64) func(kind string) int64 {
 	var started sync.Map
 	return func(kind string) int64 {
 		n, _ := started.LoadOrStore(kind, new(atomic.Int64))
-		return n.(*atomic.Int64).Add(1) / perKey
+		return generation(n.(*atomic.Int64).Add(1))
 	}
 }
+
+func generation(update int64) int64 { return update / perKey }
+
+// generationAcross is that of a cut-over: nine generations of 5 updates, and one of 50. The first move of a
+// key races with its creation, and a command of an earlier move is late only for a key that moves often.
+func generationAcross(update int64) int64 { return update/95*10 + min(update%95/5, 9) }
 
 func openLockupdate(rdb redis.UniversalClient) rmw.Store {
 	return lockupdate.New(rdb, lockupdate.Config{Lease: lease, MaxAttempts: 1000})
@@ -88,13 +96,27 @@ func (f *fleet) process(ctx context.Context, number int, prefix string) error {
 	}
 	store := f.open
 	switch {
+	case f.next != nil && number == processes: // a process that knows of one store
 	case number >= processes:
 		store = func(rdb redis.UniversalClient) rmw.Store { return cas.New(rdb, cas.Config{MaxAttempts: 1000}) }
 	case number%2 == 1 && f.openOdd != nil:
 		store = f.openOdd
 	}
+	if f.next != nil && number < processes {
+		next, err := f.next(number)
+		if err != nil {
+			return errors.Join(err, rdb.Close())
+		}
+		s := f.across([2]redis.UniversalClient{rdb, next}, number, flipsOf(f.seed, number))
+		f.work(ctx, s, worksOf(s), number, prefix)
+		return errors.Join(next.Close(), rdb.Close())
+	}
 	s := store(rdb)
-	f.work(ctx, s, worksOf(s), number, prefix)
+	works := worksOf(s)
+	if f.next != nil {
+		works = works[:writers] // only values, which are refused where the new store has the key
+	}
+	f.work(ctx, s, works, number, prefix)
 	return rdb.Close()
 }
 

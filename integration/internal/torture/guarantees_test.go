@@ -20,7 +20,7 @@ func TestGuarantees(t *testing.T) {
 	}
 	doc := read("guarantees.md") + read("results/torture.md")
 	shown := map[string]bool{}
-	for _, row := range regexp.MustCompile(`(?m)^ *([\w-]+) +([\w-]+)( +\d+){5} +[\d.]+s (\w+)$`).FindAllStringSubmatch(doc, -1) {
+	for _, row := range regexp.MustCompile(`(?m)^ *([\w>-]+) +([\w-]+)( +\d+){5} +[\d.]+s (\w+)$`).FindAllStringSubmatch(doc, -1) {
 		shown[row[1]], shown[row[2]] = true, true
 		assert.NotEmpty(t, plan(row[1]+"/"+row[2]), "%s at %s", row[2], row[1])
 		assert.Contains(t, []string{"ok", "Redis"}, row[4], row[0])

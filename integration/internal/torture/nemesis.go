@@ -56,7 +56,7 @@ func (n Nemesis) run(ctx context.Context, c *injection) error {
 		if err := pause(ctx, within(c.rng, n.every/2, n.every*3/2)); err != nil {
 			return nil
 		}
-		if err := n.inject(ctx, c); err != nil && ctx.Err() == nil {
+		if err := n.inject(ctx, c.at(n.needs)); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("nemesis %s: %w", n.Name, err)
 		}
 	}

@@ -27,6 +27,11 @@ func (p planned) name(t Topology) string {
 // plan returns the cells of each topology.
 func plan(only string) map[string][]planned {
 	wanted := func(name string) bool { return strings.Contains(name, only) }
+	topology, nemesis, _ := strings.Cut(only, "/")
+	if slices.ContainsFunc(Topologies(), func(t Topology) bool { return t.Name == topology }) &&
+		slices.ContainsFunc(Nemeses(), func(n Nemesis) bool { return n.Name == nemesis }) {
+		wanted = func(name string) bool { return name == only } // codis/cut is not old>codis/cut
+	}
 	all := map[string][]planned{}
 	for _, t := range Topologies() {
 		for _, n := range Nemeses() {

@@ -17,9 +17,10 @@ import (
 // masters is the number of servers of a Redlock.
 const masters = 5
 
-// quorums returns topologies for locks only: the stores do not support them.
+// quorums returns topologies for remedies only: most for locks, which the stores do not support.
 func quorums() []Topology {
 	return []Topology{
+		failing(),
 		{Name: "masters", About: "five redis-servers that know nothing of each other, and write each command to their logs",
 			start: startMasters(onDisk()...), only: []string{}},
 		{Name: "forgetful", About: "the same without logs", start: startMasters(), only: []string{}},
@@ -74,6 +75,18 @@ func atTheQuorum() []Nemesis {
 				}
 				_ = pause(ctx, within(c.rng, lease, remedyLease))
 				return server.Resume()
+			}},
+		{Name: "failovers", About: "SENTINEL FAILOVER, or a partition of the primary with half of the processes, when all servers replicate the primary again",
+			every: 2 * time.Second, needs: sentinels, least: 10 * time.Second,
+			inject: func(ctx context.Context, c *injection) error {
+				if c.rng.IntN(2) == 0 {
+					return isolated(ctx, c)
+				}
+				c.note("SENTINEL FAILOVER")
+				if _, err := c.sentinels.Failover(ctx); err != nil {
+					return err
+				}
+				return c.sentinels.AwaitSettled(ctx)
 			}},
 		{Name: "most-down", About: "most of the servers are killed at once, as by a power cut, and start again", every: remedyLease, least: 5 * time.Second,
 			inject: func(ctx context.Context, c *injection) error {

@@ -10,19 +10,21 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/unwatch/unwatch/adapters/etcdlock"
+	"github.com/unwatch/unwatch/lock/driver"
 	"github.com/unwatch/unwatch/lockupdate/redlock"
 	"github.com/unwatch/unwatch/rmw"
 )
 
 // Remedy is a mitigation for the losses of Redis itself, with the places where it is measured. Losses under
-// a remedy fail no run.
+// a remedy fail no run, unless it is lossless.
 type Remedy struct {
 	Name  string
 	About string
 	Where []Place
 
-	open  func(s *Site, process int) (rmw.Store, error)
-	works []Work
+	open     func(s *Site, process int) (rmw.Store, error)
+	works    []Work
+	lossless bool
 }
 
 // Place is the cell of a remedy. All remedies of a place run at the same time, so that they get the same
@@ -39,13 +41,14 @@ func Remedies() []Remedy {
 			return newWaiting(singleClient(s, process), replicas, replicasLimit), nil
 		}
 	}
-	return []Remedy{
-		{"none", "lockupdate over one connection: updates, and locks that are only held", behind, wait(0), slices.Concat(values, holds())},
-		{"WAIT 1", "the same, where an update is acknowledged when one of two replicas has it", behind, wait(1), values},
-		{"WAIT 2", "likewise when both have it", behind, wait(2), values},
-		{"Redlock", "a lock that most of five servers grant; it guards no values", masters, openRedlock, holds()},
-		{"etcd", "a lock of etcd, likewise", []Place{{"etcd", "one-down"}, {"etcd", "most-down"}}, openEtcd, holds()},
-	}
+	return append([]Remedy{
+		{"none", "lockupdate over one connection: updates, and locks that are only held",
+			behind, wait(0), slices.Concat(values, holds()), false},
+		{"WAIT 1", "the same, where an update is acknowledged when one of two replicas has it", behind, wait(1), values, false},
+		{"WAIT 2", "likewise when both have it", behind, wait(2), values, false},
+		{"Redlock", "a lock that most of five servers grant; it guards no values", masters, openRedlock, holds(), false},
+		{"etcd", "a lock of etcd, likewise", []Place{{"etcd", "one-down"}, {"etcd", "most-down"}}, openEtcd, holds(), false},
+	}, behindSentinels()...)
 }
 
 // closing is a lock with the resources to close.
@@ -87,5 +90,5 @@ func openEtcd(s *Site, _ int) (rmw.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lockOnly{closing{etcdlock.New(client, remedyLease), []func() error{client.Close}}}, nil
+	return lockOnly{closing{etcdlock.New(client, driver.Config{Lease: remedyLease}), []func() error{client.Close}}}, nil
 }

@@ -16,7 +16,7 @@ import (
 type Config struct {
 	Duration time.Duration // approximate total; the cells share it
 	Seed     uint64
-	Only     string // run only cells whose "topology/nemesis" contains this; controls are "control/NAME", remedies "remedy/NAME"
+	Only     string // run only cells whose "topology/nemesis" is or contains this; controls are "control/NAME", remedies "remedy/NAME"
 	Dir      string // the directory for histories of failures; "": a temporary one
 	Progress func(done, of int, what string)
 }

@@ -21,6 +21,9 @@ type Site struct {
 	Profile  *proxycompat.Profile // the profile for the clients
 	Watch    bool                 // WATCH works, so that a fleet has writers on the legacy path, too
 
+	sides []*Site // the two stores of a cut-over, the old one first; nil: one store
+	has   trait
+
 	forgets bool // a killed server restarts empty
 
 	servers []*servers.Server // redis-servers
@@ -40,6 +43,8 @@ type Site struct {
 // contains many.
 func (s *Site) client(process int) (redis.UniversalClient, error) {
 	switch {
+	case s.sides != nil:
+		return s.sides[0].client(process)
 	case s.sentinels != nil:
 		return s.failoverClient(process), nil
 	case s.cluster != nil:
@@ -116,11 +121,17 @@ const patience = 300 * time.Millisecond
 
 // direct calls fn with a client of each server, without relays and proxies.
 func (s *Site) direct(ctx context.Context, fn func(ctx context.Context, rdb *redis.Client) error) error {
+	var errs []error
+	for _, side := range s.sides {
+		errs = append(errs, side.direct(ctx, fn))
+	}
+	if s.sides != nil {
+		return errors.Join(errs...)
+	}
 	holders, err := s.holders(ctx)
 	if err != nil {
 		return err
 	}
-	var errs []error
 	for _, server := range holders {
 		rdb := redis.NewClient(&redis.Options{Addr: server.Addr, Protocol: 2, DisableIdentity: true})
 		errs = append(errs, fn(ctx, rdb), rdb.Close())
@@ -145,6 +156,14 @@ const calmKeys = 16
 // awaitCalm waits until the fleet can reach the servers again, and each has executed its backlog after a
 // hang: a script waits for that, a read may not.
 func (s *Site) awaitCalm(ctx context.Context) error {
+	for _, side := range s.sides {
+		if err := side.awaitCalm(ctx); err != nil {
+			return err
+		}
+	}
+	if s.sides != nil {
+		return nil
+	}
 	if s.sentinels != nil {
 		if err := s.sentinels.AwaitSettled(ctx); err != nil {
 			return err

@@ -15,10 +15,22 @@ type stored struct {
 	text map[string]string            // strings
 	hash map[string]map[string]string // hashes
 	ttl  map[string]time.Duration     // of all keys; -1: none
+	hops map[string]int               // of the markers of a cut-over: how often the key has moved
+
+	twice []string // keys with a value in both stores of a cut-over
+}
+
+func newStored() *stored {
+	return &stored{
+		text: map[string]string{}, hash: map[string]map[string]string{}, ttl: map[string]time.Duration{}, hops: map[string]int{},
+	}
 }
 
 func (s *Site) stored(ctx context.Context) (*stored, error) {
-	all := &stored{text: map[string]string{}, hash: map[string]map[string]string{}, ttl: map[string]time.Duration{}}
+	if s.sides != nil {
+		return s.storedAcross(ctx)
+	}
+	all := newStored()
 	return all, s.direct(ctx, func(ctx context.Context, rdb *redis.Client) error {
 		names, err := rdb.Keys(ctx, "*").Result()
 		if err != nil {
@@ -50,6 +62,8 @@ func (all *stored) add(ctx context.Context, rdb *redis.Client, name string) erro
 		all.text[name], err = rdb.Get(ctx, name).Result()
 	case "hash":
 		all.hash[name], err = rdb.HGetAll(ctx, name).Result()
+	case "list":
+		all.hops[name], err = hop(ctx, rdb, name)
 	}
 	if errors.Is(err, redis.Nil) {
 		return nil

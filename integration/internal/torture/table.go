@@ -41,11 +41,15 @@ func (r *Report) Table(w io.Writer) error {
 		return err
 	}
 	if len(r.Results) > 0 {
-		sections, transfers, services := 0, 0, 0
+		sections, transfers, services, moves := 0, 0, 0, 0
 		for _, c := range r.Results {
 			sections, transfers, services = sections+c.Sections, transfers+c.Transfers, services+c.Services
+			moves += c.Moves
 		}
 		_, _ = fmt.Fprintf(w, "\nBesides: %d sections, %d transfers, %d steps at the desk.\n", sections, transfers, services)
+		if moves > 0 {
+			_, _ = fmt.Fprintf(w, "Keys moved %d times between two stores.\n", moves)
+		}
 	}
 	if len(r.Controls) > 0 {
 		_, _ = fmt.Fprintln(w, "\nControls: stores with a mistake, which have to be caught.")
@@ -72,6 +76,11 @@ func (r *Report) remedies(w io.Writer, table *tabwriter.Writer, row func(cells .
 	if len(r.Remedies) == 0 {
 		return nil
 	}
+	moves := map[bool][]*Result{}
+	for _, c := range r.Remedies {
+		of := strings.Contains(c.Topology, ">")
+		moves[of] = append(moves[of], c)
+	}
 	_, _ = fmt.Fprintln(w, "\nRemedies against what Redis loses; overlap: times two held one lock.")
 	row("remedy", "where", "ops", "acked", "not", "unknown", "lost", "held", "overlap", "")
 	some := func(n, of int) string { // a lock alone has no updates to lose, and a store without a lock no holders
@@ -80,10 +89,18 @@ func (r *Report) remedies(w io.Writer, table *tabwriter.Writer, row func(cells .
 		}
 		return fmt.Sprint(n)
 	}
-	for _, c := range r.Remedies {
+	for _, c := range moves[false] {
 		row(c.Remedy, c.Topology+"/"+c.Nemesis, some(c.Operations, c.Operations), some(c.Acknowledged, c.Operations),
 			some(c.NotWritten, c.Operations), some(c.Unknown, c.Operations), some(c.Lost, c.Operations),
 			some(c.Sections, c.Sections), some(c.Overlap, c.Sections), "")
+	}
+	if err := table.Flush(); err != nil || len(moves[true]) == 0 {
+		return err
+	}
+	_, _ = fmt.Fprintln(w, "\nFailovers in a cut-over; wrong: keys that Verify finds; keys: with lost\nupdates; found: those of them that Verify finds.")
+	row("remedy", "where", "moves", "acked", "lost", "twice", "wrong", "keys", "found", "")
+	for _, c := range moves[true] {
+		row(c.Remedy, c.Topology+"/"+c.Nemesis, c.Moves, c.Acknowledged, c.Lost, c.Double, c.Wrong, c.LostKeys, c.FoundKeys, "")
 	}
 	return table.Flush()
 }
@@ -168,7 +185,11 @@ func (r *Report) problems(w io.Writer) error {
 		if !c.Bad() {
 			continue
 		}
-		_, err := fmt.Fprintf(w, "\n%s at %s/%s: -seed %d -only 'remedy/%s'\n", c.Remedy, c.Topology, c.Nemesis, r.Seed, c.Remedy)
+		space := " "
+		if strings.Contains(c.Topology, ">") {
+			space = "\n" // the line has 80 columns
+		}
+		_, err := fmt.Fprintf(w, "\n%s at %s/%s:%s-seed %d -only 'remedy/%s'\n", c.Remedy, c.Topology, c.Nemesis, space, r.Seed, c.Remedy)
 		if err != nil {
 			return err
 		}

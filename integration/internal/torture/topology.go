@@ -39,7 +39,7 @@ const (
 
 // Topologies returns all of them.
 func Topologies() []Topology {
-	return []Topology{
+	return append([]Topology{
 		{Name: "redis", About: "one redis-server that writes each command to its log; fleets with WATCH writers among them",
 			start: startRedis, has: ownServers | oneAddress | clocks},
 		{Name: "redis-memory", About: "the same without a log: what a kill takes along is gone", start: startRedisInMemory,
@@ -60,12 +60,12 @@ func Topologies() []Topology {
 		{Name: "codis-replicas", About: "the same, with pipelines executed back to front, and what only reads answered by replicas that are 30 ms behind",
 			start: startCodis(proxytest.Config{Reorder: true, ReplicaLag: 30 * time.Millisecond}), has: ownServers | oneAddress | codis,
 			only: []string{"none", "cut", "stall", "codis-move", "codis-sleep", "codis-faults"}},
-	}
+	}, cutovers()...)
 }
 
 // Start starts the topology; its servers keep their files in dir.
 func (t Topology) Start(ctx context.Context, dir string) (*Site, error) {
-	s := &Site{Topology: t.Name, relays: &relays{}}
+	s := &Site{Topology: t.Name, has: t.has, relays: &relays{}}
 	s.end = append(s.end, s.relays.stop)
 	if err := t.start(ctx, s, dir); err != nil {
 		s.Close()

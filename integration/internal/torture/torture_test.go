@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 // One cell for each kind of fault, and at least one for each topology; make torture runs all. It excludes
 // the cells in which sentinels replace a server, since they take half a minute each, and therefore their
 // topology.
-func TestTorture(t *testing.T) {
+func TestLongTorture(t *testing.T) {
 	long.Only(t)
 	redis := servers.Redis(t) // skips or fails without a redis-server
 	played := map[string]bool{}
@@ -40,6 +40,7 @@ func TestTorture(t *testing.T) {
 		"nutcracker/slow", "nutcracker-4/cut", "codis/cancel",
 		"codis/codis-move", "codis-replicas/none",
 		"cluster/cut", "cluster/slot-move", "sentinel/deaf",
+		"old>nutcracker/process-kill", "old>cluster/slot-move", "old>codis/codis-late",
 	} {
 		topology, _, _ := strings.Cut(only, "/")
 		played[topology] = true

@@ -1,0 +1,206 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/internal/wrap"
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+const (
+	// idlePrefix begins the keys that only a sweep moves, which are idle in number.
+	idlePrefix = "idle:"
+	idle       = 20_000
+	idleSize   = 1000
+
+	// sweeperShare is the number of the sweeper's connections, half of them to each store.
+	sweeperShare = 12
+)
+
+// moving is the store of a member in a cut-over: it moves its keys at their first update.
+type moving struct {
+	*cutover.Store
+	sides [2]store
+}
+
+func (s moving) Stats() lockupdate.Stats { return add(s.sides[0].Stats(), s.sides[1].Stats()) }
+
+func (s moving) Close() error {
+	return errors.Join(s.sides[0].Close(), s.sides[1].Close(), s.Store.Close())
+}
+
+// newMoving returns a store, and its clients of both servers.
+func newMoving(s *site, shares [2]int, dials *dials, open func(*redis.Client) store, stage cutover.Source) (moving, []*redis.Client) {
+	before := *s
+	before.profile, before.addr = proxycompat.Redis(), s.old.Options().Addr
+	var m moving
+	var clients []*redis.Client
+	var sides [2]cutover.Side
+	for i, site := range []*site{&before, s} {
+		rdb := redis.NewClient(options(site, shares[i], dials))
+		clients = append(clients, rdb)
+		m.sides[i] = open(rdb)
+		sides[i] = cutover.Side{Store: m.sides[i], Redis: rdb}
+	}
+	m.Store = cutover.New(sides[0], sides[1], cutover.Config{Stage: stage})
+	return m, clients
+}
+
+func joinMoving(s *site, share int, dials *dials, open func(*redis.Client) store) *member {
+	m, clients := newMoving(s, [2]int{2, share - 2}, dials, open, direction(false))
+	return &member{store: m, clients: clients}
+}
+
+// direction is the stage of all keys: back to the old store if true.
+type direction bool
+
+func (back direction) Stage(context.Context) (cutover.Stage, error) {
+	if back {
+		return cutover.Stage{Phase: cutover.Reverse}, nil
+	}
+	return cutover.Stage{Phase: cutover.Copying, Percent: 100}, nil
+}
+
+// sweeper moves the idle keys to the new store and back, again and again. It is a process of its own, so that
+// its stage is not that of the members. A nil sweeper does nothing.
+type sweeper struct {
+	moving
+	p       *play
+	clients []*redis.Client
+	back    atomic.Bool
+	swept   []Swept
+	errs    []error
+}
+
+// Stage implements [cutover.Source].
+func (s *sweeper) Stage(ctx context.Context) (cutover.Stage, error) {
+	return direction(s.back.Load()).Stage(ctx)
+}
+
+// newSweeper stores the idle keys.
+func newSweeper(ctx context.Context, p *play) (*sweeper, error) {
+	s := &sweeper{p: p}
+	s.moving, s.clients = newMoving(p.site, [2]int{sweeperShare / 2, sweeperShare / 2}, &p.dials, p.open, s)
+	pipe := p.site.old.Pipeline()
+	for i := range idle {
+		pipe.Set(ctx, idlePrefix+strconv.Itoa(i), strings.Repeat("v", idleSize), 0)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		s.leave()
+		return nil, fmt.Errorf("store the idle keys: %w", err)
+	}
+	return s, nil
+}
+
+func (s *sweeper) leave() {
+	if s == nil {
+		return
+	}
+	_ = s.moving.Close()
+	for _, rdb := range s.clients {
+		_ = rdb.Close()
+	}
+}
+
+func (s *sweeper) config() cutover.SweepConfig {
+	return cutover.SweepConfig{Masters: []cutover.Scanner{s.p.site.old}, Keys: func(name string) (rmw.Key, bool) {
+		return rmw.Key{}, strings.HasPrefix(name, idlePrefix)
+	}}
+}
+
+// start sweeps in the second round within the limit, and in the third one without, as the control. The first one
+// is without a sweep. stop ends the sweep.
+func (s *sweeper) start(ctx context.Context, round int) (stop func()) {
+	if s == nil || round < 1 {
+		return func() {}
+	}
+	cfg := s.config()
+	if round == 1 {
+		cfg.Rate = s.p.Sweep
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	one, began := Swept{Limit: cfg.Rate}, time.Now()
+	var sweeping sync.WaitGroup
+	sweeping.Go(func() {
+		for ctx.Err() == nil {
+			pass, err := s.moving.Store.Sweep(ctx, cfg)
+			if one.Moved += pass.Moved; err != nil && ctx.Err() == nil {
+				s.errs = append(s.errs, err)
+				return
+			}
+			s.back.Store(!s.back.Load())
+		}
+	})
+	return sync.OnceFunc(func() {
+		cancel()
+		sweeping.Wait()
+		one.Took = time.Since(began)
+		s.swept = append(s.swept, one)
+	})
+}
+
+// measure adds the waits of the rounds, which have ended.
+func (s *sweeper) measure(m *Measured) {
+	if s == nil {
+		return
+	}
+	for i := range s.swept {
+		for p := range ending {
+			s.swept[i].Before[p], s.swept[i].Beside[p] = s.p.byRound[0][p].spread(), s.p.byRound[i+1][p].spread()
+		}
+	}
+	m.Sweeps = s.swept
+}
+
+// verify looks at all keys in both stores.
+func (s *sweeper) verify(ctx context.Context, m *Measured) error {
+	if s == nil {
+		return nil
+	}
+	report, err := s.Verify(ctx, s.config())
+	m.IdleLost = idle - report.Open - report.Equal - report.Transit.Count
+	m.WrongStates = report.Wrong()
+	s.leave()
+	return errors.Join(append(s.errs, err)...)
+}
+
+// Swept is what a sweep did beside the updates of a round.
+type Swept struct {
+	Limit          int // keys a second; 0: none
+	Moved          int
+	Took           time.Duration
+	Before, Beside [ending]Waits // of the updates, in the round without a sweep and in this one
+}
+
+func judgeSweeps(m *Measured) (rows []Row) {
+	if len(m.Sweeps) == 0 {
+		return nil
+	}
+	for _, s := range m.Sweeps {
+		what := "sweep without a limit, keys a second"
+		if s.Limit > 0 {
+			what = "sweep of " + wrap.Grouped(int64(s.Limit)) + " keys a second at most"
+		}
+		each := int64(float64(s.Moved) / s.Took.Seconds())
+		rows = append(rows, atLeast(what, each, 1))
+		for p := range ending {
+			rows = append(rows, told("  updates / before, keys: "+p.String(),
+				fmt.Sprintf("%.2f", float64(s.Beside[p].N)/float64(s.Before[p].N))),
+				told("    99th percentile / before", fmt.Sprintf("%.2f", float64(s.Beside[p].P99)/float64(s.Before[p].P99))))
+		}
+	}
+	return append(rows, atMost("swept keys without their value", int64(m.IdleLost), 0),
+		atMost("swept keys in a wrong state", int64(m.WrongStates), 0))
+}
