@@ -47,8 +47,22 @@ func (l *Load) ours() time.Duration {
 	sum := worker.CPU()
 	for _, pid := range l.pids {
 		sum += cpuOf(pid)
+		for _, child := range children(pid) { // PostgreSQL has a process for each connection
+			sum += cpuOf(child)
+		}
 	}
 	return sum
+}
+
+// children returns the processes that a process has started and not yet waited for.
+func children(pid int) (pids []int) {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for field := range strings.FieldsSeq(string(text)) {
+		if child, err := strconv.Atoi(field); err == nil {
+			pids = append(pids, child)
+		}
+	}
+	return pids
 }
 
 // machineBusy returns the CPU time of the machine. It includes interrupts, since the kernel charges

@@ -25,6 +25,9 @@ func (l *Lab) Machine(ctx context.Context) result.Machine {
 		m.CPU = field(string(text), "model name")
 	}
 	for _, p := range l.paths {
+		if len(p.servers) == 0 {
+			continue
+		}
 		if text, err := p.servers[0].Info(ctx, "server").Result(); err == nil {
 			m.Redis = field(text, "redis_version")
 		}

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -18,8 +19,9 @@ type Network string
 // The networks.
 const (
 	Loopback Network = "loopback"
-	Delay    Network = "delay" // 1 ms each way
-	Proxy    Network = "proxy" // twemproxy on loopback, with two servers
+	Delay    Network = "delay"    // 1 ms each way
+	Proxy    Network = "proxy"    // twemproxy on loopback, with two servers
+	Services Network = "services" // each lock service on loopback
 )
 
 // eachWay is the one-way delay of the Delay network.
@@ -37,10 +39,12 @@ type Lab struct {
 // Path is a running network with its servers.
 type Path struct {
 	Network
-	Addr    string          // for the workers
-	Proxied bool            // Addr is a proxy
-	servers []*redis.Client // direct, one per server
-	pids    []int           // of the proxy, the relay and the servers
+	Addr    string            // for the workers
+	Proxied bool              // Addr is a proxy
+	Dir     string            // of the files of lock services, another one after each Clear
+	addrs   map[string]string // by implementation, instead of Addr
+	servers []*redis.Client   // direct, one per server
+	pids    []int             // of the proxy, the relay and the servers
 	proxy   *servers.Server
 }
 
@@ -103,6 +107,10 @@ func (l *Lab) build(ctx context.Context, n Network) (*Path, error) {
 		l.all = append(l.all, s)
 		p.Addr, p.Proxied, p.proxy = s.Addr, true, s
 		p.pids = append(p.pids, s.PID())
+	case Services:
+		if err := l.services(ctx, p); err != nil {
+			return nil, err
+		}
 	default:
 		return nil, fmt.Errorf("unknown")
 	}
@@ -136,8 +144,14 @@ func (l *Lab) Close() {
 	}
 }
 
+// AddrOf returns the address for the workers of an implementation.
+func (p *Path) AddrOf(impl string) string { return cmp.Or(p.addrs[impl], p.Addr) }
+
 // Clear empties all servers.
 func (p *Path) Clear(ctx context.Context) error {
+	if p.Dir != "" {
+		return p.newDir()
+	}
 	for _, rdb := range p.servers {
 		if err := rdb.FlushAll(ctx).Err(); err != nil {
 			return err
@@ -148,6 +162,9 @@ func (p *Path) Clear(ctx context.Context) error {
 
 // Stored returns the sum of the counters in these keys on all servers.
 func (p *Path) Stored(ctx context.Context, keys []string) (int64, error) {
+	if p.Dir != "" {
+		return p.storedInFiles(keys)
+	}
 	var sum int64
 	for _, rdb := range p.servers {
 		docs, err := rdb.MGet(ctx, keys...).Result()

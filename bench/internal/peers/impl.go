@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 )
 
@@ -25,6 +26,8 @@ type Options struct {
 	Proxy bool
 	// Commands counts the commands to Addr, if it is not nil.
 	Commands *atomic.Int64
+	// Dir has the files that sections update. Only lock services use it, and they need Commands.
+	Dir string
 }
 
 // entry is one implementation.
@@ -51,6 +54,13 @@ func table() []entry {
 		{"unwatch-solo", "lockupdate with Config.NoCombining", openSolo},
 		{"unwatch-keep", "lockupdate with Config.Linger of 3 ms", openKeep},
 		{"unwatch-get", "lockupdate with Config.MasterReads, where nothing reads from replicas", openMasters},
+		{"lock-redis", "a section under a lock of lockupdate, one Redis", openSection(openRedisLock)},
+		{"lock-redlock", "of lockupdate/redlock, three Redis", openSection(openRedlock)},
+		{"lock-etcd", "of adapters/etcdlock, one member", openSection(openEtcdLock)},
+		{"lock-zookeeper", "of adapters/zklock, one member", openSection(openZooKeeperLock)},
+		{"lock-postgresql", "of adapters/sqllock", openSection(openPostgreSQLLock)},
+		{"lock-mariadb", "of adapters/sqllock, interpolateParams=true", openSection(openMariaDBLock)},
+		{"lock-sqlite", "of adapters/sqllock, a file in WAL mode", openSection(openSQLiteLock)},
 	}
 }
 
@@ -73,7 +83,10 @@ func What(name string) string {
 }
 
 // Ours reports whether the name is one of this project.
-func Ours(name string) bool { return len(name) >= 7 && name[:7] == "unwatch" }
+func Ours(name string) bool { return strings.HasPrefix(name, "unwatch") || LockService(name) }
+
+// LockService reports whether the name is one of a Locker of this project.
+func LockService(name string) bool { return strings.HasPrefix(name, "lock-") }
 
 // Open connects an implementation.
 func Open(name string, o Options) (Impl, error) {

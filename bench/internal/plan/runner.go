@@ -159,8 +159,8 @@ func (r *Runner) slot(ctx context.Context, s Scenario, name string, run, rep int
 	}()
 	for p := range keys {
 		job := &worker.UpdateJob{
-			Impl: name, Addr: path.Addr, Via: path.Proxied, Keys: keys[p], Slot: slot.Length,
-			Fn: s.Fn, Background: s.Background,
+			Impl: name, Addr: path.AddrOf(name), Via: path.Proxied, Keys: keys[p], Slot: slot.Length,
+			Fn: s.Fn, Background: s.Background, Dir: path.Dir, Alternate: s.Alternate,
 		}
 		if p >= s.Processes {
 			job.Impl = "watch"

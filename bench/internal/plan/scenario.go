@@ -27,6 +27,8 @@ type Scenario struct {
 	Writers int
 	// Fn is the duration of fn.
 	Fn time.Duration
+	// Alternate means that each update of a key is by another process than the one before it.
+	Alternate bool
 	// Again means that every run repeats the scenario.
 	Again bool
 	// Length overrides the length of a slot.
@@ -41,6 +43,7 @@ type Scenario struct {
 func (s Scenario) Title() string {
 	on := map[lab.Network]string{
 		lab.Loopback: "loopback", lab.Delay: "+1 ms each way", lab.Proxy: "behind twemproxy, loopback",
+		lab.Services: "sections under lock services, loopback",
 	}[s.Network]
 	var what string
 	switch {
@@ -60,10 +63,18 @@ func (s Scenario) Title() string {
 	if s.Writers > 0 {
 		what += fmt.Sprintf(", beside %d such processes with WATCH, fn of %v", s.Writers, s.Fn)
 	}
+	if s.Alternate {
+		what += fmt.Sprintf(" in turn, fn of %v", s.Fn)
+	}
 	if s.Background {
 		what += ", context.Background"
 	}
 	return what + ", " + on
+}
+
+// lockServices lists the implementations over lock services. The first one is the measure of the others.
+func lockServices() []string {
+	return slices.DeleteFunc(peers.Names(), func(n string) bool { return !peers.LockService(n) })
 }
 
 // loops describes the processes that update.
@@ -196,6 +207,10 @@ func Scenarios() []Scenario {
 		Scenario{Name: "p-unc64", Network: lab.Proxy, Processes: 1, Goroutines: 64, Impls: proxied()},
 		Scenario{Name: "p-hot64", Network: lab.Proxy, Processes: 1, Goroutines: 64, Hot: true, Impls: proxied()},
 		Scenario{Name: "p-hot4x16", Network: lab.Proxy, Processes: 4, Goroutines: 16, Hot: true, Impls: proxied()},
+		Scenario{Name: "lock-free", Network: lab.Services, Processes: 1, Goroutines: 1, Turns: 4, Impls: lockServices()},
+		Scenario{Name: "lock-hot", Network: lab.Services, Processes: 4, Goroutines: 1, Hot: true, Impls: lockServices()},
+		Scenario{Name: "lock-turns", Network: lab.Services, Processes: 2, Goroutines: 1, Hot: true, Fn: slowFn, Alternate: true,
+			Impls: lockServices()},
 		Scenario{Name: "hold10k", Network: lab.Loopback, Locks: 10_000, Lease: holdLease, Impls: peers.Keepers()},
 		Scenario{Name: "hold100k", Network: lab.Loopback, Locks: 100_000, Lease: holdLease, Impls: peers.Keepers()},
 	)

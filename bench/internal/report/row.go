@@ -26,6 +26,7 @@ type Row struct {
 	TimesWatch        float64 // median of all runs; NaN: no WATCH row
 	TimesBackoff      float64 // the same for WATCH with backoff
 	TimesPeer         float64 // over the best peer except WATCH
+	TimesRedis        float64 // of lock services: over that of Redis
 	Lost, Twice, Hung int64   // sums of all repetitions
 	Failed            int64
 	Err               string
@@ -53,6 +54,36 @@ func quantile(q float64) func(*Row) float64 {
 	return median(func(s *result.Slot) float64 { return result.Milli(s.Latency().Quantile(q)) })
 }
 
+// ofRedis is each, or NaN if no server of Redis was on the path.
+func ofRedis(get func(result.Server) float64) func(*Row) float64 {
+	return median(func(s *result.Slot) float64 {
+		if len(s.Server.Calls) == 0 {
+			return math.NaN()
+		}
+		return s.Per(get(s.Server))
+	})
+}
+
+// handover returns a quantile in milliseconds, or NaN if there were no hand-overs.
+func handover(q float64) func(*Row) float64 {
+	return median(func(s *result.Slot) float64 {
+		if h := s.Handovers(); h.N() > 0 {
+			return result.Milli(h.Quantile(q))
+		}
+		return math.NaN()
+	})
+}
+
+// handedOver returns the percentage of sections that another process waited for, or NaN if none did.
+func handedOver(r *Row) float64 {
+	return median(func(s *result.Slot) float64 {
+		if n := s.Handovers().N(); n > 0 {
+			return s.Per(100 * float64(n))
+		}
+		return math.NaN()
+	})(r)
+}
+
 // columns returns the columns of a Table.
 func columns() []column[Row] {
 	return []column[Row]{
@@ -62,15 +93,19 @@ func columns() []column[Row] {
 		{head: "x WATCH", number: func(r *Row) float64 { return r.TimesWatch }},
 		{head: "x +bo", number: func(r *Row) float64 { return r.TimesBackoff }},
 		{head: "x peer", number: func(r *Row) float64 { return r.TimesPeer }},
+		{head: "x Redis", number: func(r *Row) float64 { return r.TimesRedis }},
 		{head: "p50 ms", number: quantile(0.5)},
 		{head: "p99 ms", number: quantile(0.99)},
+		{head: "handed over %", number: handedOver},
+		{head: "hand-over p50", number: handover(0.5)},
+		{head: "hand-over p99", number: handover(0.99)},
 		{head: "commands", number: each(func(s *result.Slot) float64 { return float64(s.Commands()) })},
-		{head: "calls", number: each(func(s *result.Slot) float64 { return float64(s.Server.Total()) })},
-		{head: "reads", number: each(func(s *result.Slot) float64 { return float64(s.Server.Reads) })},
-		{head: "bytes", number: each(func(s *result.Slot) float64 { return float64(s.Server.Bytes) })},
+		{head: "calls", number: ofRedis(func(s result.Server) float64 { return float64(s.Total()) })},
+		{head: "reads", number: ofRedis(func(s result.Server) float64 { return float64(s.Reads) })},
+		{head: "bytes", number: ofRedis(func(s result.Server) float64 { return float64(s.Bytes) })},
 		{head: "allocs", number: each(func(s *result.Slot) float64 { return float64(s.Client().Allocs) })},
 		{head: "alloc B", number: each(func(s *result.Slot) float64 { return float64(s.Client().AllocBytes) }), wide: true},
-		{head: "Redis µs", number: each(func(s *result.Slot) float64 { return result.Micro(s.Server.CPU) })},
+		{head: "Redis µs", number: ofRedis(func(s result.Server) float64 { return result.Micro(s.CPU) })},
 		{head: "client µs", number: each(func(s *result.Slot) float64 { return result.Micro(s.Client().CPU) })},
 		{head: "share %", number: median(func(s *result.Slot) float64 { return 100 * s.Part() })},
 		{head: "worst %", number: median(func(s *result.Slot) float64 { return 100 * s.Share() })},
@@ -121,7 +156,7 @@ func Tables(f *result.File) []Table {
 }
 
 func rowOf(name string, slots []*result.Slot) Row {
-	r := Row{Impl: name, TimesWatch: math.NaN(), TimesBackoff: math.NaN(), TimesPeer: math.NaN()}
+	r := Row{Impl: name, TimesWatch: math.NaN(), TimesBackoff: math.NaN(), TimesPeer: math.NaN(), TimesRedis: math.NaN()}
 	for _, s := range slots {
 		switch {
 		case s.Refused != "":
@@ -170,10 +205,10 @@ func (t *Table) compare() {
 			peer = r
 		}
 	}
-	watch, backoff := t.Row("watch"), t.Row("watch+bo")
+	watch, backoff, redis := t.Row("watch"), t.Row("watch+bo"), t.Row("lock-redis")
 	for i := range t.Rows {
 		if r := &t.Rows[i]; r.Rate.N > 0 {
-			r.TimesWatch, r.TimesBackoff, r.TimesPeer = r.over(watch), r.over(backoff), r.over(peer)
+			r.TimesWatch, r.TimesBackoff, r.TimesPeer, r.TimesRedis = r.over(watch), r.over(backoff), r.over(peer), r.over(redis)
 		}
 	}
 }

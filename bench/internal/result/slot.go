@@ -92,6 +92,15 @@ func (s *Slot) Latency() *stats.Histogram {
 	return &h
 }
 
+// Handovers returns the histogram of all processes.
+func (s *Slot) Handovers() *stats.Histogram {
+	var h stats.Histogram
+	for _, w := range s.Workers {
+		h.Merge(&w.Handovers)
+	}
+	return &h
+}
+
 // Commands counts the commands that the clients sent.
 func (s *Slot) Commands() int64 {
 	return s.sum(func(w *worker.UpdateResult) int64 { return w.Commands })

@@ -23,6 +23,10 @@ type UpdateJob struct {
 	Fn time.Duration `json:"fn_ns,omitempty"`
 	// Background selects a ctx that never ends, else the ctx is cancellable.
 	Background bool `json:"background,omitempty"`
+	// Dir has the files of lock services.
+	Dir string `json:"dir,omitempty"`
+	// Alternate lets another process update a key before this one does again.
+	Alternate bool `json:"alternate,omitempty"`
 }
 
 // UpdateResult is the result of an UpdateJob.
@@ -37,6 +41,8 @@ type UpdateResult struct {
 	Commands int64           `json:"commands"`      // sent by the client
 	Took     time.Duration   `json:"took_ns"`       // until the last update ended or was cut off
 	Latency  stats.Histogram `json:"latency"`
+	// Handovers are the times from the end of a section to the start of one in this process that waited for it.
+	Handovers stats.Histogram `json:"handovers,omitzero"`
 }
 
 const (
@@ -77,7 +83,7 @@ func (j *UpdateJob) open(commands *atomic.Int64) (peers.Impl, error) {
 	}
 	c := make(chan opened, 1)
 	go func() {
-		impl, err := peers.Open(j.Impl, peers.Options{Addr: j.Addr, Proxy: j.Via, Commands: commands})
+		impl, err := peers.Open(j.Impl, peers.Options{Addr: j.Addr, Proxy: j.Via, Commands: commands, Dir: j.Dir})
 		c <- opened{impl, err}
 	}()
 	select {
@@ -172,6 +178,9 @@ func (r *race) run(ctx context.Context) *UpdateResult {
 	if res.Retries = r.impl.Retries(); res.Retries >= 0 {
 		res.Retries -= retries
 	}
+	if s, ok := r.impl.(sections); ok {
+		res.Handovers = *s.Handovers()
+	}
 	return &res
 }
 
@@ -190,6 +199,23 @@ func (r *race) await(ended <-chan struct{}) int64 {
 			}
 		}
 	}
+}
+
+// sections is an Impl over a lock service.
+type sections interface {
+	Handovers() *stats.Histogram
+	Last(key string) bool
+}
+
+// awaitTurn waits until another process has begun a section of the key, or the slot has ended. It returns the time
+// since began.
+func (r *race) awaitTurn(key string) time.Duration {
+	if s, ok := r.impl.(sections); ok {
+		for s.Last(key) && time.Since(r.began) < r.job.Slot {
+			time.Sleep(200 * time.Microsecond)
+		}
+	}
+	return time.Since(r.began)
 }
 
 // maxFailures ends a goroutine whose every update fails at once.
@@ -211,8 +237,12 @@ func (r *race) runner(ctx context.Context, keys []string) {
 	}
 	now := time.Duration(0)
 	for now < r.job.Slot && failed < maxFailures && ctx.Err() == nil {
+		key := keys[(done+failed)%int64(len(keys))]
+		if r.job.Alternate {
+			now = r.awaitTurn(key)
+		}
 		r.pending.Add(1)
-		err := r.impl.Update(caller, keys[(done+failed)%int64(len(keys))], fn)
+		err := r.impl.Update(caller, key, fn)
 		end := time.Since(r.began)
 		r.pending.Add(-1)
 		if err != nil {

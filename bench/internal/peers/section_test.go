@@ -1,0 +1,148 @@
+package peers
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/long"
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/driver"
+	"github.com/unwatch/unwatch/lock/locktest"
+)
+
+// A lock and its release cost what the tests of the Lockers have counted.
+func TestLongRequestsAreCounted(t *testing.T) {
+	long.Only(t)
+	nodes := []string{servers.Redis(t).Addr, servers.Redis(t).Addr, servers.Redis(t).Addr}
+	for impl, tc := range map[string]struct {
+		addr  string
+		want  int64
+		first int64 // that of a new name, and of Close
+	}{
+		"lock-redis":      {nodes[0], 2, 2},
+		"lock-redlock":    {strings.Join(nodes, ","), 6, 6},
+		"lock-etcd":       {servers.Etcd(t, 1)[0].Addr, 2, 2},
+		"lock-zookeeper":  {servers.ZooKeeper(t, 1)[0].Addr, 4, 6 + 1}, // Close ends the session
+		"lock-postgresql": {servers.Postgres(t).Addr, 2, 2},
+		"lock-mariadb":    {servers.MariaDB(t).Addr, 2, 5},
+		"lock-sqlite":     {filepath.Join(t.TempDir(), "locks.db"), 2, 2},
+	} {
+		var n atomic.Int64
+		s, err := Open(impl, Options{Addr: tc.addr, Dir: t.TempDir(), Commands: &n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const many = 20
+		update := func() {
+			for i := range many { // the next section of the same name might begin before the release is sent
+				if err := s.Update(t.Context(), []string{"a", "b", "c", "d"}[i%4], appendX); err != nil {
+					t.Fatalf("%s: %v", impl, err)
+				}
+			}
+		}
+		update() // opens connections, loads scripts, and makes the row or the node of the lock
+		before := n.Load()
+		update()
+		if got := n.Load() - before; got < many*tc.want-tc.want || got > many*tc.want+tc.want { // releases are asynchronous
+			t.Errorf("%s: %d requests for %d sections, want %d each", impl, got, many, tc.want)
+		}
+		before = n.Load()
+		if err := errors.Join(s.Update(t.Context(), "new", appendX), s.Close()); err != nil {
+			t.Error(err)
+		}
+		if got := n.Load() - before; got < tc.first || got > tc.first+1 { // a late release or a ping
+			t.Errorf("%s: %d requests for a section of a new name, want %d", impl, got, tc.first)
+		}
+	}
+}
+
+func appendX(old []byte) ([]byte, error) { return append(old, 'x'), nil }
+
+// openMemory returns a section of a process of its own.
+func openMemory(dir string, locks lock.Locker, process int64) *section {
+	return &section{locks: locks, dir: dir, process: process}
+}
+
+// A hand-over is the time from the end of a section to the start of the next one, in another process that waited.
+func TestHandovers(t *testing.T) {
+	dir, memory := t.TempDir(), locktest.NewMemory(driver.Config{})
+	ada, bob := openMemory(dir, memory, 1), openMemory(dir, memory.Peer(), 2)
+	update := func(s *section, fn func([]byte) ([]byte, error)) {
+		t.Helper()
+		if err := s.Update(t.Context(), "k", fn); err != nil {
+			t.Error(err)
+		}
+	}
+	update(ada, appendX)
+	update(ada, appendX) // no other process
+	update(bob, appendX) // it did not wait
+	for _, s := range []*section{ada, bob} {
+		if n := s.Handovers().N(); n != 0 {
+			t.Errorf("%d hand-overs without a wait", n)
+		}
+	}
+	if ada.Last("k") || !bob.Last("k") {
+		t.Error("the last section is bob's")
+	}
+
+	var waits sync.WaitGroup
+	defer waits.Wait()
+	update(ada, func(old []byte) ([]byte, error) {
+		if !ada.Last("k") || bob.Last("k") {
+			t.Error("the section of ada has begun")
+		}
+		asked := make(chan struct{})
+		waits.Go(func() {
+			close(asked)
+			update(bob, appendX)
+		})
+		<-asked
+		for waiting := false; !waiting; {
+			info, err := memory.Inspect(t.Context(), filepath.Base(dir)+":k")
+			if err != nil {
+				t.Error(err)
+			}
+			waiting = info.Waiters
+		}
+		return appendX(old)
+	})
+	waits.Wait()
+	if ada.Handovers().N() != 0 || bob.Handovers().N() != 1 || bob.Handovers().Max() > time.Minute {
+		t.Errorf("bob waited once: %d and %d hand-overs", ada.Handovers().N(), bob.Handovers().N())
+	}
+	if got, err := Document(dir, "k"); string(got) != "xxxxx" || err != nil {
+		t.Errorf("stored %q, %v", got, err)
+	}
+	if got, err := Document(dir, "absent"); got != nil || err != nil {
+		t.Errorf("an absent key has %q, %v", got, err)
+	}
+}
+
+// Negative control: sections that do not exclude each other lose updates.
+func TestOverlapsLoseUpdates(t *testing.T) {
+	dir := t.TempDir()
+	ada, bob := openMemory(dir, free{}, 1), openMemory(dir, free{}, 2)
+	err := ada.Update(t.Context(), "k", func(old []byte) ([]byte, error) {
+		if err := bob.Update(t.Context(), "k", appendX); err != nil {
+			t.Error(err)
+		}
+		return appendX(old)
+	})
+	if got, _ := Document(dir, "k"); string(got) != "x" || err != nil {
+		t.Errorf("stored %q, %v", got, err)
+	}
+}
+
+// free is a Locker that excludes nobody.
+type free struct{ lock.Locker }
+
+func (free) WithLock(ctx context.Context, _ string, fn func(context.Context) error) error {
+	return fn(ctx)
+}
