@@ -122,3 +122,19 @@ func TestMissedTargetsAreNamed(t *testing.T) {
 		}
 	}
 }
+
+func TestHasLines(t *testing.T) {
+	for lines, want := range map[string]bool{
+		"# The guide\n":        true,
+		"# The guide\n\n":      true,
+		"guide\n":              false, // no whole line
+		"# The guide, twice\n": false,
+	} {
+		if got := HasLines("testdata/good/docs/guide.md", lines); (got == nil) != want {
+			t.Errorf("%q: %v", lines, got)
+		}
+	}
+	if HasLines("testdata/good/docs/missing.md", "") == nil {
+		t.Error("a page that does not exist")
+	}
+}

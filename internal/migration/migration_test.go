@@ -20,9 +20,9 @@ import (
 // transactions.
 const controlStep = 7
 
-// TestMigration plays the migration: the odd steps in one clone and the even ones in another, so that one
+// TestLongMigration plays the migration: the odd steps in one clone and the even ones in another, so that one
 // is compiled while the other is tested.
-func TestMigration(t *testing.T) {
+func TestLongMigration(t *testing.T) {
 	long.Only(t)
 	switch {
 	case testing.Short():
@@ -136,7 +136,7 @@ func (s section) play(t *testing.T, c *clone) {
 			codis, err := proxytest.Start(proxytest.Config{Engines: 2})
 			require.NoError(t, err)
 			defer codis.Close()
-			command = strings.ReplaceAll(command, "HOST:PORT", codis.Addr())
+			command = strings.ReplaceAll(command, "HOST:PORT", "-timeout 1m "+codis.Addr()) // the machine may be busy
 		}
 		running.Go(func() { // the commands are independent
 			output, err := c.run(t, command)

@@ -10,7 +10,7 @@ import (
 
 // The changes of step 2 to a file that migrate-check rewrites are exactly those of migrate-check, so that
 // users get them automatically.
-func TestToolWritesPartOfStep2(t *testing.T) {
+func TestLongToolWritesPartOfStep2(t *testing.T) {
 	long.Only(t)
 	if testing.Short() {
 		t.Skip("it compiles the tool, and the service to look at it")

@@ -69,6 +69,14 @@ func TestShortenedValueIsALimit(t *testing.T) {
 	assert.Equal(t, Count{Asked: 1}, r.Reads.Get)
 }
 
+// Servers that were asked for a script and do not answer are not taken for one server.
+func TestSilenceIsNotOneServer(t *testing.T) {
+	t.Parallel()
+	proxy := started(t, proxytest.Config{})
+	proxy.Inject(proxytest.Fault{Command: "EVALSHA", Skip: cacheKeys, Times: -1, Action: proxytest.HangRequest})
+	assert.Zero(t, stepsOf(t, proxy, (*prober).askCaches).Scripts.Caches)
+}
+
 // A stale read is no reordering, even if no earlier read has shown the replica.
 func TestStaleReadIsNoDisorder(t *testing.T) {
 	t.Parallel()

@@ -117,7 +117,7 @@ func TestExpiryIsNoLongerAcknowledged(t *testing.T) {
 
 // A proxy may execute a command after it has reported an error and after the key was deleted. No key stays
 // without an expiry.
-func TestLateExecution(t *testing.T) {
+func TestLongLateExecution(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
 	for _, command := range []string{"HSET", "SADD", "BITOP"} {

@@ -104,6 +104,9 @@ func (p *prober) askCaches(ctx context.Context) error {
 			commands[i] = []string{"EVALSHA", sha, "1", key}
 		}
 		replies, outcome, err := p.do(ctx, commands...)
+		if err == nil && outcome != OK && p.report.Scripts.Caches == 1 {
+			p.report.Scripts.Caches = 0 // other servers were asked, and have not answered
+		}
 		if err != nil || outcome != OK {
 			return err
 		}
