@@ -10,12 +10,12 @@ WITH_SERVERS := go run ./internal/servers/cmd/with-servers
 test: servers ## Run the tests, those against real servers included
 	@./scripts/test.sh . $(NESTED)
 
-test-all: servers ## Run all tests, the long ones and those in a browser included
+test-all: servers ## Run what test leaves out: long tests, and those in a browser
 	@./scripts/servers.sh chromium
 	@UNWATCH_ALL_TESTS=1 ./scripts/test.sh . $(NESTED)
 
-servers: ## Install redis-server, nutcracker and etcd if they are missing
-	@./scripts/servers.sh redis-server nutcracker etcd-server
+servers: ## Install redis-server, nutcracker, etcd, ZooKeeper, PostgreSQL and MariaDB if they are missing
+	@./scripts/servers.sh redis-server nutcracker etcd-server zookeeper postgresql mariadb-server
 
 # One P: two goroutines of a testing/synctest bubble that each run a channel timer which
 # is due share one race context (bubble.timers.raceCtx in Go 1.26's runtime/time.go,
@@ -23,11 +23,14 @@ servers: ## Install redis-server, nutcracker and etcd if they are missing
 # What is a race is decided by happens-before, not by what runs in parallel. The examples
 # need processes side by side for their controls, and have two small bubbles only.
 #
-# Of migrate-check, only package lexical starts goroutines. The model of waiters starts none. Package
-# lockupdate takes longest, so it comes first.
+# With -short, rapid draws a fifth of its cases, and tests that call long.Repeats are skipped.
+#
+# Only packages that start goroutines or synchronize can have races. Of migrate-check, that is lexical; the model
+# of waiters calls none. Package lockupdate takes longest, so it comes first.
 race: ## Run the tests of the root module under the race detector
-	go test -race -cpu 1 -p 4 -timeout 30m ./lockupdate ./cmd/migrate-check/internal/lexical \
-		$$(go list ./... | grep -v -e '/examples/' -e '/lockupdate$$' -e '/migrate-check' -e '/poll/scale$$')
+	@packages=$$(go list -f '{{.Dir}}' ./... | grep -v -e /examples/ -e '/lockupdate$$' -e /migrate-check -e '/poll/scale$$' | \
+		while read -r dir; do ! grep -qE '"sync(/atomic)?"|\<go func|\.Go\(' "$$dir"/*.go || echo "$$dir"; done) && set -x && \
+	go test -race -short -cpu 1 -p 4 -timeout 30m ./lockupdate ./cmd/migrate-check/internal/lexical $$packages
 	go test -race -timeout 30m ./examples/...
 
 lint: ## Run gofmt, go vet, go fix and golangci-lint; measure comments and commit subjects
@@ -87,8 +90,8 @@ torture: servers ## Try to make updates get lost, on real servers: DURATION=5m S
 TOPOLOGY ?= redis
 
 load: DURATION ?= 1m
-load: servers ## Have 1000 goroutines update 10,000 keys through 32 connections: DURATION=10m TOPOLOGY=redis
-	go -C integration run ./cmd/load -duration $(DURATION) -seed $(SEED) -topology $(TOPOLOGY)
+load: servers ## Have 1000 goroutines update 10,000 keys through 32 connections: DURATION=10m TOPOLOGY=redis SWEEP=3000
+	go -C integration run ./cmd/load -duration $(DURATION) -seed $(SEED) -topology $(TOPOLOGY) $(if $(SWEEP),-sweep $(SWEEP))
 
 bench: servers ## Measure against the peers, in a quarter of an hour; wants the machine for itself
 	go -C bench run ./cmd/bench -out results.json

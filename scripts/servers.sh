@@ -14,6 +14,9 @@ for package in "$@"; do
 	programs=$package
 	case $package in
 	etcd-server) programs=etcd ;;
+	zookeeper) programs=/usr/share/zookeeper/bin/zkServer.sh ;;
+	postgresql) programs=$(ls -d /usr/lib/postgresql/*/bin/postgres 2>/dev/null || echo postgres) ;;
+	mariadb-server) programs=mariadbd ;;
 	chromium) programs="chromium chromium-browser google-chrome google-chrome-stable" ;;
 	esac
 	found=""
@@ -31,7 +34,7 @@ fallback() {
 !!! Missing:$missing
 !!! The tests that need them will be SKIPPED (with UNWATCH_REQUIRE_SERVERS=1: FAIL).
 !!! Debian and Ubuntu: apt-get install$missing
-!!! macOS:             brew install redis twemproxy etcd chromium
+!!! macOS:             brew install redis twemproxy etcd postgresql mariadb chromium (ZooKeeper: only Debian's layout is known)
 !!!
 TEXT
 	exit 0

@@ -1,26 +1,57 @@
 #!/bin/sh
 # usage: test.sh MODULE...
 # Runs "go test ./..." in every module, also after a failure, and lists the failures last.
-# Many tests wait for servers and for leases, so more run at a time than there are cores.
+# With UNWATCH_ALL_TESTS it runs the tests named TestLong... only.
+# Many tests wait for servers and for leases, so more run at a time than there are cores, and
+# all modules after the first run at the same time. xargs passes an interrupt on to them.
 set -u
 cores=$(getconf _NPROCESSORS_ONLN)
 flags="-timeout 30m -p $((2 * cores)) -parallel $((4 * cores))"
-log=$(mktemp) || exit 1
-trap 'rm -f "$log"' EXIT
-trap 'exit 130' INT TERM
 
-for module in "$@"; do
-	echo "go -C $module test $flags ./..."
-	# shellcheck disable=SC2086 # flags are words
-	go -C "$module" test $flags ./... 2>&1 || echo "FAIL	module $module"
-done | tee "$log"
+long_packages() ( # of a module: relative to it
+	cd "$1" && dirs=$(go list -f '{{.Dir}}' ./...) || exit 1
+	for dir in $dirs; do
+		! grep -qs 'long\.Only(' "$dir"/*_test.go || echo ".${dir#"$PWD"}"
+	done
+)
+
+test_module() {
+	packages=./... only=
+	if [ -n "${UNWATCH_ALL_TESTS:-}" ]; then
+		packages=$(long_packages "$1") || { echo "FAIL	module $1"; return; }
+		[ -n "$packages" ] || return 0
+		only="-run ^TestLong"
+	fi
+	# shellcheck disable=SC2086 # flags and packages are words
+	set -- "$1" test $flags $only $packages
+	echo "go -C $*"
+	go -C "$@" 2>&1 || echo "FAIL	module $1"
+}
+
+if [ "$1" = -into ]; then # a folder for the output, and a module
+	test_module "$3" >"$2/$(echo "$3" | tr / -)" 2>&1
+	exit
+fi
+
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 130' INT TERM
+{
+	test_module "$1"
+	shift
+	if [ $# -gt 0 ]; then
+		echo "testing at the same time: $*"
+		printf '%s\n' "$@" | xargs -P $# -n 1 "$0" -into "$dir"
+		for module in "$@"; do cat "$dir/$(echo "$module" | tr / -)"; done
+	fi
+} | tee "$dir/.all"
 
 echo
 echo "Slowest packages, in seconds:"
-awk '$1 == "ok" && $3 ~ /s$/ { print $3 + 0, $2 }' "$log" | sort -rn | head -20
+awk '$1 == "ok" && $3 ~ /s$/ { print $3 + 0, $2 }' "$dir/.all" | sort -rn | head -20
 
-grep -q '^FAIL	' "$log" || exit 0
+grep -q '^FAIL	' "$dir/.all" || exit 0
 echo
 echo "Failures:"
-grep -E '^(--- FAIL|FAIL	|panic: )' "$log"
+grep -E '^(--- FAIL|FAIL	|panic: )' "$dir/.all"
 exit 1
