@@ -17,6 +17,7 @@ import (
 	"github.com/unwatch/unwatch/internal/servers"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/driver"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -87,10 +88,16 @@ func TestFaults(t *testing.T) {
 	})
 }
 
+// still has a clock that stands, so that a slow machine asks for nothing twice.
+func still() driver.Config {
+	now := time.Now()
+	return driver.Config{Lease: 30 * time.Second, Now: func() time.Time { return now }}
+}
+
 // The package's doc promises these numbers of requests.
 func (b bed) countsRequests(t *testing.T) {
 	w := &wire{}
-	l := open(t, b.members, zklock.Config{Dial: w.dial, Root: "/counts"})
+	l := open(t, b.members, zklock.Config{Config: still(), Dial: w.dial, Root: "/counts"})
 	require.NoError(t, l.WithLock(t.Context(), "a", nothing))
 	assert.Equal(t, []int32{
 		opCreate, opCreateContainer, opCreate, opCreateContainer, opCreate, opGetChildren, opExists, opDelete,
@@ -123,7 +130,7 @@ func (b bed) countsRequests(t *testing.T) {
 // A lost reply to a creation neither blocks the lock nor makes a second node.
 func (b bed) losesReplyToCreate(t *testing.T) {
 	w := &wire{}
-	l := open(t, b.members, zklock.Config{Dial: w.dial})
+	l := open(t, b.members, zklock.Config{Config: still(), Dial: w.dial})
 	require.NoError(t, l.WithLock(t.Context(), "create", nothing))
 	w.takeCalls()
 	w.loseReply(opCreate)
