@@ -21,6 +21,7 @@ require (
 	github.com/unwatch/unwatch/adapters/etcdlock v0.0.0-00010101000000-000000000000
 	go.etcd.io/etcd/client/v3 v3.7.3
 	go.uber.org/zap v1.27.1
+	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.49.0
 )
 

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"errors"
@@ -23,6 +24,9 @@ type Config struct {
 	// Password and Username are for AUTH on each connection. An empty Password sends no AUTH. With a
 	// Username, AUTH has two arguments, which most proxies refuse.
 	Password, Username string
+
+	// Dial connects, for example through a tunnel. nil: the network "tcp".
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// TLS, if not nil, makes every connection use TLS. An empty ServerName becomes the host of the address.
 	TLS *tls.Config
@@ -74,6 +78,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Budget <= 0 {
 		c.Budget = 30 * time.Second
+	}
+	if c.Dial == nil {
+		c.Dial = new(net.Dialer).DialContext
 	}
 	switch {
 	case c.Prefix == "":

@@ -23,10 +23,16 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
+// patient is for what answers: a slow machine takes its time.
+const patient = 30 * time.Second
+
+// brief is for what never answers.
+const brief = 200 * time.Millisecond
+
 func reasonOf(t *testing.T, addr string, cfg probe.Config) probe.Reason {
 	t.Helper()
 	if cfg.Timeout == 0 {
-		cfg.Timeout = 200 * time.Millisecond
+		cfg.Timeout = patient
 	}
 	r, err := probe.Probe(t.Context(), addr, cfg)
 	assert.Nil(t, r)
@@ -102,7 +108,7 @@ func TestNoRedis(t *testing.T) {
 	web := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(web.Close)
 	assert.Equal(t, probe.NotRedis, reasonOf(t, web.Listener.Addr().String(), probe.Config{}))
-	assert.Equal(t, probe.NoAnswer, reasonOf(t, serve(t, silent), probe.Config{}))
+	assert.Equal(t, probe.NoAnswer, reasonOf(t, serve(t, silent), probe.Config{Timeout: brief}))
 	assert.Equal(t, probe.HangsUp, reasonOf(t, serve(t, func(net.Conn) {}), probe.Config{}))
 	assert.Equal(t, probe.NotRedis, reasonOf(t, serve(t, says("SSH-2.0-x\r\n")), probe.Config{}))
 	assert.Equal(t, probe.NotRedis, reasonOf(t, serve(t, says("$x\r\n")), probe.Config{}))
@@ -135,7 +141,7 @@ func TestNotWritable(t *testing.T) {
 				n, _ = conn.Read(buf)
 			}
 		})
-		assert.Equal(t, want, reasonOf(t, addr, probe.Config{Timeout: 5 * time.Second}), text)
+		assert.Equal(t, want, reasonOf(t, addr, probe.Config{}), text)
 	}
 }
 
@@ -150,16 +156,16 @@ func countCommands(b []byte) (n int) {
 
 func TestPassword(t *testing.T) {
 	proxy := start(t, proxytest.Config{Password: "hunter2"})
-	assert.Equal(t, probe.WantsPassword, reasonOf(t, proxy.Addr(), probe.Config{}))
-	assert.Equal(t, probe.BadPassword, reasonOf(t, proxy.Addr(), probe.Config{Password: "hunter2 "}))
-	assert.Equal(t, probe.BadPassword, reasonOf(t, proxy.Addr(), probe.Config{Username: "bob", Password: "hunter2"}))
+	assert.Equal(t, probe.WantsPassword, reasonOf(t, proxy.Addr(), probe.Config{Dial: proxy.Dial}))
+	assert.Equal(t, probe.BadPassword, reasonOf(t, proxy.Addr(), probe.Config{Dial: proxy.Dial, Password: "hunter2 "}))
+	assert.Equal(t, probe.BadPassword, reasonOf(t, proxy.Addr(), probe.Config{Dial: proxy.Dial, Username: "bob", Password: "hunter2"}))
 	assert.Equal(t, "codis", ask(t, proxy, probe.Config{Password: "hunter2"}).MostLike())
 }
 
 func TestTLS(t *testing.T) {
 	proxy := start(t, proxytest.Config{})
-	assert.Equal(t, probe.WantsPlain, reasonOf(t, proxy.Addr(), probe.Config{TLS: &tls.Config{MinVersion: tls.VersionTLS12}}))
-	assert.Equal(t, probe.WantsPlain, reasonOf(t, serve(t, silent), probe.Config{TLS: &tls.Config{MinVersion: tls.VersionTLS12}}))
+	assert.Equal(t, probe.WantsPlain, reasonOf(t, proxy.Addr(), probe.Config{Dial: proxy.Dial, TLS: &tls.Config{MinVersion: tls.VersionTLS12}}))
+	assert.Equal(t, probe.WantsPlain, reasonOf(t, serve(t, silent), probe.Config{Timeout: brief, TLS: &tls.Config{MinVersion: tls.VersionTLS12}}))
 
 	certificate, pool := selfSigned(t)
 	wants, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
@@ -167,12 +173,12 @@ func TestTLS(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.Equal(t, probe.BadCertificate, reasonOf(t, serveOn(t, wants, silent),
-		probe.Config{Timeout: 5 * time.Second, TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}}))
+		probe.Config{TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}}))
 	plain, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	addr := serveOn(t, tls.NewListener(plain, &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}),
 		func(conn net.Conn) {
-			back, err := net.Dial("tcp", proxy.Addr())
+			back, err := proxy.Dial(t.Context(), "", "")
 			if err != nil {
 				return
 			}
@@ -186,10 +192,9 @@ func TestTLS(t *testing.T) {
 			_ = conn.Close()
 			both.Wait()
 		})
-	patient := 5 * time.Second
-	assert.Equal(t, probe.WantsTLS, reasonOf(t, addr, probe.Config{Timeout: patient}))
-	assert.Equal(t, probe.BadCertificate, reasonOf(t, addr, probe.Config{Timeout: patient, TLS: &tls.Config{MinVersion: tls.VersionTLS12}}))
-	r, err := probe.Probe(t.Context(), addr, probe.Config{TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}})
+	assert.Equal(t, probe.WantsTLS, reasonOf(t, addr, probe.Config{}))
+	assert.Equal(t, probe.BadCertificate, reasonOf(t, addr, probe.Config{TLS: &tls.Config{MinVersion: tls.VersionTLS12}}))
+	r, err := probe.Probe(t.Context(), addr, probe.Config{Timeout: patient, TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}})
 	require.NoError(t, err)
 	assert.Equal(t, "codis", r.MostLike())
 }

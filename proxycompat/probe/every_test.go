@@ -3,6 +3,7 @@ package probe_test
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,14 +18,16 @@ func TestEveryProxy(t *testing.T) {
 	for _, name := range proxycompat.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			proxy := play(t, name)
-			r := ask(t, proxy, probe.Config{Prefix: "mine:"})
-			recognized(t, r, name)
-			for line := range strings.SplitSeq(r.Text(), "\n") {
-				assert.LessOrEqual(t, len([]rune(line)), probe.Width, line)
-			}
-			safe(t, proxy, name)
-			assert.LessOrEqual(t, nothingStays(t, proxy, engines(name)), r.Left)
+			synctest.Test(t, func(t *testing.T) {
+				proxy := play(t, name)
+				r := ask(t, proxy, probe.Config{Prefix: "mine:"})
+				recognized(t, r, name)
+				for line := range strings.SplitSeq(r.Text(), "\n") {
+					assert.LessOrEqual(t, len([]rune(line)), probe.Width, line)
+				}
+				safe(t, proxy, name)
+				assert.LessOrEqual(t, nothingStays(t, proxy, engines(name)), r.Left)
+			})
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 func start(t *testing.T, cfg proxytest.Config) *proxytest.Proxy {
 	t.Helper()
+	cfg.InMemory = true
 	p, err := proxytest.Start(cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, p.Close()) })
@@ -40,6 +41,7 @@ func engines(name string) int {
 
 func ask(t *testing.T, p *proxytest.Proxy, cfg probe.Config) *probe.Report {
 	t.Helper()
+	cfg.Dial = p.Dial
 	r, err := probe.Probe(t.Context(), p.Addr(), cfg)
 	require.NoError(t, err)
 	return r

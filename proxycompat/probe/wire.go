@@ -26,7 +26,7 @@ type wire struct {
 func connect(ctx context.Context, addr string, cfg Config) (*wire, error) {
 	limited, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
-	conn, err := new(net.Dialer).DialContext(limited, "tcp", addr)
+	conn, err := cfg.Dial(limited, "tcp", addr)
 	if err != nil {
 		if ended := hasEnded(ctx); ended != nil {
 			return nil, ended

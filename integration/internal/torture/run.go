@@ -7,7 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/unwatch/unwatch/internal/servers"
 )
@@ -16,9 +19,9 @@ import (
 type Config struct {
 	Duration time.Duration // approximate total; the cells share it
 	Seed     uint64
-	Only     string // run only cells whose "topology/nemesis" is or contains this; controls are "control/NAME", remedies "remedy/NAME"
-	Dir      string // the directory for histories of failures; "": a temporary one
-	Progress func(done, of int, what string)
+	Only     string                          // run only cells whose "topology/nemesis" is or contains this; controls are "control/NAME", remedies "remedy/NAME"
+	Dir      string                          // the directory for histories of failures; "": a temporary one
+	Progress func(done, of int, what string) // may be called concurrently
 }
 
 // Report is the result of a run.
@@ -45,6 +48,9 @@ func (r *Report) Bad() bool {
 		slices.ContainsFunc(r.Controls, func(c ControlResult) bool { return !c.Found }) ||
 		slices.ContainsFunc(r.Remedies, func(c *Result) bool { return c.Bad() })
 }
+
+// atOnce topologies run side by side, each with its own servers: a cell waits for most of its time.
+const atOnce = 2
 
 // A defect shows by chance, so a control gets several tries. The rarest is "no token", which shows in every
 // second try of 4 seconds, and in fewer on a busy machine: 20 tries miss it once in a million runs, or once
@@ -74,41 +80,53 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	if total == 0 {
 		return report, fmt.Errorf("no cell has %q in its name; see -list", cfg.Only)
 	}
-	done := 0
+	var done atomic.Int32
 	stepped := sync.OnceValues(func() (string, error) { return buildStepped(ctx, dir) })
+	run := func(ctx context.Context, part *Report, t Topology) error {
+		site, err := t.Start(ctx, filepath.Join(dir, t.Name))
+		if err != nil {
+			return err
+		}
+		defer site.Close()
+		for i, p := range cells[t.Name] {
+			if n := done.Add(1); cfg.Progress != nil {
+				cfg.Progress(int(n), total, p.name(t))
+			}
+			if p.nemesis.stepped {
+				if site.stepped, err = stepped(); err != nil && servers.Required() {
+					return fmt.Errorf("%s: %w", p.name(t), err)
+				} else if err != nil {
+					part.Skipped = append(part.Skipped, fmt.Sprintf("%s: %v", p.name(t), err))
+					continue
+				}
+			}
+			part.play(ctx, site, p, atOnce*cfg.Duration/time.Duration(total), cfg.Seed+uint64(i))
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+		}
+		return nil
+	}
+	var parts []*Report
+	running, ctx := errgroup.WithContext(ctx)
+	running.SetLimit(atOnce)
 	for _, t := range slices.Concat(Topologies(), quorums()) {
 		if len(cells[t.Name]) == 0 {
 			continue
 		}
-		site, err := t.Start(ctx, filepath.Join(dir, t.Name))
-		if err != nil {
-			return report, err
-		}
-		for i, p := range cells[t.Name] {
-			done++
-			if cfg.Progress != nil {
-				cfg.Progress(done, total, p.name(t))
-			}
-			if p.nemesis.stepped {
-				if site.stepped, err = stepped(); err != nil && servers.Required() {
-					site.Close()
-					return report, fmt.Errorf("%s: %w", p.name(t), err)
-				} else if err != nil {
-					report.Skipped = append(report.Skipped, fmt.Sprintf("%s: %v", p.name(t), err))
-					continue
-				}
-			}
-			report.play(ctx, site, p, cfg.Duration/time.Duration(total), cfg.Seed+uint64(i))
-			if ctx.Err() != nil {
-				break
-			}
-		}
-		site.Close()
-		if err := ctx.Err(); err != nil {
-			return report, context.Cause(ctx)
-		}
+		part := &Report{Config: cfg}
+		parts = append(parts, part)
+		running.Go(func() error { return run(ctx, part, t) })
 	}
-	return report, nil
+	err = running.Wait()
+	for _, part := range parts {
+		report.Results = append(report.Results, part.Results...)
+		report.Controls = append(report.Controls, part.Controls...)
+		report.Remedies = append(report.Remedies, part.Remedies...)
+		report.Skipped = append(report.Skipped, part.Skipped...)
+		report.Kept = append(report.Kept, part.Kept...)
+	}
+	return report, err
 }
 
 func (r *Report) play(ctx context.Context, site *Site, p planned, d time.Duration, seed uint64) {
