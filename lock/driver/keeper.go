@@ -95,19 +95,14 @@ func (l *Locker) renew(holds []*Hold) {
 	l.mu.Lock()
 	defer l.tell()
 	now := l.cfg.Now()
-	l.renewAt = sent.Add(l.cfg.Lease / 3)
-	if err != nil {
-		l.renewAt = now.Add(l.cfg.Lease / 16)
-	}
+	again := err != nil
 	for _, h := range holds {
 		since, failed := sent, cmp.Or(err, h.failed)
 		if !h.since.IsZero() && h.since.Before(sent) {
 			since = h.since
 		}
 		h.since, h.failed = time.Time{}, nil
-		if failed != nil && h.activeLocked() {
-			l.renewAt = now.Add(l.cfg.Lease / 16)
-		}
+		again = again || failed != nil && h.activeLocked()
 		switch {
 		case !h.activeLocked():
 		case failed != nil && h.jeopardy.IsZero():
@@ -122,6 +117,10 @@ func (l *Locker) renew(holds []*Hold) {
 				h.jeopardy = time.Time{}
 			}
 		}
+	}
+	// Meanwhile, Renew may have asked for the next renewal at once.
+	if soon := now.Add(l.cfg.Lease / 16); again && soon.Before(l.renewAt) {
+		l.renewAt = soon
 	}
 }
 

@@ -33,3 +33,25 @@ func TestLostLocksAreNotRenewed(t *testing.T) {
 		require.ErrorIs(t, <-ended, rmw.ErrLockLost)
 	})
 }
+
+// A Service that asks for a renewal during one gets another as soon as that ends.
+func TestRenewalAskedForDuringARenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l *driver.Locker
+		var at []time.Duration
+		began := time.Now()
+		l = open(scripted{renew: func(context.Context, []*driver.Hold) error {
+			if at = append(at, time.Since(began)); len(at) == 1 {
+				l.Renew()
+			}
+			time.Sleep(time.Second)
+			return nil
+		}}, driver.Config{Lease: 30 * time.Second})
+		require.NoError(t, l.WithLock(t.Context(), "a", func(context.Context) error {
+			time.Sleep(25 * time.Second)
+			return nil
+		}))
+		require.NoError(t, l.Close())
+		assert.Equal(t, []time.Duration{10 * time.Second, 11 * time.Second, 21 * time.Second}, at)
+	})
+}
