@@ -12,7 +12,7 @@ import (
 const (
 	// startLimit limits the time until a server answers. It is generous for slow CI machines; only a server
 	// that never answers uses it up.
-	startLimit = 15 * time.Second
+	startLimit = time.Minute
 
 	// startTries: another process can take a free port before the server binds it.
 	startTries = 5
