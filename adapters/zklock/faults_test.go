@@ -316,7 +316,7 @@ func TestLongAbandonedRequestsEnd(t *testing.T) {
 		cancel()
 		most = max(most, runtime.NumGoroutine())
 	}
-	assert.Less(t, time.Since(began), lease, "a call did not end with its ctx")
+	assert.Less(t, time.Since(began), 10*lease, "calls did not end with their ctx")
 	assert.Greater(t, most, before+10)
 	eventually(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before })
 	t.Logf("%d goroutines more for %v", most-before, time.Since(began))
