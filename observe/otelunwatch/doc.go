@@ -1,0 +1,23 @@
+// Package otelunwatch exports metrics and spans of updates and locks to OpenTelemetry.
+//
+//	store := lockupdate.New(rdb, lockupdate.Config{Observer: otelunwatch.Locks("redis", otelunwatch.Config{})})
+//	updates := rmw.Chain(store, otelunwatch.Middleware("lockupdate", otelunwatch.Config{}))
+//	err := otelunwatch.Stats("lockupdate", store, otelunwatch.Config{})
+//
+// docs/observe.md lists the metrics. An attribute is a path, a lock service, an operation, an outcome or
+// the reason of an error; the name of a key or of a lock only in spans, and only with [Config.Keys]. A
+// successful call has no error.type, by the semantic conventions.
+//
+// The operation is the Label of the Key and the name of [rmw.WithOperation], joined by a slash. A lock has
+// no Key, so its operation is that name alone. [Config.MaxOperations] bounds the operations of metrics.
+//
+// # Spans
+//
+// An Update is a span "unwatch.update", around fn and all attempts. Its status is Error if the Store
+// failed or fn panicked. A refusal by fn is no Error; its error.type is "fn". The text of an error, which
+// names a key, is in no span.
+//
+// The wait for a lock is a span "wait_for lock", from the call to the grant or refusal, in a trace of
+// the caller only. It is recorded when it ends. The observer needs [Middleware] for the span of the
+// Update to be its parent.
+package otelunwatch

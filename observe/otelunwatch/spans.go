@@ -1,0 +1,94 @@
+package otelunwatch
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/unwatch/unwatch/internal/observe"
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// Middleware measures each Update and Read, and makes each Update a span. path names the Store, as
+// "lockupdate" or "cas". Errors and panics of fn pass through, and are counted as "fn" and "panic".
+func Middleware(path string, cfg Config) rmw.Middleware {
+	measure := observe.Updates(series(cfg.meter()), path, cfg.options())
+	tracer := cfg.tracer()
+	return func(next rmw.Store) rmw.Store {
+		return &traced{Store: measure(next), tracer: tracer, path: observe.Valid(path), keys: cfg.Keys}
+	}
+}
+
+// traced is outside of the metrics, so that their exemplars name the span.
+type traced struct {
+	rmw.Store
+
+	tracer trace.Tracer
+	path   string
+	keys   bool
+}
+
+func (s *traced) Unwrap() rmw.Store { return s.Store }
+
+func (s *traced) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res rmw.Result, err error) {
+	ctx, span := s.tracer.Start(ctx, "unwatch.update")
+	reason := observe.Panic
+	defer func() {
+		if span.IsRecording() {
+			s.describe(ctx, span, key, res, reason)
+		}
+		span.End()
+	}()
+	res, err = s.Store.Update(ctx, key, fn)
+	reason = observe.Reason(err)
+	return res, err
+}
+
+func (s *traced) describe(ctx context.Context, span trace.Span, key rmw.Key, res rmw.Result, reason string) {
+	span.SetAttributes(
+		attribute.String(observe.Path.Name, s.path),
+		attribute.Int(observe.UpdateAttempts.Name, res.Attempts),
+		attribute.Float64(observe.UpdateWait.Name, res.Waited.Seconds()))
+	if s.keys {
+		span.SetAttributes(attribute.String("unwatch.key", observe.Valid(key.Name)))
+	}
+	outcome(span, observe.Operation(ctx, key), reason)
+}
+
+// outcome sets the attributes and the status that all spans have.
+func outcome(span trace.Span, operation, reason string) {
+	if operation != "" {
+		span.SetAttributes(attribute.String(observe.OpName.Name, operation))
+	}
+	if reason != observe.OK {
+		span.SetAttributes(attribute.String(observe.ErrorType.Name, reason))
+	}
+	if reason != observe.OK && reason != observe.Fn {
+		span.SetStatus(codes.Error, reason)
+	}
+}
+
+// Locks returns an Observer for the Config of a Locker: it measures locks, and makes each wait for a
+// lock a span. service names the lock service: "redis", "redlock", "etcd", "sql" or "zookeeper".
+func Locks(service string, cfg Config) lock.Observer {
+	measure := observe.Locks(series(cfg.meter()), service, cfg.options())
+	tracer := cfg.tracer()
+	return func(ctx context.Context, e lock.Event) {
+		measure(ctx, e)
+		if e.Kind != lock.EventAcquired && e.Kind != lock.EventRefused || !trace.SpanContextFromContext(ctx).IsValid() {
+			return
+		}
+		now := time.Now()
+		_, span := tracer.Start(ctx, "wait_for lock", trace.WithTimestamp(now.Add(-e.Took)))
+		span.SetAttributes(attribute.String(observe.Backend.Name, observe.Valid(service)))
+		if cfg.Keys {
+			span.SetAttributes(attribute.String("unwatch.lock.name", observe.Valid(e.Lock)))
+		}
+		outcome(span, observe.Operation(ctx, rmw.Key{}), observe.Reason(e.Err))
+		span.End(trace.WithTimestamp(now))
+	}
+}
