@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/doccheck"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/driver"
 	"github.com/unwatch/unwatch/lock/locktest"
@@ -212,4 +213,8 @@ func TestSeriesExistFromTheStart(t *testing.T) {
 	} {
 		assert.Contains(t, m.opened, series)
 	}
+}
+
+func TestPageHasTheTable(t *testing.T) {
+	require.NoError(t, doccheck.HasLines("../../docs/observe.md", Table()))
 }
