@@ -12,8 +12,8 @@
 //
 // If the servers are required (CI=true, or [RequireEnv] set to 1) a missing program fails the test instead:
 // a suite that skips in CI proves nothing. [Chromium] finds a browser likewise. A main program calls
-// [StartRedis], [StartNutcracker], [StartSentinels], [StartCluster], [StartClusterNodes], [StartEtcd] and
-// [StartZooKeeper].
+// [StartRedis], [StartNutcracker], [StartSentinels], [StartCluster], [StartClusterNodes], [StartEtcd],
+// [StartZooKeeper], [StartPostgres], [StartPostgresReplica] and [StartMariaDB].
 //
 // Every server keeps its files in a given folder and persists nothing unless an option enables it. Between
 // [Server.Kill] and [Server.Restart] it is down, between [Server.Pause] and [Server.Resume] it hangs. It

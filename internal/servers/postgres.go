@@ -28,27 +28,57 @@ func postgresLaunch(ctx context.Context, dir string, options []string) (launch, 
 	if err != nil {
 		return launch{}, err
 	}
-	data := filepath.Join(folder, "data")
-	initdb, err := find("initdb", systemDirs())
-	if err != nil {
-		return launch{}, err
-	}
-	cmd := exec.CommandContext(ctx, initdb, "--pgdata", data, "--username", "postgres", "--auth", "trust",
+	err = postgresRun(ctx, folder, "initdb", "--pgdata", filepath.Join(folder, "data"), "--username", "postgres", "--auth", "trust",
 		"--encoding", "UTF8", "--locale", "C", "--no-sync", "--no-instructions")
+	return postgresOver(folder, options), err
+}
+
+// StartPostgresReplica starts an asynchronous replica of a PostgreSQL, which has the data that the primary had
+// at that time, and returns once it answers. It keeps its files in dir, which must not be the one of the
+// primary. It needs the options of the primary.
+//
+// pg_promote() makes it a primary. It then lacks each write that had not arrived, also acknowledged ones.
+func StartPostgresReplica(ctx context.Context, dir string, primary *Server, options ...string) (*Server, error) {
+	folder, err := subfolder(dir, "postgres", 0)
+	if err != nil {
+		return nil, err
+	}
+	// --write-recovery-conf makes it a replica.
+	err = postgresRun(ctx, folder, "pg_basebackup", "--pgdata", filepath.Join(folder, "data"), "--write-recovery-conf",
+		"--host", "127.0.0.1", "--port", strconv.Itoa(primary.ports[0]), "--username", "postgres",
+		"--checkpoint", "fast", "--no-sync", "--no-manifest")
+	if err != nil {
+		return nil, err
+	}
+	return postgresOver(folder, options).start(ctx)
+}
+
+// postgresRun runs a program of PostgreSQL to its end.
+func postgresRun(ctx context.Context, folder, program string, args ...string) error {
+	path, err := find(program, systemDirs())
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir = folder
 	if err := leaveRoot(cmd, folder); err != nil {
-		return launch{}, fmt.Errorf("initdb: %w", err)
+		return fmt.Errorf("%s: %w", program, err)
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return launch{}, fmt.Errorf("initdb: %w:\n%s", err, out)
+		return fmt.Errorf("%s: %w:\n%s", program, err, out)
 	}
+	return nil
+}
+
+// postgresOver describes a server over the files in a folder.
+func postgresOver(folder string, options []string) launch {
 	return launch{
 		program: "postgres",
 		dir:     folder,
 		ports:   1,
 		args: func(s *Server) ([]string, error) {
 			args := []string{
-				"-D", data, "-h", "127.0.0.1", "-p", strconv.Itoa(s.ports[0]), "-c", "unix_socket_directories=",
+				"-D", filepath.Join(folder, "data"), "-h", "127.0.0.1", "-p", strconv.Itoa(s.ports[0]), "-c", "unix_socket_directories=",
 				"-c", "fsync=off", "-c", "shared_buffers=16MB", "-c", "dynamic_shared_memory_type=mmap",
 			}
 			for _, o := range options {
@@ -59,7 +89,7 @@ func postgresLaunch(ctx context.Context, dir string, options []string) (launch, 
 		ready:   postgresReady,
 		lingers: true, // its backends notice the end of the server, but are in groups of their own
 		setup:   func(cmd *exec.Cmd) error { return leaveRoot(cmd, folder) },
-	}, nil
+	}
 }
 
 // postgresReady reports whether the server admits a client. While it recovers, it answers with an error. A
@@ -70,15 +100,20 @@ func postgresReady(ctx context.Context, s *Server) bool {
 		return false
 	}
 	defer func() { _ = conn.Close() }()
-	const version3 = 3 << 16
-	start := binary.BigEndian.AppendUint32(nil, version3)
-	start = append(start, "user\x00postgres\x00database\x00postgres\x00\x00"...)
-	if _, err := conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(start)+4)), start...)); err != nil {
+	if _, err := conn.Write(postgresStartup()); err != nil {
 		return false
 	}
 	answer := make([]byte, 1)
 	_, err = conn.Read(answer)
 	return err == nil && answer[0] == 'R' // authentication succeeded; an error is 'E'
+}
+
+// postgresStartup is the first message of a client.
+func postgresStartup() []byte {
+	const version3 = 3 << 16
+	start := binary.BigEndian.AppendUint32(nil, version3)
+	start = append(start, "user\x00postgres\x00database\x00postgres\x00\x00"...)
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(start)+4)), start...)
 }
 
 // postgresDirs returns the folders in which Debian keeps the programs of PostgreSQL, newest version first.

@@ -1,12 +1,14 @@
 package servers
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -15,7 +17,23 @@ import (
 // the server's children, too.
 func dieWithUs(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.Cancel = func() error {
+		signalChildren(cmd.Process.Pid, syscall.SIGCONT) // a stalled one would not notice the end
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
+}
+
+// signalChildren sends a signal to the child processes of a process, also to those in groups of their own.
+func signalChildren(pid int, sig syscall.Signal) {
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is valid
+	for _, list := range lists {
+		text, _ := os.ReadFile(list) // a process that has ended has none
+		for child := range strings.FieldsSeq(string(text)) {
+			if id, err := strconv.Atoi(child); err == nil {
+				_ = syscall.Kill(id, sig) // it may have ended
+			}
+		}
+	}
 }
 
 // leaveRoot makes cmd run as the user nobody if this process is root's, because PostgreSQL refuses to run as root.

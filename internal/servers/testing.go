@@ -93,6 +93,15 @@ func Postgres(t TB, options ...string) *Server {
 	})
 }
 
+// PostgresReplica starts a replica of a PostgreSQL for the duration of the test, or skips it. See
+// [StartPostgresReplica].
+func PostgresReplica(t TB, primary *Server, options ...string) *Server {
+	t.Helper()
+	return use(t, func(ctx context.Context) (*Server, error) {
+		return StartPostgresReplica(ctx, t.TempDir(), primary, options...)
+	})
+}
+
 // MariaDB starts a MariaDB for the duration of the test, or skips it. See [StartMariaDB] for the options.
 func MariaDB(t TB, options ...string) *Server {
 	t.Helper()
