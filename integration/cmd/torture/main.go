@@ -4,7 +4,7 @@
 //	go run ./cmd/torture -duration 5m
 //	go run ./cmd/torture -seed 7 -only redis/stall
 //
-// It needs redis-server, nutcracker and etcd. Exit codes: 0 all promises held, and every negative control
+// It needs redis-server, nutcracker, etcd, ZooKeeper and PostgreSQL. Exit codes: 0 all promises held, and every negative control
 // was detected; 1 otherwise; 2 the run was not possible.
 package main
 

@@ -26,8 +26,9 @@ type Result struct {
 	Took     time.Duration
 
 	Operations, Acknowledged, NotWritten, Unknown int
-	Sections, Transfers, Services                 int // completed
-	Moves                                         int // of keys between two stores
+	Sections, Transfers, Services                 int  // completed
+	Moves                                         int  // of keys between two stores
+	Tokens                                        bool // the locks have fencing tokens
 
 	Wrong               int // keys that an audit of a cut-over finds in a wrong state
 	LostKeys, FoundKeys int // keys with lost updates, and those of them that the audit finds
@@ -149,6 +150,7 @@ func (r *Result) count() {
 		}
 	}
 	for _, s := range r.History.sections {
+		r.Tokens = r.Tokens || s.Token != 0
 		switch {
 		case s.Done && s.ID != "":
 			r.Transfers++

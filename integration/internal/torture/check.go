@@ -25,6 +25,8 @@ type Verdict struct {
 	Torn     int      // completed transfers that fit no total order
 	Refused  int      // sections nested in one of the same name that were refused while it was held
 	Unfenced int      // updates of the external store that are lost or out of order
+	Late     int      // writes to the external store by holders that had lost the lock
+	Passed   int      // those of them that the store accepts although it checks tokens
 	Desk     []string // violated rules of the desk
 
 	NotLinearizable []string // keys

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 )
 
 // sections finds overlapping holders of one lock, and decreasing tokens.
@@ -36,6 +37,44 @@ func (v *Verdict) sections(all []Section) {
 				v.example("%s: token %d was drawn after %d", name, s.Token, token)
 			}
 			token = max(token, s.Token)
+		}
+	}
+}
+
+// late counts the writes to the external store by a process that had not seen its lock held since another
+// process had entered, which wrote before. Without its token check the store takes all of them.
+func (v *Verdict) late(all []Section) {
+	type write struct {
+		Write
+		*Section
+	}
+	byName := map[string][]write{}
+	for i, s := range all {
+		for _, w := range s.Writes {
+			byName[s.Names[0]] = append(byName[s.Names[0]], write{w, &all[i]})
+		}
+	}
+	for name, writes := range byName {
+		slices.SortFunc(writes, func(a, b write) int { return cmp.Compare(a.Order, b.Order) })
+		var newest, accepted time.Duration // when the last of those entered that have written
+		for _, w := range writes {
+			if w.Held < newest {
+				v.Late++
+			}
+			seen := w.Held >= w.Enter // or it had lost the lock before it entered
+			if seen {
+				newest = max(newest, w.Enter)
+			}
+			if !w.Accepted || w.Token == 0 {
+				continue
+			}
+			if w.Held < accepted {
+				v.Passed++
+				v.example("%s: the write of %d with token %d was accepted after one of a later holder", name, w.Process, w.Token)
+			}
+			if seen {
+				accepted = max(accepted, w.Enter)
+			}
 		}
 	}
 }

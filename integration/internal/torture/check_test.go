@@ -3,6 +3,7 @@ package torture
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -133,7 +134,7 @@ func TestLeaked(t *testing.T) {
 // terminal.
 func TestPlan(t *testing.T) {
 	names := map[string]bool{}
-	for _, n := range Nemeses() {
+	for _, n := range slices.Concat(Nemeses(), atTheQuorum()) {
 		assert.False(t, names[n.Name], n.Name)
 		names[n.Name] = true
 	}

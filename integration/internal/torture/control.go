@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -32,6 +33,7 @@ type variant struct {
 	open     func(rdb redis.UniversalClient) rmw.Store
 	openOdd  func(rdb redis.UniversalClient) rmw.Store // for every second process; nil: the same
 	across   acrossFunc                                // the store over both sides of a cut-over
+	lock     opener                                    // a lock without a store; nil: open
 	unfenced bool                                      // the external store accepts any token
 }
 
@@ -80,7 +82,7 @@ func Controls() []Control {
 				return lockupdate.New(rdb, lockupdate.Config{Lease: lease, MasterReads: true, MaxAttempts: 1000})
 			}}},
 	}
-	all = append(all, cutoverControls(lost)...)
+	all = slices.Concat(all, cutoverControls(lost), serviceControls())
 	for i := range all {
 		all[i].control = all[i].Name
 	}

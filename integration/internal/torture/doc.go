@@ -48,6 +48,14 @@
 // A [Remedy] is a mitigation for them. It runs beside an unmitigated fleet on the same site, so that both
 // get the same faults, and its losses are counted likewise.
 //
+// # Lock services
+//
+// Locks of Redlock, etcd, ZooKeeper and PostgreSQL are played without values of Redis. Overlapping holders are
+// counted, and late writes: those to a store outside the lock service by a process that was not seen to hold the lock
+// since another process entered, after that one wrote. Each write is offered to a store with and without a token
+// check. An overlap in etcd, ZooKeeper or PostgreSQL fails the run, unless an asynchronous replica was promoted,
+// which may have lost the lock. A late write that passes the token check always fails it.
+//
 // # Randomness
 //
 // All random choices come from one seed. Timing does not: with the same seed the nemeses inject the same

@@ -13,6 +13,21 @@ type external struct {
 	mu    sync.Mutex
 	token map[string]uint64
 	lists map[string][]string
+	puts  int
+}
+
+// Write is an attempt to write to the store.
+type Write struct {
+	Order    int // among all attempts
+	Accepted bool
+}
+
+// put attempts a write that depends on no read.
+func (e *external) put(key string, token uint64) Write {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.puts++
+	return Write{e.puts, e.passes(key, token)}
 }
 
 func newExternal(unfenced bool) *external {

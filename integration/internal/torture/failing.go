@@ -29,15 +29,16 @@ func behindSentinels() []Remedy {
 	where := []Place{{"sentinel>redis", "failovers"}}
 	values := slices.Repeat(Works()[:1], writers)
 	return []Remedy{
-		{"moves", "a cut-over: an update of the old store is acknowledged when both replicas have it, and a seal does not wait",
-			where, openFailing(0), values, false},
-		{"moves wait", "the same, where both replicas must have a seal before its value moves on", where, openFailing(2), values, true},
+		{Name: "moves", About: "a cut-over: an update of the old store is acknowledged when both replicas have it, and a seal does not wait",
+			Where: where, open: openFailing(0), works: values},
+		{Name: "moves wait", About: "the same, where both replicas must have a seal before its value moves on",
+			Where: where, open: openFailing(2), works: values, lossless: true},
 	}
 }
 
 // openFailing returns a function that opens the store of a process, of which a seal waits for these
 // replicas.
-func openFailing(replicas int) func(s *Site, process int) (rmw.Store, error) {
+func openFailing(replicas int) opener {
 	return func(s *Site, process int) (rmw.Store, error) {
 		next, err := s.sides[1].client(process)
 		if err != nil {

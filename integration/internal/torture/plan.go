@@ -40,16 +40,17 @@ func plan(only string) map[string][]planned {
 			}
 		}
 	}
+	nemeses := slices.Concat(Nemeses(), atTheQuorum())
+	named := func(name string) Nemesis {
+		return nemeses[slices.IndexFunc(nemeses, func(n Nemesis) bool { return n.Name == name })]
+	}
 	for _, c := range Controls() {
 		if wanted("control/" + c.Name) {
-			i := slices.IndexFunc(Nemeses(), func(n Nemesis) bool { return n.Name == c.Nemesis })
-			all[c.Topology] = append(all[c.Topology], planned{nemesis: Nemeses()[i], control: &c})
+			all[c.Topology] = append(all[c.Topology], planned{nemesis: named(c.Nemesis), control: &c})
 		}
 	}
 	for _, t := range trials(wanted) {
-		nemeses := slices.Concat(Nemeses(), atTheQuorum())
-		i := slices.IndexFunc(nemeses, func(n Nemesis) bool { return n.Name == t.Nemesis })
-		all[t.Topology] = append(all[t.Topology], planned{nemesis: nemeses[i], trial: t})
+		all[t.Topology] = append(all[t.Topology], planned{nemesis: named(t.Nemesis), trial: t})
 	}
 	return all
 }
@@ -83,7 +84,7 @@ func shorten(cells map[string][]planned, d time.Duration, seed uint64) (omitted 
 	left := map[string][]int{}
 	for _, at := range all {
 		p := cells[at.topology.Name][at.index]
-		if took := p.nemesis.least + recovery; 3*took <= d {
+		if took := (p.nemesis.least + recovery) / atOnce; 3*took <= d {
 			d -= 3 * took
 			continue
 		}

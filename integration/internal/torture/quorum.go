@@ -19,13 +19,12 @@ const masters = 5
 
 // quorums returns topologies for remedies only: most for locks, which the stores do not support.
 func quorums() []Topology {
-	return []Topology{
+	return append([]Topology{
 		failing(),
 		{Name: "masters", About: "five redis-servers that know nothing of each other, and write each command to their logs",
 			start: startMasters(onDisk()...), only: []string{}},
 		{Name: "forgetful", About: "the same without logs", start: startMasters(), only: []string{}},
-		{Name: "etcd", About: "an etcd of three members", start: startEtcd, only: []string{}},
-	}
+	}, services()...)
 }
 
 func startMasters(options ...string) func(ctx context.Context, s *Site, dir string) error {
@@ -48,33 +47,14 @@ func startMasters(options ...string) func(ctx context.Context, s *Site, dir stri
 	}
 }
 
-func startEtcd(ctx context.Context, s *Site, dir string) (err error) {
-	if s.etcd, err = servers.StartEtcd(ctx, dir, 3); err != nil {
-		return err
-	}
-	for _, server := range s.etcd {
-		s.end = append(s.end, server.Stop)
-	}
-	return nil
-}
-
 // atTheQuorum returns the nemeses that only concern remedies.
 func atTheQuorum() []Nemesis {
-	return []Nemesis{
+	return append([]Nemesis{
 		{Name: "one-down", About: "one server is killed, or stands still, for up to a lease, and goes on",
 			every: 200 * time.Millisecond, least: 5 * time.Second,
 			inject: func(ctx context.Context, c *injection) error {
-				all := slices.Concat(c.servers, c.etcd)
-				server := all[c.rng.IntN(len(all))]
-				c.note("%s is down", server.Addr)
-				if c.rng.IntN(2) == 0 {
-					return c.killed(ctx, server)
-				}
-				if err := server.Pause(); err != nil {
-					return err
-				}
-				_ = pause(ctx, within(c.rng, lease, remedyLease))
-				return server.Resume()
+				all := slices.Concat(c.servers, c.members)
+				return c.down(ctx, all[c.rng.IntN(len(all))])
 			}},
 		{Name: "failovers", About: "SENTINEL FAILOVER, or a partition of the primary with half of the processes, when all servers replicate the primary again",
 			every: 2 * time.Second, needs: sentinels, least: 10 * time.Second,
@@ -90,15 +70,19 @@ func atTheQuorum() []Nemesis {
 			}},
 		{Name: "most-down", About: "most of the servers are killed at once, as by a power cut, and start again", every: remedyLease, least: 5 * time.Second,
 			inject: func(ctx context.Context, c *injection) error {
-				all := slices.Concat(c.servers, c.etcd)
+				all := slices.Concat(c.servers, c.members)
 				most := all[:0:0]
 				for _, i := range c.rng.Perm(len(all))[:len(all)/2+1] {
 					most = append(most, all[i])
 				}
 				c.note("%d of %d servers are killed", len(most), len(all))
-				return powerCut(ctx, most)
+				err := powerCut(ctx, most)
+				if c.members != nil { // the members elect a leader, and clients connect again
+					_ = pause(ctx, 2*remedyLease)
+				}
+				return err
 			}},
-	}
+	}, atTheServices()...)
 }
 
 // powerCut kills all servers, and restarts each at once.

@@ -4,28 +4,29 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
-
-	"github.com/unwatch/unwatch/adapters/etcdlock"
-	"github.com/unwatch/unwatch/lock/driver"
 	"github.com/unwatch/unwatch/lockupdate/redlock"
 	"github.com/unwatch/unwatch/rmw"
 )
 
 // Remedy is a mitigation for the losses of Redis itself, with the places where it is measured. Losses under
-// a remedy fail no run, unless it is lossless.
+// a remedy fail no run, unless it is lossless or exclusive.
 type Remedy struct {
 	Name  string
 	About string
 	Where []Place
 
-	open     func(s *Site, process int) (rmw.Store, error)
+	open     opener
 	works    []Work
 	lossless bool
+	// exclusive: an overlap fails the run, unless the nemesis forgets; a late write that passes the token check
+	// always does. The tokens of lockupdate are drawn at their first use, maybe after the lock was forgotten.
+	exclusive bool
+	unfenced  bool // the external store accepts any token: the defect of a control
 }
+
+// opener opens the store of a process.
+type opener func(s *Site, process int) (rmw.Store, error)
 
 // Place is the cell of a remedy. All remedies of a place run at the same time, so that they get the same
 // faults.
@@ -36,19 +37,20 @@ func Remedies() []Remedy {
 	behind := []Place{{"sentinel", "failover"}, {"sentinel", "primary-kill"}, {"sentinel", "none"}}
 	values := slices.Repeat(Works()[:1], writers)
 	masters := []Place{{"masters", "one-down"}, {"masters", "most-down"}, {"forgetful", "one-down"}, {"forgetful", "most-down"}}
-	wait := func(replicas int) func(s *Site, process int) (rmw.Store, error) {
+	wait := func(replicas int) opener {
 		return func(s *Site, process int) (rmw.Store, error) {
 			return newWaiting(singleClient(s, process), replicas, replicasLimit), nil
 		}
 	}
-	return append([]Remedy{
-		{"none", "lockupdate over one connection: updates, and locks that are only held",
-			behind, wait(0), slices.Concat(values, holds()), false},
-		{"WAIT 1", "the same, where an update is acknowledged when one of two replicas has it", behind, wait(1), values, false},
-		{"WAIT 2", "likewise when both have it", behind, wait(2), values, false},
-		{"Redlock", "a lock that most of five servers grant; it guards no values", masters, openRedlock, holds(), false},
-		{"etcd", "a lock of etcd, likewise", []Place{{"etcd", "one-down"}, {"etcd", "most-down"}}, openEtcd, holds(), false},
-	}, behindSentinels()...)
+	return slices.Concat([]Remedy{
+		{Name: "none", About: "lockupdate over one connection: updates, and locks that are only held",
+			Where: behind, open: wait(0), works: slices.Concat(values, holds())},
+		{Name: "WAIT 1", About: "the same, where an update is acknowledged when one of two replicas has it",
+			Where: behind, open: wait(1), works: values},
+		{Name: "WAIT 2", About: "likewise when both have it", Where: behind, open: wait(2), works: values},
+		{Name: "Redlock", About: "a lock that most of five servers grant; it guards no values, and has no token",
+			Where: masters, open: openRedlock, works: holds()},
+	}, lockServices(), behindSentinels())
 }
 
 // closing is a lock with the resources to close.
@@ -79,16 +81,4 @@ func openRedlock(s *Site, _ int) (rmw.Store, error) {
 	}
 	c.withLock = redlock.New(nodes, redlock.Config{Lease: remedyLease, NodeTimeout: remedyLease / 10})
 	return lockOnly{c}, nil
-}
-
-func openEtcd(s *Site, _ int) (rmw.Store, error) {
-	var addrs []string
-	for _, server := range s.etcd {
-		addrs = append(addrs, server.Addr)
-	}
-	client, err := clientv3.New(clientv3.Config{Endpoints: addrs, DialTimeout: time.Second, Logger: zap.NewNop()})
-	if err != nil {
-		return nil, err
-	}
-	return lockOnly{closing{etcdlock.New(client, driver.Config{Lease: remedyLease}), []func() error{client.Close}}}, nil
 }

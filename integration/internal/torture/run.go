@@ -167,10 +167,18 @@ func (r *Report) saveOrDrop(result *Result) {
 	result.drop()
 }
 
+func (c *Control) play(ctx context.Context, site *Site, n Nemesis, d time.Duration, seed uint64) *Result {
+	if c.lock == nil {
+		return cell(ctx, site, n, d, seed, c.variant)
+	}
+	t := &trial{Place{c.Topology, c.Nemesis}, []Remedy{{Name: c.Name, open: c.lock, works: holds(), unfenced: c.unfenced}}}
+	return t.play(ctx, site, n, d, seed)[0]
+}
+
 // catch runs a control until its defect is detected.
 func (r *Report) catch(ctx context.Context, site *Site, p planned, d time.Duration, seed uint64) {
 	for try := range uint64(controlTries) {
-		result := cell(ctx, site, p.nemesis, d, seed+try, p.control.variant)
+		result := p.control.play(ctx, site, p.nemesis, d, seed+try)
 		if ctx.Err() != nil {
 			return
 		}

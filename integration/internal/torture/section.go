@@ -23,6 +23,7 @@ type Section struct {
 	Token   uint64        // 0: none
 	Enter   time.Duration // the start of fn, since the start of the cell
 	Held    time.Duration // the last time that its ctx was active
+	Writes  []Write       // to the external store, of a holder that does nothing else
 	Done    bool          // no error
 	Refused string        // the reason why a nested section of the same name was refused although the lock was held
 	Err     string

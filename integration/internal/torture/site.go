@@ -35,7 +35,8 @@ type Site struct {
 
 	sentinels *servers.Sentinels
 	cluster   *servers.ClusterNodes
-	etcd      []*servers.Server
+	members   []*servers.Server // of a lock service
+	postgres  *postgres
 	end       []func()
 }
 

@@ -76,30 +76,46 @@ func (r *Report) remedies(w io.Writer, table *tabwriter.Writer, row func(cells .
 	if len(r.Remedies) == 0 {
 		return nil
 	}
-	moves := map[bool][]*Result{}
+	var values, locks, moves []*Result
 	for _, c := range r.Remedies {
-		of := strings.Contains(c.Topology, ">")
-		moves[of] = append(moves[of], c)
-	}
-	_, _ = fmt.Fprintln(w, "\nRemedies against what Redis loses; overlap: times two held one lock.")
-	row("remedy", "where", "ops", "acked", "not", "unknown", "lost", "held", "overlap", "")
-	some := func(n, of int) string { // a lock alone has no updates to lose, and a store without a lock no holders
-		if of == 0 {
-			return "-"
+		switch {
+		case strings.Contains(c.Topology, ">"):
+			moves = append(moves, c)
+			continue
+		case c.Operations > 0:
+			values = append(values, c)
 		}
-		return fmt.Sprint(n)
+		if c.Operations == 0 || c.Sections > 0 { // the baseline has both
+			locks = append(locks, c)
+		}
 	}
-	for _, c := range moves[false] {
-		row(c.Remedy, c.Topology+"/"+c.Nemesis, some(c.Operations, c.Operations), some(c.Acknowledged, c.Operations),
-			some(c.NotWritten, c.Operations), some(c.Unknown, c.Operations), some(c.Lost, c.Operations),
-			some(c.Sections, c.Sections), some(c.Overlap, c.Sections), "")
+	if len(values) > 0 {
+		_, _ = fmt.Fprintln(w, "\nRemedies against what Redis loses.")
+		row("remedy", "where", "ops", "acked", "not", "unknown", "lost", "")
 	}
-	if err := table.Flush(); err != nil || len(moves[true]) == 0 {
+	for _, c := range values {
+		row(c.Remedy, c.Topology+"/"+c.Nemesis, c.Operations, c.Acknowledged, c.NotWritten, c.Unknown, c.Lost, "")
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if len(locks) > 0 {
+		_, _ = fmt.Fprintln(w, "\nLocks; overlap: times two held one lock; late: writes to a store by holders\nthat had lost it; passed: those that a check of tokens does not refuse.")
+		row("lock", "where", "held", "overlap", "late", "passed", "")
+	}
+	for _, c := range locks {
+		passed := "-"
+		if c.Tokens {
+			passed = fmt.Sprint(c.Passed)
+		}
+		row(c.Remedy, c.Topology+"/"+c.Nemesis, c.Sections, c.Overlap, c.Late, passed, "")
+	}
+	if err := table.Flush(); err != nil || len(moves) == 0 {
 		return err
 	}
 	_, _ = fmt.Fprintln(w, "\nFailovers in a cut-over; wrong: keys that Verify finds; keys: with lost\nupdates; found: those of them that Verify finds.")
 	row("remedy", "where", "moves", "acked", "lost", "twice", "wrong", "keys", "found", "")
-	for _, c := range moves[true] {
+	for _, c := range moves {
 		row(c.Remedy, c.Topology+"/"+c.Nemesis, c.Moves, c.Acknowledged, c.Lost, c.Double, c.Wrong, c.LostKeys, c.FoundKeys, "")
 	}
 	return table.Flush()
@@ -126,7 +142,7 @@ func (v *Verdict) found() string {
 	}
 	all := []found{
 		{v.Lost, "lost"}, {v.Double, "double"}, {v.Ghost, "ghost"}, {v.Chain, "chain"}, {v.Overlap, "overlap"}, {v.Stale, "stale"},
-		{v.Unfenced, "unfenced"},
+		{v.Unfenced, "unfenced"}, {v.Passed, "passed"},
 		{v.Torn, "torn"}, {len(v.NotLinearizable), "out of order"}, {len(v.Immortal), "immortal"},
 	}
 	most := slices.MaxFunc(all, func(a, b found) int { return a.n - b.n })
@@ -150,6 +166,7 @@ func (v *Verdict) broken() (lines []string) {
 		{v.Stale, "fencing tokens are smaller than one before them"},
 		{v.Torn, "transfers are in no order that all lists agree on"},
 		{v.Unfenced, "updates of the external store are lost or out of order"},
+		{v.Passed, "late writes passed the token check"},
 		{v.Refused, "sections were refused within one of the same name"},
 		{len(v.Desk), "rules of the desk are broken"},
 		{len(v.NotLinearizable), "keys have a history that no order explains"},
@@ -185,12 +202,13 @@ func (r *Report) problems(w io.Writer) error {
 		if !c.Bad() {
 			continue
 		}
+		where := fmt.Sprintf("%s at %s/%s:", c.Remedy, c.Topology, c.Nemesis)
+		again := fmt.Sprintf("-seed %d -only 'remedy/%s'", r.Seed, c.Remedy)
 		space := " "
-		if strings.Contains(c.Topology, ">") {
-			space = "\n" // the line has 80 columns
+		if len(where)+len(again) >= 80 { // the line has 80 columns
+			space = "\n"
 		}
-		_, err := fmt.Fprintf(w, "\n%s at %s/%s:%s-seed %d -only 'remedy/%s'\n", c.Remedy, c.Topology, c.Nemesis, space, r.Seed, c.Remedy)
-		if err != nil {
+		if _, err := fmt.Fprintf(w, "\n%s%s%s\n", where, space, again); err != nil {
 			return err
 		}
 		for _, text := range c.broken() {

@@ -64,3 +64,18 @@ func TestNoSuchCell(t *testing.T) {
 	_, err := torture.Run(t.Context(), torture.Config{Duration: time.Second, Only: "redis/flood"})
 	assert.EqualError(t, err, `no cell has "redis/flood" in its name; see -list`)
 }
+
+// The lock services keep their promises, and the run notices a lock that does not.
+func TestLongLockServices(t *testing.T) {
+	long.Only(t)
+	servers.Postgres(t) // skips or fails without its program
+	servers.ZooKeeper(t, 1)
+	for _, only := range []string{"remedy/sql", "remedy/zookeeper", "control/advisory lock", "control/no check"} {
+		t.Run(only, func(t *testing.T) {
+			report, err := torture.Run(t.Context(), torture.Config{Duration: time.Second, Seed: 1, Only: only, Dir: t.TempDir()})
+			require.NoError(t, err)
+			assert.False(t, report.Bad(), "%+v", report)
+			assert.NotZero(t, len(report.Remedies)+len(report.Controls))
+		})
+	}
+}

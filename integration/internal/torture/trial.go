@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -17,13 +16,13 @@ type trial struct {
 	remedies []Remedy
 }
 
-// trials returns the places of the wanted remedies. Each trial of one store includes the baseline without a
-// remedy.
+// trials returns the places of the wanted remedies. Each trial of updates of one store includes the baseline
+// without a remedy.
 func trials(wanted func(name string) bool) (all []*trial) {
 	at := map[Place]*trial{}
 	remedies := slices.DeleteFunc(Remedies(), func(r Remedy) bool { return !wanted("remedy/" + r.Name) })
-	across := len(remedies) > 0 && strings.Contains(remedies[0].Where[0].Topology, ">") // has a baseline of its own
-	if none := Remedies()[0]; len(remedies) > 0 && remedies[0].Name != none.Name && !across {
+	none := Remedies()[0]
+	if len(remedies) > 0 && remedies[0].Name != none.Name && slices.Contains(none.Where, remedies[0].Where[0]) {
 		remedies = slices.Insert(remedies, 0, none)
 	}
 	for _, r := range remedies {
@@ -53,7 +52,7 @@ func (t *trial) play(ctx context.Context, s *Site, n Nemesis, d time.Duration, s
 		history := newHistory()
 		results[i] = &Result{Topology: t.Topology, Nemesis: t.Nemesis, Remedy: r.Name, Seed: seed, History: history}
 		counted := counted(generation)
-		f := &fleet{history: history, seed: seed, generation: func(kind string) int64 {
+		f := &fleet{history: history, seed: seed, external: newExternal(r.unfenced), generation: func(kind string) int64 {
 			return int64(i*generationsApart) + counted(kind)
 		}}
 		all.Go(func() { errs[i] = f.try(working, s, r, i*processes) })
@@ -86,6 +85,12 @@ func (t *trial) play(ctx context.Context, s *Site, n Nemesis, d time.Duration, s
 			if t.remedies[i].lossless && r.Lost > 0 {
 				r.Errors = append(r.Errors, fmt.Sprintf("%d updates are lost, and no failover explains them", r.Lost))
 			}
+			if t.remedies[i].exclusive && r.Overlap > 0 && !n.forgets {
+				r.Errors = append(r.Errors, fmt.Sprintf("%d times two held one lock, and no failover explains it", r.Overlap))
+			}
+			if t.remedies[i].exclusive && r.Passed > 0 {
+				r.Errors = append(r.Errors, fmt.Sprintf("%d late writes passed the token check", r.Passed))
+			}
 		}
 		r.Leaked = leaked()
 		r.count()
@@ -105,7 +110,7 @@ func (s *Site) calmAudit(ctx context.Context) (wrong map[string]bool, err error)
 
 // calm waits until the servers respond, and returns their content.
 func (s *Site) calm(ctx context.Context) (*stored, error) {
-	if s.etcd != nil {
+	if s.members != nil || s.postgres != nil {
 		return &stored{}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
@@ -147,5 +152,6 @@ func (r *Result) tally() (lost []string) {
 		}
 	}
 	r.Verdict.sections(r.History.sections)
+	r.Verdict.late(r.History.sections)
 	return lost
 }
