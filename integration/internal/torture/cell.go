@@ -128,7 +128,7 @@ func (r *Result) settle(ctx context.Context, s *Site, forgets bool) error {
 		r.Desk, err = o.audit(ctx, r.History.decisions)
 		return err
 	})
-	r.Leaked = leaked()
+	r.Leaked = leaked(s.Topology)
 	if forgets && domains.RefusalOf(err) != nil {
 		r.Desk, err = append(r.Desk, err.Error()), nil
 	}
@@ -166,14 +166,26 @@ func (r *Result) count() {
 	}
 }
 
-// leaked returns the goroutines of closed stores.
-func leaked() string {
+// marked marks the goroutine of fn and all goroutines that it starts as of this topology.
+func marked(topology string, fn func() error) func() error {
+	return func() (err error) {
+		pprof.Do(context.Background(), pprof.Labels("topology", topology), func(context.Context) { err = fn() })
+		return err
+	}
+}
+
+// leaked returns the goroutines of closed stores of a topology.
+func leaked(topology string) string {
+	mark := fmt.Sprintf(`"topology":%q`, topology)
 	var text bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&text, 1); err != nil {
 		return err.Error()
 	}
 	var found []string
-	for _, stack := range strings.Split(text.String(), "\n\n") {
+	for stack := range strings.SplitSeq(text.String(), "\n\n") {
+		if !strings.Contains(stack, mark) {
+			continue
+		}
 		for _, of := range []string{"unwatch/lockupdate", "unwatch/cas.", "unwatch/cutover."} {
 			if strings.Contains(stack, of) {
 				found = append(found, stack)

@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,7 +10,12 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
 // Each line of a history is an operation: process, interval, action. The value is the final state.
@@ -126,8 +132,23 @@ func TestImmortal(t *testing.T) {
 	assert.True(t, (&Verdict{Immortal: all.immortal()}).Bad())
 }
 
+// A goroutine of a store that is not closed is found, and those of other topologies are not.
 func TestLeaked(t *testing.T) {
-	assert.Empty(t, leaked())
+	proxy, err := proxytest.Start(proxytest.Config{InMemory: true})
+	require.NoError(t, err)
+	defer proxy.Close()
+	client := redis.NewClient(proxy.Options())
+	defer client.Close()
+	require.NoError(t, marked("here", func() error {
+		store := lockupdate.New(client, lockupdate.Config{})
+		defer store.Close()
+		return store.WithLock(t.Context(), "a", func(context.Context) error {
+			assert.Contains(t, leaked("here"), "lockupdate")
+			assert.Empty(t, leaked("elsewhere"))
+			return nil
+		})
+	})())
+	assert.Empty(t, leaked("here"))
 }
 
 // Every nemesis and control has a unique name, a control names an existing nemesis, and the table fits a

@@ -116,7 +116,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		}
 		part := &Report{Config: cfg}
 		parts = append(parts, part)
-		running.Go(func() error { return run(ctx, part, t) })
+		running.Go(marked(t.Name, func() error { return run(ctx, part, t) }))
 	}
 	err = running.Wait()
 	for _, part := range parts {

@@ -92,7 +92,7 @@ func (t *trial) play(ctx context.Context, s *Site, n Nemesis, d time.Duration, s
 				r.Errors = append(r.Errors, fmt.Sprintf("%d late writes passed the token check", r.Passed))
 			}
 		}
-		r.Leaked = leaked()
+		r.Leaked = leaked(s.Topology)
 		r.count()
 	}
 	return results
