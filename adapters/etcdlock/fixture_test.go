@@ -57,7 +57,8 @@ func connect(tb testing.TB, members []*servers.Server) *process {
 		DialOptions: []grpc.DialOption{
 			grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return dial(ctx, "tcp", addr) }),
 			grpc.WithConnectParams(grpc.ConnectParams{ // or it waits for a second and more between dials
-				Backoff: backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.6, MaxDelay: 200 * time.Millisecond},
+				Backoff:           backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.6, MaxDelay: 200 * time.Millisecond},
+				MinConnectTimeout: 20 * time.Second,
 			}),
 			grpc.WithChainUnaryInterceptor(p.unary), grpc.WithChainStreamInterceptor(p.stream),
 		},

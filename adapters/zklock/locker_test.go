@@ -35,7 +35,7 @@ func addresses(members []*servers.Server) (all []string) {
 func open(tb testing.TB, members []*servers.Server, cfg zklock.Config) *zklock.Locker {
 	tb.Helper()
 	if cfg.Lease == 0 {
-		cfg.Lease = lease
+		cfg.Lease = 20 * time.Second // a slow server may take a while to answer
 	}
 	l, err := zklock.New(addresses(members), cfg)
 	require.NoError(tb, err)

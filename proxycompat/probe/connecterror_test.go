@@ -164,8 +164,9 @@ func TestPassword(t *testing.T) {
 
 func TestTLS(t *testing.T) {
 	proxy := start(t, proxytest.Config{})
-	assert.Equal(t, probe.WantsPlain, reasonOf(t, proxy.Addr(), probe.Config{Dial: proxy.Dial, TLS: &tls.Config{MinVersion: tls.VersionTLS12}}))
-	assert.Equal(t, probe.WantsPlain, reasonOf(t, serve(t, silent), probe.Config{Timeout: brief, TLS: &tls.Config{MinVersion: tls.VersionTLS12}}))
+	secure := &tls.Config{MinVersion: tls.VersionTLS12}
+	assert.Equal(t, probe.WantsPlain, reasonOf(t, proxy.Addr(), probe.Config{Dial: proxy.Dial, TLS: secure}))
+	assert.Equal(t, probe.WantsPlain, reasonOf(t, serve(t, silent), probe.Config{Timeout: brief, TLS: secure}))
 
 	certificate, pool := selfSigned(t)
 	wants, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
@@ -193,7 +194,7 @@ func TestTLS(t *testing.T) {
 			both.Wait()
 		})
 	assert.Equal(t, probe.WantsTLS, reasonOf(t, addr, probe.Config{}))
-	assert.Equal(t, probe.BadCertificate, reasonOf(t, addr, probe.Config{TLS: &tls.Config{MinVersion: tls.VersionTLS12}}))
+	assert.Equal(t, probe.BadCertificate, reasonOf(t, addr, probe.Config{TLS: secure}))
 	r, err := probe.Probe(t.Context(), addr, probe.Config{Timeout: patient, TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}})
 	require.NoError(t, err)
 	assert.Equal(t, "codis", r.MostLike())

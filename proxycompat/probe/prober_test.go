@@ -41,7 +41,8 @@ func hangUp(t *testing.T) (string, chan struct{}) {
 // A closed connection is dialled again, up to a limit.
 func TestRedialsEnd(t *testing.T) {
 	addr, seen := hangUp(t)
-	p := &prober{addr: addr, cfg: Config{Timeout: 5 * time.Second, Dial: new(net.Dialer).DialContext}, keys: newKeyring("prefix:"), report: &Report{}}
+	cfg := Config{Timeout: 5 * time.Second, Dial: new(net.Dialer).DialContext}
+	p := &prober{addr: addr, cfg: cfg, keys: newKeyring("prefix:"), report: &Report{}}
 	_, outcome, err := p.do(t.Context(), []string{"GET", "k"})
 	require.NoError(t, err)
 	assert.Equal(t, Closes, outcome)
