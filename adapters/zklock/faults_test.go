@@ -303,7 +303,7 @@ func (b bed) refusesLongName(t *testing.T) {
 func TestLongAbandonedRequestsEnd(t *testing.T) {
 	long.Only(t)
 	members := servers.ZooKeeper(t, 1)
-	l := open(t, members, zklock.Config{})
+	l := open(t, members, zklock.Config{Config: driver.Config{Lease: lease}})
 	require.NoError(t, l.WithLock(t.Context(), "a", nothing))
 	eventually(t, "forgotten", func() bool { nodes, _ := zklock.Kept(l); return nodes == 0 })
 	before := runtime.NumGoroutine()

@@ -99,7 +99,7 @@ func (b bed) leavesServerThatHangs(t *testing.T) {
 func (b bed) expiresWaiter(t *testing.T) {
 	long.Only(t)
 	holder, network := open(t, b.members, zklock.Config{}), &contract.Network{}
-	waiter := open(t, b.members, zklock.Config{Dial: dialer(network)})
+	waiter := open(t, b.members, zklock.Config{Config: driver.Config{Lease: 2 * lease}, Dial: dialer(network)})
 	held := hold(t.Context(), t, holder, "expires")
 	waited := make(chan error, 1)
 	go func() { waited <- waiter.WithLock(t.Context(), "expires", nothing) }()
