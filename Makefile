@@ -14,8 +14,8 @@ test-all: servers ## Run what test leaves out: long tests, and those in a browse
 	@./scripts/servers.sh chromium
 	@UNWATCH_ALL_TESTS=1 ./scripts/test.sh . $(NESTED)
 
-servers: ## Install redis-server, nutcracker, etcd, ZooKeeper, PostgreSQL and MariaDB if they are missing
-	@./scripts/servers.sh redis-server nutcracker etcd-server zookeeper postgresql mariadb-server
+servers: ## Install redis-server, nutcracker, etcd, ZooKeeper, PostgreSQL, MariaDB and Prometheus if missing
+	@./scripts/servers.sh redis-server nutcracker etcd-server zookeeper postgresql mariadb-server prometheus
 
 # One P: two goroutines of a testing/synctest bubble that each run a channel timer which
 # is due share one race context (bubble.timers.raceCtx in Go 1.26's runtime/time.go,

@@ -34,7 +34,7 @@ fallback() {
 !!! Missing:$missing
 !!! The tests that need them will be SKIPPED (with UNWATCH_REQUIRE_SERVERS=1: FAIL).
 !!! Debian and Ubuntu: apt-get install$missing
-!!! macOS:             brew install redis twemproxy etcd postgresql mariadb chromium (ZooKeeper: only Debian's layout is known)
+!!! macOS:             brew install redis twemproxy etcd postgresql mariadb prometheus chromium (ZooKeeper: only Debian's layout is known)
 !!!
 TEXT
 	exit 0

@@ -13,7 +13,7 @@ import (
 const RequireEnv = "UNWATCH_REQUIRE_SERVERS"
 
 // Install is the command that installs the programs on Debian and Ubuntu.
-const Install = "apt-get install redis-server nutcracker etcd-server zookeeper postgresql mariadb-server chromium"
+const Install = "apt-get install redis-server nutcracker etcd-server zookeeper postgresql mariadb-server prometheus chromium"
 
 // ErrMissing means that the program is not installed.
 var ErrMissing = errors.New("not installed")

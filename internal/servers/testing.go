@@ -110,6 +110,15 @@ func MariaDB(t TB, options ...string) *Server {
 	})
 }
 
+// Prometheus starts a Prometheus with this configuration for the duration of the test, or skips it. See
+// [StartPrometheus].
+func Prometheus(t TB, config string) *Server {
+	t.Helper()
+	return use(t, func(ctx context.Context) (*Server, error) {
+		return StartPrometheus(ctx, t.TempDir(), config)
+	})
+}
+
 // use is [useAs] for one server.
 func use(t TB, start func(context.Context) (*Server, error)) *Server {
 	t.Helper()
