@@ -1,0 +1,157 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/observe/promunwatch"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// faultyService is a measured service on a real server, behind a relay with faults.
+type faultyService struct {
+	t        *testing.T
+	registry *prometheus.Registry
+	server   *servers.Server
+	admin    *redis.Client
+	relay    *proxytest.Proxy
+	locks    *lockupdate.Store
+	store    rmw.Store
+	stopped  *lockupdate.Store // its server has ended
+	safe     chan struct{}
+}
+
+func newFaultyService(t *testing.T) *faultyService {
+	t.Helper()
+	w := &faultyService{t: t, registry: prometheus.NewRegistry(), server: servers.Redis(t), safe: make(chan struct{}, 1)}
+	w.admin = client(t, w.server.Addr)
+	var err error
+	w.relay, err = proxytest.Start(proxytest.Config{Profile: proxycompat.Redis(), Backends: []string{w.server.Addr}})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, w.relay.Close()) })
+	metrics, err := promunwatch.New(w.registry, promunwatch.Config{})
+	require.NoError(t, err)
+	open := func(opts *redis.Options, path string, cfg lockupdate.Config) *lockupdate.Store {
+		rdb := redis.NewClient(opts)
+		t.Cleanup(func() { assert.NoError(t, rdb.Close()) })
+		s := lockupdate.New(rdb, cfg)
+		t.Cleanup(func() { _ = s.Close() })
+		require.NoError(t, metrics.Stats(path, s))
+		return s
+	}
+	metered := metrics.Locks("redis")
+	observer := func(ctx context.Context, e lock.Event) {
+		metered(ctx, e)
+		if e.Kind == lock.EventSafe {
+			select {
+			case w.safe <- struct{}{}:
+			default:
+			}
+		}
+	}
+	w.locks = open(w.relay.Options(), "lockupdate", lockupdate.Config{Lease: 2 * time.Second, Observer: observer})
+	w.store = rmw.Chain(w.locks, metrics.Updates("lockupdate"))
+	ended := servers.Redis(t)
+	ended.Stop()
+	w.stopped = open(proxycompat.Options(proxycompat.Redis(), ended.Addr), "stopped", lockupdate.Config{MaxOutage: -1})
+	return w
+}
+
+// update writes a new value. meanwhile runs once, between its read and its commit.
+func (w *faultyService) update(key string, meanwhile func()) error {
+	n := 0
+	_, err := w.store.Update(w.t.Context(), rmw.Key{Name: key}, func(context.Context, rmw.Value) (rmw.Value, error) {
+		if n++; n == 1 && meanwhile != nil {
+			meanwhile()
+		}
+		return rmw.String("by " + key), nil
+	})
+	return err
+}
+
+func (w *faultyService) loseLock() {
+	assert.ErrorIs(w.t, w.locks.WithLock(w.t.Context(), "taken", func(ctx context.Context) error {
+		assert.NoError(w.t, w.admin.Del(ctx, "/lock/taken").Err())
+		<-ctx.Done()
+		return nil
+	}), rmw.ErrLockLost)
+}
+
+func (w *faultyService) loseReply() {
+	w.relay.Inject(proxytest.Fault{
+		Match: func(args []string) bool { return strings.Contains(strings.Join(args, " "), "by unanswered") }, Action: proxytest.DropReply,
+	})
+	assert.ErrorIs(w.t, w.update("unanswered", nil), rmw.ErrOutcomeUnknown)
+}
+
+func (w *faultyService) refuseRenewal() {
+	assert.NoError(w.t, w.locks.WithLock(w.t.Context(), "late", func(ctx context.Context) error {
+		w.relay.Inject(proxytest.Fault{
+			Command: "EVALSHA", Match: func(args []string) bool { return slices.Contains(args, "/lock/late") },
+			Action: proxytest.RefuseWith, Text: "ERR handle response, backend conn reset",
+		})
+		select {
+		case <-w.safe:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}))
+}
+
+// waitLong has a call wait for longer than the alert's threshold.
+func (w *faultyService) waitLong() {
+	assert.NoError(w.t, w.locks.WithLock(w.t.Context(), "hot", func(ctx context.Context) error {
+		waiting, cancel := context.WithTimeout(w.t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		assert.ErrorIs(w.t, w.locks.WithLock(waiting, "hot", func(context.Context) error { return nil }), rmw.ErrContended)
+		return nil
+	}))
+}
+
+func (w *faultyService) conflict() {
+	assert.NoError(w.t, w.update("shared", func() {
+		assert.NoError(w.t, w.admin.Set(w.t.Context(), "shared", "by a program without the lock", 0).Err())
+	}))
+}
+
+// outage has the circuit breaker open, or stay open.
+func (w *faultyService) outage() {
+	for !w.stopped.Stats().CircuitOpen {
+		err := w.stopped.WithLock(w.t.Context(), "k", func(context.Context) error { return errors.New("a lock without a server") })
+		if !assert.ErrorIs(w.t, err, rmw.ErrUnavailable) {
+			return
+		}
+	}
+}
+
+// unreachable is a path that cannot be reached while away is true.
+type unreachable struct {
+	rmw.Store
+
+	away *atomic.Bool
+}
+
+func (u unreachable) Unwrap() rmw.Store { return u.Store }
+
+func (u unreachable) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	if u.away.Load() {
+		return rmw.Result{}, &rmw.Error{Reason: rmw.ErrUnavailable}
+	}
+	return u.Store.Update(ctx, key, fn)
+}
