@@ -14,6 +14,7 @@ type rehearsal struct {
 	cfg     config
 	stage   *stage
 	reports *folder // nil: no reports
+	metrics *metrics
 	screen  *screen
 	stream  []event
 	began   time.Time
@@ -69,11 +70,14 @@ func (r *rehearsal) open(ctx context.Context) (err error) {
 	if r.reports, err = openFolder(r.cfg.reports); err != nil {
 		return usage{err}
 	}
+	if r.metrics, err = openMetrics(ctx, r.cfg.metrics); err != nil {
+		return errors.Join(usage{err}, r.reports.close())
+	}
 	s := r.screen
 	s.line(s.paint(bold, "Unwatch rehearsal: a chat service goes from WATCH to lock-guarded updates"))
 	r.stream = day(r.cfg.events)
 	if r.stage, err = newStage(ctx, r.cfg); err != nil {
-		return errors.Join(err, r.reports.close())
+		return errors.Join(err, r.metrics.close(), r.reports.close())
 	}
 	where := "No server is needed: Redis and the proxy run in this process, and the traffic is real, over loopback TCP."
 	if r.stage.real {
@@ -84,10 +88,15 @@ func (r *rehearsal) open(ctx context.Context) (err error) {
 		"which is one key. %d writers work in %d processes, each with a client of its own. After each run the "+
 		"audit looks up every event, by its number, in what is stored.",
 		where, count(len(r.stream)), count(dayEvents), count(len(roomsOf(r.stream))), writers, processes)
+	if r.metrics != nil {
+		s.line("Metrics: http://" + r.metrics.addr + "/metrics")
+	}
 	return nil
 }
 
-func (r *rehearsal) close() error { return errors.Join(r.stage.close(), r.reports.close()) }
+func (r *rehearsal) close() error {
+	return errors.Join(r.metrics.close(), r.stage.close(), r.reports.close())
+}
 
 // shown prints the result of a run that must keep its promises.
 func (r *rehearsal) shown(x *run, as string) {

@@ -48,6 +48,7 @@ func (r *rehearsal) shadowed(ctx context.Context, s shadowRun) (x *run, rep *rep
 		p, shadows[i] = r.shadowProcess(s, i)
 		x.procs = append(x.procs, p)
 	}
+	r.metrics.show(shadows)
 	serving, hidden := r.prefixes(s.name)
 	x.prepare = func() error {
 		return cmp.Or(r.create(ctx, s.stream, onCAS(r.stage.legacy), serving), r.create(ctx, s.stream, s.candidate, hidden))
