@@ -47,6 +47,7 @@ func target(t *testing.T, members []*servers.Server, admin *clientv3.Client) loc
 		Tokens:    true,
 		Session:   true,
 		Ordered:   true,
+		Queued:    func(name string) int { return len(keys(t, admin, name)) },
 		Jeopardy:  true,
 		Checks:    true,
 		Inspects:  true,

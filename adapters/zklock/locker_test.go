@@ -115,6 +115,7 @@ func target(t *testing.T, members []*servers.Server, admin *zk.Conn, cfg driver.
 		LockDelay: cfg.LockDelay,
 		MaxHold:   cfg.MaxHold,
 		Ordered:   true,
+		Queued:    func(name string) int { return len(bed{members, admin}.nodes(t, last, name)) },
 		Jeopardy:  true,
 		Wanted:    true,
 		Checks:    true,

@@ -31,13 +31,24 @@ func (c *check) queue(name string, n int, fn func(waiter int)) (run func()) {
 		ended = append(ended, c.Go(func() {
 			c.lock(l, name, func(context.Context) error { fn(waiter); return nil })
 		}))
-		c.Pass(beat)
+		c.arrive(name, waiter+2)
 	}
 	return func() {
 		c.give(h)
 		for _, e := range ended {
 			<-e
 		}
+	}
+}
+
+// arrive returns when n Lockers hold the lock or wait for it.
+func (c *check) arrive(name string, n int) {
+	if c.Queued == nil {
+		c.Pass(beat)
+		return
+	}
+	for c.Queued(name) < n && c.Ctx.Err() == nil {
+		c.Pass(time.Millisecond)
 	}
 }
 

@@ -59,6 +59,10 @@ type Target struct {
 	// Lockers they use.
 	Ordered bool
 
+	// Queued counts the holder of a lock and those that wait for it. nil means that a waiter has
+	// arrived within 50 ms, as it has in fake time.
+	Queued func(name string) int
+
 	// Fair tells that no Locker starves while others take the lock again and again. An
 	// Ordered lock is fair.
 	Fair bool

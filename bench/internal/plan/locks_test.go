@@ -29,7 +29,8 @@ func TestLongLockServices(t *testing.T) {
 		if s.Done() == 0 || s.Stored != s.Done() || s.Commands() == 0 || s.Commands() < s.Done() && s.Scenario != "lock-hot" {
 			t.Errorf("%s %s: %d done, %d stored, %d requests", s.Scenario, s.Impl, s.Done(), s.Stored, s.Commands())
 		}
-		if handed := s.Handovers().N(); s.Scenario == "lock-turns" && handed == 0 || s.Scenario == "lock-free" && handed > 0 {
+		// A slow machine has time for few sections, all of one process.
+		if handed := s.Handovers().N(); s.Scenario == "lock-turns" && handed == 0 && s.Done() >= 10 || s.Scenario == "lock-free" && handed > 0 {
 			t.Errorf("%s %s: %d hand-overs", s.Scenario, s.Impl, handed)
 		}
 	}
