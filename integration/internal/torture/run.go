@@ -19,9 +19,14 @@ import (
 type Config struct {
 	Duration time.Duration // approximate total; the cells share it
 	Seed     uint64
-	Only     string                          // run only cells whose "topology/nemesis" is or contains this; controls are "control/NAME", remedies "remedy/NAME"
-	Dir      string                          // the directory for histories of failures; "": a temporary one
-	Progress func(done, of int, what string) // may be called concurrently
+	Dir      string // the directory for histories of failures; "": a temporary one
+
+	// Only selects the cells whose "topology/nemesis" is or contains this. Controls are "control/NAME",
+	// remedies "remedy/NAME".
+	Only string
+
+	// Progress may be called concurrently.
+	Progress func(done, of int, what string)
 }
 
 // Report is the result of a run.
