@@ -19,7 +19,7 @@ const clusterLimit = 60 * time.Second
 
 // StartCluster is [StartClusterNodes] without replicas.
 func StartCluster(ctx context.Context, dir string, masters int) ([]*Server, error) {
-	c, err := StartClusterNodes(ctx, dir, masters, 0)
+	c, err := StartClusterNodes(ctx, dir, masters, 0, "--cluster-node-timeout", "60000") // nothing takes over
 	if err != nil {
 		return nil, err
 	}
