@@ -64,6 +64,9 @@ func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64,
 		external: r.external, generation: counted(generation),
 	}
 	if s.sides != nil {
+		if n.children { // which take a while to start
+			d = max(d, 2*flipEvery)
+		}
 		f.next, f.generation = s.sides[1].client, counted(generationAcross)
 	}
 	if s.Watch {
