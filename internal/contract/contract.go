@@ -120,28 +120,34 @@ func (f faults) Arm(n int, fault rmwtest.Fault) (stop func() bool) {
 	return Arm(f.p, fault, func() bool { return seen.Add(1) == int64(n) })
 }
 
-// Arm injects the fault into the first command of a Store for which strikes returns true.
+// Arm injects the fault into the first command of a Store for which strikes returns true. stop waits for the
+// Do of a command that has come, which may have come last, after the Store's answer.
 func Arm(p *proxytest.Proxy, fault rmwtest.Fault, strikes func() bool) (stop func() bool) {
-	struck := make(chan struct{})
+	var struck atomic.Bool
+	done := make(chan struct{})
 	remove := p.Inject(proxytest.Fault{
-		Match:  func(args []string) bool { return ofAStore(args) && strikes() },
+		Match: func(args []string) bool {
+			if !ofAStore(args) || !strikes() {
+				return false
+			}
+			struck.Store(true)
+			return true
+		},
 		Action: actions[fault.Kind],
 		Delay:  fault.Delay,
 		Do: func() {
 			if fault.Do != nil {
 				fault.Do()
 			}
-			close(struck)
+			close(done)
 		},
 	})
 	return func() bool {
 		remove()
-		select {
-		case <-struck:
-			return true
-		default:
-			return false
+		if struck.Load() && fault.Do != nil {
+			<-done
 		}
+		return struck.Load()
 	}
 }
 

@@ -155,6 +155,24 @@ func TestDirectSendsWhatRedis32Accepts(t *testing.T) {
 	})
 }
 
+func TestStopWaitsForADoThatRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		target := bench().Target(t)
+		done := false
+		stop := target.Faults.Arm(1, rmwtest.Fault{Do: func() { time.Sleep(time.Second); done = true }})
+		read := make(chan error)
+		go func() {
+			_, err := target.Open().Read(t.Context(), rmw.Key{Name: "k"})
+			read <- err
+		}()
+		synctest.Wait()
+		require.False(t, done)
+		assert.True(t, stop())
+		assert.True(t, done)
+		require.NoError(t, <-read)
+	})
+}
+
 // Faults count the Stores' commands only: neither a handshake nor Direct.
 func TestFaultsAffectTheNthCommandOfAStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -81,7 +81,8 @@ type Fault struct {
 // Faults disturbs the traffic between the Stores and the storage.
 type Faults interface {
 	// Arm disturbs the n-th command, counted from 1, that the Stores send from
-	// now on; connection set-up does not count. stop ends it and reports
-	// whether that command ever came. One fault is armed at a time.
+	// now on; connection set-up does not count. stop ends it, waits for a Do
+	// that runs, and reports whether that command ever came. One fault is
+	// armed at a time.
 	Arm(n int, f Fault) (stop func() (struck bool))
 }
