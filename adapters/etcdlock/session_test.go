@@ -136,7 +136,7 @@ func TestLateRequestsAreBarred(t *testing.T) {
 	}
 	barriers, err := admin.Get(t.Context(), etcdlock.Prefix+"barrier/", clientv3.WithPrefix())
 	require.NoError(t, err)
-	assert.Len(t, barriers.Kvs, 1, "the session has one barrier, whatever the number of late requests")
+	assert.Len(t, barriers.Kvs, 1, "a session has one barrier for any number of late requests")
 }
 
 // Acquire of an owner that has its key already finds it again.

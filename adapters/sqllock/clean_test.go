@@ -14,7 +14,7 @@ import (
 
 const week = int64(7 * 24 * time.Hour / time.Microsecond)
 
-// Clean deletes what has been free for a week, and nothing else.
+// Clean deletes only the rows of locks that have been free for a week.
 func testClean(t *testing.T, d database) {
 	db, _ := d.open(t)
 	l, _ := d.locker(t, driver.Config{Lease: time.Minute})

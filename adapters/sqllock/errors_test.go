@@ -67,7 +67,7 @@ type stateError string
 func (e stateError) Error() string    { return "pq: failed" }
 func (e stateError) SQLState() string { return string(e) }
 
-// Errors are recognized whatever the driver is.
+// The Locker recognizes the errors of every driver.
 func TestExplain(t *testing.T) {
 	for _, c := range []struct {
 		err    error

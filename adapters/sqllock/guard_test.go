@@ -154,7 +154,7 @@ func testRenewalPassesGuard(t *testing.T, d database) {
 	require.NoError(t, err)
 }
 
-// Guard says what is wrong with its arguments.
+// Guard refuses a sequencer of no present holder, and a ctx without a lock.
 func testGuardRefuses(t *testing.T, d database) {
 	db, _ := d.open(t)
 	l, _ := d.locker(t, driver.Config{Lease: time.Minute})

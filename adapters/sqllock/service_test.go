@@ -19,7 +19,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// A request that is executed twice, because its reply was lost, does what it does once.
+// A request that is executed twice has the effect of one request: its first reply may have been lost.
 func testRepeatedRequests(t *testing.T, d database) {
 	l, _ := d.locker(t, driver.Config{Lease: 50 * time.Second, LockDelay: 10 * time.Second})
 	s, ctx := sqllock.ServiceOf(l), t.Context()
@@ -179,7 +179,7 @@ func testClockStandsStill(t *testing.T, d database) {
 	}
 }
 
-// Locks exclude whatever the isolation level of the database is.
+// Locks exclude each other at every isolation level of the database.
 func testSerializable(t *testing.T, d database) {
 	if d.strict == nil {
 		t.Skip("all transactions are serializable")

@@ -9,7 +9,7 @@ import (
 // Client is the part of zk.Conn that a Locker uses.
 type Client = client
 
-// Wrap replaces the client of a Locker that nobody uses yet.
+// Wrap replaces the client of a Locker. It must be called before the first lock.
 func Wrap(l *Locker, wrap func(Client) Client) { l.service.conn = wrap(l.service.conn) }
 
 // Kept returns the nodes and watches that a Locker remembers.

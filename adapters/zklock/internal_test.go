@@ -38,7 +38,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// What the leader has heard is a quarter of a session old, or the connection itself.
+// The last request known to the leader is at least a quarter of a session old, or it made the connection.
 func TestTouches(t *testing.T) {
 	begin := time.Unix(1e9, 0)
 	at := func(s float64) time.Time { return begin.Add(time.Duration(s * float64(time.Second))) }

@@ -68,7 +68,7 @@ func TestCutoverStatus(t *testing.T) {
 	require.NoError(t, old.Del(t.Context(), "room:7").Err())
 }
 
-// A status shows the stage of the store that answers, and what is missing.
+// If one store does not answer, the status shows the stage in the other one, and what is missing.
 func TestCutoverStatusWithoutAStore(t *testing.T) {
 	s := newSides(t)
 	s.fill(t, 3)

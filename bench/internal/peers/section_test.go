@@ -17,7 +17,7 @@ import (
 	"github.com/unwatch/unwatch/lock/locktest"
 )
 
-// A lock and its release cost what the tests of the Lockers have counted.
+// A lock and its release send as many requests as the tests of the Lockers have counted.
 func TestLongRequestsAreCounted(t *testing.T) {
 	long.Only(t)
 	nodes := []string{servers.Redis(t).Addr, servers.Redis(t).Addr, servers.Redis(t).Addr}
@@ -140,7 +140,7 @@ func TestOverlapsLoseUpdates(t *testing.T) {
 	}
 }
 
-// free is a Locker that excludes nobody.
+// free is a Locker without mutual exclusion.
 type free struct{ lock.Locker }
 
 func (free) WithLock(ctx context.Context, _ string, fn func(context.Context) error) error {

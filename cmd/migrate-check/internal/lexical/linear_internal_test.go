@@ -30,7 +30,7 @@ var repeated = []string{
 	"a: A\n", "redis.use { ",
 }
 
-// A file that is three times as long takes about three times the work, whatever it contains.
+// The work grows linearly with the length of a file, for any content.
 func TestLongLinear(t *testing.T) {
 	long.Only(t)
 	for lang, head := range heads {
