@@ -2,10 +2,12 @@ package servers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -192,6 +194,28 @@ func (c *ClusterNodes) ok(ctx context.Context, node *Server) error {
 		return fmt.Errorf("it sees %d nodes, %d of them replicas, not %d and %d", len(peers), replicas, len(c.nodes), c.replicas)
 	}
 	return nil
+}
+
+// startMembers starts all members at once, since none is ready before a majority runs. After an error none is left.
+func startMembers(ctx context.Context, dir, kind string, members int, of func(i int, folder string) launch) ([]*Server, error) {
+	found, errs := make([]*Server, members), make([]error, members)
+	var starting sync.WaitGroup
+	for i := range members {
+		starting.Go(func() {
+			folder, err := subfolder(dir, kind, i)
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			found[i], errs[i] = of(i, folder).start(ctx)
+		})
+	}
+	starting.Wait()
+	if err := errors.Join(errs...); err != nil {
+		stopAll(slices.DeleteFunc(found, func(s *Server) bool { return s == nil }))
+		return nil, err
+	}
+	return found, nil
 }
 
 func stopAll(nodes []*Server) {

@@ -2,11 +2,9 @@ package servers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -15,7 +13,7 @@ import (
 // after 300 ms, a third of the default, so that a lease may be as short as a second.
 //
 // A restarted member rejoins: a majority has persisted each acknowledged write.
-func StartEtcd(ctx context.Context, dir string, members int) (all []*Server, err error) {
+func StartEtcd(ctx context.Context, dir string, members int) ([]*Server, error) {
 	ports, err := freePorts(2 * members)
 	if err != nil {
 		return nil, fmt.Errorf("etcd: no free port: %w", err)
@@ -24,30 +22,9 @@ func StartEtcd(ctx context.Context, dir string, members int) (all []*Server, err
 	for i := range members {
 		names = append(names, fmt.Sprintf("m%d=http://%s", i, loopback(ports[2*i+1])))
 	}
-	found, errs := make([]*Server, members), make([]error, members)
-	var starting sync.WaitGroup
-	for i := range members {
-		// All at once, since none is ready before a majority runs.
-		starting.Go(func() {
-			folder, err := subfolder(dir, "etcd", i)
-			if err != nil {
-				errs[i] = err
-				return
-			}
-			found[i], errs[i] = etcdLaunch(folder, i, ports[2*i:2*i+2], strings.Join(names, ",")).start(ctx)
-		})
-	}
-	starting.Wait()
-	for _, s := range found {
-		if s != nil {
-			all = append(all, s)
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		stopAll(all)
-		return nil, err
-	}
-	return all, nil
+	return startMembers(ctx, dir, "etcd", members, func(i int, folder string) launch {
+		return etcdLaunch(folder, i, ports[2*i:2*i+2], strings.Join(names, ","))
+	})
 }
 
 func etcdLaunch(dir string, number int, ports []int, cluster string) launch {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -25,7 +24,7 @@ const zookeeperTick = 500 * time.Millisecond
 //
 // A restarted member rejoins: its log survives its process, though not its machine, unless an option is forceSync=yes.
 // Options are lines of zoo.cfg, as NAME=VALUE.
-func StartZooKeeper(ctx context.Context, dir string, members int, options ...string) (all []*Server, err error) {
+func StartZooKeeper(ctx context.Context, dir string, members int, options ...string) ([]*Server, error) {
 	if _, err := os.Stat(zookeeperJar); err != nil {
 		return nil, fmt.Errorf("zookeeper is %w: %s", ErrMissing, Install)
 	}
@@ -39,31 +38,10 @@ func StartZooKeeper(ctx context.Context, dir string, members int, options ...str
 			fmt.Fprintf(&cluster, "server.%d=127.0.0.1:%d:%d\n", i+1, ports[3*i+1], ports[3*i+2])
 		}
 	}
-	found, errs := make([]*Server, members), make([]error, members)
-	var starting sync.WaitGroup
-	for i := range members {
-		// All at once, since none is ready before a majority runs.
-		starting.Go(func() {
-			folder, err := subfolder(dir, "zookeeper", i)
-			if err != nil {
-				errs[i] = err
-				return
-			}
-			settings := strings.Join(options, "\n") + "\n" + cluster.String()
-			found[i], errs[i] = zookeeperLaunch(folder, i+1, ports[3*i:3*i+3], settings).start(ctx)
-		})
-	}
-	starting.Wait()
-	for _, s := range found {
-		if s != nil {
-			all = append(all, s)
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		stopAll(all)
-		return nil, err
-	}
-	return all, nil
+	settings := strings.Join(options, "\n") + "\n" + cluster.String()
+	return startMembers(ctx, dir, "zookeeper", members, func(i int, folder string) launch {
+		return zookeeperLaunch(folder, i+1, ports[3*i:3*i+3], settings)
+	})
 }
 
 func zookeeperLaunch(dir string, id int, ports []int, settings string) launch {
