@@ -255,7 +255,7 @@ func (f *cutoverFlags) run(ctx context.Context, action string, s cutoverStores, 
 		}
 		a.Gates = append(a.Gates, refused...)
 	}
-	a.State = worst(a.Gates)
+	a.State = cutoverstatus.Worst(a.Gates)
 	for _, side := range []string{"old", "new"} {
 		a.Steps = append(a.Steps, fmt.Sprintf("write stage %v with epoch %d into the %s store", a.Next, a.Next.Epoch, side))
 	}
@@ -305,16 +305,6 @@ func (f *cutoverFlags) next(action string, present cutover.Stage) cutover.Stage 
 		}
 	}
 	return next
-}
-
-func worst(gates []cutover.Gate) cutover.GateState {
-	state := cutover.GateOpen
-	for _, g := range gates {
-		if g.State == cutover.GateClosed || state == cutover.GateOpen {
-			state = g.State
-		}
-	}
-	return state
 }
 
 func (f *cutoverFlags) write(w io.Writer, a cutoverAnswer) error {

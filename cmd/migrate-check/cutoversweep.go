@@ -69,7 +69,7 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 		} else {
 			sayGates(w, gates)
 		}
-		return codeOf(worst(gates)), err
+		return codeOf(cutoverstatus.Worst(gates)), err
 	}
 	if action == "verify" {
 		report, err := store.Verify(ctx, cfg)

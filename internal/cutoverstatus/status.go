@@ -112,7 +112,7 @@ type Back struct {
 // New makes a Status of the facts.
 func New(f Facts) Status {
 	s := Status{
-		Name: f.Name, At: f.Now.UTC(), Stage: f.Present, Next: f.Next, Gates: f.Gates, State: worst(f.Gates),
+		Name: f.Name, At: f.Now.UTC(), Stage: f.Present, Next: f.Next, Gates: f.Gates, State: Worst(f.Gates),
 		Processes: slices.Clone(f.Census), Keys: f.keys(), KeysUnknown: f.SampleError,
 	}
 	if all := f.sweeps(); len(all) > 0 {
@@ -132,7 +132,8 @@ func New(f Facts) Status {
 	return s
 }
 
-func worst(gates []cutover.Gate) cutover.GateState {
+// Worst returns closed if a gate is closed, else the state of the first one that is not open.
+func Worst(gates []cutover.Gate) cutover.GateState {
 	state := cutover.GateOpen
 	for _, g := range gates {
 		if g.State == cutover.GateClosed || state == cutover.GateOpen {
