@@ -88,21 +88,9 @@ func Stats(path string, store Store, cfg Config) error {
 		instruments[m], all = instrument, append(all, instrument)
 	}
 	_, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
-		s := store.Stats()
-		tell := func(m *observe.Metric, n uint64, values ...string) {
-			set := attributes(m, append([]string{path}, values...))
-			o.ObserveInt64(instruments[m], int64(n), metric.WithAttributeSet(set))
-		}
-		tell(observe.LockRenewals, s.Renewed, "renewed")
-		tell(observe.LockRenewals, s.RenewFailures, "failed")
-		tell(observe.LockPolls, s.Polled)
-		tell(observe.CommitConflicts, s.Conflicted)
-		tell(observe.UpdatesCombined, s.Combined)
-		open := uint64(0)
-		if s.CircuitOpen {
-			open = 1
-		}
-		tell(observe.CircuitOpen, open)
+		observe.Stats(path, store.Stats(), func(m *observe.Metric, n uint64, values ...string) {
+			o.ObserveInt64(instruments[m], int64(n), metric.WithAttributeSet(attributes(m, values)))
+		})
 		return nil
 	}, all...)
 	return err

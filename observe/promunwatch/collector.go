@@ -42,19 +42,12 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	stores := maps.Clone(c.stores)
 	c.mu.Unlock()
 	for path, store := range stores {
-		s := store.Stats()
-		total := func(of *observe.Metric, n uint64, values ...string) {
-			ch <- prometheus.MustNewConstMetric(c.descs[of], prometheus.CounterValue, float64(n), append([]string{path}, values...)...)
-		}
-		total(observe.LockRenewals, s.Renewed, "renewed")
-		total(observe.LockRenewals, s.RenewFailures, "failed")
-		total(observe.LockPolls, s.Polled)
-		total(observe.CommitConflicts, s.Conflicted)
-		total(observe.UpdatesCombined, s.Combined)
-		open := 0.
-		if s.CircuitOpen {
-			open = 1
-		}
-		ch <- prometheus.MustNewConstMetric(c.descs[observe.CircuitOpen], prometheus.GaugeValue, open, path)
+		observe.Stats(path, store.Stats(), func(m *observe.Metric, n uint64, values ...string) {
+			kind := prometheus.CounterValue
+			if m.Kind == observe.State {
+				kind = prometheus.GaugeValue
+			}
+			ch <- prometheus.MustNewConstMetric(c.descs[m], kind, float64(n), values...)
+		})
 	}
 }
