@@ -177,19 +177,19 @@ func marked(topology string, fn func() error) func() error {
 	}
 }
 
-// leaked returns the goroutines of closed stores of a topology.
+// leaked returns the goroutines of closed stores and Lockers, but for those that are marked as of another topology.
 func leaked(topology string) string {
-	mark := fmt.Sprintf(`"topology":%q`, topology)
+	const mark = `"topology":`
 	var text bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&text, 1); err != nil {
 		return err.Error()
 	}
 	var found []string
 	for stack := range strings.SplitSeq(text.String(), "\n\n") {
-		if !strings.Contains(stack, mark) {
+		if strings.Contains(stack, mark) && !strings.Contains(stack, fmt.Sprintf("%s%q", mark, topology)) {
 			continue
 		}
-		for _, of := range []string{"unwatch/lockupdate", "unwatch/cas.", "unwatch/cutover."} {
+		for _, of := range []string{"unwatch/lockupdate", "unwatch/cas.", "unwatch/cutover.", "unwatch/lock/driver", "unwatch/adapters/"} {
 			if strings.Contains(stack, of) {
 				found = append(found, stack)
 				break
