@@ -134,6 +134,7 @@ type Config struct {
 
 	// Observer is told of the events of locks. One acquisition can serve several calls of
 	// this process, one after the other: its events have the ctx and the name of the first.
+	// The events of a wait have those of their call.
 	// Default nil: no calls.
 	Observer lock.Observer
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -58,14 +59,17 @@ type Stats struct {
 	Combined      uint64 // updates that were written along with another's commit
 	Unknown       uint64 // updates that ended in rmw.ErrOutcomeUnknown
 
+	ObserverPanics uint64 // of Config.Observer
+
 	Held        int  // leases, now
 	CircuitOpen bool // the circuit breaker is open: the store does not answer, and calls wait or fail; see Config.MaxOutage
 }
 
 // String returns the counts in one line, for logs.
 func (s Stats) String() string {
-	return fmt.Sprintf("acquired=%d waited=%d polled=%d renewed=%d renew_failures=%d lost=%d conflicted=%d combined=%d unknown=%d held=%d circuit_open=%t",
-		s.Acquired, s.Waited, s.Polled, s.Renewed, s.RenewFailures, s.Lost, s.Conflicted, s.Combined, s.Unknown, s.Held, s.CircuitOpen)
+	return fmt.Sprintf("acquired=%d waited=%d polled=%d renewed=%d renew_failures=%d lost=%d conflicted=%d combined=%d unknown=%d observer_panics=%d held=%d circuit_open=%t",
+		s.Acquired, s.Waited, s.Polled, s.Renewed, s.RenewFailures, s.Lost, s.Conflicted, s.Combined, s.Unknown,
+		s.ObserverPanics, s.Held, s.CircuitOpen)
 }
 
 // Stats returns a snapshot. It is cheap, and its numbers need not be of the very same
@@ -76,7 +80,8 @@ func (s *Store) Stats() Stats {
 		Acquired: n(event.Acquired), Waited: n(event.Waited), Polled: n(event.Polled),
 		Renewed: n(event.Renewed), RenewFailures: n(event.RenewFailed), Lost: n(event.Lost),
 		Conflicted: n(event.Conflicted), Combined: n(event.Combined), Unknown: n(event.Unknown),
-		Held: s.keeper.Len(), CircuitOpen: s.transport.CircuitOpen(),
+		ObserverPanics: s.panics.Load(),
+		Held:           s.keeper.Len(), CircuitOpen: s.transport.CircuitOpen(),
 	}
 }
 
@@ -126,8 +131,22 @@ func (s *Store) publish(e event.Event) (name string) {
 	kind := lock.EventKind(e.Kind)
 	name = kind.String()
 	if s.cfg.Observer != nil {
-		defer func() { _ = recover() }() // a lock must not end because of its Observer
-		s.cfg.Observer(e.Ctx, lock.Event{Kind: kind, Service: "redis", Lock: e.Name, Took: e.Took, Err: e.Err})
+		defer s.containPanic()
+		s.cfg.Observer(e.Ctx, lock.Event{Kind: kind, Service: "redis", Lock: e.Name, Took: e.Took, Err: e.Err, Loss: e.Loss})
 	}
 	return name
+}
+
+// containPanic ends a panic of the Observer: a lock must not end because of it. The first one
+// is logged, also without Config.Logger.
+func (s *Store) containPanic() {
+	v := recover()
+	if v == nil || s.panics.Add(1) > 1 {
+		return
+	}
+	logger := s.cfg.Logger
+	if logger == nil {
+		logger = slog.Default()
+	}
+	logger.Error("lockupdate: Config.Observer panicked; later panics are only counted in Stats", "panic", v, "stack", string(debug.Stack()))
 }

@@ -1,9 +1,12 @@
 package lockupdate_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -20,16 +23,21 @@ import (
 
 type callKey struct{}
 
-// watcher is an Observer that writes down "call: kind lock duration".
+// watcher is an Observer that writes down "call: kind lock duration", without the events of waits
+// unless waits is set.
 type watcher struct {
-	mu   sync.Mutex
-	told []string
-	errs map[locking.EventKind]error
+	waits bool
+	mu    sync.Mutex
+	told  []string
+	errs  map[locking.EventKind]error
 }
 
 func (w *watcher) observe(ctx context.Context, e locking.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if !w.waits && (e.Kind == locking.EventWaiting || e.Kind == locking.EventWaitEnded) {
+		return
+	}
 	w.told = append(w.told, fmt.Sprintf("%v: %v %s %v", ctx.Value(callKey{}), e.Kind, e.Lock, e.Took.Round(100*time.Millisecond)))
 	if w.errs == nil {
 		w.errs = map[locking.EventKind]error{}
@@ -196,6 +204,35 @@ func TestObserverOfWaiters(t *testing.T) {
 	})
 }
 
+// A call is told to wait 10 ms after it came, whoever has the lock. A call that has the lock by then
+// is not.
+func TestObserverOfWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := watcher{waits: true}
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second, MaxWait: 3 * time.Second, Observer: w.observe})
+		l, err := f.store.Lock(called(t, "first"), "s")
+		require.NoError(t, err)
+		var calls sync.WaitGroup
+		calls.Go(func() {
+			_, err := f.store.Update(called(t, "second"), rmw.Key{Name: "s"}, appendText("x"))
+			assert.NoError(t, err)
+		})
+		time.Sleep(2 * time.Second)
+		require.NoError(t, l.Unlock())
+		calls.Wait()
+		f.waitReleases()
+		assert.ElementsMatch(t, []string{
+			"first: acquired s 0s", "second: waiting s 0s", "second: wait ended s 2s", "first: released s 2s",
+		}, w.take(), "one acquisition serves both")
+		require.NoError(t, w.err(locking.EventWaitEnded))
+
+		f.takeAsOther(rmw.Key{Name: "s"}, 0)
+		require.ErrorIs(t, f.store.WithLock(called(t, "third"), "s", nothing), rmw.ErrContended)
+		assert.Equal(t, []string{"third: waiting s 0s", "third: wait ended s 3s", "third: refused s 3s"}, w.take())
+		require.ErrorIs(t, w.err(locking.EventWaitEnded), rmw.ErrContended)
+	})
+}
+
 // A stalled process learns of the loss when it unlocks, and no release is told as well.
 func TestObserverOfAStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -216,11 +253,18 @@ func TestObserverOfAStall(t *testing.T) {
 func TestObserverPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
-		f := newFixture(t, lockupdate.Config{Observer: func(context.Context, locking.Event) { n++; panic("observer") }})
+		var log bytes.Buffer
+		f := newFixture(t, lockupdate.Config{
+			Observer: func(context.Context, locking.Event) { n++; panic("observer") },
+			Logger:   slog.New(slog.NewTextHandler(&log, nil)),
+		})
 		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
 		require.NoError(t, err)
 		f.waitReleases()
 		assert.Equal(t, 2, n)
+		assert.EqualValues(t, 2, f.store.Stats().ObserverPanics)
+		assert.Equal(t, 1, strings.Count(log.String(), "level=ERROR"), log.String())
+		assert.Contains(t, log.String(), "TestObserverPanics", "the stack")
 	})
 }
 

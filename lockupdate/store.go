@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -26,6 +27,7 @@ type Store struct {
 	keeper    *lease.Keeper
 	queues    *holder.Queues
 	counts    counts
+	panics    atomic.Uint64 // of Config.Observer
 }
 
 var (

@@ -166,7 +166,7 @@ func (s *service) Renew(ctx context.Context, holds []*driver.Hold) error {
 	}
 	for _, h := range holds {
 		if !h.Waiting() && h.Token() <= uint64(session.began) {
-			h.Lose("etcd has ended the lease")
+			h.Lose(lock.LossSession, "etcd has ended the lease")
 		}
 	}
 	return nil

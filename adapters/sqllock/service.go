@@ -203,7 +203,7 @@ func (s *service) renew(ctx context.Context, holds []*driver.Hold) error {
 		}
 	}
 	for _, h := range held {
-		h.Lose("its row in the table unwatch_locks has expired, or belongs to another owner")
+		h.Lose(lock.LossTaken, "its row in the table unwatch_locks has expired, or belongs to another owner")
 	}
 	return nil
 }

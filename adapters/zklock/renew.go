@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/driver"
 )
 
@@ -32,7 +33,11 @@ func (s *service) Renew(ctx context.Context, holds []*driver.Hold) error {
 		missing, err := s.check(ctx, paths(next))
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
-			next[missing].Lose("its node was deleted, or its session has expired")
+			reason := lock.LossTaken
+			if s.conn.SessionID() != session {
+				reason = lock.LossSession
+			}
+			next[missing].Lose(reason, "its node was deleted, or its session has expired")
 			rest = append(next[:missing:missing], rest[missing+1:]...)
 			continue
 		case err != nil:
@@ -70,7 +75,7 @@ func (s *service) held(holds []*driver.Hold, session int64) (all []held) {
 	}
 	s.mu.Unlock()
 	for _, h := range expired {
-		h.Lose("its ZooKeeper session has expired")
+		h.Lose(lock.LossSession, "its ZooKeeper session has expired")
 	}
 	return all
 }

@@ -2,6 +2,8 @@ package driver
 
 import (
 	"context"
+	"log/slog"
+	"runtime/debug"
 
 	"github.com/unwatch/unwatch/lock"
 )
@@ -47,7 +49,13 @@ func (l *Locker) observe(t told) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer func() { _ = recover() }()
+		defer func() {
+			if v := recover(); v != nil {
+				l.panicked.Do(func() {
+					slog.Error(l.name+": Config.Observer panicked; later panics are not logged", "panic", v, "stack", string(debug.Stack()))
+				})
+			}
+		}()
 		l.cfg.Observer(t.ctx, t.event)
 	}()
 	<-done

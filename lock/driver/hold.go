@@ -27,6 +27,7 @@ type Hold struct {
 	failed   error     // why the Service could not renew this hold
 	jeopardy time.Time // since when; zero: it is safe
 	wanted   bool
+	waiting  bool // EventWaiting was sent, and EventWaitEnded was not
 	lost     error
 	dropped  bool            // it was lost, and its lease has ended
 	kept     context.Context // ends when the lock is lost
@@ -54,15 +55,15 @@ func (h *Hold) Token() uint64 {
 }
 
 // Lose tells that the owner does not hold the lock, or has lost its place among those that
-// wait for it. cause says why, as the text of an rmw.ErrLockLost.
-func (h *Hold) Lose(cause string) {
+// wait for it. reason is that of the event, and cause the text of an rmw.ErrLockLost.
+func (h *Hold) Lose(reason lock.Loss, cause string) {
 	h.locker.mu.Lock()
 	defer h.locker.tell()
 	if h.taken.IsZero() {
 		h.stop(fmt.Errorf("%w: the wait for the lock was lost: %s", rmw.ErrUnavailable, cause))
 		return
 	}
-	h.loseLocked(fmt.Errorf("%w: %s", rmw.ErrLockLost, cause))
+	h.loseLocked(reason, fmt.Errorf("%w: %s", rmw.ErrLockLost, cause))
 }
 
 // Since tells, from within Renew, that the renewed lease counts from t, by Config.Now. A Service
@@ -123,6 +124,7 @@ func (h *Hold) granted(g Grant, sent time.Time) bool {
 	}
 	h.token, h.taken, h.users = g.Token, now, 1
 	h.kept, h.lose = context.WithCancelCause(context.Background())
+	h.endWaitLocked(nil)
 	h.eventLocked(lock.Event{Kind: lock.EventAcquired, Took: now.Sub(h.called)})
 	l.poke() // until may be earlier than the keeper's timer
 	return true
@@ -133,7 +135,25 @@ func (h *Hold) refused(err error) {
 	h.locker.mu.Lock()
 	defer h.locker.tell()
 	h.forgetLocked()
+	h.endWaitLocked(err)
 	h.eventLocked(lock.Event{Kind: lock.EventRefused, Took: h.locker.cfg.Now().Sub(h.called), Err: err})
+}
+
+// announce tells that the request waits, unless it was granted or has ended meanwhile.
+func (h *Hold) announce() {
+	h.locker.mu.Lock()
+	defer h.locker.tell()
+	if _, asked := h.locker.holds[h]; asked && h.taken.IsZero() {
+		h.waiting = true
+		h.eventLocked(lock.Event{Kind: lock.EventWaiting})
+	}
+}
+
+func (h *Hold) endWaitLocked(err error) {
+	if h.waiting {
+		h.waiting = false
+		h.eventLocked(lock.Event{Kind: lock.EventWaitEnded, Took: h.locker.cfg.Now().Sub(h.called), Err: err})
+	}
 }
 
 func (h *Hold) forgetLocked() {
@@ -145,13 +165,13 @@ func (h *Hold) forgetLocked() {
 // activeLocked reports whether the lock is held and was not lost.
 func (h *Hold) activeLocked() bool { return h.users > 0 && h.lost == nil }
 
-func (h *Hold) loseLocked(cause error) {
+func (h *Hold) loseLocked(reason lock.Loss, cause error) {
 	if !h.activeLocked() {
 		return
 	}
 	h.lost = cause
 	h.lose(cause)
-	h.eventLocked(lock.Event{Kind: lock.EventLost, Took: h.locker.cfg.Now().Sub(h.taken), Err: cause})
+	h.eventLocked(lock.Event{Kind: lock.EventLost, Took: h.locker.cfg.Now().Sub(h.taken), Err: cause, Loss: reason})
 }
 
 // checkLocked returns why the lock is lost. It reads the clock: after a stall of the process,
@@ -163,9 +183,9 @@ func (h *Hold) checkLocked() error {
 	now := h.locker.cfg.Now()
 	switch limit := h.limit(); {
 	case !limit.IsZero() && !now.Before(limit):
-		h.loseLocked(fmt.Errorf("%w: held for the %v that Config.MaxHold allows", rmw.ErrLockLost, h.locker.cfg.MaxHold))
+		h.loseLocked(lock.LossMaxHold, fmt.Errorf("%w: held for the %v that Config.MaxHold allows", rmw.ErrLockLost, h.locker.cfg.MaxHold))
 	case !now.Before(h.until):
-		h.loseLocked(fmt.Errorf("%w: it could not be renewed within its %v", rmw.ErrLockLost, h.locker.cfg.Lease))
+		h.loseLocked(lock.LossExpired, fmt.Errorf("%w: it could not be renewed within its %v", rmw.ErrLockLost, h.locker.cfg.Lease))
 	}
 	return h.lost
 }

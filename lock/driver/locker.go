@@ -38,6 +38,8 @@ type Locker struct {
 	wake    chan struct{}
 	events  []told
 	telling bool
+
+	panicked sync.Once // the Observer
 }
 
 var (
@@ -202,6 +204,9 @@ func (l *Locker) acquire(ctx context.Context, name string, wait bool) (*Hold, er
 		defer time.AfterFunc(l.cfg.MaxWait, func() { stop(errWaited) }).Stop()
 	}
 	h := l.newHold(ctx, name, stop)
+	if l.cfg.Observer != nil {
+		defer time.AfterFunc(lock.WaitingAfter, h.announce).Stop()
+	}
 	contended := false
 	for try := 0; ; try++ {
 		sent := l.cfg.Now()

@@ -22,6 +22,12 @@ func stateClauses() []Clause {
 			Says: "Exactly one event of a loss or a release, with the time of the hold, ends each acquisition; a call without the lock has one as well."},
 		{Name: "told-jeopardy", needs: []need{observe, jeopardy, cut, lease}, run: checkToldJeopardy,
 			Says: "Jeopardy, its end and the loss are told in this order, once each."},
+		{Name: "told-session", needs: []need{observe, expire}, run: checkToldSession,
+			Says: "The loss of a lock whose session ended is told with that reason."},
+		{Name: "told-max-hold", needs: []need{observe, maxHold}, run: checkToldMaxHold,
+			Says: "The loss of a lock that was held for MaxHold is told with that reason."},
+		{Name: "told-waiting", needs: []need{observe}, run: checkToldWaiting,
+			Says: "A wait is told once when it begins and once when it ends, with the lock or without it."},
 		{Name: "wanted", needs: []need{wanted, observe, inspects, lease}, run: checkWanted,
 			Says: "A holder is told once that others wait, Inspect shows it, and neither happens if none do."},
 	}
@@ -95,13 +101,19 @@ type events struct {
 	got  []lock.Event
 }
 
-// observed opens a Locker and collects its events about the lock name, except one kind.
-func (c *check) observed(name string, except lock.EventKind) (lock.Locker, *events) {
+// observed opens a Locker and collects its events about the lock name, except those of some kinds
+// and of waits.
+func (c *check) observed(name string, except ...lock.EventKind) (lock.Locker, *events) {
+	return c.observedFor(name, append(except, lock.EventWaiting, lock.EventWaitEnded)...)
+}
+
+// observedFor is observed with the events of waits.
+func (c *check) observedFor(name string, except ...lock.EventKind) (lock.Locker, *events) {
 	e := &events{c: c, name: name}
 	return c.Observe(c.tb, func(_ context.Context, event lock.Event) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		if event.Lock == name && event.Kind != except {
+		if event.Lock == name && !slices.Contains(except, event.Kind) {
 			e.got = append(e.got, event)
 		}
 	}), e
@@ -130,6 +142,24 @@ func (e *events) take(kinds ...lock.EventKind) []lock.Event {
 	defer e.mu.Unlock()
 	e.got = e.got[len(got):]
 	return got
+}
+
+// lostFor judges the event of a loss.
+func (c *check) lostFor(lost lock.Event, reason lock.Loss) {
+	if !errors.Is(lost.Err, rmw.ErrLockLost) {
+		c.Errorf("the event of a loss has the error %v, want ErrLockLost", lost.Err)
+	}
+	if lost.Loss != reason {
+		c.Errorf("the event of a loss has the reason %q, want %q: %v", lost.Loss, reason, lost.Err)
+	}
+}
+
+// takenReason is the reason of a loss by Faults.TakeAway.
+func (c *check) takenReason() lock.Loss {
+	if c.Session {
+		return lock.LossSession
+	}
+	return lock.LossTaken
 }
 
 // none requires that there are no more events.
@@ -165,9 +195,7 @@ func checkTold(c *check) {
 	c.takeAway(name)
 	c.told(h, "after its lock was taken away")
 	_ = h.release() // ErrLockLost, as "taken-away" checks
-	if lost := told.take(lock.EventAcquired, lock.EventLost)[1]; !errors.Is(lost.Err, rmw.ErrLockLost) {
-		c.Errorf("the event of a loss has the error %v, want ErrLockLost", lost.Err)
-	}
+	c.lostFor(told.take(lock.EventAcquired, lock.EventLost)[1], c.takenReason())
 	other := c.hold(c.another(), name)
 	ctx, cancel := context.WithTimeout(c.Ctx, 2*beat)
 	defer cancel()
@@ -203,9 +231,51 @@ func checkToldJeopardy(c *check) {
 	}
 	restore = c.Faults.Cut(l)
 	c.told(h, fmt.Sprintf("after its process was cut off for %v", c.Lease))
-	told.take(lock.EventJeopardy, lock.EventLost)
+	c.lostFor(told.take(lock.EventJeopardy, lock.EventLost)[1], lock.LossExpired)
 	restore()
 	_ = h.release() // ErrLockLost, as "cut-off" checks
+	told.none()
+}
+
+func checkToldSession(c *check) {
+	name := c.name("")
+	l, told := c.observed(name, lock.EventJeopardy, lock.EventSafe)
+	h := c.hold(l, name)
+	c.Faults.Expire(l)
+	c.told(h, "after its session ended")
+	c.lostFor(told.take(lock.EventAcquired, lock.EventLost)[1], lock.LossSession)
+	_ = h.release() // ErrLockLost
+}
+
+func checkToldMaxHold(c *check) {
+	name := c.name("")
+	l, told := c.observed(name)
+	h := c.hold(l, name)
+	c.told(h, "after MaxHold")
+	c.lostFor(told.take(lock.EventAcquired, lock.EventLost)[1], lock.LossMaxHold)
+	_ = h.release() // ErrLockLost, as "max-hold" checks
+}
+
+func checkToldWaiting(c *check) {
+	name := c.name("")
+	l, told := c.observedFor(name, lock.EventAcquired, lock.EventRefused, lock.EventReleased, lock.EventWanted)
+	h := c.hold(c.another(), name)
+	waiting := c.Go(func() { c.lock(l, name, nothing) })
+	told.take(lock.EventWaiting)
+	c.Pass(beat)
+	c.give(h)
+	<-waiting
+	if ended := told.take(lock.EventWaitEnded)[0]; ended.Err != nil || ended.Took < beat {
+		c.Errorf("the wait for a lock that was granted after %v ended after %v with %v", beat, ended.Took, ended.Err)
+	}
+	h = c.hold(c.another(), name)
+	ctx, cancel := context.WithTimeout(c.Ctx, 2*beat)
+	defer cancel()
+	_ = l.WithLock(ctx, name, c.never("although the lock is taken"))
+	if ended := told.take(lock.EventWaiting, lock.EventWaitEnded)[1]; !errors.Is(ended.Err, rmw.ErrContended) {
+		c.Errorf("a wait that was given up ended with %v, want ErrContended", ended.Err)
+	}
+	c.give(h)
 	told.none()
 }
 

@@ -150,13 +150,24 @@ func (f flaw) observer(o lock.Observer) lock.Observer {
 	return func(ctx context.Context, e lock.Event) {
 		untold := map[flaw]lock.EventKind{
 			releaseUntold: lock.EventReleased, refusalUntold: lock.EventRefused, safeUntold: lock.EventSafe, wantedUntold: lock.EventWanted,
+			waitUntold: lock.EventWaiting, waitEndUntold: lock.EventWaitEnded,
 		}
-		twice := map[flaw]lock.EventKind{lossTwice: lock.EventLost, jeopardyTwice: lock.EventJeopardy, wantedTwice: lock.EventWanted}
+		twice := map[flaw]lock.EventKind{
+			lossTwice: lock.EventLost, jeopardyTwice: lock.EventJeopardy, wantedTwice: lock.EventWanted, waitTwice: lock.EventWaiting,
+		}
 		if kind, ok := untold[f]; ok && kind == e.Kind {
 			return
 		}
 		if f == noHoldTime && e.Kind == lock.EventReleased {
 			e.Took = time.Duration(0)
+		}
+		if e.Kind == lock.EventLost {
+			switch f {
+			case lossNameless:
+				e.Loss = ""
+			case allExpired:
+				e.Loss = lock.LossExpired
+			}
 		}
 		o(ctx, e)
 		if kind, ok := twice[f]; ok && kind == e.Kind {

@@ -61,6 +61,11 @@ const (
 	refusalUntold     flaw = "does not tell a refusal"
 	noHoldTime        flaw = "does not tell how long a lock was held"
 	safeUntold        flaw = "does not tell the end of jeopardy"
+	lossNameless      flaw = "does not tell why a lock was lost"
+	allExpired        flaw = "tells each loss as the end of the lease"
+	waitUntold        flaw = "does not tell that a call waits"
+	waitEndUntold     flaw = "does not tell the end of a wait"
+	waitTwice         flaw = "tells twice that a call waits"
 	jeopardyTwice     flaw = "tells jeopardy with each renewal that failed"
 )
 
@@ -115,6 +120,11 @@ func flawedControls() map[flaw][]string {
 		noHoldTime:        {"told"},
 		safeUntold:        {"told-jeopardy"},
 		jeopardyTwice:     {"told-jeopardy"},
+		lossNameless:      {"told", "told-jeopardy", "told-session", "told-max-hold"},
+		allExpired:        {"told", "told-session", "told-max-hold"},
+		waitUntold:        {"told-waiting"},
+		waitEndUntold:     {"told-waiting"},
+		waitTwice:         {"told-waiting"},
 	}
 }
 
@@ -132,7 +142,7 @@ func flawedTarget(f flaw) Target {
 		cfg.Poll = rmw.Backoff{Base: 5 * time.Millisecond, Max: 5 * time.Millisecond}
 	}
 	maxHold := time.Duration(0)
-	if f == neverEnds || f == untimely {
+	if f == neverEnds || f == untimely || f == lossNameless || f == allExpired {
 		maxHold = time.Minute
 		cfg.MaxHold = maxHold
 	}
@@ -279,7 +289,7 @@ func (s flawedService) Renew(ctx context.Context, holds []*driver.Hold) error {
 		for _, h := range holds {
 			if !h.Waiting() && s.lock(h.Name()).owner != h.Owner() {
 				for _, h := range holds {
-					h.Lose("another lock was lost")
+					h.Lose(lock.LossTaken, "another lock was lost")
 				}
 			}
 		}

@@ -257,10 +257,10 @@ func (c *memoryClient) Renew(_ context.Context, holds []*driver.Hold) error {
 			}
 			switch {
 			case c.gone[h.Owner()]:
-				h.Lose("its session ended")
+				h.Lose(lock.LossSession, "its session ended")
 			case h.Waiting():
 			case l.owner != h.Owner():
-				h.Lose("it was taken away")
+				h.Lose(lock.LossTaken, "it was taken away")
 			default:
 				l.expires = time.Now().Add(c.expiry)
 				if len(l.queue) > 0 {

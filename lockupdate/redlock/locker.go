@@ -123,7 +123,7 @@ func (s *service) Renew(ctx context.Context, holds []*driver.Hold) error {
 			switch err := s.majority(ctx, r.renew); {
 			case err == nil:
 			case errors.Is(err, errGone):
-				h.Lose("it is gone from a majority of the nodes (expired, or held by another owner)")
+				h.Lose(lock.LossTaken, "it is gone from a majority of the nodes (expired, or held by another owner)")
 			default:
 				h.Fail(err)
 			}

@@ -5,6 +5,8 @@ package event
 import (
 	"context"
 	"time"
+
+	"github.com/unwatch/unwatch/lock"
 )
 
 // Kind is the kind of an event.
@@ -20,6 +22,8 @@ const (
 	Wanted
 	Lost
 	Released
+	Waiting
+	WaitEnded
 
 	Waited
 	Polled
@@ -42,6 +46,7 @@ type Event struct {
 	// For the kinds of lock.EventKind, and only if there is an Observer:
 	Ctx  context.Context // of the call
 	Name string          // of the lock, as the call names it
+	Loss lock.Loss
 }
 
 // Sink takes events. It is called without any mutex.

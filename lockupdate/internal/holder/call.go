@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
-	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/lockupdate/internal/lease"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -141,9 +140,15 @@ func (c *Call) start() state {
 		defer t.Stop()
 		patience = t.C
 	}
+	report := c.beginWait()
 	s := c.await(patience)
 	if s == answered {
 		s = left
+	}
+	if s == left {
+		report.end(c.err)
+	} else {
+		report.end(nil)
 	}
 	if s == left && c.lease == nil {
 		c.emitRefused()
@@ -257,28 +262,6 @@ func (c *Call) callFn() {
 	c.awaitTaking() // which writes to c as well
 	c.finish(c.ctx, c.held, next, trace, err)
 	returned = true
-}
-
-// emitRefused reports a call that ended without the lock.
-func (c *Call) emitRefused() {
-	c.queues.emit(event.Event{
-		Kind: event.Refused, Lock: c.lock, N: 1, Took: time.Since(c.arrived), Err: c.err, Ctx: c.ctx, Name: c.key.Name,
-	})
-}
-
-func (c *Call) emitWaited() {
-	if c.waited > 0 {
-		c.queues.emit(event.Event{Kind: event.Waited, Lock: c.lock, N: 1, Took: c.waited})
-	}
-}
-
-// unknown reports an update with an unknown outcome. An rmw.ErrOutcomeUnknown of fn
-// itself does not count.
-func (c *Call) unknown(err error) error {
-	if c.wrote && errors.Is(err, rmw.ErrOutcomeUnknown) {
-		c.queues.emit(event.Event{Kind: event.Unknown, Lock: c.lock, N: 1, Err: err})
-	}
-	return err
 }
 
 // succeedLocked answers with the result of fn: a value or an error.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/internal/timewheel"
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
@@ -100,7 +101,7 @@ func (k *Keeper) Keep(h Holder, called, sent time.Time) *Lease {
 	l := &Lease{Value: grant{under: h, sent: k.At(sent)}}
 	k.mu.Lock()
 	defer k.unlock()
-	k.eventLocked(h, event.Acquired, k.Now()-k.At(called), nil)
+	k.eventLocked(h, event.Acquired, k.Now()-k.At(called), cause{})
 	k.scheduleLocked(l, k.renewAt(l.Value.sent))
 	if !k.running {
 		k.running = true
@@ -123,7 +124,7 @@ func (k *Keeper) End(l *Lease) (lost bool) {
 	default:
 		h := l.holderLocked()
 		k.forgetLocked(l)
-		k.eventLocked(h, event.Released, k.Now()-h.Began(), nil)
+		k.eventLocked(h, event.Released, k.Now()-h.Began(), cause{})
 	}
 	if k.wheel.Len() == 0 && k.gate.Closed() {
 		k.poke()
@@ -145,7 +146,7 @@ func (k *Keeper) Err(l *Lease) error {
 	case !l.timer().Scheduled():
 		return errEnded
 	case k.Now() >= k.expiresLocked(l):
-		return k.causeLocked(l)
+		return k.causeLocked(l).why
 	}
 	return nil
 }
@@ -166,11 +167,11 @@ func (k *Keeper) expiresLocked(l *Lease) time.Duration {
 }
 
 // causeLocked says why a lease that was not renewed is lost.
-func (k *Keeper) causeLocked(l *Lease) error {
+func (k *Keeper) causeLocked(l *Lease) cause {
 	if k.Now() >= k.limitLocked(l)-k.tick {
-		return k.HeldTooLong()
+		return cause{lock.LossMaxHold, k.HeldTooLong()}
 	}
-	return fmt.Errorf("%w: it could not be renewed within its %v", rmw.ErrLockLost, k.options.Lease)
+	return cause{lock.LossExpired, fmt.Errorf("%w: it could not be renewed within its %v", rmw.ErrLockLost, k.options.Lease)}
 }
 
 // scheduleLocked has the loop look at a lease at the time at, or a tick before it counts as
@@ -261,12 +262,12 @@ func (k *Keeper) advance() (lost []*loss, due []renewal, wait time.Duration, mor
 
 // loseLocked marks a lease as lost and ends the ctx of the function under it. The caller
 // calls LeaseLost without the mutex.
-func (k *Keeper) loseLocked(l *Lease, cause error) *loss {
+func (k *Keeper) loseLocked(l *Lease, why cause) *loss {
 	k.forgetLocked(l)
-	lost := &loss{l.holderLocked(), cause}
-	k.eventLocked(lost, event.Lost, k.Now()-lost.Began(), cause)
+	lost := &loss{l.holderLocked(), why}
+	k.eventLocked(lost, event.Lost, k.Now()-lost.Began(), why)
 	if c := l.ctxLocked(); c != nil {
-		c.End(cause)
+		c.End(why.why)
 	}
 	l.Value.under = lost
 	return lost
@@ -330,7 +331,7 @@ func (k *Keeper) Renewed(l *Lease, sent time.Duration, owned bool, err error) (l
 		k.scheduleLocked(l, k.Now()+k.options.Lease/16)
 	case !owned:
 		lost = fmt.Errorf("%w: the lock is gone from the server, or another owner holds it", rmw.ErrLockLost)
-		k.loseLocked(l, lost)
+		k.loseLocked(l, cause{lock.LossTaken, lost})
 	default:
 		l.Value.sent = max(l.Value.sent, sent) // renewals may overtake each other
 		k.safeLocked(l)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/internal/timewheel"
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -43,7 +44,13 @@ type grant struct {
 // loss is the Holder of a lease that is lost.
 type loss struct {
 	Holder
-	why error
+	cause
+}
+
+// cause is why a lease is lost.
+type cause struct {
+	reason lock.Loss
+	why    error
 }
 
 var errEnded = fmt.Errorf("%w: it has been given back", rmw.ErrLockLost)

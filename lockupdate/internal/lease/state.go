@@ -38,7 +38,7 @@ func (k *Keeper) Wanted(l *Lease) {
 	}
 	n.wanted = true
 	k.notes[l] = n
-	k.eventLocked(l.holderLocked(), event.Wanted, 0, nil)
+	k.eventLocked(l.holderLocked(), event.Wanted, 0, cause{})
 }
 
 // jeopardyLocked records that the last renewal of a lease failed.
@@ -49,7 +49,7 @@ func (k *Keeper) jeopardyLocked(l *Lease, err error) {
 	}
 	n.jeopardy = max(k.Now(), 1)
 	k.notes[l] = n
-	k.eventLocked(l.holderLocked(), event.Jeopardy, 0, err)
+	k.eventLocked(l.holderLocked(), event.Jeopardy, 0, cause{why: err})
 }
 
 func (k *Keeper) unansweredLocked() error {
@@ -62,7 +62,7 @@ func (k *Keeper) safeLocked(l *Lease) {
 	if n.jeopardy == 0 {
 		return
 	}
-	k.eventLocked(l.holderLocked(), event.Safe, k.Now()-n.jeopardy, nil)
+	k.eventLocked(l.holderLocked(), event.Safe, k.Now()-n.jeopardy, cause{})
 	if n.jeopardy = 0; n.wanted {
 		k.notes[l] = n
 	} else {
@@ -94,9 +94,11 @@ type eventLog struct {
 // maxSpare bounds the memory that is kept after a burst of events.
 const maxSpare = 64
 
-func (k *Keeper) eventLocked(h Holder, kind event.Kind, took time.Duration, err error) {
+func (k *Keeper) eventLocked(h Holder, kind event.Kind, took time.Duration, why cause) {
 	ctx, name := h.Caller()
-	k.log.events = append(k.log.events, event.Event{Kind: kind, Lock: h.LockName(), N: 1, Took: took, Err: err, Ctx: ctx, Name: name})
+	k.log.events = append(k.log.events, event.Event{
+		Kind: kind, Lock: h.LockName(), N: 1, Took: took, Err: why.why, Ctx: ctx, Name: name, Loss: why.reason,
+	})
 }
 
 // unlock tells the Sink what happened, and unlocks the mutex. One goroutine at a time calls the

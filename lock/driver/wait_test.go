@@ -1,0 +1,68 @@
+package driver_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/driver"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// A wait has events if it takes longer than lock.WaitingAfter, whether the service answers or not.
+func TestWaitsAreTold(t *testing.T) {
+	for after, want := range map[time.Duration][]string{
+		lock.WaitingAfter - 1: {"acquired 9.999999ms", "released 0s"},
+		time.Second:           {"waiting 0s", "wait ended 1s", "acquired 1s", "released 0s"},
+		time.Minute:           {"waiting 0s", "wait ended 20s", "refused 20s"},
+	} {
+		t.Run(after.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				var told []string
+				l := open(scripted{acquire: func(ctx context.Context, _ driver.Request) (driver.Grant, error) {
+					select {
+					case <-time.After(after):
+						return driver.Grant{Token: 1}, nil
+					case <-ctx.Done():
+						return driver.Grant{}, rmw.ErrContended
+					}
+				}}, driver.Config{MaxWait: 20 * time.Second, Lease: 5 * time.Minute, Observer: func(_ context.Context, e lock.Event) {
+					mu.Lock()
+					defer mu.Unlock()
+					told = append(told, fmt.Sprint(e.Kind, " ", e.Took))
+				}})
+				_ = l.WithLock(t.Context(), "a", nothing)
+				require.NoError(t, l.Close())
+				mu.Lock()
+				defer mu.Unlock()
+				assert.Equal(t, want, told)
+			})
+		})
+	}
+}
+
+// The first panic of an Observer is logged, with its stack.
+func TestObserversPanicIsLoggedOnce(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	l := open(scripted{}, driver.Config{Observer: func(context.Context, lock.Event) { panic("boom") }})
+	for range 3 {
+		require.NoError(t, l.WithLock(t.Context(), "a", nothing))
+	}
+	require.NoError(t, l.Close())
+	assert.Equal(t, 1, strings.Count(log.String(), "level=ERROR"), log.String())
+	assert.Contains(t, log.String(), "TestObserversPanicIsLoggedOnce")
+}
