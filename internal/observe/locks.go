@@ -12,9 +12,14 @@ import (
 func Locks(open Open, service string, o Options) lock.Observer {
 	service = Valid(service)
 	openAll(open, LockWait, service, o)
-	jeopardy, held, lost := open(LockJeopardy, service), open(LocksHeld, service), open(LocksLost, service)
+	jeopardy, held, waiters := open(LockJeopardy, service), open(LocksHeld, service), open(LockWaiters, service)
 	held(context.Background(), 0)
-	lost(context.Background(), 0)
+	waiters(context.Background(), 0)
+	lost := map[lock.Loss]Record{}
+	for _, reason := range lock.Losses() {
+		lost[reason] = open(LocksLost, service, string(reason))
+		lost[reason](context.Background(), 0)
+	}
 	locks := newBudget(o, func(operation string) *lockSeries {
 		return &lockSeries{newOutcomes(open, LockWait, service, operation), open(LockHold, service, operation)}
 	})
@@ -28,8 +33,16 @@ func Locks(open Open, service string, o Options) lock.Observer {
 			series.wait.record(ctx, Reason(e.Err), took)
 		case lock.EventSafe:
 			jeopardy(ctx, took)
+		case lock.EventWaiting:
+			waiters(ctx, 1)
+		case lock.EventWaitEnded:
+			waiters(ctx, -1)
 		case lock.EventLost:
-			lost(ctx, 1)
+			count := lost[e.Loss]
+			if count == nil { // a Locker of another package
+				count = open(LocksLost, service, Other)
+			}
+			count(ctx, 1)
 			series.hold(ctx, took)
 			held(ctx, -1)
 		case lock.EventReleased:

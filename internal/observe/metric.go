@@ -19,6 +19,7 @@ var (
 	OpName    = Attribute{"unwatch.operation", "operation"}
 	ErrorType = Attribute{"error.type", "error_type"}
 	Outcome   = Attribute{"unwatch.outcome", "outcome"}
+	LossName  = Attribute{"unwatch.lock.loss", "reason"}
 )
 
 // Kind is the kind of a [Metric].
@@ -50,6 +51,7 @@ var (
 	calls = []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10}
 	waits = []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 60}
 	few   = []float64{1, 2, 3, 5, 10, 100}
+	sizes = []float64{2, 4, 8, 16, 32, 64, 128, 256}
 )
 
 // The metrics.
@@ -71,10 +73,15 @@ var (
 		"time for which a lock was held, until it was released or lost", []Attribute{Backend, OpName}, waits}
 	LocksHeld = &Metric{"unwatch.lock.held", "unwatch_locks_held", Level, "{lock}",
 		"locks that this process holds now", []Attribute{Backend}, nil}
+	LockWaiters = &Metric{"unwatch.lock.waiting", "unwatch_lock_waiters", Level, "{call}",
+		"calls that now wait for a lock, for longer than 10 ms", []Attribute{Backend}, nil}
 	LocksLost = &Metric{"unwatch.lock.lost", "unwatch_locks_lost_total", Counter, "{lock}",
-		"locks that were lost before their release", []Attribute{Backend}, nil}
+		"locks that were lost before their release", []Attribute{Backend, LossName}, nil}
 	LockJeopardy = &Metric{"unwatch.lock.jeopardy.duration", "unwatch_lock_jeopardy_seconds", Histogram, "s",
 		"time from a failed renewal to the next successful one", []Attribute{Backend}, waits}
+
+	CommitUpdates = &Metric{"unwatch.commit.updates", "unwatch_commit_updates", Histogram, "{update}",
+		"updates in a commit of more than one", []Attribute{Path}, sizes}
 
 	LockRenewals = &Metric{"unwatch.lock.renewals", "unwatch_lock_renewals_total", Total, "{renewal}",
 		"leases prolonged (renewed), and renewals to be tried again (failed)", []Attribute{Path, Outcome}, nil}
@@ -92,7 +99,7 @@ var (
 func Metrics() []*Metric {
 	return []*Metric{
 		UpdateDuration, ReadDuration, UpdateWait, UpdateAttempts, UpdatesUnknown,
-		LockWait, LockHold, LocksHeld, LocksLost, LockJeopardy,
+		LockWait, LockHold, LocksHeld, LockWaiters, LocksLost, LockJeopardy, CommitUpdates,
 		LockRenewals, LockPolls, CommitConflicts, UpdatesCombined, CircuitOpen,
 	}
 }

@@ -152,7 +152,10 @@ func TestLocks(t *testing.T) {
 		var m memory
 		locks := locktest.NewMemory(driver.Config{Observer: Locks(m.open, "memory", Options{})})
 		defer func() { _ = locks.Close() }()
-		assert.Equal(t, []string{"lock.held{memory} 0", "lock.lost{memory} 0"}, m.take(), "exist before the first")
+		assert.Equal(t, []string{
+			"lock.held{memory} 0", "lock.lost{memory expired} 0", "lock.lost{memory max_hold} 0", "lock.lost{memory session} 0",
+			"lock.lost{memory taken} 0", "lock.waiting{memory} 0",
+		}, m.take(), "exist before the first")
 		ctx := rmw.WithOperation(t.Context(), "sale")
 		require.NoError(t, locks.WithLock(ctx, "a", func(context.Context) error {
 			time.Sleep(time.Second)
@@ -173,7 +176,7 @@ func TestLocks(t *testing.T) {
 		told := m.take()
 		assert.Len(t, told, 6)
 		for i, want := range []string{
-			"lock.held{memory} -1", "lock.held{memory} 1", "lock.hold.duration{memory } ", "lock.lost{memory} 1",
+			"lock.held{memory} -1", "lock.held{memory} 1", "lock.hold.duration{memory } ", "lock.lost{memory taken} 1",
 			"lock.wait.duration{memory  contended} 0", "lock.wait.duration{memory  ok} 0",
 		} {
 			assert.True(t, strings.HasPrefix(told[i], want), "%s, want %s", told[i], want)
@@ -181,16 +184,21 @@ func TestLocks(t *testing.T) {
 	})
 }
 
-func TestJeopardyIsMeasured(t *testing.T) {
+func TestEventsOfLocksAreMeasured(t *testing.T) {
 	var m memory
 	observer := Locks(m.open, "s", Options{})
 	m.take()
 	for _, e := range []lock.Event{
 		{Kind: lock.EventJeopardy}, {Kind: lock.EventSafe, Took: 3 * time.Second}, {Kind: lock.EventWanted}, {Kind: 99},
+		{Kind: lock.EventWaiting}, {Kind: lock.EventWaiting}, {Kind: lock.EventWaitEnded},
+		{Kind: lock.EventLost, Loss: "unheard of", Took: time.Second},
 	} {
 		observer(t.Context(), e)
 	}
-	assert.Equal(t, []string{"lock.jeopardy.duration{s} 3"}, m.take())
+	assert.Equal(t, []string{
+		"lock.held{s} -1", "lock.hold.duration{s } 1", "lock.jeopardy.duration{s} 3", "lock.lost{s other} 1",
+		"lock.waiting{s} -1", "lock.waiting{s} 1", "lock.waiting{s} 1",
+	}, m.take())
 }
 
 // The series of all reasons exist from the start, for listed operations and for calls without a name.

@@ -72,3 +72,9 @@ func (u *updateSeries) record(ctx context.Context, reason string, elapsed time.D
 		u.unknown(ctx, 1)
 	}
 }
+
+// Commits returns what records the number of updates in a combined commit. path names the Store.
+func Commits(open Open, path string) func(updates int) {
+	sizes := open(CommitUpdates, Valid(path))
+	return func(updates int) { sizes(context.Background(), float64(updates)) }
+}

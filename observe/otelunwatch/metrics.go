@@ -56,6 +56,17 @@ func (c Config) tracer() trace.Tracer {
 	return c.TracerProvider.Tracer(scope)
 }
 
+// Events returns an OnEvent for the Config of a lockupdate.Store: it measures how many updates a
+// commit writes. path names the Store.
+func Events(path string, cfg Config) func(lockupdate.Event) {
+	commits := observe.Commits(series(cfg.meter()), path)
+	return func(e lockupdate.Event) {
+		if e.Kind == lockupdate.EventCombined {
+			commits(e.N)
+		}
+	}
+}
+
 // Store is a Store with Stats, as *lockupdate.Store is.
 type Store interface{ Stats() lockupdate.Stats }
 

@@ -161,12 +161,16 @@ func TestRun(t *testing.T) {
 			"lock.held{unwatch.lock.backend=redis} 0",
 			"lock.hold.duration{unwatch.lock.backend=redis unwatch.operation=join} 1 1",
 			"lock.hold.duration{unwatch.lock.backend=redis} 1 3",
-			"lock.lost{unwatch.lock.backend=redis} 0",
+			"lock.lost{unwatch.lock.backend=redis unwatch.lock.loss=expired} 0",
+			"lock.lost{unwatch.lock.backend=redis unwatch.lock.loss=max_hold} 0",
+			"lock.lost{unwatch.lock.backend=redis unwatch.lock.loss=session} 0",
+			"lock.lost{unwatch.lock.backend=redis unwatch.lock.loss=taken} 0",
 			"lock.polls{unwatch.path=lockupdate} 0",
 			"lock.renewals{unwatch.outcome=failed unwatch.path=lockupdate} 0",
 			"lock.renewals{unwatch.outcome=renewed unwatch.path=lockupdate} 1",
 			"lock.wait.duration{unwatch.lock.backend=redis unwatch.operation=join} 1 0",
 			"lock.wait.duration{unwatch.lock.backend=redis} 1 0",
+			"lock.waiting{unwatch.lock.backend=redis} 0",
 			"read.duration{unwatch.operation=room unwatch.path=lockupdate} 1 0",
 			"store.circuit_open{unwatch.path=lockupdate} 0",
 			"update.attempts{unwatch.operation=room/join unwatch.path=lockupdate} 2 2",
@@ -259,6 +263,14 @@ func TestOperationsAreBounded(t *testing.T) {
 	assert.Equal(t, 101, n, "100 and the others")
 	assert.Contains(t, lines, "update.attempts{unwatch.operation=other unwatch.path=m} 9901 9901")
 	assert.Contains(t, lines, "update.attempts{unwatch.operation=last unwatch.path=m} 1 1")
+}
+
+func TestCombinedCommitsAreMeasured(t *testing.T) {
+	s := newSDK(t)
+	tell := otelunwatch.Events("lockupdate", s.cfg)
+	tell(lockupdate.Event{Kind: lockupdate.EventCombined, N: 64})
+	tell(lockupdate.Event{Kind: lockupdate.EventRenewed, N: 3})
+	assert.Equal(t, []string{"commit.updates{unwatch.path=lockupdate} 1 64"}, s.metrics())
 }
 
 func TestStatsNeedAStore(t *testing.T) {

@@ -96,6 +96,17 @@ func (m *Metrics) Locks(service string) lock.Observer {
 	return observe.Locks(m.open, service, m.options)
 }
 
+// Events returns an OnEvent for the Config of a lockupdate.Store: it measures how many updates a
+// commit writes. path names the Store.
+func (m *Metrics) Events(path string) func(lockupdate.Event) {
+	commits := observe.Commits(m.open, path)
+	return func(e lockupdate.Event) {
+		if e.Kind == lockupdate.EventCombined {
+			commits(e.N)
+		}
+	}
+}
+
 // Stats exports the counts that only the Stats of a Store have: renewals, polls, conflicts, combined
 // updates and the circuit breaker. Each Store needs a path of its own; the error is an
 // [rmw.ErrInvalid] otherwise. The Metrics keep the Store, also after it is closed.

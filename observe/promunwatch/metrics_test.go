@@ -138,6 +138,7 @@ func TestSeriesExistFromTheStart(t *testing.T) {
 	m, registry := newMetrics(t, promunwatch.Config{Operations: []string{"room/join"}})
 	m.Updates("cas")
 	m.Locks("etcd")
+	m.Events("lockupdate")
 	text := exposition(t, registry)
 	for _, series := range []string{
 		`unwatch_update_duration_seconds_count{error_type="contended",operation="room/join",path="cas"} 0`,
@@ -147,7 +148,12 @@ func TestSeriesExistFromTheStart(t *testing.T) {
 		`unwatch_update_attempts_bucket{operation="",path="cas",le="3"} 0`,
 		`unwatch_updates_unknown_total{path="cas"} 0`,
 		`unwatch_lock_wait_seconds_count{backend="etcd",error_type="unavailable",operation="room/join"} 0`,
-		`unwatch_locks_lost_total{backend="etcd"} 0`,
+		`unwatch_locks_lost_total{backend="etcd",reason="expired"} 0`,
+		`unwatch_locks_lost_total{backend="etcd",reason="max_hold"} 0`,
+		`unwatch_locks_lost_total{backend="etcd",reason="session"} 0`,
+		`unwatch_locks_lost_total{backend="etcd",reason="taken"} 0`,
+		`unwatch_lock_waiters{backend="etcd"} 0`,
+		`unwatch_commit_updates_bucket{path="lockupdate",le="256"} 0`,
 		`unwatch_locks_held{backend="etcd"} 0`,
 		`unwatch_lock_jeopardy_seconds_count{backend="etcd"} 0`,
 	} {
@@ -156,6 +162,16 @@ func TestSeriesExistFromTheStart(t *testing.T) {
 	problems, err := testutil.GatherAndLint(registry)
 	require.NoError(t, err)
 	assert.Empty(t, problems)
+}
+
+func TestCombinedCommitsAreMeasured(t *testing.T) {
+	m, registry := newMetrics(t, promunwatch.Config{})
+	tell := m.Events("lockupdate")
+	tell(lockupdate.Event{Kind: lockupdate.EventCombined, N: 64})
+	tell(lockupdate.Event{Kind: lockupdate.EventRenewed, N: 3})
+	text := exposition(t, registry)
+	assert.Contains(t, text, "unwatch_commit_updates_sum{path=\"lockupdate\"} 64\n")
+	assert.Contains(t, text, "unwatch_commit_updates_count{path=\"lockupdate\"} 1\n")
 }
 
 // 10,000 operations, or names that are not UTF-8, neither grow the exposition nor break it.
