@@ -1,6 +1,7 @@
 package lockupdate
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"math"
@@ -142,6 +143,14 @@ type Config struct {
 	// event, several at a time. It must be quick, and must not call the Store. Default
 	// nil: no calls.
 	OnEvent func(Event)
+
+	// BatchContext returns the ctx that the client gets for commands of several calls, which are a
+	// commit of several updates or a flush of several commands, and what is called with
+	// their error. callers are the ctxs of the calls. It lets a tracing package link their traces. It
+	// must be quick, and must not call the Store. The end of the ctx does not end the
+	// commands. Default nil: a ctx without values, so that the trace of one caller has no
+	// commands of another.
+	BatchContext func(callers []context.Context) (ctx context.Context, end func(err error))
 
 	// Logger gets what Observer and OnEvent get, at level debug. Default nil: nothing is
 	// logged.

@@ -55,6 +55,7 @@ func New(rdb Commands, cfg Config) *Store {
 		Kind: driver.Kind(cfg.Commit), MasterReads: cfg.MasterReads, NotifyRedisson: cfg.NotifyRedisson,
 	}), s.gate, transport.Options{
 		NoBreaker: cfg.NoBreaker, MaxOutage: cfg.MaxOutage, WaitForReply: cfg.WaitForReply, MaxAttempts: cfg.MaxAttempts,
+		BatchContext: cfg.BatchContext,
 	})
 	s.keeper = lease.NewKeeper(s.transport, s.gate, s.emit, lease.Options{Lease: cfg.Lease, Expiry: cfg.expiry(), MaxHold: cfg.MaxHold})
 	s.queues = holder.NewQueues(s.transport, s.keeper, s.gate, s.emit, holder.Options{

@@ -1,6 +1,9 @@
 // Package otelunwatch exports metrics and spans of updates and locks to OpenTelemetry.
 //
-//	store := lockupdate.New(rdb, lockupdate.Config{Observer: otelunwatch.Locks("redis", otelunwatch.Config{})})
+//	store := lockupdate.New(rdb, lockupdate.Config{
+//		Observer:     otelunwatch.Locks("redis", otelunwatch.Config{}),
+//		BatchContext: otelunwatch.Batches("lockupdate", otelunwatch.Config{}),
+//	})
 //	updates := rmw.Chain(store, otelunwatch.Middleware("lockupdate", otelunwatch.Config{}))
 //	err := otelunwatch.Stats("lockupdate", store, otelunwatch.Config{})
 //
@@ -20,4 +23,8 @@
 // The wait for a lock is a span "wait_for lock", from the call to the grant or refusal, in a trace of
 // the caller only. It is recorded when it ends. The observer needs [Middleware] for the span of the
 // Update to be its parent.
+//
+// A span of [Batches] tells which callers its commands were for. Without it, a client that traces its
+// commands records those for several callers in traces that belong to no caller. Renewals and releases
+// of locks are in no trace of a caller.
 package otelunwatch

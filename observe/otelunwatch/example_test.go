@@ -29,7 +29,10 @@ func Example() {
 	otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)))
 
 	// snippet:use
-	locks := lockupdate.New(rdb, lockupdate.Config{Observer: otelunwatch.Locks("redis", otelunwatch.Config{})})
+	locks := lockupdate.New(rdb, lockupdate.Config{
+		Observer:     otelunwatch.Locks("redis", otelunwatch.Config{}),
+		BatchContext: otelunwatch.Batches("lockupdate", otelunwatch.Config{}),
+	})
 	store := rmw.Chain(locks, otelunwatch.Middleware("lockupdate", otelunwatch.Config{}))
 	err = otelunwatch.Stats("lockupdate", locks, otelunwatch.Config{})
 	// endsnippet

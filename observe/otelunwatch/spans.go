@@ -72,6 +72,31 @@ func outcome(span trace.Span, operation, reason string) {
 	}
 }
 
+// Batches returns a BatchContext for the Config of a lockupdate.Store: a commit of several updates, or
+// a flush of commands of several callers, is a span "unwatch.batch" in a trace of its own, with a link
+// to the span of each caller. A flush can have commits among its callers. path names the Store. Callers
+// without a sampled span get no links, and a batch without links is no span.
+func Batches(path string, cfg Config) func([]context.Context) (context.Context, func(error)) {
+	tracer := cfg.tracer()
+	attrs := trace.WithAttributes(attribute.String(observe.Path.Name, observe.Valid(path)))
+	return func(callers []context.Context) (context.Context, func(error)) {
+		var links []trace.Link
+		for _, ctx := range callers {
+			if caller := trace.SpanContextFromContext(ctx); caller.IsSampled() {
+				links = append(links, trace.Link{SpanContext: caller})
+			}
+		}
+		if links == nil {
+			return context.Background(), func(error) {}
+		}
+		ctx, span := tracer.Start(context.Background(), "unwatch.batch", trace.WithLinks(links...), attrs)
+		return ctx, func(err error) {
+			outcome(span, "", observe.Reason(err))
+			span.End()
+		}
+	}
+}
+
 // Locks returns an Observer for the Config of a Locker: it measures locks, and makes each wait for a
 // lock a span. service names the lock service: "redis", "redlock", "etcd", "sql" or "zookeeper".
 func Locks(service string, cfg Config) lock.Observer {

@@ -26,10 +26,7 @@ func (h *holder) commit() {
 	h.queue.mu.Unlock()
 
 	sent := time.Now()
-	ctx := context.Background()
-	if len(b.calls) == 1 {
-		ctx = context.WithoutCancel(b.calls[0].ctx)
-	}
+	ctx, end := h.commitContext(b.calls)
 	res, err := driver.CommitResult{Stored: true}, error(nil)
 	switch {
 	case b.changes():
@@ -46,6 +43,7 @@ func (h *holder) commit() {
 			res = driver.CommitResult{Now: now}
 		}
 	}
+	end(err)
 	h.queue.mu.Lock()
 	h.resolveLocked(b, sent, res, err)
 	h.queue.mu.Unlock()
@@ -58,6 +56,18 @@ func (h *holder) commit() {
 	if len(b.calls) > 1 {
 		runtime.Gosched() // the callers just answered may join the next batch with their next calls
 	}
+}
+
+// commitContext returns the ctx of a commit for calls, and what to call after the commit.
+func (h *holder) commitContext(calls []*Call) (ctx context.Context, end func(error)) {
+	if len(calls) == 1 {
+		return context.WithoutCancel(calls[0].ctx), func(error) {}
+	}
+	callers := make([]context.Context, len(calls))
+	for i, c := range calls {
+		callers[i] = c.ctx
+	}
+	return h.queues.transport.BatchContext(callers)
 }
 
 // write commits a request. With asks it also prolongs the lease and learns whether other

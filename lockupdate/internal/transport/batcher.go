@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -30,16 +31,16 @@ const (
 
 // batch is commands that gather. Its first caller leads it.
 type batch struct {
-	cmds   []*driver.Command
-	shared bool          // by several callers
-	start  chan struct{} // closed when the batch may be sent; nil: at once
-	done   chan struct{} // closed when it was answered
+	cmds    []*driver.Command
+	callers []context.Context
+	start   chan struct{} // closed when the batch may be sent; nil: at once
+	done    chan struct{} // closed when it was answered
 }
 
 // join adds commands to a batch, and reports whether the caller must send it. A nil batch
 // is the caller's own commands, to be sent at once. The leader awaits a batch, sends
 // it and finishes it.
-func (b *batcher) join(cmds []*driver.Command) (own *batch, leads bool) {
+func (b *batcher) join(ctx context.Context, cmds []*driver.Command) (own *batch, leads bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.inFlight < maxInFlight && len(b.pending) == 0 {
@@ -48,10 +49,10 @@ func (b *batcher) join(cmds []*driver.Command) (own *batch, leads bool) {
 	}
 	if n := len(b.pending); n > 0 && len(b.pending[n-1].cmds)+len(cmds) <= maxBatch {
 		own := b.pending[n-1]
-		own.cmds, own.shared = append(own.cmds, cmds...), true
+		own.cmds, own.callers = append(own.cmds, cmds...), append(own.callers, ctx)
 		return own, false
 	}
-	own = &batch{cmds: cmds, start: make(chan struct{}), done: make(chan struct{})}
+	own = &batch{cmds: cmds, callers: []context.Context{ctx}, start: make(chan struct{}), done: make(chan struct{})}
 	b.pending = append(b.pending, own)
 	return own, true
 }

@@ -33,6 +33,8 @@ type Options struct {
 	MaxOutage    time.Duration // how long a call waits for a store that cannot be reached; negative: not at all
 	WaitForReply bool          // callers send themselves, and see the end of their ctx between flushes only
 	MaxAttempts  int           // how often a Peek without Lua, or a token without Lua, starts again
+
+	BatchContext func(callers []context.Context) (ctx context.Context, end func(error))
 }
 
 // Transport sends commands through one client. It is safe for concurrent use.
@@ -112,7 +114,7 @@ func (t *Transport) Query(ctx context.Context, build func() *driver.Command, rea
 // send has the commands sent in a batch, and waits no longer than wait lasts. values is
 // the ctx that the client gets if the batch has no other commands.
 func (t *Transport) send(wait, values context.Context, cmds []*driver.Command) error {
-	b, leads := t.batcher.join(cmds)
+	b, leads := t.batcher.join(values, cmds)
 	if leads && (wait.Done() == nil || t.options.WaitForReply) {
 		t.lead(values, b, cmds)
 		return nil
@@ -136,19 +138,32 @@ func (t *Transport) send(wait, values context.Context, cmds []*driver.Command) e
 	}
 }
 
-// lead sends a batch as soon as it may be sent. A batch of several callers has no values
-// of any ctx: a tracing hook would show the commands of one caller in the trace of another.
-func (t *Transport) lead(ctx context.Context, b *batch, cmds []*driver.Command) {
-	if b != nil && b.start != nil {
-		t.batcher.await(b)
-		cmds = b.cmds
-		if b.shared {
-			ctx = context.Background()
-		}
-		ctx = context.WithoutCancel(ctx)
+// BatchContext returns the ctx for commands of several callers, which does not end, and what to call
+// after them. It has no values of any caller: a tracing hook would show the commands of one
+// caller in the trace of another.
+func (t *Transport) BatchContext(callers []context.Context) (ctx context.Context, end func(error)) {
+	if t.options.BatchContext == nil {
+		return context.Background(), func(error) {}
 	}
+	ctx, end = t.options.BatchContext(callers)
+	return context.WithoutCancel(ctx), end
+}
+
+// lead sends a batch as soon as it may be sent.
+func (t *Transport) lead(ctx context.Context, b *batch, cmds []*driver.Command) {
 	defer t.batcher.finish(b)
-	t.sendGuarded(ctx, cmds)
+	if b == nil || b.start == nil {
+		t.sendGuarded(ctx, cmds)
+		return
+	}
+	t.batcher.await(b)
+	if len(b.callers) == 1 {
+		t.sendGuarded(context.WithoutCancel(ctx), b.cmds)
+		return
+	}
+	ctx, end := t.BatchContext(b.callers)
+	t.sendGuarded(ctx, b.cmds)
+	end(unanswered(b.cmds))
 }
 
 // sendGuarded flushes the commands, or only the urgent ones while the breaker is open.
