@@ -25,7 +25,7 @@ func TestAllocationsOfAnUpdate(t *testing.T) {
 		most float64
 	}{
 		"lock":      {lockupdate.Config{}, 53},
-		"observed":  {lockupdate.Config{Observer: func(context.Context, lock.Event) {}}, 58},
+		"observed":  {lockupdate.Config{Observer: func(context.Context, lock.Event) {}}, 54},
 		"on demand": {lockupdate.Config{LockOnDemand: true}, 33},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/lockupdate/internal/lease"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -136,19 +138,24 @@ func (c *Call) start() state {
 		c.queue.mu.Lock()
 		rest := limit - c.waited
 		c.queue.mu.Unlock()
-		t := time.NewTimer(rest)
-		defer t.Stop()
+		t := c.queues.timer(rest)
+		defer c.queues.stop(t)
 		patience = t.C
 	}
-	report := c.beginWait()
-	s := c.await(patience)
-	if s == answered {
-		s = left
+	var long <-chan time.Time
+	if c.queues.options.Observed {
+		t := c.queues.timer(lock.WaitingAfter)
+		defer c.queues.stop(t)
+		long = t.C
 	}
-	if s == left {
-		report.end(c.err)
-	} else {
-		report.end(nil)
+	began := time.Now()
+	s, reported := c.await(patience, long)
+	var err error
+	if s == answered || s == left {
+		s, err = left, c.err
+	}
+	if reported {
+		c.emitCall(event.WaitEnded, time.Since(began), err)
 	}
 	if s == left && c.lease == nil {
 		c.emitRefused()
@@ -156,7 +163,8 @@ func (c *Call) start() state {
 	return s
 }
 
-func (c *Call) await(patience <-chan time.Time) state {
+// await also reports a long wait to the Observer.
+func (c *Call) await(patience, long <-chan time.Time) (s state, reported bool) {
 	closing := c.queues.gate.Closing
 	for {
 		why := rmw.ErrClosed
@@ -167,7 +175,11 @@ func (c *Call) await(patience <-chan time.Time) state {
 			if c.section && c.state == running {
 				c.queue.holder.running = nil // the holder stays detached, and keeps no Call alive
 			}
-			return c.state
+			return c.state, reported
+		case <-long:
+			c.emitCall(event.Waiting, 0, nil)
+			reported = true
+			continue
 		case <-c.ctx.Done():
 			why = redisx.EndOf(c.ctx)
 		case <-patience:
@@ -178,7 +190,7 @@ func (c *Call) await(patience <-chan time.Time) state {
 			closing = nil
 		}
 		if s := c.leave(why); s == answered || s == left {
-			return s
+			return s, reported
 		}
 	}
 }

@@ -35,11 +35,27 @@ type Queues struct {
 	emit      event.Sink
 	ownerIDs  *driver.OwnerIDs
 	estimates poll.HoldEstimator
+	timers    sync.Pool // of *time.Timer
 
 	mu         sync.Mutex
 	byLock     map[string]*waitQueue
 	contended  map[string]time.Time // by the lock: until when updates take it
 	unreleased error                // of releases that failed while closing
+}
+
+// timer returns a timer, to be given to stop: each wait needs one, so that a new one would be garbage.
+func (s *Queues) timer(d time.Duration) *time.Timer {
+	t, ok := s.timers.Get().(*time.Timer)
+	if !ok {
+		return time.NewTimer(d)
+	}
+	t.Reset(d)
+	return t
+}
+
+func (s *Queues) stop(t *time.Timer) {
+	t.Stop()
+	s.timers.Put(t)
 }
 
 // NewQueues returns the Queues of a Store.

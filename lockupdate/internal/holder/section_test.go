@@ -60,7 +60,7 @@ func TestSectionEndsOnce(t *testing.T) {
 		},
 		"lost before": func(t *testing.T, c *Call, h *holder, _ func()) {
 			h.LeaseLost()
-			assert.Equal(t, orphaned, c.await(nil))
+			assert.Equal(t, orphaned, woken(c))
 			h.LeaveSection()
 		},
 		"lost and left before": func(t *testing.T, c *Call, h *holder, cancel func()) {
@@ -70,7 +70,7 @@ func TestSectionEndsOnce(t *testing.T) {
 			assert.ErrorIs(t, c.err, context.Canceled)
 		},
 		"lost after": func(t *testing.T, c *Call, h *holder, cancel func()) {
-			assert.Equal(t, running, c.await(nil))
+			assert.Equal(t, running, woken(c))
 			h.queue.mu.Lock()
 			assert.Nil(t, h.running, "the call is no longer needed")
 			assert.True(t, h.detachedLocked() && h.takenLocked() && h.busyLocked() && !h.idleLocked())
@@ -80,7 +80,7 @@ func TestSectionEndsOnce(t *testing.T) {
 			h.LeaveSection()
 		},
 		"left after": func(t *testing.T, c *Call, h *holder, _ func()) {
-			assert.Equal(t, running, c.await(nil))
+			assert.Equal(t, running, woken(c))
 			h.LeaveSection()
 		},
 	} {
@@ -116,4 +116,10 @@ func TestSectionEndsOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+// woken waits until the call is woken.
+func woken(c *Call) state {
+	s, _ := c.await(nil, nil)
+	return s
 }
