@@ -112,6 +112,9 @@ func (s *Store) emit(e event.Event) {
 	if e.Took != 0 {
 		attrs = append(attrs, slog.Duration("took", e.Took))
 	}
+	if e.Loss != "" {
+		attrs = append(attrs, slog.String("reason", string(e.Loss)))
+	}
 	if e.Err != nil {
 		attrs = append(attrs, slog.Any("err", e.Err))
 	}

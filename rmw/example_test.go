@@ -160,7 +160,7 @@ func ExampleChain() {
 	quiet := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
 		Level: slog.LevelDebug,
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-			if a.Key == slog.TimeKey || a.Key == "elapsed" {
+			if a.Key == slog.TimeKey || a.Key == "took" {
 				return slog.Attr{} // differs each time
 			}
 			return a

@@ -87,13 +87,16 @@ func Log(logger *slog.Logger) Middleware {
 		}
 		attrs := []slog.Attr{
 			slog.String("key", e.Key.Name),
-			slog.Duration("elapsed", e.Elapsed),
+			slog.Duration("took", e.Elapsed),
 		}
 		if e.Err == nil {
 			attrs = append(attrs, slog.Any("after", e.Result.After))
 		}
 		if e.Key.Label != "" {
 			attrs = append(attrs, slog.String("label", e.Key.Label))
+		}
+		if operation := OperationOf(ctx); operation != "" {
+			attrs = append(attrs, slog.String("operation", operation))
 		}
 		if e.Op == OpUpdate {
 			attrs = append(attrs,

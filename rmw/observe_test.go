@@ -73,7 +73,8 @@ func logged(t *testing.T, level slog.Level) (text string, records []map[string]a
 	logger := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: level}))
 	store := rmw.Chain(rmwtest.NewMemory(), rmw.Log(logger))
 	key := rmw.Key{Name: "room:7", Label: "room"}
-	_, err := store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.String(private), nil })
+	_, err := store.Update(rmw.WithOperation(t.Context(), "join"), key,
+		func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.String(private), nil })
 	require.NoError(t, err)
 	_, err = store.Read(t.Context(), rmw.Key{Name: "room:7"})
 	require.NoError(t, err)
@@ -98,10 +99,11 @@ func TestLogShowsKeySizeAndCountsNeverContent(t *testing.T) {
 	assert.Equal(t, "rmw update", update["msg"])
 	assert.Equal(t, "room:7", update["key"])
 	assert.Equal(t, "room", update["label"])
+	assert.Equal(t, "join", update["operation"])
 	assert.Equal(t, "string(13 bytes)", update["after"])
 	assert.Equal(t, true, update["written"])
 	assert.EqualValues(t, 1, update["attempts"])
-	assert.Contains(t, update, "elapsed")
+	assert.Contains(t, update, "took")
 	assert.Contains(t, update, "waited")
 	assert.NotContains(t, update, "err")
 
@@ -109,6 +111,7 @@ func TestLogShowsKeySizeAndCountsNeverContent(t *testing.T) {
 	assert.Equal(t, "rmw read", read["msg"])
 	assert.Equal(t, "string(13 bytes)", read["after"])
 	assert.NotContains(t, read, "label")
+	assert.NotContains(t, read, "operation")
 	assert.NotContains(t, read, "written")
 
 	failed := records[2]

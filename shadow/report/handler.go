@@ -163,7 +163,7 @@ func (h *handler) failed(w http.ResponseWriter, r *http.Request, message string,
 	if log == nil {
 		log = slog.Default()
 	}
-	log.ErrorContext(r.Context(), "shadow report: "+message, "error", err)
+	log.ErrorContext(r.Context(), "shadow report: "+message, "err", err)
 	refuse(w, http.StatusInternalServerError, message+". The log of this process has the reason.")
 }
 
