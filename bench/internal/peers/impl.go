@@ -53,6 +53,7 @@ func table() []entry {
 		{"unwatch-ondemand", "lockupdate with Config.LockOnDemand", openOnDemand},
 		{"unwatch-solo", "lockupdate with Config.NoCombining", openSolo},
 		{"unwatch-keep", "lockupdate with Config.Linger of 3 ms", openKeep},
+		{"unwatch-observed", "lockupdate with the metrics of observe/promunwatch", openObserved},
 		{"unwatch-get", "lockupdate with Config.MasterReads, where nothing reads from replicas", openMasters},
 		{"lock-redis", "a section under a lock of lockupdate, one Redis", openSection(openRedisLock)},
 		{"lock-redlock", "of lockupdate/redlock, three Redis", openSection(openRedlock)},

@@ -14,21 +14,23 @@ import (
 // calls.
 type unwatch struct {
 	counter
-	rdb   *redis.Client
-	store *lockupdate.Store
+	rdb     *redis.Client
+	store   *lockupdate.Store
+	updates rmw.Updater
 }
 
-func openStore(o Options, cfg lockupdate.Config) (Impl, error) {
+func openStore(o Options, cfg lockupdate.Config, middleware ...rmw.Middleware) (Impl, error) {
 	cfg.Lease = lease
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	rdb := Client(o)
-	return &unwatch{rdb: rdb, store: lockupdate.New(rdb, cfg)}, nil
+	store := lockupdate.New(rdb, cfg)
+	return &unwatch{rdb: rdb, store: store, updates: rmw.Chain(store, middleware...)}, nil
 }
 
 func (u *unwatch) Update(ctx context.Context, key string, fn func([]byte) ([]byte, error)) error {
-	res, err := u.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+	res, err := u.updates.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 		var old []byte
 		if cur.Exists() {
 			old = []byte(cur.Text())

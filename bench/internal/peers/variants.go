@@ -3,7 +3,10 @@ package peers
 import (
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/observe/promunwatch"
 )
 
 func openUnwatch(o Options) (Impl, error) { return openStore(o, lockupdate.Config{}) }
@@ -18,6 +21,15 @@ func openSolo(o Options) (Impl, error) { return openStore(o, lockupdate.Config{N
 // openKeep keeps an idle lock slightly longer than one update takes on the slowest network.
 func openKeep(o Options) (Impl, error) {
 	return openStore(o, lockupdate.Config{Linger: 3 * time.Millisecond})
+}
+
+// openObserved measures updates and locks for Prometheus.
+func openObserved(o Options) (Impl, error) {
+	metrics, err := promunwatch.New(prometheus.NewRegistry(), promunwatch.Config{})
+	if err != nil {
+		return nil, err
+	}
+	return openStore(o, lockupdate.Config{Observer: metrics.Locks("redis")}, metrics.Updates("lockupdate"))
 }
 
 func openMasters(o Options) (Impl, error) {
