@@ -99,7 +99,10 @@ bench: servers ## Measure against the peers, in a quarter of an hour; wants the 
 bench-plots: ## Draw docs/performance.md from what make bench has measured
 	go -C bench run ./cmd/bench -plots -in results.json -docs ../docs
 
+dashboard: servers ## Draw docs/observe/dashboard.svg from a service with real faults
+	DASHBOARD_SVG=../docs/observe/dashboard.svg UNWATCH_ALL_TESTS=1 go -C integration test -count=1 -run TestLongDashboardAndAlerts .
+
 ci: ## Do everything that CI does
 	./.ci/run
 
-.PHONY: help test test-all servers race lint fuzz vuln docs rehearsal rehearsal-real probe-real plugin-real torture load bench bench-plots proxies domains ci
+.PHONY: help test test-all servers race lint fuzz vuln docs rehearsal rehearsal-real probe-real plugin-real torture load bench bench-plots dashboard proxies domains ci

@@ -212,7 +212,7 @@ func (m *monitored) active(ctx context.Context) map[string]bool {
 }
 
 // Faults of a real service make Prometheus answer all queries of the dashboard, and make the alerts active.
-// How long an alert then waits is for TestAlertRules.
+// With DASHBOARD_SVG set, the panels are drawn into that file. How long an alert then waits is for TestAlertRules.
 func TestLongDashboardAndAlerts(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
@@ -231,6 +231,7 @@ func TestLongDashboardAndAlerts(t *testing.T) {
 			}
 		}),
 	})
+	began := time.Now()
 	// Counters increase from one scrape to another.
 	require.NoError(t, w.update("healthy", nil))
 	for len(prom.unanswered(ctx, []string{`rate(unwatch_locks_lost_total[1m])`, `rate(shadow_verdict[1m])`})) > 0 {
@@ -255,14 +256,21 @@ func TestLongDashboardAndAlerts(t *testing.T) {
 		queries = append(queries, a.always())
 		silent[a.Alert] = true
 	}
-	for round := uint64(0); len(queries)+len(silent) > 0; round++ {
+	picture := os.Getenv("DASHBOARD_SVG")
+	for round := uint64(0); len(queries)+len(silent) > 0 || picture != "" && time.Since(began) < 45*time.Second; round++ {
 		require.NoError(t, ctx.Err(), "without a series: %q; not active: %q", queries, silent)
 		f.traffic(round, 3)
+		for range 20 {
+			require.NoError(t, w.update("healthy", nil))
+		}
 		w.outage()
 		queries = prom.unanswered(ctx, queries)
 		maps.Copy(seen, prom.active(ctx))
 		maps.DeleteFunc(silent, func(name string, _ bool) bool { return seen[name] })
 		away.Store(!silent["ShadowDrift"]) // then comparisons are missed
+	}
+	if picture != "" {
+		prom.drawDashboard(ctx, t, picture, began)
 	}
 	// Negative control.
 	misspelt := []string{`sum by (backend) (unwatch_locks_hold)`}
