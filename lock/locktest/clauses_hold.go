@@ -135,19 +135,20 @@ func (c *check) multi(maxWait time.Duration, lockers ...lock.Locker) (m lock.Mul
 
 func checkMulti(c *check) {
 	a, b, other := c.open(), c.open(), c.open()
-	m, names := c.multi(10*beat, a, b, a)
+	m, names := c.multi(soon, a, b, a)
 	ran := false
 	err := m.WithLock(c.Ctx, func(ctx context.Context) error {
 		ran = true
 		for _, name := range names {
 			c.taken(name, "within a Multi")
 		}
-		c.Pass(12 * beat) // MaxWait does not bound fn
+		c.Pass(soon + beat) // MaxWait does not bound fn
 		return ctx.Err()
 	})
 	if err != nil || !ran {
 		c.Errorf("a Multi of free locks: %v", err)
 	}
+	m.MaxWait = 10 * beat
 	for i, held := range names {
 		c.free(held, "after a Multi")
 		h := c.hold(other, held)

@@ -99,7 +99,7 @@ func checkLateAcquire(c *check) {
 			c.kept(ctx, name, "after the late execution of an earlier acquisition")
 			return nil
 		})
-		c.free(name, "after the late execution of an acquisition")
+		c.undone(name, "after the late execution of an acquisition")
 	}
 }
 

@@ -80,7 +80,7 @@ func checkCtxEndedWaiting(c *check) {
 			c.taken(name, "after a waiter gave up")
 			c.give(h)
 			c.Pass(beat) // in which a waiter that is gone could take it
-			c.free(name, "after the holder returned and the waiter had given up")
+			c.undone(name, "after the holder returned and the waiter had given up")
 		}
 	}
 }

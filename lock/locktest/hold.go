@@ -111,8 +111,16 @@ func (c *check) refused(ctx context.Context, l lock.Locker, name, when string) {
 
 // free requires that another process can have the lock, by now or as soon as the
 // Target declares.
-func (c *check) free(name, when string) {
-	for began := time.Now(); ; c.Pass(c.ReleasedWithin / 50) {
+func (c *check) free(name, when string) { c.freeWithin(c.ReleasedWithin, name, when) }
+
+// undone is free after a request whose caller gave up: the lock service may execute it late, and
+// the Locker then undoes it, before the lease would end.
+func (c *check) undone(name, when string) {
+	c.freeWithin(max(c.ReleasedWithin, c.Lease/2), name, when)
+}
+
+func (c *check) freeWithin(limit time.Duration, name, when string) {
+	for began := time.Now(); ; c.Pass(limit / 50) {
 		err := c.another().TryLock(c.Ctx, name, nothing)
 		switch {
 		case err == nil:
@@ -120,7 +128,7 @@ func (c *check) free(name, when string) {
 		case !errors.Is(err, rmw.ErrContended):
 			c.Errorf("TryLock %s: %v", when, err)
 			return
-		case time.Since(began) >= c.ReleasedWithin || c.Ctx.Err() != nil:
+		case time.Since(began) >= limit || c.Ctx.Err() != nil:
 			c.Errorf("the lock is still taken %s", when)
 			return
 		}
