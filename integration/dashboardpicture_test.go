@@ -71,7 +71,8 @@ func (m *monitored) lines(ctx context.Context, expr, legend string, start time.T
 		}
 	}
 	query := strings.NewReplacer("$__rate_interval", "5s", "$job", ".*").Replace(expr)
-	m.get(ctx, fmt.Sprintf("query_range?query=%s&start=%d&end=%d&step=0.25", url.QueryEscape(query), start.Unix(), time.Now().Unix()), &data)
+	m.get(ctx, fmt.Sprintf("query_range?query=%s&start=%d&end=%d&step=0.25",
+		url.QueryEscape(query), start.Unix(), time.Now().Unix()), &data)
 	for _, series := range data.Result {
 		l := line{legend: regexp.MustCompile(`{{(\w+)}}`).ReplaceAllStringFunc(legend, func(s string) string {
 			return series.Metric[strings.Trim(s, "{}")]

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -158,17 +159,17 @@ func TestDirectSendsWhatRedis32Accepts(t *testing.T) {
 func TestStopWaitsForADoThatRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		target := bench().Target(t)
-		done := false
-		stop := target.Faults.Arm(1, rmwtest.Fault{Do: func() { time.Sleep(time.Second); done = true }})
+		var done atomic.Bool
+		stop := target.Faults.Arm(1, rmwtest.Fault{Do: func() { time.Sleep(time.Second); done.Store(true) }})
 		read := make(chan error)
 		go func() {
 			_, err := target.Open().Read(t.Context(), rmw.Key{Name: "k"})
 			read <- err
 		}()
 		synctest.Wait()
-		require.False(t, done)
+		require.False(t, done.Load())
 		assert.True(t, stop())
-		assert.True(t, done)
+		assert.True(t, done.Load())
 		require.NoError(t, <-read)
 	})
 }
