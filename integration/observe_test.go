@@ -216,7 +216,8 @@ func (m *monitored) active(ctx context.Context) map[string]bool {
 func TestLongDashboardAndAlerts(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	const limit = 2 * time.Minute
+	ctx, cancel := context.WithTimeout(t.Context(), limit+time.Minute)
 	defer cancel()
 	w := newFaultyService(t)
 	var away atomic.Bool
@@ -241,16 +242,9 @@ func TestLongDashboardAndAlerts(t *testing.T) {
 		assert.Equal(t, "ShadowUnverified", name, "active before any fault")
 	}
 
-	var faults sync.WaitGroup
-	for _, fault := range []func(){w.loseLock, w.loseReply, w.refuseRenewal, w.waitLong, w.conflict, w.outage, func() {
-		found.Store(looked(t, live.Address{Host: w.server.Addr}, live.Config{Profile: proxycompat.Codis32()}, func() {
-			updates(t, cas.New(named(t, w.server.Addr, "legacy"), cas.Config{}), 3)
-		}))
-	}} {
-		faults.Go(fault)
-	}
-	faults.Wait()
-
+	found.Store(looked(t, live.Address{Host: w.server.Addr}, live.Config{Profile: proxycompat.Codis32()}, func() {
+		updates(t, cas.New(named(t, w.server.Addr, "legacy"), cas.Config{}), 3)
+	}))
 	queries, seen, silent := dashboardQueries(t), map[string]bool{}, map[string]bool{}
 	for _, a := range alerts(t) {
 		queries = append(queries, a.always())
@@ -258,12 +252,17 @@ func TestLongDashboardAndAlerts(t *testing.T) {
 	}
 	picture := os.Getenv("DASHBOARD_SVG")
 	for round := uint64(0); len(queries)+len(silent) > 0 || picture != "" && time.Since(began) < 45*time.Second; round++ {
-		require.NoError(t, ctx.Err(), "without a series: %q; not active: %q", queries, silent)
+		require.Less(t, time.Since(began), limit, "without a series: %q; not active: %v", queries, silent)
+		// Alerts on a share of the traffic only hold if each round has its faults, and little besides.
+		var faults sync.WaitGroup
+		for _, fault := range []func(){w.loseLock, w.loseReply, w.refuseRenewal, w.waitLong, w.conflict, w.outage} {
+			faults.Go(fault)
+		}
+		faults.Wait()
 		f.traffic(round, 3)
-		for range 20 {
+		for range 5 {
 			require.NoError(t, w.update("healthy", nil))
 		}
-		w.outage()
 		queries = prom.unanswered(ctx, queries)
 		maps.Copy(seen, prom.active(ctx))
 		maps.DeleteFunc(silent, func(name string, _ bool) bool { return seen[name] })

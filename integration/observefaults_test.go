@@ -105,6 +105,10 @@ func (w *faultyService) refuseRenewal() {
 			Command: "EVALSHA", Match: func(args []string) bool { return slices.Contains(args, "/lock/late") },
 			Action: proxytest.RefuseWith, Text: "ERR handle response, backend conn reset",
 		})
+		select { // of an earlier lock
+		case <-w.safe:
+		default:
+		}
 		select {
 		case <-w.safe:
 			return nil
