@@ -18,7 +18,7 @@
 //
 // # Without the lock
 //
-// With [Config.LockOnDemand] an uncontended update is one page of straight code (updateUnlocked in store.go): read the value
+// With [Config.LockOnDemand] an uncontended update is one page of straight code (updateUnlocked in update.go): read the value
 // and look at the lock in one flush, call fn, commit under the guard; 3 commands. If the lock is held or the guard refuses, the
 // update takes the lock, as do updates of that key for the next second. Switch it on if every writer is Unwatch or uses WATCH.
 // It weakens exclusion: an Update and an unguarded write under the lock can overwrite each other, and two processes can run fn

@@ -92,6 +92,15 @@ func (s *Store) beginValue(ctx context.Context, key rmw.Key) error {
 	return err
 }
 
+// lockName returns the name of the lock of a key, or why it has none.
+func (s *Store) lockName(key string) (string, error) {
+	lock := s.cfg.LockName(key)
+	if lock == "" || lock == key {
+		return "", fmt.Errorf("%w: Config.LockName gives %.128q no lock of its own; use other names for keys than for locks", rmw.ErrInvalid, key)
+	}
+	return lock, nil
+}
+
 // Close refuses new calls, ends the wait of calls that poll for a lock (with
 // [rmw.ErrClosed]), lets calls finish that are running fn, and returns when all their
 // locks are released. The error tells of locks that could not be released, for
@@ -100,70 +109,6 @@ func (s *Store) beginValue(ctx context.Context, key rmw.Key) error {
 func (s *Store) Close() error {
 	s.gate.Close()
 	return s.queues.Unreleased()
-}
-
-// Update implements [rmw.Updater]; the package doc tells how. fn runs on the
-// caller's goroutine and under the lock of key, so an Update of the same key from
-// within fn would wait for itself: with fn's ctx it is refused with
-// [rmw.ErrInvalid], with any other it costs the outer one its lock after
-// [Config.MaxHold]. Within [Store.WithLock] of the same key it runs under that lock.
-func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-	if err := s.beginValue(ctx, key); err != nil {
-		return rmw.Result{}, driver.Fail("update", key, 0, err)
-	}
-	defer s.gate.Leave()
-	if fn == nil {
-		return rmw.Result{}, driver.Fail("update", key, 0, errNoFn)
-	}
-	lock, err := s.lockName(key.Name)
-	if err != nil {
-		return rmw.Result{}, driver.Fail("update", key, 0, err)
-	}
-	call := s.queues.NewUpdate(ctx, key, lock, fn)
-	switch outer := s.keeper.Held(ctx, lock); {
-	case outer != nil && outer.Section():
-		return call.UpdateNested(outer)
-	case outer != nil: // the outer Update would never see the write of the inner one
-		return rmw.Result{}, driver.Fail("update", key, 0, errNested)
-	case s.cfg.LockOnDemand && call.EnterUnlocked():
-		return s.updateUnlocked(ctx, key, lock, call)
-	}
-	return call.UpdateUnderLock()
-}
-
-// updateUnlocked is an update without the lock, in two round trips on this goroutine. If
-// the key is contended, the update goes on under the lock.
-func (s *Store) updateUnlocked(ctx context.Context, key rmw.Key, lock string, call *holder.Call) (rmw.Result, error) {
-	value, held, err := s.transport.ReadAndLook(ctx, key, lock)
-	switch {
-	case err != nil:
-		return call.LeaveUnlocked("read", err)
-	case held:
-		return call.UpdateUnderLock()
-	}
-	writes := call.CallUnlocked(value)
-	switch {
-	case call.HoldsLock():
-		return call.UpdateUnderLock()
-	case !writes:
-		return call.LeaveUnlocked("", nil)
-	}
-	if answered, err := call.CommitUnlocked(); answered {
-		return call.LeaveUnlocked("commit", err)
-	}
-	return call.UpdateUnderLock()
-}
-
-var errNested = fmt.Errorf("%w: an Update of this key from within its own UpdateFunc would wait for itself; "+
-	"compute it all in one UpdateFunc, or update again after the outer call has returned", rmw.ErrInvalid)
-
-// lockName returns the name of the lock of a key, or why it has none.
-func (s *Store) lockName(key string) (string, error) {
-	lock := s.cfg.LockName(key)
-	if lock == "" || lock == key {
-		return "", fmt.Errorf("%w: Config.LockName gives %.128q no lock of its own; use other names for keys than for locks", rmw.ErrInvalid, key)
-	}
-	return lock, nil
 }
 
 // Read implements [rmw.Reader] with one round trip. The value comes from the

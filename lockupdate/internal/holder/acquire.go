@@ -173,7 +173,9 @@ func (h *holder) awaitTurn() *Call {
 	for {
 		h.queue.mu.Lock()
 		first := h.queue.first
-		h.previous = h.queue.releasing
+		if h.previous = 0; h.queue.releasing != nil {
+			h.previous = h.queue.releasing.owner
+		}
 		away := h.queue.backoffUntil - h.queues.keeper.Now()
 		h.queue.mu.Unlock()
 		if first == nil || away <= 0 || h.queues.gate.Closed() {
@@ -189,8 +191,10 @@ func (h *holder) awaitTurn() *Call {
 // it waits no longer than for another poll.
 func (h *holder) awaitRelease() {
 	h.queue.mu.Lock()
-	released := h.queue.released
-	h.queue.released = nil
+	var released chan struct{}
+	if r := h.queue.releasing; r != nil && r.owner != h.previous {
+		released = r.released
+	}
 	h.queue.mu.Unlock()
 	if released != nil {
 		h.rest(h.queues.options.Poll.Max, released)

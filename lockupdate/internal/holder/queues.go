@@ -113,7 +113,7 @@ func (s *Queues) removeIdle(q *waitQueue) {
 	defer s.mu.Unlock()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.holder == nil && q.first == nil && q.unlocked == nil && q.releasing == 0 && s.keeper.Now() >= q.backoffUntil && !q.removed {
+	if q.holder == nil && q.first == nil && q.unlocked == nil && q.releasing == nil && s.keeper.Now() >= q.backoffUntil && !q.removed {
 		q.removed = true
 		delete(s.byLock, q.lock)
 	}
@@ -125,7 +125,7 @@ func (s *Queues) Busy() bool {
 	defer s.mu.Unlock()
 	for _, q := range s.byLock {
 		q.mu.Lock()
-		busy := q.holder != nil || q.releasing != 0
+		busy := q.holder != nil || q.releasing != nil
 		q.mu.Unlock()
 		if busy {
 			return true

@@ -18,12 +18,10 @@ func (h *holder) finish() {
 	q.holder = nil
 	owes := !kept && (h.lease != nil || h.lateUntil != 0)
 	if owes {
-		q.releasing = h.owner
+		q.releasing = h
 	}
-	var released chan struct{}
 	if owes && h.lease != nil && (h.yield || h.contended) {
-		released = make(chan struct{})
-		q.released = released
+		h.released = make(chan struct{})
 	}
 	if q.first != nil {
 		q.startLocked()
@@ -31,7 +29,7 @@ func (h *holder) finish() {
 	q.mu.Unlock()
 	switch {
 	case owes:
-		h.giveBack(released)
+		h.giveBack()
 	case kept:
 		h.queues.keeper.End(h.lease)
 	}
@@ -47,7 +45,7 @@ func (h *holder) keptForDelay() bool {
 // giveBack releases a lock that is ours, or that may become ours when a late acquire runs:
 // then it releases again, until a lease after that was sent. It closes released, if that
 // is not nil, at the reply.
-func (h *holder) giveBack(released chan struct{}) {
+func (h *holder) giveBack() {
 	gate, keeper := h.queues.gate, h.queues.keeper
 	if h.lease != nil {
 		keeper.End(h.lease)
@@ -66,15 +64,11 @@ func (h *holder) giveBack(released chan struct{}) {
 		h.queues.addUnreleased(h.queue.lock, err)
 	}
 	h.queue.mu.Lock()
-	if released != nil {
-		close(released)
+	if h.released != nil {
+		close(h.released)
 	}
-	if h.queue.releasing == h.owner {
-		h.queue.releasing = 0
-		if later := h.queue.released; later != nil && later != released {
-			close(later)
-		}
-		h.queue.released = nil
+	if h.queue.releasing == h {
+		h.queue.releasing = nil
 	}
 	if gap > 0 {
 		gap = schedule.Away(gap, time.Since(sent), transport.Jitter())

@@ -112,7 +112,7 @@ var scenarios = map[string]func(t *testing.T){
 		answered, err := c.CommitUnlocked()
 		require.NoError(t, err)
 		require.False(t, answered)
-		res, err := c.UpdateUnderLock()
+		res, err := c.UpdateContended()
 		require.NoError(t, err)
 		require.Equal(t, 2, res.Attempts)
 		require.Equal(t, "w,a,", r.text(testKey))

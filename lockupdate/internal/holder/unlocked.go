@@ -22,7 +22,8 @@ const (
 )
 
 // EnterUnlocked reports whether the call may run without the lock, as far as this process
-// knows. After it, LeaveUnlocked or UpdateUnderLock must follow.
+// knows; it waits for a release in flight. If so, LeaveUnlocked, FinishToken or UpdateContended
+// must follow.
 func (c *Call) EnterUnlocked() bool {
 	if c.queues.isContended(c.lock) {
 		return false
@@ -54,10 +55,14 @@ func (q *waitQueue) freeLocked() bool {
 // awaitReleaseLocked returns a channel that is closed at the reply to the release in
 // flight, or nil if there is none.
 func (q *waitQueue) awaitReleaseLocked() chan struct{} {
-	if q.releasing != 0 && q.released == nil {
-		q.released = make(chan struct{})
+	h := q.releasing
+	if h == nil {
+		return nil
 	}
-	return q.released
+	if h.released == nil {
+		h.released = make(chan struct{})
+	}
+	return h.released
 }
 
 // awaitRelease waits for the reply to a release, but no longer than for another poll.
@@ -82,8 +87,8 @@ func (c *Call) CallUnlocked(given rmw.Value) (writes bool) {
 	return c.err == nil && c.wrote
 }
 
-// HoldsLock reports whether fn has asked for a token, so that UpdateUnderLock must follow.
-func (c *Call) HoldsLock() bool {
+// AskedForToken reports whether fn has asked for a token, so that FinishToken must follow.
+func (c *Call) AskedForToken() bool {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
 	return c.taking != nil
@@ -207,38 +212,37 @@ func (c *Call) awaitTaking() {
 	}
 }
 
-// UpdateUnderLock calls fn under the lock, and writes its value. It also goes on with a
-// call that ran without the lock, and met contention or asked for a token.
-func (c *Call) UpdateUnderLock() (rmw.Result, error) {
-	if c.queue == nil {
-		c.queues.join(c)
-		return c.goOn()
-	}
+// FinishToken goes on with a call whose fn asked for a token: under the lock, if it could be taken.
+func (c *Call) FinishToken() (rmw.Result, error) {
 	c.queue.mu.Lock()
-	t := c.taking
+	t, ended := c.taking, c.state == left
 	c.taking = nil
 	c.queue.mu.Unlock()
 	switch {
-	case t == nil:
-		return c.contended()
-	case c.state == left: // the wait for the lock has ended otherwise
+	case ended: // the wait for the lock has
 		return c.failure(), cmp.Or(c.err, t.err)
-	case t.err != nil: // the lock was not taken, and the guard decides
-		if c.err == nil && c.wrote {
-			if answered, err := c.CommitUnlocked(); answered {
-				return c.LeaveUnlocked("commit", err)
-			}
-			return c.contended()
-		}
-		return c.LeaveUnlocked("", nil)
-	case c.queue.complete(c) || !c.commitOrphaned():
+	case t.err == nil && (c.queue.complete(c) || !c.commitOrphaned()):
 		return c.goOn()
+	case t.err == nil:
+		return c.result, c.unknown(c.err)
+	case c.err != nil || !c.wrote:
+		return c.LeaveUnlocked("", nil)
 	}
-	return c.result, c.unknown(c.err)
+	if answered, err := c.CommitUnlocked(); answered {
+		return c.LeaveUnlocked("commit", err)
+	}
+	return c.UpdateContended()
 }
 
-// contended has the updates of the key take the lock for a while, this one first.
-func (c *Call) contended() (rmw.Result, error) {
+// UpdateUnderLock calls fn under the lock, and writes its value.
+func (c *Call) UpdateUnderLock() (rmw.Result, error) {
+	c.queues.join(c)
+	return c.goOn()
+}
+
+// UpdateContended is UpdateUnderLock for a call that could not run without the lock. The updates
+// of the key take the lock for a while, this one first.
+func (c *Call) UpdateContended() (rmw.Result, error) {
 	c.queues.markContended(c.lock)
 	c.queue.mu.Lock()
 	inFront := c.takeLocked()

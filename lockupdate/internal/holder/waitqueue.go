@@ -25,8 +25,7 @@ type waitQueue struct {
 	first, last  *Call
 	unlocked     *Call         // its fn runs without the lock
 	holder       *holder       // nil: the lock is not held, and not asked for
-	releasing    int64         // an owner, while its release is in flight; 0: none
-	released     chan struct{} // closed at the reply to that release, if other processes may wait
+	releasing    *holder       // its release is in flight; nil: none
 	backoffUntil time.Duration // other processes wait: do not ask for the lock before
 	usualWait    micros        // for the lock, while other processes wait as well; 0: unknown
 	unpipelined  uint8         // so many more commits are not overlapped by a slow fn
