@@ -135,6 +135,7 @@ func TestForeignLocksAreRespected(t *testing.T) {
 		{"another": "1"},
 		{"0190163d-8694-739b-aea5-966c26f8ad91:47": "1"},
 		{"?": "1"},
+		{"": "1"},
 	} {
 		waitOnLock(t, fields, func(f *fixture, now map[string]string, waiter *pendingCall) {
 			assert.False(f.t, waiter.ended())

@@ -32,7 +32,7 @@ if ttl ~= -2 and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
       holder = fields[i]
     end
   end
-  if holder == ARGV[4] and not hint then
+  if holder == ARGV[4] and holder ~= '' and not hint then
     redis.call('HDEL', KEYS[1], holder)
     holder = nil
   end
