@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"io"
 	"math"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/internal/servers"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
@@ -20,24 +22,33 @@ import (
 // The allocations of an update, including the client. fn allocates nothing here.
 func TestAllocationsOfAnUpdate(t *testing.T) {
 	addr := servers.Redis(t).Addr
+	open := func(cfg lockupdate.Config) func(*redis.Client) rmw.Store {
+		return func(rdb *redis.Client) rmw.Store { return lockupdate.New(rdb, cfg) }
+	}
 	for name, tc := range map[string]struct {
-		cfg  lockupdate.Config
+		open func(*redis.Client) rmw.Store
 		most float64
 	}{
-		"lock":      {lockupdate.Config{}, 53},
-		"observed":  {lockupdate.Config{Observer: func(context.Context, lock.Event) {}}, 54},
-		"on demand": {lockupdate.Config{LockOnDemand: true}, 33},
+		"WATCH":     {func(rdb *redis.Client) rmw.Store { return cas.New(rdb, cas.Config{}) }, 51},
+		"lock":      {open(lockupdate.Config{}), 53},
+		"observed":  {open(lockupdate.Config{Observer: func(context.Context, lock.Event) {}}), 54},
+		"on demand": {open(lockupdate.Config{LockOnDemand: true}), 33},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rdb := redis.NewClient(proxycompat.Options(proxycompat.Redis(), addr))
 			defer func() { assert.NoError(t, rdb.Close()) }()
-			s := lockupdate.New(rdb, tc.cfg)
-			defer func() { assert.NoError(t, s.Close()) }()
+			s := tc.open(rdb)
+			if c, ok := s.(io.Closer); ok {
+				defer func() { assert.NoError(t, c.Close()) }()
+			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			held, err := s.Lock(ctx, "held") // or the loop of leases starts again and again on a busy machine
-			require.NoError(t, err)
-			defer func() { assert.NoError(t, held.Unlock()) }()
+			var err error
+			if locks, ok := s.(lock.Locker); ok {
+				held, err := locks.Lock(ctx, "held") // or the loop of leases starts again and again on a busy machine
+				require.NoError(t, err)
+				defer func() { assert.NoError(t, held.Unlock()) }()
+			}
 			value := rmw.String("value")
 			fn := func(context.Context, rmw.Value) (rmw.Value, error) { return value, nil }
 			n, keys := 0, strings.Split("abcdefghijklmnop", "") // in turn: a release in flight costs five more

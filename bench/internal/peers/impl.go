@@ -51,6 +51,7 @@ func table() []entry {
 		{"rueidislock-nocsc", "rueidislock, KeyMajority 1, without client-side caching", openRueidislock(true)},
 		{"unwatch", "lockupdate as it comes", openUnwatch},
 		{"unwatch-ondemand", "lockupdate with Config.LockOnDemand", openOnDemand},
+		{"unwatch-inline", "lockupdate with Config.LockOnDemand and Config.WaitForReply", openInline},
 		{"unwatch-solo", "lockupdate with Config.NoCombining", openSolo},
 		{"unwatch-keep", "lockupdate with Config.Linger of 3 ms", openKeep},
 		{"unwatch-observed", "lockupdate with the metrics of observe/promunwatch", openObserved},

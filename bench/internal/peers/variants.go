@@ -15,6 +15,10 @@ func openOnDemand(o Options) (Impl, error) {
 	return openStore(o, lockupdate.Config{LockOnDemand: true})
 }
 
+func openInline(o Options) (Impl, error) {
+	return openStore(o, lockupdate.Config{LockOnDemand: true, WaitForReply: true})
+}
+
 // openSolo measures the wait queue without combining.
 func openSolo(o Options) (Impl, error) { return openStore(o, lockupdate.Config{NoCombining: true}) }
 
