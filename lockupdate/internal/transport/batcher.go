@@ -15,13 +15,17 @@ import (
 type batcher struct {
 	mu       sync.Mutex
 	inFlight int
-	pending  []*batch // the first is sent next
+	trip     time.Duration // about the shortest of the last flushes
+	pending  []*batch      // the first is sent next
 }
 
 const (
 	// maxInFlight is how many flushes are in flight before commands gather. More flushes
-	// use more connections and share less.
-	maxInFlight = 4
+	// use more connections and share less, so that they cost CPU. Where a flush takes longTrip,
+	// maxInFlightFar of them cost less than the wait.
+	maxInFlight    = 4
+	maxInFlightFar = 16
+	longTrip       = time.Millisecond
 	// maxBatch bounds a flush, so that one that hangs delays few commands.
 	maxBatch = 256
 	// maxPending is how long a batch waits for one in flight, which may hang on a backend
@@ -37,13 +41,26 @@ type batch struct {
 	done    chan struct{} // closed when it was answered
 }
 
+// observe learns the time of a round trip. Flushes that wait for a busy server or client take longer,
+// so that short ones count at once, and long ones slowly.
+func (b *batcher) observe(took time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.trip = min(took, b.trip+(took-b.trip)/64)
+}
+
+// roomLocked reports whether another flush may be in flight.
+func (b *batcher) roomLocked() bool {
+	return b.inFlight < maxInFlight || b.inFlight < maxInFlightFar && b.trip >= longTrip
+}
+
 // join adds commands to a batch, and reports whether the caller must send it. A nil batch
 // is the caller's own commands, to be sent at once. The leader awaits a batch, sends
 // it and finishes it.
 func (b *batcher) join(ctx context.Context, cmds []*driver.Command) (own *batch, leads bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.inFlight < maxInFlight && len(b.pending) == 0 {
+	if b.roomLocked() && len(b.pending) == 0 {
 		b.inFlight++
 		return nil, true
 	}
@@ -77,7 +94,7 @@ func (b *batcher) await(own *batch) {
 // finish makes room for the next batch.
 func (b *batcher) finish(own *batch) {
 	b.mu.Lock()
-	if b.inFlight--; b.inFlight < maxInFlight && len(b.pending) > 0 {
+	if b.inFlight--; b.roomLocked() && len(b.pending) > 0 {
 		next := b.pending[0]
 		b.pending = b.pending[1:]
 		b.inFlight++

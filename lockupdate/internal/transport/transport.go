@@ -169,7 +169,9 @@ func (t *Transport) lead(ctx context.Context, b *batch, cmds []*driver.Command) 
 // sendGuarded flushes the commands, or only the urgent ones while the breaker is open.
 func (t *Transport) sendGuarded(ctx context.Context, cmds []*driver.Command) {
 	if t.breaker.try(func() error {
+		began := time.Now()
 		t.flush(ctx, cmds)
+		t.batcher.observe(time.Since(began))
 		return unanswered(cmds)
 	}) {
 		return
