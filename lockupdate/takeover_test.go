@@ -2,6 +2,7 @@ package lockupdate_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -139,5 +140,29 @@ func TestTakeoverReplyLost(t *testing.T) {
 		f.waitReleases()
 		assert.Equal(t, "www12", f.text(key))
 		assert.False(t, f.hasLock(key))
+	})
+}
+
+// Calls that arrive while a release is in flight go on at its reply, and not after a poll interval.
+func TestOnDemandDuringRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, onDemand)
+		key := rmw.Key{Name: "s"}
+		f.warm(key)
+		f.slow(time.Millisecond)
+		hold, err := f.store.Lock(t.Context(), "s")
+		require.NoError(t, err)
+		require.NoError(t, hold.Unlock())
+		began := time.Now()
+		var calls sync.WaitGroup
+		for range 2 {
+			time.Sleep(100 * time.Microsecond)
+			calls.Go(func() {
+				_, err := f.store.Update(t.Context(), key, appendText("x"))
+				assert.NoError(t, err)
+			})
+		}
+		calls.Wait()
+		assert.Less(t, time.Since(began), 10*time.Millisecond)
 	})
 }
