@@ -31,9 +31,13 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	// snippet:use
+	// snippet:locks
 	locks := lockupdate.New(rdb, lockupdate.Config{Observer: metrics.Locks("redis")})
+	// endsnippet
+	// snippet:updates
 	store := rmw.Chain(locks, metrics.Updates("lockupdate"))
+	// endsnippet
+	// snippet:stats
 	err = metrics.Stats("lockupdate", locks)
 	// endsnippet
 	if err != nil {
