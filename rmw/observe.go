@@ -57,6 +57,8 @@ func (o *observer) Update(ctx context.Context, key Key, fn UpdateFunc) (Result, 
 func (e Event) outcome() string {
 	_, failed := errors.AsType[*Error](e.Err)
 	switch {
+	case errors.Is(e.Err, ErrOutcomeUnknown):
+		return "unknown"
 	case failed:
 		return "failed"
 	case e.Err != nil:
@@ -68,16 +70,17 @@ func (e Event) outcome() string {
 }
 
 // Log writes one record per call to logger. The attribute outcome of an update is "written",
-// "kept" (fn wants nothing written), "refused" (fn returned an error of its own) or "failed"
-// (there is an [*Error] in the error). The level is Warn if the Store failed, Info if fn
-// refused, else Debug. Log shows key names, sizes and counts, and never a value, unless an
+// "kept" (fn wants nothing written), "refused" (fn returned an error of its own), "unknown"
+// (the error is an [ErrOutcomeUnknown]; there is no attribute written) or "failed" (there is
+// another [*Error] in the error). The level is Warn if the Store failed or the outcome is
+// unknown, Info if fn refused, else Debug. Log shows key names, sizes and counts, and never a value, unless an
 // error of fn itself quotes one.
 func Log(logger *slog.Logger) Middleware {
 	return Observe(func(ctx context.Context, e Event) {
 		outcome := e.outcome()
 		level := slog.LevelDebug
 		switch outcome {
-		case "failed":
+		case "failed", "unknown":
 			level = slog.LevelWarn
 		case "refused":
 			level = slog.LevelInfo
@@ -99,9 +102,11 @@ func Log(logger *slog.Logger) Middleware {
 			attrs = append(attrs, slog.String("operation", operation))
 		}
 		if e.Op == OpUpdate {
+			attrs = append(attrs, slog.String("outcome", outcome))
+			if outcome != "unknown" {
+				attrs = append(attrs, slog.Bool("written", e.Result.Written))
+			}
 			attrs = append(attrs,
-				slog.String("outcome", outcome),
-				slog.Bool("written", e.Result.Written),
 				slog.Int("attempts", e.Result.Attempts),
 				slog.Duration("waited", e.Result.Waited))
 		}

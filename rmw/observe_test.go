@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -155,6 +156,26 @@ func TestLogTellsAnswersFromFailures(t *testing.T) {
 		assert.Equal(t, c.level, record["level"], c.outcome)
 		assert.Equal(t, c.outcome, record["outcome"])
 	}
+}
+
+// unclear is a Store whose commits have lost replies.
+type unclear struct{ rmw.Store }
+
+func (unclear) Update(context.Context, rmw.Key, rmw.UpdateFunc) (rmw.Result, error) {
+	return rmw.Result{Attempts: 1}, fmt.Errorf("as an inner update: %w", &rmw.Error{Reason: rmw.ErrOutcomeUnknown})
+}
+
+// Whether such an update wrote is not known, and a reader of the log must find it.
+func TestLogTellsAnUnknownOutcome(t *testing.T) {
+	var out bytes.Buffer
+	store := rmw.Chain(unclear{}, rmw.Log(slog.New(slog.NewJSONHandler(&out, nil))))
+	_, err := store.Update(t.Context(), rmw.Key{Name: "k"}, nil)
+	require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
+	var record map[string]any
+	require.NoError(t, json.Unmarshal(out.Bytes(), &record))
+	assert.Equal(t, "WARN", record["level"])
+	assert.Equal(t, "unknown", record["outcome"])
+	assert.NotContains(t, record, "written")
 }
 
 func TestLogIsQuietWhereTheLoggerIs(t *testing.T) {
