@@ -113,7 +113,7 @@ func houseRules() []rule {
 			"the live check speaks the wire protocol itself: a client's own commands would be counted"},
 		{"internal/redisx", []string{"rmw", goRedis},
 			"classifying an error needs the client and the reasons of the contract"},
-		{"internal/observe", []string{"rmw", "lock", "lockupdate"},
+		{"internal/observe", []string{"rmw", "lock", "lockupdate", "internal/redisx"},
 			"metrics are described without their exporters, which are in modules of their own"},
 		{"internal/keyhash", nil,
 			"it hashes names"},

@@ -15,7 +15,7 @@ type Options struct {
 	// Operations have series from the start. They count against MaxOperations.
 	Operations []string
 	// MaxOperations is how many operations have series of their own; further ones are
-	// [Overflow]. 0 or less: 100.
+	// [Overflow]. 0 or less: 32.
 	MaxOperations int
 }
 
@@ -70,7 +70,7 @@ func newBudget[V any](o Options, build func(operation string) V) *budget[V] {
 	}
 	most := o.MaxOperations
 	if most <= 0 {
-		most = 100
+		most = 32
 	}
 	b.limit = len(kept) + max(0, most-len(o.Operations))
 	b.kept.Store(&kept)

@@ -34,13 +34,13 @@ func TestBudgetKeepsTheFirstOperations(t *testing.T) {
 	assert.Len(t, *b.kept.Load(), 4)
 }
 
-func TestBudgetOfOneHundredByDefault(t *testing.T) {
+func TestBudgetOf32ByDefault(t *testing.T) {
 	for _, most := range []int{0, -1} {
 		b, built := counted(Options{MaxOperations: most})
 		for i := range 10_000 {
 			b.get(label{key: "room", operation: strconv.Itoa(i)})
 		}
-		assert.Len(t, built, 102, "with the call without a name, and the overflow")
+		assert.Len(t, built, 34, "with the call without a name, and the overflow")
 	}
 }
 

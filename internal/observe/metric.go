@@ -6,21 +6,24 @@ import (
 	"strings"
 )
 
-// Attribute is the name of an attribute of a metric.
-type Attribute struct {
-	Name  string // in OpenTelemetry
-	Label string // in Prometheus
-}
+// Attribute is the name of an attribute of a metric. The names are the same in both exporters, but for the
+// dot of error.type.
+type Attribute string
 
 // The attributes.
-var (
-	Path      = Attribute{"unwatch.path", "path"}
-	Backend   = Attribute{"unwatch.lock.backend", "backend"}
-	OpName    = Attribute{"unwatch.operation", "operation"}
-	ErrorType = Attribute{"error.type", "error_type"}
-	Outcome   = Attribute{"unwatch.outcome", "outcome"}
-	LossName  = Attribute{"unwatch.lock.loss", "reason"}
+const (
+	Path      Attribute = "path"
+	Backend   Attribute = "backend"
+	OpName    Attribute = "operation"
+	ErrorType Attribute = "error.type" // of the semantic conventions
+	Outcome   Attribute = "outcome"
+	LossName  Attribute = "reason"
 )
+
+// Label returns the name in Prometheus.
+func (a Attribute) Label() string { return underscored(string(a)) }
+
+func underscored(name string) string { return strings.ReplaceAll(name, ".", "_") }
 
 // Kind is the kind of a [Metric].
 type Kind string
@@ -37,12 +40,24 @@ const (
 // Metric describes a metric.
 type Metric struct {
 	Name       string // in OpenTelemetry
-	Prometheus string
 	Kind       Kind
 	Unit       string // UCUM
 	Help       string
 	Attributes []Attribute // in the order of the values of [Open]
 	Buckets    []float64   // of a Histogram
+}
+
+// Prometheus returns the name in Prometheus. It is the one that exporters of OpenTelemetry, and the OTLP
+// receiver of Prometheus, make of Name, Unit and Kind. So dashboards and alerts fit both.
+func (m *Metric) Prometheus() string {
+	name := underscored(m.Name)
+	if m.Unit == "s" {
+		name += "_seconds"
+	}
+	if m.Kind == Counter || m.Kind == Total {
+		name += "_total"
+	}
+	return name
 }
 
 // The buckets of durations. Those of calls are those of db.client.operation.duration in the semantic
@@ -56,42 +71,42 @@ var (
 
 // The metrics.
 var (
-	UpdateDuration = &Metric{"unwatch.update.duration", "unwatch_update_duration_seconds", Histogram, "s",
+	UpdateDuration = &Metric{"unwatch.update.duration", Histogram, "s",
 		"duration of an Update, fn and waits included", []Attribute{Path, OpName, ErrorType}, calls}
-	ReadDuration = &Metric{"unwatch.read.duration", "unwatch_read_duration_seconds", Histogram, "s",
+	ReadDuration = &Metric{"unwatch.read.duration", Histogram, "s",
 		"duration of a Read", []Attribute{Path, OpName, ErrorType}, calls}
-	UpdateWait = &Metric{"unwatch.update.wait.duration", "unwatch_update_wait_seconds", Histogram, "s",
+	UpdateWait = &Metric{"unwatch.update.wait", Histogram, "s",
 		"time for which an Update waited for other writers", []Attribute{Path, OpName}, waits}
-	UpdateAttempts = &Metric{"unwatch.update.attempts", "unwatch_update_attempts", Histogram, "{attempt}",
+	UpdateAttempts = &Metric{"unwatch.update.attempts", Histogram, "{attempt}",
 		"calls of fn in an Update that called fn", []Attribute{Path, OpName}, few}
-	UpdatesUnknown = &Metric{"unwatch.update.unknown", "unwatch_updates_unknown_total", Counter, "{update}",
+	UpdatesUnknown = &Metric{"unwatch.updates.unknown", Counter, "{update}",
 		"updates that ended in rmw.ErrOutcomeUnknown: alert on any", []Attribute{Path}, nil}
 
-	LockWait = &Metric{"unwatch.lock.wait.duration", "unwatch_lock_wait_seconds", Histogram, "s",
+	LockWait = &Metric{"unwatch.lock.wait", Histogram, "s",
 		"time from the call for a lock to its grant or refusal", []Attribute{Backend, OpName, ErrorType}, waits}
-	LockHold = &Metric{"unwatch.lock.hold.duration", "unwatch_lock_hold_seconds", Histogram, "s",
+	LockHold = &Metric{"unwatch.lock.hold", Histogram, "s",
 		"time for which a lock was held, until it was released or lost", []Attribute{Backend, OpName}, waits}
-	LocksHeld = &Metric{"unwatch.lock.held", "unwatch_locks_held", Level, "{lock}",
+	LocksHeld = &Metric{"unwatch.locks.held", Level, "{lock}",
 		"locks that this process holds now", []Attribute{Backend}, nil}
-	LockWaiters = &Metric{"unwatch.lock.waiting", "unwatch_lock_waiters", Level, "{call}",
+	LockWaiters = &Metric{"unwatch.lock.waiters", Level, "{call}",
 		"calls that now wait for a lock, for longer than 10 ms", []Attribute{Backend}, nil}
-	LocksLost = &Metric{"unwatch.lock.lost", "unwatch_locks_lost_total", Counter, "{lock}",
+	LocksLost = &Metric{"unwatch.locks.lost", Counter, "{lock}",
 		"locks that were lost before their release", []Attribute{Backend, LossName}, nil}
-	LockJeopardy = &Metric{"unwatch.lock.jeopardy.duration", "unwatch_lock_jeopardy_seconds", Histogram, "s",
+	LockJeopardy = &Metric{"unwatch.lock.jeopardy", Histogram, "s",
 		"time from a failed renewal to the next successful one", []Attribute{Backend}, waits}
 
-	CommitUpdates = &Metric{"unwatch.commit.updates", "unwatch_commit_updates", Histogram, "{update}",
+	CommitUpdates = &Metric{"unwatch.commit.updates", Histogram, "{update}",
 		"updates in a commit of more than one", []Attribute{Path}, sizes}
 
-	LockRenewals = &Metric{"unwatch.lock.renewals", "unwatch_lock_renewals_total", Total, "{renewal}",
+	LockRenewals = &Metric{"unwatch.lock.renewals", Total, "{renewal}",
 		"leases prolonged (renewed), and renewals to be tried again (failed)", []Attribute{Path, Outcome}, nil}
-	LockPolls = &Metric{"unwatch.lock.polls", "unwatch_lock_polls_total", Total, "{poll}",
+	LockPolls = &Metric{"unwatch.lock.polls", Total, "{poll}",
 		"attempts that found a lock taken by another process", []Attribute{Path}, nil}
-	CommitConflicts = &Metric{"unwatch.commit.conflicts", "unwatch_commit_conflicts_total", Total, "{commit}",
+	CommitConflicts = &Metric{"unwatch.commit.conflicts", Total, "{commit}",
 		"commits that the guard refused", []Attribute{Path}, nil}
-	UpdatesCombined = &Metric{"unwatch.update.combined", "unwatch_updates_combined_total", Total, "{update}",
+	UpdatesCombined = &Metric{"unwatch.updates.combined", Total, "{update}",
 		"updates that were written by the commit of another one", []Attribute{Path}, nil}
-	CircuitOpen = &Metric{"unwatch.store.circuit_open", "unwatch_store_circuit_open", State, "1",
+	CircuitOpen = &Metric{"unwatch.store.circuit_open", State, "{store}",
 		"1 while the circuit breaker is open: the store does not answer", []Attribute{Path}, nil}
 )
 
@@ -111,10 +126,10 @@ func Table() string {
 	for _, m := range Metrics() {
 		labels := make([]string, len(m.Attributes))
 		for i, a := range m.Attributes {
-			labels[i] = a.Label
+			labels[i] = a.Label()
 		}
 		fmt.Fprintf(&b, "| `%s`, `%s` | %s | %s | %s | %s |\n",
-			m.Prometheus, m.Name, m.Kind, m.Unit, strings.Join(labels, ", "), m.Help)
+			m.Prometheus(), m.Name, m.Kind, m.Unit, strings.Join(labels, ", "), m.Help)
 	}
 	return b.String()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/driver"
 	"github.com/unwatch/unwatch/lock/locktest"
+	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
@@ -64,7 +66,7 @@ func returns(v rmw.Value, err error) rmw.UpdateFunc {
 func TestUpdates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m memory
-		store := rmw.Chain(rmwtest.NewMemory(), Updates(m.open, "memory", Options{}))
+		store := rmw.Chain(rmwtest.NewMemory(), NewRecorder(m.open, Options{}).Updates("memory"))
 		m.take()
 		ctx, key := rmw.WithOperation(t.Context(), "join"), rmw.Key{Name: "k", Label: "room"}
 
@@ -76,19 +78,19 @@ func TestUpdates(t *testing.T) {
 		assert.Equal(t, []string{
 			"update.attempts{memory room/join} 1",
 			"update.duration{memory room/join ok} 2",
-			"update.wait.duration{memory room/join} 0",
+			"update.wait{memory room/join} 0",
 		}, m.take())
 
 		refusal := errors.New("sold out")
 		_, err = store.Update(t.Context(), key, returns(rmw.Value{}, refusal))
 		require.Same(t, refusal, err)
 		assert.Equal(t, []string{
-			"update.attempts{memory room} 1", "update.duration{memory room fn} 0", "update.wait.duration{memory room} 0",
+			"update.attempts{memory room} 1", "update.duration{memory room fn} 0", "update.wait{memory room} 0",
 		}, m.take())
 
 		_, err = store.Update(t.Context(), rmw.Key{}, returns(rmw.Value{}, nil))
 		require.ErrorIs(t, err, rmw.ErrInvalid)
-		assert.Equal(t, []string{"update.duration{memory  invalid} 0", "update.wait.duration{memory } 0"}, m.take())
+		assert.Equal(t, []string{"update.duration{memory  invalid} 0", "update.wait{memory } 0"}, m.take())
 
 		_, err = store.Read(ctx, key)
 		require.NoError(t, err)
@@ -114,12 +116,12 @@ func (s fails) Update(context.Context, rmw.Key, rmw.UpdateFunc) (rmw.Result, err
 func TestUnknownOutcomesAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m memory
-		store := Updates(m.open, "p", Options{})(fails{err: &rmw.Error{Reason: rmw.ErrOutcomeUnknown}})
-		assert.Equal(t, []string{"update.unknown{p} 0"}, m.take(), "exists before the first")
+		store := NewRecorder(m.open, Options{}).Updates("p")(fails{err: &rmw.Error{Reason: rmw.ErrOutcomeUnknown}})
+		assert.Equal(t, []string{"updates.unknown{p} 0"}, m.take(), "exists before the first")
 		_, err := store.Update(t.Context(), rmw.Key{Name: "k"}, nil)
 		require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
 		assert.Equal(t, []string{
-			"update.attempts{p } 3", "update.duration{p  outcome_unknown} 0", "update.unknown{p} 1", "update.wait.duration{p } 1",
+			"update.attempts{p } 3", "update.duration{p  outcome_unknown} 0", "update.wait{p } 1", "updates.unknown{p} 1",
 		}, m.take())
 	})
 }
@@ -128,7 +130,7 @@ func TestUnknownOutcomesAreCounted(t *testing.T) {
 func TestPanicIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m memory
-		store := Updates(m.open, "p", Options{})(rmwtest.NewMemory())
+		store := NewRecorder(m.open, Options{}).Updates("p")(rmwtest.NewMemory())
 		m.take()
 		assert.PanicsWithValue(t, "of fn", func() {
 			_, _ = store.Update(t.Context(), rmw.Key{Name: "k"}, func(context.Context, rmw.Value) (rmw.Value, error) { panic("of fn") })
@@ -150,11 +152,11 @@ func TestPanicIsCounted(t *testing.T) {
 func TestLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m memory
-		locks := locktest.NewMemory(driver.Config{Observer: Locks(m.open, "memory", Options{})})
+		locks := locktest.NewMemory(driver.Config{Observer: NewRecorder(m.open, Options{}).Locks("memory")})
 		defer func() { _ = locks.Close() }()
 		assert.Equal(t, []string{
-			"lock.held{memory} 0", "lock.lost{memory expired} 0", "lock.lost{memory max_hold} 0", "lock.lost{memory session} 0",
-			"lock.lost{memory taken} 0", "lock.waiting{memory} 0",
+			"lock.waiters{memory} 0", "locks.held{memory} 0", "locks.lost{memory expired} 0", "locks.lost{memory max_hold} 0",
+			"locks.lost{memory other} 0", "locks.lost{memory session} 0", "locks.lost{memory taken} 0",
 		}, m.take(), "exist before the first")
 		ctx := rmw.WithOperation(t.Context(), "sale")
 		require.NoError(t, locks.WithLock(ctx, "a", func(context.Context) error {
@@ -163,7 +165,7 @@ func TestLocks(t *testing.T) {
 		}))
 		synctest.Wait()
 		assert.Equal(t, []string{
-			"lock.held{memory} -1", "lock.held{memory} 1", "lock.hold.duration{memory sale} 1", "lock.wait.duration{memory sale ok} 0",
+			"lock.hold{memory sale} 1", "lock.wait{memory sale ok} 0", "locks.held{memory} -1", "locks.held{memory} 1",
 		}, m.take())
 
 		require.ErrorIs(t, locks.WithLock(t.Context(), "b", func(ctx context.Context) error {
@@ -176,8 +178,8 @@ func TestLocks(t *testing.T) {
 		told := m.take()
 		assert.Len(t, told, 6)
 		for i, want := range []string{
-			"lock.held{memory} -1", "lock.held{memory} 1", "lock.hold.duration{memory } ", "lock.lost{memory taken} 1",
-			"lock.wait.duration{memory  contended} 0", "lock.wait.duration{memory  ok} 0",
+			"lock.hold{memory } ", "lock.wait{memory  contended} 0", "lock.wait{memory  ok} 0", "locks.held{memory} -1",
+			"locks.held{memory} 1", "locks.lost{memory taken} 1",
 		} {
 			assert.True(t, strings.HasPrefix(told[i], want), "%s, want %s", told[i], want)
 		}
@@ -186,7 +188,7 @@ func TestLocks(t *testing.T) {
 
 func TestEventsOfLocksAreMeasured(t *testing.T) {
 	var m memory
-	observer := Locks(m.open, "s", Options{})
+	observer := NewRecorder(m.open, Options{}).Locks("s")
 	m.take()
 	for _, e := range []lock.Event{
 		{Kind: lock.EventJeopardy}, {Kind: lock.EventSafe, Took: 3 * time.Second}, {Kind: lock.EventWanted}, {Kind: 99},
@@ -196,28 +198,82 @@ func TestEventsOfLocksAreMeasured(t *testing.T) {
 		observer(t.Context(), e)
 	}
 	assert.Equal(t, []string{
-		"lock.held{s} -1", "lock.hold.duration{s } 1", "lock.jeopardy.duration{s} 3", "lock.lost{s other} 1",
-		"lock.waiting{s} -1", "lock.waiting{s} 1", "lock.waiting{s} 1",
+		"lock.hold{s } 1", "lock.jeopardy{s} 3", "lock.waiters{s} -1", "lock.waiters{s} 1",
+		"lock.waiters{s} 1", "locks.held{s} -1", "locks.lost{s other} 1",
 	}, m.take())
+}
+
+// All middleware of a path, and all Observers of a lock service, share one budget.
+func TestBudgetOfAPath(t *testing.T) {
+	var m memory
+	r := NewRecorder(m.open, Options{MaxOperations: 3})
+	for i := range 20 {
+		ctx := rmw.WithOperation(t.Context(), strconv.Itoa(i))
+		store := r.Updates("p")(rmwtest.NewMemory())
+		_, err := store.Update(ctx, rmw.Key{Name: "k"}, returns(rmw.String("x"), nil))
+		require.NoError(t, err)
+		_, err = store.Read(ctx, rmw.Key{Name: "k"})
+		require.NoError(t, err)
+		r.Locks("s")(ctx, lock.Event{Kind: lock.EventAcquired})
+	}
+	r.Updates("another path")
+	for _, operation := range []string{"", "0", "1", "2", Overflow} {
+		assert.Contains(t, m.opened, "unwatch.update.attempts{p "+operation+"}")
+		assert.Contains(t, m.opened, "unwatch.read.duration{p "+operation+" ok}")
+		assert.Contains(t, m.opened, "unwatch.lock.hold{s "+operation+"}")
+	}
+	assert.NotContains(t, m.opened, "unwatch.update.attempts{p 3}")
+	assert.NotContains(t, m.opened, "unwatch.read.duration{p 3 ok}")
+	assert.NotContains(t, m.opened, "unwatch.lock.hold{s 3}")
+}
+
+// statistics is a Store with fixed Stats.
+type statistics lockupdate.Stats
+
+func (s statistics) Stats() lockupdate.Stats { return lockupdate.Stats(s) }
+
+// Each path has the Stats of one Store, until that is unregistered.
+func TestStats(t *testing.T) {
+	r := NewRecorder(new(memory).open, Options{})
+	told := func() (told []string) {
+		r.Stats(func(m *Metric, n uint64, values ...string) {
+			if n > 0 {
+				told = append(told, fmt.Sprint(m.Name, values, n))
+			}
+		})
+		slices.Sort(told)
+		return told
+	}
+	require.ErrorIs(t, r.Register("a", nil), rmw.ErrInvalid)
+	require.ErrorIs(t, r.Register("a", (*lockupdate.Store)(nil)), rmw.ErrInvalid)
+	require.NoError(t, r.Register("a", statistics{Polled: 3, CircuitOpen: true}))
+	require.ErrorIs(t, r.Register("a", statistics{Polled: 4}), rmw.ErrInvalid)
+	assert.Equal(t, []string{"unwatch.lock.polls[a] 3", "unwatch.store.circuit_open[a] 1"}, told())
+	r.Unregister("a")
+	r.Unregister("never registered")
+	require.NoError(t, r.Register("a", statistics{Renewed: 1, RenewFailures: 2, Conflicted: 4, Combined: 5}))
+	assert.Equal(t, []string{
+		"unwatch.commit.conflicts[a] 4", "unwatch.lock.renewals[a failed] 2", "unwatch.lock.renewals[a renewed] 1", "unwatch.updates.combined[a] 5",
+	}, told())
 }
 
 // The series of all reasons exist from the start, for listed operations and for calls without a name.
 func TestSeriesExistFromTheStart(t *testing.T) {
 	var m memory
-	Updates(m.open, "p\xff", Options{Operations: []string{"room/join"}})
-	Locks(m.open, "s", Options{Operations: []string{"sale"}})
+	NewRecorder(m.open, Options{Operations: []string{"room/join"}}).Updates("p\xff")
+	NewRecorder(m.open, Options{Operations: []string{"sale"}}).Locks("s")
 	for _, reason := range Reasons() {
 		for _, series := range []string{
 			"unwatch.update.duration{p\uFFFD  %s}", "unwatch.update.duration{p\uFFFD room/join %s}",
 			"unwatch.read.duration{p\uFFFD room/join %s}",
-			"unwatch.lock.wait.duration{s  %s}", "unwatch.lock.wait.duration{s sale %s}",
+			"unwatch.lock.wait{s  %s}", "unwatch.lock.wait{s sale %s}",
 		} {
 			assert.Contains(t, m.opened, fmt.Sprintf(series, reason))
 		}
 	}
 	for _, series := range []string{
-		"unwatch.update.wait.duration{p\uFFFD room/join}", "unwatch.update.attempts{p\uFFFD room/join}",
-		"unwatch.lock.hold.duration{s sale}", "unwatch.lock.jeopardy.duration{s}",
+		"unwatch.update.wait{p\uFFFD room/join}", "unwatch.update.attempts{p\uFFFD room/join}",
+		"unwatch.lock.hold{s sale}", "unwatch.lock.jeopardy{s}",
 	} {
 		assert.Contains(t, m.opened, series)
 	}

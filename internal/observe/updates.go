@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -9,23 +10,41 @@ import (
 
 // Updates returns a middleware that records each Update and Read of a Store. path names the Store.
 // A call that fn leaves by a panic is recorded, too.
-func Updates(open Open, path string, o Options) rmw.Middleware {
+func (r *Recorder) Updates(path string) rmw.Middleware {
 	path = Valid(path)
+	calls := once(r, r.paths, path, func() *budget[*callSeries] { return newCalls(r.open, path, r.options) })
+	return func(next rmw.Store) rmw.Store { return &store{next, calls} }
+}
+
+func newCalls(open Open, path string, o Options) *budget[*callSeries] {
 	openAll(open, UpdateDuration, path, o)
 	openAll(open, ReadDuration, path, o)
 	unknown := open(UpdatesUnknown, path)
 	unknown(context.Background(), 0)
-	updates := newBudget(o, func(operation string) *updateSeries {
-		return &updateSeries{
-			duration: newOutcomes(open, UpdateDuration, path, operation),
-			wait:     open(UpdateWait, path, operation), attempts: open(UpdateAttempts, path, operation), unknown: unknown,
+	calls := newBudget(o, func(operation string) *callSeries {
+		return &callSeries{
+			updates: sync.OnceValue(func() *updateSeries {
+				return &updateSeries{
+					duration: newOutcomes(open, UpdateDuration, path, operation),
+					wait:     open(UpdateWait, path, operation), attempts: open(UpdateAttempts, path, operation), unknown: unknown,
+				}
+			}),
+			reads: sync.OnceValue(func() *outcomes {
+				o := newOutcomes(open, ReadDuration, path, operation)
+				return &o
+			}),
 		}
 	})
-	reads := newBudget(o, func(operation string) *outcomes {
-		o := newOutcomes(open, ReadDuration, path, operation)
-		return &o
-	})
-	return func(next rmw.Store) rmw.Store { return &store{next, updates, reads} }
+	for _, c := range *calls.kept.Load() {
+		c.updates()
+	}
+	return calls
+}
+
+// callSeries are the series of one operation, opened at the first Update and at the first Read.
+type callSeries struct {
+	updates func() *updateSeries
+	reads   func() *outcomes
 }
 
 // updateSeries are the series of the updates of one operation.
@@ -35,15 +54,14 @@ type updateSeries struct {
 }
 
 type store struct {
-	next    rmw.Store
-	updates *budget[*updateSeries]
-	reads   *budget[*outcomes]
+	next  rmw.Store
+	calls *budget[*callSeries]
 }
 
 func (s *store) Unwrap() rmw.Store { return s.next }
 
 func (s *store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
-	series := s.reads.get(labelOf(ctx, key))
+	series := s.calls.get(labelOf(ctx, key)).reads()
 	began := time.Now()
 	v, err := s.next.Read(ctx, key)
 	series.record(ctx, Reason(err), time.Since(began).Seconds())
@@ -51,7 +69,7 @@ func (s *store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 }
 
 func (s *store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res rmw.Result, err error) {
-	series := s.updates.get(labelOf(ctx, key))
+	series := s.calls.get(labelOf(ctx, key)).updates()
 	began, reason := time.Now(), Panic
 	defer func() { series.record(ctx, reason, time.Since(began), &res) }()
 	res, err = s.next.Update(ctx, key, fn)
@@ -74,7 +92,7 @@ func (u *updateSeries) record(ctx context.Context, reason string, elapsed time.D
 }
 
 // Commits returns what records the number of updates in a combined commit. path names the Store.
-func Commits(open Open, path string) func(updates int) {
-	sizes := open(CommitUpdates, Valid(path))
+func (r *Recorder) Commits(path string) func(updates int) {
+	sizes := r.open(CommitUpdates, Valid(path))
 	return func(updates int) { sizes(context.Background(), float64(updates)) }
 }

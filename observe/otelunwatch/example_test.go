@@ -28,13 +28,19 @@ func Example() {
 	exporter := tracetest.NewInMemoryExporter()
 	otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)))
 
+	// snippet:new
+	telemetry, err := otelunwatch.New(otelunwatch.Config{})
+	// endsnippet
+	if err != nil {
+		panic(err)
+	}
 	// snippet:use
 	locks := lockupdate.New(rdb, lockupdate.Config{
-		Observer:     otelunwatch.Locks("redis", otelunwatch.Config{}),
-		BatchContext: otelunwatch.Batches("lockupdate", otelunwatch.Config{}),
+		Observer:     telemetry.Locks("redis"),
+		BatchContext: telemetry.Batches("lockupdate"),
 	})
-	store := rmw.Chain(locks, otelunwatch.Middleware("lockupdate", otelunwatch.Config{}))
-	err = otelunwatch.Stats("lockupdate", locks, otelunwatch.Config{})
+	store := rmw.Chain(locks, telemetry.Updates("lockupdate"))
+	err = telemetry.Stats("lockupdate", locks)
 	// endsnippet
 	if err != nil {
 		panic(err)
@@ -48,7 +54,6 @@ func Example() {
 	}
 	fmt.Println(err)
 	// Output:
-	// wait_for lock
 	// unwatch.update
 	// <nil>
 }

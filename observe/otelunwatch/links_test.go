@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/unwatch/unwatch/lockupdate"
@@ -25,15 +27,45 @@ import (
 // 64 callers in 64 traces update 8 keys. No trace of a caller has a command of another one. A batch of several
 // callers has links to all that it writes for.
 func TestBatchesHaveLinks(t *testing.T) {
-	assert.Empty(t, misplaced(t, otelunwatch.Batches))
+	assert.Empty(t, misplaced(t, func(t *otelunwatch.Telemetry) batchContext { return t.Batches("lockupdate") }))
 	for control, batch := range map[string]batchContext{
 		"the ctx of the first caller": func(callers []context.Context) (context.Context, func(error)) {
 			return callers[0], func(error) {}
 		},
 		"no ctx of any caller": nil,
 	} {
-		assert.NotEmpty(t, misplaced(t, func(string, otelunwatch.Config) batchContext { return batch }), control)
+		assert.NotEmpty(t, misplaced(t, func(*otelunwatch.Telemetry) batchContext { return batch }), control)
 	}
+}
+
+// With redisotel, the commands of an update that nobody waits for are below its span.
+func TestClientSpansAreBelowTheUpdate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSDK(t)
+		proxy, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Codis32(), InMemory: true})
+		require.NoError(t, err)
+		rdb := redis.NewClient(proxy.Options())
+		require.NoError(t, redisotel.InstrumentTracing(rdb, redisotel.WithTracerProvider(s.cfg.TracerProvider)))
+		telemetry := s.telemetry()
+		locks := lockupdate.New(rdb, lockupdate.Config{
+			Observer: telemetry.Locks("redis"), BatchContext: telemetry.Batches("lockupdate"),
+		})
+		_, err = telemetry.Updates("lockupdate")(locks).Update(t.Context(), rmw.Key{Name: "k"}, set("x"))
+		require.NoError(t, err)
+		spans := s.spans.GetSpans()
+		require.NoError(t, locks.Close())
+		require.NoError(t, rdb.Close())
+		require.NoError(t, proxy.Close())
+		update := spans[slices.IndexFunc(spans, func(s tracetest.SpanStub) bool { return s.Name == "unwatch.update" })]
+		commands := 0
+		for _, span := range spans {
+			if strings.HasPrefix(span.Name, "redis.pipeline") {
+				commands++
+				assert.Equal(t, update.SpanContext.SpanID(), span.Parent.SpanID(), span.Name)
+			}
+		}
+		assert.GreaterOrEqual(t, commands, 2, "acquire and read, then commit")
+	})
 }
 
 type batchContext = func(callers []context.Context) (context.Context, func(error))
@@ -44,7 +76,7 @@ var (
 )
 
 // misplaced returns the commands that are in the wrong trace.
-func misplaced(t *testing.T, batches func(string, otelunwatch.Config) batchContext) (wrong []string) {
+func misplaced(t *testing.T, batches func(*otelunwatch.Telemetry) batchContext) (wrong []string) {
 	const callers, nKeys = 64, 8
 	synctest.Test(t, func(t *testing.T) {
 		s := newSDK(t)
@@ -53,8 +85,9 @@ func misplaced(t *testing.T, batches func(string, otelunwatch.Config) batchConte
 		rdb := redis.NewClient(proxy.Options())
 		require.NoError(t, redisotel.InstrumentTracing(rdb,
 			redisotel.WithTracerProvider(s.cfg.TracerProvider), redisotel.WithDBStatement(true)))
-		locks := lockupdate.New(rdb, lockupdate.Config{BatchContext: batches("lockupdate", s.cfg)})
-		store := rmw.Chain(locks, otelunwatch.Middleware("lockupdate", s.cfg))
+		telemetry := s.telemetry()
+		locks := lockupdate.New(rdb, lockupdate.Config{BatchContext: batches(telemetry)})
+		store := rmw.Chain(locks, telemetry.Updates("lockupdate"))
 		tracer := s.cfg.TracerProvider.Tracer("test")
 		callerOf, keyOf := map[trace.TraceID]string{}, map[trace.TraceID]string{}
 		var updates sync.WaitGroup

@@ -10,12 +10,10 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/unwatch/unwatch/internal/observe"
-	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/lockupdate"
-	"github.com/unwatch/unwatch/rmw"
 )
 
-// Config tunes this package. The zero Config works. An error of a provider goes to otel.Handle.
+// Config tunes [New]. The zero Config works.
 type Config struct {
 	// MeterProvider gets the metrics. Default: otel.GetMeterProvider().
 	MeterProvider metric.MeterProvider
@@ -27,7 +25,7 @@ type Config struct {
 	Operations []string
 
 	// MaxOperations is how many operations of a path, and of a lock service, have metrics of their
-	// own; further ones are "other". Default 100.
+	// own; further ones are "other". Default 32.
 	MaxOperations int
 
 	// Keys adds the names of keys and locks to spans, as unwatch.key and unwatch.lock.name. Default
@@ -38,28 +36,81 @@ type Config struct {
 // scope is the name of the meter and of the tracer.
 const scope = "github.com/unwatch/unwatch/observe/otelunwatch"
 
-func (c Config) options() observe.Options {
-	return observe.Options{Operations: c.Operations, MaxOperations: c.MaxOperations}
+// Telemetry has the instruments of one MeterProvider, and a tracer. It is safe for concurrent use.
+type Telemetry struct {
+	recorder   *observe.Recorder
+	histograms map[*observe.Metric]metric.Float64Histogram
+	counters   map[*observe.Metric]metric.Int64Counter
+	levels     map[*observe.Metric]metric.Int64UpDownCounter
+	stats      map[*observe.Metric]metric.Int64Observable
+	tracer     trace.Tracer
+	keys       bool
 }
 
-func (c Config) meter() metric.Meter {
-	if c.MeterProvider == nil {
-		return otel.GetMeterProvider().Meter(scope)
+// New makes the instruments. A process needs one Telemetry for each MeterProvider: paths, lock services and
+// the budgets of their operations belong to the Telemetry. The error is that of the MeterProvider.
+func New(cfg Config) (*Telemetry, error) {
+	meters, tracers := cfg.MeterProvider, cfg.TracerProvider
+	if meters == nil {
+		meters = otel.GetMeterProvider()
 	}
-	return c.MeterProvider.Meter(scope)
+	if tracers == nil {
+		tracers = otel.GetTracerProvider()
+	}
+	t := &Telemetry{
+		histograms: map[*observe.Metric]metric.Float64Histogram{},
+		counters:   map[*observe.Metric]metric.Int64Counter{},
+		levels:     map[*observe.Metric]metric.Int64UpDownCounter{},
+		stats:      map[*observe.Metric]metric.Int64Observable{},
+		tracer:     tracers.Tracer(scope),
+		keys:       cfg.Keys,
+	}
+	t.recorder = observe.NewRecorder(t.open, observe.Options{Operations: cfg.Operations, MaxOperations: cfg.MaxOperations})
+	meter := meters.Meter(scope)
+	for _, m := range observe.Metrics() {
+		if err := t.instrument(meter, m); err != nil {
+			return nil, fmt.Errorf("otelunwatch: instrument %s: %w", m.Name, err)
+		}
+	}
+	var stats []metric.Observable
+	for _, instrument := range t.stats {
+		stats = append(stats, instrument)
+	}
+	if _, err := meter.RegisterCallback(t.observe, stats...); err != nil {
+		return nil, fmt.Errorf("otelunwatch: callback for Stats: %w", err)
+	}
+	return t, nil
 }
 
-func (c Config) tracer() trace.Tracer {
-	if c.TracerProvider == nil {
-		return otel.GetTracerProvider().Tracer(scope)
+func (t *Telemetry) instrument(meter metric.Meter, m *observe.Metric) (err error) {
+	unit, help := metric.WithUnit(m.Unit), metric.WithDescription(m.Help)
+	switch m.Kind {
+	case observe.Histogram:
+		t.histograms[m], err = meter.Float64Histogram(m.Name, unit, help, metric.WithExplicitBucketBoundaries(m.Buckets...))
+	case observe.Counter:
+		t.counters[m], err = meter.Int64Counter(m.Name, unit, help)
+	case observe.Level:
+		t.levels[m], err = meter.Int64UpDownCounter(m.Name, unit, help)
+	case observe.Total:
+		t.stats[m], err = meter.Int64ObservableCounter(m.Name, unit, help)
+	case observe.State:
+		t.stats[m], err = meter.Int64ObservableGauge(m.Name, unit, help)
 	}
-	return c.TracerProvider.Tracer(scope)
+	return err
+}
+
+// observe is the callback of all instruments of Stats.
+func (t *Telemetry) observe(_ context.Context, o metric.Observer) error {
+	t.recorder.Stats(func(m *observe.Metric, n uint64, values ...string) {
+		o.ObserveInt64(t.stats[m], int64(n), metric.WithAttributeSet(attributes(m, values)))
+	})
+	return nil
 }
 
 // Events returns an OnEvent for the Config of a lockupdate.Store: it measures how many updates a
 // commit writes. path names the Store.
-func Events(path string, cfg Config) func(lockupdate.Event) {
-	commits := observe.Commits(series(cfg.meter()), path)
+func (t *Telemetry) Events(path string) func(lockupdate.Event) {
+	commits := t.recorder.Commits(path)
 	return func(e lockupdate.Event) {
 		if e.Kind == lockupdate.EventCombined {
 			commits(e.N)
@@ -68,44 +119,15 @@ func Events(path string, cfg Config) func(lockupdate.Event) {
 }
 
 // Store is a Store with Stats, as *lockupdate.Store is.
-type Store interface{ Stats() lockupdate.Stats }
+type Store = observe.Store
 
 // Stats exports the counts that only the Stats of a Store have: renewals, polls, conflicts, combined
-// updates and the circuit breaker. Each Store needs a path of its own. The MeterProvider keeps the
-// Store, also after it is closed. The error is an [rmw.ErrInvalid] for a nil store, or that of the
-// MeterProvider.
-func Stats(path string, store Store, cfg Config) error {
-	if redisx.IsNil(store) {
-		return fmt.Errorf("%w: otelunwatch.Stats needs a Store, not nil", rmw.ErrInvalid)
-	}
-	path = observe.Valid(path)
-	meter := cfg.meter()
-	instruments := map[*observe.Metric]metric.Int64Observable{}
-	var all []metric.Observable
-	for _, m := range observe.Metrics() {
-		var instrument metric.Int64Observable
-		var err error
-		switch m.Kind {
-		case observe.Total:
-			instrument, err = meter.Int64ObservableCounter(m.Name, metric.WithUnit(m.Unit), metric.WithDescription(m.Help))
-		case observe.State:
-			instrument, err = meter.Int64ObservableGauge(m.Name, metric.WithUnit(m.Unit), metric.WithDescription(m.Help))
-		default:
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		instruments[m], all = instrument, append(all, instrument)
-	}
-	_, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
-		observe.Stats(path, store.Stats(), func(m *observe.Metric, n uint64, values ...string) {
-			o.ObserveInt64(instruments[m], int64(n), metric.WithAttributeSet(attributes(m, values)))
-		})
-		return nil
-	}, all...)
-	return err
-}
+// updates and the circuit breaker. path is that of Updates, since alerts join both. Each Store needs a path
+// of its own; the error is an [rmw.ErrInvalid] otherwise. The Telemetry keeps the Store until Unregister.
+func (t *Telemetry) Stats(path string, store Store) error { return t.recorder.Register(path, store) }
+
+// Unregister ends the export of the Stats of a path, so that a new Store can have it.
+func (t *Telemetry) Unregister(path string) { t.recorder.Unregister(path) }
 
 // attributes are those of a series. Neither success nor the lack of an operation is an attribute.
 func attributes(m *observe.Metric, values []string) attribute.Set {
@@ -114,44 +136,23 @@ func attributes(m *observe.Metric, values []string) attribute.Set {
 		if a == observe.ErrorType && values[i] == observe.OK || a == observe.OpName && values[i] == "" {
 			continue
 		}
-		set = append(set, attribute.String(a.Name, values[i]))
+		set = append(set, attribute.String(string(a), values[i]))
 	}
 	return attribute.NewSet(set...)
 }
 
-// series returns what opens series on a meter. Each metric has one instrument.
-func series(meter metric.Meter) observe.Open {
-	histograms := map[*observe.Metric]metric.Float64Histogram{}
-	counters := map[*observe.Metric]metric.Int64Counter{}
-	levels := map[*observe.Metric]metric.Int64UpDownCounter{}
-	for _, m := range observe.Metrics() {
-		var err error
-		switch m.Kind {
-		case observe.Histogram:
-			histograms[m], err = meter.Float64Histogram(m.Name, metric.WithUnit(m.Unit), metric.WithDescription(m.Help),
-				metric.WithExplicitBucketBoundaries(m.Buckets...))
-		case observe.Counter:
-			counters[m], err = meter.Int64Counter(m.Name, metric.WithUnit(m.Unit), metric.WithDescription(m.Help))
-		case observe.Level:
-			levels[m], err = meter.Int64UpDownCounter(m.Name, metric.WithUnit(m.Unit), metric.WithDescription(m.Help))
-		case observe.Total, observe.State: // of Stats
-		}
-		if err != nil {
-			otel.Handle(err)
-		}
-	}
-	return func(m *observe.Metric, values ...string) observe.Record {
-		set := metric.WithAttributeSet(attributes(m, values))
-		switch record, add := []metric.RecordOption{set}, []metric.AddOption{set}; m.Kind {
-		case observe.Histogram:
-			h := histograms[m]
-			return func(ctx context.Context, v float64) { h.Record(ctx, v, record...) }
-		case observe.Counter:
-			c := counters[m]
-			return func(ctx context.Context, v float64) { c.Add(ctx, int64(v), add...) }
-		default:
-			l := levels[m]
-			return func(ctx context.Context, v float64) { l.Add(ctx, int64(v), add...) }
-		}
+// open returns a series.
+func (t *Telemetry) open(m *observe.Metric, values ...string) observe.Record {
+	set := metric.WithAttributeSet(attributes(m, values))
+	switch record, add := []metric.RecordOption{set}, []metric.AddOption{set}; m.Kind {
+	case observe.Histogram:
+		h := t.histograms[m]
+		return func(ctx context.Context, v float64) { h.Record(ctx, v, record...) }
+	case observe.Counter:
+		c := t.counters[m]
+		return func(ctx context.Context, v float64) { c.Add(ctx, int64(v), add...) }
+	default:
+		l := t.levels[m]
+		return func(ctx context.Context, v float64) { l.Add(ctx, int64(v), add...) }
 	}
 }

@@ -13,13 +13,12 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Middleware measures each Update and Read, and makes each Update a span. path names the Store, as
-// "lockupdate" or "cas". Errors and panics of fn pass through, and are counted as "fn" and "panic".
-func Middleware(path string, cfg Config) rmw.Middleware {
-	measure := observe.Updates(series(cfg.meter()), path, cfg.options())
-	tracer := cfg.tracer()
+// Updates returns a middleware that measures each Update and Read, and makes each Update a span. path names
+// the Store, as "lockupdate" or "cas". Errors and panics of fn pass through, and are counted as "fn" and "panic".
+func (t *Telemetry) Updates(path string) rmw.Middleware {
+	measure := t.recorder.Updates(path)
 	return func(next rmw.Store) rmw.Store {
-		return &traced{Store: measure(next), tracer: tracer, path: observe.Valid(path), keys: cfg.Keys}
+		return &traced{Store: measure(next), tracer: t.tracer, path: observe.Valid(path), keys: t.keys}
 	}
 }
 
@@ -35,11 +34,16 @@ type traced struct {
 func (s *traced) Unwrap() rmw.Store { return s.Store }
 
 func (s *traced) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res rmw.Result, err error) {
-	ctx, span := s.tracer.Start(ctx, "unwatch.update")
+	name := "unwatch.update"
+	operation := observe.Operation(ctx, key)
+	if operation != "" {
+		name += " " + operation
+	}
+	ctx, span := s.tracer.Start(ctx, name)
 	reason := observe.Panic
 	defer func() {
 		if span.IsRecording() {
-			s.describe(ctx, span, key, res, reason)
+			s.describe(span, key, operation, res, reason)
 		}
 		span.End()
 	}()
@@ -48,24 +52,24 @@ func (s *traced) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (re
 	return res, err
 }
 
-func (s *traced) describe(ctx context.Context, span trace.Span, key rmw.Key, res rmw.Result, reason string) {
+func (s *traced) describe(span trace.Span, key rmw.Key, operation string, res rmw.Result, reason string) {
 	span.SetAttributes(
-		attribute.String(observe.Path.Name, s.path),
+		attribute.String("unwatch.path", s.path),
 		attribute.Int(observe.UpdateAttempts.Name, res.Attempts),
 		attribute.Float64(observe.UpdateWait.Name, res.Waited.Seconds()))
 	if s.keys {
 		span.SetAttributes(attribute.String("unwatch.key", observe.Valid(key.Name)))
 	}
-	outcome(span, observe.Operation(ctx, key), reason)
+	outcome(span, operation, reason)
 }
 
 // outcome sets the attributes and the status that all spans have.
 func outcome(span trace.Span, operation, reason string) {
 	if operation != "" {
-		span.SetAttributes(attribute.String(observe.OpName.Name, operation))
+		span.SetAttributes(attribute.String("unwatch.operation", operation))
 	}
 	if reason != observe.OK {
-		span.SetAttributes(attribute.String(observe.ErrorType.Name, reason))
+		span.SetAttributes(attribute.String(string(observe.ErrorType), reason))
 	}
 	if reason != observe.OK && reason != observe.Fn {
 		span.SetStatus(codes.Error, reason)
@@ -76,9 +80,8 @@ func outcome(span trace.Span, operation, reason string) {
 // a flush of commands of several callers, is a span "unwatch.batch" in a trace of its own, with a link
 // to the span of each caller. A flush can have commits among its callers. path names the Store. Callers
 // without a sampled span get no links, and a batch without links is no span.
-func Batches(path string, cfg Config) func([]context.Context) (context.Context, func(error)) {
-	tracer := cfg.tracer()
-	attrs := trace.WithAttributes(attribute.String(observe.Path.Name, observe.Valid(path)))
+func (t *Telemetry) Batches(path string) func([]context.Context) (context.Context, func(error)) {
+	attrs := trace.WithAttributes(attribute.String("unwatch.path", observe.Valid(path)))
 	return func(callers []context.Context) (context.Context, func(error)) {
 		var links []trace.Link
 		for _, ctx := range callers {
@@ -89,7 +92,7 @@ func Batches(path string, cfg Config) func([]context.Context) (context.Context, 
 		if links == nil {
 			return context.Background(), func(error) {}
 		}
-		ctx, span := tracer.Start(context.Background(), "unwatch.batch", trace.WithLinks(links...), attrs)
+		ctx, span := t.tracer.Start(context.Background(), "unwatch.batch", trace.WithLinks(links...), attrs)
 		return ctx, func(err error) {
 			outcome(span, "", observe.Reason(err))
 			span.End()
@@ -98,19 +101,18 @@ func Batches(path string, cfg Config) func([]context.Context) (context.Context, 
 }
 
 // Locks returns an Observer for the Config of a Locker: it measures locks, and makes each wait for a
-// lock a span. service names the lock service: "redis", "redlock", "etcd", "sql" or "zookeeper".
-func Locks(service string, cfg Config) lock.Observer {
-	measure := observe.Locks(series(cfg.meter()), service, cfg.options())
-	tracer := cfg.tracer()
+// lock beyond [lock.WaitingAfter] a span. service names the lock service: "redis", "redlock", "etcd", "sql" or "zookeeper".
+func (t *Telemetry) Locks(service string) lock.Observer {
+	measure := t.recorder.Locks(service)
 	return func(ctx context.Context, e lock.Event) {
 		measure(ctx, e)
-		if e.Kind != lock.EventAcquired && e.Kind != lock.EventRefused || !trace.SpanContextFromContext(ctx).IsValid() {
+		if e.Kind != lock.EventWaitEnded || !trace.SpanContextFromContext(ctx).IsValid() {
 			return
 		}
 		now := time.Now()
-		_, span := tracer.Start(ctx, "wait_for lock", trace.WithTimestamp(now.Add(-e.Took)))
-		span.SetAttributes(attribute.String(observe.Backend.Name, observe.Valid(service)))
-		if cfg.Keys {
+		_, span := t.tracer.Start(ctx, "wait_for lock", trace.WithTimestamp(now.Add(-e.Took)))
+		span.SetAttributes(attribute.String("unwatch.lock.backend", observe.Valid(service)))
+		if t.keys {
 			span.SetAttributes(attribute.String("unwatch.lock.name", observe.Valid(e.Lock)))
 		}
 		outcome(span, observe.Operation(ctx, rmw.Key{}), observe.Reason(e.Err))

@@ -1,8 +1,6 @@
 package promunwatch
 
 import (
-	"maps"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/unwatch/unwatch/internal/observe"
@@ -38,16 +36,11 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for _, v := range c.gauges {
 		v.Collect(ch)
 	}
-	c.mu.Lock()
-	stores := maps.Clone(c.stores)
-	c.mu.Unlock()
-	for path, store := range stores {
-		observe.Stats(path, store.Stats(), func(m *observe.Metric, n uint64, values ...string) {
-			kind := prometheus.CounterValue
-			if m.Kind == observe.State {
-				kind = prometheus.GaugeValue
-			}
-			ch <- prometheus.MustNewConstMetric(c.descs[m], kind, float64(n), values...)
-		})
-	}
+	c.recorder.Stats(func(m *observe.Metric, n uint64, values ...string) {
+		kind := prometheus.CounterValue
+		if m.Kind == observe.State {
+			kind = prometheus.GaugeValue
+		}
+		ch <- prometheus.MustNewConstMetric(c.descs[m], kind, float64(n), values...)
+	})
 }

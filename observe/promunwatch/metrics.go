@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -22,24 +21,21 @@ type Config struct {
 	Operations []string
 
 	// MaxOperations is how many operations of a path, and of a lock service, have series of their own;
-	// further ones are "other". Default 100.
+	// further ones are "other". Default 32.
 	MaxOperations int
 }
 
 // Metrics holds the metrics of one registry. It is safe for concurrent use.
 type Metrics struct {
-	options    observe.Options
+	recorder   *observe.Recorder
 	histograms map[*observe.Metric]*prometheus.HistogramVec
 	counters   map[*observe.Metric]*prometheus.CounterVec
 	gauges     map[*observe.Metric]*prometheus.GaugeVec
 	descs      map[*observe.Metric]*prometheus.Desc // of Stats
-
-	mu     sync.Mutex
-	stores map[string]Store // by path
 }
 
 // Store is a Store with Stats, as *lockupdate.Store is.
-type Store interface{ Stats() lockupdate.Stats }
+type Store = observe.Store
 
 // New registers the metrics with registry. To give all names a prefix, or all series a label, wrap the
 // registry: see prometheus.WrapRegistererWithPrefix. The error is an [rmw.ErrInvalid] if registry is
@@ -49,19 +45,18 @@ func New(registry prometheus.Registerer, cfg Config) (*Metrics, error) {
 		return nil, fmt.Errorf("%w: promunwatch.New needs a registry, not nil", rmw.ErrInvalid)
 	}
 	m := &Metrics{
-		options:    observe.Options{Operations: cfg.Operations, MaxOperations: cfg.MaxOperations},
 		histograms: map[*observe.Metric]*prometheus.HistogramVec{},
 		counters:   map[*observe.Metric]*prometheus.CounterVec{},
 		gauges:     map[*observe.Metric]*prometheus.GaugeVec{},
 		descs:      map[*observe.Metric]*prometheus.Desc{},
-		stores:     map[string]Store{},
 	}
+	m.recorder = observe.NewRecorder(m.open, observe.Options{Operations: cfg.Operations, MaxOperations: cfg.MaxOperations})
 	for _, metric := range observe.Metrics() {
 		labels := make([]string, len(metric.Attributes))
 		for i, a := range metric.Attributes {
-			labels[i] = a.Label
+			labels[i] = a.Label()
 		}
-		name, help := metric.Prometheus, metric.Help
+		name, help := metric.Prometheus(), metric.Help
 		switch metric.Kind {
 		case observe.Histogram:
 			m.histograms[metric] = prometheus.NewHistogramVec(
@@ -87,19 +82,19 @@ func plain(err error) error { return errors.New(err.Error()) }
 // Updates returns a middleware that measures each Update and Read. path names the Store, as
 // "lockupdate" or "cas". Errors and panics of fn pass through, and are counted as "fn" and "panic".
 func (m *Metrics) Updates(path string) rmw.Middleware {
-	return observe.Updates(m.open, path, m.options)
+	return m.recorder.Updates(path)
 }
 
 // Locks returns an Observer for the Config of a Locker. service names the lock service: "redis",
 // "redlock", "etcd", "sql" or "zookeeper".
 func (m *Metrics) Locks(service string) lock.Observer {
-	return observe.Locks(m.open, service, m.options)
+	return m.recorder.Locks(service)
 }
 
 // Events returns an OnEvent for the Config of a lockupdate.Store: it measures how many updates a
 // commit writes. path names the Store.
 func (m *Metrics) Events(path string) func(lockupdate.Event) {
-	commits := observe.Commits(m.open, path)
+	commits := m.recorder.Commits(path)
 	return func(e lockupdate.Event) {
 		if e.Kind == lockupdate.EventCombined {
 			commits(e.N)
@@ -108,21 +103,12 @@ func (m *Metrics) Events(path string) func(lockupdate.Event) {
 }
 
 // Stats exports the counts that only the Stats of a Store have: renewals, polls, conflicts, combined
-// updates and the circuit breaker. Each Store needs a path of its own; the error is an
-// [rmw.ErrInvalid] otherwise. The Metrics keep the Store, also after it is closed.
-func (m *Metrics) Stats(path string, store Store) error {
-	path = observe.Valid(path)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch _, taken := m.stores[path]; {
-	case redisx.IsNil(store):
-		return fmt.Errorf("%w: Metrics.Stats needs a Store, not nil", rmw.ErrInvalid)
-	case taken:
-		return fmt.Errorf("%w: Metrics.Stats has a Store for path %q already; use another path", rmw.ErrInvalid, path)
-	}
-	m.stores[path] = store
-	return nil
-}
+// updates and the circuit breaker. path is that of Updates, since alerts join both. Each Store needs a path
+// of its own; the error is an [rmw.ErrInvalid] otherwise. The Metrics keep the Store until Unregister.
+func (m *Metrics) Stats(path string, store Store) error { return m.recorder.Register(path, store) }
+
+// Unregister ends the export of the Stats of a path, so that a new Store can have it.
+func (m *Metrics) Unregister(path string) { m.recorder.Unregister(path) }
 
 // open returns a series.
 func (m *Metrics) open(metric *observe.Metric, values ...string) observe.Record {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +23,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/observe/promunwatch"
 	"github.com/unwatch/unwatch/proxycompat"
@@ -150,6 +153,7 @@ func TestSeriesExistFromTheStart(t *testing.T) {
 		`unwatch_lock_wait_seconds_count{backend="etcd",error_type="unavailable",operation="room/join"} 0`,
 		`unwatch_locks_lost_total{backend="etcd",reason="expired"} 0`,
 		`unwatch_locks_lost_total{backend="etcd",reason="max_hold"} 0`,
+		`unwatch_locks_lost_total{backend="etcd",reason="other"} 0`,
 		`unwatch_locks_lost_total{backend="etcd",reason="session"} 0`,
 		`unwatch_locks_lost_total{backend="etcd",reason="taken"} 0`,
 		`unwatch_lock_waiters{backend="etcd"} 0`,
@@ -174,22 +178,85 @@ func TestCombinedCommitsAreMeasured(t *testing.T) {
 	assert.Contains(t, text, "unwatch_commit_updates_count{path=\"lockupdate\"} 1\n")
 }
 
-// 10,000 operations, or names that are not UTF-8, neither grow the exposition nor break it.
+// 10,000 operations, or names that are not UTF-8, neither grow the exposition nor break it, whether one
+// middleware and Observer sees them or many.
 func TestOperationsAreBounded(t *testing.T) {
 	m, registry := newMetrics(t, promunwatch.Config{})
-	store := m.Updates("memory\xff")(rmwtest.NewMemory())
-	update := func(name string) {
-		_, err := store.Update(rmw.WithOperation(t.Context(), name), rmw.Key{Name: "k"}, set("x"))
+	call := func(name string) {
+		ctx := rmw.WithOperation(t.Context(), name)
+		_, err := m.Updates("memory\xff")(rmwtest.NewMemory()).Update(ctx, rmw.Key{Name: "k"}, set("x"))
 		require.NoError(t, err)
+		m.Locks("s")(ctx, lock.Event{Kind: lock.EventAcquired})
 	}
-	update("\xff\xfe\n\"")
+	call("\xff\xfe\n\"")
 	for i := range 10_000 {
-		update(strconv.Itoa(i))
+		call(strconv.Itoa(i))
 	}
 	text := exposition(t, registry)
-	assert.Equal(t, 102, strings.Count(text, "\nunwatch_update_attempts_count{"), "100, those without a name, and the others")
-	assert.Contains(t, text, "unwatch_update_attempts_count{operation=\"other\",path=\"memory\uFFFD\"} 9901\n")
+	assert.Equal(t, 34, strings.Count(text, "\nunwatch_update_attempts_count{"), "32, those without a name, and the others")
+	assert.Equal(t, 34, strings.Count(text, "\nunwatch_lock_hold_seconds_count{"))
+	assert.Contains(t, text, "unwatch_update_attempts_count{operation=\"other\",path=\"memory\uFFFD\"} 9969\n")
 	assert.Contains(t, text, "unwatch_update_attempts_count{operation=\"\uFFFD\\n\\\"\",path=\"memory\uFFFD\"} 1\n")
+	assert.Contains(t, text, "unwatch_lock_wait_seconds_count{backend=\"s\",error_type=\"ok\",operation=\"other\"} 9969\n")
+}
+
+// docs/observe.md has these numbers. In a scrape, a histogram is a series for each bucket, its sum and its count.
+func TestSeriesCount(t *testing.T) {
+	series := func(cfg promunwatch.Config, operations ...string) (n int) {
+		m, registry := newMetrics(t, cfg)
+		store, observer := m.Updates("p")(rmwtest.NewMemory()), m.Locks("s")
+		require.NoError(t, m.Stats("p", lockupdate.New(nil, lockupdate.Config{})))
+		for _, operation := range operations {
+			ctx := rmw.WithOperation(t.Context(), operation)
+			_, err := store.Update(ctx, rmw.Key{Name: "k"}, set("x"))
+			require.NoError(t, err)
+			_, err = store.Read(ctx, rmw.Key{Name: "k"})
+			require.NoError(t, err)
+			observer(ctx, lock.Event{Kind: lock.EventAcquired})
+		}
+		for line := range strings.Lines(exposition(t, registry)) {
+			if !strings.HasPrefix(line, "#") {
+				n++
+			}
+		}
+		return n
+	}
+	none := series(promunwatch.Config{})
+	listed, seen := series(promunwatch.Config{Operations: []string{"a"}})-none, series(promunwatch.Config{}, "a")-none
+	page := fmt.Sprintf("%d series, %d more for each of `Config.Operations`, and %d for each other operation", none, listed, seen)
+	text, err := os.ReadFile("../../docs/observe.md")
+	require.NoError(t, err)
+	assert.True(t, strings.Contains(strings.Join(strings.Fields(string(text)), " "), page), "the page does not say: %s", page)
+}
+
+// All buckets are those of the page.
+func TestBuckets(t *testing.T) {
+	m, registry := newMetrics(t, promunwatch.Config{})
+	m.Updates("p")
+	m.Locks("s")
+	m.Events("p")
+	buckets := map[string][]string{}
+	for _, match := range regexp.MustCompile(`(?m)^(\w+)_bucket\{.*le="([^"]+)"`).
+		FindAllStringSubmatch(exposition(t, registry), -1) {
+		if !slices.Contains(buckets[match[1]], match[2]) {
+			buckets[match[1]] = append(buckets[match[1]], match[2])
+		}
+	}
+	got := map[string][]string{}
+	for name, bounds := range buckets {
+		got[strings.Join(bounds, " ")] = append(got[strings.Join(bounds, " ")], name)
+	}
+	for _, names := range got {
+		slices.Sort(names)
+	}
+	assert.Equal(t, map[string][]string{
+		"0.001 0.005 0.01 0.05 0.1 0.5 1 5 10 +Inf": {"unwatch_read_duration_seconds", "unwatch_update_duration_seconds"},
+		"0.001 0.005 0.01 0.05 0.1 0.5 1 5 10 60 +Inf": {
+			"unwatch_lock_hold_seconds", "unwatch_lock_jeopardy_seconds", "unwatch_lock_wait_seconds", "unwatch_update_wait_seconds",
+		},
+		"1 2 3 5 10 100 +Inf":         {"unwatch_update_attempts"},
+		"2 4 8 16 32 64 128 256 +Inf": {"unwatch_commit_updates"},
+	}, got)
 }
 
 func TestNewIsInvalid(t *testing.T) {
@@ -219,6 +286,8 @@ func TestNewIsInvalid(t *testing.T) {
 	require.ErrorIs(t, m.Stats("a", (*lockupdate.Store)(nil)), rmw.ErrInvalid)
 	require.NoError(t, m.Stats("a", store))
 	require.ErrorIs(t, m.Stats("a", store), rmw.ErrInvalid)
+	m.Unregister("a")
+	require.NoError(t, m.Stats("a", store))
 }
 
 func TestMetricsAreSafeForConcurrentUse(t *testing.T) {
@@ -249,21 +318,26 @@ func (still) Update(context.Context, rmw.Key, rmw.UpdateFunc) (rmw.Result, error
 
 func (still) Read(context.Context, rmw.Key) (rmw.Value, error) { return rmw.Value{}, nil }
 
-// The middleware adds no allocation to a call.
-func TestMiddlewareAllocatesNothing(t *testing.T) {
+// Neither the middleware nor the Observer adds an allocation to a call that succeeds.
+func TestNothingIsAllocated(t *testing.T) {
 	m, _ := newMetrics(t, promunwatch.Config{})
 	ctx, key := rmw.WithOperation(t.Context(), "join"), rmw.Key{Name: "k", Label: "room"}
 	fn := set("x")
-	count := func(store rmw.Store) float64 {
+	least := func(call func()) float64 {
 		least := math.Inf(1)
 		for range 3 {
-			least = min(least, testing.AllocsPerRun(100, func() {
-				_, _ = store.Update(ctx, key, fn)
-				_, _ = store.Read(ctx, key)
-			}))
+			least = min(least, testing.AllocsPerRun(100, call))
 		}
 		return least
 	}
-	assert.Zero(t, count(still{}))
-	assert.Zero(t, count(m.Updates("still")(still{})))
+	store, observer := m.Updates("still")(still{}), m.Locks("s")
+	assert.Zero(t, least(func() {
+		_, _ = store.Update(ctx, key, fn)
+		_, _ = store.Read(ctx, key)
+	}))
+	assert.Zero(t, least(func() {
+		for _, kind := range []lock.EventKind{lock.EventAcquired, lock.EventWaiting, lock.EventWaitEnded, lock.EventReleased} {
+			observer(ctx, lock.Event{Kind: kind})
+		}
+	}))
 }
