@@ -21,16 +21,27 @@ require (
 	github.com/unwatch/unwatch/adapters/etcdlock v0.0.0-00010101000000-000000000000
 	github.com/unwatch/unwatch/observe/promunwatch v0.0.0-00010101000000-000000000000
 	go.etcd.io/etcd/client/v3 v3.7.3
+	go.opentelemetry.io/otel/exporters/prometheus v0.69.0
+	go.opentelemetry.io/otel/sdk/metric v1.47.0
 	go.uber.org/zap v1.27.1
 	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.49.0
 )
 
 require (
+	github.com/go-logr/logr v1.4.4 // indirect
+	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/go-zookeeper/zk v1.0.4 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
+	github.com/prometheus/otlptranslator v1.0.0 // indirect
+	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
+	go.opentelemetry.io/otel v1.47.0 // indirect
+	go.opentelemetry.io/otel/log v1.47.0 // indirect
+	go.opentelemetry.io/otel/metric v1.47.0 // indirect
+	go.opentelemetry.io/otel/sdk v1.47.0 // indirect
+	go.opentelemetry.io/otel/trace v1.47.0 // indirect
 )
 
 require (
@@ -56,6 +67,7 @@ require (
 	github.com/sony/gobreaker/v2 v2.4.0 // indirect
 	github.com/unwatch/unwatch/adapters/sqllock v0.0.0-00010101000000-000000000000
 	github.com/unwatch/unwatch/adapters/zklock v0.0.0-00010101000000-000000000000
+	github.com/unwatch/unwatch/observe/otelunwatch v0.0.0-00010101000000-000000000000
 	github.com/yuin/gopher-lua v1.1.1 // indirect
 	go.etcd.io/etcd/api/v3 v3.7.3 // indirect
 	go.etcd.io/etcd/client/pkg/v3 v3.7.3 // indirect
@@ -76,3 +88,5 @@ replace github.com/unwatch/unwatch/adapters/sqllock => ../adapters/sqllock
 replace github.com/unwatch/unwatch/adapters/zklock => ../adapters/zklock
 
 replace github.com/unwatch/unwatch/observe/promunwatch => ../observe/promunwatch
+
+replace github.com/unwatch/unwatch/observe/otelunwatch => ../observe/otelunwatch
