@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -55,10 +56,10 @@ func (l Latency) Quantile(q float64) time.Duration {
 	return time.Duration(l.h.ValueAtQuantile(100*q)) * time.Microsecond
 }
 
-// within counts the durations up to each of bounds, and all durations, with their sum in seconds.
+// within counts the durations up to each of bounds, in seconds, and all durations, with their sum in seconds.
 // A duration counts with the upper end of its bar, as in Quantile. The sum has the middle of
 // each bar, where errors would add up.
-func (l Latency) within(bounds []time.Duration) (within []int64, count int64, sum float64) {
+func (l Latency) within(bounds []float64) (within []int64, count int64, sum float64) {
 	within = make([]int64, len(bounds))
 	if l.h == nil {
 		return within, 0, 0
@@ -67,7 +68,7 @@ func (l Latency) within(bounds []time.Duration) (within []int64, count int64, su
 		count += bar.Count
 		sum += float64(bar.Count) * float64(bar.From+bar.To) / 2
 		for i, bound := range bounds {
-			if bar.To <= bound.Microseconds() {
+			if float64(bar.To) <= math.Round(bound*1e6) {
 				within[i] += bar.Count
 			}
 		}

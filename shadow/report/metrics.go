@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
+
+	"github.com/unwatch/unwatch/internal/exposition"
 )
 
 // MetricsType is the Content-Type of [Report.WriteMetrics].
-const MetricsType = "text/plain; version=0.0.4; charset=utf-8"
+const MetricsType = exposition.Type
 
 // WriteMetrics writes the Report, judged by p, in the text format of Prometheus, which most other
 // monitoring systems scrape too: [MetricsType]. The order of the series is fixed.
@@ -24,13 +25,13 @@ const MetricsType = "text/plain; version=0.0.4; charset=utf-8"
 // words. Keys, values, operation ids and samples are never labels. The first 200 paths with a
 // difference have a series of their own, so that no series ends. The others have path="other".
 func (r *Report) WriteMetrics(w io.Writer, p Policy) error {
-	var out strings.Builder
+	var families []*exposition.Family
 	for _, m := range r.metrics(r.Judge(p)) {
-		f := family{metric: m, known: map[string]*series{}}
-		m.fill(&f)
-		f.write(&out)
+		f := &exposition.Family{Name: m.name, Kind: m.kind, Help: m.help, Labels: m.labels}
+		m.fill(f)
+		families = append(families, f)
 	}
-	if _, err := io.WriteString(w, out.String()); err != nil {
+	if err := exposition.Write(w, families...); err != nil {
 		return fmt.Errorf("report: writing metrics: %w", err)
 	}
 	return nil
@@ -39,37 +40,37 @@ func (r *Report) WriteMetrics(w io.Writer, p Policy) error {
 type metric struct {
 	name, kind, help string
 	labels           string // names, with blanks
-	fill             func(*family)
+	fill             func(*exposition.Family)
 }
 
-const counter, gauge, histogram = "counter", "gauge", "histogram"
+const counter, gauge, histogram = exposition.Counter, exposition.Gauge, exposition.Histogram
 
 // metrics lists all metrics in order. Series are in the order of their names.
 func (r *Report) metrics(verdict Verdict) []metric {
 	const byOp, byComparator = "domain op", "domain op comparator"
 	h, v, operations := r.Health, r.Verify, sortedBy(r.Operations, compareOperations)
-	each := func(add func(f *family, op Operation, labels ...string)) func(*family) {
-		return func(f *family) {
+	each := func(add func(f *exposition.Family, op Operation, labels ...string)) func(*exposition.Family) {
+		return func(f *exposition.Family) {
 			for _, op := range operations {
 				add(f, op, op.Domain, op.Name)
 			}
 		}
 	}
-	tallies := func(add func(f *family, t Tally, labels ...string)) func(*family) {
-		return each(func(f *family, op Operation, labels ...string) {
+	tallies := func(add func(f *exposition.Family, t Tally, labels ...string)) func(*exposition.Family) {
+		return each(func(f *exposition.Family, op Operation, labels ...string) {
 			for _, c := range sortedKeys(op.Tallies) {
 				add(f, op.Tallies[c], append(labels, string(c))...)
 			}
 		})
 	}
-	operation := func(get func(Operation) int64) func(*family) {
-		return each(func(f *family, op Operation, labels ...string) { f.add(get(op), labels...) })
+	operation := func(get func(Operation) int64) func(*exposition.Family) {
+		return each(func(f *exposition.Family, op Operation, labels ...string) { f.Add(get(op), labels...) })
 	}
-	tally := func(get func(Tally) int64) func(*family) {
-		return tallies(func(f *family, t Tally, labels ...string) { f.add(get(t), labels...) })
+	tally := func(get func(Tally) int64) func(*exposition.Family) {
+		return tallies(func(f *exposition.Family, t Tally, labels ...string) { f.Add(get(t), labels...) })
 	}
-	processes := func(add func(f *family, p Process)) func(*family) {
-		return func(f *family) {
+	processes := func(add func(f *exposition.Family, p Process)) func(*exposition.Family) {
+		return func(f *exposition.Family) {
 			for _, p := range sortedBy(r.Processes, compareNames) {
 				add(f, p)
 			}
@@ -79,27 +80,27 @@ func (r *Report) metrics(verdict Verdict) []metric {
 		{"shadow_verdict", gauge, "1 for what all gates come to, 0 for the others.", "state",
 			oneOf(verdict.State, Ready, NotReady, NotEnoughData)},
 		{"shadow_gate_ok", gauge, "1 if this gate is open, 0 if something stands against it or too little is known.", "gate domain op",
-			func(f *family) {
+			func(f *exposition.Family) {
 				for _, g := range verdict.Gates {
-					f.flag(g.State == Ready, g.Name, g.Domain, g.Operation)
+					f.Flag(g.State == Ready, g.Name, g.Domain, g.Operation)
 				}
 			}},
-		{"shadow_started_timestamp_seconds", gauge, "When the counting began.", "", func(f *family) { f.at(r.Started) }},
-		{"shadow_taken_timestamp_seconds", gauge, "When this was counted.", "", func(f *family) { f.at(r.Taken) }},
+		{"shadow_started_timestamp_seconds", gauge, "When the counting began.", "", func(f *exposition.Family) { f.At(r.Started) }},
+		{"shadow_taken_timestamp_seconds", gauge, "When this was counted.", "", func(f *exposition.Family) { f.At(r.Taken) }},
 
 		{"shadow_calls_eligible_total", counter, "Calls sampled in, by who was to compare them.", byComparator,
 			tally(func(t Tally) int64 { return t.Eligible })},
 		{"shadow_calls_compared_total", counter, "Calls compared.", byComparator, tally(func(t Tally) int64 { return t.Compared })},
 		{"shadow_not_compared_total", counter, "Calls not compared, by why.", byComparator + " reason",
-			tallies(func(f *family, t Tally, labels ...string) { addAll(f, t.NotCompared, labels...) })},
+			tallies(func(f *exposition.Family, t Tally, labels ...string) { addAll(f, t.NotCompared, labels...) })},
 		{"shadow_calls_in_flight", gauge, "Calls on their way to their comparison.", byComparator,
 			tally(func(t Tally) int64 { return t.InFlight })},
 		{"shadow_outcomes_total", counter, "What the comparisons of calls came to.", byComparator + " class",
-			tallies(func(f *family, t Tally, labels ...string) { addClasses(f, t.Classes, labels...) })},
+			tallies(func(f *exposition.Family, t Tally, labels ...string) { addClasses(f, t.Classes, labels...) })},
 		{"shadow_compared_keys", gauge, "Distinct keys of the calls compared, within a few percent.", byOp,
 			operation(func(op Operation) int64 { return op.Keys.Count() })},
 		{"shadow_divergences_total", counter, "What differed, by where in the document; one call can differ at several places.",
-			byComparator + " class path", func(f *family) { divergences(f, operations) }},
+			byComparator + " class path", func(f *exposition.Family) { divergences(f, operations) }},
 
 		{"shadow_chain_audited_commits_total", counter, "Commits of the free run whose place in the chain is known.", byOp,
 			operation(func(op Operation) int64 { return op.Audited })},
@@ -112,16 +113,16 @@ func (r *Report) metrics(verdict Verdict) []metric {
 
 		{"shadow_path_duration_seconds", histogram,
 			"How long a path took for a call: legacy as its caller saw it, candidate in the shadow, without the queue.", byOp + " path",
-			each(func(f *family, op Operation, labels ...string) {
-				f.observe(op.Legacy, append(labels, "legacy")...)
-				f.observe(op.Candidate, append(labels, "candidate")...)
+			each(func(f *exposition.Family, op Operation, labels ...string) {
+				observe(f, op.Legacy, append(labels, "legacy")...)
+				observe(f, op.Candidate, append(labels, "candidate")...)
 			})},
-		{"shadow_path_calls_total", counter, "Calls of a path.", "path", func(f *family) {
-			f.add(h.Legacy.Calls, "legacy")
-			f.add(h.Candidate.Calls, "candidate")
+		{"shadow_path_calls_total", counter, "Calls of a path.", "path", func(f *exposition.Family) {
+			f.Add(h.Legacy.Calls, "legacy")
+			f.Add(h.Candidate.Calls, "candidate")
 		}},
 		{"shadow_path_errors_total", counter, "Calls that a path could not answer, by why; a refusal is an answer.", "path reason",
-			func(f *family) {
+			func(f *exposition.Family) {
 				addAll(f, h.Legacy.Errors, "legacy")
 				addAll(f, h.Candidate.Errors, "candidate")
 			}},
@@ -137,66 +138,83 @@ func (r *Report) metrics(verdict Verdict) []metric {
 			oneOf(cmp.Or(h.Breaker, "closed"), "closed", "half-open", "open")},
 		{"shadow_breaker_trips_total", counter, "How often the circuit breaker opened.", "", count(h.BreakerTrips)},
 		{"shadow_panics_total", counter, "Panics of the candidate, or of a comparison.", "", count(h.Panics)},
-		{"shadow_resync_total", counter, "Keys copied anew, by why.", "cause", func(f *family) { addAll(f, h.Resyncs) }},
+		{"shadow_resync_total", counter, "Keys copied anew, by why.", "cause", func(f *exposition.Family) { addAll(f, h.Resyncs) }},
 		{"shadow_dirty_keys", gauge, "Keys in the report's list of those that diverge most, 20 of each process at most.", "domain",
-			func(f *family) {
+			func(f *exposition.Family) {
 				for _, k := range r.Keys {
-					f.add(1, k.Domain)
+					f.Add(1, k.Domain)
 				}
 			}},
 
 		// The verifier's counts of keys describe its last round, so they are gauges.
 		{"shadow_verify_round", gauge, "How many rounds the verifier has ended.", "", count(int64(v.Rounds))},
 		{"shadow_verify_settled_rounds", gauge, "Rounds in a row in which all keys were equal.", "", count(int64(v.Settled))},
-		{"shadow_verify_last_timestamp_seconds", gauge, "When the last round ended.", "", func(f *family) { f.at(v.Last) }},
+		{"shadow_verify_last_timestamp_seconds", gauge, "When the last round ended.", "", func(f *exposition.Family) { f.At(v.Last) }},
 		{"shadow_verify_touched_keys", gauge, "Keys in the verifier's registry, at its last round.", "", count(v.Touched)},
 		{"shadow_verify_evicted_keys", gauge, "Keys that the registry had no room for: they are never verified.", "", count(v.Evicted)},
 		{"shadow_verify_keys", gauge, "Keys of the verifier's last round, by what came out; untimed is equal, but without the expiry.",
-			"result", func(f *family) {
+			"result", func(f *exposition.Family) {
 				if v.Rounds > 0 {
-					f.add(v.Equal-v.Untimed, "equal")
-					f.add(v.Untimed, "untimed")
-					f.add(v.Pending, "pending")
-					f.add(v.Unknown, "unknown")
-					f.add(v.Checked-v.Equal-v.Pending-v.Unknown, "different")
+					f.Add(v.Equal-v.Untimed, "equal")
+					f.Add(v.Untimed, "untimed")
+					f.Add(v.Pending, "pending")
+					f.Add(v.Unknown, "unknown")
+					f.Add(v.Checked-v.Equal-v.Pending-v.Unknown, "different")
 				}
 			}},
 		{"shadow_verify_findings_total", counter, "Differences that the verifier has confirmed.", "class",
-			func(f *family) { addClasses(f, v.Findings) }},
+			func(f *exposition.Family) { addClasses(f, v.Findings) }},
 
 		{"shadow_process_info", gauge, "1 for each process: the mode somebody asked for, and what is in effect.",
-			"process build asked effective", processes(func(f *family, p Process) { f.flag(true, p.Name, p.Build, p.Asked, p.Mode) })},
+			"process build asked effective", processes(func(f *exposition.Family, p Process) { f.Flag(true, p.Name, p.Build, p.Asked, p.Mode) })},
 		{"shadow_ramp_ratio", gauge, "Share of the keys that are in the shadow, 0 to 1.", "process",
-			processes(func(f *family, p Process) { f.least(p.Percent/100, p.Name) })},
+			processes(func(f *exposition.Family, p Process) { f.Least(p.Percent/100, p.Name) })},
 		{"shadow_process_seen_timestamp_seconds", gauge, "When a process was last heard of.", "process",
-			processes(func(f *family, p Process) { f.at(p.Seen, p.Name) })},
+			processes(func(f *exposition.Family, p Process) { f.At(p.Seen, p.Name) })},
 	}
 }
 
-func count(n int64) func(*family)      { return func(f *family) { f.add(n) } }
-func observed(l Latency) func(*family) { return func(f *family) { f.observe(l) } }
+// bounds are the buckets of all histograms, in seconds. They are fixed, so that histograms of a fleet, and of
+// two builds, add up.
+func bounds() []float64 {
+	return []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
+}
+
+// observe adds a Latency to a series, unless it is empty.
+func observe(f *exposition.Family, l Latency, labels ...string) {
+	if l.Count() > 0 {
+		f.Bounds = bounds()
+		within, count, sum := l.within(f.Bounds)
+		f.Merge(within, count, sum, labels...)
+	}
+}
+
+func count(n int64) func(*exposition.Family) { return func(f *exposition.Family) { f.Add(n) } }
+func observed(l Latency) func(*exposition.Family) {
+	return func(f *exposition.Family) { observe(f, l) }
+}
 
 // oneOf sets the series of state to 1, and of the other states to 0.
-func oneOf[S ~string](state S, states ...S) func(*family) {
-	return func(f *family) {
+func oneOf[S ~string](state S, states ...S) func(*exposition.Family) {
+	return func(f *exposition.Family) {
 		for _, s := range states {
-			f.flag(s == state, string(s))
+			f.Flag(s == state, string(s))
 		}
 	}
 }
 
 // addAll adds counts by name. The name is the last label.
-func addAll[K ~string](f *family, counts map[K]int64, labels ...string) {
+func addAll[K ~string](f *exposition.Family, counts map[K]int64, labels ...string) {
 	for _, name := range sortedKeys(counts) {
-		f.add(counts[name], append(slices.Clip(labels), string(name))...)
+		f.Add(counts[name], append(slices.Clip(labels), string(name))...)
 	}
 }
 
 // addClasses adds counts by class. Blocking classes have a series before their first event.
-func addClasses(f *family, counts map[Class]int64, labels ...string) {
+func addClasses(f *exposition.Family, counts map[Class]int64, labels ...string) {
 	for _, class := range Classes() {
 		if class.Blocks() {
-			f.add(0, append(slices.Clip(labels), string(class))...)
+			f.Add(0, append(slices.Clip(labels), string(class))...)
 		}
 	}
 	addAll(f, counts, labels...)
@@ -204,7 +222,7 @@ func addClasses(f *family, counts map[Class]int64, labels ...string) {
 
 // divergences counts differences by place, with a bound on the number of places. The oldest
 // places keep their path, not the most frequent: a counter must never move to "other".
-func divergences(out *family, operations []Operation) {
+func divergences(out *exposition.Family, operations []Operation) {
 	const mostPaths = 200
 	type place struct {
 		op Operation
@@ -229,6 +247,6 @@ func divergences(out *family, operations []Operation) {
 	}
 	slices.SortStableFunc(all, compare)
 	for _, d := range all {
-		out.add(d.f.Count, d.op.Domain, d.op.Name, string(d.f.Comparator), string(d.f.Class), d.f.Path)
+		out.Add(d.f.Count, d.op.Domain, d.op.Name, string(d.f.Comparator), string(d.f.Class), d.f.Path)
 	}
 }
