@@ -95,7 +95,7 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, code int, ok bool)
 	fs.IntVar(&cfg.events, "events", 0, fmt.Sprintf("how many `EVENTS` to play, %d at most (default 2000, or all on real servers)", dayEvents))
 	fs.StringVar(&cfg.reports, "report", "", "`FOLDER` for the reports of the shadow, - for none; "+
 		"without this flag, a new one\namong the temporary files of the system")
-	fs.StringVar(&cfg.metrics, "metrics", "", "`HOST:PORT` at which to serve the metrics of the shadow while the acts play,\n"+
+	fs.StringVar(&cfg.metrics, "metrics", "", "`HOST:PORT` at which to serve the metrics of the stores and the shadow while the acts\nplay, "+
 		"such as 127.0.0.1:0 for a free port")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

@@ -35,19 +35,21 @@ func byHand(on *endpoint) path { return path{name: "WATCH by hand", on: on} }
 
 // onCAS is the service on rmw.Store, with WATCH underneath.
 func onCAS(on *endpoint) path {
-	return path{"cas", on, func(rdb *redis.Client) store { return cas.New(rdb, cas.Config{}) }}
+	return path{"cas", on, func(rdb *redis.Client) store { return on.metrics.measured("cas", cas.New(rdb, cas.Config{})) }}
 }
 
 // onLock is the service on lockupdate. Only the store differs.
 func onLock(on *endpoint, name string, cfg lockupdate.Config) path {
-	cfg.LockName = lockName
-	return path{name, on, func(rdb *redis.Client) store { return lockupdate.New(rdb, cfg) }}
+	cfg.LockName, cfg.Observer = lockName, on.metrics.locks()
+	return path{name, on, func(rdb *redis.Client) store { return on.metrics.measured("lockupdate", lockupdate.New(rdb, cfg)) }}
 }
 
 // onLockOnly is the service on the lock alone.
 func onLockOnly(on *endpoint, name string, cfg lockupdate.Config) path {
-	cfg.LockName = lockName
-	return path{name, on, func(rdb *redis.Client) store { return lockOnly{lockupdate.New(rdb, cfg), rdb} }}
+	cfg.LockName, cfg.Observer = lockName, on.metrics.locks()
+	return path{name, on, func(rdb *redis.Client) store {
+		return on.metrics.measured("lock only", lockOnly{lockupdate.New(rdb, cfg), rdb})
+	}}
 }
 
 // lockName keeps the prefix of a key.

@@ -79,6 +79,7 @@ func (r *rehearsal) open(ctx context.Context) (err error) {
 	if r.stage, err = newStage(ctx, r.cfg); err != nil {
 		return errors.Join(err, r.metrics.close(), r.reports.close())
 	}
+	r.stage.legacy.metrics, r.stage.proxy.metrics = r.metrics, r.metrics
 	where := "No server is needed: Redis and the proxy run in this process, and the traffic is real, over loopback TCP."
 	if r.stage.real {
 		where = fmt.Sprintf("On real servers: Redis %s, proxy %s. All keys begin with %s, and are deleted at the end.",
