@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -32,6 +31,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/shadow/report"
+	"github.com/unwatch/unwatch/shadow/report/reporttest"
 )
 
 const observeDocs = "../docs/observe/"
@@ -197,7 +197,7 @@ func (m *monitored) unanswered(ctx context.Context, queries []string) []string {
 	})
 }
 
-// active returns the names of the alerts whose expression holds.
+// active returns the names and jobs of the alerts whose expression holds.
 func (m *monitored) active(ctx context.Context) map[string]bool {
 	m.t.Helper()
 	var data struct {
@@ -206,7 +206,7 @@ func (m *monitored) active(ctx context.Context) map[string]bool {
 	m.get(ctx, "alerts", &data)
 	names := map[string]bool{}
 	for _, a := range data.Alerts {
-		names[a.Labels["alertname"]] = true
+		names[a.Labels["alertname"]+" "+a.Labels["job"]] = true
 	}
 	return names
 }
@@ -226,6 +226,9 @@ func TestLongDashboardAndAlerts(t *testing.T) {
 	prom := monitor(t, map[string]http.Handler{
 		"/service":        promhttp.HandlerFor(w.registry, promhttp.HandlerOpts{}),
 		"/shadow/metrics": f.fleet[0].Handler(),
+		"/unverified/metrics": report.Handler(func(context.Context) (*report.Report, error) {
+			return reporttest.Empty(), nil
+		}, report.Policy{}),
 		"/live": http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 			if r := found.Load(); r != nil {
 				assert.NoError(t, r.WritePrometheus(rw))
@@ -235,17 +238,22 @@ func TestLongDashboardAndAlerts(t *testing.T) {
 	began := time.Now()
 	// Counters increase from one scrape to another.
 	require.NoError(t, w.update("healthy", nil))
-	for len(prom.unanswered(ctx, []string{`rate(unwatch_locks_lost_total[1m])`, `rate(shadow_verdict[1m])`})) > 0 {
+	for len(prom.unanswered(ctx, []string{`rate(unwatch_locks_lost_total[1m])`, `rate(shadow_verdict{job="shadow"}[1m])`})) > 0 {
 		require.NoError(t, ctx.Err())
 	}
-	for name := range prom.active(ctx) {
-		assert.Equal(t, "ShadowUnverified", name, "active before any fault")
+	const verified, unverified = "ShadowUnverified shadow", "ShadowUnverified unverified"
+	active := map[string]bool{verified: true}
+	for active[verified] || !active[unverified] {
+		_, err := f.fleet[0].Verify(ctx)
+		require.NoError(t, err)
+		active = prom.active(ctx)
 	}
+	assert.Equal(t, map[string]bool{unverified: true}, active, "active before any fault")
 
 	found.Store(looked(t, live.Address{Host: w.server.Addr}, live.Config{Profile: proxycompat.Codis32()}, func() {
 		updates(t, cas.New(named(t, w.server.Addr, "legacy"), cas.Config{}), 3)
 	}))
-	queries, seen, silent := dashboardQueries(t), map[string]bool{}, map[string]bool{}
+	queries, silent := dashboardQueries(t), map[string]bool{}
 	for _, a := range alerts(t) {
 		queries = append(queries, a.always())
 		silent[a.Alert] = true
@@ -254,8 +262,9 @@ func TestLongDashboardAndAlerts(t *testing.T) {
 	for round := uint64(0); len(queries)+len(silent) > 0 || picture != "" && time.Since(began) < 45*time.Second; round++ {
 		require.Less(t, time.Since(began), limit, "without a series: %q; not active: %v", queries, silent)
 		// Alerts on a share of the traffic only hold if each round has its faults, and little besides.
+		w.loseReply() // alone, or renewals of the same flush would lose their replies, too
 		var faults sync.WaitGroup
-		for _, fault := range []func(){w.loseLock, w.loseReply, w.refuseRenewal, w.waitLong, w.conflict, w.outage} {
+		for _, fault := range []func(){w.loseLock, w.refuseRenewal, w.waitLong, w.conflict, w.outage, w.combine} {
 			faults.Go(fault)
 		}
 		faults.Wait()
@@ -264,8 +273,12 @@ func TestLongDashboardAndAlerts(t *testing.T) {
 			require.NoError(t, w.update("healthy", nil))
 		}
 		queries = prom.unanswered(ctx, queries)
-		maps.Copy(seen, prom.active(ctx))
-		maps.DeleteFunc(silent, func(name string, _ bool) bool { return seen[name] })
+		active = prom.active(ctx)
+		assert.NotContains(t, active, verified)
+		for alert := range active {
+			name, _, _ := strings.Cut(alert, " ")
+			delete(silent, name)
+		}
 		away.Store(!silent["ShadowDrift"]) // then comparisons are missed
 	}
 	if picture != "" {

@@ -3,8 +3,10 @@ package integration
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -34,6 +36,7 @@ type faultyService struct {
 	store    rmw.Store
 	stopped  *lockupdate.Store // its server has ended
 	safe     chan struct{}
+	written  atomic.Int64 // values, each of them new
 }
 
 func newFaultyService(t *testing.T) *faultyService {
@@ -64,7 +67,8 @@ func newFaultyService(t *testing.T) *faultyService {
 			}
 		}
 	}
-	w.locks = open(w.relay.Options(), "lockupdate", lockupdate.Config{Lease: 2 * time.Second, Observer: observer})
+	w.locks = open(w.relay.Options(), "lockupdate",
+		lockupdate.Config{Lease: 2 * time.Second, Observer: observer, OnEvent: metrics.Events("lockupdate")})
 	w.store = rmw.Chain(w.locks, metrics.Updates("lockupdate"))
 	ended := servers.Redis(t)
 	ended.Stop()
@@ -79,9 +83,23 @@ func (w *faultyService) update(key string, meanwhile func()) error {
 		if n++; n == 1 && meanwhile != nil {
 			meanwhile()
 		}
-		return rmw.String("by " + key), nil
+		return rmw.String(fmt.Sprintf("by %s, %d", key, w.written.Add(1))), nil
 	})
 	return err
+}
+
+// combine has one commit write several updates, and reads the result.
+func (w *faultyService) combine() {
+	var updates sync.WaitGroup
+	assert.NoError(w.t, w.locks.WithLock(w.t.Context(), "busy", func(context.Context) error {
+		for range 3 {
+			updates.Go(func() { assert.NoError(w.t, w.update("busy", nil)) })
+		}
+		return nil
+	}))
+	updates.Wait()
+	_, err := w.store.Read(w.t.Context(), rmw.Key{Name: "busy"})
+	assert.NoError(w.t, err)
 }
 
 func (w *faultyService) loseLock() {

@@ -2,8 +2,11 @@ package observe
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -281,4 +284,58 @@ func TestSeriesExistFromTheStart(t *testing.T) {
 
 func TestPageHasTheTable(t *testing.T) {
 	require.NoError(t, doccheck.HasLines("../../docs/observe.md", Table()))
+}
+
+// Each metric is on a panel or in an alert, and the picture has the panels.
+func TestEachMetricIsShown(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile("../../docs/observe/" + name)
+		require.NoError(t, err)
+		return string(text)
+	}
+	dashboard, picture := read("dashboard.json"), read("dashboard.svg")
+	queries := dashboard + read("alerts.yml")
+	for _, m := range Metrics() {
+		assert.True(t, regexp.MustCompile(`\b`+m.Prometheus()+`(_bucket|_count|_sum)?\b`).MatchString(queries), m.Prometheus())
+	}
+	var d struct{ Panels []struct{ Title string } }
+	require.NoError(t, json.Unmarshal([]byte(dashboard), &d))
+	var titles []string
+	for _, p := range d.Panels {
+		titles = append(titles, p.Title)
+	}
+	var drawn []string
+	for _, m := range regexp.MustCompile(`font-weight="600"[^>]*>([^<]*)<`).FindAllStringSubmatch(picture, -1) {
+		drawn = append(drawn, m[1])
+	}
+	assert.Equal(t, titles, drawn, "draw the picture again: make dashboard")
+}
+
+// The page explains each reason of an error, and of a loss.
+func TestPageExplainsReasons(t *testing.T) {
+	page, err := os.ReadFile("../../docs/observe.md")
+	require.NoError(t, err)
+	rows, _, _ := strings.Cut(string(page), "\nAn error of `fn` that wraps")
+	_, rows, found := strings.Cut(rows, "| word | the call |\n|---|---|\n")
+	require.True(t, found)
+	var words []string
+	for line := range strings.Lines(rows) {
+		first, _, _ := strings.Cut(strings.TrimPrefix(line, "|"), "|")
+		for _, m := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(first, -1) {
+			words = append(words, m[1])
+		}
+	}
+	assert.ElementsMatch(t, Reasons(), words)
+	_, losses, found := strings.Cut(string(page), "- `reason` is ")
+	require.True(t, found)
+	losses, _, _ = strings.Cut(losses, "\n- ")
+	words = nil
+	for _, m := range regexp.MustCompile(`\*(\w+)\*`).FindAllStringSubmatch(losses, -1) {
+		words = append(words, m[1])
+	}
+	want := []string{Other}
+	for _, loss := range lock.Losses() {
+		want = append(want, string(loss))
+	}
+	assert.ElementsMatch(t, want, words)
 }
