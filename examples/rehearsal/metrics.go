@@ -99,7 +99,8 @@ func (m *metrics) series(metric *observe.Metric, values ...string) observe.Recor
 			labels = append(labels, a.Label())
 		}
 		f = &exposition.Family{
-			Name: metric.Prometheus(), Kind: string(metric.Kind), Help: metric.Help, Labels: strings.Join(labels, " "), Bounds: metric.Buckets,
+			Name: metric.Prometheus(), Kind: string(metric.Kind), Help: metric.Help,
+			Labels: strings.Join(labels, " "), Bounds: metric.Buckets,
 		}
 		m.families[metric] = f
 	}

@@ -15,7 +15,11 @@ import (
 const Type = "text/plain; version=0.0.4; charset=utf-8"
 
 // The kinds of a Family.
-const Counter, Gauge, Histogram = "counter", "gauge", "histogram"
+const (
+	Counter   = "counter"
+	Gauge     = "gauge"
+	Histogram = "histogram"
+)
 
 // Family is a metric with all its series, in the order in which they were made. Each method takes the values of
 // Labels. It is not safe for concurrent use.

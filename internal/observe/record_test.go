@@ -256,7 +256,8 @@ func TestStats(t *testing.T) {
 	r.Unregister("never registered")
 	require.NoError(t, r.Register("a", statistics{Renewed: 1, RenewFailures: 2, Conflicted: 4, Combined: 5}))
 	assert.Equal(t, []string{
-		"unwatch.commit.conflicts[a] 4", "unwatch.lock.renewals[a failed] 2", "unwatch.lock.renewals[a renewed] 1", "unwatch.updates.combined[a] 5",
+		"unwatch.commit.conflicts[a] 4", "unwatch.lock.renewals[a failed] 2", "unwatch.lock.renewals[a renewed] 1",
+		"unwatch.updates.combined[a] 5",
 	}, told())
 }
 

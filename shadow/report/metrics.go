@@ -166,7 +166,8 @@ func (r *Report) metrics(verdict Verdict) []metric {
 			func(f *exposition.Family) { addClasses(f, v.Findings) }},
 
 		{"shadow_process_info", gauge, "1 for each process: the mode somebody asked for, and what is in effect.",
-			"process build asked effective", processes(func(f *exposition.Family, p Process) { f.Flag(true, p.Name, p.Build, p.Asked, p.Mode) })},
+			"process build asked effective",
+			processes(func(f *exposition.Family, p Process) { f.Flag(true, p.Name, p.Build, p.Asked, p.Mode) })},
 		{"shadow_ramp_ratio", gauge, "Share of the keys that are in the shadow, 0 to 1.", "process",
 			processes(func(f *exposition.Family, p Process) { f.Least(p.Percent/100, p.Name) })},
 		{"shadow_process_seen_timestamp_seconds", gauge, "When a process was last heard of.", "process",
