@@ -16,6 +16,8 @@
 //   - I6: a move makes the value live no longer than by the delay of one command, and no shorter.
 //   - I7: whenever nothing is in flight, one process alone moves the key to either store within 12
 //     commands, and the truth is there.
+//   - I8: whenever nothing is in flight, a sweep over the names of both stores leaves no marker in the
+//     new store, so that the key can be used without the old one.
 //
 // A failover loses the writes that the replica lacks. A partition leaves two primaries: each look
 // and each command reaches either primary, until the old one is demoted.

@@ -65,6 +65,8 @@ type Config struct {
 	Shortcuts bool
 	// TakesBack is a negative control: a mover takes its reservation back if the old store has no value.
 	TakesBack bool
+	// SweepsOldOnly is a negative control: the last sweep visits no name that only the new store has.
+	SweepsOldOnly bool
 
 	// Decide replaces protocol.Decide in a negative control.
 	Decide func(old, new protocol.Look) protocol.Step
@@ -383,7 +385,7 @@ func (c *Config) play(s *state, decide func(old, new register) protocol.Step) (h
 	return 0, "a process alone finds no home within 12 commands"
 }
 
-// ended checks I4 and I7 in a state with nothing in flight.
+// ended checks I4, I7 and I8 in a state with nothing in flight.
 func (c *Config) ended(s state) string {
 	if c.Copy != 0 && s.stores[protocol.Old].kind == protocol.Sealed {
 		return "" // this control cannot finish a move, and is not there to
@@ -396,6 +398,7 @@ func (c *Config) ended(s state) string {
 	if problem == "" && found.value != truth.value {
 		problem = fmt.Sprintf("a process that knows nothing finds %d, the truth is %d", found.value, truth.value)
 	}
+	swept := s
 	for _, kind := range []Kind{Forward, Backward} {
 		if problem != "" {
 			break
@@ -405,6 +408,17 @@ func (c *Config) ended(s state) string {
 		if problem == "" {
 			problem = c.broken(&moved)
 		}
+		if kind == Forward && c.sweepFinds(s) {
+			swept = moved
+		}
+	}
+	if problem == "" && !swept.stores[protocol.New].open() {
+		problem = "a marker of the new store blocks the key when the old store is gone"
 	}
 	return problem
+}
+
+// sweepFinds says whether a sweep meets the name of the key.
+func (c *Config) sweepFinds(s state) bool {
+	return !s.stores[protocol.Old].look().Absent || !s.stores[protocol.New].look().Absent && !c.SweepsOldOnly
 }
