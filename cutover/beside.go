@@ -22,8 +22,10 @@ func Beside(store rmw.Store) rmw.Store {
 	return b
 }
 
+const besidePrefix = "~copy:"
+
 func besideOf(key rmw.Key) rmw.Key {
-	key.Name = "~copy:" + key.Name
+	key.Name = besidePrefix + key.Name
 	return key
 }
 

@@ -303,6 +303,6 @@ func TestCompleteUsesTheNewStoreOnly(t *testing.T) {
 		eval(room.Name, "seal", "2"+nonce[1:], "1"+nonce[1:], 1000)
 		err = update(add("z"))(p)
 		require.ErrorIs(t, err, rmw.ErrUnavailable)
-		require.ErrorContains(t, err, "set the stage to Copying")
+		require.ErrorContains(t, err, "a sweep with SweepConfig.NewMasters (-new-masters) removes it")
 	})
 }

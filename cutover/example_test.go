@@ -81,7 +81,7 @@ func ExampleFromKey() {
 	defer before.Close()
 	defer after.Close()
 	ctx := context.Background()
-	if err := cutover.Publish(ctx, "desk", before, after, cutover.Stage{Phase: cutover.Copying, Percent: 5}); err != nil {
+	if err := cutover.Publish(ctx, "desk", before, after, cutover.Stage{}); err != nil {
 		panic(err)
 	}
 
@@ -102,5 +102,5 @@ func ExampleFromKey() {
 
 	present, err := stage.Stage(ctx)
 	fmt.Println(present, err)
-	// Output: copying 5 % <nil>
+	// Output: follow <nil>
 }

@@ -78,19 +78,16 @@ func (m *mover) settle(ctx context.Context, key string, goal goal) (home, error)
 			step = protocol.Move(goal.to, old.Look, new.Look)
 			if step.Do == protocol.Refuse {
 				step, stays = protocol.Step{Do: protocol.Use, Side: protocol.Old}, true
-				if refused++; refused < 3 {
-					step.Do = protocol.Again
+				if refused++; refused < 3 { // the looks may be of different moments
+					if err := redisx.Sleep(ctx, pause.Delay(attempt, rand.Float64())); err != nil {
+						return home{}, err
+					}
+					continue
 				}
 			}
 		}
-		switch step.Do {
-		case protocol.Use:
+		if step.Do == protocol.Use {
 			return home{Side: step.Side, Known: true, Stays: stays, Type: [2]marker.Look{old, new}[step.Side].Type}, nil
-		case protocol.Again:
-			if err := redisx.Sleep(ctx, pause.Delay(attempt, rand.Float64())); err != nil {
-				return home{}, err
-			}
-			continue
 		}
 		if step.If != protocol.Always {
 			again, err := m.look(ctx, protocol.Old, key)
@@ -272,8 +269,8 @@ func (m *mover) unreserve(ctx context.Context, key string) (home, error) {
 	if err == nil && new.Reservation() {
 		new, err = m.send(ctx, protocol.New, marker.Unreserve(key, new.Nonce))
 	} else if err == nil && new.Kind != protocol.Open {
-		err = fmt.Errorf("%w: the stage is Complete, and the key is on its way to the old store; "+
-			"set the stage to Copying until every key has moved", rmw.ErrUnavailable)
+		err = fmt.Errorf("%w: the stage is Complete, and the new store has a marker of the key from an earlier stage; "+
+			"a sweep with SweepConfig.NewMasters (-new-masters) removes it", rmw.ErrUnavailable)
 	}
 	return home{Side: protocol.New, Known: true, Type: new.Type}, err
 }

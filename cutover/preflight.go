@@ -12,11 +12,16 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
+// gateOwn is the gate of a Preflight that Publish demands for the first Copying.
+const gateOwn = "own keys, new"
+
 // Preflight checks the conditions of a cut-over before the first key moves. It reads both stores and
 // writes nothing. A condition that it cannot read, such as the configuration of a server behind a
-// proxy, is GateUnknown. Without cfg.Masters it checks the servers only, not the keys.
+// proxy, is GateUnknown. [Publish] needs its gates for the first Copying.
 //
-// It cannot see blind writers and processes without this package: see migrate-check live.
+// Without cfg.Masters it looks at no key of the old store. Without cfg.NewMasters the condition of the
+// new store's own keys is GateClosed. It cannot see blind writers and processes without this package:
+// see migrate-check live.
 func (s *Store) Preflight(ctx context.Context, cfg SweepConfig) ([]Gate, error) {
 	err := s.invalid
 	if err == nil {
@@ -27,36 +32,46 @@ func (s *Store) Preflight(ctx context.Context, cfg SweepConfig) ([]Gate, error) 
 	}
 	defer s.gate.Leave()
 	var gates []Gate
-	for _, side := range []protocol.Side{protocol.Old, protocol.New} {
-		gates = append(gates, s.runsScripts(ctx, side), s.evictsNoMarker(ctx, side))
+	for side, masters := range [][]Scanner{cfg.Masters, cfg.NewMasters} {
+		gates = append(gates, s.runsScripts(ctx, protocol.Side(side)), s.evictsNoMarker(ctx, protocol.Side(side), masters))
 	}
 	gates = append(gates, s.replicates(ctx, protocol.Old), s.replicates(ctx, protocol.New))
-	if len(cfg.Masters) == 0 || gates[0].State != GateOpen || gates[2].State != GateOpen {
+	if gates[0].State != GateOpen || gates[2].State != GateOpen {
 		return gates, nil // no key can be looked at
 	}
-	report, err := s.Verify(ctx, cfg)
-	if err != nil {
-		return gates, err
-	}
-	for _, row := range []struct {
-		name string
-		keys Keys
-		do   string
-	}{
-		{"two homes", report.TwoHomes, "delete them in the new store, and keep mirrors away from these names"},
-		{"markers with an expiry", report.Expiring, "PERSIST them, and find the process that sends EXPIRE"},
-		{"impossible states", report.Illegal, "find the writer that copies markers"},
-		{"no answer", report.Failed, "repair the store that does not answer"},
-	} {
-		g := Gate{Name: row.name, Have: fmt.Sprint(row.keys.Count), Need: "0", State: GateOpen}
-		if row.keys.Count > 0 {
-			g.State, g.Do = GateClosed, row.do+": "+some(row.keys.Names)
+	report := Report{}
+	if len(cfg.Masters) > 0 {
+		if report, err = s.Verify(ctx, cfg); err != nil {
+			return gates, err
 		}
-		gates = append(gates, g)
+	} else if len(cfg.NewMasters) > 0 {
+		every := func(_ context.Context, names []string) []string { return names }
+		if err = s.verifyNew(ctx, Stage{}, cfg, &report, every); err != nil {
+			return gates, err
+		}
 	}
+	own := zero(gateOwn, report.Unmarked, "move them to the old store or delete them, before a process serves them; "+
+		"name those of other services in SweepConfig.Foreign (-foreign)")
+	if report.NewMasters < max(report.AllNewMasters, 1) {
+		own.State, own.Have = GateClosed, "not looked at"
+		own.Do = "name every server of the new store in SweepConfig.NewMasters (-new-masters), behind its proxy"
+	}
+	gates = append(gates, own,
+		zero("two homes", report.TwoHomes, "delete them in the new store, and keep mirrors away from these names"),
+		zero("markers with an expiry", report.Expiring, "PERSIST them, and find the process that sends EXPIRE"),
+		zero("no answer", report.Failed, "repair the store that does not answer"))
 	return append(gates,
 		Gate{Name: "keys too large", Have: fmt.Sprint(report.TooLarge.Count), Need: "0 at the end", State: GateOpen},
 		Gate{Name: "keys of other types", Have: fmt.Sprint(report.OtherType.Count), Need: "0 at the end", State: GateOpen}), nil
+}
+
+// zero is the condition that there are no such keys.
+func zero(name string, keys Keys, do string) Gate {
+	g := Gate{Name: name, Have: fmt.Sprint(keys.Count), Need: "0", State: GateOpen}
+	if keys.Count > 0 {
+		g.State, g.Do = GateClosed, do+": "+some(keys.Names)
+	}
+	return g
 }
 
 func (s *Store) runsScripts(ctx context.Context, side protocol.Side) Gate {
@@ -68,27 +83,47 @@ func (s *Store) runsScripts(ctx context.Context, side protocol.Side) Gate {
 	return g
 }
 
-func (s *Store) evictsNoMarker(ctx context.Context, side protocol.Side) Gate {
+// evictsNoMarker reads the policy by way of the store, or else from each master.
+func (s *Store) evictsNoMarker(ctx context.Context, side protocol.Side, masters []Scanner) Gate {
 	g := Gate{Name: fmt.Sprintf("eviction, %v", side), Need: "not allkeys-*", State: GateOpen}
-	var policy string
+	policies := []string{s.policy(ctx, s.mover.clients[side].Process)}
+	if policies[0] == "" && len(masters) > 0 {
+		policies = nil
+		for _, master := range masters {
+			policy := ""
+			if client, ok := master.(Commands); ok {
+				policy = s.policy(ctx, client.Process)
+			}
+			policies = append(policies, policy)
+		}
+	}
+	for _, policy := range policies {
+		switch {
+		case policy == "":
+			g.State, g.Have = GateUnknown, "cannot be read"
+			g.Do = "read maxmemory-policy on each server: an evicted marker leaves two homes"
+			return g
+		case policy != "noeviction" && !strings.HasPrefix(policy, "volatile-"):
+			g.State, g.Have = GateClosed, policy
+			g.Do = "change maxmemory-policy on each server: an evicted marker leaves two homes"
+			return g
+		}
+		g.Have = policy
+	}
+	return g
+}
+
+// policy returns the maxmemory-policy, "" if it cannot be read.
+func (s *Store) policy(ctx context.Context, process func(context.Context, redis.Cmder) error) string {
 	cmd, err := await(ctx, s.gate, func(ctx context.Context) *redis.MapStringStringCmd {
 		cmd := redis.NewMapStringStringCmd(ctx, "config", "get", "maxmemory-policy")
-		_ = s.mover.clients[side].Process(ctx, cmd)
+		_ = process(ctx, cmd)
 		return cmd
 	})
-	if err == nil {
-		policy = cmd.Val()["maxmemory-policy"]
+	if err != nil {
+		return ""
 	}
-	switch {
-	case policy == "":
-		g.State, g.Have = GateUnknown, "cannot be read"
-		g.Do = "read maxmemory-policy on each server: an evicted marker leaves two homes"
-		return g
-	case policy != "noeviction" && !strings.HasPrefix(policy, "volatile-"):
-		g.State, g.Do = GateClosed, "change maxmemory-policy on each server: an evicted marker leaves two homes"
-	}
-	g.Have = policy
-	return g
+	return cmd.Val()["maxmemory-policy"]
 }
 
 func (s *Store) replicates(ctx context.Context, side protocol.Side) Gate {

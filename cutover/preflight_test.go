@@ -66,6 +66,13 @@ func TestPreflight(t *testing.T) {
 				})
 			},
 		},
+		"a key only in the new store": {
+			sides: [2]operator{sound, sound}, closed: "own keys, new", do: "before a process serves them; name those of other services " +
+				"in SweepConfig.Foreign (-foreign): other",
+			prepare: func(t *testing.T, _ *rig, p process) {
+				require.NoError(t, p.clients[1].Set(t.Context(), "other", "foreign", 0).Err())
+			},
+		},
 		"values in the new store": {
 			sides: [2]operator{sound, sound}, closed: "two homes", do: "delete them in the new store, and keep mirrors away from these names: room",
 			prepare: func(t *testing.T, _ *rig, p process) {
@@ -90,7 +97,7 @@ func TestPreflight(t *testing.T) {
 				for i, c := range p.clients {
 					c.AddHook(tc.sides[i])
 				}
-				gates, err := p.Preflight(t.Context(), r.sweep(16))
+				gates, err := p.Preflight(t.Context(), r.both(16))
 				require.NoError(t, err)
 				for _, g := range gates {
 					if g.Name != tc.closed {
@@ -103,14 +110,78 @@ func TestPreflight(t *testing.T) {
 					tc.closed = ""
 				}
 				assert.Empty(t, tc.closed)
-				v, err := p.Read(t.Context(), rmw.Key{Name: "other"})
-				if name != "no Lua" {
-					require.NoError(t, err)
-					assert.False(t, v.Exists())
-				}
 			})
 		})
 	}
+}
+
+// Without clients of its servers, nothing is known of the keys of the new store. A scan of it alone finds
+// them, also those that the old store has.
+func TestPreflightOfTheNewStore(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		p := r.open(follow)
+		for name, side := range map[string]int{"only": 1, "twice": 1, "foreign": 1, "moves": 0} {
+			require.NoError(t, p.clients[side].Set(t.Context(), name, "x", 0).Err())
+		}
+		require.NoError(t, p.clients[0].Set(t.Context(), "twice", "x", 0).Err())
+		closed := func(cfg cutover.SweepConfig) (gates []string) {
+			all, err := p.Preflight(t.Context(), cfg)
+			require.NoError(t, err)
+			for _, g := range all {
+				if g.State == cutover.GateClosed {
+					gates = append(gates, g.Name+": "+g.Have+": "+g.Do)
+				}
+			}
+			return gates
+		}
+		const own, other = "own keys, new: ", "two homes: 1: delete them in the new store, and keep mirrors away from these names: twice"
+		assert.Equal(t, []string{own + "not looked at: name every server of the new store in SweepConfig.NewMasters (-new-masters), behind its proxy"},
+			closed(cutover.SweepConfig{}))
+		cfg := r.both(16)
+		cfg.Masters = nil
+		cfg.Foreign = func(name string) bool { return name == "foreign" }
+		assert.Equal(t, []string{own + "1: move them to the old store or delete them, before a process serves them; " +
+			"name those of other services in SweepConfig.Foreign (-foreign): only", other}, closed(cfg))
+	})
+}
+
+// asked is a server that answers CONFIG GET.
+type asked struct {
+	engine
+	operator
+}
+
+func (a asked) Process(_ context.Context, cmd redis.Cmder) error {
+	return a.ProcessHook(nil)(context.Background(), cmd)
+}
+
+func (asked) Pipeline() redis.Pipeliner { return nil }
+
+// Behind a proxy, the policy is that of the servers.
+func TestPreflightAsksTheServers(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		p, cfg := r.open(follow), r.both(16)
+		for _, tc := range []struct {
+			policies [2]string
+			want     cutover.Gate
+		}{
+			{[2]string{"noeviction", "volatile-ttl"}, cutover.Gate{Have: "volatile-ttl", State: cutover.GateOpen}},
+			{[2]string{"noeviction", "allkeys-lru"}, cutover.Gate{
+				Have: "allkeys-lru", State: cutover.GateClosed, Do: "change maxmemory-policy on each server: an evicted marker leaves two homes",
+			}},
+			{[2]string{"noeviction", ""}, cutover.Gate{
+				Have: "cannot be read", State: cutover.GateUnknown, Do: "read maxmemory-policy on each server: an evicted marker leaves two homes",
+			}},
+		} {
+			for i, policy := range tc.policies {
+				cfg.NewMasters[i] = asked{engine{r.proxies[1].Engine(i)}, operator{policy: policy}}
+			}
+			gates, err := p.Preflight(t.Context(), cfg)
+			require.NoError(t, err)
+			tc.want.Name, tc.want.Need = "eviction, new", "not allkeys-*"
+			assert.Contains(t, gates, tc.want)
+		}
+	})
 }
 
 // Preflight returns when its ctx ends, and after Close.

@@ -35,6 +35,28 @@ func advance(last, next Stage) error {
 	return nil
 }
 
+// permit reports, as an [rmw.ErrInvalid], that the gates do not permit the step.
+func permit(last, next Stage, gates []Gate) error {
+	need, do := "", ""
+	switch {
+	case last.Phase == Follow && next.Phase == Copying:
+		need, do = gateOwn, "run Store.Preflight with SweepConfig.NewMasters, and pass its gates"
+	case last.Phase == Copying && next.Phase == Complete:
+		need, do = gateVerify, "sweep and verify, and pass the gates of Ready"
+	default:
+		return nil
+	}
+	if !slices.ContainsFunc(gates, func(g Gate) bool { return g.Name == need }) {
+		return fmt.Errorf("%w: %v needs the condition %q: %s", rmw.ErrInvalid, next.Phase, need, do)
+	}
+	for _, g := range gates {
+		if g.State == GateClosed || g.State != GateOpen && next.Phase == Complete {
+			return fmt.Errorf("%w: the condition %q is %s: have %s, need %s: %s", rmw.ErrInvalid, g.Name, g.State, g.Have, g.Need, g.Do)
+		}
+	}
+	return nil
+}
+
 // Current returns the stage that is published, Follow if there is none. If it can read one store
 // only, it returns that store's stage and an error.
 func Current(ctx context.Context, name string, old, new rmw.Reader) (Stage, error) {
@@ -70,10 +92,14 @@ func greatest(answers []answer) (stage Stage, err error) {
 // same epoch there. A process that reads one of the documents only is therefore at the new stage or
 // at the one before, as any process is for two seconds, and ignores the smaller epoch later.
 //
+// gates are the conditions on which the decision is based. The step from Follow to Copying needs those of
+// a [Store.Preflight] over the new masters, none of them closed. The step to Complete needs those of
+// [Ready], all of them open. Publish refuses the step otherwise, with an rmw.ErrInvalid.
+//
 // If the new store fails, the stage has effect, and Publish returns an error: publish it again when
 // the new store answers. This way a freeze works without the new store; Complete does not. After an
 // [rmw.ErrOutcomeUnknown], read Current.
-func Publish(ctx context.Context, name string, old, new rmw.Store, stage Stage) error {
+func Publish(ctx context.Context, name string, old, new rmw.Store, stage Stage, gates ...Gate) error {
 	key, err := keyOf(name)
 	if err == nil {
 		err = stage.Validate()
@@ -99,6 +125,9 @@ func Publish(ctx context.Context, name string, old, new rmw.Store, stage Stage) 
 		case basis != 0 && basis != last.Epoch:
 			return cur, fmt.Errorf("%w: stage %v with epoch %d was published since epoch %d was read",
 				rmw.ErrContended, last.Phase, last.Epoch, basis)
+		}
+		if err = permit(last, stage, gates); err != nil {
+			return cur, err
 		}
 		stage.Epoch = last.Epoch + 1
 		return rmw.String(encode(stage)), nil

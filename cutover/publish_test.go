@@ -15,6 +15,11 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
+// permitted are the conditions that every step needs.
+var permitted = []cutover.Gate{
+	{Name: "own keys, new", State: cutover.GateOpen}, {Name: "verify", State: cutover.GateOpen},
+}
+
 // publish publishes a stage without a check of the epoch, except for Complete.
 func publish(ctx context.Context, old, new rmw.Store, stage cutover.Stage) error {
 	if stage.Phase == cutover.Complete {
@@ -24,7 +29,7 @@ func publish(ctx context.Context, old, new rmw.Store, stage cutover.Stage) error
 		}
 		stage.Epoch = now.Epoch
 	}
-	return cutover.Publish(ctx, "desk", old, new, stage)
+	return cutover.Publish(ctx, "desk", old, new, stage, permitted...)
 }
 
 func TestPublishTakesLegalStepsOnly(t *testing.T) {
@@ -109,6 +114,43 @@ func TestPublishRefuses(t *testing.T) {
 			require.ErrorIs(t, publish(ctx, broken[0], broken[1], forward), rmw.ErrInvalid)
 			assert.Zero(t, broken[0].writes+broken[1].writes)
 		}
+	}
+}
+
+// Publish refuses the first move and the last one without their conditions, and with one that is closed.
+func TestPublishNeedsGates(t *testing.T) {
+	const own, verify = "own keys, new", "verify"
+	complete := cutover.Stage{Epoch: 1, Phase: cutover.Complete}
+	for name, tc := range map[string]struct {
+		present, next cutover.Stage
+		gates         []cutover.Gate
+		want          string // of the error
+	}{
+		"first, no gates": {follow, forward, nil, `needs the condition "own keys, new": run Store.Preflight with SweepConfig.NewMasters`},
+		"first, closed": {follow, forward, []cutover.Gate{{Name: own, Have: "1", Need: "0", Do: "delete them: room", State: cutover.GateClosed}},
+			`"own keys, new" is not ready: have 1, need 0: delete them: room`},
+		"first, another closed": {follow, forward, []cutover.Gate{permitted[0], {Name: "two homes", State: cutover.GateClosed}}, `"two homes" is not ready`},
+		"first, unreadable":     {follow, forward, []cutover.Gate{permitted[0], {Name: "eviction, new", State: cutover.GateUnknown}}, ""},
+		"last, no gates":        {forward, complete, nil, `needs the condition "verify"`},
+		"last, other gates":     {forward, complete, permitted[:1], `needs the condition "verify"`},
+		"last, unverified":      {forward, complete, []cutover.Gate{{Name: verify, State: cutover.GateUnknown}}, `"verify" is not enough data`},
+		"last":                  {forward, complete, permitted, ""},
+		"back":                  {forward, reverse, nil, ""},
+		"more":                  {forward, forward, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			old, new := &place{}, &place{}
+			require.NoError(t, publish(t.Context(), old, new, tc.present))
+			before := old.document()
+			err := cutover.Publish(t.Context(), "desk", old, new, tc.next, tc.gates...)
+			if tc.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, rmw.ErrInvalid)
+			require.ErrorContains(t, err, tc.want)
+			assert.Equal(t, before, old.document())
+		})
 	}
 }
 
@@ -220,7 +262,7 @@ func TestConcurrentPublish(t *testing.T) {
 				for n := range 30 {
 					time.Sleep(time.Duration(1+(i*7+n*13)%500) * time.Millisecond)
 					err := cutover.Publish(t.Context(), "desk", a.sides[0].(rmw.Store), a.sides[1].(rmw.Store),
-						cutover.Stage{Phase: cutover.Copying, Percent: i*33 + n})
+						cutover.Stage{Phase: cutover.Copying, Percent: i*33 + n}, permitted...)
 					mu.Lock()
 					if err == nil {
 						published++

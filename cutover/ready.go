@@ -27,20 +27,37 @@ const (
 	GateUnknown GateState = "not enough data"
 )
 
-// Ready returns the conditions for the advance from the present stage to another one. passes are
-// those of the sweeper, the latest one last; only an advance to Complete needs them. A Copying that
+// Evidence is what [Ready] judges.
+type Evidence struct {
+	// Name of the cut-over, as in [FromKey]; empty for another Source. The results of other cut-overs do
+	// not count.
+	Name string
+	// Census is what [Census] returns.
+	Census []Process
+	// Passes and Reports are the results of Sweep and Verify, the latest ones last. Only Complete needs
+	// them.
+	Passes  []Pass
+	Reports []Report
+}
+
+// Ready returns the conditions for the advance from the present stage to another one. A Copying that
 // moves no more keys than before, Reverse and Freeze have no conditions but the first one, which
 // says whether [Publish] permits the step: the way back is always open.
 //
 // The conditions keep an operator from a stage at which processes would be slow or fail. Only
-// Complete depends on them for its safety.
-func Ready(present, next Stage, census []Process, passes []Pass) []Gate {
+// Complete depends on them for its safety. It needs the last two passes of Sweep and a Verify, each over
+// all names of all masters and at the present epoch. From Complete to Complete, they are the conditions
+// to remove this package from the service.
+func Ready(present, next Stage, e Evidence) []Gate {
 	gates := []Gate{legal(present, next)}
 	if next.Phase == Complete || next.Phase == Copying && !next.Freeze && !less(next, present) {
-		gates = append(gates, seen(present, census), healthy(census))
+		gates = append(gates, seen(present, e.Census), healthy(e.Census))
+	}
+	if next.Phase == Complete && present.Phase != Complete {
+		gates = append(gates, swept(present, e)...)
 	}
 	if next.Phase == Complete {
-		gates = append(gates, swept(present, passes)...)
+		gates = append(gates, verified(present, e)...)
 	}
 	return gates
 }
@@ -104,51 +121,4 @@ func some(names []string) string {
 		return strings.Join(names, "; ")
 	}
 	return strings.Join(names[:few], "; ") + fmt.Sprintf("; and %d more", len(names)-few)
-}
-
-// passesNeeded is the number of passes in a row that must find nothing: a key that is created behind
-// the cursor of one pass is seen by the next.
-const passesNeeded = 2
-
-// swept returns a gate for each figure of the last passes at the present epoch.
-func swept(present Stage, passes []Pass) []Gate {
-	last := len(passes)
-	for last > 0 && passes[last-1].Epoch == present.Epoch && len(passes)-last < passesNeeded {
-		last--
-	}
-	passes = passes[last:]
-	count := Gate{
-		Name: "passes", Have: fmt.Sprintf("%d at epoch %d", len(passes), present.Epoch), Need: fmt.Sprintf("%d in a row", passesNeeded),
-		State: GateOpen,
-	}
-	if len(passes) < passesNeeded {
-		count.State, count.Do = GateUnknown, "sweep again at this epoch"
-	}
-	gates := []Gate{count}
-	for _, figure := range []struct {
-		name string
-		of   func(Pass) int
-		do   string
-	}{
-		{"open keys", func(p Pass) int { return p.Moved + p.Kept }, "sweep again; if some stay, old code writes them"},
-		{"keys in transit", func(p Pass) int { return p.Completed + p.Failed.Count }, "sweep again; if some stay, look at the new store"},
-		{"keys too large", func(p Pass) int { return p.TooLarge.Count }, "raise Config.MaxSeal, or make them smaller"},
-		{"keys of other types", func(p Pass) int { return p.OtherType.Count }, "copy them behind a fence, and delete the old ones"},
-		{"keys with two values", func(p Pass) int { return p.Refused.Count }, "delete the new store's values that did not come by a move"},
-	} {
-		g := Gate{Name: figure.name, Need: fmt.Sprintf("0 in %d passes", passesNeeded), State: count.State}
-		most := 0
-		for _, p := range passes {
-			most = max(most, figure.of(p))
-		}
-		g.Have = fmt.Sprint(most)
-		switch {
-		case most > 0:
-			g.State, g.Do = GateClosed, figure.do
-		case g.State == GateUnknown:
-			g.Do = count.Do
-		}
-		gates = append(gates, g)
-	}
-	return gates
 }

@@ -1,6 +1,7 @@
 package cutover_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -19,51 +20,127 @@ func TestReady(t *testing.T) {
 	behind := []cutover.Process{{Name: "a", Epoch: 7}, {Name: "b", Epoch: 6}}
 	failing := []cutover.Process{{Name: "a", Epoch: 7}, {Name: "b", Epoch: 7, Error: "the new store: down"}}
 	one := cutover.Keys{Count: 1}
-	clean := []cutover.Pass{{Epoch: 7}, {Epoch: 7}}
-	const ready, not, unknown = cutover.GateOpen, cutover.GateClosed, cutover.GateUnknown
+	scanned := cutover.Scanned{
+		Cutover: "desk", Epoch: 7, Masters: 1, AllMasters: 1, NewMasters: 2, AllNewMasters: 2, Names: 23, Chosen: 20, Foreign: 3,
+	}
+	pass := func(change func(*cutover.Pass)) cutover.Pass {
+		p := cutover.Pass{Scanned: scanned, There: 20}
+		change(&p)
+		return p
+	}
+	report := func(change func(*cutover.Report)) []cutover.Report {
+		r := cutover.Report{Scanned: scanned, Equal: 15, ChangedSince: 5}
+		change(&r)
+		return []cutover.Report{r}
+	}
+	good := pass(func(*cutover.Pass) {})
+	clean := []cutover.Pass{good, good}
+	bad := func(change func(*cutover.Pass)) []cutover.Pass { return []cutover.Pass{good, pass(change)} }
+	verified := report(func(*cutover.Report) {})
+	const ready, closed, unknown = cutover.GateOpen, cutover.GateClosed, cutover.GateUnknown
+	not := func(gate string) map[string]cutover.GateState { return map[string]cutover.GateState{gate: closed} }
+	empty := cutover.Pass{Scanned: cutover.Scanned{
+		Cutover: "desk", Epoch: 7, Masters: 1, AllMasters: 1, NewMasters: 2, AllNewMasters: 2,
+	}}
+	all := func(gates ...string) map[string]cutover.GateState {
+		states := map[string]cutover.GateState{}
+		for _, name := range gates {
+			states[name] = unknown
+		}
+		return states
+	}
+	unswept := all("passes", "masters missed", "names left out", "open keys", "keys in transit", "keys too large",
+		"keys of other types", "keys with two values")
+	unverifiedAtComplete := all("verify", "verify: masters missed", "verify: new masters missed", "verify: names left out", "markers left over")
+	unverified := all("keys not moved", "wrong keys")
+	maps.Copy(unverified, unverifiedAtComplete)
 	for name, tc := range map[string]struct {
 		present, next cutover.Stage
 		census        []cutover.Process
 		passes        []cutover.Pass
+		reports       []cutover.Report
 		want          map[string]cutover.GateState // not: all ready
 	}{
-		"first keys":    {at(7, follow), copying(1), seen, nil, nil},
-		"behind":        {at(7, follow), copying(1), behind, nil, map[string]cutover.GateState{"processes": not}},
-		"failing":       {at(7, follow), copying(1), failing, nil, map[string]cutover.GateState{"errors": not}},
-		"nobody":        {at(7, follow), copying(1), nil, nil, map[string]cutover.GateState{"processes": unknown, "errors": unknown}},
-		"more":          {at(7, copying(1)), copying(2), behind, nil, map[string]cutover.GateState{"processes": not}},
-		"more labels":   {at(7, copying(1, "a")), copying(1, "a", "b"), behind, nil, map[string]cutover.GateState{"processes": not}},
-		"all labels":    {at(7, copying(1, "a")), copying(1), behind, nil, map[string]cutover.GateState{"processes": not}},
-		"fewer":         {at(7, copying(2)), copying(1), behind, nil, nil},
-		"fewer labels":  {at(7, copying(1)), copying(1, "a"), nil, nil, nil},
-		"freeze":        {at(7, copying(2)), frozen, nil, nil, nil},
-		"back":          {at(7, copying(2)), reverse, nil, nil, nil},
-		"forward again": {at(7, reverse), copying(2), behind, nil, map[string]cutover.GateState{"processes": not}},
-		"forward again, all": {at(7, cutover.Stage{Phase: cutover.Reverse, Percent: 100}), forward, behind, nil,
-			map[string]cutover.GateState{"processes": not}},
-		"illegal":           {at(7, follow), reverse, seen, nil, map[string]cutover.GateState{"step": not}},
-		"complete":          {at(7, forward), complete, seen, clean, nil},
-		"complete, behind":  {at(7, forward), complete, behind, clean, map[string]cutover.GateState{"processes": not}},
-		"complete, half":    {at(7, copying(50)), complete, seen, clean, map[string]cutover.GateState{"step": not}},
-		"complete, unswept": {at(7, forward), complete, seen, clean[:1], all(unknown)},
+		"first keys":    {at(7, follow), copying(1), seen, nil, nil, nil},
+		"behind":        {at(7, follow), copying(1), behind, nil, nil, not("processes")},
+		"failing":       {at(7, follow), copying(1), failing, nil, nil, not("errors")},
+		"nobody":        {at(7, follow), copying(1), nil, nil, nil, map[string]cutover.GateState{"processes": unknown, "errors": unknown}},
+		"more":          {at(7, copying(1)), copying(2), behind, nil, nil, not("processes")},
+		"more labels":   {at(7, copying(1, "a")), copying(1, "a", "b"), behind, nil, nil, not("processes")},
+		"all labels":    {at(7, copying(1, "a")), copying(1), behind, nil, nil, not("processes")},
+		"fewer":         {at(7, copying(2)), copying(1), behind, nil, nil, nil},
+		"fewer labels":  {at(7, copying(1)), copying(1, "a"), nil, nil, nil, nil},
+		"freeze":        {at(7, copying(2)), frozen, nil, nil, nil, nil},
+		"back":          {at(7, copying(2)), reverse, nil, nil, nil, nil},
+		"forward again": {at(7, reverse), copying(2), behind, nil, nil, not("processes")},
+		"forward again, all": {at(7, cutover.Stage{Phase: cutover.Reverse, Percent: 100}), forward, behind, nil, nil,
+			not("processes")},
+		"illegal":          {at(7, follow), reverse, seen, nil, nil, not("step")},
+		"complete":         {at(7, forward), complete, seen, clean, verified, nil},
+		"complete, behind": {at(7, forward), complete, behind, clean, verified, not("processes")},
+		"complete, half":   {at(7, copying(50)), complete, seen, clean, verified, not("step")},
+		"complete, an empty store": {at(7, forward), complete, seen, []cutover.Pass{empty, empty},
+			[]cutover.Report{{Scanned: empty.Scanned}}, nil},
+		"complete, unswept": {at(7, forward), complete, seen, clean[:1], verified, unswept},
 		"complete, passes of another epoch": {at(7, forward), complete, seen,
-			[]cutover.Pass{{Epoch: 7}, {Epoch: 6}, {Epoch: 7}}, all(unknown)},
-		"complete, open": {at(7, forward), complete, seen,
-			[]cutover.Pass{{Epoch: 7, Moved: 1}, {Epoch: 7}}, map[string]cutover.GateState{"open keys": not}},
+			[]cutover.Pass{good, pass(func(p *cutover.Pass) { p.Epoch = 6 }), good}, verified, unswept},
+		"complete, passes at several epochs": {at(7, forward), complete, seen, bad(func(p *cutover.Pass) { p.Epoch = 0 }), verified, unswept},
+		"complete, passes of another cut-over": {at(7, forward), complete, seen,
+			[]cutover.Pass{good, pass(func(p *cutover.Pass) { p.Cutover = "room" })}, verified, unswept},
+		"complete, another cut-over's pass between": {at(7, forward), complete, seen,
+			[]cutover.Pass{good, pass(func(p *cutover.Pass) { p.Cutover, p.Moved = "room", 3 }), good}, verified, nil},
+		"complete, a pass without a master": {at(7, forward), complete, seen,
+			bad(func(p *cutover.Pass) { p.AllMasters = 3 }), verified, not("masters missed")},
+		"complete, a pass that did not end": {at(7, forward), complete, seen,
+			bad(func(p *cutover.Pass) { p.Masters = 0 }), verified, not("masters missed")},
+		"complete, a pass with a pattern": {at(7, forward), complete, seen,
+			bad(func(p *cutover.Pass) { p.LeftOut, p.Names = cutover.Keys{Count: 10, Names: []string{"visitor:0"}}, 33 }), verified,
+			not("names left out")},
+		"complete, a pass that chose nothing": {at(7, forward), complete, seen,
+			bad(func(p *cutover.Pass) { p.Chosen, p.There = 0, 0 }), verified, not("names left out")},
+		"complete, a pass without its counts": {at(7, forward), complete, seen,
+			bad(func(p *cutover.Pass) { p.There = 19 }), verified, not("names left out")},
+		"complete, open": {at(7, forward), complete, seen, bad(func(p *cutover.Pass) { p.There, p.Moved = 19, 1 }), verified, not("open keys")},
 		"complete, open before": {at(7, forward), complete, seen,
-			[]cutover.Pass{{Epoch: 7, Moved: 1}, {Epoch: 7}, {Epoch: 7}}, nil},
+			[]cutover.Pass{pass(func(p *cutover.Pass) { p.There, p.Moved = 0, 20 }), good, good}, verified, nil},
 		"complete, in transit": {at(7, forward), complete, seen,
-			[]cutover.Pass{{Epoch: 7}, {Epoch: 7, Completed: 1}}, map[string]cutover.GateState{"keys in transit": not}},
+			bad(func(p *cutover.Pass) { p.There, p.Completed = 19, 1 }), verified, not("keys in transit")},
 		"complete, too large": {at(7, forward), complete, seen,
-			[]cutover.Pass{{Epoch: 7, TooLarge: one}, {Epoch: 7}}, map[string]cutover.GateState{"keys too large": not}},
+			bad(func(p *cutover.Pass) { p.There, p.TooLarge = 19, one }), verified, not("keys too large")},
 		"complete, other types": {at(7, forward), complete, seen,
-			[]cutover.Pass{{Epoch: 7}, {Epoch: 7, OtherType: one}}, map[string]cutover.GateState{"keys of other types": not}},
+			bad(func(p *cutover.Pass) { p.There, p.OtherType = 19, one }), verified, not("keys of other types")},
 		"complete, two values": {at(7, forward), complete, seen,
-			[]cutover.Pass{{Epoch: 7}, {Epoch: 7, Refused: one}}, map[string]cutover.GateState{"keys with two values": not}},
+			bad(func(p *cutover.Pass) { p.There, p.Refused = 19, one }), verified, not("keys with two values")},
+
+		"complete, unverified": {at(7, forward), complete, seen, clean, nil, unverified},
+		"complete, verified before": {at(7, forward), complete, seen, clean,
+			report(func(r *cutover.Report) { r.Epoch = 6 }), unverified},
+		"complete, another cut-over verified": {at(7, forward), complete, seen, clean,
+			report(func(r *cutover.Report) { r.Cutover = "room" }), unverified},
+		"complete, the last verify counts": {at(7, forward), complete, seen, clean,
+			append(report(func(*cutover.Report) {}), report(func(r *cutover.Report) { r.TwoHomes = one })...), not("wrong keys")},
+		"complete, verified in part": {at(7, forward), complete, seen, clean,
+			report(func(r *cutover.Report) { r.LeftOut, r.Names = one, 24 }), not("verify: names left out")},
+		"complete, a verify without a master": {at(7, forward), complete, seen, clean,
+			report(func(r *cutover.Report) { r.Masters = 0 }), not("verify: masters missed")},
+		"complete, a verify of the old store only": {at(7, forward), complete, seen, clean,
+			report(func(r *cutover.Report) { r.NewMasters, r.AllNewMasters = 0, 0 }), not("verify: new masters missed")},
+		"complete, left over": {at(7, forward), complete, seen, clean,
+			report(func(r *cutover.Report) { r.Leftover = one }), not("markers left over")},
+		"complete, a key came back": {at(7, forward), complete, seen, clean,
+			report(func(r *cutover.Report) { r.Equal, r.Open = 14, 1 }), not("keys not moved")},
+
+		"remove":             {at(7, complete), complete, seen, nil, verified, nil},
+		"remove, unverified": {at(7, complete), complete, seen, nil, nil, unverifiedAtComplete},
+		"remove, behind":     {at(7, complete), complete, behind, nil, verified, not("processes")},
+		"remove, left over": {at(7, complete), complete, seen, nil,
+			report(func(r *cutover.Report) { r.Leftover = one }), not("markers left over")},
+		"remove, keys of Complete": {at(7, complete), complete, seen, nil,
+			report(func(r *cutover.Report) { r.Unmarked, r.Equal, r.Open = one, 14, 1 }), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := map[string]cutover.GateState{}
-			for _, g := range cutover.Ready(tc.present, tc.next, tc.census, tc.passes) {
+			for _, g := range cutover.Ready(tc.present, tc.next, cutover.Evidence{Name: "desk", Census: tc.census, Passes: tc.passes, Reports: tc.reports}) {
 				if g.State != ready {
 					got[g.Name] = g.State
 					assert.NotEmpty(t, g.Do, g.Name)
@@ -81,20 +158,12 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// all is a state of every gate of the sweeper.
-func all(state cutover.GateState) map[string]cutover.GateState {
-	return map[string]cutover.GateState{
-		"passes": state, "open keys": state, "keys in transit": state, "keys too large": state, "keys of other types": state,
-		"keys with two values": state,
-	}
-}
-
 func TestGatesNameTheirMeasurements(t *testing.T) {
 	var census []cutover.Process
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		census = append(census, cutover.Process{Name: name, Epoch: 6, Error: "down"})
 	}
-	gates := cutover.Ready(cutover.Stage{Epoch: 7, Phase: cutover.Copying, Percent: 5, Labels: []string{"room"}}, forward, census, nil)
+	gates := cutover.Ready(cutover.Stage{Epoch: 7, Phase: cutover.Copying, Percent: 5, Labels: []string{"room"}}, forward, cutover.Evidence{Census: census})
 	assert.Equal(t, []cutover.Gate{
 		{Name: "step", Have: "copying 5 % of room", Need: "a step to copying 100 %", State: cutover.GateOpen},
 		{Name: "processes", Have: "0 of 5", Need: "all have seen epoch 7", State: cutover.GateClosed,

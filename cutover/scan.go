@@ -27,13 +27,18 @@ type SweepConfig struct {
 	// Masters are clients of every master of the old store. A pass in either direction scans the
 	// old store: each key that has moved has its marker there.
 	Masters []Scanner
-	// NewMasters are clients of every master of the new store, past its proxy. Verify scans them for
-	// keys without a marker, until the stage is Complete. Default: it does not. Sweep ignores them.
+	// NewMasters are clients of every master of the new store, past its proxy. A pass scans them for
+	// names that the old store does not have: keys without a marker, and markers whose key has expired.
+	// Default: it does not. [Ready] needs them for Complete.
 	NewMasters []Scanner
-	// Keys chooses a key by its name, and gives its Label. Names that begin with "~cutover:" are
-	// never asked for. Default: every key, without a Label, except names that begin with "/lock/",
+	// Keys chooses a key by its name, and gives its Label. Names that begin with "~cutover:", or with
+	// the "~copy:" of Beside, are never asked for. Default: every key, without a Label, except names that begin with "/lock/",
 	// "/fence/" or "/wait/", the keys of package lockupdate's locks.
 	Keys func(name string) (key rmw.Key, ok bool)
+	// Foreign says that no process of the cut-over uses the name, such as a key of another service. A
+	// pass leaves it alone. [Ready] refuses Complete while Keys leaves out a name that is not Foreign.
+	// Default: no name is.
+	Foreign func(name string) bool
 	// Batch is how many keys share a pipeline. A larger batch is faster, and each of its keys is
 	// without a home for longer. Up to 2 batches are in flight at once while the pass is slower than
 	// Rate, and their values are in memory. Default 16.
@@ -50,8 +55,8 @@ type SweepConfig struct {
 // VerifyConfig tunes a [Store.Verify] as a [SweepConfig] does a [Store.Sweep].
 type VerifyConfig = SweepConfig
 
-func (c *SweepConfig) validate() error {
-	if len(c.Masters) == 0 {
+func (c *SweepConfig) validate(side protocol.Side) error {
+	if side == protocol.Old && len(c.Masters) == 0 {
 		return fmt.Errorf("%w: SweepConfig.Masters is empty; give a client of every master of the old store", rmw.ErrInvalid)
 	}
 	for _, m := range slices.Concat(c.Masters, c.NewMasters) {
@@ -77,13 +82,11 @@ func (c *SweepConfig) validate() error {
 	return nil
 }
 
-func exceptLocks(name string) (rmw.Key, bool) {
-	for _, prefix := range []string{"/lock/", "/fence/", "/wait/"} {
-		if strings.HasPrefix(name, prefix) {
-			return rmw.Key{}, false
-		}
-	}
-	return rmw.Key{Name: name}, true
+func exceptLocks(name string) (rmw.Key, bool) { return rmw.Key{Name: name}, !ofLocks(name) }
+
+// ofLocks says whether the key is one of package lockupdate's locks.
+func ofLocks(name string) bool {
+	return slices.ContainsFunc([]string{"/lock/", "/fence/", "/wait/"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // Keys counts keys, and names the first of them.
@@ -100,12 +103,67 @@ func (k *Keys) add(name string) {
 	}
 }
 
-// Scanned counts the names that a pass has met. SCAN may return a name twice.
+// Scanned says what a pass has met. SCAN may return a name twice.
 type Scanned struct {
-	// Names that the masters returned.
+	// Cutover is the name of the cut-over, if the Source is [FromKey].
+	Cutover string
+	// Epoch of the Stage during the pass, 0 if it changed meanwhile.
+	Epoch uint64
+	// Masters counts the masters of the old store that were scanned to the end, of AllMasters.
+	Masters, AllMasters int
+	// NewMasters and AllNewMasters are the same for the new store.
+	NewMasters, AllNewMasters int
+	// Names that the masters of the old store returned.
 	Names int
-	// Chosen are the names that Config.Keys chose.
+	// Chosen are the names that SweepConfig.Keys chose.
 	Chosen int
+	// Foreign are the names of SweepConfig.Foreign, those of locks that Keys did not choose, and those
+	// that begin with "~cutover:" or "~copy:".
+	Foreign int
+	// LeftOut counts all other names, at which the pass did not look.
+	LeftOut Keys
+}
+
+// choose chooses a name for the pass, and counts it.
+func (n *Scanned) choose(cfg *SweepConfig, name string) (key rmw.Key, ok bool) {
+	n.Names++
+	if strings.HasPrefix(name, internalPrefix) || strings.HasPrefix(name, besidePrefix) || cfg.Foreign != nil && cfg.Foreign(name) {
+		n.Foreign++
+		return rmw.Key{}, false
+	}
+	switch key, ok = cfg.Keys(name); {
+	case ok:
+		n.Chosen++
+		key.Name = name
+	case ofLocks(name):
+		n.Foreign++
+	default:
+		n.LeftOut.add(name)
+	}
+	return key, ok
+}
+
+// all returns the number of masters that a pass must scan: that of the client, if it knows them.
+func all(ctx context.Context, store Commands, masters []Scanner) int {
+	var mu sync.Mutex
+	known := 0
+	count := func(context.Context, *redis.Client) error {
+		mu.Lock()
+		defer mu.Unlock()
+		known++
+		return nil
+	}
+	switch store := store.(type) {
+	case interface {
+		ForEachMaster(context.Context, func(context.Context, *redis.Client) error) error
+	}:
+		_ = store.ForEachMaster(ctx, count) // on an error the scan fails, too
+	case interface {
+		ForEachShard(context.Context, func(context.Context, *redis.Client) error) error
+	}:
+		_ = store.ForEachShard(ctx, count)
+	}
+	return max(known, len(masters), 1)
 }
 
 const (
@@ -117,14 +175,14 @@ const (
 	pageSize = 256
 )
 
-// scan calls visit with the chosen keys, until each master has been scanned. A call has the keys of
-// one batch, or of up to maxLanes batches while the pass is slower than Config.Rate.
-func (s *Store) scan(ctx context.Context, op string, cfg SweepConfig, seen *Scanned,
+// scan calls visit with the chosen keys, until each master of the side has been scanned. A call has the
+// keys of one batch, or of up to maxLanes batches while the pass is slower than Config.Rate.
+func (s *Store) scan(ctx context.Context, op string, side protocol.Side, cfg SweepConfig, seen *Scanned,
 	visit func(ctx context.Context, keys []rmw.Key, batch int) error,
 ) error {
 	err := s.invalid
 	if err == nil {
-		err = cfg.validate()
+		err = cfg.validate(side)
 	}
 	if err == nil {
 		err = s.gate.Enter()
@@ -142,6 +200,14 @@ func (s *Store) scan(ctx context.Context, op string, cfg SweepConfig, seen *Scan
 		case <-ctx.Done():
 		}
 	})
+	masters, scanned, known := cfg.Masters, &seen.Masters, &seen.AllMasters
+	if side == protocol.New {
+		masters, scanned, known = cfg.NewMasters, &seen.NewMasters, &seen.AllNewMasters
+		seen = new(Scanned) // the names of a pass are the old store's
+	}
+	if *known, err = await(ctx, s.gate, func(ctx context.Context) int { return all(ctx, s.mover.clients[side].Commands, masters) }); err != nil {
+		return redisx.Fail("cutover", op, rmw.Key{}, 0, redisx.Blame(ctx, err))
+	}
 	pace, lanes := pace{least: interval(cfg.Rate)}, 1
 	batch := make([]rmw.Key, 0, maxLanes*cfg.Batch)
 	flush := func() error {
@@ -164,7 +230,7 @@ func (s *Store) scan(ctx context.Context, op string, cfg SweepConfig, seen *Scan
 		return redisx.Sleep(ctx, rest)
 	}
 	err = func() error {
-		for _, master := range cfg.Masters {
+		for _, master := range masters {
 			for cursor := uint64(0); ; {
 				page, err := await(ctx, s.gate, func(ctx context.Context) *redis.ScanCmd { return master.Scan(ctx, cursor, "", pageSize) })
 				if err == nil {
@@ -175,16 +241,10 @@ func (s *Store) scan(ctx context.Context, op string, cfg SweepConfig, seen *Scan
 				}
 				names, next := page.Val()
 				for _, name := range names {
-					seen.Names++
-					if strings.HasPrefix(name, internalPrefix) {
-						continue
-					}
-					key, ok := cfg.Keys(name)
+					key, ok := seen.choose(&cfg, name)
 					if !ok {
 						continue
 					}
-					seen.Chosen++
-					key.Name = name
 					if batch = append(batch, key); len(batch) >= lanes*cfg.Batch {
 						if err := flush(); err != nil {
 							return err
@@ -195,8 +255,12 @@ func (s *Store) scan(ctx context.Context, op string, cfg SweepConfig, seen *Scan
 					break
 				}
 			}
+			if err := flush(); err != nil {
+				return err
+			}
+			*scanned++
 		}
-		return flush()
+		return nil
 	}()
 	if err == nil {
 		return nil

@@ -28,12 +28,13 @@ import (
 //   - A document of a newer version than this build knows fails each call with [rmw.ErrInvalid],
 //     until a document of a known version replaces it. The stage in force stays.
 type Poller struct {
-	name  string
-	read  func(context.Context) []answer
-	state atomic.Pointer[state]
-	first chan struct{} // closed after the first poll
-	end   context.CancelFunc
-	ended chan struct{}
+	name    string // for errors
+	cutover string // of FromKey
+	read    func(context.Context) []answer
+	state   atomic.Pointer[state]
+	first   chan struct{} // closed after the first poll
+	end     context.CancelFunc
+	ended   chan struct{}
 }
 
 // state is the result of all polls until now.
@@ -58,7 +59,7 @@ func FromKey(name string, old, new rmw.Reader) *Poller {
 	if redisx.IsNil(old) || redisx.IsNil(new) {
 		err = fmt.Errorf("%w: cutover.FromKey needs both stores, not nil", rmw.ErrInvalid)
 	}
-	return newPoller(key.Name, func(ctx context.Context) []answer {
+	return newPoller(key.Name, name, func(ctx context.Context) []answer {
 		if err != nil {
 			return []answer{{err: refusal{err}}}
 		}
@@ -72,7 +73,7 @@ func FromKey(name string, old, new rmw.Reader) *Poller {
 //
 // Increment the epoch with each change. A file that does not exist is an error, not Follow.
 func FromFile(path string) *Poller {
-	return newPoller(path, func(context.Context) []answer {
+	return newPoller(path, "", func(context.Context) []answer {
 		text, err := os.ReadFile(path)
 		return []answer{decodeText(text, err)}
 	})
@@ -84,7 +85,7 @@ func FromHTTP(client *http.Client, url string) *Poller {
 	if client == nil {
 		client = http.DefaultClient
 	}
-	return newPoller("HTTP", func(ctx context.Context) []answer { return []answer{decodeText(get(ctx, client, url))} })
+	return newPoller("HTTP", "", func(ctx context.Context) []answer { return []answer{decodeText(get(ctx, client, url))} })
 }
 
 // maxDocument bounds the body of a response, in bytes.
@@ -120,9 +121,11 @@ func decodeText(text []byte, err error) (a answer) {
 	return a
 }
 
-func newPoller(name string, read func(context.Context) []answer) *Poller {
+func newPoller(name, cutover string, read func(context.Context) []answer) *Poller {
 	ctx, end := context.WithCancel(context.Background())
-	p := &Poller{name: name, read: read, end: end, first: make(chan struct{}), ended: make(chan struct{})}
+	p := &Poller{
+		name: name, cutover: cutover, read: read, end: end, first: make(chan struct{}), ended: make(chan struct{}),
+	}
 	go p.run(ctx)
 	return p
 }

@@ -17,8 +17,6 @@ import (
 // Pass is the result of one [Store.Sweep]. Each chosen key is in one of the counts from Moved to
 // Failed.
 type Pass struct {
-	// Epoch of the Stage during the pass, 0 if it changed meanwhile.
-	Epoch uint64
 	Scanned
 	// Moved counts the keys that this pass, or a process beside it, moved to the side that the Stage
 	// wants.
@@ -39,6 +37,9 @@ type Pass struct {
 	Refused Keys
 	// Failed counts the keys for which a store did not answer. The next pass completes them.
 	Failed Keys
+	// Freed counts the names with a marker in the new store that had no other use: the key has expired
+	// or was deleted in the old one. The pass moved the absent key. They are not among Chosen.
+	Freed int
 	// Cause is the error of the last Failed key.
 	Cause error `json:"-"`
 	// Pause has the batches. Keys that moved one by one, after something unexpected, are not in it.
@@ -55,6 +56,10 @@ type Pass struct {
 // SCAN is in the next pass. The old store needs no more moves of its keys once a pass with a Stage
 // that chooses all of them has Moved, Completed and Failed none.
 //
+// Then Sweep visits each chosen name of SweepConfig.NewMasters, while the Stage moves it to the new store
+// and at Complete. A marker there, whose key is gone in the old store, would block the name for every
+// process without this package. Sweep moves the absent key, which removes the marker.
+//
 // Sweep returns when every key was visited, when ctx ends, when the Store is closed, when a SCAN
 // fails, or when all keys of a batch failed. The Pass is valid beside an error, except for the
 // batch that ctx interrupted: that one completes in the background, and Close waits for it.
@@ -63,10 +68,10 @@ func (s *Store) Sweep(ctx context.Context, cfg SweepConfig) (Pass, error) {
 	if err != nil {
 		return Pass{}, redisx.Fail("cutover", "sweep", rmw.Key{}, 0, err)
 	}
-	pass := Pass{Epoch: first.Epoch}
+	pass := Pass{Scanned: s.scanned(first)}
 	pauses, began := newPauses(), time.Now().UTC()
 	defer s.cfg.Heartbeat.sweeps(nil)
-	err = s.scan(ctx, "sweep", cfg, &pass.Scanned, func(ctx context.Context, keys []rmw.Key, batch int) error {
+	visit := func(ctx context.Context, side protocol.Side, keys []rmw.Key, batch int) error {
 		stage, err := s.stage(ctx)
 		if err != nil {
 			return err
@@ -75,10 +80,30 @@ func (s *Store) Sweep(ctx context.Context, cfg SweepConfig) (Pass, error) {
 			pass.Epoch = 0
 		}
 		s.cfg.Heartbeat.sweeps(&Progress{Began: began, Pass: pass})
+		if side == protocol.New {
+			return s.free(ctx, stage, keys, batch, &pass)
+		}
 		return s.sweepBatches(ctx, stage, keys, batch, &pass, pauses)
-	})
+	}
+	for _, side := range []protocol.Side{protocol.Old, protocol.New} {
+		if side == protocol.New && len(cfg.NewMasters) == 0 || err != nil {
+			continue
+		}
+		err = s.scan(ctx, "sweep", side, cfg, &pass.Scanned, func(ctx context.Context, keys []rmw.Key, batch int) error {
+			return visit(ctx, side, keys, batch)
+		})
+	}
 	pass.Pause = pauses.summary()
 	return pass, err
+}
+
+// scanned begins the record of a pass at the stage.
+func (s *Store) scanned(stage Stage) Scanned {
+	n := Scanned{Epoch: stage.Epoch}
+	if source, ok := s.cfg.Stage.(*Poller); ok {
+		n.Cutover = source.cutover
+	}
+	return n
 }
 
 // item is a key of a batch.
@@ -115,16 +140,7 @@ func (s *Store) sweepBatches(ctx context.Context, stage Stage, keys []rmw.Key, b
 		goal.complete = false // a sweep looks at the old store in every Phase
 		items[i] = &item{key: key.Name, goal: goal}
 	}
-	took, err := await(ctx, s.gate, func(ctx context.Context) (took []time.Duration) {
-		var mu sync.Mutex
-		inLanes(len(items), batch, func(from, to int) {
-			pauses := s.mover.advance(ctx, items[from:to])
-			mu.Lock()
-			defer mu.Unlock()
-			took = append(took, pauses...)
-		})
-		return took
-	})
+	took, err := s.inPipelines(ctx, items, batch, s.mover.advance)
 	if err != nil {
 		return err
 	}
@@ -132,6 +148,27 @@ func (s *Store) sweepBatches(ctx context.Context, stage Stage, keys []rmw.Key, b
 		pauses.add(d)
 		s.mover.pauses.add(d)
 	}
+	return s.finishAll(ctx, items, pass)
+}
+
+// inPipelines calls work with batches of the items, and returns its pauses.
+func (s *Store) inPipelines(ctx context.Context, items []*item, batch int, work func(context.Context, []*item) []time.Duration) (
+	[]time.Duration, error,
+) {
+	return await(ctx, s.gate, func(ctx context.Context) (took []time.Duration) {
+		var mu sync.Mutex
+		inLanes(len(items), batch, func(from, to int) {
+			pauses := work(ctx, items[from:to])
+			mu.Lock()
+			defer mu.Unlock()
+			took = append(took, pauses...)
+		})
+		return took
+	})
+}
+
+// finishAll counts the keys. It returns an error if all of them failed.
+func (s *Store) finishAll(ctx context.Context, items []*item, pass *Pass) error {
 	failed := 0
 	for _, it := range items {
 		if err := s.finish(ctx, it, pass); err != nil && ctx.Err() == nil {
@@ -140,7 +177,7 @@ func (s *Store) sweepBatches(ctx context.Context, stage Stage, keys []rmw.Key, b
 			pass.Cause = redisx.Fail("cutover", "sweep", rmw.Key{Name: it.key}, 0, redisx.Blame(ctx, err))
 		}
 	}
-	if failed == len(items) {
+	if failed > 0 && failed == len(items) {
 		return fmt.Errorf("all %d keys of a batch failed, the last one: %w", failed, pass.Cause)
 	}
 	return ctx.Err()

@@ -27,6 +27,15 @@ func (r *rig) sweep(batch int) cutover.SweepConfig {
 	return cutover.SweepConfig{Masters: []cutover.Scanner{r.admin(0)}, Batch: batch}
 }
 
+// both is a SweepConfig for both stores.
+func (r *rig) both(batch int) cutover.SweepConfig {
+	cfg := r.sweep(batch)
+	for i := range r.proxies[1].Backends() {
+		cfg.NewMasters = append(cfg.NewMasters, engine{r.proxies[1].Engine(i)})
+	}
+	return cfg
+}
+
 // fill stores n strings, some of them with an expiry, and every fifth key as a hash.
 func (r *rig) fill(n int) {
 	rdb := r.admin(0)
@@ -75,7 +84,7 @@ func TestSweepMovesThereAndBack(t *testing.T) {
 		}
 		names := func(names ...string) cutover.Keys { return cutover.Keys{Count: len(names), Names: names} }
 		stay := cutover.Pass{
-			Scanned:  cutover.Scanned{Names: 58, Chosen: 54},
+			Scanned:  cutover.Scanned{Names: 58, Chosen: 54, Foreign: 4, Masters: 1, AllMasters: 1},
 			TooLarge: names("large"), OtherType: cutover.Keys{Count: 2, Names: []string{"list", "set"}}, Refused: names("twice"),
 		}
 		for i, tc := range []struct {

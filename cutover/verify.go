@@ -58,8 +58,10 @@ type Report struct {
 	// Forgotten counts the keys for which a store has lost an acknowledged step, as after a
 	// failover. The next call or Sweep repairs the key from its marker.
 	Forgotten Keys
-	// Illegal counts the keys with two markers that no move makes.
-	Illegal Keys
+	// Leftover counts the names that only the new store has, with a marker: the key has expired or was
+	// deleted in the old store, which is its home. They do no harm before Complete. A Sweep over
+	// SweepConfig.NewMasters removes the markers.
+	Leftover Keys
 	// Failed counts the keys for which a store did not answer.
 	Failed Keys
 	// Cause is the error of the last Failed key.
@@ -67,39 +69,57 @@ type Report struct {
 }
 
 // Wrong is the number of keys in a state that an operator must look at: TwoHomes, Unmarked,
-// Expiring, Forgotten, Illegal and Failed.
+// Expiring, Forgotten and Failed.
 func (r Report) Wrong() int {
-	return r.TwoHomes.Count + r.Unmarked.Count + r.Expiring.Count + r.Forgotten.Count + r.Illegal.Count + r.Failed.Count
+	return r.TwoHomes.Count + r.Unmarked.Count + r.Expiring.Count + r.Forgotten.Count + r.Failed.Count
 }
 
 // Verify visits each key of the old store once and says whether its states in the two stores are
 // those of a move. It writes nothing. It may run beside updates and sweeps: a state that seems wrong
 // counts if two more looks at the key, some milliseconds apart, find it wrong as well.
 //
-// Verify scans the old store, and then SweepConfig.NewMasters for keys that are Unmarked. A key that
-// has lost its marker and was deleted since is in neither.
+// Verify scans the old store, and then SweepConfig.NewMasters for keys that are Unmarked or Leftover. A key
+// that has lost its marker and was deleted since is in neither.
 // Verify ends as [Store.Sweep] does, and its Report is valid beside an error.
 func (s *Store) Verify(ctx context.Context, cfg VerifyConfig) (Report, error) {
-	report := Report{}
-	err := s.scan(ctx, "verify", cfg, &report.Scanned, func(ctx context.Context, keys []rmw.Key, batch int) error {
-		return s.verifyBatches(ctx, namesOf(keys), batch, &report, report.add)
-	})
-	if err != nil || len(cfg.NewMasters) == 0 {
-		return report, err
+	stage, err := s.stage(ctx)
+	if err != nil {
+		return Report{}, redisx.Fail("cutover", "verify", rmw.Key{}, 0, err)
 	}
-	cfg.Masters = cfg.NewMasters
-	err = s.scan(ctx, "verify", cfg, new(Scanned), func(ctx context.Context, keys []rmw.Key, batch int) error {
-		names, err := await(ctx, s.gate, func(ctx context.Context) []string { return s.mover.absentInOld(ctx, namesOf(keys)) })
+	report := Report{Scanned: s.scanned(stage)}
+	err = s.scan(ctx, "verify", protocol.Old, cfg, &report.Scanned, func(ctx context.Context, keys []rmw.Key, batch int) error {
+		return s.verifyBatches(ctx, namesOf(keys), batch, &report, func(name string, st keyState) {
+			if st.is == leftover { // SCAN returned it, so it was in the old store a moment ago
+				st.is = absent
+			}
+			report.add(name, st)
+		})
+	})
+	if err == nil && len(cfg.NewMasters) > 0 {
+		err = s.verifyNew(ctx, stage, cfg, &report, s.mover.absentInOld)
+	}
+	if last, lastErr := s.stage(ctx); err == nil && (lastErr != nil || last.Epoch != stage.Epoch) {
+		report.Epoch = 0
+	}
+	return report, err
+}
+
+// verifyNew adds the keys of the new store that a move has not put there, among the names that which
+// selects. At Complete every process creates keys there.
+func (s *Store) verifyNew(ctx context.Context, stage Stage, cfg VerifyConfig, report *Report,
+	which func(context.Context, []string) []string,
+) error {
+	return s.scan(ctx, "verify", protocol.New, cfg, &report.Scanned, func(ctx context.Context, keys []rmw.Key, batch int) error {
+		names, err := await(ctx, s.gate, func(ctx context.Context) []string { return which(ctx, namesOf(keys)) })
 		if err != nil || len(names) == 0 {
 			return err
 		}
-		return s.verifyBatches(ctx, names, batch, &report, func(name string, st keyState) {
-			if st.is == noMarker || st.is == unanswered {
+		return s.verifyBatches(ctx, names, batch, report, func(name string, st keyState) {
+			if slices.Contains([]status{twoHomes, leftover, unanswered}, st.is) || st.is == noMarker && stage.Phase != Complete {
 				report.add(name, st)
 			}
 		})
 	})
-	return report, err
 }
 
 func namesOf(keys []rmw.Key) []string {
@@ -176,11 +196,11 @@ const (
 	noMarker
 	expiring
 	forgotten
-	illegal
+	leftover
 )
 
 func (s keyState) wrong() bool {
-	return slices.Contains([]status{unanswered, twoHomes, noMarker, expiring, forgotten, illegal}, s.is)
+	return slices.Contains([]status{unanswered, twoHomes, noMarker, expiring, forgotten}, s.is)
 }
 
 func (r *Report) add(name string, s keyState) {
@@ -211,8 +231,8 @@ func (r *Report) add(name string, s keyState) {
 		r.Expiring.add(name)
 	case forgotten:
 		r.Forgotten.add(name)
-	case illegal:
-		r.Illegal.add(name)
+	case leftover:
+		r.Leftover.add(name)
 	case unanswered:
 		r.Failed.add(name)
 		r.Cause = redisx.Fail("cutover", "verify", rmw.Key{Name: name}, 0, s.err)
@@ -253,6 +273,8 @@ func judge(oldReply, newReply marker.Reply, left redis.Cmder) keyState {
 	switch {
 	case old.Kind == protocol.Open && old.Absent && new.Kind == protocol.Open && !new.Absent:
 		return keyState{is: noMarker}
+	case old.Kind == protocol.Open && old.Absent && new.Kind != protocol.Open:
+		return keyState{is: leftover}
 	case old.Kind == protocol.Open && old.Absent:
 		return keyState{is: absent}
 	case old.Kind == protocol.Open && new.Kind == protocol.Open && !new.Absent:
@@ -265,8 +287,6 @@ func judge(oldReply, newReply marker.Reply, left redis.Cmder) keyState {
 		return keyState{is: expiring}
 	case step.Forgotten:
 		return keyState{is: forgotten}
-	case step.Do == protocol.Again:
-		return keyState{is: illegal}
 	case step.Do != protocol.Use:
 		return keyState{is: inTransit}
 	case new.Absent && !isAbsent(old.Value):

@@ -46,7 +46,7 @@ Examples:
   migrate-check cutover status -name desk -old ... -new ... -http 127.0.0.1:8080
   migrate-check cutover advance -name desk -old ... -new ... -percent 5 -dry-run
   migrate-check cutover sweep -name desk -old ... -new ... \
-    -keys 'room:*=room' -passes sweep.json
+    -foreign 'billing:*' -new-masters ... -passes sweep.json
   migrate-check cutover advance -name desk -old ... -new ... -to complete \
     -passes sweep.json
 `
@@ -61,6 +61,7 @@ type cutoverFlags struct {
 	labels      string
 	passes      string
 	keys        string
+	foreign     string
 	batch       int
 	rate        int
 	maxSeal     int
@@ -85,12 +86,13 @@ func (f *cutoverFlags) register(flags *flag.FlagSet) {
 	flags.StringVar(&f.labels, "labels", "", "copying moves keys of these labels, `A,B`; empty: all (default as before)")
 	flags.StringVar(&f.passes, "passes", "", "sweep and verify add results to this JSON `FILE`; status and advance -to complete read it")
 	flags.StringVar(&f.keys, "keys", "", "look only at names that match, `PATTERN=LABEL,...`; empty: all but locks")
+	flags.StringVar(&f.foreign, "foreign", "", "names that match, `PATTERN,...`, are of other services: leave them alone")
 	flags.IntVar(&f.batch, "batch", 16, "sweep `N` keys in one pipeline")
 	flags.IntVar(&f.rate, "rate", 0, "sweep at most `N` keys a second; 0: no limit")
 	flags.IntVar(&f.maxSeal, "max-seal", 1<<20, "values above `N` bytes stay")
 	flags.IntVar(&f.replicas, "replicas", 0, "processes have Config.Replicas of `N`; sweep waits for them, too")
 	flags.IntVar(&f.newReplicas, "new-replicas", 0, "processes have Config.NewReplicas of `N`; sweep waits for them, too")
-	flags.StringVar(&f.newMasters, "new-masters", "", "verify also scans these masters of the new store, `ADDRESS,...`")
+	flags.StringVar(&f.newMasters, "new-masters", "", "the masters of the new store, `ADDRESS,...`, behind its proxy; -to complete needs a verify of them")
 	flags.BoolVar(&f.off, "off", false, "freeze: permit moves again")
 	flags.BoolVar(&f.json, "json", false, "write JSON")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show the conditions and the steps, and change nothing")
@@ -148,7 +150,7 @@ func runCutover(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
-	a, err := f.run(ctx, action, stores, passesOf(records))
+	a, err := f.run(ctx, action, stores, records)
 	if err != nil {
 		err = errors.Join(err, stores.diagnose(ctx))
 		a.Error = err.Error()
@@ -231,7 +233,7 @@ func (f *cutoverFlags) check(action string) ([]cutoverstatus.Record, error) {
 }
 
 // run looks at both stores, and publishes the next stage if it may.
-func (f *cutoverFlags) run(ctx context.Context, action string, s cutoverStores, passes []cutover.Pass) (a cutoverAnswer, err error) {
+func (f *cutoverFlags) run(ctx context.Context, action string, s cutoverStores, records []cutoverstatus.Record) (a cutoverAnswer, err error) {
 	a = cutoverAnswer{Name: f.name, State: cutover.GateUnknown, Gates: []cutover.Gate{}, Processes: []cutover.Process{}}
 	present, oneErr := cutover.Current(ctx, f.name, s.old, s.new)
 	if oneErr != nil && present.Epoch == 0 {
@@ -247,15 +249,18 @@ func (f *cutoverFlags) run(ctx context.Context, action string, s cutoverStores, 
 		return a, err
 	}
 	a.Processes = append(a.Processes, census...)
-	a.Gates = cutover.Ready(present, a.Next, census, passes)
+	a.Gates = cutover.Ready(present, a.Next, f.evidence(census, records))
+	a.State = cutoverstatus.Worst(a.Gates)
 	if action == "advance" && present.Phase == cutover.Follow && a.Next.Phase == cutover.Copying {
-		refused, err := f.refused(ctx, s)
+		first, err := f.preflight(ctx, s)
 		if err != nil {
 			return a, err
 		}
-		a.Gates = append(a.Gates, refused...)
+		a.Gates = append(a.Gates, first...)
+		if cutoverstatus.Worst(first) == cutover.GateClosed { // a condition that cannot be read is only shown
+			a.State = cutover.GateClosed
+		}
 	}
-	a.State = cutoverstatus.Worst(a.Gates)
 	for _, side := range []string{"old", "new"} {
 		a.Steps = append(a.Steps, fmt.Sprintf("write stage %v with epoch %d into the %s store", a.Next, a.Next.Epoch, side))
 	}
@@ -264,19 +269,20 @@ func (f *cutoverFlags) run(ctx context.Context, action string, s cutoverStores, 
 	}
 	next := a.Next
 	next.Epoch = present.Epoch
-	if err = cutover.Publish(ctx, f.name, s.old, s.new, next); err != nil {
+	if err = cutover.Publish(ctx, f.name, s.old, s.new, next, a.Gates...); err != nil {
 		a.Steps = nil // the error tells which of them were taken
 	}
 	a.Published = err == nil
 	return a, err
 }
 
-// refused returns the conditions of the servers that forbid the first move.
-func (f *cutoverFlags) refused(ctx context.Context, s cutoverStores) (gates []cutover.Gate, err error) {
+// preflight returns the conditions of the servers, and of the new store's names, for the first move.
+func (f *cutoverFlags) preflight(ctx context.Context, s cutoverStores) (gates []cutover.Gate, err error) {
 	store, closeStore := f.store(s)
 	defer func() { err = errors.Join(err, closeStore()) }()
-	gates, err = store.Preflight(ctx, cutover.SweepConfig{})
-	return slices.DeleteFunc(gates, func(g cutover.Gate) bool { return g.State != cutover.GateClosed }), err
+	cfg := f.walkConfig(s)
+	cfg.Masters = nil // plan looks at the old store's keys
+	return store.Preflight(ctx, cfg)
 }
 
 // next returns the stage after the action; for status, the stage after a typical advance.

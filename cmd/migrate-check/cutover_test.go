@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -22,6 +23,7 @@ import (
 // sides are an old Redis and a Codis proxy, and the flags that name them.
 type sides struct {
 	proxies [2]*proxytest.Proxy
+	servers [2]string // behind them
 	stores  [2]*lockupdate.Store
 	flags   []string
 }
@@ -29,9 +31,11 @@ type sides struct {
 func newSides(t *testing.T) *sides {
 	s := &sides{flags: []string{"-name", "desk"}}
 	for i, profile := range []*proxycompat.Profile{proxycompat.Redis(), proxycompat.Codis32()} {
-		p, err := proxytest.Start(proxytest.Config{Profile: profile})
+		server := miniredis.RunT(t)
+		p, err := proxytest.Start(proxytest.Config{Profile: profile, Backends: []string{server.Addr()}})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, p.Close()) })
+		s.servers[i] = server.Addr()
 		rdb := redis.NewClient(p.Options())
 		t.Cleanup(func() { require.NoError(t, rdb.Close()) })
 		store := lockupdate.New(rdb, lockupdate.Config{})
@@ -51,6 +55,9 @@ func (s *sides) beat(t *testing.T, epoch uint64) {
 	require.NoError(t, err)
 }
 
+// masters names the servers behind the proxy.
+func (s *sides) masters() []string { return []string{"-new-masters", s.servers[1]} }
+
 func (s *sides) try(t *testing.T, action string, args ...string) ran {
 	return try(t.Context(), append(append([]string{"cutover", action}, s.flags...), args...)...)
 }
@@ -62,12 +69,15 @@ func TestCutoverPlaysAMigration(t *testing.T) {
 	assert.Contains(t, r.stdout, "Cut-over desk: follow, epoch 0")
 	assert.Contains(t, unwrapped(r.stdout), "start a Heartbeat in each process")
 	fits(t, r.stdout)
-	r = s.try(t, "advance", "-percent", "5")
+	r = s.try(t, "advance", append(s.masters(), "-percent", "5")...)
 	assert.Equal(t, codeError, r.code)
 	assert.Contains(t, r.stdout, "not done: write")
 
 	s.beat(t, 0)
-	dry := s.try(t, "advance", "-percent", "5", "-labels", "room,visitor", "-dry-run")
+	r = s.try(t, "advance", "-percent", "5")
+	assert.Equal(t, codeDiffers, r.code)
+	assert.Contains(t, unwrapped(r.stdout), "own keys, new: name every server of the new store")
+	dry := s.try(t, "advance", append(s.masters(), "-percent", "5", "-labels", "room,visitor", "-dry-run")...)
 	assert.Equal(t, codeOK, dry.code, dry.stdout)
 	assert.Contains(t, unwrapped(dry.stdout), "not done: write stage copying 5 % of room, visitor with epoch 1 into the old store")
 	present, err := cutover.Current(t.Context(), "desk", s.stores[0], s.stores[1])
@@ -75,6 +85,13 @@ func TestCutoverPlaysAMigration(t *testing.T) {
 	assert.Zero(t, present.Epoch)
 
 	passes := filepath.Join(t.TempDir(), "passes.json")
+	sweep := append(s.masters(), "-passes", passes)
+	old := redis.NewClient(s.proxies[0].Options())
+	t.Cleanup(func() { require.NoError(t, old.Close()) })
+	for i := range 10 {
+		require.NoError(t, old.Set(t.Context(), fmt.Sprint("room:", i), "v", 0).Err())
+	}
+	require.NoError(t, os.WriteFile(passes, []byte(`[]`), 0o600))
 	for _, step := range []struct {
 		action string
 		args   []string
@@ -83,17 +100,24 @@ func TestCutoverPlaysAMigration(t *testing.T) {
 		epoch  uint64
 	}{
 		{"reverse", nil, codeDiffers, "follow", 0},
-		{"advance", []string{"-percent", "5", "-labels", "room,visitor"}, codeOK, "copying 5 % of room, visitor", 1},
+		{"advance", append(s.masters(), "-percent", "5", "-labels", "room,visitor"), codeOK, "copying 5 % of room, visitor", 1},
 		{"freeze", nil, codeOK, "copying 5 % of room, visitor, frozen", 2},
 		{"freeze", []string{"-off"}, codeOK, "copying 5 % of room, visitor", 3},
 		{"advance", []string{"-to", "complete"}, codeDiffers, "copying 5 % of room, visitor", 3},
 		{"reverse", nil, codeOK, "reverse", 4},
 		{"advance", []string{"-percent", "100", "-labels", ""}, codeOK, "copying 100 %", 5},
 		{"advance", []string{"-to", "complete"}, codeError, "copying 100 %", 5},
+		{"sweep", sweep, codeOK, "copying 100 %", 5},
+		{"sweep", sweep, codeOK, "copying 100 %", 5},
+		{"advance", []string{"-to", "complete", "-passes", passes}, codeDiffers, "copying 100 %", 5},
+		{"sweep", sweep, codeOK, "copying 100 %", 5},
+		{"advance", []string{"-to", "complete", "-passes", passes}, codeError, "copying 100 %", 5},
+		{"verify", sweep, codeOK, "copying 100 %", 5},
 		{"advance", []string{"-to", "complete", "-passes", passes}, codeOK, "complete", 6},
 		{"reverse", nil, codeDiffers, "complete", 6},
+		{"sweep", sweep, codeOK, "complete", 6},
+		{"verify", sweep, codeOK, "complete", 6},
 	} {
-		require.NoError(t, os.WriteFile(passes, []byte(`[{"epoch":5,"moved":3},{"epoch":5},{"epoch":5}]`), 0o600))
 		r := s.try(t, step.action, step.args...)
 		require.Equal(t, step.code, r.code, "%v: %s%s", step, r.stdout, r.stderr)
 		fits(t, r.stdout)
@@ -104,6 +128,8 @@ func TestCutoverPlaysAMigration(t *testing.T) {
 		s.beat(t, step.epoch)
 	}
 
+	r = s.try(t, "status", "-passes", passes)
+	assert.Equal(t, codeOK, r.code, "the cut-over can be removed: %s", r.stdout)
 	r = s.try(t, "status", "-json")
 	assert.Equal(t, codeError, r.code, "the passes are not given: %s", r.stdout)
 	var a cutoverAnswer
@@ -111,6 +137,38 @@ func TestCutoverPlaysAMigration(t *testing.T) {
 	assert.Equal(t, "complete", a.Stage.String())
 	assert.EqualValues(t, 7, a.Next.Epoch)
 	assert.Len(t, a.Processes, 1)
+}
+
+// Passes with a pattern that misses a label do not permit Complete.
+func TestCutoverIsNotCompleteWithoutALabel(t *testing.T) {
+	s := newSides(t)
+	old := redis.NewClient(s.proxies[0].Options())
+	t.Cleanup(func() { require.NoError(t, old.Close()) })
+	for i := range 10 {
+		require.NoError(t, old.Set(t.Context(), fmt.Sprint("room:", i), "v", 0).Err())
+		require.NoError(t, old.Set(t.Context(), fmt.Sprint("visitor:", i), "v", 0).Err())
+	}
+	passes := filepath.Join(t.TempDir(), "sweep.json")
+	s.beat(t, 0)
+	require.Equal(t, codeOK, s.try(t, "advance", append(s.masters(), "-percent", "100")...).code)
+	s.beat(t, 1)
+	advance := func(walk ...string) ran {
+		walk = append(append(walk, s.masters()...), "-passes", passes)
+		for range 3 {
+			require.Equal(t, codeOK, s.try(t, "sweep", walk...).code)
+		}
+		require.Equal(t, codeOK, s.try(t, "verify", walk...).code)
+		return s.try(t, "advance", "-to", "complete", "-passes", passes)
+	}
+	r := advance("-keys", "room:*=room")
+	assert.Equal(t, codeDiffers, r.code)
+	assert.Contains(t, unwrapped(r.stdout), "names left out not ready 10 0 in 2 passes")
+	assert.Contains(t, unwrapped(r.stdout), "choose them by SweepConfig.Keys (-keys), or name those of other services in SweepConfig.Foreign (-foreign): visitor:")
+	r = advance("-keys", "room:*=room", "-foreign", "visitor:[0-8]")
+	assert.Equal(t, codeDiffers, r.code)
+	assert.Contains(t, unwrapped(r.stdout), "(-foreign): visitor:9")
+	fits(t, r.stdout)
+	assert.Equal(t, codeOK, advance().code)
 }
 
 func TestCutoverSweepsAndVerifies(t *testing.T) {
@@ -124,7 +182,7 @@ func TestCutoverSweepsAndVerifies(t *testing.T) {
 	require.NoError(t, old.SAdd(t.Context(), "room:set", "v").Err())
 	passes := filepath.Join(t.TempDir(), "passes.json")
 	s.beat(t, 0)
-	p := s.try(t, "plan")
+	p := s.try(t, "plan", s.masters()...)
 	assert.Equal(t, codeError, p.code, "the emulated servers have no CONFIG: %s", p.stderr)
 	assert.Contains(t, unwrapped(p.stdout), "keys of other types ready 1 0 at the end")
 	fits(t, p.stdout)
@@ -132,7 +190,7 @@ func TestCutoverSweepsAndVerifies(t *testing.T) {
 	r := s.try(t, "sweep", keys...)
 	require.Equal(t, codeOK, r.code, r.stderr)
 	assert.Contains(t, unwrapped(r.stdout), "that the stage does not move 40")
-	require.Equal(t, codeOK, s.try(t, "advance", "-percent", "100").code)
+	require.Equal(t, codeOK, s.try(t, "advance", append(s.masters(), "-percent", "100")...).code)
 	r = s.try(t, "sweep", append(keys, "-passes", passes)...)
 	require.Equal(t, codeOK, r.code, r.stderr)
 	assert.Contains(t, unwrapped(r.stdout), "moved 40")
@@ -180,7 +238,7 @@ func TestCutoverVerifiesNewMasters(t *testing.T) {
 func TestCutoverWithoutAStore(t *testing.T) {
 	s := newSides(t)
 	s.beat(t, 0)
-	require.Equal(t, codeOK, s.try(t, "advance", "-percent", "5").code)
+	require.Equal(t, codeOK, s.try(t, "advance", append(s.masters(), "-percent", "5")...).code)
 	s.proxies[1].Down(0)
 	r := s.try(t, "freeze", "-timeout", "5s")
 	assert.Equal(t, codeError, r.code)
@@ -199,10 +257,12 @@ func TestCutoverUsage(t *testing.T) {
 		"-name, -old and -new":      {"status", "-name", "desk"},
 		"-to is follow":             append([]string{"advance", "-to", "drained"}, at...),
 		"are for advance":           append([]string{"freeze", "-percent", "5"}, at...),
-		"are for plan, sweep and":   append([]string{"freeze", "-keys", "a*"}, at...),
+		"are for plan, advance":     append([]string{"freeze", "-keys", "a*"}, at...),
+		"-batch, -rate and":         append([]string{"freeze", "-rate", "9"}, at...),
+		"-foreign: the pattern":     append([]string{"sweep", "-foreign", "[a"}, at...),
 		"is malformed":              append([]string{"sweep", "-keys", "[a=b"}, at...),
 		"verify writes nothing":     append([]string{"sweep", "-dry-run"}, at...),
-		"-new-masters is for":       append([]string{"sweep", "-new-masters", "localhost:3"}, at...),
+		"-new-masters is for":       append([]string{"status", "-new-masters", "localhost:3"}, at...),
 		"-off is for freeze":        append([]string{"reverse", "-off"}, at...),
 		"-http is for status":       append([]string{"advance", "-http", ":0"}, at...),
 		"leave -json out":           append([]string{"status", "-http", ":0", "-json"}, at...),

@@ -49,13 +49,17 @@ func (f *cutoverFlags) record(records []cutoverstatus.Record, last cutoverstatus
 	return os.WriteFile(f.passes, append(text, '\n'), 0o600)
 }
 
-func passesOf(records []cutoverstatus.Record) (passes []cutover.Pass) {
+func (f *cutoverFlags) evidence(census []cutover.Process, records []cutoverstatus.Record) cutover.Evidence {
+	e := cutover.Evidence{Name: f.name, Census: census}
 	for _, r := range records {
 		if r.Pass != nil {
-			passes = append(passes, *r.Pass)
+			e.Passes = append(e.Passes, *r.Pass)
+		}
+		if r.Verify != nil {
+			e.Reports = append(e.Reports, *r.Verify)
 		}
 	}
-	return passes
+	return e
 }
 
 // runStatus shows the status once, or serves it until ctx ends.
@@ -99,7 +103,7 @@ func (f *cutoverFlags) status(ctx context.Context, s cutoverStores) cutoverstatu
 	census, censusErr := cutover.Census(ctx, f.name, s.old)
 	sweeping, sweepingErr := cutover.Census(ctx, sweepers(f.name), s.old)
 	facts.Records, facts.Census, facts.Sweepers = records, census, sweeping
-	facts.Gates = cutover.Ready(present, facts.Next, census, passesOf(records))
+	facts.Gates = cutover.Ready(present, facts.Next, f.evidence(census, records))
 	if censusErr != nil {
 		facts.Gates = append(facts.Gates, cutover.Gate{
 			Name: "heartbeats", Have: "cannot be read", Need: "those of all processes",
@@ -131,7 +135,7 @@ func (f *cutoverFlags) sample(ctx context.Context, s cutoverStores) (report *cut
 		master = randomNames{s.clients[0]}
 	}
 	store := f.storeAt(s, cutover.Config{})
-	r, err := store.Verify(ctx, cutover.VerifyConfig{Masters: []cutover.Scanner{master}, Keys: f.choose(), Batch: 64})
+	r, err := store.Verify(ctx, cutover.VerifyConfig{Masters: []cutover.Scanner{master}, Keys: f.choose(), Foreign: f.others(), Batch: 64})
 	if err = errors.Join(err, store.Close()); err != nil {
 		return nil, names, err
 	}

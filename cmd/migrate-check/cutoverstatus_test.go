@@ -45,7 +45,7 @@ func TestCutoverStatus(t *testing.T) {
 		return unwrapped(r.stdout)
 	}
 	assert.Contains(t, status(), "in the old store 40 97.6 % cannot move 1 2.4 %")
-	require.Equal(t, codeOK, s.try(t, "advance", "-percent", "100").code)
+	require.Equal(t, codeOK, s.try(t, "advance", append(s.masters(), "-percent", "100")...).code)
 	s.beat(t, 1)
 	text := status()
 	assert.Contains(t, text, "not yet: 40 keys to move: by a sweep, or when a process updates them not yet: no sweep runs")
@@ -73,7 +73,7 @@ func TestCutoverStatusWithoutAStore(t *testing.T) {
 	s := newSides(t)
 	s.fill(t, 3)
 	s.beat(t, 0)
-	require.Equal(t, codeOK, s.try(t, "advance", "-percent", "5").code)
+	require.Equal(t, codeOK, s.try(t, "advance", append(s.masters(), "-percent", "5")...).code)
 	s.beat(t, 1)
 	for i, want := range []string{"heartbeats not enough data cannot be read", "processes ready 1 of 1"} {
 		s.proxies[i].Down(0)
@@ -93,7 +93,7 @@ func TestCutoverStatusShowsARunningSweep(t *testing.T) {
 	s := newSides(t)
 	s.fill(t, 200)
 	s.beat(t, 0)
-	require.Equal(t, codeOK, s.try(t, "advance", "-percent", "100").code)
+	require.Equal(t, codeOK, s.try(t, "advance", append(s.masters(), "-percent", "100")...).code)
 	s.beat(t, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan ran, 1)

@@ -43,6 +43,16 @@ func (f *cutoverFlags) sweeper(s cutoverStores) (store *cutover.Store, close fun
 	return store, func() error { return errors.Join(store.Close(), heartbeat.Close(), source.Close()) }, nil
 }
 
+func (f *cutoverFlags) walkConfig(s cutoverStores) cutover.SweepConfig {
+	cfg := cutover.SweepConfig{
+		Masters: []cutover.Scanner{s.clients[0]}, Keys: f.choose(), Foreign: f.others(), Batch: f.batch, Rate: f.rate,
+	}
+	for _, master := range s.clients[2:] {
+		cfg.NewMasters = append(cfg.NewMasters, master)
+	}
+	return cfg
+}
+
 // walk runs one pass over the old store: sweep moves keys as the stage says, plan and verify write nothing.
 func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores, records []cutoverstatus.Record, w io.Writer) (
 	code int, err error,
@@ -57,10 +67,7 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 		store, closeStore = f.store(s)
 	}
 	defer func() { err = errors.Join(err, closeStore()) }()
-	cfg := cutover.SweepConfig{Masters: []cutover.Scanner{s.clients[0]}, Keys: f.choose(), Batch: f.batch, Rate: f.rate}
-	for _, master := range s.clients[2:] {
-		cfg.NewMasters = append(cfg.NewMasters, master)
-	}
+	cfg := f.walkConfig(s)
 	began := time.Now()
 	if action == "plan" {
 		gates, err := store.Preflight(ctx, cfg)
@@ -83,6 +90,7 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 		}
 		return code, errors.Join(err, f.writeWalk(w, report, []count{
 			{"chosen", report.Chosen, nil},
+			{"left out", report.LeftOut.Count, report.LeftOut.Names},
 			{"in the old store", report.Open, nil},
 			{"moved, equal to the marker's value", report.Equal, nil},
 			{"moved, changed since", report.ChangedSince, nil},
@@ -90,11 +98,11 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 			{"in transit", report.Transit.Count, report.Transit.Names},
 			{"too large", report.TooLarge.Count, report.TooLarge.Names},
 			{"of another type", report.OtherType.Count, report.OtherType.Names},
+			{"markers left over in the new store", report.Leftover.Count, report.Leftover.Names},
 			{"WRONG: two homes", report.TwoHomes.Count, report.TwoHomes.Names},
 			{"WRONG: no marker in the old store", report.Unmarked.Count, report.Unmarked.Names},
 			{"WRONG: marker with an expiry", report.Expiring.Count, report.Expiring.Names},
 			{"WRONG: forgotten by a store", report.Forgotten.Count, report.Forgotten.Names},
-			{"WRONG: impossible states", report.Illegal.Count, report.Illegal.Names},
 			{"WRONG: no answer", report.Failed.Count, report.Failed.Names},
 		}))
 	}
@@ -107,11 +115,13 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 	}
 	return code, errors.Join(err, f.writeWalk(w, pass, []count{
 		{"chosen", pass.Chosen, nil},
+		{"left out", pass.LeftOut.Count, pass.LeftOut.Names},
 		{"moved", pass.Moved, nil},
 		{"where the stage wants them", pass.There, nil},
 		{"that the stage does not move", pass.Kept, nil},
 		{"found on their way, completed", pass.Completed, nil},
 		{"deleted or expired meanwhile", pass.Gone, nil},
+		{"markers removed from the new store", pass.Freed, nil},
 		{"STAY: too large", pass.TooLarge.Count, pass.TooLarge.Names},
 		{"STAY: of another type", pass.OtherType.Count, pass.OtherType.Names},
 		{"STAY: another value in the new store", pass.Refused.Count, pass.Refused.Names},
@@ -154,6 +164,21 @@ func (f *cutoverFlags) choose() func(name string) (rmw.Key, bool) {
 	}
 }
 
+// others returns the function that -foreign describes, or nil.
+func (f *cutoverFlags) others() func(name string) bool {
+	if f.foreign == "" {
+		return nil
+	}
+	return func(name string) bool {
+		for pattern := range strings.SplitSeq(f.foreign, ",") {
+			if ok, _ := path.Match(pattern, name); ok {
+				return true
+			}
+		}
+		return false
+	}
+}
+
 // walks says whether the action visits keys.
 func (f *cutoverFlags) walks(action string) bool {
 	return action == "plan" || action == "sweep" || action == "verify"
@@ -163,17 +188,21 @@ func (f *cutoverFlags) walks(action string) bool {
 func (f *cutoverFlags) checkWalk(action string) error {
 	walks := f.walks(action)
 	switch {
-	case !walks && action != "status" && f.keys != "", !walks && (f.set["batch"] || f.set["rate"] || f.set["max-seal"]):
-		return errors.New("-keys, -batch, -rate and -max-seal are for plan, sweep and verify")
-	case action != "verify" && f.newMasters != "":
-		return errors.New("-new-masters is for verify")
+	case !walks && (f.set["batch"] || f.set["rate"] || f.set["max-seal"]):
+		return errors.New("-batch, -rate and -max-seal are for plan, sweep and verify")
+	case !walks && action != "status" && action != "advance" && f.keys+f.foreign != "":
+		return errors.New("-keys and -foreign are for plan, advance, sweep, verify and status")
+	case !walks && action != "advance" && f.newMasters != "":
+		return errors.New("-new-masters is for plan, advance, sweep and verify")
 	case walks && f.dryRun:
 		return errors.New("-dry-run is for advance, freeze and reverse; verify writes nothing")
 	}
-	for one := range strings.SplitSeq(f.keys, ",") {
-		pattern, _, _ := strings.Cut(one, "=")
-		if _, err := path.Match(pattern, ""); err != nil {
-			return fmt.Errorf("-keys: the pattern %q is malformed", pattern)
+	for flag, patterns := range map[string]string{"keys": f.keys, "foreign": f.foreign} {
+		for one := range strings.SplitSeq(patterns, ",") {
+			pattern, _, _ := strings.Cut(one, "=")
+			if _, err := path.Match(pattern, ""); err != nil {
+				return fmt.Errorf("-%s: the pattern %q is malformed", flag, pattern)
+			}
 		}
 	}
 	return nil

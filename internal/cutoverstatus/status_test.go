@@ -58,7 +58,7 @@ func copying() cutoverstatus.Facts {
 		Records: []cutoverstatus.Record{
 			{Verify: &cutover.Report{Scanned: cutover.Scanned{Names: 9}}},
 			{Began: ago(5 * time.Hour), Took: 400 * time.Second, Pass: &cutover.Pass{
-				Epoch: 3, Scanned: cutover.Scanned{Names: 900_000}, Moved: 200_000,
+				Scanned: cutover.Scanned{Epoch: 3, Names: 900_000}, Moved: 200_000,
 			}},
 			{Began: ago(2 * time.Hour), Took: 4 * time.Minute, Verify: &cutover.Report{
 				Scanned: cutover.Scanned{Names: 1_000_000, Chosen: 990_000}, Open: 989_990, TwoHomes: cutover.Keys{Count: 3},
@@ -69,7 +69,7 @@ func copying() cutoverstatus.Facts {
 	f.Sweepers[0].Sweep = &cutover.Progress{
 		Began: f.Sweepers[0].At.Add(-200 * time.Second), Pass: cutover.Pass{Scanned: cutover.Scanned{Names: 620_000}, Moved: 500_000},
 	}
-	f.Gates = cutover.Ready(f.Present, f.Next, f.Census, nil)
+	f.Gates = cutover.Ready(f.Present, f.Next, cutover.Evidence{Census: f.Census})
 	return f
 }
 
@@ -78,7 +78,7 @@ func follow() cutoverstatus.Facts {
 	f := cutoverstatus.Facts{
 		Name: "desk", Now: now(), SampleError: "NOPERM no rights for SCAN", Next: cutover.Stage{Phase: cutover.Copying, Percent: 100},
 	}
-	f.Gates = cutover.Ready(f.Present, f.Next, nil, nil)
+	f.Gates = cutover.Ready(f.Present, f.Next, cutover.Evidence{})
 	return f
 }
 
@@ -93,7 +93,7 @@ func reverse() cutoverstatus.Facts {
 	})
 	f.Census = append(f.Census, process("a-process-with-a-name-as-long-as-a-pod-has-6f7d9c5b4-x2x9z:1:mnop", 6, cutover.Pause{}))
 	f.Census[3].Error = "the new store: store unavailable"
-	f.Gates = cutover.Ready(f.Present, f.Next, f.Census, nil)
+	f.Gates = cutover.Ready(f.Present, f.Next, cutover.Evidence{Census: f.Census})
 	return f
 }
 

@@ -368,7 +368,7 @@ func (c *Config) play(s *state, decide func(old, new register) protocol.Step) (h
 		switch step.Do {
 		case protocol.Use:
 			return step.Side, ""
-		case protocol.Again, protocol.Refuse:
+		case protocol.Refuse:
 			return 0, "a process alone looks again for ever"
 		case protocol.Reserve:
 			m.nonce = tag{0, s.fresh()}

@@ -244,7 +244,7 @@ func looksOnce(old, new protocol.Look) protocol.Step {
 func waitsForOthers(old, new protocol.Look) protocol.Step {
 	step := protocol.Decide(old, new)
 	if step.If == protocol.OldIsUnchanged && new.For != old.Nonce {
-		return protocol.Step{Do: protocol.Again}
+		return protocol.Step{Do: protocol.Refuse}
 	}
 	return step
 }

@@ -125,7 +125,7 @@ func (c *Config) take(s *state, i int, op Operation, step protocol.Step) (violat
 		return "a process takes a store for forgetful, and none has failed over"
 	}
 	switch step.Do {
-	case protocol.Again, protocol.Refuse:
+	case protocol.Refuse:
 		return ""
 	case protocol.Use:
 		switch op.Kind {

@@ -68,12 +68,10 @@ func (l Look) Reservation() bool { return l.Kind == Away && l.For == Nonce{} }
 // Do is an action of a process.
 type Do uint8
 
-// Actions of a process. All but Use, Again and Refuse send the command of that name.
+// Actions of a process. All but Use and Refuse send the command of that name.
 const (
 	// Use the key at Step.Side, its home. For Move: the key is where it should be.
 	Use Do = iota
-	// Again: the looks are of different moments; look at both stores again.
-	Again
 	// Refuse: the new store has a value, and the old one is the home. If it stays so, the value did
 	// not come by a move. No number of looks proves that, so a process looks again a few times and
 	// then reports it.

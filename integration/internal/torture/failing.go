@@ -107,7 +107,7 @@ func (s *Site) audit(ctx context.Context) (wrong map[string]bool, err error) {
 			if err != nil {
 				return err
 			}
-			if n := report.Failed.Count + report.Expiring.Count + report.Illegal.Count; n > 0 {
+			if n := report.Failed.Count + report.Expiring.Count; n > 0 {
 				return fmt.Errorf("%d keys are in a state that no failover makes: %+v", n, report)
 			}
 			for _, name := range slices.Concat(report.TwoHomes.Names, report.Unmarked.Names, report.Forgotten.Names) {

@@ -1,0 +1,66 @@
+package cutover
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/cutover/internal/marker"
+	"github.com/unwatch/unwatch/cutover/internal/protocol"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// free moves the keys that have a marker in the new store, as far as the stage moves them forward.
+// Names are those of the new store. A key with a value in the old store moves with it.
+func (s *Store) free(ctx context.Context, stage Stage, keys []rmw.Key, batch int, pass *Pass) error {
+	var items []*item
+	for _, key := range keys {
+		if stage.Phase == Complete || stage.Phase == Copying && stage.chosen(key) && !stage.Freeze {
+			items = append(items, &item{key: key.Name, goal: goal{moves: true, to: protocol.New, creates: true}})
+		}
+	}
+	if _, err := s.inPipelines(ctx, items, batch, s.mover.free); err != nil {
+		return err
+	}
+	var freed Pass
+	err := s.finishAll(ctx, items, &freed)
+	pass.Freed += freed.Moved + freed.Completed
+	for _, name := range freed.Failed.Names {
+		pass.Failed.add(name)
+	}
+	pass.Failed.Count += freed.Failed.Count - len(freed.Failed.Names)
+	if freed.Cause != nil {
+		pass.Cause = freed.Cause
+	}
+	return err
+}
+
+// free moves keys into the markers that they have in the new store. A key without a marker is there.
+func (m *mover) free(ctx context.Context, items []*item) []time.Duration {
+	names := make([]string, len(items))
+	for i, it := range items {
+		names[i] = it.key
+	}
+	var marked, away []*item
+	for i, kind := range m.ask(ctx, protocol.New, names, nil, func(p redis.Pipeliner, i int) redis.Cmder { return p.Type(ctx, names[i]) }) {
+		switch {
+		case kind.Err() != nil: // unexpected
+		case kind.(*redis.StatusCmd).Val() == "list":
+			marked = append(marked, items[i])
+		default:
+			items[i].found = there
+		}
+	}
+	for i, new := range m.steps(ctx, protocol.New, marked, func(it *item) marker.Step { return marker.LookAt(it.key, false) }) {
+		switch it := marked[i]; {
+		case new.Err != nil:
+		case new.Look.Kind == protocol.Open: // a list that is no marker, or the marker is gone
+			it.found = there
+		case new.Look.Kind == protocol.Away:
+			it.into = new.Look.Nonce
+			away = append(away, it)
+		}
+	}
+	return m.carry(ctx, protocol.Old, away)
+}
