@@ -157,6 +157,45 @@ func TestExpiryMoves(t *testing.T) {
 	}
 }
 
+// The wait for the replicas, between a seal and its fill, does not count as time to live.
+func TestExpiryMovesAfterAWait(t *testing.T) {
+	for name, move := range map[string]func(*rig, process) error{
+		"an update": func(_ *rig, p process) error {
+			return update(func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil })(p)
+		},
+		"a sweep": func(r *rig, p process) error { _, err := p.Sweep(context.Background(), r.sweep(16)); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, wait := range []time.Duration{0, 900 * time.Millisecond} {
+				bubble(t, func(t *testing.T, r *rig) {
+					require.NoError(t, update(set(rmw.String("v").WithTTL(time.Minute)))(r.open(follow)))
+					began := time.Now()
+					p := r.openWith(cutover.Config{Stage: forward, Replicas: 1}, network{replicas: 1, waits: func(int) { sleep(wait) }})
+					require.NoError(t, move(r, p))
+					_, left, err := p.Peek(t.Context(), room)
+					require.NoError(t, err)
+					require.Equal(t, [2]string{"list", "string"}, r.where(room.Name))
+					assert.InDelta(t, time.Minute-time.Since(began), left, float64(2*time.Millisecond))
+					if wait > 0 {
+						assert.Greater(t, time.Since(began), wait)
+					}
+				})
+			}
+		})
+	}
+}
+
+// A value expires during the wait, and arrives as nothing.
+func TestExpiryDuringTheWait(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		require.NoError(t, update(set(rmw.String("v").WithTTL(500*time.Millisecond)))(r.open(follow)))
+		p := r.openWith(cutover.Config{Stage: forward, Replicas: 1}, network{replicas: 1, waits: func(int) { sleep(time.Second) }})
+		_, err := p.Sweep(t.Context(), r.sweep(16))
+		require.NoError(t, err)
+		assert.Equal(t, [2]string{"list", "none"}, r.where(room.Name))
+	})
+}
+
 // A value expires while it is sealed. The next process that looks finds nothing.
 func TestExpiryWhileSealed(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

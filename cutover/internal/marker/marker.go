@@ -31,6 +31,18 @@ type Value struct {
 	Type string
 	Left int64
 	Data []string
+
+	// read is when the reply with Left arrived.
+	read time.Time
+}
+
+// left returns the milliseconds that the value has left now, by the clock of this process since the
+// reply: that is never less than the server's own count.
+func (v Value) left() int64 {
+	if v.Left < 0 {
+		return v.Left
+	}
+	return max(v.Left-time.Since(v.read).Milliseconds(), 0)
 }
 
 // Look is the state of a key in one store.
@@ -164,7 +176,7 @@ func parse(reply []any) (look Look, ok bool) {
 	look.Nonce, ok1 = nonce(words[1])
 	look.For, ok2 = nonce(words[2])
 	left, err := strconv.ParseInt(words[4], 10, 64)
-	look.Value = Value{Type: words[3], Left: left, Data: words[5:]}
+	look.Value = Value{Type: words[3], Left: left, Data: words[5:], read: time.Now()}
 	return look, ok1 && ok2 && err == nil && look.Nonce != protocol.Nonce{}
 }
 

@@ -32,10 +32,11 @@ func Seal(key string, n, other protocol.Nonce, limit int) Step {
 	return newStep(key, "seal", text(n), text(other), limit)
 }
 
-// Fill replaces the marker n by the value.
+// Fill replaces the marker n by the value. The time since the value was read does not count as time to
+// live, so make the step just before it is sent.
 func Fill(key string, n protocol.Nonce, v Value) Step {
 	args := make([]any, 0, 2+len(v.Data))
-	args = append(args, v.Type, v.Left)
+	args = append(args, v.Type, v.left())
 	for _, d := range v.Data {
 		args = append(args, d)
 	}

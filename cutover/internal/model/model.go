@@ -17,6 +17,7 @@ const (
 	Delete
 	Read
 	Blind // negative control: SET on the old store
+	Reap  // negative control: deletes the old store's marker of a key that is absent in the new one
 )
 
 // Operation is one of a process, that it repeats until it is done.
@@ -76,6 +77,8 @@ type Config struct {
 	NoThirdLook bool
 	Copy        verb
 	Durations   bool
+	// WaitLives is a negative control: the wait for the replicas counts as time to live.
+	WaitLives bool
 }
 
 func (c *Config) fails(side protocol.Side) bool {
@@ -97,6 +100,10 @@ func (c *Config) next(op Operation, old, new register) protocol.Step {
 			step = protocol.Move(protocol.New, old.look(), new.look())
 		case Backward:
 			step = protocol.Move(protocol.Old, old.look(), new.look())
+		case Reap:
+			if old.kind == protocol.Away && new.look().Absent {
+				step = protocol.Step{Do: protocol.Unreserve, Side: protocol.Old, Nonce: old.look().Nonce}
+			}
 		}
 	}
 	if c.NoThirdLook && step.If == protocol.OldIsOpen {
@@ -250,8 +257,9 @@ func (c *Config) apply(s *state, m message) (done bool, violation string) {
 			*r = register{entry: r.entry.at(s.now)}
 		}
 	case unreserve:
-		if done = r.look().Reservation() && r.nonce == m.nonce; done {
+		if done = r.kind == protocol.Away && (r.look().Reservation() || m.to == protocol.Old) && r.nonce == m.nonce; done {
 			*r = register{}
+			s.moved = s.moved && m.to == protocol.New // a Reap leaves the key as before its first move
 		}
 	case commit:
 		if done = r.open() && r.entry.value == m.guard; done {
@@ -266,7 +274,10 @@ func (c *Config) apply(s *state, m message) (done bool, violation string) {
 			if s.failovers > 0 {
 				s.replicas[m.to] = *r
 			}
-			next := message{to: m.to.Other(), verb: fill, nonce: m.aim, entry: m.entry, asOf: m.asOf, process: m.process}
+			next := message{to: m.to.Other(), verb: fill, nonce: m.aim, entry: m.entry.after(m.asOf).left(s.now), asOf: s.now, process: m.process}
+			if c.WaitLives {
+				next.entry = m.entry
+			}
 			if c.Shortcuts {
 				next.aim = m.nonce
 			}

@@ -41,6 +41,7 @@ var configurations = map[string]model.Config{
 	"F, F, B, U; 2 hops":                       {Value: 1, Processes: processes{{f}, {f}, {b}, {u}}, MaxHop: 2},
 	"F, F, F, U; 1 gives up":                   {Value: 1, Processes: processes{{f}, {f}, {f}, {u}}, GiveUps: 1},
 	"expiry: F, U; 3 ticks, 1 gives up":        {Value: 1, TTL: 2, Processes: processes{{f}, {u}}, Ticks: 3, GiveUps: 1},
+	"expiry, old fails over: F, F; 3 ticks":    {Value: 1, TTL: 3, Processes: processes{{f}, {f}}, Ticks: 3, FailoversOld: 1},
 	"expiry: F, F, U, D; 2 ticks":              {Value: 1, TTL: 1, Processes: processes{{f}, {f}, {ttl}, {d}}, Ticks: 2},
 	"old fails over: F, U twice; 1 gives up":   {Value: 1, Processes: processes{{f}, {u, u2}}, GiveUps: 1, FailoversOld: 1},
 	"old fails over: F, F, D":                  {Value: 1, Processes: processes{{f}, {f}, {d}}, FailoversOld: 1},
@@ -146,6 +147,9 @@ func TestControls(t *testing.T) {
 		"no third look":        {model.Config{Value: 1, Processes: processes{{f, b}, {f}, {u}}, GiveUps: 1, NoThirdLook: true}, "none has failed over"},
 		"believes an old look": {model.Config{Value: 1, Processes: processes{{f}, {b}, {u}}, MaxHop: 4, Decide: believesOldLooks}, "both stores are home"},
 		"durations":            {model.Config{Value: 1, TTL: 2, Processes: processes{{f}, {u}}, Ticks: 2, Durations: true}, "extended the expiry"},
+		"a wait that counts as time to live": {
+			model.Config{Value: 1, TTL: 3, Processes: processes{{f}}, Ticks: 2, FailoversOld: 1, WaitLives: true}, "extended the expiry",
+		},
 		"a seal that is not replicated": {
 			model.Config{Value: 1, Processes: processes{{f}, {u}}, FailoversOld: 1, NoWait: true}, "both stores are home",
 		},
@@ -163,6 +167,10 @@ func TestControls(t *testing.T) {
 		},
 		"a reservation that is taken back": {
 			model.Config{Processes: processes{{f}, {f}, {u}}, TakesBack: true}, "finds 0, the truth is 2",
+		},
+		"an old marker of an absent key that is deleted": {
+			model.Config{Value: 1, Processes: processes{{f}, {d}, {u}, {{Kind: model.Reap}}}},
+			"the old store is open and does not hold the truth",
 		},
 		"a reservation that no sweep visits": {
 			model.Config{Value: 1, Processes: processes{{f}, {d}}, SweepsOldOnly: true}, blocked,
