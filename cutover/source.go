@@ -53,7 +53,8 @@ const (
 )
 
 // FromKey reads the stage document that [Publish] writes into both stores, under the key
-// ~cutover:{name}. A process that starts is at Follow if both stores tell that they have none.
+// ~cutover:{name}. A process that starts is at Follow if both stores tell that they have none. Complete
+// has no effect while only the old store has it: there, a cut-over to another store may have the same name.
 func FromKey(name string, old, new rmw.Reader) *Poller {
 	key, err := keyOf(name)
 	if redisx.IsNil(old) || redisx.IsNil(new) {
@@ -63,9 +64,17 @@ func FromKey(name string, old, new rmw.Reader) *Poller {
 		if err != nil {
 			return []answer{{err: refusal{err}}}
 		}
-		return readBoth(ctx, key, old, new)
+		answers := readBoth(ctx, key, old, new)
+		if last, other := &answers[0], answers[1]; last.err == nil && last.stage.Phase == Complete &&
+			(errors.Is(other.err, errNone) || other.err == nil && other.stage.Phase != Complete) {
+			last.err = errHalfComplete
+		}
+		return answers
 	})
 }
+
+var errHalfComplete = fmt.Errorf("%w: the old store has the stage complete, and the new store has not: "+
+	"publish it again, unless a cut-over to another store has this name", rmw.ErrInvalid)
 
 // FromFile reads the stage document from a file:
 //

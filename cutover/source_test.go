@@ -135,6 +135,30 @@ func TestStageStaysWhileStoresFail(t *testing.T) {
 
 // A process that starts must not take an answer that is missing for Follow: if the cut-over is
 // complete, it would create keys in the old store.
+// A second cut-over of the old store has the same name. Complete of one does not complete the other, whose new
+// store lacks the keys.
+func TestTwoCutOversOfOneName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old, new, another := &place{}, &place{}, &place{}
+		ours, theirs := poll(t, old, new), poll(t, old, another)
+		require.NoError(t, publish(t.Context(), old, new, forward))
+		nextPoll()
+		require.NoError(t, publish(t.Context(), old, new, cutover.Stage{Phase: cutover.Complete}))
+		nextPoll()
+		got, err := ours.Stage(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, cutover.Complete, got.Phase)
+		require.NoError(t, ours.Err())
+		got, err = theirs.Stage(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, cutover.Copying, got.Phase)
+		require.ErrorContains(t, theirs.Err(), "publish it again, unless a cut-over to another store has this name")
+		_, err = poll(t, old, another).Stage(t.Context())
+		require.ErrorIs(t, err, rmw.ErrUnavailable, "a process that starts knows no stage")
+		require.ErrorContains(t, err, "a cut-over to another store has this name")
+	})
+}
+
 func TestUnknownStageFailsCalls(t *testing.T) {
 	for name, start := range map[string]func(old, new *place){
 		"both fail":         func(old, new *place) { old.fail(errDown); new.fail(errDown) },

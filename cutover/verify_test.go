@@ -36,25 +36,33 @@ func (r *rig) verify(n int) cutover.Report {
 	return report
 }
 
-// stopAt runs a sweep whose steps of this name, and all after them, are never executed.
-func (r *rig) stopAt(stage cutover.Stage, step string) {
+// drop lets no step of this name, and none after it, be executed, until heal.
+func (r *rig) drop(step string) (heal func()) {
 	var mu sync.Mutex
 	stopped := false
-	var heal []func()
+	var heals []func()
 	for _, p := range r.proxies {
-		heal = append(heal, p.Inject(proxytest.Fault{Match: func(args []string) bool {
+		heals = append(heals, p.Inject(proxytest.Fault{Match: func(args []string) bool {
 			mu.Lock()
 			defer mu.Unlock()
 			stopped = stopped || len(args) > 4 && args[4] == step
 			return stopped
 		}, Times: -1, Action: proxytest.DropRequest}))
 	}
+	return func() {
+		for _, heal := range heals {
+			heal()
+		}
+	}
+}
+
+// stopAt runs a sweep whose steps of this name, and all after them, are never executed.
+func (r *rig) stopAt(stage cutover.Stage, step string) {
+	heal := r.drop(step)
+	defer heal()
 	p := r.open(stage)
 	_, _ = p.Sweep(r.t.Context(), r.sweep(16))
 	_ = p.Close()
-	for _, heal := range heal {
-		heal()
-	}
 }
 
 // plant makes one key wrong. It gets the clients of both stores.
