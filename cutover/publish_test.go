@@ -127,16 +127,18 @@ func TestPublishNeedsGates(t *testing.T) {
 		want          string // of the error
 	}{
 		"first, no gates": {follow, forward, nil, `needs the condition "own keys, new": run Store.Preflight with SweepConfig.NewMasters`},
-		"first, closed": {follow, forward, []cutover.Gate{{Name: own, Have: "1", Need: "0", Do: "delete them: room", State: cutover.GateClosed}},
+		"first, closed": {follow, forward,
+			[]cutover.Gate{{Name: own, Have: "1", Need: "0", Do: "delete them: room", State: cutover.GateClosed}},
 			`"own keys, new" is not ready: have 1, need 0: delete them: room`},
-		"first, another closed": {follow, forward, []cutover.Gate{permitted[0], {Name: "two homes", State: cutover.GateClosed}}, `"two homes" is not ready`},
-		"first, unreadable":     {follow, forward, []cutover.Gate{permitted[0], {Name: "eviction, new", State: cutover.GateUnknown}}, ""},
-		"last, no gates":        {forward, complete, nil, `needs the condition "verify"`},
-		"last, other gates":     {forward, complete, permitted[:1], `needs the condition "verify"`},
-		"last, unverified":      {forward, complete, []cutover.Gate{{Name: verify, State: cutover.GateUnknown}}, `"verify" is not enough data`},
-		"last":                  {forward, complete, permitted, ""},
-		"back":                  {forward, reverse, nil, ""},
-		"more":                  {forward, forward, nil, ""},
+		"first, another closed": {follow, forward,
+			[]cutover.Gate{permitted[0], {Name: "two homes", State: cutover.GateClosed}}, `"two homes" is not ready`},
+		"first, unreadable": {follow, forward, []cutover.Gate{permitted[0], {Name: "eviction, new", State: cutover.GateUnknown}}, ""},
+		"last, no gates":    {forward, complete, nil, `needs the condition "verify"`},
+		"last, other gates": {forward, complete, permitted[:1], `needs the condition "verify"`},
+		"last, unverified":  {forward, complete, []cutover.Gate{{Name: verify, State: cutover.GateUnknown}}, `"verify" is not enough data`},
+		"last":              {forward, complete, permitted, ""},
+		"back":              {forward, reverse, nil, ""},
+		"more":              {forward, forward, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			old, new := &place{}, &place{}

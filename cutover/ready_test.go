@@ -51,7 +51,8 @@ func TestReady(t *testing.T) {
 	}
 	unswept := all("passes", "masters missed", "names left out", "open keys", "keys in transit", "keys too large",
 		"keys of other types", "keys with two values")
-	unverifiedAtComplete := all("verify", "verify: masters missed", "verify: new masters missed", "verify: names left out", "markers left over")
+	unverifiedAtComplete := all("verify", "verify: masters missed", "verify: new masters missed", "verify: names left out",
+		"markers left over")
 	unverified := all("keys not moved", "wrong keys")
 	maps.Copy(unverified, unverifiedAtComplete)
 	for name, tc := range map[string]struct {
@@ -84,7 +85,8 @@ func TestReady(t *testing.T) {
 		"complete, unswept": {at(7, forward), complete, seen, clean[:1], verified, unswept},
 		"complete, passes of another epoch": {at(7, forward), complete, seen,
 			[]cutover.Pass{good, pass(func(p *cutover.Pass) { p.Epoch = 6 }), good}, verified, unswept},
-		"complete, passes at several epochs": {at(7, forward), complete, seen, bad(func(p *cutover.Pass) { p.Epoch = 0 }), verified, unswept},
+		"complete, passes at several epochs": {at(7, forward), complete, seen,
+			bad(func(p *cutover.Pass) { p.Epoch = 0 }), verified, unswept},
 		"complete, passes of another cut-over": {at(7, forward), complete, seen,
 			[]cutover.Pass{good, pass(func(p *cutover.Pass) { p.Cutover = "room" })}, verified, unswept},
 		"complete, another cut-over's pass between": {at(7, forward), complete, seen,
@@ -140,7 +142,8 @@ func TestReady(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := map[string]cutover.GateState{}
-			for _, g := range cutover.Ready(tc.present, tc.next, cutover.Evidence{Name: "desk", Census: tc.census, Passes: tc.passes, Reports: tc.reports}) {
+			evidence := cutover.Evidence{Name: "desk", Census: tc.census, Passes: tc.passes, Reports: tc.reports}
+			for _, g := range cutover.Ready(tc.present, tc.next, evidence) {
 				if g.State != ready {
 					got[g.Name] = g.State
 					assert.NotEmpty(t, g.Do, g.Name)
@@ -163,7 +166,8 @@ func TestGatesNameTheirMeasurements(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		census = append(census, cutover.Process{Name: name, Epoch: 6, Error: "down"})
 	}
-	gates := cutover.Ready(cutover.Stage{Epoch: 7, Phase: cutover.Copying, Percent: 5, Labels: []string{"room"}}, forward, cutover.Evidence{Census: census})
+	present := cutover.Stage{Epoch: 7, Phase: cutover.Copying, Percent: 5, Labels: []string{"room"}}
+	gates := cutover.Ready(present, forward, cutover.Evidence{Census: census})
 	assert.Equal(t, []cutover.Gate{
 		{Name: "step", Have: "copying 5 % of room", Need: "a step to copying 100 %", State: cutover.GateOpen},
 		{Name: "processes", Have: "0 of 5", Need: "all have seen epoch 7", State: cutover.GateClosed,

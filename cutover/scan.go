@@ -205,7 +205,8 @@ func (s *Store) scan(ctx context.Context, op string, side protocol.Side, cfg Swe
 		masters, scanned, known = cfg.NewMasters, &seen.NewMasters, &seen.AllNewMasters
 		seen = new(Scanned) // the names of a pass are the old store's
 	}
-	if *known, err = await(ctx, s.gate, func(ctx context.Context) int { return all(ctx, s.mover.clients[side].Commands, masters) }); err != nil {
+	client := s.mover.clients[side].Commands
+	if *known, err = await(ctx, s.gate, func(ctx context.Context) int { return all(ctx, client, masters) }); err != nil {
 		return redisx.Fail("cutover", op, rmw.Key{}, 0, redisx.Blame(ctx, err))
 	}
 	pace, lanes := pace{least: interval(cfg.Rate)}, 1

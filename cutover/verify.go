@@ -16,64 +16,6 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Report is the result of one [Store.Verify]. Each chosen key is in one of the counts from Open to
-// Failed.
-type Report struct {
-	Scanned
-	// Open counts the keys that the old store serves.
-	Open int
-	// Equal counts the keys that have moved and still have the value and the expiry of the move.
-	Equal int
-	// ChangedSince counts the keys that have moved and have another value or expiry now. An update
-	// since the move has that effect, and so has a wrong copy.
-	ChangedSince int
-	// Transit counts the keys with a half-done move. Some are normal while keys move. A Sweep
-	// completes them.
-	Transit Keys
-	// OldestTransit is the age of the oldest marker of a key in Transit, from the clock of the server
-	// that made it to the clock of this process.
-	OldestTransit time.Duration
-	// Gone counts the keys that were deleted or expired after SCAN returned them.
-	Gone int
-	// TooLarge counts the keys in the old store that do not move because of Config.MaxSeal.
-	TooLarge Keys
-	// OtherType counts the keys in the old store that hold neither a string nor a hash.
-	OtherType Keys
-	// Missing counts the keys that moved with a value and are absent in the new store now: deleted or
-	// expired since, or forgotten by a failover of the new store. The marker in the old store still has
-	// the value. They are among ChangedSince.
-	Missing Keys
-	// TwoHomes counts the keys with a value in both stores. Either the new store has a value of its
-	// own, or a blind write, such as SET, has destroyed the marker in the old one, or a
-	// failover of a store has forgotten a seal. Processes use the old value.
-	TwoHomes Keys
-	// Unmarked counts the keys with a value in the new store and nothing in the old one: a write has
-	// destroyed the marker, or a failover of the old store has forgotten the seal of an absent key.
-	// Processes use the value while the stage moves the key to the new store, and find it absent
-	// otherwise. Only a pass over SweepConfig.NewMasters finds all of them.
-	Unmarked Keys
-	// Expiring counts the keys with a marker that has an expiry. When the marker expires, its value is
-	// lost, or every process finds the key absent. PERSIST keeps the marker.
-	Expiring Keys
-	// Forgotten counts the keys for which a store has lost an acknowledged step, as after a
-	// failover. The next call or Sweep repairs the key from its marker.
-	Forgotten Keys
-	// Leftover counts the names that only the new store has, with a marker: the key has expired or was
-	// deleted in the old store, which is its home. They do no harm before Complete. A Sweep over
-	// SweepConfig.NewMasters removes the markers.
-	Leftover Keys
-	// Failed counts the keys for which a store did not answer.
-	Failed Keys
-	// Cause is the error of the last Failed key.
-	Cause error
-}
-
-// Wrong is the number of keys in a state that an operator must look at: TwoHomes, Unmarked,
-// Expiring, Forgotten and Failed.
-func (r Report) Wrong() int {
-	return r.TwoHomes.Count + r.Unmarked.Count + r.Expiring.Count + r.Forgotten.Count + r.Failed.Count
-}
-
 // Verify visits each key of the old store once and says whether its states in the two stores are
 // those of a move. It writes nothing. It may run beside updates and sweeps: a state that seems wrong
 // counts if two more looks at the key, some milliseconds apart, find it wrong as well.
@@ -171,72 +113,6 @@ func (s *Store) verifyBatches(ctx context.Context, names []string, batch int, re
 		add(names[i], st)
 	}
 	return nil
-}
-
-// keyState is the state of a key in both stores, at about one moment.
-type keyState struct {
-	is  status
-	age time.Duration // of inTransit
-	err error         // of unanswered
-}
-
-type status uint8
-
-const (
-	unanswered status = iota
-	atOld
-	equal
-	changed
-	inTransit
-	absent
-	large
-	foreign
-	missing
-	twoHomes
-	noMarker
-	expiring
-	forgotten
-	leftover
-)
-
-func (s keyState) wrong() bool {
-	return slices.Contains([]status{unanswered, twoHomes, noMarker, expiring, forgotten}, s.is)
-}
-
-func (r *Report) add(name string, s keyState) {
-	switch s.is {
-	case atOld:
-		r.Open++
-	case equal:
-		r.Equal++
-	case changed:
-		r.ChangedSince++
-	case missing:
-		r.ChangedSince++
-		r.Missing.add(name)
-	case absent:
-		r.Gone++
-	case inTransit:
-		r.Transit.add(name)
-		r.OldestTransit = max(r.OldestTransit, s.age)
-	case large:
-		r.TooLarge.add(name)
-	case foreign:
-		r.OtherType.add(name)
-	case twoHomes:
-		r.TwoHomes.add(name)
-	case noMarker:
-		r.Unmarked.add(name)
-	case expiring:
-		r.Expiring.add(name)
-	case forgotten:
-		r.Forgotten.add(name)
-	case leftover:
-		r.Leftover.add(name)
-	case unanswered:
-		r.Failed.add(name)
-		r.Cause = redisx.Fail("cutover", "verify", rmw.Key{Name: name}, 0, s.err)
-	}
 }
 
 // examine looks at the keys in both stores.

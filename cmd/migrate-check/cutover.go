@@ -233,7 +233,9 @@ func (f *cutoverFlags) check(action string) ([]cutoverstatus.Record, error) {
 }
 
 // run looks at both stores, and publishes the next stage if it may.
-func (f *cutoverFlags) run(ctx context.Context, action string, s cutoverStores, records []cutoverstatus.Record) (a cutoverAnswer, err error) {
+func (f *cutoverFlags) run(ctx context.Context, action string, s cutoverStores, records []cutoverstatus.Record) (
+	a cutoverAnswer, err error,
+) {
 	a = cutoverAnswer{Name: f.name, State: cutover.GateUnknown, Gates: []cutover.Gate{}, Processes: []cutover.Process{}}
 	present, oneErr := cutover.Current(ctx, f.name, s.old, s.new)
 	if oneErr != nil && present.Epoch == 0 {

@@ -274,9 +274,9 @@ func (c *Config) apply(s *state, m message) (done bool, violation string) {
 			if s.failovers > 0 {
 				s.replicas[m.to] = *r
 			}
-			next := message{to: m.to.Other(), verb: fill, nonce: m.aim, entry: m.entry.after(m.asOf).left(s.now), asOf: s.now, process: m.process}
-			if c.WaitLives {
-				next.entry = m.entry
+			next := message{to: m.to.Other(), verb: fill, nonce: m.aim, entry: m.entry, asOf: s.now, process: m.process}
+			if !c.WaitLives {
+				next.entry = m.entry.after(m.asOf).left(s.now)
 			}
 			if c.Shortcuts {
 				next.aim = m.nonce

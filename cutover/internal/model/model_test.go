@@ -204,7 +204,8 @@ func TestControls(t *testing.T) {
 		},
 		"limit: blind SET": {model.Config{Value: 1, Processes: processes{{f}, {{Kind: model.Blind, Value: 7}}, {u}}}, "both stores are home"},
 		"a reservation that is not replicated": {
-			model.Config{Value: 1, Processes: processes{{f}, {r}}, FailoversNew: 1, UnreplicatedReservation: true}, "finds 0, the truth is 1",
+			model.Config{Value: 1, Processes: processes{{f}, {r}}, FailoversNew: 1, UnreplicatedReservation: true},
+			"finds 0, the truth is 1",
 		},
 		"a seal of a way back that is not replicated": {
 			model.Config{Value: 1, Processes: processes{{f}, {b}, {u}}, MaxHop: 3, FailoversNew: 1, NoWait: true}, "both stores are home",
