@@ -42,7 +42,7 @@ func (c race) run(t *testing.T, seed uint64) (wrong []string, moved int) {
 		var updates, sweeps sync.WaitGroup
 		for _, stage := range c.stages {
 			p := r.open(stage, c.net)
-			cfg := r.sweep(4)
+			cfg := r.both(4)
 			sweeps.Go(func() {
 				for ctx.Err() == nil {
 					pass, _ := p.Sweep(ctx, cfg)

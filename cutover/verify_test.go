@@ -223,7 +223,7 @@ func TestVerifyBesideMoves(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for _, stage := range []cutover.Stage{forward, reverse} {
-			p, cfg := r.open(stage), r.sweep(4)
+			p, cfg := r.open(stage), r.both(4)
 			wg.Go(func() {
 				for ctx.Err() == nil {
 					_, _ = p.Sweep(ctx, cfg)
