@@ -273,7 +273,8 @@ func TestFlagCannotComplete(t *testing.T) {
 		s := open(t, memprovider.NewInMemoryProvider(flags(value(object{"stage": "copying", "percent": 100}))))
 		published := cutover.Stage{Epoch: 7, Phase: cutover.Copying, Percent: 100}
 		for epoch, want := range map[uint64]cutover.GateState{present(t, s).Epoch: cutover.GateClosed, published.Epoch: cutover.GateOpen} {
-			gates := cutover.Ready(published, cutover.Stage{Phase: cutover.Complete}, cutover.Evidence{Census: []cutover.Process{{Epoch: epoch}}})
+			evidence := cutover.Evidence{Census: []cutover.Process{{Epoch: epoch}}}
+			gates := cutover.Ready(published, cutover.Stage{Phase: cutover.Complete}, evidence)
 			assert.Equal(t, "processes", gates[1].Name)
 			assert.Equal(t, want, gates[1].State)
 		}
