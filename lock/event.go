@@ -80,6 +80,6 @@ type Event struct {
 
 // Observer is told of the events of a Locker. ctx is that of the call that took the lock,
 // waits for it, or was refused it. An Observer must be quick and must not use the Locker. It is
-// called from several goroutines, in the order of events for one holding. A panic in it is
-// contained, and the first one of a Locker is logged.
+// called from several goroutines, in the order of events for one holding. A panic in it, or the
+// end of its goroutine, is contained; Stats of the Locker count it, and the first one is logged.
 type Observer func(ctx context.Context, e Event)

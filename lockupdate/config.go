@@ -139,17 +139,17 @@ type Config struct {
 	// Default nil: no calls.
 	Observer lock.Observer
 
-	// OnEvent is called with each other event of locks and updates, on the goroutine of the
-	// event, several at a time. It must be quick, and must not call the Store. Default
-	// nil: no calls.
+	// OnEvent is called with each other event of locks and updates, several at a time. It must be
+	// quick, because the Store waits for it, and must not call the Store. A panic in it is
+	// contained, as in an Observer. Default nil: no calls.
 	OnEvent func(Event)
 
 	// BatchContext returns the ctx that the client gets for commands of several calls, which are a
 	// commit of several updates or a flush of several commands, and what is called with
 	// their error. callers are the ctxs of the calls. It lets a tracing package link their traces. It
 	// must be quick, and must not call the Store. The end of the ctx does not end the
-	// commands. Default nil: a ctx without values, so that the trace of one caller has no
-	// commands of another.
+	// commands. Default nil, and after a panic or a nil result: a ctx without values, so that the
+	// trace of one caller has no commands of another.
 	BatchContext func(callers []context.Context) (ctx context.Context, end func(err error))
 
 	// Logger gets what Observer and OnEvent get, at level debug. Default nil: nothing is

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/callback"
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate/internal/event"
@@ -59,7 +59,7 @@ type Stats struct {
 	Combined      uint64 // updates that were written along with another's commit
 	Unknown       uint64 // updates that ended in rmw.ErrOutcomeUnknown
 
-	ObserverPanics uint64 // of Config.Observer
+	ObserverPanics uint64 // calls of Config.Observer, OnEvent and BatchContext that did not return, or returned nil
 
 	Held        int  // leases, now
 	CircuitOpen bool // the circuit breaker is open: the store does not answer, and calls wait or fail; see Config.MaxOutage
@@ -80,7 +80,7 @@ func (s *Store) Stats() Stats {
 		Acquired: n(event.Acquired), Waited: n(event.Waited), Polled: n(event.Polled),
 		Renewed: n(event.Renewed), RenewFailures: n(event.RenewFailed), Lost: n(event.Lost),
 		Conflicted: n(event.Conflicted), Combined: n(event.Combined), Unknown: n(event.Unknown),
-		ObserverPanics: s.panics.Load(),
+		ObserverPanics: s.callbacks.panics(),
 		Held:           s.keeper.Len(), CircuitOpen: s.transport.CircuitOpen(),
 	}
 }
@@ -125,31 +125,52 @@ func (s *Store) emit(e event.Event) {
 // the event's kind.
 func (s *Store) publish(e event.Event) (name string) {
 	if e.Kind >= event.Waited {
-		kind := EventKind(e.Kind - event.Waited)
-		if s.cfg.OnEvent != nil {
-			s.cfg.OnEvent(Event{kind, e.Lock, e.N, e.Took, e.Err})
-		}
-		return kind.String()
+		s.callbacks.event.Call(e)
+		return EventKind(e.Kind - event.Waited).String()
 	}
-	kind := lock.EventKind(e.Kind)
-	name = kind.String()
-	if s.cfg.Observer != nil {
-		defer s.containPanic()
-		s.cfg.Observer(e.Ctx, lock.Event{Kind: kind, Service: "redis", Lock: e.Name, Took: e.Took, Err: e.Err, Loss: e.Loss})
-	}
-	return name
+	s.callbacks.lock.Call(e)
+	return lock.EventKind(e.Kind).String()
 }
 
-// containPanic ends a panic of the Observer: a lock must not end because of it. The first one
-// is logged, also without Config.Logger.
-func (s *Store) containPanic() {
-	v := recover()
-	if v == nil || s.panics.Add(1) > 1 {
-		return
+// callbacks are the functions of a Config that events call.
+type callbacks struct {
+	lock, event *callback.Func[event.Event]
+	batch       *callback.Func[func()]
+}
+
+func newCallbacks(cfg Config) (c callbacks) {
+	if cfg.Observer != nil {
+		c.lock = callback.New("lockupdate: Config.Observer", cfg.Logger, func(e event.Event) {
+			cfg.Observer(e.Ctx, lock.Event{Kind: lock.EventKind(e.Kind), Service: "redis", Lock: e.Name, Took: e.Took, Err: e.Err, Loss: e.Loss})
+		})
 	}
-	logger := s.cfg.Logger
-	if logger == nil {
-		logger = slog.Default()
+	if cfg.OnEvent != nil {
+		c.event = callback.New("lockupdate: Config.OnEvent", cfg.Logger, func(e event.Event) {
+			cfg.OnEvent(Event{EventKind(e.Kind - event.Waited), e.Lock, e.N, e.Took, e.Err})
+		})
 	}
-	logger.Error("lockupdate: Config.Observer panicked; later panics are only counted in Stats", "panic", v, "stack", string(debug.Stack()))
+	c.batch = callback.New("lockupdate: Config.BatchContext", cfg.Logger, func(do func()) { do() })
+	return c
+}
+
+// panics returns how often a function did not return.
+func (c callbacks) panics() uint64 { return c.lock.Panics() + c.event.Panics() + c.batch.Panics() }
+
+// batchContext is Config.BatchContext for a transport. If it fails, the commands have a ctx without values.
+func (c callbacks) batchContext(cfg Config) func(callers []context.Context) (context.Context, func(error)) {
+	if cfg.BatchContext == nil {
+		return nil
+	}
+	return func(callers []context.Context) (context.Context, func(error)) {
+		var ctx context.Context
+		var end func(error)
+		if !c.batch.Call(func() {
+			if ctx, end = cfg.BatchContext(callers); ctx == nil || end == nil {
+				panic("it returned a nil ctx or a nil function")
+			}
+		}) {
+			return context.Background(), func(error) {}
+		}
+		return context.WithoutCancel(ctx), func(err error) { c.batch.Call(func() { end(err) }) }
+	}
 }

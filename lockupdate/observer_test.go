@@ -1,12 +1,9 @@
 package lockupdate_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -246,25 +243,6 @@ func TestObserverOfAStall(t *testing.T) {
 		f.waitReleases()
 		assert.Equal(t, []string{"section: acquired s 0s", "section: lost s 10s"}, w.take())
 		assert.EqualValues(t, 1, f.store.Stats().Lost)
-	})
-}
-
-// A panic of the Observer concerns nobody else.
-func TestObserverPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := 0
-		var log bytes.Buffer
-		f := newFixture(t, lockupdate.Config{
-			Observer: func(context.Context, locking.Event) { n++; panic("observer") },
-			Logger:   slog.New(slog.NewTextHandler(&log, nil)),
-		})
-		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
-		require.NoError(t, err)
-		f.waitReleases()
-		assert.Equal(t, 2, n)
-		assert.EqualValues(t, 2, f.store.Stats().ObserverPanics)
-		assert.Equal(t, 1, strings.Count(log.String(), "level=ERROR"), log.String())
-		assert.Contains(t, log.String(), "TestObserverPanics", "the stack")
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -27,7 +26,7 @@ type Store struct {
 	keeper    *lease.Keeper
 	queues    *holder.Queues
 	counts    counts
-	panics    atomic.Uint64 // of Config.Observer
+	callbacks callbacks
 }
 
 var (
@@ -43,7 +42,7 @@ var (
 // AutoPipeliner of go-redis with FullDuplex: a hook cannot refuse one of its commands
 // without failing those of others, which may have been executed.
 func New(rdb Commands, cfg Config) *Store {
-	s := &Store{rdb: rdb, cfg: cfg.withDefaults(), invalid: cfg.Validate(), gate: redisx.NewGate()}
+	s := &Store{rdb: rdb, cfg: cfg.withDefaults(), invalid: cfg.Validate(), gate: redisx.NewGate(), callbacks: newCallbacks(cfg)}
 	switch {
 	case redisx.IsNil(rdb):
 		s.invalid = errors.Join(s.invalid, errNoClient)
@@ -55,7 +54,7 @@ func New(rdb Commands, cfg Config) *Store {
 		Kind: driver.Kind(cfg.Commit), MasterReads: cfg.MasterReads, NotifyRedisson: cfg.NotifyRedisson,
 	}), s.gate, transport.Options{
 		NoBreaker: cfg.NoBreaker, MaxOutage: cfg.MaxOutage, WaitForReply: cfg.WaitForReply, MaxAttempts: cfg.MaxAttempts,
-		BatchContext: cfg.BatchContext,
+		BatchContext: s.callbacks.batchContext(cfg),
 	})
 	s.keeper = lease.NewKeeper(s.transport, s.gate, s.emit, lease.Options{Lease: cfg.Lease, Expiry: cfg.expiry(), MaxHold: cfg.MaxHold})
 	s.queues = holder.NewQueues(s.transport, s.keeper, s.gate, s.emit, holder.Options{

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/callback"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -25,6 +26,8 @@ type Locker struct {
 	margin  time.Duration
 	err     error // why nothing can work
 
+	observer *callback.Func[told]
+
 	closing context.Context
 	close   context.CancelFunc
 	running sync.WaitGroup // calls, releases and the keeper's loop
@@ -36,10 +39,7 @@ type Locker struct {
 	keeping bool
 	renewAt time.Time
 	wake    chan struct{}
-	events  []told
-	telling bool
-
-	panicked sync.Once // the Observer
+	events  callback.Log[told]
 }
 
 var (
@@ -68,6 +68,9 @@ func New(s Service, o Options, cfg Config) *Locker {
 	}
 	if l.margin = o.Margin; l.margin == 0 {
 		l.margin = l.cfg.Lease / 10
+	}
+	if observe := cfg.Observer; observe != nil {
+		l.observer = callback.New(l.name+": Config.Observer", nil, func(t told) { observe(t.ctx, t.event) })
 	}
 	l.closing, l.close = context.WithCancel(context.Background())
 	return l

@@ -52,17 +52,20 @@ func TestWaitsAreTold(t *testing.T) {
 	}
 }
 
-// The first panic of an Observer is logged, with its stack.
+// The first panic of an Observer is logged, with its stack. Stats count all.
 func TestObserversPanicIsLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	defer slog.SetDefault(before)
-	l := open(scripted{}, driver.Config{Observer: func(context.Context, lock.Event) { panic("boom") }})
-	for range 3 {
-		require.NoError(t, l.WithLock(t.Context(), "a", nothing))
-	}
-	require.NoError(t, l.Close())
+	synctest.Test(t, func(t *testing.T) {
+		l := open(scripted{}, driver.Config{Observer: func(context.Context, lock.Event) { panic("boom") }})
+		for range 3 {
+			require.NoError(t, l.WithLock(t.Context(), "a", nothing))
+		}
+		require.NoError(t, l.Close())
+		assert.EqualValues(t, 6, l.Stats().ObserverPanics)
+	})
 	assert.Equal(t, 1, strings.Count(log.String(), "level=ERROR"), log.String())
 	assert.Contains(t, log.String(), "TestObserversPanicIsLoggedOnce")
 }

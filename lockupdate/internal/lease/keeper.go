@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/callback"
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/internal/timewheel"
 	"github.com/unwatch/unwatch/lock"
@@ -47,7 +48,7 @@ type Keeper struct {
 	wakesAt  time.Duration
 	wake     chan struct{} // a lease is due before wakesAt
 	notes    map[*Lease]note
-	log      eventLog
+	log      callback.Log[event.Event]
 }
 
 // maxRenewals bounds a pipeline, so that one that hangs delays few leases. Codis closes a

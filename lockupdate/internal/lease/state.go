@@ -85,43 +85,12 @@ func (k *Keeper) dropNoteLocked(l *Lease) {
 	}
 }
 
-// eventLog has the events that the Sink has not yet been told. It is guarded by Keeper.mu.
-type eventLog struct {
-	events, spare []event.Event
-	telling       bool
-}
-
-// maxSpare bounds the memory that is kept after a burst of events.
-const maxSpare = 64
-
 func (k *Keeper) eventLocked(h Holder, kind event.Kind, took time.Duration, why cause) {
 	ctx, name := h.Caller()
-	k.log.events = append(k.log.events, event.Event{
+	k.log.Add(event.Event{
 		Kind: kind, Lock: h.LockName(), N: 1, Took: took, Err: why.why, Ctx: ctx, Name: name, Loss: why.reason,
 	})
 }
 
-// unlock tells the Sink what happened, and unlocks the mutex. One goroutine at a time calls the
-// Sink, without the mutex, so that the order of events is kept.
-func (k *Keeper) unlock() {
-	defer k.mu.Unlock()
-	log := &k.log
-	if log.telling {
-		return
-	}
-	log.telling = true
-	for len(log.events) > 0 {
-		events := log.events
-		log.events, log.spare = log.spare, nil
-		k.mu.Unlock()
-		for _, e := range events {
-			k.emit(e)
-		}
-		clear(events)
-		k.mu.Lock()
-		if cap(events) <= maxSpare {
-			log.spare = events[:0]
-		}
-	}
-	log.telling = false
-}
+// unlock tells the Sink what happened, and unlocks the mutex.
+func (k *Keeper) unlock() { k.log.Unlock(&k.mu, k.emit) }

@@ -145,8 +145,7 @@ func (t *Transport) BatchContext(callers []context.Context) (ctx context.Context
 	if t.options.BatchContext == nil {
 		return context.Background(), func(error) {}
 	}
-	ctx, end = t.options.BatchContext(callers)
-	return context.WithoutCancel(ctx), end
+	return t.options.BatchContext(callers)
 }
 
 // lead sends a batch as soon as it may be sent.
