@@ -145,7 +145,7 @@ type Config struct {
 	OnEvent func(Event)
 
 	// BatchContext returns the ctx that the client gets for commands of several calls, which are a
-	// commit of several updates or a flush of several commands, and what is called with
+	// commit of several updates or with a renewal, or a flush of several commands, and what is called with
 	// their error. callers are the ctxs of the calls. It lets a tracing package link their traces. It
 	// must be quick, and must not call the Store. The end of the ctx does not end the
 	// commands. Default nil, and after a panic or a nil result: a ctx without values, so that the

@@ -79,8 +79,8 @@
 // # Tracing
 //
 // A hook, such as redisotel's, sees a call's ctx values in commands of that call alone: acquire and read if no other waits, the
-// commit of one, Read, Peek, Inspect, Token. Shared flushes and commits have the ctx of [Config.BatchContext]; renewals, releases
-// and hints have none.
+// commit of one, Read, Peek, Inspect, Token. Shared flushes and commits have the ctx of [Config.BatchContext], as has a commit
+// that renews the lease along; other renewals, releases and hints have none.
 //
 // # Requirements
 //

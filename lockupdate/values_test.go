@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
@@ -39,47 +40,52 @@ func (h valuesHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 }
 
 // A command has the ctx values of its own caller or none, whether callers share flushes (own keys)
-// or commits (one key).
+// or commits (one key). A renewal has those of no caller, also if it shares the flush of a commit.
 func TestCommandsCarryNoForeignCtxValues(t *testing.T) {
 	for _, own := range []bool{true, false} {
 		t.Run(fmt.Sprintf("own keys=%t", own), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixture(t, lockupdate.Config{})
 				f.slow(time.Millisecond)
-				var alone, shared atomic.Int64
+				var alone, shared, renewed atomic.Int64
 				f.rdb.AddHook(valuesHook(func(caller any, cmd redis.Cmder) {
 					args := argsOf(cmd)
+					script := lockupdate.ScriptName(args)
 					switch {
 					case len(args) < 4: // handshake
 						return
 					case caller == nil:
 						shared.Add(1)
+						if script == "renew" {
+							renewed.Add(1)
+						}
 						return
 					}
 					alone.Add(1)
-					switch script := lockupdate.ScriptName(args); {
+					switch {
+					case script == "release" || script == "renew":
+						assert.Fail(t, "a command of the holder has the ctx of a caller", script)
 					case own:
 						assert.Equal(t, caller, strings.TrimPrefix(args[3], lock), script)
 					case script == "commit_string":
 						added := strings.TrimPrefix(args[len(args)-1], args[len(args)-2])
 						assert.Equal(t, fmt.Sprint(caller, ","), added)
-					case script == "release" || script == "renew":
-						assert.Fail(t, "a command of the holder has the ctx of a caller", script)
 					}
 				}))
-				update := func(id string) {
+				update := func(id string, during func(key string)) {
 					key := rmw.Key{Name: "s"}
 					if own {
 						key.Name = id
 					}
-					_, err := f.store.Update(context.WithValue(t.Context(), callerKey{}, id), key, appendText(id+","))
+					_, err := f.store.Update(context.WithValue(t.Context(), callerKey{}, id), key,
+						duringFirstCall(func() { during(key.Name) }, appendText(id+",")))
 					assert.NoError(t, err)
 				}
 				var all sync.WaitGroup
 				for i := range 64 {
 					all.Go(func() {
 						for range 3 { // a longer value would be sent as its digest
-							update(fmt.Sprint("c", i))
+							update(fmt.Sprint("c", i), func(string) {})
 						}
 					})
 				}
@@ -87,9 +93,16 @@ func TestCommandsCarryNoForeignCtxValues(t *testing.T) {
 				f.waitReleases()
 				assert.Positive(t, shared.Load())
 				alone.Store(0)
-				update("alone")
+				update("alone", func(string) {})
 				f.waitReleases()
 				assert.EqualValues(t, 3, alone.Load(), "a single caller's acquire, read and commit have its values")
+
+				renewed.Store(0)
+				update("alone", func(key string) { // the second commit of the holder asks for waiters
+					time.Sleep(time.Second)
+					require.NoError(t, f.direct().Set(t.Context(), key, "theirs", 0).Err())
+				})
+				assert.Positive(t, renewed.Load(), "a renewal in the flush of a commit")
 			})
 		})
 	}

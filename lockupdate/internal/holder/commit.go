@@ -26,7 +26,7 @@ func (h *holder) commit() {
 	h.queue.mu.Unlock()
 
 	sent := time.Now()
-	ctx, end := h.commitContext(b.calls)
+	ctx, end := h.commitContext(b.calls, asks)
 	res, err := driver.CommitResult{Stored: true}, error(nil)
 	switch {
 	case b.changes():
@@ -58,9 +58,10 @@ func (h *holder) commit() {
 	}
 }
 
-// commitContext returns the ctx of a commit for calls, and what to call after the commit.
-func (h *holder) commitContext(calls []*Call) (ctx context.Context, end func(error)) {
-	if len(calls) == 1 {
+// commitContext returns the ctx of a commit for calls, and what to call after the commit. A
+// flush that also renews the lease is not one of a caller.
+func (h *holder) commitContext(calls []*Call, renews bool) (ctx context.Context, end func(error)) {
+	if len(calls) == 1 && !renews {
 		return context.WithoutCancel(calls[0].ctx), func(error) {}
 	}
 	callers := make([]context.Context, len(calls))
