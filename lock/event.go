@@ -11,8 +11,8 @@ type EventKind uint8
 
 // The kinds of events.
 const (
-	// EventAcquired: the lock was taken from the lock service. Took is the time from the
-	// call to the grant.
+	// EventAcquired: a call has the lock, from the lock service or from another call of this
+	// process. Took is the time from the call to that.
 	EventAcquired EventKind = iota
 	// EventRefused: a call ended without the lock. Took is the time it waited, Err why
 	// it ended.
@@ -73,6 +73,7 @@ type Event struct {
 	Kind    EventKind
 	Service string // the lock service: "redis", "redlock", "etcd", "sql", "zookeeper"
 	Lock    string // the lock's name
+	Label   string // rmw.Key.Label, if an Update holds the lock
 	Took    time.Duration
 	Err     error
 	Loss    Loss // of EventLost

@@ -133,10 +133,9 @@ type Config struct {
 	// at once, as TryLock always does, and as all calls do with NoBreaker. Default 3 s.
 	MaxOutage time.Duration
 
-	// Observer is told of the events of locks. One acquisition can serve several calls of
-	// this process, one after the other: its events have the ctx and the name of the first.
-	// The events of a wait have those of their call.
-	// Default nil: no calls.
+	// Observer is told of the events of locks. A lock that passes from call to call of this
+	// process is acquired and released by each Lock and WithLock. Updates in a row share the events
+	// of the first one. Default nil: no calls.
 	Observer lock.Observer
 
 	// OnEvent is called with each other event of locks and updates, several at a time. It must be
@@ -152,8 +151,8 @@ type Config struct {
 	// trace of one caller has no commands of another.
 	BatchContext func(callers []context.Context) (ctx context.Context, end func(err error))
 
-	// Logger gets what Observer and OnEvent get, at level debug. Default nil: nothing is
-	// logged.
+	// Logger gets what Observer and OnEvent get, at level debug, with the ctx of the call. Default
+	// nil: nothing is logged.
 	Logger *slog.Logger
 
 	// Commit is how values are written. Default CommitGuarded.

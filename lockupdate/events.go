@@ -11,6 +11,7 @@ import (
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate/internal/event"
+	"github.com/unwatch/unwatch/rmw"
 )
 
 // EventKind is the kind of an [Event].
@@ -40,11 +41,13 @@ func (k EventKind) String() string {
 
 // Event is something that happened to updates and their locks. It never holds a value.
 type Event struct {
-	Kind EventKind
-	Lock string // its name on the server; "" if the event is about several
-	N    int    // how many; at least 1
-	Took time.Duration
-	Err  error
+	Kind  EventKind
+	Lock  string          // its name on the server; "" if the event is about several
+	Ctx   context.Context // of the call; context.Background() if the event is about several calls or none
+	Label string          // rmw.Key.Label of the calls, or ""
+	N     int             // how many; at least 1
+	Took  time.Duration
+	Err   error
 }
 
 // Stats has counters since the Store was made, and present states.
@@ -92,33 +95,43 @@ func (s *Store) emit(e event.Event) {
 	e.Err = redisx.WithoutArguments(e.Err)
 	n := e.N
 	switch e.Kind {
+	case event.Acquired: // counts locks, not the calls that one passes to
+		if e.Ctx != nil {
+			n = 0
+		}
 	case event.Conflicted: // counts commits, not updates
 		n = 1
 	case event.Combined: // the first would have had a commit anyway
 		n--
 	}
 	s.counts[e.Kind].Add(uint64(max(n, 0)))
+	switch {
+	case e.Ctx != nil:
+	case e.Kind < event.Waited: // no call has the lock
+		return
+	default:
+		e.Ctx = context.Background()
+	}
 	name := s.publish(e)
-	if s.cfg.Logger == nil || !s.cfg.Logger.Enabled(context.Background(), slog.LevelDebug) {
+	if s.cfg.Logger == nil || !s.cfg.Logger.Enabled(e.Ctx, slog.LevelDebug) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 4)
-	if e.Lock != "" {
-		attrs = append(attrs, slog.String("lock", e.Lock))
+	attrs := make([]slog.Attr, 0, 8)
+	for _, a := range [...]slog.Attr{
+		slog.String("lock", e.Lock), slog.String("label", e.Label), slog.String("operation", rmw.OperationOf(e.Ctx)),
+		slog.String("reason", string(e.Loss)), slog.Duration("took", e.Took),
+	} {
+		if !a.Value.Equal(slog.StringValue("")) && !a.Value.Equal(slog.DurationValue(0)) {
+			attrs = append(attrs, a)
+		}
 	}
 	if e.N != 1 {
 		attrs = append(attrs, slog.Int("n", e.N))
 	}
-	if e.Took != 0 {
-		attrs = append(attrs, slog.Duration("took", e.Took))
-	}
-	if e.Loss != "" {
-		attrs = append(attrs, slog.String("reason", string(e.Loss)))
-	}
 	if e.Err != nil {
 		attrs = append(attrs, slog.Any("err", e.Err))
 	}
-	s.cfg.Logger.LogAttrs(context.Background(), slog.LevelDebug, "lockupdate: "+name, attrs...)
+	s.cfg.Logger.LogAttrs(e.Ctx, slog.LevelDebug, "lockupdate: "+name, attrs...)
 }
 
 // publish tells the Observer of events of locks, and OnEvent of the others. It returns the name of
@@ -141,12 +154,12 @@ type callbacks struct {
 func newCallbacks(cfg Config) (c callbacks) {
 	if cfg.Observer != nil {
 		c.lock = callback.New("lockupdate: Config.Observer", cfg.Logger, func(e event.Event) {
-			cfg.Observer(e.Ctx, lock.Event{Kind: lock.EventKind(e.Kind), Service: "redis", Lock: e.Name, Took: e.Took, Err: e.Err, Loss: e.Loss})
+			cfg.Observer(e.Ctx, lock.Event{Kind: lock.EventKind(e.Kind), Service: "redis", Lock: e.Name, Label: e.Label, Took: e.Took, Err: e.Err, Loss: e.Loss})
 		})
 	}
 	if cfg.OnEvent != nil {
 		c.event = callback.New("lockupdate: Config.OnEvent", cfg.Logger, func(e event.Event) {
-			cfg.OnEvent(Event{EventKind(e.Kind - event.Waited), e.Lock, e.N, e.Took, e.Err})
+			cfg.OnEvent(Event{EventKind(e.Kind - event.Waited), e.Lock, e.Ctx, e.Label, e.N, e.Took, e.Err})
 		})
 	}
 	c.batch = callback.New("lockupdate: Config.BatchContext", cfg.Logger, func(do func()) { do() })

@@ -116,6 +116,49 @@ func TestObserverOfAQueuedCall(t *testing.T) {
 	})
 }
 
+// A lock that passes from call to call of a process is told for each section, and once for updates in a
+// row. It is taken from the server once.
+func TestObserverOfHandovers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w watcher
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second, Observer: w.observe})
+		var calls sync.WaitGroup
+		section := func(name string, hold time.Duration) {
+			calls.Go(func() {
+				assert.NoError(t, f.store.WithLock(called(t, name), "s", func(context.Context) error {
+					time.Sleep(hold)
+					return nil
+				}))
+			})
+			synctest.Wait()
+		}
+		update := func(name string) {
+			calls.Go(func() {
+				_, err := f.store.Update(called(t, name), rmw.Key{Name: "s"}, func(context.Context, rmw.Value) (rmw.Value, error) {
+					time.Sleep(time.Second)
+					return rmw.String(name), nil
+				})
+				assert.NoError(t, err)
+			})
+			synctest.Wait()
+		}
+		section("slow", 5*time.Second)
+		section("fast", 2*time.Second)
+		update("first")
+		update("second")
+		section("last", 3*time.Second)
+		calls.Wait()
+		f.waitReleases()
+		assert.Equal(t, []string{
+			"slow: acquired s 0s", "slow: released s 5s",
+			"fast: acquired s 5s", "fast: released s 2s",
+			"first: acquired s 7s", "first: released s 2s",
+			"last: acquired s 9s", "last: released s 3s",
+		}, w.take())
+		assert.EqualValues(t, 1, f.store.Stats().Acquired)
+	})
+}
+
 // A call that ends without the lock is told, however it ends.
 func TestObserverOfRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -219,8 +262,9 @@ func TestObserverOfWaits(t *testing.T) {
 		calls.Wait()
 		f.waitReleases()
 		assert.ElementsMatch(t, []string{
-			"first: acquired s 0s", "second: waiting s 0s", "second: wait ended s 2s", "first: released s 2s",
-		}, w.take(), "one acquisition serves both")
+			"first: acquired s 0s", "second: waiting s 0s", "first: released s 2s",
+			"second: acquired s 2s", "second: wait ended s 2s", "second: released s 0s",
+		}, w.take())
 		require.NoError(t, w.err(locking.EventWaitEnded))
 
 		f.takeAsOther(rmw.Key{Name: "s"}, 0)

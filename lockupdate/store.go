@@ -56,10 +56,13 @@ func New(rdb Commands, cfg Config) *Store {
 		NoBreaker: cfg.NoBreaker, MaxOutage: cfg.MaxOutage, WaitForReply: cfg.WaitForReply, MaxAttempts: cfg.MaxAttempts,
 		BatchContext: s.callbacks.batchContext(cfg),
 	})
-	s.keeper = lease.NewKeeper(s.transport, s.gate, s.emit, lease.Options{Lease: cfg.Lease, Expiry: cfg.expiry(), MaxHold: cfg.MaxHold})
+	observed := cfg.Observer != nil || cfg.Logger != nil
+	s.keeper = lease.NewKeeper(s.transport, s.gate, s.emit, lease.Options{
+		Lease: cfg.Lease, Expiry: cfg.expiry(), MaxHold: cfg.MaxHold, Observed: observed,
+	})
 	s.queues = holder.NewQueues(s.transport, s.keeper, s.gate, s.emit, holder.Options{
 		Expiry: cfg.expiry(), LockDelay: cfg.LockDelay, MaxWait: cfg.MaxWait, Linger: cfg.Linger, MaxAttempts: cfg.MaxAttempts,
-		Poll: cfg.Poll, NoCombining: cfg.NoCombining, SoleWriter: cfg.SoleWriter, Observed: cfg.Observer != nil,
+		Poll: cfg.Poll, NoCombining: cfg.NoCombining, SoleWriter: cfg.SoleWriter, Observed: observed,
 	})
 	return s
 }

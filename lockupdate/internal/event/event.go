@@ -39,14 +39,21 @@ const (
 type Event struct {
 	Kind Kind
 	Lock string // the lock's name on the server
-	N    int
+	N    int    // how many to count
 	Took time.Duration
 	Err  error
-
-	// For the kinds of lock.EventKind, and only if there is an Observer:
-	Ctx  context.Context // of the call
-	Name string          // of the lock, as the call names it
 	Loss lock.Loss
+
+	// Call is the call that the event is about, if it is one. A kind of lock.EventKind
+	// without a call is only counted.
+	Call
+}
+
+// Call is a call of a Store.
+type Call struct {
+	Ctx   context.Context // nil: none
+	Name  string          // of the key, or of the lock as the call names it
+	Label string          // rmw.Key.Label
 }
 
 // Sink takes events. It is called without any mutex.

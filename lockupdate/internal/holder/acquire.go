@@ -74,9 +74,8 @@ func (h *holder) tryAcquire(ctx context.Context, c *Call, hint time.Duration) (a
 // acquire asks until it has the lock, as long as a call waits for it. It returns false
 // when all calls are answered.
 func (h *holder) acquire() bool {
-	began := time.Now()
 	schedule := h.schedule()
-	schedule.Began = began
+	schedule.Began = time.Now()
 	var outage transport.Outage
 	for lostReplies := 0; ; {
 		first := h.awaitTurn()
@@ -101,13 +100,13 @@ func (h *holder) acquire() bool {
 		}
 		switch {
 		case err == nil && a.Granted:
-			h.take(first, began, a, schedule.Learned(time.Now()))
+			h.take(first, a, schedule.Learned(time.Now()))
 			return true
 		case err == nil:
 			lostReplies = 0
 			now := time.Now()
 			h.blockedAt(now)
-			h.queues.emit(event.Event{Kind: event.Polled, Lock: h.queue.lock, N: 1})
+			h.queues.emit(event.Event{Kind: event.Polled, Lock: h.queue.lock, N: 1, Call: event.Call{Ctx: ctx, Name: first.key.Name, Label: first.key.Label}})
 			h.rest(schedule.Pause(h.sent, now, a.PTTL, a.Hint, transport.Jitter()), nil)
 		case h.queues.transport.Unreached(err):
 			h.awaitStore(&outage, err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
+	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -71,6 +72,15 @@ func (b *batch) rebase(held rmw.Value) {
 		c.rebase(b.value)
 		b.value = c.after
 	}
+}
+
+// caller is the call of the batch. Several calls have no ctx in common, but the key.
+func (b *batch) caller() event.Call {
+	c := b.calls[0].caller()
+	if len(b.calls) > 1 {
+		c.Ctx = nil
+	}
+	return c
 }
 
 // failLocked answers the calls that failed with the commit, and returns the others:

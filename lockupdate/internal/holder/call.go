@@ -65,6 +65,8 @@ type Call struct {
 	section bool // a call of Lock, without fn
 	noWait  bool
 	arrived time.Time
+	asked   time.Time // when it last began to wait for the lock
+	entered bool      // a function of it has run under the lock
 	queue   *waitQueue
 	wake    chan struct{} // of size one: the state has become running or answered
 
@@ -112,7 +114,7 @@ func (s *Queues) Lock(ctx context.Context, name, lock string, noWait bool) (*lea
 		}
 		switch c.start() {
 		case running:
-			held := lease.Enter(ctx, s.keeper, c.lease, name, true)
+			held := s.keeper.Enter(c.caller(), c.lease, true, c.asked)
 			c.emitWaited()
 			return held, nil
 		case left:
@@ -148,16 +150,16 @@ func (c *Call) start() state {
 		defer c.queues.stop(t)
 		long = t.C
 	}
-	began := time.Now()
+	c.asked = time.Now()
 	s, reported := c.await(patience, long)
 	var err error
 	if s == answered || s == left {
 		s, err = left, c.err
 	}
 	if reported {
-		c.emitCall(event.WaitEnded, time.Since(began), err)
+		c.emit(event.WaitEnded, time.Since(c.asked), err)
 	}
-	if s == left && c.lease == nil {
+	if s == left && !c.entered {
 		c.emitRefused()
 	}
 	return s
@@ -177,7 +179,7 @@ func (c *Call) await(patience, long <-chan time.Time) (s state, reported bool) {
 			}
 			return c.state, reported
 		case <-long:
-			c.emitCall(event.Waiting, 0, nil)
+			c.emit(event.Waiting, 0, nil)
 			reported = true
 			continue
 		case <-c.ctx.Done():
@@ -250,7 +252,7 @@ func (c *Call) leave(why error) state {
 
 // runFn calls fn under the lock. It reports whether the call then has its answer.
 func (c *Call) runFn() (done bool) {
-	c.held = lease.Enter(c.ctx, c.queues.keeper, c.lease, c.key.Name, false)
+	c.held, c.entered = c.queues.keeper.Enter(c.caller(), c.lease, false, c.asked), true
 	c.emitWaited()
 	c.callFn()
 	return !c.queue.complete(c) && c.commitOrphaned()

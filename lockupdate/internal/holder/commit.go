@@ -49,9 +49,9 @@ func (h *holder) commit() {
 	h.queue.mu.Unlock()
 	switch {
 	case res.Stored && b.writes > 1:
-		h.queues.emit(event.Event{Kind: event.Combined, Lock: h.queue.lock, N: b.writes})
+		h.queues.emit(event.Event{Kind: event.Combined, Lock: h.queue.lock, N: b.writes, Call: b.caller()})
 	case !res.Stored && err == nil:
-		h.queues.emit(event.Event{Kind: event.Conflicted, Lock: h.queue.lock, N: len(b.calls)})
+		h.queues.emit(event.Event{Kind: event.Conflicted, Lock: h.queue.lock, N: len(b.calls), Call: b.caller()})
 	}
 	if len(b.calls) > 1 {
 		runtime.Gosched() // the callers just answered may join the next batch with their next calls

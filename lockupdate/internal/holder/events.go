@@ -8,19 +8,23 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// emitCall reports an event of lock.EventKind.
-func (c *Call) emitCall(kind event.Kind, took time.Duration, err error) {
-	c.queues.emit(event.Event{Kind: kind, Lock: c.lock, N: 1, Took: took, Err: err, Ctx: c.ctx, Name: c.key.Name})
+// emit reports an event of the call.
+func (c *Call) emit(kind event.Kind, took time.Duration, err error) {
+	c.queues.emit(event.Event{Kind: kind, Lock: c.lock, N: 1, Took: took, Err: err, Call: c.caller()})
+}
+
+func (c *Call) caller() event.Call {
+	return event.Call{Ctx: c.ctx, Name: c.key.Name, Label: c.key.Label}
 }
 
 // emitRefused reports a call that ended without the lock.
 func (c *Call) emitRefused() {
-	c.emitCall(event.Refused, time.Since(c.arrived), c.err)
+	c.emit(event.Refused, time.Since(c.arrived), c.err)
 }
 
 func (c *Call) emitWaited() {
 	if c.waited > 0 {
-		c.queues.emit(event.Event{Kind: event.Waited, Lock: c.lock, N: 1, Took: c.waited})
+		c.emit(event.Waited, c.waited, nil)
 	}
 }
 
@@ -28,7 +32,7 @@ func (c *Call) emitWaited() {
 // itself does not count.
 func (c *Call) unknown(err error) error {
 	if c.wrote && errors.Is(err, rmw.ErrOutcomeUnknown) {
-		c.queues.emit(event.Event{Kind: event.Unknown, Lock: c.lock, N: 1, Err: err})
+		c.emit(event.Unknown, 0, err)
 	}
 	return err
 }

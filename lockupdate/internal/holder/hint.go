@@ -21,7 +21,7 @@ func (h *holder) setHint(r driver.AcquireRequest) {
 			t.Send(context.Background(), t.Driver.ClearHint(r))
 		}
 	}) {
-		h.rarely().hinted = &r
+		h.hinted = &r
 	}
 }
 

@@ -19,9 +19,9 @@ type holder struct {
 	queues       *Queues
 	owner        int64
 	lease        *lease.Lease
-	began        time.Duration // when the lock was taken, by the keeper's clock
-	lateUntil    time.Duration // until when an acquire without a reply may run; 0: there is none
-	rare         *rare         // nil: the zero rare
+	began        time.Duration          // when the lock was taken, by the keeper's clock
+	lateUntil    time.Duration          // until when an acquire without a reply may run; 0: there is none
+	hinted       *driver.AcquireRequest // that left a hint; or nil
 
 	asideInFlight atomic.Bool // see sendAside
 	givenBack     atomic.Bool // the release follows: no hint of ours may stay
@@ -88,28 +88,6 @@ func (h *holder) Owner() string { return h.queues.ownerIDs.Name(h.owner) }
 
 // Began implements lease.Holder.
 func (h *holder) Began() time.Duration { return h.began }
-
-// rare is what few holders need.
-type rare struct {
-	hinted *driver.AcquireRequest // that left a hint; or nil
-	caller context.Context        // for which the lock was taken, if there is an Observer
-	name   string                 // of the lock, as the caller names it
-}
-
-func (h *holder) rarely() *rare {
-	if h.rare == nil {
-		h.rare = new(rare)
-	}
-	return h.rare
-}
-
-// Caller implements lease.Holder.
-func (h *holder) Caller() (context.Context, string) {
-	if h.rare == nil {
-		return nil, ""
-	}
-	return h.rare.caller, h.rare.name
-}
 
 // detachedLocked reports whether a critical section runs. Then the holder has no goroutine.
 func (h *holder) detachedLocked() bool { return h.holderState == nil }
@@ -181,20 +159,10 @@ func (h *holder) resume() {
 	}
 }
 
-// take begins to hold the lock. The holder asks for it since began, for the call first.
-func (h *holder) take(first *Call, began time.Time, a acquired, usualWait time.Duration) {
+// take begins to hold the lock, which was asked for with the call first.
+func (h *holder) take(first *Call, a acquired, usualWait time.Duration) {
 	h.began = h.queues.keeper.Now()
-	called := began
-	h.queue.mu.Lock()
-	if first.attempts == 0 { // else it waits since the last one
-		called = first.arrived
-	}
-	h.queue.mu.Unlock()
-	if h.queues.options.Observed {
-		r := h.rarely()
-		r.caller, r.name = first.ctx, first.key.Name
-	}
-	l := h.queues.keeper.Keep(h, called, h.sent)
+	l := h.queues.keeper.Keep(h, h.sent)
 	h.queue.mu.Lock()
 	defer h.queue.mu.Unlock()
 	h.lease, h.label, h.contended, h.polling = l, first.key.Label, h.polling, false

@@ -52,7 +52,7 @@ func (c *Call) commitAlone() (driver.CommitResult, error) {
 	case err == nil && res.Stored && res.Now.Exists():
 		c.rebase(res.Now)
 	case err == nil && !res.Stored:
-		c.queues.emit(event.Event{Kind: event.Conflicted, Lock: c.lock, N: 1})
+		c.emit(event.Conflicted, 0, nil)
 	}
 	return res, err
 }

@@ -23,7 +23,7 @@ type Options struct {
 	MaxAttempts             int
 	Poll                    rmw.Backoff
 	NoCombining, SoleWriter bool
-	Observed                bool // there is an Observer, to be told the callers
+	Observed                bool // there is an Observer or a Logger of waits
 }
 
 // Queues are the wait queues of one Store, by the name of the lock.

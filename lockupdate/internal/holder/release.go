@@ -98,8 +98,8 @@ func (h *holder) release() (hint time.Duration, err error) {
 		if readHint != nil {
 			cmds = append(cmds, readHint)
 		}
-		if h.rare != nil && h.rare.hinted != nil {
-			cmds = append(cmds, t.Driver.ClearHint(*h.rare.hinted))
+		if h.hinted != nil {
+			cmds = append(cmds, t.Driver.ClearHint(*h.hinted))
 		}
 		t.Send(ctx, cmds...)
 		_, hint, err = t.Driver.Owned(cmds[0])

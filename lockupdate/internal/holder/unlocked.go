@@ -198,7 +198,8 @@ func (c *Call) take(t *taking) {
 		t.err = c.err
 		return
 	}
-	c.held.Attach(c.lease)
+	c.held.Attach(c.lease, c.key.Label, c.asked)
+	c.entered = true
 }
 
 // awaitTaking waits until the lock is taken, or the wait for it has ended, if fn has asked

@@ -11,6 +11,7 @@ import (
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
+	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -52,10 +53,11 @@ type Taker interface {
 	TakeLock(ctx context.Context) (*Lease, error)
 }
 
-// Enter returns the ctx of a function that now runs under the lock of key.
-func Enter(parent context.Context, k *Keeper, l *Lease, key string, section bool) *Context {
-	c := &Context{parent: parent, keeper: k, key: key, until: k.holdLimit(k.Now()), depth: 1, section: section}
-	c.Attach(l)
+// Enter returns the ctx of a function of the call that now runs under the lock, which the call has
+// asked for at asked.
+func (k *Keeper) Enter(call event.Call, l *Lease, section bool, asked time.Time) *Context {
+	c := &Context{parent: call.Ctx, keeper: k, key: call.Name, until: k.holdLimit(k.Now()), depth: 1, section: section}
+	c.Attach(l, call.Label, asked)
 	return c
 }
 
@@ -66,9 +68,9 @@ func (k *Keeper) EnterUnlocked(parent context.Context, key string, t Taker) *Con
 }
 
 // Attach has the ctx end with a lease. Functions under one lease have the same token.
-func (c *Context) Attach(l *Lease) {
+func (c *Context) Attach(l *Lease, label string, asked time.Time) {
 	c.keeper.mu.Lock()
-	defer c.keeper.mu.Unlock()
+	defer c.keeper.unlock()
 	c.mu.Lock()
 	c.lock, c.lease = l.holderLocked(), l
 	c.mu.Unlock()
@@ -79,6 +81,7 @@ func (c *Context) Attach(l *Lease) {
 		c.End(lost.why)
 	} else {
 		l.Value.under = c // the wheel looks at the lease at the previous until, and then finds this one
+		c.keeper.beginLocked(l, event.Call{Ctx: c.parent, Name: c.key, Label: label}, c.section, asked)
 	}
 }
 
@@ -192,6 +195,9 @@ func (c *Context) Leave() (last bool, lost error) {
 	c.mu.Unlock()
 	if last {
 		c.End(nil)
+		if c.keeper.leave(l) {
+			lock.(Holder).LeaseLost()
+		}
 		lock.(Holder).LeaveSection()
 	}
 	return last, lost

@@ -32,8 +32,6 @@ func (lockOf) Began() time.Duration { return 0 }
 func (lockOf) LeaseLost()           {}
 func (lockOf) LeaveSection()        {}
 
-func (l lockOf) Caller() (context.Context, string) { return context.Background(), string(l) }
-
 // unkept returns a Context of the lock "l", with a lease that no keeper looks after.
 func unkept(parent context.Context) *Context {
 	k := NewKeeper(nil, nil, nil, Options{Lease: time.Hour, MaxHold: time.Hour})
@@ -194,8 +192,8 @@ func newKeeper(t *testing.T) *Keeper {
 func TestErrChecksTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKeeper(t)
-		lease := k.Keep(lockOf("l"), time.Now(), time.Now())
-		ctx := Enter(t.Context(), k, lease, "s", true)
+		lease := k.Keep(lockOf("l"), time.Now())
+		ctx := k.Enter(event.Call{Ctx: t.Context(), Name: "s"}, lease, true, time.Now())
 		synctest.Wait() // the loop sleeps now, and does not see the stall
 		k.Stall(890 * time.Millisecond)
 		require.NoError(t, ctx.Err())
@@ -222,9 +220,9 @@ func TestErrChecksTheClock(t *testing.T) {
 func TestLosingALockWithinAnotherOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKeeper(t)
-		outerLease, innerLease := k.Keep(lockOf("outer"), time.Now(), time.Now()), k.Keep(lockOf("inner"), time.Now(), time.Now())
-		outer := Enter(t.Context(), k, outerLease, "outer", true)
-		inner := Enter(outer, k, innerLease, "inner", true)
+		outerLease, innerLease := k.Keep(lockOf("outer"), time.Now()), k.Keep(lockOf("inner"), time.Now())
+		outer := k.Enter(event.Call{Ctx: t.Context(), Name: "outer"}, outerLease, true, time.Now())
+		inner := k.Enter(event.Call{Ctx: outer, Name: "inner"}, innerLease, true, time.Now())
 		assert.ErrorIs(t, k.Renewed(innerLease, k.Now(), false, nil), rmw.ErrLockLost)
 		require.ErrorIs(t, context.Cause(inner), rmw.ErrLockLost)
 		require.NoError(t, outer.Err())
@@ -244,11 +242,11 @@ func TestErrChecksTheClockOfTheOuterLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKeeper(t)
 		began := time.Now()
-		outerLease := k.Keep(lockOf("outer"), began, began)
+		outerLease := k.Keep(lockOf("outer"), began)
 		time.Sleep(100 * time.Millisecond)
-		innerLease := k.Keep(lockOf("inner"), time.Now(), time.Now())
-		outer := Enter(t.Context(), k, outerLease, "outer", true)
-		inner := Enter(outer, k, innerLease, "inner", true)
+		innerLease := k.Keep(lockOf("inner"), time.Now())
+		outer := k.Enter(event.Call{Ctx: t.Context(), Name: "outer"}, outerLease, true, time.Now())
+		inner := k.Enter(event.Call{Ctx: outer, Name: "inner"}, innerLease, true, time.Now())
 		done := inner.Done()
 		synctest.Wait()
 		k.Stall(800 * time.Millisecond) // the outer lease has ended, the inner one has not

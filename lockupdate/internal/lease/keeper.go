@@ -23,6 +23,8 @@ type Options struct {
 	Lease   time.Duration // of every lock
 	Expiry  time.Duration // after which the server ends a lease: Lease and the lock delay
 	MaxHold time.Duration // of one call
+
+	Observed bool // events have their call
 }
 
 // Keeper keeps the leases of one Store: it renews them at half, and counts a lease as lost that it
@@ -48,6 +50,7 @@ type Keeper struct {
 	wakesAt  time.Duration
 	wake     chan struct{} // a lease is due before wakesAt
 	notes    map[*Lease]note
+	noted    int // the most notes of this map
 	log      callback.Log[event.Event]
 }
 
@@ -96,13 +99,13 @@ func (k *Keeper) holdLimit(began time.Duration) time.Duration {
 	return began + min(k.options.MaxHold, math.MaxInt64-max(began, 0))
 }
 
-// Keep starts the lease of a lock that was asked for at called. Its acquire was sent at
-// sent. Call it from within a call of the Store.
-func (k *Keeper) Keep(h Holder, called, sent time.Time) *Lease {
+// Keep starts the lease of a lock whose acquire was sent at sent. Call it from within a call of
+// the Store.
+func (k *Keeper) Keep(h Holder, sent time.Time) *Lease {
 	l := &Lease{Value: grant{under: h, sent: k.At(sent)}}
 	k.mu.Lock()
 	defer k.unlock()
-	k.eventLocked(h, event.Acquired, k.Now()-k.At(called), cause{})
+	k.log.Add(event.Event{Kind: event.Acquired, N: 1})
 	k.scheduleLocked(l, k.renewAt(l.Value.sent))
 	if !k.running {
 		k.running = true
@@ -116,16 +119,8 @@ func (k *Keeper) Keep(h Holder, called, sent time.Time) *Lease {
 func (k *Keeper) End(l *Lease) (lost bool) {
 	k.mu.Lock()
 	defer k.unlock()
-	switch {
-	case !l.timer().Scheduled():
-		lost = true
-	case k.Now() >= k.expiresLocked(l): // and the loop has not noticed
-		k.loseLocked(l, k.causeLocked(l))
-		lost = true
-	default:
-		h := l.holderLocked()
+	if lost = k.leaveLocked(l); !lost {
 		k.forgetLocked(l)
-		k.eventLocked(h, event.Released, k.Now()-h.Began(), cause{})
 	}
 	if k.wheel.Len() == 0 && k.gate.Closed() {
 		k.poke()
@@ -134,6 +129,25 @@ func (k *Keeper) End(l *Lease) (lost bool) {
 		k.answered.Wait()
 	}
 	return lost
+}
+
+// leaveLocked tells that the call under a lease has ended, unless the lock is lost.
+func (k *Keeper) leaveLocked(l *Lease) (lost bool) {
+	switch {
+	case !l.timer().Scheduled():
+		return true
+	case k.Now() >= k.expiresLocked(l): // and the loop has not noticed
+		k.loseLocked(l, k.causeLocked(l))
+		return true
+	}
+	k.endLocked(l)
+	return false
+}
+
+func (k *Keeper) leave(l *Lease) (lost bool) {
+	k.mu.Lock()
+	defer k.unlock()
+	return k.leaveLocked(l)
 }
 
 // Err returns nil while the lock is surely ours, or an rmw.ErrLockLost. It looks at the
@@ -264,9 +278,9 @@ func (k *Keeper) advance() (lost []*loss, due []renewal, wait time.Duration, mor
 // loseLocked marks a lease as lost and ends the ctx of the function under it. The caller
 // calls LeaseLost without the mutex.
 func (k *Keeper) loseLocked(l *Lease, why cause) *loss {
+	k.eventLocked(l, event.Lost, k.Now()-k.notes[l].began, why)
 	k.forgetLocked(l)
 	lost := &loss{l.holderLocked(), why}
-	k.eventLocked(lost, event.Lost, k.Now()-lost.Began(), why)
 	if c := l.ctxLocked(); c != nil {
 		c.End(why.why)
 	}

@@ -23,12 +23,12 @@ func TestKeepingAllocatesNothing(t *testing.T) {
 		h, now := lockOf("l"), time.Now()
 		leases := make([]*Lease, n)
 		for i := range leases {
-			leases[i] = k.Keep(h, now, now)
+			leases[i] = k.Keep(h, now)
 		}
 		synctest.Wait()
 		assert.Equal(t, n, k.Len())
 		holder := Holder(h)
-		assert.Equal(t, 1.0, testing.AllocsPerRun(100, func() { k.End(k.Keep(holder, now, now)) }), "the Lease")
+		assert.Equal(t, 1.0, testing.AllocsPerRun(100, func() { k.End(k.Keep(holder, now)) }), "the Lease")
 		for _, l := range leases {
 			k.End(l)
 		}

@@ -4,7 +4,6 @@
 package lease
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -20,11 +19,8 @@ type Holder interface {
 	Owner() string
 	// Began is when the lock was taken, by the keeper's clock.
 	Began() time.Duration
-	// Caller is the ctx of the call for which the lock was taken, and the lock's name there.
-	// Without an Observer, it need not be known.
-	Caller() (ctx context.Context, name string)
 
-	// LeaseLost is called once if the lease is lost, without any mutex.
+	// LeaseLost is called at least once if the lease is lost, without any mutex.
 	LeaseLost()
 	// LeaveSection ends a critical section under the lock.
 	LeaveSection()

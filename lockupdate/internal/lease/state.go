@@ -13,6 +13,8 @@ import (
 type note struct {
 	jeopardy time.Duration // since when, by the keeper's clock; 0: it is safe
 	wanted   bool          // EventWanted was sent
+	call     event.Call    // that holds the lock, if it is Observed
+	began    time.Duration // when the call got the lock
 }
 
 // State returns the state of a lock.
@@ -37,8 +39,8 @@ func (k *Keeper) Wanted(l *Lease) {
 		return
 	}
 	n.wanted = true
-	k.notes[l] = n
-	k.eventLocked(l.holderLocked(), event.Wanted, 0, cause{})
+	k.noteLocked(l, n)
+	k.eventLocked(l, event.Wanted, 0, cause{})
 }
 
 // jeopardyLocked records that the last renewal of a lease failed.
@@ -48,8 +50,8 @@ func (k *Keeper) jeopardyLocked(l *Lease, err error) {
 		return
 	}
 	n.jeopardy = max(k.Now(), 1)
-	k.notes[l] = n
-	k.eventLocked(l.holderLocked(), event.Jeopardy, 0, cause{why: err})
+	k.noteLocked(l, n)
+	k.eventLocked(l, event.Jeopardy, 0, cause{why: err})
 }
 
 func (k *Keeper) unansweredLocked() error {
@@ -62,33 +64,58 @@ func (k *Keeper) safeLocked(l *Lease) {
 	if n.jeopardy == 0 {
 		return
 	}
-	k.eventLocked(l.holderLocked(), event.Safe, k.Now()-n.jeopardy, cause{})
-	if n.jeopardy = 0; n.wanted {
-		k.notes[l] = n
-	} else {
-		k.dropNoteLocked(l)
+	k.eventLocked(l, event.Safe, k.Now()-n.jeopardy, cause{})
+	n.jeopardy = 0
+	k.noteLocked(l, n)
+}
+
+// beginLocked tells that a call has got the lock, which it has waited for since asked. Updates in a
+// row share the events of the first one.
+func (k *Keeper) beginLocked(l *Lease, c event.Call, section bool, asked time.Time) {
+	if !k.options.Observed || k.notes[l].call.Ctx != nil && !section {
+		return
 	}
+	k.endLocked(l)
+	n := k.notes[l]
+	n.call, n.began = c, k.Now()
+	k.noteLocked(l, n)
+	k.eventLocked(l, event.Acquired, k.Now()-k.At(asked), cause{})
+}
+
+// endLocked tells that the call no longer has the lock, if there is one.
+func (k *Keeper) endLocked(l *Lease) {
+	n := k.notes[l]
+	if n.call.Ctx == nil {
+		return
+	}
+	k.eventLocked(l, event.Released, k.Now()-n.began, cause{})
+	n.call, n.began = event.Call{}, 0
+	k.noteLocked(l, n)
 }
 
 // forgetLocked has the loop look at a lease no more.
 func (k *Keeper) forgetLocked(l *Lease) {
 	k.wheel.Cancel(l.timer())
-	k.dropNoteLocked(l)
+	k.noteLocked(l, note{})
 }
 
-func (k *Keeper) dropNoteLocked(l *Lease) {
-	if _, noted := k.notes[l]; !noted {
+// maxNotes is how many notes may have been in the map that is kept: it never shrinks.
+const maxNotes = 64
+
+func (k *Keeper) noteLocked(l *Lease, n note) {
+	if n != (note{}) {
+		k.notes[l] = n
+		k.noted = max(k.noted, len(k.notes))
 		return
 	}
-	if delete(k.notes, l); len(k.notes) == 0 {
-		k.notes = map[*Lease]note{} // a map never shrinks
+	if delete(k.notes, l); len(k.notes) == 0 && k.noted > maxNotes {
+		k.notes, k.noted = map[*Lease]note{}, 0
 	}
 }
 
-func (k *Keeper) eventLocked(h Holder, kind event.Kind, took time.Duration, why cause) {
-	ctx, name := h.Caller()
+func (k *Keeper) eventLocked(l *Lease, kind event.Kind, took time.Duration, why cause) {
 	k.log.Add(event.Event{
-		Kind: kind, Lock: h.LockName(), N: 1, Took: took, Err: why.why, Ctx: ctx, Name: name, Loss: why.reason,
+		Kind: kind, Lock: l.holderLocked().LockName(), N: 1, Took: took, Err: why.why, Loss: why.reason, Call: k.notes[l].call,
 	})
 }
 
