@@ -32,7 +32,12 @@ func TestDeadStoreFailsFast(t *testing.T) {
 		return f, took, restore
 	}
 	synctest.Test(t, func(t *testing.T) {
-		f, took, restore := fail(t, lockupdate.Config{MaxOutage: -1})
+		var opened []error
+		f, took, restore := fail(t, lockupdate.Config{MaxOutage: -1, OnEvent: func(e lockupdate.Event) {
+			if e.Kind == lockupdate.EventCircuitOpened {
+				opened = append(opened, e.Err)
+			}
+		}})
 		assert.Zero(t, took)
 		assert.True(t, f.store.Stats().CircuitOpen)
 		_, err := f.store.Read(t.Context(), rmw.Key{Name: "s"})
@@ -42,6 +47,9 @@ func TestDeadStoreFailsFast(t *testing.T) {
 		time.Sleep(time.Minute)
 		assert.Equal(t, "www", f.text(rmw.Key{Name: "s"}))
 		assert.False(t, f.store.Stats().CircuitOpen)
+		require.Len(t, opened, 1, "an outage opens it once, also if tries fail")
+		require.Error(t, opened[0])
+		assert.EqualValues(t, 1, f.store.Stats().CircuitOpened)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		f, took, restore := fail(t, lockupdate.Config{NoBreaker: true})

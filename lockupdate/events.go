@@ -19,20 +19,21 @@ type EventKind uint8
 
 // The kinds of events of a Store, beside those of locks; see [lock.EventKind].
 const (
-	EventWaited      EventKind = iota // an update or lock has its turn after waiting for others; Took is for how long
-	EventPolled                       // a lock was asked for, and is another process's
-	EventRenewed                      // leases were prolonged; N is how many
-	EventRenewFailed                  // a renewal failed; Err is why, and it is tried again
-	EventConflicted                   // the guard refused a commit, and N updates run again
-	EventCombined                     // N updates were written by one commit
-	EventUnknown                      // an update ended in rmw.ErrOutcomeUnknown; Err is that
+	EventWaited        EventKind = iota // an update or lock has its turn after waiting for others; Took is for how long
+	EventPolled                         // a lock was asked for, and is another process's
+	EventRenewed                        // leases were prolonged; N is how many
+	EventRenewFailed                    // a renewal failed; Err is why, and it is tried again
+	EventConflicted                     // the guard refused a commit, and N updates run again
+	EventCombined                       // N updates were written by one commit
+	EventUnknown                        // an update ended in rmw.ErrOutcomeUnknown; Err is that
+	EventCircuitOpened                  // the circuit breaker opened, because the store does not answer; Err is the last error
 
 	eventKinds
 )
 
 // String returns the kind's name.
 func (k EventKind) String() string {
-	names := [eventKinds]string{"waited", "polled", "renewed", "renew failed", "conflicted", "combined", "unknown"}
+	names := [eventKinds]string{"waited", "polled", "renewed", "renew failed", "conflicted", "combined", "unknown", "circuit opened"}
 	if k < eventKinds {
 		return names[k]
 	}
@@ -61,6 +62,7 @@ type Stats struct {
 	Conflicted    uint64 // commits that the guard refused
 	Combined      uint64 // updates that were written along with another's commit
 	Unknown       uint64 // updates that ended in rmw.ErrOutcomeUnknown
+	CircuitOpened uint64 // outages that opened the circuit breaker
 
 	ObserverPanics uint64 // calls of Config.Observer, OnEvent and BatchContext that did not return, or returned nil
 
@@ -70,8 +72,8 @@ type Stats struct {
 
 // String returns the counts in one line, for logs.
 func (s Stats) String() string {
-	return fmt.Sprintf("acquired=%d waited=%d polled=%d renewed=%d renew_failures=%d lost=%d conflicted=%d combined=%d unknown=%d observer_panics=%d held=%d circuit_open=%t",
-		s.Acquired, s.Waited, s.Polled, s.Renewed, s.RenewFailures, s.Lost, s.Conflicted, s.Combined, s.Unknown,
+	return fmt.Sprintf("acquired=%d waited=%d polled=%d renewed=%d renew_failures=%d lost=%d conflicted=%d combined=%d unknown=%d circuit_opened=%d observer_panics=%d held=%d circuit_open=%t",
+		s.Acquired, s.Waited, s.Polled, s.Renewed, s.RenewFailures, s.Lost, s.Conflicted, s.Combined, s.Unknown, s.CircuitOpened,
 		s.ObserverPanics, s.Held, s.CircuitOpen)
 }
 
@@ -83,6 +85,7 @@ func (s *Store) Stats() Stats {
 		Acquired: n(event.Acquired), Waited: n(event.Waited), Polled: n(event.Polled),
 		Renewed: n(event.Renewed), RenewFailures: n(event.RenewFailed), Lost: n(event.Lost),
 		Conflicted: n(event.Conflicted), Combined: n(event.Combined), Unknown: n(event.Unknown),
+		CircuitOpened:  n(event.CircuitOpened),
 		ObserverPanics: s.callbacks.panics(),
 		Held:           s.keeper.Len(), CircuitOpen: s.transport.CircuitOpen(),
 	}

@@ -112,6 +112,54 @@ func TestStatsAndEvents(t *testing.T) {
 	})
 }
 
+// callerHandler writes down the caller of each record, from its ctx.
+type callerHandler struct {
+	slog.Handler
+
+	callers *sync.Map // of any, by the message
+}
+
+func (h callerHandler) Handle(ctx context.Context, r slog.Record) error {
+	h.callers.Store(r.Message, ctx.Value(callKey{}))
+	return h.Handler.Handle(ctx, r)
+}
+
+// Events of one call have its ctx and label, for OnEvent, Observer and Logger alike.
+func TestEventsHaveTheirCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var text bytes.Buffer
+		log := callerHandler{slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}), &sync.Map{}}
+		var told sync.Map // of string, by the kind
+		f := newFixture(t, lockupdate.Config{
+			Logger: slog.New(log),
+			OnEvent: func(e lockupdate.Event) {
+				told.Store(e.Kind.String(), fmt.Sprint(e.Ctx.Value(callKey{}), " ", e.Label))
+			},
+			Observer: func(ctx context.Context, e locking.Event) {
+				told.Store(e.Kind.String(), fmt.Sprint(ctx.Value(callKey{}), " ", e.Label))
+			},
+		})
+		key := rmw.Key{Name: "s", Label: "room"}
+		f.warm(key)
+		f.takeAsOther(key, time.Second)
+		other := f.direct()
+		ctx := rmw.WithOperation(called(t, "call"), "join")
+		f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: proxytest.DropReply, Skip: 1})
+		_, err := f.store.Update(ctx, key, duringFirstCall(func() {
+			require.NoError(t, other.Set(t.Context(), "s", "theirs", 0).Err())
+		}, appendText("x")))
+		require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
+		f.waitReleases()
+		for _, kind := range []string{"acquired", "released", "waited", "polled", "conflicted", "unknown"} {
+			call, _ := told.Load(kind)
+			assert.Equal(t, "call room", call, kind)
+			call, _ = log.callers.Load("lockupdate: " + kind)
+			assert.Equal(t, "call", call, kind)
+		}
+		assert.Contains(t, text.String(), `"lockupdate: acquired" lock=/lock/s label=room operation=join`)
+	})
+}
+
 // An update whose caller left before the reply to the commit counts as unknown. An error reply that
 // quotes arguments puts no value into the log.
 func TestUnknownIsCountedAndLogsNoValue(t *testing.T) {
@@ -156,7 +204,7 @@ func TestUnknownIsCountedAndLogsNoValue(t *testing.T) {
 func TestStatsString(t *testing.T) {
 	s := lockupdate.Stats{
 		Acquired: 1, Waited: 2, Polled: 3, Renewed: 4, RenewFailures: 5, Lost: 6, Conflicted: 7, Combined: 8, Unknown: 9,
-		Held: 10, CircuitOpen: true,
+		CircuitOpened: 11, Held: 10, CircuitOpen: true,
 	}
 	text, v := strings.ReplaceAll(s.String(), "_", ""), reflect.ValueOf(s)
 	for i := range v.NumField() {

@@ -9,6 +9,7 @@ import (
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
+	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/lockupdate/internal/holder"
 	"github.com/unwatch/unwatch/lockupdate/internal/lease"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
@@ -54,7 +55,8 @@ func New(rdb Commands, cfg Config) *Store {
 		Kind: driver.Kind(cfg.Commit), MasterReads: cfg.MasterReads, NotifyRedisson: cfg.NotifyRedisson,
 	}), s.gate, transport.Options{
 		NoBreaker: cfg.NoBreaker, MaxOutage: cfg.MaxOutage, WaitForReply: cfg.WaitForReply, MaxAttempts: cfg.MaxAttempts,
-		BatchContext: s.callbacks.batchContext(cfg),
+		BatchContext:  s.callbacks.batchContext(cfg),
+		CircuitOpened: func(err error) { s.emit(event.Event{Kind: event.CircuitOpened, N: 1, Err: err}) },
 	})
 	observed := cfg.Observer != nil || cfg.Logger != nil
 	s.keeper = lease.NewKeeper(s.transport, s.gate, s.emit, lease.Options{

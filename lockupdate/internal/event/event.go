@@ -32,6 +32,7 @@ const (
 	Conflicted
 	Combined
 	Unknown
+	CircuitOpened
 	Kinds
 )
 

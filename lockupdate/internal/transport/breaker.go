@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -21,6 +22,9 @@ import (
 type breaker struct {
 	cb *gobreaker.CircuitBreaker[struct{}] // nil: switched off
 
+	trips   atomic.Bool     // it has opened in this flush
+	tripped func(err error) // is called then; or nil
+
 	mu     sync.Mutex
 	opened time.Time     // start of the pause before the next try; zero: closed
 	closed chan struct{} // closed, and replaced, when the breaker closes
@@ -34,7 +38,7 @@ const (
 )
 
 func newBreaker(o Options) *breaker {
-	b := &breaker{closed: make(chan struct{})}
+	b := &breaker{closed: make(chan struct{}), tripped: o.CircuitOpened}
 	if o.NoBreaker {
 		return b
 	}
@@ -42,9 +46,12 @@ func newBreaker(o Options) *breaker {
 		Timeout:     OpenFor,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= OpenAfter },
 		IsExcluded:  func(err error) bool { return errors.Is(err, errNoConnection) },
-		OnStateChange: func(_ string, _, to gobreaker.State) {
+		OnStateChange: func(_ string, from, to gobreaker.State) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
+			if from == gobreaker.StateClosed { // and not after a try
+				b.trips.Store(true)
+			}
 			switch to {
 			case gobreaker.StateOpen:
 				b.opened = time.Now()
@@ -69,6 +76,9 @@ func (b *breaker) try(send func() error) bool {
 		return true
 	}
 	_, err := b.cb.Execute(func() (struct{}, error) { return struct{}{}, send() })
+	if b.trips.Swap(false) && b.tripped != nil { // not earlier: gobreaker has its mutex locked
+		b.tripped(err)
+	}
 	return !errors.Is(err, gobreaker.ErrOpenState) && !errors.Is(err, gobreaker.ErrTooManyRequests)
 }
 

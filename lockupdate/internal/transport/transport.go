@@ -34,7 +34,8 @@ type Options struct {
 	WaitForReply bool          // callers send themselves, and see the end of their ctx between flushes only
 	MaxAttempts  int           // how often a Peek without Lua, or a token without Lua, starts again
 
-	BatchContext func(callers []context.Context) (ctx context.Context, end func(error))
+	BatchContext  func(callers []context.Context) (ctx context.Context, end func(error))
+	CircuitOpened func(err error) // the circuit breaker has opened, after err
 }
 
 // Transport sends commands through one client. It is safe for concurrent use.
