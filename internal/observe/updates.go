@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -73,8 +74,17 @@ func (s *store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res
 	began, reason := time.Now(), Panic
 	defer func() { series.record(ctx, reason, time.Since(began), &res) }()
 	res, err = s.next.Update(ctx, key, fn)
-	reason = Reason(err)
+	if reason = Reason(err); reason == outcomeUnknown && isOwn(err, key) {
+		series.unknown(ctx, 1)
+	}
 	return res, err
+}
+
+// isOwn reports whether the error of an update is its own, and not that of an inner update, which fn
+// returned: that has another key.
+func isOwn(err error, key rmw.Key) bool {
+	e, ok := errors.AsType[*rmw.Error](err)
+	return !ok || e.Key == "" || e.Key == key.Name
 }
 
 func (u *updateSeries) record(ctx context.Context, reason string, elapsed time.Duration, res *rmw.Result) {
@@ -85,9 +95,6 @@ func (u *updateSeries) record(ctx context.Context, reason string, elapsed time.D
 	u.wait(ctx, res.Waited.Seconds())
 	if res.Attempts > 0 {
 		u.attempts(ctx, float64(res.Attempts))
-	}
-	if reason == outcomeUnknown {
-		u.unknown(ctx, 1)
 	}
 }
 
