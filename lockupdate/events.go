@@ -157,7 +157,9 @@ type callbacks struct {
 func newCallbacks(cfg Config) (c callbacks) {
 	if cfg.Observer != nil {
 		c.lock = callback.New("lockupdate: Config.Observer", cfg.Logger, func(e event.Event) {
-			cfg.Observer(e.Ctx, lock.Event{Kind: lock.EventKind(e.Kind), Service: "redis", Lock: e.Name, Label: e.Label, Took: e.Took, Err: e.Err, Loss: e.Loss})
+			cfg.Observer(e.Ctx, lock.Event{
+				Kind: lock.EventKind(e.Kind), Service: "redis", Lock: e.Name, Label: e.Label, Took: e.Took, Err: e.Err, Loss: e.Loss,
+			})
 		})
 	}
 	if cfg.OnEvent != nil {

@@ -32,7 +32,8 @@ type Config struct {
 	// services that do not tell when it becomes free. Default 5 ms, doubling up to 250 ms.
 	Poll rmw.Backoff
 
-	// Observer is told of the events of locks. Default none.
+	// Observer is told of the events of locks, and can log them: a Locker has no logger of its
+	// own. Default none.
 	Observer lock.Observer
 
 	// Now is the clock that measures leases; tests replace it. Default time.Now.

@@ -106,7 +106,7 @@ func (h *holder) acquire() bool {
 			lostReplies = 0
 			now := time.Now()
 			h.blockedAt(now)
-			h.queues.emit(event.Event{Kind: event.Polled, Lock: h.queue.lock, N: 1, Call: event.Call{Ctx: ctx, Name: first.key.Name, Label: first.key.Label}})
+			h.queues.emit(event.Event{Kind: event.Polled, Lock: h.queue.lock, N: 1, Call: first.caller(ctx)})
 			h.rest(schedule.Pause(h.sent, now, a.PTTL, a.Hint, transport.Jitter()), nil)
 		case h.queues.transport.Unreached(err):
 			h.awaitStore(&outage, err)

@@ -74,13 +74,13 @@ func (b *batch) rebase(held rmw.Value) {
 	}
 }
 
-// caller is the call of the batch. Several calls have no ctx in common, but the key.
+// caller is the call of the batch. Several calls have the key in common, and no ctx.
 func (b *batch) caller() event.Call {
-	c := b.calls[0].caller()
+	c := b.calls[0]
 	if len(b.calls) > 1 {
-		c.Ctx = nil
+		return c.caller(nil)
 	}
-	return c
+	return c.caller(c.ctx)
 }
 
 // failLocked answers the calls that failed with the commit, and returns the others:

@@ -114,7 +114,7 @@ func (s *Queues) Lock(ctx context.Context, name, lock string, noWait bool) (*lea
 		}
 		switch c.start() {
 		case running:
-			held := s.keeper.Enter(c.caller(), c.lease, true, c.asked)
+			held := s.keeper.Enter(c.caller(c.ctx), c.lease, true, c.asked)
 			c.emitWaited()
 			return held, nil
 		case left:
@@ -252,7 +252,7 @@ func (c *Call) leave(why error) state {
 
 // runFn calls fn under the lock. It reports whether the call then has its answer.
 func (c *Call) runFn() (done bool) {
-	c.held, c.entered = c.queues.keeper.Enter(c.caller(), c.lease, false, c.asked), true
+	c.held, c.entered = c.queues.keeper.Enter(c.caller(c.ctx), c.lease, false, c.asked), true
 	c.emitWaited()
 	c.callFn()
 	return !c.queue.complete(c) && c.commitOrphaned()

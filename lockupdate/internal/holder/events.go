@@ -1,6 +1,7 @@
 package holder
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -10,11 +11,12 @@ import (
 
 // emit reports an event of the call.
 func (c *Call) emit(kind event.Kind, took time.Duration, err error) {
-	c.queues.emit(event.Event{Kind: kind, Lock: c.lock, N: 1, Took: took, Err: err, Call: c.caller()})
+	c.queues.emit(event.Event{Kind: kind, Lock: c.lock, N: 1, Took: took, Err: err, Call: c.caller(c.ctx)})
 }
 
-func (c *Call) caller() event.Call {
-	return event.Call{Ctx: c.ctx, Name: c.key.Name, Label: c.key.Label}
+// caller is the call in events, with its own ctx or one of several calls.
+func (c *Call) caller(ctx context.Context) event.Call {
+	return event.Call{Ctx: ctx, Name: c.key.Name, Label: c.key.Label}
 }
 
 // emitRefused reports a call that ended without the lock.
