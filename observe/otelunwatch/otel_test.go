@@ -170,13 +170,13 @@ func TestRun(t *testing.T) {
 		assert.Equal(t, spans[1].SpanContext.SpanID(), spans[0].Parent.SpanID())
 		assert.Equal(t, []string{
 			"commit.conflicts{path=lockupdate} 0",
-			"lock.hold{backend=redis operation=join} 1 1",
+			"lock.hold{backend=redis operation=join} 2 1",
 			"lock.hold{backend=redis} 1 3",
 			"lock.polls{path=lockupdate} 0",
 			"lock.renewals{outcome=failed path=lockupdate} 0",
 			"lock.renewals{outcome=renewed path=lockupdate} 1",
 			"lock.waiters{backend=redis} 0",
-			"lock.wait{backend=redis operation=join} 1 0",
+			"lock.wait{backend=redis operation=join} 2 3",
 			"lock.wait{backend=redis} 1 0",
 			"locks.held{backend=redis} 0",
 			"locks.lost{backend=redis reason=expired} 0",
