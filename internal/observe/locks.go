@@ -8,7 +8,7 @@ import (
 )
 
 // Locks returns an Observer that records the events of a Locker. service names the lock service. The
-// operation of a lock is the name of [rmw.WithOperation] alone, since a lock has no Key.
+// operation of a lock by itself is the name of [rmw.WithOperation] alone, since it has no Key.
 func (r *Recorder) Locks(service string) lock.Observer {
 	service = Valid(service)
 	return once(r, r.services, service, func() *lockService { return newLockService(r.open, service, r.options) }).observe
@@ -46,7 +46,7 @@ func newLockService(open Open, service string, o Options) *lockService {
 }
 
 func (s *lockService) observe(ctx context.Context, e lock.Event) {
-	series := s.locks.get(labelOf(ctx, rmw.Key{}))
+	series := s.locks.get(labelOf(ctx, rmw.Key{Label: e.Label}))
 	switch took := e.Took.Seconds(); e.Kind {
 	case lock.EventAcquired:
 		series.wait.record(ctx, OK, took)

@@ -160,7 +160,7 @@ func TestRun(t *testing.T) {
 
 		lines, spans := s.ended()
 		assert.Equal(t, []string{ // the second update does not wait
-			"wait_for lock{unwatch.lock.backend=redis unwatch.operation=join} 3s Unset ",
+			"wait_for lock{unwatch.lock.backend=redis unwatch.operation=room/join} 3s Unset ",
 			"unwatch.update room/join{unwatch.operation=room/join unwatch.path=lockupdate unwatch.update.attempts=1 " +
 				"unwatch.update.wait=3} 3s Unset ",
 			"unwatch.update room/join{error.type=fn unwatch.operation=room/join unwatch.path=lockupdate unwatch.update.attempts=1 " +
@@ -170,13 +170,13 @@ func TestRun(t *testing.T) {
 		assert.Equal(t, spans[1].SpanContext.SpanID(), spans[0].Parent.SpanID())
 		assert.Equal(t, []string{
 			"commit.conflicts{path=lockupdate} 0",
-			"lock.hold{backend=redis operation=join} 2 1",
+			"lock.hold{backend=redis operation=room/join} 2 1",
 			"lock.hold{backend=redis} 1 3",
 			"lock.polls{path=lockupdate} 0",
 			"lock.renewals{outcome=failed path=lockupdate} 0",
 			"lock.renewals{outcome=renewed path=lockupdate} 1",
 			"lock.waiters{backend=redis} 0",
-			"lock.wait{backend=redis operation=join} 2 3",
+			"lock.wait{backend=redis operation=room/join} 2 3",
 			"lock.wait{backend=redis} 1 0",
 			"locks.held{backend=redis} 0",
 			"locks.lost{backend=redis reason=expired} 0",

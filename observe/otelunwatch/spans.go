@@ -115,7 +115,7 @@ func (t *Telemetry) Locks(service string) lock.Observer {
 		if t.keys {
 			span.SetAttributes(attribute.String("unwatch.lock.name", observe.Valid(e.Lock)))
 		}
-		outcome(span, observe.Operation(ctx, rmw.Key{}), observe.Reason(e.Err))
+		outcome(span, observe.Operation(ctx, rmw.Key{Label: e.Label}), observe.Reason(e.Err))
 		span.End(trace.WithTimestamp(now))
 	}
 }

@@ -76,11 +76,11 @@ func (b *batch) rebase(held rmw.Value) {
 
 // caller is the call of the batch. Several calls have the key in common, and no ctx.
 func (b *batch) caller() event.Call {
-	c := b.calls[0]
+	c := b.calls[0].caller(b.calls[0].ctx)
 	if len(b.calls) > 1 {
-		return c.caller(nil)
+		c.Ctx = nil
 	}
-	return c.caller(c.ctx)
+	return c
 }
 
 // failLocked answers the calls that failed with the commit, and returns the others:
