@@ -29,7 +29,7 @@ func TestAllocationsOfAnUpdate(t *testing.T) {
 		open func(*redis.Client) rmw.Store
 		most float64
 	}{
-		"WATCH":     {func(rdb *redis.Client) rmw.Store { return cas.New(rdb, cas.Config{}) }, 51},
+		"WATCH":     {func(rdb *redis.Client) rmw.Store { return cas.New(rdb, cas.Config{}) }, 52},
 		"lock":      {open(lockupdate.Config{}), 53},
 		"observed":  {open(lockupdate.Config{Observer: func(context.Context, lock.Event) {}}), 54},
 		"on demand": {open(lockupdate.Config{LockOnDemand: true}), 33},
