@@ -84,7 +84,7 @@ func (f *cutoverFlags) register(flags *flag.FlagSet) {
 	flags.StringVar(&f.to, "to", "copying", "advance to this `STAGE`: follow, copying or complete")
 	flags.IntVar(&f.percent, "percent", 0, "copying moves `N` percent of the keys (default as before)")
 	flags.StringVar(&f.labels, "labels", "", "copying moves keys of these labels, `A,B`; empty: all (default as before)")
-	flags.StringVar(&f.passes, "passes", "", "sweep and verify add results to this JSON `FILE`; status and advance -to complete read it")
+	flags.StringVar(&f.passes, "passes", "", "sweep and verify add lines of JSON to this `FILE`; status and advance -to complete read it")
 	flags.StringVar(&f.keys, "keys", "", "look only at names that match, `PATTERN=LABEL,...`; empty: all but locks")
 	flags.StringVar(&f.foreign, "foreign", "", "names that match, `PATTERN,...`, are of other services: leave them alone")
 	flags.IntVar(&f.batch, "batch", 16, "sweep `N` keys in one pipeline")
@@ -142,7 +142,7 @@ func runCutover(ctx context.Context, args []string, stdout, stderr io.Writer) in
 			ctx, cancel = context.WithTimeout(ctx, f.timeout)
 			defer cancel()
 		}
-		code, err := f.walk(ctx, action, stores, records, stdout)
+		code, err := f.walk(ctx, action, stores, stdout)
 		if err != nil {
 			return complain(stderr, "cutover", errors.Join(err, stores.diagnose(context.WithoutCancel(ctx))).Error())
 		}

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 
@@ -18,49 +16,6 @@ import (
 	"github.com/unwatch/unwatch/cutover"
 	"github.com/unwatch/unwatch/internal/cutoverstatus"
 )
-
-// records reads the file of -passes, which need not exist yet, except for advance.
-func (f *cutoverFlags) records(action string) (records []cutoverstatus.Record, err error) {
-	if f.passes == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(f.passes)
-	switch {
-	case action != "advance" && errors.Is(err, os.ErrNotExist):
-		return nil, nil
-	case err == nil:
-		err = json.Unmarshal(text, &records)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("-passes %s: %w", f.passes, err)
-	}
-	return records, nil
-}
-
-// record adds a result to the file of -passes.
-func (f *cutoverFlags) record(records []cutoverstatus.Record, last cutoverstatus.Record) error {
-	if f.passes == "" {
-		return nil
-	}
-	text, err := json.MarshalIndent(append(records, last), "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(f.passes, append(text, '\n'), 0o600)
-}
-
-func (f *cutoverFlags) evidence(census []cutover.Process, records []cutoverstatus.Record) cutover.Evidence {
-	e := cutover.Evidence{Name: f.name, Census: census}
-	for _, r := range records {
-		if r.Pass != nil {
-			e.Passes = append(e.Passes, *r.Pass)
-		}
-		if r.Verify != nil {
-			e.Reports = append(e.Reports, *r.Verify)
-		}
-	}
-	return e
-}
 
 // runStatus shows the status once, or serves it until ctx ends.
 func (f *cutoverFlags) runStatus(ctx context.Context, s cutoverStores, stdout, stderr io.Writer) int {

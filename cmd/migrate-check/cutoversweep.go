@@ -54,7 +54,7 @@ func (f *cutoverFlags) walkConfig(s cutoverStores) cutover.SweepConfig {
 }
 
 // walk runs one pass over the old store: sweep moves keys as the stage says, plan and verify write nothing.
-func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores, records []cutoverstatus.Record, w io.Writer) (
+func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores, w io.Writer) (
 	code int, err error,
 ) {
 	var store *cutover.Store
@@ -86,7 +86,7 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 		if err == nil {
 			kept := report
 			kept.Cause = nil // an error has no JSON that can be read back
-			err = f.record(records, cutoverstatus.Record{Began: began.UTC(), Took: time.Since(began), Verify: &kept})
+			err = f.record(cutoverstatus.Record{Began: began.UTC(), Took: time.Since(began), Verify: &kept})
 		}
 		return code, errors.Join(err, f.writeWalk(w, report, []count{
 			{"chosen", report.Chosen, nil},
@@ -111,7 +111,7 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 		code = codeDiffers
 	}
 	if err == nil {
-		err = f.record(records, cutoverstatus.Record{Began: began.UTC(), Took: time.Since(began), Pass: &pass})
+		err = f.record(cutoverstatus.Record{Began: began.UTC(), Took: time.Since(began), Pass: &pass})
 	}
 	return code, errors.Join(err, f.writeWalk(w, pass, []count{
 		{"chosen", pass.Chosen, nil},
