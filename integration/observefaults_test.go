@@ -111,6 +111,7 @@ func (w *faultyService) loseLock() {
 }
 
 func (w *faultyService) loseReply() {
+	assert.NoError(w.t, w.admin.Del(w.t.Context(), "unanswered").Err()) // an equal value would not be written
 	w.relay.Inject(proxytest.Fault{
 		Match: func(args []string) bool { return strings.Contains(strings.Join(args, " "), "by unanswered") }, Action: proxytest.DropReply,
 	})
