@@ -145,7 +145,7 @@ func TestDriftClasses(t *testing.T) {
 	assert.Equal(t, 2, found)
 }
 
-// monitored is a Prometheus that scrapes a service, its shadow, and a report of migrate-check live.
+// monitored is a Prometheus that scrapes a service, its shadow, a cut-over, and a report of migrate-check live.
 type monitored struct {
 	t    *testing.T
 	addr string
@@ -219,7 +219,7 @@ func TestLongDashboardAndAlerts(t *testing.T) {
 	const limit = 2 * time.Minute
 	ctx, cancel := context.WithTimeout(t.Context(), limit+time.Minute)
 	defer cancel()
-	w := newFaultyService(t)
+	w, moving := newFaultyService(t), newFaultyCutover(t)
 	var away atomic.Bool
 	f := shadowed(t, onRedis(t), lockupdate.Config{}, func(s rmw.Store) rmw.Store { return unreachable{dropping{s}, &away} })
 	var found atomic.Pointer[live.Report]
@@ -229,6 +229,7 @@ func TestLongDashboardAndAlerts(t *testing.T) {
 		"/unverified/metrics": report.Handler(func(context.Context) (*report.Report, error) {
 			return reporttest.Empty(), nil
 		}, report.Policy{}),
+		"/cutover": moving.metrics,
 		"/live": http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 			if r := found.Load(); r != nil {
 				assert.NoError(t, r.WritePrometheus(rw))
@@ -238,7 +239,10 @@ func TestLongDashboardAndAlerts(t *testing.T) {
 	began := time.Now()
 	// Counters increase from one scrape to another.
 	require.NoError(t, w.update("healthy", nil))
-	for len(prom.unanswered(ctx, []string{`rate(unwatch_locks_lost_total[1m])`, `rate(shadow_verdict{job="shadow"}[1m])`})) > 0 {
+	for len(prom.unanswered(ctx, []string{
+		`rate(unwatch_locks_lost_total[1m])`, `rate(shadow_verdict{job="shadow"}[1m])`,
+		`rate(cutover_old_store_replid_changes_total[1m])`,
+	})) > 0 {
 		require.NoError(t, ctx.Err())
 	}
 	const verified, unverified = "ShadowUnverified shadow", "ShadowUnverified unverified"
@@ -258,6 +262,7 @@ func TestLongDashboardAndAlerts(t *testing.T) {
 		queries = append(queries, a.always())
 		silent[a.Alert] = true
 	}
+	moving.strike()
 	picture := os.Getenv("DASHBOARD_SVG")
 	for round := uint64(0); len(queries)+len(silent) > 0 || picture != "" && time.Since(began) < 45*time.Second; round++ {
 		require.Less(t, time.Since(began), limit, "without a series: %q; not active: %v", queries, silent)
@@ -280,6 +285,9 @@ func TestLongDashboardAndAlerts(t *testing.T) {
 			delete(silent, name)
 		}
 		away.Store(!silent["ShadowDrift"]) // then comparisons are missed
+		if !silent["CutoverTwoHomes"] && !silent["CutoverTransit"] && !silent["CutoverFailover"] && len(queries) == 0 {
+			moving.relay.Down(0)
+		}
 	}
 	if picture != "" {
 		prom.drawDashboard(ctx, t, picture, began)

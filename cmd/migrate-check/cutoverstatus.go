@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,7 +26,7 @@ func (f *cutoverFlags) runStatus(ctx context.Context, s cutoverStores, stdout, s
 		}
 		return codeOK
 	}
-	status := f.status(ctx, s)
+	status := f.status(ctx, s, &replication{})
 	switch {
 	case f.json:
 		if err := status.WriteJSON(stdout); err != nil {
@@ -43,14 +44,17 @@ func (f *cutoverFlags) runStatus(ctx context.Context, s cutoverStores, stdout, s
 }
 
 // status reads everything that it can. A store that fails leaves gaps, and an Error.
-func (f *cutoverFlags) status(ctx context.Context, s cutoverStores) cutoverstatus.Status {
+func (f *cutoverFlags) status(ctx context.Context, s cutoverStores, old *replication) cutoverstatus.Status {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
-	facts := cutoverstatus.Facts{Name: f.name, Now: time.Now()}
+	facts := cutoverstatus.Facts{Name: f.name, Now: time.Now(), Stores: s.states(ctx, f.name), ReplidChanges: old.look(ctx, s.clients[0])}
 	present, err := cutover.Current(ctx, f.name, s.old, s.new)
 	if err != nil && present.Epoch == 0 {
 		err = errors.Join(err, s.diagnose(ctx))
-		return cutoverstatus.Status{Name: f.name, At: facts.Now.UTC(), State: cutover.GateUnknown, Error: err.Error()}
+		return cutoverstatus.Status{
+			Name: f.name, At: facts.Now.UTC(), State: cutover.GateUnknown, Error: err.Error(),
+			Stores: facts.Stores, ReplidChanges: facts.ReplidChanges,
+		}
 	}
 	facts.Present, facts.Next = present, f.next("status", present)
 	facts.Next.Epoch = present.Epoch + 1
@@ -74,6 +78,40 @@ func (f *cutoverFlags) status(ctx context.Context, s cutoverStores) cutoverstatu
 		status.Error = errors.Join(err, s.diagnose(ctx)).Error()
 	}
 	return status
+}
+
+// states asks each store for the key of the stage, which a proxy permits.
+func (s cutoverStores) states(ctx context.Context, name string) (all []cutoverstatus.Store) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	for i, side := range []string{"old", "new"} {
+		one := cutoverstatus.Store{Side: side}
+		if err := s.clients[i].Exists(ctx, "~cutover:{"+name+"}").Err(); err != nil {
+			one.Down = err.Error()
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// replication counts the changes of a server's replication ID: a failover or a restart each.
+type replication struct {
+	id      string
+	changes int
+}
+
+func (r *replication) look(ctx context.Context, server *redis.Client) int {
+	info, err := server.Info(ctx, "replication").Result()
+	_, id, ok := strings.Cut(info, "\nmaster_replid:")
+	if err != nil || !ok {
+		return r.changes
+	}
+	id, _, _ = strings.Cut(id, "\r")
+	if r.id != "" && r.id != id {
+		r.changes++
+	}
+	r.id = id
+	return r.changes
 }
 
 // sampleSize is the number of places in the old store at which a status looks, each with a name or two.
@@ -132,11 +170,12 @@ func (f *cutoverFlags) serve(ctx context.Context, s cutoverStores, stdout io.Wri
 	}
 	var mu sync.Mutex
 	var last cutoverstatus.Status
+	var old replication
 	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: cutoverstatus.Handler(func(*http.Request) cutoverstatus.Status {
 		mu.Lock() // several viewers share a look at the stores
 		defer mu.Unlock()
 		if time.Since(last.At) > 2*time.Second {
-			last = f.status(ctx, s)
+			last = f.status(ctx, s, &old)
 		}
 		return last
 	})}

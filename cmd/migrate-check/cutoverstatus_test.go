@@ -211,6 +211,8 @@ func TestCutoverPage(t *testing.T) {
 	require.NoError(t, json.NewDecoder(strings.NewReader(get("?format=json"))).Decode(&status))
 	assert.Equal(t, cutover.Follow, status.Stage.Phase)
 	assert.EqualValues(t, 3, status.Keys.Old)
+	assert.Contains(t, get("metrics"), "\ncutover_keys{state=\"old\"} 3\n")
+	assert.Contains(t, get("metrics"), "\ncutover_store_down{store=\"new\"} 0\n")
 	cancel()
 	assert.Equal(t, codeOK, <-code)
 }

@@ -127,7 +127,7 @@ func houseRules() []rule {
 			"a wheel has no owner, no clock and no Redis"},
 		{"internal/wrap", nil,
 			"text layout has no dependencies"},
-		{"internal/cutoverstatus", []string{"cutover", "internal/htmlpage", "internal/wrap"},
+		{"internal/cutoverstatus", []string{"cutover", "internal/exposition", "internal/htmlpage", "internal/wrap"},
 			"a status is data: the command reads the stores"},
 		{"internal/htmlpage/pagetest", nil,
 			"it checks the text of a page"},

@@ -7,9 +7,11 @@ import (
 	"html/template"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/internal/exposition"
 	"github.com/unwatch/unwatch/internal/htmlpage"
 	"github.com/unwatch/unwatch/internal/wrap"
 )
@@ -115,8 +117,9 @@ func (p page) Fleet() *htmlpage.Table {
 	return t.Limit(30, "process")
 }
 
-// Handler serves the status that read returns: as a page that reloads itself every five seconds, and
-// as JSON with ?format=json. It answers GET and HEAD. A status with an Error is shown with status 503.
+// Handler serves the status that read returns: as a page that reloads itself every five seconds, as
+// JSON with ?format=json, and as metrics under /metrics. It answers GET and HEAD. A page or JSON of a
+// status with an Error has status 503; Prometheus would drop such an answer.
 func Handler(read func(*http.Request) Status) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		htmlpage.SetHeaders(w.Header())
@@ -126,19 +129,25 @@ func Handler(read func(*http.Request) Status) http.Handler {
 			return
 		}
 		format := r.URL.Query().Get("format")
-		if format != "" && format != "html" && format != "json" {
-			http.Error(w, fmt.Sprintf("format is %q: want html or json", format), http.StatusBadRequest)
+		if format == "" && strings.HasSuffix(r.URL.Path, "/metrics") {
+			format = "metrics"
+		}
+		if !slices.Contains([]string{"", "html", "json", "metrics"}, format) {
+			http.Error(w, fmt.Sprintf("format is %q: want html, json or metrics", format), http.StatusBadRequest)
 			return
 		}
 		s := read(r)
 		write, kind := s.WriteHTML, "text/html; charset=utf-8"
-		if format == "json" {
+		switch format {
+		case "json":
 			write, kind = s.WriteJSON, "application/json"
-		} else {
+		case "metrics":
+			write, kind = s.WriteMetrics, exposition.Type
+		default:
 			w.Header().Set("Refresh", "5")
 		}
 		w.Header().Set("Content-Type", kind)
-		if s.Error != "" {
+		if s.Error != "" && format != "metrics" {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 		if r.Method == http.MethodGet {

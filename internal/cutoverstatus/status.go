@@ -23,6 +23,14 @@ type Facts struct {
 	Sample        *cutover.Report   // of some names of the old store; nil: none
 	SampleError   string            // why there is none
 	Records       []Record          // the latest one last
+	Stores        []Store
+	ReplidChanges int // of the old store, that the command has seen
+}
+
+// Store says whether a store answers.
+type Store struct {
+	Side string `json:"side"`
+	Down string `json:"down,omitempty"` // why it does not answer
 }
 
 // Record is the result of a sweep or of a verify. One of Pass and Verify is set.
@@ -55,6 +63,14 @@ type Status struct {
 	State cutover.GateState `json:"state"`
 	Gates []cutover.Gate    `json:"gates"`
 	Error string            `json:"error,omitempty"`
+
+	Stores []Store `json:"stores,omitempty"`
+	// ReplidChanges counts the changes of the old store's replication ID since the command began: a
+	// failover or a restart each.
+	ReplidChanges int `json:"replidChanges,omitempty"`
+	// Visited and Swept count the names and the moved keys of all recorded sweeps and of those that run.
+	Visited int64 `json:"visited,omitempty"`
+	Swept   int64 `json:"swept,omitempty"`
 }
 
 // Keys counts the keys by their state.
@@ -71,6 +87,9 @@ type Keys struct {
 	Stay int64 `json:"stay"`
 	// Wrong counts the keys in a state that no move makes.
 	Wrong int64 `json:"wrong"`
+	// TwoHomes and Unmarked are those of Wrong with a value in both stores, and without their marker.
+	TwoHomes int64 `json:"twoHomes,omitempty"`
+	Unmarked int64 `json:"unmarked,omitempty"`
 	// Moving names the first keys in transit that were seen, and Oldest is the age of the oldest one.
 	Moving []string      `json:"moving,omitempty"`
 	Oldest time.Duration `json:"oldest,omitempty"`
@@ -114,9 +133,11 @@ func New(f Facts) Status {
 	s := Status{
 		Name: f.Name, At: f.Now.UTC(), Stage: f.Present, Next: f.Next, Gates: f.Gates, State: Worst(f.Gates),
 		Processes: slices.Clone(f.Census), Keys: f.keys(), KeysUnknown: f.SampleError,
+		Stores: f.Stores, ReplidChanges: f.ReplidChanges,
 	}
-	if all := f.sweeps(); len(all) > 0 {
-		s.Sweep = all[len(all)-1]
+	for _, one := range f.sweeps() {
+		s.Sweep = one
+		s.Visited, s.Swept = s.Visited+int64(one.Visited), s.Swept+int64(one.Moved)
 	}
 	for _, p := range f.Census {
 		s.Pause.Batches += p.Pause.Batches
@@ -184,6 +205,7 @@ func (f Facts) keys() *Keys {
 		Looked: r.Chosen, Estimate: int64(r.Names) < names, At: at.UTC(),
 		Old: scale(r.Open), Transit: scale(r.Transit.Count), New: scale(r.Equal + r.ChangedSince),
 		Stay: scale(r.TooLarge.Count + r.OtherType.Count), Wrong: scale(r.Wrong()),
+		TwoHomes: scale(r.TwoHomes.Count), Unmarked: scale(r.Unmarked.Count),
 		Moving: r.Transit.Names, Oldest: r.OldestTransit,
 	}
 }

@@ -69,6 +69,7 @@ func copying() cutoverstatus.Facts {
 	f.Sweepers[0].Sweep = &cutover.Progress{
 		Began: f.Sweepers[0].At.Add(-200 * time.Second), Pass: cutover.Pass{Scanned: cutover.Scanned{Names: 620_000}, Moved: 500_000},
 	}
+	f.Stores = []cutoverstatus.Store{{Side: "old"}, {Side: "new"}}
 	f.Gates = cutover.Ready(f.Present, f.Next, cutover.Evidence{Census: f.Census})
 	return f
 }
@@ -92,6 +93,7 @@ func reverse() cutoverstatus.Facts {
 		Began: ago(time.Hour), Took: 250 * time.Second, Pass: &cutover.Pass{Scanned: cutover.Scanned{Names: 1_000_000}, Moved: 500_000},
 	})
 	f.Census = append(f.Census, process("a-process-with-a-name-as-long-as-a-pod-has-6f7d9c5b4-x2x9z:1:mnop", 6, cutover.Pause{}))
+	f.Stores[1].Down, f.ReplidChanges = "connection refused", 2
 	f.Census[3].Error = "the new store: store unavailable"
 	f.Gates = cutover.Ready(f.Present, f.Next, cutover.Evidence{Census: f.Census})
 	return f
@@ -124,6 +126,9 @@ func TestGolden(t *testing.T) {
 		var back cutoverstatus.Status
 		require.NoError(t, json.Unmarshal(text.Bytes(), &back))
 		golden(t, name+".txt", back.Text())
+		var metrics bytes.Buffer
+		require.NoError(t, back.WriteMetrics(&metrics))
+		golden(t, name+".prom", metrics.String())
 		require.NoError(t, back.WriteHTML(&page))
 		golden(t, name+".html", style.ReplaceAllString(page.String(), ""))
 		nodes := pagetest.Parse(t, page.String())
@@ -345,6 +350,9 @@ func TestHandler(t *testing.T) {
 	var back cutoverstatus.Status
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &back))
 	assert.Equal(t, s.Stage, back.Stage)
+	w = serve("GET", "/metrics")
+	assert.Equal(t, "text/plain; version=0.0.4; charset=utf-8", w.Header().Get("Content-Type"))
+	assert.Contains(t, w.Body.String(), "cutover_keys{state=\"two_homes\"} 0\n")
 	assert.Empty(t, serve("HEAD", "/").Body.String())
 	assert.Equal(t, 405, serve("POST", "/").Code)
 	assert.Equal(t, 400, serve("GET", "/?format=xml").Code)
@@ -352,4 +360,7 @@ func TestHandler(t *testing.T) {
 	w = serve("GET", "/")
 	assert.Equal(t, 503, w.Code)
 	assert.Contains(t, w.Body.String(), "connection refused")
+	w = serve("GET", "/metrics")
+	assert.Equal(t, 200, w.Code, "Prometheus must see which store is down")
+	assert.Contains(t, w.Body.String(), "cutover_store_down{store=\"new\"} 1\n")
 }
