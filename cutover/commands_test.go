@@ -27,7 +27,7 @@ func TestCommandsOnAMarker(t *testing.T) {
 	defer stopOld()
 	proxy, stopProxy := server(proxycompat.Codis32())
 	defer stopProxy()
-	profile, err := custom.Load("../docs/cutover/blind-writers.yaml")
+	profile, err := custom.Load("../cmd/migrate-check/blind-writers.yaml")
 	require.NoError(t, err)
 	refused := func(name string) bool { return profile.Rule(name).Verdict == proxycompat.Refused }
 	sides := [2]cutover.Side{}

@@ -27,7 +27,8 @@ stores. An ACTION is:
   advance   go to the stage of -to, -percent and -labels
   freeze    stop new moves; with -off, permit them again
   reverse   move keys back to the old store
-  plan      check the servers and every key before the first move
+  plan      check the servers and every key before the first move; with
+            -monitor, name blind writers
   sweep     move every key of the old store as the stage says, once
   verify    look at every key in both stores, and write nothing
 
@@ -68,6 +69,8 @@ type cutoverFlags struct {
 	replicas    int
 	newReplicas int
 	newMasters  string
+	monitor     time.Duration
+	maxLatency  time.Duration
 	off         bool
 	json        bool
 	dryRun      bool
@@ -89,10 +92,12 @@ func (f *cutoverFlags) register(flags *flag.FlagSet) {
 	flags.StringVar(&f.foreign, "foreign", "", "names that match, `PATTERN,...`, are of other services: leave them alone")
 	flags.IntVar(&f.batch, "batch", 16, "sweep `N` keys in one pipeline")
 	flags.IntVar(&f.rate, "rate", 0, "sweep at most `N` keys a second; 0: no limit")
+	flags.DurationVar(&f.maxLatency, "max-latency", 0, "sweep halves its rate while a command on one key takes longer; 0: it does not measure")
 	flags.IntVar(&f.maxSeal, "max-seal", 1<<20, "values above `N` bytes stay")
 	flags.IntVar(&f.replicas, "replicas", 0, "processes have Config.Replicas of `N`; sweep waits for them, too")
 	flags.IntVar(&f.newReplicas, "new-replicas", 0, "processes have Config.NewReplicas of `N`; sweep waits for them, too")
 	flags.StringVar(&f.newMasters, "new-masters", "", "the masters of the new store, `ADDRESS,...`, behind its proxy; -to complete needs a verify of them")
+	flags.DurationVar(&f.monitor, "monitor", 0, "plan names blind writers that MONITOR shows in that time; it costs the old server up to half of its throughput")
 	flags.BoolVar(&f.off, "off", false, "freeze: permit moves again")
 	flags.BoolVar(&f.json, "json", false, "write JSON")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show the conditions and the steps, and change nothing")

@@ -51,10 +51,6 @@ func (f *cutoverFlags) open(env func(string) (string, bool)) (s cutoverStores, e
 	if err != nil {
 		return s, err
 	}
-	password, err := f.password(env)
-	if err != nil {
-		return s, err
-	}
 	type address struct{ flag, word string }
 	addresses := []address{{"old", f.old}, {"new", f.new}}
 	if f.newMasters != "" {
@@ -63,17 +59,27 @@ func (f *cutoverFlags) open(env func(string) (string, bool)) (s cutoverStores, e
 		}
 	}
 	for _, side := range addresses {
-		a, err := live.ParseAddress(side.word)
-		if err != nil { // the error must not repeat a password
-			return s, fmt.Errorf("-%s: %w", side.flag, err)
-		}
-		if a.Password == "" {
-			a.Username, a.Password = f.username, password
+		a, err := f.address(side.flag, side.word, env)
+		if err != nil {
+			return s, err
 		}
 		s.clients = append(s.clients, newClient(a, config))
 	}
 	s.old, s.new = lockupdate.New(s.clients[0], lockupdate.Config{}), lockupdate.New(s.clients[1], lockupdate.Config{})
 	return s, nil
+}
+
+// address parses the value of a flag, and adds the password of other flags.
+func (f *cutoverFlags) address(flag, word string, env func(string) (string, bool)) (live.Address, error) {
+	a, err := live.ParseAddress(word)
+	if err != nil { // the error must not repeat a password
+		return a, fmt.Errorf("-%s: %w", flag, err)
+	}
+	password, err := f.password(env)
+	if a.Password == "" {
+		a.Username, a.Password = f.username, password
+	}
+	return a, err
 }
 
 // newClient returns a client that works with a server and through a proxy. It sends each command once.

@@ -46,6 +46,7 @@ func (f *cutoverFlags) sweeper(s cutoverStores) (store *cutover.Store, close fun
 func (f *cutoverFlags) walkConfig(s cutoverStores) cutover.SweepConfig {
 	cfg := cutover.SweepConfig{
 		Masters: []cutover.Scanner{s.clients[0]}, Keys: f.choose(), Foreign: f.others(), Batch: f.batch, Rate: f.rate,
+		MaxLatency: f.maxLatency,
 	}
 	for _, master := range s.clients[2:] {
 		cfg.NewMasters = append(cfg.NewMasters, master)
@@ -70,13 +71,7 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 	cfg := f.walkConfig(s)
 	began := time.Now()
 	if action == "plan" {
-		gates, err := store.Preflight(ctx, cfg)
-		if f.json {
-			err = errors.Join(err, encode(w, gates))
-		} else {
-			sayGates(w, gates)
-		}
-		return codeOf(cutoverstatus.Worst(gates)), err
+		return f.plan(ctx, store, s, cfg, w)
 	}
 	if action == "verify" {
 		report, err := store.Verify(ctx, cfg)
@@ -188,12 +183,16 @@ func (f *cutoverFlags) walks(action string) bool {
 func (f *cutoverFlags) checkWalk(action string) error {
 	walks := f.walks(action)
 	switch {
-	case !walks && (f.set["batch"] || f.set["rate"] || f.set["max-seal"]):
-		return errors.New("-batch, -rate and -max-seal are for plan, sweep and verify")
+	case !walks && (f.set["batch"] || f.set["rate"] || f.set["max-latency"] || f.set["max-seal"]):
+		return errors.New("-batch, -rate, -max-latency and -max-seal are for plan, sweep and verify")
 	case !walks && action != "status" && action != "advance" && f.keys+f.foreign != "":
 		return errors.New("-keys and -foreign are for plan, advance, sweep, verify and status")
 	case !walks && action != "advance" && f.newMasters != "":
 		return errors.New("-new-masters is for plan, advance, sweep and verify")
+	case action != "plan" && f.set["monitor"]:
+		return errors.New("-monitor is for plan")
+	case f.monitor < 0 || f.maxLatency < 0:
+		return errors.New("-monitor and -max-latency must not be negative")
 	case walks && f.dryRun:
 		return errors.New("-dry-run is for advance, freeze and reverse; verify writes nothing")
 	}

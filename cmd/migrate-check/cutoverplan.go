@@ -1,0 +1,237 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	_ "embed" // the profile of blind writers
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/internal/cutoverstatus"
+	"github.com/unwatch/unwatch/internal/live"
+	"github.com/unwatch/unwatch/internal/wrap"
+	"github.com/unwatch/unwatch/proxycompat/custom"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// blindWriters is a profile that refuses the commands of blind writers.
+//
+//go:embed blind-writers.yaml
+var blindWriters []byte
+
+// cutoverPlan is the output of plan.
+type cutoverPlan struct {
+	Gates   []cutover.Gate  `json:"gates"`
+	Servers []cutoverServer `json:"servers"`
+	// Keys and Bytes are those of the chosen keys in the old store; Bytes is 0 if it has no MEMORY USAGE.
+	Keys    int          `json:"keys"`
+	Bytes   int64        `json:"bytes"`
+	Largest []cutoverKey `json:"largest"`
+}
+
+// cutoverServer is a server, or a proxy with the facts that it tells.
+type cutoverServer struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+	Used    int64  `json:"usedBytes,omitempty"`
+	Limit   int64  `json:"limitBytes,omitempty"`
+	// Clock is how far the server's clock is ahead of this host's, to half a round trip.
+	Clock time.Duration `json:"clockAhead"`
+	clock bool
+}
+
+type cutoverKey struct {
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"`
+}
+
+// markerBytes is how much more memory a key takes in the old store after its move: see docs/results/cutover-sweep.md.
+const markerBytes = 170
+
+// plan checks both servers and every key, and looks for blind writers if it may.
+func (f *cutoverFlags) plan(ctx context.Context, store *cutover.Store, s cutoverStores, cfg cutover.SweepConfig, w io.Writer) (code int, err error) {
+	keys := &measured{Client: s.clients[0], choose: f.choose(), foreign: f.others()}
+	cfg.Masters = []cutover.Scanner{keys}
+	gates, err := store.Preflight(ctx, cfg)
+	if err != nil {
+		return codeError, err
+	}
+	p := cutoverPlan{Gates: gates, Keys: keys.n, Bytes: keys.bytes, Largest: keys.largest}
+	for i, client := range s.clients {
+		name := client.Options().Addr
+		if i < 2 {
+			name = []string{"old", "new"}[i]
+		}
+		p.Servers = append(p.Servers, serverFacts(ctx, name, client))
+	}
+	p.Gates = append(p.Gates, memoryGate(p.Servers[0], p.Keys))
+	if f.monitor > 0 {
+		g, err := f.blindWriters(ctx)
+		if err != nil {
+			return codeError, err
+		}
+		p.Gates = append(p.Gates, g)
+	}
+	code = codeOf(cutoverstatus.Worst(p.Gates))
+	if f.json {
+		return code, encode(w, p)
+	}
+	sayGates(w, p.Gates)
+	p.say(w)
+	return code, nil
+}
+
+func (p cutoverPlan) say(w io.Writer) {
+	table := wrap.NewTable("server", "version", "#memory", "#limit", "#clock ahead")
+	for _, one := range p.Servers {
+		limit, clock := wrap.None, wrap.None
+		if one.Limit > 0 {
+			limit = wrap.Grouped(one.Limit)
+		}
+		if one.clock {
+			clock = one.Clock.Round(time.Millisecond).String()
+		}
+		table.Row(one.Name, cmp.Or(one.Version, "cannot be read"), one.Used, limit, clock)
+	}
+	say(w, "\n%s\n", table)
+	text := wrap.Counted(p.Keys, "key")
+	if p.Bytes > 0 {
+		text += fmt.Sprintf(" of %s bytes in the old store; the largest:", wrap.Grouped(p.Bytes))
+	}
+	for _, one := range p.Largest {
+		text += fmt.Sprintf(" %s (%s)", one.Name, wrap.Grouped(one.Bytes))
+	}
+	say(w, "%s", wrapped(text))
+}
+
+// measured is a Scanner that adds up the memory of the chosen keys.
+type measured struct {
+	*redis.Client
+
+	choose  func(name string) (rmw.Key, bool) // nil: every key
+	foreign func(name string) bool            // nil: none
+	n       int
+	bytes   int64
+	largest []cutoverKey
+}
+
+// Scan implements [cutover.Scanner].
+func (m *measured) Scan(ctx context.Context, cursor uint64, match string, count int64) *redis.ScanCmd {
+	page := m.Client.Scan(ctx, cursor, match, count)
+	names, _ := page.Val()
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		ok := true
+		if m.choose != nil {
+			_, ok = m.choose(name)
+		}
+		return !ok || m.foreign != nil && m.foreign(name)
+	})
+	pipe := m.Client.Pipeline()
+	sizes := make([]*redis.IntCmd, len(names))
+	for i, name := range names {
+		sizes[i] = pipe.MemoryUsage(ctx, name)
+	}
+	_, _ = pipe.Exec(ctx) // without MEMORY USAGE, sizes are unknown
+	for i, name := range names {
+		m.n++
+		if bytes := sizes[i].Val(); bytes > 0 {
+			m.bytes += bytes
+			m.largest = append(m.largest, cutoverKey{name, bytes})
+		}
+	}
+	slices.SortFunc(m.largest, func(a, b cutoverKey) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), strings.Compare(a.Name, b.Name))
+	})
+	m.largest = slices.Compact(m.largest[:min(len(m.largest), 6)]) // SCAN may return a name twice
+	m.largest = m.largest[:min(len(m.largest), 5)]
+	return page
+}
+
+func serverFacts(ctx context.Context, name string, client *redis.Client) cutoverServer {
+	server := cutoverServer{Name: name}
+	info, _ := client.Info(ctx).Result() // a proxy refuses it
+	for line := range strings.Lines(info) {
+		field, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch field {
+		case "redis_version":
+			server.Version = value
+		case "used_memory":
+			server.Used, _ = strconv.ParseInt(value, 10, 64)
+		case "maxmemory":
+			server.Limit, _ = strconv.ParseInt(value, 10, 64)
+		}
+	}
+	if server.Version == "" {
+		return server
+	}
+	sent := time.Now()
+	if now, err := client.Time(ctx).Result(); err == nil {
+		took := time.Since(sent)
+		server.Clock, server.clock = now.Sub(sent.Add(took/2)), true
+	}
+	return server
+}
+
+func memoryGate(old cutoverServer, keys int) cutover.Gate {
+	after := old.Used + markerBytes*int64(keys)
+	g := cutover.Gate{
+		Name: "memory with markers", Have: wrap.Grouped(after) + " bytes", Need: "below maxmemory", State: cutover.GateOpen,
+	}
+	switch {
+	case old.Used == 0:
+		g.State, g.Have, g.Do = cutover.GateUnknown, "cannot be read", "compare INFO memory with its maxmemory: each key takes 170 bytes more"
+	case old.Limit > 0 && after > old.Limit:
+		g.State, g.Do = cutover.GateClosed, "raise maxmemory: each key takes 170 bytes more until the old store is deleted"
+	}
+	return g
+}
+
+// blindWriters reads MONITOR of the old store, and names who sends commands that destroy markers.
+func (f *cutoverFlags) blindWriters(ctx context.Context) (cutover.Gate, error) {
+	g := cutover.Gate{Name: "blind writers", Need: "none", State: cutover.GateOpen}
+	profile, err := custom.Extend(nil, "blind-writers.yaml", blindWriters)
+	if err != nil {
+		return g, err
+	}
+	cfg := live.Config{Profile: profile, For: f.monitor, Monitor: &live.MonitorConfig{For: f.monitor}, OnlyThese: true}
+	if cfg.TLS, err = f.tlsConfig(); err != nil {
+		return g, err
+	}
+	address, err := f.address("old", f.old, os.LookupEnv)
+	if err != nil {
+		return g, err
+	}
+	report, err := live.Run(ctx, []live.Address{address}, cfg)
+	if err != nil {
+		return g, fmt.Errorf("-monitor: %w", err)
+	}
+	lines := 0
+	for _, m := range report.Monitored {
+		lines += m.Lines
+	}
+	g.Have = "0 in " + wrap.Counted(lines, "line")
+	if lines == 0 {
+		g.State, g.Do = cutover.GateUnknown, "run plan under normal load, and see migrate-check live -monitor"
+	}
+	var found []string
+	for _, finding := range report.Findings {
+		for _, from := range finding.From {
+			if from.Lines > 0 {
+				found = append(found, fmt.Sprintf("%s by %s", finding.Command, strings.TrimSpace(from.Name+" "+from.Host)))
+			}
+		}
+	}
+	if slices.Sort(found); len(found) > 0 {
+		g.State, g.Have = cutover.GateUnknown, fmt.Sprint(len(found))
+		g.Do = "stop or fence them, unless they WATCH and read the key first: " + strings.Join(found, "; ")
+	}
+	return g, nil
+}

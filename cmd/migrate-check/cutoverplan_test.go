@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/servers"
+)
+
+// realSides are two servers. A client of the old one repeats the command until the test ends.
+func realSides(t *testing.T, command ...any) (old *redis.Client, plan func(args ...string) ran) {
+	t.Helper()
+	addrs := [2]string{servers.Redis(t).Addr, servers.Redis(t).Addr}
+	old = redis.NewClient(&redis.Options{Addr: addrs[0]})
+	t.Cleanup(func() { require.NoError(t, old.Close()) })
+	billing := redis.NewClient(&redis.Options{Addr: addrs[0], ClientName: "billing"})
+	ctx, cancel := context.WithCancel(t.Context())
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for ctx.Err() == nil {
+			_ = billing.Do(ctx, command...).Err()
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		writing.Wait()
+		require.NoError(t, billing.Close())
+	})
+	return old, func(args ...string) ran {
+		at := []string{"cutover", "plan", "-name", "desk", "-old", addrs[0], "-new", addrs[1], "-new-masters", addrs[1]}
+		return try(t.Context(), append(at, args...)...)
+	}
+}
+
+func TestCutoverPlanNamesBlindWriters(t *testing.T) {
+	_, plan := realSides(t, "set", "room:7", "v")
+	r := plan("-monitor", "500ms")
+	assert.Equal(t, codeError, r.code, r.stdout+r.stderr)
+	assert.Contains(t, unwrapped(r.stdout), "unless they WATCH and read the key first: SET by billing 127.0.0.1")
+	fits(t, r.stdout)
+	assert.NotContains(t, plan().stdout, "blind writers", "MONITOR is opt-in")
+}
+
+// The plan shows sizes, versions and clocks. A client that only reads is no blind writer.
+func TestCutoverPlanShowsServersAndKeys(t *testing.T) {
+	old, plan := realSides(t, "get", "room:7")
+	require.NoError(t, old.Set(t.Context(), "room:7", "v", 0).Err())
+	require.NoError(t, old.Set(t.Context(), "room:8", strings.Repeat("v", 100_000), 0).Err())
+	require.NoError(t, old.Set(t.Context(), "other", strings.Repeat("v", 200_000), 0).Err())
+	r := plan("-monitor", "500ms", "-keys", "room:*=room")
+	require.Equal(t, codeOK, r.code, r.stdout+r.stderr)
+	assert.Regexp(t, `blind writers ready 0 in [\d,]+ lines none`, unwrapped(r.stdout))
+	assert.Regexp(t, `old \d+\.\d+\.\d+ [\d,]+ – -?\d+(ms|s)`, unwrapped(r.stdout))
+	assert.Regexp(t, `2 keys of 1\d\d,\d{3} bytes in the old store; the largest: room:8 \(1\d\d,\d{3}\) room:7 \(\d+\)`, unwrapped(r.stdout))
+	fits(t, r.stdout)
+	var p cutoverPlan
+	require.NoError(t, json.Unmarshal([]byte(plan("-json").stdout), &p))
+	assert.Len(t, p.Largest, 3)
+	assert.Equal(t, "other", p.Largest[0].Name)
+	require.NoError(t, old.ConfigSet(t.Context(), "maxmemory", "1").Err())
+	r = plan()
+	assert.Equal(t, codeDiffers, r.code)
+	assert.Contains(t, unwrapped(r.stdout), "memory with markers: raise maxmemory")
+}
