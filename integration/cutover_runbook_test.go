@@ -185,6 +185,9 @@ func TestLongRunbook(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, fmt.Sprint(p.counts[i].Load()+1), v.Text(), p.key(i).Name)
 	}
+	kept, err := old.LRange(t.Context(), "room:idle:0", 7, -1).Result()
+	require.NoError(t, err)
+	assert.Equal(t, []string{"v"}, kept, "the value of the move, for a new store that is lost")
 	for i := range idle {
 		v, err := p.stores[1].Read(t.Context(), rmw.Key{Name: fmt.Sprint("room:idle:", i)})
 		require.NoError(t, err)

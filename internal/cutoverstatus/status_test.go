@@ -145,6 +145,18 @@ func TestDocumentShowsTheScreen(t *testing.T) {
 	assert.True(t, strings.Contains(string(doc), screen), "copy testdata/copying.txt into docs/cutover.md")
 }
 
+func TestDocumentListsTheMetrics(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/cutover.md")
+	require.NoError(t, err)
+	var text bytes.Buffer
+	require.NoError(t, examples()["copying"].WriteMetrics(&text))
+	names := regexp.MustCompile(`(?m)^# TYPE (\S+)`).FindAllStringSubmatch(text.String(), -1)
+	require.NotEmpty(t, names)
+	for _, name := range names {
+		assert.Contains(t, string(doc), "`"+name[1]+"`")
+	}
+}
+
 func TestTextFitsAScreen(t *testing.T) {
 	for name, s := range examples() {
 		for line := range strings.Lines(s.Text()) {
