@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -68,4 +70,18 @@ func TestCutoverPlanShowsServersAndKeys(t *testing.T) {
 	r = plan()
 	assert.Equal(t, codeDiffers, r.code)
 	assert.Contains(t, unwrapped(r.stdout), "memory with markers: raise maxmemory")
+}
+
+// No command is as fast as -max-latency here, so the gap between keys doubles.
+func TestCutoverSweepSlowsDown(t *testing.T) {
+	s := newSides(t)
+	s.fill(t, 20)
+	s.beat(t, 0)
+	require.Equal(t, codeOK, s.try(t, "advance", "-percent", "100").code)
+	f := &cutoverFlags{passes: filepath.Join(t.TempDir(), "passes.json")}
+	require.Equal(t, codeOK, s.try(t, "sweep", "-batch", "1", "-max-latency", "1ns", "-passes", f.passes).code)
+	records, err := f.records("status")
+	require.NoError(t, err)
+	assert.Equal(t, 20, records[0].Moved)
+	assert.Greater(t, records[0].Took, 500*time.Millisecond)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -80,6 +82,8 @@ type sweeper struct {
 	p       *play
 	clients []*redis.Client
 	back    atomic.Bool
+	on      atomic.Bool
+	waits   histogram[time.Duration] // since the sweep was switched on or off
 	swept   []Swept
 	errs    []error
 }
@@ -114,25 +118,60 @@ func (s *sweeper) leave() {
 	}
 }
 
-func (s *sweeper) config() cutover.SweepConfig {
+// config is that of a pass, which rests while waits says so.
+func (s *sweeper) config(waits func() bool) cutover.SweepConfig {
 	return cutover.SweepConfig{Masters: []cutover.Scanner{s.p.site.old}, Keys: func(name string) (rmw.Key, bool) {
+		for waits() {
+			_ = pause(context.Background(), time.Millisecond)
+		}
 		return rmw.Key{}, strings.HasPrefix(name, idlePrefix)
 	}}
 }
 
-// start sweeps in the second round within the limit, and in the third one without, as the control. The first one
-// is without a sweep. stop ends the sweep.
+// alternate switches the sweep on and off until ctx ends. It compares the updates of each second while it is on
+// with those of the second before: both see the same other programs on the machine.
+func (s *sweeper) alternate(ctx context.Context, one *Swept) {
+	slice := min(max(s.p.Duration/rounds/40, 100*time.Millisecond), time.Second)
+	var without Waits
+	was := ending
+	for on := false; ; on = !on {
+		s.on.Store(on)
+		s.waits.reset()
+		of := part(s.p.part.Load())
+		if pause(ctx, slice) != nil {
+			return
+		}
+		beside := s.waits.spread()
+		if on && of == was && of == part(s.p.part.Load()) && min(beside.N, without.N) > 0 {
+			one.Updates[of] = append(one.Updates[of], float64(beside.N)/float64(without.N))
+			one.P99[of] = append(one.P99[of], float64(beside.P99)/float64(without.P99))
+		}
+		without, was = beside, of
+	}
+}
+
+// record adds the wait of an update.
+func (s *sweeper) record(took time.Duration) {
+	if s != nil {
+		s.waits.add(took)
+	}
+}
+
+// start sweeps in the second round within the limit, and in the third one without, as the control. Both are off
+// half of the time. The first round is without a sweep. The warm-up has one, so that its connections have their
+// buffers before the heap is measured. stop ends the sweep.
 func (s *sweeper) start(ctx context.Context, round int) (stop func()) {
-	if s == nil || round < 1 {
+	if s == nil || round == 0 {
 		return func() {}
 	}
-	cfg := s.config()
+	ctx, cancel := context.WithCancel(ctx)
+	cfg := s.config(func() bool { return !s.on.Load() && ctx.Err() == nil })
 	if round == 1 {
 		cfg.Rate = s.p.Sweep
 	}
-	ctx, cancel := context.WithCancel(ctx)
 	one, began := Swept{Limit: cfg.Rate}, time.Now()
 	var sweeping sync.WaitGroup
+	sweeping.Go(func() { s.alternate(ctx, &one) })
 	sweeping.Go(func() {
 		for ctx.Err() == nil {
 			pass, err := s.moving.Store.Sweep(ctx, cfg)
@@ -146,22 +185,17 @@ func (s *sweeper) start(ctx context.Context, round int) (stop func()) {
 	return sync.OnceFunc(func() {
 		cancel()
 		sweeping.Wait()
-		one.Took = time.Since(began)
-		s.swept = append(s.swept, one)
+		if one.Took = time.Since(began) / 2; round > 0 {
+			s.swept = append(s.swept, one)
+		}
 	})
 }
 
-// measure adds the waits of the rounds, which have ended.
+// measure adds the sweeps, which have ended.
 func (s *sweeper) measure(m *Measured) {
-	if s == nil {
-		return
+	if s != nil {
+		m.Sweeps = s.swept
 	}
-	for i := range s.swept {
-		for p := range ending {
-			s.swept[i].Before[p], s.swept[i].Beside[p] = s.p.byRound[0][p].spread(), s.p.byRound[i+1][p].spread()
-		}
-	}
-	m.Sweeps = s.swept
 }
 
 // verify looks at all keys in both stores.
@@ -169,7 +203,7 @@ func (s *sweeper) verify(ctx context.Context, m *Measured) error {
 	if s == nil {
 		return nil
 	}
-	report, err := s.Verify(ctx, s.config())
+	report, err := s.Verify(ctx, s.config(func() bool { return false }))
 	m.IdleLost = idle - report.Open - report.Equal - report.Transit.Count
 	m.WrongStates = report.Wrong()
 	s.leave()
@@ -178,11 +212,21 @@ func (s *sweeper) verify(ctx context.Context, m *Measured) error {
 
 // Swept is what a sweep did beside the updates of a round.
 type Swept struct {
-	Limit          int // keys a second; 0: none
-	Moved          int
-	Took           time.Duration
-	Before, Beside [ending]Waits // of the updates, in the round without a sweep and in this one
+	Limit int // keys a second; 0: none
+	Moved int
+	Took  time.Duration // without the time for which it was off
+	// Updates and P99 have the number of updates while it was on for a second, and their 99th percentile, as
+	// multiples of those of the second before.
+	Updates, P99 [ending][]float64
 }
+
+const (
+	// slower bounds the median of Swept.P99 for a sweep within its limit.
+	slower = 1.25
+
+	// enough pairs of seconds make a median that does not depend on other programs of the machine.
+	enough = 5
+)
 
 func judgeSweeps(m *Measured) (rows []Row) {
 	if len(m.Sweeps) == 0 {
@@ -193,14 +237,25 @@ func judgeSweeps(m *Measured) (rows []Row) {
 		if s.Limit > 0 {
 			what = "sweep of " + wrap.Grouped(int64(s.Limit)) + " keys a second at most"
 		}
-		each := int64(float64(s.Moved) / s.Took.Seconds())
-		rows = append(rows, atLeast(what, each, 1))
+		rows = append(rows, atLeast(what, int64(float64(s.Moved)/s.Took.Seconds()), 1))
 		for p := range ending {
-			rows = append(rows, told("  updates / before, keys: "+p.String(),
-				fmt.Sprintf("%.2f", float64(s.Beside[p].N)/float64(s.Before[p].N))),
-				told("    99th percentile / before", fmt.Sprintf("%.2f", float64(s.Beside[p].P99)/float64(s.Before[p].P99))))
+			rows = append(rows, told("  updates / without, keys: "+p.String(), fmt.Sprintf("%.2f", middle(s.Updates[p]))))
+			row := ratio("    99th percentile / without", middle(s.P99[p]), 1, "<=", slower)
+			if s.Limit == 0 || len(s.P99[p]) < enough {
+				row = told(row.What, row.Measured)
+			}
+			rows = append(rows, row)
 		}
 	}
 	return append(rows, atMost("swept keys without their value", int64(m.IdleLost), 0),
 		atMost("swept keys in a wrong state", int64(m.WrongStates), 0))
+}
+
+// middle returns the median, NaN of none.
+func middle(all []float64) float64 {
+	if len(all) == 0 {
+		return math.NaN()
+	}
+	all = slices.Sorted(slices.Values(all))
+	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
 }

@@ -87,7 +87,6 @@ type play struct {
 	held, heldLost atomic.Int64
 	abandoned      atomic.Int64
 	waits          [parts]histogram[time.Duration]
-	byRound        [rounds][parts]histogram[time.Duration]
 	turns          histogram[time.Duration] // times a store spent without the contended key
 	passed         histogram[int64]         // updates of it by other stores meanwhile
 
@@ -242,11 +241,6 @@ func (p *play) awaitTurns(ctx context.Context, n int64) error {
 func (p *play) forgetWaits() {
 	for i := range p.waits {
 		p.waits[i].reset()
-	}
-	for round := range p.byRound {
-		for i := range p.byRound[round] {
-			p.byRound[round][i].reset()
-		}
 	}
 	p.turns.reset()
 	p.passed.reset()

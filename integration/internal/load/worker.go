@@ -91,9 +91,7 @@ func (w *worker) step(p part) error {
 		w.hot.Add(1)
 		w.turn()
 	}
-	if round := w.round.Load(); w.sweeper != nil && p != ending {
-		w.byRound[max(round, 0)][p].add(took)
-	}
+	w.sweeper.record(took)
 	if p != ending {
 		w.served.Add(1)
 	}
