@@ -154,8 +154,9 @@ func TestLongRunbook(t *testing.T) {
 	addrs := [2]string{servers.Redis(t).Addr, servers.Nutcracker(t, backends, 2).Addr}
 	p := &runbookPlay{t: t, program: migrateCheck(t), dir: t.TempDir()}
 	p.variables, p.steps = runbook(t)
-	p.variables = strings.NewReplacer("redis:6379", addrs[0], "codis:19000", addrs[1], "new-0:6379", backends[0], "new-1:6379", backends[1]).
-		Replace(p.variables)
+	p.variables = strings.NewReplacer(
+		"redis:6379", addrs[0], "codis:19000", addrs[1], "new-0:6379", backends[0], "new-1:6379", backends[1],
+	).Replace(p.variables)
 	_, p.stores = p.clients(addrs)
 	const idle = 300
 	old := client(t, addrs[0])

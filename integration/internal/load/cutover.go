@@ -225,7 +225,7 @@ const (
 	slower = 1.25
 
 	// enough pairs of seconds make a median that does not depend on other programs of the machine.
-	enough = 5
+	enough = 8
 )
 
 func judgeSweeps(m *Measured) (rows []Row) {

@@ -71,7 +71,9 @@ func TestEveryJudgeFails(t *testing.T) {
 		{"a long wait for a key of many", "longest wait, keys: skewed", func(m *Measured) { m.Waits[skewed].Longest = patience + 1 }},
 		{"a part that did not happen", "longest wait, keys: one key", func(m *Measured) { m.Waits[hot] = Waits{} }},
 		{"a sweep that moves nothing", "sweep of 3,000 keys a second at most", func(m *Measured) { m.Sweeps[0].Moved = 0 }},
-		{"a sweep that slows updates", "    99th percentile / without", func(m *Measured) { m.Sweeps[0].P99[even] = slices.Repeat([]float64{1.3}, enough) }},
+		{"a sweep that slows updates", "    99th percentile / without", func(m *Measured) {
+			m.Sweeps[0].P99[even] = slices.Repeat([]float64{1.3}, enough)
+		}},
 		{"a control that moves nothing", "sweep without a limit, keys a second", func(m *Measured) { m.Sweeps[1].Moved = 0 }},
 		{"a lost idle key", "swept keys without their value", func(m *Measured) { m.IdleLost = 1 }},
 		{"a key with two homes", "swept keys in a wrong state", func(m *Measured) { m.WrongStates = 1 }},
