@@ -57,7 +57,9 @@ type cutoverKey struct {
 const markerBytes = 170
 
 // plan checks both servers and every key, and looks for blind writers if it may.
-func (f *cutoverFlags) plan(ctx context.Context, store *cutover.Store, s cutoverStores, cfg cutover.SweepConfig, w io.Writer) (code int, err error) {
+func (f *cutoverFlags) plan(ctx context.Context, store *cutover.Store, s cutoverStores, cfg cutover.SweepConfig, w io.Writer) (
+	code int, err error,
+) {
 	keys := &measured{Client: s.clients[0], choose: f.choose(), foreign: f.others()}
 	cfg.Masters = []cutover.Scanner{keys}
 	gates, err := store.Preflight(ctx, cfg)
@@ -102,14 +104,14 @@ func (p cutoverPlan) say(w io.Writer) {
 		table.Row(one.Name, cmp.Or(one.Version, "cannot be read"), one.Used, limit, clock)
 	}
 	say(w, "\n%s\n", table)
-	text := wrap.Counted(p.Keys, "key")
+	text := []string{wrap.Counted(p.Keys, "key")}
 	if p.Bytes > 0 {
-		text += fmt.Sprintf(" of %s bytes in the old store; the largest:", wrap.Grouped(p.Bytes))
+		text = append(text, fmt.Sprintf("of %s bytes in the old store; the largest:", wrap.Grouped(p.Bytes)))
 	}
 	for _, one := range p.Largest {
-		text += fmt.Sprintf(" %s (%s)", one.Name, wrap.Grouped(one.Bytes))
+		text = append(text, fmt.Sprintf("%s (%s)", one.Name, wrap.Grouped(one.Bytes)))
 	}
-	say(w, "%s", wrapped(text))
+	say(w, "%s", wrapped(strings.Join(text, " ")))
 }
 
 // measured is a Scanner that adds up the memory of the chosen keys.
@@ -187,7 +189,8 @@ func memoryGate(old cutoverServer, keys int) cutover.Gate {
 	}
 	switch {
 	case old.Used == 0:
-		g.State, g.Have, g.Do = cutover.GateUnknown, "cannot be read", "compare INFO memory with its maxmemory: each key takes 170 bytes more"
+		g.State, g.Have = cutover.GateUnknown, "cannot be read"
+		g.Do = "compare INFO memory with its maxmemory: each key takes 170 bytes more"
 	case old.Limit > 0 && after > old.Limit:
 		g.State, g.Do = cutover.GateClosed, "raise maxmemory: each key takes 170 bytes more until the old store is deleted"
 	}
