@@ -42,8 +42,15 @@ func New(client *clientv3.Client, cfg driver.Config) *Locker {
 //	...
 //	resp, err := client.Txn(ctx).If(etcdlock.Guard(seq)).Then(clientv3.OpPut(key, value)).Commit()
 //	if err == nil && !resp.Succeeded { /* the lock was lost, nothing was written */ }
+//
+// A Sequencer without an owner or without a token, as another lock service may have it, holds no lock: the
+// transaction writes nothing.
 func Guard(s lock.Sequencer) clientv3.Cmp {
-	return clientv3.Compare(clientv3.CreateRevision(prefixOf(s.Name)+s.Owner), "=", int64(s.Token))
+	created := clientv3.CreateRevision(prefixOf(s.Name) + s.Owner)
+	if s.Owner == "" || s.Token == 0 {
+		return clientv3.Compare(created, "<", 0) // never: a key that does not exist has revision 0
+	}
+	return clientv3.Compare(created, "=", int64(s.Token))
 }
 
 func prefixOf(name string) string { return Prefix + hex.EncodeToString([]byte(name)) + "/" }

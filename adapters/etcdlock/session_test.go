@@ -185,12 +185,19 @@ func TestGuard(t *testing.T) {
 		stale, err = lock.SequencerOf(ctx)
 		require.NoError(t, err)
 		assert.True(t, write(stale))
-		forged := stale
-		forged.Token--
-		assert.False(t, write(forged))
+		for _, forged := range []lock.Sequencer{
+			{Name: stale.Name, Owner: stale.Owner, Token: stale.Token - 1},
+			{Name: stale.Name, Owner: stale.Owner},
+			{Name: stale.Name, Token: stale.Token},
+			{Name: stale.Name, Owner: "of another lock service"},
+			{},
+		} {
+			assert.False(t, write(forged), "%+v", forged)
+		}
 		return nil
 	}))
 	assert.False(t, write(stale))
+	assert.False(t, write(lock.Sequencer{Name: stale.Name, Owner: stale.Owner}), "a key that does not exist has revision 0")
 	require.NoError(t, p.WithLock(t.Context(), "a", func(context.Context) error {
 		assert.False(t, write(stale))
 		return nil

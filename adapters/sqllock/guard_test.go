@@ -157,6 +157,7 @@ func testRenewalPassesGuard(t *testing.T, d database) {
 // Guard refuses a sequencer of no present holder, and a ctx without a lock.
 func testGuardRefuses(t *testing.T, d database) {
 	db, _ := d.open(t)
+	newNotes(t, db)
 	l, _ := d.locker(t, driver.Config{Lease: time.Minute})
 	require.NoError(t, l.WithLock(t.Context(), "refuses", func(ctx context.Context) error {
 		s, err := lock.SequencerOf(ctx)
@@ -175,6 +176,13 @@ func testGuardRefuses(t *testing.T, d database) {
 	}))
 	err := write(t.Context(), db, "", func(tx *sql.Tx) error { return l.Guard(t.Context(), tx) })
 	require.ErrorIs(t, err, rmw.ErrInvalid, "this ctx has no lock")
+	var last uint64
+	require.NoError(t, db.QueryRowContext(t.Context(), `SELECT token FROM unwatch_locks`+d.row(), []byte("refuses")).Scan(&last))
+	for _, token := range []uint64{last, 0} {
+		free := lock.Sequencer{Name: "refuses", Token: token} // the row of a free lock has no owner either
+		err = write(t.Context(), db, "", func(tx *sql.Tx) error { return l.GuardSequencer(t.Context(), tx, free) })
+		require.ErrorIs(t, err, rmw.ErrLockLost)
+	}
 	require.NoError(t, l.WithLock(t.Context(), "refuses", func(ctx context.Context) error {
 		canceled, cancel := context.WithCancel(ctx)
 		tx, err := db.BeginTx(ctx, nil)

@@ -235,6 +235,8 @@ func (s *service) guard(ctx context.Context, tx *sql.Tx, q lock.Sequencer) error
 		return s.err
 	case tx == nil:
 		return fmt.Errorf("%w: the *sql.Tx is nil; begin a transaction", rmw.ErrInvalid)
+	case q.Owner == "": // as in the row of a free lock
+		return fmt.Errorf("%w: the sequencer has no owner; pass that of lock.SequencerOf; roll back", rmw.ErrLockLost)
 	}
 	text, args := s.sql.render(s.sql.guard, params{"name": column(q.Name), "owner": q.Owner, "token": int64(q.Token)})
 	var found int64
