@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,7 +40,7 @@ func (r recorder) WithLock(ctx context.Context, name string, fn func(ctx context
 func TestMultiOrdersLocksByName(t *testing.T) {
 	var log []string
 	a, b := recorder{locktest.NewMemory(driver.Config{}), &log}, recorder{locktest.NewMemory(driver.Config{}), &log}
-	m := lock.Multi{Locks: []lock.Named{{Locker: a, Name: "y"}, {Locker: b, Name: "x"}, {Locker: a, Name: "z"}, {Locker: b, Name: "y"}}}
+	m := lock.Multi{Locks: []lock.Named{{Locker: a, Name: "y"}, {Locker: b, Name: "x"}, {Locker: a, Name: "z"}, {Locker: b, Name: "y", Order: 1}, {Locker: a, Name: "y"}}}
 	refusal := errors.New("no")
 	require.Same(t, refusal, m.WithLock(t.Context(), func(ctx context.Context) error {
 		log = append(log, "fn")
@@ -47,8 +48,69 @@ func TestMultiOrdersLocksByName(t *testing.T) {
 		require.NoError(t, err)
 		return refusal
 	}))
-	assert.Equal(t, []string{"take x", "take y", "take y", "take z", "fn", "release z", "release y", "release y", "release x"}, log)
+	assert.Equal(t, []string{
+		"take x", "take y", "take y", "take y", "take z", "fn", "release z", "release y", "release y", "release y", "release x",
+	}, log)
 	assert.Equal(t, "y", m.Locks[0].Name, "the caller's slice is not sorted")
+}
+
+// Calls that list the same locks in another order do not wait for each other in a circle, also if the names are equal.
+func TestMultiHasNoCircle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := locktest.NewMemory(driver.Config{}), locktest.NewMemory(driver.Config{})
+		of := func(first, second lock.Locker) []lock.Named {
+			return []lock.Named{{Locker: slow{first}, Name: "invoice"}, {Locker: slow{second}, Name: "invoice", Order: 1}}
+		}
+		a, b := lock.Multi{Locks: of(first, second)}, lock.Multi{Locks: of(first.Peer(), second.Peer())}
+		slices.Reverse(b.Locks)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		done := make(chan error, 2)
+		for _, m := range []lock.Multi{a, b} {
+			go func() { done <- m.WithLock(ctx, func(context.Context) error { return nil }) }()
+		}
+		require.NoError(t, <-done)
+		require.NoError(t, <-done)
+
+		b.Locks[0].Order = 0 // Without an Order, nothing tells which lock is the first one.
+		require.ErrorIs(t, b.WithLock(ctx, func(context.Context) error { return nil }), rmw.ErrInvalid)
+	})
+}
+
+// slow takes a while after it has taken a lock.
+type slow struct{ lock.Locker }
+
+func (s slow) WithLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
+	return s.Locker.WithLock(ctx, name, func(ctx context.Context) error {
+		<-time.After(time.Millisecond)
+		return fn(ctx)
+	})
+}
+
+// The state of a Multi is that of its weakest lock.
+func TestMultiStateIsTheWeakest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for i := range 2 {
+			lockers := []*locktest.Memory{locktest.NewMemory(driver.Config{}), locktest.NewMemory(driver.Config{})}
+			m := lock.Multi{Locks: []lock.Named{{Locker: lockers[0], Name: "a"}, {Locker: lockers[1], Name: "b"}}}
+			err := m.WithLock(t.Context(), func(ctx context.Context) error {
+				assert.Equal(t, lock.Safe, lock.StateOf(ctx))
+				s, err := lock.SequencerOf(ctx)
+				require.NoError(t, err)
+				assert.Equal(t, "b", s.Name, "of the lock taken last")
+				restore := lockers[i].Cut()
+				<-time.After(5 * time.Second)
+				assert.Equal(t, lock.Jeopardy, lock.StateOf(ctx))
+				restore()
+				<-time.After(5 * time.Second)
+				assert.Equal(t, lock.Safe, lock.StateOf(context.WithoutCancel(ctx)))
+				lockers[i].Stall(10 * time.Second)
+				assert.Equal(t, lock.Lost, lock.StateOf(ctx))
+				return nil
+			})
+			require.ErrorIs(t, err, rmw.ErrLockLost)
+		}
+	})
 }
 
 func TestMultiIsInvalidWithoutLocksOrFunction(t *testing.T) {
