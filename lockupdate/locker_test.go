@@ -22,6 +22,10 @@ func lockers(t *testing.T, cfg lockupdate.Config) locktest.Target {
 }
 
 func lockersOf(f *fixture, cfg lockupdate.Config) locktest.Target {
+	maxHold := cfg.MaxHold
+	if maxHold == 0 {
+		cfg.MaxHold = 2 * time.Hour // more than the patience
+	}
 	clients := map[locking.Locker]*contract.Network{}
 	start := func(tb testing.TB, cfg lockupdate.Config, rdb *redis.Client, c *contract.Network) locking.Locker {
 		s := lockupdate.New(rdb, cfg)
@@ -55,6 +59,8 @@ func lockersOf(f *fixture, cfg lockupdate.Config) locktest.Target {
 		Tokens:         true,
 		Lease:          cfg.Lease,
 		LockDelay:      cfg.LockDelay,
+		MaxHold:        maxHold,
+		Patience:       time.Hour,
 		Fair:           cfg.Commit == lockupdate.CommitGuarded,
 		Jeopardy:       true,
 		ReleasedWithin: time.Second,
@@ -80,18 +86,25 @@ func TestLocker(t *testing.T) {
 	})
 }
 
-// With a lock delay, a Store keeps the clause of it. It also leaves a lock to its delay that was lost by a stall.
-func TestLockerWithLockDelay(t *testing.T) {
+// MaxHold is told as the reason of a loss. The clause "max-hold" asks for more than a Store promises: the Store counts in ticks of its
+// timing wheel, which began up to one before the call.
+func TestLockerWithMaxHold(t *testing.T) {
+	ran := 0
 	for _, clause := range locktest.Clauses() {
-		if clause.Name == "lock-delay" {
+		if clause.Name == "told-max-hold" {
+			ran++
 			synctest.Test(t, func(t *testing.T) {
-				cfg := lockupdate.Config{Lease: 10 * time.Second, LockDelay: 5 * time.Second}
-				require.NoError(t, clause.Check(t, lockers(t, cfg)))
+				require.NoError(t, clause.Check(t, lockers(t, lockupdate.Config{Lease: 10 * time.Second, MaxHold: 40 * time.Second})))
 			})
-			return
 		}
 	}
-	t.Fatal("the suite has no clause of lock delays")
+	require.Equal(t, 1, ran)
+}
+
+func TestLockerWithLockDelay(t *testing.T) {
+	locktest.RunFake(t, func(t *testing.T) locktest.Target {
+		return lockers(t, lockupdate.Config{Lease: 10 * time.Second, LockDelay: 5 * time.Second})
+	})
 }
 
 func TestLockerWithLinger(t *testing.T) {

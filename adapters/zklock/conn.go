@@ -68,6 +68,12 @@ func (c *conn) greeted() error {
 
 // Write implements net.Conn.
 func (c *conn) Write(p []byte) (int, error) {
+	c.service.mu.Lock()
+	left := c.service.left
+	c.service.mu.Unlock()
+	if left { // it would be the request to end the session
+		return 0, net.ErrClosed
+	}
 	if at := c.service.cfg.Now(); c.asked.IsZero() {
 		c.asked = at
 	} else {

@@ -42,7 +42,8 @@
 // of its own also means that Close ends no locks of another Locker.
 //
 // The session timeout is Config.Lease plus Config.LockDelay. The Locker reads the granted timeout from
-// ZooKeeper's answer, and refuses any other than it has asked for, with rmw.ErrInvalid.
+// ZooKeeper's answer, and refuses any other than it has asked for, with rmw.ErrInvalid. With a LockDelay, Close
+// leaves the session to its timeout if a lost lock has not had its delay.
 //
 // A process that crashes keeps its locks for the session timeout, and one tick more at most. A hold counts
 // on three fifths of Config.Lease. ZooKeeper's leader may not know of the rest: a member reports the

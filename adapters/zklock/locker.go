@@ -104,7 +104,10 @@ func New(servers []string, cfg Config) (*Locker, error) {
 		return fail(err)
 	}
 	s := newService(cfg.withDefaults())
-	s.locker = driver.New(s, driver.Options{Package: "zklock", Service: "zookeeper", Tokens: true}, s.cfg.driver())
+	s.locker = driver.New(s, driver.Options{
+		Package: "zklock", Service: "zookeeper", Tokens: true,
+		NoDelay: s.cfg.LockDelay == 0, // what the driver takes for the delay is the rest of the session
+	}, s.cfg.driver())
 	conn, _, err := zk.Connect(servers, s.timeout,
 		zk.WithDialer(s.dial), zk.WithEventCallback(s.event), zk.WithLogger(quiet{}), zk.WithLogInfo(false))
 	if err != nil {

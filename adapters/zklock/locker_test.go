@@ -83,7 +83,8 @@ func TestLongLocker(t *testing.T) {
 	const lease = 4 * time.Second // the client waits for a second before it connects to its only server again
 	locktest.Run(t, func(t *testing.T) locktest.Target { return target(t, members, admin, driver.Config{Lease: lease}) })
 	for clause, cfg := range map[string]driver.Config{
-		"lock-delay": {Lease: lease, LockDelay: lease}, "max-hold": {Lease: lease, MaxHold: 4 * lease},
+		"lock-delay": {Lease: lease, LockDelay: lease}, "lock-delay-returned": {Lease: lease, LockDelay: lease},
+		"max-hold": {Lease: lease, MaxHold: 4 * lease},
 	} {
 		t.Run("Config of "+clause, func(t *testing.T) {
 			for _, c := range locktest.Clauses() {

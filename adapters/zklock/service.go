@@ -50,6 +50,7 @@ type service struct {
 	touched       time.Time // the last time of which the leader has heard for sure
 	nodes         map[string]*node
 	watches       map[string]<-chan zk.Event
+	left          bool // the session is left to its timeout
 }
 
 func newService(cfg Config) *service {
@@ -63,7 +64,15 @@ func newService(cfg Config) *service {
 	}
 }
 
-func (s *service) close() { s.conn.Close() }
+// close ends the session, or leaves it to its timeout if that keeps a lost lock for its lock delay.
+func (s *service) close() {
+	s.mu.Lock()
+	for _, n := range s.nodes {
+		s.left = s.left || !n.dropped
+	}
+	s.mu.Unlock()
+	s.conn.Close()
+}
 
 var errGone = fmt.Errorf("%w: the node of the request was deleted, or its session has expired", rmw.ErrUnavailable)
 

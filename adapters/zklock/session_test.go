@@ -36,6 +36,7 @@ func TestLongSession(t *testing.T) {
 		"acl":                bed.keepsOthersOut,
 		"shared servers":     bed.closesOneOfTwo,
 		"stall":              bed.stalls,
+		"close in delay":     bed.closesInLockDelay,
 	})
 }
 
@@ -254,6 +255,23 @@ func (b bed) closesOneOfTwo(t *testing.T) {
 	require.ErrorIs(t, open(t, b.members, zklock.Config{}).TryLock(t.Context(), "two", nothing), rmw.ErrContended)
 	assert.Equal(t, lock.Safe, lock.StateOf(held.Context()))
 	require.NoError(t, held.Unlock())
+}
+
+// Close does not end the lock delay of a lost lock. Without a delay, it frees the lock.
+func (b bed) closesInLockDelay(t *testing.T) {
+	for name, delay := range map[string]time.Duration{"delay": 10 * time.Second, "no delay": 0} {
+		clock := &contract.Clock{}
+		l := open(t, b.members, zklock.Config{Config: driver.Config{Lease: 20 * time.Second, LockDelay: delay, Now: clock.Now}})
+		held := hold(t.Context(), t, l, name)
+		clock.Stall(15 * time.Second)
+		require.ErrorIs(t, held.Unlock(), rmw.ErrLockLost)
+		require.NoError(t, l.Close())
+		if err := open(t, b.members, zklock.Config{}).TryLock(t.Context(), name, nothing); delay > 0 {
+			require.ErrorIs(t, err, rmw.ErrContended)
+		} else {
+			require.NoError(t, err)
+		}
+	}
 }
 
 // After a stop of the process, the leader may not have heard of the session for long. The Locker

@@ -16,8 +16,9 @@ type Config struct {
 	Lease time.Duration
 
 	// LockDelay keeps a lock from other processes for this time after its lease has ended
-	// without a release: requests of the crashed holder that are still on their way can
-	// arrive first. A release frees the lock at once. Default 0.
+	// without a release: requests of the former holder that are still on their way can
+	// arrive first. So a lock that was lost by the end of its lease or by MaxHold is not freed
+	// when its function returns. A release of a held lock frees it at once. Default 0.
 	LockDelay time.Duration
 
 	// MaxWait bounds the wait of WithLock and Lock; then they return rmw.ErrContended.

@@ -29,7 +29,7 @@ type Hold struct {
 	wanted   bool
 	waiting  bool // EventWaiting was sent, and EventWaitEnded was not
 	lost     error
-	dropped  bool            // it was lost, and its lease has ended
+	dropped  bool            // it was lost, and the service keeps it no longer
 	kept     context.Context // ends when the lock is lost
 	lose     context.CancelCauseFunc
 }
@@ -170,6 +170,7 @@ func (h *Hold) loseLocked(reason lock.Loss, cause error) {
 		return
 	}
 	h.lost = cause
+	h.dropped = reason == lock.LossTaken || reason == lock.LossSession
 	h.lose(cause)
 	h.eventLocked(lock.Event{Kind: lock.EventLost, Took: h.locker.cfg.Now().Sub(h.taken), Err: cause, Loss: reason})
 }
@@ -204,7 +205,11 @@ func (h *Hold) limit() time.Time {
 	return h.taken.Add(h.locker.cfg.MaxHold)
 }
 
-// leave ends one function under the lock. The last one releases it. It returns why the lock
+// ends is when the service ends the lease, with the lock delay, unless it is renewed.
+func (h *Hold) ends() time.Time { return h.until.Add(h.locker.cfg.LockDelay + h.locker.margin) }
+
+// leave ends one function under the lock. The last one releases it: a lost lock only after its
+// lock delay, since requests of the function may still be on their way. It returns why the lock
 // was lost, if it was.
 func (h *Hold) leave() error {
 	l := h.locker
@@ -215,18 +220,25 @@ func (h *Hold) leave() error {
 		h.eventLocked(lock.Event{Kind: lock.EventReleased, Took: l.cfg.Now().Sub(h.taken)})
 	}
 	h.users--
+	delay := time.Duration(0)
 	if last {
 		h.forgetLocked()
 		h.lose(nil)
+		if lost != nil && !h.dropped && l.delays {
+			delay = h.ends().Sub(l.cfg.Now())
+		}
 	}
 	l.tell()
 	if last {
-		t := time.NewTimer(l.cfg.Lease / 8)
-		select {
-		case <-l.release(h):
-		case <-t.C:
+		released := l.release(h, delay)
+		if delay <= 0 {
+			t := time.NewTimer(l.cfg.Lease / 8)
+			select {
+			case <-released:
+			case <-t.C:
+			}
+			t.Stop()
 		}
-		t.Stop()
 		l.running.Done()
 	}
 	return lost

@@ -69,8 +69,7 @@ func (l *Locker) advance(renewing bool) (next time.Duration, due []*Hold, more b
 // nextLocked ends the lease of h if it is over. It returns when to call it again; zero: not
 // before the next renewal.
 func (h *Hold) nextLocked(now time.Time) time.Time {
-	cfg := h.locker.cfg
-	ends := h.until.Add(cfg.LockDelay + h.locker.margin) // at the service
+	ends := h.ends()
 	switch limit := h.limit(); {
 	case h.users == 0 || h.dropped:
 		return time.Time{}
@@ -82,7 +81,7 @@ func (h *Hold) nextLocked(now time.Time) time.Time {
 		return ends
 	}
 	h.dropped = true
-	h.locker.release(h) // a session may outlive the lease, while the function is stuck
+	h.locker.release(h, 0) // a session may outlive the lease, while the function is stuck
 	return time.Time{}
 }
 

@@ -24,6 +24,7 @@ type Locker struct {
 	tokens  bool
 	cfg     Config
 	margin  time.Duration
+	delays  bool  // a lost lock is released after its lock delay only
 	err     error // why nothing can work
 
 	observer *callback.Func[told]
@@ -58,6 +59,9 @@ type Options struct {
 	// held. It covers the difference of the clocks of this process and of the service, and
 	// the time that a function needs to notice the loss. Default a tenth of the lease.
 	Margin time.Duration
+
+	// NoDelay frees a lost lock when its function has returned, in spite of Config.LockDelay.
+	NoDelay bool
 }
 
 // New makes a Locker. All its calls return the error of a Config that cannot work.
@@ -66,6 +70,7 @@ func New(s Service, o Options, cfg Config) *Locker {
 		name: o.Package, label: o.Service, service: s, tokens: o.Tokens, cfg: cfg.WithDefaults(), err: cfg.Validate(),
 		id: rand.Text(), holds: map[*Hold]struct{}{}, wake: make(chan struct{}, 1),
 	}
+	l.delays = cfg.LockDelay > 0 && !o.NoDelay
 	if l.margin = o.Margin; l.margin == 0 {
 		l.margin = l.cfg.Lease / 10
 	}
@@ -231,7 +236,7 @@ func (l *Locker) acquire(ctx context.Context, name string, wait bool) (*Hold, er
 			err = blame(waiting, err)
 		}
 		if !refused || wait {
-			l.release(h) // the lock, or its place among those that wait
+			l.release(h, 0) // the lock, or its place among those that wait
 		}
 		h.refused(err)
 		return nil, err
@@ -250,13 +255,23 @@ func (l *Locker) pause(waiting context.Context, attempt int) bool {
 	}
 }
 
-// release frees the lock at the service in the background, also if the reply to a request
-// was lost. It tries again until the service has answered, the lease has ended or the Locker
-// is closed.
-func (l *Locker) release(h *Hold) (done <-chan struct{}) {
+// release frees the lock at the service after a delay and in the background, also if the reply
+// to a request was lost. It tries again until the service has answered, the lease has ended or the
+// Locker is closed. If it is closed during the delay, it leaves the lock to the service, which
+// ends the lease.
+func (l *Locker) release(h *Hold, delay time.Duration) (done <-chan struct{}) {
 	released := make(chan struct{})
 	l.running.Go(func() {
 		defer close(released)
+		if delay > 0 {
+			t := time.NewTimer(delay)
+			defer t.Stop()
+			select {
+			case <-t.C:
+			case <-l.closing.Done():
+				return
+			}
+		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.caller), l.cfg.Expiry())
 		defer cancel()
 		for try := 1; ; try++ {

@@ -54,3 +54,58 @@ func TestLostLockIsReleasedWhileItsFunctionRuns(t *testing.T) {
 		})
 	}
 }
+
+// With a lock delay, a lock that was lost is released after the delay, also if its function has returned. A lock that is
+// gone from the service is released at once, and without a delay any is. Close does not wait for the delay, and leaves
+// the lock to the service.
+func TestLostLockIsReleasedAfterItsDelay(t *testing.T) {
+	const lease, delay = 10 * time.Second, 5 * time.Second
+	down := func(context.Context, []*driver.Hold) error { return rmw.ErrUnavailable }
+	taken := func(_ context.Context, holds []*driver.Hold) error {
+		for _, h := range holds {
+			h.Lose(lock.LossTaken, "a test took it")
+		}
+		return nil
+	}
+	for name, test := range map[string]struct {
+		renew   func(context.Context, []*driver.Hold) error
+		cfg     driver.Config
+		noDelay bool
+		closed  bool
+		want    []time.Duration
+	}{
+		"expired":      {renew: down, cfg: driver.Config{LockDelay: delay}, want: []time.Duration{lease + delay}},
+		"without":      {renew: down, want: []time.Duration{lease * 9 / 10}},
+		"NoDelay":      {renew: down, cfg: driver.Config{LockDelay: delay}, noDelay: true, want: []time.Duration{lease * 9 / 10}},
+		"taken":        {renew: taken, cfg: driver.Config{LockDelay: delay}, want: []time.Duration{lease / 3}},
+		"max hold":     {cfg: driver.Config{LockDelay: delay, MaxHold: time.Second}, want: []time.Duration{lease + delay}},
+		"not lost":     {cfg: driver.Config{LockDelay: delay}, want: []time.Duration{time.Minute}},
+		"Locker close": {renew: down, cfg: driver.Config{LockDelay: delay}, closed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				var released []time.Duration
+				test.cfg.Lease = lease
+				l := driver.New(scripted{renew: test.renew, release: func(context.Context, string, string) error {
+					released = append(released, time.Since(began))
+					return nil
+				}}, driver.Options{Package: "test", NoDelay: test.noDelay}, test.cfg)
+				_ = l.WithLock(t.Context(), "a", func(ctx context.Context) error {
+					select {
+					case <-ctx.Done():
+					case <-time.After(time.Minute):
+					}
+					return nil
+				})
+				if !test.closed {
+					<-time.After(time.Hour)
+				}
+				before := time.Now()
+				require.NoError(t, l.Close())
+				assert.Zero(t, time.Since(before), "Close waited")
+				assert.Equal(t, test.want, released)
+			})
+		})
+	}
+}

@@ -2,9 +2,11 @@ package locktest
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/rmw"
 )
 
 func crashClauses() []Clause {
@@ -17,6 +19,8 @@ func crashClauses() []Clause {
 			Says: "A wait ends as ErrUnavailable with its session, and keeps no place."},
 		{Name: "lock-delay", needs: []need{lockDelay, cut, lease}, run: checkLockDelay,
 			Says: "After a lost lock no process gets it before the lock delay is over; after a release it is free at once."},
+		{Name: "lock-delay-returned", needs: []need{lockDelay, stall, cut, lease}, run: checkLockDelayReturned,
+			Says: "The lock delay holds also if fn returns after the loss, with the lock service in reach."},
 	}
 }
 
@@ -94,4 +98,31 @@ func checkLockDelay(c *check) {
 		c.Errorf("the lock was granted %v after its holder had lost it, want at least %v", d, c.LockDelay)
 	}
 	_ = h.release() // ErrLockLost, as "cut-off" checks
+}
+
+func checkLockDelayReturned(c *check) {
+	a, b := c.open(), c.open()
+	lost := func(h *hold) {
+		if err := h.release(); !errors.Is(err, rmw.ErrLockLost) {
+			c.Errorf("fn returned nil after its lease: %v, want ErrLockLost", err)
+		}
+	}
+	asked := time.Now()
+	h := c.hold(a, c.name("stopped"))
+	c.Faults.Stall(a, c.Lease)
+	lost(h)
+	at := c.gets(b, h.name, c.deadFor()+c.Lease, "after a stop of its holder", nothing)
+	if d, least := at.Sub(asked), c.LockDelay-c.Lease/10; d < least {
+		c.Errorf("the lock was granted %v after a stop of a lease, want at least %v", d, least)
+	}
+	h = c.hold(a, c.name("cut off"))
+	restore := c.Faults.Cut(a)
+	c.told(h, "after its process was cut off")
+	ended := time.Now()
+	restore()
+	lost(h)
+	at = c.gets(b, h.name, c.deadFor()+c.Lease, "after a cut of its holder", nothing)
+	if d := at.Sub(ended); d < c.LockDelay {
+		c.Errorf("the lock was granted %v after its holder had lost it, want at least %v", d, c.LockDelay)
+	}
 }

@@ -110,6 +110,10 @@ func checkCutOff(c *check) {
 // checkStall leaves it to the Locker to look at its clock: no timer of it has fired yet.
 func checkStall(c *check) {
 	l := c.open()
+	within := c.ReleasedWithin
+	if c.LockDelay > 0 {
+		within = c.deadFor()
+	}
 	for _, m := range bothMethods() {
 		for _, asks := range []bool{false, true} {
 			name := c.name(fmt.Sprint(m.name, asks))
@@ -126,7 +130,7 @@ func checkStall(c *check) {
 			if !errors.Is(err, rmw.ErrLockLost) {
 				c.Errorf("%s, whose fn stopped for a whole lease and returned nil: %v, want ErrLockLost", m.name, err)
 			}
-			c.free(name, "after a holder that had stopped returned")
+			c.freeWithin(within, name, "after a holder that had stopped returned")
 		}
 	}
 	c.give(c.hold(l, c.name("after"))) // the Locker works on

@@ -29,7 +29,7 @@ func (l flawed) run(ctx context.Context, take func(context.Context, string, work
 		defer cancel()
 		ctx = derived
 	}
-	return take(ctx, name, func(ctx context.Context) error {
+	err := take(ctx, name, func(ctx context.Context) error {
 		if held, ok := ctx.Value(lock.ContextKey{}).(lock.Held); ok {
 			ctx = flawedContext{ctx, &flawedHeld{Held: held, flaw: l.flaw}}
 		}
@@ -41,6 +41,14 @@ func (l flawed) run(ctx context.Context, take func(context.Context, string, work
 		}
 		return err
 	})
+	if l.flaw == freesLost && errors.Is(err, rmw.ErrLockLost) {
+		l.store.mu.Lock()
+		defer l.store.mu.Unlock()
+		if m := l.store.lock(name); m.client == l.mine {
+			m.free(m.owner)
+		}
+	}
+	return err
 }
 
 // flawedContext is fn's ctx with a flaw.

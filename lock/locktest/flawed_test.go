@@ -20,6 +20,7 @@ const (
 	waitsWithout      flaw = "waits on without its session"
 	ignoresDelay      flaw = "ignores the lock delay"
 	delaysRelease     flaw = "delays the lock after a release, too"
+	freesLost         flaw = "releases a lost lock before its delay"
 	lossIsRefusal     flaw = "takes a lost reply for a refusal"
 	keepsGhost        flaw = "keeps a lock alive of whose grant it never heard"
 	frees             flaw = "frees the lock of any owner"
@@ -78,6 +79,7 @@ func flawedControls() map[flaw][]string {
 		waitsWithout:      {"waiter-loses-session"},
 		ignoresDelay:      {"lock-delay"},
 		delaysRelease:     {"lock-delay"},
+		freesLost:         {"lock-delay-returned"},
 		lossIsRefusal:     {"acquire-reply-lost", "late-acquire"},
 		keepsGhost:        {"acquire-reply-lost", "late-acquire"},
 		frees:             {"not-anothers", "release-reply-lost", "late-release"},

@@ -144,7 +144,7 @@ func TestMissing(t *testing.T) {
 	} {
 		assert.Equal(t, want, missing[name], name)
 	}
-	assert.Len(t, missing, 48)
+	assert.Len(t, missing, 49)
 	bare.Lease = time.Minute
 	for _, c := range locktest.Clauses() {
 		if c.Name == "renewed" {

@@ -18,8 +18,9 @@ type Config struct {
 	Lease time.Duration
 
 	// LockDelay keeps a lock from other processes for this time after its lease has
-	// ended without a release: requests of the crashed holder that are still on their
-	// way can arrive first. A release frees the lock at once. Default 0.
+	// ended without a release, because its process crashed or lost the lock: requests of
+	// the old holder that are still on their way can arrive first. A release frees the
+	// lock at once. Default 0.
 	LockDelay time.Duration
 
 	// MaxWait bounds the wait of WithLock; then it fails with rmw.ErrContended.
