@@ -153,6 +153,7 @@ type connector struct {
 	isCut  atomic.Bool
 	breaks atomic.Int64
 	sent   atomic.Int64 // statements
+	busy   atomic.Int64 // the next statements that find the database busy
 }
 
 func (c *connector) Driver() driver.Driver { return &sqlite.Driver{} }
@@ -196,6 +197,9 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	c.connector.sent.Add(1)
+	if c.connector.busy.Add(-1) >= 0 {
+		return nil, errors.New("database is locked (5) (SQLITE_BUSY)")
+	}
 	return c.sqliteConn.QueryContext(ctx, query, args)
 }
 

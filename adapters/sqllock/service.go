@@ -69,10 +69,12 @@ func (s *service) query(ctx context.Context, text string, p params, scan func(*s
 	return explain(errors.Join(rows.Err(), rows.Close()))
 }
 
+// busyTries are tries of a statement without a pause, as long as the database is busy.
+const busyTries = 3
+
 // Acquire implements [driver.Service]. After the first try, a held lock costs one read.
 func (s *service) Acquire(ctx context.Context, r driver.Request) (grant driver.Grant, err error) {
-	const tries = 3 // without a pause, for TryLock
-	for range tries {
+	for range busyTries { // for TryLock
 		grant, err = s.acquire(ctx, r)
 		if r.Wait || !errors.Is(err, errBusy) {
 			break
@@ -153,7 +155,11 @@ func (s *service) Renew(ctx context.Context, holds []*driver.Hold) error {
 	const most = 512 // locks of a statement
 	for len(holds) > 0 {
 		n := min(len(holds), most)
-		if err := s.renew(ctx, holds[:n]); err != nil {
+		err := s.renew(ctx, holds[:n])
+		for try := 1; try < busyTries && errors.Is(err, errBusy); try++ {
+			err = s.renew(ctx, holds[:n]) // or a deadlock would put all of them in jeopardy
+		}
+		if err != nil {
 			return err
 		}
 		holds = holds[n:]

@@ -278,3 +278,30 @@ func TestStatements(t *testing.T) {
 	}
 	assert.EqualValues(t, 2, c.sent.Load()-before-looks, "1000 renewals")
 }
+
+// A renewal that finds the database busy, as after a deadlock, is sent again at once: the locks are not in jeopardy.
+// Negative control: a database that stays busy puts them there.
+func TestBusyRenewal(t *testing.T) {
+	d := openSQLite(t)
+	db, network := d.open(t)
+	require.NoError(t, sqllock.Migrate(t.Context(), db, d.dialect))
+	file := network.(*connector)
+	jeopardy := make(chan error, 100)
+	l := lockerOver(t, db, d.dialect, driver.Config{Lease: time.Minute, Observer: func(_ context.Context, e lock.Event) {
+		if e.Kind == lock.EventJeopardy {
+			jeopardy <- e.Err
+		}
+	}})
+	require.NoError(t, l.WithLock(t.Context(), "busy", func(ctx context.Context) error {
+		file.busy.Store(2)
+		before := file.sent.Load()
+		l.Renew()
+		require.Eventually(t, func() bool { return file.sent.Load() == before+3 }, 20*time.Second, time.Millisecond)
+		assert.Equal(t, lock.Safe, lock.StateOf(ctx))
+		assert.Empty(t, jeopardy)
+		file.busy.Store(3)
+		l.Renew()
+		assert.ErrorContains(t, <-jeopardy, "busy")
+		return nil
+	}))
+}
