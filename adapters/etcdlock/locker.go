@@ -84,11 +84,13 @@ func (s *service) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 	}
 	created := resp.Header.Revision
 	if !resp.Succeeded {
-		for _, barrier := range resp.Responses[2].GetResponseRange().Kvs {
-			if barrier.ModRevision != passed {
-				session.passed.Store(barrier.ModRevision)
-				return s.Acquire(ctx, r)
-			}
+		switch barrier := resp.Responses[2].GetResponseRange().Kvs; {
+		case len(barrier) > 0 && barrier[0].ModRevision != passed:
+			session.passed.Store(barrier[0].ModRevision)
+			return s.Acquire(ctx, r)
+		case len(barrier) == 0 && passed != 0: // it has ended with its lease
+			s.drop(session)
+			return s.Acquire(ctx, r)
 		}
 		own := resp.Responses[0].GetResponseRange().Kvs
 		switch {
@@ -196,6 +198,13 @@ func (s *service) Release(ctx context.Context, name, owner string) error {
 	}
 	_, err := s.client.Delete(ctx, key)
 	return err
+}
+
+// Check implements [driver.Checker]. No key for the lock is older than that of the holder.
+func (s *service) Check(ctx context.Context, q lock.Sequencer) (held bool, err error) {
+	first := clientv3.Compare(clientv3.CreateRevision(prefixOf(q.Name)).WithPrefix(), ">", int64(q.Token)-1)
+	resp, err := s.client.Txn(ctx).If(Guard(q), first).Commit()
+	return err == nil && resp.Succeeded, err
 }
 
 // Inspect implements [driver.Service].

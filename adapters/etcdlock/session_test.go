@@ -139,6 +139,46 @@ func TestLateRequestsAreBarred(t *testing.T) {
 	assert.Len(t, barriers.Kvs, 1, "a session has one barrier for any number of late requests")
 }
 
+// If an operator has revoked the lease of a session with a barrier, the next request begins another session: a free lock
+// does not count as taken.
+func TestRevokedSessionWithBarrier(t *testing.T) {
+	t.Parallel()
+	members := servers.Etcd(t, 1)
+	p, admin := open(t, members, driver.Config{Lease: time.Minute}), connect(t, members).client
+	require.NoError(t, p.TryLock(t.Context(), "first", nothing))
+	restore := p.loseReplies()
+	require.ErrorIs(t, p.TryLock(t.Context(), "a", nothing), rmw.ErrUnavailable, "its release sets the barrier")
+	restore()
+	until(t, "the release", func() bool { return len(keys(t, admin, "a")) == 0 })
+	require.NoError(t, p.TryLock(t.Context(), "a", nothing))
+	p.expire(admin)
+	require.NoError(t, p.TryLock(t.Context(), "a", nothing))
+	assert.Equal(t, 2, p.count(grants))
+}
+
+// Check is one request, and refuses the sequencer of a waiter.
+func TestCheckIsOneRequest(t *testing.T) {
+	t.Parallel()
+	members := servers.Etcd(t, 1)
+	p, other, admin := open(t, members, driver.Config{}), open(t, members, driver.Config{}), connect(t, members).client
+	waited := make(chan error, 1)
+	require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
+		go func() { waited <- p.WithLock(t.Context(), "a", nothing) }()
+		until(t, "a waiter", func() bool { return len(keys(t, admin, "a")) == 2 })
+		s, err := lock.SequencerOf(ctx)
+		require.NoError(t, err)
+		require.NoError(t, other.Check(ctx, s))
+		assert.Equal(t, map[string]int{txn: 1}, other.methods)
+		found, err := admin.Get(ctx, keys(t, admin, "a")[1])
+		require.NoError(t, err)
+		waiter := lock.Sequencer{Name: "a", Token: uint64(found.Kvs[0].CreateRevision)}
+		waiter.Owner = strings.TrimPrefix(string(found.Kvs[0].Key), folder("a"))
+		require.ErrorIs(t, other.Check(ctx, waiter), rmw.ErrLockLost)
+		return nil
+	}))
+	require.NoError(t, <-waited)
+}
+
 // Acquire of an owner that has its key already finds it again.
 func TestAcquireFindsItsKey(t *testing.T) {
 	t.Parallel()

@@ -124,31 +124,48 @@ func (l *Locker) run(ctx context.Context, name string, fn func(ctx context.Conte
 
 // Check implements [lock.Checker].
 func (l *Locker) Check(ctx context.Context, s lock.Sequencer) error {
-	info, err := l.Inspect(ctx, s.Name)
-	switch {
-	case err != nil:
+	return l.ask(ctx, "check", s.Name, func() (err error) {
+		held := false
+		if service, ok := l.service.(Checker); ok {
+			held, err = service.Check(ctx, s)
+		} else {
+			var info lock.Info
+			info, err = l.service.Inspect(ctx, s.Name)
+			held = info.Held && info.Owner == s.Owner && info.Token == s.Token
+		}
+		if err == nil && !held {
+			err = fmt.Errorf("%w: this holding of the lock has ended", rmw.ErrLockLost)
+		}
 		return err
-	case !info.Held || info.Owner != s.Owner || info.Token != s.Token:
-		return l.fail("check", s.Name, fmt.Errorf("%w: this holding of the lock has ended", rmw.ErrLockLost))
-	}
-	return nil
+	})
 }
 
 // Inspect implements [lock.Inspector].
-func (l *Locker) Inspect(ctx context.Context, name string) (lock.Info, error) {
-	if err := l.usable(ctx, name); err != nil {
-		return lock.Info{}, l.fail("inspect", name, err)
-	}
-	if !l.begin() {
-		return lock.Info{}, l.fail("inspect", name, rmw.ErrClosed)
-	}
-	defer l.running.Done()
-	info, err := l.service.Inspect(ctx, name)
+func (l *Locker) Inspect(ctx context.Context, name string) (info lock.Info, err error) {
+	err = l.ask(ctx, "inspect", name, func() error {
+		info, err = l.service.Inspect(ctx, name)
+		return err
+	})
 	if err != nil {
-		return lock.Info{}, l.fail("inspect", name, blame(ctx, err))
+		return lock.Info{}, err
 	}
 	info.Name = name
 	return info, nil
+}
+
+// ask calls the service.
+func (l *Locker) ask(ctx context.Context, op, name string, call func() error) error {
+	if err := l.usable(ctx, name); err != nil {
+		return l.fail(op, name, err)
+	}
+	if !l.begin() {
+		return l.fail(op, name, rmw.ErrClosed)
+	}
+	defer l.running.Done()
+	if err := call(); err != nil {
+		return l.fail(op, name, blame(ctx, err))
+	}
+	return nil
 }
 
 // Renew renews all leases now, and not when they are due. A Service calls it when it learns

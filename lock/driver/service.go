@@ -39,6 +39,13 @@ type Service interface {
 	Inspect(ctx context.Context, name string) (lock.Info, error)
 }
 
+// Checker is a [Service] with a request of its own for [lock.Checker]. Without it, the Locker compares
+// with Inspect.
+type Checker interface {
+	// Check reports whether the holder of s holds the lock.
+	Check(ctx context.Context, s lock.Sequencer) (held bool, err error)
+}
+
 // Request asks for a lock.
 type Request struct {
 	Name  string
