@@ -40,7 +40,8 @@ func (s Sequencer) String() string {
 // MarshalText implements encoding.TextMarshaler with the form of String.
 func (s Sequencer) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote. The error is an rmw.ErrInvalid.
+// UnmarshalText reads what MarshalText wrote, and nothing else: no two texts are one Sequencer. The error is an
+// rmw.ErrInvalid.
 func (s *Sequencer) UnmarshalText(text []byte) error {
 	parts := strings.Split(string(text), ".")
 	if len(parts) != 3 {
@@ -49,10 +50,11 @@ func (s *Sequencer) UnmarshalText(text []byte) error {
 	name, err1 := encoding.DecodeString(parts[0])
 	owner, err2 := encoding.DecodeString(parts[1])
 	token, err3 := strconv.ParseUint(parts[2], 10, 64)
-	if err1 != nil || err2 != nil || err3 != nil {
+	read := Sequencer{Name: string(name), Owner: string(owner), Token: token}
+	if err1 != nil || err2 != nil || err3 != nil || read.String() != string(text) {
 		return invalidSequencer(text)
 	}
-	*s = Sequencer{Name: string(name), Owner: string(owner), Token: token}
+	*s = read
 	return nil
 }
 
