@@ -17,18 +17,47 @@ import (
 	"github.com/unwatch/unwatch/lock/locktest"
 )
 
+// A Locker over a real etcd passes the clauses that wait for no lease.
+func TestLocker(t *testing.T) {
+	t.Parallel()
+	members := servers.Etcd(t, 1)
+	admin := connect(t, members).client
+	locktest.RunQuick(t, func(t *testing.T) locktest.Target {
+		t.Parallel()
+		return target(t, members, admin, config())
+	})
+}
+
+// A lock can be held for a hundred leases.
+func TestLongForEver(t *testing.T) {
+	t.Parallel()
+	long.Only(t)
+	members := servers.Etcd(t, 1)
+	locktest.Run(t, func(t *testing.T) locktest.Target {
+		endless := target(t, members, connect(t, members).client, config())
+		endless.Patience = 10 * time.Minute
+		return endless
+	}, "for-ever")
+}
+
 // A Locker over a real etcd passes the suite for Lockers.
 func TestLongLocker(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
 	members := servers.Etcd(t, 1)
 	admin := connect(t, members).client
-	locktest.Run(t, func(t *testing.T) locktest.Target { return target(t, members, admin) })
+	locktest.Run(t, func(t *testing.T) locktest.Target { return target(t, members, admin, config()) })
+	locktest.Run(t, func(t *testing.T) locktest.Target {
+		cfg := config()
+		cfg.MaxHold = 4 * cfg.Lease
+		return target(t, members, admin, cfg)
+	}, "max-hold", "told-max-hold")
 }
 
+func config() driver.Config { return driver.Config{Lease: 2 * time.Second, LockDelay: time.Second} }
+
 // target is the subject of the suite.
-func target(t *testing.T, members []*servers.Server, admin *clientv3.Client) locktest.Target {
-	cfg := driver.Config{Lease: 2 * time.Second, LockDelay: time.Second}
+func target(t *testing.T, members []*servers.Server, admin *clientv3.Client, cfg driver.Config) locktest.Target {
 	return locktest.Target{
 		Open: func(tb testing.TB) lock.Locker { return open(tb, members, cfg) },
 		Observe: func(tb testing.TB, o lock.Observer) lock.Locker {
@@ -54,6 +83,7 @@ func target(t *testing.T, members []*servers.Server, admin *clientv3.Client) loc
 		Data:      true,
 		Lease:     cfg.Lease,
 		LockDelay: cfg.LockDelay,
+		MaxHold:   cfg.MaxHold,
 		Faults: locktest.Faults{
 			TakeAway:  func(ctx context.Context, name string) error { return takeAway(ctx, admin, name) },
 			Cut:       func(l lock.Locker) (restore func()) { return l.(*process).network.Cut() },
@@ -80,7 +110,9 @@ func takeAway(ctx context.Context, admin *clientv3.Client, name string) error {
 	return err
 }
 
-// The declarations are a row of the table in the documentation.
-func TestDocumentedRow(t *testing.T) {
-	require.NoError(t, doccheck.HasLines("../../docs/locks.md", target(t, nil, nil).Row("etcd")))
+// The declarations and the skipped clauses are rows of the documentation.
+func TestDocumentedRows(t *testing.T) {
+	declared := target(t, nil, nil, config())
+	require.NoError(t, doccheck.HasLines("../../docs/locks.md", declared.Row("etcd")))
+	require.NoError(t, doccheck.HasLines("../../docs/results/locks.md", declared.Skipped("etcd")))
 }

@@ -64,6 +64,17 @@ func each(t *testing.T, test func(t *testing.T, d database)) {
 	}
 }
 
+// settings are what the suite knows without a server.
+func settings(d sqllock.Dialect) database {
+	switch d {
+	case sqllock.PostgreSQL:
+		return database{dialect: d, lockDelay: time.Second}
+	case sqllock.SQLite:
+		return database{dialect: d, maxHold: 4 * lease}
+	}
+	return database{dialect: d}
+}
+
 func openPostgreSQL(tb testing.TB) database {
 	server := servers.Postgres(tb, "max_connections=200")
 	open := func(tb testing.TB, options string) (*sql.DB, network) {
@@ -75,7 +86,7 @@ func openPostgreSQL(tb testing.TB) database {
 	}
 	return database{
 		dialect:   sqllock.PostgreSQL,
-		lockDelay: time.Second,
+		lockDelay: settings(sqllock.PostgreSQL).lockDelay,
 		open:      func(tb testing.TB) (*sql.DB, network) { return open(tb, "") },
 		readOnly:  func(tb testing.TB) *sql.DB { db, _ := open(tb, "&default_transaction_read_only=on"); return db },
 		strict: func(tb testing.TB) *sql.DB {
@@ -123,7 +134,7 @@ func openSQLite(tb testing.TB) database {
 	file := "file:" + filepath.Join(tb.TempDir(), "locks.db")
 	return database{
 		dialect: sqllock.SQLite,
-		maxHold: 4 * lease,
+		maxHold: settings(sqllock.SQLite).maxHold,
 		open: func(tb testing.TB) (*sql.DB, network) {
 			c := &connector{name: file + "?_pragma=busy_timeout(2000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)"}
 			return closed(tb, sql.OpenDB(c)), c

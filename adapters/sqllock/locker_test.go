@@ -40,6 +40,33 @@ func testSuite(t *testing.T, d database) {
 	locktest.Run(t, func(t *testing.T) locktest.Target { return d.target(t, admin) })
 }
 
+// A Locker over each database passes the clauses that wait for no lease.
+func TestLocker(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, d database) {
+		admin, _ := d.open(t)
+		locktest.RunQuick(t, func(t *testing.T) locktest.Target {
+			t.Parallel()
+			return d.target(t, admin)
+		})
+	})
+}
+
+// A lock can be held for a hundred leases.
+func TestLongForEver(t *testing.T) {
+	t.Parallel()
+	long.Only(t)
+	each(t, func(t *testing.T, d database) {
+		locktest.Run(t, func(t *testing.T) locktest.Target {
+			d.maxHold = 0
+			admin, _ := d.open(t)
+			endless := d.target(t, admin)
+			endless.Patience = 10 * time.Minute
+			return endless
+		}, "for-ever")
+	})
+}
+
 // target is the subject of the suite.
 func (d database) target(t *testing.T, admin *sql.DB) locktest.Target {
 	exec := func(text string, args ...any) {
@@ -88,7 +115,7 @@ func (d database) target(t *testing.T, admin *sql.DB) locktest.Target {
 			},
 		},
 	}
-	if d.restart != nil { // there is a server, and a network
+	if d.dialect != sqllock.SQLite { // there is a server, and a network
 		target.Faults.Forget = func() { exec(`DELETE FROM unwatch_locks`) }
 		target.Faults.Restart = func() { d.restart(t, func() {}) }
 		target.Faults.LoseReply = func(l lock.Locker) func() { return networks[l].(*contract.Network).LoseReplies() }
@@ -139,7 +166,10 @@ func TestLongDatabases(t *testing.T) {
 	})
 }
 
-// The declarations are a row of the table in the documentation.
-func TestDocumentedRow(t *testing.T) {
+// The declarations and the skipped clauses are rows of the documentation.
+func TestDocumentedRows(t *testing.T) {
 	require.NoError(t, doccheck.HasLines("../../docs/locks.md", database{lockDelay: time.Second}.target(t, nil).Row("SQL")))
+	for name, d := range map[string]database{"PostgreSQL": settings(sqllock.PostgreSQL), "MariaDB": settings(sqllock.MySQL), "SQLite": settings(sqllock.SQLite)} {
+		assert.NoError(t, doccheck.HasLines("../../docs/results/locks.md", d.target(t, nil).Skipped(name)))
+	}
 }

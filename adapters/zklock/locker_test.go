@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -82,29 +83,48 @@ func TestLongLocker(t *testing.T) {
 	admin := connect(t, members)
 	const lease = 4 * time.Second // the client waits for a second before it connects to its only server again
 	locktest.Run(t, func(t *testing.T) locktest.Target { return target(t, members, admin, driver.Config{Lease: lease}) })
-	for clause, cfg := range map[string]driver.Config{
-		"lock-delay": {Lease: lease, LockDelay: lease}, "lock-delay-returned": {Lease: lease, LockDelay: lease},
-		"max-hold": {Lease: lease, MaxHold: 4 * lease},
-	} {
-		t.Run("Config of "+clause, func(t *testing.T) {
-			for _, c := range locktest.Clauses() {
-				if c.Name == clause {
-					require.NoError(t, c.Check(t, target(t, members, admin, cfg)))
-				}
-			}
-		})
+	with := func(cfg driver.Config) func(t *testing.T) locktest.Target {
+		cfg.Lease = lease
+		return func(t *testing.T) locktest.Target { return target(t, members, admin, cfg) }
 	}
+	locktest.Run(t, with(driver.Config{LockDelay: lease}), "lock-delay", "lock-delay-returned")
+	locktest.Run(t, with(driver.Config{MaxHold: 4 * lease}), "max-hold", "told-max-hold")
+}
+
+// A Locker over a real ZooKeeper passes the clauses that wait for no lease.
+func TestLocker(t *testing.T) {
+	t.Parallel()
+	members := servers.ZooKeeper(t, 1)
+	admin := connect(t, members)
+	locktest.RunQuick(t, func(t *testing.T) locktest.Target {
+		t.Parallel()
+		return target(t, members, admin, driver.Config{Lease: 20 * time.Second})
+	})
+}
+
+// A lock can be held for a hundred leases.
+func TestLongForEver(t *testing.T) {
+	long.Only(t)
+	t.Parallel()
+	members := servers.ZooKeeper(t, 1)
+	locktest.Run(t, func(t *testing.T) locktest.Target {
+		endless := target(t, members, connect(t, members), driver.Config{Lease: 4 * time.Second})
+		endless.Patience = 10 * time.Minute
+		return endless
+	}, "for-ever")
 }
 
 // target is the subject of the suite.
 func target(t *testing.T, members []*servers.Server, admin *zk.Conn, cfg driver.Config) locktest.Target {
 	networks, clocks := map[lock.Locker]*contract.Network{}, map[lock.Locker]*contract.Clock{}
+	sessions, requests := map[lock.Locker]*session{}, &atomic.Int64{}
 	var last *zklock.Locker
 	observed := func(tb testing.TB, o lock.Observer) lock.Locker {
 		network, clock, mine := &contract.Network{}, &contract.Clock{}, cfg
 		mine.Now, mine.Observer = clock.Now, o
-		l := open(tb, members, zklock.Config{Config: mine, Dial: dialer(network)})
-		networks[l], clocks[l], last = network, clock, l
+		own := &session{requests: requests}
+		l := open(tb, members, zklock.Config{Config: mine, Dial: own.dialer(dialer(network))})
+		networks[l], clocks[l], sessions[l], last = network, clock, own, l
 		return l
 	}
 	return locktest.Target{
@@ -118,6 +138,7 @@ func target(t *testing.T, members []*servers.Server, admin *zk.Conn, cfg driver.
 		Ordered:   true,
 		Queued:    func(name string) int { return len(bed{members, admin}.nodes(t, last, name)) },
 		Jeopardy:  true,
+		Requests:  func() int { return int(requests.Load()) },
 		Wanted:    true,
 		Checks:    true,
 		Inspects:  true,
@@ -129,6 +150,7 @@ func target(t *testing.T, members []*servers.Server, admin *zk.Conn, cfg driver.
 			LoseReply: func(l lock.Locker) func() { return networks[l].LoseReplies() },
 			Late:      func(l lock.Locker) func() { return networks[l].Delay() },
 			Reconnect: func(l lock.Locker) { networks[l].Break() },
+			Expire:    func(l lock.Locker) { require.NoError(t, sessions[l].expire(members)) },
 			Restart: func() {
 				require.NoError(t, members[0].Kill())
 				require.NoError(t, members[0].Restart(t.Context()))
@@ -137,7 +159,9 @@ func target(t *testing.T, members []*servers.Server, admin *zk.Conn, cfg driver.
 	}
 }
 
-// The declarations are a row of the table in the documentation.
-func TestDocumentedRow(t *testing.T) {
-	require.NoError(t, doccheck.HasLines("../../docs/locks.md", target(t, nil, nil, driver.Config{LockDelay: lease}).Row("ZooKeeper")))
+// The declarations and the skipped clauses are rows of the documentation.
+func TestDocumentedRows(t *testing.T) {
+	declared := target(t, nil, nil, driver.Config{Lease: lease, LockDelay: lease})
+	require.NoError(t, doccheck.HasLines("../../docs/locks.md", declared.Row("ZooKeeper")))
+	require.NoError(t, doccheck.HasLines("../../docs/results/locks.md", declared.Skipped("ZooKeeper")))
 }

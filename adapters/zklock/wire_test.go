@@ -12,6 +12,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/unwatch/unwatch/adapters/zklock"
+	"github.com/unwatch/unwatch/internal/servers"
 )
 
 // The operations of ZooKeeper's protocol that the tests name.
@@ -102,6 +103,75 @@ func (c *wireConn) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	return n, err
+}
+
+// session follows a session of the client, and counts its requests.
+type session struct {
+	requests *atomic.Int64
+
+	mu sync.Mutex
+	id []byte // of the session, and its password
+}
+
+func (s *session) dialer(next zk.Dialer) zk.Dialer {
+	return func(network, address string, timeout time.Duration) (net.Conn, error) {
+		c, err := next(network, address, timeout)
+		return &sessionConn{Conn: c, session: s}, err
+	}
+}
+
+// The answer to the request for a session has its length, the protocol's version and the timeout before
+// the session's id and its password, which has a length, too.
+const (
+	greetingHead = 4 + 4 + 4
+	greetingID   = 8 + 4 + 16
+)
+
+type sessionConn struct {
+	net.Conn
+
+	session *session
+	head    []byte
+}
+
+func (c *sessionConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if missing := greetingHead + greetingID - len(c.head); missing > 0 && n > 0 {
+		if c.head = append(c.head, p[:min(n, missing)]...); len(c.head) == greetingHead+greetingID {
+			c.session.mu.Lock()
+			c.session.id = c.head[greetingHead:]
+			c.session.mu.Unlock()
+		}
+	}
+	return n, err
+}
+
+func (c *sessionConn) Write(p []byte) (int, error) {
+	c.session.requests.Add(1)
+	return c.Conn.Write(p)
+}
+
+// expire ends the session from a connection of its own, as the end of its timeout does.
+func (s *session) expire(members []*servers.Server) error {
+	s.mu.Lock()
+	id := s.id
+	s.mu.Unlock()
+	c, err := net.Dial("tcp", members[0].Addr)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	request := binary.BigEndian.AppendUint32(nil, 0)         // the protocol's version
+	request = binary.BigEndian.AppendUint64(request, 0)      // the last transaction that was seen
+	request = binary.BigEndian.AppendUint32(request, 20_000) // the timeout
+	request = append(request, id...)
+	for _, next := range [][]byte{request, {0, 0, 0, 1, 0xff, 0xff, 0xff, 0xf5}} { // closes the session: operation -11
+		if _, err := c.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(next))), next...)); err != nil {
+			return err
+		}
+	}
+	_, err = io.Copy(io.Discard, c) // until the server ends the connection
+	return err
 }
 
 // client is embedded by faulty.

@@ -40,30 +40,62 @@ func (c Clause) Missing(target Target) string {
 	return strings.Join(missing, "; ")
 }
 
-// Run checks every clause in a subtest of its own, each on a fresh Target. Most of the time is
-// spent waiting for leases to end, so open may call t.Parallel, unless the Targets share a
-// server that is restarted.
-func Run(t *testing.T, open func(t *testing.T) Target) {
+// Run checks every clause in a subtest of its own, each on a fresh Target, or only the clauses of these
+// names, which the Target then must declare. Most of the time is spent waiting for leases to end, so open may
+// call t.Parallel, unless the Targets share a server that is restarted.
+func Run(t *testing.T, open func(t *testing.T) Target, names ...string) {
+	t.Helper()
+	for _, clause := range some(t, names) {
+		t.Run(clause.Name, func(t *testing.T) { clause.test(t, open(t), len(names) > 0) })
+	}
+}
+
+// RunQuick is Run of the clauses that wait for no lease and need no Faults, for tests that run each time.
+func RunQuick(t *testing.T, open func(t *testing.T) Target) {
 	t.Helper()
 	for _, clause := range Clauses() {
-		t.Run(clause.Name, func(t *testing.T) { clause.test(t, open(t)) })
+		if clause.quick() {
+			t.Run(clause.Name, func(t *testing.T) { clause.test(t, open(t), false) })
+		}
 	}
 }
 
 // RunFake is Run on fake time: each clause in a testing/synctest bubble, in which
 // open is called. Nothing below the Target may reach out of it. A clause that takes two
 // minutes of real time ends the test binary with a panic: its Locker spins.
-func RunFake(t *testing.T, open func(t *testing.T) Target) {
+func RunFake(t *testing.T, open func(t *testing.T) Target, names ...string) {
 	t.Helper()
-	for _, clause := range Clauses() {
+	for _, clause := range some(t, names) {
 		t.Run(clause.Name, func(t *testing.T) {
-			suite.Fake(t, clause.Name, func(t *testing.T) { clause.test(t, open(t)) })
+			suite.Fake(t, clause.Name, func(t *testing.T) { clause.test(t, open(t), len(names) > 0) })
 		})
 	}
 }
 
-func (c Clause) test(t *testing.T, target Target) {
-	if missing := c.Missing(target); missing != "" {
+// some returns the clauses of these names, or all.
+func some(t *testing.T, names []string) []Clause {
+	t.Helper()
+	clauses := Clauses()
+	if len(names) == 0 {
+		return clauses
+	}
+	clauses = slices.DeleteFunc(clauses, func(c Clause) bool { return !slices.Contains(names, c.Name) })
+	if len(clauses) != len(names) {
+		t.Errorf("not all of %q are clauses", names)
+	}
+	return clauses
+}
+
+// quick reports whether a Target without a lease and without Faults meets all needs.
+func (c Clause) quick() bool {
+	return c.Missing(Target{
+		Reentrant: true, Tokens: true, Ordered: true, Jeopardy: true, Wanted: true, Checks: true, Inspects: true, Data: true, SteadyClock: true,
+		Observe: func(testing.TB, lock.Observer) lock.Locker { return nil }, Share: func(testing.TB) (a, b lock.Locker) { return nil, nil },
+	}) == ""
+}
+
+func (c Clause) test(t *testing.T, target Target, must bool) {
+	if missing := c.Missing(target); missing != "" && !must {
 		t.Skipf("%s, so it is not shown that: %s", missing, c.Says)
 	}
 	if err := c.Check(t, target); err != nil {

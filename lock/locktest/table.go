@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -60,3 +61,27 @@ func (t Target) Row(service string) string {
 }
 
 func line(cells []string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
+
+// SkippedHeader returns the first two lines of a Markdown table with rows of [Target.Skipped].
+func SkippedHeader() string {
+	names := []string{"lock service", "not promised", "promised, not shown"}
+	return line(names) + strings.Repeat("|---", len(names)) + "|\n"
+}
+
+// Skipped returns the clauses that are not checked on t as a row of a Markdown table: those whose promise the
+// Lockers do not give, and those whose fault t cannot make. They may be checked with another Config.
+func (t Target) Skipped(service string) string {
+	var promised, unshown []string
+	for _, c := range Clauses() {
+		switch missing := c.Missing(t); {
+		case missing == "":
+		case strings.Contains(missing, "this Locker"):
+			promised = append(promised, c.Name)
+		default:
+			unshown = append(unshown, c.Name)
+		}
+	}
+	slices.Sort(promised)
+	slices.Sort(unshown)
+	return line([]string{service, strings.Join(promised, ", "), strings.Join(unshown, ", ")})
+}
