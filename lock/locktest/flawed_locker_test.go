@@ -3,6 +3,7 @@ package locktest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/unwatch/unwatch/lock"
@@ -14,13 +15,31 @@ func (l flawed) WithLock(ctx context.Context, name string, fn func(ctx context.C
 }
 
 func (l flawed) TryLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
-	return l.run(ctx, l.Memory.TryLock, name, fn)
+	err := l.run(ctx, l.Memory.TryLock, name, fn)
+	if end, limited := ctx.Deadline(); l.flaw == tryWaitsLimited && limited && time.Until(end) <= soon && errors.Is(err, rmw.ErrContended) {
+		<-ctx.Done()
+	}
+	return err
 }
 
-func (l flawed) run(ctx context.Context, take func(context.Context, string, work) error, name string, fn work) error {
+func (l flawed) run(ctx context.Context, take func(context.Context, string, work) error, name string, fn work) (err error) {
 	if fn == nil {
 		return take(ctx, name, nil)
 	}
+	if _, inner := ctx.Value(lock.ContextKey{}).(lock.Held); !inner {
+		fn = l.outermost(ctx, name, fn)
+		if l.flaw == swallowsOwn {
+			defer func() {
+				if p := recover(); p != nil {
+					err = fmt.Errorf("panic: %v", p)
+				}
+			}()
+		}
+		if l.flaw == revivesCtx && ctx.Err() != nil {
+			ctx = context.WithoutCancel(ctx)
+		}
+	}
+	caller := ctx
 	switch l.flaw {
 	case detaches:
 		ctx = context.WithoutCancel(ctx)
@@ -29,26 +48,74 @@ func (l flawed) run(ctx context.Context, take func(context.Context, string, work
 		defer cancel()
 		ctx = derived
 	}
-	err := take(ctx, name, func(ctx context.Context) error {
+	err = take(ctx, name, func(ctx context.Context) error {
 		if held, ok := ctx.Value(lock.ContextKey{}).(lock.Held); ok {
-			ctx = flawedContext{ctx, &flawedHeld{Held: held, flaw: l.flaw}}
+			token, _ := held.Token(ctx)
+			ctx = flawedContext{ctx, &flawedHeld{Held: held, flaw: l.flaw, client: l.mine, token: token}}
 		}
 		err := fn(ctx)
 		if l.flaw == keepsRefused && errors.Is(err, rmw.ErrContended) {
-			l.store.mu.Lock()
-			defer l.store.mu.Unlock()
-			l.store.lock(name).owner = "nobody"
+			l.change(name, func(m *memoryLock) { m.owner = "nobody" })
 		}
 		return err
 	})
-	if l.flaw == freesLost && errors.Is(err, rmw.ErrLockLost) {
-		l.store.mu.Lock()
-		defer l.store.mu.Unlock()
-		if m := l.store.lock(name); m.client == l.mine {
-			m.free(m.owner)
-		}
+	switch {
+	case l.flaw == freesLost && errors.Is(err, rmw.ErrLockLost):
+		l.change(name, func(m *memoryLock) {
+			if m.client == l.mine {
+				m.free(m.owner)
+			}
+		})
+	case l.flaw == freesNext && errors.Is(err, rmw.ErrLockLost):
+		l.change(name, func(m *memoryLock) {
+			if m.client != l.mine {
+				m.free(m.owner)
+			}
+		})
+	case l.flaw == plainCanceled && errors.Is(err, rmw.ErrContended) && errors.Is(caller.Err(), context.Canceled):
+		return caller.Err()
 	}
 	return err
+}
+
+// outermost gives fn flaws that show only without an outer lock.
+func (l flawed) outermost(caller context.Context, name string, fn work) work {
+	switch l.flaw {
+	case wrapsOwn:
+		return func(ctx context.Context) error {
+			if err := fn(ctx); err != nil {
+				return fmt.Errorf("lock: %w", err)
+			}
+			return nil
+		}
+	case keepsOnGoexit:
+		return func(ctx context.Context) error {
+			ended := true
+			defer func() {
+				if p := recover(); p != nil {
+					panic(p)
+				}
+				if ended {
+					l.change(name, func(m *memoryLock) { m.owner = "nobody" })
+				}
+			}()
+			err := fn(ctx)
+			ended = false
+			return err
+		}
+	case freesWithCtx:
+		return func(ctx context.Context) error {
+			defer context.AfterFunc(caller, func() { _ = l.TakeAway(ctx, name) })()
+			return fn(ctx)
+		}
+	}
+	return fn
+}
+
+func (l flawed) change(name string, change func(m *memoryLock)) {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	change(l.store.lock(name))
 }
 
 // flawedContext is fn's ctx with a flaw.
@@ -59,8 +126,11 @@ type flawedContext struct {
 }
 
 func (c flawedContext) Value(key any) any {
-	if key == (lock.ContextKey{}) {
+	switch {
+	case key == (lock.ContextKey{}):
 		return c.held
+	case c.held.flaw == hidesValues && key == (ctxKey{}):
+		return nil
 	}
 	return c.Context.Value(key)
 }
@@ -76,13 +146,29 @@ func (c flawedContext) Err() error {
 type flawedHeld struct {
 	lock.Held
 
-	flaw flaw
-	was  bool // in jeopardy
+	flaw   flaw
+	client *memoryClient
+	token  uint64
+	was    bool // in jeopardy
+}
+
+func (h *flawedHeld) Token(ctx context.Context) (uint64, error) {
+	token, err := h.Held.Token(ctx)
+	stalled := h.client.ahead.Load() > 0
+	if errors.Is(err, rmw.ErrLockLost) && (h.flaw == lostToken && !stalled || h.flaw == stalledToken && stalled) {
+		return h.token, nil
+	}
+	return token, err
 }
 
 func (h *flawedHeld) State() lock.State {
 	state := h.Held.State()
+	h.client.mu.Lock()
+	cut := h.client.cut
+	h.client.mu.Unlock()
 	switch {
+	case h.flaw == lostIsSafe && state == lock.Lost && !cut:
+		return lock.Safe
 	case h.flaw == alwaysSafe, h.flaw == neverJeopardy && state == lock.Jeopardy:
 		return lock.Safe
 	case h.flaw == staysInJeopardy && state != lock.Lost:
@@ -142,6 +228,14 @@ func (l flawed) Close() error {
 	return err
 }
 
+func (l flawed) Inspect(ctx context.Context, name string) (lock.Info, error) {
+	info, err := l.Memory.Inspect(ctx, name)
+	if l.flaw == showsOwner && info.Held {
+		info.Owner += "/host 7"
+	}
+	return info, err
+}
+
 func (l flawed) Check(ctx context.Context, s lock.Sequencer) error {
 	info, err := l.Inspect(ctx, s.Name)
 	switch {
@@ -175,6 +269,14 @@ func (f flaw) observer(o lock.Observer) lock.Observer {
 				e.Loss = ""
 			case allExpired:
 				e.Loss = lock.LossExpired
+			case sessionTaken:
+				if e.Loss == lock.LossSession {
+					e.Loss = lock.LossTaken
+				}
+			case maxHoldExpired:
+				if e.Loss == lock.LossMaxHold {
+					e.Loss = lock.LossExpired
+				}
 			}
 		}
 		o(ctx, e)

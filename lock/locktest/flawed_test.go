@@ -3,6 +3,7 @@ package locktest
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,125 +11,6 @@ import (
 	"github.com/unwatch/unwatch/lock/driver"
 	"github.com/unwatch/unwatch/rmw"
 )
-
-// Flaws of a lock service, of its Locker beside the engine of package driver, and of its
-// Observer. The Lockers are otherwise those of Memory.
-const (
-	neverExpires      flaw = "keeps the lock of a crashed holder"
-	expiresEarly      flaw = "ends leases early"
-	deadWaiterStays   flaw = "keeps the place of a crashed waiter"
-	waitsWithout      flaw = "waits on without its session"
-	ignoresDelay      flaw = "ignores the lock delay"
-	delaysRelease     flaw = "delays the lock after a release, too"
-	freesLost         flaw = "releases a lost lock before its delay"
-	lossIsRefusal     flaw = "takes a lost reply for a refusal"
-	keepsGhost        flaw = "keeps a lock alive of whose grant it never heard"
-	frees             flaw = "frees the lock of any owner"
-	polls             flaw = "polls"
-	tokensOfData      flaw = "counts tokens in data that can be lost"
-	tokensOfClock     flaw = "takes tokens from the wall clock"
-	forgetsLocks      flaw = "forgets locks in a restart"
-	wallLeases        flaw = "counts leases by the wall clock"
-	connectionLocks   flaw = "ties locks to a connection"
-	losesAll          flaw = "loses all locks with one"
-	claimsSession     flaw = "claims to lose all locks with one, and does not"
-	closesClient      flaw = "closes the client that it shares"
-	neverEnds         flaw = "renews a lock that was held for MaxHold"
-	untimely          flaw = "ends a lock before MaxHold"
-	wantedUntold      flaw = "does not tell that others wait"
-	wantedTwice       flaw = "tells with each renewal that others wait"
-	wantedAlways      flaw = "tells that others wait when none do"
-	drifts            flaw = "prolongs each lease by a little less"
-	checksName        flaw = "checks the name of a sequencer only"
-	checksLast        flaw = "checks that no later holder has been there"
-	showsLast         flaw = "shows the last holder of a free lock"
-	showsOwner        flaw = "shows another owner than the holder's sequencer"
-	keepsData         flaw = "shows the data of an earlier holder"
-	cutsData          flaw = "cuts data at a zero byte"
-	unlocksTwice      flaw = "frees the lock with a second Unlock"
-	outlivesUnlock    flaw = "leaves the Context of a Hold after Unlock"
-	hidesUnlock       flaw = "returns nil from Unlock of a lost lock"
-	namelessLock      flaw = "has a Lock without a name"
-	plainLock         flaw = "returns the error of ctx from Lock"
-	keepsRefused      flaw = "keeps the lock if fn returns ErrContended"
-	detaches          flaw = "detaches fn's ctx from an outer lock"
-	derives           flaw = "derives fn's ctx, so that its Err does not ask an outer lock"
-	alwaysSafe        flaw = "says that any lock is safe"
-	neverJeopardy     flaw = "does not tell jeopardy"
-	staysInJeopardy   flaw = "stays in jeopardy"
-	cancelsInJeopardy flaw = "ends fn's ctx in jeopardy"
-	lossTwice         flaw = "tells a loss twice"
-	releaseUntold     flaw = "does not tell a release"
-	refusalUntold     flaw = "does not tell a refusal"
-	noHoldTime        flaw = "does not tell how long a lock was held"
-	safeUntold        flaw = "does not tell the end of jeopardy"
-	lossNameless      flaw = "does not tell why a lock was lost"
-	allExpired        flaw = "tells each loss as the end of the lease"
-	waitUntold        flaw = "does not tell that a call waits"
-	waitEndUntold     flaw = "does not tell the end of a wait"
-	waitTwice         flaw = "tells twice that a call waits"
-	jeopardyTwice     flaw = "tells jeopardy with each renewal that failed"
-)
-
-// flawedControls are controls of the flaws of flawedTarget.
-func flawedControls() map[flaw][]string {
-	return map[flaw][]string{
-		neverExpires:      {"dies"},
-		expiresEarly:      {"dies"},
-		deadWaiterStays:   {"waiter-crashes"},
-		waitsWithout:      {"waiter-loses-session"},
-		ignoresDelay:      {"lock-delay"},
-		delaysRelease:     {"lock-delay"},
-		freesLost:         {"lock-delay-returned"},
-		lossIsRefusal:     {"acquire-reply-lost", "late-acquire"},
-		keepsGhost:        {"acquire-reply-lost", "late-acquire"},
-		frees:             {"not-anothers", "release-reply-lost", "late-release"},
-		polls:             {"order", "bounded-waiting", "no-herd"},
-		tokensOfData:      {"token-over-failover"},
-		tokensOfClock:     {"token-over-failover"},
-		forgetsLocks:      {"restart", "failover"},
-		wallLeases:        {"clock-forward", "clock-back"},
-		connectionLocks:   {"reconnect"},
-		losesAll:          {"one-of-many"},
-		claimsSession:     {"one-of-many"},
-		closesClient:      {"shared-client"},
-		neverEnds:         {"max-hold"},
-		untimely:          {"max-hold"},
-		wantedUntold:      {"wanted"},
-		wantedTwice:       {"wanted"},
-		wantedAlways:      {"wanted"},
-		drifts:            {"for-ever"},
-		checksName:        {"sequencer"},
-		checksLast:        {"sequencer"},
-		showsLast:         {"inspect", "data"},
-		showsOwner:        {"inspect"},
-		keepsData:         {"data"},
-		cutsData:          {"data"},
-		unlocksTwice:      {"unlock", "unlock-lost"},
-		outlivesUnlock:    {"unlock"},
-		hidesUnlock:       {"unlock-lost"},
-		namelessLock:      {"lock-refused"},
-		plainLock:         {"lock-refused"},
-		keepsRefused:      {"multi"},
-		detaches:          {"multi-lost", "multi-stall"},
-		derives:           {"multi-stall"},
-		alwaysSafe:        {"state", "jeopardy"},
-		neverJeopardy:     {"jeopardy"},
-		staysInJeopardy:   {"jeopardy"},
-		cancelsInJeopardy: {"jeopardy"},
-		lossTwice:         {"told", "told-jeopardy"},
-		releaseUntold:     {"told"},
-		refusalUntold:     {"told"},
-		noHoldTime:        {"told"},
-		safeUntold:        {"told-jeopardy"},
-		jeopardyTwice:     {"told-jeopardy"},
-		lossNameless:      {"told", "told-jeopardy", "told-session", "told-max-hold"},
-		allExpired:        {"told", "told-session", "told-max-hold"},
-		waitUntold:        {"told-waiting"},
-		waitEndUntold:     {"told-waiting"},
-		waitTwice:         {"told-waiting"},
-	}
-}
 
 // flawed is a Memory with a flaw.
 type flawed struct {
@@ -144,7 +26,7 @@ func flawedTarget(f flaw) Target {
 		cfg.Poll = rmw.Backoff{Base: 5 * time.Millisecond, Max: 5 * time.Millisecond}
 	}
 	maxHold := time.Duration(0)
-	if f == neverEnds || f == untimely || f == lossNameless || f == allExpired {
+	if f == neverEnds || f == untimely || f == lossNameless || f == allExpired || f == maxHoldExpired {
 		maxHold = time.Minute
 		cfg.MaxHold = maxHold
 	}
@@ -152,7 +34,7 @@ func flawedTarget(f flaw) Target {
 		cfg.MaxHold = maxHold - time.Second
 	}
 	m := NewMemory(cfg)
-	data := &flawedData{granted: map[string]bool{}, last: map[string]lock.Info{}}
+	data := &flawedData{granted: map[string]bool{}, last: map[string]lock.Info{}, had: map[*memoryClient]bool{}}
 	begin := func(tb testing.TB, m *Memory) lock.Locker {
 		m.start(flawedService{m.mine, f, data})
 		tb.Cleanup(func() { _ = m.Close() })
@@ -162,11 +44,20 @@ func flawedTarget(f flaw) Target {
 	reconnect := (*Memory).Reconnect
 	switch f {
 	case forgetsLocks:
-		restart, failover = m.Forget, m.Forget
+		restart = m.Forget
+	case forgetsReplica:
+		failover = m.Forget
 	case tokensOfData:
 		forget = func() { data.count = 0; m.Forget() }
-	case wallLeases:
-		setClock = func(d time.Duration) { m.SetClock(d); m.expire(d) }
+	case wallLeases, wallRests:
+		setClock = func(d time.Duration) {
+			m.SetClock(d)
+			if (d > 0) == (f == wallLeases) {
+				m.expire(d)
+			}
+		}
+	case crashedLonger:
+		setClock = func(d time.Duration) { m.SetClock(d); m.expire(longer) }
 	case connectionLocks:
 		reconnect = (*Memory).Expire
 	}
@@ -183,8 +74,13 @@ func flawedTarget(f flaw) Target {
 		Requests: m.Requests,
 		Patience: time.Hour,
 		Faults: Faults{
-			TakeAway:  m.TakeAway,
-			Cut:       func(l lock.Locker) func() { return l.(flawed).Cut() },
+			TakeAway: m.TakeAway,
+			Cut: func(l lock.Locker) func() {
+				if f == crashedLonger {
+					m.expire(-longer)
+				}
+				return l.(flawed).Cut()
+			},
 			Stall:     func(l lock.Locker, d time.Duration) { l.(flawed).Stall(d) },
 			LoseReply: func(l lock.Locker) func() { return l.(flawed).LoseReply() },
 			Late:      func(l lock.Locker) func() { return l.(flawed).Late() },
@@ -194,6 +90,8 @@ func flawedTarget(f flaw) Target {
 		},
 	}
 }
+
+const longer = 1500 * time.Millisecond
 
 // expire brings the ends of all leases nearer by d.
 func (m *Memory) expire(d time.Duration) {
@@ -208,8 +106,9 @@ func (m *Memory) expire(d time.Duration) {
 // flawedData is shared by the flawed services of a test.
 type flawedData struct {
 	count   uint64
-	granted map[string]bool // owners that heard of it
+	granted map[string]bool // owners that heard of it, or not of their release
 	last    map[string]lock.Info
+	had     map[*memoryClient]bool // they held a lock
 }
 
 // flawedService is the service of a Memory with a flaw.
@@ -233,11 +132,22 @@ func (s flawedService) Acquire(ctx context.Context, r driver.Request) (driver.Gr
 		r.Wait = false
 	case keepsGhost:
 		s.expiry = time.Hour
-	case deadWaiterStays:
+	case deadWaiterStays, secondFirst, againFirst:
 		s.at(r.Name, func(l *memoryLock) {
-			if r.Wait && l.owner != "" && l.owner != r.Owner && l.waiter(r.Owner) == nil {
-				l.queue = append(l.queue, &memoryWaiter{r.Owner, s.memoryClient, time.Now().Add(time.Hour), make(chan struct{}, 1)})
+			free := l.owner == "" && (s.flaw != againFirst || len(l.queue) == 0)
+			if !r.Wait || free || l.owner == r.Owner || l.waiter(r.Owner) != nil {
+				return
 			}
+			w, place := &memoryWaiter{r.Owner, s.memoryClient, time.Now().Add(s.expiry), make(chan struct{}, 1)}, len(l.queue)
+			switch {
+			case s.flaw == deadWaiterStays:
+				w.expires = time.Now().Add(time.Hour)
+			case s.flaw == secondFirst:
+				place = max(place-1, 0)
+			case s.data.had[s.memoryClient]:
+				place = 0
+			}
+			l.queue = slices.Insert(l.queue, place, w)
 		})
 	case keepsData:
 		s.at(r.Name, func(l *memoryLock) {
@@ -255,12 +165,13 @@ func (s flawedService) Acquire(ctx context.Context, r driver.Request) (driver.Gr
 	}
 	grant, err := s.memoryClient.Acquire(ctx, r)
 	switch {
-	case s.flaw == lossIsRefusal && errors.Is(err, rmw.ErrUnavailable):
+	case errors.Is(err, rmw.ErrUnavailable) && s.refusal():
 		return grant, rmw.ErrContended
 	case err != nil:
 		return grant, err
 	}
 	s.at(r.Name, func(l *memoryLock) {
+		s.data.had[s.memoryClient] = true
 		switch s.flaw {
 		case neverExpires:
 			l.expires = l.expires.Add(time.Hour)
@@ -273,23 +184,36 @@ func (s flawedService) Acquire(ctx context.Context, r driver.Request) (driver.Gr
 		case tokensOfData:
 			s.data.count++
 			grant.Token = s.data.count
+			l.token = grant.Token
 		case tokensOfClock:
 			grant.Token = uint64(time.Now().Add(s.wall).UnixMicro())
+			l.token = grant.Token
 		}
 	})
 	return grant, nil
+}
+
+// refusal reports whether an unanswered request counts as refused.
+func (s flawedService) refusal() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.flaw == lossIsRefusal && s.mute || s.flaw == lateIsRefusal && s.slow
 }
 
 func (s flawedService) Renew(ctx context.Context, holds []*driver.Hold) error {
 	s.mu.Lock()
 	switch s.flaw {
 	case waitsWithout:
-		clear(s.gone)
+		for _, h := range holds {
+			if h.Waiting() {
+				delete(s.gone, h.Owner())
+			}
+		}
 	case drifts:
 		s.expiry -= s.expiry / 100
 	case losesAll:
 		for _, h := range holds {
-			if !h.Waiting() && s.lock(h.Name()).owner != h.Owner() {
+			if !h.Waiting() && s.lock(h.Name()).owner != h.Owner() && !s.gone[h.Owner()] {
 				for _, h := range holds {
 					h.Lose(lock.LossTaken, "another lock was lost")
 				}
@@ -320,10 +244,25 @@ func (s flawedService) Release(ctx context.Context, name, owner string) error {
 		return nil
 	case delaysRelease:
 		return s.request(func() { s.lock(name).expires = time.Now().Add(2 * time.Second) })
-	case frees:
-		return s.request(func() {
-			l := s.lock(name)
-			l.free(l.owner)
+	case frees, freesLate, freesAgain:
+		s.mu.Lock()
+		anyOwner := s.flaw == frees || s.flaw == freesLate && s.slow || s.flaw == freesAgain && s.data.granted[owner]
+		s.data.granted[owner] = s.mute
+		s.mu.Unlock()
+		if anyOwner {
+			return s.request(func() {
+				l := s.lock(name)
+				l.free(l.owner)
+			})
+		}
+	case wakesAll:
+		defer s.at(name, func(l *memoryLock) {
+			for _, w := range l.queue {
+				select {
+				case w.wake <- struct{}{}:
+				default:
+				}
+			}
 		})
 	}
 	return s.memoryClient.Release(ctx, name, owner)
@@ -333,10 +272,7 @@ func (s flawedService) Inspect(ctx context.Context, name string) (lock.Info, err
 	info, err := s.memoryClient.Inspect(ctx, name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch s.flaw {
-	case showsOwner:
-		info.Owner += "/host 7"
-	case showsLast:
+	if s.flaw == showsLast {
 		if info.Held {
 			s.data.last[name] = info
 		} else {
