@@ -12,8 +12,8 @@ import (
 // Dialect is the kind of a database.
 type Dialect uint8
 
-// The dialects. MySQL is MariaDB, too. The least versions are PostgreSQL 9.5, MySQL 5.7, MariaDB 10.0 and
-// SQLite 3.42.
+// The dialects. MySQL is MariaDB, too. By their manuals, the least versions are PostgreSQL 9.5, MySQL 5.7, MariaDB 10.0
+// and SQLite 3.42. The tests run PostgreSQL 15, MariaDB 10.11 and SQLite, and no MySQL.
 const (
 	PostgreSQL Dialect = iota + 1
 	MySQL
@@ -81,8 +81,11 @@ const (
 	// rebase begins the lease again if the clock was set back, or it would last as much longer.
 	rebase  = `UPDATE unwatch_locks SET expires = {now} + (expires - renewed), renewed = {now} WHERE name = {name} AND renewed > {now}`
 	release = `UPDATE unwatch_locks SET owner = '', data = NULL, renewed = {now}, expires = {now} WHERE name = {name} AND owner = {owner}`
-	clean   = `DELETE FROM unwatch_locks WHERE expires < {now} - {kept}`
-	renew   = `UPDATE unwatch_locks SET renewed = {now}, expires = {now} + {expiry}
+	// A DELETE of all old rows would wait in InnoDB for each row that it looks at. So old finds them without a lock, and clean
+	// deletes one by its key.
+	old   = `SELECT name FROM unwatch_locks WHERE expires < {now} - {kept} LIMIT 1000`
+	clean = `DELETE FROM unwatch_locks WHERE name = {name} AND expires < {now} - {kept}`
+	renew = `UPDATE unwatch_locks SET renewed = {now}, expires = {now} + {expiry}
 		WHERE name IN ({names}) AND owner IN ({owners}) AND expires > {now}`
 	columns = `SELECT name, owner, token, taken, renewed, expires, data FROM unwatch_locks WHERE 1 = 0`
 )

@@ -15,9 +15,10 @@
 // which commits by itself, takes the lock, renews the leases of up to 512 locks, or releases a lock. Each may be
 // sent again if its reply was lost. No statement needs the session of another one: connections may break, and
 // poolers such as PgBouncer may give each statement another one. (A driver's prepared statements may need
-// sessions; see its manual.)
+// sessions; see its manual.) The tests give each statement a new connection, and run no pooler.
 //
-// The row of a lock stays after a release, so that the next token is greater. A cleaner deletes the row a week
+// The name and the token identify a holding, so there is no column for an id. The row of a lock stays after a release, so
+// that the next token is greater. A cleaner deletes the row a week
 // later; then tokens go on from the clock, in microseconds.
 //
 // # Waiting

@@ -129,11 +129,28 @@ const kept = 7 * 24 * time.Hour
 
 // Clean deletes the rows of locks that were free for a week. The cleaner calls it. It returns their number.
 func (l *Locker) Clean(ctx context.Context) (rows int64, err error) {
-	result, err := l.service.exec(ctx, clean, params{"kept": kept.Microseconds()})
-	if err != nil {
-		return 0, fmt.Errorf("sqllock: clean: %w", err)
+	for more := true; more && err == nil; {
+		var names [][]byte
+		err = l.service.query(ctx, old, params{"kept": kept.Microseconds()}, func(rows *sql.Rows) error {
+			var name []byte
+			err := rows.Scan(&name)
+			names = append(names, name)
+			return err
+		})
+		more = len(names) == 1000
+		for _, name := range names {
+			var result sql.Result
+			if result, err = l.service.exec(ctx, clean, params{"name": name, "kept": kept.Microseconds()}); err != nil {
+				break
+			}
+			n, _ := result.RowsAffected()
+			rows += n
+		}
 	}
-	return result.RowsAffected()
+	if err != nil {
+		return rows, fmt.Errorf("sqllock: clean: %w", err)
+	}
+	return rows, nil
 }
 
 // cleanUntil cleans at intervals until ctx ends. Its first run is within the first interval, so that also

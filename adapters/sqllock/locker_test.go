@@ -159,6 +159,7 @@ func TestLongDatabases(t *testing.T) {
 			{"renewal passes Guard", testRenewalPassesGuard},
 			{"Guard refuses", testGuardRefuses},
 			{"clean", testClean},
+			{"clean passes others", testCleanPassesOthers},
 			{"errors", testErrors},
 		} {
 			t.Run(test.name, func(t *testing.T) { test.run(t, d) })
