@@ -48,7 +48,8 @@ type shop struct {
 	served, refused int
 }
 
-// sell serves all requests. It returns the number of sold items, and of refused late sales.
+// sell serves all requests, one at a time, so that the figures are the same in each run. A request that stalls goes on
+// after later ones, as a late write does. sell returns the number of sold items, and of refused late sales.
 func sell(ctx context.Context, p protection) (sold, refused int, err error) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
