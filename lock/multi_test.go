@@ -40,7 +40,9 @@ func (r recorder) WithLock(ctx context.Context, name string, fn func(ctx context
 func TestMultiOrdersLocksByName(t *testing.T) {
 	var log []string
 	a, b := recorder{locktest.NewMemory(driver.Config{}), &log}, recorder{locktest.NewMemory(driver.Config{}), &log}
-	m := lock.Multi{Locks: []lock.Named{{Locker: a, Name: "y"}, {Locker: b, Name: "x"}, {Locker: a, Name: "z"}, {Locker: b, Name: "y", Order: 1}, {Locker: a, Name: "y"}}}
+	m := lock.Multi{Locks: []lock.Named{
+		{Locker: a, Name: "y"}, {Locker: b, Name: "x"}, {Locker: a, Name: "z"}, {Locker: b, Name: "y", Order: 1}, {Locker: a, Name: "y"},
+	}}
 	refusal := errors.New("no")
 	require.Same(t, refusal, m.WithLock(t.Context(), func(ctx context.Context) error {
 		log = append(log, "fn")

@@ -16,8 +16,9 @@ import (
 func TestBadSequencers(t *testing.T) {
 	before := lock.Sequencer{Name: "a", Owner: "b", Token: 7}
 	for _, text := range []string{
-		"", ".", "..", "YQ.Yg", "YQ.Yg.", "YQ.Yg.7.", "YQ.Yg.7.8", "YQ.Yg.-7", "YQ.Yg.+7", "YQ.Yg.07", "YQ.Yg. 7", "YQ.Yg.7\n", "YQ.Yg.0x7", "YQ.Yg.1_0",
-		"YQ.Yg.18446744073709551616", "YQ==.Yg.7", "YR.Yg.7", "Y.Yg.7", "Y\nQ.Yg.7", "a+b/.Yg.7", "YQ.Yg.sieben", strings.Repeat("x", 1<<20),
+		"", ".", "..", "YQ.Yg", "YQ.Yg.", "YQ.Yg.7.", "YQ.Yg.7.8", "YQ.Yg.-7", "YQ.Yg.+7", "YQ.Yg.07", "YQ.Yg. 7", "YQ.Yg.7\n", "YQ.Yg.0x7",
+		"YQ.Yg.1_0", "YQ.Yg.18446744073709551616", "YQ==.Yg.7", "YR.Yg.7", "Y.Yg.7", "Y\nQ.Yg.7", "a+b/.Yg.7", "YQ.Yg.seven",
+		strings.Repeat("x", 1<<20),
 	} {
 		s := before
 		err := s.UnmarshalText([]byte(text))

@@ -75,8 +75,8 @@ func soleFlaws() map[string]flaw {
 // lock-delay, which says more than dies.
 func shared() []string {
 	return []string{
-		"runs", "excludes", "names-are-apart", "goroutine", "unlock", "multi-lost", "waits", "everybody", "other-ctx", "two-locks", "nested",
-		"nested-elsewhere", "nested-outlives", "nested-refused", "renewed", "taken-away", "cut-off", "lock-delay", "token-none",
+		"runs", "excludes", "names-are-apart", "goroutine", "unlock", "multi-lost", "waits", "everybody", "other-ctx", "two-locks",
+		"nested", "nested-elsewhere", "nested-outlives", "nested-refused", "renewed", "taken-away", "cut-off", "lock-delay", "token-none",
 	}
 }
 

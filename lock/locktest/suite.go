@@ -89,7 +89,8 @@ func some(t *testing.T, names []string) []Clause {
 // quick reports whether a Target without a lease and without Faults meets all needs.
 func (c Clause) quick() bool {
 	return c.Missing(Target{
-		Reentrant: true, Tokens: true, Ordered: true, Jeopardy: true, Wanted: true, Checks: true, Inspects: true, Data: true, SteadyClock: true,
+		Reentrant: true, Tokens: true, Ordered: true, Jeopardy: true, Wanted: true,
+		Checks: true, Inspects: true, Data: true, SteadyClock: true,
 		Observe: func(testing.TB, lock.Observer) lock.Locker { return nil }, Share: func(testing.TB) (a, b lock.Locker) { return nil, nil },
 	}) == ""
 }
