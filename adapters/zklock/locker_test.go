@@ -108,8 +108,8 @@ func TestLongForEver(t *testing.T) {
 	t.Parallel()
 	members := servers.ZooKeeper(t, 1)
 	locktest.Run(t, func(t *testing.T) locktest.Target {
-		endless := target(t, members, connect(t, members), driver.Config{Lease: 4 * time.Second})
-		endless.Patience = 10 * time.Minute
+		endless := target(t, members, connect(t, members), driver.Config{Lease: 6 * time.Second}) // a hold counts on 3.6 s of it
+		endless.Patience = 15 * time.Minute
 		return endless
 	}, "for-ever")
 }
