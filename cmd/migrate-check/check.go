@@ -125,6 +125,7 @@ func (c *checkFlags) config(patterns []string) (driver.Config, error) {
 	}
 	settings := all.Settings{Profile: c.profile, Store: c.store, Split: rules != nil && rules("MC403")}
 	errs = errors.Join(errs, settings.Apply())
+	proxy, _ := profile.Load(c.profile) // Apply has reported the error
 	if c.fix && c.diff {
 		errs = errors.Join(errs, errors.New("-fix writes, -diff only shows: want one of them"))
 	}
@@ -142,7 +143,7 @@ func (c *checkFlags) config(patterns []string) (driver.Config, error) {
 	}
 	return driver.Config{
 		Dir: c.dir, Patterns: patterns, Tags: c.tags, Systems: c.systems,
-		Analyzers: all.Analyzers(), Scope: scope, Reach: c.reach == "cone",
+		Analyzers: all.Analyzers(), Profile: proxy, Scope: scope, Reach: c.reach == "cone",
 		Languages: languages, LowCounts: c.low, Nested: c.nested,
 		Rules: rules, Tests: tests, Generated: c.generated == "report", Today: time.Now(),
 	}, errs

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -116,13 +117,63 @@ func TestJSONOfACheck(t *testing.T) {
 	assert.True(t, last.Summary.Unseen[0].Scanned)
 }
 
-// What the proxy of -profile carries out is no finding.
+// A command that the proxy of -profile carries out is no finding.
 func TestProfileFlag(t *testing.T) {
 	args := []string{systems, "-os", "linux", "-allow-incomplete", "-lexical", "none", "-profile"}
 	assert.Equal(t, codeFindings, try(t.Context(), append(args, "twemproxy")...).code)
 	r := try(t.Context(), append(args, "redis@7.0")...)
 	assert.Equal(t, codeOK, r.code, r)
 	assert.Contains(t, r.stdout, "0 findings in 1 package")
+}
+
+// The proxy of -profile also decides about code that is searched by words: other languages, and Go without packages.
+func TestProfileDecidesByWords(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.py": "import redis\nr = redis.Redis()\nr.keys('*')\nr.blpop('q')\nr.config_get('x')\nr.xread({'s': 0})\n" +
+			"r.pipeline(transaction=True)\nr.evalsha('f', 2, 'a', 'b')\nr.execute_command('MEMORY', 'USAGE', 'k')\nr.eval('return redis.call(\"KEYS\", \"*\")', 0)\n" +
+			"redis.RedisCluster('h')\nr.psubscribe('__keyspace@0__:*')\n",
+		"b.ts":  "import { createClient } from 'redis';\nconst c = createClient();\nawait c.watch('k');\nconst m = c.multi();\nawait m.exec();\n",
+		"c.lua": "redis.call('PUBLISH', 'c', 'm')\nredis.call('GET', 'k')\n",
+		"d.go": "package d\n\nimport \"github.com/redis/go-redis/v9\"\n\nfunc d(c *redis.Client) {\n" +
+			"\tc.Watch(nil, nil, \"k\")\n\tc.TxPipeline()\n}\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	for profile, want := range map[string]string{
+		"redis": "",
+		"codis": "a.py:3 MC401 a.py:4 MC301 a.py:5 MC701 a.py:6 MC404 a.py:7 MC102 a.py:8 MC505 a.py:9 MC701 a.py:10 MC502 a.py:10 MC504 " +
+			"a.py:11 MC601 a.py:12 MC201 a.py:12 MC203 b.ts:3 MC101 b.ts:4 MC102 c.lua:1 MC504 c.lua:2 MC503 d.go:6 MC101 d.go:7 MC102",
+		// Predixy over one group of servers carries out transactions, subscriptions and scripts, and knows no streams.
+		"predixy-single": "a.py:3 MC401 a.py:5 MC701 a.py:6 MC401 a.py:8 MC505 a.py:9 MC701 a.py:11 MC601 a.py:12 MC203",
+	} {
+		r := try(t.Context(), "-C", dir, "-profile", profile, "-count-lexical", "-allow-incomplete", "-format", "json", "./...")
+		var found []string
+		for line := range strings.Lines(r.stdout) {
+			var f struct {
+				Rule, Path string
+				Line       int
+			}
+			require.NoError(t, json.Unmarshal([]byte(line), &f))
+			if f.Rule != "" {
+				found = append(found, fmt.Sprintf("%s:%d %s", f.Path, f.Line, f.Rule))
+			}
+		}
+		assert.ElementsMatch(t, pairs(want), found, profile)
+		assert.Equal(t, want != "", r.code == codeFindings, profile)
+		if want == "" {
+			assert.NotContains(t, r.stdout, "the proxy")
+		}
+	}
+}
+
+// pairs splits "a b c d" into "a b" and "c d".
+func pairs(text string) (all []string) {
+	words := strings.Fields(text)
+	for i := 0; i < len(words); i += 2 {
+		all = append(all, words[i]+" "+words[i+1])
+	}
+	return all
 }
 
 // Where there is no Go at all, other languages are looked at all the same.

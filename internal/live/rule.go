@@ -21,7 +21,7 @@ type judgement struct {
 func judge(p *proxycompat.Profile, command string, strict bool) judgement {
 	rule := p.Rule(command)
 	j := judgement{why: rule.Why, instead: rule.Instead, severity: rules.Note, keys: true}
-	known, isKnown := proxycompat.CommandOf(strings.Fields(command)...)
+	known, _ := proxycompat.CommandOf(strings.Fields(command)...)
 	switch rule.Verdict {
 	case proxycompat.OK, proxycompat.Backend:
 		return judgement{}
@@ -38,7 +38,7 @@ func judge(p *proxycompat.Profile, command string, strict bool) judgement {
 		return j
 	}
 	j.keys = false
-	j.rule = ruleOf(command, known, isKnown, rule.Verdict)
+	j.rule = ruleOf(command, known, rule.Verdict)
 	if j.severity = rules.SeverityOf(j.rule); j.severity == rules.Note {
 		j.severity = rules.Error // the profile has decided; in code the severity depends on it
 	}
@@ -49,43 +49,18 @@ func judge(p *proxycompat.Profile, command string, strict bool) judgement {
 	return j
 }
 
-// named are the rules for commands, by their first word.
-var named = []struct {
-	rule     string
-	commands []string
-}{
-	{"MC101", []string{"WATCH"}},
-	{"MC103", []string{"MULTI", "EXEC", "DISCARD", "UNWATCH"}},
-	{"MC201", []string{"SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE"}},
-	{"MC202", []string{"PUBLISH", "SPUBLISH"}},
-	{"MC301", []string{"BLPOP", "BRPOP", "BRPOPLPUSH"}},
-	{"MC505", []string{"SCRIPT"}},
-	{"MC602", []string{"HELLO"}},
-	{"MC603", []string{"SELECT"}},
-	{"MC701", []string{"PUBSUB", "HOST:", "POST", "PSYNC", "SYNC", "REPLCONF"}},
-}
-
-// ruleOf returns the rule for a command that a proxy does not execute correctly.
-func ruleOf(command string, known proxycompat.Command, isKnown bool, verdict proxycompat.Verdict) string {
-	first, _, _ := strings.Cut(command, " ")
-	for _, n := range named {
-		if slices.Contains(n.commands, first) {
-			return n.rule
-		}
-	}
-	switch {
-	case strings.HasPrefix(command, "CLIENT SET"), command == "CLIENT TRACKING", command == "CLIENT CACHING":
+// ruleOf returns the rule for a command that a proxy does not execute correctly. Servers also count the commands that
+// clients send by themselves: these have rules about clients.
+func ruleOf(command string, known proxycompat.Command, verdict proxycompat.Verdict) string {
+	switch first, _, _ := strings.Cut(command, " "); {
+	case first == "HELLO", strings.HasPrefix(command, "CLIENT SET"), command == "CLIENT TRACKING", command == "CLIENT CACHING":
 		return "MC602"
-	case isKnown && known.Group == "cluster":
+	case known.Group == "cluster":
 		return "MC601"
-	case isKnown && (known.Group == "server" || known.Group == "connection"):
+	case first == "HOST:", first == "POST": // a browser's request
 		return "MC701"
-	case verdict == proxycompat.Misrouted:
-		return "MC404"
-	case isKnown && known.Blocks():
-		return "MC302"
 	}
-	return "MC401"
+	return rules.OfCommand(command, verdict, known.Blocks() && verdict != proxycompat.Misrouted)
 }
 
 var (

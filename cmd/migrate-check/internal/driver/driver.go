@@ -20,6 +20,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/lexical"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/reach"
+	"github.com/unwatch/unwatch/proxycompat"
 )
 
 // Config configures Run.
@@ -29,7 +30,8 @@ type Config struct {
 	Tags      []string // each a build of its own; empty: one without tags
 	Systems   []string // each a build of its own; empty: this machine
 	Analyzers []*analysis.Analyzer
-	Nested    bool // include nested modules
+	Profile   *proxycompat.Profile // of the search by words; nil: Codis. The analyzers have a flag for theirs
+	Nested    bool                 // include nested modules
 	Scope     Scope
 	Reach     bool                 // find the call path of each finding
 	Rules     func(id string) bool // nil: all
@@ -66,6 +68,9 @@ const (
 func Run(ctx context.Context, cfg Config) (*finding.Report, error) {
 	if cfg.Progress == nil {
 		cfg.Progress = func(string) {}
+	}
+	if cfg.Profile == nil {
+		cfg.Profile = proxycompat.Codis32()
 	}
 	m := newMerger(cfg)
 	dirs, err := m.modules()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/all"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/lexical"
+	"github.com/unwatch/unwatch/proxycompat"
 )
 
 const fixtures = "../analysis/testdata/src"
@@ -45,7 +46,7 @@ func FuzzGo(f *testing.F) {
 				panic(p)
 			}
 		}()
-		lexical.Scan(name, []byte(text), lexical.Languages{lexical.Go})
+		lexical.Scan(proxycompat.Codis32(), name, []byte(text), lexical.Languages{lexical.Go})
 		parsed, _ := parser.ParseFile(imports.fset, name, text, parser.ParseComments|parser.AllErrors)
 		if parsed == nil {
 			return

@@ -25,7 +25,7 @@ func (m *merger) scanGo(file, shown string, label finding.Label) bool {
 	if err != nil {
 		return false
 	}
-	for _, f := range lexical.Scan(shown, src, lexical.Languages{lexical.Go}) {
+	for _, f := range lexical.Scan(m.cfg.Profile, shown, src, lexical.Languages{lexical.Go}) {
 		if m.known[finding.Place{Path: f.Path, Line: f.Line}] {
 			continue // already found by types
 		}
@@ -72,7 +72,7 @@ func (m *merger) scanOthers(ctx context.Context) error {
 			prefix = filepath.ToSlash(dir)
 		}
 		found, passed, err := lexical.Walk(ctx, only(os.DirFS(dir), below), lexical.Options{
-			Languages: languages, Files: &m.files, Directive: func(d *directive.Directive) {
+			Profile: m.cfg.Profile, Languages: languages, Files: &m.files, Directive: func(d *directive.Directive) {
 				d.Place.Path = path.Join(prefix, d.Place.Path)
 				m.keepDirective(d)
 			},

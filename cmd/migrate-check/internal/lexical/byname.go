@@ -43,8 +43,8 @@ func (c *call) byText(name string) {
 	case "XREAD", "XREADGROUP":
 		c.streams(command, true)
 	default:
-		if ruled[command] != "" {
-			c.sent(true, command)
+		c.sent(true, command)
+		if command == "PSUBSCRIBE" || command == "SUBSCRIBE" || command == "CONFIG" {
 			c.notifications()
 		}
 	}

@@ -131,7 +131,7 @@ func (c *call) judge() value {
 	case v.role != client && v.role != plain && v.role != pipe && v.role != tx && v.role != pubsub:
 		return value{role: other}
 	}
-	if command, ok := commandOf(method); ok && c.plausible(command) {
+	if command, ok := commandOf(method, v.sure && !v.class); ok && c.plausible(command) {
 		c.command(command)
 	} else if v.class {
 		if r, ok := classRole(c.lang.id, method); ok {
@@ -177,11 +177,15 @@ func (c *call) returnsByName(method string) value {
 // made reports a call that makes a client, if that is a finding in itself.
 func (s *scanner) made(v value, at int) bool {
 	m, ok := makers[fold(v.name)]
-	if !ok || (v.role == queue) != (m.rule == "MC102" || m.rule == "MC302" || m.rule == "MC201") {
+	if !ok || (v.role == queue) != (m.sends != "") {
 		return false
 	}
 	s.keep(at)
-	s.report(at, m.rule, m.what+" through "+s.title(v, v.name), strings.Contains(m.what, " and "))
+	if m.sends != "" {
+		s.sent(at, false, strings.Fields(m.sends), s.title(v, v.name))
+	} else {
+		s.report(at, "MC601", m.what+" through "+s.title(v, v.name))
+	}
 	return true
 }
 
@@ -345,7 +349,7 @@ func (c *call) sent(named bool, commands ...string) int {
 // tells reports a finding of a rule at the call.
 func (c *call) tells(rule, what string) {
 	c.keep(c.pos)
-	c.report(c.pos, rule, what+" through "+c.through(), false)
+	c.report(c.pos, rule, what+" through "+c.through())
 }
 
 // keep remembers in which function a finding is.

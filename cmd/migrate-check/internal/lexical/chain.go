@@ -352,7 +352,7 @@ func (s *scanner) property(v value, name string, at int) value {
 			return value{role: e.to, lib: v.lib, sure: v.sure, origin: v.origin}
 		}
 		if s.promisified(at) {
-			if command, ok := commandOf(name); ok {
+			if command, ok := commandOf(name, v.sure); ok {
 				(&call{scanner: s, recv: v, name: fold(name), pos: at, open: -1}).command(command)
 			}
 		}

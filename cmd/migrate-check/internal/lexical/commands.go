@@ -1,25 +1,17 @@
 package lexical
 
-import "strings"
+import (
+	"strings"
 
-// ruled are the commands that a proxy does not carry out as they are meant, and the rule of
-// each.
-var ruled = map[string]string{
-	"WATCH": "MC101", "MULTI": "MC102", "EXEC": "MC102", "DISCARD": "MC102", "UNWATCH": "MC103",
-	"SUBSCRIBE": "MC201", "PSUBSCRIBE": "MC201", "SSUBSCRIBE": "MC201",
-	"UNSUBSCRIBE": "MC201", "PUNSUBSCRIBE": "MC201", "SUNSUBSCRIBE": "MC201",
-	"PUBLISH": "MC202", "SPUBLISH": "MC202",
-	"BLPOP": "MC301", "BRPOP": "MC301", "BRPOPLPUSH": "MC301",
-	"BLMOVE": "MC302", "BLMPOP": "MC302", "BZPOPMIN": "MC302", "BZPOPMAX": "MC302", "BZMPOP": "MC302",
-	"WAIT": "MC302", "WAITAOF": "MC302",
-	"KEYS": "MC401", "SCAN": "MC401", "RENAME": "MC401", "RENAMENX": "MC401", "MOVE": "MC401", "OBJECT": "MC401",
-	"BITOP": "MC401", "MSETNX": "MC401", "RANDOMKEY": "MC401", "MIGRATE": "MC401", "RESTORE": "MC401",
-	"XREAD": "MC404", "XREADGROUP": "MC404",
-	"EVALSHA": "MC505", "SCRIPT": "MC505",
-	"CONFIG": "MC701", "CLIENT": "MC701", "TIME": "MC701", "FLUSHALL": "MC701", "FLUSHDB": "MC701", "DBSIZE": "MC701",
-	"LASTSAVE": "MC701", "SAVE": "MC701", "BGSAVE": "MC701", "BGREWRITEAOF": "MC701", "SLOWLOG": "MC701",
-	"LATENCY": "MC701", "MONITOR": "MC701", "DEBUG": "MC701", "SLAVEOF": "MC701", "SHUTDOWN": "MC701", "CLUSTER": "MC701",
-}
+	"github.com/unwatch/unwatch/proxycompat"
+)
+
+// methods are the commands whose methods count on any client that may be one of Redis. Those of other
+// data commands, such as SORT, count on a client that was traced to a library.
+var methods = words("WATCH MULTI EXEC DISCARD UNWATCH SUBSCRIBE PSUBSCRIBE SSUBSCRIBE UNSUBSCRIBE PUNSUBSCRIBE SUNSUBSCRIBE " +
+	"PUBLISH SPUBLISH BLPOP BRPOP BRPOPLPUSH BLMOVE BLMPOP BZPOPMIN BZPOPMAX BZMPOP WAIT WAITAOF KEYS SCAN RENAME RENAMENX MOVE " +
+	"OBJECT BITOP MSETNX RANDOMKEY MIGRATE RESTORE XREAD XREADGROUP EVALSHA SCRIPT CONFIG CLIENT TIME FLUSHALL FLUSHDB DBSIZE LASTSAVE " +
+	"SAVE BGSAVE BGREWRITEAOF SLOWLOG LATENCY MONITOR DEBUG SLAVEOF SHUTDOWN")
 
 // transactions are the commands that have a rule of their own when they are sent by name.
 var transactions = []string{"WATCH", "MULTI", "EXEC", "DISCARD", "UNWATCH"}
@@ -49,8 +41,8 @@ var dressed = map[string]string{
 	"FLUSH": "", "LATENCYDOCTOR": "LATENCY", "CLUSTERINFO": "CLUSTER", "CLUSTERNODES": "CLUSTER", "CLUSTERSLOTS": "CLUSTER",
 }
 
-// commandOf is the command that a method sends, if it is one that a proxy does not like.
-func commandOf(method string) (string, bool) {
+// commandOf returns the command that a method sends.
+func commandOf(method string, traced bool) (string, bool) {
 	name := fold(bare(method))
 	if command, ok := dressed[name]; ok {
 		return command, command != ""
@@ -60,23 +52,26 @@ func commandOf(method string) (string, bool) {
 		if command, ok := dressed[short]; ok && command != "" {
 			return command, true
 		}
-		if ruled[short] != "" {
-			return short, short != "CLUSTER"
+		if methods[short] || traced && isData(short) {
+			return short, true
 		}
 	}
 	return "", false
 }
 
-// verdicts is what becomes of the commands of a rule.
+// isData reports whether a command reads or writes data.
+func isData(name string) bool {
+	known, _ := proxycompat.CommandOf(name)
+	return known.ReadOnly() || known.Writes()
+}
+
+// verdicts have the effect of a proxy, for rules that are not about one command.
 var verdicts = map[string]string{
-	"MC302": "it holds up a connection of the proxy that others share",
-	"MC404": "the proxy sends it to the wrong server",
+	"MC203": "they do not pass a proxy",
 	"MC501": "the proxy goes by the first key alone",
 	"MC502": "without keys the proxy goes by the first argument",
 	"MC601": "the proxy speaks as a single server",
-	"MC602": "the proxy answers that with an error",
 	"MC603": "check that the proxy has this database",
-	"MC203": "they do not pass a proxy",
 }
 
 // advices is what to do, by rule.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/lexical"
+	"github.com/unwatch/unwatch/proxycompat"
 )
 
 // wanted is what a line of a file in testdata says of itself, in a comment at its end.
@@ -43,7 +44,7 @@ func TestCorpus(t *testing.T) {
 // compare compares the findings in a file with what its lines want.
 func compare(t *testing.T, file string, src []byte, lang lexical.Language) (right, missed, wrong int) {
 	t.Helper()
-	got := byLine(lexical.Scan(file, src, lexical.Languages{lang}))
+	got := byLine(lexical.Scan(proxycompat.Codis32(), file, src, lexical.Languages{lang}))
 	for i, line := range strings.Split(string(src), "\n") {
 		var want []string
 		if m := wanted.FindStringSubmatch(line); m != nil {

@@ -3,6 +3,8 @@ package lexical
 import (
 	"regexp"
 	"strings"
+
+	"github.com/unwatch/unwatch/proxycompat"
 )
 
 // effect describes a method that is not named after its command.
@@ -143,7 +145,7 @@ func (c *call) notifications() {
 			tok := c.at(i)
 			if tok.kind == text && notification.MatchString(tok.text) {
 				c.keep(i)
-				c.report(i, "MC203", "keyspace notifications through "+c.through(), true)
+				c.report(i, "MC203", "keyspace notifications through "+c.through())
 				return
 			}
 		}
@@ -243,7 +245,10 @@ func stream(c *call) value {
 func (c *call) streams(name string, named bool) {
 	if c.mentions("block", "blockms", "withblock") || c.recv.role == streams && c.name != "READ" || c.lang.id == Go && !named ||
 		c.lang.id == PHP && name == "XREAD" && len(c.args) > 3 {
-		c.tells("MC302", name+" with BLOCK")
+		c.keep(c.pos)
+		if _, what := c.ruleFor(name, named); what != "" {
+			c.tell(c.pos, "MC302", name+" with BLOCK through "+c.through()+"; "+what)
+		}
 		return
 	}
 	c.sent(named, name)
@@ -278,10 +283,12 @@ func eval(c *call) value {
 }
 
 func (c *call) scriptKeys(n string) {
+	verdict := c.profile.Rule("EVAL").Verdict
 	switch {
-	case n == "0":
+	case c.sent(false, "EVAL") > 0, verdict != proxycompat.OneKey && verdict != proxycompat.SameSlot:
+	case n == "0" && verdict == proxycompat.OneKey:
 		c.tells("MC502", "a script without keys")
-	case n != "1" && n[0] >= '1' && n[0] <= '9':
+	case n != "0" && n != "1" && n[0] >= '1' && n[0] <= '9':
 		c.tells("MC501", "a script with "+n+" keys")
 	}
 }

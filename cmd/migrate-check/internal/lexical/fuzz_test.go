@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/lexical"
+	"github.com/unwatch/unwatch/proxycompat"
 )
 
 // FuzzScan: whatever a file is, it is scanned to its end, and what is found lies in it.
@@ -31,7 +32,7 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, lang uint8, src string) {
 		ending := endings[int(lang)%len(endings)]
 		lines := strings.Split(src, "\n")
-		for _, found := range lexical.Scan("x."+ending, []byte(src), lexical.All()) {
+		for _, found := range lexical.Scan(proxycompat.Codis32(), "x."+ending, []byte(src), lexical.All()) {
 			inside(t, lines, found.Line, found.Column)
 			for _, place := range found.Related {
 				inside(t, lines, place.Line, place.Column)

@@ -6,28 +6,29 @@ import (
 	"unicode/utf8"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// Scan looks at a file, if it is of one of the languages. The path is only that of the
-// findings: nothing is read.
-func Scan(path string, src []byte, langs Languages) []finding.Finding {
+// Scan searches a file of one of the languages for what the proxy does not serve. It reads nothing: the path is for
+// the findings.
+func Scan(p *proxycompat.Profile, path string, src []byte, langs Languages) []finding.Finding {
 	lang := LanguageOf(path)
 	if lang == None || !slices.Contains(langs, lang) {
 		return nil
 	}
-	all, _ := scan(lang, path, string(src))
+	all, _ := scan(p, lang, path, string(src))
 	return all
 }
 
 // scan looks at a file of a language, and tells how much was done.
-func scan(lang Language, path, src string) (all []finding.Finding, steps int) {
+func scan(p *proxycompat.Profile, lang Language, path, src string) (all []finding.Finding, steps int) {
 	if !mentioned(src) || !utf8.ValidString(src) && !text8(src) {
 		return nil, 0
 	}
 	if lang == Lua {
-		return scanLua(path, src), 0
+		return scanLua(p, path, src), 0
 	}
-	sc := newScanner(&languages[lang-1], path, lex(lang, src))
+	sc := newScanner(p, &languages[lang-1], path, lex(lang, src))
 	sc.run()
 	return sc.findings(), sc.steps
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/unwatch/unwatch/internal/testing/long"
+	"github.com/unwatch/unwatch/proxycompat"
 )
 
 // heads make each file one that counts.
@@ -38,8 +39,8 @@ func TestLongLinear(t *testing.T) {
 			for _, s := range repeated {
 				small := head + strings.Repeat(s, 5_000/len(s))
 				large := head + strings.Repeat(s, 15_000/len(s))
-				_, few := scan(lang, "x", small)
-				_, many := scan(lang, "x", large)
+				_, few := scan(proxycompat.Codis32(), lang, "x", small)
+				_, many := scan(proxycompat.Codis32(), lang, "x", large)
 				assert.Less(t, many, 5*few+3_000, "%q", s)
 				assert.Less(t, many, 60*len(large), "%q", s)
 			}
@@ -52,7 +53,7 @@ func TestLongLarge(t *testing.T) {
 	long.Only(t)
 	for lang, head := range heads {
 		for _, s := range []string{"redis.multi(", "private "} {
-			all, steps := scan(lang, "x", head+strings.Repeat(s, 1_000_000/len(s)))
+			all, steps := scan(proxycompat.Codis32(), lang, "x", head+strings.Repeat(s, 1_000_000/len(s)))
 			assert.Less(t, steps, 60_000_000, "%s: %q", lang, s)
 			assert.LessOrEqual(t, len(all), 1_000_000)
 		}

@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
@@ -20,14 +21,14 @@ var luaRules = map[string]string{
 
 // scanLua looks at a script. A file that is no script of Redis is none of our business, and
 // one that does not parse, such as a template, is looked at call by call.
-func scanLua(path, src string) []finding.Finding {
+func scanLua(p *proxycompat.Profile, path, src string) []finding.Finding {
 	t := lex(Lua, src)
 	calls := luaCalls(t)
-	if len(calls) == 0 {
+	if len(calls) == 0 || p.Server() {
 		return nil
 	}
-	s := newScanner(&languages[Lua-1], path, t)
-	found, err := scriptcheck.CheckScript(proxycompat.Codis32(), src)
+	s := newScanner(p, &languages[Lua-1], path, t)
+	found, err := scriptcheck.CheckScript(p, src)
 	if err != nil {
 		for _, at := range calls {
 			if name, ok := refusedInScript(t.at(at + 4).text); ok {
@@ -44,15 +45,18 @@ func scanLua(path, src string) []finding.Finding {
 	return s.findings()
 }
 
-// refusedInScript reports whether a proxy refuses a command of a script.
+// refusedInScript reports whether a command does not work in a script behind a proxy. The script does not pass the
+// proxy command by command, so the profile does not matter.
 func refusedInScript(command string) (string, bool) {
 	name := strings.ToUpper(command)
-	rule := ruled[name]
-	return name, rule != "" && rule != "MC404" && rule != "MC505"
+	return name, methods[name] && !slices.Contains([]string{"XREAD", "XREADGROUP", "EVALSHA", "SCRIPT"}, name)
 }
 
 // script reports the commands in a string that holds a script.
 func (s *scanner) script(i int) {
+	if s.profile.Hash() == "none" { // one server executes all of it
+		return
+	}
 	t := lex(Lua, s.all[i].text)
 	seen := map[string]bool{}
 	for _, at := range luaCalls(t) {

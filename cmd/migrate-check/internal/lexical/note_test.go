@@ -10,6 +10,7 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/directive"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/lexical"
+	"github.com/unwatch/unwatch/proxycompat"
 )
 
 // A directive silences a finding in its own line or in the next one with code, in every
@@ -29,7 +30,7 @@ func TestDirectives(t *testing.T) {
 		"a.kt": "import redis.clients.jedis.Jedis\nfun f(j: Jedis) {\n" +
 			"  j.publish(\"a\", \"b\") // migratecheck:ignore MC202 its own Redis\n}",
 	} {
-		found := lexical.Scan(name, []byte(src), lexical.All())
+		found := lexical.Scan(proxycompat.Codis32(), name, []byte(src), lexical.All())
 		directives := lexical.Directives(name, []byte(src))
 		require.Len(t, found, 1, name)
 		require.Len(t, directives, 1, name)

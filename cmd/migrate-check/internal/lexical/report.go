@@ -6,6 +6,7 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/proxycompat"
 )
 
 // report is a finding at a token.
@@ -18,30 +19,44 @@ type report struct {
 // zero if there is none.
 func (s *scanner) sent(at int, named bool, commands []string, through string) int {
 	for _, command := range commands {
-		name, _, _ := strings.Cut(strings.ToUpper(command), " ")
-		rule, ok := ruled[name]
-		if !ok {
+		rule, what := s.ruleFor(command, named)
+		if rule == "" {
 			continue
 		}
-		if named && slices.Contains(transactions, name) {
-			rule = "MC103"
+		if len(commands) > 1 {
+			what = strings.Replace(what, "refuses it", "refuses them", 1)
 		}
-		return s.report(at, rule, strings.Join(commands, " and ")+" through "+through, len(commands) > 1)
+		return s.tell(at, rule, strings.Join(commands, " and ")+" through "+through+"; "+what)
 	}
 	return 0
 }
 
-// report reports something at a token, once.
-func (s *scanner) report(at int, rule, what string, several bool) int {
-	verdict, ok := verdicts[rule]
-	switch {
-	case ok:
-	case several:
-		verdict = "the proxy refuses them"
-	default:
-		verdict = "the proxy refuses it"
+// ruleFor returns the rule for a command, and the effect of the proxy; "" if the proxy serves it.
+func (s *scanner) ruleFor(command string, named bool) (rule, what string) {
+	if command == "EVALSHA" && !s.profile.Server() {
+		return "MC505", "each server has its own scripts"
 	}
-	return s.tell(at, rule, what+"; "+verdict)
+	what, refused := rules.Refusal(s.profile, command)
+	if !refused {
+		return "", ""
+	}
+	known, _ := proxycompat.CommandOf(command)
+	blocks := known.Blocks() && command != "XREAD" && command != "XREADGROUP"
+	rule = rules.OfCommand(command, s.profile.Rule(command).Verdict, blocks)
+	switch {
+	case named && slices.Contains(transactions, command):
+		rule = "MC103"
+	case rule == "MC103" && command != "UNWATCH":
+		rule = "MC102"
+	}
+	return rule, what
+}
+
+// report reports a mistake that is not a command at a token, once.
+func (s *scanner) report(at int, rule, what string) {
+	if !s.profile.Server() {
+		s.tell(at, rule, what+"; "+verdicts[rule])
+	}
 }
 
 // tell reports something, in words of its own.

@@ -1,10 +1,15 @@
 package lexical
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/unwatch/unwatch/proxycompat"
+)
 
 // scanner looks at one file.
 type scanner struct {
 	*tokens
+	profile *proxycompat.Profile
 	lang    *language
 	path    string
 	blocks  []block
@@ -61,8 +66,8 @@ const maxDepth = 60
 // maxLook limits the tokens that are read ahead.
 const maxLook = 80
 
-func newScanner(lang *language, path string, t *tokens) *scanner {
-	return &scanner{tokens: t, lang: lang, path: path, names: map[string][]*binding{}, taken: map[int][]string{},
+func newScanner(p *proxycompat.Profile, lang *language, path string, t *tokens) *scanner {
+	return &scanner{tokens: t, profile: p, lang: lang, path: path, names: map[string][]*binding{}, taken: map[int][]string{},
 		sources: map[string]string{},
 		globals: map[string]bool{}, paths: map[string]string{}, chains: map[int]evaluated{}, yields: map[int]value{},
 		reports: map[int][]*report{}, funcs: map[int]string{}, effects: effects}

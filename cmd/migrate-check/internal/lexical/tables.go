@@ -140,16 +140,16 @@ var shared = words("Pipeline Transaction Client ClientInterface Queue Worker Mul
 	"ListOperations ValueOperations ConnectionPool IDatabase ITransaction IServer IBatch ISubscriber RedisClient")
 
 // maker is a call that makes a client or a queue which is a finding in itself.
-type maker struct{ rule, what string }
+type maker struct{ what, sends string }
 
 var makers = keyed(map[string]maker{
-	"CLUSTER REDISCLUSTER VALKEYCLUSTER STRICTREDISCLUSTER JEDISCLUSTER CREATECLUSTER NEWCLUSTERCLIENT": {"MC601", "a cluster client"},
+	"CLUSTER REDISCLUSTER VALKEYCLUSTER STRICTREDISCLUSTER JEDISCLUSTER CREATECLUSTER NEWCLUSTERCLIENT": {what: "a cluster client"},
 	"SENTINEL REDISSENTINEL JEDISSENTINELPOOL JEDISSENTINELED CREATESENTINEL NEWFAILOVERCLIENT NEWFAILOVERCLUSTERCLIENT " +
-		"NEWSENTINELCLIENT": {"MC601", "a Sentinel"},
-	"NEWRING":                          {"MC601", "a ring"},
-	"QUEUE FLOWPRODUCER QUEUEPRO BULL": {"MC102", "MULTI and EXEC"},
-	"WORKER QUEUEEVENTS WORKERPRO":     {"MC302", "BZPOPMIN or XREAD"},
-	"REDISPUBSUB CREATEADAPTER":        {"MC201", "SUBSCRIBE"},
+		"NEWSENTINELCLIENT": {what: "a Sentinel"},
+	"NEWRING":                          {what: "a ring"},
+	"QUEUE FLOWPRODUCER QUEUEPRO BULL": {sends: "MULTI EXEC"},
+	"WORKER QUEUEEVENTS WORKERPRO":     {sends: "BZPOPMIN XREAD"},
+	"REDISPUBSUB CREATEADAPTER":        {sends: "SUBSCRIBE"},
 })
 
 // keyed splits the keys of a table, each several names, into names.

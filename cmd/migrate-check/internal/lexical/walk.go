@@ -13,11 +13,13 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/directive"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+	"github.com/unwatch/unwatch/proxycompat"
 )
 
 // Options say what Walk looks at. The zero value looks at all languages.
 type Options struct {
-	Languages Languages // default: all
+	Profile   *proxycompat.Profile // default: Codis
+	Languages Languages            // default: all
 	// Skip says which files are not looked at, nor reported as skipped, by their path: as Go
 	// files that were looked at with their types. Default: none.
 	Skip func(path string) bool
@@ -53,6 +55,9 @@ var passedBy = map[string]string{
 // ordered by path. Paths have slashes and begin at the root. If ctx ends, Walk returns its error
 // and the findings so far.
 func Walk(ctx context.Context, fsys fs.FS, opts Options) ([]finding.Finding, []Skipped, error) {
+	if opts.Profile == nil {
+		opts.Profile = proxycompat.Codis32()
+	}
 	if opts.Languages == nil {
 		opts.Languages = All()
 	}
@@ -171,7 +176,7 @@ func look(fsys fs.FS, name string, opts Options) result {
 	case minified(src):
 		return result{skipped: []Skipped{{Path: name, Reason: "minified"}}}
 	}
-	r := result{found: Scan(name, src, opts.Languages)}
+	r := result{found: Scan(opts.Profile, name, src, opts.Languages)}
 	if opts.Directive != nil {
 		r.directives = Directives(name, src)
 	}

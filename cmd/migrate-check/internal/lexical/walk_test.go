@@ -12,6 +12,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/lexical"
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/proxycompat"
 )
 
 const publishes = "import redis\nr = redis.Redis()\nr.publish('a', 'b')\n"
@@ -91,7 +92,7 @@ func TestWalkEndsWithItsContext(t *testing.T) {
 func TestMessageAndRelatedPlaces(t *testing.T) {
 	src := "import redis\n\nclass A:\n    def take(self, r: redis.Redis):\n        pipe = r.pipeline()\n" +
 		"        pipe.watch('k')\n        pipe.multi()\n        pipe.execute()\n"
-	found := lexical.Scan("a.py", []byte(src), lexical.All())
+	found := lexical.Scan(proxycompat.Codis32(), "a.py", []byte(src), lexical.All())
 	require.Len(t, found, 2)
 	assert.Equal(t, "MULTI and EXEC through redis-py's Redis.pipeline; the proxy refuses them (MC102)", found[0].Message)
 	assert.Equal(t, "WATCH through redis-py's Pipeline.watch; the proxy refuses it (MC101)", found[1].Message)

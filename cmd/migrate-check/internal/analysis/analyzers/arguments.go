@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/constant"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
@@ -161,7 +162,7 @@ func (r *reader) formsOf(c *rediscalls.Call) (calls [][]string) {
 		return nil
 	}
 	for _, f := range forms() {
-		if contains(f.methods, c.Func.Name()) && (f.when == "" || r.sets(args[len(args)-1], f.when)) {
+		if slices.Contains(strings.Fields(f.methods), c.Func.Name()) && (f.when == "" || r.sets(args[len(args)-1], f.when)) {
 			calls = append(calls, strings.Fields(f.words))
 		}
 	}

@@ -1,12 +1,29 @@
 package analyzers
 
 import (
+	"slices"
 	"strings"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/profile"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 	"github.com/unwatch/unwatch/proxycompat"
 )
+
+// The rules. Package rules has those of single commands.
+const (
+	stallingRule = "MC302"
+	refusedRule  = "MC401"
+	slotRule     = "MC402"
+	splitRule    = "MC403"
+	strayRule    = "MC404"
+	tagRule      = "MC405"
+	adminRule    = "MC701"
+)
+
+// elsewhere reports whether another analyzer judges a command with this rule.
+func elsewhere(command, id string) bool {
+	return command == "EVAL" || command == "EVALSHA" || id == databaseRule || slices.Contains([]string{"MC1", "MC2", "MC5"}, id[:3])
+}
 
 // served judges whether a proxy serves the commands of a call.
 func (r *reader) served(c *rediscalls.Call, _ []string) {
@@ -26,15 +43,14 @@ func (r *reader) command(c *rediscalls.Call, command string) {
 	}
 	rule := r.profile.RuleFor(words...)
 	r.newer(c, command, rule)
-	blocks := r.blocks(c, command)
+	id := rules.OfCommand(command, rule.Verdict, r.blocks(c, command))
 	if rule.Verdict == proxycompat.OneKey || rule.Verdict == proxycompat.SameSlot || rule.Verdict == proxycompat.Split {
-		if id := ruleOf(command, rule.Verdict, false); id != "" {
+		if !elsewhere(command, id) {
 			r.several(c, command, rule)
 		}
 		return
 	}
-	id := ruleOf(command, rule.Verdict, blocks)
-	what, refused := profile.Refusal(r.profile, command)
+	what, refused := rules.Refusal(r.profile, command)
 	if refused {
 		if rule.Verdict == proxycompat.Misrouted && id == stallingRule {
 			what += ", where it blocks a connection that all clients share"
@@ -59,7 +75,7 @@ func (r *reader) other(rule proxycompat.Rule) bool {
 
 // unserved reports a command that the proxy does not serve.
 func (r *reader) unserved(c *rediscalls.Call, id, command, what string, rule proxycompat.Rule) {
-	if id == "" {
+	if elsewhere(command, id) {
 		return
 	}
 	if id == adminRule && command == "CONFIG SET" && r.mentions(c, "notify-keyspace-events") {

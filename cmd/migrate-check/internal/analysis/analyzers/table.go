@@ -13,6 +13,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/profile"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/symbolic"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
 // The names of the analyzers that have flags, and of the flags.
@@ -148,7 +149,7 @@ func (u rule) on(r *reader, c *rediscalls.Call) {
 	case u.judge != nil:
 		u.judge(r, c, found)
 	default:
-		if what, refused := profile.Refusal(r.profile, found...); refused {
+		if what, refused := rules.Refusal(r.profile, found...); refused {
 			c.Report(r.pass, u.id, c.Through(found)+"; "+what)
 		}
 	}

@@ -5,9 +5,9 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/profile"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite"
+	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
 // The rules.
@@ -19,7 +19,7 @@ const (
 
 // transaction judges a command of a transaction, or a pipeline that is one.
 func (r *reader) transaction(c *rediscalls.Call, found []string) {
-	what, refused := profile.Refusal(r.profile, found...)
+	what, refused := rules.Refusal(r.profile, found...)
 	if !refused {
 		return
 	}

@@ -11,7 +11,7 @@ except ImportError:
 def sweep(prefix):
     for key in redis_client.scan_iter(prefix + '*'):  # want MC401
         redis_client.delete(key)
-    redis_client.execute_command('MEMORY PURGE')
+    redis_client.execute_command('MEMORY PURGE')  # want MC701
 
 
 class Store:
