@@ -34,7 +34,8 @@ func (r *rehearsal) actShadow(ctx context.Context) error {
 	stream := r.stream[:r.cfg.sample]
 	r.screen.say(3, dim, "The service answers from cas, on the legacy Redis. In its shadow, in the background, a candidate for the new "+
 		"path does each update too. Three comparators look for differences. seeded: the same update of the same value, on a key "+
-		"of its own. lockstep: the same updates in the same order. free: updates that race each other. A verifier compares "+
+		"of its own. lockstep: the same updates in the same order. free: updates that race each other; of each audited one the "+
+		"predecessor is known, and a contended one has met another writer. A verifier compares "+
 		"both stores when all is quiet. %s events, a shadow in each of %d processes, their reports merged.",
 		count(len(stream)), processes)
 	aa := shadowRun{
@@ -88,7 +89,9 @@ func (r *rehearsal) headlines(rep *report.Report) {
 	as := map[report.State]style{report.Ready: green, report.NotReady: red, report.NotEnoughData: yellow}
 	v := rep.Judge(p)
 	r.screen.item("  verdict", as[v.State], "%s", v.Headline)
-	r.screen.item("", dim, "That is by a policy for rehearsals: differences in at most %v of the calls, %d keys, %d contended commits. "+
+	r.screen.item("", dim, "A rate at 80 %%: so rare are differences, with a probability of 80 %%, if none was seen in so few calls. "+
+		"A gate is one condition for the cut-over; a policy is their limits. "+
+		"This one is for rehearsals: differences in at most %v of the calls, %d keys, %d contended commits. "+
 		"By the default one, latencies aside, which asks for 1e-4, 3,000 and 3,000:", p.Rate, p.Keys, p.Contended)
 	v = rep.Judge(report.Policy{LatencySlack: p.LatencySlack, RTT: p.RTT, Lag: p.Lag, Silence: p.Silence})
 	r.screen.item("", as[v.State], "%s", v.Headline)

@@ -41,7 +41,9 @@ func (r *rehearsal) actCutover(ctx context.Context) error {
 	stream := r.stream[:min(len(r.stream), 3*r.cfg.sample)]
 	r.screen.say(3, dim, "The service runs on cutover.Store, over the legacy Redis and the proxy. A key moves when it is updated: "+
 		"the old store seals it, then the new one is filled. Between the two, neither serves that one key: the pause. "+
-		"The stage changes while %d writers update: half of the keys move, go back, and all move. %s events.", writers, count(len(stream)))
+		"A marker stays in the old store, to say where the key is now. "+
+		"The stage changes while %d writers update: half of the keys move, go back, and all move; "+
+		"the last pass moves those that no event has touched since. %s events.", writers, count(len(stream)))
 	x, prefix := &run{name: "cutover", stream: stream}, r.stage.prefix+"f:"
 	m := &moves{run: x, legs: legs(), in: make([]int, len(stream)), seen: map[string]*move{}}
 	for range processes {
@@ -75,7 +77,8 @@ func (r *rehearsal) moved(rows []movesRow) {
 		r.moves += row.moved
 	}
 	r.screen.line("")
-	r.screen.say(3, normal, "A pause includes the wait for a processor of this machine, which all writers share. Each moved key has left a marker in the legacy Redis. With the stage reverse, keys go back to their markers. "+
+	r.screen.say(3, normal, "A pause includes the wait for a processor of this machine, which all writers share. "+
+		"With the stage reverse, keys go back to their markers. "+
 		"Conditions, stages and limits: docs/cutover.md.")
 }
 

@@ -80,7 +80,8 @@ func (r *rehearsal) open(ctx context.Context) (err error) {
 		return errors.Join(err, r.metrics.close(), r.reports.close())
 	}
 	r.stage.legacy.metrics, r.stage.proxy.metrics = r.metrics, r.metrics
-	where := "No server is needed: Redis and the proxy run in this process, and the traffic is real, over loopback TCP."
+	where := "No server is needed: Redis and the proxy run in this process, and the traffic is real, over loopback TCP. All acts take about " +
+		"20 seconds."
 	if r.stage.real {
 		where = fmt.Sprintf("On real servers: Redis %s, proxy %s. All keys begin with %s, and are deleted at the end.",
 			r.stage.legacy.addr, r.stage.proxy.addr, r.stage.prefix)
@@ -185,9 +186,16 @@ func (r *rehearsal) closing() {
 
 // next prints what to do after the rehearsal.
 func (r *rehearsal) next() {
-	s := r.screen
-	s.title("What to do next")
-	for _, step := range [][2]string{
+	r.screen.title("What to do next")
+	for _, step := range steps() {
+		r.screen.say(3, normal, "%s", step[0])
+		r.screen.say(5, bold, "%s", step[1])
+	}
+}
+
+// steps returns what to do next, each with a file or a command.
+func steps() [][2]string {
+	return [][2]string{
 		{"Read the service before and after:", "examples/rehearsal/legacy.go and examples/rehearsal/chat.go"},
 		{
 			"Find every WATCH in your own service, and all else that a proxy refuses:",
@@ -196,9 +204,6 @@ func (r *rehearsal) next() {
 		{"Play this on servers of your own:", "go run ./examples/rehearsal -legacy redis://HOST:PORT -proxy HOST:PORT"},
 		{"See a whole service migrated, commit by commit:", "docs/migration.md"},
 		{"Move the data to other servers, with a way back:", "docs/cutover.md"},
-	} {
-		s.say(3, normal, "%s", step[0])
-		s.say(5, bold, "%s", step[1])
 	}
 }
 

@@ -81,10 +81,10 @@ func (s *screen) title(text string) {
 }
 
 // watch shows the progress until stop is called, before which nothing else is written: on a terminal
-// in one line, and otherwise in a plain line every two seconds. It calls tick as often.
+// in one line, and otherwise in a plain line every second. It calls tick as often.
 func (s *screen) watch(what string, total int, done func() int64, tick func()) (stop func()) {
 	quit, gone := make(chan struct{}), make(chan struct{})
-	began, pause, begin, end := time.Now(), 2*time.Second, "", "\n"
+	began, pause, begin, end := time.Now(), time.Second, "", "\n"
 	if s.live {
 		pause, begin, end = 100*time.Millisecond, "\r\x1b[K", ""
 	}

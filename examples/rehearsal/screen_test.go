@@ -18,7 +18,7 @@ func TestCount(t *testing.T) {
 }
 
 // A terminal gets a progress line that is erased at the end, and other outputs a plain line every
-// two seconds.
+// second.
 func TestProgress(t *testing.T) {
 	for _, live := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -31,10 +31,10 @@ func TestProgress(t *testing.T) {
 			s.line(s.paint(green, "done"))
 			fits(t, strings.ReplaceAll(errs.String(), "\r", "\n"))
 			if !live {
-				require.Equal(t, 2, ticks)
+				require.Equal(t, 4, ticks)
 				require.Equal(t, "done\n", out.String())
-				require.Equal(t, 2, strings.Count(errs.String(), "1,234 of 4,000"))
-				require.Equal(t, 2, strings.Count(errs.String(), "\n"))
+				require.Equal(t, 4, strings.Count(errs.String(), "1,234 of 4,000"))
+				require.Equal(t, 4, strings.Count(errs.String(), "\n"))
 				return
 			}
 			require.Equal(t, 40, ticks)
