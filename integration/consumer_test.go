@@ -184,8 +184,10 @@ func TestLongCheckingAServiceKeepsItsModule(t *testing.T) {
 
 var snippet = regexp.MustCompile("(?s)<!-- snippet: examples/quickstart/main.go#(\\w+) -->\n```go\n(.*?)```")
 
-// The README's go get, connection and Update make a program.
-func TestQuickStartOfAService(t *testing.T) {
+// The README's go get, connection and Update make a program, which updates a room through a proxy.
+func TestLongQuickStartOfAService(t *testing.T) {
+	t.Parallel()
+	long.Only(t)
 	c := newConsumer(t)
 	c.run(strings.Fields(readme(t, "## Get it\n\n```sh\n", "\n```"))...)
 	part := map[string]string{}
@@ -202,6 +204,7 @@ func TestQuickStartOfAService(t *testing.T) {
 
 import (
 	"context"
+	"os"
 	"time"
 
 `+part["imports"]+`)
@@ -209,14 +212,30 @@ import (
 func add(room, member string) string { return room + " " + member }
 
 func main() {
-	proxyAddr := "127.0.0.1:19000"
+	proxyAddr := os.Args[1]
 `+part["connect"]+`
-	_ = join(context.Background(), store, "7", "ada")
+	for _, member := range os.Args[2:] {
+		if err := join(context.Background(), store, "7", member); err != nil {
+			panic(err)
+		}
+	}
 }
 
 `+update)
-	c.run("go", "vet", ".")
 	assert.Contains(t, c.requirements(), "go 1.26")
+	codis, err := proxytest.Start(proxytest.Config{Engines: 1})
+	require.NoError(t, err)
+	defer codis.Close()
+	c.run("go", "run", ".", codis.Addr(), "ada", "bob")
+	room, err := codis.Engine(0).Get("room:7")
+	require.NoError(t, err)
+	assert.Equal(t, " ada bob", room)
+
+	// Negative control: the program sends its updates to the address that it is given.
+	require.NoError(t, codis.Close())
+	out, err := c.try("go", "run", ".", codis.Addr(), "eve")
+	require.Error(t, err)
+	assert.Contains(t, out, codis.Addr())
 }
 
 var (

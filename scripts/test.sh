@@ -1,6 +1,6 @@
 #!/bin/sh
 # usage: test.sh MODULE...
-# Runs "go test ./..." in every module, also after a failure, and lists the failures last.
+# Runs "go test ./..." in every module, also after a failure, and lists the slowest tests and the failures last.
 # With UNWATCH_ALL_TESTS it runs the tests named TestLong... only.
 # Many tests wait for servers and for leases, so more run at a time than there are cores, and
 # all modules after the first run at the same time. xargs passes an interrupt on to them.
@@ -16,6 +16,7 @@ long_packages() ( # of a module: relative to it
 )
 
 test_module() {
+	module=$1
 	packages=./... only=
 	if [ -n "${UNWATCH_ALL_TESTS:-}" ]; then
 		packages=$(long_packages "$1") || { echo "FAIL	module $1"; return; }
@@ -25,7 +26,8 @@ test_module() {
 	# shellcheck disable=SC2086 # flags and packages are words
 	set -- "$1" test $flags $only $packages
 	echo "go -C $*"
-	go -C "$@" 2>&1 || echo "FAIL	module $1"
+	shift 2
+	"$testlist" "$testlist.durations" go -C "$module" test -json "$@" 2>&1 || echo "FAIL	module $module"
 }
 
 if [ "$1" = -into ]; then # a folder for the output, and a module
@@ -34,6 +36,9 @@ if [ "$1" = -into ]; then # a folder for the output, and a module
 fi
 
 dir=$(mktemp -d) || exit 1
+testlist=$dir/.testlist
+export testlist
+go -C "$(dirname "$0")/../tools" build -o "$testlist" ./testlist || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM
 {
@@ -51,8 +56,8 @@ trap 'exit 130' INT TERM
 } | tee "$dir/.all"
 
 echo
-echo "Slowest packages, in seconds:"
-awk '$1 == "ok" && $3 ~ /s$/ { print $3 + 0, $2 }' "$dir/.all" | sort -rn | head -20
+echo "Slowest tests, in seconds:"
+[ ! -f "$testlist.durations" ] || sort -rn "$testlist.durations" | head -20
 
 grep -q '^FAIL	' "$dir/.all" || exit 0
 echo

@@ -1,6 +1,7 @@
 package scripts_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,16 +15,28 @@ import (
 // A fake go command whose tests fail in one module, and whose build fails in another.
 const fakeGo = `#!/bin/sh
 case $2 in
-bad) echo "--- FAIL: TestBad (0.01s)"; echo "FAIL	example/bad	0.02s"; exit 1 ;;
+*/tools) exec %s "$@" ;;
+bad)
+	printf '%%s\n' '{"Action":"output","Package":"example/bad","Test":"TestBad","Output":"--- FAIL: TestBad (0.01s)\n"}'
+	printf '%%s\n' '{"Action":"fail","Package":"example/bad","Test":"TestBad","Elapsed":0.01}'
+	printf '%%s\n' '{"Action":"output","Package":"example/bad","Output":"FAIL\texample/bad\t0.02s\n"}'
+	printf '%%s\n' '{"Action":"fail","Package":"example/bad","Elapsed":0.02}'
+	exit 1 ;;
 unresolved) echo "go: no such module" >&2; exit 1 ;;
-*) echo "ok  	example/$2	0.01s" ;;
+*)
+	printf '%%s\n' '{"Action":"output","Package":"example/good","Test":"TestSlow","Output":"a line of a passed test\n"}'
+	printf '%%s\n' '{"Action":"pass","Package":"example/good","Test":"TestSlow","Elapsed":7.5}'
+	printf '%%s\n' '{"Action":"output","Package":"example/good","Output":"ok  \texample/good\t0.01s\n"}'
+	printf '%%s\n' '{"Action":"pass","Package":"example/good","Elapsed":7.6}' ;;
 esac
 `
 
 func TestFailingModuleDoesNotStopTheOthers(t *testing.T) {
 	t.Parallel()
 	bin := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "go"), []byte(fakeGo), 0o755)) //nolint:gosec // a program
+	goCommand, err := exec.LookPath("go")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "go"), fmt.Appendf(nil, fakeGo, goCommand), 0o755)) //nolint:gosec // a program
 	run := func(modules ...string) (string, int) {
 		cmd := exec.CommandContext(t.Context(), "./test.sh", modules...)
 		cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -38,5 +51,7 @@ func TestFailingModuleDoesNotStopTheOthers(t *testing.T) {
 
 	out, code = run("good")
 	assert.Zero(t, code)
+	assert.Contains(t, out, "Slowest tests, in seconds:\n7.50 TestSlow example/good\n")
+	assert.NotContains(t, out, "a line of a passed test")
 	assert.NotContains(t, out, "Failures")
 }

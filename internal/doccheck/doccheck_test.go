@@ -3,6 +3,7 @@ package doccheck
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -104,21 +105,49 @@ func TestAMissingTranslationIsReported(t *testing.T) {
 	}
 }
 
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // If the README claims speed, it states the number of missed targets.
 func TestMissedTargetsAreNamed(t *testing.T) {
-	read := func(name string) string {
-		text, err := os.ReadFile("../../" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
-	page := read("docs/performance.md")
+	page := read(t, "docs/performance.md")
 	missed, met := strings.Count(page, "| MISSED |"), strings.Count(page, "| met |")
 	want := fmt.Sprintf("%d of %d targets", missed, missed+met)
 	for _, name := range []string{"docs/performance.md", "README.md", "README.zh-CN.md"} {
-		if !strings.Contains(read(name), want) {
+		if !strings.Contains(read(t, name), want) {
 			t.Errorf("%s does not say that %s are missed", name, want)
+		}
+	}
+}
+
+// The README has the versions of go.mod, and the ratios of docs/performance.md.
+func TestFrontPageFigures(t *testing.T) {
+	mod, page := read(t, "go.mod"), read(t, "docs/performance.md")
+	first := func(text, pattern string) string {
+		found := regexp.MustCompile(pattern).FindStringSubmatch(text)
+		if found == nil {
+			t.Fatalf("nothing is like %s", pattern)
+		}
+		return found[1]
+	}
+	want := []string{"Go " + first(mod, `(?m)^go (\d+\.\d+)`), "go-redis " + first(mod, `redis/go-redis/v9 (v\S+)`)}
+	for _, row := range []string{"hot key, 1x64, loopback", "64 goroutines, distinct keys, loopback", "1 goroutine, \\+1 ms", "1 goroutine, loopback"} {
+		ratio := func(row string) string {
+			return strings.TrimSuffix(first(page, `(?m)^\| `+row+`: over WATCH \|[^|]*\| (\S+) \|`), "x") + "×"
+		}
+		want = append(want, "| "+ratio(row)+" | "+ratio(row+", on demand")+" |")
+	}
+	for _, name := range []string{"README.md", "README.zh-CN.md"} {
+		for _, text := range want {
+			if !strings.Contains(read(t, name), text) {
+				t.Errorf("%s has no %q", name, text)
+			}
 		}
 	}
 }
