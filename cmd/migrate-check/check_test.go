@@ -64,7 +64,7 @@ func TestCheck(t *testing.T) {
 			stdout: "systems/on_windows.go: imports a Redis client",
 		},
 		"with its tags": {
-			args: []string{"-tags", "legacy", "./testdata/tagged", "-tests=off"}, code: codeFindings, stdout: "legacy.go:12:9: WATCH",
+			args: []string{"-tags", "legacy", "./testdata/tagged", "-tests=off"}, code: codeFindings, stdout: "legacy.go:8:9: WATCH",
 		},
 		"does not compile": {
 			args: []string{"./testdata/broken", "./testdata/tagged"}, code: codeIncomplete,

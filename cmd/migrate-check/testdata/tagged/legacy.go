@@ -2,14 +2,10 @@
 
 package tagged
 
-import (
-	"context"
+import "github.com/unwatch/unwatch/cmd/migrate-check/testdata/systems/go-redis/redis"
 
-	"github.com/redis/go-redis/v9"
-)
-
-func watch(ctx context.Context, rdb *redis.Client) error {
-	return rdb.Watch(ctx, func(*redis.Tx) error { return nil }, "k")
+func watch(rdb *redis.Client) error {
+	return rdb.Watch(func(*redis.Tx) error { return nil }, "k")
 }
 
 var _ = watch

@@ -3,9 +3,9 @@ package tagged
 import (
 	"testing"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/unwatch/unwatch/cmd/migrate-check/testdata/systems/go-redis/redis"
 )
 
-func TestPublish(t *testing.T) {
-	redis.NewClient(nil).Publish(t.Context(), "channel", "message")
+func TestPublish(*testing.T) {
+	new(redis.Client).Publish("channel", "message")
 }

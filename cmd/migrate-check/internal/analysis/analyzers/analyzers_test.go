@@ -1,6 +1,7 @@
 package analyzers_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -29,13 +30,12 @@ func fixtures() map[string][]string {
 }
 
 func Test(t *testing.T) {
-	found := map[string]map[string]int{}
+	all := map[*analysis.Analyzer][]string{}
 	for _, a := range analyzers.All() {
-		t.Run(a.Name, func(t *testing.T) {
-			require.NotEmpty(t, fixtures()[a.Name])
-			found[a.Name] = trial.Run(t, a, fixtures()[a.Name]...)
-		})
+		require.NotEmpty(t, fixtures()[a.Name])
+		all[a] = fixtures()[a.Name]
 	}
+	found := trial.Run(t, all)
 	keys, clients, scripts := found["rediskeys"], found["redisclient"], found["redisscripts"]
 	assert.Equal(t, 4, keys["MC402/error"], "of keys that are proven to be apart")
 	assert.Equal(t, 1, keys["MC404/warning"], "of commands that nobody knows")
@@ -50,22 +50,23 @@ func Test(t *testing.T) {
 func TestSplit(t *testing.T) {
 	keys := analyzers.Named(analyzers.Keys)
 	set(t, keys, analyzers.SplitFlag, "true", "false")
-	trial.Run(t, keys, "keysplit")
+	trial.Run(t, map[*analysis.Analyzer][]string{keys: {"keysplit"}})
 }
 
 // The profile decides about findings. Without a proxy there are none.
 func TestProfiles(t *testing.T) {
-	for _, test := range []struct{ analyzer, profile, fixture string }{
-		{"rediskeys", "twemproxy", "twemproxy"},
-		{"rediskeys", "cluster", "oneslot"},
-		{"rediskeys", "redis", "direct"},
-		{"redisclient", "redis", "direct"},
-		{"redisnotify", "redis", "direct"},
-		{"redisscripts", "redis", "direct"},
+	for _, test := range []struct{ profile, fixture, analyzers string }{
+		{"twemproxy", "twemproxy", "rediskeys"},
+		{"cluster", "oneslot", "rediskeys"},
+		{"redis", "direct", "rediskeys redisclient redisnotify redisscripts"},
 	} {
-		t.Run(test.analyzer+" "+test.profile, func(t *testing.T) {
+		t.Run(test.profile, func(t *testing.T) {
 			set(t, profile.Analyzer, profile.Flag, test.profile, profile.Default)
-			trial.Run(t, analyzers.Named(test.analyzer), test.fixture)
+			all := map[*analysis.Analyzer][]string{}
+			for name := range strings.FieldsSeq(test.analyzers) {
+				all[analyzers.Named(name)] = []string{test.fixture}
+			}
+			trial.Run(t, all)
 		})
 	}
 }
@@ -73,7 +74,7 @@ func TestProfiles(t *testing.T) {
 // A profile with the version of the server finds arguments that the server does not know.
 func TestArgumentsNewerThanTheServer(t *testing.T) {
 	set(t, profile.Analyzer, profile.Flag, "codis@3.2", profile.Default)
-	found := trial.Run(t, analyzers.Named(analyzers.Keys), "arguments")
+	found := trial.Run(t, map[*analysis.Analyzer][]string{analyzers.Named(analyzers.Keys): {"arguments"}})[analyzers.Keys]
 	assert.Equal(t, 2, found["MC401/warning"], "of a map or a struct whose size is not known")
 }
 

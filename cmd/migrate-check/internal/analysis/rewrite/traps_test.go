@@ -8,7 +8,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite"
 )
 
-// A change that would alter the behaviour, or not compile, is refused.
-func TestTraps(t *testing.T) {
-	analysistest.Run(t, testdata(), probe(rewrite.Options{}), "traps")
+// A shape that is not a known one, and a change that would alter the behaviour or not compile, are refused.
+func TestRefused(t *testing.T) {
+	analysistest.Run(t, testdata(), probe(rewrite.Options{}), "refused", "pipelines", "generated", "goredis6only", "traps")
 }

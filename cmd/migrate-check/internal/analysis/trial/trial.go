@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/tools/go/analysis"
@@ -13,20 +14,42 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 )
 
-// Run runs an analyzer on fixtures with their expectations, and counts the diagnostics of each
-// category. A category is a rule with a page, and a severity if
-// it is not that of the page.
-func Run(t *testing.T, a *analysis.Analyzer, fixtures ...string) map[string]int {
+// Run runs each analyzer on its own fixtures, which have their expectations in comments. It loads all fixtures once,
+// with what they import. It counts the diagnostics by analyzer and category. A category is a rule with a page, and a
+// severity if it is not that of the page.
+func Run(t *testing.T, fixtures map[*analysis.Analyzer][]string) map[string]map[string]int {
 	t.Helper()
-	found := map[string]int{}
-	for _, result := range analysistest.Run(t, filepath.Join(analysistest.TestData(), "../../testdata"), a, fixtures...) {
-		for _, d := range result.Diagnostics {
-			found[d.Category]++
-			if why := Wrong(d); why != "" {
-				t.Errorf("%s: %s: %s", d.Category, why, d.Message)
+	found, paths := map[string]map[string]int{}, []string(nil)
+	all := &analysis.Analyzer{Name: "trial", Doc: "run analyzers on their fixtures"}
+	for a, own := range fixtures {
+		paths = append(paths, own...)
+		all.Requires = append(all.Requires, a.Requires...)
+		found[a.Name] = map[string]int{}
+	}
+	var mu sync.Mutex // packages are analysed at the same time
+	all.Run = func(pass *analysis.Pass) (any, error) {
+		for a, own := range fixtures {
+			if !slices.Contains(own, pass.Pkg.Path()) {
+				continue
+			}
+			one := *pass
+			one.Analyzer = a
+			one.Report = func(d analysis.Diagnostic) {
+				mu.Lock()
+				defer mu.Unlock()
+				if found[a.Name][d.Category]++; Wrong(d) != "" {
+					t.Errorf("%s: %s: %s", d.Category, Wrong(d), d.Message)
+				}
+				pass.Report(d)
+			}
+			if _, err := a.Run(&one); err != nil {
+				return nil, err
 			}
 		}
+		return nil, nil
 	}
+	slices.Sort(paths)
+	analysistest.Run(t, filepath.Join(analysistest.TestData(), "../../testdata"), all, slices.Compact(paths)...)
 	return found
 }
 

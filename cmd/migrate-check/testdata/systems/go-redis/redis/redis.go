@@ -10,3 +10,9 @@ type Client struct{}
 
 // Watch begins a transaction.
 func (*Client) Watch(fn func(*Tx) error, keys ...string) error { return fn(&Tx{}) }
+
+// IntCmd is a reply.
+type IntCmd struct{}
+
+// Publish sends a message.
+func (*Client) Publish(channel string, message any) *IntCmd { return nil }

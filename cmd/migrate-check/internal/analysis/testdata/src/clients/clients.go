@@ -38,7 +38,7 @@ func topology(ctx context.Context, addrs []string) {
 	NewClusterClient(&options{ClientName: "x", DB: 3, Addrs: addrs})
 }
 
-func handshake(dial func(ctx context.Context, network, addr string) (net.Conn, error), name string) {
+func handshake(dial func(ctx context.Context, network, addr string) (redis.NetConn, error), name string) {
 	redis.NewClient(&redis.Options{Protocol: 2, DisableIdentity: true, ClientName: "x"})  // want `^ClientName sends CLIENT SETNAME; the proxy refuses it, and with it each new connection: leave it out \(MC602\)$`
 	redis.NewClient(&redis.Options{Protocol: 2, DisableIdentity: true, ClientName: name}) // want `MC602`
 	redis.NewClient(&redis.Options{Protocol: 2, DisableIdentity: true, ClientName: ""})
@@ -80,7 +80,7 @@ func returned() *redis.Options {
 	return &redis.Options{} // want `MC602`
 }
 
-func later(dial func(ctx context.Context, network, addr string) (net.Conn, error), given *redis.Options) {
+func later(dial func(ctx context.Context, network, addr string) (redis.NetConn, error), given *redis.Options) {
 	later := &redis.Options{}
 	later.Dialer = dial
 	redis.NewClient(later)

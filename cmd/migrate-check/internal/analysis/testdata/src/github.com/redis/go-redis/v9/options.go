@@ -2,13 +2,15 @@ package redis
 
 import (
 	"context"
-	"net"
 )
+
+// NetConn stands for net.Conn, without the packages that net imports.
+type NetConn interface{ Close() error }
 
 type Options struct {
 	Addr            string
 	ClientName      string
-	Dialer          func(ctx context.Context, network, addr string) (net.Conn, error)
+	Dialer          func(ctx context.Context, network, addr string) (NetConn, error)
 	Protocol        int
 	DB              int
 	DisableIdentity bool
