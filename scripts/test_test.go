@@ -55,3 +55,30 @@ func TestFailingModuleDoesNotStopTheOthers(t *testing.T) {
 	assert.NotContains(t, out, "a line of a passed test")
 	assert.NotContains(t, out, "Failures")
 }
+
+// A commit subject is "package: verb …", short and without a full stop.
+func TestSubjects(t *testing.T) {
+	t.Parallel()
+	check := func(subjects ...string) (string, bool) {
+		cmd := exec.CommandContext(t.Context(), "awk", "-f", "subjects.awk")
+		cmd.Stdin = strings.NewReader(strings.Join(subjects, "\n") + "\n")
+		out, err := cmd.CombinedOutput()
+		return string(out), err == nil
+	}
+	out, ok := check("lockupdate: release off the caller's path", "cmd/migrate-check, tools: honour -profile")
+	assert.True(t, ok, out)
+	assert.Equal(t, "checked 2 commit subjects\n", out)
+	for subject, problem := range map[string]string{
+		"cutover: the keys that were left behind are moved":                          "has no verb in lower case",
+		"lock: what came late is told":                                               "has no verb in lower case",
+		"docs: 1,300 words and a glossary":                                           "has no verb in lower case",
+		"torture: Retry controls":                                                    "has no verb in lower case",
+		"Give a busy machine 3 s for an answer":                                      "does not begin with the package",
+		"shadow: name the mutants.":                                                  "ends with a full stop",
+		"integration/torture: retry each negative control up to 20 times, then stop": "longer than 60",
+	} {
+		out, ok := check(subject)
+		assert.False(t, ok, subject)
+		assert.Contains(t, out, problem, subject)
+	}
+}
