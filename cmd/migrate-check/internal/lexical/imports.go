@@ -165,7 +165,7 @@ func (s *scanner) imported(from, name string, as int) {
 		local = "_"
 	}
 	if as >= 0 {
-		local = s.at(as).text
+		local = s.at(as).text[strings.LastIndexByte(s.at(as).text, '\\')+1:] // in PHP, a path is one token
 	}
 	last := name
 	if last == "" {
@@ -178,8 +178,9 @@ func (s *scanner) imported(from, name string, as int) {
 		s.libs = append(s.libs, lib)
 		s.found = true
 		v = s.classNamed(lib, last)
-	case redisModule.MatchString(path.Base(strings.NewReplacer(".", "/", `\`, "/").Replace(from))) && !accessory.MatchString(last) &&
-		(saysRedis(local) || connectionName.MatchString(local) || s.lang.id == JS && name == ""), saysRedis(local):
+	case redisModule.MatchString(from) && s.lang.id != Go && !accessory.MatchString(last) && connectionName.MatchString(local),
+		redisModule.MatchString(path.Base(strings.NewReplacer(".", "/", `\`, "/").Replace(from))) && !accessory.MatchString(last) &&
+			s.lang.id == JS && name == "", saysRedis(local):
 		s.found = true
 		v = value{role: client, lib: s.library(), class: local[0] >= 'A' && local[0] <= 'Z', name: last}
 	case s.lang.id == Python && name != "" && !rivals.MatchString(from), own, s.lang.id == PHP, s.lang.id == CSharp:

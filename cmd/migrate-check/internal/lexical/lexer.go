@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -182,21 +183,17 @@ func (l *lexer) skipTo(s string) {
 	}
 }
 
+// tag begins code of PHP; that of XML does not.
+var tag = regexp.MustCompile(`<\?(?:php|=|\s)`)
+
 // html skips text outside of PHP tags.
 func (l *lexer) html() {
-	n := strings.Index(l.src[l.i:], "<?")
-	for n >= 0 && !strings.HasPrefix(l.src[l.i+n:], "<?php") && !strings.HasPrefix(l.src[l.i+n:], "<?=") {
-		l.i += n + 2
-		n = strings.Index(l.src[l.i:], "<?")
-	}
-	if n < 0 {
+	at := tag.FindStringIndex(l.src[l.i:])
+	if at == nil {
 		l.i = len(l.src)
 		return
 	}
-	l.i += n + len("<?=")
-	if strings.HasPrefix(l.src[l.i-1:], "php") {
-		l.i += 2
-	}
+	l.i += at[1]
 	l.nl = true
 }
 

@@ -208,7 +208,12 @@ func (s *scanner) endOfType(i int) int {
 
 // className is a class by its name, or by its import.
 func (s *scanner) className(name string) value {
-	name = name[strings.LastIndexByte(name, '\\')+1:]
+	if last := strings.LastIndexByte(name, '\\'); last >= 0 { // of PHP: a name that needs no import
+		if lib := libraryOf(s.lang.id, strings.TrimPrefix(name, `\`)); lib != nil {
+			return s.classNamed(lib, name[last+1:])
+		}
+		name = name[last+1:]
+	}
 	path, imported := s.paths[name]
 	if imported && path != name {
 		if lib := libraryOf(s.lang.id, path); lib == nil && !ownModule.MatchString(path) && !saysRedis(name) {
