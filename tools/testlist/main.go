@@ -83,7 +83,8 @@ func (r *result) add(e event) (ended bool) {
 			return !sub
 		}
 		for _, o := range r.events {
-			if summary := strings.HasPrefix(o.Output, "ok  \t") || strings.HasPrefix(o.Output, "?   \t"); e.Action == "fail" && !r.passed[o.Test] || summary {
+			summary := strings.HasPrefix(o.Output, "ok  \t") || strings.HasPrefix(o.Output, "?   \t")
+			if summary || e.Action == "fail" && !r.passed[o.Test] {
 				fmt.Print(o.Output)
 			}
 		}
