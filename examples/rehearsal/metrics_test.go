@@ -36,7 +36,7 @@ func TestMetrics(t *testing.T) {
 	require.NoError(t, err)
 	text := scrape()
 	assert.Regexp(t, `unwatch_update_duration_seconds_bucket\{path="lockupdate",operation="room",error_type="ok",le="10"\} [1-9]`, text)
-	assert.Regexp(t, `unwatch_lock_hold_seconds_count\{backend="redis",operation=""\} [1-9]`, text)
+	assert.Regexp(t, `unwatch_lock_hold_seconds_count\{backend="redis",operation="room"\} [1-9]`, text)
 	assert.Contains(t, text, "unwatch_locks_held{backend=\"redis\"} 0\n")
 	assert.NotContains(t, text, "shadow_")
 	_, _, err = r.shadowed(t.Context(), r.bugs(t.Context())[0])
