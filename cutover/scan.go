@@ -103,7 +103,7 @@ func (k *Keys) add(name string) {
 	}
 }
 
-// Scanned says what a pass has met. SCAN may return a name twice.
+// Scanned counts the keys of a pass. SCAN may return a name twice.
 type Scanned struct {
 	// Cutover is the name of the cut-over, if the Source is [FromKey].
 	Cutover string

@@ -328,7 +328,7 @@ func (m *mover) carry(ctx context.Context, from protocol.Side, items []*item) []
 	return []time.Duration{pause}
 }
 
-// confirmed returns the keys whose marker the replicas have.
+// confirmed returns the keys that have their marker on the replicas.
 func (m *mover) confirmed(ctx context.Context, side protocol.Side, items []*item, of func(*item) protocol.Nonce) (ok []*item) {
 	if m.replicas[side] == 0 || len(items) == 0 {
 		return items

@@ -89,7 +89,7 @@ type Info struct {
 	Left time.Duration
 	// Age is the time since the holder took the lock. It is 0 if the service does not tell.
 	Age time.Duration
-	// Data is what the holder stored with the lock; see [WithData].
+	// Data was stored with the lock by its holder; see [WithData].
 	Data []byte
 	// Waiters tells that others wait for the lock. A service that does not know says no.
 	Waiters bool

@@ -34,7 +34,7 @@ func (s State) String() string {
 }
 
 // StateOf returns the state of the innermost lock that ctx holds. It reads the clock of
-// this process, and asks nobody. A ctx that holds no lock is Lost.
+// this process, and sends no request. A ctx that holds no lock is Lost.
 func StateOf(ctx context.Context) State {
 	if held, ok := ctx.Value(ContextKey{}).(Held); ok {
 		return held.State()

@@ -30,7 +30,7 @@ type Codec[T any] interface {
 	Encode(src *T, cur Value) (Value, error)
 }
 
-// Typed is a [Store] whose values are Ts.
+// Typed is a [Store] of values of type T.
 type Typed[T any] struct {
 	store Store
 	codec Codec[T]

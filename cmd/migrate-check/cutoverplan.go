@@ -197,7 +197,7 @@ func memoryGate(old cutoverServer, keys int) cutover.Gate {
 	return g
 }
 
-// blindWriters reads MONITOR of the old store, and names who sends commands that destroy markers.
+// blindWriters reads MONITOR of the old store, and names the clients that send commands that destroy markers.
 func (f *cutoverFlags) blindWriters(ctx context.Context) (cutover.Gate, error) {
 	g := cutover.Gate{Name: "blind writers", Need: "none", State: cutover.GateOpen}
 	profile, err := custom.Extend(nil, "blind-writers.yaml", blindWriters)

@@ -19,7 +19,7 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// metrics serves what the stores of all processes do, and the report of the latest shadow run: /metrics for
+// metrics serves the metrics of the stores of all processes, and the report of the latest shadow run: /metrics for
 // Prometheus, any other path as a page of the report. A nil metrics measures and serves nothing.
 type metrics struct {
 	server   http.Server

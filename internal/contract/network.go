@@ -154,7 +154,7 @@ func (c *conn) Close() error {
 	defer c.network.mu.Unlock()
 	if len(c.held) > 0 {
 		c.closed = true
-		return c.Conn.SetDeadline(time.Unix(1, 0)) // whoever reads returns
+		return c.Conn.SetDeadline(time.Unix(1, 0)) // a pending read returns
 	}
 	c.forgetLocked()
 	return c.Conn.Close()

@@ -22,7 +22,7 @@ type Recorder struct {
 	stores   map[string]Store // by path
 }
 
-// NewRecorder returns a Recorder whose series come from open.
+// NewRecorder returns a Recorder that opens its series with open.
 func NewRecorder(open Open, o Options) *Recorder {
 	return &Recorder{open: open, options: o,
 		paths: map[string]*budget[*callSeries]{}, services: map[string]*lockService{}, stores: map[string]Store{}}

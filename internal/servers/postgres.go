@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// StartPostgres starts a PostgreSQL with an empty database "postgres" for the user "postgres", who needs no
+// StartPostgres starts a PostgreSQL with an empty database "postgres" for the user "postgres", which needs no
 // password, and returns once it answers. It keeps its files in dir. Options are settings, as NAME=VALUE.
 //
 // It does not survive a crash of the machine, because it does not flush its files to the disk. A restarted

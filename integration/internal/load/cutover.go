@@ -210,7 +210,7 @@ func (s *sweeper) verify(ctx context.Context, m *Measured) error {
 	return errors.Join(append(s.errs, err)...)
 }
 
-// Swept is what a sweep did beside the updates of a round.
+// Swept counts the work of a sweep beside the updates of a round.
 type Swept struct {
 	Limit int // keys a second; 0: none
 	Moved int

@@ -175,7 +175,7 @@ func withEtcd(addr string, fn func(client *clientv3.Client) error) error {
 	return errors.Join(fn(client), client.Close())
 }
 
-// deaf is a lock whose holders are not told that they have lost it.
+// deaf is a lock that does not tell its holders of a loss.
 type deaf struct{ withLock }
 
 // WithLock implements withLock.

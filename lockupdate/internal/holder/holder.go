@@ -54,7 +54,7 @@ type holderState struct {
 	invalid    bool      // the running fn was given a value that was never stored
 	unbatched  bool      // a batch was too large to commit
 	idleSince  time.Time
-	released   chan struct{} // closed at the reply to the release; nil: nobody waits for it
+	released   chan struct{} // closed at the reply to the release; nil: no call waits for it
 }
 
 const (

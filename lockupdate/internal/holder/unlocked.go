@@ -213,7 +213,7 @@ func (c *Call) awaitTaking() {
 	}
 }
 
-// FinishToken goes on with a call whose fn asked for a token: under the lock, if it could be taken.
+// FinishToken goes on with a call after its fn asked for a token: under the lock, if it could be taken.
 func (c *Call) FinishToken() (rmw.Result, error) {
 	c.queue.mu.Lock()
 	t, ended := c.taking, c.state == left

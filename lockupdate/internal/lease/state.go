@@ -119,5 +119,5 @@ func (k *Keeper) eventLocked(l *Lease, kind event.Kind, took time.Duration, why 
 	})
 }
 
-// unlock tells the Sink what happened, and unlocks the mutex.
+// unlock passes pending events to the Sink, and unlocks the mutex.
 func (k *Keeper) unlock() { k.log.Unlock(&k.mu, k.emit) }
