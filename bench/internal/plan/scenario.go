@@ -129,7 +129,10 @@ func distinct(keys [][][]string) []string {
 // calm lists the implementations for scenarios without contention, where a delay between tries
 // makes no difference.
 func calm() []string {
-	return []string{"watch", "redsync", "redislock", "rueidislock", "unwatch", "unwatch-ondemand", "unwatch-inline", "unwatch-keep", "unwatch-observed"}
+	return []string{
+		"watch", "redsync", "redislock", "rueidislock",
+		"unwatch", "unwatch-ondemand", "unwatch-inline", "unwatch-keep", "unwatch-observed",
+	}
 }
 
 func all() []string {
