@@ -11,7 +11,7 @@ func guardClauses() []Clause {
 	return []Clause{
 		{Name: "guard", Says: "A value that changed behind fn's back, in anything fn has read, is never overwritten: fn is called again with it.", run: checkGuard},
 		{Name: "guard-every-byte", Says: "The guard sees every change: also one of a single byte, or of letter case, or that keeps a hash's field names.", run: checkGuardEveryByte},
-		{Name: "guard-delete", Says: "A value that changed behind fn's back is not deleted either: fn is called again with it.", run: checkGuardDelete},
+		{Name: "guard-delete", Says: "A value that changed behind fn's back, in any byte, is not deleted either: fn is called again with it.", run: checkGuardDelete},
 		{Name: "hash-fields-survive", Says: "Fields of a hash that fn did not touch survive, also those that others add meanwhile.", run: checkHashFieldsSurvive},
 	}
 }
@@ -99,16 +99,19 @@ func checkGuardDelete(c *check) {
 			}
 		}
 		for name, fn := range remove {
-			key := c.key(kind)
-			c.put(key, first, rmw.NoTTL)
-			c.raced(s, key, second, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-				if cur.Equal(second) {
-					return cur, nil // keep it
+			for _, change := range append(subtleChanges(kind), [2]rmw.Value{first, second}) {
+				before, meanwhile := change[0], change[1]
+				key := c.key(kind)
+				c.put(key, before, rmw.NoTTL)
+				c.raced(s, key, meanwhile, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					if cur.Equal(meanwhile) {
+						return cur, nil // keep it
+					}
+					return fn(ctx, cur)
+				})
+				if got, _ := c.stored(key); !got.Equal(meanwhile) {
+					c.Errorf("fn returned %s; stored: %s, want what was written meanwhile, %s", name, show(got), show(meanwhile))
 				}
-				return fn(ctx, cur)
-			})
-			if got, _ := c.stored(key); !got.Equal(second) {
-				c.Errorf("fn returned %s; stored: %s, want what was written meanwhile, %s", name, show(got), show(second))
 			}
 		}
 	}

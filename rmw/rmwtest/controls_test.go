@@ -41,6 +41,8 @@ const (
 	peeksAnyKind    flaw = "lets Peek take another kind for an absent key"
 	peeksAtOdds     flaw = "takes a Peek that got no answer for one of an absent key"
 	plainDelete     flaw = "deletes without a guard"
+	deletesByLength flaw = "compares a string by its length before deleting it"
+	deletesByNames  flaw = "compares a hash by its field names before deleting it"
 	guardsLength    flaw = "compares a string by its length"
 	guardsLetters   flaw = "compares without regard to case"
 	guardsNames     flaw = "compares a hash by its field names"
@@ -82,11 +84,13 @@ var controls = map[flaw][]string{
 	peeksAnyKind:    {"peek-fails-as-read"},
 	peeksAtOdds:     {"peek-survives"},
 	plainDelete:     {"guard-delete"},
-	guardsLength:    {"guard-every-byte", "large-value"},
-	guardsLetters:   {"guard-every-byte"},
-	guardsNames:     {"guard-every-byte", "large-value"},
-	guardsAllButOne: {"guard-every-byte", "large-value"},
-	guardsStart:     {"guard-every-byte", "large-value"},
+	deletesByLength: {"guard-delete"},
+	deletesByNames:  {"guard-delete"},
+	guardsLength:    {"guard-every-byte", "guard-delete", "large-value"},
+	guardsLetters:   {"guard-every-byte", "guard-delete"},
+	guardsNames:     {"guard-every-byte", "guard-delete", "large-value"},
+	guardsAllButOne: {"guard-every-byte", "guard-delete", "large-value"},
+	guardsStart:     {"guard-every-byte", "guard-delete", "large-value"},
 	guardsMiB:       {"large-value"},
 	losesLarge:      {"large-value"},
 	readWaits:       {"ctx-ended-waiting"},
@@ -96,8 +100,8 @@ var controls = map[flaw][]string{
 
 // subtle are the flaws that no other clause finds.
 var subtle = []flaw{
-	plainDelete, guardsLength, guardsLetters, guardsNames, guardsAllButOne, guardsStart, guardsMiB, losesLarge,
-	readWaits, sharesLocks, leaks,
+	plainDelete, deletesByLength, deletesByNames, guardsLength, guardsLetters, guardsNames, guardsAllButOne,
+	guardsStart, guardsMiB, losesLarge, readWaits, sharesLocks, leaks,
 }
 
 // checkFlaw runs the clause over a naive Store with the flaw, on fake time.

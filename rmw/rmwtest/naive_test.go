@@ -235,6 +235,10 @@ func (n *naive) overlooks(cur, now, next rmw.Value) bool {
 		return false
 	case ok:
 		return now.Exists() == cur.Exists() && part(now) == part(cur)
+	case n.flaw == deletesByLength:
+		return !next.Exists() && compared[guardsLength](now) == compared[guardsLength](cur)
+	case n.flaw == deletesByNames:
+		return !next.Exists() && compared[guardsNames](now) == compared[guardsNames](cur)
 	}
 	return n.flaw == plainSet || n.flaw == plainDelete && !next.Exists()
 }
