@@ -197,3 +197,24 @@ func TestServerRefusesNewerArgumentsInAScript(t *testing.T) {
 		}
 	}
 }
+
+// A transaction takes an unknown argument and fails in EXEC, but a wrong number of arguments aborts it.
+func TestServerRefusesNewerArgumentsInATransaction(t *testing.T) {
+	p, _ := start(t, proxytest.Config{Profile: profile(t, "redis@3.2"), InMemory: true})
+	w := dial(t, p)
+	for _, step := range [][2]string{
+		{"MULTI", "+OK"},
+		{"SET k v KEEPTTL", "+QUEUED"},
+		{"SET other v", "+QUEUED"},
+		{"EXEC", "*2|-ERR syntax error|+OK"},
+		{"MULTI", "+OK"},
+		{"HSET h f v g w", "-ERR wrong number of arguments for 'hset' command"},
+		{"EXEC", "-EXECABORT Transaction discarded because of previous errors."},
+		{"SET k v KEEPTTL", "-ERR syntax error"},
+		{"MULTI", "+OK"},
+		{"DISCARD", "+OK"},
+		{"SET k v KEEPTTL", "-ERR syntax error"},
+	} {
+		assert.Equal(t, step[1], w.ask(step[0]), step[0])
+	}
+}

@@ -26,7 +26,7 @@ func (s *session) relay(args []string, rule proxycompat.Rule) outcome {
 			return o
 		}
 		if a, newer := rule.TooNew(args); newer && a.Error != "" {
-			return localError(a.Error).on(0)
+			return s.tooNew(a.Error)
 		}
 	}
 	if s.tunnel || subscribes(args[0]) {
@@ -36,7 +36,23 @@ func (s *session) relay(args []string, rule proxycompat.Rule) outcome {
 	if err != nil {
 		return outcome{then: closeAfter}
 	}
+	s.pin.multi = is(args, "MULTI") || s.pin.multi && !is(args, "EXEC") && !is(args, "DISCARD")
 	return outcome{reply: reply}
+}
+
+// tooNew answers an argument that the server's version lacks. In a transaction, a wrong number of arguments
+// is an error at once, which aborts EXEC; any other error is a reply of EXEC.
+func (s *session) tooNew(text string) outcome {
+	if !s.pin.multi {
+		return localError(text).on(0)
+	}
+	if !strings.HasPrefix(text, "ERR wrong number of arguments") {
+		return s.forward(0, []string{"EVAL", "return redis.error_reply(ARGV[1])", "0", text})
+	}
+	if o := s.forward(0, []string{"GET"}); o.then != goOn { // too few arguments abort, too
+		return o
+	}
+	return localError(text).on(0)
 }
 
 // selectsNothing reports whether args selects the only database, or a missing one.
