@@ -19,7 +19,7 @@ import (
 // The legacy path works wherever WATCH does, and is refused, with nothing written,
 // wherever it does not.
 func TestContract(t *testing.T) {
-	for _, name := range proxycompat.Names() {
+	for _, name := range append(proxycompat.Names(), "redis@3.2") {
 		profile, err := proxycompat.Lookup(name)
 		require.NoError(t, err)
 		watches := profile.Check("WATCH", "k") == nil && profile.Check("MULTI") == nil
@@ -30,6 +30,15 @@ func TestContract(t *testing.T) {
 			}
 			if profile.Server() {
 				b.Proxy.Engines = 1
+			}
+			if name == "redis@3.2" { // the first write finds out that KEEPTTL is missing, and calls fn twice
+				b.Open = func(rdb *redis.Client) rmw.Store {
+					s := cas.New(rdb, cas.Config{})
+					res, err := s.Update(context.Background(), rmw.Key{Name: "first"}, appendText("x"))
+					require.NoError(t, err)
+					require.Equal(t, 2, res.Attempts)
+					return s
+				}
 			}
 			if watches {
 				b.RunFake(t)

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/internal/contract"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
@@ -111,18 +110,6 @@ func TestKeepTTLScriptKeepsTheExpiry(t *testing.T) {
 			assert.Equal(t, "theirs+mine", rdb.Get(ctx, "stays").Val())
 		})
 	}
-}
-
-// A server without KEEPTTL keeps the whole contract.
-func TestContractWithoutKeepTTL(t *testing.T) {
-	contract.Bench{
-		Proxy: proxytest.Config{Profile: proxycompat.Redis(), InMemory: true},
-		Open: func(rdb *redis.Client) rmw.Store {
-			s := New(rdb, Config{})
-			s.old.Store(true)
-			return s
-		},
-	}.RunFake(t)
 }
 
 func TestReadingSaysWhatItFound(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/contract"
 	"github.com/unwatch/unwatch/internal/testing/long"
@@ -27,11 +28,14 @@ func newBench(profile *proxycompat.Profile, cfg lockupdate.Config) contract.Benc
 }
 
 func TestContract(t *testing.T) {
-	for _, profile := range []*proxycompat.Profile{proxycompat.Codis32(), proxycompat.Twemproxy05(), proxycompat.Redis()} {
-		t.Run(profile.Name(), func(t *testing.T) {
-			if profile.Name() != proxycompat.Codis32().Name() {
+	codis := proxycompat.Codis32().Name()
+	for _, name := range []string{codis, "twemproxy", "redis", "codis@3.2", "twemproxy@3.2", "redis@3.2"} {
+		t.Run(name, func(t *testing.T) {
+			if name != codis {
 				long.Repeats(t)
 			}
+			profile, err := proxycompat.Lookup(name)
+			require.NoError(t, err)
 			newBench(profile, lockupdate.Config{}).RunFake(t)
 		})
 	}
