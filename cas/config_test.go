@@ -1,10 +1,12 @@
 package cas_test
 
 import (
+	"context"
 	"math"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -53,6 +55,24 @@ func TestNewWithoutAClientSaysSo(t *testing.T) {
 		_, err = s.Update(t.Context(), rmw.Key{Name: "k"}, appendText("x"))
 		require.ErrorIs(t, err, rmw.ErrInvalid)
 		require.NoError(t, s.Close())
+	}
+}
+
+func TestNewRefusesFullDuplex(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for full, want := range map[bool]error{true: rmw.ErrInvalid, false: context.Canceled} {
+		rdb := redis.NewClient(&redis.Options{})
+		auto, err := rdb.AutoPipelineWithOptions(&redis.AutoPipelineOptions{FullDuplex: full})
+		require.NoError(t, err)
+		s := cas.New(auto, cas.Config{})
+		_, err = s.Update(ctx, rmw.Key{Name: "k"}, appendText("x"))
+		require.ErrorIs(t, err, want)
+		if full {
+			require.ErrorContains(t, err, "cas.New cannot use an AutoPipeliner with FullDuplex")
+		}
+		require.NoError(t, s.Close())
+		require.NoError(t, rdb.Close())
 	}
 }
 

@@ -291,17 +291,23 @@ func TestReplicasMustHaveTheSeal(t *testing.T) {
 }
 
 func TestInvalid(t *testing.T) {
-	side := cutover.Side{Store: rmwtest.NewMemory(), Redis: redis.NewClient(&redis.Options{})}
+	rdb := redis.NewClient(&redis.Options{})
+	side := cutover.Side{Store: rmwtest.NewMemory(), Redis: rdb}
+	auto, err := rdb.AutoPipelineWithOptions(&redis.AutoPipelineOptions{FullDuplex: true})
+	require.NoError(t, err)
+	fullDuplex := cutover.Side{Store: side.Store, Redis: auto}
 	for name, s := range map[string]*cutover.Store{
-		"no old store":  cutover.New(cutover.Side{Redis: side.Redis}, side, cutover.Config{}),
-		"no new client": cutover.New(side, cutover.Side{Store: side.Store}, cutover.Config{}),
-		"typed nil":     cutover.New(cutover.Side{Store: side.Store, Redis: (*redis.Client)(nil)}, side, cutover.Config{}),
-		"MaxSeal":       cutover.New(side, side, cutover.Config{MaxSeal: -1}),
-		"Replicas":      cutover.New(side, side, cutover.Config{Replicas: -1}),
-		"NewReplicas":   cutover.New(side, side, cutover.Config{NewReplicas: -1}),
-		"Percent":       cutover.New(side, side, cutover.Config{Stage: cutover.Stage{Percent: 101}}),
-		"Phase":         cutover.New(side, side, cutover.Config{Stage: cutover.Stage{Phase: 9}}),
-		"no key":        cutover.New(side, side, cutover.Config{}),
+		"no old store":   cutover.New(cutover.Side{Redis: side.Redis}, side, cutover.Config{}),
+		"no new client":  cutover.New(side, cutover.Side{Store: side.Store}, cutover.Config{}),
+		"typed nil":      cutover.New(cutover.Side{Store: side.Store, Redis: (*redis.Client)(nil)}, side, cutover.Config{}),
+		"FullDuplex old": cutover.New(fullDuplex, side, cutover.Config{}),
+		"FullDuplex new": cutover.New(side, fullDuplex, cutover.Config{}),
+		"MaxSeal":        cutover.New(side, side, cutover.Config{MaxSeal: -1}),
+		"Replicas":       cutover.New(side, side, cutover.Config{Replicas: -1}),
+		"NewReplicas":    cutover.New(side, side, cutover.Config{NewReplicas: -1}),
+		"Percent":        cutover.New(side, side, cutover.Config{Stage: cutover.Stage{Percent: 101}}),
+		"Phase":          cutover.New(side, side, cutover.Config{Stage: cutover.Stage{Phase: 9}}),
+		"no key":         cutover.New(side, side, cutover.Config{}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			key := rmw.Key{Name: "k"}

@@ -89,7 +89,7 @@ var (
 )
 
 // New returns a Store that moves keys between old and new. A Side or a Config that cannot work
-// shows as an [rmw.ErrInvalid] from every call.
+// shows as an [rmw.ErrInvalid] from every call. So does an AutoPipeliner of go-redis with FullDuplex.
 func New(old, new Side, cfg Config) *Store {
 	if cfg.Stage == nil {
 		cfg.Stage = Stage{}
@@ -104,6 +104,8 @@ func New(old, new Side, cfg Config) *Store {
 	switch {
 	case old.Store == nil || new.Store == nil || redisx.IsNil(old.Redis) || redisx.IsNil(new.Redis):
 		s.invalid = fmt.Errorf("%w: cutover.New needs a Store and a client of both sides, not nil", rmw.ErrInvalid)
+	case redisx.IsFullDuplex(old.Redis) || redisx.IsFullDuplex(new.Redis):
+		s.invalid = redisx.ErrFullDuplex("cutover.New")
 	case cfg.MaxSeal < 0 || cfg.MaxAttempts < 0 || cfg.Replicas < 0 || cfg.NewReplicas < 0:
 		s.invalid = fmt.Errorf("%w: cutover.Config: MaxSeal is %d, MaxAttempts %d, Replicas %d, NewReplicas %d; "+
 			"use positive numbers, or 0 for the defaults", rmw.ErrInvalid, cfg.MaxSeal, cfg.MaxAttempts, cfg.Replicas, cfg.NewReplicas)

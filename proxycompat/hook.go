@@ -23,7 +23,8 @@ import (
 //     queues a command before it calls hooks. Only the connection then refuses the
 //     command, and ends: commands of other callers on that connection fail
 //     with the same [*RefusedError], although they may have been executed. Use the
-//     half-duplex AutoPipeline, or the client itself. [Explain] reports it.
+//     half-duplex AutoPipeline, or the client itself. [Explain] reports it, and the
+//     Stores of this module refuse such a client.
 //   - The handshake of go-redis works even without [HelloDialer]: its HELLO and
 //     CLIENT SETINFO get an error reply, as from an old server.
 //
