@@ -25,17 +25,42 @@ func services() (open func(stage cutover.Source) *cutover.Locks, old, new *lockt
 	return func(stage cutover.Source) *cutover.Locks { return cutover.NewLocks(old.Peer(), new.Peer(), stage) }, old, new
 }
 
+// The network faults are those of a process that neither service can hear. Each of the two clocks stalls
+// alone: the Locker must ask both.
 func TestLocks(t *testing.T) {
-	locktest.RunFake(t, func(*testing.T) locktest.Target {
-		open, old, new := services()
-		return locktest.Target{
-			Open:      func(testing.TB) lock.Locker { return open(forward) },
-			Reentrant: true, Tokens: true, Lease: 10 * time.Second,
-			Faults: locktest.Faults{TakeAway: func(ctx context.Context, name string) error {
-				return errors.Join(old.TakeAway(ctx, name), new.TakeAway(ctx, name))
-			}},
-		}
-	})
+	for side, name := range []string{"old stalls", "new stalls"} {
+		t.Run(name, func(t *testing.T) {
+			locktest.RunFake(t, func(*testing.T) locktest.Target {
+				_, old, new := services()
+				peers := map[lock.Locker][2]*locktest.Memory{}
+				both := func(fault func(m *locktest.Memory) func()) func(l lock.Locker) func() {
+					return func(l lock.Locker) func() {
+						ends := [2]func(){fault(peers[l][0]), fault(peers[l][1])}
+						return func() { ends[0](); ends[1]() }
+					}
+				}
+				return locktest.Target{
+					Open: func(tb testing.TB) lock.Locker {
+						mine := [2]*locktest.Memory{old.Peer(), new.Peer()}
+						tb.Cleanup(func() { _, _ = mine[0].Close(), mine[1].Close() })
+						l := cutover.NewLocks(mine[0], mine[1], forward)
+						peers[l] = mine
+						return l
+					},
+					Reentrant: true, Tokens: true, Lease: 10 * time.Second,
+					Faults: locktest.Faults{
+						TakeAway: func(ctx context.Context, name string) error {
+							return errors.Join(old.TakeAway(ctx, name), new.TakeAway(ctx, name))
+						},
+						Cut:       both((*locktest.Memory).Cut),
+						LoseReply: both((*locktest.Memory).LoseReply),
+						Late:      both((*locktest.Memory).Late),
+						Stall:     func(l lock.Locker, d time.Duration) { peers[l][side].Stall(d) },
+					},
+				}
+			})
+		})
+	}
 }
 
 func TestLossOfEitherLockEndsTheSection(t *testing.T) {
