@@ -17,8 +17,8 @@ type Argument struct {
 	Instead string  // the command or argument for an older server
 	Error   string  // the error reply of an older server; empty: unknown
 
-	patterns          [][]string // alternative word sequences; "?" matches any word
-	first, last, step int        // indices at which a pattern may begin; last 0: no limit
+	patterns          [][]string // alternative word sequences, see arguments.tsv
+	first, last, step int        // indices at which a pattern may begin; last 0: no limit; step 0: the last word
 	options           bool       // not behind the first number or *
 }
 
@@ -45,11 +45,12 @@ func tooNew(arguments []Argument, server Version, n int, word func(i int) string
 
 // in reports whether the call certainly has the argument. It does not allocate.
 func (a *Argument) in(n int, word func(i int) string) bool {
+	if a.step == 0 {
+		return n > a.first && a.at(n-1, n, word)
+	}
 	for i := a.first; i < n && (a.last == 0 || i <= a.last); i += a.step {
-		for _, p := range a.patterns {
-			if matches(p, i, n, word) {
-				return true
-			}
+		if a.at(i, n, word) {
+			return true
 		}
 		if a.options && endsOptions(word(i)) {
 			return false
@@ -58,16 +59,60 @@ func (a *Argument) in(n int, word func(i int) string) bool {
 	return false
 }
 
-func matches(pattern []string, at, n int, word func(i int) string) bool {
-	if at+len(pattern) > n {
-		return false
+func (a *Argument) at(i, n int, word func(i int) string) bool {
+	for _, p := range a.patterns {
+		if matches(p, i, n, word) {
+			return true
+		}
 	}
+	return false
+}
+
+// anyWords in a pattern stands for any number of words; next to text, for the rest of a word.
+const anyWords = "…"
+
+func matches(pattern []string, at, n int, word func(i int) string) bool {
 	for j, want := range pattern {
-		if want != "?" && !strings.EqualFold(word(at+j), want) {
+		if want == anyWords {
+			for i := at + j; i < n; i++ {
+				if matches(pattern[j+1:], i, n, word) {
+					return true
+				}
+			}
+			return false
+		}
+		if at+j >= n || !matchesWord(want, word(at+j)) {
 			return false
 		}
 	}
 	return true
+}
+
+func matchesWord(want, word string) bool {
+	switch want {
+	case "?":
+		return true
+	case "<fraction>":
+		return fraction(word)
+	case "<capitals>":
+		return word != strings.ToLower(word)
+	}
+	if start, ok := strings.CutSuffix(want, anyWords); ok {
+		return strings.HasPrefix(word, start)
+	}
+	if end, ok := strings.CutPrefix(want, anyWords); ok {
+		return strings.HasSuffix(word, end)
+	}
+	return strings.EqualFold(word, want)
+}
+
+// fraction reports whether word is a number, but not an integer.
+func fraction(word string) bool {
+	if _, err := strconv.ParseInt(word, 10, 64); err == nil {
+		return false
+	}
+	_, err := strconv.ParseFloat(word, 64)
+	return err == nil
 }
 
 // endsOptions reports whether a word is a score, a coordinate, an ID or unknown.
@@ -122,17 +167,20 @@ func parseArgument(since, words, where string) (a Argument, err error) {
 	if a.Since, err = ParseVersion(since); err != nil {
 		return a, err
 	}
-	if strings.HasPrefix(words, "(") {
-		a.What, a.patterns = strings.Trim(words, "()"), [][]string{{"?"}}
-	} else {
-		a.What = strings.NewReplacer(",", " or ", " ?", "").Replace(words)
-		for pattern := range strings.SplitSeq(words, ",") {
-			a.patterns = append(a.patterns, strings.Fields(pattern))
-		}
+	a.What = strings.NewReplacer(",", " or ", " ?", "").Replace(words)
+	if what, patterns, described := strings.Cut(words, ": "); described {
+		a.What, words = what, patterns
+	}
+	for pattern := range strings.SplitSeq(words, ",") {
+		a.patterns = append(a.patterns, strings.Fields(pattern))
+	}
+	if where == "last" {
+		a.first = 1
+		return a, nil
 	}
 	a.step = 1
 	bad := func() (Argument, error) {
-		return a, fmt.Errorf("bad place %q: want 3, 3-4, 3+, 3+2 or 3+options", where)
+		return a, fmt.Errorf("bad place %q: want 3, 3-4, 3+, 3+2, 3+options or last", where)
 	}
 	first, rest, open := strings.Cut(where, "+")
 	first, last, limited := strings.Cut(first, "-")

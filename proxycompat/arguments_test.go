@@ -29,6 +29,9 @@ func TestArgumentsNewerThanTheServer(t *testing.T) {
 		{"EXPIRE k 1", ""}, {"EXPIRE k 1 NX", "7.0"}, {"PEXPIRE k 1 gt", "7.0"}, {"EXPIREAT k 1 LT", "7.0"},
 		{"ZRANGE k 0 -1 WITHSCORES", ""}, {"ZRANGE k 0 -1 REV", "6.2"}, {"ZRANGE k 0 1 BYSCORE LIMIT 0 1", "6.2"},
 		{"ZRANK k m WITHSCORE", "7.2"}, {"BITCOUNT k 0 1", ""}, {"BITCOUNT k 0 1 BIT", "7.0"}, {"BITPOS k 1 0 1 BYTE", "7.0"},
+		{"SET k v NX EX 10", ""}, {"SET k NX GET", "6.2"}, {"SET k v XX GET", "6.2"}, {"SET k v NX EX 10 GET", "7.0"},
+		{"SET k v GET NX", "7.0"},
+		{"GEORADIUS k 1 2 3 KM", "7.0"}, {"GEODIST k A B km", ""}, {"GEODIST k A B Km", "7.0"}, {"GEORADIUSBYMEMBER k M 3 km", ""},
 		{"RESTORE k 0 x REPLACE", ""}, {"RESTORE k 0 x ABSTTL", "5.0"},
 	} {
 		for _, base := range []string{"codis", "redis"} {
@@ -81,6 +84,16 @@ func TestStreamArgumentsNewerThanTheServer(t *testing.T) {
 			"XADD k * NOMKSTREAM v": true, "XADD k NOMKSTREAM * f v": false, "XADD k 1-1 f v LIMIT v": true,
 			"XADD k MAXLEN ~ 10 LIMIT 5 * f v": false, "XADD k MAXLEN ~ 10 * f v": true,
 			"XTRIM k MAXLEN 10": true, "XTRIM k MINID 1": false,
+		},
+		"redis@5.9": {
+			"BLPOP k 1": true, "BLPOP 0.5 1": true, "BLPOP k 0.5": false, "BRPOPLPUSH a b 1.5": false,
+			"XRANGE k - +": true, "XRANGE k - (1-0": false, "XREVRANGE k (1-0 - COUNT 1": false, "XPENDING k g (1-0 + 10": false,
+			"XADD k 1-* f v": false, "XADD k 1-1 1-* v": true,
+		},
+		"redis@6.9": {"GEOSEARCH k FROMMEMBER M BYBOX 1 2 KM": false, "GEOSEARCH k FROMMEMBER KM BYRADIUS 1 km": true},
+		"redis@7.2": {
+			"XREAD STREAMS + $": true, "XREAD STREAMS k +": false, "CLIENT KILL MAXAGE 10": false,
+			"XREADGROUP GROUP g c CLAIM 10 STREAMS k >": false, "XREADGROUP GROUP g c STREAMS CLAIM >": true,
 		},
 		"redis@4.0":  {"SCAN 0 MATCH TYPE": true, "SCAN 0 MATCH x TYPE string": false, "SCAN 0 TYPE string": false},
 		"redis@8.0":  {"BITOP AND d a b": true, "BITOP ONE d a b": false, "XADD k KEEPREF * f v": false},
