@@ -36,14 +36,26 @@ func TestServicesOwnTimeout(t *testing.T) {
 func TestWaitUnderALostLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open(scripted{
-			acquire: func(_ context.Context, r driver.Request) (driver.Grant, error) {
-				if r.Name == "inner" {
+			acquire: func(ctx context.Context, r driver.Request) (driver.Grant, error) {
+				switch r.Name {
+				case "inner":
 					return driver.Grant{}, rmw.ErrContended
+				case "late": // free in the moment in which the wait ends
+					<-ctx.Done()
 				}
 				return driver.Grant{Token: 1}, nil
 			},
 		}, driver.Config{MaxHold: time.Second})
 		err := l.WithLock(t.Context(), "outer", func(ctx context.Context) error {
+			err := l.WithLock(ctx, "late", nothing)
+			assert.ErrorContains(t, err, "held for the 1s that Config.MaxHold allows")
+			for _, want := range []error{context.Canceled, rmw.ErrContended, rmw.ErrLockLost} {
+				require.ErrorIs(t, err, want)
+			}
+			return nil
+		})
+		require.ErrorIs(t, err, rmw.ErrLockLost)
+		err = l.WithLock(t.Context(), "outer", func(ctx context.Context) error {
 			err := l.WithLock(ctx, "inner", nothing)
 			for _, want := range []error{context.Canceled, rmw.ErrContended, rmw.ErrLockLost} {
 				require.ErrorIs(t, err, want)

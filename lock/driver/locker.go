@@ -241,6 +241,7 @@ func (l *Locker) acquire(ctx context.Context, name string, wait bool) (*Hold, er
 				return h, nil
 			}
 			err = errLate
+			contended = contended || wait // the lock was taken until the wait ended
 		}
 		refused := errors.Is(err, rmw.ErrContended)
 		contended = contended || refused
