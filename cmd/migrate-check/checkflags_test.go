@@ -193,6 +193,20 @@ func TestWithoutGo(t *testing.T) {
 	assert.Equal(t, codeIncomplete, try(t.Context(), dir+"/...", "-low", "-lexical", "-py").code, "nothing is left to look at")
 }
 
+// The summary and the exit code of Go code that no go.mod makes a package of do not say that nothing was found.
+func TestWithoutGoMod(t *testing.T) {
+	dir := t.TempDir()
+	src := "package main\n\nimport \"github.com/redis/go-redis/v9\"\n\nfunc f(rdb *redis.Client) { rdb.Watch(nil, nil, \"k\") }\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.go"), []byte(src), 0o644))
+	r := try(t.Context(), dir+"/...")
+	assert.Equal(t, codeIncomplete, r.code, r)
+	assert.Contains(t, unwrapped(r.stdout), "no package could be loaded; 1 finding by words does not count without -count-lexical")
+	assert.NotContains(t, r.stdout, "0 findings")
+	r = try(t.Context(), dir+"/...", "-count-lexical", "-allow-incomplete")
+	assert.Equal(t, codeFindings, r.code, r)
+	assert.Contains(t, unwrapped(r.stdout), "1 finding (1 MC101) in 0 packages")
+}
+
 // Where nothing is to be looked at, nothing was found to be well.
 func TestNothingThere(t *testing.T) {
 	r := try(t.Context(), t.TempDir()+"/...")

@@ -128,7 +128,13 @@ func summary(s *finding.Summary) string {
 	if s.Files > 0 {
 		head += fmt.Sprintf(" and %s of other languages", wrap.Counted(s.Files, "file"))
 	}
-	if s.Lexical > 0 {
+	switch {
+	case s.Lexical > 0 && s.Findings+s.Packages+s.Files == 0:
+		head = fmt.Sprintf("no package could be loaded; %s by words does not count without -count-lexical", wrap.Counted(s.Lexical, "finding"))
+		if s.Lexical > 1 {
+			head = strings.Replace(head, "does not", "do not", 1)
+		}
+	case s.Lexical > 0:
 		head += fmt.Sprintf("; %d by words do not count without -count-lexical", s.Lexical)
 	}
 	if n := s.Shown - s.Findings - s.Lexical; n > 0 {
