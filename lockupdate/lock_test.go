@@ -269,25 +269,31 @@ func TestUnlockDetectsAStall(t *testing.T) {
 // Two callers take two locks in opposite order. MaxHold ends the deadlock, and the error of the
 // inner lock names it.
 func TestDeadlockErrorNamesMaxHold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{MaxHold: 2 * time.Second})
-		var both, all sync.WaitGroup
-		both.Add(2)
-		for _, names := range [][2]string{{"a", "b"}, {"b", "a"}} {
-			all.Go(func() {
-				var inner error
-				outer := f.store.WithLock(t.Context(), names[0], func(ctx context.Context) error {
-					both.Done()
-					both.Wait()
-					inner = f.store.WithLock(ctx, names[1], func(context.Context) error { return nil })
-					return inner
+	for _, stores := range []int{1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, lockupdate.Config{MaxHold: 2 * time.Second})
+			of := []*lockupdate.Store{f.store, f.store}
+			if stores == 2 {
+				of[1] = f.another(lockupdate.Config{MaxHold: 2 * time.Second})
+			}
+			var both, all sync.WaitGroup
+			both.Add(2)
+			for i, names := range [][2]string{{"a", "b"}, {"b", "a"}} {
+				all.Go(func() {
+					var inner error
+					outer := of[i].WithLock(t.Context(), names[0], func(ctx context.Context) error {
+						both.Done()
+						both.Wait()
+						inner = of[i].WithLock(ctx, names[1], func(context.Context) error { return nil })
+						return inner
+					})
+					assert.Equal(t, inner, outer)
+					assert.ErrorIs(t, inner, rmw.ErrContended)
+					assert.ErrorIs(t, inner, context.Canceled)
+					assert.ErrorContains(t, inner, "held for the 2s that Config.MaxHold allows")
 				})
-				assert.Equal(t, inner, outer)
-				assert.ErrorIs(t, inner, rmw.ErrContended)
-				assert.ErrorIs(t, inner, context.Canceled)
-				assert.ErrorContains(t, inner, "held for the 2s that Config.MaxHold allows")
-			})
-		}
-		all.Wait()
-	})
+			}
+			all.Wait()
+		})
+	}
 }

@@ -42,10 +42,12 @@ func (h valuesHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 // A command has the ctx values of its own caller or none, whether callers share flushes (own keys)
 // or commits (one key). A renewal has those of no caller, also if it shares the flush of a commit.
 func TestCommandsCarryNoForeignCtxValues(t *testing.T) {
-	for _, own := range []bool{true, false} {
-		t.Run(fmt.Sprintf("own keys=%t", own), func(t *testing.T) {
+	for i := range 4 {
+		own, onDemand := i%2 == 0, i >= 2
+		want := map[bool]int64{false: 3, true: 2}[onDemand] // acquire, read and commit; no acquire on demand
+		t.Run(fmt.Sprintf("own keys=%t, on demand=%t", own, onDemand), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{})
+				f := newFixture(t, lockupdate.Config{LockOnDemand: onDemand})
 				f.slow(time.Millisecond)
 				var alone, shared, renewed atomic.Int64
 				f.rdb.AddHook(valuesHook(func(caller any, cmd redis.Cmder) {
@@ -95,7 +97,10 @@ func TestCommandsCarryNoForeignCtxValues(t *testing.T) {
 				alone.Store(0)
 				update("alone", func(string) {})
 				f.waitReleases()
-				assert.EqualValues(t, 3, alone.Load(), "a single caller's acquire, read and commit have its values")
+				assert.Equal(t, want, alone.Load(), "a single caller's commands have its values")
+				if onDemand {
+					return // no holder, and so no renewal
+				}
 
 				renewed.Store(0)
 				update("alone", func(key string) { // the second commit of the holder asks for waiters
