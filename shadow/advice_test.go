@@ -86,6 +86,8 @@ func TestKeysThatShareAValueAreNamed(t *testing.T) {
 					v := r.Judge(report.Policy{})
 					assert.Equal(t, report.NotReady, v.State)
 					assert.Contains(t, why(v, "end state")+why(v, "divergence"), "compare how it makes names")
+					r.Verify.Findings = map[report.Class]int64{report.ForeignWrite: 38, report.ValueDiffers: 2}
+					assert.Contains(t, why(r.Judge(report.Policy{}), "end state"), "compare how it makes names", "not: fix the codec")
 					if !sole {
 						assert.Contains(t, why(v, "coverage"), "two keys share one value")
 						assert.Contains(t, why(v, "coverage"), "Config.Sole")

@@ -128,7 +128,8 @@ var reasonInfos = []reasonInfo{
 		"the serving path did not know whether it had written: look at its connections"},
 	{Superseded, false, false, "the key was copied anew meanwhile",
 		"keys were copied anew too often: either another process mirrors them later than Config.LockstepWait, or two keys share one " +
-			"value at the candidate (names that differ in case, or by a prefix); to learn which ones, run one process with Config.Sole"},
+			"value at the candidate (names that differ in case, or by a prefix): samples of foreign_write name both. If there are none, " +
+			"run one process with Config.Sole"},
 	{ShadowPanic, false, false, "the comparison panicked",
 		"the comparison panicked: a Project of Config.Domains, or the candidate; see panics"},
 	{NotApplicable, false, true, "this comparator has nothing to say of it", findOut},

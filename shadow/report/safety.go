@@ -38,13 +38,15 @@ func (j *judgement) audit() {
 // endState is the gate for equal stores at rest.
 func (j *judgement) endState() {
 	v := j.report.Verify
-	var confirmed int64
+	var confirmed, most int64
 	var kinds []string
-	var first Class
+	var commonest Class
 	for _, class := range Classes() {
 		if n := v.Findings[class]; n > 0 && class.Blocks() && !j.policy.knows("", "", class, "") {
 			confirmed += n
-			first = cmp.Or(first, class)
+			if n > most {
+				most, commonest = n, class
+			}
 			kinds = append(kinds, class.info().text+", "+times(n))
 		}
 	}
@@ -57,7 +59,7 @@ func (j *judgement) endState() {
 		if confirmed > 1 {
 			g.Have = wrap.Grouped(confirmed) + " keys that differ confirmed"
 		}
-		g.fail("%s. Both stores were at rest. What to do: %s", strings.Join(kinds, "; "), first.info().todo)
+		g.fail("%s. Both stores were at rest. What to do: %s", strings.Join(kinds, "; "), commonest.info().todo)
 	case need == 0:
 	case v.Rounds == 0 || v.Checked == 0:
 		g.Have = "no round of the verifier"
