@@ -222,7 +222,9 @@ func main() {
 }
 
 `+update)
-	assert.Contains(t, c.requirements(), "go 1.26")
+	for _, version := range []string{"go 1.26", "github.com/redis/go-redis/v9 v9.23.0"} {
+		assert.Contains(t, c.requirements(), version, "README says so")
+	}
 	codis, err := proxytest.Start(proxytest.Config{Engines: 1})
 	require.NoError(t, err)
 	defer codis.Close()

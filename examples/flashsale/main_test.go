@@ -217,7 +217,7 @@ func TestServeEnds(t *testing.T) {
 	assert.NotContains(t, p.Engine(0).Keys(), "test:sale:lock")
 }
 
-// Every profile of proxycompat can be named, or read from a file. A profile without scripts is refused.
+// Every profile of proxycompat can be named. A profile without scripts is refused.
 func TestProfiles(t *testing.T) {
 	unusable := map[string]string{
 		"redis": "is a server", "cluster": "is a server", "pika": "EVALSHA is refused", "redis-cluster-proxy": "EVALSHA is refused",

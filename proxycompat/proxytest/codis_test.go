@@ -53,6 +53,8 @@ func TestCodisTakesTransactionsApart(t *testing.T) {
 func TestCodisOwnAnswers(t *testing.T) {
 	p, _ := start(t, proxytest.Config{InMemory: true, Engines: 2})
 	w := dial(t, p)
+	assert.Equal(t, "-ERR wrong number of arguments for 'MSET' command", w.ask("mset a 1 b"))
+	assert.Equal(t, "$-1", w.ask("get a"), "nothing was written")
 	for command, want := range map[string]string{
 		"ping":          "+PONG",
 		"ping x":        "-ERR backend server 'x' not found",
@@ -63,8 +65,6 @@ func TestCodisOwnAnswers(t *testing.T) {
 		"select 16":     "-ERR invalid DB index, only accept DB [0,16)",
 		"select x":      "-ERR invalid DB index",
 		"evalsha f 1 k": "-NOSCRIPT No matching script. Please use EVAL.",
-		"mset a 1 b":    "-ERR wrong number of arguments for 'MSET' command",
-		"get a":         "$-1",
 		"mget":          "-ERR wrong number of arguments for 'MGET' command",
 		"del":           "-ERR wrong number of arguments for 'DEL' command",
 		"exists":        "-ERR wrong number of arguments for 'EXISTS' command",
