@@ -97,6 +97,9 @@ func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64,
 	r.Took = r.History.now()
 	errs = append(errs, r.settle(ctx, s, n.forgets || s.forgets))
 	r.count()
+	if r.Verdict != nil && n.half && s.sides == nil {
+		r.Few = max(0, r.Operations/2-r.Acknowledged)
+	}
 	for _, err := range errs {
 		if err != nil && ctx.Err() == nil {
 			r.Errors = append(r.Errors, err.Error())

@@ -27,6 +27,7 @@ type Verdict struct {
 	Unfenced int      // updates of the external store that are lost or out of order
 	Late     int      // writes to the external store by holders that had lost the lock
 	Passed   int      // those of them that the store accepts although it checks tokens
+	Few      int      // operations that failed beyond the half that may, see Nemesis.half
 	Desk     []string // violated rules of the desk
 
 	NotLinearizable []string // keys
@@ -43,7 +44,7 @@ func (v *Verdict) Bad() bool {
 	if !v.Forgiven && v.Lost+v.Chain+len(v.NotLinearizable)+v.Overlap+v.Stale+v.Torn+len(v.Desk) > 0 {
 		return true
 	}
-	return v.Double+v.Ghost+v.Refused+v.Unfenced+len(v.Immortal)+len(v.Errors) > 0 || v.Leaked != ""
+	return v.Double+v.Ghost+v.Few+v.Refused+v.Unfenced+len(v.Immortal)+len(v.Errors) > 0 || v.Leaked != ""
 }
 
 // check compares a history with the final state of the servers.

@@ -76,6 +76,11 @@ func Controls() []Control {
 			}}},
 		{"wall clock", "a lease that its holder counts by the wall clock", "redis", "clock", lost,
 			variant{open: func(rdb redis.UniversalClient) rmw.Store { return newLeased(rdb, wallClock) }}},
+		{"no wait", "lockupdate whose calls fail at once while the proxy is away", "nutcracker", "proxy-kill",
+			func(v *Verdict) bool { return v.Few > 0 },
+			variant{open: func(rdb redis.UniversalClient) rmw.Store {
+				return lockupdate.New(rdb, lockupdate.Config{Lease: lease, MaxAttempts: 1000, MaxOutage: -1})
+			}}},
 		{"reads of replicas", "lockupdate with MasterReads, behind a proxy that reads from replicas", "codis-replicas", "none",
 			func(v *Verdict) bool { return len(v.NotLinearizable) > 0 },
 			variant{open: func(rdb redis.UniversalClient) rmw.Store {

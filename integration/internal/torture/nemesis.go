@@ -28,7 +28,9 @@ type Nemesis struct {
 	// forgets: the fault makes Redis lose acknowledged data. Such losses are counted, and break no promise
 	// of the stores.
 	forgets bool
-	least   time.Duration // the minimum duration of a cell
+	// half: at least half of the operations must be acknowledged, since calls wait until the fault is over.
+	half  bool
+	least time.Duration // the minimum duration of a cell
 
 	inject func(ctx context.Context, c *injection) error
 }

@@ -40,7 +40,7 @@ func atTheServer() []Nemesis {
 			inject: func(ctx context.Context, c *injection) error {
 				return c.killed(ctx, c.servers[c.rng.IntN(len(c.servers))])
 			}},
-		{Name: "proxy-kill", About: "the proxy is killed and starts again", every: 200 * time.Millisecond,
+		{Name: "proxy-kill", half: true, About: "the proxy is killed and starts again", every: 200 * time.Millisecond,
 			needs:  ownProxy,
 			inject: func(ctx context.Context, c *injection) error { return c.killed(ctx, c.proxies[0]) }},
 		{Name: "script-flush", About: "SCRIPT FLUSH: each EVALSHA may meet a server without its script", every: 5 * time.Millisecond,

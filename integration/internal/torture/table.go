@@ -53,13 +53,13 @@ func (r *Report) Table(w io.Writer) error {
 	}
 	if len(r.Controls) > 0 {
 		_, _ = fmt.Fprintln(w, "\nControls: stores with a mistake, which have to be caught.")
-		row("mistake", "where", "ops", "  ", "  found")
+		row("mistake", "where", "ops", "  ", " found")
 		for _, c := range r.Controls {
 			word := "caught"
 			if !c.Found {
 				word = "NOT CAUGHT"
 			}
-			row(c.Name, c.Control.Topology+"/"+c.Control.Nemesis, c.Operations, "  "+word, "  "+c.found())
+			row(c.Name, c.Control.Topology+"/"+c.Control.Nemesis, c.Operations, "  "+word, " "+c.found())
 		}
 		if err := table.Flush(); err != nil {
 			return err
@@ -143,7 +143,7 @@ func (v *Verdict) found() string {
 	all := []found{
 		{v.Lost, "lost"}, {v.Double, "double"}, {v.Ghost, "ghost"}, {v.Chain, "chain"}, {v.Overlap, "overlap"}, {v.Stale, "stale"},
 		{v.Unfenced, "unfenced"}, {v.Passed, "passed"},
-		{v.Torn, "torn"}, {len(v.NotLinearizable), "out of order"}, {len(v.Immortal), "immortal"},
+		{v.Few, "not written"}, {v.Torn, "torn"}, {len(v.NotLinearizable), "out of order"}, {len(v.Immortal), "immortal"},
 	}
 	most := slices.MaxFunc(all, func(a, b found) int { return a.n - b.n })
 	if most.n == 0 {
@@ -167,6 +167,7 @@ func (v *Verdict) broken() (lines []string) {
 		{v.Torn, "transfers are in no order that all lists agree on"},
 		{v.Unfenced, "updates of the external store are lost or out of order"},
 		{v.Passed, "late writes passed the token check"},
+		{v.Few, "operations failed beyond half of all: calls do not wait until the fault is over"},
 		{v.Refused, "sections were refused within one of the same name"},
 		{len(v.Desk), "rules of the desk are broken"},
 		{len(v.NotLinearizable), "keys have a history that no order explains"},
