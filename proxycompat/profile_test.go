@@ -3,6 +3,7 @@ package proxycompat_test
 import (
 	"math/big"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -286,5 +287,22 @@ func TestProxiesWithSpecialRules(t *testing.T) {
 		require.NoError(t, err)
 		err = p.Check(c.args...)
 		assert.Equal(t, c.passes, err == nil, "%s: %v: %v", c.profile, c.args, err)
+	}
+}
+
+// docs/guarantees.md names each profile that was made from sources alone as not proved, and no other.
+func TestGuaranteesNameUnobservedProfiles(t *testing.T) {
+	doc, err := os.ReadFile("../docs/guarantees.md")
+	require.NoError(t, err)
+	_, after, found := strings.Cut(string(doc), "Not proved yet: ")
+	require.True(t, found)
+	sentence, _, _ := strings.Cut(strings.ToLower(after), ".")
+	named := strings.Fields(strings.ReplaceAll(sentence, ",", " "))
+	for _, name := range proxycompat.Names() {
+		p, err := proxycompat.Lookup(name)
+		require.NoError(t, err)
+		about := strings.ReplaceAll(p.About(), "not observed", "")
+		unobserved := strings.Contains(about, "from its ") && !strings.Contains(about, "observed")
+		assert.Equal(t, unobserved, slices.Contains(named, strings.TrimSuffix(name, "-old")), name)
 	}
 }
