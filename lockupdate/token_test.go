@@ -2,6 +2,7 @@ package lockupdate_test
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -133,4 +134,178 @@ func TestNoTokenAfterUnlock(t *testing.T) {
 		require.ErrorIs(t, err, rmw.ErrInvalid)
 		assert.Empty(t, f.calls())
 	})
+}
+
+// lock.Token and WithLock within fn take the lock. If the key has changed since fn began, fn runs
+// again.
+func TestOnDemandToken(t *testing.T) {
+	for name, take := range map[string]func(ctx context.Context, s *lockupdate.Store) error{
+		"token": func(ctx context.Context, _ *lockupdate.Store) error {
+			token, err := locking.Token(ctx)
+			if again, _ := locking.Token(ctx); err == nil && (token == 0 || again != token) {
+				return errors.New("another token")
+			}
+			return err
+		},
+		"section": func(ctx context.Context, s *lockupdate.Store) error {
+			return s.WithLock(ctx, "s", func(context.Context) error { return nil })
+		},
+	} {
+		for _, changed := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f := newFixture(t, onDemand)
+					key := rmw.Key{Name: "s"}
+					f.warm(key)
+					calls := 0
+					res, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+						if calls++; changed && calls == 1 {
+							require.NoError(t, f.direct().Set(t.Context(), "s", "theirs", 0).Err())
+						}
+						if err := take(ctx, f.store); err != nil {
+							return rmw.Value{}, err
+						}
+						h, err := f.store.Inspect(t.Context(), "s")
+						assert.NoError(t, err)
+						assert.NotEmpty(t, h.Owner, "the lock is held")
+						return rmw.String(cur.Text() + "x"), nil
+					})
+					require.NoError(t, err)
+					if name == "token" {
+						assert.NotZero(t, res.Token)
+					}
+					if changed {
+						assert.Equal(t, 2, res.Attempts)
+						assert.Equal(t, "theirsx", f.text(key))
+					} else {
+						assert.Equal(t, 1, res.Attempts)
+						assert.Equal(t, "wwwx", f.text(key))
+					}
+				})
+			})
+		}
+	}
+}
+
+// If Token fails because another process holds the lock, fn handles the error, and its write is
+// guarded.
+func TestOnDemandTokenIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{LockOnDemand: true, MaxWait: time.Second})
+		other := f.another(lockupdate.Config{})
+		key := rmw.Key{Name: "s"}
+		for _, own := range []error{nil, errRoomFull} {
+			var held locking.Hold
+			_, err := f.store.Update(t.Context(), key, func(ctx context.Context, _ rmw.Value) (rmw.Value, error) {
+				var err error
+				held, err = other.Lock(t.Context(), "s")
+				require.NoError(t, err)
+				_, err = locking.Token(ctx)
+				require.ErrorIs(t, err, rmw.ErrContended)
+				return rmw.String("x"), own
+			})
+			if own != nil {
+				require.Equal(t, own, err, "an error of fn is returned as it is")
+			} else {
+				require.ErrorIs(t, err, rmw.ErrContended)
+			}
+			require.NoError(t, held.Unlock())
+			lockupdate.Settle(other)
+			f.settle()
+			time.Sleep(2 * time.Second)
+		}
+		_, err := f.store.Update(t.Context(), key, appendText("x"))
+		require.NoError(t, err)
+	})
+}
+
+// Token stops waiting for the lock when its ctx ends, and the update goes on.
+func TestOnDemandTokenEndsWithItsCtx(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, onDemand)
+		other := f.another(lockupdate.Config{})
+		var held locking.Hold
+		res, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			if held == nil {
+				var err error
+				held, err = other.Lock(t.Context(), "s")
+				require.NoError(t, err)
+				began := time.Now()
+				short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+				defer cancel()
+				_, err = locking.Token(short)
+				assert.ErrorIs(t, err, context.DeadlineExceeded)
+				assert.Equal(t, 50*time.Millisecond, time.Since(began))
+				time.AfterFunc(time.Second, func() { assert.NoError(t, held.Unlock()) })
+			}
+			return rmw.String(cur.Text() + "x"), nil
+		})
+		require.NoError(t, err)
+		assert.Equal(t, 1, res.Attempts)
+		assert.Equal(t, "x", f.text(rmw.Key{Name: "s"}))
+	})
+}
+
+// An fn that asks for a token keeps its place in front of the calls that joined behind it, also if it
+// asks in vain, panics or runs again.
+func TestOnDemandTokenKeepsItsPlace(t *testing.T) {
+	for name, end := range map[string]func(f *fixture, attempt int){
+		"return": func(*fixture, int) {},
+		"panic":  func(*fixture, int) { panic("a bug") },
+		"again": func(f *fixture, attempt int) {
+			if attempt == 1 {
+				f.direct().Set(f.t.Context(), "s", "theirs", 0)
+			}
+		},
+	} {
+		for _, refused := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f := newFixture(t, onDemand)
+					other := f.another(lockupdate.Config{})
+					key := rmw.Key{Name: "s"}
+					f.warm(key)
+					var behind *pendingCall
+					attempt := 0
+					fn := func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+						attempt++
+						if behind == nil {
+							var held locking.Hold
+							if refused {
+								var err error
+								held, err = other.Lock(t.Context(), "s")
+								require.NoError(t, err)
+							}
+							behind = start(t.Context(), f.store, key, appendText("2"))
+							synctest.Wait()
+							short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+							defer cancel()
+							_, err := locking.Token(short)
+							if refused {
+								assert.ErrorIs(t, err, context.DeadlineExceeded)
+								require.NoError(t, held.Unlock())
+							} else {
+								assert.NoError(t, err)
+							}
+						}
+						time.Sleep(time.Second)
+						assert.False(t, behind.ended(), "the call behind has run")
+						end(f, attempt)
+						return rmw.String(cur.Text() + "1"), nil
+					}
+					func() {
+						defer func() { _ = recover() }()
+						_, err := f.store.Update(t.Context(), key, fn)
+						assert.NoError(t, err)
+					}()
+					<-behind.done
+					require.NoError(t, behind.err)
+					assert.Equal(t, 1, behind.res.Attempts)
+					assert.Equal(t, map[string]string{"return": "www12", "panic": "www2", "again": "theirs12"}[name], f.text(key))
+					f.waitReleases()
+					assert.Zero(t, f.direct().Exists(t.Context(), lock+"s").Val())
+				})
+			})
+		}
+	}
 }

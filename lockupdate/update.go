@@ -48,11 +48,7 @@ func (s *Store) updateUnlocked(ctx context.Context, key rmw.Key, lock string, ca
 	case held:
 		return call.UpdateContended()
 	}
-	writes := call.CallUnlocked(value)
-	switch {
-	case call.AskedForToken():
-		return call.FinishToken()
-	case !writes:
+	if !call.CallUnlocked(value) {
 		return call.LeaveUnlocked("", nil)
 	}
 	if answered, err := call.CommitUnlocked(); answered {

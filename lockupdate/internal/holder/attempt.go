@@ -3,7 +3,6 @@ package holder
 import (
 	"context"
 	"errors"
-
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -26,24 +25,14 @@ type Attempt struct {
 	err      error          // of fn, or of its value
 }
 
-// call calls fn with ctx. caller is the ctx of the caller.
+// call calls fn with ctx, traces its reads of a hash, and records its results. caller is the ctx
+// of the caller.
 func (a *Attempt) call(caller context.Context, ctx *lease.Context) {
-	next, trace, err := a.run(ctx)
-	a.finish(caller, ctx, next, trace, err)
-}
-
-// run calls fn, and traces its reads of a hash.
-func (a *Attempt) run(ctx *lease.Context) (next rmw.Value, trace *rmw.Trace, err error) {
-	given := a.given
+	given, trace := a.given, (*rmw.Trace)(nil)
 	if a.key.Kind == rmw.KindHash && given.Exists() {
 		given, trace = given.Traced()
 	}
-	next, err = a.fn(ctx, given)
-	return next, trace, err
-}
-
-// finish records the results of fn.
-func (a *Attempt) finish(caller context.Context, ctx *lease.Context, next rmw.Value, trace *rmw.Trace, err error) {
+	next, err := a.fn(ctx, given)
 	ctx.End(nil)
 	a.token = ctx.Drawn(0)
 	a.reads = readSetOf(trace, next, err)

@@ -35,7 +35,8 @@ var transitions = map[state][]state{
 		left,     // ctx, Config.MaxWait or Close ended the wait
 	},
 	unlocked: {
-		queued, // contended, or fn asked for a token: it takes the lock
+		queued,   // another process holds the lock
+		returned, // fn returned
 	},
 	running: {
 		returned, // fn returned
@@ -64,6 +65,7 @@ type Call struct {
 	lock    string
 	section bool // a call of Lock, without fn
 	noWait  bool
+	of      *Call // for which the section is: fn of that runs without the lock, and asks for a token
 	arrived time.Time
 	asked   time.Time // when it last began to wait for the lock
 	entered bool      // a function of it has run under the lock
@@ -73,7 +75,7 @@ type Call struct {
 	// Guarded by queue.mu. While the state is running or answered, they belong to the
 	// caller's goroutine, as does the Attempt.
 	state        state
-	taking       *taking // fn runs without the lock, and takes it for a token
+	taking       *taking // of an fn without the lock; nil: it has not asked for a token
 	prev, next   *Call
 	blockedSince time.Time     // since when it waits for others; zero: it does not
 	waited       time.Duration // before that
@@ -96,32 +98,42 @@ func (s *Queues) NewUpdate(ctx context.Context, key rmw.Key, lock string, fn rmw
 // goOn waits for the lock, calls fn and waits for the commit, until the call is answered.
 func (c *Call) goOn() (rmw.Result, error) {
 	for {
-		if c.start() == left || c.runFn() {
+		if c.start() == left {
 			return c.result, c.unknown(c.err)
+		}
+		if c.runFn() {
+			return c.result, c.err
 		}
 	}
 }
 
 // Lock takes the lock for a critical section. With noWait it does not wait.
-func (s *Queues) Lock(ctx context.Context, name, lock string, noWait bool) (*lease.Context, error) {
-	for {
+func (s *Queues) Lock(ctx context.Context, name, lock string, noWait bool) (held *lease.Context, err error) {
+	for held == nil && err == nil {
 		c := s.newCall(ctx, rmw.Key{Name: name}, lock)
 		c.section, c.noWait = true, noWait
-		if !s.join(c) {
-			c.err = c.fail("lock", errTaken)
-			c.emitRefused()
-			return nil, c.err
-		}
-		switch c.start() {
-		case running:
-			held := s.keeper.Enter(c.caller(c.ctx), c.lease, true, c.asked)
-			c.emitWaited()
-			return held, nil
-		case left:
-			return nil, c.err
-		}
-		// Orphaned: the lock was lost before the caller knew that it had it.
+		held, err = c.enter()
 	}
+	return held, err
+}
+
+// enter waits for the critical section of a call. It returns neither it nor an error if the
+// lock was lost before the caller knew that it had it.
+func (c *Call) enter() (*lease.Context, error) {
+	if !c.queues.join(c) {
+		c.err = c.fail(c.op(), errTaken)
+		c.emitRefused()
+		return nil, c.err
+	}
+	switch c.start() {
+	case running:
+		held := c.queues.keeper.Enter(c.caller(c.ctx), c.lease, true, c.asked)
+		c.emitWaited()
+		return held, nil
+	case left:
+		return nil, c.err
+	}
+	return nil, nil
 }
 
 var errTaken = fmt.Errorf("%w: the lock is taken", rmw.ErrContended)
@@ -254,27 +266,20 @@ func (c *Call) leave(why error) state {
 func (c *Call) runFn() (done bool) {
 	c.held, c.entered = c.queues.keeper.Enter(c.caller(c.ctx), c.lease, false, c.asked), true
 	c.emitWaited()
-	c.callFn()
-	return !c.queue.complete(c) && c.commitOrphaned()
+	c.callFn((*Call).abandon)
+	return !c.complete() && c.commitOrphaned()
 }
 
-// callFn calls fn with the ctx c.held.
-func (c *Call) callFn() {
+// callFn calls fn with the ctx c.held, and abandon after a panic or runtime.Goexit.
+func (c *Call) callFn(abandon func(*Call)) {
 	returned := false
 	defer func() {
-		if !returned { // by a panic or runtime.Goexit
-			c.awaitTaking()
+		if !returned {
 			c.held.End(nil)
-			if c.lease == nil {
-				c.queue.leaveUnlocked(c)
-			} else {
-				c.queue.abandon(c)
-			}
+			abandon(c)
 		}
 	}()
-	next, trace, err := c.Attempt.run(c.held)
-	c.awaitTaking() // which writes to c as well
-	c.finish(c.ctx, c.held, next, trace, err)
+	c.Attempt.call(c.ctx, c.held)
 	returned = true
 }
 
@@ -305,7 +310,7 @@ func (c *Call) waitedFor() time.Duration {
 
 // op names the operation of a call that was not dispatched, in errors.
 func (c *Call) op() string {
-	if c.section {
+	if c.section && c.of == nil {
 		return "lock"
 	}
 	return "acquire"

@@ -14,10 +14,6 @@ func (h *holder) dispatchLocked() {
 	}
 	h.startLocked(c)
 	h.dispatched, h.invalid, h.idleSince = time.Now(), false, time.Time{}
-	if c.taking != nil { // its fn runs already, on a value that was read without the lock
-		h.invalid = !c.given.Equal(h.batch.value)
-		return
-	}
 	c.attempts++
 	c.given = h.batch.value
 }
@@ -47,9 +43,10 @@ func (h *holder) canBatchLocked(c *Call) bool {
 	}
 }
 
-// complete takes what c's fn has returned, and dispatches the next call. It returns false if
+// complete takes what fn has returned, and dispatches the next call. It returns false if
 // the call was orphaned.
-func (q *waitQueue) complete(c *Call) bool {
+func (c *Call) complete() bool {
+	q := c.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if c.state == orphaned {
@@ -71,7 +68,8 @@ func (q *waitQueue) complete(c *Call) bool {
 }
 
 // abandon goes on without a call after a panic, or a Goexit, of its fn.
-func (q *waitQueue) abandon(c *Call) {
+func (c *Call) abandon() {
+	q := c.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if c.state == orphaned {

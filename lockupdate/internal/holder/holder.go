@@ -94,7 +94,7 @@ func (h *holder) detachedLocked() bool { return h.holderState == nil }
 
 // takenLocked reports whether a call runs.
 func (h *holder) takenLocked() bool {
-	return h.running != nil || h.queue.unlocked != nil || h.detachedLocked()
+	return h.running != nil || h.queue.runsUnlockedLocked() || h.detachedLocked()
 }
 
 // busyLocked reports whether a call that joins the empty queue must wait.
@@ -236,10 +236,10 @@ func (h *holder) nextLocked() (do step, left time.Duration) {
 		h.running.setLocked(orphaned)
 		h.running = nil
 		return stop, 0
-	case h.queue.unlocked != nil && h.lost: // its fn runs for longer than Config.MaxHold
+	case h.queue.runsUnlockedLocked() && h.lost: // its fn runs for longer than Config.MaxHold
 		h.queue.unlocked = nil
 		return stop, 0
-	case h.running != nil || h.queue.unlocked != nil:
+	case h.running != nil || h.queue.runsUnlockedLocked():
 		return wait, 0
 	case h.lost || h.yield:
 		return stop, 0

@@ -13,98 +13,105 @@ import (
 // UpdateNested is an Update within a critical section of the same lock: the lock is held,
 // and this goroutine reads, calls fn and commits until the guard lets a commit through.
 func (c *Call) UpdateNested(outer *lease.Context) (rmw.Result, error) {
-	ctx := c.ctx
-	given, err := c.queues.transport.Read(ctx, c.key)
+	given, err := c.queues.transport.Read(c.ctx, c.key)
 	if err != nil {
-		return c.failure(), c.fail("read", redisx.Blame(ctx, err))
+		return c.answerAlone("read", err)
 	}
 	for c.given = given; ; {
-		c.attempts++
-		held := outer.Nested(ctx)
-		func() {
-			defer held.End(nil) // also after a panic or runtime.Goexit
-			c.call(ctx, held)
-		}()
-		switch {
-		case c.err != nil:
-			return c.failure(), c.err
-		case !c.wrote:
-			return c.success(), nil
+		if !c.callAlone(outer.Nested(c.ctx), func(*Call) {}) {
+			return c.answerAlone("", nil)
 		}
-		res, err := c.commitAlone()
-		switch {
-		case err != nil:
-			return c.failure(), c.unknown(c.fail("commit", redisx.Blame(ctx, err)))
-		case res.Stored:
-			return c.success(), nil
-		case c.attempts >= c.queues.options.MaxAttempts:
-			return c.failure(), c.fail("commit", rmw.ErrContended)
+		if answered, err := c.commitAlone(); answered {
+			return c.answerAlone("commit", err)
 		}
-		c.given = res.Now
 	}
+}
+
+// callAlone calls fn with the ctx held, on a value that no other call waits for. It reports
+// whether there is something to commit.
+func (c *Call) callAlone(held *lease.Context, abandon func(*Call)) (writes bool) {
+	c.attempts++
+	c.held = held
+	c.callFn(abandon)
+	return c.err == nil && c.wrote
 }
 
 // commitAlone writes the value of fn if the key still holds the value that fn was given. No other
-// call depends on this commit.
-func (c *Call) commitAlone() (driver.CommitResult, error) {
+// call depends on this commit. It reports whether the call is answered: if not, fn must run again.
+func (c *Call) commitAlone() (answered bool, err error) {
 	res, err := c.queues.transport.Commit(c.ctx, c.request())
 	switch {
-	case err == nil && res.Stored && res.Now.Exists():
-		c.rebase(res.Now)
-	case err == nil && !res.Stored:
+	case err != nil:
+		return true, err
+	case !res.Stored:
 		c.emit(event.Conflicted, 0, nil)
+		return c.refused(res.Now)
+	case res.Now.Exists():
+		c.rebase(res.Now)
 	}
-	return res, err
+	return true, nil
+}
+
+// refused has fn run again on the value that the key holds now, unless the call is answered by an
+// error.
+func (c *Call) refused(now rmw.Value) (answered bool, err error) {
+	switch c.given = now; {
+	case c.held.Overdue() != nil:
+		return true, c.held.Overdue()
+	case c.attempts >= c.queues.options.MaxAttempts:
+		return true, rmw.ErrContended
+	}
+	return false, nil
+}
+
+// answerAlone returns the answer of a call that commits alone. err is the error of op, if that
+// failed.
+func (c *Call) answerAlone(op string, err error) (rmw.Result, error) {
+	if err != nil {
+		c.err = c.fail(op, redisx.Blame(c.ctx, err))
+	}
+	if c.err != nil {
+		return c.failure(), c.unknown(c.err)
+	}
+	return c.success(), nil
 }
 
 // commitOrphaned commits a call that lost the lock while fn ran: the guard still tells
-// whether fn's value is right. It returns false if the call waits for the lock again.
-func (c *Call) commitOrphaned() (done bool) {
-	stored, err := c.tryOrphaned()
-	c.result = c.failure()
-	switch {
-	case err != nil:
-	case stored:
-		c.result = c.success()
-	case c.held.Overdue() != nil:
-		err = c.fail("commit", c.held.Overdue())
-	case c.attempts >= c.queues.options.MaxAttempts:
-		err = c.fail("commit", rmw.ErrContended)
-	default:
-		c.queue.mu.Lock()
-		c.setLocked(queued)
-		c.queue.mu.Unlock()
-		c.queues.join(c)
-		return false
+// whether fn's value is right. It reports whether the call is answered: if not, it waits for the
+// lock again.
+func (c *Call) commitOrphaned() (answered bool) {
+	answered, err := c.tryOrphaned()
+	if answered {
+		c.result, c.err = c.answerAlone("commit", err)
+		return true
 	}
-	c.err = err
-	return true
+	c.queue.mu.Lock()
+	c.setLocked(queued)
+	c.queue.mu.Unlock()
+	c.queues.join(c)
+	return false
 }
 
 // tryOrphaned writes the value of fn if the key still holds the value that fn was given. If fn
 // wants nothing written, it compares only.
-func (c *Call) tryOrphaned() (stored bool, err error) {
+func (c *Call) tryOrphaned() (answered bool, err error) {
 	if c.err != nil && (c.ctx.Err() != nil || errors.Is(c.err, rmw.ErrLockLost)) {
-		return false, c.err
+		return true, nil
 	}
-	if !c.wrote {
-		now, err := c.queues.transport.Read(c.ctx, c.key)
-		switch {
-		case c.err != nil && (err != nil || now.Equal(c.given)):
-			return false, c.err
-		case err != nil:
-			return false, c.fail("commit", redisx.Blame(c.ctx, err))
+	if c.wrote {
+		if !c.request().Whole() {
+			// fn may have been given the value of an earlier call, and that commit was refused since,
+			// so that all of it is compared.
+			c.reads = driver.ReadSet{}
 		}
-		return now.Equal(c.given), nil
+		return c.commitAlone()
 	}
-	if !c.request().Whole() {
-		// fn may have been given the value of an earlier call, and that commit was refused since,
-		// so that all of it is compared.
-		c.reads = driver.ReadSet{}
+	now, err := c.queues.transport.Read(c.ctx, c.key)
+	switch {
+	case c.err == nil && err != nil:
+		return true, err
+	case err != nil || now.Equal(c.given):
+		return true, nil
 	}
-	res, err := c.commitAlone()
-	if err != nil {
-		return false, c.fail("commit", redisx.Blame(c.ctx, err))
-	}
-	return res.Stored, nil
+	return c.refused(now)
 }

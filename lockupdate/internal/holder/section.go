@@ -35,6 +35,6 @@ func (h *holder) LeaseLost() {
 	if h.running != nil {
 		h.running.setLocked(orphaned)
 	}
-	h.over = true
+	h.over, h.queue.unlocked = true, nil // the section was that of the call without the lock, if there is one
 	h.attachLocked(h.finish)
 }

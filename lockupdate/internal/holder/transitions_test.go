@@ -119,6 +119,16 @@ var scenarios = map[string]func(t *testing.T){
 		again := r.NewUpdate(t.Context(), rmw.Key{Name: testKey}, testLock, appendText("a,"))
 		require.False(t, again.EnterUnlocked(), "the key is contended")
 	},
+	"a held lock, without the lock": func(t *testing.T) {
+		r := newRig(t, &server{}, Options{})
+		require.NoError(t, r.gate.Enter())
+		defer r.gate.Leave()
+		c := r.NewUpdate(t.Context(), rmw.Key{Name: testKey}, testLock, appendText("a,"))
+		require.True(t, c.EnterUnlocked())
+		res, err := c.UpdateContended()
+		require.NoError(t, err)
+		require.Equal(t, 1, res.Attempts)
+	},
 	"the lease is lost and ctx ends before the caller knows": func(t *testing.T) {
 		r := newRig(t, &server{}, Options{})
 		require.NoError(t, r.gate.Enter())

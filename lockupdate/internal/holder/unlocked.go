@@ -81,49 +81,26 @@ func (c *Call) awaitRelease(released <-chan struct{}) {
 // there is something to commit.
 func (c *Call) CallUnlocked(given rmw.Value) (writes bool) {
 	c.given = given
-	c.attempts++
-	c.held = c.queues.keeper.EnterUnlocked(c.ctx, c.key.Name, c)
-	c.callFn()
+	c.callAlone(c.queues.keeper.EnterUnlocked(c.ctx, c.key.Name, c), (*Call).leaveUnlocked)
+	c.endTaking()
 	return c.err == nil && c.wrote
-}
-
-// AskedForToken reports whether fn has asked for a token, so that FinishToken must follow.
-func (c *Call) AskedForToken() bool {
-	c.queue.mu.Lock()
-	defer c.queue.mu.Unlock()
-	return c.taking != nil
 }
 
 // CommitUnlocked writes the value of fn. It reports whether the call is answered: if not,
 // the key has changed since it was read.
-func (c *Call) CommitUnlocked() (answered bool, err error) {
-	res, err := c.commitAlone()
-	switch {
-	case err != nil || res.Stored:
-		return true, err
-	case c.held.Overdue() != nil:
-		return true, c.held.Overdue()
-	case c.attempts >= c.queues.options.MaxAttempts:
-		return true, rmw.ErrContended
-	}
-	return false, nil
-}
+func (c *Call) CommitUnlocked() (answered bool, err error) { return c.commitAlone() }
 
 // LeaveUnlocked ends a call that ran without the lock. err is the error of op, if that
 // failed.
 func (c *Call) LeaveUnlocked(op string, err error) (rmw.Result, error) {
-	c.queue.leaveUnlocked(c)
-	switch {
-	case err != nil:
-		return c.failure(), c.unknown(c.fail(op, redisx.Blame(c.ctx, err)))
-	case c.err != nil:
-		return c.failure(), c.err
-	}
-	return c.success(), nil
+	c.leaveUnlocked()
+	return c.answerAlone(op, err)
 }
 
 // leaveUnlocked goes on with the calls behind one that ran without the lock.
-func (q *waitQueue) leaveUnlocked(c *Call) {
+func (c *Call) leaveUnlocked() {
+	c.endTaking()
+	q := c.queue
 	q.mu.Lock()
 	if q.unlocked == c {
 		q.unlocked = nil
@@ -135,6 +112,7 @@ func (q *waitQueue) leaveUnlocked(c *Call) {
 		h.wakeLocked()
 	}
 	q.mu.Unlock()
+	c.leaveTaken()
 	q.queues.removeIdle(q)
 }
 
@@ -157,10 +135,12 @@ func (c *Call) takeLocked() (queued bool) {
 	return true
 }
 
-// taking is a call of Token within an fn that runs without the lock.
+// taking is a critical section for an fn that was called without the lock, and asks for a token.
 type taking struct {
-	done chan struct{} // closed with err
-	err  error
+	done    chan struct{} // closed with the others
+	lease   *lease.Lease
+	section *lease.Context
+	err     error
 }
 
 // LockName implements lease.Taker.
@@ -172,67 +152,58 @@ func (c *Call) LockName() string { return c.lock }
 func (c *Call) TakeLock(ctx context.Context) (*lease.Lease, error) {
 	c.queue.mu.Lock()
 	t := c.taking
-	if t == nil {
+	if t == nil && c.state == unlocked && c.queue.unlocked == c {
 		t = &taking{done: make(chan struct{})}
 		c.taking = t
-		if c.takeLocked() {
-			c.queues.gate.Go(func() { c.take(t) })
-		} else {
-			t.err = fmt.Errorf("%w: fn has run for longer than Config.MaxHold", rmw.ErrLockLost)
-			close(t.done)
-		}
+		c.queues.gate.Go(func() { c.take(t) })
 	}
 	c.queue.mu.Unlock()
+	if t == nil {
+		return nil, fmt.Errorf("%w: fn has run for longer than Config.MaxHold, or has returned", rmw.ErrLockLost)
+	}
 	select {
 	case <-t.done:
-		return c.lease, t.err
+		return t.lease, t.err
 	case <-ctx.Done():
 		return nil, redisx.EndOf(ctx)
 	}
 }
 
-// take waits for the lock.
+// take takes the lock for a critical section, in front of the calls behind c.
 func (c *Call) take(t *taking) {
 	defer close(t.done)
-	if c.start() == left {
-		t.err = c.err
-		return
+	for t.section == nil && t.err == nil {
+		s := c.queues.newCall(c.ctx, c.key, c.lock)
+		s.section, s.of, s.attempts = true, c, c.attempts
+		t.section, t.err = s.enter()
+		t.lease = s.lease
+		c.waited, c.asked = c.waited+s.waited, s.asked
 	}
-	c.held.Attach(c.lease, c.key.Label, c.asked)
-	c.entered = true
+	if t.err == nil {
+		c.held.Attach(t.lease, c.key.Label, c.asked)
+		c.entered = true
+	}
 }
 
-// awaitTaking waits until the lock is taken, or the wait for it has ended, if fn has asked
-// for a token.
-func (c *Call) awaitTaking() {
+// endTaking waits until the lock is taken, or the wait for it has ended, if fn has asked
+// for a token. From then on, fn cannot.
+func (c *Call) endTaking() {
 	c.queue.mu.Lock()
+	c.setLocked(returned)
 	t := c.taking
 	c.queue.mu.Unlock()
 	if t != nil {
 		<-t.done
+		c.err = cmp.Or(c.err, t.err)
 	}
 }
 
-// FinishToken goes on with a call after its fn asked for a token: under the lock, if it could be taken.
-func (c *Call) FinishToken() (rmw.Result, error) {
-	c.queue.mu.Lock()
-	t, ended := c.taking, c.state == left
-	c.taking = nil
-	c.queue.mu.Unlock()
-	switch {
-	case ended: // the wait for the lock has
-		return c.failure(), cmp.Or(c.err, t.err)
-	case t.err == nil && (c.queue.complete(c) || !c.commitOrphaned()):
-		return c.goOn()
-	case t.err == nil:
-		return c.result, c.unknown(c.err)
-	case c.err != nil || !c.wrote:
-		return c.LeaveUnlocked("", nil)
+// leaveTaken leaves the critical section, if fn has asked for a token.
+func (c *Call) leaveTaken() {
+	if t := c.taking; t != nil && t.section != nil {
+		t.section.Leave()
+		t.section = nil
 	}
-	if answered, err := c.CommitUnlocked(); answered {
-		return c.LeaveUnlocked("commit", err)
-	}
-	return c.UpdateContended()
 }
 
 // UpdateUnderLock calls fn under the lock, and writes its value.
@@ -242,8 +213,18 @@ func (c *Call) UpdateUnderLock() (rmw.Result, error) {
 }
 
 // UpdateContended is UpdateUnderLock for a call that could not run without the lock. The updates
-// of the key take the lock for a while, this one first.
+// of the key take the lock for a while, this one first. If fn has asked for a token, the call goes
+// on in that critical section.
 func (c *Call) UpdateContended() (rmw.Result, error) {
+	for k, t := c.queues.keeper, c.taking; t != nil && k.Err(t.lease) == nil; {
+		if !c.callAlone(k.Enter(c.caller(c.ctx), t.lease, false, c.asked), (*Call).leaveUnlocked) {
+			return c.LeaveUnlocked("", nil)
+		}
+		if answered, err := c.commitAlone(); answered {
+			return c.LeaveUnlocked("commit", err)
+		}
+	}
+	c.leaveTaken()
 	c.queues.markContended(c.lock)
 	c.queue.mu.Lock()
 	inFront := c.takeLocked()

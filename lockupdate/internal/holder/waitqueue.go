@@ -38,12 +38,19 @@ func (q *waitQueue) joinLocked(c *Call) bool {
 		return false
 	}
 	c.queue = q
-	if q.first != nil || q.unlocked != nil || h != nil && h.busyLocked() {
-		if c.blockedSince = c.arrived; c.attempts > 0 {
-			c.blockedSince = time.Now()
+	if c.of != nil && q.unlocked == c.of {
+		q.pushFrontLocked([]*Call{c})
+		if h != nil {
+			h.wakeLocked()
 		}
+	} else {
+		if q.first != nil || q.unlocked != nil || h != nil && h.busyLocked() {
+			if c.blockedSince = c.arrived; c.attempts > 0 {
+				c.blockedSince = time.Now()
+			}
+		}
+		q.pushLocked(c)
 	}
-	q.pushLocked(c)
 	if h == nil {
 		q.startLocked()
 		return true
@@ -53,6 +60,12 @@ func (q *waitQueue) joinLocked(c *Call) bool {
 		h.wakeLocked()
 	}
 	return true
+}
+
+// runsUnlockedLocked reports whether a call runs without the lock, and does not ask for it, so
+// that no other call runs.
+func (q *waitQueue) runsUnlockedLocked() bool {
+	return q.unlocked != nil && (q.first == nil || q.first.of != q.unlocked)
 }
 
 // startLocked starts a holder, from within a call that the gate has admitted.
