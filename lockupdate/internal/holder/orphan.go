@@ -85,9 +85,6 @@ func (c *Call) commitOrphaned() (answered bool) {
 		c.result, c.err = c.answerAlone("commit", err)
 		return true
 	}
-	c.queue.mu.Lock()
-	c.setLocked(queued)
-	c.queue.mu.Unlock()
 	c.queues.join(c)
 	return false
 }

@@ -80,8 +80,7 @@ func (s *Queues) addUnreleased(lock string, err error) {
 		lock, s.options.Expiry, err))
 }
 
-// join puts c at the end of the queue of its lock. It returns false if c would have to
-// wait and must not.
+// join puts c into the queue of its lock; see joinLocked.
 func (s *Queues) join(c *Call) bool {
 	for {
 		q := s.queueOf(c.lock)

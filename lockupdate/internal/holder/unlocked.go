@@ -22,8 +22,7 @@ const (
 )
 
 // EnterUnlocked reports whether the call may run without the lock, as far as this process
-// knows; it waits for a release in flight. If so, LeaveUnlocked, FinishToken or UpdateContended
-// must follow.
+// knows; it waits for a release in flight. If so, LeaveUnlocked or UpdateContended must follow.
 func (c *Call) EnterUnlocked() bool {
 	if c.queues.isContended(c.lock) {
 		return false
@@ -114,25 +113,6 @@ func (c *Call) leaveUnlocked() {
 	q.mu.Unlock()
 	c.leaveTaken()
 	q.queues.removeIdle(q)
-}
-
-// takeLocked has a call that ran without the lock, or is about to, take the lock: in front
-// of the calls that joined behind it.
-func (c *Call) takeLocked() (queued bool) {
-	q := c.queue
-	if q.unlocked != c { // it ran for longer than Config.MaxHold
-		return false
-	}
-	q.unlocked = nil
-	c.blockedSince = time.Now()
-	q.pushFrontLocked([]*Call{c})
-	if q.holder == nil {
-		q.startLocked()
-	} else {
-		q.holder.dispatchLocked()
-		q.holder.wakeLocked()
-	}
-	return true
 }
 
 // taking is a critical section for an fn that was called without the lock, and asks for a token.
@@ -226,16 +206,7 @@ func (c *Call) UpdateContended() (rmw.Result, error) {
 	}
 	c.leaveTaken()
 	c.queues.markContended(c.lock)
-	c.queue.mu.Lock()
-	inFront := c.takeLocked()
-	if !inFront {
-		c.setLocked(queued)
-	}
-	c.queue.mu.Unlock()
-	if !inFront {
-		c.queues.join(c)
-	}
-	return c.goOn()
+	return c.UpdateUnderLock()
 }
 
 // isContended reports whether updates of a key take the lock.

@@ -32,23 +32,30 @@ type waitQueue struct {
 	removed      bool          // from Queues
 }
 
+// joinLocked puts c at the end of the queue, or in front of it if the calls wait for c. It returns
+// false if c would have to wait and must not.
 func (q *waitQueue) joinLocked(c *Call) bool {
 	h := q.holder
 	if c.noWait && (q.first != nil || q.unlocked != nil || h != nil && !h.idleLocked()) {
 		return false
 	}
 	c.queue = q
-	if c.of != nil && q.unlocked == c.of {
+	switch ahead := q.unlocked; {
+	case ahead != nil && (ahead == c || ahead == c.of):
+		if ahead == c {
+			q.unlocked = nil
+		}
 		q.pushFrontLocked([]*Call{c})
 		if h != nil {
 			h.wakeLocked()
 		}
-	} else {
-		if q.first != nil || q.unlocked != nil || h != nil && h.busyLocked() {
-			if c.blockedSince = c.arrived; c.attempts > 0 {
-				c.blockedSince = time.Now()
-			}
+	case q.first != nil || ahead != nil || h != nil && h.busyLocked():
+		if c.blockedSince = c.arrived; c.attempts > 0 {
+			c.blockedSince = time.Now()
 		}
+		fallthrough
+	default:
+		c.setLocked(queued)
 		q.pushLocked(c)
 	}
 	if h == nil {
