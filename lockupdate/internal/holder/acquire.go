@@ -166,58 +166,35 @@ func (h *holder) awaitStore(o *transport.Outage, err error) {
 }
 
 // awaitTurn lets other processes go first that waited when this Store last released the
-// lock. It returns the first call that still waits, or nil.
+// lock. It returns the first call that still waits, or nil. The reply to a release in flight may
+// tell that they wait: once we hold the lock again it would be too late. The release may hang:
+// awaitTurn waits no longer for it than for another poll.
 func (h *holder) awaitTurn() *Call {
-	h.awaitRelease()
 	for {
 		h.queue.mu.Lock()
-		first := h.queue.first
-		if h.previous = 0; h.queue.releasing != nil {
-			h.previous = h.queue.releasing.owner
+		first, r, released := h.queue.first, h.queue.releasing, (chan struct{})(nil)
+		switch {
+		case r == nil:
+			h.previous = 0
+		case h.previous != r.owner:
+			h.previous, released = r.owner, r.released
 		}
 		away := h.queue.backoffUntil - h.queues.keeper.Now()
 		h.queue.mu.Unlock()
-		if first == nil || away <= 0 || h.queues.gate.Closed() {
+		switch {
+		case released != nil:
+			h.rest(h.queues.options.Poll.Max, released)
+		case first == nil || away <= 0 || h.queues.gate.Closed():
 			return first
+		default:
+			h.blockedAt(time.Now())
+			h.rest(away, nil)
 		}
-		h.blockedAt(time.Now())
-		h.rest(away, nil)
 	}
 }
 
-// awaitRelease waits for the reply to our last release, which may tell that other
-// processes wait: once we hold the lock again it would be too late. The release may hang:
-// it waits no longer than for another poll.
-func (h *holder) awaitRelease() {
-	h.queue.mu.Lock()
-	var released chan struct{}
-	if r := h.queue.releasing; r != nil && r.owner != h.previous {
-		released = r.released
-	}
-	h.queue.mu.Unlock()
-	if released != nil {
-		h.rest(h.queues.options.Poll.Max, released)
-	}
-}
-
-// rest waits for d or for over, but not when no call waits any more, nor when the Store is
-// closed. A call that joins meanwhile waits, too: it is no reason to poll.
+// rest sleeps while a call waits. A call that joins meanwhile waits, too: it is no reason to poll.
 func (h *holder) rest(d time.Duration, over <-chan struct{}) {
-	h.setTimer(d)
-	defer h.timer.Stop()
-	closing := h.queues.gate.Closing
-	if h.queues.gate.Closed() {
-		closing = nil // the calls that are left go on
-	}
-	for h.queue.head() != nil {
-		select {
-		case <-h.timer.C:
-			return
-		case <-over:
-			return
-		case <-closing:
-			return
-		case <-h.woken:
-		}
+	for end := time.Now().Add(d); h.queue.head() != nil && h.sleep(time.Until(end), over); {
 	}
 }

@@ -41,7 +41,6 @@ type holderState struct {
 	acquiring
 	label string        // of the first key; "" after a critical section
 	woken chan struct{} // of size one
-	timer *time.Timer
 
 	// Guarded by queue.mu.
 	polling    bool      // another process holds the lock
@@ -125,23 +124,23 @@ func (h *holder) wakeLocked() {
 	}
 }
 
-// sleep waits for d, or until the holder is woken, or for over.
-func (h *holder) sleep(d time.Duration, over <-chan struct{}) {
-	h.setTimer(d)
-	defer h.timer.Stop()
+// sleep waits for d, for over, or until the Store is closed. It reports whether it was the holder
+// that was woken instead.
+func (h *holder) sleep(d time.Duration, over <-chan struct{}) (woken bool) {
+	closing := h.queues.gate.Closing
+	if h.queues.gate.Closed() {
+		closing = nil // the calls that are left go on
+	}
+	t := h.queues.timer(d)
+	defer h.queues.stop(t)
 	select {
-	case <-h.timer.C:
-	case <-h.woken:
+	case <-t.C:
 	case <-over:
+	case <-closing:
+	case <-h.woken:
+		return true
 	}
-}
-
-func (h *holder) setTimer(d time.Duration) {
-	if h.timer == nil {
-		h.timer = time.NewTimer(d)
-	} else {
-		h.timer.Reset(d)
-	}
+	return false
 }
 
 func (h *holder) run() {
@@ -206,12 +205,10 @@ func (h *holder) serve() (finished bool) {
 			return false
 		case commit:
 			h.commit()
-		case lingers:
+		case lingers, idle:
 			h.sleep(left, nil)
 		case wait:
 			<-h.woken
-		case idle:
-			h.sleep(left, h.queues.gate.Closing)
 		case ask:
 			h.ask()
 		case read:
