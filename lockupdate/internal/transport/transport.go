@@ -93,23 +93,29 @@ func (t *Transport) Do(ctx context.Context, o *Outage, cmds ...*driver.Command) 
 	}
 }
 
-// Query sends a command that only reads, up to three times while its replies get lost.
-// build makes the command, read reads its reply.
-func (t *Transport) Query(ctx context.Context, build func() *driver.Command, read func(*driver.Command) error) error {
+// Query sends commands that only read, in one flush, up to three times while their replies get
+// lost. build makes the commands, read reads their replies.
+func (t *Transport) Query(ctx context.Context, build func() []*driver.Command, read func([]*driver.Command) error) error {
 	var o Outage
 	for try := 1; ; try++ {
-		c := build()
-		if err := t.Do(ctx, &o, c); err != nil {
+		cmds := build()
+		if err := t.Do(ctx, &o, cmds...); err != nil {
 			return err
 		}
-		err := read(c)
-		if redisx.OutcomeOf(err) != redisx.Unknown || try == Tries {
-			return err
-		}
-		if err := t.Pause(ctx, try); err != nil {
+		if again, err := t.Again(ctx, try, read(cmds)); !again {
 			return err
 		}
 	}
+}
+
+// Again reports whether commands are to be sent again after the try that ended with err: after a
+// pause, because the replies were lost. If not, it returns err, or the end of ctx.
+func (t *Transport) Again(ctx context.Context, try int, err error) (again bool, end error) {
+	if redisx.OutcomeOf(err) != redisx.Unknown || try == Tries {
+		return false, err
+	}
+	end = t.Pause(ctx, try)
+	return end == nil, end
 }
 
 // send has the commands sent in a batch, and waits no longer than wait lasts. values is

@@ -14,8 +14,8 @@ import (
 
 // Read reads a value.
 func (t *Transport) Read(ctx context.Context, key rmw.Key) (v rmw.Value, err error) {
-	err = t.Query(ctx, func() *driver.Command { return t.Driver.Read(key) }, func(c *driver.Command) (err error) {
-		v, err = t.Driver.Value(key.Kind, c)
+	err = t.Query(ctx, func() []*driver.Command { return []*driver.Command{t.Driver.Read(key)} }, func(c []*driver.Command) (err error) {
+		v, err = t.Driver.Value(key.Kind, c[0])
 		return err
 	})
 	return v, err
@@ -24,23 +24,16 @@ func (t *Transport) Read(ctx context.Context, key rmw.Key) (v rmw.Value, err err
 // ReadAndLook reads a value, and reports whether the lock is held, in one flush. A proxy may
 // ask a replica whether the lock is held, or run the commands in any order.
 func (t *Transport) ReadAndLook(ctx context.Context, key rmw.Key, lock string) (v rmw.Value, held bool, err error) {
-	var o Outage
-	for try := 1; ; try++ {
-		read, exists := t.Driver.Read(key), t.Driver.Exists(lock)
-		if err = t.Do(ctx, &o, read, exists); err != nil {
-			return rmw.Value{}, false, err
-		}
-		n, errLook := exists.Integer()
-		if v, err = t.Driver.Value(key.Kind, read); err == nil {
+	err = t.Query(ctx, func() []*driver.Command {
+		return []*driver.Command{t.Driver.Read(key), t.Driver.Exists(lock)}
+	}, func(c []*driver.Command) (err error) {
+		n, errLook := c[1].Integer()
+		if v, err = t.Driver.Value(key.Kind, c[0]); err == nil {
 			held, err = n > 0, errLook
 		}
-		if redisx.OutcomeOf(err) != redisx.Unknown || try == Tries {
-			return v, held, err
-		}
-		if err := t.Pause(ctx, try); err != nil {
-			return rmw.Value{}, false, err
-		}
-	}
+		return err
+	})
+	return v, held, err
 }
 
 // Peek reads a value and how long it has left. Without Lua it asks for the expiry between
@@ -48,8 +41,8 @@ func (t *Transport) ReadAndLook(ctx context.Context, key rmw.Key, lock string) (
 // the one before it, since a proxy may run a pipeline in any order.
 func (t *Transport) Peek(ctx context.Context, key rmw.Key) (v rmw.Value, left time.Duration, err error) {
 	if t.Driver.Peek(key) != nil {
-		err = t.Query(ctx, func() *driver.Command { return t.Driver.Peek(key) }, func(c *driver.Command) (err error) {
-			v, left, err = t.Driver.Peeked(key.Kind, c)
+		err = t.Query(ctx, func() []*driver.Command { return []*driver.Command{t.Driver.Peek(key)} }, func(c []*driver.Command) (err error) {
+			v, left, err = t.Driver.Peeked(key.Kind, c[0])
 			return err
 		})
 		return v, left, err
@@ -76,11 +69,11 @@ func (t *Transport) Peek(ctx context.Context, key rmw.Key) (v rmw.Value, left ti
 
 // pttl asks for the expiry of a key, in milliseconds, and returns when it asked.
 func (t *Transport) pttl(ctx context.Context, key rmw.Key) (ms int64, sent time.Time, err error) {
-	err = t.Query(ctx, func() *driver.Command {
+	err = t.Query(ctx, func() []*driver.Command {
 		sent = time.Now()
-		return driver.PTTL(key.Name)
-	}, func(c *driver.Command) (err error) {
-		ms, err = c.Integer()
+		return []*driver.Command{driver.PTTL(key.Name)}
+	}, func(c []*driver.Command) (err error) {
+		ms, err = c[0].Integer()
 		return err
 	})
 	return ms, sent, err
