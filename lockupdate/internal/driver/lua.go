@@ -32,25 +32,20 @@ func (lua) Acquired(_ AcquireRequest, cmds []*Command) (AcquireResult, error) {
 	if c.one() {
 		return AcquireResult{Granted: true}, nil
 	}
-	list, err := c.list()
-	if err != nil {
+	status, rest, err := c.status()
+	switch {
+	case err != nil:
 		return AcquireResult{}, err
-	}
-	status, ok := list[0].(int64)
-	if !ok || len(list) < 2 {
-		return AcquireResult{}, c.Unexpected()
-	}
-	switch status {
-	case 0:
-		ms, ok := list[1].(int64)
-		hint, ok2 := list[len(list)-1].(int64)
-		if ok && ok2 && len(list) == 3 {
+	case status == 0 && len(rest) == 2:
+		ms, ok1 := rest[0].(int64)
+		hint, ok2 := rest[1].(int64)
+		if ok1 && ok2 {
 			return AcquireResult{PTTL: fromMilliseconds(ms), Hint: fromMilliseconds(max(hint, 0))}, nil
 		}
-	case 3:
-		return AcquireResult{}, fmt.Errorf("%w: the lock cannot be given an expiry: %v", rmw.ErrUnsupported, list[1])
-	case 2:
-		return AcquireResult{}, notALock(c.key, list[1])
+	case status == 2 && len(rest) > 0:
+		return AcquireResult{}, notALock(c.key, rest[0])
+	case status == 3 && len(rest) > 0:
+		return AcquireResult{}, fmt.Errorf("%w: the lock cannot be given an expiry: %v", rmw.ErrUnsupported, rest[0])
 	}
 	return AcquireResult{}, c.Unexpected()
 }
@@ -125,24 +120,14 @@ func (lua) Peek(key rmw.Key) *Command {
 }
 
 func (lua) Peeked(kind rmw.Kind, c *Command) (v rmw.Value, left time.Duration, err error) {
-	list, err := c.list()
-	if err != nil {
-		return rmw.Value{}, 0, err
-	}
-	if len(list) < 2 {
-		return rmw.Value{}, 0, c.Unexpected()
-	}
-	stored, ok1 := list[0].(string)
-	pttl, ok2 := list[1].(int64)
+	stored, pttl, rest, err := c.typed()
 	switch {
-	case !ok1 || !ok2:
-		return rmw.Value{}, 0, c.Unexpected()
-	case stored == "none":
-		return rmw.Value{}, 0, nil
+	case err != nil || stored == "none":
+		return rmw.Value{}, 0, err
 	case stored != kind.String():
 		return rmw.Value{}, 0, wrongKind(stored, kind)
 	}
-	v, err = c.content(kind, list[2:])
+	v, err = c.content(kind, rest)
 	if err != nil || !v.Exists() {
 		return rmw.Value{}, 0, err
 	}
@@ -154,31 +139,23 @@ func (lua) Peeked(kind rmw.Kind, c *Command) (v rmw.Value, left time.Duration, e
 }
 
 func (lua) Inspected(lock string, cmds []*Command, now time.Time) (LockState, error) {
-	c := cmds[0]
-	list, err := c.list()
-	if err != nil {
-		return LockState{}, err
-	}
-	if len(list) < 2 || len(list)%2 != 0 {
-		return LockState{}, c.Unexpected()
-	}
-	kind, _ := list[0].(string)
-	pttl, ok := list[1].(int64)
+	kind, pttl, rest, err := cmds[0].typed()
 	switch {
-	case !ok:
-		return LockState{}, c.Unexpected()
+	case err != nil:
+		return LockState{}, err
 	case kind != "hash" && kind != "none":
 		return LockState{}, notALock(lock, kind)
+	case len(rest)%2 != 0:
+		return LockState{}, cmds[0].Unexpected()
 	}
 	s := LockState{TTL: fromMilliseconds(pttl)}
-	for i := 2; i < len(list); i += 2 {
-		field, _ := list[i].(string)
+	for i := 0; i < len(rest); i += 2 {
+		field, _ := rest[i].(string)
 		if field == hintField {
 			s.HasWaiters = true
 			continue
 		}
-		s.Owner = field
-		s.Age = ageOf(field, now)
+		s.Owner, s.Age = field, ageOf(field, now)
 	}
 	if s.Owner == "" {
 		return LockState{}, nil // free, or left with nothing but a hint
@@ -208,28 +185,20 @@ func (d lua) Committed(kind rmw.Kind, c *Command) (CommitResult, error) {
 	if c.one() {
 		return CommitResult{Stored: true}, nil
 	}
-	list, err := c.list()
-	if err != nil {
+	status, rest, err := c.status()
+	switch {
+	case err != nil:
 		return CommitResult{}, err
-	}
-	switch list[0] {
-	case int64(0):
-		now, err := c.content(kind, list[1:])
-		return CommitResult{Known: err == nil, Now: now}, err
-	case int64(3):
-		now, err := c.content(kind, list[1:])
-		return CommitResult{Stored: err == nil, Now: now}, err
-	case int64(5):
+	case status == 0 || status == 3:
+		now, err := c.content(kind, rest)
+		return CommitResult{Stored: status == 3 && err == nil, Known: status == 0 && err == nil, Now: now}, err
+	case status == 5:
 		d.withoutKeepTTL.Store(true)
 		return CommitResult{Stored: true}, nil
-	case int64(2):
-		if len(list) == 2 {
-			return CommitResult{}, wrongKind(fmt.Sprint(list[1]), kind)
-		}
-	case int64(4):
-		if len(list) == 2 {
-			return CommitResult{}, fmt.Errorf("%w: the value cannot be read to compare it: %v", rmw.ErrUnsupported, list[1])
-		}
+	case status == 2 && len(rest) == 1:
+		return CommitResult{}, wrongKind(fmt.Sprint(rest[0]), kind)
+	case status == 4 && len(rest) == 1:
+		return CommitResult{}, fmt.Errorf("%w: the value cannot be read to compare it: %v", rmw.ErrUnsupported, rest[0])
 	}
 	return CommitResult{}, c.Unexpected()
 }

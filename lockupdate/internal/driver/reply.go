@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -23,6 +24,32 @@ func (c *Command) list() ([]any, error) {
 		return list, nil
 	}
 	return nil, c.Unexpected()
+}
+
+// status returns the reply of a script as a status and what follows.
+func (c *Command) status() (status int64, rest []any, err error) {
+	list, err := c.list()
+	if err != nil {
+		return 0, nil, err
+	}
+	status, ok := list[0].(int64)
+	if !ok {
+		return 0, nil, c.Unexpected()
+	}
+	return status, list[1:], nil
+}
+
+// typed returns the reply of a script as the type of the key, its PTTL and what follows.
+func (c *Command) typed() (kind string, pttl int64, rest []any, err error) {
+	list, err := c.list()
+	if err == nil && len(list) > 1 {
+		var ok1, ok2 bool
+		kind, ok1 = list[0].(string)
+		if pttl, ok2 = list[1].(int64); ok1 && ok2 {
+			return kind, pttl, list[2:], nil
+		}
+	}
+	return "", 0, nil, cmp.Or(err, c.Unexpected())
 }
 
 // Integer returns the reply as a number.
