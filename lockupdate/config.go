@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,23 @@ const (
 	// expiry, rounds and reads as CommitVX does: old Kvrocks counts in seconds, too.
 	CommitCAS
 )
+
+// String returns the name of the constant, without "Commit".
+func (c Commit) String() string {
+	switch c {
+	case CommitGuarded:
+		return "Guarded"
+	case CommitIFEQ:
+		return "IFEQ"
+	case CommitDELIFEQ:
+		return "DELIFEQ"
+	case CommitVX:
+		return "VX"
+	case CommitCAS:
+		return "CAS"
+	}
+	return fmt.Sprintf("Commit(%d)", uint8(c))
+}
 
 // Config tunes a [Store]. The zero Config works.
 type Config struct {
@@ -255,4 +273,37 @@ func (c Config) Validate() error {
 
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: lockupdate.Config."+format, append([]any{rmw.ErrInvalid}, args...)...)
+}
+
+// RequiredCommands returns the name of every command that a Store with this Config may send,
+// and of every command its scripts call. A server or proxy has to allow the former; an
+// ACL has to allow both.
+func (c Config) RequiredCommands() (sent, called []string) {
+	switch c.Commit {
+	case CommitIFEQ:
+		sent = []string{"DELEX", "GET", "GETEX", "PTTL", "SET", "TYPE"}
+	case CommitDELIFEQ:
+		sent = []string{"DELIFEQ", "GET", "GETEX", "PTTL", "SET", "TYPE"}
+	case CommitVX:
+		sent = []string{"DELVX", "GET", "PTTL", "SET", "TYPE"}
+	case CommitCAS:
+		sent = []string{"CAD", "CAS", "GET", "PTTL", "SET", "TYPE"}
+	default:
+		sent = []string{"EVAL", "EVALSHA"}
+		if c.MasterReads {
+			sent = append(sent, "GET", "HGETALL")
+		}
+		called = []string{"DEL", "GET", "HDEL", "HEXISTS", "HGETALL", "HLEN", "HMGET", "HSET", "PERSIST", "PEXPIRE", "PTTL", "SET", "TYPE"}
+		if c.NotifyRedisson {
+			called = slices.Insert(called, slices.Index(called, "SET"), "PUBLISH")
+		}
+	}
+	if c.MasterReads {
+		sent = slices.DeleteFunc(sent, func(command string) bool { return command == "GETEX" })
+	}
+	if c.LockOnDemand {
+		sent = append(sent, "EXISTS")
+		slices.Sort(sent)
+	}
+	return sent, called
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
@@ -15,6 +17,16 @@ import (
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/rmw"
 )
+
+// Commands is the part of a client that a Store needs: a way to send one command, and a
+// way to send several in one plain pipeline. *redis.Client, *redis.ClusterClient,
+// *redis.Ring and redis.UniversalClient have it.
+//
+// All that is ever sent through it has exactly one key; see [Config.RequiredCommands].
+type Commands interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+	Pipeline() redis.Pipeliner
+}
 
 // Store is an [rmw.Store] over single-key scripts. It is safe for concurrent use.
 // Make one per client, not one per call, and Close it before the client.

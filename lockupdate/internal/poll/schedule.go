@@ -1,6 +1,9 @@
+// Package poll plans how processes ask again for a lock that another process holds,
+// without pub/sub and without a queue in the server. It is pure: no clock, no I/O.
 package poll
 
 import (
+	"sync"
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -133,4 +136,38 @@ func (s *Schedule) Away(hint, took time.Duration, random float64) time.Duration 
 	hint = min(hint, s.Backoff.Max)
 	d := min(hint+hint/8+2*took+time.Millisecond, 2*s.Backoff.Max)
 	return max(d, spread(s.usual(), random))
+}
+
+// HoldEstimator learns, for each label, how long its locks are held. The zero value is ready
+// for use, by several goroutines at a time.
+type HoldEstimator struct {
+	mu      sync.Mutex
+	byLabel map[string]time.Duration
+}
+
+// maxLabels bounds the estimator, should a program use a label for each key.
+const maxLabels = 1024
+
+// Expected returns how long a lock of the label is usually held; 0: unknown.
+func (e *HoldEstimator) Expected(label string) time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.byLabel[label]
+}
+
+// Observe adds an observation: the estimate moves by an eighth of the difference. A hold of
+// more than twice the estimate counts as twice: its process was most likely not running.
+func (e *HoldEstimator) Observe(label string, held time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.byLabel == nil {
+		e.byLabel = map[string]time.Duration{}
+	}
+	was, known := e.byLabel[label]
+	switch {
+	case known:
+		e.byLabel[label] = was + (min(held, 2*was+shortest)-was)/8
+	case len(e.byLabel) < maxLabels:
+		e.byLabel[label] = held
+	}
 }
