@@ -5,6 +5,8 @@ import (
 	"crypto/sha1"
 	_ "embed" // the scripts
 	"encoding/hex"
+	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -164,4 +166,15 @@ func (s *script) on(key string, args ...any) *Command {
 	c := &Command{script: s, key: key}
 	c.args = append(append(c.few[:0], nil, nil, 1, key), args...)
 	return c
+}
+
+// expiryOf returns an rmw.Key.TTL as the scripts take it.
+func expiryOf(ttl time.Duration) any {
+	switch {
+	case ttl == 0:
+		return "keep"
+	case ttl < 0:
+		return "none"
+	}
+	return strconv.FormatInt(ttl.Milliseconds(), 10)
 }

@@ -94,6 +94,21 @@ type CommitRequest struct {
 	Remaining time.Duration // of the expiry, for a driver that cannot keep it; 0: none
 }
 
+// ReadSet is the part of a hash that fn has read. The zero ReadSet is the whole value.
+type ReadSet struct {
+	Partial bool     // only Fields were read
+	Fields  []string // may repeat a name
+}
+
+// Add adds what another fn has read.
+func (s *ReadSet) Add(other ReadSet) {
+	if !s.Partial || !other.Partial {
+		*s = ReadSet{}
+		return
+	}
+	s.Fields = append(s.Fields, other.Fields...)
+}
+
 // CommitResult answers a CommitRequest.
 type CommitResult struct {
 	Stored bool

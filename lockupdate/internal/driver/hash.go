@@ -6,21 +6,6 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// ReadSet is the part of a hash that fn has read. The zero ReadSet is the whole value.
-type ReadSet struct {
-	Partial bool     // only Fields were read
-	Fields  []string // may repeat a name
-}
-
-// Add adds what another fn has read.
-func (s *ReadSet) Add(other ReadSet) {
-	if !s.Partial || !other.Partial {
-		*s = ReadSet{}
-		return
-	}
-	s.Fields = append(s.Fields, other.Fields...)
-}
-
 // sendUnreadUpTo is the size of unread fields, in bytes, up to which a commit sends them.
 const sendUnreadUpTo = 4 << 10
 

@@ -4,7 +4,6 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -227,15 +226,4 @@ func commitString(r CommitRequest, withoutKeepTTL bool) *Command {
 		expiry = "keepttl"
 	}
 	return commitStringScript.on(r.Key.Name, expiry, given, was, r.Next.Text())
-}
-
-// expiryOf returns an rmw.Key.TTL as the scripts take it.
-func expiryOf(ttl time.Duration) any {
-	switch {
-	case ttl == 0:
-		return "keep"
-	case ttl < 0:
-		return "none"
-	}
-	return strconv.FormatInt(ttl.Milliseconds(), 10)
 }

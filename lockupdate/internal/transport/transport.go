@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"time"
 
@@ -27,17 +26,6 @@ type Client interface {
 	Pipeline() redis.Pipeliner
 }
 
-// Options tune a Transport.
-type Options struct {
-	NoBreaker    bool
-	MaxOutage    time.Duration // how long a call waits for a store that cannot be reached; negative: not at all
-	WaitForReply bool          // callers send themselves, and see the end of their ctx between flushes only
-	MaxAttempts  int           // how often a Peek without Lua, or a token without Lua, starts again
-
-	BatchContext  func(callers []context.Context) (ctx context.Context, end func(error))
-	CircuitOpened func(err error) // the circuit breaker has opened, after err
-}
-
 // Transport sends commands through one client. It is safe for concurrent use.
 type Transport struct {
 	Driver  driver.Driver
@@ -52,15 +40,6 @@ type Transport struct {
 func New(client Client, d driver.Driver, gate *redisx.Gate, o Options) *Transport {
 	return &Transport{Driver: d, client: client, gate: gate, breaker: newBreaker(o), options: o}
 }
-
-// Tries bounds how often a command is sent while its reply is lost.
-const Tries = 3
-
-// RetryDelay is the pause before such a command is sent again.
-var RetryDelay = rmw.Backoff{Base: 2 * time.Millisecond, Max: 50 * time.Millisecond}
-
-// Jitter is a random number in [0, 1).
-func Jitter() float64 { return rand.Float64() }
 
 // Pause waits for RetryDelay, or for ctx.
 func (t *Transport) Pause(ctx context.Context, try int) error {
