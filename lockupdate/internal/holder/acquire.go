@@ -193,8 +193,8 @@ func (h *holder) awaitTurn() *Call {
 	}
 }
 
-// rest sleeps while a call waits. A call that joins meanwhile waits, too: it is no reason to poll.
+// rest waits for d or for over while a call waits. A call that joins meanwhile waits, too: it is no reason to poll.
 func (h *holder) rest(d time.Duration, over <-chan struct{}) {
-	for end := time.Now().Add(d); h.queue.head() != nil && h.sleep(time.Until(end), over); {
+	for end := time.Now().Add(d); h.queue.head() != nil && h.queues.wait(time.Until(end), over, h.woken); {
 	}
 }

@@ -124,25 +124,6 @@ func (h *holder) wakeLocked() {
 	}
 }
 
-// sleep waits for d, for over, or until the Store is closed. It reports whether it was the holder
-// that was woken instead.
-func (h *holder) sleep(d time.Duration, over <-chan struct{}) (woken bool) {
-	closing := h.queues.gate.Closing
-	if h.queues.gate.Closed() {
-		closing = nil // the calls that are left go on
-	}
-	t := h.queues.timer(d)
-	defer h.queues.stop(t)
-	select {
-	case <-t.C:
-	case <-over:
-	case <-closing:
-	case <-h.woken:
-		return true
-	}
-	return false
-}
-
 func (h *holder) run() {
 	if h.acquire() {
 		h.resume()
@@ -206,7 +187,7 @@ func (h *holder) serve() (finished bool) {
 		case commit:
 			h.commit()
 		case lingers, idle:
-			h.sleep(left, nil)
+			h.queues.wait(left, nil, h.woken)
 		case wait:
 			<-h.woken
 		case ask:

@@ -58,6 +58,25 @@ func (s *Queues) stop(t *time.Timer) {
 	s.timers.Put(t)
 }
 
+// wait waits for d, for over, for woken, or until the Store is closed. It reports whether it was
+// woken.
+func (s *Queues) wait(d time.Duration, over, woken <-chan struct{}) bool {
+	closing := s.gate.Closing
+	if s.gate.Closed() {
+		closing = nil // the calls that are left go on
+	}
+	t := s.timer(d)
+	defer s.stop(t)
+	select {
+	case <-t.C:
+	case <-over:
+	case <-closing:
+	case <-woken:
+		return true
+	}
+	return false
+}
+
 // NewQueues returns the Queues of a Store.
 func NewQueues(t *transport.Transport, k *lease.Keeper, gate *redisx.Gate, emit event.Sink, o Options) *Queues {
 	return &Queues{
@@ -112,7 +131,7 @@ func (s *Queues) removeIdle(q *waitQueue) {
 	defer s.mu.Unlock()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.holder == nil && q.first == nil && q.unlocked == nil && q.releasing == nil && s.keeper.Now() >= q.backoffUntil && !q.removed {
+	if q.freeLocked() && q.releasing == nil && !q.removed {
 		q.removed = true
 		delete(s.byLock, q.lock)
 	}

@@ -22,7 +22,8 @@ const (
 )
 
 // EnterUnlocked reports whether the call may run without the lock, as far as this process
-// knows; it waits for a release in flight. If so, LeaveUnlocked or UpdateContended must follow.
+// knows. It waits for a release in flight, but no longer than for another poll. If so,
+// LeaveUnlocked or UpdateContended must follow.
 func (c *Call) EnterUnlocked() bool {
 	if c.queues.isContended(c.lock) {
 		return false
@@ -40,7 +41,7 @@ func (c *Call) EnterUnlocked() bool {
 		case removed:
 			continue
 		case release != nil: // else the look would find our own lock
-			c.awaitRelease(release)
+			c.queues.wait(c.queues.options.Poll.Max, release, c.ctx.Done())
 		}
 		return free
 	}
@@ -62,18 +63,6 @@ func (q *waitQueue) awaitReleaseLocked() chan struct{} {
 		h.released = make(chan struct{})
 	}
 	return h.released
-}
-
-// awaitRelease waits for the reply to a release, but no longer than for another poll.
-func (c *Call) awaitRelease(released <-chan struct{}) {
-	t := time.NewTimer(c.queues.options.Poll.Max)
-	defer t.Stop()
-	select {
-	case <-released:
-	case <-t.C:
-	case <-c.ctx.Done():
-	case <-c.queues.gate.Closing:
-	}
 }
 
 // CallUnlocked calls fn with a value that was read without the lock. It reports whether
