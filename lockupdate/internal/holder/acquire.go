@@ -17,13 +17,6 @@ import (
 // not only the first: the round trip saved under the lock is worth more than the bytes.
 const readUpTo = 4 << 10
 
-// acquiring is the state of a holder before it has the lock. Only its goroutine uses it.
-type acquiring struct {
-	previous int64     // the owner before, of this Store, while its release is in flight; 0: none
-	largest  int       // bytes of the largest value read
-	sent     time.Time // the last acquire
-}
-
 // acquired is the answer to an acquire, with the value that was read along.
 type acquired struct {
 	driver.AcquireResult
@@ -125,6 +118,19 @@ func (h *holder) acquire() bool {
 		if h.queues.gate.Closed() {
 			h.queue.refuse("", rmw.ErrClosed, func(c *Call) bool { return c.attempts == 0 })
 		}
+	}
+}
+
+// take begins to hold the lock, which was asked for with the call first.
+func (h *holder) take(first *Call, a acquired, usualWait time.Duration) {
+	h.began = h.queues.keeper.Now()
+	l := h.queues.keeper.Keep(h, h.sent)
+	h.queue.mu.Lock()
+	defer h.queue.mu.Unlock()
+	h.lease, h.label, h.contended, h.polling = l, first.key.Label, h.polling, false
+	h.checked, h.queue.usualWait = h.began, microsOf(usualWait)
+	if a.loaded {
+		h.loadLocked(first.key, a.value, h.sent)
 	}
 }
 

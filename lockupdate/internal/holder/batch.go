@@ -10,18 +10,6 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// batch is calls of one key that one commit writes: each fn was given the value of the fn before
-// it, the first one base.
-type batch struct {
-	calls  []*Call
-	writes int       // how many calls want to write
-	began  time.Time // when the first call joined
-	base   rmw.Value
-	value  rmw.Value      // of the last fn
-	reads  driver.ReadSet // of base
-	ttl    time.Duration  // what all of them together leave, as in rmw.Key.TTL
-}
-
 func newBatch(v rmw.Value) batch { return batch{base: v, value: v} }
 
 // add adds a call after its fn has returned.

@@ -27,6 +27,14 @@ func (h *holder) startLocked(c *Call) {
 	c.wake <- struct{}{}
 }
 
+// enterSectionLocked gives the first call, one of Lock, its critical section. The holder is
+// detached: its goroutine ends, and LeaveSection or LeaseLost starts another one.
+func (h *holder) enterSectionLocked() {
+	h.turns++
+	h.startLocked(h.queue.first)
+	h.holderState = nil // the value may be written meanwhile
+}
+
 // canBatchLocked reports whether c's fn may run on the value of the batch.
 func (h *holder) canBatchLocked(c *Call) bool {
 	switch calls := len(h.batch.calls); {

@@ -3,45 +3,14 @@ package holder
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/lockupdate/internal/lease"
-	"github.com/unwatch/unwatch/lockupdate/internal/poll"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
-	"github.com/unwatch/unwatch/rmw"
 )
-
-// Options are those fields of lockupdate.Config that concern contention.
-type Options struct {
-	Expiry                  time.Duration // after which the server ends a lease: Lease and LockDelay
-	LockDelay               time.Duration
-	MaxWait, Linger         time.Duration
-	MaxAttempts             int
-	Poll                    rmw.Backoff
-	NoCombining, SoleWriter bool
-	Observed                bool // there is an Observer or a Logger of waits
-}
-
-// Queues are the wait queues of one Store, by the name of the lock.
-type Queues struct {
-	options   Options
-	transport *transport.Transport
-	keeper    *lease.Keeper
-	gate      *redisx.Gate
-	emit      event.Sink
-	ownerIDs  *driver.OwnerIDs
-	estimates poll.HoldEstimator
-	timers    sync.Pool // of *time.Timer
-
-	mu         sync.Mutex
-	byLock     map[string]*waitQueue
-	contended  map[string]time.Time // by the lock: until when updates take it
-	unreleased error                // of releases that failed while closing
-}
 
 // timer returns a timer, to be given to stop: each wait needs one, so that a new one would be garbage.
 func (s *Queues) timer(d time.Duration) *time.Timer {
@@ -97,21 +66,6 @@ func (s *Queues) addUnreleased(lock string, err error) {
 	defer s.mu.Unlock()
 	s.unreleased = errors.Join(s.unreleased, fmt.Errorf("lockupdate: the lock %.128q is not released and ends with its lease, within %v: %w",
 		lock, s.options.Expiry, err))
-}
-
-// join puts c into the queue of its lock; see joinLocked.
-func (s *Queues) join(c *Call) bool {
-	for {
-		q := s.queueOf(c.lock)
-		q.mu.Lock()
-		if q.removed {
-			q.mu.Unlock()
-			continue
-		}
-		joined := q.joinLocked(c)
-		q.mu.Unlock()
-		return joined
-	}
 }
 
 func (s *Queues) queueOf(lock string) *waitQueue {

@@ -9,33 +9,6 @@ import (
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 )
 
-// finish releases the lock, and leaves the waiting calls to the next holder.
-func (h *holder) finish() {
-	q := h.queue
-	kept := h.keptForDelay()
-	q.mu.Lock()
-	h.over = true
-	q.holder = nil
-	owes := !kept && (h.lease != nil || h.lateUntil != 0)
-	if owes {
-		q.releasing = h
-	}
-	if owes && h.lease != nil && (h.yield || h.contended) {
-		h.released = make(chan struct{})
-	}
-	if q.first != nil {
-		q.startLocked()
-	}
-	q.mu.Unlock()
-	switch {
-	case owes:
-		h.giveBack()
-	case kept:
-		h.queues.keeper.End(h.lease)
-	}
-	h.queues.removeIdle(q)
-}
-
 // keptForDelay reports whether the lock was lost, so that it stays on the server for the rest of
 // its lease and for Config.LockDelay: a function may still run under it.
 func (h *holder) keptForDelay() bool {

@@ -47,24 +47,6 @@ func (c *Call) EnterUnlocked() bool {
 	}
 }
 
-// freeLocked reports whether no call of this process has the lock or waits for it.
-func (q *waitQueue) freeLocked() bool {
-	return q.holder == nil && q.first == nil && q.unlocked == nil && q.queues.keeper.Now() >= q.backoffUntil
-}
-
-// awaitReleaseLocked returns a channel that is closed at the reply to the release in
-// flight, or nil if there is none.
-func (q *waitQueue) awaitReleaseLocked() chan struct{} {
-	h := q.releasing
-	if h == nil {
-		return nil
-	}
-	if h.released == nil {
-		h.released = make(chan struct{})
-	}
-	return h.released
-}
-
 // CallUnlocked calls fn with a value that was read without the lock. It reports whether
 // there is something to commit.
 func (c *Call) CallUnlocked(given rmw.Value) (writes bool) {
@@ -102,14 +84,6 @@ func (c *Call) leaveUnlocked() {
 	q.mu.Unlock()
 	c.leaveTaken()
 	q.queues.removeIdle(q)
-}
-
-// taking is a critical section for an fn that was called without the lock, and asks for a token.
-type taking struct {
-	done    chan struct{} // closed with the others
-	lease   *lease.Lease
-	section *lease.Context
-	err     error
 }
 
 // LockName implements lease.Taker.
@@ -173,12 +147,6 @@ func (c *Call) leaveTaken() {
 		t.section.Leave()
 		t.section = nil
 	}
-}
-
-// UpdateUnderLock calls fn under the lock, and writes its value.
-func (c *Call) UpdateUnderLock() (rmw.Result, error) {
-	c.queues.join(c)
-	return c.goOn()
 }
 
 // UpdateContended is UpdateUnderLock for a call that could not run without the lock. The updates

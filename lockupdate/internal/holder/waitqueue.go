@@ -2,71 +2,12 @@ package holder
 
 import (
 	"cmp"
-	"math"
-	"sync"
 	"time"
 )
 
-// micros is a duration in microseconds. With a time.Duration instead, a waitQueue would take
-// 112 bytes of memory, and not 96.
-type micros uint32
-
-func microsOf(d time.Duration) micros { return micros(min(d.Microseconds(), math.MaxUint32)) }
-
-func (m micros) duration() time.Duration { return time.Duration(m) * time.Microsecond }
-
-// waitQueue is the calls of this process that wait for one lock. In front of them at most
-// one holder asks for the lock or holds it: however many calls wait, one polls.
-type waitQueue struct {
-	queues *Queues
-	lock   string
-
-	mu           sync.Mutex
-	first, last  *Call
-	unlocked     *Call         // its fn runs without the lock
-	holder       *holder       // nil: the lock is not held, and not asked for
-	releasing    *holder       // its release is in flight; nil: none
-	backoffUntil time.Duration // other processes wait: do not ask for the lock before
-	usualWait    micros        // for the lock, while other processes wait as well; 0: unknown
-	unpipelined  uint8         // so many more commits are not overlapped by a slow fn
-	removed      bool          // from Queues
-}
-
-// joinLocked puts c at the end of the queue, or in front of it if the calls wait for c. It returns
-// false if c would have to wait and must not.
-func (q *waitQueue) joinLocked(c *Call) bool {
-	h := q.holder
-	if c.noWait && (q.first != nil || q.unlocked != nil || h != nil && !h.idleLocked()) {
-		return false
-	}
-	c.queue = q
-	switch ahead := q.unlocked; {
-	case ahead != nil && (ahead == c || ahead == c.of):
-		if ahead == c {
-			q.unlocked = nil
-		}
-		q.pushFrontLocked([]*Call{c})
-		if h != nil {
-			h.wakeLocked()
-		}
-	case q.first != nil || ahead != nil || h != nil && h.busyLocked():
-		if c.blockedSince = c.arrived; c.attempts > 0 {
-			c.blockedSince = time.Now()
-		}
-		fallthrough
-	default:
-		c.setLocked(queued)
-		q.pushLocked(c)
-	}
-	if h == nil {
-		q.startLocked()
-		return true
-	}
-	h.dispatchLocked()
-	if c.state == queued && h.idleLocked() {
-		h.wakeLocked()
-	}
-	return true
+// freeLocked reports whether no call of this process has the lock or waits for it.
+func (q *waitQueue) freeLocked() bool {
+	return q.holder == nil && q.first == nil && q.unlocked == nil && q.queues.keeper.Now() >= q.backoffUntil
 }
 
 // runsUnlockedLocked reports whether a call runs without the lock, and does not ask for it, so
@@ -75,10 +16,17 @@ func (q *waitQueue) runsUnlockedLocked() bool {
 	return q.unlocked != nil && (q.first == nil || q.first.of != q.unlocked)
 }
 
-// startLocked starts a holder, from within a call that the gate has admitted.
-func (q *waitQueue) startLocked() {
-	q.holder = newHolder(q)
-	q.queues.gate.Go(q.holder.run)
+// awaitReleaseLocked returns a channel that is closed at the reply to the release in
+// flight, or nil if there is none.
+func (q *waitQueue) awaitReleaseLocked() chan struct{} {
+	h := q.releasing
+	if h == nil {
+		return nil
+	}
+	if h.released == nil {
+		h.released = make(chan struct{})
+	}
+	return h.released
 }
 
 func (q *waitQueue) pushLocked(c *Call) {

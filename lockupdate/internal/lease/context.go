@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -15,43 +14,6 @@ import (
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/rmw"
 )
-
-// Context is the ctx of a function under a lock: its caller's, until the function has
-// ended or, with cause rmw.ErrLockLost, until the lock is lost. Most functions never ask
-// it anything, so that it makes a cancellable context only when it is asked.
-type Context struct {
-	parent context.Context
-	keeper *Keeper
-	key    string        // of the lock
-	until  time.Duration // MaxHold, by the keeper's clock
-
-	mu          sync.Mutex
-	lock        named  // the Holder; a Taker while the lock is not held; or the outer Context of a nested one
-	lease       *Lease // nil while the lock is not held
-	rare        *rare  // nil: the zero rare
-	depth       int32  // how many hold the lock with it
-	section     bool   // a critical section, not an UpdateFunc; never changes
-	ended       bool
-	beforeOuter bool // it ended before parent did
-}
-
-// rare is what few Contexts need.
-type rare struct {
-	inner  context.Context
-	cancel context.CancelCauseFunc
-	limit  *time.Timer // ends an unlocked ctx at until
-	cause  error       // of the end; context.Canceled if nil
-	token  uint64      // the fencing token of the lease; 0: none was drawn
-}
-
-// named has the name of a lock.
-type named interface{ LockName() string }
-
-// Taker takes the lock for an UpdateFunc that runs without it.
-type Taker interface {
-	named
-	TakeLock(ctx context.Context) (*Lease, error)
-}
 
 // Enter returns the ctx of a function of the call that now runs under the lock, which the call has
 // asked for at asked.
@@ -140,37 +102,6 @@ func (c *Context) Overdue() error {
 		return k.HeldTooLong()
 	}
 	return nil
-}
-
-// End ends the ctx.
-func (c *Context) End(cause error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ended {
-		return
-	}
-	c.ended, c.beforeOuter = true, true
-	select { // not parent.Err: the keeper holds its mutex here, for which the Err of an outer lock waits
-	case <-c.parent.Done():
-		c.beforeOuter = false
-	default:
-	}
-	if cause != nil {
-		c.rareLocked().cause = cause
-	}
-	if r := c.rare; r != nil && r.inner != nil {
-		r.cancel(cause)
-		if r.limit != nil {
-			r.limit.Stop()
-		}
-	}
-}
-
-func (c *Context) rareLocked() *rare {
-	if c.rare == nil {
-		c.rare = new(rare)
-	}
-	return c.rare
 }
 
 // Again takes a held lock once more. It returns false if the section has ended.

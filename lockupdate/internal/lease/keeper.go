@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/unwatch/unwatch/internal/callback"
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/internal/timewheel"
 	"github.com/unwatch/unwatch/lock"
@@ -17,42 +14,6 @@ import (
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/rmw"
 )
-
-// Options tune a Keeper.
-type Options struct {
-	Lease   time.Duration // of every lock
-	Expiry  time.Duration // after which the server ends a lease: Lease and the lock delay
-	MaxHold time.Duration // of one call
-
-	Observed bool // events have their call
-}
-
-// Keeper keeps the leases of one Store: it renews them at half, and counts a lease as lost that it
-// could not renew. One loop on a timing wheel does so for all of them, and renews leases
-// that are due together in one pipeline: a goroutine, a timer and a round trip for each of
-// 100,000 leases would cost hundreds of megabytes and most of a core.
-//
-// The loop starts with the first lease and ends when there is none.
-type Keeper struct {
-	transport *transport.Transport
-	gate      *redisx.Gate
-	emit      event.Sink
-	options   Options
-	tick      time.Duration
-	epoch     time.Time
-	stalled   atomic.Int64 // see Stall
-
-	mu       sync.Mutex // also guards the leases
-	wheel    *timewheel.Wheel[grant]
-	renewing map[*Lease]int // how many renewals are in flight
-	answered sync.Cond      // some of them were
-	running  bool
-	wakesAt  time.Duration
-	wake     chan struct{} // a lease is due before wakesAt
-	notes    map[*Lease]note
-	noted    int // the most notes of this map
-	log      callback.Log[event.Event]
-}
 
 // maxRenewals bounds a pipeline, so that one that hangs delays few leases. Codis closes a
 // connection with more than 10,000 unanswered commands.
@@ -68,14 +29,6 @@ func NewKeeper(t *transport.Transport, gate *redisx.Gate, emit event.Sink, o Opt
 	}
 	k.answered.L = &k.mu
 	return k
-}
-
-// Now is the time since the keeper's epoch, by the monotonic clock.
-func (k *Keeper) Now() time.Duration { return k.At(time.Now()) }
-
-// At is what Now was at t.
-func (k *Keeper) At(t time.Time) time.Duration {
-	return t.Sub(k.epoch) + time.Duration(k.stalled.Load())
 }
 
 // Stall lets d pass on the keeper's clock, while its loop still sleeps. It is for tests.
@@ -164,6 +117,19 @@ func (k *Keeper) Err(l *Lease) error {
 		return k.causeLocked(l).why
 	}
 	return nil
+}
+
+// State returns the state of a lock.
+func (k *Keeper) State(l *Lease) lock.State {
+	if k.Err(l) != nil {
+		return lock.Lost
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.notes[l].jeopardy != 0 {
+		return lock.Jeopardy
+	}
+	return lock.Safe
 }
 
 // limitLocked is when the lock was held for MaxHold.

@@ -4,11 +4,18 @@
 package lease
 
 import (
+	"context"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/callback"
+	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/internal/timewheel"
 	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lockupdate/internal/event"
+	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -64,4 +71,124 @@ func (l *Lease) holderLocked() Holder {
 		return c.lock.(Holder)
 	}
 	return l.Value.under.(Holder)
+}
+
+// Options tune a Keeper.
+type Options struct {
+	Lease   time.Duration // of every lock
+	Expiry  time.Duration // after which the server ends a lease: Lease and the lock delay
+	MaxHold time.Duration // of one call
+
+	Observed bool // events have their call
+}
+
+// Keeper keeps the leases of one Store: it renews them at half, and counts a lease as lost that it
+// could not renew. One loop on a timing wheel does so for all of them, and renews leases
+// that are due together in one pipeline: a goroutine, a timer and a round trip for each of
+// 100,000 leases would cost hundreds of megabytes and most of a core.
+//
+// The loop starts with the first lease and ends when there is none.
+type Keeper struct {
+	transport *transport.Transport
+	gate      *redisx.Gate
+	emit      event.Sink
+	options   Options
+	tick      time.Duration
+	epoch     time.Time
+	stalled   atomic.Int64 // see Stall
+
+	mu       sync.Mutex // also guards the leases
+	wheel    *timewheel.Wheel[grant]
+	renewing map[*Lease]int // how many renewals are in flight
+	answered sync.Cond      // some of them were
+	running  bool
+	wakesAt  time.Duration
+	wake     chan struct{} // a lease is due before wakesAt
+	notes    map[*Lease]note
+	noted    int // the most notes of this map
+	log      callback.Log[event.Event]
+}
+
+// note is the rare part of the state of a lease, so that a Lease stays small.
+type note struct {
+	jeopardy time.Duration // since when, by the keeper's clock; 0: it is safe
+	wanted   bool          // EventWanted was sent
+	call     event.Call    // that holds the lock, if it is Observed
+	began    time.Duration // when the call got the lock
+}
+
+// Now is the time since the keeper's epoch, by the monotonic clock.
+func (k *Keeper) Now() time.Duration { return k.At(time.Now()) }
+
+// At is what Now was at t.
+func (k *Keeper) At(t time.Time) time.Duration {
+	return t.Sub(k.epoch) + time.Duration(k.stalled.Load())
+}
+
+// Context is the ctx of a function under a lock: its caller's, until the function has
+// ended or, with cause rmw.ErrLockLost, until the lock is lost. Most functions never ask
+// it anything, so that it makes a cancellable context only when it is asked.
+type Context struct {
+	parent context.Context
+	keeper *Keeper
+	key    string        // of the lock
+	until  time.Duration // MaxHold, by the keeper's clock
+
+	mu          sync.Mutex
+	lock        named  // the Holder; a Taker while the lock is not held; or the outer Context of a nested one
+	lease       *Lease // nil while the lock is not held
+	rare        *rare  // nil: the zero rare
+	depth       int32  // how many hold the lock with it
+	section     bool   // a critical section, not an UpdateFunc; never changes
+	ended       bool
+	beforeOuter bool // it ended before parent did
+}
+
+// rare is what few Contexts need.
+type rare struct {
+	inner  context.Context
+	cancel context.CancelCauseFunc
+	limit  *time.Timer // ends an unlocked ctx at until
+	cause  error       // of the end; context.Canceled if nil
+	token  uint64      // the fencing token of the lease; 0: none was drawn
+}
+
+// named has the name of a lock.
+type named interface{ LockName() string }
+
+// Taker takes the lock for an UpdateFunc that runs without it.
+type Taker interface {
+	named
+	TakeLock(ctx context.Context) (*Lease, error)
+}
+
+// End ends the ctx.
+func (c *Context) End(cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return
+	}
+	c.ended, c.beforeOuter = true, true
+	select { // not parent.Err: the keeper holds its mutex here, for which the Err of an outer lock waits
+	case <-c.parent.Done():
+		c.beforeOuter = false
+	default:
+	}
+	if cause != nil {
+		c.rareLocked().cause = cause
+	}
+	if r := c.rare; r != nil && r.inner != nil {
+		r.cancel(cause)
+		if r.limit != nil {
+			r.limit.Stop()
+		}
+	}
+}
+
+func (c *Context) rareLocked() *rare {
+	if c.rare == nil {
+		c.rare = new(rare)
+	}
+	return c.rare
 }

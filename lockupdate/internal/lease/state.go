@@ -4,31 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/rmw"
 )
-
-// note is the rare part of the state of a lease, so that a Lease stays small.
-type note struct {
-	jeopardy time.Duration // since when, by the keeper's clock; 0: it is safe
-	wanted   bool          // EventWanted was sent
-	call     event.Call    // that holds the lock, if it is Observed
-	began    time.Duration // when the call got the lock
-}
-
-// State returns the state of a lock.
-func (k *Keeper) State(l *Lease) lock.State {
-	if k.Err(l) != nil {
-		return lock.Lost
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.notes[l].jeopardy != 0 {
-		return lock.Jeopardy
-	}
-	return lock.Safe
-}
 
 // Wanted records that another process waits for the lock.
 func (k *Keeper) Wanted(l *Lease) {

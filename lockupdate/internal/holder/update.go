@@ -1,6 +1,7 @@
 package holder
 
 import (
+	"context"
 	"errors"
 
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -9,6 +10,52 @@ import (
 	"github.com/unwatch/unwatch/lockupdate/internal/lease"
 	"github.com/unwatch/unwatch/rmw"
 )
+
+// NewUpdate returns a call of Update. fn must not be nil.
+func (s *Queues) NewUpdate(ctx context.Context, key rmw.Key, lock string, fn rmw.UpdateFunc) *Call {
+	c := s.newCall(ctx, key, lock)
+	c.fn = fn
+	return c
+}
+
+// UpdateUnderLock calls fn under the lock, and writes its value.
+func (c *Call) UpdateUnderLock() (rmw.Result, error) {
+	c.queues.join(c)
+	return c.goOn()
+}
+
+// goOn waits for the lock, calls fn and waits for the commit, until the call is answered.
+func (c *Call) goOn() (rmw.Result, error) {
+	for {
+		if c.start() == left {
+			return c.result, c.unknown(c.err)
+		}
+		if c.runFn() {
+			return c.result, c.err
+		}
+	}
+}
+
+// runFn calls fn under the lock. It reports whether the call then has its answer.
+func (c *Call) runFn() (done bool) {
+	c.held, c.entered = c.queues.keeper.Enter(c.caller(c.ctx), c.lease, false, c.asked), true
+	c.emitWaited()
+	c.callFn((*Call).abandon)
+	return !c.complete() && c.commitOrphaned()
+}
+
+// callFn calls fn with the ctx c.held, and abandon after a panic or runtime.Goexit.
+func (c *Call) callFn(abandon func(*Call)) {
+	returned := false
+	defer func() {
+		if !returned {
+			c.held.End(nil)
+			abandon(c)
+		}
+	}()
+	c.Attempt.call(c.ctx, c.held)
+	returned = true
+}
 
 // UpdateNested is an Update within a critical section of the same lock: the lock is held,
 // and this goroutine reads, calls fn and commits until the guard lets a commit through.
