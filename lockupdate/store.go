@@ -38,8 +38,7 @@ type Store struct {
 	transport *transport.Transport
 	keeper    *lease.Keeper
 	queues    *holder.Queues
-	counts    counts
-	callbacks callbacks
+	events    events
 }
 
 var (
@@ -55,7 +54,8 @@ var (
 // AutoPipeliner of go-redis with FullDuplex: a hook cannot refuse one of its commands
 // without failing those of others, which may have been executed.
 func New(rdb Commands, cfg Config) *Store {
-	s := &Store{rdb: rdb, cfg: cfg.withDefaults(), invalid: cfg.Validate(), gate: redisx.NewGate(), callbacks: newCallbacks(cfg)}
+	s := &Store{rdb: rdb, cfg: cfg.withDefaults(), invalid: cfg.Validate(), gate: redisx.NewGate()}
+	s.events.callbacks, s.events.logger = newCallbacks(cfg), cfg.Logger
 	switch {
 	case redisx.IsNil(rdb):
 		s.invalid = errors.Join(s.invalid, errNoClient)
@@ -67,14 +67,14 @@ func New(rdb Commands, cfg Config) *Store {
 		Kind: driver.Kind(cfg.Commit), MasterReads: cfg.MasterReads, NotifyRedisson: cfg.NotifyRedisson,
 	}), s.gate, transport.Options{
 		NoBreaker: cfg.NoBreaker, MaxOutage: cfg.MaxOutage, WaitForReply: cfg.WaitForReply, MaxAttempts: cfg.MaxAttempts,
-		BatchContext:  s.callbacks.batchContext(cfg),
-		CircuitOpened: func(err error) { s.emit(event.Event{Kind: event.CircuitOpened, N: 1, Err: err}) },
+		BatchContext:  s.events.batchContext(cfg),
+		CircuitOpened: func(err error) { s.events.emit(event.Event{Kind: event.CircuitOpened, N: 1, Err: err}) },
 	})
 	observed := cfg.Observer != nil || cfg.Logger != nil
-	s.keeper = lease.NewKeeper(s.transport, s.gate, s.emit, lease.Options{
+	s.keeper = lease.NewKeeper(s.transport, s.gate, s.events.emit, lease.Options{
 		Lease: cfg.Lease, Expiry: cfg.expiry(), MaxHold: cfg.MaxHold, Observed: observed,
 	})
-	s.queues = holder.NewQueues(s.transport, s.keeper, s.gate, s.emit, holder.Options{
+	s.queues = holder.NewQueues(s.transport, s.keeper, s.gate, s.events.emit, holder.Options{
 		Expiry: cfg.expiry(), LockDelay: cfg.LockDelay, MaxWait: cfg.MaxWait, Linger: cfg.Linger, MaxAttempts: cfg.MaxAttempts,
 		Poll: cfg.Poll, NoCombining: cfg.NoCombining, SoleWriter: cfg.SoleWriter, Observed: observed,
 	})
@@ -162,4 +162,18 @@ func (s *Store) Peek(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration
 		}
 	}
 	return rmw.Value{}, 0, driver.Fail("peek", key, 0, redisx.Blame(ctx, err))
+}
+
+// Stats returns a snapshot. It is cheap, and its numbers need not be of the very same
+// moment.
+func (s *Store) Stats() Stats {
+	n := func(k event.Kind) uint64 { return s.events.counts[k].Load() }
+	return Stats{
+		Acquired: n(event.Acquired), Waited: n(event.Waited), Polled: n(event.Polled),
+		Renewed: n(event.Renewed), RenewFailures: n(event.RenewFailed), Lost: n(event.Lost),
+		Conflicted: n(event.Conflicted), Combined: n(event.Combined), Unknown: n(event.Unknown),
+		CircuitOpened:  n(event.CircuitOpened),
+		ObserverPanics: s.events.panics(),
+		Held:           s.keeper.Len(), CircuitOpen: s.transport.CircuitOpen(),
+	}
 }
