@@ -11,7 +11,6 @@ import (
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 	"github.com/unwatch/unwatch/lockupdate/internal/event"
-	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -300,19 +299,16 @@ func (c *Context) drawToken(ctx context.Context, l *Lease) (uint64, error) {
 		}
 		t := c.keeper.transport
 		token, err := t.Token(ctx, FencePrefix+c.LockName(), time.Now().UnixMicro(), fenceTTL)
-		switch {
-		case err == nil:
-			// The lock may have been lost before the token was drawn, which is then too
-			// great: check the lease again before the token is returned.
-			if c.keeper.Err(l) == nil {
-				c.Drawn(token)
-			}
-		case redisx.OutcomeOf(err) != redisx.Unknown || try == transport.Tries:
-			return 0, err
-		default: // drawing twice only skips a number
-			if err := t.Pause(ctx, try); err != nil {
+		if err != nil { // drawing twice only skips a number
+			if again, err := t.Again(ctx, try, err); !again {
 				return 0, err
 			}
+			continue
+		}
+		// The lock may have been lost before the token was drawn, which is then too
+		// great: check the lease again before the token is returned.
+		if c.keeper.Err(l) == nil {
+			c.Drawn(token)
 		}
 	}
 }
