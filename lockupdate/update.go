@@ -51,7 +51,7 @@ func (s *Store) updateUnlocked(ctx context.Context, key rmw.Key, lock string, ca
 	if !call.CallUnlocked(value) {
 		return call.LeaveUnlocked("", nil)
 	}
-	if answered, err := call.CommitUnlocked(); answered {
+	if answered, err := call.CommitAlone(); answered {
 		return call.LeaveUnlocked("commit", err)
 	}
 	return call.UpdateContended()

@@ -44,14 +44,13 @@ func (c *Command) urgent() *Command {
 }
 
 // Build makes a new go-redis command: a script by its digest, or, if whole, with its
-// source. A hook of the client may keep earlier commands, so that none is reused.
+// source. A hook of the client may keep earlier commands, so that none is changed.
 func (c *Command) Build(ctx context.Context, whole bool) redis.Cmder {
 	args := c.args
 	switch {
-	case c.script == nil:
-	case whole:
+	case whole && c.script != nil:
 		args = append([]any{"eval", c.script.source}, args[2:]...)
-	default:
+	case args[0] == nil:
 		args[0], args[1] = "evalsha", c.script.digest
 	}
 	if c.cmd == nil {

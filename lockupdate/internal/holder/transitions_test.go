@@ -109,7 +109,7 @@ var scenarios = map[string]func(t *testing.T){
 		require.True(t, c.EnterUnlocked())
 		require.True(t, c.CallUnlocked(rmw.Value{}))
 		r.edit(testKey, func(string) string { return "w," })
-		answered, err := c.CommitUnlocked()
+		answered, err := c.CommitAlone()
 		require.NoError(t, err)
 		require.False(t, answered)
 		res, err := c.UpdateContended()

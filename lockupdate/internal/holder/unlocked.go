@@ -56,10 +56,6 @@ func (c *Call) CallUnlocked(given rmw.Value) (writes bool) {
 	return c.err == nil && c.wrote
 }
 
-// CommitUnlocked writes the value of fn. It reports whether the call is answered: if not,
-// the key has changed since it was read.
-func (c *Call) CommitUnlocked() (answered bool, err error) { return c.commitAlone() }
-
 // LeaveUnlocked ends a call that ran without the lock. err is the error of op, if that
 // failed.
 func (c *Call) LeaveUnlocked(op string, err error) (rmw.Result, error) {
@@ -157,7 +153,7 @@ func (c *Call) UpdateContended() (rmw.Result, error) {
 		if !c.callAlone(k.Enter(c.caller(c.ctx), t.lease, false, c.asked), (*Call).leaveUnlocked) {
 			return c.LeaveUnlocked("", nil)
 		}
-		if answered, err := c.commitAlone(); answered {
+		if answered, err := c.CommitAlone(); answered {
 			return c.LeaveUnlocked("commit", err)
 		}
 	}

@@ -68,7 +68,7 @@ func (c *Call) UpdateNested(outer *lease.Context) (rmw.Result, error) {
 		if !c.callAlone(outer.Nested(c.ctx), func(*Call) {}) {
 			return c.answerAlone("", nil)
 		}
-		if answered, err := c.commitAlone(); answered {
+		if answered, err := c.CommitAlone(); answered {
 			return c.answerAlone("commit", err)
 		}
 	}
@@ -83,9 +83,9 @@ func (c *Call) callAlone(held *lease.Context, abandon func(*Call)) (writes bool)
 	return c.err == nil && c.wrote
 }
 
-// commitAlone writes the value of fn if the key still holds the value that fn was given. No other
+// CommitAlone writes the value of fn if the key still holds the value that fn was given. No other
 // call depends on this commit. It reports whether the call is answered: if not, fn must run again.
-func (c *Call) commitAlone() (answered bool, err error) {
+func (c *Call) CommitAlone() (answered bool, err error) {
 	res, err := c.queues.transport.Commit(c.ctx, c.request())
 	switch {
 	case err != nil:
@@ -148,7 +148,7 @@ func (c *Call) tryOrphaned() (answered bool, err error) {
 			// so that all of it is compared.
 			c.reads = driver.ReadSet{}
 		}
-		return c.commitAlone()
+		return c.CommitAlone()
 	}
 	now, err := c.queues.transport.Read(c.ctx, c.key)
 	switch {

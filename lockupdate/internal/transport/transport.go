@@ -73,18 +73,17 @@ func (t *Transport) Do(ctx context.Context, o *Outage, cmds ...*driver.Command) 
 }
 
 // Query sends commands that only read, in one flush, up to three times while their replies get
-// lost. build makes the commands, read reads their replies.
-func (t *Transport) Query(ctx context.Context, build func() []*driver.Command, read func([]*driver.Command) error) error {
+// lost. read reads the replies. Query returns when it last sent.
+func (t *Transport) Query(ctx context.Context, read func() error, cmds ...*driver.Command) (sent time.Time, err error) {
 	var o Outage
-	for try := 1; ; try++ {
-		cmds := build()
-		if err := t.Do(ctx, &o, cmds...); err != nil {
-			return err
+	for try, again := 1, true; again; try++ {
+		sent = time.Now()
+		if err = t.Do(ctx, &o, cmds...); err != nil {
+			break
 		}
-		if again, err := t.Again(ctx, try, read(cmds)); !again {
-			return err
-		}
+		again, err = t.Again(ctx, try, read())
 	}
+	return sent, err
 }
 
 // Again reports whether commands are to be sent again after the try that ended with err: after a

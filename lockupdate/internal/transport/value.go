@@ -14,25 +14,25 @@ import (
 
 // Read reads a value.
 func (t *Transport) Read(ctx context.Context, key rmw.Key) (v rmw.Value, err error) {
-	err = t.Query(ctx, func() []*driver.Command { return []*driver.Command{t.Driver.Read(key)} }, func(c []*driver.Command) (err error) {
-		v, err = t.Driver.Value(key.Kind, c[0])
+	c := t.Driver.Read(key)
+	_, err = t.Query(ctx, func() (err error) {
+		v, err = t.Driver.Value(key.Kind, c)
 		return err
-	})
+	}, c)
 	return v, err
 }
 
 // ReadAndLook reads a value, and reports whether the lock is held, in one flush. A proxy may
 // ask a replica whether the lock is held, or run the commands in any order.
 func (t *Transport) ReadAndLook(ctx context.Context, key rmw.Key, lock string) (v rmw.Value, held bool, err error) {
-	err = t.Query(ctx, func() []*driver.Command {
-		return []*driver.Command{t.Driver.Read(key), t.Driver.Exists(lock)}
-	}, func(c []*driver.Command) (err error) {
-		n, errLook := c[1].Integer()
-		if v, err = t.Driver.Value(key.Kind, c[0]); err == nil {
+	read, exists := t.Driver.Read(key), t.Driver.Exists(lock)
+	_, err = t.Query(ctx, func() (err error) {
+		n, errLook := exists.Integer()
+		if v, err = t.Driver.Value(key.Kind, read); err == nil {
 			held, err = n > 0, errLook
 		}
 		return err
-	})
+	}, read, exists)
 	return v, held, err
 }
 
@@ -40,11 +40,11 @@ func (t *Transport) ReadAndLook(ctx context.Context, key rmw.Key, lock string) (
 // two reads: it is that of the value which both show. Each command waits for the reply to
 // the one before it, since a proxy may run a pipeline in any order.
 func (t *Transport) Peek(ctx context.Context, key rmw.Key) (v rmw.Value, left time.Duration, err error) {
-	if t.Driver.Peek(key) != nil {
-		err = t.Query(ctx, func() []*driver.Command { return []*driver.Command{t.Driver.Peek(key)} }, func(c []*driver.Command) (err error) {
-			v, left, err = t.Driver.Peeked(key.Kind, c[0])
+	if c := t.Driver.Peek(key); c != nil {
+		_, err = t.Query(ctx, func() (err error) {
+			v, left, err = t.Driver.Peeked(key.Kind, c)
 			return err
-		})
+		}, c)
 		return v, left, err
 	}
 	before, err := t.Read(ctx, key)
@@ -69,13 +69,11 @@ func (t *Transport) Peek(ctx context.Context, key rmw.Key) (v rmw.Value, left ti
 
 // pttl asks for the expiry of a key, in milliseconds, and returns when it asked.
 func (t *Transport) pttl(ctx context.Context, key rmw.Key) (ms int64, sent time.Time, err error) {
-	err = t.Query(ctx, func() []*driver.Command {
-		sent = time.Now()
-		return []*driver.Command{driver.PTTL(key.Name)}
-	}, func(c []*driver.Command) (err error) {
-		ms, err = c[0].Integer()
+	c := driver.PTTL(key.Name)
+	sent, err = t.Query(ctx, func() (err error) {
+		ms, err = c.Integer()
 		return err
-	})
+	}, c)
 	return ms, sent, err
 }
 
