@@ -26,7 +26,7 @@ func (c *Command) list() ([]any, error) {
 	return nil, c.Unexpected()
 }
 
-// status returns the reply of a script as a status and what follows.
+// status returns the reply of a script as a status and the rest.
 func (c *Command) status() (status int64, rest []any, err error) {
 	list, err := c.list()
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *Command) status() (status int64, rest []any, err error) {
 	return status, list[1:], nil
 }
 
-// typed returns the reply of a script as the type of the key, its PTTL and what follows.
+// typed returns the reply of a script as the type of the key, its PTTL and the rest.
 func (c *Command) typed() (kind string, pttl int64, rest []any, err error) {
 	list, err := c.list()
 	if err == nil && len(list) > 1 {

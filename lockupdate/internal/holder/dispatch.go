@@ -51,7 +51,7 @@ func (h *holder) canBatchLocked(c *Call) bool {
 	}
 }
 
-// complete takes what fn has returned, and dispatches the next call. It returns false if
+// complete takes the result of fn, and dispatches the next call. It returns false if
 // the call was orphaned.
 func (c *Call) complete() bool {
 	q := c.queue
