@@ -40,6 +40,10 @@ func TestFileSize(t *testing.T)   { report(t, checkSize(loadTree(t, root), maxLi
 func TestNoSleeps(t *testing.T)   { report(t, checkSleep(loadTree(t, root))) }
 func TestPackageDoc(t *testing.T) { report(t, checkDocs(loadTree(t, root))) }
 
+func TestCoreSize(t *testing.T) {
+	report(t, checkCore(loadTree(t, root), "lockupdate", maxLockupdate, "lockupdate/redlock", "lockupdate/internal/poll/scale"))
+}
+
 func TestNoPrograms(t *testing.T) {
 	findings, err := checkPrograms(root)
 	if err != nil {

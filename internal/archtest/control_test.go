@@ -65,6 +65,12 @@ func TestLongFilesAreReported(t *testing.T) {
 	})
 }
 
+func TestALargeCoreIsReported(t *testing.T) {
+	broken := loadTree(t, "testdata/broken")
+	equal(t, checkCore(broken, "lockupdate", 7), []string{"lockupdate: 8 lines with its inner packages, at most 7"})
+	equal(t, checkCore(broken, "lockupdate", 7, "lockupdate/redlock"), nil)
+}
+
 func TestMissingPackageCommentsAreReported(t *testing.T) {
 	equal(t, checkDocs(loadTree(t, "testdata/broken")), []string{
 		`cmd/tool: no package comment that starts with ""`,

@@ -3,6 +3,7 @@ package archtest
 import (
 	"fmt"
 	"go/ast"
+	"slices"
 	"strings"
 )
 
@@ -19,6 +20,24 @@ func checkSize(t *tree, limit int) []string {
 		}
 	}
 	return findings
+}
+
+// maxLockupdate is the limit for lockupdate and its inner packages. docs/design.md gives the reason.
+const maxLockupdate = 6600
+
+// checkCore reports a package that has, with its inner packages, more than limit lines. Tests and the
+// packages of except do not count.
+func checkCore(t *tree, core string, limit int, except ...string) []string {
+	lines := 0
+	for _, f := range t.files {
+		if !f.test && strings.HasPrefix(f.dir()+"/", core+"/") && !slices.Contains(except, f.dir()) {
+			lines += f.lines
+		}
+	}
+	if lines <= limit {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %d lines with its inner packages, at most %d: delete code that no longer serves", core, lines, limit)}
 }
 
 // checkDocs reports packages without a package comment.
