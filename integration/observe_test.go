@@ -25,13 +25,13 @@ import (
 
 	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/internal/live"
+	"github.com/unwatch/unwatch/internal/reporttest"
 	"github.com/unwatch/unwatch/internal/servers"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/shadow/report"
-	"github.com/unwatch/unwatch/shadow/report/reporttest"
 )
 
 const observeDocs = "../docs/observe/"

@@ -20,10 +20,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/cutoverstatus"
+	"github.com/unwatch/unwatch/internal/reporttest"
 	"github.com/unwatch/unwatch/internal/servers"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/shadow/report"
-	"github.com/unwatch/unwatch/shadow/report/reporttest"
 )
 
 // The pages of a shadow and of a cut-over in a real browser: their fit on a phone, and keyboard navigation.

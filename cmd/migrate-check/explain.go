@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/internal/probe"
 	"github.com/unwatch/unwatch/internal/wrap"
-	"github.com/unwatch/unwatch/proxycompat/probe"
 )
 
 // runExplain prints the page of a rule, or the list of all.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/unwatch/unwatch/internal/probe"
 	"github.com/unwatch/unwatch/internal/wrap"
 	"github.com/unwatch/unwatch/proxycompat"
-	"github.com/unwatch/unwatch/proxycompat/probe"
 )
 
 // wrapped wraps a paragraph to the columns of a report.

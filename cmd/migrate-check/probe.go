@@ -10,8 +10,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/probe"
 	"github.com/unwatch/unwatch/proxycompat/custom"
-	"github.com/unwatch/unwatch/proxycompat/probe"
 
 	"github.com/unwatch/unwatch/internal/wrap"
 )

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/unwatch/unwatch/internal/probe"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/custom"
-	"github.com/unwatch/unwatch/proxycompat/probe"
 )
 
 // config reads the files of the flags: the profile, the password, the authorities.

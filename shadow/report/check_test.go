@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/unwatch/unwatch/internal/reporttest"
 	"github.com/unwatch/unwatch/shadow/report"
-	"github.com/unwatch/unwatch/shadow/report/reporttest"
 )
 
 func TestCheck(t *testing.T) {

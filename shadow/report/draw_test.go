@@ -6,8 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/unwatch/unwatch/internal/reporttest"
 	"github.com/unwatch/unwatch/shadow/report"
-	"github.com/unwatch/unwatch/shadow/report/reporttest"
 )
 
 // drawReport draws a report that adds up. It has few names, so that two reports share some.

@@ -19,8 +19,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/unwatch/unwatch/internal/htmlpage/pagetest"
+	"github.com/unwatch/unwatch/internal/reporttest"
 	"github.com/unwatch/unwatch/shadow/report"
-	"github.com/unwatch/unwatch/shadow/report/reporttest"
 )
 
 func metricsOf(t require.TestingT, r *report.Report) string {

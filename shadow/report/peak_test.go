@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/reporttest"
 	"github.com/unwatch/unwatch/shadow/report"
-	"github.com/unwatch/unwatch/shadow/report/reporttest"
 )
 
 func minute(at int, compared, dropped int64) report.Minute {

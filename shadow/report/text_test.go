@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/unwatch/unwatch/internal/reporttest"
 	"github.com/unwatch/unwatch/shadow/report"
-	"github.com/unwatch/unwatch/shadow/report/reporttest"
 )
 
 func TestWriteText(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/probe"
 	"github.com/unwatch/unwatch/proxycompat"
-	"github.com/unwatch/unwatch/proxycompat/probe"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 

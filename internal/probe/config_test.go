@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/unwatch/unwatch/proxycompat/probe"
+	"github.com/unwatch/unwatch/internal/probe"
 )
 
 func TestConfigHidesThePassword(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/unwatch/unwatch/proxycompat/probe"
+	"github.com/unwatch/unwatch/internal/probe"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/proxycompat/probe"
+	"github.com/unwatch/unwatch/internal/probe"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/probe"
 	"github.com/unwatch/unwatch/proxycompat"
-	"github.com/unwatch/unwatch/proxycompat/probe"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
@@ -65,7 +65,7 @@ func ours() int {
 	buf := make([]byte, 1<<20)
 	n := 0
 	for g := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-		if strings.Contains(g, "proxycompat/probe.(*") || strings.Contains(g, "proxycompat/probe.Probe") {
+		if strings.Contains(g, "internal/probe.(*") || strings.Contains(g, "internal/probe.Probe") {
 			n++
 		}
 	}
