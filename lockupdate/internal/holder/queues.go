@@ -1,6 +1,7 @@
 package holder
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -11,6 +12,14 @@ import (
 	"github.com/unwatch/unwatch/lockupdate/internal/lease"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 )
+
+// NewQueues returns the Queues of a Store.
+func NewQueues(t *transport.Transport, k *lease.Keeper, gate *redisx.Gate, emit event.Sink, o Options) *Queues {
+	return &Queues{
+		options: o, transport: t, keeper: k, gate: gate, emit: emit, ownerIDs: driver.NewOwnerIDs(),
+		byLock: map[string]*waitQueue{}, contended: map[string]time.Time{},
+	}
+}
 
 // timer returns a timer, to be given to stop: each wait needs one, so that a new one would be garbage.
 func (s *Queues) timer(d time.Duration) *time.Timer {
@@ -44,14 +53,6 @@ func (s *Queues) wait(d time.Duration, over, woken <-chan struct{}) bool {
 		return true
 	}
 	return false
-}
-
-// NewQueues returns the Queues of a Store.
-func NewQueues(t *transport.Transport, k *lease.Keeper, gate *redisx.Gate, emit event.Sink, o Options) *Queues {
-	return &Queues{
-		options: o, transport: t, keeper: k, gate: gate, emit: emit, ownerIDs: driver.NewOwnerIDs(),
-		byLock: map[string]*waitQueue{}, contended: map[string]time.Time{},
-	}
 }
 
 // Unreleased tells of locks that could not be released while closing.
@@ -104,4 +105,98 @@ func (s *Queues) Busy() bool {
 		}
 	}
 	return false
+}
+
+// freeLocked reports whether no call of this process has the lock or waits for it.
+func (q *waitQueue) freeLocked() bool {
+	return q.holder == nil && q.first == nil && q.unlocked == nil && q.queues.keeper.Now() >= q.backoffUntil
+}
+
+// runsUnlockedLocked reports whether a call runs without the lock, and does not ask for it, so
+// that no other call runs.
+func (q *waitQueue) runsUnlockedLocked() bool {
+	return q.unlocked != nil && (q.first == nil || q.first.of != q.unlocked)
+}
+
+// awaitReleaseLocked returns a channel that is closed at the reply to the release in
+// flight, or nil if there is none.
+func (q *waitQueue) awaitReleaseLocked() chan struct{} {
+	h := q.releasing
+	if h == nil {
+		return nil
+	}
+	if h.released == nil {
+		h.released = make(chan struct{})
+	}
+	return h.released
+}
+
+func (q *waitQueue) pushLocked(c *Call) {
+	c.prev, c.next = q.last, nil
+	if q.last == nil {
+		q.first = c
+	} else {
+		q.last.next = c
+	}
+	q.last = c
+}
+
+// pushFrontLocked puts calls back that must run again, in their order.
+func (q *waitQueue) pushFrontLocked(calls []*Call) {
+	for i := len(calls) - 1; i >= 0; i-- {
+		c := calls[i]
+		c.setLocked(queued)
+		c.prev, c.next = nil, q.first
+		if q.first == nil {
+			q.last = c
+		} else {
+			q.first.prev = c
+		}
+		q.first = c
+	}
+}
+
+func (q *waitQueue) removeLocked(c *Call) {
+	if c.prev == nil {
+		q.first = c.next
+	} else {
+		c.prev.next = c.next
+	}
+	if c.next == nil {
+		q.last = c.prev
+	} else {
+		c.next.prev = c.prev
+	}
+	c.prev, c.next = nil, nil
+}
+
+// blockLocked records that all calls wait for another process from now on.
+func (q *waitQueue) blockLocked(now time.Time) {
+	for c := q.first; c != nil; c = c.next {
+		if c.blockedSince.IsZero() {
+			c.blockedSince = now
+		}
+	}
+}
+
+// head returns the first call, or nil.
+func (q *waitQueue) head() *Call {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.first
+}
+
+// refuse answers the calls that match with an error; a nil match is all. op is what failed,
+// by default the acquire.
+func (q *waitQueue) refuse(op string, err error, match func(*Call) bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for c := q.first; c != nil; {
+		next := c.next
+		if match == nil || match(c) {
+			q.removeLocked(c)
+			c.answerLocked(c.failure(), c.fail(cmp.Or(op, c.op()), err))
+		}
+		c = next
+	}
 }

@@ -73,6 +73,20 @@ var transitions = map[state][]state{
 	},
 }
 
+// Attempt is the latest call of an UpdateFunc, with its argument and its results.
+type Attempt struct {
+	key      rmw.Key
+	fn       rmw.UpdateFunc
+	attempts int
+	given    rmw.Value
+	after    rmw.Value // the result of fn
+	wrote    bool      // after must be written
+	ttl      time.Duration
+	reads    driver.ReadSet // of given
+	token    uint64         // if fn asked for one
+	err      error          // of fn, or of its value
+}
+
 // Call is one call of Update or Lock. Only its own goroutine calls fn and reads the answer;
 // a holder dispatches it and answers it.
 type Call struct {
