@@ -34,7 +34,7 @@ func checkOtherCtx(c *check) {
 	c.lock(l, name, func(context.Context) error {
 		c.refused(c.Ctx, l, name, "with the caller's ctx, from fn's goroutine")
 		<-c.Go(func() { c.refused(c.Ctx, l, name, "with the caller's ctx, from another goroutine") })
-		ctx, cancel := context.WithTimeout(c.Ctx, beat)
+		ctx, cancel := context.WithTimeout(c.Ctx, soon) // enough to hear that it is taken
 		defer cancel()
 		if err := l.WithLock(ctx, name, c.never("although it is held")); !errors.Is(err, rmw.ErrContended) {
 			c.Errorf("WithLock with the caller's ctx: %v, want ErrContended once that ends", err)

@@ -18,7 +18,7 @@ func shareClauses() []Clause {
 			Says: "The loss of one of many locks of a Locker ends the ctx of that one, or of all if they share a session."},
 		{Name: "shared-client", needs: []need{share, lease}, run: checkSharedClient,
 			Says: "Closing one of two Lockers over one client leaves the locks of the other."},
-		{Name: "for-ever", needs: []need{tenLeases, noMaxHold}, run: checkForEver,
+		{Name: "for-ever", needs: []need{manyLeases, noMaxHold}, run: checkForEver,
 			Says: "A lock can be held for as many leases as the time limit permits, up to a hundred."},
 		{Name: "max-hold", needs: []need{maxHold, lease}, run: checkMaxHold,
 			Says: "A lock that was held for MaxHold is lost, and can be had by others although fn runs on."},

@@ -50,8 +50,8 @@ var (
 	failover  = unless(func(t Target) bool { return t.Faults.Failover != nil }, "this Target cannot fail over")
 	clock     = unless(func(t Target) bool { return t.Faults.Clock != nil }, "this Target cannot set the clock of the lock service")
 
-	lease     = leases(3)
-	tenLeases = leases(13)
+	lease      = leases(3)
+	manyLeases = leases(31)
 )
 
 // outage is the need of any fault after which tokens have to grow.
