@@ -49,11 +49,7 @@ func Example() {
 
 	_, err = store.Update(context.Background(), rmw.Key{Name: "room:7"},
 		func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.String("Ada"), nil })
-	for _, span := range exporter.GetSpans() {
-		fmt.Println(span.Name)
-	}
-	fmt.Println(err)
-	// Output:
-	// unwatch.update
-	// <nil>
+	spans := exporter.GetSpans() // the last one includes those of its waits and commands
+	fmt.Println(spans[len(spans)-1].Name, err)
+	// Output: unwatch.update <nil>
 }

@@ -51,7 +51,7 @@ func measure(t *testing.T, scenarios, impls string) *result.File {
 func TestUpdates(t *testing.T) {
 	servers.Redis(t).Stop() // skips or fails without a server
 	f := measure(t, "unc8|hot4x16|d-unc1", ".*")
-	if len(f.Slots) != 8+12+4+8 {
+	if len(f.Slots) != 9+12+4+9 {
 		t.Errorf("%d slots", len(f.Slots))
 	}
 	for i := range f.Slots {

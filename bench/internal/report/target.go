@@ -89,13 +89,13 @@ func Targets(f *result.File) []Target {
 		{"hot4x16", "hot key, 4x16, loopback", 50, 50},
 		{"d-hot4x16", "hot key, 4x16, +1 ms", 25, 25},
 		{"hot16x1", "hot key, 16x1, loopback", 1, 1},
-		{"zipf64", "100 keys by Zipf's law, 64 goroutines, loopback", 13, 13},
-		{"d-zipf64", "100 keys by Zipf's law, 64 goroutines, +1 ms", 11, 11},
+		{"zipf64", "64 goroutines, 100 Zipf keys, loopback", 13, 13},
+		{"d-zipf64", "64 goroutines, 100 Zipf keys, +1 ms", 11, 11},
 	} {
 		both(t.scenario, t.load, "over WATCH", atLeast(t.always, "x"), atLeast(t.onDemand, "x"), times)
 	}
-	row("unc1", "unwatch-inline", "1 goroutine, loopback, on demand, waiting for the reply: over WATCH", atLeast(1.2, "x"), times)
-	row("unc8", "unwatch-inline", "8 goroutines, distinct keys, loopback, on demand, waiting for the reply: over WATCH", atLeast(1.3, "x"), times)
+	row("unc1", "unwatch-inline", "1 goroutine, loopback, WaitForReply: over WATCH", atLeast(1.2, "x"), times)
+	row("unc8", "unwatch-inline", "8 goroutines, distinct keys, loopback, WaitForReply: over WATCH", atLeast(1.3, "x"), times)
 	row("d-unc64", "unwatch-get", "64 goroutines, distinct keys, +1 ms, plain reads: over WATCH", atLeast(1.4, "x"), times)
 	row("unc1", "unwatch-keep", "keeping, 1 goroutine, loopback: over WATCH", atLeast(2.3, "x"), times)
 	row("d-unc1", "unwatch-keep", "keeping, 1 goroutine, +1 ms: over WATCH", atLeast(2.3, "x"), times)
