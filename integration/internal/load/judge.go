@@ -211,8 +211,8 @@ func judgeLeases(m *Measured) []Row {
 
 func judgeEnding(m *Measured) []Row {
 	e, within := m.Ending, patience
-	if m.OnDemand {
-		within += heldFor // a function whose commit is refused runs again, under the lock
+	if m.OnDemand || len(m.Sweeps) > 0 {
+		within += heldFor // a function runs again after a refused commit, and after its key has moved
 	}
 	abandoned := atMost("  refused though their function ran", e.Abandoned, 0)
 	if len(m.Sweeps) > 0 { // the function of an absent key runs before the key moves, and again afterwards
