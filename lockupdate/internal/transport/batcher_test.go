@@ -137,6 +137,31 @@ func (r *rig) start(t *testing.T, callers, each int, send func(r *rig, cmds ...*
 	return func() []time.Duration { wg.Wait(); return took }
 }
 
+// Once round trips have been long for a while, sixteen flushes are sent at once. A single short one ends that.
+func TestMoreFlushesAtOnceOverLongTrips(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		trip := 2 * time.Millisecond
+		r := newRig(t, func(int) time.Duration { return trip })
+		atOnce := func() (n int) {
+			before := len(r.sizes)
+			wait := r.start(t, 2*maxInFlightFar, 1, sendWays["Send"])
+			n = len(r.sizes) - before
+			wait()
+			return n
+		}
+		assert.Equal(t, maxInFlight, atOnce(), "nothing is learned yet")
+		for range 100 {
+			r.start(t, 1, 1, sendWays["Send"])()
+		}
+		assert.Equal(t, maxInFlightFar, atOnce())
+		trip = longTrip / 2
+		r.start(t, 1, 1, sendWays["Send"])()
+		trip = 2 * time.Millisecond
+		assert.Equal(t, maxInFlight, atOnce())
+		r.idle(t)
+	})
+}
+
 // The first four flushes are sent at once.
 func TestSendAtOnce(t *testing.T) {
 	inEachWay(t, func(t *testing.T, send func(r *rig, cmds ...*driver.Command) error) {
