@@ -60,7 +60,7 @@ func New(rdb Commands, cfg Config) *Store {
 	case redisx.IsNil(rdb):
 		s.invalid = errors.Join(s.invalid, errNoClient)
 	case redisx.IsFullDuplex(rdb):
-		s.invalid = errors.Join(s.invalid, errFullDuplex)
+		s.invalid = errors.Join(s.invalid, redisx.ErrFullDuplex("lockupdate.New"))
 	}
 	cfg = s.cfg
 	s.transport = transport.New(rdb, driver.New(driver.Options{
@@ -82,10 +82,8 @@ func New(rdb Commands, cfg Config) *Store {
 }
 
 var (
-	errNoClient   = fmt.Errorf("%w: lockupdate.New needs a client, not nil", rmw.ErrInvalid)
-	errFullDuplex = fmt.Errorf("%w: lockupdate.New cannot use an AutoPipeliner with FullDuplex, whose commands no hook can refuse; "+
-		"use the client itself, or AutoPipelineOptions without FullDuplex", rmw.ErrInvalid)
-	errNoFn = fmt.Errorf("%w: the function is nil", rmw.ErrInvalid)
+	errNoClient = fmt.Errorf("%w: lockupdate.New needs a client, not nil", rmw.ErrInvalid)
+	errNoFn     = fmt.Errorf("%w: the function is nil", rmw.ErrInvalid)
 )
 
 // begin admits a call, which must leave the gate, or returns an error.
