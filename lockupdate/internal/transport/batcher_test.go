@@ -52,6 +52,12 @@ func (r *recorder) flush(ctx context.Context, cmds ...redis.Cmder) error {
 	return nil
 }
 
+func (r *recorder) flushes() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.sizes)
+}
+
 // rig is a Transport over a recorder.
 type rig struct {
 	*recorder
@@ -143,9 +149,9 @@ func TestMoreFlushesAtOnceOverLongTrips(t *testing.T) {
 		trip := 2 * time.Millisecond
 		r := newRig(t, func(int) time.Duration { return trip })
 		atOnce := func() (n int) {
-			before := len(r.sizes)
+			before := r.flushes()
 			wait := r.start(t, 2*maxInFlightFar, 1, sendWays["Send"])
-			n = len(r.sizes) - before
+			n = r.flushes() - before
 			wait()
 			return n
 		}
