@@ -137,10 +137,10 @@ func (w *faultyService) refuseRenewal() {
 	}))
 }
 
-// waitLong has a call wait for longer than the alert's threshold.
+// waitLong has a call wait for longer than the second after which its Observer is told.
 func (w *faultyService) waitLong() {
 	assert.NoError(w.t, w.locks.WithLock(w.t.Context(), "hot", func(ctx context.Context) error {
-		waiting, cancel := context.WithTimeout(w.t.Context(), 1500*time.Millisecond)
+		waiting, cancel := context.WithTimeout(w.t.Context(), 3*time.Second)
 		defer cancel()
 		assert.ErrorIs(w.t, w.locks.WithLock(waiting, "hot", func(context.Context) error { return nil }), rmw.ErrContended)
 		return nil

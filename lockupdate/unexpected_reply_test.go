@@ -73,7 +73,7 @@ func TestUnexpectedReplies(t *testing.T) {
 				require.ErrorIs(t, err, c.reason)
 				require.ErrorContains(t, err, c.text)
 				assert.NotContains(t, err.Error(), "SECRET")
-				assert.ErrorContains(t, err, "miniredis older than v2.23.0")
+				assert.ErrorContains(t, err, "miniredis older than v2.40.0")
 				assert.False(t, rmw.Retryable(err))
 			})
 		})

@@ -122,7 +122,7 @@ type UnexpectedReply struct{ command, got string }
 
 func (e *UnexpectedReply) Error() string {
 	return "the reply to " + e.command + " is " + e.got + ", which it never gives; " +
-		"is the name used by something else, does a proxy rewrite replies, or is this a miniredis older than v2.23.0?"
+		"is the name used by something else, does a proxy rewrite replies, or is this a miniredis older than v2.40.0?"
 }
 
 // Unexpected returns an error with the type and the length of the reply, but not its content.
