@@ -5,7 +5,7 @@ help: ## List the targets
 # Modules of their own, each with its own dependencies.
 NESTED := $(patsubst %/go.mod,%,$(wildcard integration/go.mod bench/go.mod adapters/*/go.mod observe/*/go.mod examples/*/go.mod))
 
-WITH_SERVERS := go run ./internal/servers/cmd/with-servers
+WITH_SERVERS := go run ./internal/testing/servers/cmd/with-servers
 
 test: servers ## Run the tests, those against real servers included
 	@./scripts/test.sh . $(NESTED)
@@ -52,7 +52,7 @@ vuln: ## Look for known vulnerabilities with govulncheck; asks the database vuln
 	@for module in $(NESTED); do echo "govulncheck in $$module"; go -C $$module run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./... || exit 1; done
 
 docs: ## Check the documents: code, commands and links
-	go test -count=1 -v -run TestDocs ./internal/doccheck/
+	go test -count=1 -v -run TestDocs ./internal/docs/doccheck/
 
 rehearsal: ## Play the whole migration in this process; needs no server
 	@echo "go run compiles first; on a new machine that takes a minute"
@@ -63,13 +63,13 @@ rehearsal-real: servers ## Play the whole migration against real servers and a r
 		go run ./examples/rehearsal -legacy 'redis://{redis0}' -proxy '{nutcracker0}' -profile twemproxy
 
 proxies: ## Write docs/proxies.md and docs/proxies from the profiles
-	go run ./internal/proxydoc docs
+	go run ./internal/docs/proxydoc docs
 
 scale: ## Write docs/scale.md: how up to 1,000 processes wait for one lock, in a model; needs no server
 	go run ./lockupdate/internal/poll/scale > scale.md && mv scale.md docs/scale.md
 
 domains: ## Write docs/domains.md and the transition tables of the packages' docs
-	go run ./internal/domaindoc .
+	go run ./internal/docs/domaindoc .
 
 probe-real: servers ## Have migrate-check probe recognise real servers: a Redis, a nutcracker and a Redis Cluster
 	$(WITH_SERVERS) -redis 3 -nutcracker 1 -cluster 3 -- \

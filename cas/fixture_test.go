@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cas"
-	"github.com/unwatch/unwatch/internal/meter"
+	"github.com/unwatch/unwatch/internal/testing/meter"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"

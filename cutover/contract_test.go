@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/unwatch/unwatch/cutover"
-	"github.com/unwatch/unwatch/internal/paths"
 	"github.com/unwatch/unwatch/internal/testing/long"
+	"github.com/unwatch/unwatch/internal/testing/paths"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/domains"
-	"github.com/unwatch/unwatch/internal/paths"
+	"github.com/unwatch/unwatch/internal/testing/paths"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )

@@ -17,7 +17,7 @@ import (
 
 	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/internal/live"
-	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"

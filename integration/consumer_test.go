@@ -246,7 +246,7 @@ var (
 )
 
 // The example of docs/migration.md migrates in a module of its own, over the published version. Of the
-// page's commands, go test runs after the last step only: package internal/migration runs it after each.
+// page's commands, go test runs after the last step only: package internal/testing/migration runs it after each.
 func TestLongMigrationOfAService(t *testing.T) {
 	t.Parallel()
 	long.Only(t)

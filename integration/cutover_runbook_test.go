@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
-	"github.com/unwatch/unwatch/internal/servers"
 	"github.com/unwatch/unwatch/internal/testing/long"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/rmw"

@@ -14,8 +14,8 @@ import (
 
 	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/internal/live"
-	"github.com/unwatch/unwatch/internal/servers"
 	"github.com/unwatch/unwatch/internal/testing/long"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/rmw"

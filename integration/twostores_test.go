@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cas"
-	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/shadow"

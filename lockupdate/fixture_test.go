@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/internal/meter"
+	"github.com/unwatch/unwatch/internal/testing/meter"
 	"github.com/unwatch/unwatch/internal/testing/unguarded"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"

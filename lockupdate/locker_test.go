@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/internal/contract"
-	"github.com/unwatch/unwatch/internal/doccheck"
+	"github.com/unwatch/unwatch/internal/docs/doccheck"
+	"github.com/unwatch/unwatch/internal/testing/contract"
 	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/locktest"
 	"github.com/unwatch/unwatch/lockupdate"

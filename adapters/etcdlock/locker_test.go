@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/internal/doccheck"
-	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/docs/doccheck"
 	"github.com/unwatch/unwatch/internal/testing/long"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/driver"
 	"github.com/unwatch/unwatch/lock/locktest"

@@ -20,8 +20,8 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/unwatch/unwatch/adapters/sqllock"
-	"github.com/unwatch/unwatch/internal/contract"
-	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/contract"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 )
 
 // database is a database of a test.

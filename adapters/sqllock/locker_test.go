@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/adapters/sqllock"
-	"github.com/unwatch/unwatch/internal/contract"
-	"github.com/unwatch/unwatch/internal/doccheck"
+	"github.com/unwatch/unwatch/internal/docs/doccheck"
+	"github.com/unwatch/unwatch/internal/testing/contract"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/driver"

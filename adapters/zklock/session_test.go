@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/adapters/zklock"
-	"github.com/unwatch/unwatch/internal/contract"
+	"github.com/unwatch/unwatch/internal/testing/contract"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/driver"

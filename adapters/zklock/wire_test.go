@@ -12,7 +12,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/unwatch/unwatch/adapters/zklock"
-	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 )
 
 // The operations of ZooKeeper's protocol that the tests name.

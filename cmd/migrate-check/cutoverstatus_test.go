@@ -17,7 +17,7 @@ import (
 
 	"github.com/unwatch/unwatch/cutover"
 	"github.com/unwatch/unwatch/internal/cutoverstatus"
-	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 )
 
 // fill stores n rooms in the old store.

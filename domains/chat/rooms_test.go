@@ -13,7 +13,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/chat"
-	"github.com/unwatch/unwatch/internal/paths"
+	"github.com/unwatch/unwatch/internal/testing/paths"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )

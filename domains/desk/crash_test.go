@@ -15,7 +15,7 @@ import (
 	"github.com/unwatch/unwatch/domains/desk"
 	"github.com/unwatch/unwatch/domains/mcc"
 	"github.com/unwatch/unwatch/domains/session"
-	"github.com/unwatch/unwatch/internal/contract"
+	"github.com/unwatch/unwatch/internal/testing/contract"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/unwatch/unwatch/domains/desk"
 	"github.com/unwatch/unwatch/domains/mcc"
 	"github.com/unwatch/unwatch/domains/session"
-	"github.com/unwatch/unwatch/internal/paths"
+	"github.com/unwatch/unwatch/internal/testing/paths"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )

@@ -14,7 +14,7 @@ import (
 	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/domains/mcc"
 	"github.com/unwatch/unwatch/domains/session"
-	"github.com/unwatch/unwatch/internal/contract"
+	"github.com/unwatch/unwatch/internal/testing/contract"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"

@@ -19,7 +19,7 @@ import (
 
 	"github.com/unwatch/unwatch/cutover"
 	"github.com/unwatch/unwatch/internal/cutoverstatus"
-	"github.com/unwatch/unwatch/internal/htmlpage/pagetest"
+	"github.com/unwatch/unwatch/internal/testing/pagetest"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

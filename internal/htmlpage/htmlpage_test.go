@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/htmlpage"
-	"github.com/unwatch/unwatch/internal/htmlpage/pagetest"
+	"github.com/unwatch/unwatch/internal/testing/pagetest"
 )
 
 func render(t *testing.T, text string, data any) string {

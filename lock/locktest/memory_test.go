@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/internal/doccheck"
+	"github.com/unwatch/unwatch/internal/docs/doccheck"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/driver"

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/internal/contract"
+	"github.com/unwatch/unwatch/internal/testing/contract"
 	"github.com/unwatch/unwatch/lockupdate/redlock"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"

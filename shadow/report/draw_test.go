@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/unwatch/unwatch/internal/reporttest"
+	"github.com/unwatch/unwatch/internal/testing/reporttest"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 

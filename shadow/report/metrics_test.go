@@ -18,8 +18,8 @@ import (
 	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"
 
-	"github.com/unwatch/unwatch/internal/htmlpage/pagetest"
-	"github.com/unwatch/unwatch/internal/reporttest"
+	"github.com/unwatch/unwatch/internal/testing/pagetest"
+	"github.com/unwatch/unwatch/internal/testing/reporttest"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/unwatch/unwatch/internal/reporttest"
+	"github.com/unwatch/unwatch/internal/testing/reporttest"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/unwatch/unwatch/bench/internal/peers"
 	"github.com/unwatch/unwatch/bench/internal/worker"
-	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 )
 
 // Network is the connection between clients and servers.

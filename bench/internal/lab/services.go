@@ -8,7 +8,7 @@ import (
 
 	"github.com/unwatch/unwatch/bench/internal/peers"
 	"github.com/unwatch/unwatch/bench/internal/worker"
-	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 )
 
 // services starts the lock services. All flush a grant to the disk before they answer, except the single Redis.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 )
 
 // Commands are counted for any division of the stream into writes.

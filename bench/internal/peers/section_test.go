@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unwatch/unwatch/internal/servers"
 	"github.com/unwatch/unwatch/internal/testing/long"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/driver"
 	"github.com/unwatch/unwatch/lock/locktest"

@@ -3,8 +3,8 @@ package plan
 import (
 	"testing"
 
-	"github.com/unwatch/unwatch/internal/servers"
 	"github.com/unwatch/unwatch/internal/testing/long"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 )
 
 // Over real servers, sections under every lock service exclude each other, are counted, and are handed over.

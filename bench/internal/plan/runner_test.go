@@ -11,7 +11,7 @@ import (
 
 	"github.com/unwatch/unwatch/bench/internal/result"
 	"github.com/unwatch/unwatch/bench/internal/worker"
-	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 )
 
 // TestMain lets the test binary be its own worker process.

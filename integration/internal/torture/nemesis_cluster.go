@@ -12,7 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 )
 
 // inTheCluster returns the nemeses that move slots. A slot migration, and a failover with the cooperation

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/proxycompat"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/rmw"
 )
 

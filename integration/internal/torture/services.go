@@ -10,7 +10,7 @@ import (
 
 	"github.com/unwatch/unwatch/adapters/etcdlock"
 	"github.com/unwatch/unwatch/adapters/zklock"
-	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/lock/driver"
 	"github.com/unwatch/unwatch/rmw"
 )

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/integration/internal/torture"
-	"github.com/unwatch/unwatch/internal/servers"
 	"github.com/unwatch/unwatch/internal/testing/long"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 )
 
 func TestMain(m *testing.M) {

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/cutover"
-	"github.com/unwatch/unwatch/internal/contract"
+	"github.com/unwatch/unwatch/internal/testing/contract"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/internal/contract"
+	"github.com/unwatch/unwatch/internal/testing/contract"
 )
 
 // echo is a server that answers lines, and keeps them.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 )
 
 // asCommand is an environment variable that makes this test binary act as the command: it prints its

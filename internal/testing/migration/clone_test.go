@@ -21,7 +21,7 @@ const (
 // root is the root of the repository.
 func root(t *testing.T) string {
 	t.Helper()
-	dir, err := filepath.Abs("../..")
+	dir, err := filepath.Abs("../../..")
 	require.NoError(t, err)
 	return dir
 }

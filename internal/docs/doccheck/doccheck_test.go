@@ -10,7 +10,7 @@ import (
 )
 
 func TestDocs(t *testing.T) {
-	findings, read, err := Check("../..")
+	findings, read, err := Check("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestAMissingTranslationIsReported(t *testing.T) {
 
 func read(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../" + name)
+	text, err := os.ReadFile("../../../" + name)
 	if err != nil {
 		t.Fatal(err)
 	}

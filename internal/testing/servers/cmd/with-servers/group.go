@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/unwatch/unwatch/internal/servers"
+	"github.com/unwatch/unwatch/internal/testing/servers"
 )
 
 // group holds the running servers, by kind.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/internal/meter"
+	"github.com/unwatch/unwatch/internal/testing/meter"
 )
 
 // metered returns a metered connection and its peer.

@@ -20,7 +20,7 @@ import (
 	"github.com/unwatch/unwatch/domains/desk"
 	"github.com/unwatch/unwatch/domains/mcc"
 	"github.com/unwatch/unwatch/domains/session"
-	"github.com/unwatch/unwatch/internal/meter"
+	"github.com/unwatch/unwatch/internal/testing/meter"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -54,7 +54,7 @@ func TestCosts(t *testing.T) {
 	require.NoError(t, err)
 	if b.String() != string(stored) {
 		assert.Equal(t, strings.Split(string(stored), "\n"), strings.Split(b.String(), "\n"),
-			"go test ./internal/domaindoc -update && make domains")
+			"go test ./internal/docs/domaindoc -update && make domains")
 	}
 }
 

@@ -14,7 +14,7 @@ func TestDocuments(t *testing.T) {
 	files, err := render()
 	require.NoError(t, err)
 	for _, f := range files {
-		have, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(f.name)))
+		have, err := os.ReadFile(filepath.Join("..", "..", "..", filepath.FromSlash(f.name)))
 		require.NoError(t, err)
 		assert.Equal(t, f.text, string(have), "%s: make domains", f.name)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-const root = "../.."
+const root = "../../.."
 
 func loadTree(t *testing.T, dir string) *tree {
 	t.Helper()
@@ -60,7 +60,7 @@ func TestRequirements(t *testing.T) {
 // An empty tree would pass every test above.
 func TestTreeIsNotEmpty(t *testing.T) {
 	packages := loadTree(t, root).packages()
-	for _, pkg := range []string{"rmw", "internal/archtest"} {
+	for _, pkg := range []string{"rmw", "internal/testing/archtest"} {
 		if len(packages[pkg]) == 0 {
 			t.Errorf("package %s was not seen", pkg)
 		}

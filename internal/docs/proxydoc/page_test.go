@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const docs = "../../docs"
+const docs = "../../../docs"
 
 // The pages match the code.
 func TestPagesAreUpToDate(t *testing.T) {
