@@ -76,6 +76,7 @@ type cutoverFlags struct {
 	dryRun      bool
 	timeout     time.Duration
 	http        string
+	freezes     bool
 	set         map[string]bool // the flags of the command line
 }
 
@@ -102,6 +103,7 @@ func (f *cutoverFlags) register(flags *flag.FlagSet) {
 	flags.BoolVar(&f.json, "json", false, "write JSON")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show the conditions and the steps, and change nothing")
 	flags.StringVar(&f.http, "http", "", "status serves a page at this `ADDRESS`, without a password, until it is stopped")
+	flags.BoolVar(&f.freezes, "freeze-on-failover", false, "status -http also freezes within 2 s of a failover or restart of the old store")
 	flags.DurationVar(&f.timeout, "timeout", 10*time.Second, "give up after that long; plan, sweep and verify: only if set")
 }
 
@@ -228,6 +230,8 @@ func (f *cutoverFlags) check(action string) ([]cutoverstatus.Record, error) {
 		return nil, errors.New("-off is for freeze")
 	case action != "status" && f.http != "":
 		return nil, errors.New("-http is for status")
+	case f.http == "" && f.freezes:
+		return nil, errors.New("-freeze-on-failover is for status -http")
 	case f.http != "" && f.json:
 		return nil, errors.New("-http serves JSON, too, with ?format=json; leave -json out")
 	}

@@ -23,7 +23,7 @@ import (
 // sides are an old Redis and a Codis proxy, and the flags that name them.
 type sides struct {
 	proxies [2]*proxytest.Proxy
-	servers [2]string // behind them
+	servers [2]*miniredis.Miniredis // behind them
 	stores  [2]*lockupdate.Store
 	flags   []string
 }
@@ -35,7 +35,7 @@ func newSides(t *testing.T) *sides {
 		p, err := proxytest.Start(proxytest.Config{Profile: profile, Backends: []string{server.Addr()}})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, p.Close()) })
-		s.servers[i] = server.Addr()
+		s.servers[i] = server
 		rdb := redis.NewClient(p.Options())
 		t.Cleanup(func() { require.NoError(t, rdb.Close()) })
 		store := lockupdate.New(rdb, lockupdate.Config{})
@@ -56,7 +56,7 @@ func (s *sides) beat(t *testing.T, epoch uint64) {
 }
 
 // masters names the servers behind the proxy.
-func (s *sides) masters() []string { return []string{"-new-masters", s.servers[1]} }
+func (s *sides) masters() []string { return []string{"-new-masters", s.servers[1].Addr()} }
 
 func (s *sides) try(t *testing.T, action string, args ...string) ran {
 	return try(t.Context(), append(append([]string{"cutover", action}, s.flags...), args...)...)

@@ -114,6 +114,43 @@ func (r *replication) look(ctx context.Context, server *redis.Client) int {
 	return r.changes
 }
 
+// freezeOnFailover publishes a freeze when the replication ID of the old store changes, until ctx ends.
+func (f *cutoverFlags) freezeOnFailover(ctx context.Context, s cutoverStores, stdout io.Writer) {
+	var old replication
+	every := time.NewTicker(time.Second)
+	defer every.Stop()
+	for answered := 0; ctx.Err() == nil; {
+		if changes := old.look(ctx, s.clients[0]); changes > answered {
+			frozen, err := f.freeze(ctx, s)
+			if err != nil {
+				sayFailure(stdout, err.Error())
+			}
+			if frozen {
+				answered = changes
+				say(stdout, "%s", wrapped("New moves are stopped: the replication ID of the old store has changed, "+
+					"by a failover or a restart. Run verify, then freeze -off."))
+			}
+		}
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// freeze reports whether new moves are stopped now. A store that fails does not prevent that, but is an error.
+func (f *cutoverFlags) freeze(ctx context.Context, s cutoverStores) (frozen bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	present, err := cutover.Current(ctx, f.name, s.old, s.new)
+	if present.Epoch == 0 || present.Freeze {
+		return present.Freeze || err == nil, err
+	}
+	present.Freeze = true
+	err = cutover.Publish(ctx, f.name, s.old, s.new, present)
+	return err == nil, err
+}
+
 // sampleSize is the number of places in the old store at which a status looks, each with a name or two.
 const sampleSize = 1024
 
@@ -182,6 +219,13 @@ func (f *cutoverFlags) serve(ctx context.Context, s cutoverStores, stdout io.Wri
 	say(stdout, "http://%s/ shows the cut-over until this command is stopped.\n", listener.Addr())
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
+	if f.freezes {
+		var freezer sync.WaitGroup
+		defer freezer.Wait()
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		freezer.Go(func() { f.freezeOnFailover(ctx, s, stdout) })
+	}
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("-http: %w", err)
 	}

@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -112,6 +114,54 @@ func TestCutoverStatusShowsARunningSweep(t *testing.T) {
 	now = cutoverstatus.Status{}
 	require.NoError(t, json.Unmarshal([]byte(s.try(t, "status", "-json", "-keys", "none").stdout), &now))
 	assert.Nil(t, now.Sweep, "it has ended")
+}
+
+// A change of the old store's replication ID stops new moves, also while the new store is down. freeze -off permits
+// them until the next change.
+func TestCutoverFreezesOnFailover(t *testing.T) {
+	s := newSides(t)
+	s.beat(t, 0)
+	require.Equal(t, codeOK, s.try(t, "advance", append(s.masters(), "-percent", "5")...).code)
+	s.beat(t, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	var id atomic.Int64
+	looks := make(chan int64) // the answers to the command
+	s.servers[0].Server().SetPreHook(func(c *server.Peer, cmd string, args ...string) bool {
+		if cmd != "INFO" || len(args) != 1 || args[0] != "replication" {
+			return false
+		}
+		now := id.Load()
+		c.WriteBulk(fmt.Sprintf("# Replication\r\nrole:master\r\nmaster_replid:%d\r\nmaster_replid2:0\r\n", now))
+		select {
+		case looks <- now:
+		case <-ctx.Done():
+		}
+		return true
+	})
+	ended := make(chan ran, 1)
+	go func() {
+		ended <- try(ctx, append(append([]string{"cutover", "status"}, s.flags...), "-http", "127.0.0.1:0", "-freeze-on-failover")...)
+	}()
+	frozen := func() bool {
+		stage, _ := cutover.Current(t.Context(), "desk", s.stores[0], s.stores[1])
+		return stage.Freeze
+	}
+	for change := range int64(2) {
+		require.Equal(t, change, <-looks)
+		require.Equal(t, change, <-looks)
+		require.False(t, frozen())
+		s.proxies[1].Down(0)
+		id.Store(change + 1)
+		for <-looks == change {
+		}
+		<-looks // it has acted on the change
+		assert.True(t, frozen())
+		s.proxies[1].Up(0)
+		require.Equal(t, codeOK, s.try(t, "freeze", "-off").code)
+	}
+	stop()
+	assert.Contains(t, unwrapped((<-ended).stdout),
+		"New moves are stopped: the replication ID of the old store has changed, by a failover or a restart. Run verify, then freeze -off.")
 }
 
 // The names of a sample are independent: a sweep on its way has moved those before its cursor.
