@@ -141,7 +141,7 @@ func TestFrontPageFigures(t *testing.T) {
 		"hot key, 1x64, loopback", "64 goroutines, distinct keys, loopback", `1 goroutine, \+1 ms`, "1 goroutine, loopback",
 	} {
 		ratio := func(row string) string {
-			return strings.TrimSuffix(first(page, `(?m)^\| `+row+`: over WATCH \|[^|]*\| (\S+) \|`), "x") + "×"
+			return strings.TrimSuffix(first(page, `(?m)^\| `+row+`: over WATCH \|[^|]*\| (\S+) [|(]`), "x") + "×"
 		}
 		want = append(want, "| "+ratio(row)+" | "+ratio(row+", on demand")+" |")
 	}
