@@ -3,7 +3,8 @@
 # Runs "go test ./..." in every module, also after a failure, and lists the slowest tests and the failures last.
 # With UNWATCH_ALL_TESTS it runs the tests named TestLong... only.
 # Many tests wait for servers and for leases, so more run at a time than there are cores, and
-# all modules after the first run at the same time. xargs passes an interrupt on to them.
+# modules run at the same time, except the first one, or with UNWATCH_ALL_TESTS the second one:
+# integration, whose torture takes all cores. xargs passes an interrupt on to them.
 set -u
 cores=$(getconf _NPROCESSORS_ONLN)
 flags="-timeout 30m -p $((2 * cores)) -parallel $((4 * cores))"
@@ -31,9 +32,16 @@ test_module() {
 }
 
 if [ "$1" = -into ]; then # a folder for the output, and a module
-	test_module "$3" >"$2/$(echo "$3" | tr / -)" 2>&1
+	test_module "$3" >"$2/$(echo "$3" | tr / -).out" 2>&1
 	exit
 fi
+
+together() { # MODULE...
+	[ $# -gt 0 ] || return 0
+	echo "testing at the same time: $*"
+	printf '%s\n' "$@" | xargs -P $# -n 1 "$0" -into "$dir"
+	for module in "$@"; do cat "$dir/$(echo "$module" | tr / -).out"; done
+}
 
 dir=$(mktemp -d) || exit 1
 testlist=$dir/.testlist
@@ -42,16 +50,15 @@ go -C "$(dirname "$0")/../tools" build -o "$testlist" ./testlist || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM
 {
-	test_module "$1"
-	shift
-	if [ -n "${UNWATCH_ALL_TESTS:-}" ] && [ $# -gt 0 ]; then # integration: its torture takes all cores
+	if [ -n "${UNWATCH_ALL_TESTS:-}" ] && [ $# -gt 1 ]; then
+		first=$1 alone=$2
+		shift 2
+		together "$first" "$@"
+		test_module "$alone"
+	else
 		test_module "$1"
 		shift
-	fi
-	if [ $# -gt 0 ]; then
-		echo "testing at the same time: $*"
-		printf '%s\n' "$@" | xargs -P $# -n 1 "$0" -into "$dir"
-		for module in "$@"; do cat "$dir/$(echo "$module" | tr / -)"; done
+		together "$@"
 	fi
 } | tee "$dir/.all"
 
