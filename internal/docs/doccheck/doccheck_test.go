@@ -2,6 +2,7 @@ package doccheck
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"regexp"
 	"slices"
@@ -167,5 +168,52 @@ func TestHasLines(t *testing.T) {
 	}
 	if HasLines("testdata/good/docs/missing.md", "") == nil {
 		t.Error("a page that does not exist")
+	}
+}
+
+// docs/observe.md has the attributes of slog in all packages that a service imports, and no others.
+func TestLogAttributesAreDocumented(t *testing.T) {
+	_, table, _ := strings.Cut(read(t, "docs/observe.md"), "these attributes of `log/slog`:")
+	table, _, _ = strings.Cut(table, "\n\nNo attribute")
+	documented := map[string]bool{}
+	for _, line := range regexp.MustCompile("(?m)^\\| (`.*?) \\|").FindAllStringSubmatch(table, -1) {
+		for _, name := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(line[1], -1) {
+			documented[name[1]] = false
+		}
+	}
+	attr := regexp.MustCompile(`slog\.[A-Z]\w+\("(\w+)",`)
+	call := regexp.MustCompile(`\.(?:Debug|Info|Warn|Error)(?:Context)?\([^"\n]*"[^"]*", (.*)\)`)
+	pair := regexp.MustCompile(`"(\w+)", `)
+	for _, folder := range []string{
+		"rmw", "cas", "lock", "lockupdate", "cutover", "shadow", "domains", "proxycompat", "adapters", "observe", "internal/callback",
+	} {
+		err := fs.WalkDir(os.DirFS("../../../"+folder), ".", func(name string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+				return err
+			}
+			text := read(t, folder+"/"+name)
+			if !strings.Contains(text, `"log/slog"`) {
+				return nil
+			}
+			found := attr.FindAllStringSubmatch(text, -1)
+			for _, c := range call.FindAllStringSubmatch(text, -1) {
+				found = append(found, pair.FindAllStringSubmatch(c[1], -1)...)
+			}
+			for _, f := range found {
+				if _, ok := documented[f[1]]; !ok {
+					t.Errorf("%s/%s: docs/observe.md does not have the attribute %q", folder, name, f[1])
+				}
+				documented[f[1]] = true
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, used := range documented {
+		if !used {
+			t.Errorf("docs/observe.md has the attribute %q, and no package uses it", name)
+		}
 	}
 }
