@@ -113,7 +113,7 @@ func checkLockRefused(c *check) {
 	c.free(c.name("ended"), "after Lock with an ended ctx")
 	name := c.name("")
 	h := c.locked(b, name)
-	short, cancel := context.WithTimeout(c.Ctx, 10*beat)
+	short, cancel := context.WithTimeout(c.Ctx, hears)
 	defer cancel()
 	refused(short, name, rmw.ErrContended, "although the lock is held")
 	waited := c.Go(func() { c.unlock(c.locked(a, name), nil, "after a wait") })

@@ -197,8 +197,7 @@ func checkTold(c *check) {
 	_ = h.release() // ErrLockLost, as "taken-away" checks
 	c.lostFor(told.take(lock.EventAcquired, lock.EventLost)[1], c.takenReason())
 	other := c.hold(c.another(), name)
-	const wait = soon / 4 // in which a slow service says that the lock is taken
-	ctx, cancel := context.WithTimeout(c.Ctx, wait)
+	ctx, cancel := context.WithTimeout(c.Ctx, hears)
 	defer cancel()
 	for _, m := range bothMethods() {
 		err := m.call(l, ctx, name, c.never("although the lock is taken"))
@@ -206,8 +205,8 @@ func checkTold(c *check) {
 		if !errors.Is(err, rmw.ErrContended) || !errors.Is(refused.Err, rmw.ErrContended) {
 			c.Errorf("%s, refused, returned %v, and its event has %v; want ErrContended", m.name, err, refused.Err)
 		}
-		if m.name == "WithLock" && refused.Took < wait/2 {
-			c.Errorf("the event of a wait of %v tells that it took %v", wait, refused.Took)
+		if m.name == "WithLock" && refused.Took < hears/2 {
+			c.Errorf("the event of a wait of %v tells that it took %v", hears, refused.Took)
 		}
 		ctx = c.Ctx
 	}
@@ -270,7 +269,7 @@ func checkToldWaiting(c *check) {
 		c.Errorf("the wait for a lock that was granted after %v ended after %v with %v", beat, ended.Took, ended.Err)
 	}
 	h = c.hold(c.another(), name)
-	ctx, cancel := context.WithTimeout(c.Ctx, 2*beat)
+	ctx, cancel := context.WithTimeout(c.Ctx, hears)
 	defer cancel()
 	_ = l.WithLock(ctx, name, c.never("although the lock is taken"))
 	if ended := told.take(lock.EventWaiting, lock.EventWaitEnded)[1]; !errors.Is(ended.Err, rmw.ErrContended) {

@@ -155,6 +155,9 @@ const soon = suite.Soon
 // that they have.
 const beat = 50 * time.Millisecond
 
+// hears is a wait in which a slow service says that the lock is taken.
+const hears = soon / 4
+
 func (t Target) patience() time.Duration {
 	if t.Patience == 0 {
 		return 60 * time.Second
