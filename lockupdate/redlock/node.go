@@ -2,9 +2,7 @@ package redlock
 
 import (
 	"context"
-	"crypto/sha1"
 	_ "embed" // the scripts
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -34,8 +32,7 @@ var releaseSource string
 type script struct{ source, sha string }
 
 func newScript(source string) script {
-	sum := sha1.Sum([]byte(source)) // what EVALSHA wants
-	return script{source: source, sha: hex.EncodeToString(sum[:])}
+	return script{source: source, sha: redis.NewScript(source).Hash()}
 }
 
 var (

@@ -3,9 +3,7 @@ package marker
 
 import (
 	"context"
-	"crypto/sha1"
 	_ "embed" // the script
-	"encoding/hex"
 	"errors"
 	"strconv"
 	"strings"
@@ -20,10 +18,7 @@ import (
 //go:embed marker.lua
 var source string
 
-var digest = func() string {
-	sum := sha1.Sum([]byte(source)) // as EVALSHA wants it
-	return hex.EncodeToString(sum[:])
-}()
+var digest = redis.NewScript(source).Hash()
 
 // Value is a value on its way: its type, the milliseconds it has left (-1: no expiry), and the
 // string, or the fields and values of the hash.

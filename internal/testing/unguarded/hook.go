@@ -2,10 +2,9 @@ package unguarded
 
 import (
 	"context"
-	"crypto/sha1"
 	_ "embed" // the scripts
-	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -21,8 +20,7 @@ var hashSource string
 type script struct{ replaces, source, sha string }
 
 func newScript(replaces, source string) script {
-	sum := sha1.Sum([]byte(source)) // the name in EVALSHA
-	return script{replaces, source, hex.EncodeToString(sum[:])}
+	return script{replaces, source, redis.NewScript(source).Hash()}
 }
 
 var (
@@ -99,7 +97,7 @@ func replace(args []any) {
 }
 
 func isString(args []any) bool {
-	return len(args) == stringArgs && isOne(args[1], "absent", "value", "sha1")
+	return len(args) == stringArgs && slices.Contains([]any{"absent", "value", "sha1"}, args[1])
 }
 
 // isHash checks that the numbers account for every argument.
@@ -122,13 +120,4 @@ func isHash(args []any) bool {
 func isNumber(arg any) bool {
 	_, ok := arg.(int64)
 	return ok
-}
-
-func isOne(arg any, of ...string) bool {
-	for _, s := range of {
-		if arg == s {
-			return true
-		}
-	}
-	return false
 }

@@ -2,9 +2,7 @@ package driver
 
 import (
 	"context"
-	"crypto/sha1"
-	_ "embed" // the scripts
-	"encoding/hex"
+	"embed"
 	"strconv"
 	"time"
 
@@ -90,59 +88,35 @@ func (c *Command) HasReply() bool {
 // Empty reports whether there is neither a reply nor an error.
 func (c *Command) Empty() bool { return c.cmd.Err() == nil && c.cmd.Val() == nil }
 
-//go:embed lua/acquire.lua
-var acquireSource string
-
-//go:embed lua/renew.lua
-var renewSource string
-
-//go:embed lua/release.lua
-var releaseSource string
-
-//go:embed lua/release_notify.lua
-var releaseNotifySource string
-
-//go:embed lua/read.lua
-var readSource string
-
-//go:embed lua/peek.lua
-var peekSource string
-
-//go:embed lua/inspect.lua
-var inspectSource string
-
-//go:embed lua/token.lua
-var tokenSource string
-
-//go:embed lua/commit_string.lua
-var commitStringSource string
-
-//go:embed lua/commit_hash.lua
-var commitHashSource string
+//go:embed lua
+var sources embed.FS
 
 // script is a Lua script on one key.
 type script struct {
-	name, source, sha string
-	digest            any // sha, as an argument
+	name, source string
+	digest       any // as an argument of EVALSHA; converted once, so that a command does not allocate it
 }
 
-func newScript(name, source string) *script {
-	sum := sha1.Sum([]byte(source)) // as EVALSHA wants it
-	sha := hex.EncodeToString(sum[:])
-	return &script{name: name, source: source, sha: sha, digest: sha}
+func newScript(name string) *script {
+	text, err := sources.ReadFile("lua/" + name + ".lua")
+	if err != nil {
+		panic(err) // no such file
+	}
+	source := string(text)
+	return &script{name: name, source: source, digest: redis.NewScript(source).Hash()}
 }
 
 var (
-	acquireScript       = newScript("acquire", acquireSource)
-	renewScript         = newScript("renew", renewSource)
-	releaseScript       = newScript("release", releaseSource)
-	releaseNotifyScript = newScript("release_notify", releaseNotifySource)
-	readScript          = newScript("read", readSource)
-	peekScript          = newScript("peek", peekSource)
-	inspectScript       = newScript("inspect", inspectSource)
-	tokenScript         = newScript("token", tokenSource)
-	commitStringScript  = newScript("commit_string", commitStringSource)
-	commitHashScript    = newScript("commit_hash", commitHashSource)
+	acquireScript       = newScript("acquire")
+	renewScript         = newScript("renew")
+	releaseScript       = newScript("release")
+	releaseNotifyScript = newScript("release_notify")
+	readScript          = newScript("read")
+	peekScript          = newScript("peek")
+	inspectScript       = newScript("inspect")
+	tokenScript         = newScript("token")
+	commitStringScript  = newScript("commit_string")
+	commitHashScript    = newScript("commit_hash")
 )
 
 // Scripts returns the source of each script by its name.

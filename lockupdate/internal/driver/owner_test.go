@@ -57,8 +57,8 @@ func TestOwnersCarryTheirTime(t *testing.T) {
 		assert.Equal(t, 90*time.Second+123*time.Microsecond, ageOf(first, now))
 		assert.Zero(t, ageOf(name, now))
 		assert.Equal(t, time.Second, ageOf(name, now.Add(time.Second)))
-		assert.Contains(t, acquireSource, "string.sub(holder, 1, 8) == '"+ownerMark+"'")
-		for _, source := range []string{acquireSource, renewSource, releaseSource} {
+		assert.Contains(t, acquireScript.source, "string.sub(holder, 1, 8) == '"+ownerMark+"'")
+		for _, source := range []string{acquireScript.source, renewScript.source, releaseScript.source} {
 			assert.Contains(t, source, "'"+hintField+"'")
 		}
 	})
