@@ -1,6 +1,7 @@
 package cas
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -18,15 +19,9 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.MaxAttempts == 0 {
-		c.MaxAttempts = 100
-	}
-	if c.Backoff.Base == 0 {
-		c.Backoff.Base = time.Millisecond
-	}
-	if c.Backoff.Max == 0 {
-		c.Backoff.Max = max(64*time.Millisecond, c.Backoff.Base)
-	}
+	c.MaxAttempts = cmp.Or(c.MaxAttempts, 100)
+	c.Backoff.Base = cmp.Or(c.Backoff.Base, time.Millisecond)
+	c.Backoff.Max = cmp.Or(c.Backoff.Max, max(64*time.Millisecond, c.Backoff.Base))
 	return c
 }
 

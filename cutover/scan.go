@@ -1,6 +1,7 @@
 package cutover
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,9 +74,7 @@ func (c *SweepConfig) validate(side protocol.Side) error {
 		return fmt.Errorf("%w: SweepConfig: Batch is %d, Rate %d and MaxLatency %v; use positive values, or 0 for the defaults",
 			rmw.ErrInvalid, c.Batch, c.Rate, c.MaxLatency)
 	}
-	if c.Batch == 0 {
-		c.Batch = 16
-	}
+	c.Batch = cmp.Or(c.Batch, 16)
 	if c.Keys == nil {
 		c.Keys = exceptLocks
 	}

@@ -1,6 +1,7 @@
 package cutover
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,12 +95,7 @@ func New(old, new Side, cfg Config) *Store {
 	if cfg.Stage == nil {
 		cfg.Stage = Stage{}
 	}
-	if cfg.MaxSeal == 0 {
-		cfg.MaxSeal = 1 << 20
-	}
-	if cfg.MaxAttempts == 0 {
-		cfg.MaxAttempts = 100
-	}
+	cfg.MaxSeal, cfg.MaxAttempts = cmp.Or(cfg.MaxSeal, 1<<20), cmp.Or(cfg.MaxAttempts, 100)
 	s := &Store{stores: [2]rmw.Store{old.Store, new.Store}, cfg: cfg, gate: redisx.NewGate()}
 	switch {
 	case old.Store == nil || new.Store == nil || redisx.IsNil(old.Redis) || redisx.IsNil(new.Redis):

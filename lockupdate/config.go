@@ -1,6 +1,7 @@
 package lockupdate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -204,12 +205,12 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	setDefault(&c.Lease, 10*time.Second)
-	setDefault(&c.MaxHold, time.Minute)
-	setDefault(&c.MaxAttempts, 100)
-	setDefault(&c.MaxOutage, 3*transport.OpenFor)
-	setDefault(&c.Poll.Base, time.Millisecond)
-	setDefault(&c.Poll.Max, max(64*time.Millisecond, c.Poll.Base))
+	c.Lease = cmp.Or(c.Lease, 10*time.Second)
+	c.MaxHold = cmp.Or(c.MaxHold, time.Minute)
+	c.MaxAttempts = cmp.Or(c.MaxAttempts, 100)
+	c.MaxOutage = cmp.Or(c.MaxOutage, 3*transport.OpenFor)
+	c.Poll.Base = cmp.Or(c.Poll.Base, time.Millisecond)
+	c.Poll.Max = cmp.Or(c.Poll.Max, max(64*time.Millisecond, c.Poll.Base))
 	if c.LockName == nil {
 		c.LockName = defaultLockName
 	}
@@ -231,13 +232,6 @@ func defaultLockName(key string) string {
 		}
 	}
 	return defaultPrefix + key
-}
-
-func setDefault[T comparable](p *T, value T) {
-	var zero T
-	if *p == zero {
-		*p = value
-	}
 }
 
 // Validate reports, as an [rmw.ErrInvalid], what cannot work. A Store made with

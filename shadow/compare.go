@@ -1,6 +1,7 @@
 package shadow
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -24,7 +25,7 @@ func newComparison(cfg Config, domain string) *comparison {
 	if !ok {
 		d = cfg.Domains[""]
 	}
-	setDefault(&d.TTLTolerance, 2*time.Second)
+	d.TTLTolerance = cmp.Or(d.TTLTolerance, 2*time.Second)
 	differ, err := diff.Compile(d.rules())
 	if err != nil {
 		panic("shadow: a Config that was validated: " + err.Error())

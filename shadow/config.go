@@ -1,6 +1,7 @@
 package shadow
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"os"
@@ -130,26 +131,19 @@ func (d Domain) rules() diff.Rules {
 }
 
 func (c Config) withDefaults() Config {
-	setDefault(&c.Name, "shadow")
-	setDefault(&c.Process, processName())
-	setDefault(&c.Build, buildName())
-	setDefault(&c.Percent, 100)
-	setDefault(&c.Reads, 10)
-	setDefault(&c.QueueCalls, 8192)
-	setDefault(&c.QueueBytes, 64<<20)
-	setDefault(&c.Workers, 8)
-	setDefault(&c.Timeout, 2*time.Second)
-	setDefault(&c.LockstepWait, 2*time.Second)
-	setDefault(&c.Keys, 100_000)
-	setDefault(&c.CloseTimeout, 5*time.Second)
+	c.Name = cmp.Or(c.Name, "shadow")
+	c.Process = cmp.Or(c.Process, processName())
+	c.Build = cmp.Or(c.Build, buildName())
+	c.Percent = cmp.Or(c.Percent, 100)
+	c.Reads = cmp.Or(c.Reads, 10)
+	c.QueueCalls = cmp.Or(c.QueueCalls, 8192)
+	c.QueueBytes = cmp.Or(c.QueueBytes, 64<<20)
+	c.Workers = cmp.Or(c.Workers, 8)
+	c.Timeout = cmp.Or(c.Timeout, 2*time.Second)
+	c.LockstepWait = cmp.Or(c.LockstepWait, 2*time.Second)
+	c.Keys = cmp.Or(c.Keys, 100_000)
+	c.CloseTimeout = cmp.Or(c.CloseTimeout, 5*time.Second)
 	return c
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // Validate returns an [rmw.ErrInvalid] that names the first field with an invalid value. A

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -46,15 +47,9 @@ func (c Config) Expiry() time.Duration { return c.Lease + c.LockDelay }
 
 // WithDefaults returns the Config with its defaults filled in.
 func (c Config) WithDefaults() Config {
-	if c.Lease == 0 {
-		c.Lease = 10 * time.Second
-	}
-	if c.Poll.Base == 0 {
-		c.Poll.Base = 5 * time.Millisecond
-	}
-	if c.Poll.Max == 0 {
-		c.Poll.Max = max(250*time.Millisecond, c.Poll.Base)
-	}
+	c.Lease = cmp.Or(c.Lease, 10*time.Second)
+	c.Poll.Base = cmp.Or(c.Poll.Base, 5*time.Millisecond)
+	c.Poll.Max = cmp.Or(c.Poll.Max, max(250*time.Millisecond, c.Poll.Base))
 	if c.Now == nil {
 		c.Now = time.Now
 	}

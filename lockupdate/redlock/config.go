@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -52,20 +53,14 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	setDefault(&c.Lease, 10*time.Second)
-	setDefault(&c.MaxHold, time.Minute)
-	setDefault(&c.NodeTimeout, min(max(c.Lease/50, 5*time.Millisecond), 200*time.Millisecond, c.Lease/4))
-	setDefault(&c.Drift, c.Lease/100+2*time.Millisecond)
-	setDefault(&c.Poll.Base, 2*time.Millisecond)
-	setDefault(&c.Poll.Max, max(128*time.Millisecond, c.Poll.Base))
+	c.Lease = cmp.Or(c.Lease, 10*time.Second)
+	c.MaxHold = cmp.Or(c.MaxHold, time.Minute)
+	c.NodeTimeout = cmp.Or(c.NodeTimeout, min(max(c.Lease/50, 5*time.Millisecond), 200*time.Millisecond, c.Lease/4))
+	c.Drift = cmp.Or(c.Drift, c.Lease/100+2*time.Millisecond)
+	c.Poll.Base = cmp.Or(c.Poll.Base, 2*time.Millisecond)
+	c.Poll.Max = cmp.Or(c.Poll.Max, max(128*time.Millisecond, c.Poll.Base))
 	c.Lease = c.Lease.Truncate(time.Millisecond) // as the nodes count it
 	return c
-}
-
-func setDefault(p *time.Duration, value time.Duration) {
-	if *p == 0 {
-		*p = value
-	}
 }
 
 // Validate reports, as an [rmw.ErrInvalid], what cannot work. A Locker made with
