@@ -71,26 +71,23 @@ func (s *Store) Sweep(ctx context.Context, cfg SweepConfig) (Pass, error) {
 	pass := Pass{Scanned: s.scanned(first)}
 	pauses, began := newPauses(), time.Now().UTC()
 	defer s.cfg.Heartbeat.sweeps(nil)
-	visit := func(ctx context.Context, side protocol.Side, keys []rmw.Key, batch int) error {
-		stage, err := s.stage(ctx)
-		if err != nil {
-			return err
-		}
-		if stage.Epoch != first.Epoch {
-			pass.Epoch = 0
-		}
-		s.cfg.Heartbeat.sweeps(&Progress{Began: began, Pass: pass})
-		if side == protocol.New {
-			return s.free(ctx, stage, keys, batch, &pass)
-		}
-		return s.sweepBatches(ctx, stage, keys, batch, &pass, pauses)
-	}
 	for _, side := range []protocol.Side{protocol.Old, protocol.New} {
 		if side == protocol.New && len(cfg.NewMasters) == 0 || err != nil {
 			continue
 		}
 		err = s.scan(ctx, "sweep", side, cfg, &pass.Scanned, func(ctx context.Context, keys []rmw.Key, batch int) error {
-			return visit(ctx, side, keys, batch)
+			stage, err := s.stage(ctx)
+			if err != nil {
+				return err
+			}
+			if stage.Epoch != first.Epoch {
+				pass.Epoch = 0
+			}
+			s.cfg.Heartbeat.sweeps(&Progress{Began: began, Pass: pass})
+			if side == protocol.New {
+				return s.free(ctx, stage, keys, batch, &pass)
+			}
+			return s.sweepBatches(ctx, stage, keys, batch, &pass, pauses)
 		})
 	}
 	pass.Pause = pauses.summary()
