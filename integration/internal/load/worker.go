@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -175,12 +176,6 @@ func (p *play) update(m *member, key rmw.Key, number int, id uint64, work time.D
 
 // pause waits for d, or returns the cause of ctx's end.
 func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	_ = redisx.Sleep(ctx, d)
+	return context.Cause(ctx)
 }
