@@ -245,10 +245,11 @@ func (s *Status) ask() {
 	behind, failing := s.with(0), s.with(1)
 	all := wrap.Counted(len(s.Processes), "process")
 	if len(behind) > 0 {
-		s.NotYet = append(s.NotYet, fmt.Sprintf("epoch %d is not seen by %d of %s: %s", s.Stage.Epoch, len(behind), all, firstOf(behind)))
+		s.NotYet = append(s.NotYet, fmt.Sprintf("epoch %d is not seen by %d of %s: %s",
+			s.Stage.Epoch, len(behind), all, wrap.First(behind)))
 	}
 	if len(failing) > 0 {
-		s.NotYet = append(s.NotYet, fmt.Sprintf("the stage cannot be read by %d of %s: %s", len(failing), all, firstOf(failing)))
+		s.NotYet = append(s.NotYet, fmt.Sprintf("the stage cannot be read by %d of %s: %s", len(failing), all, wrap.First(failing)))
 	}
 	if moves && s.Stage.Freeze {
 		s.NotYet = append(s.NotYet, "frozen: no move begins before freeze -off")
@@ -318,15 +319,6 @@ func (s *Status) with(rank int) (names []string) {
 		names = append(names, name)
 	}
 	return names
-}
-
-// firstOf lists three texts, and counts the others.
-func firstOf(all []string) string {
-	text := strings.Join(all[:min(len(all), 3)], "; ")
-	if more := len(all) - 3; more > 0 {
-		text += fmt.Sprintf("; and %d more", more)
-	}
-	return text
 }
 
 // goBack describes the way back.

@@ -3,7 +3,6 @@ package probe
 import (
 	"context"
 	"crypto/sha1" // servers identify scripts by SHA-1
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -199,8 +198,7 @@ func first(replies []resp.Reply) resp.Reply {
 func lifetimeText() string { return strconv.FormatInt(lifetime.Milliseconds(), 10) }
 
 func shaOf(script string) string {
-	sum := sha1.Sum([]byte(script)) // as script caches do
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha1.Sum([]byte(script)))
 }
 
 // set returns a SET with the expiry of all keys of the probe.

@@ -25,7 +25,7 @@ func ReadCommand(r *bufio.Reader, lim Limits) ([]string, error) {
 		}
 		if line[0] != '*' {
 			if words := bytes.Fields(line); len(words) > 0 {
-				return toStrings(words), nil
+				return Strings(words), nil
 			}
 			continue
 		}
@@ -187,7 +187,8 @@ func inside(err error) error {
 
 func crlf() []byte { return []byte("\r\n") }
 
-func toStrings(words [][]byte) []string {
+// Strings copies the words of a command.
+func Strings(words [][]byte) []string {
 	out := make([]string, len(words))
 	for i, w := range words {
 		out[i] = string(w)

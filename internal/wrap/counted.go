@@ -1,6 +1,7 @@
 package wrap
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -24,4 +25,13 @@ func Counted[N ~int | ~int64](n N, noun string) string {
 		noun += "s"
 	}
 	return Grouped(int64(n)) + " " + noun
+}
+
+// First lists three texts, and counts the others.
+func First(all []string) string {
+	text := strings.Join(all[:min(len(all), 3)], "; ")
+	if more := len(all) - 3; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
 }

@@ -73,7 +73,7 @@ func (s *session) read() {
 				break // incomplete or malformed: the next ReadCommand reports it
 			}
 			if len(scratch) > 0 {
-				batch = append(batch, toStrings(scratch))
+				batch = append(batch, resp.Strings(scratch))
 			}
 			_, _ = br.Discard(n)
 		}
@@ -85,14 +85,6 @@ func (s *session) read() {
 		}
 		s.queue.put(batch)
 	}
-}
-
-func toStrings(words [][]byte) []string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		out[i] = string(w)
-	}
-	return out
 }
 
 // run executes and answers until the client has disconnected and the queue is empty.

@@ -92,15 +92,6 @@ func pageBytes(n int64) string {
 	}
 }
 
-// firstOf lists three texts, and counts the others.
-func firstOf(all []string) string {
-	text := strings.Join(all[:min(len(all), 3)], "; ")
-	if more := len(all) - 3; more > 0 {
-		text += fmt.Sprintf("; and %d more", more)
-	}
-	return text
-}
-
 // pageComparator writes a known name with a capital letter.
 func pageComparator(c Comparator) string {
 	if slices.Contains(append(Comparators(), Verifier), c) {

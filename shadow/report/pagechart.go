@@ -38,7 +38,7 @@ func newPageBar(c Comparator, t Tally, unbalanced []string) pageBar {
 		Free:     "with all contention: is any commit lost, or applied twice?",
 	}[c]}
 	if len(unbalanced) > 0 {
-		bar.Mark, bar.Sum = NotReady, "Does not add up. "+firstOf(unbalanced)
+		bar.Mark, bar.Sum = NotReady, "Does not add up. "+wrap.First(unbalanced)
 	}
 	missed, excused := t.missed()
 	whole := max(t.Eligible, t.Compared+t.InFlight+missed+excused, 1)

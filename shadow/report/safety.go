@@ -183,7 +183,7 @@ func (j *judgement) fleet() {
 	if n := len(found); n > 0 {
 		g.Have += ", " + wrap.Counted(n, "disagreement")
 		g.fail("%s. Bring them together (Config.Build, Config.Percent, Config.Serve), or take what is gone off the list; then count anew",
-			firstOf(found))
+			wrap.First(found))
 	}
 	j.add(1, g)
 }
