@@ -45,8 +45,7 @@ type language struct {
 	hoists bool
 }
 
-// languages are in the order of their constants. Python, Ruby and C# have strings that no row
-// describes.
+// languages are in the order of their constants.
 var languages = []language{
 	{id: Go, name: "go", endings: []string{".go"}, lines: true, comments: slashes,
 		strings: []quotes{doubleQuoted, singleQuoted, {begin: "`", end: "`", lines: true}}},
@@ -55,22 +54,53 @@ var languages = []language{
 	{id: Kotlin, name: "kotlin", endings: []string{".kt", ".kts"}, lines: true, wildcards: true, comments: slashes,
 		strings: []quotes{{begin: `"""`, end: `"""`, lines: true, hole: "${"}, {begin: `"`, end: `"`, escapes: true, hole: "${"},
 			singleQuoted, {begin: "`", end: "`"}}},
-	{id: Python, name: "py", endings: []string{".py", ".pyi"}, indents: true, hoists: true, comments: []string{"#"}},
+	{id: Python, name: "py", endings: []string{".py", ".pyi"}, indents: true, hoists: true, comments: []string{"#"},
+		// Also in a raw string a backslash keeps a quote from ending it.
+		strings: []quotes{{first: pythonFirst, pattern: opening(`([rRbBuUfFtT]{0,3})("""|''')`), escapes: true, lines: true},
+			{first: pythonFirst, pattern: opening(`([rRbBuUfFtT]{0,3})(["'])`), escapes: true}}},
 	{id: JS, name: "js", endings: []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"}, lines: true, comments: slashes,
-		strings: []quotes{doubleQuoted, singleQuoted, {begin: "`", end: "`", escapes: true, hole: "${", lines: true}}},
-	{id: CSharp, name: "cs", endings: []string{".cs"}, typeFirst: true, wildcards: true, comments: slashes},
+		strings: []quotes{doubleQuoted, singleQuoted, {begin: "`", end: "`", escapes: true, hole: "${", lines: true},
+			{begin: "/", regex: true, operand: true}}},
+	{id: CSharp, name: "cs", endings: []string{".cs"}, typeFirst: true, wildcards: true, comments: slashes,
+		strings: []quotes{{first: `@$"`, pattern: opening(`([@$]{0,4})("{3,20})`), lines: true, raw: true},
+			{first: `@$"`, pattern: opening(`([@$]{0,4})(")`), escapes: true}, singleQuoted}},
 	{id: PHP, name: "php", endings: []string{".php", ".phtml", ".inc"}, typeFirst: true, hoists: true, comments: []string{"//", "#"},
 		strings: []quotes{{begin: `"`, end: `"`, escapes: true, hole: "{$", lines: true},
-			{begin: "'", end: "'", escapes: true, lines: true}}},
+			{begin: "'", end: "'", escapes: true, lines: true},
+			{first: "<", pattern: opening(`(<<<[ "']*')(P+)`), heredoc: true},
+			{first: "<", pattern: opening(`(<<<[ "']*)(P+)`), heredoc: true, hole: "$"}}},
 	{id: Ruby, name: "rb", endings: []string{".rb", ".rake"}, indents: true, hoists: true, wildcards: true, comments: []string{"#"},
-		middle: words("rescue ensure else")},
-	{id: Lua, name: "lua", endings: []string{".lua"}, comments: []string{"--"}, strings: []quotes{doubleQuoted, singleQuoted}},
+		middle: words("rescue ensure else"),
+		strings: []quotes{{begin: `"`, end: `"`, escapes: true, hole: "#{", lines: true},
+			{begin: "`", end: "`", escapes: true, hole: "#{", lines: true},
+			{begin: "'", end: "'", escapes: true, lines: true},
+			{begin: `:"`, end: `"`, escapes: true, hole: "#{", lines: true, operand: true},
+			{first: ":", pattern: opening(`(:)([[:alpha:]_$\x{80}-\x{10ffff}]P*)`), whole: true},
+			{first: "?", pattern: opening(`(\?)([!-\[\]-\x7f])(?:[\x00-#%-/:-@\[-^\x60{-\x7f]|$)`), whole: true, operand: true},
+			{begin: "/", regex: true, operand: true, unless: " "},
+			{first: "%", pattern: opening(`(%[qwis])` + delimiter), escapes: true, lines: true, operand: true, unless: " ="},
+			{first: "%", pattern: opening(`(%[QWIrx]?)` + delimiter), escapes: true, hole: "#{", lines: true, operand: true, unless: " ="},
+			{first: "<", pattern: opening(`(<<[~-]')(P+)'`), heredoc: true},
+			{first: "<", pattern: opening(`(<<[~-]")(P+)"`), heredoc: true, hole: "#{"},
+			{first: "<", pattern: opening(`(<<[~-])([A-Z_]P*)`), heredoc: true, hole: "#{"},
+			{first: "<", pattern: opening(`(<<')(P+)'`), heredoc: true, operand: true},
+			{first: "<", pattern: opening(`(<<")(P+)"`), heredoc: true, hole: "#{", operand: true},
+			{first: "<", pattern: opening(`(<<)([A-Z_]P*)`), heredoc: true, hole: "#{", operand: true}}},
+	{id: Lua, name: "lua", endings: []string{".lua"}, comments: []string{"--"},
+		strings: []quotes{doubleQuoted, singleQuoted, {first: "[", pattern: longBracket, lines: true}}},
 }
 
 var (
 	slashes      = []string{"//"} // and /* */
 	doubleQuoted = quotes{begin: `"`, end: `"`, escapes: true}
 	singleQuoted = quotes{begin: "'", end: "'", escapes: true}
+	longBracket  = opening(`()(\[={0,100}\[)`)
+)
+
+// Bytes that a string of Python begins with, and the delimiter behind a percent sign of Ruby.
+const (
+	pythonFirst = `"'rRbBuUfFtT`
+	delimiter   = "([!-#%-/:-@[-^`{-\x7f])"
 )
 
 // String is the name, as ParseLanguages takes it.

@@ -13,13 +13,14 @@ const maxNest = 40
 // lexer takes a file apart. It looks at each byte a bounded number of times.
 type lexer struct {
 	lang    Language
+	rules   *language
 	src     string
 	i       int
 	nest    int
 	out     []token
 	nl      bool
 	space   bool
-	pending []heredoc // of Ruby: their bodies begin on the next line
+	pending []heredoc // their bodies begin on the next line
 	notes   []note    // the comments
 	heads   []bool    // of the open ( in JavaScript: it is the head of an if or of a loop
 	head    bool      // the last ) closed such a head: no operator follows
@@ -27,7 +28,7 @@ type lexer struct {
 
 // lex takes a file apart.
 func lex(lang Language, src string) *tokens {
-	l := &lexer{lang: lang, src: src, nl: true}
+	l := &lexer{lang: lang, rules: &languages[lang-1], src: src, nl: true}
 	if l.has("\ufeff") { // the mark that editors of Windows put before a file
 		l.i = len("\ufeff")
 	}
@@ -135,12 +136,11 @@ func (l *lexer) operator() {
 
 // comment skips one.
 func (l *lexer) comment() bool {
-	rules := &languages[l.lang-1]
-	line := slices.ContainsFunc(rules.comments, l.has) && !(l.lang == PHP && l.has("#["))
+	line := slices.ContainsFunc(l.rules.comments, l.has) && !(l.lang == PHP && l.has("#["))
 	switch {
 	case l.lang == Lua && l.has("--"):
-		if level := longBracket(l.src[l.i+2:]); level >= 0 {
-			l.skipTo("]" + strings.Repeat("=", level) + "]")
+		if begin := longBracket.FindString(l.src[l.i+2:]); begin != "" {
+			l.skipTo(partners.Replace(begin))
 			return true
 		}
 		l.skipLine()
@@ -151,7 +151,7 @@ func (l *lexer) comment() bool {
 		l.i = len(l.src)
 	case line, l.lang == CSharp && l.nl && l.src[l.i] == '#':
 		l.skipLine()
-	case rules.comments[0] == "//" && l.has("/*"):
+	case l.rules.comments[0] == "//" && l.has("/*"):
 		l.i += 2
 		l.skipTo("*/")
 	default:
@@ -260,9 +260,10 @@ func (l *lexer) ends() bool {
 		return true
 	case clos:
 		return t.text != ")" || !l.head
-	case sign: // an increment
+	case sign: // an increment, and a < before the slash of a closing tag
 		n := len(l.out) - 2
-		return (t.text == "++" || t.text == "--") && n >= 0 && !t.nl && (l.out[n].kind == word || l.out[n].kind == clos)
+		return t.text == "<" && l.lang == JS ||
+			(t.text == "++" || t.text == "--") && n >= 0 && !t.nl && (l.out[n].kind == word || l.out[n].kind == clos)
 	case word:
 		switch t.text {
 		case "return", "typeof", "case", "in", "of", "do", "else", "void", "delete", "throw", "new", "await", "yield",

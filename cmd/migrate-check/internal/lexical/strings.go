@@ -1,44 +1,82 @@
 package lexical
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
-// quotes describes a kind of string.
+// quotes describes a kind of string. Its opening is begin, or matches pattern.
 type quotes struct {
-	begin   string // in the table of languages
-	end     string
-	escapes bool   // a backslash escapes the next character
-	doubled bool   // the closing quote twice is no end
-	hole    string // how an interpolation begins, if there is any
-	lines   bool   // it may go over several lines
-	raw     bool   // a bracket twice is none that is meant as a text
+	begin   string
+	first   string         // the bytes that a match of pattern begins with
+	pattern *regexp.Regexp // two groups: a prefix, and the opening quote
+	end     string         // with pattern: the partner of the opening quote
+	escapes bool           // a backslash escapes the next character
+	doubled bool           // the closing quote twice is no end
+	hole    string         // how an interpolation begins, if there is any
+	lines   bool           // it may go over several lines
+	raw     bool           // a bracket twice is none that is meant as a text
+	whole   bool           // the second group is all of the string
+	heredoc bool           // the second group ends the string, which begins on the next line
+	regex   bool           // it is a regular expression
+	operand bool           // it does not follow an operand
+	// With unless, it may follow a word and a blank, as an argument of Ruby, unless one of these bytes is next.
+	unless string
 }
+
+// opening compiles the pattern of quotes, in which P is a byte of a name.
+func opening(pattern string) *regexp.Regexp {
+	return regexp.MustCompile("^" + strings.ReplaceAll(pattern, "P", `[\w$\x{80}-\x{10ffff}]`))
+}
+
+// partners are the ends of opening quotes that are brackets.
+var partners = strings.NewReplacer("(", ")", "[", "]", "{", "}", "<", ">")
 
 // str reads a string or a regular expression.
 func (l *lexer) str() bool {
-	switch l.lang {
-	case Python:
-		return l.pythonString()
-	case Ruby:
-		return l.rubyString()
-	case CSharp:
-		return l.csharpString()
-	case Lua:
-		if level := longBracket(l.src[l.i:]); level >= 0 {
-			return l.quoted(level+2, quotes{end: "]" + strings.Repeat("=", level) + "]", lines: true})
+	for _, q := range l.rules.strings {
+		if !l.has(q.begin) || q.pattern != nil && strings.IndexByte(q.first, l.src[l.i]) < 0 {
+			continue
 		}
-	}
-	for _, q := range languages[l.lang-1].strings {
-		if l.has(q.begin) {
-			return l.quoted(len(q.begin), q)
+		argument := q.unless != "" && l.last().kind == word && l.space && strings.IndexByte(q.unless, l.peek(1)) < 0
+		if (!q.operand || argument || !l.ends()) && l.opens(q) {
+			return true
 		}
-	}
-	switch {
-	case l.lang == JS && l.src[l.i] == '/':
-		return !l.ends() && !(l.last().kind == sign && l.last().text == "<") && l.regex()
-	case l.lang == PHP && l.has("<<<"):
-		return l.phpHeredoc()
 	}
 	return false
+}
+
+// opens reads a string, if its opening is here.
+func (l *lexer) opens(q quotes) bool {
+	switch {
+	case q.regex:
+		return l.regex()
+	case q.pattern == nil:
+		return l.quoted(len(q.begin), q)
+	}
+	at, m := l.i, q.pattern.FindStringSubmatch(l.src[l.i:])
+	if m == nil {
+		return false
+	}
+	prefix, quote := m[1], m[2]
+	switch {
+	case q.whole:
+		l.i += len(prefix) + len(quote)
+		l.add(text, quote, at)
+		return true
+	case q.heredoc:
+		l.i += len(m[0])
+		return l.heredoc(at, quote, q.hole)
+	case q.raw: // as many brackets as dollars begin a value
+		q.hole = strings.Repeat("{", strings.Count(prefix, "$"))
+	case strings.ContainsAny(prefix, "fFtT$"):
+		q.hole = "{"
+	}
+	if strings.Contains(prefix, "@") && !q.raw {
+		q.escapes, q.doubled, q.lines = false, true, true
+	}
+	q.end = partners.Replace(quote)
+	return l.quoted(len(m[0]), q)
 }
 
 // quoted reads a string. Its opening quote has this many bytes.
@@ -139,94 +177,55 @@ func (l *lexer) regex() bool {
 	return false
 }
 
-// pythonString reads a string with its prefix.
-func (l *lexer) pythonString() bool {
-	i, format := l.i, false
-	for ; i < len(l.src) && i < l.i+3 && strings.IndexByte("rRbBuUfFtT", l.src[i]) >= 0; i++ {
-		format = format || l.src[i]|32 == 'f' || l.src[i]|32 == 't'
-	}
-	if i >= len(l.src) || l.src[i] != '"' && l.src[i] != '\'' {
-		return false
-	}
-	q := quotes{end: l.src[i : i+1], escapes: true}
-	if strings.HasPrefix(l.src[i:], strings.Repeat(q.end, 3)) {
-		q.end, q.lines = l.src[i:i+3], true
-	}
-	if format {
-		q.hole = "{"
-	}
-	// Also in a raw string a backslash keeps a quote from ending it.
-	return l.quoted(i-l.i+len(q.end), q)
+// heredoc is a string whose body follows the line.
+type heredoc struct {
+	token int
+	id    string
+	hole  string
 }
 
-// csharpString reads a string: plain, verbatim, interpolated or raw, or several of these.
-func (l *lexer) csharpString() bool {
-	i, verbatim, holes := l.i, false, 0
-	for ; i < len(l.src) && i < l.i+4 && (l.src[i] == '@' || l.src[i] == '$'); i++ {
-		if l.src[i] == '@' {
-			verbatim = true
-		} else {
-			holes++
-		}
-	}
-	if i >= len(l.src) || l.src[i] != '"' {
-		if l.src[l.i] == '\'' {
-			return l.quoted(1, quotes{end: "'", escapes: true})
-		}
+// heredoc reads a string whose opening began at an offset. In PHP nothing else is on its line.
+func (l *lexer) heredoc(at int, id, hole string) bool {
+	line := strings.IndexByte(l.src[l.i:min(len(l.src), l.i+200)], '\n')
+	if l.lang == PHP && line < 0 {
+		l.i = at
 		return false
 	}
-	n := len(l.src[i:min(len(l.src), i+20)]) - len(strings.TrimLeft(l.src[i:min(len(l.src), i+20)], `"`))
-	q := quotes{end: `"`, escapes: !verbatim, doubled: verbatim, lines: verbatim}
-	if n >= 3 {
-		q = quotes{end: l.src[i : i+n], lines: true, raw: true}
+	l.pending = append(l.pending, heredoc{token: len(l.out), id: id, hole: hole})
+	l.add(text, "", at)
+	if l.lang == PHP {
+		l.i += line + 1
+		l.bodies()
 	}
-	switch {
-	case holes > 0 && q.raw: // as many brackets as dollars begin a value
-		q.hole = strings.Repeat("{", holes)
-	case holes > 0:
-		q.hole = "{"
-	}
-	return l.quoted(i-l.i+len(q.end), q)
-}
-
-// longBracket is the level of Lua's [==[, or -1.
-func longBracket(s string) int {
-	if s == "" || s[0] != '[' {
-		return -1
-	}
-	level := 0
-	for level+1 < len(s) && s[level+1] == '=' {
-		level++
-		if level > 100 {
-			return -1
-		}
-	}
-	if level+1 < len(s) && s[level+1] == '[' {
-		return level
-	}
-	return -1
-}
-
-// phpHeredoc reads <<<X, <<<"X" and <<<'X'.
-func (l *lexer) phpHeredoc() bool {
-	i := l.i + 3
-	for i < len(l.src) && (l.src[i] == ' ' || l.src[i] == '"' || l.src[i] == '\'') {
-		i++
-	}
-	from := i
-	for i < len(l.src) && part(l.src[i]) {
-		i++
-	}
-	id := l.src[from:i]
-	line := strings.IndexByte(l.src[i:min(len(l.src), i+200)], '\n')
-	if id == "" || line < 0 {
-		return false
-	}
-	start := l.i
-	body := i + line + 1
-	end, next := endOfHeredoc(l.src, body, id, true)
-	tok := l.add(text, l.src[body:end], start)
-	tok.holed = l.src[from-1] != '\'' && strings.Contains(tok.text, "$")
-	l.i = next
 	return true
+}
+
+// bodies skips the texts that begin on this line.
+func (l *lexer) bodies() {
+	for _, h := range l.pending {
+		end, next := endOfHeredoc(l.src, l.i, h.id, l.lang == PHP)
+		tok := &l.out[h.token]
+		tok.text = l.src[min(l.i, end):end]
+		tok.holed = h.hole != "" && strings.Contains(tok.text, h.hole)
+		l.i = next
+	}
+	l.pending = nil
+}
+
+// endOfHeredoc returns where the body ends, and where the code goes on: behind the word that
+// closes it.
+func endOfHeredoc(src string, body int, id string, within bool) (end, next int) {
+	for at := body; at < len(src); {
+		line := src[at:]
+		if n := strings.IndexByte(line, '\n'); n >= 0 {
+			line = line[:n]
+		}
+		trimmed := strings.TrimLeft(line, " \t")
+		rest, ok := strings.CutPrefix(trimmed, id)
+		if ok && (rest == "" || rest == "\r" || within && !part(rest[0])) {
+			return at, at + len(line) - len(rest)
+		}
+		at += len(line) + 1
+	}
+	return len(src), len(src)
 }
