@@ -20,17 +20,10 @@ import (
 type Options struct {
 	Profile   *proxycompat.Profile // default: Codis
 	Languages Languages            // default: all
-	// Skip says which files are not looked at, nor reported as skipped, by their path: as Go
-	// files that were looked at with their types. Default: none.
-	Skip func(path string) bool
-	// MaxSize is how large a file may be, in bytes. Default: 2 MiB.
-	MaxSize int64
 	// Directive, if it is given, gets the directives in comments, in the order of the files.
 	Directive func(*directive.Directive)
 	// Files, if it is given, gets how many files are looked at added.
 	Files *int
-	// Parallel is how many files are looked at at once. Default: one per processor.
-	Parallel int
 }
 
 // Skipped is a file or folder that was not looked at.
@@ -39,8 +32,8 @@ type Skipped struct {
 	Reason string
 }
 
-// DefaultMaxSize is the largest size of a file, in bytes.
-const DefaultMaxSize = 2 << 20
+// maxSize limits the size of a file, in bytes.
+const maxSize = 2 << 20
 
 // passedBy are the folders that have no code of one's own.
 var passedBy = map[string]string{
@@ -61,12 +54,6 @@ func Walk(ctx context.Context, fsys fs.FS, opts Options) ([]finding.Finding, []S
 	if opts.Languages == nil {
 		opts.Languages = All()
 	}
-	if opts.MaxSize <= 0 {
-		opts.MaxSize = DefaultMaxSize
-	}
-	if opts.Parallel <= 0 {
-		opts.Parallel = runtime.GOMAXPROCS(0)
-	}
 	files, skipped, err := list(ctx, fsys, opts)
 	if err != nil {
 		return nil, skipped, err
@@ -77,7 +64,7 @@ func Walk(ctx context.Context, fsys fs.FS, opts Options) ([]finding.Finding, []S
 	results := make([]result, len(files))
 	next := make(chan int)
 	var workers sync.WaitGroup
-	for range min(opts.Parallel, len(files)) {
+	for range min(runtime.GOMAXPROCS(0), len(files)) {
 		workers.Go(func() {
 			for i := range next {
 				results[i] = look(fsys, files[i], opts)
@@ -135,7 +122,7 @@ func list(ctx context.Context, fsys fs.FS, opts Options) (files []string, skippe
 			return nil
 		}
 		lang := LanguageOf(name)
-		if lang == None || !slices.Contains(opts.Languages, lang) || opts.Skip != nil && opts.Skip(name) {
+		if lang == None || !slices.Contains(opts.Languages, lang) {
 			return nil
 		}
 		switch info, err := entry.Info(); {
@@ -143,7 +130,7 @@ func list(ctx context.Context, fsys fs.FS, opts Options) (files []string, skippe
 			pass(name, reasonOf(err))
 		case !info.Mode().IsRegular():
 			pass(name, "not a regular file")
-		case info.Size() > opts.MaxSize:
+		case info.Size() > maxSize:
 			pass(name, "too large")
 		case strings.Contains(path.Base(name), ".min."):
 			pass(name, "minified")
@@ -169,7 +156,7 @@ func look(fsys fs.FS, name string, opts Options) result {
 	switch {
 	case err != nil:
 		return result{skipped: []Skipped{{Path: name, Reason: reasonOf(err)}}}
-	case int64(len(src)) > opts.MaxSize: // it has grown
+	case len(src) > maxSize: // it has grown
 		return result{skipped: []Skipped{{Path: name, Reason: "too large"}}}
 	case bytes.IndexByte(src[:min(len(src), 8000)], 0) >= 0:
 		return result{skipped: []Skipped{{Path: name, Reason: "not text"}}}
