@@ -26,12 +26,11 @@ func (s *scanner) structure() {
 	n := len(s.all)
 	s.up, s.in = make([]int, n+1), make([]int, n+1)
 	s.blocks = []block{{to: n, parent: -1}}
-	var brackets, starts []int
+	var brackets []int
 	begins := map[int][]int{}
 	add := func(b block) {
 		begins[b.from] = append(begins[b.from], len(s.blocks))
 		s.blocks = append(s.blocks, b)
-		starts = append(starts, b.from)
 	}
 	var indented []int // indexes into blocks of those that end with their indentation
 	for i := range n {
@@ -241,9 +240,8 @@ func (s *scanner) braced(i int) block {
 			if s.is(p-1, "]") && s.lang.id == CSharp {
 				return b
 			}
-			if kt := s.classHead(name); kt >= 0 { // class A(…) : B {
-				b.from, b.class, b.name, b.params = p, true, s.at(name).text, [2]int{p + 1, tok.pos}
-				b.params[1] = j
+			if s.classHead(name) { // class A(…) : B {
+				b.from, b.class, b.name, b.params = p, true, s.at(name).text, [2]int{p + 1, j}
 				b.bases = s.wordsIn(j+1, i)
 				return b
 			}
@@ -266,13 +264,11 @@ func (s *scanner) braced(i int) block {
 				}
 			}
 			return b
-		case tok.kind == word && s.classHead(j) >= 0:
-			b.class, b.name = true, tok.text
-			b.bases = s.wordsIn(j+1, i)
+		case s.classHead(j):
+			b.class, b.name, b.bases = true, tok.text, s.wordsIn(j+1, i)
 			return b
-		case tok.kind == word && (tok.text == "class" || tok.text == "object"): // without a name
-			b.class = true
-			b.bases = s.wordsIn(j+1, i)
+		case s.is(j, "class"), s.is(j, "object"): // without a name
+			b.class, b.bases = true, s.wordsIn(j+1, i)
 			return b
 		case tok.kind == word && !control[tok.text], tok.kind == sign && tok.text != ";" && tok.text != "=" && tok.text != "}",
 			tok.kind == clos && tok.text == "]", tok.kind == open && tok.text == "[":
@@ -284,19 +280,12 @@ func (s *scanner) braced(i int) block {
 	return b
 }
 
-// classHead reports whether a word is the name of a class: where its keyword is, -1 if not.
-func (s *scanner) classHead(i int) int {
-	if s.at(i).kind != word {
-		return -1
-	}
-	switch s.at(i - 1).text {
-	case "class", "interface", "struct", "trait", "record", "enum", "object", "namespace":
-		if s.at(i-1).kind == word {
-			return i - 1
-		}
-	}
-	return -1
+// classHead reports whether a word is the name of a class.
+func (s *scanner) classHead(i int) bool {
+	return s.at(i).kind == word && s.at(i-1).kind == word && classWords[s.at(i-1).text]
 }
+
+var classWords = words("class interface struct trait record enum object namespace")
 
 // wordsIn are the names in a range.
 func (s *scanner) wordsIn(from, to int) (all []string) {

@@ -17,16 +17,10 @@ type effect struct {
 
 // effectOf finds the effect of a method on a role.
 func (s *scanner) effectOf(r role, name string) (effect, bool) {
-	switch r {
-	case plain:
-		if e, ok := s.effects[plain][name]; ok {
-			return e, ok
-		}
-		r = client
-	case pubsub:
-		r = client
-	}
 	e, ok := s.effects[r][name]
+	if !ok && (r == plain || r == pubsub) {
+		e, ok = s.effects[client][name]
+	}
 	return e, ok
 }
 

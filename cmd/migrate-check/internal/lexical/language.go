@@ -105,12 +105,10 @@ const (
 
 // String is the name, as ParseLanguages takes it.
 func (l Language) String() string {
-	for _, of := range languages {
-		if of.id == l {
-			return of.name
-		}
+	if l == None {
+		return "none"
 	}
-	return "none"
+	return languages[l-1].name
 }
 
 // Languages are some of them.

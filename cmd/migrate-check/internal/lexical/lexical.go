@@ -20,9 +20,10 @@ func Scan(p *proxycompat.Profile, path string, src []byte, langs Languages) []fi
 	return all
 }
 
-// scan looks at a file of a language, and tells how much was done.
+// scan looks at a file of a language, and tells how much was done. One that is no UTF-8 is text of an older encoding,
+// unless it has a zero byte.
 func scan(p *proxycompat.Profile, lang Language, path, src string) (all []finding.Finding, steps int) {
-	if !mentioned(src) || !utf8.ValidString(src) && !text8(src) {
+	if !mentioned(src) || !utf8.ValidString(src) && strings.Contains(src[:min(len(src), 8000)], "\x00") {
 		return nil, 0
 	}
 	if lang == Lua {
@@ -40,13 +41,3 @@ func mentioned(src string) bool {
 }
 
 var mentions = []string{"redis", "jedis", "lettuce", "valkey", "bull", "resque", "sidekiq", "radix", "multi"}
-
-// text8 reports whether a file that is no UTF-8 is text all the same, of an older encoding.
-func text8(src string) bool {
-	for i := range min(len(src), 8000) {
-		if src[i] == 0 {
-			return false
-		}
-	}
-	return true
-}

@@ -74,23 +74,13 @@ func (t *tokens) pair() {
 			stack = append(stack, i)
 		case clos:
 			tok.match = -1
-			if n := len(stack); n > 0 && partner(t.all[stack[n-1]].text) == tok.text {
+			if n := len(stack); n > 0 && strings.HasSuffix(partners.Replace(t.all[stack[n-1]].text), tok.text) {
 				tok.match = stack[n-1]
 				t.all[stack[n-1]].match = i
 				stack = stack[:n-1]
 			}
 		}
 	}
-}
-
-func partner(open string) string {
-	switch open[len(open)-1] {
-	case '(':
-		return ")"
-	case '[':
-		return "]"
-	}
-	return "}"
 }
 
 func lineStarts(src string) []int {

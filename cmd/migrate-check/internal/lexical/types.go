@@ -243,10 +243,10 @@ func (s *scanner) className(name string) value {
 
 // base is the client that a class is derived from.
 func (s *scanner) base(b *block) value {
-	if b.base != nil || s.depth >= maxDepth || len(b.bases) == 0 {
-		if b.base != nil {
-			return *b.base
-		}
+	switch {
+	case b.base != nil:
+		return *b.base
+	case s.depth >= maxDepth:
 		return value{}
 	}
 	b.base = &value{}
@@ -256,7 +256,7 @@ func (s *scanner) base(b *block) value {
 		if name == b.name {
 			continue
 		}
-		if v := s.lookup(name, b.from-1); v.redis() && v.class && (v.role == client || v.role == container) {
+		if v := s.lookup(name, b.from-1); v.class && (v.role == client || v.role == container) {
 			v.class = false
 			b.base = &v
 			return v
