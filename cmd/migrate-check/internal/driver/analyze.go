@@ -10,6 +10,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/guard"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
 )
 
@@ -71,12 +72,11 @@ func helpers(graph *checker.Graph) load.Bodies {
 // complete gives the invalid type to expressions without one, because analyzers expect a type.
 func complete(files []*ast.File, info *types.Info) {
 	for _, file := range files {
-		ast.Inspect(file, func(n ast.Node) bool {
-			if e, ok := n.(ast.Expr); ok && info.TypeOf(e) == nil {
+		for e := range rediscalls.Each[ast.Expr](file) {
+			if info.TypeOf(e) == nil {
 				info.Types[e] = types.TypeAndValue{Type: types.Typ[types.Invalid]}
 			}
-			return true
-		})
+		}
 	}
 }
 

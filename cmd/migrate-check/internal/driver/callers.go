@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/packages"
 
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 )
 
@@ -42,17 +43,15 @@ func passes(pkg *packages.Package, fn *ast.FuncDecl, d analysis.Diagnostic) bool
 			}
 		}
 	}
-	found := false
 	if len(params) == 0 {
 		return false
 	}
-	ast.Inspect(fn.Body, func(n ast.Node) bool {
-		if ident, ok := n.(*ast.Ident); ok && within(ident, d) && params[pkg.TypesInfo.Uses[ident]] {
-			found = true
+	for ident := range rediscalls.Each[*ast.Ident](fn.Body) {
+		if within(ident, d) && params[pkg.TypesInfo.Uses[ident]] {
+			return true
 		}
-		return !found
-	})
-	return found
+	}
+	return false
 }
 
 func within(n ast.Node, d analysis.Diagnostic) bool {

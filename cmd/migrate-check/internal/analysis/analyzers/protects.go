@@ -105,14 +105,11 @@ func (r *region) transacts() bool {
 // escapes reports whether the code passes the transaction on to other code, which may call EXEC.
 func (r *region) escapes() bool {
 	used := map[*ast.Ident]bool{} // as a receiver
-	ast.Inspect(r.body, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok {
-			if ident, ok := receiver(call).(*ast.Ident); ok {
-				used[ident] = true
-			}
+	for call := range rediscalls.Each[*ast.CallExpr](r.body) {
+		if ident, ok := receiver(call).(*ast.Ident); ok {
+			used[ident] = true
 		}
-		return true
-	})
+	}
 	for ident, obj := range r.pass.TypesInfo.Uses {
 		if obj == r.conn && r.conn != nil && !used[ident] && r.body.Pos() <= ident.Pos() && ident.End() <= r.body.End() {
 			return true
@@ -124,14 +121,12 @@ func (r *region) escapes() bool {
 // pipelines reports whether the region has a pipeline: up to v6 that
 // is a transaction, and later it may be meant as one.
 func (r *region) pipelines() bool {
-	found := false
-	ast.Inspect(r.body, func(n ast.Node) bool {
-		if sel, ok := n.(*ast.SelectorExpr); ok && strings.Contains(sel.Sel.Name, "Pipeline") {
-			found = true
+	for sel := range rediscalls.Each[*ast.SelectorExpr](r.body) {
+		if strings.Contains(sel.Sel.Name, "Pipeline") {
+			return true
 		}
-		return !found
-	})
-	return found
+	}
+	return false
 }
 
 // writes are the commands in the region that write.
@@ -153,16 +148,12 @@ func (r *region) callsOthers() bool {
 	for _, c := range r.inside() {
 		known[c.Node] = true
 	}
-	found := false
-	ast.Inspect(r.body, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok || known[n] || found {
-			return !found
+	for call := range rediscalls.Each[*ast.CallExpr](r.body) {
+		if !known[call] && !r.harmless(call) {
+			return true
 		}
-		found = !r.harmless(call)
-		return !found
-	})
-	return found
+	}
+	return false
 }
 
 // harmless reports whether a call sends no command: of the standard library, of a client's

@@ -21,6 +21,17 @@ func Nodes(pass *analysis.Pass) iter.Seq[ast.Node] {
 	}
 }
 
+// Each yields the nodes of a type in a tree, in preorder.
+func Each[N ast.Node](root ast.Node) iter.Seq[N] {
+	return func(yield func(N) bool) {
+		for n := range ast.Preorder(root) {
+			if n, ok := n.(N); ok && !yield(n) {
+				return
+			}
+		}
+	}
+}
+
 // Chains maps a call to the call of a method on its result, as of a builder.
 type Chains map[*ast.CallExpr]*ast.CallExpr
 

@@ -154,14 +154,12 @@ func (f *finder) displaced(v *types.Var, uses *uses) bool {
 }
 
 func (f *finder) mentions(e ast.Expr, v *types.Var) bool {
-	found := false
-	ast.Inspect(e, func(n ast.Node) bool {
-		if ident, ok := n.(*ast.Ident); ok && f.pass.TypesInfo.ObjectOf(ident) == v {
-			found = true
+	for ident := range Each[*ast.Ident](e) {
+		if f.pass.TypesInfo.ObjectOf(ident) == v {
+			return true
 		}
-		return !found
-	})
-	return found
+	}
+	return false
 }
 
 // isEmpty reports whether a slice has no elements, or only zero ones.

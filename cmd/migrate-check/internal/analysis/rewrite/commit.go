@@ -45,8 +45,9 @@ func (u *update) findCommit() error {
 // ending reads the statements behind the write, which return its error and do nothing else.
 func (u *update) ending() error {
 	unusual := errors.New("after the write, more happens than that its error is returned")
-	first, tail := u.commit.rest[0], u.commit.rest[1:]
-	n, ok := simple(first).(*ast.AssignStmt)
+	first, tail := head(u.commit.rest[0])
+	tail = append(tail, u.commit.rest[1:]...)
+	n, ok := first.(*ast.AssignStmt)
 	if _, returned := first.(*ast.ReturnStmt); returned {
 		return unusual
 	}
@@ -55,11 +56,6 @@ func (u *update) ending() error {
 	}
 	if ast.Unparen(n.Rhs[0]) != ast.Expr(u.commit.exec) {
 		return unusual
-	}
-	if check, ok := first.(*ast.IfStmt); ok {
-		bare := *check
-		bare.Init = nil
-		tail = append([]ast.Stmt{&bare}, tail...)
 	}
 	if id, ok := n.Lhs[0].(*ast.Ident); !ok || id.Name != "_" {
 		return errors.New("the answers of the pipeline are kept")

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/types/typeutil"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
 )
 
 // depth limits how many calls deep a function of the package is followed.
@@ -42,12 +44,11 @@ func method(e ast.Expr) (call *ast.CallExpr, recv ast.Expr, name string) {
 
 // usesIn lists the uses of an object in a part of the file.
 func (s *source) usesIn(n ast.Node, obj types.Object) (uses []*ast.Ident) {
-	ast.Inspect(n, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && s.info.Uses[id] == obj && obj != nil {
+	for id := range rediscalls.Each[*ast.Ident](n) {
+		if s.info.Uses[id] == obj && obj != nil {
 			uses = append(uses, id)
 		}
-		return true
-	})
+	}
 	return uses
 }
 
@@ -72,12 +73,9 @@ func (s *source) same(a, b ast.Expr) bool {
 
 // objects lists the objects that an expression names, in their order.
 func (s *source) objects(e ast.Expr) (all []types.Object) {
-	ast.Inspect(e, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			all = append(all, s.info.ObjectOf(id))
-		}
-		return true
-	})
+	for id := range rediscalls.Each[*ast.Ident](e) {
+		all = append(all, s.info.ObjectOf(id))
+	}
 	return all
 }
 

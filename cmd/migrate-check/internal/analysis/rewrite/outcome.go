@@ -136,24 +136,19 @@ func (w *watch) firstRead() (*read, string) {
 	if len(list) == 0 || !within(list[0], r.call.Pos()) {
 		return nil, "something happens before the first read, and would also without a connection"
 	}
-	r.stmt, r.rest = list[0], list[1:]
+	r.stmt, r.rest = head(list[0])
+	r.rest = append(r.rest, list[1:]...)
 	conv := func(e ast.Expr) bool {
 		_, recv, name := method(e)
 		r.conv = name
 		return recv == ast.Expr(r.call)
 	}
 	swallowed := "an error of the read is not just returned"
-	switch n := r.stmt.(type) {
-	case *ast.ReturnStmt:
+	if n, ok := r.stmt.(*ast.ReturnStmt); ok {
 		if len(n.Results) == 1 && conv(n.Results[0]) && r.conv == "Err" {
 			return r, ""
 		}
 		return nil, swallowed
-	case *ast.IfStmt:
-		r.stmt = n.Init
-		bare := *n
-		bare.Init = nil
-		r.rest = append([]ast.Stmt{&bare}, r.rest...)
 	}
 	n, ok := r.stmt.(*ast.AssignStmt)
 	if !ok || len(n.Rhs) != 1 {

@@ -80,17 +80,14 @@ func (s *source) straight(call *ast.CallExpr, stmts []ast.Stmt) (*pipeline, erro
 	}
 	p := &pipeline{pipe: s.object(n.Lhs[0])}
 	commands, called := 0, 0
-	ast.Inspect(s.around(), func(n ast.Node) bool {
-		if e, ok := n.(*ast.CallExpr); ok {
-			if _, recv, name := method(e); recv != nil && p.pipe != nil && s.object(recv) == p.pipe {
-				called++
-				if name != "Exec" {
-					commands++
-				}
+	for e := range rediscalls.Each[*ast.CallExpr](s.around()) {
+		if _, recv, name := method(e); recv != nil && p.pipe != nil && s.object(recv) == p.pipe {
+			called++
+			if name != "Exec" {
+				commands++
 			}
 		}
-		return true
-	})
+	}
 	switch {
 	case called != len(s.usesIn(s.around(), p.pipe)):
 		return nil, errors.New("the pipeline is handed on, so its commands are not all seen")
@@ -104,7 +101,8 @@ func (s *source) straight(call *ast.CallExpr, stmts []ast.Stmt) (*pipeline, erro
 		p.one = s.commandOf(stmt.X, p.pipe)
 	}
 	var exec ast.Expr
-	switch n := simple(stmts[2]).(type) {
+	third, _ := head(stmts[2])
+	switch n := third.(type) {
 	case *ast.ExprStmt:
 		exec = n.X
 	case *ast.AssignStmt:
@@ -118,12 +116,14 @@ func (s *source) straight(call *ast.CallExpr, stmts []ast.Stmt) (*pipeline, erro
 	return p, nil
 }
 
-// simple is the statement that an if begins with; any other statement itself.
-func simple(stmt ast.Stmt) ast.Stmt {
+// head splits an if into the statement that it begins with and itself without that. Any other statement has no rest.
+func head(stmt ast.Stmt) (first ast.Stmt, rest []ast.Stmt) {
 	if n, ok := stmt.(*ast.IfStmt); ok {
-		return n.Init
+		bare := *n
+		bare.Init = nil
+		return n.Init, []ast.Stmt{&bare}
 	}
-	return stmt
+	return stmt, nil
 }
 
 // repeatable are the writes with the same effect however often they are sent.
@@ -147,8 +147,7 @@ func single(s *source, call *rediscalls.Call) (*analysis.SuggestedFix, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch recv := call.Func.Signature().Recv(); {
-	case !types.IsInterface(of) && recv != nil:
+	if recv := call.Func.Signature().Recv(); !types.IsInterface(of) && recv != nil {
 		of = recv.Type()
 	}
 	switch typeName(of, redis) {
@@ -184,7 +183,7 @@ func single(s *source, call *rediscalls.Call) (*analysis.SuggestedFix, error) {
 func (s *source) dropCmders(p *pipeline) error {
 	in := s.parent()
 	if p.exec != s.call {
-		in = simple(p.rest[0])
+		in, _ = head(p.rest[0])
 	}
 	n, ok := in.(*ast.AssignStmt)
 	if !ok {

@@ -82,14 +82,11 @@ func (w *watch) updateOf(key ast.Expr, store, ctx string) string {
 
 // commandsOf lists the commands of the function on a key, by the transaction or a pipeline of it.
 func (w *watch) commandsOf(key ast.Expr) (all []txUse) {
-	ast.Inspect(w.fn.Body, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok && len(call.Args) >= 2 && w.same(key, call.Args[1]) {
-			if fn := w.callee(call); fn != nil && fn.Pkg() == w.redis {
-				all = append(all, txUse{fn.Name(), call})
-			}
+	for call := range rediscalls.Each[*ast.CallExpr](w.fn.Body) {
+		if fn := w.callee(call); len(call.Args) >= 2 && w.same(key, call.Args[1]) && fn != nil && fn.Pkg() == w.redis {
+			all = append(all, txUse{fn.Name(), call})
 		}
-		return true
-	})
+	}
 	return all
 }
 
@@ -98,7 +95,8 @@ func (w *watch) commandsOf(key ast.Expr) (all []txUse) {
 func (w *watch) missing(commands []txUse) string {
 	list := w.fn.Body.List
 	for i, stmt := range list {
-		n, ok := simple(stmt).(*ast.AssignStmt)
+		first, bare := head(stmt)
+		n, ok := first.(*ast.AssignStmt)
 		if !ok {
 			continue
 		}
@@ -106,10 +104,8 @@ func (w *watch) missing(commands []txUse) string {
 			return within(n, c.call.Pos()) && (c.name == "Get" || c.name == "HGet" && len(c.call.Args) == 3 && w.outside(c.call.Args[2]))
 		})
 		rest := list[i+1:]
-		if check, ok := stmt.(*ast.IfStmt); ok {
-			bare := *check
-			bare.Init = nil
-			rest = []ast.Stmt{&bare}
+		if len(bare) > 0 {
+			rest = bare
 		}
 		err := w.object(n.Lhs[len(n.Lhs)-1])
 		if ret, _ := w.outcome(rest, err, absent, nil); at < 0 || !w.wraps(ret, err) {

@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/astutil"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
 )
 
 const rmwPath = "github.com/unwatch/unwatch/rmw"
@@ -57,12 +59,9 @@ func newSource(pass *analysis.Pass, call *ast.CallExpr) (*source, error) {
 	if len(s.path) < 2 {
 		return nil, errors.New("the call is not found in its file")
 	}
-	ast.Inspect(s.around(), func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			s.named[id.Name] = true
-		}
-		return true
-	})
+	for id := range rediscalls.Each[*ast.Ident](s.around()) {
+		s.named[id.Name] = true
+	}
 	return s, nil
 }
 

@@ -74,14 +74,11 @@ func newWatch(s *source, call *rediscalls.Call) (*watch, error) {
 	}
 	for _, id := range w.usesIn(w.fn.Body, w.tx) {
 		use := txUse{}
-		ast.Inspect(w.fn.Body, func(n ast.Node) bool {
-			if e, ok := n.(*ast.CallExpr); ok {
-				if call, recv, name := method(e); recv == ast.Expr(id) {
-					use = txUse{name, call}
-				}
+		for e := range rediscalls.Each[*ast.CallExpr](w.fn.Body) {
+			if call, recv, name := method(e); recv == ast.Expr(id) {
+				use = txUse{name, call}
 			}
-			return use.call == nil
-		})
+		}
 		if use.call == nil {
 			return w, fmt.Errorf("%s is handed on, and its uses there are not seen", id.Name)
 		}
@@ -109,12 +106,11 @@ func (w *watch) findFn(arg ast.Expr) error {
 	if len(w.usesIn(w.around(), obj)) != 1 {
 		return fmt.Errorf("%s is used elsewhere, too", obj.Name())
 	}
-	ast.Inspect(w.around(), func(n ast.Node) bool {
-		if n, ok := n.(*ast.AssignStmt); ok && n.Tok == token.DEFINE && len(n.Lhs) == 1 && len(n.Rhs) == 1 && w.object(n.Lhs[0]) == obj {
+	for n := range rediscalls.Each[*ast.AssignStmt](w.around()) {
+		if n.Tok == token.DEFINE && len(n.Lhs) == 1 && len(n.Rhs) == 1 && w.object(n.Lhs[0]) == obj {
 			w.fn, _ = n.Rhs[0].(*ast.FuncLit)
 		}
-		return w.fn == nil
-	})
+	}
 	if w.fn == nil {
 		return fmt.Errorf("the function in %s is not written here", obj.Name())
 	}
@@ -142,15 +138,10 @@ func (w *watch) look() (*analysis.SuggestedFix, error) {
 	case *ast.GoStmt, *ast.DeferStmt:
 		return nil, fmt.Errorf("it is called later, when %s may be another", w.of(w.client))
 	}
-	var inside ast.Expr
-	ast.Inspect(w.fn.Body, func(n ast.Node) bool {
-		if e, ok := n.(ast.Expr); ok && inside == nil && w.info.TypeOf(e) != nil && w.isClient(w.info.TypeOf(e)) {
-			inside = e
+	for inside := range rediscalls.Each[ast.Expr](w.fn.Body) {
+		if t := w.info.TypeOf(inside); t != nil && w.isClient(t) {
+			return nil, fmt.Errorf("%s is used inside, outside of the transaction", w.of(inside))
 		}
-		return inside == nil
-	})
-	if inside != nil {
-		return nil, fmt.Errorf("%s is used inside, outside of the transaction", w.of(inside))
 	}
 	client := w.vars(w.client)
 	if v := w.assigned(w.fn.Body, client); v != nil {

@@ -24,10 +24,9 @@ func newHistory(info *types.Info, files []*ast.File) *history {
 	h := &history{info: info, files: files, vars: map[*types.Var]*assigned{}, fields: map[ast.Decl]map[*types.Var]bool{}}
 	for _, file := range files {
 		for _, decl := range file.Decls {
-			ast.Inspect(decl, func(n ast.Node) bool {
+			for n := range ast.Preorder(decl) {
 				h.node(decl, n)
-				return true
-			})
+			}
 		}
 	}
 	return h
