@@ -152,13 +152,8 @@ func (s *scanner) funcName(i int) string {
 
 // heads reports whether a class or function of an indented language begins here.
 func (s *scanner) heads(i int) bool {
-	switch s.at(i).text {
-	case "def", "class":
-		return s.at(i+1).kind == word
-	case "module":
-		return s.lang.id == Ruby && s.at(i+1).kind == word && s.at(i).nl
-	}
-	return false
+	tok := s.at(i)
+	return s.at(i+1).kind == word && (tok.text == "def" || tok.text == "class" || tok.text == "module" && tok.nl && s.lang.id == Ruby)
 }
 
 // head reads the beginning of a class or function of an indented language.

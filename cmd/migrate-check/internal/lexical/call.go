@@ -314,15 +314,13 @@ func (s *scanner) title(v value, method string) string {
 	return title + "." + method
 }
 
-// in reports whether an argument has one of these words, or texts.
+// has reports whether an argument has one of these words, or texts.
 func (c *call) has(arg [2]int, names ...string) bool {
 	for i := arg[0]; i < arg[1] && i < arg[0]+maxLook; i++ {
-		if tok := c.at(i); tok.kind == word || tok.kind == text {
-			for _, name := range names {
-				if fold(tok.text) == fold(name) {
-					return true
-				}
-			}
+		tok := c.at(i)
+		is := func(name string) bool { return fold(tok.text) == fold(name) }
+		if (tok.kind == word || tok.kind == text) && slices.ContainsFunc(names, is) {
+			return true
 		}
 	}
 	return false

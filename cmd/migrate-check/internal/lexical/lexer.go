@@ -102,12 +102,11 @@ func (l *lexer) code(until string) {
 			if n := len(l.heads); c == ')' && n > 0 {
 				l.head, l.heads = l.heads[n-1], l.heads[:n-1]
 			}
+			l.add(clos, string(c), start)
 			if depth == 0 && until == string(c) {
-				l.add(clos, string(c), start)
 				return
 			}
 			depth = max(0, depth-1)
-			l.add(clos, string(c), start)
 		default:
 			l.operator()
 		}
@@ -162,25 +161,17 @@ func (l *lexer) comment() bool {
 
 // skipLine skips the rest of the line; in PHP code may end within it.
 func (l *lexer) skipLine() {
-	end := strings.IndexByte(l.src[l.i:], '\n')
-	if end < 0 {
-		end = len(l.src) - l.i
-	}
+	line, _, _ := strings.Cut(l.src[l.i:], "\n")
 	if l.lang == PHP {
-		if q := strings.Index(l.src[l.i:l.i+end], "?>"); q >= 0 {
-			end = q
-		}
+		line, _, _ = strings.Cut(line, "?>")
 	}
-	l.i += end
+	l.i += len(line)
 }
 
 // skipTo skips up to the end of the next s, or all that is left.
 func (l *lexer) skipTo(s string) {
-	if n := strings.Index(l.src[l.i:], s); n >= 0 {
-		l.i += n + len(s)
-	} else {
-		l.i = len(l.src)
-	}
+	before, _, _ := strings.Cut(l.src[l.i:], s)
+	l.i = min(l.i+len(before)+len(s), len(l.src))
 }
 
 // tag begins code of PHP; that of XML does not.

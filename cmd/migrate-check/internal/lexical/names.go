@@ -24,15 +24,15 @@ func (s *scanner) library() *library {
 	return nil
 }
 
+// maxValues limits how many values of a name are evaluated.
+const maxValues = 9
+
 // returned is the result of a function.
 func (s *scanner) returned(b block) value {
-	for i, at := range b.returns {
+	for _, at := range b.returns[:min(len(b.returns), maxValues+1)] {
 		if v := s.value(at); v.redis() {
 			v.name = b.name
 			return v
-		}
-		if i > 8 {
-			break
 		}
 	}
 	return value{}
@@ -164,10 +164,7 @@ func (s *scanner) binds(b *binding, name string) value {
 		}
 		return v
 	}
-	for i, at := range b.values {
-		if i > 8 {
-			break
-		}
+	for _, at := range b.values[:min(len(b.values), maxValues)] {
 		w := s.value(at)
 		if names := s.taken[at]; len(names) > 0 && w.redis() { // { a, b } = x
 			source := s.sources[name]

@@ -87,7 +87,8 @@ func (l *lexer) quoted(begin int, q quotes) bool {
 	l.i += begin
 	var b strings.Builder
 	from := l.i
-	holed := false
+	holed, closed := false, false
+scan:
 	for l.i < len(l.src) {
 		c := l.src[l.i]
 		switch {
@@ -101,14 +102,10 @@ func (l *lexer) quoted(begin int, q quotes) bool {
 		case l.has(q.end) && q.doubled && l.has(q.end+q.end):
 			l.i += 2 * len(q.end)
 		case l.has(q.end):
-			b.WriteString(l.src[from:l.i])
-			l.i += len(q.end)
-			l.out[at].text, l.out[at].holed = b.String(), holed
-			return true
+			closed = true
+			break scan
 		case c == '\n' && !q.lines: // it was none, or it is broken
-			b.WriteString(l.src[from:l.i])
-			l.out[at].text, l.out[at].holed = b.String(), true
-			return true
+			break scan
 		case q.hole == "{" && !q.raw && l.has("{{"):
 			l.i += 2
 		case q.hole != "" && l.has(q.hole) && l.nest < maxNest:
@@ -131,8 +128,11 @@ func (l *lexer) quoted(begin int, q quotes) bool {
 			l.i++
 		}
 	}
-	b.WriteString(l.src[min(from, len(l.src)):])
-	l.out[at].text, l.out[at].holed = b.String(), true
+	b.WriteString(l.src[from:l.i])
+	if closed {
+		l.i += len(q.end)
+	}
+	l.out[at].text, l.out[at].holed = b.String(), holed || !closed
 	return true
 }
 
@@ -216,10 +216,7 @@ func (l *lexer) bodies() {
 // closes it.
 func endOfHeredoc(src string, body int, id string, within bool) (end, next int) {
 	for at := body; at < len(src); {
-		line := src[at:]
-		if n := strings.IndexByte(line, '\n'); n >= 0 {
-			line = line[:n]
-		}
+		line, _, _ := strings.Cut(src[at:], "\n")
 		trimmed := strings.TrimLeft(line, " \t")
 		rest, ok := strings.CutPrefix(trimmed, id)
 		if ok && (rest == "" || rest == "\r" || within && !part(rest[0])) {

@@ -85,12 +85,10 @@ func (t *tokens) pair() {
 
 func lineStarts(src string) []int {
 	lines := []int{0}
-	for i := 0; ; {
-		n := strings.IndexByte(src[i:], '\n')
-		if n < 0 {
-			return lines
+	for i := range len(src) {
+		if src[i] == '\n' {
+			lines = append(lines, i+1)
 		}
-		i += n + 1
-		lines = append(lines, i)
 	}
+	return lines
 }
