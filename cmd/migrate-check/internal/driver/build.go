@@ -44,9 +44,7 @@ func (b *build) files() {
 				continue
 			}
 			for _, d := range directive.InFile(pkg.Fset, file, path) {
-				if _, known := b.directives[d.Place]; !known {
-					b.directives[d.Place] = d
-				}
+				b.keepDirective(d)
 			}
 		}
 	}

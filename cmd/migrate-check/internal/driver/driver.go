@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -273,11 +274,7 @@ func (m *merger) report(unseen []finding.Unseen) *finding.Report {
 		sorted[i], statements[i] = m.all[at], m.statements[at]
 	}
 	baseline.Fingerprint(sorted, statements)
-	var directives []*directive.Directive
-	for _, d := range m.directives {
-		directives = append(directives, d)
-	}
-	more := directive.Apply(sorted, directives, m.cfg.Rules, m.cfg.Today)
+	more := directive.Apply(sorted, slices.Collect(maps.Values(m.directives)), m.cfg.Rules, m.cfg.Today)
 	finding.Sort(more)
 	statements = statements[:0]
 	for _, f := range more {

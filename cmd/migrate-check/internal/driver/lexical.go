@@ -40,7 +40,7 @@ func (m *merger) scanGo(file, shown string, label finding.Label) bool {
 	return true
 }
 
-// keepDirective keeps a directive, unless the type check has found it.
+// keepDirective keeps a directive, unless it is known.
 func (m *merger) keepDirective(d *directive.Directive) {
 	if _, known := m.directives[d.Place]; !known {
 		m.directives[d.Place] = d

@@ -4,6 +4,7 @@ package output
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,12 +37,7 @@ var formats = map[string]format{
 
 // Formats are the names of all formats.
 func Formats() []string {
-	var names []string
-	for name := range formats {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(formats))
 }
 
 // Write prints a report in a format.

@@ -126,12 +126,7 @@ func (r *reader) builtScript(n *ast.CallExpr) (source ast.Expr, k keys) {
 		case "Script":
 			source = call.Args[0]
 		case "Key":
-			if call.Ellipsis.IsValid() {
-				more := r.slice(call.Args[len(call.Args)-1])
-				k.all, k.open = append(k.all, more.all...), k.open || more.open
-			} else {
-				k.all = append(k.all, call.Args...)
-			}
+			k.add(r.eval, call)
 		case "Build":
 			ended = true
 		}

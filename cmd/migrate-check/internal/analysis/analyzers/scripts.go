@@ -71,14 +71,12 @@ func (r *reader) script(node ast.Node) {
 		if !strings.Contains(r.makerOf(n), "NoSha") {
 			r.load(n, "SCRIPT LOAD", full)
 		}
-	case "FlatCmd":
-		r.scriptKeys(n, "EVAL", full, r.slice(argument(fn, args, 1)))
-	case "Cmd":
-		if lib.Major >= 4 {
-			r.scriptKeys(n, "EVAL", full, r.slice(argument(fn, args, 1)))
-			return
+	case "FlatCmd", "Cmd":
+		k := r.slice(argument(fn, args, 1))
+		if fn.Name() == "Cmd" && lib.Major < 4 {
+			k = r.counted(n, args[min(1, len(args)):])
 		}
-		r.scriptKeys(n, "EVAL", full, r.counted(n, args[min(1, len(args)):]))
+		r.scriptKeys(n, "EVAL", full, k)
 	case "SendHash":
 		r.fallback(n, full)
 		r.scriptKeys(n, "EVALSHA", full, r.counted(n, args[min(1, len(args)):]))

@@ -28,6 +28,15 @@ func (k *keys) list(e *symbolic.Evaluator, slice ast.Expr) {
 	k.open = k.open || !known
 }
 
+// add adds the arguments of a call.
+func (k *keys) add(e *symbolic.Evaluator, call *ast.CallExpr) {
+	if call.Ellipsis.IsValid() {
+		k.list(e, call.Args[len(call.Args)-1])
+	} else {
+		k.all = append(k.all, call.Args...)
+	}
+}
+
 // place is the place of keys among the arguments of a typed method.
 type place struct {
 	at    int    // the argument behind the ctx
@@ -258,11 +267,7 @@ func (r *reader) built(call *ast.CallExpr) (k keys) {
 				k.all = append(k.all, args[0])
 			}
 		case "Key", "Keys", "Source", "Destination", "Destkey", "Sourcekey", "Newkey", "Store", "Storedist", "Key1", "Key2", "Dst", "Src":
-			if outer.Ellipsis.IsValid() {
-				k.list(r.eval, args[len(args)-1])
-			} else {
-				k.all = append(k.all, args...)
-			}
+			k.add(r.eval, outer)
 		case "Build", "Cache", "Blocking":
 			return k
 		}
