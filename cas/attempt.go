@@ -9,6 +9,7 @@ import (
 
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/driver"
 )
 
 // errConflict: the key changed between WATCH and EXEC. Nothing was written.
@@ -47,7 +48,7 @@ func (u *update) attempt(ctx context.Context) (rmw.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return rmw.Result{}, err
 	}
-	write, ttl, err := rmw.CheckWrite(u.key, cur, next)
+	write, ttl, err := driver.CheckWrite(u.key, cur, next)
 	if err != nil {
 		return rmw.Result{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/driver"
 )
 
 // CodecOf returns the codec of a layout. It decodes only entities that Check accepts. If expiry is not nil, a
@@ -87,7 +88,7 @@ func (c checked[T, E]) repair(v rmw.Value, dst *T) error {
 		return nil
 	}
 	var before T
-	if err := c.Codec.Decode(v.Untraced(), &before); err != nil {
+	if err := c.Codec.Decode(driver.Untraced(v), &before); err != nil {
 		return err
 	}
 	if !reflect.DeepEqual(&before, dst) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/driver"
 )
 
 // Coupon is an entity that relies on the defaults of encoding/json: a field without a tag, structs embedded for
@@ -85,13 +86,13 @@ func TestNamesOfFieldsWithoutATag(t *testing.T) {
 // guard by the traced fields lets writers of other fields succeed.
 func TestHashLayoutTracesKnownFields(t *testing.T) {
 	codec := couponCodec(domains.Hash)
-	v, trace := rmw.Hash(map[string]string{"id": "7", "Hits": "1", "Memo": "m", "other": "x"}).Traced()
+	v := driver.Traced(rmw.Hash(map[string]string{"id": "7", "Hits": "1", "Memo": "m", "other": "x"}))
 	var c Coupon
 	require.NoError(t, codec.Decode(v, &c))
 	c.Hits, c.Memo = 2, ""
 	next, err := codec.Encode(&c, v)
 	require.NoError(t, err)
-	fields, ok := trace.Reads(next)
+	fields, ok := driver.Reads(v, next, nil)
 	require.True(t, ok)
 	assert.ElementsMatch(t, []string{"format", "version", "applied", "by", "place", "id", "Hits", "Memo"}, fields)
 	assert.Equal(t, map[string]string{

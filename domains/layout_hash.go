@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/driver"
 )
 
 // hashOf is the hash layout. Decode reads all known fields, and every field if the entries of a map have their
@@ -26,7 +27,7 @@ func (hashOf[T]) Kind() rmw.Kind { return rmw.KindHash }
 func (h hashOf[T]) Decode(v rmw.Value, dst *T) error {
 	if h.byVersion {
 		v.Field(versionName)
-		v = v.Untraced()
+		v = driver.Untraced(v)
 	}
 	rv := reflect.ValueOf(dst).Elem()
 	for _, f := range h.fields {
@@ -74,7 +75,7 @@ func (h hashOf[T]) Encode(src *T, cur rmw.Value) (rmw.Value, error) {
 		return rmw.Value{}, err
 	}
 	var gone []string
-	stored := cur.Untraced() // Decode has traced the fields of the guard
+	stored := driver.Untraced(cur) // Decode has traced the fields of the guard
 	for name, text := range stored.All() {
 		switch now, stays := set[name]; {
 		case !stays && h.knows(name):

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/driver"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
@@ -195,13 +196,13 @@ func TestMendKeepsVersionGuard(t *testing.T) {
 		size string
 		all  bool
 	}{{"-1", true}, {"1", false}} {
-		v, trace := before(domains.Hash, map[string]string{"size": test.size}).Traced()
+		v := driver.Traced(before(domains.Hash, map[string]string{"size": test.size}))
 		var n Ticket
 		require.NoError(t, codec.Decode(v, &n))
 		n.Title = "new"
 		next, err := codec.Encode(&n, v)
 		require.NoError(t, err)
-		fields, ok := trace.Reads(next)
+		fields, ok := driver.Reads(v, next, nil)
 		assert.Equal(t, test.all, !ok)
 		if ok {
 			assert.Equal(t, []string{"loud", "title", "version"}, fields)

@@ -11,6 +11,7 @@ import (
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/internal/testing/paths"
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/driver"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
@@ -111,20 +112,20 @@ func TestHashLayoutsOnOneKey(t *testing.T) {
 // With HashByVersion, the guard covers the version and the changed fields, for any size of the rest.
 func TestHashByVersionGuardsVersion(t *testing.T) {
 	codec := ticketCodec(domains.HashByVersion)
-	v, trace := rmw.Hash(map[string]string{
+	v := driver.Traced(rmw.Hash(map[string]string{
 		"id": "7", "big": "0", "loud": "0", "version": "4", "size": "1", "title": "t",
 		"part:p": `{"name":"p"}`, "part:q": `{"name":"q"}`, "x": "y",
-	}).Traced()
+	}))
 	var n Ticket
 	require.NoError(t, codec.Decode(v, &n))
-	fields, ok := trace.ReadsAnyway()
+	fields, ok := driver.Reads(v, v, nil)
 	require.True(t, ok)
 	assert.Equal(t, []string{"version"}, fields, "what refuses, or keeps, goes by the version alone")
 	n.Size, n.Version, n.Title = 2, 5, ""
 	delete(n.Parts, "p")
 	next, err := codec.Encode(&n, v)
 	require.NoError(t, err)
-	fields, ok = trace.Reads(next)
+	fields, ok = driver.Reads(v, next, nil)
 	require.True(t, ok)
 	assert.ElementsMatch(t, []string{"version", "size", "title", "part:p"}, fields)
 	assert.Equal(t, map[string]string{

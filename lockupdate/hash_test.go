@@ -16,6 +16,7 @@ import (
 
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/driver"
 )
 
 func returning(v rmw.Value) rmw.UpdateFunc {
@@ -211,7 +212,7 @@ func TestHashNextCallSeesForeignFields(t *testing.T) {
 	})
 }
 
-// The guard covers all reads. The control reads through Value.Untraced.
+// The guard covers all reads. The control reads through driver.Untraced.
 func TestHashWriteSkew(t *testing.T) {
 	onDuty := func(read func(rmw.Value) rmw.Value) string {
 		var stored rmw.Value
@@ -234,7 +235,7 @@ func TestHashWriteSkew(t *testing.T) {
 		return ann
 	}
 	assert.Equal(t, "on", onDuty(func(v rmw.Value) rmw.Value { return v }))
-	assert.Equal(t, "off", onDuty(rmw.Value.Untraced), "control: fn relied on an old value")
+	assert.Equal(t, "off", onDuty(driver.Untraced), "control: fn relied on an old value")
 }
 
 // runIncrements has processes increment fields with the lock, and direct clients without it. It

@@ -3,6 +3,8 @@ package rmw
 import (
 	"fmt"
 	"time"
+
+	"github.com/unwatch/unwatch/rmw/internal/ttl"
 )
 
 // Kind is the type of the value under a key.
@@ -61,15 +63,8 @@ func (k Key) Validate() error {
 	case k.Kind > KindHash:
 		return fmt.Errorf("%w: Key.Kind is %d; use KindString or KindHash", ErrInvalid, uint8(k.Kind))
 	}
-	return validateTTL("Key.TTL", k.TTL)
-}
-
-func validateTTL(name string, d time.Duration) error {
-	switch {
-	case d < 0 && d != NoTTL:
-		return fmt.Errorf("%w: %s is %v; use 0 to keep the expiry, NoTTL to remove it or a positive duration", ErrInvalid, name, d)
-	case d > 0 && d < time.Millisecond:
-		return fmt.Errorf("%w: %s is %v; Redis counts expiries in milliseconds, so use at least 1ms", ErrInvalid, name, d)
+	if problem := ttl.Invalid(k.TTL); problem != "" {
+		return fmt.Errorf("%w: Key.TTL %s", ErrInvalid, problem)
 	}
 	return nil
 }

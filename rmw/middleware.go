@@ -13,14 +13,9 @@ func Chain(store Store, middleware ...Middleware) Store {
 	return store
 }
 
-// Unwrapper is a Store around another. Middleware should implement it so that
-// [As] can see through.
-type Unwrapper interface {
-	Unwrap() Store
-}
-
 // As finds the outermost Store of type T in a chain: what errors.As is for
-// errors. T may be a concrete type or an interface.
+// errors. T may be a concrete type or an interface. A Store around another has a
+// method Unwrap() Store, so that As can see through.
 //
 //	if c, ok := rmw.As[io.Closer](store); ok {
 //		err = c.Close()
@@ -30,7 +25,7 @@ func As[T any](store Store) (T, bool) {
 		if t, ok := store.(T); ok {
 			return t, true
 		}
-		u, ok := store.(Unwrapper)
+		u, ok := store.(interface{ Unwrap() Store })
 		if !ok {
 			break
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/driver"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
@@ -68,7 +69,7 @@ func decodeError(t *testing.T) error {
 }
 
 func checkWriteError(v rmw.Value) error {
-	_, _, err := rmw.CheckWrite(rmw.Key{Name: "k"}, rmw.Value{}, v)
+	_, _, err := driver.CheckWrite(rmw.Key{Name: "k"}, rmw.Value{}, v)
 	return err
 }
 

@@ -31,7 +31,7 @@ type Updater interface {
 	// Update calls fn with the present value and stores the value that fn returns,
 	// provided the value has not changed meanwhile; else it tries again. Of a hash,
 	// a path may compare only the fields that fn has read; other fields keep
-	// concurrent changes (see [Trace]).
+	// concurrent changes.
 	//
 	// A nil error: stored, exactly once. Any other error: nothing was written,
 	// unless it is an [ErrOutcomeUnknown]. It is fn's own error, or an [*Error]

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/unwatch/unwatch/rmw/internal/trace"
 )
 
 // Value is the content of a key: nothing, a string or a hash. The zero Value means
@@ -24,12 +26,12 @@ type Value struct {
 	ttl     time.Duration // 0: what Key.TTL says
 }
 
-// content is immutable after construction, but for the Trace.
+// content is immutable after construction, but for the trace.
 type content struct {
 	kind   Kind
 	text   string
 	fields map[string]string
-	trace  *Trace // nil: reads are not traced
+	trace  *trace.Reads // nil: reads are not traced
 }
 
 // String returns a Value of KindString. It may be empty and may hold any bytes.
@@ -72,7 +74,7 @@ func (v Value) Text() string { return v.get().text }
 // Field returns one field of a hash and whether it is there.
 func (v Value) Field(name string) (string, bool) {
 	c := v.get()
-	c.trace.read(name)
+	c.trace.Add(name)
 	s, ok := c.fields[name]
 	return s, ok
 }
@@ -91,7 +93,7 @@ func (v Value) All() func(yield func(name, value string) bool) {
 // all returns the fields, and traces them all as read.
 func (v Value) all() map[string]string {
 	c := v.get()
-	c.trace.readAll()
+	c.trace.AddAll()
 	return c.fields
 }
 
@@ -136,10 +138,10 @@ func (v Value) change(edit func(fields map[string]string), names ...string) Valu
 	}
 	edit(fields)
 	if len(fields) == 0 {
-		c.trace.readAll() // each of them could have been one more
+		c.trace.AddAll() // each of them could have been one more
 		return Value{}
 	}
-	c.trace.read(names...)
+	c.trace.Add(names...)
 	next := valueOf(&content{kind: KindHash, fields: fields, trace: c.trace})
 	next.ttl = v.ttl
 	return next
@@ -168,9 +170,25 @@ func (v Value) TTL() time.Duration { return v.ttl }
 // string, or the same fields. A TTL asked for does not matter.
 func (v Value) Equal(w Value) bool {
 	a, b := v.get(), w.get()
-	a.trace.readAll()
-	b.trace.readAll()
+	a.trace.AddAll()
+	b.trace.AddAll()
 	return v.Exists() == w.Exists() && a.kind == b.kind && a.text == b.text && maps.Equal(a.fields, b.fields)
+}
+
+// Trace returns the record of WithTrace, or nil. It is for package rmw/driver.
+func (v Value) Trace() *trace.Reads { return v.get().trace }
+
+// WithTrace returns the value with later reads of it, and of values derived from it,
+// recorded in reads, or nowhere if that is nil. It is for package rmw/driver.
+func (v Value) WithTrace(reads *trace.Reads) Value {
+	c := v.get()
+	if c.trace == reads {
+		return v
+	}
+	c.trace = reads
+	next := valueOf(&c)
+	next.ttl = v.ttl
+	return next
 }
 
 // Size returns the bytes of the content: those of the string, or of all field
@@ -226,20 +244,3 @@ var (
 	_ slog.LogValuer = Value{}
 	_ fmt.GoStringer = Value{}
 )
-
-// CheckWrite tells a Store what to do with the value that fn returned
-// for the given one: whether to write at all, and which expiry to leave (as in Key.TTL). The
-// error, an [ErrWrongKind] or [ErrInvalid], means that next cannot be stored
-// under key.
-func CheckWrite(key Key, cur, next Value) (write bool, ttl time.Duration, err error) {
-	if next.Exists() && next.Kind() != key.Kind {
-		return false, 0, fmt.Errorf("%w: fn returned a %v for a Key of Kind %v", ErrWrongKind, next.Kind(), key.Kind)
-	}
-	if err := validateTTL("the TTL of the returned Value", next.ttl); err != nil {
-		return false, 0, err
-	}
-	if next.ttl != 0 {
-		return true, next.ttl, nil
-	}
-	return !next.Equal(cur), key.TTL, nil
-}

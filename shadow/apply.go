@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/driver"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
@@ -22,10 +23,10 @@ type playback struct {
 
 func (p *playback) run(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 	if p.op.compare.digest(cur) != p.was {
-		p.seen = cur.Untraced()
+		p.seen = driver.Untraced(cur)
 		return rmw.Value{}, errInput
 	}
-	next := p.next.Untraced()
+	next := driver.Untraced(p.next)
 	if ttl := cmp.Or(next.TTL(), p.key.TTL); ttl > 0 { // the expiry runs since the serving path's write
 		next = next.WithTTL(max(ttl-time.Since(p.ended), time.Millisecond))
 	}
@@ -121,7 +122,7 @@ func (w *worker) seed(t *keyState, c *call) (seeded bool, err error) {
 		if cur.Exists() {
 			return cur, nil
 		}
-		return c.old.Untraced().WithTTL(ttl), nil
+		return driver.Untraced(c.old).WithTTL(ttl), nil
 	})
 	t.life = lifetime{}
 	switch {

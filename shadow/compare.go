@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/driver"
 	"github.com/unwatch/unwatch/shadow/internal/diff"
 	"github.com/unwatch/unwatch/shadow/report"
 )
@@ -37,7 +38,7 @@ func newComparison(cfg Config, domain string) *comparison {
 // form returns the form of a value that is compared. A value that Project refuses is
 // compared as it is.
 func (c *comparison) form(v rmw.Value) rmw.Value {
-	v = v.Untraced()
+	v = driver.Untraced(v)
 	if c.project == nil || !v.Exists() {
 		return v
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/driver"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
@@ -44,7 +45,7 @@ func guardedBy(guard func(read, now, next rmw.Value) bool) *mutant {
 			if err != nil {
 				return rmw.Result{Attempts: attempt}, err
 			}
-			write, ttl, err := rmw.CheckWrite(key, cur, next)
+			write, ttl, err := driver.CheckWrite(key, cur, next)
 			if err != nil || !write {
 				return rmw.Result{Before: cur, After: cur, Attempts: attempt}, err
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/driver"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
@@ -273,12 +274,12 @@ func guardsNoFields() *mutant {
 			return m.Memory.Update(ctx, key, fn)
 		}
 		res, err := rash.update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			traced, trace := cur.Traced()
+			traced := driver.Traced(cur)
 			next, err := fn(ctx, traced)
-			if _, partly := trace.Reads(next); err == nil && !partly {
+			if _, partly := driver.Reads(traced, next, err); err == nil && !partly {
 				return rmw.Value{}, errOther
 			}
-			return next.Untraced(), err
+			return driver.Untraced(next), err
 		})
 		if errors.Is(err, errOther) {
 			return m.Memory.Update(ctx, key, fn)

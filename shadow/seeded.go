@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/driver"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
@@ -70,7 +71,7 @@ func (e *engine) seeded(it *item) {
 func (t *trial) run() (f finding, why report.Reason) {
 	if t.it.old.Exists() {
 		var err error
-		if t.input, err = t.hidden.update(t.key, always(t.it.old.Untraced().WithTTL(seedTTL))); err != nil {
+		if t.input, err = t.hidden.update(t.key, always(driver.Untraced(t.it.old).WithTTL(seedTTL))); err != nil {
 			return t.failed(err, "the scratch key could not be written")
 		}
 	}
@@ -171,7 +172,7 @@ func (t *trial) judge(res rmw.Result, v rmw.Value, left time.Duration) finding {
 func (t *trial) play(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 	c := t.it.call
 	if c.op.compare.digest(cur) != c.op.compare.digest(c.old) {
-		t.given = cur.Untraced()
+		t.given = driver.Untraced(cur)
 		return rmw.Value{}, errInput
 	}
 	next, err := t.result(ctx, cur)
@@ -195,7 +196,7 @@ func (t *trial) result(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 	case !c.written:
 		return cur, nil
 	}
-	return c.next.Untraced(), nil
+	return driver.Untraced(c.next), nil
 }
 
 // expiry returns the expiry that the contract asks for after the update. A call that
@@ -222,7 +223,7 @@ func (c *call) nondeterministic(ctx context.Context) bool {
 		return false
 	}
 	for range 2 {
-		next, err := c.fn(c.seed.withEnv(ctx), c.old.Untraced())
+		next, err := c.fn(c.seed.withEnv(ctx), driver.Untraced(c.old))
 		if (err != nil) != c.refused() || err != nil && codeOf(err) != codeOf(c.err) {
 			return true
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/unwatch/unwatch/domains/mcc"
 	"github.com/unwatch/unwatch/domains/session"
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/driver"
 )
 
 // limit is how many sessions each agent of the tests may have.
@@ -59,7 +60,7 @@ func (w *observedStore) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFu
 		if err != nil {
 			return rmw.Result{Attempts: attempt}, err
 		}
-		write, _, err := rmw.CheckWrite(key, cur, next)
+		write, _, err := driver.CheckWrite(key, cur, next)
 		if err != nil || !write {
 			return rmw.Result{Before: cur, After: cur, Attempts: attempt}, err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/driver"
 )
 
 // service is the chat service on any path.
@@ -111,7 +112,7 @@ func (s lockOnly) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (r
 		if err != nil {
 			return err
 		}
-		write, ttl, err := rmw.CheckWrite(key, cur, next)
+		write, ttl, err := driver.CheckWrite(key, cur, next)
 		switch {
 		case err != nil || !write:
 		case next.Exists(): // a plain SET removes the expiry

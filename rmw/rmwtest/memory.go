@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/driver"
 )
 
 // Memory is a Store in memory that keeps the whole contract. Values expire by
@@ -79,7 +80,7 @@ func (m *Memory) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rm
 		if err != nil {
 			return rmw.Result{Attempts: attempt}, err
 		}
-		write, ttl, err := rmw.CheckWrite(key, cur.value, next)
+		write, ttl, err := driver.CheckWrite(key, cur.value, next)
 		if err != nil {
 			return rmw.Result{Attempts: attempt}, m.fail("commit", key, attempt, err)
 		}

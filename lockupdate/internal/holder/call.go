@@ -12,6 +12,7 @@ import (
 	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/lockupdate/internal/lease"
 	"github.com/unwatch/unwatch/rmw"
+	rmwdriver "github.com/unwatch/unwatch/rmw/driver"
 )
 
 func (s *Queues) newCall(ctx context.Context, key rmw.Key, lock string) *Call {
@@ -103,31 +104,12 @@ func (c *Call) unknown(err error) error {
 // call calls fn with ctx, traces its reads of a hash, and records its results. caller is the ctx
 // of the caller.
 func (a *Attempt) call(caller context.Context, ctx *lease.Context) {
-	given, trace := a.given, (*rmw.Trace)(nil)
-	if a.key.Kind == rmw.KindHash && given.Exists() {
-		given, trace = given.Traced()
-	}
+	given := rmwdriver.Traced(a.given)
 	next, err := a.fn(ctx, given)
 	ctx.End(nil)
 	a.token = ctx.Drawn(0)
-	a.reads = readSetOf(trace, next, err)
-	if next.Kind() == rmw.KindHash {
-		next = next.Untraced()
-	}
-	a.validate(caller, ctx.Lost(), next, err)
-}
-
-func readSetOf(trace *rmw.Trace, next rmw.Value, err error) driver.ReadSet {
-	if trace == nil {
-		return driver.ReadSet{}
-	}
-	var s driver.ReadSet
-	if err != nil {
-		s.Fields, s.Partial = trace.ReadsAnyway()
-	} else {
-		s.Fields, s.Partial = trace.Reads(next)
-	}
-	return s
+	a.reads.Fields, a.reads.Partial = rmwdriver.Reads(given, next, err)
+	a.validate(caller, ctx.Lost(), rmwdriver.Untraced(next), err)
 }
 
 // validate records the result of fn: a value to write, or an error. lost is why the lock
@@ -145,7 +127,7 @@ func (a *Attempt) validate(caller context.Context, lost error, next rmw.Value, e
 		a.err = a.fail("commit", err)
 		return
 	}
-	wrote, ttl, err := rmw.CheckWrite(a.key, a.given, next)
+	wrote, ttl, err := rmwdriver.CheckWrite(a.key, a.given, next)
 	switch {
 	case err != nil:
 		a.err = a.fail("commit", err)

@@ -1,7 +1,8 @@
-package rmw_test
+package driver_test
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/driver"
 )
 
 func TestTrace(t *testing.T) {
@@ -45,9 +47,9 @@ func TestTrace(t *testing.T) {
 		"made anew":          {func(rmw.Value) rmw.Value { return hash }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v, trace := hash.WithTTL(time.Minute).Traced()
+			v := driver.Traced(hash.WithTTL(time.Minute))
 			assert.Equal(t, time.Minute, v.TTL())
-			fields, ok := trace.Reads(c.fn(v))
+			fields, ok := driver.Reads(v, c.fn(v), nil)
 			assert.Equal(t, c.reads != nil, ok)
 			if ok {
 				assert.Equal(t, c.reads, append([]string{}, fields...))
@@ -58,23 +60,22 @@ func TestTrace(t *testing.T) {
 
 func TestTraceOfOthers(t *testing.T) {
 	for _, v := range []rmw.Value{{}, rmw.String("x")} {
-		traced, trace := v.Traced()
+		traced := driver.Traced(v)
 		assert.True(t, traced.Equal(v))
-		_, ok := trace.Reads(traced)
+		_, ok := driver.Reads(traced, traced, nil)
 		assert.False(t, ok, "%v", v)
 	}
 	hash := rmw.Hash(map[string]string{"a": "1"})
-	first, _ := hash.Traced()
-	_, second := hash.Traced()
-	_, ok := second.Reads(first.With("a", "2"))
+	first, second := driver.Traced(hash), driver.Traced(hash)
+	_, ok := driver.Reads(second, first.With("a", "2"), nil)
 	assert.False(t, ok, "made of what an earlier call was given")
-	_, ok = second.Reads(first.Untraced())
+	_, ok = driver.Reads(second, driver.Untraced(first), nil)
 	assert.False(t, ok)
-	fields, ok := second.ReadsAnyway()
+	fields, ok := driver.Reads(second, rmw.Value{}, io.EOF)
 	assert.True(t, ok)
 	assert.Empty(t, fields)
 	plain := hash.WithTTL(time.Minute)
-	assert.Equal(t, time.Minute, plain.Untraced().TTL())
+	assert.Equal(t, time.Minute, driver.Untraced(plain).TTL())
 }
 
 // A struct goes by its own fields, whatever else the hash holds.
@@ -84,20 +85,20 @@ func TestTraceOfCodec(t *testing.T) {
 		B string `redis:"b,omitempty"`
 	}
 	codec := rmw.HashOf[model]()
-	v, trace := rmw.Hash(map[string]string{"a": "1", "theirs": "x"}).Traced()
+	v := driver.Traced(rmw.Hash(map[string]string{"a": "1", "theirs": "x"}))
 	var m model
 	require.NoError(t, codec.Decode(v, &m))
 	m.A++
 	next, err := codec.Encode(&m, v)
 	require.NoError(t, err)
-	fields, ok := trace.Reads(next)
+	fields, ok := driver.Reads(v, next, nil)
 	assert.True(t, ok)
 	assert.Equal(t, []string{"a", "b"}, fields)
 	got, _ := next.Field("theirs")
 	assert.Equal(t, "x", got)
 }
 
-// The promise of a Trace: where all that it names is the same, fn does the same.
+// Given another hash in which the fields of Reads are the same, fn makes the same changes.
 func TestTraceIsEnough(t *testing.T) {
 	names := []string{"a", "b", "c", "d", "e"}
 	partly, moved := 0, 0
@@ -105,9 +106,9 @@ func TestTraceIsEnough(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		one := someHash(rng, names)
 		fn := func(v rmw.Value) rmw.Value { return someEdit(rand.New(rand.NewPCG(seed, 2)), names, v) }
-		v, trace := rmw.Hash(one).Traced()
+		v := driver.Traced(rmw.Hash(one))
 		next := fn(v)
-		reads, ok := trace.Reads(next)
+		reads, ok := driver.Reads(v, next, nil)
 		if !ok {
 			continue
 		}

@@ -1,4 +1,4 @@
-package rmw_test
+package driver_test
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/driver"
 )
 
 func TestCheckWrite(t *testing.T) {
@@ -53,7 +54,7 @@ func TestCheckWrite(t *testing.T) {
 		"negative though it is cur":    {key: asText, cur: text, next: text.WithTTL(-2), err: rmw.ErrInvalid},
 		"deleting needs no right kind": {key: asHash, cur: text, write: true},
 	} {
-		write, ttl, err := rmw.CheckWrite(tc.key, tc.cur, tc.next)
+		write, ttl, err := driver.CheckWrite(tc.key, tc.cur, tc.next)
 		if tc.err != nil {
 			require.ErrorIs(t, err, tc.err, name)
 			assert.False(t, write, name)
