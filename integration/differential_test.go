@@ -202,7 +202,7 @@ func TestLongProxytestMatchesCluster(t *testing.T) {
 	}
 	owner := func(args []string) *asker {
 		if keys, _ := proxycompat.KeysOf(args...); len(keys) > 0 {
-			return askers[proxycompat.ClusterSlot(args[keys[0]])*len(nodes)/proxycompat.ClusterSlots]
+			return askers[profile.Slot(args[keys[0]])*len(nodes)/profile.Slots()]
 		}
 		return askers[0]
 	}

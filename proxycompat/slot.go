@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// CodisSlots is the number of slots of a Codis cluster.
-const CodisSlots = 1024
+// codisSlots is the number of slots of a Codis cluster.
+const codisSlots = 1024
 
-// ClusterSlots is the number of slots of a Redis Cluster.
-const ClusterSlots = 16384
+// clusterSlots is the number of slots of a Redis Cluster.
+const clusterSlots = 16384
 
-// CodisSlot returns the Codis slot of a key: the CRC-32 (IEEE) of its hash tag, or of the whole key, modulo
+// codisSlot returns the Codis slot of a key: the CRC-32 (IEEE) of its hash tag, or of the whole key, modulo
 // 1024.
 //
 // Unlike Redis Cluster, Codis accepts an empty hash tag: each key with "{" followed at once by
 // "}" is in slot 0. Source: codis release3.2 pkg/proxy/mapper.go (Hash).
-func CodisSlot(key string) int {
-	return int(crc32.ChecksumIEEE([]byte(CodisTag(key))) % CodisSlots)
+func codisSlot(key string) int {
+	return int(crc32.ChecksumIEEE([]byte(codisTag(key))) % codisSlots)
 }
 
-// CodisTag returns the part of the key that [CodisSlot] hashes: the text between the first "{" and the
+// codisTag returns the part of the key that [codisSlot] hashes: the text between the first "{" and the
 // first "}" after it, or the whole key.
-func CodisTag(key string) string {
+func codisTag(key string) string {
 	tag, found := tagOf(key, '{', '}')
 	if !found {
 		return key
@@ -31,10 +31,10 @@ func CodisTag(key string) string {
 	return tag
 }
 
-// ClusterSlot returns the slot of a key in a Redis Cluster: the CRC-16 (XMODEM) of its
+// clusterSlot returns the slot of a key in a Redis Cluster: the CRC-16 (XMODEM) of its
 // hash tag, or of the whole key, modulo 16384. An empty pair of braces is no tag.
 // Source: the Redis Cluster specification.
-func ClusterSlot(key string) int {
+func clusterSlot(key string) int {
 	if tag, found := tagOf(key, '{', '}'); found && tag != "" {
 		key = tag
 	}
@@ -49,7 +49,7 @@ func ClusterSlot(key string) int {
 			}
 		}
 	}
-	return int(crc) % ClusterSlots
+	return int(crc) % clusterSlots
 }
 
 // tagOf returns the text between the first open and the first shut after it.
@@ -70,8 +70,8 @@ type hashRule uint8
 
 const (
 	hashNone    hashRule = iota // one server has all keys
-	hashCodis                   // see CodisSlot
-	hashCluster                 // see ClusterSlot
+	hashCodis                   // see codisSlot
+	hashCluster                 // see clusterSlot
 	hashConfig                  // by the key or its configured hash tag, onto any number of servers
 )
 
@@ -111,7 +111,7 @@ func (p *Profile) WithHashTag(tag string) (*Profile, error) {
 func (p *Profile) Tag(key string) string {
 	switch p.hash {
 	case hashCodis:
-		return CodisTag(key)
+		return codisTag(key)
 	case hashCluster:
 		if tag, found := tagOf(key, '{', '}'); found && tag != "" {
 			return tag
@@ -133,9 +133,9 @@ func (p *Profile) Tag(key string) string {
 func (p *Profile) Slot(key string) int {
 	switch p.hash {
 	case hashCodis:
-		return CodisSlot(key)
+		return codisSlot(key)
 	case hashCluster:
-		return ClusterSlot(key)
+		return clusterSlot(key)
 	}
 	return -1
 }
@@ -144,9 +144,9 @@ func (p *Profile) Slot(key string) int {
 func (p *Profile) Slots() int {
 	switch p.hash {
 	case hashCodis:
-		return CodisSlots
+		return codisSlots
 	case hashCluster:
-		return ClusterSlots
+		return clusterSlots
 	}
 	return 0
 }

@@ -10,27 +10,29 @@ import (
 )
 
 func TestCodisTagAndSlot(t *testing.T) {
+	codis := proxycompat.Codis32()
 	for key, tag := range map[string]string{
 		"a": "a", "{a}b": "a", "x{a}{b}": "a", "{}a": "", "a{}{b}c": "", "{a": "{a", "}{a}": "a", "{{a}}": "{a", "": "",
 	} {
-		assert.Equal(t, tag, proxycompat.CodisTag(key), key)
+		assert.Equal(t, tag, codis.Tag(key), key)
 	}
-	assert.Zero(t, proxycompat.CodisSlot("{}anything"))
-	assert.Equal(t, proxycompat.CodisSlot("a"), proxycompat.CodisSlot("{a}b"))
-	assert.Equal(t, 0xcbf43926%1024, proxycompat.CodisSlot("123456789"), "the check value of CRC-32")
+	assert.Zero(t, codis.Slot("{}anything"))
+	assert.Equal(t, codis.Slot("a"), codis.Slot("{a}b"))
+	assert.Equal(t, 0xcbf43926%1024, codis.Slot("123456789"), "the check value of CRC-32")
 	assert.Equal(t, -1, proxycompat.Twemproxy05().Slot("a"))
-	assert.Equal(t, proxycompat.CodisSlot("a"), proxycompat.Codis32().Slot("{a}b"))
 }
 
 // The values are those of the Redis Cluster specification and of CLUSTER KEYSLOT.
 func TestClusterSlot(t *testing.T) {
+	cluster, err := proxycompat.Lookup("cluster")
+	require.NoError(t, err)
 	for key, slot := range map[string]int{
 		"123456789": 0x31c3, "foo": 12182, "{foo}bar": 12182, "a{foo}{bar}": 12182, "": 0,
-		"{}foo": proxycompat.ClusterSlot("{}foo"), "foo{}{bar}": 8363, "{user1000}.following": 3443,
+		"{}foo": cluster.Slot("{}foo"), "foo{}{bar}": 8363, "{user1000}.following": 3443,
 	} {
-		assert.Equal(t, slot, proxycompat.ClusterSlot(key), key)
+		assert.Equal(t, slot, cluster.Slot(key), key)
 	}
-	assert.NotEqual(t, proxycompat.ClusterSlot("{}a"), proxycompat.ClusterSlot("{}b"), "an empty tag is none")
+	assert.NotEqual(t, cluster.Slot("{}a"), cluster.Slot("{}b"), "an empty tag is none")
 }
 
 func TestTagsOfEachProxy(t *testing.T) {

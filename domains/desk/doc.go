@@ -48,7 +48,7 @@
 //
 // Session ids are never reused. Keys of agents are not removed and do not expire while the agents have sessions: a
 // new entity under an old id starts at epoch zero. A session that was abandoned while it was being opened stays
-// stored, closed, for at least [session.AbandonedTTL]; a process that stalls for longer could open it after all.
+// stored, closed, for at least 24 hours; a process that stalls for longer could open it after all.
 //
 // # Agents with many slots
 //

@@ -23,7 +23,7 @@ type Agent struct {
 	Max int `json:"max,omitempty"`
 	// Groups holds the agent's groups, the most important first, at most MaxGroups.
 	Groups []string `json:"groups,omitempty"`
-	// Slots holds the agent's slots by session id, at most MaxSlots.
+	// Slots holds the agent's slots by session id, at most 10,000.
 	Slots map[string]Slot `json:"slots,omitempty" hash:"slot:"`
 	// LastAssignedAt is the time of the last reservation, for routing to the agent that has waited longest.
 	LastAssignedAt domains.Time `json:"last_assigned_at,omitempty"`
@@ -74,12 +74,13 @@ const (
 	Held     SlotState = "held"     // after the session was given to the agent
 )
 
-// Limits of a stored agent.
+// MaxGroups is the largest number of an agent's groups.
+const MaxGroups = 64
+
 const (
-	MaxGroups = 64
-	MaxSlots  = 10_000
-	// MaxEpoch is the last epoch: the largest integer that a JSON number holds in every language.
-	MaxEpoch = 1<<53 - 1
+	maxSlots = 10_000
+	// maxEpoch is the last epoch: the largest integer that a JSON number holds in every language.
+	maxEpoch = 1<<53 - 1
 )
 
 // Load returns the number of slots that count against the limit.
@@ -108,8 +109,8 @@ func (a *Agent) Check() error {
 		return fmt.Errorf("max is below %d, which is no limit", Unlimited)
 	case len(a.Groups) > MaxGroups:
 		return fmt.Errorf("%d groups, at most %d are stored", len(a.Groups), MaxGroups)
-	case len(a.Slots) > MaxSlots:
-		return fmt.Errorf("%d slots, at most %d are stored", len(a.Slots), MaxSlots)
+	case len(a.Slots) > maxSlots:
+		return fmt.Errorf("%d slots, at most %d are stored", len(a.Slots), maxSlots)
 	case !a.LastAssignedAt.Valid() || !a.StatusAt.Valid() || !a.UpdatedAt.Valid():
 		return errNoTime
 	}
@@ -134,8 +135,8 @@ func (s Slot) check() error {
 		return errors.New("a slot is reserved or held")
 	case s.State == Held && s.Until != 0:
 		return errors.New("a slot that is held has an end")
-	case s.Epoch > MaxEpoch:
-		return fmt.Errorf("the epoch of a slot is above %d", uint64(MaxEpoch))
+	case s.Epoch > maxEpoch:
+		return fmt.Errorf("the epoch of a slot is above %d", uint64(maxEpoch))
 	case !s.Since.Valid() || !s.Until.Valid():
 		return errNoTime
 	}

@@ -69,7 +69,7 @@ func brokenAgents() []violation {
 		{"a slot that ends after 9999", slot(func(s *mcc.Slot) { s.Until = late })},
 		{"a slot since before 1970", slot(func(s *mcc.Slot) { s.Since = -1 })},
 		{"a slot since after 9999", slot(func(s *mcc.Slot) { s.Since = late })},
-		{"a slot with an epoch too many", slot(func(s *mcc.Slot) { s.Epoch = mcc.MaxEpoch + 1 })},
+		{"a slot with an epoch too many", slot(func(s *mcc.Slot) { s.Epoch = maxEpoch + 1 })},
 	}
 }
 

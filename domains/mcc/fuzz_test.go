@@ -98,7 +98,7 @@ func everyOperation(t *testing.T, layout domains.Layout, a mcc.Agent, cur rmw.Va
 	for _, op := range []string{"Reserve", "Confirm", "Release"} {
 		steps = append(steps, step{op: op, session: "new", epoch: 1, limit: -1})
 		for id, s := range a.Slots {
-			for _, epoch := range []uint64{s.Epoch, min(s.Epoch+1, mcc.MaxEpoch)} {
+			for _, epoch := range []uint64{s.Epoch, min(s.Epoch+1, maxEpoch)} {
 				steps = append(steps,
 					step{op: op, session: id, epoch: epoch, limit: 1},
 					step{op: op, session: id, epoch: epoch, accepting: true, until: 253402300799999})

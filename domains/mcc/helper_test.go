@@ -17,6 +17,12 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
+// The limits of a stored agent, as the package documents them.
+const (
+	maxSlots = 10_000
+	maxEpoch = 1<<53 - 1
+)
+
 // start is the first time of these tests; later times are minutes after it.
 var start = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 

@@ -41,7 +41,7 @@ func TestLimit(t *testing.T) {
 // There is an end even without a limit, and by force.
 func TestMaxSlots(t *testing.T) {
 	slots := map[string]mcc.Slot{}
-	for i := range mcc.MaxSlots {
+	for i := range maxSlots {
 		slots[fmt.Sprint("s", i)] = mcc.Slot{Epoch: 1, State: mcc.Held}
 	}
 	b := onMemory(t, mcc.Config{})

@@ -110,8 +110,8 @@ func (a *Agent) Reserve(at domains.Time, sessionID string, epoch uint64, until d
 	switch {
 	case !forced && limit != Unlimited && load >= limit:
 		return fmt.Errorf("%w: %d of %d", ErrFull, load, limit)
-	case !there && len(a.Slots) >= MaxSlots:
-		return fmt.Errorf("%w: %d slots are the most that are stored", ErrFull, MaxSlots)
+	case !there && len(a.Slots) >= maxSlots:
+		return fmt.Errorf("%w: %d slots are the most that are stored", ErrFull, maxSlots)
 	}
 	if a.Slots == nil {
 		a.Slots = map[string]Slot{}

@@ -19,12 +19,12 @@ func (s *Session) Check() error {
 		return errors.New("the status is unknown")
 	case (s.AgentID != "") != s.Held():
 		return fmt.Errorf("a session has an agent if and only if it is assigned, active or on hold; this one is %s", s.Status)
-	case s.Epoch > MaxEpoch:
-		return fmt.Errorf("the epoch is above %d", uint64(MaxEpoch))
-	case len(s.Transfers) > MaxTransfers:
-		return fmt.Errorf("%d transfers, at most %d are stored", len(s.Transfers), MaxTransfers)
-	case len(s.Declined) > MaxDeclined:
-		return fmt.Errorf("%d agents who declined, at most %d are stored", len(s.Declined), MaxDeclined)
+	case s.Epoch > maxEpoch:
+		return fmt.Errorf("the epoch is above %d", uint64(maxEpoch))
+	case len(s.Transfers) > maxTransfers:
+		return fmt.Errorf("%d transfers, at most %d are stored", len(s.Transfers), maxTransfers)
+	case len(s.Declined) > maxDeclined:
+		return fmt.Errorf("%d agents who declined, at most %d are stored", len(s.Declined), maxDeclined)
 	}
 	return cmp.Or(s.checkTexts(), s.checkEnd(), s.checkTimes())
 }

@@ -53,7 +53,7 @@ func brokenSessions() []violation {
 		{"queued with an agent", session.Queued, func(s *session.Session) { s.AgentID = "ann" }},
 		{"bot with an agent", session.Bot, func(s *session.Session) { s.AgentID = "ann" }},
 		{"closed with an agent", session.Closed, func(s *session.Session) { s.AgentID = "ann" }},
-		{"an epoch too many", session.Active, func(s *session.Session) { s.Epoch = session.MaxEpoch + 1 }},
+		{"an epoch too many", session.Active, func(s *session.Session) { s.Epoch = maxEpoch + 1 }},
 		{"closed without a time", session.Closed, func(s *session.Session) { s.ClosedAt = 0 }},
 		{"closed without a reason", session.Closed, func(s *session.Session) { s.CloseReason = "" }},
 		{"open with a time of closing", session.Active, func(s *session.Session) { s.ClosedAt = at(4) }},
@@ -149,7 +149,7 @@ func TestCheckVisitor(t *testing.T) {
 		"a garbled session":  func(v *session.Visitor) { v.SessionID = garbled },
 		"no state":           func(v *session.Visitor) { v.State = "" },
 		"another state":      func(v *session.Visitor) { v.State = "gone" },
-		"an epoch too many":  func(v *session.Visitor) { v.Epoch = session.MaxEpoch + 1 },
+		"an epoch too many":  func(v *session.Visitor) { v.Epoch = maxEpoch + 1 },
 		"an end before 1970": func(v *session.Visitor) { v.Until = -1 },
 		"an end after 9999":  func(v *session.Visitor) { v.Until = 253402300800000 },
 	} {

@@ -93,14 +93,14 @@ func TestExpires(t *testing.T) {
 
 // An abandoned session outlives every process that may stall while opening it.
 func TestAbandonedExpires(t *testing.T) {
-	const long, short = 3 * session.AbandonedTTL, time.Minute
+	const long, short = 3 * abandonedTTL, time.Minute
 	for _, c := range []struct{ ttl, closedTTL, want time.Duration }{
 		{0, 0, rmw.NoTTL},
-		{short, 0, session.AbandonedTTL},
-		{0, short, session.AbandonedTTL},
+		{short, 0, abandonedTTL},
+		{0, short, abandonedTTL},
 		{short, long, long},
 		{long, short, long},
-		{rmw.NoTTL, short, session.AbandonedTTL},
+		{rmw.NoTTL, short, abandonedTTL},
 		{rmw.NoTTL, 0, rmw.NoTTL},
 		{short, rmw.NoTTL, rmw.NoTTL},
 	} {

@@ -139,7 +139,7 @@ func everyOperation(t *testing.T, layout domains.Layout, s session.Session, cur 
 				require.True(t, reflect.DeepEqual(s, after), "%s: %v, and the session has changed", op, err)
 				continue
 			}
-			if after.Epoch > session.MaxEpoch {
+			if after.Epoch > maxEpoch {
 				continue // there is no later one: it cannot be stored
 			}
 			require.NoError(t, after.Check(), "%s at %d", op, moment)

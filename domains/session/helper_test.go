@@ -16,6 +16,13 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
+// The limits of a stored session, as the package documents them.
+const (
+	maxTransfers, maxDeclined = 16, 16
+	maxEpoch                  = 1<<53 - 1
+	abandonedTTL              = 24 * time.Hour
+)
+
 // start is the first time of these tests; later times are minutes after it.
 var start = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 

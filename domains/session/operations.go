@@ -79,7 +79,7 @@ func (s *Session) Decline(at domains.Time, agentID string) error {
 		return err
 	}
 	if !slices.Contains(s.Declined, agentID) {
-		s.Declined = appendLast(s.Declined, agentID, MaxDeclined)
+		s.Declined = appendLast(s.Declined, agentID, maxDeclined)
 	}
 	s.backToQueue(at)
 	return nil
@@ -169,8 +169,8 @@ func (s *Session) Fence(at domains.Time, epoch uint64) error {
 	if s.Epoch > epoch {
 		return rmw.Keep
 	}
-	if epoch >= MaxEpoch {
-		return fmt.Errorf("%w: there is no epoch after %d", rmw.ErrInvalid, uint64(MaxEpoch))
+	if epoch >= maxEpoch {
+		return fmt.Errorf("%w: there is no epoch after %d", rmw.ErrInvalid, uint64(maxEpoch))
 	}
 	if err := s.move("Fence"); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (s *Session) backToQueue(at domains.Time) {
 	s.Epoch++
 }
 
-func (s *Session) addTransfer(t Transfer) { s.Transfers = appendLast(s.Transfers, t, MaxTransfers) }
+func (s *Session) addTransfer(t Transfer) { s.Transfers = appendLast(s.Transfers, t, maxTransfers) }
 
 // appendLast returns a copy of the last elements of list and e: at most limit elements.
 func appendLast[E any](list []E, e E, limit int) []E {

@@ -49,26 +49,26 @@ func TestCreate(t *testing.T) {
 func TestBoundedLists(t *testing.T) {
 	agent := func(i int) string { return fmt.Sprint("agent-", i) }
 	s := session.Session{ID: "s", Status: session.Queued}
-	for i := range 3 * session.MaxDeclined {
+	for i := range 3 * maxDeclined {
 		require.NoError(t, s.Assign(at(i), agent(i), s.Epoch))
 		require.NoError(t, s.Decline(at(i), agent(i)))
 		require.NoError(t, s.Check())
-		assert.Len(t, s.Declined, min(i+1, session.MaxDeclined))
+		assert.Len(t, s.Declined, min(i+1, maxDeclined))
 		assert.Equal(t, agent(i), s.Declined[len(s.Declined)-1])
-		assert.Equal(t, agent(max(0, i-session.MaxDeclined+1)), s.Declined[0])
+		assert.Equal(t, agent(max(0, i-maxDeclined+1)), s.Declined[0])
 	}
-	again := agent(3*session.MaxDeclined - 5)
+	again := agent(3*maxDeclined - 5)
 	require.NoError(t, s.Assign(at(100), again, s.Epoch))
 	require.NoError(t, s.Decline(at(100), again))
-	assert.Len(t, s.Declined, session.MaxDeclined)
+	assert.Len(t, s.Declined, maxDeclined)
 
 	require.NoError(t, s.Assign(at(101), agent(0), s.Epoch))
-	for i := 1; i < 3*session.MaxTransfers; i++ {
+	for i := 1; i < 3*maxTransfers; i++ {
 		require.NoError(t, s.Transfer(at(101+i), agent(i), s.Epoch, "", ""))
 		require.NoError(t, s.Check())
-		assert.Len(t, s.Transfers, min(i, session.MaxTransfers))
+		assert.Len(t, s.Transfers, min(i, maxTransfers))
 		assert.Equal(t, agent(i), s.Transfers[len(s.Transfers)-1].To)
-		assert.Equal(t, agent(max(1, i-session.MaxTransfers+1)), s.Transfers[0].To)
+		assert.Equal(t, agent(max(1, i-maxTransfers+1)), s.Transfers[0].To)
 	}
 	require.NotEmpty(t, s.Declined, "a transfer is no answer")
 	require.NoError(t, s.Reply(at(999), s.AgentID))

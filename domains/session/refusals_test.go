@@ -58,7 +58,7 @@ func TestUnusableArguments(t *testing.T) {
 		refused("comment", session.Closed, func(s *session.Session) error { return s.Rate(at(9), session.Rating{Score: 5, Comment: bad}) })
 	}
 	refused("no reason", session.Active, func(s *session.Session) error { return s.Close(at(9), "", windows) })
-	for _, epoch := range []uint64{session.MaxEpoch, 1<<64 - 1} {
+	for _, epoch := range []uint64{maxEpoch, 1<<64 - 1} {
 		refused("no later epoch", session.Queued, func(s *session.Session) error { return s.Fence(at(9), epoch) })
 	}
 

@@ -25,9 +25,9 @@ type Session struct {
 	LastAgentID string `json:"last_agent_id,omitempty"`
 	// Epoch is the fencing token: it grows with every change of the agent, closing, reopening and Fence.
 	Epoch uint64 `json:"epoch,omitempty"`
-	// Declined holds the agents that declined since the last reply, at most MaxDeclined.
+	// Declined holds the agents that declined since the last reply, at most 16.
 	Declined []string `json:"declined,omitempty"`
-	// Transfers holds the last transfers and requeues, at most MaxTransfers.
+	// Transfers holds the last transfers and requeues, at most 16.
 	Transfers []Transfer `json:"transfers,omitempty"`
 
 	CreatedAt domains.Time `json:"created_at,omitempty"`
@@ -117,14 +117,17 @@ const (
 	ToQueue TransferKind = "queue"
 )
 
-// Limits of what a session stores.
+// The longest texts, in bytes.
 const (
-	MaxTransfers = 16   // older ones are dropped
-	MaxDeclined  = 16   // older ones are dropped
-	MaxComment   = 4096 // bytes
-	MaxReason    = 256  // bytes
-	// MaxEpoch is the last epoch: the largest integer that a JSON number holds in every language.
-	MaxEpoch = 1<<53 - 1
+	MaxComment = 4096
+	MaxReason  = 256
+)
+
+const (
+	maxTransfers = 16 // older ones are dropped
+	maxDeclined  = 16 // older ones are dropped
+	// maxEpoch is the last epoch: the largest integer that a JSON number holds in every language.
+	maxEpoch = 1<<53 - 1
 )
 
 // Held reports whether an agent has the session.

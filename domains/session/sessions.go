@@ -36,16 +36,16 @@ type Config struct {
 	Codec rmw.Codec[Session]
 }
 
-// DefaultRateWindow is the default of [Config] RateWindow.
-const DefaultRateWindow = 24 * time.Hour
+// defaultRateWindow is the default of [Config] RateWindow.
+const defaultRateWindow = 24 * time.Hour
 
-// AbandonedTTL is the least expiry of a session that was abandoned while it was being opened. A process that
+// abandonedTTL is the least expiry of a session that was abandoned while it was being opened. A process that
 // stalls for longer while it opens the session could open it after all.
-const AbandonedTTL = 24 * time.Hour
+const abandonedTTL = 24 * time.Hour
 
 // Windows returns the times in which sessions can be rated and reopened, with the defaults applied.
 func (c Config) Windows() Windows {
-	return Windows{Rate: max(0, cmp.Or(c.RateWindow, DefaultRateWindow)), Reopen: max(0, c.ReopenWindow)}
+	return Windows{Rate: max(0, cmp.Or(c.RateWindow, defaultRateWindow)), Reopen: max(0, c.ReopenWindow)}
 }
 
 // Sessions stores sessions. It is safe for concurrent use, and needs no Close.
@@ -93,7 +93,7 @@ func New(store rmw.Store, cfg Config) Sessions {
 func (c Config) expiry(s *Session) time.Duration {
 	switch {
 	case s.CloseReason == Abandoned && cmp.Or(c.ClosedTTL, c.TTL) > 0: // else it never expires
-		return max(c.TTL, c.ClosedTTL, AbandonedTTL)
+		return max(c.TTL, c.ClosedTTL, abandonedTTL)
 	case s.Status == Closed:
 		return c.ClosedTTL
 	case s.reopened && c.ClosedTTL != 0 && c.TTL == 0:

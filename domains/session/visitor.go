@@ -43,8 +43,8 @@ func (v *Visitor) Check() error {
 	switch {
 	case v.State != Reserved && v.State != Held:
 		return errors.New("an entry is reserved or held")
-	case v.Epoch > MaxEpoch:
-		return fmt.Errorf("the epoch is above %d", uint64(MaxEpoch))
+	case v.Epoch > maxEpoch:
+		return fmt.Errorf("the epoch is above %d", uint64(maxEpoch))
 	case !v.Until.Valid():
 		return errors.New("a time is before 1970 or after 9999")
 	}

@@ -81,9 +81,9 @@ func TestCodisOwnAnswers(t *testing.T) {
 		assert.Equal(t, want, w.ask(command), command)
 	}
 	assert.Equal(t, "+OK", w.ask("set k v"))
-	slot := strconv.Itoa(proxycompat.CodisSlot("k"))
+	slot := strconv.Itoa(proxycompat.Codis32().Slot("k"))
 	assert.Equal(t, "*2|$1|0|*1|$1|k", w.ask("slotsscan "+slot+" 0"))
-	assert.Len(t, strings.Split(w.ask("slotsmapping"), "*4|"), 1+proxycompat.CodisSlots)
+	assert.Len(t, strings.Split(w.ask("slotsmapping"), "*4|"), 1+proxycompat.Codis32().Slots())
 	assert.Equal(t, "+OK", w.ask("select 1"))
 	assert.Equal(t, "$-1", w.ask("get k"))
 	assert.Equal(t, "+OK", w.ask("quit"))
@@ -138,7 +138,7 @@ func TestCodisSlots(t *testing.T) {
 	p, _ := start(t, proxytest.Config{InMemory: true, Engines: 2})
 	// The two halves of the 1024 slots belong to the two servers.
 	for _, key := range []string{"{}a", "{}b", "a{}{b}c"} {
-		assert.Zero(t, proxycompat.CodisSlot(key), key)
+		assert.Zero(t, proxycompat.Codis32().Slot(key), key)
 		assert.Zero(t, p.BackendOf(key), key)
 	}
 	zero, one := keysOnTwo(p)
@@ -146,7 +146,7 @@ func TestCodisSlots(t *testing.T) {
 	for _, key := range []string{zero, one, "{" + zero + "}x", "x{" + one + "}{" + zero + "}"} {
 		require.Equal(t, "+OK", w.ask("set "+key+" v"))
 		i := p.BackendOf(key)
-		assert.Equal(t, proxycompat.CodisSlot(key)/512, i, key)
+		assert.Equal(t, proxycompat.Codis32().Slot(key)/512, i, key)
 		assert.True(t, p.Engine(i).Exists(key), key)
 		assert.False(t, p.Engine(1-i).Exists(key), key)
 	}

@@ -167,13 +167,13 @@ func (m *Move) execute(s *session, key string, args []string) (o outcome, busy <
 // carryTagged moves a key, and all keys of its database with the same hash tag.
 func (m *Move) carryTagged(e entry) error {
 	entries := []entry{e}
-	if tag := proxycompat.CodisTag(e.key); tag != e.key {
+	if tag := proxycompat.Codis32().Tag(e.key); tag != e.key {
 		left, err := m.left()
 		if err != nil {
 			return err
 		}
 		for _, other := range left {
-			if other != e && other.database == e.database && other.key != tag && proxycompat.CodisTag(other.key) == tag {
+			if other != e && other.database == e.database && other.key != tag && proxycompat.Codis32().Tag(other.key) == tag {
 				entries = append(entries, other)
 			}
 		}

@@ -54,8 +54,8 @@ func TestMoveSlot(t *testing.T) {
 		for _, method := range []proxytest.Method{proxytest.Sync, proxytest.SemiAsync} {
 			t.Run(name, func(t *testing.T) {
 				p, rdb := start(t, proxytest.Config{InMemory: true, Engines: 2})
-				slot := proxycompat.CodisSlot(c.data)
-				require.Equal(t, slot, proxycompat.CodisSlot(c.lock))
+				slot := proxycompat.Codis32().Slot(c.data)
+				require.Equal(t, slot, proxycompat.Codis32().Slot(c.lock))
 				require.NoError(t, rdb.Set(background, c.data, 100, 0).Err())
 				if c.lockedBefore {
 					require.NoError(t, rdb.SetNX(background, c.lock, "me", time.Minute).Err())
@@ -89,7 +89,7 @@ func TestMoveSlotOneKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, rdb := start(t, proxytest.Config{InMemory: true, Engines: 2})
 		raise := redis.NewScript("return redis.call('INCRBY', KEYS[1], 1)")
-		slot := proxycompat.CodisSlot("n")
+		slot := proxycompat.Codis32().Slot("n")
 		require.NoError(t, rdb.Set(background, "n", 0, time.Hour).Err())
 		done := make(chan int)
 		go func() {

@@ -20,8 +20,8 @@ func (s *session) slots(args []string) outcome {
 		return localError(fmt.Sprintf("ERR backend server '%s' not found", args[1]))
 	}
 	if len(args) == 1 {
-		out := resp.AppendArray(nil, proxycompat.CodisSlots)
-		for slot := range proxycompat.CodisSlots {
+		out := resp.AppendArray(nil, proxycompat.Codis32().Slots())
+		for slot := range proxycompat.Codis32().Slots() {
 			out = s.p.appendSlot(out, slot)
 		}
 		return local(out)
@@ -30,7 +30,7 @@ func (s *session) slots(args []string) outcome {
 	switch {
 	case err != nil:
 		return localError(fmt.Sprintf("ERR parse slotnum '%s' failed, %v", args[1], err))
-	case slot < 0 || slot >= proxycompat.CodisSlots:
+	case slot < 0 || slot >= int64(proxycompat.Codis32().Slots()):
 		return localError(fmt.Sprintf("ERR parse slotnum '%s' failed, out of range", args[1]))
 	case is(args, "SLOTSMAPPING"):
 		return local(s.p.appendSlot(nil, int(slot)))
@@ -66,7 +66,7 @@ func (s *session) scanSlot(slot int, cursor string) outcome {
 	var found []byte
 	n := 0
 	for _, key := range keys {
-		if proxycompat.CodisSlot(key) == slot {
+		if proxycompat.Codis32().Slot(key) == slot {
 			found = resp.AppendBulk(found, key)
 			n++
 		}
