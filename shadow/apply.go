@@ -9,6 +9,7 @@ import (
 
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/driver"
+	"github.com/unwatch/unwatch/shadow/internal/notcompared"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
@@ -139,7 +140,7 @@ func (w *worker) seed(t *keyState, c *call) (seeded bool, err error) {
 func (w *worker) readBack(t *keyState, it *item, res rmw.Result) {
 	defer func() {
 		if p := recover(); p != nil { // of Domain.Project: the call is no longer pending
-			w.pass(it, report.ShadowPanic)
+			w.pass(it, notcompared.ShadowPanic)
 			panic(p)
 		}
 	}()
@@ -215,7 +216,7 @@ func (w *worker) resync(t *keyState) {
 				class: class, explain: "the call before this one did not arrive (" + cause + "); the key was copied anew",
 			})
 		case t.copied.covers(it):
-			w.pass(it, report.Superseded)
+			w.pass(it, notcompared.Superseded)
 		default:
 			return false
 		}
@@ -229,7 +230,7 @@ func (w *worker) supersede(t *keyState) bool {
 	covered := t.copied.leadingTo(t.pending)
 	t.pending = slices.DeleteFunc(t.pending, func(it *item) bool {
 		if covered[it] {
-			w.pass(it, report.Superseded)
+			w.pass(it, notcompared.Superseded)
 		}
 		return covered[it]
 	})

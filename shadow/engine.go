@@ -11,6 +11,7 @@ import (
 
 	"github.com/sony/gobreaker/v2"
 
+	"github.com/unwatch/unwatch/shadow/internal/notcompared"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
@@ -103,9 +104,9 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 	switch {
 	case failed != "":
 	case e.closed || h.Queue >= int64(e.cfg.QueueCalls):
-		missed = report.DroppedQueue
+		missed = notcompared.DroppedQueue
 	case h.QueueBytes+c.bytes > e.cfg.QueueBytes:
-		missed = report.DroppedBytes
+		missed = notcompared.DroppedBytes
 	}
 	concerned := int64(0)
 	for i := range c.op.tallies {
@@ -119,9 +120,9 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 		switch missed {
 		case "":
 			t.InFlight++
-		case report.DroppedQueue:
+		case notcompared.DroppedQueue:
 			c.op.dropped[i].queue++
-		case report.DroppedBytes:
+		case notcompared.DroppedBytes:
 			c.op.dropped[i].bytes++
 		default:
 			t.NotCompared[missed]++
@@ -131,7 +132,7 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 	case failed == "" && concerned == 0:
 	case missed == "":
 		e.pushLocked(c)
-	case c.written || failed == report.PrimaryIndeterminate:
+	case c.written || failed == notcompared.PrimaryIndeterminate:
 		e.gapLocked(c.hash)
 	}
 	if failed == "" && missed != "" {
@@ -236,11 +237,11 @@ func (e *engine) hand(it *item) {
 	why := report.Reason("")
 	switch {
 	case e.hidden.ended():
-		why = report.DroppedMode
+		why = notcompared.DroppedMode
 	case e.hidden.breaker.State() == gobreaker.StateOpen:
-		why = report.DroppedBreaker
+		why = notcompared.DroppedBreaker
 	case !e.rate.take():
-		why = report.DroppedRate
+		why = notcompared.DroppedRate
 	}
 	for i := range comparators {
 		if e.concerns(i, it.call) {
@@ -282,12 +283,12 @@ func (e *engine) compare(it *item, comparator report.Comparator) {
 	defer func() {
 		if p := recover(); p != nil {
 			e.counters.panicked()
-			e.pass(it, comparator, report.ShadowPanic)
+			e.pass(it, comparator, notcompared.ShadowPanic)
 		}
 	}()
 	switch {
 	case e.hidden.ended():
-		e.pass(it, comparator, report.DroppedMode)
+		e.pass(it, comparator, notcompared.DroppedMode)
 	case comparator == report.Seeded:
 		e.seeded(it)
 	default:
@@ -388,10 +389,10 @@ func (e *engine) sweep() {
 		e.hand(it) // as the hidden path has ended, it only counts the call
 	}
 	for len(e.seeds) > 0 {
-		e.pass(<-e.seeds, report.Seeded, report.DroppedMode)
+		e.pass(<-e.seeds, report.Seeded, notcompared.DroppedMode)
 	}
 	for len(e.races) > 0 {
-		e.pass(<-e.races, report.Free, report.DroppedMode)
+		e.pass(<-e.races, report.Free, notcompared.DroppedMode)
 	}
 	e.free.sweep()
 	e.lockstep.sweep()

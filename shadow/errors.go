@@ -9,6 +9,7 @@ import (
 	"github.com/sony/gobreaker/v2"
 
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/shadow/internal/notcompared"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
@@ -27,20 +28,20 @@ var errorKinds = []struct {
 	name   string
 	outage report.Reason
 }{
-	{rmw.ErrContended, "contended", report.ShadowContended},
-	{rmw.ErrLockLost, "lock lost", report.ShadowUnavailable},
-	{rmw.ErrOutcomeUnknown, "outcome unknown", report.ShadowUnavailable},
+	{rmw.ErrContended, "contended", notcompared.ShadowContended},
+	{rmw.ErrLockLost, "lock lost", notcompared.ShadowUnavailable},
+	{rmw.ErrOutcomeUnknown, "outcome unknown", notcompared.ShadowUnavailable},
 	{rmw.ErrWrongKind, "wrong kind", ""},
 	{rmw.ErrUnsupported, "unsupported", ""},
-	{rmw.ErrUnavailable, "unavailable", report.ShadowUnavailable},
+	{rmw.ErrUnavailable, "unavailable", notcompared.ShadowUnavailable},
 	{rmw.ErrInvalid, "invalid", ""},
 	{rmw.ErrUndecodable, "undecodable", ""},
-	{rmw.ErrClosed, "closed", report.ShadowUnavailable},
-	{context.Canceled, "cancelled", report.ShadowTimeout},
-	{context.DeadlineExceeded, "timeout", report.ShadowTimeout},
-	{errPanicked, "panic", report.ShadowPanic},
-	{gobreaker.ErrOpenState, otherError, report.DroppedBreaker},
-	{gobreaker.ErrTooManyRequests, otherError, report.DroppedBreaker},
+	{rmw.ErrClosed, "closed", notcompared.ShadowUnavailable},
+	{context.Canceled, "cancelled", notcompared.ShadowTimeout},
+	{context.DeadlineExceeded, "timeout", notcompared.ShadowTimeout},
+	{errPanicked, "panic", notcompared.ShadowPanic},
+	{gobreaker.ErrOpenState, otherError, notcompared.DroppedBreaker},
+	{gobreaker.ErrTooManyRequests, otherError, notcompared.DroppedBreaker},
 }
 
 const otherError = "other"
@@ -63,7 +64,7 @@ func outageOf(err error) (reason report.Reason) {
 			continue
 		}
 		switch kind.outage {
-		case report.ShadowTimeout, report.DroppedBreaker, report.ShadowPanic:
+		case notcompared.ShadowTimeout, notcompared.DroppedBreaker, notcompared.ShadowPanic:
 			return kind.outage
 		}
 		if reason == "" {
@@ -80,9 +81,9 @@ func servingFailure(err, own error) report.Reason {
 	case err == nil:
 		return ""
 	case errors.Is(err, rmw.ErrOutcomeUnknown):
-		return report.PrimaryIndeterminate
+		return notcompared.PrimaryIndeterminate
 	case own == nil || outageOf(own) != "" || !passesOn(err, own):
-		return report.PrimaryFailed // an outage that fn met is no refusal
+		return notcompared.PrimaryFailed // an outage that fn met is no refusal
 	}
 	return ""
 }

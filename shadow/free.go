@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/shadow/internal/notcompared"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
@@ -292,7 +293,7 @@ func (f *free) sweep() {
 	defer f.mu.Unlock()
 	for _, c := range f.chains {
 		for _, a := range c.acks {
-			f.pass(a.item, report.Free, report.DroppedMode)
+			f.pass(a.item, report.Free, notcompared.DroppedMode)
 		}
 	}
 	clear(f.chains)

@@ -7,6 +7,7 @@ import (
 	"github.com/sony/gobreaker/v2"
 
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/shadow/internal/notcompared"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
@@ -113,8 +114,8 @@ func readTTL(ctx context.Context, store rmw.Store, key rmw.Key) (rmw.Value, time
 // outage returns the reason why the hidden path did not answer; "" if it did.
 func (h *hiddenPath) outage(err error) report.Reason {
 	why := outageOf(err)
-	if err != nil && h.ended() && why != report.ShadowPanic {
-		return report.DroppedMode
+	if err != nil && h.ended() && why != notcompared.ShadowPanic {
+		return notcompared.DroppedMode
 	}
 	return why
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 	"github.com/unwatch/unwatch/shadow"
+	"github.com/unwatch/unwatch/shadow/internal/notcompared"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
@@ -75,7 +76,7 @@ func TestHungPathDelaysNoCaller(t *testing.T) {
 		assert.Zero(t, time.Since(began), "no call waits")
 		r := s.Report()
 		addsUp(t, r)
-		assert.EqualValues(t, 950, passed(r, report.Seeded)[report.DroppedQueue])
+		assert.EqualValues(t, 950, passed(r, report.Seeded)[notcompared.DroppedQueue])
 		assert.EqualValues(t, 50, r.Health.Queue)
 		assert.EqualValues(t, 50, r.Health.QueueMost)
 
@@ -169,8 +170,8 @@ func TestBreaker(t *testing.T) {
 		addsUp(t, r)
 		assert.Equal(t, "open", r.Health.Breaker)
 		assert.Positive(t, r.Health.BreakerTrips)
-		assert.Positive(t, passed(r, report.Seeded)[report.DroppedBreaker])
-		assert.Positive(t, passed(r, report.Seeded)[report.ShadowUnavailable])
+		assert.Positive(t, passed(r, report.Seeded)[notcompared.DroppedBreaker])
+		assert.Positive(t, passed(r, report.Seeded)[notcompared.ShadowUnavailable])
 		assert.Less(t, hidden.calls.Load(), int64(100), "a dead store is left alone")
 		hidden.down.Store(false)
 		time.Sleep(6 * time.Second)
@@ -197,7 +198,7 @@ func TestBytesAreBounded(t *testing.T) {
 		r := s.Report()
 		addsUp(t, r)
 		assert.LessOrEqual(t, r.Health.QueueBytes, int64(100_000))
-		assert.EqualValues(t, 91, passed(r, report.Seeded)[report.DroppedBytes])
+		assert.EqualValues(t, 91, passed(r, report.Seeded)[notcompared.DroppedBytes])
 		s.Kill("the test is over")
 	})
 }
@@ -268,7 +269,7 @@ func TestPanicsOfProjectAreCounted(t *testing.T) {
 		r := s.Report()
 		addsUp(t, r)
 		assert.Positive(t, r.Health.Panics)
-		assert.Positive(t, passed(r, report.Seeded)[report.ShadowPanic])
+		assert.Positive(t, passed(r, report.Seeded)[notcompared.ShadowPanic])
 		assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
 		require.NoError(t, s.Close())
 	})
@@ -296,7 +297,7 @@ func TestPanicsOnValuesReadBack(t *testing.T) {
 		require.NoError(t, s.Drain(ctx))
 		r := s.Report()
 		addsUp(t, r)
-		assert.EqualValues(t, 10, passed(r, report.Lockstep)[report.ShadowPanic])
+		assert.EqualValues(t, 10, passed(r, report.Lockstep)[notcompared.ShadowPanic])
 		assert.Zero(t, r.Health.QueueBytes)
 		require.NoError(t, s.Close())
 	})
@@ -354,7 +355,7 @@ func TestServingPathFails(t *testing.T) {
 		require.NoError(t, s.Drain(t.Context()))
 		r := s.Report()
 		addsUp(t, r)
-		assert.Equal(t, map[report.Reason]int64{report.PrimaryFailed: 1, report.PrimaryIndeterminate: 1}, passed(r, report.Seeded))
+		assert.Equal(t, map[report.Reason]int64{notcompared.PrimaryFailed: 1, notcompared.PrimaryIndeterminate: 1}, passed(r, report.Seeded))
 		assert.EqualValues(t, 1, r.Health.Legacy.Errors["unavailable"])
 		assert.Empty(t, named(r))
 		tally := r.Operations[0].Tallies[report.Lockstep]
@@ -377,7 +378,7 @@ func TestEndedCtxIsNoRefusal(t *testing.T) {
 		})
 		require.True(t, errors.Is(err, context.Canceled))
 		require.NoError(t, s.Drain(t.Context()))
-		assert.EqualValues(t, 1, passed(s.Report(), report.Seeded)[report.PrimaryFailed])
+		assert.EqualValues(t, 1, passed(s.Report(), report.Seeded)[notcompared.PrimaryFailed])
 		require.NoError(t, s.Close())
 	})
 }

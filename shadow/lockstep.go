@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/shadow/internal/notcompared"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
@@ -100,10 +101,10 @@ func (w *worker) missed(t *keyState, hash uint64) bool {
 func (l *lockstep) sweep() {
 	for _, w := range l.workers {
 		for t := range w.waiting {
-			w.passAll(t, report.DroppedMode)
+			w.passAll(t, notcompared.DroppedMode)
 		}
 		for len(w.items) > 0 {
-			w.pass(<-w.items, report.DroppedMode)
+			w.pass(<-w.items, notcompared.DroppedMode)
 		}
 		w.release()
 	}
@@ -153,7 +154,7 @@ func (w *worker) step(t *keyState, it *item) {
 	defer func() {
 		if p := recover(); p != nil {
 			w.counters.panicked()
-			w.passAll(t, report.ShadowPanic)
+			w.passAll(t, notcompared.ShadowPanic)
 		}
 		w.touched.unpin(t)
 		if len(t.pending) > 0 {
@@ -166,7 +167,7 @@ func (w *worker) step(t *keyState, it *item) {
 	case it == nil:
 	case t.copied.covers(it):
 		t.equal = false
-		w.pass(it, report.Superseded)
+		w.pass(it, notcompared.Superseded)
 	default:
 		t.equal = false
 		w.add(t, it)
@@ -222,7 +223,7 @@ func (w *worker) advance(t *keyState) {
 	for len(t.pending) > 0 {
 		switch next, i := w.decide(t); next {
 		case drop:
-			w.passAll(t, report.DroppedMode)
+			w.passAll(t, notcompared.DroppedMode)
 		case apply:
 			w.apply(t, i)
 		case wait:

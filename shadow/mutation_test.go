@@ -15,6 +15,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 	"github.com/unwatch/unwatch/shadow"
+	"github.com/unwatch/unwatch/shadow/internal/notcompared"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
@@ -173,9 +174,9 @@ func TestMutantsThatDoNotAnswer(t *testing.T) {
 		want      report.Reason
 		advice    []string
 	}{
-		{"is slow", slow, report.ShadowTimeout, []string{"out of reach"}}, // by then, the breaker is open
-		{"panics", panics, report.ShadowPanic, []string{"panicked"}},
-		{"is contended", contended, report.ShadowContended, []string{"mostly shadow_contended", "MaxWait", "hot key"}},
+		{"is slow", slow, notcompared.ShadowTimeout, []string{"out of reach"}}, // by then, the breaker is open
+		{"panics", panics, notcompared.ShadowPanic, []string{"panicked"}},
+		{"is contended", contended, notcompared.ShadowContended, []string{"mostly shadow_contended", "MaxWait", "hot key"}},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -191,7 +192,7 @@ func TestMutantsThatDoNotAnswer(t *testing.T) {
 				for _, advice := range m.advice {
 					assert.Contains(t, why(v, "coverage"), advice)
 				}
-				if m.want == report.ShadowContended {
+				if m.want == notcompared.ShadowContended {
 					assert.NotContains(t, why(v, "coverage"), "out of reach")
 				}
 			})

@@ -13,6 +13,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 	"github.com/unwatch/unwatch/shadow"
+	"github.com/unwatch/unwatch/shadow/internal/notcompared"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
@@ -74,7 +75,7 @@ func TestOutageInFn(t *testing.T) {
 			addsUp(t, r)
 			assert.Empty(t, r.Health.Candidate.Errors)
 			assert.Zero(t, r.Health.BreakerTrips)
-			assert.Equal(t, map[report.Reason]int64{report.PrimaryFailed: 50}, passed(r, report.Seeded))
+			assert.Equal(t, map[report.Reason]int64{notcompared.PrimaryFailed: 50}, passed(r, report.Seeded))
 			require.NoError(t, s.Close())
 		})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/driver"
+	"github.com/unwatch/unwatch/shadow/internal/notcompared"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
@@ -104,7 +105,7 @@ func (t *trial) read() (finding, report.Reason) {
 func (t *trial) judgeInput(got rmw.Value, explain string) (finding, report.Reason) {
 	c := t.it.call
 	if c.old.Exists() && !got.Exists() && time.Since(t.began)+c.op.compare.tolerance >= seedTTL {
-		return finding{}, report.ShadowTimeout // the scratch key expired first
+		return finding{}, notcompared.ShadowTimeout // the scratch key expired first
 	}
 	return t.lostWrite(c.judge(c.old, got, explain), c.op.compare, t.key, t.input, rmw.Value{}, c.old, got), ""
 }
@@ -140,7 +141,7 @@ func (t *trial) update() (finding, report.Reason) {
 		return t.failed(err, "a read after the update")
 	}
 	if want := t.expiry(); want != rmw.NoTTL && t.want.Exists() && !v.Exists() && time.Since(t.began)+c.op.compare.tolerance >= want {
-		return finding{}, report.NotApplicable // the key expired before the read
+		return finding{}, notcompared.NotApplicable // the key expired before the read
 	}
 	f := t.judge(res, v, left)
 	f.legacy, f.candidate = c.outcome(), c.outcome()

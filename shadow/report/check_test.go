@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/unwatch/unwatch/internal/testing/reporttest"
+	"github.com/unwatch/unwatch/shadow/internal/notcompared"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
@@ -23,7 +24,7 @@ func TestCheck(t *testing.T) {
 		"session/close, seeded: 46,199 calls eligible, 46,198 compared, not compared or in flight": tally(func(t *report.Tally) { t.Eligible++ }),
 		"with a class":              tally(func(t *report.Tally) { t.Classes[report.Match]++ }),
 		"session/close: a count is": tally(func(t *report.Tally) { t.InFlight = -1 }),
-		"dropped_rate: a count":     tally(func(t *report.Tally) { t.NotCompared[report.DroppedRate] = -1 }),
+		"dropped_rate: a count":     tally(func(t *report.Tally) { t.NotCompared[notcompared.DroppedRate] = -1 }),
 		"no-op: a count is":         func(r *report.Report) { closing(r).Outcomes["no-op"] = -1 },
 		"outcomes of calls":         func(r *report.Report) { closing(r).Outcomes["ok"]++ },
 		"1 order_only difference": func(r *report.Report) {

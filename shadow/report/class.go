@@ -1,6 +1,10 @@
 package report
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/unwatch/unwatch/shadow/internal/notcompared"
+)
 
 // Class is the result of a comparison.
 type Class string
@@ -81,25 +85,11 @@ func Classes() (all []Class) {
 // Blocks reports whether a single finding of that class forbids a cut-over.
 func (c Class) Blocks() bool { return c.info().blocks }
 
-// Reason says why a call was not compared.
+// Reason says why a call was not compared: "dropped_queue", "dropped_bytes", "dropped_breaker",
+// "dropped_rate", "dropped_mode", "shadow_timeout", "shadow_unavailable", "shadow_contended",
+// "primary_failed", "primary_indeterminate", "superseded", "shadow_panic" or "not_applicable". The page
+// and the text of a Report explain each.
 type Reason string
-
-// The reasons, in the order of all tables.
-const (
-	DroppedQueue         Reason = "dropped_queue"         // the queue was full
-	DroppedBytes         Reason = "dropped_bytes"         // the calls in the queue held too many bytes
-	DroppedBreaker       Reason = "dropped_breaker"       // the candidate's circuit breaker was open
-	DroppedRate          Reason = "dropped_rate"          // the rate limit was reached
-	DroppedMode          Reason = "dropped_mode"          // the shadow was switched off, or closed, before the comparison
-	ShadowTimeout        Reason = "shadow_timeout"        // the candidate exceeded the timeout
-	ShadowUnavailable    Reason = "shadow_unavailable"    // the candidate's store was unreachable, or could not serve
-	ShadowContended      Reason = "shadow_contended"      // the candidate gave up because other writers kept the key busy
-	PrimaryFailed        Reason = "primary_failed"        // the serving path failed, and wrote nothing
-	PrimaryIndeterminate Reason = "primary_indeterminate" // the serving path does not know whether it has written
-	Superseded           Reason = "superseded"            // the key was copied anew before this call's turn, with its change in the copy
-	ShadowPanic          Reason = "shadow_panic"          // the comparison itself panicked
-	NotApplicable        Reason = "not_applicable"        // this Comparator does not apply to such a call
-)
 
 // reasonInfo describes a Reason. Its todo names the field of Config to change.
 type reasonInfo struct {
@@ -109,30 +99,30 @@ type reasonInfo struct {
 }
 
 var reasonInfos = []reasonInfo{
-	{DroppedQueue, true, false, "too many calls waited", "raise Config.Workers or Config.QueueCalls, or lower Config.Percent"},
-	{DroppedBytes, true, false, "waiting calls held too many bytes",
+	{notcompared.DroppedQueue, true, false, "too many calls waited", "raise Config.Workers or Config.QueueCalls, or lower Config.Percent"},
+	{notcompared.DroppedBytes, true, false, "waiting calls held too many bytes",
 		"raise Config.Workers or Config.QueueBytes, or lower Config.Percent"},
-	{DroppedBreaker, true, false, "the candidate's breaker was open", outOfReach},
-	{DroppedRate, true, false, "more than the rate limit allows", "raise Config.Rate, or lower Config.Percent"},
-	{DroppedMode, true, false, "the shadow was switched off, or closed",
+	{notcompared.DroppedBreaker, true, false, "the candidate's breaker was open", outOfReach},
+	{notcompared.DroppedRate, true, false, "more than the rate limit allows", "raise Config.Rate, or lower Config.Percent"},
+	{notcompared.DroppedMode, true, false, "the shadow was switched off, or closed",
 		"the shadow was switched off meanwhile (Kill, Close, SetPercent): count anew"},
-	{ShadowTimeout, true, false, "the candidate took too long",
+	{notcompared.ShadowTimeout, true, false, "the candidate took too long",
 		"the candidate took too long: see its latencies and lock waits; raise Config.Timeout only if callers wait that long too"},
-	{ShadowUnavailable, true, false, "the candidate could not serve", outOfReach},
-	{ShadowContended, true, false, "the candidate gave up: other writers kept the key busy",
+	{notcompared.ShadowUnavailable, true, false, "the candidate could not serve", outOfReach},
+	{notcompared.ShadowContended, true, false, "the candidate gave up: other writers kept the key busy",
 		"the candidate was contended: other writers kept the key busy until it gave up. Raise its lockupdate.Config.MaxWait or " +
 			"MaxAttempts, see whether a lock outlives its holder (Config.Lease) or is shared by many keys (Config.LockName), " +
 			"or split the hot key"},
-	{PrimaryFailed, false, true, "the serving path failed, and wrote nothing", findOut},
-	{PrimaryIndeterminate, false, false, "the serving path does not know whether it has written",
+	{notcompared.PrimaryFailed, false, true, "the serving path failed, and wrote nothing", findOut},
+	{notcompared.PrimaryIndeterminate, false, false, "the serving path does not know whether it has written",
 		"the serving path did not know whether it had written: look at its connections"},
-	{Superseded, false, false, "the key was copied anew meanwhile",
+	{notcompared.Superseded, false, false, "the key was copied anew meanwhile",
 		"keys were copied anew too often: either another process mirrors them later than Config.LockstepWait, or two keys share one " +
 			"value at the candidate (names that differ in case, or by a prefix): samples of foreign_write name both. If there are none, " +
 			"run one process with Config.Sole"},
-	{ShadowPanic, false, false, "the comparison panicked",
+	{notcompared.ShadowPanic, false, false, "the comparison panicked",
 		"the comparison panicked: a Project of Config.Domains, or the candidate; see panics"},
-	{NotApplicable, false, true, "this comparator has nothing to say of it", findOut},
+	{notcompared.NotApplicable, false, true, "this comparator has nothing to say of it", findOut},
 }
 
 const (

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/unwatch/unwatch/internal/testing/reporttest"
+	"github.com/unwatch/unwatch/shadow/internal/notcompared"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
@@ -122,7 +123,7 @@ func (d drawing) operation(name string) report.Operation {
 		}
 		t := report.Tally{
 			InFlight:    d.n("in flight", 2),
-			NotCompared: counts(d, "not compared", report.DroppedQueue, report.NotApplicable, report.ShadowTimeout),
+			NotCompared: counts[report.Reason](d, "not compared", notcompared.DroppedQueue, notcompared.NotApplicable, notcompared.ShadowTimeout),
 			Classes:     counts(d, "classes", report.Match, report.ValueDiffers, report.LostUpdate, report.DriftGap),
 		}
 		for _, n := range t.Classes {

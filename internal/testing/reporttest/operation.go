@@ -78,19 +78,19 @@ func (o operation) tally(comparator report.Comparator) report.Tally {
 		t.InFlight = 1
 		t.Classes[report.ValueDiffers] = o.differ
 		t.Classes[report.EncodingOnly] = o.calls / 9
-		t.NotCompared[report.DroppedQueue] = o.calls / 1400
-		t.NotCompared[report.PrimaryFailed] = o.calls / 900
-		t.NotCompared[report.PrimaryIndeterminate] = o.calls / 30_000
+		t.NotCompared["dropped_queue"] = o.calls / 1400
+		t.NotCompared["primary_failed"] = o.calls / 900
+		t.NotCompared["primary_indeterminate"] = o.calls / 30_000
 	case report.Lockstep:
 		t.Classes[report.DriftGap] = o.calls / 6000
-		t.NotCompared[report.DroppedQueue] = o.calls / 1400
-		t.NotCompared[report.PrimaryFailed] = o.calls / 900
-		t.NotCompared[report.Superseded] = o.calls / 8000
-		t.NotCompared[report.ShadowUnavailable] = o.calls / 35_000
+		t.NotCompared["dropped_queue"] = o.calls / 1400
+		t.NotCompared["primary_failed"] = o.calls / 900
+		t.NotCompared["superseded"] = o.calls / 8000
+		t.NotCompared["shadow_unavailable"] = o.calls / 35_000
 	case report.Free:
 		t.Classes[report.OrderOnly] = o.contended / 3
-		t.NotCompared[report.ShadowTimeout] = o.calls / 20_000
-		t.NotCompared[report.NotApplicable] = o.calls / 60
+		t.NotCompared["shadow_timeout"] = o.calls / 20_000
+		t.NotCompared["not_applicable"] = o.calls / 60
 	}
 	t.Classes[report.MatchNoop] = quiet
 	t.Eligible = t.Compared + t.InFlight
