@@ -21,7 +21,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/lexical"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/output"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/wholefile"
-	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/internal/rules"
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 	"github.com/unwatch/unwatch/internal/probe"
+	"github.com/unwatch/unwatch/internal/rules"
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 

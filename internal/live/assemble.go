@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/internal/rules"
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 

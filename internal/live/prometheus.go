@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
 	"github.com/unwatch/unwatch/internal/exposition"
+	"github.com/unwatch/unwatch/internal/rules"
 )
 
 // WritePrometheus writes the report in the text format of Prometheus, for a textfile collector.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/internal/rules"
 )
 
 // Schema is the version of the JSON. An incompatible change has a new one.

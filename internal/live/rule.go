@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/internal/rules"
 	"github.com/unwatch/unwatch/proxycompat"
 )
 

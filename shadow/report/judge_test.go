@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/testing/reporttest"
-	"github.com/unwatch/unwatch/shadow/internal/notcompared"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
@@ -161,7 +160,7 @@ func TestEachGateDecides(t *testing.T) {
 		"many drops": {
 			func(r *report.Report) {
 				tally := closing(r).Tallies[report.Lockstep]
-				tally.NotCompared[notcompared.DroppedBytes] = 400
+				tally.NotCompared["dropped_bytes"] = 400
 				tally.Eligible += 400
 				closing(r).Tallies[report.Lockstep] = tally
 			},
@@ -170,7 +169,7 @@ func TestEachGateDecides(t *testing.T) {
 		"drops, maybe": {
 			func(r *report.Report) {
 				tally := closing(r).Tallies[report.Lockstep]
-				tally.NotCompared[notcompared.DroppedQueue] += 195
+				tally.NotCompared["dropped_queue"] += 195
 				tally.Eligible += 195
 				closing(r).Tallies[report.Lockstep] = tally
 			},
@@ -311,7 +310,7 @@ func TestPolicyWaivesGates(t *testing.T) {
 func TestExcusedReasonsKeepTheCoverage(t *testing.T) {
 	r := reporttest.Ready()
 	tally := closing(r).Tallies[report.Seeded]
-	tally.NotCompared[notcompared.NotApplicable] = 40_000
+	tally.NotCompared["not_applicable"] = 40_000
 	tally.Eligible += 40_000
 	closing(r).Tallies[report.Seeded] = tally
 	assert.Equal(t, report.Ready, r.Judge(report.Policy{}).State)
@@ -438,7 +437,7 @@ func TestVerdictString(t *testing.T) {
 func TestRemediesNameSettings(t *testing.T) {
 	for _, reason := range report.Reasons() {
 		switch reason {
-		case notcompared.PrimaryFailed, notcompared.NotApplicable, notcompared.PrimaryIndeterminate, notcompared.DroppedMode:
+		case "primary_failed", "not_applicable", "primary_indeterminate", "dropped_mode":
 			continue // without a remedy
 		}
 		r := reporttest.Ready()

@@ -37,14 +37,14 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/all"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/guard"
-	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/internal/rules"
 )
 
 //nolint:gochecknoinits // an import is all that golangci-lint does to a plugin
-func init() { register.Plugin("migratecheck", New) }
+func init() { register.Plugin("migratecheck", newPlugin) }
 
-// Settings are those of .golangci.yml.
-type Settings struct {
+// settings are those of .golangci.yml.
+type settings struct {
 	Rules   string `json:"rules"`   // as -rules: "default", "MC1,-MC102"
 	Profile string `json:"profile"` // as -profile: "codis@3.2", or the path of a file
 	Store   string `json:"store"`   // as -store: "s.store"
@@ -52,20 +52,19 @@ type Settings struct {
 
 type plugin struct{ only func(id string) bool }
 
-// New makes the plugin.
-func New(conf any) (register.LinterPlugin, error) {
-	settings, err := register.DecodeSettings[Settings](conf)
+func newPlugin(conf any) (register.LinterPlugin, error) {
+	given, err := register.DecodeSettings[settings](conf)
 	if err != nil {
 		return nil, fmt.Errorf("migratecheck: %w", err)
 	}
-	if settings.Rules == "" {
-		settings.Rules = "default"
+	if given.Rules == "" {
+		given.Rules = "default"
 	}
-	only, err := rules.Parse(settings.Rules)
+	only, err := rules.Parse(given.Rules)
 	if err != nil {
 		return nil, fmt.Errorf("migratecheck: rules: %w", err)
 	}
-	own := all.Settings{Profile: settings.Profile, Store: settings.Store, Split: only("MC403")}
+	own := all.Settings{Profile: given.Profile, Store: given.Store, Split: only("MC403")}
 	if err := own.Apply(); err != nil {
 		return nil, fmt.Errorf("migratecheck: %w", err)
 	}

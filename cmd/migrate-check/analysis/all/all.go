@@ -1,5 +1,5 @@
 // Package all lists the analyzers of migrate-check, for programs that run analyzers, as
-// go vet does. The category of a diagnostic is a rule of package rules. A severity stands
+// go vet does. The category of a diagnostic is the id of a rule. A severity stands
 // behind a slash if it is not that of the rule: "MC402/error".
 package all
 

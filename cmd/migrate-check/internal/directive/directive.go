@@ -25,7 +25,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
-	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/internal/rules"
 )
 
 // Rule is the rule for wrong directives.

@@ -18,7 +18,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/reach"
-	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/internal/rules"
 )
 
 // build is one build of the program.

@@ -3,7 +3,7 @@ package finding
 import (
 	"slices"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/internal/rules"
 )
 
 // Report is the result of a check.

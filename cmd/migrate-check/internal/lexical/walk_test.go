@@ -12,7 +12,7 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/lexical"
-	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/internal/rules"
 	"github.com/unwatch/unwatch/proxycompat"
 )
 

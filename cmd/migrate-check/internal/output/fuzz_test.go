@@ -13,7 +13,7 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/output"
-	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/internal/rules"
 )
 
 // FuzzNames prints a report in which each name and each text from the code is hostile.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
-	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/internal/rules"
 )
 
 // The objects of SARIF 2.1.0.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
-	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/internal/rules"
 	"github.com/unwatch/unwatch/proxycompat"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/profile"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/symbolic"
-	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/internal/rules"
 )
 
 // The names of the analyzers that have flags, and of the flags.

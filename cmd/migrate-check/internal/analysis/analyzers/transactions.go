@@ -7,7 +7,7 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite"
-	"github.com/unwatch/unwatch/cmd/migrate-check/rules"
+	"github.com/unwatch/unwatch/internal/rules"
 )
 
 // The rules.

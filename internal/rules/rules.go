@@ -36,7 +36,7 @@ func (r Rule) Advice() string {
 
 // URL returns the address of the page.
 func (r Rule) URL() string {
-	return "https://github.com/unwatch/unwatch/blob/main/cmd/migrate-check/rules/pages/" + r.ID + ".md"
+	return "https://github.com/unwatch/unwatch/blob/main/internal/rules/pages/" + r.ID + ".md"
 }
 
 var all = read(pages)
