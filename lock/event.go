@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/unwatch/unwatch/internal/eventtext"
 )
 
 // EventKind is the kind of an [Event].
@@ -77,6 +79,11 @@ type Event struct {
 	Took    time.Duration
 	Err     error
 	Loss    Loss // of EventLost
+}
+
+// String returns the event in one line, for logs.
+func (e Event) String() string {
+	return eventtext.Line("lock "+e.Kind.String(), e.Lock, e.Label, e.Err, "service", e.Service, "took", e.Took, "loss", e.Loss)
 }
 
 // Observer is told of the events of a Locker. ctx is that of the call that took the lock,

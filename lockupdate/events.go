@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/unwatch/unwatch/internal/eventtext"
 )
 
 // EventKind is the kind of an [Event].
@@ -41,6 +43,11 @@ type Event struct {
 	N     int             // how many; at least 1
 	Took  time.Duration
 	Err   error
+}
+
+// String returns the event in one line, for logs.
+func (e Event) String() string {
+	return eventtext.Line("lockupdate "+e.Kind.String(), e.Lock, e.Label, e.Err, "n", e.N, "took", e.Took)
 }
 
 // Stats has counters since the Store was made, and present states.

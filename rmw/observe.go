@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"time"
+
+	"github.com/unwatch/unwatch/internal/eventtext"
 )
 
 // Op says which call an [Event] tells of.
@@ -23,6 +25,16 @@ type Event struct {
 	Result  Result // of an update; for a read, After is the value
 	Err     error
 	Elapsed time.Duration // of the whole call, fn and waiting included
+}
+
+// String returns the event in one line, for logs. It has no content of a value, unless an error of fn
+// quotes it.
+func (e Event) String() string {
+	if e.Op == OpRead {
+		return eventtext.Line("rmw read", e.Key.Name, e.Key.Label, e.Err, "took", e.Elapsed)
+	}
+	return eventtext.Line("rmw "+string(e.Op), e.Key.Name, e.Key.Label, e.Err,
+		"outcome", e.outcome(), "attempts", e.Result.Attempts, "waited", e.Result.Waited, "took", e.Elapsed)
 }
 
 // Observe calls f after every call, on the caller's goroutine, with the caller's

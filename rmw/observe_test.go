@@ -185,3 +185,21 @@ func TestLogIsQuietWhereTheLoggerIs(t *testing.T) {
 	_, records = logged(t, slog.LevelError)
 	assert.Empty(t, records)
 }
+
+func TestEventString(t *testing.T) {
+	key := rmw.Key{Name: "room:7", Label: "room"}
+	for want, e := range map[string]rmw.Event{
+		`rmw read "room:7" label="room" took=1ms`: {
+			Op: rmw.OpRead, Key: key, Result: rmw.Result{After: rmw.String(private)}, Elapsed: time.Millisecond,
+		},
+		`rmw update "room:7" label="room" outcome=written attempts=2 waited=3ms took=5ms`: {
+			Op: rmw.OpUpdate, Key: key, Elapsed: 5 * time.Millisecond,
+			Result: rmw.Result{After: rmw.String(private), Written: true, Attempts: 2, Waited: 3 * time.Millisecond},
+		},
+		`rmw update "a\nb" outcome=refused err="full\nroom"`: {
+			Op: rmw.OpUpdate, Key: rmw.Key{Name: "a\nb"}, Err: errors.New("full\nroom"),
+		},
+	} {
+		assert.Equal(t, want, e.String())
+	}
+}
