@@ -7,7 +7,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/unwatch/unwatch/internal/testing/reporttest"
-	"github.com/unwatch/unwatch/shadow/internal/notcompared"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
@@ -123,7 +122,7 @@ func (d drawing) operation(name string) report.Operation {
 		}
 		t := report.Tally{
 			InFlight:    d.n("in flight", 2),
-			NotCompared: counts[report.Reason](d, "not compared", notcompared.DroppedQueue, notcompared.NotApplicable, notcompared.ShadowTimeout),
+			NotCompared: counts[report.Reason](d, "not compared", "dropped_queue", "not_applicable", "shadow_timeout"),
 			Classes:     counts(d, "classes", report.Match, report.ValueDiffers, report.LostUpdate, report.DriftGap),
 		}
 		for _, n := range t.Classes {

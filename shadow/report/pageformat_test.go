@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/unwatch/unwatch/shadow/internal/notcompared"
 )
 
 func TestPageNumbers(t *testing.T) {
@@ -29,7 +28,7 @@ func TestPageHeadline(t *testing.T) {
 // Small parts of a bar are visible, and the parts fill the bar.
 func TestPageBarShowsSmallParts(t *testing.T) {
 	bar := newPageBar(Seeded, Tally{
-		Eligible: 1_000_000, Compared: 999_996, InFlight: 1, NotCompared: map[Reason]int64{notcompared.DroppedQueue: 1, notcompared.NotApplicable: 2},
+		Eligible: 1_000_000, Compared: 999_996, InFlight: 1, NotCompared: map[Reason]int64{"dropped_queue": 1, "not_applicable": 2},
 	}, nil)
 	assert.Len(t, bar.Parts, 4)
 	for i, part := range bar.Parts {
