@@ -2,7 +2,6 @@ package desk_test
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,58 +15,44 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Negative controls. The first commits on the session before it takes a slot, as most services do; the second
-// clears slots by the clock alone. The same workload breaks the rules with each.
-func TestNegativeControls(t *testing.T) {
-	for name, control := range map[string]struct {
-		change func(*workload)
-		breaks []string
-	}{
-		"session first":        {func(st *workload) { st.assign = sessionFirst }, []string{"M1", "M2"}},
-		"reaper without epoch": {func(st *workload) { st.reap = reapByTheClock }, []string{"M2"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			seen := map[string]int{}
-			unseen := func(rule string) bool { return seen[rule] == 0 }
-			for seed := uint64(0); seed < 3 && slices.ContainsFunc(control.breaks, unseen); seed++ {
-				st := ours(seed, 0.05, 0.1)
-				control.change(&st)
-				w, _ := st.run(t)
-				for rule, n := range w.violations {
-					seen[rule] += n
-				}
-			}
-			t.Log(seen)
-			for _, rule := range control.breaks {
-				assert.Positive(t, seen[rule], rule)
-			}
-		})
-	}
-}
-
-// The same for the interruptions: a Reap without a second look loses the slot of a session that comes back to
-// the agent meanwhile.
-func TestInterruptionNegativeControl(t *testing.T) {
-	reap := story{
-		before: func(ctx context.Context, s service, at time.Time) error {
-			_, err := s.Assign(ctx, domains.NewOp(at), "s", "a")
-			if err == nil {
-				_, err = newService(&crashing{Store: s.store, dieAt: 2}).Requeue(ctx, domains.NewOp(at), "s", desk.ToQueue{})
-			}
-			return err
-		},
-		op: func(ctx context.Context, s service, op domains.Op) error { return reapAtOnce(ctx, s, op.At, "a") },
-	}
-	comeback := story{op: func(ctx context.Context, s service, op domains.Op) error {
+// Negative controls of TestInterruptedAtEveryStep: it reports each of these protocols. An Assign that commits on the
+// session before it takes a slot, as in most services; a Reap by the clock alone, during an Assign that stalls; and
+// a Reap without a second look, which loses the slot of a session that comes back to the agent meanwhile.
+func TestInterruptionNegativeControls(t *testing.T) {
+	assign := story{op: func(ctx context.Context, s service, op domains.Op) error {
 		_, err := s.Assign(ctx, op, "s", "a")
 		return err
 	}}
-	var seen strings.Builder
-	for n := 1; n < 9; n++ {
-		w, _ := interrupt(t, reap, comeback, n, false)
-		seen.WriteString(w.broken())
+	for name, control := range map[string]struct {
+		one, other story
+		late       bool
+	}{
+		"session first": {one: story{op: func(ctx context.Context, s service, op domains.Op) error {
+			return sessionFirst(ctx, s, op, "s", "a")
+		}}, other: assign},
+		"reaper without epoch": {one: assign, other: story{op: func(ctx context.Context, s service, op domains.Op) error {
+			return reapByTheClock(ctx, s, op.At, "a")
+		}}, late: true},
+		"reaper without a second look": {one: story{
+			before: func(ctx context.Context, s service, at time.Time) error {
+				_, err := s.Assign(ctx, domains.NewOp(at), "s", "a")
+				if err == nil {
+					_, err = newService(&crashing{Store: s.store, dieAt: 2}).Requeue(ctx, domains.NewOp(at), "s", desk.ToQueue{})
+				}
+				return err
+			},
+			op: func(ctx context.Context, s service, op domains.Op) error { return reapAtOnce(ctx, s, op.At, "a") },
+		}, other: assign},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var seen strings.Builder
+			for n := 1; n < 9; n++ {
+				w, _ := interrupt(t, control.one, control.other, n, control.late)
+				seen.WriteString(w.broken())
+			}
+			assert.Contains(t, seen.String(), "M2: ")
+		})
 	}
-	assert.Contains(t, seen.String(), "M2: ")
 }
 
 // sessionFirst commits on the session, and takes the slot afterwards.

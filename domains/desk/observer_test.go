@@ -115,19 +115,6 @@ func (w *observedStore) observe(name string, v rmw.Value) {
 	w.open()
 }
 
-// latest returns the session of the visitor that was last opened.
-func (w *observedStore) latest(visitorID string) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	last := w.sessions[strings.TrimPrefix(visitorID, "of-")]
-	for _, s := range w.sessions {
-		if s.VisitorID == visitorID && s.CreatedAt > last.CreatedAt {
-			last = s
-		}
-	}
-	return last.ID
-}
-
 func decode[T any](v rmw.Value) T {
 	var t T
 	if err := json.Unmarshal([]byte(v.Text()), &t); err != nil {
