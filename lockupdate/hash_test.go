@@ -3,7 +3,9 @@ package lockupdate_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -35,8 +37,8 @@ func updateUnderLock(ctx context.Context, s *lockupdate.Store, key rmw.Key, fn r
 	return res, err
 }
 
-// The guard of a hash covers the fields that fn read. Foreign writes of other fields do not make fn
-// run again, and Result contains them.
+// The guard of a hash covers the fields that fn read, and whether the hash exists. Foreign writes of other fields do not
+// make fn run again, and Result contains them. A commit of a large hash sends only the fields that fn uses.
 func TestHashGuardsReadFields(t *testing.T) {
 	before := map[string]string{"a": "1", "b": "1", "c": "1"}
 	for name, c := range map[string]struct {
@@ -45,6 +47,8 @@ func TestHashGuardsReadFields(t *testing.T) {
 		gone   []string       // removed during fn
 		calls  int
 		after  map[string]string
+		bare   bool   // no field is left: the ballast of a large hash is removed, too
+		only   string // a size: with a small hash, reading all fields sends all, and a call that changes nothing sees no foreign write
 	}{
 		"another field": {
 			fn: setField("a", "2"), beside: map[string]any{"b": "9"},
@@ -71,15 +75,29 @@ func TestHashGuardsReadFields(t *testing.T) {
 			calls: 2, after: map[string]string{"a": "1", "b": "1", "c": "1", "x": "2"},
 		},
 		"the whole key": {
-			fn: setField("x", "2"), gone: []string{"a", "b", "c"},
+			fn: setField("x", "2"), gone: []string{"a", "b", "c"}, bare: true,
 			calls: 2, after: map[string]string{"x": "2"},
 		},
 		"all are read": {
 			fn: func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 				return cur.With("a", strconv.Itoa(cur.Len())), nil
 			},
-			beside: map[string]any{"x": "9"},
-			calls:  2, after: map[string]string{"a": "4", "b": "1", "c": "1", "x": "9"},
+			beside: map[string]any{"x": "9"}, only: "small",
+			calls: 2, after: map[string]string{"a": "4", "b": "1", "c": "1", "x": "9"},
+		},
+		"no other writer": {fn: setField("a", "2"), calls: 1, after: map[string]string{"a": "2", "b": "1", "c": "1"}},
+		"all the others": {
+			fn: func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+				if next := cur.Without("a"); next.Exists() {
+					return next, nil
+				}
+				return rmw.Hash(map[string]string{"closed": "1"}), nil
+			},
+			gone: []string{"b", "c"}, bare: true, calls: 2, after: map[string]string{"closed": "1"},
+		},
+		"all but one, nothing read": {
+			fn:   func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur.Without("none"), nil },
+			gone: []string{"a", "c"}, calls: 1, after: map[string]string{"b": "1"}, only: "large",
 		},
 		"removed, not read": {
 			fn:     func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur.Without("b"), nil },
@@ -87,42 +105,55 @@ func TestHashGuardsReadFields(t *testing.T) {
 			calls:  1, after: map[string]string{"a": "9", "c": "1"},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			for how, do := range map[string]func(context.Context, *lockupdate.Store, rmw.Key, rmw.UpdateFunc) (rmw.Result, error){
-				"Update": update, "under WithLock": updateUnderLock,
-			} {
-				t.Run(how, func(t *testing.T) {
+		for how, do := range map[string]func(context.Context, *lockupdate.Store, rmw.Key, rmw.UpdateFunc) (rmw.Result, error){
+			"Update": update, "under WithLock": updateUnderLock,
+		} {
+			for size, large := range map[string]bool{"small": false, "large": true} {
+				if c.only != "" && c.only != size {
+					continue
+				}
+				t.Run(name+"/"+how+"/"+size, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						f := newFixture(t, lockupdate.Config{})
 						key := rmw.Key{Name: "h", Kind: rmw.KindHash}
+						before, after, gone := maps.Clone(before), maps.Clone(c.after), slices.Clone(c.gone)
+						switch {
+						case large && c.bare:
+							before, gone = withBallast(before), append(gone, "ballast")
+						case large:
+							before, after = withBallast(before), withBallast(after)
+						}
 						_, err := f.store.Update(t.Context(), key, returning(rmw.Hash(before)))
 						require.NoError(t, err)
 						f.settle()
-						calls := 0
+						sent, calls := f.meter.Read().BytesSent, 0
 						res, err := do(t.Context(), f.store, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 							if calls++; calls == 1 {
 								if c.beside != nil {
 									require.NoError(t, f.direct().HSet(ctx, "h", c.beside).Err())
 								}
-								if c.gone != nil {
-									require.NoError(t, f.direct().HDel(ctx, "h", c.gone...).Err())
+								if gone != nil {
+									require.NoError(t, f.direct().HDel(ctx, "h", gone...).Err())
 								}
 							}
 							return c.fn(ctx, cur)
 						})
 						require.NoError(t, err)
 						assert.Equal(t, c.calls, calls)
-						assert.Equal(t, c.after, res.After.Fields())
-						again, err := c.fn(t.Context(), res.Before)
-						require.NoError(t, err)
-						assert.True(t, again.Equal(res.After), "fn(Before) differs from After")
+						assert.Less(t, f.meter.Read().BytesSent-sent, int64(8<<10), "bytes")
+						if !large {
+							assert.Equal(t, after, res.After.Fields())
+							again, err := c.fn(t.Context(), res.Before)
+							require.NoError(t, err)
+							assert.True(t, again.Equal(res.After), "fn(Before) differs from After")
+						}
 						stored, err := f.store.Read(t.Context(), key)
 						require.NoError(t, err)
-						assert.Equal(t, c.after, stored.Fields())
+						assert.Equal(t, after, stored.Fields())
 					})
 				})
 			}
-		})
+		}
 	}
 }
 
