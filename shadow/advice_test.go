@@ -29,14 +29,11 @@ func why(v report.Verdict, gate string) (text string) {
 
 // aliases is a candidate that stores keys under other names.
 func aliases(name func(name string) string) *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
 	change := func(key rmw.Key) rmw.Key {
 		key.Name = name(key.Name)
 		return key
 	}
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-		return m.Memory.Update(ctx, change(key), fn)
-	}
+	m := keyed(change)
 	m.read = func(ctx context.Context, key rmw.Key) (rmw.Value, error) { return m.Memory.Read(ctx, change(key)) }
 	m.peek = func(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration, error) {
 		return m.Memory.Peek(ctx, change(key))

@@ -252,13 +252,9 @@ func TestExpiryIsExtendedUnseen(t *testing.T) {
 // Negative control: a hidden path that loses the expiry that it was just given is a finding.
 func TestExpiryIsLostAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		immortal := &mutant{Memory: rmwtest.NewMemory()}
-		immortal.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-			return immortal.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-				next, err := fn(ctx, cur)
-				return next.WithTTL(rmw.NoTTL), err
-			})
-		}
+		immortal := deciding(func(_ rmw.Key, _, next rmw.Value, err error) (rmw.Value, error) {
+			return next.WithTTL(rmw.NoTTL), err
+		})
 		s := shadow.New(rmwtest.NewMemory(), immortal, shadow.Config{Sole: true, Skip: []report.Comparator{report.Seeded}})
 		require.NoError(t, s.SetPercent(50, "a start"))
 		require.NoError(t, s.SetPercent(100, "all"))

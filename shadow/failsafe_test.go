@@ -1,7 +1,6 @@
 package shadow_test
 
 import (
-	"context"
 	"maps"
 	"testing"
 	"testing/synctest"
@@ -20,11 +19,7 @@ import (
 func TestPathIgnoresItsCtx(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})
-		hidden := &mutant{Memory: rmwtest.NewMemory()}
-		hidden.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-			<-end
-			return hidden.Memory.Update(ctx, key, fn)
-		}
+		hidden := keyed(func(key rmw.Key) rmw.Key { <-end; return key })
 		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{QueueCalls: 50, Workers: 2, Sole: true})
 		began := time.Now()
 		for i := range 200 {

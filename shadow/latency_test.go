@@ -20,11 +20,7 @@ import (
 func TestLatencyLeavesOutFn(t *testing.T) {
 	for _, pure := range [][]string{nil, {"n/update"}} {
 		synctest.Test(t, func(t *testing.T) {
-			slow := &mutant{Memory: rmwtest.NewMemory()}
-			slow.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-				time.Sleep(15 * time.Millisecond)
-				return slow.Memory.Update(ctx, key, fn)
-			}
+			slow := keyed(func(key rmw.Key) rmw.Key { time.Sleep(15 * time.Millisecond); return key })
 			s := shadow.New(rmwtest.NewMemory(), slow, shadow.Config{Sole: true, Pure: pure})
 			for i := range 500 {
 				_, err := s.Update(t.Context(), counter(i/2), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {

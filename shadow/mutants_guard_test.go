@@ -65,25 +65,20 @@ func deletesUnguarded() *mutant {
 
 // startsExpiriesAnew restarts the last expiry of a key on an update that must keep it.
 func startsExpiriesAnew() *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
 	var given sync.Map
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-		return m.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			next, err := fn(ctx, cur)
-			if err != nil || !next.Exists() {
-				return next, err
-			}
-			if ttl := cmp.Or(next.TTL(), key.TTL); ttl != 0 {
-				given.Store(key.Name, ttl)
-				return next, nil
-			}
-			if ttl, ok := given.Load(key.Name); ok && !next.Equal(cur) {
-				return next.WithTTL(ttl.(time.Duration)), nil
-			}
+	return deciding(func(key rmw.Key, cur, next rmw.Value, err error) (rmw.Value, error) {
+		if err != nil || !next.Exists() {
+			return next, err
+		}
+		if ttl := cmp.Or(next.TTL(), key.TTL); ttl != 0 {
+			given.Store(key.Name, ttl)
 			return next, nil
-		})
-	}
-	return m
+		}
+		if ttl, ok := given.Load(key.Name); ok && !next.Equal(cur) {
+			return next.WithTTL(ttl.(time.Duration)), nil
+		}
+		return next, nil
+	})
 }
 
 // leasesForTooShort has a lock with a lease of 15 ms, and no guard.
@@ -130,9 +125,8 @@ func guardsTheBeginning() *mutant {
 
 // losesWrites acknowledges one write in twenty without storing it.
 func losesWrites() *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
 	var count atomic.Int64
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	return updating(func(ctx context.Context, m *mutant, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 		_, left, err := m.Get(ctx, key.Name)
 		if err != nil {
 			return rmw.Result{}, err
@@ -142,20 +136,15 @@ func losesWrites() *mutant {
 			err = m.Set(ctx, key.Name, res.Before, left)
 		}
 		return res, err
-	}
-	return m
+	})
 }
 
 // evicts removes one key in twenty right after its write.
 func evicts() *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
 	var count atomic.Int64
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-		res, err := m.Memory.Update(ctx, key, fn)
-		if err == nil && res.Written && count.Add(1)%20 == 0 {
-			err = m.Set(ctx, key.Name, rmw.Value{}, 0)
+	return after(func(m *mutant, key rmw.Key, res rmw.Result) {
+		if res.Written && count.Add(1)%20 == 0 {
+			_ = m.Set(context.Background(), key.Name, rmw.Value{}, 0)
 		}
-		return res, err
-	}
-	return m
+	})
 }

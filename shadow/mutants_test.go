@@ -45,41 +45,60 @@ func (m *mutant) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 	return m.read(ctx, key)
 }
 
-// after is a path that does something after each update, before it answers.
-func after(do func(m *mutant, key rmw.Key, res rmw.Result)) *mutant {
+// updating is a path with another Update over its Memory.
+func updating(update func(ctx context.Context, m *mutant, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error)) *mutant {
 	m := &mutant{Memory: rmwtest.NewMemory()}
 	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		return update(ctx, m, key, fn)
+	}
+	return m
+}
+
+// after is a path that does something after each update, before it answers.
+func after(do func(m *mutant, key rmw.Key, res rmw.Result)) *mutant {
+	return updating(func(ctx context.Context, m *mutant, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 		res, err := m.Memory.Update(ctx, key, fn)
 		if err == nil {
 			do(m, key, res)
 		}
 		return res, err
-	}
-	return m
+	})
+}
+
+// reporting is a path that changes its results.
+func reporting(change func(res *rmw.Result)) *mutant {
+	return updating(func(ctx context.Context, m *mutant, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		res, err := m.Memory.Update(ctx, key, fn)
+		change(&res)
+		return res, err
+	})
+}
+
+// deciding is a path that changes the results of fn.
+func deciding(change func(key rmw.Key, cur, next rmw.Value, err error) (rmw.Value, error)) *mutant {
+	return updating(func(ctx context.Context, m *mutant, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+		return m.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			next, err := fn(ctx, cur)
+			return change(key, cur, next, err)
+		})
+	})
 }
 
 // storing is a path that changes the values that it stores.
 func storing(change func(v rmw.Value) rmw.Value) *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-		return m.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			next, err := fn(ctx, cur)
-			if err != nil || !next.Exists() || next.Equal(cur) {
-				return next, err
-			}
-			return change(next).WithTTL(next.TTL()), nil
-		})
-	}
-	return m
+	return deciding(func(_ rmw.Key, cur, next rmw.Value, err error) (rmw.Value, error) {
+		if err != nil || !next.Exists() || next.Equal(cur) {
+			return next, err
+		}
+		return change(next).WithTTL(next.TTL()), nil
+	})
 }
 
 // keyed is a path that changes the keys.
 func keyed(change func(key rmw.Key) rmw.Key) *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	return updating(func(ctx context.Context, m *mutant, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 		return m.Memory.Update(ctx, change(key), fn)
-	}
-	return m
+	})
 }
 
 // document changes a JSON object.
@@ -158,70 +177,52 @@ func mistakesUnits() *mutant {
 
 // emptyForAbsent passes an empty value to fn for an absent key.
 func emptyForAbsent() *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	return updating(func(ctx context.Context, m *mutant, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 		return m.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			if !cur.Exists() && key.Kind == rmw.KindString {
 				cur = rmw.String("")
 			}
 			return fn(ctx, cur)
 		})
-	}
-	return m
+	})
 }
 
 // forgetsRefusals succeeds where fn returns an error.
 func forgetsRefusals() *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-		return m.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			next, err := fn(ctx, cur)
-			if err != nil {
-				return cur, nil
-			}
-			return next, nil
-		})
-	}
-	return m
+	return deciding(func(_ rmw.Key, cur, next rmw.Value, err error) (rmw.Value, error) {
+		if err != nil {
+			return cur, nil
+		}
+		return next, nil
+	})
 }
 
 var errOther = errors.New("something went wrong")
 
 // renamesRefusals replaces the errors of fn.
 func renamesRefusals() *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-		var own error
-		res, err := m.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			var next rmw.Value
-			next, own = fn(ctx, cur)
-			return next, own
-		})
-		if own != nil {
+	return deciding(func(_ rmw.Key, _, next rmw.Value, err error) (rmw.Value, error) {
+		if err != nil {
 			err = errOther
 		}
-		return res, err
-	}
-	return m
+		return next, err
+	})
 }
 
 // refusesCommands is a proxy without the commands for hashes.
 func refusesCommands() *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	return updating(func(ctx context.Context, m *mutant, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 		if key.Kind == rmw.KindHash {
 			return rmw.Result{}, &rmw.Error{Path: "mutant", Op: "commit", Key: key.Name, Reason: rmw.ErrUnsupported}
 		}
 		return m.Memory.Update(ctx, key, fn)
-	}
-	return m
+	})
 }
 
 // appliesTwice is a client that retries a commit whose reply was lost.
 func appliesTwice() *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
 	var count atomic.Int64
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	return updating(func(ctx context.Context, m *mutant, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 		res, err := m.Memory.Update(ctx, key, fn)
 		if n := count.Add(1); err == nil && res.Written && n%7 == 0 {
 			if again, errAgain := m.Memory.Update(ctx, key, fn); errAgain == nil {
@@ -229,21 +230,17 @@ func appliesTwice() *mutant {
 			}
 		}
 		return res, err
-	}
-	return m
+	})
 }
 
 // readsLate reads from a replica that is behind.
 func readsLate() *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
 	var before sync.Map
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-		res, err := m.Memory.Update(ctx, key, fn)
-		if err == nil && res.Written {
+	m := after(func(_ *mutant, key rmw.Key, res rmw.Result) {
+		if res.Written {
 			before.Store(key.Name, res.Before)
 		}
-		return res, err
-	}
+	})
 	m.read = func(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 		if v, ok := before.LoadAndDelete(key.Name); ok { // only the first read is late
 			return v.(rmw.Value), nil
@@ -254,22 +251,12 @@ func readsLate() *mutant {
 }
 
 // answersOtherwise stores the right value and reports another.
-func answersOtherwise() *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-		res, err := m.Memory.Update(ctx, key, fn)
-		res.After = res.Before
-		return res, err
-	}
-	return m
-}
+func answersOtherwise() *mutant { return reporting(func(res *rmw.Result) { res.After = res.Before }) }
 
 // guardsNoFields guards a hash only if fn read all of its fields.
 func guardsNoFields() *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
 	rash := unguarded()
-	rash.Memory = m.Memory
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	m := updating(func(ctx context.Context, m *mutant, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 		if key.Kind != rmw.KindHash {
 			return m.Memory.Update(ctx, key, fn)
 		}
@@ -285,71 +272,53 @@ func guardsNoFields() *mutant {
 			return m.Memory.Update(ctx, key, fn)
 		}
 		return res, err
-	}
+	})
+	rash.Memory = m.Memory
 	return m
 }
 
 // mistakesBefore reports the stored value as the previous one.
-func mistakesBefore() *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-		res, err := m.Memory.Update(ctx, key, fn)
-		res.Before = res.After
-		return res, err
-	}
-	return m
-}
+func mistakesBefore() *mutant { return reporting(func(res *rmw.Result) { res.Before = res.After }) }
 
 // contended gives up one update in ten because of other writers.
 func contended() *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
 	var count atomic.Int64
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	return updating(func(ctx context.Context, m *mutant, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 		if count.Add(1)%10 == 0 {
 			return rmw.Result{}, &rmw.Error{Path: "mutant", Op: "acquire", Key: key.Name, Reason: rmw.ErrContended}
 		}
 		return m.Memory.Update(ctx, key, fn)
-	}
-	return m
+	})
 }
 
 func slow() *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	return updating(func(ctx context.Context, m *mutant, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 		select {
 		case <-time.After(3 * time.Second):
 		case <-ctx.Done():
 			return rmw.Result{}, &rmw.Error{Path: "mutant", Op: "acquire", Key: key.Name, Reason: rmw.ErrUnavailable, Cause: ctx.Err()}
 		}
 		return m.Memory.Update(ctx, key, fn)
-	}
-	return m
+	})
 }
 
 func panics() *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	return keyed(func(key rmw.Key) rmw.Key {
 		if strings.HasSuffix(key.Name, "1}") || strings.HasSuffix(key.Name, "1") {
 			panic("boom: " + key.Name)
 		}
-		return m.Memory.Update(ctx, key, fn)
-	}
-	return m
+		return key
+	})
 }
 
 // deletesForKeep deletes a key whose update changes nothing.
 func deletesForKeep() *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-		return m.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			next, err := fn(ctx, cur)
-			if err == nil && next.Equal(cur) && next.TTL() == 0 {
-				return rmw.Value{}, nil
-			}
-			return next, err
-		})
-	}
-	return m
+	return deciding(func(_ rmw.Key, cur, next rmw.Value, err error) (rmw.Value, error) {
+		if err == nil && next.Equal(cur) && next.TTL() == 0 {
+			return rmw.Value{}, nil
+		}
+		return next, err
+	})
 }
 
 // dropsTTLOfHashes rewrites a hash field by field.
@@ -363,20 +332,11 @@ func dropsTTLOfHashes() *mutant {
 }
 
 // deniesWrites reports that it has written nothing.
-func deniesWrites() *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-		res, err := m.Memory.Update(ctx, key, fn)
-		res.Written = false
-		return res, err
-	}
-	return m
-}
+func deniesWrites() *mutant { return reporting(func(res *rmw.Result) { res.Written = false }) }
 
 // appliesTwiceUnderContention applies an update twice after two failed attempts.
 func appliesTwiceUnderContention() *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	return updating(func(ctx context.Context, m *mutant, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 		res, err := m.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			<-time.After(time.Millisecond)
 			return fn(ctx, cur)
@@ -385,8 +345,7 @@ func appliesTwiceUnderContention() *mutant {
 			return m.Memory.Update(ctx, key, fn)
 		}
 		return res, err
-	}
-	return m
+	})
 }
 
 // outlivesItsLease excludes other writers, but one call in five takes longer than its lease
@@ -394,11 +353,9 @@ func appliesTwiceUnderContention() *mutant {
 // least 27 times. (One call in twenty was found 5 times, and in one run of 250 not at all,
 // as no other update came between.)
 func outlivesItsLease() *mutant {
-	m := &mutant{Memory: rmwtest.NewMemory()}
 	rash := unguarded()
-	rash.Memory = m.Memory
 	var count atomic.Int64
-	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	m := updating(func(ctx context.Context, m *mutant, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 		if count.Add(1)%5 > 0 {
 			return m.Memory.Update(ctx, key, fn)
 		}
@@ -407,6 +364,7 @@ func outlivesItsLease() *mutant {
 			<-time.After(10 * time.Millisecond)
 			return next, err
 		})
-	}
+	})
+	rash.Memory = m.Memory
 	return m
 }
