@@ -103,19 +103,25 @@ func TestFailedRenewalsEndCtx(t *testing.T) {
 	}
 }
 
-// A failed renewal is retried.
+// A renewal that fails is retried. The next one is sent without waiting for one that gets no reply.
 func TestRenewalRecovers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
-		f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: 3, Action: proxytest.DropReply})
-		key := rmw.Key{Name: "s"}
-		_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			time.Sleep(30 * time.Second)
-			assert.NoError(t, ctx.Err())
-			return rmw.String("x"), nil
+	for name, fault := range map[string]proxytest.Fault{
+		"three replies are lost": {Times: 3, Action: proxytest.DropReply},
+		"one hangs":              {Action: proxytest.HangRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+				fault.Match = isScript("renew")
+				f.proxy.Inject(fault)
+				_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, _ rmw.Value) (rmw.Value, error) {
+					time.Sleep(30 * time.Second)
+					return rmw.String("x"), ctx.Err()
+				})
+				require.NoError(t, err)
+			})
 		})
-		require.NoError(t, err)
-	})
+	}
 }
 
 // MaxHold ends the ctx of an fn that hangs.
@@ -142,76 +148,6 @@ func TestMaxHoldEndsTheUpdate(t *testing.T) {
 		require.ErrorIs(t, err, rmw.ErrLockLost)
 		assert.Equal(t, 1, res.Attempts)
 		assert.Equal(t, "www+theirs", f.text(key))
-	})
-}
-
-// A renewal that gets no reply does not cost the lease: the next one is sent without waiting.
-func TestOneHungRenewal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
-		f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Action: proxytest.HangRequest})
-		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, _ rmw.Value) (rmw.Value, error) {
-			time.Sleep(30 * time.Second)
-			return rmw.String("x"), ctx.Err()
-		})
-		require.NoError(t, err)
-	})
-}
-
-// An fn that ignores the end of its lease cannot overwrite later updates. It runs again.
-func TestStallPastTheLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Lease: time.Second})
-		other := f.another(lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
-		defer f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.DropRequest})()
-		res, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
-			time.Sleep(30 * time.Second)
-			_, err := other.Update(t.Context(), key, appendText("+theirs"))
-			require.NoError(t, err)
-			lockupdate.Settle(other)
-		}, appendText("+mine")))
-		require.NoError(t, err)
-		assert.Equal(t, 2, res.Attempts)
-		assert.Equal(t, "www+theirs+mine", f.text(key))
-	})
-}
-
-// A renewal never creates a lock that is gone.
-func TestRenewNeverRecreates(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
-		rdb := f.direct()
-		_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			require.NoError(t, rdb.Del(t.Context(), lock+key.Name).Err())
-			<-ctx.Done()
-			assert.Zero(t, rdb.Exists(t.Context(), lock+key.Name).Val())
-			return cur, nil // without a write there is no error
-		})
-		require.NoError(t, err)
-		f.waitReleases()
-		assert.Zero(t, rdb.Exists(t.Context(), lock+key.Name).Val())
-	})
-}
-
-// A release deletes only the lock of its own owner.
-func TestReleaseSparesTheNextOwner(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
-		rdb := f.direct()
-		_, err := f.store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-			require.NoError(t, rdb.Del(t.Context(), lock+key.Name).Err())
-			require.NoError(t, rdb.HSet(t.Context(), lock+key.Name, "another", "1").Err())
-			return cur, nil
-		})
-		require.NoError(t, err)
-		f.waitReleases()
-		assert.Equal(t, "1", rdb.HGet(t.Context(), lock+key.Name, "another").Val())
 	})
 }
 

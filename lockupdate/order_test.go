@@ -30,22 +30,3 @@ func TestReleaseComesAfterAnAbandonedCommit(t *testing.T) {
 		assert.Equal(t, "wwwx", f.text(key))
 	})
 }
-
-// The release is sent after a renewal in flight, which would otherwise find no lock, or prolong it.
-func TestReleaseComesAfterARenewal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
-		f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Action: proxytest.Delay, Delay: 2 * time.Second})
-		_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			time.Sleep(6 * time.Second) // the renewal went out at 5 s
-			return appendText("x")(ctx, cur)
-		})
-		require.NoError(t, err)
-		f.waitReleases()
-		names := f.calls()
-		assert.Equal(t, "release", names[len(names)-1], names)
-		assert.Contains(t, names, "renew")
-	})
-}

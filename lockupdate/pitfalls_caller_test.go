@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -109,48 +108,6 @@ func TestPitfall16ErrorsThatHideTheReason(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// A plain SET removes the expiry of a key (lettuce#1234, valkey-admin#488). A commit keeps it,
-// unless the Key sets another.
-func TestPitfall20WriteDropsTheTTL(t *testing.T) {
-	for name, tc := range map[string]struct{ ask, want time.Duration }{
-		"keep":   {0, 50 * time.Minute},
-		"new":    {time.Minute, time.Minute},
-		"no ttl": {rmw.NoTTL, -1},
-	} {
-		for _, kind := range []rmw.Kind{rmw.KindString, rmw.KindHash} {
-			t.Run(name+" "+kind.String(), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					f := newFixture(t, lockupdate.Config{})
-					rdb := f.direct()
-					require.NoError(t, rdb.Set(t.Context(), "control", "v", time.Hour).Err())
-					require.NoError(t, rdb.Set(t.Context(), "control", "w", 0).Err())
-					require.Negative(t, rdb.PTTL(t.Context(), "control").Val(), "control: the pitfall exists")
-
-					key := rmw.Key{Name: "s", Kind: kind, TTL: tc.ask}
-					fn := appendText("x")
-					if kind == rmw.KindHash {
-						fn = func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-							return cur.With(fmt.Sprint(cur.Len()), "x"), nil
-						}
-					}
-					_, err := f.store.Update(t.Context(), rmw.Key{Name: "s", Kind: kind, TTL: time.Hour}, fn)
-					require.NoError(t, err)
-					time.Sleep(10 * time.Minute)
-					var wg sync.WaitGroup
-					for range 5 { // together
-						wg.Go(func() {
-							_, err := f.store.Update(t.Context(), key, fn)
-							assert.NoError(t, err)
-						})
-					}
-					wg.Wait()
-					assert.Equal(t, tc.want, rdb.PTTL(t.Context(), "s").Val())
-				})
-			})
-		}
 	}
 }
 

@@ -19,7 +19,8 @@ import (
 )
 
 // The files pitfalls_*_test.go have one test for each known pitfall of other lock libraries.
-// "repo#n" is an issue that reports it.
+// "repo#n" is an issue that reports it. Pitfall 20, a write that drops the TTL (lettuce#1234,
+// valkey-admin#488), is guarded by the ttl clauses of rmwtest.
 
 // timesSent counts how often a script was received.
 func (f *fixture) timesSent(script string) int {
