@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/unwatch/unwatch/cutover"
 	"github.com/unwatch/unwatch/lockupdate"
@@ -95,21 +96,16 @@ func (r *rehearsal) shared(ctx context.Context) (bool, error) {
 // cutoverProcess starts one process of the service over both servers.
 func (r *rehearsal) cutoverProcess(m *moves, prefix string) process {
 	var sides [2]cutover.Side
-	var closers []func() error
+	var closers []io.Closer
 	for i, p := range []path{onLock(r.stage.legacy, "", lockupdate.Config{}), onLock(r.stage.proxy, "", lockupdate.Config{})} {
 		rdb := p.on.client(&traffic{}, mover{m, i == 1})
 		s := p.open(rdb)
 		sides[i] = cutover.Side{Store: s, Redis: rdb}
-		closers = append(closers, s.Close, rdb.Close)
+		closers = append(closers, s, rdb)
 	}
 	if r.cfg.newStore != nil {
 		sides[1].Store = r.cfg.newStore(sides[1].Store)
 	}
 	s := cutover.New(sides[0], sides[1], cutover.Config{Stage: m})
-	return process{recorded{newChat(prefixed{s, prefix}), m}, &traffic{}, func() {
-		_ = s.Close()
-		for _, stop := range closers {
-			_ = stop()
-		}
-	}}
+	return process{recorded{newChat(prefixed{s, prefix}), m}, &traffic{}, closing(append([]io.Closer{s}, closers...)...)}
 }

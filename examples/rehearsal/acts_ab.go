@@ -43,7 +43,8 @@ func (r *rehearsal) actLegacy(ctx context.Context) error {
 type pair struct{ last, posts string }
 
 func (r *rehearsal) pair(label string, as style, when string, p pair, remark string) {
-	r.screen.line(fit("   "+label, 19) + r.screen.paint(as, fmt.Sprintf("%-8s last=%-7s posts=%-7s  %s", when, p.last, p.posts, remark)))
+	r.screen.line(fmt.Sprintf("   %-16s", label) +
+		r.screen.paint(as, fmt.Sprintf("%-8s last=%-7s posts=%-7s  %s", when, p.last, p.posts, remark)))
 }
 
 // post sends one transaction over two keys; t counts its commands. It returns the values of the

@@ -59,7 +59,7 @@ func (r *rehearsal) sideBySide(ctx context.Context, paths []path, runs []*run) e
 	r.screen.line("")
 	for i, cells := range table {
 		var line strings.Builder
-		line.WriteString(fit(cells[0], 33))
+		fmt.Fprintf(&line, "%-33s", cells[0])
 		for _, cell := range cells[1:] {
 			fmt.Fprintf(&line, "%14s", cell)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/wrap"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
@@ -62,7 +63,7 @@ func opened(t *testing.T, cfg config) (*rehearsal, *bytes.Buffer) {
 func fits(t *testing.T, text string) {
 	t.Helper()
 	for line := range strings.SplitSeq(regexp.MustCompile("\x1b\\[[0-9;]*[mK]").ReplaceAllString(text, ""), "\n") {
-		assert.LessOrEqual(t, utf8.RuneCountInString(line), width, "too wide: %s", line)
+		assert.LessOrEqual(t, utf8.RuneCountInString(line), wrap.Width, "too wide: %s", line)
 		assert.Equal(t, strings.TrimRight(line, " "), line, "spaces at the end")
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"io"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -60,13 +61,19 @@ func lockName(key string) string { return key + ":lock" }
 func (p path) process(t *traffic, prefix string) process {
 	rdb := p.on.client(t)
 	if p.open == nil {
-		return process{legacyChat{rdb, prefix}, t, func() { _ = rdb.Close() }}
+		return process{legacyChat{rdb, prefix}, t, closing(rdb)}
 	}
 	s := p.open(rdb)
-	return process{newChat(prefixed{s, prefix}), t, func() {
-		_ = s.Close() // waits for releases in flight
-		_ = rdb.Close()
-	}}
+	return process{newChat(prefixed{s, prefix}), t, closing(s, rdb)} // s waits for releases in flight
+}
+
+// closing returns a function that closes all, in order.
+func closing(all ...io.Closer) func() {
+	return func() {
+		for _, c := range all {
+			_ = c.Close()
+		}
+	}
 }
 
 // prefixed puts a prefix before every key, also before those that the shadow makes. It has no

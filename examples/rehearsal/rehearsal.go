@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 // rehearsal is one run of the program.
@@ -112,8 +114,8 @@ func (r *rehearsal) shown(x *run, as string) {
 
 // outcome prints one line about a run.
 func (r *rehearsal) outcome(x *run, as style, verdict string) {
-	r.screen.line(fmt.Sprintf("   %s%6s acknowledged   %s %4.1f s", fit(x.name, 16), count(x.audit.Acknowledged),
-		r.screen.paint(as, fit(verdict, 26)), x.took.Seconds()))
+	r.screen.line(fmt.Sprintf("   %-16s%6s acknowledged   %s %4.1f s", x.name, count(x.audit.Acknowledged),
+		r.screen.paint(as, fmt.Sprintf("%-26s", verdict)), x.took.Seconds()))
 }
 
 // judged prints the updates that were not acknowledged, and adds the run to the closing table.
@@ -150,7 +152,7 @@ func (x *run) row(name, verdict string, as style) row {
 func (r *rehearsal) closing() {
 	s := r.screen
 	const title = "── What was shown "
-	s.title(title + strings.Repeat("─", width-len([]rune(title))))
+	s.title(title + strings.Repeat("─", wrap.Width-len([]rune(title))))
 	s.line(s.paint(bold, fmt.Sprintf("   %-34s%13s%8s%9s   %s", "run", "acknowledged", "lost", "doubled", "promise")))
 	for _, row := range r.rows {
 		s.line(fmt.Sprintf("   %-34s%13s%8s%9s   %s", row.run, count(row.acked), row.lost, row.doubled, s.paint(row.as, row.verdict)))
@@ -181,15 +183,10 @@ func (r *rehearsal) closing() {
 	s.say(0, green, "%s", text)
 	r.saved()
 	s.say(0, dim, "%.1f s in all.", time.Since(r.began).Seconds())
-	r.next()
-}
-
-// next prints what to do after the rehearsal.
-func (r *rehearsal) next() {
-	r.screen.title("What to do next")
+	s.title("What to do next")
 	for _, step := range steps() {
-		r.screen.say(3, normal, "%s", step[0])
-		r.screen.say(5, bold, "%s", step[1])
+		s.say(3, normal, "%s", step[0])
+		s.say(5, bold, "%s", step[1])
 	}
 }
 
@@ -222,8 +219,8 @@ func (r *rehearsal) interrupted(left error) {
 		s.line("   nothing yet")
 	}
 	for _, row := range r.rows {
-		s.line(fmt.Sprintf("   %s%s of %s acknowledged, %s lost, %s doubled",
-			fit(row.run, 31), count(row.acked), count(row.of), row.lost, row.doubled))
+		s.line(fmt.Sprintf("   %-31s%s of %s acknowledged, %s lost, %s doubled",
+			row.run, count(row.acked), count(row.of), row.lost, row.doubled))
 	}
 	r.saved()
 	if left != nil && !errors.Is(left, context.Canceled) {

@@ -10,9 +10,6 @@ import (
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// width is the maximal line length in columns.
-const width = 80
-
 // screen writes the results, and the progress until there are any.
 type screen struct {
 	out, progress io.Writer
@@ -68,8 +65,8 @@ func (s *screen) item(label string, as style, format string, args ...any) {
 }
 
 func (s *screen) text(label string, column int, as style, text string) {
-	for line := range strings.Lines(wrap.Paragraph(width-column, "", "", text)) {
-		s.line(fit(label, column) + s.paint(as, strings.TrimSpace(line)))
+	for line := range strings.Lines(wrap.Paragraph(wrap.Width-column, "", "", text)) {
+		s.line(fmt.Sprintf("%-*s", column, label) + s.paint(as, strings.TrimSpace(line)))
 		label = ""
 	}
 }
@@ -101,7 +98,7 @@ func (s *screen) watch(what string, total int, done func() int64, tick func()) (
 				tick()
 				n := int(done())
 				full := 24 * n / max(total, 1)
-				text := fmt.Sprintf("   %s%s%s %s of %s  %.1f s", fit(what, 18), strings.Repeat("█", full), strings.Repeat("░", 24-full),
+				text := fmt.Sprintf("   %-18s%s%s %s of %s  %.1f s", what, strings.Repeat("█", full), strings.Repeat("░", 24-full),
 					count(n), count(total), time.Since(began).Seconds())
 				if n == total {
 					text += "  comparing"
@@ -116,20 +113,5 @@ func (s *screen) watch(what string, total int, done func() int64, tick func()) (
 	}
 }
 
-// fit pads or cuts a text to n columns.
-func fit(text string, n int) string {
-	r := []rune(text)
-	if len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return text + strings.Repeat(" ", n-len(r))
-}
-
 // count writes a number with separators: 24,000.
-func count[N int | int64](n N) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func count[N int | int64](n N) string { return wrap.Grouped(int64(n)) }

@@ -7,15 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-func TestCount(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 24000: "24,000", 1234567: "1,234,567"} {
-		assert.Equal(t, want, count(n))
-	}
-}
 
 // A terminal gets a progress line that is erased at the end, and other outputs a plain line every
 // second.

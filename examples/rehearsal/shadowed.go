@@ -79,11 +79,7 @@ func (r *rehearsal) shadowProcess(s shadowRun, i int) (process, *shadow.Store) {
 	store := shadow.New(prefixed{old, serving}, prefixed{next, hidden}, cfg)
 	return process{newChat(store), &traffic{}, func() {
 		store.Kill("the rehearsal is over") // all calls are compared, or the run was interrupted
-		_ = store.Close()
-		_ = candidate.Close()
-		_ = old.Close()
-		_ = other.Close()
-		_ = rdb.Close()
+		closing(store, candidate, old, other, rdb)()
 	}}, store
 }
 
