@@ -213,7 +213,8 @@ func TestStatsString(t *testing.T) {
 }
 
 func TestEventString(t *testing.T) {
-	e := lockupdate.Event{Kind: lockupdate.EventCombined, Lock: "lock:{room:7}", Ctx: t.Context(), Label: "room", N: 3, Took: time.Millisecond}
+	e := lockupdate.Event{Kind: lockupdate.EventCombined, Lock: "lock:{room:7}", Ctx: t.Context(), Label: "room",
+		N: 3, Took: time.Millisecond}
 	assert.Equal(t, `lockupdate combined "lock:{room:7}" label="room" n=3 took=1ms`, e.String())
 	e = lockupdate.Event{Kind: lockupdate.EventRenewFailed, N: 1, Err: rmw.ErrUnavailable}
 	assert.Equal(t, `lockupdate renew failed n=1 err="store unavailable"`, e.String())

@@ -355,7 +355,8 @@ func TestServingPathFails(t *testing.T) {
 		require.NoError(t, s.Drain(t.Context()))
 		r := s.Report()
 		addsUp(t, r)
-		assert.Equal(t, map[report.Reason]int64{notcompared.PrimaryFailed: 1, notcompared.PrimaryIndeterminate: 1}, passed(r, report.Seeded))
+		assert.Equal(t, map[report.Reason]int64{notcompared.PrimaryFailed: 1, notcompared.PrimaryIndeterminate: 1},
+			passed(r, report.Seeded))
 		assert.EqualValues(t, 1, r.Health.Legacy.Errors["unavailable"])
 		assert.Empty(t, named(r))
 		tally := r.Operations[0].Tallies[report.Lockstep]
