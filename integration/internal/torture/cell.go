@@ -119,7 +119,9 @@ func (r *Result) settle(ctx context.Context, s *Site, forgets bool) error {
 	if err := pause(calm, settle); err != nil {
 		return err
 	}
-	all, err := s.stored(calm)
+	reading, stop := context.WithTimeout(ctx, 10*time.Minute) // a cell of minutes has tens of thousands of keys
+	defer stop()
+	all, err := s.stored(reading)
 	if err != nil {
 		return fmt.Errorf("read the final state: %w", err)
 	}
@@ -130,7 +132,7 @@ func (r *Result) settle(ctx context.Context, s *Site, forgets bool) error {
 	if s.sides != nil {
 		r.moves(all)
 	}
-	err = s.deskLoad(calm, func(o deskLoad, ctx context.Context) (err error) {
+	err = s.deskLoad(reading, func(o deskLoad, ctx context.Context) (err error) {
 		r.Desk, err = o.audit(ctx, r.History.decisions)
 		return err
 	})

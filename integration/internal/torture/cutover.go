@@ -203,9 +203,9 @@ func (s *Site) storedAcross(ctx context.Context) (*stored, error) {
 			if !strings.HasPrefix(name, keyPrefix) {
 				continue
 			}
-			v, err := store.Read(ctx, rmw.Key{Name: name})
-			if errors.Is(err, rmw.ErrWrongKind) {
-				v, err = store.Read(ctx, rmw.Key{Name: name, Kind: rmw.KindHash})
+			v, err := readAny(ctx, store, name)
+			for try := 0; try < 5 && rmw.Retryable(err); try++ { // the machine is busy
+				v, err = readAny(ctx, store, name)
 			}
 			if err != nil {
 				return fmt.Errorf("%q: %w", name, err)
@@ -218,6 +218,15 @@ func (s *Site) storedAcross(ctx context.Context) (*stored, error) {
 		}
 		return nil
 	})
+}
+
+// readAny reads a key of either kind.
+func readAny(ctx context.Context, store rmw.Reader, name string) (rmw.Value, error) {
+	v, err := store.Read(ctx, rmw.Key{Name: name})
+	if errors.Is(err, rmw.ErrWrongKind) {
+		v, err = store.Read(ctx, rmw.Key{Name: name, Kind: rmw.KindHash})
+	}
+	return v, err
 }
 
 // moves counts the moves of keys. A cell in which no key has moved there and back has proven nothing.

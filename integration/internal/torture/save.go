@@ -69,9 +69,10 @@ func (r *Result) write(path string) (err error) {
 	for _, n := range r.History.notes {
 		out("%12.3f  %s", ms(n.At), n.Text)
 	}
-	for _, key := range slices.Sorted(maps.Keys(r.History.byKey())) {
+	byKey := r.History.byKey()
+	for _, key := range slices.Sorted(maps.Keys(byKey)) {
 		out("\nkey %s", key)
-		for _, op := range r.History.byKey()[key] {
+		for _, op := range byKey[key] {
 			out("%12.3f %12.3f  process %2d  %-8s %v after %d  %s",
 				ms(op.Call), ms(op.Return), op.Process, op.ID, op.Outcome, len(op.Seen), op.Err)
 		}
