@@ -33,7 +33,8 @@ func TestActs(t *testing.T) {
 		"WATCH → GET → MULTI, SET, EXEC",
 		"EVALSHA lock, EVALSHA room → EVALSHA room → EVALSHA lock",
 		"in one process there is no network, so round trips are free",
-		timesAlone + " times the updates of WATCH with one writer, and " + timesHot + " times with 64 writers of one key: docs/performance.md",
+		timesAlone + " times the updates of WATCH with one writer, and " + timesHot + " times with 64 writers of one key: " +
+			"docs/performance.md",
 		"VERDICT: behind the proxy, each of the 700 updates that lockupdate acknowledged",
 		"examples/rehearsal/chat.go",
 	} {
