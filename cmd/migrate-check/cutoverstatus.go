@@ -143,8 +143,8 @@ func (f *cutoverFlags) freeze(ctx context.Context, s cutoverStores) (frozen bool
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
 	present, err := cutover.Current(ctx, f.name, s.old, s.new)
-	if present.Epoch == 0 || present.Freeze {
-		return present.Freeze || err == nil, err
+	if present.Freeze || err != nil && present.Epoch == 0 {
+		return present.Freeze, err
 	}
 	present.Freeze = true
 	err = cutover.Publish(ctx, f.name, s.old, s.new, present)

@@ -117,12 +117,9 @@ func TestCutoverStatusShowsARunningSweep(t *testing.T) {
 }
 
 // A change of the old store's replication ID stops new moves, also while the new store is down. freeze -off permits
-// them until the next change.
+// them until the next change. The first change comes before any stage is published.
 func TestCutoverFreezesOnFailover(t *testing.T) {
 	s := newSides(t)
-	s.beat(t, 0)
-	require.Equal(t, codeOK, s.try(t, "advance", append(s.masters(), "-percent", "5")...).code)
-	s.beat(t, 1)
 	ctx, stop := context.WithCancel(t.Context())
 	var id atomic.Int64
 	looks := make(chan int64) // the answers to the command
@@ -147,10 +144,16 @@ func TestCutoverFreezesOnFailover(t *testing.T) {
 		return stage.Freeze
 	}
 	for change := range int64(2) {
+		if change == 1 {
+			s.beat(t, 2)
+			require.Equal(t, codeOK, s.try(t, "advance", append(s.masters(), "-percent", "5")...).code)
+		}
 		require.Equal(t, change, <-looks)
 		require.Equal(t, change, <-looks)
 		require.False(t, frozen())
-		s.proxies[1].Down(0)
+		if change == 1 {
+			s.proxies[1].Down(0) // without a stage, both stores must answer
+		}
 		id.Store(change + 1)
 		for <-looks == change {
 		}
