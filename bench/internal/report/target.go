@@ -67,7 +67,7 @@ func Targets(f *result.File) []Target {
 			}
 		}
 		target := b.judge(what, v)
-		if strings.HasSuffix(what, "over WATCH") && !math.IsNaN(backoff) {
+		if b.unit == "x" && !math.IsNaN(backoff) {
 			target.Measured += " (+bo " + stats.Short(backoff) + "x)"
 		}
 		list = append(list, target)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Invalid says what is wrong with a TTL of a Key or a Value; "" is nothing.
+// Invalid returns what is wrong with a TTL of a Key or a Value, or "". -1 is rmw.NoTTL.
 func Invalid(d time.Duration) string {
 	switch {
 	case d < -1:
