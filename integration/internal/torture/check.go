@@ -114,68 +114,71 @@ func (v *Verdict) example(format string, args ...any) {
 	}
 }
 
-// input is an operation for porcupine.
+// input is an operation for porcupine. A list only grows, so each of its states is a beginning of the final list, and
+// its length identifies it.
 type input struct {
-	id      string   // "": a read
-	unknown bool     // the outcome is unknown
-	seen    []string // the ids that the operation received or read
+	id   string // "": a read
+	at   int    // the length of the list that the operation received or read; -1: no beginning of the final list
+	next int    // the index of id in the final list; -1: it is not there
 }
 
-// model is a list with appended ids. Its states are strings, in the stored format.
+// model is a list with appended ids. Its states are lengths.
 func model() porcupine.Model {
 	return porcupine.Model{
-		Init: func() any { return "" },
+		Init: func() any { return 0 },
 		Step: func(state, in, _ any) (bool, any) {
-			list, op := state.(string), in.(input)
-			if !op.unknown && list != joined(op.seen) {
-				return false, state
-			}
+			length, op := state.(int), in.(input)
 			if op.id == "" {
-				return true, state
+				return op.at == length, length
 			}
-			return true, list + op.id + ","
+			return op.at == length && op.next == length, length + 1
 		},
 		DescribeOperation: func(in, _ any) string {
 			op := in.(input)
 			if op.id == "" {
-				return fmt.Sprintf("read %d", len(op.seen))
+				return fmt.Sprintf("read %d", op.at)
 			}
-			return fmt.Sprintf("add %s to %d", op.id, len(op.seen))
+			return fmt.Sprintf("add %s to %d", op.id, op.at)
 		},
-		DescribeState: func(state any) string { return state.(string) },
+		DescribeState: func(state any) string { return fmt.Sprint(state) },
 	}
-}
-
-func joined(list []string) (text string) {
-	for _, id := range list {
-		text += id + ","
-	}
-	return text
 }
 
 // linearizable runs porcupine. It omits updates that were not written. It includes an update with an
 // unknown outcome if its id is stored; that update may have taken effect at any time after its call.
 func linearizable(ops []Operation, final []string, end time.Duration) (porcupine.CheckResult, porcupine.LinearizationInfo) {
-	there := map[string]bool{}
-	for _, id := range final {
-		there[id] = true
+	index := map[string]int{}
+	for i, id := range final {
+		index[id] = i
 	}
 	var all []porcupine.Operation
 	for _, op := range ops {
-		if op.Outcome == NotWritten || op.Outcome == Unknown && !there[op.ID] {
-			continue
+		next, there := index[op.ID]
+		if !there {
+			next = -1
 		}
 		o := porcupine.Operation{
-			ClientId: op.Process, Input: input{op.ID, op.Outcome == Unknown, op.Seen}, Call: int64(op.Call), Return: int64(op.Return),
+			ClientId: op.Process, Input: input{op.ID, beginning(op.Seen, final), next}, Call: int64(op.Call), Return: int64(op.Return),
 		}
-		if op.Outcome == Unknown {
-			o.Return = int64(end)
+		switch {
+		case op.Outcome == NotWritten || op.Outcome == Unknown && !there:
+			continue
+		case op.Outcome == Unknown:
+			o.Input, o.Return = input{op.ID, next, next}, int64(end)
 		}
 		all = append(all, o)
 	}
 	// The final state counts as a read by a further process after all operations.
 	all = append(all, porcupine.Operation{
-		ClientId: 99, Input: input{seen: final}, Call: int64(end) + 1, Return: int64(end) + 2,
+		ClientId: 99, Input: input{at: len(final)}, Call: int64(end) + 1, Return: int64(end) + 2,
 	})
 	return porcupine.CheckOperationsVerbose(model(), all, 10*time.Second)
+}
+
+// beginning returns the length of seen, or -1 if final does not begin with it.
+func beginning(seen, final []string) int {
+	if len(seen) > len(final) || !slices.Equal(seen, final[:len(seen)]) {
+		return -1
+	}
+	return len(seen)
 }
