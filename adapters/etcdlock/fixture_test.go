@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"net"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,9 +38,6 @@ type process struct {
 	loses    bool           // replies
 	heldBack chan struct{}  // until it is closed; nil: no request is
 }
-
-// requests counts those of all processes.
-var requests atomic.Int64
 
 // connect makes a process without a Locker, and connects it to etcd.
 func connect(tb testing.TB, members []*servers.Server) *process {
@@ -81,8 +77,17 @@ func (p *process) start(tb testing.TB, cfg driver.Config) {
 	tb.Cleanup(func() { assert.NoError(tb, p.Close()) })
 }
 
+// requests counts those of all methods.
+func (p *process) requests() (sum int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, n := range p.methods {
+		sum += n
+	}
+	return sum
+}
+
 func (p *process) sent(method string) (loses bool, heldBack chan struct{}) {
-	requests.Add(1)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.methods[method]++

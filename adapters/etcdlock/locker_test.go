@@ -22,10 +22,7 @@ func TestLocker(t *testing.T) {
 	t.Parallel()
 	members := servers.Etcd(t, 1)
 	admin := connect(t, members).client
-	locktest.RunQuick(t, func(t *testing.T) locktest.Target {
-		t.Parallel()
-		return target(t, members, admin, config())
-	})
+	locktest.RunQuick(t, func(t *testing.T) locktest.Target { return target(t, members, admin, config()) })
 }
 
 // A lock can be held for many leases.
@@ -35,7 +32,7 @@ func TestLongForEver(t *testing.T) {
 	members := servers.Etcd(t, 1)
 	locktest.Run(t, func(t *testing.T) locktest.Target {
 		endless := target(t, members, connect(t, members).client, config())
-		endless.Patience = 64 * time.Second
+		endless.Patience = 190 * time.Second
 		return endless
 	}, "for-ever")
 }
@@ -54,24 +51,33 @@ func TestLongLocker(t *testing.T) {
 	}, "max-hold", "told-max-hold")
 }
 
-func config() driver.Config { return driver.Config{Lease: 2 * time.Second, LockDelay: time.Second} }
+func config() driver.Config { return driver.Config{Lease: 6 * time.Second, LockDelay: time.Second} }
 
 // target is the subject of the suite.
 func target(t *testing.T, members []*servers.Server, admin *clientv3.Client, cfg driver.Config) locktest.Target {
+	var all []*process
+	observed := func(tb testing.TB, o lock.Observer) *process {
+		mine := cfg
+		mine.Observer = o
+		p := open(tb, members, mine)
+		all = append(all, p)
+		return p
+	}
 	return locktest.Target{
-		Open: func(tb testing.TB) lock.Locker { return open(tb, members, cfg) },
-		Observe: func(tb testing.TB, o lock.Observer) lock.Locker {
-			observed := cfg
-			observed.Observer = o
-			return open(tb, members, observed)
-		},
+		Open:    func(tb testing.TB) lock.Locker { return observed(tb, nil) },
+		Observe: func(tb testing.TB, o lock.Observer) lock.Locker { return observed(tb, o) },
 		Share: func(tb testing.TB) (a, b lock.Locker) {
-			one := open(tb, members, cfg)
+			one := observed(tb, nil)
 			two := &process{client: one.client}
 			two.start(tb, cfg)
 			return one, two
 		},
-		Requests:  func() int { return int(requests.Load()) },
+		Requests: func() (sum int) {
+			for _, p := range all {
+				sum += p.requests()
+			}
+			return sum
+		},
 		Reentrant: true,
 		Tokens:    true,
 		Session:   true,

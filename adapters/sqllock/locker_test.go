@@ -45,10 +45,7 @@ func TestLocker(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, d database) {
 		admin, _ := d.open(t)
-		locktest.RunQuick(t, func(t *testing.T) locktest.Target {
-			t.Parallel()
-			return d.target(t, admin)
-		})
+		locktest.RunQuick(t, func(t *testing.T) locktest.Target { return d.target(t, admin) })
 	})
 }
 

@@ -97,7 +97,6 @@ func TestLocker(t *testing.T) {
 	members := servers.ZooKeeper(t, 1)
 	admin := connect(t, members)
 	locktest.RunQuick(t, func(t *testing.T) locktest.Target {
-		t.Parallel()
 		return target(t, members, admin, driver.Config{Lease: 20 * time.Second})
 	})
 }

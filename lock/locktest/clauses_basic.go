@@ -199,7 +199,7 @@ func checkClosed(c *check) {
 	h := c.hold(a, name)
 	waited := make(chan error, 1)
 	waiting := c.Go(func() { waited <- b.WithLock(c.Ctx, name, c.never("by a closed Locker")) })
-	c.Pass(beat)
+	c.arrive(name, 2)
 	closed := c.Go(func() {
 		if err := closer.Close(); err != nil {
 			c.Errorf("Close: %v", err)

@@ -117,7 +117,7 @@ func checkLockRefused(c *check) {
 	defer cancel()
 	refused(short, name, rmw.ErrContended, "although the lock is held")
 	waited := c.Go(func() { c.unlock(c.locked(a, name), nil, "after a wait") })
-	c.Pass(beat)
+	c.arrive(name, 2)
 	c.unlock(h, nil, "while another waits")
 	<-waited
 	c.free(name, "after both unlocked")

@@ -11,18 +11,18 @@ import (
 
 func outageClauses() []Clause {
 	return []Clause{
-		{Name: "token-over-failover", needs: []need{tokens, outage}, run: checkTokenOverFailover,
+		{Name: "token-over-failover", alone: true, needs: []need{tokens, outage}, run: checkTokenOverFailover,
 			Says: "Tokens grow over a restart, a failover, the loss of all data, and a clock that is set back."},
 		{Name: "token-after-stall", needs: []need{tokens, stall, takeAway, lease}, run: checkTokenAfterStall,
 			Says: "A holder that stalls past its lease gets neither its lock nor a token back, and its old token is smaller than the next holder's."},
-		{Name: "restart", needs: []need{restart, lease}, run: func(c *check) { c.outlives(c.Faults.Restart) },
+		{Name: "restart", alone: true, needs: []need{restart, lease}, run: func(c *check) { c.outlives(c.Faults.Restart) },
 			Says: "Over a restart of the lock service, a hold survives or ends before another begins."},
-		{Name: "failover", needs: []need{failover, lease}, run: func(c *check) { c.outlives(c.Faults.Failover) },
+		{Name: "failover", alone: true, needs: []need{failover, lease}, run: func(c *check) { c.outlives(c.Faults.Failover) },
 			Says: "Over a failover of the lock service, a hold survives or ends before another begins."},
-		{Name: "clock-forward", needs: []need{steadyClock, clock, lease},
+		{Name: "clock-forward", alone: true, needs: []need{steadyClock, clock, lease},
 			run:  func(c *check) { c.outlives(func() { c.Faults.Clock(time.Hour) }) },
 			Says: "If the clock of the lock service is set forward, a hold survives or ends before another begins."},
-		{Name: "clock-back", needs: []need{steadyClock, clock, cut, lease}, run: checkClockBack,
+		{Name: "clock-back", alone: true, needs: []need{steadyClock, clock, cut, lease}, run: checkClockBack,
 			Says: "If the clock of the lock service is set back, the lock of a crashed holder can still be had after its lease."},
 		{Name: "reconnect", needs: []need{reconnect, lease}, run: checkReconnect,
 			Says: "A broken connection alone loses no lock."},

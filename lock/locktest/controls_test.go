@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"context"
+	"regexp"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -196,5 +197,12 @@ func TestClausesReadWell(t *testing.T) {
 		assert.False(t, seen[c.Name], "clause %q stands twice", c.Name)
 		seen[c.Name] = true
 		assert.Regexp(t, `^([A-Z]|fn).*\.$`, c.Says, c.Name)
+	}
+}
+
+// The clauses that disturb the lock service run alone.
+func TestAlone(t *testing.T) {
+	for _, c := range Clauses() {
+		assert.Equal(t, regexp.MustCompile("restart|disturb|fail over|set the clock").MatchString(c.Missing(Target{})), c.alone, c.Name)
 	}
 }

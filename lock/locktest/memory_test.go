@@ -84,8 +84,7 @@ func TestMemory(t *testing.T) {
 func TestLongRun(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
-	locktest.Run(t, func(t *testing.T) locktest.Target {
-		t.Parallel()
+	locktest.Run(t, func(*testing.T) locktest.Target {
 		target := memoryTarget(driver.Config{Lease: 2 * time.Second})
 		target.SlackAfterLease = 0 // a busy machine
 		return target

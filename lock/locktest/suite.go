@@ -20,6 +20,7 @@ type Clause struct {
 
 	needs []need
 	run   func(c *check)
+	alone bool // it disturbs the lock service, so no other runs meanwhile
 }
 
 // Clauses returns all of them in reading order.
@@ -41,12 +42,17 @@ func (c Clause) Missing(target Target) string {
 }
 
 // Run checks every clause in a subtest of its own, each on a fresh Target, or only the clauses of these
-// names, which the Target then must declare. Most of the time is spent waiting for leases to end, so open may
-// call t.Parallel, unless the Targets share a server that is restarted.
+// names, which the Target then must declare. The Targets may share a lock service. The clauses that disturb
+// it run first, one at a time, and then the others in parallel, since they mostly wait for leases to end.
 func Run(t *testing.T, open func(t *testing.T) Target, names ...string) {
 	t.Helper()
 	for _, clause := range some(t, names) {
-		t.Run(clause.Name, func(t *testing.T) { clause.test(t, open(t), len(names) > 0) })
+		t.Run(clause.Name, func(t *testing.T) {
+			if !clause.alone {
+				t.Parallel()
+			}
+			clause.test(t, open(t), len(names) > 0)
+		})
 	}
 }
 
@@ -55,7 +61,10 @@ func RunQuick(t *testing.T, open func(t *testing.T) Target) {
 	t.Helper()
 	for _, clause := range Clauses() {
 		if clause.quick() {
-			t.Run(clause.Name, func(t *testing.T) { clause.test(t, open(t), false) })
+			t.Run(clause.Name, func(t *testing.T) {
+				t.Parallel()
+				clause.test(t, open(t), false)
+			})
 		}
 	}
 }

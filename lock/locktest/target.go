@@ -90,8 +90,7 @@ type Target struct {
 	// Lockers share no clients.
 	Share func(tb testing.TB) (a, b lock.Locker)
 
-	// Requests counts the requests that the lock service got from all Lockers. Leave it
-	// nil for Lockers that poll.
+	// Requests counts the requests that this Target's Lockers sent. Leave it nil for Lockers that poll.
 	Requests func() int
 
 	// Faults disturbs what lies below the Lockers.
