@@ -118,7 +118,7 @@ func read(t *testing.T, name string) string {
 // If the README claims speed, it states the number of missed targets.
 func TestMissedTargetsAreNamed(t *testing.T) {
 	page := read(t, "docs/performance.md")
-	missed, met := strings.Count(page, "| MISSED |"), strings.Count(page, "| met |")
+	missed, met := strings.Count(page, "| MISSED |"), strings.Count(page, "| met |")+strings.Count(page, "| restated |")
 	want := fmt.Sprintf("%d of %d targets", missed, missed+met)
 	for _, name := range []string{"docs/performance.md", "README.md", "README.zh-CN.md"} {
 		if !strings.Contains(read(t, name), want) {
