@@ -57,6 +57,14 @@ func TestSectionEndsOnce(t *testing.T) {
 		"left before": func(t *testing.T, c *Call, _ *holder, cancel func()) {
 			cancel()
 			assert.Equal(t, left, c.leave(c.ctx.Err()))
+			assert.NotErrorIs(t, c.err, rmw.ErrContended, "it did not wait")
+		},
+		"left before, after a wait": func(t *testing.T, c *Call, _ *holder, cancel func()) {
+			c.waited = time.Second
+			cancel()
+			assert.Equal(t, left, c.leave(c.ctx.Err()))
+			assert.ErrorIs(t, c.err, rmw.ErrContended)
+			assert.ErrorIs(t, c.err, context.Canceled)
 		},
 		"lost before": func(t *testing.T, c *Call, h *holder, _ func()) {
 			h.LeaseLost()

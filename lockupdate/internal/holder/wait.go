@@ -170,6 +170,9 @@ func (c *Call) leave(why error) state {
 	if c.state == answered || !ended && (c.state != queued || started) {
 		return c.state
 	}
+	if (c.state == running || c.state == orphaned) && c.waited > 0 { // fn was not called yet, and others held the lock
+		why = redisx.Because(rmw.ErrContended, why)
+	}
 	op := c.op()
 	switch h := c.queue.holder; c.state {
 	case queued:
@@ -185,7 +188,7 @@ func (c *Call) leave(why error) state {
 		if h != nil {
 			h.wakeLocked()
 		}
-	case running: // but fn was not called yet
+	case running:
 		if h.detachedLocked() {
 			h.attachLocked(h.resume)
 			break
@@ -194,7 +197,7 @@ func (c *Call) leave(why error) state {
 		c.attempts--
 		h.dispatchLocked()
 		h.wakeLocked()
-	case orphaned: // and fn was not called yet
+	case orphaned:
 		c.attempts = max(0, c.attempts-1)
 	case returned:
 		if c.err != nil {
