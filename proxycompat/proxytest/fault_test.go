@@ -126,6 +126,24 @@ func TestFaultInsideAPipeline(t *testing.T) {
 	})
 }
 
+// A client matches replies by their order, so no reply may take the place of one that is not sent.
+func TestFaultInsideAReorderedPipeline(t *testing.T) {
+	for _, f := range []proxytest.Fault{
+		{Action: proxytest.DropReply, Keep: 100}, {Action: proxytest.DropRequest},
+		{Action: proxytest.HangReply, Delay: time.Second}, {Action: proxytest.HangRequest, Delay: time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p, rdb := start(t, proxytest.Config{InMemory: true, Reorder: true})
+			f.Skip = 1
+			p.Inject(f)
+			w := dial(t, p)
+			w.send("incr third", "incr second", "incr first")
+			assert.Equal(t, "EOF", w.reply(), "%v: the first command was not executed", f.Action)
+			assert.EqualValues(t, 1, rdb.Exists(background, "third", "first").Val())
+		})
+	}
+}
+
 func TestCloseDoesNotWaitForDelays(t *testing.T) {
 	bubble(t, func(t *testing.T, p *proxytest.Proxy, rdb *redis.Client) {
 		p.Inject(proxytest.Fault{Command: "SET", Action: proxytest.ExecuteLater, Delay: time.Hour})

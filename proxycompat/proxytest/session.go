@@ -106,28 +106,31 @@ func (s *session) run() {
 
 // serve executes one batch and reports whether to continue.
 func (s *session) serve(batch [][]string) bool {
-	outcomes := make([]outcome, len(batch))
-	order := s.order(batch)
-	end := len(batch) // the index of the first command without a reply
-	for _, i := range order {
-		outcomes[i] = s.handle(batch[i])
-		if outcomes[i].then != goOn {
-			end = i
+	outcomes := make([]*outcome, len(batch))
+	last := &outcome{}
+	for _, i := range s.order(batch) {
+		o := s.handle(batch[i])
+		outcomes[i], last = &o, &o
+		if o.then != goOn {
 			break
 		}
 	}
 	var out []byte
-	for i := range end {
-		out = append(out, outcomes[i].reply...)
+	for _, o := range outcomes { // up to the first without a reply: clients match replies by their order
+		if o == nil || o.then == hang {
+			break
+		}
+		if out = append(out, o.reply...); o.then != goOn {
+			break
+		}
 	}
-	if end == len(batch) {
+	switch last.then {
+	case goOn:
 		return s.flush(out)
-	}
-	switch last := outcomes[end]; last.then {
 	case closeMute: // twemproxy: earlier replies are lost, too
 		return false
 	case closeAfter:
-		s.flush(append(out, last.reply...))
+		s.flush(out)
 		return false
 	default: // hang
 		s.flush(out)
