@@ -41,7 +41,7 @@ func (r *reader) maker(n *ast.CallExpr) {
 	if fn == nil {
 		return
 	}
-	lib, ok := rediscalls.LibraryOf(fn)
+	lib, ok := rediscalls.LibraryOf(fn.Pkg())
 	if !ok {
 		return
 	}

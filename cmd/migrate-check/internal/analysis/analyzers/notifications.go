@@ -36,7 +36,7 @@ func (r *reader) notifications(c *rediscalls.Call, found []string) {
 func settings(pass *analysis.Pass, args []ast.Expr) (names []ast.Expr) {
 	for len(args) > 0 {
 		v := pass.TypesInfo.Types[args[0]].Value
-		if isText(pass.TypesInfo.TypeOf(args[0])) && (v == nil || !strings.EqualFold(constant.StringVal(v), "SET")) {
+		if symbolic.IsText(pass.TypesInfo.TypeOf(args[0])) && (v == nil || !strings.EqualFold(constant.StringVal(v), "SET")) {
 			break
 		}
 		args = args[1:] // a ctx, or the rest of the command

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/symbolic"
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
@@ -140,7 +141,7 @@ func (r *reader) database(n ast.Node, what string) {
 // addresses judges the arguments that are addresses.
 func (r *reader) addresses(n *ast.CallExpr) {
 	for _, arg := range n.Args {
-		if !isText(r.pass.TypesInfo.TypeOf(arg)) {
+		if !symbolic.IsText(r.pass.TypesInfo.TypeOf(arg)) {
 			continue
 		}
 		text, known := r.eval.Eval(arg).Known()

@@ -166,7 +166,7 @@ func (r *region) harmless(call *ast.CallExpr) bool {
 	if fn == nil || fn.Pkg() == nil {
 		return false
 	}
-	if _, client := rediscalls.LibraryOf(fn); client {
+	if _, client := rediscalls.LibraryOf(fn.Pkg()); client {
 		return true
 	}
 	first, _, _ := strings.Cut(fn.Pkg().Path(), "/")

@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"go/types"
 	"iter"
-	"strings"
 
 	"golang.org/x/tools/go/analysis"
 
@@ -44,12 +43,9 @@ func newReader(pass *analysis.Pass, texts bool) *reader {
 // flag is the value of a flag of the analyzer.
 func (r *reader) flag(name string) string { return r.pass.Analyzer.Flags.Lookup(name).Value.String() }
 
-// report reports a place in the code. See [rediscalls.Call.Report] for the rule.
+// report reports a place in the code. See [rediscalls.Report] for the rule.
 func (r *reader) report(n ast.Node, rule, text string, args ...any) {
-	id, _, _ := strings.Cut(rule, "/")
-	r.pass.Report(analysis.Diagnostic{
-		Pos: n.Pos(), End: n.End(), Category: rule, Message: fmt.Sprintf(text, args...) + " (" + id + ")",
-	})
+	rediscalls.Report(r.pass, n, rule, fmt.Sprintf(text, args...))
 }
 
 // behind yields the chain of methods behind a call: see [rediscalls.Chains.Behind].
@@ -151,12 +147,4 @@ func isSlice(t types.Type) bool {
 	}
 	_, ok := t.Underlying().(*types.Slice)
 	return ok
-}
-
-func isText(t types.Type) bool {
-	if t == nil {
-		return false
-	}
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsString != 0
 }

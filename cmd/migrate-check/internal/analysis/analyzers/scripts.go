@@ -28,7 +28,7 @@ func (r *reader) script(node ast.Node) {
 	if fn == nil {
 		return
 	}
-	lib, ok := rediscalls.LibraryOf(fn)
+	lib, ok := rediscalls.LibraryOf(fn.Pkg())
 	if !ok {
 		return
 	}

@@ -45,7 +45,7 @@ func (r *reader) source(x ast.Expr) {
 		r.check(x, text, true)
 		return
 	}
-	r.report(x, commandRule+"/note", "the text of the script, %s, is not known before it runs; it could not be read", shown(value))
+	r.report(x, commandRule+"/note", "the text of the script, %s, is not known before it runs; it could not be read", value.Brief(40))
 	r.check(x, filled(value), false)
 }
 
@@ -53,14 +53,6 @@ func (r *reader) source(x ast.Expr) {
 func (r *reader) unknown(x ast.Expr) bool {
 	_, embedded := r.embedded(x)
 	return !embedded && !slices.ContainsFunc(r.eval.Eval(x), func(part symbolic.Part) bool { return !part.Symbol() })
-}
-
-func shown(v symbolic.Value) string {
-	const limit = 40
-	if s := []rune(v.String()); len(s) > limit {
-		return string(s[:limit]) + "…"
-	}
-	return v.String()
 }
 
 // filled is a script with a placeholder for each unknown part. It may be no valid script.

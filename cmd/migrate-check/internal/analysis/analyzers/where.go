@@ -105,7 +105,7 @@ func (r *reader) method(c *rediscalls.Call, call *ast.CallExpr) (k keys) {
 	name := c.Func.Name()
 	places := typed(name)
 	if places == nil {
-		if len(args) == 0 || !firstIsKey(c.Commands[0]) || !isText(r.pass.TypesInfo.TypeOf(args[0])) {
+		if len(args) == 0 || !firstIsKey(c.Commands[0]) || !symbolic.IsText(r.pass.TypesInfo.TypeOf(args[0])) {
 			return k
 		}
 		places = []place{{at: 0}}
@@ -178,7 +178,7 @@ func (r *reader) fieldKeys(k *keys, arg ast.Expr, name string) {
 	case !known:
 		k.open = true
 	case value == nil:
-	case isText(r.pass.TypesInfo.TypeOf(value)):
+	case symbolic.IsText(r.pass.TypesInfo.TypeOf(value)):
 		if text, ok := r.eval.Eval(value).Known(); !ok || text != "" {
 			k.all = append(k.all, value)
 		}
@@ -235,7 +235,7 @@ func (r *reader) word(x ast.Expr) string {
 	if n, ok := r.eval.Int(x); ok {
 		return strconv.FormatInt(n, 10)
 	}
-	if text, ok := r.eval.Eval(x).Known(); ok && isText(r.pass.TypesInfo.TypeOf(x)) {
+	if text, ok := r.eval.Eval(x).Known(); ok && symbolic.IsText(r.pass.TypesInfo.TypeOf(x)) {
 		return text
 	}
 	return notKnown

@@ -2,6 +2,7 @@ package rediscalls
 
 import (
 	"go/ast"
+	"go/types"
 	"iter"
 
 	"golang.org/x/tools/go/analysis"
@@ -15,6 +16,21 @@ func Nodes(pass *analysis.Pass) iter.Seq[ast.Node] {
 			for n := range ast.Preorder(file) {
 				if !yield(n) {
 					return
+				}
+			}
+		}
+	}
+}
+
+// Decls yields the declared functions of a package, in the order of the source.
+func Decls(pass *analysis.Pass) iter.Seq2[*types.Func, *ast.FuncDecl] {
+	return func(yield func(*types.Func, *ast.FuncDecl) bool) {
+		for _, file := range pass.Files {
+			for _, decl := range file.Decls {
+				if decl, ok := decl.(*ast.FuncDecl); ok {
+					if fn, ok := pass.TypesInfo.Defs[decl.Name].(*types.Func); ok && !yield(fn, decl) {
+						return
+					}
 				}
 			}
 		}

@@ -14,7 +14,7 @@ var resolvers = map[Name]func(c *Call) (name int, ok bool){
 // argument with the command's name, or -1, and whether the function sends a command at all.
 func goRedis(c *Call) (name int, ok bool) {
 	method, sig := c.Func.Name(), c.Func.Signature()
-	recv := receiver(sig)
+	recv := Receiver(c.Func)
 	if recv == "" {
 		// NewCmd(ctx, "GET", key); before v8 without a ctx.
 		if strings.HasPrefix(method, "New") && sig.Variadic() && sig.Results().Len() == 1 && isCmd(sig.Results().At(0).Type()) {
@@ -59,13 +59,13 @@ func transaction(c *Call) bool {
 // redigo resolves a function or method of redigo.
 func redigo(c *Call) (name int, ok bool) {
 	method, sig := c.Func.Name(), c.Func.Signature()
-	if receiver(sig) == "PubSubConn" {
+	if Receiver(c.Func) == "PubSubConn" {
 		return -1, subscribes(c)
 	}
 	switch method {
 	case "Do", "Send", "DoContext", "SendContext", "DoWithTimeout":
 	case "Put": // of a batch of redis-go-cluster
-		if receiver(sig) != "Batch" {
+		if Receiver(c.Func) != "Batch" {
 			return -1, false
 		}
 	default:
@@ -78,7 +78,7 @@ func redigo(c *Call) (name int, ok bool) {
 // rueidis resolves a method of the builders of rueidis and valkey-go.
 func rueidis(c *Call) (name int, ok bool) {
 	method := c.Func.Name()
-	if receiver(c.Func.Signature()) != "Builder" {
+	if Receiver(c.Func) != "Builder" {
 		return -1, false
 	}
 	if method == "Arbitrary" {
@@ -92,14 +92,14 @@ func rueidis(c *Call) (name int, ok bool) {
 func radix(c *Call) (name int, ok bool) {
 	method, sig := c.Func.Name(), c.Func.Signature()
 	switch {
-	case method == "Cmd" && receiver(sig) != "": // v2
+	case method == "Cmd" && Receiver(c.Func) != "": // v2
 		return 0, true
-	case (method == "PipeAppend" || c.Library.Major < 2 && method == "Append") && receiver(sig) != "": // v2, and before that
+	case (method == "PipeAppend" || c.Library.Major < 2 && method == "Append") && Receiver(c.Func) != "": // v2, and before that
 		return 0, true
 	case (method == "Cmd" || method == "FlatCmd") && sig.Recv() == nil: // behind the receiver
 		return 1, true
 	}
-	if strings.HasPrefix(receiver(sig), "PubSub") || strings.HasPrefix(receiver(sig), "SubClient") {
+	if strings.HasPrefix(Receiver(c.Func), "PubSub") || strings.HasPrefix(Receiver(c.Func), "SubClient") {
 		return -1, subscribes(c)
 	}
 	return -1, false
@@ -118,7 +118,7 @@ func subscribes(c *Call) bool {
 // goZero resolves a method of go-zero's stores. Each has a variant with a ctx.
 func goZero(c *Call) (name int, ok bool) {
 	method, sig := strings.TrimSuffix(c.Func.Name(), "Ctx"), c.Func.Signature()
-	if receiver(sig) != "Redis" {
+	if Receiver(c.Func) != "Redis" {
 		return -1, false
 	}
 	switch method {
@@ -164,12 +164,13 @@ func firstText(sig *types.Signature) (index int, ok bool) {
 	return -1, false
 }
 
-// receiver is the name of a method's receiver type; "" for a function.
-func receiver(sig *types.Signature) string {
-	if sig.Recv() == nil {
+// Receiver is the name of a method's receiver type; "" for a function.
+func Receiver(fn *types.Func) string {
+	recv := fn.Signature().Recv()
+	if recv == nil {
 		return ""
 	}
-	if named := namedType(sig.Recv().Type()); named != nil {
+	if named := Named(recv.Type()); named != nil {
 		return named.Obj().Name()
 	}
 	return "?"

@@ -36,7 +36,7 @@ func (*Near) AFact() {}
 // isNear reports whether a package imports a client, also through other packages.
 func isNear(pass *analysis.Pass) bool {
 	for _, pkg := range pass.Pkg.Imports() {
-		if _, ok := libraryOf(pkg); ok || pass.ImportPackageFact(pkg, &Near{}) {
+		if _, ok := LibraryOf(pkg); ok || pass.ImportPackageFact(pkg, &Near{}) {
 			return true
 		}
 	}

@@ -49,8 +49,8 @@ var clients = []struct {
 // inPaths lists words: each path in clients has one of them.
 var inPaths = []string{"redi", "rueidis", "valkey", "radix"}
 
-// libraryOf returns the client library of a package.
-func libraryOf(pkg *types.Package) (Library, bool) {
+// LibraryOf returns the client library of a package.
+func LibraryOf(pkg *types.Package) (Library, bool) {
 	if pkg == nil {
 		return Library{}, false
 	}
@@ -117,14 +117,14 @@ func shapeOf(fn *types.Func) (Library, bool) {
 		return Library{Name: Redigo}, true
 	}
 	for v := range sig.Results().Variables() {
-		lib, name, ok := clientType(v.Type())
+		lib, name, ok := TypeOf(v.Type())
 		if ok && lib.Name == GoRedis && (name == "PubSub" || name == "Pipeliner" || isCmd(v.Type())) {
 			return lib, isOfClient(v.Type(), fn.Name())
 		}
 	}
 	for v := range sig.Params().Variables() {
 		if f, ok := v.Type().Underlying().(*types.Signature); ok && f.Params().Len() == 1 {
-			lib, name, ok := clientType(f.Params().At(0).Type())
+			lib, name, ok := TypeOf(f.Params().At(0).Type())
 			if ok && lib.Name == GoRedis && (name == "Tx" || name == "Pipeliner") {
 				return lib, isOfClient(f.Params().At(0).Type(), fn.Name())
 			}
@@ -136,7 +136,7 @@ func shapeOf(fn *types.Func) (Library, bool) {
 // isOfClient reports whether the clients in the package of a type have a method. MultiGet of the user's own interface
 // is not one of theirs, even if it returns their types.
 func isOfClient(t types.Type, method string) bool {
-	named := namedType(t)
+	named := Named(t)
 	if named == nil || named.Obj().Pkg() == nil {
 		return false
 	}
@@ -155,8 +155,8 @@ func isOfClient(t types.Type, method string) bool {
 	return !known
 }
 
-// namedType is a named type, or the named element of a pointer; else nil.
-func namedType(t types.Type) *types.Named {
+// Named is a named type, or the named element of a pointer; else nil.
+func Named(t types.Type) *types.Named {
 	t = types.Unalias(t)
 	if p, ok := t.(*types.Pointer); ok {
 		t = types.Unalias(p.Elem())
@@ -198,19 +198,19 @@ func (c *Call) onlyKnown() {
 	})
 }
 
-// clientType returns the library and the name of a named type, or of a pointer to one.
-func clientType(t types.Type) (Library, string, bool) {
-	named := namedType(t)
+// TypeOf returns the library and the name of a named type, or of a pointer to one.
+func TypeOf(t types.Type) (Library, string, bool) {
+	named := Named(t)
 	if named == nil {
 		return Library{}, "", false
 	}
-	lib, ok := libraryOf(named.Obj().Pkg())
+	lib, ok := LibraryOf(named.Obj().Pkg())
 	return lib, named.Obj().Name(), ok
 }
 
 // isCmd reports whether a type is a command of go-redis.
 func isCmd(t types.Type) bool {
-	_, name, ok := clientType(t)
+	_, name, ok := TypeOf(t)
 	return ok && strings.HasSuffix(name, "Cmd")
 }
 

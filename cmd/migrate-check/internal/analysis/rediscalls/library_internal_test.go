@@ -28,7 +28,7 @@ func TestLibraryOf(t *testing.T) {
 		"github.com/mediocregopher/radix/v3":                      {Radix, 3},
 		"github.com/mediocregopher/radix/v4":                      {Radix, 4},
 	} {
-		got, ok := libraryOf(types.NewPackage(path, "redis"))
+		got, ok := LibraryOf(types.NewPackage(path, "redis"))
 		assert.True(t, ok, path)
 		assert.Equal(t, want, got, path)
 	}
@@ -36,16 +36,16 @@ func TestLibraryOf(t *testing.T) {
 		"github.com/fsnotify/fsnotify", "go.etcd.io/etcd/client/v3", "k8s.io/client-go/tools/watch", "github.com/spf13/viper",
 		"database/sql", "example.com/my-go-redis-tools/v2", "example.com/redis", "github.com/armon/go-radix",
 	} {
-		_, ok := libraryOf(types.NewPackage(path, "redis"))
+		_, ok := LibraryOf(types.NewPackage(path, "redis"))
 		assert.False(t, ok, path)
 	}
 	fork := types.NewPackage("example.com/our/redis", "redis")
 	for _, name := range []string{"Tx", "Pipeliner", "StatusCmd", "UniversalClient"} {
-		_, ok := libraryOf(fork)
+		_, ok := LibraryOf(fork)
 		assert.False(t, ok, name)
 		fork.Scope().Insert(types.NewTypeName(0, fork, name, types.Typ[types.Int]))
 	}
-	got, ok := libraryOf(fork)
+	got, ok := LibraryOf(fork)
 	assert.True(t, ok)
 	assert.Equal(t, Library{GoRedis, 7}, got)
 }

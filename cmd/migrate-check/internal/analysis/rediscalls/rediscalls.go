@@ -82,7 +82,7 @@ type finder struct {
 	calls     []*Call
 	assigned  map[*types.Var]*uses
 	params    map[*types.Var]param
-	bodies    map[*types.Func]*ast.BlockStmt
+	decls     map[*types.Func]*ast.FuncDecl
 	visiting  map[*types.Var]bool  // in progress, against recursion
 	returning map[*types.Func]bool // in progress, against recursion
 	helpers   map[types.Object]*Sends
@@ -200,7 +200,7 @@ func (f *finder) callees(fun ast.Expr) (fns []*types.Func) {
 // resolve resolves a function of a client; nil if it sends no command.
 func (f *finder) resolve(n ast.Node, fn *types.Func, args []ast.Expr) (c *Call, news bool) {
 	fn = fn.Origin()
-	lib, ok := libraryOf(fn.Pkg())
+	lib, ok := LibraryOf(fn.Pkg())
 	if !ok {
 		if lib, ok = shapeOf(fn); !ok {
 			return nil, false
@@ -241,7 +241,7 @@ func (f *finder) typeOf(n ast.Node) string {
 	if selection == nil {
 		return ""
 	}
-	_, name, _ := clientType(selection.Recv())
+	_, name, _ := TypeOf(selection.Recv())
 	return name
 }
 

@@ -25,25 +25,31 @@ func (c *Call) Through(commands []string) string {
 	return fmt.Sprintf("%s through %s", strings.Join(commands, " or "), c.Name())
 }
 
-// Name is the called function, as in code: "(*redis.Client).Watch".
-func (c *Call) Name() string {
-	recv := c.Func.Signature().Recv()
+// Name is the name of the called function: see [NameOf].
+func (c *Call) Name() string { return NameOf(c.Func) }
+
+// NameOf formats a function for a message: "(*redis.Client).Watch".
+func NameOf(fn *types.Func) string {
+	recv := fn.Signature().Recv()
 	if recv == nil {
-		return c.Func.Pkg().Name() + "." + c.Func.Name()
+		return fn.Pkg().Name() + "." + fn.Name()
 	}
-	return "(" + types.TypeString(recv.Type(), (*types.Package).Name) + ")." + c.Func.Name()
+	return "(" + types.TypeString(recv.Type(), (*types.Package).Name) + ")." + fn.Name()
 }
 
-// Report reports a call. The rule is the diagnostic's category, and the end of its text. Behind
-// a slash, it may have a severity other than that of the rule. more may add to the diagnostic.
+// Report reports a call: see the function Report.
 func (c *Call) Report(pass *analysis.Pass, rule, text string, more ...func(*analysis.Diagnostic)) {
 	if _, called := c.Node.(*ast.CallExpr); !called {
 		text += "; it is taken as a value here, and called elsewhere"
 	}
+	Report(pass, c.Node, rule, text, more...)
+}
+
+// Report reports a place in the code. The rule is the diagnostic's category, and the end of its text. Behind
+// a slash, it may have a severity other than that of the rule. more may add to the diagnostic.
+func Report(pass *analysis.Pass, n ast.Node, rule, text string, more ...func(*analysis.Diagnostic)) {
 	id, _, _ := strings.Cut(rule, "/")
-	d := analysis.Diagnostic{
-		Pos: c.Node.Pos(), End: c.Node.End(), Category: rule, Message: text + " (" + id + ")",
-	}
+	d := analysis.Diagnostic{Pos: n.Pos(), End: n.End(), Category: rule, Message: text + " (" + id + ")"}
 	for _, add := range more {
 		add(&d)
 	}

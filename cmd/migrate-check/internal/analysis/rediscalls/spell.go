@@ -5,6 +5,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"maps"
 )
 
 // most limits the number of concatenated texts.
@@ -109,22 +110,13 @@ func (f *finder) spellResult(call *ast.CallExpr) (s spelling) {
 
 // body is the body of a function of this package; nil if there is none.
 func (f *finder) body(fn *types.Func) *ast.BlockStmt {
-	if fn.Pkg() != f.pass.Pkg {
-		return nil
+	if f.decls == nil {
+		f.decls = maps.Collect(Decls(f.pass))
 	}
-	if f.bodies == nil {
-		f.bodies = map[*types.Func]*ast.BlockStmt{}
-		for _, file := range f.pass.Files {
-			for _, decl := range file.Decls {
-				if decl, ok := decl.(*ast.FuncDecl); ok {
-					if fn, ok := f.pass.TypesInfo.Defs[decl.Name].(*types.Func); ok {
-						f.bodies[fn] = decl.Body
-					}
-				}
-			}
-		}
+	if decl := f.decls[fn]; decl != nil {
+		return decl.Body
 	}
-	return f.bodies[fn]
+	return nil
 }
 
 // spellVar returns the possible values of a text variable.

@@ -114,12 +114,11 @@ func (f *finder) collect(n ast.Node) bool {
 		}
 	case *ast.ValueSpec:
 		for i, name := range n.Names {
-			u := f.of(name)
 			switch {
 			case len(n.Values) == len(n.Names):
-				f.put(u, name, n.Values[i])
+				f.put(name, n.Values[i])
 			case len(n.Values) > 0:
-				u.open = true
+				f.of(name).open = true
 			}
 		}
 	case *ast.RangeStmt:
@@ -152,23 +151,27 @@ func (f *finder) assign(n *ast.AssignStmt, i int, left ast.Expr) {
 		}
 		return
 	}
-	u := f.of(left)
-	switch {
-	case len(n.Rhs) != len(n.Lhs) || n.Tok != token.ASSIGN && n.Tok != token.DEFINE:
-		u.open = true
-	default:
-		f.put(u, left, n.Rhs[i])
+	if len(n.Rhs) != len(n.Lhs) || n.Tok != token.ASSIGN && n.Tok != token.DEFINE {
+		f.of(left).open = true
+		return
+	}
+	f.put(left, n.Rhs[i])
+}
+
+// put notes the assignment of a value to an expression.
+func (f *finder) put(to, value ast.Expr) {
+	if v := f.variable(to); v != nil {
+		f.holds[ast.Unparen(value)] = v
+		f.putVar(v, value)
 	}
 }
 
-// put notes the assignment of a value.
-func (f *finder) put(u *uses, to, value ast.Expr) {
+// putVar notes the assignment of a value to a variable.
+func (f *finder) putVar(v *types.Var, value ast.Expr) {
+	u := f.ofVar(v)
 	u.values = append(u.values, value)
-	if v := f.variable(to); v != nil {
-		f.holds[ast.Unparen(value)] = v
-		if literal, ok := ast.Unparen(value).(*ast.FuncLit); ok {
-			f.given(v, literal.Type)
-		}
+	if literal, ok := ast.Unparen(value).(*ast.FuncLit); ok {
+		f.given(v, literal.Type)
 	}
 }
 
@@ -188,14 +191,8 @@ func (f *finder) passed(n *ast.CallExpr) {
 	}
 	params := fn.Origin().Signature().Params()
 	for i := range min(params.Len(), len(n.Args)) {
-		v := params.At(i)
-		if _, ok := v.Type().Underlying().(*types.Signature); !ok {
-			continue
-		}
-		u := f.ofVar(v)
-		u.values = append(u.values, n.Args[i])
-		if literal, ok := ast.Unparen(n.Args[i]).(*ast.FuncLit); ok {
-			f.given(v, literal.Type)
+		if _, ok := params.At(i).Type().Underlying().(*types.Signature); ok {
+			f.putVar(params.At(i), n.Args[i])
 		}
 	}
 }
@@ -239,16 +236,9 @@ func (f *finder) fields(n *ast.CompositeLit) {
 	}
 	for i, element := range n.Elts {
 		if pair, ok := element.(*ast.KeyValueExpr); ok {
-			f.put(f.of(pair.Key), pair.Key, pair.Value)
-			continue
-		}
-		if i < fields.NumFields() {
-			v := fields.Field(i).Origin()
-			u := f.ofVar(v)
-			u.values = append(u.values, element)
-			if literal, ok := ast.Unparen(element).(*ast.FuncLit); ok {
-				f.given(v, literal.Type)
-			}
+			f.put(pair.Key, pair.Value)
+		} else if i < fields.NumFields() {
+			f.putVar(fields.Field(i).Origin(), element)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/symbolic"
 )
 
 // silent are the functions of the standard library that neither block nor reach outside the process, by package: all of
@@ -82,7 +84,7 @@ func (u *update) quiet(call *ast.CallExpr, body ast.Node, deep int) error {
 			return nil
 		}
 	}
-	fn := u.callee(call)
+	fn := symbolic.Callee(u.info, call)
 	switch {
 	case fn == nil:
 		return unproven

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/tools/go/types/typeutil"
-
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/symbolic"
 )
 
 // depth limits how many calls deep a function of the package is followed.
@@ -21,12 +20,6 @@ func (s *source) object(e ast.Expr) types.Object {
 		return s.info.ObjectOf(id)
 	}
 	return nil
-}
-
-// callee returns the function or method that a call names; nil if only the run decides.
-func (s *source) callee(call *ast.CallExpr) *types.Func {
-	fn, _ := typeutil.Callee(s.info, call).(*types.Func)
-	return fn
 }
 
 // method splits a call into its receiver and the name of the method; nil if it has none.
@@ -207,7 +200,7 @@ func (s *source) plainCall(call *ast.CallExpr, deep int) bool {
 	if b, ok := s.object(call.Fun).(*types.Builtin); ok {
 		return b.Name() == "len"
 	}
-	fn := s.callee(call)
+	fn := symbolic.Callee(s.info, call)
 	if fn == nil || fn.Pkg() == nil {
 		return false
 	}
@@ -239,11 +232,9 @@ func (s *source) plainCall(call *ast.CallExpr, deep int) bool {
 
 // declOf finds the declaration of a function of this package; nil if there is none with a body.
 func (s *source) declOf(fn *types.Func) *ast.FuncDecl {
-	for _, file := range s.pass.Files {
-		for _, d := range file.Decls {
-			if decl, ok := d.(*ast.FuncDecl); ok && decl.Body != nil && s.info.Defs[decl.Name] == fn.Origin() {
-				return decl
-			}
+	for declared, decl := range rediscalls.Decls(s.pass) {
+		if declared == fn.Origin() && decl.Body != nil {
+			return decl
 		}
 	}
 	return nil
@@ -251,11 +242,7 @@ func (s *source) declOf(fn *types.Func) *ast.FuncDecl {
 
 // typeName returns the name of a type of a package, or of the type it points to; "" for a type of another package.
 func typeName(t types.Type, pkg *types.Package) string {
-	t = types.Unalias(t)
-	if p, ok := t.(*types.Pointer); ok {
-		t = types.Unalias(p.Elem())
-	}
-	if named, ok := t.(*types.Named); ok && named.Obj().Pkg() == pkg {
+	if named := rediscalls.Named(t); named != nil && named.Obj().Pkg() == pkg {
 		return named.Obj().Name()
 	}
 	return ""

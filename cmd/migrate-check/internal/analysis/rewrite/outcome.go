@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"go/types"
 	"strings"
+
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/symbolic"
 )
 
 // assumption is the state of an error variable.
@@ -76,7 +78,7 @@ func (w *watch) holds(cond ast.Expr, err types.Object, a assumption) (yes, known
 			return (a == absent) == (e.Op == token.EQL), true
 		}
 	case *ast.CallExpr:
-		fn := w.callee(e)
+		fn := symbolic.Callee(w.info, e)
 		is := fn != nil && fn.FullName() == "errors.Is" && w.object(e.Args[0]) == err && w.isName(e.Args[1], w.redis, "Nil")
 		return is && a == absent, is
 	}
@@ -96,7 +98,7 @@ func (w *watch) wraps(ret *ast.ReturnStmt, err types.Object) bool {
 		return false
 	}
 	last := len(call.Args) - 1
-	fn, format := w.callee(call), w.info.Types[call.Args[0]].Value
+	fn, format := symbolic.Callee(w.info, call), w.info.Types[call.Args[0]].Value
 	if fn == nil || fn.FullName() != "fmt.Errorf" || format == nil || w.object(call.Args[last]) != err {
 		return false
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/symbolic"
 )
 
 const todo = `return cur, errors.New("TODO: return what is stored")`
@@ -83,7 +84,7 @@ func (w *watch) updateOf(key ast.Expr, store, ctx string) string {
 // commandsOf lists the commands of the function on a key, by the transaction or a pipeline of it.
 func (w *watch) commandsOf(key ast.Expr) (all []txUse) {
 	for call := range rediscalls.Each[*ast.CallExpr](w.fn.Body) {
-		if fn := w.callee(call); len(call.Args) >= 2 && w.same(key, call.Args[1]) && fn != nil && fn.Pkg() == w.redis {
+		if fn := symbolic.Callee(w.info, call); len(call.Args) >= 2 && w.same(key, call.Args[1]) && fn != nil && fn.Pkg() == w.redis {
 			all = append(all, txUse{fn.Name(), call})
 		}
 	}

@@ -63,7 +63,7 @@ func (e *Evaluator) builder(fn *types.Func) *Builder {
 func (e *Evaluator) summarize(fn *types.Func) *Builder {
 	decl := e.decls[fn]
 	sig := fn.Signature()
-	if decl == nil || decl.Body == nil || sig.Results().Len() != 1 || !isText(sig.Results().At(0).Type()) {
+	if decl == nil || decl.Body == nil || sig.Results().Len() != 1 || !IsText(sig.Results().At(0).Type()) {
 		return nil
 	}
 	result := returned(decl.Body)

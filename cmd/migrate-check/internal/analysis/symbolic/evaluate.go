@@ -42,7 +42,7 @@ func (e *Evaluator) Eval(x ast.Expr) Value {
 	}
 	switch x := x.(type) {
 	case *ast.BinaryExpr:
-		if x.Op == token.ADD && isText(e.typeOf(x)) {
+		if x.Op == token.ADD && IsText(e.typeOf(x)) {
 			return Concat(e.Eval(x.X), e.Eval(x.Y))
 		}
 	case *ast.Ident:
@@ -68,7 +68,7 @@ func (e *Evaluator) variable(x ast.Expr, v *types.Var) Value {
 	}
 	symbol := Value{{Root: v, Label: v.Name(), Plain: plain(v.Type())}}
 	e.values[v] = symbol // against recursion
-	if value == nil || !isText(v.Type()) || v.Exported() && v.Parent() == e.pass.Pkg.Scope() {
+	if value == nil || !IsText(v.Type()) || v.Exported() && v.Parent() == e.pass.Pkg.Scope() {
 		return symbol // another package may assign to it
 	}
 	given := e.Eval(value)
@@ -125,7 +125,7 @@ func (e *Evaluator) place(x ast.Expr) (root *types.Var, path string, ok bool) {
 // call evaluates a call.
 func (e *Evaluator) call(x *ast.CallExpr) (Value, bool) {
 	if t, conversion := e.pass.TypesInfo.Types[x.Fun]; conversion && t.IsType() {
-		if len(x.Args) == 1 && isText(t.Type) && isText(e.typeOf(x.Args[0])) {
+		if len(x.Args) == 1 && IsText(t.Type) && IsText(e.typeOf(x.Args[0])) {
 			return e.Eval(x.Args[0]), true
 		}
 		return nil, false
@@ -259,7 +259,11 @@ func (e *Evaluator) Int(x ast.Expr) (n int64, known bool) {
 	return constant.Int64Val(c)
 }
 
-func isText(t types.Type) bool {
+// IsText reports whether a type is a kind of string.
+func IsText(t types.Type) bool {
+	if t == nil {
+		return false
+	}
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && b.Info()&types.IsString != 0
 }

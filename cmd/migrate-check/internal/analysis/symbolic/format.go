@@ -65,7 +65,7 @@ func (e *Evaluator) format(x ast.Expr, verb string) Value {
 	}
 	plainVerb := verb == "s" || verb == "v"
 	switch {
-	case plainVerb && !speaks && isText(t):
+	case plainVerb && !speaks && IsText(t):
 		return e.Eval(x)
 	case plainVerb && speaks:
 		return e.object(x, ".String()", types.ExprString(x), false)
@@ -76,7 +76,7 @@ func (e *Evaluator) format(x ast.Expr, verb string) Value {
 	// The digits of a number, without its String method.
 	digits := strings.ContainsRune("dxXob", rune(letter)) && whole
 	word := !speaks && plain(t) && letter == 'v'
-	if isText(t) {
+	if IsText(t) {
 		return e.Eval(x).through("#"+verb, types.ExprString(x), false)
 	}
 	return e.object(x, "#"+verb, types.ExprString(x), digits || word)

@@ -145,7 +145,7 @@ func common(a, b Value) (same Value) {
 
 // Explain gives the reason for the Proof of two keys.
 func Explain(p *proxycompat.Profile, a, b Value) string {
-	keys := fmt.Sprintf("keys %s and %s", brief(a), brief(b))
+	keys := fmt.Sprintf("keys %s and %s", a.Brief(60), b.Brief(60))
 	r := ruleOf(p)
 	x, y := r.hashed(a), r.hashed(b)
 	switch Compare(p, a, b) {
@@ -167,9 +167,8 @@ func Explain(p *proxycompat.Profile, a, b Value) string {
 	return keys + " share no hash tag"
 }
 
-// brief shortens a value for a message.
-func brief(v Value) string {
-	const limit = 60
+// Brief formats a value in at most limit characters and an ellipsis.
+func (v Value) Brief(limit int) string {
 	s := []rune(v.String())
 	if len(s) > limit {
 		return string(s[:limit]) + "…"

@@ -2,8 +2,8 @@ package symbolic
 
 import (
 	_ "embed"
-	"go/ast"
 	"go/types"
+	"maps"
 	"reflect"
 
 	"golang.org/x/tools/go/analysis"
@@ -30,20 +30,9 @@ func Of(pass *analysis.Pass) *Evaluator { return pass.ResultOf[Analyzer].(*Evalu
 func run(pass *analysis.Pass) (any, error) {
 	e := &Evaluator{
 		pass: pass, history: newHistory(pass.TypesInfo, pass.Files),
-		values: map[*types.Var]Value{}, builders: map[*types.Func]*Builder{}, decls: map[*types.Func]*ast.FuncDecl{},
+		values: map[*types.Var]Value{}, builders: map[*types.Func]*Builder{}, decls: maps.Collect(rediscalls.Decls(pass)),
 	}
-	var order []*types.Func
-	for _, file := range pass.Files {
-		for _, decl := range file.Decls {
-			if decl, ok := decl.(*ast.FuncDecl); ok {
-				if fn, ok := pass.TypesInfo.Defs[decl.Name].(*types.Func); ok {
-					e.decls[fn] = decl
-					order = append(order, fn)
-				}
-			}
-		}
-	}
-	for _, fn := range order {
+	for fn := range rediscalls.Decls(pass) {
 		if b := e.builder(fn); b != nil {
 			pass.ExportObjectFact(fn, b)
 		}
