@@ -89,29 +89,3 @@ func less(a, b edge) int {
 	}
 	return cmp.Compare(a.to.String(), b.to.String()) // last, because String builds the text each time
 }
-
-// item is a function in the queue, which is first in, first out for equal costs.
-type item struct {
-	fn    *ssa.Function
-	cost  int
-	order int
-}
-
-type queue []item
-
-func (q *queue) Len() int { return len(*q) }
-
-func (q *queue) Less(i, j int) bool {
-	a, b := (*q)[i], (*q)[j]
-	return a.cost < b.cost || a.cost == b.cost && a.order < b.order
-}
-
-func (q *queue) Swap(i, j int) { (*q)[i], (*q)[j] = (*q)[j], (*q)[i] }
-
-func (q *queue) Push(x any) { *q = append(*q, x.(item)) }
-
-func (q *queue) Pop() any {
-	last := (*q)[len(*q)-1]
-	*q = (*q)[:len(*q)-1]
-	return last
-}

@@ -15,7 +15,6 @@
 package reach
 
 import (
-	"container/heap"
 	"go/ast"
 	"go/token"
 	"maps"
@@ -181,30 +180,31 @@ func mentioned(fn *ssa.Function, methods methodSets) (out []edge) {
 
 // shortest finds the shortest paths from some functions to all others by Dijkstra's algorithm.
 func shortest(roots []*ssa.Function, edges map[*ssa.Function][]edge) map[*ssa.Function]step {
-	to := map[*ssa.Function]step{}
-	queue := &queue{}
+	to, queue := map[*ssa.Function]step{}, map[int][]*ssa.Function{} // queue has the functions of each cost, first in, first out
 	for _, root := range roots {
 		if root != nil {
 			to[root] = step{}
-			heap.Push(queue, item{fn: root, order: queue.Len()})
+			queue[0] = append(queue[0], root)
 		}
 	}
 	done := map[*ssa.Function]bool{}
-	for order := queue.Len(); queue.Len() > 0; {
-		next := heap.Pop(queue).(item)
-		if done[next.fn] {
-			continue
-		}
-		done[next.fn] = true
-		for _, e := range edges[next.fn] {
-			cost := next.cost + e.cost
-			if known, ok := to[e.to]; ok && known.cost <= cost {
+	for len(queue) > 0 {
+		least := slices.Min(slices.Collect(maps.Keys(queue)))
+		for _, fn := range queue[least] {
+			if done[fn] {
 				continue
 			}
-			to[e.to] = step{cost, next.fn, e.pos}
-			heap.Push(queue, item{e.to, cost, order})
-			order++
+			done[fn] = true
+			for _, e := range edges[fn] {
+				cost := least + e.cost
+				if known, ok := to[e.to]; ok && known.cost <= cost {
+					continue
+				}
+				to[e.to] = step{cost, fn, e.pos}
+				queue[cost] = append(queue[cost], e.to)
+			}
 		}
+		delete(queue, least)
 	}
 	return to
 }
