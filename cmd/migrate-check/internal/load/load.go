@@ -131,7 +131,7 @@ func Load(ctx context.Context, cfg Config) (*Program, error) {
 	base.Mode = packages.LoadSyntax | packages.NeedModule
 	base.ParseFile = parseFile
 	if cfg.Tests {
-		p.Later = &Later{base, tested, p.Asked, p.Modules, p.Root, p.causes}
+		p.Later = &Later{base, tested, Program{Asked: p.Asked, Modules: p.Modules, Root: p.Root, causes: p.causes}}
 	}
 	base.Tests = false
 	if err := p.load(base, patterns); err != nil {

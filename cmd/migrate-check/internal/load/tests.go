@@ -13,10 +13,7 @@ import (
 type Later struct {
 	how      packages.Config
 	patterns []string
-	asked    map[string]bool
-	modules  []string
-	root     string
-	causes   map[string]string
+	program  Program // without packages
 }
 
 // Bodies is a set of functions, by file and by the offset of the name.
@@ -34,10 +31,9 @@ func (b Bodies) Add(fset *token.FileSet, name token.Pos) {
 // Tests loads the tests with the tested packages. Of the latter, only the functions in keep have a
 // body, as the helpers by which a test sends commands.
 func (l *Later) Tests(keep Bodies) (*Program, error) {
-	p := &Program{Asked: l.asked, Modules: l.modules, Root: l.root, causes: l.causes}
-	how := l.how
+	p, how := l.program, l.how
 	how.ParseFile = keep.parse
-	return p, p.load(how, slices.Clone(l.patterns))
+	return &p, p.load(how, slices.Clone(l.patterns))
 }
 
 // parse parses a file, and drops the bodies that are not in keep.
