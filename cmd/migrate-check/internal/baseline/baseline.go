@@ -40,13 +40,13 @@ type Entry struct {
 	Message     string `json:"message"`
 }
 
-// Fingerprint sets the fingerprints of sorted findings. statements has the normalized statement of each.
-func Fingerprint(all []finding.Finding, statements []string) {
+// Fingerprint sets the fingerprints of sorted findings.
+func Fingerprint(all []finding.Finding) {
 	seen := map[string]int{}
 	for i := range all {
 		f := &all[i]
 		where := cmp.Or(f.Package, f.Path)
-		key := strings.Join([]string{f.Rule, where, f.Func, statements[i]}, "\x00")
+		key := strings.Join([]string{f.Rule, where, f.Func, f.Statement}, "\x00")
 		n := seen[key]
 		seen[key]++
 		sum := sha256.Sum256([]byte(key + "\x00" + strconv.Itoa(n)))

@@ -167,11 +167,10 @@ func Apply(all []finding.Finding, directives []*Directive, looked func(id string
 		default:
 			continue
 		}
+		at := d.Place
+		at.Message = "the directive " + why + " (" + Rule + ")"
 		more = append(more, finding.Finding{
-			Rule: Rule, Severity: rules.Warning, Confidence: finding.High, Place: finding.Place{
-				Path: d.Place.Path, Line: d.Place.Line, Column: d.Place.Column,
-				Message: "the directive " + why + " (" + Rule + ")",
-			},
+			Rule: Rule, Severity: rules.Warning, Confidence: finding.High, Place: at, Statement: at.Message,
 		})
 	}
 	return more

@@ -55,9 +55,8 @@ func ofTests(file string) bool { return strings.HasSuffix(file, "_test.go") }
 // located is a finding before its call path is known.
 type located struct {
 	finding.Finding
-	statement string
-	pkg       *packages.Package
-	path      []ast.Node // the syntax around it, innermost first
+	pkg  *packages.Package
+	path []ast.Node // the syntax around it, innermost first
 }
 
 // diagnostic makes a finding of a diagnostic, unless the configuration excludes it.
@@ -116,7 +115,8 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) (l locate
 	if len(d.SuggestedFixes) > 0 && !f.Has(finding.Generated) && !pkg.IllTyped {
 		f.Fix = b.fix(pkg.Fset, d.SuggestedFixes[0])
 	}
-	return located{f, statement(pkg, path, d.Pos, d.End), pkg, path}, true
+	f.Statement = statement(pkg, path, d.Pos, d.End)
+	return located{f, pkg, path}, true
 }
 
 // selected is the position of the method's name, where readers look for a call over
@@ -147,7 +147,7 @@ func (b *build) reached(l located) {
 	if l.Has(finding.Dependent) && b.cfg.Scope == Deps && l.Reach == string(reach.None) {
 		return
 	}
-	b.keep(l.Finding, l.statement)
+	b.keep(l.Finding)
 }
 
 func (b *build) way(l *located) {

@@ -167,12 +167,11 @@ type merger struct {
 	cfg        Config
 	root       string
 	passed     []finding.Unseen
-	others     []string              // the folders of nested modules outside of the check
-	members    map[string]bool       // the folders of the modules of the check
-	files      int                   // searched files of other languages
-	found      map[finding.Place]int // the index in all, by place, rule and message
+	others     []string               // the folders of nested modules outside of the check
+	members    map[string]bool        // the folders of the modules of the check
+	files      int                    // searched files of other languages
+	found      map[finding.Place]bool // by place, rule and message
 	all        []finding.Finding
-	statements []string
 	directives map[finding.Place]*directive.Directive
 	packages   map[string]bool
 	broken     map[string]load.Broken
@@ -185,7 +184,7 @@ type merger struct {
 
 func newMerger(cfg Config) *merger {
 	return &merger{
-		cfg: cfg, found: map[finding.Place]int{}, directives: map[finding.Place]*directive.Directive{},
+		cfg: cfg, found: map[finding.Place]bool{}, directives: map[finding.Place]*directive.Directive{},
 		members: map[string]bool{}, packages: map[string]bool{}, broken: map[string]load.Broken{}, built: map[string]bool{},
 		notBuilt: map[string]string{}, failed: map[string]finding.Unseen{},
 	}
@@ -251,41 +250,26 @@ func (m *merger) add(program *load.Program, graph *checker.Graph, tests bool) {
 }
 
 // keep adds a finding, unless another build has it.
-func (m *merger) keep(f finding.Finding, statement string) {
+func (m *merger) keep(f finding.Finding) {
 	key := f.Place
 	key.Message = f.Rule + f.Message
-	if _, known := m.found[key]; known {
-		return
+	if !m.found[key] {
+		m.found[key] = true
+		m.all = append(m.all, f)
 	}
-	m.found[key] = len(m.all)
-	m.all = append(m.all, f)
-	m.statements = append(m.statements, statement)
 }
 
 // report builds the report.
 func (m *merger) report(unseen []finding.Unseen) *finding.Report {
-	order := make([]int, len(m.all))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return finding.Compare(&m.all[a], &m.all[b]) })
-	sorted, statements := make([]finding.Finding, len(order)), make([]string, len(order))
-	for i, at := range order {
-		sorted[i], statements[i] = m.all[at], m.statements[at]
-	}
-	baseline.Fingerprint(sorted, statements)
-	more := directive.Apply(sorted, slices.Collect(maps.Values(m.directives)), m.cfg.Rules, m.cfg.Today)
-	finding.Sort(more)
-	statements = statements[:0]
-	for _, f := range more {
-		statements = append(statements, f.Message)
-	}
-	baseline.Fingerprint(more, statements)
+	all := m.all
+	finding.Sort(all)
+	more := directive.Apply(all, slices.Collect(maps.Values(m.directives)), m.cfg.Rules, m.cfg.Today)
 	if m.cfg.Rules == nil || m.cfg.Rules(directive.Rule) {
-		sorted = append(sorted, more...)
+		all = append(all, more...)
+		finding.Sort(all)
 	}
-	finding.Sort(sorted)
-	r := &finding.Report{Findings: sorted, Root: m.root, Lost: m.lost}
+	baseline.Fingerprint(all)
+	r := &finding.Report{Findings: all, Root: m.root, Lost: m.lost}
 	r.Summary.Packages = len(m.packages)
 	r.Summary.Unseen = unseen
 	r.Summary.Files = m.files

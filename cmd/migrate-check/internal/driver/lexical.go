@@ -109,7 +109,8 @@ func (m *merger) keepLexical(f finding.Finding) {
 		return
 	}
 	f.Uncounted = f.Uncounted || !m.cfg.LowCounts || f.Has(finding.Test) && m.cfg.Tests == TestsWarn
-	m.keep(f, f.Message)
+	f.Statement = f.Message
+	m.keep(f)
 }
 
 // isTest reports whether a path is that of a test, by the conventions of the languages.

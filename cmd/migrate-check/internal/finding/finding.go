@@ -61,6 +61,8 @@ type Finding struct {
 	// Uncounted marks a finding that is only shown: in a test, unless tests count.
 	Uncounted bool `json:"uncounted,omitempty"`
 
+	// Statement is the normalized code of the finding, for the fingerprint.
+	Statement string `json:"-"`
 	// Fingerprint does not depend on line numbers: see package baseline.
 	Fingerprint string       `json:"fingerprint,omitempty"`
 	Suppressed  *Suppression `json:"suppressed,omitempty"`
@@ -108,15 +110,12 @@ func (f *Finding) Counts() bool {
 	return f.Suppressed == nil && f.Severity != rules.Note && !f.Uncounted
 }
 
-// Sort sorts by place.
+// Sort sorts by place, and then by rule.
 func Sort(all []Finding) {
-	slices.SortStableFunc(all, func(a, b Finding) int { return Compare(&a, &b) })
-}
-
-// Compare is the order by place, and then by rule.
-func Compare(a, b *Finding) int {
-	return cmp.Or(
-		cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
-		cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message),
-	)
+	slices.SortStableFunc(all, func(a, b Finding) int {
+		return cmp.Or(
+			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
+			cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message),
+		)
+	})
 }
