@@ -7,26 +7,19 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 )
 
-// Comment is a comment of another language, or of a Go file that was not type-checked.
-type Comment struct {
-	Text  string // with its signs: "# migratecheck:ignore MC202 reason"
-	Place finding.Place
-	Line  int // the line of a directive in it
-	// Unsure marks a place where only some rules apply: a directive that ignores nothing is no finding there.
-	Unsure bool
-}
-
 // marks matches the beginning of a comment in any language.
 var marks = regexp.MustCompile(`^(?://+|#+|--(?:\[=*\[)?|/\*+)`)
 
-// InComment returns the directive that a comment is, or nil. Only migratecheck:ignore is one:
-// the others are those of Go's linters.
-func InComment(c Comment) *Directive {
-	mark := marks.FindString(c.Text)
+// InComment returns the directive of a comment in another language, or in a Go file that was not type-checked; nil if it
+// is none. The text has its signs: "# migratecheck:ignore MC202 reason". The directive applies to a line. Only
+// migratecheck:ignore is one: the others are those of Go's linters. If unsure is set, a directive that ignores nothing is
+// no finding, because only some rules apply there.
+func InComment(text string, at finding.Place, line int, unsure bool) *Directive {
+	mark := marks.FindString(text)
 	if mark == "" {
 		return nil
 	}
-	body := strings.TrimSpace(c.Text[len(mark):])
+	body := strings.TrimSpace(text[len(mark):])
 	if !strings.HasPrefix(body, "migratecheck:ignore") {
 		return nil
 	}
@@ -36,7 +29,7 @@ func InComment(c Comment) *Directive {
 	body, _, _ = strings.Cut(body, "\n")
 	d := parse("//" + strings.TrimSpace(body))
 	if d != nil {
-		d.Place, d.Line, d.unsure = c.Place, c.Line, c.Unsure
+		d.Place, d.Line, d.unsure = at, line, unsure
 	}
 	return d
 }

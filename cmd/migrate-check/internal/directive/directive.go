@@ -40,7 +40,7 @@ type Directive struct {
 	Line   int    // the line that it applies to
 	wrong  string // the mistake in it
 	used   bool
-	unsure bool // as Comment.Unsure
+	unsure bool // as in InComment
 }
 
 var (

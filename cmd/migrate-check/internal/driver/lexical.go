@@ -82,7 +82,8 @@ func (m *merger) scanOthers(ctx context.Context) error {
 			m.keepLexical(moved(f, prefix))
 		}
 		for _, p := range passed {
-			m.passed = append(m.passed, finding.Unseen{Path: path.Join(prefix, p.Path), Reason: p.Reason})
+			p.Path = path.Join(prefix, p.Path)
+			m.passed = append(m.passed, p)
 		}
 	}
 	return errs

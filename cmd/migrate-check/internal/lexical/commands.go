@@ -38,18 +38,15 @@ var dressed = map[string]string{
 	"GETALLKEYS":     "KEYS", "GETKEYSBYPATTERN": "SCAN", "BLOCKINGDEQUEUEITEMFROMLIST": "BLPOP",
 	"BLOCKINGREMOVESTARTFROMLIST": "BLPOP", "BLOCKINGPOPITEMFROMLIST": "BRPOP", "BLOCKINGPOPANDPUSHITEMBETWEENLISTS": "BRPOPLPUSH",
 	"BLOCKINGDEQUEUEITEMFROMLISTS": "BLPOP", "GETRANDOMKEY": "RANDOMKEY", "LOADLUASCRIPT": "SCRIPT", "MULTISETIFABSENT": "MSETNX",
-	"FLUSH": "", "LATENCYDOCTOR": "LATENCY", "CLUSTERINFO": "CLUSTER", "CLUSTERNODES": "CLUSTER", "CLUSTERSLOTS": "CLUSTER",
+	"LATENCYDOCTOR": "LATENCY", "CLUSTERINFO": "CLUSTER", "CLUSTERNODES": "CLUSTER", "CLUSTERSLOTS": "CLUSTER",
 }
 
 // commandOf returns the command that a method sends.
 func commandOf(method string, traced bool) (string, bool) {
 	name := fold(bare(method))
-	if command, ok := dressed[name]; ok {
-		return command, command != ""
-	}
 	for _, ending := range []string{"", "ASYNC", "BUFFER"} {
 		short := strings.TrimSuffix(name, ending)
-		if command, ok := dressed[short]; ok && command != "" {
+		if command, ok := dressed[short]; ok {
 			return command, true
 		}
 		if methods[short] || traced && isData(short) {

@@ -46,11 +46,10 @@ var effects = map[role]map[string]effect{
 		"TRANSACTION":      {do: transaction, yields: tx},
 		"EXEC DISCARD":     {do: finish},
 		"WATCH WATCHASYNC": {sends: "WATCH", yields: client, to: other},
-		"CONVERTANDSEND PUBLISHMESSAGE PUBLISHMESSAGEASYNC":                                                            {sends: "PUBLISH"},
-		"LISTENTOCHANNEL LISTENTO SUBSCRIBELIST SUBSCRIBETOCHANNELS SUBSCRIBETOCHANNELSASYNC PUBSUBLOOP PUBSUBCONTEXT": {do: subscribe("SUBSCRIBE")},
-		"LISTENTOPATTERN SUBSCRIBETOCHANNELSMATCHING":                                                                  {do: subscribe("PSUBSCRIBE")},
-		"SUBSCRIBE SUBSCRIBEASYNC SUBSCRIBEWITHTIMEOUT":                                                                {do: subscribe("SUBSCRIBE")},
-		"PSUBSCRIBE PSUBSCRIBEASYNC PSUBSCRIBEWITHTIMEOUT":                                                             {do: subscribe("PSUBSCRIBE")},
+		"CONVERTANDSEND PUBLISHMESSAGE PUBLISHMESSAGEASYNC": {sends: "PUBLISH"},
+		"SUBSCRIBE SUBSCRIBEASYNC SUBSCRIBEWITHTIMEOUT LISTENTOCHANNEL LISTENTO SUBSCRIBELIST SUBSCRIBETOCHANNELS " +
+			"SUBSCRIBETOCHANNELSASYNC PUBSUBLOOP PUBSUBCONTEXT": {do: subscribe("SUBSCRIBE")},
+		"PSUBSCRIBE PSUBSCRIBEASYNC PSUBSCRIBEWITHTIMEOUT LISTENTOPATTERN SUBSCRIBETOCHANNELSMATCHING": {do: subscribe("PSUBSCRIBE")},
 		"SSUBSCRIBE": {do: subscribe("SSUBSCRIBE")},
 		"SENDCOMMAND SENDBLOCKINGCOMMAND EXECUTECOMMAND RAWCOMMAND EXECUTERAW CALL CALLV CALLONCE CALLBUFFER BLOCKINGCALL BLOCKINGCALLV " +
 			"SENDCOMMANDASYNC INTERNALSENDCOMMAND DISPATCH CUSTOM EXECUTETYPED EXECUTEPUBSUB COMMAND ARBITRARY CMD FLATCMD DO DOCONTEXT " +
@@ -59,8 +58,7 @@ var effects = map[role]map[string]effect{
 		"XREAD XREADGROUP XREADASMAP XREADGROUPASMAP": {do: stream},
 		"EVAL EVALBUFFER":                             {do: eval},
 		"DEFINECOMMAND":                               {do: defineCommand},
-		"SELECT":                                      {do: selectDB},
-		"GETDATABASE":                                 {do: selectDB},
+		"SELECT GETDATABASE":                          {do: selectDB},
 		"SETENABLETRANSACTIONSUPPORT":                 {do: transactionSupport},
 		"TIME SAVE":                                   {do: noArguments},
 		"REGISTERSCRIPT":                              {sends: "EVALSHA"},

@@ -40,10 +40,8 @@ func Directives(path string, src []byte) (all []*directive.Directive) {
 			for goal = last + 1; noted[goal] && !code[goal]; goal++ {
 			}
 		}
-		d := directive.InComment(directive.Comment{
-			Text: text[n.from:n.to], Place: finding.Place{Path: path, Line: line, Column: column}, Line: goal, Unsure: lang == Go,
-		})
-		if d != nil {
+		at := finding.Place{Path: path, Line: line, Column: column}
+		if d := directive.InComment(text[n.from:n.to], at, goal, lang == Go); d != nil {
 			all = append(all, d)
 		}
 	}

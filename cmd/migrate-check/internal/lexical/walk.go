@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/directive"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
@@ -24,12 +25,6 @@ type Options struct {
 	Directive func(*directive.Directive)
 	// Files, if it is given, gets how many files are looked at added.
 	Files *int
-}
-
-// Skipped is a file or folder that was not looked at.
-type Skipped struct {
-	Path   string
-	Reason string
 }
 
 // maxSize limits the size of a file, in bytes.
@@ -47,7 +42,7 @@ var passedBy = map[string]string{
 // Walk searches all files below the root of fsys, and returns the findings and the skipped files,
 // ordered by path. Paths have slashes and begin at the root. If ctx ends, Walk returns its error
 // and the findings so far.
-func Walk(ctx context.Context, fsys fs.FS, opts Options) ([]finding.Finding, []Skipped, error) {
+func Walk(ctx context.Context, fsys fs.FS, opts Options) ([]finding.Finding, []finding.Unseen, error) {
 	if opts.Profile == nil {
 		opts.Profile = proxycompat.Codis32()
 	}
@@ -62,24 +57,15 @@ func Walk(ctx context.Context, fsys fs.FS, opts Options) ([]finding.Finding, []S
 		*opts.Files += len(files)
 	}
 	results := make([]result, len(files))
-	next := make(chan int)
+	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
 		workers.Go(func() {
-			for i := range next {
+			for i := next.Add(1) - 1; int(i) < len(files) && ctx.Err() == nil; i = next.Add(1) - 1 {
 				results[i] = look(fsys, files[i], opts)
 			}
 		})
 	}
-feed:
-	for i := range files {
-		select {
-		case next <- i:
-		case <-ctx.Done():
-			break feed
-		}
-	}
-	close(next)
 	workers.Wait()
 	var all []finding.Finding
 	for _, r := range results {
@@ -90,19 +76,19 @@ feed:
 		skipped = append(skipped, r.skipped...)
 	}
 	finding.Sort(all)
-	slices.SortFunc(skipped, func(a, b Skipped) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(skipped, func(a, b finding.Unseen) int { return strings.Compare(a.Path, b.Path) })
 	return all, skipped, ctx.Err()
 }
 
 type result struct {
 	found      []finding.Finding
 	directives []*directive.Directive
-	skipped    []Skipped
+	skipped    []finding.Unseen
 }
 
 // list tells which files are to be looked at.
-func list(ctx context.Context, fsys fs.FS, opts Options) (files []string, skipped []Skipped, err error) {
-	pass := func(path, reason string) { skipped = append(skipped, Skipped{Path: path, Reason: reason}) }
+func list(ctx context.Context, fsys fs.FS, opts Options) (files []string, skipped []finding.Unseen, err error) {
+	pass := func(path, reason string) { skipped = append(skipped, finding.Unseen{Path: path, Reason: reason}) }
 	err = fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -155,13 +141,13 @@ func look(fsys fs.FS, name string, opts Options) result {
 	src, err := fs.ReadFile(fsys, name)
 	switch {
 	case err != nil:
-		return result{skipped: []Skipped{{Path: name, Reason: reasonOf(err)}}}
+		return result{skipped: []finding.Unseen{{Path: name, Reason: reasonOf(err)}}}
 	case len(src) > maxSize: // it has grown
-		return result{skipped: []Skipped{{Path: name, Reason: "too large"}}}
+		return result{skipped: []finding.Unseen{{Path: name, Reason: "too large"}}}
 	case bytes.IndexByte(src[:min(len(src), 8000)], 0) >= 0:
-		return result{skipped: []Skipped{{Path: name, Reason: "not text"}}}
+		return result{skipped: []finding.Unseen{{Path: name, Reason: "not text"}}}
 	case minified(src):
-		return result{skipped: []Skipped{{Path: name, Reason: "minified"}}}
+		return result{skipped: []finding.Unseen{{Path: name, Reason: "minified"}}}
 	}
 	r := result{found: Scan(opts.Profile, name, src, opts.Languages)}
 	if opts.Directive != nil {

@@ -48,7 +48,7 @@ func TestWalk(t *testing.T) {
 		places = append(places, f.Path)
 	}
 	assert.Equal(t, []string{"a.py", "a.rb", "b/app.py"}, places)
-	assert.Equal(t, []lexical.Skipped{
+	assert.Equal(t, []finding.Unseen{
 		{Path: ".git", Reason: "not code"}, {Path: "binary.py", Reason: "not text"}, {Path: "large.py", Reason: "too large"},
 		{Path: "node_modules", Reason: "dependencies"}, {Path: "svc/vendor", Reason: "dependencies"},
 		{Path: "web/app.min.js", Reason: "minified"}, {Path: "web/bundle.js", Reason: "minified"},
