@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/tools/go/analysis"
-
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/analyzers"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/profile"
 )
@@ -37,15 +35,8 @@ func (s Settings) Apply() error {
 		return fmt.Errorf("-%w", err)
 	}
 	return errors.Join(
-		set(profile.Analyzer, profile.Flag, name),
-		set(analyzers.Named(analyzers.Keys), analyzers.SplitFlag, strconv.FormatBool(s.Split)),
-		set(analyzers.Named(analyzers.Transactions), analyzers.StoreFlag, s.Store),
+		profile.Analyzer.Flags.Set(profile.Flag, name),
+		analyzers.Named(analyzers.Keys).Flags.Set(analyzers.SplitFlag, strconv.FormatBool(s.Split)),
+		analyzers.Named(analyzers.Transactions).Flags.Set(analyzers.StoreFlag, s.Store),
 	)
-}
-
-func set(a *analysis.Analyzer, flag, value string) error {
-	if err := a.Flags.Set(flag, value); err != nil {
-		return fmt.Errorf("-%s: %w", flag, err)
-	}
-	return nil
 }

@@ -46,8 +46,7 @@ const carriedOut = "the proxy refuses it"
 // change adds the fix to a diagnostic, or a rewrite.Unfixed.
 func (r *reader) change(c *rediscalls.Call) func(*analysis.Diagnostic) {
 	return func(d *analysis.Diagnostic) {
-		store := r.flag(StoreFlag)
-		fix, why, scaffold := rewrite.Of(r.pass, c, rewrite.Options{Store: store})
+		fix, why, scaffold := rewrite.Of(r.pass, c, r.flag(StoreFlag))
 		if fix != nil {
 			d.SuggestedFixes = []analysis.SuggestedFix{*fix}
 			return

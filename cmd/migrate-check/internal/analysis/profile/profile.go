@@ -27,15 +27,20 @@ var Analyzer = New()
 
 // New returns an analyzer with a setting of its own, for tests. All other code shares [Analyzer].
 func New() *analysis.Analyzer {
-	var s setting
+	var name string
+	var loaded sync.Map // func() (*proxycompat.Profile, error), by name: all packages share it
 	a := &analysis.Analyzer{
 		Name:       "redisprofile",
 		Doc:        rediscalls.About(doc, "redisprofile"),
 		URL:        "https://pkg.go.dev/github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/profile",
 		ResultType: reflect.TypeFor[*proxycompat.Profile](),
-		Run:        func(*analysis.Pass) (any, error) { return s.read() },
+		Run: func(*analysis.Pass) (any, error) {
+			load := sync.OnceValues(func() (*proxycompat.Profile, error) { return Load(name) })
+			first, _ := loaded.LoadOrStore(name, load)
+			return first.(func() (*proxycompat.Profile, error))()
+		},
 	}
-	a.Flags.StringVar(&s.name, Flag, Default, "judge by the proxy of this `NAME`, or of the file at this path")
+	a.Flags.StringVar(&name, Flag, Default, "judge by the proxy of this `NAME`, or of the file at this path")
 	return a
 }
 
@@ -51,29 +56,4 @@ func Load(name string) (*proxycompat.Profile, error) {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
 	return p, nil
-}
-
-// setting reads a profile once for all packages.
-type setting struct {
-	name string
-
-	mu   sync.Mutex
-	last loaded
-}
-
-// loaded is the last profile with its name.
-type loaded struct {
-	name    string
-	profile *proxycompat.Profile
-	err     error
-}
-
-func (s *setting) read() (*proxycompat.Profile, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.last.name != s.name || s.last.profile == nil {
-		p, err := Load(s.name)
-		s.last = loaded{s.name, p, err}
-	}
-	return s.last.profile, s.last.err
 }

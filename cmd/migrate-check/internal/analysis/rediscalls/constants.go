@@ -67,11 +67,7 @@ func (f *finder) firstOf(e ast.Expr) (first spelling, rest []ast.Expr) {
 		if len(e.Args) > 1 {
 			return f.spell(e.Args[1]), e.Args[2:]
 		}
-	case *ast.Ident:
-		if v, ok := f.pass.TypesInfo.Uses[e].(*types.Var); ok {
-			return f.firstOfVar(v)
-		}
-	case *ast.SelectorExpr:
+	case *ast.Ident, *ast.SelectorExpr:
 		if v := f.variable(e); v != nil {
 			return f.firstOfVar(v)
 		}
@@ -110,7 +106,7 @@ func (f *finder) firstOfVar(v *types.Var) (s spelling, rest []ast.Expr) {
 		switch {
 		case f.isEmpty(value):
 			continue
-		case ok && f.isAppend(call) && f.isVar(call.Args[0], v):
+		case ok && f.isAppend(call) && f.variable(call.Args[0]) == v:
 			if filled || len(call.Args) < 2 {
 				continue
 			}
@@ -143,7 +139,7 @@ func (f *finder) displaced(v *types.Var, uses *uses) bool {
 	}
 	for _, value := range uses.values {
 		call, ok := ast.Unparen(value).(*ast.CallExpr)
-		if ok && f.isAppend(call) && f.isVar(call.Args[0], v) {
+		if ok && f.isAppend(call) && f.variable(call.Args[0]) == v {
 			continue
 		}
 		if f.mentions(value, v) {
@@ -184,13 +180,5 @@ func (f *finder) isAppend(call *ast.CallExpr) bool {
 
 func (f *finder) isBuiltin(call *ast.CallExpr, name string) bool {
 	ident, ok := ast.Unparen(call.Fun).(*ast.Ident)
-	if !ok {
-		return false
-	}
-	_, ok = f.pass.TypesInfo.Uses[ident].(*types.Builtin)
-	return ok && ident.Name == name
-}
-
-func (f *finder) isVar(e ast.Expr, v *types.Var) bool {
-	return f.variable(e) == v
+	return ok && ident.Name == name && f.pass.TypesInfo.Types[ident].IsBuiltin()
 }

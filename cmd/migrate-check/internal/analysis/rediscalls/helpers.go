@@ -1,7 +1,6 @@
 package rediscalls
 
 import (
-	"fmt"
 	"go/ast"
 	"go/types"
 	"slices"
@@ -23,9 +22,6 @@ type NameParam struct {
 
 // AFact implements analysis.Fact.
 func (*Sends) AFact() {}
-
-// String is for tests.
-func (s *Sends) String() string { return fmt.Sprintf("sends %v", s.Names) }
 
 // Near is the fact of a package that imports a client, also through other packages.
 type Near struct{}

@@ -119,7 +119,7 @@ func (f *finder) call(n *ast.CallExpr) (news bool) {
 		}
 		c, helper := f.resolve(n, fn, args)
 		if c != nil && (direct || c.How == ByName) {
-			f.add(c)
+			f.calls = append(f.calls, c)
 		}
 		news = news || helper
 	}
@@ -133,12 +133,10 @@ func (f *finder) value(n *ast.SelectorExpr) {
 	}
 	if fn := f.named(n); fn != nil {
 		if c, _ := f.resolve(n, fn, nil); c != nil {
-			f.add(c)
+			f.calls = append(f.calls, c)
 		}
 	}
 }
-
-func (f *finder) add(c *Call) { f.calls = append(f.calls, c) }
 
 // named is the function that an expression names; nil for any other value.
 func (f *finder) named(fun ast.Expr) *types.Func {

@@ -10,15 +10,10 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
 )
 
-// Options have settings that the code does not show.
-type Options struct {
-	// Store is an expression for the rmw.Store of the updates, as "s.store". If it is empty, the only store in scope is used.
-	Store string
-}
-
 // Of returns a change of a call that keeps the behaviour of the code. If there is none, fix is nil, why is the reason,
-// and scaffold is the beginning of the new code, or "".
-func Of(pass *analysis.Pass, call *rediscalls.Call, o Options) (fix *analysis.SuggestedFix, why, scaffold string) {
+// and scaffold is the beginning of the new code, or "". store is an expression for the rmw.Store of the updates, as
+// "s.store". If it is empty, the only store in scope is used.
+func Of(pass *analysis.Pass, call *rediscalls.Call, store string) (fix *analysis.SuggestedFix, why, scaffold string) {
 	node, ok := call.Node.(*ast.CallExpr)
 	if !ok {
 		return nil, "it is taken as a value, so its arguments stand elsewhere", ""
@@ -33,12 +28,12 @@ func Of(pass *analysis.Pass, call *rediscalls.Call, o Options) (fix *analysis.Su
 		switch {
 		case err != nil:
 		case w.writes():
-			fix, err = w.update(o)
+			fix, err = w.update(store)
 		default:
 			fix, err = w.look()
 		}
 		if err != nil {
-			return nil, err.Error(), w.scaffold(call, o, err.Error())
+			return nil, err.Error(), w.scaffold(call, store, err.Error())
 		}
 		return fix, "", ""
 	case "TxPipelined", "TxPipeline":

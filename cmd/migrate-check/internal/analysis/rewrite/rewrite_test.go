@@ -21,12 +21,12 @@ import (
 )
 
 // probe reports the fix of each Watch, and of each transaction outside of one, or the reason why there is none.
-func probe(o rewrite.Options) *analysis.Analyzer {
+func probe(store string) *analysis.Analyzer {
 	return &analysis.Analyzer{
 		Name: "probe", Doc: "tell what becomes of a transaction", Requires: []*analysis.Analyzer{rediscalls.Analyzer},
 		Run: func(pass *analysis.Pass) (any, error) {
 			for _, call := range pass.ResultOf[rediscalls.Analyzer].([]*rediscalls.Call) {
-				fix, why, _ := rewrite.Of(pass, call, o)
+				fix, why, _ := rewrite.Of(pass, call, store)
 				name := call.Func.Name()
 				d := analysis.Diagnostic{Pos: call.Node.Pos(), End: call.Node.End(), Message: "not fixed: " + why}
 				if fix != nil {
@@ -44,8 +44,8 @@ func probe(o rewrite.Options) *analysis.Analyzer {
 func testdata() string { return filepath.Join(analysistest.TestData(), "../../testdata") }
 
 func TestStoreChoice(t *testing.T) {
-	analysistest.Run(t, testdata(), probe(rewrite.Options{}), "stores")
-	analysistest.Run(t, testdata(), probe(rewrite.Options{Store: "a"}), "asked")
+	analysistest.Run(t, testdata(), probe(""), "stores")
+	analysistest.Run(t, testdata(), probe("a"), "asked")
 }
 
 // The results for code as in real projects, with version 8, and for comments.
@@ -54,10 +54,10 @@ func TestRewriteGolden(t *testing.T) {
 	names := []string{"fixed8", "comments"}
 	for _, name := range names {
 		if os.Getenv("UNWATCH_UPDATE_GOLDEN") != "" {
-			writeGolden(t, analysistest.Run(t, testdata(), probe(rewrite.Options{}), name))
+			writeGolden(t, analysistest.Run(t, testdata(), probe(""), name))
 		}
 	}
-	analysistest.RunWithSuggestedFixes(t, testdata(), probe(rewrite.Options{}), names...)
+	analysistest.RunWithSuggestedFixes(t, testdata(), probe(""), names...)
 }
 
 func writeGolden(t *testing.T, results []*analysistest.Result) {
@@ -90,10 +90,10 @@ func writeGolden(t *testing.T, results []*analysistest.Result) {
 func TestScaffoldContent(t *testing.T) {
 	var mu sync.Mutex // packages are analyzed in parallel
 	var all []string
-	a := probe(rewrite.Options{})
+	a := probe("")
 	a.Run = func(pass *analysis.Pass) (any, error) {
 		for _, call := range pass.ResultOf[rediscalls.Analyzer].([]*rediscalls.Call) {
-			if _, why, scaffold := rewrite.Of(pass, call, rewrite.Options{}); why != "" && call.Func.Name() == "Watch" {
+			if _, why, scaffold := rewrite.Of(pass, call, ""); why != "" && call.Func.Name() == "Watch" {
 				mu.Lock()
 				all = append(all, scaffold)
 				mu.Unlock()

@@ -15,10 +15,11 @@ import (
 const todo = `return cur, errors.New("TODO: return what is stored")`
 
 // scaffold is the beginning of the new code for a Watch that is not rewritten.
-func (w *watch) scaffold(call *rediscalls.Call, o Options, why string) string {
+func (w *watch) scaffold(call *rediscalls.Call, store, why string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "// Not rewritten: %s.\n", why)
-	ctx, store := "ctx", cmp.Or(o.Store, "store")
+	ctx := "ctx"
+	store = cmp.Or(store, "store")
 	if w.ctx != nil && call.Library.Major >= 8 {
 		ctx = w.of(w.ctx)
 	}

@@ -4,11 +4,9 @@ import (
 	"testing"
 
 	"golang.org/x/tools/go/analysis/analysistest"
-
-	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite"
 )
 
 // A shape that is not a known one, and a change that would alter the behaviour or not compile, are refused.
 func TestRefused(t *testing.T) {
-	analysistest.Run(t, testdata(), probe(rewrite.Options{}), "refused", "pipelines", "generated", "goredis6only", "traps")
+	analysistest.Run(t, testdata(), probe(""), "refused", "pipelines", "generated", "goredis6only", "traps")
 }

@@ -23,7 +23,7 @@ type update struct {
 }
 
 // update rewrites a watch that gets its key, computes, and writes it, to the Update of a store.
-func (w *watch) update(o Options) (*analysis.SuggestedFix, error) {
+func (w *watch) update(asked string) (*analysis.SuggestedFix, error) {
 	if len(w.keys) != 1 {
 		return nil, fmt.Errorf("%d keys are watched, and an Update is of one", len(w.keys))
 	}
@@ -43,7 +43,7 @@ func (w *watch) update(o Options) (*analysis.SuggestedFix, error) {
 	if err := u.computes(u.fn.Body, depth); err != nil {
 		return nil, err
 	}
-	store, err := w.store(o)
+	store, err := w.store(asked)
 	if err != nil {
 		return nil, err
 	}

@@ -198,9 +198,9 @@ func (w *watch) isClient(t types.Type) bool {
 }
 
 // store returns an expression for the store of an update.
-func (w *watch) store(o Options) (string, error) {
-	if o.Store != "" {
-		return w.asked(o.Store)
+func (w *watch) store(asked string) (string, error) {
+	if asked != "" {
+		return w.asked(asked)
 	}
 	const otherwise = "may be of another server: name it with -redistx.store if it is not"
 	stores, clients := w.inScope(isStore), w.inScope(w.isClient)
