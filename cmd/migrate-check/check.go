@@ -171,23 +171,20 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	report := look(ctx, cfg, stderr)
 	if report.Looked() && (c.fix || c.diff) {
 		if err := c.fixes(ctx, report, stdout, stderr); err != nil {
-			say(stderr, "%s", wrapped("migrate-check: "+err.Error()))
-			return codeIncomplete
+			return fail(stderr, "", codeIncomplete, err)
 		}
 		if c.fix {
 			report = look(ctx, cfg, stderr) // of the changed code
 		}
 	}
 	if err := c.judge(report, known, stderr); err != nil {
-		say(stderr, "%s", wrapped("migrate-check: "+err.Error()))
-		return codeIncomplete
+		return fail(stderr, "", codeIncomplete, err)
 	}
 	if c.diff && c.output == "" {
 		return report.Summary.Exit // the diff is on stdout already
 	}
 	if err := c.print(report, stdout); err != nil {
-		say(stderr, "%s", wrapped("migrate-check: "+err.Error()))
-		return codeIncomplete
+		return fail(stderr, "", codeIncomplete, err)
 	}
 	return report.Summary.Exit
 }
@@ -199,7 +196,7 @@ func look(ctx context.Context, cfg driver.Config, stderr io.Writer) *finding.Rep
 	if err == nil {
 		return report
 	}
-	say(stderr, "%s", wrapped("migrate-check: "+err.Error()))
+	fail(stderr, "", codeIncomplete, err)
 	report = &finding.Report{}
 	report.Summary.Unseen = []finding.Unseen{{Path: strings.Join(cfg.Patterns, " "), Reason: err.Error()}}
 	report.Summary.Interrupted = ctx.Err() != nil

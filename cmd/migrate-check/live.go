@@ -107,19 +107,18 @@ func runLive(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	cfg.Progress = progressOn(stderr)
 	report, err := live.Run(ctx, addresses, cfg)
 	if err != nil {
-		say(stderr, "%s", wrapped("migrate-check live: "+err.Error()))
+		code := fail(stderr, "live", codeIncomplete, err)
 		var setup *live.SetupError
 		if errors.As(err, &setup) && strings.Contains(setup.What, "password") {
 			say(stderr, "The password comes from -password-env VAR or -password-file FILE.\n")
 		}
-		return codeIncomplete
+		return code
 	}
 	if f.with != "" {
 		report.Join(static)
 	}
 	if err := f.write(report, write, stdout); err != nil {
-		say(stderr, "%s", wrapped("migrate-check live: "+err.Error()))
-		return codeIncomplete
+		return fail(stderr, "live", codeIncomplete, err)
 	}
 	return report.Verdict.ExitCode()
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -84,9 +83,9 @@ func runProbe(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	}
 	report, err := probe.Probe(ctx, addr, cfg)
 	if err != nil {
-		say(stderr, "%s", wrapped("migrate-check: "+err.Error()))
+		code := fail(stderr, "", codeError, err)
 		say(stderr, "%s", f.hint(err))
-		return codeError
+		return code
 	}
 	if code := f.write(report, stdout, stderr); code != codeOK {
 		return code
@@ -118,10 +117,8 @@ func (f *probeFlags) verdict(report *probe.Report, stderr io.Writer) int {
 // write writes the report, and the profile if there is one to write.
 func (f *probeFlags) write(report *probe.Report, stdout, stderr io.Writer) int {
 	if f.json {
-		encoder := json.NewEncoder(stdout)
-		encoder.SetIndent("", "  ")
-		if err := encoder.Encode(report); err != nil {
-			return f.failed(stderr, err)
+		if err := encode(stdout, report); err != nil {
+			return fail(stderr, "", codeError, err)
 		}
 	} else {
 		say(stdout, "%s", report.Text())
@@ -139,26 +136,21 @@ func (f *probeFlags) write(report *probe.Report, stdout, stderr io.Writer) int {
 	}
 	name, err := profileName(f.output.name)
 	if err != nil {
-		return f.failed(stderr, err)
+		return fail(stderr, "", codeError, err)
 	}
 	data, err := custom.Marshal(name, report.BaseProfile(), report.Changes(name).Rules)
 	if err != nil {
-		return f.failed(stderr, err)
+		return fail(stderr, "", codeError, err)
 	}
 	err = f.output.write(func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
 	if err != nil {
-		return f.failed(stderr, err)
+		return fail(stderr, "", codeError, err)
 	}
 	say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check: wrote the profile %q to %s", name, f.output.name)))
 	return codeOK
-}
-
-func (f *probeFlags) failed(stderr io.Writer, err error) int {
-	say(stderr, "%s", wrapped("migrate-check: "+err.Error()))
-	return codeError
 }
 
 // hint names the flag for the advice of an error.

@@ -126,5 +126,11 @@ func complain(stderr io.Writer, name, what string) int {
 	return codeError
 }
 
+// fail prints an error, and returns the exit code. command is a subcommand, or "" for a check.
+func fail(stderr io.Writer, command string, code int, err error) int {
+	say(stderr, "%s", wrapped(strings.TrimSpace("migrate-check "+command)+": "+err.Error()))
+	return code
+}
+
 // say prints, and ignores an error of the output.
 func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }

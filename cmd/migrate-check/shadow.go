@@ -62,12 +62,10 @@ func runShadow(_ context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	r, policy, err := f.read(files)
 	if err != nil {
-		say(stderr, "%s", wrapped("migrate-check shadow: "+err.Error()))
-		return codeError
+		return fail(stderr, "shadow", codeError, err)
 	}
 	if err := write(r, stdout, policy); err != nil {
-		say(stderr, "%s", wrapped("migrate-check shadow: "+err.Error()))
-		return codeError
+		return fail(stderr, "shadow", codeError, err)
 	}
 	return r.Judge(policy).State.ExitCode()
 }
