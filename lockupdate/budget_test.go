@@ -143,28 +143,6 @@ func TestBytesPerLargeUpdate(t *testing.T) {
 	})
 }
 
-// The guard by digest detects every change of a large value.
-func TestGuardOfALargeValue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		large := strings.Repeat("z", 5000)
-		rdb := f.direct()
-		for _, theirs := range []string{large + "theirs", "short", ""} {
-			require.NoError(t, rdb.Set(t.Context(), key.Name, large, 0).Err())
-			res, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
-				require.NoError(t, rdb.Set(t.Context(), key.Name, theirs, 0).Err())
-				if theirs == "" {
-					require.NoError(t, rdb.Del(t.Context(), key.Name).Err())
-				}
-			}, appendText("+mine")))
-			require.NoError(t, err)
-			assert.Equal(t, 2, res.Attempts)
-			assert.Equal(t, theirs+"+mine", f.text(key))
-		}
-	})
-}
-
 // An update of 128 bytes receives the value once and sends it twice: as the base and as the new
 // value. The rest is overhead.
 func TestBytesPerUpdate(t *testing.T) {

@@ -2,7 +2,6 @@ package lockupdate_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -17,22 +16,26 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// An Update of the same key within fn is refused at once, with a reason.
+// An Update of the same key within fn is refused at once, with a reason, also within WithLock.
 func TestNestedUpdate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			_, err := f.store.Update(ctx, key, appendText("inner"))
-			require.ErrorIs(t, err, rmw.ErrInvalid)
-			require.ErrorContains(t, err, "wait for itself")
-			_, err = f.store.Update(ctx, rmw.Key{Name: "another"}, appendText("fine"))
-			require.NoError(t, err)
-			return rmw.String("outer"), nil
+	for name, do := range ways {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, lockupdate.Config{})
+				key := rmw.Key{Name: "s"}
+				_, err := do(t.Context(), f.store, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					_, err := f.store.Update(ctx, key, appendText("inner"))
+					require.ErrorIs(t, err, rmw.ErrInvalid)
+					require.ErrorContains(t, err, "wait for itself")
+					_, err = f.store.Update(ctx, rmw.Key{Name: "another"}, appendText("fine"))
+					require.NoError(t, err)
+					return rmw.String("outer"), nil
+				})
+				require.NoError(t, err)
+				assert.Equal(t, "outer", f.text(key))
+			})
 		})
-		require.NoError(t, err)
-		assert.Equal(t, "outer", f.text(key))
-	})
+	}
 }
 
 // With a foreign ctx, the nested Update is not detected: it waits until the outer one loses its
@@ -53,26 +56,16 @@ func TestNestedUpdateWithAnotherCtx(t *testing.T) {
 	})
 }
 
-func TestNilFn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, nil)
-		require.ErrorIs(t, err, rmw.ErrInvalid)
-		assert.Empty(t, f.calls())
-	})
-}
-
 // A key must not be its own lock, nor look like a lock.
 func TestCollidingLockNamesAreRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		same := newFixture(t, lockupdate.Config{LockName: func(key string) string { return key }})
-		_, err := same.store.Update(t.Context(), rmw.Key{Name: "s", Kind: rmw.KindHash}, setField("f", "v"))
-		require.ErrorIs(t, err, rmw.ErrInvalid)
-		f := newFixture(t, lockupdate.Config{})
-		_, err = f.store.Update(t.Context(), rmw.Key{Name: "/lock/room"}, appendText("x"))
-		require.ErrorIs(t, err, rmw.ErrInvalid)
-		require.ErrorContains(t, err, "LockName")
-	})
+	same := func(key string) string { return key }
+	for name, lockName := range map[string]func(string) string{"s": same, "/lock/k": nil, "/fence/lock/k": nil, "/wait/lock/k": nil} {
+		s := lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{LockName: lockName})
+		_, err := s.Update(t.Context(), rmw.Key{Name: name}, keep)
+		require.ErrorIs(t, err, rmw.ErrInvalid, name)
+		require.ErrorContains(t, err, "LockName", name)
+		require.NoError(t, s.Close())
+	}
 }
 
 type fullError struct{ room string }
@@ -154,20 +147,6 @@ func TestPanicInAHook(t *testing.T) {
 		require.NoError(t, err)
 		lockupdate.Settle(s)
 		require.NoError(t, s.Close())
-	})
-}
-
-// Every error, except fn's own, names the operation and the key.
-func TestErrorsNameOpAndKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{MaxWait: time.Second})
-		key := rmw.Key{Name: "s"}
-		f.takeAsOther(key, 0)
-		_, err := f.store.Update(t.Context(), key, appendText("x"))
-		var e *rmw.Error
-		require.True(t, errors.As(err, &e))
-		assert.Equal(t, "acquire", e.Op)
-		assert.Equal(t, "s", e.Key)
 	})
 }
 

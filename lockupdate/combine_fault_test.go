@@ -89,24 +89,6 @@ func TestRefusalDuringFnRunsItAgain(t *testing.T) {
 	})
 }
 
-// A foreign write while one fn runs makes all fns of its batch run again.
-func TestForeignWriteDuringFnRefusesItsBatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
-		other := f.direct()
-		calls := f.runBatch(key, appendText("a"), duringFirstCall(func() {
-			require.NoError(t, other.Set(t.Context(), key.Name, "theirs", 0).Err())
-		}, appendText("b")), appendText("c"))
-		for _, call := range calls {
-			require.NoError(t, call.err)
-			assert.Equal(t, 2, call.res.Attempts)
-		}
-		assert.Equal(t, "theirsabc", f.text(key))
-	})
-}
-
 // If every commit is refused, each call of the batch fails after Config.MaxAttempts, and nothing is
 // written.
 func TestMaxAttemptsBoundsABatch(t *testing.T) {

@@ -11,33 +11,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
 )
-
-// A hint that is malformed or too long does not keep a process from taking the lock.
-func TestInvalidHintsAreIgnored(t *testing.T) {
-	for _, hint := range []string{"3600000", "1e300", "-7", "x", ""} {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, lockupdate.Config{})
-			key := rmw.Key{Name: "s"}
-			f.warm(key)
-			_, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
-				require.NoError(t, f.direct().HSet(t.Context(), lock+key.Name, "unwatch-waiting", hint).Err())
-			}, appendText("1")))
-			require.NoError(t, err)
-			f.waitReleases()
-			began := time.Now()
-			_, err = f.store.Update(t.Context(), key, appendText("2"))
-			require.NoError(t, err)
-			assert.Less(t, time.Since(began), 80*time.Millisecond, hint)
-			assert.Equal(t, "www12", f.text(key))
-		})
-	}
-}
 
 // eraseHint keeps waiters from setting a hint.
 func eraseHint(cmd redis.Cmder) {

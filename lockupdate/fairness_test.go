@@ -114,7 +114,7 @@ func waitOnLock(t *testing.T, fields map[string]string, check func(f *fixture, n
 		require.NoError(t, waiter.err)
 		assert.Equal(t, "wwwx", f.text(key))
 		f.waitReleases()
-		assert.False(t, f.hasLock(key))
+		assert.False(t, f.hasLock(key.Name))
 	})
 }
 

@@ -37,6 +37,11 @@ func updateUnderLock(ctx context.Context, s *lockupdate.Store, key rmw.Key, fn r
 	return res, err
 }
 
+// ways are the ways to update a key.
+var ways = map[string]func(context.Context, *lockupdate.Store, rmw.Key, rmw.UpdateFunc) (rmw.Result, error){
+	"Update": update, "under WithLock": updateUnderLock,
+}
+
 // The guard of a hash covers the fields that fn read, and whether the hash exists. Foreign writes of other fields do not
 // make fn run again, and Result contains them. A commit of a large hash sends only the fields that fn uses.
 func TestHashGuardsReadFields(t *testing.T) {
@@ -105,9 +110,7 @@ func TestHashGuardsReadFields(t *testing.T) {
 			calls:  1, after: map[string]string{"a": "9", "c": "1"},
 		},
 	} {
-		for how, do := range map[string]func(context.Context, *lockupdate.Store, rmw.Key, rmw.UpdateFunc) (rmw.Result, error){
-			"Update": update, "under WithLock": updateUnderLock,
-		} {
+		for how, do := range ways {
 			for size, large := range map[string]bool{"small": false, "large": true} {
 				if c.only != "" && c.only != size {
 					continue
@@ -157,31 +160,7 @@ func TestHashGuardsReadFields(t *testing.T) {
 	}
 }
 
-// Value.Exists reads whether any field is left, also on a value that fn changed.
-func TestHashGuardsItsExistence(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "h", Kind: rmw.KindHash}
-		_, err := f.store.Update(t.Context(), key, returning(rmw.Hash(map[string]string{"ann": "in", "bob": "in"})))
-		require.NoError(t, err)
-		f.settle()
-		calls := 0
-		res, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			if calls++; calls == 1 {
-				require.NoError(t, f.direct().HDel(ctx, "h", "bob").Err())
-			}
-			if next := cur.Without("ann"); next.Exists() {
-				return next, nil
-			}
-			return rmw.Hash(map[string]string{"closed": "1"}), nil // no member is left
-		})
-		require.NoError(t, err)
-		assert.Equal(t, 2, calls)
-		assert.Equal(t, map[string]string{"closed": "1"}, res.After.Fields())
-	})
-}
-
-// The same in a batch. A key that is created again does not get the old expiry.
+// Value.Exists reads whether any field is left, also in a batch. A key that is created again does not get the old expiry.
 func TestHashGuardsItsExistenceInABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})

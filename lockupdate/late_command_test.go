@@ -72,13 +72,7 @@ func TestCommitIsSentOnce(t *testing.T) {
 					require.NoError(t, err, "it is found stored")
 				}
 				f.waitReleases()
-				commits := 0
-				for _, name := range f.calls() {
-					if name == "commit_string" {
-						commits++
-					}
-				}
-				assert.Equal(t, 1, commits)
+				assert.Equal(t, 1, f.sent()["commit_string"])
 			})
 		})
 	}

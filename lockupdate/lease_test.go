@@ -16,32 +16,6 @@ import (
 
 const lock = "/lock/"
 
-// The lease of a slow fn is renewed at half time.
-func TestRenewedWhileFnRuns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
-		rdb := f.direct()
-		_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			for range 6 {
-				time.Sleep(5*time.Second + 10*time.Millisecond) // and a tick of the timing wheel
-				synctest.Wait()
-				assert.NoError(t, ctx.Err())
-				left, err := rdb.PTTL(ctx, lock+key.Name).Result()
-				assert.NoError(t, err)
-				assert.Greater(t, left, 9*time.Second, "just renewed")
-			}
-			return rmw.String(cur.Text() + "x"), nil
-		})
-		require.NoError(t, err)
-		assert.Equal(t, "wwwx", f.text(key))
-		f.waitReleases()
-		assert.Zero(t, rdb.Exists(t.Context(), lock+key.Name).Val(), "the lock is left behind")
-		assert.Equal(t, 6, f.proxy.Count()["PTTL"])
-	})
-}
-
 // assertJustBefore allows for a tick of the timing wheel.
 func assertJustBefore(t *testing.T, want, got time.Duration) {
 	t.Helper()
@@ -73,16 +47,6 @@ func lostBy(t *testing.T, cfg lockupdate.Config, loseLease func(f *fixture)) (af
 	return after, cause
 }
 
-func TestDeletedLockEndsCtx(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		after, cause := lostBy(t, lockupdate.Config{Lease: 10 * time.Second}, func(f *fixture) {
-			require.NoError(t, f.direct().Del(t.Context(), lock+"s").Err())
-		})
-		assert.ErrorIs(t, cause, rmw.ErrLockLost)
-		assert.Equal(t, 5*time.Second, after, "detected by the next renewal")
-	})
-}
-
 // A lease that cannot be renewed counts as lost at nine tenths, before it ends on the server.
 func TestFailedRenewalsEndCtx(t *testing.T) {
 	for name, action := range map[string]proxytest.Fault{
@@ -98,27 +62,6 @@ func TestFailedRenewalsEndCtx(t *testing.T) {
 				})
 				assert.ErrorIs(t, cause, rmw.ErrLockLost)
 				assertJustBefore(t, 9*time.Second, after)
-			})
-		})
-	}
-}
-
-// A renewal that fails is retried. The next one is sent without waiting for one that gets no reply.
-func TestRenewalRecovers(t *testing.T) {
-	for name, fault := range map[string]proxytest.Fault{
-		"three replies are lost": {Times: 3, Action: proxytest.DropReply},
-		"one hangs":              {Action: proxytest.HangRequest},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
-				fault.Match = isScript("renew")
-				f.proxy.Inject(fault)
-				_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, _ rmw.Value) (rmw.Value, error) {
-					time.Sleep(30 * time.Second)
-					return rmw.String("x"), ctx.Err()
-				})
-				require.NoError(t, err)
 			})
 		})
 	}

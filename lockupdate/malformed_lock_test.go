@@ -16,9 +16,10 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// A malformed hint in a lock does not end the lease, although each renewal returns the hint.
+// A malformed or too long hint in a lock does not end the lease, although each renewal returns the hint. It does not keep the
+// process from taking the lock again.
 func TestInvalidHintsDoNotEndALease(t *testing.T) {
-	for _, hint := range []string{"-1", "-7", "1e300", "-1e300", "inf", "-inf", "nan", "9223372036854775807", "x", "", "\x00"} {
+	for _, hint := range []string{"-1", "-7", "1e300", "-1e300", "inf", "-inf", "nan", "9223372036854775807", "3600000", "x", "", "\x00"} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, lockupdate.Config{Lease: time.Second})
 			key := rmw.Key{Name: "s"}
@@ -37,6 +38,11 @@ func TestInvalidHintsDoNotEndALease(t *testing.T) {
 			exists, err := f.direct().Exists(t.Context(), lock+key.Name).Result()
 			require.NoError(t, err)
 			assert.Zero(t, exists, "%q: the lock is released", hint)
+			began := time.Now()
+			_, err = f.store.Update(t.Context(), key, appendText("2"))
+			require.NoError(t, err)
+			assert.Less(t, time.Since(began), 80*time.Millisecond, hint)
+			assert.Equal(t, "www12", f.text(key))
 		})
 	}
 }

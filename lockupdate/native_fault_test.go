@@ -85,7 +85,7 @@ func TestUnknownAcquireAmongRefusals(t *testing.T) {
 		_, err = f.store.Update(t.Context(), key, appendText("y"))
 		require.NoError(t, err, "the retry finds the lock held by this owner")
 		f.waitReleases()
-		assert.False(t, f.hasLock(key))
+		assert.False(t, f.hasLock(key.Name))
 	})
 }
 
@@ -111,16 +111,6 @@ func TestReleaseDuringTakeover(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 2, asked, "the lock is not acquired again")
 		assert.Zero(t, res.Waited)
-	})
-}
-
-// TryLock does not retry, and still reports a lock of the wrong kind as rmw.ErrWrongKind.
-func TestTryLockReportsWrongKind(t *testing.T) {
-	eachNativeStore(t, func(t *testing.T, s nativeStore) {
-		f := s.fixture(t, lockupdate.Config{})
-		require.NoError(t, f.direct().HSet(t.Context(), lock+"s", "somebody:1", 1).Err())
-		err := f.store.TryLock(t.Context(), "s", func(context.Context) error { return nil })
-		require.ErrorIs(t, err, rmw.ErrWrongKind)
 	})
 }
 

@@ -194,30 +194,3 @@ func TestBudgetWithoutLua(t *testing.T) {
 		assert.EqualValues(t, 1, update(key, keep))
 	})
 }
-
-// Keys with a prefix of locks are refused.
-func TestKeysThatLookLikeLocks(t *testing.T) {
-	for _, name := range []string{"/lock/k", "/fence/lock/k", "/wait/lock/k"} {
-		s := lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{})
-		_, err := s.Update(t.Context(), rmw.Key{Name: name}, keep)
-		require.ErrorIs(t, err, rmw.ErrInvalid, name)
-		require.NoError(t, s.Close())
-	}
-}
-
-// An acquire without a reply may have been executed. The retry finds the lock held by this owner,
-// and does not wait for the lease.
-func TestLostAcquireWithoutLua(t *testing.T) {
-	eachNativeStore(t, func(t *testing.T, s nativeStore) {
-		f := s.fixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
-		f.proxy.Inject(proxytest.Fault{Match: isRequest("acquire"), Action: proxytest.DropReply})
-		began := time.Now()
-		_, err := f.store.Update(t.Context(), key, appendText("x"))
-		require.NoError(t, err)
-		assert.Less(t, time.Since(began), 50*time.Millisecond)
-		f.waitReleases()
-		assert.False(t, f.hasLock(key))
-	})
-}

@@ -65,38 +65,6 @@ func called(t *testing.T, call string) context.Context {
 	return context.WithValue(t.Context(), callKey{}, call)
 }
 
-// Each acquisition is told with its caller and its wait, and ends with one release or one loss.
-func TestObserver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var w watcher
-		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second, Observer: w.observe})
-		key := rmw.Key{Name: "s"}
-
-		require.NoError(t, f.store.WithLock(called(t, "section"), "s", func(context.Context) error {
-			time.Sleep(2 * time.Second)
-			return nil
-		}))
-		f.waitReleases()
-		assert.Equal(t, []string{"section: acquired s 0s", "section: released s 2s"}, w.take())
-
-		f.takeAsOther(key, 3*time.Second)
-		_, err := f.store.Update(called(t, "update"), key, appendText("x"))
-		require.NoError(t, err)
-		f.waitReleases()
-		assert.Equal(t, []string{"update: acquired s 3s", "update: released s 0s"}, w.take())
-
-		err = f.store.WithLock(called(t, "loser"), "s", func(ctx context.Context) error {
-			require.NoError(t, f.direct().Del(ctx, lock+"s").Err())
-			<-ctx.Done()
-			return nil
-		})
-		require.ErrorIs(t, err, rmw.ErrLockLost)
-		f.waitReleases()
-		assert.Equal(t, []string{"loser: acquired s 0s", "loser: lost s 5s"}, w.take())
-		require.ErrorIs(t, w.err(locking.EventLost), rmw.ErrLockLost)
-	})
-}
-
 // The wait of a call that queued behind others of its process counts, too.
 func TestObserverOfAQueuedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -162,6 +162,8 @@ func TestPeekFails(t *testing.T) {
 		f.proxy.ResetCalls()
 		_, _, err = f.store.Peek(t.Context(), key)
 		require.ErrorIs(t, err, rmw.ErrClosed)
+		_, err = f.store.Read(t.Context(), key)
+		require.ErrorIs(t, err, rmw.ErrClosed)
 		assert.Empty(t, f.calls(), "nothing is sent")
 	})
 	s := lockupdate.New(nil, lockupdate.Config{})

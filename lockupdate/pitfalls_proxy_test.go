@@ -191,7 +191,7 @@ func TestPitfall15PipelineOrder(t *testing.T) {
 			unblock()
 			require.NoError(t, <-done)
 			f.waitReleases()
-			assert.True(t, f.isFree("s"))
+			assert.False(t, f.hasLock("s"))
 		})
 	})
 	t.Run("many writers", func(t *testing.T) {

@@ -2,6 +2,7 @@ package lockupdate_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"strconv"
@@ -21,22 +22,6 @@ import (
 // The files pitfalls_*_test.go have one test for each known pitfall of other lock libraries.
 // "repo#n" is an issue that reports it. Pitfall 20, a write that drops the TTL (lettuce#1234,
 // valkey-admin#488), is guarded by the ttl clauses of rmwtest.
-
-// timesSent counts how often a script was received.
-func (f *fixture) timesSent(script string) int {
-	n := 0
-	for _, name := range f.calls() {
-		if name == script {
-			n++
-		}
-	}
-	return n
-}
-
-// isFree reports whether the lock of a key does not exist.
-func (f *fixture) isFree(name string) bool {
-	return f.direct().Exists(f.t.Context(), lock+name).Val() == 0
-}
 
 func increment(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 	n, _ := strconv.Atoi(cur.Text())
@@ -91,29 +76,32 @@ func TestPitfall01ClientRetryDoubleApplies(t *testing.T) {
 // a whole lease (node-redlock#369, sim#6864, openlinker#2717). The script of lockupdate recognises
 // its owner, and a failed call releases.
 func TestPitfall02LostAcquireReplyBlocksItself(t *testing.T) {
-	for _, lost := range []int{1, 2, 3} {
-		t.Run(strconv.Itoa(lost), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
-				other := f.another(lockupdate.Config{})
-				key := rmw.Key{Name: "s"}
-				f.warm(key)
-				f.proxy.Inject(proxytest.Fault{Match: isScript("acquire"), Times: lost, Action: proxytest.DropReply})
-				began := time.Now()
-				res, err := f.store.Update(t.Context(), key, appendText("x"))
-				if lost < 3 {
+	for _, s := range append([]nativeStore{{commit: lockupdate.CommitGuarded}}, nativeStores...) {
+		for _, lost := range []int{1, 2, 3} {
+			t.Run(fmt.Sprint(s.commit, lost), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					cfg := lockupdate.Config{Lease: 10 * time.Second, Commit: s.commit}
+					f := newFixture(t, cfg)
+					other := f.another(cfg)
+					key := rmw.Key{Name: "s"}
+					f.warm(key)
+					f.proxy.Inject(proxytest.Fault{Match: isRequest("acquire"), Times: lost, Action: proxytest.DropReply})
+					began := time.Now()
+					res, err := f.store.Update(t.Context(), key, appendText("x"))
+					if lost < 3 {
+						require.NoError(t, err)
+						assert.Zero(t, res.Waited, "the retry must not wait for its own lock")
+					} else {
+						require.ErrorIs(t, err, rmw.ErrUnavailable)
+					}
+					_, err = other.Update(t.Context(), key, appendText("y"))
 					require.NoError(t, err)
-					assert.Zero(t, res.Waited, "the retry must not wait for its own lock")
-				} else {
-					require.ErrorIs(t, err, rmw.ErrUnavailable)
-				}
-				_, err = other.Update(t.Context(), key, appendText("y"))
-				require.NoError(t, err)
-				assert.Less(t, time.Since(began), 300*time.Millisecond)
-				lockupdate.Settle(other)
-				assert.True(t, f.isFree("s"))
+					assert.Less(t, time.Since(began), 300*time.Millisecond)
+					lockupdate.Settle(other)
+					assert.False(t, f.hasLock("s"))
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -195,7 +183,7 @@ func TestPitfall04RenewalAfterUnlock(t *testing.T) {
 				f.proxy.ResetCalls()
 				time.Sleep(3 * lease)
 				assert.Empty(t, f.calls())
-				assert.True(t, f.isFree("s"))
+				assert.False(t, f.hasLock("s"))
 			})
 		})
 	}

@@ -107,7 +107,7 @@ func TestPitfall13Herd(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		polls := f.timesSent("acquire")
+		polls := f.sent()["acquire"]
 		assert.InDelta(t, long/(32*time.Millisecond), polls, 100, "as of one waiter, at pauses of 0 to 64 ms")
 		assert.Greater(t, len(gaps), polls*9/10, "pauses are alike")
 	})
@@ -163,7 +163,7 @@ func TestPitfall22RetryLimits(t *testing.T) {
 			f, res, err := held(t, lockupdate.Config{MaxAttempts: 1}, t.Context())
 			require.NoError(t, err)
 			assert.InDelta(t, long, res.Waited, float64(2*time.Millisecond))
-			assert.Greater(t, f.timesSent("acquire"), 500)
+			assert.Greater(t, f.sent()["acquire"], 500)
 			assert.Equal(t, 1, res.Attempts)
 		})
 	})
@@ -182,7 +182,10 @@ func TestPitfall22RetryLimits(t *testing.T) {
 			_, res, err := held(t, lockupdate.Config{MaxWait: long / 3}, t.Context())
 			require.ErrorIs(t, err, rmw.ErrContended)
 			require.NotErrorIs(t, err, context.DeadlineExceeded)
+			require.ErrorContains(t, err, "MaxWait")
+			assert.True(t, rmw.Retryable(err))
 			assert.Equal(t, long/3, res.Waited)
+			assert.Zero(t, res.Attempts)
 		})
 	})
 	t.Run("MaxAttempts", func(t *testing.T) {

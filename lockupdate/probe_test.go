@@ -99,6 +99,7 @@ func TestMixedCommitsReportWrongKind(t *testing.T) {
 		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
 		require.ErrorIs(t, err, rmw.ErrWrongKind)
 		require.ErrorContains(t, err, "Config.Commit")
+		require.ErrorContains(t, err, "LockName")
 	})
 	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{})
@@ -109,6 +110,7 @@ func TestMixedCommitsReportWrongKind(t *testing.T) {
 		require.ErrorContains(t, err, "Config.Commit")
 		_, err = f.store.Inspect(t.Context(), "s")
 		require.ErrorIs(t, err, rmw.ErrWrongKind)
+		require.ErrorIs(t, f.store.TryLock(t.Context(), "s", nothing), rmw.ErrWrongKind)
 	})
 }
 

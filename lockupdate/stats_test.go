@@ -160,7 +160,7 @@ func TestEventsHaveTheirCall(t *testing.T) {
 	})
 }
 
-// An update whose caller left before the reply to the commit counts as unknown. An error reply that
+// An update whose caller left before the reply to the commit counts as unknown. Its release is sent after the commit. An error reply that
 // quotes arguments puts no value into the log.
 func TestUnknownIsCountedAndLogsNoValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -177,6 +177,8 @@ func TestUnknownIsCountedAndLogsNoValue(t *testing.T) {
 		require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
 		assert.EqualValues(t, 1, f.store.Stats().Unknown)
 		f.waitReleases()
+		assert.Equal(t, []string{"acquire", "read", "commit_string", "release"}, f.calls())
+		assert.Equal(t, "wwwx", f.text(key))
 
 		f.proxy.Inject(proxytest.Fault{
 			Match: isScript("commit_string"), Action: proxytest.RefuseWith,

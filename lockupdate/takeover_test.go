@@ -64,7 +64,7 @@ func takeover(t *testing.T, cfg lockupdate.Config, fault proxytest.Fault) {
 		assert.Less(t, third.at.Sub(second.at), 100*time.Millisecond)
 		assert.Equal(t, "www123", f.text(key))
 		time.Sleep(time.Minute)
-		assert.False(t, f.hasLock(key))
+		assert.False(t, f.hasLock(key.Name))
 	})
 }
 
@@ -119,7 +119,7 @@ func TestTakeoverAfterALateAcquire(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "www12345", f.text(key))
 		time.Sleep(2 * lease)
-		assert.False(t, f.hasLock(key))
+		assert.False(t, f.hasLock(key.Name))
 	})
 }
 
@@ -139,7 +139,7 @@ func TestTakeoverReplyLost(t *testing.T) {
 		assert.Less(t, time.Since(began), 10*time.Millisecond)
 		f.waitReleases()
 		assert.Equal(t, "www12", f.text(key))
-		assert.False(t, f.hasLock(key))
+		assert.False(t, f.hasLock(key.Name))
 	})
 }
 

@@ -43,13 +43,7 @@ func TestTries(t *testing.T) {
 				}
 				f.waitReleases()
 				remove()
-				sent := 0
-				for _, name := range f.calls() {
-					if name == script {
-						sent++
-					}
-				}
-				assert.Equal(t, want, sent)
+				assert.Equal(t, want, f.sent()[script])
 			})
 		})
 	}

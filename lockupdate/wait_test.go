@@ -41,66 +41,6 @@ func TestWaitEndsWithTheHoldersLease(t *testing.T) {
 	})
 }
 
-func TestMaxWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{MaxWait: 3 * time.Second})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
-		f.takeAsOther(key, 0)
-		began := time.Now()
-		res, err := f.store.Update(t.Context(), key, appendText("x"))
-		require.ErrorIs(t, err, rmw.ErrContended)
-		assert.True(t, rmw.Retryable(err))
-		assert.ErrorContains(t, err, "MaxWait")
-		assert.Equal(t, 3*time.Second, time.Since(began))
-		assert.Equal(t, 3*time.Second, res.Waited)
-		assert.Zero(t, res.Attempts)
-		assert.Equal(t, "www", f.text(key))
-	})
-}
-
-// Poll.Max bounds the poll rate: 64 ms with full jitter are about 31 polls a second.
-func TestPollsAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{MaxWait: 100 * time.Second})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
-		f.takeAsOther(key, 0)
-		_, err := f.store.Update(t.Context(), key, appendText("x"))
-		require.ErrorIs(t, err, rmw.ErrContended)
-		polls := 0
-		for _, name := range f.calls() {
-			if name == "acquire" {
-				polls++
-			}
-		}
-		assert.InDelta(t, 100*1000/32, polls, 400)
-	})
-}
-
-func TestCloseEndsTheWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
-		f.takeAsOther(key, 0)
-		done := make(chan error, 1)
-		go func() {
-			_, err := f.store.Update(t.Context(), key, appendText("x"))
-			done <- err
-		}()
-		time.Sleep(time.Second)
-		require.NoError(t, f.store.Close())
-		err := <-done
-		require.ErrorIs(t, err, rmw.ErrClosed)
-		_, err = f.store.Update(t.Context(), key, appendText("x"))
-		require.ErrorIs(t, err, rmw.ErrClosed)
-		_, err = f.store.Read(t.Context(), key)
-		require.ErrorIs(t, err, rmw.ErrClosed)
-		require.NoError(t, f.store.Close(), "closing twice")
-	})
-}
-
 // Close lets a running fn finish, and returns when its lock is released.
 func TestCloseFlushesReleases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -147,18 +87,6 @@ func TestNextUpdateDoesNotPoll(t *testing.T) {
 				assert.Equal(t, "integer", c.Reply, "the lock was refused: the last update still held it")
 			}
 		}
-	})
-}
-
-// A foreign value under the lock name is an error, not a reason to wait.
-func TestWrongKindUnderTheLockName(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		require.NoError(t, f.direct().Set(t.Context(), lock+key.Name, "a document", 0).Err())
-		_, err := f.store.Update(t.Context(), key, appendText("x"))
-		require.ErrorIs(t, err, rmw.ErrWrongKind)
-		assert.ErrorContains(t, err, "LockName")
 	})
 }
 

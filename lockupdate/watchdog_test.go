@@ -58,45 +58,29 @@ func TestRenewalsShareFlushes(t *testing.T) {
 		f.proxy.ResetCalls()
 		time.Sleep(cycle)
 		synctest.Wait()
-		renewals := 0
-		for _, name := range f.calls() {
-			if name == "renew" {
-				renewals++
-			}
-		}
-		assert.Equal(t, n, renewals)
+		assert.Equal(t, n, f.sent()["renew"])
 		assert.EqualValues(t, 3, f.meter.Read().RoundTrips-before, "600 in flushes of at most 256")
 		unblock()
 	})
 }
 
-// All leases of a Store share one goroutine.
-func TestOneLoopForAllLeases(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const n = 300
-		f := newFixture(t, lockupdate.Config{})
-		unblock := f.holdLocks(n)
-		synctest.Wait()
-		assert.Equal(t, 1, strings.Count(stacks(), "lease.(*Keeper).loop("))
-		unblock()
-	})
-}
-
-// The goroutine of the leases ends with the last lease, and starts again with the next.
+// All leases of a Store share one goroutine, and a held lock has none. The goroutine of the leases ends with the last lease, and
+// starts again with the next.
 func TestLeaseLoopEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
-		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
-		require.NoError(t, err)
+		for _, l := range f.lockAll("a", "b", "c", "d") {
+			synctest.Wait()
+			assert.Equal(t, 1, strings.Count(stacks(), "lease.(*Keeper).loop("))
+			assert.NotContains(t, stacks(), "holder.(*holder)")
+			require.NoError(t, l.Unlock())
+		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		assert.NotContains(t, stacks(), "lease.(*Keeper).loop(")
-		_, err = f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			time.Sleep(time.Minute / 2)
-			return appendText("y")(ctx, cur)
-		})
+		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, after(time.Minute/2, appendText("x")))
 		require.NoError(t, err)
-		assert.Equal(t, "xy", f.text(rmw.Key{Name: "s"}))
+		assert.Equal(t, "x", f.text(rmw.Key{Name: "s"}))
 	})
 }
 
