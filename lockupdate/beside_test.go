@@ -24,7 +24,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// jitter draws durations, and as a hook delays each flush of a client by a round trip.
+// jitter draws durations, and delays each flush of a client by a round trip.
 type jitter struct {
 	mu  sync.Mutex
 	rng *rand.Rand
@@ -38,22 +38,10 @@ func (j *jitter) about(d time.Duration, spread float64) time.Duration {
 
 func (j *jitter) halfTrip() { time.Sleep(j.about(100*time.Microsecond, 0.5)) }
 
-func (*jitter) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (j *jitter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		j.halfTrip()
-		defer j.halfTrip()
-		return next(ctx, cmd)
-	}
-}
-
-func (j *jitter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		j.halfTrip()
-		defer j.halfTrip()
-		return next(ctx, cmds)
-	}
+func (j *jitter) delay(_ context.Context, _ []redis.Cmder, next func() error) error {
+	j.halfTrip()
+	defer j.halfTrip()
+	return next()
 }
 
 // neighbours is processes with a lockupdate.Store, and as many with WATCH, that update one
@@ -72,7 +60,7 @@ func (n neighbours) run(t *testing.T) float64 {
 	f := newFixtureOn(t, proxycompat.Redis(), lockupdate.Config{})
 	key := rmw.Key{Name: "k", Kind: n.kind}
 	j := &jitter{rng: rand.New(rand.NewPCG(1, 2))}
-	f.hooks = slices.Concat(n.hooks, []redis.Hook{j})
+	f.hooks = slices.Concat(n.hooks, []redis.Hook{hook(j.delay)})
 	var wg sync.WaitGroup
 	end := time.Now().Add(lasting)
 	loop := func(s rmw.Store, done *atomic.Int64) {
@@ -98,7 +86,7 @@ func (n neighbours) run(t *testing.T) float64 {
 	for range n.processes {
 		loop(f.another(n.cfg), &locked)
 		rdb := f.direct()
-		rdb.AddHook(j)
+		rdb.AddHook(hook(j.delay))
 		legacy := cas.New(rdb, cas.Config{MaxAttempts: 10_000, Backoff: rmw.Backoff{Base: 1, Max: 1}})
 		t.Cleanup(func() { require.NoError(t, legacy.Close()) })
 		loop(legacy, &watched)
@@ -141,7 +129,7 @@ func unbroken(cmd redis.Cmder) {
 func TestStarvedBesideUnbrokenWatch(t *testing.T) {
 	long.Repeats(t)
 	synctest.Test(t, func(t *testing.T) {
-		share := neighbours{processes: 4, goroutines: 1, hooks: []redis.Hook{tap{before: unbroken}}}.run(t)
+		share := neighbours{processes: 4, goroutines: 1, hooks: []redis.Hook{before(unbroken)}}.run(t)
 		assert.Less(t, share, 0.2)
 	})
 }

@@ -107,22 +107,13 @@ func TestOwnReleaseHangs(t *testing.T) {
 	})
 }
 
-// panickingHook is a hook that panics when it sees one script.
-type panickingHook struct{ script string }
-
-func (h panickingHook) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h panickingHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if lockupdate.ScriptName(argsOf(cmd)) == h.script {
+// panics is a hook that panics when it sees one script.
+func panics(script string) hook {
+	return before(func(cmd redis.Cmder) {
+		if lockupdate.ScriptName(argsOf(cmd)) == script {
 			panic("a bug in a hook")
 		}
-		return next(ctx, cmd)
-	}
-}
-
-func (h panickingHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+	})
 }
 
 // The panic of a hook fails its command, and nothing else.
@@ -130,7 +121,7 @@ func TestPanicInAHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		f.warm(rmw.Key{Name: "s"})
-		f.rdb.AddHook(panickingHook{"commit_string"})
+		f.rdb.AddHook(panics("commit_string"))
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		_, err := f.store.Update(ctx, rmw.Key{Name: "s"}, appendText("x"))
@@ -141,7 +132,7 @@ func TestPanicInAHook(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		rdb := redis.NewClient(f.opts)
 		defer func() { require.NoError(t, rdb.Close()) }()
-		rdb.AddHook(panickingHook{"release"})
+		rdb.AddHook(panics("release"))
 		s := lockupdate.New(rdb, lockupdate.Config{})
 		_, err := s.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
 		require.NoError(t, err)

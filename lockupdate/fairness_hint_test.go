@@ -1,10 +1,7 @@
 package lockupdate_test
 
 import (
-	"context"
-	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,7 +11,6 @@ import (
 
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
-	"github.com/unwatch/unwatch/rmw"
 )
 
 // eraseHint keeps waiters from setting a hint.
@@ -29,36 +25,11 @@ func eraseHint(cmd redis.Cmder) {
 func TestUnfairWithoutHints(t *testing.T) {
 	long.Repeats(t)
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
-		f.slow(time.Millisecond)
-		done := make([]int, 2)
-		var wg sync.WaitGroup
-		var mu sync.Mutex
-		end := time.Now().Add(10 * time.Second)
-		for p := range done {
-			rdb := redis.NewClient(f.proxy.Options())
-			rdb.AddHook(tap{before: eraseHint})
-			s := lockupdate.New(rdb, lockupdate.Config{})
-			defer func() { assert.NoError(t, rdb.Close()) }()
-			defer func() { assert.NoError(t, s.Close()) }()
-			for range 4 {
-				wg.Go(func() {
-					for time.Now().Before(end) {
-						_, err := s.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-							time.Sleep(20 * time.Millisecond)
-							return rmw.String(fmt.Sprint(p, time.Now().UnixNano())), nil
-						})
-						assert.NoError(t, err)
-						mu.Lock()
-						done[p]++
-						mu.Unlock()
-					}
-				})
-			}
+		loop := closedLoop{
+			goroutines: []int{4, 4}, work: 20 * time.Millisecond, latency: time.Millisecond, duration: 10 * time.Second,
+			hooks: []redis.Hook{before(eraseHint)},
 		}
-		wg.Wait()
+		done := loop.run(t)
 		t.Log(done)
 		assert.Less(t, float64(slices.Min(done))/float64(slices.Max(done)), 0.3, done)
 	})

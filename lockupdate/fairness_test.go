@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -29,6 +30,7 @@ type closedLoop struct {
 	work       time.Duration // of each fn
 	latency    time.Duration // of each command
 	duration   time.Duration
+	hooks      []redis.Hook // of each process
 }
 
 // run returns the number of updates of each process.
@@ -38,6 +40,7 @@ func (r closedLoop) run(t *testing.T) []int {
 	key := rmw.Key{Name: "s"}
 	f.warm(key)
 	f.slow(r.latency)
+	f.hooks = r.hooks
 	done := make([]int, len(r.goroutines))
 	var wg sync.WaitGroup
 	var mu sync.Mutex

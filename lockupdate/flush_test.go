@@ -25,7 +25,10 @@ func TestKeysShareFlushes(t *testing.T) {
 		for i := range goroutines {
 			f.warm(rmw.Key{Name: fmt.Sprint(i)})
 		}
-		f.rdb.AddHook(flushDelay(time.Millisecond))
+		f.rdb.AddHook(hook(func(_ context.Context, _ []redis.Cmder, next func() error) error {
+			time.Sleep(time.Millisecond)
+			return next()
+		}))
 		before := f.meter.Read()
 		var wg sync.WaitGroup
 		for i := range goroutines {
@@ -45,25 +48,6 @@ func TestKeysShareFlushes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { many = perUpdate(t, 50) })
 	assert.InDelta(t, 3, one, 0.01)
 	assert.Less(t, many, 0.6)
-}
-
-// flushDelay is a hook that delays each flush.
-type flushDelay time.Duration
-
-func (d flushDelay) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (d flushDelay) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		time.Sleep(time.Duration(d))
-		return next(ctx, cmd)
-	}
-}
-
-func (d flushDelay) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		time.Sleep(time.Duration(d))
-		return next(ctx, cmds)
-	}
 }
 
 // fillInFlight keeps four commits in flight until unblock, so that other commands form a batch.
@@ -115,19 +99,6 @@ func TestCanceledReadDoesNotCancelItsBatch(t *testing.T) {
 	})
 }
 
-// panickingPipeline is a hook that panics in every pipeline.
-type panickingPipeline struct {
-	flushDelay
-	panics atomic.Int32
-}
-
-func (h *panickingPipeline) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(context.Context, []redis.Cmder) error {
-		h.panics.Add(1)
-		panic("a bug in a hook")
-	}
-}
-
 // The panic of a hook fails every command of the flush, and ends no goroutine.
 func TestPanicInASharedFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -140,8 +111,14 @@ func TestPanicInASharedFlush(t *testing.T) {
 			calls = append(calls, start(t.Context(), f.store, key, until(gate, appendText("x"))))
 		}
 		unblock := f.fillInFlight()
-		hook := &panickingPipeline{}
-		f.rdb.AddHook(hook)
+		var panicked atomic.Int32
+		f.rdb.AddHook(hook(func(_ context.Context, cmds []redis.Cmder, next func() error) error {
+			if len(cmds) == 1 {
+				return next()
+			}
+			panicked.Add(1)
+			panic("a bug in a hook")
+		}))
 		close(gate)
 		synctest.Wait()
 		unblock()
@@ -151,6 +128,6 @@ func TestPanicInASharedFlush(t *testing.T) {
 			require.ErrorIs(t, call.err, rmw.ErrOutcomeUnknown)
 			require.ErrorContains(t, call.err, "panicked: a bug in a hook")
 		}
-		assert.Positive(t, hook.panics.Load())
+		assert.Positive(t, panicked.Load())
 	})
 }

@@ -75,33 +75,40 @@ func stacks() string {
 	return string(buf[:runtime.Stack(buf, true)])
 }
 
-// tap is a hook that sees commands before they are sent and after their replies, and may change
-// them.
-type tap struct{ before, after func(cmd redis.Cmder) }
+// hook is called for each flush of a client, with its commands. next sends them.
+type hook func(ctx context.Context, cmds []redis.Cmder, next func() error) error
 
-func (tap) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (hook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (h tap) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		h.each(h.before, cmd)
-		defer h.each(h.after, cmd)
-		return next(ctx, cmd)
+		return h(ctx, []redis.Cmder{cmd}, func() error { return next(ctx, cmd) })
 	}
 }
 
-func (h tap) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		h.each(h.before, cmds...)
-		defer h.each(h.after, cmds...)
-		return next(ctx, cmds)
+		return h(ctx, cmds, func() error { return next(ctx, cmds) })
 	}
 }
 
-func (tap) each(do func(cmd redis.Cmder), cmds ...redis.Cmder) {
-	for _, cmd := range cmds {
-		if do != nil {
-			do(cmd)
+// before is a hook that sees commands before they are sent, and may change them.
+func before(do func(cmd redis.Cmder)) hook { return tap(do, func(redis.Cmder) {}) }
+
+// afterwards is a hook that sees commands after their replies, and may change them.
+func afterwards(do func(cmd redis.Cmder)) hook { return tap(func(redis.Cmder) {}, do) }
+
+func tap(before, after func(cmd redis.Cmder)) hook {
+	return func(_ context.Context, cmds []redis.Cmder, next func() error) error {
+		for _, cmd := range cmds {
+			before(cmd)
 		}
+		defer func() {
+			for _, cmd := range cmds {
+				after(cmd)
+			}
+		}()
+		return next()
 	}
 }
 

@@ -18,32 +18,21 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// grantingHook is a hook that sends nothing. It refuses each lock some times, then grants it.
-type grantingHook struct {
+// granting answers commands without a server. It refuses each lock some times, then grants it.
+type granting struct {
 	refusals int
 	mu       sync.Mutex
 	asked    map[any]int
 }
 
-func (*grantingHook) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h *grantingHook) ProcessHook(redis.ProcessHook) redis.ProcessHook {
-	return func(_ context.Context, cmd redis.Cmder) error {
+func (h *granting) flush(_ context.Context, cmds []redis.Cmder, _ func() error) error {
+	for _, cmd := range cmds {
 		h.answer(cmd)
-		return nil
 	}
+	return nil
 }
 
-func (h *grantingHook) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(_ context.Context, cmds []redis.Cmder) error {
-		for _, cmd := range cmds {
-			h.answer(cmd)
-		}
-		return nil
-	}
-}
-
-func (h *grantingHook) answer(cmd redis.Cmder) {
+func (h *granting) answer(cmd redis.Cmder) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var answer any = int64(1)
@@ -77,7 +66,7 @@ func TestMemoryOfAHeldLock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rdb := redis.NewClient(proxycompat.Options(proxycompat.Codis32(), "nowhere:1"))
-				rdb.AddHook(&grantingHook{refusals: refusals, asked: map[any]int{}})
+				rdb.AddHook(hook((&granting{refusals: refusals, asked: map[any]int{}}).flush))
 				store := lockupdate.New(rdb, lockupdate.Config{Lease: time.Hour, MaxHold: 2 * time.Hour})
 				names := make([]string, many)
 				for i := range names {

@@ -214,13 +214,13 @@ func TestLostTokenWithoutLua(t *testing.T) {
 func TestProbeChecksTheExpiryUnit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixtureBehind(t, proxytest.Config{Store: proxytest.Pika}, lockupdate.Config{})
-		f.rdb.AddHook(tap{after: func(cmd redis.Cmder) {
+		f.rdb.AddHook(afterwards(func(cmd redis.Cmder) {
 			if c, ok := cmd.(interface{ SetVal(any) }); ok && cmd.Name() == "pttl" {
 				if ms, err := cmd.(interface{ Int64() (int64, error) }).Int64(); err == nil && ms > 0 {
 					c.SetVal((ms + 999) / 1000)
 				}
 			}
-		}})
+		}))
 		_, err := lockupdate.Probe(t.Context(), f.rdb)
 		require.ErrorIs(t, err, rmw.ErrUnsupported)
 		require.False(t, rmw.Retryable(err))
@@ -314,7 +314,7 @@ func TestLateHintIsCleared(t *testing.T) {
 				}
 			}
 		}
-		f.rdb.AddHook(tap{before: late(&sent, time.Second), after: late(&arrived, 0)})
+		f.rdb.AddHook(tap(late(&sent, time.Second), late(&arrived, 0)))
 		other := f.another(lockupdate.Config{Commit: s.commit})
 		key := rmw.Key{Name: "s"}
 		gate := make(chan struct{})

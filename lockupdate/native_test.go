@@ -103,7 +103,7 @@ func TestContractFindsAMissingGuardWithoutLua(t *testing.T) {
 			b := contract.Bench{
 				Proxy: proxytest.Config{Engines: 2, InMemory: true, Store: proxytest.Redis84},
 				Open: func(rdb *redis.Client) rmw.Store {
-					rdb.AddHook(tap{before: unguard})
+					rdb.AddHook(before(unguard))
 					return lockupdate.New(rdb, lockupdate.Config{Commit: lockupdate.CommitIFEQ})
 				},
 				Kinds: []rmw.Kind{rmw.KindString},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,47 +15,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/contract"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// network is the network between a client and its proxy. It can be down.
-type network struct {
-	dial func(ctx context.Context, network, addr string) (net.Conn, error)
-
-	mu    sync.Mutex
-	down  bool
-	conns []net.Conn
-}
-
-func (r *network) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.down {
-		return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("connection refused")}
-	}
-	conn, err := r.dial(ctx, network, addr)
-	r.conns = append(r.conns, conn)
-	return conn, err
-}
-
-// setDown cuts all connections to the proxy, or makes it reachable again.
-func (r *network) setDown(down bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.down = down
-	for _, conn := range r.conns {
-		_ = conn.Close()
-	}
-	r.conns = nil
-}
-
 // overNetwork returns a Store whose proxy can be cut off.
-func (f *fixture) overNetwork(cfg lockupdate.Config, hooks ...redis.Hook) (*network, *lockupdate.Store) {
+func (f *fixture) overNetwork(cfg lockupdate.Config, hooks ...redis.Hook) (*contract.Network, *lockupdate.Store) {
 	opts := f.proxy.Options()
-	r := &network{dial: opts.Dialer}
-	opts.Dialer, opts.DialerRetries = r.Dial, 1
+	r := &contract.Network{}
+	opts.Dialer, opts.DialerRetries = r.Dialer(opts.Dialer), 1
 	opts.MaxIdleConns, opts.PipelinePoolSize = 1, -1 // over a pipe, go-redis does not detect a closed idle connection
 	rdb := redis.NewClient(opts)
 	for _, h := range hooks {
@@ -113,11 +82,11 @@ func TestCallsWaitOutAnOutage(t *testing.T) {
 						}
 						f := newFixture(t, lockupdate.Config{})
 						r, s := f.overNetwork(cfg)
-						r.setDown(true)
+						restore := r.Cut()
 						if open {
 							openBreaker(t, s)
 						}
-						time.AfterFunc(700*time.Millisecond, func() { r.setDown(false) })
+						time.AfterFunc(700*time.Millisecond, restore)
 						ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 						defer cancel()
 						began := time.Now()
@@ -159,7 +128,7 @@ func TestOutagesEnd(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixture(t, lockupdate.Config{})
 				r, s := f.overNetwork(c.cfg)
-				r.setDown(true)
+				restore := r.Cut()
 				openBreaker(t, s)
 				time.Sleep(500 * time.Millisecond) // no limit below ends at a try of the breaker
 				ctx := t.Context()
@@ -193,7 +162,7 @@ func TestOutagesEnd(t *testing.T) {
 					})
 				}
 				all.Wait()
-				r.setDown(false)
+				restore()
 				time.Sleep(10 * time.Second)
 				assert.Equal(t, "w", f.text(rmw.Key{Name: "s"}), "no failed update is stored, not even later")
 			})
@@ -206,7 +175,7 @@ func TestCloseEndsOutages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{})
 		r, s := f.overNetwork(lockupdate.Config{})
-		r.setDown(true)
+		restore := r.Cut()
 		openBreaker(t, s)
 		var all sync.WaitGroup
 		all.Go(func() {
@@ -222,7 +191,7 @@ func TestCloseEndsOutages(t *testing.T) {
 		require.NoError(t, s.Close())
 		all.Wait()
 		assert.Less(t, time.Since(began), 100*time.Millisecond)
-		r.setDown(false)
+		restore()
 	})
 }
 
@@ -232,11 +201,13 @@ func TestOneTryASecondDuringAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var flushes, commands atomic.Int64
 		f := newFixture(t, lockupdate.Config{})
-		r, s := f.overNetwork(lockupdate.Config{MaxOutage: time.Minute}, flushHook(func(cmds int) {
+		count := hook(func(_ context.Context, cmds []redis.Cmder, next func() error) error {
 			flushes.Add(1)
-			commands.Add(int64(cmds))
-		}))
-		r.setDown(true)
+			commands.Add(int64(len(cmds)))
+			return next()
+		})
+		r, s := f.overNetwork(lockupdate.Config{MaxOutage: time.Minute}, count)
+		restore := r.Cut()
 		openBreaker(t, s)
 		flushes.Store(0)
 		commands.Store(0)
@@ -255,31 +226,12 @@ func TestOneTryASecondDuringAnOutage(t *testing.T) {
 		t.Log(flushes.Load(), commands.Load())
 		assert.LessOrEqual(t, flushes.Load(), int64(10))
 		assert.LessOrEqual(t, commands.Load(), int64(20), "an acquire and a read each")
-		r.setDown(false)
+		restore()
 		all.Wait()
 		for i := range 100 {
 			assert.Equal(t, "x", f.text(rmw.Key{Name: fmt.Sprint("k", i)}))
 		}
 	})
-}
-
-// flushHook counts flushes and their commands.
-type flushHook func(cmds int)
-
-func (flushHook) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h flushHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		h(1)
-		return next(ctx, cmd)
-	}
-}
-
-func (h flushHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		h(len(cmds))
-		return next(ctx, cmds)
-	}
 }
 
 // A commit that could not be sent during an outage is sent after it. A commit that may have been
@@ -293,9 +245,9 @@ func TestCommitsWaitOutAnOutage(t *testing.T) {
 				key := rmw.Key{Name: "s"}
 				update := func(ctx context.Context) error {
 					_, err := s.Update(ctx, key, duringFirstCall(func() {
-						r.setDown(true)
+						restore := r.Cut()
 						openBreaker(t, s)
-						time.AfterFunc(700*time.Millisecond, func() { r.setDown(false) })
+						time.AfterFunc(700*time.Millisecond, restore)
 					}, appendText("x")))
 					return err
 				}

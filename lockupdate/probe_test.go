@@ -52,7 +52,7 @@ func TestProbeRejectsBrokenStores(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixtureBehind(t, proxytest.Config{Store: proxytest.Redis84}, lockupdate.Config{})
-		f.rdb.AddHook(tap{before: unguard})
+		f.rdb.AddHook(before(unguard))
 		_, err := lockupdate.Probe(t.Context(), f.rdb)
 		require.ErrorIs(t, err, rmw.ErrUnsupported)
 		for _, c := range []string{"CommitGuarded", "CommitIFEQ", "CommitDELIFEQ", "CommitVX", "CommitCAS"} {

@@ -64,11 +64,11 @@ func TestUnexpectedReplies(t *testing.T) {
 				f := newFixture(t, lockupdate.Config{Commit: c.commit})
 				require.NoError(t, update(t.Context(), f.store))
 				lockupdate.Settle(f.store)
-				f.rdb.AddHook(tap{after: func(cmd redis.Cmder) {
+				f.rdb.AddHook(afterwards(func(cmd redis.Cmder) {
 					if cmd, ok := cmd.(interface{ SetVal(v any) }); ok && lockupdate.RequestName(argsOf(cmd.(redis.Cmder))) == c.script {
 						cmd.SetVal(c.reply)
 					}
-				}})
+				}))
 				err := c.call(t.Context(), f.store)
 				require.ErrorIs(t, err, c.reason)
 				require.ErrorContains(t, err, c.text)

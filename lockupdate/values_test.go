@@ -18,27 +18,6 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// valuesHook is called for each command, with the caller in its ctx.
-type valuesHook func(caller any, cmd redis.Cmder)
-
-func (valuesHook) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h valuesHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		h(ctx.Value(callerKey{}), cmd)
-		return next(ctx, cmd)
-	}
-}
-
-func (h valuesHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		for _, cmd := range cmds {
-			h(ctx.Value(callerKey{}), cmd)
-		}
-		return next(ctx, cmds)
-	}
-}
-
 // A command has the ctx values of its own caller or none, whether callers share flushes (own keys)
 // or commits (one key). A renewal has those of no caller, also if it shares the flush of a commit.
 func TestCommandsCarryNoForeignCtxValues(t *testing.T) {
@@ -50,7 +29,7 @@ func TestCommandsCarryNoForeignCtxValues(t *testing.T) {
 				f := newFixture(t, lockupdate.Config{LockOnDemand: onDemand})
 				f.slow(time.Millisecond)
 				var alone, shared, renewed atomic.Int64
-				f.rdb.AddHook(valuesHook(func(caller any, cmd redis.Cmder) {
+				check := func(caller any, cmd redis.Cmder) {
 					args := argsOf(cmd)
 					script := lockupdate.ScriptName(args)
 					switch {
@@ -73,6 +52,12 @@ func TestCommandsCarryNoForeignCtxValues(t *testing.T) {
 						added := strings.TrimPrefix(args[len(args)-1], args[len(args)-2])
 						assert.Equal(t, fmt.Sprint(caller, ","), added)
 					}
+				}
+				f.rdb.AddHook(hook(func(ctx context.Context, cmds []redis.Cmder, next func() error) error {
+					for _, cmd := range cmds {
+						check(ctx.Value(callerKey{}), cmd)
+					}
+					return next()
 				}))
 				update := func(id string, during func(key string)) {
 					key := rmw.Key{Name: "s"}
