@@ -2,7 +2,6 @@ package lockupdate_test
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -94,60 +93,20 @@ func requireLoss(t *testing.T, proxy proxytest.Config, open func(*testing.T, *re
 // updates.
 func runDuringHangs(t *testing.T, cfg proxytest.Config, open func(*redis.Client) rmw.Updater) (acked, lost, failed int) {
 	t.Helper()
-	const writers, each = 4, 40
-	cfg.InMemory = true
-	p, err := proxytest.Start(cfg)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, p.Close()) })
-	p.Inject(everyNth(23, proxytest.Fault{Action: proxytest.DropReply}))
-	p.Inject(everyNth(29, proxytest.Fault{Action: proxytest.DropRequest}))
-	p.Inject(everyNth(31, proxytest.Fault{Action: proxytest.ExecuteLater, Delay: 150 * time.Millisecond}))
-	ctx, cancel := context.WithCancel(t.Context())
-	var troubles sync.WaitGroup
-	troubles.Go(func() { trouble(ctx, p) })
-	troubles.Go(func() { hangServers(ctx, p) })
-
-	keys := []rmw.Key{{Name: "{n}:data"}, {Name: "other"}}
-	acks := make([]ackLog, len(keys))
-	var errs ackLog
-	var wg sync.WaitGroup
-	for w := range writers {
-		opts := p.Options()
-		opts.ReadTimeout = time.Second
-		rdb := redis.NewClient(opts)
-		t.Cleanup(func() { require.NoError(t, rdb.Close()) })
-		s := open(rdb)
-		wg.Go(func() {
-			for i := range each {
-				id, k := fmt.Sprintf("%d-%d,", w, i), i%len(keys)
-				_, err := s.Update(t.Context(), keys[k], func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-					time.Sleep(time.Millisecond)
-					return appendText(id)(ctx, cur)
-				})
-				if err == nil {
-					acks[k].add(id)
-				} else {
-					errs.add(id)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	cancel()
-	troubles.Wait()
-	time.Sleep(time.Second) // until all late commands are executed
-	calm := redis.NewClient(p.CalmOptions())
-	defer func() { require.NoError(t, calm.Close()) }()
-	for k := range keys {
-		text, err := calm.Get(t.Context(), keys[k].Name).Result()
-		require.NoError(t, err)
-		a, l := acks[k].audit(text)
-		acked, lost = acked+a, lost+l
-		for _, id := range acks[k].ids {
-			assert.LessOrEqual(t, strings.Count(","+text, ","+id), 1, "stored more than once: %s", id)
+	return runWriters(t, cfg, []string{"{n}:data", "other"}, 40, func(t *testing.T, p *proxytest.Proxy) (end func()) {
+		p.Inject(everyNth(23, proxytest.Fault{Action: proxytest.DropReply}))
+		p.Inject(everyNth(29, proxytest.Fault{Action: proxytest.DropRequest}))
+		p.Inject(everyNth(31, proxytest.Fault{Action: proxytest.ExecuteLater, Delay: 150 * time.Millisecond}))
+		ctx, cancel := context.WithCancel(t.Context())
+		var troubles sync.WaitGroup
+		troubles.Go(func() { trouble(ctx, p) })
+		troubles.Go(func() { hangServers(ctx, p) })
+		return func() {
+			cancel()
+			troubles.Wait()
+			time.Sleep(time.Second) // until all late commands are executed
 		}
-	}
-	return acked, lost, len(errs.ids)
+	}, open)
 }
 
 // everyNth applies the fault to every nth script or SET.

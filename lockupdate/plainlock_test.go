@@ -99,19 +99,19 @@ func TestPlainLocksLoseUpdates(t *testing.T) {
 	for name, c := range map[string]struct {
 		commit  func(ctx context.Context, rdb *redis.Client, lock, token, key, value string) error
 		proxy   proxytest.Config
-		trouble func(t *testing.T, p *proxytest.Proxy)
+		trouble func(t *testing.T, p *proxytest.Proxy) (end func())
 	}{
 		"write and unlock in one pipeline, on several connections": {
 			commit: writeAndUnlock, proxy: proxytest.Config{Parallel: 4},
-			trouble: func(_ *testing.T, p *proxytest.Proxy) {
-				p.Inject(proxytest.Fault{Command: "SET", Skip: 1, Times: -1, Action: proxytest.Delay, Delay: 2 * time.Millisecond})
+			trouble: func(_ *testing.T, p *proxytest.Proxy) (end func()) {
+				return p.Inject(proxytest.Fault{Command: "SET", Skip: 1, Times: -1, Action: proxytest.Delay, Delay: 2 * time.Millisecond})
 			},
 		},
 		"ownership by GET, and a delayed SET": {
 			commit: checkWithGet,
-			trouble: func(_ *testing.T, p *proxytest.Proxy) {
+			trouble: func(_ *testing.T, p *proxytest.Proxy) (end func()) {
 				var nth atomic.Int64
-				p.Inject(proxytest.Fault{
+				return p.Inject(proxytest.Fault{
 					Match:  func(args []string) bool { return writes(args) && nth.Add(1)%5 == 0 },
 					Times:  -1,
 					Action: proxytest.Delay, Delay: 150 * time.Millisecond,
@@ -120,18 +120,20 @@ func TestPlainLocksLoseUpdates(t *testing.T) {
 		},
 		"a script on the lock and the data, while slots move": {
 			commit: twoKeys, proxy: proxytest.Config{Engines: 2},
-			trouble: func(t *testing.T, p *proxytest.Proxy) { moveSlotRepeatedly(t, p, "{n}") },
+			trouble: func(_ *testing.T, p *proxytest.Proxy) (end func()) { return moveSlotRepeatedly(p, "{n}") },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			c.proxy.Profile = proxycompat.Codis32()
+			keys := []string{"{n}:data"}
 			synctest.Test(t, func(t *testing.T) {
-				acked, lost := runWriters(t, c.proxy, c.trouble, func(rdb *redis.Client) rmw.Updater {
+				acked, lost, _ := runWriters(t, c.proxy, keys, 30, c.trouble, func(rdb *redis.Client) rmw.Updater {
 					return plainLock{rdb: rdb, lease: 100 * time.Millisecond, commit: c.commit}
 				})
 				assert.Positive(t, lost, "control: of %d updates none was lost, so this test proves nothing", acked)
 			})
 			synctest.Test(t, func(t *testing.T) {
-				acked, lost := runWriters(t, c.proxy, c.trouble, func(rdb *redis.Client) rmw.Updater {
+				acked, lost, _ := runWriters(t, c.proxy, keys, 30, c.trouble, func(rdb *redis.Client) rmw.Updater {
 					s := lockupdate.New(rdb, lockupdate.Config{Lease: 100 * time.Millisecond})
 					t.Cleanup(func() { require.NoError(t, s.Close()) })
 					return s
@@ -143,49 +145,56 @@ func TestPlainLocksLoseUpdates(t *testing.T) {
 	}
 }
 
-// runWriters has several clients update one key, and counts acknowledged and lost updates.
+// runWriters has four clients update each key, and counts acknowledged, lost and failed updates.
 func runWriters(
-	t *testing.T, cfg proxytest.Config, trouble func(*testing.T, *proxytest.Proxy), open func(*redis.Client) rmw.Updater,
-) (acked, lost int) {
+	t *testing.T, cfg proxytest.Config, keys []string, each int,
+	trouble func(*testing.T, *proxytest.Proxy) (end func()), open func(*redis.Client) rmw.Updater,
+) (acked, lost, failed int) {
 	t.Helper()
-	const writers, each = 4, 30
-	cfg.Profile, cfg.InMemory = proxycompat.Codis32(), true
+	cfg.InMemory = true
 	p, err := proxytest.Start(cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
-	if trouble != nil {
-		trouble(t, p)
-	}
-	var acks ackLog
+	end := trouble(t, p)
+	acks := make([]ackLog, len(keys))
+	var errs ackLog
 	var wg sync.WaitGroup
-	key := rmw.Key{Name: "{n}:data"}
-	for w := range writers {
-		rdb := redis.NewClient(p.Options())
+	for w := range 4 {
+		opts := p.Options()
+		opts.ReadTimeout = time.Second
+		rdb := redis.NewClient(opts)
 		t.Cleanup(func() { require.NoError(t, rdb.Close()) })
 		s := open(rdb)
 		wg.Go(func() {
 			for i := range each {
-				id := fmt.Sprintf("%d-%d,", w, i)
-				_, err := s.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-					time.Sleep(time.Millisecond)
-					return appendText(id)(ctx, cur)
-				})
+				id, k := fmt.Sprintf("%d-%d,", w, i), i%len(keys)
+				_, err := s.Update(t.Context(), rmw.Key{Name: keys[k]}, after(time.Millisecond, appendText(id)))
 				if err == nil {
-					acks.add(id)
+					acks[k].add(id)
+				} else {
+					errs.add(id)
 				}
 			}
 		})
 	}
 	wg.Wait()
+	end()
 	calm := redis.NewClient(p.CalmOptions())
 	defer func() { require.NoError(t, calm.Close()) }()
-	text, err := calm.Get(t.Context(), key.Name).Result()
-	require.NoError(t, err)
-	return acks.audit(text)
+	for k, key := range keys {
+		text, err := calm.Get(t.Context(), key).Result()
+		require.NoError(t, err)
+		a, l := acks[k].audit(text)
+		acked, lost = acked+a, lost+l
+		for _, id := range acks[k].ids {
+			assert.LessOrEqual(t, strings.Count(","+text, ","+id), 1, "stored more than once: %s", id)
+		}
+	}
+	return acked, lost, len(errs.ids)
 }
 
-// moveSlotRepeatedly moves the slot of a key between two backends until the test ends.
-func moveSlotRepeatedly(t *testing.T, p *proxytest.Proxy, key string) {
+// moveSlotRepeatedly moves the slot of a key between two backends until end.
+func moveSlotRepeatedly(p *proxytest.Proxy, key string) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -203,5 +212,5 @@ func moveSlotRepeatedly(t *testing.T, p *proxytest.Proxy, key string) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	})
-	t.Cleanup(func() { cancel(); wg.Wait() })
+	return func() { cancel(); wg.Wait() }
 }
