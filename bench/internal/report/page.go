@@ -57,8 +57,8 @@ func page(f *result.File) (string, error) {
 	err = t.Execute(&b, map[string]any{
 		"File": f, "Machine": f.Machine, "Took": f.Ended.Sub(f.Began), "Tables": Tables(f), "Holds": HoldTables(f),
 		"Targets": targets, "Missed": judged(targets, "MISSED"), "Restated": judged(targets, "restated"),
-		"Unmeasured": len(judged(targets, "not measured")),
-		"Figures":    Figures(f), "Peers": peerVersions(f), "Impls": peers.Names(), "Keepers": peers.Keepers(),
+		"Unmeasured": len(judged(targets, "not measured")), "Figures": Figures(f), "Peers": peerVersions(f),
+		"Impls": peers.Names(), "Keepers": peers.Keepers(),
 		"Loud": loud(f), "Quiet": result.Quiet, "Network": networks(f), "Slots": len(f.Slots),
 	})
 	return b.String(), err

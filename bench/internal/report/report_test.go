@@ -179,7 +179,7 @@ func TestChartsAreValidAndEscaped(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	for v, want := range map[float64]string{1.2: "met", 1: "restated", 0.9: "restated", 0.8: "MISSED"} {
-		if got := atLeast(1.2, "x").but(0.9).judge("", v); got.Verdict != want || got.Want != ">= 1.20x, now 0.90x" {
+		if got := atLeast(1.2, "x").restate(0.9).judge("", v); got.Verdict != want || got.Want != ">= 1.20x, now 0.90x" {
 			t.Errorf("%v is %v, want %s", v, got, want)
 		}
 	}

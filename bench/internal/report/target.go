@@ -16,7 +16,7 @@ type Target struct {
 	What     string
 	Want     string
 	Measured string
-	Verdict  string // met, restated if only the restated goal is met, MISSED, or not measured
+	Verdict  string // met, restated if only the restated limit is met, MISSED, or not measured
 }
 
 // bound is a limit on a number.
@@ -27,8 +27,8 @@ type bound struct {
 	restated float64 // the limit that can be reached, if limit cannot; 0: limit can be
 }
 
-// but returns the bound with a limit that can be reached. The page says why limit cannot be.
-func (b bound) but(restated float64) bound {
+// restate returns the bound with a limit that can be reached. The page says why limit cannot be.
+func (b bound) restate(restated float64) bound {
 	b.restated = restated
 	return b
 }
@@ -98,16 +98,16 @@ func Targets(f *result.File) []Target {
 		scenario, load   string
 		always, onDemand bound
 	}{
-		{"unc1", "1 goroutine, loopback", x(0.95).but(0.6), x(1.2).but(0.7)},
-		{"d-unc1", "1 goroutine, +1 ms", x(1.42), x(1.45).but(1.42)},
-		{"d-turn1", "1 goroutine, keys in turn, +1 ms", x(1.42), x(1.45).but(1.42)},
-		{"unc8", "8 goroutines, distinct keys, loopback", x(1).but(0.75), x(1.3).but(0.9)},
-		{"unc64", "64 goroutines, distinct keys, loopback", x(1.5).but(1.25), x(2.2).but(1.7)},
-		{"d-unc64", "64 goroutines, distinct keys, +1 ms", x(1.4).but(1.3), x(1.6).but(1.5)},
-		{"hot64", "hot key, 1x64, loopback", x(150).but(100), x(150).but(100)},
-		{"d-hot64", "hot key, 1x64, +1 ms", x(100).but(90), x(100).but(90)},
+		{"unc1", "1 goroutine, loopback", x(0.95).restate(0.6), x(1.2).restate(0.7)},
+		{"d-unc1", "1 goroutine, +1 ms", x(1.42), x(1.45).restate(1.42)},
+		{"d-turn1", "1 goroutine, keys in turn, +1 ms", x(1.42), x(1.45).restate(1.42)},
+		{"unc8", "8 goroutines, distinct keys, loopback", x(1).restate(0.75), x(1.3).restate(0.9)},
+		{"unc64", "64 goroutines, distinct keys, loopback", x(1.5).restate(1.25), x(2.2).restate(1.7)},
+		{"d-unc64", "64 goroutines, distinct keys, +1 ms", x(1.4).restate(1.3), x(1.6).restate(1.5)},
+		{"hot64", "hot key, 1x64, loopback", x(150).restate(100), x(150).restate(100)},
+		{"d-hot64", "hot key, 1x64, +1 ms", x(100).restate(90), x(100).restate(90)},
 		{"hot4x16", "hot key, 4x16, loopback", x(50), x(50)},
-		{"d-hot4x16", "hot key, 4x16, +1 ms", x(25).but(20), x(25).but(20)},
+		{"d-hot4x16", "hot key, 4x16, +1 ms", x(25).restate(20), x(25).restate(20)},
 		{"hot16x1", "hot key, 16x1, loopback", x(1), x(1)},
 		{"zipf64", "64 goroutines, 100 Zipf keys, loopback", x(13), x(13)},
 		{"d-zipf64", "64 goroutines, 100 Zipf keys, +1 ms", x(11), x(11)},
@@ -116,8 +116,8 @@ func Targets(f *result.File) []Target {
 	}
 	row("unc1", "unwatch-inline", "1 goroutine, loopback, WaitForReply: over WATCH", x(1.2), times)
 	row("unc8", "unwatch-inline", "8 goroutines, distinct keys, loopback, WaitForReply: over WATCH", x(1.3), times)
-	row("d-unc64", "unwatch-get", "64 goroutines, distinct keys, +1 ms, plain reads: over WATCH", x(1.4).but(1.3), times)
-	row("unc1", "unwatch-keep", "keeping, 1 goroutine, loopback: over WATCH", x(2.3).but(1.4), times)
+	row("d-unc64", "unwatch-get", "64 goroutines, distinct keys, +1 ms, plain reads: over WATCH", x(1.4).restate(1.3), times)
+	row("unc1", "unwatch-keep", "keeping, 1 goroutine, loopback: over WATCH", x(2.3).restate(1.4), times)
 	row("d-unc1", "unwatch-keep", "keeping, 1 goroutine, +1 ms: over WATCH", x(2.3), times)
 	for _, shape := range []string{"4x1", "2x4"} {
 		load := shape + " beside " + shape + " with WATCH, fn of 20 ms"
@@ -129,7 +129,7 @@ func Targets(f *result.File) []Target {
 	both("unc1", alone, "flights an update, with the release", atMost(3+rest, ""), atMost(2+rest, ""), measure("reads"))
 	both("unc1", alone, "commands an update", atMost(4+rest, ""), atMost(3+rest, ""), measure("commands"))
 	both("unc1", alone, "server calls an update", atMost(12+rest, ""), atMost(6+rest, ""), calls)
-	both("unc1", alone, "allocations an update", atMost(60, "").but(80), atMost(45, "").but(65), measure("allocs"))
+	both("unc1", alone, "allocations an update", atMost(60, "").restate(80), atMost(45, "").restate(65), measure("allocs"))
 	row("hot64", "unwatch", "hot key, 1x64, loopback: server calls an update", atMost(0.2, ""), calls)
 	row("d-hot64", "unwatch", "hot key, 1x64, +1 ms: server calls an update", atMost(0.2, ""), calls)
 	both("fair4x16", "4x16 for 10 s, loopback", "worst process of the best", atLeast(60, " %"), atLeast(60, " %"), measure("worst %"))
