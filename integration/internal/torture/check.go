@@ -114,12 +114,12 @@ func (v *Verdict) example(format string, args ...any) {
 	}
 }
 
-// input is an operation for porcupine. A list only grows, so each of its states is a beginning of the final list, and
-// its length identifies it.
+// input is an operation for porcupine. A list only grows, so each of its states is a prefix of the final list, and its
+// length identifies it.
 type input struct {
-	id   string // "": a read
-	at   int    // the length of the list that the operation received or read; -1: no beginning of the final list
-	next int    // the index of id in the final list; -1: it is not there
+	id    string // "": a read
+	seen  int    // the length of the list that the operation received or read; -1: no prefix of the final list
+	index int    // of id in the final list; -1: it is not there
 }
 
 // model is a list with appended ids. Its states are lengths.
@@ -129,16 +129,16 @@ func model() porcupine.Model {
 		Step: func(state, in, _ any) (bool, any) {
 			length, op := state.(int), in.(input)
 			if op.id == "" {
-				return op.at == length, length
+				return op.seen == length, length
 			}
-			return op.at == length && op.next == length, length + 1
+			return op.seen == length && op.index == length, length + 1
 		},
 		DescribeOperation: func(in, _ any) string {
 			op := in.(input)
 			if op.id == "" {
-				return fmt.Sprintf("read %d", op.at)
+				return fmt.Sprintf("read %d", op.seen)
 			}
-			return fmt.Sprintf("add %s to %d", op.id, op.at)
+			return fmt.Sprintf("add %s to %d", op.id, op.seen)
 		},
 		DescribeState: func(state any) string { return fmt.Sprint(state) },
 	}
@@ -147,36 +147,36 @@ func model() porcupine.Model {
 // linearizable runs porcupine. It omits updates that were not written. It includes an update with an
 // unknown outcome if its id is stored; that update may have taken effect at any time after its call.
 func linearizable(ops []Operation, final []string, end time.Duration) (porcupine.CheckResult, porcupine.LinearizationInfo) {
-	index := map[string]int{}
+	places := map[string]int{}
 	for i, id := range final {
-		index[id] = i
+		places[id] = i
 	}
 	var all []porcupine.Operation
 	for _, op := range ops {
-		next, there := index[op.ID]
+		index, there := places[op.ID]
 		if !there {
-			next = -1
+			index = -1
 		}
 		o := porcupine.Operation{
-			ClientId: op.Process, Input: input{op.ID, beginning(op.Seen, final), next}, Call: int64(op.Call), Return: int64(op.Return),
+			ClientId: op.Process, Input: input{op.ID, prefix(op.Seen, final), index}, Call: int64(op.Call), Return: int64(op.Return),
 		}
 		switch {
 		case op.Outcome == NotWritten || op.Outcome == Unknown && !there:
 			continue
 		case op.Outcome == Unknown:
-			o.Input, o.Return = input{op.ID, next, next}, int64(end)
+			o.Input, o.Return = input{op.ID, index, index}, int64(end)
 		}
 		all = append(all, o)
 	}
 	// The final state counts as a read by a further process after all operations.
 	all = append(all, porcupine.Operation{
-		ClientId: 99, Input: input{at: len(final)}, Call: int64(end) + 1, Return: int64(end) + 2,
+		ClientId: 99, Input: input{seen: len(final)}, Call: int64(end) + 1, Return: int64(end) + 2,
 	})
 	return porcupine.CheckOperationsVerbose(model(), all, 10*time.Second)
 }
 
-// beginning returns the length of seen, or -1 if final does not begin with it.
-func beginning(seen, final []string) int {
+// prefix returns the length of seen if it is a prefix of final, else -1.
+func prefix(seen, final []string) int {
 	if len(seen) > len(final) || !slices.Equal(seen, final[:len(seen)]) {
 		return -1
 	}
