@@ -71,6 +71,13 @@ func TestSectionEndsOnce(t *testing.T) {
 			assert.Equal(t, orphaned, woken(c))
 			h.LeaveSection()
 		},
+		"lost and left before, after a wait": func(t *testing.T, c *Call, h *holder, cancel func()) {
+			c.waited = time.Second
+			h.LeaseLost()
+			cancel()
+			assert.Equal(t, left, c.leave(c.ctx.Err()))
+			assert.ErrorIs(t, c.err, rmw.ErrContended)
+		},
 		"lost and left before": func(t *testing.T, c *Call, h *holder, cancel func()) {
 			h.LeaseLost()
 			cancel()
