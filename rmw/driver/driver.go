@@ -1,5 +1,5 @@
-// Package driver has what only authors of Stores need: CheckWrite decides what an Update writes,
-// and Reads returns the fields of a hash that its fn has read.
+// Package driver is for authors of Stores. CheckWrite returns whether an Update writes and with
+// which expiry, and Reads returns the fields of a hash that its fn has read.
 package driver
 
 import (

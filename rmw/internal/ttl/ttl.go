@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Invalid returns what is wrong with a TTL of a Key or a Value, or "". -1 is rmw.NoTTL.
+// Invalid returns the mistake in the TTL of a Key or a Value, or "". rmw.NoTTL, which is -1, is valid.
 func Invalid(d time.Duration) string {
 	switch {
 	case d < -1:
