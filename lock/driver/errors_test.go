@@ -2,6 +2,7 @@ package driver_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,6 +29,26 @@ func TestServicesOwnTimeout(t *testing.T) {
 		require.NotErrorIs(t, err, context.DeadlineExceeded, call)
 		assert.ErrorContains(t, err, "deadline exceeded", call)
 		assert.True(t, rmw.Retryable(err), call)
+	}
+	require.NoError(t, l.Close())
+}
+
+// lateTimer is a ctx whose timer has not fired yet, as on a busy machine.
+type lateTimer struct{ context.Context }
+
+func (lateTimer) Deadline() (time.Time, bool) { return time.Now(), true }
+
+// etcd gets the deadline with a request and answers "request timed out", perhaps before the timer of ctx fires.
+func TestServiceReportsTheDeadlineFirst(t *testing.T) {
+	timedOut := errors.New("etcdserver: request timed out")
+	l := open(scripted{
+		acquire: func(context.Context, driver.Request) (driver.Grant, error) { return driver.Grant{}, timedOut },
+		inspect: func(context.Context, string) (lock.Info, error) { return lock.Info{}, timedOut },
+	}, driver.Config{})
+	for call, do := range calls(l) {
+		err := do(lateTimer{t.Context()})
+		require.ErrorIs(t, err, context.DeadlineExceeded, call)
+		require.NotErrorIs(t, err, rmw.ErrUnavailable, call)
 	}
 	require.NoError(t, l.Close())
 }

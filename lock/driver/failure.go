@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -30,18 +31,22 @@ func (l *Locker) fail(op, name string, err error) error {
 
 // endOf returns why a wait has ended.
 func endOf(ctx, waiting context.Context, contended bool) error {
-	switch {
-	case ctx.Err() != nil && contended:
-		return &rmw.Error{Reason: rmw.ErrContended, Cause: ended(ctx)}
-	case ctx.Err() != nil:
-		return ended(ctx)
+	switch err := ended(ctx); {
+	case err != nil && contended:
+		return &rmw.Error{Reason: rmw.ErrContended, Cause: err}
+	case err != nil:
+		return err
 	}
 	return context.Cause(waiting)
 }
 
-// ended returns ctx.Err, and the loss of an outer lock if that ended ctx.
+// ended returns ctx.Err, and the loss of an outer lock if that ended ctx. A lock service that gets the deadline
+// with a request may report its end before the timer of ctx does.
 func ended(ctx context.Context) error {
 	err := ctx.Err()
+	if deadline, ok := ctx.Deadline(); err == nil && ok && !time.Now().Before(deadline) {
+		err = context.DeadlineExceeded
+	}
 	if lost := context.Cause(ctx); errors.Is(lost, rmw.ErrLockLost) {
 		return fmt.Errorf("%w: %w", err, lost)
 	}
@@ -56,12 +61,14 @@ func hasReason(err error) bool {
 	}, func(reason error) bool { return errors.Is(err, reason) })
 }
 
-// blame makes an error without a reason an rmw.ErrUnavailable. The end of a ctx of the
-// service's own, which is no end of ctx, stays in its text only.
+// blame makes an error without a reason that of ctx, if that has ended, or an rmw.ErrUnavailable.
+// The end of a ctx of the service's own, which is no end of ctx, stays in its text only.
 func blame(ctx context.Context, err error) error {
-	switch {
-	case ctx.Err() != nil || hasReason(err):
+	switch over := ended(ctx); {
+	case hasReason(err):
 		return err
+	case over != nil:
+		return over
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		err = errors.New(err.Error())
 	}

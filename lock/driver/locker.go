@@ -248,7 +248,7 @@ func (l *Locker) acquire(ctx context.Context, name string, wait bool) (*Hold, er
 		if refused && wait && l.pause(waiting, try+1) {
 			continue
 		}
-		if waiting.Err() != nil {
+		if ended(waiting) != nil {
 			err = endOf(ctx, waiting, contended)
 		} else {
 			err = blame(waiting, err)
