@@ -159,7 +159,7 @@ func checkMulti(c *check) {
 		}
 		for _, name := range names {
 			if name != held {
-				c.free(name, "after a Multi that could not have all locks")
+				c.undone(name, "after a Multi that could not have all locks")
 			}
 		}
 		c.give(h)
