@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -20,6 +21,7 @@ type free struct {
 
 	mu        sync.Mutex
 	chains    map[string]*chain // by the key's name
+	racing    atomic.Int64      // calls that commit at present
 	auditNow  chan struct{}
 	conflicts chan struct{} // limits conflicts in flight
 }
@@ -57,6 +59,12 @@ func newFree(e *engine) *free {
 
 // race commits a link for a call.
 func (f *free) race(it *item) {
+	f.racing.Add(1)
+	defer func() {
+		if f.racing.Add(-1); f.draining() {
+			f.hurry()
+		}
+	}()
 	if playsConflict(it.id) && f.conflict(it) {
 		return
 	}
@@ -85,9 +93,6 @@ func (f *free) race(it *item) {
 		dated = dating{n: l.after.n, id: l.id, began: began, ended: ended}
 	}
 	f.committed(l.key, l.before, a, dated)
-	if f.draining() {
-		f.hurry()
-	}
 }
 
 // linkUpdate is the update that appends a link.
@@ -172,8 +177,12 @@ func (f *free) settleAudited(a ack, result finding) {
 	f.settle(a.item, report.Free, result)
 }
 
-// hurry starts the next audit at once.
+// hurry starts the next audit at once, unless calls still race: what they overwrite is lost after
+// an audit that came too early.
 func (f *free) hurry() {
+	if f.racing.Load() > 0 || len(f.races) > 0 {
+		return
+	}
 	select {
 	case f.auditNow <- struct{}{}:
 	default:

@@ -151,9 +151,8 @@ func (r *rehearsal) bugs(ctx context.Context) []shadowRun {
 	guard.candidate, guard.fault = onLockOnly(r.stage.proxy, "", lockupdate.Config{Lease: lease}), nil
 	guard.stream, guard.processes = hottest(r.stream, 1, max(r.cfg.sample/4, 60)), processes
 	_, hidden := r.prefixes(guard.name)
-	// Not every overtaken write is found.
 	guard.stalls = &stalls{
-		ctx: ctx, key: hidden + "~free:{room:" + guard.stream[0].Room + "}", limit: 3 * stallLimit,
+		ctx: ctx, key: hidden + "~free:{room:" + guard.stream[0].Room + "}", limit: stallLimit,
 		every: 1, // from the first commit on, since one commit may store several updates
 	}
 	if r.cfg.harmless {
